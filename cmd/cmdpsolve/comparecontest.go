@@ -135,6 +135,9 @@ func (c *contest) told(a baseline.Algorithm) []string {
 			told = append(told, need)
 		}
 	}
+	if a.UsesSupport && c.know.Support != nil {
+		told = append(told, "possible successors")
+	}
 	return told
 }
 

@@ -27,6 +27,9 @@ func (c *compareSettings) knowledge(ctx context.Context, p *loaded) (baseline.Kn
 			know.Safe, know.SafeReturns = all.Safe, all.SafeReturns
 		}
 	}
+	if c.Support == "auto" {
+		know.Support = baseline.SupportOf(p.Model)
+	}
 	if given, err := c.slater(); err != nil {
 		return know, err
 	} else if given > 0 {

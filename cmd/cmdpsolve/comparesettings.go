@@ -31,12 +31,13 @@ type compareSettings struct {
 	Slater     string   `json:"slater" yaml:"slater"`
 	Safe       string   `json:"safe_policy" yaml:"safe-policy"`
 	Null       string   `json:"null_policy" yaml:"null-policy"`
+	Support    string   `json:"support" yaml:"support"`
 	Margin     float64  `json:"knapsack_margin" yaml:"knapsack-margin"`
 }
 
 func defaultSettings() compareSettings {
 	return compareSettings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5, Bonus: "practice",
-		Rho: "auto", Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Margin: baseline.DefaultKnapsackMargin}
+		Rho: "auto", Returns: "known", Failure: 0.05, Slater: "none", Safe: "none", Null: "none", Support: "none", Margin: baseline.DefaultKnapsackMargin}
 }
 
 // addFlags declares the settings with their present values as defaults.
@@ -56,6 +57,7 @@ func (c *compareSettings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Slater, "slater", c.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number")
 	f.StringVar(&c.Safe, "safe-policy", c.Safe, "safe policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
 	f.StringVar(&c.Null, "null-policy", c.Null, "null policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
+	f.StringVar(&c.Support, "support", c.Support, "possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
 	f.Float64Var(&c.Margin, "knapsack-margin", c.Margin, "share of every budget that conrl-knapsack sets aside")
 }
 
@@ -72,6 +74,8 @@ func (c *compareSettings) check() error {
 		return usage("planner %q: want bernstein or hoeffding", c.Planner)
 	case !slices.Contains([]string{"", "projection", "free", "double"}, c.Dual):
 		return usage("dual %q: want projection, free or double", c.Dual)
+	case c.Support != "none" && c.Support != "auto":
+		return usage("support %q: want none or auto", c.Support)
 	case !(c.Margin >= 0 && c.Margin < 1):
 		return usage("knapsack margin %g: want at least 0 and less than 1", c.Margin)
 	case !(c.Failure > 0 && c.Failure < 1):
@@ -177,7 +181,7 @@ func (c *compareSettings) words() string {
 	if c.Margin != baseline.DefaultKnapsackMargin {
 		text += fmt.Sprintf(", %g of the budgets set aside", c.Margin)
 	}
-	for _, k := range []struct{ what, value string }{{"Slater constant", c.Slater}, {"safe policy", c.Safe}, {"null policy", c.Null}} {
+	for _, k := range []struct{ what, value string }{{"Slater constant", c.Slater}, {"safe policy", c.Safe}, {"null policy", c.Null}, {"possible successors", c.Support}} {
 		switch k.value {
 		case "none":
 		case "auto":

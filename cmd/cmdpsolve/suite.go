@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/chart"
+
+	"github.com/spf13/pflag"
 )
 
 // runSuite plays a suite, or a part of it, and writes the tables once all results
@@ -61,11 +63,16 @@ func (c *compareCommand) suiteOnly() error {
 	if err := c.checkOwn(); err != nil {
 		return err
 	}
-	for _, name := range []string{"algorithms", "episodes", "seed", "seeds", "bonus-scale", "planner", "dual", "rho", "returns", "pool", "lazy",
-		"failure", "slater", "safe-policy", "null-policy"} {
-		if c.flags.Changed(name) {
-			return usage("--%s: settings of a suite stand in its file", name)
+	var settings pflag.FlagSet
+	var changed []string
+	c.addFlags(&settings)
+	settings.VisitAll(func(f *pflag.Flag) {
+		if c.flags.Changed(f.Name) {
+			changed = append(changed, f.Name)
 		}
+	})
+	if len(changed) > 0 {
+		return usage("--%s: settings of a suite stand in its file", changed[0])
 	}
 	if c.save != "" || c.resume != "" {
 		return usage("a suite keeps every finished run in its folder; it has no checkpoint")

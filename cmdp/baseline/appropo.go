@@ -15,8 +15,9 @@ var _ = register(Algorithm{
 	Source: "Miryoosefi, Brantley, Daumé, Dudík, Schapire (2019), ApproPO", Planner: "1 value iteration, 1 evaluation and a cone projection",
 	Guarantee:            "dist(mixture, W*) ≤ least + (B_z+ε₁)/√K + ε₀ + 2ε₁ for oracles of errors ε₀, ε₁",
 	NonlinearConstraints: true, Efficient: true,
-	Published: "bonus 0.001·‖θ‖/√n, κ = 20, steps 1/√t with momentum 0.9 (its code and that of ConRL, which runs it)",
-	Certainty: "theory from memory of the paper, practice checked against its code; bisection rules derived here",
+	UsesSupport: true,
+	Published:   "bonus 0.001·‖θ‖/√n, κ = 20, steps 1/√t with momentum 0.9 (its code and that of ConRL, which runs it)",
+	Certainty:   "theory from memory of the paper, practice checked against its code; bisection rules derived here",
 })
 
 // An approPO is the state of ApproPO.

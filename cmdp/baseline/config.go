@@ -3,6 +3,7 @@ package baseline
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"cmdpsolve/cmdp"
 )
@@ -41,6 +42,12 @@ type Config struct {
 	// KnapsackMargin is the share ε of every budget that conrl-knapsack sets aside, at
 	// least 0 and less than 1; nil means DefaultKnapsackMargin.
 	KnapsackMargin *float64
+	// MultiplierStep is the length of the gradient steps on the multipliers of conrl-lagr,
+	// in units of the scaled signals; 0 means DefaultMultiplierStep.
+	MultiplierStep float64
+	// ObjectiveBonus multiplies what dope takes off the objective to explore, nil means 1. Its
+	// authors' code leaves it out, 0, in one experiment.
+	ObjectiveBonus *float64
 	// Lazy learners of the LP family plan anew only once the visits of some
 	// (step, choice, successor) have doubled; the others ignore what they do not have.
 	Lazy bool
@@ -65,6 +72,10 @@ type Knowledge struct {
 	// d, to which a learner with hard budgets retreats. nil means unknown.
 	Null        cmdp.Policy
 	NullReturns []float64
+	// Support says which successors a choice can have; nil means any. Learners whose
+	// optimism or bonus runs over successors then leave the others out; those that ask only what
+	// was seen have no use for it.
+	Support Support
 }
 
 // ErrUnsupported is wrapped by the errors of algorithms that cannot handle a
@@ -98,12 +109,21 @@ func (c *Config) check() error {
 		return errors.New("baseline: counts cannot be pooled over steps that offer different choices")
 	case c.KnapsackMargin != nil && !(*c.KnapsackMargin >= 0 && *c.KnapsackMargin < 1):
 		return fmt.Errorf("baseline: knapsack margin %g: want at least 0 and less than 1", *c.KnapsackMargin)
+	case !(c.MultiplierStep >= 0) || math.IsInf(c.MultiplierStep, 1):
+		return fmt.Errorf("baseline: step of the multipliers %g: want a positive number, or 0 for the default", c.MultiplierStep)
+	case c.ObjectiveBonus != nil && (!(*c.ObjectiveBonus >= 0) || math.IsInf(*c.ObjectiveBonus, 1)):
+		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *c.ObjectiveBonus)
 	case !(k.Slater >= 0) || k.Slater > 1e100:
 		return fmt.Errorf("baseline: Slater constant %g: want a positive number, or 0 for unknown", k.Slater)
 	case (k.Safe == nil) != (k.SafeReturns == nil) || k.SafeReturns != nil && len(k.SafeReturns) != d:
 		return fmt.Errorf("baseline: safe policy with %d returns: want both, %d returns", len(k.SafeReturns), d)
 	case (k.Null == nil) != (k.NullReturns == nil) || k.NullReturns != nil && len(k.NullReturns) != d:
 		return fmt.Errorf("baseline: null policy with %d returns: want both, %d returns", len(k.NullReturns), d)
+	}
+	if k.Support != nil {
+		if err := k.Support.check(c.Shape); err != nil {
+			return err
+		}
 	}
 	return c.Bonus.check()
 }

@@ -11,7 +11,7 @@ var _ = register(Algorithm{
 	Source: "Brantley et al. (2020), ConRL, linear, LP planner", Planner: "linear program (value iteration as pricing)",
 	Guarantee: "weak regret and violation of the average Õ(S√(A H³ K)), homogeneous kernel", Efficient: true, Homogeneous: true,
 	Published: "0.001·√(1/n), 1 where not visited (its code)",
-	Certainty: "constants of the bonus from memory of the paper; published ones from its code",
+	Certainty: "form of the bonus and guarantee from the authors' poster, logarithm of the bonus from memory of the paper; published constants from its code",
 })
 
 var _ = register(Algorithm{
@@ -19,16 +19,17 @@ var _ = register(Algorithm{
 	Source: "Brantley et al. (2020), ConRL, linear, Lagrangian planner", Planner: "10 value iterations",
 	Guarantee: "that of conrl-lp for an exact planner; the planner of the experiments", Efficient: true, Homogeneous: true,
 	Published: "0.001·√(1/n), 1 where not visited (its code)",
-	Certainty: "planner from the paper's code; constants of the bonus from memory of the paper",
+	Certainty: "planner from the paper's code; form of the bonus from the authors' poster, its logarithm from memory of the paper",
 })
 
 // A conRLBonus is the bonus of Brantley et al. (2020),
 //
 //	b_k = H·√(2 ln(8SAH(I+1)k²/p)/(n∨1)),
 //
-// from memory of the paper, by which rewards are raised and consumptions lowered
-// whether their means are known or not. With "published" it is 0.001·√(1/n), and 1
-// for choices not visited, as in the paper's code.
+// its order from the authors' poster and the logarithm from memory of the paper, by
+// which rewards are raised and consumptions lowered whether their means are known or
+// not. With "published" it is 0.001·√(1/n), and 1 for choices not visited, as in the
+// paper's code.
 type conRLBonus struct {
 	*core
 	root float64 // H·√(2 ln(…)) of this episode
@@ -97,24 +98,29 @@ type lagrangian struct {
 	column *column
 	weight []float64
 	lambda []float64 // ≥ 0, kept from episode to episode
+	rate   float64
 }
 
-const (
-	lagrangianSteps = 10
-	lagrangianRate  = 0.2
-)
+// DefaultMultiplierStep is the step of conrl-lagr, that of its authors' grid world.
+const DefaultMultiplierStep = 0.2
+
+const lagrangianSteps = 10
 
 // newConRLLagrangian returns the basic algorithm of Brantley et al. (2020) with
 // the planner of their experiments: ten times value iteration on the signals
-// weighted with the multipliers and a gradient step on these, of length 0.2 (their
-// gridworld's; from the paper's code); then the deterministic policy of the mean of
-// the ten. The multipliers are kept between episodes. It can be saved.
+// weighted with the multipliers and a gradient step on these, of length
+// Config.MultiplierStep, by default 0.2 (their gridworld's; from the paper's code); then
+// the deterministic policy of the mean of the ten. The multipliers are kept between
+// episodes. It can be saved.
 func newConRLLagrangian(c Config) (cmdp.Learner, error) {
 	core, err := newCore("conrl-lagr", &c)
 	if err != nil {
 		return nil, err
 	}
-	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core}}
+	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core}, rate: c.MultiplierStep}
+	if l.rate == 0 {
+		l.rate = DefaultMultiplierStep
+	}
 	l.column = l.sweep.newColumn()
 	l.weight, l.lambda = make([]float64, l.signals), make([]float64, len(l.limit))
 	return l, nil
@@ -136,7 +142,7 @@ func (l *lagrangian) Policy() cmdp.Policy {
 	for range lagrangianSteps {
 		l.price(l.lambda)
 		for i := range l.lambda {
-			l.lambda[i] = max(0, l.lambda[i]+lagrangianRate*(l.column.value[i+1]-l.limit[i]))
+			l.lambda[i] = max(0, l.lambda[i]+l.rate*(l.column.value[i+1]-l.limit[i]))
 			mean[i] += l.lambda[i] / lagrangianSteps
 		}
 	}

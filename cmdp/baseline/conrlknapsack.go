@@ -10,7 +10,7 @@ var _ = register(Algorithm{
 	Guarantee: "budgets over all episodes are never exceeded; average regret 2H·AggReg/min B", Efficient: true, Homogeneous: true,
 	Needs:     []string{"null policy"},
 	Published: "0.001·√(1/n), 1 where not visited (its code)",
-	Certainty: "from memory of the paper; the margin ε is a parameter, 0.05 by default",
+	Certainty: "limits (1−ε)B/K and guarantee from the authors' poster; ε, which it leaves open, is a parameter, 0.05 by default; the rest from memory of the paper",
 })
 
 // A knapsackLearner spends a total budget of each constraint's signal.

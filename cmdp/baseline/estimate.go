@@ -16,6 +16,8 @@ type estimate struct {
 	mean   []float64 // slots×signals: scaled mean signals, 0 where nothing is known
 	fresh  bool      // a successor's count has passed a power of two since the last settle
 
+	support Support // which successors are possible, nil if any
+
 	value []float64 // d
 	times []float64
 	marks []bool // slots of a layer that an episode touched
@@ -25,10 +27,14 @@ type estimate struct {
 // A row is what was seen of one choice.
 type row struct {
 	visits float64
-	next   []int32
+	closed bool    // no other successors than next are possible
+	next   []int32 // those that were seen, or, if it is closed, all
 	count  []float64
 	prob   []float64 // frequencies
 }
+
+// unknown reports whether nothing is known of the choice.
+func (r *row) unknown() bool { return r.visits == 0 && !r.closed }
 
 // A slot is a choice of a step.
 type slot struct{ h, s, a int }
@@ -52,7 +58,7 @@ func newEstimate(u *unit, c *Config) (*estimate, error) {
 			return nil, err
 		}
 	}
-	e := &estimate{unit: u, counts: counts, value: make([]float64, c.Shape.Dim())}
+	e := &estimate{unit: u, counts: counts, value: make([]float64, c.Shape.Dim()), support: c.Knowledge.Support}
 	steps := u.horizon
 	if c.Pooled {
 		steps = 1
@@ -95,6 +101,10 @@ func (e *estimate) refreshAll() {
 func (e *estimate) refreshRow(h, s, a int) {
 	r := &e.layer(h)[int(e.offsets(h)[s])+a]
 	r.next, e.times = e.counts.AppendSuccessors(r.next[:0], e.times[:0], h, s, a)
+	if e.support != nil {
+		r.closed = true
+		r.next, e.times = e.support.complete(r.next, e.times, h, int(e.offsets(h)[s])+a)
+	}
 	r.visits = 0
 	for _, n := range e.times {
 		r.visits += n
@@ -105,7 +115,7 @@ func (e *estimate) refreshRow(h, s, a int) {
 		}
 		// math.Ilogb(0) is very negative: a first visit counts.
 		e.fresh = e.fresh || math.Ilogb(n) > math.Ilogb(r.count[i])
-		r.count[i], r.prob[i] = n, n/r.visits
+		r.count[i], r.prob[i] = n, n/max(1, r.visits)
 	}
 }
 

@@ -16,7 +16,8 @@ type evaluation struct {
 	// floor and ceil, if not nil, bound Q of signal j at step h.
 	floor, ceil func(h, j int) float64
 	// ridge is added to the visits: frequencies n(s')/(n+ridge), which sum to less than
-	// 1. With 0 a choice never visited leads everywhere with the same probability.
+	// 1. With 0 a choice never visited leads everywhere, or to all its possible
+	// successors, with the same probability.
 	ridge float64
 }
 
@@ -85,7 +86,15 @@ func (ev *evaluation) plainMean(mean []float64) {
 func (ev *evaluation) backup(q []float64, r *row, signal, mean []float64) {
 	copy(q, signal)
 	if r.visits == 0 {
-		if ev.ridge == 0 {
+		switch {
+		case ev.ridge > 0:
+		case r.closed:
+			for _, n := range r.next {
+				for j := range q {
+					q[j] += ev.next[int(n)*ev.signals+j] / float64(len(r.next))
+				}
+			}
+		default:
 			for j := range q {
 				q[j] += mean[j]
 			}

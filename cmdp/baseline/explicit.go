@@ -88,7 +88,7 @@ func (b *explicitBuilder) choice(h, s, k int) {
 	for n := range sw.states {
 		b.flow(h, b.variable(h, s, signal), n, 1)
 	}
-	if r.visits == 0 {
+	if r.unknown() {
 		return
 	}
 	iv := sw.box(h, k)

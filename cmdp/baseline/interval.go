@@ -7,7 +7,8 @@ import (
 
 // An interval is a box of transition probabilities around the frequencies of a
 // row: successors that were seen lie between lower and lower + span, all others
-// between 0 and unseen. Without a visit it holds every distribution.
+// between 0 and unseen. Without a visit it holds every distribution over the possible
+// successors.
 type interval struct {
 	lower, span []float64
 	free        float64 // 1 − Σ lower
@@ -17,17 +18,23 @@ type interval struct {
 // set makes iv the box of the given radius around the frequencies of r.
 func (iv *interval) set(r *row, radius func(prob, visits float64) float64) {
 	iv.lower, iv.span, iv.free = iv.lower[:0], iv.span[:0], 1
-	iv.unseen = 1
-	if r.visits == 0 {
-		return
-	}
-	for _, p := range r.prob {
-		b := radius(p, r.visits)
-		low, high := max(0, p-b), min(1, p+b)
+	for _, p := range r.prob[:len(r.next)] {
+		low, high := 0.0, 1.0
+		if r.visits > 0 {
+			b := radius(p, r.visits)
+			low, high = max(0, p-b), min(1, p+b)
+		}
 		iv.lower, iv.span = append(iv.lower, low), append(iv.span, high-low)
 		iv.free -= low
 	}
-	iv.unseen = min(1, radius(0, r.visits))
+	switch {
+	case r.closed:
+		iv.unseen = 0
+	case r.visits == 0:
+		iv.unseen = 1
+	default:
+		iv.unseen = min(1, radius(0, r.visits))
+	}
 }
 
 // A filler finds the distribution of a box that makes the mean of given values
@@ -64,7 +71,7 @@ func (f *filler) sort(values []float64) {
 
 // least returns the least mean of the values over the box of a row.
 func (f *filler) least(r *row, iv *interval) float64 {
-	if r.visits == 0 {
+	if r.unknown() {
 		return f.values[f.order[0]]
 	}
 	sum, left := 0.0, iv.free
@@ -92,7 +99,7 @@ func (f *filler) least(r *row, iv *interval) float64 {
 
 // distribution appends the distribution that attains least.
 func (f *filler) distribution(next []int32, prob []float64, r *row, iv *interval) ([]int32, []float64) {
-	if r.visits == 0 {
+	if r.unknown() {
 		return append(next, f.order[0]), append(prob, 1)
 	}
 	left := iv.free

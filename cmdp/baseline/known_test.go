@@ -59,7 +59,7 @@ func TestKnownLagrangian(t *testing.T) {
 		}
 		dual = dual*width + l.shift[0] + l.linear.Offset
 		// Half the step times the square of the largest gradient, in the user's units.
-		within := width * lagrangianRate / 2 * 9
+		within := width * DefaultMultiplierStep / 2 * 9
 		if dual > ex.optimum+1e-6 || dual < ex.optimum-within {
 			t.Errorf("seed %d: dual value %.4f, optimum %.4f", seed, dual, ex.optimum)
 		}

@@ -6,8 +6,9 @@ var _ = register(Algorithm{
 	Name: "optcmdp", New: newOptCMDP,
 	Source: "Efroni, Mannor, Pirotta (2020), OptCMDP", Planner: "linear program (extended value iteration as pricing)",
 	Guarantee: "strong regret and strong violation Õ(√(S N A H⁴ K))", Efficient: false,
-	Published: "radius √(p̄(1−p̄)/n) + 1/n, costs 1/n, planning anew when a count doubles (code of AlwaysSafe)",
-	Certainty: "from the paper, checked against code and notes that transcribe it",
+	UsesSupport: true,
+	Published:   "radius √(p̄(1−p̄)/n) + 1/n, costs 1/n, planning anew when a count doubles (code of AlwaysSafe)",
+	Certainty:   "from the paper, checked against code and notes that transcribe it",
 })
 
 // newOptCMDP returns OptCMDP of Efroni, Mannor and Pirotta, "Exploration-

@@ -6,8 +6,9 @@ var _ = register(Algorithm{
 	Name: "optcmdp-bonus", New: newOptCMDPBonus,
 	Source: "Efroni, Mannor, Pirotta (2020), OptCMDP-bonus", Planner: "linear program (value iteration as pricing)",
 	Guarantee: "strong regret and strong violation Õ(√(S N A H⁴ K)), larger lower-order term", Efficient: true,
-	Published: "0.01·H·Σ(√(p̄(1−p̄)/n) + 1/n) (study notes that ran it)",
-	Certainty: "from the paper, checked against notes that transcribe it",
+	UsesSupport: true,
+	Published:   "0.01·H·Σ(√(p̄(1−p̄)/n) + 1/n) (study notes that ran it)",
+	Certainty:   "from the paper, checked against notes that transcribe it",
 })
 
 // newOptCMDPBonus returns OptCMDP-bonus of Efroni, Mannor and Pirotta (2020): each

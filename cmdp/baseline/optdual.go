@@ -10,8 +10,9 @@ var _ = register(Algorithm{
 	Name: "optdual", New: newOptDual,
 	Source: "Efroni, Mannor, Pirotta (2020), OptDual-CMDP", Planner: "1 extended value iteration",
 	Guarantee: "weak regret Õ(√(S N A H⁴ K) + ρ√(H² I K)) and weak violation", Efficient: true,
-	Needs:     []string{"Slater constant"},
-	Certainty: "from the paper, checked against notes that transcribe its algorithm",
+	Needs:       []string{"Slater constant"},
+	UsesSupport: true,
+	Certainty:   "from the paper, checked against notes that transcribe its algorithm",
 })
 
 // An optDual is the state of OptDual-CMDP.

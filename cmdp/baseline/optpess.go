@@ -10,9 +10,10 @@ var _ = register(Algorithm{
 	Name: "optpess-lp", New: newOptPess,
 	Source: "Liu et al. (2021), OptPess-LP", Planner: "linear program (value iteration as pricing) and an evaluation",
 	Guarantee: "no violation in any episode; regret Õ((H³/γ)√(S³ A K)), γ the room of the safe policy", Efficient: true,
-	Needs:     []string{"safe policy"},
-	Published: "as `theory` (code of DOPE for media streaming, which runs it)",
-	Certainty: "radii, bonuses and switch from the paper, checked against two codes; theorem from memory",
+	Needs:       []string{"safe policy"},
+	UsesSupport: true,
+	Published:   "as `theory` (code of DOPE for media streaming, which runs it)",
+	Certainty:   "radii, bonuses and switch from the paper, checked against two codes; theorem from notes that state it",
 })
 
 // newOptPess returns OptPess-LP of Liu, Zhou, Kalathil, Kumar and Tian, "Learning

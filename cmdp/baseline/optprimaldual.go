@@ -10,9 +10,10 @@ var _ = register(Algorithm{
 	Name: "optprimaldual", New: newOptPrimalDual,
 	Source: "Efroni, Mannor, Pirotta (2020), OptPrimalDual-CMDP", Planner: "1 evaluation of I+1 signals",
 	Guarantee: "weak regret Õ(√(S N A H⁴ K) + √(H⁴(1+Iρ)²K)) and weak violation", Efficient: true,
-	Needs:     []string{"Slater constant"},
-	Published: "0.001·H·Σ(√(p̄(1−p̄)L/n) + 14L/(3n)) (code of UOpt-RPGPD, which runs it)",
-	Certainty: "from the paper, checked against notes and code; the factor of the violation from memory",
+	Needs:       []string{"Slater constant"},
+	UsesSupport: true,
+	Published:   "0.001·H·Σ(√(p̄(1−p̄)L/n) + 14L/(3n)) (code of UOpt-RPGPD, which runs it)",
+	Certainty:   "from the paper, checked against notes and code; the factor of the violation from memory",
 })
 
 // newOptPrimalDual returns OptPrimalDual-CMDP of Efroni, Mannor and Pirotta (2020),

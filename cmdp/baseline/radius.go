@@ -32,9 +32,12 @@ func hoeffdingRadius(factor, logTerm float64) func(visits float64) float64 {
 	return func(visits float64) float64 { return factor * math.Sqrt(2*logTerm/max(1, visits)) }
 }
 
-// totalRadius returns Σ_{s'} of the radius over all S successors of a row.
+// totalRadius returns Σ_{s'} of the radius over all possible successors of a row.
 func totalRadius(r *row, states int, radius func(prob, visits float64) float64) float64 {
-	sum := float64(states-len(r.next)) * radius(0, r.visits)
+	sum := 0.0
+	if !r.closed {
+		sum = float64(states-len(r.next)) * radius(0, r.visits)
+	}
 	for _, p := range r.prob[:len(r.next)] {
 		sum += radius(p, r.visits)
 	}

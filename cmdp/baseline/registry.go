@@ -35,6 +35,8 @@ type Algorithm struct {
 	// Needs lists what it has to be told: "Slater constant", "safe policy", "null
 	// policy", "S=H=1", "known returns".
 	Needs []string
+	// UsesSupport says that it has a use for Knowledge.Support.
+	UsesSupport bool
 	// Homogeneous says that the paper has a kernel that is the same at every step;
 	// with counts that are not pooled it runs on pairs of step and state.
 	Homogeneous bool

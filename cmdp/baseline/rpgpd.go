@@ -10,16 +10,18 @@ var _ = register(Algorithm{
 	Name: "rpg-pd", New: newRPGPD,
 	Source: "Müller et al. (2024), regularised primal–dual; RPG-PD of Ding et al. (2023)", Planner: "1 evaluation of I+2 signals",
 	Guarantee: "strong regret and violation Õ(K^0.93); last iterate", Efficient: true,
-	Needs:     []string{"Slater constant"},
-	Certainty: "updates from memory of the paper; exponents of η and τ not verified, though they give the promised 0.93 = 13/14",
+	Needs:       []string{"Slater constant"},
+	UsesSupport: true,
+	Certainty:   "updates and exponents of η and τ from memory of the paper; the promised 0.93 = 13/14, which they give, from texts that cite it",
 })
 
 var _ = register(Algorithm{
 	Name: "uopt-rpgpd", New: newUOptRPGPD,
 	Source: "Kitamura et al. (2024), UOpt-RPGPD", Planner: "1 evaluation of I+2 signals",
 	Guarantee: "uniform-PAC last iterate", Efficient: true,
-	Published: "0.001·(Σ√p̄·φ + 5φ²) (its code)",
-	Certainty: "from the paper's code",
+	UsesSupport: true,
+	Published:   "0.001·(Σ√p̄·φ + 5φ²) (its code)",
+	Certainty:   "from the paper's code",
 })
 
 // A regularized is a primal–dual method with an entropy bonus of weight τ on the
@@ -94,6 +96,9 @@ func newUOptRPGPD(c Config) (cmdp.Learner, error) {
 		n := max(1, r.visits)
 		phi2 := (2*math.Log(math.Log(max(math.E, 2*n))) + union) / n
 		roots := math.Sqrt(states) // Σ √(1/S) where not visited
+		if r.closed {
+			roots = math.Sqrt(float64(len(r.next)))
+		}
 		if r.visits > 0 {
 			roots = 0
 			for _, p := range r.prob[:len(r.next)] {
@@ -164,10 +169,14 @@ func (l *regularized) entropyToGo(tau float64) {
 			for k := first; k < end; k++ {
 				i := l.base[h] + k
 				r, sum := &rows[k], mean
-				if r.visits > 0 {
+				if !r.unknown() {
 					sum = 0
 					for e, n := range r.next {
-						sum += r.prob[e] * l.next[n]
+						p := r.prob[e]
+						if r.visits == 0 {
+							p = 1 / float64(len(r.next))
+						}
+						sum += p * l.next[n]
 					}
 				}
 				l.entropy[i] = min(sum, tau*longest*float64(l.horizon-h-1))

@@ -8,8 +8,8 @@ import (
 type kernelRule int
 
 const (
-	// kernelUniform: the frequencies; a choice never visited leads everywhere with
-	// the same probability.
+	// kernelUniform: the frequencies; a choice never visited leads everywhere, or to
+	// all its possible successors, with the same probability.
 	kernelUniform kernelRule = iota
 	// kernelSelf: the frequencies; a choice never visited stays where it is.
 	kernelSelf
@@ -175,6 +175,13 @@ func (sw *sweep) expect(h, s, k int, r *row, v []float64) float64 {
 	case kernelSelf:
 		return v[s]
 	}
+	if r.closed {
+		sum := 0.0
+		for _, n := range r.next {
+			sum += v[n]
+		}
+		return sum / float64(len(r.next))
+	}
 	sw.average(v)
 	return sw.plainValue
 }
@@ -221,7 +228,7 @@ func (sw *sweep) average(v []float64) {
 }
 
 // everywhere reports whether a choice is taken to lead to all states alike.
-func (sw *sweep) everywhere(r *row) bool { return sw.rule == kernelUniform && r.visits == 0 }
+func (sw *sweep) everywhere(r *row) bool { return sw.rule == kernelUniform && r.unknown() }
 
 // kernel returns the distribution after choice k of state s that was last
 // prepared for. The slices are valid until the next call.
@@ -233,6 +240,11 @@ func (sw *sweep) kernel(h, s, k int, r *row) ([]int32, []float64) {
 		return r.next, r.prob
 	case sw.rule == kernelSelf:
 		sw.next, sw.prob = append(sw.next[:0], int32(s)), append(sw.prob[:0], 1)
+	case r.closed:
+		sw.next, sw.prob = append(sw.next[:0], r.next...), sw.prob[:0]
+		for range r.next {
+			sw.prob = append(sw.prob, 1/float64(len(r.next)))
+		}
 	default:
 		sw.next, sw.prob = sw.next[:0], sw.prob[:0]
 		for n := range sw.states {

@@ -13,7 +13,7 @@ var _ = register(Algorithm{
 	Source: "Wei, Liu, Ying (2022), Triple-Q", Planner: "none (model-free), O(HA)",
 	Guarantee: "regret Õ((1/δ)H⁴√(SA)K^{4/5}), zero cumulative violation for K beyond (16√(SAH⁶ι³)/δ)⁵", Efficient: true,
 	Published: "bonuses 0.2√(ln K/n) for a reward whose values start at 32 a step, and 0.002√(ln K/n), ε = 0.5, exploration at random (its notebook)",
-	Certainty: "from the authors' notebook; constants of theory from memory of the paper; those of practice derived here",
+	Certainty: "from the authors' notebook, that of the regret from the abstract; other constants of theory from memory of the paper; those of practice derived here",
 })
 
 // A tripleQ is the state of Triple-Q: tables of the two (or more) action values and
