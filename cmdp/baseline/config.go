@@ -48,6 +48,10 @@ type Config struct {
 	// ObjectiveBonus multiplies what dope takes off the objective to explore, nil means 1. Its
 	// authors' code leaves it out, 0, in one experiment.
 	ObjectiveBonus *float64
+	// RewardUnit is what the range of the objective in one step counts in the units of the
+	// notebook of triple-q, whose values start at 32 a step: for its published constants
+	// alone. 0 means 32, so that they start at the greatest possible value.
+	RewardUnit float64
 	// Lazy learners of the LP family plan anew only once the visits of some
 	// (step, choice, successor) have doubled; the others ignore what they do not have.
 	Lazy bool
@@ -111,6 +115,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("baseline: knapsack margin %g: want at least 0 and less than 1", *c.KnapsackMargin)
 	case !(c.MultiplierStep >= 0) || math.IsInf(c.MultiplierStep, 1):
 		return fmt.Errorf("baseline: step of the multipliers %g: want a positive number, or 0 for the default", c.MultiplierStep)
+	case !(c.RewardUnit >= 0) || math.IsInf(c.RewardUnit, 1):
+		return fmt.Errorf("baseline: reward unit %g: want a positive number, or 0 for the default", c.RewardUnit)
 	case c.ObjectiveBonus != nil && (!(*c.ObjectiveBonus >= 0) || math.IsInf(*c.ObjectiveBonus, 1)):
 		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *c.ObjectiveBonus)
 	case !(k.Slater >= 0) || k.Slater > 1e100:

@@ -59,8 +59,7 @@ func TestPublishedTripleQ(t *testing.T) {
 	c.Bonus = Scale{Published, 1}
 	l := newLearner(t, "triple-q", c).(*tripleQ)
 	l.horizon = 25
-	l.publish(1, 80000, 18*18*4)
-	l.horizon = 5
+	l.publish(1, 80000, 18*18*4, 0)
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-3*want {
@@ -78,6 +77,8 @@ func TestPublishedTripleQ(t *testing.T) {
 		l.state.Episodes = x.episode
 		near("chance of a random action", l.random(), x.random)
 	}
+	l.horizon = 5
+	l.publish(1, 80000, 18*18*4, 0)
 	// One slot just below each threshold, one with a utility above its own.
 	for i := range l.state.Q {
 		l.state.Q[i] = 0
@@ -89,6 +90,21 @@ func TestPublishedTripleQ(t *testing.T) {
 	near("a value above 850", q[2], 5)
 	near("a value whose utility exceeds H", q[4], 5)
 	near("that utility", q[5], 5.01)
+
+	// Told what a reward counts, it starts at 32 of these a step.
+	ex = newExample(t, 3, modelSpec{states: 2, actions: 2, horizon: 5, dim: 2, stationary: true})
+	c = ex.config(80000)
+	c.Bonus, c.RewardUnit = Scale{Published, 1}, 100
+	l = newLearner(t, "triple-q", c).(*tripleQ)
+	zero := 0.0
+	for h := range 5 {
+		lower, upper := ex.model.Shape().StepReturns(h)
+		zero -= lower[0] / (upper[0] - lower[0])
+	}
+	near("start", 100*(l.state.Q[0]-zero), 5*32)
+	near("start of a utility", l.state.Q[1], 5)
+	near("the most", 100*(l.most-zero), 5*34)
+	near("bonus of the reward", 100*l.bonus(9, 0), 0.2*math.Sqrt(math.Log(80000)/9))
 }
 
 // TestPublishedChoice wants the policy of the published Triple-Q to draw actions with

@@ -27,6 +27,8 @@ type tripleQ struct {
 	share    float64 // of the bonus that the utilities get
 	tighten  float64 // ε
 	ended    float64 // added to Q at the end of a frame
+	begin    float64 // of Q
+	most     float64 // of Q at the end of a frame
 	notebook bool    // the published constants
 }
 
@@ -70,30 +72,44 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	}
 	l.bonus = func(_, rate float64) float64 { return f / 4 * math.Sqrt(h*h*iota*rate) }
 	l.ended = f * 2 * h * h * h * math.Sqrt(iota) / l.eta
+	l.begin, l.most = h, h
 	if c.Bonus.published() {
-		l.publish(f, k, sa)
+		l.publish(f, k, sa, c.RewardUnit)
 	}
 	st := &l.state
 	st.Q, st.N = make([]float64, u.slots()*u.signals), make([]float64, u.slots())
 	st.Z, st.Sum = make([]float64, len(u.limit)), make([]float64, len(u.limit))
 	for i := range st.Q {
 		st.Q[i] = h
+		if i%u.signals == 0 {
+			st.Q[i] = l.begin
+		}
 	}
 	return l, nil
 }
 
 // publish sets the constants of the authors' notebook (repository honghaow/Triple-Q). There
 // tables of the reward start at 800 for H = 25 steps, 32 a step, though one cell pays
-// 100: a reward of 1 here counts as 32 of theirs. In their units η =
+// 100. A reward of 1 here counts as 32 of theirs, unless the config gives another unit, which
+// also says what a reward of 0 is. In their units η =
 // 10⁻⁴K^{1/5}√(SAH⁴), the bonuses of reward and utilities are 0.2√(ln K/t) and 0.002√(ln K/t),
 // and at the end of a frame Q gains 3 and falls back to 800 alone, where it exceeds
 // 850 or a utility H. ε = 0.5. Actions are random with probability
 // 1 − 0.97·(1 − e_k), e_k starting at 1 and losing a twentieth every 20 episodes. A factor
 // of the scale multiplies bonuses and gain.
-func (l *tripleQ) publish(factor, episodes, pairs float64) {
-	const unit = 32
+func (l *tripleQ) publish(factor, episodes, pairs, unit float64) {
+	const step, most = 32, 34
 	h := float64(l.horizon)
 	l.notebook = true
+	nothing := 0.0 // what H rewards of 0 are, scaled
+	if unit == 0 {
+		unit = step
+	} else {
+		for t := range l.horizon {
+			nothing += 1 - l.rest(t, 0)
+		}
+	}
+	l.begin, l.most = step*h/unit+nothing, most*h/unit+nothing
 	l.eta = unit * 1e-4 * math.Pow(episodes, 0.2) * math.Sqrt(pairs) * h * h
 	l.bonus = func(t, _ float64) float64 { return factor * 0.2 / unit * math.Sqrt(math.Log(episodes)/t) }
 	l.share = 0.01 * unit // utilities are in units of 1
@@ -246,13 +262,13 @@ func (l *tripleQ) endFrame() {
 			case !l.notebook:
 				over = over || x >= h
 			case j == 0:
-				over = x > 850./800*h
+				over = x > l.most
 			default:
 				over = over || x > h
 			}
 		}
 		if over {
-			q[0] = h
+			q[0] = l.begin
 			for j := 1; j < len(q) && !l.notebook; j++ {
 				q[j] = h
 			}
