@@ -11,10 +11,12 @@ import (
 // cliff. A step earns −1, a step into the cliff −100 and brings the agent back
 // to the start; at a border it stays. Moves are certain.
 //
-// Size 4×12 and rewards are published. The charge is ours: entering a cell that
-// lies in neither the first nor the last row or column costs its row number,
-// counted from 0 at the top, so that the way along the top is free and the ways
-// nearer to the cliff are shorter and dearer. With 3×4 cells and 20 steps the
+// Size 4×12 and rewards are published. The charge is that of the experiments of
+// Simão, Jansen, Spaan (AlwaysSafe, AAMAS 2021), with 4×6 cells, 15 steps and a
+// budget of 2 there: entering a cell that lies in neither the first nor the last
+// row or column costs its row number, counted from 0 at the top, so that the way
+// along the top is free and the ways nearer to the cliff are shorter and dearer.
+// With 3×4 cells and 20 steps the
 // best rewards for budgets none, 0, 1, 2 are −5, −7, −6, −5.
 type Cliff struct {
 	// Rows and Cols are the size of the grid, at least 2 and 3.
