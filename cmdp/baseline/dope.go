@@ -12,7 +12,7 @@ var _ = register(Algorithm{
 	Guarantee: "no violation in any episode; regret Õ((H³/γ) S√(A K)), γ the room of the safe policy", Efficient: false,
 	Needs:       []string{"safe policy"},
 	UsesSupport: true,
-	Published:   "logarithm ln(6S²HK/p), S²AH³/γ² episodes of the safe policy (its code for media streaming)",
+	Published:   "logarithm ln(6S²HK/p), S²AH³/γ² episodes of the safe policy, radii summed over all states (its code for media streaming)",
 	Certainty:   "from the paper, checked against its code; unknown means from memory of the paper",
 })
 
@@ -43,8 +43,9 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 	l := &lpLearner{core: core, lazy: c.Lazy, fallback: c.Knowledge.Safe}
 	s, h, f := float64(l.states), float64(l.horizon), c.Bonus.factor()
 	first := f * f * s * float64(l.slots()) * h * h * h / (safe.room * safe.room)
-	logTerm := l.logTerm(2)
+	logTerm, total := l.logTerm(2), totalRadius
 	if l.scale.published() {
+		total = wholeRadius
 		logTerm = math.Log(6 * s * s * h * l.k / l.p)
 		first = f * f * s * float64(l.slots()) * h * h / (safe.room * safe.room)
 	}
@@ -56,7 +57,7 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 		explore = *c.ObjectiveBonus
 	}
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
-		b, m := totalRadius(r, l.states, radius), 0.0
+		b, m := total(r, l.states, radius), 0.0
 		if c.Returns == nil {
 			m = means(r.visits)
 		}

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -37,12 +36,16 @@ type klNode struct {
 	prior  []float64 // S: p̃
 	center []float64 // S: P̂
 	radius float64   // ε
+	lead   float64   // ln q̃ − c
 	value  float64   // work space: exponent
 }
 
 // solve sets mass and next of every node, and reports whether the dual converged.
 func (k *klProjection) solve() bool {
 	const tolerance, most = 1e-8, 200
+	for i := range k.nodes {
+		k.nodes[i].lead = math.Log(k.nodes[i].before) - k.nodes[i].cost
+	}
 	return k.opt.minimize(k.v, k.dual, tolerance, most)
 }
 
@@ -74,7 +77,7 @@ func (k *klProjection) dual(grad, v []float64) float64 {
 			default:
 				later = k.bender.bend(x.next, x.prior, x.center, x.radius)
 			}
-			x.value = math.Log(x.before) - x.cost - later + v[h*n+x.state]
+			x.value = x.lead - later + v[h*n+x.state]
 			most = max(most, x.value)
 		}
 		total := 0.0
@@ -111,7 +114,6 @@ type bender struct {
 	least    float64   // of v
 	exp      []float64 // e^{least − v}
 	w, ratio []float64
-	order    []int
 }
 
 // prepare sets v for the next calls of bend.
@@ -130,9 +132,9 @@ func (b *bender) prepare(v []float64) {
 //
 //	p_i = w_i·clamp(r_i, lo, hi),   Σ w_i (lo − r_i)₊ = radius/2 = Σ w_i (r_i − hi)₊,
 //
-// so that lo and hi are found one by one from the sorted ratios (derived here from
-// the optimality conditions: the multiplier of the ball multiplies one side of
-// center by e^{−η}, the other by e^{η}).
+// so that lo and hi are found one by one (derived here from the optimality
+// conditions: the multiplier of the ball multiplies one side of center by e^{−η}, the
+// other by e^{η}).
 func (b *bender) bend(p, prior, center []float64, radius float64) float64 {
 	total := 0.0
 	w := b.w[:len(prior)]
@@ -153,42 +155,66 @@ func (b *bender) bend(p, prior, center []float64, radius float64) float64 {
 		return b.least - math.Log(total)
 	}
 	lo, hi := b.bounds(center, radius/2)
-	value := b.least
+	value, below, above := b.least, 0.0, 0.0
 	for i, w := range b.w {
 		c := clamp(b.ratio[i], lo, hi)
 		p[i] = w * c
-		if p[i] > 0 {
+		switch {
+		case p[i] == 0:
+		case c == lo:
+			below += p[i]
+		case c == hi:
+			above += p[i]
+		default:
 			value += p[i] * math.Log(c)
 		}
+	}
+	if below > 0 {
+		value += below * math.Log(lo)
+	}
+	if above > 0 {
+		value += above * math.Log(hi)
 	}
 	return value
 }
 
-// bounds finds lo and hi for a mass to be moved.
+// bounds finds lo and hi for a mass to be moved, each as the root of a convex piecewise
+// linear function, by Newton's method from the side on which all pieces count: from there
+// it goes one way and ends after a few steps, without sorting.
 func (b *bender) bounds(center []float64, moved float64) (lo, hi float64) {
-	b.ratio, b.order = b.ratio[:0], b.order[:0]
-	for i, w := range b.w {
-		b.ratio, b.order = append(b.ratio, center[i]/w), append(b.order, i)
-	}
-	slices.SortFunc(b.order, func(i, j int) int { return cmp.Compare(b.ratio[i], b.ratio[j]) })
-	n := len(b.order)
-	// From below: with the first k ratios raised to lo, W·lo − R = moved.
+	b.ratio = b.ratio[:0]
 	weight, mass := 0.0, 0.0
-	for k, i := range b.order {
-		weight += b.w[i]
+	for i, w := range b.w {
+		b.ratio = append(b.ratio, center[i]/w)
+		weight += w
 		mass += center[i]
-		lo = (moved + mass) / weight
-		if k == n-1 || lo <= b.ratio[b.order[k+1]] {
+	}
+	lo, hi = (moved+mass)/weight, (mass-moved)/weight
+	for range b.ratio {
+		before := lo
+		weight, mass = 0, 0
+		for i, r := range b.ratio {
+			if r < before {
+				weight += b.w[i]
+				mass += center[i]
+			}
+		}
+		if lo = (moved + mass) / weight; !(lo < before) {
+			lo = before
 			break
 		}
 	}
-	weight, mass = 0, 0
-	for k := n - 1; k >= 0; k-- {
-		i := b.order[k]
-		weight += b.w[i]
-		mass += center[i]
-		hi = (mass - moved) / weight
-		if k == 0 || hi >= b.ratio[b.order[k-1]] {
+	for range b.ratio {
+		before := hi
+		weight, mass = 0, 0
+		for i, r := range b.ratio {
+			if r > before {
+				weight += b.w[i]
+				mass += center[i]
+			}
+		}
+		if hi = (mass - moved) / weight; !(hi > before) {
+			hi = before
 			break
 		}
 	}

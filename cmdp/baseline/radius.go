@@ -34,10 +34,15 @@ func hoeffdingRadius(factor, logTerm float64) func(visits float64) float64 {
 
 // totalRadius returns Σ_{s'} of the radius over all possible successors of a row.
 func totalRadius(r *row, states int, radius func(prob, visits float64) float64) float64 {
-	sum := 0.0
-	if !r.closed {
-		sum = float64(states-len(r.next)) * radius(0, r.visits)
+	if r.closed {
+		states = len(r.next)
 	}
+	return wholeRadius(r, states, radius)
+}
+
+// wholeRadius returns Σ_{s'} of the radius over all states.
+func wholeRadius(r *row, states int, radius func(prob, visits float64) float64) float64 {
+	sum := float64(states-len(r.next)) * radius(0, r.visits)
 	for _, p := range r.prob[:len(r.next)] {
 		sum += radius(p, r.visits)
 	}
