@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strconv"
 	"sync"
 
 	"cmdpsolve/benchmarks/harness"
@@ -119,9 +118,9 @@ func (l *line) playOne(ctx context.Context, res *result, seed uint64) (record, e
 		if err := runner.Run(ctx, k); err != nil {
 			return r, err
 		}
-		r.distance = append(r.distance, rounded(q.task.Violation(runner.Average())))
+		r.distance = append(r.distance, harness.Rounded(q.task.Violation(runner.Average())))
 	}
-	r.along = rounded(floats.Dot(q.gap.Direction, runner.Average()) - q.gap.Support)
+	r.along = harness.Rounded(floats.Dot(q.gap.Direction, runner.Average()) - q.gap.Support)
 	return r, nil
 }
 
@@ -133,17 +132,6 @@ func recorded(episodes int) []int {
 	}
 	return append(list, episodes)
 }
-
-// rounded returns x as records hold it, with five digits.
-func rounded(x float64) float64 {
-	y, err := strconv.ParseFloat(digits(x), 64)
-	if err != nil {
-		panic("games: " + err.Error()) // it has just been written
-	}
-	return y
-}
-
-func digits(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // take takes the runs of a line from records.
 func (l *line) take(s *suite, stored []record) bool {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -79,7 +78,7 @@ func (res *result) markdown() string {
 	if res.suite.pooled {
 		b.WriteString(", counts pooled over steps")
 	}
-	fmt.Fprintf(&b, ". %s ≤ δ ≤ %s, θ = %s.\n\n", short(q.gap.Lower), short(q.gap.Upper), vector(q.gap.Direction))
+	fmt.Fprintf(&b, ". %s ≤ δ ≤ %s, θ = %s.\n\n", harness.Short(q.gap.Lower), harness.Short(q.gap.Upper), vector(q.gap.Direction))
 	b.WriteString("| opponent | dual | distance | excess | slope | inside | beyond |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range res.lines {
 		excess := l.excess(q.gap.Lower)
@@ -91,19 +90,17 @@ func (res *result) markdown() string {
 		if !math.IsNaN(f.Value) {
 			text = fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s ± %s | %s | %s | %.2f | %s ± %s |\n", l.opponent.name, l.dual, short(d), short(dHalf), short(e),
-			text, inside, short(a), short(aHalf))
+		fmt.Fprintf(&b, "| %s | %s | %s ± %s | %s | %s | %.2f | %s ± %s |\n", l.opponent.name, l.dual, harness.Short(d), harness.Short(dHalf), harness.Short(e),
+			text, inside, harness.Short(a), harness.Short(aHalf))
 	}
 	fmt.Fprintf(&b, "\n![distance from the target against episodes](games-%s.svg)\n", res.suite.name)
 	return b.String()
 }
 
-func short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
-
 func vector(x []float64) string {
 	parts := make([]string, len(x))
 	for i, v := range x {
-		parts[i] = short(v)
+		parts[i] = harness.Short(v)
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }
@@ -134,65 +131,37 @@ func (res *result) figure() *chart.Figure {
 		p.Curves = append(p.Curves, reference)
 		f.Panels = append(f.Panels, p)
 	}
-	f.Notes = []string{fmt.Sprintf("Root mean square over %d seeds. %s ≤ δ ≤ %s.", len(res.lines[0].runs), short(delta), short(res.question.gap.Upper))}
+	f.Notes = []string{fmt.Sprintf("Root mean square over %d seeds. %s ≤ δ ≤ %s.", len(res.lines[0].runs), harness.Short(delta), harness.Short(res.question.gap.Upper))}
 	return f
 }
 
 var columns = []string{"suite", "opponent", "dual", "along", "distances"}
 
 func (rep *report) writeRecords(path string) error {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer file.Cleanup()
-	w := csv.NewWriter(file)
-	if err := w.Write(columns); err != nil {
-		return err
-	}
+	var rows [][]string
 	for _, res := range rep.results {
 		for _, l := range res.lines {
 			for _, r := range l.runs {
-				distances := make([]string, len(r.distance))
-				for j, x := range r.distance {
-					distances[j] = digits(x)
-				}
-				if err := w.Write([]string{r.suite, r.opponent, r.dual, digits(r.along), strings.Join(distances, " ")}); err != nil {
-					return err
-				}
+				rows = append(rows, []string{r.suite, r.opponent, r.dual, harness.Digits(r.along), harness.List(r.distance)})
 			}
 		}
 	}
-	if w.Flush(); w.Error() != nil {
-		return w.Error()
-	}
-	return file.CloseAtomicallyReplace()
+	return harness.WriteTable(path, columns, rows)
 }
 
 func readRecords(path string) ([]record, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != strings.Join(columns, ",") {
-		return nil, fmt.Errorf("games: %s: not a table of %s: %v", path, strings.Join(columns, ", "), err)
-	}
-	out := make([]record, len(rows)-1)
-	for i, row := range rows[1:] {
-		r := &out[i]
-		r.suite, r.opponent, r.dual = row[0], row[1], row[2]
+	var out []record
+	err := harness.ReadTable(path, columns, func(row []string) (err error) {
+		r := record{suite: row[0], opponent: row[1], dual: row[2]}
 		if r.along, err = strconv.ParseFloat(row[3], 64); err != nil {
-			return nil, fmt.Errorf("games: %s: line %d: %w", path, i+2, err)
+			return err
 		}
-		for _, text := range strings.Fields(row[4]) {
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return nil, fmt.Errorf("games: %s: line %d: %w", path, i+2, err)
-			}
-			r.distance = append(r.distance, x)
-		}
+		r.distance, err = harness.ParseList(row[4])
+		out = append(out, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("games: %w", err)
 	}
 	return out, nil
 }

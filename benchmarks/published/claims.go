@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"cmdpsolve/benchmarks/harness"
+)
+
+// A claim is something that a publication shows, and how it is looked for here.
+type claim struct {
+	says string
+	test func(res *result) (found string, holds bool)
+}
+
+// each returns a number of each run of a player.
+func (res *result) each(name string, of func(*record) float64) []float64 {
+	l := res.line(name)
+	x := make([]float64, len(l.runs))
+	for i := range l.runs {
+		x[i] = of(&l.runs[i])
+	}
+	return x
+}
+
+// interval writes the mean of numbers with a 95% interval.
+func interval(x []float64) string {
+	mean, half := harness.Mean(x)
+	return harness.Short(mean) + " ± " + harness.Short(half)
+}
+
+// perEpisode returns the mean over all episodes of what a sum is made of.
+func (res *result) perEpisode(name string, sum func(*record) []float64) []float64 {
+	return res.each(name, func(r *record) float64 { return last(sum(r)) / float64(res.last()) })
+}
+
+// late returns the means over the policies recorded in the last third of the episodes.
+func (res *result) late(name string, of func(*record) []float64) []float64 {
+	return res.each(name, func(r *record) float64 { return mean(res.tail(of(r))) })
+}
+
+func regrets(r *record) []float64    { return r.regret }
+func violations(r *record) []float64 { return r.violation }
+func gaps(r *record) []float64       { return r.gap }
+func excesses(r *record) []float64   { return r.excess }
+
+// violates wants some policy of every run to break the limit.
+func violates(name string) claim {
+	return claim{"`" + name + "` breaks the limit while it learns", func(res *result) (string, bool) {
+		least := math.Inf(1)
+		shares := res.each(name, func(r *record) float64 {
+			least = min(least, r.violating)
+			return r.violating
+		})
+		return fmt.Sprintf("in %s of the episodes, in every run", interval(shares)), least > 0
+	}}
+}
+
+// neverViolates wants no policy of any run to break the limit.
+func neverViolates(names ...string) claim {
+	return claim{"no policy of " + quoted(names) + " breaks the limit", func(res *result) (string, bool) {
+		runs, bad := 0, 0
+		for _, name := range names {
+			for _, x := range res.each(name, func(r *record) float64 { return r.violating }) {
+				runs++
+				if x > 0 {
+					bad++
+				}
+			}
+		}
+		return fmt.Sprintf("one does in %d of %d runs", bad, runs), bad == 0
+	}}
+}
+
+// comesNear wants the policies of the last third to be, in the mean over the runs, within
+// the given distance of the optimum and at most that beyond the limit.
+func comesNear(name string, distance float64) claim {
+	return claim{fmt.Sprintf("`%s` comes to the optimum (here: within %g)", name, distance), func(res *result) (string, bool) {
+		gap, excess := res.late(name, gaps), res.late(name, excesses)
+		g, _ := harness.Mean(gap)
+		e, _ := harness.Mean(excess)
+		return fmt.Sprintf("late gap %s, late excess %s", interval(gap), interval(excess)), math.Abs(g) <= distance && e <= distance
+	}}
+}
+
+// losesLess wants one player to have less regret than another, beyond their intervals.
+func losesLess(name, than string) claim {
+	return claim{"`" + name + "` has less regret than `" + than + "`", func(res *result) (string, bool) {
+		a, b := res.perEpisode(name, regrets), res.perEpisode(than, regrets)
+		x, u := harness.Mean(a)
+		y, v := harness.Mean(b)
+		return fmt.Sprintf("%s and %s an episode", interval(a), interval(b)), x+u < y-v
+	}}
+}
+
+// swings returns the distance between the least and the greatest gap of the last third.
+func (res *result) swings(name string) []float64 {
+	return res.each(name, func(r *record) float64 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range res.tail(r.gap) {
+			low, high = min(low, x), max(high, x)
+		}
+		return high - low
+	})
+}
+
+func keepsSwinging(name string, atLeast float64) claim {
+	return claim{fmt.Sprintf("policies of `%s` swing about the optimum for ever (here: by %g or more)", name, atLeast), func(res *result) (string, bool) {
+		x := res.swings(name)
+		m, half := harness.Mean(x)
+		return "late gaps lie " + interval(x) + " apart", m-half >= atLeast
+	}}
+}
+
+func settles(name string, atMost float64) claim {
+	return claim{fmt.Sprintf("policies of `%s` settle (here: within %g)", name, atMost), func(res *result) (string, bool) {
+		x := res.swings(name)
+		m, _ := harness.Mean(x)
+		return "late gaps lie " + interval(x) + " apart", m <= atMost
+	}}
+}
+
+func quoted(names []string) string {
+	text := ""
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += "`" + name + "`"
+	}
+	return text
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}

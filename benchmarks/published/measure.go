@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/problem"
+)
+
+// A record is a run: of the policies of the episodes up to each record the sum of the
+// positive parts of suboptimality (regret) and of violation, in expectation, and
+// suboptimality (gap) and excess over the limit of the last of them, both signed.
+type record struct {
+	study, player                  string
+	seed                           uint64
+	regret, violation, gap, excess []float64
+	// safe is what an episode of the safe policy loses, NaN where none was told, and
+	// violating the share of episodes whose policy violates.
+	safe, violating float64
+}
+
+// A line is the runs of one player.
+type line struct {
+	player *player
+	runs   []record
+}
+
+// A result is a study repeated.
+type result struct {
+	study    *study
+	episodes []int // of the records
+	lines    []*line
+}
+
+// last is the number of episodes of each run.
+func (res *result) last() int { return res.episodes[len(res.episodes)-1] }
+
+// line returns the runs of a player by its name.
+func (res *result) line(name string) *line {
+	i := slices.IndexFunc(res.lines, func(l *line) bool { return l.player.name == name })
+	return res.lines[i]
+}
+
+// points returns the episodes that are recorded of a run: 20 in each decade, or, where
+// what is shown are single policies, 300 at equal distances.
+func (s *study) points(episodes int) []int {
+	var list []int
+	if s.even {
+		const n = 300
+		for i := 1; i < n; i++ {
+			if k := episodes * i / n; k > 0 && (len(list) == 0 || k > list[len(list)-1]) {
+				list = append(list, k)
+			}
+		}
+	} else {
+		for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
+			list = append(list, k)
+		}
+	}
+	return append(list, episodes)
+}
+
+// measure plays all runs of a study, or takes them from stored records.
+func (s *study) measure(ctx context.Context, o *options, stored []record) (*result, error) {
+	res := &result{study: s, episodes: s.points(max(10, s.episodes/o.shorter))}
+	for i := range s.players {
+		l := &line{player: &s.players[i]}
+		if stored != nil && !l.take(res, stored) {
+			return nil, fmt.Errorf("no whole records of %s", l.player.name)
+		}
+		res.lines = append(res.lines, l)
+	}
+	if stored != nil {
+		return res, nil
+	}
+	return res, res.play(ctx, o.seeds)
+}
+
+// take takes the runs of a line from records.
+func (l *line) take(res *result, stored []record) bool {
+	for _, r := range stored {
+		if r.study == res.study.name && r.player == l.player.name {
+			if len(r.regret) != len(res.episodes) {
+				return false
+			}
+			l.runs = append(l.runs, r)
+		}
+	}
+	return len(l.runs) > 1
+}
+
+// play plays all runs, as many at a time as there are processors.
+func (res *result) play(ctx context.Context, seeds int) error {
+	errs := make([]error, len(res.lines)*seeds)
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i, l := range res.lines {
+		l.runs = make([]record, seeds)
+		for j := range seeds {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				play := res.study.play
+				if play == nil {
+					play = playTask
+				}
+				r := record{study: res.study.name, player: l.player.name, seed: uint64(j + 1), safe: math.NaN(), violating: math.NaN()}
+				errs[i*seeds+j] = play(ctx, res, l.player, &r)
+				l.runs[j] = r
+			})
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// playTask plays a run of a learner and fills its record.
+func playTask(ctx context.Context, res *result, pl *player, r *record) error {
+	s := res.study
+	p, err := s.problem(ctx, r.seed)
+	if err != nil {
+		return err
+	}
+	best, err := solve(ctx, p)
+	if err != nil {
+		return err
+	}
+	task, err := p.Task()
+	if err != nil {
+		return err
+	}
+	linear, err := baseline.LinearForm(p.Model.Shape(), task)
+	if err != nil {
+		return err
+	}
+	know, err := s.knowledge(ctx, p)
+	if err != nil {
+		return err
+	}
+	if know.Safe != nil {
+		r.safe = linear.Value(know.SafeReturns) - best.Objective
+	}
+	c := baseline.Config{Shape: p.Model.Shape(), Task: task, Confidence: s.confidence(), Bonus: pl.bonus, Pooled: s.pooled, Knowledge: know, Seed: r.seed}
+	if s.support && !pl.blind {
+		c.Knowledge.Support = baseline.SupportOf(p.Model)
+	}
+	if !s.learnReturns {
+		c.Returns = p.Model.KnownReturns()
+	}
+	if pl.tune != nil {
+		pl.tune(&c)
+	}
+	learner, err := baseline.New(pl.algorithm, c)
+	if err != nil {
+		return err
+	}
+	recorder, err := baseline.NewRecorder(learner, p.Model, task, best.Objective)
+	if err != nil {
+		return err
+	}
+	runner := cmdp.NewRunner(p.Model, recorder, r.seed, nil)
+	for _, k := range res.episodes {
+		if err := runner.Run(ctx, k); err != nil {
+			return err
+		}
+		m := recorder.Metrics()
+		excess := math.Inf(-1)
+		for i := range linear.Rows {
+			excess = max(excess, linear.Excess(i, m.Last))
+		}
+		r.add(m.StrongRegret, m.StrongViolation, m.LastRegret, excess)
+		r.violating = harness.Rounded(m.ViolatingShare)
+	}
+	return nil
+}
+
+func (r *record) add(regret, violation, gap, excess float64) {
+	r.regret, r.violation = append(r.regret, harness.Rounded(regret)), append(r.violation, harness.Rounded(violation))
+	r.gap, r.excess = append(r.gap, harness.Rounded(gap)), append(r.excess, harness.Rounded(excess))
+}
+
+// knowledge is what learners are told: the safe policy of the study, or else the one with
+// the most room.
+func (s *study) knowledge(ctx context.Context, p *problem.Problem) (baseline.Knowledge, error) {
+	task, err := p.Task()
+	if err != nil {
+		return baseline.Knowledge{}, err
+	}
+	know, err := baseline.KnowledgeOf(ctx, p.Model, task)
+	if err != nil || s.safe == 0 {
+		know.Safe, know.SafeReturns = nil, nil
+		return know, err
+	}
+	limit := s.safe * *p.Constraints[0].AtMost
+	tight := *p
+	tight.Constraints = []problem.Constraint{{Return: p.Constraints[0].Return, AtMost: &limit}}
+	safe, err := solve(ctx, &tight)
+	if err != nil {
+		return know, err
+	}
+	know.Safe, know.SafeReturns = safe.Policy, safe.Returns
+	return know, nil
+}
+
+// tail returns what is recorded of the policies of the last third of the episodes.
+func (res *result) tail(v []float64) []float64 {
+	from, _ := slices.BinarySearch(res.episodes, res.last()*2/3)
+	return v[min(from, len(v)-1):]
+}

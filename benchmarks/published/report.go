@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/chart"
+
+	"github.com/google/renameio/v2"
+)
+
+// A report is everything that was repeated.
+type report struct {
+	options *options
+	results []*result
+}
+
+const preamble = `# Published experiments, repeated
+
+    COMMAND
+
+The experiments of the papers whose algorithms are in package cmdp/baseline, as far as their code says what was done: the same problem, the
+constants that were used (the bonus scale "published", or "theory" where the experiment has the full radii), as many episodes, SEEDS seeds each unless the
+command says otherwise. Optima are exact. Problems and learners were written from the descriptions, no code was taken over. Where something is not the same, the
+section says so.
+
+*regret* and *violation* are the positive parts of suboptimality and excess over the limit of each policy played, in expectation, per episode;
+*violating* is the share of episodes whose policy breaks the limit. *gap* and *excess* are signed, of single policies; *late* means the policies
+of the last third of the episodes. Intervals are 95% over the seeds. A statement *holds* here if it does by these numbers, as the
+row says; a "no" is looked at under the table.
+
+Machine: MACHINE.
+
+`
+
+// write writes records, tables and pictures.
+func (rep *report) write() error {
+	o := rep.options
+	if err := os.MkdirAll(o.out, 0o777); err != nil {
+		return err
+	}
+	if o.from == "" {
+		if err := rep.writeRecords(filepath.Join(o.out, "published.csv")); err != nil {
+			return err
+		}
+	}
+	var b strings.Builder
+	b.WriteString(strings.NewReplacer("COMMAND", o.command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.seeds)).Replace(preamble))
+	b.WriteString(rep.summary())
+	for _, res := range rep.results {
+		b.WriteString("\n" + res.markdown())
+		if err := res.figure().Save(filepath.Join(o.out, "published-"+res.study.name+".svg")); err != nil {
+			return err
+		}
+	}
+	return renameio.WriteFile(filepath.Join(o.out, "published.md"), []byte(b.String()), 0o644)
+}
+
+// summary says how many statements hold, and which do not.
+func (rep *report) summary() string {
+	all, broken := 0, []string{}
+	for _, res := range rep.results {
+		for _, c := range res.study.claims {
+			all++
+			if _, holds := c.test(res); !holds {
+				broken = append(broken, fmt.Sprintf("%s: %s", res.study.name, c.says))
+			}
+		}
+	}
+	text := fmt.Sprintf("Of %d statements %d hold.", all, all-len(broken))
+	if len(broken) > 0 {
+		text += " Those that do not:\n\n* " + strings.Join(broken, "\n* ")
+	}
+	return text + "\n"
+}
+
+// markdown returns the section of a study.
+func (res *result) markdown() string {
+	var b strings.Builder
+	s := res.study
+	fmt.Fprintf(&b, "## %s\n\n*%s.* %s\n\nNot the same: %s\n\n", s.title, s.source, s.setting, s.differs)
+	b.WriteString("| learner | regret | violation | violating | late gap | late excess |\n|---|---|---|---|---|---|\n")
+	for _, l := range res.lines {
+		name := l.player.name
+		row := []string{name, interval(res.perEpisode(name, regrets)), "–", "–", interval(res.late(name, gaps)), "–"}
+		if s.play == nil {
+			share, _ := harness.Mean(res.each(name, func(r *record) float64 { return r.violating }))
+			row[2], row[3], row[5] = interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", interval(res.late(name, excesses))
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	if x := res.lines[0].runs[0].safe; !math.IsNaN(x) {
+		fmt.Fprintf(&b, "\nAn episode of the safe policy loses %s.\n", harness.Short(x))
+	}
+	b.WriteString("\n| published | found here | holds |\n|---|---|---|\n")
+	for _, c := range s.claims {
+		found, holds := c.test(res)
+		word := "no"
+		if holds {
+			word = "yes"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.says, found, word)
+	}
+	if s.remark != "" {
+		fmt.Fprintf(&b, "\n%s\n", s.remark)
+	}
+	fmt.Fprintf(&b, "\n![%s](published-%s.svg)\n", s.title, s.name)
+	return b.String()
+}
+
+// figure draws gap and excess of single policies against episodes, or the sums of regret
+// and violation.
+func (res *result) figure() *chart.Figure {
+	s := res.study
+	f := &chart.Figure{Title: s.title}
+	type quantity struct {
+		title string
+		of    func(*record) []float64
+	}
+	panels := []quantity{{"regret, all episodes", regrets}, {"violation, all episodes", violations}}
+	if s.even {
+		panels = []quantity{{"gap of the policy", gaps}, {"excess over the limit", excesses}}
+	}
+	if s.play != nil {
+		panels = panels[:1]
+	}
+	for _, q := range panels {
+		p := chart.Panel{X: chart.Axis{Title: "episode", Log: !s.even}, Y: chart.Axis{Title: q.title, Log: !s.even}}
+		for _, l := range res.lines {
+			p.Curves = append(p.Curves, res.curve(l, q.of))
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	f.Notes = []string{fmt.Sprintf("Means over %d seeds with 95%% intervals.", len(res.lines[0].runs))}
+	if s.single {
+		f.Notes = []string{"The first seed."}
+	}
+	return f
+}
+
+// curve returns the mean of a quantity over the runs of a line, with its interval, or that of
+// the first run.
+func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
+	c := chart.Curve{Name: l.player.name}
+	for j, k := range res.episodes {
+		c.X = append(c.X, float64(k))
+		if res.study.single {
+			c.Y = append(c.Y, of(&l.runs[0])[j])
+			continue
+		}
+		values := make([]float64, len(l.runs))
+		for i := range l.runs {
+			values[i] = of(&l.runs[i])[j]
+		}
+		m, half := harness.Mean(values)
+		c.Y, c.Low, c.High = append(c.Y, m), append(c.Low, m-half), append(c.High, m+half)
+	}
+	return c
+}
+
+var columns = []string{"study", "player", "seed", "safe", "violating", "regret", "violation", "gap", "excess"}
+
+func (rep *report) writeRecords(path string) error {
+	var rows [][]string
+	for _, res := range rep.results {
+		for _, l := range res.lines {
+			for _, r := range l.runs {
+				rows = append(rows, []string{r.study, r.player, strconv.FormatUint(r.seed, 10), harness.Digits(r.safe), harness.Digits(r.violating),
+					harness.List(r.regret), harness.List(r.violation), harness.List(r.gap), harness.List(r.excess)})
+			}
+		}
+	}
+	return harness.WriteTable(path, columns, rows)
+}
+
+func readRecords(path string) ([]record, error) {
+	var out []record
+	err := harness.ReadTable(path, columns, func(row []string) (err error) {
+		r := record{study: row[0], player: row[1]}
+		if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
+			return err
+		}
+		for i, x := range []*float64{&r.safe, &r.violating} {
+			if *x, err = strconv.ParseFloat(row[3+i], 64); err != nil {
+				return err
+			}
+		}
+		for i, x := range []*[]float64{&r.regret, &r.violation, &r.gap, &r.excess} {
+			if *x, err = harness.ParseList(row[5+i]); err != nil {
+				return err
+			}
+		}
+		out = append(out, r)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("published: %w", err)
+	}
+	return out, nil
+}
