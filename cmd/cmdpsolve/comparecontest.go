@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 )
 
 // A contest is one problem with the learners that are compared on it.
@@ -52,10 +53,12 @@ func newContest(ctx context.Context, s streams, p *loaded, settings compareSetti
 			c.compareSettings.Planner = "hoeffding"
 		}
 	}
-	if p.Model.Shape().Game() {
+	if p.isGame() {
 		if err := c.prepareGame(); err != nil {
 			return nil, err
 		}
+	} else if c.Opponent != "" {
+		return nil, usage("opponent %s: %s has one player", c.Opponent, p.name)
 	} else if err := c.prepare(ctx, s); err != nil {
 		return nil, err
 	}
@@ -92,8 +95,15 @@ func (c *contest) prepare(ctx context.Context, s streams) error {
 
 // prepareGame makes sure that there is somebody to play against.
 func (c *contest) prepareGame() error {
+	if c.Opponent != "" {
+		o, err := problem.ParseOpponent("opponent", c.Opponent)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		c.p.Opponent = o
+	}
 	if c.p.Opponent == nil {
-		return usage("%s: a game without an opponent: say in the problem file who plays against the learners", c.p.name)
+		return usage("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the learners", c.p.name)
 	}
 	if c.compareSettings.Planner == "bernstein" {
 		return usage("%s: planner bernstein: with an opponent no rate is proved for this bonus (erratum E-35); want hoeffding", c.p.name)

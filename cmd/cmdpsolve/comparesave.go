@@ -142,7 +142,7 @@ func readCompareCheckpoint(path string, settings *compareSettings, flags *pflag.
 		"planner": given.Planner != old.Planner, "dual": given.Dual != old.Dual, "rho": given.Rho != old.Rho,
 		"returns": given.Returns != old.Returns, "pool": given.Pool != old.Pool, "lazy": given.Lazy != old.Lazy,
 		"failure": given.Failure != old.Failure, "slater": given.Slater != old.Slater, "safe-policy": given.Safe != old.Safe,
-		"null-policy": given.Null != old.Null, "knapsack-margin": given.Margin != old.Margin, "support": given.Support != old.Support,
+		"opponent": given.Opponent != old.Opponent, "null-policy": given.Null != old.Null, "knapsack-margin": given.Margin != old.Margin, "support": given.Support != old.Support,
 	} {
 		if flags.Changed(name) && differs {
 			return nil, usage("--%s differs from the checkpoint %s, whose runs it would change", name, path)

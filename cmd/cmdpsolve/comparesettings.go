@@ -24,6 +24,7 @@ type compareSettings struct {
 	Planner    string   `json:"planner" yaml:"planner"`
 	Dual       string   `json:"dual" yaml:"dual"`
 	Rho        string   `json:"rho" yaml:"rho"`
+	Opponent   string   `json:"opponent,omitempty" yaml:"opponent"`
 	Returns    string   `json:"returns" yaml:"returns"`
 	Pool       bool     `json:"pool" yaml:"pool"`
 	Lazy       bool     `json:"lazy" yaml:"lazy"`
@@ -50,6 +51,7 @@ func (c *compareSettings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Planner, "planner", c.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
 	f.StringVar(&c.Dual, "dual", c.Dual, "dual update that moma stands for: projection, free, double (default: double with a goal, else free)")
 	f.StringVar(&c.Rho, "rho", c.Rho, "weight of the distance to the target in double dual updates: auto, model, slater:R or a number")
+	f.StringVar(&c.Opponent, "opponent", c.Opponent, "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file (default: what the problem says)")
 	f.StringVar(&c.Returns, "returns", c.Returns, "expected one-step returns: known, unknown (learned)")
 	f.BoolVar(&c.Pool, "pool", c.Pool, "pool counts over steps (only if the model is the same at every step)")
 	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
@@ -169,6 +171,9 @@ func (c *compareSettings) words() string {
 			count(c.Episodes, "episode"), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
 	text += ", " + c.Bonus + " bonus"
+	if c.Opponent != "" {
+		text += ", against " + c.Opponent
+	}
 	if c.Pool {
 		text += ", counts pooled over steps"
 	}
