@@ -83,6 +83,26 @@ func comesNear(name string, distance float64) claim {
 	}}
 }
 
+// learns wants the late gaps to be at most a share of the first one.
+func learns(name string, share float64) claim {
+	return claim{fmt.Sprintf("`%s` learns what pays (here: %g of the first gap is left)", name, share), func(res *result) (string, bool) {
+		first := res.each(name, func(r *record) float64 { return r.gap[0] })
+		late := res.late(name, gaps)
+		f, _ := harness.Mean(first)
+		l, half := harness.Mean(late)
+		return fmt.Sprintf("first gap %s, late gap %s", interval(first), interval(late)), l+half <= share*f
+	}}
+}
+
+// keeps wants the late policies to keep the limit in the mean, up to its interval.
+func keeps(name string) claim {
+	return claim{"`" + name + "` comes to keep the limit", func(res *result) (string, bool) {
+		excess := res.late(name, excesses)
+		m, half := harness.Mean(excess)
+		return "late excess " + interval(excess), m-half <= 0
+	}}
+}
+
 // losesLess wants one player to have less regret than another, beyond their intervals.
 func losesLess(name, than string) claim {
 	return claim{"`" + name + "` has less regret than `" + than + "`", func(res *result) (string, bool) {

@@ -174,7 +174,7 @@ var studies = []study{
 			"bisects nothing: it is given the reward 1.4 as a limit.",
 		players: algorithms(published, "conrl-lagr", "conrl-lp", "appropo"), even: true, episodes: 2000, pooled: true, learnReturns: true,
 		problem: of(rover),
-		claims:  []claim{comesNear("conrl-lagr", 0.1), comesNear("conrl-lp", 0.1)},
+		claims:  []claim{comesNear("conrl-lagr", 0.1), comesNear("conrl-lp", 0.1), keeps("conrl-lagr")},
 		remark:  "The optimum is 1.536; the reward that the experiment asks ApproPO for is 91% of it.",
 	},
 	{
@@ -188,7 +188,7 @@ var studies = []study{
 			{name: "appropo", algorithm: "appropo", bonus: published},
 		}, even: true, episodes: 2000, pooled: true, learnReturns: true,
 		problem: of(warehouse),
-		claims:  []claim{comesNear("conrl-lagr", 0.1), comesNear("conrl-lp", 0.1)},
+		claims:  []claim{comesNear("conrl-lagr", 0.1), comesNear("conrl-lp", 0.1), keeps("conrl-lagr")},
 		remark:  "The optimum is 1.750; the reward that the experiment asks ApproPO for is 90% of it.",
 	},
 	{
@@ -209,7 +209,9 @@ var studies = []study{
 			c.RewardUnit = upper[0] - lower[0]
 		}}}, even: true, episodes: 80_000, learnReturns: true,
 		problem: func(_ context.Context, seed uint64) (*problem.Problem, error) { return maze(seed) },
-		claims:  []claim{comesNear("triple-q", 200)},
+		claims:  []claim{learns("triple-q", 0.2), keeps("triple-q")},
+		remark: "The queue that drives it below the limit moves once in a frame of 874 episodes, 91 times in all, each time by what is missing plus 0.5. The " +
+			"excess falls, but the episodes are over before it is gone. On other maps than these the way may cost less.",
 	},
 	{
 		name: "tastes", title: "MO-UCBVI's random preferences", source: "Wu, Braverman, Yang, MO-UCBVI (NeurIPS 2021), code uuujf/MORL",
