@@ -136,6 +136,9 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	if c.Opponent != "" && !p.isGame() { // in a suite it is for the games
+		return usage("opponent %s: %s has one player", c.Opponent, p.name)
+	}
 	contest, err := newContest(ctx, c.streams, p, c.compareSettings)
 	if err != nil {
 		return err

@@ -57,8 +57,6 @@ func newContest(ctx context.Context, s streams, p *loaded, settings compareSetti
 		if err := c.prepareGame(); err != nil {
 			return nil, err
 		}
-	} else if c.Opponent != "" {
-		return nil, usage("opponent %s: %s has one player", c.Opponent, p.name)
 	} else if err := c.prepare(ctx, s); err != nil {
 		return nil, err
 	}
@@ -96,7 +94,7 @@ func (c *contest) prepare(ctx context.Context, s streams) error {
 // prepareGame makes sure that there is somebody to play against.
 func (c *contest) prepareGame() error {
 	if c.Opponent != "" {
-		o, err := problem.ParseOpponent("opponent", c.Opponent)
+		o, err := problem.ParseOpponent("opponent", string(c.Opponent))
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/pflag"
 )
@@ -24,7 +26,7 @@ type compareSettings struct {
 	Planner    string   `json:"planner" yaml:"planner"`
 	Dual       string   `json:"dual" yaml:"dual"`
 	Rho        string   `json:"rho" yaml:"rho"`
-	Opponent   string   `json:"opponent,omitempty" yaml:"opponent"`
+	Opponent   opponent `json:"opponent,omitempty" yaml:"opponent"`
 	Returns    string   `json:"returns" yaml:"returns"`
 	Pool       bool     `json:"pool" yaml:"pool"`
 	Lazy       bool     `json:"lazy" yaml:"lazy"`
@@ -32,8 +34,25 @@ type compareSettings struct {
 	Slater     string   `json:"slater" yaml:"slater"`
 	Safe       string   `json:"safe_policy" yaml:"safe-policy"`
 	Null       string   `json:"null_policy" yaml:"null-policy"`
-	Support    string   `json:"support" yaml:"support"`
+	Support    string   `json:"support,omitempty" yaml:"support"`
 	Margin     float64  `json:"knapsack_margin" yaml:"knapsack-margin"`
+}
+
+// An opponent is who plays in games: a word, or a mapping as in a problem file.
+type opponent string
+
+// UnmarshalYAML takes either from a suite file.
+func (o *opponent) UnmarshalYAML(decode func(any) error) error {
+	if decode((*string)(o)) == nil {
+		return nil
+	}
+	var mapping map[string]any
+	if err := decode(&mapping); err != nil {
+		return err
+	}
+	text, err := json.Marshal(mapping)
+	*o = opponent(text)
+	return err
 }
 
 func defaultSettings() compareSettings {
@@ -51,7 +70,7 @@ func (c *compareSettings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Planner, "planner", c.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
 	f.StringVar(&c.Dual, "dual", c.Dual, "dual update that moma stands for: projection, free, double (default: double with a goal, else free)")
 	f.StringVar(&c.Rho, "rho", c.Rho, "weight of the distance to the target in double dual updates: auto, model, slater:R or a number")
-	f.StringVar(&c.Opponent, "opponent", c.Opponent, "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file (default: what the problem says)")
+	f.StringVar((*string)(&c.Opponent), "opponent", string(c.Opponent), "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file (default: what the problem says)")
 	f.StringVar(&c.Returns, "returns", c.Returns, "expected one-step returns: known, unknown (learned)")
 	f.BoolVar(&c.Pool, "pool", c.Pool, "pool counts over steps (only if the model is the same at every step)")
 	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
@@ -88,6 +107,11 @@ func (c *compareSettings) check() error {
 	}
 	if _, err := c.slater(); err != nil {
 		return err
+	}
+	if c.Opponent != "" {
+		if _, err := problem.ParseOpponent("opponent", string(c.Opponent)); err != nil {
+			return usage("%w", err)
+		}
 	}
 	_, err := c.roster()
 	return err
@@ -163,16 +187,17 @@ func (c *compareSettings) config(p *loaded, penalty *cmdp.Penalty, know baseline
 	return cfg, nil
 }
 
-// words describes the settings in a line.
-func (c *compareSettings) words() string {
+// words describes the settings in a line, of a game without what is told of models
+// that have one player.
+func (c *compareSettings) words(game bool) string {
 	text := fmt.Sprintf("%s, %s of each learner", count(c.Episodes, "episode"), count(c.Seeds, "run"))
 	if c.Seeds > 1 {
 		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
 			count(c.Episodes, "episode"), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
 	text += ", " + c.Bonus + " bonus"
-	if c.Opponent != "" {
-		text += ", against " + c.Opponent
+	if c.Opponent != "" && game {
+		text += ", against " + string(c.Opponent)
 	}
 	if c.Pool {
 		text += ", counts pooled over steps"
@@ -187,9 +212,9 @@ func (c *compareSettings) words() string {
 		text += fmt.Sprintf(", %g of the budgets set aside", c.Margin)
 	}
 	for _, k := range []struct{ what, value string }{{"Slater constant", c.Slater}, {"safe policy", c.Safe}, {"null policy", c.Null}, {"possible successors", c.Support}} {
-		switch k.value {
-		case "none":
-		case "auto":
+		switch {
+		case k.value == "none" || game:
+		case k.value == "auto":
 			text += ", " + k.what + " from the model"
 		default:
 			text += ", " + k.what + " " + k.value

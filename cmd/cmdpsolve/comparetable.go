@@ -61,7 +61,7 @@ func (w *compareWriter) write(c *contest, rep *compareReport) error {
 	}
 	t := w.full(rep)
 	if w.format == "latex" {
-		return w.latex(rep.Problem+", "+rep.words(), t)
+		return w.latex(rep.Problem+", "+rep.words(c.p.isGame()), t)
 	}
 	if w.format == "markdown" {
 		for _, line := range c.heading() {
@@ -84,7 +84,7 @@ func (c *contest) heading() []string {
 			lines = append(lines, "optimum "+short(float64(e.Objective)))
 		}
 	}
-	return append(lines, c.words())
+	return append(lines, c.words(c.p.isGame()))
 }
 
 // results has the columns that fit into 80 characters; wide ones are many more.

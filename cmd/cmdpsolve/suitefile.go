@@ -153,6 +153,9 @@ func readSuite(path string) (*suiteFile, error) {
 func (c *contest) suiteFingerprint() (string, error) {
 	settings := c.compareSettings
 	settings.Algorithms, settings.Seeds, settings.Seed = nil, 0, 0 // they say which runs there are
+	if settings.Support == "none" {
+		settings.Support = "" // results from before there was one stay valid
+	}
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return "", err

@@ -76,9 +76,10 @@ type Knowledge struct {
 	// d, to which a learner with hard budgets retreats. nil means unknown.
 	Null        cmdp.Policy
 	NullReturns []float64
-	// Support says which successors a choice can have; nil means any. Learners whose
-	// optimism or bonus runs over successors then leave the others out; those that ask only what
-	// was seen have no use for it.
+	// Support says which successors a choice can have; nil means any. Learners whose optimism
+	// or bonus runs over successors, or that suppose something of choices that were never
+	// taken, then leave the others out; those that ask only what was seen have no use for it.
+	// Successors that were seen, in a prior too, count as possible.
 	Support Support
 }
 
@@ -127,7 +128,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("baseline: null policy with %d returns: want both, %d returns", len(k.NullReturns), d)
 	}
 	if k.Support != nil {
-		if err := k.Support.check(c.Shape); err != nil {
+		if err := k.Support.check(c.Shape, c.Pooled); err != nil {
 			return err
 		}
 	}

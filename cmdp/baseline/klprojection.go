@@ -11,7 +11,7 @@ import (
 //
 // where every layer has mass 1, mass flows, and p_h(·|s,a) lies in the ℓ₁ ball of
 // radius ε_h(s,a) around P̂_h(·|s,a). Since KL(θ‖θ̃) = KL(q‖q̃) + Σ q·KL(p‖p̃), the dual in the
-// multipliers v of the flow alone is smooth and has a closed form up to sorting:
+// multipliers v of the flow alone is smooth and has a closed form, up to two numbers for a ball that binds:
 // given v, p minimises KL(p‖p̃) + p·v over the ball, see bend, and q is q̃ times an
 // exponential, normalised per layer. The dual is maximised by lbfgs, warm
 // started.

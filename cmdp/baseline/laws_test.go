@@ -28,7 +28,7 @@ func (ex *example) withNull(c *Config) {
 // restored, with known and with learned returns, pooled or not.
 func TestSaved(t *testing.T) {
 	for _, name := range planners {
-		for variant := range 3 {
+		for variant := range 4 {
 			ex := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true, rests: true})
 			c := ex.config(60)
 			c.Bonus = Times(0.05)
@@ -38,6 +38,13 @@ func TestSaved(t *testing.T) {
 			}
 			c.Lazy = variant == 1
 			ex.withNull(&c)
+			if variant == 3 { // of a model in which every choice has two of six successors
+				p := sparse(t, 2)
+				c = sparseConfig(t, p, true)
+				c.Bonus = Times(0.05)
+				ex = &example{model: p.Model, task: c.Task, know: c.Knowledge}
+				c.Knowledge.Null, c.Knowledge.NullReturns = c.Knowledge.Safe, c.Knowledge.SafeReturns
+			}
 			l, err := New(name, c)
 			if errors.Is(err, ErrUnsupported) && c.Returns == nil {
 				continue

@@ -96,14 +96,13 @@ func TestPublishedTripleQ(t *testing.T) {
 	c = ex.config(80000)
 	c.Bonus, c.RewardUnit = Scale{Published, 1}, 100
 	l = newLearner(t, "triple-q", c).(*tripleQ)
-	zero := 0.0
-	for h := range 5 {
-		lower, upper := ex.model.Shape().StepReturns(h)
-		zero -= lower[0] / (upper[0] - lower[0])
+	lower, upper := ex.model.Shape().StepReturns(0)
+	for h := range 5 { // a reward of 0 at each of the steps that are left
+		zero := float64(5-h) * -lower[0] / (upper[0] - lower[0])
+		near("start", 100*(l.state.Q[l.base[h]*l.signals]-zero), 5*32)
+		near("start of a utility", l.state.Q[l.base[h]*l.signals+1], 5)
+		near("the most", 100*(l.cap[h]-zero), 5*34)
 	}
-	near("start", 100*(l.state.Q[0]-zero), 5*32)
-	near("start of a utility", l.state.Q[1], 5)
-	near("the most", 100*(l.most-zero), 5*34)
 	near("bonus of the reward", 100*l.bonus(9, 0), 0.2*math.Sqrt(math.Log(80000)/9))
 }
 

@@ -15,7 +15,7 @@ type Support [][][]int32
 // SupportOf returns the support of a model.
 func SupportOf(m *cmdp.Model) Support {
 	steps := m.Horizon()
-	if m.Shape().SameEveryStep() {
+	if m.Stationary() {
 		steps = 1
 	}
 	support := make(Support, steps)
@@ -55,10 +55,14 @@ func (sp Support) complete(next []int32, times []float64, h, c int) ([]int32, []
 	return next, times
 }
 
-// check returns an error if sp is not a support of environments of the given shape.
-func (sp Support) check(sh *cmdp.Shape) error {
+// check returns an error if sp is not a support of environments of the given shape, or not
+// one for counts that are pooled.
+func (sp Support) check(sh *cmdp.Shape, pooled bool) error {
 	if n := len(sp); n != sh.Horizon() && (n != 1 || !sh.SameEveryStep()) {
 		return fmt.Errorf("baseline: support of %d steps: want %d", n, sh.Horizon())
+	}
+	if pooled && len(sp) > 1 {
+		return fmt.Errorf("baseline: support of %d steps with pooled counts: want that of one step for all", len(sp))
 	}
 	for h, choices := range sp {
 		if len(choices) != sh.StepChoices(h) {

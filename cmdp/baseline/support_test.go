@@ -50,6 +50,9 @@ func TestSupportPrograms(t *testing.T) {
 		higher := false
 		for seed := 1; seed <= 4; seed++ {
 			p := sparse(t, seed)
+			if seed == 3 {
+				p = byStep(t, p)
+			}
 			values := [2]float64{}
 			for i, told := range []bool{false, true} {
 				c := sparseConfig(t, p, told)
@@ -94,6 +97,36 @@ func TestSupportPrograms(t *testing.T) {
 			t.Error("no program is changed by the support")
 		}
 	}
+}
+
+// byStep returns the problem with a model whose choices lead elsewhere at every step.
+func byStep(t *testing.T, p *problem.Problem) *problem.Problem {
+	t.Helper()
+	m := p.Model
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}, m.States())
+	k := m.Kernel(0)
+	for h := range m.Horizon() {
+		for s := range m.States() {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				row := cmdp.Row{Step: h, State: s, Action: int(c - k.First[s]), Returns: k.Returns[int(c)*m.Dim() : int(c+1)*m.Dim()]}
+				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+					row.Next = append(row.Next, cmdp.Transition{Next: (int(k.Next[e]) + h) % m.States(), Probability: k.Prob[e]})
+				}
+				if err := b.Add(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	q := *p
+	var err error
+	if q.Model, err = b.Build(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(SupportOf(q.Model)); n != m.Horizon() {
+		t.Fatalf("support of %d steps: want %d", n, m.Horizon())
+	}
+	return &q
 }
 
 // TestSupportOptimism: with the support known, and the constants of theory, the program of
@@ -163,7 +196,7 @@ func (l listener) Policy() cmdp.Policy { return l.policy }
 func TestBadSupport(t *testing.T) {
 	p := sparse(t, 1)
 	good := SupportOf(p.Model)
-	if err := good.check(p.Model.Shape()); err != nil {
+	if err := good.check(p.Model.Shape(), true); err != nil {
 		t.Fatal(err)
 	}
 	with := func(edit func(sp Support)) Support {
@@ -173,13 +206,14 @@ func TestBadSupport(t *testing.T) {
 	}
 	for want, sp := range map[string]Support{
 		"support of 0 steps":   {},
+		"with pooled counts":   {good[0], good[0], good[0], good[0]},
 		"support of 3 choices": with(func(sp Support) { sp[0] = sp[0][:3] }),
 		"is empty":             with(func(sp Support) { sp[0][2] = nil }),
 		"increasing":           with(func(sp Support) { sp[0][2] = []int32{3, 3} }),
 		"states below 6":       with(func(sp Support) { sp[0][2] = []int32{3, 6} }),
 	} {
 		c := sparseConfig(t, p, false)
-		c.Knowledge.Support = sp
+		c.Knowledge.Support, c.Pooled = sp, len(sp) == 4
 		if _, err := New("optcmdp", c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want %q", err, want)
 		}

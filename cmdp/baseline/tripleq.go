@@ -27,8 +27,9 @@ type tripleQ struct {
 	share    float64 // of the bonus that the utilities get
 	tighten  float64 // ε
 	ended    float64 // added to Q at the end of a frame
-	begin    float64 // of Q
-	most     float64 // of Q at the end of a frame
+	// begin and cap are with what Q begins, and what it may be at the end of a frame, at
+	// each step.
+	begin, cap []float64
 	notebook bool    // the published constants
 }
 
@@ -72,17 +73,22 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	}
 	l.bonus = func(_, rate float64) float64 { return f / 4 * math.Sqrt(h*h*iota*rate) }
 	l.ended = f * 2 * h * h * h * math.Sqrt(iota) / l.eta
-	l.begin, l.most = h, h
+	l.begin, l.cap = make([]float64, u.horizon), make([]float64, u.horizon)
+	for t := range l.begin {
+		l.begin[t], l.cap[t] = h, h
+	}
 	if c.Bonus.published() {
 		l.publish(f, k, sa, c.RewardUnit)
 	}
 	st := &l.state
 	st.Q, st.N = make([]float64, u.slots()*u.signals), make([]float64, u.slots())
 	st.Z, st.Sum = make([]float64, len(u.limit)), make([]float64, len(u.limit))
-	for i := range st.Q {
-		st.Q[i] = h
-		if i%u.signals == 0 {
-			st.Q[i] = l.begin
+	for t := range u.horizon {
+		for i := l.base[t] * u.signals; i < l.base[t+1]*u.signals; i++ {
+			st.Q[i] = h
+			if i%u.signals == 0 {
+				st.Q[i] = l.begin[t]
+			}
 		}
 	}
 	return l, nil
@@ -101,15 +107,17 @@ func (l *tripleQ) publish(factor, episodes, pairs, unit float64) {
 	const step, most = 32, 34
 	h := float64(l.horizon)
 	l.notebook = true
-	nothing := 0.0 // what H rewards of 0 are, scaled
-	if unit == 0 {
+	told := unit > 0
+	if !told {
 		unit = step
-	} else {
-		for t := range l.horizon {
+	}
+	nothing := 0.0 // what rewards of 0 are from here on, scaled
+	for t := len(l.begin) - 1; t >= 0; t-- {
+		if told {
 			nothing += 1 - l.rest(t, 0)
 		}
+		l.begin[t], l.cap[t] = step*h/unit+nothing, most*h/unit+nothing
 	}
-	l.begin, l.most = step*h/unit+nothing, most*h/unit+nothing
 	l.eta = unit * 1e-4 * math.Pow(episodes, 0.2) * math.Sqrt(pairs) * h * h
 	l.bonus = func(t, _ float64) float64 { return factor * 0.2 / unit * math.Sqrt(math.Log(episodes)/t) }
 	l.share = 0.01 * unit // utilities are in units of 1
@@ -254,25 +262,34 @@ func (l *tripleQ) endFrame() {
 	}
 	clear(st.Sum)
 	clear(st.N)
-	for s := 0; s < len(st.Q); s += l.signals {
-		q, over := st.Q[s:s+l.signals], false
-		q[0] += l.ended
-		for j, x := range q {
-			switch {
-			case !l.notebook:
-				over = over || x >= h
-			case j == 0:
-				over = x > l.most
-			default:
-				over = over || x > h
-			}
+	for t := range l.horizon {
+		for i := l.base[t]; i < l.base[t+1]; i++ {
+			l.reset(t, st.Q[i*l.signals:(i+1)*l.signals])
 		}
-		if over {
-			q[0] = l.begin
-			for j := 1; j < len(q) && !l.notebook; j++ {
-				q[j] = h
-			}
+	}
+}
+
+// reset adds to the values of a choice of step t what the end of a frame adds, and sets
+// them back if they exceed their bounds.
+func (l *tripleQ) reset(t int, q []float64) {
+	h, over := float64(l.horizon), false
+	q[0] += l.ended
+	for j, x := range q {
+		switch {
+		case !l.notebook:
+			over = over || x >= h
+		case j == 0:
+			over = x > l.cap[t]
+		default:
+			over = over || x > h
 		}
+	}
+	if !over {
+		return
+	}
+	q[0] = l.begin[t]
+	for j := 1; j < len(q) && !l.notebook; j++ {
+		q[j] = h
 	}
 }
 
