@@ -47,12 +47,14 @@ func excesses(r *record) []float64   { return r.excess }
 // violates wants some policy of every run to break the limit.
 func violates(name string) claim {
 	return claim{"`" + name + "` breaks the limit while it learns", func(res *result) (string, bool) {
-		least := math.Inf(1)
+		runs := 0
 		shares := res.each(name, func(r *record) float64 {
-			least = min(least, r.violating)
+			if r.violating > 0 {
+				runs++
+			}
 			return r.violating
 		})
-		return fmt.Sprintf("in %s of the episodes, in every run", interval(shares)), least > 0
+		return fmt.Sprintf("in %s of the episodes, in %d of %d runs", interval(shares), runs, len(shares)), runs == len(shares)
 	}}
 }
 

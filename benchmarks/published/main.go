@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"cmdpsolve/benchmarks/harness"
 
@@ -56,10 +57,16 @@ func parse(args []string) (*options, error) {
 	case o.shorter < 1:
 		return nil, fmt.Errorf("published: --shorter %d: want at least 1", o.shorter)
 	}
-	for _, name := range o.studies {
+	for i, name := range o.studies {
 		if _, err := findStudy(name); err != nil {
 			return nil, err
 		}
+		if slices.Contains(o.studies[:i], name) {
+			return nil, fmt.Errorf("published: --study: %s is named twice", name)
+		}
+	}
+	if len(o.studies) < len(studies) && !o.trial && !f.Changed("out") {
+		return nil, fmt.Errorf("published: some of the studies would replace the results of all: want --trial, or another folder with --out")
 	}
 	return &o, nil
 }

@@ -21,6 +21,7 @@ import (
 type record struct {
 	study, player                  string
 	seed                           uint64
+	episodes                       int
 	regret, violation, gap, excess []float64
 	// safe is what an episode of the safe policy loses, NaN where none was told, and
 	// violating the share of episodes whose policy violates.
@@ -49,23 +50,29 @@ func (res *result) line(name string) *line {
 	return res.lines[i]
 }
 
-// points returns the episodes that are recorded of a run: 20 in each decade, or, where
-// what is shown are single policies, 300 at equal distances.
+// points returns the episodes that are recorded of a run: 300 at equal distances where single
+// policies are drawn, else 20 in each decade, and in the last third 50 at equal distances.
 func (s *study) points(episodes int) []int {
+	const all, third = 300, 50
 	var list []int
 	if s.even {
-		const n = 300
-		for i := 1; i < n; i++ {
-			if k := episodes * i / n; k > 0 && (len(list) == 0 || k > list[len(list)-1]) {
-				list = append(list, k)
-			}
+		for i := 1; i <= all; i++ {
+			list = append(list, episodes*i/all)
 		}
 	} else {
 		for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
 			list = append(list, k)
 		}
+		for i := range third + 1 {
+			list = append(list, episodes-episodes/3*i/third)
+		}
 	}
-	return append(list, episodes)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if list[0] == 0 {
+		list = list[1:]
+	}
+	return list
 }
 
 // measure plays all runs of a study, or takes them from stored records.
@@ -73,8 +80,8 @@ func (s *study) measure(ctx context.Context, o *options, stored []record) (*resu
 	res := &result{study: s, episodes: s.points(max(10, s.episodes/o.shorter))}
 	for i := range s.players {
 		l := &line{player: &s.players[i]}
-		if stored != nil && !l.take(res, stored) {
-			return nil, fmt.Errorf("no whole records of %s", l.player.name)
+		if stored != nil && !l.take(res, stored, o.seeds) {
+			return nil, fmt.Errorf("records of %s: want %d runs of %d episodes, with seeds from 1 on", l.player.name, o.seeds, res.last())
 		}
 		res.lines = append(res.lines, l)
 	}
@@ -85,16 +92,16 @@ func (s *study) measure(ctx context.Context, o *options, stored []record) (*resu
 }
 
 // take takes the runs of a line from records.
-func (l *line) take(res *result, stored []record) bool {
+func (l *line) take(res *result, stored []record, seeds int) bool {
 	for _, r := range stored {
 		if r.study == res.study.name && r.player == l.player.name {
-			if len(r.regret) != len(res.episodes) {
+			if len(r.regret) != len(res.episodes) || r.episodes != res.last() || r.seed != uint64(len(l.runs)+1) {
 				return false
 			}
 			l.runs = append(l.runs, r)
 		}
 	}
-	return len(l.runs) > 1
+	return len(l.runs) == seeds
 }
 
 // play plays all runs, as many at a time as there are processors.
@@ -112,13 +119,16 @@ func (res *result) play(ctx context.Context, seeds int) error {
 				if play == nil {
 					play = playTask
 				}
-				r := record{study: res.study.name, player: l.player.name, seed: uint64(j + 1), safe: math.NaN(), violating: math.NaN()}
+				r := record{study: res.study.name, player: l.player.name, seed: uint64(j + 1), episodes: res.last(), safe: math.NaN(), violating: math.NaN()}
 				errs[i*seeds+j] = play(ctx, res, l.player, &r)
 				l.runs[j] = r
 			})
 		}
 	}
 	wg.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return errors.Join(errs...)
 }
 
@@ -212,6 +222,6 @@ func (s *study) knowledge(ctx context.Context, p *problem.Problem) (baseline.Kno
 
 // tail returns what is recorded of the policies of the last third of the episodes.
 func (res *result) tail(v []float64) []float64 {
-	from, _ := slices.BinarySearch(res.episodes, res.last()*2/3)
+	from, _ := slices.BinarySearch(res.episodes, res.last()-res.last()/3)
 	return v[min(from, len(v)-1):]
 }

@@ -151,6 +151,12 @@ func TestRepeats(t *testing.T) {
 	if read() != first {
 		t.Error("the report from records differs from that of the run")
 	}
+	for _, other := range [][]string{{"--seeds", "2", "--shorter", "1000"}, {"--seeds", "3", "--shorter", "2000"}} {
+		err := run(context.Background(), append(other, "--out", dir, "--from", filepath.Join(dir, "published.csv")))
+		if err == nil || !strings.Contains(err.Error(), "want") {
+			t.Errorf("records of other runs were taken with %v: %v", other, err)
+		}
+	}
 }
 
 // TestClaims wants each kind of claim to be able to hold and not to.
@@ -207,6 +213,8 @@ func TestBadFlags(t *testing.T) {
 		"--seeds 1":           {"--seeds", "1"},
 		"--shorter 0":         {"--shorter", "0"},
 		"unexpected argument": {"ring"},
+		"named twice":         {"--study", "ring,ring"},
+		"want --trial":        {"--study", "ring"},
 		"no such file":        {"--from", "nowhere.csv"},
 	} {
 		if err := run(context.Background(), args); err == nil || !strings.Contains(err.Error(), want) {
@@ -214,7 +222,7 @@ func TestBadFlags(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
-	if err := os.WriteFile(path, []byte(strings.Join(columns, ",")+"\nring,optcmdp,one,0,0,1,1,1,1\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Join(columns, ",")+"\nring,optcmdp,one,9,0,0,1,1,1,1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), []string{"--from", path}); err == nil || !strings.Contains(err.Error(), "line 2") {

@@ -31,7 +31,7 @@ section says so.
 
 *regret* and *violation* are the positive parts of suboptimality and excess over the limit of each policy played, in expectation, per episode;
 *violating* is the share of episodes whose policy breaks the limit. *gap* and *excess* are signed, of single policies; *late* means the policies
-of the last third of the episodes. Intervals are 95% over the seeds. A statement *holds* here if it does by these numbers, as the
+that were recorded in the last third of the episodes, 50 or 100 at equal distances and a few more. Intervals are 95% over the seeds. A statement *holds* here if it does by these numbers, as the
 row says; a "no" is looked at under the table.
 
 Machine: MACHINE.
@@ -163,14 +163,14 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 	return c
 }
 
-var columns = []string{"study", "player", "seed", "safe", "violating", "regret", "violation", "gap", "excess"}
+var columns = []string{"study", "player", "seed", "episodes", "safe", "violating", "regret", "violation", "gap", "excess"}
 
 func (rep *report) writeRecords(path string) error {
 	var rows [][]string
 	for _, res := range rep.results {
 		for _, l := range res.lines {
 			for _, r := range l.runs {
-				rows = append(rows, []string{r.study, r.player, strconv.FormatUint(r.seed, 10), harness.Digits(r.safe), harness.Digits(r.violating),
+				rows = append(rows, []string{r.study, r.player, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episodes), harness.Digits(r.safe), harness.Digits(r.violating),
 					harness.List(r.regret), harness.List(r.violation), harness.List(r.gap), harness.List(r.excess)})
 			}
 		}
@@ -185,13 +185,16 @@ func readRecords(path string) ([]record, error) {
 		if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
 			return err
 		}
+		if r.episodes, err = strconv.Atoi(row[3]); err != nil {
+			return err
+		}
 		for i, x := range []*float64{&r.safe, &r.violating} {
-			if *x, err = strconv.ParseFloat(row[3+i], 64); err != nil {
+			if *x, err = strconv.ParseFloat(row[4+i], 64); err != nil {
 				return err
 			}
 		}
 		for i, x := range []*[]float64{&r.regret, &r.violation, &r.gap, &r.excess} {
-			if *x, err = harness.ParseList(row[5+i]); err != nil {
+			if *x, err = harness.ParseList(row[6+i]); err != nil {
 				return err
 			}
 		}
