@@ -148,9 +148,10 @@ var studies = []study{
 	},
 	{
 		name: "factored", title: "DOPE's factored CMDP", source: doped,
-		setting:  "The ring from one start, payments divided by 3; a safe policy with a fifth of the cost; 100,000 episodes, p = 0.01.",
-		differs:  "Radii are cut at 1. There as here optcmdp is not told which successors are possible, or it would know this kernel.",
-		players:  []player{dope, {name: "optpess-lp", algorithm: "optpess-lp", bonus: theory}, {name: "optcmdp", algorithm: "optcmdp", bonus: theory, blind: true}},
+		setting: "The ring from one start, payments divided by 3; a safe policy with a fifth of the cost; 100,000 episodes, p = 0.01.",
+		differs: "Here radii are cut at 1. The script of OptCMDP there has radii of 10,000 and no limit, so that it never learns; here it is the algorithm, " +
+			"not told which successors are possible, or it would know this kernel. OptPess-LP there lacks a 1 in its coefficients 1 + SH.",
+		players:  []player{dope, {name: "optpess-lp", algorithm: "optpess-lp", bonus: theory, blind: true}, {name: "optcmdp", algorithm: "optcmdp", bonus: theory, blind: true}},
 		episodes: 100_000, failure: 0.01, pooled: true, safe: 0.2, support: true,
 		problem: of(func() (*problem.Problem, error) { return ring(at(0), 1./3) }),
 		claims:  []claim{neverViolates("dope", "optpess-lp"), losesLess("dope", "optpess-lp")},
@@ -158,7 +159,7 @@ var studies = []study{
 	{
 		name: "media", title: "DOPE's media streaming", source: doped,
 		setting: "Ten buffer levels, H = 10, fast service at most 5 times; a safe policy with a fifth of it; 100,000 episodes, p = 0.01.",
-		differs: "The logarithms of optcmdp and optpess-lp are a little larger, with SAH for S²H. The script of dope takes (H²/γ)Σβ off the objective; the repository also has the program without it.",
+		differs: "The logarithm of optcmdp is a little smaller, with SAH for S²H. The script of dope takes (H²/γ)Σβ off the objective; the repository also has the program without it.",
 		players: safely(dope, plainDope(1)), episodes: 100_000, failure: 0.01, pooled: true, safe: 0.2, support: true,
 		problem: builtIn("media"),
 		claims: []claim{neverViolates("dope", "dope, no objective bonus", "optpess-lp"), violates("optcmdp"), losesLess("dope", "optpess-lp"),
