@@ -190,11 +190,14 @@ func (rep *checkReport) notes(p *loaded) []string {
 			"the nearest returns are " + p.vector(rep.Nearest) + "."}
 	}
 	notes := []string{"Some policy keeps every limit: the approachability gap is 0."}
-	s := rep.Slater
+	s, none := rep.Slater, 1e-9*slices.Min(p.sides())
 	switch r := float64(s.Radius); {
 	case math.IsInf(r, 1):
 		return append(notes, "All policies do.")
-	case r <= 1e-9*slices.Min(p.sides()):
+	case r <= none && float64(s.Bound) > 2*none:
+		notes = append(notes, fmt.Sprintf("Whether some policy keeps them with room to spare is not known: no Slater ball was found, and none is larger than %s (see --iterations).",
+			short(float64(s.Bound))))
+	case r <= none:
 		notes = []string{fmt.Sprintf("Some policy keeps every limit within %s, which counts as kept: the approachability gap is 0.", short(float64(rep.Tolerance))),
 			"None keeps them with room to spare: there is no Slater ball, and whether one keeps them exactly is left to rounding."}
 	default:
