@@ -30,7 +30,7 @@ type tripleQ struct {
 	// begin and cap are with what Q begins, and what it may be at the end of a frame, at
 	// each step.
 	begin, cap []float64
-	notebook bool    // the published constants
+	notebook   bool // the published constants
 }
 
 type tripleState struct {
