@@ -87,7 +87,7 @@ func multiplierStep(step float64) func(*baseline.Config) {
 	return func(c *baseline.Config) {
 		lower, upper := c.Shape.StepReturns(0)
 		u, v := upper[0]-lower[0], upper[1]-lower[1]
-		c.MultiplierStep = step * v * v / u
+		c.Tuning.MultiplierStep = step * v * v / u
 	}
 }
 
@@ -116,7 +116,7 @@ func safely(dope ...player) []player {
 // plainDope is DOPE without what it takes off the objective.
 func plainDope(factor float64) player {
 	return player{name: "dope, no objective bonus", algorithm: "dope", bonus: baseline.Scale{Mode: baseline.Published, Factor: factor},
-		tune: func(c *baseline.Config) { c.ObjectiveBonus = new(float64) }}
+		tune: func(c *baseline.Config) { c.Tuning.ObjectiveBonus = new(float64) }}
 }
 
 var dope = player{name: "dope", algorithm: "dope", bonus: published}
@@ -222,7 +222,7 @@ var studies = []study{
 		differs: "Obstacles are drawn for each seed, in the experiment once. It shows means of 1,000 episodes.",
 		players: []player{{name: "triple-q", algorithm: "triple-q", bonus: published, tune: func(c *baseline.Config) {
 			lower, upper := c.Shape.StepReturns(0)
-			c.RewardUnit = upper[0] - lower[0]
+			c.Tuning.RewardUnit = upper[0] - lower[0]
 		}}}, even: true, episodes: 80_000, learnReturns: true,
 		problem: func(_ context.Context, seed uint64) (*problem.Problem, error) { return maze(seed) },
 		claims:  []claim{learns("triple-q", 0.2), keeps("triple-q")},

@@ -179,7 +179,7 @@ func (c *compareSettings) config(p *loaded, penalty *cmdp.Penalty, know baseline
 	}
 	cfg := baseline.Config{
 		Shape: p.Model.Shape(), Task: p.task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: penalty, Lazy: c.Lazy,
-		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, KnapsackMargin: &c.Margin,
+		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
 	}
 	if c.Returns == "known" {
 		cfg.Returns = p.Model.KnownReturns()

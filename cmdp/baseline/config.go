@@ -3,7 +3,6 @@ package baseline
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"cmdpsolve/cmdp"
 )
@@ -39,19 +38,8 @@ type Config struct {
 	// Penalty is the rule for the weight of the target in methods with a double dual
 	// update; nil means doubling.
 	Penalty *cmdp.Penalty
-	// KnapsackMargin is the share ε of every budget that conrl-knapsack sets aside, at
-	// least 0 and less than 1; nil means DefaultKnapsackMargin.
-	KnapsackMargin *float64
-	// MultiplierStep is the length of the gradient steps on the multipliers of conrl-lagr,
-	// in units of the scaled signals; 0 means DefaultMultiplierStep.
-	MultiplierStep float64
-	// ObjectiveBonus multiplies what dope takes off the objective to explore, nil means 1. Its
-	// authors' code leaves it out, 0, in one experiment.
-	ObjectiveBonus *float64
-	// RewardUnit is what the range of the objective in one step counts in the units of the
-	// notebook of triple-q, whose values start at 32 a step: for its published constants
-	// alone. 0 means 32, so that they start at the greatest possible value.
-	RewardUnit float64
+	// Tuning has settings of single algorithms; its zero value means their defaults.
+	Tuning Tuning
 	// Lazy learners of the LP family plan anew only once the visits of some
 	// (step, choice, successor) have doubled; the others ignore what they do not have.
 	Lazy bool
@@ -112,20 +100,15 @@ func (c *Config) check() error {
 		return fmt.Errorf("baseline: failure probability %g: want between 0 and 1", c.Confidence.Failure)
 	case c.Pooled && !c.Shape.SameEveryStep():
 		return errors.New("baseline: counts cannot be pooled over steps that offer different choices")
-	case c.KnapsackMargin != nil && !(*c.KnapsackMargin >= 0 && *c.KnapsackMargin < 1):
-		return fmt.Errorf("baseline: knapsack margin %g: want at least 0 and less than 1", *c.KnapsackMargin)
-	case !(c.MultiplierStep >= 0) || math.IsInf(c.MultiplierStep, 1):
-		return fmt.Errorf("baseline: step of the multipliers %g: want a positive number, or 0 for the default", c.MultiplierStep)
-	case !(c.RewardUnit >= 0) || math.IsInf(c.RewardUnit, 1):
-		return fmt.Errorf("baseline: reward unit %g: want a positive number, or 0 for the default", c.RewardUnit)
-	case c.ObjectiveBonus != nil && (!(*c.ObjectiveBonus >= 0) || math.IsInf(*c.ObjectiveBonus, 1)):
-		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *c.ObjectiveBonus)
 	case !(k.Slater >= 0) || k.Slater > 1e100:
 		return fmt.Errorf("baseline: Slater constant %g: want a positive number, or 0 for unknown", k.Slater)
 	case (k.Safe == nil) != (k.SafeReturns == nil) || k.SafeReturns != nil && len(k.SafeReturns) != d:
 		return fmt.Errorf("baseline: safe policy with %d returns: want both, %d returns", len(k.SafeReturns), d)
 	case (k.Null == nil) != (k.NullReturns == nil) || k.NullReturns != nil && len(k.NullReturns) != d:
 		return fmt.Errorf("baseline: null policy with %d returns: want both, %d returns", len(k.NullReturns), d)
+	}
+	if err := c.Tuning.check(); err != nil {
+		return err
 	}
 	if k.Support != nil {
 		if err := k.Support.check(c.Shape, c.Pooled); err != nil {

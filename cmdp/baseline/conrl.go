@@ -109,7 +109,7 @@ const lagrangianSteps = 10
 // newConRLLagrangian returns the basic algorithm of Brantley et al. (2020) with
 // the planner of their experiments: ten times value iteration on the signals
 // weighted with the multipliers and a gradient step on these, of length
-// Config.MultiplierStep, by default 0.2 (their gridworld's; from the paper's code); then
+// Tuning.MultiplierStep, by default 0.2 (their gridworld's; from the paper's code); then
 // the deterministic policy of the mean of the ten. The multipliers are kept between
 // episodes. It can be saved.
 func newConRLLagrangian(c Config) (cmdp.Learner, error) {
@@ -117,7 +117,7 @@ func newConRLLagrangian(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core}, rate: c.MultiplierStep}
+	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core}, rate: c.Tuning.MultiplierStep}
 	if l.rate == 0 {
 		l.rate = DefaultMultiplierStep
 	}

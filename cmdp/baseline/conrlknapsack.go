@@ -41,7 +41,7 @@ const DefaultKnapsackMargin = 0.05
 // conrl-lp is run with limits (1−ε)α_i, and once a budget could be overdrawn by one
 // more episode, whatever is played, before null episodes fill the rest, the null policy is played for good. The
 // paper's ε = AggReg/min B needs the constants of its regret bound; ε here is
-// Config.KnapsackMargin. Signals and budgets count from what the null policy
+// Tuning.KnapsackMargin. Signals and budgets count from what the null policy
 // uses. Guarantee: no budget is exceeded, which by the stopping rule is certain if the
 // null policy surely returns what was told. It can be saved.
 func newConRLKnapsack(c Config) (cmdp.Learner, error) {
@@ -57,8 +57,8 @@ func newConRLKnapsack(c Config) (cmdp.Learner, error) {
 		core.totals(l.floor, c.Knowledge.NullReturns)
 	}
 	margin := DefaultKnapsackMargin
-	if c.KnapsackMargin != nil {
-		margin = *c.KnapsackMargin
+	if c.Tuning.KnapsackMargin != nil {
+		margin = *c.Tuning.KnapsackMargin
 	}
 	budget := append([]float64(nil), core.limit...)
 	for i, b := range budget {

@@ -26,7 +26,7 @@ var _ = register(Algorithm{
 //	objective lowered by (H²/γ)·β̄,   constraints raised by H·β̄,
 //
 // and the safe policy where there is none. Unknown means add β_l = √(2 ln(6SAHK/p)/n)
-// to the constraints and subtract (1+H/γ)·β_l from the objective. Config.ObjectiveBonus
+// to the constraints and subtract (1+H/γ)·β_l from the objective. Tuning.ObjectiveBonus
 // multiplies what is taken off the objective. A bonus scale f
 // multiplies K₀ by f², the order in which radii enter it (derived here). With several
 // constraints γ is the least room (our extension). Guarantee: no episode
@@ -53,8 +53,8 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 	radius := func(prob, visits float64) float64 { return min(1, bernstein(prob, visits)) }
 	means := hoeffdingRadius(f, l.logTerm(6))
 	explore := 1.0
-	if c.ObjectiveBonus != nil {
-		explore = *c.ObjectiveBonus
+	if c.Tuning.ObjectiveBonus != nil {
+		explore = *c.Tuning.ObjectiveBonus
 	}
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
 		b, m := total(r, l.states, radius), 0.0

@@ -295,16 +295,16 @@ func TestKnapsackMargin(t *testing.T) {
 	c.Bonus = Times(0)
 	c.Knowledge.Null, c.Knowledge.NullReturns = onlyArm{0, 2}, []float64{0.2, 0}
 	for _, margin := range []float64{0, DefaultKnapsackMargin, 0.5} {
-		c.KnapsackMargin = &margin
+		c.Tuning.KnapsackMargin = &margin
 		mean, _ := play(t, ex.model, newLearner(t, "conrl-knapsack", c), 1, 400) // long before budgets end
 		if want := 0.5 * (1 - margin); math.Abs(mean[1]-want) > 0.01 {
 			t.Errorf("margin %g: uses %g of its budget an episode: want %g", margin, mean[1], want)
 		}
 	}
 	given := DefaultKnapsackMargin
-	c.KnapsackMargin = &given
+	c.Tuning.KnapsackMargin = &given
 	_, want := play(t, ex.model, newLearner(t, "conrl-knapsack", c), 1, 50)
-	c.KnapsackMargin = nil
+	c.Tuning.KnapsackMargin = nil
 	_, got := play(t, ex.model, newLearner(t, "conrl-knapsack", c), 1, 50)
 	for k := range got {
 		if !floats.Equal(got[k], want[k]) {
@@ -312,7 +312,7 @@ func TestKnapsackMargin(t *testing.T) {
 		}
 	}
 	for _, bad := range []float64{-0.1, 1, math.NaN()} {
-		c.KnapsackMargin = &bad
+		c.Tuning.KnapsackMargin = &bad
 		if _, err := New("conrl-knapsack", c); err == nil {
 			t.Errorf("margin %g was accepted", bad)
 		}

@@ -94,7 +94,7 @@ func TestPublishedTripleQ(t *testing.T) {
 	// Told what a reward counts, it starts at 32 of these a step.
 	ex = newExample(t, 3, modelSpec{states: 2, actions: 2, horizon: 5, dim: 2, stationary: true})
 	c = ex.config(80000)
-	c.Bonus, c.RewardUnit = Scale{Published, 1}, 100
+	c.Bonus, c.Tuning.RewardUnit = Scale{Published, 1}, 100
 	l = newLearner(t, "triple-q", c).(*tripleQ)
 	lower, upper := ex.model.Shape().StepReturns(0)
 	for h := range 5 { // a reward of 0 at each of the steps that are left

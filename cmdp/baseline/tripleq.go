@@ -78,7 +78,7 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 		l.begin[t], l.cap[t] = h, h
 	}
 	if c.Bonus.published() {
-		l.publish(f, k, sa, c.RewardUnit)
+		l.publish(f, k, sa, c.Tuning.RewardUnit)
 	}
 	st := &l.state
 	st.Q, st.N = make([]float64, u.slots()*u.signals), make([]float64, u.slots())

@@ -1,0 +1,39 @@
+package baseline
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Tuning holds settings that single algorithms have and others do not, with which
+// published experiments differ from each other.
+type Tuning struct {
+	// KnapsackMargin is the share ε of every budget that conrl-knapsack sets aside, at
+	// least 0 and less than 1; nil means DefaultKnapsackMargin.
+	KnapsackMargin *float64
+	// MultiplierStep is the length of the gradient steps on the multipliers of conrl-lagr,
+	// in units of the scaled signals; 0 means DefaultMultiplierStep.
+	MultiplierStep float64
+	// ObjectiveBonus multiplies what dope takes off the objective to explore, nil means 1. Its
+	// authors' code leaves it out, 0, in one experiment.
+	ObjectiveBonus *float64
+	// RewardUnit is what the range of the objective in one step counts in the units of the
+	// notebook of triple-q, whose values start at 32 a step: for its published constants
+	// alone. 0 means 32, so that they start at the greatest possible value.
+	RewardUnit float64
+}
+
+// check returns an error for what the algorithm concerned could not work with.
+func (t *Tuning) check() error {
+	switch {
+	case t.KnapsackMargin != nil && !(*t.KnapsackMargin >= 0 && *t.KnapsackMargin < 1):
+		return fmt.Errorf("baseline: knapsack margin %g: want at least 0 and less than 1", *t.KnapsackMargin)
+	case !(t.MultiplierStep >= 0) || math.IsInf(t.MultiplierStep, 1):
+		return fmt.Errorf("baseline: step of the multipliers %g: want a positive number, or 0 for the default", t.MultiplierStep)
+	case t.ObjectiveBonus != nil && (!(*t.ObjectiveBonus >= 0) || math.IsInf(*t.ObjectiveBonus, 1)):
+		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *t.ObjectiveBonus)
+	case !(t.RewardUnit >= 0) || math.IsInf(t.RewardUnit, 1):
+		return fmt.Errorf("baseline: reward unit %g: want a positive number, or 0 for the default", t.RewardUnit)
+	}
+	return nil
+}
