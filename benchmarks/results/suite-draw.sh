@@ -6,15 +6,10 @@
 set -e
 here=$(dirname "$0")
 learners=moma,optcmdp,optcmdp-bonus,optdual,conrl-lp,appropo,dope,mo-ucbvi
-draw() { cmdpsolve plot "$1" --problem "$2" --algorithms $learners --output "$here/suite-$3.svg"; }
-draw "$1" frozenlake4:H=20 frozenlake
-draw "$1" cliff:rows=3,cols=5,H=12 cliff
-draw "$1" inventory inventory
-draw "$1" media media
-draw "$1" riverswim riverswim
-draw "$1" grid:H=15 grid
-draw "$1" garnet:S=10,A=3,H=5,b=3 garnet-small
-draw "$1" garnet:S=30,H=8,b=4,seed=2 garnet-large
+draw() { cmdpsolve plot "$1" --problem "$2" --algorithms $learners --output "$here/suite-$2.svg"; }
+for problem in frozenlake cliff inventory media riverswim grid garnet-small garnet-large; do
+    draw "$1" $problem
+done
 cat > "$here/suite-times.md" <<'END'
 Milliseconds per episode, least mean of the 20 runs.
 
