@@ -65,8 +65,8 @@ func parse(args []string) (*options, error) {
 			return nil, fmt.Errorf("published: --study: %s is named twice", name)
 		}
 	}
-	if len(o.studies) < len(studies) && !o.trial && !f.Changed("out") {
-		return nil, fmt.Errorf("published: some of the studies would replace the results of all: want --trial, or another folder with --out")
+	if less := f.Changed("study") || f.Changed("seeds") || f.Changed("shorter"); less && !o.trial && !f.Changed("out") {
+		return nil, fmt.Errorf("published: less than everything would replace the results of all: want --trial, or another folder with --out")
 	}
 	return &o, nil
 }

@@ -31,8 +31,8 @@ section says so.
 
 *regret* and *violation* are the positive parts of suboptimality and excess over the limit of each policy played, in expectation, per episode;
 *violating* is the share of episodes whose policy breaks the limit. *gap* and *excess* are signed, of single policies; *late* means the policies
-that were recorded in the last third of the episodes, 50 or 100 at equal distances and a few more. Intervals are 95% over the seeds. A statement *holds* here if it does by these numbers, as the
-row says; a "no" is looked at under the table.
+that were recorded in the last third of the episodes, 50 or 100 at equal distances and a few more. Intervals are 95% over the seeds. A statement *holds* here if the means say so; that one learner has less
+regret than another only if the intervals do not meet. A "no" is looked at under the table.
 
 Machine: MACHINE.
 
@@ -84,6 +84,9 @@ func (res *result) markdown() string {
 	var b strings.Builder
 	s := res.study
 	fmt.Fprintf(&b, "## %s\n\n*%s.* %s\n\nNot the same: %s\n\n", s.title, s.source, s.setting, s.differs)
+	if res.last() != s.episodes {
+		fmt.Fprintf(&b, "Cut short: %d episodes.\n\n", res.last())
+	}
 	b.WriteString("| learner | regret | violation | violating | late gap | late excess |\n|---|---|---|---|---|---|\n")
 	for _, l := range res.lines {
 		name := l.player.name

@@ -243,6 +243,7 @@ var studies = []study{
 		},
 		episodes: 5000, pooled: true, play: playPreferences,
 		claims: []claim{losesLess("d = 15", "d = 15, one policy"), losesLess("d = 1", "d = 5"), losesLess("d = 5", "d = 15")},
+		remark: "Beyond d = S = 20 regret does not grow with d any more.",
 	},
 }
 

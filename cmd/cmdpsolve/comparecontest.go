@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"cmdpsolve/cmdp"
@@ -16,6 +19,7 @@ import (
 type contest struct {
 	compareSettings
 	p           *loaded
+	name        string        // in a suite that gives it one
 	best        *exact.Result // nil if not known
 	cfg         baseline.Config
 	know        baseline.Knowledge
@@ -47,6 +51,9 @@ func newContest(ctx context.Context, s streams, p *loaded, settings compareSetti
 	if c.fingerprint, err = p.fingerprint(); err != nil {
 		return nil, failed(err)
 	}
+	if c.fingerprint, err = c.withPolicies(c.fingerprint); err != nil {
+		return nil, err
+	}
 	if c.compareSettings.Planner == "" {
 		c.compareSettings.Planner = "bernstein"
 		if p.Model.Shape().Game() {
@@ -68,6 +75,23 @@ func newContest(ctx context.Context, s streams, p *loaded, settings compareSetti
 		return nil, err
 	}
 	return c, c.enter()
+}
+
+// withPolicies makes a fingerprint that of the policy files that learners are told, too,
+// whose contents results depend on.
+func (c *compareSettings) withPolicies(fingerprint string) (string, error) {
+	for _, path := range []string{c.Safe, c.Null} {
+		if path == "none" || path == "auto" {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", usage("%w", err)
+		}
+		sum := sha256.Sum256(append([]byte(fingerprint), data...))
+		fingerprint = hex.EncodeToString(sum[:])
+	}
+	return fingerprint, nil
 }
 
 // prepare computes what is compared with, and what learners are told.
@@ -123,13 +147,24 @@ func (c *contest) enter() error {
 	for _, a := range list {
 		e := &entrant{Algorithm: a, results: make([]*trialResult, c.Seeds), told: c.told(a)}
 		if _, err := baseline.New(a.Name, c.cfg); errors.Is(err, baseline.ErrUnsupported) {
-			e.refused = plainReason(err)
+			e.refused = c.withoutFinding(plainReason(err))
 		} else if err != nil {
 			return usage("%s: %w", c.p.name, err)
 		}
 		c.entrants = append(c.entrants, e)
 	}
 	return nil
+}
+
+// withoutFinding adds to the reason of a learner that was not told what it needs that the
+// model was asked for it.
+func (c *contest) withoutFinding(reason string) string {
+	for need, asked := range map[string]string{"Slater constant": c.Slater, "safe policy": c.Safe, "null policy": c.Null} {
+		if asked == "auto" && strings.HasPrefix(reason, "it needs a "+need) {
+			return reason + ", and the model has none"
+		}
+	}
+	return reason
 }
 
 // told lists what of the knowledge an algorithm uses.

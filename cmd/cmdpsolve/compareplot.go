@@ -83,12 +83,12 @@ func (rep *compareReport) figure() (*chart.Figure, error) {
 			list = append(list, series{r.Algorithm, r.more.History})
 		}
 	}
-	f := &chart.Figure{Title: rep.Problem, Panels: panelsOf("", list, []string{"regret", "violation"}, false)}
+	f := &chart.Figure{Title: rep.title(), Panels: panelsOf("", list, []string{"regret", "violation"}, false)}
 	if rep.Seeds > 1 {
 		f.Notes = []string{fmt.Sprintf("Mean return of all episodes: means of %d runs with 95%% intervals.", rep.Seeds)}
 	}
 	if len(f.Panels) == 0 {
-		return nil, fmt.Errorf("%s: there is nothing to draw", rep.Problem)
+		return nil, fmt.Errorf("%s: there is nothing to draw", rep.title())
 	}
 	return f, nil
 }

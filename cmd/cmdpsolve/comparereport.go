@@ -9,6 +9,7 @@ import (
 
 // A compareReport is the JSON form of a comparison on one problem.
 type compareReport struct {
+	Name    string `json:"name,omitempty"` // in a suite that gives it one
 	Problem string `json:"problem"`
 	compareSettings
 	Exact       *exactReport  `json:"exact"`
@@ -78,13 +79,21 @@ func estimateOf(n int, of func(i int) number) estimate {
 
 // report summarises the runs that are done.
 func (c *contest) report(times bool) *compareReport {
-	rep := &compareReport{Problem: c.p.title(), compareSettings: c.compareSettings, Exact: c.exactReport()}
+	rep := &compareReport{Name: c.name, Problem: c.p.title(), compareSettings: c.compareSettings, Exact: c.exactReport()}
 	for _, e := range c.entrants {
 		row := c.row(e, times)
 		rep.Interrupted = rep.Interrupted || row.Status == "partial"
 		rep.Rows = append(rep.Rows, row)
 	}
 	return rep
+}
+
+// title is what tells the comparison from others.
+func (rep *compareReport) title() string {
+	if rep.Name == "" || rep.Name == rep.Problem {
+		return rep.Problem
+	}
+	return rep.Name + ": " + rep.Problem
 }
 
 func (c *contest) exactReport() *exactReport {

@@ -101,7 +101,7 @@ func (f *compareFile) put(t *trial, state []byte, h savedTrial) error {
 // adoptRuns takes over the runs of a checkpoint.
 func (f *compareFile) adoptRuns(from *cmdp.Checkpoint, path string) error {
 	if from.Problem != f.contest.fingerprint {
-		return usage("checkpoint %s: it is of another problem", path)
+		return usage("checkpoint %s: it is of another problem, or its policy files have changed", path)
 	}
 	if len(from.Runs) != len(f.saved.Runs) {
 		return usage("checkpoint %s: it has another number of runs than it says", path)

@@ -89,6 +89,8 @@ func (c *compareSettings) check() error {
 		return usage("episodes %d: want at least 1", c.Episodes)
 	case c.Seeds < 1:
 		return usage("seeds %d: want at least 1", c.Seeds)
+	case c.Seeds > 1_000_000:
+		return usage("seeds %d: want at most a million", c.Seeds)
 	case c.Returns != "known" && c.Returns != "unknown":
 		return usage("returns %q: want known or unknown", c.Returns)
 	case !slices.Contains([]string{"", "bernstein", "hoeffding"}, c.Planner):

@@ -61,7 +61,7 @@ func (w *compareWriter) write(c *contest, rep *compareReport) error {
 	}
 	t := w.full(rep)
 	if w.format == "latex" {
-		return w.latex(rep.Problem+", "+rep.words(c.p.isGame()), t)
+		return w.latex(rep.title()+", "+rep.words(c.p.isGame()), t)
 	}
 	if w.format == "markdown" {
 		for _, line := range c.heading() {
@@ -75,6 +75,9 @@ func (w *compareWriter) write(c *contest, rep *compareReport) error {
 // heading says what was compared.
 func (c *contest) heading() []string {
 	lines := []string{c.p.title() + ": " + c.p.wanted(), c.p.size()}
+	if c.name != "" && c.name != c.p.title() {
+		lines[0] = c.name + ", " + lines[0]
+	}
 	if c.best != nil {
 		e := c.exactReport()
 		switch {
@@ -255,7 +258,7 @@ func (w *compareWriter) full(rep *compareReport) *table {
 
 // csv has every metric, with the half-widths of intervals in columns of their own.
 func (w *compareWriter) csv(rep *compareReport) *table {
-	t := &table{header: []string{"problem", "algorithm", "status", "runs", "episodes"}}
+	t := &table{header: []string{"name", "problem", "algorithm", "status", "runs", "episodes"}}
 	var keys []string
 	for _, m := range metrics {
 		if m.key != secondsKey || w.times {
@@ -265,7 +268,7 @@ func (w *compareWriter) csv(rep *compareReport) *table {
 	}
 	t.header = append(t.header, "nonlinear_cost", "nonlinear_constraints", "efficient", "guarantee", "note")
 	for _, r := range rep.Rows {
-		cells := []string{rep.Problem, r.Algorithm, r.Status, strconv.Itoa(r.Runs), strconv.Itoa(rep.Episodes)}
+		cells := []string{rep.Name, rep.Problem, r.Algorithm, r.Status, strconv.Itoa(r.Runs), strconv.Itoa(rep.Episodes)}
 		for _, key := range keys {
 			e, ok := r.metrics[key]
 			if !ok {
@@ -274,6 +277,12 @@ func (w *compareWriter) csv(rep *compareReport) *table {
 			cells = append(cells, exactly(float64(e.Mean)), exactly(float64(e.CI95)))
 		}
 		t.add(append(cells, mark(r.NonlinearCost), mark(r.NonlinearConstraints), mark(r.Efficient), r.Guarantee, r.note())...)
+	}
+	if !w.many { // names are for suites
+		t.header = t.header[1:]
+		for i := range t.rows {
+			t.rows[i] = t.rows[i][1:]
+		}
 	}
 	return t
 }

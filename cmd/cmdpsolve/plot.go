@@ -92,10 +92,12 @@ func (c *plotCommand) run(args []string) error {
 // choose leaves what was asked for. It is an error to ask for what is not there.
 func (c *plotCommand) choose(all []drawing) error {
 	var problems, names []string
+	asked := c.problem == ""
 	for i := range all {
 		d := &all[i]
-		problems = append(problems, d.problem)
-		if c.problem != "" && d.problem != c.problem {
+		problems = append(problems, d.title())
+		asked = asked || c.problem == d.name || c.problem == d.problem
+		if c.problem != "" && d.name != c.problem && d.problem != c.problem {
 			d.list = nil
 		}
 		for _, s := range d.list {
@@ -105,7 +107,7 @@ func (c *plotCommand) choose(all []drawing) error {
 			d.list = slices.DeleteFunc(d.list, func(s series) bool { return !slices.Contains(c.only, s.name) })
 		}
 	}
-	if c.problem != "" && !slices.Contains(problems, c.problem) {
+	if !asked {
 		return usage("--problem %s: the results are of %s", c.problem, strings.Join(problems, ", "))
 	}
 	slices.Sort(names)
@@ -126,10 +128,11 @@ func (c *plotCommand) figure(all []drawing) (*chart.Figure, error) {
 		if len(d.list) == 0 {
 			continue
 		}
-		if !slices.Contains(problems, d.problem) {
-			problems = append(problems, d.problem)
+		title := d.title()
+		if !slices.Contains(problems, title) {
+			problems = append(problems, title)
 		}
-		lists[d.problem] = append(lists[d.problem], d.list...)
+		lists[title] = append(lists[title], d.list...)
 		runs = max(runs, d.runs)
 	}
 	f := &chart.Figure{Title: c.title}

@@ -11,6 +11,7 @@ import (
 
 // A drawing is what there is to draw on one problem of a result.
 type drawing struct {
+	name    string // in a suite that gives it one
 	problem string
 	list    []series
 	runs    int
@@ -18,6 +19,7 @@ type drawing struct {
 
 // savedResult has the members of results of learn and compare that are drawn.
 type savedResult struct {
+	Name      string            `json:"name"`
 	Problem   string            `json:"problem"`
 	Algorithm string            `json:"algorithm"`
 	History   []json.RawMessage `json:"history"`
@@ -34,6 +36,14 @@ type savedRow struct {
 	Algorithm string            `json:"algorithm"`
 	Runs      int               `json:"runs"`
 	History   []json.RawMessage `json:"history"`
+}
+
+// title is what tells a drawing from those of other problems.
+func (d *drawing) title() string {
+	if d.name != "" {
+		return d.name
+	}
+	return d.problem
 }
 
 // readDrawings reads a result. The error names the file.
@@ -65,7 +75,7 @@ func (s *savedResult) drawings() ([]drawing, error) {
 		}
 		all = append(all, list...)
 	}
-	d := drawing{problem: s.Problem}
+	d := drawing{name: s.Name, problem: s.Problem}
 	for _, row := range s.Rows {
 		if row.Runs == 0 {
 			continue

@@ -52,6 +52,9 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 	workers := pool{parallel: c.parallel, every: c.every, keeper: folder, bar: newTrialProgress(c.err, c.quiet, mine)}
 	runErr := workers.play(ctx, mine)
 	if runErr == nil && !part.whole() {
+		if c.plot != "" {
+			(&learnCommand{streams: c.streams}).say("nothing is drawn to %s for a part of the suite: see --merge", c.plot)
+		}
 		return c.partDone(part, len(mine), contests, folder, total)
 	}
 	return c.concludeSuite(contests, folder, len(others), total, runErr)
@@ -74,6 +77,9 @@ func (c *compareCommand) suiteOnly() error {
 	if len(changed) > 0 {
 		return usage("--%s: settings of a suite stand in its file", changed[0])
 	}
+	if c.suite.merge && c.suite.shard != "" {
+		return usage("--merge takes the results of all parts: want no --shard")
+	}
 	if c.save != "" || c.resume != "" {
 		return usage("a suite keeps every finished run in its folder; it has no checkpoint")
 	}
@@ -90,6 +96,9 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*contest, *suiteFolde
 	if folder.path == "" {
 		folder.path = strings.TrimSuffix(c.suite.file, filepath.Ext(c.suite.file)) + ".results"
 	}
+	if _, err := os.Stat(folder.path); c.suite.merge && err != nil {
+		return nil, nil, usage("--merge: no results: %w", err)
+	}
 	var contests []*contest
 	for _, entry := range suite.Problems {
 		p, err := load(entry.problem)
@@ -99,6 +108,9 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*contest, *suiteFolde
 		contest, err := newContest(ctx, c.streams, p, entry.settings)
 		if err != nil {
 			return nil, nil, err
+		}
+		if entry.named {
+			contest.name = entry.name
 		}
 		id := suiteID{name: entry.name}
 		if id.fingerprint, err = contest.suiteFingerprint(); err != nil {
@@ -176,7 +188,7 @@ func (c *compareCommand) writeSuite(contests []*contest, reports []*compareRepor
 			fmt.Fprintln(c.out)
 		}
 		if *c.format == "markdown" {
-			fmt.Fprintf(c.out, "## %s\n\n", rep.Problem)
+			fmt.Fprintf(c.out, "## %s\n\n", rep.title())
 		}
 		if err := w.write(contests[i], rep); err != nil {
 			return err

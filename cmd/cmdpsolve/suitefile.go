@@ -58,6 +58,7 @@ type suiteProblem struct {
 	settings compareSettings
 	problem  string
 	name     string
+	named    bool // the suite says how
 }
 
 // suiteEntry is the form of an entry that is a mapping.
@@ -86,8 +87,8 @@ func (p *suiteProblem) complete(all compareSettings) error {
 	if entry.Problem == "" {
 		return fmt.Errorf("an entry without a problem: want a name, or {problem: NAME, …}")
 	}
-	p.settings, p.problem, p.name = entry.Settings, entry.Problem, entry.Name
-	if p.name == "" {
+	p.settings, p.problem, p.name, p.named = entry.Settings, entry.Problem, entry.Name, entry.Name != ""
+	if !p.named {
 		p.name = fileName(p.problem)
 	}
 	return nil

@@ -73,13 +73,17 @@ func (r *Recorder) regret(v []float64) float64 {
 	return r.task.Cost.Value(v) - r.optimum
 }
 
-// distance returns the distance of v from the target, 0 without one.
+// distance returns the distance of v from the target, 0 without one or where it is no more
+// than what rounding may come to.
 func (r *Recorder) distance(v []float64) float64 {
 	if r.task.Target == nil {
 		return 0
 	}
 	r.task.Target.Project(r.point, v)
-	return floats.Distance(r.point, v, 2)
+	if d := floats.Distance(r.point, v, 2); d > r.tolerance {
+		return d
+	}
+	return 0
 }
 
 // Policy returns the learner's policy and keeps its expected returns.

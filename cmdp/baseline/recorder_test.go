@@ -161,3 +161,26 @@ func TestLearning(t *testing.T) {
 		}
 	}
 }
+
+// TestRecorderRounding wants a distance that rounding may come to to count as none, and
+// a greater one to count.
+func TestRecorderRounding(t *testing.T) {
+	ex := newExample(t, 3, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
+	r, err := NewRecorder(newLearner(t, "triple-q", ex.config(10)), ex.model, ex.task, ex.optimum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []float64{1e3, 1e3}
+	edge := make([]float64, 2)
+	ex.task.Target.Project(edge, out)
+	away := r.distance(out)
+	for _, x := range []struct {
+		share float64
+		none  bool
+	}{{0, true}, {1e-13, true}, {1e-6, false}, {1, false}} {
+		v := []float64{edge[0] + x.share*(out[0]-edge[0]), edge[1] + x.share*(out[1]-edge[1])}
+		if d := r.distance(v); (d == 0) != x.none || !x.none && math.Abs(d-x.share*away) > 1e-6*away {
+			t.Errorf("a share of %g of the way out has the distance %g of %g", x.share, d, away)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package baseline
 
-import "fmt"
-
 // A safePolicy is what zero-violation algorithms are told: a policy whose scaled
 // signals keep every limit with room.
 type safePolicy struct {
@@ -24,7 +22,7 @@ func newSafePolicy(name string, c *Config, u *unit) (*safePolicy, error) {
 		s.room = min(s.room, b-s.value[i+1])
 	}
 	if s.room <= 0 {
-		return nil, fmt.Errorf("baseline: %s: the safe policy keeps a constraint with room %g: want more than 0", name, s.room)
+		return nil, unsupported(name, "the safe policy that it was told keeps a constraint with room %g: want more than 0", s.room)
 	}
 	return s, nil
 }
