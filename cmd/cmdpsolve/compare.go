@@ -78,7 +78,7 @@ func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
 	f.DurationVar(&c.every, "save-every", 30*time.Second, "time between checkpoints of unfinished runs")
 	f.StringVar(&c.plot, "plot", "", "also draw regret and violation to `FILE` (.svg, .png or .pdf)")
 	f.IntVar(&c.parallel, "parallel", 0, "runs at the same time (default: one for each processor); results do not depend on it")
-	f.BoolVar(&c.wide, "wide", false, "all columns, however wide the table")
+	f.BoolVar(&c.wide, "wide", false, "more columns, however wide the table")
 	f.BoolVar(&c.noTimes, "no-times", false, "leave running times out: everything else is the same at every call")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress")
 	c.suite.addFlags(f)

@@ -34,9 +34,12 @@ func latexText(s string) string {
 	return b.String()
 }
 
+// latexCell is latexText with a minus before a number that is negative.
+func latexCell(s string) string { return withMinus(s, latexText) }
+
 // latex writes a tabular with the rules of booktabs: numbers to the right, words
-// to the left.
-func (w *compareWriter) latex(about string, t *table) error {
+// to the left. What it is about, and the notes, stand before it as comments.
+func (w *compareWriter) latex(about string, t *table, notes ...string) error {
 	columns := make([]byte, len(t.header))
 	for i, name := range t.header {
 		columns[i] = 'r'
@@ -48,8 +51,12 @@ func (w *compareWriter) latex(about string, t *table) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% \\usepackage{booktabs}\n%% %s\n\\begin{tabular}{%s}\n\\toprule\n", latexComment(about), columns)
-	line := func(cells []string) { b.WriteString(strings.Join(escapeAll(cells, latexText), " & ") + " \\\\\n") }
+	b.WriteString("% \\usepackage{booktabs}\n")
+	for _, text := range append([]string{about}, notes...) {
+		fmt.Fprintf(&b, "%% %s\n", latexComment(text))
+	}
+	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n\\toprule\n", columns)
+	line := func(cells []string) { b.WriteString(strings.Join(escapeAll(cells, latexCell), " & ") + " \\\\\n") }
 	line(t.header)
 	b.WriteString("\\midrule\n")
 	for _, row := range t.rows {
@@ -60,15 +67,14 @@ func (w *compareWriter) latex(about string, t *table) error {
 	return err
 }
 
+var asciiSigns = strings.NewReplacer("±", "+-", "−", "-", "–", "-", "≤", "<=", "≥", ">=", "√", "sqrt", "Õ", "O~")
+
 // latexComment keeps a text on one line, in ASCII.
 func latexComment(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '±':
-			return '~'
-		case r < ' ' || r >= utf8.RuneSelf:
+		if r < ' ' || r >= utf8.RuneSelf {
 			return '?'
 		}
 		return r
-	}, s)
+	}, asciiSigns.Replace(s))
 }

@@ -192,12 +192,21 @@ func (c *compareSettings) config(p *loaded, penalty *cmdp.Penalty, know baseline
 // words describes the settings in a line, of a game without what is told of models
 // that have one player.
 func (c *compareSettings) words(game bool) string {
-	text := fmt.Sprintf("%s, %s of each learner", count(c.Episodes, "episode"), count(c.Seeds, "run"))
+	text := fmt.Sprintf("%s, %s of each learner (seed %d)", count(c.Episodes, "episode"), count(c.Seeds, "run"), c.Seed)
 	if c.Seeds > 1 {
 		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
 			count(c.Episodes, "episode"), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
 	text += ", " + c.Bonus + " bonus"
+	if c.Failure != defaultSettings().Failure {
+		text += fmt.Sprintf(", failure probability %g", c.Failure)
+	}
+	if c.Rho != defaultSettings().Rho {
+		text += ", rho " + c.Rho
+	}
+	if c.Planner == "hoeffding" && !game {
+		text += ", planner hoeffding"
+	}
 	if c.Opponent != "" && game {
 		text += ", against " + string(c.Opponent)
 	}

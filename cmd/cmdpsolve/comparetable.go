@@ -61,7 +61,13 @@ func (w *compareWriter) write(c *contest, rep *compareReport) error {
 	}
 	t := w.full(rep)
 	if w.format == "latex" {
-		return w.latex(rep.title()+", "+rep.words(c.p.isGame()), t)
+		var notes []string
+		for _, r := range rep.Rows {
+			if note := r.note(); note != "" {
+				notes = append(notes, r.Algorithm+" "+note)
+			}
+		}
+		return w.latex(rep.title()+", "+rep.words(c.p.isGame()), t, notes...)
 	}
 	if w.format == "markdown" {
 		for _, line := range c.heading() {

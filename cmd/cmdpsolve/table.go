@@ -78,13 +78,22 @@ var latexEscapes = strings.NewReplacer(
 	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, "≤", `$\le$`, "≥", `$\ge$`, "±", `$\pm$`, "–", `--`, "ρ", `$\rho$`, "−", `$-$`,
 )
 
+// withMinus escapes a cell of LaTeX, with a minus before a number that is negative.
+func withMinus(s string, escape func(string) string) string {
+	if len(s) > 1 && s[0] == '-' && (s[1] >= '0' && s[1] <= '9' || s[1] == '.') {
+		return "$-$" + escape(s[1:])
+	}
+	return escape(s)
+}
+
 // latex writes a tabular with the rules of the booktabs package.
 func (t *table) latex(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n", strings.Repeat("r", len(t.header)-1))
 	b.WriteString(strings.Join(escapeAll(t.header, latexEscapes.Replace), " & ") + " \\\\\n\\midrule\n")
 	for _, row := range t.rows {
-		b.WriteString(strings.Join(escapeAll(row, latexEscapes.Replace), " & ") + " \\\\\n")
+		cell := func(s string) string { return withMinus(s, latexEscapes.Replace) }
+		b.WriteString(strings.Join(escapeAll(row, cell), " & ") + " \\\\\n")
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
 	_, err := io.WriteString(w, b.String())
