@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
@@ -39,7 +38,7 @@ func playPreferences(ctx context.Context, res *result, pl *player, r *record) er
 	if pl.algorithm == "" {
 		mean := make([]float64, m.Dim())
 		floats.AddConst(-1/float64(m.Dim()), mean)
-		w.fixed, _ = bestFor(m, mean)
+		w.fixed, _ = cmdp.BestPolicy(m, mean)
 	}
 	runner := cmdp.NewRunner(m, w, r.seed, nil)
 	for _, k := range res.episodes {
@@ -69,32 +68,8 @@ func (w *watch) Policy() cmdp.Policy {
 	}
 	dir := w.Direction()
 	w.evaluator.Returns(w.value, policy)
-	_, optimum := bestFor(w.model, dir)
+	_, optimum := cmdp.BestPolicy(w.model, dir)
 	w.gap = floats.Dot(dir, w.value) - optimum
 	w.regret += w.gap
 	return policy
-}
-
-// bestFor minimises the expected direction·return over all policies.
-func bestFor(m *cmdp.Model, direction []float64) (cmdp.Deterministic, float64) {
-	d, policy := m.Dim(), make(cmdp.Deterministic, m.Horizon())
-	value := make([]float64, m.States())
-	for h := m.Horizon() - 1; h >= 0; h-- {
-		k, now := m.Kernel(h), make([]float64, m.States())
-		policy[h] = make([]int32, m.States())
-		for s := range m.States() {
-			now[s] = math.Inf(1)
-			for c := k.First[s]; c < k.First[s+1]; c++ {
-				x := floats.Dot(direction, k.Returns[int(c)*d:int(c+1)*d])
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					x += k.Prob[e] * value[k.Next[e]]
-				}
-				if x < now[s] {
-					now[s], policy[h][s] = x, c-k.First[s]
-				}
-			}
-		}
-		value = now
-	}
-	return policy, value[m.StartStates()[0].State]
 }

@@ -80,21 +80,6 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestBestFor holds the value iteration of preferences against the exact planner.
-func TestBestFor(t *testing.T) {
-	p, err := tastes(3, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, err := solve(t.Context(), p) // maximises the first reward
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, value := bestFor(p.Model, []float64{-1, 0, 0}); math.Abs(value-best.Objective) > 1e-9 {
-		t.Errorf("least value %g: want %g", value, best.Objective)
-	}
-}
-
 // TestRepeats plays all studies for short, twice, and makes the report anew from its records.
 func TestRepeats(t *testing.T) {
 	if testing.Short() {

@@ -81,40 +81,13 @@ func nullPolicy(p *loaded) (cmdp.Policy, []float64) {
 	for _, r := range linear.Rows {
 		floats.AddScaled(direction, 1/floats.Norm(r.Normal, 2), r.Normal)
 	}
-	policy := cheapest(p.Model, direction)
+	policy, _ := cmdp.BestPolicy(p.Model, direction)
 	if !surely(p, policy) {
 		return nil, nil
 	}
 	returns := make([]float64, p.Model.Dim())
 	cmdp.NewEvaluator(p.Model).Returns(returns, policy)
 	return policy, returns
-}
-
-// cheapest minimises the expected sum of direction·return.
-func cheapest(m *cmdp.Model, direction []float64) cmdp.Deterministic {
-	d, policy := m.Dim(), make(cmdp.Deterministic, m.Horizon())
-	value := make([]float64, m.States())
-	for h := m.Horizon() - 1; h >= 0; h-- {
-		k, now := m.Kernel(h), make([]float64, m.States())
-		policy[h] = make([]int32, m.States())
-		for s := range m.States() {
-			best := math.Inf(1)
-			for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-				x := floats.Dot(direction, k.Returns[c*d:(c+1)*d])
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					x += k.Prob[e] * value[k.Next[e]]
-				}
-				if x < best-1e-12 {
-					best, policy[h][s] = x, int32(c)-int32(k.First[s])
-				}
-			}
-			if !math.IsInf(best, 1) {
-				now[s] = best
-			}
-		}
-		value = now
-	}
-	return policy
 }
 
 // surely reports whether every episode of a policy returns the same in every
