@@ -30,7 +30,7 @@ type row struct {
 	closed bool    // no other successors than next are possible
 	next   []int32 // those that were seen, or, if it is closed, all
 	count  []float64
-	prob   []float64 // frequencies
+	prob   []float64 // frequencies; all the same without a visit
 }
 
 // unknown reports whether nothing is known of the choice.
@@ -115,7 +115,10 @@ func (e *estimate) refreshRow(h, s, a int) {
 		}
 		// math.Ilogb(0) is very negative: a first visit counts.
 		e.fresh = e.fresh || math.Ilogb(n) > math.Ilogb(r.count[i])
-		r.count[i], r.prob[i] = n, n/max(1, r.visits)
+		r.count[i], r.prob[i] = n, n/r.visits
+		if r.visits == 0 { // possible, and not seen
+			r.prob[i] = 1 / float64(len(r.next))
+		}
 	}
 }
 

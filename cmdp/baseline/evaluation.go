@@ -85,23 +85,16 @@ func (ev *evaluation) plainMean(mean []float64) {
 // backup sets q to the signals of a choice and the mean of what follows.
 func (ev *evaluation) backup(q []float64, r *row, signal, mean []float64) {
 	copy(q, signal)
-	if r.visits == 0 {
-		switch {
-		case ev.ridge > 0:
-		case r.closed:
-			for _, n := range r.next {
-				for j := range q {
-					q[j] += ev.next[int(n)*ev.signals+j] / float64(len(r.next))
-				}
-			}
-		default:
-			for j := range q {
-				q[j] += mean[j]
-			}
+	if r.unknown() && ev.ridge == 0 {
+		for j := range q {
+			q[j] += mean[j]
 		}
 		return
 	}
-	shrink := r.visits / (r.visits + ev.ridge)
+	shrink := 1.0
+	if ev.ridge > 0 {
+		shrink = r.visits / (r.visits + ev.ridge)
+	}
 	for i, n := range r.next {
 		p := shrink * r.prob[i]
 		w := ev.next[int(n)*ev.signals : (int(n)+1)*ev.signals]

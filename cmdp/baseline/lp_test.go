@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -14,7 +15,6 @@ var lpNames = []string{"optcmdp", "optcmdp-bonus", "conrl-lp", "optpess-lp", "do
 // TestPrograms wants column generation to agree with the explicit program, on
 // GLPK where it is built in, after every few episodes of learning.
 func TestPrograms(t *testing.T) {
-	backend := lp.Backends()[0]
 	for _, name := range append([]string{"conrl-knapsack"}, lpNames...) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(6) {
@@ -28,31 +28,41 @@ func TestPrograms(t *testing.T) {
 				l := newLearner(t, name, c)
 				for round := range 4 {
 					play(t, ex.model, l, seed, 7*round*round)
-					x := l.(Explicit)
-					p := x.ExplicitProgram()
-					s, err := backend.NewSolver(p)
-					if err != nil {
-						t.Fatal(err)
-					}
-					var sol lp.Solution
-					if err := s.Solve(&sol); err != nil {
-						t.Fatal(err)
-					}
-					s.Close()
-					got, feasible, err := x.ProgramValue()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if feasible != (sol.Status == lp.Optimal) {
-						t.Fatalf("seed %d round %d: feasible %v, %s says %v", seed, round, feasible, backend.Name, sol.Status)
-					}
-					if feasible && math.Abs(got-sol.Objective) > 1e-6*(1+math.Abs(sol.Objective)) {
-						t.Errorf("seed %d round %d: value %.9g, %s finds %.9g", seed, round, got, backend.Name, sol.Objective)
-					}
+					programValue(t, l, fmt.Sprintf("seed %d round %d", seed, round))
 				}
 			}
 		})
 	}
+}
+
+// programValue returns the value of the program of an algorithm, +Inf if it has no
+// point, and wants a solver of the explicit program to find the same.
+func programValue(t *testing.T, l cmdp.Learner, where string) float64 {
+	t.Helper()
+	x, backend := l.(Explicit), lp.Backends()[0]
+	s, err := backend.NewSolver(x.ExplicitProgram())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var sol lp.Solution
+	if err := s.Solve(&sol); err != nil {
+		t.Fatal(err)
+	}
+	value, feasible, err := x.ProgramValue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if feasible != (sol.Status == lp.Optimal) {
+		t.Fatalf("%s: feasible %v, %s says %v", where, feasible, backend.Name, sol.Status)
+	}
+	if !feasible {
+		return math.Inf(1)
+	}
+	if math.Abs(value-sol.Objective) > 1e-6*(1+math.Abs(sol.Objective)) {
+		t.Errorf("%s: value %.9g, %s finds %.9g", where, value, backend.Name, sol.Objective)
+	}
+	return value
 }
 
 // TestKnownLP wants the algorithms of the LP family to play the optimum from the

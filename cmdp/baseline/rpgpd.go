@@ -96,10 +96,7 @@ func newUOptRPGPD(c Config) (cmdp.Learner, error) {
 		n := max(1, r.visits)
 		phi2 := (2*math.Log(math.Log(max(math.E, 2*n))) + union) / n
 		roots := math.Sqrt(states) // Σ √(1/S) where not visited
-		if r.closed {
-			roots = math.Sqrt(float64(len(r.next)))
-		}
-		if r.visits > 0 {
+		if !r.unknown() {
 			roots = 0
 			for _, p := range r.prob[:len(r.next)] {
 				roots += math.Sqrt(p)
@@ -172,11 +169,7 @@ func (l *regularized) entropyToGo(tau float64) {
 				if !r.unknown() {
 					sum = 0
 					for e, n := range r.next {
-						p := r.prob[e]
-						if r.visits == 0 {
-							p = 1 / float64(len(r.next))
-						}
-						sum += p * l.next[n]
+						sum += r.prob[e] * l.next[n]
 					}
 				}
 				l.entropy[i] = min(sum, tau*longest*float64(l.horizon-h-1))

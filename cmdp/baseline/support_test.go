@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/oracle/lp"
 )
 
 // sparse draws a model in which every choice has two of six successors.
@@ -45,7 +43,6 @@ func sparseConfig(t *testing.T, p *problem.Problem, told bool) Config {
 // learners know which successors are possible, and the value to be no lower than
 // without that knowledge, and not above the true optimum where it is optimistic.
 func TestSupportPrograms(t *testing.T) {
-	backend := lp.Backends()[0]
 	for _, name := range lpNames {
 		higher := false
 		for seed := 1; seed <= 4; seed++ {
@@ -59,33 +56,10 @@ func TestSupportPrograms(t *testing.T) {
 				c.Bonus = Times([]float64{1, 0.3, 0.1, 0.03}[seed-1])
 				c.Pooled = seed%2 == 0
 				l := newLearner(t, name, c)
-				x := l.(Explicit)
 				for round := range 3 {
 					// The same episodes whether told or not.
 					play(t, p.Model, listener{c.Knowledge.Safe, l}, uint64(seed), 5*round)
-					s, err := backend.NewSolver(x.ExplicitProgram())
-					if err != nil {
-						t.Fatal(err)
-					}
-					var sol lp.Solution
-					if err := s.Solve(&sol); err != nil {
-						t.Fatal(err)
-					}
-					s.Close()
-					value, feasible, err := x.ProgramValue()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if feasible != (sol.Status == lp.Optimal) {
-						t.Fatalf("%s seed %d told %v: feasible %v, %s says %v", name, seed, told, feasible, backend.Name, sol.Status)
-					}
-					if feasible && math.Abs(value-sol.Objective) > 1e-6*(1+math.Abs(sol.Objective)) {
-						t.Errorf("%s seed %d told %v: value %.9g, %s finds %.9g", name, seed, told, value, backend.Name, sol.Objective)
-					}
-					values[i] = value
-					if !feasible {
-						values[i] = math.Inf(1)
-					}
+					values[i] = programValue(t, l, fmt.Sprintf("%s seed %d told %v", name, seed, told))
 				}
 			}
 			if name == "optcmdp" && values[1] < values[0]-1e-9 {

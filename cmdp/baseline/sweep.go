@@ -177,10 +177,10 @@ func (sw *sweep) expect(h, s, k int, r *row, v []float64) float64 {
 	}
 	if r.closed {
 		sum := 0.0
-		for _, n := range r.next {
-			sum += v[n]
+		for i, n := range r.next {
+			sum += r.prob[i] * v[n]
 		}
-		return sum / float64(len(r.next))
+		return sum
 	}
 	sw.average(v)
 	return sw.plainValue
@@ -241,10 +241,7 @@ func (sw *sweep) kernel(h, s, k int, r *row) ([]int32, []float64) {
 	case sw.rule == kernelSelf:
 		sw.next, sw.prob = append(sw.next[:0], int32(s)), append(sw.prob[:0], 1)
 	case r.closed:
-		sw.next, sw.prob = append(sw.next[:0], r.next...), sw.prob[:0]
-		for range r.next {
-			sw.prob = append(sw.prob, 1/float64(len(r.next)))
-		}
+		return r.next, r.prob[:len(r.next)]
 	default:
 		sw.next, sw.prob = sw.next[:0], sw.prob[:0]
 		for n := range sw.states {
