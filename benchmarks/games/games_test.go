@@ -78,7 +78,7 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := s.measure(context.Background(), &options{opponents: []string{"along"}, seeds: 20, shorter: 20}, nil)
+		res, err := s.measure(context.Background(), &options{opponents: []string{"along"}, Options: harness.Options{Seeds: 20, Shorter: 20}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

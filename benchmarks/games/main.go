@@ -13,7 +13,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"cmdpsolve/benchmarks/harness"
 
@@ -24,12 +23,7 @@ import (
 type options struct {
 	suites    []string
 	opponents []string
-	seeds     int
-	shorter   int
-	out       string
-	from      string
-	trial     bool
-	command   string // what reproduces the records
+	harness.Options
 }
 
 func main() { harness.Main(run) }
@@ -37,25 +31,10 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("games", pflag.ContinueOnError)
-	f.SortFlags = false
 	f.StringSliceVar(&o.suites, "suite", suiteNames(), "games to play")
 	f.StringSliceVar(&o.opponents, "opponent", opponentNames(), "who plays against the agent")
-	f.IntVar(&o.seeds, "seeds", 10, "runs of each, with seeds 1, 2, …")
-	f.IntVar(&o.shorter, "shorter", 1, "divide the number of episodes of every run by this")
-	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
-	f.StringVar(&o.from, "from", "", "play nothing: take the records from this `FILE`")
-	f.BoolVar(&o.trial, "trial", false, "only print the tables, write nothing")
-	if err := f.Parse(args); err != nil {
+	if err := o.Parse(f, args, 10); err != nil {
 		return nil, err
-	}
-	o.command = harness.Command(f, "from", "trial", "out")
-	switch {
-	case f.NArg() > 0:
-		return nil, fmt.Errorf("games: unexpected argument %q", f.Arg(0))
-	case o.seeds < 2:
-		return nil, fmt.Errorf("games: --seeds %d: want at least 2", o.seeds)
-	case o.shorter < 1:
-		return nil, fmt.Errorf("games: --shorter %d: want at least 1", o.shorter)
 	}
 	for _, name := range o.suites {
 		if _, err := findSuite(name); err != nil {
@@ -76,8 +55,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	var stored []record
-	if o.from != "" {
-		if stored, err = readRecords(o.from); err != nil {
+	if o.From != "" {
+		if stored, err = readRecords(o.From); err != nil {
 			return err
 		}
 	}
@@ -92,11 +71,11 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("games: %s: %w", name, err)
 		}
 		rep.results = append(rep.results, res)
-		if o.trial {
+		if o.Trial {
 			fmt.Println(res.markdown())
 		}
 	}
-	if o.trial {
+	if o.Trial {
 		return nil
 	}
 	return rep.write()

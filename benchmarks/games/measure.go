@@ -57,7 +57,7 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 	if err != nil {
 		return nil, err
 	}
-	res := &result{suite: s, question: q, episodes: s.episodes / o.shorter}
+	res := &result{suite: s, question: q, episodes: s.episodes / o.Shorter}
 	for _, name := range o.opponents {
 		opp, err := findOpponent(name)
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 				if !l.take(s, stored) {
 					return nil, fmt.Errorf("no whole records against %s with the %s dual update", name, dual)
 				}
-			} else if err := l.play(ctx, res, o.seeds); err != nil {
+			} else if err := l.play(ctx, res, o.Seeds); err != nil {
 				return nil, err
 			}
 			res.lines = append(res.lines, l)

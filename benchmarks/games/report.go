@@ -23,24 +23,24 @@ type report struct {
 // write writes records, table and pictures.
 func (rep *report) write() error {
 	o := rep.options
-	if err := os.MkdirAll(o.out, 0o777); err != nil {
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return err
 	}
-	if o.from == "" {
-		if err := rep.writeRecords(filepath.Join(o.out, "games.csv")); err != nil {
+	if o.From == "" {
+		if err := rep.writeRecords(filepath.Join(o.Out, "games.csv")); err != nil {
 			return err
 		}
 	}
 	var b strings.Builder
-	b.WriteString(strings.ReplaceAll(preamble, "COMMAND", o.command))
+	b.WriteString(strings.ReplaceAll(preamble, "COMMAND", o.Command))
 	b.WriteString("\n## Result\n\n" + rep.summary())
 	for _, res := range rep.results {
 		b.WriteString("\n" + res.markdown())
-		if err := res.figure().Save(filepath.Join(o.out, "games-"+res.suite.name+".svg")); err != nil {
+		if err := res.figure().Save(filepath.Join(o.Out, "games-"+res.suite.name+".svg")); err != nil {
 			return err
 		}
 	}
-	return renameio.WriteFile(filepath.Join(o.out, "games.md"), []byte(b.String()), 0o644)
+	return renameio.WriteFile(filepath.Join(o.Out, "games.md"), []byte(b.String()), 0o644)
 }
 
 const preamble = `# Approaching targets in games

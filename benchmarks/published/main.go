@@ -14,7 +14,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"cmdpsolve/benchmarks/harness"
@@ -25,12 +24,7 @@ import (
 // options are the flags.
 type options struct {
 	studies []string
-	seeds   int
-	shorter int
-	out     string
-	from    string
-	trial   bool
-	command string // what reproduces the records
+	harness.Options
 }
 
 func main() { harness.Main(run) }
@@ -38,24 +32,9 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("published", pflag.ContinueOnError)
-	f.SortFlags = false
 	f.StringSliceVar(&o.studies, "study", studyNames(), "experiments to repeat")
-	f.IntVar(&o.seeds, "seeds", 20, "runs of each learner, with seeds 1, 2, …")
-	f.IntVar(&o.shorter, "shorter", 1, "divide the number of episodes of every run by this")
-	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
-	f.StringVar(&o.from, "from", "", "play nothing: take the records from this `FILE`")
-	f.BoolVar(&o.trial, "trial", false, "only print the tables, write nothing")
-	if err := f.Parse(args); err != nil {
+	if err := o.Parse(f, args, 20); err != nil {
 		return nil, err
-	}
-	o.command = harness.Command(f, "from", "trial", "out")
-	switch {
-	case f.NArg() > 0:
-		return nil, fmt.Errorf("published: unexpected argument %q", f.Arg(0))
-	case o.seeds < 2:
-		return nil, fmt.Errorf("published: --seeds %d: want at least 2", o.seeds)
-	case o.shorter < 1:
-		return nil, fmt.Errorf("published: --shorter %d: want at least 1", o.shorter)
 	}
 	for i, name := range o.studies {
 		if _, err := findStudy(name); err != nil {
@@ -65,7 +44,7 @@ func parse(args []string) (*options, error) {
 			return nil, fmt.Errorf("published: --study: %s is named twice", name)
 		}
 	}
-	if less := f.Changed("study") || f.Changed("seeds") || f.Changed("shorter"); less && !o.trial && !f.Changed("out") {
+	if less := f.Changed("study") || f.Changed("seeds") || f.Changed("shorter"); less && !o.Trial && !f.Changed("out") {
 		return nil, fmt.Errorf("published: less than everything would replace the results of all: want --trial, or another folder with --out")
 	}
 	return &o, nil
@@ -77,8 +56,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	var stored []record
-	if o.from != "" {
-		if stored, err = readRecords(o.from); err != nil {
+	if o.From != "" {
+		if stored, err = readRecords(o.From); err != nil {
 			return err
 		}
 	}
@@ -94,11 +73,11 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("published: %s: %w", name, err)
 		}
 		rep.results = append(rep.results, res)
-		if o.trial {
+		if o.Trial {
 			fmt.Println(res.markdown())
 		}
 	}
-	if o.trial {
+	if o.Trial {
 		return nil
 	}
 	return rep.write()

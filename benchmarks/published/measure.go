@@ -77,18 +77,18 @@ func (s *study) points(episodes int) []int {
 
 // measure plays all runs of a study, or takes them from stored records.
 func (s *study) measure(ctx context.Context, o *options, stored []record) (*result, error) {
-	res := &result{study: s, episodes: s.points(max(10, s.episodes/o.shorter))}
+	res := &result{study: s, episodes: s.points(max(10, s.episodes/o.Shorter))}
 	for i := range s.players {
 		l := &line{player: &s.players[i]}
-		if stored != nil && !l.take(res, stored, o.seeds) {
-			return nil, fmt.Errorf("records of %s: want %d runs of %d episodes, with seeds from 1 on", l.player.name, o.seeds, res.last())
+		if stored != nil && !l.take(res, stored, o.Seeds) {
+			return nil, fmt.Errorf("records of %s: want %d runs of %d episodes, with seeds from 1 on", l.player.name, o.Seeds, res.last())
 		}
 		res.lines = append(res.lines, l)
 	}
 	if stored != nil {
 		return res, nil
 	}
-	return res, res.play(ctx, o.seeds)
+	return res, res.play(ctx, o.Seeds)
 }
 
 // take takes the runs of a line from records.

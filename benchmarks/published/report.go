@@ -41,24 +41,24 @@ Machine: MACHINE.
 // write writes records, tables and pictures.
 func (rep *report) write() error {
 	o := rep.options
-	if err := os.MkdirAll(o.out, 0o777); err != nil {
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return err
 	}
-	if o.from == "" {
-		if err := rep.writeRecords(filepath.Join(o.out, "published.csv")); err != nil {
+	if o.From == "" {
+		if err := rep.writeRecords(filepath.Join(o.Out, "published.csv")); err != nil {
 			return err
 		}
 	}
 	var b strings.Builder
-	b.WriteString(strings.NewReplacer("COMMAND", o.command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.seeds)).Replace(preamble))
+	b.WriteString(strings.NewReplacer("COMMAND", o.Command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble))
 	b.WriteString(rep.summary())
 	for _, res := range rep.results {
 		b.WriteString("\n" + res.markdown())
-		if err := res.figure().Save(filepath.Join(o.out, "published-"+res.study.name+".svg")); err != nil {
+		if err := res.figure().Save(filepath.Join(o.Out, "published-"+res.study.name+".svg")); err != nil {
 			return err
 		}
 	}
-	return renameio.WriteFile(filepath.Join(o.out, "published.md"), []byte(b.String()), 0o644)
+	return renameio.WriteFile(filepath.Join(o.Out, "published.md"), []byte(b.String()), 0o644)
 }
 
 // summary says how many statements hold, and which do not.
