@@ -1,0 +1,142 @@
+package exact
+
+import "cmdpsolve/cmdp"
+
+// endComponents are the maximal end components of a graph (de Alfaro 1997): sets of
+// states, each connected by choices that surely stay in it. A state without choices is
+// in none.
+type endComponents struct {
+	partition
+	inside []bool // of each choice, whether it stays in the component of its state
+}
+
+// endComponents splits the graph into strongly connected components, takes away the
+// choices that may leave theirs, and the states that are left without a choice, and
+// splits those components again that lost something. A choice that may lead to a state
+// which takes no part is not in an end component.
+func (g *graph) endComponents() *endComponents {
+	f := &peeler{
+		k:    g.k,
+		sub:  graph{k: g.k, in: make([]bool, g.states()), allowed: make([]bool, len(g.k.Offset)-1)},
+		part: make([]int32, g.states()),
+		left: make([]int32, g.states()),
+	}
+	var all []int32
+	for s := range int32(g.states()) {
+		if f.part[s] = -1; !g.has(s) {
+			continue
+		}
+		f.part[s], f.sub.in[s] = 0, true
+		all = append(all, s)
+		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+			if f.sub.allowed[c] = g.allows(c); f.sub.allowed[c] {
+				f.left[s]++
+			}
+		}
+	}
+	f.parts, f.found = 1, &endComponents{partition: *newPartition(g.states())}
+	f.tarjan = newTarjan(&f.sub)
+	f.owner = owners(g.k)
+	f.into = f.sub.choicesInto()
+	f.split(all)
+	f.found.inside = f.sub.allowed
+	for s, in := range f.sub.in {
+		if !in { // its choices were taken away only as far as others needed to know
+			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+				f.found.inside[c] = false
+			}
+		}
+	}
+	return f.found
+}
+
+// A peeler is the state of the search for end components.
+type peeler struct {
+	k      *cmdp.Kernel
+	sub    graph   // what is left
+	part   []int32 // component that a state is in at present
+	parts  int32
+	left   []int32 // of each state, the number of its allowed choices
+	owner  []int32 // state of each choice
+	into   lists   // of each state, the choices that may lead there
+	tarjan *tarjan
+	found  *endComponents
+}
+
+// split finds the end components within states, whose allowed choices do not leave them.
+func (f *peeler) split(states []int32) {
+	work := [][]int32{states}
+	for len(work) > 0 {
+		states = work[len(work)-1]
+		work = work[:len(work)-1]
+		states = f.peel(states)
+		f.tarjan.forget(states)
+		var pieces [][]int32
+		for _, s := range states {
+			f.tarjan.from(s, func(piece []int32) {
+				if len(pieces) == 0 && len(piece) == len(states) {
+					f.found.add(piece)
+					return
+				}
+				pieces = append(pieces, append([]int32(nil), piece...))
+			})
+		}
+		for _, piece := range pieces {
+			for _, s := range piece {
+				f.part[s] = f.parts
+			}
+			f.parts++
+		}
+		// What is found first comes first.
+		for i := len(pieces) - 1; i >= 0; i-- {
+			work = append(work, pieces[i])
+		}
+	}
+}
+
+// peel takes away the choices that may leave the part of their state, and the states
+// that have none left, and returns the states that stay.
+func (f *peeler) peel(states []int32) []int32 {
+	var out []int32
+	for _, s := range states {
+		for c := f.k.First[s]; c < f.k.First[s+1]; c++ {
+			if f.sub.allowed[c] && f.leaves(s, c) {
+				f.sub.allowed[c] = false
+				f.left[s]--
+			}
+		}
+		if f.left[s] == 0 {
+			out = append(out, s)
+		}
+	}
+	for len(out) > 0 {
+		s := out[len(out)-1]
+		out = out[:len(out)-1]
+		f.sub.in[s] = false
+		for _, c := range f.into.of(s) {
+			if by := f.owner[c]; f.part[by] == f.part[s] && f.sub.allowed[c] {
+				f.sub.allowed[c] = false
+				if f.left[by]--; f.left[by] == 0 {
+					out = append(out, by)
+				}
+			}
+		}
+	}
+	kept := states[:0]
+	for _, s := range states {
+		if f.sub.in[s] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// leaves reports whether a choice may lead out of the part of its state.
+func (f *peeler) leaves(s, c int32) bool {
+	for e := f.k.Offset[c]; e < f.k.Offset[c+1]; e++ {
+		if n := f.k.Next[e]; f.k.Prob[e] > 0 && (f.part[n] != f.part[s] || !f.sub.in[n]) {
+			return true
+		}
+	}
+	return false
+}

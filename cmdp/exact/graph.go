@@ -1,0 +1,199 @@
+package exact
+
+import "cmdpsolve/cmdp"
+
+// A graph is the support of a kernel that is the same at every step: a state leads to
+// the successors, with positive probability, of its choices. Only the states of in take
+// part, and of their choices those of allowed; nil stands for all. An edge to a state
+// that takes no part counts for nothing.
+type graph struct {
+	k       *cmdp.Kernel
+	in      []bool // of each state
+	allowed []bool // of each choice
+}
+
+func (g *graph) states() int { return len(g.k.First) - 1 }
+
+func (g *graph) has(s int32) bool { return g.in == nil || g.in[s] }
+
+func (g *graph) allows(c int32) bool { return g.allowed == nil || g.allowed[c] }
+
+// A partition divides states into numbered parts.
+type partition struct {
+	of    []int32 // part of each state, −1 if it is in none
+	first []int32 // of each part, where its states begin in order, and the end
+	order []int32
+}
+
+func newPartition(states int) *partition {
+	p := &partition{of: make([]int32, states), first: []int32{0}}
+	for s := range p.of {
+		p.of[s] = -1
+	}
+	return p
+}
+
+// parts returns their number.
+func (p *partition) parts() int { return len(p.first) - 1 }
+
+// part returns the states of part i.
+func (p *partition) part(i int) []int32 { return p.order[p.first[i]:p.first[i+1]] }
+
+// add makes states the next part.
+func (p *partition) add(states []int32) {
+	for _, s := range states {
+		p.of[s] = int32(p.parts())
+	}
+	p.order = append(p.order, states...)
+	p.first = append(p.first, int32(len(p.order)))
+}
+
+// components returns the strongly connected components in topological order, last
+// first: every edge leads into the same component or one with a smaller number. It takes
+// time linear in the transitions.
+func (g *graph) components() *partition {
+	p := newPartition(g.states())
+	t := newTarjan(g)
+	for s := range int32(g.states()) {
+		if g.has(s) {
+			t.from(s, p.add)
+		}
+	}
+	return p
+}
+
+// tarjan finds strongly connected components (Tarjan 1972) without recursion.
+type tarjan struct {
+	g     *graph
+	seen  []int32 // when the state was first met, from 1; 0 before, done after its component
+	low   []int32 // earliest state on the stack that is known to be reached
+	clock int32
+	stack []int32
+	path  []visit
+}
+
+// A visit is a state on the way from the root, with the choice and the entry that are
+// looked at next.
+type visit struct {
+	s, c int32
+	e    int
+}
+
+const done = -1
+
+func newTarjan(g *graph) *tarjan {
+	return &tarjan{g: g, seen: make([]int32, g.states()), low: make([]int32, g.states())}
+}
+
+// forget makes states be met anew.
+func (t *tarjan) forget(states []int32) {
+	for _, s := range states {
+		t.seen[s] = 0
+	}
+}
+
+// from calls emit with the components that are reached from root and were not met
+// before, last first. The slice is only lent.
+func (t *tarjan) from(root int32, emit func(states []int32)) {
+	if t.seen[root] != 0 {
+		return
+	}
+	t.enter(root)
+	for len(t.path) > 0 {
+		top := &t.path[len(t.path)-1]
+		s := top.s
+		n, ok := t.next(top)
+		switch {
+		case ok && t.seen[n] == 0:
+			t.enter(n)
+		case ok && t.seen[n] != done:
+			t.low[s] = min(t.low[s], t.seen[n])
+		case !ok:
+			t.path = t.path[:len(t.path)-1]
+			if len(t.path) > 0 {
+				up := t.path[len(t.path)-1].s
+				t.low[up] = min(t.low[up], t.low[s])
+			}
+			if t.low[s] == t.seen[s] {
+				t.pop(s, emit)
+			}
+		}
+	}
+}
+
+func (t *tarjan) enter(s int32) {
+	t.clock++
+	t.seen[s], t.low[s] = t.clock, t.clock
+	t.stack = append(t.stack, s)
+	c := t.g.k.First[s]
+	t.path = append(t.path, visit{s, c, t.g.k.Offset[c]})
+}
+
+// next returns the next successor of a visit.
+func (t *tarjan) next(v *visit) (n int32, ok bool) {
+	k := t.g.k
+	for ; v.c < k.First[v.s+1]; v.c++ {
+		if v.e = max(v.e, k.Offset[v.c]); !t.g.allows(v.c) {
+			continue
+		}
+		for v.e < k.Offset[v.c+1] {
+			e := v.e
+			v.e++
+			if k.Prob[e] > 0 && t.g.has(k.Next[e]) {
+				return k.Next[e], true
+			}
+		}
+	}
+	return 0, false
+}
+
+// pop takes the component of root from the stack.
+func (t *tarjan) pop(root int32, emit func(states []int32)) {
+	at := len(t.stack) - 1
+	for t.stack[at] != root {
+		at--
+	}
+	for _, s := range t.stack[at:] {
+		t.seen[s] = done
+	}
+	emit(t.stack[at:])
+	t.stack = t.stack[:at]
+}
+
+// owners returns the state of every choice.
+func owners(k *cmdp.Kernel) []int32 {
+	owner := make([]int32, len(k.Offset)-1)
+	for s := range int32(len(k.First) - 1) {
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			owner[c] = s
+		}
+	}
+	return owner
+}
+
+// choicesInto lists, for every state, the choices that may lead there, one as often as
+// it has entries that do.
+func (g *graph) choicesInto() lists {
+	l := lists{first: make([]int, g.states()+2)}
+	each := func(f func(c, next int32)) {
+		for s := range int32(g.states()) {
+			for c := g.k.First[s]; g.has(s) && c < g.k.First[s+1]; c++ {
+				for e := g.k.Offset[c]; g.allows(c) && e < g.k.Offset[c+1]; e++ {
+					if g.k.Prob[e] > 0 && g.has(g.k.Next[e]) {
+						f(c, g.k.Next[e])
+					}
+				}
+			}
+		}
+	}
+	each(func(_, next int32) { l.first[next+2]++ })
+	for i := 2; i < len(l.first); i++ {
+		l.first[i] += l.first[i-1]
+	}
+	l.items = make([]int32, l.first[len(l.first)-1])
+	each(func(c, next int32) {
+		l.items[l.first[next+1]] = c
+		l.first[next+1]++
+	})
+	return l
+}

@@ -1,0 +1,353 @@
+package exact
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+)
+
+// drawKernel draws a kernel in which end components of every size are common: few
+// successors, some entries of probability 0, some states without choices.
+func drawKernel(rng *rand.Rand, states int) *cmdp.Kernel {
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range states {
+		n := rng.IntN(4)
+		for range n {
+			to := 1 + rng.IntN(2)
+			for j := range to {
+				next := rng.IntN(states)
+				if rng.IntN(3) == 0 {
+					next = s
+				}
+				k.Next, k.Prob = append(k.Next, int32(next)), append(k.Prob, 1/float64(to))
+				if j == 0 && rng.IntN(6) == 0 {
+					k.Next, k.Prob = append(k.Next, int32(rng.IntN(states))), append(k.Prob, 0)
+				}
+			}
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k
+}
+
+func drawGraph(rng *rand.Rand, states int) *graph {
+	g := &graph{k: drawKernel(rng, states)}
+	if rng.IntN(2) == 0 {
+		g.in, g.allowed = make([]bool, states), make([]bool, len(g.k.Offset)-1)
+		for s := range g.in {
+			g.in[s] = rng.IntN(8) > 0
+		}
+		for c := range g.allowed {
+			g.allowed[c] = rng.IntN(8) > 0
+		}
+	}
+	return g
+}
+
+// edges calls f for the edges of the choices that use takes.
+func (g *graph) edges(use func(s, c int32) bool, f func(s, n int32)) {
+	for s := range int32(g.states()) {
+		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
+				if n := g.k.Next[e]; g.k.Prob[e] > 0 && g.has(s) && g.has(n) && g.allows(c) && use(s, c) {
+					f(s, n)
+				}
+			}
+		}
+	}
+}
+
+// reach is the transitive closure of edges, every state reaching itself.
+func (g *graph) reach(use func(s, c int32) bool) [][]bool {
+	r := make([][]bool, g.states())
+	for s := range r {
+		r[s] = make([]bool, len(r))
+		r[s][s] = true
+	}
+	g.edges(use, func(s, n int32) { r[s][n] = true })
+	for m := range r {
+		for s := range r {
+			for n := range r {
+				r[s][n] = r[s][n] || r[s][m] && r[m][n]
+			}
+		}
+	}
+	return r
+}
+
+func all(int32, int32) bool { return true }
+
+// bruteEnds returns the maximal end components by looking at every set of states.
+func bruteEnds(g *graph) []int {
+	var found []int
+	for set := 1; set < 1<<g.states(); set++ {
+		in := func(s int32) bool { return set>>s&1 > 0 }
+		stays := func(s, c int32) bool {
+			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
+				if n := g.k.Next[e]; g.k.Prob[e] > 0 && (!in(n) || !g.has(n)) {
+					return false
+				}
+			}
+			return in(s) && g.allows(c)
+		}
+		ok := true
+		r := g.reach(stays)
+		for s := range int32(g.states()) {
+			if !in(s) {
+				continue
+			}
+			some := false
+			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+				some = some || stays(s, c)
+			}
+			ok = ok && g.has(s) && some
+			for n := range int32(g.states()) {
+				ok = ok && (!in(n) || r[s][n])
+			}
+		}
+		if ok {
+			found = append(found, set)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(set int) bool {
+		return slices.ContainsFunc(found, func(o int) bool { return o != set && o&set == set })
+	})
+}
+
+func checkComponents(t *testing.T, g *graph, p *partition) {
+	t.Helper()
+	r := g.reach(all)
+	for s := range g.states() {
+		if (p.of[s] >= 0) != g.has(int32(s)) {
+			t.Fatalf("state %d in component %d", s, p.of[s])
+		}
+		for n := range g.states() {
+			if g.has(int32(s)) && g.has(int32(n)) && (p.of[s] == p.of[n]) != (r[s][n] && r[n][s]) {
+				t.Fatalf("states %d and %d: components %d and %d", s, n, p.of[s], p.of[n])
+			}
+		}
+	}
+	g.edges(all, func(s, n int32) {
+		if p.of[n] > p.of[s] {
+			t.Fatalf("an edge from component %d to %d", p.of[s], p.of[n])
+		}
+	})
+	total := 0
+	for i := range p.parts() {
+		for _, s := range p.part(i) {
+			if total++; p.of[s] != int32(i) {
+				t.Fatalf("state %d is listed in component %d", s, i)
+			}
+		}
+	}
+	if total != len(p.order) {
+		t.Fatalf("%d states listed of %d", total, len(p.order))
+	}
+}
+
+func checkEnds(t *testing.T, g *graph, ends *endComponents) {
+	t.Helper()
+	want := bruteEnds(g)
+	if ends.parts() != len(want) {
+		t.Fatalf("%d end components, want %d", ends.parts(), len(want))
+	}
+	for i := range ends.parts() {
+		set := 0
+		for _, s := range ends.part(i) {
+			set |= 1 << s
+		}
+		if !slices.Contains(want, set) {
+			t.Fatalf("%b is no maximal end component, want one of %b", set, want)
+		}
+	}
+	for s := range g.states() {
+		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+			inside := ends.of[s] >= 0 && g.allows(c)
+			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
+				inside = inside && (g.k.Prob[e] == 0 || ends.of[g.k.Next[e]] == ends.of[s])
+			}
+			if inside != ends.inside[c] {
+				t.Fatalf("choice %d of state %d: inside is %v", c, s, ends.inside[c])
+			}
+		}
+	}
+}
+
+// checkQuotient compares a quotient with what it is said to be, and plays a lifted
+// policy.
+func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *endComponents) {
+	t.Helper()
+	collapse, stays := make([]bool, ends.parts()), make([]bool, ends.parts())
+	for i := range collapse {
+		collapse[i], stays[i] = rng.IntN(3) > 0, rng.IntN(2) == 0
+	}
+	q := g.quotient(p, ends, func(i int) bool { return collapse[i] }, func(i int) bool { return stays[i] })
+	same := func(s, n int) bool {
+		return s == n || ends.of[s] >= 0 && ends.of[s] == ends.of[n] && collapse[ends.of[s]]
+	}
+	got := make(map[int32][]int32) // of each state of the quotient, its choices
+	for s := range g.states() {
+		if (q.state[s] == q.over) != (!g.has(int32(s)) || g.k.First[s] == g.k.First[s+1]) {
+			t.Fatalf("state %d is number %d of %d", s, q.state[s], q.over)
+		}
+		for n := range g.states() {
+			if q.state[s] != q.over && (q.state[s] == q.state[n]) != same(s, n) {
+				t.Fatalf("states %d and %d are numbers %d and %d", s, n, q.state[s], q.state[n])
+			}
+		}
+		for c := g.k.First[s]; c < g.k.First[s+1] && q.state[s] != q.over; c++ {
+			collapsed := ends.of[s] >= 0 && collapse[ends.of[s]]
+			if g.allows(c) && !(collapsed && ends.inside[c]) {
+				got[q.state[s]] = append(got[q.state[s]], c)
+			}
+			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
+				if n := g.k.Next[e]; g.k.Prob[e] > 0 && q.to[e] != q.state[n] || g.k.Prob[e] == 0 && q.to[e] != q.over {
+					t.Fatalf("transition to %d leads to %d", n, q.to[e])
+				}
+			}
+		}
+	}
+	for n := range q.over {
+		choices := slices.Clone(q.choice[q.first[n]:q.first[n+1]])
+		slices.Sort(choices)
+		want := got[n]
+		for s := range g.states() {
+			if q.state[s] == n && ends.of[s] >= 0 && collapse[ends.of[s]] && stays[ends.of[s]] {
+				want = append([]int32{stay}, want...)
+				break
+			}
+		}
+		if !slices.Equal(choices, want) {
+			t.Fatalf("state %d has choices %v, want %v", n, choices, want)
+		}
+	}
+	checkNumbers(t, g, p, q)
+	checkLift(t, rng, g, q)
+}
+
+// checkNumbers checks that components follow one another, and what is later is only
+// reached from what comes after it.
+func checkNumbers(t *testing.T, g *graph, p *partition, q *quotient) {
+	t.Helper()
+	at := make([]int, q.over)
+	for i := range len(q.component) - 1 {
+		if q.component[i] >= q.component[i+1] {
+			t.Fatalf("components %v", q.component)
+		}
+		for n := q.component[i]; n < q.component[i+1]; n++ {
+			at[n] = i
+		}
+	}
+	for s, n := range q.state {
+		for o, m := range q.state {
+			if n != q.over && m != q.over && (at[n] == at[m]) != (p.of[s] == p.of[o]) {
+				t.Fatalf("states %d and %d: components %d and %d", s, o, at[n], at[m])
+			}
+		}
+	}
+	g.edges(all, func(s, n int32) {
+		if a, b := q.state[s], q.state[n]; a != q.over && b != q.over && at[b] > at[a] {
+			t.Fatalf("an edge from component %d to %d", at[a], at[b])
+		}
+	})
+}
+
+// checkLift checks that a lifted policy goes surely to the state whose choice was
+// picked and takes it, or stays.
+func checkLift(t *testing.T, rng *rand.Rand, g *graph, q *quotient) {
+	t.Helper()
+	pick := make([]int32, q.over)
+	for n := range pick {
+		pick[n] = -1
+		if first, end := q.first[n], q.first[n+1]; first < end {
+			pick[n] = first + rng.Int32N(end-first)
+		}
+	}
+	taken := make([]int32, g.states())
+	for s := range taken {
+		taken[s] = -1
+	}
+	q.lift(pick, func(s, c int32) { taken[s] = c })
+	r := g.reach(func(s, c int32) bool { return taken[s] == c })
+	for s := range int32(g.states()) {
+		n := q.state[s]
+		if n == q.over {
+			continue
+		}
+		want := int32(stay)
+		if pick[n] >= 0 {
+			want = q.choice[pick[n]]
+		}
+		single := q.first[n] == q.first[n+1] && taken[s] < 0
+		switch {
+		case single && !slices.ContainsFunc(q.collapsed, func(m merged) bool { return m.state == n }):
+			// a state whose choices are all forbidden
+		case taken[s] < g.k.First[s] || taken[s] >= g.k.First[s+1] || !g.allows(taken[s]):
+			t.Fatalf("state %d takes choice %d", s, taken[s])
+		case want == stay && !q.inside[taken[s]]:
+			t.Fatalf("state %d takes choice %d and does not stay", s, taken[s])
+		case want != stay && taken[s] != want && (!q.inside[taken[s]] || !r[s][q.owner(want)]):
+			t.Fatalf("state %d takes choice %d: no way to choice %d", s, taken[s], want)
+		}
+	}
+}
+
+func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
+	t.Helper()
+	g := drawGraph(rng, states)
+	p, e := g.components(), g.endComponents()
+	checkComponents(t, g, p)
+	checkEnds(t, g, e)
+	checkQuotient(t, rng, g, p, e)
+	return e.parts()
+}
+
+// TestQuotient checks components, end components and quotients of small random graphs
+// against their definitions.
+func TestQuotient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 1))
+	most := 0
+	for range 1000 {
+		most = max(most, checkGraph(t, rng, 1+rng.IntN(7)))
+	}
+	if most < 3 {
+		t.Errorf("at most %d end components in a graph: want more", most)
+	}
+}
+
+func FuzzQuotient(f *testing.F) {
+	f.Add(uint64(1), uint8(3))
+	f.Fuzz(func(t *testing.T, seed uint64, states uint8) {
+		checkGraph(t, rand.New(rand.NewPCG(seed, 2)), 1+int(states%8))
+	})
+}
+
+// TestComponentsDeep goes along a path and a ring too long for recursion.
+func TestComponentsDeep(t *testing.T) {
+	const states = 1 << 20
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range int32(states) {
+		if s < states-1 {
+			k.Next, k.Prob, k.Offset = append(k.Next, s+1), append(k.Prob, 1), append(k.Offset, int(s+1))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	g := &graph{k: k}
+	if n := g.components().parts(); n != states {
+		t.Errorf("%d components of a path, want %d", n, states)
+	}
+	if n := g.endComponents().parts(); n != 0 {
+		t.Errorf("%d end components of a path, want none", n)
+	}
+	k.Next, k.Prob, k.Offset = append(k.Next, 0), append(k.Prob, 1), append(k.Offset, states)
+	k.First[states] = states
+	if n := g.components().parts(); n != 1 {
+		t.Errorf("%d components of a ring, want 1", n)
+	}
+	if n := g.endComponents().parts(); n != 1 {
+		t.Errorf("%d end components of a ring, want 1", n)
+	}
+}
