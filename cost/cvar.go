@@ -72,7 +72,7 @@ func (c *cvar) Value(x []float64) float64 {
 }
 
 // Subgradient sets dst to the weights of the tail. Coordinates equal to the
-// quantile share what is left in proportion to their probabilities.
+// quantile share what is left in proportion to their caps.
 func (c *cvar) Subgradient(dst, x []float64) {
 	checkDim(c.Dim(), len(dst), len(x))
 	at, above := c.quantile(x)
