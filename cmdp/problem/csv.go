@@ -31,7 +31,7 @@ func (r *rowReader) readCSV(f fs.File) error {
 	c.lines = newLines(r, func(n int) (int, string) { return n, "" })
 	record, err := in.Read()
 	if err == io.EOF {
-		r.errs = append(r.errs, &Error{File: r.file, Message: "the file is empty: want a line that names the columns"})
+		r.report(&Error{File: r.file, Message: "the file is empty: want a line that names the columns"})
 		return nil
 	}
 	if err != nil {
@@ -91,14 +91,14 @@ func (c *csvReader) broken(err error) error {
 	if pe.Err == csv.ErrFieldCount {
 		message = "another number of fields than the first line has"
 	}
-	c.errs = append(c.errs, &Error{File: c.file, Line: pe.Line, Column: pe.Column, Message: message})
+	c.report(&Error{File: c.file, Line: pe.Line, Column: pe.Column, Message: message})
 	return nil
 }
 
 // at records an error in a field of the current line.
 func (c *csvReader) at(field int, column, message string) bool {
 	line, col := c.in.FieldPos(field)
-	c.errs = append(c.errs, &Error{File: c.file, Line: line, Column: col, Key: column, Message: message})
+	c.report(&Error{File: c.file, Line: line, Column: col, Key: column, Message: message})
 	return false
 }
 

@@ -22,6 +22,21 @@ type decoder struct {
 	errs Errors
 }
 
+// maxErrors is how many errors are kept: a file of millions of lines may be wrong in
+// each of them.
+const maxErrors = 10_000
+
+// report records an error.
+func (d *decoder) report(e *Error) {
+	switch n := len(d.errs); {
+	case n < maxErrors:
+		d.errs = append(d.errs, e)
+	case n == maxErrors:
+		// Without a place, it would be sorted before those that have one.
+		d.errs = append(d.errs, &Error{File: e.File, Line: e.Line, Message: "and more: the errors that follow are not listed"})
+	}
+}
+
 // bad records an error at a node. It returns false, so that callers can return
 // its result.
 func (d *decoder) bad(n *node, at *path, format string, args ...any) bool {
@@ -29,12 +44,12 @@ func (d *decoder) bad(n *node, at *path, format string, args ...any) bool {
 	if n != nil {
 		e.Line, e.Column = n.line, n.col
 	}
-	d.errs = append(d.errs, e)
+	d.report(e)
 	return false
 }
 
 func (d *decoder) syntax(bad *syntaxError) {
-	d.errs = append(d.errs, &Error{File: d.file, Line: bad.line, Column: bad.col, Message: bad.message})
+	d.report(&Error{File: d.file, Line: bad.line, Column: bad.col, Message: bad.message})
 }
 
 // mapping checks that n is a mapping with known keys, each given once.

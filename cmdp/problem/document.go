@@ -10,6 +10,13 @@ const (
 	maxHorizon = 10_000_000
 	// maxStored bounds the successors and state offsets of all kernels together.
 	maxStored = 1 << 31
+	// freeStates is how many states a file may have that no transition leads to.
+	freeStates = 1_000_000
+	// Rows for single steps make a kernel for each step. All of them together may have
+	// freeStored states and successors, and stepsPerRow more for each successor of the
+	// file.
+	freeStored  = 1 << 26
+	stepsPerRow = 1000
 )
 
 // limits are the bounds above; tests lower them.

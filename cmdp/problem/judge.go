@@ -71,7 +71,7 @@ func (h *header) misbuilt(root *node, err error) {
 		n := find(root, member.Path)
 		e.Line, e.Column, e.Key, e.Message = n.line, n.col, member.Path, trimmed(member.Err)
 	}
-	h.errs = append(h.errs, e)
+	h.report(e)
 }
 
 func trimmed(err error) string { return strings.TrimPrefix(err.Error(), "problem: ") }

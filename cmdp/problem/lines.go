@@ -87,15 +87,13 @@ func (l *lines) row(key groupKey, members []int32) {
 		l.outcomes = append(l.outcomes, values...)
 		same = same && sameBits(values, first)
 	}
-	bad := l.twins(members)
 	if math.Abs(sum-1) > cmdp.ProbabilityTolerance {
-		l.errs = append(l.errs, &Error{File: l.file, Line: line, Key: at, Message: fmt.Sprintf(
+		l.report(&Error{File: l.file, Line: line, Key: at, Message: fmt.Sprintf(
 			"%s: the probabilities sum to %.12g: want 1", l.describe(key), sum)})
-		bad = true
+		t.next, t.prob = t.next[:row.first], t.prob[:row.first]
+		return
 	}
 	switch {
-	case bad:
-		t.next, t.prob = t.next[:row.first], t.prob[:row.first]
 	case same:
 		t.add(row, append([]float64(nil), first...), nil)
 	default:
@@ -110,35 +108,6 @@ func sameBits(x, y []float64) bool {
 		}
 	}
 	return true
-}
-
-// twins complains of lines that say the same successor with the same returns.
-func (l *lines) twins(members []int32) bool {
-	next := l.table.next[len(l.table.next)-len(members):]
-	if !hasTwins(next) {
-		return false
-	}
-	d := l.table.dim
-	seen := make(map[int32][]int32, len(members))
-	bad := false
-	for _, i := range members {
-		for _, j := range seen[l.next[i]] {
-			if sameBits(l.values[int(i)*d:(int(i)+1)*d], l.values[int(j)*d:(int(j)+1)*d]) {
-				line, at := l.locate(int(l.number[i]))
-				before, beforeAt := l.locate(int(l.number[j]))
-				other := "line " + strconv.Itoa(before)
-				if before == 0 {
-					other = beforeAt
-				}
-				l.errs = append(l.errs, &Error{File: l.file, Line: line, Key: at,
-					Message: "the same successor with the same returns is given twice: the first is " + other})
-				bad = true
-				break
-			}
-		}
-		seen[l.next[i]] = append(seen[l.next[i]], i)
-	}
-	return bad
 }
 
 // describe names a row in a message.

@@ -205,7 +205,7 @@ func ParseOpponent(name, text string) (*Opponent, error) {
 			if _, known := opponentMembers[o.Policy]; known {
 				message = o.Policy + " alone does not say enough: " + message
 			}
-			h.errs = append(h.errs, &Error{File: name, Message: message})
+			h.report(&Error{File: name, Message: message})
 		} else {
 			h.p.Opponent = o
 		}

@@ -82,7 +82,7 @@ func (r *rowReader) rectangle(own []choiceRows, s, h, steps int) (columns int32,
 			}
 			e.Message = fmt.Sprintf("state %s: action %s against the opponent's action %s has no row%s: want one for every pair of their actions",
 				r.p.StateName(s), r.table.labels.name(a), r.table.labels.name(b), step)
-			r.errs = append(r.errs, e)
+			r.report(e)
 			return 1, false
 		}
 	}

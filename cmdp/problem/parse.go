@@ -2,7 +2,6 @@ package problem
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -96,17 +95,38 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
+func isJSON(file string) bool { return strings.EqualFold(filepath.Ext(file), ".json") }
+
+// looksLikeJSON reports whether the text may be meant as JSON: by the name of its file, or
+// because it begins with a brace and a quoted key. YAML in braces may begin so as well.
+func (h *header) looksLikeJSON(data []byte) bool {
+	if isJSON(h.file) {
+		return true
+	}
+	const space = " \t\r\n"
+	inside, ok := bytes.CutPrefix(bytes.TrimLeft(data, space), []byte("{"))
+	inside = bytes.TrimLeft(inside, space)
+	return ok && len(inside) > 0 && (inside[0] == '"' || inside[0] == '}')
+}
+
 // tree parses the document but for the rows that split cuts out.
 func (h *header) tree(data []byte) (*node, []portion) {
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
+	var notJSON *syntaxError
+	if h.looksLikeJSON(data) {
 		root, bad := parseJSON(data, 1)
-		if bad != nil {
-			h.syntax(bad)
+		if bad == nil || isJSON(h.file) {
+			if bad != nil {
+				h.syntax(bad)
+			}
+			return root, nil
 		}
-		return root, nil
+		notJSON = bad
 	}
 	p := split(string(data))
 	root, bad := parseYAML(p.head, 1)
+	if bad != nil && notJSON != nil {
+		bad = notJSON
+	}
 	if bad != nil {
 		h.syntax(bad)
 		root = nil
@@ -180,6 +200,11 @@ func (r *rowReader) readAll(n *node, portions []portion, files fs.FS) {
 // finish builds the model and judges goal and target against it.
 func (h *header) finish(r *rowReader, root *node) {
 	at := (*path)(nil).key("transitions")
+	if most := freeStates + len(r.table.next); h.p.States == nil && h.states > most {
+		h.bad(root.get("states"), (*path)(nil).key("states"), "%d states, but the transitions lead to %d at most: want at most %d states besides, as each of them takes memory",
+			h.states, len(r.table.next), freeStates)
+		return
+	}
 	first, choices := r.table.group(h.states, r.twice)
 	if len(h.errs) > 0 {
 		return
@@ -191,7 +216,10 @@ func (h *header) finish(r *rowReader, root *node) {
 			break
 		}
 	}
-	if n := r.table.size(choices, steps); n > h.limits.stored/2 || h.states > h.limits.stored/2/steps {
+	// A kernel takes memory beside its states and successors.
+	const overhead = 32
+	most := min(h.limits.stored/2, freeStored+stepsPerRow*len(r.table.next))
+	if n := r.table.size(choices, steps); steps > 1 && (n > most || h.states+overhead > most/steps) {
 		h.bad(root.get("transitions"), at, "rows for single steps make %d kernels with %d successors in all: more than can be stored", steps, n)
 		return
 	}

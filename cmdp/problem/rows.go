@@ -191,5 +191,5 @@ func (r *rowReader) twice(first, second *tableRow) {
 	}
 	what := r.describe(groupKey{second.step, second.state, second.label, second.opponent})
 	e.Message = what + " is given twice: the first is in line " + strconv.Itoa(first.where.line)
-	r.errs = append(r.errs, e)
+	r.report(e)
 }

@@ -52,7 +52,11 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	if r.file = filepath.FromSlash(name); !filepath.IsAbs(r.file) {
 		r.file = filepath.Join(filepath.Dir(main), r.file)
 	}
+	before := len(r.errs)
 	err = read(f)
+	if err == nil && len(r.errs) == before && len(r.table.rows) == 0 && r.states > 0 && r.spec.Dim > 0 {
+		r.report(&Error{File: r.file, Message: "the file has no transitions: want at least one"})
+	}
 	r.file = main
 	if err != nil {
 		r.bad(m, at.key("file"), "%v", reason(err))

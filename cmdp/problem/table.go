@@ -42,6 +42,7 @@ type where struct {
 type labels struct {
 	names []string
 	ids   map[string]int32
+	small []int32 // one more than the label of a small number, 0 if it has none yet
 }
 
 func (l *labels) id(name string) int32 {
@@ -55,6 +56,21 @@ func (l *labels) id(name string) int32 {
 		l.names = append(l.names, name)
 	}
 	return id
+}
+
+// number is id for an action that is called by a number.
+func (l *labels) number(n int32) int32 {
+	const most = 1 << 12
+	if n >= most {
+		return l.id(strconv.Itoa(int(n)))
+	}
+	for int(n) >= len(l.small) {
+		l.small = append(l.small, 0)
+	}
+	if l.small[n] == 0 {
+		l.small[n] = l.id(strconv.Itoa(int(n))) + 1
+	}
+	return l.small[n] - 1
 }
 
 // onlyAction is the label of the opponent's action in rows that name none: the
@@ -80,6 +96,9 @@ func labelNumber(label string) (int, bool) {
 func (t *table) add(row tableRow, returns, outcomes []float64) {
 	d, kept := t.dim, row.first
 	row.outcomes = -1
+	if hasTwins(t.next[row.first:]) {
+		t.addUp(row.first, outcomes)
+	}
 	mean := returns
 	if outcomes != nil {
 		mean = make([]float64, d)
@@ -110,6 +129,32 @@ func (t *table) add(row tableRow, returns, outcomes []float64) {
 	row.values = len(t.values)
 	t.values = append(t.values, mean...)
 	t.rows = append(t.rows, row)
+}
+
+// addUp gives the first of several successors that are the same and have the same
+// returns the sum of their probabilities, and 0 to the others.
+func (t *table) addUp(first int, outcomes []float64) {
+	before := make(map[int32][]int)
+	returns := func(e int) []float64 {
+		if outcomes == nil {
+			return nil // all have those of the row
+		}
+		return outcomes[(e-first)*t.dim : (e-first+1)*t.dim]
+	}
+next:
+	for e := first; e < len(t.next); e++ {
+		if t.prob[e] == 0 {
+			continue
+		}
+		same := before[t.next[e]]
+		for _, b := range same {
+			if sameBits(returns(b), returns(e)) {
+				t.prob[b], t.prob[e] = t.prob[b]+t.prob[e], 0
+				continue next
+			}
+		}
+		before[t.next[e]] = append(same, e)
+	}
 }
 
 // saysMore reports whether the returns of the outcomes are not all the mean, or

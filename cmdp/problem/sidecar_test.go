@@ -1,0 +1,371 @@
+package problem
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"cmdpsolve/cmdp"
+)
+
+// npy writes an array by the description of the format, independently of the reader:
+// values is a slice of fixed-size numbers.
+func npy(descr, fortran, shape string, values any) []byte {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, fortran, shape)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
+	var b bytes.Buffer
+	b.WriteString("\x93NUMPY\x01\x00")
+	_ = binary.Write(&b, binary.LittleEndian, uint16(len(header)))
+	b.WriteString(header)
+	_ = binary.Write(&b, binary.LittleEndian, values)
+	return b.Bytes()
+}
+
+// vectorOf is an array of one dimension.
+func vectorOf[T int32 | int64 | uint64 | float32 | float64](values ...T) []byte {
+	descr := map[string]string{"int32": "<i4", "int64": "<i8", "uint64": "<u8", "float32": "<f4", "float64": "<f8"}[fmt.Sprintf("%T", values[0])]
+	return npy(descr, "False", fmt.Sprintf("(%d,)", len(values)), values)
+}
+
+type arrayFile struct {
+	name string
+	data []byte
+}
+
+func npzOf(t *testing.T, method uint16, files ...arrayFile) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range files {
+		out, err := w.CreateHeader(&zip.FileHeader{Name: f.name + ".npy", Method: method})
+		if err == nil {
+			_, err = out.Write(f.data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const numberedHead = "format: cmdp/1\nhorizon: 3\nstates: 3\nstart: 0\nreturns: [reward, cost]\ntransitions: {file: rows."
+
+func readSidecar(ending string, data []byte) (*Problem, error) {
+	return Parse("test.yaml", []byte(numberedHead+ending+"}\n"), fstest.MapFS{"rows." + ending: {Data: data}})
+}
+
+// built is what every file of TestSidecarsGiveTheModelBuiltInGo says.
+func built(t *testing.T, game bool) *Problem {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 2, Start: []cmdp.StartState{{Probability: 1}}}, 3)
+	sure := func(next int) []cmdp.Transition { return []cmdp.Transition{{Next: next, Probability: 1}} }
+	rows := []cmdp.Row{
+		{Step: cmdp.EveryStep, State: 0, Action: 0, Next: []cmdp.Transition{{Next: 2, Probability: 0.75}, {Next: 1, Probability: 0.25}}, Returns: []float64{1, -2}},
+		{Step: 1, State: 0, Action: 1, Next: sure(0), Returns: []float64{0.5, 0}},
+		{Step: cmdp.EveryStep, State: 1, Action: 0, Next: []cmdp.Transition{{Next: 1, Probability: 0.5, Returns: []float64{2, 0}}, {Next: 1, Probability: 0.5, Returns: []float64{0, 1}}}},
+		{Step: 2, State: 1, Action: 0, Next: sure(2), Returns: []float64{3, 3}},
+	}
+	if game {
+		rows = append(rows, cmdp.Row{Step: 1, State: 1, Action: 0, Opponent: 1, Next: sure(0), Returns: []float64{-1, 4}})
+	}
+	for _, row := range rows {
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Problem{Model: m, Returns: []string{"reward", "cost"}}
+}
+
+// TestSidecarsGiveTheModelBuiltInGo reads the same rows from every kind of file: a row for
+// every step, one for a step alone, random returns, lines of a row apart from each
+// other, and the successor 1 of state 0 given in two parts that add up.
+func TestSidecarsGiveTheModelBuiltInGo(t *testing.T) {
+	const csv = `state,next,action,step,probability,cost,reward
+0,2,0,,0.75,-2,1
+1,1,0,,0.5,0,2
+0,1,0,,0.125,-2,1
+0,0,1,2,1,0,0.5
+1,1,0,,0.5,1,0
+1,2,0,3,1,3,3
+0,1,0,,0.125,-2,1
+`
+	const jsonl = `{"state": 0, "action": 0, "next": {"2": 0.75, "1": 0.25}, "returns": [1, -2]}
+{"state": 0, "action": 1, "step": 2, "next": {"0": 1}, "returns": {"reward": 0.5}}
+{"state": 1, "action": 0, "outcomes": [{"probability": 0.5, "next": 1, "returns": [2, 0]}, {"probability": 0.25, "next": 1, "returns": [0, 1]}, {"probability": 0.25, "next": 1, "returns": [0, 1]}]}
+{"state": 1, "action": 0, "step": 3, "next": {"2": 1}, "returns": [3, 3]}
+`
+	states, actions := []int64{0, 1, 0, 0, 1, 1, 0}, []int64{0, 0, 0, 1, 0, 0, 0}
+	steps, next := []int64{0, 0, 0, 2, 0, 3, 0}, []int64{2, 1, 1, 0, 1, 2, 1}
+	prob, returns := []float64{0.75, 0.5, 0.125, 1, 0.5, 1, 0.125}, []float64{1, -2, 2, 0, 1, -2, 0.5, 0, 0, 1, 3, 3, 1, -2}
+	long := []arrayFile{{"step", vectorOf(steps...)}, {"state", vectorOf(states...)}, {"action", vectorOf(actions...)}, {"next", vectorOf(next...)},
+		{"probability", vectorOf(prob...)}, {"returns", npy("<f8", "False", "(7, 2)", returns)}}
+	short := []arrayFile{{"state", vectorOf(to[int32](states)...)}, {"action", vectorOf(to[float64](actions)...)}, {"next", vectorOf(to[uint64](next)...)},
+		{"probability", vectorOf(to[float32](prob)...)}, {"returns", npy("<f4", "False", "(7, 2)", to[float32](returns))}, {"step", vectorOf(to[int32](steps)...)}}
+	for name, c := range map[string]struct {
+		ending string
+		data   []byte
+	}{
+		"CSV": {"csv", []byte(csv)}, "JSON lines": {"jsonl", []byte(jsonl)},
+		"npz, 64 bits": {"npz", npzOf(t, zip.Store, long...)}, "npz, 32 bits, compressed": {"npz", npzOf(t, zip.Deflate, short...)},
+	} {
+		p, err := readSidecar(c.ending, c.data)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d := difference(built(t, false), p); d != "" {
+			t.Errorf("%s: the model read differs from the one built in its %s", name, d)
+		}
+	}
+	// The same rows, and one more action of an opponent.
+	opponents := []int64{0, 0, 0, 0, 0, 0, 0, 1}
+	game := []arrayFile{{"opponent", vectorOf(opponents...)}, {"step", vectorOf(append(steps, 2)...)}, {"state", vectorOf(append(states, 1)...)},
+		{"action", vectorOf(append(actions, 0)...)}, {"next", vectorOf(append(next, 0)...)}, {"probability", vectorOf(append(prob, 1)...)},
+		{"returns", npy("<f8", "False", "(8, 2)", append(returns, -1, 4))}}
+	lines := strings.Split(strings.TrimSpace(csv), "\n")
+	gameCSV := lines[0] + ",opponent\n" + strings.Join(lines[1:], ",\n") + ",\n1,0,0,2,1,4,-1,1\n"
+	for name, c := range map[string]struct {
+		ending string
+		data   []byte
+	}{
+		"CSV": {"csv", []byte(gameCSV)}, "npz": {"npz", npzOf(t, zip.Deflate, game...)},
+		"JSON lines": {"jsonl", []byte(jsonl + `{"state": 1, "action": 0, "opponent": 1, "step": 2, "next": {"0": 1}, "returns": [-1, 4]}`)},
+	} {
+		p, err := readSidecar(c.ending, c.data)
+		if err != nil {
+			t.Errorf("game, %s: %v", name, err)
+		} else if d := difference(built(t, true), p); d != "" {
+			t.Errorf("game, %s: the model read differs from the one built in its %s", name, d)
+		}
+	}
+}
+
+func to[U, T int32 | int64 | uint64 | float32 | float64](x []T) []U {
+	y := make([]U, len(x))
+	for i, v := range x {
+		y[i] = U(v)
+	}
+	return y
+}
+
+// twoArrays are the arrays of two transitions, which a test then spoils.
+func twoArrays() map[string][]byte {
+	return map[string][]byte{"state": vectorOf[int64](0, 1), "action": vectorOf[int64](0, 0), "next": vectorOf[int64](1, 0),
+		"probability": vectorOf[float64](1, 1), "returns": npy("<f8", "False", "(2, 2)", []float64{1, 2, 3, 4})}
+}
+
+func packed(t *testing.T, arrays map[string][]byte) []byte {
+	t.Helper()
+	var files []arrayFile
+	for _, key := range npzKeys {
+		if data, ok := arrays[key]; ok {
+			files = append(files, arrayFile{key, data})
+		}
+	}
+	return npzOf(t, zip.Store, files...)
+}
+
+// TestArraysThatAreRefused asks for the one message that each of them gives.
+func TestArraysThatAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		array string
+		data  []byte
+		want  string
+	}{
+		"a negative int32":    {"state", vectorOf[int32](0, -1), "rows.npz: state[1]: got -1: want a whole number from 0 to 2"},
+		"a negative int64":    {"next", vectorOf[int64](-7, 0), "rows.npz: next[0]: got -7: want a whole number from 0 to 2"},
+		"a large uint64":      {"action", vectorOf[uint64](0, 1<<63), "rows.npz: action[1]: got 9.223372036854776e+18: want a whole number from 0 to 100000000"},
+		"a step of 4":         {"step", vectorOf[int64](0, 4), "rows.npz: step[1]: got 4: want a whole number from 0 to 3"},
+		"half a state":        {"state", vectorOf[float64](0, 0.5), "rows.npz: state[1]: got 0.5: want a whole number from 0 to 2"},
+		"Fortran order":       {"returns", npy("<f8", "True", "(2, 2)", []float64{1, 2, 3, 4}), "rows.npz: returns: stored by columns (Fortran order): want rows, as numpy.ascontiguousarray makes"},
+		"big-endian floats":   {"returns", npy(">f8", "False", "(2, 2)", []float64{1, 2, 3, 4}), "rows.npz: returns: numbers of type >f8: want float64, float32, int64 or int32, little-endian, as a.astype('<f8') makes"},
+		"big-endian integers": {"next", npy(">i8", "False", "(2,)", []int64{1, 0}), "rows.npz: next: numbers of type >i8: want float64, float32, int64 or int32, little-endian, as a.astype('<f8') makes"},
+		"halves":              {"probability", npy("<f2", "False", "(2,)", []int16{1, 1}), "rows.npz: probability: numbers of type <f2: want float64, float32, int64 or int32, little-endian, as a.astype('<f8') makes"},
+		"objects":             {"action", npy("|O", "False", "(2,)", []int64{0, 0}), "rows.npz: action: numbers of type |O: want float64, float32, int64 or int32, little-endian, as a.astype('<f8') makes"},
+		"records":             {"action", npy("x', ('a', '<f4'), '", "False", "(2,)", []int64{0, 0}), "rows.npz: action: numbers of type x: want float64, float32, int64 or int32, little-endian, as a.astype('<f8') makes"},
+		"three dimensions":    {"returns", npy("<f8", "False", "(2, 1, 2)", []float64{1, 2, 3, 4}), "rows.npz: returns: 3 dimensions: want 1 or 2"},
+		"a table of states":   {"state", npy("<i8", "False", "(2, 1)", []int64{0, 1}), "rows.npz: state: 2 dimensions: want 1"},
+		"three returns":       {"returns", npy("<f8", "False", "(2, 3)", make([]float64, 6)), "rows.npz: returns: 3 returns for each entry: want 2"},
+		"one probability":     {"probability", vectorOf(1.0), "rows.npz: probability: 1 entries: want 2 as state has"},
+		"a longer shape":      {"probability", npy("<f8", "False", "(2000000000,)", []float64{1, 1}), "rows.npz: probability: the array has 144 bytes, but 16000000128 by its shape and type: it is cut off or damaged"},
+		"a shorter shape":     {"probability", npy("<f8", "False", "(2,)", []float64{1, 1, 1}), "rows.npz: probability: the array has 152 bytes, but 144 by its shape and type: it is cut off or damaged"},
+		"too large a shape":   {"returns", npy("<f8", "False", "(2, 99999999999)", []float64{1, 2, 3, 4}), "rows.npz: returns: shape (2, 99999999999): too large"},
+		"no array":            {"action", []byte("0 0\n and more text"), "rows.npz: action: not a NumPy array"},
+		"an empty member":     {"action", nil, "rows.npz: action: the array ends too early: the file is cut off"},
+		"NaN":                 {"returns", npy("<f4", "False", "(2, 2)", []uint32{0, 0, 0x7fc00000, 0}), "rows.npz: returns[1][0]: got NaN: want a finite number"},
+		"a probability of 2":  {"probability", vectorOf[float64](1, 2), "rows.npz: probability[1]: got 2: want a probability, 0 to 1"},
+	} {
+		arrays := twoArrays()
+		arrays[c.array] = c.data
+		_, err := readSidecar("npz", packed(t, arrays))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got error\n%v\nwant\n%s", name, err, c.want)
+		}
+	}
+	for _, key := range []string{"state", "action", "next", "probability", "returns"} {
+		arrays := twoArrays()
+		delete(arrays, key)
+		if _, err := readSidecar("npz", packed(t, arrays)); err == nil || err.Error() != "rows.npz: "+key+": the array is missing" {
+			t.Errorf("without %s: got error %v", key, err)
+		}
+	}
+	twice := npzOf(t, zip.Store, arrayFile{"state", vectorOf[int64](0)}, arrayFile{"state", vectorOf[int64](1)})
+	if _, err := readSidecar("npz", twice); err == nil || !strings.Contains(err.Error(), "rows.npz: state: the array is given twice") {
+		t.Errorf("two arrays of states: got error %v", err)
+	}
+}
+
+// TestDamagedArrays spoils every byte of a file in turn, and cuts the file off after each:
+// it is refused, or nothing that counts has changed.
+func TestDamagedArrays(t *testing.T) {
+	whole := packed(t, twoArrays())
+	for _, data := range [][]byte{whole, npzOf(t, zip.Deflate, arrayFile{"state", vectorOf[int64](0, 1)}, arrayFile{"action", vectorOf[int64](0, 0)},
+		arrayFile{"next", vectorOf[int64](1, 0)}, arrayFile{"probability", vectorOf[float64](1, 1)}, arrayFile{"returns", npy("<f8", "False", "(2, 2)", []float64{1, 2, 3, 4})})} {
+		want, err := readSidecar("npz", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range data {
+			if _, err := readSidecar("npz", data[:i]); err == nil || !strings.Contains(err.Error(), "rows.npz") {
+				t.Fatalf("cut off after %d bytes of %d: got error %v", i, len(data), err)
+			}
+			for _, flip := range []byte{1, 0x80} {
+				spoilt := bytes.Clone(data)
+				spoilt[i] ^= flip
+				p, err := readSidecar("npz", spoilt)
+				if err == nil && difference(want, p) != "" {
+					t.Fatalf("byte %d spoilt: the model is another one in its %s", i, difference(want, p))
+				}
+			}
+		}
+	}
+	// One byte of the first return, behind the header of its array.
+	spoilt := bytes.Clone(whole)
+	shape := bytes.Index(spoilt, []byte("(2, 2)"))
+	spoilt[shape+bytes.IndexByte(spoilt[shape:], '\n')+8+6] ^= 4
+	_, err := readSidecar("npz", spoilt)
+	if want := "rows.npz: returns: the array is damaged: its bytes do not agree with their checksum"; err == nil || err.Error() != want {
+		t.Errorf("a byte of a return: got error %v: want %s", err, want)
+	}
+	// A checksum of 0 is one too.
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for key, array := range twoArrays() {
+		sum := crc32.ChecksumIEEE(array)
+		if key == "returns" {
+			sum = 0
+		}
+		out, err := w.CreateRaw(&zip.FileHeader{Name: key + ".npy", CRC32: sum, CompressedSize64: uint64(len(array)), UncompressedSize64: uint64(len(array))})
+		if err == nil {
+			_, err = out.Write(array)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	if _, err := readSidecar("npz", b.Bytes()); err == nil || !strings.Contains(err.Error(), "rows.npz: returns: the array is damaged") {
+		t.Errorf("a checksum of 0: got error %v", err)
+	}
+}
+
+// TestHostileFilesTakeNoMemory reads small files that ask for much.
+func TestHostileFilesTakeNoMemory(t *testing.T) {
+	zeros := make([]int64, 3<<20)
+	bomb := npzOf(t, zip.Deflate, arrayFile{"state", vectorOf(zeros...)}, arrayFile{"action", vectorOf(zeros...)})
+	row := "transitions:\n  - {state: 0, action: 0, next: {0: 1}}\n"
+	for name, c := range map[string]struct {
+		text string
+		npz  []byte
+		want string
+	}{
+		"a bomb": {numberedHead + "npz}\n", bomb,
+			"rows.npz: state: the arrays unpack to more than 200 times the length of the file: want less, or a file without compression, as numpy.savez makes"},
+		"states": {"format: cmdp/1\nhorizon: 2\nstates: 100000000\nstart: 0\nreturns: [r]\n" + row, nil,
+			"test.yaml:3:9: states: 100000000 states, but the transitions lead to 1 at most: want at most 1000000 states besides, as each of them takes memory"},
+		"steps": {"format: cmdp/1\nhorizon: 10000000\nstates: 1\nstart: 0\nreturns: [r]\n" + row + "  - {state: 0, action: 0, step: 3, next: {0: 1}}\n", nil,
+			"test.yaml:6:14: transitions: rows for single steps make 10000000 kernels with 10000000 successors in all: more than can be stored"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Parse("test.yaml", []byte(c.text), fstest.MapFS{"rows.npz": {Data: c.npz}})
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+			t.Errorf("%s: %d bytes were taken", name, taken)
+		}
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got error\n%v\nwant\n%s", name, err, c.want)
+		}
+	}
+	// As many states as a million more than the rows lead to are allowed.
+	if _, err := Parse("test.yaml", []byte("format: cmdp/1\nhorizon: 2\nstates: 1000001\nstart: 0\nreturns: [r]\n"+row), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFilesWithoutTransitions(t *testing.T) {
+	none := map[string][]byte{"returns": npy("<f8", "False", "(0, 2)", []float64{})}
+	for _, key := range []string{"state", "action", "next", "probability"} {
+		none[key] = npy("<f8", "False", "(0,)", []float64{})
+	}
+	for ending, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"csv":   {[]byte("state,action,next,probability,reward,cost\n"), "rows.csv: the file has no transitions: want at least one"},
+		"jsonl": {[]byte("\n\n"), "rows.jsonl: the file has no transitions: want at least one"},
+		"npz":   {packed(t, none), "rows.npz: state: no entries: want one for each transition, at least one"},
+	} {
+		_, err := readSidecar(ending, c.data)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: got error %v: want %s", ending, err, c.want)
+		}
+	}
+}
+
+// TestSameSuccessorAddsUp reads a move of Gymnasium's FrozenLake, which lists a successor once
+// for each way to slip there; the same successor with another return stays apart.
+func TestSameSuccessorAddsUp(t *testing.T) {
+	const csv = "state,action,next,probability,reward,cost\n" +
+		"0,0,0,0.3333333333333333,0,0\n0,0,0,0.3333333333333333,0,0\n0,0,1,0.3333333333333333,0,0\n" +
+		"1,0,2,0.25,1,0\n1,0,2,0.25,0,0\n1,0,2,0.5,1,0\n"
+	p, err := readSidecar("csv", []byte(csv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := p.Model.Kernel(0)
+	got := fmt.Sprint(k.Offset, k.Next, k.Prob, k.Outcomes)
+	if want := "[0 2 4] [0 1 2 2] [0.6666666666666666 0.3333333333333333 0.75 0.25] [0 0 0 0 1 0 0 0]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestJSONErrorsAreThoseOfJSON(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, want string }{
+		"a comma is missing": {"p.json", "{\"format\": \"cmdp/1\",\n \"states\": 1 \"start\": 0}", "p.json:2:14: not JSON: invalid character '\"' after object key:value pair"},
+		"cut off":            {"p.json", "{\"format\": \"cmdp/1\",\n \"states\": [", "p.json:2:13: not JSON: the text ends too early"},
+		"a wrong brace":      {"p.yaml", "{\"format\": \"cmdp/1\",\n \"states\": [1, 2}\n}", "p.yaml:2:17: not JSON: invalid character '}' after array element"},
+		"YAML":               {"p.json", "format: cmdp/1\n", "p.json:1:2: not JSON: invalid character 'o' in literal false (expecting 'a')"},
+	} {
+		_, err := Parse(c.file, []byte(c.text), nil)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got error\n%v\nwant\n%s", name, err, c.want)
+		}
+	}
+	// YAML may begin with a brace and a quote.
+	const yaml = `{"format": cmdp/1, "horizon": 1, states: 1, start: 0, returns: [r], transitions: [{state: 0, action: 0, next: {0: 1}},]}`
+	if _, err := Parse("p.yaml", []byte(yaml), nil); err != nil {
+		t.Error(err)
+	}
+}
