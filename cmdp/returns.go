@@ -62,6 +62,9 @@ func newReturnTable(values []float64, dim int) returnTable {
 	return t
 }
 
+// Stationary reports whether one table serves every step.
+func (r *Returns) Stationary() bool { return len(r.tables) == 1 }
+
 func (r *Returns) table(h int) *returnTable {
 	if len(r.tables) == 1 {
 		return &r.tables[0]

@@ -181,3 +181,15 @@ func benchmarkLimited(b *testing.B, solve func() error) {
 		b.ReportMetric(explicitLimit.Seconds(), "s-and-more")
 	}
 }
+
+// BenchmarkPosteriorLarge measures an episode of posterior on 2,000 states, planning
+// included, after as many episodes as b.N says: planning becomes rarer as they grow.
+func BenchmarkPosteriorLarge(b *testing.B) {
+	ex := suiteExample(b, "garnet:S=2000,A=4,H=20,d=3,b=5,seed=1")
+	c := ex.config(20000)
+	c.Pooled = true
+	l := newLearner(b, "posterior", c)
+	b.ResetTimer()
+	play(b, ex.model, l, 1, b.N)
+	b.ReportMetric(float64(l.(Worker).Work().Programs), "programs")
+}

@@ -27,7 +27,7 @@ func (ex *example) withNull(c *Config) {
 // TestSaved wants every learner to continue bit for bit after it was saved and
 // restored, with known and with learned returns, pooled or not.
 func TestSaved(t *testing.T) {
-	for _, name := range planners {
+	for _, name := range append([]string{"posterior", "posterior-plain"}, planners...) {
 		for variant := range 4 {
 			ex := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true, rests: true})
 			c := ex.config(60)
@@ -326,6 +326,9 @@ func TestConfig(t *testing.T) {
 		func(c *Config) { c.Knowledge.SafeReturns = nil },
 		func(c *Config) { c.Tuning.MultiplierStep = -1 },
 		func(c *Config) { c.Tuning.RewardUnit = math.Inf(1) },
+		func(c *Config) { c.Tuning.PriorWeight = -1 },
+		func(c *Config) { c.Tuning.Correction = math.NaN() },
+		func(c *Config) { c.Tuning.Growth = math.Inf(1) },
 		func(c *Config) { x := math.NaN(); c.Tuning.ObjectiveBonus = &x },
 		func(c *Config) { c.Linear = &Linear{Goal: []float64{1}} },
 		func(c *Config) { c.Linear = &Linear{Goal: []float64{1, math.Inf(1)}} },

@@ -21,6 +21,15 @@ type Tuning struct {
 	// notebook of triple-q, whose values start at 32 a step: for its published constants
 	// alone. 0 means 32, so that they start at the greatest possible value.
 	RewardUnit float64
+	// PriorWeight is the total weight α of the prior of each row of the kernel in posterior;
+	// 0 means DefaultPriorWeight.
+	PriorWeight float64
+	// Correction is the share β of the episodes so far within which posterior makes the past
+	// good; 0 means DefaultCorrection.
+	Correction float64
+	// Growth is the growth ε of the number of episodes after which posterior plans anew; 0
+	// means DefaultGrowth.
+	Growth float64
 }
 
 // check returns an error for what the algorithm concerned could not work with.
@@ -34,6 +43,11 @@ func (t *Tuning) check() error {
 		return fmt.Errorf("baseline: objective bonus %g: want a finite number, at least 0", *t.ObjectiveBonus)
 	case !(t.RewardUnit >= 0) || math.IsInf(t.RewardUnit, 1):
 		return fmt.Errorf("baseline: reward unit %g: want a positive number, or 0 for the default", t.RewardUnit)
+	}
+	for name, x := range map[string]float64{"prior weight": t.PriorWeight, "correction": t.Correction, "growth": t.Growth} {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			return fmt.Errorf("baseline: %s %g: want a positive number, or 0 for the default", name, x)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,285 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	posteriorSource    = "this project: posterior sampling (Osband, Russo, Van Roy 2013) of the whole constrained problem"
+	posteriorCertainty = "defined by docs/algorithms.md; nothing published to compare the constants with"
+)
+
+var _ = register(Algorithm{
+	Name: "posterior", New: func(c Config) (cmdp.Learner, error) { return newPosterior("posterior", true, c) },
+	Source: posteriorSource + ", with correction of the past", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
+	Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
+	NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
+	Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
+})
+
+var _ = register(Algorithm{
+	Name: "posterior-plain", New: func(c Config) (cmdp.Learner, error) { return newPosterior("posterior-plain", false, c) },
+	Source: posteriorSource + ", without correction", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
+	Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
+	NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
+	Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
+})
+
+// Defaults of the settings of posterior, see [Tuning].
+const (
+	DefaultPriorWeight = 1.0
+	DefaultCorrection  = 0.25
+	DefaultGrowth      = 0.05
+)
+
+// doubledShare is the share of the steps of a block that have to be taken at choices
+// whose visits have doubled since its start, for the block to end early. Without it
+// some rare choice doubles in nearly every episode of a large model.
+const doubledShare = 0.05
+
+// posteriorGap is the relative gap to which drawn models are planned. The error of
+// the draw is far larger.
+const posteriorGap = 1e-6
+
+// A posterior samples a model from what the counts leave possible, plans the whole
+// task on it, plays the answer for a block of episodes, and starts anew.
+//
+// A block starts at episode k when k ≥ (1+ε)·(k at the last start), or when 5% of
+// the steps since then went through choices whose visits have doubled. Then, with R
+// the sum of the returns of the first k episodes,
+//
+//  1. a model P̃ is drawn: rows independent Dirichlet, the prior symmetric with total
+//     weight α over the possible successors; returns that are to be learned have
+//     means that are Beta distributed on their range;
+//  2. the past is to be made good within m = ⌈βk⌉ episodes, no more than remain;
+//  3. the policy π minimises g((R + m·v)/(k+m)) over the returns v of all policies in
+//     P̃ subject to (R + m·v)/(k+m) ∈ W*. If no v is feasible, π comes as near to W*
+//     as possible, and costs least among the policies that do.
+//
+// Without the correction step 3 minimises g(v) subject to v ∈ W*.
+type posterior struct {
+	*core
+	task    cmdp.Task
+	correct bool
+	alpha   float64
+	beta    float64
+	growth  float64
+	rng     *rand.Rand
+	drawer  drawer
+	x       posteriorState
+}
+
+// posteriorState is what a posterior keeps beyond the core.
+type posteriorState struct {
+	Source  *rand.PCG
+	Total   []float64 // R
+	Start   int       // episode at which the block started
+	Steps   int       // steps of the block
+	Doubled int       // those among them at choices that have doubled
+	Visits  []float64 // visits of every row when the block started
+}
+
+// newPosterior returns posterior sampling, with or without the correction.
+func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
+	core, err := coreOf(newCoordinates(&c, false), &c)
+	if err != nil {
+		return nil, err
+	}
+	l := &posterior{core: core, task: c.Task, correct: correct,
+		alpha: c.Tuning.PriorWeight, beta: c.Tuning.Correction, growth: c.Tuning.Growth}
+	if l.alpha == 0 {
+		l.alpha = DefaultPriorWeight
+	}
+	if l.beta == 0 {
+		l.beta = DefaultCorrection
+	}
+	if l.growth == 0 {
+		l.growth = DefaultGrowth
+	}
+	rows := 0
+	for h := range l.layers {
+		rows += len(l.layers[h])
+	}
+	l.x = posteriorState{Source: cmdp.Stream(c.Seed, name), Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
+	l.rng = rand.New(l.x.Source)
+	l.drawer = drawer{estimate: l.estimate, alpha: l.alpha, source: l.x.Source, rng: l.rng}
+	return l, nil
+}
+
+// Policy returns the policy of the block, and plans it if the block is new.
+func (l *posterior) Policy() cmdp.Policy {
+	if !l.state.Planned {
+		l.begin()
+	}
+	return l.policy
+}
+
+// begin starts a block. If planning fails, which numerical trouble alone can cause, the
+// policy stays as it is.
+func (l *posterior) begin() {
+	l.state.Planned = true
+	l.x.Start, l.x.Steps, l.x.Doubled = l.state.Episodes, 0, 0
+	i := 0
+	for h := range l.layers {
+		for c := range l.layers[h] {
+			l.x.Visits[i] = l.layers[h][c].visits
+			i++
+		}
+	}
+	l.state.Work.Programs++
+	p, feasible, err := l.plan()
+	if err != nil || !feasible {
+		l.state.Work.Infeasible++
+	}
+	if err != nil {
+		return
+	}
+	for h := range l.horizon {
+		for s := range l.states {
+			if row := l.policy.row(h, s); len(row) > 0 {
+				p.Distribution(row, h, s)
+			}
+		}
+	}
+}
+
+// plan solves the task on a drawn model.
+func (l *posterior) plan() (p *exact.Policy, feasible bool, err error) {
+	model, err := l.drawer.model()
+	if err != nil {
+		return nil, false, err
+	}
+	task, err := l.remaining()
+	if err != nil {
+		return nil, false, err
+	}
+	opts := exact.Options{Gap: posteriorGap, Workers: 1}
+	r, err := l.solve(model, task, opts)
+	if err != nil {
+		return nil, false, err
+	}
+	if r.Status != exact.Infeasible || task.Cost == nil {
+		return r.Policy, r.Status != exact.Infeasible, nil
+	}
+	// The nearest policies are those of the target inflated by its distance.
+	near, err := geometry.NewInflate(task.Target, r.Violation*(1+1e-6)+2*r.Tolerance)
+	if err != nil {
+		return r.Policy, false, nil
+	}
+	second, err := l.solve(model, cmdp.Task{Cost: task.Cost, Target: near.(geometry.Compact)}, opts)
+	if err != nil || second.Status == exact.Infeasible {
+		return r.Policy, false, nil
+	}
+	return second.Policy, false, nil
+}
+
+var errNoPolicy = errors.New("baseline: planning found no policy")
+
+func (l *posterior) solve(m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
+	r, err := exact.Solve(context.Background(), m, task, opts)
+	if err != nil {
+		return nil, err
+	}
+	l.state.Work.Planner += r.Iterations
+	if r.Policy == nil {
+		return nil, errNoPolicy
+	}
+	return r, nil
+}
+
+// remaining is the task of the returns v of the coming episodes, so that their mean
+// with the past, offset + factor·v, solves the task.
+func (l *posterior) remaining() (cmdp.Task, error) {
+	k := float64(l.state.Episodes)
+	if !l.correct || k == 0 {
+		return l.task, nil
+	}
+	m := max(1, min(math.Ceil(l.beta*k), l.k-k))
+	factor := m / (k + m)
+	d := len(l.x.Total)
+	offset, back := make([]float64, d), make([]float64, d)
+	floats.AddScaled(offset, 1/(k+m), l.x.Total)
+	floats.AddScaled(back, -1, offset)
+	var task cmdp.Task
+	if l.task.Cost != nil {
+		matrix := make([][]float64, d)
+		for i := range matrix {
+			matrix[i] = make([]float64, d)
+			matrix[i][i] = factor
+		}
+		lower, upper := make([]float64, d), make([]float64, d)
+		l.shape.ReturnToGo(lower, upper, 0)
+		box, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			return task, err
+		}
+		if task.Cost, err = cost.NewPrecomposed(l.task.Cost, matrix, offset, box); err != nil {
+			return task, err
+		}
+	}
+	if l.task.Target != nil {
+		moved, err := geometry.NewTranslate(l.task.Target, back)
+		if err != nil {
+			return task, err
+		}
+		if moved, err = geometry.NewScale(moved, 1/factor); err != nil {
+			return task, err
+		}
+		task.Target = moved.(geometry.Compact)
+	}
+	return task, nil
+}
+
+// Observe counts an episode, and ends the block if it is time to.
+func (l *posterior) Observe(tr *cmdp.Trajectory) {
+	planned := l.state.Planned
+	l.observe(tr)
+	floats.Add(l.x.Total, tr.Total)
+	for t := range tr.Steps {
+		if tr.Actions[t] < 0 {
+			continue
+		}
+		at := slot{t, tr.States[t], tr.Actions[t]}
+		if l.pooled() {
+			at.h = 0
+		}
+		i := l.index(at)
+		l.x.Steps++
+		if l.layer(at.h)[i-l.base[at.h]].visits >= 2*l.x.Visits[i] {
+			l.x.Doubled++
+		}
+	}
+	k := float64(l.state.Episodes)
+	l.state.Planned = planned && k < (1+l.growth)*float64(l.x.Start) &&
+		float64(l.x.Doubled) < doubledShare*float64(l.x.Steps)
+}
+
+// MarshalBinary returns the state of the learner, from which UnmarshalBinary
+// continues bit for bit.
+func (l *posterior) MarshalBinary() ([]byte, error) { return l.save(&l.x) }
+
+// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of the
+// same Config.
+func (l *posterior) UnmarshalBinary(data []byte) error {
+	var x posteriorState
+	if err := l.load(data, &x); err != nil {
+		return err
+	}
+	if x.Source == nil || len(x.Total) != len(l.x.Total) || len(x.Visits) != len(l.x.Visits) {
+		return errors.New("baseline: saved learner: of another problem")
+	}
+	*l.x.Source = *x.Source // which the drawer holds
+	x.Source = l.x.Source
+	l.x = x
+	return nil
+}

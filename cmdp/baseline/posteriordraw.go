@@ -1,0 +1,173 @@
+package baseline
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A drawer draws models from the posterior of the counts. Rows of the kernel are
+// independent; the prior of each is the symmetric Dirichlet distribution of total
+// weight alpha over the possible successors: all states, or the support that the
+// learner was told.
+type drawer struct {
+	*estimate
+	alpha  float64
+	source rand.Source
+	rng    *rand.Rand // over source
+	unseen []int32
+}
+
+// crumb is the share of a row's unseen mass that is not split any further.
+const crumb = 1e-3
+
+// model draws a model. It draws in the order of steps and choices, so that the same
+// counts and the same stream give the same model.
+func (d *drawer) model() (*cmdp.Model, error) {
+	kernels := make([]cmdp.Kernel, d.horizon)
+	for h := range d.layers {
+		kernels[h] = d.kernel(h)
+	}
+	for h := range kernels {
+		if d.pooled() && h > 0 {
+			kernels[h] = kernels[0]
+		}
+		if h == 0 || !d.pooled() || !d.sameReturns() {
+			kernels[h].Returns = d.means(h)
+		} else {
+			kernels[h].Returns = kernels[0].Returns
+		}
+	}
+	if d.pooled() && d.sameReturns() {
+		kernels = kernels[:1]
+	}
+	return cmdp.NewModel(cmdp.ModelSpec{Horizon: d.horizon, Dim: d.shape.Dim(), Start: d.start, Kernels: kernels})
+}
+
+// sameReturns reports whether the means of all steps are one table. Counts that are
+// pooled and learn returns learn one mean for all steps.
+func (d *drawer) sameReturns() bool { return d.returns == nil || d.returns.Stationary() }
+
+// kernel draws the rows of step h.
+func (d *drawer) kernel(h int) cmdp.Kernel {
+	rows := d.layers[h]
+	k := cmdp.Kernel{First: d.offsets(h), Offset: make([]int, 1, len(rows)+1)}
+	for c := range rows {
+		k.Next, k.Prob = d.row(k.Next, k.Prob, &rows[c])
+		k.Offset = append(k.Offset, len(k.Next))
+	}
+	return k
+}
+
+// row draws the distribution of one choice. The successors that were seen have Gamma
+// weights, and one more weight is the lump of those that were not.
+func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) {
+	possible := d.states
+	if r.closed {
+		possible = len(r.next)
+	}
+	each, first, sum := d.alpha/float64(possible), len(next), 0.0
+	d.unseen = d.unseen[:0]
+	for i, n := range r.next {
+		if r.count[i] == 0 {
+			d.unseen = append(d.unseen, n)
+			continue
+		}
+		w := d.gamma(r.count[i] + each)
+		next, prob = append(next, n), append(prob, w)
+		sum += w
+	}
+	seen := len(next) - first
+	if rest := possible - seen; rest > 0 {
+		lump := 1.0
+		if seen > 0 {
+			lump = d.gamma(each * float64(rest))
+		}
+		if lump > 0 {
+			sum += lump
+			next, prob = d.split(next, prob, r, first, lump, each, rest)
+		}
+	}
+	for i := first; i < len(prob); i++ {
+		prob[i] /= sum
+	}
+	return next, prob
+}
+
+// split divides the mass of the unseen successors, rest of them, by stick breaking in
+// size-biased order: of a symmetric Dirichlet vector with parameters a, the next stick
+// takes a share Beta(1+a, (rest−1)·a) of what is left, and is any of the rest.
+func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, a float64, rest int) ([]int32, []float64) {
+	left := lump
+	for ; rest > 0; rest-- {
+		share := 1.0
+		if rest > 1 && left > crumb*lump {
+			share = distuv.Beta{Alpha: 1 + a, Beta: a * float64(rest-1), Src: d.source}.Rand()
+		}
+		next, prob = append(next, d.pick(next[first:], r)), append(prob, share*left)
+		if left -= share * left; left <= 0 {
+			break
+		}
+	}
+	return next, prob
+}
+
+// pick draws a successor that is neither seen nor taken already, all alike.
+func (d *drawer) pick(taken []int32, r *row) int32 {
+	if r.closed {
+		i := d.rng.IntN(len(d.unseen))
+		n := d.unseen[i]
+		d.unseen[i] = d.unseen[len(d.unseen)-1]
+		d.unseen = d.unseen[:len(d.unseen)-1]
+		return n
+	}
+	for {
+		if n := int32(d.rng.IntN(d.states)); !slices.Contains(taken, n) {
+			return n
+		}
+	}
+}
+
+func (d *drawer) gamma(shape float64) float64 {
+	return distuv.Gamma{Alpha: shape, Beta: 1, Src: d.source}.Rand()
+}
+
+// means returns the expected returns of the choices of step h: those that are known,
+// or drawn ones. A learned mean has, on the range of the return rescaled to [0,1], the
+// distribution Beta(1+Σx, 1+Σ(1−x)): that of Bernoulli returns with the same sum, as
+// by Agrawal and Goyal (2012), whose coin flips are replaced by their mean.
+func (d *drawer) means(h int) []float64 {
+	dim := d.shape.Dim()
+	out := make([]float64, 0, len(d.layer(h))*dim)
+	if d.returns != nil {
+		for c := range d.layer(h) {
+			out = append(out, d.returns.At(h, c)...)
+		}
+		return out
+	}
+	lower, upper := d.shape.StepReturns(h)
+	f := d.offsets(h)
+	for s := range d.states {
+		for c := f[s]; c < f[s+1]; c++ {
+			visits := d.layer(h)[c].visits
+			known := d.counts.MeanReturn(d.value, h, s, int(c-f[s]))
+			for j := range dim {
+				width := upper[j] - lower[j]
+				if width <= 0 {
+					out = append(out, lower[j])
+					continue
+				}
+				sum := 0.0
+				if known {
+					sum = visits * min(1, max(0, (d.value[j]-lower[j])/width))
+				}
+				x := distuv.Beta{Alpha: 1 + sum, Beta: 1 + visits - sum, Src: d.source}.Rand()
+				out = append(out, lower[j]+x*width)
+			}
+		}
+	}
+	return out
+}
