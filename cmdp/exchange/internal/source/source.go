@@ -1,0 +1,64 @@
+// Package source opens files of which nothing is known to be true: it limits how
+// far they may grow and how numbers may be written.
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+
+	"github.com/therootcompany/xz"
+)
+
+// MaxRatio is how many times its own length a compressed file may grow to, but for
+// those that stay below [Small].
+const MaxRatio = 256
+
+// Small is a length that every compressed file may grow to.
+const Small = 16 << 20
+
+// dictionary is the most memory that an xz file may ask for: as much as xz -9 does.
+const dictionary = 64 << 20
+
+// Open returns the content of a file of the given length, unpacked if it is
+// compressed with gzip or xz, and the number of bytes that it cannot exceed.
+// Reading further is an error, not the end.
+func Open(f io.ReaderAt, size int64) (io.Reader, int64, error) {
+	head := make([]byte, 6)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, 0, err
+	}
+	in := io.NewSectionReader(f, 0, size)
+	limit := max(Small, size*MaxRatio)
+	switch {
+	case bytes.HasPrefix(head[:n], []byte("\x1f\x8b\x08")):
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, 0, fmt.Errorf("gzip: %w", err)
+		}
+		return &limited{z, limit}, limit, nil
+	case bytes.HasPrefix(head[:n], []byte("\xfd7zXZ\x00")):
+		z, err := xz.NewReader(in, dictionary)
+		if err != nil {
+			return nil, 0, err
+		}
+		return &limited{z, limit}, limit, nil
+	}
+	return in, size, nil
+}
+
+// limited fails when more than left bytes come.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("the file unpacks to more than %d times its length: this is refused", MaxRatio)
+	}
+	return n, err
+}

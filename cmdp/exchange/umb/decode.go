@@ -1,0 +1,189 @@
+package umb
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// whole reads a file of the given length.
+func whole(r io.Reader, size int64) ([]byte, error) {
+	b := make([]byte, size)
+	_, err := io.ReadFull(r, b)
+	return b, err
+}
+
+// offsets reads the boundaries of n intervals, which go from 0 to end.
+func offsets[T int | int32](r io.Reader, size int64, n, end int) ([]T, error) {
+	if size != 8*(int64(n)+1) {
+		return nil, fmt.Errorf("%d bytes: want %d, %d boundaries of 8 bytes", size, 8*(int64(n)+1), n+1)
+	}
+	values, last := make([]T, n+1), uint64(0)
+	err := pieces(r, size, n+1, 8, func(at int, b []byte) error {
+		for i := range len(b) / 8 {
+			v := order.Uint64(b[8*i:])
+			if v < last || v > uint64(end) {
+				return fmt.Errorf("boundary %d is %d: want %d to %d", at+i, v, last, end)
+			}
+			values[at+i], last = T(v), v
+		}
+		return nil
+	})
+	if err == nil && (values[0] != 0 || int(values[n]) != end) {
+		err = fmt.Errorf("boundaries go from %d to %d: want 0 to %d", values[0], values[n], end)
+	}
+	return values, err
+}
+
+func identity[T int | int32](n int) []T {
+	values := make([]T, n+1)
+	for i := range values {
+		values[i] = T(i)
+	}
+	return values
+}
+
+// ids64 reads n numbers of 8 bytes that fit an int32.
+func ids64(r io.Reader, size int64, n int) ([]int32, error) {
+	if err := fits(size, n, 8); err != nil {
+		return nil, err
+	}
+	values := make([]int32, n)
+	return values, pieces(r, size, n, 8, func(at int, b []byte) error {
+		out := values[at : at+len(b)/8]
+		for i := range out {
+			v := order.Uint64(b[8*i:])
+			if v > math.MaxInt32 {
+				return fmt.Errorf("number %d is %d: more than there is", at+i, v)
+			}
+			out[i] = int32(v)
+		}
+		return nil
+	})
+}
+
+// ids32 reads n numbers of 4 bytes that fit an int32.
+func ids32(r io.Reader, size int64, n int) ([]int32, error) {
+	if err := fits(size, n, 4); err != nil {
+		return nil, err
+	}
+	values := make([]int32, n)
+	return values, pieces(r, size, n, 4, func(at int, b []byte) error {
+		for i := range len(b) / 4 {
+			v := order.Uint32(b[4*i:])
+			if v > math.MaxInt32 {
+				return fmt.Errorf("number %d is %d: more than there is", at+i, v)
+			}
+			values[at+i] = int32(v)
+		}
+		return nil
+	})
+}
+
+// fits makes sure that n values of the given width are as long as the file, before
+// memory is taken for them.
+func fits(size int64, n int, width uint64) error {
+	if width == 0 || size%int64(width) != 0 || size/int64(width) != int64(n) {
+		return fmt.Errorf("%d bytes: want %d values of %d bytes", size, n, width)
+	}
+	return nil
+}
+
+// bitset returns the members of a set of n, in ascending order.
+func bitset(r io.Reader, size int64, n int) ([]int32, error) {
+	words := (n + 63) / 64
+	if err := fits(size, words, 8); err != nil {
+		return nil, err
+	}
+	members := []int32{}
+	return members, pieces(r, size, words, 8, func(at int, b []byte) error {
+		for i := range len(b) / 8 {
+			for w := order.Uint64(b[8*i:]); w != 0; w &= w - 1 {
+				k := 64*(at+i) + bits.TrailingZeros64(w)
+				if k >= n {
+					return fmt.Errorf("bit %d is set: there are %d", k, n)
+				}
+				members = append(members, int32(k))
+			}
+		}
+		return nil
+	})
+}
+
+// numbers reads n doubles or rationals.
+func numbers(r io.Reader, size int64, n int, t *numType) ([]float64, error) {
+	width := t.bits() / 8
+	if err := fits(size, n, width); err != nil {
+		return nil, err
+	}
+	values := make([]float64, n)
+	return values, pieces(r, size, n, int(width), func(at int, b []byte) error {
+		out := values[at : at+len(b)/int(width)]
+		if t.Type == "double" {
+			for i := range out {
+				out[i] = math.Float64frombits(order.Uint64(b[8*i:]))
+			}
+			return nil
+		}
+		for i := range out {
+			x, ok := rational(b[i*int(width) : (i+1)*int(width)])
+			if !ok {
+				return fmt.Errorf("rational number %d has the denominator 0, or is too large", at+i)
+			}
+			out[i] = x
+		}
+		return nil
+	})
+}
+
+// rational returns the float64 nearest to a fraction, whose halves are a signed
+// numerator and an unsigned denominator.
+func rational(b []byte) (float64, bool) {
+	const exact = 1 << 53
+	half := len(b) / 2
+	if half == 8 {
+		num, den := int64(order.Uint64(b)), order.Uint64(b[8:])
+		if den == 0 {
+			return 0, false
+		}
+		if num > -exact && num < exact && den < exact {
+			return float64(num) / float64(den), true // rounded once
+		}
+	}
+	num, den := integer(b[:half], true), integer(b[half:], false)
+	if den.Sign() == 0 {
+		return 0, false
+	}
+	x, _ := new(big.Rat).SetFrac(num, den).Float64()
+	return x, !math.IsInf(x, 0)
+}
+
+// integer returns a whole number in little-endian order, in two's complement if
+// signed.
+func integer(b []byte, signed bool) *big.Int {
+	reversed := make([]byte, len(b))
+	for i := range b {
+		reversed[len(b)-1-i] = b[i]
+	}
+	v := new(big.Int).SetBytes(reversed)
+	if signed && len(b) > 0 && b[len(b)-1]&0x80 != 0 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return v
+}
+
+// cutStrings cuts text at the given boundaries.
+func cutStrings(at []int, text []byte) ([]string, error) {
+	all := string(text)
+	values := make([]string, len(at)-1)
+	for i := range values {
+		values[i] = all[at[i]:at[i+1]]
+		if !utf8.ValidString(values[i]) {
+			return nil, fmt.Errorf("strings.bin: string %d is not text in UTF-8", i)
+		}
+	}
+	return values, nil
+}

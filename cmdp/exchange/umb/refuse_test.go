@@ -1,0 +1,261 @@
+package umb_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"os"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/exchangetest"
+	"cmdpsolve/cmdp/exchange/umb"
+)
+
+// with returns the example with one file changed, or added.
+func with(name string, change func(content string) string) []file {
+	files := example()
+	for i := range files {
+		if files[i].name == name {
+			files[i].content = change(files[i].content)
+			return files
+		}
+	}
+	return append(files, file{name, change("")})
+}
+
+func without(name string) []file {
+	var files []file
+	for _, f := range example() {
+		if f.name != name {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// index changes index.json by replacing text.
+func index(old, new string) []file {
+	return with("index.json", func(s string) string {
+		if !strings.Contains(s, old) {
+			panic(old)
+		}
+		return strings.Replace(s, old, new, 1)
+	})
+}
+
+func content(s string) func(string) string { return func(string) string { return s } }
+
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []file
+		want  string
+		valid bool // the specification allows it
+	}{
+		{"no index", without("index.json"), "no index.json", false},
+		{"not json", with("index.json", content("{")), "index.json: unexpected end", false},
+		{"version", index(`"format-version": 1`, `"format-version": 2`), "format version 2", true},
+		{"stochastic time", index(`"discrete"`, `"stochastic"`), "continuous-time models (time: stochastic)", false},
+		{"Markov automaton", index(`"discrete"`, `"urgent-stochastic"`), "continuous-time models (time: urgent-stochastic)", false},
+		{"no time", index(`"time": "discrete", `, ``), `time: got ""`, false},
+		{"partial observation", index(`"#observations": 0`, `"#observations": 3, "observations-apply-to": "states"`), "partially observable models (3 observations)", true},
+		{"intervals", index(`{"type": "double"}`, `{"type": "double-interval"}`), "interval models are not supported", false},
+		{"three players", index(`"#players": 1`, `"#players": 3`), "games of 3 players", true},
+		{"random reward", index(`"applies-to": ["choices"],`, `"applies-to": ["choices"], "probability-type": {"type": "double"}, "#probabilities": 5,`), "random values are not supported", true},
+		{"reward of truth values", index(`["choices"], "type": {"type": "double", "size": 64}`, `["choices"], "type": {"type": "bool"}`), "want double, or rational", false},
+		{"label of numbers", index(`{"type": "bool", "size": 1}}}`, `{"type": "uint"}}}`), "want bool", false},
+		{"same key twice", index(`"aps": {`, `"aps": {"g": {}, `), `"g" is given twice`, true},
+		{"states that cannot be", index(`"#states": 4`, `"#states": 4000000000`), "4000000000 states: the file cannot hold", false},
+		{"no states", index(`"#states": 4`, `"#states": 0`), "0 states", false},
+		{"more states than lines", index(`"#states": 4`, `"#states": 5`), "state-to-choices.bin", false},
+		{"negative states", index(`"#states": 4`, `"#states": -4`), "cannot unmarshal", false},
+		{"no choices of states", without("state-to-choices.bin"), "state-to-choices.bin is missing", false},
+		{"no branches of choices", without("choice-to-branches.bin"), "choice-to-branches.bin is missing", false},
+		{"no probabilities", without("branch-to-probability.bin"), "branch-to-probability.bin is missing", true},
+		{"no type of probabilities", index(`, "branch-probability-type": {"type": "double"}`, ``), "gives no branch-probability-type", false},
+		{"offsets fall", with("state-to-choices.bin", content(u64s(0, 3, 2, 4, 5))), "boundary 2 is 2: want 3 to 5", false},
+		{"offsets end early", with("state-to-choices.bin", content(u64s(0, 1, 2, 3, 4))), "boundaries go from 0 to 4", false},
+		{"offsets begin late", with("state-to-choices.bin", content(u64s(1, 2, 3, 4, 5))), "boundaries go from 1 to 5", false},
+		{"offsets too short", with("choice-to-branches.bin", content(u64s(0, 8))), "16 bytes: want 48", false},
+		{"choice without branches", with("choice-to-branches.bin", content(u64s(0, 2, 4, 4, 7, 8))), "state 1, choice 0: no branches", true},
+		{"target", with("branch-to-target.bin", content(u64s(1, 2, 2, 3, 0, 1, 2, 4))), "leads to state 4: want 0 to 3", false},
+		{"huge target", with("branch-to-target.bin", content(u64s(1, 2, 2, 3, 0, 1, 2, 1<<63))), "more than there is", false},
+		{"targets too short", with("branch-to-target.bin", content(u64s(1, 2))), "16 bytes: want 8 values of 8 bytes", false},
+		{"NaN", with("branch-to-probability.bin", content(f64s(0.5, 0.5, 0.2, 0.8, 0.9, 0.1, 1, nan))), "NaN is not a probability", true},
+		{"above 1", with("branch-to-probability.bin", content(f64s(0.5, 0.5, 0.2, 0.8, 0.9, 0.1, 1, 2))), "2 is not a probability", true},
+		{"infinite reward", with("annotations/rewards/r/choices/values.bin", content(f64s(0, inf, 0, 0, 0))), "reward r, choice 1: +Inf", true},
+		{"initial states", with("state-is-initial.bin", content(u64s(3))), "2 states: want 1", false},
+		{"initial bit beyond", with("state-is-initial.bin", content(u64s(16))), "bit 4 is set: there are 4", false},
+		{"initial too long", with("state-is-initial.bin", content(u64s(1, 0))), "16 bytes: want 1 values of 8", false},
+		{"action", with("actions/choices/values.bin", content(u32s(0, 2, 0, 0, 0))), "number 1 is action 2: want 0 to 1", false},
+		{"actions without count", index(`"#choice-actions": 2`, `"#choice-actions": 0`), "there are no actions", false},
+		{"strings alone", without("actions/choices/string-mapping.bin"), "want both or none", false},
+		{"strings cut", with("actions/choices/strings.bin", content("a")), "boundary 2 is 2", false},
+		{"strings not text", with("actions/choices/strings.bin", content("a\xff")), "not text in UTF-8", false},
+		{"unknown reward", with("annotations/rewards/q/choices/values.bin", content(f64s(0, 0, 0, 0, 0))), "no annotation q", false},
+		{"unknown group", with("annotations/costs/q/choices/values.bin", content(f64s(0, 0, 0, 0, 0))), "no annotations costs", false},
+		{"reward of observations", with("annotations/rewards/r/observations/values.bin", content("")), "rewards of observations", false},
+		{"players of a chain", append(index(`"#players": 1`, `"#players": 0`), file{"state-to-player.bin", u32s(0, 0, 0, 0)}), "there are no players", false},
+		{"chain with two choices", index(`"#players": 1`, `"#players": 0`), "2 choices in a Markov chain", true},
+		{"unknown player", append(index(`"#players": 1`, `"#players": 2`), file{"state-to-player.bin", u32s(0, 0, 2, 0)}), "player 2: want 0 to 1", false},
+		{"valuations cut", with("valuations/states/valuations.bin", content("\x00\x01\x02")), "3 bytes: want 4 values of 1", false},
+		{"no valuations", without("valuations/states/valuations.bin"), "valuations.bin is missing", false},
+		{"odd class", index(`{"padding": 5}`, `{"padding": 4}`), "7 bits: want a multiple of 8", false},
+		{"class without padding", index(`{"padding": 5}`, `{"padding": 0}`), "want a name and a type, or padding", false},
+		{"interval variable", index(`{"type": "uint", "size": 2}`, `{"type": "uint-interval", "size": 2}`), "cannot be read", false},
+		{"file twice", append(example(), example()[3]), "branch-to-probability.bin is in the archive twice", false},
+		{"leads out", append(example(), file{"../evil", ""}), "leads out of the archive", false},
+		{"leads to the root", append(example(), file{"/etc/passwd", ""}), "leads out of the archive", false},
+	} {
+		data := pack(c.files)
+		_, err := read(data)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "umb: ") {
+			t.Errorf("%s: got %v: want %s", c.name, err, c.want)
+		}
+		if err := umb.Validate(bytes.NewReader(data), int64(len(data))); (err == nil) != c.valid {
+			t.Errorf("%s: the validator says %v: want valid = %t", c.name, err, c.valid)
+		}
+	}
+}
+
+// TestValidateFindsMore shows what Read lets pass and the specification does not.
+func TestValidateFindsMore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []file
+		want  string
+	}{
+		{"unknown key", index(`"#players": 1`, `"#player": 1, "#players": 1`), "unknown key #player"},
+		{"unknown file", append(example(), file{"notes.bin", ""}), "a file that the index does not announce"},
+		{"file name", append(example(), file{"Notes.bin", ""}), "small letters"},
+		{"alias twice", index(`"aps": {`, `"aps": {"h": {"alias": "at goal", "applies-to": ["states"], "type": {"type": "bool"}}, `), "given twice"},
+		{"identifier", index(`"g": {`, `"G": {"applies-to": ["states"], "type": {"type": "bool"}}, "g": {`), "small letters"},
+		{"not unique", with("valuations/states/valuations.bin", content("\x00\x01\x02\x02")), "unique is true"},
+		{"applies to nothing", index(`"applies-to": ["choices"]`, `"applies-to": []`), "applies-to is empty"},
+		{"no applies-to", index(`"applies-to": ["choices"], `, ``), "applies-to is missing"},
+	} {
+		data := pack(c.files)
+		if err := umb.Validate(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v: want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRefusesBrokenArchives(t *testing.T) {
+	whole := pack(example())
+	for n := 0; n < len(whole)-2048; n += 97 { // but for the zeros at the end
+		if _, err := read(whole[:n]); err == nil {
+			t.Fatalf("the first %d bytes of %d are read", n, len(whole))
+		}
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write(whole)
+	z.Close()
+	for n := range zipped.Len() {
+		if _, err := read(zipped.Bytes()[:n]); err == nil {
+			t.Fatalf("the first %d bytes of %d are read", n, zipped.Len())
+		}
+	}
+	link := new(bytes.Buffer)
+	w := tar.NewWriter(link)
+	w.WriteHeader(&tar.Header{Name: "index.json", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink})
+	w.Close()
+	if _, err := read(link.Bytes()); err == nil || !strings.Contains(err.Error(), "links") {
+		t.Errorf("a link: %v", err)
+	}
+	big := index(`"format-version": 1`, `"pad": "`+strings.Repeat("x", 1<<20)+`", "format-version": 1`)
+	if _, err := read(pack(big)); err != nil {
+		t.Error(err)
+	}
+	// 40 MB of zeros in 40 kB.
+	bomb := new(bytes.Buffer)
+	z = gzip.NewWriter(bomb)
+	z.Write(make([]byte, 40<<20))
+	z.Close()
+	if _, err := read(bomb.Bytes()); err == nil {
+		t.Error("zeros are read")
+	}
+	bomb.Reset()
+	z = gzip.NewWriter(bomb)
+	z.Write(pack(append([]file{{"zeros.bin", strings.Repeat("\x00", 40<<20)}}, example()...)))
+	z.Close()
+	if _, err := read(bomb.Bytes()); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Error("a bomb:", err)
+	}
+}
+
+func TestReadsXZ(t *testing.T) {
+	data, err := os.ReadFile("testdata/example-xz.umb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exchangetest.Same(exampleModel(), m); err != nil {
+		t.Error(err)
+	}
+	for n := 0; n < len(data); n += 13 {
+		if _, err := read(data[:n]); err == nil {
+			t.Fatalf("the first %d bytes of %d are read", n, len(data))
+		}
+	}
+	data[len(data)/2] ^= 4
+	if _, err := read(data); err == nil {
+		t.Error("a flipped bit is not seen")
+	}
+}
+
+func TestDefaultsOfAbsentFiles(t *testing.T) {
+	const head = `{"format-version": 1, "format-revision": 3, "news": 1, "transition-system": {"time": "discrete", "#players": 1, "#states": 3,
+		"#initial-states": 0, "#choices": 3, "#choice-actions": 7, "#branches": 3, "#branch-actions": 0, "#observations": 0},
+		"annotations": {"aps": {"a": {"applies-to": ["states"], "type": {"type": "bool"}}},
+			"rewards": {"r": {"applies-to": ["states"], "type": {"type": "rational", "size": 256}}},
+			"colours": {"c": {"applies-to": ["states"], "type": {"type": "uint"}}}}}`
+	m, err := read(pack([]file{{"index.json", head}, {"annotations/colours/c/states/values.bin", u64s(1, 2, 3)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &exchange.Model{Players: 1, First: []int32{0, 1, 2, 3}, Offset: []int{0, 1, 2, 3}, Target: []int32{0, 0, 0}, Probability: []float64{1, 1, 1},
+		ChoiceActions: &exchange.Actions{Names: []string{"0"}, Of: []int32{0, 0, 0}}, Labels: []exchange.Label{{Name: "a"}}, Rewards: []exchange.Reward{{Name: "r"}}}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRationals(t *testing.T) {
+	const minus1 = 1<<64 - 1
+	files := index(`{"type": "double"}`, `{"type": "rational"}`)
+	for i := range files {
+		switch files[i].name {
+		case "branch-to-probability.bin":
+			files[i].content = u64s(1, 3, 2, 3, 1, 5, 4, 5, 9, 10, 1, 10, 1, 1, 1<<63-1, 1<<63-1)
+		case "annotations/rewards/r/choices/values.bin": // 2⁶⁴·(1, −1, …) over 3·2⁶⁴ and so on, in 256 bits
+			files[i].content = u64s(0, 1, 0, 3) + u64s(0, minus1, 0, 3) + u64s(1, 0, 10, 0) + u64s(minus1, minus1, 1, 0) + u64s(0, 0, 1, 0)
+		case "index.json":
+			files[i].content = strings.Replace(files[i].content, `"double", "size": 64`, `"rational", "size": 256`, 1)
+		}
+	}
+	m, err := read(pack(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := exampleModel()
+	want.Probability = []float64{1.0 / 3, 2.0 / 3, 0.2, 0.8, 0.9, 0.1, 1, 1}
+	want.Rewards[0].Choice = []float64{1.0 / 3, -1.0 / 3, 0.1, -1, 0}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+	for i := range files {
+		if files[i].name == "branch-to-probability.bin" {
+			files[i].content = u64s(1, 3, 2, 3, 1, 5, 4, 5, 9, 10, 1, 10, 1, 0, 1, 1)
+		}
+	}
+	if _, err := read(pack(files)); err == nil || !strings.Contains(err.Error(), "denominator 0") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,341 @@
+package umb
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Validate holds a file against the specification, sentence by sentence, apart
+// from [Read], and returns everything that is wrong with it, joined. It judges all
+// kinds of models, those too that Read refuses. It takes memory for the whole
+// unpacked file.
+func Validate(f io.ReaderAt, size int64) error {
+	v := &validator{files: make(map[string][]byte), used: make(map[string]bool)}
+	err := archive{f, size}.walk(func(name string, size, _ int64, r io.Reader) error {
+		content, err := whole(r, size)
+		v.files[name] = content
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("umb: %w", err)
+	}
+	v.index()
+	if v.system != nil {
+		v.modelFiles()
+		v.otherFiles()
+	}
+	if v.errs == nil {
+		return nil
+	}
+	return fmt.Errorf("umb: %w", errors.Join(v.errs...))
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+type validator struct {
+	files  map[string][]byte
+	used   map[string]bool // files that the specification knows
+	errs   []error
+	root   object
+	system object
+	strict bool // unknown keys are errors
+}
+
+func (v *validator) bad(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf(format, args...))
+}
+
+func (v *validator) index() {
+	text, ok := v.files["index.json"]
+	v.used["index.json"] = true
+	if !ok {
+		v.bad("index.json is missing")
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v.root); err != nil {
+		v.bad("index.json: %v", err)
+		return
+	}
+	v.strict = fmt.Sprint(v.root["format-revision"]) == "0"
+	v.members("index.json", v.root, "format-version format-revision transition-system", "model-data file-data annotations valuations")
+	v.whole("format-version", v.root["format-version"], 0, math.MaxUint32)
+	v.whole("format-revision", v.root["format-revision"], 0, math.MaxUint32)
+	v.system, _ = v.root["transition-system"].(object)
+	if v.system == nil {
+		v.bad("transition-system is not an object")
+		return
+	}
+	v.transitionSystem()
+	v.annotations()
+	v.valuationDescriptions()
+}
+
+// members reports keys that are missing or unknown.
+func (v *validator) members(where string, o object, required, optional string) {
+	for _, key := range strings.Fields(required) {
+		if o[key] == nil {
+			v.bad("%s: %s is missing", where, key)
+		}
+	}
+	known := append(strings.Fields(required), strings.Fields(optional)...)
+	for key := range o {
+		if v.strict && !slices.Contains(known, key) {
+			v.bad("%s: unknown key %s", where, key)
+		}
+	}
+}
+
+// whole checks a whole number and returns it.
+func (v *validator) whole(where string, x any, least, most uint64) uint64 {
+	n, ok := x.(json.Number)
+	if !ok {
+		v.bad("%s: got %v: want a whole number", where, x)
+		return 0
+	}
+	i, good := new(big.Int).SetString(n.String(), 10)
+	if !good || !i.IsUint64() || i.Uint64() < least || i.Uint64() > most {
+		v.bad("%s: got %s: want a whole number from %d to %d", where, n, least, most)
+		return 0
+	}
+	return i.Uint64()
+}
+
+// count returns a number of the transition system.
+func (v *validator) count(key string) uint64 {
+	n, _ := v.system[key].(json.Number)
+	i, _ := new(big.Int).SetString(n.String(), 10)
+	if i == nil || !i.IsUint64() {
+		return 0
+	}
+	return i.Uint64()
+}
+
+func (v *validator) transitionSystem() {
+	s := v.system
+	v.members("transition-system", s, "time #players #states #initial-states #choices #choice-actions #branches #branch-actions #observations",
+		"observations-apply-to branch-probability-type exit-rate-type observation-probability-type player-names")
+	for key, most := range map[string]uint64{
+		"#players": math.MaxUint32, "#initial-states": math.MaxUint64, "#choices": math.MaxUint64, "#choice-actions": math.MaxUint32,
+		"#branches": math.MaxUint64, "#branch-actions": math.MaxUint32, "#observations": math.MaxUint64} {
+		v.whole(key, s[key], 0, most)
+	}
+	v.whole("#states", s["#states"], 1, math.MaxUint64)
+	time, _ := s["time"].(string)
+	if time != "discrete" && time != "stochastic" && time != "urgent-stochastic" {
+		v.bad("time: got %v", s["time"])
+	}
+	for _, key := range []string{"branch-probability-type", "exit-rate-type", "observation-probability-type"} {
+		if s[key] != nil {
+			v.continuous(key, s[key])
+		}
+	}
+	if (s["exit-rate-type"] != nil) != (time != "discrete") {
+		v.bad("exit-rate-type must be given exactly if there are exit rates; time is %s", time)
+	}
+	of, given := s["observations-apply-to"]
+	if given != (v.count("#observations") > 0) || given && of != "states" && of != "branches" {
+		v.bad("observations-apply-to: got %v with %d observations", of, v.count("#observations"))
+	}
+	if names, ok := s["player-names"]; ok {
+		list, _ := names.([]any)
+		seen := make(map[any]bool)
+		for _, name := range list {
+			if _, ok := name.(string); !ok || seen[name] {
+				v.bad("player-names: %v is no name, or given twice", name)
+				continue
+			}
+			seen[name] = true
+		}
+		if uint64(len(list)) != v.count("#players") {
+			v.bad("player-names: %d names for %d players", len(list), v.count("#players"))
+		}
+	}
+}
+
+// kind returns a type and its size in bits.
+func (v *validator) kind(where string, x any) (string, uint64) {
+	o, _ := x.(object)
+	name, _ := o["type"].(string)
+	bits, ok := defaultSize[name]
+	if !ok {
+		v.bad("%s: got %v: want a type", where, x)
+		return "", 0
+	}
+	v.members(where, o, "type", "size")
+	standard := bits
+	if o["size"] != nil {
+		bits = v.whole(where+": size", o["size"], 1, math.MaxUint32)
+	}
+	switch name {
+	case "double", "double-interval", "string":
+		if bits != standard {
+			v.bad("%s: %s must have %d bits, not %d", where, name, standard, bits)
+		}
+	case "int-interval", "uint-interval", "rational":
+		if bits%2 != 0 {
+			v.bad("%s: %s with %d bits: want a multiple of 2", where, name, bits)
+		}
+	case "rational-interval":
+		if bits%4 != 0 {
+			v.bad("%s: %s with %d bits: want a multiple of 4", where, name, bits)
+		}
+	}
+	return name, bits
+}
+
+// stored checks the size of a type that is stored in a file of its own.
+func (v *validator) stored(where string, x any) (string, uint64) {
+	name, bits := v.kind(where, x)
+	standard := defaultSize[name]
+	if name == "rational" || name == "rational-interval" {
+		if bits%standard != 0 {
+			v.bad("%s: %s with %d bits: want a multiple of %d", where, name, bits, standard)
+		}
+	} else if bits != standard {
+		v.bad("%s: %s with %d bits: want %d", where, name, bits, standard)
+	}
+	return name, bits
+}
+
+func (v *validator) continuous(where string, x any) (string, uint64) {
+	name, bits := v.stored(where, x)
+	if !slices.Contains([]string{"double", "double-interval", "rational", "rational-interval"}, name) {
+		v.bad("%s: got %s: want a continuous numeric type", where, name)
+	}
+	return name, bits
+}
+
+var identifiers = regexp.MustCompile(`^[0-9a-z_-]+$`)
+
+func (v *validator) annotations() {
+	groups, ok := v.root["annotations"].(object)
+	if !ok && v.root["annotations"] != nil {
+		v.bad("annotations is not an object")
+	}
+	for group, members := range groups {
+		if !identifiers.MatchString(group) {
+			v.bad("annotations: the name %q: want small letters, digits, _ and -", group)
+		}
+		of, ok := members.(object)
+		if !ok {
+			v.bad("annotations: %s is not an object", group)
+		}
+		aliases := make(map[any]bool)
+		for id, x := range of {
+			where := "annotations/" + group + "/" + id
+			a, _ := x.(object)
+			if a == nil || !identifiers.MatchString(id) {
+				v.bad("%s: want small letters, digits, _ and -, and an object", where)
+				continue
+			}
+			if alias, ok := a["alias"]; ok {
+				if _, text := alias.(string); !text || aliases[alias] {
+					v.bad("%s: the alias %v is no text, or given twice", where, alias)
+				}
+				aliases[alias] = true
+			}
+			v.annotation(where, group, a)
+		}
+	}
+}
+
+func (v *validator) annotation(where, group string, a object) {
+	v.members(where, a, "applies-to type", "alias description lower upper #strings probability-type #probabilities")
+	list, _ := a["applies-to"].([]any)
+	if len(list) == 0 {
+		v.bad("%s: applies-to is empty", where)
+	}
+	for _, entity := range list {
+		if entity != "states" && entity != "choices" && entity != "branches" || group == "aps" && entity != "states" {
+			v.bad("%s: applies to %v", where, entity)
+		}
+	}
+	name, _ := v.stored(where, a["type"])
+	switch {
+	case group == "rewards":
+		v.continuous(where, a["type"])
+	case group == "aps" && name != "bool":
+		v.bad("%s: got %s: want bool", where, name)
+	}
+	if (a["#strings"] != nil) != (name == "string") {
+		v.bad("%s: #strings must be given exactly for strings", where)
+	}
+	if a["probability-type"] != nil {
+		v.continuous(where+"/probability-type", a["probability-type"])
+	}
+	if (a["#probabilities"] != nil) != (a["probability-type"] != nil) {
+		v.bad("%s: #probabilities and probability-type: want both or none", where)
+	}
+}
+
+func (v *validator) valuationDescriptions() {
+	all, _ := v.root["valuations"].(object)
+	for entity, x := range all {
+		where := "valuations/" + entity
+		d, _ := x.(object)
+		if !slices.Contains([]string{"states", "choices", "branches", "observations", "players"}, entity) || d == nil {
+			v.bad("%s: unknown, or not an object", where)
+			continue
+		}
+		v.members(where, d, "unique classes", "#strings")
+		if _, ok := d["unique"].(bool); !ok {
+			v.bad("%s: unique is not a truth value", where)
+		}
+		classes, _ := d["classes"].([]any)
+		text := false
+		for i, c := range classes {
+			_, strings := v.classBits(fmt.Sprintf("%s: class %d", where, i), c)
+			text = text || strings
+		}
+		if text != (d["#strings"] != nil) {
+			v.bad("%s: #strings must be given exactly if there are strings", where)
+		}
+	}
+}
+
+// classBits returns the size of the valuations of a class, and whether they have
+// strings.
+func (v *validator) classBits(where string, x any) (uint64, bool) {
+	c, _ := x.(object)
+	list, ok := c["variables"].([]any)
+	if !ok {
+		v.bad("%s: variables is missing", where)
+	}
+	sum, text := uint64(0), false
+	for i, x := range list {
+		where := fmt.Sprintf("%s: variable %d", where, i)
+		o, _ := x.(object)
+		if o["padding"] != nil {
+			v.members(where, o, "padding", "")
+			sum += v.whole(where, o["padding"], 1, math.MaxUint32)
+			continue
+		}
+		v.members(where, o, "name type", "is-optional lower upper offset")
+		if _, ok := o["name"].(string); !ok {
+			v.bad("%s: want a name", where)
+		}
+		name, bits := v.kind(where, o["type"])
+		if strings.HasSuffix(name, "-interval") {
+			v.bad("%s: got %s: want no interval", where, name)
+		}
+		sum, text = sum+bits, text || name == "string"
+		if o["is-optional"] == true {
+			sum++
+		}
+	}
+	if sum%8 != 0 {
+		v.bad("%s: %d bits: want a multiple of 8", where, sum)
+	}
+	return sum, text
+}
