@@ -77,8 +77,13 @@ func randomModel(t testing.TB, seed uint64, sp modelSpec) *cmdp.Model {
 
 func boxOf(t testing.TB, m *cmdp.Model) *geometry.Box {
 	t.Helper()
-	lo, up := make([]float64, m.Dim()), make([]float64, m.Dim())
-	m.Shape().ReturnToGo(lo, up, 0)
+	return boxOfShape(t, m.Shape())
+}
+
+func boxOfShape(t testing.TB, sh *cmdp.Shape) *geometry.Box {
+	t.Helper()
+	lo, up := make([]float64, sh.Dim()), make([]float64, sh.Dim())
+	sh.ReturnToGo(lo, up, 0)
 	b, err := geometry.NewBox(lo, up)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ var _ = register(Algorithm{
 //
 // with the values of the episode before; after it the new policy is evaluated on
 // P̂ = n(s')/(n+1), rows that sum to less than one, with the bonus 2Γ,
-// Γ = C₁H√(S ln(SAT/p)/(n+1)), cut to [0, steps to go]. α = √(ln A)/(H²√K), θ = 1/K, χ = 2H/γ (from
+// Γ = C₁H√(S ln(SAT/p)/(n+1)), T = HK, cut to [0, steps to go]. α = √(ln A)/(H²√K), θ = 1/K, χ = 2H/γ (from
 // memory of the paper); η = χ/(H√K) (derived here; the paper has order 1/√K); C₁ = 1 in
 // theory mode, the paper leaves it open and 0.01 to 0.1 works in practice. The
 // multipliers of several constraints are our extension. Guarantee: weak (signed)
@@ -39,8 +39,7 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 	l := &policyOptimizer{core: core}
 	h := float64(l.horizon)
 	const ridge = 1
-	union := float64(l.states) * float64(max(1, l.slots())) * l.k / l.p // S·A·H·K with the slots for S·A·H, and S
-	beta := c.Bonus.factor() * h * math.Sqrt(float64(l.states)*math.Log(union))
+	beta := c.Bonus.factor() * h * math.Sqrt(float64(l.states)*l.logTerm(1))
 	known := c.Returns != nil
 	l.lower = func(dst []float64, r *row, mean []float64) {
 		bonus := 2 * beta / math.Sqrt(r.visits+ridge)

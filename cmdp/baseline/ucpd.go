@@ -44,8 +44,9 @@ type ucpdState struct {
 //
 // where θ̃ is θ mixed with the uniform distribution of each layer with weight 1/K,
 // V = H√K, α = HK, and Δ(ℓ) are the occupancies of kernels within
-// ε = √(2S ln((K+1)SA/p)/(N∨1)) of the frequencies in ℓ₁; a new epoch, with new frequencies,
-// begins when the visits of a choice have doubled. The costs, adversarial in
+// ε = √(2S ln((K+1)SAH/p)/(N∨1)) of the frequencies in ℓ₁; a new epoch, with new frequencies,
+// begins when the visits of a choice since the last one reach N∨1, the number before it: at
+// its first visit, and then whenever they have doubled. The costs, adversarial in
 // the paper and told in full after each episode, are here the known returns. The KL
 // projection is exact, see klProjection (derived here). The Slater condition enters
 // the analysis alone. It is the slowest baseline, and can be saved.
@@ -208,7 +209,7 @@ func (l *ucpdLearner) Observe(tr *cmdp.Trajectory) {
 	i := 0
 	for _, layer := range l.layers {
 		for c := range layer {
-			if layer[c].visits >= 2*max(1, l.at[i]) {
+			if layer[c].visits >= max(1, 2*l.at[i]) {
 				l.epoch()
 				return
 			}
