@@ -32,12 +32,13 @@ var _ = register(Algorithm{
 // paper's code.
 type conRLBonus struct {
 	*core
-	root float64 // H·√(2 ln(…)) of this episode
+	means float64 // I+1: how many means of a choice it has to cover
+	root  float64 // H·√(2 ln(…)) of this episode
 }
 
 func (b *conRLBonus) next() {
 	k := float64(b.state.Episodes + 1)
-	union := 8 * float64(max(1, b.slots())) * float64(b.signals) * k * k / b.p
+	union := 8 * float64(max(1, b.slots())) * b.means * k * k / b.p
 	b.root = b.scale.factor() * float64(b.horizon) * math.Sqrt(2*math.Log(union))
 }
 
@@ -82,7 +83,7 @@ func newConRL(c Config) (cmdp.Learner, error) {
 
 func newConRLProgram(core *core, lazy bool) *lpLearner {
 	l := &lpLearner{core: core, lazy: lazy, anew: !core.scale.published()}
-	bonus := &conRLBonus{core: core}
+	bonus := &conRLBonus{core: core, means: float64(core.signals)}
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) { bonus.lower(dst, r, mean) }
 	l.prepare = bonus.next
 	l.ready(kernelSelf, nil)
@@ -117,7 +118,7 @@ func newConRLLagrangian(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core}, rate: c.Tuning.MultiplierStep}
+	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core, means: float64(core.signals)}, rate: c.Tuning.MultiplierStep}
 	if l.rate == 0 {
 		l.rate = DefaultMultiplierStep
 	}

@@ -32,8 +32,8 @@ type convexLearner struct {
 //
 //	min g(u)   s.t.  u ∈ W,   u_j = v_j(q) + ω_j,   |ω_j| ≤ w_j·Σ q b,   q an occupancy of the empirical kernel,
 //
-// b being the bonus of conrl-lp and w_j the width of return j, in place of the
-// paper's variables |w_j(s,a,h)| ≤ q b, of which only the sums matter (derived here).
+// b being the bonus of conrl-lp, with the number d of returns for I+1, and w_j the width of
+// return j, in place of the paper's variables |w_j(s,a,h)| ≤ q b, of which only the sums matter (derived here).
 // Neither g nor W need be monotone: the sign of ω is the program's own choice. It is
 // solved by column generation: value iteration for θ·v − (Σ|θ_j| w_j)·b finds the
 // extreme point in a direction, tangents of g and half-spaces of W are added where
@@ -44,7 +44,7 @@ func newConRLConvex(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &convexLearner{core: core, lazy: c.Lazy, bonus: &conRLBonus{core: core},
+	l := &convexLearner{core: core, lazy: c.Lazy, bonus: &conRLBonus{core: core, means: float64(c.Shape.Dim())},
 		sweep: newSweep(core.estimate, kernelSelf, nil), weight: make([]float64, core.signals)}
 	l.program = newConvexProgram(&c, core.unit, l.price, func() *column {
 		col := l.sweep.newColumn()
