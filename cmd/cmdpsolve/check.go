@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,7 @@ import (
 type checkCommand struct {
 	streams
 	planOptions
-	format *outputFormat
+	format *report.Format
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -60,9 +62,9 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return stopped(err)
 	}
-	rep.Seconds = number(time.Since(begin).Seconds())
-	if err := rep.write(c.out, p, *c.format); err != nil {
-		return failed(err)
+	rep.Seconds = report.Number(time.Since(begin).Seconds())
+	if err := c.write(rep.report(p), *c.format); err != nil {
+		return err
 	}
 	switch {
 	case rep.Feasible == nil:
@@ -92,20 +94,20 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	if err != nil {
 		return nil, err
 	}
-	rep.GapLower, rep.GapUpper, rep.Tolerance = number(d.Lower), number(d.Upper), number(d.Tolerance)
-	rep.Nearest = p.named(numbers(d.Returns))
+	rep.GapLower, rep.GapUpper, rep.Tolerance = report.Number(d.Lower), report.Number(d.Upper), report.Number(d.Tolerance)
+	rep.Nearest = p.named(d.Returns)
 	switch {
 	case d.Upper == 0:
 		rep.Feasible = &yes
 	case d.Lower > 0:
 		rep.Feasible = &no
-		rep.Certificate = &planCertificate{Direction: p.named(numbers(d.Direction)), Support: number(d.Support),
-			Value: number(d.Support + d.Lower), Distance: number(d.Upper), direction: d.Direction, cut: !d.Whole}
+		rep.Certificate = &planCertificate{Direction: p.named(d.Direction), Support: report.Number(d.Support),
+			Value: report.Number(d.Support + d.Lower), Distance: report.Number(d.Upper), direction: d.Direction, cut: !d.Whole}
 		return rep, nil
 	default:
 		return rep, nil
 	}
-	rep.Nearest = nil
+	rep.Nearest = named{}
 	return rep, c.slack(ctx, p, rep, opts)
 }
 
@@ -115,7 +117,7 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if err != nil {
 		return err
 	}
-	rep.Slater = &slaterReport{number(s.Radius), number(s.Bound), p.named(numbers(s.Returns)), number(nan), s.Returns}
+	rep.Slater = &slaterReport{report.Number(s.Radius), report.Number(s.Bound), p.named(s.Returns), report.NaN}
 	if p.task.Cost == nil {
 		return nil
 	}
@@ -128,10 +130,63 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 		c.say("the weight rho is not known: no optimum within the gap was found in %s", count(c.iterations, "value iteration"))
 		return nil
 	}
-	rep.Rho = number(best.Rho)
+	rep.Rho = report.Number(best.Rho)
 	if s.Radius > 0 && !math.IsInf(s.Radius, 1) {
 		// Twice the bound (g(v) − min g)/r of the multiplier by the ball (erratum E-09).
-		rep.Slater.Rho = number(2 * (p.task.Cost.Value(s.Returns) - best.Bound) / s.Radius)
+		rep.Slater.Rho = report.Number(2 * (p.task.Cost.Value(s.Returns) - best.Bound) / s.Radius)
 	}
 	return nil
+}
+
+// checkGame judges a game.
+func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
+	begin := time.Now()
+	lower, upper, err := forced(p.Model)
+	if err != nil {
+		return failed(err)
+	}
+	d, status, yes, no := newGameCheck(p, lower, upper), exact.Approachable, true, false
+	if p.task.Target != nil {
+		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, c.gapOptions(p))
+		if err != nil {
+			return stopped(err)
+		}
+		status = g.Status
+		d.GapLower, d.GapUpper, d.Iterations = report.Number(g.Lower), report.Number(g.Upper), g.Evaluations
+		if status == exact.NotApproachable {
+			d.Certificate = p.gapCertificate(g)
+			d.Opponent, _ = p.policyRows(g.Opponent, opponentPlayer)
+		}
+	}
+	d.Verdict = status.String()
+	switch status {
+	case exact.Approachable:
+		d.Feasible = &yes
+	case exact.NotApproachable:
+		d.Feasible = &no
+	}
+	d.Seconds = report.Number(time.Since(begin).Seconds())
+	if err := c.write(d.report(p), *c.format); err != nil {
+		return err
+	}
+	return gapVerdict(status, d.Iterations)
+}
+
+// forced returns what the agent can force each return down to, and up to.
+func forced(m *cmdp.Model) (down, up []float64, err error) {
+	g, err := cmdp.NewMinimax(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	down, up = make([]float64, m.Dim()), make([]float64, m.Dim())
+	dir := make([]float64, m.Dim())
+	for i := range dir {
+		clear(dir)
+		dir[i] = 1
+		_, down[i] = g.Solve(dir)
+		dir[i] = -1
+		_, least := g.Solve(dir)
+		up[i] = 0 - least
+	}
+	return down, up, nil
 }

@@ -2,121 +2,102 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 )
 
-// checkReport is the JSON form of what is known of a problem. Horizon is null
-// without one; Feasible is null where it could not be decided.
+// checkReport is the data of what is known of a problem. Horizon is null without one;
+// Feasible is null where it could not be decided.
 type checkReport struct {
-	Problem     string                  `json:"problem"`
-	States      int                     `json:"states"`
-	Choices     int                     `json:"choices"`
-	Transitions int                     `json:"transitions"`
-	Horizon     *int                    `json:"horizon"`
-	Discount    number                  `json:"discount"`
-	Stationary  bool                    `json:"same_every_step"`
-	Random      bool                    `json:"random_returns"`
-	Returns     map[string]*rangeReport `json:"returns"`
-	Feasible    *bool                   `json:"feasible"`
-	GapLower    number                  `json:"gap_lower"`
-	GapUpper    number                  `json:"gap_upper"`
+	Problem     string                    `json:"problem"`
+	States      int                       `json:"states" csv:"states"`
+	Choices     int                       `json:"choices" csv:"choices"`
+	Transitions int                       `json:"transitions" csv:"transitions"`
+	Horizon     *int                      `json:"horizon" csv:"horizon,omitempty"`
+	Discount    report.Number             `json:"discount" csv:"discount,omitempty"`
+	Stationary  bool                      `json:"same_every_step"`
+	Random      bool                      `json:"random_returns"`
+	Returns     report.Named[rangeReport] `json:"returns" csv:""`
+	Feasible    *bool                     `json:"feasible" csv:"feasible"`
+	GapLower    report.Number             `json:"gap_lower" csv:"gap_lower"`
+	GapUpper    report.Number             `json:"gap_upper" csv:"gap_upper"`
 	// Tolerance is the distance up to which the target counts as met.
-	Tolerance   number            `json:"tolerance"`
-	Nearest     map[string]number `json:"nearest,omitempty"`
-	Certificate *planCertificate  `json:"certificate"`
-	Slater      *slaterReport     `json:"slater"`
-	Rho         number            `json:"rho"`
-	Seconds     number            `json:"seconds"`
+	Tolerance   report.Number    `json:"tolerance" csv:"tolerance"`
+	Nearest     named            `json:"nearest,omitzero" csv:"nearest"`
+	Certificate *planCertificate `json:"certificate"`
+	Slater      *slaterReport    `json:"slater" csv:"slater"`
+	Rho         report.Number    `json:"rho" csv:"rho"`
+	Seconds     report.Number    `json:"seconds"`
 }
 
 // rangeReport holds the least and the greatest expected return over all policies.
 type rangeReport struct {
-	Min number `json:"min"`
-	Max number `json:"max"`
+	Min report.Number `json:"min" csv:"min"`
+	Max report.Number `json:"max" csv:"max"`
 }
 
 // slaterReport is the largest ball around returns of a policy that lies in the
 // target, apart from sides that hold for all possible returns; Bound is what its
 // radius cannot exceed. A radius of null is one that nothing bounds.
 type slaterReport struct {
-	Radius  number            `json:"radius"`
-	Bound   number            `json:"bound"`
-	Returns map[string]number `json:"returns"`
-	Rho     number            `json:"rho"`
-	returns []float64
+	Radius  report.Number `json:"radius" csv:"radius"`
+	Bound   report.Number `json:"bound" csv:"bound"`
+	Returns named         `json:"returns" csv:"return"`
+	Rho     report.Number `json:"rho" csv:"rho"`
 }
 
 func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	m := p.Model
 	rep := &checkReport{
 		Problem: p.Name, States: m.States(), Choices: m.Choices(), Transitions: m.Transitions(),
-		Discount: number(nan), Stationary: m.Stationary(), Random: m.RandomReturns(),
-		Returns: make(map[string]*rangeReport), Rho: number(nan), Tolerance: number(nan),
+		Discount: report.NaN, Stationary: m.Stationary(), Random: m.RandomReturns(),
+		Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN, Tolerance: report.NaN,
 	}
 	if h := m.Horizon(); h > 0 {
 		rep.Horizon = &h
 	} else {
-		rep.Discount = number(m.Discount())
+		rep.Discount = report.Number(m.Discount())
 	}
-	for i, name := range p.Returns {
-		rep.Returns[name] = &rangeReport{number(lower[i]), number(upper[i])}
+	for i, x := range lower {
+		rep.Returns.Values = append(rep.Returns.Values, rangeReport{report.Number(x), report.Number(upper[i])})
 	}
 	return rep
 }
 
-// write writes what is known of the problem.
-func (rep *checkReport) write(w io.Writer, p *loaded, format outputFormat) error {
-	switch format {
-	case "json":
-		return writeJSON(w, rep)
-	case "csv":
-		return rep.quantities(p).write(w, format)
-	case "table":
-		p.heading(w)
-		kernel := "the same at every step"
-		if !rep.Stationary {
-			kernel = "different at each step"
-		}
-		if rep.Random {
-			kernel += ", random returns"
-		}
-		fmt.Fprintf(w, "%s, %.3g s\n\n", kernel, float64(rep.Seconds))
+// report declares what is known of the problem.
+func (rep *checkReport) report(p *loaded) *report.Report {
+	kernel := "the same at every step"
+	if !rep.Stationary {
+		kernel = "different at each step"
 	}
-	ranges := &table{header: []string{"return", "least", "greatest"}}
-	for _, name := range p.Returns {
-		r := rep.Returns[name]
-		ranges.add(name, short(float64(r.Min)), short(float64(r.Max)))
+	if rep.Random {
+		kernel += ", random returns"
 	}
-	if err := ranges.write(w, format); err != nil {
-		return err
+	return &report.Report{Data: rep, Sections: []report.Section{
+		p.heading(fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds)),
+		rep.ranges("least", "greatest"), rep.limits(p), rep.notes(p),
+	}}
+}
+
+// ranges lists between which numbers each return can be brought.
+func (rep *checkReport) ranges(least, greatest string) *report.Table {
+	t := report.NewTable("return", least, greatest)
+	for i, r := range rep.Returns.Values {
+		t.Add(rep.Returns.Names[i], r.Min, r.Max)
 	}
-	if limits := rep.limits(p); len(limits.rows) > 0 {
-		fmt.Fprintln(w)
-		if err := limits.write(w, format); err != nil {
-			return err
-		}
-	}
-	if format != "table" {
-		return nil
-	}
-	fmt.Fprintln(w)
-	for _, line := range wrap(strings.Join(rep.notes(p), " "), 79) {
-		fmt.Fprintln(w, line)
-	}
-	return nil
+	return t
 }
 
 // limits compares each bound on a single return with what policies can do.
-func (rep *checkReport) limits(p *loaded) *table {
-	t := &table{header: []string{"constraint", "alone"}}
+func (rep *checkReport) limits(p *loaded) *report.Table {
+	t := report.NewTable("constraint", "alone", "largest slack")
 	for _, l := range p.limits() {
 		if l.of == "" {
 			continue
 		}
-		r := rep.Returns[l.of]
+		r, _ := rep.Returns.Of(l.of)
 		least, most := l.bound-float64(r.Max), l.bound-float64(r.Min) // slack of an upper bound
 		if l.below() {
 			least, most = float64(r.Min)-l.bound, float64(r.Max)-l.bound
@@ -128,82 +109,38 @@ func (rep *checkReport) limits(p *loaded) *table {
 		case least >= 0:
 			says = "always kept"
 		}
-		t.add(l.name, says, short(most))
+		t.Add(l.name, says, most)
 	}
-	t.header = append(t.header, "largest slack")
-	return t
-}
-
-// quantities lists everything, one number in each row.
-func (rep *checkReport) quantities(p *loaded) *table {
-	t := &table{header: []string{"quantity", "name", "value"}}
-	add := func(quantity, name string, x number) { t.add(quantity, name, exactly(float64(x))) }
-	t.add("states", "", fmt.Sprint(rep.States))
-	t.add("choices", "", fmt.Sprint(rep.Choices))
-	t.add("transitions", "", fmt.Sprint(rep.Transitions))
-	if rep.Horizon != nil {
-		t.add("horizon", "", fmt.Sprint(*rep.Horizon))
-	} else {
-		add("discount", "", rep.Discount)
-	}
-	for _, name := range p.Returns {
-		add("min", name, rep.Returns[name].Min)
-		add("max", name, rep.Returns[name].Max)
-	}
-	feasible := ""
-	if rep.Feasible != nil {
-		feasible = fmt.Sprint(*rep.Feasible)
-	}
-	t.add("feasible", "", feasible)
-	add("gap_lower", "", rep.GapLower)
-	add("gap_upper", "", rep.GapUpper)
-	add("tolerance", "", rep.Tolerance)
-	for _, name := range sortedNames(rep.Nearest) {
-		add("nearest", name, rep.Nearest[name])
-	}
-	if s := rep.Slater; s != nil {
-		add("slater_radius", "", s.Radius)
-		add("slater_bound", "", s.Bound)
-		for _, name := range sortedNames(s.Returns) {
-			add("slater_return", name, s.Returns[name])
-		}
-		add("slater_rho", "", s.Rho)
-	}
-	add("rho", "", rep.Rho)
 	return t
 }
 
 // notes says in sentences what was found.
-func (rep *checkReport) notes(p *loaded) []string {
+func (rep *checkReport) notes(p *loaded) report.Note {
 	switch {
 	case p.task.Target == nil:
-		return []string{"There are no limits to keep."}
+		return report.Note{"There are no limits to keep."}
 	case rep.Feasible == nil:
-		return []string{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns found are %s away, and nothing was proved.", short(float64(rep.GapUpper)))}
+		return report.Note{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns found are %s away, and nothing was proved.", report.Short(rep.GapUpper))}
 	case !*rep.Feasible:
-		between := short(float64(rep.GapLower))
-		if most := short(float64(rep.GapUpper)); most != between {
-			between = "between " + between + " and " + most
-		}
-		return []string{"No policy keeps every limit.", p.explain(rep.Certificate),
-			"The approachability gap, the distance of the best policy from what is allowed" + rep.Certificate.andPossible() + ", is " + between + ";",
+		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate),
+			"The approachability gap, the distance of the best policy from what is allowed" + rep.Certificate.andPossible() + ", is " + certified(rep.GapLower, rep.GapUpper) + ";",
 			"the nearest returns are " + p.vector(rep.Nearest) + "."}
 	}
-	notes := []string{"Some policy keeps every limit: the approachability gap is 0."}
+	notes := report.Note{"Some policy keeps every limit: the approachability gap is 0."}
 	s, none := rep.Slater, 1e-9*slices.Min(p.sides())
 	switch r := float64(s.Radius); {
 	case math.IsInf(r, 1):
 		return append(notes, "All policies do.")
 	case r <= none && float64(s.Bound) > 2*none:
 		notes = append(notes, fmt.Sprintf("Whether some policy keeps them with room to spare is not known: no Slater ball was found, and none is larger than %s (see --iterations).",
-			short(float64(s.Bound))))
+			report.Short(s.Bound)))
 	case r <= none:
-		notes = []string{fmt.Sprintf("Some policy keeps every limit within %s, which counts as kept: the approachability gap is 0.", short(float64(rep.Tolerance))),
+		notes = report.Note{fmt.Sprintf("Some policy keeps every limit within %s, which counts as kept: the approachability gap is 0.", report.Short(rep.Tolerance)),
 			"None keeps them with room to spare: there is no Slater ball, and whether one keeps them exactly is left to rounding."}
 	default:
-		notes = append(notes, fmt.Sprintf("The largest slack in all of them at once is %s: a ball of that radius (Slater) around the returns %s is allowed.", short(r), p.vector(s.Returns)))
+		notes = append(notes, fmt.Sprintf("The largest slack in all of them at once is %s: a ball of that radius (Slater) around the returns %s is allowed.", report.Short(r), p.vector(s.Returns)))
 		if b := float64(s.Bound); b > r*(1+1e-9) {
-			notes = append(notes, fmt.Sprintf("No ball is larger than %s.", short(b)))
+			notes = append(notes, fmt.Sprintf("No ball is larger than %s.", report.Short(b)))
 		}
 	}
 	switch rho := float64(rep.Rho); {
@@ -211,21 +148,40 @@ func (rep *checkReport) notes(p *loaded) []string {
 	case rho == 0:
 		notes = append(notes, "The limits do not bind at the optimum.")
 	default:
-		text := fmt.Sprintf("For learn, --rho %s is enough, twice the multiplier of the limits", short(rho))
+		text := fmt.Sprintf("For learn, --rho %s is enough, twice the multiplier of the limits", report.Short(rho))
 		if by := float64(s.Rho); !math.IsNaN(by) {
-			text += fmt.Sprintf("; the Slater ball alone tells %s", short(by))
+			text += fmt.Sprintf("; the Slater ball alone tells %s", report.Short(by))
 		}
 		notes = append(notes, text+".")
 	}
 	return notes
 }
 
-// vector writes returns by name.
-func (p *loaded) vector(v map[string]number) string {
-	var parts []string
-	sides := p.sides()
-	for i, name := range p.Returns {
-		parts = append(parts, name+" "+rounded(float64(v[name]), sides[i]))
+// gameCheck is the data of what is known of a game. The range of a return holds
+// what the agent can force it down to, and up to, whatever the opponent does; the first may be
+// the larger.
+type gameCheck struct {
+	*checkReport
+	Actions         int         `json:"most_actions"`
+	OpponentActions int         `json:"most_opponent_actions"`
+	Verdict         string      `json:"verdict"`
+	Opponent        []actionRow `json:"opponent,omitempty"`
+	Iterations      int         `json:"iterations"`
+}
+
+func newGameCheck(p *loaded, lower, upper []float64) *gameCheck {
+	sh := p.Model.Shape()
+	return &gameCheck{checkReport: newCheckReport(p, lower, upper), Actions: sh.MaxActions(), OpponentActions: sh.MaxOpponentActions()}
+}
+
+// report declares what is known of the game.
+func (rep *gameCheck) report(p *loaded) *report.Report {
+	notes := report.Note{"There are no limits to keep."}
+	if p.task.Target != nil {
+		notes = p.gapNotes(rep.GapLower, rep.GapUpper, rep.Certificate)
 	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	return &report.Report{Data: rep, Sections: []report.Section{
+		p.heading(fmt.Sprintf("a game, at most %s of the agent and %d of the opponent, %.3g s", count(rep.Actions, "action"), rep.OpponentActions, rep.Seconds)),
+		rep.ranges("forced down to", "forced up to"), policyTable("opponent", rep.Opponent), notes,
+	}}
 }

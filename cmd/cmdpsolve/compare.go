@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/chart"
 
@@ -18,7 +19,7 @@ type compareCommand struct {
 	streams
 	compareSettings
 	flags    *pflag.FlagSet
-	format   *outputFormat
+	format   *report.Format
 	suite    suiteOptions
 	save     string
 	resume   string
@@ -85,9 +86,7 @@ func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
 	c.format = addFormat(f)
 }
 
-func (c *compareCommand) writer() *compareWriter {
-	return &compareWriter{out: c.out, format: *c.format, wide: c.wide, times: !c.noTimes}
-}
+func (c *compareCommand) declare() comparison { return comparison{wide: c.wide, times: !c.noTimes} }
 
 // checkOwn returns an error for options that no problem can make right.
 func (c *compareCommand) checkOwn() error {
@@ -161,12 +160,8 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 // conclude writes what is known, and says what did not go well.
 func (c *compareCommand) conclude(contest *contest, runErr error) error {
 	rep := contest.report(!c.noTimes)
-	if *c.format == "json" {
-		if err := writeJSON(c.out, rep); err != nil {
-			return failed(err)
-		}
-	} else if err := c.writer().write(contest, rep); err != nil {
-		return failed(err)
+	if err := c.write(c.declare().one(rep), *c.format); err != nil {
+		return err
 	}
 	if c.plot != "" && rep.played() > 0 {
 		f, err := rep.figure()
@@ -187,7 +182,7 @@ func (c *compareCommand) conclude(contest *contest, runErr error) error {
 func (rep *compareReport) played() int {
 	n := 0
 	for _, r := range rep.Rows {
-		n += r.Runs
+		n += r.runs
 	}
 	return n
 }
@@ -202,6 +197,6 @@ func (c *compareCommand) conclusion(name string, refusals []string, entrants int
 	if len(refusals) == entrants {
 		return usage("%s", text)
 	}
-	(&learnCommand{streams: c.streams}).say("%s", text)
+	c.say("%s", text)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 )
@@ -180,18 +181,17 @@ func (l still) Observe(*cmdp.Trajectory) {}
 // TestLatexOfAllLearners: pdflatex knows every sign of the registry, rows have as
 // many cells as the header, and braces are balanced.
 func TestLatexOfAllLearners(t *testing.T) {
-	rep := &compareReport{Problem: "a_b & c", compareSettings: defaultSettings()}
+	rep := &compareReport{Problem: "a_b & c", compareSettings: defaultSettings(), heading: report.Heading{"a ± é\nb"}}
 	for _, a := range baseline.Algorithms() {
-		rep.Rows = append(rep.Rows, &compareRow{Algorithm: a.Name, Runs: 1, Guarantee: a.Guarantee, Source: a.Source, Needs: a.Needs,
-			metrics: map[string]estimate{"regret": {1, 0.1}, "violation": {number(nan), number(nan)}}})
+		rep.Rows = append(rep.Rows, &compareRow{entrant: &entrant{Algorithm: a}, runs: 1,
+			metrics: map[string]estimate{"regret": {1, 0.1}, "violation": {report.NaN, report.NaN}}})
 	}
 	var out bytes.Buffer
-	w := &compareWriter{out: &out, format: "latex", wide: true, times: true}
-	if err := w.latex("a ± é\nb", w.full(rep)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.learners([]*compareReport{rep}); err != nil {
-		t.Fatal(err)
+	w := comparison{wide: true, times: true}
+	for _, r := range []*report.Report{w.one(rep), w.suite([]*compareReport{rep})} {
+		if err := r.Write(&out, report.LaTeX); err != nil {
+			t.Fatal(err)
+		}
 	}
 	text := out.String()
 	if strings.Contains(text, "[U+") {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
@@ -98,7 +99,7 @@ func (c *compareSettings) withPolicies(fingerprint string) (string, error) {
 func (c *contest) prepare(ctx context.Context, s streams) error {
 	best, err := exact.Solve(ctx, c.p.Model, c.p.task, exact.Options{})
 	say := func(format string, args ...any) {
-		(&learnCommand{streams: s}).say("%s: %s", c.p.title(), fmt.Sprintf(format, args...))
+		s.say("%s: %s", c.p.title(), fmt.Sprintf(format, args...))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -106,7 +107,7 @@ func (c *contest) prepare(ctx context.Context, s streams) error {
 	case err != nil:
 		say("the exact optimum is not known, and there is no regret: %v", err)
 	case best.Status == exact.Infeasible:
-		say("no policy meets the target, and there is no regret; the nearest return is %s away from it", short(best.Certificate.Distance))
+		say("no policy meets the target, and there is no regret; the nearest return is %s away from it", report.Short(best.Certificate.Distance))
 	case best.Status == exact.Undecided:
 		say("the exact optimum is not known, and there is no regret")
 	}
@@ -173,7 +174,7 @@ func (c *contest) told(a baseline.Algorithm) []string {
 	for _, need := range a.Needs {
 		switch {
 		case need == "Slater constant" && c.know.Slater > 0:
-			told = append(told, fmt.Sprintf("Slater constant %s", brief(c.know.Slater)))
+			told = append(told, fmt.Sprintf("Slater constant %s", report.Brief(c.know.Slater)))
 		case need == "safe policy" && c.know.Safe != nil, need == "null policy" && c.know.Null != nil:
 			told = append(told, need)
 		}

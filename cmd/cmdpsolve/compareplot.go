@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 )
 
@@ -62,7 +63,7 @@ func curveOf(s series, key string) (chart.Curve, bool) {
 	for _, rec := range s.records {
 		e, ok := rec.metrics[key]
 		if !ok {
-			e = estimate{number(nan), number(nan)}
+			e = estimate{report.NaN, report.NaN}
 		}
 		mean, half := float64(e.Mean), float64(e.CI95)
 		any, band = any || mean == mean, band || half == half
@@ -79,8 +80,8 @@ func curveOf(s series, key string) (chart.Curve, bool) {
 func (rep *compareReport) figure() (*chart.Figure, error) {
 	var list []series
 	for _, r := range rep.Rows {
-		if r.Runs > 0 {
-			list = append(list, series{r.Algorithm, r.more.History})
+		if r.runs > 0 {
+			list = append(list, series{r.Name, r.history})
 		}
 	}
 	f := &chart.Figure{Title: rep.title(), Panels: panelsOf("", list, []string{"regret", "violation"}, false)}

@@ -1,13 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A compareReport is the JSON form of a comparison on one problem.
+// A compareReport is what a comparison on one problem found.
 type compareReport struct {
 	Name    string `json:"name,omitempty"` // in a suite that gives it one
 	Problem string `json:"problem"`
@@ -15,74 +21,62 @@ type compareReport struct {
 	Exact       *exactReport  `json:"exact"`
 	Interrupted bool          `json:"interrupted"`
 	Rows        []*compareRow `json:"rows"`
+	heading     report.Heading
 }
 
-// A compareRow is one learner: its capabilities, and the means over its runs of
-// all metrics, which stand beside the other members in JSON.
+// A compareRow is one learner with the means over its runs of all metrics.
 type compareRow struct {
-	Algorithm            string   `json:"algorithm"`
-	Status               string   `json:"status"` // done, partial, or refused
-	Reason               string   `json:"reason,omitempty"`
-	Runs                 int      `json:"runs"`
-	NonlinearCost        bool     `json:"nonlinear_cost"`
-	NonlinearConstraints bool     `json:"nonlinear_constraints"`
-	Efficient            bool     `json:"efficient"`
-	Guarantee            string   `json:"guarantee"`
-	Source               string   `json:"source"`
-	Planner              string   `json:"planner"`
-	Needs                []string `json:"needs"`
-	Told                 []string `json:"told"`
-	Homogeneous          bool     `json:"homogeneous"`
-	Published            string   `json:"published,omitempty"`
-	Certainty            string   `json:"certainty"`
-
-	metrics map[string]estimate
-	more    rowResults
-}
-
-// rowResults are the last members of a row.
-type rowResults struct {
-	Average map[string]estimate `json:"average,omitempty"`
-	Seeds   []seedResult        `json:"seeds"`
-	History []rowRecord         `json:"history"`
-}
-
-// A seedResult has the metrics of one run.
-type seedResult struct {
-	Seed    uint64            `json:"seed"`
-	Metrics map[string]number `json:"metrics"`
+	*entrant
+	status, reason string // done, partial, or refused
+	runs           int
+	metrics        map[string]estimate
+	average        report.Named[estimate]
+	seeds          []report.Object
+	history        []rowRecord
 }
 
 // A rowRecord has the means of those metrics that are drawn, after an episode.
 type rowRecord struct {
-	Episode int `json:"episode"`
+	Episode int
 	metrics map[string]estimate
 }
 
 // An estimate is a mean over runs with the half-width of its 95% interval.
 type estimate struct {
-	Mean number `json:"mean"`
-	CI95 number `json:"ci95"`
+	Mean report.Number `json:"mean"`
+	CI95 report.Number `json:"ci95"`
 }
 
-func estimateOf(n int, of func(i int) number) estimate {
+func estimateOf(n int, of func(i int) report.Number) estimate {
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = float64(of(i))
 	}
 	if n == 0 {
-		return estimate{number(nan), number(nan)}
+		return estimate{report.NaN, report.NaN}
 	}
 	mean, half := meanCI(x)
-	return estimate{number(mean), number(half)}
+	return estimate{report.Number(mean), report.Number(half)}
+}
+
+// meanCI returns the mean and the half-width of its 95% confidence interval by
+// Student's t; NaN for less than two numbers.
+func meanCI(x []float64) (mean, half float64) {
+	mean, sd := stat.MeanStdDev(x, nil)
+	n := float64(len(x))
+	if n < 2 {
+		return mean, math.NaN()
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return mean, t * sd / math.Sqrt(n)
 }
 
 // report summarises the runs that are done.
 func (c *contest) report(times bool) *compareReport {
-	rep := &compareReport{Name: c.name, Problem: c.p.title(), compareSettings: c.compareSettings, Exact: c.exactReport()}
+	rep := &compareReport{Name: c.name, Problem: c.p.title(), compareSettings: c.compareSettings, Exact: c.exactReport(), heading: c.heading()}
 	for _, e := range c.entrants {
 		row := c.row(e, times)
-		rep.Interrupted = rep.Interrupted || row.Status == "partial"
+		rep.Interrupted = rep.Interrupted || row.status == "partial"
 		rep.Rows = append(rep.Rows, row)
 	}
 	return rep
@@ -101,18 +95,27 @@ func (c *contest) exactReport() *exactReport {
 	return s.exactReport()
 }
 
+// heading says what was compared.
+func (c *contest) heading() report.Heading {
+	lines := c.p.heading()
+	if c.name != "" && c.name != c.p.title() {
+		lines[0] = c.name + ", " + lines[0]
+	}
+	if c.best != nil {
+		switch e := c.exactReport(); {
+		case e.Status == "infeasible":
+			lines = append(lines, "no policy meets the target, the nearest return is "+report.Short(e.Distance)+" away from it")
+		case e.Objective == e.Objective:
+			lines = append(lines, "optimum "+report.Short(e.Objective))
+		}
+	}
+	return append(lines, c.words(c.p.isGame()))
+}
+
 func (c *contest) row(e *entrant, times bool) *compareRow {
-	row := &compareRow{
-		Algorithm: e.Name, Status: "done", NonlinearCost: e.NonlinearCost, NonlinearConstraints: e.NonlinearConstraints,
-		Efficient: e.Efficient, Guarantee: e.Guarantee, Source: e.Source, Planner: e.Algorithm.Planner, Needs: e.Needs, Told: e.told,
-		Homogeneous: e.Homogeneous, Published: e.Published, Certainty: e.Certainty, metrics: map[string]estimate{},
-	}
-	if row.Needs == nil {
-		row.Needs = []string{}
-	}
-	row.more.Seeds, row.more.History = []seedResult{}, []rowRecord{}
+	row := &compareRow{entrant: e, status: "done", seeds: []report.Object{}, history: []rowRecord{}}
 	if e.refused != "" {
-		row.Status, row.Reason = "refused", e.refused
+		row.status, row.reason = "refused", e.refused
 		return row
 	}
 	var done []*trialResult
@@ -121,107 +124,117 @@ func (c *contest) row(e *entrant, times bool) *compareRow {
 			done = append(done, r)
 		}
 	}
-	row.Runs = len(done)
-	if len(done) < c.Seeds {
-		row.Status, row.Reason = "partial", fmt.Sprintf("%d of %d runs", len(done), c.Seeds)
+	row.runs = len(done)
+	if row.runs < c.Seeds {
+		row.status, row.reason = "partial", fmt.Sprintf("%d of %d runs", row.runs, c.Seeds)
 	}
-	for _, m := range metrics {
-		if m.key != secondsKey || times {
-			row.metrics[m.key] = estimateOf(len(done), func(i int) number { return done[i].Metrics[m.key] })
-		}
+	kept := slices.Clone(metrics)
+	if !times {
+		kept = slices.DeleteFunc(kept, func(m metric) bool { return m.key == secondsKey })
 	}
-	if len(done) == 0 {
+	row.metrics = estimates(kept, row.runs, func(i int) map[string]report.Number { return done[i].Metrics })
+	if row.runs == 0 {
 		return row
 	}
-	row.more.Average = map[string]estimate{}
-	for i, name := range c.p.Returns {
-		row.more.Average[name] = estimateOf(len(done), func(j int) number { return done[j].Average[i] })
+	row.average.Names = c.p.Returns
+	for i := range c.p.Returns {
+		row.average.Values = append(row.average.Values, estimateOf(row.runs, func(j int) report.Number { return done[j].Average[i] }))
 	}
 	for _, r := range done {
-		values := map[string]number{}
-		for key, x := range r.Metrics {
-			if key != secondsKey || times {
-				values[key] = x
-			}
+		values := map[string]report.Number{}
+		for _, m := range kept {
+			values[m.key] = r.Metrics[m.key]
 		}
-		row.more.Seeds = append(row.more.Seeds, seedResult{r.Seed, values})
+		row.seeds = append(row.seeds, report.Object{{Key: "seed", Value: r.Seed}, {Key: "metrics", Value: values}})
 	}
 	for i, rec := range done[0].History {
-		means := rowRecord{rec.Episode, map[string]estimate{}}
-		for _, m := range metrics[:drawn] {
-			means.metrics[m.key] = estimateOf(len(done), func(j int) number { return done[j].History[i].Metrics[m.key] })
-		}
-		row.more.History = append(row.more.History, means)
+		row.history = append(row.history, rowRecord{rec.Episode,
+			estimates(metrics[:drawn], row.runs, func(j int) map[string]report.Number { return done[j].History[i].Metrics })})
 	}
 	return row
 }
 
-// members writes metrics as members of a JSON object, in their order.
-func members(values map[string]estimate) ([]byte, error) {
-	var b bytes.Buffer
+func estimates(list []metric, n int, of func(i int) map[string]report.Number) map[string]estimate {
+	values := make(map[string]estimate, len(list))
+	for _, m := range list {
+		values[m.key] = estimateOf(n, func(i int) report.Number { return of(i)[m.key] })
+	}
+	return values
+}
+
+// members returns metrics as members of an object, in their order.
+func members(values map[string]estimate) (list report.Object) {
 	for _, m := range metrics {
-		x, ok := values[m.key]
-		if !ok {
-			continue
+		if x, ok := values[m.key]; ok {
+			list = append(list, report.Member{Key: m.key, Value: x})
 		}
-		text, err := json.Marshal(x)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, ",%q:%s", m.key, text)
 	}
-	return b.Bytes(), nil
+	return list
 }
 
-// splice joins JSON objects and members.
-func splice(first, middle, last []byte) []byte {
-	out := append(bytes.TrimSuffix(first, []byte("}")), middle...)
-	if len(last) > 2 {
-		out = append(append(out, ','), bytes.TrimPrefix(last, []byte("{"))...)
-		return out
-	}
-	return append(out, '}')
-}
-
-// MarshalJSON puts the metrics between the capabilities and the history.
+// MarshalJSON puts the metrics between what the learner can do and the history.
 func (r *compareRow) MarshalJSON() ([]byte, error) {
-	type plain compareRow
-	first, err := marshalPlain((*plain)(r))
-	if err != nil {
-		return nil, err
+	o := report.Object{{Key: "algorithm", Value: r.Name}, {Key: "status", Value: r.status}}
+	if r.reason != "" {
+		o = append(o, report.Member{Key: "reason", Value: r.reason})
 	}
-	middle, err := members(r.metrics)
-	if err != nil {
-		return nil, err
+	o = append(o, report.Object{
+		{Key: "runs", Value: r.runs}, {Key: "nonlinear_cost", Value: r.NonlinearCost}, {Key: "nonlinear_constraints", Value: r.NonlinearConstraints},
+		{Key: "efficient", Value: r.Efficient}, {Key: "guarantee", Value: r.Guarantee}, {Key: "source", Value: r.Source}, {Key: "planner", Value: r.Planner},
+		{Key: "needs", Value: append([]string{}, r.Needs...)}, {Key: "told", Value: r.told}, {Key: "homogeneous", Value: r.Homogeneous},
+	}...)
+	if r.Published != "" {
+		o = append(o, report.Member{Key: "published", Value: r.Published})
 	}
-	last, err := marshalPlain(r.more)
-	return splice(first, middle, last), err
+	o = append(o, report.Member{Key: "certainty", Value: r.Certainty})
+	o = append(o, members(r.metrics)...)
+	if !r.average.IsZero() {
+		o = append(o, report.Member{Key: "average", Value: r.average})
+	}
+	return append(o, report.Member{Key: "seeds", Value: r.seeds}, report.Member{Key: "history", Value: r.history}).MarshalJSON()
 }
 
 // MarshalJSON puts the metrics beside the episode.
 func (r rowRecord) MarshalJSON() ([]byte, error) {
-	middle, err := members(r.metrics)
-	return splice(fmt.Appendf(nil, `{"episode":%d}`, r.Episode), middle, nil), err
-}
-
-// marshalPlain leaves signs such as < as they are.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
+	return append(report.Object{{Key: "episode", Value: r.Episode}}, members(r.metrics)...).MarshalJSON()
 }
 
 // note says what is particular about a row.
 func (r *compareRow) note() string {
 	switch {
-	case r.Status == "refused":
-		return "not run: " + r.Reason
-	case r.Status == "partial":
-		return r.Reason
-	case len(r.Told) > 0:
-		return "was told: " + strings.Join(r.Told, ", ")
+	case r.status == "refused":
+		return "not run: " + r.reason
+	case r.status == "partial":
+		return r.reason
+	case len(r.told) > 0:
+		return "was told: " + strings.Join(r.told, ", ")
 	}
 	return ""
+}
+
+// cell writes an estimate for people.
+func (e estimate) cell() string {
+	switch {
+	case math.IsNaN(float64(e.Mean)) || math.IsInf(float64(e.Mean), 0):
+		return "–"
+	case e.CI95 != e.CI95:
+		return report.Brief(e.Mean)
+	}
+	return report.Brief(e.Mean) + " ± " + strconv.FormatFloat(float64(e.CI95), 'g', 2, 64)
+}
+
+// percent writes a share.
+func (e estimate) percent() string {
+	if e.Mean == e.Mean {
+		return strconv.FormatFloat(100*float64(e.Mean), 'g', 3, 64) + "%"
+	}
+	return "–"
+}
+
+// milliseconds writes seconds as such.
+func (e estimate) milliseconds() string {
+	if e.Mean == e.Mean {
+		return strconv.FormatFloat(1000*float64(e.Mean), 'g', 2, 64)
+	}
+	return "–"
 }

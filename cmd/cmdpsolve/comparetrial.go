@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
@@ -13,20 +14,20 @@ import (
 
 // A trialResult is what one run found, and the form of a suite's result files.
 type trialResult struct {
-	Problem   string            `json:"problem"`
-	Algorithm string            `json:"algorithm"`
-	Seed      uint64            `json:"seed"`
-	Episodes  int               `json:"episodes"`
-	Suite     string            `json:"suite,omitempty"` // fingerprint, in result files
-	Metrics   map[string]number `json:"metrics"`
-	Average   []number          `json:"average"`
-	History   []trialRecord     `json:"history"`
+	Problem   string                   `json:"problem"`
+	Algorithm string                   `json:"algorithm"`
+	Seed      uint64                   `json:"seed"`
+	Episodes  int                      `json:"episodes"`
+	Suite     string                   `json:"suite,omitempty"` // fingerprint, in result files
+	Metrics   map[string]report.Number `json:"metrics"`
+	Average   []report.Number          `json:"average"`
+	History   []trialRecord            `json:"history"`
 }
 
 // A trialRecord has those metrics that are drawn, after an episode.
 type trialRecord struct {
-	Episode int               `json:"episode"`
-	Metrics map[string]number `json:"metrics"`
+	Episode int                      `json:"episode"`
+	Metrics map[string]report.Number `json:"metrics"`
 }
 
 // A metric is a column of results.
@@ -66,10 +67,10 @@ var metrics = []metric{
 // drawn is how many of the metrics are kept along the way.
 const drawn = 10
 
-func metricValues(m *baseline.Metrics, n int) map[string]number {
-	values := make(map[string]number, n)
+func metricValues(m *baseline.Metrics, n int) map[string]report.Number {
+	values := make(map[string]report.Number, n)
 	for _, spec := range metrics[:n] {
-		values[spec.key] = number(spec.of(m))
+		values[spec.key] = report.Number(spec.of(m))
 	}
 	return values
 }
@@ -147,7 +148,7 @@ func (p *player) measure() baseline.Metrics {
 	if p.recorder != nil {
 		return p.recorder.Metrics()
 	}
-	w, no := p.runner.Average(), nan
+	w, no := p.runner.Average(), math.NaN()
 	m := baseline.Metrics{
 		Episodes: p.runner.Episodes(), Average: w, Regret: no, Violation: no, ExpectedRegret: no, ExpectedViolation: no, LastRegret: no,
 		LastViolation: no, MaxViolation: no, ExpectedMaxViolation: no, WeakRegret: no, WeakViolation: no, StrongRegret: no,
@@ -168,7 +169,7 @@ func (p *player) result() *trialResult {
 	m := p.measure()
 	return &trialResult{
 		Problem: p.p.title(), Algorithm: p.Name, Seed: p.seed(), Episodes: m.Episodes,
-		Metrics: metricValues(&m, len(metrics)), Average: numbers(m.Average), History: p.history,
+		Metrics: metricValues(&m, len(metrics)), Average: report.Numbers(m.Average), History: p.history,
 	}
 }
 

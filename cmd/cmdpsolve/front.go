@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 
@@ -20,7 +21,7 @@ import (
 type frontCommand struct {
 	streams
 	planOptions
-	format   *outputFormat
+	format   *report.Format
 	over     string
 	error    float64
 	points   int
@@ -165,14 +166,14 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	rep := newFrontReport(p, over, r, time.Since(begin))
 	files := c.writeFiles(p, rep, r)
-	if err := rep.write(c.out, p, *c.format); err != nil {
-		return failed(err)
+	if err := c.write(rep.report(p), *c.format); err != nil {
+		return err
 	}
 	switch {
 	case files != nil:
 		return failed(files)
 	case r.Status == exact.Undecided && len(r.Points) > 0:
-		return failed(fmt.Errorf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, brief(r.Relative)))
+		return failed(fmt.Errorf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(r.Relative)))
 	}
 	return verdict(r.Status, c.iterations)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 )
@@ -13,7 +14,7 @@ import (
 // on the third; of more, the first against each other one, whatever the rest.
 func frontFigure(p *loaded, rep *frontReport, r *exact.FrontResult) *chart.Figure {
 	f := &chart.Figure{Title: p.title() + ": trade-off curve"}
-	f.Notes = []string{"The certified error is at most " + small(float64(rep.Error)) + "; the true curve lies in the band."}
+	f.Notes = []string{"The certified error is at most " + report.Small(rep.Error) + "; the true curve lies in the band."}
 	panel := func(b int, curves []chart.Curve) {
 		f.Panels = append(f.Panels, chart.Panel{X: axisOf(rep.over[0]), Y: axisOf(rep.over[b]), Curves: curves})
 	}

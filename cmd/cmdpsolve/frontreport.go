@@ -2,17 +2,17 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/oracle/lp"
 )
 
-// frontReport is the JSON form of a trade-off curve. Points and vertices stand in
+// frontReport is the data of a trade-off curve. Points and vertices stand in
 // the order of the first return.
 type frontReport struct {
 	Problem     string           `json:"problem"`
@@ -20,22 +20,22 @@ type frontReport struct {
 	Over        []string         `json:"over"`
 	Points      []*pointReport   `json:"points"`
 	Vertices    []*pointReport   `json:"vertices"`
-	Error       number           `json:"error"`
-	Relative    number           `json:"error_relative"`
+	Error       report.Number    `json:"error"`
+	Relative    report.Number    `json:"error_relative"`
 	Certificate *planCertificate `json:"certificate"`
 	Iterations  int              `json:"iterations"`
-	Seconds     number           `json:"seconds"`
+	Seconds     report.Number    `json:"seconds"`
 	over        []objective
 }
 
 // pointReport is a point of the curve: the returns of the policy that is best for
 // the weights.
 type pointReport struct {
-	Returns    map[string]number `json:"returns"`
-	Weights    map[string]number `json:"weights"`
-	Randomized int               `json:"randomized"`
-	Vertex     bool              `json:"vertex"`
-	File       string            `json:"policy,omitempty"`
+	Returns    named  `json:"returns"`
+	Weights    named  `json:"weights"`
+	Randomized int    `json:"randomized"`
+	Vertex     bool   `json:"vertex"`
+	File       string `json:"policy,omitempty"`
 	returns    []float64
 	policy     *exact.Policy
 }
@@ -43,7 +43,7 @@ type pointReport struct {
 func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
 	rep := &frontReport{
 		Problem: p.Name, Status: r.Status.String(), Points: []*pointReport{}, Vertices: []*pointReport{},
-		Error: number(nan), Relative: number(nan), Iterations: r.Iterations, Seconds: number(took.Seconds()), over: over,
+		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over,
 	}
 	for _, o := range over {
 		sign := "+"
@@ -58,13 +58,13 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 	if r.Status == exact.Infeasible || len(r.Points) == 0 {
 		return rep
 	}
-	rep.Error, rep.Relative = number(r.Error), number(r.Relative)
+	rep.Error, rep.Relative = report.Number(r.Error), report.Number(r.Relative)
 	vertices := verticesOf(r)
 	for i, q := range r.Points {
-		point := &pointReport{Returns: p.named(numbers(q.Returns)), Weights: make(map[string]number),
+		point := &pointReport{Returns: p.named(q.Returns), Weights: named{Values: report.Numbers(q.Weights)},
 			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy}
-		for k, o := range over {
-			point.Weights[o.name] = number(q.Weights[k])
+		for _, o := range over {
+			point.Weights.Names = append(point.Weights.Names, o.name)
 		}
 		rep.Points = append(rep.Points, point)
 	}
@@ -142,33 +142,13 @@ func mixed(points []exact.FrontPoint, marked []bool, i int, scale []float64) boo
 	return err == nil && sol.Status == lp.Optimal && sol.Objective <= rounding
 }
 
-// write writes the curve.
-func (rep *frontReport) write(w io.Writer, p *loaded, format outputFormat) error {
-	switch format {
-	case "json":
-		return writeJSON(w, rep)
-	case "csv":
-		return rep.pointTable(p).write(w, format)
-	case "table":
-		p.headed(w, rep.wanted(p))
-		fmt.Fprintf(w, "%s, %s, %s, %.3g s\n\n", rep.Status, count(len(rep.Points), "point"),
-			count(rep.Iterations, "value iteration"), float64(rep.Seconds))
-	}
-	if len(rep.Vertices) > 0 {
-		if err := rep.vertexTable(p).write(w, format); err != nil {
-			return err
-		}
-		if format == "table" {
-			fmt.Fprintln(w)
-		}
-	}
-	if format != "table" {
-		return nil
-	}
-	for _, line := range wrap(strings.Join(rep.notes(p), " "), 79) {
-		fmt.Fprintln(w, line)
-	}
-	return nil
+// report declares the curve: all points for programs, the vertices for people.
+func (rep *frontReport) report(p *loaded) *report.Report {
+	return &report.Report{Data: rep, Sections: []report.Section{
+		p.headed(rep.wanted(p), fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds)),
+		rep.vertexTable(p), rep.notes(p),
+		report.Only(rep.pointTable(p), report.CSV),
+	}}
 }
 
 // wanted describes the trade-off in a line.
@@ -185,60 +165,60 @@ func (rep *frontReport) wanted(p *loaded) string {
 }
 
 // pointTable lists all points.
-func (rep *frontReport) pointTable(p *loaded) *table {
-	t := &table{header: slices.Clone(p.Returns)}
+func (rep *frontReport) pointTable(p *loaded) *report.Table {
+	t := report.NewTable(p.Returns...)
 	for _, o := range rep.over {
-		t.header = append(t.header, "weight_"+o.name)
+		t.Columns = append(t.Columns, report.Column{Title: "weight_" + o.name})
 	}
-	t.header = append(t.header, "vertex")
+	t.Columns = append(t.Columns, report.Column{Title: "vertex"})
 	for _, q := range rep.Points {
-		var row []string
-		for _, x := range q.returns {
-			row = append(row, exactly(x))
+		var row []any
+		for _, x := range q.Returns.Values {
+			row = append(row, x)
 		}
-		for _, o := range rep.over {
-			row = append(row, exactly(float64(q.Weights[o.name])))
+		for _, x := range q.Weights.Values {
+			row = append(row, x)
 		}
-		t.add(append(row, map[bool]string{false: "0", true: "1"}[q.Vertex])...)
+		t.Add(append(row, map[bool]int{true: 1}[q.Vertex])...)
 	}
 	return t
 }
 
 // vertexTable lists the vertices, of a curve between two returns with its slope up
 // to the next one.
-func (rep *frontReport) vertexTable(p *loaded) *table {
-	t := &table{header: append([]string{"vertex"}, p.Returns...)}
+func (rep *frontReport) vertexTable(p *loaded) *report.Table {
+	t := report.NewTable(append([]string{"vertex"}, p.Returns...)...)
 	a, b := rep.over[0], rep.over[1]
 	sloped := len(rep.over) == 2 && len(rep.Vertices) > 1
 	if sloped {
-		t.header = append(t.header, b.name+" per "+a.name)
+		t.Columns = append(t.Columns, report.Column{Title: b.name + " per " + a.name})
 	}
 	sides := p.sides()
 	for i, q := range rep.Vertices {
-		row := []string{fmt.Sprint(i + 1)}
+		row := []any{i + 1}
 		for i, x := range q.returns {
-			row = append(row, rounded(x, sides[i]))
+			row = append(row, report.Rounded(x, sides[i]))
 		}
 		if sloped && i+1 < len(rep.Vertices) {
 			next := rep.Vertices[i+1].returns
-			row = append(row, short((next[b.index]-q.returns[b.index])/(next[a.index]-q.returns[a.index])))
+			row = append(row, (next[b.index]-q.returns[b.index])/(next[a.index]-q.returns[a.index]))
 		} else if sloped {
 			row = append(row, "")
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
 
 // notes says in sentences what the table means.
-func (rep *frontReport) notes(p *loaded) []string {
+func (rep *frontReport) notes(p *loaded) report.Note {
 	switch {
 	case rep.Certificate != nil:
-		return []string{"No policy keeps every limit.", p.explain(rep.Certificate)}
+		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
 	case len(rep.Vertices) == 0:
-		return []string{"No point of the curve was found."}
+		return report.Note{"No point of the curve was found."}
 	}
-	notes := []string{fmt.Sprintf("No policy improves on the mixtures of these vertices by more than %s, which is certified.", small(float64(rep.Error)))}
+	notes := report.Note{fmt.Sprintf("No policy improves on the mixtures of these vertices by more than %s, which is certified.", report.Small(rep.Error))}
 	switch {
 	case len(rep.Vertices) == 1:
 		notes = append(notes, "A single policy is best in every respect: there is nothing to trade off.")

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/oracle/lp"
@@ -31,7 +32,7 @@ func (rep *frontReport) contours(r *exact.FrontResult) []chart.Curve {
 		level := worst + t*(best-worst)
 		s := section{r: r, over: rep.over, b: 1, c: 2, bound: -o.sign * level}
 		c := s.curve(rep.span(0))
-		if c.Name = o.name + relation + brief(level); len(c.X) > 0 {
+		if c.Name = o.name + relation + report.Brief(level); len(c.X) > 0 {
 			curves = append(curves, c)
 		}
 	}

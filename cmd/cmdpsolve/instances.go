@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 
@@ -10,7 +9,7 @@ import (
 )
 
 func newInstances(s streams) *cobra.Command {
-	var format *outputFormat
+	var format *report.Format
 	cmd := &cobra.Command{
 		Use:   "instances [NAME]",
 		Short: "List the built-in problems, or write one as a problem file",
@@ -22,7 +21,7 @@ name:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return listInstances(s, *format)
+				return s.write(instancesReport(instance.List()), *format)
 			}
 			p, err := instance.New(args[0])
 			if err != nil {
@@ -38,7 +37,7 @@ name:
 	return cmd
 }
 
-// instanceInfo is the JSON form of a built-in problem.
+// instanceInfo is the data of a built-in problem.
 type instanceInfo struct {
 	Name       string          `json:"name"`
 	Summary    string          `json:"summary"`
@@ -51,45 +50,24 @@ type parameterInfo struct {
 	Meaning string `json:"meaning"`
 }
 
-func listInstances(s streams, format outputFormat) error {
-	list := instance.List()
-	if format == "json" {
-		infos := make([]instanceInfo, len(list))
-		for i, in := range list {
-			infos[i] = instanceInfo{Name: in.Name, Summary: in.Summary, Parameters: []parameterInfo{}}
-			for _, p := range in.Parameters {
-				infos[i].Parameters = append(infos[i].Parameters, parameterInfo(p))
-			}
-		}
-		return writeJSON(s.out, map[string]any{"instances": infos})
-	}
-	if format != "table" {
-		t := table{header: []string{"instance", "parameter", "default", "meaning"}}
-		for _, in := range list {
-			t.add(in.Name, "", "", in.Summary)
-			for _, p := range in.Parameters {
-				t.add(in.Name, p.Name, p.Default, p.Meaning)
-			}
-		}
-		return t.write(s.out, format)
-	}
+// instancesReport declares the list: one table for programs and documents, and for each
+// problem a few lines for people at a terminal.
+func instancesReport(list []instance.Info) *report.Report {
+	infos := make([]instanceInfo, len(list))
+	table := report.NewTable("instance", "parameter", "default", "meaning")
+	rep := &report.Report{}
 	for i, in := range list {
-		if i > 0 {
-			fmt.Fprintln(s.out)
-		}
-		fmt.Fprintln(s.out, in.Name)
-		for _, line := range wrap(in.Summary, 76) {
-			fmt.Fprintf(s.out, "    %s\n", line)
-		}
+		infos[i] = instanceInfo{Name: in.Name, Summary: in.Summary, Parameters: []parameterInfo{}}
+		table.Add(in.Name, "", "", in.Summary)
+		text := report.Listing{Name: in.Name, Text: in.Summary}
 		for _, p := range in.Parameters {
-			for j, line := range wrap(p.Meaning, 48) {
-				key := ""
-				if j == 0 {
-					key = p.Name + "=" + p.Default
-				}
-				fmt.Fprintf(s.out, "      %-24s %s\n", key, line)
-			}
+			infos[i].Parameters = append(infos[i].Parameters, parameterInfo(p))
+			table.Add(in.Name, p.Name, p.Default, p.Meaning)
+			text.Items = append(text.Items, report.Pair{Name: p.Name + "=" + p.Default, Value: p.Meaning})
 		}
+		rep.Sections = append(rep.Sections, report.Only(text, report.Terminal))
 	}
-	return nil
+	rep.Data = map[string]any{"instances": infos}
+	rep.Sections = append(rep.Sections, report.Only(table, report.Markdown, report.LaTeX, report.CSV))
+	return rep
 }

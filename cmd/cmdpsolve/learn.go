@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 
@@ -36,7 +36,7 @@ type learnCommand struct {
 	streams
 	learnOptions
 	flags    *pflag.FlagSet
-	format   *outputFormat
+	format   *report.Format
 	save     string
 	resume   string
 	every    time.Duration
@@ -140,8 +140,8 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	}
 	session.answer = answer
 	runErr := session.play(ctx)
-	if err := session.report(); err != nil {
-		return failed(err)
+	if err := c.write(session.report(), *c.format); err != nil {
+		return err
 	}
 	if runErr != nil {
 		return failed(runErr)
@@ -186,18 +186,11 @@ func (c *learnCommand) solve(ctx context.Context, p *loaded) *exact.Result {
 		c.say("the exact optimum is not known: %v", err)
 		return nil
 	case best.Status == exact.Infeasible:
-		c.say("warning: no policy meets the target; the nearest return is %s away from it", short(best.Certificate.Distance))
+		c.say("warning: no policy meets the target; the nearest return is %s away from it", report.Short(best.Certificate.Distance))
 	case best.Status == exact.Undecided:
 		c.say("the exact optimum is not known: neither a policy within the target nor a proof that there is none was found")
 	}
 	return best
-}
-
-// say writes a message of one or more lines.
-func (c *learnCommand) say(format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), 79) {
-		fmt.Fprintln(c.err, line)
-	}
 }
 
 // settings turns the options into those of a learner.

@@ -6,16 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 )
-
-// isGame reports whether an opponent has a choice somewhere.
-func (p *loaded) isGame() bool {
-	sh := p.Model.Shape()
-	return sh != nil && sh.Game()
-}
 
 // checkGame refuses what has no sense against an opponent, or without one, and
 // settles who plays and with which bonus.
@@ -91,19 +86,19 @@ func (c *learnCommand) solveGame(ctx context.Context, p *loaded) *gameAnswer {
 		c.say("the exact answer is not known: %v", err)
 		return nil
 	case answer.gap != nil && answer.gap.Status == exact.NotApproachable:
-		c.say("warning: the opponent can keep the mean return at least %s away from the target", short(answer.gap.Lower))
+		c.say("warning: the opponent can keep the mean return at least %s away from the target", report.Short(answer.gap.Lower))
 	}
 	return answer
 }
 
 // report fills in the exact answer of a game.
 func (a *gameAnswer) report(p *loaded) *exactReport {
-	e := &exactReport{Objective: number(nan), Distance: number(nan)}
+	e := &exactReport{Objective: report.NaN, Distance: report.NaN}
 	if a.value != nil {
-		e.Status, e.Objective = "minimax", number(p.sense()*a.value.Value)
+		e.Status, e.Objective = "minimax", report.Number(p.sense()*a.value.Value)
 		return e
 	}
-	low, up := number(a.gap.Lower), number(a.gap.Upper)
+	low, up := report.Number(a.gap.Lower), report.Number(a.gap.Upper)
 	e.Status, e.GapLower, e.GapUpper = a.gap.Status.String(), &low, &up
 	return e
 }
@@ -112,13 +107,13 @@ func (a *gameAnswer) report(p *loaded) *exactReport {
 // which bounds it lies.
 func (e *exactReport) distance() string {
 	if e.GapLower == nil {
-		return short(float64(e.Distance))
+		return report.Short(e.Distance)
 	}
 	low, up := float64(*e.GapLower), float64(*e.GapUpper)
-	if brief(low) == brief(up) || up-low <= 1e-4*up {
-		return short(low)
+	if report.Brief(low) == report.Brief(up) || up-low <= 1e-4*up {
+		return report.Short(low)
 	}
-	return brief(low) + " to " + brief(up)
+	return report.Brief(low) + " to " + report.Brief(up)
 }
 
 // describeOpponent names an opponent in a few words.

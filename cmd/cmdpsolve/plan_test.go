@@ -106,8 +106,9 @@ func TestPolicyFilesKeepThePromise(t *testing.T) {
 			if v := float64(sim.Expected.Violation); v > 1e-9 {
 				t.Errorf("%s: the policy in %s misses the target by %g", problem, name, v)
 			}
-			for r, promised := range plan.Returns {
-				m := sim.Returns[r]
+			for i, promised := range plan.Returns.Values {
+				r := plan.Returns.Names[i]
+				m, _ := sim.Returns.Of(r)
 				if math.Abs(float64(m.Expected-promised)) > 1e-9*max(1, math.Abs(float64(promised))) {
 					t.Errorf("%s: %s: %s %.12g, but plan said %.12g", problem, name, r, m.Expected, promised)
 				}
@@ -196,7 +197,7 @@ func TestCheckAgrees(t *testing.T) {
 	if check.States != 64 || check.Choices != 212 || check.Transitions != 630 || check.Horizon == nil || *check.Horizon != 200 {
 		t.Errorf("sizes %+v", check)
 	}
-	if goal := check.Returns["goal"]; math.Abs(float64(goal.Max)-0.913220150) > 1e-9 || goal.Min != 0 {
+	if goal, _ := check.Returns.Of("goal"); math.Abs(float64(goal.Max)-0.913220150) > 1e-9 || goal.Min != 0 {
 		t.Errorf("goal lies in %+v", goal)
 	}
 	if check.Feasible == nil || !*check.Feasible || check.GapLower != 0 || check.GapUpper != 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 
 	"golang.org/x/term"
@@ -45,9 +46,9 @@ func (p *planProgress) show(_ int, bound, objective float64) {
 	case p.points > 0:
 		text = count(p.points, "point")
 	case !math.IsInf(bound, 0):
-		text = fmt.Sprintf("objective %s, bound %s", brief(p.sense*objective), brief(p.sense*bound))
+		text = fmt.Sprintf("objective %s, bound %s", report.Brief(p.sense*objective), report.Brief(p.sense*bound))
 	case !math.IsInf(objective, 0):
-		text = "objective " + brief(p.sense*objective)
+		text = "objective " + report.Brief(p.sense*objective)
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s, %s", count(p.total, "value iteration"), text)
 }

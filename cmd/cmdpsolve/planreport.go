@@ -1,158 +1,268 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/floats"
 )
 
-// planReport is the JSON form of what plan found. Objective and Bound are in the
-// user's sense; what does not exist is null.
+// planReport is the data of what plan found. Objective and Bound are in the user's
+// sense; what does not exist is null.
 type planReport struct {
-	Problem   string            `json:"problem"`
-	Status    string            `json:"status"`
-	Objective number            `json:"objective"`
-	Bound     number            `json:"bound"`
-	Gap       number            `json:"gap"`
-	Returns   map[string]number `json:"returns"`
-	Violation number            `json:"violation"`
+	Problem   string        `json:"problem"`
+	Status    string        `json:"status" csv:"status"`
+	Objective report.Number `json:"objective" csv:"objective"`
+	Bound     report.Number `json:"bound" csv:"bound"`
+	Gap       report.Number `json:"gap" csv:"gap"`
+	Returns   named         `json:"returns" csv:"return"`
+	Violation report.Number `json:"violation" csv:"violation"`
 	// Tolerance is the violation up to which the target counts as met.
-	Tolerance number `json:"tolerance"`
+	Tolerance report.Number `json:"tolerance" csv:"tolerance"`
 	// Prices holds the price of each of Constraints.
-	Prices      []number      `json:"prices"`
-	Constraints []limitReport `json:"constraints"`
+	Prices      []report.Number `json:"prices"`
+	Constraints []limitReport   `json:"constraints" csv:""`
 	// TargetPrice is the price of a curved target in each coordinate.
-	TargetPrice map[string]number `json:"target_price,omitempty"`
-	Rho         number            `json:"rho"`
-	Randomized  int               `json:"randomized"`
-	Certificate *planCertificate  `json:"certificate"`
-	Iterations  int               `json:"iterations"`
-	Seconds     number            `json:"seconds"`
-	returns     []float64
+	TargetPrice named            `json:"target_price,omitzero" csv:"target_price"`
+	Rho         report.Number    `json:"rho" csv:"rho"`
+	Randomized  int              `json:"randomized" csv:"randomized"`
+	Certificate *planCertificate `json:"certificate" csv:"certificate"`
+	Iterations  int              `json:"iterations" csv:"iterations"`
+	Seconds     report.Number    `json:"seconds"`
 }
+
+// named holds a number for each return of a problem.
+type named = report.Named[report.Number]
+
+func (p *loaded) named(x []float64) named { return named{Names: p.Returns, Values: report.Numbers(x)} }
 
 // limitReport is a limit with its value and price.
 type limitReport struct {
-	Constraint string  `json:"constraint"`
-	Kind       string  `json:"kind"`
-	Return     string  `json:"return,omitempty"`
-	Limit      number  `json:"limit"`
-	Slack      number  `json:"slack"`
-	Price      number  `json:"price"`
-	scale      float64 // of rounding errors of the slack
+	Constraint string        `json:"constraint" csv:"*"`
+	Kind       string        `json:"kind"`
+	Return     string        `json:"return,omitempty"`
+	Limit      report.Number `json:"limit"`
+	Slack      report.Number `json:"slack" csv:"slack"`
+	Price      report.Number `json:"price" csv:"price"`
+	scale      float64       // of rounding errors of the slack
 }
 
 // planCertificate proves that no policy meets the target: every policy reaches at
 // least Value in the direction, all that is allowed at most Support.
 type planCertificate struct {
-	Direction map[string]number `json:"direction"`
-	Support   number            `json:"support"`
-	Value     number            `json:"value"`
-	Distance  number            `json:"distance"`
+	Direction named         `json:"direction" csv:"direction"`
+	Support   report.Number `json:"support" csv:"support"`
+	Value     report.Number `json:"value" csv:"value"`
+	Distance  report.Number `json:"distance" csv:"distance"`
 	direction []float64
 	cut       bool // holds for what is allowed and possible, not for all that is allowed
 }
 
-func newPlanReport(p *loaded, r *exact.Result, limits []limit, took time.Duration) *planReport {
-	rep := &planReport{
+// planReport declares what plan found.
+func (p *loaded) planReport(r *exact.Result, limits []limit, took time.Duration) *report.Report {
+	d := p.planData(r, limits, took)
+	return &report.Report{Data: d, Sections: []report.Section{
+		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
+		d.values(p, r.Returns), d.limits(), d.notes(p),
+	}}
+}
+
+func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *planReport {
+	d := &planReport{
 		Problem: p.Name, Status: r.Status.String(),
-		Objective: number(nan), Bound: number(nan), Gap: number(nan),
-		Returns: p.named(numbers(r.Returns)), Violation: number(r.Violation), Tolerance: number(nan),
-		Prices: []number{}, Constraints: []limitReport{}, Rho: number(nan), Randomized: r.Randomized,
-		Iterations: r.Iterations, Seconds: number(took.Seconds()), returns: r.Returns,
+		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
+		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
+		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized,
+		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	if p.task.Cost != nil && r.Status != exact.Infeasible {
-		rep.Objective, rep.Bound, rep.Gap = number(p.sense()*r.Objective), number(p.sense()*r.Bound), number(r.Gap)
+		d.Objective, d.Bound, d.Gap = report.Number(p.sense()*r.Objective), report.Number(p.sense()*r.Bound), report.Number(r.Gap)
 	}
 	if p.task.Target != nil {
-		rep.Tolerance = number(r.Tolerance)
+		d.Tolerance = report.Number(r.Tolerance)
 	}
 	priced := r.Status == exact.Optimal && p.task.Cost != nil
 	if priced && p.task.Target != nil {
-		rep.Rho = number(r.Rho)
+		d.Rho = report.Number(r.Rho)
 	}
-	rep.addLimits(p, r, limits, priced)
+	d.addLimits(p, r, limits, priced)
 	if c := r.Certificate; c != nil {
-		rep.Certificate = p.certificate(c)
+		d.Certificate = p.certificate(c)
 	}
-	return rep
+	return d
 }
 
 // addLimits adds constraints and target with their prices. What is left of the
 // dual vector when those of all rows are taken off is the price of a curved target.
-func (rep *planReport) addLimits(p *loaded, r *exact.Result, limits []limit, priced bool) {
+func (d *planReport) addLimits(p *loaded, r *exact.Result, limits []limit, priced bool) {
 	n := len(limits)
 	rest := append([]float64(nil), r.Dual...)
 	for k, price := range r.Prices {
 		if k < n {
 			limits[k].price = price.Value
 		}
-		for i, x := range price.Normal {
-			rest[i] -= price.Value * x
-		}
+		floats.AddScaled(rest, -price.Value, price.Normal)
 	}
 	sides := p.sides()
 	for _, l := range append(limits, p.otherLimits(r.Prices[n:])...) {
-		rep.add(l, l.slack(r.Returns), priced)
+		scale := 0.0
 		for i, x := range l.row.Normal {
-			rep.Constraints[len(rep.Constraints)-1].scale += math.Abs(x) * sides[i]
+			scale += math.Abs(x) * sides[i]
 		}
+		d.add(l, l.slack(r.Returns), scale, priced)
 	}
 	if p.polyhedral() {
 		return
 	}
-	rep.add(limit{name: "target", kind: "target", bound: nan, price: length(rest)}, nan, priced)
+	d.add(limit{name: "target", kind: "target", bound: math.NaN(), price: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
 	if priced {
-		rep.TargetPrice = p.named(numbers(rest))
+		d.TargetPrice = p.named(rest)
 	}
 }
 
-func (rep *planReport) add(l limit, slack float64, priced bool) {
-	price := number(l.price)
+func (d *planReport) add(l limit, slack, scale float64, priced bool) {
+	price := report.Number(l.price)
 	if !priced {
-		price = number(nan)
+		price = report.NaN
 	}
-	rep.Prices = append(rep.Prices, price)
-	rep.Constraints = append(rep.Constraints, limitReport{l.name, l.kind, l.of, number(l.bound), number(slack), price, 0})
+	d.Prices = append(d.Prices, price)
+	d.Constraints = append(d.Constraints, limitReport{l.name, l.kind, l.of, report.Number(l.bound), report.Number(slack), price, scale})
 }
 
 func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
 	return &planCertificate{
-		Direction: p.named(numbers(c.Direction)), Support: number(c.Support), Value: number(c.Value),
-		Distance: number(c.Distance), direction: c.Direction, cut: !c.Whole && !p.holdsUncut(c.Direction),
+		Direction: p.named(c.Direction), Support: report.Number(c.Support), Value: report.Number(c.Value),
+		Distance: report.Number(c.Distance), direction: c.Direction, cut: !c.Whole && !p.holdsUncut(c.Direction),
 	}
 }
 
-// holdsUncut reports whether what is allowed reaches no farther in a direction than the
-// part of it that is possible: whether it is a normal there.
-func (p *loaded) holdsUncut(dir []float64) bool {
-	whole := p.whole()
-	if whole == nil {
-		return false
+// values lists what the policy reaches.
+func (d *planReport) values(p *loaded, returns []float64) *report.Table {
+	of := map[string]string{exact.Infeasible.String(): "nearest", exact.Undecided.String(): "found"}[d.Status]
+	if of == "" {
+		of = "optimum"
 	}
-	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
-	p.task.Target.MaximizeLinear(at, dir)
-	size := 0.0
-	for i, x := range p.sides() {
-		size = max(size, x, math.Abs(at[i]))
+	t := report.NewTable("", of)
+	for i, name := range p.Returns {
+		t.Add(name, returns[i])
 	}
-	for i, x := range dir {
-		beyond[i] = at[i] + size*x
+	if p.task.Target != nil {
+		missed := p.missed(returns)
+		if d.Certificate != nil {
+			missed = report.Short(d.Violation)
+		}
+		t.Add("violation", missed)
 	}
-	whole.Project(beyond, beyond)
-	for i, x := range beyond {
-		if math.Abs(x-at[i]) > 1e-9*size {
-			return false
+	if d.Objective == d.Objective {
+		t.Add("objective", d.Objective)
+		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.sense() < 0], d.Bound)
+		gap := report.Small(d.Gap)
+		if d.Gap < 1e-9 {
+			gap = "≤ " + gap
+		}
+		t.Add("gap", gap)
+	}
+	return t
+}
+
+// limits lists the constraints.
+func (d *planReport) limits() *report.Table {
+	t := report.NewTable("constraint", "slack")
+	priced, largest := false, 0.0
+	for _, c := range d.Constraints {
+		if c.Price == c.Price {
+			priced, largest = true, max(largest, float64(c.Price))
 		}
 	}
-	return true
+	if priced {
+		t = report.NewTable("constraint", "slack", "price")
+	}
+	for _, c := range d.Constraints {
+		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}
+		if priced {
+			row = append(row, report.Rounded(c.Price, largest))
+		}
+		t.Add(row...)
+	}
+	return t
 }
 
-func length(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum = math.Hypot(sum, v)
+// notes says in sentences what the tables mean.
+func (d *planReport) notes(p *loaded) report.Note {
+	var notes report.Note
+	switch {
+	case d.Certificate != nil:
+		return report.Note{"No policy keeps every limit.", p.explain(d.Certificate),
+			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible())}
+	case d.Status != exact.Optimal.String():
+		return report.Note{"Whether this is the answer is not known: nothing was proved."}
+	case d.Rho > 0:
+		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.",
+			fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
+	case d.Rho == 0:
+		notes = append(notes, "The limits do not bind.")
 	}
-	return sum
+	what := "(step, state) pair"
+	if p.Model.Horizon() == 0 {
+		what = "state"
+	}
+	if d.Randomized == 0 {
+		return append(notes, "The policy is deterministic.")
+	}
+	return append(notes, fmt.Sprintf("The policy randomises in %s.", count(d.Randomized, what)))
+}
+
+// explain says what a certificate proves.
+func (p *loaded) explain(c *planCertificate) string {
+	// The largest coefficient becomes 1, those that rounding left vanish.
+	dir, largest, only, entries := make([]float64, len(c.direction)), floats.Norm(c.direction, math.Inf(1)), 0, 0
+	for i, x := range c.direction {
+		if math.Abs(x) > 1e-9*largest {
+			dir[i], only = x/largest, i
+			if rest := 1 - math.Abs(dir[i]); rest < 1e-9 { // equal but for rounding
+				dir[i] = math.Copysign(1, x)
+			}
+			entries++
+		}
+	}
+	value, support := float64(c.Value)/largest, float64(c.Support)/largest
+	switch {
+	case entries == 1 && dir[only] > 0:
+		return fmt.Sprintf("Under every policy %s is at least %s, but at most %s is allowed.", p.Returns[only], report.Short(value), report.Short(support))
+	case entries == 1:
+		return fmt.Sprintf("Under every policy %s is at most %s, but at least %s is asked for.", p.Returns[only], report.Short(-value), report.Short(-support))
+	}
+	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.", p.expression(dir), report.Short(value), c.andPossible(), report.Short(support))
+}
+
+// andPossible follows "allowed" where a certificate holds only for what returns can be
+// at all.
+func (c *planCertificate) andPossible() string {
+	if c.cut {
+		return " and can be returned at all"
+	}
+	return ""
+}
+
+// certified writes certified bounds on a distance.
+func certified(low, up report.Number) string {
+	if report.Short(low) == report.Short(up) {
+		return report.Short(low)
+	}
+	return "between " + report.Short(low) + " and " + report.Short(up)
+}
+
+// vector writes returns by name.
+func (p *loaded) vector(v named) string {
+	var parts []string
+	sides := p.sides()
+	for i, x := range v.Values {
+		parts = append(parts, v.Names[i]+" "+report.Rounded(x, sides[i]))
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }

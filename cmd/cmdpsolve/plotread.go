@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (s *savedResult) drawings() ([]drawing, error) {
 		if row.Runs == 0 {
 			continue
 		}
-		records, err := estimates(row.History)
+		records, err := estimateRecords(row.History)
 		if err != nil {
 			return nil, err
 		}
@@ -100,10 +101,10 @@ func (s *savedResult) drawings() ([]drawing, error) {
 	return all, nil
 }
 
-// estimates reads a history of compare.
-func estimates(history []json.RawMessage) ([]rowRecord, error) {
+// estimateRecords reads a history of compare.
+func estimateRecords(history []json.RawMessage) ([]rowRecord, error) {
 	return records(history, func(raw json.RawMessage) (estimate, error) {
-		e := estimate{number(nan), number(nan)}
+		e := estimate{report.NaN, report.NaN}
 		return e, json.Unmarshal(raw, &e)
 	})
 }
@@ -138,9 +139,9 @@ func records(history []json.RawMessage, read func(json.RawMessage) (estimate, er
 // learned reads a history of learn: that of one run, or the means of several.
 func (s *savedResult) learned() ([]rowRecord, error) {
 	plain := func(raw json.RawMessage) (estimate, error) {
-		var x number
+		var x report.Number
 		err := json.Unmarshal(raw, &x)
-		return estimate{x, number(nan)}, err
+		return estimate{x, report.NaN}, err
 	}
 	if len(s.Runs) == 0 {
 		return records(s.History, plain)
@@ -163,7 +164,7 @@ func (s *savedResult) learned() ([]rowRecord, error) {
 			}
 		}
 		for key := range runs[0][i].metrics {
-			rec.metrics[key] = estimateOf(len(runs), func(j int) number { return runs[j][i].metrics[key].Mean })
+			rec.metrics[key] = estimateOf(len(runs), func(j int) report.Number { return runs[j][i].metrics[key].Mean })
 		}
 		out = append(out, rec)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
 
@@ -121,7 +122,7 @@ func (w *csvRows) row(step, state, action string, probability float64) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	return w.out.Write([]string{step, state, action, exactly(probability)})
+	return w.out.Write([]string{step, state, action, report.Exactly(probability)})
 }
 
 func (w *csvRows) end() error {
@@ -147,7 +148,7 @@ func (w *jsonRows) row(step, state, action string, probability float64) error {
 		step = `"step": ` + step + ", "
 	}
 	_, err := fmt.Fprintf(w.out, `%s{%s"state": %s, "action": %s, "probability": %s}`,
-		open, step, jsonLabel(state), jsonLabel(action), exactly(probability))
+		open, step, jsonLabel(state), jsonLabel(action), report.Exactly(probability))
 	return err
 }
 

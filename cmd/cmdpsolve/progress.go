@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,7 @@ func (p *progress) update(i int, r *learnRun) {
 	defer p.mu.Unlock()
 	if n := len(r.history.Records); n > 0 {
 		rec := r.history.Records[n-1]
-		p.bar.Describe(fmt.Sprintf("obj %s viol %s", brief(float64(rec.Objective)), brief(float64(rec.Violation))))
+		p.bar.Describe(fmt.Sprintf("obj %s viol %s", report.Brief(rec.Objective), report.Brief(rec.Violation)))
 	}
 	k := r.runner.Episodes()
 	_ = p.bar.Add(k - p.done[i]) // a terminal that went away is no reason to stop
@@ -62,12 +63,4 @@ func (p *progress) close() {
 	if p != nil {
 		_ = p.bar.Clear()
 	}
-}
-
-// brief is short with three digits.
-func brief(x float64) string {
-	if x != x {
-		return "–"
-	}
-	return fmt.Sprintf("%.3g", x)
 }

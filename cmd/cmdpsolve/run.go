@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,28 @@ var errInterrupted = errors.New("interrupted")
 
 // streams are where a command writes: results to out, everything else to err.
 type streams struct{ out, err io.Writer }
+
+// write writes a report to out.
+func (s streams) write(rep *report.Report, f report.Format) error {
+	if err := rep.Write(s.out, f); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// say writes a message of one or more lines.
+func (s streams) say(format string, args ...any) {
+	for _, line := range report.Wrap(fmt.Sprintf(format, args...), report.Width) {
+		fmt.Fprintln(s.err, line)
+	}
+}
+
+// addFormat declares --format.
+func addFormat(flags *pflag.FlagSet) *report.Format {
+	f := report.Terminal
+	flags.Var(&f, "format", report.FormatNames())
+	return &f
+}
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 )
@@ -43,15 +44,15 @@ type history struct {
 // A record is the state of a run after an episode. Objective, Regret and Bound
 // are in the user's sense; those that do not exist are null.
 type record struct {
-	Episode   int      `json:"episode"`
-	Average   []number `json:"average"`
-	Expected  []number `json:"expected,omitempty"`
-	Objective number   `json:"objective"`
-	Violation number   `json:"violation"`
-	Regret    number   `json:"regret"`
-	Bound     number   `json:"bound"`
-	Gap       number   `json:"gap"`
-	Rho       number   `json:"rho"`
+	Episode   int             `json:"episode"`
+	Average   []report.Number `json:"average"`
+	Expected  []report.Number `json:"expected,omitempty"`
+	Objective report.Number   `json:"objective"`
+	Violation report.Number   `json:"violation"`
+	Regret    report.Number   `json:"regret"`
+	Bound     report.Number   `json:"bound"`
+	Gap       report.Number   `json:"gap"`
+	Rho       report.Number   `json:"rho"`
 }
 
 func newSession(c *learnCommand, p *loaded, best *exact.Result, settings cmdp.Settings, fingerprint string, from *cmdp.Checkpoint) (*session, error) {
@@ -143,15 +144,15 @@ func (s *session) playRun(ctx context.Context, i int) error {
 func (r *learnRun) record(s *session) {
 	w, f := r.runner.Average(), r.learner.Findings()
 	rec := record{
-		Episode: r.runner.Episodes(), Average: numbers(w), Expected: numbers(r.runner.Expected()),
-		Objective: number(s.p.objective(w)), Violation: number(s.p.task.Violation(w)),
-		Regret: number(nan), Bound: number(s.p.sense() * f.Bound), Gap: number(f.Gap), Rho: number(f.Rho),
+		Episode: r.runner.Episodes(), Average: report.Numbers(w), Expected: report.Numbers(r.runner.Expected()),
+		Objective: report.Number(s.p.objective(w)), Violation: report.Number(s.p.task.Violation(w)),
+		Regret: report.NaN, Bound: report.Number(s.p.sense() * f.Bound), Gap: report.Number(f.Gap), Rho: report.Number(f.Rho),
 	}
 	if s.best != nil && s.best.Status == exact.Optimal && s.p.task.Cost != nil {
-		rec.Regret = number(s.p.task.Cost.Value(w) - s.best.Objective)
+		rec.Regret = report.Number(s.p.task.Cost.Value(w) - s.best.Objective)
 	}
 	if s.answer != nil && s.answer.value != nil {
-		rec.Regret = number(s.p.task.Cost.Value(w) - s.answer.value.Value)
+		rec.Regret = report.Number(s.p.task.Cost.Value(w) - s.answer.value.Value)
 	}
 	r.history.dropPassing(s.Episodes)
 	r.history.Records = append(r.history.Records, rec)
@@ -197,15 +198,4 @@ func (s *session) checkpoint(i int) error {
 		return fmt.Errorf("%w; a checkpoint that was there before is untouched", err)
 	}
 	return nil
-}
-
-func numbers(x []float64) []number {
-	if x == nil {
-		return nil
-	}
-	out := make([]number, len(x))
-	for i, v := range x {
-		out[i] = number(v)
-	}
-	return out
 }

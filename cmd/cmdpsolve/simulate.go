@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 // simulateCommand is one call of simulate.
 type simulateCommand struct {
 	streams
-	format   *outputFormat
+	format   *report.Format
 	policy   string
 	episodes int
 	seed     uint64
@@ -84,9 +85,6 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	rep := newSimulateReport(p, sim, expected)
-	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, number(time.Since(begin).Seconds())
-	if err := rep.write(c.out, p, *c.format); err != nil {
-		return failed(err)
-	}
-	return nil
+	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, report.Number(time.Since(begin).Seconds())
+	return c.write(rep.report(p), *c.format)
 }

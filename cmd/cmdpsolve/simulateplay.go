@@ -82,7 +82,7 @@ func (s *simulation) play(ctx context.Context) error {
 func (s *simulation) half(i int) float64 {
 	n := float64(s.episodes)
 	if n < 2 {
-		return nan
+		return math.NaN()
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
 	return t * math.Sqrt(s.sumsq[i]/(n-1)/n)

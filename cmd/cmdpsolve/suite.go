@@ -24,7 +24,7 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 		return err
 	}
 	if from != "" {
-		(&learnCommand{streams: c.streams}).say("part %s of the suite, by %s", part, from)
+		c.say("part %s of the suite, by %s", part, from)
 	}
 	contests, folder, err := c.openSuite(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 	runErr := workers.play(ctx, mine)
 	if runErr == nil && !part.whole() {
 		if c.plot != "" {
-			(&learnCommand{streams: c.streams}).say("nothing is drawn to %s for a part of the suite: see --merge", c.plot)
+			c.say("nothing is drawn to %s for a part of the suite: see --merge", c.plot)
 		}
 		return c.partDone(part, len(mine), contests, folder, total)
 	}
@@ -145,8 +145,8 @@ func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder,
 	for _, contest := range contests {
 		reports = append(reports, contest.report(!c.noTimes))
 	}
-	if err := c.writeSuite(contests, reports); err != nil {
-		return failed(err)
+	if err := c.write(c.declare().suite(reports), *c.format); err != nil {
+		return err
 	}
 	if c.plot != "" {
 		if err := plotSuite(c.plot, folder, contests, reports); err != nil && runErr == nil {
@@ -157,7 +157,7 @@ func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder,
 		return failed(runErr)
 	}
 	if missing > 0 {
-		(&learnCommand{streams: c.streams}).say("%d of %d results are not there yet", missing, total)
+		c.say("%d of %d results are not there yet", missing, total)
 	}
 	var wrong error
 	for _, contest := range contests {
@@ -167,34 +167,6 @@ func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder,
 		return &exitError{exitUsage, wrong}
 	}
 	return nil
-}
-
-func (c *compareCommand) writeSuite(contests []*contest, reports []*compareReport) error {
-	w := c.writer()
-	w.many = true
-	switch *c.format {
-	case "json":
-		return writeJSON(c.out, map[string]any{"problems": reports})
-	case "csv":
-		all := &table{}
-		for _, rep := range reports {
-			t := w.csv(rep)
-			all.header, all.rows = t.header, append(all.rows, t.rows...)
-		}
-		return all.write(c.out, "csv")
-	}
-	for i, rep := range reports {
-		if i > 0 {
-			fmt.Fprintln(c.out)
-		}
-		if *c.format == "markdown" {
-			fmt.Fprintf(c.out, "## %s\n\n", rep.title())
-		}
-		if err := w.write(contests[i], rep); err != nil {
-			return err
-		}
-	}
-	return w.learners(reports)
 }
 
 // plotSuite draws one figure for each problem: for "curves.svg" that of river

@@ -59,8 +59,8 @@ func parseShard(text string) (shard, error) {
 // slurm reads the index of a job array. An array that does not begin at 0, or has
 // a step, is numbered through.
 func (o *suiteOptions) slurm(getenv func(string) string) (shard, error) {
-	number := map[string]int{"SLURM_ARRAY_TASK_MIN": 0, "SLURM_ARRAY_TASK_STEP": 1, "SLURM_ARRAY_TASK_COUNT": o.shards, "SLURM_ARRAY_TASK_ID": 0}
-	for name := range number {
+	given := map[string]int{"SLURM_ARRAY_TASK_MIN": 0, "SLURM_ARRAY_TASK_STEP": 1, "SLURM_ARRAY_TASK_COUNT": o.shards, "SLURM_ARRAY_TASK_ID": 0}
+	for name := range given {
 		text := getenv(name)
 		if text == "" {
 			continue
@@ -69,18 +69,18 @@ func (o *suiteOptions) slurm(getenv func(string) string) (shard, error) {
 		if err != nil || x < 0 {
 			return shard{}, usage("%s is %q: want a whole number", name, text)
 		}
-		number[name] = x
+		given[name] = x
 	}
-	parts := number["SLURM_ARRAY_TASK_COUNT"]
+	parts := given["SLURM_ARRAY_TASK_COUNT"]
 	if o.shards != 0 {
 		parts = o.shards
 	}
 	if parts < 1 {
 		return shard{}, usage("SLURM_ARRAY_TASK_COUNT is not set: give --shards, the number of tasks of the array")
 	}
-	offset, step := number["SLURM_ARRAY_TASK_ID"]-number["SLURM_ARRAY_TASK_MIN"], max(1, number["SLURM_ARRAY_TASK_STEP"])
+	offset, step := given["SLURM_ARRAY_TASK_ID"]-given["SLURM_ARRAY_TASK_MIN"], max(1, given["SLURM_ARRAY_TASK_STEP"])
 	if offset < 0 || offset%step != 0 || offset/step >= parts {
-		return shard{}, usage("Slurm's array task %d is none of %d parts: want an array without gaps, or --shard i/n", number["SLURM_ARRAY_TASK_ID"], parts)
+		return shard{}, usage("Slurm's array task %d is none of %d parts: want an array without gaps, or --shard i/n", given["SLURM_ARRAY_TASK_ID"], parts)
 	}
 	return shard{offset / step, parts}, nil
 }

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A limit is a bound on a return or, in a target, on a linear form of them. Its
@@ -100,7 +103,7 @@ func (p *loaded) bounded(out []limit, i int, sign, bound float64) []limit {
 	}
 	n := make([]float64, len(p.Returns))
 	n[i] = sign
-	return append(out, limit{name: p.Returns[i] + relation + short(bound), kind: "target", of: p.Returns[i],
+	return append(out, limit{name: p.Returns[i] + relation + report.Short(bound), kind: "target", of: p.Returns[i],
 		bound: bound, row: exact.Row{Normal: n, Offset: sign * bound}})
 }
 
@@ -142,15 +145,15 @@ func (p *loaded) halfspaces(out []limit, s *problem.Set) []limit {
 
 // form appends normal·v ≤ offset, unless the normal is zero and it says nothing.
 func (p *loaded) form(out []limit, normal []float64, offset float64) []limit {
-	if length(normal) == 0 {
+	if floats.Norm(normal, 2) == 0 {
 		return out
 	}
 	for i, x := range normal {
-		if math.Abs(x) == 1 && length(normal) == 1 {
+		if math.Abs(x) == 1 && floats.Norm(normal, 2) == 1 {
 			return p.bounded(out, i, x, x*offset)
 		}
 	}
-	return append(out, limit{name: p.expression(normal) + " ≤ " + short(offset), kind: "target", bound: offset,
+	return append(out, limit{name: p.expression(normal) + " ≤ " + report.Short(offset), kind: "target", bound: offset,
 		row: exact.Row{Normal: normal, Offset: offset}})
 }
 
@@ -237,9 +240,34 @@ func (p *loaded) expression(c []float64) string {
 			b.WriteString(" + ")
 		}
 		if size := math.Abs(x); size != 1 {
-			b.WriteString(brief(size) + " ")
+			b.WriteString(report.Brief(size) + " ")
 		}
 		b.WriteString(p.Returns[i])
 	}
 	return b.String()
+}
+
+// holdsUncut reports whether what is allowed reaches no farther in a direction than the
+// part of it that is possible: whether it is a normal there.
+func (p *loaded) holdsUncut(dir []float64) bool {
+	whole := p.whole()
+	if whole == nil {
+		return false
+	}
+	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
+	p.task.Target.MaximizeLinear(at, dir)
+	size := 0.0
+	for i, x := range p.sides() {
+		size = max(size, x, math.Abs(at[i]))
+	}
+	for i, x := range dir {
+		beyond[i] = at[i] + size*x
+	}
+	whole.Project(beyond, beyond)
+	for i, x := range beyond {
+		if math.Abs(x-at[i]) > 1e-9*size {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+type inner struct {
+	Direction Named[Number] `json:"direction" csv:"direction"`
+	Support   Number        `json:"support" csv:"support"`
+}
+
+type limit struct {
+	Name  string `json:"name" csv:"*"`
+	Slack Number `json:"slack" csv:"slack"`
+	Price Number `json:"price" csv:"price"`
+}
+
+type data struct {
+	Problem string          `json:"problem"` // not in CSV
+	Returns Named[Number]   `json:"returns" csv:"return"`
+	Ranges  Named[interval] `json:"-" csv:""`
+	Limits  []limit         `json:"limits" csv:""`
+	Proof   *inner          `json:"proof" csv:"proof"`
+	Other   *inner          `json:"other" csv:"other"`
+	Yes     *bool           `json:"yes" csv:"yes"`
+	Horizon *int            `json:"horizon" csv:"horizon,omitempty"`
+	Gap     Number          `json:"gap" csv:"gap"`
+	Gone    Number          `json:"gone" csv:"gone,omitempty"`
+	Target  Named[Number]   `json:"target,omitzero"`
+}
+
+type interval struct {
+	Min Number `csv:"least"`
+	Max Number `csv:"most"`
+}
+
+func example() *Report {
+	table := &Table{Columns: []Column{{Title: ""}, {Title: "value"}, {Title: "for\ndocuments", Align: Center, In: []Format{Markdown, LaTeX}}, {Title: "note", Align: Left}}}
+	table.Add("a|b", -1.23456789, "x", "50%")
+	table.Add("c_d", Rough(math.Pi), "y", "≤ 2")
+	return &Report{
+		Data: &data{Problem: "p", Returns: Named[Number]{[]string{"z", "a"}, []Number{1, NaN}},
+			Ranges: Named[interval]{[]string{"z"}, []interval{{0, 0.1}}},
+			Limits: []limit{{"z ≤ 2", 1, NaN}}, Proof: &inner{Named[Number]{[]string{"z"}, []Number{0.5}}, 3}, Gap: 1e-300, Gone: NaN},
+		Sections: []Section{Title("part"), Heading{"first line <of> " + strings.Repeat("long ", 20), "second"}, table, Pairs("", "none"),
+			Only(List{"one thing"}, Terminal, LaTeX), Note{"It is so.", "And so."}, Listing{Name: "l"}},
+	}
+}
+
+func written(t *testing.T, r *Report, f Format) string {
+	t.Helper()
+	var b strings.Builder
+	if err := r.Write(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func TestFormats(t *testing.T) {
+	want := map[Format]string{
+		Terminal: `first line <of> long long long long long long long long long long long long
+long long long long long long long long
+second
+
+         value  note
+─────────────────────
+ a|b  -1.23457  50%
+ c_d      3.14  ≤ 2
+
+ one thing
+
+It is so. And so.
+
+l
+
+`,
+		Markdown: `## part
+
+- first line <of> long long long long long long long long long long long long long long long long long long long long
+- second
+
+|      |    value | for documents | note |
+|:-----|---------:|:-------------:|:-----|
+| a\|b | -1.23457 |       x       | 50%  |
+| c_d  |     3.14 |       y       | ≤ 2  |
+
+It is so. And so.
+`,
+		LaTeX: `% \usepackage{booktabs}
+% part
+% first line <of> long long long long long long long long long long long long long long long long long long long long
+% second
+% one thing
+% It is so.
+% And so.
+\begin{tabular}{lrcl}
+\toprule
+ & value & for documents & note \\
+\midrule
+a|b & $-$1.23457 & x & 50\% \\
+c\_d & 3.14 & y & $\le$ 2 \\
+\bottomrule
+\end{tabular}
+`,
+		CSV: `quantity,name,value
+return,z,1
+return,a,
+least,z,0
+most,z,0.1
+slack,z ≤ 2,1
+price,z ≤ 2,
+proof_direction,z,0.5
+proof_support,,3
+yes,,
+gap,,1e-300
+`,
+		JSON: `{
+  "problem": "p",
+  "returns": {
+    "a": null,
+    "z": 1
+  },
+  "limits": [
+    {
+      "name": "z ≤ 2",
+      "slack": 1,
+      "price": null
+    }
+  ],
+  "proof": {
+    "direction": {
+      "z": 0.5
+    },
+    "support": 3
+  },
+  "other": null,
+  "yes": null,
+  "horizon": null,
+  "gap": 1e-300,
+  "gone": null
+}
+`,
+	}
+	for _, f := range Formats {
+		if got := written(t, example(), f); got != want[f] {
+			t.Errorf("%s:\n%s\nwant:\n%s", f, got, want[f])
+		}
+	}
+}
+
+// TestTablesOfCSV: tables that are made for CSV replace the quantities, are exact, and
+// share their titles where they are the same.
+func TestTablesOfCSV(t *testing.T) {
+	a, b, c := NewTable("x", "y"), NewTable("x", "y"), NewTable("z")
+	a.Add(1.0/3, Rough(2.0/3))
+	b.Add("–, \"q\"", math.NaN())
+	c.Add(Number(math.Inf(1)))
+	r := &Report{Data: struct{}{}, Sections: []Section{Only(a, CSV), Heading{"not here"}, Only(b, CSV), Only(c, CSV)}}
+	want := "x,y\n0.3333333333333333,0.6666666666666666\n\"–, \"\"q\"\"\",\nz\n\"\"\n"
+	if got := written(t, r, CSV); got != strings.Replace(want, "\"\"\n", "\n", 1) && got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestObject: members keep their order, and signs of HTML stay as they are.
+func TestObject(t *testing.T) {
+	o := Object{{"z", 1}, {"a", Object{}}, {"<", []Object{{{"m", NaN}}}}, {"s", "a & b"}}
+	var b strings.Builder
+	if err := writeJSON(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, line := range strings.Fields(b.String()) {
+		out.WriteString(line)
+	}
+	if want := `{"z":1,"a":{},"<":[{"m":null}],"s":"a&b"}`; out.String() != want {
+		t.Errorf("%s, want %s", out.String(), want)
+	}
+	var back Named[Number]
+	if err := json.Unmarshal([]byte(`{"b": 1.5, "a": null}`), &back); err != nil || back.Names[0] != "a" || back.Values[0] == back.Values[0] || back.Values[1] != 1.5 {
+		t.Errorf("read back %v, %v", back, err)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Short(math.Inf(-1)), "–"}, {Short(math.Copysign(0, -1)), "0"}, {Short(1234567.0), "1.23457e+06"}, {Brief(0.012345), "0.0123"},
+		{Brief(math.NaN()), "–"}, {Rounded(1e-13, 1), "0"}, {Rounded(1e-13, 0.01), "1e-13"}, {Small(1e-12), "1e-9"}, {Small(0.0123456), "0.0123"},
+		{Exactly(0.1), "0.1"}, {Exactly(math.NaN()), ""}, {latexCell("-.5 # é 漢"), `$-$.5 \# \'e [U+6F22]`}, {latexCell("a-1"), "a-1"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}

@@ -1,0 +1,392 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+// learnReport is the data of what learn found. With several seeds the
+// numbers are means over the runs, and ci95 holds the half-widths of their 95%
+// confidence intervals.
+type learnReport struct {
+	Problem    string                   `json:"problem"`
+	Algorithm  string                   `json:"algorithm"`
+	Planner    string                   `json:"planner"`
+	Dual       string                   `json:"dual"`
+	Bonus      string                   `json:"bonus_scale"`
+	Guaranteed bool                     `json:"guaranteed"`
+	Failure    float64                  `json:"failure"`
+	Returns    string                   `json:"returns"`
+	Pooled     bool                     `json:"pooled"`
+	RhoRule    string                   `json:"rho_rule"`
+	Opponent   string                   `json:"opponent,omitempty"`
+	Exact      *exactReport             `json:"exact"`
+	Seeds      int                      `json:"seeds"`
+	runReport                           // of the single run, or the means
+	CI95       map[string]report.Number `json:"ci95,omitempty"`
+	Runs       []*runReport             `json:"runs,omitempty"`
+}
+
+// runReport is what one run found.
+type runReport struct {
+	Episodes    int                `json:"episodes"`
+	Interrupted bool               `json:"interrupted"`
+	Seed        uint64             `json:"seed"`
+	Average     named              `json:"average"`
+	Expected    named              `json:"expected,omitzero"`
+	Objective   report.Number      `json:"objective"`
+	Violation   report.Number      `json:"violation"`
+	Regret      report.Number      `json:"regret"`
+	Bound       report.Number      `json:"bound"`
+	BestBound   report.Number      `json:"bound_best"`
+	Gap         report.Number      `json:"gap"`
+	Certificate *certificateReport `json:"certificate"`
+	Rho         report.Number      `json:"rho"`
+	Doublings   int                `json:"doublings"`
+	Seconds     report.Number      `json:"seconds"`
+	History     []recordReport     `json:"history"`
+}
+
+// certificateReport is a direction that separates the target from all that can
+// be achieved, as far as the run can tell.
+type certificateReport struct {
+	Direction named         `json:"direction"`
+	Support   report.Number `json:"support"`
+	Value     report.Number `json:"value"`
+	Distance  report.Number `json:"distance"`
+	Episode   int           `json:"episode"`
+	Share     report.Number `json:"share"`
+}
+
+// exactReport is the exact answer, for comparison.
+type exactReport struct {
+	Status    string        `json:"status"`
+	Objective report.Number `json:"objective"`
+	Returns   named         `json:"returns"`
+	Distance  report.Number `json:"distance"`
+	// Bounds of the gap, in a game with a target.
+	GapLower *report.Number `json:"gap_lower,omitempty"`
+	GapUpper *report.Number `json:"gap_upper,omitempty"`
+}
+
+// recordReport is a record with the names of the returns.
+type recordReport struct {
+	Episode   int           `json:"episode"`
+	Average   named         `json:"average"`
+	Expected  named         `json:"expected,omitzero"`
+	Objective report.Number `json:"objective"`
+	Violation report.Number `json:"violation"`
+	Regret    report.Number `json:"regret"`
+	Bound     report.Number `json:"bound"`
+	Gap       report.Number `json:"gap"`
+	Rho       report.Number `json:"rho"`
+}
+
+// report declares what the session found, whether or not it came to its end.
+func (s *session) report() *report.Report {
+	d := s.summary()
+	return &report.Report{Data: d, Sections: []report.Section{
+		s.heading(d), s.resultTable(d),
+		report.Only(s.historyTable(d.History), report.Markdown, report.LaTeX, report.CSV),
+		report.Only(s.historyTable(decades(d.History)), report.Terminal),
+		s.notes(d),
+	}}
+}
+
+func (s *session) summary() *learnReport {
+	rep := &learnReport{
+		Problem: s.p.Name, Algorithm: "moma", Planner: s.Planner, Dual: s.settings.Dual,
+		Bonus: s.Bonus, Guaranteed: s.settings.Bonus.Guaranteed(), Failure: s.Failure,
+		Returns: s.Returns, Pooled: s.Pool, RhoRule: string(cmdp.PenaltyNone), Exact: s.exactReport(), Seeds: s.Seeds,
+	}
+	if s.settings.Penalty != nil {
+		rep.RhoRule = string(s.settings.Penalty.Rule)
+	}
+	if s.p.isGame() {
+		rep.Opponent = s.p.Opponent.Policy
+	}
+	for _, r := range s.runs {
+		rep.Runs = append(rep.Runs, s.runReport(r))
+	}
+	rep.runReport = *rep.Runs[0]
+	if s.Seeds == 1 {
+		rep.Runs = nil
+		return rep
+	}
+	rep.average(s.p.Returns)
+	return rep
+}
+
+func (s *session) exactReport() *exactReport {
+	if s.answer != nil {
+		return s.answer.report(s.p)
+	}
+	if s.best == nil {
+		return nil
+	}
+	e := &exactReport{Status: s.best.Status.String(), Objective: report.NaN, Distance: report.NaN}
+	switch s.best.Status {
+	case exact.Optimal:
+		e.Returns, e.Distance = s.p.named(s.best.Returns), 0
+		if s.p.task.Cost != nil {
+			e.Objective = report.Number(s.p.sense() * s.best.Objective)
+		}
+	case exact.Infeasible:
+		e.Distance = report.Number(s.best.Certificate.Distance)
+	}
+	return e
+}
+
+func (s *session) runReport(r *learnRun) *runReport {
+	f := r.learner.Findings()
+	rep := &runReport{
+		Episodes: r.runner.Episodes(), Interrupted: r.runner.Episodes() < s.Episodes, Seed: r.seed,
+		Average: s.p.named(r.runner.Average()), Expected: s.p.named(r.runner.Expected()),
+		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN,
+		Bound: report.Number(s.p.sense() * f.Bound), BestBound: report.Number(s.p.sense() * f.BestBound), Gap: report.Number(f.Gap),
+		Certificate: s.certificate(f), Rho: report.Number(f.Rho), Doublings: f.Doublings,
+		Seconds: report.Number(r.history.Seconds), History: []recordReport{},
+	}
+	for _, rec := range r.history.Records {
+		rep.History = append(rep.History, recordReport{rec.Episode, named{Names: s.p.Returns, Values: rec.Average}, named{Names: s.p.Returns, Values: rec.Expected},
+			rec.Objective, rec.Violation, rec.Regret, rec.Bound, rec.Gap, rec.Rho})
+	}
+	if n := len(r.history.Records); n > 0 && r.history.Records[n-1].Episode == rep.Episodes {
+		last := r.history.Records[n-1]
+		rep.Objective, rep.Violation, rep.Regret = last.Objective, last.Violation, last.Regret
+	}
+	return rep
+}
+
+// certificate returns what the run says about the target being out of reach, nil
+// if it says nothing. Without theory bonuses the largest estimate of the gap
+// exceeds zero now and then by chance; it is reported only if most of the recent
+// episodes agree.
+func (s *session) certificate(f cmdp.Findings) *certificateReport {
+	if !(f.Gap > 0) || !s.settings.Bonus.Guaranteed() && f.GapShare < 0.5 {
+		return nil
+	}
+	y := make([]float64, len(f.GapDirection))
+	dir := make([]float64, len(f.GapDirection))
+	norm := 0.0
+	for _, x := range f.GapDirection {
+		norm += x * x
+	}
+	support := 0.0
+	s.p.task.Target.MaximizeLinear(y, f.GapDirection)
+	for i, x := range f.GapDirection {
+		dir[i] = x / math.Sqrt(norm)
+		support += dir[i] * y[i]
+	}
+	return &certificateReport{Direction: s.p.named(dir), Support: report.Number(support),
+		Value: report.Number(support + f.Gap), Distance: report.Number(f.Gap), Episode: f.GapEpisode, Share: report.Number(f.GapShare)}
+}
+
+// average replaces the numbers of the first run by the means over all runs that
+// have them.
+func (rep *learnReport) average(names []string) {
+	rep.CI95 = map[string]report.Number{}
+	mean := func(key string, of func(*runReport) report.Number) report.Number {
+		var x []float64
+		for _, r := range rep.Runs {
+			x = append(x, float64(of(r)))
+		}
+		m, half := meanCI(x)
+		rep.CI95[key] = report.Number(half)
+		return report.Number(m)
+	}
+	seconds := 0.0
+	for _, r := range rep.Runs {
+		seconds += float64(r.Seconds)
+		rep.Interrupted = rep.Interrupted || r.Interrupted
+		rep.Episodes = min(rep.Episodes, r.Episodes)
+		if rep.Certificate == nil {
+			rep.Certificate = r.Certificate
+		}
+	}
+	rep.Seconds = report.Number(seconds)
+	rep.Average = named{Names: names}
+	for i, name := range names {
+		rep.Average.Values = append(rep.Average.Values, mean(name, func(r *runReport) report.Number { return r.Average.Values[i] }))
+	}
+	rep.Objective = mean("objective", func(r *runReport) report.Number { return r.Objective })
+	rep.Violation = mean("violation", func(r *runReport) report.Number { return r.Violation })
+	rep.Regret = mean("regret", func(r *runReport) report.Number { return r.Regret })
+	rep.Bound = mean("bound", func(r *runReport) report.Number { return r.Bound })
+	rep.BestBound = mean("bound_best", func(r *runReport) report.Number { return r.BestBound })
+	rep.Gap = mean("gap", func(r *runReport) report.Number { return r.Gap })
+	rep.Rho = mean("rho", func(r *runReport) report.Number { return r.Rho })
+	rep.History = averageHistory(rep.Runs, names)
+}
+
+// averageHistory averages the records that all runs have.
+func averageHistory(runs []*runReport, names []string) []recordReport {
+	out := []recordReport{}
+	for i, rec := range runs[0].History {
+		n := report.Number(len(runs))
+		sum := recordReport{Episode: rec.Episode, Average: named{Names: names, Values: make([]report.Number, len(names))}}
+		whole := true
+		for _, r := range runs {
+			if i >= len(r.History) || r.History[i].Episode != rec.Episode {
+				whole = false
+				break
+			}
+			h := r.History[i]
+			for i, x := range h.Average.Values {
+				sum.Average.Values[i] += x / n
+			}
+			sum.Objective += h.Objective / n
+			sum.Violation += h.Violation / n
+			sum.Regret += h.Regret / n
+			sum.Bound += h.Bound / n
+			sum.Gap += h.Gap / n
+			sum.Rho += h.Rho / n
+		}
+		if whole {
+			out = append(out, sum)
+		}
+	}
+	return out
+}
+
+// heading says in a few lines what was run.
+func (s *session) heading(rep *learnReport) report.Heading {
+	dual := map[string]string{"projection": "projection-based", "free": "projection-free", "double": "double"}[rep.Dual]
+	planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding"}[rep.Planner]
+	bonus := rep.Bonus + " bonus"
+	if rep.Guaranteed {
+		bonus += fmt.Sprintf(", bounds hold with probability %s", report.Short(1-rep.Failure))
+	} else {
+		bonus += ", bounds not guaranteed"
+	}
+	text := fmt.Sprintf("MOMA, %s dual update, %s, %s", dual, planner, bonus)
+	if rep.Pooled {
+		text += ", counts pooled over steps"
+	}
+	if rep.Returns == "unknown" {
+		text += ", returns learned"
+	}
+	if rep.Opponent != "" {
+		text += ", against " + describeOpponent(s.p.Opponent)
+	}
+	played := fmt.Sprintf("%s, seed %d", count(rep.Episodes, "episode"), rep.Seed)
+	if rep.Seeds > 1 {
+		played = fmt.Sprintf("%s in each of %d runs, seeds %d to %d, means ± 95%% intervals",
+			count(rep.Episodes, "episode"), rep.Seeds, s.Seed, s.Seed+uint64(s.Seeds)-1)
+	}
+	if rep.Interrupted {
+		played += fmt.Sprintf(", interrupted (of %d)", s.Episodes)
+	}
+	return s.p.heading(text, fmt.Sprintf("%s, %.3g s", played, rep.Seconds))
+}
+
+// resultTable compares what was learned with the exact answer.
+func (s *session) resultTable(rep *learnReport) *report.Table {
+	t := report.NewTable("", "learned", "exact")
+	cell := func(key string, x report.Number) any {
+		if half, ok := rep.CI95[key]; ok && half == half {
+			return report.Short(x) + " ± " + report.Brief(half)
+		}
+		return x
+	}
+	best := &exactReport{Objective: report.NaN, Distance: report.NaN}
+	if rep.Exact != nil {
+		best = rep.Exact
+	}
+	for i, name := range s.p.Returns {
+		x, ok := best.Returns.Of(name)
+		if !ok {
+			x = report.NaN
+		}
+		t.Add(name, cell(name, rep.Average.Values[i]), x)
+	}
+	if s.p.task.Cost != nil {
+		t.Add("objective", cell("objective", rep.Objective), best.Objective)
+		t.Add("regret", cell("regret", rep.Regret), "")
+	}
+	if s.p.task.Target != nil {
+		t.Add("violation", cell("violation", rep.Violation), best.distance())
+	}
+	if s.settings.Dual == "double" {
+		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
+		t.Add(bound, cell("bound", rep.Bound), best.Objective)
+	}
+	return t
+}
+
+// historyTable lists records. The mean return stands in CSV alone.
+func (s *session) historyTable(records []recordReport) *report.Table {
+	t := report.NewTable("episode")
+	for _, name := range s.p.Returns {
+		t.Columns = append(t.Columns, report.Column{Title: name, In: []report.Format{report.CSV}})
+	}
+	t.Columns = append(t.Columns, report.NewTable("objective", "violation", "regret", "bound", "rho").Columns...)
+	for _, rec := range records {
+		row := []any{rec.Episode}
+		for _, x := range rec.Average.Values {
+			row = append(row, x)
+		}
+		t.Add(append(row, rec.Objective, rec.Violation, rec.Regret, rec.Bound, rec.Rho)...)
+	}
+	return t
+}
+
+// decades keeps the records of episodes 1, 10, 100, … and of the last.
+func decades(records []recordReport) []recordReport {
+	var out []recordReport
+	for i, rec := range records {
+		if math.Mod(math.Log10(float64(rec.Episode)), 1) == 0 || i == len(records)-1 {
+			out = append(out, rec)
+		}
+	}
+	return out
+}
+
+// notes says what the tables do not.
+func (s *session) notes(rep *learnReport) report.Note {
+	var notes report.Note
+	if s.settings.Penalty != nil {
+		rule := map[cmdp.PenaltyRule]string{
+			cmdp.PenaltyGiven:    "as given",
+			cmdp.PenaltySlater:   "from the Slater radius",
+			cmdp.PenaltyModel:    "twice the exact multiplier of the model",
+			cmdp.PenaltyDoubling: "by doubling, " + count(rep.Doublings, "time"),
+		}[s.settings.Penalty.Rule]
+		if rep.Seeds > 1 && s.settings.Penalty.Rule == cmdp.PenaltyDoubling {
+			rule = "by doubling, on average"
+		}
+		notes = append(notes, fmt.Sprintf("rho %s, %s.", report.Short(rep.Rho), rule))
+	}
+	if c := rep.Certificate; c != nil {
+		sure := "Certificate: no policy meets the target; every one"
+		if rep.Opponent != "" {
+			sure = "Certificate: an opponent can keep the return from the target; it"
+		}
+		if !rep.Guaranteed {
+			sure = "The target looks out of reach (not guaranteed with this bonus): every policy"
+			if rep.Opponent != "" {
+				sure = "An opponent looks able to keep the return from the target (not guaranteed with this bonus): it"
+			}
+		}
+		notes = append(notes, fmt.Sprintf("%s stays at least %s away from it, found in episode %d in the direction %s.",
+			sure, report.Short(c.Distance), c.Episode, s.direction(c.Direction)))
+	} else if s.p.task.Target != nil {
+		notes = append(notes, "No certificate that the target is out of reach was found.")
+	}
+	return notes
+}
+
+func (s *session) direction(dir named) string {
+	var parts []string
+	for i, x := range dir.Values {
+		if math.Abs(float64(x)) > 1e-12 {
+			parts = append(parts, fmt.Sprintf("%s: %s", dir.Names[i], report.Brief(x)))
+		}
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// loaded is a problem with what is wanted of it.
+type loaded struct {
+	*problem.Problem
+	task cmdp.Task
+	name string // what the user called it
+}
+
+// load reads PROBLEM: a built-in instance if it begins with the name of one and
+// is no file, else a problem file.
+func load(name string) (*loaded, error) {
+	p, err := read(name)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	task, err := p.Task()
+	if err != nil {
+		return nil, usage("%s: %w", name, err)
+	}
+	return &loaded{p, task, name}, nil
+}
+
+func read(name string) (*problem.Problem, error) {
+	kind, _, _ := strings.Cut(name, ":")
+	if _, err := os.Stat(name); err == nil || slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\") {
+		if err == nil {
+			return problem.Read(name)
+		}
+		return instance.New(name)
+	}
+	if strings.ContainsAny(name, "./\\") {
+		return problem.Read(name) // its error names the file
+	}
+	_, err := instance.New(name)
+	if err == nil {
+		err = errors.New("unknown")
+	}
+	return nil, fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
+}
+
+// sense is +1 if the cost of the task is the user's objective, -1 if it is the
+// negative of a return to be maximised.
+func (p *loaded) sense() float64 {
+	if p.Goal.Maximize != "" {
+		return -1
+	}
+	return 1
+}
+
+// objective returns the objective in the user's sense, NaN without a goal.
+func (p *loaded) objective(v []float64) float64 {
+	if p.task.Cost == nil {
+		return math.NaN()
+	}
+	return p.sense() * p.task.Cost.Value(v)
+}
+
+// title is the name of the problem, or what the user called it.
+func (p *loaded) title() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.name
+}
+
+// heading says what the problem is and what is wanted of it, then how it was answered.
+func (p *loaded) heading(answered ...string) report.Heading {
+	return p.headed(p.wanted(), answered...)
+}
+
+// headed is heading with another description of what is wanted.
+func (p *loaded) headed(wanted string, answered ...string) report.Heading {
+	return append(report.Heading{p.title() + ": " + wanted, p.size()}, answered...)
+}
+
+// wanted describes goal, constraints and target in a line.
+func (p *loaded) wanted() string {
+	goal := ""
+	switch g := p.Goal; {
+	case g.Maximize != "":
+		goal = "maximize " + g.Maximize
+	case g.Minimize != "":
+		goal = "minimize " + g.Minimize
+	case g.Cost != nil:
+		goal = "minimize a convex cost"
+		if _, ok := p.task.Cost.(cost.Affine); ok {
+			goal = "minimize a linear cost"
+		}
+	}
+	limits := strings.Join(p.wantedLimits(), ", ")
+	switch {
+	case goal == "" && limits == "":
+		return "nothing is wanted"
+	case goal == "":
+		return "meet " + limits
+	case limits == "":
+		return goal
+	}
+	return goal + " subject to " + limits
+}
+
+// size describes the model in a line.
+func (p *loaded) size() string {
+	m := p.Model
+	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
+		count(m.States(), "state"), count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(p.Returns, ", "))
+}
+
+// time says over which time returns are summed.
+func (p *loaded) time() string {
+	switch m := p.Model; {
+	case m.Horizon() > 0:
+		return fmt.Sprintf("horizon %d", m.Horizon())
+	case m.Discount() == 1:
+		return "total return until absorption"
+	default:
+		return "discount " + report.Short(m.Discount())
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// sides returns the sides of the box of possible returns, by which their rounding
+// errors are measured: returns may be of very different sizes.
+func (p *loaded) sides() []float64 {
+	sides := make([]float64, len(p.Returns))
+	box, err := p.Box()
+	if err != nil {
+		return sides // the task, which was built from the box, could not be
+	}
+	upper := box.Upper()
+	for i, x := range box.Lower() {
+		sides[i] = max(upper[i]-x, 1e-3*math.Abs(x), 1e-3*math.Abs(upper[i]))
+	}
+	return sides
+}
+
+// extent is the diameter of the box of possible returns.
+func (p *loaded) extent() float64 { return floats.Norm(p.sides(), 2) }
+
+// keeps reports whether v lies in the target up to rounding, each coordinate in its
+// own measure.
+func (p *loaded) keeps(v []float64) bool {
+	if p.task.Target == nil {
+		return true
+	}
+	near := make([]float64, len(v))
+	p.task.Target.Project(near, v)
+	for i, side := range p.sides() {
+		if math.Abs(v[i]-near[i]) > 1e-9*side {
+			return false
+		}
+	}
+	return true
+}
+
+// missed writes the distance of v from the target, 0 if it is rounding.
+func (p *loaded) missed(v []float64) string {
+	if p.keeps(v) {
+		return "0"
+	}
+	return report.Short(p.task.Violation(v))
+}
+
+// isGame reports whether an opponent has a choice somewhere.
+func (p *loaded) isGame() bool {
+	sh := p.Model.Shape()
+	return sh != nil && sh.Game()
+}
+
+// onePlayer refuses games, in which a policy alone has no return.
+func (p *loaded) onePlayer() error {
+	if p.isGame() {
+		return usage("%s: a game: want a problem with one player", p.name)
+	}
+	return nil
+}
