@@ -24,6 +24,8 @@ var floors = map[string]int{
 	"cmdp/exchange/internal/source": 0,
 	"oracle":                        1,
 	"cmdp/exchange/umb":             1,
+	"cmdp/exchange/drn":             1,
+	"cmdp/exchange/prism":           1,
 	"cmdp/exchange/exchangetest":    1,
 	"geometry":                      2,
 	"geometry/geometrytest":         3,

@@ -3,6 +3,7 @@
 package exchangetest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -160,7 +161,8 @@ func numbers(rng *rand.Rand, n int) []float64 {
 }
 
 // Same returns an error that says where two models differ, nil if every number of
-// them is the same bit for bit. A reward of zeros is the same as none.
+// them is the same bit for bit. A reward of zeros is the
+// same as none, and labels have no order.
 func Same(a, b *exchange.Model) error {
 	switch {
 	case a.Players != b.Players || !slices.Equal(a.PlayerNames, b.PlayerNames):
@@ -179,7 +181,7 @@ func Same(a, b *exchange.Model) error {
 		return fmt.Errorf("start: %v and %v", a.Start, b.Start)
 	case !slices.Equal(a.StateNames(), b.StateNames()):
 		return fmt.Errorf("names of states: %q and %q", a.StateNames(), b.StateNames())
-	case !slices.EqualFunc(a.Labels, b.Labels, func(x, y exchange.Label) bool { return x.Name == y.Name && slices.Equal(x.States, y.States) }):
+	case !slices.EqualFunc(byName(a.Labels), byName(b.Labels), func(x, y exchange.Label) bool { return x.Name == y.Name && slices.Equal(x.States, y.States) }):
 		return fmt.Errorf("labels: %v and %v", a.Labels, b.Labels)
 	case len(a.Rewards) != len(b.Rewards):
 		return fmt.Errorf("%d and %d rewards", len(a.Rewards), len(b.Rewards))
@@ -201,6 +203,10 @@ func Same(a, b *exchange.Model) error {
 		}
 	}
 	return nil
+}
+
+func byName(labels []exchange.Label) []exchange.Label {
+	return slices.SortedFunc(slices.Values(labels), func(x, y exchange.Label) int { return cmp.Compare(x.Name, y.Name) })
 }
 
 func sameReward(a, b []float64) bool {

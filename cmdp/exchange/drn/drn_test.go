@@ -1,0 +1,228 @@
+package drn_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/drn"
+	"cmdpsolve/cmdp/exchange/exchangetest"
+)
+
+func read(text string) (*exchange.Model, error) {
+	return drn.Read(strings.NewReader(text), int64(len(text)))
+}
+
+func TestRoundTrip(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.BranchRewards, has.BranchActions, has.SkewedStart = false, false, false, false
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 2000 {
+		m := exchangetest.Random(rng, has)
+		var b bytes.Buffer
+		if err := drn.Write(&b, m); err != nil {
+			t.Fatal(i, err)
+		}
+		again, err := read(b.String())
+		if err != nil {
+			t.Fatal(i, err, b.String())
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, b.String())
+		}
+	}
+}
+
+// sample is written as Storm writes: tabs, an empty line of parameters, a blank
+// behind the names of rewards, rewards of states and of actions.
+const sample = `// Exported by storm
+// Original model type: MDP
+@type: MDP
+@value_type: double
+@parameters
+
+@reward_models
+time energy 
+@nr_states
+3
+@nr_choices
+4
+@model
+state 0 [1, 0] init "in the hall" safe
+//[x=0	& b=true]
+	action north [0.5, 2]
+		1 : 0.25
+		2 : 0.75
+	action __NOLABEL__ [0, 0]
+		0 : 1
+state 1 [1, 0.125] safe
+
+	action north [0, 0]
+		2 : 1e0
+state 2 [0, 0] deadlock "in the hall"
+	action __NOLABEL__ [0, 0]
+		2 : 1
+`
+
+func TestReadsWhatStormWrites(t *testing.T) {
+	want := &exchange.Model{
+		Players: 1, Start: []exchange.Start{{State: 0, Probability: 1}},
+		First: []int32{0, 2, 3, 3}, Offset: []int{0, 2, 3, 4}, Target: []int32{1, 2, 0, 2}, Probability: []float64{0.25, 0.75, 1, 1},
+		ChoiceActions: &exchange.Actions{Names: []string{"north", ""}, Of: []int32{0, 1, 0}},
+		Labels:        []exchange.Label{{Name: "in the hall", States: []int32{0, 2}}, {Name: "safe", States: []int32{0, 1}}},
+		Rewards: []exchange.Reward{
+			{Name: "time", State: []float64{1, 1, 0}, Choice: []float64{0.5, 0, 0}},
+			{Name: "energy", State: []float64{0, 0.125, 0}, Choice: []float64{2, 0, 0}}},
+		Variables: exchange.Named([]string{"[x=0\t& b=true]", "1", "2"}),
+	}
+	m, err := read(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+	m, err = read(strings.ReplaceAll(sample, "\n", "\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error("with carriage returns:", err)
+	}
+}
+
+// TestReadsOtherForms reads a chain without action lines, placeholders, rationals
+// and rewards without names.
+func TestReadsOtherForms(t *testing.T) {
+	m, err := read(`@type: dtmc
+@placeholders
+$p : 1/3
+$q : 2/3
+@nr_states
+2
+@model
+state 0 [3] init
+	0 : $p
+	1 : $q
+state 1 init "a b""c"
+	1 : 1
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &exchange.Model{
+		Start: exchange.UniformStart([]int32{0, 1}), First: []int32{0, 1, 2}, Offset: []int{0, 2, 3}, Target: []int32{0, 1, 1},
+		Probability: []float64{1.0 / 3, 2.0 / 3, 1}, Rewards: []exchange.Reward{{Name: "rew0", State: []float64{3, 0}}},
+		Labels: []exchange.Label{{Name: "a b", States: []int32{1}}, {Name: "c", States: []int32{1}}},
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"@type: MDP", "@type: CTMC", "line 13: @type: continuous-time"},
+		{"@type: MDP", "@type: MA", "continuous-time models (MA)"},
+		{"@type: MDP", "@type: POMDP", "partially observable"},
+		{"@type: MDP", "@type: SMG", `models of type "SMG" are not supported`},
+		{"@type: MDP\n", "", "@type is missing"},
+		{"@type: MDP", "@type: MDP\n@type: MDP", "@type is given twice"},
+		{"double", "double-interval", "interval models"},
+		{"double", "parametric", `"parametric" are not supported`},
+		{"@parameters\n", "@parameters\np q", "models with parameters"},
+		{"@model", "@models", "want a line of the header"},
+		{"@model\n", "", "want a line of the header"},
+		{sample[strings.Index(sample, "@model"):], "", "the file ends before @model"},
+		{"@nr_states\n3", "@nr_states\n4", "@nr_states is 4, but there are 3 states"},
+		{"@nr_states\n3", "@nr_states\n2", "line 18: target: got \"2\": want a whole number from 0 to 1"},
+		{"@nr_states\n3", "@nr_states\n-3", `@nr_states: got "-3"`},
+		{"@nr_states\n3", "@nr_states\n0", `@nr_states: got "0"`},
+		{"@nr_choices\n4", "@nr_choices\n5", "@nr_choices is 5, but there are 4 choices"},
+		{"state 1", "state 2", "line 21: state 2: want state 1"},
+		{"state 1 [1, 0.125]", "state 1 [1, 0.125, 7]", "more rewards than the 2"},
+		{"[1, 0.125]", "[1, 0.125", "] is missing"},
+		{"[1, 0.125]", "[1, nan]", `"nan" is not a number`},
+		{"[1, 0.125]", "[1, 1e999]", "too large"},
+		{"[1, 0.125]", "[1, 0x1p3]", "is not a number"},
+		{"[1, 0.125]", "[1, ]", `"" is not a number`},
+		{`"in the hall" safe`, `"in the hall safe`, "does not end"},
+		{"2 : 0.75", "2 0.75", "want a state, an action or TARGET : PROBABILITY"},
+		{"2 : 0.75", "3 : 0.75", "target: got \"3\": want a whole number from 0 to 2"},
+		{"2 : 0.75", "2 : $p", `the placeholder "$p" is not defined`},
+		{"2 : 0.75", "2 : -0.75", "-0.75 is not a probability"},
+		{"2 : 0.75", "2 : 1/0", "is not a fraction"},
+		{"north [0.5, 2]", "north [0.5, 2] x", `got "x" after the action`},
+		{"@model\n", "@model\n\taction a\n", "an action before the first state"},
+		{"1 : 0.25\n\t\t2 : 0.75\n", "", "state 0, choice 0: no branches"},
+		{"safe\n", "safe\xff\n", "line 14: not text in UTF-8"},
+		{"time energy", "time time", "given twice"},
+	} {
+		if !strings.Contains(sample, c.old) {
+			t.Fatal(c.old)
+		}
+		_, err := read(strings.Replace(sample, c.old, c.new, 1))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "drn: ") {
+			t.Errorf("%q for %q: got %v: want %s", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+func TestRefusesToWrite(t *testing.T) {
+	base := func() *exchange.Model {
+		m, err := read(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		want   string
+		change func(m *exchange.Model)
+	}{
+		{"has no games", func(m *exchange.Model) { m.Players = 2 }},
+		{"start distribution", func(m *exchange.Model) {
+			m.Start = []exchange.Start{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}
+		}},
+		{"action names of branches", func(m *exchange.Model) {
+			m.BranchActions = &exchange.Actions{Names: []string{"a"}, Of: make([]int32, 4)}
+		}},
+		{"reward time differs between the branches", func(m *exchange.Model) { m.Rewards[0].Branch = make([]float64, 4) }},
+		{`the name "go left" of an action`, func(m *exchange.Model) { m.ChoiceActions.Names[0] = "go left" }},
+		{`the name "a b" of a reward`, func(m *exchange.Model) { m.Rewards[0].Name = "a b" }},
+		{`label "init"`, func(m *exchange.Model) { m.Labels[0].Name = "init" }},
+		{`label "a\"b"`, func(m *exchange.Model) { m.Labels[0].Name = `a"b` }},
+		{"has a line end", func(m *exchange.Model) { m.Variables[0].Text[0] = "a\nb" }},
+		{"no states", func(m *exchange.Model) { m.First = []int32{0} }},
+	} {
+		m := base()
+		c.change(m)
+		if err := drn.Write(new(bytes.Buffer), m); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v: want %s", err, c.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(sample)
+	f.Add("@type: dtmc\n@placeholders\n$p : 1/3\n@nr_states\n1\n@model\nstate 0 [3] init\n\t0 : $p\n\t0 : 2/3\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := read(text)
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := drn.Write(&b, m); err != nil {
+			return // such as a label that ends in a carriage return
+		}
+		again, err := read(b.String())
+		if err != nil {
+			t.Fatal(err, b.String())
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(err, b.String())
+		}
+	})
+}
