@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -144,6 +146,41 @@ func TestNotationNamesWhatExists(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: `%s` is not in the code: %s", page, name, out)
 			}
+		}
+	}
+}
+
+// TestErrataListsWhatIsCited wants every erratum that code or pages cite, E-nn, to have a
+// row in errata.md, and every row to be cited.
+func TestErrataListsWhatIsCited(t *testing.T) {
+	page, err := os.ReadFile("errata.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (E-\d\d) \|`).FindAllSubmatch(page, -1) {
+		listed[string(m[1])] = false
+	}
+	number := regexp.MustCompile(`\bE-\d\d\b`)
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(path) == "errata.md" || !slices.Contains([]string{".go", ".md"}, filepath.Ext(path)) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, e := range number.FindAllString(string(text), -1) {
+			if _, ok := listed[e]; !ok {
+				t.Errorf("%s cites %s, which errata.md does not list", path, e)
+			}
+			listed[e] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, cited := range listed {
+		if !cited {
+			t.Errorf("errata.md lists %s, which nothing cites", e)
 		}
 	}
 }
