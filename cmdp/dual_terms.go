@@ -28,8 +28,10 @@ type TermsDual struct {
 	target       *dualTerm // nil if there is no target
 	penalty      *Penalty
 	state        termsState
-	dir, others  []float64
+	dir          []float64
+	others       []float64 // φ before the last Observe
 	before       []float64 // ϕ before the last Observe
+	mean         []float64 // room for the penalty rule
 }
 
 // dualTerm is one function f with what its update needs.
@@ -55,7 +57,7 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 	d := shape.dim
 	u := &TermsDual{
 		lower: make([]float64, d), upper: make([]float64, d),
-		dir: make([]float64, d), others: make([]float64, d), before: make([]float64, d),
+		dir: make([]float64, d), others: make([]float64, d), before: make([]float64, d), mean: make([]float64, d),
 	}
 	shape.ReturnToGo(u.lower, u.upper, 0)
 	if task.Cost == nil && task.Target == nil {
@@ -152,7 +154,8 @@ func (u *TermsDual) Observe(value []float64, low float64) Evidence {
 		u.cost.move(st.Cost, value, step)
 	}
 	if u.penalty.Rule == PenaltyDoubling {
-		u.penalty.observe(st, u, value, low, ev)
+		u.penalty.observe(&st.Penalty, &penaltyEpisode{cost: u.cost, target: u.target, costDual: u.others, targetDual: u.before,
+			dir: u.dir, value: value, low: low, evidence: ev, now: st.Target, mean: u.mean})
 	}
 	u.aim()
 	return ev

@@ -219,7 +219,7 @@ func TestGamesWithoutARealOpponentAreBitEqual(t *testing.T) {
 			for h := m.horizon - 1; h >= 0; h-- {
 				p.stage.Step, p.stage.Range, p.stage.Diagonal = h, p.up[h+1]-p.low[h+1], vi.diag[h+1]
 				vi.backup(p, c.layer(h), dir)
-				want, wantActions := slices.Clone(p.now), slices.Clone(p.actions[h])
+				want, wantActions := slices.Clone(p.now), slices.Clone(p.decisions[h])
 				l := c.layer(h)
 				b := vi.newBackup(p, l, dir)
 				for _, s := range l.seen {

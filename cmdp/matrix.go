@@ -16,8 +16,8 @@ type matrixPlan struct {
 	guessed  []float64 // that of the last state not seen
 }
 
-// guessedStrategy stands for the strategy of the last guess.
-const guessedStrategy = math.MinInt32
+// guessedPlace is the place of the strategy of the last guess.
+const guessedPlace = math.MaxInt32 - 1
 
 func newMatrixPlan(sh *Shape) *matrixPlan {
 	a, b := sh.MaxActions(), sh.MaxOpponentActions()
@@ -25,19 +25,17 @@ func newMatrixPlan(sh *Shape) *matrixPlan {
 		row: make([]float64, a), col: make([]float64, b), guessed: make([]float64, a)}
 }
 
-// strategy returns the mixed strategy over n actions that a negative action
-// stands for.
-func (p *matrixPlan) strategy(a int32, n int) []float64 {
-	if a == guessedStrategy {
+// strategy returns the mixed strategy over n actions at a place.
+func (p *matrixPlan) strategy(place, n int) []float64 {
+	if place == guessedPlace {
 		return p.guessed[:n]
 	}
-	i := int(unseen - 1 - a)
-	return p.mixed[i : i+n]
+	return p.mixed[place : place+n]
 }
 
 // game solves the matrix game of Q_low in a seen state. It returns its value, the
-// most that the agent's strategy pays under Q_up, and that strategy as an action.
-func (b *backup) game(s seenState) (bounds, int32) {
+// most that the agent's strategy pays under Q_up, and that strategy.
+func (b *backup) game(s seenState) (bounds, decision) {
 	p := b.plan.matrix
 	n := int(s.end - s.first)
 	low, up := p.low[:n], p.up[:n]
@@ -51,15 +49,15 @@ func (b *backup) game(s seenState) (bounds, int32) {
 	value, _ := p.solver.Solve(row, p.col[:cols], low)
 	v := bounds{value, most(up, row, cols)}
 	if a := pureAction(row); a >= 0 {
-		return v, int32(a)
+		return v, take(a)
 	}
 	p.mixed = append(p.mixed, row...)
-	return v, int32(unseen - 1 - (len(p.mixed) - len(row)))
+	return v, mix(len(p.mixed) - len(row))
 }
 
 // guess solves the matrix game of the returns of a state, given by the numbers
 // ids of its choices among scalars.
-func (p *matrixPlan) guess(scalars []float64, ids []int32, cols int) (bounds, int32) {
+func (p *matrixPlan) guess(scalars []float64, ids []int32, cols int) (bounds, decision) {
 	q := p.low[:len(ids)]
 	for i, id := range ids {
 		q[i] = scalars[id]
@@ -67,9 +65,9 @@ func (p *matrixPlan) guess(scalars []float64, ids []int32, cols int) (bounds, in
 	row := p.guessed[:len(ids)/cols]
 	low, up := p.solver.Solve(row, p.col[:cols], q)
 	if a := pureAction(row); a >= 0 {
-		return bounds{low, up}, int32(a)
+		return bounds{low, up}, take(a)
 	}
-	return bounds{low, up}, guessedStrategy
+	return bounds{low, up}, mix(guessedPlace)
 }
 
 // most returns max_b Σ_a row_a·q(a, b).

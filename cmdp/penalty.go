@@ -111,6 +111,18 @@ const (
 	pressed   = 1 - 1e-9
 )
 
+// A penaltyEpisode is what the doubling rule looks at after an episode.
+type penaltyEpisode struct {
+	cost, target         *dualTerm
+	costDual, targetDual []float64 // those that the episode was planned with
+	dir                  []float64 // their weighted sum
+	value                []float64 // realised returns
+	low                  float64   // optimistic value
+	evidence             Evidence
+	now                  []float64 // the dual of the target, which a doubling halves
+	mean                 []float64 // room for a return vector
+}
+
 // observe adds an episode to the window and doubles ρ if the window speaks
 // against it.
 //
@@ -121,58 +133,55 @@ const (
 // V̂. Conversely, with ρ below the threshold both converge to g(W) + ρ·dist(W, W*)
 // and the test fires. It has to be short of the estimate by a standard error of the
 // difference; returns are noisy, but the estimate has most of their noise, too.
-func (p *Penalty) observe(ts *termsState, u *TermsDual, value []float64, low float64, ev Evidence) {
-	st := &ts.Penalty
+func (p *Penalty) observe(st *penaltyState, ep *penaltyEpisode) {
 	if st.Infeasible {
 		return // no ρ is large enough, and g would be lost sight of
 	}
-	if st.Episodes == 0 && floats.Norm(ts.Target, 2) < pressed*u.target.radius {
+	if st.Episodes == 0 && floats.Norm(ep.now, 2) < pressed*ep.target.radius {
 		return // ρ has not yet been a limit
 	}
 	st.Episodes++
 	if st.Window == 0 {
-		st.First = append(st.First[:0], value...)
-		st.Sum = append(st.Sum[:0], value...)
+		st.First = append(st.First[:0], ep.value...)
+		st.Sum = append(st.Sum[:0], ep.value...)
 		clear(st.Sum)
 		st.Excess, st.Squares, st.Estimate, st.Gaps = 0, 0, 0, 0
 	}
-	if ev.Gap > 0 {
+	if ep.evidence.Gap > 0 {
 		st.Gaps++
 	}
 	st.Window++
-	estimate := ev.Optimum + (1-ignorance)*(floats.Dot(u.dir, value)-low)
+	estimate := ep.evidence.Optimum + (1-ignorance)*(floats.Dot(ep.dir, ep.value)-ep.low)
 	st.Estimate += estimate
-	for i, v := range value {
+	for i, v := range ep.value {
 		st.Sum[i] += v - st.First[i]
 	}
-	// Cost and distance are linearised in the duals; u.others holds that of the cost.
-	excess := floats.Dot(u.others, value) + st.Rho/2*floats.Dot(u.before, value) - estimate
+	// Cost and distance are linearised in the duals of the plan.
+	excess := floats.Dot(ep.costDual, ep.value) + st.Rho/2*floats.Dot(ep.targetDual, ep.value) - estimate
 	if st.Window == 1 {
 		st.FirstExcess = excess
 	}
 	st.Excess += excess - st.FirstExcess
 	st.Squares += (excess - st.FirstExcess) * (excess - st.FirstExcess)
 	if st.Window >= max(firstTest, st.Episodes/5) {
-		p.test(ts, u)
+		p.test(st, ep)
 		st.Window = 0
 	}
 }
 
-func (p *Penalty) test(ts *termsState, u *TermsDual) {
-	st := &ts.Penalty
+func (p *Penalty) test(st *penaltyState, ep *penaltyEpisode) {
 	if 2*st.Gaps > st.Window {
 		st.Infeasible = true
 		return
 	}
 	k := float64(st.Window)
-	mean := u.others // free for use until the next Observe
 	for i, s := range st.Sum {
-		mean[i] = st.First[i] + s/k
+		ep.mean[i] = st.First[i] + s/k
 	}
 	noise := math.Sqrt(max(0, st.Squares/k-(st.Excess/k)*(st.Excess/k)) / k)
-	if u.cost.f.Value(mean)+st.Rho/2*u.target.f.Value(mean)+noise < st.Estimate/k {
+	if ep.cost.f.Value(ep.mean)+st.Rho/2*ep.target.f.Value(ep.mean)+noise < st.Estimate/k {
 		st.Rho *= 2
-		floats.Scale(0.5, ts.Target) // the direction stays; the ball doubles
+		floats.Scale(0.5, ep.now) // the direction stays; the ball doubles
 		st.Doublings++
 		st.Episodes = 0
 	}

@@ -30,10 +30,10 @@ type Plan struct {
 
 	shape     *Shape
 	returns   *Returns
-	actions   [][]int32   // for each step and state; -1 where the state was not seen, -2-i if mixed[i:]
-	scalars   [][]float64 // ⟨dir, r⟩ of the different returns, for each table
-	low, up   []float64   // clip ranges L_h and U_h, H+1 of each
-	toGoLow   []float64   // promised range of the value to go, H+1 of each
+	decisions [][]decision // for each step and state
+	scalars   [][]float64  // ⟨dir, r⟩ of the different returns, for each table
+	low, up   []float64    // clip ranges L_h and U_h, H+1 of each
+	toGoLow   []float64    // promised range of the value to go, H+1 of each
 	toGoUp    []float64
 	now, next []bounds // values of each state at steps h and h+1
 	stage     Stage    // what the bonus sees, kept here so that planning allocates nothing
@@ -43,41 +43,56 @@ type Plan struct {
 
 type bounds struct{ low, up float64 }
 
-// unseen is where a plan has no action because the state was not seen. Numbers
-// below it stand for a mixed strategy.
-const unseen = -1
+// A decision says what a plan does in a state: nothing yet, since the state was not
+// seen; one action; or a mixed strategy that the plan of a game keeps elsewhere. A byte
+// more for the kind would double the memory of a plan, so the kind is the sign.
+type decision int32
+
+const unseen decision = -1
+
+// take is the decision for one action.
+func take(action int) decision { return decision(action) }
+
+// mix is the decision for the mixed strategy that starts at the given place.
+func mix(place int) decision { return unseen - 1 - decision(place) }
+
+// mixed returns the place of a mixed strategy, and whether the decision is one.
+func (d decision) mixed() (place int, ok bool) { return int(unseen - 1 - d), d < unseen }
 
 // Choose returns the action of the plan, which in a game it may have to draw. Where
 // the plan has not seen a state, all its choices have their clip value, and it is
 // best against that.
 func (p *Plan) Choose(rng *rand.Rand, h, s int) int {
-	a := p.actions[h][s]
-	if a == unseen {
-		a, _ = p.guess(h, s)
+	d := p.decide(h, s)
+	if place, ok := d.mixed(); ok {
+		return draw(rng, p.matrix.strategy(place, p.shape.Actions(h, s)))
 	}
-	if a >= 0 {
-		return int(a)
-	}
-	return draw(rng, p.matrix.strategy(a, p.shape.Actions(h, s)))
+	return int(d)
 }
 
 // Distribution sets dst to the probabilities of the actions.
 func (p *Plan) Distribution(dst []float64, h, s int) {
-	a := p.actions[h][s]
-	if a == unseen {
-		a, _ = p.guess(h, s)
-	}
-	if a < 0 {
-		copy(dst, p.matrix.strategy(a, len(dst)))
+	d := p.decide(h, s)
+	if place, ok := d.mixed(); ok {
+		copy(dst, p.matrix.strategy(place, len(dst)))
 		return
 	}
 	clear(dst)
-	dst[a] = 1
+	dst[d] = 1
+}
+
+// decide returns the decision in a state, a guess where it was not seen.
+func (p *Plan) decide(h, s int) decision {
+	d := p.decisions[h][s]
+	if d == unseen {
+		d, _ = p.guess(h, s)
+	}
+	return d
 }
 
 // guess returns the action with the least clip value in a state never seen, or a
 // mixed strategy that is valid until the next guess.
-func (p *Plan) guess(h, s int) (action int32, value bounds) {
+func (p *Plan) guess(h, s int) (d decision, value bounds) {
 	first, end := p.shape.Choices(h, s)
 	switch {
 	case p.shape.Ends(h, s):
@@ -88,15 +103,15 @@ func (p *Plan) guess(h, s int) (action int32, value bounds) {
 	t, scalar := p.returns.table(h), p.scalar(h)
 	best := bounds{low: math.Inf(1)}
 	if n := p.shape.OpponentActions(h, s); n > 1 {
-		best, action = p.matrix.guess(scalar, t.id[first:end], n)
+		best, d = p.matrix.guess(scalar, t.id[first:end], n)
 	} else {
 		for c := first; c < end; c++ {
 			if r := scalar[t.id[c]]; r < best.low {
-				best, action = bounds{r, r}, int32(c-first)
+				best, d = bounds{r, r}, take(c-first)
 			}
 		}
 	}
-	return action, bounds{max(best.low+p.low[h+1], p.toGoLow[h]), min(best.up+p.up[h+1], p.toGoUp[h])}
+	return d, bounds{max(best.low+p.low[h+1], p.toGoLow[h]), min(best.up+p.up[h+1], p.toGoUp[h])}
 }
 
 func (p *Plan) scalar(h int) []float64 {
@@ -155,14 +170,14 @@ func NewOptimisticVI(shape *Shape, returns *Returns, bonus Bonus) (*OptimisticVI
 // NewPlan returns an empty plan.
 func (vi *OptimisticVI) NewPlan() *Plan {
 	sh := vi.shape
-	p := &Plan{shape: sh, returns: vi.returns, actions: make([][]int32, sh.horizon),
+	p := &Plan{shape: sh, returns: vi.returns, decisions: make([][]decision, sh.horizon),
 		low: make([]float64, sh.horizon+1), up: make([]float64, sh.horizon+1),
 		toGoLow: make([]float64, sh.horizon+1), toGoUp: make([]float64, sh.horizon+1),
 		now: make([]bounds, sh.states), next: make([]bounds, sh.states)}
-	for h := range p.actions {
-		p.actions[h] = make([]int32, sh.states)
-		for s := range p.actions[h] {
-			p.actions[h][s] = unseen
+	for h := range p.decisions {
+		p.decisions[h] = make([]decision, sh.states)
+		for s := range p.decisions[h] {
+			p.decisions[h][s] = unseen
 		}
 	}
 	if sh.Game() {
@@ -271,16 +286,16 @@ func (vi *OptimisticVI) newBackup(dst *Plan, l *layer, dir []float64) backup {
 	return b
 }
 
-// backup fills dst.now and the actions of one step from dst.next.
+// backup fills dst.now and the decisions of one step from dst.next.
 func (vi *OptimisticVI) backup(dst *Plan, l *layer, dir []float64) {
-	b, actions := vi.newBackup(dst, l, dir), dst.actions[dst.stage.Step]
+	b, decisions := vi.newBackup(dst, l, dir), dst.decisions[dst.stage.Step]
 	for _, s := range l.seen {
 		if s.first == s.end {
 			dst.now[s.state] = dst.next[s.state] // the process rests
 			continue
 		}
 		if s.opponents > 1 {
-			dst.now[s.state], actions[s.state] = b.game(s)
+			dst.now[s.state], decisions[s.state] = b.game(s)
 			continue
 		}
 		best, action := bounds{low: math.Inf(1)}, 0
@@ -291,7 +306,7 @@ func (vi *OptimisticVI) backup(dst *Plan, l *layer, dir []float64) {
 			}
 		}
 		dst.now[s.state] = best
-		actions[s.state] = int32(action)
+		decisions[s.state] = take(action)
 	}
 }
 
