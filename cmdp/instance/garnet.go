@@ -124,11 +124,11 @@ func (g *Garnet) bounds(m *cmdp.Model) []float64 {
 	}
 	direction := make([]float64, g.Dim)
 	direction[0] = 1
-	best := cheapest(m, direction)
+	best := cmdp.BestReturns(m, direction)
 	for i := range direction {
 		direction[i] = 1 - direction[i]
 	}
-	cautious := cheapest(m, direction)
+	cautious := cmdp.BestReturns(m, direction)
 	excess := 0.0
 	for i := 1; i < g.Dim; i++ {
 		excess += best[i] - cautious[i]

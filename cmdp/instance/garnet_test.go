@@ -166,12 +166,12 @@ func TestGarnetBounds(t *testing.T) {
 	}
 }
 
-// TestCheapest compares the value that sets the bounds with an evaluation of the
+// TestBestReturns compares the value that sets the bounds with an evaluation of the
 // policy by forward occupancies.
-func TestCheapest(t *testing.T) {
+func TestBestReturns(t *testing.T) {
 	m := mustNew(t, "garnet:S=9,A=4,H=6,d=4,stationary=false,seed=5").Model
 	for _, dir := range [][]float64{{1, 0, 0, 0}, {0, 1, 1, 1}, {1, -2, 0.5, 0}} {
-		got, want := cheapest(m, dir), extreme(m, dir)
+		got, want := cmdp.BestReturns(m, dir), extreme(m, dir)
 		for i := range got {
 			if !near(got[i], want[i], 1e-12) {
 				t.Errorf("direction %v: %v, evaluated %v", dir, got, want)
