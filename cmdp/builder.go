@@ -1,8 +1,9 @@
 package cmdp
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -21,262 +22,247 @@ type Row struct {
 	// for every step there.
 	Step                    int
 	State, Action, Opponent int
-	Next                    []Transition
+	// Next lists the successors. Where the same one appears twice with the same
+	// returns, its probabilities add up.
+	Next []Transition
 	// Returns is the expected return vector. It is nil if the outcomes have their
-	// own; then all of them have.
+	// own; then all of them have. Outcomes whose returns are all the same are not
+	// random.
 	Returns []float64
 }
 
 // EveryStep is the Step of a row that holds at every step.
 const EveryStep = -1
 
-// A Builder collects rows in any order and builds a Model from them. The zero
-// value of the fields is not useful; use [NewBuilder].
+// A Builder collects rows in any order and builds a Model from them. Memory is
+// proportional to the number of transitions; rows that are added state by state and
+// action by action become the model without being copied. The zero value is not
+// useful; use [NewBuilder].
 type Builder struct {
 	spec   ModelSpec
 	states int
-	rows   []builderRow
-	next   []Transition
-	values []float64 // d for each row, the expectation
-}
-
-type builderRow struct {
-	step, state, action, opponent int32
-	first, end                    int32 // into next
-	order                         int32 // position of its values
-	random                        bool
+	rows   rowTable
+	lines  bool // transitions were added one by one
+	open   bool // the last row may get more of them
+	// pending holds the returns of the transitions of the row that is being added.
+	pending []float64
 }
 
 // NewBuilder returns a builder of models with the given number of states. Of
 // spec everything but Kernels and Opponents is used.
 func NewBuilder(spec ModelSpec, states int) *Builder {
-	return &Builder{spec: spec, states: states}
+	return &Builder{spec: spec, states: states, rows: rowTable{dim: spec.Dim, offset: []int{0}}}
+}
+
+// Grow makes room for so many transitions. Memory that stays unused is not touched.
+func (b *Builder) Grow(transitions int) {
+	t := &b.rows
+	t.state, t.action, t.offset = slices.Grow(t.state, transitions), slices.Grow(t.action, transitions), slices.Grow(t.offset, transitions)
+	t.next, t.prob, t.returns = slices.Grow(t.next, transitions), slices.Grow(t.prob, transitions), slices.Grow(t.returns, transitions*t.dim)
+}
+
+// Rows returns how many rows were begun. Transitions that are added one by one begin a
+// row unless the one before was of the same.
+func (b *Builder) Rows() int { return len(b.rows.state) }
+
+// Transitions returns how many transitions were added, without those that were left out.
+func (b *Builder) Transitions() int { return len(b.rows.next) }
+
+// Stored returns how many kernels the model has, and how many states and successors, at
+// most, those of them have that are not the same as others.
+func (b *Builder) Stored() (kernels, entries int) {
+	t := &b.rows
+	if t.step == nil {
+		return 1, b.states + len(t.next)
+	}
+	single, own := 0, make(map[int32]bool)
+	for i, h := range t.step {
+		if h != EveryStep {
+			own[h] = true
+			single += t.offset[min(i+1, len(t.offset)-1)] - t.offset[i]
+		}
+	}
+	return b.spec.Horizon, single + (1+len(own))*(b.states+len(t.next)-single)
 }
 
 // Add adds a row. Transitions of probability 0 are left out. The slices of the
 // row are copied. Add reports what is wrong with the row by itself; Build finds
 // what is wrong with the rows together.
 func (b *Builder) Add(row Row) error {
+	if b.lines {
+		return errors.New("cmdp: a row after single transitions: want one or the other")
+	}
 	if err := b.checkRow(&row); err != nil {
 		return err
 	}
-	d, first := b.spec.Dim, len(b.next)
-	mean := make([]float64, d)
-	copy(mean, row.Returns)
-	for _, t := range row.Next {
-		if t.Probability == 0 {
-			continue
-		}
-		if t.Returns != nil {
-			t.Returns = slices.Clone(t.Returns)
-			for i, r := range t.Returns {
-				mean[i] += t.Probability * r
-			}
-		}
-		b.next = append(b.next, t)
+	t := &b.rows
+	t.begin(row.Step, row.State, row.Action, row.Opponent)
+	b.pending = b.pending[:0]
+	for _, n := range row.Next {
+		t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
+		b.pending = append(b.pending, n.Returns...)
 	}
-	b.rows = append(b.rows, builderRow{
-		step: int32(row.Step), state: int32(row.State), action: int32(row.Action), opponent: int32(row.Opponent),
-		first: int32(first), end: int32(len(b.next)), order: int32(len(b.rows)),
-		random: row.Returns == nil,
-	})
-	b.values = append(b.values, mean...)
+	t.end(row.Returns, b.pending)
+	return nil
+}
+
+// AddTransition adds one transition of the row of the given step, state and actions,
+// with its own returns. Transitions of a row need not come one after the other. If
+// all of them have the same returns, these are the expected returns of the row.
+// Returns are copied. Build checks that the probabilities of each row sum to 1.
+func (b *Builder) AddTransition(step, state, action, opponent int, n Transition) error {
+	if err := b.checkKey(step, state, action, opponent); err != nil {
+		return err
+	}
+	if err := b.checkTransition(&n); err != nil {
+		return err
+	}
+	if len(n.Returns) != b.spec.Dim {
+		return fmt.Errorf("successor %d: %d returns: want %d", n.Next, len(n.Returns), b.spec.Dim)
+	}
+	t := &b.rows
+	if last := len(t.state) - 1; !b.open || int(t.state[last]) != state || int(t.action[last]) != action || t.stepOf(last) != step || t.opponentOf(last) != opponent {
+		b.close()
+		t.begin(step, state, action, opponent)
+		b.open, b.lines = true, true
+	}
+	t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
+	b.pending = append(b.pending, n.Returns...)
+	return nil
+}
+
+// close ends the row to which transitions were added one by one.
+func (b *Builder) close() {
+	if b.open {
+		b.rows.end(nil, b.pending)
+		b.open = false
+	}
+	b.pending = b.pending[:0]
+}
+
+func (b *Builder) checkKey(step, state, action, opponent int) error {
+	switch {
+	case step != EveryStep && (step < 0 || step >= b.spec.Horizon):
+		return fmt.Errorf("step %d: want 1 to %d", step+1, b.spec.Horizon)
+	case state < 0 || state >= b.states:
+		return fmt.Errorf("state %d: want 0 to %d", state, b.states-1)
+	case action < 0 || action > math.MaxInt32:
+		return fmt.Errorf("action %d: want 0 or more", action)
+	case opponent < 0 || opponent > math.MaxInt32:
+		return fmt.Errorf("opponent's action %d: want 0 or more", opponent)
+	case len(b.rows.state) == math.MaxInt32:
+		return fmt.Errorf("more than %d rows", math.MaxInt32)
+	}
+	return nil
+}
+
+func (b *Builder) checkTransition(n *Transition) error {
+	if n.Next < 0 || n.Next >= b.states {
+		return fmt.Errorf("successor %d: want 0 to %d", n.Next, b.states-1)
+	}
+	if !(n.Probability >= 0) || math.IsInf(n.Probability, 1) {
+		return fmt.Errorf("successor %d: %g is not a probability", n.Next, n.Probability)
+	}
+	for _, r := range n.Returns {
+		if !finite(r) {
+			return fmt.Errorf("successor %d: return %g: want a finite number", n.Next, r)
+		}
+	}
 	return nil
 }
 
 func (b *Builder) checkRow(row *Row) error {
-	switch {
-	case row.Step != EveryStep && (row.Step < 0 || row.Step >= b.spec.Horizon):
-		return fmt.Errorf("step %d: want 1 to %d", row.Step+1, b.spec.Horizon)
-	case row.State < 0 || row.State >= b.states:
-		return fmt.Errorf("state %d: want 0 to %d", row.State, b.states-1)
-	case row.Action < 0:
-		return fmt.Errorf("action %d: want 0 or more", row.Action)
-	case row.Opponent < 0:
-		return fmt.Errorf("opponent's action %d: want 0 or more", row.Opponent)
-	case row.Returns != nil && len(row.Returns) != b.spec.Dim:
+	if err := b.checkKey(row.Step, row.State, row.Action, row.Opponent); err != nil {
+		return err
+	}
+	if row.Returns != nil && len(row.Returns) != b.spec.Dim {
 		return fmt.Errorf("%d returns: want %d", len(row.Returns), b.spec.Dim)
 	}
-	random := row.Returns == nil
-	seen := make(map[int]bool, len(row.Next))
-	for _, t := range row.Next {
-		if random != (t.Returns != nil) {
-			return fmt.Errorf("successor %d: returns must be given for the row or for each of its outcomes, not both", t.Next)
-		}
-		if random && len(t.Returns) != b.spec.Dim {
-			return fmt.Errorf("successor %d: %d returns: want %d", t.Next, len(t.Returns), b.spec.Dim)
-		}
-		if !random && seen[t.Next] {
-			return fmt.Errorf("successor %d given twice", t.Next)
-		}
-		seen[t.Next] = true
-	}
-	// The numbers themselves are judged as those of a stored kernel are.
-	k := Kernel{Offset: []int{0, len(row.Next)}, Returns: row.Returns}
-	for _, t := range row.Next {
-		k.Next, k.Prob = append(k.Next, int32(t.Next)), append(k.Prob, t.Probability)
-		if random {
-			for _, r := range t.Returns {
-				if !finite(r) {
-					return fmt.Errorf("successor %d: return %g: want a finite number", t.Next, r)
-				}
-			}
+	for i, r := range row.Returns {
+		if !finite(r) {
+			return fmt.Errorf("return coordinate %d is %g: want a finite number", i, r)
 		}
 	}
-	if random {
-		k.Returns = make([]float64, b.spec.Dim)
+	if len(row.Next) == 0 {
+		return errors.New("no successor")
 	}
-	return k.checkRow(0, b.states, b.spec.Dim)
-}
-
-// Build returns the model. Every state must offer its actions without a gap,
-// 0, 1, … at each step, in a game every action of the agent against every one of
-// the opponent, and no row may be given twice.
-func (b *Builder) Build() (*Model, error) {
-	slices.SortStableFunc(b.rows, func(x, y builderRow) int {
-		return cmp.Or(cmp.Compare(x.step, y.step), cmp.Compare(x.state, y.state), x.compare(y))
-	})
-	for i := 1; i < len(b.rows); i++ {
-		if x, y := b.rows[i-1], b.rows[i]; x.step == y.step && x.state == y.state && x.compare(y) == 0 {
-			return nil, fmt.Errorf("cmdp: %s is given twice", x)
+	random, sum := row.Returns == nil, 0.0
+	for i := range row.Next {
+		n := &row.Next[i]
+		if random != (n.Returns != nil) {
+			return fmt.Errorf("successor %d: returns must be given for the row or for each of its outcomes, not both", n.Next)
 		}
-	}
-	if b.states < 1 {
-		return nil, fmt.Errorf("cmdp: %d states: want at least 1", b.states)
-	}
-	own, _ := slices.BinarySearchFunc(b.rows, 0, func(r builderRow, step int) int { return cmp.Compare(int(r.step), step) })
-	every, own1 := b.rows[:own], b.rows[own:]
-	steps := 1
-	if len(own1) > 0 {
-		steps = b.spec.Horizon
-	}
-	spec := b.spec
-	spec.Kernels = make([]Kernel, steps)
-	for h := range steps {
-		n := 0
-		for n < len(own1) && int(own1[n].step) == h {
-			n++
+		if random && len(n.Returns) != b.spec.Dim {
+			return fmt.Errorf("successor %d: %d returns: want %d", n.Next, len(n.Returns), b.spec.Dim)
 		}
-		k, opponents, err := b.kernel(every, own1[:n])
-		if err != nil {
-			return nil, err
+		if err := b.checkTransition(n); err != nil {
+			return err
 		}
-		spec.Kernels[h], own1 = k, own1[n:]
-		spec.Opponents = append(spec.Opponents, opponents)
+		sum += n.Probability
 	}
-	return NewModel(spec)
-}
-
-// compare orders rows of the same step and state.
-func (r builderRow) compare(x builderRow) int {
-	return cmp.Or(cmp.Compare(r.action, x.action), cmp.Compare(r.opponent, x.opponent))
-}
-
-func (r builderRow) String() string {
-	name := fmt.Sprintf("state %d, action %d", r.state, r.action)
-	if r.opponent > 0 {
-		name += fmt.Sprintf(" against the opponent's action %d", r.opponent)
-	}
-	if r.step == EveryStep {
-		return name
-	}
-	return fmt.Sprintf("%s, step %d", name, r.step+1)
-}
-
-// kernel merges the rows of every step with those of one, both sorted; the
-// latter win. It also returns the number of the opponent's actions in each state.
-func (b *Builder) kernel(every, own []builderRow) (Kernel, []int32, error) {
-	k := Kernel{First: make([]int32, 1, b.states+1), Offset: []int{0}}
-	opponents := make([]int32, b.states)
-	random := slices.ContainsFunc(every, func(r builderRow) bool { return r.random }) ||
-		slices.ContainsFunc(own, func(r builderRow) bool { return r.random })
-	for s := range b.states {
-		grid := actionGrid{opponents: -1}
-		for {
-			row, ok := pickRow(&every, &own, int32(s))
-			if !ok {
-				break
-			}
-			if err := grid.add(row); err != nil {
-				return k, nil, err
-			}
-			b.appendRow(&k, row, random)
-		}
-		if err := grid.end(); err != nil {
-			return k, nil, fmt.Errorf("cmdp: state %d: %w", s, err)
-		}
-		opponents[s] = max(1, grid.opponents)
-		k.First = append(k.First, int32(len(k.Offset)-1))
-	}
-	return k, opponents, nil
-}
-
-// actionGrid follows the rows of a state, which must be all pairs (0, 0), (0, 1),
-// …, (0, B−1), (1, 0), … of actions.
-type actionGrid struct {
-	action, opponent int32 // the pair expected next, if the action is not over
-	opponents        int32 // B, or -1 while the first action is not over
-}
-
-func (g *actionGrid) add(row builderRow) error {
-	if row.opponent == 0 && g.opponent > 0 && (g.opponents < 0 || g.opponent == g.opponents) {
-		g.opponents = g.opponent
-		g.action, g.opponent = g.action+1, 0
-	}
-	switch {
-	case row.action != g.action:
-		return fmt.Errorf("cmdp: %s is given, but action %d is not", row, g.action)
-	case row.opponent != g.opponent || g.opponents >= 0 && row.opponent >= g.opponents:
-		return fmt.Errorf("cmdp: %s is given, but not action %d against every action of the opponent", row, g.action)
-	}
-	g.opponent++
-	return nil
-}
-
-func (g *actionGrid) end() error {
-	switch {
-	case g.opponents < 0:
-		g.opponents = g.opponent
-	case g.opponent != g.opponents:
-		return fmt.Errorf("action %d is given against %d actions of the opponent, action 0 against %d", g.action, g.opponent, g.opponents)
+	if math.Abs(sum-1) > ProbabilityTolerance {
+		return fmt.Errorf("probabilities sum to %.12g: want 1", sum)
 	}
 	return nil
 }
 
-// pickRow takes the next row of state s from the front of every and own.
-func pickRow(every, own *[]builderRow, s int32) (builderRow, bool) {
-	hasEvery := len(*every) > 0 && (*every)[0].state == s
-	hasOwn := len(*own) > 0 && (*own)[0].state == s
-	switch {
-	case hasOwn && (!hasEvery || (*own)[0].compare((*every)[0]) <= 0):
-		row := (*own)[0]
-		if hasEvery && (*every)[0].compare(row) == 0 {
-			*every = (*every)[1:]
-		}
-		*own = (*own)[1:]
-		return row, true
-	case hasEvery:
-		row := (*every)[0]
-		*every = (*every)[1:]
-		return row, true
-	}
-	return builderRow{}, false
+// A RowError is what is wrong with a row of a [Builder] beside the other rows.
+type RowError struct {
+	Fault RowFault
+	// Step is EveryStep for a row that holds at every step.
+	Step, State, Action, Opponent int
+	// Row is the number of the row, from 0 in the order in which rows were begun; for
+	// one that is missing it is that of another row of the state.
+	Row int
+	// First is the row that RowTwice repeats, Sum the sum that RowSum means.
+	First int
+	Sum   float64
 }
 
-func (b *Builder) appendRow(k *Kernel, row builderRow, random bool) {
-	d := b.spec.Dim
-	mean := b.values[int(row.order)*d : (int(row.order)+1)*d]
-	k.Returns = append(k.Returns, mean...)
-	for _, t := range b.next[row.first:row.end] {
-		k.Next, k.Prob = append(k.Next, int32(t.Next)), append(k.Prob, t.Probability)
-		if !random {
-			continue
-		}
-		if t.Returns != nil {
-			k.Outcomes = append(k.Outcomes, t.Returns...)
-		} else {
-			k.Outcomes = append(k.Outcomes, mean...)
-		}
+// A RowFault is a way in which a row can be wrong.
+type RowFault int
+
+const (
+	// RowTwice: another row has the same step, state and actions.
+	RowTwice RowFault = iota
+	// RowSum: the probabilities do not sum to 1.
+	RowSum
+	// RowGap: an action with a smaller number has no row. Action and Opponent are the
+	// one that is missing.
+	RowGap
+	// RowPair: the players' actions make no rectangle: the pair of Action and Opponent is
+	// missing.
+	RowPair
+)
+
+// Error says what is wrong, with states and actions by number.
+func (e *RowError) Error() string {
+	name := fmt.Sprintf("state %d, action %d", e.State, e.Action)
+	if e.Opponent > 0 || e.Fault == RowPair {
+		name += fmt.Sprintf(" against the opponent's action %d", e.Opponent)
 	}
-	k.Offset = append(k.Offset, len(k.Next))
+	if e.Step != EveryStep {
+		name += fmt.Sprintf(", step %d", e.Step+1)
+	}
+	switch e.Fault {
+	case RowTwice:
+		return name + " is given twice"
+	case RowSum:
+		return fmt.Sprintf("%s: probabilities sum to %.12g: want 1", name, e.Sum)
+	case RowGap:
+		return name + " has no row, but one of a greater number has"
+	}
+	return name + " has no row: want one for every pair of the players' actions"
+}
+
+// RowErrors is what [Builder.Build] finds wrong with rows. A long list is cut.
+type RowErrors []*RowError
+
+// Error is the first error, and how many there are besides.
+func (es RowErrors) Error() string {
+	text := "cmdp: " + es[0].Error()
+	if n := len(es) - 1; n > 0 {
+		text += fmt.Sprintf("; errors besides: %d", n)
+	}
+	return text
 }

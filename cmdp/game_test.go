@@ -244,13 +244,13 @@ func TestGamesRefuseBadInput(t *testing.T) {
 		pairs [][2]int
 		want  string
 	}{
-		{[][2]int{{0, 0}, {0, 1}, {1, 0}}, "state 0: action 1 is given against 1 actions of the opponent, action 0 against 2"},
-		{[][2]int{{0, 0}, {1, 0}, {1, 1}}, "not action 1 against every action"},
-		{[][2]int{{0, 1}}, "not action 0 against every action"},
-		{[][2]int{{0, 0}, {0, 1}, {1, 1}}, "action 1 against the opponent's action 1 is given, but"},
-		{[][2]int{{0, 0}, {0, 1}, {2, 0}, {2, 1}}, "action 1 is not"},
+		{[][2]int{{0, 0}, {0, 1}, {1, 0}}, "cmdp: state 0, action 1 against the opponent's action 1 has no row: want one for every pair of the players' actions"},
+		{[][2]int{{0, 0}, {1, 0}, {1, 1}}, "cmdp: state 0, action 0 against the opponent's action 1 has no row"},
+		{[][2]int{{0, 1}}, "cmdp: state 0, action 0 has no row, but one of a greater number has"},
+		{[][2]int{{0, 0}, {0, 1}, {1, 1}}, "cmdp: state 0, action 1 against the opponent's action 0 has no row"},
+		{[][2]int{{0, 0}, {0, 1}, {2, 0}, {2, 1}}, "cmdp: state 0, action 1 has no row, but one of a greater number has"},
 		{[][2]int{{0, 0}, {0, 0}}, "given twice"},
-		{[][2]int{{0, 0}, {0, 2}}, "not action 0 against every action"},
+		{[][2]int{{0, 0}, {0, 2}}, "cmdp: state 0, action 0 against the opponent's action 1 has no row, but one of a greater number has"},
 	} {
 		b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 		for _, p := range c.pairs {

@@ -318,8 +318,8 @@ func TestBuilderRefusesGapsAndDuplicates(t *testing.T) {
 	}
 	for want, rows := range map[string][]Row{
 		"given twice": {row(EveryStep, 0), row(EveryStep, 0)},
-		"is not":      {row(EveryStep, 1)},
-		"action 2":    {row(EveryStep, 0), row(1, 2)},
+		"state 0, action 0 has no row, but one of a greater number has":         {row(EveryStep, 1)},
+		"state 0, action 1, step 2 has no row, but one of a greater number has": {row(EveryStep, 0), row(1, 2)},
 	} {
 		b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 		for _, r := range rows {

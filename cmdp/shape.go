@@ -62,7 +62,8 @@ type ShapeSpec struct {
 	Returns []Interval
 	// ReturnToGo, if not nil, is a promise: from any step on, the return still to
 	// come lies in this interval, whatever is played. It sharpens clip ranges and
-	// the box of possible returns, as for a goal that can be reached only once.
+	// the box of possible returns, as for a goal that can be reached only once. An
+	// infinite end promises nothing.
 	ReturnToGo *Interval
 }
 
@@ -111,11 +112,11 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 		}
 	}
 	if iv := spec.ReturnToGo; iv != nil {
-		if err := iv.check(spec.Dim); err != nil {
-			return nil, fmt.Errorf("cmdp: range of the return to go: %w", err)
+		if len(iv.Lower) != spec.Dim || len(iv.Upper) != spec.Dim {
+			return nil, fmt.Errorf("cmdp: range of the return to go: %d and %d bounds: want %d", len(iv.Lower), len(iv.Upper), spec.Dim)
 		}
 		for i := range spec.Dim {
-			if iv.Lower[i] > 0 || iv.Upper[i] < 0 {
+			if !(iv.Lower[i] <= 0 && iv.Upper[i] >= 0) {
 				return nil, fmt.Errorf("cmdp: range of the return to go, coordinate %d: [%g, %g] must contain 0, the return of no steps", i, iv.Lower[i], iv.Upper[i])
 			}
 		}
@@ -285,6 +286,10 @@ func (sh *Shape) StepReturns(h int) (lower, upper []float64) {
 	i := h * sh.dim
 	return sh.lower[i : i+sh.dim : i+sh.dim], sh.upper[i : i+sh.dim : i+sh.dim]
 }
+
+// Promise returns the promised range of the return to go, as in [ShapeSpec], or nil. It
+// must not be changed.
+func (sh *Shape) Promise() *Interval { return sh.toGo }
 
 // ReturnToGo sets lower and upper, each of length d, to bounds of the return
 // that steps h, h+1, … H-1 can still add: the sums of the one-step bounds, cut to

@@ -16,7 +16,7 @@ import (
 // A csvReader reads transitions from a table with the columns state, action,
 // next, probability, one for each return, and perhaps step and opponent.
 type csvReader struct {
-	*lines
+	*rowReader
 	in      *csv.Reader
 	columns map[string]int
 	returns []int // the column of each return
@@ -27,8 +27,7 @@ func (r *rowReader) readCSV(f fs.File) error {
 	in := csv.NewReader(&skipMark{in: f})
 	in.ReuseRecord = true
 	in.TrimLeadingSpace = true
-	c := &csvReader{in: in, vector: make([]float64, r.spec.Dim)}
-	c.lines = newLines(r, func(n int) (int, string) { return n, "" })
+	c := &csvReader{rowReader: r, in: in, vector: make([]float64, r.spec.Dim)}
 	record, err := in.Read()
 	if err == io.EOF {
 		r.report(&Error{File: r.file, Message: "the file is empty: want a line that names the columns"})
@@ -40,7 +39,6 @@ func (r *rowReader) readCSV(f fs.File) error {
 	if !c.readColumns(record) {
 		return nil
 	}
-	before := len(r.errs)
 	for {
 		record, err := in.Read()
 		if err == io.EOF {
@@ -53,9 +51,6 @@ func (r *rowReader) readCSV(f fs.File) error {
 			continue
 		}
 		c.line(record)
-	}
-	if len(r.errs) == before && r.states > 0 && r.spec.Dim > 0 {
-		c.finish()
 	}
 	return nil
 }
@@ -132,13 +127,12 @@ func (c *csvReader) readColumns(record []string) bool {
 
 func (c *csvReader) line(record []string) {
 	before := len(c.errs)
-	key := groupKey{step: cmdp.EveryStep, opponent: onlyAction}
-	key.state = c.state(record, "state")
-	key.label = c.action(record, "action")
+	step, opponent := cmdp.EveryStep, 0
+	state, action := c.state(record, "state"), c.action(record, "action", &c.agent)
 	if i, ok := c.columns["opponent"]; ok {
 		c.game = true
 		if record[i] != "" {
-			key.opponent = c.opponentLabel(c.action(record, "opponent"))
+			opponent = c.action(record, "opponent", &c.opponent)
 		}
 	}
 	if i, ok := c.columns["step"]; ok && record[i] != "" {
@@ -149,32 +143,38 @@ func (c *csvReader) line(record []string) {
 		case c.spec.Discount > 0:
 			c.at(i, "step", "given without a horizon: the row must hold at every step")
 		}
-		key.step = int32(n - 1)
+		step = n - 1
 	}
-	next := c.state(record, "next")
-	p := c.number(record, c.columns["probability"], "probability")
-	if !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
+	t := cmdp.Transition{Next: c.state(record, "next"), Probability: c.number(record, c.columns["probability"], "probability"), Returns: c.vector}
+	if p := t.Probability; !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
 		c.at(c.columns["probability"], "probability", "got "+record[c.columns["probability"]]+": want a probability, 0 to 1")
 	}
 	for j, i := range c.returns {
 		c.vector[j] = c.number(record, i, c.p.Returns[j])
 	}
-	if len(c.errs) == before {
-		line, _ := c.in.FieldPos(0)
-		c.add(key, next, p, c.vector, line)
+	if len(c.errs) > before || !c.usable() {
+		return
+	}
+	err := c.builder.AddTransition(step, state, action, opponent, t)
+	line, _ := c.in.FieldPos(0)
+	if err != nil {
+		c.at(0, "", err.Error())
+	}
+	if c.builder.Rows() > len(c.places) {
+		c.places = append(c.places, place{int32(line), 0})
 	}
 }
 
-func (c *csvReader) state(record []string, column string) int32 {
+func (c *csvReader) state(record []string, column string) int {
 	i := c.columns[column]
 	s, ok := c.stateNamed(record[i])
 	if !ok && c.states > 0 {
 		c.at(i, column, c.unknownState(record[i]))
 	}
-	return int32(s)
+	return s
 }
 
-func (c *csvReader) action(record []string, column string) int32 {
+func (c *csvReader) action(record []string, column string, of *labels) int {
 	i := c.columns[column]
 	text := record[i]
 	if isInteger(text) {
@@ -183,7 +183,7 @@ func (c *csvReader) action(record []string, column string) int32 {
 			c.at(i, column, "got "+shorten(text)+": want a whole number from 0 on, or a name")
 			return 0
 		}
-		return c.table.labels.id(strconv.Itoa(n))
+		return of.numbered(n)
 	}
 	complaint := checkName(text)
 	if !utf8.ValidString(text) {
@@ -193,10 +193,10 @@ func (c *csvReader) action(record []string, column string) int32 {
 		c.at(i, column, complaint)
 		return 0
 	}
-	if id, ok := c.table.labels.ids[text]; ok {
+	if id, ok := of.ids[text]; ok {
 		return id
 	}
-	return c.table.labels.id(string(append([]byte(nil), text...))) // the record is reused
+	return of.id(string(append([]byte(nil), text...))) // the record is reused
 }
 
 func (c *csvReader) number(record []string, i int, column string) float64 {

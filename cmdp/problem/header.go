@@ -16,7 +16,6 @@ type header struct {
 	spec   cmdp.ModelSpec
 	states int // 0 if not known, because of an error
 	names  map[string]int
-	toGo   *node
 	game   bool // a row names an action of the opponent
 }
 
@@ -52,7 +51,7 @@ func (h *header) read(root *node) {
 	h.member(root, "states", h.readStates)
 	h.member(root, "returns", h.readReturns)
 	h.member(root, "start", h.readStart)
-	h.member(root, "return_to_go", func(n *node, at *path) { h.toGo = n })
+	h.member(root, "return_to_go", h.readReturnToGo)
 	h.member(root, "goal", h.readGoal)
 	h.member(root, "constraints", h.readConstraints)
 	h.member(root, "target", func(n *node, at *path) {
@@ -157,9 +156,8 @@ func (h *header) readStart(n *node, at *path) {
 		}
 		return
 	}
-	d := h.distribution(n, at, nil)
-	for i := range d.states {
-		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: int(d.states[i]), Probability: d.prob[i]})
+	for _, t := range h.distribution(n, at, nil) {
+		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: t.Next, Probability: t.Probability})
 	}
 }
 
@@ -194,26 +192,16 @@ func (h *header) unknownState(text string) string {
 	return "unknown state " + shorten(text) + want
 }
 
-// A distribution lists states and their probabilities.
-type distribution struct {
-	states []int32
-	prob   []float64
-}
-
-// distribution reads a mapping from states to probabilities that sum to 1. It
-// reuses the slices of into.
-func (h *header) distribution(n *node, at *path, into *distribution) *distribution {
-	if into == nil {
-		into = new(distribution)
-	}
-	into.states, into.prob = into.states[:0], into.prob[:0]
+// distribution appends the states and probabilities of a mapping to dst. The
+// probabilities must sum to 1.
+func (h *header) distribution(n *node, at *path, dst []cmdp.Transition) []cmdp.Transition {
 	if n.kind != mapNode {
 		h.bad(n, at, "got %s: want a mapping from states to probabilities", n.describe())
-		return into
+		return dst
 	}
-	before := len(h.errs)
+	before, first := len(h.errs), len(dst)
 	if !h.pairs(n, at) {
-		return into
+		return dst
 	}
 	sum, known := 0.0, true
 	for _, m := range n.members {
@@ -222,16 +210,28 @@ func (h *header) distribution(n *node, at *path, into *distribution) *distributi
 		p, good := h.probability(m.value, &here)
 		sum, known = sum+p, known && good
 		if ok && good {
-			into.states, into.prob = append(into.states, int32(s)), append(into.prob, p)
+			dst = append(dst, cmdp.Transition{Next: s, Probability: p})
 		}
 	}
 	if known {
 		h.checkSum(n, at, sum)
 	}
-	if hasTwins(into.states) && len(h.errs) == before {
+	if h.p.States != nil && len(h.errs) == before && h.hasTwins(dst[first:]) {
 		h.bad(n, at, "a state is given twice, by its name and by its number")
 	}
-	return into
+	return dst
+}
+
+// hasTwins reports whether a state is listed twice.
+func (h *header) hasTwins(next []cmdp.Transition) bool {
+	seen := make(map[int]bool, len(next))
+	for _, t := range next {
+		if seen[t.Next] {
+			return true
+		}
+		seen[t.Next] = true
+	}
+	return false
 }
 
 func (h *header) probability(n *node, at *path) (float64, bool) {

@@ -17,7 +17,7 @@ func (h *header) judge(root *node) {
 		if h.spec.Horizon == 0 {
 			key = "discount"
 		}
-		h.bad(root.get(key), (*path)(nil).key(key), "%s", trimmed(err))
+		h.bad(root.get(key), (*path)(nil).key(key), "%s", trimmed(err, "problem: "))
 		return
 	}
 	if _, err := h.p.goalCost(box); err != nil {
@@ -65,16 +65,17 @@ func (h *header) misbuilt(root *node, err error) {
 		}
 		return
 	}
-	e := &Error{File: h.file, Message: trimmed(err)}
+	e := &Error{File: h.file, Message: trimmed(err, "problem: ")}
 	var member *MemberError
 	if errors.As(err, &member) {
 		n := find(root, member.Path)
-		e.Line, e.Column, e.Key, e.Message = n.line, n.col, member.Path, trimmed(member.Err)
+		e.Line, e.Column, e.Key, e.Message = n.line, n.col, member.Path, trimmed(member.Err, "problem: ")
 	}
 	h.report(e)
 }
 
-func trimmed(err error) string { return strings.TrimPrefix(err.Error(), "problem: ") }
+// trimmed is the message of an error without the name of a package.
+func trimmed(err error, prefix string) string { return strings.TrimPrefix(err.Error(), prefix) }
 
 // find follows a path from n as far as it leads.
 func find(n *node, path string) *node {

@@ -45,11 +45,11 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	if arrays == nil {
 		return nil
 	}
-	if r.states == 0 || r.spec.Dim == 0 {
+	if !r.usable() {
 		return nil // what is wrong has been said
 	}
 	before := len(r.errs)
-	l := newLines(r, func(n int) (int, string) { return 0, "[" + strconv.Itoa(n) + "]" })
+	r.builder.Grow(arrays.count)
 	for at := 0; at < arrays.count; at += npyBlock {
 		n := min(npyBlock, arrays.count-at)
 		if err := arrays.read(n); err != nil {
@@ -57,14 +57,11 @@ func (r *rowReader) readNPZ(f fs.File) error {
 			r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})
 			return nil
 		}
-		r.entries(l, arrays, at, n)
+		r.entries(arrays, at, n)
 	}
 	if err := arrays.end(); err != nil {
 		r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})
 		return nil
-	}
-	if len(r.errs) == before {
-		l.finish()
 	}
 	return nil
 }
@@ -193,39 +190,41 @@ func (arrays *npzArrays) close() {
 }
 
 // entries adds n transitions, the first of them number at.
-func (r *rowReader) entries(l *lines, arrays *npzArrays, at, n int) {
+func (r *rowReader) entries(arrays *npzArrays, at, n int) {
 	const state, action, opponent, step, next, probability, returns = 0, 1, 2, 3, 4, 5, 6
-	whole := func(array, i, least, most int) int32 {
+	whole := func(array, i, least, most int) int {
 		x := arrays.all[array].values[i]
-		if x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
-			r.npz(npzKeys[array]+"["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a whole number from %d to %d", x, least, most))
-			return int32(least)
+		if n := int(x); float64(n) == x && n >= least && n <= most {
+			return n
 		}
-		return int32(x)
+		r.npz(npzKeys[array]+"["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a whole number from %d to %d", x, least, most))
+		return least
 	}
 	d, before := r.spec.Dim, len(r.errs)
 	for i := range n {
-		key := groupKey{step: cmdp.EveryStep, state: whole(state, i, 0, r.states-1), opponent: onlyAction}
-		key.label = r.table.labels.number(whole(action, i, 0, maxStates))
+		s, a, o, h := whole(state, i, 0, r.states-1), r.agent.numbered(whole(action, i, 0, maxStates)), 0, cmdp.EveryStep
 		if arrays.all[opponent] != nil {
-			key.opponent = r.opponentLabel(r.table.labels.number(whole(opponent, i, 0, maxStates)))
+			r.game = true
+			o = r.opponent.numbered(whole(opponent, i, 0, maxStates))
 		}
 		if arrays.all[step] != nil {
-			key.step = whole(step, i, 0, r.spec.Horizon) - 1 // so that 0 gives EveryStep
+			h = whole(step, i, 0, r.spec.Horizon) - 1 // so that 0 gives EveryStep
 		}
-		p := arrays.all[probability].values[i]
-		if !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
+		t := cmdp.Transition{Probability: arrays.all[probability].values[i], Returns: arrays.all[returns].values[i*d : (i+1)*d]}
+		if p := t.Probability; !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
 			r.npz("probability["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a probability, 0 to 1", p))
 		}
-		values := arrays.all[returns].values[i*d : (i+1)*d]
-		for j, x := range values {
+		for j, x := range t.Returns {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				r.npz(fmt.Sprintf("returns[%d][%d]", at+i, j), fmt.Sprintf("got %g: want a finite number", x))
 			}
 		}
-		to := whole(next, i, 0, r.states-1)
-		if len(r.errs) == before {
-			l.add(key, to, p, values, at+i)
+		t.Next = whole(next, i, 0, r.states-1)
+		if len(r.errs) > before {
+			continue
+		}
+		if err := r.builder.AddTransition(h, s, a, o, t); err != nil {
+			r.npz("["+strconv.Itoa(at+i)+"]", err.Error())
 		}
 	}
 }

@@ -150,11 +150,3 @@ func (p *Problem) offered(h, s int) int {
 	}
 	return sh.OpponentActions(h, s)
 }
-
-// steps returns the number of stored kernels.
-func (p *Problem) steps() int {
-	if p.Model.Stationary() {
-		return 1
-	}
-	return p.Model.Horizon()
-}

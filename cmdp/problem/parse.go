@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
-
-	"cmdpsolve/cmdp"
 )
 
 // Read reads the problem file at the given path, YAML or JSON, and the file of
@@ -181,7 +179,7 @@ func (r *rowReader) readAll(n *node, portions []portion, files fs.FS) {
 			case tree.root == nil || !r.list(tree.root, at):
 			default:
 				for i, item := range tree.root.items {
-					r.row(item, at.at(p.index+i), p.index+i)
+					r.row(item, at.at(p.index+i))
 				}
 			}
 		}
@@ -190,7 +188,7 @@ func (r *rowReader) readAll(n *node, portions []portion, files fs.FS) {
 		r.readFile(n, at, files)
 	case n.kind == listNode:
 		for i, item := range n.items {
-			r.row(item, at.at(i), i)
+			r.row(item, at.at(i))
 		}
 	default:
 		r.bad(n, at, "got %s: want a list of rows, or {file: NAME}", n.describe())
@@ -199,54 +197,9 @@ func (r *rowReader) readAll(n *node, portions []portion, files fs.FS) {
 
 // finish builds the model and judges goal and target against it.
 func (h *header) finish(r *rowReader, root *node) {
-	at := (*path)(nil).key("transitions")
-	if most := freeStates + len(r.table.next); h.p.States == nil && h.states > most {
-		h.bad(root.get("states"), (*path)(nil).key("states"), "%d states, but the transitions lead to %d at most: want at most %d states besides, as each of them takes memory",
-			h.states, len(r.table.next), freeStates)
+	if r.build(h.p, root); h.p.Model == nil {
 		return
 	}
-	first, choices := r.table.group(h.states, r.twice)
-	if len(h.errs) > 0 {
-		return
-	}
-	steps := 1
-	for i := range r.table.rows {
-		if r.table.rows[i].step != cmdp.EveryStep {
-			steps = h.spec.Horizon
-			break
-		}
-	}
-	// A kernel takes memory beside its states and successors.
-	const overhead = 32
-	most := min(h.limits.stored/2, freeStored+stepsPerRow*len(r.table.next))
-	if n := r.table.size(choices, steps); steps > 1 && (n > most || h.states+overhead > most/steps) {
-		h.bad(root.get("transitions"), at, "rows for single steps make %d kernels with %d successors in all: more than can be stored", steps, n)
-		return
-	}
-	opponents := r.rectangles(first, choices, steps)
-	if len(h.errs) > 0 {
-		return
-	}
-	h.spec.Kernels = r.table.kernels(first, choices, steps)
-	h.p.Actions, h.p.Opponents = r.table.names(first, choices, opponents)
-	if r.game {
-		h.spec.Opponents = opponents
-	}
-	if h.toGo != nil {
-		if h.spec.ReturnToGo = h.readReturnToGo(h.spec.Kernels); h.spec.ReturnToGo == nil {
-			return
-		}
-	}
-	model, err := cmdp.NewModel(h.spec)
-	if err != nil {
-		where, key := root.get("transitions"), at
-		if h.toGo != nil {
-			where, key = h.toGo, (*path)(nil).key("return_to_go")
-		}
-		h.bad(where, key, "%s", strings.TrimPrefix(err.Error(), "cmdp: "))
-		return
-	}
-	h.p.Model = model
 	if n := root.get("opponent"); n != nil && !r.game {
 		h.bad(n, (*path)(nil).key("opponent"), "the rows of the transitions name no action of an opponent: want the key opponent there too")
 		return

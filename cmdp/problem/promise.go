@@ -6,21 +6,21 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// readReturnToGo reads the promised ranges. Coordinates and sides that are not
-// named take the sums of the extremes of single steps, with 0 included, which is
-// no promise at all.
-func (h *header) readReturnToGo(kernels []cmdp.Kernel) *cmdp.Interval {
-	at := (*path)(nil).key("return_to_go")
+// readReturnToGo reads the promised ranges. Of coordinates and sides that are not named
+// nothing is promised.
+func (h *header) readReturnToGo(n *node, at *path) {
 	if h.spec.Horizon == 0 {
-		h.bad(h.toGo, at, "given without a horizon: want it with a horizon alone")
-		return nil
+		if h.spec.Discount > 0 {
+			h.bad(n, at, "given without a horizon: want it with a horizon alone")
+		}
+		return
 	}
-	if !h.pairs(h.toGo, at) {
-		return nil
+	if !h.pairs(n, at) {
+		return
 	}
-	iv := trivialRange(kernels, h.spec.Horizon, h.spec.Dim)
+	iv := &cmdp.Interval{Lower: orFill(nil, h.spec.Dim, math.Inf(-1)), Upper: orFill(nil, h.spec.Dim, math.Inf(1))}
 	ok := true
-	for _, m := range h.toGo.members {
+	for _, m := range n.members {
 		here := at.key(m.key.text)
 		i, known := h.returnIndex(m.key, here)
 		if m.value.kind != listNode || len(m.value.items) != 2 {
@@ -44,105 +44,37 @@ func (h *header) readReturnToGo(kernels []cmdp.Kernel) *cmdp.Interval {
 			}
 		}
 	}
-	if !ok {
-		return nil
+	if ok {
+		h.spec.ReturnToGo = iv
 	}
-	return iv
 }
 
-// trivialRange bounds the return of any number of steps.
-func trivialRange(kernels []cmdp.Kernel, horizon, dim int) *cmdp.Interval {
-	iv := &cmdp.Interval{Lower: make([]float64, dim), Upper: make([]float64, dim)}
-	lower, upper := make([]float64, dim), make([]float64, dim)
-	for h := range horizon {
-		if h < len(kernels) {
-			clear(lower)
-			clear(upper)
-			values := kernels[h].Returns
-			if kernels[h].Outcomes != nil {
-				values = kernels[h].Outcomes
-			}
-			for j, x := range values {
-				lower[j%dim], upper[j%dim] = min(lower[j%dim], x), max(upper[j%dim], x)
-			}
-		}
-		for i := range dim {
-			iv.Lower[i] = math.Max(-math.MaxFloat64, iv.Lower[i]+lower[i])
-			iv.Upper[i] = math.Min(math.MaxFloat64, iv.Upper[i]+upper[i])
-		}
-	}
-	return iv
-}
-
-// appendPromise recovers the promised range from a shape and appends it; it
-// appends nothing without one. A promise shows where it cuts the sums of the
-// extremes of single steps. One that never cuts says nothing, and null stands
-// for its side.
+// appendPromise appends the promised range of a shape; it appends nothing without one.
+// Null stands for a side about which nothing is promised.
 func appendPromise(b []byte, sh *cmdp.Shape, returns []string) []byte {
-	if sh == nil {
+	if sh == nil || sh.Promise() == nil {
 		return b
 	}
-	begun := false
+	open := byte('{')
 	for i, name := range returns {
-		low, high := promised(sh, i, 0), promised(sh, i, 1)
-		if low == nil && high == nil {
+		low, high := sh.Promise().Lower[i], sh.Promise().Upper[i]
+		if math.IsInf(low, 0) && math.IsInf(high, 0) {
 			continue
 		}
-		if begun {
-			b = append(b, ", "...)
-		} else {
-			b = append(b, '{')
-		}
-		begun = true
-		b = append(appendName(b, name), ": ["...)
+		b = append(append(b, open), ' ')
+		b, open = append(appendName(b, name), ": ["...), ','
 		b = append(appendBound(b, low), ", "...)
 		b = append(appendBound(b, high), ']')
 	}
-	if begun {
-		b = append(b, '}')
+	if open == '{' {
+		return b // it promises nothing
 	}
-	return b
+	return append(b, '}')
 }
 
-func appendBound(b []byte, x *float64) []byte {
-	if x == nil {
+func appendBound(b []byte, x float64) []byte {
+	if math.IsInf(x, 0) {
 		return append(b, "null"...)
 	}
-	return appendNumber(b, *x)
-}
-
-// promised returns the lower (side 0) or upper (side 1) end of the promised
-// range of coordinate i, if it cuts the sums of the steps from the one on where
-// they reach furthest.
-func promised(sh *cmdp.Shape, i, side int) *float64 {
-	furthest, furthestSum, sum := 0, math.Inf(-1), 0.0
-	for h := sh.Horizon() - 1; h >= 0; h-- {
-		if side == 0 {
-			sum -= stepBound(sh, h, i, side)
-		} else {
-			sum += stepBound(sh, h, i, side)
-		}
-		if sum >= furthestSum {
-			furthest, furthestSum = h, sum
-		}
-	}
-	// Added up in the order in which the shape does.
-	sum = 0
-	for t := furthest; t < sh.Horizon(); t++ {
-		sum += stepBound(sh, t, i, side)
-	}
-	ends := [2][]float64{make([]float64, sh.Dim()), make([]float64, sh.Dim())}
-	sh.ReturnToGo(ends[0], ends[1], furthest)
-	if x := ends[side][i]; x != sum {
-		return &x
-	}
-	return nil
-}
-
-func stepBound(sh *cmdp.Shape, h, i, side int) float64 {
-	lower, upper := sh.StepReturns(h)
-	if side == 0 {
-		return lower[i]
-	}
-	return upper[i]
+	return appendNumber(b, x)
 }

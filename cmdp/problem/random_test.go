@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"cmdpsolve/cmdp"
 )
@@ -115,6 +116,47 @@ func TestParseAgreesWithBuilder(t *testing.T) {
 			if q := mustParse(t, text); difference(p, q) != "" {
 				t.Fatalf("the model read differs from the one built in its %s:\n%s", difference(p, q), text)
 			}
+		}
+	}
+}
+
+// TestLinesInAnyOrderAgreeWithBuilder writes rows as lines of a table, whose order is random
+// but for that of the successors of one row.
+func TestLinesInAnyOrderAgreeWithBuilder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		p, rows := randomProblem(t, rng)
+		var turns, next []int
+		for i, row := range rows {
+			for range row.Next {
+				turns = append(turns, i)
+			}
+		}
+		if len(turns) == 0 {
+			continue
+		}
+		next = make([]int, len(rows))
+		rng.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
+		text := "state,action,step,next,probability," + strings.Join(p.Returns, ",") + "\n"
+		for _, i := range turns {
+			row, step := rows[i], ""
+			n, returns := row.Next[next[i]], row.Returns
+			if next[i]++; returns == nil {
+				returns = n.Returns
+			}
+			if row.Step != cmdp.EveryStep {
+				step = fmt.Sprint(row.Step + 1)
+			}
+			text += fmt.Sprintf("%d,%d,%s,%d,%v,%s\n", row.State, row.Action, step, n.Next, n.Probability, strings.Trim(strings.ReplaceAll(fmt.Sprint(returns), " ", ","), "[]"))
+		}
+		head := fmt.Sprintf("format: cmdp/1\nname: random\nhorizon: %d\nstates: %d\nstart: %d\nreturns: [%s]\ntransitions: {file: rows.csv}\n",
+			p.Model.Horizon(), p.Model.States(), p.Model.StartStates()[0].State, strings.Join(p.Returns, ", "))
+		q, err := Parse("test.yaml", []byte(head), fstest.MapFS{"rows.csv": {Data: []byte(text)}})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if difference(p, q) != "" {
+			t.Fatalf("the model read differs from the one built in its %s:\n%s", difference(p, q), text)
 		}
 	}
 }

@@ -1,52 +1,74 @@
 package problem
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp"
 )
 
-// A rowReader decodes rows of transitions into a table. It goes on after errors,
-// so that all of them are found.
+// A rowReader decodes rows of transitions and adds them to a builder. It goes on after
+// errors, so that all of them are found.
 type rowReader struct {
 	*header
-	table    table
-	dist     distribution
-	outcomes []float64
-	vector   []float64
+	builder         *cmdp.Builder
+	agent, opponent labels
+	// places holds where each row of the builder begins, for errors; nothing of arrays.
+	places []place
+	rows   string // the file of the rows, if they have one
+	next   []cmdp.Transition
+	values []float64 // the returns of next
+	vector []float64
 }
+
+type place struct{ line, col int32 }
 
 func newRowReader(h *header) *rowReader {
-	return &rowReader{header: h, table: table{dim: h.spec.Dim}, vector: make([]float64, h.spec.Dim)}
+	r := &rowReader{header: h, builder: cmdp.NewBuilder(h.spec, h.states), vector: make([]float64, h.spec.Dim)}
+	r.opponent.id("0") // what a row without an action of the opponent stands for
+	return r
 }
 
-// row reads the row with the given index at node n.
-func (r *rowReader) row(n *node, at *path, index int) {
+// usable reports whether rows can be added: there is no error without which it is not
+// known what they mean.
+func (r *rowReader) usable() bool { return r.states > 0 && r.spec.Dim > 0 }
+
+// row reads the row at node n.
+func (r *rowReader) row(n *node, at *path) {
 	before := len(r.errs)
 	if !r.mapping(n, at, rowKeys) && n.kind != mapNode {
 		return
 	}
-	row := tableRow{step: cmdp.EveryStep, opponent: onlyAction, first: len(r.table.next), where: where{r.file, n.line, n.col, index}}
+	row := cmdp.Row{Step: cmdp.EveryStep}
+	r.next, r.values = r.next[:0], r.values[:0]
 	for _, key := range [...]string{"state", "action"} {
 		if n.get(key) == nil {
 			r.bad(n, at, "%s is missing", key)
 		}
 	}
-	if m := n.get("state"); m != nil {
-		s, _ := r.state(m, at.key("state"))
-		row.state = int32(s)
+	var next, returns, outcomes *node
+	for i := range n.members {
+		m := n.members[i].value
+		here := path{up: at, name: n.members[i].key.text}
+		switch here.name {
+		case "state":
+			row.State, _ = r.state(m, &here)
+		case "action":
+			row.Action = r.action(m, &here, &r.agent)
+		case "opponent":
+			r.game = true
+			row.Opponent = r.action(m, &here, &r.opponent)
+		case "step":
+			row.Step = r.step(m, &here)
+		case "next":
+			next = m
+		case "returns":
+			returns = m
+		case "outcomes":
+			outcomes = m
+		}
 	}
-	if m := n.get("action"); m != nil {
-		row.label = r.action(m, at.key("action"))
-	}
-	if m := n.get("opponent"); m != nil {
-		row.opponent = r.opponentLabel(r.action(m, at.key("opponent")))
-	}
-	if m := n.get("step"); m != nil {
-		row.step = r.step(m, at.key("step"))
-	}
-	next, returns, outcomes := n.get("next"), n.get("returns"), n.get("outcomes")
 	switch {
 	case outcomes != nil && (next != nil || returns != nil):
 		r.bad(n, at, "outcomes stand in the place of next and returns: want one or the other")
@@ -56,30 +78,31 @@ func (r *rowReader) row(n *node, at *path, index int) {
 		if next == nil {
 			r.bad(n, at, "next is missing")
 		} else {
-			d := r.distribution(next, at.key("next"), &r.dist)
-			r.table.next, r.table.prob = append(r.table.next, d.states...), append(r.table.prob, d.prob...)
+			here := path{up: at, name: "next"}
+			r.next = r.distribution(next, &here, r.next)
 		}
 		clear(r.vector)
 		if returns != nil {
-			r.readVector(returns, at.key("returns"))
+			here := path{up: at, name: "returns"}
+			r.readVector(returns, &here)
 		}
+		row.Returns = r.vector
 	}
-	if len(r.errs) > before || r.states == 0 || r.spec.Dim == 0 {
-		r.table.next, r.table.prob = r.table.next[:row.first], r.table.prob[:row.first]
+	if len(r.errs) > before || !r.usable() {
 		return
 	}
-	if outcomes != nil {
-		r.table.add(row, nil, r.outcomes)
-	} else {
-		r.table.add(row, r.vector, nil)
+	row.Next = r.next
+	r.places = append(r.places, place{int32(n.line), int32(n.col)})
+	if err := r.builder.Add(row); err != nil {
+		r.bad(n, at, "%v", err)
 	}
 }
 
-func (r *rowReader) action(n *node, at *path) int32 {
+func (r *rowReader) action(n *node, at *path, of *labels) int {
 	if n.kind == scalarNode && !n.quoted {
 		if isInteger(n.text) {
 			i, _ := r.integer(n, at, 0, maxStates)
-			return r.table.labels.id(strconv.Itoa(i))
+			return of.numbered(i)
 		}
 		if _, complaint := parseNumber(n.text); complaint == "" {
 			r.bad(n, at, "got %s: want a whole number from 0 on, or a name", n.text)
@@ -90,10 +113,10 @@ func (r *rowReader) action(n *node, at *path) int32 {
 	if !ok {
 		return 0
 	}
-	return r.table.labels.id(name)
+	return of.id(name)
 }
 
-func (r *rowReader) step(n *node, at *path) int32 {
+func (r *rowReader) step(n *node, at *path) int {
 	if r.spec.Horizon == 0 {
 		if r.spec.Discount > 0 {
 			r.bad(n, at, "given without a horizon: the row must hold at every step")
@@ -101,7 +124,7 @@ func (r *rowReader) step(n *node, at *path) int32 {
 		return cmdp.EveryStep
 	}
 	step, _ := r.integer(n, at, 1, r.spec.Horizon)
-	return int32(step - 1)
+	return step - 1
 }
 
 // readVector reads returns into r.vector, which the caller has cleared.
@@ -138,10 +161,8 @@ func (r *rowReader) readVector(n *node, at *path) {
 	}
 }
 
-// readOutcomes appends the successors of random returns to the table and sets
-// r.outcomes to their returns.
+// readOutcomes reads the successors of random returns into r.next.
 func (r *rowReader) readOutcomes(n *node, at *path) {
-	r.outcomes = r.outcomes[:0]
 	if !r.list(n, at) {
 		return
 	}
@@ -157,39 +178,112 @@ func (r *rowReader) readOutcomes(n *node, at *path) {
 				known = r.bad(item, here, "%s is missing", key)
 			}
 		}
-		var s int
-		var p float64
+		var t cmdp.Transition
 		if m := item.get("next"); m != nil {
-			s, _ = r.state(m, here.key("next"))
+			t.Next, _ = r.state(m, here.key("next"))
 		}
 		if m := item.get("probability"); m != nil {
 			good := false
-			p, good = r.probability(m, here.key("probability"))
-			sum, known = sum+p, known && good
+			t.Probability, good = r.probability(m, here.key("probability"))
+			sum, known = sum+t.Probability, known && good
 		}
 		clear(r.vector)
 		if m := item.get("returns"); m != nil {
 			r.readVector(m, here.key("returns"))
 		}
-		r.table.next, r.table.prob = append(r.table.next, int32(s)), append(r.table.prob, p)
-		r.outcomes = append(r.outcomes, r.vector...)
+		r.next, r.values = append(r.next, t), append(r.values, r.vector...)
+	}
+	// Only now do the returns stay where they are.
+	for i, d := 0, len(r.vector); i < len(r.next); i++ {
+		r.next[i].Returns = r.values[i*d : (i+1)*d]
 	}
 	if known {
 		r.checkSum(n, at, sum)
 	}
 }
 
-// twice records that the same row is given a second time.
-func (r *rowReader) twice(first, second *tableRow) {
-	e := &Error{File: second.where.file, Line: second.where.line, Column: second.where.col}
-	if second.where.index >= 0 {
-		at := (*path)(nil)
-		if second.where.file == r.file {
-			at = at.key("transitions")
-		}
-		e.Key = at.at(second.where.index).String()
+// build builds the model of the rows and names its actions, or records what is wrong
+// with the rows together.
+func (r *rowReader) build(p *Problem, root *node) {
+	// No memory is taken for states and kernels before it is known that the file is long
+	// enough to mean them.
+	const overhead = 32 // of a kernel
+	given := r.builder.Transitions()
+	transitions, at := root.get("transitions"), (*path)(nil).key("transitions")
+	if most := freeStates + given; p.States == nil && r.states > most {
+		r.bad(root.get("states"), (*path)(nil).key("states"), "%d states, but the transitions lead to %d at most: want at most %d states besides, as each of them takes memory",
+			r.states, given, freeStates)
+		return
 	}
-	what := r.describe(groupKey{second.step, second.state, second.label, second.opponent})
-	e.Message = what + " is given twice: the first is in line " + strconv.Itoa(first.where.line)
+	kernels, entries := r.builder.Stored()
+	if kernels > 1 && entries+overhead*kernels > min(r.limits.stored/2, freeStored+stepsPerRow*given) {
+		r.bad(transitions, at, "rows for single steps make %d kernels: more than can be stored", kernels)
+		return
+	}
+	model, names, err := r.builder.BuildNamed(r.agent.order, r.opponent.order)
+	switch wrong := err.(type) {
+	case nil:
+		p.Model = model
+		r.nameActions(p, names)
+	case cmdp.RowErrors:
+		for _, e := range wrong {
+			r.wrongRow(e)
+		}
+	default:
+		where := transitions
+		if m := root.get("return_to_go"); m != nil {
+			where, at = m, (*path)(nil).key("return_to_go")
+		}
+		r.bad(where, at, "%s", trimmed(err, "cmdp: "))
+	}
+}
+
+// wrongRow records what is wrong with a row beside others.
+func (r *rowReader) wrongRow(w *cmdp.RowError) {
+	e := &Error{File: r.file}
+	if r.rows != "" {
+		e.File = r.rows
+	}
+	line := func(row int) int {
+		if row < len(r.places) {
+			return int(r.places[row].line)
+		}
+		return 0
+	}
+	e.Line = line(w.Row)
+	if e.Line > 0 && w.Fault != cmdp.RowSum {
+		e.Column = int(r.places[w.Row].col)
+	}
+	at := (*path)(nil)
+	if r.rows == "" {
+		at = at.key("transitions")
+	}
+	step := ""
+	if w.Step != cmdp.EveryStep {
+		step = strconv.Itoa(w.Step + 1)
+	}
+	state, action, opponent := r.p.StateName(w.State), r.agent.names[w.Action], r.opponent.names[w.Opponent]
+	if w.Fault == cmdp.RowPair {
+		if step != "" {
+			step = " at step " + step
+		}
+		e.Key = at.String()
+		e.Message = fmt.Sprintf("state %s: action %s against the opponent's action %s has no row%s: want one for every pair of their actions",
+			state, action, opponent, step)
+		r.report(e)
+		return
+	}
+	what := "state " + state + ", action " + action
+	if r.game {
+		what += " against " + opponent
+	}
+	if step != "" {
+		what += ", step " + step
+	}
+	e.Message = fmt.Sprintf("%s: the probabilities sum to %.12g: want 1", what, w.Sum)
+	if w.Fault == cmdp.RowTwice {
+		e.Key = at.at(w.Row).String()
+		e.Message = what + " is given twice: the first is in line " + strconv.Itoa(line(w.First))
+	}
 	r.report(e)
 }

@@ -49,12 +49,13 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	}
 	defer f.Close()
 	main := r.file
-	if r.file = filepath.FromSlash(name); !filepath.IsAbs(r.file) {
-		r.file = filepath.Join(filepath.Dir(main), r.file)
+	if r.rows = filepath.FromSlash(name); !filepath.IsAbs(r.rows) {
+		r.rows = filepath.Join(filepath.Dir(main), r.rows)
 	}
+	r.file = r.rows
 	before := len(r.errs)
 	err = read(f)
-	if err == nil && len(r.errs) == before && len(r.table.rows) == 0 && r.states > 0 && r.spec.Dim > 0 {
+	if err == nil && len(r.errs) == before && r.builder.Rows() == 0 && r.usable() {
 		r.report(&Error{File: r.file, Message: "the file has no transitions: want at least one"})
 	}
 	r.file = main
@@ -104,5 +105,5 @@ func (r *rowReader) jsonLine(text []byte, line, index int) {
 		r.syntax(bad)
 		return
 	}
-	r.row(n, (*path)(nil).at(index), index)
+	r.row(n, (*path)(nil).at(index))
 }

@@ -3,6 +3,7 @@ package problem
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -264,4 +265,16 @@ func (f *writer) rowOf(k *cmdp.Kernel, c int) string {
 		b.Write((&Coefficients{List: mean}).encode(nil))
 	}
 	return b.String()
+}
+
+// saysMore reports whether the returns of the outcomes are not all the mean, or
+// a successor appears twice.
+func saysMore(outcomes, mean []float64, next []int32) bool {
+	for j, r := range outcomes {
+		if math.Float64bits(r) != math.Float64bits(mean[j%len(mean)]) {
+			return true
+		}
+	}
+	sorted := slices.Sorted(slices.Values(next))
+	return len(slices.Compact(sorted)) < len(next)
 }

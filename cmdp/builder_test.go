@@ -1,0 +1,78 @@
+package cmdp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestBuilderJoinsTransitions adds the transitions of two rows in turn, in the wrong order
+// of states, and looks at every number of the kernel.
+func TestBuilderJoinsTransitions(t *testing.T) {
+	b := NewBuilder(ModelSpec{Horizon: 2, Dim: 2, Start: []StartState{{0, 1}}}, 3)
+	add := func(state, action, next int, p float64, returns ...float64) {
+		t.Helper()
+		if err := b.AddTransition(EveryStep, state, action, 0, Transition{next, p, returns}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(2, 0, 0, 0.5, 1, 2)
+	add(0, 1, 1, 0.25, 3, 3)
+	add(0, 1, 1, 0.25, 3, 3) // adds up
+	add(2, 0, 1, 0.5, 1, 2)  // the same returns: they are expected
+	add(0, 0, 2, 1, 0, 7)
+	add(0, 1, 1, 0.5, -1, 3) // the same successor with other returns
+	add(0, 0, 0, 0, 9, 9)    // cannot happen
+	if b.Transitions() != 6 && b.Rows() != 6 {
+		t.Errorf("%d transitions in %d rows were begun", b.Transitions(), b.Rows())
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := m.Kernel(0)
+	got := fmt.Sprint(k.First, k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes)
+	want := "[0 2 2 3] [0 1 3 5] [2 1 1 0 1] [1 0.5 0.5 0.5 0.5] [0 7 1 3 1 2] [0 7 3 3 -1 3 1 2 1 2]"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestBuilderSaysWhichSumsAreWrong(t *testing.T) {
+	b := NewBuilder(ModelSpec{Discount: 0.5, Dim: 1, Start: []StartState{{0, 1}}}, 2)
+	for _, s := range []int{1, 0, 1} {
+		if err := b.AddTransition(EveryStep, s, 0, 0, Transition{0, 0.5 - 0.25*float64(s), []float64{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.Build()
+	var wrong RowErrors
+	if !errors.As(err, &wrong) || len(wrong) != 2 || *wrong[0] != (RowError{Fault: RowSum, Step: EveryStep, Row: 1, Sum: 0.5}) ||
+		*wrong[1] != (RowError{Fault: RowSum, Step: EveryStep, State: 1, Row: 0, Sum: 0.5}) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// TestBuilderKeepsNames gives actions numbers with gaps, and asks for them in descending
+// order.
+func TestBuilderKeepsNames(t *testing.T) {
+	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 2)
+	for i, r := range []Row{{Step: EveryStep, State: 1, Action: 40}, {Step: EveryStep, State: 0, Action: 7}, {Step: 1, State: 1, Action: 900}, {Step: 1, State: 1, Action: 40}} {
+		r.Next, r.Returns = []Transition{{Next: 0, Probability: 1}}, []float64{float64(i)}
+		if err := b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kernels, entries := b.Stored(); kernels != 3 || entries < 10 {
+		t.Errorf("%d kernels with %d entries", kernels, entries)
+	}
+	m, names, err := b.BuildNamed(func(names []int32) { slices.Sort(names); slices.Reverse(names) }, func([]int32) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(names.Agent, names.Opponent, m.Kernel(0).Returns, m.Kernel(1).Returns, m.Kernel(2).First)
+	if want := "[[7 40] [7 900 40] [7 40]] [] [1 0] [1 2 3] [0 1 2]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,161 @@
+package problem
+
+import (
+	"slices"
+	"strconv"
+
+	"cmdpsolve/cmdp"
+)
+
+// StateName returns the name of a state, its number if states have no names.
+func (p *Problem) StateName(s int) string {
+	if p.States == nil {
+		return strconv.Itoa(s)
+	}
+	return p.States[s]
+}
+
+// ActionName returns the name of action a of state s at the 0-based step h, its
+// number if actions have no names. In a game it is the agent's.
+func (p *Problem) ActionName(h, s, a int) string {
+	if p.Actions == nil {
+		return strconv.Itoa(a)
+	}
+	first := p.Model.Kernel(h).First[s]
+	return p.Actions[min(h, len(p.Actions)-1)][int(first)+a*p.columns(h, s)]
+}
+
+// OpponentName returns the name of action b of the opponent, as ActionName does
+// those of the agent.
+func (p *Problem) OpponentName(h, s, b int) string {
+	if p.Opponents == nil {
+		return strconv.Itoa(b)
+	}
+	first := p.Model.Kernel(h).First[s]
+	return p.Opponents[min(h, len(p.Opponents)-1)][int(first)+b]
+}
+
+// columns returns the number of the opponent's actions.
+func (p *Problem) columns(h, s int) int {
+	if sh := p.Model.Shape(); sh != nil {
+		return sh.OpponentActions(h, s)
+	}
+	return 1
+}
+
+// steps returns the number of stored kernels.
+func (p *Problem) steps() int {
+	if p.Model.Stationary() {
+		return 1
+	}
+	return p.Model.Horizon()
+}
+
+// labels numbers the names of one player's actions in order of appearance.
+type labels struct {
+	names  []string
+	number []int // that the name is, or -1
+	ids    map[string]int
+	small  []int // one more than the label of a small number, 0 if it has none yet
+}
+
+func (l *labels) id(name string) int {
+	id, ok := l.ids[name]
+	if !ok {
+		if l.ids == nil {
+			l.ids = make(map[string]int)
+		}
+		id = len(l.names)
+		number, isNumber := labelNumber(name)
+		if !isNumber {
+			number = -1
+		}
+		l.ids[name] = id
+		l.names, l.number = append(l.names, name), append(l.number, number)
+	}
+	return id
+}
+
+// numbered is id for an action that is called by a number.
+func (l *labels) numbered(n int) int {
+	const most = 1 << 12
+	if n >= most {
+		return l.id(strconv.Itoa(n))
+	}
+	for n >= len(l.small) {
+		l.small = append(l.small, 0)
+	}
+	if l.small[n] == 0 {
+		l.small[n] = l.id(strconv.Itoa(n)) + 1
+	}
+	return l.small[n] - 1
+}
+
+// order puts the actions of a state in order: by number if they are 0, 1, … n−1, else as
+// they are, by first appearance.
+func (l *labels) order(ids []int32) {
+	for _, id := range ids {
+		if n := l.number[id]; n < 0 || n >= len(ids) {
+			return
+		}
+	}
+	slices.SortFunc(ids, func(x, y int32) int { return l.number[x] - l.number[y] })
+}
+
+// spelled returns the names of the choices of each kernel, or nil if all of them are
+// called by their own number, which number tells.
+func (l *labels) spelled(kernels [][]int32, number func(h, c int) int) [][]string {
+	own := true
+	for h := 0; h < len(kernels) && own; h++ {
+		for c, id := range kernels[h] {
+			if own = l.number[id] == number(h, c); !own {
+				break
+			}
+		}
+	}
+	if own {
+		return nil
+	}
+	all := make([][]string, len(kernels))
+	for h, ids := range kernels {
+		if h > 0 && slices.Equal(ids, kernels[h-1]) {
+			all[h] = all[h-1]
+			continue
+		}
+		all[h] = make([]string, len(ids))
+		for c, id := range ids {
+			all[h][c] = l.names[id]
+		}
+	}
+	return all
+}
+
+// labelNumber returns the number that a label stands for.
+func labelNumber(label string) (int, bool) {
+	if label == "" || len(label) > 1 && label[0] == '0' || label[0] < '0' || label[0] > '9' {
+		return 0, false
+	}
+	i, err := strconv.Atoi(label)
+	return i, err == nil
+}
+
+// nameActions sets the names of the actions of p, whose model has been built.
+func (r *rowReader) nameActions(p *Problem, names *cmdp.Names) {
+	// in returns the number of a choice within its state, and how many actions the
+	// opponent has there. Choices are asked for in order.
+	s, at := 0, -1
+	in := func(h, c int) (int, int) {
+		k := p.Model.Kernel(h)
+		if h != at || c == 0 {
+			s, at = 0, h
+		}
+		for int(k.First[s+1]) <= c {
+			s++
+		}
+		return c - int(k.First[s]), p.columns(h, s)
+	}
+	p.Actions = r.agent.spelled(names.Agent, func(h, c int) int { i, n := in(h, c); return i / n })
+	if names.Opponent != nil {
+		p.Opponents = r.opponent.spelled(names.Opponent, func(h, c int) int { i, n := in(h, c); return i % n })
+	}
+}
