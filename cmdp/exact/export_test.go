@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
 )
 
 // A Planner gives benchmarks the value iteration alone.
@@ -15,4 +16,15 @@ func (p Planner) Plan(ctx context.Context, dir []float64) {
 	if _, err := p.f.price(ctx, dir); err != nil {
 		panic(err)
 	}
+}
+
+// Separates is what Verify makes of a direction, whatever else a certificate says. The
+// certificate is one whose numbers flatter the direction by as much as rounding may.
+func Separates(ctx context.Context, m *cmdp.Model, target geometry.Compact, dir []float64) (bool, *Certificate, error) {
+	p, err := newPricer(ctx, m, 1)
+	if err != nil {
+		return false, nil, err
+	}
+	s, err := separate(ctx, p, target, dir)
+	return s.proves(), &Certificate{Direction: dir, Value: s.value + s.margin, Support: s.support - s.slack, Distance: 1e9, Margin: s.margin / 2}, err
 }

@@ -181,9 +181,10 @@ func ApproachabilityGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 }
 
 // VerifyGap returns the lower bound that a gap's direction and opponent prove,
-// by one value iteration of the agent: min_μ ⟨θ, V^{μν}⟩ − h_W(θ), for θ scaled to
-// unit length. It knows nothing of how they were found. It is an error if they do
-// not fit the model.
+// by one value iteration of the agent: min_μ ⟨θ, V^{μν}⟩ − h_W(θ). It knows nothing of how
+// they were found. It is an error that wraps [ErrNotProved] if they do not fit the model, if
+// Value, Support or Lower is not what they prove, up to rounding, or if the verdict
+// contradicts the bounds. Upper has no proof but the search; it is only compared with Lower.
 func VerifyGap(m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 	if err := checkDimensions(m, task); err != nil {
 		return 0, err
@@ -191,28 +192,45 @@ func VerifyGap(m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 	switch {
 	case task.Target == nil:
 		return 0, errors.New("exact: no target to approach")
-	case g == nil || len(g.Direction) != m.Dim() || norm(g.Direction) == 0:
-		return 0, errors.New("exact: gap without a direction")
+	case g == nil || len(g.Direction) != m.Dim():
+		return 0, fmt.Errorf("exact: gap without a direction: %w", ErrNotProved)
 	}
-	game, err := cmdp.NewMinimax(m)
+	if length := norm(g.Direction); !(math.Abs(length-1) <= 1e-9) {
+		return 0, fmt.Errorf("exact: gap with a direction of length %g: want 1: %w", length, ErrNotProved)
+	}
+	s, err := newGapSearch(m, task.Target)
 	if err != nil {
-		return 0, fmt.Errorf("exact: %w", err)
+		return 0, err
 	}
 	var opponent cmdp.Policy
 	if m.Shape().Game() {
 		fixed, err := cmdp.NewFixedOpponent(m.Shape(), g.Opponent)
 		if err != nil {
-			return 0, fmt.Errorf("exact: %w", err)
+			return 0, fmt.Errorf("exact: gap: %w: %w", err, ErrNotProved)
 		}
 		opponent = fixed
 	}
-	size := norm(g.Direction)
-	value := game.AgentValue(g.Direction, opponent)
-	point := make([]float64, m.Dim())
-	task.Target.MaximizeLinear(point, g.Direction)
-	support := 0.0
-	for i, x := range point {
-		support += g.Direction[i] * x
+	value, support := s.game.AgentValue(g.Direction, opponent), s.support(g.Direction)
+	if err := g.check(value, support, s.rounding); err != nil {
+		return 0, fmt.Errorf("exact: gap with %w: %w", err, ErrNotProved)
 	}
-	return (value - support) / size, nil
+	return value - support, nil
+}
+
+// check compares what a gap says with what its direction and opponent prove.
+func (g *Gap) check(value, support, rounding float64) error {
+	lower := max(0, value-support)
+	switch {
+	case !(math.Abs(g.Value-value) <= rounding):
+		return fmt.Errorf("value %g: want %g", g.Value, value)
+	case !(math.Abs(g.Support-support) <= rounding):
+		return fmt.Errorf("support %g: want %g", g.Support, support)
+	case !(math.Abs(g.Lower-lower) <= 2*rounding):
+		return fmt.Errorf("lower bound %g: want %g", g.Lower, lower)
+	case !(g.Upper >= g.Lower):
+		return fmt.Errorf("upper bound %g: want at least the lower one, %g", g.Upper, g.Lower)
+	case g.Status < Approachable || g.Status > GapUndecided || (g.Status == NotApproachable) != (g.Lower > 0):
+		return fmt.Errorf("verdict %v: the lower bound is %g", g.Status, g.Lower)
+	}
+	return nil
 }

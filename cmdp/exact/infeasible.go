@@ -3,7 +3,7 @@ package exact
 import (
 	"math"
 
-	"cmdpsolve/oracle"
+	"cmdpsolve/geometry"
 )
 
 // infeasible reports the direction that separates the target, and the policy nearest
@@ -108,23 +108,35 @@ func (s *solver) certify(dir []float64) (*Certificate, error) {
 		return nil, nil
 	}
 	c := &Certificate{Direction: scaled(1/length, dir)}
-	value, margin, err := s.pricer.recheck(s.ctx, c.Direction)
+	found, err := separate(s.ctx, s.pricer, s.task.Target, c.Direction)
 	if err != nil {
 		return nil, err
 	}
-	c.Value, c.Support = value, oracle.Support(s.task.Target, c.Direction)
-	c.Margin = margin + supportError(s.task.Target, c.Direction)
+	c.Value, c.Support, c.Margin = found.value, found.support, found.margin+found.slack
 	return c, nil
 }
 
 // supportError bounds the rounding error of θ·w at the answer w of the target, and
-// allows as much again for the answer itself.
-func supportError(target oracle.LinearMaximizer, dir []float64) float64 {
-	w := make([]float64, len(dir))
+// allows as much again for the answer itself. Where that is computed, as is the centre of a
+// ball plus its radius, its error is relative to the extent of the target, however small w
+// may be. Corners of what is given by rows are taken for as exact as they are small.
+func supportError(target geometry.Compact, dir []float64) float64 {
+	w, extreme := make([]float64, len(dir)), make([]float64, len(dir))
 	target.MaximizeLinear(w, dir)
+	p, ok := target.(geometry.Polyhedral)
+	if ok {
+		_, ok = p.Rows()
+	}
 	sum := 0.0
 	for i, x := range w {
-		sum += math.Abs(x * dir[i])
+		size := math.Abs(x)
+		for _, sign := range []float64{1, -1} {
+			if !ok {
+				target.MaximizeLinear(extreme, axis(len(dir), i, sign))
+				size = math.Max(size, math.Abs(extreme[i]))
+			}
+		}
+		sum += size * math.Abs(dir[i])
 	}
 	return float64(2*len(dir)+8) * unit * sum
 }

@@ -2,7 +2,6 @@ package exact
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 
 	"cmdpsolve/geometry"
@@ -78,10 +77,8 @@ func (r Row) check(dim int) error {
 	if len(r.Normal) != dim {
 		return fmt.Errorf("normal has length %d: want %d", len(r.Normal), dim)
 	}
-	for _, v := range append([]float64{r.Offset}, r.Normal...) {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%g: want a finite number", v)
-		}
+	if !allFinite(r.Normal) || !allFinite([]float64{r.Offset}) {
+		return fmt.Errorf("%g with an offset of %g: want finite numbers", r.Normal, r.Offset)
 	}
 	if norm(r.Normal) == 0 {
 		return fmt.Errorf("normal is zero")

@@ -15,11 +15,17 @@ import (
 // float64, that is proved in rational arithmetic. It is for small models: the
 // numbers grow by some hundred bits with every step.
 func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat, error) {
+	v, _, err := rationalValue(ctx, m, dir)
+	return v, err
+}
+
+// rationalValue is RationalValue; loss is about how far below V* the bound lies.
+func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (value *big.Rat, loss float64, err error) {
 	if m == nil || len(dir) != m.Dim() {
-		return nil, errors.New("exact: rational value: want a model and a direction of its dimension")
+		return nil, 0, errors.New("exact: rational value: want a model and a direction of its dimension")
 	}
 	if err := refuseGame(m); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if m.Horizon() == 0 {
 		return rationalBound(ctx, m, dir)
@@ -30,7 +36,7 @@ func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat
 	}
 	for h := m.Horizon() - 1; h >= 0; h-- {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		next := v
 		v = make([]*big.Rat, len(next))
@@ -38,7 +44,7 @@ func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat
 			v[s] = rationalBackup(m, m.Kernel(h), dir, next, s)
 		}
 	}
-	return startValue(m, v), nil
+	return startValue(m, v), 0, nil
 }
 
 func startValue(m *cmdp.Model, v []*big.Rat) *big.Rat {
@@ -77,10 +83,10 @@ func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // rationalBound lowers the values that policy iteration finds until each is at most
 // its own backup, which is checked in rational arithmetic and proves them to be
 // lower bounds.
-func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat, error) {
+func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (value *big.Rat, loss float64, err error) {
 	p, err := newStationary(ctx, m, 1)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	rounded := make([]float64, len(dir))
 	for i, t := range dir {
@@ -88,7 +94,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat
 	}
 	v, _, err := p.iterate(ctx, p.scalarize(rounded))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	size := 0.0
 	for _, x := range v {
@@ -103,13 +109,13 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat
 			}
 		}
 		if p.below(dir, low) {
-			return startValue(m, low), nil
+			return startValue(m, low), slack * atStart(m, p.duration), nil
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return nil, fmt.Errorf("exact: rational value: no bound within 1e-6 of %g could be proved", size)
+	return nil, 0, fmt.Errorf("exact: rational value: no bound within 1e-6 of %g could be proved", size)
 }
 
 // below reports whether every value is at most its backup.

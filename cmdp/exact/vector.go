@@ -31,6 +31,16 @@ func norm(x []float64) float64 {
 	return sum
 }
 
+// allFinite reports whether all numbers are finite.
+func allFinite(x []float64) bool {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // between returns a + t·(b−a).
 func between(a, b []float64, t float64) []float64 {
 	out := make([]float64, len(a))

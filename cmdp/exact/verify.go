@@ -19,7 +19,10 @@ var ErrNotProved = errors.New("not proved")
 // Verify checks that a certificate proves the target out of reach, without the
 // solver: V* of its direction by a plain value iteration, the support function by
 // asking the target. It returns nil if V* exceeds the support by more than rounding
-// can account for.
+// can account for, and Value, Support and Margin are what they are said to be. Distance
+// is checked from below: it must not be less than the separation that was proved. With
+// Whole, Support is that of a set that is not known here; it must not be less than that of
+// the target. Rows and Weights are for [VerifyRational].
 func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
@@ -28,19 +31,55 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err != nil {
 		return err
 	}
-	if length := norm(c.Direction); math.Abs(length-1) > 1e-9 {
+	if length := norm(c.Direction); !(math.Abs(length-1) <= 1e-9) {
 		return fmt.Errorf("exact: certificate with a direction of length %g: want 1: %w", length, ErrNotProved)
 	}
-	value, margin, err := p.recheck(ctx, c.Direction)
+	s, err := separate(ctx, p, task.Target, c.Direction)
 	if err != nil {
 		return err
 	}
-	support := oracle.Support(task.Target, c.Direction)
-	margin += supportError(task.Target, c.Direction)
-	if !(value-support > margin) {
-		return fmt.Errorf("exact: every policy reaches at least %g in the direction and the target %g, with errors up to %g: %w", value, support, margin, ErrNotProved)
+	if !s.proves() {
+		return fmt.Errorf("exact: every policy reaches at least %g in the direction and the target %g, with errors up to %g: %w", s.value, s.support, s.margin+s.slack, ErrNotProved)
 	}
-	return nil
+	return s.check(c)
+}
+
+// A separation is what is known of a direction.
+type separation struct {
+	value, margin  float64 // V* and a bound of its error
+	support, slack float64 // h_W and a bound of its error
+}
+
+func separate(ctx context.Context, p pricer, target geometry.Compact, dir []float64) (s separation, err error) {
+	s.value, s.margin, err = p.recheck(ctx, dir)
+	s.support, s.slack = oracle.Support(target, dir), supportError(target, dir)
+	return s, err
+}
+
+// proves reports whether the direction separates, whatever is lost to rounding.
+func (s separation) proves() bool { return s.value-s.support > s.margin+s.slack }
+
+// check compares what a certificate says with what is known of its direction.
+func (s separation) check(c *Certificate) error {
+	// Nearest points, on which Distance and the support of a whole set rest, may be less
+	// exact than rounding.
+	loose := 1e-9 * (math.Abs(s.value) + math.Abs(s.support))
+	wrong := ""
+	switch {
+	case !(math.Abs(c.Value-s.value) <= s.margin):
+		wrong = fmt.Sprintf("value %g: want %g", c.Value, s.value)
+	case !c.Whole && !(math.Abs(c.Support-s.support) <= s.slack):
+		wrong = fmt.Sprintf("support %g: want %g", c.Support, s.support)
+	case c.Whole && !(c.Support >= s.support-loose):
+		wrong = fmt.Sprintf("support %g of the whole set: want at least the %g of its part", c.Support, s.support)
+	case !(c.Margin >= s.margin/2 && c.Margin < c.Value-c.Support):
+		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, below the separation %g", c.Margin, c.Value-c.Support)
+	case !(c.Distance >= c.Value-c.Support-loose):
+		wrong = fmt.Sprintf("distance %g: want at least the separation %g", c.Distance, c.Value-c.Support)
+	default:
+		return nil
+	}
+	return fmt.Errorf("exact: certificate with %s: %w", wrong, ErrNotProved)
 }
 
 func checkCertificate(m *cmdp.Model, task cmdp.Task, c *Certificate) error {
@@ -56,8 +95,8 @@ func checkCertificate(m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 // VerifyRational checks the half-spaces of a certificate in rational arithmetic: with
 // θ = Σ Weights·Normal, every point of the target has θ·w ≤ Σ Weights·Offset, and
 // V*(θ) must be larger, see [RationalValue]. That the target lies in the half-spaces
-// is exact where they are rows of a polyhedral target; the others are compared with
-// its support function.
+// is exact where they are rows of a polyhedral target; the others are moved out to its
+// support function, with what rounding can take from that.
 func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
@@ -79,75 +118,36 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	return nil
 }
 
-// contains returns nil if the target lies in the half-space.
-func contains(target geometry.Compact, r Row) error {
+// covering returns an offset at which the half-space with the normal of r contains the
+// target: that of r, exactly, where r is a row of a polyhedral target. Else it is at least
+// the support function with what rounding can take from it, and it is an error if r falls
+// short of that by more than an iterated answer may.
+func covering(target geometry.Compact, r Row) (float64, error) {
 	if p, ok := target.(geometry.Polyhedral); ok {
 		if rows, ok := p.Rows(); ok {
 			for k, n := range rows.A {
 				if equal(n, r.Normal) && rows.B[k] == r.Offset ||
 					k < rows.Equalities && equal(n, scaled(-1, r.Normal)) && rows.B[k] == -r.Offset {
-					return nil
+					return r.Offset, nil
 				}
 			}
 		}
 	}
-	return checkRow(target, r)
+	if err := checkRow(target, r); err != nil {
+		return 0, err
+	}
+	return max(r.Offset, oracle.Support(target, r.Normal)+supportError(target, r.Normal)), nil
 }
 
+// equal reports whether two vectors are the same; those of different lengths are not.
 func equal(a, b []float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
 	for i := range a {
 		if a[i] != b[i] {
 			return false
 		}
 	}
 	return true
-}
-
-// VerifyBound checks a lower bound of the cost without the solver and returns the
-// bound that it could confirm: tangents are compared with the cost, ψ with the
-// support function of the target, and V* is computed by a plain value iteration.
-func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (float64, error) {
-	if err := checkTask(m, task); err != nil {
-		return 0, err
-	}
-	n := 0
-	if p != nil {
-		n = len(p.Weights)
-	}
-	if task.Cost == nil || n == 0 || len(p.Psi) != m.Dim() || len(p.Points) != n || len(p.Subgradients) != n || len(p.Values) != n {
-		return 0, fmt.Errorf("exact: want a cost, and a proof for it: %w", ErrNotProved)
-	}
-	sum, slope := 0.0, make([]float64, m.Dim())
-	for i, w := range p.Weights {
-		if !(w >= 0) {
-			return 0, fmt.Errorf("exact: weight %g: want at least 0: %w", w, ErrNotProved)
-		}
-		sum += w
-		task.Cost.Subgradient(slope, p.Points[i])
-		if v := task.Cost.Value(p.Points[i]); !equal(slope, p.Subgradients[i]) || v != p.Values[i] {
-			return 0, fmt.Errorf("exact: point %d is not a tangent of the cost: %w", i, ErrNotProved)
-		}
-	}
-	if math.Abs(sum-1) > 1e-9 {
-		return 0, fmt.Errorf("exact: weights sum to %g: want 1: %w", sum, ErrNotProved)
-	}
-	if norm(p.Psi) > 0 {
-		if task.Target == nil {
-			return 0, fmt.Errorf("exact: a price without a target: %w", ErrNotProved)
-		}
-		h := oracle.Support(task.Target, p.Psi)
-		if slack := supportError(task.Target, p.Psi) + 1e-12*math.Abs(h); h > p.Support+slack {
-			return 0, fmt.Errorf("exact: the target reaches %g in direction ψ, not only %g: %w", h, p.Support, ErrNotProved)
-		}
-	}
-	pricer, err := newPricer(ctx, m, 1)
-	if err != nil {
-		return 0, err
-	}
-	theta, conjugate := p.direction()
-	value, margin, err := pricer.recheck(ctx, theta)
-	if err != nil {
-		return 0, err
-	}
-	return value - conjugate - p.Support - math.Max(p.Margin, margin), nil
 }
