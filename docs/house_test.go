@@ -28,6 +28,8 @@ var floors = map[string]int{
 	"cmdp/exchange/umb":             1,
 	"cmdp/exchange/drn":             1,
 	"cmdp/exchange/prism":           1,
+	"cmdp/exchange/numpy":           1,
+	"cmdp/exchange/gymnasium":       1,
 	"cmdp/exchange/exchangetest":    1,
 	"geometry":                      2,
 	"geometry/geometrytest":         3,

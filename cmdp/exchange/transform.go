@@ -163,3 +163,17 @@ func (m *Model) NoBranchRewards(format string) error {
 	}
 	return nil
 }
+
+// CheckRests returns an error if a state without choices has a reward. It would
+// never be earned, but tools that put a loop there would earn it for ever.
+func (m *Model) CheckRests() error {
+	for i := range m.Rewards {
+		r := &m.Rewards[i]
+		for s := range r.State {
+			if r.State[s] != 0 && m.First[s] == m.First[s+1] {
+				return fmt.Errorf("state %d has no choices, but the reward %s of %g in each step: give it a choice that leads back to it, or no reward", s, r.Name, r.State[s])
+			}
+		}
+	}
+	return nil
+}

@@ -53,6 +53,9 @@ func (f *writer) check() error {
 	case m.BranchActions != nil:
 		return fmt.Errorf("the format has no action names of branches")
 	}
+	if err := m.CheckRests(); err != nil {
+		return err
+	}
 	if err := m.NoBranchRewards("the format"); err != nil {
 		return err
 	}

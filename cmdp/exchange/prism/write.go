@@ -84,6 +84,9 @@ func (f *writer) check() error {
 	case m.Players > 0 && m.BranchActions != nil:
 		return fmt.Errorf("the format has no action names of branches in MDPs")
 	}
+	if err := m.CheckRests(); err != nil {
+		return err
+	}
 	for _, a := range []*exchange.Actions{m.ChoiceActions, m.BranchActions} {
 		for i := 0; a != nil && i < len(a.Names); i++ {
 			if name := a.Names[i]; len(strings.Fields(name)) > 1 || strings.TrimSpace(name) != name || strings.Contains(name, "\x00") {

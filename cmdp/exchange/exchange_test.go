@@ -1,0 +1,104 @@
+package exchange_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exchange"
+)
+
+func small() *exchange.Model {
+	return &exchange.Model{
+		Players: 1, Start: []exchange.Start{{State: 0, Probability: 1}},
+		First: []int32{0, 3, 4}, Offset: []int{0, 2, 3, 4, 5}, Target: []int32{0, 1, 1, 0, 1}, Probability: []float64{0.5, 0.5, 1, 1, 1},
+		Rewards: []exchange.Reward{{Name: "r", State: []float64{1, 0}, Choice: []float64{0.5, 0, 0, 0}, Branch: []float64{2, -4, 0, 0, 0}}},
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := small().Check(); err != nil {
+		t.Fatal(err)
+	}
+	nan := math.NaN()
+	for want, change := range map[string]func(m *exchange.Model){
+		"3 players":                      func(m *exchange.Model) { m.Players = 3 },
+		"1 names of players":             func(m *exchange.Model) { m.Players, m.PlayerNames = 2, []string{"a"} },
+		"no states":                      func(m *exchange.Model) { m.First = []int32{0} },
+		"4 probabilities: want 5":        func(m *exchange.Model) { m.Probability = m.Probability[1:] },
+		"go from 0 to 3: want 0 to 4":    func(m *exchange.Model) { m.First[2] = 3 },
+		"state 0: choices end before":    func(m *exchange.Model) { m.First = []int32{0, -1, 4} },
+		"3 choices in a Markov chain":    func(m *exchange.Model) { m.Players = 0 },
+		"1 owners of states":             func(m *exchange.Model) { m.Owner = []int32{0} },
+		"state 1: player 1: want 0 to 0": func(m *exchange.Model) { m.Owner = []int32{0, 1} },
+		"initial state 2":                func(m *exchange.Model) { m.Start[0].State = 2 },
+		"want ascending order":           func(m *exchange.Model) { m.Start = append(m.Start, m.Start[0]) },
+		"NaN is not a probability":       func(m *exchange.Model) { m.Start[0].Probability = nan },
+		"initial states sum to 0.5":      func(m *exchange.Model) { m.Start[0].Probability = 0.5 },
+		"variable x: 1 values":           func(m *exchange.Model) { m.Variables = []exchange.Variable{{Name: "x", Ints: []int64{1}}} },
+		"do not go from 0 to 5":          func(m *exchange.Model) { m.Offset[4] = 4 },
+		"state 0, choice 1: no branches": func(m *exchange.Model) { m.Offset[1] = 3 },
+		"actions of 1 choices: want 4":   func(m *exchange.Model) { m.ChoiceActions = &exchange.Actions{Names: []string{"a"}, Of: []int32{0}} },
+		"action 1 of number 0": func(m *exchange.Model) {
+			m.ChoiceActions = &exchange.Actions{Names: []string{"a"}, Of: []int32{1, 0, 0, 0}}
+		},
+		"state 1, choice 0: leads to state -1":   func(m *exchange.Model) { m.Target[4] = -1 },
+		"state 0, choice 2: 2 is not a":          func(m *exchange.Model) { m.Probability[3] = 2 },
+		`label "": the name is empty`:            func(m *exchange.Model) { m.Labels = []exchange.Label{{}} },
+		`label "a": state 2`:                     func(m *exchange.Model) { m.Labels = []exchange.Label{{Name: "a", States: []int32{0, 2}}} },
+		`reward "r": the name is empty or given`: func(m *exchange.Model) { m.Rewards = append(m.Rewards, m.Rewards[0]) },
+		"reward r: 1 values":                     func(m *exchange.Model) { m.Rewards[0].State = []float64{1} },
+		"reward r, branch 4: NaN":                func(m *exchange.Model) { m.Rewards[0].Branch[4] = nan },
+	} {
+		m := small()
+		change(m)
+		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v: want %s", err, want)
+		}
+	}
+}
+
+func TestSumsAndNormalize(t *testing.T) {
+	m := small()
+	m.Probability[0], m.Probability[4] = 0.25, 1-1e-5
+	if err := m.CheckSums(); err == nil || !strings.Contains(err.Error(), "state 0, choice 0: the probabilities sum to 0.75") {
+		t.Error(err)
+	}
+	if n := m.Normalize(1e-4); n != 1 || m.Probability[4] != 1 || m.Probability[0] != 0.25 {
+		t.Error(n, m.Probability)
+	}
+	if n := m.Normalize(0.5); n != 1 || m.Probability[0] != 0.25/0.75 || m.CheckSums() != nil {
+		t.Error(n, m.Probability)
+	}
+}
+
+func TestMeanRewards(t *testing.T) {
+	m := small()
+	m.MeanRewards()
+	if r := m.Rewards[0]; r.Branch != nil || !slices.Equal(r.Choice, []float64{0.5 + 0.5*2 - 0.5*4, 0, 0, 0}) {
+		t.Error(r)
+	}
+}
+
+func TestDistinctActions(t *testing.T) {
+	m := small()
+	for _, c := range []struct{ given, want []string }{
+		{[]string{"a", "b", "c", "a"}, []string{"a", "b", "c", "a"}},
+		{[]string{"a", "a", "a", "a"}, []string{"a", "a/2", "a/3", "a"}},
+		{[]string{"", "", "", ""}, nil},
+		{[]string{"", "", "a", ""}, []string{"0", "1", "a", "0"}},
+		{[]string{"", "0", "", ""}, []string{"0/2", "0", "2", "0"}},
+		{[]string{"a", "a", "a/2", ""}, []string{"a", "a/3", "a/2", "0"}},
+		{[]string{"0", "1", "2", "0"}, nil},
+	} {
+		var names exchange.ActionNames
+		for _, name := range c.given {
+			names.Add(name)
+		}
+		m.ChoiceActions = names.Actions()
+		if got := m.DistinctActions(); !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q: want %q", c.given, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package gymnasium_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/exchangetest"
+	"cmdpsolve/cmdp/exchange/gymnasium"
+)
+
+func read(text string) (*exchange.Model, error) {
+	return gymnasium.Read(strings.NewReader(text), int64(len(text)))
+}
+
+func TestRoundTrip(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.Chain, has.BranchActions, has.Actions, has.StateRewards, has.Names, has.TextNames = false, false, false, false, false, false, false
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 2000 {
+		m := exchangetest.Random(rng, has)
+		if m.Choices() == 0 {
+			continue
+		}
+		var b bytes.Buffer
+		if err := gymnasium.Write(&b, m); err != nil {
+			t.Fatal(i, err)
+		}
+		again, err := read(b.String())
+		if err != nil {
+			t.Fatal(i, err, b.String())
+		}
+		m.JoinBranchRewards()
+		m.Labels, again.Labels = nil, nil
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err, b.String())
+		}
+	}
+}
+
+// lake is a row of three cells as FrozenLake has them: cell 1 is a hole, where the
+// episode has ended, and going right from cell 0 may slip.
+const lake = `{"0": {"0": [[1.0, 0, 0.0, false]], "1": [[0.5, 1, 0.0, true], [0.25, 0, 0, false], [0.25, 0, 0, false]]},
+	"1": {"0": [[1.0, 1, 0, true]], "1": [[1.0, 1, 0, true]]}}`
+
+func TestReadsFrozenLake(t *testing.T) {
+	m, err := read(lake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &exchange.Model{
+		Players: 1, First: []int32{0, 2, 4}, Offset: []int{0, 1, 4, 5, 6}, Target: []int32{0, 1, 0, 0, 1, 1}, Probability: []float64{1, 0.5, 0.25, 0.25, 1, 1},
+		Labels: []exchange.Label{{Name: "terminated", States: []int32{1}}}, Rewards: []exchange.Reward{{Name: "reward"}},
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndsEpisodes reads a table in which the state that a terminated transition
+// leads to goes on, as in Taxi and CliffWalking.
+func TestEndsEpisodes(t *testing.T) {
+	m, err := read(`{"P": {"1": {"1": [[1, 0, -1, false]], "3": [[0.5, 0, 20, true], [0.5, 1, -1, false]]}, "0": {"0": [[1.0, 1, -1, false]]}},
+		"initial_state_distrib": [0.0, 1.0], "rewards": ["fare"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &exchange.Model{
+		Players: 1, First: []int32{0, 1, 3, 3}, Offset: []int{0, 1, 2, 4}, Target: []int32{1, 0, 2, 1}, Probability: []float64{1, 1, 0.5, 0.5},
+		Start: []exchange.Start{{State: 1, Probability: 1}}, ChoiceActions: &exchange.Actions{Names: []string{"0", "1", "3"}, Of: []int32{0, 1, 2}},
+		Labels: []exchange.Label{{Name: "terminated", States: []int32{2}}}, Rewards: []exchange.Reward{{Name: "fare", Branch: []float64{-1, -1, 20, -1}}},
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{lake, "", "the file: the file ends too early"},
+		{lake, "[]", "the file: got \"[\": want {"},
+		{lake, "{}", "the table is empty"},
+		{lake, lake + "x", "more text after the table"},
+		{lake, lake[:len(lake)-1], "the file ends too early"},
+		{`"1": {"0": [[1.0, 1`, `"x": {"0": [[1.0, 1`, `got "x": want the number of a state`},
+		{`"1": {"0": [[1.0, 1`, `"01": {"0": [[1.0, 1`, `got "01": want the number of a state`},
+		{`"1": {"0": [[1.0, 1`, `"2000000000": {"0": [[1.0, 1`, `got "2000000000": want the number of a state`},
+		{`"1": {"0": [[1.0, 1`, `"0": {"0": [[1.0, 1`, "state 0, action 0 is given twice"},
+		{`{"0": [[1.0, 1`, `{"1": [[1.0, 1`, "state 1, action 1 is given twice"},
+		{`{"0": [[1.0, 1`, `{"-1": [[1.0, 1`, `state 1: got "-1": want the number of an action`},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0, 0.0]`, "state 0, action 0: 3 values: want [probability, next state, reward, terminated]"},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0.5, 0.0, false]`, `got "0.5": want the number of the next state`},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0, 0.0, 0]`, `terminated: got "0": want true or false`},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0, 0.0, null]`, "want true or false"},
+		{`[1.0, 0, 0.0, false]`, `["1", 0, 0.0, false]`, "probability: "},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0, NaN, false]`, "state 0, action 0: invalid character"},
+		{`[1.0, 0, 0.0, false]`, `[1.0, 0, 1e999, false]`, "reward: \"1e999\" is not a number, or too large"},
+		{`[1.0, 0, 0.0, false]`, `[-1.0, 0, 0.0, false]`, "-1 is not a probability"},
+		{`[0.5, 1, 0.0, true]`, `[0.5, 1, [0, 1], true]`, "2 rewards: want 1 as before"},
+		{lake, `{"P": ` + lake + `, "P": {}}`, "P is given twice"},
+		{lake, `{"P": ` + lake + `, "Q": {}}`, `unknown key "Q"`},
+		{lake, `{"P": ` + lake + `, "initial_state_distrib": [0, 0, 1]}`, "3 probabilities: want at most 2"},
+		{lake, `{"P": ` + lake + `, "initial_state_distrib": [0, 0.5]}`, "sum to 0.5"},
+		{lake, `{"P": ` + lake + `, "rewards": ["a", "b"]}`, "rewards: 2 names: want 1"},
+	} {
+		if !strings.Contains(lake, c.old) {
+			t.Fatal(c.old)
+		}
+		if _, err := read(strings.Replace(lake, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "gymnasium: ") {
+			t.Errorf("%.60s: got %v: want %s", c.new, err, c.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(lake)
+	f.Add(`{"P": {"0": {"1": [[1, 0, [-1, 2e3], true]]}}, "initial_state_distrib": [1], "rewards": ["a", "b"]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := read(text)
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := gymnasium.Write(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		again, err := read(b.String())
+		if err != nil {
+			t.Fatal(err, b.String())
+		}
+		if again.Branches() != m.Branches() || len(again.Rewards) != len(m.Rewards) {
+			t.Fatalf("%d branches are %d again: %s", m.Branches(), again.Branches(), b.String())
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]float64{"1": 1, "-2.5e-3": -0.0025, "1/3": 1.0 / 3, "-4/8": -0.5, "+1": 1, "5e-324": 5e-324} {
+		if x, err := Number(text); err != nil || x != want {
+			t.Errorf("%s: %g, %v", text, x, err)
+		}
+	}
+	for _, text := range []string{"", "inf", "NaN", "0x1p-2", "1_000", "1/0", "1/2/3", "1.5/2", "1e9999", "1e999999999/3", "/", strings.Repeat("1", 5000) + "/3", "--1", "1 "} {
+		if x, err := Number(text); err == nil {
+			t.Errorf("%.20s is read as %g", text, x)
+		}
+	}
+}
+
+func TestOpenLimitsGrowth(t *testing.T) {
+	pack := func(n int) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write(make([]byte, n))
+		z.Close()
+		return b.Bytes()
+	}
+	for n, fits := range map[int]bool{Small: true, Small + 1: false} {
+		data := pack(n)
+		r, limit, err := Open(bytes.NewReader(data), int64(len(data)))
+		if err != nil || limit != Small {
+			t.Fatal(limit, err)
+		}
+		if got, err := io.Copy(io.Discard, r); (err == nil) != fits || got > Small {
+			t.Errorf("%d bytes: %d, %v", n, got, err)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	l := NewLines(strings.NewReader("a\r\n\nb"))
+	var got []string
+	for l.Next() {
+		got = append(got, string(l.Text))
+	}
+	if strings.Join(got, "|") != "a||b" || l.Err() != nil || l.Number != 3 {
+		t.Error(got, l.Err(), l.Number)
+	}
+	if l = NewLines(strings.NewReader("a\n\xff\n")); !l.Next() || l.Next() || l.Err() == nil || !strings.Contains(l.Err().Error(), "line 2") {
+		t.Error(l.Err())
+	}
+}

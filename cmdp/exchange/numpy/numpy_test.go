@@ -1,0 +1,300 @@
+package numpy_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/exchangetest"
+	"cmdpsolve/cmdp/exchange/numpy"
+)
+
+func read(data []byte) (*exchange.Model, error) {
+	return numpy.Read(bytes.NewReader(data), int64(len(data)))
+}
+
+// folder keeps what is written.
+type folder fstest.MapFS
+
+type closer struct {
+	bytes.Buffer
+	to   folder
+	name string
+}
+
+func (c *closer) Close() error {
+	c.to["k/"+c.name] = &fstest.MapFile{Data: c.Bytes()}
+	return nil
+}
+
+func (f folder) create(name string) (io.WriteCloser, error) {
+	return &closer{to: f, name: name}, nil
+}
+
+func TestRoundTrip(t *testing.T) {
+	has := exchangetest.All
+	has.Game, has.BranchRewards, has.BranchActions, has.Twins, has.Actions, has.StateRewards = false, false, false, false, false, false
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 300 {
+		m := exchangetest.Random(rng, has)
+		if m.Choices() == 0 || m.Players == 0 && i%2 == 1 {
+			continue // a folder does not tell a Markov chain from an MDP
+		}
+		var again *exchange.Model
+		var err error
+		if i%2 == 0 {
+			var b bytes.Buffer
+			if err := numpy.Write(&b, m); err != nil {
+				t.Fatal(i, err)
+			}
+			again, err = read(b.Bytes())
+		} else {
+			f := folder{}
+			if err := numpy.WriteFolder(f.create, m); err != nil {
+				t.Fatal(i, err)
+			}
+			again, err = numpy.ReadFolder(fstest.MapFS(f), "k")
+		}
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+}
+
+// archive makes an .npz file of arrays: name, descriptor, shape, values.
+func archive(members ...[4]any) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, m := range members {
+		w, _ := z.Create(m[0].(string) + ".npy")
+		head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n", m[1], m[2])
+		head = strings.Replace(head, "False, 'shape': (F", "True, 'shape': (", 1)
+		fmt.Fprintf(w, "\x93NUMPY\x01\x00%s%s", binary.LittleEndian.AppendUint16(nil, uint16(len(head))), head)
+		if text, ok := m[3].(string); ok {
+			io.WriteString(w, text)
+		} else {
+			binary.Write(w, binary.LittleEndian, m[3])
+		}
+	}
+	z.Close()
+	return b.Bytes()
+}
+
+func dense() [][4]any {
+	return [][4]any{
+		{"P", "<f8", "2, 2, 2", []float64{0.5, 0.5, 0, 0, 0, 1, 0.25, 0.75}},
+		{"R", "<i4", "2, 2, 2", []int32{1, 2, 3, 4, 5, 6, 7, 8}},
+		{"rewards", "<U4", "2,", "g\x00\x00\x00o\x00\x00\x00\xe9\x00\x00\x00d\x00\x00\x00c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
+		{"start", "<f4", "2,", []float32{0.25, 0.75}},
+		{"label.safe", "|b1", "2,", []byte{0, 1}},
+		{"actions", "|S2", "2,", "go\x00\x00"},
+	}
+}
+
+func TestReadsArrays(t *testing.T) {
+	members := dense()
+	members[5][3] = "gost"
+	m, err := read(archive(members...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &exchange.Model{
+		Players: 1, Start: []exchange.Start{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}},
+		First: []int32{0, 1, 3}, Offset: []int{0, 2, 3, 5}, Target: []int32{0, 1, 1, 0, 1}, Probability: []float64{0.5, 0.5, 1, 0.25, 0.75},
+		ChoiceActions: &exchange.Actions{Names: []string{"go", "st"}, Of: []int32{0, 0, 1}},
+		Labels:        []exchange.Label{{Name: "safe", States: []int32{1}}},
+		Rewards:       []exchange.Reward{{Name: "goéd", Choice: []float64{1, 5, 7}}, {Name: "c", Choice: []float64{2, 6, 8}}},
+	}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+	// The same kernel with the first index fastest, and one reward without a name.
+	m, err = read(archive([4]any{"P", "<f8", "F2, 2, 2", []float64{0.5, 0, 0, 0.25, 0.5, 1, 0, 0.75}}, [4]any{"R", "<f8", "2, 2", []float64{1, 3, 5, 7}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = &exchange.Model{Players: 1, First: want.First, Offset: want.Offset, Target: want.Target, Probability: want.Probability,
+		Rewards: []exchange.Reward{{Name: "reward", Choice: []float64{1, 5, 7}}}}
+	if err := exchangetest.Same(want, m); err != nil {
+		t.Error(err)
+	}
+	// A state that offers action 1 alone calls it so.
+	m, err = read(archive([4]any{"P", "<f8", "1, 2, 1", []float64{0, 1}}))
+	if err != nil || m.ChoiceActions.Name(0) != "1" {
+		t.Error(m, err)
+	}
+}
+
+// sparse is a folder of the same kernel, action 0 in CSR form as SciPy saves it and
+// action 1 in another.
+func sparse(form string) fstest.MapFS {
+	first := archive([4]any{"indices", "<i4", "4,", []int32{1, 0, 0, 1}}, [4]any{"indptr", "<i4", "3,", []int32{0, 3, 4}},
+		[4]any{"format", "|S3", "", "csr"}, [4]any{"shape", "<i8", "2,", []int64{2, 2}}, [4]any{"data", "<f8", "4,", []float64{0.5, 0.125, 0.375, 1}})
+	rest := [][4]any{{"format", "|S3", "", form}, {"shape", "<i8", "2,", []int64{2, 2}}, {"data", "<f8", "2,", []float64{0.25, 0.75}}}
+	switch form {
+	case "csc":
+		rest = append(rest, [4]any{"indices", "<i8", "2,", []int64{1, 1}}, [4]any{"indptr", "<i8", "3,", []int64{0, 1, 2}})
+	case "coo":
+		rest = append(rest, [4]any{"row", "<i4", "2,", []int32{1, 1}}, [4]any{"col", "<i4", "2,", []int32{0, 1}})
+	}
+	return fstest.MapFS{"k/P_0.npz": {Data: first}, "k/P_1.npz": {Data: archive(rest...)}, "k/notes.txt": {}}
+}
+
+func TestReadsSparseMatrices(t *testing.T) {
+	for _, form := range []string{"csc", "coo"} {
+		m, err := numpy.ReadFolder(sparse(form), "k")
+		if err != nil {
+			t.Fatal(form, err)
+		}
+		want := &exchange.Model{Players: 1, First: []int32{0, 1, 3}, Offset: []int{0, 2, 3, 5}, Target: []int32{0, 1, 1, 0, 1}, Probability: []float64{0.5, 0.5, 1, 0.25, 0.75}}
+		if err := exchangetest.Same(want, m); err != nil {
+			t.Error(form, err)
+		}
+	}
+	named := sparse("coo")
+	named["k/P_up.npz"], named["k/P_down.npz"] = named["k/P_0.npz"], named["k/P_1.npz"]
+	delete(named, "k/P_0.npz")
+	delete(named, "k/P_1.npz")
+	m, err := numpy.ReadFolder(named, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.ChoiceActions.Name(0) + m.ChoiceActions.Name(1) + m.ChoiceActions.Name(2); got != "updownup" {
+		t.Error(got)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		array int
+		with  [4]any
+		want  string
+	}{
+		{0, [4]any{"Q", "<f8", "1,", []float64{1}}, "the array P is missing"},
+		{0, [4]any{"R", "<f8", "1,", []float64{1}}, "in the archive twice"},
+		{0, [4]any{"P", "<f8", "2,", []float64{1, 1}}, "1 dimensions: want P[s,a,s']"},
+		{0, [4]any{"P", "<f8", "2, 3, 1", make([]float64, 6)}, "shape [2 3 1]: want (S, A, S)"},
+		{0, [4]any{"P", "<f8", "0, 0, 0", []float64{}}, "want (S, A, S)"},
+		{0, [4]any{"P", "<f8", "2, 2, 2", make([]float64, 7)}, "8 values of 8 bytes do not fill"},
+		{0, [4]any{"P", "<f8", "2, 2, 2", make([]float64, 9)}, "8 values of 8 bytes do not fill"},
+		{0, [4]any{"P", "<f8", "99999999999, 99999999999, 2", []float64{}}, "too large"},
+		{0, [4]any{"P", "<c16", "1, 1, 1", []float64{1, 0}}, "values of type c16"},
+		{0, [4]any{"P", "|O", "1, 1, 1", "pickle"}, "cannot be read"},
+		{0, [4]any{"P", "<U1", "2, 2, 2", make([]int32, 8)}, "strings: want numbers"},
+		{0, [4]any{"P", "<f8", "2, 2, 2", []float64{0.5, 0.5, 0, 0, 0, 1, -0.25, 1.25}}, "-0.25 is not a probability"},
+		{1, [4]any{"R", "<f8", "2, 3", make([]float64, 6)}, "R: shape [2 3]: want [2 2]"},
+		{1, [4]any{"R", "<f8", "2,", make([]float64, 2)}, "R: shape [2]"},
+		{1, [4]any{"R", "<f8", "2, 2, 0", []float64{}}, "R: shape [2 2 0]"},
+		{2, [4]any{"rewards", "|S1", "3,", "abc"}, "3 names: want 2"},
+		{2, [4]any{"rewards", "|S1", "2,", "aa"}, "given twice"},
+		{2, [4]any{"rewards", "|S1", "2,", "a\xff"}, "value 1 is not text"},
+		{3, [4]any{"start", "<f8", "3,", make([]float64, 3)}, "start: shape [3]: want (2,)"},
+		{3, [4]any{"start", "<f8", "2,", []float64{0.5, 0.4}}, "sum to 0.9"},
+		{4, [4]any{"label.safe", "|b1", "1,", []byte{0}}, "label.safe: shape [1]"},
+		{5, [4]any{"actions", "|S1", "1,", "a"}, "actions: 1 names: want 2"},
+	} {
+		members := dense()
+		members[5][3] = "gost"
+		members[c.array] = c.with
+		if _, err := read(archive(members...)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "numpy: ") {
+			t.Errorf("%v: got %v: want %s", c.with, err, c.want)
+		}
+	}
+	whole := archive(dense()[0])
+	for n := range whole {
+		if _, err := read(whole[:n]); err == nil {
+			t.Fatalf("the first %d bytes are read", n)
+		}
+	}
+	at := bytes.Index(whole, binary.LittleEndian.AppendUint64(nil, 0x3fe0000000000000))
+	if at < 0 { // stored compressed: any byte of the data will do
+		at = len(whole) / 3
+	}
+	whole[at+3] ^= 1
+	if _, err := read(whole); err == nil {
+		t.Error("a flipped bit is not seen")
+	}
+}
+
+func TestRefusesMatrices(t *testing.T) {
+	base := func() [][4]any {
+		return [][4]any{{"indices", "<i4", "2,", []int32{1, 0}}, {"indptr", "<i4", "3,", []int32{0, 1, 2}}, {"format", "|S3", "", "csr"},
+			{"shape", "<i8", "2,", []int64{2, 2}}, {"data", "<f8", "2,", []float64{1, 1}}}
+	}
+	for _, c := range []struct {
+		array int
+		with  [4]any
+		want  string
+	}{
+		{0, [4]any{"indices", "<i4", "2,", []int32{1, 2}}, "indices[1] is 2: want a whole number from 0 to 1"},
+		{0, [4]any{"indices", "<i4", "2,", []int32{1, -1}}, "indices[1] is -1"},
+		{0, [4]any{"indices", "<i4", "1,", []int32{1}}, "indices: 1 values: want 2"},
+		{1, [4]any{"indptr", "<i4", "3,", []int32{0, 2, 1}}, "indptr[2] is 1 after 2"},
+		{1, [4]any{"indptr", "<i4", "3,", []int32{0, 0, 1}}, "indptr ends with 1: want 2"},
+		{1, [4]any{"indptr", "<i4", "2,", []int32{0, 2}}, "indptr: 2 values: want 3"},
+		{2, [4]any{"format", "|S3", "", "bsr"}, "format bsr: want csr, csc or coo"},
+		{3, [4]any{"shape", "<i8", "2,", []int64{2, 3}}, "want a square matrix"},
+		{3, [4]any{"shape", "<i8", "2,", []int64{1 << 30, 1 << 30}}, "1073741824 states: more than the archive can hold"},
+		{4, [4]any{"data", "<f8", "2,", []float64{1, -1}}, "-1 is not a probability"},
+	} {
+		members := base()
+		members[c.array] = c.with
+		if _, err := numpy.ReadFolder(fstest.MapFS{"k/P_0.npz": {Data: archive(members...)}}, "k"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v: want %s", c.with, err, c.want)
+		}
+	}
+	for name, want := range map[string]string{"k/P_1.npz": "but not P_0.npz", "k/Q_0.npz": "there is no file P_ACTION.npz"} {
+		if _, err := numpy.ReadFolder(fstest.MapFS{name: {Data: archive(base()...)}}, "k"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	three := fstest.MapFS{"k/P_0.npz": {Data: archive(base()...)}, "k/P_1.npz": {Data: archive([4]any{"row", "<i4", "0,", []int32{}}, [4]any{"col", "<i4", "0,", []int32{}},
+		[4]any{"format", "|S3", "", "coo"}, [4]any{"shape", "<i8", "2,", []int64{3, 3}}, [4]any{"data", "<f8", "0,", []float64{}})}}
+	if _, err := numpy.ReadFolder(three, "k"); err == nil || !strings.Contains(err.Error(), "3 states: want 2") {
+		t.Error(err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(archive(dense()...))
+	f.Fuzz(func(t *testing.T, data []byte) { check(t, data) })
+}
+
+// FuzzArrays takes the headers and values of arrays, which changes of a whole
+// archive seldom leave readable.
+func FuzzArrays(f *testing.F) {
+	f.Add("<f8", "1, 2, 1", "\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\x00", "<i2", "1, 2", "\x01\x00\x02\x00")
+	f.Fuzz(func(t *testing.T, d1, s1, v1, d2, s2, v2 string) {
+		check(t, archive([4]any{"P", d1, s1, v1}, [4]any{"R", d2, s2, v2}))
+		_, _ = numpy.ReadFolder(fstest.MapFS{"k/P_0.npz": {Data: archive([4]any{"format", "|S3", "", "csr"}, [4]any{"shape", "<i8", "2,", []int64{1, 1}},
+			[4]any{"indices", "<i4", "1,", []int32{0}}, [4]any{"indptr", d1, s1, v1}, [4]any{"data", d2, s2, v2})}}, "k")
+	})
+}
+
+func check(t *testing.T, data []byte) {
+	m, err := read(data)
+	if err != nil {
+		return
+	}
+	var b bytes.Buffer
+	if err := numpy.Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	again, err := read(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Branches() != m.Branches() || len(again.Rewards) != len(m.Rewards) {
+		t.Fatalf("%d branches are %d again", m.Branches(), again.Branches())
+	}
+}
