@@ -63,7 +63,8 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	}
 	k, h, f := float64(c.Confidence.Episodes), float64(u.horizon), c.Bonus.factor()
 	sa := float64(max(1, u.slots())) / h
-	l := &tripleQ{unit: u, frame: max(1, int(math.Pow(k, 0.6))), eta: math.Pow(k, 0.2), chi: math.Pow(k, 0.2), share: 1}
+	frame := max(1, int(math.Pow(k, 0.6)+1e-9)) // 32^0.6 is 7.999… in floating point
+	l := &tripleQ{unit: u, frame: frame, eta: math.Pow(k, 0.2), chi: math.Pow(k, 0.2), share: 1}
 	iota := math.Log(math.Sqrt(2*sa*h) * k)
 	if c.Bonus.guaranteed() {
 		iota *= 128
