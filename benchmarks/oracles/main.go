@@ -1,7 +1,7 @@
 // Command oracles compares the ways in which the small questions of planning and
 // learning are answered: closed forms, the embedded simplex method, and GLPK.
 //
-//	go run ./benchmarks/oracles
+//	go run -tags glpk ./benchmarks/oracles
 //
 // runs the benchmarks of the packages concerned, round by round so that all of them
 // meet the same machine, and writes the medians to benchmarks/results/oracles.md.
@@ -9,12 +9,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/oracle/lp"
 
 	"github.com/spf13/pflag"
 )
@@ -53,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(folder)
 	for i, s := range suites {
-		if _, err := goTool(ctx, "test", "-c", "-o", program(folder, i), "./"+s.folder); err != nil {
+		if _, err := goTool(ctx, "test", "-c", "-tags", tags(), "-o", program(folder, i), "./"+s.folder); err != nil {
 			return err
 		}
 	}
@@ -71,6 +73,14 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, *rounds)
 	}
 	return os.WriteFile(*out, []byte(r.markdown(*rounds, *benchtime)), 0o666)
+}
+
+// tags returns the build tags that give the benchmarks the solvers of this program.
+func tags() string {
+	if _, err := lp.NewGLPK(nil); errors.Is(err, lp.ErrNoGLPK) {
+		return ""
+	}
+	return "glpk"
 }
 
 // program returns the path of the compiled tests of a suite.

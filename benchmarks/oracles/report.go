@@ -8,7 +8,7 @@ import (
 	"cmdpsolve/benchmarks/harness"
 )
 
-const preamble = "# Oracles side by side\n\n```sh\ngo run ./benchmarks/oracles\n```\n\n" +
+const preamble = "# Oracles side by side\n\n```sh\ngo run -tags glpk ./benchmarks/oracles\n```\n\n" +
 	`Medians of %d rounds. In each round every benchmark of every table ran once, for
 %s, one after the other; a ratio is the median of the ratios within rounds. Times are
 of one operation. The machine was shared with other work, so that ratios

@@ -2,9 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"cmdpsolve/cmdp/exact"
@@ -17,9 +17,7 @@ import (
 // tolerances of 1e-9 and without presolving. Building the program is not timed,
 // handing it to GLPK is.
 func (j job) glpk(p *problem.Problem) (*outcome, error) {
-	backends := lp.Backends()
-	i := slices.IndexFunc(backends, func(b lp.Backend) bool { return b.Name == "glpk" })
-	if i < 0 {
+	if _, err := lp.NewGLPK(nil); errors.Is(err, lp.ErrNoGLPK) {
 		return &outcome{Missing: "built without GLPK"}, nil
 	}
 	program, err := occupancy(p)
@@ -36,7 +34,7 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 		}
 		os.Exit(0)
 	})
-	solver, err := backends[i].NewSolver(program)
+	solver, err := lp.NewGLPK(program)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@
 // models with 4 actions, 5 successors of each choice, 20 steps, 3 returns and two
 // bounds that bind.
 //
-//	go run ./benchmarks/scale
+//	go run -tags glpk ./benchmarks/scale
 //
 // has three parts. "lp" solves small models by package exact and, as the
 // occupancy-measure linear program, by GLPK and by HiGHS, which needs Debian's
@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			store[part] = section{Command: strings.Join(append([]string{"go run ./benchmarks/scale"}, args...), " "), Machine: harness.Machine(), Records: records}
+			store[part] = section{Command: strings.Join(append([]string{"go run -tags glpk ./benchmarks/scale"}, args...), " "), Machine: harness.Machine(), Records: records}
 		}
 		if err := store.write(o.out); err != nil {
 			return err

@@ -22,7 +22,7 @@ func writeReport(folder string, s store) error {
 	return os.WriteFile(path, []byte(text), 0o666)
 }
 
-const preamble = "# How exact planning grows with the model\n\n```sh\ngo run ./benchmarks/scale\n```\n\n" +
+const preamble = "# How exact planning grows with the model\n\n```sh\ngo run -tags glpk ./benchmarks/scale\n```\n\n" +
 	`Random models (garnet: 4 actions, 5 successors of each choice, 3 returns, 20
 steps, the same kernel at every step; minimise the first return, the two others
 bounded half-way between a cautious policy and the best one without bounds, so that

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -131,37 +132,34 @@ func benchmarkProgram(b *testing.B, l *lpLearner) {
 		entries += len(r.Index)
 	}
 	b.Logf("%d columns, %d rows, %d entries", len(p.Minimize), len(p.Rows), entries)
-	for _, backend := range lp.Backends() {
-		if backend.Name == "embedded" { // made for tens of rows
-			continue
+	explicit := func() error {
+		s, err := lp.NewGLPK(p)
+		if err != nil {
+			return err
 		}
-		solve := func() error {
-			s, err := backend.NewSolver(p)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			var sol lp.Solution
-			if err := s.Solve(&sol); err != nil {
-				return err
-			}
-			if agrees := sol.Status == lp.Optimal && math.Abs(sol.Objective-value) <= 1e-6*(1+math.Abs(value)); agrees != feasible {
-				return fmt.Errorf("%v with %g, by columns %v with %g", sol.Status, sol.Objective, feasible, value)
-			}
-			return nil
+		defer s.Close()
+		var sol lp.Solution
+		if err := s.Solve(&sol); err != nil {
+			return err
 		}
-		switch {
-		case entries <= mostExplicit:
-			b.Run(backend.Name, func(b *testing.B) {
-				for b.Loop() {
-					if err := solve(); err != nil {
-						b.Fatal(err)
-					}
+		if agrees := sol.Status == lp.Optimal && math.Abs(sol.Objective-value) <= 1e-6*(1+math.Abs(value)); agrees != feasible {
+			return fmt.Errorf("%v with %g, by columns %v with %g", sol.Status, sol.Objective, feasible, value)
+		}
+		return nil
+	}
+	_, missing := lp.NewGLPK(nil)
+	switch {
+	case errors.Is(missing, lp.ErrNoGLPK):
+	case entries <= mostExplicit:
+		b.Run("glpk", func(b *testing.B) {
+			for b.Loop() {
+				if err := explicit(); err != nil {
+					b.Fatal(err)
 				}
-			})
-		case *explicitLimit > 0:
-			b.Run(backend.Name+"-limited", func(b *testing.B) { benchmarkLimited(b, solve) })
-		}
+			}
+		})
+	case *explicitLimit > 0:
+		b.Run("glpk-limited", func(b *testing.B) { benchmarkLimited(b, explicit) })
 	}
 }
 

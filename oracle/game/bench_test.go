@@ -28,7 +28,7 @@ func BenchmarkNash(b *testing.B) {
 				s.Solve(row, col, games[i%stream])
 			}
 		})
-		for _, backend := range lp.Backends() {
+		for _, backend := range programSolvers() {
 			// The payoffs of a held program cannot change, so that a warm start here
 			// solves the same game again after its objective was set: less work than
 			// a new game, and a lower bound on what a linear program takes.

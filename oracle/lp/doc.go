@@ -5,22 +5,26 @@
 // where any bound may be infinite. It answers with a vertex, the duals, and, where
 // there is no optimum, with a ray that proves so.
 //
-// Two backends stand behind one interface. "embedded" is a bounded-variable
-// simplex method in pure Go with a dense inverse of the basis, and is always
-// there. "glpk" is GLPK; it is there when the package is built with cgo and
-// without the build tag purego, and is then the default. Both keep their basis between
-// calls: after SetObjective, AddColumn, AddRow or SetRowBounds the next Solve starts
-// from the last vertex.
+// [Solve] solves a program once. [NewSolver] returns a Solver that keeps its basis: after
+// SetObjective, SetRowBounds, AddColumn or AddRow the next Solve starts from the last
+// vertex. A Solution says by its Status which of the three answers it holds.
 //
-// Ask for NewEmbedded where programs have tens of rows or accuracy matters: it
-// needs no thread of its own and no handing over, its reduced costs are zero to 1e-12
-// of the terms they are summed from, and it refines its final point and duals to working
-// precision. GLPK stops at 1e-9 of the largest cost, and is ahead from some
-// hundred rows on, where its sparse factorisation tells.
+// The programs that this toolkit solves are small: tens of rows for the masters of column
+// generation, polytopes and maxima of affine functions. [NewEmbedded] is made for them. It
+// is a bounded-variable primal simplex method in pure Go with a dense inverse of the basis.
+// It refines its final point and duals to working precision, and its reduced costs are
+// zero to 1e-12 of the terms that they are summed from.
 //
-// Either checks every answer, rays included, against the signs below before it
-// returns it, and one that fails is an error. The check is made in scaled numbers:
-// coefficients of one row that differ by more than about 1e10 can hide from it.
+// A program that is built with cgo and the tag glpk has GLPK too, as an independent second
+// opinion. [NewGLPK] asks for it, and NewSolver, and with it Solve, uses it: the bounds of
+// polytopes and the explicit reference programs then come from GLPK. Verdicts are the same,
+// and numbers agree to 1e-6 of their size, because GLPK stops at 1e-9 of the largest cost.
+// Its sparse factorisation makes it faster from some hundred rows on. Masters always use
+// NewEmbedded.
+//
+// Both check every answer, rays included, against the signs below, and return an error
+// instead of an answer that fails. The check is made in scaled numbers: it does not see
+// coefficients of one row that are about 1e10 times smaller than others.
 //
 // # Signs
 //

@@ -1,4 +1,4 @@
-//go:build cgo && !purego
+//go:build cgo && glpk
 
 package lp
 
@@ -7,17 +7,13 @@ import (
 	"sync/atomic"
 )
 
-func optionalBackends() []Backend {
-	return []Backend{{Name: "glpk", NewSolver: NewGLPK}}
-}
-
 // live counts the problems that GLPK holds.
 var live atomic.Int64
 
-// LiveProblems returns the number of problems held outside the memory that Go
-// manages: those of GLPK that are neither closed nor collected. In a build without GLPK it
-// is zero.
-func LiveProblems() int { return int(live.Load()) }
+// NewSolver returns a Solver for p: if the program is built with the tag glpk, one on GLPK
+// that asks the embedded simplex where GLPK fails, else NewEmbedded's. It copies p, and
+// fails if p is not valid.
+func NewSolver(p *Problem) (Solver, error) { return newGLPK(p, true) }
 
 // A glpkSolver is the Solver on GLPK that callers hold. The problem belongs to a
 // goroutine that never leaves its thread, because GLPK's memory does; that
@@ -28,16 +24,19 @@ type glpkSolver struct {
 	cleanup runtime.Cleanup
 }
 
-// NewGLPK returns a Solver for p on GLPK. It copies p, and fails if p is not
-// valid. Until Close the Solver occupies one thread. Where GLPK gives up or would
-// abort, the embedded simplex answers in its place.
-func NewGLPK(p *Problem) (Solver, error) {
+// NewGLPK returns a Solver for p on GLPK, as a second opinion on what NewEmbedded says. It
+// copies p, and fails if p is not valid, with ErrNoGLPK if the program is built without the
+// tag glpk. Until Close the Solver occupies one thread.
+func NewGLPK(p *Problem) (Solver, error) { return newGLPK(p, false) }
+
+func newGLPK(p *Problem, rescue bool) (Solver, error) {
 	data, err := newModel(p)
 	if err != nil {
 		return nil, err
 	}
 	owner := &glpkOwner{
 		model:    data,
+		rescue:   rescue,
 		requests: make(chan *Solution),
 		replies:  make(chan error),
 		done:     make(chan struct{}),

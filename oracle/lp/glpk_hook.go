@@ -1,4 +1,4 @@
-//go:build cgo && !purego
+//go:build cgo && glpk
 
 package lp
 
@@ -6,12 +6,11 @@ import "C"
 
 import "unsafe"
 
-// glpkAbort is the value with which GLPK's wish to abort the process travels up
-// to the goroutine that called it.
+// glpkAbort is the value of the panic that takes the place of an abort of the process.
 type glpkAbort struct{}
 
-// lpGLPKAbort is GLPK's error hook. Were it to return, GLPK would call abort();
-// so it leaves through a panic, which unwinds the C frames.
+// lpGLPKAbort is GLPK's error hook. If it returned, GLPK would call abort(). It panics
+// instead, which unwinds the C frames up to the recover of the calling goroutine.
 //
 //export lpGLPKAbort
 func lpGLPKAbort(unsafe.Pointer) { panic(glpkAbort{}) }

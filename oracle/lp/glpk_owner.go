@@ -1,4 +1,4 @@
-//go:build cgo && !purego
+//go:build cgo && glpk
 
 package lp
 
@@ -15,17 +15,18 @@ import (
 // changes on to GLPK at the next request.
 type glpkOwner struct {
 	model
+	rescue   bool // the embedded simplex answers where GLPK fails
 	requests chan *Solution
 	replies  chan error
 	done     chan struct{}
 
-	newCosts, newBounds bool // the model has some that GLPK has not
+	newCosts, newBounds bool // GLPK's problem lacks those of the model
 
 	prob                    *glpk.Prob // nil until the first request and after an abort
 	rows, columns           int        // of prob
 	costFactor, boundFactor float64    // powers of two between the model's numbers and prob's
 	y, activity, size       []float64  // work space
-	extra                   []float64  // zeros: GLPK is granted nothing beyond its tolerance
+	extra                   []float64  // zeros: nothing is allowed beyond the tolerance
 }
 
 // serve answers requests until there are no more. The thread is given back
@@ -44,8 +45,8 @@ func (o *glpkOwner) serve() {
 	freeThread()
 }
 
-// solve answers one request. A program without rows or columns has no basis for
-// GLPK to find; it, and whatever GLPK cannot do, goes to the embedded simplex.
+// solve answers one request. A program without rows or columns, which has no basis for
+// GLPK to find, goes to the embedded simplex.
 func (o *glpkOwner) solve(dst *Solution) error {
 	if len(o.cost) > 0 && len(o.row.x) > 0 {
 		trouble := o.attempt(dst)
@@ -53,6 +54,9 @@ func (o *glpkOwner) solve(dst *Solution) error {
 			return nil
 		}
 		o.discard()
+		if !o.rescue {
+			return trouble
+		}
 		if err := newSimplex(o.model).Solve(dst); err != nil {
 			return fmt.Errorf("%w, after %w", err, trouble)
 		}
@@ -61,8 +65,8 @@ func (o *glpkOwner) solve(dst *Solution) error {
 	return newSimplex(o.model).Solve(dst)
 }
 
-// attempt lets GLPK solve, and returns nil if dst holds the answer. It recovers
-// from GLPK's wish to abort the process.
+// attempt lets GLPK solve, and returns nil if dst holds the answer. Where GLPK would
+// abort the process it returns an error.
 func (o *glpkOwner) attempt(dst *Solution) (trouble error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -1,4 +1,4 @@
-//go:build cgo && !purego
+//go:build cgo && glpk
 
 package lp
 
@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 )
+
+func init() { LiveProblems = func() int { return int(live.Load()) } }
 
 // TestAbort plants what validation keeps out, an index twice in a column, so that
 // GLPK aborts, on many threads at once. It wants the embedded simplex to answer, the
@@ -34,7 +36,7 @@ func TestAbort(t *testing.T) {
 
 // abortTwice takes one solver through two aborts.
 func abortTwice() error {
-	s, err := NewGLPK(&Problem{Minimize: []float64{-1, -1}, Rows: []Row{AtMost([]float64{1, 1}, 5)}})
+	s, err := NewSolver(&Problem{Minimize: []float64{-1, -1}, Rows: []Row{AtMost([]float64{1, 1}, 5)}})
 	if err != nil {
 		return err
 	}
@@ -82,9 +84,29 @@ func TestAbortMessage(t *testing.T) {
 	o.discard()
 }
 
-// TestDefault wants GLPK to be the default where it is built in.
+// TestDefault wants NewSolver to use GLPK where it is built in.
 func TestDefault(t *testing.T) {
-	if name := Backends()[0].Name; name != "glpk" {
-		t.Errorf("default backend %q", name)
+	s, err := NewSolver(&Problem{Minimize: []float64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, ok := s.(*glpkSolver); !ok {
+		t.Errorf("default solver %T", s)
+	}
+}
+
+// TestNoRescue wants an error of NewGLPK's Solver, not an answer of the embedded simplex,
+// where GLPK aborts.
+func TestNoRescue(t *testing.T) {
+	s, err := NewGLPK(&Problem{Minimize: []float64{-1}, Rows: []Row{AtMost([]float64{1}, 5)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	owner := s.(*glpkSolver).owner
+	owner.index[0], owner.value[0] = []int32{0, 0}, []float64{.5, .5}
+	if err := s.Solve(new(Solution)); !errors.Is(err, ErrNumerical) {
+		t.Errorf("error %v, want one that wraps ErrNumerical", err)
 	}
 }

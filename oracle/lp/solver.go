@@ -35,25 +35,10 @@ type Solver interface {
 // within the iteration limit or a basis that cannot be factorised.
 var ErrNumerical = errors.New("numerical trouble")
 
-// A Backend is one implementation of Solver.
-type Backend struct {
-	Name      string // "embedded" or "glpk"
-	NewSolver func(p *Problem) (Solver, error)
-}
+// ErrNoGLPK is returned by NewGLPK where the program is built without GLPK.
+var ErrNoGLPK = errors.New("this build has no GLPK; to have it, install a C compiler and GLPK with its headers (libglpk-dev on Debian) and build with -tags glpk")
 
-// Backends returns the backends that are built in. The first is the one that
-// NewSolver and Solve use.
-func Backends() []Backend {
-	return append(optionalBackends(), Backend{Name: "embedded", NewSolver: NewEmbedded})
-}
-
-// NewSolver returns a Solver for p on the default backend: GLPK if built with cgo
-// and without the tag purego, else the embedded one. It copies p, and fails if p is not valid.
-func NewSolver(p *Problem) (Solver, error) {
-	return Backends()[0].NewSolver(p)
-}
-
-// Solve solves p once on the default backend.
+// Solve solves p once by NewSolver.
 func Solve(p *Problem) (*Solution, error) {
 	s, err := NewSolver(p)
 	if err != nil {

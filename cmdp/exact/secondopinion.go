@@ -1,0 +1,83 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/oracle/lp"
+)
+
+// An Opinion is GLPK's answer to the explicit occupancy-measure program of a problem.
+type Opinion struct {
+	// Status is Optimal, Infeasible, or Undecided where GLPK gave no answer.
+	Status Status
+	// Objective is the least cost if Status is Optimal, else NaN.
+	Objective float64
+	// Rows, Columns and Iterations are those of the program and of GLPK's simplex method.
+	Rows, Columns, Iterations int
+}
+
+// mostOpinion is the largest number of columns of a program that GLPK solves within
+// seconds.
+const mostOpinion = 20000
+
+// SecondOpinion solves the task by GLPK on the explicit program of [OccupancyLP], which
+// shares with [Solve] only the model. It is for small models, with a horizon or a discount
+// below 1, and needs an affine cost or none and a polyhedral target or none. All else is an
+// error, and so is a program built without GLPK (it wraps lp.ErrNoGLPK) or with more than
+// 20000 columns. When ctx is done it returns at once, though GLPK may go on for seconds.
+func SecondOpinion(ctx context.Context, m *cmdp.Model, task *cmdp.Task) (*Opinion, error) {
+	objective, offset := make([]float64, m.Dim()), 0.0
+	if task.Cost != nil {
+		a, ok := task.Cost.(cost.Affine)
+		if !ok {
+			return nil, fmt.Errorf("exact: second opinion: the goal is curved: want one that is linear in the returns")
+		}
+		objective, offset = a.Gradient(), a.Offset()
+	}
+	whole := make([]float64, m.Dim())
+	for i := range whole {
+		whole[i] = math.Inf(1)
+	}
+	rows, polyhedral := knownRows(task.Target, scaled(-1, whole), whole)
+	if !polyhedral {
+		return nil, fmt.Errorf("exact: second opinion: the target is curved: want one that is given by linear inequalities")
+	}
+	program, err := OccupancyLP(m, objective, rows)
+	if err != nil {
+		return nil, err
+	}
+	o := &Opinion{Status: Undecided, Objective: math.NaN(), Rows: len(program.Rows), Columns: len(program.Minimize)}
+	if o.Columns > mostOpinion {
+		return nil, fmt.Errorf("exact: second opinion: the explicit program has %d columns: want at most %d", o.Columns, mostOpinion)
+	}
+	solver, err := lp.NewGLPK(program)
+	if err != nil {
+		return nil, fmt.Errorf("exact: second opinion: %w", err)
+	}
+	var solution lp.Solution
+	done := make(chan error, 1)
+	go func() {
+		defer solver.Close()
+		done <- solver.Solve(&solution)
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case err = <-done:
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exact: second opinion: %w", err)
+	}
+	o.Iterations = solution.Iterations
+	switch solution.Status {
+	case lp.Optimal:
+		o.Status, o.Objective = Optimal, solution.Objective+offset
+	case lp.Infeasible:
+		o.Status = Infeasible
+	}
+	return o, nil
+}

@@ -1,0 +1,21 @@
+package lp
+
+import "errors"
+
+// A Backend is one implementation of Solver.
+type Backend struct {
+	Name      string
+	NewSolver func(p *Problem) (Solver, error)
+}
+
+// Backends returns the implementations of this build.
+func Backends() []Backend {
+	list := []Backend{{"embedded", NewEmbedded}}
+	if _, err := NewGLPK(nil); !errors.Is(err, ErrNoGLPK) {
+		list = append(list, Backend{"glpk", NewSolver})
+	}
+	return list
+}
+
+// LiveProblems returns the number of problems that GLPK holds.
+var LiveProblems = func() int { return 0 }
