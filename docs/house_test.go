@@ -56,6 +56,23 @@ func floorOf(path string) (int, bool) {
 	return 0, false
 }
 
+// TestDefaultBuildIsPureGo: with cgo switched on, nothing but the standard library uses it
+// unless the tag glpk asks for GLPK.
+func TestDefaultBuildIsPureGo(t *testing.T) {
+	for tags, want := range map[string]bool{"": false, "glpk": true} {
+		cmd := exec.Command("go", "list", "-deps", "-tags", tags, "-f", "{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}", "./cmd/...")
+		cmd.Dir, cmd.Env, cmd.Stderr = "..", append(os.Environ(), "CGO_ENABLED=1"), os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := strings.Fields(string(out))
+		if slices.Contains(found, "cmdpsolve/oracle/lp") != want || !want && len(found) > 0 {
+			t.Errorf("tags %q: the packages with C code are %v", tags, found)
+		}
+	}
+}
+
 func TestImportsGoOneWay(t *testing.T) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = ".."

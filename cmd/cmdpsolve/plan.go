@@ -69,6 +69,7 @@ type planCommand struct {
 	format         *report.Format
 	policy         string
 	opponentPolicy string
+	secondOpinion  bool
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -105,6 +106,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, as CSV or JSON by its ending")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
+	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	c.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
@@ -122,11 +124,19 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := writable("--policy", c.policy); err != nil {
 		return err
 	}
+	if c.secondOpinion {
+		if err := glpkBuilt("--second-opinion"); err != nil {
+			return err
+		}
+	}
 	p, err := load(name)
 	if err != nil {
 		return err
 	}
 	if p.isGame() {
+		if c.secondOpinion {
+			return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
+		}
 		return c.planGame(ctx, p)
 	}
 	if c.opponentPolicy != "" {
@@ -134,6 +144,12 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	if p.task.Cost == nil && p.task.Target == nil {
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+	}
+	var opinion *exact.Opinion
+	if c.secondOpinion {
+		if opinion, err = p.secondOpinion(ctx); err != nil {
+			return err
+		}
 	}
 	limits := p.limits()
 	opts, progress := c.exact(c.err, p.sense())
@@ -144,13 +160,17 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return stopped(err)
 	}
-	rep := p.planReport(r, limits, time.Since(begin))
+	d := p.planData(r, limits, time.Since(begin))
+	d.SecondOpinion = p.compared(opinion, r)
 	writeErr := c.writePolicy(p, r)
-	if err := c.write(rep, *c.format); err != nil {
+	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
 		return err
 	}
 	if writeErr != nil {
 		return failed(writeErr)
+	}
+	if err := d.SecondOpinion.contradiction(d); err != nil {
+		return failed(err)
 	}
 	if r.Status == exact.Undecided {
 		return failed(c.undecided(r))

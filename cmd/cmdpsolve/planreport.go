@@ -34,6 +34,8 @@ type planReport struct {
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	Iterations  int              `json:"iterations" csv:"iterations"`
 	Seconds     report.Number    `json:"seconds"`
+	// SecondOpinion is there with --second-opinion.
+	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
 }
 
 // named holds a number for each return of a problem.
@@ -63,12 +65,11 @@ type planCertificate struct {
 	cut       bool // holds for what is allowed and possible, not for all that is allowed
 }
 
-// planReport declares what plan found.
-func (p *loaded) planReport(r *exact.Result, limits []limit, took time.Duration) *report.Report {
-	d := p.planData(r, limits, took)
+// report declares what plan found.
+func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, r.Returns), d.limits(), d.notes(p),
+		d.values(p, returns), d.limits(), d.notes(p),
 	}}
 }
 
@@ -167,6 +168,7 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 		}
 		t.Add("gap", gap)
 	}
+	d.SecondOpinion.addTo(t)
 	return t
 }
 
@@ -194,13 +196,13 @@ func (d *planReport) limits() *report.Table {
 
 // notes says in sentences what the tables mean.
 func (d *planReport) notes(p *loaded) report.Note {
-	var notes report.Note
+	notes := d.SecondOpinion.note()
 	switch {
 	case d.Certificate != nil:
-		return report.Note{"No policy keeps every limit.", p.explain(d.Certificate),
-			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible())}
+		return append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
+			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
 	case d.Status != exact.Optimal.String():
-		return report.Note{"Whether this is the answer is not known: nothing was proved."}
+		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.",
 			fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))

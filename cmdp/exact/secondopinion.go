@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -29,7 +30,7 @@ const mostOpinion = 20000
 // below 1, and needs an affine cost or none and a polyhedral target or none. All else is an
 // error, and so is a program built without GLPK (it wraps lp.ErrNoGLPK) or with more than
 // 20000 columns. When ctx is done it returns at once, though GLPK may go on for seconds.
-func SecondOpinion(ctx context.Context, m *cmdp.Model, task *cmdp.Task) (*Opinion, error) {
+func SecondOpinion(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*Opinion, error) {
 	objective, offset := make([]float64, m.Dim()), 0.0
 	if task.Cost != nil {
 		a, ok := task.Cost.(cost.Affine)
@@ -46,14 +47,14 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task *cmdp.Task) (*Opinio
 	if !polyhedral {
 		return nil, fmt.Errorf("exact: second opinion: the target is curved: want one that is given by linear inequalities")
 	}
+	if n := occupancies(m); n > mostOpinion {
+		return nil, fmt.Errorf("exact: second opinion: the explicit program has %d columns: want at most %d", n, mostOpinion)
+	}
 	program, err := OccupancyLP(m, objective, rows)
 	if err != nil {
 		return nil, err
 	}
 	o := &Opinion{Status: Undecided, Objective: math.NaN(), Rows: len(program.Rows), Columns: len(program.Minimize)}
-	if o.Columns > mostOpinion {
-		return nil, fmt.Errorf("exact: second opinion: the explicit program has %d columns: want at most %d", o.Columns, mostOpinion)
-	}
 	solver, err := lp.NewGLPK(program)
 	if err != nil {
 		return nil, fmt.Errorf("exact: second opinion: %w", err)
@@ -69,6 +70,9 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task *cmdp.Task) (*Opinio
 		return nil, ctx.Err()
 	case err = <-done:
 	}
+	if errors.Is(err, lp.ErrNumerical) {
+		return o, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("exact: second opinion: %w", err)
 	}
@@ -80,4 +84,16 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task *cmdp.Task) (*Opinio
 		o.Status = Infeasible
 	}
 	return o, nil
+}
+
+// occupancies returns the number of columns of the explicit program.
+func occupancies(m *cmdp.Model) int {
+	n := 0
+	for h := range max(1, m.Horizon()) {
+		first := m.Kernel(h).First
+		for s := range m.States() {
+			n += int(max(1, first[s+1]-first[s]))
+		}
+	}
+	return n
 }

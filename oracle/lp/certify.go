@@ -5,21 +5,24 @@ import (
 	"math"
 )
 
-// These times the tolerance are the parts of the largest variable and of the largest
-// reduced cost below which others are nothing but rounding error. The first is
-// larger because rows can contradict each other by rounding errors in their
-// coefficients, which no multiplier can.
-const (
-	primalFloor = 1e-6
-	dualFloor   = 1e-11
-)
+// A tolerance says what counts as rounding error: relative times the size of what is
+// summed, where variables count at least as primalFloor times the largest, and the terms of
+// a reduced cost at least as dualFloor times the largest.
+type tolerance struct{ relative, primalFloor, dualFloor float64 }
+
+// embeddedTolerance has the larger floor for variables because rows can contradict each other
+// by rounding errors in their coefficients, which no multiplier can.
+var embeddedTolerance = tolerance{relative: 1e-8, primalFloor: 1e-6, dualFloor: dualDust}
+
+// dualDust is the part of the largest reduced cost below which others are rounding.
+const dualDust = 1e-11
 
 // certify checks the promises of the package comment for dst, in scaled numbers,
-// and returns an error if one is broken by more than tol times the size of what
-// is summed, and in row i by more than extra[i] on top. Numbers that lie too far
+// and returns an error if one is broken by more than tol, and in row i
+// by more than extra[i] on top. Numbers that lie too far
 // apart for float64 end here rather than in a wrong answer. activity and size
 // are work space, one entry per row.
-func (s *model) certify(dst *Solution, activity, size, extra []float64, tol float64) error {
+func (s *model) certify(dst *Solution, activity, size, extra []float64, tol tolerance) error {
 	var ok bool
 	switch dst.Status {
 	case Optimal:
@@ -27,7 +30,7 @@ func (s *model) certify(dst *Solution, activity, size, extra []float64, tol floa
 	case Unbounded:
 		ok = s.feasible(dst.X, activity, size, extra, tol) && s.recedes(dst.Ray, activity, size, tol)
 	case Infeasible:
-		ok = s.separates(dst.Ray, tol)
+		ok = s.separates(dst.Ray, tol.relative)
 	}
 	if !ok {
 		return fmt.Errorf("lp: the answer %v fails its own check: %w", dst.Status, ErrNumerical)
@@ -37,12 +40,12 @@ func (s *model) certify(dst *Solution, activity, size, extra []float64, tol floa
 
 // sum sets activity to A·x and size to |A|·|x|, with a floor for |x| as a part of
 // the largest entry.
-func (s *model) sum(activity, size, x []float64) {
+func (s *model) sum(activity, size, x []float64, tol tolerance) {
 	clear(activity)
 	clear(size)
 	floor := 0.0
 	for j, v := range x {
-		floor = math.Max(floor, primalFloor*math.Abs(v/s.col.scale[j]))
+		floor = math.Max(floor, tol.primalFloor*math.Abs(v/s.col.scale[j]))
 	}
 	for j, rows := range s.index {
 		v := x[j] / s.col.scale[j]
@@ -55,11 +58,11 @@ func (s *model) sum(activity, size, x []float64) {
 }
 
 // feasible checks the rows; columns are within their bounds by construction.
-func (s *model) feasible(x, activity, size, extra []float64, tol float64) bool {
-	s.sum(activity, size, x)
+func (s *model) feasible(x, activity, size, extra []float64, tol tolerance) bool {
+	s.sum(activity, size, x, tol)
 	for i, r := range activity {
 		for _, b := range [2]float64{s.row.lower[i], -s.row.upper[i]} {
-			if !math.IsInf(b, -1) && !(r >= b-tol*(size[i]+math.Abs(b))-extra[i]) {
+			if !math.IsInf(b, -1) && !(r >= b-tol.relative*(size[i]+math.Abs(b))-extra[i]) {
 				return false
 			}
 			r = -r
@@ -70,7 +73,7 @@ func (s *model) feasible(x, activity, size, extra []float64, tol float64) bool {
 
 // dualFeasible checks stationarity, that nothing leans on an infinite bound, and
 // that there is no duality gap, which together are optimality.
-func (s *model) dualFeasible(dst *Solution, tol float64) bool {
+func (s *model) dualFeasible(dst *Solution, tol tolerance) bool {
 	primal, dual, terms := 0.0, 0.0, 0.0
 	for i, y := range dst.Duals {
 		b := lean(y/s.row.scale[i], s.row.lower[i], s.row.upper[i])
@@ -87,21 +90,21 @@ func (s *model) dualFeasible(dst *Solution, tol float64) bool {
 				size += math.Abs(p)
 			}
 			if pass == 0 {
-				floor = math.Max(floor, dualFloor*size)
+				floor = math.Max(floor, tol.dualFloor*size)
 				continue
 			}
 			d, x := dst.ReducedCosts[j]*s.col.scale[j], dst.X[j]/s.col.scale[j]
-			if !(math.Abs(gradient-d) <= tol*(size+floor)) {
+			if !(math.Abs(gradient-d) <= tol.relative*(size+floor)) {
 				return false
 			}
 			b := lean(d, s.col.lower[j], s.col.upper[j])
 			primal, dual = primal+c*x, dual+b
 			terms += math.Abs(c*x) + math.Abs(b)
 			// A basic variable near zero beside wide bounds carries their rounding.
-			terms += dualFloor * math.Abs(c) * s.col.width(j)
+			terms += dualDust * math.Abs(c) * s.col.width(j)
 		}
 	}
-	return math.Abs(primal-dual) <= tol*terms
+	return math.Abs(primal-dual) <= tol.relative*terms
 }
 
 // width returns the largest finite bound of variable i in absolute value.
@@ -127,7 +130,7 @@ func lean(y, lower, upper float64) float64 {
 }
 
 // recedes checks that ray descends and stays within all bounds.
-func (s *model) recedes(ray, activity, size []float64, tol float64) bool {
+func (s *model) recedes(ray, activity, size []float64, tol tolerance) bool {
 	slope := 0.0
 	for j, r := range ray {
 		if r > 0 && !math.IsInf(s.col.upper[j], 1) || r < 0 && !math.IsInf(s.col.lower[j], -1) {
@@ -135,9 +138,9 @@ func (s *model) recedes(ray, activity, size []float64, tol float64) bool {
 		}
 		slope += s.cost[j] * (r / s.col.scale[j])
 	}
-	s.sum(activity, size, ray)
+	s.sum(activity, size, ray, tol)
 	for i, r := range activity {
-		if r > tol*size[i] && !math.IsInf(s.row.upper[i], 1) || r < -tol*size[i] && !math.IsInf(s.row.lower[i], -1) {
+		if r > tol.relative*size[i] && !math.IsInf(s.row.upper[i], 1) || r < -tol.relative*size[i] && !math.IsInf(s.row.lower[i], -1) {
 			return false
 		}
 	}

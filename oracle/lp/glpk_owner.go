@@ -89,7 +89,11 @@ func (o *glpkOwner) attempt(dst *Solution) (trouble error) {
 		return fmt.Errorf("lp: glpk: status %d without a proof: %w", o.prob.Status(), ErrNumerical)
 	}
 	o.activity, o.size, o.extra = resize(o.activity, o.rows), resize(o.size, o.rows), resize(o.extra, o.rows)
-	return o.certify(dst, o.activity, o.size, o.extra, 1e-6)
+	tol := glpkTolerances
+	if o.rescue { // the embedded simplex has finer ones
+		tol = tolerance{tol.relative, embeddedTolerance.primalFloor, embeddedTolerance.dualFloor}
+	}
+	return o.certify(dst, o.activity, o.size, o.extra, tol)
 }
 
 // discard deletes GLPK's problem, with its basis, so that the next request

@@ -12,6 +12,10 @@ import (
 // what GLPK leaves of zeros because it does not refine.
 const glpkDust = 1e5
 
+// glpkTolerances let pass what GLPK lets pass, glpkTolerance times the largest variable and
+// the largest cost.
+var glpkTolerances = tolerance{relative: 1e-6, primalFloor: 1e-3, dualFloor: 1e-3}
+
 // read fills dst from GLPK's last solve, and says whether there was an answer.
 func (o *glpkOwner) read(dst *Solution) bool {
 	switch o.prob.Status() {

@@ -66,7 +66,7 @@ func (s *simplex) check(dst *Solution) error {
 			extra[i] += math.Abs(s.value[v][t]) * s.doubt[k]
 		}
 	}
-	return s.certify(dst, s.rhs, s.rhsLow, extra, 1e-8)
+	return s.certify(dst, s.rhs, s.rhsLow, extra, embeddedTolerance)
 }
 
 // iterate makes one step of the simplex method and says whether it has filled dst.

@@ -204,7 +204,7 @@ func scaled(x []float64, a float64) []float64 {
 func refuse(t *testing.T, s *simplex, sol Solution, changes map[string]func(*Solution)) {
 	t.Helper()
 	m := len(s.head)
-	if err := s.certify(&sol, make([]float64, m), make([]float64, m), make([]float64, m), 1e-8); err != nil {
+	if err := s.certify(&sol, make([]float64, m), make([]float64, m), make([]float64, m), embeddedTolerance); err != nil {
 		t.Errorf("the right answer: %v", err)
 	}
 	for what, change := range changes {
@@ -213,7 +213,7 @@ func refuse(t *testing.T, s *simplex, sol Solution, changes map[string]func(*Sol
 			*part = append([]float64(nil), *part...)
 		}
 		change(&wrong)
-		if s.certify(&wrong, make([]float64, m), make([]float64, m), make([]float64, m), 1e-8) == nil {
+		if s.certify(&wrong, make([]float64, m), make([]float64, m), make([]float64, m), embeddedTolerance) == nil {
 			t.Errorf("%v: %s passes", sol.Status, what)
 		}
 	}
