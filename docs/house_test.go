@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"cmdp/exchange/prism":           1,
 	"cmdp/exchange/numpy":           1,
 	"cmdp/exchange/gymnasium":       1,
+	"cmdp/exchange/formats":         2,
 	"cmdp/exchange/exchangetest":    1,
 	"geometry":                      2,
 	"geometry/geometrytest":         3,

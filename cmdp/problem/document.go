@@ -29,9 +29,9 @@ type document struct {
 	Name        string               `json:"name,omitempty" jsonschema:"the name of the problem"`
 	Horizon     int                  `json:"horizon,omitempty" jsonschema:"steps of an episode; either this or discount"`
 	Discount    float64              `json:"discount,omitempty" jsonschema:"factor of an infinite horizon, above 0, at most 1; 1 means the total return until absorption"`
-	States      statesForm           `json:"states" jsonschema:"a count, or a list of names"`
-	Start       startForm            `json:"start" jsonschema:"a state, or a mapping from states to probabilities"`
-	Returns     []string             `json:"returns" jsonschema:"names of the coordinates of the return"`
+	States      statesForm           `json:"states,omitempty" jsonschema:"a count, or a list of names; may be left out if the transitions are a model of another tool"`
+	Start       startForm            `json:"start,omitempty" jsonschema:"a state, or a mapping from states to probabilities; may be left out like states"`
+	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return; with a model of another tool also a mapping to its rewards, or nothing for all of them"`
 	ReturnToGo  map[string]rangeForm `json:"return_to_go,omitempty" jsonschema:"a promise: from any step on, the return still to come lies in this range"`
 	Goal        *Goal                `json:"goal,omitempty" jsonschema:"what to optimise; without it only the target matters"`
 	Constraints []Constraint         `json:"constraints,omitempty" jsonschema:"bounds on single returns"`
@@ -62,6 +62,7 @@ type outcomeForm struct {
 type (
 	statesForm      struct{}
 	startForm       struct{}
+	returnsForm     struct{}
 	rangeForm       struct{}
 	transitionsForm struct{}
 	stateForm       struct{}

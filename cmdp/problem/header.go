@@ -17,6 +17,8 @@ type header struct {
 	states int // 0 if not known, because of an error
 	names  map[string]int
 	game   bool // a row names an action of the opponent
+	// imported is the model of another tool that the transitions refer to, or nil.
+	imported *imported
 }
 
 var (
@@ -38,7 +40,7 @@ func keysOf(form any) []string {
 func (h *header) read(root *node) {
 	h.mapping(root, nil, documentKeys)
 	for _, key := range []string{"format", "states", "start", "returns", "transitions"} {
-		if root.get(key) == nil {
+		if root.get(key) == nil && (h.imported == nil || key == "format" || key == "transitions") {
 			h.bad(nil, (*path)(nil).key(key), "missing: want %s", map[string]string{
 				"format": Format, "states": "a count, or a list of names", "start": "a state, or a mapping from states to probabilities",
 				"returns": "a list of names", "transitions": "a list of rows, or {file: NAME}",
@@ -61,6 +63,9 @@ func (h *header) read(root *node) {
 		}
 	})
 	h.member(root, "opponent", h.readOpponent)
+	if h.imported != nil {
+		h.checkImported(root)
+	}
 }
 
 func (h *header) member(root *node, key string, read func(n *node, at *path)) {
@@ -101,7 +106,7 @@ func (h *header) readStates(n *node, at *path) {
 			return
 		}
 		h.states, _ = h.integer(n, at, 1, h.limits.states)
-		return
+		return // an imported model may have given names
 	}
 	names, ok := h.uniqueNames(n, at)
 	for i, name := range names {
@@ -143,6 +148,10 @@ func (h *header) uniqueNames(n *node, at *path) ([]string, bool) {
 }
 
 func (h *header) readReturns(n *node, at *path) {
+	if h.imported != nil {
+		h.readImportedReturns(n, at)
+		return
+	}
 	names, ok := h.uniqueNames(n, at)
 	if ok {
 		h.p.Returns, h.spec.Dim = names, len(names)
@@ -150,6 +159,7 @@ func (h *header) readReturns(n *node, at *path) {
 }
 
 func (h *header) readStart(n *node, at *path) {
+	h.spec.Start = nil
 	if n.kind == scalarNode {
 		if s, ok := h.state(n, at); ok {
 			h.spec.Start = []cmdp.StartState{{State: s, Probability: 1}}

@@ -67,6 +67,7 @@ func (h *header) parse(data []byte, files fs.FS) *Problem {
 		h.bad(root, nil, "got %s: want a mapping with the keys of a problem", root.describe())
 		return nil
 	}
+	h.loadImported(root.get("transitions"), files)
 	h.read(root)
 	r := newRowReader(h)
 	r.readAll(root.get("transitions"), portions, files)

@@ -26,7 +26,7 @@ func Schema() ([]byte, error) {
 	s.opponent()
 	s.types[reflect.TypeFor[transitionsForm]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 		{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/row"}, Description: "rows"},
-		object(map[string]*jsonschema.Schema{"file": {Type: "string", Pattern: `\.([cC][sS][vV]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]|[nN][pP][zZ])$`}}, "file"),
+		object(map[string]*jsonschema.Schema{"file": {Type: "string", Pattern: `\.([cC][sS][vV]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]|[nN][pP][zZ]|[uU][mM][bB]|[dD][rR][nN](\.[gG][zZ]|\.[xX][zZ])?|[tT][rR][aA]|[jJ][sS][oO][nN])$|/$`}}, "file"),
 	}}
 	root := s.structure("", reflect.TypeFor[document]())
 	if s.err != nil {
@@ -171,8 +171,10 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 	}
 	bound := func() *jsonschema.Schema { return &jsonschema.Schema{Types: []string{"null", "number"}} }
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[statesForm]():    either(count(1), list(either(text(), count(0)), 1)),
-		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
+		reflect.TypeFor[statesForm](): either(count(1), list(either(text(), count(0)), 1)),
+		reflect.TypeFor[startForm]():  either(count(0), text(), named(probability())),
+		reflect.TypeFor[returnsForm](): either(list(text(), 1),
+			named(object(map[string]*jsonschema.Schema{"reward": text()}))),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),
 		reflect.TypeFor[nextForm]():      named(probability()),

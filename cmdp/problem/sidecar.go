@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"cmdpsolve/cmdp/exchange/formats"
 )
 
 // readFile reads the rows of the file that n names. Meanwhile r.file is its name, for
@@ -26,6 +28,15 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	if !ok {
 		return
 	}
+	if r.imported != nil {
+		r.rows = r.imported.file
+		if len(r.errs) == 0 && r.usable() {
+			if err := r.addImported(); err != nil {
+				r.report(&Error{File: r.rows, Message: err.Error()})
+			}
+		}
+		return
+	}
 	var read func(f fs.File) error
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
@@ -35,7 +46,7 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	case ".npz":
 		read = r.readNPZ
 	default:
-		r.bad(m, at.key("file"), "unknown kind of file %s: want a name that ends in .csv, .jsonl, .ndjson or .npz", name)
+		r.bad(m, at.key("file"), "unknown kind of file %s: want a name that ends in .csv, .jsonl, .ndjson or .npz, or a model of another tool, %s", name, formats.Endings)
 		return
 	}
 	if files == nil {
@@ -49,9 +60,7 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	}
 	defer f.Close()
 	main := r.file
-	if r.rows = filepath.FromSlash(name); !filepath.IsAbs(r.rows) {
-		r.rows = filepath.Join(filepath.Dir(main), r.rows)
-	}
+	r.rows = beside(main, name)
 	r.file = r.rows
 	before := len(r.errs)
 	err = read(f)

@@ -1,0 +1,74 @@
+package formats_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"cmdpsolve/cmdp/exchange/exchangetest"
+	"cmdpsolve/cmdp/exchange/formats"
+	"cmdpsolve/cmdp/exchange/umb"
+)
+
+type closer struct {
+	bytes.Buffer
+	to   fstest.MapFS
+	name string
+}
+
+func (c *closer) Close() error {
+	c.to[c.name] = &fstest.MapFile{Data: c.Bytes()}
+	return nil
+}
+
+// TestAllFormatsAgree takes random models that every format can say from one format
+// to the next, all the way round.
+func TestAllFormatsAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 200 {
+		m := exchangetest.Random(rng, exchangetest.Has{Rests: true})
+		if m.Choices() == 0 {
+			continue
+		}
+		m.Labels = nil // tables of Gymnasium have none but their own
+		now := m
+		for _, name := range []string{"m.umb", "a/M.TRA", "m.drn", "m.npz", "m.json", "k/", "m.umb"} {
+			files := fstest.MapFS{}
+			create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
+			if err := formats.Write(create, name, now, umb.Options{}); err != nil {
+				t.Fatal(i, name, err)
+			}
+			if name == "a/M.TRA" {
+				files[name] = files["a/M.tra"]
+			}
+			again, err := formats.Read(files, name)
+			if err != nil {
+				t.Fatal(i, name, err)
+			}
+			again.Labels = nil
+			if err := exchangetest.Same(m, again); err != nil {
+				t.Fatal(i, name, err)
+			}
+			now = again
+		}
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	files := fstest.MapFS{"m.txt": {}, "m.drn.gz": {}}
+	if _, err := formats.Read(files, "m.txt"); err == nil || !strings.Contains(err.Error(), "unknown kind of file m.txt: want .umb") {
+		t.Error(err)
+	}
+	if _, err := formats.Read(files, "n.umb"); err == nil {
+		t.Error("a missing file is read")
+	}
+	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
+	for _, name := range []string{"m.txt", "m.drn.gz", "m"} {
+		if err := formats.Write(nil, name, m, umb.Options{}); err == nil || formats.Known(name) != (name == "m.drn.gz") {
+			t.Error(name, err)
+		}
+	}
+}

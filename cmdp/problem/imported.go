@@ -1,0 +1,285 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/formats"
+	"cmdpsolve/cmdp/exchange/numpy"
+)
+
+// An imported model is one that the transitions of a problem refer to, in the format
+// of another tool. It brings states, their names, the start and rewards.
+type imported struct {
+	m    *exchange.Model // nil if it could not be read, which has been said
+	file string          // for errors
+	// rewards are those that the returns of the problem stand for.
+	rewards []*exchange.Reward
+}
+
+// loadImported reads the model that the transitions refer to, if they refer to one.
+func (h *header) loadImported(transitions *node, files fs.FS) {
+	if transitions == nil || transitions.kind != mapNode || files == nil {
+		return
+	}
+	n := transitions.get("file")
+	if n == nil || n.kind != scalarNode || !formats.Known(n.text) {
+		return
+	}
+	if strings.EqualFold(filepath.Ext(n.text), ".npz") && !isDense(files, n.text) {
+		return // a list of transitions, in arrays
+	}
+	h.imported = &imported{file: beside(h.file, n.text)}
+	m, err := formats.Read(files, n.text)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		h.bad(n, (*path)(nil).key("transitions").key("file"), "%v", reason(err))
+	case err != nil:
+		_, message, _ := strings.Cut(err.Error(), ": ")
+		h.report(&Error{File: h.imported.file, Message: message})
+	case m.States() > h.limits.states || m.Branches() > h.limits.stored/2:
+		h.report(&Error{File: h.imported.file, Message: fmt.Sprintf("%d states and %d branches are more than can be stored", m.States(), m.Branches())})
+	default:
+		if err := m.CheckRests(); err != nil {
+			h.report(&Error{File: h.imported.file, Message: err.Error()})
+			return
+		}
+		h.take(m)
+	}
+}
+
+// beside returns the name of a file that a problem file names.
+func beside(problem, name string) string {
+	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(problem), name)
+}
+
+// isDense reports whether an .npz file has a dense kernel. A file that cannot be
+// opened is for others to complain of.
+func isDense(files fs.FS, name string) bool {
+	f, err := files.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	in, size, err := randomAccess(f)
+	if err != nil {
+		return false
+	}
+	a, err := numpy.Open(in, size)
+	return err == nil && a.Has("P")
+}
+
+// take takes over what an imported model says of its states. What the problem file
+// says of them itself comes later, and counts.
+func (h *header) take(m *exchange.Model) {
+	h.imported.m = m
+	h.states, h.game = m.States(), m.Players == 2
+	if names := m.StateNames(); distinct(names) {
+		h.p.States = names
+		h.names = make(map[string]int, len(names))
+		for i, name := range names {
+			h.names[name] = i
+		}
+	}
+	for _, st := range m.Start {
+		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: int(st.State), Probability: st.Probability})
+	}
+	for i := range m.Rewards {
+		if name := m.Rewards[i].Name; checkName(name) == "" {
+			h.p.Returns = append(h.p.Returns, name)
+			h.imported.rewards = append(h.imported.rewards, &m.Rewards[i])
+		}
+	}
+	h.spec.Dim = len(h.p.Returns)
+}
+
+// distinct reports whether names can be those of the states of a problem.
+func distinct(names []string) bool {
+	seen := make(map[string]bool, len(names))
+	for i, name := range names {
+		if checkName(name) != "" || seen[name] || isInteger(name) && name != strconv.Itoa(i) {
+			return false
+		}
+		seen[name] = true
+	}
+	return names != nil
+}
+
+// readImportedReturns reads returns that stand for rewards of an imported model: a
+// list of their names, or a mapping from returns to {reward: NAME}, where {} stands
+// for the reward of the same name.
+func (h *header) readImportedReturns(n *node, at *path) {
+	x := h.imported
+	h.p.Returns, h.spec.Dim, x.rewards = nil, 0, nil
+	if n.kind == listNode {
+		names, ok := h.uniqueNames(n, at)
+		for i, name := range names {
+			if !h.reward(n.items[i], at.at(i), name) {
+				ok = false
+			}
+		}
+		if ok {
+			h.p.Returns, h.spec.Dim = names, len(names)
+		}
+		return
+	}
+	if n.kind != mapNode || len(n.members) == 0 {
+		h.bad(n, at, "got %s: want a list of names, or a mapping from names to {reward: NAME}", n.describe())
+		return
+	}
+	ok := h.pairs(n, at)
+	var names []string
+	for i := range n.members {
+		name, here := n.members[i].key.text, at.key(n.members[i].key.text)
+		value, reward := n.members[i].value, name
+		if complaint := checkName(name); complaint != "" {
+			ok = h.bad(n.members[i].key, here, "%s", complaint)
+		}
+		if !h.mapping(value, here, []string{"reward"}) {
+			ok = false
+			continue
+		}
+		if m := value.get("reward"); m != nil {
+			given, good := h.name(m, here.key("reward"))
+			if !good {
+				ok = false
+				continue
+			}
+			value, here, reward = m, here.key("reward"), given
+		}
+		ok = h.reward(value, here, reward) && ok
+		names = append(names, name)
+	}
+	if ok {
+		h.p.Returns, h.spec.Dim = names, len(names)
+	}
+}
+
+// reward finds a reward structure of the imported model.
+func (h *header) reward(n *node, at *path, name string) bool {
+	x := h.imported
+	if x.m == nil {
+		return false // what is wrong has been said
+	}
+	if r := x.m.Reward(name); r != nil {
+		x.rewards = append(x.rewards, r)
+		return true
+	}
+	if len(x.m.Rewards) == 0 {
+		return h.bad(n, at, "%s has no rewards, and so none called %s", x.file, shorten(name))
+	}
+	names := make([]string, len(x.m.Rewards))
+	for i := range names {
+		names[i] = x.m.Rewards[i].Name
+	}
+	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), orWant(name, names))
+}
+
+// checkImported looks at what the problem file left to the imported model.
+func (h *header) checkImported(root *node) {
+	x := h.imported
+	if x.m == nil {
+		return
+	}
+	if n := root.get("states"); n != nil && h.states > 0 && h.states != x.m.States() {
+		h.bad(n, (*path)(nil).key("states"), "%d states: %s has %d; states may be left out", h.states, x.file, x.m.States())
+	}
+	if root.get("start") == nil && len(h.spec.Start) == 0 {
+		h.bad(nil, (*path)(nil).key("start"), "missing, and %s has no initial states: want a state, or a mapping from states to probabilities", x.file)
+	}
+	if root.get("returns") == nil && h.spec.Dim == 0 {
+		h.bad(nil, (*path)(nil).key("returns"), "%s has no rewards that could be returns", x.file)
+	}
+}
+
+// addImported adds the choices of the imported model to the builder. The reward of a
+// state is earned with every choice that it offers; those of branches are random.
+func (r *rowReader) addImported() error {
+	m, rewards := r.imported.m, r.imported.rewards
+	names := m.DistinctActions()
+	r.builder.Grow(m.Branches())
+	returns := make([]float64, len(rewards))
+	for s := range m.States() {
+		theirs := m.Owner != nil && m.Owner[s] == 1
+		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+			of := &r.agent
+			if theirs {
+				of = &r.opponent
+			}
+			action, opponent := 0, 0
+			if names == nil {
+				action = of.numbered(c - int(m.First[s]))
+			} else {
+				action = of.id(names[c])
+			}
+			if theirs {
+				action, opponent = r.agent.numbered(0), action
+			}
+			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+				for i, reward := range rewards {
+					returns[i] = reward.Step(s, c)
+					if reward.Branch != nil {
+						returns[i] += reward.Branch[e]
+					}
+				}
+				t := cmdp.Transition{Next: int(m.Target[e]), Probability: m.Probability[e], Returns: returns}
+				if err := r.builder.AddTransition(cmdp.EveryStep, s, action, opponent, t); err != nil {
+					return fmt.Errorf("state %s, choice %d: %w", r.p.StateName(s), c-int(m.First[s]), err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Time is how long a process goes on: Horizon steps, or without end and discounted,
+// where 1 stands for the total return.
+type Time struct {
+	Horizon  int
+	Discount float64
+}
+
+// Import makes a problem of a model of another tool. Its returns are the rewards of
+// the model, all or those that are named; the reward of a state is earned with every
+// choice there. States and actions keep their names where problems can have them;
+// choices of a state with the same name, or without, are told apart by numbers. A
+// player 1 becomes the opponent. Labels are left out. The model is not kept.
+func Import(m *exchange.Model, time Time, returns ...string) (*Problem, error) {
+	if err := errors.Join(m.Check(), m.CheckRests()); err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	h := &header{decoder: decoder{file: "the model"}, limits: limits{maxStates, maxHorizon, maxStored}, p: new(Problem)}
+	h.imported = &imported{file: "the model"}
+	h.take(m)
+	h.spec.Horizon, h.spec.Discount = time.Horizon, time.Discount
+	if returns != nil {
+		h.imported.rewards = nil
+		for _, name := range returns {
+			h.reward(nil, nil, name)
+		}
+		h.p.Returns, h.spec.Dim = slices.Clone(returns), len(returns)
+	}
+	h.checkImported(new(node))
+	if h.errs == nil {
+		r := newRowReader(h)
+		if err := r.addImported(); err != nil {
+			return nil, fmt.Errorf("problem: %w", err)
+		}
+		r.build(h.p, new(node))
+	}
+	if h.errs != nil {
+		return nil, fmt.Errorf("problem: %w", h.errs)
+	}
+	return h.p, nil
+}
