@@ -16,8 +16,8 @@
 // Most costs answer in closed form, to machine precision and without allocation,
 // and take among tied maximisers the one nearest to a given point. Combinations
 // that have no closed form are answered by a level method with a certified gap;
-// [New] adapts a user's own function in the same way. [Registry] lists them all,
-// and the package costtest holds the laws that every cost must obey.
+// [New] adapts a user's own function in the same way. The package costtest holds the
+// laws that every cost must obey.
 //
 // All costs are safe for concurrent use.
 package cost

@@ -68,7 +68,7 @@ func TestGuideTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- table: cost.Registry -->\n", "<!-- end of table -->"
+	const begin, end = "<!-- table of costs -->\n", "<!-- end of table -->"
 	_, rest, ok := strings.Cut(string(text), begin)
 	got, _, closed := strings.Cut(rest, end)
 	if !ok || !closed {

@@ -288,25 +288,4 @@ func TestValues(t *testing.T) {
 	if d := oracle.Distance(b, []float64{1, 5}); math.Abs(d-3) > 1e-14 {
 		t.Errorf("distance %g, want 3", d)
 	}
-	for _, c := range []struct {
-		x    []float64
-		want float64
-	}{{[]float64{3, 0}, 1}, {[]float64{-2, 0}, 2}, {[]float64{1.5, 0}, 0.5}, {[]float64{0, math.Sqrt(3)}, 1}, {[]float64{0, 0}, 0}} {
-		if g := oracle.Gauge(b, c.x); math.Abs(g-c.want) > 1e-9 {
-			t.Errorf("gauge of %v is %g, want %g", c.x, g, c.want)
-		}
-	}
-	half, err := oracle.NewActiveSet([][]float64{{1, 0}, {-1, 0}}, []float64{1, 0}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g := oracle.Gauge(half, []float64{-1, 0}); !math.IsInf(g, 1) {
-		t.Errorf("gauge of a point that no multiple reaches is %g", g)
-	}
-	if g := oracle.Gauge(half, []float64{0, 7}); g > 1e-3 {
-		t.Errorf("gauge along a direction of recession is %g", g)
-	}
-	if g := oracle.Gauge(ball{[]float64{5, 0}, 1}, []float64{1, 0}); !math.IsNaN(g) {
-		t.Errorf("gauge of a set without the origin is %g", g)
-	}
 }

@@ -25,56 +25,6 @@ func Distance(set Projector, x []float64) float64 {
 	return distance(x, *point)
 }
 
-// Gauge returns the Minkowski gauge inf{t > 0 : x ∈ t·C} of a closed convex set C
-// that contains the origin: at most 1 exactly inside the set, homogeneous, and
-// +Inf if no multiple of the set reaches x. It is found by Newton's method on
-// the separating planes that projections give, each of which is a lower bound;
-// it stops when two bounds agree to 1e-12. A set without the origin has no gauge
-// and yields NaN. Gauge panics if x has not length Dim, does not allocate beyond
-// its pool, and may be used concurrently.
-func Gauge(set Projector, x []float64) float64 {
-	point, donePoint := scratch(set.Dim())
-	defer donePoint()
-	scaled, doneScaled := scratch(set.Dim())
-	defer doneScaled()
-	z, y := *point, *scaled
-	clear(y)
-	set.Project(z, y)
-	size := norm(x)
-	if norm(z) > 1e-9*(1+size) {
-		return math.NaN()
-	}
-	if size == 0 {
-		return 0
-	}
-	t := size * 1e-6
-	for range 200 {
-		for i, v := range x {
-			y[i] = v / t
-		}
-		set.Project(z, y)
-		var above, at, gap float64
-		for i := range y {
-			n := y[i] - z[i]
-			above += n * x[i]
-			at += n * z[i]
-			gap += n * n
-		}
-		if math.Sqrt(gap) <= 1e-13*norm(y) {
-			return t
-		}
-		if at <= 0 {
-			return math.Inf(1)
-		}
-		next := above / at
-		if next <= t*(1+1e-13) {
-			return t
-		}
-		t = next
-	}
-	return t
-}
-
 // vectors are the work vectors of the free functions, which have no place of
 // their own to keep any.
 var vectors = sync.Pool{New: func() any { return new([]float64) }}

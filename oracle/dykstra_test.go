@@ -10,9 +10,7 @@ import (
 // Dykstra projects on the intersection of closed convex sets by cyclic projection
 // with Dykstra's corrections (Boyle and Dykstra, 1986). It asks nothing of the sets
 // but their projections, and converges linearly where they are polyhedral or meet
-// at an angle, slowly where they nearly touch; Intersection, which also
-// remembers separating planes, is faster and should be preferred. This one is
-// here as the reference, and as the last step of the other.
+// at an angle, slowly where they nearly touch. It is the reference for Intersection.
 //
 // It does not notice an empty intersection: that is its caller's business. A call
 // allocates only when the pool of work space is empty. It is safe for concurrent
