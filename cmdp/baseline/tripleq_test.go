@@ -95,6 +95,7 @@ func (l *tripleSheet) check(t *testing.T, what string, got *tripleQ) {
 		for a := range 2 {
 			q := l.q[i/2][i%2][a]
 			score[a] = q[0] + l.z[0]/l.eta*q[1] + l.z[1]/l.eta*q[2]
+			close(fmt.Sprintf("score of choice %d", 2*i+a), got.score(2*i+a), score[a])
 		}
 		want := 0.5
 		if d := score[1] - score[0]; math.Abs(d) > 1e-12 {
@@ -201,5 +202,17 @@ func TestTripleQPublished(t *testing.T) {
 		s.show(l, c.Shape, e.states, e.actions)
 		want.observe(e.states, e.actions, 2, reset)
 		want.check(t, fmt.Sprintf("published, episode %d", k+1), l)
+	}
+}
+
+// TestTripleQFrames wants frames of K^0.6 episodes, rounded down, and exact where K is a fifth
+// power.
+func TestTripleQFrames(t *testing.T) {
+	for k, want := range map[int]int{1: 1, 2: 1, 32: 8, 100: 15, 243: 27, 1000: 63, 100000: 1000} {
+		c := newSheet(1).config(t, k)
+		c.Prior = nil
+		if l := newLearner(t, "triple-q", c).(*tripleQ); l.frame != want {
+			t.Errorf("K = %d: frames of %d episodes, want %d", k, l.frame, want)
+		}
 	}
 }
