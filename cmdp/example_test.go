@@ -89,7 +89,7 @@ func ExampleEnvironment() {
 	}
 	w := runner.Average()
 	fmt.Printf("output %.1f, energy %.1f\n", w[0], w[1])
-	// Output: output 5.6, energy 1.5
+	// Output: output 5.5, energy 1.5
 }
 
 // diamond is a user's own target set |x| + |y| ≤ 1 around a centre, of which only

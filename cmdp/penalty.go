@@ -119,7 +119,7 @@ type penaltyEpisode struct {
 	value                []float64 // realised returns
 	low                  float64   // optimistic value
 	evidence             Evidence
-	now                  []float64 // the dual of the target, which a doubling halves
+	now                  []float64 // the dual of the target
 	mean                 []float64 // room for a return vector
 }
 
@@ -180,8 +180,7 @@ func (p *Penalty) test(st *penaltyState, ep *penaltyEpisode) {
 	}
 	noise := math.Sqrt(max(0, st.Squares/k-(st.Excess/k)*(st.Excess/k)) / k)
 	if ep.cost.f.Value(ep.mean)+st.Rho/2*ep.target.f.Value(ep.mean)+noise < st.Estimate/k {
-		st.Rho *= 2
-		floats.Scale(0.5, ep.now) // the direction stays; the ball doubles
+		st.Rho *= 2 // ϕ, whose descent in the unit ball knows nothing of ρ, goes on
 		st.Doublings++
 		st.Episodes = 0
 	}

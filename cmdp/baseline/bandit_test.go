@@ -119,19 +119,18 @@ func TestBanditUCB(t *testing.T) {
 }
 
 // TestBanditOptimism counts the rounds in which the optimistic value of bwcr-ucb lies
-// above the optimum: few with radii of theory. Without radii there are many, or the
-// test would say nothing.
+// above the optimum: none with radii of theory, some with 0.1 times them: returns vary less than they could.
 func TestBanditOptimism(t *testing.T) {
 	ex := banditExample(t, true)
 	const seeds, rounds = 10, 300
-	for _, factor := range []float64{1, 0} {
+	for _, factor := range []float64{1, 0.1} {
 		c := ex.config(rounds)
 		c.Returns, c.Bonus = nil, Times(factor)
 		bad := 0
 		for seed := range uint64(seeds) {
 			bad += notOptimistic(ex, newLearner(t, "bwcr-ucb", c).(*banditPlanner), seed, rounds)
 		}
-		if few := bad <= seeds*rounds/10; few != (factor == 1) { // p = 0.1
+		if (bad == 0) != (factor == 1) {
 			t.Errorf("%g of the radii: %d of %d rounds not optimistic", factor, bad, seeds*rounds)
 		}
 	}

@@ -244,6 +244,10 @@ func TestOptDualByHand(t *testing.T) {
 	for _, r := range handRuns {
 		c, n := r.config(t)
 		l := newLearner(t, "optdual", c).(*optDual)
+		if r.learn { // with choices that were not seen nothing would ever cost
+			showSeen(l, c.Shape)
+			n = handCounts(handSeen)
+		}
 		lambda := [2]float64{}
 		rate := rho / (4 * math.Sqrt(2*float64(r.episodes)))
 		r.shown(t, l, c, &n, func(where string, p cmdp.Policy) {

@@ -109,3 +109,55 @@ func TestFallback(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannedValues wants the programs over the frequencies to be those of p̄, where a choice that was never visited leads everywhere
+// alike: what the program says of its mixture is what the naive evaluation says of the policy, with more than one action in some state.
+func TestPlannedValues(t *testing.T) {
+	for _, name := range []string{"optcmdp-bonus", "optpess-lp"} {
+		c := handConfig(t, withSeen(t), scaled(Times(1e-4)))
+		c.Linear.Rows[0].Offset, c.Linear.Rows[1].Offset = 2*1.7-3, 4*2.3-16
+		l := newLearner(t, name, c).(*lpLearner)
+		l.gate = nil
+		p := l.Policy()
+		if l.extra.Fallback || l.Work().Infeasible > 0 {
+			t.Fatalf("%s: no solution", name)
+		}
+		var pi handPolicy
+		for h := range handH {
+			for s := range handS {
+				p.Distribution(pi[h][s][:], h, s)
+			}
+		}
+		kernel := func(h, s, a int) [handS]float64 { return handFrequencies(h, s, a, 1./3) }
+		_, want := handEvaluate(pi, kernel, planned(t, l), func(_ int, q float64) float64 { return q })
+		mixed := false
+		eachHand(func(h, s, a int) { mixed = mixed || pi[h][s][a] > 0.01 && pi[h][s][a] < 0.99 })
+		for j, x := range want {
+			if math.Abs(l.program.v[j]-x) > 1e-9 {
+				t.Errorf("%s: signal %d of the mixture %.9g, of the policy %.9g", name, j, l.program.v[j], x)
+			}
+		}
+		if !mixed {
+			t.Errorf("%s: the policy mixes nothing: the test says nothing of mixtures", name)
+		}
+	}
+}
+
+// TestPublishedOptCMDP wants the published OptCMDP to plan anew only once the count of some successor has doubled:
+// after 1, 2, 4, 8 … visits that led to the same state.
+func TestPublishedOptCMDP(t *testing.T) {
+	c := handConfig(t, scaled(Scale{Published, 1}))
+	l := newLearner(t, "optcmdp", c)
+	var at []int
+	for visits := range 40 {
+		before := l.(Worker).Work().Programs
+		l.Policy()
+		if l.(Worker).Work().Programs > before {
+			at = append(at, visits)
+		}
+		show(l, c.Shape, step{2, 1, 0, 2})
+	}
+	if !slices.Equal(at, []int{0, 1, 2, 4, 8, 16, 32}) {
+		t.Errorf("planned after %v visits", at)
+	}
+}

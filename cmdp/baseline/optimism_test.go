@@ -128,38 +128,6 @@ func TestOptimismDual(t *testing.T) {
 	}
 }
 
-// TestZeroViolation wants OptPess-LP and DOPE with theory radii never to violate in
-// expectation: while they learn, which at these numbers of episodes means the safe
-// policy, and with so many visits that they leave it.
-func TestZeroViolation(t *testing.T) {
-	for _, name := range []string{"optpess-lp", "dope"} {
-		for seed := range uint64(4) {
-			ex := newExample(t, seed, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, rests: seed%2 == 1})
-			for _, prior := range []bool{false, true} {
-				c := ex.config(1000)
-				if prior {
-					c.Prior = known(t, ex.model, false)
-					c.Returns = ex.model.KnownReturns()
-				}
-				l := newLearner(t, name, c).(*lpLearner)
-				if name == "dope" && prior {
-					l.gate = nil // what the prior knows, its first episodes would have learned
-				}
-				mean, each := play(t, ex.model, l, seed, 40)
-				for k, v := range each {
-					if x := ex.excess(t, v); x > 1e-9 {
-						t.Errorf("%s seed %d prior %v: episode %d exceeds a constraint by %g", name, seed, prior, k, x)
-					}
-				}
-				safe := ex.task.Cost.Value(ex.know.SafeReturns)
-				if got := ex.task.Cost.Value(mean); prior && got > ex.optimum+0.2*(safe-ex.optimum) {
-					t.Errorf("%s seed %d: cost %.4f with a known model, optimum %.4f, safe %.4f", name, seed, got, ex.optimum, safe)
-				}
-			}
-		}
-	}
-}
-
 // TestUnconstrained wants every algorithm, with no constraint, to be the ordinary
 // optimistic one: the optimum of the objective alone from a known model, and a cost
 // near it after learning with small bonuses.
