@@ -60,7 +60,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	begin := time.Now()
 	rep, err := c.judge(ctx, p)
 	if err != nil {
-		return stopped(err)
+		return p.stopped(err)
 	}
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	if err := c.write(rep.report(p), *c.format); err != nil {

@@ -162,7 +162,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	r, err := exact.Front(ctx, p.Model, p.task.Target, opts)
 	progress.close()
 	if err != nil {
-		return stopped(err)
+		return p.stopped(err)
 	}
 	rep := newFrontReport(p, over, r, time.Since(begin))
 	files := c.writeFiles(p, rep, r)

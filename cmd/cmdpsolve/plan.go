@@ -62,6 +62,20 @@ func stopped(err error) error {
 	return failed(err)
 }
 
+// stopped is stopped with the names of what has no total return.
+func (p *loaded) stopped(err error) error {
+	var no *exact.NoTotalError
+	if !errors.As(err, &no) {
+		return stopped(err)
+	}
+	what := "of"
+	if no.Return >= 0 {
+		what = "return " + p.Returns[no.Return] + " of"
+	}
+	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and every policy may come to that",
+		p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
+}
+
 // planCommand is one call of plan.
 type planCommand struct {
 	streams
@@ -158,7 +172,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	r, err := exact.Solve(ctx, p.Model, p.task, opts)
 	progress.close()
 	if err != nil {
-		return stopped(err)
+		return p.stopped(err)
 	}
 	d := p.planData(r, limits, time.Since(begin))
 	d.SecondOpinion = p.compared(opinion, r)

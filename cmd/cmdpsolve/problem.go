@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
@@ -151,8 +152,11 @@ func (p *loaded) sides() []float64 {
 	if err != nil {
 		return sides // the task, which was built from the box, could not be
 	}
-	upper := box.Upper()
-	for i, x := range box.Lower() {
+	lower, upper := box.Lower(), box.Upper()
+	if p.Model.Horizon() == 0 {
+		exact.CutBox(lower, upper, p.task.Target)
+	}
+	for i, x := range lower {
 		sides[i] = max(upper[i]-x, 1e-3*math.Abs(x), 1e-3*math.Abs(upper[i]))
 	}
 	return sides

@@ -45,7 +45,7 @@ func Distance(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts 
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers)
+	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func Front(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts Fro
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers)
+	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), cmdp.Task{Target: target}, opts.Over...))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,9 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 		axpy(gradient, w, f.opts.Over[k])
 	}
 	lower, upper := make([]float64, len(gradient)), make([]float64, len(gradient))
-	f.pricer.extent(lower, upper)
+	if err := f.pricer.extent(f.ctx, lower, upper); err != nil {
+		return false, err
+	}
 	x, err := geometry.NewBox(lower, upper)
 	if err != nil {
 		return false, fmt.Errorf("exact: front: %w", err)

@@ -174,26 +174,38 @@ func owners(k *cmdp.Kernel) []int32 {
 // choicesInto lists, for every state, the choices that may lead there, one as often as
 // it has entries that do.
 func (g *graph) choicesInto() lists {
-	l := lists{first: make([]int, g.states()+2)}
-	each := func(f func(c, next int32)) {
+	return newLists(g.states(), func(add func(at, item int32)) {
 		for s := range int32(g.states()) {
 			for c := g.k.First[s]; g.has(s) && c < g.k.First[s+1]; c++ {
 				for e := g.k.Offset[c]; g.allows(c) && e < g.k.Offset[c+1]; e++ {
 					if g.k.Prob[e] > 0 && g.has(g.k.Next[e]) {
-						f(c, g.k.Next[e])
+						add(g.k.Next[e], c)
 					}
 				}
 			}
 		}
-	}
-	each(func(_, next int32) { l.first[next+2]++ })
+	})
+}
+
+// lists holds a list of numbers for each state.
+type lists struct {
+	first []int
+	items []int32
+}
+
+// newLists makes lists of the items that each adds, in the same order every time.
+func newLists(states int, each func(add func(at, item int32))) lists {
+	l := lists{first: make([]int, states+2)}
+	each(func(at, _ int32) { l.first[at+2]++ })
 	for i := 2; i < len(l.first); i++ {
 		l.first[i] += l.first[i-1]
 	}
 	l.items = make([]int32, l.first[len(l.first)-1])
-	each(func(c, next int32) {
-		l.items[l.first[next+1]] = c
-		l.first[next+1]++
+	each(func(at, item int32) {
+		l.items[l.first[at+1]] = item
+		l.first[at+1]++
 	})
 	return l
 }
+
+func (l lists) of(s int32) []int32 { return l.items[l.first[s]:l.first[s+1]] }

@@ -2,7 +2,12 @@ package exact
 
 import (
 	"context"
+	"math"
 	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 )
 
 // A pricer answers for the set 𝒱 of the returns of all policies of a model. It is
@@ -10,8 +15,9 @@ import (
 type pricer interface {
 	// dim returns the dimension of 𝒱.
 	dim() int
-	// extent sets lower and upper to the sides of a box around 𝒱.
-	extent(lower, upper []float64)
+	// extent sets lower and upper to the sides of a box around 𝒱, ±boundless where there
+	// is none.
+	extent(ctx context.Context, lower, upper []float64) error
 	// price finds a deterministic policy that minimises dir·V. The same direction
 	// finds the same policy again.
 	price(ctx context.Context, dir []float64) (priced, error)
@@ -43,4 +49,63 @@ type column struct {
 
 func newColumn(p priced, dir []float64) column {
 	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy}
+}
+
+// boundless stands for infinity in the sides of boxes that have to be finite.
+const boundless = 1e99
+
+// A concern says which returns matter, and from which side: up where large values may
+// be unwanted, down where small ones may be. Totals may be infinite where that is no harm.
+type concern struct{ up, down []bool }
+
+// concernOf returns what matters to a task. A cost or a target that is not known to be
+// made of half-spaces may mind anything.
+func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
+	c := concern{make([]bool, dim), make([]bool, dim)}
+	switch g := task.Cost.(type) {
+	case nil:
+	case cost.Affine:
+		c.add(g.Gradient())
+	default:
+		return everything(dim)
+	}
+	for _, f := range forms {
+		c.add(f)
+	}
+	if task.Target == nil {
+		return c
+	}
+	p, ok := task.Target.(geometry.Polyhedral)
+	if !ok {
+		return everything(dim)
+	}
+	rows, ok := p.Rows()
+	if !ok {
+		return everything(dim)
+	}
+	for k, n := range rows.A {
+		if math.Abs(rows.B[k]) < boundless*norm(n) {
+			c.add(n)
+			if k < rows.Equalities {
+				c.add(scaled(-1, n))
+			}
+		}
+	}
+	return c
+}
+
+func everything(dim int) concern {
+	c := concern{make([]bool, dim), make([]bool, dim)}
+	for i := range dim {
+		c.up[i], c.down[i] = true, true
+	}
+	return c
+}
+
+// add adds that large values of form·v may be unwanted.
+func (c concern) add(form []float64) {
+	for i, x := range form {
+		c.up[i] = c.up[i] || x > 0
+		c.down[i] = c.down[i] || x < 0
+	}
 }

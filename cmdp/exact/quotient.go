@@ -27,10 +27,13 @@ type quotient struct {
 	inside    []bool   // of each choice of the model, whether it is within a collapsed component
 }
 
-// A merged state is a state of a quotient and its states in the model.
+// A merged state is a state of a quotient and its states in the model, and of these an
+// end component of its own in which it stays if that is chosen.
 type merged struct {
 	state   int32
 	members []int32
+	place   []int32
+	keeps   []bool // of each choice of the model, whether it stays in place
 }
 
 // stay is the choice to stay in an end component for ever.
@@ -50,14 +53,14 @@ func (g *graph) quotient(components *partition, ends *endComponents, collapse, s
 	for i := range components.parts() {
 		q.component = append(q.component, int32(len(q.first)))
 		for _, s := range components.part(i) {
-			if q.state[s] != unnumbered || g.k.First[s] == g.k.First[s+1] {
+			if q.state[s] != unnumbered || !g.has(s) || g.k.First[s] == g.k.First[s+1] {
 				continue
 			}
 			end, of := -1, append(one[:0], s)
 			if ends != nil && ends.of[s] >= 0 && collapse(int(ends.of[s])) {
 				end = int(ends.of[s])
 				of = ends.part(end)
-				q.collapsed = append(q.collapsed, merged{int32(len(q.first)), of})
+				q.collapsed = append(q.collapsed, merged{int32(len(q.first)), of, of, ends.inside})
 			}
 			q.number(g, of, ends, end >= 0, end >= 0 && stays(end))
 		}
@@ -124,16 +127,17 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 	for _, end := range q.collapsed {
 		i := pick[end.state]
 		if i >= 0 && q.choice[i] != stay {
-			l.lead(q.owner(q.choice[i]), set)
+			l.lead([]int32{q.owner(q.choice[i])}, set)
 			continue
 		}
-		for _, s := range end.members {
+		for _, s := range end.place {
 			c := q.k.First[s]
-			for !q.inside[c] {
+			for !end.keeps[c] {
 				c++
 			}
 			set(s, c)
 		}
+		l.lead(end.place, set)
 	}
 }
 
@@ -149,12 +153,15 @@ type lifter struct {
 	met  []bool
 }
 
-// lead sets choices inside the component of exit that go there: backwards from it, each
-// state takes a choice that may lead to one met before, so that from everywhere in the component
-// there is a way to exit; and nothing leaves the component, so that it is surely found.
-func (l *lifter) lead(exit int32, set func(s, c int32)) {
-	l.met[exit] = true
-	for queue := []int32{exit}; len(queue) > 0; {
+// lead sets choices inside the component of the states in to that go there: backwards
+// from them, each state takes a choice that may lead to one met before, so that from
+// everywhere in the component there is a way; and nothing leaves the component, so that
+// it is surely found.
+func (l *lifter) lead(to []int32, set func(s, c int32)) {
+	for _, s := range to {
+		l.met[s] = true
+	}
+	for queue := append([]int32(nil), to...); len(queue) > 0; {
 		s := queue[0]
 		queue = queue[1:]
 		for _, c := range l.into.of(s) {

@@ -2,12 +2,15 @@ package exact
 
 import (
 	"context"
+	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
 )
 
 // Ranges returns, for each coordinate, the least and the greatest expected return
-// over all policies, by a value iteration for each. Of opts only Workers is used.
+// over all policies, by a value iteration for each; without a horizon they are bounds,
+// rounded outwards, and totals may be infinite. Of opts only Workers is used.
 func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []float64, err error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, nil, err
@@ -15,11 +18,23 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 	if opts, err = opts.withDefaults(m.Dim()); err != nil {
 		return nil, nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers)
+	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
+	if m.Horizon() == 0 {
+		err := reach(m, opts.Workers).ranges(ctx, lower, upper)
+		for i := range lower {
+			if lower[i] <= -boundless {
+				lower[i] = math.Inf(-1)
+			}
+			if upper[i] >= boundless {
+				upper[i] = math.Inf(1)
+			}
+		}
+		return lower, upper, err
+	}
+	p, err := newPricer(ctx, m, opts.Workers, concern{})
 	if err != nil {
 		return nil, nil, err
 	}
-	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
 	for i := range lower {
 		least, err := p.price(ctx, axis(m.Dim(), i, 1))
 		if err != nil {
@@ -32,4 +47,33 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		lower[i], upper[i] = least.returns[i], most.returns[i]
 	}
 	return lower, upper, nil
+}
+
+// CutBox makes the box of all returns of a model without a horizon smaller on the sides
+// on which it goes far beyond what the target, which may be nil, has: policies that
+// serve no purpose may have totals of any size, by which rounding is not to be measured.
+func CutBox(lower, upper []float64, target geometry.Compact) {
+	const far = 16
+	at := make([]float64, len(lower))
+	for i := range lower {
+		size := 0.0
+		note := func(x float64) {
+			if math.Abs(x) < boundless {
+				size = math.Max(size, math.Abs(x))
+			}
+		}
+		if target != nil {
+			for _, sign := range []float64{1, -1} {
+				target.MaximizeLinear(at, axis(len(at), i, sign))
+				note(at[i])
+			}
+		}
+		note(math.Min(math.Abs(lower[i]), math.Abs(upper[i])))
+		if size == 0 {
+			size = 1
+		}
+		if target != nil || lower[i] <= -boundless || upper[i] >= boundless {
+			lower[i], upper[i] = math.Max(lower[i], -far*size), math.Min(upper[i], far*size)
+		}
+	}
 }

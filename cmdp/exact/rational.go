@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/big"
 
 	"cmdpsolve/cmdp"
@@ -15,20 +14,25 @@ import (
 // float64, that is proved in rational arithmetic. It is for small models: the
 // numbers grow by some hundred bits with every step.
 func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat, error) {
-	v, _, err := rationalValue(ctx, m, dir)
+	if m == nil || len(dir) != m.Dim() {
+		return nil, errors.New("exact: rational value: want a model and a direction of its dimension")
+	}
+	form := make([]float64, len(dir))
+	for i, t := range dir {
+		form[i] = float64(t.Sign())
+	}
+	v, _, err := rationalValue(ctx, m, dir, concernOf(len(dir), cmdp.Task{}, form))
 	return v, err
 }
 
-// rationalValue is RationalValue; loss is about how far below V* the bound lies.
-func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (value *big.Rat, loss float64, err error) {
-	if m == nil || len(dir) != m.Dim() {
-		return nil, 0, errors.New("exact: rational value: want a model and a direction of its dimension")
-	}
+// rationalValue is RationalValue over the policies whose totals are infinite only where
+// that is no harm; loss is about how far below V* the bound lies.
+func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
 	if err := refuseGame(m); err != nil {
 		return nil, 0, err
 	}
 	if m.Horizon() == 0 {
-		return rationalBound(ctx, m, dir)
+		return rationalBound(ctx, m, dir, c)
 	}
 	v := make([]*big.Rat, m.States())
 	for s := range v {
@@ -55,7 +59,7 @@ func startValue(m *cmdp.Model, v []*big.Rat) *big.Rat {
 	return sum
 }
 
-// rationalBackup returns the least of dir·r + γΣ p·v over the choices of a state.
+// rationalBackup returns the least of dir·r + Σ p·v over the choices of a state.
 func rationalBackup(m *cmdp.Model, k *cmdp.Kernel, dir, v []*big.Rat, s int) *big.Rat {
 	if k.First[s] == k.First[s+1] {
 		return v[s]
@@ -66,7 +70,6 @@ func rationalBackup(m *cmdp.Model, k *cmdp.Kernel, dir, v []*big.Rat, s int) *bi
 		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 			q.Add(q, new(big.Rat).Mul(rational(k.Prob[e]), v[k.Next[e]]))
 		}
-		q.Mul(q, rational(m.Discount()))
 		for i, t := range dir {
 			q.Add(q, new(big.Rat).Mul(t, rational(k.Returns[c*len(dir)+i])))
 		}
@@ -80,11 +83,11 @@ func rationalBackup(m *cmdp.Model, k *cmdp.Kernel, dir, v []*big.Rat, s int) *bi
 // rational returns the value of x, which is finite.
 func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// rationalBound lowers the values that policy iteration finds until each is at most
-// its own backup, which is checked in rational arithmetic and proves them to be
-// lower bounds.
-func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (value *big.Rat, loss float64, err error) {
-	p, err := newStationary(ctx, m, 1)
+// rationalBound checks in rational arithmetic that the values which the solver finds are
+// at most their own backups, and lowers them until they are: with a discount by the
+// same amount everywhere, else by a larger perturbation.
+func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
+	p, err := newStationary(m, 1, c)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -92,38 +95,80 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (value *b
 	for i, t := range dir {
 		rounded[i], _ = t.Float64()
 	}
-	v, _, err := p.iterate(ctx, p.scalarize(rounded))
-	if err != nil {
-		return nil, 0, err
-	}
-	size := 0.0
-	for _, x := range v {
-		size = max(size, x, -x)
-	}
-	for slack := 16 * float64(p.longest+4) * unit * size; slack < 1e-6*size+1e-300; slack *= 8 {
-		low := make([]*big.Rat, len(v))
-		for s := range low {
-			low[s] = new(big.Rat)
-			if !p.ended[s] {
-				low[s] = rational(v[s] - slack*p.duration[s])
+	z := p.scalar(rounded)
+	for slack := 1.0; slack <= 1e8; slack *= 8 {
+		low, err := p.lowered(ctx, z, rounded, slack)
+		if low == nil || err != nil {
+			return nil, 0, errors.Join(err, errors.New("exact: rational value: the total return has no bound in the direction"))
+		}
+		exact := make([]*big.Rat, len(low))
+		for s, x := range low {
+			exact[s] = rational(x)
+		}
+		if p.below(dir, exact) && !p.paid(z.q, exact) {
+			lower, err := p.lowered(ctx, z, rounded, 2*slack)
+			if lower == nil || err != nil {
+				lower = low
 			}
-		}
-		if p.below(dir, low) {
-			return startValue(m, low), slack * atStart(m, p.duration), nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return startValue(m, exact), atStart(m, low) - atStart(m, lower), nil
 		}
 	}
-	return nil, 0, fmt.Errorf("exact: rational value: no bound within 1e-6 of %g could be proved", size)
+	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
 
-// below reports whether every value is at most its backup.
+// lowered returns values that are below the true ones by about slack times what rounding
+// may amount to, nil if there are none.
+func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slack float64) ([]float64, error) {
+	z.slack = slack
+	p.scalarize(z, dir)
+	if endless, err := z.solve(ctx); endless != nil || err != nil {
+		return nil, err
+	}
+	v := p.spread(z)
+	for s := range v {
+		if p.gamma < 1 && p.base.state[s] != p.base.over {
+			v[s] -= slack * perturbation * p.largest(z) / (1 - p.gamma)
+		}
+	}
+	return v, nil
+}
+
+// below reports whether every value is at most its backup, and what is needed besides,
+// see stationary.lowerBound.
 func (p *stationary) below(dir, v []*big.Rat) bool {
 	for s := range v {
-		if !p.ended[s] && v[s].Cmp(rationalBackup(p.m, p.k, dir, v, s)) > 0 {
-			return false
+		for c := p.k.First[s]; p.graph.in[s] && c < p.k.First[s+1]; c++ {
+			if p.graph.allows(c) && p.rationalGain(dir, v, s, int(c)).Sign() < 0 {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// paid reports whether it costs anything to stay for ever where that is free.
+func (p *stationary) paid(q *quotient, v []*big.Rat) bool {
+	for _, end := range q.collapsed {
+		if end.place != nil && v[end.place[0]].Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rationalGain returns by how much a backup is above the value. What probabilities miss of 1 by
+// rounding, the state keeps.
+func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
+	sum := new(big.Rat)
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		x := new(big.Rat).Sub(v[p.k.Next[e]], v[s])
+		sum.Add(sum, x.Mul(x, rational(p.k.Prob[e])))
+	}
+	one, gamma := big.NewRat(1, 1), rational(p.gamma)
+	sum.Mul(sum, gamma)
+	sum.Sub(sum, gamma.Mul(gamma.Sub(one, gamma), v[s]))
+	for i, t := range dir {
+		sum.Add(sum, new(big.Rat).Mul(t, rational(p.k.Returns[c*len(dir)+i])))
+	}
+	return sum
 }

@@ -35,7 +35,7 @@ func Slack(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts Opt
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers)
+	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
 	if err != nil {
 		return nil, err
 	}

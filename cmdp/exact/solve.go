@@ -29,7 +29,7 @@ func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers)
+	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(ctx context.Context, m *cmdp.Model, workers int) (pricer, error) {
+func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
 	if m.Horizon() == 0 {
-		return newStationary(ctx, m, workers)
+		return newStationary(m, workers, c)
 	}
 	return newFinite(m, workers), nil
 }
@@ -104,7 +104,7 @@ type solver struct {
 	task   cmdp.Task
 	opts   Options
 
-	lower, upper []float64 // box around all returns
+	lower, upper []float64 // box around all returns that matter
 	rows         []Row     // half-spaces of the target known in advance
 	complete     bool      // they are all of it
 	affine       bool      // so is the tangent of the cost at any point
@@ -134,7 +134,9 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 	d := p.dim()
 	s := &solver{ctx: ctx, pricer: p, task: task, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	p.extent(s.lower, s.upper)
+	if err := p.extent(ctx, s.lower, s.upper); err != nil {
+		return nil, err
+	}
 	for k, r := range opts.Rows {
 		if err := checkRow(task.Target, r); err != nil {
 			return nil, fmt.Errorf("exact: row %d: %w", k, err)
@@ -142,6 +144,9 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 	}
 	known, complete := knownRows(task.Target, s.lower, s.upper)
 	s.rows, s.complete = mergeRows(opts.Rows, known), complete
+	if _, ok := p.(*stationary); ok {
+		CutBox(s.lower, s.upper, task.Target)
+	}
 	_, s.affine = task.Cost.(cost.Affine)
 	s.enough = s.opts.Gap
 	if s.opts.Gap == 0 {

@@ -3,242 +3,335 @@ package exact
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
+	"math/big"
+	"slices"
 
 	"cmdpsolve/cmdp"
 )
 
-// stationary is the pricer of a model with an infinite horizon, discounted or
-// absorbing surely: policy iteration, with a bound from the residual that holds
-// whatever the accuracy of the linear systems.
+// stationary is the pricer of a model without a horizon, for discounted and total
+// returns. A total is infinite where a policy goes on for ever, which is allowed where that
+// is wanted or does not matter; see settle.
 type stationary struct {
 	m           *cmdp.Model
 	k           *cmdp.Kernel
 	workers     int
 	gamma       float64
-	ended       []bool    // states whose value is 0: nothing follows, or never reached
-	duration    []float64 // w ≥ 1 + γPw for every policy: bounds the discounted remaining time
 	longest     int
 	mostActions int
+	concern
+
+	reached  []bool         // by some policy
+	cyclic   bool           // a policy may come back to a state
+	graph    graph          // what is reached, and policies may use
+	parts    *partition     // its strongly connected components
+	base     *quotient      // nothing being collapsed
+	origin   []int32        // of each state of base, that of the model
+	harmless *endComponents // in which a total return may go on, nil without a cycle
+	scalars  map[string]*scalar
+	chain    chain
 }
 
-func newStationary(ctx context.Context, m *cmdp.Model, workers int) (*stationary, error) {
+func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
+	return reach(m, workers).with(c)
+}
+
+// reach returns the pricer of all that is reached, without a concern.
+func reach(m *cmdp.Model, workers int) *stationary {
 	p := &stationary{m: m, k: m.Kernel(0), workers: workers, gamma: m.Discount(), longest: longestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
-	p.ended = make([]bool, m.States())
-	reached := reachable(m)
-	for s := range p.ended {
-		p.ended[s] = !reached[s] || p.k.First[s] == p.k.First[s+1]
-	}
-	p.duration = make([]float64, m.States())
-	if p.gamma < 1 {
-		for s := range p.duration {
-			p.duration[s] = (1 + 4*unit) / (1 - p.gamma)
+	p.reached = p.reachable()
+	p.graph = graph{k: p.k, in: p.reached}
+	p.parts = p.graph.components()
+	p.cyclic = p.returning()
+	p.number()
+	return p
+}
+
+// number makes the base quotient.
+func (p *stationary) number() {
+	p.base = p.graph.quotient(p.parts, nil, nil, nil)
+	p.origin = make([]int32, p.base.over)
+	for s, n := range p.base.state {
+		if n != p.base.over {
+			p.origin[n] = int32(s)
 		}
-		return p, nil
 	}
-	if err := p.mustAbsorb(reached); err != nil {
+}
+
+// with returns the pricer for a concern.
+func (p *stationary) with(c concern) (*stationary, error) {
+	q := *p
+	q.concern, q.scalars, q.chain = c, make(map[string]*scalar), chain{}
+	q.graph, q.harmless = graph{k: p.k, in: p.reached}, nil
+	if p.gamma < 1 || !p.cyclic {
+		return &q, nil
+	}
+	q.graph.in = slices.Clone(p.reached)
+	if err := q.settle(); err != nil {
 		return nil, err
 	}
-	return p, p.boundDuration(ctx)
-}
-
-// longestDuration is the largest expected time until absorption that still leaves
-// anything of a float64 to the answer.
-const longestDuration = 1e10
-
-// errSlow is wrapped by the error about models that absorb too slowly.
-var errSlow = errors.New("numbers of this kind leave nothing of the precision")
-
-// boundDuration finds the policy that takes longest to absorb.
-func (p *stationary) boundDuration(ctx context.Context) error {
-	step := make([]float64, len(p.k.Offset)-1)
-	for c := range step {
-		step[c] = -1
-	}
-	v, _, err := p.iterate(ctx, step)
-	if err != nil {
-		return err
-	}
-	const spare = 1e-6
-	for s := range v {
-		p.duration[s] = -v[s] * (1 + spare)
-	}
-	for s := range v {
-		if p.ended[s] {
-			continue
-		}
-		if !(p.duration[s] <= longestDuration) {
-			return fmt.Errorf("exact: absorption from state %d may take %.3g steps on average, more than %g: %w", s, p.duration[s], longestDuration, errSlow)
-		}
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			if !(p.duration[s]*(1-1e-9) >= 1+p.expect(c, p.duration)) {
-				return fmt.Errorf("exact: no bound of the time until absorption from state %d, about %.3g steps: %w", s, p.duration[s], errSlow)
-			}
-		}
-	}
-	return nil
-}
-
-// expect returns Σ P(n|c) v[n], without the discount.
-func (p *stationary) expect(c int, v []float64) float64 {
-	o, e := p.k.Offset[c], p.k.Offset[c+1]
-	next, sum := p.k.Next[o:e], 0.0
-	prob := p.k.Prob[o:e][:len(next)]
-	for j, n := range next {
-		sum += float64(prob[j] * v[n])
-	}
-	return sum
+	q.number()
+	return &q, nil
 }
 
 func (p *stationary) dim() int { return p.m.Dim() }
 
-func (p *stationary) extent(lower, upper []float64) {
+func (p *stationary) extent(ctx context.Context, lower, upper []float64) error {
+	if p.gamma == 1 {
+		return p.ranges(ctx, lower, upper)
+	}
 	clear(lower)
 	clear(upper)
-	d, time := p.dim(), 0.0
-	for _, st := range p.m.StartStates() {
-		time += st.Probability * p.duration[st.State]
-	}
+	d, time := p.dim(), (1+4*unit)/(1-p.gamma)
 	for j, r := range p.k.Returns {
 		lower[j%d], upper[j%d] = min(lower[j%d], r*time), max(upper[j%d], r*time)
 	}
+	return nil
 }
 
-// possible sets lower and upper to the returns that are possible from some start,
-// less wide than extent, which is there to measure errors by: with a discount what the
-// extremes of a step come to, else the extremes of the total, up to rounding.
+// possible is extent, less wide with a discount, which is there to measure errors by:
+// what the extremes of a step come to.
 func (p *stationary) possible(ctx context.Context, lower, upper []float64) error {
+	if p.gamma == 1 {
+		return p.ranges(ctx, lower, upper)
+	}
 	d := p.dim()
-	if p.gamma < 1 {
-		rests := len(p.k.Returns) == 0
-		for s := range p.ended {
-			rests = rests || p.k.First[s] == p.k.First[s+1]
-		}
-		for i := range lower {
-			if !rests {
-				lower[i], upper[i] = math.Inf(1), math.Inf(-1)
-			}
-		}
-		for j, r := range p.k.Returns {
-			total := r / (1 - p.gamma)
-			lower[j%d], upper[j%d] = min(lower[j%d], total), max(upper[j%d], total)
-		}
-		return nil
+	rests := len(p.k.Returns) == 0
+	for s := range p.m.States() {
+		rests = rests || p.k.First[s] == p.k.First[s+1]
 	}
 	for i := range lower {
+		lower[i], upper[i] = 0, 0
+		if !rests {
+			lower[i], upper[i] = math.Inf(1), math.Inf(-1)
+		}
+	}
+	for j, r := range p.k.Returns {
+		total := r / (1 - p.gamma)
+		lower[j%d], upper[j%d] = min(lower[j%d], total), max(upper[j%d], total)
+	}
+	return nil
+}
+
+// ranges sets lower and upper to the extremes of each return over all policies, rounded
+// outwards, ±boundless where there are none.
+func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
+	for i := range lower {
 		for _, sign := range []float64{1, -1} {
-			v, _, err := p.iterate(ctx, p.scalarize(axis(d, i, sign)))
-			if err != nil {
+			bound := -boundless
+			dir := axis(len(lower), i, sign)
+			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
+			if err == nil {
+				var value, margin float64
+				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {
+					bound = value - margin
+				}
+			}
+			if err != nil && !errors.Is(err, ErrNoTotal) {
 				return err
 			}
-			least := math.Inf(1)
-			for _, st := range p.m.StartStates() {
-				least = min(least, v[st.State])
-			}
 			if sign > 0 {
-				lower[i] = least
+				lower[i] = bound
 			} else {
-				upper[i] = -least
+				upper[i] = -bound
 			}
 		}
 	}
 	return nil
 }
 
-func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
-	reward, d := p.scalarize(dir), len(dir)
-	v, policy, err := p.iterate(ctx, reward)
-	if err != nil {
-		return priced{}, err
-	}
-	out := priced{returns: make([]float64, d), policy: policy}
-	out.value, out.margin = p.lowerBound(reward, v)
-	occupancy, err := p.occupancy(ctx, &stepPolicy{actions: *policy})
-	if err != nil {
-		return priced{}, err
-	}
-	for s, x := range occupancy {
-		if !p.ended[s] {
-			c := int(p.k.First[s]) + policy.at(s)
-			axpy(out.returns, x, p.k.Returns[c*d:(c+1)*d])
+// scalar returns the solver for directions with the same entries that are not 0. A total
+// return may stay for ever where it has no return in these.
+func (p *stationary) scalar(dir []float64) *scalar {
+	key := make([]byte, len(dir))
+	for i, t := range dir {
+		if t != 0 {
+			key[i] = 1
 		}
 	}
-	return out, nil
-}
-
-// scalarize returns dir·r of every choice.
-func (p *stationary) scalarize(dir []float64) []float64 {
-	reward, d := make([]float64, len(p.k.Offset)-1), len(dir)
-	for c := range reward {
-		reward[c] = dot(dir, p.k.Returns[c*d:(c+1)*d])
+	if z, ok := p.scalars[string(key)]; ok {
+		return z
 	}
-	return reward
+	q := p.base
+	if p.harmless != nil {
+		nothing := func(c int32) bool {
+			for i, r := range p.k.Returns[int(c)*len(dir):][:len(dir)] {
+				if r != 0 && dir[i] != 0 {
+					return false
+				}
+			}
+			return p.graph.allows(c)
+		}
+		if ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents(); ends.parts() > 0 {
+			q = p.collapse(ends, nothing)
+		}
+	}
+	z := newScalar(q, p.gamma, p.workers)
+	p.scalars[string(key)] = z
+	return z
 }
 
-// lowerBound returns μ·v and how far V* may lie below: if no backup of v falls short
-// of v by more than ε, then v − ε·w is below its own backups and so below V*.
-func (p *stationary) lowerBound(reward, v []float64) (value, margin float64) {
-	short, size := 0.0, 0.0
-	for s := range v {
-		if p.ended[s] {
+// collapse returns the quotient by end components without returns. A policy may stay in
+// those that have a place which does no harm.
+func (p *stationary) collapse(ends *endComponents, nothing func(c int32) bool) *quotient {
+	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
+	place := make([]int32, ends.parts())
+	for i := range place {
+		place[i] = -1
+	}
+	for _, s := range places.order {
+		if i := ends.of[s]; i >= 0 && place[i] < 0 {
+			place[i] = places.of[s]
+		}
+	}
+	q := p.graph.quotient(p.parts, ends, func(int) bool { return true }, func(i int) bool { return place[i] >= 0 })
+	for j := range q.collapsed {
+		end := &q.collapsed[j]
+		end.place = nil
+		if i := place[ends.of[end.members[0]]]; i >= 0 {
+			end.place, end.keeps = places.part(int(i)), places.inside
+		}
+	}
+	return q
+}
+
+func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
+	z := p.scalar(dir)
+	p.scalarize(z, dir)
+	endless, err := z.solve(ctx)
+	if err != nil {
+		return priced{}, err
+	}
+	policy := newActions(p.m.States(), p.mostActions)
+	z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
+	if endless != nil {
+		return p.ray(ctx, dir, z.q, &policy, endless)
+	}
+	out := priced{policy: &policy}
+	out.value, out.margin = p.lowerBound(dir, p.spread(z))
+	out.returns, err = p.returns(ctx, &stepPolicy{actions: policy})
+	return out, err
+}
+
+// scalarize sets the rewards to dir·r of every choice, without a discount less by the
+// perturbation.
+func (p *stationary) scalarize(z *scalar, dir []float64) {
+	d := len(dir)
+	for i, c := range z.q.choice {
+		if c == stay {
 			continue
 		}
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			short = max(short, v[s]-reward[c]-p.gamma*p.expect(c, v))
-			size = max(size, math.Abs(reward[c]))
+		sum, size := 0.0, 0.0
+		for j, r := range p.k.Returns[int(c)*d:][:d] {
+			x := float64(dir[j] * r)
+			sum += x
+			size += math.Abs(x)
 		}
-		size = max(size, math.Abs(v[s]))
+		z.reward[i], z.weight[i] = sum, size
 	}
-	short += 2 * float64(p.longest+p.dim()+5) * unit * size
-	for _, st := range p.m.StartStates() {
-		margin += st.Probability * p.duration[st.State] * short
-	}
-	return atStart(p.m, v), 1.001*margin + startError*size
+	z.level = nil
 }
 
-// recheck bounds V* by value iteration from what policy iteration finds: the bound is
-// proved by a backup of every choice, wherever the values come from.
-func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	reward := p.scalarize(dir)
-	v, _, err := p.iterate(ctx, reward)
-	if err != nil {
-		return 0, 0, err
+// spread returns the values of the states of the model.
+func (p *stationary) spread(z *scalar) []float64 {
+	v := make([]float64, p.m.States())
+	for s, n := range z.q.state {
+		v[s] = z.v[n]
 	}
-	return p.sweep(ctx, reward, v, 64)
+	return v
 }
 
-// sweep improves v by at most the given number of sweeps of value iteration in place,
-// until the bound that it proves gets no better, and returns the best one.
-func (p *stationary) sweep(ctx context.Context, reward, v []float64, most int) (value, margin float64, err error) {
-	value, margin = p.lowerBound(reward, v)
-	for range most / 16 {
-		if err := ctx.Err(); err != nil {
-			return 0, 0, err
-		}
-		for range 16 {
-			for s := range v {
-				if !p.ended[s] {
-					v[s] = p.backup(reward, v, s)
+// lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices
+// of the model itself and trusts nothing but the graph: with a discount, if no backup of v falls short of v by more
+// than ε, V* ≥ v − ε/(1−γ). A total must have v at most its backups, and at most 0 where it may
+// stay for ever: along every policy that rests, v is then below the returns to come. The margin is
+// infinite where that is not so.
+func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
+	d, g := len(dir), p.gamma
+	short := forStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
+		short := 0.0
+		for s := lo; s < hi; s++ {
+			if !p.graph.in[s] {
+				continue
+			}
+			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+				if !p.graph.allows(int32(c)) {
+					continue
+				}
+				// All that is added up, and a bound of it. The way back to s itself drops out.
+				sum, size := -(1-g)*v[s], (1-g)*math.Abs(v[s])
+				for i, r := range p.k.Returns[c*d:][:d] {
+					x := dir[i] * r
+					sum += x
+					size += math.Abs(x)
+				}
+				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+					x := g * p.k.Prob[e] * (v[p.k.Next[e]] - v[s])
+					sum += x
+					size += math.Abs(x)
+				}
+				terms := d + p.k.Offset[c+1] - p.k.Offset[c] + 4
+				if lack := float64(terms)*unit*size - sum; lack > short && !(g == 1 && p.holds(dir, v, s, c)) {
+					short = lack
 				}
 			}
 		}
-		now, off := p.lowerBound(reward, v)
-		if now-off <= value-margin {
-			break
+		return short
+	})
+	size := 0.0
+	for s, x := range v {
+		size = math.Max(size, math.Abs(x))
+		if p.k.First[s] == p.k.First[s+1] && x != 0 {
+			short = math.Inf(1)
 		}
-		value, margin = now, off
 	}
+	for _, end := range p.scalar(dir).q.collapsed {
+		if end.place != nil && v[end.place[0]] > 0 {
+			short = math.Inf(1)
+		}
+	}
+	margin = startError * size
+	if short > 0 {
+		margin += 1.001 * short / (1 - g)
+	}
+	return atStart(p.m, v), margin
+}
+
+// holds reports in rational arithmetic whether a total is at most its backup: in loops
+// whose returns cancel out it is just that, and rounding leaves it open.
+func (p *stationary) holds(dir, v []float64, s, c int) bool {
+	sum := new(big.Rat)
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		x := new(big.Rat).Sub(rational(v[p.k.Next[e]]), rational(v[s]))
+		sum.Add(sum, x.Mul(x, rational(p.k.Prob[e])))
+	}
+	for i, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+		sum.Add(sum, new(big.Rat).Mul(rational(dir[i]), rational(r)))
+	}
+	return sum.Sign() >= 0
+}
+
+// recheck computes V*(dir) anew, without what earlier directions left behind.
+func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	z := newScalar(p.scalar(dir).q, p.gamma, p.workers)
+	p.scalarize(z, dir)
+	endless, err := z.solve(ctx)
+	if err != nil || endless != nil {
+		return math.Inf(-1), 0, err
+	}
+	value, margin = p.lowerBound(dir, p.spread(z))
 	return value, margin, nil
 }
 
-func (p *stationary) backup(reward, v []float64, s int) float64 {
-	least := math.Inf(1)
-	for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-		least = min(least, reward[c]+p.gamma*p.expect(c, v))
+// largest returns the largest magnitude of a value.
+func (p *stationary) largest(z *scalar) float64 {
+	most := 0.0
+	for _, x := range z.v {
+		most = math.Max(most, math.Abs(x))
 	}
-	return least
+	return most
 }

@@ -142,22 +142,28 @@ func checkStationary(t *testing.T, trial int, m *cmdp.Model, r *exact.Result) {
 	}
 }
 
-// TestTotalRefused checks that models without a well-defined total are refused, and
-// that loops nobody can reach do not matter.
-func TestTotalRefused(t *testing.T) {
+// TestTotalLoops minimises the total of models with loops. One that cannot be left at a
+// positive return is refused; others are left at once or stayed in, whatever is
+// cheaper, and those that nobody can reach do not matter.
+func TestTotalLoops(t *testing.T) {
 	step := func(s, a, next int, r float64) cmdp.Row {
 		return cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{r}, Next: []cmdp.Transition{{Next: next, Probability: 1}}}
 	}
 	rare := cmdp.Row{Step: cmdp.EveryStep, State: 0, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 0, Probability: 1}, {Next: 2, Probability: 1e-300}}}
 	for name, test := range map[string]struct {
 		rows []cmdp.Row
-		bad  bool
+		want float64
 	}{
-		"a loop that costs":           {[]cmdp.Row{step(0, 0, 0, 1), step(0, 1, 2, 0)}, true},
-		"a loop that costs nothing":   {[]cmdp.Row{step(0, 0, 1, 0), step(1, 0, 0, 0), step(1, 1, 2, 5)}, true},
-		"a closed loop without costs": {[]cmdp.Row{step(0, 0, 1, 3), step(1, 0, 1, 0)}, false},
-		"a loop out of reach":         {[]cmdp.Row{step(0, 0, 2, 3), step(1, 0, 1, 7)}, false},
-		"absorption once in 1e300":    {[]cmdp.Row{rare}, true},
+		"a loop that costs":               {[]cmdp.Row{step(0, 0, 0, 1), step(0, 1, 2, 4)}, 4},
+		"a loop that costs for ever":      {[]cmdp.Row{step(0, 0, 1, 0), step(1, 0, 1, 1)}, math.Inf(1)},
+		"a ring that costs for ever":      {[]cmdp.Row{step(0, 0, 1, 1), step(1, 0, 0, -1)}, math.Inf(1)},
+		"a loop that costs nothing":       {[]cmdp.Row{step(0, 0, 1, 0), step(1, 0, 0, 0), step(1, 1, 2, 5)}, 0},
+		"a loop beside a better exit":     {[]cmdp.Row{step(0, 0, 1, 0), step(1, 0, 0, 0), step(1, 1, 2, -5)}, -5},
+		"a ring that costs, with a prize": {[]cmdp.Row{step(0, 0, 1, 3), step(1, 0, 0, 4), step(1, 1, 2, -5)}, -2},
+		"a ring that is free in sum":      {[]cmdp.Row{step(0, 0, 1, 3), step(1, 0, 0, -3), step(1, 1, 2, -5)}, -2},
+		"a closed loop without costs":     {[]cmdp.Row{step(0, 0, 1, 3), step(1, 0, 1, 0)}, 3},
+		"a loop out of reach":             {[]cmdp.Row{step(0, 0, 2, 3), step(1, 0, 1, 7)}, 3},
+		"absorption once in 1e300":        {[]cmdp.Row{rare}, 1e300},
 	} {
 		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
 		for _, row := range test.rows {
@@ -170,13 +176,13 @@ func TestTotalRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := exact.Solve(context.Background(), m, cmdp.Task{Cost: linear(t, box(t, m), []float64{1})}, exact.Options{})
-		switch {
-		case test.bad && err == nil:
-			t.Errorf("%s: no error, %+v", name, r)
-		case !test.bad && (err != nil || r.Objective != 3):
-			t.Errorf("%s: %v, %+v, want 3", name, err, r)
-		case test.bad && name != "absorption once in 1e300" && !errors.Is(err, exact.ErrNoTotal):
-			t.Errorf("%s: %v", name, err)
+		switch refused := math.IsInf(test.want, 1); {
+		case refused && !errors.Is(err, exact.ErrNoTotal):
+			t.Errorf("%s: error %v, result %+v: want it refused", name, err, r)
+		case !refused && (err != nil || r.Status != exact.Optimal):
+			t.Errorf("%s: %v, %+v", name, err, r)
+		case !refused && !(math.Abs(r.Objective-test.want) <= 1e-12*math.Abs(test.want) && r.Bound <= test.want && r.Bound >= test.want-1e-9*math.Abs(test.want)):
+			t.Errorf("%s: %g, at least %g: want %g", name, r.Objective, r.Bound, test.want)
 		}
 	}
 }

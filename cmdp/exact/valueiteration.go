@@ -79,7 +79,10 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 
 func (f *finite) dim() int { return f.m.Dim() }
 
-func (f *finite) extent(lower, upper []float64) { f.m.Shape().ReturnToGo(lower, upper, 0) }
+func (f *finite) extent(_ context.Context, lower, upper []float64) error {
+	f.m.Shape().ReturnToGo(lower, upper, 0)
+	return nil
+}
 
 func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
 	if f.policy == nil {

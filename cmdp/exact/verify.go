@@ -27,7 +27,7 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	p, err := newPricer(ctx, m, 1)
+	p, err := newPricer(ctx, m, 1, concernOf(m.Dim(), task))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	if err := addRows(task, c.Rows, c.Weights, theta, offset); err != nil {
 		return err
 	}
-	value, err := RationalValue(ctx, m, theta)
+	value, _, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task))
 	if err != nil {
 		return err
 	}

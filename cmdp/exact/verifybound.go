@@ -40,7 +40,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 		}
 		support = max(support, h)
 	}
-	pricer, err := newPricer(ctx, m, 1)
+	pricer, err := newPricer(ctx, m, 1, concernOf(m.Dim(), task))
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +157,7 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 	if err := addRows(task, p.Rows, p.Prices, theta, rest.Neg(rest)); err != nil {
 		return nil, err
 	}
-	value, loss, err := rationalValue(ctx, m, theta)
+	value, loss, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task))
 	if err != nil {
 		return nil, err
 	}

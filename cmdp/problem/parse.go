@@ -42,7 +42,7 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 }
 
 func parse(name string, data []byte, files fs.FS, lim limits) (*Problem, error) {
-	h := &header{decoder: decoder{file: name}, limits: lim, p: new(Problem)}
+	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}}
 	if p := h.parse(data, files); len(h.errs) == 0 {
 		return p, nil
 	}

@@ -39,6 +39,8 @@ type Problem struct {
 	// Opponent says who plays against the agent; nil without an opponent, or if the
 	// problem leaves it open.
 	Opponent *Opponent
+
+	totals *totals // nil for problems that were not read from a file
 }
 
 // A Goal is what to optimise: one return, or a convex cost to be minimised. At

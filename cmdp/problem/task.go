@@ -1,21 +1,24 @@
 package problem
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
 
 // Box returns the box X of possible returns: with a horizon, the sums of the
 // extremes of single steps, cut to the promised range of the return to go; with
-// a discount below 1, the geometric series of the extremes; with discount 1, the
-// extremes of the expected total return until absorption, which it is an error
-// not to have. It allocates.
+// a discount below 1, the geometric series of the extremes; with discount 1, bounds of
+// the expected total return over all policies, [Boundless] where it may be infinite. It
+// allocates.
 func (p *Problem) Box() (*geometry.Box, error) {
 	m := p.Model
 	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
@@ -23,7 +26,7 @@ func (p *Problem) Box() (*geometry.Box, error) {
 	case m.Shape() != nil:
 		m.Shape().ReturnToGo(lower, upper, 0)
 	case m.Discount() == 1:
-		if err := absorbedRange(m, lower, upper); err != nil {
+		if err := p.totals.ranges(m, lower, upper); err != nil {
 			return nil, err
 		}
 	default:
@@ -39,6 +42,40 @@ func (p *Problem) Box() (*geometry.Box, error) {
 		}
 	}
 	return geometry.NewBox(lower, upper)
+}
+
+// Boundless stands for infinity in the sides of the box of possible returns, which are
+// numbers.
+const Boundless = 1e99
+
+// totals remembers the extremes of the total return of a model, which are problems of
+// their own.
+type totals struct {
+	mu           sync.Mutex
+	of           *cmdp.Model
+	lower, upper []float64
+}
+
+// ranges sets lower and upper to the extremes of the total return.
+func (t *totals) ranges(m *cmdp.Model, lower, upper []float64) error {
+	if t == nil {
+		t = new(totals)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of != m {
+		least, most, err := exact.Ranges(context.Background(), m, exact.Options{})
+		if err != nil {
+			return fmt.Errorf("problem: %w", err)
+		}
+		for i := range least {
+			least[i], most[i] = max(least[i], -Boundless), min(most[i], Boundless)
+		}
+		t.of, t.lower, t.upper = m, least, most
+	}
+	copy(lower, t.lower)
+	copy(upper, t.upper)
+	return nil
 }
 
 // stepRange sets lower and upper to the extremes of one step, 0 included if the

@@ -1,0 +1,311 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"cmdpsolve/cmdp"
+)
+
+// A chain is the linear system of a policy over the states of a strongly connected
+// component, numbered from 0:
+//
+//	(leak + Σ prob)·x(s) − Σ prob·x(next) = right(s),
+//
+// where leak is what goes out of the component in a step, by a transition or the discount. A
+// state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
+type chain struct {
+	first   []int32
+	next    []int32
+	prob    []float64
+	leak    []float64
+	diag    []float64
+	factors *factors
+	spilled bool // elimination was given up
+	room    [7][]float64
+}
+
+// reset makes the chain empty.
+func (y *chain) reset() {
+	y.first, y.next, y.prob = append(y.first[:0], 0), y.next[:0], y.prob[:0]
+	y.leak, y.diag = y.leak[:0], y.diag[:0]
+	y.factors, y.spilled = nil, false
+}
+
+func (y *chain) states() int { return len(y.leak) }
+
+// end ends the row of a state whose entries are there, with its leak.
+func (y *chain) end(leak float64) {
+	sum := leak
+	for _, p := range y.prob[y.first[len(y.first)-1]:] {
+		sum += p
+	}
+	y.first = append(y.first, int32(len(y.next)))
+	y.leak, y.diag = append(y.leak, leak), append(y.diag, sum)
+}
+
+var errSystem = errors.New("exact: a linear system of the model cannot be solved to rounding")
+
+// small is the number of states up to which a system is always eliminated.
+const small = 200
+
+// direct reports whether the system could be eliminated, which is left alone where it
+// would fill up.
+func (y *chain) direct() bool {
+	if y.factors == nil && !y.spilled {
+		switch {
+		case y.states() <= small:
+			y.factors = eliminate(y, math.MaxInt)
+		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
+			y.factors = eliminate(y, 8*len(y.next)+64*small)
+		}
+		y.spilled = y.factors == nil
+	}
+	return y.factors != nil
+}
+
+// solve sets x to the solution of the system, or the transposed one; x holds a first
+// guess. It is solved to rounding, or, where that is not asked for, until the residual has fallen
+// to rest.
+func (y *chain) solve(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
+	if y.direct() {
+		y.factors.solve(x, right, transposed)
+		return nil
+	}
+	return y.refine(ctx, x, right, transposed, rest)
+}
+
+// refine is solve by an iterative method, started again from the residual until that is
+// rounding.
+func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
+	n := len(x)
+	for i := range y.room {
+		if cap(y.room[i]) < n {
+			y.room[i] = make([]float64, n)
+		}
+		y.room[i] = y.room[i][:n]
+	}
+	left, step := y.room[0], y.room[1]
+	last := math.Inf(1)
+	for range 60 {
+		y.apply(left, x, transposed)
+		most, size := 0.0, 0.0
+		for i := range left {
+			left[i] = right[i] - left[i]
+			most = math.Max(most, math.Abs(left[i]))
+			size = math.Max(size, math.Abs(x[i])*y.diag[i]+math.Abs(right[i]))
+		}
+		const tiny = 1e-290 // below, relative accuracy is lost
+		if most <= math.Max(2*unit*size+tiny, rest) || most >= last/2 && most <= 1e-13*size {
+			return nil
+		}
+		last = most
+		if err := y.bicgstab(ctx, step, left, transposed, math.Max(rest/2, unit*size)/most); err != nil {
+			return err
+		}
+		axpy(x, 1, step)
+	}
+	return errSystem
+}
+
+// residual returns the largest residual at x.
+func (y *chain) residual(x, right []float64) float64 {
+	most := 0.0
+	for s, d := range y.diag {
+		sum := right[s] - d*x[s]
+		for e := y.first[s]; e < y.first[s+1]; e++ {
+			sum += y.prob[e] * x[y.next[e]]
+		}
+		most = math.Max(most, math.Abs(sum))
+	}
+	return most
+}
+
+// apply sets dst to the left-hand side of the system at x.
+func (y *chain) apply(dst, x []float64, transposed bool) {
+	if transposed {
+		for s, d := range y.diag {
+			dst[s] = d * x[s]
+		}
+		for s, v := range x {
+			next := y.next[y.first[s]:y.first[s+1]]
+			prob := y.prob[y.first[s]:][:len(next)]
+			for j, n := range next {
+				dst[n] -= float64(prob[j] * v)
+			}
+		}
+		return
+	}
+	for s, d := range y.diag {
+		sum := d * x[s]
+		next := y.next[y.first[s]:y.first[s+1]]
+		prob := y.prob[y.first[s]:][:len(next)]
+		for j, n := range next {
+			sum -= float64(prob[j] * x[n])
+		}
+		dst[s] = sum
+	}
+}
+
+// sweep sets dst to the solution of the system without the entries that lead to higher
+// numbers, from which a sweep of Gauss and Seidel would not yet know: numbers are given so that most
+// successors are below. dst may be right.
+func (y *chain) sweep(dst, right []float64, transposed bool) {
+	if !transposed {
+		for s := range dst {
+			sum := right[s]
+			next := y.next[y.first[s]:y.first[s+1]]
+			prob := y.prob[y.first[s]:][:len(next)]
+			for j, n := range next {
+				if int(n) < s {
+					sum += float64(prob[j] * dst[n])
+				}
+			}
+			dst[s] = sum / y.diag[s]
+		}
+		return
+	}
+	copy(dst, right)
+	for s := len(dst) - 1; s >= 0; s-- {
+		x := dst[s] / y.diag[s]
+		dst[s] = x
+		next := y.next[y.first[s]:y.first[s+1]]
+		prob := y.prob[y.first[s]:][:len(next)]
+		for j, n := range next {
+			if int(n) < s {
+				dst[n] += float64(prob[j] * x)
+			}
+		}
+	}
+}
+
+// bicgstab sets x to a solution whose residual is that of 0 times shrink, or about 1e-8: the
+// stabilised biconjugate gradient method (van der Vorst 1992), preconditioned by sweep from the
+// right. Where it breaks down it returns what it has; refine starts again from there.
+func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
+	clear(x)
+	r, p, v, t, hat := y.room[2], y.room[3], y.room[4], y.room[5], y.room[6]
+	copy(r, right)
+	clear(p)
+	clear(v)
+	rho, alpha, omega := 1.0, 1.0, 1.0
+	start := norm2(r)
+	goal := math.Max(shrink, 1e-8) * start
+	// right is the shadow residual.
+	for i := range 2000 {
+		if i%16 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		next := dot(right, r)
+		if next == 0 || omega == 0 {
+			return nil
+		}
+		beta := next / rho * alpha / omega
+		rho = next
+		for i := range p {
+			p[i] = r[i] + beta*(p[i]-omega*v[i])
+		}
+		y.sweep(hat, p, transposed)
+		y.apply(v, hat, transposed)
+		alpha = rho / dot(right, v)
+		if math.IsNaN(alpha) || math.IsInf(alpha, 0) {
+			return nil
+		}
+		axpy(x, alpha, hat)
+		axpy(r, -alpha, v)
+		if norm2(r) <= goal {
+			return nil
+		}
+		y.sweep(hat, r, transposed)
+		y.apply(t, hat, transposed)
+		omega = dot(t, r) / dot(t, t)
+		if math.IsNaN(omega) || math.IsInf(omega, 0) {
+			return nil
+		}
+		axpy(x, omega, hat)
+		axpy(r, -omega, t)
+		if left := norm2(r); left <= goal {
+			return nil
+		} else if left > 1e6*start {
+			clear(x) // lost; sweeps do not diverge
+			for range 50 {
+				y.sweepOnce(x, right, transposed)
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// sweepOnce improves x by a sweep.
+func (y *chain) sweepOnce(x, right []float64, transposed bool) {
+	r, hat := y.room[5], y.room[6]
+	y.apply(r, x, transposed)
+	for i := range r {
+		r[i] = right[i] - r[i]
+	}
+	y.sweep(hat, r, transposed)
+	axpy(x, 1, hat)
+}
+
+func norm2(x []float64) float64 { return math.Sqrt(dot(x, x)) }
+
+// shares returns how large a part of the time the chain spends in each state of a set
+// that it does not leave, once it is there.
+func (y *chain) shares(set []int32) []float64 {
+	place := make(map[int32]int32, len(set))
+	for j, s := range set {
+		place[s] = int32(j)
+	}
+	// Cut open at the first state: the visits between two arrivals there.
+	var cycle chain
+	cycle.reset()
+	for _, s := range set {
+		leak := 0.0
+		for e := y.first[s]; e < y.first[s+1]; e++ {
+			if n := place[y.next[e]]; n == 0 {
+				leak += y.prob[e]
+			} else {
+				cycle.next, cycle.prob = append(cycle.next, n), append(cycle.prob, y.prob[e])
+			}
+		}
+		cycle.end(leak)
+	}
+	x, right := make([]float64, len(set)), make([]float64, len(set))
+	right[0] = 1
+	if len(set) == 1 {
+		return right
+	}
+	if err := cycle.solve(context.Background(), x, right, true, 0); err != nil {
+		return right // no loop that is worth more than its first state
+	}
+	total := 0.0
+	for _, t := range x {
+		total += t
+	}
+	return scaled(1/total, x)
+}
+
+// closed returns a set of states that the chain never leaves once it is there, or nil
+// if there is none.
+func (y *chain) closed() []int32 {
+	k := &cmdp.Kernel{First: make([]int32, y.states()+1), Offset: make([]int, y.states()+1), Next: y.next, Prob: y.prob}
+	for s, at := range y.first {
+		k.First[s], k.Offset[s] = int32(s), int(at)
+	}
+	p := (&graph{k: k}).components()
+	open := make([]bool, p.parts())
+	for s := range y.leak {
+		for _, n := range y.next[y.first[s]:y.first[s+1]] {
+			open[p.of[s]] = open[p.of[s]] || p.of[n] != p.of[s]
+		}
+		open[p.of[s]] = open[p.of[s]] || y.leak[s] > 0
+	}
+	for i, o := range open {
+		if !o {
+			return p.part(i)
+		}
+	}
+	return nil
+}

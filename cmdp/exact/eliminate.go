@@ -1,0 +1,261 @@
+package exact
+
+import "container/heap"
+
+// factors are those of a chain, found by state elimination (Grassmann, Taksar, Heyman
+// 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
+// nearly the full precision, however long the chain may stay in the component.
+type factors struct {
+	order []int32   // states as they were eliminated
+	out   []float64 // of each state, what leaves it at that time
+	lower sparse    // of each in turn, the later predecessors, with their share of it
+	upper sparse    // of each in turn, the later successors, with the probability
+	y     []float64
+}
+
+// sparse holds lists of numbered entries, one after the other.
+type sparse struct {
+	first []int32
+	at    []int32
+	x     []float64
+}
+
+func (p *sparse) list(i int) ([]int32, []float64) {
+	return p.at[p.first[i]:p.first[i+1]], p.x[p.first[i]:p.first[i+1]]
+}
+
+func (p *sparse) add(at int32, x float64) { p.at, p.x = append(p.at, at), append(p.x, x) }
+
+func (p *sparse) end() { p.first = append(p.first, int32(len(p.at))) }
+
+// solve sets x to the solution for a right-hand side, which may be x.
+func (f *factors) solve(x, right []float64, transposed bool) {
+	y := f.y
+	copy(y, right)
+	if transposed {
+		for i, s := range f.order {
+			y[s] /= f.out[s]
+			at, p := f.upper.list(i)
+			for j, n := range at {
+				y[n] += float64(p[j] * y[s])
+			}
+		}
+		for i := len(f.order) - 1; i >= 0; i-- {
+			s := f.order[i]
+			at, share := f.lower.list(i)
+			for j, t := range at {
+				y[s] += float64(share[j] * y[t])
+			}
+		}
+		copy(x, y)
+		return
+	}
+	for i, s := range f.order {
+		at, share := f.lower.list(i)
+		for j, t := range at {
+			y[t] += float64(share[j] * y[s])
+		}
+	}
+	for i := len(f.order) - 1; i >= 0; i-- {
+		s := f.order[i]
+		at, p := f.upper.list(i)
+		for j, n := range at {
+			y[s] += float64(p[j] * y[n])
+		}
+		y[s] /= f.out[s]
+	}
+	copy(x, y)
+}
+
+// An elimination is under way.
+type elimination struct {
+	rows  []row
+	into  [][]int32 // of each state, the states whose rows have it, or had it
+	leak  []float64
+	gone  []bool
+	place []int32 // of each state, its entry in the row at hand, from 1
+	queue queue
+	f     *factors
+}
+
+type row struct {
+	at []int32
+	x  []float64
+}
+
+// eliminate returns nil if there would be more than most entries, or if the chain has
+// a part that it does not leave.
+func eliminate(y *chain, most int) *factors {
+	n := y.states()
+	e := &elimination{rows: make([]row, n), into: make([][]int32, n), leak: append([]float64(nil), y.leak...),
+		gone: make([]bool, n), place: make([]int32, n)}
+	e.f = &factors{out: make([]float64, n), y: make([]float64, n), lower: sparse{first: []int32{0}}, upper: sparse{first: []int32{0}}}
+	e.load(y)
+	const plain = 12 // states up to which the order does not matter
+	if n > plain {
+		e.queue = queue{key: make([]int, n), place: make([]int32, n)}
+		for s := range int32(n) {
+			e.queue.key[s], e.queue.place[s] = e.degree(s), s
+			e.queue.of = append(e.queue.of, s)
+		}
+		heap.Init(&e.queue)
+	}
+	for i := range int32(n) {
+		s := i
+		if n > plain {
+			s = heap.Pop(&e.queue).(int32)
+		}
+		if !e.eliminate(s) || len(e.f.upper.at)+len(e.f.lower.at) > most {
+			return nil
+		}
+	}
+	return e.f
+}
+
+// load copies the rows, entries for the same successor added up.
+func (e *elimination) load(y *chain) {
+	count := make([]int32, len(e.rows)+1)
+	for _, n := range y.next {
+		count[n+1]++
+	}
+	for s := 1; s < len(count); s++ {
+		count[s] += count[s-1]
+	}
+	into := make([]int32, len(y.next))
+	at, x := make([]int32, 0, len(y.next)), make([]float64, 0, len(y.next))
+	for s := range e.into {
+		e.into[s] = into[count[s]:count[s]:count[s+1]]
+	}
+	for s := range int32(len(e.rows)) {
+		begin := len(at)
+		for j := y.first[s]; j < y.first[s+1]; j++ {
+			n := y.next[j]
+			if i := e.place[n]; i > 0 {
+				x[begin+int(i)-1] += y.prob[j]
+				continue
+			}
+			at, x = append(at, n), append(x, y.prob[j])
+			e.place[n] = int32(len(at) - begin)
+			e.into[n] = append(e.into[n], s)
+		}
+		e.rows[s] = row{at[begin:len(at):len(at)], x[begin:len(x):len(x)]}
+		for _, n := range e.rows[s].at {
+			e.place[n] = 0
+		}
+	}
+}
+
+func (e *elimination) degree(s int32) int { return len(e.into[s]) * len(e.rows[s].at) }
+
+// eliminate leaves out a state, and reports whether anything leaves it.
+func (e *elimination) eliminate(s int32) bool {
+	out := e.leak[s]
+	own := e.rows[s]
+	for _, p := range own.x {
+		out += p
+	}
+	if !(out > 0) {
+		return false
+	}
+	e.gone[s], e.f.out[s] = true, out
+	e.f.order = append(e.f.order, s)
+	for j, n := range own.at {
+		e.f.upper.add(n, own.x[j])
+	}
+	e.f.upper.end()
+	for _, t := range e.into[s] {
+		if !e.gone[t] {
+			if share, ok := e.replace(t, s, out); ok {
+				e.f.lower.add(t, share)
+				e.changed(t)
+			}
+		}
+	}
+	e.f.lower.end()
+	for _, n := range own.at {
+		// Those that are gone do not count any more.
+		kept := e.into[n][:0]
+		for _, t := range e.into[n] {
+			if !e.gone[t] {
+				kept = append(kept, t)
+			}
+		}
+		e.into[n] = kept
+		e.changed(n)
+	}
+	e.into[s], e.rows[s] = nil, row{}
+	return true
+}
+
+func (e *elimination) changed(s int32) {
+	if e.queue.key != nil {
+		e.queue.key[s] = e.degree(s)
+		heap.Fix(&e.queue, int(e.queue.place[s]))
+	}
+}
+
+// replace lets state t lead to where s leads, in place of s, and returns its share.
+func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) {
+	r := &e.rows[t]
+	at := -1
+	for j, n := range r.at {
+		e.place[n] = int32(j + 1)
+		if n == s {
+			at = j
+		}
+	}
+	if at >= 0 {
+		share = r.x[at] / out
+		e.leak[t] += float64(share * e.leak[s])
+		for j, n := range e.rows[s].at {
+			if n == t {
+				continue // and so to itself
+			}
+			p := float64(share * e.rows[s].x[j])
+			if i := e.place[n]; i > 0 {
+				r.x[i-1] += p
+				continue
+			}
+			r.at, r.x = append(r.at, n), append(r.x, p)
+			e.into[n] = append(e.into[n], t)
+		}
+	}
+	for _, n := range r.at {
+		e.place[n] = 0
+	}
+	if at >= 0 {
+		last := len(r.at) - 1
+		r.at[at], r.x[at] = r.at[last], r.x[last]
+		r.at, r.x = r.at[:last], r.x[:last]
+	}
+	return share, at >= 0
+}
+
+// A queue gives the state of the least degree, the one with the least number among
+// several.
+type queue struct {
+	key   []int
+	of    []int32
+	place []int32 // of each state in of
+}
+
+func (q *queue) Len() int { return len(q.of) }
+
+func (q *queue) Less(i, j int) bool {
+	a, b := q.of[i], q.of[j]
+	return q.key[a] < q.key[b] || q.key[a] == q.key[b] && a < b
+}
+
+func (q *queue) Swap(i, j int) {
+	q.of[i], q.of[j] = q.of[j], q.of[i]
+	q.place[q.of[i]], q.place[q.of[j]] = int32(i), int32(j)
+}
+
+// Push is not used: all states are in the queue from the start.
+func (q *queue) Push(any) {}
+
+func (q *queue) Pop() any {
+	s := q.of[len(q.of)-1]
+	q.of = q.of[:len(q.of)-1]
+	return s
+}

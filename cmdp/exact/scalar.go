@@ -1,0 +1,378 @@
+package exact
+
+import (
+	"context"
+	"math"
+)
+
+// A scalar solves the problem with one number for a return: the policy of a quotient
+// with the least total, component by component in topological order, last first. A
+// component of one state takes one backup, any other policy iteration.
+//
+// Policy iteration starts from a policy that surely comes to rest and changes it only
+// where that is strictly better. All its policies then come to rest too, until there is
+// one that goes on for ever at a negative return in each step: the total has no bound
+// then.
+//
+// Without a discount every choice is made cheaper by a little, more than all rounding:
+// what is found is then below the true values, and each value is below every backup,
+// which proves it, see stationary.recheck.
+type scalar struct {
+	q       *quotient
+	gamma   float64
+	workers int
+	longest int            // most successors of a choice
+	reward  []float64      // of each choice, that of staying included
+	weight  []float64      // of each choice, the sum of the magnitudes that reward is made of
+	level   map[int32]bool // choices of loops whose returns cancel out, which are not made cheaper
+	v       []float64      // of each state, and 0 for what is over
+	pick    []int32        // of each state, the index of a choice, −1 if none can rest
+	spilled []bool         // of each component, whether it is too wide to be eliminated
+	chain   chain
+	right   []float64
+	slack   float64 // what the perturbation is multiplied by
+}
+
+func newScalar(q *quotient, gamma float64, workers int) *scalar {
+	z := &scalar{q: q, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1}
+	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
+	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
+	z.spilled = make([]bool, len(q.component)-1)
+	for i := range len(q.component) - 1 {
+		z.rest(q.component[i], q.component[i+1])
+	}
+	return z
+}
+
+// perturbation is what a choice is made cheaper by without a discount, relative to the
+// numbers that are added up. Rounding is below a quarter of it for choices with fewer
+// than some dozens of successors, see charge.
+const perturbation = 128 * unit
+
+// charge is the perturbation of choice i, whose numbers have the given size besides the
+// reward.
+func (z *scalar) charge(i int32, size float64) float64 {
+	if z.gamma < 1 || z.level != nil && z.level[i] {
+		return 0
+	}
+	return z.slack * (perturbation + 4*float64(z.longest)*unit) * (size + z.weight[i])
+}
+
+// rest sets the policy of a component to one that comes to rest from every state that
+// can: backwards from what is over or comes after the component, each state takes the
+// first choice that may lead to one met before.
+func (z *scalar) rest(lo, hi int32) {
+	q := z.q
+	var queue []int32
+	inner := 0
+	for s := lo; s < hi; s++ {
+		z.pick[s] = -1
+		for i := q.first[s]; i < q.first[s+1]; i++ {
+			to, _ := q.row(i)
+			leaves := len(to) == 0 || z.gamma < 1
+			for _, n := range to {
+				leaves = leaves || n < lo || n >= hi
+				inner++
+			}
+			if leaves && z.pick[s] < 0 {
+				z.pick[s] = i
+				queue = append(queue, s)
+			}
+		}
+	}
+	if len(queue) == int(hi-lo) || len(queue) == 0 {
+		return
+	}
+	into := newLists(int(hi-lo), func(add func(at, item int32)) {
+		for i := q.first[lo]; i < q.first[hi]; i++ {
+			to, _ := q.row(i)
+			for _, n := range to {
+				if n >= lo && n < hi {
+					add(n-lo, i)
+				}
+			}
+		}
+	})
+	owner := make([]int32, q.first[hi]-q.first[lo])
+	for s := lo; s < hi; s++ {
+		for i := q.first[s]; i < q.first[s+1]; i++ {
+			owner[i-q.first[lo]] = s
+		}
+	}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for _, i := range into.of(s - lo) {
+			if by := owner[i-q.first[lo]]; z.pick[by] < 0 {
+				z.pick[by] = i
+				queue = append(queue, by)
+			}
+		}
+	}
+}
+
+// row returns the successors of a choice of the quotient and their probabilities.
+func (q *quotient) row(i int32) ([]int32, []float64) {
+	c := q.choice[i]
+	if c == stay {
+		return nil, nil
+	}
+	to := q.to[q.k.Offset[c]:q.k.Offset[c+1]]
+	return to, q.k.Prob[q.k.Offset[c]:][:len(to)]
+}
+
+// solve finds v and pick for the rewards. It returns the states of a closed set in
+// which the policy goes on for ever at a negative return, or which it cannot leave, or nil. v is of no use
+// then.
+func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
+	for i := range len(z.q.component) - 1 {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		lo, hi := z.q.component[i], z.q.component[i+1]
+		if hi == lo+1 {
+			if !z.single(lo) {
+				return []int32{lo}, nil
+			}
+			continue
+		}
+		if endless, err := z.iterate(ctx, i, lo, hi); endless != nil || err != nil {
+			z.rest(lo, hi)
+			return endless, err
+		}
+	}
+	return nil, nil
+}
+
+// single treats a component of one state, and reports whether its value is finite.
+func (z *scalar) single(s int32) bool {
+	q, best, at := z.q, math.Inf(1), int32(-1)
+	for i := q.first[s]; i < q.first[s+1]; i++ {
+		x, out, size := z.reward[i], 1-z.gamma, 0.0
+		to, prob := q.row(i)
+		if len(to) == 0 {
+			out = 1
+		}
+		for j, n := range to {
+			if n != s {
+				p := z.gamma * prob[j]
+				y := float64(p * z.v[n])
+				x += y
+				out += p
+				size += math.Abs(y)
+			}
+		}
+		if out == 0 { // for ever, at an infinite price or prize
+			if x < -level*z.weight[i] {
+				z.pick[s] = i
+				return false
+			}
+			continue
+		}
+		// Of the same size again is what the value itself weighs.
+		if x = (x - z.charge(i, size+math.Abs(x))) / out; x < best {
+			best, at = x, i
+		}
+	}
+	z.v[s], z.pick[s] = best, at
+	return at >= 0
+}
+
+// iterate is policy iteration in the component i, which has the states [lo, hi).
+func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []int32, err error) {
+	for s := lo; s < hi; s++ {
+		if z.pick[s] < 0 {
+			return z.trapped(lo, hi), nil
+		}
+	}
+	const rounds = 10_000
+	exact, rest := false, math.Inf(1)
+	for range rounds {
+		if exact {
+			rest = 0
+		}
+		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
+			return nil, err
+		}
+		if endless != nil {
+			if !z.levelled(endless, lo) {
+				return endless, nil
+			}
+			z.rest(lo, hi)
+			continue
+		}
+		changed, worst := z.improve(lo, hi)
+		switch {
+		case !changed && exact:
+			return nil, nil
+		case !changed:
+			exact = true
+		case z.gamma == 1 || z.chain.factors != nil:
+			exact = true
+		default:
+			exact, rest = false, 0.02*worst
+		}
+	}
+	return nil, nil
+}
+
+// level is the relative size of a sum that may be 0 but for rounding.
+const level = 1e-13
+
+// levelled reports whether the returns of a loop cancel out, and sees to it then that
+// none of its choices is made cheaper, which would let the loop go on for ever. The states of the loop
+// are those at hand in the chain of the component that begins at lo.
+func (z *scalar) levelled(loop []int32, lo int32) bool {
+	local := make([]int32, len(loop))
+	for j, s := range loop {
+		local[j] = s - lo
+	}
+	share, sum, size := z.chain.shares(local), 0.0, 0.0
+	fresh := false
+	for j, s := range loop {
+		i := z.pick[s]
+		sum += share[j] * z.reward[i]
+		size += share[j] * z.weight[i]
+		fresh = fresh || !z.level[i]
+	}
+	if sum < -level*size || !fresh {
+		return false
+	}
+	if z.level == nil {
+		z.level = make(map[int32]bool)
+	}
+	for _, s := range loop {
+		z.level[z.pick[s]] = true
+	}
+	return true
+}
+
+// trapped returns the states of a component that cannot rest.
+func (z *scalar) trapped(lo, hi int32) []int32 {
+	var out []int32
+	for s := lo; s < hi; s++ {
+		if z.pick[s] < 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// evaluate sets v to the values of the policy in a component, those of earlier ones
+// being known.
+func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64) (endless []int32, err error) {
+	y, q := &z.chain, z.q
+	y.reset()
+	z.right = z.right[:0]
+	leaks := false
+	for s := lo; s < hi; s++ {
+		right, size := z.reward[z.pick[s]], 0.0
+		to, prob := q.row(z.pick[s])
+		leak := 1 - z.gamma
+		if len(to) == 0 {
+			leak = 1
+		}
+		for j, n := range to {
+			p := z.gamma * prob[j]
+			switch {
+			case p == 0 || n == s:
+				continue
+			case n >= lo && n < hi:
+				y.next, y.prob = append(y.next, n-lo), append(y.prob, p)
+			default:
+				right += float64(p * z.v[n])
+				leak += p
+			}
+			size += p * (math.Abs(z.v[n]) + math.Abs(z.v[s]))
+		}
+		y.end(leak)
+		leaks = leaks || leak > 0
+		z.right = append(z.right, right-z.charge(z.pick[s], size))
+	}
+	y.spilled = z.spilled[i]
+	if z.gamma == 1 && (!leaks || !y.direct()) {
+		if set := y.closed(); set != nil {
+			for j := range set {
+				set[j] += lo
+			}
+			return set, nil
+		}
+	}
+	if math.IsInf(rest, 1) {
+		rest = z.chain.residual(z.v[lo:hi], z.right) * 0.02
+	}
+	err = y.solve(ctx, z.v[lo:hi], z.right, false, rest)
+	z.spilled[i] = y.spilled
+	return nil, err
+}
+
+// improve changes the policy in a component wherever an action is better by more than
+// rounding. It reports whether it did so anywhere, and the largest difference.
+func (z *scalar) improve(lo, hi int32) (changed bool, worst float64) {
+	slack := 0.0
+	if z.gamma < 1 {
+		for _, x := range z.v[lo:hi] {
+			slack = math.Max(slack, math.Abs(x))
+		}
+		slack *= 4 * float64(z.longest+4) * unit
+	}
+	part := z.q.first[lo]
+	work := 0
+	if z.q.first[hi] > part {
+		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-part)
+	}
+	worst = forStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
+		worst := 0.0
+		for s := lo + int32(from); s < lo+int32(to); s++ {
+			worst = math.Max(worst, z.better(s, slack))
+		}
+		return worst
+	})
+	return worst > 0, worst
+}
+
+// better changes the policy in a state if a choice is better by more than slack, and
+// half the perturbation, and returns by how much it is.
+func (z *scalar) better(s int32, slack float64) float64 {
+	q, old := z.q, z.v[s]
+	least, best := 0.0, int32(-1)
+	worst := 0.0
+	for i := q.first[s]; i < q.first[s+1]; i++ {
+		if i == z.pick[s] {
+			continue
+		}
+		gain, out := z.reward[i]-(1-z.gamma)*old, 1-z.gamma
+		size := 0.0
+		to, prob := q.row(i)
+		if len(to) == 0 {
+			gain, out = z.reward[i]-old, 1
+		}
+		for j, n := range to {
+			if n != s {
+				p := z.gamma * prob[j]
+				x := z.v[n]
+				gain += float64(p * (x - old))
+				out += p
+				size += p * (math.Abs(x) + math.Abs(old))
+			}
+		}
+		charge := z.charge(i, size)
+		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight[i]) {
+			continue
+		}
+		worst = math.Max(worst, -gain)
+		// The value that the choice would give the state, if it is taken for good.
+		if out > 0 {
+			gain /= out
+		} else {
+			gain = math.Inf(-1)
+		}
+		if gain < least {
+			least, best = gain, i
+		}
+	}
+	if best >= 0 {
+		z.pick[s] = best
+	}
+	return worst
+}

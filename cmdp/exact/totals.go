@@ -1,0 +1,167 @@
+package exact
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrNoTotal is wrapped by errors about models in which no policy has a well-defined
+// total return, see [NoTotalError].
+var ErrNoTotal = errors.New("the total return is not well-defined")
+
+// A NoTotalError says that every policy may go on for ever from a state that is reached
+// from the start, and not only with returns that do not matter or that are wanted: its
+// total is infinite where it must not be, or undefined.
+type NoTotalError struct {
+	State  int // in which it goes on
+	Action int // that keeps it there
+	Return int // the number of a return that does not end, −1 if there is none
+}
+
+func (e *NoTotalError) Error() string {
+	what := fmt.Sprintf("return %d", e.Return)
+	if e.Return < 0 {
+		what = "no return that matters"
+	}
+	return fmt.Sprintf("exact: every policy may go on for ever, as in state %d by action %d, which gives %s: %v", e.State, e.Action, what, ErrNoTotal)
+}
+
+// Unwrap returns ErrNoTotal.
+func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
+
+// reachable reports which states some policy reaches with positive probability.
+func (p *stationary) reachable() []bool {
+	k := p.k
+	seen := make([]bool, p.m.States())
+	var queue []int32
+	visit := func(s int32) {
+		if !seen[s] {
+			seen[s] = true
+			queue = append(queue, s)
+		}
+	}
+	for _, st := range p.m.StartStates() {
+		if st.Probability > 0 {
+			visit(int32(st.State))
+		}
+	}
+	for len(queue) > 0 {
+		s := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
+			if k.Prob[e] > 0 {
+				visit(k.Next[e])
+			}
+		}
+	}
+	return seen
+}
+
+// returning reports whether a policy may come back to some state.
+func (p *stationary) returning() bool {
+	for s := range int32(p.m.States()) {
+		if !p.graph.has(s) {
+			continue
+		}
+		for e := p.k.Offset[p.k.First[s]]; e < p.k.Offset[p.k.First[s+1]]; e++ {
+			if n := p.k.Next[e]; p.k.Prob[e] > 0 && p.parts.of[n] == p.parts.of[s] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settle finds out where a policy may go on for ever without harm, and leaves out the
+// states from which no policy comes to rest surely, in such a place or where all is over: what goes
+// there has an infinite total where it must not be, or none.
+func (p *stationary) settle() error {
+	p.harmless = (&graph{k: p.k, in: p.graph.in, allowed: p.choices(p.unharmed)}).endComponents()
+	g := &p.graph
+	into, owner := g.choicesInto(), owners(p.k)
+	g.allowed = p.choices(func(int32) bool { return true })
+	for {
+		met := make([]bool, g.states())
+		var queue []int32
+		for s := range int32(g.states()) {
+			if g.in[s] && (p.k.First[s] == p.k.First[s+1] || p.harmless.of[s] >= 0) {
+				met[s] = true
+				queue = append(queue, s)
+			}
+		}
+		for len(queue) > 0 {
+			s := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			for _, c := range into.of(s) {
+				if by := owner[c]; g.allowed[c] && g.in[by] && !met[by] {
+					met[by] = true
+					queue = append(queue, by)
+				}
+			}
+		}
+		lost := false
+		for s := range int32(g.states()) {
+			if g.in[s] && !met[s] {
+				lost, g.in[s] = true, false
+				for _, c := range into.of(s) {
+					g.allowed[c] = false
+				}
+			}
+		}
+		if !lost {
+			break
+		}
+	}
+	for _, st := range p.m.StartStates() {
+		if st.Probability > 0 && !g.in[st.State] {
+			return p.endless()
+		}
+	}
+	return nil
+}
+
+// choices reports which choices are ok.
+func (p *stationary) choices(ok func(c int32) bool) []bool {
+	out := make([]bool, len(p.k.Offset)-1)
+	for c := range out {
+		out[c] = ok(int32(c))
+	}
+	return out
+}
+
+// unharmed reports whether a choice returns nothing that matters, or what is wanted.
+func (p *stationary) unharmed(c int32) bool {
+	for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+		if r > 0 && p.up[i] || r < 0 && p.down[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// endless names a place among the states left out where every policy may stay.
+func (p *stationary) endless() error {
+	out := slices.Clone(p.reached)
+	for s, in := range p.graph.in {
+		out[s] = out[s] && !in
+	}
+	ends := (&graph{k: p.k, in: out}).endComponents()
+	found := &NoTotalError{Return: -1}
+	for _, s := range ends.order {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if !ends.inside[c] {
+				continue
+			}
+			if found.Return < 0 {
+				found.State, found.Action = int(s), int(c-p.k.First[s])
+			}
+			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+				if found.Return < 0 && (r > 0 && p.up[i] || r < 0 && p.down[i]) {
+					found.Return = i
+				}
+			}
+		}
+	}
+	return found
+}
