@@ -27,7 +27,7 @@ type SavedRun struct{ State, History []byte }
 
 const (
 	checkpointMagic   = "cmdpsolve checkpoint "
-	checkpointVersion = "1"
+	checkpointVersion = "2"
 )
 
 // Errors of ReadCheckpoint.

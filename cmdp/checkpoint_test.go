@@ -33,7 +33,7 @@ func TestCheckpointsComeBackWhole(t *testing.T) {
 		"header":   {data[:20], ErrNotCheckpoint},
 		"flipped":  {append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), ErrNotCheckpoint},
 		"appended": {append(bytes.Clone(data), 0), ErrNotCheckpoint},
-		"version":  {bytes.Replace(data, []byte("checkpoint 1\n"), []byte("checkpoint 9\n"), 1), ErrCheckpointVersion},
+		"version":  {bytes.Replace(data, []byte("checkpoint 2\n"), []byte("checkpoint 9\n"), 1), ErrCheckpointVersion},
 	} {
 		if err := os.WriteFile(path, c.data, 0o600); err != nil {
 			t.Fatal(err)

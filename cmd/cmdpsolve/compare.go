@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/contest"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,22 +17,17 @@ import (
 // compareCommand is one call of compare.
 type compareCommand struct {
 	streams
-	compareSettings
-	flags    *pflag.FlagSet
+	playOptions
+	settings contest.Settings
 	format   *report.Format
 	suite    suiteOptions
-	save     string
-	resume   string
 	plot     string
-	every    time.Duration
-	parallel int
 	wide     bool
 	noTimes  bool
-	quiet    bool
 }
 
 func newCompare(s streams) *cobra.Command {
-	c := &compareCommand{streams: s, compareSettings: defaultSettings()}
+	c := &compareCommand{streams: s, settings: contest.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "compare PROBLEM | compare --suite FILE",
 		Short: "Compare learners on the same problem, with several seeds",
@@ -73,7 +68,7 @@ docs/comparing.md.`,
 func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
 	c.flags = f
 	f.SortFlags = false
-	c.addFlags(f)
+	c.addSettings(f)
 	f.StringVar(&c.save, "save", "", "keep a checkpoint of the runs in `FILE`")
 	f.StringVar(&c.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
 	f.DurationVar(&c.every, "save-every", 30*time.Second, "time between checkpoints of unfinished runs")
@@ -98,16 +93,7 @@ func (c *compareCommand) checkOwn() error {
 	if err := writable("--plot", c.plot); err != nil {
 		return err
 	}
-	if err := writable("--save", c.save); err != nil {
-		return err
-	}
-	switch {
-	case c.parallel < 0:
-		return usage("--parallel %d: want at least 1, or 0 for one for each processor", c.parallel)
-	case c.every <= 0:
-		return usage("--save-every %v: want a positive time", c.every)
-	}
-	return nil
+	return c.playOptions.check()
 }
 
 // run compares on one problem.
@@ -122,44 +108,23 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var from *cmdp.Checkpoint
-	if c.resume != "" {
-		if from, err = readCompareCheckpoint(c.resume, &c.compareSettings, c.flags); err != nil {
-			return err
-		}
-		if c.save == "" {
-			c.save = c.resume
-		}
-	} else if c.save != "" {
-		if err := mustBeNew(c.save); err != nil {
-			return err
-		}
-	}
-	if c.Opponent != "" && !p.isGame() { // in a suite it is for the games
-		return usage("opponent %s: %s has one player", c.Opponent, p.name)
-	}
-	contest, err := newContest(ctx, c.streams, p, c.compareSettings)
+	from, err := c.read(&c.settings, true)
 	if err != nil {
 		return err
 	}
-	file, err := newCompareFile(c.save, contest)
+	if o := c.settings.Opponent; o != "" && !p.isGame() { // in a suite it is for the games
+		return usage("opponent %s: %s has one player", o, p.name)
+	}
+	e, err := c.newEvent(ctx, p, c.settings)
 	if err != nil {
-		return failed(err)
+		return err
 	}
-	if from != nil {
-		if err := file.adoptRuns(from, c.resume); err != nil {
-			return err
-		}
+	keeper, err := c.keeper(e.Contest, from)
+	if err != nil {
+		return err
 	}
-	trials := contest.trials()
-	workers := pool{parallel: c.parallel, every: c.every, keeper: file, bar: newTrialProgress(c.err, c.quiet, trials)}
-	runErr := workers.play(ctx, trials)
-	return c.conclude(contest, runErr)
-}
-
-// conclude writes what is known, and says what did not go well.
-func (c *compareCommand) conclude(contest *contest, runErr error) error {
-	rep := contest.report(!c.noTimes)
+	runErr := c.play(ctx, c.err, e.Trials(), keeper, aboutTrial)
+	rep := e.report(!c.noTimes)
 	if err := c.write(c.declare().one(rep), *c.format); err != nil {
 		return err
 	}
@@ -175,8 +140,27 @@ func (c *compareCommand) conclude(contest *contest, runErr error) error {
 	if runErr != nil {
 		return failed(runErr)
 	}
-	return c.conclusion(contest.p.name, contest.refusals(), len(contest.entrants))
+	return c.conclusion(p.name, e.Contest)
 }
+
+// An event is a contest with the words of its problem.
+type event struct {
+	*contest.Contest
+	p *loaded
+}
+
+func (c *compareCommand) newEvent(ctx context.Context, p *loaded, s contest.Settings) (*event, error) {
+	e, err := p.newContest(ctx, s, contest.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if text := unanswered(&e.Answer); text != "" {
+		c.say("%s: %s", e.Title, text)
+	}
+	return &event{e, p}, nil
+}
+
+func aboutTrial(r *contest.Run) string { return fmt.Sprintf("%.20s %s", r.Title, r.Entrant.Name) }
 
 // played counts the runs that are done.
 func (rep *compareReport) played() int {
@@ -189,14 +173,38 @@ func (rep *compareReport) played() int {
 
 // conclusion is the exit message about learners that did not play: an error only
 // if none did.
-func (c *compareCommand) conclusion(name string, refusals []string, entrants int) error {
+func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
+	refusals := e.Refusals()
 	if len(refusals) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %d of %s did not run: %s", name, len(refusals), count(entrants, "algorithm"), strings.Join(refusals, "; "))
-	if len(refusals) == entrants {
+	text := fmt.Sprintf("%s: %d of %s did not run: %s", name, len(refusals), count(len(e.Entrants), "algorithm"), strings.Join(refusals, "; "))
+	if len(refusals) == len(e.Entrants) {
 		return usage("%s", text)
 	}
 	c.say("%s", text)
 	return nil
+}
+
+// addSettings declares the settings with their present values as defaults.
+func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
+	c := &cmd.settings
+	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known")
+	f.IntVar(&c.Episodes, "episodes", c.Episodes, "episodes of each run")
+	f.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the first run of each learner")
+	f.IntVar(&c.Seeds, "seeds", c.Seeds, "runs of each learner, with consecutive seeds")
+	f.StringVar(&c.Bonus, "bonus-scale", c.Bonus, "constants of bonuses and radii: theory, practice (0.35 of theory for all), published (those of each paper's experiments), paper, or a number that multiplies theory")
+	f.StringVar(&c.Planner, "planner", c.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
+	f.StringVar(&c.Dual, "dual", c.Dual, "dual update that moma stands for: projection, free, double (default: double with a goal, else free)")
+	f.StringVar(&c.Rho, "rho", c.Rho, "weight of the distance to the target in double dual updates: auto, model, slater:R or a number")
+	f.StringVar((*string)(&c.Opponent), "opponent", string(c.Opponent), "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file (default: what the problem says)")
+	f.StringVar(&c.Returns, "returns", c.Returns, "expected one-step returns: known, unknown (learned)")
+	f.BoolVar(&c.Pool, "pool", c.Pool, "pool counts over steps (only if the model is the same at every step)")
+	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
+	f.Float64Var(&c.Failure, "failure", c.Failure, "probability with which the theory statements may fail")
+	f.StringVar(&c.Slater, "slater", c.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number")
+	f.StringVar(&c.Safe, "safe-policy", c.Safe, "safe policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
+	f.StringVar(&c.Null, "null-policy", c.Null, "null policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
+	f.StringVar(&c.Support, "support", c.Support, "possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
+	f.Float64Var(&c.Margin, "knapsack-margin", c.Margin, "share of every budget that conrl-knapsack sets aside")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +14,8 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 )
 
 // TestInterruptedComparisonResumes interrupts a comparison once, kills it a few
@@ -117,73 +116,12 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardsSplit: every run is in exactly one part.
-func TestShardsSplit(t *testing.T) {
-	for n := 1; n <= 7; n++ {
-		for run := range 50 {
-			owners := 0
-			for i := range n {
-				if (shard{i, n}).has(run) {
-					owners++
-				}
-			}
-			if owners != 1 {
-				t.Fatalf("run %d is in %d of %d parts", run, owners, n)
-			}
-		}
-	}
-}
-
-// TestNullPolicies checks what is found against what is known of the instances: it
-// is possible never to order, to stay slow, not to swim; but not to be sure of
-// where ice takes one beside a hole.
-func TestNullPolicies(t *testing.T) {
-	for name, want := range map[string]float64{
-		"inventory": 0, "media": 0, "riverswim": 0, "cliff": 0, "garnet:S=10,A=2,H=4": math.NaN(),
-	} {
-		p, err := load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		policy, returns := nullPolicy(p)
-		if math.IsNaN(want) {
-			if policy != nil {
-				t.Errorf("%s: a null policy was found where returns are random", name)
-			}
-			continue
-		}
-		if policy == nil {
-			t.Errorf("%s: no null policy was found", name)
-			continue
-		}
-		if x := returns[1]; math.Abs(x-want) > 1e-12 {
-			t.Errorf("%s: the null policy costs %g: want %g", name, x, want)
-		}
-		// Played, it costs the same in every episode.
-		runner := cmdp.NewRunner(p.Model, still{policy}, 7, nil)
-		for k := 1; k <= 50; k++ {
-			if err := runner.Run(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
-			if x := runner.Average()[1]; math.Abs(x-want) > 1e-12 {
-				t.Fatalf("%s: after %d episodes the null policy costs %g on average", name, k, x)
-			}
-		}
-	}
-}
-
-// still is a learner that learns nothing.
-type still struct{ policy cmdp.Policy }
-
-func (l still) Policy() cmdp.Policy      { return l.policy }
-func (l still) Observe(*cmdp.Trajectory) {}
-
 // TestLatexOfAllLearners: pdflatex knows every sign of the registry, rows have as
 // many cells as the header, and braces are balanced.
 func TestLatexOfAllLearners(t *testing.T) {
-	rep := &compareReport{Problem: "a_b & c", compareSettings: defaultSettings(), heading: report.Heading{"a ± é\nb"}}
+	rep := &compareReport{Problem: "a_b & c", Settings: contest.Defaults(), heading: report.Heading{"a ± é\nb"}}
 	for _, a := range baseline.Algorithms() {
-		rep.Rows = append(rep.Rows, &compareRow{entrant: &entrant{Algorithm: a}, runs: 1,
+		rep.Rows = append(rep.Rows, &compareRow{Entrant: &contest.Entrant{Algorithm: a}, runs: 1,
 			metrics: map[string]estimate{"regret": {1, 0.1}, "violation": {report.NaN, report.NaN}}})
 	}
 	var out bytes.Buffer
@@ -249,9 +187,9 @@ func TestManualNamesMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range metrics {
-		if !bytes.Contains(text, []byte("`"+m.key+"`")) {
-			t.Errorf("docs/comparing.md does not name `%s`", m.key)
+	for _, m := range contest.Metrics() {
+		if !bytes.Contains(text, []byte("`"+m.Key+"`")) {
+			t.Errorf("docs/comparing.md does not name `%s`", m.Key)
 		}
 	}
 }

@@ -5,30 +5,31 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/contest"
 )
 
 // drawableMetrics are the keys of metrics that are kept along the way.
 func drawableMetrics() []string {
 	var keys []string
-	for _, m := range metrics[:drawn] {
-		keys = append(keys, m.key)
+	for _, m := range contest.Drawn() {
+		keys = append(keys, m.Key)
 	}
 	return keys
 }
 
 // titleOf is the title of a metric on an axis, with what its unit is.
 func titleOf(key string) string {
-	for _, m := range metrics {
-		if m.key != key {
+	for _, m := range contest.Metrics() {
+		if m.Key != key {
 			continue
 		}
 		switch key {
 		case "regret", "expected_regret", "last_regret":
-			return m.title + " (units of the cost)"
+			return m.Title + " (units of the cost)"
 		case "violation", "expected_violation", "last_violation":
-			return m.title + " (distance from the target)"
+			return m.Title + " (distance from the target)"
 		}
-		return m.title + " (sum over episodes)"
+		return m.Title + " (sum over episodes)"
 	}
 	return key
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -17,7 +19,7 @@ import (
 type compareReport struct {
 	Name    string `json:"name,omitempty"` // in a suite that gives it one
 	Problem string `json:"problem"`
-	compareSettings
+	contest.Settings
 	Exact       *exactReport  `json:"exact"`
 	Interrupted bool          `json:"interrupted"`
 	Rows        []*compareRow `json:"rows"`
@@ -26,7 +28,7 @@ type compareReport struct {
 
 // A compareRow is one learner with the means over its runs of all metrics.
 type compareRow struct {
-	*entrant
+	*contest.Entrant
 	status, reason string // done, partial, or refused
 	runs           int
 	metrics        map[string]estimate
@@ -47,10 +49,10 @@ type estimate struct {
 	CI95 report.Number `json:"ci95"`
 }
 
-func estimateOf(n int, of func(i int) report.Number) estimate {
+func estimateOf(n int, of func(i int) float64) estimate {
 	x := make([]float64, n)
 	for i := range x {
-		x[i] = float64(of(i))
+		x[i] = of(i)
 	}
 	if n == 0 {
 		return estimate{report.NaN, report.NaN}
@@ -72,9 +74,9 @@ func meanCI(x []float64) (mean, half float64) {
 }
 
 // report summarises the runs that are done.
-func (c *contest) report(times bool) *compareReport {
-	rep := &compareReport{Name: c.name, Problem: c.p.title(), compareSettings: c.compareSettings, Exact: c.exactReport(), heading: c.heading()}
-	for _, e := range c.entrants {
+func (c *event) report(times bool) *compareReport {
+	rep := &compareReport{Name: c.Name, Problem: c.Title, Settings: c.Settings, Exact: c.p.exactReport(&c.Answer), heading: c.heading()}
+	for _, e := range c.Entrants {
 		row := c.row(e, times)
 		rep.Interrupted = rep.Interrupted || row.status == "partial"
 		rep.Rows = append(rep.Rows, row)
@@ -90,36 +92,31 @@ func (rep *compareReport) title() string {
 	return rep.Name + ": " + rep.Problem
 }
 
-func (c *contest) exactReport() *exactReport {
-	s := session{p: c.p, best: c.best}
-	return s.exactReport()
-}
-
 // heading says what was compared.
-func (c *contest) heading() report.Heading {
+func (c *event) heading() report.Heading {
 	lines := c.p.heading()
-	if c.name != "" && c.name != c.p.title() {
-		lines[0] = c.name + ", " + lines[0]
+	if c.Name != "" && c.Name != c.Title {
+		lines[0] = c.Name + ", " + lines[0]
 	}
-	if c.best != nil {
-		switch e := c.exactReport(); {
+	if c.Answer.Best != nil {
+		switch e := c.p.exactReport(&c.Answer); {
 		case e.Status == "infeasible":
 			lines = append(lines, "no policy meets the target, the nearest return is "+report.Short(e.Distance)+" away from it")
 		case e.Objective == e.Objective:
 			lines = append(lines, "optimum "+report.Short(e.Objective))
 		}
 	}
-	return append(lines, c.words(c.p.isGame()))
+	return append(lines, settingWords(&c.Settings, c.p.isGame()))
 }
 
-func (c *contest) row(e *entrant, times bool) *compareRow {
-	row := &compareRow{entrant: e, status: "done", seeds: []report.Object{}, history: []rowRecord{}}
-	if e.refused != "" {
-		row.status, row.reason = "refused", e.refused
+func (c *event) row(e *contest.Entrant, times bool) *compareRow {
+	row := &compareRow{Entrant: e, status: "done", seeds: []report.Object{}, history: []rowRecord{}}
+	if e.Refused != "" {
+		row.status, row.reason = "refused", e.Refused
 		return row
 	}
-	var done []*trialResult
-	for _, r := range e.results {
+	var done []*contest.Result
+	for _, r := range e.Results {
 		if r != nil {
 			done = append(done, r)
 		}
@@ -128,45 +125,45 @@ func (c *contest) row(e *entrant, times bool) *compareRow {
 	if row.runs < c.Seeds {
 		row.status, row.reason = "partial", fmt.Sprintf("%d of %d runs", row.runs, c.Seeds)
 	}
-	kept := slices.Clone(metrics)
+	kept := contest.Metrics()
 	if !times {
-		kept = slices.DeleteFunc(kept, func(m metric) bool { return m.key == secondsKey })
+		kept = slices.DeleteFunc(kept, func(m contest.Metric) bool { return m.Key == contest.SecondsKey })
 	}
-	row.metrics = estimates(kept, row.runs, func(i int) map[string]report.Number { return done[i].Metrics })
+	row.metrics = estimates(kept, row.runs, func(i int) contest.Values { return done[i].Metrics })
 	if row.runs == 0 {
 		return row
 	}
 	row.average.Names = c.p.Returns
 	for i := range c.p.Returns {
-		row.average.Values = append(row.average.Values, estimateOf(row.runs, func(j int) report.Number { return done[j].Average[i] }))
+		row.average.Values = append(row.average.Values, estimateOf(row.runs, func(j int) float64 { return done[j].Average[i] }))
 	}
 	for _, r := range done {
-		values := map[string]report.Number{}
+		values := contest.Values{}
 		for _, m := range kept {
-			values[m.key] = r.Metrics[m.key]
+			values[m.Key] = r.Metrics[m.Key]
 		}
 		row.seeds = append(row.seeds, report.Object{{Key: "seed", Value: r.Seed}, {Key: "metrics", Value: values}})
 	}
 	for i, rec := range done[0].History {
 		row.history = append(row.history, rowRecord{rec.Episode,
-			estimates(metrics[:drawn], row.runs, func(j int) map[string]report.Number { return done[j].History[i].Metrics })})
+			estimates(contest.Drawn(), row.runs, func(j int) contest.Values { return done[j].History[i].Metrics })})
 	}
 	return row
 }
 
-func estimates(list []metric, n int, of func(i int) map[string]report.Number) map[string]estimate {
+func estimates(list []contest.Metric, n int, of func(i int) contest.Values) map[string]estimate {
 	values := make(map[string]estimate, len(list))
 	for _, m := range list {
-		values[m.key] = estimateOf(n, func(i int) report.Number { return of(i)[m.key] })
+		values[m.Key] = estimateOf(n, func(i int) float64 { return of(i)[m.Key] })
 	}
 	return values
 }
 
 // members returns metrics as members of an object, in their order.
 func members(values map[string]estimate) (list report.Object) {
-	for _, m := range metrics {
-		if x, ok := values[m.key]; ok {
-			list = append(list, report.Member{Key: m.key, Value: x})
+	for _, m := range contest.Metrics() {
+		if x, ok := values[m.Key]; ok {
+			list = append(list, report.Member{Key: m.Key, Value: x})
 		}
 	}
 	return list
@@ -181,7 +178,7 @@ func (r *compareRow) MarshalJSON() ([]byte, error) {
 	o = append(o, report.Object{
 		{Key: "runs", Value: r.runs}, {Key: "nonlinear_cost", Value: r.NonlinearCost}, {Key: "nonlinear_constraints", Value: r.NonlinearConstraints},
 		{Key: "efficient", Value: r.Efficient}, {Key: "guarantee", Value: r.Guarantee}, {Key: "source", Value: r.Source}, {Key: "planner", Value: r.Planner},
-		{Key: "needs", Value: append([]string{}, r.Needs...)}, {Key: "told", Value: r.told}, {Key: "homogeneous", Value: r.Homogeneous},
+		{Key: "needs", Value: append([]string{}, r.Needs...)}, {Key: "told", Value: r.Told}, {Key: "homogeneous", Value: r.Homogeneous},
 	}...)
 	if r.Published != "" {
 		o = append(o, report.Member{Key: "published", Value: r.Published})
@@ -206,8 +203,8 @@ func (r *compareRow) note() string {
 		return "not run: " + r.reason
 	case r.status == "partial":
 		return r.reason
-	case len(r.told) > 0:
-		return "was told: " + strings.Join(r.told, ", ")
+	case len(r.Told) > 0:
+		return "was told: " + strings.Join(r.Told, ", ")
 	}
 	return ""
 }
@@ -237,4 +234,49 @@ func (e estimate) milliseconds() string {
 		return strconv.FormatFloat(1000*float64(e.Mean), 'g', 2, 64)
 	}
 	return "–"
+}
+
+// settingWords describes settings in a line, of a game without what is told of models
+// that have one player.
+func settingWords(c *contest.Settings, game bool) string {
+	text := fmt.Sprintf("%s, %s of each learner (seed %d)", count(c.Episodes, "episode"), count(c.Seeds, "run"), c.Seed)
+	if c.Seeds > 1 {
+		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
+			count(c.Episodes, "episode"), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
+	}
+	text += ", " + c.Bonus + " bonus"
+	if c.Failure != contest.Defaults().Failure {
+		text += fmt.Sprintf(", failure probability %g", c.Failure)
+	}
+	if c.Rho != contest.Defaults().Rho {
+		text += ", rho " + c.Rho
+	}
+	if c.Planner == "hoeffding" && !game {
+		text += ", planner hoeffding"
+	}
+	if c.Opponent != "" && game {
+		text += ", against " + string(c.Opponent)
+	}
+	if c.Pool {
+		text += ", counts pooled over steps"
+	}
+	if c.Returns == "unknown" {
+		text += ", returns learned"
+	}
+	if c.Lazy {
+		text += ", programs solved when a count has doubled"
+	}
+	if c.Margin != baseline.DefaultKnapsackMargin {
+		text += fmt.Sprintf(", %g of the budgets set aside", c.Margin)
+	}
+	for _, k := range []struct{ what, value string }{{"Slater constant", c.Slater}, {"safe policy", c.Safe}, {"null policy", c.Null}, {"possible successors", c.Support}} {
+		switch {
+		case k.value == "none" || game:
+		case k.value == "auto":
+			text += ", " + k.what + " from the model"
+		default:
+			text += ", " + k.what + " " + k.value
+		}
+	}
+	return text
 }

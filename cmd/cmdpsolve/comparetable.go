@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/contest"
 )
 
 // A comparison declares the report of comparisons.
@@ -99,7 +100,7 @@ func (w comparison) results() []compareField {
 	add("violation", "violation", estimate.cell)
 	add("violating", "violating_share", estimate.percent)
 	if w.times {
-		add("ms/ep.", secondsKey, estimate.milliseconds)
+		add("ms/ep.", contest.SecondsKey, estimate.milliseconds)
 	}
 	if w.wide {
 		for _, key := range []string{"expected_regret", "expected_violation", "last_regret", "last_violation", "weak_regret", "weak_violation",
@@ -131,18 +132,18 @@ func (w comparison) csv(rep *compareReport) []compareField {
 	add("status", func(r *compareRow) any { return r.status })
 	add("runs", func(r *compareRow) any { return r.runs })
 	add("episodes", func(*compareRow) any { return rep.Episodes })
-	for _, m := range metrics {
-		if m.key == secondsKey && !w.times {
+	for _, m := range contest.Metrics() {
+		if m.Key == contest.SecondsKey && !w.times {
 			continue
 		}
 		value := func(r *compareRow) estimate {
-			if e, ok := r.metrics[m.key]; ok {
+			if e, ok := r.metrics[m.Key]; ok {
 				return e
 			}
 			return estimate{report.NaN, report.NaN}
 		}
-		add(m.key, func(r *compareRow) any { return value(r).Mean })
-		add(m.key+"_ci95", func(r *compareRow) any { return value(r).CI95 })
+		add(m.Key, func(r *compareRow) any { return value(r).Mean })
+		add(m.Key+"_ci95", func(r *compareRow) any { return value(r).CI95 })
 	}
 	for _, f := range append(capabilityFields(), guaranteeField()) {
 		add(strings.NewReplacer("non-", "non", " ", "_").Replace(f.Title), f.Cell)

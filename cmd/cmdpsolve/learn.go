@@ -1,52 +1,28 @@
 package main
 
 import (
-	"context"
-	"strconv"
-	"strings"
-	"time"
-
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/contest"
+	"context"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// learnOptions are what a run of learn depends on; they are kept in its
-// checkpoint.
-type learnOptions struct {
-	Episodes int     `json:"episodes"`
-	Seed     uint64  `json:"seed"`
-	Seeds    int     `json:"seeds"`
-	Planner  string  `json:"planner"`
-	Dual     string  `json:"dual"`
-	Bonus    string  `json:"bonus_scale"`
-	Rho      string  `json:"rho"`
-	Returns  string  `json:"returns"`
-	Pool     bool    `json:"pool"`
-	Failure  float64 `json:"failure"`
-	Expected bool    `json:"expected"`
-	Opponent string  `json:"opponent,omitempty"` // in place of the problem's
-}
-
-// learnCommand is one call of learn.
+// learnCommand is one call of learn, which is a contest of one learner.
 type learnCommand struct {
 	streams
-	learnOptions
-	flags    *pflag.FlagSet
+	playOptions
+	settings contest.Settings
 	format   *report.Format
-	save     string
-	resume   string
-	every    time.Duration
-	parallel int
 	exact    bool
-	quiet    bool
 }
 
 func newLearn(s streams) *cobra.Command {
-	c := &learnCommand{streams: s}
+	c := &learnCommand{streams: s, settings: contest.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "learn PROBLEM",
 		Short: "Learn an unknown model by playing it (MOMA)",
@@ -81,18 +57,18 @@ exits with status 1.`,
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	c.flags = f
 	f.SortFlags = false
-	f.IntVar(&c.Episodes, "episodes", 10000, "episodes to play in each run")
-	f.Uint64Var(&c.Seed, "seed", 1, "seed of the first run")
-	f.IntVar(&c.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
-	f.StringVar(&c.Planner, "planner", "", "exploration bonus: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
-	f.StringVar(&c.Dual, "dual", "", "dual update: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
-	f.StringVar(&c.Opponent, "opponent", "", "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
-	f.StringVar(&c.Bonus, "bonus-scale", "practice", "bonus constants: theory (bounds hold with probability 1 - failure), practice (calibrated, no guarantee), paper (printed form), or a number that multiplies theory")
-	f.StringVar(&c.Rho, "rho", "auto", "weight of the distance to the target in the double dual update: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
-	f.StringVar(&c.Returns, "returns", "known", "expected one-step returns: known, unknown (learned)")
-	f.BoolVar(&c.Pool, "pool", false, "pool counts over steps (only if the model is the same at every step)")
-	f.Float64Var(&c.Failure, "failure", 0.05, "probability with which the theory statements may fail")
-	f.BoolVar(&c.Expected, "expected", false, "also average the exact expected returns of the policies played")
+	f.IntVar(&c.settings.Episodes, "episodes", 10000, "episodes to play in each run")
+	f.Uint64Var(&c.settings.Seed, "seed", 1, "seed of the first run")
+	f.IntVar(&c.settings.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
+	f.StringVar(&c.settings.Planner, "planner", "", "exploration bonus: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
+	f.StringVar(&c.settings.Dual, "dual", "", "dual update: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
+	f.StringVar((*string)(&c.settings.Opponent), "opponent", "", "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
+	f.StringVar(&c.settings.Bonus, "bonus-scale", "practice", "bonus constants: theory (bounds hold with probability 1 - failure), practice (calibrated, no guarantee), paper (printed form), or a number that multiplies theory")
+	f.StringVar(&c.settings.Rho, "rho", "auto", "weight of the distance to the target in the double dual update: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
+	f.StringVar(&c.settings.Returns, "returns", "known", "expected one-step returns: known, unknown (learned)")
+	f.BoolVar(&c.settings.Pool, "pool", false, "pool counts over steps (only if the model is the same at every step)")
+	f.Float64Var(&c.settings.Failure, "failure", 0.05, "probability with which the theory statements may fail")
+	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")
 	f.StringVar(&c.save, "save", "", "keep a checkpoint of the runs in `FILE`")
 	f.StringVar(&c.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
@@ -107,40 +83,22 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var from *cmdp.Checkpoint
-	fingerprint := ""
-	if err := writable("--save", c.save); err != nil {
+	if err := c.playOptions.check(); err != nil {
 		return err
 	}
-	if c.save != "" || c.resume != "" {
-		if fingerprint, err = p.fingerprint(); err != nil {
-			return failed(err)
-		}
-		if from, err = c.openCheckpoint(fingerprint); err != nil {
-			return err
-		}
-	}
-	if err := c.check(p); err != nil {
-		return err
-	}
-	var best *exact.Result
-	var answer *gameAnswer
-	if p.isGame() {
-		answer = c.solveGame(ctx, p)
-	} else {
-		best = c.solve(ctx, p)
-	}
-	settings, err := c.settings(p, best)
+	from, err := c.checkpoint()
 	if err != nil {
 		return err
 	}
-	session, err := newSession(c, p, best, settings, fingerprint, from)
+	if err := c.choose(p); err != nil {
+		return err
+	}
+	s, err := c.newSession(ctx, p, from)
 	if err != nil {
 		return err
 	}
-	session.answer = answer
-	runErr := session.play(ctx)
-	if err := c.write(session.report(), *c.format); err != nil {
+	runErr := c.play(ctx, c.err, s.trials, s.keeper, s.about)
+	if err := c.write(s.report(), *c.format); err != nil {
 		return err
 	}
 	if runErr != nil {
@@ -149,123 +107,90 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *learnCommand) check(p *loaded) error {
-	switch {
-	case p.Model.Horizon() == 0:
-		return usage("%s: learn plays episodes and needs a horizon; this problem has a discount instead", p.name)
-	case p.task.Cost == nil && p.task.Target == nil:
-		return usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
-	case c.Episodes < 1:
-		return usage("--episodes %d: want at least 1", c.Episodes)
-	case c.Seeds < 1:
-		return usage("--seeds %d: want at least 1", c.Seeds)
-	case c.parallel < 0:
-		return usage("--parallel %d: want at least 1, or 0 for one for each processor", c.parallel)
-	case c.every <= 0:
-		return usage("--save-every %v: want a positive time", c.every)
-	case c.Returns != "known" && c.Returns != "unknown":
-		return usage("--returns %q: want known or unknown", c.Returns)
+// checkpoint reads the checkpoint to go on from.
+func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
+	given := c.settings.Episodes
+	from, err := c.read(&c.settings, false)
+	if err != nil || from == nil {
+		return nil, err
 	}
-	if c.Planner == "" {
-		c.Planner = "bernstein"
-		if p.isGame() {
-			c.Planner = "hoeffding"
-		}
+	episodes, err := contest.SavedEpisodes(from)
+	if err == nil && given == c.settings.Episodes && episodes < given {
+		c.say("from %d to %d episodes: bonuses take their logarithmic terms from the new number", episodes, given)
 	}
-	return c.checkGame(p)
+	return from, err
 }
 
-// solve computes the exact optimum, or says why there is none to compare with.
-func (c *learnCommand) solve(ctx context.Context, p *loaded) *exact.Result {
-	if !c.exact && c.Rho != "model" {
-		return nil
-	}
-	best, err := exact.Solve(ctx, p.Model, p.task, exact.Options{})
+// choose refuses what has no sense for the problem, and chooses the dual update.
+func (c *learnCommand) choose(p *loaded) error {
+	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
+	s.Algorithms = []string{"moma"}
 	switch {
-	case err != nil:
-		c.say("the exact optimum is not known: %v", err)
-		return nil
-	case best.Status == exact.Infeasible:
-		c.say("warning: no policy meets the target; the nearest return is %s away from it", report.Short(best.Certificate.Distance))
-	case best.Status == exact.Undecided:
-		c.say("the exact optimum is not known: neither a policy within the target nor a proof that there is none was found")
-	}
-	return best
-}
-
-// settings turns the options into those of a learner.
-func (c *learnCommand) settings(p *loaded, best *exact.Result) (cmdp.Settings, error) {
-	bonus, err := cmdp.ParseBonusScale(c.Bonus)
-	if err != nil {
-		return cmdp.Settings{}, usage("--bonus-scale: %w", err)
-	}
-	s := cmdp.Settings{
-		Planner: c.Planner, Dual: c.Dual, Bonus: bonus, Pooled: c.Pool,
-		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure},
-	}
-	if s.Dual == "" {
+	case s.Opponent != "" && !p.isGame():
+		return usage("--opponent %s: %s has one player", s.Opponent, p.name)
+	case s.Dual == "double" && target && p.isGame():
+		return usage("--dual double: a goal within a target cannot be pursued against an opponent who may adapt; want projection or free, which pursue the target and report the goal")
+	case s.Dual == "" && goal && (!target || !p.isGame()):
+		s.Dual = "double"
+	case s.Dual == "":
 		s.Dual = "free"
-		if p.task.Cost != nil && (p.task.Target == nil || !p.isGame()) {
-			s.Dual = "double"
-		}
 	}
-	if s.Dual == "double" && p.task.Cost != nil && p.task.Target != nil {
-		s.Penalty, err = c.penalty(p, best)
-	} else if c.Rho != "auto" {
-		err = usage("--rho %s: only the double dual update, with a goal and a target, has a rho", c.Rho)
+	if s.Rho != "auto" && s.Dual != "double" {
+		return usage("--rho %s: only the double dual update, with a goal and a target, has a rho", s.Rho)
 	}
-	if err != nil {
-		return s, err
-	}
-	if s.Dual != "double" && p.task.Cost != nil {
+	if s.Dual != "double" && goal {
 		against := ""
-		if p.isGame() && p.task.Target != nil {
+		if p.isGame() && target {
 			against = ", since a goal within a target cannot be pursued against an opponent"
 		}
 		c.say("the %s dual update pursues the target alone; the objective is only reported%s", s.Dual, against)
 	}
-	// The same for every seed: what is wrong shows before anything is played.
-	if _, err := c.learner(p, s); err != nil {
-		return s, usage("%s: %w", p.name, err)
+	return nil
+}
+
+// A session is a contest of one learner with its runs.
+type session struct {
+	*contest.Contest
+	p      *loaded
+	trials []*contest.Trial
+	keeper contest.Keeper
+}
+
+func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Checkpoint) (*session, error) {
+	s := &session{p: p}
+	var err error
+	if s.Contest, err = p.newContest(ctx, c.settings, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true}); err != nil {
+		return nil, err
+	}
+	if refusals := s.Refusals(); len(refusals) > 0 {
+		return nil, usage("%s: %s", p.name, refusals[0])
+	}
+	if text := unanswered(&s.Answer); text != "" {
+		c.say("%s", text)
+	}
+	if best := s.Answer.Best; s.Rho == "model" && best != nil && best.Rho == 0 {
+		c.say("the target does not bind; rho is 1")
+	}
+	if s.keeper, err = c.keeper(s.Contest, from); err != nil {
+		return nil, err
+	}
+	s.trials = s.Trials()
+	for _, t := range s.trials {
+		if err := t.Begin(); err != nil {
+			return nil, failed(err)
+		}
+		if err := s.keeper.Restore(t.Run); err != nil {
+			return nil, usage("checkpoint %s: %w", c.resume, err)
+		}
 	}
 	return s, nil
 }
 
-func (c *learnCommand) learner(p *loaded, s cmdp.Settings) (*cmdp.MOMA, error) {
-	var known *cmdp.Returns
-	if c.Returns == "known" {
-		known = p.Model.KnownReturns()
+// about says how far a run is.
+func (s *session) about(r *contest.Run) string {
+	if n := len(r.History); n > 0 {
+		w := r.History[n-1].Average
+		return fmt.Sprintf("obj %s viol %s", report.Brief(s.p.objective(w)), report.Brief(s.Task.Violation(w)))
 	}
-	return cmdp.NewLearner(p.Model.Shape(), known, p.task, s)
-}
-
-func (c *learnCommand) penalty(p *loaded, best *exact.Result) (*cmdp.Penalty, error) {
-	switch {
-	case c.Rho == "auto":
-		return &cmdp.Penalty{Rule: cmdp.PenaltyDoubling}, nil
-	case c.Rho == "model":
-		if best == nil || best.Status != exact.Optimal {
-			return nil, usage("--rho model: the model has no exact multiplier to take it from")
-		}
-		if best.Rho == 0 {
-			c.say("the target does not bind; rho is 1")
-			return &cmdp.Penalty{Rule: cmdp.PenaltyModel, Rho: 1}, nil
-		}
-		return &cmdp.Penalty{Rule: cmdp.PenaltyModel, Rho: best.Rho}, nil
-	case strings.HasPrefix(c.Rho, "slater:"):
-		r, err := strconv.ParseFloat(strings.TrimPrefix(c.Rho, "slater:"), 64)
-		if err != nil {
-			return nil, usage("--rho %s: want slater:R with a radius R", c.Rho)
-		}
-		pen, err := cmdp.SlaterPenalty(p.Model.Shape(), p.task.Cost, r)
-		if err != nil {
-			return nil, usage("--rho %s: %w", c.Rho, err)
-		}
-		return pen, nil
-	}
-	x, err := strconv.ParseFloat(c.Rho, 64)
-	if err != nil {
-		return nil, usage("--rho %s: want auto, model, slater:R or a number", c.Rho)
-	}
-	return &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: x}, nil
+	return ""
 }

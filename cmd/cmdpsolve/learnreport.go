@@ -7,7 +7,8 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/problem"
 )
 
 // learnReport is the data of what learn found. With several seeds the
@@ -63,17 +64,6 @@ type certificateReport struct {
 	Share     report.Number `json:"share"`
 }
 
-// exactReport is the exact answer, for comparison.
-type exactReport struct {
-	Status    string        `json:"status"`
-	Objective report.Number `json:"objective"`
-	Returns   named         `json:"returns"`
-	Distance  report.Number `json:"distance"`
-	// Bounds of the gap, in a game with a target.
-	GapLower *report.Number `json:"gap_lower,omitempty"`
-	GapUpper *report.Number `json:"gap_upper,omitempty"`
-}
-
 // recordReport is a record with the names of the returns.
 type recordReport struct {
 	Episode   int           `json:"episode"`
@@ -100,18 +90,14 @@ func (s *session) report() *report.Report {
 
 func (s *session) summary() *learnReport {
 	rep := &learnReport{
-		Problem: s.p.Name, Algorithm: "moma", Planner: s.Planner, Dual: s.settings.Dual,
-		Bonus: s.Bonus, Guaranteed: s.settings.Bonus.Guaranteed(), Failure: s.Failure,
-		Returns: s.Returns, Pooled: s.Pool, RhoRule: string(cmdp.PenaltyNone), Exact: s.exactReport(), Seeds: s.Seeds,
-	}
-	if s.settings.Penalty != nil {
-		rep.RhoRule = string(s.settings.Penalty.Rule)
+		Problem: s.p.Name, Algorithm: "moma", Planner: s.Planner, Dual: s.Dual, Bonus: s.Bonus, Guaranteed: s.Guaranteed(),
+		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, RhoRule: string(s.rule()), Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
 	}
 	if s.p.isGame() {
 		rep.Opponent = s.p.Opponent.Policy
 	}
-	for _, r := range s.runs {
-		rep.Runs = append(rep.Runs, s.runReport(r))
+	for _, t := range s.trials {
+		rep.Runs = append(rep.Runs, s.runReport(t.Run))
 	}
 	rep.runReport = *rep.Runs[0]
 	if s.Seeds == 1 {
@@ -122,45 +108,42 @@ func (s *session) summary() *learnReport {
 	return rep
 }
 
-func (s *session) exactReport() *exactReport {
-	if s.answer != nil {
-		return s.answer.report(s.p)
+// rule is how rho is chosen.
+func (s *session) rule() cmdp.PenaltyRule {
+	if s.Penalty == nil || s.Dual != "double" {
+		return cmdp.PenaltyNone
 	}
-	if s.best == nil {
-		return nil
-	}
-	e := &exactReport{Status: s.best.Status.String(), Objective: report.NaN, Distance: report.NaN}
-	switch s.best.Status {
-	case exact.Optimal:
-		e.Returns, e.Distance = s.p.named(s.best.Returns), 0
-		if s.p.task.Cost != nil {
-			e.Objective = report.Number(s.p.sense() * s.best.Objective)
-		}
-	case exact.Infeasible:
-		e.Distance = report.Number(s.best.Certificate.Distance)
-	}
-	return e
+	return s.Penalty.Rule
 }
 
-func (s *session) runReport(r *learnRun) *runReport {
-	f := r.learner.Findings()
+func (s *session) runReport(r *contest.Run) *runReport {
+	f := r.Learner.(contest.Finder).Findings() // MOMA's
+	now := s.record(contest.Record{Episode: r.Runner.Episodes(), Average: r.Runner.Average(), Expected: r.Runner.Expected(),
+		Metrics: contest.Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}})
 	rep := &runReport{
-		Episodes: r.runner.Episodes(), Interrupted: r.runner.Episodes() < s.Episodes, Seed: r.seed,
-		Average: s.p.named(r.runner.Average()), Expected: s.p.named(r.runner.Expected()),
-		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN,
-		Bound: report.Number(s.p.sense() * f.Bound), BestBound: report.Number(s.p.sense() * f.BestBound), Gap: report.Number(f.Gap),
-		Certificate: s.certificate(f), Rho: report.Number(f.Rho), Doublings: f.Doublings,
-		Seconds: report.Number(r.history.Seconds), History: []recordReport{},
+		Episodes: now.Episode, Interrupted: now.Episode < s.Episodes, Seed: r.Seed(), Average: now.Average, Expected: now.Expected,
+		Objective: now.Objective, Violation: now.Violation, Regret: now.Regret, Bound: now.Bound, BestBound: report.Number(s.p.sense() * f.BestBound),
+		Gap: now.Gap, Certificate: s.certificate(f), Rho: now.Rho, Doublings: f.Doublings, Seconds: report.Number(r.Spent.Seconds()), History: []recordReport{},
 	}
-	for _, rec := range r.history.Records {
-		rep.History = append(rep.History, recordReport{rec.Episode, named{Names: s.p.Returns, Values: rec.Average}, named{Names: s.p.Returns, Values: rec.Expected},
-			rec.Objective, rec.Violation, rec.Regret, rec.Bound, rec.Gap, rec.Rho})
-	}
-	if n := len(r.history.Records); n > 0 && r.history.Records[n-1].Episode == rep.Episodes {
-		last := r.history.Records[n-1]
-		rep.Objective, rep.Violation, rep.Regret = last.Objective, last.Violation, last.Regret
+	for _, rec := range r.History {
+		rep.History = append(rep.History, s.record(rec))
 	}
 	return rep
+}
+
+// record returns a record in the user's sense. Before the first episode there is nothing.
+func (s *session) record(rec contest.Record) recordReport {
+	out := recordReport{Episode: rec.Episode, Average: s.p.named(rec.Average), Expected: s.p.named(rec.Expected),
+		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN, Bound: report.Number(s.p.sense() * rec.Metrics["bound"]),
+		Gap: report.Number(rec.Metrics["gap"]), Rho: report.Number(rec.Metrics["rho"])}
+	if rec.Episode == 0 {
+		return out
+	}
+	out.Objective, out.Violation = report.Number(s.p.objective(rec.Average)), report.Number(s.Task.Violation(rec.Average))
+	if s.Task.Cost != nil {
+		out.Regret = report.Number(s.Task.Cost.Value(rec.Average) - s.Answer.Optimum(s.Task))
+	}
+	return out
 }
 
 // certificate returns what the run says about the target being out of reach, nil
@@ -168,7 +151,7 @@ func (s *session) runReport(r *learnRun) *runReport {
 // exceeds zero now and then by chance; it is reported only if most of the recent
 // episodes agree.
 func (s *session) certificate(f cmdp.Findings) *certificateReport {
-	if !(f.Gap > 0) || !s.settings.Bonus.Guaranteed() && f.GapShare < 0.5 {
+	if !(f.Gap > 0) || !s.Guaranteed() && f.GapShare < 0.5 {
 		return nil
 	}
 	y := make([]float64, len(f.GapDirection))
@@ -178,7 +161,7 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 		norm += x * x
 	}
 	support := 0.0
-	s.p.task.Target.MaximizeLinear(y, f.GapDirection)
+	s.Task.Target.MaximizeLinear(y, f.GapDirection)
 	for i, x := range f.GapDirection {
 		dir[i] = x / math.Sqrt(norm)
 		support += dir[i] * y[i]
@@ -305,14 +288,14 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 		}
 		t.Add(name, cell(name, rep.Average.Values[i]), x)
 	}
-	if s.p.task.Cost != nil {
+	if s.Task.Cost != nil {
 		t.Add("objective", cell("objective", rep.Objective), best.Objective)
 		t.Add("regret", cell("regret", rep.Regret), "")
 	}
-	if s.p.task.Target != nil {
+	if s.Task.Target != nil {
 		t.Add("violation", cell("violation", rep.Violation), best.distance())
 	}
-	if s.settings.Dual == "double" {
+	if s.Dual == "double" {
 		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
 		t.Add(bound, cell("bound", rep.Bound), best.Objective)
 	}
@@ -350,17 +333,17 @@ func decades(records []recordReport) []recordReport {
 // notes says what the tables do not.
 func (s *session) notes(rep *learnReport) report.Note {
 	var notes report.Note
-	if s.settings.Penalty != nil {
-		rule := map[cmdp.PenaltyRule]string{
+	if rule := s.rule(); rule != cmdp.PenaltyNone {
+		how := map[cmdp.PenaltyRule]string{
 			cmdp.PenaltyGiven:    "as given",
 			cmdp.PenaltySlater:   "from the Slater radius",
 			cmdp.PenaltyModel:    "twice the exact multiplier of the model",
 			cmdp.PenaltyDoubling: "by doubling, " + count(rep.Doublings, "time"),
-		}[s.settings.Penalty.Rule]
-		if rep.Seeds > 1 && s.settings.Penalty.Rule == cmdp.PenaltyDoubling {
-			rule = "by doubling, on average"
+		}[rule]
+		if rep.Seeds > 1 && rule == cmdp.PenaltyDoubling {
+			how = "by doubling, on average"
 		}
-		notes = append(notes, fmt.Sprintf("rho %s, %s.", report.Short(rep.Rho), rule))
+		notes = append(notes, fmt.Sprintf("rho %s, %s.", report.Short(rep.Rho), how))
 	}
 	if c := rep.Certificate; c != nil {
 		sure := "Certificate: no policy meets the target; every one"
@@ -375,7 +358,7 @@ func (s *session) notes(rep *learnReport) report.Note {
 		}
 		notes = append(notes, fmt.Sprintf("%s stays at least %s away from it, found in episode %d in the direction %s.",
 			sure, report.Short(c.Distance), c.Episode, s.direction(c.Direction)))
-	} else if s.p.task.Target != nil {
+	} else if s.Task.Target != nil {
 		notes = append(notes, "No certificate that the target is out of reach was found.")
 	}
 	return notes
@@ -389,4 +372,29 @@ func (s *session) direction(dir named) string {
 		}
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// describeOpponent names an opponent in a few words.
+func describeOpponent(o *problem.Opponent) string {
+	var parts []string
+	for _, inner := range o.Opponents {
+		parts = append(parts, describeOpponent(inner))
+	}
+	switch o.Policy {
+	case "switching":
+		return fmt.Sprintf("every %s another of: %s", count(o.Period, "episode"), strings.Join(parts, "; "))
+	case "random-start":
+		return fmt.Sprintf("uniform for %s, then %s", count(o.Episodes, "episode"), describeOpponent(o.Then))
+	case "fixed":
+		return "a fixed policy"
+	case "scripted":
+		return "a script"
+	case "replay":
+		return "a log"
+	case "best-response":
+		return "best responses"
+	case "adversarial":
+		return "an adversary"
+	}
+	return o.Policy + " play"
 }

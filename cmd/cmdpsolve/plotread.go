@@ -164,7 +164,7 @@ func (s *savedResult) learned() ([]rowRecord, error) {
 			}
 		}
 		for key := range runs[0][i].metrics {
-			rec.metrics[key] = estimateOf(len(runs), func(j int) report.Number { return runs[j][i].metrics[key].Mean })
+			rec.metrics[key] = estimateOf(len(runs), func(j int) float64 { return float64(runs[j][i].metrics[key].Mean) })
 		}
 		out = append(out, rec)
 	}

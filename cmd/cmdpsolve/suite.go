@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/contest"
 
 	"github.com/spf13/pflag"
 )
@@ -26,22 +28,22 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 	if from != "" {
 		c.say("part %s of the suite, by %s", part, from)
 	}
-	contests, folder, err := c.openSuite(ctx)
+	events, folder, err := c.openSuite(ctx)
 	if err != nil {
 		return err
 	}
-	var mine, others []*trial
+	var mine, others []*contest.Trial
 	total := 0
-	for _, contest := range contests {
-		all := contest.trials()
-		missing, err := folder.read(all)
+	for _, e := range events {
+		all := e.Trials()
+		missing, err := folder.Read(all)
 		if err != nil {
 			return err
 		}
 		for i, t := range all {
 			switch {
 			case !missing[t]:
-			case part.has(total+i) && !c.suite.merge:
+			case part.Has(total+i) && !c.suite.merge:
 				mine = append(mine, t)
 			default:
 				others = append(others, t)
@@ -49,15 +51,14 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 		}
 		total += len(all)
 	}
-	workers := pool{parallel: c.parallel, every: c.every, keeper: folder, bar: newTrialProgress(c.err, c.quiet, mine)}
-	runErr := workers.play(ctx, mine)
-	if runErr == nil && !part.whole() {
+	runErr := c.play(ctx, c.err, mine, folder, aboutTrial)
+	if runErr == nil && !part.Whole() {
 		if c.plot != "" {
 			c.say("nothing is drawn to %s for a part of the suite: see --merge", c.plot)
 		}
-		return c.partDone(part, len(mine), contests, folder, total)
+		return c.partDone(part, len(mine), events, folder, total)
 	}
-	return c.concludeSuite(contests, folder, len(others), total, runErr)
+	return c.concludeSuite(events, folder, len(others), total, runErr)
 }
 
 // suiteOnly returns an error for options that a suite has in its file, or not at
@@ -68,7 +69,7 @@ func (c *compareCommand) suiteOnly() error {
 	}
 	var settings pflag.FlagSet
 	var changed []string
-	c.addFlags(&settings)
+	c.addSettings(&settings)
 	settings.VisitAll(func(f *pflag.Flag) {
 		if c.flags.Changed(f.Name) {
 			changed = append(changed, f.Name)
@@ -86,70 +87,68 @@ func (c *compareCommand) suiteOnly() error {
 	return nil
 }
 
-// openSuite reads the suite and prepares its contests and its folder.
-func (c *compareCommand) openSuite(ctx context.Context) ([]*contest, *suiteFolder, error) {
-	suite, err := readSuite(c.suite.file)
+// openSuite reads the suite and prepares its events and its folder.
+func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Folder, error) {
+	suite, err := contest.ReadSuite(c.suite.file)
 	if err != nil {
 		return nil, nil, err
 	}
-	folder := &suiteFolder{path: c.suite.results, ids: map[*contest]suiteID{}}
-	if folder.path == "" {
-		folder.path = strings.TrimSuffix(c.suite.file, filepath.Ext(c.suite.file)) + ".results"
+	folder := &contest.Folder{Path: c.suite.results}
+	if folder.Path == "" {
+		folder.Path = strings.TrimSuffix(c.suite.file, filepath.Ext(c.suite.file)) + ".results"
 	}
-	if _, err := os.Stat(folder.path); c.suite.merge && err != nil {
+	if _, err := os.Stat(folder.Path); c.suite.merge && err != nil {
 		return nil, nil, usage("--merge: no results: %w", err)
 	}
-	var contests []*contest
+	var events []*event
 	for _, entry := range suite.Problems {
-		p, err := load(entry.problem)
+		p, err := load(entry.Problem)
 		if err != nil {
 			return nil, nil, err
 		}
-		contest, err := newContest(ctx, c.streams, p, entry.settings)
+		e, err := c.newEvent(ctx, p, entry.Settings)
 		if err != nil {
 			return nil, nil, err
 		}
-		if entry.named {
-			contest.name = entry.name
+		if entry.Named {
+			e.Name = entry.Name
 		}
-		id := suiteID{name: entry.name}
-		if id.fingerprint, err = contest.suiteFingerprint(); err != nil {
+		if err := folder.Add(e.Contest, entry.Name); err != nil {
 			return nil, nil, failed(err)
 		}
-		folder.ids[contest] = id
-		contests = append(contests, contest)
+		events = append(events, e)
 	}
-	if err := os.MkdirAll(folder.path, 0o755); err != nil {
+	if err := os.MkdirAll(folder.Path, 0o755); err != nil {
 		return nil, nil, failed(err)
 	}
-	return contests, folder, nil
+	return events, folder, nil
 }
 
 // partDone says how far the suite is, after a part.
-func (c *compareCommand) partDone(part shard, played int, contests []*contest, folder *suiteFolder, total int) error {
+func (c *compareCommand) partDone(part contest.Shard, played int, events []*event, folder *contest.Folder, total int) error {
 	missing := 0
-	for _, contest := range contests {
-		rest, err := folder.read(contest.trials())
+	for _, e := range events {
+		rest, err := folder.Read(e.Trials())
 		if err != nil {
 			return err
 		}
 		missing += len(rest)
 	}
-	fmt.Fprintf(c.out, "part %s: %s played; %d of %d results of the suite are in %s\n", part, count(played, "run"), total-missing, total, folder.path)
+	fmt.Fprintf(c.out, "part %s: %s played; %d of %d results of the suite are in %s\n", part, count(played, "run"), total-missing, total, folder.Path)
 	return nil
 }
 
 // concludeSuite writes one table for each problem.
-func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder, missing, total int, runErr error) error {
+func (c *compareCommand) concludeSuite(events []*event, folder *contest.Folder, missing, total int, runErr error) error {
 	var reports []*compareReport
-	for _, contest := range contests {
-		reports = append(reports, contest.report(!c.noTimes))
+	for _, e := range events {
+		reports = append(reports, e.report(!c.noTimes))
 	}
 	if err := c.write(c.declare().suite(reports), *c.format); err != nil {
 		return err
 	}
 	if c.plot != "" {
-		if err := plotSuite(c.plot, folder, contests, reports); err != nil && runErr == nil {
+		if err := plotSuite(c.plot, folder, events, reports); err != nil && runErr == nil {
 			runErr = err
 		}
 	}
@@ -160,8 +159,8 @@ func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder,
 		c.say("%d of %d results are not there yet", missing, total)
 	}
 	var wrong error
-	for _, contest := range contests {
-		wrong = errors.Join(wrong, c.conclusion(contest.p.title(), contest.refusals(), len(contest.entrants)))
+	for _, e := range events {
+		wrong = errors.Join(wrong, c.conclusion(e.Title, e.Contest))
 	}
 	if wrong != nil {
 		return &exitError{exitUsage, wrong}
@@ -171,7 +170,7 @@ func (c *compareCommand) concludeSuite(contests []*contest, folder *suiteFolder,
 
 // plotSuite draws one figure for each problem: for "curves.svg" that of river
 // is "curves-river.svg".
-func plotSuite(path string, folder *suiteFolder, contests []*contest, reports []*compareReport) error {
+func plotSuite(path string, folder *contest.Folder, events []*event, reports []*compareReport) error {
 	format, err := chart.FormatOf(path)
 	if err != nil {
 		return err
@@ -184,10 +183,119 @@ func plotSuite(path string, folder *suiteFolder, contests []*contest, reports []
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%s-%s.%s", strings.TrimSuffix(path, filepath.Ext(path)), folder.ids[contests[i]].name, format)
+		name := fmt.Sprintf("%s-%s.%s", strings.TrimSuffix(path, filepath.Ext(path)), folder.Name(events[i].Contest), format)
 		if err := f.Save(name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// suiteOptions are the options of compare that only suites have.
+type suiteOptions struct {
+	file    string
+	results string
+	shard   string
+	shards  int
+	merge   bool
+}
+
+func (o *suiteOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.file, "suite", "", "compare on all problems of a suite `FILE`")
+	f.StringVar(&o.results, "results", "", "suite: `FOLDER` of the result files (default: beside FILE, with .results)")
+	f.StringVar(&o.shard, "shard", "", "suite: play part i of n only, `i/n` (default: from the array index of Slurm or Kubernetes, else 1/1)")
+	f.IntVar(&o.shards, "shards", 0, "suite: number n of parts, where the environment tells the index alone")
+	f.BoolVar(&o.merge, "merge", false, "suite: play nothing; tables of the results that are there")
+}
+
+// unused returns an error if an option of suites was given without one.
+func (o *suiteOptions) unused() error {
+	for name, given := range map[string]bool{"results": o.results != "", "shard": o.shard != "", "shards": o.shards != 0, "merge": o.merge} {
+		if given {
+			return usage("--%s is for suites: give --suite too", name)
+		}
+	}
+	return nil
+}
+
+// resolve finds out which part to play: what was given, else the environment's
+// array index, else everything. The words say where from, if not from the command
+// line.
+func (o *suiteOptions) resolve(getenv func(string) string) (s contest.Shard, from string, err error) {
+	switch {
+	case o.shards < 0:
+		return s, "", usage("--shards %d: want at least 1", o.shards)
+	case o.shard != "":
+		s, err := parseShard(o.shard)
+		if err == nil && o.shards != 0 && o.shards != s.Count {
+			err = usage("--shard %s has %d parts, --shards %d", o.shard, s.Count, o.shards)
+		}
+		return s, "", err
+	case o.merge:
+		return contest.Shard{Index: 0, Count: 1}, "", nil
+	case getenv("SLURM_ARRAY_TASK_ID") != "":
+		s, err := o.slurm(getenv)
+		return s, "Slurm's array task " + getenv("SLURM_ARRAY_TASK_ID"), err
+	case getenv("JOB_COMPLETION_INDEX") != "":
+		s, err := o.kubernetes(getenv)
+		return s, "Kubernetes' completion index " + getenv("JOB_COMPLETION_INDEX"), err
+	case o.shards > 1:
+		return s, "", usage("--shards %d: the environment tells no index; give --shard i/%d", o.shards, o.shards)
+	}
+	return contest.Shard{Index: 0, Count: 1}, "", nil
+}
+
+// parseShard reads "i/n".
+func parseShard(text string) (contest.Shard, error) {
+	i, n, ok := strings.Cut(text, "/")
+	index, err1 := strconv.Atoi(i)
+	parts, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || index < 1 || index > parts {
+		return contest.Shard{}, usage("--shard %q: want i/n, part i = 1 … n of n", text)
+	}
+	return contest.Shard{Index: index - 1, Count: parts}, nil
+}
+
+// slurm reads the index of a job array. An array that does not begin at 0, or has
+// a step, is numbered through.
+func (o *suiteOptions) slurm(getenv func(string) string) (contest.Shard, error) {
+	given := map[string]int{"SLURM_ARRAY_TASK_MIN": 0, "SLURM_ARRAY_TASK_STEP": 1, "SLURM_ARRAY_TASK_COUNT": o.shards, "SLURM_ARRAY_TASK_ID": 0}
+	for name := range given {
+		text := getenv(name)
+		if text == "" {
+			continue
+		}
+		x, err := strconv.Atoi(text)
+		if err != nil || x < 0 {
+			return contest.Shard{}, usage("%s is %q: want a whole number", name, text)
+		}
+		given[name] = x
+	}
+	parts := given["SLURM_ARRAY_TASK_COUNT"]
+	if o.shards != 0 {
+		parts = o.shards
+	}
+	if parts < 1 {
+		return contest.Shard{}, usage("SLURM_ARRAY_TASK_COUNT is not set: give --shards, the number of tasks of the array")
+	}
+	offset, step := given["SLURM_ARRAY_TASK_ID"]-given["SLURM_ARRAY_TASK_MIN"], max(1, given["SLURM_ARRAY_TASK_STEP"])
+	if offset < 0 || offset%step != 0 || offset/step >= parts {
+		return contest.Shard{}, usage("Slurm's array task %d is none of %d parts: want an array without gaps, or --shard i/n", given["SLURM_ARRAY_TASK_ID"], parts)
+	}
+	return contest.Shard{Index: offset / step, Count: parts}, nil
+}
+
+// kubernetes reads the index of an indexed job, whose environment does not tell
+// the number of completions.
+func (o *suiteOptions) kubernetes(getenv func(string) string) (contest.Shard, error) {
+	index, err := strconv.Atoi(getenv("JOB_COMPLETION_INDEX"))
+	switch {
+	case err != nil || index < 0:
+		return contest.Shard{}, usage("JOB_COMPLETION_INDEX is %q: want a whole number", getenv("JOB_COMPLETION_INDEX"))
+	case o.shards == 0:
+		return contest.Shard{}, usage("JOB_COMPLETION_INDEX is set: give --shards, the job's number of completions, or --shard 1/1 for everything")
+	case index >= o.shards:
+		return contest.Shard{}, usage("JOB_COMPLETION_INDEX is %d: want less than --shards %d", index, o.shards)
+	}
+	return contest.Shard{Index: index, Count: o.shards}, nil
 }

@@ -116,3 +116,7 @@ func (s Scale) moma() cmdp.BonusScale {
 	mode := map[Mode]cmdp.BonusMode{Theory: cmdp.Theory, Practice: cmdp.Practice, Paper: cmdp.Printed}[s.Mode]
 	return cmdp.BonusScale{Mode: mode, Factor: s.Factor}
 }
+
+// Guaranteed reports whether the bounds that a run of MOMA states hold with the stated
+// probability.
+func (s Scale) Guaranteed() bool { return s.moma().Guaranteed() }

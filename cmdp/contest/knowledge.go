@@ -1,7 +1,8 @@
-package main
+package contest
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -13,12 +14,12 @@ import (
 // knowledge computes what the settings say that learners are told beyond the task.
 // What was asked from the model but does not exist stays unknown; the learners
 // that need it then say so.
-func (c *compareSettings) knowledge(ctx context.Context, p *loaded) (baseline.Knowledge, error) {
-	var know baseline.Knowledge
+func (c *Contest) knowledge(ctx context.Context, opts Options) (know baseline.Knowledge, err error) {
+	m := c.Problem.Model
 	if c.Slater == "auto" || c.Safe == "auto" {
-		all, err := baseline.KnowledgeOf(ctx, p.Model, p.task)
+		all, err := baseline.KnowledgeOf(ctx, m, c.Task)
 		if err != nil {
-			return know, failed(err)
+			return know, err
 		}
 		if c.Slater == "auto" {
 			know.Slater = all.Slater
@@ -28,7 +29,7 @@ func (c *compareSettings) knowledge(ctx context.Context, p *loaded) (baseline.Kn
 		}
 	}
 	if c.Support == "auto" {
-		know.Support = baseline.SupportOf(p.Model)
+		know.Support = baseline.SupportOf(m)
 	}
 	if given, err := c.slater(); err != nil {
 		return know, err
@@ -36,69 +37,89 @@ func (c *compareSettings) knowledge(ctx context.Context, p *loaded) (baseline.Kn
 		know.Slater = given
 	}
 	if c.Safe != "auto" && c.Safe != "none" {
-		policy, returns, err := policyWithReturns(c.Safe, p)
-		if err != nil {
+		if know.Safe, know.SafeReturns, err = c.policy(c.Safe, opts); err != nil {
 			return know, err
 		}
-		know.Safe, know.SafeReturns = policy, returns
 	}
 	switch c.Null {
 	case "none":
 	case "auto":
-		know.Null, know.NullReturns = nullPolicy(p)
+		know.Null, know.NullReturns = nullPolicy(m, c.Task)
 	default:
-		policy, returns, err := policyWithReturns(c.Null, p)
+		policy, returns, err := c.policy(c.Null, opts)
 		if err != nil {
 			return know, err
 		}
-		if !surely(p, policy) {
-			return know, usage("null-policy %s: an episode of it does not surely return the same in every constraint", c.Null)
+		if !surely(m, c.Task, policy) {
+			return know, fmt.Errorf("null-policy %s: an episode of it does not surely return the same in every constraint", c.Null)
 		}
 		know.Null, know.NullReturns = policy, returns
 	}
 	return know, nil
 }
 
-// policyWithReturns reads a policy file and evaluates the policy in the model.
-func policyWithReturns(path string, p *loaded) (cmdp.Policy, []float64, error) {
-	policy, err := readPolicy(path, p.Problem)
-	if err != nil {
-		return nil, nil, &exitError{exitUsage, err}
+// told lists what of the knowledge an algorithm uses.
+func (c *Contest) told(a baseline.Algorithm) []string {
+	told, know := []string{}, &c.cfg.Knowledge
+	for _, need := range a.Needs {
+		switch {
+		case need == "Slater constant" && know.Slater > 0:
+			told = append(told, fmt.Sprintf("Slater constant %.3g", know.Slater))
+		case need == "safe policy" && know.Safe != nil, need == "null policy" && know.Null != nil:
+			told = append(told, need)
+		}
 	}
-	returns := make([]float64, p.Model.Dim())
-	cmdp.NewEvaluator(p.Model).Returns(returns, policy)
-	return policy, returns, nil
+	if a.UsesSupport && know.Support != nil {
+		told = append(told, "possible successors")
+	}
+	return told
+}
+
+// policy reads a policy file and evaluates the policy in the model.
+func (c *Contest) policy(path string, opts Options) (cmdp.Policy, []float64, error) {
+	if opts.ReadPolicy == nil {
+		return nil, nil, fmt.Errorf("policy file %s: Options.ReadPolicy is not set", path)
+	}
+	policy, err := opts.ReadPolicy(path, c.Problem)
+	if err != nil {
+		return nil, nil, err
+	}
+	return policy, returnsUnder(c.Problem.Model, policy), nil
+}
+
+func returnsUnder(m *cmdp.Model, policy cmdp.Policy) []float64 {
+	returns := make([]float64, m.Dim())
+	cmdp.NewEvaluator(m).Returns(returns, policy)
+	return returns
 }
 
 // nullPolicy returns the policy that uses least of the constraints' signals in all,
 // and its expected returns, if it surely uses that; else nothing.
-func nullPolicy(p *loaded) (cmdp.Policy, []float64) {
-	linear, err := baseline.LinearForm(p.Model.Shape(), p.task)
+func nullPolicy(m *cmdp.Model, task cmdp.Task) (cmdp.Policy, []float64) {
+	linear, err := baseline.LinearForm(m.Shape(), task)
 	if err != nil || len(linear.Rows) == 0 {
 		return nil, nil
 	}
-	direction := make([]float64, p.Model.Dim())
+	direction := make([]float64, m.Dim())
 	for _, r := range linear.Rows {
 		floats.AddScaled(direction, 1/floats.Norm(r.Normal, 2), r.Normal)
 	}
-	policy, _ := cmdp.BestPolicy(p.Model, direction)
-	if !surely(p, policy) {
+	policy, _ := cmdp.BestPolicy(m, direction)
+	if !surely(m, task, policy) {
 		return nil, nil
 	}
-	returns := make([]float64, p.Model.Dim())
-	cmdp.NewEvaluator(p.Model).Returns(returns, policy)
-	return policy, returns
+	return policy, returnsUnder(m, policy)
 }
 
 // surely reports whether every episode of a policy returns the same in every
 // constraint.
-func surely(p *loaded, policy cmdp.Policy) bool {
-	linear, err := baseline.LinearForm(p.Model.Shape(), p.task)
+func surely(m *cmdp.Model, task cmdp.Task, policy cmdp.Policy) bool {
+	linear, err := baseline.LinearForm(m.Shape(), task)
 	if err != nil {
 		return false
 	}
 	for _, r := range linear.Rows {
-		if !sure(p.Model, policy, r.Normal) {
+		if !sure(m, policy, r.Normal) {
 			return false
 		}
 	}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// playOptions are how learn and compare play, on which results do not depend.
+type playOptions struct {
+	flags    *pflag.FlagSet
+	save     string
+	resume   string
+	every    time.Duration
+	parallel int
+	quiet    bool
+}
+
+func (o *playOptions) check() error {
+	switch {
+	case o.parallel < 0:
+		return usage("--parallel %d: want at least 1, or 0 for one for each processor", o.parallel)
+	case o.every <= 0:
+		return usage("--save-every %v: want a positive time", o.every)
+	}
+	return writable("--save", o.save)
+}
+
+// read prepares --save and --resume: it reads the checkpoint to go on from, whose settings
+// replace those not given, and makes sure that no other checkpoint is overwritten.
+func (o *playOptions) read(s *contest.Settings, measured bool) (*cmdp.Checkpoint, error) {
+	if o.resume == "" {
+		if _, err := os.Stat(o.save); o.save != "" && err == nil {
+			return nil, usage("--save %s: the file exists; go on from it with --resume, or remove it", o.save)
+		}
+		return nil, nil
+	}
+	if o.save == "" {
+		o.save = o.resume
+	}
+	return contest.ReadCheckpoint(o.resume, s, measured, o.flags.Changed)
+}
+
+// keeper returns where the runs of a contest are kept. It takes over those of a checkpoint.
+func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contest.Checkpoint, error) {
+	file, err := contest.NewCheckpoint(o.save, c)
+	if err == nil && from != nil {
+		err = file.Adopt(from, o.resume)
+	}
+	return file, err
+}
+
+// play plays trials, and shows how far they are on a terminal.
+func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.Trial, keeper contest.Keeper, about func(*contest.Run) string) error {
+	opts := contest.PlayOptions{Parallel: o.parallel, Every: o.every, Keeper: keeper}
+	if f, ok := w.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
+		episodes := int64(0)
+		for _, t := range trials {
+			episodes += int64(t.Episodes)
+		}
+		bar := progressbar.NewOptions64(episodes,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("ep"),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetWidth(10),
+			progressbar.OptionClearOnFinish(),
+		)
+		var mu sync.Mutex
+		opts.Progress = func(r *contest.Run, episodes int) {
+			mu.Lock()
+			defer mu.Unlock()
+			bar.Describe(about(r))
+			_ = bar.Add(episodes) // a terminal that went away is no reason to stop
+		}
+		defer func() { _ = bar.Clear() }()
+	}
+	err := contest.Play(ctx, trials, opts)
+	if errors.Is(err, context.Canceled) {
+		err = errInterrupted
+	}
+	return err
+}
+
+// newContest prepares a contest. The opponent of --opponent must have something to do.
+func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
+	opts.Name = p.name
+	opts.ReadPolicy = func(path string, p *problem.Problem) (cmdp.Policy, error) { return readPolicy(path, p) }
+	c, err := contest.New(ctx, p.Problem, s, opts)
+	if ctx.Err() != nil {
+		return nil, failed(errInterrupted)
+	}
+	return c, err
+}
+
+// exactReport is the exact answer, for comparison.
+type exactReport struct {
+	Status    string        `json:"status"`
+	Objective report.Number `json:"objective"`
+	Returns   named         `json:"returns"`
+	Distance  report.Number `json:"distance"`
+	// Bounds of the gap, in a game with a target.
+	GapLower *report.Number `json:"gap_lower,omitempty"`
+	GapUpper *report.Number `json:"gap_upper,omitempty"`
+}
+
+func (p *loaded) exactReport(a *contest.Answer) *exactReport {
+	e := &exactReport{Objective: report.NaN, Distance: report.NaN}
+	switch {
+	case a.Value != nil:
+		e.Status, e.Objective = "minimax", report.Number(p.sense()*a.Value.Value)
+	case a.Gap != nil:
+		low, up := report.Number(a.Gap.Lower), report.Number(a.Gap.Upper)
+		e.Status, e.GapLower, e.GapUpper = a.Gap.Status.String(), &low, &up
+	case a.Best == nil:
+		return nil
+	default:
+		e.Status = a.Best.Status.String()
+	}
+	if a.Best == nil {
+		return e
+	}
+	switch a.Best.Status {
+	case exact.Optimal:
+		e.Returns, e.Distance = p.named(a.Best.Returns), 0
+		if p.task.Cost != nil {
+			e.Objective = report.Number(p.sense() * a.Best.Objective)
+		}
+	case exact.Infeasible:
+		e.Distance = report.Number(a.Best.Certificate.Distance)
+	}
+	return e
+}
+
+// distance says how near the target one can come: in a game the gap, or between
+// which bounds it lies.
+func (e *exactReport) distance() string {
+	if e.GapLower == nil {
+		return report.Short(e.Distance)
+	}
+	low, up := *e.GapLower, *e.GapUpper
+	if report.Brief(low) == report.Brief(up) || up-low <= 1e-4*up {
+		return report.Short(low)
+	}
+	return report.Brief(low) + " to " + report.Brief(up)
+}
+
+// unanswered says what of the exact answer is not there, or bad news; "" if nothing.
+func unanswered(a *contest.Answer) string {
+	switch {
+	case a.Err != nil:
+		return fmt.Sprintf("the exact answer is not known, and there is no regret: %v", a.Err)
+	case a.Gap != nil && a.Gap.Status == exact.NotApproachable:
+		return fmt.Sprintf("warning: the opponent can keep the mean return at least %s away from the target", report.Short(a.Gap.Lower))
+	case a.Best != nil && a.Best.Status == exact.Infeasible:
+		return fmt.Sprintf("warning: no policy meets the target; the nearest return is %s away from it", report.Short(a.Best.Certificate.Distance))
+	case a.Best != nil && a.Best.Status == exact.Undecided:
+		return "the exact optimum is not known, and there is no regret: neither a policy within the target nor a proof that there is none was found"
+	}
+	return ""
+}

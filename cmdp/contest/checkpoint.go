@@ -1,0 +1,175 @@
+package contest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cmdpsolve/cmdp"
+)
+
+// A Checkpoint keeps the runs of one contest in a file of cmdp.Checkpoint, which has one
+// saved run for each learner and seed. With an empty path it keeps results in memory alone.
+type Checkpoint struct {
+	path    string
+	contest *Contest
+	mu      sync.Mutex
+	saved   cmdp.Checkpoint
+}
+
+// checkpointSettings are what a checkpoint says about its runs.
+type checkpointSettings struct {
+	Settings
+	Measured bool `json:"measured"`
+}
+
+// savedRun is what is recorded of a run beside its state.
+type savedRun struct {
+	Algorithm string        `json:"algorithm"`
+	Seed      uint64        `json:"seed"`
+	Result    *Result       `json:"result,omitempty"`
+	Spent     time.Duration `json:"spent"`
+	History   []Record      `json:"history"`
+}
+
+// NewCheckpoint returns a checkpoint of a contest. Nothing is written before a run is kept.
+func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
+	settings, err := json.Marshal(checkpointSettings{c.Settings, c.measured})
+	if err != nil {
+		return nil, err
+	}
+	return &Checkpoint{path: path, contest: c, saved: cmdp.Checkpoint{
+		Problem: c.Fingerprint, Settings: settings, Runs: make([]cmdp.SavedRun, len(c.Entrants)*c.Seeds),
+	}}, nil
+}
+
+// ReadCheckpoint reads the checkpoint of a contest that was measured or not, to go on with
+// it. Its settings replace those of s, but those for which given reports true, by their
+// names in suite files, must agree. Runs that are not measured may be given more episodes.
+func ReadCheckpoint(path string, s *Settings, measured bool, given func(name string) bool) (*cmdp.Checkpoint, error) {
+	from, err := cmdp.ReadCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	var old checkpointSettings
+	switch err := json.Unmarshal(from.Settings, &old); {
+	case err != nil || old.Algorithms == nil:
+		return nil, fmt.Errorf("checkpoint %s: it is not of a contest", path)
+	case measured && !old.Measured:
+		return nil, fmt.Errorf("checkpoint %s: it is not of a comparison", path)
+	case !measured && old.Measured:
+		return nil, fmt.Errorf("checkpoint %s: it is of a comparison", path)
+	}
+	episodes := old.Episodes
+	if !measured && given("episodes") {
+		if episodes = s.Episodes; episodes < old.Episodes {
+			return nil, fmt.Errorf("--episodes %d: the checkpoint %s is of runs of %d episodes; give at least as many", episodes, path, old.Episodes)
+		}
+	}
+	for name := range settingNames() {
+		if name == "episodes" && !measured || !given(name) {
+			continue
+		}
+		if s.differs(&old.Settings, strings.ReplaceAll(name, "-", "_")) {
+			return nil, fmt.Errorf("--%s differs from the checkpoint %s, whose runs it would change", name, path)
+		}
+	}
+	*s = old.Settings
+	s.Episodes = episodes
+	return from, nil
+}
+
+// Adopt takes over the runs of a checkpoint that ReadCheckpoint returned. Those that are
+// finished have their results then; those of a contest that is not measured are gone on
+// with.
+func (f *Checkpoint) Adopt(from *cmdp.Checkpoint, path string) error {
+	if from.Problem != f.contest.Fingerprint {
+		return fmt.Errorf("checkpoint %s: it is of another problem, or its policy files have changed", path)
+	}
+	if len(from.Runs) != len(f.saved.Runs) {
+		return fmt.Errorf("checkpoint %s: it has another number of runs than it says", path)
+	}
+	for i, run := range from.Runs {
+		if run.History == nil {
+			continue
+		}
+		e := f.contest.Entrants[i/f.contest.Seeds]
+		var h savedRun
+		if err := json.Unmarshal(run.History, &h); err != nil {
+			return fmt.Errorf("checkpoint %s: %w", path, err)
+		}
+		if h.Algorithm != e.Name {
+			return fmt.Errorf("checkpoint %s: run %d is of %s: want %s", path, i, h.Algorithm, e.Name)
+		}
+		f.saved.Runs[i] = run
+		if f.contest.measured {
+			e.Results[i%f.contest.Seeds] = h.Result
+		}
+	}
+	return nil
+}
+
+func (f *Checkpoint) place(t *Trial) int {
+	return slices.Index(f.contest.Entrants, t.Entrant)*f.contest.Seeds + t.Index
+}
+
+// Restore brings a run to where it was.
+func (f *Checkpoint) Restore(r *Run) error {
+	if f.contest == nil {
+		return nil
+	}
+	f.mu.Lock()
+	old := f.saved.Runs[f.place(r.Trial)]
+	f.mu.Unlock()
+	if old.State == nil {
+		return nil
+	}
+	var h savedRun
+	if err := json.Unmarshal(old.History, &h); err != nil {
+		return err
+	}
+	r.History, r.Spent = h.History, h.Spent
+	return r.Runner.UnmarshalBinary(old.State)
+}
+
+// Keep saves a run that is under way.
+func (f *Checkpoint) Keep(r *Run) error { return f.put(r, nil) }
+
+// Finish saves a result. Of a run that may be given more episodes the state is kept too.
+func (f *Checkpoint) Finish(r *Run, result *Result) error { return f.put(r, result) }
+
+func (f *Checkpoint) put(r *Run, result *Result) (err error) {
+	if f.path == "" {
+		return nil
+	}
+	var run cmdp.SavedRun
+	if result == nil || !r.measured {
+		if run.State, err = r.Runner.MarshalBinary(); err != nil {
+			return err
+		}
+	}
+	h := savedRun{Algorithm: r.Entrant.Name, Seed: r.Seed(), Result: result, Spent: r.Spent}
+	if run.State != nil {
+		h.History = r.History
+	}
+	if run.History, err = json.Marshal(h); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved.Runs[f.place(r.Trial)] = run
+	if err := f.saved.WriteFile(f.path); err != nil {
+		return fmt.Errorf("%w; a checkpoint that was there before is untouched", err)
+	}
+	return nil
+}
+
+// SavedEpisodes returns how many episodes the runs of a checkpoint were to have.
+func SavedEpisodes(c *cmdp.Checkpoint) (int, error) {
+	var s Settings
+	err := json.Unmarshal(c.Settings, &s)
+	return s.Episodes, err
+}

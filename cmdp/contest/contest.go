@@ -1,0 +1,295 @@
+// Package contest lets learners play problems: problems × learners × seeds go in, results
+// come out. It makes the learners, tells each what it may know, plays the runs, several at
+// a time, keeps what they find on the way, and saves and restores runs that are stopped.
+// The same seed gives the same numbers whatever runs at the same time.
+//
+// [New] prepares one problem, [Contest.Trials] lists its runs, and [Play] plays them. A
+// [Checkpoint] or a [Folder] keeps results in files.
+package contest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+// A Contest is one problem with the learners that play it.
+type Contest struct {
+	Settings
+	Problem  *problem.Problem
+	Task     cmdp.Task
+	Title    string // of the problem
+	Name     string // in a suite that gives it one
+	Answer   Answer
+	Penalty  *cmdp.Penalty // the rule for rho; nil if the task has none
+	Entrants []*Entrant
+	// Fingerprint identifies the problem and the policy files that learners are told.
+	Fingerprint string
+
+	cfg      baseline.Config
+	opponent func() (cmdp.Opponent, error) // nil unless a game
+	measured bool
+}
+
+// An Answer is the exact answer with which learners are compared, as far as it is known.
+type Answer struct {
+	Best  *exact.Result    // with one player
+	Gap   *exact.Gap       // of the target, in a game
+	Value *exact.GameValue // of the goal of a game without a target
+	Err   error            // why there is none
+}
+
+// Optimum is the least cost that can be reached within the target, NaN if it is not known.
+func (a *Answer) Optimum(task cmdp.Task) float64 {
+	switch {
+	case task.Cost != nil && a.Best != nil && a.Best.Status == exact.Optimal:
+		return a.Best.Objective
+	case a.Value != nil:
+		return a.Value.Value
+	}
+	return math.NaN()
+}
+
+// An Entrant is a learner of a contest and what came of its runs.
+type Entrant struct {
+	baseline.Algorithm
+	Refused string    // why it cannot play, or ""
+	Told    []string  // what of the knowledge it uses
+	Results []*Result // of each seed; nil until it is done
+}
+
+// Options are what the numbers of runs do not depend on.
+type Options struct {
+	// Name is what messages call the problem; its own name by default.
+	Name string
+	// Unsolved leaves the exact answer out, unless rho is taken from it.
+	Unsolved bool
+	// SolveGames has the exact answer of a game computed, which may take long.
+	SolveGames bool
+	// Unmeasured runs keep mean returns and the findings of MOMA in place of the metrics of
+	// baseline.Recorder, each of which takes an evaluation of the model.
+	Unmeasured bool
+	// ReadPolicy reads the policy files that settings name.
+	ReadPolicy func(path string, p *problem.Problem) (cmdp.Policy, error)
+}
+
+// New prepares a contest: it solves the problem, gathers what learners are told, and makes
+// each learner once, so that what is wrong with one shows before anything is played. It
+// sets the opponent of p if the settings name one.
+func New(ctx context.Context, p *problem.Problem, settings Settings, opts Options) (*Contest, error) {
+	if opts.Name == "" {
+		opts.Name = p.Name
+	}
+	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured}
+	if c.Title == "" {
+		c.Title = opts.Name
+	}
+	if err := c.prepare(ctx, opts); err != nil {
+		return nil, err
+	}
+	return c, c.enter(opts.Name)
+}
+
+func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	p := c.Problem
+	if c.Task, err = p.Task(); err != nil {
+		return fmt.Errorf("%s: %w", opts.Name, err)
+	}
+	switch {
+	case p.Model.Horizon() == 0:
+		return fmt.Errorf("%s: learners play episodes and need a horizon; this problem has a discount instead", opts.Name)
+	case c.Task.Cost == nil && c.Task.Target == nil:
+		return fmt.Errorf("%s: nothing to learn for: give a goal, constraints or a target", opts.Name)
+	}
+	if c.Fingerprint, err = c.fingerprint(); err != nil {
+		return err
+	}
+	game := p.Model.Shape().Game()
+	if c.Planner == "" {
+		c.Planner = map[bool]string{false: "bernstein", true: "hoeffding"}[game]
+	}
+	var know baseline.Knowledge
+	if game {
+		if err := c.prepareGame(opts.Name); err != nil {
+			return err
+		}
+	}
+	c.solve(ctx, opts)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !game {
+		if know, err = c.knowledge(ctx, opts); err != nil {
+			return err
+		}
+	}
+	if c.Penalty, err = c.penalty(p, c.Task, c.Answer.Best); err != nil {
+		return err
+	}
+	scale, err := baseline.ParseScale(c.Bonus)
+	if err != nil {
+		return err
+	}
+	c.cfg = baseline.Config{
+		Shape: p.Model.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
+		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
+	}
+	if c.Returns == "known" {
+		c.cfg.Returns = p.Model.KnownReturns()
+	}
+	return nil
+}
+
+// fingerprint identifies the problem by its file form, and the policy files that learners
+// are told by their contents.
+func (c *Contest) fingerprint() (string, error) {
+	h := sha256.New()
+	if err := problem.Write(h, c.Problem); err != nil {
+		return "", err
+	}
+	print := hex.EncodeToString(h.Sum(nil))
+	for _, path := range []string{c.Safe, c.Null} {
+		if path == "none" || path == "auto" {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.Sum256(append([]byte(print), data...))
+		print = hex.EncodeToString(sum[:])
+	}
+	return print, nil
+}
+
+// prepareGame makes sure that there is somebody to play against.
+func (c *Contest) prepareGame(name string) error {
+	p := c.Problem
+	if c.Opponent != "" {
+		o, err := problem.ParseOpponent("opponent", string(c.Opponent))
+		if err != nil {
+			return err
+		}
+		p.Opponent = o
+	}
+	if p.Opponent == nil {
+		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the agent", name)
+	}
+	if c.Planner == "bernstein" {
+		return fmt.Errorf("%s: planner bernstein: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name)
+	}
+	c.opponent = func() (cmdp.Opponent, error) { return p.Opponent.Build(p, c.Task.Target) }
+	o, err := c.opponent()
+	if err != nil {
+		return fmt.Errorf("%s: opponent.%w", name, err)
+	}
+	if _, ok := o.(cmdp.MarkovOpponent); c.Expected && !ok {
+		return errors.New("expected: the opponent has no distribution from which expected returns could be computed")
+	}
+	return nil
+}
+
+// gapWork bounds the transitions that a search for the gap may look at, so that learning a
+// large game does not wait long for what it is compared with.
+const gapWork = 1 << 28
+
+// solve computes the exact answer.
+func (c *Contest) solve(ctx context.Context, opts Options) {
+	m, a := c.Problem.Model, &c.Answer
+	switch {
+	case c.opponent == nil && (!opts.Unsolved || c.Rho == "model"):
+		a.Best, a.Err = exact.Solve(ctx, m, c.Task, exact.Options{})
+	case c.opponent == nil || opts.Unsolved || !opts.SolveGames:
+	case c.Task.Target == nil:
+		a.Value, a.Err = exact.SolveGame(m, c.Task)
+	default:
+		work := m.Transitions() + 10*m.Choices() // the matrix games
+		if m.Stationary() {
+			work *= m.Horizon()
+		}
+		a.Gap, a.Err = exact.ApproachabilityGap(ctx, m, cmdp.Task{Target: c.Task.Target}, exact.GapOptions{Evaluations: min(20000, max(50, gapWork/max(1, work)))})
+	}
+	if a.Err != nil {
+		*a = Answer{Err: a.Err}
+	}
+}
+
+// enter makes every learner once.
+func (c *Contest) enter(name string) error {
+	list, err := c.roster()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		e := &Entrant{Algorithm: a, Results: make([]*Result, c.Seeds), Told: c.told(a)}
+		if _, err := baseline.New(a.Name, c.cfg); errors.Is(err, baseline.ErrUnsupported) {
+			e.Refused = c.withoutFinding(plainReason(err))
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		c.Entrants = append(c.Entrants, e)
+	}
+	return nil
+}
+
+// withoutFinding adds to the reason of a learner that was not told what it needs that the
+// model was asked for it.
+func (c *Contest) withoutFinding(reason string) string {
+	for need, asked := range map[string]string{"Slater constant": c.Slater, "safe policy": c.Safe, "null policy": c.Null} {
+		if asked == "auto" && strings.HasPrefix(reason, "it needs a "+need) {
+			return reason + ", and the model has none"
+		}
+	}
+	return reason
+}
+
+// plainReason is the text of an error of an algorithm without what the reader knows
+// already.
+func plainReason(err error) string {
+	text := err.Error()
+	if _, reason, ok := strings.Cut(text, baseline.ErrUnsupported.Error()+": "); ok {
+		return reason
+	}
+	return text
+}
+
+// Refusals lists the algorithms that do not play, with their reasons.
+func (c *Contest) Refusals() []string {
+	var list []string
+	for _, e := range c.Entrants {
+		if e.Refused != "" {
+			list = append(list, e.Name+": "+e.Refused)
+		}
+	}
+	return list
+}
+
+// Guaranteed reports whether the bounds that a run of MOMA states hold with probability
+// 1 − Failure.
+func (c *Contest) Guaranteed() bool { return c.cfg.Bonus.Guaranteed() }
+
+// Trials returns the runs that are still to be played, learner by learner.
+func (c *Contest) Trials() []*Trial {
+	var list []*Trial
+	for _, e := range c.Entrants {
+		for i := range c.Seeds {
+			if e.Refused == "" && e.Results[i] == nil {
+				list = append(list, &Trial{Contest: c, Entrant: e, Index: i})
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,181 @@
+package contest
+
+import (
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/instance"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestShardsSplit: every run is in exactly one part.
+func TestShardsSplit(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		for run := range 50 {
+			owners := 0
+			for i := range n {
+				if (Shard{i, n}).Has(run) {
+					owners++
+				}
+			}
+			if owners != 1 {
+				t.Fatalf("run %d is in %d of %d parts", run, owners, n)
+			}
+		}
+	}
+}
+
+// TestNullPolicies checks what is found against what is known of the instances: it
+// is possible never to order, to stay slow, not to swim; but not to be sure of
+// where ice takes one beside a hole.
+func TestNullPolicies(t *testing.T) {
+	for name, want := range map[string]float64{
+		"inventory": 0, "media": 0, "riverswim": 0, "cliff": 0, "garnet:S=10,A=2,H=4": math.NaN(),
+	} {
+		p, err := instance.New(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := p.Task()
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy, returns := nullPolicy(p.Model, task)
+		if math.IsNaN(want) {
+			if policy != nil {
+				t.Errorf("%s: a null policy was found where returns are random", name)
+			}
+			continue
+		}
+		if policy == nil {
+			t.Errorf("%s: no null policy was found", name)
+			continue
+		}
+		if x := returns[1]; math.Abs(x-want) > 1e-12 {
+			t.Errorf("%s: the null policy costs %g: want %g", name, x, want)
+		}
+		// Played, it costs the same in every episode.
+		runner := cmdp.NewRunner(p.Model, still{policy}, 7, nil)
+		for k := 1; k <= 50; k++ {
+			if err := runner.Run(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if x := runner.Average()[1]; math.Abs(x-want) > 1e-12 {
+				t.Fatalf("%s: after %d episodes the null policy costs %g on average", name, k, x)
+			}
+		}
+	}
+}
+
+// still is a learner that learns nothing.
+type still struct{ policy cmdp.Policy }
+
+func (l still) Policy() cmdp.Policy      { return l.policy }
+func (l still) Observe(*cmdp.Trajectory) {}
+
+// results plays a contest to its end and returns its results without times.
+func results(t *testing.T, c *Contest, keeper Keeper) string {
+	t.Helper()
+	if err := Play(t.Context(), c.Trials(), PlayOptions{Keeper: keeper, Parallel: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var all []*Result
+	for _, e := range c.Entrants {
+		for _, r := range e.Results {
+			delete(r.Metrics, SecondsKey)
+			all = append(all, r)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestStoppedRunsGoOn stops runs at an episode that has a record, and at one that has none.
+// What is gone on with has the results of what was never stopped.
+func TestStoppedRunsGoOn(t *testing.T) {
+	for _, measured := range []bool{true, false} {
+		for _, at := range []int{8, 13} {
+			settings := Defaults()
+			settings.Algorithms, settings.Episodes, settings.Seeds, settings.Slater = []string{"moma", "optdual"}, 30, 2, "auto"
+			make := func() *Contest {
+				p, err := instance.New("riverswim")
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := New(t.Context(), p, settings, Options{Unmeasured: !measured})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			want := results(t, make(), nil)
+			path := filepath.Join(t.TempDir(), "runs")
+			c := make()
+			file, err := NewCheckpoint(path, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			err = Play(ctx, c.Trials(), PlayOptions{Parallel: 1, Keeper: keepAt{file, at, stop}})
+			if stop(); !errors.Is(err, context.Canceled) {
+				t.Fatalf("stopped: %v", err)
+			}
+			c = make()
+			if file, err = NewCheckpoint(path, c); err != nil {
+				t.Fatal(err)
+			}
+			from, err := ReadCheckpoint(path, &settings, measured, func(string) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Adopt(from, path); err != nil {
+				t.Fatal(err)
+			}
+			if got := results(t, c, file); got != want {
+				t.Errorf("measured %v, stopped after %d episodes: %s\nwant %s", measured, at, got, want)
+			}
+		}
+	}
+}
+
+// keepAt is a keeper that stops everything once a run has played so many episodes.
+type keepAt struct {
+	*Checkpoint
+	at   int
+	stop func()
+}
+
+func (k keepAt) Keep(r *Run) error {
+	if r.Runner.Episodes() >= k.at {
+		k.stop()
+	}
+	return k.Checkpoint.Keep(r)
+}
+
+// TestSettings: what is given must agree with a checkpoint, and only that; numbers that do
+// not exist are null in files.
+func TestSettings(t *testing.T) {
+	a, b := Defaults(), Defaults()
+	b.Bonus, b.Expected, b.Algorithms = "theory", true, []string{"moma"}
+	for name := range settingNames() {
+		want := name == "bonus-scale" || name == "expected" || name == "algorithms"
+		if got := a.differs(&b, strings.ReplaceAll(name, "-", "_")); got != want {
+			t.Errorf("%s differs: %v", name, got)
+		}
+	}
+	data, err := json.Marshal(Values{"x": math.NaN(), "y": math.Inf(1), "z": 0.1})
+	if want := `{"x":null,"y":null,"z":0.1}`; err != nil || string(data) != want {
+		t.Errorf("%s, %v: want %s", data, err, want)
+	}
+	var back Values
+	if err := json.Unmarshal(data, &back); err != nil || !math.IsNaN(back["x"]) || back["z"] != 0.1 || len(back) != 3 {
+		t.Errorf("read back as %v, %v", back, err)
+	}
+}

@@ -1,0 +1,246 @@
+package contest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+)
+
+// A Trial is one run of a contest, before it is played.
+type Trial struct {
+	*Contest
+	*Entrant
+	Index int // of the seed
+	Run   *Run
+}
+
+// Seed is the seed of the run.
+func (t *Trial) Seed() uint64 { return t.Settings.Seed + uint64(t.Index) }
+
+// A Result is what one run found, and the form of a suite's result files.
+type Result struct {
+	Problem   string    `json:"problem"`
+	Algorithm string    `json:"algorithm"`
+	Seed      uint64    `json:"seed"`
+	Episodes  int       `json:"episodes"`
+	Suite     string    `json:"suite,omitempty"` // fingerprint, in result files
+	Metrics   Values    `json:"metrics"`
+	Average   []float64 `json:"average"`
+	History   []Record  `json:"history"`
+}
+
+// A Record is the state of a run after an episode. A measured run keeps its metrics that
+// are drawn; another one the mean returns so far, and of MOMA what it has found: "bound",
+// "gap" and "rho".
+type Record struct {
+	Episode  int       `json:"episode"`
+	Metrics  Values    `json:"metrics"`
+	Average  []float64 `json:"average,omitempty"`
+	Expected []float64 `json:"expected,omitempty"`
+}
+
+// A Run is a trial that is being played.
+type Run struct {
+	*Trial
+	Runner  *cmdp.Runner
+	Learner cmdp.Learner
+	History []Record
+	Spent   time.Duration
+
+	recorder *baseline.Recorder // nil in a game, and in runs that are not measured
+}
+
+// Finder is implemented by learners that find bounds, as MOMA does.
+type Finder interface{ Findings() cmdp.Findings }
+
+// Begin makes the learner of a trial, and its opponent.
+func (t *Trial) Begin() error {
+	cfg := t.cfg
+	cfg.Seed = t.Seed()
+	learner, err := baseline.New(t.Entrant.Name, cfg)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.Title, err)
+	}
+	r := &Run{Trial: t, Learner: learner}
+	var evaluator *cmdp.Evaluator
+	if t.Expected && !t.measured {
+		evaluator = cmdp.NewEvaluator(t.Problem.Model)
+	}
+	switch {
+	case t.opponent != nil:
+		opponent, err := t.opponent()
+		if err != nil {
+			return err
+		}
+		r.Runner, err = cmdp.NewGameRunner(t.Problem.Model, learner, opponent, t.Seed(), evaluator)
+		if err != nil {
+			return err
+		}
+	case t.measured:
+		if r.recorder, err = baseline.NewRecorder(learner, t.Problem.Model, t.Task, t.Answer.Optimum(t.Task)); err != nil {
+			return err
+		}
+		r.Runner = cmdp.NewRunner(t.Problem.Model, r.recorder, t.Seed(), nil)
+	default:
+		r.Runner = cmdp.NewRunner(t.Problem.Model, learner, t.Seed(), evaluator)
+	}
+	t.Run = r
+	return nil
+}
+
+// play plays to the end, or until ctx is done. It calls pause at least every second or so.
+// The pieces in which it plays have no influence on the result.
+func (r *Run) play(ctx context.Context, pause func() error) error {
+	piece := 1
+	for r.Runner.Episodes() < r.Episodes {
+		k := r.Runner.Episodes()
+		begin := time.Now()
+		err := r.Runner.Run(ctx, min(k+piece, cmdp.NextRecord(k), r.Episodes))
+		took := time.Since(begin)
+		r.Spent += took
+		if took < 20*time.Millisecond && piece < 1<<20 {
+			piece *= 2
+		} else if took > 50*time.Millisecond && piece > 1 {
+			piece /= 2
+		}
+		if k := r.Runner.Episodes(); k > 0 && (r.lasting(k) || err != nil) {
+			r.record(k)
+		}
+		if err != nil {
+			return err
+		}
+		if err := pause(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lasting reports whether a run that is not interrupted has a record of episode k.
+func (r *Run) lasting(k int) bool { return k == cmdp.NextRecord(k-1) || k == r.Episodes }
+
+// record adds the present state to the history. A run that was interrupted and resumed has
+// the records of one that was not: one made at an interruption is replaced, and none is
+// made twice.
+func (r *Run) record(k int) {
+	if n := len(r.History); n > 0 && (r.History[n-1].Episode == k || !r.lasting(r.History[n-1].Episode)) {
+		r.History = r.History[:n-1]
+	}
+	rec := Record{Episode: k}
+	if r.measured {
+		m := r.measure()
+		rec.Metrics = valuesOf(&m, Drawn())
+	} else {
+		rec.Average, rec.Expected = r.Runner.Average(), r.Runner.Expected()
+		if l, ok := r.Learner.(Finder); ok {
+			f := l.Findings()
+			rec.Metrics = Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}
+		}
+	}
+	r.History = append(r.History, rec)
+}
+
+// measure returns the metrics of the episodes so far. In a game they are those of the mean
+// return alone.
+func (r *Run) measure() baseline.Metrics {
+	if r.recorder != nil {
+		return r.recorder.Metrics()
+	}
+	w, no := r.Runner.Average(), math.NaN()
+	m := baseline.Metrics{
+		Episodes: r.Runner.Episodes(), Average: w, Regret: no, Violation: no, ExpectedRegret: no, ExpectedViolation: no, LastRegret: no,
+		LastViolation: no, MaxViolation: no, ExpectedMaxViolation: no, WeakRegret: no, WeakViolation: no, StrongRegret: no,
+		StrongViolation: no, RealizedWeakRegret: no, RealizedWeakViolation: no, RealizedStrongRegret: no, RealizedStrongViolation: no,
+		ViolatingShare: no, RealizedViolatingShare: no, SecondsPerEpisode: r.Spent.Seconds() / float64(max(1, r.Runner.Episodes())),
+	}
+	if r.Task.Target != nil {
+		m.Violation = r.Task.Violation(w)
+	}
+	if worker, ok := r.Learner.(baseline.Worker); ok {
+		m.Work = worker.Work()
+	}
+	return m
+}
+
+// result returns what a finished run found.
+func (r *Run) result() *Result {
+	m := r.measure()
+	return &Result{
+		Problem: r.Title, Algorithm: r.Entrant.Name, Seed: r.Seed(), Episodes: m.Episodes,
+		Metrics: valuesOf(&m, metrics), Average: m.Average, History: r.History,
+	}
+}
+
+// A Keeper keeps runs and results. It is called from several goroutines.
+type Keeper interface {
+	// Restore brings a run to where it was when it was last kept.
+	Restore(*Run) error
+	// Keep saves a run that is under way.
+	Keep(*Run) error
+	// Finish saves the result of a run.
+	Finish(*Run, *Result) error
+}
+
+// PlayOptions say how runs are played. Results do not depend on them.
+type PlayOptions struct {
+	Parallel int           // runs at the same time; 0: one for each processor
+	Every    time.Duration // between calls of Keeper.Keep
+	Keeper   Keeper        // nil keeps results in memory alone
+	// Progress is told of episodes as they are played, from several goroutines.
+	Progress func(r *Run, episodes int)
+}
+
+// Play plays trials to their end, several at a time, and enters their results. It returns
+// the error of ctx if that was done first, or the first error of a run. Runs of trials that
+// have begun before go on from where they are, and stay in their trials.
+func Play(ctx context.Context, trials []*Trial, opts PlayOptions) error {
+	if opts.Keeper == nil {
+		opts.Keeper = &Checkpoint{}
+	}
+	return each(ctx, opts.Parallel, len(trials), func(ctx context.Context, i int) error { return opts.play(ctx, trials[i]) })
+}
+
+func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if t.Run == nil {
+		if err := t.Begin(); err != nil {
+			return err
+		}
+		if err := o.Keeper.Restore(t.Run); err != nil {
+			return err
+		}
+		defer func() { t.Run = nil }()
+	}
+	r, last, shown := t.Run, time.Now(), 0
+	show := func() {
+		if k := r.Runner.Episodes(); o.Progress != nil {
+			o.Progress(r, k-shown)
+			shown = k
+		}
+	}
+	show()
+	err := r.play(ctx, func() error {
+		show()
+		if time.Since(last) < o.Every || r.Runner.Episodes() == r.Episodes {
+			return nil
+		}
+		last = time.Now()
+		return o.Keeper.Keep(r)
+	})
+	if err != nil {
+		if errors.Is(err, context.Canceled) && r.Runner.Episodes() > 0 {
+			return errors.Join(err, o.Keeper.Keep(r))
+		}
+		return fmt.Errorf("%s, %s, seed %d: %w", t.Title, t.Entrant.Name, t.Seed(), err)
+	}
+	result := r.result()
+	t.Results[t.Index] = result
+	return o.Keeper.Finish(r, result)
+}
