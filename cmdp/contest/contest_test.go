@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -177,5 +178,40 @@ func TestSettings(t *testing.T) {
 	var back Values
 	if err := json.Unmarshal(data, &back); err != nil || !math.IsNaN(back["x"]) || back["z"] != 0.1 || len(back) != 3 {
 		t.Errorf("read back as %v, %v", back, err)
+	}
+}
+
+// TestPassingRecord: the record of an interruption gives way to the next one.
+func TestPassingRecord(t *testing.T) {
+	p, err := instance.New("riverswim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 30, 1
+	c, err := New(t.Context(), p, settings, Options{Unmeasured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := c.Trials()[0]
+	if err := trial.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	r := trial.Run
+	if err := r.Runner.Run(t.Context(), 12); err != nil {
+		t.Fatal(err)
+	}
+	if r.record(12); len(r.History) != 1 || r.History[0].Episode != 12 || r.lasting(12) {
+		t.Fatalf("records %v", r.History)
+	}
+	if err := r.play(t.Context(), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var episodes []int
+	for _, rec := range r.History {
+		episodes = append(episodes, rec.Episode)
+	}
+	if want := []int{13, 14, 16, 18, 20, 22, 25, 28, 30}; !slices.Equal(episodes, want) {
+		t.Errorf("records of episodes %v: want %v", episodes, want)
 	}
 }
