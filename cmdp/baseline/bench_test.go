@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/oracle/lp"
 )
@@ -102,13 +104,13 @@ func benchmarkPrograms(b *testing.B, problem string, ex *example) {
 }
 
 func benchmarkProgram(b *testing.B, l *lpLearner) {
-	warm, ray := l.program.warm, append([]float64(nil), l.program.ray...)
-	solve := func(b *testing.B, warm [][]float64, ray []float64) {
+	warm := exact.Warm{Directions: slices.Clone(l.program.Warm.Directions), Ray: slices.Clone(l.program.Warm.Ray)}
+	solve := func(b *testing.B, warm exact.Warm) {
 		before, feasible := l.sweep.calls, false
 		for b.Loop() {
-			l.program.warm, l.program.ray = append([][]float64(nil), warm...), append([]float64(nil), ray...)
+			l.program.Warm = exact.Warm{Directions: slices.Clone(warm.Directions), Ray: slices.Clone(warm.Ray)}
 			var err error
-			if feasible, err = l.program.solve(); err != nil {
+			if feasible, err = l.program.Solve(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -120,8 +122,8 @@ func benchmarkProgram(b *testing.B, l *lpLearner) {
 	if l.anew {
 		l.refreshSignals()
 	}
-	b.Run("columns", func(b *testing.B) { solve(b, warm, ray) })
-	b.Run("cold", func(b *testing.B) { solve(b, nil, nil) })
+	b.Run("columns", func(b *testing.B) { solve(b, warm) })
+	b.Run("cold", func(b *testing.B) { solve(b, exact.Warm{}) })
 	value, feasible, err := l.ProgramValue()
 	if err != nil {
 		b.Fatal(err)

@@ -1,10 +1,12 @@
 package baseline
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 var _ = register(Algorithm{
@@ -20,12 +22,19 @@ var _ = register(Algorithm{
 // policy of the round: a distribution over arms.
 type banditPlanner struct {
 	*arms
-	unit      *unit
-	program   *program
+	program   *exact.Mixer
 	low, high []float64
-	probs     []float64 // of the arms
+	corner    []float64
+	points    []armPoint // by the numbers of the program
+	probs     []float64  // of the arms
 	work      Work
 	planned   bool
+}
+
+// An armPoint is a corner of the box of an arm.
+type armPoint struct {
+	arm int
+	at  []float64
 }
 
 // newBwCRUCB returns the UCB algorithm of Agrawal and Devanur (2014), from memory:
@@ -44,31 +53,47 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	d := c.Shape.Dim()
-	l := &banditPlanner{arms: a, unit: newCoordinates(&c, false), low: make([]float64, d), high: make([]float64, d), probs: make([]float64, a.number)}
+	l := &banditPlanner{arms: a, low: make([]float64, d), high: make([]float64, d), corner: make([]float64, d), probs: make([]float64, a.number)}
 	for i := range l.probs {
 		l.probs[i] = 1 / float64(a.number)
 	}
-	l.program = newConvexProgram(&c, l.unit, l.price, func() *column {
-		return &column{point: make([]float64, d), value: make([]float64, d), take: make([]int32, 1)}
-	})
+	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
+	c.Shape.ReturnToGo(lower, upper, 0)
+	l.program = exact.NewMixer(l, c.Task, lower, upper)
 	return l, nil
 }
 
-// price finds the corner of a box that is best in a direction of scaled coordinates.
-func (l *banditPlanner) price(c *column, dir []float64) {
-	l.work.Planner++
-	least := math.Inf(1)
+// Dim returns the number of returns.
+func (l *banditPlanner) Dim() int { return len(l.corner) }
+
+// Extent sets lower and upper to a box around the boxes of all arms.
+func (l *banditPlanner) Extent(lower, upper []float64) {
 	for i := range l.number {
 		l.box(l.low, l.high, i)
-		for j := range dir {
-			l.low[j] = (l.low[j] - l.unit.shift[j]) / l.unit.width[j]
-			l.high[j] = (l.high[j] - l.unit.shift[j]) / l.unit.width[j]
-		}
-		if x := corner(c.value, dir, l.low, l.high); x < least {
-			least, c.take[0] = x, int32(i)
-			copy(c.point, c.value)
+		for j := range lower {
+			if i == 0 {
+				lower[j], upper[j] = l.low[j], l.high[j]
+			}
+			lower[j], upper[j] = min(lower[j], l.low[j]), max(upper[j], l.high[j])
 		}
 	}
+}
+
+// Least finds the corner of a box that is best in a direction.
+func (l *banditPlanner) Least(number int, dir []float64) []float64 {
+	l.work.Planner++
+	for number >= len(l.points) {
+		l.points = append(l.points, armPoint{at: make([]float64, len(dir))})
+	}
+	p, least := &l.points[number], math.Inf(1)
+	for i := range l.number {
+		l.box(l.low, l.high, i)
+		if x := corner(l.corner, dir, l.low, l.high); x < least {
+			least, p.arm = x, i
+			copy(p.at, l.corner)
+		}
+	}
+	return p.at
 }
 
 // Policy plans, and returns the policy of the next round.
@@ -78,15 +103,15 @@ func (l *banditPlanner) Policy() cmdp.Policy {
 	}
 	l.planned = true
 	l.work.Programs++
-	if feasible, err := l.program.solve(); err != nil || !feasible {
+	if feasible, err := l.program.Solve(context.Background()); err != nil || !feasible {
 		l.work.Infeasible++
 		return l
 	}
 	clear(l.probs)
 	sum := 0.0
-	for j, c := range l.program.columns {
-		l.probs[c.take[0]] += l.program.weights[j]
-		sum += l.program.weights[j]
+	for j, number := range l.program.Numbers {
+		l.probs[l.points[number].arm] += l.program.Weights[j]
+		sum += l.program.Weights[j]
 	}
 	for i := range l.probs {
 		l.probs[i] /= sum
@@ -134,7 +159,7 @@ func (l *banditPlanner) Work() Work { return l.work }
 
 // plannerBinary is what a banditPlanner keeps beyond the arms.
 type plannerBinary struct {
-	Program convexState
+	Warm    exact.Warm
 	Probs   []float64
 	Work    Work
 	Planned bool
@@ -143,7 +168,7 @@ type plannerBinary struct {
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
 func (l *banditPlanner) MarshalBinary() ([]byte, error) {
-	extra, err := encodeGob(&plannerBinary{l.program.state(), l.probs, l.work, l.planned})
+	extra, err := encodeGob(&plannerBinary{l.program.Warm, l.probs, l.work, l.planned})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +186,7 @@ func (l *banditPlanner) UnmarshalBinary(data []byte) error {
 	if err := decodeGob(extra, &b); err != nil {
 		return err
 	}
-	l.program.resume(&b.Program)
+	l.program.Warm = b.Warm
 	copy(l.probs, b.Probs)
 	l.work, l.planned = b.Work, b.Planned
 	return nil

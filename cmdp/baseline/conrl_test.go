@@ -251,10 +251,10 @@ func TestConRLConvexProgram(t *testing.T) {
 		goal []float64
 		rows []Row
 	}{
-		{[]float64{-1, 0, 0}, []Row{{[]float64{0, 1, 0}, 0.4}, {[]float64{0, 0, -1}, -6.4}}},
-		{[]float64{-1, 0.5, -0.3}, []Row{{[]float64{0, 1, 0}, 0.4}, {[]float64{0, 0, -1}, -6.4}}},
-		{[]float64{-1, -0.5, 0.8}, []Row{{[]float64{0, 1, 0}, 0.4}, {[]float64{0, 0, -1}, -6.4}}},
-		{[]float64{0.3, 1, 1}, []Row{{[]float64{-1, 0.5, 0}, -5.6}, {[]float64{0, -1, -1}, -9}}},
+		{[]float64{-1, 0, 0}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{-1, 0.5, -0.3}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{-1, -0.5, 0.8}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{0.3, 1, 1}, []Row{{Normal: []float64{-1, 0.5, 0}, Offset: -5.6}, {Normal: []float64{0, -1, -1}, Offset: -9}}},
 	} {
 		s, scale := newSheet(2000), 1.
 		if i == 1 {
@@ -276,10 +276,10 @@ func TestConRLConvexProgram(t *testing.T) {
 		}
 		for j := range 3 {
 			e := unitVector(3, j)
-			rows = append(rows, Row{e, box.Upper()[j]})
+			rows = append(rows, Row{Normal: e, Offset: box.Upper()[j]})
 			minus := make([]float64, 3)
 			minus[j] = -1
-			rows = append(rows, Row{minus, -box.Lower()[j]})
+			rows = append(rows, Row{Normal: minus, Offset: -box.Lower()[j]})
 		}
 		set, err := geometry.NewIntersection(sets...)
 		if err != nil {

@@ -1,9 +1,11 @@
 package baseline
 
 import (
+	"context"
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 var _ = register(Algorithm{
@@ -16,15 +18,15 @@ var _ = register(Algorithm{
 })
 
 // A convexLearner plans each episode by a convex program over the returns that the
-// empirical kernel makes possible, widened by the bonus, in coordinates scaled to
-// [0, 1] per step.
+// empirical kernel makes possible, widened by the bonus.
 type convexLearner struct {
 	*core
 	sweep   *sweep
 	bonus   *conRLBonus
-	program *program
+	program *exact.Mixer
 	lazy    bool
 	weight  []float64
+	points  [][]float64 // by the numbers of the program
 }
 
 // newConRLConvex returns the concave–convex algorithm of Brantley et al. (2020),
@@ -46,35 +48,52 @@ func newConRLConvex(c Config) (cmdp.Learner, error) {
 	}
 	l := &convexLearner{core: core, lazy: c.Lazy, bonus: &conRLBonus{core: core, means: float64(c.Shape.Dim())},
 		sweep: newSweep(core.estimate, kernelSelf, nil), weight: make([]float64, core.signals)}
-	l.program = newConvexProgram(&c, core.unit, l.price, func() *column {
-		col := l.sweep.newColumn()
-		col.point = make([]float64, c.Shape.Dim())
-		return col
-	})
+	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
+	c.Shape.ReturnToGo(lower, upper, 0)
+	l.program = exact.NewMixer(l, c.Task, lower, upper)
 	return l, nil
 }
 
-// price finds the extreme point of the widened set in a direction, both in scaled
-// coordinates.
-func (l *convexLearner) price(c *column, dir []float64) {
-	d := len(dir)
-	copy(l.weight, dir)
-	l.weight[d] = 0
-	for _, t := range dir {
-		l.weight[d] -= math.Abs(t)
+// Dim returns the number of returns.
+func (l *convexLearner) Dim() int { return l.signals - 1 }
+
+// Extent sets lower and upper to the box of the returns, widened by the largest bonuses.
+func (l *convexLearner) Extent(lower, upper []float64) {
+	d := len(lower)
+	low, high := make([]float64, d+1), make([]float64, d+1)
+	l.sweep.Extent(low, high)
+	for j := range d {
+		low[j] -= high[d]
+		high[j] += high[d]
 	}
-	point := c.point
-	l.sweep.price(c, l.weight)
-	c.point = point
-	copy(c.point, c.value)
+	l.returnsOf(lower, low)
+	l.returnsOf(upper, high)
+}
+
+// Least finds the extreme point of the widened set in a direction.
+func (l *convexLearner) Least(number int, dir []float64) []float64 {
+	d := len(dir)
+	l.weight[d] = 0
 	for j, t := range dir {
+		l.weight[j] = t * l.width[j]
+		l.weight[d] -= math.Abs(l.weight[j])
+	}
+	value := l.sweep.Least(number, l.weight)
+	for number >= len(l.points) {
+		l.points = append(l.points, make([]float64, d))
+	}
+	point := l.points[number]
+	for j, t := range dir {
+		x := value[j]
 		switch {
 		case t > 0:
-			c.point[j] -= c.value[d]
+			x -= value[d]
 		case t < 0:
-			c.point[j] += c.value[d]
+			x += value[d]
 		}
+		point[j] = l.width[j]*x + l.shift[j]
 	}
+	return point
 }
 
 // Policy plans, and returns the policy of the next episode.
@@ -93,11 +112,11 @@ func (l *convexLearner) Policy() cmdp.Policy {
 		}
 	}
 	before := l.sweep.calls
-	feasible, err := l.program.solve()
+	feasible, err := l.program.Solve(context.Background())
 	l.state.Work.Planner += l.sweep.calls - before
 	l.state.Work.Programs++
 	if err == nil && feasible {
-		l.sweep.blend(l.policy, l.program.columns, l.program.weights)
+		l.sweep.blend(l.policy, l.program)
 	} else {
 		l.state.Work.Infeasible++
 	}
@@ -116,17 +135,16 @@ func (l *convexLearner) Observe(tr *cmdp.Trajectory) {
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
 func (l *convexLearner) MarshalBinary() ([]byte, error) {
-	st := l.program.state()
-	return l.save(&st)
+	return l.save(&l.program.Warm)
 }
 
 // UnmarshalBinary restores a state that MarshalBinary returned, into a learner
 // of the same Config.
 func (l *convexLearner) UnmarshalBinary(data []byte) error {
-	var st convexState
-	if err := l.load(data, &st); err != nil {
+	var warm exact.Warm
+	if err := l.load(data, &warm); err != nil {
 		return err
 	}
-	l.program.resume(&st)
+	l.program.Warm = warm
 	return nil
 }

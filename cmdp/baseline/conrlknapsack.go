@@ -105,7 +105,7 @@ func (l *knapsackLearner) Observe(tr *cmdp.Trajectory) {
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
 func (l *knapsackLearner) MarshalBinary() ([]byte, error) {
-	l.keep()
+	l.extra.Warm = l.program.Warm
 	return l.save(&knapsackState{l.extra, l.used, l.done})
 }
 
@@ -116,7 +116,7 @@ func (l *knapsackLearner) UnmarshalBinary(data []byte) error {
 	if err := l.load(data, &st); err != nil {
 		return err
 	}
-	l.resume(st.LP)
+	l.extra, l.program.Warm = st.LP, st.LP.Warm
 	l.done = st.Done
 	copy(l.used, st.Used)
 	l.refreshSignals()

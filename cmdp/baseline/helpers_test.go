@@ -10,6 +10,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An example is a small model with what is wanted of it.
@@ -244,3 +246,6 @@ func linearCost(t testing.TB, gradient []float64, box *geometry.Box) cost.Cost {
 	}
 	return g
 }
+
+// low returns the least dir·V that a sweep found.
+func (c *column) low() float64 { return floats.Dot(c.dir, c.value) }

@@ -53,7 +53,7 @@ func TestKnownLagrangian(t *testing.T) {
 		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 3, dim: 2})
 		l := newKnown(t, "conrl-lagr", ex, 200).(*lagrangian)
 		play(t, ex.model, l, 1, 200)
-		dual, width := l.column.low, l.width[0]
+		dual, width := l.column.low(), l.width[0]
 		for i, b := range l.limit {
 			dual -= l.column.dir[i+1] * b
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -21,9 +22,12 @@ type Linear struct {
 }
 
 // A Row is the half-space Normal·v ≤ Offset.
-type Row struct {
-	Normal []float64
-	Offset float64
+type Row = exact.Row
+
+func unitVector(n, i int) []float64 {
+	e := make([]float64, n)
+	e[i] = 1
+	return e
 }
 
 // LinearForm derives the linear form of a task in an environment of the given
@@ -56,11 +60,11 @@ func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
 	lower, upper := make([]float64, d), make([]float64, d)
 	shape.ReturnToGo(lower, upper, 0)
 	for k, a := range rows.A {
-		l.add(Row{a, rows.B[k]}, lower, upper)
+		l.add(Row{Normal: a, Offset: rows.B[k]}, lower, upper)
 		if k < rows.Equalities {
 			minus := make([]float64, d)
 			floats.AddScaled(minus, -1, a)
-			l.add(Row{minus, -rows.B[k]}, lower, upper)
+			l.add(Row{Normal: minus, Offset: -rows.B[k]}, lower, upper)
 		}
 	}
 	return l, nil
@@ -73,7 +77,7 @@ func (l *Linear) add(r Row, lower, upper []float64) {
 		most += max(n*lower[i], n*upper[i])
 	}
 	if most > r.Offset {
-		l.Rows = append(l.Rows, Row{append([]float64(nil), r.Normal...), r.Offset})
+		l.Rows = append(l.Rows, Row{Normal: append([]float64(nil), r.Normal...), Offset: r.Offset})
 	}
 }
 

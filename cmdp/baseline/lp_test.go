@@ -39,7 +39,10 @@ func TestPrograms(t *testing.T) {
 // point, and wants a solver of the explicit program to find the same.
 func programValue(t *testing.T, l cmdp.Learner, where string) float64 {
 	t.Helper()
-	x := l.(Explicit)
+	x := l.(interface {
+		ExplicitProgram() *lp.Problem
+		ProgramValue() (float64, bool, error)
+	})
 	s, err := lp.NewSolver(x.ExplicitProgram())
 	if err != nil {
 		t.Fatal(err)

@@ -1,21 +1,24 @@
 package baseline
 
-// blend makes t the policy whose occupancy is the weighted average of those of
-// columns, each under its own kernel: π(a|s) at step h is the share of the mass in s
+import "cmdpsolve/cmdp/exact"
+
+// blend makes t the policy whose occupancy is the weighted average of those of the columns
+// of a mixture, each under its own kernel: π(a|s) at step h is the share of the mass in s
 // that the mixture sends through a. Averaging action probabilities would be
 // wrong. Where no column puts mass the policy is uniform.
-func (sw *sweep) blend(t *table, columns []*column, weights []float64) {
-	mass, next := make([][]float64, len(columns)), make([][]float64, len(columns))
-	for j := range columns {
+func (sw *sweep) blend(t *table, x *exact.Mixer) {
+	n := len(x.Numbers)
+	mass, next := make([][]float64, n), make([][]float64, n)
+	for j := range n {
 		mass[j], next[j] = make([]float64, sw.states), make([]float64, sw.states)
 		for _, st := range sw.start {
-			mass[j][st.State] = weights[j] * st.Probability
+			mass[j][st.State] = x.Weights[j] * st.Probability
 		}
 	}
 	clear(t.probs)
 	for h := range sw.horizon {
-		for j, c := range columns {
-			sw.send(t, c, h, mass[j], next[j])
+		for j, number := range x.Numbers {
+			sw.send(t, sw.columns[number], h, mass[j], next[j])
 		}
 		for s := range sw.states {
 			t.normalize(h, s)

@@ -117,7 +117,7 @@ func TestOptimismDual(t *testing.T) {
 			l.Policy()
 			truth.sweep.price(truth.column, l.column.dir)
 			all++
-			if l.column.low > truth.column.low+1e-6 {
+			if l.column.low() > truth.column.low()+1e-6 {
 				bad++
 			}
 			play(t, ex.model, l, seed*100+uint64(k), 1)
@@ -180,8 +180,8 @@ func TestUnconstrainedSame(t *testing.T) {
 		p := l.Policy()
 		l.sweep.price(col, []float64{1})
 		eval.policy(value, p, l.sweep)
-		if math.Abs(value[0]-col.low) > 1e-9*(1+math.Abs(col.low)) {
-			t.Fatal(k, value, col.low)
+		if math.Abs(value[0]-col.low()) > 1e-9*(1+math.Abs(col.low())) {
+			t.Fatal(k, value, col.low())
 		}
 		play(t, ex.model, l, uint64(k), 1)
 	}

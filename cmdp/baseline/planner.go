@@ -1,7 +1,10 @@
 package baseline
 
 import (
+	"context"
+
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 // A lpLearner plans each episode by a linear program over occupancies: the method
@@ -10,7 +13,8 @@ import (
 type lpLearner struct {
 	*core
 	sweep   *sweep
-	program *program
+	program *exact.Mixer // least signal 0, the others within rows
+	rows    []Row
 	lazy    bool
 	// signals sets dst to the signals of a slot: h, the number of the choice within
 	// its step, its row and its scaled means.
@@ -28,15 +32,17 @@ type lpLearner struct {
 }
 
 type lpState struct {
-	Warm     [][]float64
-	Ray      []float64
+	Warm     exact.Warm
 	Fallback bool // the policy of the next episode is the fallback
 }
 
 // ready makes the sweep and the program, once signals is set.
 func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) float64) {
 	l.sweep = newSweep(l.estimate, rule, radius)
-	l.program = linearProgram(l.sweep)
+	for i, b := range l.limit {
+		l.rows = append(l.rows, Row{Normal: unitVector(l.estimate.signals, i+1), Offset: b})
+	}
+	l.program = exact.NewLinearMixer(l.sweep, unitVector(l.estimate.signals, 0), l.rows)
 	l.refreshSignals()
 }
 
@@ -83,7 +89,7 @@ func (l *lpLearner) plan() {
 		l.refreshSignals()
 	}
 	before := l.sweep.calls
-	feasible, err := l.program.solve()
+	feasible, err := l.program.Solve(context.Background())
 	l.state.Work.Planner += l.sweep.calls - before
 	l.state.Work.Programs++
 	if err != nil || !feasible {
@@ -93,7 +99,7 @@ func (l *lpLearner) plan() {
 		return
 	}
 	l.extra.Fallback = false
-	l.sweep.blend(l.policy, l.program.columns, l.program.weights)
+	l.sweep.blend(l.policy, l.program)
 }
 
 // Observe takes an episode.
@@ -120,7 +126,7 @@ func (l *lpLearner) Observe(tr *cmdp.Trajectory) {
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
 func (l *lpLearner) MarshalBinary() ([]byte, error) {
-	l.keep()
+	l.extra.Warm = l.program.Warm
 	return l.save(&l.extra)
 }
 
@@ -131,18 +137,7 @@ func (l *lpLearner) UnmarshalBinary(data []byte) error {
 	if err := l.load(data, &extra); err != nil {
 		return err
 	}
-	l.resume(extra)
+	l.extra, l.program.Warm = extra, extra.Warm
 	l.refreshSignals()
 	return nil
-}
-
-// keep copies what the program keeps between solves to the state to be saved,
-// resume restores it.
-func (l *lpLearner) keep() {
-	l.extra.Warm, l.extra.Ray = l.program.warm, l.program.ray
-}
-
-func (l *lpLearner) resume(st lpState) {
-	l.extra = st
-	l.program.warm, l.program.ray = st.Warm, st.Ray
 }

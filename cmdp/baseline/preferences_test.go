@@ -35,7 +35,7 @@ func TestRandomPreferences(t *testing.T) {
 		}
 		copy(truth.sweep.signal, truth.mean)
 		truth.sweep.price(col, truth.weight)
-		best := col.low + dir[0]*truth.shift[0] + dir[1]*truth.shift[1]
+		best := col.low() + dir[0]*truth.shift[0] + dir[1]*truth.shift[1]
 		if r := dir[0]*each[0][0] + dir[1]*each[0][1] - best; r < -1e-6 {
 			t.Fatalf("better than best: %g", r)
 		} else {

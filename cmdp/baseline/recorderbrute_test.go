@@ -123,7 +123,7 @@ func cornerDistance(rows []Row, v []float64) float64 {
 func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 	t.Helper()
 	box := boxOf(t, m)
-	rows := []Row{{[]float64{0, 1}, 1.4}, {[]float64{-1, 0}, -2.8}, {[]float64{0.6, 0.8}, 3.2}}
+	rows := []Row{{Normal: []float64{0, 1}, Offset: 1.4}, {Normal: []float64{-1, 0}, Offset: -2.8}, {Normal: []float64{0.6, 0.8}, Offset: 3.2}}
 	sets := []geometry.Set{box}
 	for _, r := range rows {
 		half, err := geometry.NewHalfspace(r.Normal, r.Offset)
@@ -145,7 +145,7 @@ func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 		t.Fatal(err)
 	}
 	lower, upper := box.Lower(), box.Upper()
-	whole := append([]Row{{[]float64{1, 0}, upper[0]}, {[]float64{-1, 0}, -lower[0]}, {[]float64{0, 1}, upper[1]}, {[]float64{0, -1}, -lower[1]}}, rows...)
+	whole := append([]Row{{Normal: []float64{1, 0}, Offset: upper[0]}, {Normal: []float64{-1, 0}, Offset: -lower[0]}, {Normal: []float64{0, 1}, Offset: upper[1]}, {Normal: []float64{0, -1}, Offset: -lower[1]}}, rows...)
 	return []diceTask{
 		{"linear", cmdp.Task{Cost: linearCost(t, []float64{-1, 0.5}, box), Target: target},
 			func(v []float64) float64 { return -v[0] + 0.5*v[1] },

@@ -40,17 +40,15 @@ type sweep struct {
 	next       []int32
 	prob       []float64
 	calls      int
+	columns    []*column // by the numbers of a program's points
 }
 
 // A column is a deterministic policy, with an extreme kernel, that a sweep found.
 type column struct {
-	dir    []float64 // weights of the signals
-	value  []float64 // signals of the policy
-	toward []float64 // direction in the space of point
-	point  []float64 // what a program mixes: value, or a point made from it
-	low    float64   // least dir·point
-	v      []float64 // (H+1)×S: scalar values, which order the successors
-	take   []int32   // H×S: action, -1 where the process rests
+	dir   []float64 // weights of the signals
+	value []float64 // signals of the policy
+	v     []float64 // (H+1)×S: scalar values, which order the successors
+	take  []int32   // H×S: action, -1 where the process rests
 }
 
 func newSweep(e *estimate, rule kernelRule, radius func(prob, visits float64) float64) *sweep {
@@ -88,6 +86,56 @@ func (sw *sweep) box(h, c int) *interval {
 	return &sw.boxes[h][c]
 }
 
+// Dim returns the number of signals. With Extent and Least a sweep is the [exact.Points] of a
+// planning program: the signals of all policies on the kernels that are possible.
+func (sw *sweep) Dim() int { return sw.signals }
+
+// Extent sets lower and upper to sums of the extremes of the signals over the steps.
+func (sw *sweep) Extent(lower, upper []float64) {
+	clear(lower)
+	clear(upper)
+	for h := range sw.horizon {
+		for j := range sw.signals {
+			least, most := math.Inf(1), math.Inf(-1)
+			if sw.restsAt(h) {
+				least, most = sw.rested[h*sw.signals+j], sw.rested[h*sw.signals+j]
+			}
+			for i := sw.base[h]; i < sw.base[h+1]; i++ {
+				x := sw.signal[i*sw.signals+j]
+				least, most = min(least, x), max(most, x)
+			}
+			lower[j] += least
+			upper[j] += most
+		}
+	}
+}
+
+// restsAt reports whether the process can rest at step h.
+func (sw *sweep) restsAt(h int) bool {
+	f := sw.offsets(h)
+	for s := range sw.states {
+		if f[s] == f[s+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// Least returns the signals of the policy, and kernel, that minimise dir·V.
+func (sw *sweep) Least(number int, dir []float64) []float64 {
+	c := sw.column(number)
+	sw.price(c, dir)
+	return c.value
+}
+
+// column returns the column of a number.
+func (sw *sweep) column(number int) *column {
+	for number >= len(sw.columns) {
+		sw.columns = append(sw.columns, sw.newColumn())
+	}
+	return sw.columns[number]
+}
+
 func (sw *sweep) newColumn() *column {
 	return &column{dir: make([]float64, sw.signals), value: make([]float64, sw.signals),
 		v: make([]float64, (sw.horizon+1)*sw.states), take: make([]int32, sw.horizon*sw.states)}
@@ -105,9 +153,7 @@ func (sw *sweep) price(c *column, dir []float64) {
 		sw.w, sw.out = sw.out, sw.w
 	}
 	clear(c.value)
-	c.low, c.point = 0, c.value
 	for _, st := range sw.start {
-		c.low += st.Probability * c.v[st.State]
 		for j := range c.value {
 			c.value[j] += st.Probability * sw.w[st.State*sw.signals+j]
 		}

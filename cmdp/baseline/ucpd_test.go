@@ -29,7 +29,7 @@ func ucpdConfig(t *testing.T, episodes int, limit [2]float64) Config {
 	}
 	return Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
 		Linear: &Linear{Goal: []float64{-1, 0, 0}, Rows: []Row{
-			{[]float64{0, 1, 0}, 2*limit[0] - 2}, {[]float64{0, 0, -1}, 4*limit[1] - 8}}},
+			{Normal: []float64{0, 1, 0}, Offset: 2*limit[0] - 2}, {Normal: []float64{0, 0, -1}, Offset: 4*limit[1] - 8}}},
 		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
 }
 

@@ -123,7 +123,7 @@ func (s *solver) recheckBound(r *Result) error {
 	}
 	p := *s.proof
 	theta, conjugate := p.direction()
-	value, margin, err := s.pricer.recheck(s.ctx, theta)
+	value, margin, err := s.source.recheck(s.ctx, theta)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *solver) missesWhole() (*Result, error) {
 		return nil, nil
 	}
 	c.Direction = scaled(1/c.Distance, dir)
-	value, margin, err := s.pricer.recheck(s.ctx, c.Direction)
+	value, margin, err := s.source.recheck(s.ctx, c.Direction)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *solver) certify(dir []float64) (*Certificate, error) {
 		return nil, nil
 	}
 	c := &Certificate{Direction: scaled(1/length, dir)}
-	found, err := separate(s.ctx, s.pricer, s.task.Target, c.Direction)
+	found, err := separate(s.ctx, s.source, s.task.Target, c.Direction)
 	if err != nil {
 		return nil, err
 	}

@@ -134,6 +134,10 @@ func (s *solver) separate() (added bool, err error) {
 		return false, err
 	}
 	if p.value-support > p.margin+s.supportMargin(s.master.nu) {
+		if s.pricer == nil { // a Mixer gives no certificates
+			s.refuted = &Certificate{Direction: psi, Support: support, Value: p.value}
+			return added, nil
+		}
 		c, err := s.certify(psi)
 		if err != nil {
 			return false, err

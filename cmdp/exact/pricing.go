@@ -10,9 +10,10 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// A pricer answers for the set 𝒱 of the returns of all policies of a model. It is
-// all that the solver knows of the model. It is not safe for concurrent use.
-type pricer interface {
+// A source of columns answers for a compact convex set, such as the set 𝒱 of the returns of
+// all policies of a model. It is all that column generation knows of it. It is not safe for
+// concurrent use.
+type source interface {
 	// dim returns the dimension of 𝒱.
 	dim() int
 	// extent sets lower and upper to the sides of a box around 𝒱, ±boundless where there
@@ -21,15 +22,20 @@ type pricer interface {
 	// price finds a deterministic policy that minimises dir·V. The same direction
 	// finds the same policy again.
 	price(ctx context.Context, dir []float64) (priced, error)
+	// recheck computes a lower bound of V*(dir) by other means than price: value −
+	// margin, margin being a bound of all errors.
+	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
+}
+
+// A pricer is the source of a model, which makes one policy of a mixture as well.
+type pricer interface {
+	source
 	// combine returns the policy that has the occupancies of the mixture of columns.
 	combine(ctx context.Context, columns []column, weights []float64) (*Policy, error)
 	// purify takes randomisation out of a policy as far as the face allows.
 	purify(ctx context.Context, p *Policy, face face) error
 	// evaluate returns the expected returns of a policy, by other means than price.
 	evaluate(ctx context.Context, p *Policy) ([]float64, error)
-	// recheck computes a lower bound of V*(dir) by other means than price: value −
-	// margin, margin being a bound of all errors.
-	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
 }
 
 // priced is an answer of a pricer: the returns of the policy found, and
@@ -38,6 +44,7 @@ type priced struct {
 	returns       []float64
 	value, margin float64
 	policy        *actions // kept by pricers for which that is cheap
+	number        int      // of a Mixer
 }
 
 // A column is a deterministic policy in the master: its returns, and the policy
@@ -45,10 +52,11 @@ type priced struct {
 type column struct {
 	returns, dir []float64
 	policy       *actions
+	number       int
 }
 
 func newColumn(p priced, dir []float64) column {
-	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy}
+	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, number: p.number}
 }
 
 // boundless stands for infinity in the sides of boxes that have to be finite.

@@ -100,7 +100,8 @@ func (s *solver) run() (*Result, error) {
 // A solver is the state of one run.
 type solver struct {
 	ctx    context.Context
-	pricer pricer
+	source source
+	pricer pricer // nil where no policy is wanted
 	task   cmdp.Task
 	opts   Options
 
@@ -111,7 +112,8 @@ type solver struct {
 	enough       float64   // relative gap that counts as optimal, Options.Gap being aimed at
 	missing      float64   // distance from the target that counts as none
 
-	seed       []column // policies known in advance
+	seed       []column    // policies known in advance
+	directions [][]float64 // priced first, instead of the gradient of the cost
 	master     *master
 	iterations int
 	incumbent  point
@@ -131,8 +133,17 @@ type point struct {
 }
 
 func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*solver, error) {
+	s, err := newMixing(ctx, p, task, opts)
+	if err == nil {
+		s.pricer = p
+	}
+	return s, err
+}
+
+// newMixing is newSolver for what finds a mixture of columns and makes no policy of it.
+func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*solver, error) {
 	d := p.dim()
-	s := &solver{ctx: ctx, pricer: p, task: task, opts: opts}
+	s := &solver{ctx: ctx, source: p, task: task, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
 	if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
@@ -177,25 +188,31 @@ func width(normal, extent []float64) float64 {
 	return norm(normal)
 }
 
-// start fills the master: the rows of the target, and the policy that would be best
-// without it.
+// start fills the master: the rows of the target, and the policies of the first
+// directions, by default the one that would be best without the target.
 func (s *solver) start() error {
 	for _, r := range s.rows {
 		if err := s.master.addTarget(r); err != nil {
 			return err
 		}
 	}
-	dir := make([]float64, len(s.lower))
-	if s.task.Cost != nil {
-		s.task.Cost.Subgradient(dir, between(s.lower, s.upper, 0.5))
-	}
 	for _, c := range s.seed {
 		if _, err := s.master.addColumn(c); err != nil {
 			return err
 		}
 	}
-	if _, _, err := s.price(dir); err != nil {
-		return err
+	directions := s.directions
+	if len(directions) == 0 {
+		dir := make([]float64, len(s.lower))
+		if s.task.Cost != nil {
+			s.task.Cost.Subgradient(dir, between(s.lower, s.upper, 0.5))
+		}
+		directions = [][]float64{dir}
+	}
+	for _, dir := range directions {
+		if _, _, err := s.price(dir); err != nil {
+			return err
+		}
 	}
 	if s.task.Cost == nil {
 		return nil
@@ -205,7 +222,7 @@ func (s *solver) start() error {
 
 // price asks for the cheapest policy in a direction and adds it to the master.
 func (s *solver) price(dir []float64) (p priced, added bool, err error) {
-	p, err = s.pricer.price(s.ctx, dir)
+	p, err = s.source.price(s.ctx, dir)
 	if err != nil {
 		return p, false, err
 	}

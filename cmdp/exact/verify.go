@@ -50,7 +50,7 @@ type separation struct {
 	support, slack float64 // h_W and a bound of its error
 }
 
-func separate(ctx context.Context, p pricer, target geometry.Compact, dir []float64) (s separation, err error) {
+func separate(ctx context.Context, p source, target geometry.Compact, dir []float64) (s separation, err error) {
 	s.value, s.margin, err = p.recheck(ctx, dir)
 	s.support, s.slack = oracle.Support(target, dir), supportError(target, dir)
 	return s, err

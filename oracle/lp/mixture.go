@@ -1,4 +1,4 @@
-package baseline
+package lp
 
 import (
 	"math"
@@ -6,21 +6,22 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A master is the master program of a linear program with I rows, solved by the
-// simplex method on a basis of I+1 variables:
+// A Mixture is a linear program over the weights of points, of which there are more and
+// more while it has a handful of rows:
 //
 //	min Σ λ_j·cost_j   s.t.  Σ λ_j = 1,   Σ λ_j·a_ij + s_i − u = b_i,   λ, s, u ≥ 0,
 //
-// u, the excess over the rows, being driven to 0 first. I is a handful, so that the
-// basis is factorised anew at every pivot and rounding does not build up. The
-// general solver of package oracle/lp does the same, certified and refined, but its
-// care costs several times what a sweep over a small model does; BenchmarkProgram
-// measures it.
-type master struct {
+// u, the excess over the rows, being driven to 0 first. It is solved by the simplex method
+// on a basis of I+1 variables, which is factorised anew at every pivot, so that rounding
+// does not build up. A [Solver] does the same for any program, certified and refined, but
+// its care costs several times what value iteration on a small model does;
+// BenchmarkMixture measures it. The zero value is ready for Reset. It must not be
+// used concurrently.
+type Mixture struct {
 	limit []float64 // b
 	cost  []float64 // of each column
 	coef  []float64 // columns×(I+1): 1, a_1j … a_Ij
-	basis []int     // column, or variableU, or slack(i)
+	basis []int     // column, or variableU, or slackOf(i)
 	inv   []float64 // (I+1)²
 	x, y  []float64 // basic values, prices
 	alpha []float64 // the entering variable in terms of the basis
@@ -30,13 +31,13 @@ type master struct {
 // Variables of the basis that are not columns: u, and the slacks of the rows 1 … I.
 const variableU = -1
 
-func slack(row int) int { return variableU - row }
+func slackOf(row int) int { return variableU - row }
 
 // mostPivots bounds the pivots of a solution; tiny programs take a few.
 const mostPivots = 200
 
-// reset empties the master for the given limits.
-func (m *master) reset(limit []float64) {
+// Reset removes all columns and sets the limits b, which it keeps.
+func (m *Mixture) Reset(limit []float64) {
 	n := len(limit) + 1
 	m.limit, m.cost, m.coef, m.basis = limit, m.cost[:0], m.coef[:0], m.basis[:0]
 	if len(m.x) != n {
@@ -45,15 +46,16 @@ func (m *master) reset(limit []float64) {
 	}
 }
 
-// add adds a column.
-func (m *master) add(cost float64, a []float64) {
+// Add adds a column with its cost and its coefficients, one for each limit, which it copies.
+func (m *Mixture) Add(cost float64, a []float64) {
 	m.cost, m.coef = append(m.cost, cost), append(append(m.coef, 1), a...)
 }
 
-// solve finds the best mixture of the columns, from the last basis, and reports
-// the excess u. An excess above tol means that prices are those of the first phase.
-// ok is false where rounding leads astray.
-func (m *master) solve(tol float64) (excess float64, ok bool) {
+// Solve finds the best mixture of the columns, of which there has to be one, from the last
+// basis, and reports the excess u. An excess above tol means that no mixture keeps the
+// limits, and that prices are those of the first phase. ok is false where rounding leads
+// astray; nothing is known then.
+func (m *Mixture) Solve(tol float64) (excess float64, ok bool) {
 	if len(m.basis) == 0 {
 		m.begin()
 	}
@@ -80,11 +82,11 @@ func (m *master) solve(tol float64) (excess float64, ok bool) {
 
 // begin makes the basis of the first column: its slacks, with u in the place of the
 // one that is negative most.
-func (m *master) begin() {
+func (m *Mixture) begin() {
 	m.basis = append(m.basis, 0)
 	worst, row := 0.0, 0
 	for i, b := range m.limit {
-		m.basis = append(m.basis, slack(i+1))
+		m.basis = append(m.basis, slackOf(i+1))
 		if over := m.coef[i+1] - b; over > worst {
 			worst, row = over, i+1
 		}
@@ -95,7 +97,7 @@ func (m *master) begin() {
 }
 
 // entry returns the coefficient of a variable in a row.
-func (m *master) entry(v, row int) float64 {
+func (m *Mixture) entry(v, row int) float64 {
 	switch {
 	case v >= 0:
 		return m.coef[v*len(m.x)+row]
@@ -103,7 +105,7 @@ func (m *master) entry(v, row int) float64 {
 		return 0
 	case v == variableU:
 		return -1
-	case v == slack(row):
+	case v == slackOf(row):
 		return 1
 	}
 	return 0
@@ -112,7 +114,7 @@ func (m *master) entry(v, row int) float64 {
 // factor inverts the basis, by Gauss and Jordan with row exchanges, and sets the
 // basic values. It fails on a singular one, and where a basic value is negative by
 // more than rounding.
-func (m *master) factor() bool {
+func (m *Mixture) factor() bool {
 	n := len(m.x)
 	line := func(i int) []float64 { return m.work[i*2*n : (i+1)*2*n] } // basis and identity
 	for i := range n {
@@ -153,7 +155,7 @@ func (m *master) factor() bool {
 }
 
 // values sets the basic values.
-func (m *master) values() bool {
+func (m *Mixture) values() bool {
 	n, size := len(m.x), 1.0
 	for k := range n {
 		row := m.inv[k*n : (k+1)*n]
@@ -173,7 +175,7 @@ func (m *master) values() bool {
 }
 
 // excess returns the value of u.
-func (m *master) excess() float64 {
+func (m *Mixture) excess() float64 {
 	for k, v := range m.basis {
 		if v == variableU {
 			return m.x[k]
@@ -183,7 +185,7 @@ func (m *master) excess() float64 {
 }
 
 // charge returns the cost of a variable in a phase.
-func (m *master) charge(v, phase int) float64 {
+func (m *Mixture) charge(v, phase int) float64 {
 	switch {
 	case phase == 1 && v == variableU:
 		return 1
@@ -194,7 +196,7 @@ func (m *master) charge(v, phase int) float64 {
 }
 
 // prices sets y to the dual prices of a phase.
-func (m *master) prices(phase int) {
+func (m *Mixture) prices(phase int) {
 	n := len(m.x)
 	clear(m.y)
 	for k, v := range m.basis {
@@ -206,7 +208,7 @@ func (m *master) prices(phase int) {
 
 // entering returns the variable with the least reduced cost d, 0 if none promises
 // anything.
-func (m *master) entering(phase int) (q int, d float64) {
+func (m *Mixture) entering(phase int) (q int, d float64) {
 	n := len(m.x)
 	for j := range m.cost {
 		c := m.charge(j, phase)
@@ -221,7 +223,7 @@ func (m *master) entering(phase int) (q int, d float64) {
 	}
 	for i := 1; i < n; i++ {
 		if r := -m.y[i]; r < d && r < -1e-12*largest(m.y) {
-			q, d = slack(i), r
+			q, d = slackOf(i), r
 		}
 	}
 	for _, v := range m.basis {
@@ -232,11 +234,9 @@ func (m *master) entering(phase int) (q int, d float64) {
 	return q, d
 }
 
-func largest(x []float64) float64 { return floats.Norm(x, math.Inf(1)) }
-
 // pivot lets variable q into the basis. In the second phase u leaves as soon as it
 // would grow. Of equal ratios the largest pivot wins.
-func (m *master) pivot(q, phase int) bool {
+func (m *Mixture) pivot(q, phase int) bool {
 	n := len(m.x)
 	clear(m.alpha)
 	for k := range n {
@@ -266,8 +266,12 @@ func (m *master) pivot(q, phase int) bool {
 	return true
 }
 
-// mixture sets weights to the weights of the columns.
-func (m *master) mixture(weights []float64) {
+// Prices returns the dual prices of the last solution: that of Σ λ_j = 1, then those of the
+// limits, which are at most 0. The slice belongs to the mixture.
+func (m *Mixture) Prices() []float64 { return m.y }
+
+// Weights sets weights, one for each column, to those of the last solution.
+func (m *Mixture) Weights(weights []float64) {
 	clear(weights)
 	for k, v := range m.basis {
 		if v >= 0 {

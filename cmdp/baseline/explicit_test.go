@@ -1,37 +1,30 @@
 package baseline
 
 import (
+	"context"
 	"math"
 
 	"cmdpsolve/oracle/lp"
 )
 
-// An Explicit learner can state the planning program of its next episode in full,
-// for comparison with the column generation that it uses.
-type Explicit interface {
-	// ExplicitProgram returns the linear program over occupancies, in scaled
-	// signals. It has H·S·A variables, over a box of kernels H·S²·A.
-	ExplicitProgram() *lp.Problem
-	// ProgramValue solves the same program by column generation, and reports
-	// whether it is feasible.
-	ProgramValue() (value float64, feasible bool, err error)
-}
-
-// ExplicitProgram states the planning program in full.
+// ExplicitProgram states the planning program of the next episode in full: the linear
+// program over occupancies, in scaled signals. It has H·S·A variables, over a box of kernels
+// H·S²·A.
 func (l *lpLearner) ExplicitProgram() *lp.Problem {
 	if l.anew {
 		l.refreshSignals()
 	}
-	return explicitProgram(l.sweep, l.program.rows)
+	return explicitProgram(l.sweep, l.rows)
 }
 
-// ProgramValue solves the planning program.
+// ProgramValue solves the planning program by column generation, and reports whether it
+// is feasible.
 func (l *lpLearner) ProgramValue() (value float64, feasible bool, err error) {
 	if l.anew {
 		l.refreshSignals()
 	}
-	feasible, err = l.program.solve()
-	return l.program.tau, feasible, err
+	feasible, err = l.program.Solve(context.Background())
+	return l.program.Value, feasible, err
 }
 
 // explicitBuilder writes the occupancy program of a sweep: variables z_h(s,a,s')

@@ -1,0 +1,105 @@
+package lp
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestMixture wants a mixture to agree with the general solver on random programs, many of
+// them infeasible or degenerate, columns being added a few at a time.
+func TestMixture(t *testing.T) {
+	const tol = 1e-9
+	infeasible := 0
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		rows := int(seed % 4)
+		draw := func() float64 {
+			if seed%3 == 0 { // ties
+				return float64(rng.IntN(4))
+			}
+			return 4 * rng.Float64()
+		}
+		limit := make([]float64, rows)
+		for i := range limit {
+			limit[i] = 0.3 + draw()/2
+		}
+		var m Mixture
+		m.Reset(limit)
+		p := Problem{Rows: []Row{{Lower: 1, Upper: 1}}}
+		for _, b := range limit {
+			p.Rows = append(p.Rows, AtMost(nil, b))
+		}
+		for range 6 {
+			for range 1 + rng.IntN(3) {
+				cost, a := draw(), make([]float64, rows)
+				p.Minimize, p.Rows[0].Coef = append(p.Minimize, cost), append(p.Rows[0].Coef, 1)
+				for i := range a {
+					a[i] = draw()
+					p.Rows[i+1].Coef = append(p.Rows[i+1].Coef, a[i])
+				}
+				m.Add(cost, a)
+			}
+			excess, ok := m.Solve(tol)
+			if !ok {
+				t.Fatalf("seed %d: rounding", seed)
+			}
+			sol, err := Solve(&p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (excess <= tol) != (sol.Status == Optimal) {
+				t.Fatalf("seed %d: excess %g, lp says %v", seed, excess, sol.Status)
+			}
+			if excess > tol {
+				infeasible++
+				continue
+			}
+			m.check(t, p.Minimize, sol.Objective)
+		}
+	}
+	if infeasible < 50 {
+		t.Errorf("%d infeasible programs: the test says little", infeasible)
+	}
+}
+
+// check wants the mixture of a mixture to be feasible, worth the objective, and
+// priced by y: no column below its price.
+func (m *Mixture) check(t *testing.T, cost []float64, objective float64) {
+	t.Helper()
+	n := len(m.x)
+	weights := make([]float64, len(cost))
+	m.Weights(weights)
+	got, total := 0.0, make([]float64, n)
+	for j, w := range weights {
+		got += w * cost[j]
+		reduced := cost[j]
+		for i, a := range m.coef[j*n : (j+1)*n] {
+			total[i] += w * a
+			reduced -= m.y[i] * a
+		}
+		if w < 0 || reduced < -1e-9 {
+			t.Errorf("column %d: weight %g, reduced cost %g", j, w, reduced)
+		}
+	}
+	if math.Abs(got-objective) > 1e-8 || math.Abs(total[0]-1) > 1e-9 {
+		t.Errorf("objective %g: want %g; weights sum to %g", got, objective, total[0])
+	}
+	for i, b := range m.limit {
+		if total[i+1] > b+1e-8 || m.y[i+1] > 1e-9 {
+			t.Errorf("row %d: %g, limit %g, price %g", i, total[i+1], b, m.y[i+1])
+		}
+	}
+}
+
+// TestMixtureRounding wants a singular basis to be reported, not solved.
+func TestMixtureRounding(t *testing.T) {
+	var m Mixture
+	m.Reset([]float64{1})
+	m.Add(1, []float64{0.5})
+	m.Add(2, []float64{0.5})
+	m.basis = []int{0, 1}
+	if _, ok := m.Solve(1e-9); ok {
+		t.Error("a singular basis was solved")
+	}
+}
