@@ -133,8 +133,8 @@ func TestPlannedValues(t *testing.T) {
 		mixed := false
 		eachHand(func(h, s, a int) { mixed = mixed || pi[h][s][a] > 0.01 && pi[h][s][a] < 0.99 })
 		for j, x := range want {
-			if math.Abs(l.program.v[j]-x) > 1e-9 {
-				t.Errorf("%s: signal %d of the mixture %.9g, of the policy %.9g", name, j, l.program.v[j], x)
+			if math.Abs(l.program.Point[j]-x) > 1e-9 {
+				t.Errorf("%s: signal %d of the mixture %.9g, of the policy %.9g", name, j, l.program.Point[j], x)
 			}
 		}
 		if !mixed {

@@ -295,7 +295,10 @@ type numbered struct {
 
 func (n *numbered) dim() int { return n.Dim() }
 
-func (n *numbered) extent(lower, upper []float64) { n.Extent(lower, upper) }
+func (n *numbered) extent(_ context.Context, lower, upper []float64) error {
+	n.Extent(lower, upper)
+	return nil
+}
 
 func (n *numbered) price(ctx context.Context, dir []float64) (priced, error) {
 	if err := ctx.Err(); err != nil {
