@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -14,8 +16,8 @@ func newInstances(s streams) *cobra.Command {
 		Use:   "instances [NAME]",
 		Short: "List the built-in problems, or write one as a problem file",
 		Long: `Without NAME, lists the built-in problems and their parameters. With NAME,
-writes that problem as a problem file to standard output. Parameters follow the
-name:
+writes that problem as a problem file to standard output, in YAML or with
+--format json in JSON. Parameters follow the name:
 
   cmdpsolve instances garnet:S=50,A=4,H=10,d=3,seed=1 > garnet.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -27,10 +29,21 @@ name:
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			if err := problem.Write(s.out, p); err != nil {
+			if *format != report.Terminal && *format != report.JSON {
+				return usage("--format %s: a problem file is YAML, or with --format json JSON", *format)
+			}
+			var file bytes.Buffer
+			if err := problem.Write(&file, p); err != nil {
 				return failed(err)
 			}
-			return nil
+			text := file.Bytes()
+			if *format == report.JSON {
+				if text, err = yaml.YAMLToJSON(text); err != nil {
+					return failed(err)
+				}
+			}
+			_, err = s.out.Write(text)
+			return err
 		},
 	}
 	format = addFormat(cmd.Flags())

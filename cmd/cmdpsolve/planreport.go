@@ -187,7 +187,11 @@ func (d *planReport) limits() *report.Table {
 	for _, c := range d.Constraints {
 		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}
 		if priced {
-			row = append(row, report.Rounded(c.Price, largest))
+			price := c.Price
+			if c.scale > 0 && float64(price)*c.scale <= math.Abs(float64(d.Objective-d.Bound)) {
+				price = 0 // over all returns that are possible it changes less than is certified
+			}
+			row = append(row, report.Rounded(price, largest))
 		}
 		t.Add(row...)
 	}

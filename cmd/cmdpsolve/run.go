@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -106,15 +107,29 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	}
 	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(78) })
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags | wrapped"))
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return wantedValue(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s))
+	root.AddCommand(newCompare(s), newPlot(s), newVersion(s))
 	return root
 }
 
-// wantedValue says what a flag wants in place of how its value could not be parsed.
-func wantedValue(err error) error {
+// flagError says what a flag wants in place of how its value could not be parsed, and
+// which flag may be meant where there is none of that name.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		best, distance := "", 3
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if d := levenshtein.ComputeDistance(unknown.GetSpecifiedName(), f.Name); d < distance {
+				best, distance = f.Name, d
+			}
+		})
+		if best != "" {
+			return usage("%w, did you mean --%s?", err, best)
+		}
+		return usage("%w; see %s --help", err, cmd.CommandPath())
+	}
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return err
