@@ -78,6 +78,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.sense())
+	opts.Box = p.totals()
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {

@@ -167,6 +167,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	limits := p.limits()
 	opts, progress := c.exact(c.err, p.sense())
+	opts.Box = p.totals()
 	opts.Rows, opts.Whole = rowsOf(limits), p.whole()
 	begin := time.Now()
 	r, err := exact.Solve(ctx, p.Model, p.task, opts)

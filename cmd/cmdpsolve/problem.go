@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -142,6 +143,16 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// totals returns the box of possible returns where it took problems of its own to find
+// it, nil elsewhere.
+func (p *loaded) totals() *geometry.Box {
+	box, err := p.Box()
+	if err != nil || p.Model.Horizon() > 0 || p.Model.Discount() < 1 {
+		return nil
+	}
+	return box
 }
 
 // sides returns the sides of the box of possible returns, by which their rounding

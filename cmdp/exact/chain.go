@@ -22,6 +22,7 @@ type chain struct {
 	leak    []float64
 	diag    []float64
 	factors *factors
+	work    elimination
 	spilled bool // elimination was given up
 	room    [7][]float64
 }
@@ -56,9 +57,9 @@ func (y *chain) direct() bool {
 	if y.factors == nil && !y.spilled {
 		switch {
 		case y.states() <= small:
-			y.factors = eliminate(y, math.MaxInt)
+			y.factors = y.work.factorize(y, math.MaxInt)
 		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
-			y.factors = eliminate(y, 8*len(y.next)+64*small)
+			y.factors = y.work.factorize(y, 8*len(y.next)+64*small)
 		}
 		y.spilled = y.factors == nil
 	}

@@ -1,7 +1,5 @@
 package exact
 
-import "container/heap"
-
 // factors are those of a chain, found by state elimination (Grassmann, Taksar, Heyman
 // 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
 // nearly the full precision, however long the chain may stay in the component.
@@ -67,15 +65,20 @@ func (f *factors) solve(x, right []float64, transposed bool) {
 	copy(x, y)
 }
 
-// An elimination is under way.
+// An elimination is under way, or done: its memory serves the next one.
 type elimination struct {
+	count []int32
+	slab  struct {
+		into, at []int32
+		x        []float64
+	}
 	rows  []row
 	into  [][]int32 // of each state, the states whose rows have it, or had it
 	leak  []float64
 	gone  []bool
 	place []int32 // of each state, its entry in the row at hand, from 1
 	queue queue
-	f     *factors
+	f     factors
 }
 
 type row struct {
@@ -83,46 +86,69 @@ type row struct {
 	x  []float64
 }
 
-// eliminate returns nil if there would be more than most entries, or if the chain has
-// a part that it does not leave.
-func eliminate(y *chain, most int) *factors {
+// resized returns a slice of length n, all 0, in the memory of x if that suffices.
+func resized[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}
+
+// start makes room for n states.
+func (e *elimination) start(n int) {
+	e.rows, e.into = resized(e.rows, n), resized(e.into, n)
+	e.gone, e.place, e.count = resized(e.gone, n), resized(e.place, n), resized(e.count, n+1)
+	f := &e.f
+	f.order, f.out, f.y = f.order[:0], resized(f.out, n), resized(f.y, n)
+	f.lower.reset()
+	f.upper.reset()
+	e.queue.key, e.queue.of, e.queue.place = e.queue.key[:0], e.queue.of[:0], e.queue.place[:0]
+}
+
+func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0], p.x[:0] }
+
+// factorize returns nil if there would be more than most entries, or if the chain has
+// a part that it does not leave. The factors are good until the next elimination.
+func (e *elimination) factorize(y *chain, most int) *factors {
 	n := y.states()
-	e := &elimination{rows: make([]row, n), into: make([][]int32, n), leak: append([]float64(nil), y.leak...),
-		gone: make([]bool, n), place: make([]int32, n)}
-	e.f = &factors{out: make([]float64, n), y: make([]float64, n), lower: sparse{first: []int32{0}}, upper: sparse{first: []int32{0}}}
+	e.start(n)
+	e.leak = append(e.leak[:0], y.leak...)
 	e.load(y)
 	const plain = 12 // states up to which the order does not matter
 	if n > plain {
-		e.queue = queue{key: make([]int, n), place: make([]int32, n)}
+		e.queue.key, e.queue.place = resized(e.queue.key, n), resized(e.queue.place, n)
 		for s := range int32(n) {
 			e.queue.key[s], e.queue.place[s] = e.degree(s), s
 			e.queue.of = append(e.queue.of, s)
 		}
-		heap.Init(&e.queue)
+		e.queue.init()
 	}
 	for i := range int32(n) {
 		s := i
 		if n > plain {
-			s = heap.Pop(&e.queue).(int32)
+			s = e.queue.pop()
 		}
 		if !e.eliminate(s) || len(e.f.upper.at)+len(e.f.lower.at) > most {
 			return nil
 		}
 	}
-	return e.f
+	return &e.f
 }
 
 // load copies the rows, entries for the same successor added up.
 func (e *elimination) load(y *chain) {
-	count := make([]int32, len(e.rows)+1)
+	count := e.count
 	for _, n := range y.next {
 		count[n+1]++
 	}
 	for s := 1; s < len(count); s++ {
 		count[s] += count[s-1]
 	}
-	into := make([]int32, len(y.next))
-	at, x := make([]int32, 0, len(y.next)), make([]float64, 0, len(y.next))
+	into := resized(e.slab.into, len(y.next))
+	at, x := resized(e.slab.at, len(y.next))[:0], resized(e.slab.x, len(y.next))[:0]
+	e.slab.into, e.slab.at, e.slab.x = into, at, x
 	for s := range e.into {
 		e.into[s] = into[count[s]:count[s]:count[s+1]]
 	}
@@ -188,9 +214,9 @@ func (e *elimination) eliminate(s int32) bool {
 }
 
 func (e *elimination) changed(s int32) {
-	if e.queue.key != nil {
+	if len(e.queue.key) > 0 {
 		e.queue.key[s] = e.degree(s)
-		heap.Fix(&e.queue, int(e.queue.place[s]))
+		e.queue.fix(e.queue.place[s])
 	}
 }
 
@@ -231,31 +257,60 @@ func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) 
 	return share, at >= 0
 }
 
-// A queue gives the state of the least degree, the one with the least number among
-// several.
+// A queue is a heap that gives the state of the least degree, the one with the least
+// number among several.
 type queue struct {
 	key   []int
 	of    []int32
 	place []int32 // of each state in of
 }
 
-func (q *queue) Len() int { return len(q.of) }
-
-func (q *queue) Less(i, j int) bool {
-	a, b := q.of[i], q.of[j]
+func (q *queue) less(a, b int32) bool {
 	return q.key[a] < q.key[b] || q.key[a] == q.key[b] && a < b
 }
 
-func (q *queue) Swap(i, j int) {
-	q.of[i], q.of[j] = q.of[j], q.of[i]
-	q.place[q.of[i]], q.place[q.of[j]] = int32(i), int32(j)
+func (q *queue) init() {
+	for i := int32(len(q.of)/2) - 1; i >= 0; i-- {
+		q.down(i)
+	}
 }
 
-// Push is not used: all states are in the queue from the start.
-func (q *queue) Push(any) {}
-
-func (q *queue) Pop() any {
-	s := q.of[len(q.of)-1]
-	q.of = q.of[:len(q.of)-1]
+func (q *queue) pop() int32 {
+	s, last := q.of[0], len(q.of)-1
+	q.put(q.of[last], 0)
+	if q.of = q.of[:last]; last > 0 {
+		q.down(0)
+	}
 	return s
+}
+
+// fix moves the state at place i to where its key belongs.
+func (q *queue) fix(i int32) { q.down(q.up(i)) }
+
+func (q *queue) put(s, i int32) { q.of[i], q.place[s] = s, i }
+
+func (q *queue) up(i int32) int32 {
+	s := q.of[i]
+	for i > 0 && q.less(s, q.of[(i-1)/2]) {
+		q.put(q.of[(i-1)/2], i)
+		i = (i - 1) / 2
+	}
+	q.put(s, i)
+	return i
+}
+
+func (q *queue) down(i int32) {
+	s := q.of[i]
+	for n := int32(len(q.of)); 2*i+1 < n; {
+		child := 2*i + 1
+		if child+1 < n && q.less(q.of[child+1], q.of[child]) {
+			child++
+		}
+		if !q.less(q.of[child], s) {
+			break
+		}
+		q.put(q.of[child], i)
+		i = child
+	}
+	q.put(s, i)
 }

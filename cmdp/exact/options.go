@@ -32,6 +32,9 @@ type Options struct {
 	// returns and direction are reported for it where that is a proof as well, see
 	// Certificate.Whole; optima are those of the Target.
 	Whole geometry.Set
+	// Box, if not nil, holds the returns of all policies. Without a horizon it saves
+	// finding the extremes of each total, as [Ranges] does.
+	Box *geometry.Box
 	// Progress, if not nil, is called after every value iteration with the number of
 	// them, the best bound and the best objective so far, ±Inf before there is one.
 	Progress func(iterations int, bound, objective float64)
@@ -52,6 +55,9 @@ func (o Options) withDefaults(dim int) (Options, error) {
 	}
 	if !(o.Feasibility >= 0 && o.Feasibility < 1) {
 		return o, fmt.Errorf("exact: feasibility tolerance %g: want at least 0 and below 1", o.Feasibility)
+	}
+	if o.Box != nil && o.Box.Dim() != dim {
+		return o, fmt.Errorf("exact: box of dimension %d: want %d as the returns of the model", o.Box.Dim(), dim)
 	}
 	if o.Iterations < 0 || o.Workers < 0 {
 		return o, fmt.Errorf("exact: %d iterations, %d workers: want 0 for the default, or more", o.Iterations, o.Workers)

@@ -28,13 +28,13 @@ type scalar struct {
 	v       []float64      // of each state, and 0 for what is over
 	pick    []int32        // of each state, the index of a choice, −1 if none can rest
 	spilled []bool         // of each component, whether it is too wide to be eliminated
-	chain   chain
+	chain   *chain // shared with others
 	right   []float64
 	slack   float64 // what the perturbation is multiplied by
 }
 
-func newScalar(q *quotient, gamma float64, workers int) *scalar {
-	z := &scalar{q: q, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1}
+func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
+	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
 	z.spilled = make([]bool, len(q.component)-1)
@@ -261,7 +261,7 @@ func (z *scalar) trapped(lo, hi int32) []int32 {
 // evaluate sets v to the values of the policy in a component, those of earlier ones
 // being known.
 func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64) (endless []int32, err error) {
-	y, q := &z.chain, z.q
+	y, q := z.chain, z.q
 	y.reset()
 	z.right = z.right[:0]
 	leaks := false

@@ -145,7 +145,9 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	d := p.dim()
 	s := &solver{ctx: ctx, source: p, task: task, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	if err := p.extent(ctx, s.lower, s.upper); err != nil {
+	if opts.Box != nil {
+		opts.Box.Bounds(s.lower, s.upper)
+	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
 	}
 	for k, r := range opts.Rows {

@@ -23,14 +23,15 @@ type stationary struct {
 	concern
 
 	reached  []bool         // by some policy
-	cyclic   bool           // a policy may come back to a state
+	restless bool           // some policy need not come to rest
+	extremes *extremes      // shared by all concerns
 	graph    graph          // what is reached, and policies may use
 	parts    *partition     // its strongly connected components
 	base     *quotient      // nothing being collapsed
 	origin   []int32        // of each state of base, that of the model
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
-	chain    chain
+	chain    *chain
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -46,7 +47,8 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.reached = p.reachable()
 	p.graph = graph{k: p.k, in: p.reached}
 	p.parts = p.graph.components()
-	p.cyclic = p.returning()
+	p.restless = p.gamma == 1 && p.returning() && p.graph.endComponents().parts() > 0
+	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
 	p.number()
 	return p
 }
@@ -65,11 +67,12 @@ func (p *stationary) number() {
 // with returns the pricer for a concern.
 func (p *stationary) with(c concern) (*stationary, error) {
 	q := *p
-	q.concern, q.scalars, q.chain = c, make(map[string]*scalar), chain{}
+	q.concern = c
 	q.graph, q.harmless = graph{k: p.k, in: p.reached}, nil
-	if p.gamma < 1 || !p.cyclic {
+	if !p.restless {
 		return &q, nil
 	}
+	q.scalars = make(map[string]*scalar)
 	q.graph.in = slices.Clone(p.reached)
 	if err := q.settle(); err != nil {
 		return nil, err
@@ -117,9 +120,17 @@ func (p *stationary) possible(ctx context.Context, lower, upper []float64) error
 	return nil
 }
 
+// extremes remembers the extremes of the returns.
+type extremes struct{ lower, upper []float64 }
+
 // ranges sets lower and upper to the extremes of each return over all policies, rounded
 // outwards, ±boundless where there are none.
 func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
+	if p.extremes.lower != nil {
+		copy(lower, p.extremes.lower)
+		copy(upper, p.extremes.upper)
+		return nil
+	}
 	for i := range lower {
 		for _, sign := range []float64{1, -1} {
 			bound := -boundless
@@ -127,7 +138,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
-				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {
+				if value, margin, err = q.bound(ctx, q.scalar(dir), dir); value-margin > bound {
 					bound = value - margin
 				}
 			}
@@ -141,6 +152,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			}
 		}
 	}
+	p.extremes.lower, p.extremes.upper = slices.Clone(lower), slices.Clone(upper)
 	return nil
 }
 
@@ -170,7 +182,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 			q = p.collapse(ends, nothing)
 		}
 	}
-	z := newScalar(q, p.gamma, p.workers)
+	z := newScalar(q, p.gamma, p.workers, p.chain)
 	p.scalars[string(key)] = z
 	return z
 }
@@ -317,7 +329,11 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 
 // recheck computes V*(dir) anew, without what earlier directions left behind.
 func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	z := newScalar(p.scalar(dir).q, p.gamma, p.workers)
+	return p.bound(ctx, newScalar(p.scalar(dir).q, p.gamma, p.workers, p.chain), dir)
+}
+
+// bound is recheck from what z has found before.
+func (p *stationary) bound(ctx context.Context, z *scalar, dir []float64) (value, margin float64, err error) {
 	p.scalarize(z, dir)
 	endless, err := z.solve(ctx)
 	if err != nil || endless != nil {

@@ -38,7 +38,7 @@ func (p *stationary) row(st *stepPolicy, n int32, f func(to int32, prob float64)
 // calls out with the transitions to others. It returns the states in which the policy goes on for
 // ever; the chain leaves those.
 func (p *stationary) build(st *stepPolicy, lo, hi int32, out func(from, to int32, prob float64)) (forever []int32) {
-	y := &p.chain
+	y := p.chain
 	y.reset()
 	leaks := false
 	for n := lo; n < hi; n++ {
