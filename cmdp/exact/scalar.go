@@ -28,7 +28,7 @@ type scalar struct {
 	v       []float64      // of each state, and 0 for what is over
 	pick    []int32        // of each state, the index of a choice, −1 if none can rest
 	spilled []bool         // of each component, whether it is too wide to be eliminated
-	chain   *chain // shared with others
+	chain   *chain         // shared with others
 	right   []float64
 	slack   float64 // what the perturbation is multiplied by
 }
