@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,4 +176,29 @@ func unanswered(a *contest.Answer) string {
 		return "the exact optimum is not known, and there is no regret: neither a policy within the target nor a proof that there is none was found"
 	}
 	return ""
+}
+
+// describeOpponent names an opponent in a few words.
+func describeOpponent(o *problem.Opponent) string {
+	var parts []string
+	for _, inner := range o.Opponents {
+		parts = append(parts, describeOpponent(inner))
+	}
+	switch o.Policy {
+	case "switching":
+		return fmt.Sprintf("every %s another of: %s", count(o.Period, "episode"), strings.Join(parts, "; "))
+	case "random-start":
+		return fmt.Sprintf("uniform for %s, then %s", count(o.Episodes, "episode"), describeOpponent(o.Then))
+	case "fixed":
+		return "a fixed policy"
+	case "scripted":
+		return "a script"
+	case "replay":
+		return "a log"
+	case "best-response":
+		return "best responses"
+	case "adversarial":
+		return "an adversary"
+	}
+	return o.Policy + " play"
 }

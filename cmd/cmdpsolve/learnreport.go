@@ -8,7 +8,6 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
-	"cmdpsolve/cmdp/problem"
 )
 
 // learnReport is the data of what learn found. With several seeds the
@@ -372,29 +371,4 @@ func (s *session) direction(dir named) string {
 		}
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
-}
-
-// describeOpponent names an opponent in a few words.
-func describeOpponent(o *problem.Opponent) string {
-	var parts []string
-	for _, inner := range o.Opponents {
-		parts = append(parts, describeOpponent(inner))
-	}
-	switch o.Policy {
-	case "switching":
-		return fmt.Sprintf("every %s another of: %s", count(o.Period, "episode"), strings.Join(parts, "; "))
-	case "random-start":
-		return fmt.Sprintf("uniform for %s, then %s", count(o.Episodes, "episode"), describeOpponent(o.Then))
-	case "fixed":
-		return "a fixed policy"
-	case "scripted":
-		return "a script"
-	case "replay":
-		return "a log"
-	case "best-response":
-		return "best responses"
-	case "adversarial":
-		return "an adversary"
-	}
-	return o.Policy + " play"
 }
