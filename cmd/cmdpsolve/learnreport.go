@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -196,6 +197,7 @@ func (rep *learnReport) average(names []string) {
 	for i, name := range names {
 		rep.Average.Values = append(rep.Average.Values, mean(name, func(r *runReport) report.Number { return r.Average.Values[i] }))
 	}
+	rep.Expected = averageNamed(rep.Runs, func(r *runReport) named { return r.Expected })
 	rep.Objective = mean("objective", func(r *runReport) report.Number { return r.Objective })
 	rep.Violation = mean("violation", func(r *runReport) report.Number { return r.Violation })
 	rep.Regret = mean("regret", func(r *runReport) report.Number { return r.Regret })
@@ -203,25 +205,33 @@ func (rep *learnReport) average(names []string) {
 	rep.BestBound = mean("bound_best", func(r *runReport) report.Number { return r.BestBound })
 	rep.Gap = mean("gap", func(r *runReport) report.Number { return r.Gap })
 	rep.Rho = mean("rho", func(r *runReport) report.Number { return r.Rho })
-	rep.History = averageHistory(rep.Runs, names)
+	rep.History = averageHistory(rep.Runs)
+}
+
+// averageNamed returns the mean over the runs of numbers with names, if there are any.
+func averageNamed(runs []*runReport, of func(*runReport) named) named {
+	mean := named{Names: of(runs[0]).Names, Values: slices.Clone(of(runs[0]).Values)} // nil stays nil
+	clear(mean.Values)
+	for _, r := range runs {
+		for i, x := range of(r).Values {
+			mean.Values[i] += x / report.Number(len(runs))
+		}
+	}
+	return mean
 }
 
 // averageHistory averages the records that all runs have.
-func averageHistory(runs []*runReport, names []string) []recordReport {
+func averageHistory(runs []*runReport) []recordReport {
 	out := []recordReport{}
 	for i, rec := range runs[0].History {
 		n := report.Number(len(runs))
-		sum := recordReport{Episode: rec.Episode, Average: named{Names: names, Values: make([]report.Number, len(names))}}
-		whole := true
+		sum, whole := recordReport{Episode: rec.Episode}, true
 		for _, r := range runs {
 			if i >= len(r.History) || r.History[i].Episode != rec.Episode {
 				whole = false
 				break
 			}
 			h := r.History[i]
-			for i, x := range h.Average.Values {
-				sum.Average.Values[i] += x / n
-			}
 			sum.Objective += h.Objective / n
 			sum.Violation += h.Violation / n
 			sum.Regret += h.Regret / n
@@ -230,6 +240,8 @@ func averageHistory(runs []*runReport, names []string) []recordReport {
 			sum.Rho += h.Rho / n
 		}
 		if whole {
+			sum.Average = averageNamed(runs, func(r *runReport) named { return r.History[i].Average })
+			sum.Expected = averageNamed(runs, func(r *runReport) named { return r.History[i].Expected })
 			out = append(out, sum)
 		}
 	}

@@ -172,36 +172,44 @@ func TestTripleQByHand(t *testing.T) {
 // exceeds 34/32 of H, or a utility H, goes back to H alone. Actions are random with the
 // probability 1 − 0.97(1 − e): e is 1 before the first episode, 0.95 in the 20 after it, and loses
 // a twentieth every 20.
+//
+// With a unit of 8 that is told a reward of 1 counts as 8 of theirs, and a reward of 0 is what
+// returns 0: on the sheet, where v₀ is 4 − 2x₀, 1 − x₀ is then −1 in each step to go.
 func TestTripleQPublished(t *testing.T) {
-	s := newSheet(1)
-	s.limit = tripleLimit
-	c := s.config(t, 32)
-	c.Prior, c.Bonus = nil, Scale{Published, 1}
-	l := newLearner(t, "triple-q", c).(*tripleQ)
-	want := &tripleSheet{frame: 8, eta: 32e-4 * 2 * math.Sqrt(4*16), tighten: 0.5, gain: 3. / 32}
-	want.bonus = func(n, _ float64) (float64, float64) {
-		return 0.2 / 32 * math.Sqrt(math.Log(32)/n), 0.002 * math.Sqrt(math.Log(32)/n)
-	}
-	for i := range 8 {
-		want.q[i/4][i/2%2][i%2] = [3]float64{2, 2, 2}
-	}
-	reset := func(_ int, q *[3]float64) {
-		if q[0] > 2*34./32 || q[1] > 2 || q[2] > 2 {
-			q[0] = 2
+	for _, tt := range []struct {
+		told, unit float64
+		nothing    [2]float64 // what a reward of 0 is from each step on
+	}{{0, 32, [2]float64{0, 0}}, {8, 8, [2]float64{-2, -1}}} {
+		s := newSheet(1)
+		s.limit = tripleLimit
+		c := s.config(t, 32)
+		c.Prior, c.Bonus, c.Tuning.RewardUnit = nil, Scale{Published, 1}, tt.told
+		l := newLearner(t, "triple-q", c).(*tripleQ)
+		want := &tripleSheet{frame: 8, eta: tt.unit * 1e-4 * 2 * math.Sqrt(4*16), tighten: 0.5, gain: 3 / tt.unit}
+		want.bonus = func(n, _ float64) (float64, float64) {
+			return 0.2 / tt.unit * math.Sqrt(math.Log(32)/n), 0.002 * math.Sqrt(math.Log(32)/n)
 		}
-	}
-	for k := range 32 {
-		e := tripleEpisodes[k%5]
-		random := map[bool]float64{true: 1, false: 1 - 0.97*(1-0.95)}[k == 0]
-		if k > 20 {
-			random = 1 - 0.97*(1-0.95*0.95)
+		for i := range 8 {
+			want.q[i/4][i/2%2][i%2] = [3]float64{2*32/tt.unit + tt.nothing[i/4], 2, 2}
 		}
-		if x := l.random(); math.Abs(x-random) > 1e-12 {
-			t.Errorf("episode %d: random with probability %v, want %v", k+1, x, random)
+		reset := func(h int, q *[3]float64) {
+			if q[0] > 2*34/tt.unit+tt.nothing[h] || q[1] > 2 || q[2] > 2 {
+				q[0] = 2*32/tt.unit + tt.nothing[h]
+			}
 		}
-		s.show(l, c.Shape, e.states, e.actions)
-		want.observe(e.states, e.actions, 2, reset)
-		want.check(t, fmt.Sprintf("published, episode %d", k+1), l)
+		for k := range 32 {
+			e := tripleEpisodes[k%5]
+			random := map[bool]float64{true: 1, false: 1 - 0.97*(1-0.95)}[k == 0]
+			if k > 20 {
+				random = 1 - 0.97*(1-0.95*0.95)
+			}
+			if x := l.random(); math.Abs(x-random) > 1e-12 {
+				t.Errorf("episode %d: random with probability %v, want %v", k+1, x, random)
+			}
+			s.show(l, c.Shape, e.states, e.actions)
+			want.observe(e.states, e.actions, 2, reset)
+			want.check(t, fmt.Sprintf("unit %v, episode %d", tt.unit, k+1), l)
+		}
 	}
 }
 
