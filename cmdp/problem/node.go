@@ -22,6 +22,7 @@ const (
 	scalarNode nodeKind = iota
 	listNode
 	mapNode
+	rowsNode // the text of rows that are read later
 )
 
 type member struct{ key, value *node }
@@ -61,7 +62,7 @@ func (n *node) isBool() bool {
 // describe names the node in a message.
 func (n *node) describe() string {
 	switch {
-	case n.kind == listNode:
+	case n.kind == listNode, n.kind == rowsNode:
 		return "a list"
 	case n.kind == mapNode:
 		return "a mapping"
@@ -98,14 +99,14 @@ func isInteger(text string) bool {
 // parseNumber reads a decimal number. The complaint is empty if it is finite,
 // else it says what is wrong.
 func parseNumber(text string) (x float64, complaint string) {
-	switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
-	case "nan":
-		return 0, "NaN is not a number that can be computed with: want a finite number"
-	case "inf", "infinity":
-		return 0, "infinite: want a finite number"
-	}
 	for i := range len(text) {
-		if !strings.Contains("0123456789+-.eE", text[i:i+1]) {
+		if c := text[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
+			case "nan":
+				return 0, "NaN is not a number that can be computed with: want a finite number"
+			case "inf", "infinity":
+				return 0, "infinite: want a finite number"
+			}
 			return 0, "want a number"
 		}
 	}

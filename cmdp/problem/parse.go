@@ -55,7 +55,7 @@ func (h *header) parse(data []byte, files fs.FS) *Problem {
 		h.bad(&node{line: 1 + bytes.Count(data[:i], []byte("\n"))}, nil, "not text in UTF-8")
 		return nil
 	}
-	root, portions := h.tree(data)
+	root, rows := h.tree(string(data))
 	if len(h.errs) > 0 && root == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (h *header) parse(data []byte, files fs.FS) *Problem {
 	h.loadImported(root.get("transitions"), files)
 	h.read(root)
 	r := newRowReader(h)
-	r.readAll(root.get("transitions"), portions, files)
+	r.readAll(root.get("transitions"), rows, files)
 	if len(h.errs) == 0 {
 		h.finish(r, root)
 	}
@@ -98,42 +98,42 @@ func isJSON(file string) bool { return strings.EqualFold(filepath.Ext(file), ".j
 
 // looksLikeJSON reports whether the text may be meant as JSON: by the name of its file, or
 // because it begins with a brace and a quoted key. YAML in braces may begin so as well.
-func (h *header) looksLikeJSON(data []byte) bool {
+func (h *header) looksLikeJSON(text string) bool {
 	if isJSON(h.file) {
 		return true
 	}
 	const space = " \t\r\n"
-	inside, ok := bytes.CutPrefix(bytes.TrimLeft(data, space), []byte("{"))
-	inside = bytes.TrimLeft(inside, space)
+	inside, ok := strings.CutPrefix(strings.TrimLeft(text, space), "{")
+	inside = strings.TrimLeft(inside, space)
 	return ok && len(inside) > 0 && (inside[0] == '"' || inside[0] == '}')
 }
 
-// tree parses the document but for the rows that split cuts out.
-func (h *header) tree(data []byte) (*node, []portion) {
-	var notJSON *syntaxError
-	if h.looksLikeJSON(data) {
-		root, bad := parseJSON(data, 1)
-		if bad == nil || isJSON(h.file) {
-			if bad != nil {
-				h.syntax(bad)
-			}
-			return root, nil
+// tree parses the document but for its rows, which are read later where they are
+// many.
+func (h *header) tree(text string) (root *node, rows block) {
+	var asJSON *syntaxError
+	if h.looksLikeJSON(text) {
+		root, bad := parseJSON(text, 1)
+		if bad != nil && isJSON(h.file) {
+			h.syntax(bad)
 		}
-		notJSON = bad
+		if bad == nil || isJSON(h.file) {
+			return root, block{indent: -1}
+		}
+		asJSON = bad
 	}
-	p := split(string(data))
+	p := split(text)
 	root, bad := parseYAML(p.head, 1)
-	if bad != nil && notJSON != nil {
-		bad = notJSON
+	if bad != nil && asJSON != nil {
+		bad = asJSON
 	}
 	if bad != nil {
 		h.syntax(bad)
 		root = nil
 	}
-	if p.rows == nil {
-		return root, nil
+	if p.rows.indent >= 0 && root != nil && root.kind == mapNode {
+		h.tail(root, p)
 	}
-	h.tail(root, p)
 	return root, p.rows
 }
 
@@ -144,21 +144,20 @@ func (h *header) tail(root *node, p pieces) {
 	if text == "" || text == "..." {
 		return
 	}
-	line := p.tailLine
-	first, _, _ := cutLine(text)
+	first, _, _ := strings.Cut(text, "\n")
 	if col, _ := lineMark(first); col > 0 {
-		h.syntax(&syntaxError{line, col + 1, "indented less than the rows above and more than the keys of the problem"})
+		h.syntax(&syntaxError{p.line, col + 1, "indented less than the rows above and more than the keys of the problem"})
 		return
 	}
 	if strings.HasPrefix(first, "---") {
-		h.syntax(&syntaxError{line, 1, "a second document begins: want one"})
+		h.syntax(&syntaxError{p.line, 1, "a second document begins: want one"})
 		return
 	}
-	rest, bad := parseYAML(text, line)
+	rest, bad := parseYAML(text, p.line)
 	switch {
 	case bad != nil:
 		h.syntax(bad)
-	case rest == nil || root == nil || root.kind != mapNode:
+	case rest == nil:
 	case rest.kind != mapNode:
 		h.bad(rest, nil, "got %s: want a key of the problem", rest.describe())
 	default:
@@ -167,32 +166,49 @@ func (h *header) tail(root *node, p pieces) {
 }
 
 // readAll reads the rows wherever they stand.
-func (r *rowReader) readAll(n *node, portions []portion, files fs.FS) {
+func (r *rowReader) readAll(n *node, rows block, files fs.FS) {
 	at := (*path)(nil).key("transitions")
+	row := func(n *node, index int) {
+		here := path{up: at, index: index}
+		r.row(n, &here)
+	}
 	switch {
-	case portions != nil:
-		trees := parsePortions(portions)
-		for _, p := range portions {
-			tree := <-<-trees
-			switch {
-			case tree.bad != nil:
-				r.syntax(tree.bad)
-			case tree.root == nil || !r.list(tree.root, at):
-			default:
-				for i, item := range tree.root.items {
-					r.row(item, at.at(p.index+i))
-				}
-			}
-		}
 	case n == nil:
+	case rows.indent >= 0:
+		r.yamlRows(rows, row)
+	case n.kind == rowsNode:
+		r.jsonRows(n, row)
 	case n.kind == mapNode:
 		r.readFile(n, at, files)
 	case n.kind == listNode:
 		for i, item := range n.items {
-			r.row(item, at.at(i))
+			row(item, i)
 		}
 	default:
 		r.bad(n, at, "got %s: want a list of rows, or {file: NAME}", n.describe())
+	}
+}
+
+// jsonRows hands the rows of a list in JSON to row.
+func (d *decoder) jsonRows(n *node, row func(n *node, index int)) {
+	f := newFlowReader(n.text, n.line, true)
+	f.at, f.begin = 1, 1-n.col
+	for index := 0; f.space() != ']'; index++ {
+		f.used = 0
+		item := f.value(1)
+		c := f.space()
+		if c == ',' {
+			f.at++
+		}
+		if item == nil || c != ']' && (c != ',' || f.space() == ']') {
+			bad := notJSON(n.text, n.line)
+			if bad.line == n.line {
+				bad.col += n.col - 1
+			}
+			d.syntax(bad)
+			return
+		}
+		row(item, index)
 	}
 }
 

@@ -2,7 +2,6 @@ package problem
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -85,17 +84,18 @@ func reason(err error) error {
 
 // readJSONLines reads one row on each line, as a JSON object.
 func (r *rowReader) readJSONLines(f fs.File) error {
-	in := bufio.NewReaderSize(f, 1<<16)
+	in, reader := bufio.NewReaderSize(f, 1<<20), newFlowReader("", 0, true)
 	for line, index := 1, 0; ; line++ {
-		text, err := in.ReadBytes('\n')
+		data, err := in.ReadBytes('\n')
 		if err != nil && err != io.EOF {
 			return err
 		}
+		text := strings.TrimRight(string(data), "\r\n")
 		if line == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			text = strings.TrimPrefix(text, "\ufeff")
 		}
-		if len(bytes.TrimSpace(text)) > 0 {
-			r.jsonLine(text, line, index)
+		if strings.TrimSpace(text) != "" {
+			r.jsonLine(reader, text, line, index)
 			index++
 		}
 		if err == io.EOF {
@@ -104,15 +104,17 @@ func (r *rowReader) readJSONLines(f fs.File) error {
 	}
 }
 
-func (r *rowReader) jsonLine(text []byte, line, index int) {
-	if !utf8.Valid(text) {
+func (r *rowReader) jsonLine(f *flowReader, text string, line, index int) {
+	if !utf8.ValidString(text) {
 		r.syntax(&syntaxError{line, 0, "not text in UTF-8"})
 		return
 	}
-	n, bad := parseJSON(bytes.TrimRight(text, "\r\n"), line)
-	if bad != nil {
-		r.syntax(bad)
+	f.reset(text, line)
+	n := f.value(0)
+	if f.space(); n == nil || f.at < len(text) {
+		r.syntax(notJSON(text, line))
 		return
 	}
-	r.row(n, (*path)(nil).at(index))
+	here := path{index: index}
+	r.row(n, &here)
 }

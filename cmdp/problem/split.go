@@ -1,11 +1,8 @@
 package problem
 
-import (
-	"runtime"
-	"strings"
-)
+import "strings"
 
-// rowsAtOnce is how many rows of a block of transitions are parsed together. A
+// rowsAtOnce is how many rows of a block of transitions the YAML library parses together: a
 // tree of the whole of a large file would take a hundred times its size.
 const rowsAtOnce = 256
 
@@ -14,25 +11,24 @@ const rowsAtOnce = 256
 // The cut relies on a rule of YAML: every line of a member of such a list is
 // indented further than its dash, quoted and flow text included.
 type pieces struct {
-	head     string // up to the key transitions, or everything
-	rows     []portion
-	tail     string
-	tailLine int // the line in which the tail begins
+	head string // up to the key transitions, or everything
+	rows block
+	tail string
+	line int // in which the tail begins
 }
 
-// A portion is the text of some rows.
-type portion struct {
-	text  string
-	line  int // in which it begins
-	index int // of its first row
+// A block is the text of a block list, the line in which it begins, and the indent of its
+// dashes, which is -1 without one.
+type block struct {
+	text         string
+	line, indent int
 }
 
 func split(text string) pieces {
-	whole := pieces{head: text}
+	whole := pieces{head: text, rows: block{indent: -1}}
 	rest, line := text, 1
-	var p pieces
 	for begun := false; ; {
-		raw, after, more := cutLine(rest)
+		raw, after, more := strings.Cut(rest, "\n")
 		_, mark := lineMark(raw)
 		if !begun && (mark == '{' || mark == '[') {
 			return whole // flow style throughout
@@ -46,70 +42,27 @@ func split(text string) pieces {
 			return whole
 		}
 	}
-	p.head = text[:len(text)-len(rest)]
-	indent, index, begin, beginLine := -1, 0, 0, line
+	p := pieces{head: text[:len(text)-len(rest)], rows: block{line: line, indent: -1}}
 	at := 0
-	flush := func() {
-		if at > begin && index > 0 {
-			p.rows = append(p.rows, portion{rest[begin:at], beginLine, index - 1 - (index-1)%rowsAtOnce})
-		}
-		begin, beginLine = at, line
-	}
 	for at < len(rest) {
-		raw, after, _ := cutLine(rest[at:])
+		raw, after, _ := strings.Cut(rest[at:], "\n")
 		col, mark := lineMark(raw)
-		isRow := mark == '-' && (len(raw) == col+1 || strings.IndexByte(" \t\r", raw[col+1]) >= 0)
-		if mark != 0 && indent < 0 {
-			if !isRow {
+		if mark != 0 && p.rows.indent < 0 {
+			if !isRow(raw, col) {
 				return whole
 			}
-			indent = col
+			p.rows.indent = col
 		}
-		if mark != 0 && (col < indent || col == indent && !isRow) {
+		if mark != 0 && (col < p.rows.indent || col == p.rows.indent && !isRow(raw, col)) {
 			break
-		}
-		if mark != 0 && col == indent {
-			if index > 0 && index%rowsAtOnce == 0 {
-				flush()
-			}
-			index++
 		}
 		at, line = len(rest)-len(after), line+1
 	}
-	if indent < 0 {
+	if p.rows.indent < 0 {
 		return whole
 	}
-	flush()
-	p.tail, p.tailLine = rest[at:], line
+	p.rows.text, p.tail, p.line = rest[:at], rest[at:], line
 	return p
-}
-
-// A tree is what parsing gives.
-type tree struct {
-	root *node
-	bad  *syntaxError
-}
-
-// parsePortions parses portions on all processors, a few ahead of those that
-// have been received, and hands them out in order. All of them must be received.
-func parsePortions(portions []portion) <-chan chan tree {
-	trees := make(chan chan tree, runtime.GOMAXPROCS(0))
-	go func() {
-		for _, p := range portions {
-			one := make(chan tree, 1)
-			trees <- one
-			go func() {
-				root, bad := parseYAML(p.text, p.line)
-				one <- tree{root, bad}
-			}()
-		}
-	}()
-	return trees
-}
-
-// cutLine splits off the first line, without its line feed.
-func cutLine(text string) (line, rest string, more bool) {
-	return strings.Cut(text, "\n")
 }
 
 // lineMark returns the first character of a line that is not a space, and its
@@ -124,6 +77,11 @@ func lineMark(line string) (col int, mark byte) {
 	return col, line[col]
 }
 
+// isRow reports whether a line has the dash of a list in the given column.
+func isRow(line string, col int) bool {
+	return line[col] == '-' && (len(line) == col+1 || strings.IndexByte(" \t\r", line[col+1]) >= 0)
+}
+
 // isTransitions reports whether a line is the key transitions at the top level,
 // with its value below.
 func isTransitions(line string) bool {
@@ -133,4 +91,90 @@ func isTransitions(line string) bool {
 	}
 	rest = strings.TrimLeft(rest, " \t\r")
 	return rest == "" || rest[0] == '#' && len(rest) < len(line)-len("transitions:")
+}
+
+// yamlRows hands the rows of a block list to row, one after the other: those in braces
+// are read by a flowReader, the others by the YAML library.
+func (d *decoder) yamlRows(rows block, row func(n *node, index int)) {
+	text, line := rows.text, rows.line
+	f, index := newFlowReader("", 0, false), 0
+	portion, portionLine, portionRows := text, line, 0
+	flush := func() {
+		if portionRows == 0 {
+			portion, portionLine = text, line
+			return
+		}
+		root, bad := parseYAML(portion[:len(portion)-len(text)], portionLine)
+		switch {
+		case bad != nil:
+			d.syntax(bad)
+			index += portionRows
+		case root == nil || !d.list(root, (*path)(nil).key("transitions")):
+		default:
+			for _, item := range root.items {
+				row(item, index)
+				index++
+			}
+		}
+		portion, portionLine, portionRows = text, line, 0
+	}
+	for text != "" {
+		// One row, and the blank lines and comments before it.
+		rest, lines := text, 0
+		for begun := false; rest != ""; {
+			raw, after, _ := strings.Cut(rest, "\n")
+			if col, mark := lineMark(raw); mark != 0 && col == rows.indent {
+				if begun {
+					break
+				}
+				begun = true
+			}
+			rest, lines = after, lines+1
+		}
+		own := text[:len(text)-len(rest)]
+		f.reset(own, line)
+		n := f.row()
+		if n != nil {
+			flush()
+			row(n, index)
+			index++
+		} else {
+			portionRows++
+		}
+		text, line = rest, line+lines
+		if n != nil {
+			portion, portionLine = text, line
+		} else if portionRows == rowsAtOnce {
+			flush()
+		}
+	}
+	flush()
+}
+
+// row reads the one row of a block list that the text is: a dash and a value in braces,
+// with comments around. It returns nil if it gives up.
+func (f *flowReader) row() *node {
+	var n *node
+	for {
+		switch c := f.space(); {
+		case f.at == len(f.text):
+			return n
+		case c == '#' && (f.at == 0 || strings.IndexByte(" \n", f.text[f.at-1]) >= 0):
+			end := strings.IndexByte(f.text[f.at:], '\n')
+			if end < 0 {
+				end = len(f.text) - f.at
+			}
+			f.at += end
+		case c == '-' && n == nil && strings.HasPrefix(f.text[f.at:], "- "):
+			f.at++
+			if f.space() != '{' {
+				return nil
+			}
+			if n = f.mapping(1); n == nil {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
 }
