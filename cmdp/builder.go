@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // A Transition is one possible successor of a choice.
@@ -54,11 +53,20 @@ func NewBuilder(spec ModelSpec, states int) *Builder {
 	return &Builder{spec: spec, states: states, rows: rowTable{dim: spec.Dim, offset: []int{0}}}
 }
 
-// Grow makes room for so many transitions. Memory that stays unused is not touched.
+// Grow makes room for so many transitions, in rows of one or more. Room that is not used
+// takes addresses, not memory.
 func (b *Builder) Grow(transitions int) {
 	t := &b.rows
-	t.state, t.action, t.offset = slices.Grow(t.state, transitions), slices.Grow(t.action, transitions), slices.Grow(t.offset, transitions)
-	t.next, t.prob, t.returns = slices.Grow(t.next, transitions), slices.Grow(t.prob, transitions), slices.Grow(t.returns, transitions*t.dim)
+	t.state, t.action, t.offset = room(t.state, transitions), room(t.action, transitions), room(t.offset, transitions)
+	t.next, t.prob, t.returns = room(t.next, transitions), room(t.prob, transitions), room(t.returns, transitions*t.dim)
+}
+
+// room is slices.Grow, which however writes to what it reserves.
+func room[T any](s []T, n int) []T {
+	if n <= cap(s)-len(s) {
+		return s
+	}
+	return append(make([]T, 0, len(s)+n), s...)
 }
 
 // Rows returns how many rows were begun. Transitions that are added one by one begin a

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
@@ -37,17 +38,17 @@ func (j job) solve(ctx context.Context, p *problem.Problem) (*outcome, error) {
 	var seconds, processor, sweeping []float64
 	watch := watchMemory()
 	for begin := time.Now(); len(seconds) == 0 || len(seconds) < 9 && time.Since(begin) < time.Second/2; {
-		start, used := time.Now(), processorTime()
+		start, used := time.Now(), harness.ProcessorTime()
 		last := start
 		progress := func(int, float64, float64) { last = time.Now() }
 		if r, err = exact.Solve(ctx, p.Model, task, exact.Options{Workers: j.Threads, Progress: progress}); err != nil {
 			return nil, err
 		}
 		seconds = append(seconds, time.Since(start).Seconds())
-		processor = append(processor, (processorTime() - used).Seconds())
+		processor = append(processor, (harness.ProcessorTime() - used).Seconds())
 		sweeping = append(sweeping, last.Sub(start).Seconds())
 	}
-	beside, peak := watch.stop(), peakMemory()
+	beside, peak := watch.stop(), harness.PeakMemory()
 	if r.Status != exact.Optimal {
 		return nil, fmt.Errorf("scale: %s: %v", p.Name, r.Status)
 	}

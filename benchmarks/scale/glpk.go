@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/oracle/lp"
@@ -25,10 +26,10 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 		return nil, err
 	}
 	out := &outcome{Rows: len(program.Rows), Columns: len(program.Minimize)}
-	start, used := time.Now(), processorTime()
+	start, used := time.Now(), harness.ProcessorTime()
 	// GLPK cannot be asked to stop. The process does nothing else, so it can end.
 	timer := time.AfterFunc(time.Duration(j.Limit*float64(time.Second)), func() {
-		out.CutOff, out.Seconds, out.Processor, out.Peak = true, time.Since(start).Seconds(), (processorTime() - used).Seconds(), peakMemory()
+		out.CutOff, out.Seconds, out.Processor, out.Peak = true, time.Since(start).Seconds(), (harness.ProcessorTime() - used).Seconds(), harness.PeakMemory()
 		if json.NewEncoder(os.Stdout).Encode(out) != nil {
 			os.Exit(1)
 		}
@@ -49,8 +50,8 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 	if solution.Status != lp.Optimal {
 		return nil, fmt.Errorf("scale: %s: GLPK: %v", p.Name, solution.Status)
 	}
-	out.Seconds, out.Processor = time.Since(start).Seconds(), (processorTime() - used).Seconds()
-	out.Objective, out.Steps, out.Peak = solution.Objective, solution.Iterations, peakMemory()
+	out.Seconds, out.Processor = time.Since(start).Seconds(), (harness.ProcessorTime() - used).Seconds()
+	out.Objective, out.Steps, out.Peak = solution.Objective, solution.Iterations, harness.PeakMemory()
 	return out, nil
 }
 

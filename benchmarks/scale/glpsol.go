@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/oracle/lp"
 )
@@ -54,7 +55,7 @@ func (j job) glpsol(ctx context.Context, p *problem.Problem) (*outcome, error) {
 	}
 	out := &outcome{Rows: len(program.Rows), Columns: len(program.Minimize), Seconds: time.Since(start).Seconds()}
 	out.Processor = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	out.Peak = peakOf(cmd.ProcessState)
+	out.Peak = harness.PeakOf(cmd.ProcessState)
 	text, err := os.ReadFile(answer)
 	if err != nil {
 		return nil, err

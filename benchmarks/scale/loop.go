@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
@@ -37,14 +38,14 @@ func (j job) loop(ctx context.Context, p *problem.Problem) (*outcome, error) {
 	}
 	scale := 1e9 / float64(len(k.Next)*horizon)
 	var iteration, bare, ratio []float64
-	resumed := processorTime()
+	resumed := harness.ProcessorTime()
 	progress := func(iterations int, _, _ float64) {
-		start := processorTime()
+		start := harness.ProcessorTime()
 		took := (start - resumed).Seconds()
 		for range horizon {
 			gather(out, k, v)
 		}
-		resumed = processorTime()
+		resumed = harness.ProcessorTime()
 		loop := (resumed - start).Seconds()
 		if iterations > 1 { // the first finds no page in place
 			iteration, bare, ratio = append(iteration, took*scale), append(bare, loop*scale), append(ratio, took/loop)

@@ -149,7 +149,7 @@ func (d *decoder) name(n *node, at *path) (string, bool) {
 	if complaint := checkName(n.text); complaint != "" {
 		return "", d.bad(n, at, "%s", complaint)
 	}
-	return n.text, true
+	return strings.Clone(n.text), true // not the text of the whole file
 }
 
 func checkName(s string) string {

@@ -3,6 +3,7 @@ package problem
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"cmdpsolve/cmdp"
 )
@@ -70,6 +71,7 @@ func (l *labels) id(name string) int {
 		if !isNumber {
 			number = -1
 		}
+		name = strings.Clone(name) // not the text of a whole file
 		l.ids[name] = id
 		l.names, l.number = append(l.names, name), append(l.number, number)
 	}

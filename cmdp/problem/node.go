@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -84,38 +85,34 @@ func shorten(s string) string {
 
 // isInteger reports whether text is a decimal integer.
 func isInteger(text string) bool {
-	digits := strings.TrimLeft(text, "+-")
-	if digits == "" || len(text)-len(digits) > 1 {
-		return false
+	if text != "" && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
 	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
 			return false
 		}
 	}
-	return true
+	return text != ""
 }
 
 // parseNumber reads a decimal number. The complaint is empty if it is finite,
 // else it says what is wrong.
 func parseNumber(text string) (x float64, complaint string) {
-	for i := range len(text) {
-		if c := text[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
-			case "nan":
-				return 0, "NaN is not a number that can be computed with: want a finite number"
-			case "inf", "infinity":
-				return 0, "infinite: want a finite number"
-			}
-			return 0, "want a number"
-		}
-	}
 	x, err := strconv.ParseFloat(text, 64)
-	if math.IsInf(x, 0) {
+	// Hexadecimal digits are no decimals.
+	hex := len(text) > 2 && (text[1]|32 == 'x' || text[2]|32 == 'x')
+	if err == nil && !hex && !math.IsInf(x, 0) && x == x {
+		return x, ""
+	}
+	switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
+	case "nan":
+		return 0, "NaN is not a number that can be computed with: want a finite number"
+	case "inf", "infinity":
+		return 0, "infinite: want a finite number"
+	}
+	if errors.Is(err, strconv.ErrRange) && !hex {
 		return 0, "too large: want a finite number"
 	}
-	if err != nil {
-		return 0, "want a number"
-	}
-	return x, ""
+	return 0, "want a number"
 }

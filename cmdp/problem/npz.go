@@ -58,6 +58,7 @@ func (r *rowReader) readNPZ(f fs.File) error {
 			return nil
 		}
 		r.entries(arrays, at, n)
+		r.done(at+n, arrays.count)
 	}
 	if err := arrays.end(); err != nil {
 		r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})

@@ -1,8 +1,8 @@
 package problem
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,12 +14,24 @@ import (
 // transitions that it may name, which is looked for relative to it. What is
 // wrong with the files is returned as [Errors], everything at once. It takes time
 // and memory proportional to the size of the files.
-func Read(path string) (*Problem, error) {
-	data, err := os.ReadFile(path)
+func Read(path string) (*Problem, error) { return ReadProgress(path, nil) }
+
+// ReadProgress is [Read] of a file that may be long: progress, which may be nil, is called
+// now and then with the part of the rows that has been read, from 0 to 1.
+func ReadProgress(path string, progress func(part float64)) (*Problem, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
-	return Parse(path, data, folder(filepath.Dir(path)))
+	defer f.Close()
+	var text strings.Builder
+	if info, err := f.Stat(); err == nil {
+		text.Grow(int(info.Size()))
+	}
+	if _, err := io.Copy(&text, f); err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	return parse(path, text.String(), folder(filepath.Dir(path)), limits{maxStates, maxHorizon, maxStored}, progress)
 }
 
 // A folder opens files relative to itself. Other than os.DirFS it allows names
@@ -38,24 +50,24 @@ func (f folder) Open(name string) (fs.File, error) {
 // the file of transitions that the problem may name, and may be nil. What is
 // wrong is returned as [Errors], everything at once.
 func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
-	return parse(name, data, files, limits{maxStates, maxHorizon, maxStored})
+	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, nil)
 }
 
-func parse(name string, data []byte, files fs.FS, lim limits) (*Problem, error) {
-	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}}
-	if p := h.parse(data, files); len(h.errs) == 0 {
+func parse(name, text string, files fs.FS, lim limits, progress func(float64)) (*Problem, error) {
+	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}, progress: progress}
+	if p := h.parse(text, files); len(h.errs) == 0 {
 		return p, nil
 	}
 	return nil, h.errs.sorted(name)
 }
 
-func (h *header) parse(data []byte, files fs.FS) *Problem {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if i := invalidUTF8(data); i >= 0 {
-		h.bad(&node{line: 1 + bytes.Count(data[:i], []byte("\n"))}, nil, "not text in UTF-8")
+func (h *header) parse(text string, files fs.FS) *Problem {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if i := invalidUTF8(text); i >= 0 {
+		h.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")
 		return nil
 	}
-	root, rows := h.tree(string(data))
+	root, rows := h.tree(text)
 	if len(h.errs) > 0 && root == nil {
 		return nil
 	}
@@ -80,16 +92,14 @@ func (h *header) parse(data []byte, files fs.FS) *Problem {
 	return h.p
 }
 
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
+func invalidUTF8(text string) int {
+	if utf8.ValidString(text) {
 		return -1
 	}
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
+	for i, r := range text {
+		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 {
 			return i
 		}
-		i += n
 	}
 	return -1
 }
@@ -190,9 +200,10 @@ func (r *rowReader) readAll(n *node, rows block, files fs.FS) {
 }
 
 // jsonRows hands the rows of a list in JSON to row.
-func (d *decoder) jsonRows(n *node, row func(n *node, index int)) {
+func (r *rowReader) jsonRows(n *node, row func(n *node, index int)) {
 	f := newFlowReader(n.text, n.line, true)
 	f.at, f.begin = 1, 1-n.col
+	defer func() { r.done(f.at, f.at) }()
 	for index := 0; f.space() != ']'; index++ {
 		f.used = 0
 		item := f.value(1)
@@ -205,10 +216,11 @@ func (d *decoder) jsonRows(n *node, row func(n *node, index int)) {
 			if bad.line == n.line {
 				bad.col += n.col - 1
 			}
-			d.syntax(bad)
+			r.syntax(bad)
 			return
 		}
 		row(item, index)
+		r.done(f.at, len(n.text))
 	}
 }
 

@@ -16,6 +16,7 @@ type rowReader struct {
 	agent, opponent labels
 	// places holds where each row of the builder begins, for errors; nothing of arrays.
 	places []place
+	told   int    // how much was read when progress was reported
 	rows   string // the file of the rows, if they have one
 	next   []cmdp.Transition
 	values []float64 // the returns of next
@@ -33,6 +34,15 @@ func newRowReader(h *header) *rowReader {
 // usable reports whether rows can be added: there is no error without which it is not
 // known what they mean.
 func (r *rowReader) usable() bool { return r.states > 0 && r.spec.Dim > 0 }
+
+// done reports how much has been read, if somebody wants to know.
+func (r *rowReader) done(read, of int) {
+	const portion = 1 << 17
+	if r.progress != nil && (read-r.told >= portion || read == of) {
+		r.told = read
+		r.progress(float64(read) / float64(max(1, of)))
+	}
+}
 
 // row reads the row at node n.
 func (r *rowReader) row(n *node, at *path) {
@@ -108,6 +118,9 @@ func (r *rowReader) action(n *node, at *path, of *labels) int {
 			r.bad(n, at, "got %s: want a whole number from 0 on, or a name", n.text)
 			return 0
 		}
+	}
+	if id, ok := of.ids[n.text]; ok && n.quoted {
+		return id
 	}
 	name, ok := r.name(n, at)
 	if !ok {

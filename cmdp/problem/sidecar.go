@@ -85,6 +85,7 @@ func reason(err error) error {
 // readJSONLines reads one row on each line, as a JSON object.
 func (r *rowReader) readJSONLines(f fs.File) error {
 	in, reader := bufio.NewReaderSize(f, 1<<20), newFlowReader("", 0, true)
+	size, read := sizeOf(f), 0
 	for line, index := 1, 0; ; line++ {
 		data, err := in.ReadBytes('\n')
 		if err != nil && err != io.EOF {
@@ -98,10 +99,20 @@ func (r *rowReader) readJSONLines(f fs.File) error {
 			r.jsonLine(reader, text, line, index)
 			index++
 		}
+		read += len(data)
+		r.done(read, size)
 		if err == io.EOF {
 			return nil
 		}
 	}
+}
+
+// sizeOf returns the length of a file, or 0 if it does not tell.
+func sizeOf(f fs.File) int {
+	if info, err := f.Stat(); err == nil {
+		return int(info.Size())
+	}
+	return 0
 }
 
 func (r *rowReader) jsonLine(f *flowReader, text string, line, index int) {

@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -367,5 +370,66 @@ func TestJSONErrorsAreThoseOfJSON(t *testing.T) {
 	const yaml = `{"format": cmdp/1, "horizon": 1, states: 1, start: 0, returns: [r], transitions: [{state: 0, action: 0, next: {0: 1}},]}`
 	if _, err := Parse("p.yaml", []byte(yaml), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTablesWithAndWithoutQuotes reads tables that both readers know, once without quotes
+// and once with a last line that has some, which changes the reader.
+func TestTablesWithAndWithoutQuotes(t *testing.T) {
+	const head = "state,action,next,probability,reward,cost\n"
+	long := []byte(head)
+	for i := range 3 * csvBlock / 30 {
+		long = fmt.Appendf(long, "%d,a%d,%d,1,0.123456789,%d\n", i%2, i, i%3, i%5)
+	}
+	for name, text := range map[string]string{
+		"long":            string(long),
+		"line endings":    "\r\n" + strings.ReplaceAll(head, "\n", "\r\n") + "0,a,1,1,2,3\r\n\r\n1,b,0,1,2,3\r\n",
+		"spaces":          "\ufeff" + head + " 0,\ta,\u00a01, 1, 2,3\n1,b,0,1,2,  3\n",
+		"fields":          head + "0,a,1\n1,b,0,1,2,3,4\n,\n0,a,1,1,2,3\n",
+		"numbers":         head + "0,a,1,nan,2,3\n0,a,1,0x1p-2,2,3\n0,a,1,1,2,1e999\n0,a,1,1,x,\n1,a,1,1,x,3\n1,a,9,-1,2,3 \n",
+		"names":           head + "0,a\x80,1,1,2,3\n0,a\u200b,1,1,2,3\n0,,1,1,2,3\n0,-1,1,1,2,3\n0,99999999999999999999,1,1,2,3\nx,007,+1,1,2,3\n",
+		"columns":         "state,state,nexxt,probability,reward\n",
+		"sums":            head + "0,a,1,0.25,2,3\n1,b,1,0.5,2,3\n\n0,a,1,0.25,2,3\n",
+		"the only column": "\n\nstate\n",
+	} {
+		p, err := readSidecar("csv", []byte(text+"2,z,2,1,0,0"))
+		q, quoted := readSidecar("csv", []byte(text+`"2",z,"2",1,0,"0"`))
+		if fmt.Sprint(err) != fmt.Sprint(quoted) {
+			t.Errorf("%s: without quotes\n%v\nwith them\n%v", name, err, quoted)
+		}
+		if err == nil && difference(p, q) != "" {
+			t.Errorf("%s: the models differ in their %s", name, difference(p, q))
+		}
+		if name == "long" && (err != nil || p.Model.Transitions() != 3*csvBlock/30+1) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestProgress reads files long enough that there is something to tell.
+func TestProgress(t *testing.T) {
+	folder := t.TempDir()
+	rows, lines, objects := []byte("transitions:\n"), []byte("state,action,next,probability,r\n"), []byte(nil)
+	for s := range 20_000 {
+		rows = fmt.Appendf(rows, "  - {state: %d, action: go, next: {0: 0.5, 1: 0.5}}\n", s)
+		objects = fmt.Appendf(objects, "{\"state\": %d, \"action\": \"go\", \"next\": {\"0\": 0.5, \"1\": 0.5}}\n", s)
+		lines = fmt.Appendf(lines, "%d,go,0,1.00000000000000000000,0\n", s)
+	}
+	const head = "format: cmdp/1\nhorizon: 2\nstates: 20000\nstart: 0\nreturns: [r]\n"
+	object := string(objects)
+	for name, text := range map[string]string{"a.yaml": head + string(rows), "b.yaml": head + "transitions: {file: b.csv}\n", "c.yaml": head + "transitions: {file: c.jsonl}\n",
+		"d.json": `{"format": "cmdp/1", "horizon": 2, "states": 20000, "start": 0, "returns": ["r"], "transitions": [` + strings.ReplaceAll(strings.TrimSpace(object), "\n", ",\n") + "]}"} {
+		for file, text := range map[string]string{name: text, "b.csv": string(lines), "c.jsonl": object} {
+			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var parts []float64
+		if _, err := ReadProgress(filepath.Join(folder, name), func(part float64) { parts = append(parts, part) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(parts) < 3 || !slices.IsSorted(parts) || parts[0] <= 0 || parts[0] > 0.9 || parts[len(parts)-1] < 0.99 || parts[len(parts)-1] > 1 {
+			t.Errorf("%s: progress %v", name, parts)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func isTransitions(line string) bool {
 
 // yamlRows hands the rows of a block list to row, one after the other: those in braces
 // are read by a flowReader, the others by the YAML library.
-func (d *decoder) yamlRows(rows block, row func(n *node, index int)) {
+func (r *rowReader) yamlRows(rows block, row func(n *node, index int)) {
 	text, line := rows.text, rows.line
 	f, index := newFlowReader("", 0, false), 0
 	portion, portionLine, portionRows := text, line, 0
@@ -107,9 +107,9 @@ func (d *decoder) yamlRows(rows block, row func(n *node, index int)) {
 		root, bad := parseYAML(portion[:len(portion)-len(text)], portionLine)
 		switch {
 		case bad != nil:
-			d.syntax(bad)
+			r.syntax(bad)
 			index += portionRows
-		case root == nil || !d.list(root, (*path)(nil).key("transitions")):
+		case root == nil || !r.list(root, (*path)(nil).key("transitions")):
 		default:
 			for _, item := range root.items {
 				row(item, index)
@@ -142,6 +142,7 @@ func (d *decoder) yamlRows(rows block, row func(n *node, index int)) {
 			portionRows++
 		}
 		text, line = rest, line+lines
+		r.done(len(rows.text)-len(text), len(rows.text))
 		if n != nil {
 			portion, portionLine = text, line
 		} else if portionRows == rowsAtOnce {

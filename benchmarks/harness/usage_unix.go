@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package harness
 
 import (
 	"os"
@@ -17,21 +17,21 @@ func usage() (u syscall.Rusage) {
 	return u
 }
 
-// processorTime returns the processor time that the process has used, which
+// ProcessorTime returns the processor time that the process has used, which
 // depends less than the time on the clock on what else the machine does.
-func processorTime() time.Duration {
+func ProcessorTime() time.Duration {
 	u := usage()
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the most memory, in bytes, that the process has held.
-func peakMemory() float64 {
+// PeakMemory returns the most memory, in bytes, that the process has held.
+func PeakMemory() float64 {
 	u := usage()
 	return residentBytes(&u)
 }
 
-// peakOf returns the most memory, in bytes, that a process that has ended held.
-func peakOf(p *os.ProcessState) float64 {
+// PeakOf returns the most memory, in bytes, that a process that has ended held.
+func PeakOf(p *os.ProcessState) float64 {
 	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return residentBytes(u)
 	}

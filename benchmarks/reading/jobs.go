@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"cmdpsolve/cmdp/problem"
+)
+
+// Ways to read a file.
+const (
+	model   = "cmdpsolve"
+	bare    = "bare"
+	numpy   = "NumPy"
+	goCSV   = "encoding/csv"
+	goJSON  = "encoding/json"
+	goLines = "encoding/json, lines"
+)
+
+// job reads a file.
+func job(by, path string) error {
+	if by == model {
+		p, err := problem.Read(path)
+		runtime.KeepAlive(p)
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch by {
+	case bare:
+		buffer := make([]byte, 1<<20)
+		for err == nil {
+			_, err = f.Read(buffer)
+		}
+	case goCSV:
+		in := csv.NewReader(f)
+		in.ReuseRecord = true
+		for err == nil {
+			_, err = in.Read()
+		}
+	case goJSON:
+		var p struct{ Transitions []jsonRow }
+		err = json.NewDecoder(f).Decode(&p)
+	case goLines:
+		in := json.NewDecoder(f)
+		var rows []jsonRow
+		for err == nil {
+			var row jsonRow
+			if err = in.Decode(&row); err == nil {
+				rows = append(rows, row)
+			}
+		}
+	default:
+		err = fmt.Errorf("reading: unknown job %q", by)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// A jsonRow is a row as a Go program would read it.
+type jsonRow struct {
+	State, Action int
+	Next          map[string]float64
+	Returns       []float64
+}
