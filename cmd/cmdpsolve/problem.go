@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
@@ -16,6 +17,7 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
+	"golang.org/x/term"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -40,16 +42,34 @@ func load(name string) (*loaded, error) {
 	return &loaded{p, task, name}, nil
 }
 
+// readFile reads a problem file. On a terminal it shows how much has been read, if that
+// takes long.
+func readFile(name string) (*problem.Problem, error) {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return problem.Read(name)
+	}
+	begin, shown := time.Now(), false
+	p, err := problem.ReadProgress(name, func(part float64) {
+		if shown = shown || time.Since(begin) > 500*time.Millisecond; shown {
+			fmt.Fprintf(os.Stderr, "\r\x1b[Kreading %s, %.0f%%", name, 100*part)
+		}
+	})
+	if shown {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+	return p, err
+}
+
 func read(name string) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	if _, err := os.Stat(name); err == nil || slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\") {
 		if err == nil {
-			return problem.Read(name)
+			return readFile(name)
 		}
 		return instance.New(name)
 	}
 	if strings.ContainsAny(name, "./\\") {
-		return problem.Read(name) // its error names the file
+		return readFile(name) // its error names the file
 	}
 	_, err := instance.New(name)
 	if err == nil {
