@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
@@ -469,5 +470,42 @@ func (m *learnedMeans) check(t *testing.T, name string, got *learnedRun, half ma
 	}
 	if len(half) < 9 {
 		t.Errorf("%s: intervals %v", name, half)
+	}
+}
+
+// TestLearnedSummary wants several runs to be summed up as docs/command.md says: the fewest
+// episodes, interrupted if one was, all seconds, the certificate of the first run that has one, and
+// the records that all have.
+func TestLearnedSummary(t *testing.T) {
+	names := []string{"gain"}
+	one := func(x report.Number) named { return named{Names: names, Values: []report.Number{x}} }
+	made := func(episodes int, interrupted bool, seconds report.Number, c *certificateReport, records ...int) *runReport {
+		r := &runReport{Episodes: episodes, Interrupted: interrupted, Seconds: seconds, Certificate: c, Average: one(seconds), Expected: one(2 * seconds)}
+		for _, k := range records {
+			x := report.Number(k) * seconds
+			r.History = append(r.History, recordReport{Episode: k, Average: one(x), Expected: one(2 * x), Objective: 3 * x,
+				Violation: 4 * x, Regret: 5 * x, Bound: 6 * x, Gap: 7 * x, Rho: 8 * x})
+		}
+		return r
+	}
+	second, third := &certificateReport{Episode: 2}, &certificateReport{Episode: 3}
+	rep := &learnReport{Runs: []*runReport{made(9, false, 1, nil, 1, 3, 9), made(4, true, 2, second, 1, 3, 4), made(7, true, 6, third, 1, 3, 7)}}
+	rep.runReport = *rep.Runs[0]
+	rep.average(names)
+	if rep.Episodes != 4 || !rep.Interrupted || rep.Seconds != 9 || rep.Certificate != second || rep.Average.Values[0] != 3 || rep.Expected.Values[0] != 6 {
+		t.Errorf("%+v", rep.runReport)
+	}
+	if len(rep.History) != 2 {
+		t.Fatalf("%d records", len(rep.History))
+	}
+	for i, k := range []report.Number{1, 3} {
+		h := rep.History[i]
+		got := []report.Number{h.Average.Values[0], h.Expected.Values[0], h.Objective, h.Violation, h.Regret, h.Bound, h.Gap, h.Rho}
+		for j, x := range got {
+			if !same(float64(x), float64(k)*3*float64(j+1)) {
+				t.Errorf("record of episode %v: %v", k, got)
+				break
+			}
+		}
 	}
 }

@@ -171,11 +171,11 @@ func TestRegularizedMost(t *testing.T) {
 		c := s.config(t, 4000)
 		c.Bonus, c.Knowledge.Slater = Times(0), 4
 		l := newLearner(t, algorithm, c).(*regularized)
-		for range 4000 {
+		for range 20000 {
 			l.Policy()
 			s.show(l, c.Shape, [3]int{0, 1, 0}, [2]int{1, 0})
 		}
-		if x := l.dual.Lambda[0]; (algorithm == "rpg-pd") != (x == 4) || x < 4 {
+		if x := l.dual.Lambda[1]; (algorithm == "rpg-pd") != (x == 4) || algorithm == "uopt-rpgpd" && x < 20 {
 			t.Errorf("%s: multiplier %v", algorithm, x)
 		}
 	}
