@@ -110,7 +110,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s), newVersion(s))
+	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newVersion(s))
 	return root
 }
 

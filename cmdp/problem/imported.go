@@ -203,10 +203,12 @@ func (h *header) checkImported(root *node) {
 	}
 }
 
-// addImported adds the choices of the imported model to the builder. The reward of a
-// state is earned with every choice that it offers; those of branches are random.
+// addImported adds the choices of the imported model to the builder, and lets the model
+// go. The reward of a state is earned with every choice that it offers; those of
+// branches are random.
 func (r *rowReader) addImported() error {
 	m, rewards := r.imported.m, r.imported.rewards
+	r.imported.m, r.imported.rewards = nil, nil
 	names := m.DistinctActions()
 	r.builder.Grow(m.Branches())
 	returns := make([]float64, len(rewards))

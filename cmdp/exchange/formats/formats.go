@@ -89,7 +89,8 @@ func Read(files fs.FS, name string) (*exchange.Model, error) {
 	return nil, fmt.Errorf("unknown kind of file %s: want %s", name, Endings)
 }
 
-// Create makes a file; Close ends it.
+// Create makes a file; Close ends it. A file that could not be written is not closed:
+// its maker gives it up.
 type Create func(name string) (io.WriteCloser, error)
 
 // Write writes a model to the file of the given name, or to several whose names
@@ -120,9 +121,8 @@ func file(create Create, name string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
+	if err := write(f); err != nil {
+		return err
 	}
-	return err
+	return f.Close()
 }

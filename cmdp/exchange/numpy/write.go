@@ -55,7 +55,7 @@ func Write(w io.Writer, m *exchange.Model) error {
 }
 
 // WriteFolder writes a model with a sparse kernel, see [ReadFolder], to files
-// P_0.npz, P_1.npz, … and model.npz, made by create. What is an error for Write is
+// P_0.npz, P_1.npz, … and model.npz, made by create and closed once whole. What is an error for Write is
 // one here, but for the size.
 func WriteFolder(create func(name string) (io.WriteCloser, error), m *exchange.Model) error {
 	k, err := newKernel(m)
@@ -69,11 +69,10 @@ func WriteFolder(create func(name string) (io.WriteCloser, error), m *exchange.M
 		}
 		f := &writer{zip: zip.NewWriter(out)}
 		fill(f)
-		err = f.end()
-		if err2 := out.Close(); err == nil {
-			err = err2
+		if err := f.end(); err != nil {
+			return err
 		}
-		return err
+		return out.Close()
 	}
 	for a := range max(1, len(k.actions)) {
 		if err := save("P_"+strconv.Itoa(a)+".npz", func(f *writer) { k.matrix(f, a) }); err != nil {

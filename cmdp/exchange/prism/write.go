@@ -14,7 +14,7 @@ import (
 
 // Write writes a model, which must pass [exchange.Model.Check], to files whose
 // names are base with the endings .tra, .sta, .lab, .srew and .trew, made by
-// create. Every number is written so that it is read as the same float64. A state
+// create and closed once whole. Every number is written so that it is read as the same float64. A state
 // without choices gets a loop and the label deadlock, as in PRISM. Games, start
 // distributions that are not uniform, and names of actions or rewards with spaces
 // are errors. PRISM itself accepts only identifiers as names, and rewards only if
@@ -61,9 +61,8 @@ func (f *writer) file(name string, fill func(w *bufio.Writer)) {
 	}
 	w := bufio.NewWriterSize(out, 1<<16)
 	fill(w)
-	f.err = w.Flush()
-	if err := out.Close(); f.err == nil {
-		f.err = err
+	if f.err = w.Flush(); f.err == nil {
+		f.err = out.Close()
 	}
 }
 

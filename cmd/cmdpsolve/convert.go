@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/formats"
+	"cmdpsolve/cmdp/exchange/umb"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+)
+
+// convertOptions are the flags of convert.
+type convertOptions struct {
+	time      problem.Time
+	mean      bool
+	normalize float64
+	umb       umb.Options
+}
+
+func newConvert(s streams) *cobra.Command {
+	var o convertOptions
+	var format *report.Format
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Convert models and problems between file formats",
+		Long: `Converts IN, a model file of another tool, a problem file or a built-in instance,
+to OUT. The endings say which formats they have:
+
+  .umb         unified Markov binary (PRISM, Storm, Modest)
+  .drn         Storm's text format
+  .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside it
+  .npz         a dense NumPy kernel P[s,a,s'] with R[s,a,d]
+  NAME/        a folder with a SciPy sparse matrix for each action
+  .json        a Gymnasium table P (or, as IN, a problem file)
+  .yaml, .yml  a problem file
+
+Numbers are converted bit for bit. See docs/formats.md for what each format holds.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("%s takes two names, IN and OUT, but got %d; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.time.Horizon < 0 || o.time.Horizon > 0 && cmd.Flags().Changed("discount") {
+				return usage("--horizon %d: want at least 1, and not besides --discount", o.time.Horizon)
+			}
+			if !(o.time.Discount > 0 && o.time.Discount <= 1) {
+				return usage("--discount %g: want above 0 and at most 1", o.time.Discount)
+			}
+			if !(o.normalize >= 0 && o.normalize < 1) {
+				return usage("--normalize %g: want at least 0 and less than 1", o.normalize)
+			}
+			if o.time.Horizon > 0 {
+				o.time.Discount = 0
+			}
+			rep, err := o.convert(s, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return s.write(rep.report(), *format)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.time.Horizon, "horizon", 0, "horizon of a problem file that is made of a model")
+	f.Float64Var(&o.time.Discount, "discount", 1, "its discount, if it has no horizon; 1 is the total return")
+	f.BoolVar(&o.mean, "mean", false, "replace rewards that differ between the branches of a choice by their mean")
+	f.Float64Var(&o.normalize, "normalize", 0, "divide probabilities whose sum misses 1 by at most this much by their sum")
+	f.BoolVar(&o.umb.Rational, "rational", false, "write .umb files with fractions, exactly")
+	f.BoolVar(&o.umb.Plain, "plain", false, "write .umb files without compression")
+	format = addFormat(f)
+	return cmd
+}
+
+func (o *convertOptions) convert(s streams, in, out string) (*convertReport, error) {
+	if !isProblemFile(out) && !formats.Known(out) {
+		return nil, usage("%s: unknown kind of file: want a name that ends in .yaml, %s", out, formats.Endings)
+	}
+	p, m, err := readAny(in)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	if p != nil && isProblemFile(out) {
+		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
+			return nil, failed(err)
+		}
+		return describe(in, out, p, nil), nil
+	}
+	if p != nil {
+		if m, err = p.Export(); err != nil {
+			return nil, usage("%s: %w", in, trim(err))
+		}
+		if o.mean || o.normalize > 0 {
+			return nil, usage("--mean and --normalize are for models of other tools; %s is a problem", in)
+		}
+		s.say("%s holds the model alone: time%s stay behind", out, wanted(p))
+	}
+	if n := m.Normalize(o.normalize); n > 0 {
+		s.say("the probabilities of %d choices were divided by their sum", n)
+	}
+	if err := m.CheckSums(); err != nil {
+		return nil, usage("%s: %w; for rounded numbers see --normalize", in, trim(err))
+	}
+	if o.mean {
+		m.MeanRewards()
+	}
+	if isProblemFile(out) {
+		if p, err = problem.Import(m, o.time); err != nil {
+			return nil, usage("%s: %w", in, trim(err))
+		}
+		if len(m.Labels) > 0 {
+			s.say("the labels of %s stay behind; a problem file with transitions: {file: %s} refers to the model in its place", in, in)
+		}
+		err = writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
+	} else {
+		err = o.write(out, m)
+	}
+	if err != nil && strings.HasSuffix(err.Error(), "take its mean first") {
+		err = fmt.Errorf("%w, see --mean", trim(err))
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("%s: %w", out, trim(err)))
+	}
+	return describe(in, out, nil, m), nil
+}
+
+// trim drops the name of the package from an error whose file has been named.
+func trim(err error) error {
+	for _, prefix := range []string{"problem: ", "exchange: ", "umb: ", "drn: ", "prism: ", "numpy: ", "gymnasium: "} {
+		if text, ok := strings.CutPrefix(err.Error(), prefix); ok {
+			return errors.New(text)
+		}
+	}
+	return err
+}
+
+// wanted lists what a problem has besides a model and a time.
+func wanted(p *problem.Problem) string {
+	text := ""
+	if p.Goal != (problem.Goal{}) {
+		text += ", goal"
+	}
+	if p.Constraints != nil {
+		text += ", constraints"
+	}
+	if p.Target != nil {
+		text += ", target"
+	}
+	if p.Opponent != nil {
+		text += ", opponent"
+	}
+	return text
+}
+
+func isProblemFile(name string) bool {
+	e := strings.ToLower(filepath.Ext(name))
+	return e == ".yaml" || e == ".yml"
+}
+
+// disk opens files by their path.
+type disk struct{}
+
+func (disk) Open(name string) (fs.File, error) { return os.Open(name) }
+
+// readAny reads a problem or a model of another tool; the other is nil.
+func readAny(name string) (*problem.Problem, *exchange.Model, error) {
+	info, err := os.Stat(name)
+	foreign := err == nil && info.IsDir() || formats.Known(name)
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		foreign = !bytes.Contains(data, []byte(problem.Format))
+	}
+	if !foreign {
+		p, err := read(name)
+		return p, nil, err
+	}
+	m, err := formats.Read(disk{}, name)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, trim(err))
+		if strings.EqualFold(filepath.Ext(name), ".npz") && strings.HasSuffix(err.Error(), "the array P is missing") {
+			err = fmt.Errorf("%w; a list of transitions needs a problem file that refers to it", err)
+		}
+	}
+	return nil, m, err
+}
+
+// writeFile writes a file whole, or leaves it as it was.
+func writeFile(path string, write func(w io.Writer) error) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// A pending file replaces what stood in its place when it is closed.
+type pending struct{ *renameio.PendingFile }
+
+func (p pending) Close() error { return p.CloseAtomicallyReplace() }
+
+// write writes a model of another tool. Each file is whole, or is left as it was.
+func (o *convertOptions) write(out string, m *exchange.Model) error {
+	if strings.HasSuffix(out, "/") {
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+	}
+	var open []*renameio.PendingFile
+	defer func() {
+		for _, f := range open {
+			f.Cleanup()
+		}
+	}()
+	return formats.Write(func(name string) (io.WriteCloser, error) {
+		f, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, f)
+		return pending{f}, nil
+	}, out, m, o.umb)
+}
+
+// convertReport is the data of what was converted.
+type convertReport struct {
+	In          string   `json:"in"`
+	Out         string   `json:"out"`
+	States      int      `json:"states"`
+	Choices     int      `json:"choices"`
+	Transitions int      `json:"transitions"`
+	Rewards     []string `json:"rewards"`
+	Labels      []string `json:"labels"`
+}
+
+func describe(in, out string, p *problem.Problem, m *exchange.Model) *convertReport {
+	if p != nil {
+		return &convertReport{In: in, Out: out, States: p.Model.States(), Choices: p.Model.Choices(), Transitions: p.Model.Transitions(), Rewards: p.Returns, Labels: []string{}}
+	}
+	rep := &convertReport{In: in, Out: out, States: m.States(), Choices: m.Choices(), Transitions: m.Branches(), Rewards: []string{}, Labels: []string{}}
+	for i := range m.Rewards {
+		rep.Rewards = append(rep.Rewards, m.Rewards[i].Name)
+	}
+	for _, l := range m.Labels {
+		rep.Labels = append(rep.Labels, l.Name)
+	}
+	return rep
+}
+
+func (rep *convertReport) report() *report.Report {
+	table := report.NewTable("in", "out", "states", "choices", "transitions", "rewards", "labels")
+	table.Add(rep.In, rep.Out, rep.States, rep.Choices, rep.Transitions, strings.Join(rep.Rewards, " "), strings.Join(rep.Labels, " "))
+	return &report.Report{Data: rep, Sections: []report.Section{table}}
+}
