@@ -47,7 +47,8 @@ docs/comparing.md.`,
 		Example: `  cmdpsolve compare inventory --algorithms moma,optcmdp,optdual --slater auto
   cmdpsolve compare riverswim --algorithms all --seeds 20 --save r.checkpoint
   cmdpsolve compare media --format latex > table.tex
-  cmdpsolve compare --suite suite.yaml --shard 3/16`,
+  cmdpsolve compare --suite suite.yaml --shard 3/16
+  cmdpsolve compare --suite suite.yaml --submit slurm --shards 16`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.suite.file != "" {
 				if len(args) > 0 {
@@ -98,7 +99,7 @@ func (c *compareCommand) checkOwn() error {
 
 // run compares on one problem.
 func (c *compareCommand) run(ctx context.Context, name string) error {
-	if err := c.suite.unused(); err != nil {
+	if err := c.suite.unused(c.flags); err != nil {
 		return err
 	}
 	if err := c.checkOwn(); err != nil {

@@ -96,6 +96,8 @@ func TestShards(t *testing.T) {
 		{"slurm by 3", suiteOptions{}, vars{"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "2", "SLURM_ARRAY_TASK_STEP": "3"}, "3/4"},
 		{"slurm with gaps", suiteOptions{}, vars{"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1"}, "without gaps"},
 		{"slurm, a part of the array again", suiteOptions{shards: 8}, vars{"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "1"}, "6/8"},
+		{"slurm, two parts of the array again", suiteOptions{shards: 16}, vars{"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_STEP": "4"}, "8/16"},
+		{"slurm, all of the array and its number", suiteOptions{shards: 4}, vars{"SLURM_ARRAY_TASK_ID": "4", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "1"}, "4/4"},
 		{"slurm without count", suiteOptions{}, vars{"SLURM_ARRAY_TASK_ID": "0"}, "give --shards"},
 		{"slurm, rubbish", suiteOptions{}, vars{"SLURM_ARRAY_TASK_ID": "x", "SLURM_ARRAY_TASK_COUNT": "1"}, "whole number"},
 		{"kubernetes", suiteOptions{shards: 5}, vars{"JOB_COMPLETION_INDEX": "4"}, "5/5"},
@@ -190,6 +192,29 @@ func TestManualNamesMetrics(t *testing.T) {
 	for _, m := range contest.Metrics() {
 		if !bytes.Contains(text, []byte("`"+m.Key+"`")) {
 			t.Errorf("docs/comparing.md does not name `%s`", m.Key)
+		}
+	}
+}
+
+// Without the scheduler's command nothing is submitted, and the message says what to do.
+func TestSubmitWithoutScheduler(t *testing.T) {
+	suite := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(suite, []byte("format: cmdp-suite/1\nalgorithms: [moma]\nproblems: [riverswim]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	var out, msg strings.Builder
+	if status := run(t.Context(), []string{"compare", "--suite", suite, "--submit", "slurm", "--shards", "2"}, &out, &msg); status != exitFailed ||
+		!strings.Contains(msg.String(), "there is no command sbatch here") || !strings.Contains(msg.String(), "--dry-run") {
+		t.Errorf("status %d, %s", status, msg.String())
+	}
+}
+
+// Names of jobs are DNS labels whatever the file is called.
+func TestJobName(t *testing.T) {
+	for path, want := range map[string]string{"a/Big_Suite.v2.yaml": "big-suite-v2", "--.yaml": "suite", "ü.yaml": "suite", strings.Repeat("a", 39) + "-b.yaml": strings.Repeat("a", 39)} {
+		if got := jobName(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -19,6 +23,12 @@ import (
 // are there.
 func (c *compareCommand) runSuite(ctx context.Context) error {
 	if err := c.suiteOnly(); err != nil {
+		return err
+	}
+	if c.suite.submit.to != "" {
+		return c.submit(ctx)
+	}
+	if err := writable("--tables", c.suite.tables); err != nil {
 		return err
 	}
 	part, from, err := c.suite.resolve(os.Getenv)
@@ -32,24 +42,17 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var mine, others []*contest.Trial
-	total := 0
-	for _, e := range events {
-		all := e.Trials()
-		missing, err := folder.Read(all)
-		if err != nil {
-			return err
+	mine, others, total, err := c.suite.missing(events, folder, part)
+	for err == nil && c.suite.wait && others > 0 {
+		select {
+		case <-ctx.Done():
+			return failed(errInterrupted)
+		case <-time.After(time.Second):
 		}
-		for i, t := range all {
-			switch {
-			case !missing[t]:
-			case part.Has(total+i) && !c.suite.merge:
-				mine = append(mine, t)
-			default:
-				others = append(others, t)
-			}
-		}
-		total += len(all)
+		_, others, _, err = c.suite.missing(events, folder, part)
+	}
+	if err != nil {
+		return err
 	}
 	runErr := c.play(ctx, c.err, mine, folder, aboutTrial)
 	if runErr == nil && !part.Whole() {
@@ -58,7 +61,30 @@ func (c *compareCommand) runSuite(ctx context.Context) error {
 		}
 		return c.partDone(part, len(mine), events, folder, total)
 	}
-	return c.concludeSuite(events, folder, len(others), total, runErr)
+	return c.concludeSuite(events, folder, others, total, runErr)
+}
+
+// missing reads the results that are there. It returns the trials of a part that have none,
+// the number of others that have none, and that of all trials.
+func (o *suiteOptions) missing(events []*event, folder *contest.Folder, part contest.Shard) (mine []*contest.Trial, others, total int, err error) {
+	for _, e := range events {
+		all := e.Trials()
+		missing, err := folder.Read(all)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		for i, t := range all {
+			switch {
+			case !missing[t]:
+			case part.Has(total+i) && !o.merge:
+				mine = append(mine, t)
+			default:
+				others++
+			}
+		}
+		total += len(all)
+	}
+	return mine, others, total, nil
 }
 
 // suiteOnly returns an error for options that a suite has in its file, or not at
@@ -78,8 +104,14 @@ func (c *compareCommand) suiteOnly() error {
 	if len(changed) > 0 {
 		return usage("--%s: settings of a suite stand in its file", changed[0])
 	}
-	if c.suite.merge && c.suite.shard != "" {
+	o := &c.suite
+	switch {
+	case o.merge && o.shard != "":
 		return usage("--merge takes the results of all parts: want no --shard")
+	case o.wait && !o.merge:
+		return usage("--wait waits for the results of others: give --merge too")
+	case o.submit.to == "" && (o.submit.dryRun || o.submit.image != "" || o.submit.claim != ""):
+		return usage("--dry-run, --image and --claim are for --submit: give it too")
 	}
 	if c.save != "" || c.resume != "" {
 		return usage("a suite keeps every finished run in its folder; it has no checkpoint")
@@ -93,10 +125,7 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Fold
 	if err != nil {
 		return nil, nil, err
 	}
-	folder := &contest.Folder{Path: c.suite.results}
-	if folder.Path == "" {
-		folder.Path = strings.TrimSuffix(c.suite.file, filepath.Ext(c.suite.file)) + ".results"
-	}
+	folder := &contest.Folder{Path: c.suite.folder()}
 	if _, err := os.Stat(folder.Path); c.suite.merge && err != nil {
 		return nil, nil, usage("--merge: no results: %w", err)
 	}
@@ -144,7 +173,7 @@ func (c *compareCommand) concludeSuite(events []*event, folder *contest.Folder, 
 	for _, e := range events {
 		reports = append(reports, e.report(!c.noTimes))
 	}
-	if err := c.write(c.declare().suite(reports), *c.format); err != nil {
+	if err := c.writeTables(c.declare().suite(reports)); err != nil {
 		return err
 	}
 	if c.plot != "" {
@@ -164,6 +193,21 @@ func (c *compareCommand) concludeSuite(events []*event, folder *contest.Folder, 
 	}
 	if wrong != nil {
 		return &exitError{exitUsage, wrong}
+	}
+	return nil
+}
+
+// writeTables writes the report of a suite where --tables says.
+func (c *compareCommand) writeTables(rep *report.Report) error {
+	if c.suite.tables == "" {
+		return c.write(rep, *c.format)
+	}
+	var text bytes.Buffer
+	if err := rep.Write(&text, *c.format); err != nil {
+		return failed(err)
+	}
+	if err := renameio.WriteFile(c.suite.tables, text.Bytes(), 0o644); err != nil {
+		return failed(fmt.Errorf("--tables: %w", err))
 	}
 	return nil
 }
@@ -198,6 +242,17 @@ type suiteOptions struct {
 	shard   string
 	shards  int
 	merge   bool
+	wait    bool
+	tables  string
+	submit  submitOptions
+}
+
+// folder is where results are.
+func (o *suiteOptions) folder() string {
+	if o.results != "" {
+		return o.results
+	}
+	return strings.TrimSuffix(o.file, filepath.Ext(o.file)) + ".results"
 }
 
 func (o *suiteOptions) addFlags(f *pflag.FlagSet) {
@@ -206,14 +261,23 @@ func (o *suiteOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.shard, "shard", "", "suite: play part i of n only, `i/n` (default: from the array index of Slurm or Kubernetes, else 1/1)")
 	f.IntVar(&o.shards, "shards", 0, "suite: number n of parts, where the environment tells the index alone")
 	f.BoolVar(&o.merge, "merge", false, "suite: play nothing; tables of the results that are there")
+	f.BoolVar(&o.wait, "wait", false, "suite: with --merge, wait until all results are there")
+	f.StringVar(&o.tables, "tables", "", "suite: write the tables to `FILE` (default: standard output)")
+	o.submit.addFlags(f)
 }
 
 // unused returns an error if an option of suites was given without one.
-func (o *suiteOptions) unused() error {
-	for name, given := range map[string]bool{"results": o.results != "", "shard": o.shard != "", "shards": o.shards != 0, "merge": o.merge} {
-		if given {
-			return usage("--%s is for suites: give --suite too", name)
+func (o *suiteOptions) unused(f *pflag.FlagSet) error {
+	given := ""
+	var own pflag.FlagSet
+	new(suiteOptions).addFlags(&own)
+	f.Visit(func(flag *pflag.Flag) {
+		if own.Lookup(flag.Name) != nil {
+			given = flag.Name
 		}
+	})
+	if given != "" {
+		return usage("--%s is for suites: give --suite too", given)
 	}
 	return nil
 }
@@ -277,6 +341,9 @@ func (o *suiteOptions) slurm(getenv func(string) string) (contest.Shard, error) 
 	}
 	if parts < 1 {
 		return contest.Shard{}, usage("SLURM_ARRAY_TASK_COUNT is not set: give --shards, the number of tasks of the array")
+	}
+	if o.shards != 0 && o.shards != given["SLURM_ARRAY_TASK_COUNT"] { // some tasks of a larger array, which is numbered from 0
+		given["SLURM_ARRAY_TASK_MIN"], given["SLURM_ARRAY_TASK_STEP"] = 0, 1
 	}
 	offset, step := given["SLURM_ARRAY_TASK_ID"]-given["SLURM_ARRAY_TASK_MIN"], max(1, given["SLURM_ARRAY_TASK_STEP"])
 	if offset < 0 || offset%step != 0 || offset/step >= parts {
