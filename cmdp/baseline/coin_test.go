@@ -11,9 +11,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A coin is a problem in which one probability matters: in the first step the last action leads to the bad state
-// with probability ½, where every later step costs 1; everything else is sure. What a learner makes of it depends on a
-// binomial number, how often the bad state came, so that the probability of a wrong bound can be computed.
+// A coin is a problem in which one probability matters: in the first step the last action leads to the bad
+// state with probability ½, where every later step costs 1; everything else is sure. What a learner makes
+// of it depends on a binomial number, how often the bad state came, so that the probability of a wrong
+// bound can be computed.
 type coin struct {
 	model *cmdp.Model
 	sure  bool // the first step has another action before, which stays in the good state
@@ -51,8 +52,8 @@ func newCoin(t *testing.T, horizon int, sure bool) *coin {
 	return &coin{m, sure}
 }
 
-// counts returns counts in which the coin fell on the bad state so many times of all, and everything that is sure was seen so
-// often that it is known.
+// counts returns counts in which the coin fell on the bad state so many times of all, and everything that
+// is sure was seen so often that it is known.
 func (c *coin) counts(t *testing.T, bad, all int) *cmdp.Counts {
 	t.Helper()
 	counts, err := cmdp.NewCounts(c.model.Shape(), false, nil)
@@ -78,8 +79,8 @@ func (c *coin) counts(t *testing.T, bad, all int) *cmdp.Counts {
 	return counts
 }
 
-// chance returns the probability that a bound is wrong after so many tosses, if it is wrong for at least, or at most, some number
-// of bad ones: below or above the expected half.
+// chance returns the probability that a bound is wrong after so many tosses, if it is wrong for at least,
+// or at most, some number of bad ones: below or above the expected half.
 func chance(tosses int, below bool, wrong func(bad int) bool) float64 {
 	d := distuv.Binomial{N: float64(tosses), P: 0.5}
 	half := tosses / 2
@@ -101,9 +102,10 @@ func (c *coin) allowed() float64 {
 	return 0.1 / float64(c.model.Shape().Slots()*coinTosses)
 }
 
-// TestOptimismBites wants optimism after 20000 tosses to fail with no more than its share of p with the radii of theory, and with more than that
-// with too small ones. Intervals and ℓ₁ balls leave a factor of about two: 0.3 times them fails. Bonuses are H Σ β
-// where (p − p̄)·V is at most 2β, and OPDOP's more yet: 0.1 times them fails.
+// TestOptimismBites wants optimism after 20000 tosses to fail with no more than its share of p with the
+// radii of theory, and with more than that with too small ones. Intervals and ℓ₁ balls leave a factor of
+// about two: 0.3 times them fails. Bonuses are H Σ β where (p − p̄)·V is at most 2β, and OPDOP's more yet:
+// 0.1 times them fails.
 func TestOptimismBites(t *testing.T) {
 	c := newCoin(t, 2, false)
 	goal := linearCost(t, []float64{0, 1}, boxOf(t, c.model)) // the cost of ½, to be made least
@@ -150,8 +152,8 @@ func programAboveHalf(l cmdp.Learner) bool {
 	return err != nil || !feasible || value > 0.5
 }
 
-// safeCoin is the problem to toss as often as keeps the expected cost at most a quarter of what it can be, which is half of the time. The safe policy
-// never tosses.
+// safeCoin is the problem to toss as often as keeps the expected cost at most a quarter of what it can be,
+// which is half of the time. The safe policy never tosses.
 func safeCoin(t *testing.T, c *coin, episodes int) (*example, Config) {
 	t.Helper()
 	limit := float64(c.model.Horizon()-1) / 4
@@ -160,9 +162,10 @@ func safeCoin(t *testing.T, c *coin, episodes int) (*example, Config) {
 	return ex, ex.config(episodes)
 }
 
-// TestPessimismBites is TestOptimismBites for the constraint of the zero-violation algorithms, over many steps, where their bonuses are
-// nearest to what they bound: DOPE's radii times 0.3 fail it. Those of OptPess-LP are (1+SH)√Z instead of HSβ/2, with a
-// larger logarithm, and fail at 0.2. The policy has to toss nearly as often as it may: the safe policy would pass otherwise.
+// TestPessimismBites is TestOptimismBites for the constraint of the zero-violation algorithms, over many
+// steps, where their bonuses are nearest to what they bound: DOPE's radii times 0.3 fail it. Those of
+// OptPess-LP are (1+SH)√Z instead of HSβ/2, with a larger logarithm, and fail at 0.2. The policy has to
+// toss nearly as often as it may: the safe policy would pass otherwise.
 func TestPessimismBites(t *testing.T) {
 	c := newCoin(t, 20, true)
 	for _, tt := range []struct {
@@ -193,9 +196,10 @@ func TestPessimismBites(t *testing.T) {
 	}
 }
 
-// TestZeroViolation wants the zero-violation algorithms to learn the coin from nothing, without a violation in any episode, and to leave the safe policy
-// while they do; then to play nearly the best policies of random models, after so many sampled transitions that
-// their bonuses allow it, again without a violation, although they do violate without bonuses.
+// TestZeroViolation wants the zero-violation algorithms to learn the coin from nothing, without a violation
+// in any episode, and to leave the safe policy while they do; then to play nearly the best policies of
+// random models, after so many sampled transitions that their bonuses allow it, again without a violation,
+// although they do violate without bonuses.
 func TestZeroViolation(t *testing.T) {
 	for _, name := range []string{"dope", "optpess-lp"} {
 		episodes := 100_000

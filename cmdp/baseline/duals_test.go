@@ -123,7 +123,7 @@ func (r handRun) shown(t *testing.T, l cmdp.Learner, c Config, n *handCounts, ro
 	}
 }
 
-// TestOptPrimalDualByHand follows OptPrimalDual-CMDP (BASELINES.md, section 4): with ρ = H/γ = 20,
+// TestOptPrimalDualByHand follows OptPrimalDual-CMDP (Efroni et al. 2020, algorithm 4): with ρ = H/γ = 20,
 //
 //	Q = max(0, c̄ − b + p̄V) of each signal under the policy played, on the counts from before the episode,
 //	π ∝ π·exp(−t_K(Q₀ + Σ λQ)), t_K = √(2 ln A/(H²(1+Iρ)²K)),   λ ← clip(λ + (V − α)·ρ/(H√(IK)), 0, ρ).
@@ -175,7 +175,7 @@ func TestOptPrimalDualByHand(t *testing.T) {
 	}
 }
 
-// TestOPDOPByHand follows OPDOP (BASELINES.md, section 6): rewards 1 − x, χ = 2H/γ = 40, and with the
+// TestOPDOPByHand follows OPDOP (Ding et al. 2020, tabular case): rewards 1 − x, χ = 2H/γ = 40, and with the
 // values of the episode before
 //
 //	π ∝ ((1−1/K)π + 1/(KA))·exp(α(Q_r + Σ Y_i Q_i)), α = √(ln A)/(H²√K),   Y ← clip(Y + η(b − V), 0, χ), η = χ/(H√K),
@@ -235,9 +235,9 @@ func TestOPDOPByHand(t *testing.T) {
 	}
 }
 
-// TestOptDualByHand follows OptDual-CMDP (BASELINES.md, section 3): the policy and the kernel of the box that minimise the
-// costs weighted with the multipliers, λ ← [λ + (v − α)·ρ/(H√(IK))]₊ with ρ = 20 and no upper clip, costs
-// max(0, c̄ − √(2 ln(6SAH(I+1)K/p)/n)) if they are learned.
+// TestOptDualByHand follows OptDual-CMDP (Efroni et al. 2020, algorithm 3): the policy and the kernel of the box
+// that minimise the costs weighted with the multipliers, λ ← [λ + (v − α)·ρ/(H√(IK))]₊ with ρ = 20 and no
+// upper clip, costs max(0, c̄ − √(2 ln(6SAH(I+1)K/p)/n)) if they are learned.
 func TestOptDualByHand(t *testing.T) {
 	const rho = 20.
 	most := 0.0

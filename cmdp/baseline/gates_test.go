@@ -19,7 +19,7 @@ func planning(t *testing.T, l *lpLearner) bool {
 }
 
 // TestSafeEpisodes wants DOPE to play the safe policy for f²·S²AH⁴/γ² episodes, f the factor of the radii, S²AH³/γ²
-// in published experiments (BASELINES.md, section 11b), which for γ = 0.4 are
+// in published experiments (Bura et al. 2022), which for γ = 0.4 are
 // 9·2·256/0.16 = 28800 and 9·2·64/0.16 = 7200, and then to plan.
 func TestSafeEpisodes(t *testing.T) {
 	for _, tt := range []struct {
@@ -43,9 +43,10 @@ func TestSafeEpisodes(t *testing.T) {
 	}
 }
 
-// TestSwitch wants OptPess-LP to plan once the safe policy, evaluated on the frequencies with c̄ + f(1+SH)β, stays below
-// (α + c⁰)/2 for every constraint (BASELINES.md, section 11a): just below that factor f of the radii, and not just
-// above it. Each constraint decides in turn, by what the safe policy is told to return.
+// TestSwitch wants OptPess-LP to plan once the safe policy, evaluated on the frequencies with c̄ +
+// f(1+SH)β, stays below (α + c⁰)/2 for every constraint (Liu et al. 2021): just below that factor
+// f of the radii, and not just above it. Each constraint decides in turn, by what the safe policy is told
+// to return.
 func TestSwitch(t *testing.T) {
 	var mean, radius handTable
 	eachHand(func(h, s, a int) {
@@ -110,8 +111,9 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestPlannedValues wants the programs over the frequencies to be those of p̄, where a choice that was never visited leads everywhere
-// alike: what the program says of its mixture is what the naive evaluation says of the policy, with more than one action in some state.
+// TestPlannedValues wants the programs over the frequencies to be those of p̄, where a choice that was
+// never visited leads everywhere alike: what the program says of its mixture is what the naive evaluation
+// says of the policy, with more than one action in some state.
 func TestPlannedValues(t *testing.T) {
 	for _, name := range []string{"optcmdp-bonus", "optpess-lp"} {
 		c := handConfig(t, withSeen(t), scaled(Times(1e-4)))

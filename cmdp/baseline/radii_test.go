@@ -47,8 +47,9 @@ func TestRadii(t *testing.T) {
 	}
 }
 
-// TestInterval wants the least and the greatest mean over a box to be those found by hand. States have the values 0, 1, 2, 3; of ten
-// visits six led to state 3 and four to state 1; the radius is 0.1 for what was seen, 0.05 for what was not.
+// TestInterval wants the least and the greatest mean over a box to be those found by hand. States have the
+// values 0, 1, 2, 3; of ten visits six led to state 3 and four to state 1; the radius is 0.1 for what was
+// seen, 0.05 for what was not.
 func TestInterval(t *testing.T) {
 	radius := func(p, _ float64) float64 {
 		if p > 0 {
@@ -80,8 +81,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestRooms wants the room of a safe policy to be that of its tightest constraint, the Slater constant to be scaled by
-// the widest signal, both to be at most H, and H without constraints.
+// TestRooms wants the room of a safe policy to be that of its tightest constraint, the Slater constant to
+// be scaled by the widest signal, both to be at most H, and H without constraints.
 func TestRooms(t *testing.T) {
 	c := handConfig(t)
 	u, err := newUnit("x", &c)
@@ -130,9 +131,9 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestArms wants the boxes of four arms with two returns, K = 1000 rounds and p = 0.1, to be the means and two radii
-// √(γν/n) + γ/n to each side, n the pulls plus one, γ = f²·ln(4·2·1000/0.1), in returns scaled to [0, 1] (BASELINES.md,
-// section 8), and the best arm to be the one of the best corner.
+// TestArms wants the boxes of four arms with two returns, K = 1000 rounds and p = 0.1, to be the means and
+// two radii √(γν/n) + γ/n to each side, n the pulls plus one, γ = f²·ln(4·2·1000/0.1), in returns scaled to
+// [0, 1] (Agrawal, Devanur 2014), and the best arm to be the one of the best corner.
 func TestArms(t *testing.T) {
 	sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}},
 		First: [][]int32{{0, 4}}, Returns: []cmdp.Interval{{Lower: []float64{-1, 2}, Upper: []float64{3, 12}}}})

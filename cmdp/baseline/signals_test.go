@@ -37,8 +37,8 @@ func sumRadii(n float64, p [handS]float64, limit float64, radius func(p, n float
 	return sum
 }
 
-// signalRules are written down from BASELINES.md, sections 1, 2, 11a and 11b, and the published scales of docs/algorithms.md.
-// Before the first visit frequencies are 0, for the radii.
+// signalRules are those of Efroni et al. (2020), Liu et al. (2021) and Bura et al. (2022), and the published
+// scales of docs/algorithms.md. Before the first visit frequencies are 0, for the radii.
 var signalRules = []signalRule{
 	{"optcmdp", "known means are left alone", "optcmdp", nil,
 		func(_ float64, _ [handS]float64, _ int, x float64) (float64, float64) { return x, x }},
@@ -186,8 +186,8 @@ func handSupport(c *Config) {
 	})
 }
 
-// TestBoxes wants the boxes of kernels to be [p̄ − β, p̄ + β] within [0, 1], everything before the first visit, and to leave
-// out what the support leaves out.
+// TestBoxes wants the boxes of kernels to be [p̄ − β, p̄ + β] within [0, 1], everything before the first
+// visit, and to leave out what the support leaves out.
 func TestBoxes(t *testing.T) {
 	for _, tt := range []struct {
 		algorithm string

@@ -7,8 +7,8 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// ucpdConfig is a problem of two steps, three states and two actions that starts in the first state, with the returns of the problem by
-// hand. Scaled limits are (b + 2)/2 and (8 − b)/4.
+// ucpdConfig is a problem of two steps, three states and two actions that starts in the first state, with
+// the returns of the problem by hand. Scaled limits are (b + 2)/2 and (8 − b)/4.
 func ucpdConfig(t *testing.T, episodes int, limit [2]float64) Config {
 	t.Helper()
 	first := []int32{0, 2, 4, 6}
@@ -33,13 +33,14 @@ func ucpdConfig(t *testing.T, episodes int, limit [2]float64) Config {
 		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
 }
 
-// TestUCPDByHand follows UCPD (BASELINES.md, section 7) while nothing was seen, so that any kernel is possible. With H = 2, K episodes
-// and the weights V = H√K, α = HK, λ = 1/K
+// TestUCPDByHand follows UCPD (Qiu et al. 2020) while nothing was seen, so that any kernel is
+// possible. With H = 2, K episodes and the weights V = H√K, α = HK, λ = 1/K
 //
 //	θ^t = argmin ⟨V f + Σ Q_i g_i, θ⟩ + α KL(θ ‖ (1−λ)θ^{t−1} + λ·uniform),   Q_i ← max(0, Q_i + ⟨g_i, θ^t⟩ − limit_i)
 //
-// over the occupancies z₁(a,s'), z₂(s',a') with Σ_a z₁(a,s') = Σ_a' z₂(s',a') = m(s'). Where m is given, both are proportional to
-// θ̃·e^{−cost/α}, with sums W₁(s') and W₂(s') over the actions; that leaves Σ m ln(m²/(W₁W₂)), so that m ∝ √(W₁W₂).
+// over the occupancies z₁(a,s'), z₂(s',a') with Σ_a z₁(a,s') = Σ_a' z₂(s',a') = m(s'). Where m is given,
+// both are proportional to θ̃·e^{−cost/α}, with sums W₁(s') and W₂(s') over the actions; that leaves Σ m
+// ln(m²/(W₁W₂)), so that m ∝ √(W₁W₂).
 func TestUCPDByHand(t *testing.T) {
 	cut, grown := false, false
 	for _, tt := range []struct {
