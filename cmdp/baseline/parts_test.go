@@ -318,3 +318,42 @@ func TestKnapsackMargin(t *testing.T) {
 		}
 	}
 }
+
+// TestBlend wants the policy of a mixture to have the mean of the signals of what is mixed, with several
+// first states, states that rest at some steps, and choices that were never visited.
+func TestBlend(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	for trial := range 60 {
+		m := oddModel(t, rng)
+		c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Confidence: cmdp.Confidence{Episodes: 50, Failure: 0.1}}
+		if m.States() > 1 { // the shape of the same problem with two first states
+			spec := cmdp.ShapeSpec{Horizon: m.Horizon(), Dim: m.Dim(),
+				Start: []cmdp.StartState{{State: 0, Probability: 0.3}, {State: 1, Probability: 0.7}}}
+			for h := range m.Horizon() {
+				spec.First = append(spec.First, m.Kernel(h).First)
+				lower, upper := m.Shape().StepReturns(h)
+				spec.Returns = append(spec.Returns, cmdp.Interval{Lower: lower, Upper: upper})
+			}
+			var err error
+			if c.Shape, err = cmdp.NewShape(spec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Task.Cost = linearCost(t, []float64{1, 0, 0}, boxOfShape(t, c.Shape))
+		c.Linear = &Linear{Goal: []float64{1, 0, 0}, Rows: []Row{{[]float64{0, 0, 1}, 1}}}
+		l := newLearner(t, "optcmdp-bonus", c).(*lpLearner)
+		play(t, m, listener{cmdp.Uniform{Shape: m.Shape()}, l}, uint64(trial), 2)
+		columns, weights := make([]*column, 3), []float64{0.2, 0.5, 0.3}
+		want, got := make([]float64, 2), make([]float64, 2)
+		for j := range columns {
+			columns[j] = l.sweep.newColumn()
+			l.sweep.price(columns[j], []float64{rng.NormFloat64(), rng.NormFloat64()})
+			floats.AddScaled(want, weights[j], columns[j].value)
+		}
+		l.sweep.blend(l.policy, columns, weights)
+		newEvaluation(l.estimate).policy(got, l.policy, l.sweep)
+		if !floats.EqualApprox(got, want, 1e-9*(1+floats.Norm(want, 2))) {
+			t.Errorf("trial %d: the policy has the signals %v, the mixture %v", trial, got, want)
+		}
+	}
+}
