@@ -112,12 +112,16 @@ func TestFallback(t *testing.T) {
 }
 
 // TestPlannedValues wants the programs over the frequencies to be those of p̄, where a choice that was
-// never visited leads everywhere alike: what the program says of its mixture is what the naive evaluation
+// never visited leads everywhere alike, or to all possible states: what the program says of its mixture is what the naive evaluation
 // says of the policy, with more than one action in some state.
 func TestPlannedValues(t *testing.T) {
-	for _, name := range []string{"optcmdp-bonus", "optpess-lp"} {
+	for i := range 4 {
+		name, told := []string{"optcmdp-bonus", "optpess-lp"}[i%2], i > 1
 		c := handConfig(t, withSeen(t), scaled(Times(1e-4)))
 		c.Linear.Rows[0].Offset, c.Linear.Rows[1].Offset = 2*1.7-3, 4*2.3-16
+		if told {
+			handSupport(&c)
+		}
 		l := newLearner(t, name, c).(*lpLearner)
 		l.gate = nil
 		p := l.Policy()
@@ -130,7 +134,12 @@ func TestPlannedValues(t *testing.T) {
 				p.Distribution(pi[h][s][:], h, s)
 			}
 		}
-		kernel := func(h, s, a int) [handS]float64 { return handFrequencies(h, s, a, 1./3) }
+		kernel := func(h, s, a int) [handS]float64 {
+			if told && a == 0 && handVisits(h, s, a) == 0 {
+				return [handS]float64{0.5, 0.5, 0}
+			}
+			return handFrequencies(h, s, a, 1./3)
+		}
 		_, want := handEvaluate(pi, kernel, planned(t, l), func(_ int, q float64) float64 { return q })
 		mixed := false
 		eachHand(func(h, s, a int) { mixed = mixed || pi[h][s][a] > 0.01 && pi[h][s][a] < 0.99 })

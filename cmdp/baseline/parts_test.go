@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
 
@@ -340,7 +341,7 @@ func TestBlend(t *testing.T) {
 			}
 		}
 		c.Task.Cost = linearCost(t, []float64{1, 0, 0}, boxOfShape(t, c.Shape))
-		c.Linear = &Linear{Goal: []float64{1, 0, 0}, Rows: []Row{{[]float64{0, 0, 1}, 1}}}
+		c.Linear = &Linear{Goal: []float64{1, 0, 0}, Rows: []Row{{Normal: []float64{0, 0, 1}, Offset: 1}}}
 		l := newLearner(t, "optcmdp-bonus", c).(*lpLearner)
 		play(t, m, listener{cmdp.Uniform{Shape: m.Shape()}, l}, uint64(trial), 2)
 		columns, weights := make([]*column, 3), []float64{0.2, 0.5, 0.3}
@@ -350,10 +351,35 @@ func TestBlend(t *testing.T) {
 			l.sweep.price(columns[j], []float64{rng.NormFloat64(), rng.NormFloat64()})
 			floats.AddScaled(want, weights[j], columns[j].value)
 		}
-		l.sweep.blend(l.policy, columns, weights)
+		l.sweep.columns = columns
+		l.sweep.blend(l.policy, &exact.Mixer{Numbers: []int{0, 1, 2}, Weights: weights})
 		newEvaluation(l.estimate).policy(got, l.policy, l.sweep)
 		if !floats.EqualApprox(got, want, 1e-9*(1+floats.Norm(want, 2))) {
 			t.Errorf("trial %d: the policy has the signals %v, the mixture %v", trial, got, want)
+		}
+	}
+}
+
+// TestPooledMeans wants pooled counts to give every step the mean of what all steps returned, in the units of the
+// step, and ties to go to the first action.
+func TestPooledMeans(t *testing.T) {
+	c := ucpdConfig(t, 100, [2]float64{1, 1})
+	c.Returns, c.Pooled, c.Knowledge.Slater = nil, true, 1
+	l := newLearner(t, "optdual", c).(*optDual)
+	first := make([]float64, 2)
+	for h := range 2 {
+		if l.Policy().Distribution(first, h, 0); first[0] != 1 {
+			t.Errorf("step %d: nothing is known, and the first action has probability %g", h, first[0])
+		}
+	}
+	show(l, c.Shape, step{0, 1, 1, 2})
+	show(l, c.Shape, step{1, 1, 1, 0})
+	for h := range 2 {
+		for j := range 3 {
+			want := (handSignals(0, 1, 1)[j] + handSignals(1, 1, 1)[j]) / 2
+			if got := l.mean[(l.base[h]+3)*3+j]; !closeTo(got, want) {
+				t.Errorf("step %d, signal %d: mean %g: want %g", h, j, got, want)
+			}
 		}
 	}
 }
