@@ -2,6 +2,7 @@ package drn_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -167,6 +168,24 @@ func TestRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "drn: ") {
 			t.Errorf("%q for %q: got %v: want %s", c.new, c.old, err, c.want)
 		}
+	}
+}
+
+// TestRefusesMoreRewardsThanText reads a file whose last state has thousands of
+// rewards, so that each of them would need a value for every state.
+func TestRefusesMoreRewardsThanText(t *testing.T) {
+	const states = 20000
+	var b strings.Builder
+	fmt.Fprintf(&b, "@type: DTMC\n@nr_states\n%d\n@model\n", states)
+	for s := range states {
+		fmt.Fprintf(&b, "state %d", s)
+		if s == states-1 {
+			b.WriteString(" [1" + strings.Repeat(",1", 2000) + "]")
+		}
+		fmt.Fprintf(&b, "\n%d : 1\n", s)
+	}
+	if _, err := read(b.String()); err == nil || !strings.Contains(err.Error(), "more rewards than a file of this length may have") {
+		t.Error(err)
 	}
 }
 

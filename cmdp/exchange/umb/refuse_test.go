@@ -259,3 +259,22 @@ func TestRationals(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWritesRationals writes numbers whose fractions need more than 64 bits.
+func TestWritesRationals(t *testing.T) {
+	for _, x := range []float64{1 << 62, 1 << 63, -1 << 63, 1 << 64, 0x1p-63, 0x1p-64, -0x1.8p-70, 5e-324, -1e308} {
+		m := exampleModel()
+		m.Rewards[0].Choice[2] = x
+		var b bytes.Buffer
+		if err := umb.Write(&b, m, umb.Options{Rational: true}); err != nil {
+			t.Fatal(x, err)
+		}
+		again, err := read(b.Bytes())
+		if err != nil {
+			t.Fatal(x, err)
+		}
+		if err := exchangetest.Same(m, again); err != nil {
+			t.Error(x, err)
+		}
+	}
+}
