@@ -35,7 +35,9 @@ var files = []file{
 	{"JSONL", "a row on each line", "rows.jsonl", []string{model, goLines, bare}, text("", jsonLine, "")},
 	{"JSON", "one document", "problem.json", []string{model, goJSON, bare}, text("", jsonItem, "]}\n")},
 	{"YAML", "one document, each row in braces on a line", "problem.yaml", []string{model, bare}, text("transitions:\n", yamlRow, "")},
-	{"YAML blocks", "one document without braces, which the YAML library reads", "problem.yaml", []string{model, bare}, text("transitions:\n", blockRow, "")},
+	{"YAML, short", "the same, a twentieth as long", "problem.yaml", []string{model, goYAML, bare}, short(text("transitions:\n", yamlRow, ""))},
+	{"YAML blocks, short", "one document without braces, which the YAML library reads in portions, a twentieth as long", "problem.yaml",
+		[]string{model, goYAML, bare}, short(text("transitions:\n", blockRow, ""))},
 }
 
 // write writes the files of a problem and returns the path of the problem.
@@ -112,6 +114,15 @@ func text(before string, row func(b []byte, c *choice, first bool) []byte, after
 		}
 		_, err := w.WriteString(after)
 		return states, states * actions * successors, err
+	}
+}
+
+// short makes files of a twentieth of the length.
+func short(fill func(*file, *bufio.Writer, *options) (int, int, error)) func(*file, *bufio.Writer, *options) (int, int, error) {
+	return func(f *file, w *bufio.Writer, o *options) (int, int, error) {
+		less := *o
+		less.megabytes = max(1, o.megabytes/20)
+		return fill(f, w, &less)
 	}
 }
 

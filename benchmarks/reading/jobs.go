@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"cmdpsolve/cmdp/problem"
+
+	"github.com/goccy/go-yaml"
 )
 
 // Ways to read a file.
@@ -17,8 +19,9 @@ const (
 	bare    = "bare"
 	numpy   = "NumPy"
 	goCSV   = "encoding/csv"
-	goJSON  = "encoding/json"
-	goLines = "encoding/json, lines"
+	goJSON  = "encoding/json, whole"
+	goLines = "encoding/json"
+	goYAML  = "go-yaml, whole"
 )
 
 // job reads a file.
@@ -57,6 +60,9 @@ func job(by, path string) error {
 				rows = append(rows, row)
 			}
 		}
+	case goYAML:
+		var p struct{ Transitions []jsonRow }
+		err = yaml.NewDecoder(f).Decode(&p)
 	default:
 		err = fmt.Errorf("reading: unknown job %q", by)
 	}

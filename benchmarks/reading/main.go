@@ -4,7 +4,7 @@
 //
 //	go run ./benchmarks/reading
 //
-// writes benchmarks/results/reading.md. It takes 3 GB of disk for a while. NumPy is asked
+// writes benchmarks/results/reading.md. It takes 1 GB of disk for a while. NumPy is asked
 // where --python has it (Debian's python3-numpy).
 package main
 
@@ -98,15 +98,14 @@ func run(ctx context.Context, args []string) error {
 
 // A record is one way to read one file.
 type record struct {
-	file           *file
-	by             string
-	bytes          int64
-	transitions    int
-	seconds        float64 // processor time, median
-	fastest        float64
-	memory         float64 // peak, bytes
-	unavailable    string
-	bareOfThisFile float64
+	file        *file
+	by          string
+	bytes       int64
+	transitions int
+	seconds     float64 // processor time, median
+	fastest     float64
+	memory      float64 // peak, bytes
+	unavailable string
 }
 
 // measure writes the file, reads it in every way and removes it.

@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/cobra"
 )
@@ -156,7 +157,7 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 		d.GapLower, d.GapUpper, d.Iterations = report.Number(g.Lower), report.Number(g.Upper), g.Evaluations
 		if status == exact.NotApproachable {
 			d.Certificate = p.gapCertificate(g)
-			d.Opponent, _ = p.policyRows(g.Opponent, opponentPlayer)
+			d.Opponent, _ = p.policyRows(g.Opponent, problem.Adversary)
 		}
 	}
 	d.Verdict = status.String()

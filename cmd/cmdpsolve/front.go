@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/cobra"
 )
@@ -191,7 +192,7 @@ func (c *frontCommand) writeFiles(p *loaded, rep *frontReport, r *exact.FrontRes
 		digits := len(fmt.Sprint(len(rep.Vertices)))
 		for i, v := range rep.Vertices {
 			v.File = filepath.Join(c.policies, fmt.Sprintf("vertex-%0*d.csv", digits, i+1))
-			if err := writePolicy(v.File, p.Problem, v.policy); err != nil {
+			if err := problem.WritePolicy(v.File, p.PolicyRows(v.policy, problem.Agent)); err != nil {
 				return err
 			}
 		}

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 )
 
 // gameReport is the data of what plan found in a game. Status is optimal or, if the
@@ -84,32 +83,25 @@ func (p *loaded) gapCertificate(g *exact.Gap) *planCertificate {
 		Distance: report.Number(g.Lower), direction: g.Direction}
 }
 
-var errEnough = errors.New("enough rows")
-
 // policyRows lists a policy, nothing if it is longer than mostPolicyRows.
-func (p *loaded) policyRows(policy *cmdp.Randomized, who side) (rows []actionRow, whole bool) {
+func (p *loaded) policyRows(policy *cmdp.Randomized, who problem.Player) (rows []actionRow, whole bool) {
 	if policy == nil {
 		return nil, true
 	}
-	err := p.eachAction(policy, who, func(step, state, action string, probability float64) error {
+	for row := range p.PolicyRows(policy, who) {
 		if len(rows) == mostPolicyRows {
-			return errEnough
+			return nil, false
 		}
-		h, err := strconv.Atoi(step)
-		rows = append(rows, actionRow{h, state, action, report.Number(probability)})
-		return err
-	}, func() error { return nil })
-	if err != nil {
-		return nil, false
+		rows = append(rows, actionRow{row.Step, row.State, row.Action, report.Number(row.Probability)})
 	}
 	return rows, true
 }
 
 func (rep *gameReport) addPolicies(p *loaded, agent, opponent *cmdp.Randomized) {
 	for name, policy := range map[string]*cmdp.Randomized{"agent": agent, "opponent": opponent} {
-		who := agentPlayer
+		who := problem.Agent
 		if name == "opponent" {
-			who = opponentPlayer
+			who = problem.Adversary
 		}
 		rows, whole := p.policyRows(policy, who)
 		if rows != nil {

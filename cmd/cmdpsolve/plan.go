@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -131,7 +131,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if c.policy != "" {
-		if _, err := policyFormatOf(c.policy); err != nil {
+		if _, err := problem.PolicyFormat(c.policy); err != nil {
 			return usage("--policy %w", err)
 		}
 	}
@@ -215,7 +215,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
 		return nil
 	}
-	return writePolicy(c.policy, p.Problem, r.Policy)
+	return problem.WritePolicy(c.policy, p.PolicyRows(r.Policy, problem.Agent))
 }
 
 // verdict is the error that gives the exit status of an answer.
@@ -248,7 +248,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 		if file.path == "" {
 			continue
 		}
-		if _, err := policyFormatOf(file.path); err != nil {
+		if _, err := problem.PolicyFormat(file.path); err != nil {
 			return usage("%s %w", file.option, err)
 		}
 		if err := writable(file.option, file.path); err != nil {
@@ -309,55 +309,17 @@ func (c *planCommand) writePlayers(p *loaded, agent, opponent *cmdp.Randomized) 
 	for _, w := range []struct {
 		path   string
 		policy *cmdp.Randomized
-		player side
-	}{{c.policy, agent, agentPlayer}, {c.opponentPolicy, opponent, opponentPlayer}} {
+		player problem.Player
+	}{{c.policy, agent, problem.Agent}, {c.opponentPolicy, opponent, problem.Adversary}} {
 		switch {
 		case w.path == "":
-		case w.policy == nil && w.player == agentPlayer:
+		case w.policy == nil && w.player == problem.Agent:
 			c.say("no policy is written to %s: a target is approached by adapting to the opponent, as learn does, and not by one policy", w.path)
 		case w.policy == nil:
 			c.say("no policy is written to %s: the opponent has none that keeps the returns from the target", w.path)
 		default:
-			errs = append(errs, writePolicyFile(w.path, func(rows rowWriter) error {
-				return p.eachAction(w.policy, w.player, rows.row, rows.end)
-			}))
+			errs = append(errs, problem.WritePolicy(w.path, p.PolicyRows(w.policy, w.player)))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// A side is one of the two sides of a game.
-type side int
-
-const (
-	agentPlayer side = iota
-	opponentPlayer
-)
-
-// eachAction calls row for every action of a player that has positive probability, at
-// every step for each state that offers one, then end.
-func (p *loaded) eachAction(policy cmdp.Policy, who side, row func(step, state, action string, probability float64) error, end func() error) error {
-	sh := p.Model.Shape()
-	probs := make([]float64, max(sh.MaxActions(), sh.MaxOpponentActions()))
-	for h := range sh.Horizon() {
-		for s := range sh.States() {
-			n, name := sh.Actions(h, s), p.ActionName
-			if n == 0 {
-				continue
-			}
-			if who == opponentPlayer {
-				n, name = sh.OpponentActions(h, s), p.OpponentName
-			}
-			policy.Distribution(probs[:n], h, s)
-			for a, x := range probs[:n] {
-				if x == 0 {
-					continue
-				}
-				if err := row(strconv.Itoa(h+1), p.StateName(s), name(h, s, a), x); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return end()
 }

@@ -67,14 +67,14 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	if err := p.onePlayer(); err != nil {
 		return err
 	}
-	policy, err := readPolicy(c.policy, p.Problem)
+	policy, err := problem.ReadPolicy(c.policy, p.Problem)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {
 		return usage("--policy: %w", err)
 	}
 	begin := time.Now()
-	expected, err := policy.expected(ctx)
+	expected, err := expected(ctx, p.Model, policy)
 	if err != nil {
 		return stopped(err)
 	}

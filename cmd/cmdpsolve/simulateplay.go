@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -18,7 +19,7 @@ const truncated = 1e-6
 // A simulation plays episodes and keeps mean and variance of their returns.
 type simulation struct {
 	m          *cmdp.Model
-	policy     *filePolicy
+	policy     *problem.FilePolicy
 	env, agent *rand.Rand
 	steps      int    // of an episode, at most
 	over       []bool // states in which all is over, without a horizon
@@ -28,7 +29,7 @@ type simulation struct {
 	step, total []float64
 }
 
-func newSimulation(p *loaded, policy *filePolicy, seed uint64) *simulation {
+func newSimulation(p *loaded, policy *problem.FilePolicy, seed uint64) *simulation {
 	m, d := p.Model, len(p.Returns)
 	s := &simulation{m: m, policy: policy, steps: m.Horizon(),
 		env: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
@@ -40,7 +41,7 @@ func newSimulation(p *loaded, policy *filePolicy, seed uint64) *simulation {
 	if m.Discount() < 1 {
 		s.steps = int(math.Ceil(math.Log(truncated) / math.Log(m.Discount())))
 	}
-	s.over = policy.over()
+	s.over = over(m, policy)
 	return s
 }
 
@@ -90,8 +91,7 @@ func (s *simulation) half(i int) float64 {
 
 // over returns the largest set of states that the policy does not leave and in
 // which it returns nothing.
-func (f *filePolicy) over() []bool {
-	m := f.p.Model
+func over(m *cmdp.Model, f *problem.FilePolicy) []bool {
 	in := make([]bool, m.States())
 	for s := range in {
 		in[s] = true
@@ -99,7 +99,7 @@ func (f *filePolicy) over() []bool {
 	for changed := true; changed; {
 		changed = false
 		for s := range in {
-			if in[s] && !f.idle(s, in) {
+			if in[s] && !idle(m, f, s, in) {
 				in[s], changed = false, true
 			}
 		}
@@ -108,10 +108,9 @@ func (f *filePolicy) over() []bool {
 }
 
 // idle reports whether a step from s returns nothing and leads to states of in.
-func (f *filePolicy) idle(s int, in []bool) bool {
-	m := f.p.Model
+func idle(m *cmdp.Model, f *problem.FilePolicy, s int, in []bool) bool {
 	k, d := m.Kernel(0), m.Dim()
-	for a, x := range f.probs(0, s) {
+	for a, x := range f.Probabilities(0, s) {
 		c := int(k.First[s]) + a
 		if !(x > 0) {
 			continue
@@ -140,14 +139,13 @@ func (f *filePolicy) idle(s int, in []bool) bool {
 
 // expected returns the exact expected returns of the policy. Without a horizon they
 // are those of the only policy of the process that it makes of the model.
-func (f *filePolicy) expected(ctx context.Context) ([]float64, error) {
-	m := f.p.Model
+func expected(ctx context.Context, m *cmdp.Model, f *problem.FilePolicy) ([]float64, error) {
 	if m.Horizon() > 0 {
 		v := make([]float64, m.Dim())
 		cmdp.NewEvaluator(m).Returns(v, f)
 		return v, nil
 	}
-	process, err := f.process()
+	process, err := process(m, f)
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +155,13 @@ func (f *filePolicy) expected(ctx context.Context) ([]float64, error) {
 
 // process returns the model without choices that the policy makes of a stationary
 // one. States that it does not reach are at rest.
-func (f *filePolicy) process() (*cmdp.Model, error) {
-	m := f.p.Model
+func process(m *cmdp.Model, f *problem.FilePolicy) (*cmdp.Model, error) {
 	k, d := m.Kernel(0), m.Dim()
 	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	for s := range m.States() {
-		if f.steps[0].line[s] > 0 {
+		if f.Known(0, s) {
 			r := make([]float64, d)
-			for a, x := range f.probs(0, s) {
+			for a, x := range f.Probabilities(0, s) {
 				c := int(k.First[s]) + a
 				for i := range r {
 					r[i] += x * k.Returns[c*d+i]

@@ -1,4 +1,4 @@
-package main
+package problem
 
 import (
 	"cmp"
@@ -10,52 +10,55 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/problem"
 )
 
-// readPolicy reads a policy for p from a file and checks all of it. Rows without a
+// ReadPolicy reads a policy for p from a file, CSV or JSON by the ending of its name, and
+// checks all of it. Rows without a
 // step hold at every step that has no rows of its own for the state. Every state
 // that the policy reaches needs rows; what it does elsewhere is without effect.
-// What is wrong with the file is returned as problem.Errors.
-func readPolicy(path string, p *problem.Problem) (*filePolicy, error) {
-	f := &filePolicy{path: path, p: p, states: make(map[string]int), doubtful: make(map[int32]bool)}
+// What is wrong with the file is returned as [Errors].
+func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
+	f := &FilePolicy{path: path, p: p, states: make(map[string]int), doubtful: make(map[int32]bool)}
 	for s, name := range p.States {
 		f.states[name] = s
 	}
 	f.steps = make([]*stepTable, max(1, p.Model.Horizon()))
-	errs, err := scanPolicy(path, f.row)
+	formed := true
+	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
+		formed = false
+		f.errs = append(f.errs, &Error{File: path, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+	})
 	if err != nil {
 		return nil, err
 	}
-	f.errs = append(errs, f.errs...)
-	if len(errs) == 0 {
+	if formed {
 		f.fill()
 	}
 	if len(f.errs) == 0 {
 		f.reach()
 	}
 	if len(f.errs) > 0 {
-		slices.SortStableFunc(f.errs, func(x, y *problem.Error) int { return cmp.Compare(order(x), order(y)) })
+		slices.SortStableFunc(f.errs, func(x, y *Error) int { return cmp.Compare(order(x), order(y)) })
 		return nil, f.errs
 	}
 	return f, nil
 }
 
 // order puts errors about the whole file behind those of its lines.
-func order(e *problem.Error) int {
+func order(e *Error) int {
 	if e.Line == 0 {
 		return math.MaxInt
 	}
 	return e.Line
 }
 
-// A filePolicy is a policy read from a file. It is a cmdp.Policy for the states
-// that it reaches.
-type filePolicy struct {
+// A FilePolicy is a policy read from a file. It is a cmdp.Policy for the states
+// that it reaches. It is safe for concurrent use.
+type FilePolicy struct {
 	path   string
-	p      *problem.Problem
+	p      *Problem
 	states map[string]int
-	errs   problem.Errors
+	errs   Errors
 	steps  []*stepTable // steps that do not differ share one
 	always []namedRow   // rows without a step
 	// doubtful are states with rows that are wrong: sums say nothing about them.
@@ -76,12 +79,12 @@ type namedRow struct {
 	probability float64
 }
 
-var _ cmdp.Policy = (*filePolicy)(nil)
+var _ cmdp.Policy = (*FilePolicy)(nil)
 
 // Choose draws an action.
-func (f *filePolicy) Choose(rng *rand.Rand, h, s int) int {
+func (f *FilePolicy) Choose(rng *rand.Rand, h, s int) int {
 	u, last := rng.Float64(), 0
-	for a, x := range f.probs(h, s) {
+	for a, x := range f.Probabilities(h, s) {
 		if x <= 0 {
 			continue
 		}
@@ -94,9 +97,14 @@ func (f *filePolicy) Choose(rng *rand.Rand, h, s int) int {
 }
 
 // Distribution copies the probabilities of the actions of a state.
-func (f *filePolicy) Distribution(dst []float64, h, s int) { copy(dst, f.probs(h, s)) }
+func (f *FilePolicy) Distribution(dst []float64, h, s int) { copy(dst, f.Probabilities(h, s)) }
 
-func (f *filePolicy) probs(h, s int) []float64 {
+// Known reports whether the file says what the policy does in state s at step h. It does
+// for all states that the policy reaches.
+func (f *FilePolicy) Known(h, s int) bool { return f.steps[min(h, len(f.steps)-1)].line[s] > 0 }
+
+// Probabilities returns the probabilities of the actions of a state. They must not be changed.
+func (f *FilePolicy) Probabilities(h, s int) []float64 {
 	if len(f.steps) == 1 {
 		h = 0
 	}
@@ -104,11 +112,11 @@ func (f *filePolicy) probs(h, s int) []float64 {
 	return f.steps[h].probs[first[s]:first[s+1]]
 }
 
-func (f *filePolicy) bad(line int, format string, args ...any) {
-	f.errs = append(f.errs, &problem.Error{File: f.path, Line: line, Message: fmt.Sprintf(format, args...)})
+func (f *FilePolicy) bad(line int, format string, args ...any) {
+	f.errs = append(f.errs, &Error{File: f.path, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-func (f *filePolicy) newTable(h int) *stepTable {
+func (f *FilePolicy) newTable(h int) *stepTable {
 	k := f.p.Model.Kernel(h)
 	t := &stepTable{probs: make([]float64, len(k.Offset)-1), line: make([]int32, f.p.Model.States())}
 	for c := range t.probs {
@@ -118,7 +126,7 @@ func (f *filePolicy) newTable(h int) *stepTable {
 }
 
 // row judges a row of the file and keeps it.
-func (f *filePolicy) row(r policyRow) {
+func (f *FilePolicy) row(r policyLine) {
 	before, step, horizon := len(f.errs), 0, f.p.Model.Horizon()
 	if text := r.cells[0]; text != "" {
 		var err error
@@ -159,7 +167,7 @@ func (f *filePolicy) row(r policyRow) {
 
 // put enters a row in the table of a step. Where it comes from a row of that step,
 // errors name the step.
-func (f *filePolicy) put(t *stepTable, h int, r namedRow, named bool) {
+func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	s, first := int(r.state), int(f.p.Model.Kernel(h).First[r.state])
 	at := ""
 	if named {
@@ -184,7 +192,7 @@ func (f *filePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 }
 
 // fill enters the rows without a step, and checks that probabilities sum to 1.
-func (f *filePolicy) fill() {
+func (f *FilePolicy) fill() {
 	var shared *stepTable
 	for h, own := range f.steps {
 		if own != nil {
@@ -214,7 +222,7 @@ func (f *filePolicy) fill() {
 }
 
 // checkSums takes actions that are not named to have probability 0.
-func (f *filePolicy) checkSums(t *stepTable, h int, named bool) {
+func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 	first := f.p.Model.Kernel(h).First
 	for s, line := range t.line {
 		if line == 0 {
@@ -237,7 +245,7 @@ func (f *filePolicy) checkSums(t *stepTable, h int, named bool) {
 }
 
 // reach looks for states without rows that the policy reaches.
-func (f *filePolicy) reach() {
+func (f *FilePolicy) reach() {
 	m := f.p.Model
 	now := make([]bool, m.States())
 	var queue []int32
@@ -266,7 +274,7 @@ func (f *filePolicy) reach() {
 }
 
 // successors calls visit with the states that the policy reaches from s.
-func (f *filePolicy) successors(h int, s int32, visit func(int32)) {
+func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
 	k, t := f.p.Model.Kernel(h), f.steps[min(h, len(f.steps)-1)]
 	if k.First[s] == k.First[s+1] {
 		visit(s)

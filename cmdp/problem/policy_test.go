@@ -1,4 +1,4 @@
-package main
+package problem
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"cmdpsolve/cmdp/problem"
 )
 
 const policyProblem = `
@@ -25,7 +23,7 @@ transitions:
 // FuzzPolicyFile reads anything as a policy: it is refused with positions within
 // the file, or it is a policy.
 func FuzzPolicyFile(f *testing.F) {
-	p, err := problem.Parse("p.yaml", []byte(policyProblem), nil)
+	p, err := Parse("p.yaml", []byte(policyProblem), nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -50,9 +48,9 @@ func FuzzPolicyFile(f *testing.F) {
 		if err := os.WriteFile(file[isJSON], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		policy, err := readPolicy(file[isJSON], p)
+		policy, err := ReadPolicy(file[isJSON], p)
 		if err != nil {
-			if errs := (problem.Errors)(nil); !errors.As(err, &errs) || len(errs) == 0 {
+			if errs := (Errors)(nil); !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return

@@ -1,0 +1,156 @@
+package problem
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A policyLine is a row of a policy file as it stands there.
+type policyLine struct {
+	line  int
+	cells [4]string // in the order of policyColumns; an empty step is every step
+}
+
+// scanPolicy calls each with the rows of a policy file, without judging what is in
+// them. What is wrong with the form goes to bad.
+func scanPolicy(path string, each func(policyLine), bad func(line, column int, format string, args ...any)) error {
+	format, err := PolicyFormat(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if format == "json" {
+		scanJSON(string(data), each, bad)
+	} else {
+		scanCSV(data, each, bad)
+	}
+	return nil
+}
+
+// scanCSV reads a table whose first line names the columns, in any order; step
+// may be missing.
+func scanCSV(data []byte, each func(policyLine), bad func(line, column int, format string, args ...any)) {
+	in := csv.NewReader(bytes.NewReader(data))
+	in.ReuseRecord, in.TrimLeadingSpace = true, true
+	place := [4]int{-1, -1, -1, -1}
+	for {
+		record, err := in.Read()
+		var form *csv.ParseError
+		switch {
+		case err == io.EOF && place[1] < 0:
+			bad(1, 0, "the file is empty: want a line that names the columns %s", strings.Join(policyColumns, ", "))
+			return
+		case err == io.EOF:
+			return
+		case errors.Is(err, csv.ErrFieldCount):
+			line, _ := in.FieldPos(0)
+			bad(line, 0, "%d fields: want %d as the first line has", len(record), in.FieldsPerRecord)
+			continue
+		case errors.As(err, &form):
+			bad(form.Line, form.Column, "%v", form.Err)
+			return
+		case err != nil:
+			bad(0, 0, "%v", err)
+			return
+		}
+		if place[1] < 0 {
+			if !policyPlaces(&place, record, bad) {
+				return
+			}
+			continue
+		}
+		row := policyLine{}
+		row.line, _ = in.FieldPos(0)
+		for i, at := range place {
+			if at >= 0 {
+				row.cells[i] = record[at]
+			}
+		}
+		each(row)
+	}
+}
+
+// policyPlaces finds the columns.
+func policyPlaces(place *[4]int, header []string, bad func(line, column int, format string, args ...any)) bool {
+	ok, want := true, strings.Join(policyColumns, ", ")
+	for at, name := range header {
+		i := slices.Index(policyColumns, strings.TrimSpace(name))
+		switch {
+		case i < 0:
+			bad(1, 0, "unknown column %q: want %s", name, want)
+		case place[i] >= 0:
+			bad(1, 0, "column %s is given twice", name)
+		default:
+			place[i] = at
+			continue
+		}
+		ok = false
+	}
+	for i, name := range policyColumns[1:] {
+		if place[i+1] < 0 {
+			bad(1, 0, "no column %s: want %s", name, want)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// scanJSON reads a list of objects.
+func scanJSON(text string, each func(policyLine), bad func(line, column int, format string, args ...any)) {
+	root, wrong := parseJSON(text, 1)
+	keys := strings.Join(policyColumns, ", ")
+	switch {
+	case wrong != nil:
+		bad(wrong.line, wrong.col, "%s", wrong.message)
+		return
+	case root.kind != listNode:
+		bad(root.line, 0, "want a list of objects with the keys %s", keys)
+		return
+	}
+	for _, n := range root.items {
+		row, seen, whole := policyLine{line: n.line}, [4]bool{}, true
+		if n.kind != mapNode {
+			bad(n.line, 0, "want an object with the keys %s", keys)
+			continue
+		}
+		for _, m := range n.members {
+			key, value := m.key.text, m.value
+			i := slices.Index(policyColumns, key)
+			switch {
+			case value.kind != scalarNode:
+				bad(m.key.line, 0, "%s is a list or an object: want a number or a name", key)
+				whole = false
+				continue
+			case i < 0:
+				bad(m.key.line, 0, "unknown key %q: want %s", key, keys)
+				continue
+			case seen[i]:
+				bad(m.key.line, 0, "%s is given twice", key)
+			case value.isNull() && i > 0:
+				bad(m.key.line, 0, "%s is null", key)
+			}
+			if seen[i] = true; !value.isNull() {
+				row.cells[i] = value.text
+			}
+		}
+		for i, name := range policyColumns[1:] {
+			if !seen[i+1] {
+				bad(n.line, 0, "%s is missing", name)
+				whole = false
+			}
+		}
+		if whole {
+			each(row)
+		}
+	}
+}

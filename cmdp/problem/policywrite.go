@@ -1,0 +1,152 @@
+package problem
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmdp"
+
+	"github.com/google/renameio/v2"
+)
+
+// policyColumns are the columns of a policy file, and the keys of its rows in JSON.
+var policyColumns = []string{"step", "state", "action", "probability"}
+
+// A PolicyRow is the probability of an action in a state at the 1-based step Step, which is
+// 0 for every step.
+type PolicyRow struct {
+	Step          int
+	State, Action string
+	Probability   float64
+}
+
+// A Player is one of the two sides of a game. Without an opponent there is only the Agent.
+type Player int
+
+const (
+	Agent Player = iota
+	Adversary
+)
+
+// PolicyRows returns the rows of a policy of a player: one for every action of positive
+// probability, at every step for each state that offers actions there. Without a horizon
+// policies are stationary, and rows have no steps.
+func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
+	return func(yield func(PolicyRow) bool) {
+		m, probs := p.Model, []float64(nil)
+		for h := range max(1, m.Horizon()) {
+			row := PolicyRow{Step: min(h+1, m.Horizon())}
+			k := m.Kernel(h)
+			for s := range m.States() {
+				columns := p.columns(h, s)
+				n, name := int(k.First[s+1]-k.First[s])/columns, p.ActionName
+				if n == 0 {
+					continue
+				}
+				if player == Adversary {
+					n, name = columns, p.OpponentName
+				}
+				if cap(probs) < n {
+					probs = make([]float64, n)
+				}
+				policy.Distribution(probs[:n], h, s)
+				for a, x := range probs[:n] {
+					if row.State, row.Action, row.Probability = p.StateName(s), name(h, s, a), x; x != 0 && !yield(row) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// PolicyFormat returns csv or json, by the ending of a policy file's name.
+func PolicyFormat(path string) (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".csv", ".json":
+		return ext[1:], nil
+	}
+	return "", fmt.Errorf("%s: want a name that ends in .csv or .json", path)
+}
+
+// WritePolicy writes the rows of a policy to a file, in the format of its name: all of
+// them, or the file is left as it was.
+func WritePolicy(path string, rows iter.Seq[PolicyRow]) error {
+	format, err := PolicyFormat(path)
+	if err != nil {
+		return err
+	}
+	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", path, err)
+	}
+	defer file.Cleanup()
+	out := bufio.NewWriterSize(file, 1<<16)
+	write := csvPolicy
+	if format == "json" {
+		write = jsonPolicy
+	}
+	err = write(out, rows)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		err = file.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", path, err)
+	}
+	return nil
+}
+
+func csvPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(policyColumns); err != nil {
+		return err
+	}
+	for row := range rows {
+		step := ""
+		if row.Step > 0 {
+			step = strconv.Itoa(row.Step)
+		}
+		if err := out.Write([]string{step, row.State, row.Action, string(appendNumber(nil, row.Probability))}); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// jsonPolicy writes a list of objects, each on a line of its own.
+func jsonPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
+	open, end := "[\n", "[]\n"
+	for row := range rows {
+		step := ""
+		if row.Step > 0 {
+			step = fmt.Sprintf(`"step": %d, `, row.Step)
+		}
+		if _, err := fmt.Fprintf(w, `%s{%s"state": %s, "action": %s, "probability": %s}`,
+			open, step, jsonLabel(row.State), jsonLabel(row.Action), appendNumber(nil, row.Probability)); err != nil {
+			return err
+		}
+		open, end = ",\n", "\n]\n"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// jsonLabel writes a state or an action: its number, or its name as text.
+func jsonLabel(label string) string {
+	if _, ok := labelNumber(label); ok {
+		return label
+	}
+	text, _ := json.Marshal(label) // a string
+	return string(text)
+}
