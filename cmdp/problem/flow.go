@@ -278,7 +278,7 @@ func notJSON(text string, first int) *syntaxError {
 	if errors.As(err, &syntax) {
 		end := min(max(0, int(syntax.Offset)-1), len(text))
 		if message = "not JSON: " + err.Error(); strings.Contains(message, "unexpected end") {
-			end, message = len(text), "not JSON: the text ends too early"
+			end, message = len(strings.TrimRight(text, " \t\r\n")), "not JSON: the text ends too early"
 		}
 		for _, line := range strings.SplitAfter(text[:end], "\n") {
 			if f.at = utf8.RuneCountInString(line); strings.HasSuffix(line, "\n") {
