@@ -128,6 +128,10 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if err != nil {
 		return err
 	}
+	if best.Status == exact.Unbounded {
+		c.say("the weight rho is not known: the goal has no bound")
+		return nil
+	}
 	if best.Status != exact.Optimal {
 		c.say("the weight rho is not known: no optimum within the gap was found in %s", count(c.iterations, "value iteration"))
 		return nil

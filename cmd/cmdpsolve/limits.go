@@ -182,7 +182,9 @@ func (l limit) below() bool { return slices.Min(l.row.Normal) < 0 }
 func (l limit) slack(v []float64) float64 {
 	sum := l.row.Offset
 	for i, n := range l.row.Normal {
-		sum -= n * v[i]
+		if n != 0 { // what has no limit may be infinite
+			sum -= n * v[i]
+		}
 	}
 	return sum
 }

@@ -211,7 +211,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	switch {
 	case c.policy == "":
 		return nil
-	case r.Status != exact.Optimal:
+	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
 		return nil
 	}

@@ -15,8 +15,10 @@ import (
 // planReport is the data of what plan found. Objective and Bound are in the user's
 // sense; what does not exist is null.
 type planReport struct {
-	Problem   string        `json:"problem"`
-	Status    string        `json:"status" csv:"status"`
+	Problem string `json:"problem"`
+	Status  string `json:"status" csv:"status"`
+	// Return grows without bound where Status is unbounded.
+	Return    string        `json:"return,omitempty" csv:"unbounded"`
 	Objective report.Number `json:"objective" csv:"objective"`
 	Bound     report.Number `json:"bound" csv:"bound"`
 	Gap       report.Number `json:"gap" csv:"gap"`
@@ -84,6 +86,9 @@ func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *
 	if p.task.Cost != nil && r.Status != exact.Infeasible {
 		d.Objective, d.Bound, d.Gap = report.Number(p.sense()*r.Objective), report.Number(p.sense()*r.Bound), report.Number(r.Gap)
 	}
+	if r.Status == exact.Unbounded {
+		d.Return, d.Gap = p.Returns[r.Return], report.NaN
+	}
 	if p.task.Target != nil {
 		d.Tolerance = report.Number(r.Tolerance)
 	}
@@ -148,6 +153,9 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	if of == "" {
 		of = "optimum"
 	}
+	if d.Return != "" {
+		of = "one policy"
+	}
 	t := report.NewTable("", of)
 	for i, name := range p.Returns {
 		t.Add(name, returns[i])
@@ -159,7 +167,7 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 		}
 		t.Add("violation", missed)
 	}
-	if d.Objective == d.Objective {
+	if d.Objective == d.Objective && d.Return == "" {
 		t.Add("objective", d.Objective)
 		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.sense() < 0], d.Bound)
 		gap := report.Small(d.Gap)
@@ -205,6 +213,8 @@ func (d *planReport) notes(p *loaded) report.Note {
 	case d.Certificate != nil:
 		return append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
 			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
+	case d.Return != "":
+		return append(notes, fmt.Sprintf("The goal has no bound: while all limits are kept, %s grows for as long as the policy goes on, and it need never stop.", d.Return))
 	case d.Status != exact.Optimal.String():
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:

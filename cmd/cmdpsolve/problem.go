@@ -205,7 +205,8 @@ func (p *loaded) keeps(v []float64) bool {
 	near := make([]float64, len(v))
 	p.task.Target.Project(near, v)
 	for i, side := range p.sides() {
-		if math.Abs(v[i]-near[i]) > 1e-9*side {
+		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == problem.Boundless
+		if math.Abs(v[i]-near[i]) > 1e-9*side && !endless {
 			return false
 		}
 	}

@@ -99,7 +99,7 @@ func (s *solver) nearest(set geometry.Set) (*solver, error) {
 			return nil, err
 		}
 	}
-	if err := n.master.addCut(n.tangent(n.master.columns[0].returns)); err != nil {
+	if err := n.master.addCut(n.tangent(n.master.point())); err != nil {
 		return nil, err
 	}
 	if _, err := n.findFeasible(); err != nil {

@@ -65,8 +65,12 @@ func (s *solver) recoverPolicy(r *Result) error {
 	var points [][]float64
 	var columns []column
 	var weights []float64
+	var rays []column
+	var steps []float64
 	for j, x := range s.incumbent.lambda {
-		if x > 0 {
+		if c := s.master.columns[j]; x > 0 && c.ray != nil {
+			rays, steps = append(rays, c), append(steps, x)
+		} else if x > 0 {
 			points, columns = append(points, s.master.columns[j].returns), append(columns, s.master.columns[j])
 			weights = append(weights, x)
 		}
@@ -78,11 +82,14 @@ func (s *solver) recoverPolicy(r *Result) error {
 		kept, share = append(kept, columns[j]), append(share, weights[j])
 	}
 	var err error
-	if r.Policy, err = s.pricer.combine(s.ctx, kept, share); err != nil {
+	if r.Policy, err = s.pricer.combine(s.ctx, append(kept, rays...), append(share, steps...)); err != nil {
 		return err
 	}
-	if err := s.pricer.purify(s.ctx, r.Policy, s.face()); err != nil {
-		return err
+	// Steps in a place that is hardly ever visited are not to be rounded away.
+	if len(rays) == 0 {
+		if err := s.pricer.purify(s.ctx, r.Policy, s.face()); err != nil {
+			return err
+		}
 	}
 	r.Randomized = r.Policy.Randomized()
 	r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy)

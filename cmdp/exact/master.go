@@ -91,7 +91,10 @@ func (m *master) program() *lp.Problem {
 	p.Lower, p.Upper = lp.Free(len(m.costs))
 	ones := make([]float64, len(m.costs))
 	for j := firstLambda; j < len(ones); j++ {
-		ones[j], p.Lower[j] = 1, 0
+		p.Lower[j] = 0
+		if m.columns[j-firstLambda].ray == nil {
+			ones[j] = 1
+		}
 	}
 	p.Rows = append(p.Rows, lp.Equal(ones, 1), // Σ λ_j = 1
 		lp.Row{Coef: axis(len(ones), columnU, 1), Lower: m.least, Upper: m.most})
@@ -111,19 +114,32 @@ func (m *master) elasticity(least, most float64) error {
 	return m.solver.SetRowBounds(1, least, most)
 }
 
+// point returns the returns of the first policy.
+func (m *master) point() []float64 {
+	for _, c := range m.columns {
+		if c.ray == nil {
+			return c.returns
+		}
+	}
+	return nil
+}
+
 // addColumn adds a policy, unless it has the returns of one that is there already.
 func (m *master) addColumn(c column) (added bool, err error) {
+	coef := []float64{1, 0}
+	if c.ray != nil {
+		c, coef[0] = m.step(c), 0
+	}
 	for _, o := range m.columns {
-		if m.same(o.returns, c.returns) {
+		if (o.ray == nil) == (c.ray == nil) && m.same(o.returns, c.returns) {
 			return false, nil
 		}
 	}
-	coef := []float64{1, 0}
 	for _, p := range m.place {
 		if p.cost {
-			coef = append(coef, m.above(&m.cuts[p.index], c.returns))
+			coef = append(coef, m.above(&m.cuts[p.index], &c))
 		} else {
-			coef = append(coef, m.beyond(&m.rows[p.index], c.returns))
+			coef = append(coef, m.beyond(&m.rows[p.index], &c))
 		}
 	}
 	if err := m.solver.AddColumn(lp.Column{Coef: coef, Upper: math.Inf(1)}); err != nil {
@@ -131,6 +147,21 @@ func (m *master) addColumn(c column) (added bool, err error) {
 	}
 	m.columns, m.costs = append(m.columns, c), append(m.costs, 0)
 	return true, nil
+}
+
+// step measures a ray in steps that change the returns by what they vary about.
+func (m *master) step(c column) column {
+	size := 0.0
+	for i, x := range c.returns {
+		if m.scale[i] > 0 {
+			size = math.Max(size, math.Abs(x)/m.scale[i])
+		}
+	}
+	if size > 0 {
+		r := *c.ray
+		r.share, c.returns, c.ray = scaled(1/size, r.share), scaled(1/size, c.returns), &r
+	}
+	return c
 }
 
 // same reports whether two points are equal up to rounding in each coordinate.
@@ -157,17 +188,20 @@ func (m *master) addCut(c cut) error {
 
 func (m *master) cutRow(c cut) lp.Row {
 	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
-	for _, o := range m.columns {
-		coef = append(coef, m.above(&c, o.returns))
+	for j := range m.columns {
+		coef = append(coef, m.above(&c, &m.columns[j]))
 	}
 	coef[columnTau] = -1
 	return lp.AtMost(coef, 0)
 }
 
-// above returns the value of a tangent at v, as τ counts.
-func (m *master) above(c *cut, v []float64) float64 {
+// above returns the value of a tangent at a column, as τ counts, or what a ray adds.
+func (m *master) above(c *cut, o *column) float64 {
+	if o.ray != nil {
+		return dot(c.slope, o.returns) / m.extent
+	}
 	x := c.value - m.base
-	for i, y := range v {
+	for i, y := range o.returns {
 		x += c.slope[i] * (y - c.point[i])
 	}
 	return x / m.extent
@@ -182,8 +216,8 @@ func (m *master) addTarget(r Row) error {
 
 func (m *master) targetRow(t targetRow) lp.Row {
 	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
-	for _, c := range m.columns {
-		coef = append(coef, m.beyond(&t, c.returns))
+	for j := range m.columns {
+		coef = append(coef, m.beyond(&t, &m.columns[j]))
 	}
 	coef[columnU] = -1
 	return lp.AtMost(coef, 0)
@@ -192,9 +226,13 @@ func (m *master) targetRow(t targetRow) lp.Row {
 // beyond returns the excess of a row as it may stand in the program: an offset out of all
 // proportion to what returns can vary is out of reach, or no limit, whatever it is
 // exactly.
-func (m *master) beyond(t *targetRow, v []float64) float64 {
+func (m *master) beyond(t *targetRow, c *column) float64 {
 	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), 1e99)
-	return math.Max(-most, math.Min(most, t.excess(v)))
+	x := dot(t.Normal, c.returns) / t.elastic // what a ray adds
+	if c.ray == nil {
+		x = t.excess(c.returns)
+	}
+	return math.Max(-most, math.Min(most, x))
 }
 
 // excess returns by how much the last solution breaks a row of the target.

@@ -3,6 +3,7 @@ package exact
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // optimize is the second phase, see improve. A target that is only touched may turn out
@@ -13,6 +14,9 @@ func (s *solver) optimize() (Status, error) {
 	const turns = 5
 	for range turns {
 		err := s.improve()
+		if errors.Is(err, errNoBound) {
+			return Unbounded, nil
+		}
 		if !errors.Is(err, errNoPoint) {
 			return Optimal, err
 		}
@@ -84,8 +88,11 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	theta := append([]float64(nil), phi...)
 	axpy(theta, 1, psi)
 	p, added, err := s.price(theta)
-	if err != nil {
-		return false, err
+	if err != nil || p.ray != nil && added {
+		return added, err
+	}
+	if p.ray != nil {
+		return s.tilt(mu, nu, p.returns)
 	}
 	slack := s.supportMargin(nu) + s.conjugateMargin(mu)
 	proof := &Proof{Psi: psi, Support: support, Value: p.value, Margin: p.margin + slack, slack: slack}
@@ -107,6 +114,29 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	}
 	s.proof, s.bestMu, s.bestNu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
 	return added, nil
+}
+
+// tilt is priceAt where the multipliers leave a known ray free, but for rounding: prices
+// of the rows that it breaks are raised a little, until it costs something.
+func (s *solver) tilt(mu, nu, gain []float64) (added bool, err error) {
+	if s.tilted {
+		return false, nil
+	}
+	s.tilted = true
+	defer func() { s.tilted = false }()
+	for raise := 1e-13; raise < 1e-6; raise *= 10 {
+		raised := slices.Clone(nu)
+		for k, y := range nu {
+			if dot(s.master.rows[k].Normal, gain) > 0 {
+				raised[k] = y * (1 + raise)
+			}
+		}
+		before := s.proof
+		if added, err = s.priceAt(mu, raised); added || err != nil || s.proof != before {
+			return added, err
+		}
+	}
+	return false, nil
 }
 
 // conjugateMargin bounds the rounding error of Σ μ_i (s_i·x_i − g(x_i)).
@@ -146,6 +176,9 @@ func (s *solver) tolerance(relative float64) float64 {
 func (s *solver) magnitude() float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, c := range s.master.columns {
+		if c.ray != nil {
+			continue
+		}
 		g := s.task.Cost.Value(c.returns)
 		least, most = min(least, g), max(most, g)
 	}

@@ -45,6 +45,9 @@ type priced struct {
 	value, margin float64
 	policy        *actions // kept by pricers for which that is cheap
 	number        int      // of a Mixer
+	// ray, if not nil, tells that V* is −∞ in the direction: returns is then the gain of
+	// each step in a place where a policy may go on for as long as it likes.
+	ray *ray
 }
 
 // A column is a deterministic policy in the master: its returns, and the policy
@@ -53,10 +56,11 @@ type column struct {
 	returns, dir []float64
 	policy       *actions
 	number       int
+	ray          *ray // returns are then those of a step, see priced
 }
 
 func newColumn(p priced, dir []float64) column {
-	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, number: p.number}
+	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, number: p.number, ray: p.ray}
 }
 
 // boundless stands for infinity in the sides of boxes that have to be finite.

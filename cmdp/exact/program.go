@@ -10,6 +10,9 @@ import (
 // errNoPoint is wrapped by the error about a program that no point satisfies.
 var errNoPoint = errors.New("a linear program has no feasible point")
 
+// errNoBound is wrapped by the error about a program whose objective falls without limit.
+var errNoBound = errors.New("a linear program has no bound")
+
 // solveProgram solves a program that is known to have an optimum, by the warm solver
 // or, where that loses its way among rounding errors, from scratch. It returns the solver
 // to go on with.
@@ -26,6 +29,9 @@ func solveProgram(warm lp.Solver, program func() *lp.Problem, dst *lp.Solution) 
 		return cold, nil
 	}
 	cold.Close()
+	if err == nil && dst.Status == lp.Unbounded {
+		return warm, fmt.Errorf("exact: %w", errNoBound)
+	}
 	if err == nil && dst.Status == lp.Infeasible {
 		return warm, fmt.Errorf("exact: %w", errNoPoint)
 	}

@@ -1,16 +1,198 @@
 package exact
 
-import "context"
+import (
+	"context"
+	"math"
+	"slices"
+)
 
-// ray returns what a policy gains in each step of a place in which it goes on for ever,
-// found in a direction in which that is negative.
-func (p *stationary) ray(ctx context.Context, dir []float64, q *quotient, policy *actions, endless []int32) (priced, error) {
-	s := p.k.First
-	for n, i := range s {
-		_ = i
-		if q.state[n] == endless[0] {
-			return priced{}, &NoTotalError{State: n, Action: policy.at(n), Return: -1}
+// A ray is a place in which a policy may go on for as long as it likes: what it gains in
+// each step on average can be added to the returns as often as is wanted. In the master
+// it is a column without a share in the sum of the weights, whose weight counts steps.
+type ray struct {
+	states []int32
+	share  []float64 // of the time, spent in each
+	policy *stepPolicy
+}
+
+// ray returns the place in which the policy of a quotient goes on, or may only go on,
+// found in a direction in which its gain is negative.
+func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bool) priced {
+	st := &stepPolicy{actions: *policy}
+	in := make([]bool, q.over+1)
+	for _, n := range endless {
+		in[n] = true
+	}
+	lo, hi := p.base.over, int32(0)
+	place, of := int32(-1), make([]bool, len(q.state))
+	for s, n := range q.state {
+		if !in[n] || n == q.over {
+			continue
+		}
+		if stuck { // one of the harmless places that it can go to
+			if place < 0 {
+				place = p.harmless.of[s]
+			}
+			if place < 0 || p.harmless.of[s] != place {
+				continue
+			}
+			p.linger(st, int32(s))
+		}
+		of[s] = true
+		lo, hi = min(lo, p.base.state[s]), max(hi, p.base.state[s]+1)
+	}
+	// The states of a component are numbered one after the other, and between those in
+	// question others may be, whose way does not lead there.
+	var closed []int32
+	y := p.chain
+	y.reset()
+	for n := lo; n < hi; n++ {
+		leak := 0.0
+		p.row(st, n, func(to int32, prob float64) {
+			if to >= lo && to < hi {
+				y.next, y.prob = append(y.next, to-lo), append(y.prob, prob)
+			} else {
+				leak += prob
+			}
+		})
+		if !of[p.origin[n]] {
+			leak++
+		}
+		y.end(leak)
+	}
+	closed = slices.Clone(y.closed())
+	r := &ray{policy: st, share: y.shares(closed)}
+	gain := make([]float64, p.dim())
+	for j, n := range closed {
+		s := p.origin[lo+n]
+		r.states = append(r.states, s)
+		p.addReturns(gain, r.share[j], st, s)
+	}
+	return priced{returns: gain, value: math.Inf(-1), ray: r}
+}
+
+// linger lets the policy take all choices that stay in the harmless place of a state,
+// with the same probability.
+func (p *stationary) linger(st *stepPolicy, s int32) {
+	n := p.k.First[s+1] - p.k.First[s]
+	probs, kept := make([]float64, n), 0.0
+	for a := range n {
+		if p.harmless.inside[p.k.First[s]+a] {
+			probs[a] = 1
+			kept++
 		}
 	}
-	return priced{}, ErrNoTotal
+	if kept == 0 {
+		return
+	}
+	if st.mixed == nil {
+		st.mixed = make(map[int32][]float64)
+	}
+	st.mixed[s] = scaled(1/kept, probs)
+}
+
+// way returns a policy that comes to the place of a ray with a positive probability, and
+// rests surely, as rest does: everywhere on a way there it takes that or does as rest.
+func (p *stationary) way(r *ray, rest *actions) *stepPolicy {
+	g := &p.graph
+	into, owner := g.choicesInto(), owners(p.k)
+	out := &stepPolicy{actions: *rest, mixed: make(map[int32][]float64)}
+	met, queue := make([]bool, g.states()), slices.Clone(r.states)
+	for _, s := range queue {
+		met[s] = true
+	}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for _, c := range into.of(s) {
+			if by := owner[c]; !met[by] && g.has(by) && g.allows(c) {
+				met[by] = true
+				probs := make([]float64, p.k.First[by+1]-p.k.First[by])
+				probs[rest.at(int(by))] += 0.5
+				probs[c-p.k.First[by]] += 0.5
+				out.mixed[by] = probs
+				queue = append(queue, by)
+			}
+		}
+	}
+	return out
+}
+
+// unbounded is the answer where the cost of the mixture falls without limit along rays:
+// a policy that goes on for ever where they do.
+func (s *solver) unbounded() (*Result, error) {
+	p, ok := s.pricer.(*stationary)
+	if !ok {
+		return nil, errNoBound
+	}
+	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
+	if err := s.recoverPolicy(r); err != nil {
+		return nil, err
+	}
+	gain := make([]float64, len(s.lower))
+	along := s.master.sol.Ray
+	var places []*ray
+	for j, c := range s.master.columns {
+		if x := along[firstLambda+j]; x > 0 && c.ray != nil {
+			axpy(gain, x, c.returns)
+			places = append(places, c.ray)
+		}
+	}
+	slope, worst := make([]float64, len(gain)), 0.0
+	s.task.Cost.Subgradient(slope, s.incumbent.v)
+	for i, x := range gain {
+		if x*slope[i] < worst {
+			r.Return, worst = i, x*slope[i]
+		}
+	}
+	var err error
+	if r.Policy, err = p.stayIn(s.ctx, r.Policy, places); err != nil {
+		return nil, err
+	}
+	r.Randomized = r.Policy.Randomized()
+	r.Returns, err = p.evaluate(s.ctx, r.Policy)
+	r.Objective, r.Iterations = math.Inf(-1), s.iterations
+	r.Dual = make([]float64, len(s.lower))
+	for _, row := range s.rows {
+		r.Prices = append(r.Prices, Price{Row: row})
+	}
+	return r, err
+}
+
+// stayIn returns the policy that does as policy does, and now and then goes to the places of
+// rays if it would not come there, where it stays for ever.
+func (p *stationary) stayIn(ctx context.Context, policy *Policy, places []*ray) (*Policy, error) {
+	visited := make([]float64, len(p.k.Offset)-1)
+	if err := p.spend(ctx, visited, 1, &policy.steps[0]); err != nil {
+		return nil, err
+	}
+	out := &policy.steps[0]
+	for _, r := range places {
+		if !p.comes(visited, r) {
+			way := p.way(r, &out.actions)
+			for s, probs := range way.mixed {
+				if old, ok := out.mixed[s]; ok {
+					probs = between(old, probs, 0.5)
+				}
+				out.mix(s, probs)
+			}
+		}
+	}
+	for _, r := range places {
+		for _, s := range r.states {
+			delete(out.mixed, s)
+			out.actions.set(int(s), r.policy.actions.at(int(s)))
+			if probs, ok := r.policy.mixed[s]; ok {
+				out.mix(s, probs)
+			}
+		}
+	}
+	return policy, nil
+}
+
+func (st *stepPolicy) mix(s int32, probs []float64) {
+	if st.mixed == nil {
+		st.mixed = make(map[int32][]float64)
+	}
+	st.mixed[s] = probs
 }

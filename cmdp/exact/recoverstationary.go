@@ -4,34 +4,88 @@ import (
 	"context"
 )
 
-// combine averages the visits of the mixed policies, see finite.combine.
+// combine averages the visits of the mixed policies, see finite.combine. The steps that
+// rays add are visits too, of places where one of the policies has to come: where none
+// does, one that does so gets a weight that is as good as nothing.
 func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
-	heaviest := 0
-	mass := make([][]float64, len(columns))
+	heaviest := -1
+	visited := make([]float64, len(p.k.Offset)-1)
 	for j, c := range columns {
-		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy})
-		if err != nil {
+		if c.ray != nil {
+			continue
+		}
+		if err := p.spend(ctx, visited, weights[j], &stepPolicy{actions: *c.policy}); err != nil {
 			return nil, err
 		}
-		mass[j] = scaled(weights[j], x.of)
-		if weights[j] > weights[heaviest] {
+		if heaviest < 0 || weights[j] > weights[heaviest] {
 			heaviest = j
 		}
 	}
-	out := &Policy{steps: []stepPolicy{{actions: columns[heaviest].policy.clone()}}}
+	const nothing = 1e-10
+	rest := columns[heaviest].policy
+	for _, c := range columns {
+		if c.ray != nil && !p.comes(visited, c.ray) {
+			if err := p.spend(ctx, visited, nothing, p.way(c.ray, rest)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for j, c := range columns {
+		if c.ray != nil {
+			for i, s := range c.ray.states {
+				p.share(visited, weights[j]*c.ray.share[i], c.ray.policy, s)
+			}
+		}
+	}
+	out := &Policy{steps: []stepPolicy{{actions: rest.clone()}}}
 	for s := range p.m.States() {
-		n := int(p.k.First[s+1] - p.k.First[s])
-		if n == 0 {
-			continue
+		if share := visited[p.k.First[s]:p.k.First[s+1]]; len(share) > 0 {
+			total := 0.0
+			for _, x := range share {
+				total += x
+			}
+			out.steps[0].assign(s, share, total)
 		}
-		share, total := make([]float64, n), 0.0
-		for j, c := range columns {
-			share[c.policy.at(s)] += mass[j][s]
-			total += mass[j][s]
-		}
-		out.steps[0].assign(s, share, total)
 	}
 	return out, nil
+}
+
+// spend adds weight times the visits of a policy to those of each choice.
+func (p *stationary) spend(ctx context.Context, visited []float64, weight float64, st *stepPolicy) error {
+	x, err := p.visits(ctx, st)
+	if err != nil {
+		return err
+	}
+	for s, y := range x.of {
+		if y > 0 && p.k.First[s] < p.k.First[s+1] {
+			p.share(visited, weight*y, st, int32(s))
+		}
+	}
+	return nil
+}
+
+// share adds x to the choices that the policy takes in a state.
+func (p *stationary) share(visited []float64, x float64, st *stepPolicy, s int32) {
+	first := int(p.k.First[s])
+	probs, ok := st.mixed[s]
+	if !ok {
+		visited[first+st.actions.at(int(s))] += x
+	}
+	for a, y := range probs {
+		visited[first+a] += x * y
+	}
+}
+
+// comes reports whether the place of a ray is visited.
+func (p *stationary) comes(visited []float64, r *ray) bool {
+	for _, s := range r.states {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if visited[c] > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // purify takes randomisation out of p, see purifier. As many pairs as can leave a

@@ -18,6 +18,9 @@ const (
 	Optimal Status = iota + 1
 	Infeasible
 	Undecided
+	// Unbounded: the cost has no lower bound, since policies that meet the target may go on for
+	// ever at a negative cost in each step.
+	Unbounded
 )
 
 // String returns the status in lower case.
@@ -29,6 +32,8 @@ func (s Status) String() string {
 		return "infeasible"
 	case Undecided:
 		return "undecided"
+	case Unbounded:
+		return "unbounded"
 	}
 	return fmt.Sprintf("Status(%d)", int(s))
 }
@@ -63,6 +68,9 @@ type Result struct {
 	// randomises in Randomized (step, state) pairs.
 	Policy     *Policy
 	Randomized int
+	// Return is the number of the return that grows without bound where Status is
+	// Unbounded: what changes the cost most in the steps that Policy goes on with for ever. The cost is −Inf then.
+	Return int
 	// Proof holds the numbers behind Bound, and Certificate those behind the verdict
 	// "infeasible"; either is nil if there is none. [VerifyBound] and [Verify] check
 	// them, [VerifyBoundRational] and [VerifyRational] without rounding.

@@ -30,11 +30,12 @@ type scalar struct {
 	spilled []bool         // of each component, whether it is too wide to be eliminated
 	chain   *chain         // shared with others
 	right   []float64
+	broken  int     // the component whose policy did not rest, −1 for none
 	slack   float64 // what the perturbation is multiplied by
 }
 
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
-	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1}
+	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, broken: -1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
 	z.spilled = make([]bool, len(q.component)-1)
@@ -64,15 +65,13 @@ func (z *scalar) charge(i int32, size float64) float64 {
 func (z *scalar) rest(lo, hi int32) {
 	q := z.q
 	var queue []int32
-	inner := 0
 	for s := lo; s < hi; s++ {
 		z.pick[s] = -1
 		for i := q.first[s]; i < q.first[s+1]; i++ {
-			to, _ := q.row(i)
+			to, prob := q.row(i)
 			leaves := len(to) == 0 || z.gamma < 1
-			for _, n := range to {
-				leaves = leaves || n < lo || n >= hi
-				inner++
+			for j, n := range to {
+				leaves = leaves || prob[j] > 0 && (n < lo || n >= hi)
 			}
 			if leaves && z.pick[s] < 0 {
 				z.pick[s] = i
@@ -85,9 +84,9 @@ func (z *scalar) rest(lo, hi int32) {
 	}
 	into := newLists(int(hi-lo), func(add func(at, item int32)) {
 		for i := q.first[lo]; i < q.first[hi]; i++ {
-			to, _ := q.row(i)
-			for _, n := range to {
-				if n >= lo && n < hi {
+			to, prob := q.row(i)
+			for j, n := range to {
+				if prob[j] > 0 && n >= lo && n < hi {
 					add(n-lo, i)
 				}
 			}
@@ -125,6 +124,10 @@ func (q *quotient) row(i int32) ([]int32, []float64) {
 // which the policy goes on for ever at a negative return, or which it cannot leave, or nil. v is of no use
 // then.
 func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
+	if z.broken >= 0 {
+		z.rest(z.q.component[z.broken], z.q.component[z.broken+1])
+		z.broken = -1
+	}
 	for i := range len(z.q.component) - 1 {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -137,7 +140,7 @@ func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
 			continue
 		}
 		if endless, err := z.iterate(ctx, i, lo, hi); endless != nil || err != nil {
-			z.rest(lo, hi)
+			z.broken = i
 			return endless, err
 		}
 	}

@@ -91,8 +91,11 @@ func (s *solver) run() (*Result, error) {
 			return nil, err
 		}
 	}
-	if verdict == Infeasible {
+	switch verdict {
+	case Infeasible:
 		return s.infeasible()
+	case Unbounded:
+		return s.unbounded()
 	}
 	return s.finish()
 }
@@ -115,6 +118,7 @@ type solver struct {
 	seed       []column    // policies known in advance
 	directions [][]float64 // priced first, instead of the gradient of the cost
 	master     *master
+	tilted     bool // prices are raised to make a ray cost something
 	iterations int
 	incumbent  point
 	ease       float64 // elasticity of the target in the second phase, at least
@@ -216,10 +220,15 @@ func (s *solver) start() error {
 			return err
 		}
 	}
+	if s.master.point() == nil { // rays only: one that has nothing to gain finds a policy
+		if _, _, err := s.price(make([]float64, len(s.lower))); err != nil {
+			return err
+		}
+	}
 	if s.task.Cost == nil {
 		return nil
 	}
-	return s.master.addCut(s.tangent(s.master.columns[0].returns))
+	return s.master.addCut(s.tangent(s.master.point()))
 }
 
 // price asks for the cheapest policy in a direction and adds it to the master.

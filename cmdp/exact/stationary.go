@@ -221,7 +221,7 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 	policy := newActions(p.m.States(), p.mostActions)
 	z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
 	if endless != nil {
-		return p.ray(ctx, dir, z.q, &policy, endless)
+		return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
 	}
 	out := priced{policy: &policy}
 	out.value, out.margin = p.lowerBound(dir, p.spread(z))

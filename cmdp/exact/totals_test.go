@@ -1,0 +1,252 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// drawTotal draws a small model of totals in which end components of all kinds are
+// common: free ones, ones that cost, that pay, and that do both.
+func drawTotal(t *testing.T, rng *rand.Rand, dim int) *cmdp.Model {
+	t.Helper()
+	states := 2 + rng.IntN(3)
+	k := drawKernel(rng, states)
+	for range len(k.Offset) - 1 {
+		for range dim {
+			r := float64(rng.IntN(3) - 1)
+			if rng.IntN(3) == 0 {
+				r = math.Round(4*rng.NormFloat64()) / 4
+			}
+			k.Returns = append(k.Returns, r)
+		}
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: dim, Kernels: []cmdp.Kernel{*k},
+		Start: []cmdp.StartState{{State: 0, Probability: 0.75}, {State: 1, Probability: 0.25}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// A brute is what a deterministic policy comes to, found with dense matrices.
+type brute struct {
+	ends  bool    // it comes to rest, or goes on for ever without returns
+	value float64 // of its total then
+	pays  bool    // some part that is reached goes on at a negative return
+}
+
+// bruteForce evaluates a policy, a choice for each state, −1 where there is none.
+func bruteForce(m *cmdp.Model, theta []float64, policy []int32, up, down []bool) brute {
+	k, n := m.Kernel(0), m.States()
+	g := &graph{k: k}
+	use := func(s, c int32) bool { return policy[s] == c }
+	r := g.reach(use)
+	reward := func(s int) float64 { return dot(theta, k.Returns[int(policy[s])*m.Dim():][:m.Dim()]) }
+	start := func(s int) bool {
+		return slices.ContainsFunc(m.StartStates(), func(st cmdp.StartState) bool { return r[st.State][s] })
+	}
+	out := brute{ends: true}
+	closed := make([]bool, n)
+	for s := range n {
+		closed[s] = policy[s] >= 0
+		for o := range n {
+			closed[s] = closed[s] && (!r[s][o] || r[o][s])
+		}
+		if !closed[s] || !start(s) {
+			continue
+		}
+		// The gain g of the class from g + h = r + Ph, with g in the place of h(s) = 0.
+		a, b := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
+		for o := range n {
+			a.Set(o, o, 1)
+			if !r[s][o] {
+				continue
+			}
+			b.SetVec(o, reward(o))
+			for e := k.Offset[policy[o]]; e < k.Offset[policy[o]+1]; e++ {
+				a.Set(o, int(k.Next[e]), a.At(o, int(k.Next[e]))-k.Prob[e])
+			}
+		}
+		for o := range n {
+			a.Set(o, s, 0)
+			if r[s][o] {
+				a.Set(o, s, 1)
+			}
+		}
+		var h mat.VecDense
+		if err := h.SolveVec(a, b); err != nil {
+			panic(err)
+		}
+		if h.AtVec(s) < -1e-9 {
+			out.pays = true
+		}
+		for o := range n {
+			for i := range m.Dim() {
+				x := 0.0
+				if policy[o] >= 0 {
+					x = k.Returns[int(policy[o])*m.Dim()+i]
+				}
+				if r[s][o] && (theta[i] != 0 && x != 0 || x > 0 && up[i] || x < 0 && down[i]) {
+					out.ends = false
+				}
+			}
+		}
+	}
+	if !out.ends {
+		return out
+	}
+	a, b := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
+	for s := range n {
+		a.Set(s, s, 1)
+		if policy[s] < 0 || closed[s] || !start(s) {
+			continue
+		}
+		b.SetVec(s, reward(s))
+		for e := k.Offset[policy[s]]; e < k.Offset[policy[s]+1]; e++ {
+			a.Set(s, int(k.Next[e]), a.At(s, int(k.Next[e]))-k.Prob[e])
+		}
+	}
+	var v mat.VecDense
+	if err := v.SolveVec(a, b); err != nil {
+		panic(err)
+	}
+	for _, st := range m.StartStates() {
+		out.value += st.Probability * v.AtVec(st.State)
+	}
+	return out
+}
+
+// everyPolicy calls f with all deterministic policies.
+func everyPolicy(m *cmdp.Model, f func(policy []int32)) {
+	k := m.Kernel(0)
+	policy := make([]int32, m.States())
+	var next func(s int)
+	next = func(s int) {
+		if s == len(policy) {
+			f(policy)
+			return
+		}
+		policy[s] = -1
+		if k.First[s] == k.First[s+1] {
+			next(s + 1)
+		}
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			policy[s] = c
+			next(s + 1)
+		}
+	}
+	next(0)
+}
+
+// TestTotalsAgreeWithAllPolicies goes through all deterministic policies of small models
+// with end components of every kind: the least total of those that end is V*, unless a
+// policy can go on for ever at a negative return.
+func TestTotalsAgreeWithAllPolicies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 3))
+	finite, rays, refused, open := 0, 0, 0, 0
+	for trial := range 3000 {
+		dim := 1 + rng.IntN(2)
+		m := drawTotal(t, rng, dim)
+		theta := make([]float64, dim)
+		for i := range theta {
+			if rng.IntN(4) > 0 {
+				theta[i] = math.Copysign(0.3+rng.Float64(), rng.NormFloat64())
+			}
+		}
+		c := concernOf(dim, cmdp.Task{}, theta)
+		for i := range dim { // a limit that has no price
+			c.up[i] = c.up[i] || rng.IntN(3) == 0
+			c.down[i] = c.down[i] || rng.IntN(6) == 0
+		}
+		least, pays := math.Inf(1), false
+		everyPolicy(m, func(policy []int32) {
+			b := bruteForce(m, theta, policy, c.up, c.down)
+			pays = pays || b.pays
+			if b.ends {
+				least = math.Min(least, b.value)
+			}
+		})
+		p, err := newStationary(m, 1, c)
+		if errors.Is(err, ErrNoTotal) {
+			if refused++; !math.IsInf(least, 1) {
+				t.Fatalf("trial %d: refused, but a policy has %g: %v", trial, least, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.price(context.Background(), theta)
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		if got.ray != nil {
+			gain := dot(theta, got.returns)
+			if rays++; !(gain < 0) || !pays {
+				t.Fatalf("trial %d: a ray of gain %g, but no policy goes on at a negative return; the least total is %g", trial, dot(theta, got.returns), least)
+			}
+			checkRay(t, m, got)
+			continue
+		}
+		finite++
+		if math.IsInf(least, 1) {
+			continue // rests by drawing, or pays for ever, where all is lost
+		}
+		if value := dot(theta, got.returns); math.Abs(value-least) > 1e-9*(1+math.Abs(least)) {
+			t.Fatalf("trial %d: %g, want %g", trial, value, least)
+		}
+		if !(got.value-got.margin <= least+1e-12*math.Abs(least)) {
+			t.Fatalf("trial %d: the bound %g is above the least total %g", trial, got.value-got.margin, least)
+		}
+		if !(got.value-got.margin >= least-1e-9*(1+math.Abs(least))) {
+			open++ // a loop whose returns cancel out
+		}
+	}
+	t.Logf("%d finite, %d of them without a bound, %d rays, %d refused", finite, open, rays, refused)
+	if finite < 500 || rays < 200 || refused < 200 || open > finite/200 {
+		t.Errorf("%d finite, %d of them without a bound, %d rays, %d refused: want many of each, and bounds", finite, open, rays, refused)
+	}
+}
+
+// checkRay checks that a place is never left, and its gain by playing.
+func checkRay(t *testing.T, m *cmdp.Model, got priced) {
+	t.Helper()
+	k, r := m.Kernel(0), got.ray
+	x, gain := make([]float64, m.States()), make([]float64, m.Dim())
+	for j, s := range r.states {
+		x[s] = r.share[j]
+	}
+	next := make([]float64, len(x))
+	for s, y := range x {
+		if y == 0 {
+			continue
+		}
+		probs, ok := r.policy.mixed[int32(s)]
+		if !ok {
+			probs = make([]float64, k.First[s+1]-k.First[s])
+			probs[r.policy.actions.at(s)] = 1
+		}
+		for a, p := range probs {
+			push(k, int(k.First[s])+a, y*p, next)
+			axpy(gain, y*p, k.Returns[(int(k.First[s])+a)*m.Dim():][:m.Dim()])
+		}
+	}
+	for s := range x {
+		if math.Abs(x[s]-next[s]) > 1e-12 {
+			t.Fatalf("shares %v become %v in a step", x, next)
+		}
+	}
+	for i := range gain {
+		if math.Abs(gain[i]-got.returns[i]) > 1e-12 {
+			t.Fatalf("gain %v, want %v", got.returns, gain)
+		}
+	}
+}
