@@ -107,29 +107,6 @@ func (b PrintedBernstein) Width(st *Stage, m *Moments) float64 {
 	return b.Scale * (math.Sqrt(m.VarLow*l) + m.Gap/b.Horizon + l*b.Horizon*b.Diameter*st.Norm)
 }
 
-// BonusMode says with which constants a bonus is used.
-type BonusMode int
-
-// The bonus modes. Theory has explicit constants under which optimism holds with
-// the stated probability. Practice has the constants calibrated on random
-// models (erratum E-19): 0.35 times the range form, without the cover of
-// directions. Printed is the form printed in the paper with c = 1.
-const (
-	Theory BonusMode = iota
-	Practice
-	Printed
-)
-
-// A BonusScale is a mode and a factor: Factor multiplies the form of the mode.
-type BonusScale struct {
-	Mode   BonusMode
-	Factor float64
-}
-
-// practiceFactor is the smallest constant without a violation of optimism in
-// the calibration of erratum E-19, rounded up.
-const practiceFactor = 0.35
-
 // Confidence says how sure the statements of a run are to be, and over how many
 // episodes.
 type Confidence struct {
@@ -166,9 +143,10 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 	if err := conf.check(); err != nil {
 		return nil, err
 	}
-	if !(scale.Factor >= 0) || math.IsInf(scale.Factor, 1) {
-		return nil, fmt.Errorf("cmdp: bonus factor %g: want a finite number, at least 0", scale.Factor)
+	if err := scale.Check(); err != nil {
+		return nil, err
 	}
+	factor := scale.Multiplier()
 	events := conf.events(sh, pooled)
 	failure := math.Log(1 / conf.Failure)
 	lo, up := make([]float64, sh.dim), make([]float64, sh.dim)
@@ -181,23 +159,22 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 		successors := float64(sh.states) * math.Ln2
 		hoeffding := math.Log(4) + failure + events + min(directions, successors)
 		if !bernstein {
-			return NewHoeffding(scale.Factor, hoeffding, 2/k), nil
+			return NewHoeffding(factor, hoeffding, 2/k), nil
 		}
-		return NewBernstein(scale.Factor, math.Log(8)+failure+events+directions, hoeffding, 2/k), nil
+		return NewBernstein(factor, math.Log(8)+failure+events+directions, hoeffding, 2/k), nil
 	case Practice:
-		c := practiceFactor * scale.Factor
 		if !bernstein {
 			// 0.35·R·√(ι/t) without the 1/2 of Hoeffding's inequality.
-			return NewHoeffding(c, 2*(events+failure), 0), nil
+			return NewHoeffding(factor, 2*(events+failure), 0), nil
 		}
-		return NewBernstein(c, math.Ln2+events+failure, 2*(events+failure), 0), nil
+		return NewBernstein(factor, math.Ln2+events+failure, 2*(events+failure), 0), nil
 	case Printed:
 		if !bernstein {
-			return PrintedHoeffding{scale.Factor, events + failure, m, diam}, nil
+			return PrintedHoeffding{factor, events + failure, m, diam}, nil
 		}
-		return PrintedBernstein{scale.Factor, events + failure, m, diam, float64(sh.horizon)}, nil
+		return PrintedBernstein{factor, events + failure, m, diam, float64(sh.horizon)}, nil
 	}
-	return nil, fmt.Errorf("cmdp: unknown bonus mode %d", scale.Mode)
+	return nil, fmt.Errorf("cmdp: bonus scale %v: no experiments with MOMA's bonus are published: want theory, practice, paper or a number", scale)
 }
 
 func diameter(lower, upper []float64) float64 {

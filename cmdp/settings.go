@@ -3,7 +3,6 @@ package cmdp
 import (
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // Settings choose the parts of a MOMA. The zero value of each field is a default.
@@ -14,8 +13,7 @@ type Settings struct {
 	// Dual is "projection", "free" or "double"; by default "double" if the task has
 	// a cost, else "free". The first two pursue the target alone.
 	Dual string
-	// Bonus is the scale of the exploration bonus; its zero value means theory
-	// constants. Set Factor to 1 with a mode.
+	// Bonus is the scale of the exploration bonus.
 	Bonus BonusScale
 	// Penalty is the rule for ρ of the double dual update; nil means doubling.
 	Penalty *Penalty
@@ -29,9 +27,6 @@ type Settings struct {
 // NewLearner returns a MOMA for a task in an environment of the given shape.
 // returns is the table of expected returns if they are known, else nil.
 func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, error) {
-	if s.Bonus == (BonusScale{}) {
-		s.Bonus.Factor = 1
-	}
 	bernstein := true
 	switch s.Planner {
 	case "":
@@ -108,51 +103,3 @@ func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {
 func (c Confidence) returnLog(sh *Shape, pooled bool) float64 {
 	return math.Log(8*float64(sh.dim)/c.Failure) + c.events(sh, pooled)
 }
-
-// returnScale is the factor of the confidence radius of returns: that of the
-// bonus, but 1 in the printed form, which knows its returns.
-func (b BonusScale) returnScale() float64 {
-	switch b.Mode {
-	case Practice:
-		return practiceFactor * b.Factor
-	case Printed:
-		return 1
-	}
-	return b.Factor
-}
-
-// ParseBonusScale reads "theory", "practice", "paper" (the printed form with
-// c = 1), or a number that multiplies the theory form.
-func ParseBonusScale(text string) (BonusScale, error) {
-	switch text {
-	case "theory":
-		return BonusScale{Theory, 1}, nil
-	case "practice":
-		return BonusScale{Practice, 1}, nil
-	case "paper":
-		return BonusScale{Printed, 1}, nil
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(x >= 0) || math.IsInf(x, 1) {
-		return BonusScale{}, fmt.Errorf("bonus scale %q: want theory, practice, paper or a number of at least 0", text)
-	}
-	return BonusScale{Theory, x}, nil
-}
-
-// String returns the text that ParseBonusScale reads, for its results.
-func (b BonusScale) String() string {
-	switch {
-	case b.Mode == Theory && b.Factor == 1:
-		return "theory"
-	case b.Mode == Practice && b.Factor == 1:
-		return "practice"
-	case b.Mode == Printed && b.Factor == 1:
-		return "paper"
-	}
-	name := map[BonusMode]string{Theory: "", Practice: "·practice", Printed: "·paper"}[b.Mode]
-	return strconv.FormatFloat(b.Factor, 'g', -1, 64) + name
-}
-
-// Guaranteed reports whether optimism, and with it every bound that a run states,
-// holds with the stated probability.
-func (b BonusScale) Guaranteed() bool { return b.Mode == Theory && b.Factor >= 1 }

@@ -1,6 +1,10 @@
 package cmdp
 
-import "testing"
+import (
+	"math"
+	"strings"
+	"testing"
+)
 
 func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 	m, task, _, _ := smallTask(t, 1)
@@ -33,17 +37,34 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestBonusScalesReadAndWrite(t *testing.T) {
-	for text, guaranteed := range map[string]bool{"theory": true, "practice": false, "paper": false, "0.1": false, "2": true} {
+// TestBonusScales wants names to be read as they are written, the multiplier of each, and the
+// zero value to be theory, where the number 0 switches bonuses off.
+func TestBonusScales(t *testing.T) {
+	for text, want := range map[string]struct {
+		guaranteed bool
+		times      float64
+	}{"theory": {true, 1}, "practice": {false, 0.35}, "paper": {false, 1}, "published": {false, 1}, "0.1": {false, 0.1}, "2": {true, 2}, "0": {false, 0}} {
 		b, err := ParseBonusScale(text)
-		if err != nil || b.String() != text || b.Guaranteed() != guaranteed {
-			t.Errorf("%q: %v, %v", text, b, err)
+		if err != nil || b.String() != text || b.Guaranteed() != want.guaranteed || b.Multiplier() != want.times {
+			t.Errorf("%q: %v, %g, %v", text, b, b.Multiplier(), err)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "NaN", "Inf"} {
+	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "theorie"} {
 		if _, err := ParseBonusScale(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
+	}
+	if zero := (BonusScale{}); zero.Multiplier() != 1 || zero.String() != "theory" || !zero.Guaranteed() {
+		t.Errorf("zero value: %v, %g", zero, zero.Multiplier())
+	}
+	for _, bad := range []BonusScale{{9, 1}, {-1, 1}, {Theory, -1}, {Theory, math.NaN()}, {Theory, math.Inf(1)}} {
+		if bad.Check() == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+	sh := randomModel(t, 1, 3, 2, 2, true).Shape()
+	if _, err := NewBonus(sh, true, false, BonusScale{Published, 1}, Confidence{100, 0.05}); err == nil || !strings.Contains(err.Error(), "no experiments with MOMA") {
+		t.Errorf("MOMA took published constants: %v", err)
 	}
 }
 

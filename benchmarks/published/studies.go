@@ -48,7 +48,7 @@ type study struct {
 type player struct {
 	name      string // of the row
 	algorithm string
-	bonus     baseline.Scale
+	bonus     cmdp.BonusScale
 	rewards   int // of playPreferences
 	// blind players are not told which successors are possible.
 	blind bool
@@ -56,8 +56,8 @@ type player struct {
 }
 
 var (
-	published = baseline.Scale{Mode: baseline.Published, Factor: 1}
-	theory    = baseline.Scale{Mode: baseline.Theory, Factor: 1}
+	published = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
+	theory    = cmdp.BonusScale{Mode: cmdp.Theory, Factor: 1}
 )
 
 // confidence is what learners are told of the length of their runs.
@@ -72,7 +72,7 @@ func (s *study) confidence() cmdp.Confidence {
 	return c
 }
 
-func algorithms(bonus baseline.Scale, names ...string) []player {
+func algorithms(bonus cmdp.BonusScale, names ...string) []player {
 	list := make([]player, len(names))
 	for i, name := range names {
 		list[i] = player{name: name, algorithm: name, bonus: bonus}
@@ -115,7 +115,7 @@ func safely(dope ...player) []player {
 
 // plainDope is DOPE without what it takes off the objective.
 func plainDope(factor float64) player {
-	return player{name: "dope, no objective bonus", algorithm: "dope", bonus: baseline.Scale{Mode: baseline.Published, Factor: factor},
+	return player{name: "dope, no objective bonus", algorithm: "dope", bonus: cmdp.BonusScale{Mode: cmdp.Published, Factor: factor},
 		tune: func(c *baseline.Config) { c.Tuning.ObjectiveBonus = new(float64) }}
 }
 

@@ -100,7 +100,7 @@ func metricOf(t *testing.T, m baseline.Metrics, key string) float64 {
 func replayed(t *testing.T, p *loaded, algorithm string, episodes int, seed uint64, optimum, slater float64) []baseline.Metrics {
 	t.Helper()
 	l, err := baseline.New(algorithm, baseline.Config{Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: p.task, Seed: seed,
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05}, Bonus: baseline.Times(0.02), Knowledge: baseline.Knowledge{Slater: slater}})
+		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05}, Bonus: cmdp.TheoryTimes(0.02), Knowledge: baseline.Knowledge{Slater: slater}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,8 +121,8 @@ func (l *approPO) newPlanner(c *Config) error {
 	kernel := c.Confidence
 	if c.Returns == nil {
 		kernel.Failure /= 2
-		radius := c.Bonus.factor()
-		if c.Bonus.published() { // the one bonus is for everything
+		radius := c.Bonus.Multiplier()
+		if c.Bonus.Mode == cmdp.Published { // the one bonus is for everything
 			radius = 0
 		}
 		counts, err := cmdp.NewCounts(c.Shape, c.Pooled, cmdp.NewReturnConfidence(c.Shape, l.logTerm(16*float64(c.Shape.Dim())), radius))
@@ -134,9 +134,9 @@ func (l *approPO) newPlanner(c *Config) error {
 		}
 		l.counts = counts
 	}
-	if c.Bonus.published() {
-		bonus = normBonus(0.001 * c.Bonus.factor())
-	} else if bonus, err = cmdp.NewBonus(c.Shape, true, c.Pooled, c.Bonus.moma(), kernel); err != nil {
+	if c.Bonus.Mode == cmdp.Published {
+		bonus = normBonus(0.001 * c.Bonus.Multiplier())
+	} else if bonus, err = cmdp.NewBonus(c.Shape, true, c.Pooled, c.Bonus, kernel); err != nil {
 		return err
 	}
 	if l.planner, err = cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus); err != nil {
@@ -188,7 +188,7 @@ func (l *approPO) aim(target geometry.Compact) error {
 	if height == 0 { // the target is the centre; any positive height does
 		height = max(l.radius, 1e-9)
 	}
-	if l.scale.published() {
+	if l.scale.Mode == cmdp.Published {
 		height = publishedHeight
 	}
 	l.target, l.cone = target, newLiftedCone(moved, height)
@@ -298,7 +298,7 @@ const (
 func (l *approPO) ascend(bound float64) {
 	st := &l.search
 	root := math.Sqrt(float64(st.Episodes))
-	if !l.scale.published() {
+	if l.scale.Mode != cmdp.Published {
 		floats.AddScaled(st.Lambda, 1/(bound*root), l.z)
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"cmdpsolve/cmdp"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -25,7 +27,7 @@ func TestApproPOByHand(t *testing.T) {
 		c := roundsConfig(t, m, pointOf(t, 0.2, 0.5))
 		kappa := math.Hypot(0.3, 0.25)
 		if published {
-			c.Bonus, kappa = Scale{Published, 1}, 20
+			c.Bonus, kappa = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 20
 		}
 		ray := []float64{kappa, -0.3, 0.25}
 		floats.Scale(1/floats.Norm(ray, 2), ray)

@@ -47,7 +47,7 @@ func newArms(name string, c *Config) (*arms, error) {
 		return nil, err
 	}
 	a.lower, a.upper = sh.StepReturns(0)
-	f := c.Bonus.factor() // of the radii, which are of order √γ
+	f := c.Bonus.Multiplier() // of the radii, which are of order √γ
 	a.gamma = f * f * math.Log(float64(a.number*sh.Dim())*float64(c.Confidence.Episodes)/c.Confidence.Failure)
 	return a, nil
 }

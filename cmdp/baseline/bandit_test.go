@@ -48,7 +48,7 @@ func TestBandit(t *testing.T) {
 	for _, learned := range []bool{false, true} {
 		ex := banditExample(t, learned)
 		c := ex.config(400)
-		c.Bonus = Times(0)
+		c.Bonus = cmdp.TheoryTimes(0)
 		if learned {
 			c.Returns = nil
 		}
@@ -63,7 +63,7 @@ func TestBandit(t *testing.T) {
 	ex := banditExample(t, true)
 	c := ex.config(20000)
 	c.Returns = nil
-	c.Bonus = Scale{Practice, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}
 	mean, _ := play(t, ex.model, newLearner(t, "bwcr", c), 7, 20000)
 	if r := ex.task.Cost.Value(mean) - ex.optimum; math.Abs(r) > 0.05 || ex.excess(t, mean) > 0.05 {
 		t.Errorf("regret %.4f, excess %.4f", r, ex.excess(t, mean))
@@ -104,7 +104,7 @@ func TestBanditUCB(t *testing.T) {
 			if r := task.Cost.Value(v) - optimum; math.Abs(r) > 1e-4 || task.Target != nil && task.Violation(v) > 1e-5 {
 				t.Errorf("task %d: known means: regret %g, violation %g", i, r, task.Violation(v))
 			}
-			c.Bonus = Scale{Practice, 1} // makes no difference
+			c.Bonus = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1} // makes no difference
 		}
 		c.Returns = nil
 		l := newLearner(t, "bwcr-ucb", c)
@@ -125,7 +125,7 @@ func TestBanditOptimism(t *testing.T) {
 	const seeds, rounds = 10, 300
 	for _, factor := range []float64{1, 0.1} {
 		c := ex.config(rounds)
-		c.Returns, c.Bonus = nil, Times(factor)
+		c.Returns, c.Bonus = nil, cmdp.TheoryTimes(factor)
 		bad := 0
 		for seed := range uint64(seeds) {
 			bad += notOptimistic(ex, newLearner(t, "bwcr-ucb", c).(*banditPlanner), seed, rounds)
@@ -180,7 +180,7 @@ func TestBanditFrankWolfe(t *testing.T) {
 		within := 0.01
 		c := ex.config(4000)
 		if learned {
-			c.Returns, c.Bonus, within = nil, Scale{Practice, 1}, 0.1
+			c.Returns, c.Bonus, within = nil, cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}, 0.1
 		}
 		c.Task = smooth
 		mean, _ := play(t, ex.model, newLearner(t, "bwcr-fw", c), 7, 4000)
@@ -204,7 +204,7 @@ func TestBanditSaved(t *testing.T) {
 	ex := banditExample(t, true)
 	for _, name := range bandits {
 		c := ex.config(200)
-		c.Returns, c.Bonus = nil, Scale{Practice, 1}
+		c.Returns, c.Bonus = nil, cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}
 		c.Task = curvedTask(t, ex.model, name != "bwcr-fw")
 		l, again := newLearner(t, name, c), newLearner(t, name, c)
 		play(t, ex.model, l, 1, 90)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/oracle/lp"
@@ -22,7 +23,7 @@ func BenchmarkEpisode(b *testing.B) {
 	for _, name := range planners {
 		b.Run(name, func(b *testing.B) {
 			c := ex.config(100000)
-			c.Bonus = Times(0.02)
+			c.Bonus = cmdp.TheoryTimes(0.02)
 			ex.withNull(&c)
 			l := newLearner(b, name, c)
 			play(b, ex.model, l, 1, 200)
@@ -92,7 +93,7 @@ func benchmarkPrograms(b *testing.B, problem string, ex *example) {
 	for _, name := range lpNames {
 		b.Run(problem+"/"+name, func(b *testing.B) {
 			c := ex.config(100000)
-			c.Bonus, c.Lazy, c.Pooled = Times(0.001), true, ex.model.Stationary()
+			c.Bonus, c.Lazy, c.Pooled = cmdp.TheoryTimes(0.001), true, ex.model.Stationary()
 			l := newLearner(b, name, c).(*lpLearner)
 			play(b, ex.model, l, 1, 300)
 			for n := 0; l.state.Planned && n < 1000; n++ { // until it wants to plan

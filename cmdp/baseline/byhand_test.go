@@ -145,8 +145,8 @@ func withSeen(t testing.TB) func(*Config) {
 	}
 }
 
-func scaled(s Scale) func(*Config) { return func(c *Config) { c.Bonus = s } }
-func learned(c *Config)            { c.Returns = nil }
+func scaled(s cmdp.BonusScale) func(*Config) { return func(c *Config) { c.Bonus = s } }
+func learned(c *Config)                      { c.Returns = nil }
 
 // step is one transition of an episode; the process rests at all other steps.
 type step struct{ h, s, a, next int }

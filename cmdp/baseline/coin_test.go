@@ -136,7 +136,7 @@ func TestOptimismBites(t *testing.T) {
 		at := func(factor float64) float64 {
 			return chance(coinTosses, false, func(bad int) bool {
 				return tt.wrong(newLearner(t, tt.name, Config{Shape: c.model.Shape(), Returns: c.model.KnownReturns(), Task: cmdp.Task{Cost: goal},
-					Confidence: cmdp.Confidence{Episodes: coinTosses, Failure: 0.1}, Bonus: Times(factor), Prior: c.counts(t, bad, coinTosses)}))
+					Confidence: cmdp.Confidence{Episodes: coinTosses, Failure: 0.1}, Bonus: cmdp.TheoryTimes(factor), Prior: c.counts(t, bad, coinTosses)}))
 			})
 		}
 		theory, small := at(1), at(tt.small)
@@ -175,7 +175,7 @@ func TestPessimismBites(t *testing.T) {
 		ex, config := safeCoin(t, c, coinTosses)
 		ev, v := cmdp.NewEvaluator(c.model), make([]float64, 2)
 		plan := func(factor float64, bad int) []float64 {
-			config.Bonus, config.Prior = Times(factor), c.counts(t, bad, coinTosses)
+			config.Bonus, config.Prior = cmdp.TheoryTimes(factor), c.counts(t, bad, coinTosses)
 			l := newLearner(t, tt.name, config).(*lpLearner)
 			if tt.name == "dope" {
 				l.gate = nil // its first episodes are those of the prior
@@ -226,7 +226,7 @@ func TestZeroViolation(t *testing.T) {
 			ex := newExample(t, seed, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2 + int(seed%2), rests: seed%2 == 1})
 			for _, factor := range []float64{1, 0} {
 				c := ex.config(1000)
-				c.Bonus = Times(factor)
+				c.Bonus = cmdp.TheoryTimes(factor)
 				c.Prior = multinomial(t, ex.model, 1e9, rng)
 				l := newLearner(t, name, c).(*lpLearner)
 				if name == "dope" {

@@ -22,7 +22,7 @@ type Config struct {
 	// Confidence is the number K of episodes and the failure probability p.
 	Confidence cmdp.Confidence
 	// Bonus says how large bonuses and confidence radii are.
-	Bonus Scale
+	Bonus cmdp.BonusScale
 	// Pooled counts are shared by all steps: right only if the kernel does not
 	// depend on the step, and worth a factor √H in regret.
 	Pooled bool
@@ -115,5 +115,11 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	return c.Bonus.check()
+	return c.Bonus.Check()
+}
+
+// atTheory reports whether the constants are at least those of theory, which for algorithms
+// other than MOMA are the printed ones.
+func atTheory(b cmdp.BonusScale) bool {
+	return (b.Mode == cmdp.Theory || b.Mode == cmdp.Printed) && b.Multiplier() >= 1
 }

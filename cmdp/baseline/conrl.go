@@ -39,11 +39,11 @@ type conRLBonus struct {
 func (b *conRLBonus) next() {
 	k := float64(b.state.Episodes + 1)
 	union := 8 * float64(max(1, b.slots())) * b.means * k * k / b.p
-	b.root = b.scale.factor() * float64(b.horizon) * math.Sqrt(2*math.Log(union))
+	b.root = b.scale.Multiplier() * float64(b.horizon) * math.Sqrt(2*math.Log(union))
 }
 
 func (b *conRLBonus) of(r *row) float64 {
-	if b.scale.published() {
+	if b.scale.Mode == cmdp.Published {
 		if r.visits == 0 {
 			return b.scale.Factor
 		}
@@ -82,7 +82,7 @@ func newConRL(c Config) (cmdp.Learner, error) {
 }
 
 func newConRLProgram(core *core, lazy bool) *lpLearner {
-	l := &lpLearner{core: core, lazy: lazy, anew: !core.scale.published()}
+	l := &lpLearner{core: core, lazy: lazy, anew: core.scale.Mode != cmdp.Published}
 	bonus := &conRLBonus{core: core, means: float64(core.signals)}
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) { bonus.lower(dst, r, mean) }
 	l.prepare = bonus.next

@@ -60,17 +60,17 @@ func (s *sheet) wantPlanned(t *testing.T, what string, p cmdp.Policy, rule sheet
 func TestConRLProgram(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		scale  Scale
+		scale  cmdp.BonusScale
 		times  float64
 		forget bool
 		limit  [2]float64
 		bonus  func(s *sheet, k float64) sheetBonus
 	}{
-		{"theory", Times(1), 1e5, false, [2]float64{0.9, 0.95}, conRLTheory},
-		{"theory, first limit", Times(1), 1e3, false, [2]float64{0.7, 1.9}, conRLTheory},
-		{"0.05 times theory, unvisited", Times(0.05), 1e3, true, [2]float64{0.6, 0.7}, conRLTimes(0.05)},
-		{"published", Scale{Published, 1}, 1, false, [2]float64{0.9, 0.95}, conRLPublished},
-		{"published, unvisited", Scale{Published, 1}, 1, true, [2]float64{0.6, 0.5}, conRLPublished},
+		{"theory", cmdp.TheoryTimes(1), 1e5, false, [2]float64{0.9, 0.95}, conRLTheory},
+		{"theory, first limit", cmdp.TheoryTimes(1), 1e3, false, [2]float64{0.7, 1.9}, conRLTheory},
+		{"0.05 times theory, unvisited", cmdp.TheoryTimes(0.05), 1e3, true, [2]float64{0.6, 0.7}, conRLTimes(0.05)},
+		{"published", cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 1, false, [2]float64{0.9, 0.95}, conRLPublished},
+		{"published, unvisited", cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 1, true, [2]float64{0.6, 0.5}, conRLPublished},
 	} {
 		s := newSheet(tt.times)
 		s.limit = tt.limit
@@ -135,7 +135,7 @@ func TestConRLLagrangianByHand(t *testing.T) {
 	}
 	ex := newExampleFor(t, m, []float64{-1, 0}, []float64{math.Inf(1), 0.35})
 	c := ex.config(10)
-	c.Bonus = Times(0)
+	c.Bonus = cmdp.TheoryTimes(0)
 	l := newLearner(t, "conrl-lagr", c).(*lagrangian)
 	for k, want := range []struct {
 		arm  int
@@ -168,7 +168,7 @@ func checkConRLLagrangian(t *testing.T, forget bool) {
 		s.limit = [2]float64{0.8, 0.9}
 	}
 	c := s.config(t, 50)
-	c.Tuning.MultiplierStep, c.Bonus = 0.7, Times(scale)
+	c.Tuning.MultiplierStep, c.Bonus = 0.7, cmdp.TheoryTimes(scale)
 	l := newLearner(t, "conrl-lagr", c)
 	best := func(lambda [2]float64, bonus sheetBonus) (p sheetPolicy, v [3]float64) {
 		least := math.Inf(1)
@@ -262,7 +262,7 @@ func TestConRLConvexProgram(t *testing.T) {
 			scale = 0.05
 		}
 		c := s.config(t, 50)
-		c.Bonus = Times(scale)
+		c.Bonus = cmdp.TheoryTimes(scale)
 		box := boxOf(t, s.model(t))
 		c.Task.Cost = linearCost(t, tt.goal, box)
 		sets := []geometry.Set{box}

@@ -13,7 +13,7 @@ import (
 // the next episode, and their progress.
 type core struct {
 	*estimate
-	scale  Scale
+	scale  cmdp.BonusScale
 	policy *table
 	state  coreState
 	k, p   float64 // episodes K and failure probability
@@ -41,7 +41,7 @@ func coreOf(u *unit, c *Config) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &core{estimate: e, scale: c.Bonus.normal(), policy: newTable(u),
+	return &core{estimate: e, scale: c.Bonus, policy: newTable(u),
 		k: float64(c.Confidence.Episodes), p: c.Confidence.Failure}, nil
 }
 

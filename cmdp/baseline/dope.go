@@ -41,10 +41,10 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy, fallback: c.Knowledge.Safe}
-	s, h, f := float64(l.states), float64(l.horizon), c.Bonus.factor()
+	s, h, f := float64(l.states), float64(l.horizon), c.Bonus.Multiplier()
 	first := f * f * s * float64(l.slots()) * h * h * h / (safe.room * safe.room)
 	logTerm, total := l.logTerm(2), totalRadius
-	if l.scale.published() {
+	if l.scale.Mode == cmdp.Published {
 		total = wholeRadius
 		logTerm = math.Log(6 * s * s * h * l.k / l.p)
 		first = f * f * s * float64(l.slots()) * h * h / (safe.room * safe.room)

@@ -63,7 +63,7 @@ var handRuns = []handRun{
 
 // config returns the Config of a run, the counts that it begins with, and ρ/H = 1/γ = 5.
 func (r handRun) config(t *testing.T) (Config, handCounts) {
-	c := handConfig(t, scaled(Times(r.factor)))
+	c := handConfig(t, scaled(cmdp.TheoryTimes(r.factor)))
 	c.Confidence.Episodes = r.episodes
 	c.Linear.Rows[0].Offset = 2*r.limit[0] - 3
 	c.Linear.Rows[1].Offset = 4*r.limit[1] - 16
@@ -131,11 +131,11 @@ func TestOptPrimalDualByHand(t *testing.T) {
 	const rho = 20.
 	cut, clipped := 0, false
 	for _, r := range handRuns {
-		for _, mode := range []Mode{Theory, Published} {
+		for _, mode := range []cmdp.BonusMode{cmdp.Theory, cmdp.Published} {
 			c, n := r.config(t)
 			c.Bonus.Mode = mode
 			bonus := r.efroniByHand
-			if mode == Published {
+			if mode == cmdp.Published {
 				bonus = r.halfBernstein
 			}
 			l := newLearner(t, "optprimaldual", c).(*policyOptimizer)

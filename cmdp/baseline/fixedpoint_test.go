@@ -49,7 +49,7 @@ func TestRegularizedFixedPoint(t *testing.T) {
 func TestTripleQStep(t *testing.T) {
 	ex := banditExample(t, false)
 	c := ex.config(32) // K^{1/5} = 2, frames of 8
-	c.Bonus = Scale{Practice, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}
 	l := newLearner(t, "triple-q", c).(*tripleQ)
 	iota := math.Log(math.Sqrt(2*4) * 32)
 	l.Policy()
@@ -90,9 +90,9 @@ func TestCutValues(t *testing.T) {
 	for _, name := range []string{"optprimaldual", "opdop"} {
 		for _, small := range []bool{false, true} {
 			c := ex.config(2000)
-			c.Bonus, c.Pooled = Scale{Practice, 1}, true
+			c.Bonus, c.Pooled = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}, true
 			if small {
-				c.Bonus = Times(0.01)
+				c.Bonus = cmdp.TheoryTimes(0.01)
 			}
 			l := newLearner(t, name, c).(*policyOptimizer)
 			play(t, ex.model, l, 1, 2000)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
 // planning reports whether a learner would solve a program for the next episode, or else plays its safe policy.
@@ -23,13 +25,13 @@ func planning(t *testing.T, l *lpLearner) bool {
 // 9·2·256/0.16 = 28800 and 9·2·64/0.16 = 7200, and then to plan.
 func TestSafeEpisodes(t *testing.T) {
 	for _, tt := range []struct {
-		scale Scale
+		scale cmdp.BonusScale
 		want  int
 	}{
-		{Times(0.06), 104},         // 103.68
-		{Scale{Practice, 0.1}, 36}, // 0.035²·28800 = 35.28
-		{Scale{Published, 0.12}, 104},
-		{Scale{Published, 0.11}, 88}, // 87.12
+		{cmdp.TheoryTimes(0.06), 104},                           // 103.68
+		{cmdp.BonusScale{Mode: cmdp.Practice, Factor: 0.1}, 36}, // 0.035²·28800 = 35.28
+		{cmdp.BonusScale{Mode: cmdp.Published, Factor: 0.12}, 104},
+		{cmdp.BonusScale{Mode: cmdp.Published, Factor: 0.11}, 88}, // 87.12
 	} {
 		c := handConfig(t, scaled(tt.scale))
 		l := newLearner(t, "dope", c).(*lpLearner)
@@ -72,7 +74,7 @@ func TestSwitch(t *testing.T) {
 			t.Fatalf("constraint %d decides", 2-i)
 		}
 		for _, near := range []float64{0.999, 1.001} {
-			c.Bonus = Times(near * factor)
+			c.Bonus = cmdp.TheoryTimes(near * factor)
 			if got := planning(t, newLearner(t, "optpess-lp", c).(*lpLearner)); got != (near < 1) {
 				t.Errorf("constraint %d: %g of the factor %g: plans: %v", i+1, near, factor, got)
 			}
@@ -84,7 +86,7 @@ func TestSwitch(t *testing.T) {
 // episode before where there is none (OptCMDP, which assumes that there is one).
 func TestFallback(t *testing.T) {
 	for _, name := range []string{"dope", "optpess-lp", "optcmdp"} {
-		c := handConfig(t, learned, scaled(Times(1e-5)))
+		c := handConfig(t, learned, scaled(cmdp.TheoryTimes(1e-5)))
 		// Of nothing seen the signals are 0, and any limit is kept; of what was seen no policy keeps this one.
 		c.Linear.Rows[0].Offset = 2*0.15 - 3
 		c.Knowledge.SafeReturns[1] = 2*0.1 - 3
@@ -117,7 +119,7 @@ func TestFallback(t *testing.T) {
 func TestPlannedValues(t *testing.T) {
 	for i := range 4 {
 		name, told := []string{"optcmdp-bonus", "optpess-lp"}[i%2], i > 1
-		c := handConfig(t, withSeen(t), scaled(Times(1e-4)))
+		c := handConfig(t, withSeen(t), scaled(cmdp.TheoryTimes(1e-4)))
 		c.Linear.Rows[0].Offset, c.Linear.Rows[1].Offset = 2*1.7-3, 4*2.3-16
 		if told {
 			handSupport(&c)
@@ -157,7 +159,7 @@ func TestPlannedValues(t *testing.T) {
 // TestPublishedOptCMDP wants the published OptCMDP to plan anew only once the count of some successor has doubled:
 // after 1, 2, 4, 8 … visits that led to the same state.
 func TestPublishedOptCMDP(t *testing.T) {
-	c := handConfig(t, scaled(Scale{Published, 1}))
+	c := handConfig(t, scaled(cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}))
 	l := newLearner(t, "optcmdp", c)
 	var at []int
 	for visits := range 40 {

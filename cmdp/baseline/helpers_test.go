@@ -186,7 +186,7 @@ func known(t testing.TB, m *cmdp.Model, pooled bool) *cmdp.Counts {
 func newKnown(t testing.TB, name string, ex *example, episodes int, edit ...func(*Config)) cmdp.Learner {
 	t.Helper()
 	c := ex.config(episodes)
-	c.Bonus = Times(0)
+	c.Bonus = cmdp.TheoryTimes(0)
 	c.Prior = known(t, ex.model, false)
 	for _, f := range edit {
 		f(&c)

@@ -31,7 +31,7 @@ func TestSaved(t *testing.T) {
 		for variant := range 4 {
 			ex := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true, rests: true})
 			c := ex.config(60)
-			c.Bonus = Times(0.05)
+			c.Bonus = cmdp.TheoryTimes(0.05)
 			c.Pooled = variant == 1
 			if variant == 2 {
 				c.Returns = nil
@@ -41,7 +41,7 @@ func TestSaved(t *testing.T) {
 			if variant == 3 { // of a model in which every choice has two of six successors
 				p := sparse(t, 2)
 				c = sparseConfig(t, p, true)
-				c.Bonus = Times(0.05)
+				c.Bonus = cmdp.TheoryTimes(0.05)
 				ex = &example{model: p.Model, task: c.Task, know: c.Knowledge}
 				c.Knowledge.Null, c.Knowledge.NullReturns = c.Knowledge.Safe, c.Knowledge.SafeReturns
 			}
@@ -160,7 +160,7 @@ func TestPermutation(t *testing.T) {
 	ev, evOther := cmdp.NewEvaluator(m), cmdp.NewEvaluator(other)
 	for _, name := range planners {
 		c := ex.config(50)
-		c.Bonus = Times(0.02)
+		c.Bonus = cmdp.TheoryTimes(0.02)
 		ex.withNull(&c)
 		d := c
 		d.Shape, d.Returns = other.Shape(), other.KnownReturns()
@@ -288,27 +288,6 @@ func TestLookup(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("%s is not registered", name)
 		}
-	}
-}
-
-// TestScale wants names of scales to be read as they are written.
-func TestScale(t *testing.T) {
-	for _, text := range []string{"theory", "practice", "published", "paper", "0", "0.25", "3"} {
-		s, err := ParseScale(text)
-		if err != nil || s.String() != text {
-			t.Errorf("%q: %v, %v", text, s, err)
-		}
-	}
-	for _, text := range []string{"", "-1", "NaN", "Inf", "theorie"} {
-		if s, err := ParseScale(text); err == nil {
-			t.Errorf("%q: %v", text, s)
-		}
-	}
-	if f := (Scale{}).factor(); f != 1 {
-		t.Error(f)
-	}
-	if f := Times(0).factor(); f != 0 {
-		t.Error(f)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestPrograms(t *testing.T) {
 			for seed := range uint64(6) {
 				ex := newExample(t, seed, modelSpec{3, 2, 3, 1 + int(seed)%3, seed%2 == 0, seed%3 == 0})
 				c := ex.config(1000)
-				c.Bonus = Times([]float64{1, 0.1, 0.01}[seed%3])
+				c.Bonus = cmdp.TheoryTimes([]float64{1, 0.1, 0.01}[seed%3])
 				if seed%4 == 1 {
 					c.Returns = nil
 				}

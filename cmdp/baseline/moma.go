@@ -58,7 +58,7 @@ func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
 		return nil, unsupported(name, "against an opponent it pursues a cost or a target, not a cost within a target")
 	}
 	l, err := cmdp.NewLearner(c.Shape, c.Returns, c.Task, cmdp.Settings{
-		Planner: c.Planner, Dual: dual, Bonus: c.Bonus.moma(), Penalty: c.Penalty, Confidence: c.Confidence, Pooled: c.Pooled,
+		Planner: c.Planner, Dual: dual, Bonus: c.Bonus, Penalty: c.Penalty, Confidence: c.Confidence, Pooled: c.Pooled,
 	})
 	if err != nil {
 		return nil, err

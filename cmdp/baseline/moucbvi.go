@@ -36,13 +36,13 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	bonus := unionBonus(c.Bonus.factor() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))*
+	bonus := unionBonus(c.Bonus.Multiplier() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))*
 		math.Log(float64(max(1, c.Shape.Slots()))*float64(c.Confidence.Episodes)/c.Confidence.Failure)))
-	if c.Bonus.published() {
+	if c.Bonus.Mode == cmdp.Published {
 		if n := c.Shape.Slots() * c.Shape.States(); n > mostLaplace {
 			return nil, unsupported("mo-ucbvi", "its published code counts %d successors in advance, more than %d", n, mostLaplace)
 		}
-		bonus = unionBonus(0.1 * c.Bonus.factor() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))))
+		bonus = unionBonus(0.1 * c.Bonus.Multiplier() * math.Sqrt(float64(min(c.Shape.Dim(), c.Shape.States()))))
 	}
 	planner, err := cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus)
 	if err != nil {
@@ -62,7 +62,7 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	if err := takePrior(counts, c.Prior); err != nil {
 		return nil, err
 	}
-	if c.Bonus.published() {
+	if c.Bonus.Mode == cmdp.Published {
 		if err := addLaplace(counts, c.Shape, c.Pooled); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 	l := &policyOptimizer{core: core}
 	h := float64(l.horizon)
 	const ridge = 1
-	beta := c.Bonus.factor() * h * math.Sqrt(float64(l.states)*l.logTerm(1))
+	beta := c.Bonus.Multiplier() * h * math.Sqrt(float64(l.states)*l.logTerm(1))
 	known := c.Returns != nil
 	l.lower = func(dst []float64, r *row, mean []float64) {
 		bonus := 2 * beta / math.Sqrt(r.visits+ridge)

@@ -30,9 +30,9 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
-	radius := bernsteinRadius(c.Bonus.factor(), l.logTerm(6))
-	means := hoeffdingRadius(c.Bonus.factor(), l.logTerm(6*float64(l.estimate.signals)))
-	if l.scale.published() {
+	radius := bernsteinRadius(c.Bonus.Multiplier(), l.logTerm(6))
+	means := hoeffdingRadius(c.Bonus.Multiplier(), l.logTerm(6*float64(l.estimate.signals)))
+	if l.scale.Mode == cmdp.Published {
 		l.lazy = true
 		radius = plainRadius(l.scale.Factor)
 		means = func(visits float64) float64 { return l.scale.Factor / max(1, visits) }

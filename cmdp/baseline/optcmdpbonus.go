@@ -26,7 +26,7 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
 	bonus := core.efroniBonus(c.Returns != nil)
-	capped := l.scale.Mode == Practice
+	capped := l.scale.Mode == cmdp.Practice
 	l.signals = func(dst []float64, h int, r *row, mean []float64) {
 		b := bonus(r)
 		if capped {
@@ -42,9 +42,9 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 
 // efroniBonus returns b = β_c + H·Σ_{s'} β(s') of the empirical kernel.
 func (c *core) efroniBonus(known bool) func(r *row) float64 {
-	radius := bernsteinRadius(c.scale.factor(), c.logTerm(6))
-	means := hoeffdingRadius(c.scale.factor(), c.logTerm(6*float64(c.signals)))
-	if c.scale.published() {
+	radius := bernsteinRadius(c.scale.Multiplier(), c.logTerm(6))
+	means := hoeffdingRadius(c.scale.Multiplier(), c.logTerm(6*float64(c.signals)))
+	if c.scale.Mode == cmdp.Published {
 		f := 0.01 * c.scale.Factor
 		radius = plainRadius(f)
 		means = func(visits float64) float64 { return f / max(1, visits) }

@@ -45,8 +45,8 @@ func newOptDual(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &optDual{core: core, known: c.Returns != nil,
-		means: hoeffdingRadius(c.Bonus.factor(), core.logTerm(6*float64(core.signals))),
-		sweep: newSweep(core.estimate, kernelBox, bernsteinRadius(c.Bonus.factor(), core.logTerm(6)))}
+		means: hoeffdingRadius(c.Bonus.Multiplier(), core.logTerm(6*float64(core.signals))),
+		sweep: newSweep(core.estimate, kernelBox, bernsteinRadius(c.Bonus.Multiplier(), core.logTerm(6)))}
 	l.column = l.sweep.newColumn()
 	l.weight, l.lambda = make([]float64, l.signals), make([]float64, len(l.limit))
 	if n := float64(len(l.limit)); n > 0 {

@@ -50,7 +50,7 @@ func TestOptimismLP(t *testing.T) {
 func TestPessimism(t *testing.T) {
 	ex := newExample(t, 1, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
 	c := ex.config(60)
-	c.Bonus = Times(0)
+	c.Bonus = cmdp.TheoryTimes(0)
 	l := newLearner(t, "optcmdp-bonus", c).(*lpLearner)
 	bad := 0
 	for k := range 60 {
@@ -149,7 +149,7 @@ func TestUnconstrained(t *testing.T) {
 			}
 		}
 		c := ex.config(k)
-		c.Bonus = Times(0.01)
+		c.Bonus = cmdp.TheoryTimes(0.01)
 		_, each := play(t, ex.model, newLearner(t, name, c), 1, k)
 		late := 0.0
 		for _, v := range each[k/2:] {
@@ -173,7 +173,7 @@ func TestUnconstrainedSame(t *testing.T) {
 	ex := newExample(t, 4, modelSpec{states: 3, actions: 3, horizon: 3, dim: 1})
 	ex.task.Target = nil
 	c := ex.config(100)
-	c.Bonus = Times(0.1)
+	c.Bonus = cmdp.TheoryTimes(0.1)
 	l := newLearner(t, "optcmdp-bonus", c).(*lpLearner)
 	col, eval, value := l.sweep.newColumn(), newEvaluation(l.estimate), make([]float64, 1)
 	for k := range 50 {

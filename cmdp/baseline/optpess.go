@@ -46,7 +46,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 	z := l.logTerm(16 * s)
 	pessimism := 1 + s*h
 	optimism := pessimism + 4*h*pessimism/safe.room
-	factor := c.Bonus.factor()
+	factor := c.Bonus.Multiplier()
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
 		b := factor * math.Sqrt(z/max(1, r.visits))
 		dst[0] = mean[0] - optimism*b

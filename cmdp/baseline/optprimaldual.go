@@ -39,7 +39,7 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 	}
 	l := &policyOptimizer{core: core}
 	bonus := core.efroniBonus(c.Returns != nil)
-	if core.scale.published() {
+	if core.scale.Mode == cmdp.Published {
 		bonus = core.halfBernsteinBonus(c.Returns != nil)
 	}
 	l.lower = func(dst []float64, r *row, mean []float64) {
@@ -70,7 +70,7 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 // halfBernsteinBonus returns 0.001·H·Σ_{s'} (√(p̄(1−p̄)L/n) + (14/3)L/n), with half the
 // leading term of efroniBonus.
 func (c *core) halfBernsteinBonus(known bool) func(r *row) float64 {
-	f, log := 0.001*c.scale.factor(), c.logTerm(6)
+	f, log := 0.001*c.scale.Multiplier(), c.logTerm(6)
 	means := hoeffdingRadius(f, c.logTerm(6*float64(c.signals)))
 	radius := func(prob, visits float64) float64 {
 		n := max(1, visits)

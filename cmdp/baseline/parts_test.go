@@ -138,7 +138,7 @@ func TestBend(t *testing.T) {
 func TestProjectionFlow(t *testing.T) {
 	ex := newExample(t, 6, modelSpec{states: 3, actions: 2, horizon: 4, dim: 2, rests: true})
 	c := ex.config(50)
-	c.Bonus = Times(0.1)
+	c.Bonus = cmdp.TheoryTimes(0.1)
 	l := newLearner(t, "ucpd", c).(*ucpdLearner)
 	play(t, ex.model, l, 1, 30)
 	l.mix()
@@ -240,7 +240,7 @@ func TestTripleQ(t *testing.T) {
 	ex := banditExample(t, false)
 	const k = 40000
 	c := ex.config(k)
-	c.Bonus = Scale{Practice, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}
 	_, each := play(t, ex.model, newLearner(t, "triple-q", c), 3, k)
 	late := make([]float64, 2)
 	for _, v := range each[k/2:] {
@@ -252,7 +252,7 @@ func TestTripleQ(t *testing.T) {
 	}
 	// In theory mode the tightening alone exceeds every utility, so only the
 	// constraint is pursued: the paper's bound needs astronomically many episodes.
-	c.Bonus = Scale{}
+	c.Bonus = cmdp.BonusScale{}
 	l := newLearner(t, "triple-q", c).(*tripleQ)
 	play(t, ex.model, l, 3, 3000)
 	if l.state.Z[0] < 10 {
@@ -267,7 +267,7 @@ func TestKnapsack(t *testing.T) {
 	const k = 2000
 	c := ex.config(k)
 	c.Returns = nil
-	c.Bonus = Scale{Practice, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}
 	c.Knowledge.Null, c.Knowledge.NullReturns = onlyArm{0, 2}, []float64{0.2, 0}
 	for seed := range uint64(3) {
 		l := newLearner(t, "conrl-knapsack", c).(*knapsackLearner)
@@ -293,7 +293,7 @@ func TestKnapsack(t *testing.T) {
 func TestKnapsackMargin(t *testing.T) {
 	ex := banditExample(t, false)
 	c := ex.config(1000)
-	c.Bonus = Times(0)
+	c.Bonus = cmdp.TheoryTimes(0)
 	c.Knowledge.Null, c.Knowledge.NullReturns = onlyArm{0, 2}, []float64{0.2, 0}
 	for _, margin := range []float64{0, DefaultKnapsackMargin, 0.5} {
 		c.Tuning.KnapsackMargin = &margin

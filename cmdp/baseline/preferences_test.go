@@ -4,6 +4,8 @@ import (
 	"encoding"
 	"math"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
 // TestRandomPreferences wants preferences to lie on the simplex, to depend on the
@@ -12,7 +14,7 @@ import (
 func TestRandomPreferences(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 3, horizon: 2, dim: 2})
 	c := ex.config(3000)
-	c.Bonus = Scale{Published, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
 	c.Preferences, c.Seed = "random", 5
 	a, b := newRandomPreferences(2, 5), newRandomPreferences(2, 5)
 	other := newRandomPreferences(2, 6)

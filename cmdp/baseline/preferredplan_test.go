@@ -49,13 +49,13 @@ func (s *sheet) optimisticLow(dir []float64, c, extra float64) float64 {
 func TestMOUCBVIBonus(t *testing.T) {
 	theory := math.Sqrt(2 * math.Log(8*50/0.1))
 	for _, tt := range []struct {
-		scale    Scale
+		scale    cmdp.BonusScale
 		times    float64
 		c, extra float64
 	}{
-		{Scale{}, 100, theory, 0},
-		{Scale{Practice, 1}, 10, 0.35 * theory, 0},
-		{Scale{Published, 1}, 1, 0.1 * math.Sqrt(2), 1},
+		{cmdp.BonusScale{}, 100, theory, 0},
+		{cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}, 10, 0.35 * theory, 0},
+		{cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 1, 0.1 * math.Sqrt(2), 1},
 	} {
 		s := newSheet(tt.times)
 		s.forget()

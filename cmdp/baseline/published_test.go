@@ -22,15 +22,15 @@ func TestPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, learned := range []bool{false, true} {
-			for _, mode := range []Mode{Published, Practice, Paper} {
+			for _, mode := range []cmdp.BonusMode{cmdp.Published, cmdp.Practice, cmdp.Printed} {
 				c := ex.config(100)
-				c.Bonus = Scale{mode, 1}
+				c.Bonus = cmdp.BonusScale{Mode: mode, Factor: 1}
 				ex.withNull(&c)
 				if learned {
 					c.Returns = nil
 				}
 				l, err := New(name, c)
-				if mode == Published && a.Published == "" {
+				if mode == cmdp.Published && a.Published == "" {
 					if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "theory, practice or a number") {
 						t.Errorf("%s without published constants: %v", name, err)
 					}
@@ -56,7 +56,7 @@ func TestPublished(t *testing.T) {
 func TestPublishedTripleQ(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 2, horizon: 5, dim: 2})
 	c := ex.config(80000)
-	c.Bonus = Scale{Published, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
 	l := newLearner(t, "triple-q", c).(*tripleQ)
 	l.horizon = 25
 	l.publish(1, 80000, 18*18*4, 0)
@@ -94,7 +94,7 @@ func TestPublishedTripleQ(t *testing.T) {
 	// Told what a reward counts, it starts at 32 of these a step.
 	ex = newExample(t, 3, modelSpec{states: 2, actions: 2, horizon: 5, dim: 2, stationary: true})
 	c = ex.config(80000)
-	c.Bonus, c.Tuning.RewardUnit = Scale{Published, 1}, 100
+	c.Bonus, c.Tuning.RewardUnit = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 100
 	l = newLearner(t, "triple-q", c).(*tripleQ)
 	lower, upper := ex.model.Shape().StepReturns(0)
 	for h := range 5 { // a reward of 0 at each of the steps that are left
@@ -111,7 +111,7 @@ func TestPublishedTripleQ(t *testing.T) {
 func TestPublishedChoice(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 3, horizon: 2, dim: 2})
 	c := ex.config(1000)
-	c.Bonus = Scale{Published, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
 	l := newLearner(t, "triple-q", c).(*tripleQ)
 	l.state.Episodes, l.state.Q[0] = 40, 10
 	rng, probs, times := rand.New(rand.NewPCG(1, 1)), make([]float64, 3), make([]float64, 3)
@@ -133,7 +133,7 @@ func TestPublishedLaplace(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 3, actions: 2, horizon: 2, dim: 2, stationary: true})
 	for _, pooled := range []bool{false, true} {
 		c := ex.config(100)
-		c.Bonus, c.Pooled = Scale{Published, 1}, pooled
+		c.Bonus, c.Pooled = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, pooled
 		if got := newLearner(t, "mo-ucbvi", c).(*MOMA).Counts().Visits(1, 0, 0); got != 3 {
 			t.Errorf("pooled %v: %d visits: want 3", pooled, got)
 		}
@@ -155,7 +155,7 @@ func TestPublishedLaplace(t *testing.T) {
 func TestPublishedRadii(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 2, horizon: 3, dim: 2})
 	c := ex.config(1000)
-	c.Bonus = Scale{Published, 2}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 2}
 	r := &row{visits: 16, next: []int32{0, 1}, prob: []float64{0.25, 0.75}}
 	primal := newLearner(t, "optprimaldual", c).(*policyOptimizer)
 	mean, got := []float64{0, 0}, []float64{0, 0}
@@ -174,7 +174,7 @@ func TestPublishedRadii(t *testing.T) {
 // TestPublishedApproPO wants the steps with momentum to approach the target as well.
 func TestPublishedApproPO(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 3, horizon: 2, dim: 2})
-	l := newKnown(t, "appropo", ex, 4000, func(c *Config) { c.Bonus = Scale{Published, 0} })
+	l := newKnown(t, "appropo", ex, 4000, func(c *Config) { c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 0} })
 	mean, _ := play(t, ex.model, l, 1, 4000)
 	if r := ex.task.Cost.Value(mean) - ex.optimum; math.Abs(r) > 0.1 || ex.excess(t, mean) > 0.1 {
 		t.Errorf("regret %.4f, excess %.4f", r, ex.excess(t, mean))
@@ -200,7 +200,7 @@ func TestDOPEOnMedia(t *testing.T) {
 	ex := &example{model: p.Model, task: task, know: know}
 	c := ex.config(100000)
 	c.Confidence.Failure = 0.01
-	c.Bonus = Scale{Published, 1}
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
 	l := newLearner(t, "dope", c).(*lpLearner)
 	// γ as the algorithm sees it, in scaled signals.
 	room := l.slack(know.Slater)

@@ -70,7 +70,7 @@ func TestPublishedPreferences(t *testing.T) {
 	cmdp.NewEvaluator(m).Returns(fixed, stationary)
 	const episodes = 1000
 	l := newLearner(t, "mo-ucbvi", Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: linearCost(t, down, box)},
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}, Bonus: Scale{Published, 1}, Preferences: "random", Seed: 1, Pooled: true})
+		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}, Bonus: cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, Preferences: "random", Seed: 1, Pooled: true})
 	dual := newRandomPreferences(m.Dim(), 1)
 	var regret, other float64
 	for k := range episodes {

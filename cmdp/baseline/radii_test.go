@@ -140,7 +140,7 @@ func TestArms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Shape: sh, Bonus: Times(0.2), Confidence: cmdp.Confidence{Episodes: 1000, Failure: 0.1}}
+	c := Config{Shape: sh, Bonus: cmdp.TheoryTimes(0.2), Confidence: cmdp.Confidence{Episodes: 1000, Failure: 0.1}}
 	a, err := newArms("x", &c)
 	if err != nil {
 		t.Fatal(err)

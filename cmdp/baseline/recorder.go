@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Recorder is a learner that passes everything on to another one and measures it
-// against the true model, of which that one sees nothing. It is given to a
-// cmdp.Runner in the place of the learner. A Recorder must not be used concurrently.
+// A Recorder is played in the place of a learner: it passes everything on to that one and
+// measures it against the true model. It holds the model, in the one evaluator of a run; the
+// learner inside is handed trajectories and nothing else. A Recorder must not be used
+// concurrently.
 type Recorder struct {
 	learner   cmdp.Learner
 	task      cmdp.Task

@@ -140,7 +140,7 @@ func TestLearning(t *testing.T) {
 		}
 		const k = 3000
 		c := ex.config(k)
-		c.Bonus = Times(0.02)
+		c.Bonus = cmdp.TheoryTimes(0.02)
 		ex.withNull(&c)
 		mean := make([]float64, 2)
 		_, each := play(t, ex.model, newLearner(t, name, c), 1, k)

@@ -111,7 +111,7 @@ func New(name string, c Config) (cmdp.Learner, error) {
 	if c.Shape.Game() && !a.Games {
 		return nil, unsupported(name, "it has no opponent, and the problem is a game")
 	}
-	if c.Bonus.published() && a.Published == "" {
+	if c.Bonus.Mode == cmdp.Published && a.Published == "" {
 		return nil, unsupported(name, "no published constants are known for it: want the bonus scale theory, practice or a number")
 	}
 	return a.New(c)

@@ -219,7 +219,7 @@ func armsLearner(t *testing.T, name string, task func(box *geometry.Box) cmdp.Ta
 	t.Helper()
 	m := roundsModel(t, roundsArms)
 	c := Config{Shape: m.Shape(), Task: task(boxOf(t, m)), Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1},
-		Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}, Bonus: Times(factor)}
+		Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}, Bonus: cmdp.TheoryTimes(factor)}
 	l = newLearner(t, name, c)
 	for i, a := range armsTold {
 		for k := range a.pulls { // two returns in turn, with the mean that is wanted

@@ -61,7 +61,7 @@ func newRPGPD(c Config) (cmdp.Learner, error) {
 	l.most = 2 * float64(l.horizon) / room
 	bonus := l.efroniBonus(c.Returns != nil)
 	tau, eta := math.Pow(l.k, -1./7), math.Pow(l.k, -5./7)
-	if !l.scale.guaranteed() {
+	if !atTheory(l.scale) {
 		tau, eta = 0.05, 0.05
 	}
 	l.steps = func(float64) (float64, float64) { return eta, tau }
@@ -86,8 +86,8 @@ func newUOptRPGPD(c Config) (cmdp.Learner, error) {
 	}
 	l.most = math.Inf(1)
 	l.steps = func(k float64) (eta, tau float64) { return math.Pow(k+3, -0.53), math.Pow(k+3, -0.40) }
-	f := c.Bonus.factor()
-	if l.scale.published() {
+	f := c.Bonus.Multiplier()
+	if l.scale.Mode == cmdp.Published {
 		f *= 0.001
 	}
 	states := float64(l.states)

@@ -3,6 +3,8 @@ package baseline
 import (
 	"math"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
 // A regularSheet is the regularised primal–dual method on the sheet: log-probabilities by
@@ -114,18 +116,18 @@ func TestRegularizedByHand(t *testing.T) {
 	efroni := func(s *sheet) sheetBonus { return efroniBonus(s, episodes) }
 	for _, tt := range []struct {
 		name, algorithm string
-		scale           Scale
+		scale           cmdp.BonusScale
 		times           float64
 		forget          bool
 		most            float64
 		steps           func(k float64) (eta, tau float64)
 		bonus           func(s *sheet) sheetBonus
 	}{
-		{"theory", "rpg-pd", Scale{}, 1e4, false, 4 / 0.15, func(float64) (float64, float64) { return 1. / 32, 1. / 2 }, efroni},
-		{"0.01 times", "rpg-pd", Times(0.01), 10, true, 4 / 0.15, func(float64) (float64, float64) { return 0.05, 0.05 }, times(0.01, efroni)},
-		{"uniform PAC", "uopt-rpgpd", Scale{}, 1e4, false, math.Inf(1), anytime, kitamuraBonus},
-		{"0.003 times, unvisited", "uopt-rpgpd", Times(0.003), 3, true, math.Inf(1), anytime, times(0.003, kitamuraBonus)},
-		{"published", "uopt-rpgpd", Scale{Published, 1}, 1, true, math.Inf(1), anytime, times(0.001, kitamuraBonus)},
+		{"theory", "rpg-pd", cmdp.BonusScale{}, 1e4, false, 4 / 0.15, func(float64) (float64, float64) { return 1. / 32, 1. / 2 }, efroni},
+		{"0.01 times", "rpg-pd", cmdp.TheoryTimes(0.01), 10, true, 4 / 0.15, func(float64) (float64, float64) { return 0.05, 0.05 }, times(0.01, efroni)},
+		{"uniform PAC", "uopt-rpgpd", cmdp.BonusScale{}, 1e4, false, math.Inf(1), anytime, kitamuraBonus},
+		{"0.003 times, unvisited", "uopt-rpgpd", cmdp.TheoryTimes(0.003), 3, true, math.Inf(1), anytime, times(0.003, kitamuraBonus)},
+		{"published", "uopt-rpgpd", cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, 1, true, math.Inf(1), anytime, times(0.001, kitamuraBonus)},
 	} {
 		s := newSheet(tt.times)
 		s.limit = [2]float64{0.3, 0.6}
@@ -169,7 +171,7 @@ func TestRegularizedMost(t *testing.T) {
 		s := newSheet(1)
 		s.limit = [2]float64{0.01, 0.01}
 		c := s.config(t, 4000)
-		c.Bonus, c.Knowledge.Slater = Times(0), 4
+		c.Bonus, c.Knowledge.Slater = cmdp.TheoryTimes(0), 4
 		l := newLearner(t, algorithm, c).(*regularized)
 		for range 20000 {
 			l.Policy()

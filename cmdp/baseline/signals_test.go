@@ -47,7 +47,7 @@ var signalRules = []signalRule{
 			y := max(0, x-math.Sqrt(2*logMean/max(1, n)))
 			return y, y
 		}},
-	{"optcmdp published", "c̄ − 1/n, at least 0", "optcmdp", []func(*Config){learned, scaled(Scale{Published, 1})},
+	{"optcmdp published", "c̄ − 1/n, at least 0", "optcmdp", []func(*Config){learned, scaled(cmdp.BonusScale{Mode: cmdp.Published, Factor: 1})},
 		func(n float64, _ [handS]float64, _ int, x float64) (float64, float64) {
 			y := max(0, x-1/max(1, n))
 			return y, y
@@ -62,13 +62,13 @@ var signalRules = []signalRule{
 			y := x - math.Sqrt(2*logMean/max(1, n)) - 4*sumRadii(n, p, math.Inf(1), bernsteinByHand(log6))
 			return y, y
 		}},
-	{"optcmdp-bonus practice", "0.35 of the bonus, at most the steps to go", "optcmdp-bonus", []func(*Config){learned, scaled(Scale{Practice, 1})},
+	{"optcmdp-bonus practice", "0.35 of the bonus, at most the steps to go", "optcmdp-bonus", []func(*Config){learned, scaled(cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1})},
 		func(n float64, p [handS]float64, h int, x float64) (float64, float64) {
 			b := 0.35 * (math.Sqrt(2*logMean/max(1, n)) + 4*sumRadii(n, p, math.Inf(1), bernsteinByHand(log6)))
 			y := x - min(b, float64(4-h))
 			return y, y
 		}},
-	{"optcmdp-bonus published", "0.01·H·Σ(√(p̄(1−p̄)/n) + 1/n)", "optcmdp-bonus", []func(*Config){scaled(Scale{Published, 1})},
+	{"optcmdp-bonus published", "0.01·H·Σ(√(p̄(1−p̄)/n) + 1/n)", "optcmdp-bonus", []func(*Config){scaled(cmdp.BonusScale{Mode: cmdp.Published, Factor: 1})},
 		func(n float64, p [handS]float64, _ int, x float64) (float64, float64) {
 			y := x - 0.01*4*sumRadii(n, p, math.Inf(1), func(p, n float64) float64 { return math.Sqrt(p*(1-p)/n) + 1/n })
 			return y, y
@@ -88,7 +88,7 @@ var signalRules = []signalRule{
 			b, m := sumRadii(n, p, 1, bernsteinByHand(log2)), math.Sqrt(2*log6/max(1, n))
 			return x - 0.5*(16/0.4*b+(1+4/0.4)*m), x + 4*b + m
 		}},
-	{"dope published", "L = ln(6S²HK/p)", "dope", []func(*Config){scaled(Scale{Published, 1})},
+	{"dope published", "L = ln(6S²HK/p)", "dope", []func(*Config){scaled(cmdp.BonusScale{Mode: cmdp.Published, Factor: 1})},
 		func(n float64, p [handS]float64, _ int, x float64) (float64, float64) {
 			b := sumRadii(n, p, 1, bernsteinByHand(logCode))
 			return x - 16/0.4*b, x + 4*b
@@ -98,7 +98,7 @@ var signalRules = []signalRule{
 			b := sumRadii(n, p, 1, bernsteinByHand(log2))
 			return x - 16/0.4*b, x + 4*b
 		}},
-	{"dope published told", "β̄ over all states all the same", "dope", []func(*Config){handSupport, scaled(Scale{Published, 1})},
+	{"dope published told", "β̄ over all states all the same", "dope", []func(*Config){handSupport, scaled(cmdp.BonusScale{Mode: cmdp.Published, Factor: 1})},
 		func(n float64, p [handS]float64, _ int, x float64) (float64, float64) {
 			for i, y := range p {
 				if math.IsNaN(y) {
@@ -113,7 +113,7 @@ var signalRules = []signalRule{
 			b := math.Sqrt(logPess / max(1, n))
 			return x - (13+4*4*13/0.4)*b, x + 13*b
 		}},
-	{"optpess-lp learned", "a reward never seen is 0, and so its cost 1", "optpess-lp", []func(*Config){learned, scaled(Times(0.5))},
+	{"optpess-lp learned", "a reward never seen is 0, and so its cost 1", "optpess-lp", []func(*Config){learned, scaled(cmdp.TheoryTimes(0.5))},
 		func(n float64, _ [handS]float64, _ int, x float64) (float64, float64) {
 			b := 0.5 * math.Sqrt(logPess/max(1, n))
 			objective := x - (13+4*4*13/0.4)*b
@@ -191,15 +191,15 @@ func handSupport(c *Config) {
 func TestBoxes(t *testing.T) {
 	for _, tt := range []struct {
 		algorithm string
-		scale     Scale
+		scale     cmdp.BonusScale
 		radius    func(p, n float64) float64
 	}{
-		{"optcmdp", Scale{}, bernsteinByHand(log6)},
-		{"optcmdp", Scale{Practice, 1}, func(p, n float64) float64 { return 0.35 * bernsteinByHand(log6)(p, n) }},
-		{"optcmdp", Scale{Published, 1}, func(p, n float64) float64 { return math.Sqrt(p*(1-p)/n) + 1/n }},
-		{"optdual", Scale{}, bernsteinByHand(log6)},
-		{"dope", Scale{}, bernsteinByHand(log2)},
-		{"dope", Scale{Published, 1}, bernsteinByHand(logCode)},
+		{"optcmdp", cmdp.BonusScale{}, bernsteinByHand(log6)},
+		{"optcmdp", cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}, func(p, n float64) float64 { return 0.35 * bernsteinByHand(log6)(p, n) }},
+		{"optcmdp", cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, func(p, n float64) float64 { return math.Sqrt(p*(1-p)/n) + 1/n }},
+		{"optdual", cmdp.BonusScale{}, bernsteinByHand(log6)},
+		{"dope", cmdp.BonusScale{}, bernsteinByHand(log2)},
+		{"dope", cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, bernsteinByHand(logCode)},
 	} {
 		for _, told := range []bool{false, true} {
 			c := handConfig(t, withSeen(t), scaled(tt.scale))

@@ -53,7 +53,7 @@ func TestSupportPrograms(t *testing.T) {
 			values := [2]float64{}
 			for i, told := range []bool{false, true} {
 				c := sparseConfig(t, p, told)
-				c.Bonus = Times([]float64{1, 0.3, 0.1, 0.03}[seed-1])
+				c.Bonus = cmdp.TheoryTimes([]float64{1, 0.3, 0.1, 0.03}[seed-1])
 				c.Pooled = seed%2 == 0
 				l := newLearner(t, name, c)
 				for round := range 3 {
@@ -137,9 +137,9 @@ func TestSupportIsUsed(t *testing.T) {
 			var each [2][][]float64
 			for i, told := range []bool{false, true} {
 				c := sparseConfig(t, p, told)
-				c.Bonus = Times(0.02)
+				c.Bonus = cmdp.TheoryTimes(0.02)
 				if a.Name == "optpess-lp" {
-					c.Bonus = Times(1e-4) // leaves the safe policy
+					c.Bonus = cmdp.TheoryTimes(1e-4) // leaves the safe policy
 				}
 				if a.Name == "conrl-knapsack" {
 					c.Knowledge.Null, c.Knowledge.NullReturns = c.Knowledge.Safe, c.Knowledge.SafeReturns

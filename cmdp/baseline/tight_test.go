@@ -94,7 +94,7 @@ func TestLazy(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
 	for _, name := range append([]string{"conrl-convex", "conrl-knapsack"}, lpNames...) {
 		c := ex.config(2000)
-		c.Bonus = Times(0.001)
+		c.Bonus = cmdp.TheoryTimes(0.001)
 		c.Lazy = true
 		ex.withNull(&c)
 		l := newLearner(t, name, c)

@@ -61,12 +61,12 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, h, f := float64(c.Confidence.Episodes), float64(u.horizon), c.Bonus.factor()
+	k, h, f := float64(c.Confidence.Episodes), float64(u.horizon), c.Bonus.Multiplier()
 	sa := float64(max(1, u.slots())) / h
 	frame := max(1, int(math.Pow(k, 0.6)+1e-9)) // 32^0.6 is 7.999… in floating point
 	l := &tripleQ{unit: u, frame: frame, eta: math.Pow(k, 0.2), chi: math.Pow(k, 0.2), share: 1}
 	iota := math.Log(math.Sqrt(2*sa*h) * k)
-	if c.Bonus.guaranteed() {
+	if atTheory(c.Bonus) {
 		iota *= 128
 		l.tighten = 8 * math.Sqrt(sa*math.Pow(h, 6)*iota*iota*iota) / l.eta
 	} else {
@@ -78,7 +78,7 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	for t := range l.begin {
 		l.begin[t], l.cap[t] = h, h
 	}
-	if c.Bonus.published() {
+	if c.Bonus.Mode == cmdp.Published {
 		l.publish(f, k, sa, c.Tuning.RewardUnit)
 	}
 	st := &l.state

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
 // A tripleSheet is Triple-Q of Wei, Liu and Ying (2022) on the sheet, by step, state, action
@@ -128,13 +130,13 @@ func TestTripleQByHand(t *testing.T) {
 	long, short := 128*math.Log(4*32), math.Log(4*32)
 	for _, tt := range []struct {
 		name         string
-		scale        Scale
+		scale        cmdp.BonusScale
 		iota, f, eps float64
 		kept         bool // some tables are below H at the end of a frame
 	}{
-		{"theory", Scale{}, long, 1, 8 * math.Sqrt(4*64*long*long*long) / 2, false},
-		{"0.35 times", Scale{Practice, 1}, short, 0.35, 0.35 * 2 * math.Sqrt(short) / 2, false},
-		{"0.02 times", Times(0.02), short, 0.02, 0.02 * 2 * math.Sqrt(short) / 2, true},
+		{"theory", cmdp.BonusScale{}, long, 1, 8 * math.Sqrt(4*64*long*long*long) / 2, false},
+		{"0.35 times", cmdp.BonusScale{Mode: cmdp.Practice, Factor: 1}, short, 0.35, 0.35 * 2 * math.Sqrt(short) / 2, false},
+		{"0.02 times", cmdp.TheoryTimes(0.02), short, 0.02, 0.02 * 2 * math.Sqrt(short) / 2, true},
 	} {
 		s := newSheet(1)
 		s.limit = tripleLimit
@@ -183,7 +185,7 @@ func TestTripleQPublished(t *testing.T) {
 		s := newSheet(1)
 		s.limit = tripleLimit
 		c := s.config(t, 32)
-		c.Prior, c.Bonus, c.Tuning.RewardUnit = nil, Scale{Published, 1}, tt.told
+		c.Prior, c.Bonus, c.Tuning.RewardUnit = nil, cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, tt.told
 		l := newLearner(t, "triple-q", c).(*tripleQ)
 		want := &tripleSheet{frame: 8, eta: tt.unit * 1e-4 * 2 * math.Sqrt(4*16), tighten: 0.5, gain: 3 / tt.unit}
 		want.bonus = func(n, _ float64) (float64, float64) {

@@ -62,7 +62,7 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 		return nil, unsupported("ucpd", "its projection has %d variables, more than %d", n, mostUCPD)
 	}
 	h := float64(core.horizon)
-	l := &ucpdLearner{core: core, factor: c.Bonus.factor(), queue: make([]float64, len(core.limit)),
+	l := &ucpdLearner{core: core, factor: c.Bonus.Multiplier(), queue: make([]float64, len(core.limit)),
 		price: h * math.Sqrt(core.k), strength: h * core.k, mixing: 1 / core.k}
 	rows := 0
 	for _, layer := range core.layers {

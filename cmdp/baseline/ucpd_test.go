@@ -112,7 +112,7 @@ func TestUCPDByHand(t *testing.T) {
 // max(1, N), N those before it: at its first visit, and then whenever they have doubled.
 func TestUCPDEpochs(t *testing.T) {
 	c := ucpdConfig(t, 400, [2]float64{1, 1})
-	c.Bonus = Times(0.5)
+	c.Bonus = cmdp.TheoryTimes(0.5)
 	l := newLearner(t, "ucpd", c).(*ucpdLearner)
 	want := func(where string, a int, n, toLast float64) {
 		t.Helper()

@@ -139,7 +139,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Penalty, err = c.penalty(p, c.Task, c.Answer.Best); err != nil {
 		return err
 	}
-	scale, err := baseline.ParseScale(c.Bonus)
+	scale, err := cmdp.ParseBonusScale(c.Bonus)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ type Record struct {
 	Expected []float64 `json:"expected,omitempty"`
 }
 
-// A Run is a trial that is being played.
+// A Run is a trial that is being played. It has one evaluator at most, that of the recorder if
+// it is measured, else that of the runner if expected returns are asked for.
 type Run struct {
 	*Trial
 	Runner  *cmdp.Runner

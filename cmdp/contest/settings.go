@@ -27,7 +27,7 @@ type Settings struct {
 	// Seed is that of the first run of each learner; the others have the Seeds-1 after it.
 	Seed  uint64 `json:"seed" yaml:"seed"`
 	Seeds int    `json:"seeds" yaml:"seeds"`
-	// Bonus is the scale of bonuses and radii, as baseline.ParseScale reads it.
+	// Bonus is the scale of bonuses and radii, as cmdp.ParseBonusScale reads it.
 	Bonus string `json:"bonus_scale" yaml:"bonus-scale"`
 	// Planner is the planner of MOMA, "bernstein" or "hoeffding"; "" chooses by the problem.
 	Planner string `json:"planner" yaml:"planner"`
@@ -105,7 +105,7 @@ func (s *Settings) Check() error {
 	case !(s.Failure > 0 && s.Failure < 1):
 		return fmt.Errorf("failure probability %g: want between 0 and 1", s.Failure)
 	}
-	if _, err := baseline.ParseScale(s.Bonus); err != nil {
+	if _, err := cmdp.ParseBonusScale(s.Bonus); err != nil {
 		return err
 	}
 	if _, err := s.slater(); err != nil {

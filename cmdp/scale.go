@@ -1,0 +1,117 @@
+package cmdp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// BonusMode says with which constants bonuses and confidence radii are used.
+type BonusMode int
+
+// The modes. Theory has explicit constants under which optimism holds with the stated
+// probability, or under which a paper's guarantee holds. Practice multiplies the range form
+// by 0.35, a factor calibrated on random models (erratum E-19), and leaves the cover of
+// directions out; other algorithms than MOMA have 0.35 of their constants of theory.
+// Printed is MOMA's bonus as it is printed, with c = 1; for algorithms whose constants of
+// theory are the printed ones it is Theory. Published has the constants of published
+// experiments; MOMA, for which there are none, refuses it.
+const (
+	Theory BonusMode = iota
+	Practice
+	Printed
+	Published
+)
+
+var modeNames = [...]string{Theory: "theory", Practice: "practice", Printed: "paper", Published: "published"}
+
+// A BonusScale is a mode and a factor that multiplies its constants. The zero value is
+// Theory with the factor 1; any other value with Factor 0 switches bonuses off.
+type BonusScale struct {
+	Mode   BonusMode
+	Factor float64
+}
+
+// practiceFactor is the smallest constant without a violation of optimism in
+// the calibration of erratum E-19, rounded up.
+const practiceFactor = 0.35
+
+// TheoryTimes returns the scale that multiplies the constants of theory by a number.
+func TheoryTimes(factor float64) BonusScale {
+	if factor == 0 {
+		return BonusScale{Practice, 0} // the zero BonusScale is another
+	}
+	return BonusScale{Theory, factor}
+}
+
+// ParseBonusScale reads "theory", "practice", "published", "paper" (the printed form), or a
+// number that multiplies the constants of theory.
+func ParseBonusScale(text string) (BonusScale, error) {
+	if mode := slices.Index(modeNames[:], text); mode >= 0 {
+		return BonusScale{BonusMode(mode), 1}, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0) || math.IsInf(x, 1) {
+		return BonusScale{}, fmt.Errorf("bonus scale %q: want theory, practice, published, paper or a number of at least 0", text)
+	}
+	return TheoryTimes(x), nil
+}
+
+// String returns the text that ParseBonusScale reads, for its results.
+func (b BonusScale) String() string {
+	if b = b.normal(); b.Mode < 0 || int(b.Mode) >= len(modeNames) {
+		return fmt.Sprintf("BonusScale(%d)", b.Mode)
+	}
+	number := strconv.FormatFloat(b.Factor, 'g', -1, 64)
+	switch {
+	case b.Factor == 1:
+		return modeNames[b.Mode]
+	case b.Mode == Theory || b.Factor == 0:
+		return number
+	}
+	return number + "·" + modeNames[b.Mode]
+}
+
+// Check returns an error for an unknown mode, and for a factor that is negative or not
+// finite.
+func (b BonusScale) Check() error {
+	switch {
+	case b.Mode < 0 || int(b.Mode) >= len(modeNames):
+		return fmt.Errorf("cmdp: unknown bonus mode %d", b.Mode)
+	case !(b.Factor >= 0) || math.IsInf(b.Factor, 1):
+		return fmt.Errorf("cmdp: bonus factor %g: want a finite number, at least 0", b.Factor)
+	}
+	return nil
+}
+
+// normal returns b with the zero value replaced.
+func (b BonusScale) normal() BonusScale {
+	if b == (BonusScale{}) {
+		b.Factor = 1
+	}
+	return b
+}
+
+// Multiplier is what multiplies the constants of theory, or those of published experiments:
+// 0.35 times Factor in Practice, else Factor, and 1 for the zero value.
+func (b BonusScale) Multiplier() float64 {
+	b = b.normal()
+	if b.Mode == Practice {
+		return practiceFactor * b.Factor
+	}
+	return b.Factor
+}
+
+// returnScale is the factor of the confidence radius of returns: that of the bonus, but 1 in
+// the printed form, which knows its returns.
+func (b BonusScale) returnScale() float64 {
+	if b.Mode == Printed {
+		return 1
+	}
+	return b.Multiplier()
+}
+
+// Guaranteed reports whether MOMA's optimism, and with it every bound that a run states,
+// holds with the stated probability.
+func (b BonusScale) Guaranteed() bool { return b.Mode == Theory && b.Multiplier() >= 1 }
