@@ -115,7 +115,10 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	return c.Bonus.Check()
+	if err := c.Bonus.Check(); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	return nil
 }
 
 // atTheory reports whether the constants are at least those of theory, which for algorithms
