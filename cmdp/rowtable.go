@@ -83,6 +83,9 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	case len(outcomes) > 0 && alike(outcomes, d):
 		t.returns = append(t.returns, outcomes[:d]...)
 	default:
+		if t.outcomes == nil {
+			t.outcomes = room(t.outcomes, cap(t.next)*d) // as much as Grow was asked for
+		}
 		random = len(t.outcomes)
 		t.outcomes = append(t.outcomes, outcomes...)
 		for range d {
@@ -96,7 +99,7 @@ func (t *rowTable) end(returns, outcomes []float64) {
 		}
 	}
 	if t.random == nil && random >= 0 {
-		t.random = slices.Repeat([]int{-1}, len(t.state)-1)
+		t.random = append(make([]int, 0, cap(t.state)), slices.Repeat([]int{-1}, len(t.state)-1)...)
 	}
 	if t.random != nil {
 		t.random = append(t.random, random)

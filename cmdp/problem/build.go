@@ -76,26 +76,25 @@ func inside(err error, steps ...any) error {
 	return &MemberError{b.String() + member.Path, member.Err}
 }
 
-// kindOf returns the key of the one field of a union that is set.
-func kindOf(u any) (string, error) {
+// kindOf returns the key and the value of the one field of a union that is set.
+func kindOf(u any) (name string, kind any, err error) {
 	v := reflect.ValueOf(u)
-	kind := ""
 	for i, f := range fieldsOf(v.Type()) {
 		if v.Field(i).IsZero() {
 			continue
 		}
-		if kind != "" {
-			return "", fmt.Errorf("problem: both %s and %s are given: want one kind", kind, f.name)
+		if kind != nil {
+			return "", nil, fmt.Errorf("problem: both %s and %s are given: want one kind", name, f.name)
 		}
-		kind = f.name
+		name, kind = f.name, v.Field(i).Interface()
 	}
-	if kind == "" {
-		return "", errors.New("problem: no kind is given")
+	if kind == nil {
+		return "", nil, errors.New("problem: no kind is given")
 	}
-	return kind, nil
+	return name, kind, nil
 }
 
-// orZeros returns v, or d times fill if v is absent.
+// orFill returns v, or d times fill if v is absent.
 func orFill(v []float64, d int, fill float64) []float64 {
 	if v != nil {
 		return v

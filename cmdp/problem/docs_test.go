@@ -65,9 +65,31 @@ func TestManualExamples(t *testing.T) {
 	}
 }
 
-// TestManualTables builds the examples in the tables of sets and costs, and asks
-// for one of every kind.
+// kindsTable is the table of the manual of the kinds of a union, from their declarations.
+func kindsTable(u any, second string) string {
+	text := "| example | " + second + " |\n|---|---|\n"
+	v := reflect.TypeOf(u)
+	for i, f := range fieldsOf(v) {
+		tag := v.Field(i).Tag
+		text += "| `{" + f.name + ": " + tag.Get("example") + "}` | " + strings.ReplaceAll(tag.Get("jsonschema"), "|", "\\|") + " |\n"
+	}
+	return text
+}
+
+// TestManualTables compares the tables of sets and costs with the declarations of the kinds,
+// from which -update writes them, and builds the examples.
 func TestManualTables(t *testing.T) {
+	_, whole := fences(t)
+	for _, table := range []string{kindsTable(Set{}, "the points x with"), kindsTable(Cost{}, "g(x)")} {
+		head, _, _ := strings.Cut(table, "\n")
+		before, rest, ok := strings.Cut(whole, head+"\n")
+		_, after, _ := strings.Cut(rest, "\n\n")
+		if !ok {
+			t.Fatalf("the page has no table %s", head)
+		}
+		whole = before + table + "\n" + after
+	}
+	golden(t, manual, whole)
 	_, page := fences(t)
 	returns := []string{"reward", "cost"}
 	domain, err := geometry.NewBox([]float64{0, 0}, []float64{5, 5})

@@ -128,7 +128,7 @@ func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
 	if p.Goal == (Goal{}) {
 		return nil, nil
 	}
-	kind, err := kindOf(p.Goal)
+	kind, _, err := kindOf(p.Goal)
 	if err != nil {
 		return nil, inside(err, "goal")
 	}

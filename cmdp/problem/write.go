@@ -114,7 +114,7 @@ func (f *writer) checkOpponent() error {
 func (f *writer) checkWanted() error {
 	p := f.p
 	if p.Goal != (Goal{}) {
-		if _, err := kindOf(p.Goal); err != nil {
+		if _, _, err := kindOf(p.Goal); err != nil {
 			return fmt.Errorf("goal: %w", err)
 		}
 		if name := p.Goal.Maximize + p.Goal.Minimize; p.Goal.Cost == nil && !slices.Contains(p.Returns, name) {

@@ -1,0 +1,196 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+
+	"cmdpsolve/geometry"
+)
+
+// Intersection is the common points of sets.
+type Intersection []*Set
+
+func (in Intersection) size() int { return sizeOfAny(in) }
+func (in Intersection) build(dim int, returns []string) (geometry.Set, error) {
+	sets, err := buildAll(in, dim, returns, (*Set).Build)
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewIntersection(sets...)
+}
+
+// ConvexHull is the convex hull of bounded sets.
+type ConvexHull []*Set
+
+func (c ConvexHull) size() int { return sizeOfAny(c) }
+func (c ConvexHull) build(dim int, returns []string) (geometry.Set, error) {
+	sets, err := buildAll(c, dim, returns, (*Set).compact)
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewConvexHull(sets...)
+}
+
+// MinkowskiSum is the sums of points of bounded sets.
+type MinkowskiSum []*Set
+
+func (m MinkowskiSum) size() int { return sizeOfAny(m) }
+func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
+	sets, err := buildAll(m, dim, returns, (*Set).compact)
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewMinkowskiSum(sets...)
+}
+
+// sizeOfAny returns the number of coordinates of the first set that tells.
+func sizeOfAny(members []*Set) int {
+	for _, m := range members {
+		if n := m.size(); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// buildAll builds all members, or says what is wrong with each.
+func buildAll[S any](members []*Set, dim int, returns []string, build func(*Set, int, []string) (S, error)) ([]S, error) {
+	sets := make([]S, len(members))
+	var errs memberErrors
+	for k, m := range members {
+		set, err := build(m, dim, returns)
+		if err != nil {
+			errs = append(errs, inside(err, k))
+		}
+		sets[k] = set
+	}
+	return sets, errs.orNil()
+}
+
+// Product is the product of sets, whose coordinates stand one after the other.
+type Product []*Set
+
+func (p Product) size() int {
+	sum := 0
+	for _, m := range p {
+		n := m.size()
+		if n == 0 {
+			return 0
+		}
+		sum += n
+	}
+	return sum
+}
+
+// build shares the coordinates out among the factors. One of them may leave
+// open how many it takes.
+func (p Product) build(dim int, returns []string) (geometry.Set, error) {
+	sizes, left, open := make([]int, len(p)), dim, -1
+	for k, m := range p {
+		sizes[k] = m.size()
+		left -= sizes[k]
+		if sizes[k] > 0 {
+			continue
+		}
+		if open >= 0 {
+			return nil, inside(fmt.Errorf("problem: how many coordinates it takes is left open, as for factor %d: give it a dim", open), k)
+		}
+		open = k
+	}
+	if open >= 0 {
+		sizes[open], left = left, 0
+	}
+	if left != 0 || open >= 0 && sizes[open] < 1 {
+		return nil, fmt.Errorf("problem: the factors have not %d coordinates together", dim)
+	}
+	k, at := -1, 0
+	sets, err := buildAll(p, dim, returns, func(m *Set, _ int, returns []string) (geometry.Set, error) {
+		k++
+		var names []string
+		if at+sizes[k] <= len(returns) {
+			names = returns[at : at+sizes[k]]
+		}
+		at += sizes[k]
+		return m.Build(sizes[k], names)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewProduct(sets...)
+}
+
+// Translate is {x + By : x in Set}.
+type Translate struct {
+	Set *Set      `json:"set"`
+	By  []float64 `json:"by"`
+}
+
+func (t *Translate) size() int { return len(t.By) }
+func (t *Translate) build(dim int, returns []string) (geometry.Set, error) {
+	set, err := t.Set.Build(dim, returns)
+	if err != nil {
+		return nil, inside(err, "set")
+	}
+	return geometry.NewTranslate(set, t.By)
+}
+
+// Scale is {Factor·x : x in Set}.
+type Scale struct {
+	Set    *Set    `json:"set"`
+	Factor float64 `json:"factor" jsonschema:"positive"`
+}
+
+func (s *Scale) size() int { return s.Set.size() }
+func (s *Scale) build(dim int, returns []string) (geometry.Set, error) {
+	set, err := s.Set.Build(dim, returns)
+	if err != nil {
+		return nil, inside(err, "set")
+	}
+	return geometry.NewScale(set, s.Factor)
+}
+
+// Inflate is the points within the Euclidean distance Radius of Set.
+type Inflate struct {
+	Set    *Set    `json:"set"`
+	Radius float64 `json:"radius" jsonschema:"at least 0"`
+}
+
+func (i *Inflate) size() int { return i.Set.size() }
+func (i *Inflate) build(dim int, returns []string) (geometry.Set, error) {
+	set, err := i.Set.Build(dim, returns)
+	if err != nil {
+		return nil, inside(err, "set")
+	}
+	return geometry.NewInflate(set, i.Radius)
+}
+
+// Image is {A x + B : x in Set}. A nil B is zero. The coordinates of Set have no names.
+type Image struct {
+	A   [][]float64 `json:"A"`
+	B   []float64   `json:"b,omitempty" jsonschema:"zeros if absent"`
+	Set *Set        `json:"set"`
+}
+
+func (m *Image) size() int { return len(m.A) }
+func (m *Image) build(int, []string) (geometry.Set, error) {
+	if len(m.A) == 0 {
+		return nil, inside(errors.New("problem: no rows"), "A")
+	}
+	set, err := m.Set.compact(len(m.A[0]), nil)
+	if err != nil {
+		return nil, inside(err, "set")
+	}
+	return geometry.NewImage(m.A, m.B, set)
+}
+
+// Preimage is {x : A x + B in Set}. A nil B is zero. The coordinates of Set have no names.
+type Preimage Image
+
+func (m *Preimage) size() int { return width(m.A) }
+func (m *Preimage) build(int, []string) (geometry.Set, error) {
+	set, err := m.Set.Build(len(m.A), nil)
+	if err != nil {
+		return nil, inside(err, "set")
+	}
+	return geometry.NewPreimage(m.A, m.B, set)
+}
