@@ -402,6 +402,7 @@ func TestForgedRationalBounds(t *testing.T) {
 		}
 		if len(good.Rows) > 0 {
 			try("no rows", func(p *exact.Proof) { p.Rows = nil })
+			try("a row without a price", func(p *exact.Proof) { p.Prices = p.Prices[1:] })
 		}
 	})
 }

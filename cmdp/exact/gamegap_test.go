@@ -160,6 +160,10 @@ func TestForgedGaps(t *testing.T) {
 		}
 		try("no direction", func(g *Gap) { g.Direction = nil })
 		try("double direction", func(g *Gap) { floats.Scale(2, g.Direction) })
+		try("everything twice", func(g *Gap) {
+			floats.Scale(2, g.Direction)
+			g.Value, g.Support, g.Lower, g.Upper = 2*g.Value, 2*g.Support, 2*g.Lower, 2*g.Upper
+		})
 		try("rotated direction", func(g *Gap) { g.Direction[0], g.Direction[1] = g.Direction[1], -g.Direction[0] })
 		try("no opponent", func(g *Gap) { g.Opponent = nil })
 		if seed%2 == 0 { // with one state and step every opponent but the best proves less
