@@ -12,7 +12,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"cmdpsolve/benchmarks/harness"
 
@@ -21,8 +21,8 @@ import (
 
 // options are the flags.
 type options struct {
-	suites    []string
-	opponents []string
+	suites    []*suite
+	opponents []*opponent
 	harness.Options
 }
 
@@ -31,22 +31,16 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("games", pflag.ContinueOnError)
-	f.StringSliceVar(&o.suites, "suite", suiteNames(), "games to play")
-	f.StringSliceVar(&o.opponents, "opponent", opponentNames(), "who plays against the agent")
-	if err := o.Parse(f, args, 10); err != nil {
-		return nil, err
+	names := f.StringSlice("suite", suites.Names(), "games to play")
+	against := f.StringSlice("opponent", opponents.Names(), "who plays against the agent")
+	err := o.Parse(f, args, 10)
+	if err == nil {
+		o.suites, err = suites.Choose("suite", *names)
 	}
-	for _, name := range o.suites {
-		if _, err := findSuite(name); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		o.opponents, err = opponents.Choose("opponent", *against)
 	}
-	for _, name := range o.opponents {
-		if _, err := findOpponent(name); err != nil {
-			return nil, err
-		}
-	}
-	return &o, nil
+	return &o, err
 }
 
 func run(ctx context.Context, args []string) error {
@@ -60,23 +54,10 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	rep := &report{options: o}
-	for _, name := range o.suites {
-		s, err := findSuite(name)
-		if err != nil {
-			return err
-		}
-		res, err := s.measure(ctx, o, stored)
-		if err != nil {
-			return fmt.Errorf("games: %s: %w", name, err)
-		}
-		rep.results = append(rep.results, res)
-		if o.Trial {
-			fmt.Println(res.markdown())
-		}
+	results, err := harness.Measure(&o.Options, o.suites, func(s *suite) (*result, error) { return s.measure(ctx, o, stored) })
+	if err != nil {
+		return err
 	}
-	if o.Trial {
-		return nil
-	}
-	return rep.write()
+	head := strings.ReplaceAll(preamble, "COMMAND", o.Command) + "\n## Result\n\n" + summary(results)
+	return harness.Write(&o.Options, head, results, columns, rows(results))
 }

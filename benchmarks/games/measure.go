@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/contest"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -40,17 +39,6 @@ type result struct {
 
 var duals = []string{"free", "projection"}
 
-func (s *suite) learner(q *question, dual string, episodes int) (*cmdp.MOMA, error) {
-	bonus, err := cmdp.ParseBonusScale(s.bonus)
-	if err != nil {
-		return nil, err
-	}
-	return cmdp.NewLearner(q.shape(), q.problem.Model.KnownReturns(), q.task, cmdp.Settings{
-		Planner: "hoeffding", Dual: dual, Bonus: bonus, Pooled: s.pooled,
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05},
-	})
-}
-
 // measure plays all runs of a suite, or takes them from stored records.
 func (s *suite) measure(ctx context.Context, o *options, stored []record) (*result, error) {
 	q, err := s.pose(ctx)
@@ -58,16 +46,12 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 		return nil, err
 	}
 	res := &result{suite: s, question: q, episodes: s.episodes / o.Shorter}
-	for _, name := range o.opponents {
-		opp, err := findOpponent(name)
-		if err != nil {
-			return nil, err
-		}
+	for _, opp := range o.opponents {
 		for _, dual := range duals {
 			l := &line{opponent: opp, dual: dual, episodes: recorded(res.episodes)}
 			if stored != nil {
 				if !l.take(s, stored) {
-					return nil, fmt.Errorf("no whole records against %s with the %s dual update", name, dual)
+					return nil, fmt.Errorf("no whole records against %s with the %s dual update", opp.name, dual)
 				}
 			} else if err := l.play(ctx, res, o.Seeds); err != nil {
 				return nil, err
@@ -80,48 +64,27 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 
 // play plays the runs of a line, as many at a time as there are processors.
 func (l *line) play(ctx context.Context, res *result, seeds int) error {
-	l.runs = make([]record, seeds)
-	errs := make([]error, seeds)
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i := range seeds {
-		slots <- struct{}{}
-		wg.Go(func() {
-			l.runs[i], errs[i] = l.playOne(ctx, res, uint64(i+1))
-			<-slots
-		})
+	q := res.question
+	settings := contest.Defaults()
+	settings.Algorithms, settings.Planner = []string{"moma-" + l.dual}, "hoeffding"
+	settings.Episodes, settings.Seeds, settings.Bonus, settings.Pool = res.episodes, seeds, res.suite.bonus, res.suite.pooled
+	c, err := contest.New(ctx, q.problem, settings, contest.Options{Unmeasured: true, Unsolved: true,
+		Opponent: func(seed uint64) (cmdp.Opponent, error) { return l.opponent.make(q, res.suite, seed, res.episodes) }})
+	if err != nil {
+		return err
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+	if err := contest.Play(ctx, c.Trials(), contest.PlayOptions{}); err != nil {
+		return err
+	}
+	for _, run := range c.Entrants[0].Results {
+		r := record{suite: res.suite.name, opponent: l.opponent.name, dual: l.dual}
+		for _, h := range run.History {
+			r.distance = append(r.distance, harness.Rounded(q.task.Violation(h.Average)))
 		}
+		r.along = harness.Rounded(floats.Dot(q.gap.Direction, run.Average) - q.gap.Support)
+		l.runs = append(l.runs, r)
 	}
 	return nil
-}
-
-func (l *line) playOne(ctx context.Context, res *result, seed uint64) (record, error) {
-	q, r := res.question, record{suite: res.suite.name, opponent: l.opponent.name, dual: l.dual}
-	learner, err := res.suite.learner(q, l.dual, res.episodes)
-	if err != nil {
-		return r, err
-	}
-	opp, err := l.opponent.make(q, res.suite, seed, res.episodes)
-	if err != nil {
-		return r, err
-	}
-	runner, err := cmdp.NewGameRunner(q.problem.Model, learner, opp, seed, nil)
-	if err != nil {
-		return r, err
-	}
-	for _, k := range l.episodes {
-		if err := runner.Run(ctx, k); err != nil {
-			return r, err
-		}
-		r.distance = append(r.distance, harness.Rounded(q.task.Violation(runner.Average())))
-	}
-	r.along = harness.Rounded(floats.Dot(q.gap.Direction, runner.Average()) - q.gap.Support)
-	return r, nil
 }
 
 // recorded returns the episodes that are recorded of a run.

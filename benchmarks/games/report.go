@@ -3,45 +3,12 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/chart"
-
-	"github.com/google/renameio/v2"
 )
-
-// A report is everything that was played.
-type report struct {
-	options *options
-	results []*result
-}
-
-// write writes records, table and pictures.
-func (rep *report) write() error {
-	o := rep.options
-	if err := os.MkdirAll(o.Out, 0o777); err != nil {
-		return err
-	}
-	if o.From == "" {
-		if err := rep.writeRecords(filepath.Join(o.Out, "games.csv")); err != nil {
-			return err
-		}
-	}
-	var b strings.Builder
-	b.WriteString(strings.ReplaceAll(preamble, "COMMAND", o.Command))
-	b.WriteString("\n## Result\n\n" + rep.summary())
-	for _, res := range rep.results {
-		b.WriteString("\n" + res.markdown())
-		if err := res.figure().Save(filepath.Join(o.Out, "games-"+res.suite.name+".svg")); err != nil {
-			return err
-		}
-	}
-	return renameio.WriteFile(filepath.Join(o.Out, "games.md"), []byte(b.String()), 0o644)
-}
 
 const preamble = `# Approaching targets in games
 
@@ -70,11 +37,14 @@ burn-in would be longer than these runs, so that nothing here is guaranteed. Whe
 the search for the gap has looked at.
 `
 
-// markdown returns the section of a suite.
-func (res *result) markdown() string {
+// ID is the name of the suite.
+func (res *result) ID() string { return res.suite.name }
+
+// Markdown returns the section of a suite.
+func (res *result) Markdown() string {
 	var b strings.Builder
 	q := res.question
-	fmt.Fprintf(&b, "## %s\n\n`%s`, %d episodes, bonus scale %s", res.suite.name, res.suite.spec, res.episodes, res.suite.bonus)
+	fmt.Fprintf(&b, "\n## %s\n\n`%s`, %d episodes, bonus scale %s", res.suite.name, res.suite.spec, res.episodes, res.suite.bonus)
 	if res.suite.pooled {
 		b.WriteString(", counts pooled over steps")
 	}
@@ -105,9 +75,9 @@ func vector(x []float64) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// figure draws the root mean square of the distance against the episodes, one panel for
+// Figure draws the root mean square of the distance against the episodes, one panel for
 // each dual update.
-func (res *result) figure() *chart.Figure {
+func (res *result) Figure() *chart.Figure {
 	delta := res.question.gap.Lower
 	f := &chart.Figure{Title: res.suite.spec}
 	for _, dual := range duals {
@@ -137,16 +107,15 @@ func (res *result) figure() *chart.Figure {
 
 var columns = []string{"suite", "opponent", "dual", "along", "distances"}
 
-func (rep *report) writeRecords(path string) error {
-	var rows [][]string
-	for _, res := range rep.results {
+func rows(results []*result) (rows [][]string) {
+	for _, res := range results {
 		for _, l := range res.lines {
 			for _, r := range l.runs {
 				rows = append(rows, []string{r.suite, r.opponent, r.dual, harness.Digits(r.along), harness.List(r.distance)})
 			}
 		}
 	}
-	return harness.WriteTable(path, columns, rows)
+	return rows
 }
 
 func readRecords(path string) ([]record, error) {

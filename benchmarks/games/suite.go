@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
@@ -24,7 +23,7 @@ type suite struct {
 
 // The bonus scales come from trials, as in benchmarks/slopes: with theory
 // constants the burn-in of the larger games is longer than these runs.
-var suites = []suite{
+var suites = harness.Choices[*suite]{
 	{name: "pennies", spec: "matrix:limit=0.5", episodes: 100000, bonus: "practice"},
 	{name: "pennies-out", spec: "matrix:limit=0.4", episodes: 100000, bonus: "practice"},
 	{name: "regret2", spec: "matrix:game=regret2", episodes: 100000, bonus: "practice"},
@@ -39,21 +38,8 @@ var suites = []suite{
 	{name: "random-out", spec: "garnetgame:room=-0.5", episodes: 10000, bonus: "0.02"},
 }
 
-func suiteNames() []string {
-	names := make([]string, len(suites))
-	for i, s := range suites {
-		names[i] = s.name
-	}
-	return names
-}
-
-func findSuite(name string) (*suite, error) {
-	i := slices.Index(suiteNames(), name)
-	if i < 0 {
-		return nil, fmt.Errorf("games: unknown suite %q: want some of %v", name, suiteNames())
-	}
-	return &suites[i], nil
-}
+// ID is the name of the suite.
+func (s *suite) ID() string { return s.name }
 
 // A question is a game with its target and what is known of its gap.
 type question struct {
@@ -83,10 +69,13 @@ type opponent struct {
 	make        func(q *question, s *suite, seed uint64, episodes int) (cmdp.Opponent, error)
 }
 
+// ID is the name of the opponent.
+func (o *opponent) ID() string { return o.name }
+
 // period is how many episodes the switching opponent and the random start last.
 const period = 100
 
-var opponents = []opponent{
+var opponents = harness.Choices[*opponent]{
 	{"uniform", "uniform", func(q *question, _ *suite, _ uint64, _ int) (cmdp.Opponent, error) {
 		return cmdp.NewUniformOpponent(q.shape()), nil
 	}},
@@ -148,7 +137,14 @@ func replay(q *question, s *suite, seed uint64, episodes int) (cmdp.Opponent, er
 	if err != nil {
 		return nil, err
 	}
-	learner, err := s.learner(q, "free", episodes)
+	bonus, err := cmdp.ParseBonusScale(s.bonus)
+	if err != nil {
+		return nil, err
+	}
+	learner, err := cmdp.NewLearner(q.shape(), q.problem.Model.KnownReturns(), q.task, cmdp.Settings{
+		Planner: "hoeffding", Dual: "free", Bonus: bonus, Pooled: s.pooled,
+		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -160,20 +156,4 @@ func replay(q *question, s *suite, seed uint64, episodes int) (cmdp.Opponent, er
 		return nil, err
 	}
 	return cmdp.NewReplayOpponent(q.shape(), recorder.Log())
-}
-
-func opponentNames() []string {
-	names := make([]string, len(opponents))
-	for i, o := range opponents {
-		names[i] = o.name
-	}
-	return names
-}
-
-func findOpponent(name string) (*opponent, error) {
-	i := slices.Index(opponentNames(), name)
-	if i < 0 {
-		return nil, fmt.Errorf("games: unknown opponent %q: want some of %v", name, opponentNames())
-	}
-	return &opponents[i], nil
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // summary says in sentences what the tables show.
-func (rep *report) summary() string {
+func summary(results []*result) string {
 	var slopes []float64
 	var slower, inside, near []string
-	for _, res := range rep.results {
+	for _, res := range results {
 		delta := res.question.gap.Lower
 		for _, l := range res.lines {
 			name := fmt.Sprintf("%s/%s/%s", res.suite.name, l.opponent.name, l.dual)

@@ -2,13 +2,20 @@ package harness
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"cmdpsolve/cmdp/chart"
+
+	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
 // Options are the flags of a command that plays every experiment with several seeds.
 type Options struct {
+	Name    string // of the command
 	Seeds   int    // runs of each, with seeds 1, 2, …
 	Shorter int    // divides the number of episodes
 	Out     string // folder for the results
@@ -17,11 +24,15 @@ type Options struct {
 	Command string // what reproduces the records
 }
 
-// Parse reads args into o and what flags has already; seeds is the default.
+// Parse reads args into o and what flags has already; seeds is the default. A command that
+// has --episodes has no --shorter.
 func (o *Options) Parse(flags *pflag.FlagSet, args []string, seeds int) error {
 	flags.SortFlags = false
+	o.Name, o.Shorter = flags.Name(), 1
 	flags.IntVar(&o.Seeds, "seeds", seeds, "runs of each, with seeds 1, 2, …")
-	flags.IntVar(&o.Shorter, "shorter", 1, "divide the number of episodes of every run by this")
+	if flags.Lookup("episodes") == nil {
+		flags.IntVar(&o.Shorter, "shorter", 1, "divide the number of episodes of every run by this")
+	}
 	flags.StringVar(&o.Out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
 	flags.StringVar(&o.From, "from", "", "play nothing: take the records from this `FILE`")
 	flags.BoolVar(&o.Trial, "trial", false, "only print the tables, write nothing")
@@ -38,4 +49,90 @@ func (o *Options) Parse(flags *pflag.FlagSet, args []string, seeds int) error {
 		return fmt.Errorf("%s: --shorter %d: want at least 1", flags.Name(), o.Shorter)
 	}
 	return nil
+}
+
+// Choices are what can be chosen from by a flag.
+type Choices[T interface{ ID() string }] []T
+
+// Names returns the names of all.
+func (l Choices[T]) Names() []string {
+	names := make([]string, len(l))
+	for i, x := range l {
+		names[i] = x.ID()
+	}
+	return names
+}
+
+// Choose returns those that are named, each once.
+func (l Choices[T]) Choose(flag string, names []string) ([]T, error) {
+	var chosen []T
+	for i, name := range names {
+		at := slices.Index(l.Names(), name)
+		if at < 0 {
+			return nil, fmt.Errorf("--%s: unknown %s %q: want some of %v", flag, flag, name, l.Names())
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("--%s: %s is named twice", flag, name)
+		}
+		chosen = append(chosen, l[at])
+	}
+	return chosen, nil
+}
+
+// A Section is the part of a report that one experiment has: a page and a picture.
+type Section interface {
+	ID() string
+	Markdown() string
+	Figure() *chart.Figure
+}
+
+// Measure measures experiments one after the other. In a trial each is printed.
+func Measure[T interface{ ID() string }, S Section](o *Options, list []T, measure func(T) (S, error)) ([]S, error) {
+	var all []S
+	for i, x := range list {
+		fmt.Fprintf(os.Stderr, "%s: %s (%d of %d)\n", o.Name, x.ID(), i+1, len(list))
+		s, err := measure(x)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", o.Name, x.ID(), err)
+		}
+		if o.Trial {
+			fmt.Println(s.Markdown())
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// findings is the heading under which people write what the numbers say. What stands there
+// survives when a report is made anew.
+const findings = "## What was found"
+
+// Write writes a report, NAME.md, with a picture of each section, NAME-SECTION.svg, and the
+// records unless they were read, NAME.csv. Of a trial it writes nothing.
+func Write[S Section](o *Options, head string, sections []S, header []string, rows [][]string) error {
+	if o.Trial {
+		return nil
+	}
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(o.Out, o.Name)
+	if o.From == "" {
+		if err := WriteTable(path+".csv", header, rows); err != nil {
+			return err
+		}
+	}
+	text := head
+	for _, s := range sections {
+		text += s.Markdown()
+		if err := s.Figure().Save(path + "-" + s.ID() + ".svg"); err != nil {
+			return err
+		}
+	}
+	if old, err := os.ReadFile(path + ".md"); err == nil {
+		if _, kept, ok := strings.Cut(string(old), findings); ok {
+			text += findings + kept
+		}
+	}
+	return renameio.WriteFile(path+".md", []byte(text), 0o644)
 }

@@ -1,8 +1,12 @@
 package harness
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"cmdpsolve/cmdp/chart"
 
 	"github.com/spf13/pflag"
 )
@@ -22,6 +26,70 @@ func TestOptions(t *testing.T) {
 	for args, want := range map[string]string{"--seeds 1": "at least 2", "--shorter 0": "at least 1", "more": `unexpected argument "more"`} {
 		if _, err := parse(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
+type page string
+
+func (p page) ID() string       { return string(p) }
+func (p page) Markdown() string { return "## " + string(p) + "\n\n" }
+func (p page) Figure() *chart.Figure {
+	return &chart.Figure{Panels: []chart.Panel{{Curves: []chart.Curve{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
+}
+
+// TestWrite wants pages, pictures and records, no records over those that were read, nothing of
+// a trial, and what people wrote about the numbers to survive a new report.
+func TestWrite(t *testing.T) {
+	o := &Options{Name: "x", Out: t.TempDir()}
+	write := func() string {
+		if err := Write(o, "# x\n", []page{"a", "b"}, []string{"k"}, [][]string{{"1"}}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(o.Out, "x.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	first := write()
+	if first != "# x\n## a\n\n## b\n\n" {
+		t.Errorf("report %q", first)
+	}
+	said := findings + "\n\nThe moon is round.\n"
+	if err := os.WriteFile(filepath.Join(o.Out, "x.md"), []byte("old\n"+said), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if again := write(); again != first+said || write() != again {
+		t.Errorf("the findings are gone or doubled: %q", again)
+	}
+	for _, name := range []string{"x.csv", "x-a.svg", "x-b.svg"} {
+		if err := os.Remove(filepath.Join(o.Out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	o.From = "y.csv"
+	write()
+	if _, err := os.Stat(filepath.Join(o.Out, "x.csv")); err == nil {
+		t.Error("records were written though they were read")
+	}
+	o.Trial, o.Out = true, filepath.Join(o.Out, "none")
+	if err := Write(o, "", []page{"a"}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(o.Out); err == nil {
+		t.Error("a trial was written")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	list := Choices[page]{"a", "b", "c"}
+	if got, err := list.Choose("page", []string{"c", "a"}); err != nil || len(got) != 2 || got[0] != "c" || got[1] != "a" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for want, names := range map[string][]string{`unknown page "d": want some of [a b c]`: {"a", "d"}, "b is named twice": {"b", "a", "b"}} {
+		if _, err := list.Choose("page", names); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", names, err)
 		}
 	}
 }

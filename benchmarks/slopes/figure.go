@@ -9,10 +9,10 @@ import (
 	"cmdpsolve/cmdp/chart"
 )
 
-// figure draws the root mean square over the runs, which is what a slope is fitted to,
+// Figure draws the root mean square over the runs, which is what a slope is fitted to,
 // with the middle eight tenths of the runs by absolute value: one panel for each
 // quantity of each task.
-func (res *result) figure() *chart.Figure {
+func (res *result) Figure() *chart.Figure {
 	f := &chart.Figure{Title: res.suite.spec}
 	for _, p := range []struct{ title, dual, quantity string }{
 		{"Double update: violation", "double", "violation"},

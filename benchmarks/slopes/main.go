@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"cmdpsolve/benchmarks/harness"
 
@@ -21,16 +20,12 @@ import (
 
 // options are the flags.
 type options struct {
-	suites     []string
-	updates    []string
-	seeds      int
-	episodes   int
-	bonus      string
-	out        string
-	from       string
-	resamples  int
-	unreported bool
-	command    string // what reproduces the records
+	suites    []*suite
+	updates   []*update
+	episodes  int
+	bonus     string
+	resamples int
+	harness.Options
 }
 
 func main() { harness.Main(run) }
@@ -38,31 +33,36 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("slopes", pflag.ContinueOnError)
-	f.SortFlags = false
-	f.StringSliceVar(&o.suites, "suite", suiteNames(), "instances to play")
-	f.StringSliceVar(&o.updates, "update", updateNames(), "dual updates, with their rule for rho")
-	f.IntVar(&o.seeds, "seeds", 10, "runs of each, with seeds 1, 2, …")
+	names := f.StringSlice("suite", suites.Names(), "instances to play")
+	duals := f.StringSlice("update", updates.Names(), "dual updates, with their rule for rho")
 	f.IntVar(&o.episodes, "episodes", 0, "episodes of a run (default: as the suite says)")
 	f.StringVar(&o.bonus, "bonus-scale", "", "theory, practice, paper or a number that multiplies theory (default: as the suite says)")
 	f.IntVar(&o.resamples, "resamples", 4000, "bootstrap samples of each interval")
-	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
-	f.StringVar(&o.from, "from", "", "play nothing: take the records from this `FILE`")
-	f.BoolVar(&o.unreported, "trial", false, "only print the tables, write nothing")
-	if err := f.Parse(args); err != nil {
+	if err := o.Parse(f, args, 10); err != nil {
 		return nil, err
 	}
-	o.command = harness.Command(f, "from", "trial")
 	switch {
-	case f.NArg() > 0:
-		return nil, fmt.Errorf("slopes: unexpected argument %q", f.Arg(0))
-	case o.seeds < 2:
-		return nil, fmt.Errorf("slopes: --seeds %d: want at least 2", o.seeds)
 	case o.episodes != 0 && o.episodes < 1000:
 		return nil, fmt.Errorf("slopes: --episodes %d: want at least 1000 for a fit over two decades", o.episodes)
 	case o.resamples < 100:
 		return nil, fmt.Errorf("slopes: --resamples %d: want at least 100", o.resamples)
 	}
-	return &o, nil
+	chosen, err := suites.Choose("suite", *names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range chosen {
+		set := *s
+		if o.episodes != 0 {
+			set.episodes = o.episodes
+		}
+		if o.bonus != "" {
+			set.bonus = o.bonus
+		}
+		o.suites = append(o.suites, &set)
+	}
+	o.updates, err = updates.Choose("update", *duals)
+	return &o, err
 }
 
 func run(ctx context.Context, args []string) error {
@@ -70,29 +70,15 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(o)
+	var stored []record
+	if o.From != "" {
+		if stored, err = readRecords(o.From); err != nil {
+			return err
+		}
+	}
+	results, err := harness.Measure(&o.Options, o.suites, func(s *suite) (*result, error) { return s.measure(ctx, o, stored) })
 	if err != nil {
 		return err
 	}
-	var stored []record
-	if o.from != "" {
-		if stored, err = readRecords(o.from); err != nil {
-			return err
-		}
-	}
-	rep := &report{command: o.command, seeds: o.seeds}
-	for _, s := range chosen {
-		res, err := s.measure(ctx, o, stored)
-		if err != nil {
-			return err
-		}
-		rep.results = append(rep.results, res)
-		if o.unreported {
-			fmt.Println(res.markdown())
-		}
-	}
-	if o.unreported {
-		return nil
-	}
-	return rep.write(o)
+	return harness.Write(&o.Options, head(o, results), results, header, rows(results))
 }

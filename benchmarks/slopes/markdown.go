@@ -7,9 +7,10 @@ import (
 	"cmdpsolve/benchmarks/harness"
 )
 
-func (r *report) markdown() string {
+// head returns what stands above the sections.
+func head(o *options, results []*result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Slopes of violation and regret\n\n```sh\n%s\n```\n\n", r.command)
+	fmt.Fprintf(&b, "# Slopes of violation and regret\n\n```sh\n%s\n```\n\n", o.Command)
 	fmt.Fprintf(&b, `MOMA plays each instance %d times with every dual update, with the seeds 1 to %d.
 Recorded after each episode up to 10, and then 20 times in each decade, are
 
@@ -36,23 +37,19 @@ VI-Bernstein; its scale is practice, or a number that multiplies the theory
 constants. In the pictures lines are root mean squares, bands the middle eight
 tenths of the runs.
 
-`, r.seeds, r.seeds, decades)
-	fmt.Fprintf(&b, "Machine: %s; one core was used. Processor time of all runs together: %s. The records are in\n[slopes.csv](slopes.csv).\n\n", harness.Machine(), minutes(r.seconds()))
-	for _, res := range r.results {
-		b.WriteString(res.markdown())
+`, o.Seeds, o.Seeds, decades)
+	sum := 0.0
+	for _, res := range results {
+		sum += res.seconds()
 	}
+	fmt.Fprintf(&b, "Machine: %s; one core was used. Processor time of all runs together: %s. The records are in\n[slopes.csv](slopes.csv).\n\n", harness.Machine(), minutes(sum))
 	return b.String()
 }
 
-// seconds returns the processor time of all runs.
-func (r *report) seconds() float64 {
-	sum := 0.0
-	for _, res := range r.results {
-		sum += res.seconds()
-	}
-	return sum
-}
+// ID is the name of the suite.
+func (res *result) ID() string { return res.suite.name }
 
+// seconds returns the processor time of all runs.
 func (res *result) seconds() float64 {
 	sum := 0.0
 	for _, rec := range res.records {
@@ -63,7 +60,8 @@ func (res *result) seconds() float64 {
 	return sum
 }
 
-func (res *result) markdown() string {
+// Markdown returns the section of a suite.
+func (res *result) Markdown() string {
 	var b strings.Builder
 	m := res.problem.Model
 	counts := "counts apart for each step"

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"cmdpsolve/benchmarks/harness"
@@ -15,7 +14,7 @@ const decades = 2
 
 // A result is what was measured on one suite.
 type result struct {
-	suite   suite
+	suite   *suite
 	problem *problem.Problem
 	optimum float64 // exact, in the user's sense
 	price   float64 // ‖ψ*‖ of the exact multiplier
@@ -25,7 +24,7 @@ type result struct {
 
 // A line is one quantity under one dual update.
 type line struct {
-	update   update
+	update   *update
 	quantity string // "violation" or "regret"
 	curve    *harness.Curve
 	fit      harness.Slope
@@ -39,30 +38,27 @@ type line struct {
 
 // measure plays all runs of a suite, or takes them from stored records, and fits
 // the slopes.
-func (s suite) measure(ctx context.Context, o *options, stored []record) (*result, error) {
+func (s *suite) measure(ctx context.Context, o *options, stored []record) (*result, error) {
 	q, err := s.pose(ctx)
 	if err != nil {
 		return nil, err
 	}
 	res := &result{suite: s, problem: q.problem, optimum: q.problem.Objective(q.best.Returns), price: q.best.DualNorm}
-	for _, u := range updates {
-		if !slices.Contains(o.updates, u.name) {
-			continue
+	for _, u := range o.updates {
+		records := stored
+		if o.From == "" {
+			if records, err = s.play(ctx, q, u, o.Seeds); err != nil {
+				return nil, err
+			}
 		}
 		var runs [][]record
-		for seed := uint64(1); seed <= uint64(o.seeds); seed++ {
-			records := pick(stored, s.name, u.name, seed)
-			if o.from == "" {
-				if records, err = s.play(ctx, q, u, seed); err != nil {
-					return nil, err
-				}
-				fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %.1f s\n", s.name, u.title, seed, records[len(records)-1].seconds)
+		for seed := uint64(1); seed <= uint64(o.Seeds); seed++ {
+			run := pick(records, s.name, u.name, seed)
+			if len(run) == 0 || len(runs) > 0 && len(run) != len(runs[0]) {
+				return nil, fmt.Errorf("the records of %s, seed %d are missing or incomplete", u.name, seed)
 			}
-			if len(records) == 0 || len(runs) > 0 && len(records) != len(runs[0]) {
-				return nil, fmt.Errorf("slopes: the records of %s, %s, seed %d are missing or incomplete", s.name, u.name, seed)
-			}
-			runs = append(runs, records)
-			res.records = append(res.records, records...)
+			runs = append(runs, run)
+			res.records = append(res.records, run...)
 		}
 		res.lines = append(res.lines, newLine(u, "violation", runs, o, func(r record) float64 { return r.violation }))
 		if u.dual == "double" {
@@ -82,7 +78,7 @@ func pick(records []record, suite, update string, seed uint64) []record {
 	return out
 }
 
-func newLine(u update, quantity string, runs [][]record, o *options, of func(record) float64) line {
+func newLine(u *update, quantity string, runs [][]record, o *options, of func(record) float64) line {
 	l := line{update: u, quantity: quantity, curve: &harness.Curve{}}
 	for _, r := range runs[0] {
 		l.curve.Episodes = append(l.curve.Episodes, r.episode)

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
-	"cmdpsolve/cmdp"
+	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/contest"
 )
 
 // A record is the state of one run after an episode.
@@ -21,98 +23,81 @@ type record struct {
 	seconds       float64 // processor time so far
 }
 
-// play plays one run and returns its records.
-func (s *suite) play(ctx context.Context, q *question, u update, seed uint64) ([]record, error) {
-	learner, task, err := s.learner(q, u)
+// play plays the runs of an update one after the other, so that the processor time is theirs,
+// and returns their records.
+func (s *suite) play(ctx context.Context, q *question, u *update, seeds int) ([]record, error) {
+	p, task := q.asked, q.bounded
+	settings := contest.Defaults()
+	if u.dual == "double" {
+		p, task, settings.Rho = q.problem, q.own, u.rho
+	}
+	settings.Algorithms, settings.Planner = []string{"moma-" + u.dual}, "bernstein"
+	settings.Episodes, settings.Seeds, settings.Bonus, settings.Pool = s.episodes, seeds, s.bonus, s.pooled
+	c, err := contest.New(ctx, p, settings, contest.Options{Unmeasured: true, Unsolved: true})
 	if err != nil {
 		return nil, err
 	}
-	runner := cmdp.NewRunner(q.problem.Model, learner, seed, nil)
+	if refusals := c.Refusals(); len(refusals) > 0 {
+		return nil, errors.New(refusals[0])
+	}
+	var start time.Duration
+	var seconds []float64 // at each record of the present run
 	var out []record
-	start := processorTime()
-	for k := 0; k < s.episodes; {
-		k = min(cmdp.NextRecord(k), s.episodes)
-		if err := runner.Run(ctx, k); err != nil {
+	for _, t := range c.Trials() {
+		err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(r *contest.Run, played int) {
+			if played == 0 {
+				start, seconds = processorTime(), nil
+			} else if len(r.History) > len(seconds) {
+				seconds = append(seconds, (processorTime() - start).Seconds())
+			}
+		}})
+		if err != nil {
 			return nil, err
 		}
-		w := runner.Average()
-		r := record{suite: s.name, update: u.name, seed: seed, episode: k, violation: task.Violation(w),
-			rho: learner.Findings().Rho, seconds: (processorTime() - start).Seconds()}
-		if task.Cost != nil {
-			r.regret = task.Cost.Value(w) - q.best.Objective
+		for i, h := range c.Entrants[0].Results[t.Index].History {
+			r := record{suite: s.name, update: u.name, seed: t.Seed(), episode: h.Episode, violation: task.Violation(h.Average),
+				rho: h.Metrics["rho"], seconds: seconds[i]}
+			if task.Cost != nil {
+				r.regret = task.Cost.Value(h.Average) - q.best.Objective
+			}
+			out = append(out, r)
 		}
-		out = append(out, r)
+		fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %.1f s\n", s.name, u.title, t.Seed(), seconds[len(seconds)-1])
 	}
 	return out, nil
 }
 
 var header = []string{"instance", "update", "seed", "episode", "violation", "regret", "rho", "seconds"}
 
-// writeRecords writes records as CSV.
-func writeRecords(path string, records []record) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := file.Close(); err == nil {
-			err = e
+func rows(results []*result) (rows [][]string) {
+	for _, res := range results {
+		for _, r := range res.records {
+			row := []string{r.suite, r.update, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episode)}
+			for _, x := range []float64{r.violation, r.regret, r.rho, r.seconds} {
+				row = append(row, strconv.FormatFloat(x, 'g', 6, 64))
+			}
+			rows = append(rows, row)
 		}
-	}()
-	w := csv.NewWriter(file)
-	if err := w.Write(header); err != nil {
-		return err
 	}
-	for _, r := range records {
-		row := []string{r.suite, r.update, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episode)}
-		for _, x := range []float64{r.violation, r.regret, r.rho, r.seconds} {
-			row = append(row, strconv.FormatFloat(x, 'g', 6, 64))
-		}
-		if err := w.Write(row); err != nil {
+	return rows
+}
+
+func readRecords(path string) (out []record, err error) {
+	err = harness.ReadTable(path, header, func(row []string) (err error) {
+		r := record{suite: row[0], update: row[1]}
+		if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
 			return err
 		}
-	}
-	w.Flush()
-	return w.Error()
-}
-
-// readRecords reads what writeRecords wrote.
-func readRecords(path string) ([]record, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("slopes: %s: %w", path, err)
-	}
-	if len(rows) < 2 || len(rows[0]) != len(header) {
-		return nil, fmt.Errorf("slopes: %s: no records", path)
-	}
-	out := make([]record, 0, len(rows)-1)
-	for i, row := range rows[1:] {
-		r, err := parseRecord(row)
-		if err != nil {
-			return nil, fmt.Errorf("slopes: %s: line %d: %w", path, i+2, err)
+		if r.episode, err = strconv.Atoi(row[3]); err != nil {
+			return err
+		}
+		for i, x := range []*float64{&r.violation, &r.regret, &r.rho, &r.seconds} {
+			if *x, err = strconv.ParseFloat(row[4+i], 64); err != nil {
+				return err
+			}
 		}
 		out = append(out, r)
-	}
-	return out, nil
-}
-
-func parseRecord(row []string) (r record, err error) {
-	r.suite, r.update = row[0], row[1]
-	if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
-		return r, err
-	}
-	if r.episode, err = strconv.Atoi(row[3]); err != nil {
-		return r, err
-	}
-	for i, x := range []*float64{&r.violation, &r.regret, &r.rho, &r.seconds} {
-		if *x, err = strconv.ParseFloat(row[4+i], 64); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
+		return nil
+	})
+	return out, err
 }

@@ -7,25 +7,23 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/benchmarks/harness"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 // small is a run of every update on the inventory, short enough for a test.
-func small(t *testing.T) (suite, *options, *result) {
+func small(t *testing.T) (*suite, *options, *result) {
 	t.Helper()
 	o, err := parse([]string{"--suite", "inventory", "--episodes", "2000", "--seeds", "2", "--resamples", "100"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen, err := choose(o)
+	res, err := o.suites[0].measure(context.Background(), o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := chosen[0].measure(context.Background(), o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return chosen[0], o, res
+	return o.suites[0], o, res
 }
 
 // Records survive the file, up to the six digits that it has, and give the same
@@ -33,7 +31,7 @@ func small(t *testing.T) (suite, *options, *result) {
 func TestRecordsRoundTrip(t *testing.T) {
 	s, o, res := small(t)
 	path := filepath.Join(t.TempDir(), "records.csv")
-	if err := writeRecords(path, res.records); err != nil {
+	if err := harness.WriteTable(path, header, rows([]*result{res})); err != nil {
 		t.Fatal(err)
 	}
 	back, err := readRecords(path)
@@ -44,12 +42,12 @@ func TestRecordsRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(res.records, back, near, cmp.AllowUnexported(record{})); diff != "" {
 		t.Error(diff)
 	}
-	o.from = path
+	o.From = path
 	again, err := s.measure(context.Background(), o, back)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(res.markdown(), again.markdown()); diff != "" {
+	if diff := cmp.Diff(res.Markdown(), again.Markdown()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := s.measure(context.Background(), o, back[1:]); err == nil {
@@ -91,6 +89,7 @@ func costGradient(q *question) []float64 {
 func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--seeds 1", "--seeds 1"},
+		{"--shorter 2", "--shorter"},
 		{"--episodes 10", "--episodes 10"},
 		{"--resamples 3", "--resamples 3"},
 		{"here", `argument "here"`},
@@ -115,25 +114,7 @@ func TestCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "go run ./benchmarks/slopes --suite garnet,inventory --seeds 4"; o.command != want {
-		t.Errorf("command %q, want %q", o.command, want)
-	}
-}
-
-// What people wrote about the numbers survives a new report.
-func TestFindingsSurvive(t *testing.T) {
-	_, o, res := small(t)
-	o.out = t.TempDir()
-	rep := &report{command: "x", seeds: 2, results: []*result{res}}
-	if err := rep.write(o); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(o.out, "slopes.md")
-	appendText(t, path, findings+"\n\nThe moon is round.\n")
-	if err := rep.write(o); err != nil {
-		t.Fatal(err)
-	}
-	if text := readText(t, path); strings.Count(text, "The moon is round.") != 1 || strings.Count(text, findings) != 1 {
-		t.Errorf("the findings are gone or doubled:\n%s", text)
+	if want := "go run ./benchmarks/slopes --suite garnet,inventory --seeds 4"; o.Command != want {
+		t.Errorf("command %q, want %q", o.Command, want)
 	}
 }

@@ -37,7 +37,7 @@ type Contest struct {
 	Fingerprint string
 
 	cfg      baseline.Config
-	opponent func() (cmdp.Opponent, error) // nil unless a game
+	opponent func(seed uint64) (cmdp.Opponent, error) // nil unless a game
 	measured bool
 }
 
@@ -81,6 +81,9 @@ type Options struct {
 	Unmeasured bool
 	// ReadPolicy reads the policy files that settings name.
 	ReadPolicy func(path string, p *problem.Problem) (cmdp.Policy, error)
+	// Opponent makes who plays a game's run of a seed, in place of the settings and the
+	// problem. Fingerprint knows nothing of it: keep such runs in memory alone.
+	Opponent func(seed uint64) (cmdp.Opponent, error)
 }
 
 // New prepares a contest: it solves the problem, gathers what learners are told, and makes
@@ -123,7 +126,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	}
 	var know baseline.Knowledge
 	if game {
-		if err := c.prepareGame(opts.Name); err != nil {
+		if err := c.prepareGame(opts); err != nil {
 			return err
 		}
 	}
@@ -176,8 +179,8 @@ func (c *Contest) fingerprint() (string, error) {
 }
 
 // prepareGame makes sure that there is somebody to play against.
-func (c *Contest) prepareGame(name string) error {
-	p := c.Problem
+func (c *Contest) prepareGame(opts Options) error {
+	p, name := c.Problem, opts.Name
 	if c.Opponent != "" {
 		o, err := problem.ParseOpponent("opponent", string(c.Opponent))
 		if err != nil {
@@ -185,14 +188,17 @@ func (c *Contest) prepareGame(name string) error {
 		}
 		p.Opponent = o
 	}
-	if p.Opponent == nil {
+	if p.Opponent == nil && opts.Opponent == nil {
 		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the agent", name)
 	}
 	if c.Planner == "bernstein" {
 		return fmt.Errorf("%s: planner bernstein: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name)
 	}
-	c.opponent = func() (cmdp.Opponent, error) { return p.Opponent.Build(p, c.Task.Target) }
-	o, err := c.opponent()
+	if c.opponent = opts.Opponent; c.opponent != nil {
+		return nil
+	}
+	c.opponent = func(uint64) (cmdp.Opponent, error) { return p.Opponent.Build(p, c.Task.Target) }
+	o, err := c.opponent(c.Seed)
 	if err != nil {
 		return fmt.Errorf("%s: opponent.%w", name, err)
 	}

@@ -74,7 +74,7 @@ func (t *Trial) Begin() error {
 	}
 	switch {
 	case t.opponent != nil:
-		opponent, err := t.opponent()
+		opponent, err := t.opponent(t.Seed())
 		if err != nil {
 			return err
 		}
