@@ -41,7 +41,7 @@ func tell(l cmdp.Learner, sh *cmdp.Shape, arm int, r ...float64) {
 func wantVector(t *testing.T, what string, got []float64, want ...float64) {
 	t.Helper()
 	for i := range want {
-		if len(got) != len(want) || math.Abs(got[i]-want[i]) > 1e-12 {
+		if len(got) != len(want) || !(math.Abs(got[i]-want[i]) <= 1e-12) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 			return
 		}
@@ -54,15 +54,18 @@ func wantProbs(t *testing.T, what string, p cmdp.Policy, want ...float64) {
 	got := make([]float64, len(want))
 	p.Distribution(got, 0, 0)
 	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-7 {
+		if !(math.Abs(got[i]-want[i]) <= 1e-7) {
 			t.Errorf("%s: arms %v, want %v", what, got, want)
 			return
 		}
 	}
 }
 
-// A game whose payoffs lie in [0, 1] × [0, 0.5].
-var roundsGame = [][][]float64{{{1, 0}, {0, 0.5}}, {{0, 0.25}, {0.75, 0}}}
+// roundsGame is a game whose payoffs lie in [0, 1] × [0, 0.5], the first of them moved by a number.
+// The last row is worse than the others in all directions of the tests.
+func roundsGame(moved float64) [][][]float64 {
+	return [][][]float64{{{1 + moved, 0}, {moved, 0.5}}, {{moved, 0.25}, {0.75 + moved, 0}}, {{1 + moved, 0.5}, {1 + moved, 0.5}}}
+}
 
 func roundsConfig(t *testing.T, m *cmdp.Model, target geometry.Compact) Config {
 	t.Helper()
@@ -92,16 +95,16 @@ func pointOf(t *testing.T, at ...float64) geometry.Compact {
 // from its centre, and stays as it is while the mean lies inside. Of the matrix (a b; c d) the row
 // that equalises its columns is (d−c)/(a−b−c+d).
 func TestBlackwellByHand(t *testing.T) {
-	m := roundsModel(t, roundsGame)
+	m := roundsModel(t, roundsGame(0))
 	l, err := NewBlackwell(roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantVector(t, "first direction", l.Direction(), math.Sqrt(0.5), math.Sqrt(0.5))
-	wantProbs(t, "θ ~ (1, 1): (1 0.5; 0.25 0.75)", l.Policy(), 0.5, 0.5)
+	wantProbs(t, "θ ~ (1, 1): (1 0.5; 0.25 0.75)", l.Policy(), 0.5, 0.5, 0)
 	tell(l, m.Shape(), 0, 0.9, 0.2)
 	wantVector(t, "mean (0.9, 0.2)", l.Direction(), 3/math.Sqrt(10), -1/math.Sqrt(10))
-	wantProbs(t, "θ ~ (3, −1): (3 −0.5; −0.25 2.25)", l.Policy(), 2.5/6, 3.5/6)
+	wantProbs(t, "θ ~ (3, −1): (3 −0.5; −0.25 2.25)", l.Policy(), 2.5/6, 3.5/6, 0)
 	tell(l, m.Shape(), 0, 0.1, 0.4)
 	wantVector(t, "mean (0.5, 0.3)", l.Direction(), 2/math.Sqrt(5), -1/math.Sqrt(5))
 	tell(l, m.Shape(), 0, 0, 0.5)
@@ -110,27 +113,26 @@ func TestBlackwellByHand(t *testing.T) {
 
 // TestShimkinByHand follows Shimkin's strategy (2016) for the same ball: θ ← Π_ball{θ + (r − y)/(R√k)}, R =
 // √(1² + 0.5²), y the point of the ball farthest in the direction θ, at first, where
-// all are, the nearest to r.
+// all are, the nearest to r. Payoffs and ball are moved by 2, which changes nothing.
 func TestShimkinByHand(t *testing.T) {
-	m := roundsModel(t, roundsGame)
-	l, err := NewShimkin(roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4)))
+	m := roundsModel(t, roundsGame(2))
+	l, err := NewShimkin(roundsConfig(t, m, ballOf(t, 0.1, 2.3, 0.4)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := math.Sqrt(1.25)
 	wantVector(t, "first direction", l.Direction(), 0, 0)
-	tell(l, m.Shape(), 0, 0.9, 0.2)
+	tell(l, m.Shape(), 0, 2.9, 0.2)
 	away := math.Hypot(0.6, 0.2)
 	x, y := 0.6*(1-0.1/away)/size, -0.2*(1-0.1/away)/size
 	wantVector(t, "second", l.Direction(), x, y)
-	a, b := 3*0-1*0.25, 3*0.75-0. // θ ~ (3, −1) again
-	wantProbs(t, "θ ~ (3, −1)", l.Policy(), (b-a)/(3+0.5-a+b), 1-(b-a)/(3+0.5-a+b))
+	wantProbs(t, "θ ~ (3, −1) again", l.Policy(), 2.5/6, 3.5/6, 0)
 	for k := 2.; k <= 9; k++ {
 		r := []float64{0.9, 0.2}
 		if k == 3 {
 			r = []float64{0, 0.5}
 		}
-		tell(l, m.Shape(), 0, r...)
+		tell(l, m.Shape(), 0, r[0]+2, r[1])
 		n := math.Hypot(x, y)
 		x, y = x+(r[0]-0.3-0.1*x/n)/(size*math.Sqrt(k)), y+(r[1]-0.4-0.1*y/n)/(size*math.Sqrt(k))
 		if n = math.Hypot(x, y); n > 1 {
@@ -145,14 +147,16 @@ func TestShimkinByHand(t *testing.T) {
 
 // TestABHByHand follows the strategy of Abernethy, Bartlett and Hazan (2011) for the point
 // w = (0.3, 0.4): κ = ‖w‖ = 0.5, the cone is the ray along c = (κ, w)/‖(κ, w)‖, and what its projection
-// leaves of u = θ + (κ, r)/(√(κ²+R²)√k) is u − [u·c]₊c, shortened to length 1. R² = 1² + 0.5². For
-// the origin κ is R.
+// leaves of u = θ + (κ, r)/(√(κ²+R²)√k) is u − [u·c]₊c, shortened to length 1. R² = 1² + 0.5²
+// is that of the longest payoff. For the origin κ is R.
 func TestABHByHand(t *testing.T) {
-	m := roundsModel(t, roundsGame)
 	for _, tt := range []struct {
+		moved float64
 		w     []float64
 		kappa float64
-	}{{[]float64{0.3, 0.4}, 0.5}, {[]float64{0, 0}, math.Sqrt(1.25)}} {
+		size  float64 // R²
+	}{{0, []float64{0.3, 0.4}, 0.5, 1.25}, {0, []float64{0, 0}, math.Sqrt(1.25), 1.25}, {0.2, []float64{0.3, 0.4}, 0.5, 1.44 + 0.25}} {
+		m := roundsModel(t, roundsGame(tt.moved))
 		l, err := NewABH(roundsConfig(t, m, pointOf(t, tt.w...)))
 		if err != nil {
 			t.Fatal(err)
@@ -163,10 +167,10 @@ func TestABHByHand(t *testing.T) {
 		for k := 1.; k <= 40; k++ {
 			r := []float64{0.9, 0.2}
 			if k == 2 {
-				r = []float64{0.1, 0.5}
+				r = []float64{0.2, 0.5}
 			}
 			tell(l, m.Shape(), 0, r...)
-			eta := 1 / math.Sqrt((tt.kappa*tt.kappa+1.25)*k)
+			eta := 1 / math.Sqrt((tt.kappa*tt.kappa+tt.size)*k)
 			theta = []float64{theta[0] + eta*tt.kappa, theta[1] + eta*r[0], theta[2] + eta*r[1]}
 			if along := theta[0]*c[0] + theta[1]*c[1] + theta[2]*c[2]; along > 0 {
 				for i := range theta {
@@ -334,6 +338,7 @@ func TestBwCRFrankWolfeByHand(t *testing.T) {
 	tell(l, m.Shape(), 0, 3, 2)
 	wantProbs(t, "∇ (0, 1.6) at (1, 1)", l.Policy(), pure[2]...)
 	tell(l, m.Shape(), 2, -1, 0)
+	wantVector(t, "mean", l.(*banditFollower).now.Mean, 1./3, 2./3)
 	wantProbs(t, "∇ (−4/3, 4/15) at (1/3, 2/3)", l.Policy(), pure[0]...) // −3.47, −1.2, 1.33
 	// The target: half the squared distance from a ball around (1, 1.5) has the gradient v̄ − Π(v̄), here
 	// along v̄ less the centre.
