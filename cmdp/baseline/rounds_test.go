@@ -301,6 +301,20 @@ func TestBwCRByHand(t *testing.T) {
 	}
 }
 
+// TestBwCRDoubles wants the weight of the target to be doubled when the optimistic values of the
+// rounds say so: with known means those are the least means, and the weight is that of MOMA.
+func TestBwCRDoubles(t *testing.T) {
+	m := roundsModel(t, roundsArms)
+	c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: atMost(t, 0.5)(boxOf(t, m)), Bonus: Times(0),
+		Confidence: cmdp.Confidence{Episodes: 3000, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyDoubling, Rho: 0.05}}
+	l, moma := newLearner(t, "bwcr", c).(*banditLearner), newLearner(t, "moma-double", c).(*MOMA)
+	play(t, m, l, 1, 3000)
+	play(t, m, moma, 1, 3000)
+	if rho, n := moma.Findings().Rho, moma.Findings().Doublings; l.dual.Rho() != rho || n < 2 {
+		t.Errorf("weight %v, MOMA's %v after %d doublings", l.dual.Rho(), rho, n)
+	}
+}
+
 // TestBwCRUCBByHand wants bwcr-ucb to mix two arms such that their best corners meet the bound
 // exactly: for max v₀ with v₁ ≤ b those are (UCB, LCB), and the arm that exceeds b by itself is
 // drawn with the probability (b − LCB')/(LCB − LCB'); for min v₀ with v₁ ≥ b they are (LCB, UCB). The
@@ -336,6 +350,7 @@ func TestBwCRFrankWolfeByHand(t *testing.T) {
 	tell(l, m.Shape(), 2, -1, 0)
 	wantProbs(t, "∇ (−4, −2.4) at (−1, 0)", l.Policy(), pure[0]...) // −16.8, −5.2, 4
 	tell(l, m.Shape(), 0, 3, 2)
+	wantVector(t, "mean", l.(*banditFollower).now.Mean, 1, 1)
 	wantProbs(t, "∇ (0, 1.6) at (1, 1)", l.Policy(), pure[2]...)
 	tell(l, m.Shape(), 2, -1, 0)
 	wantVector(t, "mean", l.(*banditFollower).now.Mean, 1./3, 2./3)
