@@ -305,7 +305,7 @@ func TestBwCRByHand(t *testing.T) {
 // rounds say so: with known means those are the least means, and the weight is that of MOMA.
 func TestBwCRDoubles(t *testing.T) {
 	m := roundsModel(t, roundsArms)
-	c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: atMost(t, 0.5)(boxOf(t, m)), Bonus: Times(0),
+	c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: atMost(t, 0.5)(boxOf(t, m)), Bonus: cmdp.TheoryTimes(0),
 		Confidence: cmdp.Confidence{Episodes: 3000, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyDoubling, Rho: 0.05}}
 	l, moma := newLearner(t, "bwcr", c).(*banditLearner), newLearner(t, "moma-double", c).(*MOMA)
 	play(t, m, l, 1, 3000)
