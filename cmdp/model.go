@@ -29,6 +29,7 @@ type Kernel struct {
 type Model struct {
 	horizon  int
 	discount float64
+	average  bool
 	dim      int
 	states   int
 	start    []StartState
@@ -45,6 +46,9 @@ type ModelSpec struct {
 	// total return until absorption. It is ignored (taken as 1) only if it is 0 and
 	// the horizon is finite; a finite horizon is never discounted.
 	Discount float64
+	// Average asks for the long-run mean of the returns of a step, in the place of their sum.
+	// There is then neither a horizon nor a discount.
+	Average bool
 	// Dim is the number of return coordinates d.
 	Dim int
 	// Start lists the possible first states.
@@ -72,13 +76,13 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		return nil, fmt.Errorf("cmdp: %d return coordinates: want at least 1", spec.Dim)
 	}
 	m := &Model{
-		horizon: spec.Horizon, discount: spec.Discount, dim: spec.Dim,
+		horizon: spec.Horizon, discount: spec.Discount, average: spec.Average, dim: spec.Dim,
 		states: len(spec.Kernels[0].First) - 1,
 		start:  append([]StartState(nil), spec.Start...),
 		// A copy of the headers: the caller may reuse the outer slice.
 		kernels: append([]Kernel(nil), spec.Kernels...),
 	}
-	if spec.Horizon > 0 {
+	if spec.Horizon > 0 || spec.Average {
 		m.discount = 1
 	}
 	if m.states < 1 {
@@ -112,7 +116,9 @@ func (spec *ModelSpec) checkTime() error {
 		return fmt.Errorf("cmdp: discount %g with horizon %d: a finite horizon is not discounted", spec.Discount, spec.Horizon)
 	case spec.Horizon > 0 && len(spec.Kernels) != 1 && len(spec.Kernels) != spec.Horizon:
 		return fmt.Errorf("cmdp: %d kernels: want 1 or the horizon %d", len(spec.Kernels), spec.Horizon)
-	case spec.Horizon == 0 && !(spec.Discount > 0 && spec.Discount <= 1):
+	case spec.Average && (spec.Horizon > 0 || spec.Discount != 0):
+		return fmt.Errorf("cmdp: long-run averages with horizon %d and discount %g: want neither", spec.Horizon, spec.Discount)
+	case spec.Horizon == 0 && !spec.Average && !(spec.Discount > 0 && spec.Discount <= 1):
 		return fmt.Errorf("cmdp: discount %g: want above 0 and at most 1", spec.Discount)
 	case spec.Horizon == 0 && len(spec.Kernels) != 1:
 		return fmt.Errorf("cmdp: %d kernels with an infinite horizon: want 1", len(spec.Kernels))
@@ -281,6 +287,9 @@ func (m *Model) extremeBackup(now, next []float64, h, i int, sign float64) {
 
 // Horizon returns the number of steps H of an episode, or 0 if it is infinite.
 func (m *Model) Horizon() int { return m.horizon }
+
+// Average reports whether returns are long-run means per step.
+func (m *Model) Average() bool { return m.average }
 
 // Discount returns the factor γ of an infinite horizon; it is 1 for a finite one
 // and for the total return until absorption.

@@ -92,8 +92,13 @@ func (s *solver) recoverPolicy(r *Result) error {
 		}
 	}
 	r.Randomized = r.Policy.Randomized()
-	r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy)
-	return err
+	if r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy); err != nil {
+		return err
+	}
+	if len(r.Policy.components) > 0 {
+		r.Policy, r.Components = nil, r.Policy.components
+	}
+	return nil
 }
 
 // face returns what the policy must preserve of the returns of the incumbent: with a

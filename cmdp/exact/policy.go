@@ -10,7 +10,15 @@ import (
 // pairs in which it randomises. A stationary policy has the same for every step.
 // It is a cmdp.Policy, immutable and safe for concurrent use.
 type Policy struct {
-	steps []stepPolicy
+	steps      []stepPolicy
+	components []Component // of a mixture, which has no steps
+}
+
+// A Component is a policy that is drawn, with a probability, at the start and then played for
+// good.
+type Component struct {
+	Weight float64
+	Policy *Policy
 }
 
 // stepPolicy is the policy of one step.

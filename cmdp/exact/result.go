@@ -65,8 +65,11 @@ type Result struct {
 	// Iterations counts the value iterations.
 	Iterations int
 	// Policy is one policy, Markov or stationary, that has these returns. It
-	// randomises in Randomized (step, state) pairs.
+	// randomises in Randomized (step, state) pairs. It is nil where no one policy without
+	// memory will do, as for long-run averages: then one of the Components is drawn at the
+	// start, with the probability of its weight, and played for good.
 	Policy     *Policy
+	Components []Component
 	Randomized int
 	// Return is the number of the return that grows without bound where Status is
 	// Unbounded: what changes the cost most in the steps that Policy goes on with for ever. The cost is −Inf then.

@@ -16,7 +16,8 @@ import (
 //
 // With a finite horizon V is the expected return of an episode, with a discount γ
 // < 1 the expected discounted sum Σ γ^t r_t, and with γ = 1 the expected total
-// until absorption, for models that absorb surely. Memory is proportional to the
+// until absorption, for models that absorb surely. If the model asks for it, V is the
+// long-run mean of the returns of a step. Memory is proportional to the
 // model and, with a finite horizon, to one byte for each (step, state) pair and, while
 // the policy is put together, mixed policy.
 //
@@ -61,6 +62,9 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
+	}
+	if m.Average() {
+		return newAverage(m, workers), nil
 	}
 	if m.Horizon() == 0 {
 		return newStationary(m, workers, c)

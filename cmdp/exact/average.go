@@ -1,0 +1,457 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"cmdpsolve/cmdp"
+)
+
+// average is the pricer of long-run averages. A policy ends up, for good, in an end
+// component. In each maximal one the least average in a direction is found first, then the
+// way there: the total return of the quotient in which to stay in a component is worth its
+// least average (Puterman 1994, chapter 9; Ashok et al. 2017).
+//
+// A column is a deterministic stationary policy which stays, in each end component where
+// it stays at all, in one recurrent class. A mixture of them draws its policy
+// at the start: policies without memory do not reach all of them.
+type average struct {
+	*stationary
+	ends *endComponents
+	way  *scalar // of the quotient by all ends
+	cut  *scalar // inside the ends, each cut open at its first state
+	from []int32 // of each end, its first component in cut, and the end
+	at   []int32 // of each state of cut, that of the model
+	best []class // of each end, what was found last
+}
+
+// A class is a recurrent class of a policy.
+type class struct {
+	states, choices []int32
+	mean            []float64 // its average returns
+}
+
+func newAverage(m *cmdp.Model, workers int) *average {
+	p := &average{stationary: reach(m, workers)}
+	p.stationary.concern = everything(m.Dim())
+	p.ends = p.graph.endComponents()
+	all := func(int) bool { return true }
+	p.way = newScalar(p.graph.quotient(p.parts, p.ends, all, all), 1, workers)
+	p.best = make([]class, p.ends.parts())
+	p.open()
+	return p
+}
+
+// open makes the quotient inside the ends, whose components follow one another end by end.
+func (p *average) open() {
+	inside := make([]bool, p.m.States())
+	for i := range p.ends.parts() {
+		for _, s := range p.ends.part(i)[1:] {
+			inside[s] = true
+		}
+	}
+	g := &graph{k: p.k, in: inside, allowed: p.ends.inside}
+	parts, t := newPartition(p.m.States()), newTarjan(g)
+	var before []int
+	for i := range p.ends.parts() {
+		before = append(before, parts.parts())
+		for _, s := range p.ends.part(i)[1:] {
+			t.from(s, parts.add)
+		}
+	}
+	q := g.quotient(parts, nil, nil, nil)
+	for _, n := range before {
+		p.from = append(p.from, int32(n))
+	}
+	p.from = append(p.from, int32(parts.parts()))
+	p.at = make([]int32, q.over)
+	for s, n := range q.state {
+		if n != q.over {
+			p.at[n] = int32(s)
+		}
+	}
+	p.cut = newScalar(q, 1, p.workers)
+}
+
+// extent takes the extremes of a single step, and rests for 0.
+func (p *average) extent(_ context.Context, lower, upper []float64) error {
+	d := p.dim()
+	for i := range lower {
+		lower[i], upper[i] = math.Inf(1), math.Inf(-1)
+	}
+	for s := range p.m.States() {
+		if !p.reached[s] {
+			continue
+		}
+		if p.k.First[s] == p.k.First[s+1] {
+			for i := range lower {
+				lower[i], upper[i] = math.Min(lower[i], 0), math.Max(upper[i], 0)
+			}
+		}
+		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+			for i, r := range p.k.Returns[c*d:][:d] {
+				lower[i], upper[i] = math.Min(lower[i], r), math.Max(upper[i], r)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *average) possible(ctx context.Context, lower, upper []float64) error {
+	return p.extent(ctx, lower, upper)
+}
+
+func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
+	means, err := p.least(ctx, dir)
+	if err != nil {
+		return priced{}, err
+	}
+	policy := newActions(p.m.States(), p.mostActions)
+	set := func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) }
+	q := p.way.q
+	for j := range q.collapsed {
+		end := &q.collapsed[j]
+		end.place = p.best[p.ends.of[end.members[0]]].states
+	}
+	q.lift(p.way.pick, set)
+	for j := range q.collapsed {
+		if end := &q.collapsed[j]; q.choice[p.way.pick[end.state]] == stay {
+			in := p.best[p.ends.of[end.members[0]]]
+			for i, s := range in.states {
+				set(s, in.choices[i])
+			}
+		}
+	}
+	out := priced{policy: &policy}
+	out.value, out.margin = p.bound(dir, means)
+	out.returns, err = p.mean(ctx, &policy)
+	return out, err
+}
+
+// least finds the least average of every end in a direction, and the best way to them.
+func (p *average) least(ctx context.Context, dir []float64) (means []float64, err error) {
+	means = make([]float64, p.ends.parts())
+	for i := range means {
+		if means[i], err = p.leastIn(ctx, i, dir); err != nil {
+			return nil, err
+		}
+	}
+	z := p.way
+	for _, end := range z.q.collapsed {
+		i := z.q.first[end.state] // to stay is the first choice
+		z.reward[i] = means[p.ends.of[end.members[0]]]
+		z.weight[i] = math.Abs(z.reward[i])
+	}
+	z.level = nil
+	endless, err := z.solve(ctx)
+	if err == nil && endless != nil { // the quotient has no end component
+		err = errSystem
+	}
+	return means, err
+}
+
+// leastIn finds the least average of end i by policy iteration in the form of Dinkelbach (1967): with
+// a mean that some class has, less in each step, no way back to the first state of the
+// end and no loop elsewhere costs less than 0, or there is a class with a lower mean.
+func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
+	if p.best[i].states == nil {
+		if err := p.anyClass(i); err != nil {
+			return 0, err
+		}
+	}
+	const rounds = 10_000
+	mean = dot(dir, p.best[i].mean)
+	for range rounds {
+		found, err := p.below(ctx, i, dir, mean)
+		if err != nil || found == nil {
+			return mean, err
+		}
+		now := dot(dir, found.mean)
+		if !(now < mean) {
+			return mean, nil // by no more than rounding
+		}
+		p.best[i], mean = *found, now
+	}
+	return mean, nil
+}
+
+// anyClass takes the class of the policy with the first choice inside, in each state.
+func (p *average) anyClass(i int) error {
+	states := p.ends.part(i)
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j] = p.k.First[s]
+		for !p.ends.inside[choices[j]] {
+			choices[j]++
+		}
+	}
+	in, err := p.recur(states, choices)
+	if err == nil {
+		p.best[i] = *in
+	}
+	return err
+}
+
+// below returns a class of end i with a lower mean than the given one, or nil. The values that
+// prove that there is none are then in cut.
+func (p *average) below(ctx context.Context, i int, dir []float64, mean float64) (*class, error) {
+	z := p.cut
+	p.scalarizeCut(i, dir, mean)
+	for c := p.from[i]; c < p.from[i+1]; c++ {
+		lo, hi := z.q.component[c], z.q.component[c+1]
+		var endless []int32
+		var err error
+		if hi == lo+1 {
+			if !z.single(lo) {
+				endless = []int32{lo}
+			}
+		} else if endless, err = z.iterate(ctx, int(c), lo, hi); err != nil {
+			return nil, err
+		}
+		if endless == nil {
+			continue
+		}
+		states, choices := make([]int32, len(endless)), make([]int32, len(endless))
+		for j, n := range endless {
+			states[j], choices[j] = p.at[n], z.q.choice[z.pick[n]]
+		}
+		z.rest(lo, hi)
+		return p.recur(states, choices)
+	}
+	return p.cycle(i, dir, mean)
+}
+
+// scalarizeCut sets the rewards inside end i to dir·r less the mean.
+func (p *average) scalarizeCut(i int, dir []float64, mean float64) {
+	z, d := p.cut, len(dir)
+	lo, hi := z.q.component[p.from[i]], z.q.component[p.from[i+1]]
+	for j := z.q.first[lo]; j < z.q.first[hi]; j++ {
+		sum, size := -mean, math.Abs(mean)
+		for n, r := range p.k.Returns[int(z.q.choice[j])*d:][:d] {
+			x := float64(dir[n] * r)
+			sum += x
+			size += math.Abs(x)
+		}
+		z.reward[j], z.weight[j] = sum, size
+	}
+	z.level = nil
+}
+
+// value returns the value of a state inside an end, 0 in the first state of the end.
+func (p *average) value(s int32) float64 { return p.cut.v[p.cut.q.state[s]] }
+
+// cycle looks for the cheapest way from the first state of end i back to it. It returns the
+// class of that policy if it costs less than 0 by more than rounding, else nil.
+func (p *average) cycle(i int, dir []float64, mean float64) (*class, error) {
+	first, d := p.ends.part(i)[0], len(dir)
+	least, best := 0.0, int32(-1)
+	for c := p.k.First[first]; c < p.k.First[first+1]; c++ {
+		if !p.ends.inside[c] {
+			continue
+		}
+		sum, size := -mean, math.Abs(mean)
+		for j, r := range p.k.Returns[int(c)*d:][:d] {
+			sum += dir[j] * r
+			size += math.Abs(dir[j] * r)
+		}
+		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+			x := p.k.Prob[e] * p.value(p.k.Next[e])
+			sum += x
+			size += math.Abs(x)
+		}
+		if sum < least && sum < -level*size {
+			least, best = sum, c
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	// What the policy reaches from the first state.
+	states, choices := []int32{first}, []int32{best}
+	met := map[int32]bool{first: true}
+	for j := 0; j < len(states); j++ {
+		c := choices[j]
+		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+			if n := p.k.Next[e]; p.k.Prob[e] > 0 && !met[n] {
+				met[n] = true
+				states, choices = append(states, n), append(choices, p.cut.q.choice[p.cut.pick[p.cut.q.state[n]]])
+			}
+		}
+	}
+	return p.recur(states, choices)
+}
+
+var errNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
+
+// recur returns the recurrent class of a policy in states that it does not leave, the
+// first one if there are several, with its average returns.
+func (p *average) recur(states, choices []int32) (*class, error) {
+	y := p.chainOf(states, choices)
+	set := y.closed()
+	if set == nil {
+		return nil, errNoClass
+	}
+	out, d := &class{mean: make([]float64, p.dim())}, p.dim()
+	for j, share := range y.shares(set) {
+		c := choices[set[j]]
+		out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
+		axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
+	}
+	return out, nil
+}
+
+// chainOf returns the chain of a policy in states, numbered in their order, that it does
+// not leave.
+func (p *average) chainOf(states, choices []int32) *chain {
+	local := make(map[int32]int32, len(states))
+	for j, s := range states {
+		local[s] = int32(j)
+	}
+	y := &chain{}
+	y.reset()
+	for j, c := range choices {
+		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+			if n := local[p.k.Next[e]]; p.k.Prob[e] > 0 && n != int32(j) {
+				y.next, y.prob = append(y.next, n), append(y.prob, p.k.Prob[e])
+			}
+		}
+		y.end(0)
+	}
+	return y
+}
+
+// bound returns μ·v and how far the least average may lie below, by a pass over the model. Let
+// h be the values in cut. In an end no average is below the least of θ·r + Σ P h − h over
+// its choices; v is at most that in each end, up to the margin, and at most its mean after
+// every choice, so that it can only rise on the way.
+func (p *average) bound(dir, means []float64) (value, margin float64) {
+	v, d := p.spread(p.way), len(dir)
+	size := 0.0
+	for s, x := range v {
+		if !p.reached[s] {
+			continue
+		}
+		size = math.Max(size, math.Abs(x))
+		end := p.ends.of[s]
+		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+			up, weight := 0.0, 0.0
+			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+				y := p.k.Prob[e] * (v[p.k.Next[e]] - x)
+				up += y
+				weight += math.Abs(y)
+			}
+			terms := float64(d+2*(p.k.Offset[c+1]-p.k.Offset[c])+6) * unit
+			if up < terms*weight {
+				if weight > 0 && !p.rises(v, s, c) {
+					return atStart(p.m, v), math.Inf(1)
+				}
+			}
+			if end < 0 || !p.ends.inside[c] {
+				continue
+			}
+			here := p.value(int32(s))
+			sum, weight := 0.0, 0.0
+			for j, r := range p.k.Returns[c*d:][:d] {
+				y := dir[j] * r
+				sum += y
+				weight += math.Abs(y)
+			}
+			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+				y := p.k.Prob[e] * (p.value(p.k.Next[e]) - here)
+				sum += y
+				weight += math.Abs(y)
+			}
+			margin = math.Max(margin, x-(sum-terms*weight))
+		}
+		if p.k.First[s] == p.k.First[s+1] {
+			margin = math.Max(margin, x)
+		}
+	}
+	return atStart(p.m, v), margin*(1+8*unit) + startError*size
+}
+
+// rises reports in rational arithmetic whether v does not fall in the mean after a choice.
+func (p *average) rises(v []float64, s, c int) bool {
+	return p.holds(make([]float64, p.dim()), v, s, c)
+}
+
+// mean returns the average returns of a policy that stays in one class of an end at most.
+func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) {
+	x, err := p.visits(ctx, &stepPolicy{actions: *policy})
+	if err != nil {
+		return nil, err
+	}
+	total := make([]float64, p.dim())
+	stays := make(map[int32][]int32)
+	var order []int32
+	for _, s := range x.forever {
+		end := p.ends.of[s]
+		if stays[end] == nil {
+			order = append(order, end)
+		}
+		stays[end] = append(stays[end], s)
+	}
+	for _, end := range order {
+		states := stays[end]
+		choices, mass := make([]int32, len(states)), 0.0
+		for j, s := range states {
+			choices[j] = p.k.First[s] + int32(policy.at(int(s)))
+			mass += x.of[s]
+		}
+		if mass == 0 {
+			continue
+		}
+		in, err := p.recur(states, choices)
+		if err != nil {
+			return nil, err
+		}
+		axpy(total, mass, in.mean)
+	}
+	return total, nil
+}
+
+// recheck computes the bound anew, without what earlier directions left behind.
+func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	q := *p
+	q.way, q.cut = newScalar(p.way.q, 1, p.workers), newScalar(p.cut.q, 1, p.workers)
+	q.best = make([]class, len(p.best))
+	means, err := q.least(ctx, dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	value, margin = q.bound(dir, means)
+	return value, margin, nil
+}
+
+// combine returns a policy that draws one of the columns at the start.
+func (p *average) combine(_ context.Context, columns []column, weights []float64) (*Policy, error) {
+	out := &Policy{}
+	for j, c := range columns {
+		one := &Policy{steps: []stepPolicy{{actions: c.policy.clone()}}}
+		if len(columns) == 1 {
+			return one, nil
+		}
+		out.components = append(out.components, Component{weights[j], one})
+	}
+	return out, nil
+}
+
+// purify has nothing to do: a mixture has no more policies than constraints need, and
+// they draw nothing.
+func (p *average) purify(context.Context, *Policy, face) error { return nil }
+
+func (p *average) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+	if len(policy.components) == 0 {
+		return p.mean(ctx, &policy.steps[0].actions)
+	}
+	total := make([]float64, p.dim())
+	for _, c := range policy.components {
+		v, err := p.mean(ctx, &c.Policy.steps[0].actions)
+		if err != nil {
+			return nil, err
+		}
+		axpy(total, c.Weight, v)
+	}
+	return total, nil
+}

@@ -1,0 +1,344 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// randomAverage draws a model of long-run averages with several end components: few
+// successors, states without choices, loops, and periodic ways.
+func randomAverage(t testing.TB, seed uint64, states, dim int) *cmdp.Model {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 51))
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: dim, Start: []cmdp.StartState{{State: 0, Probability: 0.75}, {State: states - 1, Probability: 0.25}}}, states)
+	for s := range states {
+		if s > 0 && rng.IntN(8) == 0 {
+			continue
+		}
+		for a := range 1 + rng.IntN(3) {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: make([]float64, dim)}
+			for i := range row.Returns {
+				row.Returns[i] = math.Round(8*rng.Float64() - 3)
+			}
+			one, other := rng.IntN(states), rng.IntN(states)
+			if rng.IntN(3) == 0 || one == other {
+				row.Next = []cmdp.Transition{{Next: one, Probability: 1}}
+			} else {
+				p := 0.1 + 0.8*rng.Float64()
+				row.Next = []cmdp.Transition{{Next: one, Probability: p}, {Next: other, Probability: 1 - p}}
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// longRun returns the long-run mean returns of a deterministic stationary policy by
+// squaring (I + P)/2 until it no longer changes: the chain that waits every other step has
+// the same averages and no periods.
+func longRun(m *cmdp.Model, policy []int) []float64 {
+	n, d, k := m.States(), m.Dim(), m.Kernel(0)
+	p := mat.NewDense(n, n, nil)
+	r := mat.NewDense(n, d, nil)
+	for s := range n {
+		p.Set(s, s, 0.5)
+		if k.First[s] == k.First[s+1] {
+			p.Set(s, s, 1)
+			continue
+		}
+		c := int(k.First[s]) + policy[s]
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			p.Set(s, int(k.Next[e]), p.At(s, int(k.Next[e]))+k.Prob[e]/2)
+		}
+		r.SetRow(s, k.Returns[c*d:(c+1)*d])
+	}
+	for range 40 {
+		var q mat.Dense
+		q.Mul(p, p)
+		for s := range n { // rounding would double with every square
+			floats.Scale(1/floats.Sum(q.RawRowView(s)), q.RawRowView(s))
+		}
+		p = &q
+	}
+	var v mat.Dense
+	v.Mul(p, r)
+	out := make([]float64, d)
+	for _, st := range m.StartStates() {
+		floats.AddScaled(out, st.Probability, v.RawRowView(st.State))
+	}
+	return out
+}
+
+// everyPolicy calls f with all deterministic stationary policies.
+func everyPolicy(m *cmdp.Model, f func(policy []int)) {
+	k, policy := m.Kernel(0), make([]int, m.States())
+	for {
+		f(policy)
+		s := 0
+		for ; s < len(policy); s++ {
+			if policy[s]++; policy[s] < int(k.First[s+1]-k.First[s]) {
+				break
+			}
+			policy[s] = 0
+		}
+		if s == len(policy) {
+			return
+		}
+	}
+}
+
+// TestAveragePrice compares the least average in a direction with that of all
+// deterministic stationary policies, one of which is best.
+func TestAveragePrice(t *testing.T) {
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(seed, 52))
+		m := randomAverage(t, seed, 2+rng.IntN(5), 2)
+		p := newAverage(m, 1)
+		for range 3 { // the later ones from where the first ended
+			dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
+			if rng.IntN(4) == 0 {
+				dir[rng.IntN(2)] = 0
+			}
+			want := math.Inf(1)
+			everyPolicy(m, func(policy []int) { want = math.Min(want, floats.Dot(dir, longRun(m, policy))) })
+			got, err := p.price(t.Context(), dir)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if math.Abs(got.value-want) > 1e-9 || got.value-got.margin > want+1e-12 || got.margin > 1e-9 {
+				t.Errorf("seed %d: %v with margin %v: want %v", seed, got.value, got.margin, want)
+			}
+			policy := make([]int, m.States())
+			for s := range policy {
+				policy[s] = got.policy.at(s)
+			}
+			if v := longRun(m, policy); !floats.EqualApprox(v, got.returns, 1e-9) || math.Abs(floats.Dot(dir, v)-want) > 1e-9 {
+				t.Errorf("seed %d: the policy returns %v, by simulation of its matrix %v", seed, got.returns, v)
+			}
+			if value, margin, err := p.recheck(t.Context(), dir); err != nil || math.Abs(value-want) > 1e-9 || margin > 1e-9 {
+				t.Errorf("seed %d: checked again %v with margin %v, %v: want %v", seed, value, margin, err, want)
+			}
+		}
+	}
+}
+
+// kallenberg returns the least cost·V subject to rows by the linear program of Kallenberg
+// (1983) for several chains: x are the long-run frequencies of the choices, y where they
+// come from.
+func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []Row) (float64, bool) {
+	t.Helper()
+	k, n, d := m.Kernel(0), m.States(), m.Dim()
+	p := &lp.Problem{Rows: make([]lp.Row, 2*n+len(rows))}
+	for i := range p.Rows {
+		p.Rows[i].Index = []int{}
+	}
+	for _, st := range m.StartStates() {
+		p.Rows[n+st.State].Lower += st.Probability
+		p.Rows[n+st.State].Upper += st.Probability
+	}
+	for i, r := range rows {
+		p.Rows[2*n+i].Lower, p.Rows[2*n+i].Upper = math.Inf(-1), r.Offset
+	}
+	add := func(row int, x float64) {
+		r := &p.Rows[row]
+		if l := len(r.Index); l > 0 && r.Index[l-1] == len(p.Minimize) {
+			r.Coef[l-1] += x
+			return
+		}
+		r.Index, r.Coef = append(r.Index, len(p.Minimize)), append(r.Coef, x)
+	}
+	for _, transient := range []bool{false, true} {
+		for s := range n {
+			choices := int(k.First[s+1] - k.First[s])
+			for a := range max(1, choices) {
+				flow := make(map[int]float64)
+				flow[s]++
+				c := int(k.First[s]) + a
+				var returns []float64
+				if choices > 0 {
+					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+						flow[int(k.Next[e])] -= k.Prob[e]
+					}
+					returns = k.Returns[c*d : (c+1)*d]
+				} else {
+					flow[s]--
+				}
+				if !transient {
+					for j := range n {
+						add(j, flow[j])
+					}
+					add(n+s, 1)
+					for i, r := range rows {
+						if returns != nil {
+							add(2*n+i, floats.Dot(r.Normal, returns))
+						}
+					}
+				} else {
+					for j := range n {
+						add(n+j, flow[j])
+					}
+				}
+				x := 0.0
+				if !transient && returns != nil {
+					x = floats.Dot(dir, returns)
+				}
+				p.Minimize = append(p.Minimize, x)
+			}
+		}
+	}
+	sol, err := lp.Solve(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sol.Objective, sol.Status == lp.Optimal
+}
+
+// TestAverageSolve compares constrained optima with Kallenberg's linear program, and the
+// returns with those of the policies drawn at the start.
+func TestAverageSolve(t *testing.T) {
+	drawn, infeasible := 0, 0
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 53))
+		m := randomAverage(t, seed+1000, 3+rng.IntN(6), 3)
+		low, high := []float64{-4, -4, -4}, []float64{6, 6, 6}
+		box, err := geometry.NewBox(low, high)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gradient := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		goal, err := cost.NewLinear(gradient, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := []Row{{Normal: []float64{0, 1, 0}, Offset: 2*rng.Float64() - 0.5}, {Normal: []float64{0, 0, 1}, Offset: 2*rng.Float64() - 0.5}}
+		high[1], high[2] = rows[0].Offset, rows[1].Offset
+		within, err := geometry.NewBox(low, high)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := within.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Cost: goal, Target: target}
+		r, err := Solve(t.Context(), m, task, Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		want, feasible := kallenberg(t, m, gradient, rows)
+		if !feasible {
+			infeasible++
+			if r.Status != Infeasible || Verify(t.Context(), m, task, r.Certificate) != nil {
+				t.Errorf("seed %d: %v: want infeasible with a certificate that holds", seed, r.Status)
+			}
+			continue
+		}
+		if r.Status != Optimal || math.Abs(r.Objective-want) > 1e-6 || r.Bound > want+1e-7 {
+			t.Errorf("seed %d: %v %v, bound %v: want %v", seed, r.Status, r.Objective, r.Bound, want)
+			continue
+		}
+		if bound, err := VerifyBound(t.Context(), m, task, r.Proof); err != nil || math.Abs(bound-want) > 1e-6 {
+			t.Errorf("seed %d: bound %v, %v: want %v", seed, bound, err, want)
+		}
+		components := r.Components
+		if r.Policy != nil {
+			components = []Component{{1, r.Policy}}
+		} else {
+			drawn++
+		}
+		total, weight := make([]float64, 3), 0.0
+		for _, c := range components {
+			policy := make([]int, m.States())
+			for s := range policy {
+				policy[s] = c.Policy.Choose(nil, 0, s)
+			}
+			floats.AddScaled(total, c.Weight, longRun(m, policy))
+			weight += c.Weight
+		}
+		if math.Abs(weight-1) > 1e-9 || !floats.EqualApprox(total, r.Returns, 1e-8) || total[1] > high[1]+1e-7 || total[2] > high[2]+1e-7 {
+			t.Errorf("seed %d: the policies return %v: said %v, limits %v", seed, total, r.Returns, high[1:])
+		}
+	}
+	if drawn < 10 || infeasible < 5 {
+		t.Errorf("%d mixtures and %d infeasible problems: the test says little", drawn, infeasible)
+	}
+}
+
+// ring is a model of a ring of n states that is walked round, each step with a loss of its
+// own, and another way round with fewer: two recurrent classes, periodic ones.
+func ring(t testing.TB, n int) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, n)
+	for s := range n {
+		for a, step := range []int{1, 2} {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{float64(s%3) + float64(a)},
+				Next: []cmdp.Transition{{Next: (s + step) % n, Probability: 1}}}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestAverageRing wants the least mean of a periodic ring: by single steps the losses 0, 1, 2 have
+// the mean 1; the cheapest cycle in three states with losses s%3 + a takes 0→1→0 or better, as
+// enumeration of the cycles of the deterministic graph says (Karp 1978).
+func TestAverageRing(t *testing.T) {
+	for _, n := range []int{3, 6, 7, 30} {
+		m := ring(t, n)
+		// Karp's minimum mean cycle: min over s of max over k of (d_n − d_k)/(n − k).
+		d := make([][]float64, n+1)
+		for k := range d {
+			d[k] = make([]float64, n)
+			for s := range d[k] {
+				d[k][s] = math.Inf(1)
+			}
+		}
+		d[0][0] = 0
+		for k := range n {
+			for s, x := range d[k] {
+				for a, step := range []int{1, 2} {
+					to := (s + step) % n
+					d[k+1][to] = math.Min(d[k+1][to], x+float64(s%3)+float64(a))
+				}
+			}
+		}
+		want := math.Inf(1)
+		for s := range n {
+			worst := math.Inf(-1)
+			for k := range n {
+				if !math.IsInf(d[k][s], 1) && !math.IsInf(d[n][s], 1) {
+					worst = math.Max(worst, (d[n][s]-d[k][s])/float64(n-k))
+				}
+			}
+			if !math.IsInf(worst, -1) {
+				want = math.Min(want, worst)
+			}
+		}
+		got, err := newAverage(m, 1).price(context.Background(), []float64{1})
+		if err != nil || math.Abs(got.value-want) > 1e-9 || math.Abs(got.returns[0]-want) > 1e-9 {
+			t.Errorf("ring of %d: %v, returns %v, %v: want %v", n, got.value, got.returns, err, want)
+		}
+	}
+}
