@@ -37,7 +37,7 @@ func newAverage(m *cmdp.Model, workers int) *average {
 	p.stationary.concern = everything(m.Dim())
 	p.ends = p.graph.endComponents()
 	all := func(int) bool { return true }
-	p.way = newScalar(p.graph.quotient(p.parts, p.ends, all, all), 1, workers)
+	p.way = newScalar(p.graph.quotient(p.parts, p.ends, all, all), 1, workers, p.chain)
 	p.best = make([]class, p.ends.parts())
 	p.open()
 	return p
@@ -71,7 +71,7 @@ func (p *average) open() {
 			p.at[n] = int32(s)
 		}
 	}
-	p.cut = newScalar(q, 1, p.workers)
+	p.cut = newScalar(q, 1, p.workers, p.chain)
 }
 
 // extent takes the extremes of a single step, and rests for 0.
@@ -357,6 +357,7 @@ func (p *average) bound(dir, means []float64) (value, margin float64) {
 				sum += y
 				weight += math.Abs(y)
 			}
+			size = math.Max(size, weight)
 			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
 				y := p.k.Prob[e] * (p.value(p.k.Next[e]) - here)
 				sum += y
@@ -368,7 +369,7 @@ func (p *average) bound(dir, means []float64) (value, margin float64) {
 			margin = math.Max(margin, x)
 		}
 	}
-	return atStart(p.m, v), margin*(1+8*unit) + startError*size
+	return atStart(p.m, v), margin*(1+8*unit) + (startError+unit)*size
 }
 
 // rises reports in rational arithmetic whether v does not fall in the mean after a choice.
@@ -414,7 +415,7 @@ func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) 
 // recheck computes the bound anew, without what earlier directions left behind.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	q := *p
-	q.way, q.cut = newScalar(p.way.q, 1, p.workers), newScalar(p.cut.q, 1, p.workers)
+	q.way, q.cut = newScalar(p.way.q, 1, p.workers, p.chain), newScalar(p.cut.q, 1, p.workers, p.chain)
 	q.best = make([]class, len(p.best))
 	means, err := q.least(ctx, dir)
 	if err != nil {

@@ -189,7 +189,7 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		}
 	}
 	const rounds = 10_000
-	exact, rest := false, math.Inf(1)
+	exact, settled, rest := false, false, math.Inf(1)
 	for range rounds {
 		if exact {
 			rest = 0
@@ -206,14 +206,14 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		}
 		changed, worst := z.improve(lo, hi)
 		switch {
-		case !changed && exact:
+		case !changed && exact && (settled || z.gamma < 1):
 			return nil, nil
-		case !changed:
-			exact = true
+		case !changed: // once more, since what choices are charged follows the values before
+			exact, settled = true, true
 		case z.gamma == 1 || z.chain.factors != nil:
-			exact = true
+			exact, settled = true, false
 		default:
-			exact, rest = false, 0.02*worst
+			exact, settled, rest = false, false, 0.02*worst
 		}
 	}
 	return nil, nil
