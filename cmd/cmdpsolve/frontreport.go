@@ -38,6 +38,7 @@ type pointReport struct {
 	File       string `json:"policy,omitempty"`
 	returns    []float64
 	policy     *exact.Policy
+	components []exact.Component
 }
 
 func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
@@ -62,7 +63,7 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 	vertices := verticesOf(r)
 	for i, q := range r.Points {
 		point := &pointReport{Returns: p.named(q.Returns), Weights: named{Values: report.Numbers(q.Weights)},
-			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy}
+			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy, components: q.Components}
 		for _, o := range over {
 			point.Weights.Names = append(point.Weights.Names, o.name)
 		}

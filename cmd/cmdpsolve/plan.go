@@ -215,7 +215,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
 		return nil
 	}
-	return problem.WritePolicy(c.policy, p.PolicyRows(r.Policy, problem.Agent))
+	return problem.WritePolicy(c.policy, p.PlanRows(r.Policy, r.Components))
 }
 
 // verdict is the error that gives the exit status of an answer.

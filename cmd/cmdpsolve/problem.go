@@ -151,6 +151,8 @@ func (p *loaded) time() string {
 	switch m := p.Model; {
 	case m.Horizon() > 0:
 		return fmt.Sprintf("horizon %d", m.Horizon())
+	case m.Average():
+		return "long-run mean of a step"
 	case m.Discount() == 1:
 		return "total return until absorption"
 	default:
@@ -169,7 +171,7 @@ func count(n int, what string) string {
 // it, nil elsewhere.
 func (p *loaded) totals() *geometry.Box {
 	box, err := p.Box()
-	if err != nil || p.Model.Horizon() > 0 || p.Model.Discount() < 1 {
+	if err != nil || p.Model.Horizon() > 0 || p.Model.Average() || p.Model.Discount() < 1 {
 		return nil
 	}
 	return box

@@ -67,6 +67,9 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	if err := p.onePlayer(); err != nil {
 		return err
 	}
+	if p.Model.Average() {
+		return usage("%s asks for long-run means, and simulate plays episodes: give a copy of the problem a horizon, and play the policy there", p.Name)
+	}
 	policy, err := problem.ReadPolicy(c.policy, p.Problem)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}

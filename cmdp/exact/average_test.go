@@ -85,8 +85,8 @@ func longRun(m *cmdp.Model, policy []int) []float64 {
 	return out
 }
 
-// everyPolicy calls f with all deterministic stationary policies.
-func everyPolicy(m *cmdp.Model, f func(policy []int)) {
+// everyStationary calls f with all deterministic stationary policies.
+func everyStationary(m *cmdp.Model, f func(policy []int)) {
 	k, policy := m.Kernel(0), make([]int, m.States())
 	for {
 		f(policy)
@@ -116,7 +116,7 @@ func TestAveragePrice(t *testing.T) {
 				dir[rng.IntN(2)] = 0
 			}
 			want := math.Inf(1)
-			everyPolicy(m, func(policy []int) { want = math.Min(want, floats.Dot(dir, longRun(m, policy))) })
+			everyStationary(m, func(policy []int) { want = math.Min(want, floats.Dot(dir, longRun(m, policy))) })
 			got, err := p.price(t.Context(), dir)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)

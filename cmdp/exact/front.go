@@ -33,7 +33,8 @@ type FrontPoint struct {
 	// Objectives holds c_k·V, Returns V itself.
 	Objectives, Returns []float64
 	Weights             []float64
-	Policy              *Policy
+	Policy              *Policy // nil if one of the Components is drawn at the start, see [Result]
+	Components          []Component
 }
 
 // A FrontResult is an approximation of the trade-off curve from both sides.
@@ -204,7 +205,7 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 
 // add keeps the point and the half-space that a weighted problem has found.
 func (f *front) add(weights []float64, r *Result) {
-	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy}
+	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components}
 	for _, c := range f.opts.Over {
 		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}

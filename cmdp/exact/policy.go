@@ -95,8 +95,11 @@ func (p *Policy) Distribution(dst []float64, h, s int) {
 func (p *Policy) Steps() int { return len(p.steps) }
 
 // Randomized returns the number of (step, state) pairs in which the policy
-// randomises.
+// randomises, 0 for no policy.
 func (p *Policy) Randomized() int {
+	if p == nil {
+		return 0
+	}
 	n := 0
 	for h := range p.steps {
 		n += len(p.steps[h].mixed)

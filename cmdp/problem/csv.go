@@ -221,7 +221,7 @@ func (c *csvReader) transition() {
 		switch {
 		case c.spec.Horizon > 0 && (err != nil || n < 1 || n > c.spec.Horizon):
 			c.at(c.step, "step", "got "+shorten(c.record[c.step])+": want 1 to "+strconv.Itoa(c.spec.Horizon)+", or nothing for every step")
-		case c.spec.Discount > 0:
+		case c.spec.Discount > 0 || c.spec.Average:
 			c.at(c.step, "step", "given without a horizon: the row must hold at every step")
 		}
 		step = n - 1

@@ -27,8 +27,9 @@ type limits struct{ states, horizon, stored int }
 type document struct {
 	Format      string               `json:"format" jsonschema:"the version of the format"`
 	Name        string               `json:"name,omitempty" jsonschema:"the name of the problem"`
-	Horizon     int                  `json:"horizon,omitempty" jsonschema:"steps of an episode; either this or discount"`
+	Horizon     int                  `json:"horizon,omitempty" jsonschema:"steps of an episode; either this, or discount, or criterion"`
 	Discount    float64              `json:"discount,omitempty" jsonschema:"factor of an infinite horizon, above 0, at most 1; 1 means the total return until absorption"`
+	Criterion   string               `json:"criterion,omitempty" jsonschema:"average: long-run means of the returns of a step"`
 	States      statesForm           `json:"states,omitempty" jsonschema:"a count, or a list of names; may be left out if the transitions are a model of another tool"`
 	Start       startForm            `json:"start,omitempty" jsonschema:"a state, or a mapping from states to probabilities; may be left out like states"`
 	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return; with a model of another tool also a mapping to its rewards, or nothing for all of them"`

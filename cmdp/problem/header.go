@@ -82,13 +82,20 @@ func (h *header) readFormat(n *node, at *path) {
 }
 
 func (h *header) readTime(root *node) {
-	horizon, discount := root.get("horizon"), root.get("discount")
+	horizon, discount, criterion := root.get("horizon"), root.get("discount"), root.get("criterion")
 	at := (*path)(nil)
 	switch {
-	case horizon == nil && discount == nil:
-		h.bad(nil, at.key("horizon"), "missing: want a number of steps, or a discount")
+	case horizon == nil && discount == nil && criterion == nil:
+		h.bad(nil, at.key("horizon"), "missing: want a number of steps, a discount, or criterion: average")
 	case horizon != nil && discount != nil:
 		h.bad(discount, at.key("discount"), "given besides horizon: want one of the two")
+	case criterion != nil && (horizon != nil || discount != nil):
+		h.bad(criterion, at.key("criterion"), "given besides a horizon or a discount: want one of the three")
+	case criterion != nil:
+		if criterion.kind != scalarNode || criterion.text != "average" {
+			h.bad(criterion, at.key("criterion"), "got %s: want average", criterion.describe())
+		}
+		h.spec.Average = true
 	case horizon != nil:
 		h.spec.Horizon, _ = h.integer(horizon, at.key("horizon"), 1, h.limits.horizon)
 	default:

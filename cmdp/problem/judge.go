@@ -16,6 +16,9 @@ func (h *header) judge(root *node) {
 		key := "returns"
 		if h.spec.Horizon == 0 {
 			key = "discount"
+			if h.spec.Average {
+				key = "criterion"
+			}
 		}
 		h.bad(root.get(key), (*path)(nil).key(key), "%s", trimmed(err, "problem: "))
 		return

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 
 	"github.com/google/renameio/v2"
 )
@@ -19,9 +20,15 @@ import (
 // policyColumns are the columns of a policy file, and the keys of its rows in JSON.
 var policyColumns = []string{"step", "state", "action", "probability"}
 
+// componentColumns come before them where one of several components is drawn at the start.
+var componentColumns = []string{"component", "weight"}
+
 // A PolicyRow is the probability of an action in a state at the 1-based step Step, which is
-// 0 for every step.
+// 0 for every step. Where a policy draws one of several components at the start, the row is of
+// the 1-based Component, which is drawn with the probability Weight; else both are 0.
 type PolicyRow struct {
+	Component     int
+	Weight        float64
 	Step          int
 	State, Action string
 	Probability   float64
@@ -61,6 +68,23 @@ func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyR
 					if row.State, row.Action, row.Probability = p.StateName(s), name(h, s, a), x; x != 0 && !yield(row) {
 						return
 					}
+				}
+			}
+		}
+	}
+}
+
+// PlanRows returns the rows of an answer of exact planning: of its policy, or where there is none, of the
+// components of which one is drawn at the start.
+func (p *Problem) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[PolicyRow] {
+	if policy != nil {
+		return p.PolicyRows(policy, Agent)
+	}
+	return func(yield func(PolicyRow) bool) {
+		for i, c := range components {
+			for row := range p.PolicyRows(c.Policy, Agent) {
+				if row.Component, row.Weight = i+1, c.Weight; !yield(row) {
+					return
 				}
 			}
 		}
@@ -107,18 +131,35 @@ func WritePolicy(path string, rows iter.Seq[PolicyRow]) error {
 }
 
 func csvPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(policyColumns); err != nil {
-		return err
+	out, begun := csv.NewWriter(w), false
+	begin := func(columns ...string) error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return out.Write(append(columns, policyColumns...))
 	}
 	for row := range rows {
+		var of []string
+		if row.Component > 0 {
+			of = []string{strconv.Itoa(row.Component), string(appendNumber(nil, row.Weight))}
+			if err := begin(componentColumns...); err != nil {
+				return err
+			}
+		}
+		if err := begin(); err != nil {
+			return err
+		}
 		step := ""
 		if row.Step > 0 {
 			step = strconv.Itoa(row.Step)
 		}
-		if err := out.Write([]string{step, row.State, row.Action, string(appendNumber(nil, row.Probability))}); err != nil {
+		if err := out.Write(append(of, step, row.State, row.Action, string(appendNumber(nil, row.Probability)))); err != nil {
 			return err
 		}
+	}
+	if err := begin(); err != nil {
+		return err
 	}
 	out.Flush()
 	return out.Error()
@@ -131,6 +172,9 @@ func jsonPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 		step := ""
 		if row.Step > 0 {
 			step = fmt.Sprintf(`"step": %d, `, row.Step)
+		}
+		if row.Component > 0 {
+			step = fmt.Sprintf(`"component": %d, "weight": %s, `, row.Component, appendNumber(nil, row.Weight)) + step
 		}
 		if _, err := fmt.Fprintf(w, `%s{%s"state": %s, "action": %s, "probability": %s}`,
 			open, step, jsonLabel(row.State), jsonLabel(row.Action), appendNumber(nil, row.Probability)); err != nil {

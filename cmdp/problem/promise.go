@@ -10,7 +10,7 @@ import (
 // nothing is promised.
 func (h *header) readReturnToGo(n *node, at *path) {
 	if h.spec.Horizon == 0 {
-		if h.spec.Discount > 0 {
+		if h.spec.Discount > 0 || h.spec.Average {
 			h.bad(n, at, "given without a horizon: want it with a horizon alone")
 		}
 		return

@@ -131,7 +131,7 @@ func (r *rowReader) action(n *node, at *path, of *labels) int {
 
 func (r *rowReader) step(n *node, at *path) int {
 	if r.spec.Horizon == 0 {
-		if r.spec.Discount > 0 {
+		if r.spec.Discount > 0 || r.spec.Average {
 			r.bad(n, at, "given without a horizon: the row must hold at every step")
 		}
 		return cmdp.EveryStep

@@ -37,7 +37,8 @@ func Schema() ([]byte, error) {
 	root.Properties["format"].Enum = []any{Format}
 	root.Properties["horizon"].Minimum = new(1.0)
 	root.Properties["discount"].ExclusiveMinimum, root.Properties["discount"].Maximum = new(0.0), new(1.0)
-	root.OneOf = []*jsonschema.Schema{{Required: []string{"horizon"}}, {Required: []string{"discount"}}}
+	root.OneOf = []*jsonschema.Schema{{Required: []string{"horizon"}}, {Required: []string{"discount"}}, {Required: []string{"criterion"}}}
+	root.Properties["criterion"].Enum = []any{"average"}
 	root.Defs = s.defs
 	row := s.defs["row"]
 	row.Properties["step"].Minimum = new(1.0)

@@ -17,14 +17,16 @@ import (
 // Box returns the box X of possible returns: with a horizon, the sums of the
 // extremes of single steps, cut to the promised range of the return to go; with
 // a discount below 1, the geometric series of the extremes; with discount 1, bounds of
-// the expected total return over all policies, [Boundless] where it may be infinite. It
-// allocates.
+// the expected total return over all policies, [Boundless] where it may be infinite; of
+// long-run averages, the extremes of single steps. It allocates.
 func (p *Problem) Box() (*geometry.Box, error) {
 	m := p.Model
 	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
 	switch {
 	case m.Shape() != nil:
 		m.Shape().ReturnToGo(lower, upper, 0)
+	case m.Average():
+		stepRange(m.Kernel(0), lower, upper)
 	case m.Discount() == 1:
 		if err := p.totals.ranges(m, lower, upper); err != nil {
 			return nil, err

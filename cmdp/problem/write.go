@@ -157,6 +157,8 @@ func (f *writer) header() {
 	}
 	if m.Horizon() > 0 {
 		line("horizon", strconv.AppendInt(nil, int64(m.Horizon()), 10))
+	} else if m.Average() {
+		line("criterion", []byte("average"))
 	} else {
 		line("discount", appendNumber(nil, m.Discount()))
 	}
