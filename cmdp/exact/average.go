@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 )
@@ -20,10 +21,16 @@ type average struct {
 	*stationary
 	ends *endComponents
 	way  *scalar // of the quotient by all ends
-	cut  *scalar // inside the ends, each cut open at its first state
+	cut  *scalar // inside the ends, each cut open at its first state; nil until it is needed
 	from []int32 // of each end, its first component in cut, and the end
+	into lists   // of each state inside an end, the choices inside that may lead there
 	at   []int32 // of each state of cut, that of the model
 	best []class // of each end, what was found last
+
+	reward  []float64 // of each choice inside an end, in the direction
+	h, next []float64 // of each state, its relative value within its end
+	greedy  []int32   // of each state in a slow end, the choice that relaxation found
+	slow    []int     // the ends in which relaxation does not converge
 }
 
 // A class is a recurrent class of a policy.
@@ -39,18 +46,24 @@ func newAverage(m *cmdp.Model, workers int) *average {
 	all := func(int) bool { return true }
 	p.way = newScalar(p.graph.quotient(p.parts, p.ends, all, all), 1, workers, p.chain)
 	p.best = make([]class, p.ends.parts())
-	p.open()
+	p.reward, p.greedy = make([]float64, len(p.k.Offset)-1), make([]int32, m.States())
+	p.h, p.next = make([]float64, m.States()), make([]float64, m.States())
 	return p
 }
 
-// open makes the quotient inside the ends, whose components follow one another end by end.
+// open makes the quotient inside the ends, whose components follow one another end by end. An end
+// is cut at a state of the class that is known to be good, which becomes its first.
 func (p *average) open() {
 	inside := make([]bool, p.m.States())
 	for i := range p.ends.parts() {
+		states := p.ends.part(i)
+		j := slices.Index(states, p.best[i].states[0])
+		states[0], states[j] = states[j], states[0]
 		for _, s := range p.ends.part(i)[1:] {
 			inside[s] = true
 		}
 	}
+	p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
 	g := &graph{k: p.k, in: inside, allowed: p.ends.inside}
 	parts, t := newPartition(p.m.States()), newTarjan(g)
 	var before []int
@@ -133,6 +146,11 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 func (p *average) least(ctx context.Context, dir []float64) (means []float64, err error) {
 	means = make([]float64, p.ends.parts())
 	for i := range means {
+		if means[i], err = p.nearly(i, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range p.slow {
 		if means[i], err = p.leastIn(ctx, i, dir); err != nil {
 			return nil, err
 		}
@@ -151,46 +169,145 @@ func (p *average) least(ctx context.Context, dir []float64) (means []float64, er
 	return means, err
 }
 
-// leastIn finds the least average of end i by policy iteration in the form of Dinkelbach (1967): with
-// a mean that some class has, less in each step, no way back to the first state of the
-// end and no loop elsewhere costs less than 0, or there is a class with a lower mean.
-func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
-	if p.best[i].states == nil {
-		if err := p.anyClass(i); err != nil {
-			return 0, err
-		}
+// nearly finds the least average of end i by relative value iteration, whose policy is
+// evaluated. Ends that mix too slowly for that are put on the list of slow ones.
+func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
+	if i == 0 {
+		p.slow = p.slow[:0]
 	}
-	const rounds = 10_000
+	states := p.ends.part(i)
+	choices := make([]int32, len(states))
+	low, scale := p.relax(states, choices, dir)
+	found, err := p.recur(states, choices)
+	if err != nil {
+		return 0, err
+	}
+	if p.best[i].states == nil || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
+		p.best[i] = *found
+	}
 	mean = dot(dir, p.best[i].mean)
-	for range rounds {
-		found, err := p.below(ctx, i, dir, mean)
-		if err != nil || found == nil {
-			return mean, err
+	const close = 1e-13
+	if mean-low > close*scale {
+		p.slow = append(p.slow, i)
+		for j, s := range states {
+			p.greedy[s] = choices[j]
 		}
-		now := dot(dir, found.mean)
-		if !(now < mean) {
-			return mean, nil // by no more than rounding
-		}
-		p.best[i], mean = *found, now
 	}
 	return mean, nil
 }
 
-// anyClass takes the class of the policy with the first choice inside, in each state.
-func (p *average) anyClass(i int) error {
+// leastIn finds the least average of end i by policy iteration in the form of Dinkelbach (1967): with
+// a mean that some class has, less in each step, no way back to the first state of the
+// end and no loop elsewhere costs less than 0, or there is a class with a lower mean.
+func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
+	if p.cut == nil {
+		p.open()
+	}
 	states := p.ends.part(i)
-	choices := make([]int32, len(states))
-	for j, s := range states {
-		choices[j] = p.k.First[s]
-		for !p.ends.inside[choices[j]] {
-			choices[j]++
+	p.aim(states)
+	mean = dot(dir, p.best[i].mean)
+	const rounds = 10_000
+	for range rounds {
+		found, err := p.below(ctx, i, dir, mean)
+		if err != nil || found == nil {
+			p.settle(states)
+			return mean, err
+		}
+		now := dot(dir, found.mean)
+		if !(now < mean) { // by no more than rounding
+			break
+		}
+		p.best[i], mean = *found, now
+	}
+	p.settle(states)
+	return mean, nil
+}
+
+// aim makes the policy inside an end the greedy one of relative value iteration, as far as that
+// leads to the first state; elsewhere it goes to where it does.
+func (p *average) aim(states []int32) {
+	z := p.cut
+	met := map[int32]bool{states[0]: true}
+	pick := func(s, c int32) {
+		n := z.q.state[s]
+		z.pick[n] = z.q.first[n]
+		for z.q.choice[z.pick[n]] != c {
+			z.pick[n]++
+		}
+		met[s] = true
+	}
+	queue := []int32{states[0]}
+	for _, anything := range []bool{false, true} {
+		for at := 0; at < len(queue); at++ {
+			for _, c := range p.into.of(queue[at]) {
+				if s := p.owner(c); !met[s] && (anything || p.greedy[s] == c) {
+					pick(s, c)
+					queue = append(queue, s)
+				}
+			}
 		}
 	}
-	in, err := p.recur(states, choices)
-	if err == nil {
-		p.best[i] = *in
+}
+
+// owner returns the state of a choice.
+func (p *average) owner(c int32) int32 { return p.way.q.owner(c) }
+
+// settle takes the relative values of an end from cut.
+func (p *average) settle(states []int32) {
+	for _, s := range states {
+		p.h[s] = p.cut.v[p.cut.q.state[s]] // 0 in the first
 	}
-	return err
+}
+
+// relax improves h in the states of an end by sweeps of relative value iteration, each
+// going most of the way, so that no period keeps it from converging. It sets choices to the best
+// ones and returns a lower bound of the least average, without what rounding takes, and the
+// size of the rewards.
+func (p *average) relax(states, choices []int32, dir []float64) (low, scale float64) {
+	d := len(dir)
+	for _, s := range states {
+		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+			if p.ends.inside[c] {
+				p.reward[c] = dot(dir, p.k.Returns[c*d:(c+1)*d])
+				scale = math.Max(scale, math.Abs(p.reward[c]))
+			}
+		}
+	}
+	const sweeps, patience, step = 512, 64, 0.9
+	last := math.Inf(1)
+	for n := 1; ; n++ {
+		var high float64
+		low, high = math.Inf(1), math.Inf(-1)
+		for j, s := range states {
+			least := math.Inf(1)
+			for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+				if !p.ends.inside[c] {
+					continue
+				}
+				x := p.reward[c]
+				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+					x += p.k.Prob[e] * p.h[p.k.Next[e]]
+				}
+				if x < least {
+					least, choices[j] = x, c
+				}
+			}
+			up := least - p.h[s]
+			low, high = math.Min(low, up), math.Max(high, up)
+			p.next[s] = p.h[s] + step*up
+		}
+		span := high - low
+		if span <= 1e-14*scale || n >= sweeps || n%patience == 0 && span > last/2 {
+			return low, scale
+		}
+		if n%patience == 0 {
+			last = span
+		}
+		base := p.next[states[0]]
+		for _, s := range states {
+			p.h[s] = p.next[s] - base
+		}
+	}
 }
 
 // below returns a class of end i with a lower mean than the given one, or nil. The values that
@@ -238,9 +355,6 @@ func (p *average) scalarizeCut(i int, dir []float64, mean float64) {
 	z.level = nil
 }
 
-// value returns the value of a state inside an end, 0 in the first state of the end.
-func (p *average) value(s int32) float64 { return p.cut.v[p.cut.q.state[s]] }
-
 // cycle looks for the cheapest way from the first state of end i back to it. It returns the
 // class of that policy if it costs less than 0 by more than rounding, else nil.
 func (p *average) cycle(i int, dir []float64, mean float64) (*class, error) {
@@ -256,7 +370,7 @@ func (p *average) cycle(i int, dir []float64, mean float64) (*class, error) {
 			size += math.Abs(dir[j] * r)
 		}
 		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			x := p.k.Prob[e] * p.value(p.k.Next[e])
+			x := p.k.Prob[e] * p.cut.v[p.cut.q.state[p.k.Next[e]]]
 			sum += x
 			size += math.Abs(x)
 		}
@@ -322,7 +436,7 @@ func (p *average) chainOf(states, choices []int32) *chain {
 }
 
 // bound returns μ·v and how far the least average may lie below, by a pass over the model. Let
-// h be the values in cut. In an end no average is below the least of θ·r + Σ P h − h over
+// h be the relative values. In an end no average is below the least of θ·r + Σ P h − h over
 // its choices; v is at most that in each end, up to the margin, and at most its mean after
 // every choice, so that it can only rise on the way.
 func (p *average) bound(dir, means []float64) (value, margin float64) {
@@ -350,7 +464,7 @@ func (p *average) bound(dir, means []float64) (value, margin float64) {
 			if end < 0 || !p.ends.inside[c] {
 				continue
 			}
-			here := p.value(int32(s))
+			here := p.h[s]
 			sum, weight := 0.0, 0.0
 			for j, r := range p.k.Returns[c*d:][:d] {
 				y := dir[j] * r
@@ -359,7 +473,7 @@ func (p *average) bound(dir, means []float64) (value, margin float64) {
 			}
 			size = math.Max(size, weight)
 			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-				y := p.k.Prob[e] * (p.value(p.k.Next[e]) - here)
+				y := p.k.Prob[e] * (p.h[p.k.Next[e]] - here)
 				sum += y
 				weight += math.Abs(y)
 			}
@@ -415,8 +529,12 @@ func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) 
 // recheck computes the bound anew, without what earlier directions left behind.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	q := *p
-	q.way, q.cut = newScalar(p.way.q, 1, p.workers, p.chain), newScalar(p.cut.q, 1, p.workers, p.chain)
+	q.way, q.slow = newScalar(p.way.q, 1, p.workers, p.chain), nil
+	if p.cut != nil {
+		q.cut = newScalar(p.cut.q, 1, p.workers, p.chain)
+	}
 	q.best = make([]class, len(p.best))
+	q.h, q.next = make([]float64, len(p.h)), make([]float64, len(p.h))
 	means, err := q.least(ctx, dir)
 	if err != nil {
 		return 0, 0, err
