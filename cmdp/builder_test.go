@@ -39,6 +39,26 @@ func TestBuilderJoinsTransitions(t *testing.T) {
 	}
 }
 
+// TestBuilderKeepsTheOrderOfSuccessors adds many transitions of two rows in turn.
+func TestBuilderKeepsTheOrderOfSuccessors(t *testing.T) {
+	const n = 64
+	b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}, n)
+	for i := range 2 * n {
+		if err := b.AddTransition(EveryStep, 0, 1-i%2, 0, Transition{i / 2, 1. / n, []float64{0}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, next := range m.Kernel(0).Next {
+		if int(next) != e%n {
+			t.Fatalf("successor %d is %d: want them as they were added", e, next)
+		}
+	}
+}
+
 func TestBuilderSaysWhichSumsAreWrong(t *testing.T) {
 	b := NewBuilder(ModelSpec{Discount: 0.5, Dim: 1, Start: []StartState{{0, 1}}}, 2)
 	for _, s := range []int{1, 0, 1} {

@@ -104,7 +104,8 @@ func (s *rowSorter) errorAt(fault RowFault, i int) *RowError {
 	return e
 }
 
-// sort sorts the rows, stably, and joins those that are parts of one.
+// sort sorts the rows, stably, and joins those that are parts of one, which stood apart and
+// so were not sorted.
 func (s *rowSorter) sort(states int) {
 	order := s.byState(states)
 	at := func(k int) int {
@@ -113,7 +114,6 @@ func (s *rowSorter) sort(states int) {
 		}
 		return int(order[k])
 	}
-	twice := false
 	for lo, n := 0, len(s.state); lo < n; {
 		hi := lo + 1
 		for hi < n && s.state[at(hi)] == s.state[at(lo)] {
@@ -139,7 +139,7 @@ func (s *rowSorter) sort(states int) {
 				if !s.sameKey(at(k-1), at(k)) {
 					continue
 				}
-				if twice = true; !s.lines {
+				if !s.lines {
 					e := s.errorAt(RowTwice, at(k))
 					e.First = at(k - 1)
 					s.fault(e)
@@ -147,9 +147,6 @@ func (s *rowSorter) sort(states int) {
 			}
 		}
 		lo = hi
-	}
-	if twice && order == nil {
-		order = identity(len(s.state))
 	}
 	if order != nil && len(s.errs) == 0 {
 		sorted, origin := s.permuted(order)

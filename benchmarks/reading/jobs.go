@@ -54,6 +54,7 @@ func job(by, path string) error {
 	case goLines:
 		in := json.NewDecoder(f)
 		var rows []jsonRow
+		defer func() { runtime.KeepAlive(rows) }()
 		for err == nil {
 			var row jsonRow
 			if err = in.Decode(&row); err == nil {

@@ -383,6 +383,7 @@ func TestTablesWithAndWithoutQuotes(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"long":            string(long),
+		"long, wrong":     string(long) + "0,a,77,1,0,0\n",
 		"line endings":    "\r\n" + strings.ReplaceAll(head, "\n", "\r\n") + "0,a,1,1,2,3\r\n\r\n1,b,0,1,2,3\r\n",
 		"spaces":          "\ufeff" + head + " 0,\ta,\u00a01, 1, 2,3\n1,b,0,1,2,  3\n",
 		"fields":          head + "0,a,1\n1,b,0,1,2,3,4\n,\n0,a,1,1,2,3\n",
