@@ -13,8 +13,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
 
 	"cmdpsolve/benchmarks/harness"
 
@@ -23,7 +21,7 @@ import (
 
 // options are the flags.
 type options struct {
-	studies []string
+	studies []*study
 	harness.Options
 }
 
@@ -32,17 +30,13 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("published", pflag.ContinueOnError)
-	f.StringSliceVar(&o.studies, "study", studyNames(), "experiments to repeat")
+	names := f.StringSlice("study", studies.Names(), "experiments to repeat")
 	if err := o.Parse(f, args, 20); err != nil {
 		return nil, err
 	}
-	for i, name := range o.studies {
-		if _, err := findStudy(name); err != nil {
-			return nil, err
-		}
-		if slices.Contains(o.studies[:i], name) {
-			return nil, fmt.Errorf("published: --study: %s is named twice", name)
-		}
+	var err error
+	if o.studies, err = studies.Choose("study", *names); err != nil {
+		return nil, err
 	}
 	if less := f.Changed("study") || f.Changed("seeds") || f.Changed("shorter"); less && !o.Trial && !f.Changed("out") {
 		return nil, fmt.Errorf("published: less than everything would replace the results of all: want --trial, or another folder with --out")
@@ -61,24 +55,9 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	rep := &report{options: o}
-	for _, name := range o.studies {
-		s, err := findStudy(name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stderr, "published: %s (%d of %d)\n", name, len(rep.results)+1, len(o.studies))
-		res, err := s.measure(ctx, o, stored)
-		if err != nil {
-			return fmt.Errorf("published: %s: %w", name, err)
-		}
-		rep.results = append(rep.results, res)
-		if o.Trial {
-			fmt.Println(res.markdown())
-		}
+	results, err := harness.Measure(&o.Options, o.studies, func(s *study) (*result, error) { return s.measure(ctx, o, stored) })
+	if err != nil {
+		return err
 	}
-	if o.Trial {
-		return nil
-	}
-	return rep.write()
+	return harness.Write(&o.Options, head(o, results), results, columns, rows(results))
 }

@@ -158,7 +158,7 @@ func TestClaims(t *testing.T) {
 	}
 	pair := func(a, b *line) *result {
 		lines := []*line{{player: &player{name: "a"}, runs: a.runs}, {player: &player{name: "b"}, runs: b.runs}}
-		return &result{study: &studies[0], episodes: []int{100, 200, 300, 400, 500, 600}, lines: lines}
+		return &result{study: studies[0], episodes: []int{100, 200, 300, 400, 500, 600}, lines: lines}
 	}
 	good, bad := of(1, 0.01, -0.01, 0, 0), of(2, 0.5, 0.5, 0.5, 2)
 	for i, x := range []struct {
@@ -216,7 +216,7 @@ func TestBadFlags(t *testing.T) {
 }
 
 func TestNamesDiffer(t *testing.T) {
-	names := studyNames()
+	names := studies.Names()
 	slices.Sort(names)
 	if len(slices.Compact(names)) != len(studies) {
 		t.Error("two studies have one name")

@@ -3,22 +3,12 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/chart"
-
-	"github.com/google/renameio/v2"
 )
-
-// A report is everything that was repeated.
-type report struct {
-	options *options
-	results []*result
-}
 
 const preamble = `# Published experiments, repeated
 
@@ -38,33 +28,11 @@ Machine: MACHINE.
 
 `
 
-// write writes records, tables and pictures.
-func (rep *report) write() error {
-	o := rep.options
-	if err := os.MkdirAll(o.Out, 0o777); err != nil {
-		return err
-	}
-	if o.From == "" {
-		if err := rep.writeRecords(filepath.Join(o.Out, "published.csv")); err != nil {
-			return err
-		}
-	}
-	var b strings.Builder
-	b.WriteString(strings.NewReplacer("COMMAND", o.Command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble))
-	b.WriteString(rep.summary())
-	for _, res := range rep.results {
-		b.WriteString("\n" + res.markdown())
-		if err := res.figure().Save(filepath.Join(o.Out, "published-"+res.study.name+".svg")); err != nil {
-			return err
-		}
-	}
-	return renameio.WriteFile(filepath.Join(o.Out, "published.md"), []byte(b.String()), 0o644)
-}
-
-// summary says how many statements hold, and which do not.
-func (rep *report) summary() string {
+// head returns what stands above the sections: how many statements hold, and which do not.
+func head(o *options, results []*result) string {
+	text := strings.NewReplacer("COMMAND", o.Command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble)
 	all, broken := 0, []string{}
-	for _, res := range rep.results {
+	for _, res := range results {
 		for _, c := range res.study.claims {
 			all++
 			if _, holds := c.test(res); !holds {
@@ -72,18 +40,21 @@ func (rep *report) summary() string {
 			}
 		}
 	}
-	text := fmt.Sprintf("Of %d statements %d hold.", all, all-len(broken))
+	text += fmt.Sprintf("Of %d statements %d hold.", all, all-len(broken))
 	if len(broken) > 0 {
 		text += " Those that do not:\n\n* " + strings.Join(broken, "\n* ")
 	}
 	return text + "\n"
 }
 
-// markdown returns the section of a study.
-func (res *result) markdown() string {
+// ID is the name of the study.
+func (res *result) ID() string { return res.study.name }
+
+// Markdown returns the section of a study.
+func (res *result) Markdown() string {
 	var b strings.Builder
 	s := res.study
-	fmt.Fprintf(&b, "## %s\n\n*%s.* %s\n\nNot the same: %s\n\n", s.title, s.source, s.setting, s.differs)
+	fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\nNot the same: %s\n\n", s.title, s.source, s.setting, s.differs)
 	if res.last() != s.episodes {
 		fmt.Fprintf(&b, "Cut short: %d episodes.\n\n", res.last())
 	}
@@ -116,9 +87,9 @@ func (res *result) markdown() string {
 	return b.String()
 }
 
-// figure draws gap and excess of single policies against episodes, or the sums of regret
+// Figure draws gap and excess of single policies against episodes, or the sums of regret
 // and violation.
-func (res *result) figure() *chart.Figure {
+func (res *result) Figure() *chart.Figure {
 	s := res.study
 	f := &chart.Figure{Title: s.title}
 	type quantity struct {
@@ -168,9 +139,8 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 
 var columns = []string{"study", "player", "seed", "episodes", "safe", "violating", "regret", "violation", "gap", "excess"}
 
-func (rep *report) writeRecords(path string) error {
-	var rows [][]string
-	for _, res := range rep.results {
+func rows(results []*result) (rows [][]string) {
+	for _, res := range results {
 		for _, l := range res.lines {
 			for _, r := range l.runs {
 				rows = append(rows, []string{r.study, r.player, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episodes), harness.Digits(r.safe), harness.Digits(r.violating),
@@ -178,7 +148,7 @@ func (rep *report) writeRecords(path string) error {
 			}
 		}
 	}
-	return harness.WriteTable(path, columns, rows)
+	return rows
 }
 
 func readRecords(path string) ([]record, error) {

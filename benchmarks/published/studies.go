@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/instance"
@@ -121,7 +120,7 @@ func plainDope(factor float64) player {
 
 var dope = player{name: "dope", algorithm: "dope", bonus: published}
 
-var studies = []study{
+var studies = harness.Choices[*study]{
 	{
 		name: "ring", title: "AlwaysSafe's simple CMDP", source: alwaysSafe,
 		setting: "Three states in a ring: to move costs 1 and pays by the state, to stay is free; H = 6, cost at most 3, 100 episodes.",
@@ -247,18 +246,5 @@ var studies = []study{
 	},
 }
 
-func studyNames() []string {
-	names := make([]string, len(studies))
-	for i, s := range studies {
-		names[i] = s.name
-	}
-	return names
-}
-
-func findStudy(name string) (*study, error) {
-	i := slices.Index(studyNames(), name)
-	if i < 0 {
-		return nil, fmt.Errorf("published: unknown study %q: want some of %v", name, studyNames())
-	}
-	return &studies[i], nil
-}
+// ID is the name of the study.
+func (s *study) ID() string { return s.name }
