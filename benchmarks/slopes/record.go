@@ -46,9 +46,9 @@ func (s *suite) play(ctx context.Context, q *question, u *update, seeds int) ([]
 	for _, t := range c.Trials() {
 		err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(r *contest.Run, played int) {
 			if played == 0 {
-				start, seconds = processorTime(), nil
+				start, seconds = harness.ProcessorTime(), nil
 			} else if len(r.History) > len(seconds) {
-				seconds = append(seconds, (processorTime() - start).Seconds())
+				seconds = append(seconds, (harness.ProcessorTime() - start).Seconds())
 			}
 		}})
 		if err != nil {
