@@ -6,6 +6,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Conjugated function offers its values, its Lipschitz constant and its
@@ -73,7 +75,7 @@ func (c *conjugateFunction) Value(dual []float64) float64 {
 	defer c.scratch.put(buffer)
 	clear(*buffer)
 	c.f.ConjugateSubgradient(*buffer, dual, *buffer)
-	return dot(dual, *buffer) - c.f.Value(*buffer)
+	return floats.Dot(dual, *buffer) - c.f.Value(*buffer)
 }
 
 // Subgradient sets dst to the point that attains f*(dual).

@@ -22,7 +22,11 @@
 // All costs are safe for concurrent use.
 package cost
 
-import "cmdpsolve/oracle"
+import (
+	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // A Cost is a finite convex function, Lipschitz on a compact domain X. Value and
 // Subgradient answer everywhere; Lipschitz holds for points of X, and the
@@ -57,5 +61,5 @@ func ConjugateValue(c Cost, dual []float64) float64 {
 	checkDim(c.Dim(), len(dual))
 	point := make([]float64, len(dual))
 	c.ConjugateSubgradient(point, dual, point)
-	return dot(dual, point) - c.Value(point)
+	return floats.Dot(dual, point) - c.Value(point)
 }

@@ -8,6 +8,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // New makes a cost of a convex function that offers Value and Subgradient alone.
@@ -67,7 +69,7 @@ func probe(f oracle.FirstOrder, x domain) (steepest float64, err error) {
 		}
 		value[k] = f.Value(at[k])
 		f.Subgradient(slope[k], at[k])
-		size := norm2(slope[k])
+		size := floats.Norm(slope[k], 2)
 		if !finite(value[k]) || !finite(size) {
 			return 0, fmt.Errorf("cost: custom: value %g and subgradient %v at %v: want finite", value[k], slope[k], at[k])
 		}
@@ -75,8 +77,8 @@ func probe(f oracle.FirstOrder, x domain) (steepest float64, err error) {
 	}
 	for k, p := range at {
 		for j, q := range at {
-			line := value[k] + dot(slope[k], q) - dot(slope[k], p)
-			size := math.Abs(value[k]) + math.Abs(dot(slope[k], q)) + math.Abs(dot(slope[k], p))
+			line := value[k] + floats.Dot(slope[k], q) - floats.Dot(slope[k], p)
+			size := math.Abs(value[k]) + math.Abs(floats.Dot(slope[k], q)) + math.Abs(floats.Dot(slope[k], p))
 			if line > value[j]+1e-7*size {
 				return 0, fmt.Errorf("cost: custom: not convex, or a wrong subgradient: the value %g at %v is below the line %g from %v with slope %v",
 					value[j], q, line, p, slope[k])

@@ -5,6 +5,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Distance is the Euclidean distance to a compact convex set, the form in which
@@ -53,7 +55,7 @@ func (c *Distance) Value(x []float64) float64 {
 	for i := range projection {
 		projection[i] -= x[i]
 	}
-	return norm2(projection)
+	return floats.Norm(projection, 2)
 }
 
 // Subgradient sets dst to the unit vector from the set to x, and to zero at
@@ -69,8 +71,8 @@ func (c *Distance) Subgradient(dst, x []float64) {
 	}
 	// A projection is only as exact as rounding allows: a difference below that
 	// has no meaningful direction.
-	size := norm2(projection)
-	if size <= 1e-12*(1+norm2(x)) {
+	size := floats.Norm(projection, 2)
+	if size <= 1e-12*(1+floats.Norm(x, 2)) {
 		clear(dst)
 		return
 	}

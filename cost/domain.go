@@ -110,20 +110,3 @@ const largest = 1e100
 func finite(x float64) bool { return math.Abs(x) <= largest }
 
 func clamp(x, lo, hi float64) float64 { return math.Min(math.Max(x, lo), hi) }
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-// norm2 returns the Euclidean norm without overflow.
-func norm2(v []float64) float64 {
-	sum := 0.0
-	for _, c := range v {
-		sum = math.Hypot(sum, c)
-	}
-	return sum
-}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // NewHinge returns max(0, normal·x − offset): by how much x breaks the
@@ -21,7 +23,7 @@ func NewHinge(normal []float64, offset float64, domain *geometry.Box) (Cost, err
 	if !finite(offset) {
 		return nil, fmt.Errorf("cost: hinge: offset %g: want finite", offset)
 	}
-	size, single := norm2(normal), -1
+	size, single := floats.Norm(normal, 2), -1
 	if size == 0 {
 		return nil, fmt.Errorf("cost: hinge: normal is zero")
 	}
@@ -57,13 +59,13 @@ type hinge struct {
 // Value returns max(0, normal·x − offset).
 func (c *hinge) Value(x []float64) float64 {
 	checkDim(c.Dim(), len(x))
-	return math.Max(0, dot(c.normal, x)-c.offset)
+	return math.Max(0, floats.Dot(c.normal, x)-c.offset)
 }
 
 // Subgradient sets dst to the normal where the constraint is broken, else to zero.
 func (c *hinge) Subgradient(dst, x []float64) {
 	checkDim(c.Dim(), len(dst), len(x))
-	if dot(c.normal, x) > c.offset {
+	if floats.Dot(c.normal, x) > c.offset {
 		copy(dst, c.normal)
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Linear is the affine cost gradient·x + offset. Its Lipschitz constant is
@@ -36,7 +38,7 @@ func newAffine(gradient []float64, offset float64, x domain) (*Linear, error) {
 	if err := checkVector("linear: gradient", gradient, x.Dim()); err != nil {
 		return nil, err
 	}
-	x, err := x.withLipschitz("linear", norm2(gradient))
+	x, err := x.withLipschitz("linear", floats.Norm(gradient, 2))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (c *Linear) Offset() float64 { return c.offset }
 // Value returns gradient·x + offset.
 func (c *Linear) Value(x []float64) float64 {
 	checkDim(c.Dim(), len(x))
-	return dot(c.gradient, x) + c.offset
+	return floats.Dot(c.gradient, x) + c.offset
 }
 
 // Subgradient sets dst to the gradient.

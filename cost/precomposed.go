@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"cmdpsolve/geometry"
@@ -46,7 +47,7 @@ func NewPrecomposed(cost Cost, matrix [][]float64, offset []float64, domain *geo
 	if a, ok := cost.(Affine); ok {
 		gradient := make([]float64, x.Dim())
 		p.transpose(gradient, a.Gradient())
-		line, err := newAffine(gradient, dot(a.Gradient(), offset)+a.Offset(), x)
+		line, err := newAffine(gradient, floats.Dot(a.Gradient(), offset)+a.Offset(), x)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +97,7 @@ func (p *precomposed) spectralNorm(columns int) float64 {
 func (p *precomposed) image(x []float64) *[]float64 {
 	y := p.scratch.get()
 	for j, row := range p.matrix {
-		(*y)[j] = dot(row, x) + p.offset[j]
+		(*y)[j] = floats.Dot(row, x) + p.offset[j]
 	}
 	return y
 }
@@ -105,9 +106,7 @@ func (p *precomposed) image(x []float64) *[]float64 {
 func (p *precomposed) transpose(dst, y []float64) {
 	clear(dst)
 	for j, row := range p.matrix {
-		for i, a := range row {
-			dst[i] += a * y[j]
-		}
+		floats.AddScaled(dst, y[j], row)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // draw draws the parts of random costs over a domain.
@@ -77,7 +79,7 @@ func (r draw) point() []float64 {
 }
 
 // offset makes v·x − offset change its sign in the domain, mostly.
-func (r draw) offset(v []float64) float64 { return dot(v, r.point()) }
+func (r draw) offset(v []float64) float64 { return floats.Dot(v, r.point()) }
 
 // closed is a random cost with a closed form that is not affine.
 func (r draw) closed() (Cost, error) {

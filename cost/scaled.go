@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // NewScaled returns weight·cost over a bounded box, with weight ≥ 0. Affine costs
@@ -81,9 +83,7 @@ func (c *scaled) Value(x []float64) float64 { return c.weight * c.cost.Value(x) 
 // Subgradient sets dst to the weight times a subgradient of the cost.
 func (c *scaled) Subgradient(dst, x []float64) {
 	c.cost.Subgradient(dst, x)
-	for i := range dst {
-		dst[i] *= c.weight
-	}
+	floats.Scale(c.weight, dst)
 }
 
 // ConjugateSubgradient asks the cost at the dual divided by the weight.

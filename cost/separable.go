@@ -1,6 +1,10 @@
 package cost
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // separable is a sum of functions of one coordinate each. Its conjugate over a
 // box falls apart into one-dimensional ones.
@@ -28,7 +32,7 @@ func newSeparable(what string, x domain, terms []scalar) (Cost, error) {
 		left, _ := term.slopes(x.upper[i])
 		steepest[i] = math.Max(math.Abs(right), math.Abs(left))
 	}
-	x, err := x.withLipschitz(what, norm2(steepest))
+	x, err := x.withLipschitz(what, floats.Norm(steepest, 2))
 	if err != nil {
 		return nil, err
 	}

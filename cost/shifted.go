@@ -1,5 +1,7 @@
 package cost
 
+import "gonum.org/v1/gonum/floats"
+
 // shifted is a cost plus an affine one, whose conjugate is that of the cost,
 // moved by the gradient.
 type shifted struct {
@@ -19,9 +21,7 @@ func (c *shifted) Value(x []float64) float64 {
 func (c *shifted) Subgradient(dst, x []float64) {
 	checkDim(c.Dim(), len(dst), len(x))
 	c.boxed.Subgradient(dst, x)
-	for i, g := range c.line.gradient {
-		dst[i] += g
-	}
+	floats.Add(dst, c.line.gradient)
 }
 
 // ConjugateSubgradient asks the cost at the dual less the gradient.
@@ -30,8 +30,6 @@ func (c *shifted) ConjugateSubgradient(dst, dual, near []float64) {
 	buffer := c.scratch.get()
 	defer c.scratch.put(buffer)
 	moved := *buffer
-	for i, d := range dual {
-		moved[i] = d - c.line.gradient[i]
-	}
+	floats.SubTo(moved, dual, c.line.gradient)
 	c.boxed.ConjugateSubgradient(dst, moved, near)
 }

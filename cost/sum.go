@@ -3,6 +3,8 @@ package cost
 import (
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // NewSum returns Σ_k weights_k costs_k over a bounded box, with weights ≥ 0. Costs
@@ -67,9 +69,7 @@ func split(weights []float64, costs []Cost, x domain) (line *Linear, curved []Co
 			continue
 		}
 		if a, ok := c.(Affine); ok {
-			for i, g := range a.Gradient() {
-				gradient[i] += w * g
-			}
+			floats.AddScaled(gradient, w, a.Gradient())
 			offset += w * a.Offset()
 			continue
 		}

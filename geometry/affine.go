@@ -3,6 +3,8 @@ package geometry
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Affine is the affine subspace {x : A x = b}. Projection has a closed form and does
@@ -29,13 +31,13 @@ func NewAffine(a [][]float64, b []float64) (*Affine, error) {
 		v := slices.Clone(row)
 		for range 2 {
 			for _, q := range s.basis {
-				c := dot(q, v)
+				c := floats.Dot(q, v)
 				for i := range v {
 					v[i] -= c * q[i]
 				}
 			}
 		}
-		length := norm(v)
+		length := floats.Norm(v, 2)
 		if length <= 1e-12 {
 			continue
 		}
@@ -43,7 +45,7 @@ func NewAffine(a [][]float64, b []float64) (*Affine, error) {
 			v[i] /= length
 		}
 		s.basis = append(s.basis, v)
-		s.level = append(s.level, dot(v, s.point))
+		s.level = append(s.level, floats.Dot(v, s.point))
 	}
 	return s, nil
 }
@@ -63,10 +65,8 @@ func (s *Affine) Project(dst, x []float64) {
 	copy(dst, x)
 	for range 2 {
 		for k, q := range s.basis {
-			c := dot(q, dst) - s.level[k]
-			for i, v := range q {
-				dst[i] -= c * v
-			}
+			c := floats.Dot(q, dst) - s.level[k]
+			floats.AddScaled(dst, -c, q)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Ball is {x : ‖x − center‖₂ ≤ radius}. Closed forms, no allocation. Its
@@ -45,7 +47,7 @@ func (b *Ball) Project(dst, x []float64) {
 // direction.
 func (b *Ball) MaximizeLinear(dst, dir []float64) {
 	check(len(b.center), dst, dir)
-	length := norm(dir)
+	length := floats.Norm(dir, 2)
 	for i, c := range b.center {
 		if dst[i] = c; length > 0 {
 			dst[i] += b.radius * (dir[i] / length)
@@ -56,7 +58,7 @@ func (b *Ball) MaximizeLinear(dst, dir []float64) {
 // ProjectFace is MaximizeLinear for a direction that is not zero, and Project
 // for zero.
 func (b *Ball) ProjectFace(dst, dir, x []float64) {
-	if norm(dir) == 0 {
+	if floats.Norm(dir, 2) == 0 {
 		b.Project(dst, x)
 		return
 	}

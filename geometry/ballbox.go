@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // ballInBox is the intersection of a ball and a bounded box: closed forms, exact
@@ -23,7 +25,7 @@ func (b *Ball) restrict(box *BoundedBox) (Compact, error) {
 	if inside {
 		return b, nil
 	}
-	if gap := norm(nearest); gap > b.radius+1e-12*(gap+b.radius) {
+	if gap := floats.Norm(nearest, 2); gap > b.radius+1e-12*(gap+b.radius) {
 		return nil, fmt.Errorf("geometry: the ball's center is %g from the box, its radius is %g, direction %v separates them: %w", gap, b.radius, nearest, ErrEmpty)
 	}
 	return &ballInBox{b, box}, nil
@@ -62,7 +64,7 @@ func (s *ballInBox) MaximizeLinear(dst, dir []float64) {
 // of the face in the ball.
 func (s *ballInBox) ProjectFace(dst, dir, x []float64) {
 	check(s.Dim(), dst, dir, x)
-	if norm(dir) == 0 {
+	if floats.Norm(dir, 2) == 0 {
 		s.Project(dst, x)
 		return
 	}

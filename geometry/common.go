@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // common is the intersection of a bounded box and sets that have no exact method
@@ -112,7 +114,7 @@ func roomIn(s Set, x []float64) float64 {
 	}
 	room := math.Inf(1)
 	for i, a := range rows.A {
-		room = math.Min(room, (rows.B[i]-dot(a, x))/norm(a))
+		room = math.Min(room, (rows.B[i]-floats.Dot(a, x))/floats.Norm(a, 2))
 	}
 	return room
 }
@@ -123,7 +125,7 @@ func roomIn(s Set, x []float64) float64 {
 func (c *common) Project(dst, x []float64) {
 	check(c.Dim(), dst, x)
 	near := 1e2 * c.radius
-	if !(distance(x, c.center) > 10*near) || c.radius == 0 {
+	if !(floats.Distance(x, c.center, 2) > 10*near) || c.radius == 0 {
 		c.Intersection.Project(dst, x)
 		return
 	}
@@ -131,12 +133,12 @@ func (c *common) Project(dst, x []float64) {
 	copy(*far, x)
 	c.box.Project(dst, x)
 	for range 20 {
-		pull := near / distance(*far, dst)
+		pull := near / floats.Distance(*far, dst, 2)
 		for i, v := range *far {
 			(*next)[i] = dst[i] + (v-dst[i])*pull
 		}
 		c.Intersection.Project(*next, *next)
-		moved := distance(*next, dst)
+		moved := floats.Distance(*next, dst, 2)
 		copy(dst, *next)
 		if moved <= 1e-12*c.radius {
 			break

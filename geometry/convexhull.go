@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // union is the convex hull of several compact sets.
@@ -56,10 +58,10 @@ func (u *union) MaximizeLinear(dst, dir []float64) {
 	check(u.Dim(), dst, dir)
 	next := borrow(&u.pool, len(dst))
 	u.sets[0].MaximizeLinear(dst, dir)
-	most := dot(dir, dst)
+	most := floats.Dot(dir, dst)
 	for _, s := range u.sets[1:] {
 		s.MaximizeLinear(*next, dir)
-		if v := dot(dir, *next); v > most {
+		if v := floats.Dot(dir, *next); v > most {
 			most = v
 			copy(dst, *next)
 		}

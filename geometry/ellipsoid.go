@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -100,9 +101,7 @@ func (e *Ellipsoid) Project(dst, x []float64) {
 		for k, axis := range e.axes {
 			h := e.half[k] * e.half[k]
 			c := (*z)[k] / (1 + mu/h)
-			for i, v := range axis {
-				dst[i] += c * v
-			}
+			floats.AddScaled(dst, c, axis)
 		}
 	}
 	e.pool.Put(z)
@@ -139,24 +138,22 @@ func (e *Ellipsoid) MaximizeLinear(dst, dir []float64) {
 	check(e.Dim(), dst, dir)
 	length := 0.0
 	for k, axis := range e.axes {
-		length = math.Hypot(length, e.half[k]*dot(axis, dir))
+		length = math.Hypot(length, e.half[k]*floats.Dot(axis, dir))
 	}
 	copy(dst, e.center)
 	if length == 0 {
 		return
 	}
 	for k, axis := range e.axes {
-		c := e.half[k] * (e.half[k] * dot(axis, dir) / length)
-		for i, v := range axis {
-			dst[i] += c * v
-		}
+		c := e.half[k] * (e.half[k] * floats.Dot(axis, dir) / length)
+		floats.AddScaled(dst, c, axis)
 	}
 }
 
 // ProjectFace is MaximizeLinear for a direction that is not zero, and Project for
 // zero.
 func (e *Ellipsoid) ProjectFace(dst, dir, x []float64) {
-	if norm(dir) == 0 {
+	if floats.Norm(dir, 2) == 0 {
 		e.Project(dst, x)
 		return
 	}

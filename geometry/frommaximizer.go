@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // extreme is a set known by its linear maximiser; projection is the minimum-norm
@@ -50,7 +52,7 @@ func newExtreme(set oracle.LinearMaximizer) extreme {
 		c := core{middle: make([]float64, set.Dim())}
 		e.InteriorPoint(c.middle)
 		lower, upper := boundsOf(e)
-		c.radius = distance(lower, upper) / 2
+		c.radius = floats.Distance(lower, upper, 2) / 2
 		return c
 	})
 	return e

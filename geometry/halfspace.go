@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Halfspace is {x : ⟨normal, x⟩ ≤ offset}. It is unbounded: use Restrict for a
@@ -25,7 +27,7 @@ func NewHalfspace(normal []float64, offset float64) (*Halfspace, error) {
 	if err := number("halfspace offset", offset); err != nil {
 		return nil, err
 	}
-	length := norm(normal)
+	length := floats.Norm(normal, 2)
 	if length < smallest {
 		return nil, fmt.Errorf("geometry: halfspace normal %v: want a vector that is not zero (norm at least %g)", normal, smallest)
 	}
@@ -48,7 +50,7 @@ func (h *Halfspace) Offset() float64 { return h.offset }
 // Project moves x along the normal, if it is outside.
 func (h *Halfspace) Project(dst, x []float64) {
 	check(len(h.normal), dst, x)
-	excess := math.Max(dot(h.unit, x)-h.level, 0)
+	excess := math.Max(floats.Dot(h.unit, x)-h.level, 0)
 	for i, v := range x {
 		dst[i] = v - excess*h.unit[i]
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Hull is the convex hull of finitely many points. Linear maximisation looks through
@@ -73,7 +75,7 @@ func (h *Hull) MaximizeLinear(dst, dir []float64) {
 	check(h.Dim(), dst, dir)
 	best, most := 0, math.Inf(-1)
 	for k, p := range h.points {
-		if v := dot(dir, p); v > most {
+		if v := floats.Dot(dir, p); v > most {
 			best, most = k, v
 		}
 	}
@@ -89,12 +91,12 @@ func (h *Hull) ProjectFace(dst, dir, x []float64) {
 	}
 	most, size := math.Inf(-1), 0.0
 	for _, p := range h.points {
-		v := dot(dir, p)
-		most, size = math.Max(most, v), math.Max(size, norm(p))
+		v := floats.Dot(dir, p)
+		most, size = math.Max(most, v), math.Max(size, floats.Norm(p, 2))
 	}
 	face.hull, face.points = h, face.points[:0]
 	for _, p := range h.points {
-		if dot(dir, p) >= most-1e-14*norm(dir)*size {
+		if floats.Dot(dir, p) >= most-1e-14*floats.Norm(dir, 2)*size {
 			face.points = append(face.points, p)
 		}
 	}
@@ -139,7 +141,7 @@ func (f *hullFace) Dim() int { return f.hull.Dim() }
 func (f *hullFace) MaximizeLinear(dst, dir []float64) {
 	best, most := 0, math.Inf(-1)
 	for k, p := range f.points {
-		if v := dot(dir, p); v > most {
+		if v := floats.Dot(dir, p); v > most {
 			best, most = k, v
 		}
 	}

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -35,7 +36,7 @@ func incenter(points [][]float64) (center []float64, radius float64) {
 	total := 0.0
 	lengths := make([]float64, d+1)
 	for k := range lengths {
-		lengths[k] = norm(inverse.RawRowView(k)[:d])
+		lengths[k] = floats.Norm(inverse.RawRowView(k)[:d], 2)
 		total += lengths[k]
 	}
 	clear(center)
@@ -54,15 +55,13 @@ func farApart(points [][]float64, from []float64) (chosen [][]float64) {
 	size := 0.0
 	for k, p := range points {
 		rest[k] = make([]float64, d)
-		for i, v := range p {
-			rest[k][i] = v - from[i]
-		}
-		size = max(size, norm(rest[k]))
+		floats.SubTo(rest[k], p, from)
+		size = max(size, floats.Norm(rest[k], 2))
 	}
 	for range d + 1 {
 		best, most := -1, 1e-9*size
 		for k := range rest {
-			if length := norm(rest[k]); length > most || best < 0 && len(chosen) == 0 {
+			if length := floats.Norm(rest[k], 2); length > most || best < 0 && len(chosen) == 0 {
 				best, most = k, length
 			}
 		}
@@ -72,9 +71,7 @@ func farApart(points [][]float64, from []float64) (chosen [][]float64) {
 		chosen = append(chosen, points[best])
 		if len(chosen) == 1 {
 			for k, p := range points {
-				for i, v := range p {
-					rest[k][i] = v - points[best][i]
-				}
+				floats.SubTo(rest[k], p, points[best])
 			}
 			continue
 		}
@@ -83,10 +80,8 @@ func farApart(points [][]float64, from []float64) (chosen [][]float64) {
 			q[i] /= most
 		}
 		for k := range rest {
-			c := dot(q, rest[k])
-			for i, v := range q {
-				rest[k][i] -= c * v
-			}
+			c := floats.Dot(q, rest[k])
+			floats.AddScaled(rest[k], -c, q)
 		}
 	}
 	return chosen

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // inflation is the set of the points within a distance of a set.
@@ -60,7 +62,7 @@ func (s *inflation) Project(dst, x []float64) {
 	check(s.Dim(), dst, x)
 	nearest := borrow(&s.pool, len(dst))
 	s.set.Project(*nearest, x)
-	gap := distance(x, *nearest)
+	gap := floats.Distance(x, *nearest, 2)
 	for i, v := range *nearest {
 		if dst[i] = x[i]; gap > s.radius {
 			dst[i] = v + s.radius*((dst[i]-v)/gap)
@@ -73,7 +75,7 @@ func (s *inflation) Project(dst, x []float64) {
 func (s *compactInflation) MaximizeLinear(dst, dir []float64) {
 	check(s.Dim(), dst, dir)
 	s.compact.MaximizeLinear(dst, dir)
-	if length := norm(dir); length > 0 {
+	if length := floats.Norm(dir, 2); length > 0 {
 		for i, v := range dir {
 			dst[i] += s.radius * (v / length)
 		}
@@ -83,7 +85,7 @@ func (s *compactInflation) MaximizeLinear(dst, dir []float64) {
 // ProjectFace projects on the set's face, moved by the radius in the direction.
 func (s *faceInflation) ProjectFace(dst, dir, x []float64) {
 	check(s.Dim(), dst, dir, x)
-	length := norm(dir)
+	length := floats.Norm(dir, 2)
 	if length == 0 {
 		s.Project(dst, x)
 		return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // L1Ball is {x : Σ|x_i − center_i| ≤ radius}. Closed forms, no allocation, exact
@@ -114,7 +116,7 @@ func (b *L1Ball) Rows() (Rows, bool) {
 				a[i] = -1
 			}
 		}
-		r.A, r.B = append(r.A, a), append(r.B, b.radius+dot(a, b.center))
+		r.A, r.B = append(r.A, a), append(r.B, b.radius+floats.Dot(a, b.center))
 	}
 	return r, true
 }

@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // linearMap is x ↦ matrix·x + shift, checked.
@@ -43,7 +45,7 @@ func newLinearMap(what string, matrix [][]float64, shift []float64) (*linearMap,
 // apply sets y to matrix·x + shift.
 func (m *linearMap) apply(y, x []float64) {
 	for i, row := range m.matrix {
-		y[i] = m.shift[i] + dot(row, x)
+		y[i] = m.shift[i] + floats.Dot(row, x)
 	}
 }
 
@@ -51,8 +53,6 @@ func (m *linearMap) apply(y, x []float64) {
 func (m *linearMap) transposed(x, y []float64) {
 	clear(x)
 	for i, row := range m.matrix {
-		for j, a := range row {
-			x[j] += a * y[i]
-		}
+		floats.AddScaled(x, y[i], row)
 	}
 }

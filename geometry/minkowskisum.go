@@ -1,6 +1,10 @@
 package geometry
 
-import "sync"
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // sum is the Minkowski sum of several compact sets.
 type sum struct {
@@ -31,9 +35,7 @@ func NewMinkowskiSum(sets ...Compact) (Compact, error) {
 			rest = append(rest, s)
 			continue
 		}
-		for i, v := range at {
-			shift[i] += v
-		}
+		floats.Add(shift, at)
 	}
 	if len(rest) == 0 {
 		return NewBall(shift, radius)
@@ -42,7 +44,7 @@ func NewMinkowskiSum(sets ...Compact) (Compact, error) {
 	if len(rest) > 1 {
 		total = newExtreme(&sum{sets: rest})
 	}
-	if radius == 0 && norm(shift) == 0 {
+	if radius == 0 && floats.Norm(shift, 2) == 0 {
 		return total, nil
 	}
 	moved, err := NewTranslate(total, shift)

@@ -6,6 +6,8 @@ import (
 
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Polyhedron is {x : A x ≤ b}, bounded or not; for bounded ones NewPolytope gives a
@@ -42,7 +44,7 @@ func newPolyhedron(what string, rows Rows) (*Polyhedron, error) {
 		if len(a) != len(rows.A[0]) {
 			return nil, fmt.Errorf("geometry: %s has %d entries, row 0 has %d: want equally many", name, len(a), len(rows.A[0]))
 		}
-		length := norm(a)
+		length := floats.Norm(a, 2)
 		if length < smallest {
 			return nil, fmt.Errorf("geometry: %s is %v: want a row that is not zero (norm at least %g)", name, a, smallest)
 		}
@@ -126,7 +128,7 @@ func (p *Polyhedron) findInterior() error {
 	}
 	p.room = math.Inf(1)
 	for i, a := range p.rows.A {
-		p.room = math.Min(p.room, p.rows.B[i]-dot(a, p.middle))
+		p.room = math.Min(p.room, p.rows.B[i]-floats.Dot(a, p.middle))
 	}
 	p.room = math.Max(p.room, 0)
 	return nil

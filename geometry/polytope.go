@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Polytope is a bounded Polyhedron. Linear maximisation takes proximal steps of the
@@ -66,7 +68,7 @@ func (p *Polyhedron) recession(i int) []float64 {
 // proximal steps find it.
 func (p *Polytope) MaximizeLinear(dst, dir []float64) {
 	check(p.Dim(), dst, dir)
-	if gap := p.polish.From(dst, dir, p.middle); gap > nearlyTied*norm(dir)*p.radius {
+	if gap := p.polish.From(dst, dir, p.middle); gap > nearlyTied*floats.Norm(dir, 2)*p.radius {
 		p.maximizeByProgram(dst, dir)
 	}
 }
@@ -95,7 +97,7 @@ func (p *Polytope) maximizeByProgram(dst, dir []float64) {
 		return
 	}
 	p.active.Project(answer.X, answer.X)
-	if dot(dir, answer.X) > dot(dir, dst) {
+	if floats.Dot(dir, answer.X) > floats.Dot(dir, dst) {
 		copy(dst, answer.X)
 	}
 }
@@ -104,13 +106,13 @@ func (p *Polytope) maximizeByProgram(dst, dir []float64) {
 // active-set method.
 func (p *Polytope) ProjectFace(dst, dir, x []float64) {
 	check(p.Dim(), dst, dir, x)
-	if norm(dir) == 0 {
+	if floats.Norm(dir, 2) == 0 {
 		p.Project(dst, x)
 		return
 	}
 	best := borrow(&p.pool, p.Dim())
 	p.MaximizeLinear(*best, dir)
-	if !p.active.ProjectLevel(dst, dir, dot(dir, *best), x) {
+	if !p.active.ProjectLevel(dst, dir, floats.Dot(dir, *best), x) {
 		copy(dst, *best) // rounding leaves no more of the face
 	}
 	p.pool.Put(best)

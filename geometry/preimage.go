@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // preimage is {x : matrix·x + shift in set} for a set that is not polyhedral.
@@ -50,9 +52,9 @@ func (m *linearMap) pull(rows Rows) (Set, error) {
 	for k, a := range rows.A {
 		row := make([]float64, m.dim)
 		m.transposed(row, a)
-		bound := rows.B[k] - dot(a, m.shift)
-		size := norm(a) * (norm(m.shift) + 1)
-		if norm(row) <= 1e-14*size {
+		bound := rows.B[k] - floats.Dot(a, m.shift)
+		size := floats.Norm(a, 2) * (floats.Norm(m.shift, 2) + 1)
+		if floats.Norm(row, 2) <= 1e-14*size {
 			if bound < -1e-12*size || k < rows.Equalities && bound > 1e-12*size {
 				return nil, fmt.Errorf("geometry: preimage: row %d of the set reads 0 ≤ %g whatever x is: %w", k, bound, ErrEmpty)
 			}

@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // SecondOrderCone is {x : ‖(x_0, …, x_{d−2})‖₂ ≤ x_{d−1}}. It is unbounded; its
@@ -26,7 +28,7 @@ func (c *SecondOrderCone) Dim() int { return c.dim }
 func (c *SecondOrderCone) Project(dst, x []float64) {
 	check(c.dim, dst, x)
 	last := c.dim - 1
-	height, radius := x[last], norm(x[:last])
+	height, radius := x[last], floats.Norm(x[:last], 2)
 	switch {
 	case radius <= height:
 		copy(dst, x)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Separator finds a half-space between itself and a point without projecting: sets
@@ -30,7 +32,7 @@ func Separate(s Set, normal, x []float64) (offset, missed float64) {
 	}
 	check(s.Dim(), normal, x)
 	s.Project(normal, x)
-	gap := distance(x, normal)
+	gap := floats.Distance(x, normal, 2)
 	if gap == 0 {
 		clear(normal)
 		return math.Inf(1), 0
@@ -39,7 +41,7 @@ func Separate(s Set, normal, x []float64) (offset, missed float64) {
 	for i, v := range near {
 		normal[i] = (x[i] - v) / gap
 	}
-	offset = dot(normal, near)
+	offset = floats.Dot(normal, near)
 	if c, ok := s.(Compact); ok {
 		offset = math.Max(offset, oracle.Support(c, normal))
 	}
@@ -51,12 +53,12 @@ func (r Rows) separate(normal, x []float64) (offset, missed float64) {
 	clear(normal)
 	offset, missed = math.Inf(1), math.Inf(-1)
 	for k, a := range r.A {
-		length := norm(a)
+		length := floats.Norm(a, 2)
 		for _, sign := range []float64{1, -1} {
 			if sign < 0 && k >= r.Equalities {
 				break
 			}
-			if beyond := sign * (dot(a, x) - r.B[k]) / length; beyond > missed {
+			if beyond := sign * (floats.Dot(a, x) - r.B[k]) / length; beyond > missed {
 				missed, offset = beyond, sign*r.B[k]/length
 				for i, v := range a {
 					normal[i] = sign * v / length
@@ -124,9 +126,9 @@ func (s *preimage) Separate(normal, x []float64) (offset, missed float64) {
 	image, n := make([]float64, s.set.Dim()), make([]float64, s.set.Dim())
 	s.apply(image, x)
 	offset, missed = Separate(s.set, n, image)
-	offset -= dot(n, s.shift)
+	offset -= floats.Dot(n, s.shift)
 	s.transposed(normal, n)
-	length := norm(normal)
+	length := floats.Norm(normal, 2)
 	if length <= smallest {
 		clear(normal)
 		return math.Inf(1), math.Min(missed, 0)
@@ -143,7 +145,7 @@ func (s *similarity) Separate(normal, x []float64) (offset, missed float64) {
 	from := make([]float64, len(x))
 	s.inward(from, x)
 	offset, missed = Separate(s.set, normal, from)
-	return s.factor*offset + dot(normal, s.shift), s.factor * missed
+	return s.factor*offset + floats.Dot(normal, s.shift), s.factor * missed
 }
 
 // Separate takes the direction from the set's nearest point, which is farther away and
@@ -151,7 +153,7 @@ func (s *similarity) Separate(normal, x []float64) (offset, missed float64) {
 func (s *inflation) Separate(normal, x []float64) (offset, missed float64) {
 	check(s.Dim(), normal, x)
 	s.set.Project(normal, x)
-	gap := distance(x, normal)
+	gap := floats.Distance(x, normal, 2)
 	if gap <= s.radius {
 		clear(normal)
 		return math.Inf(1), 0
@@ -160,7 +162,7 @@ func (s *inflation) Separate(normal, x []float64) (offset, missed float64) {
 	for i, v := range near {
 		normal[i] = (x[i] - v) / gap
 	}
-	offset = dot(normal, near)
+	offset = floats.Dot(normal, near)
 	if c, ok := s.set.(Compact); ok {
 		offset = math.Max(offset, oracle.Support(c, normal))
 	}
@@ -177,13 +179,13 @@ func (e extreme) Separate(normal, x []float64) (offset, missed float64) {
 	normalTo := func(from []float64) (gap float64) {
 		z := make([]float64, len(x))
 		e.Project(z, from)
-		gap = distance(from, z)
+		gap = floats.Distance(from, z, 2)
 		for i, v := range z {
 			z[i] = (from[i] - v) / gap
 		}
 		if gap > 0 {
 			h := oracle.Support(e, z)
-			if beyond := dot(z, x) - h; beyond > missed {
+			if beyond := floats.Dot(z, x) - h; beyond > missed {
 				offset, missed = h, beyond
 				copy(normal, z)
 			}
@@ -193,7 +195,7 @@ func (e extreme) Separate(normal, x []float64) (offset, missed float64) {
 	clear(normal)
 	offset, missed = math.Inf(1), math.Inf(-1)
 	gap := normalTo(x)
-	way := distance(x, c.middle)
+	way := floats.Distance(x, c.middle, 2)
 	if gap == 0 {
 		return math.Inf(1), 0
 	}

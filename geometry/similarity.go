@@ -2,6 +2,8 @@ package geometry
 
 import (
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // similarity is {shift + factor·x : x in set} with a positive factor. All questions
@@ -97,7 +99,7 @@ func (s *similarity) Rows() (Rows, bool) {
 	r, ok := rowsOf(s.set)
 	moved := Rows{A: r.A, Equalities: r.Equalities}
 	for k, a := range r.A {
-		moved.B = append(moved.B, s.factor*r.B[k]+dot(a, s.shift))
+		moved.B = append(moved.B, s.factor*r.B[k]+floats.Dot(a, s.shift))
 	}
 	return moved, ok
 }

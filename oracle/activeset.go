@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // ActiveSet projects on a polyhedron {x : ⟨a_i, x⟩ ≤ b_i, the first rows with
@@ -35,7 +37,7 @@ func NewActiveSet(rows [][]float64, rhs []float64, equalities int) (*ActiveSet, 
 	}
 	lengths := make([]float64, len(rows))
 	for i, r := range rows {
-		length := norm(r)
+		length := floats.Norm(r, 2)
 		switch {
 		case len(r) != a.dim:
 			return nil, fmt.Errorf("oracle: row %d has %d entries, row 0 has %d: want equally many", i, len(r), a.dim)
@@ -105,7 +107,7 @@ func (a *ActiveSet) ProjectLevel(dst, dir []float64, level float64, x []float64)
 		panic(badLength)
 	}
 	w := a.borrow()
-	length := norm(dir)
+	length := floats.Norm(dir, 2)
 	for _, v := range dir {
 		w.rows = append(w.rows, -v/length)
 	}
@@ -127,8 +129,8 @@ func (w *leastDistance) project(x []float64) bool {
 	if !w.solve(x) {
 		return false
 	}
-	near := 1e2 * (norm(w.x) + 1e-3*w.largestRHS())
-	far := distance(x, w.x)
+	near := 1e2 * (floats.Norm(w.x, 2) + 1e-3*w.largestRHS())
+	far := floats.Distance(x, w.x, 2)
 	if far <= 10*near || near == 0 {
 		return true
 	}

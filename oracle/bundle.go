@@ -1,6 +1,10 @@
 package oracle
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // bundle is the work space of one call of a BundleConjugate: it minimises
 // φ(y) = f(y) − ⟨dual, y⟩ over the domain.
@@ -86,10 +90,8 @@ func (w *bundle) enterDomain() {
 	}
 	copy(w.slope, w.point)
 	w.projector.Project(w.point, w.point)
-	for i, v := range w.point {
-		w.slope[i] -= v
-	}
-	if length := norm(w.slope); length > 1e-13*(norm(w.point)+math.SmallestNonzeroFloat64) {
+	floats.Sub(w.slope, w.point)
+	if length := floats.Norm(w.slope, 2); length > 1e-13*(floats.Norm(w.point, 2)+math.SmallestNonzeroFloat64) {
 		w.keep(plane{length: length, domain: true})
 	}
 }
@@ -103,7 +105,7 @@ func (w *bundle) visit() bool {
 		value -= v * w.point[i]
 		w.slope[i] -= v
 	}
-	length := norm(w.slope)
+	length := floats.Norm(w.slope, 2)
 	if math.IsNaN(value+length) || math.IsInf(value, 0) || math.IsInf(length, 0) {
 		if math.IsInf(w.least, 1) {
 			copy(w.best, w.point)
@@ -122,7 +124,7 @@ func (w *bundle) visit() bool {
 	}
 	w.keep(plane{value: value, length: length})
 	if len(w.planes) <= 2 {
-		w.raise(w.slope, value-dot(w.slope, w.point))
+		w.raise(w.slope, value-floats.Dot(w.slope, w.point))
 	}
 	return false
 }
@@ -230,7 +232,7 @@ func (w *bundle) raise(slope []float64, value float64) {
 		w.slope[i] = -g
 	}
 	w.domain.MaximizeLinear(w.corner, w.slope)
-	w.bound = math.Max(w.bound, value-dot(w.slope, w.corner))
+	w.bound = math.Max(w.bound, value-floats.Dot(w.slope, w.corner))
 }
 
 // forget drops the planes that have been idle longest when there are too many.

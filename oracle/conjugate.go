@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // ConjugateTolerance is the relative gap at which a BundleConjugate stops: the
@@ -100,7 +102,7 @@ func (c *BundleConjugate) probe() (*BundleConjugate, error) {
 	}
 	v := c.f.Value(x)
 	c.f.Subgradient(g, x)
-	if size := norm(g); math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(size) || math.IsInf(size, 0) {
+	if size := floats.Norm(g, 2); math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(size) || math.IsInf(size, 0) {
 		return nil, fmt.Errorf("oracle: function has value %g and subgradient %v at %v: want finite numbers on the whole domain", v, g, x)
 	}
 	return c, nil

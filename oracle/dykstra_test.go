@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Dykstra projects on the intersection of closed convex sets by cyclic projection
@@ -92,17 +94,17 @@ func (w *corrections) run(sets []Projector, rounds int) (outside, slack float64)
 			for i, v := range w.p {
 				y[i] -= v
 			}
-			change = math.Max(change, distance(w.p, w.z))
+			change = math.Max(change, floats.Distance(w.p, w.z, 2))
 			copy(w.points[k*w.dim:], w.p)
 			copy(w.z, w.p)
 		}
-		if change <= 1e-16*norm(w.z) {
+		if change <= 1e-16*floats.Norm(w.z, 2) {
 			break
 		}
 		if quiet++; change < 0.9*least {
 			quiet, least = 0, change
 		}
-		if quiet > 200 && least <= 1e-14*norm(w.z) {
+		if quiet > 200 && least <= 1e-14*floats.Norm(w.z, 2) {
 			break
 		}
 	}
@@ -114,7 +116,7 @@ func (w *corrections) run(sets []Projector, rounds int) (outside, slack float64)
 func (w *corrections) certify(sets []Projector) (outside, slack float64) {
 	for k, s := range sets {
 		s.Project(w.p, w.z)
-		outside = math.Max(outside, distance(w.p, w.z))
+		outside = math.Max(outside, floats.Distance(w.p, w.z, 2))
 		for i := k * w.dim; i < (k+1)*w.dim; i++ {
 			slack += w.normals[i] * (w.points[i] - w.z[i-k*w.dim])
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Member is one condition of an Intersection: Matrix·x + Shift lies in Set. A nil
@@ -99,25 +101,21 @@ func (m *Member) apply(w, x []float64) {
 		copy(w, x)
 	}
 	for i, r := range m.Matrix {
-		w[i] = dot(r, x)
+		w[i] = floats.Dot(r, x)
 	}
-	for i, v := range m.Shift {
-		w[i] += v
+	if m.Shift != nil {
+		floats.Add(w, m.Shift)
 	}
 }
 
 // addTransposed adds scale·Matrixᵀ·y to g.
 func (m *Member) addTransposed(g, y []float64, scale float64) {
 	if m.Matrix == nil {
-		for i, v := range y {
-			g[i] += scale * v
-		}
+		floats.AddScaled(g, scale, y)
 		return
 	}
 	for i, r := range m.Matrix {
-		for j, a := range r {
-			g[j] += scale * y[i] * a
-		}
+		floats.AddScaled(g, scale*y[i], r)
 	}
 }
 
@@ -137,8 +135,8 @@ func (s *Intersection) prove() error {
 			w, p := make([]float64, m.Set.Dim()), make([]float64, m.Set.Dim())
 			m.apply(w, x)
 			m.Set.Project(p, w)
-			gap := distance(w, p)
-			if !(gap > 1e-11*(1e-3+norm(w))) {
+			gap := floats.Distance(w, p, 2)
+			if !(gap > 1e-11*(1e-3+floats.Norm(w, 2))) {
 				continue
 			}
 			g, offset := make([]float64, s.dim), 0.0
@@ -150,7 +148,7 @@ func (s *Intersection) prove() error {
 				}
 			}
 			m.addTransposed(g, w, 1)
-			length := norm(g)
+			length := floats.Norm(g, 2)
 			if length <= dependent {
 				return fmt.Errorf("oracle: a condition misses its set by %.6g whatever the point: %w", gap, ErrEmpty)
 			}
@@ -174,14 +172,12 @@ func (s *Intersection) judge(n *leastDistance, near float64) error {
 	for i, m := range n.farkas {
 		total += math.Abs(m)
 		value += m * n.rhs[i]
-		for j, v := range n.row(i) {
-			rest[j] += m * v
-		}
+		floats.AddScaled(rest, m, n.row(i))
 	}
 	p := make([]float64, s.dim)
 	outside, _ := s.Nearest(p, p)
-	if scale := 1e-9 * (1e-3 + norm(p)); outside <= scale || near <= scale {
+	if scale := 1e-9 * (1e-3 + floats.Norm(p, 2)); outside <= scale || near <= scale {
 		return nil
 	}
-	return fmt.Errorf("oracle: no point comes nearer than about %.3g to all sets: multipliers of total %.6g on %d separating planes give %.3g ≤ %.6g: %w", outside, total, n.count(), norm(rest), value, ErrEmpty)
+	return fmt.Errorf("oracle: no point comes nearer than about %.3g to all sets: multipliers of total %.6g on %d separating planes give %.3g ≤ %.6g: %w", outside, total, n.count(), floats.Norm(rest, 2), value, ErrEmpty)
 }

@@ -1,6 +1,10 @@
 package oracle
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // leastDistance finds the nearest point to a given one in {x : ⟨a_i, x⟩ ≤ b_i},
 // the first rows being equalities, by the dual active-set method of Goldfarb and
@@ -80,14 +84,14 @@ func (w *leastDistance) solve(p []float64) bool {
 
 // size is the magnitude against which rounding in row i is measured.
 func (w *leastDistance) size(i int) float64 {
-	return math.Abs(w.rhs[i]) + norm(w.x) + norm(w.given)
+	return math.Abs(w.rhs[i]) + floats.Norm(w.x, 2) + floats.Norm(w.given, 2)
 }
 
 func (w *leastDistance) mostViolated() int {
 	worst, at := 0.0, -1
-	slack := 4e-16 * (norm(w.x) + norm(w.given))
+	slack := 4e-16 * (floats.Norm(w.x, 2) + floats.Norm(w.given, 2))
 	for i := w.equal; i < w.count(); i++ {
-		excess := dot(w.row(i), w.x) - w.rhs[i]
+		excess := floats.Dot(w.row(i), w.x) - w.rhs[i]
 		if excess > worst && excess > slack+4e-16*math.Abs(w.rhs[i]) && !w.ignore[i] && !w.isActive(i) {
 			worst, at = excess, i
 		}
@@ -107,13 +111,13 @@ func (w *leastDistance) isActive(i int) bool {
 // enter makes row i hold. It returns false, with w.farkas set, if it cannot.
 func (w *leastDistance) enter(i int) bool {
 	sign := 1.0
-	if i < w.equal && dot(w.row(i), w.x) < w.rhs[i] {
+	if i < w.equal && floats.Dot(w.row(i), w.x) < w.rhs[i] {
 		sign = -1
 	}
 	entering := 0.0
 	for {
 		w.steps++
-		excess := sign * (dot(w.row(i), w.x) - w.rhs[i])
+		excess := sign * (floats.Dot(w.row(i), w.x) - w.rhs[i])
 		slope := w.split(i)
 		w.solveUpper(w.coef)
 		partial, leaving := math.Inf(1), -1
@@ -161,14 +165,12 @@ func (w *leastDistance) split(i int) float64 {
 	clear(w.coef)
 	for range 2 { // once more, against cancellation
 		for k := range w.active {
-			c := dot(w.column(k), w.step)
+			c := floats.Dot(w.column(k), w.step)
 			w.coef[k] += c
-			for j, q := range w.column(k) {
-				w.step[j] -= c * q
-			}
+			floats.AddScaled(w.step, -c, w.column(k))
 		}
 	}
-	return norm(w.step)
+	return floats.Norm(w.step, 2)
 }
 
 // append adds row i to the active ones.
@@ -215,11 +217,9 @@ func (w *leastDistance) settle() {
 	clear(w.coef)
 	for range 2 {
 		for k := range n {
-			c := dot(w.column(k), w.step)
+			c := floats.Dot(w.column(k), w.step)
 			w.coef[k] += c
-			for j, q := range w.column(k) {
-				w.step[j] -= c * q
-			}
+			floats.AddScaled(w.step, -c, w.column(k))
 		}
 	}
 	if n == w.dim {
@@ -236,9 +236,7 @@ func (w *leastDistance) settle() {
 	}
 	for k := range n {
 		w.coef[k] -= w.step[k]
-		for j, q := range w.column(k) {
-			w.x[j] += w.step[k] * q
-		}
+		floats.AddScaled(w.x, w.step[k], w.column(k))
 	}
 	w.solveUpper(w.coef)
 	for k, i := range w.active {

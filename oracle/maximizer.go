@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // maximizerTolerance is the gap, relative to ‖dir‖ times the radius, at which a
@@ -34,7 +36,7 @@ func NewProximalMaximizer(set Projector, center []float64, radius float64) (*Pro
 	if len(center) != set.Dim() {
 		return nil, fmt.Errorf("oracle: centre of %d coordinates for a set of dimension %d: want the same", len(center), set.Dim())
 	}
-	if size := norm(center) + radius; !(radius >= 0) || math.IsInf(size, 0) || math.IsNaN(size) {
+	if size := floats.Norm(center, 2) + radius; !(radius >= 0) || math.IsInf(size, 0) || math.IsNaN(size) {
 		return nil, fmt.Errorf("oracle: ball of centre %v and radius %g: want finite numbers, radius ≥ 0", center, radius)
 	}
 	return &ProximalMaximizer{set: set, center: append([]float64(nil), center...), radius: radius}, nil
@@ -61,7 +63,7 @@ func (m *ProximalMaximizer) Maximize(dst, dir []float64) (gap float64) {
 // already a maximiser, it is found to be one in a single projection.
 func (m *ProximalMaximizer) From(dst, dir, start []float64) (gap float64) {
 	m.set.Project(dst, start)
-	length := norm(dir)
+	length := floats.Norm(dir, 2)
 	if length == 0 || m.radius == 0 {
 		return 0
 	}
@@ -78,7 +80,7 @@ func (m *ProximalMaximizer) From(dst, dir, start []float64) (gap float64) {
 			(*next)[i] = v + step*(dir[i]/length)
 		}
 		m.set.Project(*next, *next)
-		moved := distance(*next, dst)
+		moved := floats.Distance(*next, dst, 2)
 		bound := moved * 2 * m.radius * length / step
 		gain := 0.0
 		for i, v := range *next {

@@ -3,6 +3,8 @@ package oracle
 import (
 	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // MinNorm projects on a compact set that is known by its linear maximiser alone,
@@ -83,7 +85,7 @@ func (w *wolfe) nearest(set LinearMaximizer, x []float64) (gap float64) {
 	w.n, w.weight[0], w.distance = 1, 1, math.Inf(1)
 	idle := 0
 	for range 300 + 50*w.dim {
-		d := distance(w.x, w.z)
+		d := floats.Distance(w.x, w.z, 2)
 		if d >= w.distance {
 			return gap
 		}
@@ -92,16 +94,14 @@ func (w *wolfe) nearest(set LinearMaximizer, x []float64) (gap float64) {
 		}
 		copy(w.best, w.z)
 		w.distance = d
-		for i, v := range w.x {
-			w.dir[i] = v - w.z[i]
-		}
+		floats.SubTo(w.dir, w.x, w.z)
 		set.MaximizeLinear(w.y, w.dir)
 		gap = 0
 		for i, v := range w.dir {
 			gap += v * (w.y[i] - w.z[i])
 		}
-		w.size = norm(w.x) + norm(w.z) + norm(w.y)
-		if gap <= 2e-16*w.size*distance(w.y, w.z) || d <= 1e-16*w.size {
+		w.size = floats.Norm(w.x, 2) + floats.Norm(w.z, 2) + floats.Norm(w.y, 2)
+		if gap <= 2e-16*w.size*floats.Distance(w.y, w.z, 2) || d <= 1e-16*w.size {
 			return math.Max(gap, 0)
 		}
 		if w.n > w.dim || w.known() || idle > 3+w.dim {
@@ -121,7 +121,7 @@ func (w *wolfe) nearest(set LinearMaximizer, x []float64) (gap float64) {
 // rounding asks for it.
 func (w *wolfe) known() bool {
 	for k := range w.n {
-		if distance(w.atom(k), w.y) == 0 {
+		if floats.Distance(w.atom(k), w.y, 2) == 0 {
 			return true
 		}
 	}
@@ -181,27 +181,21 @@ func (w *wolfe) drop(k int) {
 func (w *wolfe) affine() bool {
 	d, base := w.dim, w.atom(0)
 	copy(w.z, base)
-	for i, v := range base {
-		w.rest[i] = w.x[i] - v
-	}
+	floats.SubTo(w.rest, w.x, base)
 	for k := 1; k < w.n; k++ {
 		q, tri := w.basis[(k-1)*d:k*d], w.tri[(k-1)*d:k*d]
-		for i, v := range w.atom(k) {
-			q[i] = v - base[i]
-		}
-		full := norm(q)
+		floats.SubTo(q, w.atom(k), base)
+		full := floats.Norm(q, 2)
 		clear(tri)
 		for range 2 {
 			for j := range k - 1 {
 				p := w.basis[j*d : (j+1)*d]
-				c := dot(p, q)
+				c := floats.Dot(p, q)
 				tri[j] += c
-				for i, v := range p {
-					q[i] -= c * v
-				}
+				floats.AddScaled(q, -c, p)
 			}
 		}
-		length := norm(q)
+		length := floats.Norm(q, 2)
 		if length <= 1e-14*full {
 			return false
 		}
@@ -209,7 +203,7 @@ func (w *wolfe) affine() bool {
 		for i := range q {
 			q[i] /= length
 		}
-		c := dot(q, w.rest)
+		c := floats.Dot(q, w.rest)
 		for i, v := range q {
 			w.rest[i] -= c * v
 			w.z[i] += c * v

@@ -1,6 +1,10 @@
 package oracle
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // multipliers is the work space of one call of an Intersection: it minimises
 //
@@ -42,7 +46,7 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 	w.minimize()
 	// Where sets curve, the penalty has to outweigh the normals, which are as long as
 	// the target is far.
-	boost := math.Min(math.Max(distance(w.target, w.x)/(1e-3+norm(w.x)), 1), 1e9)
+	boost := math.Min(math.Max(floats.Distance(w.target, w.x, 2)/(1e-3+floats.Norm(w.x, 2)), 1), 1e9)
 	w.penalty *= boost
 	w.fresh = true
 	quiet, least := 0, math.Inf(1)
@@ -53,7 +57,7 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 			outside, slack = gap, excess
 			copy(w.best, w.x)
 		}
-		if gap <= 2e-16*norm(w.image) {
+		if gap <= 2e-16*floats.Norm(w.image, 2) {
 			break
 		}
 		copy(w.u, w.r)
@@ -76,7 +80,7 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 
 // merit is of the order of the square of the error.
 func (w *multipliers) merit(outside, slack float64) float64 {
-	return slack + outside*(outside+distance(w.target, w.x))
+	return slack + outside*(outside+floats.Distance(w.target, w.x, 2))
 }
 
 // certify compares the images of x with the points where the r_i are normals.
@@ -128,8 +132,8 @@ func (w *multipliers) minimize() {
 	value := w.evaluate(w.x, w.grad, w.r)
 	least, idle := math.Inf(1), 0
 	for range newtonSteps {
-		size := norm(w.grad)
-		rounding := 2e-16 * (norm(w.target) + w.penalty*norm(w.image))
+		size := floats.Norm(w.grad, 2)
+		rounding := 2e-16 * (floats.Norm(w.target, 2) + w.penalty*floats.Norm(w.image, 2))
 		if idle++; size < 0.5*least {
 			least, idle = size, 0
 		}
@@ -143,7 +147,7 @@ func (w *multipliers) minimize() {
 				w.nextX[i] = v + t*w.step[i]
 			}
 			v := w.evaluate(w.nextX, w.nextG, w.next)
-			if v <= value+1e-4*t*slope || v <= value+1e-12*math.Abs(value) && norm(w.nextG) < 0.9*size {
+			if v <= value+1e-4*t*slope || v <= value+1e-12*math.Abs(value) && floats.Norm(w.nextG, 2) < 0.9*size {
 				value, taken = v, true
 				break
 			}
@@ -164,9 +168,9 @@ func (w *multipliers) direction() float64 {
 	d := w.dim
 	if !w.fresh {
 		for i := range d {
-			w.step[i] = -dot(w.inverse[i*d:(i+1)*d], w.grad)
+			w.step[i] = -floats.Dot(w.inverse[i*d:(i+1)*d], w.grad)
 		}
-		if slope := dot(w.step, w.grad); slope < 0 {
+		if slope := floats.Dot(w.step, w.grad); slope < 0 {
 			return slope
 		}
 	}
@@ -174,7 +178,7 @@ func (w *multipliers) direction() float64 {
 	for i, g := range w.grad {
 		w.step[i] = -g / (1 + w.penalty)
 	}
-	return dot(w.step, w.grad)
+	return floats.Dot(w.step, w.grad)
 }
 
 // learn updates the inverse Hessian from the step taken.
@@ -199,9 +203,9 @@ func (w *multipliers) learn() {
 	}
 	hy := w.product
 	for i := range hy {
-		hy[i] = dot(w.inverse[i*d:(i+1)*d], w.change)
+		hy[i] = floats.Dot(w.inverse[i*d:(i+1)*d], w.change)
 	}
-	scale := (1 + dot(w.change, hy)/curvature) / curvature
+	scale := (1 + floats.Dot(w.change, hy)/curvature) / curvature
 	for i := range d {
 		for j := range d {
 			w.inverse[i*d+j] += scale*w.step[i]*w.step[j] - (hy[i]*w.step[j]+w.step[i]*hy[j])/curvature

@@ -1,8 +1,9 @@
 package oracle
 
 import (
-	"math"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Support returns the support value h(dir) = max ⟨dir, x⟩ over the set, attained
@@ -12,7 +13,7 @@ func Support(set LinearMaximizer, dir []float64) float64 {
 	point, done := scratch(set.Dim())
 	defer done()
 	set.MaximizeLinear(*point, dir)
-	return dot(dir, *point)
+	return floats.Dot(dir, *point)
 }
 
 // Distance returns the Euclidean distance of x from the set, which is ‖x − Π(x)‖.
@@ -22,7 +23,7 @@ func Distance(set Projector, x []float64) float64 {
 	point, done := scratch(set.Dim())
 	defer done()
 	set.Project(*point, x)
-	return distance(x, *point)
+	return floats.Distance(x, *point, 2)
 }
 
 // vectors are the work vectors of the free functions, which have no place of
@@ -37,40 +38,4 @@ func scratch(n int) (*[]float64, func()) {
 	}
 	*v = (*v)[:n]
 	return v, func() { vectors.Put(v) }
-}
-
-func dot(a, b []float64) float64 {
-	var sum float64
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-func norm(x []float64) float64 {
-	var scale, sum float64
-	for _, v := range x {
-		scale = math.Max(scale, math.Abs(v))
-	}
-	if scale == 0 || math.IsInf(scale, 0) {
-		return scale
-	}
-	for _, v := range x {
-		sum += (v / scale) * (v / scale)
-	}
-	return scale * math.Sqrt(sum)
-}
-
-func distance(x, y []float64) float64 {
-	var scale, sum float64
-	for i, v := range x {
-		scale = math.Max(scale, math.Abs(v-y[i]))
-	}
-	if scale == 0 || math.IsInf(scale, 0) {
-		return scale
-	}
-	for i, v := range x {
-		sum += ((v - y[i]) / scale) * ((v - y[i]) / scale)
-	}
-	return scale * math.Sqrt(sum)
 }

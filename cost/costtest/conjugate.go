@@ -5,13 +5,15 @@ import (
 	"math"
 
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func inRange(t *trial) error {
 	for range t.Rounds {
 		dual, near := t.dual(), t.near()
 		y := t.conjugate(dual, near)
-		if gap := oracle.Distance(t.Range, y); !t.within(gap, 0, norm(y)) {
+		if gap := oracle.Distance(t.Range, y); !t.within(gap, 0, floats.Norm(y, 2)) {
 			return fmt.Errorf("dual %v gives %v, at distance %g from the range", dual, y, gap)
 		}
 	}
@@ -25,13 +27,13 @@ func conjugateInequality(t *trial) error {
 	for range t.Rounds {
 		dual, near := t.dual(), t.near()
 		y := t.conjugate(dual, near)
-		claimed := dot(dual, y) - t.Cost.Value(y)
+		claimed := floats.Dot(dual, y) - t.Cost.Value(y)
 		for k := range 12 {
 			v := t.point()
 			if k < 8 {
 				v = t.beside(y)
 			}
-			other := dot(dual, v) - t.Cost.Value(v)
+			other := floats.Dot(dual, v) - t.Cost.Value(v)
 			if !t.within(other, claimed, t.size(dual, y)) {
 				return fmt.Errorf("dual %v gives %v with value %g, but %v has %g", dual, y, claimed, v, other)
 			}
@@ -46,12 +48,12 @@ func fenchelYoung(t *trial) error {
 	for range t.Rounds {
 		x := t.inside()
 		dual := t.subgradient(x)
-		if norm(dual) > t.DualRadius {
+		if floats.Norm(dual, 2) > t.DualRadius {
 			continue // a rounding above the constant
 		}
 		y := t.conjugate(dual, t.near())
-		product, fx := dot(dual, x), t.Cost.Value(x)
-		conjugate := dot(dual, y) - t.Cost.Value(y)
+		product, fx := floats.Dot(dual, x), t.Cost.Value(x)
+		conjugate := floats.Dot(dual, y) - t.Cost.Value(y)
 		if !t.within(math.Abs(fx+conjugate-product), 0, t.size(dual, x)+t.size(dual, y)) {
 			return fmt.Errorf("at %v with subgradient %v: f = %g and f* = %g (at %v), their sum should be %g",
 				x, dual, fx, conjugate, y, product)
@@ -69,11 +71,11 @@ func nearestTie(t *trial) error {
 	for range t.Rounds {
 		dual, near := t.dual(), t.near()
 		y := t.conjugate(dual, near)
-		if again := t.conjugate(dual, y); !t.within(distance(again, y), 0, 1e3*norm(y)) {
+		if again := t.conjugate(dual, y); !t.within(floats.Distance(again, y, 2), 0, 1e3*floats.Norm(y, 2)) {
 			return fmt.Errorf("dual %v gives %v, which from there on gives %v", dual, y, again)
 		}
 		other := t.conjugate(dual, t.near())
-		if !t.within(distance(y, near), distance(other, near), 1e3*norm(near)) {
+		if !t.within(floats.Distance(y, near, 2), floats.Distance(other, near, 2), 1e3*floats.Norm(near, 2)) {
 			return fmt.Errorf("dual %v near %v gives %v, but the answer %v is nearer", dual, near, y, other)
 		}
 	}

@@ -1,6 +1,10 @@
 package costtest
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // point draws a point of the domain: mostly inside, sometimes with coordinates on
 // the sides, sometimes a corner.
@@ -64,7 +68,7 @@ func (t *trial) dual() []float64 {
 		for i := range dual {
 			dual[i] = t.rng.NormFloat64()
 		}
-		length := norm(dual)
+		length := floats.Norm(dual, 2)
 		radius := t.DualRadius
 		if t.rng.IntN(2) == 0 {
 			radius *= t.rng.Float64()
@@ -73,7 +77,7 @@ func (t *trial) dual() []float64 {
 			dual[i] *= radius / length
 		}
 	}
-	if length := norm(dual); length > t.DualRadius {
+	if length := floats.Norm(dual, 2); length > t.DualRadius {
 		for i := range dual {
 			dual[i] *= t.DualRadius / length
 		}
@@ -104,23 +108,5 @@ func (t *trial) within(a, b, scale float64) bool {
 // size is the size of the numbers that make up dual·x − f(x), a sum of which can
 // be no more exact.
 func (t *trial) size(dual, x []float64) float64 {
-	return math.Abs(t.Cost.Value(x)) + (norm(dual)+t.Cost.Lipschitz())*norm(x)
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }
-
-func distance(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += (v - b[i]) * (v - b[i])
-	}
-	return math.Sqrt(sum)
+	return math.Abs(t.Cost.Value(x)) + (floats.Norm(dual, 2)+t.Cost.Lipschitz())*floats.Norm(x, 2)
 }

@@ -3,6 +3,8 @@ package costtest
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // convexity tries f on segments: at the middle and at a random point.
@@ -29,7 +31,7 @@ func lipschitzBound(t *trial) error {
 	for range 2 * t.Rounds {
 		x := t.point()
 		y := t.beside(x)
-		fx, fy, gap := t.Cost.Value(x), t.Cost.Value(y), distance(x, y)
+		fx, fy, gap := t.Cost.Value(x), t.Cost.Value(y), floats.Distance(x, y, 2)
 		if !t.within(math.Abs(fx-fy), l*gap, math.Abs(fx)+math.Abs(fy)) {
 			return fmt.Errorf("|f(%v) − f(%v)| = %g exceeds %g times the distance %g", x, y, math.Abs(fx-fy), l, gap)
 		}
@@ -43,8 +45,8 @@ func subgradientInequality(t *trial) error {
 		y := t.beside(x)
 		g := t.subgradient(x)
 		fx, fy := t.Cost.Value(x), t.Cost.Value(y)
-		line := fx - dot(g, x) + dot(g, y)
-		if !t.within(line, fy, math.Abs(fx)+math.Abs(dot(g, x))) {
+		line := fx - floats.Dot(g, x) + floats.Dot(g, y)
+		if !t.within(line, fy, math.Abs(fx)+math.Abs(floats.Dot(g, x))) {
 			return fmt.Errorf("f(%v) = %g lies below %g, the line at %v with slope %v", y, fy, line, x, g)
 		}
 	}
@@ -62,8 +64,8 @@ func subgradientNorm(t *trial) error {
 	l := t.Cost.Lipschitz()
 	for range t.Rounds {
 		x := t.inside()
-		if g := t.subgradient(x); !t.within(norm(g), l, l) {
-			return fmt.Errorf("subgradient %v at %v has norm %g, Lipschitz() is %g", g, x, norm(g), l)
+		if g := t.subgradient(x); !t.within(floats.Norm(g, 2), l, l) {
+			return fmt.Errorf("subgradient %v at %v has norm %g, Lipschitz() is %g", g, x, floats.Norm(g, 2), l)
 		}
 	}
 	return nil

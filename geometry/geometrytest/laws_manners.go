@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // question is one call of one method, without aliasing.
@@ -49,7 +51,7 @@ func (p *probe) repeatable() error {
 			return fmt.Errorf("answer %v: want finite numbers", first)
 		}
 		q.ask(second, q.inputs)
-		if gap := distance(first, second); gap > p.slack(append(q.inputs, first)...) {
+		if gap := floats.Distance(first, second, 2); gap > p.slack(append(q.inputs, first)...) {
 			return fmt.Errorf("answers %v, then %v", first, second)
 		}
 		return nil
@@ -63,7 +65,7 @@ func (p *probe) overwritten() error {
 		for _, fill := range []float64{math.NaN(), math.Inf(1), 7} {
 			dirty := slices.Repeat([]float64{fill}, p.dim)
 			q.ask(dirty, q.inputs)
-			if gap := distance(clean, dirty); !(gap <= p.slack(append(q.inputs, clean)...)) {
+			if gap := floats.Distance(clean, dirty, 2); !(gap <= p.slack(append(q.inputs, clean)...)) {
 				return fmt.Errorf("answer %v with a destination full of %g, %v with zeros", dirty, fill, clean)
 			}
 		}
@@ -97,7 +99,7 @@ func (p *probe) aliasing() error {
 		together := slices.Clone(q.inputs)
 		together[q.alias] = slices.Clone(q.inputs[q.alias])
 		q.ask(together[q.alias], together)
-		if gap := distance(apart, together[q.alias]); !(gap <= p.slack(append(q.inputs, apart)...)) {
+		if gap := floats.Distance(apart, together[q.alias], 2); !(gap <= p.slack(append(q.inputs, apart)...)) {
 			return fmt.Errorf("answer %v in place, %v apart", together[q.alias], apart)
 		}
 		return nil
@@ -158,9 +160,9 @@ func (p *probe) concurrent() error {
 					q.ask(dst, own)
 					want := answers[k]
 					k++
-					gap := distance(dst, want)
+					gap := floats.Distance(dst, want, 2)
 					if q.name == "MaximizeLinear" { // another vertex of the same face will do
-						gap = math.Abs(dot(q.inputs[0], minus(dst, want)))
+						gap = math.Abs(floats.Dot(q.inputs[0], minus(dst, want)))
 					}
 					if !(gap <= p.slack(append(q.inputs, want)...)) {
 						return fmt.Errorf("answer %v, %v when alone", dst, want)

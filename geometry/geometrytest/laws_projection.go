@@ -1,15 +1,19 @@
 package geometrytest
 
-import "fmt"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 func (p *probe) stated() error {
 	for _, x := range p.Inside {
-		if gap := distance(x, p.project(x)); gap > p.slack(x) {
+		if gap := floats.Distance(x, p.project(x), 2); gap > p.slack(x) {
 			return fmt.Errorf("point %v, stated to be inside, is %g from its projection", x, gap)
 		}
 	}
 	for _, x := range p.Outside {
-		if gap := distance(x, p.project(x)); gap <= p.slack(x) {
+		if gap := floats.Distance(x, p.project(x), 2); gap <= p.slack(x) {
 			return fmt.Errorf("point %v, stated to be outside, is %g from its projection", x, gap)
 		}
 	}
@@ -19,7 +23,7 @@ func (p *probe) stated() error {
 func (p *probe) idempotent() error {
 	for _, x := range p.points {
 		y := p.project(x)
-		if again := p.project(y); distance(y, again) > p.slack(x, y) {
+		if again := p.project(y); floats.Distance(y, again, 2) > p.slack(x, y) {
 			return fmt.Errorf("%v goes to %v, and that to %v", x, y, again)
 		}
 	}
@@ -29,7 +33,7 @@ func (p *probe) idempotent() error {
 func (p *probe) nonExpansive() error {
 	for k, x := range p.points {
 		for _, y := range p.points[:k] {
-			if before, after := distance(x, y), distance(p.members[k], p.project(y)); after > before+p.slack(x, y) {
+			if before, after := floats.Distance(x, y, 2), floats.Distance(p.members[k], p.project(y), 2); after > before+p.slack(x, y) {
 				return fmt.Errorf("%v and %v are %g apart, their projections %g", x, y, before, after)
 			}
 			if k > 12 {
@@ -53,7 +57,7 @@ func (p *probe) optimal() error {
 
 func (p *probe) normal(x, y []float64, slack float64) error {
 	out := minus(x, y)
-	if norm(out) <= slack {
+	if floats.Norm(out, 2) <= slack {
 		return nil // inside, up to the tolerance
 	}
 	candidates := p.members
@@ -61,9 +65,9 @@ func (p *probe) normal(x, y []float64, slack float64) error {
 		candidates = append([][]float64{p.maximize(out)}, candidates...)
 	}
 	for _, z := range candidates {
-		along := dot(out, minus(z, y))
-		if along > norm(out)*(slack+rounding(x))+slack*slack {
-			return fmt.Errorf("%v goes to %v, but %v is %g farther along the normal", x, y, z, along/norm(out))
+		along := floats.Dot(out, minus(z, y))
+		if along > floats.Norm(out, 2)*(slack+rounding(x))+slack*slack {
+			return fmt.Errorf("%v goes to %v, but %v is %g farther along the normal", x, y, z, along/floats.Norm(out, 2))
 		}
 	}
 	return nil
@@ -73,14 +77,12 @@ func (p *probe) normal(x, y []float64, slack float64) error {
 func (p *probe) far() error {
 	for k := range min(len(p.points), 12) {
 		x := append([]float64(nil), p.points[k]...)
-		for i := range x {
-			x[i] *= 1e6
-		}
+		floats.Scale(1e6, x)
 		y := p.project(x)
 		if !finite(y) {
 			return fmt.Errorf("%v goes to %v", x, y)
 		}
-		if again := p.project(y); distance(y, again) > p.slack(y)+rounding(x) {
+		if again := p.project(y); floats.Distance(y, again, 2) > p.slack(y)+rounding(x) {
 			return fmt.Errorf("%v goes to %v, and that to %v", x, y, again)
 		}
 		if err := p.normal(x, y, p.slack(y)+rounding(x)); err != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func (p *probe) bounds() error {
@@ -41,12 +43,12 @@ func (p *probe) interior() error {
 		x := append([]float64(nil), center...)
 		if k > 0 {
 			dir := p.directions[k-1]
-			length := math.Max(norm(dir), math.SmallestNonzeroFloat64)
+			length := math.Max(floats.Norm(dir, 2), math.SmallestNonzeroFloat64)
 			for i, v := range dir {
 				x[i] += radius * (v / length)
 			}
 		}
-		if gap := distance(x, p.project(x)); gap > p.slack(x, center) {
+		if gap := floats.Distance(x, p.project(x), 2); gap > p.slack(x, center) {
 			return fmt.Errorf("point %v has radius %g, but %v is %g from its projection", center, radius, x, gap)
 		}
 	}
@@ -65,7 +67,7 @@ func (p *probe) rows() error {
 	}
 	worst := func(x []float64) (most float64) {
 		for k, a := range rows.A {
-			excess := (dot(a, x) - rows.B[k]) / norm(a)
+			excess := (floats.Dot(a, x) - rows.B[k]) / floats.Norm(a, 2)
 			if k < rows.Equalities {
 				excess = math.Abs(excess)
 			}
@@ -79,7 +81,7 @@ func (p *probe) rows() error {
 		}
 	}
 	for k, x := range p.points {
-		if gap := distance(x, p.members[k]); gap > 10*p.slack(x) && worst(x) <= 0 {
+		if gap := floats.Distance(x, p.members[k], 2); gap > 10*p.slack(x) && worst(x) <= 0 {
 			return fmt.Errorf("point %v is %g from the set, but satisfies all rows", x, gap)
 		}
 	}

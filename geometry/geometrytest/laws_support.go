@@ -3,6 +3,8 @@ package geometrytest
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func (p *probe) supportBelongs() error {
@@ -11,7 +13,7 @@ func (p *probe) supportBelongs() error {
 	}
 	for _, dir := range p.directions {
 		y := p.maximize(dir)
-		if gap := distance(y, p.project(y)); gap > p.slack(y) {
+		if gap := floats.Distance(y, p.project(y), 2); gap > p.slack(y) {
 			return fmt.Errorf("maximiser %v in direction %v is %g from its projection", y, dir, gap)
 		}
 	}
@@ -25,7 +27,7 @@ func (p *probe) supportLargest() error {
 	for _, dir := range p.directions {
 		y := p.maximize(dir)
 		for _, z := range p.members {
-			if more := dot(dir, minus(z, y)); more > norm(dir)*p.slack(y, z) {
+			if more := floats.Dot(dir, minus(z, y)); more > floats.Norm(dir, 2)*p.slack(y, z) {
 				return fmt.Errorf("in direction %v the set's point %v is %g better than the maximiser %v", dir, z, more, y)
 			}
 		}
@@ -40,23 +42,21 @@ func (p *probe) sublinear() error {
 	}
 	for k, dir := range p.directions {
 		y := p.maximize(dir)
-		slack := norm(dir) * p.slack(y)
+		slack := floats.Norm(dir, 2) * p.slack(y)
 		for _, t := range []float64{1e-9, 0.3, 1e9} {
 			scaled := make([]float64, p.dim)
 			for i, v := range dir {
 				scaled[i] = t * v
 			}
-			if z := p.maximize(scaled); !(math.Abs(dot(dir, minus(z, y))) <= slack) {
+			if z := p.maximize(scaled); !(math.Abs(floats.Dot(dir, minus(z, y))) <= slack) {
 				return fmt.Errorf("direction %v has maximiser %v, and %v when multiplied by %g", dir, y, z, t)
 			}
 		}
 		other := p.directions[(k+1)%len(p.directions)]
 		both := make([]float64, p.dim)
-		for i, v := range dir {
-			both[i] = v + other[i]
-		}
+		floats.AddTo(both, dir, other)
 		z, w := p.maximize(other), p.maximize(both)
-		if more := dot(both, w) - dot(dir, y) - dot(other, z); more > slack+norm(other)*p.slack(z, w) {
+		if more := floats.Dot(both, w) - floats.Dot(dir, y) - floats.Dot(other, z); more > slack+floats.Norm(other, 2)*p.slack(z, w) {
 			return fmt.Errorf("support of %v + %v exceeds the sum of theirs by %g", dir, other, more)
 		}
 	}
@@ -69,14 +69,14 @@ func (p *probe) zeroDirection() error {
 	}
 	zero := make([]float64, p.dim)
 	y := p.maximize(zero)
-	if gap := distance(y, p.project(y)); !(gap <= p.slack(y)) {
+	if gap := floats.Distance(y, p.project(y), 2); !(gap <= p.slack(y)) {
 		return fmt.Errorf("answer %v is %g from its projection", y, gap)
 	}
 	if p.faces == nil {
 		return nil
 	}
 	for k, x := range p.points {
-		if z := p.face(zero, x); !(distance(z, p.members[k]) <= p.slack(x, z)) {
+		if z := p.face(zero, x); !(floats.Distance(z, p.members[k], 2) <= p.slack(x, z)) {
 			return fmt.Errorf("face projection of %v is %v, its projection %v", x, z, p.members[k])
 		}
 	}
@@ -90,10 +90,10 @@ func (p *probe) faceMaximal() error {
 	for k, x := range p.points {
 		dir := p.directions[k%len(p.directions)]
 		y, z := p.maximize(dir), p.face(dir, x)
-		if less := dot(dir, minus(y, z)); !(math.Abs(less) <= norm(dir)*p.slack(x, y)) {
+		if less := floats.Dot(dir, minus(y, z)); !(math.Abs(less) <= floats.Norm(dir, 2)*p.slack(x, y)) {
 			return fmt.Errorf("in direction %v the face point %v is %g worse than the maximiser %v", dir, z, less, y)
 		}
-		if gap := distance(z, p.project(z)); gap > p.slack(x, z) {
+		if gap := floats.Distance(z, p.project(z), 2); gap > p.slack(x, z) {
 			return fmt.Errorf("face point %v in direction %v is %g from its projection", z, dir, gap)
 		}
 	}
@@ -110,16 +110,16 @@ func (p *probe) faceNearest() error {
 		dir := p.directions[k%len(p.directions)]
 		z := p.face(dir, x)
 		out := minus(x, z)
-		if norm(out) <= p.slack(x, z) {
+		if floats.Norm(out, 2) <= p.slack(x, z) {
 			continue
 		}
 		exact, close := p.maximisers(dir, x, out)
 		for j, y := range append(exact, close...) {
 			slack := p.slack(x, y, z)
 			if j >= len(exact) { // sets that curve have points that are all but maximisers
-				slack = math.Max(slack, 1e-5*norm(minus(x, z)))
+				slack = math.Max(slack, 1e-5*floats.Norm(minus(x, z), 2))
 			}
-			if along := dot(out, minus(y, z)); along > norm(out)*slack {
+			if along := floats.Dot(out, minus(y, z)); along > floats.Norm(out, 2)*slack {
 				return fmt.Errorf("in direction %v, %v goes to %v of the face, but %v is nearer", dir, x, z, y)
 			}
 		}
@@ -138,11 +138,11 @@ func (p *probe) maximisers(dir, x, out []float64) (exact, close [][]float64) {
 	}
 	tilted, away := make([]float64, p.dim), make([]float64, p.dim)
 	for i, v := range dir {
-		tilted[i] = v + 1e-7*norm(dir)*out[i]/norm(out)
+		tilted[i] = v + 1e-7*floats.Norm(dir, 2)*out[i]/floats.Norm(out, 2)
 		away[i] = x[i] + 1e3*v
 	}
 	for _, y := range [][]float64{p.maximize(tilted), p.project(away)} {
-		if dot(dir, minus(best, y)) <= 1e-3*norm(dir)*p.slack(y) {
+		if floats.Dot(dir, minus(best, y)) <= 1e-3*floats.Norm(dir, 2)*p.slack(y) {
 			close = append(close, y)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // probe asks a set questions.
@@ -28,20 +30,18 @@ type probe struct {
 func (p *probe) prepare() error {
 	center := make([]float64, p.dim)
 	p.set.Project(center, center)
-	size := 1e-3 + norm(center)
+	size := 1e-3 + floats.Norm(center, 2)
 	if p.maximizer != nil {
 		size = 1e-3
 		for range p.dim + 2 {
 			x := p.maximize(p.gaussian(1))
-			size = math.Max(size, distance(x, center))
+			size = math.Max(size, floats.Distance(x, center, 2))
 		}
 	}
 	for k := range p.Trials {
 		scale := size * []float64{0.3, 1, 3, 10}[k%4]
 		x := p.gaussian(scale)
-		for i, c := range center {
-			x[i] += c
-		}
+		floats.Add(x, center)
 		p.points = append(p.points, x)
 		dir := p.gaussian(1)
 		switch k % 3 {
@@ -108,7 +108,7 @@ func (p *probe) face(dir, x []float64) []float64 {
 func (p *probe) slack(points ...[]float64) float64 {
 	size := 1e-3
 	for _, x := range points {
-		size = math.Max(size, norm(x))
+		size = math.Max(size, floats.Norm(x, 2))
 	}
 	return p.Tolerance * size
 }
@@ -117,36 +117,14 @@ func (p *probe) slack(points ...[]float64) float64 {
 func rounding(points ...[]float64) float64 {
 	size := 0.0
 	for _, x := range points {
-		size = math.Max(size, norm(x))
+		size = math.Max(size, floats.Norm(x, 2))
 	}
 	return 1e-13 * size
 }
 
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-func norm(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum = math.Hypot(sum, v)
-	}
-	return sum
-}
-
-func distance(x, y []float64) float64 {
-	return norm(minus(x, y))
-}
-
 func minus(x, y []float64) []float64 {
 	z := make([]float64, len(x))
-	for i, v := range x {
-		z[i] = v - y[i]
-	}
+	floats.SubTo(z, x, y)
 	return z
 }
 
