@@ -83,7 +83,7 @@ func checkVector(what string, v []float64, d int) error {
 	}
 	for i, c := range v {
 		if !finite(c) {
-			return fmt.Errorf("cost: %s entry %d is %g: want a number of magnitude at most %g", what, i, c, largest)
+			return fmt.Errorf("cost: %s entry %d is %g: want a number of magnitude at most %g", what, i, c, maxMagnitude)
 		}
 	}
 	return nil
@@ -102,11 +102,11 @@ func checkWeights(what string, w []float64, d int) error {
 	return nil
 }
 
-// largest is the largest magnitude of a number that constructors accept: squares
+// maxMagnitude is the largest magnitude of a number that constructors accept: squares
 // of such numbers, summed, stay finite.
-const largest = 1e100
+const maxMagnitude = 1e100
 
 // finite reports whether a number is one that constructors accept.
-func finite(x float64) bool { return math.Abs(x) <= largest }
+func finite(x float64) bool { return math.Abs(x) <= maxMagnitude }
 
 func clamp(x, lo, hi float64) float64 { return math.Min(math.Max(x, lo), hi) }

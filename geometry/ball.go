@@ -21,7 +21,7 @@ func NewBall(center []float64, radius float64) (*Ball, error) {
 	if err := vector("ball center", center); err != nil {
 		return nil, err
 	}
-	if !(radius >= 0 && radius <= largest) {
+	if !(radius >= 0 && radius <= maxMagnitude) {
 		return nil, fmt.Errorf("geometry: ball radius %g: want ≥ 0 and finite", radius)
 	}
 	return &Ball{slices.Clone(center), radius}, nil

@@ -24,8 +24,8 @@ func NewBox(lower, upper []float64) (*Box, error) {
 			return nil, fmt.Errorf("geometry: box side %d is [%g, %g]: want numbers, or -Inf below and +Inf above", i, l, u)
 		case l > u:
 			return nil, fmt.Errorf("geometry: box side %d has lower bound %g above upper bound %g: %w", i, l, u, ErrEmpty)
-		case !math.IsInf(l, 0) && math.Abs(l) > largest || !math.IsInf(u, 0) && math.Abs(u) > largest:
-			return nil, fmt.Errorf("geometry: box side %d is [%g, %g]: want infinite bounds or magnitudes at most %g", i, l, u, largest)
+		case !math.IsInf(l, 0) && math.Abs(l) > maxMagnitude || !math.IsInf(u, 0) && math.Abs(u) > maxMagnitude:
+			return nil, fmt.Errorf("geometry: box side %d is [%g, %g]: want infinite bounds or magnitudes at most %g", i, l, u, maxMagnitude)
 		}
 	}
 	return &Box{slices.Clone(lower), slices.Clone(upper)}, nil
@@ -74,7 +74,7 @@ func (b *Box) InteriorPoint(dst []float64) float64 {
 		}
 		radius = min(radius, dst[i]-l, u-dst[i])
 	}
-	return min(radius, largest)
+	return min(radius, maxMagnitude)
 }
 
 // Bounded returns the box as a Compact. It is an error, wrapping ErrUnbounded, if

@@ -63,7 +63,7 @@ func NewEllipsoid(center []float64, shape [][]float64) (*Ellipsoid, error) {
 	eigen.VectorsTo(&vectors)
 	e := &Ellipsoid{center: slices.Clone(center)}
 	for k, v := range values {
-		if !(v > 1e-13*values[d-1]) || v < smallest {
+		if !(v > 1e-13*values[d-1]) || v < minLength {
 			return nil, fmt.Errorf("geometry: ellipsoid shape has eigenvalue %g (the largest is %g): want a positive definite matrix", v, values[d-1])
 		}
 		e.axes = append(e.axes, mat.Col(nil, k, &vectors))

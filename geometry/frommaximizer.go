@@ -39,7 +39,7 @@ func FromMaximizer(set oracle.LinearMaximizer) (Compact, error) {
 	lower, upper := make([]float64, set.Dim()), make([]float64, set.Dim())
 	boundsByMaximizing(set, lower, upper)
 	for i, l := range lower {
-		if u := upper[i]; math.IsNaN(l) || math.IsNaN(u) || math.Abs(l) > largest || math.Abs(u) > largest {
+		if u := upper[i]; math.IsNaN(l) || math.IsNaN(u) || math.Abs(l) > maxMagnitude || math.Abs(u) > maxMagnitude {
 			return nil, fmt.Errorf("geometry: linear maximiser goes from %g to %g in coordinate %d: want finite numbers: %w", l, u, i, ErrUnbounded)
 		}
 	}

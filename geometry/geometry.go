@@ -74,12 +74,12 @@ func Contains(s Set, x []float64, tol float64) bool {
 	return oracle.Distance(s, x) <= tol
 }
 
-// largest is the largest magnitude of a coordinate that constructors accept:
+// maxMagnitude is the largest magnitude of a coordinate that constructors accept:
 // squares of such numbers, summed, stay finite.
-const largest = 1e100
+const maxMagnitude = 1e100
 
-// smallest is the smallest norm of a vector that has to be divided by.
-const smallest = 1e-100
+// minLength is the smallest norm of a vector that has to be divided by.
+const minLength = 1e-100
 
 const badLength = "geometry: slice length differs from the dimension of the set"
 
@@ -94,8 +94,8 @@ func check(n int, slices ...[]float64) {
 
 // number returns an error unless v is finite and not too large.
 func number(what string, v float64) error {
-	if math.IsNaN(v) || math.Abs(v) > largest {
-		return fmt.Errorf("geometry: %s is %g: want a number of magnitude at most %g", what, v, largest)
+	if math.IsNaN(v) || math.Abs(v) > maxMagnitude {
+		return fmt.Errorf("geometry: %s is %g: want a number of magnitude at most %g", what, v, maxMagnitude)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func vector(what string, x []float64) error {
 		return fmt.Errorf("geometry: %s is empty: want at least one coordinate", what)
 	}
 	for i, v := range x {
-		if math.IsNaN(v) || math.Abs(v) > largest {
+		if math.IsNaN(v) || math.Abs(v) > maxMagnitude {
 			return number(fmt.Sprintf("%s[%d]", what, i), v)
 		}
 	}

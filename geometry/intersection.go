@@ -176,5 +176,5 @@ func (s *Intersection) InteriorPoint(dst []float64) float64 {
 	for _, m := range s.sets {
 		room = math.Min(room, roomIn(m, dst))
 	}
-	return math.Max(math.Min(room, largest), 0)
+	return math.Max(math.Min(room, maxMagnitude), 0)
 }

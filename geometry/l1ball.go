@@ -21,7 +21,7 @@ func NewL1Ball(center []float64, radius float64) (*L1Ball, error) {
 	if err := vector("l1 ball center", center); err != nil {
 		return nil, err
 	}
-	if !(radius >= 0 && radius <= largest) {
+	if !(radius >= 0 && radius <= maxMagnitude) {
 		return nil, fmt.Errorf("geometry: l1 ball radius %g: want ≥ 0 and finite", radius)
 	}
 	return &L1Ball{slices.Clone(center), radius}, nil

@@ -9,7 +9,7 @@ func NewLInfBall(center []float64, radius float64) (*BoundedBox, error) {
 	if err := vector("l∞ ball center", center); err != nil {
 		return nil, err
 	}
-	if !(radius >= 0 && radius <= largest) {
+	if !(radius >= 0 && radius <= maxMagnitude) {
 		return nil, fmt.Errorf("geometry: l∞ ball radius %g: want ≥ 0 and finite", radius)
 	}
 	b := &Box{make([]float64, len(center)), make([]float64, len(center))}

@@ -45,8 +45,8 @@ func newPolyhedron(what string, rows Rows) (*Polyhedron, error) {
 			return nil, fmt.Errorf("geometry: %s has %d entries, row 0 has %d: want equally many", name, len(a), len(rows.A[0]))
 		}
 		length := floats.Norm(a, 2)
-		if length < smallest {
-			return nil, fmt.Errorf("geometry: %s is %v: want a row that is not zero (norm at least %g)", name, a, smallest)
+		if length < minLength {
+			return nil, fmt.Errorf("geometry: %s is %v: want a row that is not zero (norm at least %g)", name, a, minLength)
 		}
 		unit := make([]float64, len(a))
 		for j, v := range a {

@@ -6,8 +6,8 @@ import "fmt"
 // oracle.FaceProjector, if the set is. It is an error if the factor is not finite
 // and positive.
 func NewScale(set Set, factor float64) (Set, error) {
-	if !(factor >= smallest && factor <= largest) {
-		return nil, fmt.Errorf("geometry: scale by %g: want a factor between %g and %g", factor, smallest, largest)
+	if !(factor >= minLength && factor <= maxMagnitude) {
+		return nil, fmt.Errorf("geometry: scale by %g: want a factor between %g and %g", factor, minLength, maxMagnitude)
 	}
 	return newSimilarity(set, make([]float64, set.Dim()), factor), nil
 }

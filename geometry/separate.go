@@ -129,7 +129,7 @@ func (s *preimage) Separate(normal, x []float64) (offset, missed float64) {
 	offset -= floats.Dot(n, s.shift)
 	s.transposed(normal, n)
 	length := floats.Norm(normal, 2)
-	if length <= smallest {
+	if length <= minLength {
 		clear(normal)
 		return math.Inf(1), math.Min(missed, 0)
 	}

@@ -10,7 +10,7 @@
 // and stored by rows: the payoff of row a and column b is Q[a·B+b].
 //
 // Games with one row, one column or a saddle point and games of two by two are
-// solved in closed form, all others by a simplex method on a dense tableau. Every
+// solved in closed form, all others by [lp.Dense]. Every
 // answer comes with its certificate: low = min_a (Qω)_a ≤ value ≤ up = max_b
 // (μᵀQ)_b, whatever rounding did to μ and ω. What the two strategies can lose
 // together, up − low, is their exploitability.

@@ -1,12 +1,17 @@
 package game
 
-import "math"
+import (
+	"math"
+
+	"cmdpsolve/oracle/lp"
+)
 
 // A Solver solves matrix games one after the other and keeps its memory between
 // them. The zero value is ready for use. It must not be used concurrently.
 type Solver struct {
-	simplex simplex
-	best    Strategies // the best pair so far, while numbers resist
+	program lp.Dense
+	table   []float64  // of the program, a line for each column of the game and one for the costs
+	best    Strategies // the best pair so far, where rounding spoils the first
 	cols    []float64  // (μᵀQ)_b
 }
 
@@ -164,4 +169,93 @@ func room(x []float64, n int) []float64 {
 		return make([]float64, n, n+n/2)
 	}
 	return x[:n]
+}
+
+// general solves a game without a saddle point by the linear program of the
+// agent, Σx → max subject to Mᵀx ≤ 1 and x ≥ 0, where M is the payoff moved and
+// scaled into [1, 2]: x/Σx is then the agent's strategy and the multipliers of
+// the rows, scaled alike, the opponent's. start is the row with the least maximum.
+func (s *Solver) general(row, col, payoff []float64, start int) (low, up float64) {
+	s.program.Careful = false
+	size := s.load(payoff, len(row), len(col))
+	s.program.Maximize(row, col, s.table, start)
+	if low, up = s.strategies(row, col, payoff); up-low <= good*size {
+		return low, up
+	}
+	s.best.Row, s.best.Col = append(s.best.Row[:0], row...), append(s.best.Col[:0], col...)
+	keep := func() bool {
+		if l, u := s.strategies(row, col, payoff); u-l < up-low {
+			copy(s.best.Row, row)
+			copy(s.best.Col, col)
+			low, up = l, u
+		}
+		return up-low <= good*size
+	}
+	polish := func() bool {
+		s.load(payoff, len(row), len(col))
+		return s.program.Polish(row, col, s.table) && keep()
+	}
+	// Rounding has crept into the tableau, or a tie has misled it: solve the final
+	// basis afresh, and failing that begin anew with the careful rule.
+	if !polish() && up-low > Tolerance/100*size {
+		s.program.Careful = true
+		s.load(payoff, len(row), len(col))
+		s.program.Maximize(row, col, s.table, start)
+		if !keep() {
+			polish()
+		}
+	}
+	copy(row, s.best.Row)
+	copy(col, s.best.Col)
+	return low, up
+}
+
+// load writes the tableau of the program and returns the size of the payoffs.
+func (s *Solver) load(payoff []float64, m, n int) (size float64) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, x := range payoff {
+		if x < lo {
+			lo = x
+		}
+		if x > hi {
+			hi = x
+		}
+	}
+	s.table = room(s.table, (n+1)*(m+1))
+	base, scale := lo/2, 1/(hi/2-lo/2) // half of each, so that no payoff overflows
+	for a := range m {
+		for b, x := range payoff[a*n : (a+1)*n] {
+			s.table[b*(m+1)+a] = 1 + (x/2-base)*scale
+		}
+		s.table[n*(m+1)+a] = -1
+	}
+	for b := range n {
+		s.table[b*(m+1)+m] = 1
+	}
+	s.table[n*(m+1)+m] = 0
+	return max(math.Abs(lo), math.Abs(hi))
+}
+
+// strategies makes strategies of a solution of the program, and returns what they guarantee.
+func (s *Solver) strategies(row, col, payoff []float64) (low, up float64) {
+	normalize(row)
+	normalize(col)
+	return s.certify(row, col, payoff)
+}
+
+// normalize makes a probability vector of numbers that are not negative but for
+// rounding.
+func normalize(x []float64) {
+	sum := 0.0
+	for i, v := range x {
+		if v < 0 {
+			x[i] = 0
+			continue
+		}
+		sum += v
+	}
+	inv := 1 / sum
+	for i := range x {
+		x[i] *= inv
+	}
 }

@@ -3,6 +3,8 @@ package lp
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // refactorEvery is the number of pivots after which the inverse is computed
@@ -84,10 +86,10 @@ func (s *simplex) solveColumn(dst []float64, v int) {
 func (s *simplex) pivot(alpha []float64, r int) {
 	m := len(s.head)
 	row := s.inverseRow(r)[:m]
-	scale(row, 1/alpha[r])
+	floats.Scale(1/alpha[r], row)
 	for k, a := range alpha {
 		if k != r && a != 0 {
-			axpy(s.inverseRow(k)[:m], -a, row)
+			floats.AddScaled(s.inverseRow(k)[:m], -a, row)
 		}
 	}
 	s.sincePivot++
@@ -164,18 +166,4 @@ func (s *simplex) checkFinite() error {
 		}
 	}
 	return nil
-}
-
-// axpy adds a·x to dst.
-func axpy(dst []float64, a float64, x []float64) {
-	x = x[:len(dst)]
-	for i, v := range x {
-		dst[i] += a * v
-	}
-}
-
-func scale(x []float64, a float64) {
-	for i := range x {
-		x[i] *= a
-	}
 }

@@ -171,7 +171,7 @@ func (s *model) separates(ray []float64, tol float64) bool {
 		}
 	}
 	// What is no larger than rounding is no proof, be it of the data or of a tolerance.
-	return beta-gamma > math.Max(unit, tol*tol)*terms && !math.IsInf(beta, 0)
+	return beta-gamma > math.Max(epsilon, tol*tol)*terms && !math.IsInf(beta, 0)
 }
 
 // allowed returns y, or zero if the bound on which y leans is infinite.

@@ -1,6 +1,10 @@
 package lp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // A simplex is the embedded Solver: the primal simplex method for
 //
@@ -118,7 +122,7 @@ func (s *simplex) growBasis(row []float64) {
 	for k, v := range s.head {
 		s.inverseRow(k)[m] = 0
 		if v >= 0 && row[v] != 0 {
-			axpy(last[:m], row[v], s.inverseRow(k)[:m])
+			floats.AddScaled(last[:m], row[v], s.inverseRow(k)[:m])
 		}
 	}
 	last[m] = -1

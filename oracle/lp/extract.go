@@ -1,13 +1,17 @@
 package lp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // extract fills dst at the end of a phase: optimal, or infeasible if phase one
 // could not remove the infeasibilities. Rounding errors that the tolerances let
 // pass are taken out, so that signs and bounds hold exactly.
 func (s *simplex) extract(dst *Solution, infeasible bool) {
 	m, n := len(s.head), len(s.cost)
-	dropDust(s.y, largest(s.y))
+	dropDust(s.y, floats.Norm(s.y, math.Inf(1)))
 	if infeasible {
 		dst.Status, dst.Objective = Infeasible, math.Inf(1)
 		dst.X, dst.Duals, dst.ReducedCosts = dst.X[:0], dst.Duals[:0], dst.ReducedCosts[:0]
@@ -90,7 +94,7 @@ func (s *simplex) extractRay(dst *Solution, q int, d float64) {
 
 // normalise divides x by its largest absolute value.
 func normalise(x []float64) {
-	if size := largest(x); size > 0 && !math.IsInf(size, 1) {
+	if size := floats.Norm(x, math.Inf(1)); size > 0 && !math.IsInf(size, 1) {
 		for i := range x {
 			x[i] /= size
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/lukpank/go-glpk/glpk"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // glpkDust makes dropDust drop what is below 1e-15 of the largest entry, which is
@@ -37,7 +39,7 @@ func (o *glpkOwner) readOptimum(dst *Solution) {
 	dst.Status, dst.Ray = Optimal, dst.Ray[:0]
 	dst.X, dst.Duals, dst.ReducedCosts = resize(dst.X, n), resize(dst.Duals, m), resize(dst.ReducedCosts, n)
 	readOptimum(o.prob, dst.Duals, dst.X)
-	dropDust(dst.Duals, largest(dst.Duals)*glpkDust)
+	dropDust(dst.Duals, floats.Norm(dst.Duals, math.Inf(1))*glpkDust)
 	for i := range dst.Duals {
 		dst.Duals[i] /= o.costFactor
 		dst.Duals[i] = o.row.allowed(i, dst.Duals[i])
@@ -75,7 +77,7 @@ func (o *glpkOwner) readFarkas(dst *Solution) bool {
 		return false
 	}
 	y := o.y[1:]
-	dropDust(y, largest(y)*glpkDust)
+	dropDust(y, floats.Norm(y, math.Inf(1))*glpkDust)
 	dst.Status, dst.Objective = Infeasible, math.Inf(1)
 	dst.X, dst.Duals, dst.ReducedCosts = dst.X[:0], dst.Duals[:0], dst.ReducedCosts[:0]
 	dst.Ray = resize(dst.Ray, o.rows)
@@ -95,7 +97,7 @@ func (o *glpkOwner) readRecession(dst *Solution) bool {
 	if !readRecession(o.prob, dst.Ray) {
 		return false
 	}
-	dropDust(dst.Ray, largest(dst.Ray)*glpkDust)
+	dropDust(dst.Ray, floats.Norm(dst.Ray, math.Inf(1))*glpkDust)
 	readOptimum(o.prob, dst.Duals, dst.X)
 	for j := range dst.X {
 		dst.X[j] = o.inside(j, dst.X[j])

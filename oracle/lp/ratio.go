@@ -1,6 +1,10 @@
 package lp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // A step is how far the entering variable moves and what stops it.
 type step struct {
@@ -72,7 +76,7 @@ func (s *simplex) ratio(q int, d float64, phaseOne bool) step {
 
 // smallestPivot returns the size below which an entry of alpha is rounding error.
 func (s *simplex) smallestPivot() float64 {
-	return 1e-11 * math.Max(1, largest(s.alpha))
+	return 1e-11 * math.Max(1, floats.Norm(s.alpha, math.Inf(1)))
 }
 
 // target returns the bound that the basic variable at position k meets when it

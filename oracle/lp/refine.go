@@ -1,6 +1,10 @@
 package lp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // refinements bounds the steps of iterative refinement; with a good inverse two suffice.
 const refinements = 6
@@ -28,7 +32,7 @@ func (s *simplex) refinePrimal() error {
 			}
 		}
 	}
-	s.magnitude = math.Max(s.magnitude, largest(s.xB))
+	s.magnitude = math.Max(s.magnitude, floats.Norm(s.xB, math.Inf(1)))
 	dropDust(s.xB, s.magnitude)
 	s.estimateDoubt()
 	s.exact = true
@@ -89,7 +93,7 @@ func (s *simplex) estimateDoubt() {
 		for i, v := range s.inverseRow(k)[:len(size)] {
 			sum += math.Abs(v) * size[i]
 		}
-		s.doubt[k] = 8 * unit * sum
+		s.doubt[k] = 8 * epsilon * sum
 	}
 }
 
@@ -101,15 +105,6 @@ func dropDust(x []float64, size float64) {
 			x[i] = 0
 		}
 	}
-}
-
-// largest returns the largest absolute value in x.
-func largest(x []float64) float64 {
-	size := 0.0
-	for _, v := range x {
-		size = math.Max(size, math.Abs(v))
-	}
-	return size
 }
 
 // residual sets rhs to A·x − r, summed as pairs of high and low parts.
@@ -154,7 +149,7 @@ func (s *simplex) multipliers() {
 	m := len(s.head)
 	for k, c := range s.costB {
 		if c != 0 {
-			axpy(s.y, c, s.inverseRow(k)[:m])
+			floats.AddScaled(s.y, c, s.inverseRow(k)[:m])
 		}
 	}
 }
@@ -176,14 +171,14 @@ func (s *simplex) refineMultipliers() {
 			}
 			s.rhs[k] = high + low
 		}
-		size := largest(s.rhs)
+		size := floats.Norm(s.rhs, math.Inf(1))
 		if size == 0 || !(size < previous/8) {
 			return
 		}
 		previous = size
 		for k, e := range s.rhs {
 			if e != 0 {
-				axpy(s.y, e, s.inverseRow(k)[:m])
+				floats.AddScaled(s.y, e, s.inverseRow(k)[:m])
 			}
 		}
 	}

@@ -1,6 +1,10 @@
 package lp
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // maxExponent bounds the scale factors by 2^±maxExponent, so that products of a
 // row scale, a column scale and a coefficient of ordinary size stay finite.
@@ -103,7 +107,7 @@ func clampExponent(e float64) float64 { return math.Max(-maxExponent, math.Min(m
 // equalizer returns the power of two that brings the largest entry of values to
 // [1, 2), or 1 if all are zero. It scales a row or column that is added later.
 func equalizer(values []float64) float64 {
-	size := largest(values)
+	size := floats.Norm(values, math.Inf(1))
 	if size == 0 || math.IsInf(size, 0) {
 		return 1
 	}

@@ -3,6 +3,8 @@ package lp
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Tolerances on scaled numbers. A bound may be violated by
@@ -13,7 +15,7 @@ const (
 	optimality  = 1e-12
 	noise       = 1e-14
 	dust        = 1e-20 // takes the place of noise once values have been refined
-	unit        = 1. / (1 << 52)
+	epsilon     = 1. / (1 << 52)
 )
 
 // Solve implements Solver. If the last basis leads astray it tries once more from
@@ -148,7 +150,7 @@ func (s *simplex) slack(k int, bound float64) float64 {
 // reduced cost; zero if none does. Dantzig's rule on scaled numbers; after a stall
 // Bland's rule, the first variable that promises anything, which cannot cycle.
 func (s *simplex) price(phaseOne bool, noise float64) (q int, d float64) {
-	floor := noise * largest(s.costB)
+	floor := noise * floats.Norm(s.costB, math.Inf(1))
 	bland := s.bland()
 	for j, c := range s.cost {
 		if s.col.pos[j] >= 0 || s.col.lower[j] == s.col.upper[j] {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // degenerate returns a problem with small whole numbers and many ties.
@@ -196,7 +198,7 @@ func TestCertify(t *testing.T) {
 }
 
 func scaled(x []float64, a float64) []float64 {
-	scale(x, a)
+	floats.Scale(a, x)
 	return x
 }
 
