@@ -48,51 +48,71 @@ func scale(weight float64, c Cost) (Cost, error) {
 		}
 		return newSeparable("scaled", s.box(), terms)
 	}
-	multiple := &scaled{cost: c, weight: weight, lipschitz: l, scratch: newPool(c.Dim())}
-	if b, ok := c.(boxed); ok {
-		return &scaledBoxed{multiple, b.box()}, nil
-	}
-	return multiple, nil
+	return newTilted(c, weight, nil, l), nil
 }
 
-// scaled is weight·cost.
-type scaled struct {
+// tilted is weight·cost plus an affine cost, or none if line is nil. Its conjugate is that of
+// the cost at the dual, less the gradient, divided by the weight.
+type tilted struct {
 	cost      Cost
 	weight    float64
+	line      *Linear
 	lipschitz float64
 	scratch   *pool
 }
 
-// scaledBoxed is a multiple of a boxed cost, which is boxed too.
-type scaledBoxed struct {
-	*scaled
+// tiltedBoxed is a tilted cost that is boxed.
+type tiltedBoxed struct {
+	*tilted
 	over domain
 }
 
-func (c *scaledBoxed) box() domain { return c.over }
+func (c *tiltedBoxed) box() domain { return c.over }
 
-// Dim returns the dimension of the cost.
-func (c *scaled) Dim() int { return c.cost.Dim() }
-
-// Lipschitz returns the weight times the constant of the cost.
-func (c *scaled) Lipschitz() float64 { return c.lipschitz }
-
-// Value returns the weight times the value of the cost.
-func (c *scaled) Value(x []float64) float64 { return c.weight * c.cost.Value(x) }
-
-// Subgradient sets dst to the weight times a subgradient of the cost.
-func (c *scaled) Subgradient(dst, x []float64) {
-	c.cost.Subgradient(dst, x)
-	floats.Scale(c.weight, dst)
+// newTilted returns a boxed cost if c is one.
+func newTilted(c Cost, weight float64, line *Linear, lipschitz float64) Cost {
+	t := &tilted{c, weight, line, lipschitz, newPool(c.Dim())}
+	if b, ok := c.(boxed); ok {
+		return &tiltedBoxed{t, b.box()}
+	}
+	return t
 }
 
-// ConjugateSubgradient asks the cost at the dual divided by the weight.
-func (c *scaled) ConjugateSubgradient(dst, dual, near []float64) {
+// Dim returns the dimension of the cost.
+func (c *tilted) Dim() int { return c.cost.Dim() }
+
+// Lipschitz returns the weight times the constant of the cost, plus that of the affine cost.
+func (c *tilted) Lipschitz() float64 { return c.lipschitz }
+
+// Value returns the weight times the value of the cost, plus that of the affine cost.
+func (c *tilted) Value(x []float64) float64 {
+	value := c.weight * c.cost.Value(x)
+	if c.line != nil {
+		value += c.line.Value(x)
+	}
+	return value
+}
+
+// Subgradient sets dst to the weight times a subgradient of the cost, plus the gradient.
+func (c *tilted) Subgradient(dst, x []float64) {
+	c.cost.Subgradient(dst, x)
+	floats.Scale(c.weight, dst)
+	if c.line != nil {
+		floats.Add(dst, c.line.gradient)
+	}
+}
+
+// ConjugateSubgradient asks the cost.
+func (c *tilted) ConjugateSubgradient(dst, dual, near []float64) {
 	checkDim(c.Dim(), len(dst), len(dual), len(near))
 	buffer := c.scratch.get()
 	defer c.scratch.put(buffer)
-	for i, d := range dual {
-		(*buffer)[i] = d / c.weight
+	copy(*buffer, dual)
+	if c.line != nil {
+		floats.Sub(*buffer, c.line.gradient)
+	}
+	for i := range *buffer {
+		(*buffer)[i] /= c.weight
 	}
 	c.cost.ConjugateSubgradient(dst, *buffer, near)
 }

@@ -53,8 +53,8 @@ func newSum(weights []float64, costs []Cost, x domain) (Cost, error) {
 	if x, err = x.withLipschitz("sum", lipschitz); err != nil {
 		return nil, err
 	}
-	if b, ok := curved[0].(boxed); ok && len(curved) == 1 {
-		return &shifted{domain: x, boxed: b, line: line, scratch: newPool(x.Dim())}, nil
+	if _, ok := curved[0].(boxed); ok && len(curved) == 1 {
+		return newTilted(curved[0], 1, line, lipschitz), nil
 	}
 	return newGeneric("sum", &sum{line, curved, newPool(x.Dim())}, x)
 }

@@ -153,11 +153,11 @@ func (e *Ellipsoid) MaximizeLinear(dst, dir []float64) {
 // ProjectFace is MaximizeLinear for a direction that is not zero, and Project for
 // zero.
 func (e *Ellipsoid) ProjectFace(dst, dir, x []float64) {
+	check(e.Dim(), dst, dir, x)
 	if floats.Norm(dir, 2) == 0 {
 		e.Project(dst, x)
 		return
 	}
-	check(e.Dim(), x)
 	e.MaximizeLinear(dst, dir)
 }
 

@@ -2,11 +2,12 @@
 // exact projection and exact linear maximisation, one primitive set per file,
 // and combinators that build sets from sets.
 //
-// A Set can be projected on and may be unbounded; a Compact set can also be
+// A [Set] can be projected on and may be unbounded; a [Compact] set can also be
 // asked for its extreme point in a direction, which is the question a learner
-// asks. Targets such as half-spaces are unbounded (erratum E-05), so every target
-// is used through [Restrict], which intersects it with the box of possible
-// returns.
+// asks. [NewBall], [NewBox] and the like make sets, [NewIntersection], [NewProduct] and the
+// like make sets of sets, and [Restrict] cuts a set with the box of possible returns. Every
+// target is used through Restrict, because targets such as half-spaces are unbounded
+// (erratum E-05). Package geometrytest tries the laws of sets on a set of one's own.
 //
 // Constructors check everything: dimensions, finiteness, emptiness and, where it
 // matters, boundedness. Their errors begin with "geometry:"; errors about empty
@@ -14,7 +15,7 @@
 // Sets are immutable: constructors copy what they are given, and all methods
 // may be called concurrently. Slices of a wrong length are a programmer's
 // mistake and panic. Methods of closed-form sets do not allocate; the others
-// reuse pooled work space and settle at none.
+// allocate only when their pool of work space is empty.
 package geometry
 
 import (

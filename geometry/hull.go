@@ -43,22 +43,13 @@ func NewHull(points [][]float64) (*Hull, error) {
 			h.points = append(h.points, slices.Clone(p))
 		}
 	}
-	h.projection = oracle.NewMinNorm((*hullMaximizer)(h))
+	h.projection = oracle.NewMinNorm((*vertices)(&h.points))
 	h.middle, h.room = incenter(h.points)
 	return h, nil
 }
 
 // Dim returns the dimension of the space.
 func (h *Hull) Dim() int { return len(h.points[0]) }
-
-// Points returns a copy of the distinct points.
-func (h *Hull) Points() [][]float64 {
-	points := make([][]float64, len(h.points))
-	for i, p := range h.points {
-		points[i] = slices.Clone(p)
-	}
-	return points
-}
 
 // Project finds the nearest point by Wolfe's method.
 func (h *Hull) Project(dst, x []float64) {
@@ -73,31 +64,25 @@ func (h *Hull) Project(dst, x []float64) {
 // MaximizeLinear gives the first point with the largest value.
 func (h *Hull) MaximizeLinear(dst, dir []float64) {
 	check(h.Dim(), dst, dir)
-	best, most := 0, math.Inf(-1)
-	for k, p := range h.points {
-		if v := floats.Dot(dir, p); v > most {
-			best, most = k, v
-		}
-	}
-	copy(dst, h.points[best])
+	(*vertices)(&h.points).MaximizeLinear(dst, dir)
 }
 
 // ProjectFace projects on the hull of the points with the largest value.
 func (h *Hull) ProjectFace(dst, dir, x []float64) {
 	check(h.Dim(), dst, dir, x)
-	face, ok := h.faces.Get().(*hullFace)
+	face, ok := h.faces.Get().(*vertices)
 	if !ok {
-		face = new(hullFace)
+		face = new(vertices)
 	}
 	most, size := math.Inf(-1), 0.0
 	for _, p := range h.points {
 		v := floats.Dot(dir, p)
 		most, size = math.Max(most, v), math.Max(size, floats.Norm(p, 2))
 	}
-	face.hull, face.points = h, face.points[:0]
+	*face = (*face)[:0]
 	for _, p := range h.points {
 		if floats.Dot(dir, p) >= most-1e-14*floats.Norm(dir, 2)*size {
-			face.points = append(face.points, p)
+			*face = append(*face, p)
 		}
 	}
 	h.projection.NearestOf(face, dst, x)
@@ -124,26 +109,18 @@ func (h *Hull) InteriorPoint(dst []float64) float64 {
 	return h.room
 }
 
-// hullMaximizer is the part of a Hull that its own projection needs.
-type hullMaximizer Hull
+// vertices are points whose hull is asked for.
+type vertices [][]float64
 
-func (h *hullMaximizer) Dim() int                          { return (*Hull)(h).Dim() }
-func (h *hullMaximizer) MaximizeLinear(dst, dir []float64) { (*Hull)(h).MaximizeLinear(dst, dir) }
+func (v *vertices) Dim() int { return len((*v)[0]) }
 
-// hullFace is the hull of some of the points.
-type hullFace struct {
-	hull   *Hull
-	points [][]float64
-}
-
-func (f *hullFace) Dim() int { return f.hull.Dim() }
-
-func (f *hullFace) MaximizeLinear(dst, dir []float64) {
+// MaximizeLinear gives the first point with the largest value.
+func (v *vertices) MaximizeLinear(dst, dir []float64) {
 	best, most := 0, math.Inf(-1)
-	for k, p := range f.points {
-		if v := floats.Dot(dir, p); v > most {
-			best, most = k, v
+	for k, p := range *v {
+		if value := floats.Dot(dir, p); value > most {
+			best, most = k, value
 		}
 	}
-	copy(dst, f.points[best])
+	copy(dst, (*v)[best])
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // Polytope is a bounded Polyhedron. Linear maximisation takes proximal steps of the
-// active-set projection, which end at a maximiser after finitely many, as a rule two; where they
-// creep, a linear program. Ties are exact, and answers do not depend on the
-// calls before.
+// active-set projection, which reach a maximiser after finitely many, usually two. Where
+// they creep, it solves a linear program. Ties are exact, and answers do not depend on
+// earlier calls.
 type Polytope struct {
 	*Polyhedron
 	polish *oracle.ProximalMaximizer
@@ -90,7 +90,7 @@ func (p *Polytope) maximizeByProgram(dst, dir []float64) {
 	}
 	solver, err := lp.NewEmbedded(p.rows.program(cost)) // the one with the tighter tolerances
 	if err != nil {
-		return // what the proximal steps found has to do
+		return // keep what the proximal steps found
 	}
 	var answer lp.Solution
 	if err := solver.Solve(&answer); err != nil || answer.Status != lp.Optimal {

@@ -1,17 +1,23 @@
-// Package oracle is the ground floor of the toolkit: the small questions that
-// convex objects answer, and generic ways to answer one question through
-// another.
+// Package oracle states the small questions that convex objects answer, and answers one
+// question through another.
 //
 // A learner needs one question of a convex object, "which point is extreme for
 // you in this direction?". A target set answers it by linear maximisation, a
 // cost by the subgradient of its conjugate. Everything in the packages geometry,
 // cost and cmdp is arranged around the interfaces below.
 //
+// [Support] and [Distance] ask a set for a number. An object that answers one question can be
+// asked another through an adapter: [NewMinNorm] projects on a set that is known by its
+// linear maximiser, [NewProximalMaximizer] maximises over a set that can be projected on,
+// and [NewConjugate] gives the conjugate of a function known by values and subgradients.
+// [NewActiveSet] projects on a polyhedron, and [NewIntersection] on the common points of sets.
+//
 // All methods of all interfaces follow the same rules. A destination comes
 // first and has length Dim; it is overwritten whatever it held before, NaN
 // included. Inputs are not changed. Slices of another length are a programmer's
 // mistake and panic. Methods never fail: what can be wrong with a set or a cost
-// is found by its constructor. Implementations are safe for concurrent use.
+// is found by its constructor. Implementations are safe for concurrent use. Package
+// oracletest tries these rules.
 package oracle
 
 // A LinearMaximizer is a non-empty compact convex set that can be asked for its

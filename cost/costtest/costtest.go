@@ -68,15 +68,6 @@ var laws = []law{
 	{"allocations", allocations},
 }
 
-// Laws returns the names of all laws, in the order in which they are tried.
-func Laws() []string {
-	names := make([]string, len(laws))
-	for i, l := range laws {
-		names[i] = l.name
-	}
-	return names
-}
-
 // Check returns nil if the cost obeys every law, or an error that joins one error
 // for each broken law. It returns an error too if the case itself makes no sense.
 func Check(c Case) error {

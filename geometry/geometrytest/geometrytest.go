@@ -72,16 +72,6 @@ func Check(set geometry.Set, facts Facts) error {
 	return errors.Join(broken...)
 }
 
-// CheckCompact is Check for a set that only answers linear maximisation: its
-// projection is then oracle.MinNorm.
-func CheckCompact(set oracle.LinearMaximizer, facts Facts) error {
-	c, err := geometry.FromMaximizer(set)
-	if err != nil {
-		return err
-	}
-	return Check(c, facts)
-}
-
 // laws in the order in which they are tried: the first prepares the points for the
 // others.
 var laws = []struct {

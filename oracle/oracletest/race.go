@@ -1,6 +1,6 @@
 //go:build race
 
-package geometrytest
+package oracletest
 
 // raceEnabled: the race detector makes pools forget, so allocations say nothing.
 const raceEnabled = true

@@ -1,6 +1,6 @@
 //go:build !race
 
-package geometrytest
+package oracletest
 
 // raceEnabled: without the race detector allocations can be counted.
 const raceEnabled = false
