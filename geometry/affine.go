@@ -65,8 +65,11 @@ func (s *Affine) Project(dst, x []float64) {
 	copy(dst, x)
 	for range 2 {
 		for k, q := range s.basis {
-			c := floats.Dot(q, dst) - s.level[k]
-			floats.AddScaled(dst, -c, q)
+			c := -s.level[k]
+			for i, v := range q {
+				c += v * dst[i]
+			}
+			addShort(dst, -c, q)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (b *Ball) MaximizeLinear(dst, dir []float64) {
 // for zero.
 func (b *Ball) ProjectFace(dst, dir, x []float64) {
 	check(len(b.center), dst, dir, x)
-	if floats.Norm(dir, 2) == 0 {
+	if isZero(dir) {
 		b.Project(dst, x)
 		return
 	}

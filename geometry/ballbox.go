@@ -64,7 +64,7 @@ func (s *ballInBox) MaximizeLinear(dst, dir []float64) {
 // of the face in the ball.
 func (s *ballInBox) ProjectFace(dst, dir, x []float64) {
 	check(s.Dim(), dst, dir, x)
-	if floats.Norm(dir, 2) == 0 {
+	if isZero(dir) {
 		s.Project(dst, x)
 		return
 	}

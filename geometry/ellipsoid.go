@@ -101,7 +101,7 @@ func (e *Ellipsoid) Project(dst, x []float64) {
 		for k, axis := range e.axes {
 			h := e.half[k] * e.half[k]
 			c := (*z)[k] / (1 + mu/h)
-			floats.AddScaled(dst, c, axis)
+			addShort(dst, c, axis)
 		}
 	}
 	e.pool.Put(z)
@@ -146,7 +146,7 @@ func (e *Ellipsoid) MaximizeLinear(dst, dir []float64) {
 	}
 	for k, axis := range e.axes {
 		c := e.half[k] * (e.half[k] * floats.Dot(axis, dir) / length)
-		floats.AddScaled(dst, c, axis)
+		addShort(dst, c, axis)
 	}
 }
 
@@ -154,7 +154,7 @@ func (e *Ellipsoid) MaximizeLinear(dst, dir []float64) {
 // zero.
 func (e *Ellipsoid) ProjectFace(dst, dir, x []float64) {
 	check(e.Dim(), dst, dir, x)
-	if floats.Norm(dir, 2) == 0 {
+	if isZero(dir) {
 		e.Project(dst, x)
 		return
 	}

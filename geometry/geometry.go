@@ -114,6 +114,24 @@ func vector(what string, x []float64) error {
 	return nil
 }
 
+// isZero reports whether all entries of x are 0.
+func isZero(x []float64) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// addShort adds c·x to dst. It is inlined, which for the two or three entries of closed forms
+// takes less time than a call of floats.AddScaled.
+func addShort(dst []float64, c float64, x []float64) {
+	for i, v := range x {
+		dst[i] += c * v
+	}
+}
+
 // clip returns the point of [lower, upper] nearest to v.
 func clip(v, lower, upper float64) float64 {
 	return math.Min(math.Max(v, lower), upper)

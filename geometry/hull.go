@@ -117,10 +117,11 @@ func (v *vertices) Dim() int { return len((*v)[0]) }
 // MaximizeLinear gives the first point with the largest value.
 func (v *vertices) MaximizeLinear(dst, dir []float64) {
 	best, most := 0, math.Inf(-1)
-	for k, p := range *v {
+	points := *v
+	for k, p := range points {
 		if value := floats.Dot(dir, p); value > most {
 			best, most = k, value
 		}
 	}
-	copy(dst, (*v)[best])
+	copy(dst, points[best])
 }

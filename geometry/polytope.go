@@ -106,7 +106,7 @@ func (p *Polytope) maximizeByProgram(dst, dir []float64) {
 // active-set method.
 func (p *Polytope) ProjectFace(dst, dir, x []float64) {
 	check(p.Dim(), dst, dir, x)
-	if floats.Norm(dir, 2) == 0 {
+	if isZero(dir) {
 		p.Project(dst, x)
 		return
 	}
