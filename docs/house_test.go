@@ -21,10 +21,11 @@ import (
 // what they test with.
 var floors = map[string]int{
 	"oracle/lp":                     0,
-	"oracle/game":                   0,
+	"oracle/game":                   1,
 	"cmdp/exchange":                 0,
 	"cmdp/exchange/internal/source": 0,
 	"oracle":                        1,
+	"oracle/oracletest":             1,
 	"cmdp/exchange/umb":             1,
 	"cmdp/exchange/drn":             1,
 	"cmdp/exchange/prism":           1,

@@ -144,7 +144,14 @@ func (d *Dense) pivot(line, j int) {
 		if f == 0 {
 			continue
 		}
-		floats.AddScaled(q, -f, p)
+		if len(p) > 8 {
+			floats.AddScaled(q, -f, p)
+		} else { // a call would take longer
+			q = q[:len(p)]
+			for k, x := range p {
+				q[k] -= f * x
+			}
+		}
 		q[j] = -f * inv
 	}
 	for i := range d.m {
