@@ -222,7 +222,7 @@ func (m *Mixture) entering(phase int) (q int, d float64) {
 		}
 	}
 	for i := 1; i < n; i++ {
-		if r := -m.y[i]; r < d && r < -1e-12*largest(m.y) {
+		if r := -m.y[i]; r < d && r < -1e-12*floats.Norm(m.y, math.Inf(1)) {
 			q, d = slackOf(i), r
 		}
 	}
@@ -244,7 +244,7 @@ func (m *Mixture) pivot(q, phase int) bool {
 			m.alpha[k] += m.inv[k*n+i] * m.entry(q, i)
 		}
 	}
-	out, least, size := -1, math.Inf(1), largest(m.alpha)
+	out, least, size := -1, math.Inf(1), floats.Norm(m.alpha, math.Inf(1))
 	for k, a := range m.alpha {
 		if math.Abs(a) <= 1e-11*size {
 			continue
