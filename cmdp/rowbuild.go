@@ -119,32 +119,8 @@ func (s *rowSorter) sort(states int) {
 		for hi < n && s.state[at(hi)] == s.state[at(lo)] {
 			hi++
 		}
-		if hi > lo+1 {
-			s.rank(lo, hi, at)
-			compare := func(i, j int) int {
-				return cmp.Or(cmp.Compare(s.agent.of(s.action[i]), s.agent.of(s.action[j])),
-					cmp.Compare(s.opp.of(int32(s.opponentOf(i))), s.opp.of(int32(s.opponentOf(j)))), cmp.Compare(s.stepOf(i), s.stepOf(j)))
-			}
-			sorted := true
-			for k := lo + 1; k < hi && sorted; k++ {
-				sorted = compare(at(k-1), at(k)) <= 0
-			}
-			if !sorted {
-				if order == nil {
-					order = identity(n)
-				}
-				slices.SortStableFunc(order[lo:hi], func(i, j int32) int { return compare(int(i), int(j)) })
-			}
-			for k := lo + 1; k < hi; k++ {
-				if !s.sameKey(at(k-1), at(k)) {
-					continue
-				}
-				if !s.lines {
-					e := s.errorAt(RowTwice, at(k))
-					e.First = at(k - 1)
-					s.fault(e)
-				}
-			}
+		if hi > lo+1 && !s.ranked(lo, hi, at) {
+			order = s.sortState(order, lo, hi, at)
 		}
 		lo = hi
 	}
@@ -152,6 +128,49 @@ func (s *rowSorter) sort(states int) {
 		sorted, origin := s.permuted(order)
 		*s.rowTable, s.origin = *sorted, origin
 	}
+}
+
+// ranked ranks the actions of a state, whose rows are those from lo to hi, and reports
+// whether the rows are one for each action in the order of the ranks, as mostly they are.
+func (s *rowSorter) ranked(lo, hi int, at func(int) int) bool {
+	s.rank(lo, hi, at)
+	if s.step != nil || s.opponent != nil || len(s.agent.names) != hi-lo {
+		return false
+	}
+	for k, name := range s.agent.names {
+		if s.action[at(lo+k)] != name {
+			return false
+		}
+	}
+	return true
+}
+
+// sortState sorts the rows of a state, and complains of those that are given twice. A nil
+// order is that in which the rows stand.
+func (s *rowSorter) sortState(order []int32, lo, hi int, at func(int) int) []int32 {
+	compare := func(i, j int) int {
+		return cmp.Or(cmp.Compare(s.agent.of(s.action[i]), s.agent.of(s.action[j])),
+			cmp.Compare(s.opp.of(int32(s.opponentOf(i))), s.opp.of(int32(s.opponentOf(j)))), cmp.Compare(s.stepOf(i), s.stepOf(j)))
+	}
+	sorted := true
+	for k := lo + 1; k < hi && sorted; k++ {
+		sorted = compare(at(k-1), at(k)) <= 0
+	}
+	if !sorted {
+		if order == nil {
+			order = identity(len(s.state))
+		}
+		slices.SortStableFunc(order[lo:hi], func(i, j int32) int { return compare(int(i), int(j)) })
+		at = func(k int) int { return int(order[k]) }
+	}
+	for k := lo + 1; k < hi && !s.lines; k++ {
+		if s.sameKey(at(k-1), at(k)) {
+			e := s.errorAt(RowTwice, at(k))
+			e.First = at(k - 1)
+			s.fault(e)
+		}
+	}
+	return order
 }
 
 // byState returns the rows in the order of their states, or nil if they have it.
