@@ -273,7 +273,7 @@ func (p *average) relax(states, choices []int32, dir []float64) (low, scale floa
 			}
 		}
 	}
-	const sweeps, patience, step = 512, 64, 0.9
+	const sweeps, patience, step = 64, 64, 0.9
 	last := math.Inf(1)
 	for n := 1; ; n++ {
 		var high float64
@@ -526,15 +526,10 @@ func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) 
 	return total, nil
 }
 
-// recheck computes the bound anew, without what earlier directions left behind.
+// recheck computes the bound anew, without what earlier directions left behind: a verifier gets
+// the same numbers.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	q := *p
-	q.way, q.slow = newScalar(p.way.q, 1, p.workers, p.chain), nil
-	if p.cut != nil {
-		q.cut = newScalar(p.cut.q, 1, p.workers, p.chain)
-	}
-	q.best = make([]class, len(p.best))
-	q.h, q.next = make([]float64, len(p.h)), make([]float64, len(p.h))
+	q := newAverage(p.m, p.workers)
 	means, err := q.least(ctx, dir)
 	if err != nil {
 		return 0, 0, err

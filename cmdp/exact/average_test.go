@@ -244,8 +244,8 @@ func TestAverageSolve(t *testing.T) {
 		want, feasible := kallenberg(t, m, gradient, rows)
 		if !feasible {
 			infeasible++
-			if r.Status != Infeasible || Verify(t.Context(), m, task, r.Certificate) != nil {
-				t.Errorf("seed %d: %v: want infeasible with a certificate that holds", seed, r.Status)
+			if err := Verify(t.Context(), m, task, r.Certificate); r.Status != Infeasible || err != nil {
+				t.Errorf("seed %d: %v, %v: want infeasible with a certificate that holds", seed, r.Status, err)
 			}
 			continue
 		}
