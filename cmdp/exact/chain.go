@@ -17,6 +17,7 @@ import (
 // state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
 type chain struct {
 	first   []int32
+	mid     []int32 // of each row, where the entries for higher numbers begin
 	next    []int32
 	prob    []float64
 	leak    []float64
@@ -29,7 +30,7 @@ type chain struct {
 
 // reset makes the chain empty.
 func (y *chain) reset() {
-	y.first, y.next, y.prob = append(y.first[:0], 0), y.next[:0], y.prob[:0]
+	y.first, y.mid, y.next, y.prob = append(y.first[:0], 0), y.mid[:0], y.next[:0], y.prob[:0]
 	y.leak, y.diag = y.leak[:0], y.diag[:0]
 	y.factors, y.spilled = nil, false
 }
@@ -38,11 +39,17 @@ func (y *chain) states() int { return len(y.leak) }
 
 // end ends the row of a state whose entries are there, with its leak.
 func (y *chain) end(leak float64) {
-	sum := leak
-	for _, p := range y.prob[y.first[len(y.first)-1]:] {
-		sum += p
+	sum, s := leak, int32(len(y.leak))
+	mid := y.first[s]
+	for e := mid; e < int32(len(y.next)); e++ {
+		sum += y.prob[e]
+		if y.next[e] < s {
+			y.next[e], y.next[mid] = y.next[mid], y.next[e]
+			y.prob[e], y.prob[mid] = y.prob[mid], y.prob[e]
+			mid++
+		}
 	}
-	y.first = append(y.first, int32(len(y.next)))
+	y.first, y.mid = append(y.first, int32(len(y.next))), append(y.mid, mid)
 	y.leak, y.diag = append(y.leak, leak), append(y.diag, sum)
 }
 
@@ -150,20 +157,18 @@ func (y *chain) apply(dst, x []float64, transposed bool) {
 }
 
 // sweep sets dst to the solution of the system without the entries that lead to higher
-// numbers, from which a sweep of Gauss and Seidel would not yet know: numbers are given so that most
-// successors are below. dst may be right.
+// numbers, of which a sweep of Gauss and Seidel does not know yet: numbers are given so
+// that most successors are below. dst may be right.
 func (y *chain) sweep(dst, right []float64, transposed bool) {
 	if !transposed {
-		for s := range dst {
+		for s, d := range y.diag {
 			sum := right[s]
-			next := y.next[y.first[s]:y.first[s+1]]
+			next := y.next[y.first[s]:y.mid[s]]
 			prob := y.prob[y.first[s]:][:len(next)]
 			for j, n := range next {
-				if int(n) < s {
-					sum += float64(prob[j] * dst[n])
-				}
+				sum += float64(prob[j] * dst[n])
 			}
-			dst[s] = sum / y.diag[s]
+			dst[s] = sum / d
 		}
 		return
 	}
@@ -171,13 +176,33 @@ func (y *chain) sweep(dst, right []float64, transposed bool) {
 	for s := len(dst) - 1; s >= 0; s-- {
 		x := dst[s] / y.diag[s]
 		dst[s] = x
-		next := y.next[y.first[s]:y.first[s+1]]
+		next := y.next[y.first[s]:y.mid[s]]
 		prob := y.prob[y.first[s]:][:len(next)]
 		for j, n := range next {
-			if int(n) < s {
-				dst[n] += float64(prob[j] * x)
-			}
+			dst[n] += float64(prob[j] * x)
 		}
+	}
+}
+
+// rest sets dst to the left-hand side of the system at x, which sweep has made of right:
+// only the entries that it left out are missing.
+func (y *chain) rest(dst, x, right []float64, transposed bool) {
+	copy(dst, right)
+	for s := range x {
+		next := y.next[y.mid[s]:y.first[s+1]]
+		prob := y.prob[y.mid[s]:][:len(next)]
+		if transposed {
+			v := x[s]
+			for j, n := range next {
+				dst[n] -= float64(prob[j] * v)
+			}
+			continue
+		}
+		sum := 0.0
+		for j, n := range next {
+			sum += float64(prob[j] * x[n])
+		}
+		dst[s] -= sum
 	}
 }
 
@@ -208,7 +233,7 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 			p[i] = r[i] + beta*(p[i]-omega*v[i])
 		}
 		y.sweep(hat, p, transposed)
-		y.apply(v, hat, transposed)
+		y.rest(v, hat, p, transposed)
 		alpha = rho / dot(right, v)
 		if math.IsNaN(alpha) || math.IsInf(alpha, 0) {
 			return nil
@@ -219,7 +244,7 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 			return nil
 		}
 		y.sweep(hat, r, transposed)
-		y.apply(t, hat, transposed)
+		y.rest(t, hat, r, transposed)
 		omega = dot(t, r) / dot(t, t)
 		if math.IsNaN(omega) || math.IsInf(omega, 0) {
 			return nil
