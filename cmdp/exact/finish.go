@@ -82,6 +82,11 @@ func (s *solver) recoverPolicy(r *Result) error {
 		kept, share = append(kept, columns[j]), append(share, weights[j])
 	}
 	var err error
+	if p, ok := s.pricer.(*stationary); ok && len(rays) == 0 && len(kept) > 1 {
+		if kept, share, err = p.narrow(s.ctx, kept, share, s.face(), s.spare()); err != nil {
+			return err
+		}
+	}
 	if r.Policy, err = s.pricer.combine(s.ctx, append(kept, rays...), append(share, steps...)); err != nil {
 		return err
 	}
@@ -99,6 +104,14 @@ func (s *solver) recoverPolicy(r *Result) error {
 		r.Policy, r.Components = nil, r.Policy.components
 	}
 	return nil
+}
+
+// spare is by how much the cost may grow while the policy is put together.
+func (s *solver) spare() float64 {
+	if s.task.Cost == nil {
+		return math.Inf(1)
+	}
+	return 0.25 * s.tolerance(s.enough)
 }
 
 // face returns what the policy must preserve of the returns of the incumbent: with a

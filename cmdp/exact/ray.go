@@ -48,13 +48,17 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 	y.reset()
 	for n := lo; n < hi; n++ {
 		leak := 0.0
-		p.row(st, n, func(to int32, prob float64) {
-			if to >= lo && to < hi {
-				y.next, y.prob = append(y.next, to-lo), append(y.prob, prob)
-			} else {
-				leak += prob
+		for _, t := range p.choose(nil, st, n) {
+			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
+				switch to, x := p.base.to[e], t.x*p.k.Prob[e]; {
+				case to == n || x == 0:
+				case to >= lo && to < hi:
+					y.next, y.prob = append(y.next, to-lo), append(y.prob, x)
+				default:
+					leak += x
+				}
 			}
-		})
+		}
 		if !of[p.origin[n]] {
 			leak++
 		}

@@ -3,6 +3,9 @@ package exact
 import (
 	"context"
 	"math"
+	"sync/atomic"
+
+	"cmdpsolve/cmdp"
 )
 
 // A scalar solves the problem with one number for a return: the policy of a quotient
@@ -30,8 +33,12 @@ type scalar struct {
 	spilled []bool         // of each component, whether it is too wide to be eliminated
 	chain   *chain         // shared with others
 	right   []float64
-	broken  int     // the component whose policy did not rest, −1 for none
-	slack   float64 // what the perturbation is multiplied by
+	before  []float64 // values before the last evaluation, without a discount
+	moved   bool      // some were far from what they are now
+	short   float64   // by how much some backup falls short of a value, with a discount
+	broken  int       // the component whose policy did not rest, −1 for none
+	enough  float64   // relative error that is no matter, with a discount; 0 for rounding
+	slack   float64   // what the perturbation is multiplied by
 }
 
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
@@ -124,6 +131,7 @@ func (q *quotient) row(i int32) ([]int32, []float64) {
 // which the policy goes on for ever at a negative return, or which it cannot leave, or nil. v is of no use
 // then.
 func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
+	z.short = 0
 	if z.broken >= 0 {
 		z.rest(z.q.component[z.broken], z.q.component[z.broken+1])
 		z.broken = -1
@@ -189,11 +197,8 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		}
 	}
 	const rounds = 10_000
-	exact, settled, rest := false, false, math.Inf(1)
+	rest := math.Inf(1)
 	for range rounds {
-		if exact {
-			rest = 0
-		}
 		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
 			return nil, err
 		}
@@ -204,19 +209,34 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 			z.rest(lo, hi)
 			continue
 		}
-		changed, worst := z.improve(lo, hi)
-		switch {
-		case !changed && exact && (settled || z.gamma < 1):
+		least := z.tolerance(lo, hi)
+		changed, worst := z.improve(lo, hi, least)
+		// Without a discount what choices are made cheaper by depends on the values.
+		exact := z.gamma == 1 && !z.moved || z.gamma < 1 && (z.chain.factors != nil || rest <= 1.01*least)
+		if exact && changed == 0 {
+			z.short = math.Max(z.short, least+rest)
 			return nil, nil
-		case !changed: // once more, since what choices are charged follows the values before
-			exact, settled = true, true
-		case z.gamma == 1 || z.chain.factors != nil:
-			exact, settled = true, false
-		default:
-			exact, settled, rest = false, false, 0.02*worst
 		}
+		// Policies that differ in few states are soon the best.
+		if rest = 0.02 * worst; z.gamma == 1 || changed*50 < int(hi-lo) {
+			rest = 0
+		}
+		rest = math.Max(rest, least)
 	}
-	return nil, nil
+	return nil, nil // a bound is proved or not whatever the values are
+}
+
+// tolerance is what a backup with a discount may differ by in a component, a quarter of
+// which is left to the linear system.
+func (z *scalar) tolerance(lo, hi int32) float64 {
+	if z.gamma == 1 {
+		return 0
+	}
+	size := 0.0
+	for _, x := range z.v[lo:hi] {
+		size = math.Max(size, math.Abs(x))
+	}
+	return math.Max(z.enough*(1-z.gamma), 4*float64(z.longest+4)*unit) * size
 }
 
 // level is the relative size of a sum that may be 0 but for rounding.
@@ -286,7 +306,9 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 				right += float64(p * z.v[n])
 				leak += p
 			}
-			size += p * (math.Abs(z.v[n]) + math.Abs(z.v[s]))
+			if z.gamma == 1 {
+				size += p * (math.Abs(z.v[n]) + math.Abs(z.v[s]))
+			}
 		}
 		y.end(leak)
 		leaks = leaks || leak > 0
@@ -304,34 +326,38 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 	if math.IsInf(rest, 1) {
 		rest = z.chain.residual(z.v[lo:hi], z.right) * 0.02
 	}
-	err = y.solve(ctx, z.v[lo:hi], z.right, false, rest)
+	if z.gamma == 1 {
+		z.before = append(z.before[:0], z.v[lo:hi]...)
+	}
+	err = y.solve(ctx, z.v[lo:hi], z.right, false, rest/4)
 	z.spilled[i] = y.spilled
+	z.moved = false
+	for j, x := range z.before {
+		z.moved = z.moved || math.Abs(x-z.v[lo+int32(j)]) > 0.5*math.Abs(z.v[lo+int32(j)])
+	}
 	return nil, err
 }
 
 // improve changes the policy in a component wherever an action is better by more than
-// rounding. It reports whether it did so anywhere, and the largest difference.
-func (z *scalar) improve(lo, hi int32) (changed bool, worst float64) {
-	slack := 0.0
-	if z.gamma < 1 {
-		for _, x := range z.v[lo:hi] {
-			slack = math.Max(slack, math.Abs(x))
-		}
-		slack *= 4 * float64(z.longest+4) * unit
+// slack. It returns in how many states, and the largest difference.
+func (z *scalar) improve(lo, hi int32, slack float64) (changed int, worst float64) {
+	work, first := 0, z.q.first[lo]
+	if z.q.first[hi] > first {
+		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-first)
 	}
-	part := z.q.first[lo]
-	work := 0
-	if z.q.first[hi] > part {
-		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-part)
-	}
+	var count atomic.Int64
 	worst = forStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
-		worst := 0.0
+		worst, changed := 0.0, 0
 		for s := lo + int32(from); s < lo+int32(to); s++ {
-			worst = math.Max(worst, z.better(s, slack))
+			if x := z.better(s, slack); x > 0 {
+				worst = math.Max(worst, x)
+				changed++
+			}
 		}
+		count.Add(int64(changed))
 		return worst
 	})
-	return worst > 0, worst
+	return int(count.Load()), worst
 }
 
 // better changes the policy in a state if a choice is better by more than slack, and
@@ -356,7 +382,9 @@ func (z *scalar) better(s int32, slack float64) float64 {
 				x := z.v[n]
 				gain += float64(p * (x - old))
 				out += p
-				size += p * (math.Abs(x) + math.Abs(old))
+				if z.gamma == 1 {
+					size += p * (math.Abs(x) + math.Abs(old))
+				}
 			}
 		}
 		charge := z.charge(i, size)
@@ -378,4 +406,22 @@ func (z *scalar) better(s int32, slack float64) float64 {
 		z.pick[s] = best
 	}
 	return worst
+}
+
+// bound returns μ·v and how far V* may lie below, as far as the solver knows by itself.
+// What is said in the end goes through stationary.recheck.
+func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
+	size := 0.0
+	for _, x := range z.v {
+		size = math.Max(size, math.Abs(x))
+	}
+	sum := 0.0
+	for _, st := range m.StartStates() {
+		sum += st.Probability * z.v[z.q.state[st.State]]
+	}
+	margin = (startError + float64(len(m.StartStates()))*unit) * size
+	if z.gamma < 1 {
+		margin += 1.001 * (z.short + 2*float64(z.longest+m.Dim()+5)*unit*size) / (1 - z.gamma)
+	}
+	return sum, margin
 }

@@ -34,8 +34,14 @@ func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*R
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := p.(*stationary); ok && opts.Gap >= coarse {
+		p.enough = 0.01 * opts.Gap
+	}
 	return solve(ctx, p, task, opts)
 }
+
+// coarse is the gap from which prices need not be found to rounding.
+const coarse = 1e-8
 
 // checkTask refuses what no planner for decision processes can work with.
 func checkTask(m *cmdp.Model, task cmdp.Task) error {

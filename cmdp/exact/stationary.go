@@ -32,6 +32,8 @@ type stationary struct {
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
+	guess    []float64 // visits of the last policy
+	enough   float64   // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -56,7 +58,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 // number makes the base quotient.
 func (p *stationary) number() {
 	p.base = p.graph.quotient(p.parts, nil, nil, nil)
-	p.origin = make([]int32, p.base.over)
+	p.origin, p.guess = make([]int32, p.base.over), make([]float64, p.base.over)
 	for s, n := range p.base.state {
 		if n != p.base.over {
 			p.origin[n] = int32(s)
@@ -138,7 +140,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
-				if value, margin, err = q.bound(ctx, q.scalar(dir), dir); value-margin > bound {
+				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {
 					bound = value - margin
 				}
 			}
@@ -224,7 +226,9 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 		return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
 	}
 	out := priced{policy: &policy}
-	out.value, out.margin = p.lowerBound(dir, p.spread(z))
+	if out.value, out.margin = z.bound(p.m); p.enough == 0 {
+		out.value, out.margin = p.lowerBound(dir, p.spread(z))
+	}
 	out.returns, err = p.returns(ctx, &stepPolicy{actions: policy})
 	return out, err
 }
@@ -245,7 +249,7 @@ func (p *stationary) scalarize(z *scalar, dir []float64) {
 		}
 		z.reward[i], z.weight[i] = sum, size
 	}
-	z.level = nil
+	z.level, z.enough = nil, p.enough
 }
 
 // spread returns the values of the states of the model.
@@ -327,13 +331,10 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 	return sum.Sign() >= 0
 }
 
-// recheck computes V*(dir) anew, without what earlier directions left behind.
+// recheck proves a bound of V*(dir) by going through all choices of the model, wherever
+// the values come from.
 func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	return p.bound(ctx, newScalar(p.scalar(dir).q, p.gamma, p.workers, p.chain), dir)
-}
-
-// bound is recheck from what z has found before.
-func (p *stationary) bound(ctx context.Context, z *scalar, dir []float64) (value, margin float64, err error) {
+	z := p.scalar(dir)
 	p.scalarize(z, dir)
 	endless, err := z.solve(ctx)
 	if err != nil || endless != nil {

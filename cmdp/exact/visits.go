@@ -12,45 +12,53 @@ type visits struct {
 	forever []int32   // the states in which the policy goes on for ever, if it comes there
 }
 
-// row calls f with the transitions of a policy from state n of the base quotient, that
-// back to itself left out, the discount being part of the probability.
-func (p *stationary) row(st *stepPolicy, n int32, f func(to int32, prob float64)) {
-	choice := func(c int, x float64) {
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if to := p.base.to[e]; to != n && p.k.Prob[e] > 0 {
-				f(to, p.gamma*x*p.k.Prob[e])
-			}
-		}
-	}
-	s := p.origin[n]
-	if probs, ok := st.mixed[s]; ok {
-		for a, x := range probs {
-			if x > 0 {
-				choice(int(p.k.First[s])+a, x)
-			}
-		}
-		return
-	}
-	choice(int(p.k.First[s])+st.actions.at(int(s)), 1)
+// taken is a choice that a policy takes with a probability.
+type taken struct {
+	c int
+	x float64
 }
 
-// build makes the chain of a policy in the states [lo, hi) of the base quotient, and
-// calls out with the transitions to others. It returns the states in which the policy goes on for
-// ever; the chain leaves those.
-func (p *stationary) build(st *stepPolicy, lo, hi int32, out func(from, to int32, prob float64)) (forever []int32) {
+// choose appends the choices that a policy takes in state n of the base quotient.
+func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
+	s := p.origin[n]
+	first := int(p.k.First[s])
+	probs, ok := st.mixed[s]
+	if !ok {
+		return append(dst, taken{first + st.actions.at(int(s)), 1})
+	}
+	for a, x := range probs {
+		if x > 0 {
+			dst = append(dst, taken{first + a, x})
+		}
+	}
+	return dst
+}
+
+// build makes the chain of a policy in the states [lo, hi) of the base quotient. It
+// returns the states in which the policy goes on for ever, which the chain leaves, and whether there is a
+// way out of [lo, hi).
+func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leaves bool) {
 	y := p.chain
 	y.reset()
-	leaks := false
+	leaks, room := false, make([]taken, 0, p.mostActions)
 	for n := lo; n < hi; n++ {
-		leak := 1 - p.gamma
-		p.row(st, n, func(to int32, prob float64) {
-			if to >= lo && to < hi {
-				y.next, y.prob = append(y.next, to-lo), append(y.prob, prob)
-				return
+		leak := 0.0
+		for _, t := range p.choose(room[:0], st, n) {
+			o, e := p.k.Offset[t.c], p.k.Offset[t.c+1]
+			prob := p.k.Prob[o:e]
+			for j, to := range p.base.to[o:e] {
+				x := p.gamma * t.x * prob[j]
+				switch {
+				case to == n || x == 0:
+				case to >= lo && to < hi:
+					y.next, y.prob = append(y.next, to-lo), append(y.prob, x)
+				default:
+					leak += x
+				}
 			}
-			leak += prob
-			out(n, to, prob)
-		})
+		}
+		leaves = leaves || leak > 0
+		leak += 1 - p.gamma
 		y.end(leak)
 		leaks = leaks || leak > 0
 	}
@@ -66,22 +74,24 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32, out func(from, to int32
 		}
 		leaks, y.spilled = true, false
 	}
-	return forever
+	return forever, leaves
 }
 
-// visits computes the numbers of visits from the start.
-func (p *stationary) visits(ctx context.Context, st *stepPolicy) (*visits, error) {
+// visits computes the numbers of visits from the start, to rounding without a guess, see
+// flow.
+func (p *stationary) visits(ctx context.Context, st *stepPolicy, guess []float64) (*visits, error) {
 	mass := make([]float64, p.base.over+1)
 	for _, s := range p.m.StartStates() {
 		mass[p.base.state[s.State]] += s.Probability
 	}
-	return p.flow(ctx, st, mass)
+	return p.flow(ctx, st, mass, guess)
 }
 
 // flow computes the numbers of visits that arrivals at the states of the base quotient,
 // which are used up, bring about, component by component, first ones first. Arrivals may be negative:
-// visits that are no more.
-func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass []float64) (*visits, error) {
+// visits that are no more. guess, if not nil,
+// holds visits of a policy much the same, and then those of this one, as exact as prices need them.
+func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []float64) (*visits, error) {
 	q := p.base
 	out := &visits{of: make([]float64, len(q.state))}
 	for i := len(q.component) - 2; i >= 0; i-- {
@@ -93,21 +103,12 @@ func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass []float64) (
 			continue
 		}
 		if hi > lo+1 {
-			if err := p.visitMany(ctx, st, lo, hi, mass, out); err != nil {
+			if err := p.visitMany(ctx, st, lo, hi, mass, guess, out); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		leaves := 1 - p.gamma
-		p.row(st, lo, func(_ int32, prob float64) { leaves += prob })
-		if leaves == 0 {
-			out.forever = append(out.forever, p.origin[lo])
-			out.of[p.origin[lo]] = mass[lo]
-			continue
-		}
-		x := mass[lo] / leaves
-		out.of[p.origin[lo]] = x
-		p.row(st, lo, func(to int32, prob float64) { mass[to] += float64(x * prob) })
+		p.visitOne(st, lo, mass, out)
 	}
 	return out, nil
 }
@@ -121,22 +122,60 @@ func zero(x []float64) bool {
 	return true
 }
 
+// visitOne is flow for a component of one state.
+func (p *stationary) visitOne(st *stepPolicy, n int32, mass []float64, out *visits) {
+	var room [4]taken
+	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
+	for _, t := range choices {
+		for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
+			if p.base.to[e] != n {
+				leaves += p.gamma * t.x * p.k.Prob[e]
+			}
+		}
+	}
+	if leaves == 0 {
+		out.forever = append(out.forever, p.origin[n])
+		out.of[p.origin[n]] = mass[n]
+		return
+	}
+	out.of[p.origin[n]] = mass[n] / leaves
+	p.send(choices, out.of[p.origin[n]], n, n+1, mass)
+}
+
+// send adds what x visits bring to states outside of [lo, hi).
+func (p *stationary) send(choices []taken, x float64, lo, hi int32, mass []float64) {
+	for _, t := range choices {
+		for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
+			if to := p.base.to[e]; to < lo || to >= hi {
+				mass[to] += float64(p.gamma * x * t.x * p.k.Prob[e])
+			}
+		}
+	}
+}
+
 // visitMany is flow for a component of several states.
-func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, mass []float64, out *visits) error {
-	forever := p.build(st, lo, hi, func(int32, int32, float64) {})
+func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, mass, guess []float64, out *visits) error {
+	forever, leaves := p.build(st, lo, hi)
 	x := make([]float64, hi-lo)
-	if err := p.chain.solve(ctx, x, mass[lo:hi], true, 0); err != nil {
+	if guess != nil {
+		x = guess[lo:hi]
+	}
+	rest := 0.0 // as much as may be missing at a state of many
+	if guess != nil && p.gamma < 1 {
+		for _, y := range mass[lo:hi] {
+			rest += math.Abs(y)
+		}
+		rest *= p.enough * (1 - p.gamma) / float64(hi-lo)
+	}
+	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
 		return err
 	}
+	room := make([]taken, 0, p.mostActions)
 	for n := lo; n < hi; n++ {
 		y := x[n-lo]
 		out.of[p.origin[n]] = y
-		if y != 0 {
-			p.row(st, n, func(to int32, prob float64) {
-				if to < lo || to >= hi {
-					mass[to] += float64(y * prob)
-				}
-			})
+		if y != 0 && leaves {
+			p.send(p.choose(room[:0], st, n), y, lo, hi, mass)
 		}
 	}
 	for _, n := range forever {
@@ -147,7 +186,7 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 
 // returns computes the returns of a policy. What does not end is left out.
 func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, error) {
-	x, err := p.visits(ctx, st)
+	x, err := p.visits(ctx, st, p.guess)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +231,7 @@ func (p *stationary) addReturns(dst []float64, x float64, st *stepPolicy, s int3
 // down.
 func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	st := &policy.steps[0]
-	x, err := p.visits(ctx, st)
+	x, err := p.visits(ctx, st, nil)
 	if err != nil {
 		return nil, err
 	}

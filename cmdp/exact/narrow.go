@@ -1,0 +1,149 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// A halfway is a column of a mixture that is made narrower, with its visits.
+type halfway struct {
+	column
+	weight float64
+	visits []float64
+}
+
+// narrow replaces policies of a mixture by ones that lie between two of them, doing as
+// one in half of the states in which they differ and as the other in the rest, until all
+// differ in few states: purification looks at one state after the other. What the face preserves stays the
+// same; the cost, which all policies between two that are best share but for rounding, may grow
+// by allowance in all.
+func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face, allowance float64) ([]column, []float64, error) {
+	const few, most = 1, 200
+	mix := make([]*halfway, len(columns))
+	for j, c := range columns {
+		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy}, p.guess)
+		if err != nil {
+			return nil, nil, err
+		}
+		mix[j] = &halfway{c, weights[j], x.of}
+	}
+	for range most {
+		a, b, differ := p.farthest(mix)
+		if len(differ) <= few {
+			break
+		}
+		between, forever, err := p.between(ctx, a, b, differ)
+		if err != nil {
+			return nil, nil, err
+		}
+		if forever {
+			break
+		}
+		next, grown := exchangeIn(mix, between, f)
+		if next == nil || grown > allowance {
+			break
+		}
+		allowance -= math.Max(0, grown)
+		for i := range f.limits {
+			f.limits[i].Offset -= dot(f.limits[i].Normal, meanOf(next)) - dot(f.limits[i].Normal, meanOf(mix))
+		}
+		mix = next
+	}
+	columns, weights = nil, nil
+	for _, h := range mix {
+		columns, weights = append(columns, h.column), append(weights, h.weight)
+	}
+	return columns, weights, nil
+}
+
+// farthest returns the two policies that differ in most of the states that either
+// visits, and these states.
+func (p *stationary) farthest(mix []*halfway) (a, b *halfway, differ []int32) {
+	for i, x := range mix {
+		for _, y := range mix[:i] {
+			var states []int32
+			for s := range x.visits {
+				if (x.visits[s] > 0 || y.visits[s] > 0) && x.policy.at(s) != y.policy.at(s) {
+					states = append(states, int32(s))
+				}
+			}
+			if len(states) > len(differ) {
+				a, b, differ = x, y, states
+			}
+		}
+	}
+	return a, b, differ
+}
+
+// between returns the policy that does as b in the first half of the given states, and as
+// a elsewhere; forever reports that it does not come to rest as they do.
+func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32) (h *halfway, forever bool, err error) {
+	policy := a.policy.clone()
+	for _, s := range differ[:len(differ)/2] {
+		policy.set(int(s), b.policy.at(int(s)))
+	}
+	st := &stepPolicy{actions: policy}
+	x, err := p.visits(ctx, st, p.guess)
+	if err != nil {
+		return nil, false, err
+	}
+	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, x.of}, len(x.forever) > 0, nil
+}
+
+// exchangeIn gives a new policy as much weight as it can take from the others without a
+// change of what the face preserves, so that one of them drops out, and returns by how much the cost grows. It
+// returns nil if there is no such exchange.
+func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown float64) {
+	all := append(slices.Clone(mix), h)
+	n := len(all)
+	if len(f.keep)+1 >= n {
+		return nil, 0
+	}
+	matrix := make([][]float64, len(f.keep)+1)
+	for i := range matrix {
+		matrix[i] = make([]float64, n)
+		for j, o := range all {
+			matrix[i][j] = 1
+			if i < len(f.keep) {
+				// Returns count from those of the new one, for the sake of small differences.
+				matrix[i][j] = dot(f.keep[i].Normal, minus(o.returns, h.returns)) / f.keep[i].elastic
+			}
+		}
+	}
+	k := nullVector(matrix, n)
+	if k[n-1] < 0 {
+		k = scaled(-1, k)
+	}
+	step, out := math.Inf(1), -1
+	for j, x := range k[:n-1] {
+		if x < 0 && all[j].weight < -x*step {
+			step, out = all[j].weight/-x, j
+		}
+	}
+	if out < 0 || !(k[n-1] > 0) {
+		return nil, 0
+	}
+	before := meanOf(mix)
+	for j, o := range all {
+		if j != out {
+			next = append(next, &halfway{o.column, math.Max(0, o.weight+step*k[j]), o.visits})
+		}
+	}
+	change := minus(meanOf(next), before)
+	for _, r := range f.limits {
+		if dot(r.Normal, change) > r.Offset {
+			return nil, 0
+		}
+	}
+	return next, dot(f.cost, change)
+}
+
+// meanOf returns the returns of a mixture.
+func meanOf(mix []*halfway) []float64 {
+	v := make([]float64, len(mix[0].returns))
+	for _, h := range mix {
+		axpy(v, h.weight, h.returns)
+	}
+	return v
+}
