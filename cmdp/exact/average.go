@@ -493,7 +493,7 @@ func (p *average) rises(v []float64, s, c int) bool {
 
 // mean returns the average returns of a policy that stays in one class of an end at most.
 func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) {
-	x, err := p.visits(ctx, &stepPolicy{actions: *policy})
+	x, err := p.visits(ctx, &stepPolicy{actions: *policy}, nil)
 	if err != nil {
 		return nil, err
 	}
