@@ -111,10 +111,6 @@ func (p *average) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (p *average) possible(ctx context.Context, lower, upper []float64) error {
-	return p.extent(ctx, lower, upper)
-}
-
 func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	means, err := p.least(ctx, dir)
 	if err != nil {
