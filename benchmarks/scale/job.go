@@ -29,7 +29,10 @@ type job struct {
 	States  int     `json:"states"`
 	Seed    uint64  `json:"seed"`
 	Threads int     `json:"threads"`
-	Limit   float64 `json:"limit,omitempty"` // seconds, of linear programs
+	Limit   float64 `json:"limit,omitempty"` // seconds, of linear programs and plain iterations
+	// Of models without a horizon.
+	Family string  `json:"family,omitempty"`
+	Gamma  float64 `json:"gamma,omitempty"`
 }
 
 // An outcome is what a job found. Fields that do not concern its kind are zero.
@@ -47,11 +50,15 @@ type outcome struct {
 
 	exactOutcome
 	loopOutcome
+	endlessOutcome
 }
 
 // jobs lists what a part measures, in rounds: within a round one job after the
 // other, so that what else the machine does meets all of them alike.
 func (o *options) jobs(part string) [][]job {
+	if part == "endless" {
+		return o.endlessRounds()
+	}
 	base := job{Seed: o.seed, Threads: 1}
 	var sizes []int
 	var round []job
@@ -143,6 +150,14 @@ func (j job) spawn(ctx context.Context) (*outcome, error) {
 }
 
 func (j job) do(ctx context.Context) (*outcome, error) {
+	switch j.Kind {
+	case "endless":
+		return j.endless(ctx)
+	case "plain-vi":
+		return j.plain(ctx, 0)
+	case "plain-mpi":
+		return j.plain(ctx, 20)
+	}
 	if j.Kind == "local" {
 		p, err := j.localProblem(ctx)
 		if err != nil {

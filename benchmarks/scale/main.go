@@ -4,11 +4,12 @@
 //
 //	go run -tags glpk ./benchmarks/scale
 //
-// has three parts. "lp" solves small models by package exact and, as the
+// has four parts. "lp" solves small models by package exact and, as the
 // occupancy-measure linear program, by GLPK and by HiGHS, which needs Debian's
 // python3-scipy. "loop" compares the inner loop of value iteration with the bare
 // loop over the same numbers. "large" solves models of up to a million states on
-// one thread and on two, with successors anywhere and with successors nearby. Each part keeps its records in scale.json; scale.md is
+// one thread and on two, with successors anywhere and with successors nearby. "endless" solves models without a
+// horizon, discounted and of total returns. Each part keeps its records in scale.json; scale.md is
 // made anew from all of them.
 package main
 
@@ -28,19 +29,20 @@ import (
 
 // options are the flags.
 type options struct {
-	parts  []string
-	small  []int
-	loop   []int
-	large  []int
-	rounds int
-	limit  float64
-	seed   uint64
-	out    string
-	report bool
-	job    string
+	parts   []string
+	small   []int
+	loop    []int
+	large   []int
+	endless int
+	rounds  int
+	limit   float64
+	seed    uint64
+	out     string
+	report  bool
+	job     string
 }
 
-var partNames = []string{"lp", "loop", "large"}
+var partNames = []string{"lp", "loop", "large", "endless"}
 
 func main() { harness.Main(run) }
 
@@ -52,8 +54,9 @@ func parse(args []string) (*options, error) {
 	f.IntSliceVar(&o.small, "lp-states", []int{50, 200, 1000}, "states of the models beside linear programs")
 	f.IntSliceVar(&o.loop, "loop-states", []int{1000, 10_000, 100_000, 1_000_000}, "states of the models for the inner loop")
 	f.IntSliceVar(&o.large, "large-states", []int{10_000, 100_000, 1_000_000}, "states of the large models")
+	f.IntVar(&o.endless, "endless-states", 1_000_000, "most states of a model without a horizon")
 	f.IntVar(&o.rounds, "rounds", 5, "repetitions of the smallest model of a part; every further one has two less, at least one")
-	f.Float64Var(&o.limit, "limit", 150, "seconds after which a linear program is cut off")
+	f.Float64Var(&o.limit, "limit", 150, "seconds after which a linear program, a plain iteration or a model without a horizon is cut off")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the models")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
 	f.BoolVar(&o.report, "report", false, "measure nothing, write the report of the stored records")

@@ -66,7 +66,7 @@ func (y *chain) direct() bool {
 		case y.states() <= small:
 			y.factors = y.work.factorize(y, math.MaxInt)
 		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
-			y.factors = y.work.factorize(y, 8*len(y.next)+64*small)
+			y.factors = y.work.factorize(y, 3*len(y.next))
 		}
 		y.spilled = y.factors == nil
 	}

@@ -1,6 +1,10 @@
 package exact
 
-import "cmdpsolve/cmdp"
+import (
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
 
 // A graph is the support of a kernel that is the same at every step: a state leads to
 // the successors, with positive probability, of its choices. Only the states of in take
@@ -49,14 +53,20 @@ func (p *partition) add(states []int32) {
 }
 
 // components returns the strongly connected components in topological order, last
-// first: every edge leads into the same component or one with a smaller number. It takes
-// time linear in the transitions.
+// first: every edge leads into the same component or one with a smaller number. Within
+// one the states stand from the last to the first, since models count forwards as a rule. It
+// takes time linear in the transitions, but for sorting.
 func (g *graph) components() *partition {
 	p := newPartition(g.states())
 	t := newTarjan(g)
 	for s := range int32(g.states()) {
 		if g.has(s) {
-			t.from(s, p.add)
+			t.from(s, func(states []int32) {
+				if len(states) > 1 {
+					slices.SortFunc(states, func(a, b int32) int { return int(b - a) })
+				}
+				p.add(states)
+			})
 		}
 	}
 	return p

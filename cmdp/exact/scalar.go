@@ -197,28 +197,38 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		}
 	}
 	const rounds = 10_000
+	// Rough values find the policies that matter; only good ones tell a policy that rests from
+	// one that does not.
+	careful := false
 	rest := math.Inf(1)
 	for range rounds {
 		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
 			return nil, err
 		}
 		if endless != nil {
-			if !z.levelled(endless, lo) {
+			gain, size := z.gain(endless, lo)
+			switch {
+			case gain < -level*size || z.pick[endless[0]] < 0:
+				return endless, nil
+			case !careful:
+				careful = true
+			case !z.levelled(endless):
 				return endless, nil
 			}
 			z.rest(lo, hi)
+			rest = 0
 			continue
 		}
 		least := z.tolerance(lo, hi)
 		changed, worst := z.improve(lo, hi, least)
 		// Without a discount what choices are made cheaper by depends on the values.
-		exact := z.gamma == 1 && !z.moved || z.gamma < 1 && (z.chain.factors != nil || rest <= 1.01*least)
+		exact := (z.chain.factors != nil || rest <= 1.01*least) && !z.moved
 		if exact && changed == 0 {
 			z.short = math.Max(z.short, least+rest)
 			return nil, nil
 		}
 		// Policies that differ in few states are soon the best.
-		if rest = 0.02 * worst; z.gamma == 1 || changed*50 < int(hi-lo) {
+		if rest = 0.02 * worst; careful || changed*50 < int(hi-lo) {
 			rest = 0
 		}
 		rest = math.Max(rest, least)
@@ -242,24 +252,30 @@ func (z *scalar) tolerance(lo, hi int32) float64 {
 // level is the relative size of a sum that may be 0 but for rounding.
 const level = 1e-13
 
-// levelled reports whether the returns of a loop cancel out, and sees to it then that
-// none of its choices is made cheaper, which would let the loop go on for ever. The states of the loop
-// are those at hand in the chain of the component that begins at lo.
-func (z *scalar) levelled(loop []int32, lo int32) bool {
+// gain returns the mean return of a step in a loop, the states of which are at hand in
+// the chain of the component that begins at lo, and the size of what it is the sum of.
+func (z *scalar) gain(loop []int32, lo int32) (sum, size float64) {
+	if z.pick[loop[0]] < 0 {
+		return 0, 0
+	}
 	local := make([]int32, len(loop))
 	for j, s := range loop {
 		local[j] = s - lo
 	}
-	share, sum, size := z.chain.shares(local), 0.0, 0.0
-	fresh := false
-	for j, s := range loop {
-		i := z.pick[s]
-		sum += share[j] * z.reward[i]
-		size += share[j] * z.weight[i]
-		fresh = fresh || !z.level[i]
+	for j, share := range z.chain.shares(local) {
+		i := z.pick[loop[j]]
+		sum += share * z.reward[i]
+		size += share * z.weight[i]
 	}
-	if sum < -level*size || !fresh {
-		return false
+	return sum, size
+}
+
+// levelled sees to it that no choice of a loop whose returns cancel out is made cheaper,
+// which would let the loop go on for ever. It reports whether any was before.
+func (z *scalar) levelled(loop []int32) bool {
+	fresh := false
+	for _, s := range loop {
+		fresh = fresh || !z.level[z.pick[s]]
 	}
 	if z.level == nil {
 		z.level = make(map[int32]bool)
@@ -267,7 +283,7 @@ func (z *scalar) levelled(loop []int32, lo int32) bool {
 	for _, s := range loop {
 		z.level[z.pick[s]] = true
 	}
-	return true
+	return fresh
 }
 
 // trapped returns the states of a component that cannot rest.
@@ -316,6 +332,7 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 	}
 	y.spilled = z.spilled[i]
 	if z.gamma == 1 && (!leaks || !y.direct()) {
+		z.spilled[i] = z.spilled[i] || hi-lo > small // or it is closed, which is rare
 		if set := y.closed(); set != nil {
 			for j := range set {
 				set[j] += lo

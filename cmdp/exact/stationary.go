@@ -32,8 +32,9 @@ type stationary struct {
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
-	guess    []float64 // visits of the last policy
-	enough   float64   // relative error of a bound that is no matter
+	guess    []float64      // visits of the last policy
+	wide     map[int32]bool // components, by their first states, that are too wide to be eliminated
+	enough   float64        // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -51,6 +52,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && p.returning() && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
+	p.wide = make(map[int32]bool)
 	p.number()
 	return p
 }
@@ -74,7 +76,7 @@ func (p *stationary) with(c concern) (*stationary, error) {
 	if !p.restless {
 		return &q, nil
 	}
-	q.scalars = make(map[string]*scalar)
+	q.scalars, q.wide = make(map[string]*scalar), make(map[int32]bool)
 	q.graph.in = slices.Clone(p.reached)
 	if err := q.settle(); err != nil {
 		return nil, err

@@ -40,6 +40,8 @@ func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
 func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leaves bool) {
 	y := p.chain
 	y.reset()
+	wide := p.wide[lo]
+	y.spilled = wide
 	leaks, room := false, make([]taken, 0, p.mostActions)
 	for n := lo; n < hi; n++ {
 		leak := 0.0
@@ -72,7 +74,10 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 			y.diag[n]++
 			forever = append(forever, lo+n)
 		}
-		leaks, y.spilled = true, false
+		leaks, y.spilled = true, wide
+	}
+	if y.direct(); y.spilled {
+		p.wide[lo] = true
 	}
 	return forever, leaves
 }
@@ -160,12 +165,13 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 	if guess != nil {
 		x = guess[lo:hi]
 	}
-	rest := 0.0 // as much as may be missing at a state of many
+	// What is missing at many states adds up as numbers without a pattern do.
+	rest := 0.0
 	if guess != nil && p.gamma < 1 {
 		for _, y := range mass[lo:hi] {
 			rest += math.Abs(y)
 		}
-		rest *= p.enough * (1 - p.gamma) / float64(hi-lo)
+		rest *= p.enough * (1 - p.gamma) / math.Sqrt(float64(hi-lo))
 	}
 	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
 		return err

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// endlessGap is the certified gap, relative.
+const endlessGap = 1e-6
+
+// endlessOutcome is what only models without a horizon have.
+type endlessOutcome struct {
+	First float64 `json:"first,omitempty"` // seconds until the first progress is shown
+	Error float64 `json:"error,omitempty"` // that a plain iteration ends with, relative
+}
+
+// endlessBox holds all returns, which are at least 0.
+func endlessBox() (*geometry.Box, error) {
+	upper := make([]float64, endlessDim)
+	for i := range upper {
+		upper[i] = 1e9
+	}
+	return geometry.NewBox(make([]float64, endlessDim), upper)
+}
+
+func axisCost(box *geometry.Box, i int) cost.Cost {
+	gradient := make([]float64, endlessDim)
+	gradient[i] = 1
+	c, err := cost.NewLinear(gradient, box)
+	if err != nil {
+		panic("scale: " + err.Error()) // the box is one
+	}
+	return c
+}
+
+// endless measures a whole solution, its bound being certified.
+func (j job) endless(ctx context.Context) (*outcome, error) {
+	p, err := j.endlessProblem(ctx)
+	if err != nil {
+		return nil, err
+	}
+	box, err := endlessBox()
+	if err != nil {
+		return nil, err
+	}
+	lower, upper := box.Lower(), box.Upper()
+	upper[1] = *p.Constraints[0].AtMost
+	limit, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	target, err := limit.Bounded()
+	if err != nil {
+		return nil, err
+	}
+	watch := watchMemory()
+	start, used, last, first := time.Now(), harness.ProcessorTime(), time.Time{}, time.Time{}
+	progress := func(int, float64, float64) {
+		if last = time.Now(); first.IsZero() {
+			first = last
+		}
+	}
+	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: axisCost(box, 0), Target: target}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress, Box: box})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != exact.Optimal {
+		return nil, fmt.Errorf("scale: %s: %v, gap %g", p.Name, r.Status, r.Gap)
+	}
+	return &outcome{
+		Seconds: time.Since(start).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(), Objective: r.Objective,
+		exactOutcome: exactOutcome{Bound: r.Bound, Sweeps: r.Iterations, Sweeping: last.Sub(start).Seconds(), Randomized: r.Randomized,
+			Policy: checksum(p.Model, r.Policy), Nonzeros: p.Model.Transitions(), Model: modelBytes(p.Model), Beside: watch.stop()},
+		endlessOutcome: endlessOutcome{First: first.Sub(start).Seconds()},
+		Peak:           harness.PeakMemory(),
+	}, nil
+}
+
+// A plain is value iteration or modified policy iteration as the textbooks have it, for
+// the first return alone and from scratch: sweeps of all choices, each followed by the given number of
+// sweeps of the policy, until no value changes by more than the gap of the largest, with a discount until that
+// bounds the error.
+func (j job) plain(ctx context.Context, sweeps int) (*outcome, error) {
+	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
+	v, next := make([]float64, j.States), make([]float64, j.States)
+	pick := make([]int, j.States)
+	start, used := time.Now(), harness.ProcessorTime()
+	q := func(c int, v []float64) float64 {
+		sum := 0.0
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			sum += k.Prob[e] * v[k.Next[e]]
+		}
+		return k.Returns[c*endlessDim] + j.Gamma*sum
+	}
+	for round := 1; ; round++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		change, size := 0.0, 0.0
+		for s := range v {
+			next[s] = v[s]
+			least := math.Inf(1)
+			for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+				if x := q(c, v); x < least {
+					least, pick[s], next[s] = x, c, x
+				}
+			}
+			change, size = max(change, math.Abs(next[s]-v[s])), max(size, next[s])
+		}
+		v, next = next, v
+		bound := change
+		if j.Gamma < 1 {
+			bound = change * j.Gamma / (1 - j.Gamma)
+		}
+		if bound <= endlessGap*size || time.Since(start).Seconds() > j.Limit {
+			return &outcome{CutOff: bound > endlessGap*size, Seconds: time.Since(start).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(),
+				Objective: v[0], exactOutcome: exactOutcome{Sweeps: round}, endlessOutcome: endlessOutcome{Error: bound / size}}, nil
+		}
+		for range sweeps {
+			for s := range v {
+				if k.First[s] < k.First[s+1] {
+					next[s] = q(pick[s], v)
+				}
+			}
+			v, next = next, v
+		}
+	}
+}
