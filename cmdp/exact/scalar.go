@@ -53,9 +53,9 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 }
 
 // perturbation is what a choice is made cheaper by without a discount, relative to the
-// numbers that are added up. Rounding is below a quarter of it for choices with fewer
-// than some dozens of successors, see charge.
-const perturbation = 128 * unit
+// numbers that are added up, see charge. Where rounding turns out to be more, it is
+// multiplied.
+const perturbation = 16 * unit
 
 // charge is the perturbation of choice i, whose numbers have the given size besides the
 // reward.

@@ -217,8 +217,7 @@ func (p *stationary) collapse(ends *endComponents, nothing func(c int32) bool) *
 
 func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 	z := p.scalar(dir)
-	p.scalarize(z, dir)
-	endless, err := z.solve(ctx)
+	endless, value, margin, err := p.solve(ctx, z, dir, p.enough > 0)
 	if err != nil {
 		return priced{}, err
 	}
@@ -227,10 +226,7 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 	if endless != nil {
 		return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
 	}
-	out := priced{policy: &policy}
-	if out.value, out.margin = z.bound(p.m); p.enough == 0 {
-		out.value, out.margin = p.lowerBound(dir, p.spread(z))
-	}
+	out := priced{policy: &policy, value: value, margin: margin}
 	out.returns, err = p.returns(ctx, &stepPolicy{actions: policy})
 	return out, err
 }
@@ -333,17 +329,33 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 	return sum.Sign() >= 0
 }
 
+// solve finds the cheapest policy in a direction and a bound, which is proved by going
+// through all choices of the model unless rough is true. A total whose bound is lost to rounding
+// is sought again with a larger perturbation.
+func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough bool) (endless []int32, value, margin float64, err error) {
+	const most = 1000
+	for {
+		p.scalarize(z, dir)
+		if endless, err = z.solve(ctx); endless != nil || err != nil {
+			return endless, math.Inf(-1), 0, err
+		}
+		if rough {
+			value, margin = z.bound(p.m)
+			return nil, value, margin, nil
+		}
+		value, margin = p.lowerBound(dir, p.spread(z))
+		if !math.IsInf(margin, 1) || z.level != nil || z.slack > most {
+			return nil, value, margin, nil
+		}
+		z.slack *= 8
+	}
+}
+
 // recheck proves a bound of V*(dir) by going through all choices of the model, wherever
 // the values come from.
 func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	z := p.scalar(dir)
-	p.scalarize(z, dir)
-	endless, err := z.solve(ctx)
-	if err != nil || endless != nil {
-		return math.Inf(-1), 0, err
-	}
-	value, margin = p.lowerBound(dir, p.spread(z))
-	return value, margin, nil
+	_, value, margin, err = p.solve(ctx, p.scalar(dir), dir, false)
+	return value, margin, err
 }
 
 // largest returns the largest magnitude of a value.

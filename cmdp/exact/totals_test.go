@@ -211,7 +211,7 @@ func TestTotalsAgreeWithAllPolicies(t *testing.T) {
 		}
 	}
 	t.Logf("%d finite, %d of them without a bound, %d rays, %d refused", finite, open, rays, refused)
-	if finite < 500 || rays < 200 || refused < 200 || open > finite/200 {
+	if finite < 500 || rays < 200 || refused < 200 || open > finite/500 {
 		t.Errorf("%d finite, %d of them without a bound, %d rays, %d refused: want many of each, and bounds", finite, open, rays, refused)
 	}
 }
@@ -247,6 +247,29 @@ func checkRay(t *testing.T, m *cmdp.Model, got priced) {
 	for i := range gain {
 		if math.Abs(gain[i]-got.returns[i]) > 1e-12 {
 			t.Fatalf("gain %v, want %v", got.returns, gain)
+		}
+	}
+}
+
+// TestLowerBoundTrustsNoValues gives the check of a bound values that are not one: above
+// their backups, or above 0 where the process may stay for nothing.
+func TestLowerBoundTrustsNoValues(t *testing.T) {
+	// State 0 waits for nothing or leaves for 5.
+	k := cmdp.Kernel{First: []int32{0, 2, 2}, Offset: []int{0, 1, 2}, Next: []int32{0, 1}, Prob: []float64{1, 1}, Returns: []float64{0, 5}}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k}, Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newStationary(m, 1, concern{[]bool{true}, []bool{false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		v     []float64
+		holds bool
+	}{{[]float64{0, 0}, true}, {[]float64{-1, 0}, true}, {[]float64{5, 0}, false}, {[]float64{6, 0}, false}, {[]float64{0, 1}, false}} {
+		if _, margin := p.lowerBound([]float64{1}, test.v); math.IsInf(margin, 1) == test.holds {
+			t.Errorf("values %v: margin %g", test.v, margin)
 		}
 	}
 }
