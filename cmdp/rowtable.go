@@ -56,6 +56,9 @@ func (t *rowTable) begin(step, state, action, opponent int) {
 // overwritten, unless its expected returns are given.
 func (t *rowTable) end(returns, outcomes []float64) {
 	d, first := t.dim, t.offset[len(t.offset)-1]
+	if returns == nil && len(t.next) == first+1 {
+		returns = outcomes // of the only successor
+	}
 	if returns != nil {
 		outcomes = nil
 	}
