@@ -6,6 +6,7 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ type learnCommand struct {
 	streams
 	playOptions
 	settings contest.Settings
+	learner  string
 	format   *report.Format
 	exact    bool
 }
@@ -25,14 +27,18 @@ func newLearn(s streams) *cobra.Command {
 	c := &learnCommand{streams: s, settings: contest.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "learn PROBLEM",
-		Short: "Learn an unknown model by playing it (MOMA)",
-		Long: `Runs the multi-objective meta-algorithm (MOMA): plays episodes of PROBLEM
-without looking at its transition probabilities, and reports the mean return
-W^K of all episodes played, how far it is from the target (violation) and from
-the best cost (regret), the lower bound on the optimum that comes free, and a
-certificate if the target turns out to be out of reach. Since the problem file
-knows the model, the exact optimum is computed too, for comparison; the learner
-never sees it.
+		Short: "Learn an unknown model by playing it",
+		Long: `Plays episodes of PROBLEM without looking at its transition probabilities, and
+reports the mean return W^K of all episodes played, how far it is from the
+target (violation) and from the best cost (regret). Since the problem file knows
+the model, the exact optimum is computed too, for comparison; the learner never
+sees it.
+
+The learner is the multi-objective meta-algorithm (MOMA), which also has a lower
+bound on the optimum, and a certificate if the target turns out to be out of
+reach. --learner posterior draws a model from what has been seen, plans for it
+exactly, plays the plan for some episodes and draws again. It mostly needs far
+fewer episodes; its guarantee is Bayesian, and it does not play games.
 
 In a game the problem file or --opponent says who plays against the agent. What
 is reported then is the distance of W^K from the target beside the gap, the
@@ -41,6 +47,7 @@ distance that an opponent can enforce, between certified bounds.
 On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
 		Example: `  cmdpsolve learn inventory --episodes 20000
+  cmdpsolve learn inventory --learner posterior --episodes 2000
   cmdpsolve learn frozenlake8 --pool --seeds 10 --format json > result.json
   cmdpsolve learn big.yaml --episodes 1000000 --save big.checkpoint
   cmdpsolve learn big.yaml --resume big.checkpoint
@@ -60,12 +67,14 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.settings.Episodes, "episodes", 10000, "episodes to play in each run")
 	f.Uint64Var(&c.settings.Seed, "seed", 1, "seed of the first run")
 	f.IntVar(&c.settings.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
+	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior")
 	f.StringVar(&c.settings.Planner, "planner", "", "exploration bonus: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
 	f.StringVar(&c.settings.Dual, "dual", "", "dual update: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
 	f.StringVar((*string)(&c.settings.Opponent), "opponent", "", "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
 	f.StringVar(&c.settings.Bonus, "bonus-scale", "practice", "bonus constants: theory (bounds hold with probability 1 - failure), practice (calibrated, no guarantee), paper (printed form), or a number that multiplies theory")
 	f.StringVar(&c.settings.Rho, "rho", "auto", "weight of the distance to the target in the double dual update: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
 	f.StringVar(&c.settings.Returns, "returns", "known", "expected one-step returns: known, unknown (learned)")
+	f.StringVar(&c.settings.Support, "support", "none", "of posterior: auto tells it which successors each choice can have, none does not")
 	f.BoolVar(&c.settings.Pool, "pool", false, "pool counts over steps (only if the model is the same at every step)")
 	f.Float64Var(&c.settings.Failure, "failure", 0.05, "probability with which the theory statements may fail")
 	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
@@ -109,14 +118,26 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 
 // checkpoint reads the checkpoint to go on from.
 func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
+	if c.learner != "moma" && c.learner != "posterior" {
+		return nil, usage("--learner %s: want moma or posterior", c.learner)
+	}
 	given := c.settings.Episodes
 	from, err := c.read(&c.settings, false)
 	if err != nil || from == nil {
 		return nil, err
 	}
+	was := strings.Join(c.settings.Algorithms, ",")
+	if c.flags.Changed("learner") && c.learner != was {
+		return nil, usage("--learner %s: the runs of the checkpoint %s are of %s", c.learner, c.resume, was)
+	}
+	c.learner = was
 	episodes, err := contest.SavedEpisodes(from)
 	if err == nil && given == c.settings.Episodes && episodes < given {
-		c.say("from %d to %d episodes: bonuses take their logarithmic terms from the new number", episodes, given)
+		what := "bonuses take their logarithmic terms from the new number"
+		if c.learner == "posterior" {
+			what = fmt.Sprintf("so far the past was made good as if there were %d", episodes)
+		}
+		c.say("from %d to %d episodes: %s", episodes, given, what)
 	}
 	return from, err
 }
@@ -124,8 +145,18 @@ func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
 // choose refuses what has no sense for the problem, and chooses the dual update.
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
-	s.Algorithms = []string{"moma"}
+	s.Algorithms = []string{c.learner}
+	if c.learner != "moma" {
+		for _, name := range []string{"planner", "dual", "rho", "bonus-scale"} {
+			if c.flags.Changed(name) {
+				return usage("--%s: only the learner moma has one; %s has none", name, c.learner)
+			}
+		}
+		return nil
+	}
 	switch {
+	case s.Support != "none" && s.Support != "":
+		return usage("--support %s: moma has no use for it; it is for --learner posterior", s.Support)
 	case s.Opponent != "" && !p.isGame():
 		return usage("--opponent %s: %s has one player", s.Opponent, p.name)
 	case s.Dual == "double" && target && p.isGame():

@@ -17,9 +17,10 @@ import (
 type learnReport struct {
 	Problem    string                   `json:"problem"`
 	Algorithm  string                   `json:"algorithm"`
-	Planner    string                   `json:"planner"`
-	Dual       string                   `json:"dual"`
-	Bonus      string                   `json:"bonus_scale"`
+	Planner    string                   `json:"planner,omitempty"`
+	Dual       string                   `json:"dual,omitempty"`
+	Bonus      string                   `json:"bonus_scale,omitempty"`
+	Guarantee  string                   `json:"guarantee"`
 	Guaranteed bool                     `json:"guaranteed"`
 	Failure    float64                  `json:"failure"`
 	Returns    string                   `json:"returns"`
@@ -90,8 +91,11 @@ func (s *session) report() *report.Report {
 
 func (s *session) summary() *learnReport {
 	rep := &learnReport{
-		Problem: s.p.Name, Algorithm: "moma", Planner: s.Planner, Dual: s.Dual, Bonus: s.Bonus, Guaranteed: s.Guaranteed(),
+		Problem: s.p.Name, Algorithm: s.Settings.Algorithms[0], Guarantee: s.Entrants[0].Guarantee,
 		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, RhoRule: string(s.rule()), Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
+	}
+	if s.moma() {
+		rep.Planner, rep.Dual, rep.Bonus, rep.Guaranteed = s.Planner, s.Dual, s.Bonus, s.Guaranteed()
 	}
 	if s.p.isGame() {
 		rep.Opponent = s.p.Opponent.Policy
@@ -108,16 +112,22 @@ func (s *session) summary() *learnReport {
 	return rep
 }
 
+// moma reports whether MOMA learns, which alone has bounds and a rho.
+func (s *session) moma() bool { return s.Settings.Algorithms[0] == "moma" }
+
 // rule is how rho is chosen.
 func (s *session) rule() cmdp.PenaltyRule {
-	if s.Penalty == nil || s.Dual != "double" {
+	if s.Penalty == nil || s.Dual != "double" || !s.moma() {
 		return cmdp.PenaltyNone
 	}
 	return s.Penalty.Rule
 }
 
 func (s *session) runReport(r *contest.Run) *runReport {
-	f := r.Learner.(contest.Finder).Findings() // MOMA's
+	f := cmdp.Findings{Bound: math.NaN(), BestBound: math.NaN(), Gap: math.NaN(), Rho: math.NaN()}
+	if finder, ok := r.Learner.(contest.Finder); ok {
+		f = finder.Findings()
+	}
 	now := s.record(contest.Record{Episode: r.Runner.Episodes(), Average: r.Runner.Average(), Expected: r.Runner.Expected(),
 		Metrics: contest.Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}})
 	rep := &runReport{
@@ -134,8 +144,10 @@ func (s *session) runReport(r *contest.Run) *runReport {
 // record returns a record in the user's sense. Before the first episode there is nothing.
 func (s *session) record(rec contest.Record) recordReport {
 	out := recordReport{Episode: rec.Episode, Average: s.p.named(rec.Average), Expected: s.p.named(rec.Expected),
-		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN, Bound: report.Number(s.p.sense() * rec.Metrics["bound"]),
-		Gap: report.Number(rec.Metrics["gap"]), Rho: report.Number(rec.Metrics["rho"])}
+		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN, Bound: report.NaN, Gap: report.NaN, Rho: report.NaN}
+	if s.moma() {
+		out.Bound, out.Gap, out.Rho = report.Number(s.p.sense()*rec.Metrics["bound"]), report.Number(rec.Metrics["gap"]), report.Number(rec.Metrics["rho"])
+	}
 	if rec.Episode == 0 {
 		return out
 	}
@@ -250,15 +262,20 @@ func averageHistory(runs []*runReport) []recordReport {
 
 // heading says in a few lines what was run.
 func (s *session) heading(rep *learnReport) report.Heading {
-	dual := map[string]string{"projection": "projection-based", "free": "projection-free", "double": "double"}[rep.Dual]
-	planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding"}[rep.Planner]
-	bonus := rep.Bonus + " bonus"
-	if rep.Guaranteed {
-		bonus += fmt.Sprintf(", bounds hold with probability %s", report.Short(1-rep.Failure))
-	} else {
-		bonus += ", bounds not guaranteed"
+	text := "posterior sampling with correction"
+	if s.Support == "auto" {
+		text += ", told the possible successors"
 	}
-	text := fmt.Sprintf("MOMA, %s dual update, %s, %s", dual, planner, bonus)
+	if s.moma() {
+		dual := map[string]string{"projection": "projection-based", "free": "projection-free", "double": "double"}[rep.Dual]
+		planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding"}[rep.Planner]
+		text = fmt.Sprintf("MOMA, %s dual update, %s, %s bonus, ", dual, planner, rep.Bonus)
+		if rep.Guaranteed {
+			text += fmt.Sprintf("bounds hold with probability %s", report.Short(1-rep.Failure))
+		} else {
+			text += "bounds not guaranteed"
+		}
+	}
 	if rep.Pooled {
 		text += ", counts pooled over steps"
 	}
@@ -306,7 +323,7 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 	if s.Task.Target != nil {
 		t.Add("violation", cell("violation", rep.Violation), best.distance())
 	}
-	if s.Dual == "double" {
+	if s.moma() && s.Dual == "double" {
 		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
 		t.Add(bound, cell("bound", rep.Bound), best.Objective)
 	}
@@ -319,13 +336,20 @@ func (s *session) historyTable(records []recordReport) *report.Table {
 	for _, name := range s.p.Returns {
 		t.Columns = append(t.Columns, report.Column{Title: name, In: []report.Format{report.CSV}})
 	}
-	t.Columns = append(t.Columns, report.NewTable("objective", "violation", "regret", "bound", "rho").Columns...)
+	t.Columns = append(t.Columns, report.NewTable("objective", "violation", "regret").Columns...)
+	if s.moma() {
+		t.Columns = append(t.Columns, report.NewTable("bound", "rho").Columns...)
+	}
 	for _, rec := range records {
 		row := []any{rec.Episode}
 		for _, x := range rec.Average.Values {
 			row = append(row, x)
 		}
-		t.Add(append(row, rec.Objective, rec.Violation, rec.Regret, rec.Bound, rec.Rho)...)
+		row = append(row, rec.Objective, rec.Violation, rec.Regret)
+		if s.moma() {
+			row = append(row, rec.Bound, rec.Rho)
+		}
+		t.Add(row...)
 	}
 	return t
 }
@@ -343,6 +367,9 @@ func decades(records []recordReport) []recordReport {
 
 // notes says what the tables do not.
 func (s *session) notes(rep *learnReport) report.Note {
+	if !s.moma() {
+		return report.Note{"Guarantee: " + rep.Guarantee + "."}
+	}
 	var notes report.Note
 	if rule := s.rule(); rule != cmdp.PenaltyNone {
 		how := map[cmdp.PenaltyRule]string{
