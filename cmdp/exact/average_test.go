@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -274,9 +275,35 @@ func TestAverageSolve(t *testing.T) {
 		if math.Abs(weight-1) > 1e-9 || !floats.EqualApprox(total, r.Returns, 1e-8) || total[1] > high[1]+1e-7 || total[2] > high[2]+1e-7 {
 			t.Errorf("seed %d: the policies return %v: said %v, limits %v", seed, total, r.Returns, high[1:])
 		}
+		checkShares(t, m, r)
 	}
 	if drawn < 10 || infeasible < 5 {
 		t.Errorf("%d mixtures and %d infeasible problems: the test says little", drawn, infeasible)
+	}
+}
+
+// checkShares: the shares of time that an answer spends in each state add up to 1, states
+// without choices aside, and with the returns of a step to its returns.
+func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
+	t.Helper()
+	total := make([]float64, m.Dim())
+	for _, c := range append(slices.Clone(r.Components), Component{1, r.Policy}) {
+		if c.Policy == nil {
+			continue
+		}
+		share, err := Occupancy(t.Context(), m, c.Policy, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, x := range share {
+			if k := m.Kernel(0); x > 0 && k.First[s] < k.First[s+1] {
+				at := (int(k.First[s]) + c.Policy.Choose(nil, 0, s)) * m.Dim()
+				floats.AddScaled(total, c.Weight*x, k.Returns[at:at+m.Dim()])
+			}
+		}
+	}
+	if !floats.EqualApprox(total, r.Returns, 1e-8) {
+		t.Errorf("shares of time return %v: want %v", total, r.Returns)
 	}
 }
 

@@ -131,7 +131,7 @@ func BenchmarkSweep(b *testing.B) {
 		k, work := m.Kernel(0), float64(len(m.Kernel(0).Next)*m.Horizon())
 		for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
 			b.Run(fmt.Sprintf("S=%d/workers=%d", states, workers), func(b *testing.B) {
-				p := exact.NewPlanner(m, workers)
+				p := exact.NewIterator(m, workers)
 				dir := []float64{1, 0.5, 0.2}
 				for b.Loop() {
 					p.Plan(context.Background(), dir)

@@ -7,12 +7,12 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// A Planner gives benchmarks the value iteration alone.
-type Planner struct{ f *finite }
+// An Iterator gives benchmarks the value iteration alone.
+type Iterator struct{ f *finite }
 
-func NewPlanner(m *cmdp.Model, workers int) Planner { return Planner{newFinite(m, workers)} }
+func NewIterator(m *cmdp.Model, workers int) Iterator { return Iterator{newFinite(m, workers)} }
 
-func (p Planner) Plan(ctx context.Context, dir []float64) {
+func (p Iterator) Plan(ctx context.Context, dir []float64) {
 	if _, err := p.f.price(ctx, dir); err != nil {
 		panic(err)
 	}

@@ -126,6 +126,7 @@ type solver struct {
 	missing      float64   // distance from the target that counts as none
 
 	seed       []column    // policies known in advance
+	warm       bool        // they are enough to begin with
 	directions [][]float64 // priced first, instead of the gradient of the cost
 	master     *master
 	tilted     bool // prices are raised to make a ray cost something
@@ -218,7 +219,7 @@ func (s *solver) start() error {
 		}
 	}
 	directions := s.directions
-	if len(directions) == 0 {
+	if len(directions) == 0 && !s.warm {
 		dir := make([]float64, len(s.lower))
 		if s.task.Cost != nil {
 			s.task.Cost.Subgradient(dir, between(s.lower, s.upper, 0.5))

@@ -1,0 +1,285 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// A Conflict is a smallest set of limits that no policy keeps together: whichever of them
+// is left out, some policy keeps the others.
+type Conflict struct {
+	// Rows are the numbers of its half-spaces, ascending. Set tells that the set which is
+	// one limit as a whole belongs to it.
+	Rows []int
+	Set  bool
+	// Relax holds for each of Rows by how much its offset alone would have to grow until
+	// some policy keeps all limits, those outside the conflict included; +Inf if no growth
+	// is enough, because the others are in conflict too. RelaxSet is the distance by which
+	// Set alone would have to be inflated.
+	Relax    []float64
+	RelaxSet float64
+}
+
+// smallSubsets is up to how many limits all pairs are tried before limits are left out one
+// by one.
+const smallSubsets = 16
+
+// Conflict finds out which limits no policy keeps together: half-spaces, and a set that is
+// one limit as a whole, or nil. Each limit alone is tried first, then each pair, then
+// limits are left out one by one. So a conflict of up to three limits has the fewest
+// limits that there can be, and of a larger one every limit is needed. It returns nil
+// if no conflict is proved. Of opts, Box, Workers, Iterations and the tolerances are used.
+func (p *Planner) Conflict(ctx context.Context, rows []Row, set geometry.Set, opts Options) (*Conflict, error) {
+	opts.Rows, opts.Whole = nil, nil
+	c := conflictSearch{Planner: p, ctx: ctx, rows: rows, set: set, opts: opts, n: len(rows)}
+	if set != nil {
+		c.n++
+	}
+	for k, r := range rows {
+		if err := r.check(p.m.Dim()); err != nil {
+			return nil, fmt.Errorf("exact: conflict: row %d: %w", k, err)
+		}
+	}
+	if set != nil && set.Dim() != p.m.Dim() {
+		return nil, fmt.Errorf("exact: conflict: set of dimension %d: want %d as the returns of the model", set.Dim(), p.m.Dim())
+	}
+	return c.find()
+}
+
+// conflictSearch is the state of one search. Limit k is rows[k], or the set if there is no
+// such row.
+type conflictSearch struct {
+	*Planner
+	ctx  context.Context
+	rows []Row
+	set  geometry.Set
+	opts Options
+	n    int // limits
+	box  *geometry.Box
+}
+
+func (c *conflictSearch) find() (*Conflict, error) {
+	if err := c.findBox(); err != nil {
+		return nil, err
+	}
+	all := make([]int, c.n)
+	for k := range all {
+		all[k] = k
+	}
+	if clash, err := c.clash(all); err != nil || !clash {
+		return nil, err
+	}
+	core, err := c.small()
+	if err != nil {
+		return nil, err
+	}
+	if core == nil {
+		if core, err = c.shrink(all); err != nil {
+			return nil, err
+		}
+	}
+	out := &Conflict{}
+	for _, k := range core {
+		give, err := c.relax(k)
+		if err != nil {
+			return nil, err
+		}
+		if k < len(c.rows) {
+			out.Rows, out.Relax = append(out.Rows, k), append(out.Relax, give)
+		} else {
+			out.Set, out.RelaxSet = true, give
+		}
+	}
+	return out, nil
+}
+
+// findBox finds the box of all returns that limits are cut with.
+func (c *conflictSearch) findBox() error {
+	c.box = c.opts.Box
+	if c.box != nil {
+		return nil
+	}
+	lower, upper, err := Ranges(c.ctx, c.m, Options{Workers: c.workers})
+	if err != nil {
+		return err
+	}
+	for i := range lower {
+		room := 1e-9 * (math.Abs(lower[i]) + math.Abs(upper[i])) // what rounding moves is no conflict
+		lower[i], upper[i] = max(lower[i]-room, -boundless), min(upper[i]+room, boundless)
+	}
+	c.box, err = geometry.NewBox(lower, upper)
+	return err
+}
+
+// small returns a single limit or a pair that no policy keeps, nil if there is none.
+func (c *conflictSearch) small() ([]int, error) {
+	for i := range c.n {
+		if clash, err := c.clash([]int{i}); clash || err != nil {
+			return []int{i}, err
+		}
+	}
+	for i := 0; i < c.n && c.n <= smallSubsets; i++ {
+		for j := range i {
+			if clash, err := c.clash([]int{j, i}); clash || err != nil {
+				return []int{j, i}, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// shrink leaves limits out one by one as long as what stays is a conflict.
+func (c *conflictSearch) shrink(core []int) ([]int, error) {
+	for _, k := range slices.Clone(core) {
+		rest := without(core, k)
+		clash, err := c.clash(rest)
+		if err != nil {
+			return nil, err
+		}
+		if clash {
+			core = rest
+		}
+	}
+	return core, nil
+}
+
+func without(list []int, k int) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == k })
+}
+
+// clash reports whether it is proved that no policy keeps some limits together.
+func (c *conflictSearch) clash(limits []int) (bool, error) {
+	target, err := c.target(limits)
+	if errors.Is(err, geometry.ErrEmpty) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	verdict := Undecided
+	err = c.use(c.ctx, cmdp.Task{Target: target}, c.opts, func(s *solver) error {
+		if err := s.start(); err != nil {
+			return err
+		}
+		verdict, err = s.findFeasible()
+		return err
+	})
+	return verdict == Infeasible, err
+}
+
+// relax returns how far limit k alone has to give.
+func (c *conflictSearch) relax(k int) (float64, error) {
+	all := make([]int, c.n)
+	for i := range all {
+		all[i] = i
+	}
+	target, err := c.target(without(all, k))
+	if errors.Is(err, geometry.ErrEmpty) {
+		return math.Inf(1), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	goal, base, err := c.excess(k, target)
+	if err != nil {
+		return 0, err
+	}
+	give := math.Inf(1)
+	err = c.use(c.ctx, cmdp.Task{Target: target, Cost: goal}, c.opts, func(s *solver) error {
+		if err := s.start(); err != nil {
+			return err
+		}
+		verdict, err := s.findFeasible()
+		if err == nil && verdict == Optimal {
+			verdict, err = s.optimize()
+		}
+		if err == nil && verdict == Optimal {
+			give = max(0, s.incumbent.cost-base)
+		}
+		return err
+	})
+	return give, err
+}
+
+// excess returns the cost that measures how far returns miss limit k, less base.
+func (c *conflictSearch) excess(k int, target geometry.Compact) (cost.Cost, float64, error) {
+	if k < len(c.rows) {
+		g, err := cost.NewLinear(c.rows[k].Normal, c.box)
+		return g, c.rows[k].Offset, err
+	}
+	set, ok := c.set.(geometry.Compact)
+	if !ok {
+		if target == nil {
+			bounded, err := c.box.Bounded()
+			if err != nil {
+				return nil, 0, err
+			}
+			target = bounded
+		}
+		set = projected{c.set, target}
+	}
+	g, err := cost.NewDistance(set)
+	return g, 0, err
+}
+
+// target returns the returns that are possible and keep some limits.
+func (c *conflictSearch) target(limits []int) (geometry.Compact, error) {
+	var parts []geometry.Set
+	lower, upper := c.box.Lower(), c.box.Upper()
+	for _, k := range limits {
+		if k == len(c.rows) {
+			parts = append(parts, c.set)
+			continue
+		}
+		r := c.rows[k]
+		if i, x := alone(r.Normal); x > 0 {
+			upper[i] = min(upper[i], r.Offset/x)
+		} else if x < 0 {
+			lower[i] = max(lower[i], r.Offset/x)
+		} else {
+			h, err := geometry.NewHalfspace(r.Normal, r.Offset)
+			if err != nil {
+				return nil, fmt.Errorf("exact: conflict: %w", err)
+			}
+			parts = append(parts, h)
+		}
+	}
+	if len(limits) == 0 {
+		return nil, nil
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return nil, fmt.Errorf("exact: conflict: %w", err)
+	}
+	if len(parts) == 0 {
+		return box.Bounded()
+	}
+	set := parts[0]
+	if len(parts) > 1 {
+		if set, err = geometry.NewIntersection(parts...); err != nil {
+			return nil, fmt.Errorf("exact: conflict: %w", err)
+		}
+	}
+	return geometry.Restrict(set, box)
+}
+
+// alone returns the only entry of a form that is not 0, or 0 if there are several.
+func alone(normal []float64) (i int, x float64) {
+	for j, y := range normal {
+		switch {
+		case y == 0:
+		case x != 0:
+			return 0, 0
+		default:
+			i, x = j, y
+		}
+	}
+	return i, x
+}

@@ -1,0 +1,217 @@
+package exact_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// TestPlannerAgainstOccupancyLP: a series of tasks of one model has the answers of the
+// occupancy program, and later ones take fewer value iterations.
+func TestPlannerAgainstOccupancyLP(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 14))
+	cold, warm, infeasible := 0, 0, 0
+	for trial := range 40 {
+		sh := shapeOf{states: 2 + rng.IntN(6), actions: 3, horizon: 1 + rng.IntN(5), dim: 2 + rng.IntN(3), successors: 3, stepwise: trial%2 == 0, rests: trial%3 == 0}
+		if trial%4 == 3 {
+			sh.horizon, sh.discount, sh.stepwise = 0, 0.9, false
+		}
+		m := randomModel(t, rng, sh)
+		p, err := exact.NewPlanner(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, c := box(t, m), make([]float64, sh.dim)
+		for i := range c {
+			c[i] = rng.NormFloat64()
+		}
+		for range 6 {
+			task, rows := cmdp.Task{Cost: linear(t, x, c)}, []exact.Row(nil)
+			if sh.horizon > 0 {
+				task, rows = randomTask(t, rng, m, x, c)
+			}
+			r, err := p.Solve(t.Context(), task, exact.Options{})
+			if err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			alone, err := exact.Solve(t.Context(), m, task, exact.Options{})
+			if err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			want := occupancy(t, m, c, rows)
+			if want.Status == lp.Infeasible {
+				infeasible++
+				if err := exact.Verify(t.Context(), m, task, r.Certificate); r.Status != exact.Infeasible || err != nil {
+					t.Errorf("trial %d: %v, %v: want infeasible with a certificate that holds", trial, r.Status, err)
+				}
+				continue
+			}
+			checkOptimal(t, trial, m, task, r, want.Objective, 1e-9)
+			cold, warm = cold+alone.Iterations, warm+r.Iterations
+		}
+	}
+	if infeasible < 10 || 3*warm > 2*cold {
+		t.Errorf("%d infeasible tasks; %d value iterations against %d one by one: want at most two thirds", infeasible, warm, cold)
+	}
+}
+
+// TestPlannerInterrupted: a call that is cancelled does no harm to the next.
+func TestPlannerInterrupted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	m := randomModel(t, rng, shapeOf{states: 5, actions: 3, horizon: 6, dim: 2, successors: 3})
+	p, err := exact.NewPlanner(m, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := cmdp.Task{Cost: linear(t, box(t, m), []float64{1, -2})}
+	want, err := p.Solve(t.Context(), task, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Solve(ctx, task, exact.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: want that of the context", err)
+	}
+	got, err := p.Solve(t.Context(), task, exact.Options{})
+	if err != nil || got.Objective != want.Objective {
+		t.Errorf("%v, objective %v: want %v", err, got.Objective, want.Objective)
+	}
+}
+
+// TestConflictByBruteForce compares conflicts with the occupancy program of every subset of
+// the limits, and what each limit has to give with that program's least value of its form.
+func TestConflictByBruteForce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 21))
+	sizes := map[int]int{}
+	endless := 0
+	for trial := range 150 {
+		sh := shapeOf{states: 2 + rng.IntN(4), actions: 3, horizon: 1 + rng.IntN(4), dim: 2 + rng.IntN(2), successors: 3, integer: trial%3 == 0}
+		m := randomModel(t, rng, sh)
+		var rows []exact.Row
+		for range 2 + rng.IntN(4) {
+			n, at := make([]float64, sh.dim), randomReturns(m, rng)
+			if rng.IntN(2) == 0 {
+				n[rng.IntN(sh.dim)] = float64(1 - 2*rng.IntN(2))
+			} else {
+				for i := range n {
+					n[i] = rng.NormFloat64()
+				}
+			}
+			rows = append(rows, exact.Row{Normal: n, Offset: floats.Dot(n, at) - 0.15*rng.Float64()})
+		}
+		p, err := exact.NewPlanner(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Conflict(t.Context(), rows, nil, exact.Options{Box: box(t, m)})
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		least := math.MaxInt // size of the smallest conflict
+		for set := range 1 << len(rows) {
+			if chosen := pick(rows, set); occupancy(t, m, make([]float64, sh.dim), chosen).Status == lp.Infeasible {
+				least = min(least, len(chosen))
+			}
+		}
+		if got == nil {
+			if least < math.MaxInt {
+				t.Errorf("trial %d: no conflict: want one of %d limits", trial, least)
+			}
+			continue
+		}
+		if len(got.Rows) != least { // no more than three in two or three dimensions, or four
+			t.Errorf("trial %d: conflict %v: want one of %d limits", trial, got.Rows, least)
+		}
+		sizes[len(got.Rows)]++
+		for j, k := range got.Rows {
+			others := append(append([]exact.Row(nil), rows[:k]...), rows[k+1:]...)
+			sol := occupancy(t, m, rows[k].Normal, others)
+			want := math.Inf(1)
+			if sol.Status == lp.Optimal {
+				want = sol.Objective - rows[k].Offset
+			} else {
+				endless++
+			}
+			if math.Abs(got.Relax[j]-want) > 1e-7*(1+math.Abs(want)) && got.Relax[j] != want {
+				t.Errorf("trial %d: limit %d has to give %v: want %v", trial, k, got.Relax[j], want)
+			}
+		}
+	}
+	if sizes[1] < 5 || sizes[2] < 5 || endless < 5 {
+		t.Errorf("conflicts by size %v, %d limits that cannot help alone: the test says little", sizes, endless)
+	}
+	t.Log(sizes, endless)
+}
+
+func pick(rows []exact.Row, set int) (out []exact.Row) {
+	for k, r := range rows {
+		if set>>k&1 == 1 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// TestOccupancy: occupancies times the returns of the choices add up to the returns.
+func TestOccupancy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 4))
+	for trial := range 60 {
+		sh := shapeOf{states: 2 + rng.IntN(5), actions: 3, horizon: 1 + rng.IntN(4), dim: 2, successors: 3, stepwise: trial%2 == 0, rests: trial%3 == 0}
+		if trial%4 == 3 {
+			sh.horizon, sh.discount, sh.stepwise = 0, 0.8, false
+		}
+		m := randomModel(t, rng, sh)
+		task := cmdp.Task{Cost: linear(t, box(t, m), []float64{rng.NormFloat64(), rng.NormFloat64()})}
+		r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := make([]float64, sh.dim)
+		for h := range max(1, sh.horizon) {
+			mass, err := exact.Occupancy(t.Context(), m, r.Policy, r.Components, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := 1.0; sh.horizon > 0 && math.Abs(floats.Sum(mass)-want) > 1e-12 {
+				t.Errorf("trial %d: probabilities sum to %v", trial, floats.Sum(mass))
+			}
+			addUp(total, m, h, r.Policy, mass)
+		}
+		if !floats.EqualApprox(total, r.Returns, 1e-9) {
+			t.Errorf("trial %d: occupancies return %v: want %v", trial, total, r.Returns)
+		}
+		if sh.horizon == 0 {
+			continue
+		}
+		mass, err := exact.Occupancy(t.Context(), m, r.Policy, r.Components, -1)
+		if err != nil || math.Abs(floats.Sum(mass)-float64(sh.horizon)) > 1e-12 {
+			t.Errorf("trial %d: %v, %v steps in all: want %d", trial, err, floats.Sum(mass), sh.horizon)
+		}
+	}
+}
+
+// addUp adds the returns of a step that is begun in each state with its mass.
+func addUp(total []float64, m *cmdp.Model, h int, p cmdp.Policy, mass []float64) {
+	k, d := m.Kernel(h), len(total)
+	for s, x := range mass {
+		n := int(k.First[s+1] - k.First[s])
+		if n == 0 {
+			continue
+		}
+		probs := make([]float64, n)
+		p.Distribution(probs, h, s)
+		for a, y := range probs {
+			c := int(k.First[s]) + a
+			floats.AddScaled(total, x*y, k.Returns[c*d:(c+1)*d])
+		}
+	}
+}
