@@ -119,9 +119,6 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		if p, err = problem.Import(m, o.time); err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
-		if len(m.Labels) > 0 {
-			s.say("the labels of %s stay behind; a problem file with transitions: {file: %s} refers to the model in its place", in, in)
-		}
 		err = writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
 	} else {
 		err = o.write(out, m)
@@ -251,14 +248,19 @@ type convertReport struct {
 }
 
 func describe(in, out string, p *problem.Problem, m *exchange.Model) *convertReport {
+	rep := &convertReport{In: in, Out: out, Rewards: []string{}, Labels: []string{}}
+	var labels []exchange.Label
 	if p != nil {
-		return &convertReport{In: in, Out: out, States: p.Model.States(), Choices: p.Model.Choices(), Transitions: p.Model.Transitions(), Rewards: p.Returns, Labels: []string{}}
+		rep.States, rep.Choices, rep.Transitions = p.Model.States(), p.Model.Choices(), p.Model.Transitions()
+		rep.Rewards, labels = p.Returns, p.Labels
+	} else {
+		rep.States, rep.Choices, rep.Transitions = m.States(), m.Choices(), m.Branches()
+		for i := range m.Rewards {
+			rep.Rewards = append(rep.Rewards, m.Rewards[i].Name)
+		}
+		labels = m.Labels
 	}
-	rep := &convertReport{In: in, Out: out, States: m.States(), Choices: m.Choices(), Transitions: m.Branches(), Rewards: []string{}, Labels: []string{}}
-	for i := range m.Rewards {
-		rep.Rewards = append(rep.Rewards, m.Rewards[i].Name)
-	}
-	for _, l := range m.Labels {
+	for _, l := range labels {
 		rep.Labels = append(rep.Labels, l.Name)
 	}
 	return rep

@@ -172,7 +172,7 @@ func (c *csvReader) at(field int, column, message string) bool {
 
 func (c *csvReader) readColumns() bool {
 	required := []string{"state", "action", "next", "probability"}
-	known := append(append(slices.Clone(required), "step", "opponent"), c.p.Returns...)
+	known := append(append(slices.Clone(required), "step", "opponent"), c.given...)
 	ok := true
 	columns := make(map[string]int, len(c.record))
 	for i, name := range c.record {
@@ -184,12 +184,12 @@ func (c *csvReader) readColumns() bool {
 		}
 		columns[name] = i
 	}
-	for _, name := range append(required, c.p.Returns...) {
+	for _, name := range append(required, c.given...) {
 		if _, given := columns[name]; !given {
 			ok = c.at(0, name, "the column is missing")
 		}
 	}
-	for _, name := range c.p.Returns {
+	for _, name := range c.given {
 		if slices.Contains(known[:len(required)+2], name) {
 			ok = c.at(0, name, "the return has the name of another column: want another name for it")
 		}
@@ -234,7 +234,7 @@ func (c *csvReader) transition() {
 		// Mostly a row has the same returns in all its lines.
 		if c.record[i] != c.last[j] || c.last[j] == "" {
 			before := len(c.errs)
-			if c.vector[j] = c.readNumber(i, c.p.Returns[j]); len(c.errs) == before {
+			if c.vector[j] = c.readNumber(i, c.given[j]); len(c.errs) == before {
 				c.last[j] = c.record[i]
 			}
 		}

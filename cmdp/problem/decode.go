@@ -181,6 +181,12 @@ func (d *decoder) value(n *node, at *path, v reflect.Value) bool {
 		x, ok := d.number(n, at)
 		v.SetFloat(x)
 		return ok
+	case reflect.Bool:
+		if n.kind != scalarNode || !n.isBool() {
+			return d.bad(n, at, "got %s: want true or false", n.describe())
+		}
+		v.SetBool(strings.EqualFold(n.text, "true"))
+		return true
 	case reflect.Int:
 		i, ok := d.integer(n, at, 0, maxStates)
 		v.SetInt(int64(i))

@@ -32,7 +32,8 @@ type document struct {
 	Criterion   string               `json:"criterion,omitempty" jsonschema:"average: long-run means of the returns of a step"`
 	States      statesForm           `json:"states,omitempty" jsonschema:"a count, or a list of names; may be left out if the transitions are a model of another tool"`
 	Start       startForm            `json:"start,omitempty" jsonschema:"a state, or a mapping from states to probabilities; may be left out like states"`
-	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return; with a model of another tool also a mapping to its rewards, or nothing for all of them"`
+	Labels      map[string]*StateSet `json:"labels,omitempty" jsonschema:"names of sets of states, one after the other"`
+	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return, or a mapping from them to what they are; may be left out with a model of another tool, for all of its rewards"`
 	ReturnToGo  map[string]rangeForm `json:"return_to_go,omitempty" jsonschema:"a promise: from any step on, the return still to come lies in this range"`
 	Goal        *Goal                `json:"goal,omitempty" jsonschema:"what to optimise; without it only the target matters"`
 	Constraints []Constraint         `json:"constraints,omitempty" jsonschema:"bounds on single returns"`

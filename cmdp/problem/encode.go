@@ -20,6 +20,8 @@ func appendValue(b []byte, v reflect.Value) []byte {
 		return appendValue(b, v.Elem())
 	case reflect.Float64:
 		return appendNumber(b, v.Float())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
 	case reflect.Int:
 		return strconv.AppendInt(b, v.Int(), 10)
 	case reflect.String:

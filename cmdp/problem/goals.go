@@ -42,11 +42,10 @@ func (h *header) readConstraints(n *node, at *path) {
 			continue
 		}
 		h.returnIndex(item.get("return"), here.key("return"))
-		switch {
-		case c.AtLeast == nil && c.AtMost == nil:
-			h.bad(item, here, "no bound: want at_least, at_most or both")
-		case c.AtLeast != nil && c.AtMost != nil && *c.AtLeast > *c.AtMost:
-			h.bad(item, here, "at_least %g is above at_most %g", *c.AtLeast, *c.AtMost)
+		if err := c.check(); err != nil {
+			h.misbuilt(item, here, err)
+		} else if !c.OnAverage() {
+			h.perEpisode(item, here)
 		}
 	}
 }

@@ -17,7 +17,8 @@ type header struct {
 	states   int // 0 if not known, because of an error
 	names    map[string]int
 	progress func(part float64)
-	game     bool // a row names an action of the opponent
+	game     bool     // a row names an action of the opponent
+	given    []string // the returns that rows give: all that are not derived
 	// imported is the model of another tool that the transitions refer to, or nil.
 	imported *imported
 }
@@ -44,7 +45,7 @@ func (h *header) read(root *node) {
 		if root.get(key) == nil && (h.imported == nil || key == "format" || key == "transitions") {
 			h.bad(nil, (*path)(nil).key(key), "missing: want %s", map[string]string{
 				"format": Format, "states": "a count, or a list of names", "start": "a state, or a mapping from states to probabilities",
-				"returns": "a list of names", "transitions": "a list of rows, or {file: NAME}",
+				"returns": "a list of names, or a mapping from names to what they are", "transitions": "a list of rows, or {file: NAME}",
 			}[key])
 		}
 	}
@@ -52,6 +53,7 @@ func (h *header) read(root *node) {
 	h.member(root, "name", func(n *node, at *path) { h.p.Name, _ = h.name(n, at) })
 	h.readTime(root)
 	h.member(root, "states", h.readStates)
+	h.member(root, "labels", h.readLabels)
 	h.member(root, "returns", h.readReturns)
 	h.member(root, "start", h.readStart)
 	h.member(root, "return_to_go", h.readReturnToGo)
@@ -153,17 +155,6 @@ func (h *header) uniqueNames(n *node, at *path) ([]string, bool) {
 		seen[name], names[i], ok = i, name, ok && good
 	}
 	return names, ok
-}
-
-func (h *header) readReturns(n *node, at *path) {
-	if h.imported != nil {
-		h.readImportedReturns(n, at)
-		return
-	}
-	names, ok := h.uniqueNames(n, at)
-	if ok {
-		h.p.Returns, h.spec.Dim = names, len(names)
-	}
 }
 
 func (h *header) readStart(n *node, at *path) {

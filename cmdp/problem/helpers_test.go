@@ -38,6 +38,10 @@ func difference(p, q *Problem) string {
 		return "name"
 	case !slices.Equal(p.Returns, q.Returns):
 		return "returns"
+	case !reflect.DeepEqual(p.Kinds, q.Kinds):
+		return "kinds of returns"
+	case !reflect.DeepEqual(p.Labels, q.Labels):
+		return "labels"
 	case !slices.Equal(p.States, q.States) || (p.States == nil) != (q.States == nil):
 		return "states"
 	case !reflect.DeepEqual(p.Actions, q.Actions):

@@ -101,7 +101,8 @@ func (h *header) take(m *exchange.Model) {
 			h.imported.rewards = append(h.imported.rewards, &m.Rewards[i])
 		}
 	}
-	h.spec.Dim = len(h.p.Returns)
+	h.given, h.spec.Dim = h.p.Returns, len(h.p.Returns)
+	h.p.Labels = slices.Clone(m.Labels)
 }
 
 // distinct reports whether names can be those of the states of a problem.
@@ -116,53 +117,19 @@ func distinct(names []string) bool {
 	return names != nil
 }
 
-// readImportedReturns reads returns that stand for rewards of an imported model: a
-// list of their names, or a mapping from returns to {reward: NAME}, where {} stands
-// for the reward of the same name.
-func (h *header) readImportedReturns(n *node, at *path) {
-	x := h.imported
-	h.p.Returns, h.spec.Dim, x.rewards = nil, 0, nil
-	if n.kind == listNode {
-		names, ok := h.uniqueNames(n, at)
-		for i, name := range names {
-			if !h.reward(n.items[i], at.at(i), name) {
-				ok = false
-			}
-		}
-		if ok {
-			h.p.Returns, h.spec.Dim = names, len(names)
-		}
-		return
+// giveReward finds the reward of the imported model that a return stands for: that of the
+// same name, if no other is named. Without an imported model it is what rows give.
+func (h *header) giveReward(name, reward string, n *node, at *path) {
+	if m := n.get("reward"); m != nil {
+		n, at = m, at.key("reward")
+	} else {
+		reward = name
 	}
-	if n.kind != mapNode || len(n.members) == 0 {
-		h.bad(n, at, "got %s: want a list of names, or a mapping from names to {reward: NAME}", n.describe())
-		return
-	}
-	ok := h.pairs(n, at)
-	var names []string
-	for i := range n.members {
-		name, here := n.members[i].key.text, at.key(n.members[i].key.text)
-		value, reward := n.members[i].value, name
-		if complaint := checkName(name); complaint != "" {
-			ok = h.bad(n.members[i].key, here, "%s", complaint)
-		}
-		if !h.mapping(value, here, []string{"reward"}) {
-			ok = false
-			continue
-		}
-		if m := value.get("reward"); m != nil {
-			given, good := h.name(m, here.key("reward"))
-			if !good {
-				ok = false
-				continue
-			}
-			value, here, reward = m, here.key("reward"), given
-		}
-		ok = h.reward(value, here, reward) && ok
-		names = append(names, name)
-	}
-	if ok {
-		h.p.Returns, h.spec.Dim = names, len(names)
+	switch {
+	case h.imported != nil:
+		h.reward(n, at, reward)
+	case reward != name || n.kind == scalarNode && at.name == "reward":
+		h.bad(n, at, "the transitions are no model of another tool, which alone has rewards: want {}, for what rows give as %s", name)
 	}
 }
 
@@ -211,7 +178,7 @@ func (r *rowReader) addImported() error {
 	r.imported.m, r.imported.rewards = nil, nil
 	names := m.DistinctActions()
 	r.builder.Grow(m.Branches())
-	returns := make([]float64, len(rewards))
+	returns := make([]float64, r.spec.Dim)
 	for s := range m.States() {
 		theirs := m.Owner != nil && m.Owner[s] == 1
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
@@ -256,7 +223,7 @@ type Time struct {
 // the model, all or those that are named; the reward of a state is earned with every
 // choice there. States and actions keep their names where problems can have them;
 // choices of a state with the same name, or without, are told apart by numbers. A
-// player 1 becomes the opponent. Labels are left out. The model is not kept.
+// player 1 becomes the opponent. Labels are kept. The model is not.
 func Import(m *exchange.Model, time Time, returns ...string) (*Problem, error) {
 	if err := errors.Join(m.Check(), m.CheckRests()); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
@@ -271,6 +238,7 @@ func Import(m *exchange.Model, time Time, returns ...string) (*Problem, error) {
 			h.reward(nil, nil, name)
 		}
 		h.p.Returns, h.spec.Dim = slices.Clone(returns), len(returns)
+		h.given = h.p.Returns
 	}
 	h.checkImported(new(node))
 	if h.errs == nil {

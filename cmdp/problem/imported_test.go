@@ -57,9 +57,9 @@ func TestImportAndExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
-		// A problem has no labels, no names of players, one player in states with one
+		// A problem has no names of players, one player in states with one
 		// choice, and rewards of states with the choices there.
-		m.Labels, m.PlayerNames = nil, nil
+		m.PlayerNames = nil
 		for s := range m.States() {
 			if m.Owner != nil && m.First[s+1]-m.First[s] < 2 {
 				m.Owner[s] = 0
@@ -191,7 +191,7 @@ func TestWrongImports(t *testing.T) {
 		"file: robot.umb}\nreturns: [time, energie]\ngoal: {maximize: r":   `robot.umb has no reward called energie, did you mean "energy"?`,
 		"file: robot.umb}\nreturns: {a: {reward: b}}\ngoal: {maximize: r":  `returns.a.reward: robot.umb has no reward called b`,
 		"file: robot.umb}\nreturns: {a: {rewards: b}}\ngoal: {maximize: r": `returns.a.rewards`,
-		"file: robot.umb}\nreturns: {}\ngoal: {maximize: r":                "want a list of names, or a mapping",
+		"file: robot.umb}\nreturns: {}\ngoal: {maximize: r":                "want a list of names, or a mapping from names to what they are",
 		"file: robot.umb}\nreturns: 3\ngoal: {maximize: r":                 "want a list of names, or a mapping",
 		"file: robot.umb}\nstart: garage\ngoal: {maximize: r":              "unknown state garage",
 		"file: chain.umb}\nstart: 0\ngoal: {maximize: r":                   "state 0, action 0: the probabilities sum to 0.75",

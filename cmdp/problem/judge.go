@@ -24,16 +24,16 @@ func (h *header) judge(root *node) {
 		return
 	}
 	if _, err := h.p.goalCost(box); err != nil {
-		h.misbuilt(root, err)
+		h.misbuilt(root, nil, err)
 	}
 	target, err := h.p.target(box)
 	if err != nil {
-		h.misbuilt(root, err)
+		h.misbuilt(root, nil, err)
 		return
 	}
 	if h.p.Opponent != nil {
 		if _, err := h.p.Opponent.Build(h.p, target); err != nil {
-			h.misbuilt(root, inside(err, "opponent"))
+			h.misbuilt(root, nil, inside(err, "opponent"))
 		}
 	}
 }
@@ -51,28 +51,36 @@ func (h *header) judgeForm(root *node) {
 			_, err = h.p.Goal.Cost.Build(h.p.Returns, box)
 		}
 		if err != nil {
-			h.misbuilt(root, inside(err, "goal", "cost"))
+			h.misbuilt(root, nil, inside(err, "goal", "cost"))
 		}
 	}
 	if h.p.Target != nil {
 		if _, err := h.p.Target.Build(d, h.p.Returns); err != nil {
-			h.misbuilt(root, inside(err, "target"))
+			h.misbuilt(root, nil, inside(err, "target"))
 		}
 	}
 }
 
-func (h *header) misbuilt(root *node, err error) {
+// misbuilt reports an error of what stands at n, or of the member of n that it names.
+func (h *header) misbuilt(n *node, at *path, err error) {
 	if many, ok := err.(memberErrors); ok {
 		for _, err := range many {
-			h.misbuilt(root, err)
+			h.misbuilt(n, at, err)
 		}
 		return
 	}
-	e := &Error{File: h.file, Message: trimmed(err, "problem: ")}
+	e := &Error{File: h.file, Key: at.String()}
 	var member *MemberError
 	if errors.As(err, &member) {
-		n := find(root, member.Path)
-		e.Line, e.Column, e.Key, e.Message = n.line, n.col, member.Path, trimmed(member.Err, "problem: ")
+		n, err = find(n, member.Path), member.Err
+		if e.Key != "" && member.Path != "" && member.Path[0] != '[' {
+			e.Key += "."
+		}
+		e.Key += member.Path
+	}
+	e.Message = trimmed(err, "problem: ")
+	if e.Key != "" {
+		e.Line, e.Column = n.line, n.col
 	}
 	h.report(e)
 }

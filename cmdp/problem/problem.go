@@ -12,7 +12,13 @@
 // the model needs the stages before it to be free of them.
 package problem
 
-import "cmdpsolve/cmdp"
+import (
+	"errors"
+	"fmt"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange"
+)
 
 // A Problem is a model together with what is wanted of it, in the user's own
 // names and units. Its methods do not change it, and may be called concurrently
@@ -22,8 +28,12 @@ type Problem struct {
 	Model *cmdp.Model
 	// Returns names the d coordinates.
 	Returns []string
+	// Kinds says of each return what it is, if one of them is derived; else it is nil.
+	Kinds []Return
 	// States names the states; nil if they are numbered.
 	States []string
+	// Labels names sets of states. Names are different, and none is a number.
+	Labels []exchange.Label
 	// Actions names the choices of each kernel of the model (one, or one for each
 	// step) in order; nil if actions are numbered 0, 1, … within their state. In a
 	// game, where a choice is a pair, it names the agent's action of each, and
@@ -53,9 +63,47 @@ type Goal struct {
 
 func (Goal) isUnion() {}
 
-// A Constraint bounds one return. A nil bound is absent.
+// A Constraint bounds one return, on average unless it says otherwise: Always asks for
+// the bounds in every episode, Probability for the bound in episodes of at least that
+// probability, CVaR bounds the mean over the worst episodes, which have that probability. At most one
+// of the three is set; the last two go with one bound. A nil bound is absent.
 type Constraint struct {
-	Return  string   `json:"return" jsonschema:"the name of the return"`
-	AtLeast *float64 `json:"at_least,omitempty" jsonschema:"lower bound"`
-	AtMost  *float64 `json:"at_most,omitempty" jsonschema:"upper bound"`
+	Return      string   `json:"return" jsonschema:"the name of the return"`
+	AtLeast     *float64 `json:"at_least,omitempty" jsonschema:"lower bound"`
+	AtMost      *float64 `json:"at_most,omitempty" jsonschema:"upper bound"`
+	Always      bool     `json:"always,omitempty" jsonschema:"the bounds hold in every episode, not on average alone"`
+	Probability *float64 `json:"probability,omitempty" jsonschema:"the bound holds in an episode with at least this probability"`
+	CVaR        *float64 `json:"cvar,omitempty" jsonschema:"the mean of this part of the episodes, the worst ones, keeps the bound"`
+}
+
+// OnAverage reports whether the constraint bounds the expected return.
+func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
+
+// check looks at the bounds. Errors that concern a member are [MemberError]s.
+func (c *Constraint) check() error {
+	kinds := 0
+	for _, given := range []bool{c.Always, c.Probability != nil, c.CVaR != nil} {
+		if given {
+			kinds++
+		}
+	}
+	for _, part := range []struct {
+		key   string
+		value *float64
+	}{{"probability", c.Probability}, {"cvar", c.CVaR}} {
+		if part.value != nil && !(*part.value > 0 && *part.value <= 1) {
+			return inside(fmt.Errorf("problem: got %g: want above 0 and at most 1", *part.value), part.key)
+		}
+	}
+	switch {
+	case c.AtLeast == nil && c.AtMost == nil:
+		return errors.New("problem: no bound: want at_least, at_most or both")
+	case c.AtLeast != nil && c.AtMost != nil && *c.AtLeast > *c.AtMost:
+		return fmt.Errorf("problem: at_least %g is above at_most %g", *c.AtLeast, *c.AtMost)
+	case kinds > 1:
+		return fmt.Errorf("problem: %d of always, probability and cvar are given: want one", kinds)
+	case kinds == 1 && !c.Always && c.AtLeast != nil && c.AtMost != nil:
+		return errors.New("problem: both bounds are given with a probability or cvar: want a constraint for each")
+	}
+	return nil
 }

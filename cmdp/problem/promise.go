@@ -2,6 +2,7 @@ package problem
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 )
@@ -22,7 +23,11 @@ func (h *header) readReturnToGo(n *node, at *path) {
 	ok := true
 	for _, m := range n.members {
 		here := at.key(m.key.text)
-		i, known := h.returnIndex(m.key, here)
+		_, known := h.returnIndex(m.key, here)
+		i := slices.Index(h.given, m.key.text)
+		if known && i < 0 {
+			known = h.bad(m.key, here, "a promise about a return that rows do not give: want one of those that they give")
+		}
 		if m.value.kind != listNode || len(m.value.items) != 2 {
 			ok = h.bad(m.value, here, "got %s: want [least, greatest]", m.value.describe())
 			continue

@@ -144,8 +144,8 @@ func (r *rowReader) step(n *node, at *path) int {
 func (r *rowReader) readVector(n *node, at *path) {
 	switch n.kind {
 	case listNode:
-		if r.spec.Dim > 0 && len(n.items) != r.spec.Dim {
-			r.bad(n, at, "%d returns: want %d", len(n.items), r.spec.Dim)
+		if r.spec.Dim > 0 && len(n.items) != len(r.given) {
+			r.bad(n, at, "%d returns: want %d", len(n.items), len(r.given))
 			return
 		}
 		for i, item := range n.items {
@@ -161,12 +161,12 @@ func (r *rowReader) readVector(n *node, at *path) {
 		for _, m := range n.members {
 			here := path{up: at, name: m.key.text}
 			x, ok := r.number(m.value, &here)
-			i := slices.Index(r.p.Returns, m.key.text)
+			i := slices.Index(r.given, m.key.text)
 			switch {
 			case i >= 0 && ok:
 				r.vector[i] = x
 			case i < 0 && r.spec.Dim > 0:
-				r.bad(m.key, &here, "unknown return%s", orWant(m.key.text, r.p.Returns))
+				r.bad(m.key, &here, "unknown return%s", orWant(m.key.text, r.given))
 			}
 		}
 	default:

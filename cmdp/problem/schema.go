@@ -18,6 +18,12 @@ import (
 // [Parse] to say.
 func Schema() ([]byte, error) {
 	s := schemas{types: byHand(), defs: make(map[string]*jsonschema.Schema)}
+	s.stateSet()
+	s.structure("return", reflect.TypeFor[Return]())
+	s.types[reflect.TypeFor[returnsForm]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "array", Items: s.types[reflect.TypeFor[string]()], MinItems: new(1)},
+		{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/return"}},
+	}}
 	s.union("set", reflect.TypeFor[Set]())
 	s.union("cost", reflect.TypeFor[Cost]())
 	s.union("goal", reflect.TypeFor[Goal]())
@@ -80,6 +86,19 @@ func (s *schemas) structure(name string, t reflect.Type) *jsonschema.Schema {
 func (s *schemas) union(name string, t reflect.Type) {
 	if all := s.members(name, t); all != nil {
 		all.MinProperties, all.MaxProperties = new(1), new(1)
+	}
+}
+
+// stateSet makes the schema of sets of states, which may contain others.
+func (s *schemas) stateSet() {
+	ref := &jsonschema.Schema{Ref: "#/$defs/states"}
+	list := &jsonschema.Schema{Type: "array", Items: ref}
+	s.types[reflect.TypeFor[StateSet]()], s.types[reflect.TypeFor[*StateSet]()] = ref, ref
+	some := object(map[string]*jsonschema.Schema{"not": ref, "and": list, "or": list})
+	some.MinProperties, some.MaxProperties = new(1), new(1)
+	s.defs["states"] = &jsonschema.Schema{
+		Description: "a label, or the name or number of a state; a list of sets; or not, and, or of sets",
+		OneOf:       []*jsonschema.Schema{s.types[reflect.TypeFor[Label]()], list, some},
 	}
 }
 
@@ -172,10 +191,8 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 	}
 	bound := func() *jsonschema.Schema { return &jsonschema.Schema{Types: []string{"null", "number"}} }
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[statesForm](): either(count(1), list(either(text(), count(0)), 1)),
-		reflect.TypeFor[startForm]():  either(count(0), text(), named(probability())),
-		reflect.TypeFor[returnsForm](): either(list(text(), 1),
-			named(object(map[string]*jsonschema.Schema{"reward": text()}))),
+		reflect.TypeFor[statesForm]():    either(count(1), list(either(text(), count(0)), 1)),
+		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),
 		reflect.TypeFor[nextForm]():      named(probability()),

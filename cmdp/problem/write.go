@@ -58,7 +58,7 @@ func (f *writer) check() error {
 			return fmt.Errorf("the name %s of state %d is another number", s, i)
 		}
 	}
-	return errors.Join(checkNames(p.Returns), checkNames(p.States), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
+	return errors.Join(checkNames(p.Returns), checkNames(p.States), f.checkLabels(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
 		f.checkWanted(), f.checkOpponent())
 }
 
@@ -122,13 +122,45 @@ func (f *writer) checkWanted() error {
 		}
 	}
 	for i, c := range p.Constraints {
-		if !slices.Contains(p.Returns, c.Return) || c.AtLeast == nil && c.AtMost == nil {
-			return fmt.Errorf("constraints[%d]: unknown return, or no bound", i)
+		if !slices.Contains(p.Returns, c.Return) {
+			return fmt.Errorf("constraints[%d]: unknown return %q", i, c.Return)
+		}
+		if err := c.check(); err != nil {
+			return fmt.Errorf("constraints[%d]: %s", i, trimmed(err, "problem: "))
 		}
 	}
 	for _, v := range []any{&p.Goal, &p.Constraints, &p.Target, &p.Opponent} {
 		if !finite(reflect.ValueOf(v)) {
 			return errors.New("a number of goal, constraints, target or opponent is not finite")
+		}
+	}
+	return nil
+}
+
+func (f *writer) checkLabels() error {
+	names := make([]string, len(f.p.Labels))
+	for i, l := range f.p.Labels {
+		if names[i] = l.Name; isInteger(l.Name) {
+			return fmt.Errorf("label %s: the name is a number", l.Name)
+		}
+		for _, s := range l.States {
+			if s < 0 || int(s) >= f.p.Model.States() {
+				return fmt.Errorf("label %s: state %d: want 0 to %d", l.Name, s, f.p.Model.States()-1)
+			}
+		}
+	}
+	return checkNames(names)
+}
+
+func (f *writer) checkKinds() error {
+	p := f.p
+	if p.Kinds != nil && len(p.Kinds) != len(p.Returns) {
+		return fmt.Errorf("%d kinds of returns: want %d", len(p.Kinds), len(p.Returns))
+	}
+	finder := newStateFinder(p, p.Model.States())
+	for i := range p.Kinds {
+		if err := p.checkKind(&p.Kinds[i], finder); err != nil {
+			return inside(err, "returns", p.Returns[i])
 		}
 	}
 	return nil
@@ -168,7 +200,8 @@ func (f *writer) header() {
 		line("states", appendValue(nil, reflect.ValueOf(&p.States).Elem()))
 	}
 	line("start", f.start())
-	line("returns", appendValue(nil, reflect.ValueOf(&p.Returns).Elem()))
+	f.labels()
+	line("returns", f.returns())
 	if b := appendPromise(nil, m.Shape(), p.Returns); b != nil {
 		line("return_to_go", b)
 	}
@@ -187,6 +220,46 @@ func (f *writer) header() {
 	if p.Opponent != nil {
 		line("opponent", appendValue(nil, reflect.ValueOf(p.Opponent).Elem()))
 	}
+}
+
+func (f *writer) labels() {
+	isLabel := make(map[string]bool)
+	for i := range f.p.Labels {
+		isLabel[f.p.Labels[i].Name] = true
+	}
+	for i, l := range f.p.Labels {
+		if i == 0 {
+			f.out.WriteString("labels:\n")
+		}
+		f.out.Write(append(append([]byte("  "), appendName(nil, l.Name)...), ": ["...))
+		for j, s := range l.States {
+			if j > 0 {
+				f.out.WriteString(", ")
+			}
+			name := f.p.StateName(int(s))
+			if isLabel[name] {
+				name = strconv.Itoa(int(s)) // its name would mean the label
+			}
+			f.out.Write(appendLabel(nil, name))
+		}
+		f.out.WriteString("]\n")
+	}
+}
+
+func (f *writer) returns() []byte {
+	p := f.p
+	if p.Kinds == nil {
+		return appendValue(nil, reflect.ValueOf(&p.Returns).Elem())
+	}
+	b := []byte{'{'}
+	for i, name := range p.Returns {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(appendName(b, name), ": "...)
+		b = appendValue(b, reflect.ValueOf(&p.Kinds[i]).Elem())
+	}
+	return append(b, '}')
 }
 
 func (f *writer) start() []byte {

@@ -1,0 +1,235 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cmdpsolve/cmdp/exchange"
+)
+
+// A StateSet is a set of states in words. Exactly one field is set; an empty list is a
+// union of nothing.
+type StateSet struct {
+	// Name is a label of the problem, or the name or number of a state.
+	Name string
+	// Not has the states that are not in a set, And those in all of several sets, Or those
+	// in any of them. A list in a file is Or.
+	Not     *StateSet
+	And, Or []*StateSet
+}
+
+func (set *StateSet) decode(d *decoder, n *node, at *path) bool {
+	switch n.kind {
+	case listNode:
+		return set.decodeList(d, n, at, &set.Or)
+	case mapNode:
+		if !d.mapping(n, at, []string{"not", "and", "or"}) {
+			return false
+		}
+		if len(n.members) != 1 {
+			return d.bad(n, at, "%d operations given: want exactly one of not, and, or", len(n.members))
+		}
+		m := n.members[0]
+		at = at.key(m.key.text)
+		switch m.key.text {
+		case "not":
+			set.Not = new(StateSet)
+			return set.Not.decode(d, m.value, at)
+		case "and":
+			return set.decodeList(d, m.value, at, &set.And)
+		}
+		return set.decodeList(d, m.value, at, &set.Or)
+	}
+	return (*Label)(&set.Name).decode(d, n, at)
+}
+
+func (set *StateSet) decodeList(d *decoder, n *node, at *path, to *[]*StateSet) bool {
+	if !d.list(n, at) {
+		return false
+	}
+	ok := true
+	*to = make([]*StateSet, len(n.items))
+	for i, item := range n.items {
+		(*to)[i] = new(StateSet)
+		ok = (*to)[i].decode(d, item, at.at(i)) && ok
+	}
+	return ok
+}
+
+func (set *StateSet) encode(b []byte) []byte {
+	switch {
+	case set.Not != nil:
+		return append(set.Not.encode(append(b, "{not: "...)), '}')
+	case set.And != nil:
+		return append(encodeSets(append(b, "{and: "...), set.And), '}')
+	case set.Name == "":
+		return encodeSets(b, set.Or)
+	}
+	return appendLabel(b, set.Name)
+}
+
+func encodeSets(b []byte, sets []*StateSet) []byte {
+	b = append(b, '[')
+	for i, set := range sets {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = set.encode(b)
+	}
+	return append(b, ']')
+}
+
+// StatesIn returns for each state whether it is in the set. It is an error if a name is
+// neither a label nor a state, or both but not the same, and if no state is in the set;
+// errors that concern a part are [MemberError]s. It allocates.
+func (p *Problem) StatesIn(set *StateSet) ([]bool, error) {
+	return newStateFinder(p, p.Model.States()).nonempty(set)
+}
+
+// A stateFinder knows what names of states and labels mean.
+type stateFinder struct {
+	p      *Problem
+	number map[string]int // of the state of a name
+	label  map[string]int // of a name in p.Labels
+	states int
+}
+
+func newStateFinder(p *Problem, states int) *stateFinder {
+	f := &stateFinder{p: p, number: make(map[string]int, len(p.States)), label: make(map[string]int, len(p.Labels)), states: states}
+	for i, name := range p.States {
+		f.number[name] = i
+	}
+	for i := range p.Labels {
+		f.label[p.Labels[i].Name] = i
+	}
+	return f
+}
+
+func (f *stateFinder) nonempty(set *StateSet) ([]bool, error) {
+	in := make([]bool, f.states)
+	if err := f.add(in, set); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(in, true) {
+		return nil, errors.New("problem: no state is in this set")
+	}
+	return in, nil
+}
+
+// add adds the states of a set to in.
+func (f *stateFinder) add(in []bool, set *StateSet) error {
+	switch {
+	case set.Not != nil:
+		not := make([]bool, f.states)
+		if err := f.add(not, set.Not); err != nil {
+			return inside(err, "not")
+		}
+		for s := range in {
+			in[s] = in[s] || !not[s]
+		}
+		return nil
+	case set.And != nil:
+		return inside(f.addCommon(in, set.And), "and")
+	case set.Name != "":
+		return f.addNamed(in, set.Name)
+	}
+	for i, part := range set.Or {
+		if err := f.add(in, part); err != nil {
+			return inside(err, i)
+		}
+	}
+	return nil
+}
+
+// addCommon adds the states that are in all of the sets.
+func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
+	if len(sets) == 0 {
+		return errors.New("problem: the list is empty: want at least one set")
+	}
+	common, part := make([]bool, f.states), make([]bool, f.states)
+	for i, set := range sets {
+		clear(part)
+		if err := f.add(part, set); err != nil {
+			return inside(err, i)
+		}
+		for s := range common {
+			common[s] = part[s] && (i == 0 || common[s])
+		}
+	}
+	for s := range in {
+		in[s] = in[s] || common[s]
+	}
+	return nil
+}
+
+func (f *stateFinder) addNamed(in []bool, name string) error {
+	s, isState := f.number[name]
+	if !isState {
+		s, isState = labelNumber(name)
+		isState = isState && s < f.states
+	}
+	i, isLabel := f.label[name]
+	switch {
+	case !isLabel && !isState && isInteger(name):
+		return fmt.Errorf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)
+	case !isLabel && !isState:
+		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), orWant(name, slices.Concat(slices.Sorted(maps.Keys(f.label)), f.p.States)))
+	case !isLabel:
+		in[s] = true
+		return nil
+	case isState && !slices.Equal(f.p.Labels[i].States, []int32{int32(s)}):
+		return fmt.Errorf("problem: %s is a state and a label of other states: want two names", shorten(name))
+	}
+	for _, s := range f.p.Labels[i].States {
+		in[s] = true
+	}
+	return nil
+}
+
+// readLabels reads the labels one after the other. A label may be said by those above it and by
+// those of an imported model, and takes the place of one of theirs with the same name. A label
+// that no state has is written as an empty list.
+func (h *header) readLabels(n *node, at *path) {
+	if !h.pairs(n, at) {
+		return
+	}
+	finder := newStateFinder(h.p, h.states)
+	for _, m := range n.members {
+		here := at.key(m.key.text)
+		name, ok := h.name(m.key, at)
+		if ok && isInteger(name) {
+			ok = h.bad(m.key, here, "the label is a number: want a name")
+		}
+		set := new(StateSet)
+		if !set.decode(&h.decoder, m.value, here) || !ok || h.states == 0 {
+			continue
+		}
+		in, err := make([]bool, h.states), error(nil)
+		if empty := m.value.kind == listNode && len(m.value.items) == 0; !empty {
+			in, err = finder.nonempty(set)
+		}
+		if err != nil {
+			h.misbuilt(m.value, here, err)
+			continue
+		}
+		i, old := finder.label[name]
+		if !old {
+			i = len(h.p.Labels)
+			finder.label[name], h.p.Labels = i, append(h.p.Labels, exchange.Label{})
+		}
+		h.p.Labels[i] = exchange.Label{Name: name, States: statesOf(in)}
+	}
+}
+
+// statesOf lists the states of a set in ascending order.
+func statesOf(in []bool) []int32 {
+	var states []int32
+	for s, is := range in {
+		if is {
+			states = append(states, int32(s))
+		}
+	}
+	return states
+}

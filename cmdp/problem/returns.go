@@ -1,0 +1,163 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+)
+
+// A Return says what one coordinate of the return is. Its zero value is what rows give under
+// the name of the return. Reach, Visits, Exceeds and Excess follow from the course of an
+// episode instead; at most one field is set, and While and Within besides Reach.
+type Return struct {
+	// Reward is a reward of the model that the transitions refer to. Files alone have it: once
+	// the model is read, the return is what its rows give.
+	Reward string `json:"reward,omitempty" jsonschema:"what the model that the transitions refer to calls the return"`
+	// Reach is 1 from the first step that begins in the set on, 0 before: its total is the probability
+	// of getting there.
+	Reach  *StateSet `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
+	While  *StateSet `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
+	Within *int      `json:"within,omitempty" jsonschema:"reach: in at most so many steps"`
+	Visits *StateSet `json:"visits,omitempty" jsonschema:"the number of steps that begin in a state of the set"`
+	// Exceeds and Excess judge the total of another return over an episode.
+	Exceeds *Threshold `json:"exceeds,omitempty" jsonschema:"1 if the total of a return over the episode is above a limit"`
+	Excess  *Threshold `json:"excess,omitempty" jsonschema:"by how much the total of a return over the episode is above a limit, 0 if it is not"`
+}
+
+// A Threshold is a limit for the total of a return over an episode.
+type Threshold struct {
+	Return string  `json:"return" jsonschema:"the name of the return"`
+	Limit  float64 `json:"limit" jsonschema:"its limit"`
+}
+
+// Derived reports whether the return follows from the course of an episode, not from what rows
+// give under its name.
+func (r *Return) Derived() bool {
+	return r.Reach != nil || r.Visits != nil || r.Exceeds != nil || r.Excess != nil
+}
+
+// checkKind looks at what a return is made of. Errors that concern a member are [MemberError]s.
+func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
+	var errs memberErrors
+	kinds := 0
+	for _, given := range []bool{r.Reward != "", r.Reach != nil, r.Visits != nil, r.Exceeds != nil, r.Excess != nil} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		errs = append(errs, fmt.Errorf("problem: %d kinds of return: want one of reward, reach, visits, exceeds or excess, or none", kinds))
+	}
+	if r.Reach == nil && (r.While != nil || r.Within != nil) {
+		errs = append(errs, errors.New("problem: while and within are given without reach"))
+	}
+	if r.Within != nil && *r.Within < 0 {
+		errs = append(errs, inside(fmt.Errorf("problem: %d steps: want at least 0", *r.Within), "within"))
+	}
+	for _, part := range []struct {
+		key string
+		set *StateSet
+	}{{"reach", r.Reach}, {"while", r.While}, {"visits", r.Visits}} {
+		if part.set != nil && finder.states > 0 {
+			_, err := finder.nonempty(part.set)
+			errs = append(errs, inside(err, part.key))
+		}
+	}
+	for _, part := range []struct {
+		key string
+		of  *Threshold
+	}{{"exceeds", r.Exceeds}, {"excess", r.Excess}} {
+		if part.of != nil {
+			errs = append(errs, inside(p.checkThreshold(part.of), part.key))
+		}
+	}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return errs.orNil()
+}
+
+func (p *Problem) checkThreshold(t *Threshold) error {
+	switch i := slices.Index(p.Returns, t.Return); {
+	case i < 0:
+		return inside(fmt.Errorf("problem: unknown return %s%s", shorten(t.Return), orWant(t.Return, p.Returns)), "return")
+	case p.Kinds[i].Exceeds != nil || p.Kinds[i].Excess != nil:
+		return inside(fmt.Errorf("problem: %s is about the total of a return itself: want another return", t.Return), "return")
+	case math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0):
+		return inside(fmt.Errorf("problem: %g: want a finite number", t.Limit), "limit")
+	}
+	return nil
+}
+
+// readReturns reads the returns: a list of names, or a mapping from names to what they are.
+func (h *header) readReturns(n *node, at *path) {
+	h.p.Returns, h.spec.Dim = nil, 0
+	if h.imported != nil {
+		h.imported.rewards = nil
+	}
+	switch {
+	case n.kind == listNode:
+		if names, ok := h.uniqueNames(n, at); ok {
+			h.giveReturns(names, make([]Return, len(names)), n.items, at)
+		}
+	case n.kind == mapNode && len(n.members) > 0:
+		if !h.pairs(n, at) {
+			return
+		}
+		names, kinds, nodes, ok := make([]string, len(n.members)), make([]Return, len(n.members)), make([]*node, len(n.members)), true
+		for i, m := range n.members {
+			here := at.key(m.key.text)
+			var good bool
+			names[i], good = h.name(m.key, at)
+			good = h.value(m.value, here, reflect.ValueOf(&kinds[i]).Elem()) && good
+			nodes[i], ok = m.value, ok && good
+		}
+		if ok {
+			h.giveReturns(names, kinds, nodes, at)
+		}
+	default:
+		h.bad(n, at, "got %s: want a list of names, or a mapping from names to what they are, such as {}", n.describe())
+	}
+}
+
+// giveReturns takes over returns, which stand at the given nodes.
+func (h *header) giveReturns(names []string, kinds []Return, nodes []*node, at *path) {
+	finder, before := newStateFinder(h.p, h.states), len(h.errs)
+	h.p.Returns, h.p.Kinds, h.given = names, kinds, nil
+	for i, name := range names {
+		here := at.at(i)
+		if nodes[i].kind == mapNode {
+			here = at.key(name)
+		}
+		if err := h.p.checkKind(&kinds[i], finder); err != nil {
+			h.misbuilt(nodes[i], here, err)
+			continue
+		}
+		if kinds[i].Derived() {
+			h.refuseDerived(nodes[i], here)
+			continue
+		}
+		h.given = append(h.given, name)
+		h.giveReward(name, kinds[i].Reward, nodes[i], here)
+		kinds[i].Reward = ""
+	}
+	if !slices.ContainsFunc(kinds, func(r Return) bool { return r.Derived() }) {
+		h.p.Kinds = nil
+	}
+	if len(h.errs) > before {
+		h.p.Returns = nil // it would give more errors where the names are used
+		return
+	}
+	// A model has at least one coordinate, even if all returns are derived.
+	h.spec.Dim = max(1, len(h.given))
+}
+
+// refuseDerived refuses what can be read, but not yet be planned for.
+func (h *header) refuseDerived(n *node, at *path) {
+	h.bad(n, at, "returns that follow from the course of an episode cannot be computed by this version: want {} or {reward: NAME}")
+}
+
+// perEpisode refuses constraints that cannot be planned for yet.
+func (h *header) perEpisode(n *node, at *path) {
+	h.bad(n, at, "always, probability and cvar cannot be computed by this version: want bounds on the expected return")
+}
