@@ -30,9 +30,11 @@ type planReport struct {
 	Prices      []report.Number `json:"prices"`
 	Constraints []limitReport   `json:"constraints" csv:""`
 	// TargetPrice is the price of a curved target in each coordinate.
-	TargetPrice named            `json:"target_price,omitzero" csv:"target_price"`
-	Rho         report.Number    `json:"rho" csv:"rho"`
-	Randomized  int              `json:"randomized" csv:"randomized"`
+	TargetPrice named         `json:"target_price,omitzero" csv:"target_price"`
+	Rho         report.Number `json:"rho" csv:"rho"`
+	Randomized  int           `json:"randomized" csv:"randomized"`
+	// Components is the number of policies of which one is drawn at the start, if there are several.
+	Components  int              `json:"components,omitempty" csv:"components"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	Iterations  int              `json:"iterations" csv:"iterations"`
 	Seconds     report.Number    `json:"seconds"`
@@ -80,7 +82,7 @@ func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *
 		Problem: p.Name, Status: r.Status.String(),
 		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
 		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
-		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized,
+		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized, Components: len(r.Components),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	if p.task.Cost != nil && r.Status != exact.Infeasible {
@@ -226,6 +228,9 @@ func (d *planReport) notes(p *loaded) report.Note {
 	what := "(step, state) pair"
 	if p.Model.Horizon() == 0 {
 		what = "state"
+	}
+	if d.Components > 0 {
+		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; none of them draws anything.", d.Components))
 	}
 	if d.Randomized == 0 {
 		return append(notes, "The policy is deterministic.")

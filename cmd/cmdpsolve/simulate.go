@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -17,6 +18,7 @@ type simulateCommand struct {
 	format   *report.Format
 	policy   string
 	episodes int
+	steps    int
 	seed     uint64
 }
 
@@ -32,6 +34,9 @@ expected returns of the policy.
 With a horizon an episode has that many steps. With a discount it is cut after
 so many steps that the rest is at most a millionth of the possible returns; the
 report says how much that is. A total until absorption is played to its end.
+A long-run mean is that of --steps steps; the report bounds how much more steps
+would change it. A policy that draws one of several components, as plan writes
+it for long-run means, draws it anew for every episode.
 
 The file is checked: states, actions and steps must be known, probabilities of
 a state sum to 1, and every state that the policy reaches must have a row.
@@ -48,6 +53,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "the policy, a `FILE` of rows step, state, action, probability: CSV or JSON by its ending")
 	f.IntVar(&c.episodes, "episodes", 10000, "episodes to play")
+	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
 	c.format = addFormat(f)
 	return cmd
@@ -59,6 +65,8 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return usage("simulate needs a policy: give --policy FILE, a file such as plan --policy writes")
 	case c.episodes < 1:
 		return usage("--episodes %d: want at least 1", c.episodes)
+	case c.steps < 0:
+		return usage("--steps %d: want at least 1", c.steps)
 	}
 	p, err := load(name)
 	if err != nil {
@@ -67,27 +75,35 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	if err := p.onePlayer(); err != nil {
 		return err
 	}
-	if p.Model.Average() {
-		return usage("%s asks for long-run means, and simulate plays episodes: give a copy of the problem a horizon, and play the policy there", p.Name)
+	switch {
+	case c.steps > 0 && !p.Model.Average():
+		return usage("--steps %d: %s has no long-run mean, and an episode ends by itself", c.steps, p.title())
+	case c.steps == 0:
+		c.steps = 1000
 	}
-	policy, err := problem.ReadPolicy(c.policy, p.Problem)
+	components, err := problem.ReadComponents(c.policy, p.Problem)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {
 		return usage("--policy: %w", err)
 	}
 	begin := time.Now()
-	expected, err := expected(ctx, p.Model, policy)
+	sim := newSimulation(p, components, c.seed, c.steps)
+	expected, stopping, err := sim.expected(ctx)
 	if err != nil {
 		return stopped(err)
 	}
-	sim := newSimulation(p, policy, c.seed)
+	for i, x := range expected {
+		if math.IsInf(x, 0) || math.IsNaN(x) {
+			return usage("--policy %s: under this policy the total %s does not end, and neither does an episode", c.policy, p.Returns[i])
+		}
+	}
 	for range c.episodes {
 		if err := sim.play(ctx); err != nil {
 			return stopped(err)
 		}
 	}
-	rep := newSimulateReport(p, sim, expected)
+	rep := newSimulateReport(p, sim, expected, stopping)
 	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, report.Number(time.Since(begin).Seconds())
 	return c.write(rep.report(p), *c.format)
 }

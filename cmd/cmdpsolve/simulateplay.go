@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -19,49 +20,77 @@ const truncated = 1e-6
 // A simulation plays episodes and keeps mean and variance of their returns.
 type simulation struct {
 	m          *cmdp.Model
-	policy     *problem.FilePolicy
+	components []problem.FileComponent // of which one is drawn at the start
+	over       [][]bool                // of each component, the states in which all is over, without a horizon
 	env, agent *rand.Rand
-	steps      int    // of an episode, at most
-	over       []bool // states in which all is over, without a horizon
+	steps      int // of an episode, at most
 
 	episodes    int
 	mean, sumsq []float64 // means of the returns, sums of squared deviations
 	step, total []float64
 }
 
-func newSimulation(p *loaded, policy *problem.FilePolicy, seed uint64) *simulation {
+func newSimulation(p *loaded, components []problem.FileComponent, seed uint64, steps int) *simulation {
 	m, d := p.Model, len(p.Returns)
-	s := &simulation{m: m, policy: policy, steps: m.Horizon(),
+	s := &simulation{m: m, components: components, steps: m.Horizon(),
 		env: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
 		mean: make([]float64, d), sumsq: make([]float64, d), step: make([]float64, d), total: make([]float64, d)}
-	if m.Horizon() > 0 {
+	switch {
+	case m.Horizon() > 0:
 		return s
-	}
-	s.steps = math.MaxInt
-	if m.Discount() < 1 {
+	case m.Average():
+		s.steps = steps
+		return s
+	case m.Discount() < 1:
 		s.steps = int(math.Ceil(math.Log(truncated) / math.Log(m.Discount())))
+	default:
+		s.steps = math.MaxInt
 	}
-	s.over = over(m, policy)
+	for _, c := range components {
+		s.over = append(s.over, over(m, c.Policy))
+	}
 	return s
+}
+
+// draw returns the number of a component.
+func (s *simulation) draw() int {
+	if len(s.components) == 1 {
+		return 0 // nothing is drawn
+	}
+	u, last := s.agent.Float64(), 0
+	for i, c := range s.components {
+		if c.Weight <= 0 {
+			continue
+		}
+		if u -= c.Weight; u < 0 {
+			return i
+		}
+		last = i
+	}
+	return last
 }
 
 // play plays one episode. It looks at ctx now and then.
 func (s *simulation) play(ctx context.Context) error {
 	clear(s.total)
-	state, weight := s.m.Start(s.env), 1.0
+	state, weight, of := s.m.Start(s.env), 1.0, s.draw()
+	policy := s.components[of].Policy
+	if s.m.Average() {
+		weight = 1 / float64(s.steps)
+	}
 	for h := range s.steps {
 		if h%4096 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		if s.over != nil && s.over[state] {
+		if s.over != nil && s.over[of][state] {
 			break
 		}
 		if first := s.m.Kernel(h).First; first[state] == first[state+1] {
 			continue
 		}
-		state = s.m.Step(s.step, s.env, h, state, s.policy.Choose(s.agent, h, state))
+		state = s.m.Step(s.step, s.env, h, state, policy.Choose(s.agent, h, state))
 		for i, x := range s.step {
 			s.total[i] += weight * x
 		}
@@ -137,42 +166,26 @@ func idle(m *cmdp.Model, f *problem.FilePolicy, s int, in []bool) bool {
 	return true
 }
 
-// expected returns the exact expected returns of the policy. Without a horizon they
-// are those of the only policy of the process that it makes of the model.
-func expected(ctx context.Context, m *cmdp.Model, f *problem.FilePolicy) ([]float64, error) {
-	if m.Horizon() > 0 {
-		v := make([]float64, m.Dim())
-		cmdp.NewEvaluator(m).Returns(v, f)
-		return v, nil
-	}
-	process, err := process(m, f)
-	if err != nil {
-		return nil, err
-	}
-	v, _, err := exact.Ranges(ctx, process, exact.Options{})
-	return v, err
-}
-
-// process returns the model without choices that the policy makes of a stationary
-// one. States that it does not reach are at rest.
-func process(m *cmdp.Model, f *problem.FilePolicy) (*cmdp.Model, error) {
-	k, d := m.Kernel(0), m.Dim()
-	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
-	for s := range m.States() {
-		if f.Known(0, s) {
-			r := make([]float64, d)
-			for a, x := range f.Probabilities(0, s) {
-				c := int(k.First[s]) + a
-				for i := range r {
-					r[i] += x * k.Returns[c*d+i]
-				}
-				for e := k.Offset[c]; x > 0 && e < k.Offset[c+1]; e++ {
-					out.Next, out.Prob = append(out.Next, k.Next[e]), append(out.Prob, x*k.Prob[e])
-				}
-			}
-			out.Returns, out.Offset = append(out.Returns, r...), append(out.Offset, len(out.Next))
+// expected returns the exact expected returns of a policy that draws one of several components. Without
+// a horizon it also bounds how far the mean of the steps played is from a long-run mean.
+func (s *simulation) expected(ctx context.Context) (returns, stopping []float64, err error) {
+	returns, stopping = make([]float64, s.m.Dim()), make([]float64, s.m.Dim())
+	for _, c := range s.components {
+		if c.Weight == 0 {
+			continue
 		}
-		out.First = append(out.First, int32(len(out.Offset)-1))
+		v := make([]float64, s.m.Dim())
+		if s.m.Horizon() > 0 {
+			cmdp.NewEvaluator(s.m).Returns(v, c.Policy)
+		} else {
+			e, err := exact.Evaluate(ctx, s.m, c.Policy)
+			if err != nil {
+				return nil, nil, err
+			}
+			v = e.Returns
+			floats.AddScaled(stopping, c.Weight/float64(s.steps), e.Drift)
+		}
+		floats.AddScaled(returns, c.Weight, v)
 	}
-	return cmdp.NewModel(cmdp.ModelSpec{Discount: m.Discount(), Dim: d, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}})
+	return returns, stopping, nil
 }

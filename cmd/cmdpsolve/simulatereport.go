@@ -1,9 +1,12 @@
 package main
 
 import (
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"fmt"
 	"math"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // simulateReport is the data of what simulate found. Violation is the distance
@@ -11,6 +14,7 @@ import (
 type simulateReport struct {
 	Problem    string                   `json:"problem"`
 	Policy     string                   `json:"policy"`
+	Components int                      `json:"components,omitempty"`
 	Episodes   int                      `json:"episodes"`
 	Seed       uint64                   `json:"seed"`
 	Returns    report.Named[meanReport] `json:"returns"`
@@ -23,11 +27,13 @@ type simulateReport struct {
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
-// interval, and the exact expected value.
+// interval, and the exact expected value. Stopping, of a long-run mean, bounds by how much
+// the mean of the steps played is expected to differ from it.
 type meanReport struct {
-	Mean     report.Number `json:"mean"`
-	CI95     report.Number `json:"ci95"`
-	Expected report.Number `json:"expected"`
+	Mean     report.Number  `json:"mean"`
+	CI95     report.Number  `json:"ci95"`
+	Expected report.Number  `json:"expected"`
+	Stopping *report.Number `json:"stopping,omitempty"`
 }
 
 // expectedReport holds what the exact expected returns amount to.
@@ -37,13 +43,13 @@ type expectedReport struct {
 }
 
 // truncationReport says after how many steps episodes without a horizon are cut,
-// and what that may change of a return at most.
+// and what that may change of an expected return at most.
 type truncationReport struct {
 	Steps int           `json:"steps"`
 	Error report.Number `json:"error"`
 }
 
-func newSimulateReport(p *loaded, s *simulation, expected []float64) *simulateReport {
+func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		Problem: p.Name, Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
 		Objective: report.Number(p.objective(s.mean)), Violation: report.Number(p.task.Violation(s.mean)),
@@ -51,7 +57,18 @@ func newSimulateReport(p *loaded, s *simulation, expected []float64) *simulateRe
 		keeps:    p.keeps(expected),
 	}
 	for i, x := range expected {
-		rep.Returns.Values = append(rep.Returns.Values, meanReport{report.Number(s.mean[i]), report.Number(s.half(i)), report.Number(x)})
+		m := meanReport{Mean: report.Number(s.mean[i]), CI95: report.Number(s.half(i)), Expected: report.Number(x)}
+		if p.Model.Average() {
+			m.Stopping = new(report.Number)
+			*m.Stopping = report.Number(stopping[i])
+		}
+		rep.Returns.Values = append(rep.Returns.Values, m)
+	}
+	if n := len(s.components); n > 1 {
+		rep.Components = n
+	}
+	if p.Model.Average() {
+		rep.Truncation = &truncationReport{s.steps, report.Number(floats.Max(stopping))}
 	}
 	if g := p.Model.Discount(); p.Model.Horizon() == 0 && g < 1 {
 		rep.Truncation = &truncationReport{s.steps, report.Number(math.Pow(g, float64(s.steps)) * p.largestReturn())}
@@ -84,12 +101,21 @@ func (rep *simulateReport) report(p *loaded) *report.Report {
 // means lists what the episodes gave beside what is to be expected. People do not see a
 // violation that is rounding.
 func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
-	t := report.NewTable("quantity", "mean", "ci95", "exact")
+	columns := []string{"quantity", "mean", "ci95", "exact", "stopping"}
+	if !p.Model.Average() {
+		columns = columns[:4]
+	}
+	t := report.NewTable(columns...)
+	add := func(cells ...any) { t.Add(cells[:len(columns)]...) }
 	for i, m := range rep.Returns.Values {
-		t.Add(p.Returns[i], m.Mean, report.Rough(m.CI95), m.Expected)
+		var stopping any
+		if m.Stopping != nil {
+			stopping = report.Rough(*m.Stopping)
+		}
+		add(p.Returns[i], m.Mean, report.Rough(m.CI95), m.Expected, stopping)
 	}
 	if p.task.Cost != nil {
-		t.Add("objective", rep.Objective, "", rep.Expected.Objective)
+		add("objective", rep.Objective, "", rep.Expected.Objective, "")
 	}
 	if p.task.Target != nil {
 		met, expected := rep.Violation, rep.Expected.Violation
@@ -99,7 +125,7 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 			}
 			expected = 0
 		}
-		t.Add("violation", met, "", expected)
+		add("violation", met, "", expected, "")
 	}
 	return t
 }
@@ -114,7 +140,14 @@ func (rep *simulateReport) notes(p *loaded) report.Note {
 	default:
 		notes = append(notes, fmt.Sprintf("The policy misses what is allowed by %s.", report.Short(rep.Expected.Violation)))
 	}
-	if t := rep.Truncation; t != nil {
+	if rep.Components > 0 {
+		notes = append(notes, fmt.Sprintf("Every episode draws one of the policy's %d components.", rep.Components))
+	}
+	switch t := rep.Truncation; {
+	case t == nil:
+	case p.Model.Average():
+		notes = append(notes, fmt.Sprintf("An episode is %s; stopping there changes the expected mean by at most what the column stopping says.", count(t.Steps, "step")))
+	default:
 		notes = append(notes, fmt.Sprintf("Episodes are cut after %s, which changes a return by at most %s.", count(t.Steps, "step"), report.Brief(t.Error)))
 	}
 	return notes

@@ -9,7 +9,7 @@ import (
 )
 
 // Ranges returns, for each coordinate, the least and the greatest expected return
-// over all policies, by a value iteration for each; without a horizon they are bounds,
+// over all policies, by a value iteration for each; discounted sums and totals are bounds,
 // rounded outwards, and totals may be infinite. Of opts only Workers is used.
 func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []float64, err error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
@@ -19,7 +19,7 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		return nil, nil, err
 	}
 	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
-	if m.Horizon() == 0 {
+	if m.Horizon() == 0 && !m.Average() {
 		err := reach(m, opts.Workers).ranges(ctx, lower, upper)
 		for i := range lower {
 			if lower[i] <= -boundless {

@@ -16,13 +16,34 @@ import (
 // checks all of it. Rows without a
 // step hold at every step that has no rows of its own for the state. Every state
 // that the policy reaches needs rows; what it does elsewhere is without effect.
+// A file that draws one of several components at the start is refused, see [ReadComponents].
 // What is wrong with the file is returned as [Errors].
 func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
-	f := &FilePolicy{path: path, p: p, states: make(map[string]int), doubtful: make(map[int32]bool)}
+	all, err := ReadComponents(path, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > 1 {
+		return nil, Errors{{File: path, Message: fmt.Sprintf("the policy draws one of %d components at the start: want one without components", len(all))}}
+	}
+	return all[0].Policy, nil
+}
+
+// A FileComponent is a policy that is drawn with the probability Weight at the start, and then
+// played for good.
+type FileComponent struct {
+	Weight float64
+	Policy *FilePolicy
+}
+
+// ReadComponents is [ReadPolicy] for files which may draw one of several components at the
+// start: it returns them all, in the order in which the file first names them. A file without
+// components is one component of weight 1.
+func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
+	f := &policyFile{path: path, p: p, states: make(map[string]int), numbers: make(map[int]int)}
 	for s, name := range p.States {
 		f.states[name] = s
 	}
-	f.steps = make([]*stepTable, max(1, p.Model.Horizon()))
 	formed := true
 	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
 		formed = false
@@ -32,16 +53,94 @@ func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
 		return nil, err
 	}
 	if formed {
-		f.fill()
+		f.checkWeights()
+		for _, c := range f.components {
+			c.Policy.fill()
+		}
 	}
 	if len(f.errs) == 0 {
-		f.reach()
+		for _, c := range f.components {
+			c.Policy.reach()
+		}
 	}
 	if len(f.errs) > 0 {
 		slices.SortStableFunc(f.errs, func(x, y *Error) int { return cmp.Compare(order(x), order(y)) })
 		return nil, f.errs
 	}
-	return f, nil
+	return f.components, nil
+}
+
+// A policyFile is a file while it is read.
+type policyFile struct {
+	path       string
+	p          *Problem
+	states     map[string]int
+	errs       Errors
+	components []FileComponent
+	numbers    map[int]int // of each component that the file names, its place among them
+}
+
+func (f *policyFile) bad(line int, format string, args ...any) {
+	f.errs = append(f.errs, &Error{File: f.path, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// row hands a row on to its component.
+func (f *policyFile) row(r policyLine) {
+	number, weight := 0, 1.0
+	if text := r.cells[componentCell]; text != "" || r.cells[weightCell] != "" {
+		var err error
+		if number, err = strconv.Atoi(text); err != nil || number < 1 {
+			f.bad(r.line, "component %q: want a number from 1", text)
+			return
+		}
+		if weight, err = strconv.ParseFloat(r.cells[weightCell], 64); err != nil || !(weight >= 0 && weight <= 1+cmdp.ProbabilityTolerance) {
+			f.bad(r.line, "weight %q of component %d: want a number from 0 to 1", r.cells[weightCell], number)
+			return
+		}
+	}
+	at, ok := f.numbers[number]
+	if !ok {
+		at = len(f.components)
+		f.numbers[number] = at
+		f.components = append(f.components, FileComponent{weight, f.newPolicy(number)})
+	}
+	switch c := f.components[at]; {
+	case number == 0 && len(f.numbers) > 1 || !ok && number > 0 && f.hasNone():
+		f.bad(r.line, "some rows have a component and others have none")
+	case c.Weight != weight:
+		f.bad(r.line, "weight %g: component %d has the weight %g in an earlier row", weight, number, c.Weight)
+	default:
+		c.Policy.row(r)
+	}
+}
+
+// hasNone reports whether some row has no component.
+func (f *policyFile) hasNone() bool {
+	_, ok := f.numbers[0]
+	return ok
+}
+
+// checkWeights checks that the weights sum to 1. A file without rows is a policy without any.
+func (f *policyFile) checkWeights() {
+	sum := 0.0
+	for _, c := range f.components {
+		sum += c.Weight
+	}
+	switch {
+	case len(f.components) == 0:
+		f.components = append(f.components, FileComponent{1, f.newPolicy(0)})
+	case math.Abs(sum-1) > cmdp.ProbabilityTolerance && len(f.errs) == 0:
+		f.bad(0, "the weights of the components sum to %.12g: want 1", sum)
+	}
+}
+
+func (f *policyFile) newPolicy(number int) *FilePolicy {
+	out := &FilePolicy{file: f, p: f.p, doubtful: make(map[int32]bool)}
+	if number > 0 {
+		out.name = fmt.Sprintf("component %d: ", number)
+	}
+	out.steps = make([]*stepTable, max(1, f.p.Model.Horizon()))
+	return out
 }
 
 // order puts errors about the whole file behind those of its lines.
@@ -55,10 +154,9 @@ func order(e *Error) int {
 // A FilePolicy is a policy read from a file. It is a cmdp.Policy for the states
 // that it reaches. It is safe for concurrent use.
 type FilePolicy struct {
-	path   string
+	file   *policyFile
+	name   string // of the component, for messages
 	p      *Problem
-	states map[string]int
-	errs   Errors
 	steps  []*stepTable // steps that do not differ share one
 	always []namedRow   // rows without a step
 	// doubtful are states with rows that are wrong: sums say nothing about them.
@@ -113,7 +211,7 @@ func (f *FilePolicy) Probabilities(h, s int) []float64 {
 }
 
 func (f *FilePolicy) bad(line int, format string, args ...any) {
-	f.errs = append(f.errs, &Error{File: f.path, Line: line, Message: fmt.Sprintf(format, args...)})
+	f.file.bad(line, f.name+format, args...)
 }
 
 func (f *FilePolicy) newTable(h int) *stepTable {
@@ -127,7 +225,7 @@ func (f *FilePolicy) newTable(h int) *stepTable {
 
 // row judges a row of the file and keeps it.
 func (f *FilePolicy) row(r policyLine) {
-	before, step, horizon := len(f.errs), 0, f.p.Model.Horizon()
+	before, step, horizon := len(f.file.errs), 0, f.p.Model.Horizon()
 	if text := r.cells[0]; text != "" {
 		var err error
 		step, err = strconv.Atoi(text)
@@ -138,7 +236,7 @@ func (f *FilePolicy) row(r policyLine) {
 			f.bad(r.line, "step %q: want 1 to %d, or nothing for every step", text, horizon)
 		}
 	}
-	s, ok := f.states[r.cells[1]]
+	s, ok := f.file.states[r.cells[1]]
 	if !ok {
 		var err error
 		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.p.Model.States() {
@@ -149,7 +247,7 @@ func (f *FilePolicy) row(r policyLine) {
 	if err != nil || !(x >= 0 && x <= 1+cmdp.ProbabilityTolerance) {
 		f.bad(r.line, "probability %q: want a number from 0 to 1", r.cells[3])
 	}
-	if len(f.errs) > before {
+	if len(f.file.errs) > before {
 		f.doubtful[int32(s)] = true
 		return
 	}

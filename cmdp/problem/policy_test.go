@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -33,6 +34,8 @@ func FuzzPolicyFile(f *testing.F) {
 		"step,state,action,probability\n1,a,x,1\n2,b,x,1\n3,b,x,1\n",
 		"step,state,action,probability\n1,a,x,NaN\n4,c,z,-1\n",
 		"step,state\n\"", "",
+		"component,weight,state,action,probability\n1,0.5,a,x,1\n1,0.5,b,x,1\n2,0.5,a,x,1\n2,0.5,b,x,1\n",
+		"component,state,action,probability\n1,a,x,1\n,b,x,1\n",
 	} {
 		f.Add(text, false)
 	}
@@ -48,17 +51,72 @@ func FuzzPolicyFile(f *testing.F) {
 		if err := os.WriteFile(file[isJSON], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		policy, err := ReadPolicy(file[isJSON], p)
+		components, err := ReadComponents(file[isJSON], p)
 		if err != nil {
 			if errs := (Errors)(nil); !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return
 		}
-		probs := make([]float64, 2)
-		policy.Distribution(probs, 0, 0)
-		if sum := probs[0] + probs[1]; math.Abs(sum-1) > 1e-9 || probs[0] < 0 || probs[1] < 0 {
-			t.Fatalf("%q: accepted, but the start state has %v", text, probs)
+		weights := 0.0
+		for _, c := range components {
+			weights += c.Weight
+			probs := make([]float64, 2)
+			c.Policy.Distribution(probs, 0, 0)
+			if sum := probs[0] + probs[1]; math.Abs(sum-1) > 1e-9 || probs[0] < 0 || probs[1] < 0 {
+				t.Fatalf("%q: accepted, but the start state has %v", text, probs)
+			}
+		}
+		if math.Abs(weights-1) > 1e-9 {
+			t.Fatalf("%q: accepted, but the weights sum to %v", text, weights)
 		}
 	})
+}
+
+// TestReadComponents reads files that draw one of several policies, and what is wrong with them.
+func TestReadComponents(t *testing.T) {
+	p, err := Parse("p.yaml", []byte(policyProblem), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(name, text string) ([]FileComponent, error) {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPolicy(file, p); err == nil {
+			t.Errorf("%q: ReadPolicy took it for one policy", text)
+		}
+		return ReadComponents(file, p)
+	}
+	for name, text := range map[string]string{
+		"p.csv": "component,weight,state,action,probability\n7,0.25,a,x,1\n7,0.25,b,x,1\n2,0.75,a,y,1\n",
+		"p.json": `[{"component": 7, "weight": 0.25, "state": "a", "action": "x", "probability": 1},
+ {"component": 2, "weight": 0.75, "state": "a", "action": "y", "probability": 1},
+ {"component": 7, "weight": 0.25, "state": 1, "action": "x", "probability": 1}]`,
+	} {
+		all, err := read(name, text)
+		if err != nil || len(all) != 2 || all[0].Weight != 0.25 || all[1].Weight != 0.75 {
+			t.Fatalf("%s: %v, %v", name, all, err)
+		}
+		if first, second := all[0].Policy.Probabilities(0, 0), all[1].Policy.Probabilities(2, 0); first[0] != 1 || second[0] != 0 {
+			t.Errorf("%s: %v and %v: the rows went to the wrong component", name, first, second)
+		}
+	}
+	for text, want := range map[string]string{
+		"component,state,action,probability\n1,a,x,1\n":                                                   "no column weight",
+		"component,weight,state,action,probability\n1,0.5,a,y,1\n2,0.4,a,y,1\n":                           "sum to 0.9",
+		"component,weight,state,action,probability\n1,0.5,a,y,1\n1,0.4,b,x,1\n2,0.5,a,y,1\n":              ":3: weight 0.4",
+		"component,weight,state,action,probability\n1,1,a,y,1\n,,b,x,1\n":                                 ":3: some rows have a component",
+		"component,weight,state,action,probability\n,,a,y,1\n1,1,a,y,1\n":                                 ":3: some rows have a component",
+		"component,weight,state,action,probability\n0,1,a,y,1\n":                                          `component "0"`,
+		"component,weight,state,action,probability\n1,NaN,a,y,1\n":                                        `weight "NaN"`,
+		"component,weight,state,action,probability\n1,0.5,a,y,0.5\n2,0.5,a,y,1\n":                         ":2: component 1: state a: the probabilities sum to 0.5",
+		"component,weight,state,action,probability\n1,0.5,a,y,1\n2,0.5,a,x,1\n":                           "component 2: no row for state b",
+		"component,weight,state,action,probability\n1,0.5,a,y,1\n1,0.5,a,y,1\n2,0.5,a,y,1\n2,0.5,c,y,1\n": "given twice",
+	} {
+		if _, err := read("p.csv", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v: want %q", text, err, want)
+		}
+	}
 }

@@ -13,7 +13,23 @@ import (
 // A policyLine is a row of a policy file as it stands there.
 type policyLine struct {
 	line  int
-	cells [4]string // in the order of policyColumns; an empty step is every step
+	cells [6]string // in the order of readColumns; an empty step is every step
+}
+
+// readColumns are the columns that a policy file may have. Those of a component stand
+// together or not at all, and a step may be missing.
+var readColumns = slices.Concat(policyColumns, componentColumns)
+
+const componentCell, weightCell = 4, 5
+
+// missingColumn returns a column that is missing, "" if there is none.
+func missingColumn(has func(i int) bool) string {
+	for i, name := range readColumns {
+		if needed := i > 0 && i < componentCell || i >= componentCell && has(componentCell+weightCell-i); needed && !has(i) {
+			return name
+		}
+	}
+	return ""
 }
 
 // scanPolicy calls each with the rows of a policy file, without judging what is in
@@ -41,7 +57,7 @@ func scanPolicy(path string, each func(policyLine), bad func(line, column int, f
 func scanCSV(data []byte, each func(policyLine), bad func(line, column int, format string, args ...any)) {
 	in := csv.NewReader(bytes.NewReader(data))
 	in.ReuseRecord, in.TrimLeadingSpace = true, true
-	place := [4]int{-1, -1, -1, -1}
+	place := [6]int{-1, -1, -1, -1, -1, -1}
 	for {
 		record, err := in.Read()
 		var form *csv.ParseError
@@ -80,10 +96,10 @@ func scanCSV(data []byte, each func(policyLine), bad func(line, column int, form
 }
 
 // policyPlaces finds the columns.
-func policyPlaces(place *[4]int, header []string, bad func(line, column int, format string, args ...any)) bool {
+func policyPlaces(place *[6]int, header []string, bad func(line, column int, format string, args ...any)) bool {
 	ok, want := true, strings.Join(policyColumns, ", ")
 	for at, name := range header {
-		i := slices.Index(policyColumns, strings.TrimSpace(name))
+		i := slices.Index(readColumns, strings.TrimSpace(name))
 		switch {
 		case i < 0:
 			bad(1, 0, "unknown column %q: want %s", name, want)
@@ -95,11 +111,9 @@ func policyPlaces(place *[4]int, header []string, bad func(line, column int, for
 		}
 		ok = false
 	}
-	for i, name := range policyColumns[1:] {
-		if place[i+1] < 0 {
-			bad(1, 0, "no column %s: want %s", name, want)
-			ok = false
-		}
+	if name := missingColumn(func(i int) bool { return place[i] >= 0 }); name != "" && ok {
+		bad(1, 0, "no column %s: want %s", name, want)
+		ok = false
 	}
 	return ok
 }
@@ -117,14 +131,14 @@ func scanJSON(text string, each func(policyLine), bad func(line, column int, for
 		return
 	}
 	for _, n := range root.items {
-		row, seen, whole := policyLine{line: n.line}, [4]bool{}, true
+		row, seen, whole := policyLine{line: n.line}, [6]bool{}, true
 		if n.kind != mapNode {
 			bad(n.line, 0, "want an object with the keys %s", keys)
 			continue
 		}
 		for _, m := range n.members {
 			key, value := m.key.text, m.value
-			i := slices.Index(policyColumns, key)
+			i := slices.Index(readColumns, key)
 			switch {
 			case value.kind != scalarNode:
 				bad(m.key.line, 0, "%s is a list or an object: want a number or a name", key)
@@ -142,11 +156,9 @@ func scanJSON(text string, each func(policyLine), bad func(line, column int, for
 				row.cells[i] = value.text
 			}
 		}
-		for i, name := range policyColumns[1:] {
-			if !seen[i+1] {
-				bad(n.line, 0, "%s is missing", name)
-				whole = false
-			}
+		if name := missingColumn(func(i int) bool { return seen[i] }); name != "" {
+			bad(n.line, 0, "%s is missing", name)
+			whole = false
 		}
 		if whole {
 			each(row)

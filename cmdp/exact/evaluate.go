@@ -1,0 +1,164 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"cmdpsolve/cmdp"
+)
+
+// An Evaluation holds the returns of one policy of a model without a horizon.
+type Evaluation struct {
+	// Returns are the expected returns. A total that does not end is ±Inf, or NaN where it goes
+	// up and down.
+	Returns []float64
+	// Drift bounds, for each long-run mean, how far the expected sum of the first N steps is from N times
+	// the mean, up to rounding and whatever N is: the mean of N steps is biased by at most Drift/N. It
+	// is the extent of the relative values (Puterman 1994, §8.2), and 0 for other returns.
+	Drift []float64
+}
+
+// Evaluate returns the exact expected returns of a stationary policy of a model without a horizon. The
+// policy is asked for step 0, and only for the states that it reaches.
+func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluation, error) {
+	if m.Horizon() > 0 {
+		return nil, fmt.Errorf("exact: a model with a horizon: want one without")
+	}
+	process, err := induced(m, policy)
+	if err != nil {
+		return nil, err
+	}
+	only := &Policy{steps: []stepPolicy{{actions: newActions(m.States(), 1)}}}
+	out := &Evaluation{Drift: make([]float64, m.Dim())}
+	if !m.Average() {
+		p := reach(process, 1)
+		p.concern = everything(m.Dim())
+		out.Returns, err = p.evaluate(ctx, only)
+		return out, err
+	}
+	p := newAverage(process, 1)
+	for i := range out.Drift {
+		if out.Drift[i], err = p.drift(ctx, axis(m.Dim(), i, 1)); err != nil {
+			return nil, err
+		}
+	}
+	out.Returns, err = p.evaluate(ctx, only)
+	return out, err
+}
+
+// induced returns the model without choices that a stationary policy makes of m. States that the
+// policy does not reach are at rest.
+func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
+	k, d := m.Kernel(0), m.Dim()
+	met := make([]bool, m.States())
+	var queue []int32
+	visit := func(s int32) {
+		if !met[s] {
+			met[s] = true
+			queue = append(queue, s)
+		}
+	}
+	for _, st := range m.StartStates() {
+		if st.Probability > 0 {
+			visit(int32(st.State))
+		}
+	}
+	probs := make(map[int32][]float64)
+	for at := 0; at < len(queue); at++ {
+		s := queue[at]
+		first := int(k.First[s])
+		x := make([]float64, int(k.First[s+1])-first)
+		if len(x) == 0 {
+			continue
+		}
+		policy.Distribution(x, 0, int(s))
+		probs[s] = x
+		for a, share := range x {
+			for e := k.Offset[first+a]; share > 0 && e < k.Offset[first+a+1]; e++ {
+				if k.Prob[e] > 0 {
+					visit(k.Next[e])
+				}
+			}
+		}
+	}
+	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range int32(m.States()) {
+		if x, ok := probs[s]; ok {
+			r := make([]float64, d)
+			for a, share := range x {
+				if c := int(k.First[s]) + a; share > 0 {
+					axpy(r, share, k.Returns[c*d:(c+1)*d])
+					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+						out.Next, out.Prob = append(out.Next, k.Next[e]), append(out.Prob, share*k.Prob[e])
+					}
+				}
+			}
+			out.Returns, out.Offset = append(out.Returns, r...), append(out.Offset, len(out.Next))
+		}
+		out.First = append(out.First, int32(len(out.Offset)-1))
+	}
+	spec := cmdp.ModelSpec{Discount: m.Discount(), Average: m.Average(), Dim: d, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}}
+	if m.Average() {
+		spec.Discount = 0
+	}
+	return cmdp.NewModel(spec)
+}
+
+// drift bounds how far the expected sum of dir·r over N steps is from N times its long-run mean, in
+// a model without choices. With relative values h and means g, r + P h = h + g and P g = g, so that the sum is
+// N·g + μ·h − E h(X_N).
+func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
+	if _, err := p.least(ctx, dir); err != nil {
+		return 0, err
+	}
+	for i := range p.ends.parts() {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, s := range p.ends.part(i) {
+			low, high = math.Min(low, p.h[s]), math.Max(high, p.h[s])
+		}
+		for _, s := range p.ends.part(i) { // only differences count, within each end
+			p.h[s] -= low + (high-low)/2
+		}
+	}
+	// Before it comes to an end, h is the total of r − g until there, and what h is there.
+	z, d := p.way, len(dir)
+	mean := p.spread(z)
+	for i, c := range z.q.choice {
+		if z.reward[i], z.weight[i] = 0, 0; c == stay {
+			continue
+		}
+		s := p.owner(c)
+		add := func(x float64) { z.reward[i], z.weight[i] = z.reward[i]+x, z.weight[i]+math.Abs(x) }
+		add(-mean[s])
+		for j, r := range p.k.Returns[int(c)*d:][:d] {
+			add(dir[j] * r)
+		}
+		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+			if n := p.k.Next[e]; p.ends.of[n] >= 0 {
+				add(p.k.Prob[e] * p.h[n])
+			}
+		}
+	}
+	z.level = nil
+	endless, err := z.solve(ctx)
+	clear(z.reward) // the way to the ends returns nothing
+	clear(z.weight)
+	if err == nil && endless != nil { // the quotient has no end component
+		err = errSystem
+	}
+	if err != nil {
+		return 0, err
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for s, n := range z.q.state {
+		if p.ends.of[s] < 0 {
+			p.h[s] = z.v[n] // 0 at rest
+		}
+		if p.reached[s] {
+			low, high = math.Min(low, p.h[s]), math.Max(high, p.h[s])
+		}
+	}
+	begin := atStart(p.m, p.h)
+	return math.Max(begin-low, high-begin), nil
+}

@@ -1,0 +1,115 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+)
+
+// uniform takes every action with the same probability.
+type uniform struct{ cmdp.Policy }
+
+func (uniform) Distribution(dst []float64, _, _ int) {
+	for a := range dst {
+		dst[a] = 1 / float64(len(dst))
+	}
+}
+
+// first takes the first action.
+type first struct{ cmdp.Policy }
+
+func (first) Distribution(dst []float64, _, _ int) {
+	clear(dst)
+	dst[0] = 1
+}
+
+// sums returns the expected sum of the returns of n steps under a policy.
+func sums(m *cmdp.Model, policy cmdp.Policy, n int) []float64 {
+	k, d := m.Kernel(0), m.Dim()
+	now, total := make([]float64, m.States()), make([]float64, d)
+	for _, st := range m.StartStates() {
+		now[st.State] += st.Probability
+	}
+	for range n {
+		next := make([]float64, m.States())
+		for s, x := range now {
+			actions := int(k.First[s+1] - k.First[s])
+			if actions == 0 {
+				next[s] += x
+				continue
+			}
+			probs := make([]float64, actions)
+			policy.Distribution(probs, 0, s)
+			for a, y := range probs {
+				c := int(k.First[s]) + a
+				axpy(total, x*y, k.Returns[c*d:(c+1)*d])
+				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+					next[k.Next[e]] += x * y * k.Prob[e]
+				}
+			}
+		}
+		now = next
+	}
+	return total
+}
+
+// TestEvaluateDrift compares means with sums of a few and of many steps, which are no farther from N times
+// the mean than the drift says, for chains with several classes and with periods; and the drift is no
+// larger than the relative values of the model, whose size many sums show.
+func TestEvaluateDrift(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		m := randomAverage(t, seed, 3+rng.IntN(8), 2)
+		var policy cmdp.Policy = uniform{}
+		if seed%2 == 0 {
+			policy = first{}
+		}
+		e, err := Evaluate(t.Context(), m, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make([]float64, m.Dim())
+		for _, n := range []int{1, 2, 3, 5, 8, 13, 40, 1000, 20001} {
+			for i, x := range sums(m, policy, n) {
+				away := math.Abs(x - float64(n)*e.Returns[i])
+				seen[i] = math.Max(seen[i], away)
+				if away > e.Drift[i]+1e-11*float64(n) {
+					t.Errorf("seed %d, return %d: %d steps give %v, %v away from the mean %v: want at most %v", seed, i, n, x, away, e.Returns[i], e.Drift[i])
+				}
+			}
+		}
+		for i, x := range seen {
+			if e.Drift[i] > 100 && e.Drift[i] > 20*x {
+				t.Errorf("seed %d, return %d: drift %v, and sums are at most %v away", seed, i, e.Drift[i], x)
+			}
+		}
+	}
+}
+
+// TestEvaluateTotals evaluates totals that end, and one that does not, by hand.
+func TestEvaluateTotals(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	for _, r := range []cmdp.Row{
+		{Step: cmdp.EveryStep, State: 0, Action: 0, Returns: []float64{1, 0}, Next: []cmdp.Transition{{Next: 0, Probability: 0.75}, {Next: 2, Probability: 0.25}}},
+		{Step: cmdp.EveryStep, State: 0, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{Step: cmdp.EveryStep, State: 1, Action: 0, Returns: []float64{0, -1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		if err := b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Evaluate(t.Context(), m, first{})
+	if err != nil || math.Abs(e.Returns[0]-4) > 1e-14 || e.Returns[1] != 0 || e.Drift[0] != 0 {
+		t.Errorf("%+v, %v: want 4 and 0, and no drift", e, err)
+	}
+	e, err = Evaluate(t.Context(), m, uniform{}) // half of it each step goes on: 1/2 + 3/8·… steps of 1/2
+	if err != nil || math.Abs(e.Returns[0]-0.8) > 1e-14 || !math.IsInf(e.Returns[1], -1) {
+		t.Errorf("%+v, %v: want 0.8 and −∞", e, err)
+	}
+}
