@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,21 +9,16 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange/numpy"
 )
 
 // npzKeys are the arrays of a file of transitions.
 var npzKeys = []string{"state", "action", "opponent", "step", "next", "probability", "returns"}
 
-// Limits of what an archive may unpack to: so many times its own length, but always
-// so many bytes. Deflate reaches a ratio of 1000 on zeros; arrays of a model stay
-// below 50.
-const (
-	maxRatio   = 200
-	freeUnpack = 16 << 20
-)
+// npzBlock is how many entries of an array are read at a time.
+const npzBlock = 4096
 
 // readNPZ reads transitions from the NumPy arrays state, action, next and
 // probability, of one entry for each transition, returns, of one row for each,
@@ -35,12 +29,15 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	if err != nil {
 		return err
 	}
-	archive, err := zip.NewReader(in, size)
+	archive, err := numpy.Open(in, size)
+	if err == nil {
+		err = archive.CheckGrowth()
+	}
 	if err != nil {
-		r.npz("", "not an .npz file, or cut off: "+err.Error())
+		r.npz("", trimmed(err, "numpy: "))
 		return nil
 	}
-	arrays := r.openArrays(archive, size)
+	arrays := r.openArrays(archive)
 	defer arrays.close()
 	if arrays == nil {
 		return nil
@@ -50,8 +47,8 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	}
 	before := len(r.errs)
 	r.builder.Grow(arrays.count)
-	for at := 0; at < arrays.count; at += npyBlock {
-		n := min(npyBlock, arrays.count-at)
+	for at := 0; at < arrays.count; at += npzBlock {
+		n := min(npzBlock, arrays.count-at)
 		if err := arrays.read(n); err != nil {
 			// What a broken array says of itself says nothing about the model.
 			r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})
@@ -80,37 +77,25 @@ func randomAccess(f fs.File) (io.ReaderAt, int64, error) {
 // npzArrays are the arrays of an archive, by their places in npzKeys. Those that
 // are not given are nil.
 type npzArrays struct {
-	all    [7]*npyArray
+	all    [7]*npzArray
 	count  int    // entries of each
 	broken string // the array that could not be read
 }
 
-// openArrays reads the headers of the arrays and checks them against each other and
-// against the length of the file. It returns nil if they are wrong.
-func (r *rowReader) openArrays(archive *zip.Reader, size int64) *npzArrays {
+// openArrays reads the headers of the arrays and checks them against each other. It
+// returns nil if they are wrong.
+func (r *rowReader) openArrays(archive *numpy.Archive) *npzArrays {
 	arrays, found, whole := new(npzArrays), [7]bool{}, true
-	unpacked := uint64(0)
-	for _, member := range archive.File {
-		key := strings.TrimSuffix(member.Name, ".npy")
+	for _, key := range archive.Names() {
 		i := slices.Index(npzKeys, key)
-		switch {
-		case i < 0:
+		if i < 0 {
 			r.npz(key, "unknown array"+orColon(nearest(key, npzKeys))+" want "+oneOf(npzKeys))
-			continue
-		case found[i]:
-			r.npz(key, "the array is given twice")
-			whole = false
 			continue
 		}
 		found[i] = true
-		if unpacked += member.UncompressedSize64; member.UncompressedSize64 > math.MaxInt64/8 || unpacked > max(freeUnpack, maxRatio*uint64(size)) {
-			r.npz(key, fmt.Sprintf("the arrays unpack to more than %d times the length of the file: want less, or a file without compression, as numpy.savez makes", maxRatio))
-			arrays.close()
-			return nil
-		}
-		a, err := openArray(member)
+		a, err := openArray(archive, key)
 		if err != nil {
-			r.npz(key, err.Error())
+			r.npz(key, trimmed(err, "numpy: "+key+": "))
 			whole = false
 			continue
 		}
@@ -121,6 +106,43 @@ func (r *rowReader) openArrays(archive *zip.Reader, size int64) *npzArrays {
 		return nil
 	}
 	return arrays
+}
+
+// An npzArray is an array of numbers in rows, read block by block.
+type npzArray struct {
+	*numpy.Array
+	width  int       // numbers in an entry
+	values []float64 // of the entries read last
+}
+
+func openArray(archive *numpy.Archive, key string) (*npzArray, error) {
+	a, err := archive.Array(key)
+	if err != nil {
+		return nil, err
+	}
+	x := &npzArray{Array: a, width: 1}
+	if len(a.Shape) == 2 {
+		x.width = a.Shape[1]
+	}
+	switch {
+	case len(a.Shape) < 1 || len(a.Shape) > 2:
+		err = fmt.Errorf("%d dimensions: want 1 or 2", len(a.Shape))
+	case a.Fortran && x.width > 1 && a.Shape[0] > 1:
+		err = errors.New("stored by columns (Fortran order): want rows, as numpy.ascontiguousarray makes")
+	default:
+		return x, nil
+	}
+	a.Stop()
+	return nil, err
+}
+
+// read reads the next n entries into values.
+func (a *npzArray) read(n int) error {
+	if n *= a.width; cap(a.values) < n {
+		a.values = make([]float64, n)
+	}
+	a.values = a.values[:n]
+	return a.Read(a.values)
 }
 
 func (r *rowReader) npz(key, message string) {
@@ -138,16 +160,16 @@ func (r *rowReader) checkArrays(arrays *npzArrays, found [7]bool) bool {
 		case a == nil && (found[i] || key == "step" || key == "opponent"):
 		case a == nil:
 			r.npz(key, "the array is missing")
-		case key != "returns" && len(a.shape) != 1:
-			r.npz(key, fmt.Sprintf("%d dimensions: want 1", len(a.shape)))
-		case arrays.count >= 0 && a.shape[0] != arrays.count:
-			r.npz(key, fmt.Sprintf("%d entries: want %d as state has", a.shape[0], arrays.count))
-		case a.shape[0] == 0:
+		case key != "returns" && len(a.Shape) != 1:
+			r.npz(key, fmt.Sprintf("%d dimensions: want 1", len(a.Shape)))
+		case arrays.count >= 0 && a.Shape[0] != arrays.count:
+			r.npz(key, fmt.Sprintf("%d entries: want %d as state has", a.Shape[0], arrays.count))
+		case a.Shape[0] == 0:
 			r.npz(key, "no entries: want one for each transition, at least one")
 		case key == "returns" && r.spec.Dim > 0 && a.width != r.spec.Dim:
 			r.npz(key, fmt.Sprintf("%d returns for each entry: want %d", a.width, r.spec.Dim))
 		case arrays.count < 0:
-			arrays.count = a.shape[0]
+			arrays.count = a.Shape[0]
 		}
 	}
 	return len(r.errs) == before
@@ -170,7 +192,7 @@ func (arrays *npzArrays) read(n int) error {
 func (arrays *npzArrays) end() error {
 	for i, a := range arrays.all {
 		if a != nil {
-			if err := a.end(); err != nil {
+			if err := a.Close(); err != nil {
 				arrays.broken = npzKeys[i]
 				return err
 			}
@@ -185,7 +207,7 @@ func (arrays *npzArrays) close() {
 	}
 	for _, a := range arrays.all {
 		if a != nil {
-			a.in.Close()
+			a.Stop()
 		}
 	}
 }
@@ -229,6 +251,3 @@ func (r *rowReader) entries(arrays *npzArrays, at, n int) {
 		}
 	}
 }
-
-// errBroken is what is said of an array whose bytes are not those that were saved.
-var errBroken = errors.New("the array is damaged: its bytes do not agree with their checksum")

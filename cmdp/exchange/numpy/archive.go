@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"math"
 	"math/bits"
@@ -18,9 +20,10 @@ import (
 
 // An Archive is an .npz file: arrays by name.
 type Archive struct {
-	members map[string]*zip.File
-	names   []string
-	limit   int64 // bytes that an array held in memory may have
+	members  map[string]*zip.File
+	names    []string
+	limit    int64  // bytes that an array held in memory may have
+	unpacked uint64 // bytes of all arrays
 }
 
 // Open opens an archive of the given length. It reads the list of arrays only.
@@ -37,8 +40,18 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 		}
 		a.members[name] = m
 		a.names = append(a.names, name)
+		a.unpacked += min(m.UncompressedSize64, math.MaxInt64/uint64(len(z.File)))
 	}
 	return a, nil
+}
+
+// CheckGrowth returns an error if all arrays together are too large for the length of the
+// file, which readers want to know who keep everything.
+func (a *Archive) CheckGrowth() error {
+	if a.unpacked > uint64(a.limit) {
+		return fmt.Errorf("numpy: the arrays unpack to more than %d times the length of the file: want less, or a file without compression, as numpy.savez makes", source.MaxRatio)
+	}
+	return nil
 }
 
 // Names returns the names of the arrays in the order of the file.
@@ -52,14 +65,18 @@ type Array struct {
 	Shape []int
 	// Kind is 'f', 'i', 'u', 'b', 'U' or 'S', as in NumPy's descriptors, Width the
 	// bytes of a value.
-	Kind    byte
-	Width   int
+	Kind  byte
+	Width int
+	// Fortran says that values stand with the first index fastest. [Array.Read] hands them
+	// out so.
+	Fortran bool
 	order   binary.ByteOrder
-	fortran bool
 	in      io.ReadCloser
 	left    int // values
 	limit   int64
 	buf     []byte
+	// The zip reader does not look at a checksum of 0: then it is taken here.
+	sum hash.Hash32
 }
 
 // Array begins to read the array of the given name. Nothing is allocated for its
@@ -74,9 +91,12 @@ func (a *Archive) Array(name string) (*Array, error) {
 		return nil, fmt.Errorf("numpy: %s: %w", name, err)
 	}
 	x := &Array{in: in, limit: a.limit}
+	if m.CRC32 == 0 {
+		x.sum = crc32.NewIEEE()
+	}
 	used, err := x.header()
 	if err == nil && uint64(used)+uint64(x.left)*uint64(x.Width) != m.UncompressedSize64 {
-		err = fmt.Errorf("%d values of %d bytes do not fill the %d bytes of the array", x.left, x.Width, m.UncompressedSize64)
+		err = fmt.Errorf("the array has %d bytes, but %d by its shape and type: it is cut off or damaged", m.UncompressedSize64, uint64(used)+uint64(x.left)*uint64(x.Width))
 	}
 	if err != nil {
 		in.Close()
@@ -94,13 +114,16 @@ var (
 // header reads the header of the format .npy, version 1 to 3, and returns its length.
 func (x *Array) header() (int, error) {
 	head := make([]byte, 12)
-	if _, err := io.ReadFull(x.in, head[:10]); err != nil || string(head[:6]) != "\x93NUMPY" {
+	if err := x.next(head[:10]); err != nil {
+		return 0, err
+	}
+	if string(head[:6]) != "\x93NUMPY" {
 		return 0, errors.New("not a NumPy array")
 	}
 	used, size := 10, int(binary.LittleEndian.Uint16(head[8:]))
 	if head[6] > 1 {
-		if _, err := io.ReadFull(x.in, head[10:]); err != nil {
-			return 0, errors.New("not a NumPy array")
+		if err := x.next(head[10:]); err != nil {
+			return 0, err
 		}
 		used, size = 12, int(binary.LittleEndian.Uint32(head[8:]))
 	}
@@ -108,20 +131,28 @@ func (x *Array) header() (int, error) {
 		return 0, fmt.Errorf("a header of %d bytes: too long", size)
 	}
 	text := make([]byte, size)
-	if _, err := io.ReadFull(x.in, text); err != nil {
-		return 0, errors.New("the header of the array ends too early")
+	if err := x.next(text); err != nil {
+		return 0, err
 	}
 	descr, fortran, shape := npyDescr.FindSubmatch(text), npyFortran.FindSubmatch(text), npyShape.FindSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
 		return 0, fmt.Errorf("the header %s cannot be read: want an array of numbers or strings", source.Quote(strings.TrimSpace(string(text))))
 	}
-	x.fortran = string(fortran[1]) == "True"
+	x.Fortran = string(fortran[1]) == "True"
+	if err := x.readType(string(descr[1]), string(descr[2]), string(descr[3])); err != nil {
+		return 0, err
+	}
+	return used + size, x.readShape(string(shape[1]))
+}
+
+// readType reads the three parts of a descriptor.
+func (x *Array) readType(order, kind, width string) error {
 	x.order = binary.LittleEndian
-	if string(descr[1]) == ">" {
+	if order == ">" {
 		x.order = binary.BigEndian
 	}
-	x.Kind = descr[2][0]
-	x.Width, _ = strconv.Atoi(string(descr[3]))
+	x.Kind = kind[0]
+	x.Width, _ = strconv.Atoi(width)
 	if x.Kind == 'U' {
 		x.Width *= 4
 	}
@@ -129,26 +160,30 @@ func (x *Array) header() (int, error) {
 	case x.Kind == 'f' && (x.Width == 4 || x.Width == 8), strings.IndexByte("iu", x.Kind) >= 0 && bits.OnesCount(uint(x.Width)) == 1 && x.Width <= 8,
 		x.Kind == 'b' && x.Width == 1, x.Kind == 'U' || x.Kind == 'S':
 	default:
-		return 0, fmt.Errorf("values of type %s%s: want floating-point numbers of 32 or 64 bits, whole numbers, truth values or strings", descr[2], descr[3])
+		return fmt.Errorf("values of type %s%s: want floating-point numbers of 32 or 64 bits, as a.astype('f8') makes, whole numbers, truth values or strings", kind, width)
 	}
 	if x.Width == 0 {
-		return 0, errors.New("strings of no length")
+		return errors.New("strings of no length")
 	}
+	return nil
+}
+
+func (x *Array) readShape(shape string) error {
 	x.left = 1
-	for _, s := range strings.Split(string(shape[1]), ",") {
+	for _, s := range strings.Split(shape, ",") {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil || n > 0 && x.left > math.MaxInt/16/max(1, x.Width)/n {
-			return 0, fmt.Errorf("the shape (%s) is too large", shape[1])
+			return fmt.Errorf("the shape (%s) is too large", shape)
 		}
 		x.Shape, x.left = append(x.Shape, n), x.left*n
 	}
 	if len(x.Shape) > 8 {
-		return 0, fmt.Errorf("%d dimensions: want at most 8", len(x.Shape))
+		return fmt.Errorf("%d dimensions: want at most 8", len(x.Shape))
 	}
-	return used + size, nil
+	return nil
 }
 
 // Read reads the next values, as many as dst has, in the order of the file.
@@ -163,8 +198,8 @@ func (x *Array) Read(dst []float64) error {
 	for len(dst) > 0 {
 		n := min(len(dst), most)
 		b := x.buf[:n*x.Width]
-		if _, err := io.ReadFull(x.in, b); err != nil {
-			return broken(err)
+		if err := x.next(b); err != nil {
+			return err
 		}
 		x.decode(dst[:n], b)
 		dst = dst[n:]
@@ -173,11 +208,26 @@ func (x *Array) Read(dst []float64) error {
 	return nil
 }
 
-func broken(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the array ends too early")
+// next reads len(b) bytes.
+func (x *Array) next(b []byte) error {
+	_, err := io.ReadFull(x.in, b)
+	if x.sum != nil {
+		x.sum.Write(b)
 	}
-	return err
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errors.New("the array ends too early: the file is cut off")
+	}
+	return damaged(err)
+}
+
+func damaged(err error) error {
+	switch {
+	case errors.Is(err, zip.ErrChecksum):
+		return errors.New("the array is damaged: its bytes do not agree with their checksum")
+	case err != nil:
+		return fmt.Errorf("the array cannot be unpacked: %w", err)
+	}
+	return nil
 }
 
 func (x *Array) decode(dst []float64, b []byte) {
@@ -225,17 +275,23 @@ func (x *Array) decode(dst []float64, b []byte) {
 	}
 }
 
+// Stop gives up reading.
+func (x *Array) Stop() { x.in.Close() }
+
 // Close ends reading. It is an error if values are left, and if the checksum of
 // the archive does not agree.
 func (x *Array) Close() error {
-	n, err := io.Copy(io.Discard, x.in)
-	if err2 := x.in.Close(); err == nil {
-		err = err2
+	defer x.in.Close()
+	n, err := io.ReadFull(x.in, make([]byte, 1))
+	switch {
+	case n > 0 || x.left > 0:
+		return errors.New("the array is longer than its shape says")
+	case err != io.EOF:
+		return damaged(err)
+	case x.sum != nil && x.sum.Sum32() != 0:
+		return damaged(zip.ErrChecksum)
 	}
-	if err == nil && (n > 0 || x.left > 0) {
-		err = errors.New("the array is longer than its shape says")
-	}
-	return err
+	return nil
 }
 
 // Floats returns all values of an array of numbers, the last index fastest.
@@ -256,7 +312,7 @@ func (a *Archive) Floats(name string) (shape []int, values []float64, err error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("numpy: %s: %w", name, err)
 	}
-	if x.fortran {
+	if x.Fortran {
 		values = rowMajor(x.Shape, values)
 	}
 	return x.Shape, values, nil
@@ -294,8 +350,8 @@ func (a *Archive) Strings(name string) ([]string, error) {
 		return bad(errors.New("want strings, in one dimension"))
 	}
 	b := make([]byte, total)
-	if _, err := io.ReadFull(x.in, b); err != nil {
-		return bad(broken(err))
+	if err := x.next(b); err != nil {
+		return bad(err)
 	}
 	x.left = 0
 	if err := x.Close(); err != nil {

@@ -71,7 +71,7 @@ func (k *reading) dense(x *Array, shape []int) error {
 	states, actions := shape[0], shape[1]
 	row := make([]float64, states)
 	var all []float64
-	if x.fortran {
+	if x.Fortran {
 		_, values, err := k.archive.Floats("P")
 		if err != nil {
 			return errors.New(strings.TrimPrefix(err.Error(), "numpy: P: "))
@@ -89,7 +89,7 @@ func (k *reading) dense(x *Array, shape []int) error {
 		}
 		k.m.First = append(k.m.First, int32(k.m.Choices()))
 	}
-	if all != nil || x.fortran {
+	if all != nil || x.Fortran {
 		return nil
 	}
 	return x.Close()
