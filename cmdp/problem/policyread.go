@@ -22,14 +22,15 @@ var readColumns = slices.Concat(policyColumns, componentColumns)
 
 const componentCell, weightCell = 4, 5
 
-// missingColumn returns a column that is missing, "" if there is none.
-func missingColumn(has func(i int) bool) string {
+// missingColumns returns the columns that are missing.
+func missingColumns(has func(i int) bool) []string {
+	var out []string
 	for i, name := range readColumns {
 		if needed := i > 0 && i < componentCell || i >= componentCell && has(componentCell+weightCell-i); needed && !has(i) {
-			return name
+			out = append(out, name)
 		}
 	}
-	return ""
+	return out
 }
 
 // scanPolicy calls each with the rows of a policy file, without judging what is in
@@ -111,7 +112,7 @@ func policyPlaces(place *[6]int, header []string, bad func(line, column int, for
 		}
 		ok = false
 	}
-	if name := missingColumn(func(i int) bool { return place[i] >= 0 }); name != "" && ok {
+	for _, name := range missingColumns(func(i int) bool { return place[i] >= 0 }) {
 		bad(1, 0, "no column %s: want %s", name, want)
 		ok = false
 	}
@@ -156,7 +157,7 @@ func scanJSON(text string, each func(policyLine), bad func(line, column int, for
 				row.cells[i] = value.text
 			}
 		}
-		if name := missingColumn(func(i int) bool { return seen[i] }); name != "" {
+		for _, name := range missingColumns(func(i int) bool { return seen[i] }) {
 			bad(n.line, 0, "%s is missing", name)
 			whole = false
 		}
