@@ -3,10 +3,13 @@ package cmdptest
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -354,5 +357,57 @@ func TestWrongLearnersDie(t *testing.T) {
 		"cannot be restored": {func() (cmdp.Learner, error) { return nameless{badLearner{policy: u}}, nil }, "saving"},
 	} {
 		dies(t, name, CheckLearner(c.fresh, m), c.law)
+	}
+}
+
+// A badMonitor breaks one law.
+type badMonitor struct {
+	*monitor.Visits
+	law   string
+	calls *atomic.Int64
+}
+
+func (b badMonitor) Range(lower, upper []float64) {
+	if b.Visits.Range(lower, upper); b.law == "range" {
+		upper[0] = 1
+	}
+}
+
+func (b badMonitor) Step(dst []float64, memory int, t monitor.Transition) int {
+	n := b.calls.Add(1)
+	b.Visits.Step(dst, memory, t)
+	switch b.law {
+	case "rewards":
+		if t.State != 0 {
+			dst[0] = math.NaN()
+		}
+	case "returns":
+		t.Returns[0] = 7
+	case "repeatable":
+		return int(n % 3)
+	case "value":
+		return memory + 1
+	}
+	return memory
+}
+
+func (b badMonitor) Value(memory int) string {
+	if b.law == "value" {
+		memory %= 3
+	}
+	return strconv.Itoa(memory)
+}
+
+func TestCheckMonitorFindsWrongOnes(t *testing.T) {
+	m := model(t)
+	good := monitor.Visits{Title: "visits", States: []bool{true, false, true}}
+	if err := CheckMonitor(m, &good); err != nil {
+		t.Errorf("a monitor that keeps all laws: %v", err)
+	}
+	for _, law := range []string{"range", "rewards", "returns", "repeatable", "value"} {
+		err := CheckMonitor(m, badMonitor{&good, law, new(atomic.Int64)})
+		if err == nil || !strings.Contains(err.Error(), law+":") {
+			t.Errorf("a monitor that breaks %q: %v", law, err)
+		}
 	}
 }

@@ -1,0 +1,128 @@
+package monitor
+
+import (
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// Doomed is a state from which no policy surely keeps what is enforced: whatever it does, chance
+// may break it. It is reached before anything is chosen.
+type Doomed struct {
+	State  int // of the base
+	Memory string
+}
+
+// enforce leaves out of the kernels all choices after which a broken memory may be the
+// end of the episode, whatever is done.
+func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
+	keeps := make([]bool, len(p.state))
+	for s := range keeps {
+		keeps[s] = true
+		for _, i := range monitors {
+			keeps[s] = keeps[s] && !p.monitors[i].(Breaker).Broken(p.tuples[int(p.memory[s])*len(p.monitors)+i])
+		}
+	}
+	p.actions = make(map[*int32][]int32)
+	var kernels []cmdp.Kernel
+	if spec.Horizon > 0 {
+		kernels, keeps = p.enforceSteps(spec, keeps)
+	} else {
+		for settled := false; !settled; {
+			before := keeps
+			keeps = sure(&spec.Kernels[0], before)
+			for s := range keeps {
+				keeps[s] = keeps[s] && before[s]
+			}
+			settled = slices.Equal(keeps, before)
+		}
+		kernels = []cmdp.Kernel{p.restrict(&spec.Kernels[0], 0, keeps, keeps)}
+	}
+	for _, st := range spec.Start {
+		if st.Probability > 0 && !keeps[st.State] {
+			p.Worst = &Doomed{p.State(st.State), p.Memory(st.State)}
+			p.actions = nil
+			return
+		}
+	}
+	spec.Kernels = kernels
+}
+
+// enforceSteps goes from the last step to the first. It returns the kernels and the pairs
+// from which all can be kept at the first step. Steps with the same choices share a kernel.
+func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cmdp.Kernel, keeps []bool) {
+	kernels = make([]cmdp.Kernel, spec.Horizon)
+	var beyond []bool
+	same := true
+	for h := spec.Horizon - 1; h >= 0; h-- {
+		from := min(h, len(spec.Kernels)-1)
+		now := sure(&spec.Kernels[from], after)
+		// The rows of pairs that are lost do not matter: they are not reached.
+		if len(spec.Kernels) == 1 && beyond != nil && slices.Equal(after, beyond) {
+			kernels[h] = kernels[h+1]
+		} else {
+			same = same && beyond == nil
+			kernels[h] = p.restrict(&spec.Kernels[from], h, now, after)
+		}
+		beyond, after = after, now
+	}
+	if same {
+		kernels = kernels[:1]
+	}
+	return kernels, after
+}
+
+// sure returns the states from which some choice, or rest, leads into a set surely.
+func sure(k *cmdp.Kernel, into []bool) []bool {
+	out := make([]bool, len(into))
+	for s := range out {
+		out[s] = k.First[s] == k.First[s+1] && into[s]
+		for c := k.First[s]; c < k.First[s+1] && !out[s]; c++ {
+			out[s] = leads(k, int(c), into)
+		}
+	}
+	return out
+}
+
+func leads(k *cmdp.Kernel, c int, into []bool) bool {
+	for _, to := range k.Next[k.Offset[c]:k.Offset[c+1]] {
+		if !into[to] {
+			return false
+		}
+	}
+	return true
+}
+
+// restrict returns the kernel with the choices alone, of the states in keeps, that lead into a set
+// surely, and remembers which actions of the base they are.
+func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) cmdp.Kernel {
+	d := len(p.columns)
+	out := cmdp.Kernel{First: make([]int32, 1, len(k.First)), Offset: []int{0}}
+	var actions []int32
+	base := p.base.Kernel(h).First
+	for s := range keeps {
+		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+			if !keeps[s] || !leads(k, c, into) {
+				continue
+			}
+			a := int32(c) - k.First[s]
+			if base[p.state[s]] == base[p.state[s]+1] {
+				a = -1
+			}
+			actions = append(actions, a)
+			first, end := k.Offset[c], k.Offset[c+1]
+			out.Next, out.Prob = append(out.Next, k.Next[first:end]...), append(out.Prob, k.Prob[first:end]...)
+			out.Returns = append(out.Returns, k.Returns[c*d:(c+1)*d]...)
+			if k.Outcomes != nil {
+				out.Outcomes = append(out.Outcomes, k.Outcomes[first*d:end*d]...)
+			}
+			out.Offset = append(out.Offset, len(out.Next))
+		}
+		out.First = append(out.First, int32(len(out.Offset)-1))
+	}
+	if k.Outcomes != nil && out.Outcomes == nil {
+		out.Outcomes = []float64{}
+	}
+	p.actions[&out.First[0]] = actions
+	return out
+}

@@ -1,0 +1,336 @@
+package monitor
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// A LimitKind says what a [Budget] returns for a limit x of a total.
+type LimitKind int
+
+const (
+	// Above is 1 if the total is above x, its probability.
+	Above LimitKind = iota
+	// AtLeast is 1 if the total is at least x.
+	AtLeast
+	// Excess is by how much the total is above x, (total − x)⁺.
+	Excess
+	// Shortfall is by how much it is below, (x − total)⁺.
+	Shortfall
+)
+
+// A Limit is a limit for a total.
+type Limit struct {
+	Kind LimitKind
+	At   float64
+	// Enforced makes the budget broken where a total is above the limit in the end, for Above and Excess,
+	// or below it, for AtLeast and Shortfall.
+	Enforced bool
+}
+
+// A Rounding says what to do with a return that is no multiple of the unit.
+type Rounding int
+
+const (
+	// Exact finds the unit: no return is rounded.
+	Exact Rounding = iota
+	// Down and Up round each return to a multiple of the resolution. Totals are then
+	// bounds of the true ones, from below and above.
+	Down
+	Up
+)
+
+// BudgetSpec describes a Budget.
+type BudgetSpec struct {
+	Title string
+	// Model is the base, and Coordinate the number of the return whose total counts. It may be one of an earlier
+	// monitor; Amounts then lists all that this one may return in a step.
+	Model      *cmdp.Model
+	Coordinate int
+	Amounts    []float64
+	Limits     []Limit
+	Rounding   Rounding
+	Resolution float64
+}
+
+// A Budget remembers the total of a return, in units of which all returns are multiples,
+// for as long as it matters: once it can no longer come to the other side of any limit, it
+// remembers on which sides it is. Rewards are, in the order of the limits, what the limits
+// ask for at the end of an episode, by the steps in which it changes: they telescope.
+type Budget struct {
+	title      string
+	coordinate int
+	unit       *big.Rat
+	size       float64 // the unit
+	limits     []threshold
+	order      []int // limits by where they cut
+	amount     map[float64]int
+	// lower and upper bound, from each state, what is still to come, in units.
+	lower, upper []int
+	signs        [2]bool // there are negative and positive returns
+}
+
+// A threshold is a limit in units: a total of n units lies on its high side if n > cut.
+type threshold struct {
+	Limit
+	cut int
+}
+
+// NewBudget returns a budget. Returns are taken as the decimals that they are written as. A budget
+// needs a horizon, or totals until absorption; then all returns have one sign.
+func NewBudget(spec BudgetSpec) (*Budget, error) {
+	m := spec.Model
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("monitor: %s: %s", spec.Title, fmt.Sprintf(format, args...))
+	}
+	if m.Average() || m.Horizon() == 0 && m.Discount() < 1 {
+		return nil, bad("a budget is for the total of an episode: want a horizon, or totals until absorption")
+	}
+	if len(spec.Limits) == 0 {
+		return nil, bad("no limit")
+	}
+	b := &Budget{title: spec.Title, coordinate: spec.Coordinate, amount: make(map[float64]int)}
+	values := spec.Amounts
+	if spec.Coordinate < m.Dim() {
+		values = amounts(m, spec.Coordinate)
+	}
+	b.unit = Unit(values)
+	if spec.Rounding != Exact {
+		if !(spec.Resolution > 0) || math.IsInf(spec.Resolution, 1) {
+			return nil, bad("resolution %g: want above 0", spec.Resolution)
+		}
+		b.unit = decimal(spec.Resolution)
+	}
+	b.size, _ = b.unit.Float64()
+	for _, x := range values {
+		n, whole := index(x, b.unit)
+		if !whole && spec.Rounding == Up {
+			n++
+		}
+		if n <= -most || n >= most || max(1, m.Horizon()) > most/max(1, n, -n) {
+			return nil, bad("returns such as %g are multiples of no unit but %g, in which totals are too large to be counted: want a resolution", x, b.size)
+		}
+		b.amount[x] = n
+		b.signs[0], b.signs[1] = b.signs[0] || n < 0, b.signs[1] || n > 0
+	}
+	if m.Horizon() == 0 && b.signs[0] && b.signs[1] {
+		return nil, bad("returns of both signs without a horizon: the total may go up and down for ever: want a horizon, or returns of one sign")
+	}
+	for i, l := range spec.Limits {
+		if math.IsNaN(l.At) || math.IsInf(l.At, 0) {
+			return nil, bad("limit %g: want a finite number", l.At)
+		}
+		cut, whole := index(l.At, b.unit)
+		if whole && (l.Kind == AtLeast || l.Kind == Shortfall) {
+			cut--
+		}
+		b.limits, b.order = append(b.limits, threshold{l, cut}), append(b.order, i)
+	}
+	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(b.limits[i].cut, b.limits[j].cut) })
+	b.look(m)
+	return b, nil
+}
+
+// amounts lists the different values of a return.
+func amounts(m *cmdp.Model, coordinate int) []float64 {
+	seen := make(map[float64]bool)
+	for h := 0; h < kernels(m); h++ {
+		k := m.Kernel(h)
+		values := k.Returns
+		if k.Outcomes != nil {
+			values = k.Outcomes
+		}
+		for i := coordinate; i < len(values); i += m.Dim() {
+			seen[values[i]] = true
+		}
+	}
+	var out []float64
+	for x := range seen {
+		out = append(out, x)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func kernels(m *cmdp.Model) int {
+	if m.Stationary() {
+		return 1
+	}
+	return m.Horizon()
+}
+
+// Unit returns the unit in which totals are counted.
+func (b *Budget) Unit() float64 { return b.size }
+
+// Name returns the title.
+func (b *Budget) Name() string { return b.title }
+
+// Rewards returns the number of limits.
+func (b *Budget) Rewards() int { return len(b.limits) }
+
+// Range is [0, 1] for a probability, and [−1, 1] where returns may be negative: a limit that is passed is
+// then not passed for good.
+func (b *Budget) Range(lower, upper []float64) {
+	for i, l := range b.limits {
+		switch {
+		case l.Kind == Above || l.Kind == AtLeast:
+			lower[i], upper[i] = -1, 1
+		default:
+			lower[i], upper[i] = math.Inf(-1), math.Inf(1)
+		}
+		if l.Kind != Shortfall && !b.signs[0] {
+			lower[i] = 0
+		}
+	}
+}
+
+// Memory is the number of limits below the total once it cannot cross one any more, or the total itself,
+// in units: even and odd numbers.
+func settled(passed int) int { return 2 * passed }
+
+func counted(n int) int {
+	if n < 0 {
+		return 4*(-n-1) + 3
+	}
+	return 4*n + 1
+}
+
+func decode(memory int) (n int, isSettled bool) {
+	switch memory % 4 {
+	case 1:
+		return memory / 4, false
+	case 3:
+		return -(memory / 4) - 1, false
+	}
+	return memory / 2, true
+}
+
+// remember returns the memory for a total in a state.
+func (b *Budget) remember(total, state int) int {
+	lower, upper := b.lower[0], b.upper[0]
+	if len(b.lower) > 1 {
+		lower, upper = b.lower[state], b.upper[state]
+	}
+	passed := 0
+	for _, i := range b.order {
+		switch cut := b.limits[i].cut; {
+		case bound(total, lower) > cut:
+			passed++
+		case bound(total, upper) > cut:
+			return counted(total)
+		}
+	}
+	return settled(passed)
+}
+
+// side reports whether a limit is passed for good, among so many that are.
+func (b *Budget) side(limit, passed int) bool { return slices.Index(b.order, limit) < passed }
+
+// worth is what a limit asks for at a total. Where it is settled on which side the total ends, high tells
+// which, and the worth is linear.
+func (b *Budget) worth(l *threshold, total int, high bool) float64 {
+	switch {
+	case (l.Kind == Above || l.Kind == AtLeast) && high:
+		return 1
+	case l.Kind == Excess && high:
+		return float64(total)*b.size - l.At
+	case l.Kind == Shortfall && !high:
+		return l.At - float64(total)*b.size
+	}
+	return 0
+}
+
+// units returns the return of a transition in units.
+func (b *Budget) units(t Transition) int {
+	x := t.Returns[b.coordinate]
+	n, ok := b.amount[x]
+	if !ok && x != 0 { // where the process rests, 0 comes in all models
+		panic("monitor: a budget saw a return that its model does not have, or that Amounts leaves out")
+	}
+	return n
+}
+
+// Start begins with nothing, or with what an earlier monitor returned.
+func (b *Budget) Start(dst []float64, t Transition) int {
+	return b.move(dst, nil, b.units(t), t.Next)
+}
+
+// Step adds the return.
+func (b *Budget) Step(dst []float64, memory int, t Transition) int {
+	n := b.units(t)
+	before, isSettled := decode(memory)
+	if !isSettled {
+		return b.move(dst, &before, before+n, t.Next)
+	}
+	for i := range b.limits {
+		l := &b.limits[i]
+		switch high := b.side(i, before); {
+		case l.Kind == Excess && high:
+			dst[i] = float64(n) * b.size
+		case l.Kind == Shortfall && !high:
+			dst[i] = -float64(n) * b.size
+		default:
+			dst[i] = 0
+		}
+	}
+	return memory
+}
+
+// move returns the memory for a total, and the change of what limits ask for since the total
+// was another, or since there was none.
+func (b *Budget) move(dst []float64, before *int, total, state int) int {
+	memory := b.remember(total, state)
+	passed, isSettled := decode(memory)
+	for i := range b.limits {
+		l := &b.limits[i]
+		high := total > l.cut
+		if isSettled {
+			high = b.side(i, passed)
+		}
+		dst[i] = b.worth(l, total, high)
+		if before != nil {
+			dst[i] -= b.worth(l, *before, *before > l.cut)
+		}
+	}
+	return memory
+}
+
+// Value writes the total, or between which limits it ends.
+func (b *Budget) Value(memory int) string {
+	n, isSettled := decode(memory)
+	if !isSettled {
+		return times(n, b.unit)
+	}
+	low, high := "", ""
+	if n > 0 {
+		low = "above " + times(b.limits[b.order[n-1]].cut, b.unit)
+	}
+	if n < len(b.order) {
+		high = "at most " + times(b.limits[b.order[n]].cut, b.unit)
+	}
+	if low != "" && high != "" {
+		return low + ", " + high
+	}
+	return low + high
+}
+
+// Broken reports whether an enforced limit is not kept.
+func (b *Budget) Broken(memory int) bool {
+	n, isSettled := decode(memory)
+	for i := range b.limits {
+		l := &b.limits[i]
+		high := n > l.cut
+		if isSettled {
+			high = b.side(i, n)
+		}
+		if l.Enforced && high == (l.Kind == Above || l.Kind == Excess) {
+			return true
+		}
+	}
+	return false
+}

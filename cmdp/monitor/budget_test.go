@@ -1,0 +1,183 @@
+package monitor_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
+)
+
+func ranges(t *testing.T, p *monitor.Product) (lower, upper []float64) {
+	t.Helper()
+	lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lower, upper
+}
+
+func budget(t *testing.T, spec monitor.BudgetSpec) *monitor.Budget {
+	t.Helper()
+	b, err := monitor.NewBudget(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// coins is a model without a horizon: a coin is tossed, at a price of 1 each time, until it shows heads.
+func coins(t *testing.T) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
+	if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Next: []cmdp.Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}}, Returns: []float64{1}}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestTotalsWithoutHorizon: the number N of tosses is geometric, so P(N > 3) = 1/8 and
+// E(N − 3)⁺ = 1/8 · 2; two are at least needed with probability 1/2, and E(3 − N)⁺ = 2/2 + 1/4.
+func TestTotalsWithoutHorizon(t *testing.T) {
+	m := coins(t)
+	p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{
+		budget(t, monitor.BudgetSpec{Title: "tosses", Model: m, Limits: []monitor.Limit{
+			{Kind: monitor.Above, At: 3}, {Kind: monitor.Excess, At: 3}, {Kind: monitor.AtLeast, At: 2}, {Kind: monitor.Shortfall, At: 3}}}),
+		&monitor.Reach{Title: "heads", Target: []bool{false, true}, Within: 2},
+	}})
+	lower, upper := ranges(t, p)
+	for i, want := range []float64{2, 0.125, 0.25, 0.5, 1.25, 0.75} {
+		if math.Abs(lower[i]-want) > 1e-12 || math.Abs(upper[i]-want) > 1e-12 {
+			t.Errorf("return %d: [%g, %g], want %g", i, lower[i], upper[i], want)
+		}
+	}
+	// State 0 with 0 to 3 tosses and more, heads after 1 to 3 tosses and more; the clock of heads ends at 2.
+	if n := p.Model.States(); n > 10 {
+		t.Errorf("%d pairs: want memory of no more than what matters", n)
+	}
+}
+
+// TestEarlierMonitor counts visits and asks whether there are more than 2 of them.
+func TestEarlierMonitor(t *testing.T) {
+	m := coins(t)
+	visits := &monitor.Visits{Title: "visits", States: []bool{true, false}}
+	p := product(t, monitor.Spec{Model: m, Columns: []int{2}, Monitors: []monitor.Monitor{visits,
+		budget(t, monitor.BudgetSpec{Title: "often", Model: m, Coordinate: 1, Amounts: []float64{0, 1}, Limits: []monitor.Limit{{Kind: monitor.Above, At: 2}}})}})
+	if lower, upper := ranges(t, p); math.Abs(lower[0]-0.25) > 1e-12 || math.Abs(upper[0]-0.25) > 1e-12 {
+		t.Errorf("more than 2 visits with probability [%g, %g], want 0.25", lower[0], upper[0])
+	}
+}
+
+// TestMemoryForWhatMatters: a cost of 1 may be had in each of 10 steps. With a limit of 3, totals of
+// 0 to 3 and one for more are told apart, and fewer where too few steps are left in the model.
+func TestMemoryForWhatMatters(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 10, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	for a := range 2 {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{float64(a)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[float64]int{3: 5, 9: 11, 10: 1, -1: 2} {
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{budget(t, monitor.BudgetSpec{Title: "cost", Model: m, Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})}})
+		if got := p.Model.States(); got != want {
+			t.Errorf("limit %g: %d pairs, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestRounded brackets probabilities of totals that lie on no grid of the resolution.
+func TestRounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 3))
+	strict := 0
+	for trial := range 20 {
+		m := randomModel(t, rng, shape{states: 3, horizon: 4, outcomes: trial%2 == 0, negative: trial%3 == 0})
+		x := float64(rng.IntN(8)) / 10
+		spec := monitor.BudgetSpec{Model: m, Limits: []monitor.Limit{{Kind: monitor.Above, At: x}}, Resolution: 0.17}
+		spec.Title, spec.Rounding = "least", monitor.Down
+		down := budget(t, spec)
+		spec.Title, spec.Rounding = "most", monitor.Up
+		up := budget(t, spec)
+		spec.Title, spec.Rounding = "true", monitor.Exact
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{down, up, budget(t, spec)}})
+		v := make([]float64, p.Model.Dim())
+		cmdp.NewEvaluator(p.Model).Returns(v, cmdp.Uniform{Shape: p.Model.Shape()})
+		least, most, exactly := v[2], v[3], v[4]
+		if least > exactly+1e-12 || most < exactly-1e-12 {
+			t.Errorf("trial %d: %g is not in [%g, %g]", trial, exactly, least, most)
+		}
+		if least < most {
+			strict++
+		}
+	}
+	if strict < 5 {
+		t.Errorf("bounds differ in %d trials: want more", strict)
+	}
+}
+
+func TestUnit(t *testing.T) {
+	for want, values := range map[float64][]float64{0.1: {0.1, 0.3, -0.2, 0}, 0.05: {0.25, 0.1}, 3: {6, 9, 3e6}, 1: {0}, 0.75: {1.5, 2.25}, 1e-9: {1, 1e-9}} {
+		if got, _ := monitor.Unit(values).Float64(); got != want {
+			t.Errorf("unit of %v: %g, want %g", values, got, want)
+		}
+	}
+}
+
+func TestRefusedBudgets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 4))
+	m := randomModel(t, rng, shape{states: 2, horizon: 3})
+	limits := []monitor.Limit{{At: 1}}
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	for a, r := range []float64{1, -1} {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	upAndDown, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	discounted, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates()[:1], Kernels: []cmdp.Kernel{*m.Kernel(0)}})
+	if len(m.StartStates()) > 1 {
+		discounted, err = cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates(), Kernels: []cmdp.Kernel{*m.Kernel(0)}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, spec := range map[string]monitor.BudgetSpec{
+		"no limit":                  {Model: m},
+		"finite number":             {Model: m, Limits: []monitor.Limit{{At: math.NaN()}}},
+		"resolution 0":              {Model: m, Limits: limits, Rounding: monitor.Up},
+		"both signs":                {Model: upAndDown, Limits: limits},
+		"want a horizon, or totals": {Model: discounted, Limits: limits},
+		"want a resolution":         {Model: m, Coordinate: 2, Amounts: []float64{1e16, 1}, Limits: limits},
+	} {
+		spec.Title = "fuel"
+		if _, err := monitor.NewBudget(spec); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "fuel") {
+			t.Errorf("error %v: want one with %q and the title", err, want)
+		}
+	}
+}
+
+// TestTooLarge: the message names the monitor that multiplies the states.
+func TestTooLarge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 5))
+	m := randomModel(t, rng, shape{states: 3, horizon: 40})
+	_, err := monitor.New(monitor.Spec{Model: m, Bytes: 20_000, Monitors: []monitor.Monitor{
+		&monitor.Reach{Title: "home", Target: []bool{false, false, true}, Within: -1},
+		budget(t, monitor.BudgetSpec{Title: "fuel spent", Model: m, Limits: []monitor.Limit{{At: 8}}})}})
+	if err == nil || !strings.Contains(err.Error(), "fuel spent has") {
+		t.Errorf("error %v: want one that names the fuel", err)
+	}
+}

@@ -1,0 +1,75 @@
+package monitor
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// Unit returns the largest number of which all the values are multiples, each value being
+// taken as the shortest decimal that stands for it; 1 if all are 0.
+func Unit(values []float64) *big.Rat {
+	unit := new(big.Rat)
+	for _, x := range values {
+		unit = common(unit, decimal(x))
+	}
+	if unit.Sign() == 0 {
+		return big.NewRat(1, 1)
+	}
+	return unit
+}
+
+// decimal returns the shortest decimal that stands for x.
+func decimal(x float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	if !ok {
+		panic("monitor: a value is not finite")
+	}
+	return r
+}
+
+// common returns the greatest common divisor of two rationals a/b and c/d, which is
+// gcd(a·d, c·b)/(b·d).
+func common(x, y *big.Rat) *big.Rat {
+	a := new(big.Int).Mul(x.Num(), y.Denom())
+	b := new(big.Int).Mul(y.Num(), x.Denom())
+	g := new(big.Int).GCD(nil, nil, a.Abs(a), b.Abs(b))
+	return new(big.Rat).SetFrac(g, new(big.Int).Mul(x.Denom(), y.Denom()))
+}
+
+// index returns x/unit, rounded down, and whether it is whole. Where it is beyond ±2⁵² it is
+// ±2⁵².
+func index(x float64, unit *big.Rat) (i int, whole bool) {
+	q := new(big.Rat).Quo(decimal(x), unit)
+	floor := new(big.Int).Div(q.Num(), q.Denom()) // Euclid's, and the denominator is positive
+	if !floor.IsInt64() || floor.Int64() < -most || floor.Int64() > most {
+		if q.Sign() < 0 {
+			return -most, false
+		}
+		return most, false
+	}
+	return int(floor.Int64()), q.IsInt()
+}
+
+// most is the largest number of units that is told from others.
+const most = 1 << 52
+
+// times writes i units as a decimal.
+func times(i int, unit *big.Rat) string {
+	r := new(big.Rat).Mul(big.NewRat(int64(i), 1), unit)
+	x, _ := r.Float64()
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// bound adds numbers of units of which ±unbounded stand for ±∞.
+func bound(a, b int) int {
+	if a == -unbounded || b == -unbounded {
+		return -unbounded
+	}
+	if a == unbounded || b == unbounded {
+		return unbounded
+	}
+	return a + b
+}
+
+const unbounded = math.MaxInt

@@ -1,0 +1,231 @@
+package monitor_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/cmdptest"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
+)
+
+// A question is a number that an episode has, and the monitor that is to return it in the end.
+type question struct {
+	name  string
+	asked monitor.Monitor
+	f     func(history) float64
+}
+
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// until is the number that Reach is to return.
+func until(target, while []bool, within int) func(history) float64 {
+	return func(h history) float64 {
+		for i, s := range h.states {
+			switch {
+			case within >= 0 && i > within:
+				return 0
+			case target[s]:
+				return 1
+			case while != nil && !while[s]:
+				return 0
+			}
+		}
+		return 0
+	}
+}
+
+func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model) []question {
+	target, while := randomSet(rng, m.States()), randomSet(rng, m.States())
+	within := rng.IntN(4)
+	x, y := float64(rng.IntN(8)-1)/10, float64(rng.IntN(8)-1)/20
+	budget, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0, Limits: []monitor.Limit{
+		{Kind: monitor.Above, At: x}, {Kind: monitor.AtLeast, At: x}, {Kind: monitor.Excess, At: y}, {Kind: monitor.Shortfall, At: y}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Two passed at least twice: an automaton that counts to 2 and returns 1 then.
+	table, err := monitor.NewTable(monitor.TableSpec{Title: "twice", Memory: []string{"never", "once", "twice"},
+		Symbol: symbols(target), Next: [][]int{{0, 1}, {1, 2}, {2, 2}}, Reward: [][]float64{{0, 0}, {0, 1}, {0, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []question{
+		{"reach", &monitor.Reach{Title: "reach", Target: target, Within: -1}, until(target, nil, -1)},
+		{"until", &monitor.Reach{Title: "until", Target: target, While: while, Within: -1}, until(target, while, -1)},
+		{"within", &monitor.Reach{Title: "within", Target: target, While: while, Within: within}, until(target, while, within)},
+		{"visits", &monitor.Visits{Title: "visits", States: target}, func(h history) float64 {
+			n := 0.0
+			for _, s := range h.states[:len(h.states)-1] {
+				n += indicator(target[s])
+			}
+			return n
+		}},
+		{"above", budget, func(h history) float64 { return indicator(h.total(0) > x) }},
+		{"at least", nil, func(h history) float64 { return indicator(h.total(0) >= x) }},
+		{"excess", nil, func(h history) float64 { return max(0, h.total(0)-y) }},
+		{"shortfall", nil, func(h history) float64 { return max(0, y-h.total(0)) }},
+		{"twice", table, func(h history) float64 {
+			n := 0
+			for _, s := range h.states {
+				n += int(indicator(target[s]))
+			}
+			return indicator(n >= 2)
+		}},
+	}
+}
+
+func symbols(in []bool) []int {
+	out := make([]int, len(in))
+	for s, is := range in {
+		out[s] = int(indicator(is))
+	}
+	return out
+}
+
+func product(t *testing.T, spec monitor.Spec) *monitor.Product {
+	t.Helper()
+	p, err := monitor.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestAgainstAllHistories compares the least and the greatest expectation of what each monitor
+// returns with those over all policies that know the history, alone and all monitors at once.
+func TestAgainstAllHistories(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	for trial := range 42 {
+		m := randomModel(t, rng, shape{states: 3, horizon: 3 + rng.IntN(2), stepwise: trial%2 == 0, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 < 3})
+		var monitors []monitor.Monitor
+		qs := questions(t, rng, m)
+		for _, q := range qs {
+			if q.asked == nil {
+				continue
+			}
+			if err := cmdptest.CheckMonitor(m, q.asked); err != nil {
+				t.Fatalf("trial %d, %s: %v", trial, q.name, err)
+			}
+			monitors = append(monitors, q.asked)
+		}
+		p := product(t, monitor.Spec{Model: m, Monitors: monitors})
+		if err := cmdptest.CheckEnvironment(p.Model); err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, q := range qs {
+			at := m.Dim() + i
+			most, _ := best(m, 1, q.f, nil)
+			least, _ := best(m, -1, q.f, nil)
+			if math.Abs(upper[at]-most) > 1e-9 || math.Abs(lower[at]+least) > 1e-9 {
+				t.Errorf("trial %d, %s: [%g, %g], want [%g, %g]", trial, q.name, lower[at], upper[at], -least, most)
+			}
+		}
+		for i := range m.Dim() {
+			most, _ := best(m, 1, func(h history) float64 { return h.total(i) }, nil)
+			if math.Abs(upper[i]-most) > 1e-6 {
+				t.Errorf("trial %d: return %d at most %g, want %g", trial, i, upper[i], most)
+			}
+		}
+	}
+}
+
+// TestEnforced compares what can be had while limits are kept in every episode with the same over
+// all policies that know the history.
+func TestEnforced(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 2))
+	possible, impossible := 0, 0
+	for trial := range 120 {
+		m := randomModel(t, rng, shape{states: 3, horizon: 4, stepwise: trial%2 == 0, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 < 3, certain: true})
+		x, y := float64(rng.IntN(14))/10, float64(rng.IntN(5))
+		spent, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0, Limits: []monitor.Limit{{Kind: monitor.Above, At: x, Enforced: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		earned, err := monitor.NewBudget(monitor.BudgetSpec{Title: "earned", Model: m, Coordinate: 1, Limits: []monitor.Limit{{Kind: monitor.AtLeast, At: y, Enforced: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent, earned}, Columns: []int{0, 1}, Enforced: []int{0, 1}})
+		keeps := func(h history) bool { return h.total(0) <= x && h.total(1) >= y }
+		for i := range m.Dim() {
+			for _, sign := range []float64{1, -1} {
+				want, ok := best(m, sign, func(h history) float64 { return h.total(i) }, keeps)
+				if ok != (p.Worst == nil) {
+					t.Fatalf("trial %d: doomed %v, but possible %v", trial, p.Worst, ok)
+				}
+				if !ok {
+					impossible++
+					continue
+				}
+				possible++
+				lower, upper, err := exact.Ranges(context.Background(), p.Model, exact.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := upper[i]
+				if sign < 0 {
+					got = -lower[i]
+				}
+				if math.Abs(got-want) > 1e-6 {
+					t.Errorf("trial %d, return %d, sign %g: %g, want %g", trial, i, sign, got, want)
+				}
+			}
+		}
+		if p.Worst == nil {
+			checkActions(t, rng, p, keeps)
+		}
+	}
+	if possible < 60 || impossible < 60 {
+		t.Errorf("%d possible and %d impossible: want many of both", possible, impossible)
+	}
+}
+
+// checkActions plays the product at random beside its base, by the actions that they have in common.
+func checkActions(t *testing.T, rng *rand.Rand, p *monitor.Product, keeps func(history) bool) {
+	t.Helper()
+	m, base := p.Model, p.Base()
+	for range 20 {
+		s := m.Start(rng)
+		hist := history{states: []int{p.State(s)}}
+		for h := range m.Horizon() {
+			first := m.Kernel(h).First
+			if first[s] == first[s+1] {
+				hist = extend(hist, p.State(s), make([]float64, m.Dim()))
+				continue
+			}
+			a := rng.IntN(int(first[s+1] - first[s]))
+			c := int(first[s]) + a
+			r := make([]float64, m.Dim())
+			of := p.Action(h, s, a)
+			was := s
+			s = m.Step(r, rng, h, s, a)
+			if of >= 0 {
+				k := base.Kernel(h)
+				b := int(k.First[p.State(was)]) + of
+				if b >= int(k.First[p.State(was)+1]) {
+					t.Fatalf("action %d of state %d is action %d of the base, which has fewer", a, was, of)
+				}
+				if got, want := m.Kernel(h).Returns[c*m.Dim()], k.Returns[b*m.Dim()]; math.Abs(got-want) > 1e-12 {
+					t.Fatalf("action %d returns %g in the product, %g in the base", a, got, want)
+				}
+			}
+			hist = extend(hist, p.State(s), r)
+		}
+		if !keeps(hist) {
+			t.Fatalf("an episode breaks what is enforced: %+v", hist)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package monitor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmdp"
+)
+
+// A Product is a model whose states are pairs of a state of another model, the base, and of
+// what monitors remember. Only pairs that can come up are states. It is immutable and safe
+// for concurrent use.
+type Product struct {
+	// Model is the product as a model.
+	Model *cmdp.Model
+	// Worst is not nil if no policy of the base keeps what is enforced. Model then offers all
+	// choices.
+	Worst *Doomed
+
+	walk
+	recalls []bool             // of each monitor: it has more than one memory value
+	actions map[*int32][]int32 // of each choice of a kernel, which its First tells; nil if nothing is left out
+}
+
+// Spec says what a product is made of.
+type Spec struct {
+	Model    *cmdp.Model
+	Monitors []Monitor
+	// Columns lists the coordinates of the product's returns by number: those of the model, then those
+	// of each monitor. Nil stands for all of them.
+	Columns []int
+	// Enforced lists the numbers of monitors, which are [Breaker]s, whose memory must not be broken at the
+	// end of an episode, whatever chance does.
+	Enforced []int
+	// Bytes bounds the memory that the product may take, 0 stands for 8 GiB. Its pairs are counted before
+	// it is built.
+	Bytes int
+}
+
+// DefaultBytes is the value of Spec.Bytes that 0 stands for.
+const DefaultBytes = 8 << 30
+
+// New returns the product of a model and its monitors. What a monitor returns at the start
+// is added to the first step. A resting state has a choice in the product where its memory
+// changes or something is returned.
+func New(spec Spec) (*Product, error) {
+	p := &Product{walk: newWalk(spec.Model, spec.Monitors, spec.Columns)}
+	if spec.Bytes == 0 {
+		spec.Bytes = DefaultBytes
+	}
+	for _, i := range spec.Enforced {
+		if _, ok := spec.Monitors[i].(Breaker); !ok {
+			return nil, fmt.Errorf("monitor: %s cannot be enforced: it does not tell when it is broken", spec.Monitors[i].Name())
+		}
+		if sh := spec.Model.Shape(); sh != nil && sh.Game() {
+			return nil, fmt.Errorf("monitor: %s cannot be enforced in a game", spec.Monitors[i].Name())
+		}
+	}
+	if err := p.count(spec.Bytes); err != nil {
+		return nil, err
+	}
+	for i := range spec.Monitors {
+		p.recalls = append(p.recalls, len(p.values(i)) > 1)
+	}
+	out := cmdp.ModelSpec{Horizon: p.base.Horizon(), Discount: p.base.Discount(), Average: p.base.Average(), Dim: len(p.columns)}
+	if out.Average {
+		out.Discount = 0
+	}
+	for i, st := range p.base.StartStates() {
+		out.Start = append(out.Start, cmdp.StartState{State: int(p.starts[i]), Probability: st.Probability})
+	}
+	for h := range p.layers {
+		out.Kernels = append(out.Kernels, p.kernel(h))
+	}
+	if sh := p.base.Shape(); sh != nil {
+		out.ReturnToGo = p.promise(sh)
+		if sh.Game() {
+			out.Opponents = p.opponents(sh)
+		}
+	}
+	if len(spec.Enforced) > 0 {
+		p.enforce(&out, spec.Enforced)
+	}
+	var err error
+	if p.Model, err = cmdp.NewModel(out); err != nil {
+		return nil, fmt.Errorf("monitor: product: %w", err)
+	}
+	return p, nil
+}
+
+// promise bounds the returns still to come: what the base promises, and the ranges of the
+// monitors.
+func (p *Product) promise(sh *cmdp.Shape) *cmdp.Interval {
+	d, width := p.base.Dim(), len(p.returns)
+	lower, upper := make([]float64, width), make([]float64, width)
+	for i := range d {
+		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
+		if all := sh.Promise(); all != nil {
+			lower[i], upper[i] = all.Lower[i], all.Upper[i]
+		}
+	}
+	for i, m := range p.monitors {
+		from, end := p.offset[i], p.offset[i]+m.Rewards()
+		m.Range(lower[from:end], upper[from:end])
+	}
+	iv := &cmdp.Interval{}
+	for _, c := range p.columns {
+		iv.Lower, iv.Upper = append(iv.Lower, lower[c]), append(iv.Upper, upper[c])
+	}
+	return iv
+}
+
+func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
+	out := make([][]int32, len(p.layers))
+	for h := range out {
+		out[h] = make([]int32, len(p.state))
+		for i, s := range p.state {
+			out[h][i] = 1
+			if sh.Actions(h, int(s)) > 0 {
+				out[h][i] = int32(sh.OpponentActions(h, int(s)))
+			}
+		}
+	}
+	return out
+}
+
+// State returns the state of the base that state s of the product is about.
+func (p *Product) State(s int) int { return int(p.state[s]) }
+
+// Base returns the model without memory.
+func (p *Product) Base() *cmdp.Model { return p.base }
+
+// Action returns the number that action a of state s at step h has in the base, −1 where the
+// base rests.
+func (p *Product) Action(h, s, a int) int {
+	k := p.Model.Kernel(h)
+	if of := p.actions[&k.First[0]]; of != nil {
+		return int(of[int(k.First[s])+a])
+	}
+	if first := p.base.Kernel(h).First; first[p.state[s]] == first[p.state[s]+1] {
+		return -1
+	}
+	return a
+}
+
+// Memory says what is remembered in state s of the product: the values of the monitors that remember
+// anything, separated by "; ". It allocates.
+func (p *Product) Memory(s int) string {
+	tuple := p.memory[s]
+	var parts []string
+	if p.unpaid[tuple] {
+		parts = append(parts, "start")
+	}
+	for i, m := range p.monitors {
+		if p.recalls[i] {
+			parts = append(parts, m.Value(p.tuples[int(tuple)*len(p.monitors)+i]))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Remembered is what one monitor remembers.
+type Remembered struct {
+	Name string
+	// Values are what its memory may be, in the order of their numbers.
+	Values []string
+}
+
+// Remembered lists the monitors that remember anything, in the order of Memory.
+func (p *Product) Remembered() []Remembered {
+	var out []Remembered
+	for i, m := range p.monitors {
+		if !p.recalls[i] {
+			continue
+		}
+		r := Remembered{Name: m.Name()}
+		for _, v := range p.values(i) {
+			r.Values = append(r.Values, m.Value(v))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// values returns the memory values of a monitor that come up, in ascending order.
+func (w *walk) values(i int) []int {
+	var out []int
+	for at := i; at < len(w.tuples); at += len(w.monitors) {
+		out = append(out, w.tuples[at])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

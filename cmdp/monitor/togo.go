@@ -1,0 +1,99 @@
+package monitor
+
+import (
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// look sets lower and upper to bounds of what a total may still change by, from each state and at
+// any step: the longest and the shortest ways through the model. They are of one entry where nothing
+// depends on the state.
+func (b *Budget) look(m *cmdp.Model) {
+	if b.coordinate >= m.Dim() {
+		b.lower, b.upper = []int{0}, []int{0}
+		if b.signs[0] {
+			b.lower[0] = -unbounded
+		}
+		if b.signs[1] {
+			b.upper[0] = unbounded
+		}
+		return
+	}
+	b.upper = b.farthest(m, 1)
+	b.lower = b.farthest(m, -1)
+	for s, n := range b.lower {
+		b.lower[s] = -n
+	}
+}
+
+// farthest returns the greatest sum of sign·return over any number of steps from each
+// state, at least 0.
+func (b *Budget) farthest(m *cmdp.Model, sign int) []int {
+	if m.Horizon() == 0 {
+		return b.endless(m, sign)
+	}
+	now, then, best := make([]int, m.States()), make([]int, m.States()), make([]int, m.States())
+	for h := m.Horizon() - 1; h >= 0; h-- {
+		k := m.Kernel(h)
+		for s := range now {
+			now[s] = b.farthestStep(m, k, s, sign, then)
+			best[s] = max(best[s], now[s])
+		}
+		if m.Stationary() && slices.Equal(now, then) {
+			break
+		}
+		now, then = then, now
+	}
+	return best
+}
+
+func (b *Budget) farthestStep(m *cmdp.Model, k *cmdp.Kernel, s, sign int, then []int) int {
+	if k.First[s] == k.First[s+1] {
+		return then[s]
+	}
+	most := math.MinInt
+	b.edges(m, k, s, func(n int, to int32) { most = max(most, sign*n+then[to]) })
+	return most
+}
+
+// edges calls visit with the units and the successor of each transition from s.
+func (b *Budget) edges(m *cmdp.Model, k *cmdp.Kernel, s int, visit func(n int, to int32)) {
+	d := m.Dim()
+	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+		n := 0
+		if k.Outcomes == nil {
+			n = b.amount[k.Returns[c*d+b.coordinate]]
+		}
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			if k.Prob[e] == 0 {
+				continue
+			}
+			if k.Outcomes != nil {
+				n = b.amount[k.Outcomes[e*d+b.coordinate]]
+			}
+			visit(n, k.Next[e])
+		}
+	}
+}
+
+// endless returns 0 for states from which no return of the sign can come, and otherwise +∞.
+func (b *Budget) endless(m *cmdp.Model, sign int) []int {
+	k, out := m.Kernel(0), make([]int, m.States())
+	for changed := true; changed; {
+		changed = false
+		for s := len(out) - 1; s >= 0; s-- {
+			if out[s] > 0 {
+				continue
+			}
+			b.edges(m, k, s, func(n int, to int32) {
+				if sign*n > 0 || out[to] > 0 {
+					out[s] = unbounded
+				}
+			})
+			changed = changed || out[s] > 0
+		}
+	}
+	return out
+}

@@ -1,0 +1,301 @@
+package monitor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmdp"
+)
+
+// A walk goes through the pairs of a state and a tuple of memory values that can come
+// up, and numbers them.
+type walk struct {
+	base     *cmdp.Model
+	monitors []Monitor
+	columns  []int
+	offset   []int // of each monitor's rewards in all returns
+
+	state, memory []int32 // of each pair: its state, and the number of its tuple
+	tuples        []int   // one memory value for each monitor
+	unpaid        []bool  // of each tuple: returns of the start are still to be paid
+	pair          map[uint64]int32
+	tuple         []map[[2]int]int32 // number of a tuple, by that of its first part and the last value
+	starts        []int32            // the pairs of the start states
+	// layers holds the pairs that have rows in each kernel, in ascending order. A stationary base has one
+	// layer, of all pairs that come up before the last step.
+	layers           [][]int32
+	choices, entries []int // of each kernel
+	random           bool  // returns of a choice depend on where it leads
+
+	returns, before, atStart []float64 // of the transition that is looked at, of the first of its choice, of the start
+	memories                 []int     // after it
+}
+
+func newWalk(m *cmdp.Model, monitors []Monitor, columns []int) walk {
+	w := walk{base: m, monitors: monitors, columns: columns, pair: make(map[uint64]int32),
+		tuple: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)), random: m.RandomReturns()}
+	width := m.Dim()
+	for i, mon := range monitors {
+		w.tuple[i] = make(map[[2]int]int32)
+		w.offset = append(w.offset, width)
+		width += mon.Rewards()
+	}
+	w.returns, w.before, w.atStart = make([]float64, width), make([]float64, width), make([]float64, width)
+	if columns == nil {
+		for i := range width {
+			w.columns = append(w.columns, i)
+		}
+	}
+	return w
+}
+
+// begin sets memories and atStart to those of a start state and reports whether anything is
+// returned.
+func (w *walk) begin(state int) (pays bool) {
+	clear(w.atStart)
+	for i, m := range w.monitors {
+		from := w.offset[i]
+		dst := w.atStart[from : from+m.Rewards()]
+		w.memories[i] = m.Start(dst, Transition{-1, -1, state, w.atStart[:from]})
+		pays = pays || slices.ContainsFunc(dst, func(x float64) bool { return x != 0 })
+	}
+	return pays
+}
+
+// number returns the number of the tuple that memories holds.
+func (w *walk) number(unpaid bool) int32 {
+	prefix := 0
+	if unpaid {
+		prefix = -1
+	}
+	for i, v := range w.memories {
+		id, ok := w.tuple[i][[2]int{prefix, v}]
+		if !ok {
+			id = int32(len(w.tuple[i]))
+			if i == len(w.memories)-1 {
+				w.tuples, w.unpaid = append(w.tuples, w.memories...), append(w.unpaid, unpaid)
+			}
+			w.tuple[i][[2]int{prefix, v}] = id
+		}
+		prefix = int(id)
+	}
+	return int32(prefix)
+}
+
+// find returns the number of a pair, and whether it is new.
+func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
+	key := uint64(tuple)<<32 | uint64(state)
+	pair, ok := w.pair[key]
+	if !ok {
+		pair = int32(len(w.state))
+		w.pair[key] = pair
+		w.state, w.memory = append(w.state, state), append(w.memory, tuple)
+	}
+	return pair, !ok
+}
+
+// count numbers all pairs that can come up and counts their rows.
+func (w *walk) count(bytes int) error {
+	var now []int32
+	for _, st := range w.base.StartStates() {
+		unpaid := w.begin(st.State)
+		pair, _ := w.find(int32(st.State), w.number(unpaid))
+		w.starts = append(w.starts, pair)
+		now = append(now, pair)
+	}
+	slices.Sort(now)
+	stationary := w.base.Stationary()
+	if stationary {
+		w.addLayer()
+	}
+	marked := []bool(nil)
+	for h := 0; len(now) > 0 && (w.base.Horizon() == 0 || h < w.base.Horizon()); h++ {
+		if !stationary {
+			w.addLayer()
+		}
+		var next []int32
+		at := len(w.layers) - 1
+		w.layers[at] = append(w.layers[at], now...)
+		for i, pair := range now {
+			come := func(to int32, isNew bool) {
+				if !stationary {
+					for int(to) >= len(marked) {
+						marked = append(marked, false)
+					}
+					isNew, marked[to] = !marked[to], true
+				}
+				if isNew {
+					next = append(next, to)
+				}
+			}
+			if !w.visit(h, pair, func() { w.choices[at]++ }, func(to int32, isNew bool, _ float64) {
+				w.entries[at]++
+				come(to, isNew)
+			}) {
+				come(pair, false)
+			}
+			if i%1024 == 0 && w.bytes() > bytes {
+				return w.tooLarge(bytes)
+			}
+		}
+		for _, pair := range next {
+			if !stationary {
+				marked[pair] = false
+			}
+		}
+		slices.Sort(next)
+		now = next
+	}
+	for !stationary && len(w.layers) < w.base.Horizon() {
+		w.addLayer()
+	}
+	if w.bytes() > bytes {
+		return w.tooLarge(bytes)
+	}
+	return nil
+}
+
+func (w *walk) addLayer() {
+	w.layers, w.choices, w.entries = append(w.layers, nil), append(w.choices, 0), append(w.entries, 0)
+}
+
+// bytes estimates the memory of the product. A pair has its two numbers, a place in the table of pairs
+// and one in each kernel.
+func (w *walk) bytes() int {
+	n := len(w.state) * (32 + 4*len(w.layers))
+	perEntry, perChoice := 12, 8+8*len(w.columns)
+	if w.random {
+		perEntry += 8 * len(w.columns)
+	}
+	for h := range w.choices {
+		n += w.choices[h]*perChoice + w.entries[h]*perEntry
+	}
+	return n
+}
+
+func (w *walk) tooLarge(bytes int) error {
+	var parts []string
+	for i, m := range w.monitors {
+		if n := len(w.values(i)); n > 1 {
+			parts = append(parts, fmt.Sprintf("%s has %d values", m.Name(), n))
+		}
+	}
+	return fmt.Errorf("monitor: %d states and what is to be remembered make more than %d pairs, for which %.3g GB do not suffice: %s",
+		w.base.States(), len(w.state), float64(bytes)/1e9, strings.Join(parts, ", "))
+}
+
+// visit goes through the rows of a pair at step h. It calls choice for each choice, then entry for
+// each transition of it, with w.returns set, and reports whether there are rows.
+func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNew bool, probability float64)) bool {
+	k, d := w.base.Kernel(h), w.base.Dim()
+	s, tuple := int(w.state[pair]), w.memory[pair]
+	unpaid := w.unpaid[tuple]
+	if unpaid {
+		w.begin(s)
+	}
+	if k.First[s] == k.First[s+1] {
+		clear(w.returns[:d])
+		after := w.step(tuple, Transition{s, -1, s, nil}, unpaid)
+		if after == tuple && !w.pays() {
+			return false
+		}
+		choice()
+		to, isNew := w.find(int32(s), after)
+		entry(to, isNew, 1)
+		return true
+	}
+	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+		choice()
+		first := true
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			if k.Prob[e] == 0 {
+				continue
+			}
+			if k.Outcomes != nil {
+				copy(w.returns, k.Outcomes[e*d:(e+1)*d])
+			} else {
+				copy(w.returns, k.Returns[c*d:(c+1)*d])
+			}
+			after := w.step(tuple, Transition{s, c, int(k.Next[e]), nil}, unpaid)
+			if !w.random {
+				if first {
+					copy(w.before, w.returns)
+				} else {
+					w.random = !slices.Equal(w.before, w.returns)
+				}
+			}
+			first = false
+			to, isNew := w.find(k.Next[e], after)
+			entry(to, isNew, k.Prob[e])
+		}
+	}
+	return true
+}
+
+// step sets w.returns to those of a transition, those of the model being there, and returns the tuple
+// after it. With unpaid, atStart is added.
+func (w *walk) step(tuple int32, t Transition, unpaid bool) int32 {
+	n := len(w.monitors)
+	for i, m := range w.monitors {
+		from := w.offset[i]
+		t.Returns = w.returns[:from]
+		w.memories[i] = m.Step(w.returns[from:from+m.Rewards()], w.tuples[int(tuple)*n+i], t)
+	}
+	if unpaid {
+		for i := w.base.Dim(); i < len(w.returns); i++ {
+			w.returns[i] += w.atStart[i]
+		}
+	}
+	return w.number(false)
+}
+
+func (w *walk) pays() bool {
+	return slices.ContainsFunc(w.returns, func(x float64) bool { return x != 0 })
+}
+
+// kernel builds the kernel of a layer.
+func (w *walk) kernel(h int) cmdp.Kernel {
+	d := len(w.columns)
+	k := cmdp.Kernel{
+		First:   make([]int32, 1, len(w.state)+1),
+		Offset:  make([]int, 1, w.choices[h]+1),
+		Next:    make([]int32, 0, w.entries[h]),
+		Prob:    make([]float64, 0, w.entries[h]),
+		Returns: make([]float64, 0, w.choices[h]*d),
+	}
+	if w.random {
+		k.Outcomes = make([]float64, 0, w.entries[h]*d)
+	}
+	layer := w.layers[h]
+	for pair := range w.state {
+		if len(layer) > 0 && int(layer[0]) == pair {
+			layer = layer[1:]
+			w.visit(h, int32(pair), func() {
+				k.Offset = append(k.Offset, len(k.Next))
+				for range d {
+					k.Returns = append(k.Returns, 0)
+				}
+			}, func(to int32, _ bool, p float64) { w.addEntry(&k, to, p) })
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k
+}
+
+// addEntry adds a transition to the last choice, with the returns in w.returns.
+func (w *walk) addEntry(k *cmdp.Kernel, to int32, p float64) {
+	d, last := len(w.columns), len(k.Offset)-1
+	k.Next, k.Prob = append(k.Next, to), append(k.Prob, p)
+	k.Offset[last] = len(k.Next)
+	mean := k.Returns[len(k.Returns)-d:]
+	for i, c := range w.columns {
+		x := w.returns[c]
+		if w.random {
+			k.Outcomes = append(k.Outcomes, x)
+			mean[i] += p * x
+		} else {
+			mean[i] = x
+		}
+	}
+}
