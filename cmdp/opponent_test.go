@@ -280,7 +280,7 @@ func TestOpponentsRefuseBadInput(t *testing.T) {
 		"endless":        func() error { _, err := NewAdversarialOpponent(endless, nil); return err },
 		"no opponent":    func() error { _, err := NewGameRunner(m, nil, nil, 1, nil); return err },
 		"cost and target": func() error {
-			_, err := NewLearner(sh, nil, Task{linear(t, sh, 1, 0), ballTarget(t, sh, []float64{1, 1}, 1)}, Settings{Confidence: Confidence{10, .1}})
+			_, err := NewLearner(sh, nil, Task{Cost: linear(t, sh, 1, 0), Target: ballTarget(t, sh, []float64{1, 1}, 1)}, Settings{Confidence: Confidence{10, .1}})
 			return err
 		},
 	} {

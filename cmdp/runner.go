@@ -179,17 +179,3 @@ func NextRecord(k int) int {
 		j++
 	}
 }
-
-// Violation returns the Euclidean distance of x from the target, 0 without one.
-func (t Task) Violation(x []float64) float64 {
-	if t.Target == nil {
-		return 0
-	}
-	p := make([]float64, len(x))
-	t.Target.Project(p, x)
-	sum := 0.0
-	for i := range p {
-		sum += (x[i] - p[i]) * (x[i] - p[i])
-	}
-	return math.Sqrt(sum)
-}

@@ -1,17 +1,140 @@
 package cmdp
 
 import (
+	"fmt"
+	"math"
+
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Task says what is wanted of the return vector V of a policy: minimise
 // Cost(V) subject to V ∈ Target. Either may be nil: without a cost only the
-// target matters, without a target every return is acceptable.
+// target matters, without a target every return is acceptable. The other fields say
+// more about the target, and may all be left out.
 type Task struct {
 	Cost cost.Cost
 	// Target is the target set cut with the box X of possible returns, so that its
 	// support function is finite (erratum E-05). Distances to the target, the
 	// violation among them, are distances to this set.
 	Target geometry.Compact
+	// Constraints are half-spaces that contain the target, with the user's names for
+	// them. Each has a price of its own. They help where the target is an intersection
+	// of which not all parts are known to be polyhedra.
+	Constraints []Constraint
+	// Whole is the target before it was cut with X. Where no policy meets it, distances
+	// and certificates of package exact are about Whole as far as that can be proved.
+	Whole geometry.Set
+	// Box is X. It saves finding the extremes of each total return, where there is
+	// neither a horizon nor a discount.
+	Box *geometry.Box
+}
+
+// A Constraint is the linear inequality Normal·v ≤ Offset of returns. What else it says
+// is for people, and may be left out.
+type Constraint struct {
+	Normal []float64
+	Offset float64
+	// Name is in the user's words, such as "cost ≤ 0.3".
+	Name string
+	// Kind is "at_least" or "at_most" for a bound on a return, and "target" for a side of
+	// a target set.
+	Kind string
+	// Return is the name of the return that is bounded, "" for a form of several.
+	Return string
+	// Bound is the number in Name.
+	Bound float64
+}
+
+// Check returns an error unless the normal has dim entries, not all zero, and all
+// numbers are finite.
+func (c Constraint) Check(dim int) error {
+	if len(c.Normal) != dim {
+		return fmt.Errorf("normal has length %d: want %d", len(c.Normal), dim)
+	}
+	for _, x := range append([]float64{c.Offset}, c.Normal...) {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%g with an offset of %g: want finite numbers", c.Normal, c.Offset)
+		}
+	}
+	if floats.Norm(c.Normal, 2) == 0 {
+		return fmt.Errorf("normal is zero")
+	}
+	return nil
+}
+
+// Excess returns the largest value of Normal·v − Offset over the box [lower, upper].
+func (c Constraint) Excess(lower, upper []float64) float64 {
+	most := 0.0
+	for i, n := range c.Normal {
+		if n != 0 { // a side without a bound may be infinite
+			most += math.Max(n*lower[i], n*upper[i])
+		}
+	}
+	return most - c.Offset
+}
+
+// same reports whether two inequalities say the same, up to a positive factor.
+func (c Constraint) same(o Constraint) bool {
+	p, q := floats.Norm(c.Normal, 2), floats.Norm(o.Normal, 2)
+	if p == 0 || q == 0 {
+		return false
+	}
+	for i := range c.Normal {
+		if math.Abs(c.Normal[i]/p-o.Normal[i]/q) > 1e-15 {
+			return false
+		}
+	}
+	return math.Abs(c.Offset/p-o.Offset/q) <= 1e-15*math.Abs(c.Offset/p)
+}
+
+// LinearConstraints returns the half-spaces that the target is known to be made of, and
+// whether they are all of it. Constraints come first, then others by which the target is
+// described, without names. Those of the others that hold for all points of the box
+// [lower, upper] are left out: they bind nothing.
+func (t Task) LinearConstraints(lower, upper []float64) (list []Constraint, complete bool) {
+	list = append(list, t.Constraints...)
+	if t.Target == nil {
+		return list, true
+	}
+	p, ok := t.Target.(geometry.Polyhedral)
+	if !ok {
+		return list, false
+	}
+	rows, ok := p.Rows()
+	if !ok {
+		return list, false
+	}
+	add := func(c Constraint) {
+		if c.Excess(lower, upper) <= 0 {
+			return
+		}
+		for _, named := range t.Constraints {
+			if named.same(c) {
+				return
+			}
+		}
+		list = append(list, c)
+	}
+	for k, normal := range rows.A {
+		add(Constraint{Normal: normal, Offset: rows.B[k]})
+		if k < rows.Equalities {
+			minus := make([]float64, len(normal))
+			floats.AddScaled(minus, -1, normal)
+			add(Constraint{Normal: minus, Offset: -rows.B[k]})
+		}
+	}
+	return list, true
+}
+
+// Violation returns the Euclidean distance of x from the target, 0 without one.
+func (t Task) Violation(x []float64) float64 {
+	if t.Target == nil {
+		return 0
+	}
+	p := make([]float64, len(x))
+	t.Target.Project(p, x)
+	return floats.Distance(p, x, 2)
 }

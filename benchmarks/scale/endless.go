@@ -143,7 +143,7 @@ func (j job) endlessProblem(ctx context.Context) (*problem.Problem, error) {
 	}
 	var second [endlessDim]float64
 	for i := range endlessDim {
-		r, err := exact.Solve(ctx, m, cmdp.Task{Cost: axisCost(box, i)}, exact.Options{Workers: 1, Gap: endlessGap, Box: box})
+		r, err := exact.Solve(ctx, m, cmdp.Task{Cost: axisCost(box, i), Box: box}, exact.Options{Workers: 1, Gap: endlessGap})
 		if err != nil {
 			return nil, err
 		}

@@ -69,7 +69,7 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 			first = last
 		}
 	}
-	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: axisCost(box, 0), Target: target}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress, Box: box})
+	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: axisCost(box, 0), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress})
 	if err != nil {
 		return nil, err
 	}

@@ -59,5 +59,9 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 func occupancy(p *problem.Problem) (*lp.Problem, error) {
 	cost := make([]float64, dim)
 	cost[0] = 1
-	return exact.OccupancyLP(p.Model, cost, limits(p))
+	task, err := p.Task()
+	if err != nil {
+		return nil, err
+	}
+	return exact.OccupancyLP(p.Model, cost, task.Constraints)
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"time"
 
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 )
@@ -191,19 +190,4 @@ func (j job) problem() (*problem.Problem, error) {
 		States: j.States, Actions: actions, Horizon: horizon, Dim: dim, Branching: successors,
 		Budget: 0.5, Stationary: true, Seed: j.Seed,
 	}.Problem()
-}
-
-// limits returns the bounds as half-spaces.
-func limits(p *problem.Problem) []exact.Row {
-	var rows []exact.Row
-	for _, c := range p.Constraints {
-		n := make([]float64, len(p.Returns))
-		for i, name := range p.Returns {
-			if name == c.Return {
-				n[i] = 1
-			}
-		}
-		rows = append(rows, exact.Row{Normal: n, Offset: *c.AtMost})
-	}
-	return rows
 }

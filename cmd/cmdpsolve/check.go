@@ -79,7 +79,6 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.sense())
-	opts.Box = p.totals()
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {
@@ -91,8 +90,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &yes
 		return rep, nil
 	}
-	opts.Whole = p.whole()
-	d, err := exact.Distance(ctx, p.Model, p.task.Target, opts)
+	d, err := exact.Distance(ctx, p.Model, p.task, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +113,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 
 // slack finds the policy deepest in the target, and the multiplier of the goal.
 func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
-	s, err := exact.Slack(ctx, p.Model, p.task.Target, opts)
+	s, err := exact.Slack(ctx, p.Model, p.task, opts)
 	if err != nil {
 		return err
 	}
@@ -123,7 +121,6 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if p.task.Cost == nil {
 		return nil
 	}
-	opts.Rows = rowsOf(p.limits())
 	best, err := exact.Solve(ctx, p.Model, p.task, opts)
 	if err != nil {
 		return err

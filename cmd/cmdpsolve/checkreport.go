@@ -93,14 +93,14 @@ func (rep *checkReport) ranges(least, greatest string) *report.Table {
 // limits compares each bound on a single return with what policies can do.
 func (rep *checkReport) limits(p *loaded) *report.Table {
 	t := report.NewTable("constraint", "alone", "largest slack")
-	for _, l := range p.limits() {
-		if l.of == "" {
+	for _, c := range p.task.Constraints {
+		if c.Return == "" {
 			continue
 		}
-		r, _ := rep.Returns.Of(l.of)
-		least, most := l.bound-float64(r.Max), l.bound-float64(r.Min) // slack of an upper bound
-		if l.below() {
-			least, most = float64(r.Min)-l.bound, float64(r.Max)-l.bound
+		r, _ := rep.Returns.Of(c.Return)
+		least, most := c.Bound-float64(r.Max), c.Bound-float64(r.Min) // slack of an upper bound
+		if slices.Min(c.Normal) < 0 {
+			least, most = float64(r.Min)-c.Bound, float64(r.Max)-c.Bound
 		}
 		says := "can be kept"
 		switch {
@@ -109,7 +109,7 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 		case least >= 0:
 			says = "always kept"
 		}
-		t.Add(l.name, says, most)
+		t.Add(c.Name, says, most)
 	}
 	return t
 }

@@ -158,10 +158,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	var progress *planProgress
 	opts.Options, progress = c.exact(c.err, 1)
-	opts.Box = p.totals()
-	opts.Rows, opts.Each = rowsOf(p.limits()), progress.point
+	opts.Each = progress.point
 	begin := time.Now()
-	r, err := exact.Front(ctx, p.Model, p.task.Target, opts)
+	r, err := exact.Front(ctx, p.Model, p.task, opts)
 	progress.close()
 	if err != nil {
 		return p.stopped(err)

@@ -165,17 +165,14 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	limits := p.limits()
 	opts, progress := c.exact(c.err, p.sense())
-	opts.Box = p.totals()
-	opts.Rows, opts.Whole = rowsOf(limits), p.whole()
 	begin := time.Now()
 	r, err := exact.Solve(ctx, p.Model, p.task, opts)
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
 	}
-	d := p.planData(r, limits, time.Since(begin))
+	d := p.planData(r, time.Since(begin))
 	d.SecondOpinion = p.compared(opinion, r)
 	writeErr := c.writePolicy(p, r)
 	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {

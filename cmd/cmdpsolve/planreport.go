@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 
 	"gonum.org/v1/gonum/floats"
@@ -77,7 +78,7 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	}}
 }
 
-func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *planReport {
+func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	d := &planReport{
 		Problem: p.Name, Status: r.Status.String(),
 		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
@@ -98,7 +99,7 @@ func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *
 	if priced && p.task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
-	d.addLimits(p, r, limits, priced)
+	d.addLimits(p, r, priced)
 	if c := r.Certificate; c != nil {
 		d.Certificate = p.certificate(c)
 	}
@@ -107,39 +108,38 @@ func (p *loaded) planData(r *exact.Result, limits []limit, took time.Duration) *
 
 // addLimits adds constraints and target with their prices. What is left of the
 // dual vector when those of all rows are taken off is the price of a curved target.
-func (d *planReport) addLimits(p *loaded, r *exact.Result, limits []limit, priced bool) {
-	n := len(limits)
+func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 	rest := append([]float64(nil), r.Dual...)
-	for k, price := range r.Prices {
-		if k < n {
-			limits[k].price = price.Value
-		}
-		floats.AddScaled(rest, -price.Value, price.Normal)
-	}
 	sides := p.sides()
-	for _, l := range append(limits, p.otherLimits(r.Prices[n:])...) {
-		scale := 0.0
-		for i, x := range l.row.Normal {
-			scale += math.Abs(x) * sides[i]
+	for _, price := range r.Prices {
+		floats.AddScaled(rest, -price.Value, price.Normal)
+		if price.Name == "" {
+			continue // it holds for all returns that are possible
 		}
-		d.add(l, l.slack(r.Returns), scale, priced)
+		slack, scale := price.Offset, 0.0
+		for i, n := range price.Normal {
+			if n != 0 { // what has no limit may be infinite
+				slack, scale = slack-n*r.Returns[i], scale+math.Abs(n)*sides[i]
+			}
+		}
+		d.add(price, slack, scale, priced)
 	}
-	if p.polyhedral() {
+	if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); polyhedral {
 		return
 	}
-	d.add(limit{name: "target", kind: "target", bound: math.NaN(), price: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
+	d.add(exact.Price{Constraint: cmdp.Constraint{Name: "target", Kind: "target", Bound: math.NaN()}, Value: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
 	if priced {
 		d.TargetPrice = p.named(rest)
 	}
 }
 
-func (d *planReport) add(l limit, slack, scale float64, priced bool) {
-	price := report.Number(l.price)
+func (d *planReport) add(p exact.Price, slack, scale float64, priced bool) {
+	price := report.Number(p.Value)
 	if !priced {
 		price = report.NaN
 	}
 	d.Prices = append(d.Prices, price)
-	d.Constraints = append(d.Constraints, limitReport{l.name, l.kind, l.of, report.Number(l.bound), report.Number(slack), price, scale})
+	d.Constraints = append(d.Constraints, limitReport{p.Name, p.Kind, p.Return, report.Number(p.Bound), report.Number(slack), price, scale})
 }
 
 func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
@@ -147,6 +147,27 @@ func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
 		Direction: p.named(c.Direction), Support: report.Number(c.Support), Value: report.Number(c.Value),
 		Distance: report.Number(c.Distance), direction: c.Direction, cut: !c.Whole && !p.holdsUncut(c.Direction),
 	}
+}
+
+// holdsUncut reports whether what is allowed reaches no farther in a direction than the
+// part of it that is possible: whether it is a normal there.
+func (p *loaded) holdsUncut(dir []float64) bool {
+	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
+	p.task.Target.MaximizeLinear(at, dir)
+	size := 0.0
+	for i, x := range p.sides() {
+		size = max(size, x, math.Abs(at[i]))
+	}
+	for i, x := range dir {
+		beyond[i] = at[i] + size*x
+	}
+	p.task.Whole.Project(beyond, beyond)
+	for i, x := range beyond {
+		if math.Abs(x-at[i]) > 1e-9*size {
+			return false
+		}
+	}
+	return true
 }
 
 // values lists what the policy reaches.
@@ -258,7 +279,7 @@ func (p *loaded) explain(c *planCertificate) string {
 	case entries == 1:
 		return fmt.Sprintf("Under every policy %s is at most %s, but at least %s is asked for.", p.Returns[only], report.Short(-value), report.Short(-support))
 	}
-	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.", p.expression(dir), report.Short(value), c.andPossible(), report.Short(support))
+	return fmt.Sprintf("Under every policy %s is at least %s, but in all that is allowed%s it is at most %s.", p.Expression(dir), report.Short(value), c.andPossible(), report.Short(support))
 }
 
 // andPossible follows "allowed" where a certificate holds only for what returns can be

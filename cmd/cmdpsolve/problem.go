@@ -15,7 +15,6 @@ import (
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
 
 	"golang.org/x/term"
 	"gonum.org/v1/gonum/floats"
@@ -139,6 +138,20 @@ func (p *loaded) wanted() string {
 	return goal + " subject to " + limits
 }
 
+// wantedLimits describes constraints and target.
+func (p *loaded) wantedLimits() []string {
+	var out []string
+	for _, c := range p.task.Constraints {
+		if c.Kind != "target" {
+			out = append(out, c.Name)
+		}
+	}
+	if p.Target != nil {
+		out = append(out, "returns in the target set")
+	}
+	return out
+}
+
 // size describes the model in a line.
 func (p *loaded) size() string {
 	m := p.Model
@@ -167,25 +180,10 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// totals returns the box of possible returns where it took problems of its own to find
-// it, nil elsewhere.
-func (p *loaded) totals() *geometry.Box {
-	box, err := p.Box()
-	if err != nil || p.Model.Horizon() > 0 || p.Model.Average() || p.Model.Discount() < 1 {
-		return nil
-	}
-	return box
-}
-
 // sides returns the sides of the box of possible returns, by which their rounding
 // errors are measured: returns may be of very different sizes.
 func (p *loaded) sides() []float64 {
-	sides := make([]float64, len(p.Returns))
-	box, err := p.Box()
-	if err != nil {
-		return sides // the task, which was built from the box, could not be
-	}
-	lower, upper := box.Lower(), box.Upper()
+	sides, lower, upper := make([]float64, len(p.Returns)), p.task.Box.Lower(), p.task.Box.Upper()
 	if p.Model.Horizon() == 0 {
 		exact.CutBox(lower, upper, p.task.Target)
 	}

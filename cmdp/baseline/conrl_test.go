@@ -207,7 +207,7 @@ func checkConRLLagrangian(t *testing.T, forget bool) {
 // widened returns the least goal·u of conrl-convex over the mixtures of some policies:
 // u_j = v_j + ω_j in the user's units, |ω_j| ≤ width_j·Σ q b, within rows·u ≤ offset.
 // Offsets are loosened by slack.
-func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, goal []float64, rows []Row, slack float64) float64 {
+func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, goal []float64, rows []cmdp.Constraint, slack float64) float64 {
 	t.Helper()
 	n := len(policies)
 	p := &lp.Problem{Minimize: make([]float64, n+3)}
@@ -249,12 +249,12 @@ func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, 
 func TestConRLConvexProgram(t *testing.T) {
 	for i, tt := range []struct {
 		goal []float64
-		rows []Row
+		rows []cmdp.Constraint
 	}{
-		{[]float64{-1, 0, 0}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
-		{[]float64{-1, 0.5, -0.3}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
-		{[]float64{-1, -0.5, 0.8}, []Row{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
-		{[]float64{0.3, 1, 1}, []Row{{Normal: []float64{-1, 0.5, 0}, Offset: -5.6}, {Normal: []float64{0, -1, -1}, Offset: -9}}},
+		{[]float64{-1, 0, 0}, []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{-1, 0.5, -0.3}, []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{-1, -0.5, 0.8}, []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.4}, {Normal: []float64{0, 0, -1}, Offset: -6.4}}},
+		{[]float64{0.3, 1, 1}, []cmdp.Constraint{{Normal: []float64{-1, 0.5, 0}, Offset: -5.6}, {Normal: []float64{0, -1, -1}, Offset: -9}}},
 	} {
 		s, scale := newSheet(2000), 1.
 		if i == 1 {
@@ -266,7 +266,7 @@ func TestConRLConvexProgram(t *testing.T) {
 		box := boxOf(t, s.model(t))
 		c.Task.Cost = linearCost(t, tt.goal, box)
 		sets := []geometry.Set{box}
-		rows := append([]Row(nil), tt.rows...)
+		rows := append([]cmdp.Constraint(nil), tt.rows...)
 		for _, r := range tt.rows {
 			half, err := geometry.NewHalfspace(r.Normal, r.Offset)
 			if err != nil {
@@ -276,10 +276,10 @@ func TestConRLConvexProgram(t *testing.T) {
 		}
 		for j := range 3 {
 			e := unitVector(3, j)
-			rows = append(rows, Row{Normal: e, Offset: box.Upper()[j]})
+			rows = append(rows, cmdp.Constraint{Normal: e, Offset: box.Upper()[j]})
 			minus := make([]float64, 3)
 			minus[j] = -1
-			rows = append(rows, Row{Normal: minus, Offset: -box.Lower()[j]})
+			rows = append(rows, cmdp.Constraint{Normal: minus, Offset: -box.Lower()[j]})
 		}
 		set, err := geometry.NewIntersection(sets...)
 		if err != nil {

@@ -1,5 +1,7 @@
 package baseline
 
+import "cmdpsolve/cmdp"
+
 // newCoordinates returns a unit whose signals are the coordinates of the return,
 // scaled to [0,1], for methods that plan for any direction. It has no limits. With
 // extra a signal that is always 0 stands at the end, in which a method may carry
@@ -8,10 +10,10 @@ func newCoordinates(c *Config, extra bool) *unit {
 	d := c.Shape.Dim()
 	linear := &Linear{Goal: unitVector(d, 0)}
 	for i := 1; i < d; i++ {
-		linear.Rows = append(linear.Rows, Row{Normal: unitVector(d, i)})
+		linear.Rows = append(linear.Rows, cmdp.Constraint{Normal: unitVector(d, i)})
 	}
 	if extra {
-		linear.Rows = append(linear.Rows, Row{Normal: make([]float64, d)})
+		linear.Rows = append(linear.Rows, cmdp.Constraint{Normal: make([]float64, d)})
 	}
 	u := scaleTo(c, linear)
 	u.limit = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -32,11 +33,11 @@ func (l *lpLearner) ProgramValue() (value float64, feasible bool, err error) {
 // the limits, then the sides of the box.
 type explicitBuilder struct {
 	sw     *sweep
-	limits []Row
+	limits []cmdp.Constraint
 	p      lp.Problem
 }
 
-func explicitProgram(sw *sweep, limits []Row) *lp.Problem {
+func explicitProgram(sw *sweep, limits []cmdp.Constraint) *lp.Problem {
 	b := explicitBuilder{sw: sw, limits: limits}
 	flow := sw.horizon * sw.states
 	b.p.Rows = make([]lp.Row, flow+len(limits))

@@ -311,7 +311,9 @@ func TestConfig(t *testing.T) {
 		func(c *Config) { x := math.NaN(); c.Tuning.ObjectiveBonus = &x },
 		func(c *Config) { c.Linear = &Linear{Goal: []float64{1}} },
 		func(c *Config) { c.Linear = &Linear{Goal: []float64{1, math.Inf(1)}} },
-		func(c *Config) { c.Linear = &Linear{Goal: []float64{1, 0}, Rows: []Row{{Normal: []float64{0, 0}}}} },
+		func(c *Config) {
+			c.Linear = &Linear{Goal: []float64{1, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 0}}}}
+		},
 	} {
 		c := ex.config(10)
 		spoil(&c)

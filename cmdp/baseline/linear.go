@@ -1,14 +1,11 @@
 package baseline
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -18,11 +15,8 @@ import (
 type Linear struct {
 	Goal   []float64
 	Offset float64
-	Rows   []Row
+	Rows   []cmdp.Constraint
 }
-
-// A Row is the half-space Normal·v ≤ Offset.
-type Row = exact.Row
 
 func unitVector(n, i int) []float64 {
 	e := make([]float64, n)
@@ -31,9 +25,9 @@ func unitVector(n, i int) []float64 {
 }
 
 // LinearForm derives the linear form of a task in an environment of the given
-// shape: the gradient of an affine cost (zero without a cost) and the half-spaces of
-// a polyhedral target, as the target gives them; half-spaces that contain the
-// whole box of possible returns are left out, equalities become two of them. It is
+// shape: the gradient of an affine cost (zero without a cost) and the constraints that a
+// polyhedral target consists of, an equality being two of them. Constraints that hold for
+// all possible returns are left out, and so are those that another one implies. It is
 // an error, wrapping ErrUnsupported, if the cost is not affine or the target not
 // known to be a polyhedron.
 func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
@@ -46,39 +40,33 @@ func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
 		}
 		l.Goal, l.Offset = a.Gradient(), a.Offset()
 	}
-	if task.Target == nil {
-		return l, nil
-	}
-	p, ok := task.Target.(geometry.Polyhedral)
-	if !ok {
-		return nil, fmt.Errorf("the target is not a polyhedron: %w", ErrUnsupported)
-	}
-	rows, ok := p.Rows()
-	if !ok {
-		return nil, fmt.Errorf("the target is not a polyhedron: %w", ErrUnsupported)
-	}
 	lower, upper := make([]float64, d), make([]float64, d)
 	shape.ReturnToGo(lower, upper, 0)
-	for k, a := range rows.A {
-		l.add(Row{Normal: a, Offset: rows.B[k]}, lower, upper)
-		if k < rows.Equalities {
-			minus := make([]float64, d)
-			floats.AddScaled(minus, -1, a)
-			l.add(Row{Normal: minus, Offset: -rows.B[k]}, lower, upper)
-		}
+	list, ok := task.LinearConstraints(lower, upper)
+	if !ok {
+		return nil, fmt.Errorf("the target is not a polyhedron: %w", ErrUnsupported)
+	}
+	for _, c := range list {
+		l.add(c, lower, upper)
 	}
 	return l, nil
 }
 
-// add adds a row unless it binds nowhere in the box.
-func (l *Linear) add(r Row, lower, upper []float64) {
-	most := 0.0
-	for i, n := range r.Normal {
-		most += max(n*lower[i], n*upper[i])
+// add adds a constraint unless it binds nowhere in the box or another says as much.
+func (l *Linear) add(c cmdp.Constraint, lower, upper []float64) {
+	if c.Excess(lower, upper) <= 0 {
+		return
 	}
-	if most > r.Offset {
-		l.Rows = append(l.Rows, Row{Normal: append([]float64(nil), r.Normal...), Offset: r.Offset})
+	for i, o := range l.Rows {
+		if !floats.Equal(c.Normal, o.Normal) {
+			continue
+		}
+		if c.Offset < o.Offset {
+			l.Rows[i] = c
+		}
+		return
 	}
+	l.Rows = append(l.Rows, c)
 }
 
 // check returns an error if a form that a caller made does not fit.
@@ -86,19 +74,12 @@ func (l *Linear) check(dim int) error {
 	if len(l.Goal) != dim {
 		return fmt.Errorf("baseline: linear form with a goal of %d coordinates: want %d", len(l.Goal), dim)
 	}
-	numbers := append([]float64{l.Offset}, l.Goal...)
-	for i, r := range l.Rows {
-		if len(r.Normal) != dim {
-			return fmt.Errorf("baseline: linear form: row %d has %d coordinates: want %d", i, len(r.Normal), dim)
-		}
-		if floats.Norm(r.Normal, 2) == 0 {
-			return fmt.Errorf("baseline: linear form: row %d is zero", i)
-		}
-		numbers = append(append(numbers, r.Offset), r.Normal...)
+	if size := math.Abs(l.Offset) + floats.Norm(l.Goal, 1); math.IsNaN(size) || math.IsInf(size, 0) {
+		return fmt.Errorf("baseline: linear form with the goal %g and the offset %g: want finite numbers", l.Goal, l.Offset)
 	}
-	for _, x := range numbers {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return errors.New("baseline: linear form: want finite numbers")
+	for i, r := range l.Rows {
+		if err := r.Check(dim); err != nil {
+			return fmt.Errorf("baseline: linear form: row %d: %w", i, err)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -234,6 +235,34 @@ func newExampleFor(t *testing.T, m *cmdp.Model, goal, upper []float64) *example 
 	return ex
 }
 
+// TestLinearForm wants each constraint once: those that another one implies, or that hold for
+// all possible returns, are left out, and what the target says beside them is added.
+func TestLinearForm(t *testing.T) {
+	ex := newExampleFor(t, armed(t, []float64{0, 1}, []float64{1, 0}), []float64{1, 0}, []float64{math.Inf(1), 0.3})
+	lower, upper := boxOf(t, ex.model).Lower(), boxOf(t, ex.model).Upper()
+	bound := func(i int, n, offset float64) cmdp.Constraint {
+		c := cmdp.Constraint{Normal: make([]float64, 2), Offset: offset}
+		c.Normal[i] = n
+		return c
+	}
+	for i, tc := range []struct{ given, want []cmdp.Constraint }{
+		{nil, []cmdp.Constraint{bound(1, 1, 0.3)}},
+		{[]cmdp.Constraint{bound(1, 2, 0.6)}, []cmdp.Constraint{bound(1, 2, 0.6)}},
+		{[]cmdp.Constraint{bound(1, 1, 0.5), bound(1, 1, 0.3)}, []cmdp.Constraint{bound(1, 1, 0.3)}},
+		{[]cmdp.Constraint{bound(1, 1, 0.3), bound(1, 1, 0.4)}, []cmdp.Constraint{bound(1, 1, 0.3)}},
+		{[]cmdp.Constraint{bound(0, -1, -lower[0]), bound(0, 1, upper[0]+1)}, []cmdp.Constraint{bound(1, 1, 0.3)}},
+	} {
+		ex.task.Constraints = tc.given
+		l, err := LinearForm(ex.model.Shape(), ex.task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(l.Rows) != fmt.Sprint(tc.want) {
+			t.Errorf("%d: %v: want %v", i, l.Rows, tc.want)
+		}
+	}
+}
+
 // TestTripleQ wants Triple-Q with constants of practice to keep the constraint of a
 // bandit with a good return once its queue has grown, which takes it many frames.
 func TestTripleQ(t *testing.T) {
@@ -341,7 +370,7 @@ func TestBlend(t *testing.T) {
 			}
 		}
 		c.Task.Cost = linearCost(t, []float64{1, 0, 0}, boxOfShape(t, c.Shape))
-		c.Linear = &Linear{Goal: []float64{1, 0, 0}, Rows: []Row{{Normal: []float64{0, 0, 1}, Offset: 1}}}
+		c.Linear = &Linear{Goal: []float64{1, 0, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 0, 1}, Offset: 1}}}
 		l := newLearner(t, "optcmdp-bonus", c).(*lpLearner)
 		play(t, m, listener{cmdp.Uniform{Shape: m.Shape()}, l}, uint64(trial), 2)
 		columns, weights := make([]*column, 3), []float64{0.2, 0.5, 0.3}

@@ -14,7 +14,7 @@ type lpLearner struct {
 	*core
 	sweep   *sweep
 	program *exact.Mixer // least signal 0, the others within rows
-	rows    []Row
+	rows    []cmdp.Constraint
 	lazy    bool
 	// signals sets dst to the signals of a slot: h, the number of the choice within
 	// its step, its row and its scaled means.
@@ -40,7 +40,7 @@ type lpState struct {
 func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) float64) {
 	l.sweep = newSweep(l.estimate, rule, radius)
 	for i, b := range l.limit {
-		l.rows = append(l.rows, Row{Normal: unitVector(l.estimate.signals, i+1), Offset: b})
+		l.rows = append(l.rows, cmdp.Constraint{Normal: unitVector(l.estimate.signals, i+1), Offset: b})
 	}
 	l.program = exact.NewLinearMixer(l.sweep, unitVector(l.estimate.signals, 0), l.rows)
 	l.refreshSignals()

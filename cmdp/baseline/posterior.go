@@ -95,7 +95,7 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &posterior{core: core, task: c.Task, correct: correct,
+	l := &posterior{core: core, task: cmdp.Task{Cost: c.Task.Cost, Target: c.Task.Target}, correct: correct,
 		alpha: c.Tuning.PriorWeight, beta: c.Tuning.Correction, growth: c.Tuning.Growth}
 	if l.alpha == 0 {
 		l.alpha = DefaultPriorWeight

@@ -56,7 +56,7 @@ func NewRecorder(learner cmdp.Learner, m *cmdp.Model, task cmdp.Task, optimum fl
 	r := &Recorder{learner: learner, task: task, optimum: optimum, evaluator: cmdp.NewEvaluator(m),
 		value: make([]float64, m.Dim()), point: make([]float64, m.Dim())}
 	rows := 0
-	if l, err := LinearForm(m.Shape(), cmdp.Task{Target: task.Target}); err == nil {
+	if l, err := LinearForm(m.Shape(), cmdp.Task{Target: task.Target, Constraints: task.Constraints}); err == nil {
 		r.linear, rows = l, len(l.Rows)
 	}
 	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())

@@ -90,13 +90,13 @@ type diceTask struct {
 	task     cmdp.Task
 	cost     func(v []float64) float64
 	distance func(v []float64) float64
-	rows     []Row // nil if the target is no polyhedron
+	rows     []cmdp.Constraint // nil if the target is no polyhedron
 	optimum  float64
 }
 
 // cornerDistance is the Euclidean distance of v from the set of all x with normal·x ≤ offset
 // for each row, in the plane: the nearest point lies inside, on one side, or at a corner.
-func cornerDistance(rows []Row, v []float64) float64 {
+func cornerDistance(rows []cmdp.Constraint, v []float64) float64 {
 	least := math.Inf(1)
 	try := func(x ...float64) {
 		for _, r := range rows {
@@ -123,7 +123,7 @@ func cornerDistance(rows []Row, v []float64) float64 {
 func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 	t.Helper()
 	box := boxOf(t, m)
-	rows := []Row{{Normal: []float64{0, 1}, Offset: 1.4}, {Normal: []float64{-1, 0}, Offset: -2.8}, {Normal: []float64{0.6, 0.8}, Offset: 3.2}}
+	rows := []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: 1.4}, {Normal: []float64{-1, 0}, Offset: -2.8}, {Normal: []float64{0.6, 0.8}, Offset: 3.2}}
 	sets := []geometry.Set{box}
 	for _, r := range rows {
 		half, err := geometry.NewHalfspace(r.Normal, r.Offset)
@@ -145,7 +145,7 @@ func diceTasks(t *testing.T, m *cmdp.Model) []diceTask {
 		t.Fatal(err)
 	}
 	lower, upper := box.Lower(), box.Upper()
-	whole := append([]Row{{Normal: []float64{1, 0}, Offset: upper[0]}, {Normal: []float64{-1, 0}, Offset: -lower[0]}, {Normal: []float64{0, 1}, Offset: upper[1]}, {Normal: []float64{0, -1}, Offset: -lower[1]}}, rows...)
+	whole := append([]cmdp.Constraint{{Normal: []float64{1, 0}, Offset: upper[0]}, {Normal: []float64{-1, 0}, Offset: -lower[0]}, {Normal: []float64{0, 1}, Offset: upper[1]}, {Normal: []float64{0, -1}, Offset: -lower[1]}}, rows...)
 	return []diceTask{
 		{"linear", cmdp.Task{Cost: linearCost(t, []float64{-1, 0.5}, box), Target: target},
 			func(v []float64) float64 { return -v[0] + 0.5*v[1] },

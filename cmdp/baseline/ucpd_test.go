@@ -28,7 +28,7 @@ func ucpdConfig(t *testing.T, episodes int, limit [2]float64) Config {
 		t.Fatal(err)
 	}
 	return Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
-		Linear: &Linear{Goal: []float64{-1, 0, 0}, Rows: []Row{
+		Linear: &Linear{Goal: []float64{-1, 0, 0}, Rows: []cmdp.Constraint{
 			{Normal: []float64{0, 1, 0}, Offset: 2*limit[0] - 2}, {Normal: []float64{0, 0, -1}, Offset: 4*limit[1] - 8}}},
 		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
 }

@@ -142,7 +142,7 @@ func TestAveragePrice(t *testing.T) {
 // kallenberg returns the least cost·V subject to rows by the linear program of Kallenberg
 // (1983) for several chains: x are the long-run frequencies of the choices, y where they
 // come from.
-func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []Row) (float64, bool) {
+func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []cmdp.Constraint) (float64, bool) {
 	t.Helper()
 	k, n, d := m.Kernel(0), m.States(), m.Dim()
 	p := &lp.Problem{Rows: make([]lp.Row, 2*n+len(rows))}
@@ -227,7 +227,7 @@ func TestAverageSolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := []Row{{Normal: []float64{0, 1, 0}, Offset: 2*rng.Float64() - 0.5}, {Normal: []float64{0, 0, 1}, Offset: 2*rng.Float64() - 0.5}}
+		rows := []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 2*rng.Float64() - 0.5}, {Normal: []float64{0, 0, 1}, Offset: 2*rng.Float64() - 0.5}}
 		high[1], high[2] = rows[0].Offset, rows[1].Offset
 		within, err := geometry.NewBox(low, high)
 		if err != nil {

@@ -48,7 +48,7 @@ func sparse(b *testing.B, states int) *cmdp.Model {
 
 // bindingTask minimises the first return with the two others bounded half-way
 // between their least values and those of the unconstrained optimum.
-func bindingTask(b *testing.B, m *cmdp.Model) (cmdp.Task, []exact.Row) {
+func bindingTask(b *testing.B, m *cmdp.Model) (cmdp.Task, []cmdp.Constraint) {
 	b.Helper()
 	ctx, x := context.Background(), box(b, m)
 	free, err := exact.Solve(ctx, m, cmdp.Task{Cost: linear(b, x, []float64{1, 0, 0})}, exact.Options{})
@@ -60,12 +60,12 @@ func bindingTask(b *testing.B, m *cmdp.Model) (cmdp.Task, []exact.Row) {
 		b.Fatal(err)
 	}
 	bounds := []float64{math.Inf(1), 0, 0}
-	var rows []exact.Row
+	var rows []cmdp.Constraint
 	for i := 1; i < 3; i++ {
 		bounds[i] = (free.Returns[i] + low.Returns[i]) / 2
 		n := make([]float64, 3)
 		n[i] = 1
-		rows = append(rows, exact.Row{Normal: n, Offset: bounds[i]})
+		rows = append(rows, cmdp.Constraint{Normal: n, Offset: bounds[i]})
 	}
 	return cmdp.Task{Cost: linear(b, x, []float64{1, 0, 0}), Target: atMost(b, x, bounds)}, rows
 }

@@ -15,7 +15,7 @@ import (
 // A Conflict is a smallest set of limits that no policy keeps together: whichever of them
 // is left out, some policy keeps the others.
 type Conflict struct {
-	// Rows are the numbers of its half-spaces, ascending. Set tells that the set which is
+	// Rows are the numbers of its constraints, ascending. Set tells that the set which is
 	// one limit as a whole belongs to it.
 	Rows []int
 	Set  bool
@@ -31,19 +31,18 @@ type Conflict struct {
 // by one.
 const smallSubsets = 16
 
-// Conflict finds out which limits no policy keeps together: half-spaces, and a set that is
-// one limit as a whole, or nil. Each limit alone is tried first, then each pair, then
+// Conflict finds out which limits no policy keeps together: the constraints of the task, and a
+// set that is one limit as a whole, or nil. Each limit alone is tried first, then each pair, then
 // limits are left out one by one. So a conflict of up to three limits has the fewest
 // limits that there can be, and of a larger one every limit is needed. It returns nil
-// if no conflict is proved. Of opts, Box, Workers, Iterations and the tolerances are used.
-func (p *Planner) Conflict(ctx context.Context, rows []Row, set geometry.Set, opts Options) (*Conflict, error) {
-	opts.Rows, opts.Whole = nil, nil
-	c := conflictSearch{Planner: p, ctx: ctx, rows: rows, set: set, opts: opts, n: len(rows)}
+// if no conflict is proved. Of the task only Constraints and Box are used, of opts only Iterations and the tolerances.
+func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set, opts Options) (*Conflict, error) {
+	c := conflictSearch{Planner: p, ctx: ctx, rows: task.Constraints, set: set, box: task.Box, opts: opts, n: len(task.Constraints)}
 	if set != nil {
 		c.n++
 	}
-	for k, r := range rows {
-		if err := r.check(p.m.Dim()); err != nil {
+	for k, r := range c.rows {
+		if err := r.Check(p.m.Dim()); err != nil {
 			return nil, fmt.Errorf("exact: conflict: row %d: %w", k, err)
 		}
 	}
@@ -58,7 +57,7 @@ func (p *Planner) Conflict(ctx context.Context, rows []Row, set geometry.Set, op
 type conflictSearch struct {
 	*Planner
 	ctx  context.Context
-	rows []Row
+	rows []cmdp.Constraint
 	set  geometry.Set
 	opts Options
 	n    int // limits
@@ -102,7 +101,6 @@ func (c *conflictSearch) find() (*Conflict, error) {
 
 // findBox finds the box of all returns that limits are cut with.
 func (c *conflictSearch) findBox() error {
-	c.box = c.opts.Box
 	if c.box != nil {
 		return nil
 	}
@@ -164,7 +162,7 @@ func (c *conflictSearch) clash(limits []int) (bool, error) {
 		return false, err
 	}
 	verdict := Undecided
-	err = c.use(c.ctx, cmdp.Task{Target: target}, c.opts, func(s *solver) error {
+	err = c.use(c.ctx, cmdp.Task{Target: target, Box: c.box}, c.opts, func(s *solver) error {
 		if err := s.start(); err != nil {
 			return err
 		}
@@ -192,7 +190,7 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		return 0, err
 	}
 	give := math.Inf(1)
-	err = c.use(c.ctx, cmdp.Task{Target: target, Cost: goal}, c.opts, func(s *solver) error {
+	err = c.use(c.ctx, cmdp.Task{Target: target, Cost: goal, Box: c.box}, c.opts, func(s *solver) error {
 		if err := s.start(); err != nil {
 			return err
 		}

@@ -33,11 +33,11 @@ func TestPricesBesideCurves(t *testing.T) {
 		bound := at[0] + 0.1*rng.NormFloat64()
 		solve := func(bound float64) *exact.Result {
 			lower, upper := x.Lower(), x.Upper()
-			rows := []exact.Row{{Normal: make([]float64, d), Offset: bound}}
+			rows := []cmdp.Constraint{{Normal: make([]float64, d), Offset: bound}}
 			rows[0].Normal[0] = 1
 			if upper[0] = min(upper[0], bound); equality {
 				lower[0] = bound
-				rows = append(rows, exact.Row{Normal: make([]float64, d), Offset: -bound})
+				rows = append(rows, cmdp.Constraint{Normal: make([]float64, d), Offset: -bound})
 				rows[1].Normal[0] = -1
 			}
 			cut, err := geometry.NewBox(lower, upper)
@@ -48,7 +48,7 @@ func TestPricesBesideCurves(t *testing.T) {
 			if err != nil {
 				return nil
 			}
-			r, err := exact.Solve(context.Background(), m, cmdp.Task{Cost: linear(t, x, c), Target: target}, exact.Options{Rows: rows})
+			r, err := exact.Solve(context.Background(), m, cmdp.Task{Cost: linear(t, x, c), Target: target, Constraints: rows}, exact.Options{})
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}

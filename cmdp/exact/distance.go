@@ -20,7 +20,7 @@ type DistanceResult struct {
 	Lower, Upper, Tolerance float64
 	// Direction is the unit vector θ with V*(θ) − h_W(θ) ≥ Lower, nil if Lower is 0.
 	Direction []float64
-	// Support is h_W(θ) for the Direction θ. If Whole is true W is Options.Whole, and so
+	// Support is h_W(θ) for the Direction θ. If Whole is true W is Task.Whole, and so
 	// in the bounds.
 	Support float64
 	Whole   bool
@@ -30,18 +30,17 @@ type DistanceResult struct {
 	Iterations int
 }
 
-// Distance returns how far the returns of all policies of m stay from the target.
-// Options.Rows is not used.
-func Distance(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts Options) (*DistanceResult, error) {
-	if target == nil {
+// Distance returns how far the returns of all policies of m stay from the target of the
+// task.
+func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*DistanceResult, error) {
+	if task.Target == nil {
 		return nil, errors.New("exact: distance: no target")
 	}
-	task := cmdp.Task{Target: target}
+	task = cmdp.Task{Target: task.Target, Whole: task.Whole, Box: task.Box}
 	if err := checkTask(m, task); err != nil {
 		return nil, err
 	}
-	opts.Rows = nil
-	opts, err := opts.withDefaults(m.Dim())
+	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +88,8 @@ func (s *solver) nearest(set geometry.Set) (*solver, error) {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	opts := s.opts
-	opts.Rows, opts.Whole, opts.Progress, opts.Gap = nil, nil, nil, 1e-9
-	n, err := newSolver(s.ctx, s.pricer, cmdp.Task{Cost: distance}, opts)
+	opts.Progress, opts.Gap = nil, 1e-9
+	n, err := newSolver(s.ctx, s.pricer, cmdp.Task{Cost: distance, Box: s.task.Box}, opts)
 	if err != nil {
 		return nil, err
 	}

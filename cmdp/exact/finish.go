@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 )
@@ -128,13 +129,13 @@ func (s *solver) face() face {
 				f.keep = append(f.keep, t)
 				continue
 			}
-			f.limits = append(f.limits, targetRow{Row{t.Normal, slack}, t.elastic})
+			f.limits = append(f.limits, targetRow{cmdp.Constraint{Normal: t.Normal, Offset: slack}, t.elastic})
 		}
 		return f
 	}
 	for i := range f.cost {
 		n := axis(len(f.cost), i, 1)
-		f.keep = append(f.keep, targetRow{Row{n, 0}, s.master.unit(n)})
+		f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: n, Offset: 0}, s.master.unit(n)})
 	}
 	return f
 }
@@ -177,7 +178,7 @@ func (s *solver) fillPrices(r *Result) {
 	r.DualNorm = norm(r.Dual)
 	r.Rho = 2 * r.DualNorm
 	for k, row := range s.rows {
-		p := Price{Row: row}
+		p := Price{Constraint: row}
 		if s.proof != nil && k < len(s.bestNu) {
 			p.Value = s.bestNu[k]
 		}

@@ -40,9 +40,9 @@ func cloneVectors(x [][]float64) (out [][]float64) {
 	return out
 }
 
-func cloneRows(x []exact.Row) (out []exact.Row) {
+func cloneRows(x []cmdp.Constraint) (out []cmdp.Constraint) {
 	for _, r := range x {
-		out = append(out, exact.Row{Normal: slices.Clone(r.Normal), Offset: r.Offset})
+		out = append(out, cmdp.Constraint{Normal: slices.Clone(r.Normal), Offset: r.Offset})
 	}
 	return out
 }
@@ -183,8 +183,8 @@ func TestForgedWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, task := context.Background(), cmdp.Task{Target: target}
-	r, err := exact.Solve(ctx, m, task, exact.Options{Whole: ball})
+	ctx, task := context.Background(), cmdp.Task{Target: target, Whole: ball}
+	r, err := exact.Solve(ctx, m, task, exact.Options{})
 	if err != nil || r.Status != exact.Infeasible {
 		t.Fatalf("%v %+v", err, r)
 	}
@@ -334,13 +334,13 @@ func forgePrices(good *exact.Proof, try func(string, func(*exact.Proof))) {
 	try("a row that cuts the target", func(p *exact.Proof) {
 		n := make([]float64, len(p.Psi))
 		n[0] = 1
-		p.Rows, p.Prices = append(p.Rows, exact.Row{Normal: n, Offset: -1e3}), append(p.Prices, 1e-3)
+		p.Rows, p.Prices = append(p.Rows, cmdp.Constraint{Normal: n, Offset: -1e3}), append(p.Prices, 1e-3)
 		p.Psi[0] += 1e-3
 		p.Support--
 		p.Bound++
 	})
 	try("a price of the whole space", func(p *exact.Proof) {
-		p.Rows, p.Prices = append(p.Rows, exact.Row{Normal: make([]float64, len(p.Psi)), Offset: -1}), append(p.Prices, 1)
+		p.Rows, p.Prices = append(p.Rows, cmdp.Constraint{Normal: make([]float64, len(p.Psi)), Offset: -1}), append(p.Prices, 1)
 		p.Support--
 		p.Bound++
 	})

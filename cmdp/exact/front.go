@@ -48,7 +48,7 @@ type FrontResult struct {
 	Points []FrontPoint
 	// Outer holds the half-spaces −w·y ≤ −b that contain all that can be reached, and
 	// Corners the vertices of their intersection, which approximate it from outside.
-	Outer   []Row
+	Outer   []cmdp.Constraint
 	Corners [][]float64
 	// Error certifies both: each corner, and so each point of the true curve, is
 	// within the Euclidean distance Error of a mixture of Points or of something that
@@ -64,14 +64,14 @@ type FrontResult struct {
 
 func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 	var err error
-	if o.Options, err = o.Options.withDefaults(dim); err != nil {
+	if o.Options, err = o.Options.withDefaults(); err != nil {
 		return o, err
 	}
 	if len(o.Over) == 0 {
 		return o, errors.New("exact: front: no objectives: want at least one")
 	}
 	for k, c := range o.Over {
-		if err := (Row{Normal: c}).check(dim); err != nil {
+		if err := (cmdp.Constraint{Normal: c}).Check(dim); err != nil {
 			return o, fmt.Errorf("exact: front: objective %d: %w", k, err)
 		}
 	}
@@ -88,23 +88,24 @@ func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 }
 
 // Front computes the trade-off curve between several returns over all policies whose
-// returns lie in the target, which may be nil, by the outer approximation method
+// returns lie in the target of the task, whose cost has no part in it, by the outer approximation method
 // (Benson 1998) with a weighted problem as its step: each corner of the outer set is
 // compared with the mixtures of the points found; the farthest one gives the weights
 // of the next problem, which finds a point, cuts the corner off, or both.
-func Front(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts FrontOptions) (*FrontResult, error) {
-	if err := checkTask(m, cmdp.Task{Target: target}); err != nil {
+func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
+	task.Cost = nil
+	if err := checkTask(m, task); err != nil {
 		return nil, err
 	}
 	opts, err := opts.withDefaults(m.Dim())
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), cmdp.Task{Target: target}, opts.Over...))
+	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task, opts.Over...))
 	if err != nil {
 		return nil, err
 	}
-	f := &front{ctx: ctx, pricer: p, target: target, opts: opts}
+	f := &front{ctx: ctx, pricer: p, task: task, opts: opts}
 	return f.run()
 }
 
@@ -112,7 +113,7 @@ func Front(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts Fro
 type front struct {
 	ctx    context.Context
 	pricer pricer
-	target geometry.Compact
+	task   cmdp.Task // without a cost
 	opts   FrontOptions
 
 	columns []column // of all weighted problems
@@ -184,7 +185,9 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("exact: front: %w", err)
 	}
-	s, err := newSolver(f.ctx, f.pricer, cmdp.Task{Cost: g, Target: f.target}, f.opts.Options)
+	task := f.task
+	task.Cost = g
+	s, err := newSolver(f.ctx, f.pricer, task, f.opts.Options)
 	if err != nil {
 		return false, err
 	}
@@ -212,7 +215,7 @@ func (f *front) add(weights []float64, r *Result) {
 	f.result.Points = append(f.result.Points, point)
 	f.gaps = append(f.gaps, r.Gap)
 	f.missed = f.missed || r.Status == Undecided && r.Violation > r.Tolerance
-	f.result.Outer = append(f.result.Outer, Row{scaled(-1, weights), -r.Bound})
+	f.result.Outer = append(f.result.Outer, cmdp.Constraint{Normal: scaled(-1, weights), Offset: -r.Bound})
 	f.outer.cut(weights, r.Bound)
 	if f.opts.Each != nil {
 		f.opts.Each(point)

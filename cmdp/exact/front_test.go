@@ -36,7 +36,7 @@ func TestFront(t *testing.T) {
 			bounds[sh.dim-1] = randomReturns(m, rng)[sh.dim-1]
 			target = atMost(t, box(t, m), bounds)
 		}
-		f, err := exact.Front(context.Background(), m, target, opts)
+		f, err := exact.Front(context.Background(), m, cmdp.Task{Target: target}, opts)
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
@@ -104,7 +104,7 @@ func product(a, b []float64) float64 {
 // of reward.
 func TestFrontExact(t *testing.T) {
 	m, _ := known(t, "cliff:rows=3,cols=4,H=20", math.Inf(1))
-	f, err := exact.Front(context.Background(), m, nil, exact.FrontOptions{Over: [][]float64{{-1, 0}, {0, 1}}, Error: 1e-9})
+	f, err := exact.Front(context.Background(), m, cmdp.Task{}, exact.FrontOptions{Over: [][]float64{{-1, 0}, {0, 1}}, Error: 1e-9})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestFrontWithoutHorizon(t *testing.T) {
 				target = atMost(t, box(t, m), []float64{math.Inf(1), math.Inf(1), bound})
 				bounded++
 			}
-			f, err := exact.Front(context.Background(), m, target, opts)
+			f, err := exact.Front(context.Background(), m, cmdp.Task{Target: target}, opts)
 			if err != nil || f.Status != exact.Optimal || f.Relative > 1e-3 {
 				t.Fatalf("trial %d: %v %+v", trial, err, f)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 )
 
@@ -29,7 +30,7 @@ func TestFrontErrorIsEuclidean(t *testing.T) {
 			// Objectives of very different ranges.
 			opts.Over = append(opts.Over, scaledAxis(p, k, (1-2*float64(rng.IntN(2)))*math.Pow(10, float64(k))))
 		}
-		f, err := exact.Front(context.Background(), m, nil, opts)
+		f, err := exact.Front(context.Background(), m, cmdp.Task{}, opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -182,7 +182,7 @@ func TestFrontOfSmallModels(t *testing.T) {
 			for i := range 2 + rng.IntN(d-1) {
 				opts.Over = append(opts.Over, scaledAxis(d, (trial+i)%d, float64(1-2*rng.IntN(2))))
 			}
-			f, err := exact.Front(context.Background(), m.Model, target, opts)
+			f, err := exact.Front(context.Background(), m.Model, cmdp.Task{Target: target}, opts)
 			if err != nil {
 				t.Fatal(err)
 			}

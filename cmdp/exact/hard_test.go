@@ -180,8 +180,8 @@ func TestParallelRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := cmdp.Task{Cost: linear(t, box(t, m), []float64{0, 1}), Target: p}
-	r, err := exact.Solve(context.Background(), m, task, exact.Options{Rows: []exact.Row{{Normal: []float64{3, 0}, Offset: 1.5}}})
+	task := cmdp.Task{Cost: linear(t, box(t, m), []float64{0, 1}), Target: p, Constraints: []cmdp.Constraint{{Normal: []float64{3, 0}, Offset: 1.5}}}
+	r, err := exact.Solve(context.Background(), m, task, exact.Options{})
 	if err != nil || r.Status != exact.Optimal || math.Abs(r.Objective-0.5) > 1e-12 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -212,16 +212,16 @@ func TestRefusals(t *testing.T) {
 		},
 		"negative gap":            func() error { _, err := exact.Solve(ctx, m, cmdp.Task{}, exact.Options{Gap: -1}); return err },
 		"a gap that is no number": func() error { _, err := exact.Solve(ctx, m, cmdp.Task{}, exact.Options{Gap: math.NaN()}); return err },
-		"row of another size": func() error {
-			_, err := exact.Solve(ctx, m, cmdp.Task{Target: target}, exact.Options{Rows: []exact.Row{{Normal: []float64{1}, Offset: 1}}})
+		"constraint of another size": func() error {
+			_, err := exact.Solve(ctx, m, cmdp.Task{Target: target, Constraints: []cmdp.Constraint{{Normal: []float64{1}, Offset: 1}}}, exact.Options{})
 			return err
 		},
-		"row that cuts the target": func() error {
-			_, err := exact.Solve(ctx, m, cmdp.Task{Target: target}, exact.Options{Rows: []exact.Row{{Normal: []float64{1, 0}, Offset: 0.5}}})
+		"constraint that cuts the target": func() error {
+			_, err := exact.Solve(ctx, m, cmdp.Task{Target: target, Constraints: []cmdp.Constraint{{Normal: []float64{1, 0}, Offset: 0.5}}}, exact.Options{})
 			return err
 		},
-		"no objectives":     func() error { _, err := exact.Front(ctx, m, nil, exact.FrontOptions{}); return err },
-		"distance from nil": func() error { _, err := exact.Distance(ctx, m, nil, exact.Options{}); return err },
+		"no objectives":     func() error { _, err := exact.Front(ctx, m, cmdp.Task{}, exact.FrontOptions{}); return err },
+		"distance from nil": func() error { _, err := exact.Distance(ctx, m, cmdp.Task{}, exact.Options{}); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)

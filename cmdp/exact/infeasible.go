@@ -3,13 +3,14 @@ package exact
 import (
 	"math"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 )
 
 // infeasible reports the direction that separates the target, and the policy nearest
 // to the target, whose distance is minimised with the columns at hand.
 func (s *solver) infeasible() (*Result, error) {
-	if s.opts.Whole != nil {
+	if s.task.Whole != nil {
 		if r, err := s.missesWhole(); r != nil || err != nil {
 			return r, err
 		}
@@ -41,7 +42,7 @@ func (s *solver) infeasible() (*Result, error) {
 // from the point of it that is nearest to the nearest returns. The answer is nil if that
 // proves nothing.
 func (s *solver) missesWhole() (*Result, error) {
-	nearest, err := s.nearest(s.opts.Whole)
+	nearest, err := s.nearest(s.task.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (s *solver) missesWhole() (*Result, error) {
 		return nil, err
 	}
 	near := make([]float64, len(s.lower))
-	s.opts.Whole.Project(near, r.Returns)
+	s.task.Whole.Project(near, r.Returns)
 	dir := minus(r.Returns, near)
 	c := &Certificate{Distance: norm(dir), Whole: true}
 	if c.Distance == 0 {
@@ -79,7 +80,7 @@ func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Resu
 		Dual:       make([]float64, len(s.lower)),
 	}
 	for _, row := range s.rows {
-		out.Prices = append(out.Prices, Price{Row: row})
+		out.Prices = append(out.Prices, Price{Constraint: row})
 	}
 	if s.task.Cost != nil {
 		out.Objective = s.task.Cost.Value(r.Returns)
@@ -89,10 +90,10 @@ func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Resu
 
 // refuters returns the half-spaces whose weighted sum is the refuting direction: the
 // master has not been solved since.
-func (s *solver) refuters() (rows []Row, weights []float64) {
+func (s *solver) refuters() (rows []cmdp.Constraint, weights []float64) {
 	for k, y := range s.master.nu {
 		if y > 0 {
-			rows, weights = append(rows, s.master.rows[k].Row), append(weights, y)
+			rows, weights = append(rows, s.master.rows[k].Constraint), append(weights, y)
 		}
 	}
 	return rows, weights

@@ -85,7 +85,7 @@ func TestDistance(t *testing.T) {
 			want = math.Hypot(want, near[i]-center[i])
 		}
 		want = math.Max(0, want-radius)
-		r, err := exact.Distance(context.Background(), m, ball, exact.Options{})
+		r, err := exact.Distance(context.Background(), m, cmdp.Task{Target: ball}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := exact.Slack(ctx, m, target, exact.Options{})
+		r, err := exact.Slack(ctx, m, cmdp.Task{Target: target}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err = exact.Slack(ctx, m, ball, exact.Options{})
+		r, err = exact.Slack(ctx, m, cmdp.Task{Target: ball}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,14 +157,14 @@ func TestSlack(t *testing.T) {
 func TestSlackExtremes(t *testing.T) {
 	ctx := context.Background()
 	m := randomModel(t, rand.New(rand.NewPCG(9, 5)), shapeOf{states: 3, actions: 3, horizon: 3, dim: 2, successors: 3})
-	if r, err := exact.Slack(ctx, m, nil, exact.Options{}); err != nil || !math.IsInf(r.Radius, 1) {
+	if r, err := exact.Slack(ctx, m, cmdp.Task{}, exact.Options{}); err != nil || !math.IsInf(r.Radius, 1) {
 		t.Errorf("no target: %+v, %v", r, err)
 	}
 	far, err := geometry.NewPoint([]float64{-5, -5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := exact.Slack(ctx, m, far, exact.Options{}); err != nil || r.Radius != 0 {
+	if r, err := exact.Slack(ctx, m, cmdp.Task{Target: far}, exact.Options{}); err != nil || r.Radius != 0 {
 		t.Errorf("out of reach: %+v, %v", r, err)
 	}
 }
@@ -254,14 +254,14 @@ func TestWhole(t *testing.T) {
 		if whole != nil {
 			want, support = 0.15/math.Hypot(1, 0.2), -0.95/math.Hypot(1, 0.2)
 		}
-		r, err := exact.Distance(ctx, m, target, exact.Options{Whole: whole})
+		r, err := exact.Distance(ctx, m, cmdp.Task{Target: target, Whole: whole}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(r.Upper-want) > 1e-9 || math.Abs(r.Lower-want) > 1e-9 || math.Abs(r.Support-support) > 1e-9 || r.Whole != (whole != nil) {
 			t.Errorf("whole %v: %+v, want distance %g and support %g", whole, r, want, support)
 		}
-		s, err := exact.Solve(ctx, m, cmdp.Task{Target: target}, exact.Options{Whole: whole})
+		s, err := exact.Solve(ctx, m, cmdp.Task{Target: target, Whole: whole}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,8 +96,8 @@ func TestHalfspacesThatCutByLittle(t *testing.T) {
 		deep := 1e-11 * math.Abs(h)
 		v := []float64{center[0] + (1-deep)*cos, center[1] + (1-deep)*sin}
 		m := bandit(t, v)
-		cut := exact.Row{Normal: n, Offset: h - 1e-10*math.Abs(h)}
-		c := &exact.Certificate{Direction: n, Rows: []exact.Row{cut}, Weights: []float64{1}}
+		cut := cmdp.Constraint{Normal: n, Offset: h - 1e-10*math.Abs(h)}
+		c := &exact.Certificate{Direction: n, Rows: []cmdp.Constraint{cut}, Weights: []float64{1}}
 		if err := exact.VerifyRational(ctx, m, cmdp.Task{Target: ball}, c); !errors.Is(err, exact.ErrNotProved) {
 			t.Errorf("trial %d: the target contains the only return, yet is out of reach: %v", trial, err)
 		}
@@ -111,14 +111,14 @@ func TestHalfspacesThatCutByLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		task := cmdp.Task{Cost: g, Target: ball}
-		p := &exact.Proof{Rows: []exact.Row{cut}, Prices: []float64{1}, Bound: -cut.Offset}
+		p := &exact.Proof{Rows: []cmdp.Constraint{cut}, Prices: []float64{1}, Bound: -cut.Offset}
 		if bound, err := exact.VerifyBoundRational(ctx, m, task, p); !errors.Is(err, exact.ErrNotProved) {
 			t.Errorf("trial %d: bound %v of %v, %v", trial, bound, -h, err)
 		}
 		// A support that is too small by less than VerifyBound lets pass moves its bound by nothing.
 		cut.Offset = h - 5e-13*math.Abs(h)
 		p = &exact.Proof{Points: [][]float64{{0, 0}}, Subgradients: [][]float64{{-cos, -sin}}, Values: []float64{0}, Weights: []float64{1},
-			Psi: n, Support: cut.Offset, Rows: []exact.Row{cut}, Prices: []float64{1}, Margin: 1e-14 * math.Abs(h)}
+			Psi: n, Support: cut.Offset, Rows: []cmdp.Constraint{cut}, Prices: []float64{1}, Margin: 1e-14 * math.Abs(h)}
 		p.Bound = p.Value - p.Support - p.Margin
 		if bound, err := exact.VerifyBound(ctx, m, task, p); err == nil && bound > -h {
 			t.Errorf("trial %d: bound %v above the optimum, %v", trial, bound, -h)
@@ -280,7 +280,7 @@ func TestObliqueSlaterBall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := exact.Slack(context.Background(), m, target, exact.Options{})
+		r, err := exact.Slack(context.Background(), m, cmdp.Task{Target: target}, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -47,7 +48,7 @@ type cut struct {
 func (c *cut) offset() float64 { return dot(c.slope, c.point) - c.value }
 
 type targetRow struct {
-	Row
+	cmdp.Constraint
 	elastic float64
 }
 
@@ -207,7 +208,7 @@ func (m *master) above(c *cut, o *column) float64 {
 	return x / m.extent
 }
 
-func (m *master) addTarget(r Row) error {
+func (m *master) addTarget(r cmdp.Constraint) error {
 	t := targetRow{r, m.unit(r.Normal)}
 	m.place = append(m.place, rowPlace{false, len(m.rows)})
 	m.rows = append(m.rows, t)
@@ -236,7 +237,7 @@ func (m *master) beyond(t *targetRow, c *column) float64 {
 }
 
 // excess returns by how much the last solution breaks a row of the target.
-func (m *master) excess(r Row) float64 {
+func (m *master) excess(r cmdp.Constraint) float64 {
 	return dot(r.Normal, m.v) - m.unit(r.Normal)*m.u - r.Offset
 }
 

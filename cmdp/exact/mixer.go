@@ -45,7 +45,7 @@ type Mixer struct {
 	points  Points
 	linear  bool
 	goal    []float64 // of a linear program; the cost is unit·goal·v + offset
-	rows    []Row
+	rows    []cmdp.Constraint
 	unit    float64
 	offset  float64
 	task    cmdp.Task // of any other
@@ -85,7 +85,7 @@ const (
 
 // NewLinearMixer returns a Mixer for min goal·v over the points v with normal·v ≤ offset for
 // every row. It keeps goal and rows, whose offsets may change between solves.
-func NewLinearMixer(points Points, goal []float64, rows []Row) *Mixer {
+func NewLinearMixer(points Points, goal []float64, rows []cmdp.Constraint) *Mixer {
 	return &Mixer{points: points, linear: true, goal: goal, rows: rows, unit: 1,
 		dir: make([]float64, len(goal)), Point: make([]float64, len(goal))}
 }
@@ -95,7 +95,7 @@ func NewLinearMixer(points Points, goal []float64, rows []Row) *Mixer {
 // they vary over the box [lower, upper].
 func NewMixer(points Points, task cmdp.Task, lower, upper []float64) *Mixer {
 	x := &Mixer{points: points, task: task, Point: make([]float64, points.Dim())}
-	rows, complete := knownRows(task.Target, lower, upper)
+	rows, complete := task.LinearConstraints(lower, upper)
 	line, affine := task.Cost.(cost.Affine)
 	if !complete || !affine && task.Cost != nil {
 		return x
@@ -104,7 +104,7 @@ func NewMixer(points Points, task cmdp.Task, lower, upper []float64) *Mixer {
 	linear := NewLinearMixer(points, make([]float64, points.Dim()), nil)
 	for _, r := range rows {
 		unit := width(r.Normal, extent)
-		linear.rows = append(linear.rows, Row{Normal: scaled(1/unit, r.Normal), Offset: r.Offset / unit})
+		linear.rows = append(linear.rows, cmdp.Constraint{Normal: scaled(1/unit, r.Normal), Offset: r.Offset / unit})
 	}
 	if affine {
 		if linear.unit = width(line.Gradient(), extent); linear.unit == 0 {
@@ -317,8 +317,8 @@ func (n *numbered) recheck(ctx context.Context, dir []float64) (value, margin fl
 
 // solve is Solve by the column generation of package exact, rows being known beside
 // those of the target.
-func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []Row) (feasible bool, err error) {
-	opts, err := Options{Gap: curvedTolerance, Feasibility: curvedTolerance, Iterations: mostSteps}.withDefaults(x.points.Dim())
+func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constraint) (feasible bool, err error) {
+	opts, err := Options{Gap: curvedTolerance, Feasibility: curvedTolerance, Iterations: mostSteps}.withDefaults()
 	if err != nil {
 		return false, err
 	}
@@ -361,7 +361,7 @@ func (s *solver) startFrom(w *Warm) error {
 		}
 	}
 	for _, n := range w.Normals {
-		if err := s.master.addTarget(Row{n, oracle.Support(s.task.Target, n)}); err != nil {
+		if err := s.master.addTarget(cmdp.Constraint{Normal: n, Offset: oracle.Support(s.task.Target, n)}); err != nil {
 			return err
 		}
 	}

@@ -83,9 +83,9 @@ func TestLinearMixer(t *testing.T) {
 		for i := range goal {
 			goal[i] = rng.NormFloat64()
 		}
-		var rows []Row
+		var rows []cmdp.Constraint
 		for range rng.IntN(4) {
-			r := Row{Normal: make([]float64, d)}
+			r := cmdp.Constraint{Normal: make([]float64, d)}
 			for i := range d {
 				r.Normal[i] = rng.NormFloat64()
 			}
@@ -149,7 +149,7 @@ func TestLinearMixer(t *testing.T) {
 // points of its mixture and one to prove it, and one that stays infeasible to need one.
 func TestMixerWarm(t *testing.T) {
 	h := randomHull(rand.New(rand.NewPCG(1, 42)), 200, 3)
-	rows := []Row{{Normal: []float64{0, 1, 0}, Offset: 0.5}, {Normal: []float64{0, 0, 1}, Offset: 0.2}}
+	rows := []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.5}, {Normal: []float64{0, 0, 1}, Offset: 0.2}}
 	x := NewLinearMixer(h, []float64{-1, -1, -1}, rows)
 	for i, limit := range []float64{0.5, -3} {
 		rows[0].Offset = limit
@@ -239,7 +239,7 @@ func subtract(a, b []float64) []float64 { return floats.SubTo(make([]float64, le
 // first phase counts as none, not to end the program before the second phase.
 func TestMixerWidened(t *testing.T) {
 	h := &hull{points: [][]float64{{1, 5e-9, 0}, {0, -9e-8, 0.5}, {1000, -1e-7, 0.5}}} // found in the order 1, 3, 2
-	x := NewLinearMixer(h, []float64{1, 0, 0}, []Row{{Normal: []float64{0, 1, 0}}, {Normal: []float64{0, 0, 1}, Offset: 1}})
+	x := NewLinearMixer(h, []float64{1, 0, 0}, []cmdp.Constraint{{Normal: []float64{0, 1, 0}}, {Normal: []float64{0, 0, 1}, Offset: 1}})
 	x.Warm.Directions = [][]float64{{0, 0, 1}}
 	if feasible, ok := x.solveLinear(); !feasible || !ok || math.Abs(x.Point[0]) > 1e-6 || math.Abs(x.Value-x.Point[0]) > 1e-6 {
 		t.Errorf("feasible %v, %v, cost %g at %v: want 0 at %v", feasible, ok, x.Value, x.Point, h.points[1])

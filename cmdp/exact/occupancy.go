@@ -19,7 +19,7 @@ import (
 // that V = Σ x·r in either case. A state without choices has one variable, for
 // resting. Flow rows come first, then one for each of rows. It is practical for
 // some thousands of variables.
-func OccupancyLP(m *cmdp.Model, cost []float64, rows []Row) (*lp.Problem, error) {
+func OccupancyLP(m *cmdp.Model, cost []float64, rows []cmdp.Constraint) (*lp.Problem, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func OccupancyLP(m *cmdp.Model, cost []float64, rows []Row) (*lp.Problem, error)
 		return nil, fmt.Errorf("exact: occupancy program: %d costs: want %d", len(cost), m.Dim())
 	}
 	for k, r := range rows {
-		if err := r.check(m.Dim()); err != nil {
+		if err := r.Check(m.Dim()); err != nil {
 			return nil, fmt.Errorf("exact: occupancy program: row %d: %w", k, err)
 		}
 	}
@@ -41,7 +41,7 @@ func OccupancyLP(m *cmdp.Model, cost []float64, rows []Row) (*lp.Problem, error)
 type occupancyBuilder struct {
 	m      *cmdp.Model
 	cost   []float64
-	limits []Row
+	limits []cmdp.Constraint
 	steps  int
 	p      lp.Problem
 }

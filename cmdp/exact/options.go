@@ -3,8 +3,6 @@ package exact
 import (
 	"fmt"
 	"runtime"
-
-	"cmdpsolve/geometry"
 )
 
 // Options say how exact an answer has to be and what it may cost. The zero value
@@ -23,18 +21,6 @@ type Options struct {
 	// Workers bounds the number of goroutines of a value iteration. 0 stands for
 	// GOMAXPROCS. Results do not depend on it.
 	Workers int
-	// Rows are half-spaces that contain the target, priced one by one. They help
-	// where the target is an intersection whose parts the solver cannot see. A row
-	// that cuts the target off is an error.
-	Rows []Row
-	// Whole, if not nil, is what is asked for before it was cut to the Target, which is
-	// all of it that returns can lie in at all. If it cannot be met, distance, nearest
-	// returns and direction are reported for it where that is a proof as well, see
-	// Certificate.Whole; optima are those of the Target.
-	Whole geometry.Set
-	// Box, if not nil, holds the returns of all policies. Without a horizon it saves
-	// finding the extremes of each total, as [Ranges] does.
-	Box *geometry.Box
 	// Progress, if not nil, is called after every value iteration with the number of
 	// them, the best bound and the best objective so far, ±Inf before there is one.
 	Progress func(iterations int, bound, objective float64)
@@ -49,23 +35,15 @@ const (
 )
 
 // withDefaults returns o with zero values replaced, or an error.
-func (o Options) withDefaults(dim int) (Options, error) {
+func (o Options) withDefaults() (Options, error) {
 	if !(o.Gap >= 0 && o.Gap < 1) {
 		return o, fmt.Errorf("exact: relative gap %g: want at least 0 and below 1", o.Gap)
 	}
 	if !(o.Feasibility >= 0 && o.Feasibility < 1) {
 		return o, fmt.Errorf("exact: feasibility tolerance %g: want at least 0 and below 1", o.Feasibility)
 	}
-	if o.Box != nil && o.Box.Dim() != dim {
-		return o, fmt.Errorf("exact: box of dimension %d: want %d as the returns of the model", o.Box.Dim(), dim)
-	}
 	if o.Iterations < 0 || o.Workers < 0 {
 		return o, fmt.Errorf("exact: %d iterations, %d workers: want 0 for the default, or more", o.Iterations, o.Workers)
-	}
-	for k, r := range o.Rows {
-		if err := r.check(dim); err != nil {
-			return o, fmt.Errorf("exact: row %d: %w", k, err)
-		}
 	}
 	if o.Feasibility == 0 {
 		o.Feasibility = defaultFeasibility
@@ -77,17 +55,4 @@ func (o Options) withDefaults(dim int) (Options, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	return o, nil
-}
-
-func (r Row) check(dim int) error {
-	if len(r.Normal) != dim {
-		return fmt.Errorf("normal has length %d: want %d", len(r.Normal), dim)
-	}
-	if !allFinite(r.Normal) || !allFinite([]float64{r.Offset}) {
-		return fmt.Errorf("%g with an offset of %g: want finite numbers", r.Normal, r.Offset)
-	}
-	if norm(r.Normal) == 0 {
-		return fmt.Errorf("normal is zero")
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 )
@@ -66,9 +67,9 @@ func (s *solver) enterTarget() (inside, cut bool, err error) {
 
 // support returns a half-space that contains the target and not v, or nil; beyond
 // reports whether v misses the target.
-func (s *solver) support(v []float64) (r *Row, beyond bool) {
+func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 	if parts, ok := s.task.Target.(geometry.Separator); ok {
-		r = &Row{Normal: make([]float64, len(v))}
+		r = &cmdp.Constraint{Normal: make([]float64, len(v))}
 		var missed float64
 		r.Offset, missed = parts.Separate(r.Normal, v)
 		if missed > s.missing && dot(r.Normal, v)-r.Offset > 0.1*missed {
@@ -88,7 +89,7 @@ func (s *solver) support(v []float64) (r *Row, beyond bool) {
 	for i := range normal {
 		normal[i] /= length
 	}
-	r = &Row{normal, math.Max(dot(normal, near), oracle.Support(s.task.Target, normal))}
+	r = &cmdp.Constraint{Normal: normal, Offset: math.Max(dot(normal, near), oracle.Support(s.task.Target, normal))}
 	// A support function that contradicts the projection leaves nothing to cut.
 	if dot(normal, v)-r.Offset <= 0.1*length {
 		return nil, true

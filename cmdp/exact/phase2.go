@@ -109,7 +109,7 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	}
 	for k, y := range nu {
 		if y > 0 {
-			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Row), append(proof.Prices, y)
+			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Constraint), append(proof.Prices, y)
 		}
 	}
 	s.proof, s.bestMu, s.bestNu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)

@@ -34,7 +34,7 @@ func NewPlanner(m *cmdp.Model, workers int) (*Planner, error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, err
 	}
-	opts, err := Options{Workers: workers}.withDefaults(m.Dim())
+	opts, err := Options{Workers: workers}.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err := checkTask(p.m, task); err != nil {
 		return err
 	}
-	opts, err := opts.withDefaults(p.m.Dim())
+	opts, err := opts.withDefaults()
 	if err != nil {
 		return err
 	}

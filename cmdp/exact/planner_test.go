@@ -34,7 +34,7 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			c[i] = rng.NormFloat64()
 		}
 		for range 6 {
-			task, rows := cmdp.Task{Cost: linear(t, x, c)}, []exact.Row(nil)
+			task, rows := cmdp.Task{Cost: linear(t, x, c)}, []cmdp.Constraint(nil)
 			if sh.horizon > 0 {
 				task, rows = randomTask(t, rng, m, x, c)
 			}
@@ -96,7 +96,7 @@ func TestConflictByBruteForce(t *testing.T) {
 	for trial := range 150 {
 		sh := shapeOf{states: 2 + rng.IntN(4), actions: 3, horizon: 1 + rng.IntN(4), dim: 2 + rng.IntN(2), successors: 3, integer: trial%3 == 0}
 		m := randomModel(t, rng, sh)
-		var rows []exact.Row
+		var rows []cmdp.Constraint
 		for range 2 + rng.IntN(4) {
 			n, at := make([]float64, sh.dim), randomReturns(m, rng)
 			if rng.IntN(2) == 0 {
@@ -106,13 +106,13 @@ func TestConflictByBruteForce(t *testing.T) {
 					n[i] = rng.NormFloat64()
 				}
 			}
-			rows = append(rows, exact.Row{Normal: n, Offset: floats.Dot(n, at) - 0.15*rng.Float64()})
+			rows = append(rows, cmdp.Constraint{Normal: n, Offset: floats.Dot(n, at) - 0.15*rng.Float64()})
 		}
 		p, err := exact.NewPlanner(m, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.Conflict(t.Context(), rows, nil, exact.Options{Box: box(t, m)})
+		got, err := p.Conflict(t.Context(), cmdp.Task{Constraints: rows, Box: box(t, m)}, nil, exact.Options{})
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
@@ -133,7 +133,7 @@ func TestConflictByBruteForce(t *testing.T) {
 		}
 		sizes[len(got.Rows)]++
 		for j, k := range got.Rows {
-			others := append(append([]exact.Row(nil), rows[:k]...), rows[k+1:]...)
+			others := append(append([]cmdp.Constraint(nil), rows[:k]...), rows[k+1:]...)
 			sol := occupancy(t, m, rows[k].Normal, others)
 			want := math.Inf(1)
 			if sol.Status == lp.Optimal {
@@ -152,7 +152,7 @@ func TestConflictByBruteForce(t *testing.T) {
 	t.Log(sizes, endless)
 }
 
-func pick(rows []exact.Row, set int) (out []exact.Row) {
+func pick(rows []cmdp.Constraint, set int) (out []cmdp.Constraint) {
 	for k, r := range rows {
 		if set>>k&1 == 1 {
 			out = append(out, r)

@@ -158,7 +158,7 @@ func (s *solver) unbounded() (*Result, error) {
 	r.Objective, r.Iterations = math.Inf(-1), s.iterations
 	r.Dual = make([]float64, len(s.lower))
 	for _, row := range s.rows {
-		r.Prices = append(r.Prices, Price{Row: row})
+		r.Prices = append(r.Prices, Price{Constraint: row})
 	}
 	return r, err
 }

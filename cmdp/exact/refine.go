@@ -2,6 +2,8 @@ package exact
 
 import (
 	"math"
+
+	"cmdpsolve/cmdp"
 )
 
 // refine solves the master, and adds tangents of cost and target until the
@@ -91,7 +93,7 @@ func (s *solver) blend(a, b point, t float64) point {
 // half-space is left no earlier than the target.
 func (s *solver) exit(v []float64) (float64, error) {
 	t, reached := 1.0, false
-	var last *Row
+	var last *cmdp.Constraint
 	for range 100 {
 		at := between(s.anchor.v, v, t)
 		r, beyond := s.support(at)

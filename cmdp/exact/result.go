@@ -54,7 +54,7 @@ type Result struct {
 	// none.
 	Returns              []float64
 	Violation, Tolerance float64
-	// Prices are the dual prices of the rows of Options.Rows, in that order, then
+	// Prices are the dual prices of the Constraints of the task, in that order, then
 	// those of the sides of a box or the rows of a polyhedron that the target was
 	// found to be. Other targets have only the Dual.
 	Prices []Price
@@ -81,17 +81,11 @@ type Result struct {
 	Certificate *Certificate
 }
 
-// A Price is the dual price of the constraint Normal·v ≤ Offset: the rate, at
-// least 0, at which the optimal cost falls when Offset grows.
+// A Price is the dual price of a constraint: the rate, at least 0, at which the
+// optimal cost falls when Offset grows.
 type Price struct {
-	Row
+	cmdp.Constraint
 	Value float64
-}
-
-// A Row is the half-space Normal·v ≤ Offset.
-type Row struct {
-	Normal []float64
-	Offset float64
 }
 
 // A Certificate proves that no policy meets the target: Direction is a unit vector
@@ -105,13 +99,13 @@ type Certificate struct {
 	Distance float64
 	// Margin bounds the rounding error of Value − Support, which exceeds it.
 	Margin float64
-	// Whole tells that Support and Distance are those of Options.Whole, of which the
+	// Whole tells that Support and Distance are those of Task.Whole, of which the
 	// target is a part.
 	Whole bool
 	// Rows and Weights say the same by half-spaces that contain the target: with
 	// θ = Σ Weights·Normal, V*(θ) > Σ Weights·Offset. They are what [VerifyRational]
 	// checks. θ need not be a multiple of Direction, which is the best one found.
-	Rows    []Row
+	Rows    []cmdp.Constraint
 	Weights []float64
 }
 
@@ -129,7 +123,7 @@ type Proof struct {
 	Support float64
 	// Rows are half-spaces that contain the target and Prices their multipliers: ψ = Σ
 	// Prices·Normal, Support = Σ Prices·Offset.
-	Rows   []Row
+	Rows   []cmdp.Constraint
 	Prices []float64
 	// Value is V*(φ+ψ), and Margin a bound of the rounding error of the whole.
 	Value, Margin float64

@@ -43,7 +43,7 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*Opinion
 	for i := range whole {
 		whole[i] = math.Inf(1)
 	}
-	rows, polyhedral := knownRows(task.Target, scaled(-1, whole), whole)
+	rows, polyhedral := cmdp.Task{Target: task.Target}.LinearConstraints(scaled(-1, whole), whole)
 	if !polyhedral {
 		return nil, fmt.Errorf("exact: second opinion: the target is curved: want one that is given by linear inequalities")
 	}

@@ -22,16 +22,15 @@ type SlackResult struct {
 	Iterations    int
 }
 
-// Slack finds the policy whose returns lie deepest in the target. With a Slater ball
+// Slack finds the policy whose returns lie deepest in the target of the task. With a Slater ball
 // of positive radius r around v, the dual multiplier of any cost g is at most
-// (g(v) − min g)/r (erratum E-11). Options.Rows is not used.
-func Slack(ctx context.Context, m *cmdp.Model, target geometry.Compact, opts Options) (*SlackResult, error) {
-	task := cmdp.Task{Target: target}
+// (g(v) − min g)/r (erratum E-11).
+func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*SlackResult, error) {
+	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	if err := checkTask(m, task); err != nil {
 		return nil, err
 	}
-	opts.Rows = nil
-	opts, err := opts.withDefaults(m.Dim())
+	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func (s *solver) dropLoose() error {
 	}
 	extent, kept := minus(s.upper, s.lower), s.rows[:0:0]
 	for _, r := range s.rows {
-		if most(r, lower, upper) > r.Offset+s.opts.Feasibility*width(r.Normal, extent) {
+		if r.Excess(lower, upper) > s.opts.Feasibility*width(r.Normal, extent) {
 			kept = append(kept, r)
 		}
 	}
@@ -99,7 +98,7 @@ func (s *solver) deepest() (*SlackResult, error) {
 		for i := range s.lower {
 			for _, sign := range []float64{1, -1} {
 				n := axis(len(s.lower), i, sign)
-				if err := s.master.addTarget(Row{n, oracle.Support(s.task.Target, n)}); err != nil {
+				if err := s.master.addTarget(cmdp.Constraint{Normal: n, Offset: oracle.Support(s.task.Target, n)}); err != nil {
 					return nil, err
 				}
 			}

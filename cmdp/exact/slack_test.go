@@ -40,7 +40,7 @@ func TestSlackOfLimits(t *testing.T) {
 			if err != nil {
 				continue // a bound out of reach of the others
 			}
-			r, err := exact.Slack(context.Background(), model, task.Target, exact.Options{})
+			r, err := exact.Slack(context.Background(), model, task, exact.Options{})
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
@@ -96,7 +96,7 @@ func largestBall(t *testing.T, p *problem.Problem, of *cmdp.Model) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []exact.Row
+	var rows []cmdp.Constraint
 	for _, c := range p.Constraints {
 		for i, name := range p.Returns {
 			n := make([]float64, of.Dim())
@@ -104,10 +104,10 @@ func largestBall(t *testing.T, p *problem.Problem, of *cmdp.Model) float64 {
 			case name != c.Return:
 			case c.AtMost != nil && *c.AtMost < x.Upper()[i]-slack:
 				n[i] = 1
-				rows = append(rows, exact.Row{Normal: n, Offset: *c.AtMost})
+				rows = append(rows, cmdp.Constraint{Normal: n, Offset: *c.AtMost})
 			case c.AtLeast != nil && *c.AtLeast > x.Lower()[i]+slack:
 				n[i] = -1
-				rows = append(rows, exact.Row{Normal: n, Offset: -*c.AtLeast})
+				rows = append(rows, cmdp.Constraint{Normal: n, Offset: -*c.AtLeast})
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*R
 	if err := checkTask(m, task); err != nil {
 		return nil, err
 	}
-	opts, err := opts.withDefaults(m.Dim())
+	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,18 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 	}
 	if task.Target != nil && task.Target.Dim() != m.Dim() {
 		return fmt.Errorf("exact: target of dimension %d: want %d as the returns of the model", task.Target.Dim(), m.Dim())
+	}
+	if task.Box != nil && task.Box.Dim() != m.Dim() {
+		return fmt.Errorf("exact: box of dimension %d: want %d as the returns of the model", task.Box.Dim(), m.Dim())
+	}
+	for k, c := range task.Constraints {
+		err := c.Check(m.Dim())
+		if err == nil {
+			err = checkContains(task.Target, c)
+		}
+		if err != nil {
+			return fmt.Errorf("exact: constraint %d: %w", k, err)
+		}
 	}
 	return nil
 }
@@ -118,12 +130,12 @@ type solver struct {
 	task   cmdp.Task
 	opts   Options
 
-	lower, upper []float64 // box around all returns that matter
-	rows         []Row     // half-spaces of the target known in advance
-	complete     bool      // they are all of it
-	affine       bool      // so is the tangent of the cost at any point
-	enough       float64   // relative gap that counts as optimal, Options.Gap being aimed at
-	missing      float64   // distance from the target that counts as none
+	lower, upper []float64         // box around all returns that matter
+	rows         []cmdp.Constraint // half-spaces of the target known in advance
+	complete     bool              // they are all of it
+	affine       bool              // so is the tangent of the cost at any point
+	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
+	missing      float64           // distance from the target that counts as none
 
 	seed       []column    // policies known in advance
 	warm       bool        // they are enough to begin with
@@ -160,19 +172,14 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	d := p.dim()
 	s := &solver{ctx: ctx, source: p, task: task, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	if opts.Box != nil {
-		opts.Box.Bounds(s.lower, s.upper)
+	model, endless := p.(*stationary)
+	if endless && model.gamma == 1 && task.Box != nil {
+		task.Box.Bounds(s.lower, s.upper)
 	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
 	}
-	for k, r := range opts.Rows {
-		if err := checkRow(task.Target, r); err != nil {
-			return nil, fmt.Errorf("exact: row %d: %w", k, err)
-		}
-	}
-	known, complete := knownRows(task.Target, s.lower, s.upper)
-	s.rows, s.complete = mergeRows(opts.Rows, known), complete
-	if _, ok := p.(*stationary); ok {
+	s.rows, s.complete = task.LinearConstraints(s.lower, s.upper)
+	if endless {
 		CutBox(s.lower, s.upper, task.Target)
 	}
 	_, s.affine = task.Cost.(cost.Affine)

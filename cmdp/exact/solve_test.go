@@ -54,27 +54,27 @@ func TestSolveAgainstOccupancyLP(t *testing.T) {
 }
 
 // randomTask bounds some returns from above near what some policy reaches.
-func randomTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, x *geometry.Box, c []float64) (cmdp.Task, []exact.Row) {
+func randomTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, x *geometry.Box, c []float64) (cmdp.Task, []cmdp.Constraint) {
 	t.Helper()
 	g, err := cost.NewLinear(c, x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bounds, at := make([]float64, m.Dim()), randomReturns(m, rng)
-	var rows []exact.Row
+	var rows []cmdp.Constraint
 	for i := range bounds {
 		bounds[i] = math.Inf(1)
 		if rng.IntN(3) > 0 {
 			bounds[i] = max(x.Lower()[i], at[i]-0.3*rng.Float64())
 			n := make([]float64, len(bounds))
 			n[i] = 1
-			rows = append(rows, exact.Row{Normal: n, Offset: bounds[i]})
+			rows = append(rows, cmdp.Constraint{Normal: n, Offset: bounds[i]})
 		}
 	}
 	return cmdp.Task{Cost: g, Target: atMost(t, x, bounds)}, rows
 }
 
-func occupancy(t *testing.T, m *cmdp.Model, c []float64, rows []exact.Row) *lp.Solution {
+func occupancy(t *testing.T, m *cmdp.Model, c []float64, rows []cmdp.Constraint) *lp.Solution {
 	t.Helper()
 	p, err := exact.OccupancyLP(m, c, rows)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestDiscounted(t *testing.T) {
 
 // randomStationaryTask bounds returns near those of the best policy in a random
 // direction.
-func randomStationaryTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, c []float64) (cmdp.Task, []exact.Row) {
+func randomStationaryTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, c []float64) (cmdp.Task, []cmdp.Constraint) {
 	t.Helper()
 	x := box(t, m)
 	dir := make([]float64, m.Dim())
@@ -67,14 +67,14 @@ func randomStationaryTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, c []float
 		t.Fatal(err)
 	}
 	bounds := make([]float64, m.Dim())
-	var rows []exact.Row
+	var rows []cmdp.Constraint
 	for i := range bounds {
 		bounds[i] = math.Inf(1)
 		if rng.IntN(3) > 0 {
 			bounds[i] = r.Returns[i] + (0.3*rng.Float64()-0.1)*math.Abs(r.Returns[i])
 			n := make([]float64, len(bounds))
 			n[i] = 1
-			rows = append(rows, exact.Row{Normal: n, Offset: bounds[i]})
+			rows = append(rows, cmdp.Constraint{Normal: n, Offset: bounds[i]})
 		}
 	}
 	return cmdp.Task{Cost: linear(t, x, c), Target: atMost(t, x, bounds)}, rows

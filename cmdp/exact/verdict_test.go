@@ -25,6 +25,7 @@ func TestOptimalMeansWithinTheGap(t *testing.T) {
 		x, smooth := box(t, m), trial%2 == 0
 		c := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
 		task, rows := randomTask(t, rng, m, x, c)
+		task.Constraints = rows
 		spread := 0.0
 		for i, y := range c {
 			spread += math.Abs(y) * (x.Upper()[i] - x.Lower()[i])
@@ -38,7 +39,7 @@ func TestOptimalMeansWithinTheGap(t *testing.T) {
 			task.Cost, gap = g, 2e-8
 			spread = g.Lipschitz() * length([]float64{x.Upper()[0] - x.Lower()[0], x.Upper()[1] - x.Lower()[1], x.Upper()[2] - x.Lower()[2]})
 		}
-		best, err := exact.Solve(ctx, m, task, exact.Options{Rows: rows, Gap: 1e-15})
+		best, err := exact.Solve(ctx, m, task, exact.Options{Gap: 1e-15})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestOptimalMeansWithinTheGap(t *testing.T) {
 		}
 		for limit := 1; limit <= 16; limit++ {
 			for _, asked := range []float64{0, []float64{1e-2, 1e-5}[limit%2]}[:1+limit%3/2] {
-				r, err := exact.Solve(ctx, m, task, exact.Options{Rows: rows, Iterations: limit, Gap: asked})
+				r, err := exact.Solve(ctx, m, task, exact.Options{Iterations: limit, Gap: asked})
 				if err != nil {
 					t.Fatal(err)
 				}

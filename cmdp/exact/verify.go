@@ -122,7 +122,7 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 // target: that of r, exactly, where r is a row of a polyhedral target. Else it is at least
 // the support function with what rounding can take from it, and it is an error if r falls
 // short of that by more than an iterated answer may.
-func covering(target geometry.Compact, r Row) (float64, error) {
+func covering(target geometry.Compact, r cmdp.Constraint) (float64, error) {
 	if p, ok := target.(geometry.Polyhedral); ok {
 		if rows, ok := p.Rows(); ok {
 			for k, n := range rows.A {
@@ -133,10 +133,22 @@ func covering(target geometry.Compact, r Row) (float64, error) {
 			}
 		}
 	}
-	if err := checkRow(target, r); err != nil {
+	if err := checkContains(target, r); err != nil {
 		return 0, err
 	}
 	return max(r.Offset, oracle.Support(target, r.Normal)+supportError(target, r.Normal)), nil
+}
+
+// checkContains returns an error if the target does not lie in the half-space.
+func checkContains(target geometry.Compact, h cmdp.Constraint) error {
+	if target == nil {
+		return fmt.Errorf("a half-space without a target")
+	}
+	support := oracle.Support(target, h.Normal)
+	if slack := 1e-9 * (math.Abs(support) + math.Abs(h.Offset)); support > h.Offset+slack {
+		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support, h.Offset)
+	}
+	return nil
 }
 
 // equal reports whether two vectors are the same; those of different lengths are not.

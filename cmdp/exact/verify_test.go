@@ -95,7 +95,7 @@ func spoil(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, good *exact.C
 			t.Errorf("trial %d: %s certificate: %v", trial, name, err)
 		}
 	}
-	heavy.Rows = append([]exact.Row(nil), good.Rows...)
+	heavy.Rows = append([]cmdp.Constraint(nil), good.Rows...)
 	heavy.Rows[0].Offset -= 1 // no longer contains the target
 	if err := exact.VerifyRational(ctx, m, task, &heavy); !errors.Is(err, exact.ErrNotProved) {
 		t.Errorf("trial %d: a half-space that cuts the target: %v", trial, err)
@@ -241,7 +241,7 @@ func spoilBound(t *testing.T, trial int, m *cmdp.Model, task cmdp.Task, good *ex
 	if len(good.Rows) == 0 {
 		return
 	}
-	cut.Rows = append([]exact.Row(nil), good.Rows...)
+	cut.Rows = append([]cmdp.Constraint(nil), good.Rows...)
 	cut.Rows[0].Offset--
 	negative.Prices = append([]float64{-1}, good.Prices[1:]...)
 	for name, p := range map[string]*exact.Proof{"a half-space that cuts the target": &cut, "a negative price": &negative} {

@@ -106,7 +106,7 @@ func (p *Proof) checkPrices() error {
 	left, size := append(slices.Clone(p.Psi), p.Support), make([]float64, len(p.Psi)+1)
 	for k, y := range p.Prices {
 		r := p.Rows[k]
-		if err := r.check(len(p.Psi)); err != nil || !(y >= 0) || math.IsInf(y, 1) {
+		if err := r.Check(len(p.Psi)); err != nil || !(y >= 0) || math.IsInf(y, 1) {
 			return fmt.Errorf("exact: row %d: want finite numbers and a price of at least 0: %w", k, ErrNotProved)
 		}
 		for i, x := range append(slices.Clone(r.Normal), r.Offset) {
@@ -170,10 +170,10 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 
 // addRows adds Σ weights·Normal to theta and Σ weights·Offset to offset, for half-spaces
 // that contain the target.
-func addRows(task cmdp.Task, rows []Row, weights []float64, theta []*big.Rat, offset *big.Rat) error {
+func addRows(task cmdp.Task, rows []cmdp.Constraint, weights []float64, theta []*big.Rat, offset *big.Rat) error {
 	for k, r := range rows {
 		w := weights[k]
-		if err := r.check(len(theta)); err != nil || !(w >= 0) || math.IsInf(w, 1) {
+		if err := r.Check(len(theta)); err != nil || !(w >= 0) || math.IsInf(w, 1) {
 			return fmt.Errorf("exact: row %d: want finite numbers and a weight of at least 0: %w", k, ErrNotProved)
 		}
 		out, err := covering(task.Target, r)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 )
 
@@ -26,13 +27,13 @@ func (h *header) judge(root *node) {
 	if _, err := h.p.goalCost(box); err != nil {
 		h.misbuilt(root, nil, err)
 	}
-	target, err := h.p.target(box)
-	if err != nil {
+	task := cmdp.Task{Box: box}
+	if err := h.p.setTarget(&task); err != nil {
 		h.misbuilt(root, nil, err)
 		return
 	}
 	if h.p.Opponent != nil {
-		if _, err := h.p.Opponent.Build(h.p, target); err != nil {
+		if _, err := h.p.Opponent.Build(h.p, task.Target); err != nil {
 			h.misbuilt(root, nil, inside(err, "opponent"))
 		}
 	}

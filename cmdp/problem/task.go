@@ -103,7 +103,9 @@ func stepRange(k *cmdp.Kernel, lower, upper []float64) {
 // Task returns what is wanted as a cost to be minimised and a target set within
 // the box of possible returns: to maximise a return is to minimise its negative.
 // The cost is nil without a goal, the target nil if there are neither
-// constraints nor a target. Constraints alone give a box. A constraint that no
+// constraints nor a target. Constraints alone give a box. The task names every known side
+// of the target: of a constraint with two bounds the lower first, then those that the
+// target is given by, then others that its kind has. A constraint that no
 // return in the box of possible returns can keep is a bound out of reach, not a
 // mistake: the target is then the face of the constraint, outside the box, and no
 // policy meets it. It is an error, wrapping [geometry.ErrEmpty], if constraints
@@ -119,11 +121,12 @@ func (p *Problem) Task() (cmdp.Task, error) {
 	if err != nil {
 		return cmdp.Task{}, err
 	}
-	target, err := p.target(box)
-	if err != nil {
+	t := cmdp.Task{Cost: c, Box: box}
+	if err := p.setTarget(&t); err != nil {
 		return cmdp.Task{}, err
 	}
-	return cmdp.Task{Cost: c, Target: target}, nil
+	p.describe(&t)
+	return t, nil
 }
 
 func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
@@ -150,43 +153,58 @@ func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
 	return checked(cost.NewLinear(gradient, box))
 }
 
-func (p *Problem) target(box *geometry.Box) (geometry.Compact, error) {
+// setTarget sets Target and Whole of a task that has its Box.
+func (p *Problem) setTarget(t *cmdp.Task) error {
 	if len(p.Constraints) == 0 && p.Target == nil {
-		return nil, nil
+		return nil
 	}
-	lower, upper, err := p.allowed(box)
+	least, most, err := p.asked(t.Box)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	// What constraints leave of the box; where they lie outside, its face next to them.
+	lower, upper := t.Box.Lower(), t.Box.Upper()
+	for i := range lower {
+		lo, up := lower[i], upper[i]
+		lower[i], upper[i] = min(max(lo, least[i]), most[i]), max(min(up, most[i]), least[i])
 	}
 	cut, err := geometry.NewBox(lower, upper)
 	if err != nil {
-		return nil, inside(err, "constraints")
+		return inside(err, "constraints")
+	}
+	asked, err := geometry.NewBox(least, most)
+	if err != nil {
+		return inside(err, "constraints")
 	}
 	if p.Target == nil {
-		return cut.Bounded()
+		t.Whole = asked
+		t.Target, err = cut.Bounded()
+		return err
 	}
 	set, err := p.Target.Build(len(p.Returns), p.Returns)
 	if err != nil {
-		return nil, inside(err, "target")
+		return inside(err, "target")
 	}
 	target, err := geometry.Restrict(set, cut)
 	if errors.Is(err, geometry.ErrEmpty) {
 		err = fmt.Errorf("problem: the target does not meet the box of the returns that are possible and allowed by the constraints, %v to %v: %w", lower, upper, err)
 	}
 	if err != nil {
-		return nil, inside(err, "target")
+		return inside(err, "target")
 	}
-	return target, nil
+	t.Target, t.Whole = target, set
+	if len(p.Constraints) > 0 {
+		if t.Whole, err = geometry.NewIntersection(asked, set); err != nil {
+			return inside(err, "target")
+		}
+	}
+	return nil
 }
 
-// allowed returns the part of the box of possible returns that the constraints
-// leave. Where they lie outside the box, that is their face next to it.
-func (p *Problem) allowed(box *geometry.Box) (lower, upper []float64, err error) {
-	least, most := make([]float64, len(p.Returns)), make([]float64, len(p.Returns))
-	for i := range least {
-		least[i], most[i] = math.Inf(-1), math.Inf(1)
-	}
-	lower, upper = box.Lower(), box.Upper()
+// asked returns the bounds on each return that the constraints ask for, ±Inf without one.
+func (p *Problem) asked(box *geometry.Box) (least, most []float64, err error) {
+	least, most = orFill(nil, len(p.Returns), math.Inf(-1)), orFill(nil, len(p.Returns), math.Inf(1))
+	lower, upper := box.Lower(), box.Upper()
 	for j, c := range p.Constraints {
 		i := slices.Index(p.Returns, c.Return)
 		if i < 0 {
@@ -202,11 +220,7 @@ func (p *Problem) allowed(box *geometry.Box) (lower, upper []float64, err error)
 			return nil, nil, inside(outside("at most", most[i], c.Return, "at least", lower[i]), "constraints", j)
 		}
 	}
-	for i := range lower {
-		lo, up := lower[i], upper[i]
-		lower[i], upper[i] = min(max(lo, least[i]), most[i]), max(min(up, most[i]), least[i])
-	}
-	return lower, upper, nil
+	return least, most, nil
 }
 
 // narrow narrows the interval from least to most to what the constraint allows.
