@@ -191,7 +191,7 @@ func (c *frontCommand) writeFiles(p *loaded, rep *frontReport, r *exact.FrontRes
 		digits := len(fmt.Sprint(len(rep.Vertices)))
 		for i, v := range rep.Vertices {
 			v.File = filepath.Join(c.policies, fmt.Sprintf("vertex-%0*d.csv", digits, i+1))
-			if err := problem.WritePolicy(v.File, p.PlanRows(v.policy, v.components)); err != nil {
+			if err := problem.WritePolicy(v.File, p.Problem, p.PlanRows(v.policy, v.components)); err != nil {
 				return err
 			}
 		}

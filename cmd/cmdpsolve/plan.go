@@ -118,7 +118,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, as CSV or JSON by its ending")
+	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	c.addFlags(f)
@@ -131,7 +131,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if c.policy != "" {
-		if _, err := problem.PolicyFormat(c.policy); err != nil {
+		if _, err := problem.PolicyFormat(c.policy, true); err != nil {
 			return usage("--policy %w", err)
 		}
 	}
@@ -212,7 +212,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
 		return nil
 	}
-	return problem.WritePolicy(c.policy, p.PlanRows(r.Policy, r.Components))
+	return problem.WritePolicy(c.policy, p.Problem, p.PlanRows(r.Policy, r.Components))
 }
 
 // verdict is the error that gives the exit status of an answer.
@@ -245,7 +245,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 		if file.path == "" {
 			continue
 		}
-		if _, err := problem.PolicyFormat(file.path); err != nil {
+		if _, err := problem.PolicyFormat(file.path, true); err != nil {
 			return usage("%s %w", file.option, err)
 		}
 		if err := writable(file.option, file.path); err != nil {
@@ -315,7 +315,7 @@ func (c *planCommand) writePlayers(p *loaded, agent, opponent *cmdp.Randomized) 
 		case w.policy == nil:
 			c.say("no policy is written to %s: the opponent has none that keeps the returns from the target", w.path)
 		default:
-			errs = append(errs, problem.WritePolicy(w.path, p.PolicyRows(w.policy, w.player)))
+			errs = append(errs, problem.WritePolicy(w.path, p.Problem, p.PolicyRows(w.policy, w.player)))
 		}
 	}
 	return errors.Join(errs...)

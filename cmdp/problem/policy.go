@@ -12,7 +12,7 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// ReadPolicy reads a policy for p from a file, CSV or JSON by the ending of its name, and
+// ReadPolicy reads a policy for p from a file, CSV, JSON or .npz by the ending of its name, and
 // checks all of it. Rows without a
 // step hold at every step that has no rows of its own for the state. Every state
 // that the policy reaches needs rows; what it does elsewhere is without effect.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"cmdpsolve/cmdp/exchange/numpy"
 )
 
 // A policyLine is a row of a policy file as it stands there.
@@ -20,7 +23,7 @@ type policyLine struct {
 // together or not at all, and a step may be missing.
 var readColumns = slices.Concat(policyColumns, componentColumns)
 
-const componentCell, weightCell = 4, 5
+const stepCell, componentCell, weightCell = 0, 4, 5
 
 // missingColumns returns the columns that are missing.
 func missingColumns(has func(i int) bool) []string {
@@ -36,7 +39,7 @@ func missingColumns(has func(i int) bool) []string {
 // scanPolicy calls each with the rows of a policy file, without judging what is in
 // them. What is wrong with the form goes to bad.
 func scanPolicy(path string, each func(policyLine), bad func(line, column int, format string, args ...any)) error {
-	format, err := PolicyFormat(path)
+	format, err := PolicyFormat(path, false)
 	if err != nil {
 		return err
 	}
@@ -44,11 +47,65 @@ func scanPolicy(path string, each func(policyLine), bad func(line, column int, f
 	if err != nil {
 		return err
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if format == "json" {
+	if format != "npz" {
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	}
+	switch format {
+	case "json":
 		scanJSON(string(data), each, bad)
-	} else {
+	case "csv":
 		scanCSV(data, each, bad)
+	default:
+		if err := scanNPZ(data, each); err != nil {
+			bad(0, 0, "%s", trimmed(err, "numpy: "))
+		}
+	}
+	return nil
+}
+
+// scanNPZ reads an array for each column. Entries count from 1, like lines, and step 0 is every
+// step.
+func scanNPZ(data []byte, each func(policyLine)) error {
+	archive, err := numpy.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
+	}
+	var columns [6][]string
+	for _, name := range archive.Names() {
+		i := slices.Index(readColumns, name)
+		if i < 0 {
+			return fmt.Errorf("unknown array %q: want %s", name, strings.Join(policyColumns, ", "))
+		}
+		if columns[i], err = archive.Strings(name); err == nil {
+			continue
+		}
+		_, values, err := archive.Floats(name)
+		if err != nil {
+			return err
+		}
+		columns[i] = make([]string, len(values))
+		for j, x := range values {
+			if x != 0 || i != stepCell {
+				columns[i][j] = string(appendNumber(nil, x))
+			}
+		}
+	}
+	if name := missingColumn(func(i int) bool { return columns[i] != nil }); name != "" {
+		return fmt.Errorf("no array %s: want %s", name, strings.Join(policyColumns, ", "))
+	}
+	for _, column := range columns {
+		if column != nil && len(column) != len(columns[1]) {
+			return fmt.Errorf("arrays of %d and of %d entries: want as many in each", len(columns[1]), len(column))
+		}
+	}
+	for i := range columns[1] {
+		row := policyLine{line: i + 1}
+		for j, column := range columns {
+			if column != nil {
+				row.cells[j] = column[i]
+			}
+		}
+		each(row)
 	}
 	return nil
 }

@@ -8,11 +8,13 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/exchange/numpy"
 
 	"github.com/google/renameio/v2"
 )
@@ -91,19 +93,29 @@ func (p *Problem) PlanRows(policy *exact.Policy, components []exact.Component) i
 	}
 }
 
-// PolicyFormat returns csv or json, by the ending of a policy file's name.
-func PolicyFormat(path string) (string, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".csv", ".json":
-		return ext[1:], nil
+// policyEndings are the endings of policy files, those first that are read too.
+var policyEndings = []string{"csv", "json", "npz", "c", "go"}
+
+const readEndings = 3
+
+// PolicyFormat returns the ending of a policy file's name: csv, json or npz, or, if it is to be
+// written, c or go.
+func PolicyFormat(path string, write bool) (string, error) {
+	known, ending := policyEndings, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+	if !write {
+		known = known[:readEndings]
 	}
-	return "", fmt.Errorf("%s: want a name that ends in .csv or .json", path)
+	if slices.Contains(known, ending) {
+		return ending, nil
+	}
+	return "", fmt.Errorf("%s: want a name that ends in .%s", path, strings.Join(known[:len(known)-1], ", .")+" or ."+known[len(known)-1])
 }
 
-// WritePolicy writes the rows of a policy to a file, in the format of its name: all of
-// them, or the file is left as it was.
-func WritePolicy(path string, rows iter.Seq[PolicyRow]) error {
-	format, err := PolicyFormat(path)
+// WritePolicy writes the rows of a policy for p to a file, in the format of its name: all of
+// them, or the file is left as it was. Besides the formats that [ReadPolicy] reads there are
+// tables in C and in Go, with a function that looks an action up.
+func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
+	format, err := PolicyFormat(path, true)
 	if err != nil {
 		return err
 	}
@@ -113,11 +125,16 @@ func WritePolicy(path string, rows iter.Seq[PolicyRow]) error {
 	}
 	defer file.Cleanup()
 	out := bufio.NewWriterSize(file, 1<<16)
-	write := csvPolicy
-	if format == "json" {
-		write = jsonPolicy
+	switch format {
+	case "csv":
+		err = csvPolicy(out, rows)
+	case "json":
+		err = jsonPolicy(out, rows)
+	case "npz":
+		err = npzPolicy(out, rows)
+	default:
+		err = sourcePolicy(out, p, rows, format)
 	}
-	err = write(out, rows)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -184,6 +201,48 @@ func jsonPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 	}
 	_, err := io.WriteString(w, end)
 	return err
+}
+
+// npzPolicy writes a NumPy array for each column. States and actions are numbers if all of them
+// are called so, else text.
+func npzPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
+	var steps, components []int64
+	var weights, probabilities []float64
+	var states, actions []string
+	for row := range rows {
+		if row.Step > 0 {
+			steps = append(steps, int64(row.Step))
+		}
+		if row.Component > 0 {
+			components, weights = append(components, int64(row.Component)), append(weights, row.Weight)
+		}
+		states, actions, probabilities = append(states, row.State), append(actions, row.Action), append(probabilities, row.Probability)
+	}
+	out := numpy.NewWriter(w)
+	if components != nil {
+		out.Ints("component", components)
+		out.Floats("weight", weights)
+	}
+	if steps != nil {
+		out.Ints("step", steps)
+	}
+	npzLabels(out, "state", states)
+	npzLabels(out, "action", actions)
+	out.Floats("probability", probabilities)
+	return out.Close()
+}
+
+func npzLabels(out *numpy.Writer, name string, labels []string) {
+	numbers := make([]int64, len(labels))
+	for i, label := range labels {
+		n, ok := labelNumber(label)
+		if !ok {
+			out.Strings(name, labels)
+			return
+		}
+		numbers[i] = int64(n)
+	}
+	out.Ints(name, numbers)
 }
 
 // jsonLabel writes a state or an action: its number, or its name as text.

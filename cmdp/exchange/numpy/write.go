@@ -31,7 +31,7 @@ func Write(w io.Writer, m *exchange.Model) error {
 	if actions > densest/states || actions*states > densest/states {
 		return fmt.Errorf("numpy: a dense kernel of %d states and %d actions has too many entries: write a folder of sparse matrices", states, actions)
 	}
-	f := &writer{zip: zip.NewWriter(w)}
+	f := NewWriter(w)
 	shape := []int{states, actions, states}
 	if m.Players == 0 {
 		shape = []int{states, states}
@@ -51,7 +51,7 @@ func Write(w io.Writer, m *exchange.Model) error {
 		}
 	})
 	k.rest(f)
-	return f.end()
+	return f.Close()
 }
 
 // WriteFolder writes a model with a sparse kernel, see [ReadFolder], to files
@@ -62,20 +62,20 @@ func WriteFolder(create func(name string) (io.WriteCloser, error), m *exchange.M
 	if err != nil {
 		return fmt.Errorf("numpy: %w", err)
 	}
-	save := func(name string, fill func(f *writer)) error {
+	save := func(name string, fill func(f *Writer)) error {
 		out, err := create(name)
 		if err != nil {
 			return fmt.Errorf("numpy: %w", err)
 		}
-		f := &writer{zip: zip.NewWriter(out)}
+		f := NewWriter(out)
 		fill(f)
-		if err := f.end(); err != nil {
+		if err := f.Close(); err != nil {
 			return err
 		}
 		return out.Close()
 	}
 	for a := range max(1, len(k.actions)) {
-		if err := save("P_"+strconv.Itoa(a)+".npz", func(f *writer) { k.matrix(f, a) }); err != nil {
+		if err := save("P_"+strconv.Itoa(a)+".npz", func(f *Writer) { k.matrix(f, a) }); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (k *kernel) choice(s, a int) int {
 }
 
 // matrix writes the transitions of an action as SciPy saves a matrix in CSR form.
-func (k *kernel) matrix(f *writer, a int) {
+func (k *kernel) matrix(f *Writer, a int) {
 	m := k.m
 	indptr, indices, data := make([]float64, 1, m.States()+1), []float64(nil), []float64(nil)
 	for s := range m.States() {
@@ -178,7 +178,7 @@ func (k *kernel) matrix(f *writer, a int) {
 }
 
 // rest writes everything but the transitions.
-func (k *kernel) rest(f *writer) {
+func (k *kernel) rest(f *Writer) {
 	m := k.m
 	states, actions, d := m.States(), max(1, len(k.actions)), len(m.Rewards)
 	if d > 0 {
@@ -204,7 +204,7 @@ func (k *kernel) rest(f *writer) {
 		for i := range names {
 			names[i] = m.Rewards[i].Name
 		}
-		f.strings("rewards", names)
+		f.Strings("rewards", names)
 	}
 	if len(m.Start) > 0 {
 		start := make([]float64, states)
@@ -214,10 +214,10 @@ func (k *kernel) rest(f *writer) {
 		f.array("start", "<f8", []int{states}, func(out *bufio.Writer) { floats(out, start) })
 	}
 	if k.named {
-		f.strings("actions", k.actions)
+		f.Strings("actions", k.actions)
 	}
 	if names := m.StateNames(); names != nil {
-		f.strings("states", names)
+		f.Strings("states", names)
 	}
 	for _, l := range m.Labels {
 		f.array("label."+l.Name, "|b1", []int{states}, func(out *bufio.Writer) {
@@ -230,12 +230,17 @@ func (k *kernel) rest(f *writer) {
 	}
 }
 
-type writer struct {
+// A Writer writes an .npz file, array by array. [Writer.Close] tells what went wrong.
+type Writer struct {
 	zip *zip.Writer
 	err error
 }
 
-func (f *writer) end() error {
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{zip: zip.NewWriter(w)} }
+
+// Close ends the file. It does not close what it is written to.
+func (f *Writer) Close() error {
 	if f.err == nil {
 		f.err = f.zip.Close()
 	}
@@ -245,8 +250,22 @@ func (f *writer) end() error {
 	return nil
 }
 
+// Floats writes an array of float64 of one dimension.
+func (f *Writer) Floats(name string, values []float64) {
+	f.array(name, "<f8", []int{len(values)}, func(out *bufio.Writer) { floats(out, values) })
+}
+
+// Ints writes an array of int64 of one dimension.
+func (f *Writer) Ints(name string, values []int64) {
+	f.array(name, "<i8", []int{len(values)}, func(out *bufio.Writer) {
+		for _, v := range values {
+			out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), uint64(v)))
+		}
+	})
+}
+
 // array writes an array in the format .npy, version 1.
-func (f *writer) array(name, descr string, shape []int, fill func(out *bufio.Writer)) {
+func (f *Writer) array(name, descr string, shape []int, fill func(out *bufio.Writer)) {
 	if f.err != nil {
 		return
 	}
@@ -278,8 +297,8 @@ func floats(out *bufio.Writer, values []float64) {
 	}
 }
 
-// strings writes an array of strings of the same length, as NumPy does.
-func (f *writer) strings(name string, all []string) {
+// Strings writes an array of text of one dimension.
+func (f *Writer) Strings(name string, all []string) {
 	most := 1
 	for _, s := range all {
 		most = max(most, utf8.RuneCountInString(s))
