@@ -90,8 +90,8 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 			}
 		}
 	}
-	if name := missingColumn(func(i int) bool { return columns[i] != nil }); name != "" {
-		return fmt.Errorf("no array %s: want %s", name, strings.Join(policyColumns, ", "))
+	if names := missingColumns(func(i int) bool { return columns[i] != nil }); names != nil {
+		return fmt.Errorf("no array %s: want %s", names[0], strings.Join(policyColumns, ", "))
 	}
 	for _, column := range columns {
 		if column != nil && len(column) != len(columns[1]) {
