@@ -56,3 +56,53 @@ func TestBestPolicyTies(t *testing.T) {
 		t.Errorf("policy %v with the value %g: want action 1 twice, 0.6", p, value)
 	}
 }
+
+// TestExtremes follows every episode of random policies in random models, in which some
+// states rest at some steps.
+func TestExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	for seed := range uint64(40) {
+		m := randomModel(t, seed, 1+int(seed%4), 1+int(seed%4), 2, seed%3 == 0)
+		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
+		for h := range m.Horizon() {
+			if k := m.Kernel(h); len(k.Offset) > 1 && k.Offset[1] > 1 {
+				k.Prob[0] = 0 // an entry that says nothing
+			}
+		}
+		for _, p := range []Policy{nil, firstActions(m), Uniform{m.Shape()}} {
+			low, up := math.Inf(1), math.Inf(-1)
+			var walk func(h, s int, sum float64)
+			walk = func(h, s int, sum float64) {
+				if h == m.Horizon() {
+					low, up = min(low, sum), max(up, sum)
+					return
+				}
+				k := m.Kernel(h)
+				if m.Shape().Actions(h, s) == 0 {
+					walk(h+1, s, sum)
+				}
+				for a := range m.Shape().Actions(h, s) {
+					if p, ok := p.(Deterministic); ok && int(p[h][s]) != a {
+						continue
+					}
+					c := int(k.First[s]) + a
+					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+						r := k.Returns[c*2 : c*2+2]
+						if k.Outcomes != nil {
+							r = k.Outcomes[e*2 : e*2+2]
+						}
+						if k.Prob[e] > 0 {
+							walk(h+1, int(k.Next[e]), sum+floats.Dot(dir, r))
+						}
+					}
+				}
+			}
+			for _, st := range m.StartStates() {
+				walk(0, st.State, 0)
+			}
+			if least, greatest := Extremes(m, p, dir); math.Abs(least-low) > 1e-12 || math.Abs(greatest-up) > 1e-12 {
+				t.Errorf("seed %d, %T: %g to %g: want %g to %g", seed, p, least, greatest, low, up)
+			}
+		}
+	}
+}

@@ -54,27 +54,16 @@ func blankPolicy(horizon int, first [][]int32) *Randomized {
 // costs one pass over the transitions and one matrix game for each state and step,
 // and allocates nothing after the first call.
 func (g *Minimax) Solve(dir []float64) (low, up float64) {
-	g.begin(dir)
-	for h := g.model.horizon - 1; h >= 0; h-- {
-		k := g.model.Kernel(h)
-		for s := range g.model.states {
-			n := g.state(k, s, dir)
-			if n == 0 {
-				g.now[s] = g.next[s]
-				continue
-			}
-			// Rows and columns are read where the policies keep them.
-			row, col := g.agent.row(h, s), g.opponent.row(h, s)
-			v := bounds{}
-			v.low, v.up = g.solver.Solve(row, col, g.low[:n])
-			if v.up = most(g.up[:n], row, len(col)); v.up < v.low {
-				v.up = v.low
-			}
-			g.now[s] = v
+	return g.backward(dir, func(h, s, n int) bounds {
+		// Rows and columns are read where the policies keep them.
+		row, col := g.agent.row(h, s), g.opponent.row(h, s)
+		v := bounds{}
+		v.low, v.up = g.solver.Solve(row, col, g.low[:n])
+		if v.up = most(g.up[:n], row, len(col)); v.up < v.low {
+			v.up = v.low
 		}
-		g.now, g.next = g.next, g.now
-	}
-	return g.start()
+		return v
+	})
 }
 
 // Agent returns the agent's policy of the last Solve; it is overwritten by the
@@ -108,41 +97,25 @@ func (g *Minimax) AgentValue(dir []float64, opponent Policy) float64 {
 }
 
 func (g *Minimax) respond(dir []float64, other Policy, agent bool) (float64, Deterministic) {
-	policy := make(Deterministic, g.model.horizon)
-	for h := range policy {
-		policy[h] = make([]int32, g.model.states)
-	}
+	policy := firstActions(g.model)
 	return g.values(dir, other, agent, policy), policy
 }
 
 // values plans for one player against a policy of the other, and notes the actions
 // in policy unless it is nil.
 func (g *Minimax) values(dir []float64, other Policy, agent bool, policy Deterministic) float64 {
-	g.begin(dir)
-	sh := g.model.shape
-	for h := sh.horizon - 1; h >= 0; h-- {
-		k := g.model.Kernel(h)
-		for s := range sh.states {
-			n := g.state(k, s, dir)
-			if n == 0 {
-				g.now[s] = g.next[s]
-				continue
-			}
-			cols := sh.OpponentActions(h, s)
-			v, at := 0.0, 0
-			if agent {
-				v, at = g.leastRow(g.low[:n], cols, other, h, s)
-			} else {
-				v, at = g.mostColumn(g.low[:n], cols, other, h, s)
-			}
-			g.now[s] = bounds{v, v}
-			if policy != nil {
-				policy[h][s] = int32(at)
-			}
+	v, _ := g.backward(dir, func(h, s, n int) bounds {
+		cols := g.model.shape.OpponentActions(h, s)
+		best := g.mostColumn
+		if agent {
+			best = g.leastRow
 		}
-		g.now, g.next = g.next, g.now
-	}
-	v, _ := g.start()
+		v, at := best(g.low[:n], cols, other, h, s)
+		if policy != nil {
+			policy[h][s] = int32(at)
+		}
+		return bounds{v, v}
+	})
 	return v
 }
 
@@ -179,36 +152,40 @@ func (g *Minimax) mostColumn(q []float64, cols int, agent Policy, h, s int) (bes
 	return best, at
 }
 
-func (g *Minimax) begin(dir []float64) {
+// backward returns the mean value of the first states. value is that of a state with n
+// pairs of actions, of which g.low and g.up have Q.
+func (g *Minimax) backward(dir []float64, value func(h, s, n int) bounds) (low, up float64) {
 	if len(dir) != g.model.dim {
 		panic(badDim)
 	}
-	clear(g.next)
+	values := induct(g.model, g.now, g.next, func(k *Kernel, h, s int, next []bounds) bounds {
+		n := g.state(k, s, dir, next)
+		if n == 0 { // the process rests
+			return next[s]
+		}
+		return value(h, s, n)
+	})
+	for _, st := range g.model.start {
+		low += st.Probability * values[st.State].low
+		up += st.Probability * values[st.State].up
+	}
+	return low, up
 }
 
 // state sets g.low and g.up to Q of the choices of a state, from the values of the
 // next step, and returns their number.
-func (g *Minimax) state(k *Kernel, s int, dir []float64) int {
+func (g *Minimax) state(k *Kernel, s int, dir []float64, next []bounds) int {
 	first, end := int(k.First[s]), int(k.First[s+1])
 	d := len(dir)
 	for c := first; c < end; c++ {
 		r := floats.Dot(dir, k.Returns[c*d:(c+1)*d])
 		low, up := r, r
 		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			v := g.next[k.Next[e]]
+			v := next[k.Next[e]]
 			low += k.Prob[e] * v.low
 			up += k.Prob[e] * v.up
 		}
 		g.low[c-first], g.up[c-first] = low, up
 	}
 	return end - first
-}
-
-// start returns the mean value of the first states.
-func (g *Minimax) start() (low, up float64) {
-	for _, st := range g.model.start {
-		low += st.Probability * g.next[st.State].low
-		up += st.Probability * g.next[st.State].up
-	}
-	return low, up
 }

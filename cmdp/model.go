@@ -239,50 +239,24 @@ func (k *Kernel) returnRange(dim int) Interval {
 // through the support of the kernel.
 func (m *Model) checkReturnToGo(iv *Interval) error {
 	const slack = 1e-9
-	next, now := make([]float64, m.states), make([]float64, m.states)
+	direction := make([]float64, m.dim)
 	for i := range m.dim {
-		for _, sign := range []float64{1, -1} {
-			clear(next)
-			for h := m.horizon - 1; h >= 0; h-- {
-				m.extremeBackup(now, next, h, i, sign)
-				for s, v := range now {
-					v *= sign
-					if v > iv.Upper[i]+slack*max(1, math.Abs(iv.Upper[i])) || v < iv.Lower[i]-slack*max(1, math.Abs(iv.Lower[i])) {
-						return fmt.Errorf("cmdp: range of the return to go, coordinate %d: [%g, %g] is promised, but %g is possible from state %d at step %d",
-							i, iv.Lower[i], iv.Upper[i], v, s, h+1)
-					}
+		var err error
+		clear(direction)
+		direction[i] = 1
+		m.extremes(nil, direction, func(h, s int, b bounds) {
+			for _, v := range []float64{b.low, b.up} {
+				if v > iv.Upper[i]+slack*max(1, math.Abs(iv.Upper[i])) || v < iv.Lower[i]-slack*max(1, math.Abs(iv.Lower[i])) {
+					err = fmt.Errorf("cmdp: range of the return to go, coordinate %d: [%g, %g] is promised, but %g is possible from state %d at step %d",
+						i, iv.Lower[i], iv.Upper[i], v, s, h+1)
 				}
-				now, next = next, now
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// extremeBackup sets now to the greatest possible sum of sign·r_i from step h on.
-func (m *Model) extremeBackup(now, next []float64, h, i int, sign float64) {
-	k := m.Kernel(h)
-	for s := range m.states {
-		if k.First[s] == k.First[s+1] {
-			now[s] = next[s]
-			continue
-		}
-		best := math.Inf(-1)
-		for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
-			if k.Prob[e] > 0 && k.Outcomes != nil {
-				best = max(best, sign*k.Outcomes[e*m.dim+i]+next[k.Next[e]])
-			}
-		}
-		for c := k.First[s]; c < k.First[s+1] && k.Outcomes == nil; c++ {
-			r := sign * k.Returns[int(c)*m.dim+i]
-			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-				if k.Prob[e] > 0 {
-					best = max(best, r+next[k.Next[e]])
-				}
-			}
-		}
-		now[s] = best
-	}
 }
 
 // Horizon returns the number of steps H of an episode, or 0 if it is infinite.

@@ -119,57 +119,9 @@ func surely(m *cmdp.Model, task cmdp.Task, policy cmdp.Policy) bool {
 		return false
 	}
 	for _, r := range linear.Rows {
-		if !sure(m, policy, r.Normal) {
+		if low, high := cmdp.Extremes(m, policy, r.Normal); high-low > 1e-9*max(1, math.Abs(high)) {
 			return false
 		}
 	}
 	return true
-}
-
-// sure reports whether direction·return is the same in all episodes of a policy,
-// by the least and the greatest value from each state on.
-func sure(m *cmdp.Model, policy cmdp.Policy, direction []float64) bool {
-	low, high := make([]float64, m.States()), make([]float64, m.States())
-	probs := make([]float64, m.Shape().MaxActions())
-	for h := m.Horizon() - 1; h >= 0; h-- {
-		k := m.Kernel(h)
-		nowLow, nowHigh := make([]float64, m.States()), make([]float64, m.States())
-		for s := range m.States() {
-			first, end := int(k.First[s]), int(k.First[s+1])
-			if first == end {
-				continue
-			}
-			policy.Distribution(probs[:end-first], h, s)
-			lo, hi := math.Inf(1), math.Inf(-1)
-			for c := first; c < end; c++ {
-				if probs[c-first] == 0 {
-					continue
-				}
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					if k.Prob[e] == 0 {
-						continue
-					}
-					x := floats.Dot(direction, returnsOf(k, m.Dim(), c, int(e)))
-					lo, hi = min(lo, x+low[k.Next[e]]), max(hi, x+high[k.Next[e]])
-				}
-			}
-			nowLow[s], nowHigh[s] = lo, hi
-		}
-		low, high = nowLow, nowHigh
-	}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, st := range m.StartStates() {
-		if st.Probability > 0 {
-			lo, hi = min(lo, low[st.State]), max(hi, high[st.State])
-		}
-	}
-	return hi-lo <= 1e-9*max(1, math.Abs(hi))
-}
-
-// returnsOf is the return vector on entry e of choice c.
-func returnsOf(k *cmdp.Kernel, dim, c, e int) []float64 {
-	if k.Outcomes != nil {
-		return k.Outcomes[e*dim : (e+1)*dim]
-	}
-	return k.Returns[c*dim : (c+1)*dim]
 }
