@@ -76,6 +76,7 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.settings.Returns, "returns", "known", "expected one-step returns: known, unknown (learned)")
 	f.StringVar(&c.settings.Support, "support", "none", "of posterior: auto tells it which successors each choice can have, none does not")
 	f.BoolVar(&c.settings.Pool, "pool", false, "pool counts over steps (only if the model is the same at every step)")
+	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
 	f.Float64Var(&c.settings.Failure, "failure", 0.05, "probability with which the theory statements may fail")
 	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")

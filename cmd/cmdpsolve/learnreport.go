@@ -25,6 +25,7 @@ type learnReport struct {
 	Failure    float64                  `json:"failure"`
 	Returns    string                   `json:"returns"`
 	Pooled     bool                     `json:"pooled"`
+	Log        string                   `json:"log,omitempty"`
 	RhoRule    string                   `json:"rho_rule"`
 	Opponent   string                   `json:"opponent,omitempty"`
 	Exact      *exactReport             `json:"exact"`
@@ -92,7 +93,7 @@ func (s *session) report() *report.Report {
 func (s *session) summary() *learnReport {
 	rep := &learnReport{
 		Problem: s.p.Name, Algorithm: s.Settings.Algorithms[0], Guarantee: s.Entrants[0].Guarantee,
-		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, RhoRule: string(s.rule()), Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
+		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, Log: s.Log, RhoRule: string(s.rule()), Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
 	}
 	if s.moma() {
 		rep.Planner, rep.Dual, rep.Bonus, rep.Guaranteed = s.Planner, s.Dual, s.Bonus, s.Guaranteed()
@@ -281,6 +282,9 @@ func (s *session) heading(rep *learnReport) report.Heading {
 	}
 	if rep.Returns == "unknown" {
 		text += ", returns learned"
+	}
+	if s.Log != "" {
+		text += fmt.Sprintf(", started from %s of %s", count(s.Logged.Transitions, "transition"), s.Log)
 	}
 	if rep.Opponent != "" {
 		text += ", against " + describeOpponent(s.p.Opponent)

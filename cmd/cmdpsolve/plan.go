@@ -84,6 +84,7 @@ type planCommand struct {
 	policy         string
 	opponentPolicy string
 	secondOpinion  bool
+	credible       credibleOptions
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -102,6 +103,11 @@ of a constraint is how much the optimum improves for each unit by which it is
 relaxed. --policy writes the policy as rows of step, state, action and
 probability; see docs/planning.md.
 
+With --log plan does not look at the model's probabilities. It plans from logged
+transitions, for limits that hold in a share --credible of the models that the
+data leaves possible; see docs/data.md. The exit status is 3 if no policy is
+found for which they do.
+
 In a game plan finds the minimax value of a goal, which the agent can force
 whatever the opponent does, and both policies. With a target it bounds the gap,
 the distance from it that the opponent can enforce, with the opponent's policy
@@ -110,7 +116,8 @@ that proves it (status 3 if it is not 0).
 On Ctrl-C plan stops and exits with status 1.`,
 		Example: `  cmdpsolve plan frozenlake8
   cmdpsolve plan inventory --policy policy.csv
-  cmdpsolve plan rooms.yaml --format json`,
+  cmdpsolve plan rooms.yaml --format json
+  cmdpsolve plan rooms.yaml --log visits.csv --credible 0.95`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])
@@ -121,6 +128,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
+	c.credible.addFlags(f)
 	c.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
@@ -128,6 +136,9 @@ On Ctrl-C plan stops and exits with status 1.`,
 
 func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.credible.check(); err != nil {
 		return err
 	}
 	if c.policy != "" {
@@ -146,6 +157,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	p, err := load(name)
 	if err != nil {
 		return err
+	}
+	if c.credible.log != "" {
+		return c.planLogged(ctx, p)
 	}
 	if p.isGame() {
 		if c.secondOpinion {

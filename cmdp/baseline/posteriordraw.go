@@ -19,6 +19,8 @@ type drawer struct {
 	source rand.Source
 	rng    *rand.Rand // over source
 	unseen []int32
+	// expect has model return the mean of the posterior in place of a draw.
+	expect bool
 }
 
 // crumb is the share of a row's unseen mass that is not split any further.
@@ -55,8 +57,12 @@ func (d *drawer) sameReturns() bool { return d.returns == nil || d.returns.Stati
 func (d *drawer) kernel(h int) cmdp.Kernel {
 	rows := d.layers[h]
 	k := cmdp.Kernel{First: d.offsets(h), Offset: make([]int, 1, len(rows)+1)}
+	row := d.row
+	if d.expect {
+		row = d.meanRow
+	}
 	for c := range rows {
-		k.Next, k.Prob = d.row(k.Next, k.Prob, &rows[c])
+		k.Next, k.Prob = row(k.Next, k.Prob, &rows[c])
 		k.Offset = append(k.Offset, len(k.Next))
 	}
 	return k
@@ -93,6 +99,28 @@ func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) 
 	}
 	for i := first; i < len(prob); i++ {
 		prob[i] /= sum
+	}
+	return next, prob
+}
+
+// meanRow is row for the mean of the posterior, which has all possible successors.
+func (d *drawer) meanRow(next []int32, prob []float64, r *row) ([]int32, []float64) {
+	possible, first := d.states, len(next)
+	if r.closed {
+		possible = len(r.next)
+	}
+	each := d.alpha / float64(possible) / (r.visits + d.alpha)
+	for i, n := range r.next {
+		next, prob = append(next, n), append(prob, r.count[i]/(r.visits+d.alpha)+each)
+	}
+	if len(r.next) == possible {
+		return next, prob
+	}
+	seen := slices.Sorted(slices.Values(next[first:]))
+	for n := range int32(possible) {
+		if _, ok := slices.BinarySearch(seen, n); !ok {
+			next, prob = append(next, n), append(prob, each)
+		}
 	}
 	return next, prob
 }
@@ -164,7 +192,10 @@ func (d *drawer) means(h int) []float64 {
 				if known {
 					sum = visits * min(1, max(0, (d.value[j]-lower[j])/width))
 				}
-				x := distuv.Beta{Alpha: 1 + sum, Beta: 1 + visits - sum, Src: d.source}.Rand()
+				x := (1 + sum) / (2 + visits)
+				if !d.expect {
+					x = distuv.Beta{Alpha: 1 + sum, Beta: 1 + visits - sum, Src: d.source}.Rand()
+				}
 				out = append(out, lower[j]+x*width)
 			}
 		}

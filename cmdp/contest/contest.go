@@ -32,6 +32,7 @@ type Contest struct {
 	Name     string // in a suite that gives it one
 	Answer   Answer
 	Penalty  *cmdp.Penalty // the rule for rho; nil if the task has none
+	Logged   problem.LogSize
 	Entrants []*Entrant
 	// Fingerprint identifies the problem and the policy files that learners are told.
 	Fingerprint string
@@ -153,7 +154,39 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Returns == "known" {
 		c.cfg.Returns = p.Model.KnownReturns()
 	}
-	return nil
+	return c.readLog()
+}
+
+// readLog reads what learners have seen before.
+func (c *Contest) readLog() (err error) {
+	if c.Log == "" {
+		return nil
+	}
+	if c.opponent != nil {
+		return fmt.Errorf("log %s: a log is for problems with one player", c.Log)
+	}
+	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Problem, c.Pool, c.Returns == "unknown", c.Support == "auto")
+	return err
+}
+
+// ReadLog returns the counts of a log, for learners and planners that pool their counts or
+// not, learn returns or not, and are told the possible successors or not. What is wrong
+// with the file is returned as [problem.Errors].
+func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
+	sh := p.Model.Shape()
+	if sh == nil {
+		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)
+	}
+	var confidence *cmdp.ReturnConfidence
+	if returns {
+		confidence = cmdp.NewReturnConfidence(sh, 0, 0) // learners have their own
+	}
+	counts, err := cmdp.NewCounts(sh, pool, confidence)
+	if err != nil {
+		return nil, problem.LogSize{}, err
+	}
+	size, err := problem.ReadLog(path, p, counts, problem.LogOptions{Returns: returns, Support: support})
+	return counts, size, err
 }
 
 // fingerprint identifies the problem by its file form, and the policy files that learners
@@ -164,8 +197,8 @@ func (c *Contest) fingerprint() (string, error) {
 		return "", err
 	}
 	print := hex.EncodeToString(h.Sum(nil))
-	for _, path := range []string{c.Safe, c.Null} {
-		if path == "none" || path == "auto" {
+	for _, path := range []string{c.Safe, c.Null, c.Log} {
+		if path == "none" || path == "auto" || path == "" {
 			continue
 		}
 		data, err := os.ReadFile(path)

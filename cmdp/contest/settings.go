@@ -55,6 +55,8 @@ type Settings struct {
 	Support string `json:"support,omitempty" yaml:"support"`
 	// Margin is the share of every budget that conrl-knapsack sets aside.
 	Margin float64 `json:"knapsack_margin" yaml:"knapsack-margin"`
+	// Log is a file of transitions that learners have seen before, as problem.ReadLog reads it.
+	Log string `json:"log,omitempty" yaml:"-"`
 	// Expected has the exact expected returns of the policies played averaged too, in
 	// contests that are not measured.
 	Expected bool `json:"expected,omitempty" yaml:"-"`

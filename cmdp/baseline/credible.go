@@ -1,0 +1,431 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+)
+
+// A Credible is a policy planned from data, and what the data promises of it. All of it is
+// about the posterior of [Config.Prior]: rows of the kernel are Dirichlet, returns that are
+// learned have Beta means, as in the learner posterior.
+type Credible struct {
+	// Policy is the best that was found whose limits hold in a share of at least the level
+	// of the models; if Promised is false, there is none among those tried, and it is the
+	// one whose limits hold in the largest share.
+	Policy   *exact.Policy
+	Promised bool
+	// Share is that share, in models that had no part in the choice of the policy.
+	Share float64
+	// Low and High are the bounds of the central credible interval of each return, at the
+	// level.
+	Low, High []float64
+	// Returns and Objective are those of the policy in the mean model. Optimum is the best
+	// objective of that model, which not knowing the true one keeps the policy from; NaN
+	// if its limits cannot be kept.
+	Returns            []float64
+	Objective, Optimum float64
+	// Rows are the limits n·v ≤ b that may be broken, and Margins by how much the plan
+	// stays within each.
+	Rows    []cmdp.Constraint
+	Margins []float64
+	// Unsure lists the choices that most of the uncertainty of the returns comes from.
+	Unsure []Unsure
+	// Iterations counts value iterations.
+	Iterations int
+}
+
+// ModelsNeeded returns how many models it takes to tell that limits hold in a share of at
+// least level: if they hold in all of these, a smaller share can be ruled out with 95%
+// confidence.
+func ModelsNeeded(level float64) int { return int(math.Ceil(math.Log(doubt) / math.Log(level))) }
+
+// doubt is the probability of taking a policy whose limits hold in too small a share of the
+// models for one that keeps the level.
+const doubt = 0.05
+
+// PlanCredibly plans from the transitions in c.Prior: it looks for the best policy whose
+// limits hold in a share of at least level of the models that they leave possible.
+//
+// It plans on the mean model with limits that are tightened by the same number of their
+// posterior standard deviations, the least number with which the policy's limits hold in
+// enough of a number of drawn models. As many others are drawn for what is reported. The
+// target must be made of half-spaces. Without data the posterior is the prior.
+func PlanCredibly(ctx context.Context, c Config, level float64, models int) (*Credible, error) {
+	if !(level > 0 && level < 1) {
+		return nil, fmt.Errorf("baseline: credible level %g: want between 0 and 1", level)
+	}
+	if need := ModelsNeeded(level); models < need {
+		return nil, fmt.Errorf("baseline: %d models tell nothing of a share of %g: want at least %d", models, level, need)
+	}
+	c.Confidence = cmdp.Confidence{Episodes: 1, Failure: 0.5} // there is no learning
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.Shape.Game() {
+		return nil, errors.New("baseline: a credible plan for a game: want one player")
+	}
+	p, err := newCrediblePlanner(ctx, &c, level, models)
+	if err != nil {
+		return nil, err
+	}
+	return p.plan()
+}
+
+// A crediblePlanner looks for a policy that keeps its limits in enough models.
+type crediblePlanner struct {
+	ctx    context.Context
+	task   cmdp.Task
+	drawer drawer
+	box    *geometry.Box
+	level  float64
+	mean   *cmdp.Model
+	drawn  []*cmdp.Model // those by which the policy is chosen
+	enough int           // of them have to keep the limits
+	rows   []cmdp.Constraint
+	sides  []float64 // how much each row may vary
+	scale  []float64 // standard deviation of each row
+	tried  *tried    // the best so far
+	calls  int
+}
+
+// tried is a policy with its share of the drawn models.
+type tried struct {
+	policy  *exact.Policy
+	returns []float64
+	cost    float64
+	keeps   int // of the drawn models
+	tight   float64
+}
+
+func newCrediblePlanner(ctx context.Context, c *Config, level float64, models int) (*crediblePlanner, error) {
+	e, err := newEstimate(newCoordinates(c, false), c)
+	if err != nil {
+		return nil, err
+	}
+	p := &crediblePlanner{ctx: ctx, task: c.Task, level: level}
+	source := cmdp.Stream(c.Seed, "credible")
+	p.drawer = drawer{estimate: e, alpha: c.Tuning.PriorWeight, source: source, rng: rand.New(source), expect: true}
+	if p.drawer.alpha == 0 {
+		p.drawer.alpha = DefaultPriorWeight
+	}
+	if err := p.findRows(); err != nil {
+		return nil, err
+	}
+	if err := p.affordable(); err != nil {
+		return nil, err
+	}
+	if p.mean, err = p.drawer.model(); err != nil {
+		return nil, err
+	}
+	p.drawer.expect = false
+	for range models {
+		m, err := p.drawer.model()
+		if err != nil {
+			return nil, err
+		}
+		p.drawn = append(p.drawn, m)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	// P(at least enough of the models | the share is the level) ≤ doubt.
+	n := float64(models)
+	for p.enough = int(level * n); p.enough < models && mathext.RegIncBeta(float64(p.enough), n-float64(p.enough)+1, level) > doubt; {
+		p.enough++
+	}
+	return p, nil
+}
+
+// most is the number of entries that the mean model may have. Where any state may follow a
+// choice, it has one for each.
+const mostEntries = 50_000_000
+
+func (p *crediblePlanner) affordable() error {
+	entries := 0
+	for _, rows := range p.drawer.layers {
+		for c := range rows {
+			if rows[c].closed {
+				entries += len(rows[c].next)
+			} else {
+				entries += p.drawer.states
+			}
+		}
+	}
+	if entries > mostEntries {
+		return fmt.Errorf("baseline: the mean model has %d transitions, as any state may follow any choice: want at most %d; tell which successors are possible, or pool the counts", entries, mostEntries)
+	}
+	return nil
+}
+
+// findRows collects the limits that some return in the box of possible ones breaks.
+func (p *crediblePlanner) findRows() error {
+	lower, upper := make([]float64, p.drawer.shape.Dim()), make([]float64, p.drawer.shape.Dim())
+	p.drawer.shape.ReturnToGo(lower, upper, 0)
+	var err error
+	if p.box, err = geometry.NewBox(lower, upper); err != nil {
+		return err
+	}
+	all, complete := p.task.LinearConstraints(lower, upper)
+	if !complete {
+		return errors.New("baseline: a credible plan tightens limits one by one: want a target made of half-spaces, not a curved one")
+	}
+	for _, row := range all {
+		side := 0.0
+		for i, x := range row.Normal {
+			side += math.Abs(x) * (upper[i] - lower[i])
+		}
+		if row.Excess(lower, upper) > 1e-12*side {
+			p.rows, p.sides = append(p.rows, row), append(p.sides, side)
+		}
+	}
+	return nil
+}
+
+// plan finds the policy and what is to be said of it.
+func (p *crediblePlanner) plan() (*Credible, error) {
+	first, err := p.try(0)
+	if err != nil {
+		return nil, err
+	}
+	optimum := math.NaN()
+	if first != nil && p.task.Cost != nil {
+		optimum = first.cost
+	}
+	if len(p.rows) > 0 && (first == nil || first.keeps < p.enough || p.task.Cost == nil) {
+		if err := p.tighten(first); err != nil {
+			return nil, err
+		}
+	}
+	if p.tried == nil {
+		return nil, errNoPolicy
+	}
+	// Where fresh models contradict by a little, more of the first have to agree.
+	const attempts = 4
+	least, n := p.enough, len(p.drawn)
+	for attempt := 1; ; attempt++ {
+		out, err := p.report(optimum)
+		if err != nil {
+			return nil, err
+		}
+		out.Promised = p.tried.keeps >= least && out.Share >= p.level
+		if out.Promised || p.tried.keeps < least || attempt == attempts || len(p.rows) == 0 {
+			return out, nil
+		}
+		p.enough = min(n, p.enough+int(math.Ceil(math.Sqrt(float64(n)*p.level*(1-p.level)))))
+		if err := p.tighten(first); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try plans with limits that are tightened by t standard deviations; nil if the mean model has
+// no policy that keeps them.
+func (p *crediblePlanner) try(t float64) (*tried, error) {
+	task := cmdp.Task{Cost: p.task.Cost, Target: p.task.Target}
+	if t > 0 {
+		var a [][]float64
+		var b []float64
+		for i, r := range p.rows {
+			a, b = append(a, r.Normal), append(b, r.Offset-t*p.scale[i])
+		}
+		set, err := geometry.NewPolyhedron(a, b)
+		if err == nil {
+			task.Target, err = geometry.Restrict(set, p.box)
+		}
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	r, err := p.solve(task)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return p.judge(r, t), nil
+}
+
+// solve plans on the mean model; nil if the target is out of reach.
+func (p *crediblePlanner) solve(task cmdp.Task) (*exact.Result, error) {
+	r, err := exact.Solve(p.ctx, p.mean, task, exact.Options{Gap: 1e-8, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	p.calls += r.Iterations
+	if r.Status != exact.Optimal || r.Policy == nil {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// judge counts the models in which a policy keeps its limits. The best policy is that of
+// least cost among those that keep them often enough, else the one that does most often.
+func (p *crediblePlanner) judge(r *exact.Result, t float64) *tried {
+	x := &tried{policy: r.Policy, returns: r.Returns, tight: t}
+	if p.task.Cost != nil {
+		x.cost = p.task.Cost.Value(r.Returns)
+	}
+	v, old := make([]float64, len(r.Returns)), p.tried
+	for i, m := range p.drawn {
+		if most := x.keeps + len(p.drawn) - i; old != nil && most < p.enough && most <= old.keeps {
+			break // it can no longer be the best
+		}
+		cmdp.NewEvaluator(m).Returns(v, x.policy)
+		if p.kept(v) {
+			x.keeps++
+		}
+	}
+	switch {
+	case old == nil, x.keeps >= p.enough && old.keeps < p.enough:
+		p.tried = x
+	case x.keeps >= p.enough && x.cost < old.cost, old.keeps < p.enough && x.keeps > old.keeps,
+		p.task.Cost == nil && x.keeps > old.keeps:
+		p.tried = x
+	}
+	return x
+}
+
+// kept reports whether returns keep all limits.
+func (p *crediblePlanner) kept(v []float64) bool {
+	for i, r := range p.rows {
+		if floats.Dot(r.Normal, v) > r.Offset+1e-9*p.sides[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// measure sets the scale of the limits to their standard deviations under a policy.
+func (p *crediblePlanner) measure(policy cmdp.Policy) {
+	values := make([][]float64, len(p.rows))
+	v := make([]float64, p.box.Dim())
+	for _, m := range p.drawn {
+		cmdp.NewEvaluator(m).Returns(v, policy)
+		for i, r := range p.rows {
+			values[i] = append(values[i], floats.Dot(r.Normal, v))
+		}
+	}
+	p.scale = make([]float64, len(p.rows))
+	for i := range values {
+		p.scale[i] = max(stat.StdDev(values[i], nil), 1e-6*p.sides[i])
+	}
+}
+
+// roomiest returns the policy that keeps all limits by as many standard deviations as
+// possible, and their number.
+func (p *crediblePlanner) roomiest() (*tried, error) {
+	var gradients [][]float64
+	var offsets []float64
+	for i, r := range p.rows {
+		n := slices.Clone(r.Normal)
+		floats.Scale(1/p.scale[i], n)
+		gradients, offsets = append(gradients, n), append(offsets, -r.Offset/p.scale[i])
+	}
+	worst, err := cost.NewMaxAffine(gradients, offsets, p.box)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.solve(cmdp.Task{Cost: worst})
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return p.judge(r, -worst.Value(r.Returns)), nil
+}
+
+// tighten looks for the least tightening with which the policy keeps its limits often
+// enough. Standard deviations are those of the policy found before, at first of the
+// best policy of the mean model.
+func (p *crediblePlanner) tighten(from *tried) error {
+	const passes, halvings, parts = 2, 8, 8
+	for range passes {
+		switch {
+		case p.tried != nil:
+			p.measure(p.tried.policy)
+		case from != nil:
+			p.measure(from.policy)
+		default:
+			p.scale = slices.Clone(p.sides)
+		}
+		roomiest, err := p.roomiest()
+		if err != nil || roomiest == nil || p.task.Cost == nil {
+			return err
+		}
+		// What keeps its limits in enough models may be anywhere below.
+		low, high := 0.0, math.NaN()
+		for i := 1; i <= parts && math.IsNaN(high) && roomiest.tight > 0; i++ {
+			t := roomiest.tight * math.Pow(2, float64(i-parts))
+			if x, err := p.try(t); err != nil {
+				return err
+			} else if x == nil {
+				break
+			} else if x.keeps >= p.enough {
+				high = t
+			} else {
+				low = t
+			}
+		}
+		for range halvings {
+			if math.IsNaN(high) || high-low < 1e-2*high {
+				break
+			}
+			t := (low + high) / 2
+			if x, err := p.try(t); err != nil {
+				return err
+			} else if x != nil && x.keeps >= p.enough {
+				high = t
+			} else {
+				low = t
+			}
+		}
+	}
+	return nil
+}
+
+// report judges the policy by models that had no part in its choice.
+func (p *crediblePlanner) report(optimum float64) (*Credible, error) {
+	x, d := p.tried, p.box.Dim()
+	out := &Credible{Policy: x.policy, Returns: x.returns, Objective: x.cost, Optimum: optimum, Rows: p.rows, Iterations: p.calls}
+	if p.task.Cost == nil {
+		out.Objective = math.NaN()
+	}
+	values, v, keeps := make([][]float64, d), make([]float64, d), 0
+	for range p.drawn {
+		m, err := p.drawer.model()
+		if err != nil {
+			return nil, err
+		}
+		cmdp.NewEvaluator(m).Returns(v, x.policy)
+		if p.kept(v) {
+			keeps++
+		}
+		for i := range v {
+			values[i] = append(values[i], v[i])
+		}
+	}
+	out.Share = float64(keeps) / float64(len(p.drawn))
+	variance := make([]float64, d)
+	for i := range values {
+		slices.Sort(values[i])
+		out.Low = append(out.Low, stat.Quantile((1-p.level)/2, stat.LinInterp, values[i], nil))
+		out.High = append(out.High, stat.Quantile((1+p.level)/2, stat.LinInterp, values[i], nil))
+		variance[i] = stat.Variance(values[i], nil)
+	}
+	for _, r := range p.rows {
+		out.Margins = append(out.Margins, r.Offset-floats.Dot(r.Normal, x.returns))
+	}
+	out.Unsure = p.drawer.unsure(p.mean, x.policy, variance)
+	return out, nil
+}

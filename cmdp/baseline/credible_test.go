@@ -1,0 +1,300 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// gamble is a model of two steps: the first chooses to gamble, which gains 1 and may lead to
+// state 2, or not to; the second costs 1 in state 2. Its task is to gain most while the
+// cost is at most limit.
+func gamble(t *testing.T, limit float64) (*cmdp.Model, Config) {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 2, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	for _, row := range []cmdp.Row{
+		{Step: cmdp.EveryStep, State: 0, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{Step: cmdp.EveryStep, State: 0, Action: 1, Returns: []float64{1, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 0.5}, {Next: 2, Probability: 0.5}}},
+		{Step: cmdp.EveryStep, State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{Step: cmdp.EveryStep, State: 2, Action: 0, Returns: []float64{0, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, configWithin(t, m, limit)
+}
+
+// configWithin is the task to gain most of the first return while the second is at most limit.
+func configWithin(t *testing.T, m *cmdp.Model, limit float64) Config {
+	t.Helper()
+	box := boxOf(t, m)
+	upper := box.Upper()
+	upper[1] = limit
+	inside, err := geometry.NewBox(box.Lower(), upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := inside.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal, err := cost.NewLinear([]float64{-1, 0}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: target}, Knowledge: Knowledge{Support: SupportOf(m)}, Seed: 5}
+}
+
+// TestPlanCredibly works out the best gamble. After b bad outcomes of n its probability of a
+// bad one is Beta(b+½, n−b+½), the prior having weight 1 over two successors. Gambling with
+// probability x costs x·p, which is at most the limit with probability q if x = limit/Q(q), Q
+// being the quantile function. The plan asks for a little more than the level, since it
+// counts models.
+func TestPlanCredibly(t *testing.T) {
+	const limit, level, models = 0.3, 0.9, 4000
+	m, c := gamble(t, limit)
+	for _, seen := range []struct{ n, bad uint32 }{{40, 20}, {10, 1}, {400, 300}} {
+		counts, err := cmdp.NewCounts(m.Shape(), false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for next, times := range map[int]uint32{1: seen.n - seen.bad, 2: seen.bad} {
+			if err := counts.Add(0, 0, 1, next, times); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Prior = counts
+		out, err := PlanCredibly(t.Context(), c, level, models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post := distuv.Beta{Alpha: float64(seen.bad) + 0.5, Beta: float64(seen.n-seen.bad) + 0.5}
+		probs := make([]float64, 2)
+		out.Policy.Distribution(probs, 0, 0)
+		x := probs[1]
+		if least, most := limit/post.Quantile(level+0.025), limit/post.Quantile(level-0.005); !out.Promised || x < min(1, least) || x > min(1, most) {
+			t.Errorf("%d of %d: gambles with %.4f: want %.4f to %.4f", seen.bad, seen.n, x, least, most)
+		}
+		if want := post.CDF(limit / x); math.Abs(out.Share-want) > 0.015 {
+			t.Errorf("%d of %d: the limit holds in %.4f of the models: want %.4f", seen.bad, seen.n, out.Share, want)
+		}
+		mean := post.Alpha / (post.Alpha + post.Beta)
+		for _, y := range []struct {
+			name      string
+			got, want float64
+			slack     float64
+		}{
+			{"least cost", out.Low[1], x * post.Quantile((1-level)/2), 0.02 * x}, {"most cost", out.High[1], x * post.Quantile((1+level)/2), 0.02 * x},
+			{"mean cost", out.Returns[1], x * mean, 1e-9}, {"gain", out.Returns[0], x, 1e-9}, {"least gain", out.Low[0], x, 1e-9},
+			{"optimum", out.Optimum, -min(1, limit/mean), 1e-7}, {"objective", out.Objective, -x, 1e-9}, {"margin", out.Margins[0], limit - x*mean, 1e-9},
+		} {
+			if math.Abs(y.got-y.want) > y.slack {
+				t.Errorf("%d of %d: %s is %v: want %v", seen.bad, seen.n, y.name, y.got, y.want)
+			}
+		}
+		if u := out.Unsure; len(u) != 1 || u[0].State != 0 || u[0].Action != 1 || u[0].Step != 0 || u[0].Visits != float64(seen.n) || math.Abs(u[0].Share-1) > 1e-9 || math.Abs(u[0].PerEpisode-x) > 1e-9 {
+			t.Errorf("%d of %d: unsure of %+v: want of the gamble alone", seen.bad, seen.n, u)
+		}
+	}
+}
+
+// TestCredibleNothing wants the policy whose limits hold most often where none can be promised:
+// to lose less than the wager costs, when there is no way not to gamble.
+func TestCredibleNothing(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 2, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	coin := []cmdp.Transition{{Next: 1, Probability: 0.5}, {Next: 2, Probability: 0.5}}
+	for _, row := range []cmdp.Row{
+		{Step: cmdp.EveryStep, State: 0, Action: 0, Returns: []float64{1, 0}, Next: coin},
+		{Step: cmdp.EveryStep, State: 0, Action: 1, Returns: []float64{0, 0}, Next: coin},
+		{Step: cmdp.EveryStep, State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{Step: cmdp.EveryStep, State: 2, Action: 0, Returns: []float64{0, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := configWithin(t, m, 0.5)
+	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for next, times := range map[int]uint32{1: 12, 2: 8} { // the second action is the better known and the safer one
+		if err := counts.Add(0, 0, 1, next, times); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Prior = counts
+	out, err := PlanCredibly(t.Context(), c, 0.95, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probs := make([]float64, 2)
+	out.Policy.Distribution(probs, 0, 0)
+	safest := distuv.Beta{Alpha: 8.5, Beta: 12.5}.CDF(0.5)
+	if out.Promised || probs[1] < 0.75 || out.Share < safest-0.03 {
+		t.Errorf("promised %v with the share %.3f by the second action with %.3f: want no promise, %.3f at least, by the second action", out.Promised, out.Share, probs[1], safest)
+	}
+}
+
+// TestUnsure works out where the uncertainty of a cost comes from. State 0 leads to 1 or 2, of which
+// 2 costs 1 in the second step and leads to 1; state 1 leads to 1 or 2 in the second
+// step, and 2 costs 1 in the third. With counts n and posterior means p of state 2, of weight n+1, the
+// variance of the first choice is p(1−p)(1−V)²/(n+2) where V is the cost from state 1 on, and
+// that of the second is p(1−p)/(n+2) times the square of how often it is made.
+func TestUnsure(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	coin := []cmdp.Transition{{Next: 1, Probability: 0.5}, {Next: 2, Probability: 0.5}}
+	for s, next := range [][]cmdp.Transition{coin, coin, {{Next: 1, Probability: 1}}} {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{0, float64(s / 2)}, Next: next}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := configWithin(t, m, 2)
+	if c.Prior, err = cmdp.NewCounts(m.Shape(), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	for h, times := range [][3]uint32{{0, 3, 1}, {0, 8, 2}} {
+		for next, n := range times {
+			if err := c.Prior.Add(h, h, 0, next, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out, err := PlanCredibly(t.Context(), c, 0.9, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := 1.5/5, 2.5/11
+	parts := []float64{first * (1 - first) * (1 - second) * (1 - second) / 6, second * (1 - second) * (1 - first) * (1 - first) / 12}
+	if len(out.Unsure) != 2 || out.Unsure[0].Step != 0 || out.Unsure[1].Step != 1 || out.Unsure[1].State != 1 {
+		t.Fatalf("unsure of %+v: want of the first two steps", out.Unsure)
+	}
+	for i, u := range out.Unsure {
+		if want := parts[i] / (parts[0] + parts[1]); math.Abs(u.Share-want) > 1e-9 {
+			t.Errorf("step %d has the share %.6f: want %.6f", u.Step+1, u.Share, want)
+		}
+	}
+}
+
+// dirichletModel draws a model of three states, two actions and three steps from the prior:
+// rows are Dirichlet with a total weight of 1.
+func dirichletModel(t *testing.T, rng *rand.Rand) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	for s := range 3 {
+		for a := range 2 {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{float64(a), float64(s) / 2}}
+			sum := 0.0
+			for n := range 3 {
+				row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: distuv.Gamma{Alpha: 1.0 / 3, Beta: 1, Src: rng}.Rand()})
+				sum += row.Next[n].Probability
+			}
+			for n := range 3 {
+				row.Next[n].Probability /= sum
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestCredibleCoverage draws truths from the prior, logs some episodes of each, and plans: of the
+// plans that are promised, the share whose limit holds in the truth is at least the
+// level, but for four standard errors.
+func TestCredibleCoverage(t *testing.T) {
+	const level, truths = 0.8, 150
+	rng := rand.New(cmdp.Stream(3, "truth"))
+	promised, held, models := 0.0, 0.0, ModelsNeeded(level)*10
+	for i := range truths {
+		m := dirichletModel(t, rng)
+		c := configWithin(t, m, 0.9)
+		c.Pooled, c.Knowledge, c.Seed = true, Knowledge{}, uint64(i)
+		counts, err := cmdp.NewCounts(m.Shape(), true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := cmdp.NewTrajectory(m.Shape())
+		for range 5 + i%3*20 {
+			tr.Play(m, cmdp.Uniform{Shape: m.Shape()}, rng, rng)
+			counts.Observe(tr)
+		}
+		c.Prior = counts
+		out, err := PlanCredibly(t.Context(), c, level, models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !out.Promised {
+			continue
+		}
+		promised++
+		v := make([]float64, 2)
+		cmdp.NewEvaluator(m).Returns(v, out.Policy)
+		if v[1] <= 0.9+1e-9 {
+			held++
+		}
+	}
+	t.Logf("%v of %d promised, %v held", promised, truths, held)
+	if promised < truths/3 || held < promised*level-4*math.Sqrt(promised*level*(1-level)) {
+		t.Errorf("%v of %d were promised, and %v of them held: want a share of %v", promised, truths, held, level)
+	}
+	if held == promised {
+		t.Error("all held: the tightening is out of proportion")
+	}
+}
+
+func TestCredibleRefuses(t *testing.T) {
+	_, c := gamble(t, 0.3)
+	for _, tt := range []struct {
+		level  float64
+		models int
+		want   string
+	}{
+		{0, 1000, "credible level 0: want between 0 and 1"}, {1, 1000, "want between 0 and 1"}, {math.NaN(), 1000, "want between 0 and 1"},
+		{0.95, 58, "58 models tell nothing of a share of 0.95: want at least 59"},
+	} {
+		if _, err := PlanCredibly(t.Context(), c, tt.level, tt.models); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("level %v, %d models: %v: want %q", tt.level, tt.models, err, tt.want)
+		}
+	}
+	ball, err := geometry.NewBall([]float64{0, 0}, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Task.Target = ball
+	if _, err := PlanCredibly(t.Context(), c, 0.9, 100); err == nil || !strings.Contains(err.Error(), "want a target made of half-spaces, not a curved one") {
+		t.Errorf("a ball: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, c = gamble(t, 0.3)
+	if _, err := PlanCredibly(ctx, c, 0.9, 100); err == nil {
+		t.Error("a context that is done: no error")
+	}
+}

@@ -1,0 +1,256 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"cmdpsolve/cmdp"
+)
+
+// LogOptions say what a log has to have.
+type LogOptions struct {
+	// Returns have to be logged, since they are to be learned. Otherwise those that are
+	// given are only checked.
+	Returns bool
+	// Support holds a log to the successors that the problem says are possible.
+	Support bool
+}
+
+// LogSize is how much a log has.
+type LogSize struct{ Episodes, Transitions int }
+
+// ReadLog adds what a log has seen of the environment of p to counts, which are those of
+// p's shape. The log is CSV or JSON lines, by the ending of its name, and one of two
+// kinds. Episodes have the columns episode, step, state, action, next and one for each
+// return (in JSON lines the member returns, a list or an object); rows of an episode
+// stand together, in the order of steps. Counts have the columns state, action, next,
+// count and, unless the counts are pooled, step; they tell nothing of returns.
+//
+// A log without a row adds nothing. What is wrong with the file is returned as [Errors],
+// all at once; counts are then good for nothing.
+func ReadLog(path string, p *Problem, counts *cmdp.Counts, opts LogOptions) (LogSize, error) {
+	r := &logReader{path: path, p: p, shape: p.Model.Shape(), counts: counts, opts: opts,
+		states: make(map[string]int, len(p.States)), begun: make(map[string]bool)}
+	if r.shape == nil || r.shape.Game() {
+		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with a horizon and one player", path)
+	}
+	for s, name := range p.States {
+		r.states[name] = s
+	}
+	r.episode = cmdp.NewTrajectory(r.shape)
+	if err := r.scan(); err != nil {
+		return LogSize{}, err
+	}
+	r.end()
+	if len(r.errs) > 0 {
+		slices.SortStableFunc(r.errs, func(x, y *Error) int { return x.Line - y.Line })
+		return LogSize{}, r.errs
+	}
+	return r.size, nil
+}
+
+// A logReader judges the rows of a log and counts them.
+type logReader struct {
+	path    string
+	p       *Problem
+	shape   *cmdp.Shape
+	counts  *cmdp.Counts
+	opts    LogOptions
+	states  map[string]int
+	errs    Errors
+	size    LogSize
+	known   bool // the columns have been read
+	counted bool // the log is one of counts
+
+	line    int // that is being read
+	begun   map[string]bool
+	label   string // of the episode that is being read
+	open    bool
+	wrong   bool // something is wrong with the episode
+	last    int  // its last line
+	episode *cmdp.Trajectory
+}
+
+var (
+	episodeColumns = []string{"episode", "step", "state", "action", "next"}
+	countColumns   = []string{"state", "action", "next", "count"}
+)
+
+func (r *logReader) bad(format string, args ...any) {
+	r.wrong = true
+	r.errs = append(r.errs, &Error{File: r.path, Line: r.line, Message: fmt.Sprintf(format, args...)})
+}
+
+// A logStep is a row of a log.
+type logStep struct{ h, state, action, next int }
+
+// row takes a row, whose cells are known by the names of their columns.
+func (r *logReader) row(line int, cells map[string]string) {
+	r.line = line
+	if r.counted {
+		r.countRow(cells)
+		return
+	}
+	label := cells["episode"]
+	if !r.open || label != r.label {
+		r.end()
+		r.line = line
+		r.open, r.wrong, r.label, r.episode.Steps = true, false, label, 0
+		if r.begun[label] {
+			r.bad("episode %s has ended before: want its rows together", shorten(label))
+		}
+		r.begun[label] = true
+	}
+	r.last = line
+	if r.wrong {
+		r.read(cells, nil) // for its own errors
+		return
+	}
+	values := make([]float64, r.shape.Dim())
+	if x, ok := r.read(cells, values); ok && r.fits(x) {
+		tr := r.episode
+		tr.States[x.h], tr.Actions[x.h], tr.States[x.h+1] = x.state, x.action, x.next
+		copy(tr.Return(x.h), values)
+		tr.Steps = x.h + 1
+	}
+}
+
+// fits reports whether a step goes on where the episode is.
+func (r *logReader) fits(x logStep) bool {
+	tr := r.episode
+	if tr.Steps == 0 {
+		if !slices.ContainsFunc(r.shape.StartStates(), func(st cmdp.StartState) bool { return st.State == x.state && st.Probability > 0 }) {
+			r.bad("episode %s begins in state %s, in which no episode can", shorten(r.label), r.p.StateName(x.state))
+			return false
+		}
+		tr.States[0] = x.state
+	}
+	r.rest(x.h)
+	switch {
+	case x.h != tr.Steps && tr.Steps == 0:
+		r.bad("episode %s begins at step %d: want step 1", shorten(r.label), x.h+1)
+	case x.h != tr.Steps:
+		r.bad("step %d follows step %d: want step %d", x.h+1, tr.Steps, tr.Steps+1)
+	case x.state != tr.States[x.h]:
+		r.bad("state %s, but the step before led to %s", r.p.StateName(x.state), r.p.StateName(tr.States[x.h]))
+	default:
+		return true
+	}
+	return false
+}
+
+// rest adds the steps before h at which the episode has no choice.
+func (r *logReader) rest(h int) {
+	tr := r.episode
+	for tr.Steps < h && r.shape.Actions(tr.Steps, tr.States[tr.Steps]) == 0 {
+		tr.Actions[tr.Steps], tr.States[tr.Steps+1] = -1, tr.States[tr.Steps]
+		clear(tr.Return(tr.Steps))
+		tr.Steps++
+	}
+}
+
+// end counts the episode that was read.
+func (r *logReader) end() {
+	if !r.open || r.wrong {
+		return
+	}
+	r.line = r.last
+	taken := r.episode.Steps
+	if r.rest(r.shape.Horizon()); r.episode.Steps < r.shape.Horizon() {
+		r.bad("episode %s breaks off after step %d of %d", shorten(r.label), taken, r.shape.Horizon())
+		return
+	}
+	r.counts.Observe(r.episode)
+	r.size.Episodes++
+	for _, a := range r.episode.Actions {
+		if a >= 0 {
+			r.size.Transitions++
+		}
+	}
+}
+
+// countRow takes a row of counts.
+func (r *logReader) countRow(cells map[string]string) {
+	n, err := strconv.ParseUint(cells["count"], 10, 31)
+	if err != nil {
+		r.bad("count %q: want a whole number from 0 to %d", shorten(cells["count"]), math.MaxInt32)
+	}
+	if x, ok := r.read(cells, nil); ok && err == nil {
+		if err := r.counts.Add(x.h, x.state, x.action, x.next, uint32(n)); err != nil {
+			r.bad("%v", err)
+		}
+		r.size.Transitions += int(n)
+	}
+}
+
+// read reads what all rows have. Returns go to values.
+func (r *logReader) read(cells map[string]string, values []float64) (x logStep, ok bool) {
+	before := len(r.errs)
+	if text, given := cells["step"]; given || !r.counts.Pooled() && r.shape.Horizon() > 1 {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > r.shape.Horizon() {
+			r.bad("step %q: want 1 to %d", shorten(text), r.shape.Horizon())
+			n = 1
+		}
+		x.h = n - 1
+	}
+	x.state, x.next = r.state(cells["state"]), r.state(cells["next"])
+	if x.state >= 0 {
+		x.action = -1
+		for a := range r.shape.Actions(x.h, x.state) {
+			if r.p.ActionName(x.h, x.state, a) == cells["action"] {
+				x.action = a
+			}
+		}
+		if x.action < 0 {
+			r.bad("state %s offers no action %q at step %d", r.p.StateName(x.state), shorten(cells["action"]), x.h+1)
+		}
+	}
+	for i, name := range r.p.Returns {
+		text, given := cells[name]
+		if !given {
+			continue
+		}
+		lower, upper := r.shape.StepReturns(x.h)
+		value, complaint := parseNumber(text)
+		slack := 1e-9 * (1 + math.Abs(lower[i]) + math.Abs(upper[i]))
+		switch {
+		case complaint != "":
+			r.bad("%s %q: %s", name, shorten(text), complaint)
+		case value < lower[i]-slack || value > upper[i]+slack:
+			r.bad("%s %s: the problem's returns of a step go from %g to %g", name, shorten(text), lower[i], upper[i])
+		case values != nil:
+			values[i] = value
+		}
+	}
+	if len(r.errs) > before {
+		return x, false
+	}
+	return x, !r.opts.Support || r.possible(x)
+}
+
+// possible reports whether the problem knows the successor of a step.
+func (r *logReader) possible(x logStep) bool {
+	k := r.p.Model.Kernel(x.h)
+	c := int(k.First[x.state]) + x.action
+	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+		if int(k.Next[e]) == x.next && k.Prob[e] > 0 {
+			return true
+		}
+	}
+	r.bad("action %s of state %s leads to %s, which the problem says is not possible", r.p.ActionName(x.h, x.state, x.action), r.p.StateName(x.state), r.p.StateName(x.next))
+	return false
+}
+
+func (r *logReader) state(text string) int {
+	if s, ok := r.states[text]; ok {
+		return s
+	}
+	if s, err := strconv.Atoi(text); r.p.States == nil && err == nil && s >= 0 && s < r.shape.States() {
+		return s
+	}
+	r.bad("unknown state %q%s", shorten(text), nearest(text, r.p.States))
+	return -1
+}

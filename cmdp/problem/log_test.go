@@ -1,0 +1,201 @@
+package problem
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+)
+
+// loggedProblem has two steps, a state that only the second step leaves with a choice of one
+// action, and a state in which the process rests.
+const loggedProblem = `format: cmdp/1
+horizon: 3
+states: [a, b, end]
+start: {a: 0.5, b: 0.5}
+returns: [gain, harm]
+transitions:
+  - {state: a, action: stay, next: {a: 0.5, b: 0.5}, returns: [1, 0]}
+  - {state: a, action: go, next: {b: 1}, returns: [0, 2]}
+  - {state: b, action: stay, next: {b: 0.5, end: 0.5}, returns: [0, 1]}
+goal: {maximize: gain}
+`
+
+func readLogged(t *testing.T, pooled bool, name, text string, opts LogOptions) (*cmdp.Counts, LogSize, error) {
+	t.Helper()
+	p, err := Parse("p.yaml", []byte(loggedProblem), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var confidence *cmdp.ReturnConfidence
+	if opts.Returns {
+		confidence = cmdp.NewReturnConfidence(p.Model.Shape(), 0, 0)
+	}
+	counts, err := cmdp.NewCounts(p.Model.Shape(), pooled, confidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	size, err := ReadLog(path, p, counts, opts)
+	return counts, size, err
+}
+
+// TestReadLog reads the same two episodes in all forms. The second comes to rest after its
+// first step, and its log may stop there.
+func TestReadLog(t *testing.T) {
+	const lines = `{"episode": 1, "step": 1, "state": "a", "action": "stay", "next": "a", "returns": [1, 0]}
+{"episode": 1, "step": 2, "state": "a", "action": "go", "next": "b", "returns": {"harm": 2, "gain": 0}}
+
+{"episode": 1, "step": 3, "state": "b", "action": "stay", "next": "b", "gain": 0, "harm": 1}
+{"episode": "x", "step": 1, "state": "b", "action": "stay", "next": "end", "returns": [0, 0.5]}
+`
+	const table = "harm,episode,step,state,action,next,gain\n0,1,1,a,stay,a,1\n2,1,2,a,go,b,0\n1,1,3,b,stay,b,0\n0.5,x,1,b,stay,end,0\n"
+	const counts = "state,step,action,next,count\na,1,stay,a,1\na,2,go,b,1\nb,3,stay,b,1\nb,1,stay,end,1\nb,2,stay,b,0\n"
+	const sums = "state,action,next,count\na,stay,a,1\na,go,b,1\nb,stay,b,1\nb,stay,end,1\n"
+	for _, tt := range []struct {
+		name, file, text string
+		opts             LogOptions
+		pooled           bool
+		episodes         int
+	}{
+		{"lines", "log.jsonl", lines, LogOptions{Returns: true, Support: true}, false, 2},
+		{"lines, pooled", "log.ndjson", lines, LogOptions{Returns: true}, true, 2},
+		{"table", "log.csv", table, LogOptions{Returns: true}, false, 2},
+		{"table, with a mark and returns that are known", "log.csv", "\ufeff" + table, LogOptions{}, true, 2},
+		{"counts", "log.csv", counts, LogOptions{}, false, 0},
+		{"counts without steps", "log.CSV", sums, LogOptions{}, true, 0},
+	} {
+		c, size, err := readLogged(t, tt.pooled, tt.file, tt.text, tt.opts)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if (size != LogSize{tt.episodes, 4}) {
+			t.Errorf("%s: %+v: want %d episodes, 4 transitions", tt.name, size, tt.episodes)
+		}
+		for _, want := range []struct {
+			h, state, action int
+			next             int32
+		}{{0, 0, 0, 0}, {1, 0, 1, 1}, {2, 1, 0, 1}, {0, 1, 0, 2}} {
+			next, times := c.AppendSuccessors(nil, nil, want.h, want.state, want.action)
+			if i := slices.Index(next, want.next); i < 0 || times[i] != 1 {
+				t.Errorf("%s: step %d, state %d, action %d was followed by %v, %v times: want once by %d", tt.name, want.h+1, want.state, want.action, next, times, want.next)
+			}
+		}
+		mean := make([]float64, 2)
+		if !tt.opts.Returns {
+			continue
+		}
+		want := []float64{0, 0.5}
+		if tt.pooled {
+			want[1] = 0.75 // with the 1 of the third step
+		}
+		if !c.MeanReturn(mean, 0, 1, 0) || !slices.Equal(mean, want) {
+			t.Errorf("%s: the mean return of b is %v: want %v", tt.name, mean, want)
+		}
+	}
+	for _, name := range []string{"log.csv", "log.jsonl"} {
+		for _, text := range []string{"", "episode,step,state,action,next\n"} {
+			if name == "log.jsonl" && text != "" {
+				continue
+			}
+			if c, size, err := readLogged(t, false, name, text, LogOptions{}); err != nil || c.Entries() != 0 || size != (LogSize{}) {
+				t.Errorf("%s %q: %d entries, %v: want none", name, text, c.Entries(), err)
+			}
+		}
+	}
+}
+
+// TestLogErrors wants all errors at once, each with its line, and no others that only follow
+// from these.
+func TestLogErrors(t *testing.T) {
+	head := "episode,step,state,action,next,gain,harm\n"
+	for _, tt := range []struct {
+		name, file, text string
+		opts             LogOptions
+		want             []string
+	}{
+		{"everything", "log.csv", head +
+			"1,1,a,stay,c,1,0\n" + "1,2,a,fly,b,1,0\n" + "1,9,b,stay,b,2,NaN\n" +
+			"2,1,a,go,b,0,2\n" + "2,2,b,stay,b,0,1\n" +
+			"3,1,a,go,b,0,2\n" + "3,3,b,stay,end,0,1\n" +
+			"1,1,a,go,b,0,2\n" +
+			"4,1,a,go,b,0,2\n" + "4,2,a,stay,a,1,0\n" +
+			"5,2,a,go,b,0,2\n" + "6,1,end,go,b,0,2\n", LogOptions{},
+			[]string{
+				`2: unknown state "c"`, `3: state a offers no action "fly" at step 2`, `4: step "9": want 1 to 3`,
+				`4: gain 2: the problem's returns of a step go from 0 to 1`, `4: harm "NaN": NaN is not a number`,
+				"6: episode 2 breaks off after step 2 of 3", "8: step 3 follows step 1: want step 2",
+				"9: episode 1 has ended before: want its rows together", "11: state a, but the step before led to b",
+				"12: episode 5 begins at step 2: want step 1", `13: state end offers no action "go" at step 1`,
+			}},
+		{"last episode", "log.csv", head + "1,1,a,go,b,0,2\n", LogOptions{}, []string{"2: episode 1 breaks off after step 1 of 3"}},
+		{"columns", "log.csv", "episode,step,state,action,nxt,state\n", LogOptions{Returns: true}, []string{
+			`1: unknown column "nxt", did you mean "next"?`, "1: the column state is given twice", "1: the column next is missing: want episode, step",
+			"1: the column gain is missing", "1: the column harm is missing"}},
+		{"fields", "log.csv", head + "1,1,a\n", LogOptions{}, []string{"2: 3 fields: want 7 as the first line has"}},
+		{"quote", "log.csv", head + "1,1,\"a\n", LogOptions{}, []string{"2: extraneous or missing \" in quoted-field"}},
+		{"counts", "log.csv", "state,step,action,next,count\na,1,go,b,-1\na,1,go,b,3000000000\nb,1,go,b,1\n", LogOptions{}, []string{
+			`2: count "-1": want a whole number`, `3: count "3000000000": want`, `4: state b offers no action "go" at step 1`}},
+		{"counts without steps", "log.csv", "state,action,next,count\na,go,b,1\n", LogOptions{}, []string{"1: the column step is missing"}},
+		{"counts and returns", "log.csv", "state,action,next,count\na,go,b,1\n", LogOptions{Returns: true}, []string{"1: counts tell nothing of returns"}},
+		{"support", "log.csv", head + "1,1,a,go,a,0,2\n", LogOptions{Support: true}, []string{"2: action go of state a leads to a, which the problem says is not possible"}},
+		{"lines", "log.jsonl", "[1]\n{\"episode\": 1}\n", LogOptions{}, []string{"1: got a list: want an object", "2: the column step is missing",
+			"2: the column state is missing", "2: the column action is missing", "2: the column next is missing"}},
+		{"values", "log.jsonl", `{"episode": 1, "step": 1, "state": "a", "action": "go", "next": ["b"], "returns": [1]}` + "\n{\n", LogOptions{}, []string{
+			"1: next is a list: want a number or a name", "1: 1 returns: want 2", "1: the column next is missing"}},
+		{"kinds", "log.jsonl", `{"state": "a", "action": "go", "next": "b", "count": 3, "step": 1}` + "\n" +
+			`{"episode": 1, "step": 1, "state": "a", "action": "go", "next": "b"}` + "\n", LogOptions{}, []string{"2: episodes and counts in one file"}},
+	} {
+		_, _, err := readLogged(t, false, tt.file, tt.text, tt.opts)
+		var errs Errors
+		if !errors.As(err, &errs) {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		for i, e := range errs {
+			if i >= len(tt.want) || !strings.Contains(e.Error(), ":"+tt.want[i]) {
+				t.Errorf("%s: error %d is %v", tt.name, i, e)
+			}
+		}
+		if len(errs) < len(tt.want) {
+			t.Errorf("%s: %d errors: want %d", tt.name, len(errs), len(tt.want))
+		}
+	}
+	if _, _, err := readLogged(t, false, "log.txt", "", LogOptions{}); err == nil || !strings.Contains(err.Error(), "want a name that ends in .csv, .jsonl or .ndjson") {
+		t.Errorf("another ending: %v", err)
+	}
+}
+
+// FuzzReadLog wants every log to be read or to be refused with a line.
+func FuzzReadLog(f *testing.F) {
+	f.Add("episode,step,state,action,next,gain,harm\n1,1,a,stay,a,1,0\n1,2,a,go,b,0,2\n1,3,b,stay,b,0,1\n", true)
+	f.Add(`{"episode": 1, "step": 1, "state": "b", "action": "stay", "next": "end", "returns": [0, 0.5]}`, false)
+	f.Add("state,step,action,next,count\na,1,stay,a,1\n", true)
+	f.Fuzz(func(t *testing.T, text string, table bool) {
+		name := "log.jsonl"
+		if table {
+			name = "log.csv"
+		}
+		_, size, err := readLogged(t, false, name, text, LogOptions{Support: true})
+		var errs Errors
+		if err == nil {
+			return
+		}
+		if !errors.As(err, &errs) || len(errs) == 0 || size != (LogSize{}) {
+			t.Fatalf("%v of type %T: want Errors", err, err)
+		}
+		for _, e := range errs {
+			if e.Line < 1 || e.Message == "" {
+				t.Fatalf("error without line or message: %+v", *e)
+			}
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package problem
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// scan reads the rows of the file.
+func (r *logReader) scan() error {
+	f, err := os.Open(r.path)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\ufeff")) {
+		_, _ = in.Discard(3)
+	}
+	switch ending := strings.ToLower(filepath.Ext(r.path)); ending {
+	case ".csv":
+		return r.scanCSV(in)
+	case ".jsonl", ".ndjson":
+		return r.scanLines(in)
+	}
+	return fmt.Errorf("log %s: unknown kind of file: want a name that ends in .csv, .jsonl or .ndjson", r.path)
+}
+
+// scanCSV reads a table whose first line names the columns.
+func (r *logReader) scanCSV(in io.Reader) error {
+	table := csv.NewReader(in)
+	table.ReuseRecord, table.TrimLeadingSpace = true, true
+	var header []string
+	cells := make(map[string]string)
+	for {
+		record, err := table.Read()
+		r.line = 1
+		if len(record) > 0 {
+			r.line, _ = table.FieldPos(0)
+		}
+		var form *csv.ParseError
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, csv.ErrFieldCount):
+			r.bad("%d fields: want %d as the first line has", len(record), table.FieldsPerRecord)
+			continue
+		case errors.As(err, &form):
+			r.line = form.Line
+			r.bad("%v", form.Err)
+			return nil
+		case err != nil:
+			return err
+		case header == nil:
+			if header = slices.Clone(record); !r.columns(header) {
+				return nil
+			}
+			continue
+		}
+		for i, name := range header {
+			cells[name] = record[i]
+		}
+		r.row(r.line, cells)
+	}
+}
+
+// columns judges the names of the columns, which tell episodes from counts.
+func (r *logReader) columns(header []string) bool {
+	before, first := len(r.errs), !r.known
+	need, known := episodeColumns, slices.Concat(episodeColumns, r.p.Returns)
+	counted := slices.Contains(header, "count") && !slices.Contains(r.p.Returns, "count")
+	switch {
+	case !first && counted != r.counted:
+		r.bad("episodes and counts in one file: want one or the other")
+		return false
+	case counted && r.opts.Returns:
+		r.bad("counts tell nothing of returns, which are to be learned: want episodes, with the columns %s", strings.Join(known, ", "))
+		return false
+	case counted:
+		need, known = countColumns, append(slices.Clone(countColumns), "step")
+		if !r.counts.Pooled() && r.shape.Horizon() > 1 {
+			need = known // counts without steps can only be pooled
+		}
+	case r.opts.Returns:
+		need = known
+	}
+	r.known, r.counted = true, counted
+	for i, name := range header {
+		switch {
+		case !slices.Contains(known, name):
+			r.bad("unknown column %q%s", shorten(name), orWant(name, known))
+		case slices.Contains(header[:i], name):
+			r.bad("the column %s is given twice", name)
+		}
+	}
+	for _, name := range need {
+		if !slices.Contains(header, name) {
+			r.bad("the column %s is missing: want %s", name, strings.Join(need, ", "))
+		}
+	}
+	return len(r.errs) == before
+}
+
+// scanLines reads an object from each line.
+func (r *logReader) scanLines(in *bufio.Reader) error {
+	for line := 1; ; line++ {
+		text, err := in.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if strings.TrimSpace(text) != "" {
+			if r.line = line; !r.object(text) {
+				return nil
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// object reads a row. It reports whether to go on.
+func (r *logReader) object(text string) bool {
+	n, wrong := parseJSON(text, r.line)
+	switch {
+	case wrong != nil:
+		r.bad("%s", wrong.message)
+		return true
+	case n.kind != mapNode:
+		r.bad("got %s: want an object", n.describe())
+		return true
+	}
+	cells, before := make(map[string]string), len(r.errs)
+	var names []string
+	add := func(name string, value *node) {
+		if value.kind != scalarNode || value.isNull() {
+			r.bad("%s is %s: want a number or a name", name, value.describe())
+			return
+		}
+		names, cells[name] = append(names, name), value.text
+	}
+	for _, m := range n.members {
+		if m.key.text != "returns" {
+			add(m.key.text, m.value)
+			continue
+		}
+		switch m.value.kind {
+		case mapNode:
+			for _, x := range m.value.members {
+				add(x.key.text, x.value)
+			}
+		case listNode:
+			if len(m.value.items) != len(r.p.Returns) {
+				r.bad("%d returns: want %d", len(m.value.items), len(r.p.Returns))
+				break
+			}
+			for i, x := range m.value.items {
+				add(r.p.Returns[i], x)
+			}
+		default:
+			r.bad("returns is %s: want a list of numbers, or an object of them", m.value.describe())
+		}
+	}
+	if first := !r.known; !r.columns(names) {
+		return !first // else every line would be complained of
+	}
+	if len(r.errs) == before {
+		r.row(r.line, cells)
+	}
+	return true
+}
