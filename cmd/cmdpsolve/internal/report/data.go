@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -146,6 +145,6 @@ func addValue(t *Table, v reflect.Value, quantity, name string, omit bool) {
 		if x, ok := cell.(Number); ok && omit && x != x {
 			return
 		}
-		t.Add(quantity, name, fmt.Sprint(exact(cell)))
+		t.Add(quantity, name, cell)
 	}
 }

@@ -1,6 +1,6 @@
 // Package report writes what a command found. A command declares a Report once: the
 // data for programs, and sections for people. Write turns it into text for a terminal,
-// Markdown, LaTeX, CSV or JSON.
+// Markdown, LaTeX, CSV, JSON or JSON lines.
 //
 //	report.Report{
 //		Data: found,
@@ -30,10 +30,12 @@ const (
 	LaTeX    Format = "latex"
 	CSV      Format = "csv"
 	JSON     Format = "json"
+	// JSONL is the rows of CSV, each as a JSON object on a line.
+	JSONL Format = "jsonl"
 )
 
 // Formats lists all formats.
-var Formats = []Format{Terminal, Markdown, LaTeX, CSV, JSON}
+var Formats = []Format{Terminal, Markdown, LaTeX, CSV, JSON, JSONL}
 
 func (f *Format) String() string { return string(*f) }
 
@@ -114,10 +116,13 @@ func (r *Report) Write(w io.Writer, f Format) error {
 	switch f {
 	case JSON:
 		return writeJSON(w, r.Data)
-	case CSV:
-		tables := tablesOf(r.shown(f))
+	case CSV, JSONL:
+		tables := tablesOf(r.shown(CSV))
 		if len(tables) == 0 {
 			tables = []*Table{quantities(r.Data)}
+		}
+		if f == JSONL {
+			return writeJSONL(w, tables)
 		}
 		return writeCSV(w, tables)
 	case LaTeX:

@@ -121,6 +121,17 @@ proof_support,,3
 yes,,
 gap,,1e-300
 `,
+		JSONL: `{"quantity":"return","name":"z","value":1}
+{"quantity":"return","name":"a","value":null}
+{"quantity":"least","name":"z","value":0}
+{"quantity":"most","name":"z","value":0.1}
+{"quantity":"slack","name":"z ≤ 2","value":1}
+{"quantity":"price","name":"z ≤ 2","value":null}
+{"quantity":"proof_direction","name":"z","value":0.5}
+{"quantity":"proof_support","name":null,"value":3}
+{"quantity":"yes","name":null,"value":null}
+{"quantity":"gap","name":null,"value":1e-300}
+`,
 		JSON: `{
   "problem": "p",
   "returns": {
@@ -166,6 +177,13 @@ func TestTablesOfCSV(t *testing.T) {
 	want := "x,y\n0.3333333333333333,0.6666666666666666\n\"–, \"\"q\"\"\",\nz\n\"\"\n"
 	if got := written(t, r, CSV); got != strings.Replace(want, "\"\"\n", "\n", 1) && got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	want = `{"x":0.3333333333333333,"y":0.6666666666666666}
+{"x":"–, \"q\"","y":null}
+{"z":null}
+`
+	if got := written(t, r, JSONL); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

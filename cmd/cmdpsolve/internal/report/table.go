@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -159,6 +160,34 @@ func writeCSV(w io.Writer, tables []*Table) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// writeJSONL writes each row of the tables as an object, with null where a cell of CSV is empty.
+func writeJSONL(w io.Writer, tables []*Table) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, t := range tables {
+		for _, row := range t.Rows {
+			object := make(Object, len(row))
+			for i, cell := range row {
+				switch x := cell.(type) {
+				case float64:
+					cell = Number(x)
+				case Rough:
+					cell = Number(x)
+				case string:
+					if x == "" {
+						cell = nil
+					}
+				}
+				object[i] = Member{t.Columns[i].Title, cell}
+			}
+			if err := out.Encode(object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (t *Table) terminal(w io.Writer) error {
