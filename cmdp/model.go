@@ -3,6 +3,7 @@ package cmdp
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Kernel holds the choices of one step in compressed sparse rows: choice c
@@ -29,7 +30,7 @@ type Kernel struct {
 type Model struct {
 	horizon  int
 	discount float64
-	average  bool
+	means    []bool // of each return, whether it is a long-run mean; nil if none is
 	dim      int
 	states   int
 	start    []StartState
@@ -49,6 +50,9 @@ type ModelSpec struct {
 	// Average asks for the long-run mean of the returns of a step, in the place of their sum.
 	// There is then neither a horizon nor a discount.
 	Average bool
+	// Means marks, with Discount 1, the returns that are long-run means of a step while the
+	// others are totals: d entries, or nil for none.
+	Means []bool
 	// Dim is the number of return coordinates d.
 	Dim int
 	// Start lists the possible first states.
@@ -76,7 +80,7 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		return nil, fmt.Errorf("cmdp: %d return coordinates: want at least 1", spec.Dim)
 	}
 	m := &Model{
-		horizon: spec.Horizon, discount: spec.Discount, average: spec.Average, dim: spec.Dim,
+		horizon: spec.Horizon, discount: spec.Discount, means: spec.means(), dim: spec.Dim,
 		states: len(spec.Kernels[0].First) - 1,
 		start:  append([]StartState(nil), spec.Start...),
 		// A copy of the headers: the caller may reuse the outer slice.
@@ -116,14 +120,29 @@ func (spec *ModelSpec) checkTime() error {
 		return fmt.Errorf("cmdp: discount %g with horizon %d: a finite horizon is not discounted", spec.Discount, spec.Horizon)
 	case spec.Horizon > 0 && len(spec.Kernels) != 1 && len(spec.Kernels) != spec.Horizon:
 		return fmt.Errorf("cmdp: %d kernels: want 1 or the horizon %d", len(spec.Kernels), spec.Horizon)
-	case spec.Average && (spec.Horizon > 0 || spec.Discount != 0):
-		return fmt.Errorf("cmdp: long-run averages with horizon %d and discount %g: want neither", spec.Horizon, spec.Discount)
+	case spec.Average && (spec.Horizon > 0 || spec.Discount != 0 || spec.Means != nil):
+		return fmt.Errorf("cmdp: long-run averages with horizon %d, discount %g and %d marks of single returns: want none of them", spec.Horizon, spec.Discount, len(spec.Means))
+	case spec.Means != nil && len(spec.Means) != spec.Dim:
+		return fmt.Errorf("cmdp: %d marks of long-run means for %d returns: want one each", len(spec.Means), spec.Dim)
+	case slices.Contains(spec.Means, true) && spec.Discount != 1:
+		return fmt.Errorf("cmdp: long-run means with horizon %d and discount %g: want discount 1, for which the other returns are totals", spec.Horizon, spec.Discount)
 	case spec.Horizon == 0 && !spec.Average && !(spec.Discount > 0 && spec.Discount <= 1):
 		return fmt.Errorf("cmdp: discount %g: want above 0 and at most 1", spec.Discount)
 	case spec.Horizon == 0 && len(spec.Kernels) != 1:
 		return fmt.Errorf("cmdp: %d kernels with an infinite horizon: want 1", len(spec.Kernels))
 	case spec.Horizon == 0 && isGame(spec.Opponents):
 		return fmt.Errorf("cmdp: a game with an infinite horizon: want a finite one")
+	}
+	return nil
+}
+
+// means returns which returns are long-run means, nil if none is.
+func (spec *ModelSpec) means() []bool {
+	switch {
+	case spec.Average:
+		return slices.Repeat([]bool{true}, spec.Dim)
+	case slices.Contains(spec.Means, true):
+		return slices.Clone(spec.Means)
 	}
 	return nil
 }
@@ -262,8 +281,14 @@ func (m *Model) checkReturnToGo(iv *Interval) error {
 // Horizon returns the number of steps H of an episode, or 0 if it is infinite.
 func (m *Model) Horizon() int { return m.horizon }
 
-// Average reports whether returns are long-run means per step.
-func (m *Model) Average() bool { return m.average }
+// Average reports whether all returns are long-run means per step.
+func (m *Model) Average() bool { return m.means != nil && !slices.Contains(m.means, false) }
+
+// Means reports whether some return is a long-run mean per step. The others are then totals.
+func (m *Model) Means() bool { return m.means != nil }
+
+// Mean reports whether return i is a long-run mean per step.
+func (m *Model) Mean(i int) bool { return m.means != nil && m.means[i] }
 
 // Discount returns the factor γ of an infinite horizon; it is 1 for a finite one
 // and for the total return until absorption.

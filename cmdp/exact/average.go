@@ -2,30 +2,32 @@ package exact
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
 	"cmdpsolve/cmdp"
 )
 
-// average is the pricer of long-run averages. A policy ends up, for good, in an end
-// component. In each maximal one the least average in a direction is found first, then the
+// average is the pricer of long-run means, and of totals besides. A policy ends up, for
+// good, in an end component. In each maximal one the least mean in a direction is found first, then the
 // way there: the total return of the quotient in which to stay in a component is worth its
-// least average (Puterman 1994, chapter 9; Ashok et al. 2017).
+// least mean (Puterman 1994, chapter 9; Ashok et al. 2017).
+//
+// A total that is asked for besides is collected on the way: a policy may only stay where it
+// gives nothing.
 //
 // A column is a deterministic stationary policy which stays, in each end component where
 // it stays at all, in one recurrent class. A mixture of them draws its policy
 // at the start: policies without memory do not reach all of them.
 type average struct {
 	*stationary
-	ends *endComponents
-	way  *scalar // of the quotient by all ends
-	cut  *scalar // inside the ends, each cut open at its first state; nil until it is needed
-	from []int32 // of each end, its first component in cut, and the end
-	into lists   // of each state inside an end, the choices inside that may lead there
-	at   []int32 // of each state of cut, that of the model
-	best []class // of each end, what was found last
+	ends *endComponents  // in which a policy may stay
+	ways map[string]*way // by the totals that a direction has
+	cut  *scalar         // inside the ends, each cut open at its first state; nil until it is needed
+	from []int32         // of each end, its first component in cut, and the end
+	into lists           // of each state inside an end, the choices inside that may lead there
+	at   []int32         // of each state of cut, that of the model
+	best []class         // of each end, what was found last
 
 	reward  []float64 // of each choice inside an end, in the direction
 	h, next []float64 // of each state, its relative value within its end
@@ -33,467 +35,327 @@ type average struct {
 	slow    []int     // the ends in which relaxation does not converge
 }
 
-// A class is a recurrent class of a policy.
-type class struct {
-	states, choices []int32
-	mean            []float64 // its average returns
+// A way is the problem how to come to the ends, with the totals that are collected before.
+type way struct {
+	*scalar
+	within [][]int32 // of each collapsed state, the ends inside
+	stays  []int32   // of each collapsed state, the best of them
 }
 
-func newAverage(m *cmdp.Model, workers int) *average {
-	p := &average{stationary: reach(m, workers)}
-	p.stationary.concern = everything(m.Dim())
-	p.ends = p.graph.endComponents()
-	all := func(int) bool { return true }
-	p.way = newScalar(p.graph.quotient(p.parts, p.ends, all, all), 1, workers, p.chain)
+func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
+	p := &average{stationary: reach(m, workers), ways: make(map[string]*way)}
+	if p.concern = c; m.Average() {
+		p.ends = p.graph.endComponents()
+	} else if err := p.settled(c); err != nil {
+		return nil, err
+	}
 	p.best = make([]class, p.ends.parts())
 	p.reward, p.greedy = make([]float64, len(p.k.Offset)-1), make([]int32, m.States())
 	p.h, p.next = make([]float64, m.States()), make([]float64, m.States())
-	return p
+	return p, nil
 }
 
-// open makes the quotient inside the ends, whose components follow one another end by end. An end
-// is cut at a state of the class that is known to be good, which becomes its first.
-func (p *average) open() {
-	inside := make([]bool, p.m.States())
-	for i := range p.ends.parts() {
-		states := p.ends.part(i)
-		j := slices.Index(states, p.best[i].states[0])
-		states[0], states[j] = states[j], states[0]
-		for _, s := range p.ends.part(i)[1:] {
-			inside[s] = true
-		}
+// settled finds the ends of a model in which some returns are totals. It is an error if one of
+// them could be had without limit by staying: with what the mean is then would not be defined.
+func (p *average) settled(c concern) error {
+	q, err := p.stationary.with(c)
+	if err != nil {
+		return err
 	}
-	p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
-	g := &graph{k: p.k, in: inside, allowed: p.ends.inside}
-	parts, t := newPartition(p.m.States()), newTarjan(g)
-	var before []int
-	for i := range p.ends.parts() {
-		before = append(before, parts.parts())
-		for _, s := range p.ends.part(i)[1:] {
-			t.from(s, parts.add)
-		}
+	if p.stationary, p.ends = q, q.harmless; p.ends == nil { // nothing ever comes back
+		p.ends = p.graph.endComponents()
 	}
-	q := g.quotient(parts, nil, nil, nil)
-	for _, n := range before {
-		p.from = append(p.from, int32(n))
-	}
-	p.from = append(p.from, int32(parts.parts()))
-	p.at = make([]int32, q.over)
-	for s, n := range q.state {
-		if n != q.over {
-			p.at[n] = int32(s)
-		}
-	}
-	p.cut = newScalar(q, 1, p.workers, p.chain)
-}
-
-// extent takes the extremes of a single step, and rests for 0.
-func (p *average) extent(_ context.Context, lower, upper []float64) error {
-	d := p.dim()
-	for i := range lower {
-		lower[i], upper[i] = math.Inf(1), math.Inf(-1)
-	}
-	for s := range p.m.States() {
-		if !p.reached[s] {
-			continue
-		}
-		if p.k.First[s] == p.k.First[s+1] {
-			for i := range lower {
-				lower[i], upper[i] = math.Min(lower[i], 0), math.Max(upper[i], 0)
-			}
-		}
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			for i, r := range p.k.Returns[c*d:][:d] {
-				lower[i], upper[i] = math.Min(lower[i], r), math.Max(upper[i], r)
+	for _, s := range p.ends.order {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+				if p.ends.inside[c] && r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
+					return &NoTotalError{State: int(s), Action: int(c - p.k.First[s]), Return: i, Wanted: true}
+				}
 			}
 		}
 	}
 	return nil
 }
 
+// split returns the parts of a direction that means and totals have.
+func (p *average) split(dir []float64) (means, totals []float64) {
+	means, totals = slices.Clone(dir), slices.Clone(dir)
+	p.keep(means, true)
+	p.keep(totals, false)
+	return means, totals
+}
+
+// keep sets the entries of v to 0 that are not means, or that are.
+func (p *average) keep(v []float64, means bool) {
+	for i := range v {
+		if p.m.Mean(i) != means {
+			v[i] = 0
+		}
+	}
+}
+
+// way returns the solver of the way for directions that have the same totals.
+func (p *average) way(totals []float64) *way {
+	key := make([]byte, len(totals))
+	for i, t := range totals {
+		if t != 0 {
+			key[i] = 1
+		}
+	}
+	if w, ok := p.ways[string(key)]; ok {
+		return w
+	}
+	ends := p.ends
+	if !p.m.Average() {
+		ends = (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool {
+			return p.graph.allows(c) && p.nothing(totals, c)
+		})}).endComponents()
+	}
+	inside := make([][]int32, ends.parts())
+	for i := range p.ends.parts() {
+		if e := ends.of[p.ends.part(i)[0]]; e >= 0 {
+			inside[e] = append(inside[e], int32(i))
+		}
+	}
+	q := p.graph.quotient(p.parts, ends, func(int) bool { return true }, func(i int) bool { return len(inside[i]) > 0 })
+	w := &way{scalar: newScalar(q, 1, p.workers, p.chain), stays: make([]int32, len(q.collapsed))}
+	for j := range q.collapsed {
+		end := &q.collapsed[j]
+		w.within = append(w.within, inside[ends.of[end.members[0]]])
+		end.place, end.keeps = nil, p.ends.inside
+	}
+	p.ways[string(key)] = w
+	return w
+}
+
+// extent takes the extremes of a single step, and rests for 0. Totals have extremes of their own.
+func (p *average) extent(ctx context.Context, lower, upper []float64) error {
+	d := p.dim()
+	if !p.m.Average() {
+		if err := p.ranges(ctx, lower, upper); err != nil {
+			return err
+		}
+	}
+	for i := range lower {
+		if p.m.Mean(i) {
+			lower[i], upper[i] = math.Inf(1), math.Inf(-1)
+		}
+	}
+	note := func(r []float64) {
+		for i, x := range r {
+			if p.m.Mean(i) {
+				lower[i], upper[i] = math.Min(lower[i], x), math.Max(upper[i], x)
+			}
+		}
+	}
+	for s := range p.m.States() {
+		first, end := int(p.k.First[s]), int(p.k.First[s+1])
+		switch {
+		case !p.reached[s]:
+		case first == end:
+			note(make([]float64, d))
+		default:
+			for c := first; c < end; c++ {
+				note(p.k.Returns[c*d:][:d])
+			}
+		}
+	}
+	return nil
+}
+
+// possible is extent: nothing is cut off.
+func (p *average) possible(ctx context.Context, lower, upper []float64) error {
+	return p.extent(ctx, lower, upper)
+}
+
 func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
-	means, err := p.least(ctx, dir)
+	w, value, margin, err := p.solve(ctx, dir)
 	if err != nil {
 		return priced{}, err
 	}
 	policy := newActions(p.m.States(), p.mostActions)
 	set := func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) }
-	q := p.way.q
+	q := w.q
 	for j := range q.collapsed {
-		end := &q.collapsed[j]
-		end.place = p.best[p.ends.of[end.members[0]]].states
+		if len(w.within[j]) > 0 {
+			q.collapsed[j].place = p.best[w.stays[j]].states
+		}
 	}
-	q.lift(p.way.pick, set)
+	q.lift(w.pick, set)
 	for j := range q.collapsed {
-		if end := &q.collapsed[j]; q.choice[p.way.pick[end.state]] == stay {
-			in := p.best[p.ends.of[end.members[0]]]
+		if end := &q.collapsed[j]; q.choice[w.pick[end.state]] == stay {
+			in := p.best[w.stays[j]]
 			for i, s := range in.states {
 				set(s, in.choices[i])
 			}
 		}
 	}
-	out := priced{policy: &policy}
-	out.value, out.margin = p.bound(dir, means)
-	out.returns, err = p.mean(ctx, &policy)
+	out := priced{policy: &policy, value: value, margin: margin}
+	out.returns, err = p.mean(ctx, &policy, false)
 	return out, err
 }
 
-// least finds the least average of every end in a direction, and the best way to them.
-func (p *average) least(ctx context.Context, dir []float64) (means []float64, err error) {
-	means = make([]float64, p.ends.parts())
-	for i := range means {
-		if means[i], err = p.nearly(i, dir); err != nil {
+// solve finds the least means and the way to them, and a bound. Where rounding takes the bound of a
+// total, the way is sought again with a larger perturbation.
+func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, margin float64, err error) {
+	means, totals := p.split(dir)
+	least, err := p.leastMeans(ctx, means)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	w = p.way(totals)
+	const most = 1000
+	for {
+		if err := p.solveWay(ctx, w, totals, least); err != nil {
+			return nil, 0, 0, err
+		}
+		value, margin = p.bound(means, totals, w)
+		if !math.IsInf(margin, 1) || w.level != nil || w.slack > most {
+			return w, value, margin, nil
+		}
+		w.slack *= 8
+	}
+}
+
+// boundlessLoop is the error of a total that is as good as one wants, by going round in a loop for
+// long before the policy comes to an end.
+func (p *average) boundlessLoop(w *way, endless []int32) error {
+	found := &NoTotalError{Return: -1, Wanted: true}
+	for _, n := range endless {
+		c := w.q.choice[max(0, w.pick[n])]
+		if w.pick[n] < 0 || c == stay {
+			continue
+		}
+		s := p.owner(c)
+		for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+			if r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
+				found.Return = i
+			}
+		}
+		if found.State, found.Action = int(s), int(c-p.k.First[s]); found.Return >= 0 {
+			break
+		}
+	}
+	return found
+}
+
+// leastMeans finds the least mean of every end in a direction.
+func (p *average) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
+	least = make([]float64, p.ends.parts())
+	for i := range least {
+		if least[i], err = p.nearly(i, means); err != nil {
 			return nil, err
 		}
 	}
 	for _, i := range p.slow {
-		if means[i], err = p.leastIn(ctx, i, dir); err != nil {
+		if least[i], err = p.leastIn(ctx, i, means); err != nil {
 			return nil, err
 		}
 	}
-	z := p.way
-	for _, end := range z.q.collapsed {
-		i := z.q.first[end.state] // to stay is the first choice
-		z.reward[i] = means[p.ends.of[end.members[0]]]
-		z.weight[i] = math.Abs(z.reward[i])
-	}
-	z.level = nil
-	endless, err := z.solve(ctx)
-	if err == nil && endless != nil { // the quotient has no end component
-		err = errSystem
-	}
-	return means, err
+	return least, nil
 }
 
-// nearly finds the least average of end i by relative value iteration, whose policy is
-// evaluated. Ends that mix too slowly for that are put on the list of slow ones.
-func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
-	if i == 0 {
-		p.slow = p.slow[:0]
-	}
-	states := p.ends.part(i)
-	choices := make([]int32, len(states))
-	low, scale := p.relax(states, choices, dir)
-	found, err := p.recur(states, choices)
-	if err != nil {
-		return 0, err
-	}
-	if p.best[i].states == nil || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
-		p.best[i] = *found
-	}
-	mean = dot(dir, p.best[i].mean)
-	const close = 1e-13
-	if mean-low > close*scale {
-		p.slow = append(p.slow, i)
-		for j, s := range states {
-			p.greedy[s] = choices[j]
-		}
-	}
-	return mean, nil
-}
-
-// leastIn finds the least average of end i by policy iteration in the form of Dinkelbach (1967): with
-// a mean that some class has, less in each step, no way back to the first state of the
-// end and no loop elsewhere costs less than 0, or there is a class with a lower mean.
-func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
-	if p.cut == nil {
-		p.open()
-	}
-	states := p.ends.part(i)
-	p.aim(states)
-	mean = dot(dir, p.best[i].mean)
-	const rounds = 10_000
-	for range rounds {
-		found, err := p.below(ctx, i, dir, mean)
-		if err != nil || found == nil {
-			p.settle(states)
-			return mean, err
-		}
-		now := dot(dir, found.mean)
-		if !(now < mean) { // by no more than rounding
-			break
-		}
-		p.best[i], mean = *found, now
-	}
-	p.settle(states)
-	return mean, nil
-}
-
-// aim makes the policy inside an end the greedy one of relative value iteration, as far as that
-// leads to the first state; elsewhere it goes to where it does.
-func (p *average) aim(states []int32) {
-	z := p.cut
-	met := map[int32]bool{states[0]: true}
-	pick := func(s, c int32) {
-		n := z.q.state[s]
-		z.pick[n] = z.q.first[n]
-		for z.q.choice[z.pick[n]] != c {
-			z.pick[n]++
-		}
-		met[s] = true
-	}
-	queue := []int32{states[0]}
-	for _, anything := range []bool{false, true} {
-		for at := 0; at < len(queue); at++ {
-			for _, c := range p.into.of(queue[at]) {
-				if s := p.owner(c); !met[s] && (anything || p.greedy[s] == c) {
-					pick(s, c)
-					queue = append(queue, s)
-				}
-			}
-		}
-	}
-}
-
-// owner returns the state of a choice.
-func (p *average) owner(c int32) int32 { return p.way.q.owner(c) }
-
-// settle takes the relative values of an end from cut.
-func (p *average) settle(states []int32) {
-	for _, s := range states {
-		p.h[s] = p.cut.v[p.cut.q.state[s]] // 0 in the first
-	}
-}
-
-// relax improves h in the states of an end by sweeps of relative value iteration, each
-// going most of the way, so that no period keeps it from converging. It sets choices to the best
-// ones and returns a lower bound of the least average, without what rounding takes, and the
-// size of the rewards.
-func (p *average) relax(states, choices []int32, dir []float64) (low, scale float64) {
-	d := len(dir)
-	for _, s := range states {
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			if p.ends.inside[c] {
-				p.reward[c] = dot(dir, p.k.Returns[c*d:(c+1)*d])
-				scale = math.Max(scale, math.Abs(p.reward[c]))
-			}
-		}
-	}
-	const sweeps, patience, step = 64, 64, 0.9
-	last := math.Inf(1)
-	for n := 1; ; n++ {
-		var high float64
-		low, high = math.Inf(1), math.Inf(-1)
-		for j, s := range states {
-			least := math.Inf(1)
-			for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-				if !p.ends.inside[c] {
-					continue
-				}
-				x := p.reward[c]
-				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-					x += p.k.Prob[e] * p.h[p.k.Next[e]]
-				}
-				if x < least {
-					least, choices[j] = x, c
-				}
-			}
-			up := least - p.h[s]
-			low, high = math.Min(low, up), math.Max(high, up)
-			p.next[s] = p.h[s] + step*up
-		}
-		span := high - low
-		if span <= 1e-14*scale || n >= sweeps || n%patience == 0 && span > last/2 {
-			return low, scale
-		}
-		if n%patience == 0 {
-			last = span
-		}
-		base := p.next[states[0]]
-		for _, s := range states {
-			p.h[s] = p.next[s] - base
-		}
-	}
-}
-
-// below returns a class of end i with a lower mean than the given one, or nil. The values that
-// prove that there is none are then in cut.
-func (p *average) below(ctx context.Context, i int, dir []float64, mean float64) (*class, error) {
-	z := p.cut
-	p.scalarizeCut(i, dir, mean)
-	for c := p.from[i]; c < p.from[i+1]; c++ {
-		lo, hi := z.q.component[c], z.q.component[c+1]
-		var endless []int32
-		var err error
-		if hi == lo+1 {
-			if !z.single(lo) {
-				endless = []int32{lo}
-			}
-		} else if endless, err = z.iterate(ctx, int(c), lo, hi); err != nil {
-			return nil, err
-		}
-		if endless == nil {
+// solveWay finds the best way to the ends, in which to stay is worth their least mean.
+func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64) error {
+	p.scalarize(w.scalar, totals)
+	for j, end := range w.q.collapsed {
+		if len(w.within[j]) == 0 {
 			continue
 		}
-		states, choices := make([]int32, len(endless)), make([]int32, len(endless))
-		for j, n := range endless {
-			states[j], choices[j] = p.at[n], z.q.choice[z.pick[n]]
-		}
-		z.rest(lo, hi)
-		return p.recur(states, choices)
-	}
-	return p.cycle(i, dir, mean)
-}
-
-// scalarizeCut sets the rewards inside end i to dir·r less the mean.
-func (p *average) scalarizeCut(i int, dir []float64, mean float64) {
-	z, d := p.cut, len(dir)
-	lo, hi := z.q.component[p.from[i]], z.q.component[p.from[i+1]]
-	for j := z.q.first[lo]; j < z.q.first[hi]; j++ {
-		sum, size := -mean, math.Abs(mean)
-		for n, r := range p.k.Returns[int(z.q.choice[j])*d:][:d] {
-			x := float64(dir[n] * r)
-			sum += x
-			size += math.Abs(x)
-		}
-		z.reward[j], z.weight[j] = sum, size
-	}
-	z.level = nil
-}
-
-// cycle looks for the cheapest way from the first state of end i back to it. It returns the
-// class of that policy if it costs less than 0 by more than rounding, else nil.
-func (p *average) cycle(i int, dir []float64, mean float64) (*class, error) {
-	first, d := p.ends.part(i)[0], len(dir)
-	least, best := 0.0, int32(-1)
-	for c := p.k.First[first]; c < p.k.First[first+1]; c++ {
-		if !p.ends.inside[c] {
-			continue
-		}
-		sum, size := -mean, math.Abs(mean)
-		for j, r := range p.k.Returns[int(c)*d:][:d] {
-			sum += dir[j] * r
-			size += math.Abs(dir[j] * r)
-		}
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			x := p.k.Prob[e] * p.cut.v[p.cut.q.state[p.k.Next[e]]]
-			sum += x
-			size += math.Abs(x)
-		}
-		if sum < least && sum < -level*size {
-			least, best = sum, c
-		}
-	}
-	if best < 0 {
-		return nil, nil
-	}
-	// What the policy reaches from the first state.
-	states, choices := []int32{first}, []int32{best}
-	met := map[int32]bool{first: true}
-	for j := 0; j < len(states); j++ {
-		c := choices[j]
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := p.k.Next[e]; p.k.Prob[e] > 0 && !met[n] {
-				met[n] = true
-				states, choices = append(states, n), append(choices, p.cut.q.choice[p.cut.pick[p.cut.q.state[n]]])
+		w.stays[j] = w.within[j][0]
+		for _, i := range w.within[j] {
+			if least[i] < least[w.stays[j]] {
+				w.stays[j] = i
 			}
 		}
+		i := w.q.first[end.state] // to stay is the first choice
+		w.reward[i] = least[w.stays[j]]
+		w.weight[i] = math.Abs(w.reward[i])
 	}
-	return p.recur(states, choices)
+	endless, err := w.scalar.solve(ctx)
+	if err == nil && endless != nil {
+		err = p.boundlessLoop(w, endless)
+	}
+	return err
 }
 
-var errNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
-
-// recur returns the recurrent class of a policy in states that it does not leave, the
-// first one if there are several, with its average returns.
-func (p *average) recur(states, choices []int32) (*class, error) {
-	y := p.chainOf(states, choices)
-	set := y.closed()
-	if set == nil {
-		return nil, errNoClass
+// bound returns μ·v and how far the least value may lie below, by a pass over the model. Let
+// h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
+// its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
+// every choice, so that with what has been collected it can only rise on the way.
+func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
+	v, size := p.spread(w.scalar), 0.0
+	if !p.minds(totals) {
+		return atStart(p.m, v), math.Inf(1)
 	}
-	out, d := &class{mean: make([]float64, p.dim())}, p.dim()
-	for j, share := range y.shares(set) {
-		c := choices[set[j]]
-		out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
-		axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
-	}
-	return out, nil
-}
-
-// chainOf returns the chain of a policy in states, numbered in their order, that it does
-// not leave.
-func (p *average) chainOf(states, choices []int32) *chain {
-	local := make(map[int32]int32, len(states))
-	for j, s := range states {
-		local[s] = int32(j)
-	}
-	y := &chain{}
-	y.reset()
-	for j, c := range choices {
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := local[p.k.Next[e]]; p.k.Prob[e] > 0 && n != int32(j) {
-				y.next, y.prob = append(y.next, n), append(y.prob, p.k.Prob[e])
-			}
-		}
-		y.end(0)
-	}
-	return y
-}
-
-// bound returns μ·v and how far the least average may lie below, by a pass over the model. Let
-// h be the relative values. In an end no average is below the least of θ·r + Σ P h − h over
-// its choices; v is at most that in each end, up to the margin, and at most its mean after
-// every choice, so that it can only rise on the way.
-func (p *average) bound(dir, means []float64) (value, margin float64) {
-	v, d := p.spread(p.way), len(dir)
-	size := 0.0
 	for s, x := range v {
-		if !p.reached[s] {
+		if !p.graph.in[s] {
 			continue
 		}
 		size = math.Max(size, math.Abs(x))
-		end := p.ends.of[s]
-		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			up, weight := 0.0, 0.0
-			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-				y := p.k.Prob[e] * (v[p.k.Next[e]] - x)
-				up += y
-				weight += math.Abs(y)
-			}
-			terms := float64(d+2*(p.k.Offset[c+1]-p.k.Offset[c])+6) * unit
-			if up < terms*weight {
-				if weight > 0 && !p.rises(v, s, c) {
-					return atStart(p.m, v), math.Inf(1)
-				}
-			}
-			if end < 0 || !p.ends.inside[c] {
-				continue
-			}
-			here := p.h[s]
-			sum, weight := 0.0, 0.0
-			for j, r := range p.k.Returns[c*d:][:d] {
-				y := dir[j] * r
-				sum += y
-				weight += math.Abs(y)
-			}
-			size = math.Max(size, weight)
-			for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-				y := p.k.Prob[e] * (p.h[p.k.Next[e]] - here)
-				sum += y
-				weight += math.Abs(y)
-			}
-			margin = math.Max(margin, x-(sum-terms*weight))
-		}
 		if p.k.First[s] == p.k.First[s+1] {
 			margin = math.Max(margin, x)
+		}
+		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+			if !p.graph.allows(int32(c)) {
+				continue
+			}
+			if up, weight, lost := p.gain(totals, v, s, c); up < lost && weight > 0 && !p.holds(totals, v, s, c) {
+				return atStart(p.m, v), math.Inf(1)
+			}
+			if p.ends.inside[c] {
+				up, weight, lost := p.gain(means, p.h, s, c)
+				size = math.Max(size, weight)
+				margin = math.Max(margin, x-(up-lost))
+			}
 		}
 	}
 	return atStart(p.m, v), margin*(1+8*unit) + (startError+unit)*size
 }
 
-// rises reports in rational arithmetic whether v does not fall in the mean after a choice.
-func (p *average) rises(v []float64, s, c int) bool {
-	return p.holds(make([]float64, p.dim()), v, s, c)
+// minds reports whether no total of a direction is one that does not matter, or that matters from the
+// other side: it could be without bound.
+func (p *average) minds(totals []float64) bool {
+	for i, t := range totals {
+		if t > 0 && !p.up[i] || t < 0 && !p.down[i] {
+			return false
+		}
+	}
+	return true
 }
 
-// mean returns the average returns of a policy that stays in one class of an end at most.
-func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) {
-	x, err := p.visits(ctx, &stepPolicy{actions: *policy}, nil)
+// gain returns dir·r + Σ P v − v of a choice, the magnitude of what is added up, and what rounding may
+// take from it.
+func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
+	for j, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+		y := dir[j] * r
+		up += y
+		weight += math.Abs(y)
+	}
+	x := v[s]
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		y := p.k.Prob[e] * (v[p.k.Next[e]] - x)
+		up += y
+		weight += math.Abs(y)
+	}
+	return up, weight, float64(len(dir)+2*(p.k.Offset[c+1]-p.k.Offset[c])+6) * unit * weight
+}
+
+// mean returns the returns of a policy that stays in one class of an end at most. A total that does not
+// end, which does not matter then, is left out, or infinite if endless is true.
+func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]float64, error) {
+	st := &stepPolicy{actions: *policy}
+	x, err := p.visits(ctx, st, nil)
 	if err != nil {
 		return nil, err
 	}
 	total := make([]float64, p.dim())
+	if !p.m.Average() {
+		if total = p.sum(st, x); endless {
+			total = p.endless(total, st, x)
+		}
+		p.keep(total, false)
+	}
 	stays := make(map[int32][]int32)
 	var order []int32
 	for _, s := range x.forever {
@@ -525,13 +387,11 @@ func (p *average) mean(ctx context.Context, policy *actions) ([]float64, error) 
 // recheck computes the bound anew, without what earlier directions left behind: a verifier gets
 // the same numbers.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	q := newAverage(p.m, p.workers)
-	means, err := q.least(ctx, dir)
-	if err != nil {
-		return 0, 0, err
+	q, err := newAverage(p.m, p.workers, p.concern)
+	if err == nil {
+		_, value, margin, err = q.solve(ctx, dir)
 	}
-	value, margin = q.bound(dir, means)
-	return value, margin, nil
+	return value, margin, err
 }
 
 // combine returns a policy that draws one of the columns at the start.
@@ -553,11 +413,11 @@ func (p *average) purify(context.Context, *Policy, face) error { return nil }
 
 func (p *average) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	if len(policy.components) == 0 {
-		return p.mean(ctx, &policy.steps[0].actions)
+		return p.mean(ctx, &policy.steps[0].actions, true)
 	}
 	total := make([]float64, p.dim())
 	for _, c := range policy.components {
-		v, err := p.mean(ctx, &c.Policy.steps[0].actions)
+		v, err := p.mean(ctx, &c.Policy.steps[0].actions, true)
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,10 @@ func TestAveragePrice(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 52))
 		m := randomAverage(t, seed, 2+rng.IntN(5), 2)
-		p := newAverage(m, 1)
+		p, err := newAverage(m, 1, everything(m.Dim()))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 3 { // the later ones from where the first ended
 			dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
 			if rng.IntN(4) == 0 {
@@ -363,7 +366,11 @@ func TestAverageRing(t *testing.T) {
 				want = math.Min(want, worst)
 			}
 		}
-		got, err := newAverage(m, 1).price(context.Background(), []float64{1})
+		p, err := newAverage(m, 1, everything(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.price(context.Background(), []float64{1})
 		if err != nil || math.Abs(got.value-want) > 1e-9 || math.Abs(got.returns[0]-want) > 1e-9 {
 			t.Errorf("ring of %d: %v, returns %v, %v: want %v", n, got.value, got.returns, err, want)
 		}

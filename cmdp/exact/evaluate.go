@@ -31,14 +31,20 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	}
 	only := &Policy{steps: []stepPolicy{{actions: newActions(m.States(), 1)}}}
 	out := &Evaluation{Drift: make([]float64, m.Dim())}
-	if !m.Average() {
+	if !m.Means() {
 		p := reach(process, 1)
 		p.concern = everything(m.Dim())
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p := newAverage(process, 1)
+	p, err := newAverage(process, 1, indifferent(m.Dim())) // totals may go on
+	if err != nil {
+		return nil, err
+	}
 	for i := range out.Drift {
+		if !m.Mean(i) {
+			continue
+		}
 		if out.Drift[i], err = p.drift(ctx, axis(m.Dim(), i, 1)); err != nil {
 			return nil, err
 		}
@@ -98,9 +104,9 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 		}
 		out.First = append(out.First, int32(len(out.Offset)-1))
 	}
-	spec := cmdp.ModelSpec{Discount: m.Discount(), Average: m.Average(), Dim: d, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}}
-	if m.Average() {
-		spec.Discount = 0
+	spec := cmdp.ModelSpec{Discount: m.Discount(), Dim: d, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}}
+	for i := range d {
+		spec.Means = append(spec.Means, m.Mean(i))
 	}
 	return cmdp.NewModel(spec)
 }
@@ -109,7 +115,8 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 // a model without choices. With relative values h and means g, r + P h = h + g and P g = g, so that the sum is
 // N·g + μ·h − E h(X_N).
 func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
-	if _, err := p.least(ctx, dir); err != nil {
+	z, _, _, err := p.solve(ctx, dir)
+	if err != nil {
 		return 0, err
 	}
 	for i := range p.ends.parts() {
@@ -122,8 +129,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		}
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
-	z, d := p.way, len(dir)
-	mean := p.spread(z)
+	mean, d := p.spread(z.scalar), len(dir)
 	for i, c := range z.q.choice {
 		if z.reward[i], z.weight[i] = 0, 0; c == stay {
 			continue
@@ -141,9 +147,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		}
 	}
 	z.level = nil
-	endless, err := z.solve(ctx)
-	clear(z.reward) // the way to the ends returns nothing
-	clear(z.weight)
+	endless, err := z.scalar.solve(ctx)
 	if err == nil && endless != nil { // the quotient has no end component
 		err = errSystem
 	}

@@ -25,8 +25,8 @@ func (first) Distribution(dst []float64, _, _ int) {
 	dst[0] = 1
 }
 
-// sums returns the expected sum of the returns of n steps under a policy.
-func sums(m *cmdp.Model, policy cmdp.Policy, n int) []float64 {
+// sumsOf returns the expected sum of the returns of n steps under a policy.
+func sumsOf(m *cmdp.Model, policy cmdp.Policy, n int) []float64 {
 	k, d := m.Kernel(0), m.Dim()
 	now, total := make([]float64, m.States()), make([]float64, d)
 	for _, st := range m.StartStates() {
@@ -72,7 +72,7 @@ func TestEvaluateDrift(t *testing.T) {
 		}
 		seen := make([]float64, m.Dim())
 		for _, n := range []int{1, 2, 3, 5, 8, 13, 40, 1000, 20001} {
-			for i, x := range sums(m, policy, n) {
+			for i, x := range sumsOf(m, policy, n) {
 				away := math.Abs(x - float64(n)*e.Returns[i])
 				seen[i] = math.Max(seen[i], away)
 				if away > e.Drift[i]+1e-11*float64(n) {

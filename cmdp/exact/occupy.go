@@ -11,7 +11,7 @@ import (
 // or, where that is nil, its components. With a finite horizon that is the probability of
 // being there at the 0-based step, or with step −1 the expected number of steps spent there;
 // without one it is the expected discounted or total number of visits, and for long-run
-// averages the share of time. States in which a total return goes on for ever count their
+// averages, of some returns or of all, the share of time. States in which a total return goes on for ever count their
 // arrivals. step is not used without a horizon.
 func Occupancy(ctx context.Context, m *cmdp.Model, policy *Policy, components []Component, step int) ([]float64, error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
@@ -27,8 +27,11 @@ func Occupancy(ctx context.Context, m *cmdp.Model, policy *Policy, components []
 		components = []Component{{1, policy}}
 	}
 	out := make([]float64, m.States())
-	if m.Average() {
-		p := newAverage(m, 1)
+	if m.Means() {
+		p, err := newAverage(m, 1, indifferent(m.Dim()))
+		if err != nil {
+			return nil, err
+		}
 		for _, c := range components {
 			if err := p.spent(ctx, out, c.Weight, &c.Policy.steps[0]); err != nil {
 				return nil, err

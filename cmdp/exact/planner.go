@@ -109,8 +109,13 @@ func (p *Planner) pricerOf(ctx context.Context, c concern) (pricer, []column, er
 
 // lasting reports whether a pricer depends on what matters to the task.
 func lasting(q pricer) bool {
-	s, ok := q.(*stationary)
-	return ok && s.restless
+	switch s := q.(type) {
+	case *stationary:
+		return s.restless
+	case *average:
+		return s.restless
+	}
+	return false
 }
 
 // keep keeps columns, the newest where there are too many.

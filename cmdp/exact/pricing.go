@@ -73,7 +73,7 @@ type concern struct{ up, down []bool }
 // concernOf returns what matters to a task. A cost or a target that is not known to be
 // made of half-spaces may mind anything.
 func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
-	c := concern{make([]bool, dim), make([]bool, dim)}
+	c := indifferent(dim)
 	switch g := task.Cost.(type) {
 	case nil:
 	case cost.Affine:
@@ -107,12 +107,15 @@ func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
 }
 
 func everything(dim int) concern {
-	c := concern{make([]bool, dim), make([]bool, dim)}
+	c := indifferent(dim)
 	for i := range dim {
 		c.up[i], c.down[i] = true, true
 	}
 	return c
 }
+
+// indifferent is the concern to which nothing matters.
+func indifferent(dim int) concern { return concern{make([]bool, dim), make([]bool, dim)} }
 
 // add adds that large values of form·v may be unwanted.
 func (c concern) add(form []float64) {

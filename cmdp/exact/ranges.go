@@ -19,23 +19,25 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		return nil, nil, err
 	}
 	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
-	if m.Horizon() == 0 && !m.Average() {
+	if m.Horizon() == 0 && !m.Means() {
 		err := reach(m, opts.Workers).ranges(ctx, lower, upper)
-		for i := range lower {
-			if lower[i] <= -boundless {
-				lower[i] = math.Inf(-1)
-			}
-			if upper[i] >= boundless {
-				upper[i] = math.Inf(1)
-			}
-		}
+		unbox(lower, upper)
 		return lower, upper, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, concern{})
+	p, err := newPricer(ctx, m, opts.Workers, indifferent(m.Dim()))
 	if err != nil {
 		return nil, nil, err
 	}
+	if m.Means() && !m.Average() { // of the others
+		if err := reach(m, opts.Workers).ranges(ctx, lower, upper); err != nil {
+			return nil, nil, err
+		}
+		unbox(lower, upper)
+	}
 	for i := range lower {
+		if m.Means() && !m.Mean(i) {
+			continue
+		}
 		least, err := p.price(ctx, axis(m.Dim(), i, 1))
 		if err != nil {
 			return nil, nil, err
@@ -47,6 +49,18 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		lower[i], upper[i] = least.returns[i], most.returns[i]
 	}
 	return lower, upper, nil
+}
+
+// unbox turns sides that stand for infinity into infinity.
+func unbox(lower, upper []float64) {
+	for i := range lower {
+		if lower[i] <= -boundless {
+			lower[i] = math.Inf(-1)
+		}
+		if upper[i] >= boundless {
+			upper[i] = math.Inf(1)
+		}
+	}
 }
 
 // CutBox makes the box of all returns of a model without a horizon smaller on the sides

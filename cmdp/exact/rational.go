@@ -10,7 +10,7 @@ import (
 
 // RationalValue returns V*(dir) = min over all policies of dir·V in rational
 // arithmetic, the numbers of the model being taken as the float64 values that they
-// are. With an infinite horizon it is a lower bound instead, of the accuracy of
+// are. With an infinite horizon, of discounted sums, totals and long-run means, it is a lower bound instead, of the accuracy of
 // float64, that is proved in rational arithmetic. It is for small models: the
 // numbers grow by some hundred bits with every step.
 func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat, error) {
@@ -31,7 +31,10 @@ func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	if err := refuseGame(m); err != nil {
 		return nil, 0, err
 	}
-	if m.Horizon() == 0 {
+	switch {
+	case m.Means():
+		return rationalMeans(ctx, m, dir, c)
+	case m.Horizon() == 0:
 		return rationalBound(ctx, m, dir, c)
 	}
 	v := make([]*big.Rat, m.States())
@@ -171,4 +174,77 @@ func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
 		sum.Add(sum, new(big.Rat).Mul(t, rational(p.k.Returns[c*len(dir)+i])))
 	}
 	return sum
+}
+
+// rationalMeans checks in rational arithmetic what average.bound says: the values never fall on the
+// way, the totals being added, and where a policy may stay they are at most what relative values show of
+// the mean there, up to a margin that is taken off.
+func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
+	p, err := newAverage(m, 1, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	rounded := make([]float64, len(dir))
+	ofMeans, ofTotals := make([]*big.Rat, len(dir)), make([]*big.Rat, len(dir))
+	for i, t := range dir {
+		rounded[i], _ = t.Float64()
+		ofMeans[i], ofTotals[i] = t, new(big.Rat)
+		if !m.Mean(i) {
+			ofMeans[i], ofTotals[i] = new(big.Rat), t
+		}
+	}
+	means, totals := p.split(rounded)
+	least, err := p.leastMeans(ctx, means)
+	if err != nil {
+		return nil, 0, err
+	}
+	h := make([]*big.Rat, len(p.h))
+	for s, x := range p.h {
+		h[s] = rational(x)
+	}
+	w := p.way(totals)
+	for w.slack = 1; p.minds(totals) && w.slack <= 1e8; w.slack *= 8 {
+		if err := p.solveWay(ctx, w, totals, least); err != nil {
+			return nil, 0, err
+		}
+		low := p.spread(w.scalar)
+		v := make([]*big.Rat, len(low))
+		for s, x := range low {
+			v[s] = rational(x)
+		}
+		if !p.stationary.below(ofTotals, v) {
+			continue
+		}
+		over := p.aboveMeans(ofMeans, v, h)
+		w.slack *= 2
+		if err := p.solveWay(ctx, w, totals, least); err != nil {
+			return nil, 0, err
+		}
+		margin, _ := over.Float64()
+		return new(big.Rat).Sub(startValue(m, v), over), margin + atStart(m, low) - atStart(m, p.spread(w.scalar)), nil
+	}
+	return nil, 0, errors.New("exact: rational value: no bound could be proved")
+}
+
+// aboveMeans returns by how much v is at most above the least of dir·r + Σ P h − h in a place where a
+// policy may stay, or above 0 where nothing happens any more; at least 0.
+func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
+	most := new(big.Rat)
+	for s := range v {
+		if !p.graph.in[s] {
+			continue
+		}
+		if p.k.First[s] == p.k.First[s+1] && v[s].Cmp(most) > 0 {
+			most.Set(v[s])
+		}
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if !p.ends.inside[c] {
+				continue
+			}
+			if over := new(big.Rat).Sub(v[s], p.rationalGain(dir, h, s, int(c))); over.Cmp(most) > 0 {
+				most = over
+			}
+		}
+	}
+	return most
 }

@@ -65,7 +65,9 @@ func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*S
 // be.
 func (s *solver) dropLoose() error {
 	lower, upper := s.lower, s.upper
-	if p, ok := s.pricer.(*stationary); ok {
+	if p, ok := s.pricer.(interface {
+		possible(ctx context.Context, lower, upper []float64) error
+	}); ok {
 		lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
 		if err := p.possible(s.ctx, lower, upper); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 // With a finite horizon V is the expected return of an episode, with a discount γ
 // < 1 the expected discounted sum Σ γ^t r_t, and with γ = 1 the expected total
 // until absorption, for models that absorb surely. If the model asks for it, V is the
-// long-run mean of the returns of a step. Memory is proportional to the
+// long-run mean of the returns of a step, for all of them or return by return. Memory is proportional to the
 // model and, with a finite horizon, to one byte for each (step, state) pair and, while
 // the policy is put together, mixed policy.
 //
@@ -81,8 +81,8 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pric
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
-	if m.Average() {
-		return newAverage(m, workers), nil
+	if m.Means() {
+		return newAverage(m, workers, c)
 	}
 	if m.Horizon() == 0 {
 		return newStationary(m, workers, c)
@@ -172,8 +172,8 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	d := p.dim()
 	s := &solver{ctx: ctx, source: p, task: task, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	model, endless := p.(*stationary)
-	if endless && model.gamma == 1 && task.Box != nil {
+	totals, endless := sums(p)
+	if totals && task.Box != nil {
 		task.Box.Bounds(s.lower, s.upper)
 	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
@@ -197,6 +197,18 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) })
 	s.incumbent.cost = math.Inf(1)
 	return s, err
+}
+
+// sums reports whether some returns of a model are totals, and whether they are totals or discounted sums.
+func sums(p source) (totals, endless bool) {
+	switch p := p.(type) {
+	case *stationary:
+		return p.gamma == 1, true
+	case *average:
+		totals = !p.m.Average()
+		return totals, totals
+	}
+	return false, false
 }
 
 // width is how much normal·v varies over a box with sides extent; rows are measured

@@ -50,7 +50,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.reached = p.reachable()
 	p.graph = graph{k: p.k, in: p.reached}
 	p.parts = p.graph.components()
-	p.restless = p.gamma == 1 && p.returning() && p.graph.endComponents().parts() > 0
+	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
 	p.wide = make(map[int32]bool)
 	p.number()
@@ -127,7 +127,7 @@ func (p *stationary) possible(ctx context.Context, lower, upper []float64) error
 // extremes remembers the extremes of the returns.
 type extremes struct{ lower, upper []float64 }
 
-// ranges sets lower and upper to the extremes of each return over all policies, rounded
+// ranges sets lower and upper to the extremes of each total over all policies, rounded
 // outwards, ±boundless where there are none.
 func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 	if p.extremes.lower != nil {
@@ -136,6 +136,9 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 		return nil
 	}
 	for i := range lower {
+		if p.m.Mean(i) {
+			continue
+		}
 		for _, sign := range []float64{1, -1} {
 			bound := -boundless
 			dir := axis(len(lower), i, sign)
@@ -174,14 +177,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	}
 	q := p.base
 	if p.harmless != nil {
-		nothing := func(c int32) bool {
-			for i, r := range p.k.Returns[int(c)*len(dir):][:len(dir)] {
-				if r != 0 && dir[i] != 0 {
-					return false
-				}
-			}
-			return p.graph.allows(c)
-		}
+		nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
 		if ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents(); ends.parts() > 0 {
 			q = p.collapse(ends, nothing)
 		}
@@ -189,6 +185,16 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	z := newScalar(q, p.gamma, p.workers, p.chain)
 	p.scalars[string(key)] = z
 	return z
+}
+
+// nothing reports whether a choice returns nothing that a direction has.
+func (p *stationary) nothing(dir []float64, c int32) bool {
+	for i, r := range p.k.Returns[int(c)*len(dir):][:len(dir)] {
+		if r != 0 && dir[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // collapse returns the quotient by end components without returns. A policy may stay in

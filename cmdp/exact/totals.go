@@ -17,12 +17,18 @@ type NoTotalError struct {
 	State  int // in which it goes on
 	Action int // that keeps it there
 	Return int // the number of a return that does not end, −1 if there is none
+	// Wanted tells that the return is wanted: it could be had without limit. Where long-run means are
+	// asked for besides, no policy is the best then.
+	Wanted bool
 }
 
 func (e *NoTotalError) Error() string {
 	what := fmt.Sprintf("return %d", e.Return)
 	if e.Return < 0 {
 		what = "no return that matters"
+	}
+	if e.Wanted {
+		return fmt.Sprintf("exact: the total %s can be had without limit, as in state %d by action %d, and long-run means are asked for besides: %v", what, e.State, e.Action, ErrNoTotal)
 	}
 	return fmt.Sprintf("exact: every policy may go on for ever, as in state %d by action %d, which gives %s: %v", e.State, e.Action, what, ErrNoTotal)
 }
@@ -115,7 +121,7 @@ func (p *stationary) settle() error {
 	}
 	for _, st := range p.m.StartStates() {
 		if st.Probability > 0 && !g.in[st.State] {
-			return p.endless()
+			return p.stuck()
 		}
 	}
 	return nil
@@ -130,18 +136,18 @@ func (p *stationary) choices(ok func(c int32) bool) []bool {
 	return out
 }
 
-// unharmed reports whether a choice returns nothing that matters, or what is wanted.
+// unharmed reports whether a choice returns no total that matters, but for what is wanted.
 func (p *stationary) unharmed(c int32) bool {
 	for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
-		if r > 0 && p.up[i] || r < 0 && p.down[i] {
+		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 			return false
 		}
 	}
 	return true
 }
 
-// endless names a place among the states left out where every policy may stay.
-func (p *stationary) endless() error {
+// stuck names a place among the states left out where every policy may stay.
+func (p *stationary) stuck() error {
 	out := slices.Clone(p.reached)
 	for s, in := range p.graph.in {
 		out[s] = out[s] && !in
@@ -157,7 +163,7 @@ func (p *stationary) endless() error {
 				found.State, found.Action = int(s), int(c-p.k.First[s])
 			}
 			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
-				if found.Return < 0 && (r > 0 && p.up[i] || r < 0 && p.down[i]) {
+				if found.Return < 0 && (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 					found.Return = i
 				}
 			}

@@ -241,7 +241,11 @@ func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, e
 	if err != nil {
 		return nil, err
 	}
-	v := p.sum(st, x)
+	return p.endless(p.sum(st, x), st, x), nil
+}
+
+// endless adds to the returns v of a policy those that do not end.
+func (p *stationary) endless(v []float64, st *stepPolicy, x *visits) []float64 {
 	once := make([]float64, len(v))
 	for _, s := range x.forever {
 		if x.of[s] > 0 {
@@ -254,5 +258,5 @@ func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, e
 			}
 		}
 	}
-	return v, nil
+	return v
 }

@@ -31,6 +31,15 @@ func (p *Problem) Box() (*geometry.Box, error) {
 		if err := p.totals.ranges(m, lower, upper); err != nil {
 			return nil, err
 		}
+		if m.Means() {
+			low, high := make([]float64, m.Dim()), make([]float64, m.Dim())
+			stepRange(m.Kernel(0), low, high)
+			for i := range lower {
+				if m.Mean(i) {
+					lower[i], upper[i] = low[i], high[i]
+				}
+			}
+		}
 	default:
 		stepRange(m.Kernel(0), lower, upper)
 		for i := range lower {
