@@ -30,13 +30,13 @@ var combinators = []Entry{
 	},
 	{
 		Name: "from-maximizer", Constructor: "FromMaximizer", Doc: "a set known by its linear maximiser alone",
-		Methods: "the set's; Wolfe's minimum-norm point", Tolerance: exact,
+		Methods: "the set's; Wolfe's minimum-norm point; column generation where a box or rows cut it", Tolerance: exact,
 		Example: func() (Set, error) { return asSet(FromMaximizer(cross{})) },
 		Inside:  [][]float64{{0, 0}, {0.5, 0.5}}, Outside: [][]float64{{0.6, 0.5}},
 	},
 	{
 		Name: "intersection", Constructor: "NewIntersection", Doc: "the common points of sets",
-		Methods: "active set if polyhedral, else method of multipliers; linear maximisation by proximal points", Tolerance: 1e-7,
+		Methods: "active set if polyhedral, else method of multipliers; linear maximisation by column generation, or by proximal points if several sets curve", Tolerance: 1e-7,
 		Example: func() (Set, error) {
 			return NewIntersection(must(NewBall(vec{0, 0}, 1)), must(NewBall(vec{1, 0}, 1)), must(NewHalfspace(vec{1, 2}, 1)))
 		},

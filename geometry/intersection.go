@@ -79,6 +79,17 @@ func flatten(sets []Set) (flat []Set, box *Box, err error) {
 			flat = append(append(flat, s.sets...), s.box.Box)
 		case *ballInBox:
 			flat = append(flat, s.ball, s.box.Box)
+		case extreme:
+			if c, ok := s.LinearMaximizer.(*cut); ok {
+				flat = append(flat, c.set, c.box.Box)
+				if len(c.given.A) > 0 {
+					var p *Polyhedron
+					p, err = newPolyhedron("intersection", c.given)
+					flat = append(flat, p)
+				}
+			} else {
+				flat = append(flat, s)
+			}
 		case *halfspaceInBox:
 			flat = append(flat, s.half, s.box.Box)
 		default:
@@ -126,6 +137,9 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 	}
 	if len(rest.A) == 0 && len(others) == 1 {
 		return restrict(others[0], &BoundedBox{sides})
+	}
+	if len(others) == 1 && answersByMaximizing(others[0]) {
+		return newCut(others[0].(Compact), rest, &BoundedBox{sides})
 	}
 	if len(rest.A) > 0 {
 		p, err := newPolyhedron("intersection", rest)

@@ -20,8 +20,10 @@ type restricter interface {
 // Boxes, balls, half-spaces, points, cuts along axes, and translates, multiples and
 // products of these have closed forms. A Compact inside the box is returned as it
 // is. Other polyhedral sets become a Polytope, answered by linear programs and an
-// active-set method; all others go to oracle.Intersection for projection and from
-// there to oracle.ProximalMaximizer for linear maximisation.
+// active-set method; a Hull, and a set that is known by its linear maximiser, is cut by
+// column generation; all others go to oracle.Intersection for projection and from
+// there to oracle.ProximalMaximizer for linear maximisation, or to column generation if one
+// set of them has no rows and knows its extreme points.
 //
 // It is an error if the dimensions differ, if the box is unbounded (wrapping
 // ErrUnbounded), or if the two have no common point (wrapping ErrEmpty, with a
@@ -56,6 +58,9 @@ func restrict(s Set, box *BoundedBox) (Compact, error) {
 	}
 	if rows, ok := rowsOf(s); ok {
 		return rows.restrict(box)
+	}
+	if answersByMaximizing(s) {
+		return newCut(s.(Compact), Rows{}, box)
 	}
 	return newCommon([]Set{s}, &BoundedBox{&Box{lower, upper}})
 }

@@ -175,6 +175,15 @@ func (s *inflation) Separate(normal, x []float64) (offset, missed float64) {
 // missed by less, but only by the square of the way.
 func (e extreme) Separate(normal, x []float64) (offset, missed float64) {
 	check(e.Dim(), normal, x)
+	if c, ok := e.LinearMaximizer.(*cut); ok {
+		offset, missed = c.rows.separate(normal, x)
+		next := make([]float64, len(x))
+		if h, beyond := Separate(c.set, next, x); beyond > missed {
+			offset, missed = h, beyond
+			copy(normal, next)
+		}
+		return offset, missed
+	}
 	c := e.core()
 	normalTo := func(from []float64) (gap float64) {
 		z := make([]float64, len(x))

@@ -77,6 +77,8 @@ func TestVariants(t *testing.T) {
 		"preimage of a simplex":       {anySet(geometry.NewPreimage(rows{{1, 0}, {0, 1}, {-1, -1}}, []float64{0, 0, 1}, set[*geometry.Simplex](t)(geometry.NewSimplex(3, 1)))), 0},
 		"preimage that is everything": {anySet(geometry.NewPreimage(rows{{0, 0}}, []float64{0.5}, box([]float64{0}, []float64{1}))), 0},
 		"hull of points and a hull":   {compact(geometry.NewConvexHull(set[*geometry.Point](t)(geometry.NewPoint([]float64{3, 3})), hull(geometry.NewHull(rows{{0, 0}, {1, 0}})))), 0},
+		"hull in a box":               {compact(geometry.Restrict(hull(geometry.NewHull(rows{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}})), box([]float64{0, 0, 0.1}, []float64{0.5, 1, 0.8}))), 0},
+		"sum in a box":                {compact(geometry.Restrict(compact(geometry.NewMinkowskiSum(set[*geometry.Ellipsoid](t)(geometry.NewEllipsoid([]float64{0, 0}, rows{{1, 0.5}, {0.5, 2}})), hull(geometry.NewHull(rows{{0, 0}, {1, 1}})))), box([]float64{0, 0}, []float64{1.5, 1}))), 1e-6},
 		"sum of points and balls":     {compact(geometry.NewMinkowskiSum(set[*geometry.Point](t)(geometry.NewPoint([]float64{3, 3})), ball(geometry.NewBall([]float64{0, 1}, 1)))), 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,208 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// cut is the part in a box of a set that answers by its linear maximiser, and that satisfies
+// rows. It maximises by column generation (Dantzig and Wolfe, Operations Research 8, 1960):
+// a small linear program mixes extreme points of the set so that the mixture satisfies the
+// rows, and its prices tell in which direction the set is asked for the next one.
+type cut struct {
+	set   Compact
+	box   *BoundedBox
+	given Rows
+	rows  Rows // given and the sides of the box, those left out that the set satisfies by itself: inequalities of unit length
+	scale float64
+	slack float64   // by which a mixture may miss a row
+	seeds []float64 // extreme points of which a mixture satisfies the rows, flat
+	pool  sync.Pool
+}
+
+// The gap, relative to ‖dir‖ times the set's size, at which a maximisation stops, and the
+// number of extreme points that a call asks for at most.
+const (
+	cutTolerance = 1e-13
+	cutRounds    = 1000
+)
+
+// answersByMaximizing reports whether a set's projection asks its linear maximiser.
+func answersByMaximizing(s Set) bool {
+	switch s.(type) {
+	case extreme, *Hull:
+		return true
+	}
+	return false
+}
+
+// newCut returns the part of the set in the box that satisfies the rows.
+func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
+	if e, ok := set.(extreme); ok {
+		if c, ok := e.LinearMaximizer.(*cut); ok {
+			both, err := c.box.meet(box.Box)
+			if err != nil {
+				return nil, err
+			}
+			set, rows, box = c.set, c.given.and(rows), &BoundedBox{both}
+		}
+	}
+	c := &cut{set: set, box: box, given: rows}
+	lower, upper := boundsOf(set)
+	c.scale = 1e-3 + floats.Norm(lower, 2) + floats.Norm(upper, 2)
+	c.slack = 1e-12 * c.scale
+	sides, _ := box.Rows()
+	point := make([]float64, set.Dim())
+	for _, r := range []Rows{rows, sides} {
+		for k, a := range r.A {
+			for _, sign := range []float64{1, -1} {
+				if sign < 0 && k >= r.Equalities {
+					break
+				}
+				length, unit := sign*floats.Norm(a, 2), make([]float64, len(a))
+				floats.AddScaled(unit, 1/length, a)
+				if set.MaximizeLinear(point, unit); floats.Dot(unit, point) > r.B[k]/length {
+					c.rows.A, c.rows.B = append(c.rows.A, unit), append(c.rows.B, r.B[k]/length)
+				}
+			}
+		}
+	}
+	if len(c.rows.A) == 0 {
+		return set, nil
+	}
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	return newExtreme(c), nil
+}
+
+// begin finds the seeds, or shows that there are none: the prices of the first phase give a
+// direction in which every point that satisfies the rows is beyond every point of the set.
+func (c *cut) begin() error {
+	w := c.work()
+	w.reset(make([]float64, c.Dim()))
+	c.set.MaximizeLinear(w.next, w.dir)
+	for range cutRounds {
+		w.add(w.next)
+		excess, ok := w.program.Solve(c.slack)
+		if ok && excess <= c.slack {
+			c.seeds = append(c.seeds, w.points...)
+			c.pool.Put(w)
+			return nil
+		}
+		c.set.MaximizeLinear(w.next, w.price())
+		gain := floats.Dot(w.dir, w.next) + w.program.Prices()[0]
+		if ok && gain > c.slack {
+			continue
+		}
+		if ok && excess < 1e-9*c.scale { // they touch
+			c.slack = 2 * excess
+			c.seeds = append(c.seeds, w.points...)
+			return nil
+		}
+		beyond := floats.Dot(w.program.Prices()[1:], c.rows.B)
+		return fmt.Errorf("geometry: in the direction %.6g the set reaches to %g, and every point of the box and the rows lies beyond %g: %w", w.dir, floats.Dot(w.dir, w.next), beyond, ErrEmpty)
+	}
+	return fmt.Errorf("geometry: no common point of the set and the box was found with %d extreme points: %w", cutRounds, ErrEmpty)
+}
+
+// Dim returns the dimension of the space.
+func (c *cut) Dim() int { return c.set.Dim() }
+
+// MaximizeLinear gives a mixture of extreme points of the set.
+func (c *cut) MaximizeLinear(dst, dir []float64) {
+	check(c.Dim(), dst, dir)
+	w := c.work()
+	w.maximize(dst, dir)
+	c.box.Project(dst, dst)
+	c.pool.Put(w)
+}
+
+// cutWork is the work space of one call.
+type cutWork struct {
+	*cut
+	program lp.Mixture
+	points  []float64 // the extreme points found so far, flat
+	weights []float64 // what each of them has of the mixture
+	goal    []float64
+	dir     []float64 // the goal less what the rows cost
+	next    []float64
+	coef    []float64
+}
+
+func (c *cut) work() *cutWork {
+	if w, ok := c.pool.Get().(*cutWork); ok {
+		return w
+	}
+	v := func(n int) []float64 { return make([]float64, n) }
+	d := c.Dim()
+	return &cutWork{cut: c, goal: v(d), dir: v(d), next: v(d), coef: v(len(c.rows.B))}
+}
+
+func (w *cutWork) reset(goal []float64) {
+	w.program.Reset(w.rows.B)
+	w.points = w.points[:0]
+	copy(w.goal, goal)
+}
+
+func (w *cutWork) add(point []float64) {
+	w.points = append(w.points, point...)
+	for i, a := range w.rows.A {
+		w.coef[i] = floats.Dot(a, point)
+	}
+	w.program.Add(-floats.Dot(w.goal, point), w.coef)
+}
+
+// price sets dir to the direction in which the program wants an extreme point.
+func (w *cutWork) price() []float64 {
+	copy(w.dir, w.goal)
+	for i, y := range w.program.Prices()[1:] {
+		floats.AddScaled(w.dir, y, w.rows.A[i])
+	}
+	return w.dir
+}
+
+func (w *cutWork) maximize(dst, dir []float64) {
+	w.reset(dir)
+	d := len(dst)
+	for at := 0; at < len(w.seeds); at += d {
+		w.add(w.seeds[at : at+d])
+	}
+	tolerance := cutTolerance * floats.Norm(dir, 2) * w.scale
+	least, idle := math.Inf(1), 0
+	for range cutRounds {
+		if _, ok := w.program.Solve(w.slack); !ok {
+			return
+		}
+		w.mix(dst)
+		w.set.MaximizeLinear(w.next, w.price())
+		gap := floats.Dot(w.dir, w.next) + w.program.Prices()[0]
+		if idle++; gap < 0.5*least {
+			least, idle = gap, 0
+		}
+		if gap <= tolerance || idle > 3 && gap <= 1e3*tolerance || idle > 10+10*len(w.coef) {
+			return
+		}
+		w.add(w.next)
+	}
+}
+
+// mix sets dst to the program's mixture.
+func (w *cutWork) mix(dst []float64) {
+	d := len(dst)
+	for len(w.weights) < len(w.points)/d {
+		w.weights = append(w.weights, 0)
+	}
+	w.program.Weights(w.weights)
+	clear(dst)
+	for k, v := range w.weights {
+		if v > 0 {
+			floats.AddScaled(dst, v, w.points[k*d:(k+1)*d])
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package geometry_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
+)
+
+// maximizerOnly forgets all methods of a set but its linear maximiser.
+type maximizerOnly struct{ oracle.LinearMaximizer }
+
+func byMaximizing(tb testing.TB, s geometry.Compact, err error) geometry.Compact {
+	tb.Helper()
+	if err == nil {
+		s, err = geometry.FromMaximizer(maximizerOnly{s})
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// skewEllipsoid returns an ellipsoid around (1, …, 1) that sticks out of [0, 2]^d.
+func skewEllipsoid(tb testing.TB, d int) (*geometry.Ellipsoid, *geometry.Box) {
+	tb.Helper()
+	rng := rand.New(rand.NewPCG(uint64(d), 1))
+	center, lower, upper := make([]float64, d), make([]float64, d), make([]float64, d)
+	shape := make([][]float64, d)
+	for i := range d {
+		center[i], upper[i], shape[i] = 1, 2, make([]float64, d)
+		shape[i][i] = 0.2
+	}
+	for range d {
+		v := normals(rng, d)
+		for i := range d {
+			for j := range d {
+				shape[i][j] += 0.3 * v[i] * v[j]
+			}
+		}
+	}
+	e, err := geometry.NewEllipsoid(center, shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e, box
+}
+
+// TestCutEllipsoid: what is known of an ellipsoid by its maximiser alone, cut by a box and
+// by a row, is what the ellipsoid itself cut by them is.
+func TestCutEllipsoid(t *testing.T) {
+	for _, d := range []int{2, 3, 5} {
+		e, box := skewEllipsoid(t, d)
+		normal := make([]float64, d)
+		normal[0], normal[d-1] = 1, 2
+		half, err := geometry.NewHalfspace(normal, 2.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, parts := range map[string][]geometry.Set{"box": {box}, "box and row": {box, half}} {
+			mine, err := geometry.NewIntersection(append(parts, byMaximizing(t, e, nil))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := geometry.NewIntersection(append(parts, e)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rng := rand.New(rand.NewPCG(3, 3))
+			x := make([]float64, d)
+			for range 20 {
+				dir := normals(rng, d)
+				mine.(geometry.Compact).MaximizeLinear(x, dir)
+				if got, most := inner(dir, x), oracle.Support(want.(geometry.Compact), dir); math.Abs(got-most) > 1e-8 {
+					t.Errorf("%s, dimension %d: %g in the direction %v, want %g", name, d, got, dir, most)
+				}
+				for _, s := range append(parts, e) {
+					if miss := oracle.Distance(s, x); miss > 1e-9 {
+						t.Errorf("%s, dimension %d: the maximiser %v misses a %T by %g", name, d, x, s, miss)
+					}
+				}
+				for i, v := range dir {
+					x[i] = 1 + 3*v
+				}
+				if got, far := oracle.Distance(mine, x), oracle.Distance(want, x); math.Abs(got-far) > 1e-8*(1+far) {
+					t.Errorf("%s, dimension %d: %v at a distance of %.12g, want %.12g", name, d, x, got, far)
+				}
+			}
+		}
+	}
+}
+
+// TestCutHull by hand: of the square with the corners (±1, 0), (0, ±1) the sides x ≤ 0.5 and
+// y ≥ −0.25 leave a figure of six corners.
+func TestCutHull(t *testing.T) {
+	hull, err := geometry.NewHull([][]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := geometry.NewBox([]float64{-5, -0.25}, []float64{5, 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow, err := geometry.NewBox([]float64{-5, -5}, []float64{0.5, 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, square := range map[string]geometry.Compact{"hull": hull, "maximiser": byMaximizing(t, hull, nil)} {
+		once, err := geometry.Restrict(square, wide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := geometry.Restrict(once, narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, 2)
+		for _, c := range []struct{ dir, want []float64 }{
+			{[]float64{3, 1}, []float64{0.5, 0.5}},
+			{[]float64{1, -3}, []float64{0.5, -0.25}},
+			{[]float64{-1, -3}, []float64{-0.75, -0.25}},
+			{[]float64{-2, 1}, []float64{-1, 0}},
+			{[]float64{-1, 2}, []float64{0, 1}},
+		} {
+			twice.MaximizeLinear(x, c.dir)
+			if math.Hypot(x[0]-c.want[0], x[1]-c.want[1]) > 1e-12 {
+				t.Errorf("%s: %v in the direction %v, want %v", name, x, c.dir, c.want)
+			}
+		}
+		twice.Project(x, []float64{2, 3}) // on the corner where x = 0.5 ends the side x + y = 1
+		if math.Hypot(x[0], x[1]-1) > 1e-12 {
+			t.Errorf("%s: (2, 3) is projected on %v, want (0, 1)", name, x)
+		}
+		twice.Project(x, []float64{-0.5, -3})
+		if math.Hypot(x[0]+0.5, x[1]+0.25) > 1e-12 {
+			t.Errorf("%s: (-0.5, -3) is projected on %v, want (-0.5, -0.25)", name, x)
+		}
+	}
+}
+
+// TestCutToNothing: the error tells a direction in which the set ends before the box begins.
+func TestCutToNothing(t *testing.T) {
+	ball, err := geometry.NewBall([]float64{0, 0}, 1)
+	set := byMaximizing(t, ball, err)
+	corner, err := geometry.NewBox([]float64{0.75, 0.75}, []float64{2, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = geometry.Restrict(set, corner)
+	if !errors.Is(err, geometry.ErrEmpty) || !strings.Contains(err.Error(), "beyond") {
+		t.Errorf("error %v: want one that wraps ErrEmpty and tells a direction", err)
+	}
+	touch, err := geometry.NewBox([]float64{0.6, 0.8 + 1e-11}, []float64{2, 2}) // apart by rounding
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := geometry.Restrict(set, touch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float64, 2)
+	if s.MaximizeLinear(x, []float64{-1, 4}); math.Hypot(x[0]-0.6, x[1]-0.8) > 1e-4 {
+		t.Errorf("the common point is %v, want (0.6, 0.8)", x)
+	}
+}
+
+// BenchmarkCut asks an ellipsoid in a box that it sticks out of, once with all that the
+// package knows of ellipsoids and once with the linear maximiser alone.
+func BenchmarkCut(b *testing.B) {
+	for _, d := range []int{2, 3, 5} {
+		e, box := skewEllipsoid(b, d)
+		for name, s := range map[string]geometry.Compact{"ellipsoid": e, "maximizer": byMaximizing(b, e, nil)} {
+			s, err := geometry.Restrict(s, box)
+			if err != nil {
+				b.Fatal(err)
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			dirs := make([][]float64, 64)
+			for i := range dirs {
+				dirs[i] = normals(rng, d)
+			}
+			x := make([]float64, d)
+			suffix := string(rune('0' + d))
+			b.Run(name+suffix+"/maximize", func(b *testing.B) {
+				for i := range b.N {
+					s.MaximizeLinear(x, dirs[i%64])
+				}
+			})
+			b.Run(name+suffix+"/project", func(b *testing.B) {
+				for i := range b.N {
+					s.Project(x, dirs[i%64])
+				}
+			})
+		}
+	}
+}
