@@ -91,6 +91,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if p != nil {
+		p = p.Declared()
+	}
 	if p != nil && isProblemFile(out) {
 		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)

@@ -48,11 +48,11 @@ func readFile(name string) (*problem.Problem, error) {
 		return problem.Read(name)
 	}
 	begin, shown := time.Now(), false
-	p, err := problem.ReadProgress(name, func(part float64) {
+	p, err := problem.ReadWith(name, problem.Options{Progress: func(part float64) {
 		if shown = shown || time.Since(begin) > 500*time.Millisecond; shown {
 			fmt.Fprintf(os.Stderr, "\r\x1b[Kreading %s, %.0f%%", name, 100*part)
 		}
-	})
+	}})
 	if shown {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}

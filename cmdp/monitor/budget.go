@@ -73,6 +73,7 @@ type Budget struct {
 	// lower and upper bound, from each state, what is still to come, in units.
 	lower, upper []int
 	signs        [2]bool // there are negative and positive returns
+	starts       []int
 }
 
 // A threshold is a limit in units: a total of n units lies on its high side if n > cut.
@@ -95,6 +96,9 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 		return nil, bad("no limit")
 	}
 	b := &Budget{title: spec.Title, coordinate: spec.Coordinate, amount: make(map[float64]int)}
+	for _, st := range m.StartStates() {
+		b.starts = append(b.starts, st.State)
+	}
 	values := spec.Amounts
 	if spec.Coordinate < m.Dim() {
 		values = amounts(m, spec.Coordinate)
@@ -167,6 +171,58 @@ func kernels(m *cmdp.Model) int {
 // Unit returns the unit in which totals are counted.
 func (b *Budget) Unit() float64 { return b.size }
 
+// Certain reports whether it is settled from the start, in a state, on which side of a limit the total
+// ends, and whether it passes it: is above it, or of AtLeast and Shortfall not below.
+func (b *Budget) Certain(limit, state int) (passed, certain bool) {
+	lower, upper := b.toCome(state)
+	cut := b.limits[limit].cut
+	return lower > cut, lower > cut || upper <= cut
+}
+
+// Nearest returns the total next to a limit that means the same, and whether it is the limit.
+func (b *Budget) Nearest(limit int) (total float64, same bool) {
+	l := &b.limits[limit]
+	n := l.cut
+	if l.Kind == AtLeast || l.Kind == Shortfall {
+		n++
+	}
+	total, _ = new(big.Rat).Mul(big.NewRat(int64(n), 1), b.unit).Float64()
+	return total, total == l.At
+}
+
+// Totals lists the totals up to a bound, or from it on, that an episode may have: multiples of the unit
+// between the extremes of the model, in ascending order, cut after 100,000.
+func (b *Budget) Totals(bound float64, upTo bool) []float64 {
+	least, most := unbounded, -unbounded
+	for _, state := range b.starts {
+		lower, upper := b.toCome(state)
+		least, most = min(least, lower), max(most, upper)
+	}
+	n, whole := index(bound, b.unit)
+	if upTo {
+		most = min(most, n)
+	} else {
+		if !whole {
+			n++
+		}
+		least = max(least, n)
+	}
+	var out []float64
+	for i := least; i <= most && len(out) < 100_000; i++ {
+		x, _ := new(big.Rat).Mul(big.NewRat(int64(i), 1), b.unit).Float64()
+		out = append(out, x)
+	}
+	return out
+}
+
+// toCome bounds what is still to come from a state, in units.
+func (b *Budget) toCome(state int) (lower, upper int) {
+	if len(b.lower) == 1 {
+		return b.lower[0], b.upper[0]
+	}
+	return b.lower[state], b.upper[state]
+}
+
 // Name returns the title.
 func (b *Budget) Name() string { return b.title }
 
@@ -212,10 +268,7 @@ func decode(memory int) (n int, isSettled bool) {
 
 // remember returns the memory for a total in a state.
 func (b *Budget) remember(total, state int) int {
-	lower, upper := b.lower[0], b.upper[0]
-	if len(b.lower) > 1 {
-		lower, upper = b.lower[state], b.upper[state]
-	}
+	lower, upper := b.toCome(state)
 	passed := 0
 	for _, i := range b.order {
 		switch cut := b.limits[i].cut; {

@@ -48,7 +48,7 @@ func (p *Problem) bound(i int, sign, x float64, kind string) cmdp.Constraint {
 func (p *Problem) addSides(t *cmdp.Task, s *Set) {
 	switch {
 	case s.Box != nil:
-		for i := range p.Returns {
+		for i := range p.listed() {
 			if s.Box.Lower != nil && s.Box.Lower[i] != nil {
 				t.Constraints = append(t.Constraints, p.bound(i, -1, *s.Box.Lower[i], "target"))
 			}
@@ -57,7 +57,7 @@ func (p *Problem) addSides(t *cmdp.Task, s *Set) {
 			}
 		}
 	case s.Halfspace != nil:
-		normal, _ := s.Halfspace.Normal.vector(p.Returns, len(p.Returns)) // the set was built
+		normal, _ := s.Halfspace.Normal.vector(p.listed(), len(p.listed())) // the set was built
 		p.addSide(t, normal, s.Halfspace.Offset)
 	case s.Polytope != nil:
 		for k, a := range s.Polytope.A {
@@ -78,6 +78,7 @@ func (p *Problem) addSides(t *cmdp.Task, s *Set) {
 
 // addSide adds normal·v ≤ offset.
 func (p *Problem) addSide(t *cmdp.Task, normal []float64, offset float64) {
+	normal = append(slices.Clone(normal), make([]float64, len(p.Returns)-len(normal))...) // see listed
 	size := floats.Norm(normal, 2)
 	for i, x := range normal {
 		if math.Abs(x) == 1 && size == 1 {

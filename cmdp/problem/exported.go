@@ -13,6 +13,7 @@ import (
 // and a game in which both players choose at once in a state, are errors. The slices
 // of the kernel are shared and must not be changed.
 func (p *Problem) Export() (*exchange.Model, error) {
+	p = p.Declared()
 	if !p.Model.Stationary() {
 		return nil, errors.New("problem: transitions differ between steps, which the formats of other tools cannot say")
 	}
@@ -37,7 +38,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
 	d := p.Model.Dim()
-	for i, name := range p.Returns {
+	for i, name := range p.given() {
 		r := exchange.Reward{Name: name}
 		if k.Outcomes == nil {
 			r.Choice = column(k.Returns, i, d)

@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	addFiles(f, "testdata/good/*.yaml")
 	addFiles(f, "testdata/good/*.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parse("fuzz.yaml", string(data), nil, small, nil)
+		p, err := parse("fuzz.yaml", string(data), nil, small, Options{})
 		judged(t, p, err)
 	})
 }
@@ -59,7 +59,7 @@ const sidecarHead = "format: cmdp/1\nhorizon: 3\nstates: [a, b, 2]\nstart: a\nre
 func fuzzSidecar(f *testing.F, ending string) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		files := fstest.MapFS{"rows." + ending: {Data: data}}
-		p, err := parse("fuzz.yaml", sidecarHead+ending+"}\n", files, small, nil)
+		p, err := parse("fuzz.yaml", sidecarHead+ending+"}\n", files, small, Options{})
 		judged(t, p, err)
 	})
 }

@@ -44,8 +44,6 @@ func (h *header) readConstraints(n *node, at *path) {
 		h.returnIndex(item.get("return"), here.key("return"))
 		if err := c.check(); err != nil {
 			h.misbuilt(item, here, err)
-		} else if !c.OnAverage() {
-			h.perEpisode(item, here)
 		}
 	}
 }

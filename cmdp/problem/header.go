@@ -11,14 +11,14 @@ import (
 // A header is everything of a problem but its transitions.
 type header struct {
 	decoder
-	limits   limits
-	p        *Problem
-	spec     cmdp.ModelSpec
-	states   int // 0 if not known, because of an error
-	names    map[string]int
-	progress func(part float64)
-	game     bool     // a row names an action of the opponent
-	given    []string // the returns that rows give: all that are not derived
+	limits  limits
+	p       *Problem
+	spec    cmdp.ModelSpec
+	states  int // 0 if not known, because of an error
+	names   map[string]int
+	options Options
+	game    bool     // a row names an action of the opponent
+	given   []string // the returns that rows give: all that are not derived
 	// imported is the model of another tool that the transitions refer to, or nil.
 	imported *imported
 }

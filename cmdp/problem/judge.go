@@ -42,7 +42,7 @@ func (h *header) judge(root *node) {
 // judgeForm is judge without a model: it finds what is wrong with goal and
 // target whatever returns are possible.
 func (h *header) judgeForm(root *node) {
-	d := h.spec.Dim
+	d := len(h.p.Returns)
 	if d == 0 {
 		return
 	}

@@ -8,8 +8,12 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// StateName returns the name of a state, its number if states have no names.
+// StateName returns the name of a state, its number if states have no names. Where something is
+// remembered, that follows in parentheses.
 func (p *Problem) StateName(s int) string {
+	if p.Memory != nil {
+		return remembering(p.place(s))
+	}
 	if p.States == nil {
 		return strconv.Itoa(s)
 	}
@@ -19,11 +23,36 @@ func (p *Problem) StateName(s int) string {
 // ActionName returns the name of action a of state s at the 0-based step h, its
 // number if actions have no names. In a game it is the agent's.
 func (p *Problem) ActionName(h, s, a int) string {
+	if p.Memory != nil {
+		if a = p.Memory.Action(h, s, a); a < 0 {
+			return restAction
+		}
+		return p.Memory.Declared.ActionName(h, p.Memory.State(s), a)
+	}
 	if p.Actions == nil {
 		return strconv.Itoa(a)
 	}
 	first := p.Model.Kernel(h).First[s]
 	return p.Actions[min(h, len(p.Actions)-1)][int(first)+a*p.columns(h, s)]
+}
+
+// remembering writes a state and what is remembered there.
+func remembering(state, memory string) string {
+	if memory == "" {
+		return state
+	}
+	return state + " (" + memory + ")"
+}
+
+// restAction is the action of a state that only rests, where a step changes what is remembered.
+const restAction = "rest"
+
+// place returns the name of a state without what is remembered there, and that.
+func (p *Problem) place(s int) (name, memory string) {
+	if p.Memory == nil {
+		return p.StateName(s), ""
+	}
+	return p.Memory.Declared.StateName(p.Memory.State(s)), p.Memory.Product.Memory(s)
 }
 
 // OpponentName returns the name of action b of the opponent, as ActionName does

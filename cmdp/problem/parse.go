@@ -14,11 +14,19 @@ import (
 // transitions that it may name, which is looked for relative to it. What is
 // wrong with the files is returned as [Errors], everything at once. It takes time
 // and memory proportional to the size of the files.
-func Read(path string) (*Problem, error) { return ReadProgress(path, nil) }
+func Read(path string) (*Problem, error) { return ReadWith(path, Options{}) }
 
-// ReadProgress is [Read] of a file that may be long: progress, which may be nil, is called
-// now and then with the part of the rows that has been read, from 0 to 1.
-func ReadProgress(path string, progress func(part float64)) (*Problem, error) {
+// Options say how a problem is read.
+type Options struct {
+	// Progress, if not nil, is called now and then with the part of the rows that has been
+	// read, from 0 to 1.
+	Progress func(part float64)
+	// Memory says how the course of episodes is remembered, if the problem asks about it.
+	Memory MemoryOptions
+}
+
+// ReadWith is [Read] with options.
+func ReadWith(path string, opts Options) (*Problem, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
@@ -31,7 +39,7 @@ func ReadProgress(path string, progress func(part float64)) (*Problem, error) {
 	if _, err := io.Copy(&text, f); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
-	return parse(path, text.String(), folder(filepath.Dir(path)), limits{maxStates, maxHorizon, maxStored}, progress)
+	return parse(path, text.String(), folder(filepath.Dir(path)), limits{maxStates, maxHorizon, maxStored}, opts)
 }
 
 // A folder opens files relative to itself. Other than os.DirFS it allows names
@@ -50,11 +58,11 @@ func (f folder) Open(name string) (fs.File, error) {
 // the file of transitions that the problem may name, and may be nil. What is
 // wrong is returned as [Errors], everything at once.
 func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
-	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, nil)
+	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, Options{})
 }
 
-func parse(name, text string, files fs.FS, lim limits, progress func(float64)) (*Problem, error) {
-	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}, progress: progress}
+func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, error) {
+	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}, options: opts}
 	if p := h.parse(text, files); len(h.errs) == 0 {
 		return p, nil
 	}
@@ -233,5 +241,11 @@ func (h *header) finish(r *rowReader, root *node) {
 		h.bad(n, (*path)(nil).key("opponent"), "the rows of the transitions name no action of an opponent: want the key opponent there too")
 		return
 	}
+	unfolded, err := h.p.Unfold(h.options.Memory)
+	if err != nil {
+		h.misbuilt(root, nil, err)
+		return
+	}
+	h.p = unfolded
 	h.judge(root)
 }

@@ -3,6 +3,7 @@ package problem
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -41,7 +42,8 @@ type FileComponent struct {
 // components is one component of weight 1.
 func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
 	f := &policyFile{path: path, p: p, states: make(map[string]int), numbers: make(map[int]int)}
-	for s, name := range p.States {
+	f.declared = p.Declared()
+	for s, name := range f.declared.States {
 		f.states[name] = s
 	}
 	formed := true
@@ -74,6 +76,7 @@ func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
 type policyFile struct {
 	path       string
 	p          *Problem
+	declared   *Problem // without memory
 	states     map[string]int
 	errs       Errors
 	components []FileComponent
@@ -239,28 +242,60 @@ func (f *FilePolicy) row(r policyLine) {
 	s, ok := f.file.states[r.cells[1]]
 	if !ok {
 		var err error
-		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.p.Model.States() {
+		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.file.declared.Model.States() {
 			f.bad(r.line, "unknown state %q", r.cells[1])
+			s = -1
 		}
+	}
+	var states []int32
+	if s >= 0 {
+		states = f.remembering(&r, s)
 	}
 	x, err := strconv.ParseFloat(r.cells[3], 64)
 	if err != nil || !(x >= 0 && x <= 1+cmdp.ProbabilityTolerance) {
 		f.bad(r.line, "probability %q: want a number from 0 to 1", r.cells[3])
 	}
 	if len(f.file.errs) > before {
-		f.doubtful[int32(s)] = true
+		for _, s := range states {
+			f.doubtful[s] = true
+		}
 		return
 	}
-	named := namedRow{r.line, int32(s), r.cells[2], x}
-	if step == 0 {
-		named.action = strings.Clone(named.action) // the reader reuses its memory
-		f.always = append(f.always, named)
-		return
+	action := strings.Clone(r.cells[2]) // the reader reuses its memory
+	for _, s := range states {
+		named := namedRow{r.line, s, action, x}
+		if step == 0 {
+			f.always = append(f.always, named)
+			continue
+		}
+		if f.steps[step-1] == nil {
+			f.steps[step-1] = f.newTable(step - 1)
+		}
+		f.put(f.steps[step-1], step-1, named, true)
 	}
-	if f.steps[step-1] == nil {
-		f.steps[step-1] = f.newTable(step - 1)
+}
+
+// remembering returns the states of the model that a row is about: where there is memory, those of
+// the state that it names in which the policy remembers what it says, or without a word
+// all of them.
+func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
+	text, m := r.cells[memoryCell], f.p.Memory
+	switch {
+	case m == nil && text != "":
+		f.bad(r.line, "memory %q: the problem needs no memory: want none", text)
+		return nil
+	case m == nil:
+		return []int32{int32(s)}
+	case text == "":
+		return slices.Sorted(maps.Values(m.pairs[s]))
 	}
-	f.put(f.steps[step-1], step-1, named, true)
+	if pair, ok := m.pairs[s][text]; ok {
+		return []int32{pair}
+	}
+	if !m.remembers(text) {
+		f.bad(r.line, "memory %q: the policy never remembers that", text)
+	}
+	return nil // a state in which that cannot be remembered is not reached with it
 }
 
 // put enters a row in the table of a step. Where it comes from a row of that step,

@@ -16,20 +16,20 @@ import (
 // A policyLine is a row of a policy file as it stands there.
 type policyLine struct {
 	line  int
-	cells [6]string // in the order of readColumns; an empty step is every step
+	cells [7]string // in the order of readColumns; an empty step is every step
 }
 
 // readColumns are the columns that a policy file may have. Those of a component stand
-// together or not at all, and a step may be missing.
-var readColumns = slices.Concat(policyColumns, componentColumns)
+// together or not at all; step and memory may be missing.
+var readColumns = append(slices.Concat(policyColumns, componentColumns), memoryColumn)
 
-const stepCell, componentCell, weightCell = 0, 4, 5
+const stepCell, componentCell, weightCell, memoryCell = 0, 4, 5, 6
 
 // missingColumns returns the columns that are missing.
 func missingColumns(has func(i int) bool) []string {
 	var out []string
 	for i, name := range readColumns {
-		if needed := i > 0 && i < componentCell || i >= componentCell && has(componentCell+weightCell-i); needed && !has(i) {
+		if needed := i > 0 && i < componentCell || i >= componentCell && i < memoryCell && has(componentCell+weightCell-i); needed && !has(i) {
 			out = append(out, name)
 		}
 	}
@@ -70,7 +70,7 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 	if err != nil {
 		return err
 	}
-	var columns [6][]string
+	var columns [7][]string
 	for _, name := range archive.Names() {
 		i := slices.Index(readColumns, name)
 		if i < 0 {
@@ -115,7 +115,7 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 func scanCSV(data []byte, each func(policyLine), bad func(line, column int, format string, args ...any)) {
 	in := csv.NewReader(bytes.NewReader(data))
 	in.ReuseRecord, in.TrimLeadingSpace = true, true
-	place := [6]int{-1, -1, -1, -1, -1, -1}
+	place := [7]int{-1, -1, -1, -1, -1, -1, -1}
 	for {
 		record, err := in.Read()
 		var form *csv.ParseError
@@ -154,7 +154,7 @@ func scanCSV(data []byte, each func(policyLine), bad func(line, column int, form
 }
 
 // policyPlaces finds the columns.
-func policyPlaces(place *[6]int, header []string, bad func(line, column int, format string, args ...any)) bool {
+func policyPlaces(place *[7]int, header []string, bad func(line, column int, format string, args ...any)) bool {
 	ok, want := true, strings.Join(policyColumns, ", ")
 	for at, name := range header {
 		i := slices.Index(readColumns, strings.TrimSpace(name))
@@ -189,7 +189,7 @@ func scanJSON(text string, each func(policyLine), bad func(line, column int, for
 		return
 	}
 	for _, n := range root.items {
-		row, seen, whole := policyLine{line: n.line}, [6]bool{}, true
+		row, seen, whole := policyLine{line: n.line}, [7]bool{}, true
 		if n.kind != mapNode {
 			bad(n.line, 0, "want an object with the keys %s", keys)
 			continue

@@ -127,7 +127,7 @@ func tablesOf(p *Problem, rows iter.Seq[PolicyRow]) *policyTables {
 func (t *policyTables) table(known map[string]int, rows []PolicyRow, number map[string]int, action func(string) int) int {
 	var key []byte
 	for _, row := range rows {
-		key = strconv.AppendInt(key, int64(number[row.State]), 10)
+		key = strconv.AppendInt(key, int64(number[row.place()]), 10)
 		key = strconv.AppendInt(append(key, ' '), int64(action(row.Action)), 10)
 		key = append(appendNumber(append(key, ' '), row.Probability), '\n')
 	}
@@ -141,7 +141,7 @@ func (t *policyTables) table(known map[string]int, rows []PolicyRow, number map[
 	for s := range t.States {
 		t.First = append(t.First, len(t.Action))
 		sum, before := 0.0, at
-		for ; at < len(rows) && number[rows[at].State] == s; at++ {
+		for ; at < len(rows) && number[rows[at].place()] == s; at++ {
 			sum += rows[at].Probability
 			t.Action, t.Sum = append(t.Action, action(rows[at].Action)), append(t.Sum, sum)
 		}

@@ -25,16 +25,24 @@ var policyColumns = []string{"step", "state", "action", "probability"}
 // componentColumns come before them where one of several components is drawn at the start.
 var componentColumns = []string{"component", "weight"}
 
+// memoryColumn comes after the state where a policy has memory.
+const memoryColumn = "memory"
+
 // A PolicyRow is the probability of an action in a state at the 1-based step Step, which is
 // 0 for every step. Where a policy draws one of several components at the start, the row is of
-// the 1-based Component, which is drawn with the probability Weight; else both are 0.
+// the 1-based Component, which is drawn with the probability Weight; else both are 0. Memory is what
+// the policy remembers, "" for policies without memory.
 type PolicyRow struct {
 	Component     int
 	Weight        float64
 	Step          int
-	State, Action string
+	State, Memory string
+	Action        string
 	Probability   float64
 }
+
+// place names the state with what is remembered there, as StateName does.
+func (r *PolicyRow) place() string { return remembering(r.State, r.Memory) }
 
 // A Player is one of the two sides of a game. Without an opponent there is only the Agent.
 type Player int
@@ -66,8 +74,9 @@ func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyR
 					probs = make([]float64, n)
 				}
 				policy.Distribution(probs[:n], h, s)
+				row.State, row.Memory = p.place(s)
 				for a, x := range probs[:n] {
-					if row.State, row.Action, row.Probability = p.StateName(s), name(h, s, a), x; x != 0 && !yield(row) {
+					if row.Action, row.Probability = name(h, s, a), x; x != 0 && !yield(row) {
 						return
 					}
 				}
@@ -149,33 +158,42 @@ func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
 
 func csvPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 	out, begun := csv.NewWriter(w), false
-	begin := func(columns ...string) error {
+	begin := func(memory bool, columns ...string) error {
 		if begun {
 			return nil
 		}
 		begun = true
-		return out.Write(append(columns, policyColumns...))
+		columns = append(columns, policyColumns[:2]...)
+		if memory {
+			columns = append(columns, memoryColumn)
+		}
+		return out.Write(append(columns, policyColumns[2:]...))
 	}
 	for row := range rows {
+		remembers := row.Memory != ""
 		var of []string
 		if row.Component > 0 {
 			of = []string{strconv.Itoa(row.Component), string(appendNumber(nil, row.Weight))}
-			if err := begin(componentColumns...); err != nil {
+			if err := begin(remembers, componentColumns...); err != nil {
 				return err
 			}
 		}
-		if err := begin(); err != nil {
+		if err := begin(remembers); err != nil {
 			return err
 		}
 		step := ""
 		if row.Step > 0 {
 			step = strconv.Itoa(row.Step)
 		}
-		if err := out.Write(append(of, step, row.State, row.Action, string(appendNumber(nil, row.Probability)))); err != nil {
+		of = append(of, step, row.State)
+		if remembers {
+			of = append(of, row.Memory)
+		}
+		if err := out.Write(append(of, row.Action, string(appendNumber(nil, row.Probability)))); err != nil {
 			return err
 		}
 	}
-	if err := begin(); err != nil {
+	if err := begin(false); err != nil {
 		return err
 	}
 	out.Flush()
@@ -193,8 +211,12 @@ func jsonPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 		if row.Component > 0 {
 			step = fmt.Sprintf(`"component": %d, "weight": %s, `, row.Component, appendNumber(nil, row.Weight)) + step
 		}
-		if _, err := fmt.Fprintf(w, `%s{%s"state": %s, "action": %s, "probability": %s}`,
-			open, step, jsonLabel(row.State), jsonLabel(row.Action), appendNumber(nil, row.Probability)); err != nil {
+		memory := ""
+		if row.Memory != "" {
+			memory = fmt.Sprintf(`"memory": %s, `, jsonLabel(row.Memory))
+		}
+		if _, err := fmt.Fprintf(w, `%s{%s"state": %s, %s"action": %s, "probability": %s}`,
+			open, step, jsonLabel(row.State), memory, jsonLabel(row.Action), appendNumber(nil, row.Probability)); err != nil {
 			return err
 		}
 		open, end = ",\n", "\n]\n"
@@ -208,13 +230,16 @@ func jsonPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 func npzPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 	var steps, components []int64
 	var weights, probabilities []float64
-	var states, actions []string
+	var states, memory, actions []string
 	for row := range rows {
 		if row.Step > 0 {
 			steps = append(steps, int64(row.Step))
 		}
 		if row.Component > 0 {
 			components, weights = append(components, int64(row.Component)), append(weights, row.Weight)
+		}
+		if row.Memory != "" {
+			memory = append(memory, row.Memory)
 		}
 		states, actions, probabilities = append(states, row.State), append(actions, row.Action), append(probabilities, row.Probability)
 	}
@@ -227,6 +252,9 @@ func npzPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
 		out.Ints("step", steps)
 	}
 	npzLabels(out, "state", states)
+	if memory != nil {
+		npzLabels(out, memoryColumn, memory)
+	}
 	npzLabels(out, "action", actions)
 	out.Floats("probability", probabilities)
 	return out.Close()

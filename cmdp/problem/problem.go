@@ -49,6 +49,9 @@ type Problem struct {
 	// Opponent says who plays against the agent; nil without an opponent, or if the
 	// problem leaves it open.
 	Opponent *Opponent
+	// Memory is not nil if the problem was asked about the course of episodes: its states are then pairs of a
+	// state of the declared problem and of what is remembered, and States, Labels, Actions and Kinds are nil.
+	Memory *Memory
 
 	totals *totals // nil for problems that were not read from a file
 }

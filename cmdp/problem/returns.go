@@ -134,7 +134,6 @@ func (h *header) giveReturns(names []string, kinds []Return, nodes []*node, at *
 			continue
 		}
 		if kinds[i].Derived() {
-			h.refuseDerived(nodes[i], here)
 			continue
 		}
 		h.given = append(h.given, name)
@@ -150,14 +149,4 @@ func (h *header) giveReturns(names []string, kinds []Return, nodes []*node, at *
 	}
 	// A model has at least one coordinate, even if all returns are derived.
 	h.spec.Dim = max(1, len(h.given))
-}
-
-// refuseDerived refuses what can be read, but not yet be planned for.
-func (h *header) refuseDerived(n *node, at *path) {
-	h.bad(n, at, "returns that follow from the course of an episode cannot be computed by this version: want {} or {reward: NAME}")
-}
-
-// perEpisode refuses constraints that cannot be planned for yet.
-func (h *header) perEpisode(n *node, at *path) {
-	h.bad(n, at, "always, probability and cvar cannot be computed by this version: want bounds on the expected return")
 }

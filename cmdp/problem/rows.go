@@ -38,9 +38,9 @@ func (r *rowReader) usable() bool { return r.states > 0 && r.spec.Dim > 0 }
 // done reports how much has been read, if somebody wants to know.
 func (r *rowReader) done(read, of int) {
 	const portion = 1 << 17
-	if r.progress != nil && (read-r.told >= portion || read == of) {
+	if r.options.Progress != nil && (read-r.told >= portion || read == of) {
 		r.told = read
-		r.progress(float64(read) / float64(max(1, of)))
+		r.options.Progress(float64(read) / float64(max(1, of)))
 	}
 }
 

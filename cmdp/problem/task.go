@@ -147,7 +147,7 @@ func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
 		return nil, inside(err, "goal")
 	}
 	if p.Goal.Cost != nil {
-		c, err := p.Goal.Cost.Build(p.Returns, box)
+		c, err := p.builtCost(box)
 		return c, inside(err, "goal", "cost")
 	}
 	i := slices.Index(p.Returns, p.Goal.Maximize+p.Goal.Minimize)
@@ -160,6 +160,46 @@ func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
 		gradient[i] = -1
 	}
 	return checked(cost.NewLinear(gradient, box))
+}
+
+// listed names the returns that goal and target of the file are about: those after them were added to
+// tell about constraints on episodes.
+func (p *Problem) listed() []string { return p.Declared().Returns }
+
+// builtCost builds the cost of the goal over a box of all returns.
+func (p *Problem) builtCost(box *geometry.Box) (cost.Cost, error) {
+	n, d := len(p.listed()), len(p.Returns)
+	if n == d {
+		return p.Goal.Cost.Build(p.Returns, box)
+	}
+	part, err := geometry.NewBox(box.Lower()[:n], box.Upper()[:n])
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.Goal.Cost.Build(p.listed(), part)
+	if err != nil {
+		return nil, err
+	}
+	first := make([][]float64, n)
+	for i := range first {
+		first[i] = make([]float64, d)
+		first[i][i] = 1
+	}
+	return cost.NewPrecomposed(c, first, make([]float64, n), box)
+}
+
+// builtTarget builds the target, with all values allowed for returns that it is not about.
+func (p *Problem) builtTarget() (geometry.Set, error) {
+	n, d := len(p.listed()), len(p.Returns)
+	set, err := p.Target.Build(n, p.listed())
+	if err != nil || n == d {
+		return set, err
+	}
+	rest, err := geometry.NewBox(orFill(nil, d-n, math.Inf(-1)), orFill(nil, d-n, math.Inf(1)))
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewProduct(set, rest)
 }
 
 // setTarget sets Target and Whole of a task that has its Box.
@@ -190,7 +230,7 @@ func (p *Problem) setTarget(t *cmdp.Task) error {
 		t.Target, err = cut.Bounded()
 		return err
 	}
-	set, err := p.Target.Build(len(p.Returns), p.Returns)
+	set, err := p.builtTarget()
 	if err != nil {
 		return inside(err, "target")
 	}
@@ -217,19 +257,27 @@ func (p *Problem) asked(box *geometry.Box) (least, most []float64, err error) {
 	for j, c := range p.Constraints {
 		i := slices.Index(p.Returns, c.Return)
 		if i < 0 {
-			return nil, nil, inside(fmt.Errorf("problem: unknown return %q", c.Return), "constraints", j)
+			return nil, nil, inside(fmt.Errorf("problem: unknown return %q", c.Return), "constraints", p.asDeclared(j))
 		}
 		if err := c.narrow(&least[i], &most[i]); err != nil {
-			return nil, nil, inside(err, "constraints", j)
+			return nil, nil, inside(err, "constraints", p.asDeclared(j))
 		}
 		switch game := p.Model.Shape() != nil && p.Model.Shape().Game(); {
 		case game && least[i] > upper[i]:
-			return nil, nil, inside(outside("at least", least[i], c.Return, "at most", upper[i]), "constraints", j)
+			return nil, nil, inside(outside("at least", least[i], c.Return, "at most", upper[i]), "constraints", p.asDeclared(j))
 		case game && most[i] < lower[i]:
-			return nil, nil, inside(outside("at most", most[i], c.Return, "at least", lower[i]), "constraints", j)
+			return nil, nil, inside(outside("at most", most[i], c.Return, "at least", lower[i]), "constraints", p.asDeclared(j))
 		}
 	}
 	return least, most, nil
+}
+
+// asDeclared returns the number that constraint j has in the file.
+func (p *Problem) asDeclared(j int) int {
+	if p.Memory != nil {
+		return p.Memory.constraint[j]
+	}
+	return j
 }
 
 // narrow narrows the interval from least to most to what the constraint allows.
@@ -278,7 +326,7 @@ func (p *Problem) Objective(v []float64) float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	c, err := p.Goal.Cost.Build(p.Returns, box)
+	c, err := p.builtCost(box)
 	if err != nil {
 		return math.NaN()
 	}

@@ -17,6 +17,7 @@ import (
 // given twice or cannot be printed, or actions of a state in one order at one
 // step and in another at another.
 func Write(w io.Writer, p *Problem) error {
+	p = p.Declared()
 	f := &writer{p: p, out: bufio.NewWriterSize(w, 1<<16), game: p.Opponents != nil || p.Opponent != nil}
 	if p.Model != nil && p.Model.Shape() != nil && p.Model.Shape().Game() {
 		f.game = true
@@ -46,8 +47,8 @@ func (f *writer) check() error {
 		return errors.New("no model")
 	}
 	switch {
-	case len(p.Returns) != p.Model.Dim():
-		return fmt.Errorf("%d names of returns: want %d", len(p.Returns), p.Model.Dim())
+	case max(1, len(p.given())) != p.Model.Dim():
+		return fmt.Errorf("%d names of returns that rows give: want %d", len(p.given()), p.Model.Dim())
 	case p.States != nil && len(p.States) != p.Model.States():
 		return fmt.Errorf("%d names of states: want %d", len(p.States), p.Model.States())
 	case p.Name != "" && checkName(p.Name) != "":
@@ -202,7 +203,7 @@ func (f *writer) header() {
 	line("start", f.start())
 	f.labels()
 	line("returns", f.returns())
-	if b := appendPromise(nil, m.Shape(), p.Returns); b != nil {
+	if b := appendPromise(nil, m.Shape(), p.given()); b != nil {
 		line("return_to_go", b)
 	}
 	if p.Goal != (Goal{}) {

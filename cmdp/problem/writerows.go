@@ -261,8 +261,11 @@ func (f *writer) rowOf(k *cmdp.Kernel, c int) string {
 	if random {
 		b.WriteByte(']')
 	} else {
-		b.WriteString("}, returns: ")
-		b.Write((&Coefficients{List: mean}).encode(nil))
+		b.WriteByte('}')
+		if len(f.p.given()) > 0 {
+			b.WriteString(", returns: ")
+			b.Write((&Coefficients{List: mean}).encode(nil))
+		}
 	}
 	return b.String()
 }
