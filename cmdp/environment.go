@@ -23,6 +23,14 @@ type Environment interface {
 
 var _ Environment = (*Model)(nil)
 
+// A Fallible environment can fail, such as a program of somebody else's. After a failure its
+// methods still return states that exist, and Err says what happened. The episode then does not
+// count, and the run ends.
+type Fallible interface {
+	Environment
+	Err() error
+}
+
 // Start draws a first state.
 func (m *Model) Start(rng *rand.Rand) int { return drawStart(rng, m.start) }
 

@@ -20,7 +20,8 @@ type Runner struct {
 	agentRNG  *rand.Rand
 	tr        *Trajectory
 	value     []float64
-	game      *gameRun // nil without an opponent
+	game      *gameRun     // nil without an opponent
+	failure   func() error // of an environment that can fail, else nil
 	state     runnerState
 }
 
@@ -42,6 +43,9 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 		envPCG: Stream(seed, "environment"), agentPCG: Stream(seed, "agent"),
 		value: make([]float64, sh.dim)}
 	r.envRNG, r.agentRNG = rand.New(r.envPCG), rand.New(r.agentPCG)
+	if f, ok := env.(Fallible); ok {
+		r.failure = f.Err
+	}
 	r.state = runnerState{Seed: seed, Sum: make([]float64, sh.dim)}
 	if evaluator != nil {
 		r.state.Expected = make([]float64, sh.dim)
@@ -51,15 +55,16 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 
 // Run plays until the given number of episodes in all have been played, or until
 // ctx is done, whose error it then returns; it stops only between episodes. In a
-// game it also ends with the first error of the opponent, whose episode then does
-// not count. It allocates nothing by itself.
+// game it also ends with the first error of the opponent, and with a [Fallible]
+// environment with its failure; the episode then does not count. After a failure the
+// runner is where it was before that episode. It allocates nothing by itself.
 func (r *Runner) Run(ctx context.Context, until int) error {
 	for r.state.Episodes < until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p := r.learner.Policy()
-		if err := r.play(p); err != nil {
+		if err := r.attempt(p); err != nil {
 			return err
 		}
 		if r.evaluator != nil {
@@ -76,6 +81,20 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 		r.state.Episodes++
 	}
 	return nil
+}
+
+// attempt plays the next episode. If the environment fails, it takes back what was drawn.
+func (r *Runner) attempt(p Policy) error {
+	if r.failure == nil {
+		return r.play(p)
+	}
+	env, agent := *r.envPCG, *r.agentPCG
+	err := r.play(p)
+	if failure := r.failure(); failure != nil {
+		*r.envPCG, *r.agentPCG = env, agent
+		return failure
+	}
+	return err
 }
 
 // Episodes returns how many episodes have been played.

@@ -42,6 +42,7 @@ var floors = map[string]int{
 	"cmdp/cmdptest":                 6,
 	"cmdp/chart":                    5,
 	"cmdp/exact":                    5,
+	"cmdp/simulator":                5,
 	"cmdp/problem":                  6,
 	"cmdp/instance":                 7,
 	"cmdp/baseline":                 7,

@@ -17,10 +17,11 @@ import (
 type learnCommand struct {
 	streams
 	playOptions
-	settings contest.Settings
-	learner  string
-	format   *report.Format
-	exact    bool
+	simulator simulatorOptions
+	settings  contest.Settings
+	learner   string
+	format    *report.Format
+	exact     bool
 }
 
 func newLearn(s streams) *cobra.Command {
@@ -44,6 +45,9 @@ In a game the problem file or --opponent says who plays against the agent. What
 is reported then is the distance of W^K from the target beside the gap, the
 distance that an opponent can enforce, between certified bounds.
 
+With --env-command a program is played in the place of a model; PROBLEM then says
+only what is wanted of it (see docs/simulators.md).
+
 On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
 		Example: `  cmdpsolve learn inventory --episodes 20000
@@ -51,7 +55,8 @@ exits with status 1.`,
   cmdpsolve learn frozenlake8 --pool --seeds 10 --format json > result.json
   cmdpsolve learn big.yaml --episodes 1000000 --save big.checkpoint
   cmdpsolve learn big.yaml --resume big.checkpoint
-  cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial`,
+  cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
+  cmdpsolve learn task.yaml --env-command "python3 robot.py"`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])
@@ -85,11 +90,13 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&c.every, "save-every", 30*time.Second, "time between checkpoints")
 	f.IntVar(&c.parallel, "parallel", 0, "runs at the same time (default: one for each processor); results do not depend on it")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress")
+	c.simulator.addFlags(f)
 	c.format = addFormat(f)
 }
 
 func (c *learnCommand) run(ctx context.Context, name string) error {
-	p, err := load(name)
+	p, err := c.load(ctx, name)
+	defer c.simulator.close()
 	if err != nil {
 		return err
 	}
@@ -108,6 +115,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	runErr := c.play(ctx, c.err, s.trials, s.keeper, s.about)
+	c.simulator.close()
 	if err := c.write(s.report(), *c.format); err != nil {
 		return err
 	}
@@ -115,6 +123,17 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		return failed(runErr)
 	}
 	return nil
+}
+
+// load reads the problem, and asks the simulator what it is if one is played.
+func (c *learnCommand) load(ctx context.Context, name string) (*loaded, error) {
+	if c.simulator.command == "" {
+		if c.flags.Changed("env-timeout") {
+			return nil, usage("--env-timeout is for --env-command")
+		}
+		return load(name)
+	}
+	return c.simulator.load(ctx, name, c.streams, &c.playOptions)
 }
 
 // checkpoint reads the checkpoint to go on from.
@@ -147,6 +166,11 @@ func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
 	s.Algorithms = []string{c.learner}
+	if p.hello != nil {
+		if err := c.simulator.choose(s, c.flags.Changed); err != nil {
+			return err
+		}
+	}
 	if c.learner != "moma" {
 		for _, name := range []string{"planner", "dual", "rho", "bonus-scale"} {
 			if c.flags.Changed(name) {
@@ -191,7 +215,7 @@ type session struct {
 func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Checkpoint) (*session, error) {
 	s := &session{p: p}
 	var err error
-	if s.Contest, err = p.newContest(ctx, c.settings, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true}); err != nil {
+	if s.Contest, err = p.newContest(ctx, c.settings, c.simulator.options(p, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true})); err != nil {
 		return nil, err
 	}
 	if refusals := s.Refusals(); len(refusals) > 0 {

@@ -300,9 +300,13 @@ func (s *session) heading(rep *learnReport) report.Heading {
 	return s.p.heading(text, fmt.Sprintf("%s, %.3g s", played, rep.Seconds))
 }
 
-// resultTable compares what was learned with the exact answer.
+// resultTable compares what was learned with the exact answer, which only a model has.
 func (s *session) resultTable(rep *learnReport) *report.Table {
 	t := report.NewTable("", "learned", "exact")
+	if s.p.hello != nil {
+		t = report.NewTable("", "learned")
+	}
+	add := func(row ...any) { t.Add(row[:len(t.Columns)]...) }
 	cell := func(key string, x report.Number) any {
 		if half, ok := rep.CI95[key]; ok && half == half {
 			return report.Short(x) + " ± " + report.Brief(half)
@@ -318,18 +322,20 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 		if !ok {
 			x = report.NaN
 		}
-		t.Add(name, cell(name, rep.Average.Values[i]), x)
+		add(name, cell(name, rep.Average.Values[i]), x)
 	}
 	if s.Task.Cost != nil {
-		t.Add("objective", cell("objective", rep.Objective), best.Objective)
-		t.Add("regret", cell("regret", rep.Regret), "")
+		add("objective", cell("objective", rep.Objective), best.Objective)
+		if s.p.hello == nil {
+			add("regret", cell("regret", rep.Regret), "")
+		}
 	}
 	if s.Task.Target != nil {
-		t.Add("violation", cell("violation", rep.Violation), best.distance())
+		add("violation", cell("violation", rep.Violation), best.distance())
 	}
 	if s.moma() && s.Dual == "double" {
 		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
-		t.Add(bound, cell("bound", rep.Bound), best.Objective)
+		add(bound, cell("bound", rep.Bound), best.Objective)
 	}
 	return t
 }
@@ -341,6 +347,9 @@ func (s *session) historyTable(records []recordReport) *report.Table {
 		t.Columns = append(t.Columns, report.Column{Title: name, In: []report.Format{report.CSV}})
 	}
 	t.Columns = append(t.Columns, report.NewTable("objective", "violation", "regret").Columns...)
+	if s.p.hello != nil { // programs find the column of regret, empty
+		t.Columns[len(t.Columns)-1].In = []report.Format{report.CSV}
+	}
 	if s.moma() {
 		t.Columns = append(t.Columns, report.NewTable("bound", "rho").Columns...)
 	}

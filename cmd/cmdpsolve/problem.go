@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/simulator"
 	"cmdpsolve/cost"
 
 	"golang.org/x/term"
@@ -25,6 +26,8 @@ type loaded struct {
 	*problem.Problem
 	task cmdp.Task
 	name string // what the user called it
+	// hello is what a simulator said that is played in the place of a model; else nil.
+	hello *simulator.Hello
 }
 
 // load reads PROBLEM: a built-in instance if it begins with the name of one and
@@ -38,7 +41,7 @@ func load(name string) (*loaded, error) {
 	if err != nil {
 		return nil, usage("%s: %w", name, err)
 	}
-	return &loaded{p, task, name}, nil
+	return &loaded{Problem: p, task: task, name: name}, nil
 }
 
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
@@ -155,6 +158,9 @@ func (p *loaded) wantedLimits() []string {
 // size describes the model in a line.
 func (p *loaded) size() string {
 	m := p.Model
+	if m == nil {
+		return p.simulated()
+	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
 		count(m.States(), "state"), count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(p.Returns, ", "))
 }
@@ -162,8 +168,8 @@ func (p *loaded) size() string {
 // time says over which time returns are summed.
 func (p *loaded) time() string {
 	switch m := p.Model; {
-	case m.Horizon() > 0:
-		return fmt.Sprintf("horizon %d", m.Horizon())
+	case p.Shape() != nil:
+		return fmt.Sprintf("horizon %d", p.steps())
 	case m.Average():
 		return "long-run mean of a step"
 	case m.Discount() == 1:
@@ -184,7 +190,7 @@ func count(n int, what string) string {
 // errors are measured: returns may be of very different sizes.
 func (p *loaded) sides() []float64 {
 	sides, lower, upper := make([]float64, len(p.Returns)), p.task.Box.Lower(), p.task.Box.Upper()
-	if p.Model.Horizon() == 0 {
+	if p.Shape() == nil {
 		exact.CutBox(lower, upper, p.task.Target)
 	}
 	for i, x := range lower {
@@ -223,7 +229,7 @@ func (p *loaded) missed(v []float64) string {
 
 // isGame reports whether an opponent has a choice somewhere.
 func (p *loaded) isGame() bool {
-	sh := p.Model.Shape()
+	sh := p.Shape()
 	return sh != nil && sh.Game()
 }
 

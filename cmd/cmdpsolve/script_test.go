@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-	}})
+	}, "playmodel": playModel})
 }
 
 func TestScripts(t *testing.T) {

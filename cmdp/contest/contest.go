@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -39,7 +40,9 @@ type Contest struct {
 
 	cfg      baseline.Config
 	opponent func(seed uint64) (cmdp.Opponent, error) // nil unless a game
-	measured bool
+	// environment makes what a run plays: the model, or a simulator.
+	environment func() (cmdp.Environment, error)
+	measured    bool
 }
 
 // An Answer is the exact answer with which learners are compared, as far as it is known.
@@ -85,6 +88,9 @@ type Options struct {
 	// Opponent makes who plays a game's run of a seed, in place of the settings and the
 	// problem. Fingerprint knows nothing of it: keep such runs in memory alone.
 	Opponent func(seed uint64) (cmdp.Opponent, error)
+	// Simulator makes the environment of each run of a problem without a model. Such runs cannot
+	// be measured. An environment with a method Close is closed when its run stops.
+	Simulator func() (cmdp.Environment, error)
 }
 
 // New prepares a contest: it solves the problem, gathers what learners are told, and makes
@@ -113,15 +119,22 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("%s: %w", opts.Name, err)
 	}
 	switch {
-	case p.Model.Horizon() == 0:
+	case p.Shape() == nil:
 		return fmt.Errorf("%s: learners play episodes and need a horizon; this problem has a discount instead", opts.Name)
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return fmt.Errorf("%s: nothing to learn for: give a goal, constraints or a target", opts.Name)
 	}
+	c.environment = func() (cmdp.Environment, error) { return p.Model, nil }
+	if p.Model == nil {
+		if err := c.modelless(opts.Name); err != nil {
+			return err
+		}
+		c.environment = opts.Simulator
+	}
 	if c.Fingerprint, err = c.fingerprint(); err != nil {
 		return err
 	}
-	game := p.Model.Shape().Game()
+	game := p.Shape().Game()
 	if c.Planner == "" {
 		c.Planner = map[bool]string{false: "bernstein", true: "hoeffding"}[game]
 	}
@@ -148,7 +161,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	c.cfg = baseline.Config{
-		Shape: p.Model.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
+		Shape: p.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
 	}
 	if c.Returns == "known" {
@@ -189,11 +202,49 @@ func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmd
 	return counts, size, err
 }
 
+// modelless refuses what only a model can do.
+func (c *Contest) modelless(name string) error {
+	switch asked := func(option string) error {
+		return fmt.Errorf("%s: %s: this is computed from the model, and a simulator has none", name, option)
+	}; {
+	case c.measured:
+		return fmt.Errorf("%s: regret and the like are measured against the model, and a simulator has none", name)
+	case c.Returns == "known":
+		return asked("returns known")
+	case c.Expected:
+		return asked("expected")
+	case c.Rho == "model":
+		return asked("rho model")
+	case c.Support == "auto":
+		return asked("support auto")
+	case c.Slater == "auto":
+		return asked("slater auto")
+	case c.Safe != "none":
+		return asked("safe-policy " + c.Safe)
+	case c.Null != "none":
+		return asked("null-policy " + c.Null)
+	}
+	return nil
+}
+
+// writeSimulated writes what identifies a simulator and what is wanted of it.
+func writeSimulated(w io.Writer, p *problem.Problem) {
+	sh := p.Simulated
+	lower, upper := sh.StepReturns(sh.Horizon() - 1)
+	fmt.Fprintln(w, "simulator", sh.Horizon(), sh.StartStates(), p.Returns, lower, upper)
+	for s := range sh.States() {
+		fmt.Fprint(w, sh.Actions(0, s), " ")
+	}
+	fmt.Fprintf(w, "\n%s", p.Wanted())
+}
+
 // fingerprint identifies the problem by its file form, and the policy files that learners
 // are told by their contents.
 func (c *Contest) fingerprint() (string, error) {
 	h := sha256.New()
-	if err := problem.Write(h, c.Problem); err != nil {
+	if c.Problem.Model == nil {
+		writeSimulated(h, c.Problem)
+	} else if err := problem.Write(h, c.Problem); err != nil {
 		return "", err
 	}
 	print := hex.EncodeToString(h.Sum(nil))
@@ -249,6 +300,7 @@ const gapWork = 1 << 28
 func (c *Contest) solve(ctx context.Context, opts Options) {
 	m, a := c.Problem.Model, &c.Answer
 	switch {
+	case m == nil: // a simulator, of which nothing exact is known
 	case c.opponent == nil && (!opts.Unsolved || c.Rho == "model"):
 		a.Best, a.Err = exact.Solve(ctx, m, c.Task, exact.Options{})
 	case c.opponent == nil || opts.Unsolved || !opts.SolveGames:

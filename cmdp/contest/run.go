@@ -53,7 +53,8 @@ type Run struct {
 	History []Record
 	Spent   time.Duration
 
-	recorder *baseline.Recorder // nil in a game, and in runs that are not measured
+	recorder    *baseline.Recorder // nil in a game, and in runs that are not measured
+	environment cmdp.Environment
 }
 
 // Finder is implemented by learners that find bounds, as MOMA does.
@@ -67,7 +68,11 @@ func (t *Trial) Begin() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.Title, err)
 	}
-	r := &Run{Trial: t, Learner: learner}
+	env, err := t.environment()
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.Title, err)
+	}
+	r := &Run{Trial: t, Learner: learner, environment: env}
 	var evaluator *cmdp.Evaluator
 	if t.Expected && !t.measured {
 		evaluator = cmdp.NewEvaluator(t.Problem.Model)
@@ -78,7 +83,7 @@ func (t *Trial) Begin() error {
 		if err != nil {
 			return err
 		}
-		r.Runner, err = cmdp.NewGameRunner(t.Problem.Model, learner, opponent, t.Seed(), evaluator)
+		r.Runner, err = cmdp.NewGameRunner(env, learner, opponent, t.Seed(), evaluator)
 		if err != nil {
 			return err
 		}
@@ -86,12 +91,26 @@ func (t *Trial) Begin() error {
 		if r.recorder, err = baseline.NewRecorder(learner, t.Problem.Model, t.Task, t.Answer.Optimum(t.Task)); err != nil {
 			return err
 		}
-		r.Runner = cmdp.NewRunner(t.Problem.Model, r.recorder, t.Seed(), nil)
+		r.Runner = cmdp.NewRunner(env, r.recorder, t.Seed(), nil)
 	default:
-		r.Runner = cmdp.NewRunner(t.Problem.Model, learner, t.Seed(), evaluator)
+		r.Runner = cmdp.NewRunner(env, learner, t.Seed(), evaluator)
 	}
 	t.Run = r
 	return nil
+}
+
+// failed reports whether the environment failed. The run is then where it was before the
+// episode, and can be kept.
+func (r *Run) failed() bool {
+	f, ok := r.environment.(cmdp.Fallible)
+	return ok && f.Err() != nil
+}
+
+// close ends what plays the environment.
+func (r *Run) close() {
+	if c, ok := r.environment.(interface{ Close() }); ok {
+		c.Close()
+	}
 }
 
 // play plays to the end, or until ctx is done. It calls pause at least every second or so.
@@ -235,11 +254,16 @@ func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
 		last = time.Now()
 		return o.Keeper.Keep(r)
 	})
-	if err != nil {
-		if errors.Is(err, context.Canceled) && r.Runner.Episodes() > 0 {
-			return errors.Join(err, o.Keeper.Keep(r))
-		}
-		return fmt.Errorf("%s, %s, seed %d: %w", t.Title, t.Entrant.Name, t.Seed(), err)
+	r.close()
+	var kept error
+	if (errors.Is(err, context.Canceled) || r.failed()) && r.Runner.Episodes() > 0 {
+		kept = o.Keeper.Keep(r)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.Join(err, kept)
+	case err != nil:
+		return errors.Join(fmt.Errorf("%s, %s, seed %d: %w", t.Title, t.Entrant.Name, t.Seed(), err), kept)
 	}
 	result := r.result()
 	t.Results[t.Index] = result

@@ -187,7 +187,7 @@ func (s *Settings) penalty(p *problem.Problem, task cmdp.Task, best *exact.Resul
 		if err != nil {
 			return nil, fmt.Errorf("rho %s: want slater:R with a radius R", s.Rho)
 		}
-		penalty, err := cmdp.SlaterPenalty(p.Model.Shape(), task.Cost, r)
+		penalty, err := cmdp.SlaterPenalty(p.Shape(), task.Cost, r)
 		if err != nil {
 			return nil, fmt.Errorf("rho %s: %w", s.Rho, err)
 		}

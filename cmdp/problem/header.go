@@ -59,12 +59,7 @@ func (h *header) read(root *node) {
 	h.member(root, "return_to_go", h.readReturnToGo)
 	h.member(root, "goal", h.readGoal)
 	h.member(root, "constraints", h.readConstraints)
-	h.member(root, "target", func(n *node, at *path) {
-		h.p.Target = new(Set)
-		if !h.value(n, at, reflect.ValueOf(h.p.Target).Elem()) {
-			h.p.Target = nil // what is wrong has been said
-		}
-	})
+	h.member(root, "target", h.readTarget)
 	h.member(root, "opponent", h.readOpponent)
 	if h.imported != nil {
 		h.checkImported(root)
@@ -74,6 +69,13 @@ func (h *header) read(root *node) {
 func (h *header) member(root *node, key string, read func(n *node, at *path)) {
 	if n := root.get(key); n != nil {
 		read(n, (*path)(nil).key(key))
+	}
+}
+
+func (h *header) readTarget(n *node, at *path) {
+	h.p.Target = new(Set)
+	if !h.value(n, at, reflect.ValueOf(h.p.Target).Elem()) {
+		h.p.Target = nil // what is wrong has been said
 	}
 }
 

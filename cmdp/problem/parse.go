@@ -70,21 +70,8 @@ func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, 
 }
 
 func (h *header) parse(text string, files fs.FS) *Problem {
-	text = strings.TrimPrefix(text, "\ufeff")
-	if i := invalidUTF8(text); i >= 0 {
-		h.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")
-		return nil
-	}
-	root, rows := h.tree(text)
-	if len(h.errs) > 0 && root == nil {
-		return nil
-	}
-	if root == nil || root.isNull() && root.kind == scalarNode {
-		h.bad(nil, nil, "the file is empty: want a problem, beginning with format: %s", Format)
-		return nil
-	}
-	if root.kind != mapNode {
-		h.bad(root, nil, "got %s: want a mapping with the keys of a problem", root.describe())
+	root, rows := h.root(text)
+	if root == nil {
 		return nil
 	}
 	h.loadImported(root.get("transitions"), files)
@@ -98,6 +85,27 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 		h.judgeForm(root)
 	}
 	return h.p
+}
+
+// root reads the document but for its rows. It is nil if there is none; what is wrong has been
+// said.
+func (h *header) root(text string) (*node, block) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if i := invalidUTF8(text); i >= 0 {
+		h.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")
+		return nil, block{}
+	}
+	root, rows := h.tree(text)
+	switch {
+	case len(h.errs) > 0 && root == nil:
+	case root == nil || root.isNull() && root.kind == scalarNode:
+		h.bad(nil, nil, "the file is empty: want a problem, beginning with format: %s", Format)
+		root = nil
+	case root.kind != mapNode:
+		h.bad(root, nil, "got %s: want a mapping with the keys of a problem", root.describe())
+		root = nil
+	}
+	return root, rows
 }
 
 func invalidUTF8(text string) int {

@@ -24,8 +24,10 @@ import (
 // names and units. Its methods do not change it, and may be called concurrently
 // as long as nobody does.
 type Problem struct {
-	Name  string
-	Model *cmdp.Model
+	Name string
+	// Model is the process; nil if a simulator plays it, of which only its shape is known.
+	Model     *cmdp.Model
+	Simulated *cmdp.Shape
 	// Returns names the d coordinates.
 	Returns []string
 	// Kinds says of each return what it is, if one of them is derived; else it is nil.

@@ -20,11 +20,11 @@ import (
 // the expected total return over all policies, [Boundless] where it may be infinite; of
 // long-run averages, the extremes of single steps. It allocates.
 func (p *Problem) Box() (*geometry.Box, error) {
-	m := p.Model
-	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
+	m, shape := p.Model, p.Shape()
+	lower, upper := make([]float64, len(p.Returns)), make([]float64, len(p.Returns))
 	switch {
-	case m.Shape() != nil:
-		m.Shape().ReturnToGo(lower, upper, 0)
+	case shape != nil:
+		shape.ReturnToGo(lower, upper, 0)
 	case m.Average():
 		stepRange(m.Kernel(0), lower, upper)
 	case m.Discount() == 1:
@@ -262,7 +262,7 @@ func (p *Problem) asked(box *geometry.Box) (least, most []float64, err error) {
 		if err := c.narrow(&least[i], &most[i]); err != nil {
 			return nil, nil, inside(err, "constraints", p.asDeclared(j))
 		}
-		switch game := p.Model.Shape() != nil && p.Model.Shape().Game(); {
+		switch game := p.Shape() != nil && p.Shape().Game(); {
 		case game && least[i] > upper[i]:
 			return nil, nil, inside(outside("at least", least[i], c.Return, "at most", upper[i]), "constraints", p.asDeclared(j))
 		case game && most[i] < lower[i]:

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/simulator"
+
+	"github.com/spf13/pflag"
+)
+
+// simulatorOptions say which program is played in the place of a model.
+type simulatorOptions struct {
+	command string
+	timeout time.Duration
+	source  *simulator.Source // nil if a model is played
+}
+
+func (o *simulatorOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.command, "env-command", "", "play the simulator that the shell starts with `CMD`, see docs/simulators.md; -: the one at the other end of standard input and output")
+	f.DurationVar(&o.timeout, "env-timeout", time.Minute, "how long the simulator may take for an answer")
+}
+
+// load asks the simulator what it is, and reads what is wanted of it.
+func (o *simulatorOptions) load(ctx context.Context, name string, s streams, play *playOptions) (*loaded, error) {
+	switch {
+	case o.timeout <= 0:
+		return nil, usage("--env-timeout %v: want a positive time", o.timeout)
+	case o.command == "-" && play.parallel > 1:
+		return nil, usage("--parallel %d: there is one simulator at the other end; runs play it one after the other", play.parallel)
+	}
+	if _, err := os.Stat(name); err != nil {
+		return nil, usage("%s: no such file; with --env-command PROBLEM is a file that says what is wanted of the simulator", name)
+	}
+	o.source = &simulator.Source{Command: o.command, Stderr: s.err, Timeout: o.timeout}
+	if o.command == "-" {
+		play.parallel = 1
+		signal.Ignore(syscall.SIGPIPE) // writing to a simulator that is gone is an error like others
+		o.source.Command, o.source.In, o.source.Out = "", os.Stdin, os.Stdout
+	}
+	hello, err := o.source.Hello(ctx)
+	if ctx.Err() != nil {
+		err = errInterrupted
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape})
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	task, err := p.Task()
+	if err != nil {
+		return nil, usage("%s: %w", name, err)
+	}
+	return &loaded{Problem: p, task: task, name: name, hello: hello}, nil
+}
+
+// options has the runs of a contest play the simulator, if there is one.
+func (o *simulatorOptions) options(p *loaded, opts contest.Options) contest.Options {
+	if o.source != nil {
+		opts.Simulator = func() (cmdp.Environment, error) { return o.source.Simulator(p.hello, p.steps()) }
+	}
+	return opts
+}
+
+// choose has the settings say what a simulator leaves no choice about.
+func (o *simulatorOptions) choose(s *contest.Settings, given func(name string) bool) error {
+	if s.Returns == "known" && given("returns") {
+		return usage("--returns known: the returns of a simulator have to be learned")
+	}
+	s.Returns = "unknown"
+	return nil
+}
+
+// close ends the simulator.
+func (o *simulatorOptions) close() {
+	if o.source != nil {
+		o.source.Close()
+	}
+}
+
+// steps is the number of steps of an episode. Where the first state of a simulator has to be
+// learned, the shape has a step more.
+func (p *loaded) steps() int {
+	n := p.Shape().Horizon()
+	if p.hello != nil && p.hello.Start == nil {
+		n--
+	}
+	return n
+}
+
+// simulated describes a simulator in a line.
+func (p *loaded) simulated() string {
+	choices := 0
+	for _, n := range p.hello.Actions {
+		choices += n
+	}
+	return fmt.Sprintf("a simulator with %s, %s, %s, returns %s",
+		count(len(p.hello.Actions), "state"), count(choices, "choice"), p.time(), strings.Join(p.Returns, ", "))
+}

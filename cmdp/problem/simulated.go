@@ -1,0 +1,106 @@
+package problem
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// A Simulation is what a simulator tells of itself; it takes the place of the model.
+type Simulation struct {
+	// Returns names the coordinates of the return.
+	Returns []string
+	// Horizon is the number of steps of an episode if the problem file does not say it; 0 if it
+	// has to.
+	Horizon int
+	// Shape returns what is known in advance of episodes of so many steps.
+	Shape func(horizon int) (*cmdp.Shape, error)
+}
+
+// Shape returns what is known of the problem without its kernel: the shape of the model, which
+// is nil without a horizon, or that of the simulator.
+func (p *Problem) Shape() *cmdp.Shape {
+	if p.Model == nil {
+		return p.Simulated
+	}
+	return p.Model.Shape()
+}
+
+// modelKeys are the keys of a problem file that only a model has.
+var modelKeys = []string{"discount", "criterion", "states", "labels", "start", "return_to_go", "opponent", "transitions"}
+
+// ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
+// horizon, goal, constraints and target. What is wrong is returned as [Errors], everything at
+// once. The problem has no model.
+func ReadSimulated(path string, sim *Simulation) (*Problem, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	h := &header{decoder: decoder{file: path}, limits: limits{maxStates, maxHorizon, maxStored}, p: &Problem{Returns: sim.Returns}}
+	if root, _ := h.root(string(text)); root != nil {
+		h.simulated(root, sim)
+	}
+	if len(h.errs) > 0 {
+		return nil, h.errs.sorted(path)
+	}
+	return h.p, nil
+}
+
+// simulated reads the document. A number of steps is all that it may say of the simulator.
+func (h *header) simulated(root *node, sim *Simulation) {
+	at := (*path)(nil)
+	h.mapping(root, nil, documentKeys)
+	for _, m := range root.members {
+		if slices.Contains(modelKeys, m.key.text) {
+			h.bad(m.key, at.key(m.key.text), "this is for the simulator to say: leave it out")
+		}
+	}
+	if root.get("format") == nil {
+		h.bad(nil, at.key("format"), "missing: want %s", Format)
+	}
+	h.member(root, "format", h.readFormat)
+	h.member(root, "name", func(n *node, at *path) { h.p.Name, _ = h.name(n, at) })
+	h.spec.Dim, h.spec.Horizon = len(sim.Returns), sim.Horizon
+	h.member(root, "returns", func(n *node, at *path) {
+		if names, ok := h.uniqueNames(n, at); ok && !slices.Equal(names, sim.Returns) {
+			h.bad(n, at, "the simulator has %q: want these, or leave them out", sim.Returns)
+		}
+	})
+	h.member(root, "horizon", func(n *node, at *path) {
+		h.spec.Horizon, _ = h.integer(n, at, 1, h.limits.horizon)
+	})
+	if h.spec.Horizon == 0 && root.get("horizon") == nil {
+		h.bad(nil, at.key("horizon"), "missing: want a number of steps, since the simulator tells none")
+	}
+	h.member(root, "goal", h.readGoal)
+	h.member(root, "constraints", h.readConstraints)
+	h.member(root, "target", h.readTarget)
+	if len(h.errs) > 0 {
+		h.judgeForm(root)
+		return
+	}
+	shape, err := sim.Shape(h.spec.Horizon)
+	if err != nil {
+		h.bad(root.get("horizon"), at.key("horizon"), "%s", trimmed(err, "simulator: "))
+		return
+	}
+	h.p.Simulated = shape
+	h.judge(root)
+}
+
+// Wanted returns goal, constraints and target as they stand in a problem file. It allocates.
+func (p *Problem) Wanted() []byte {
+	b := appendValue([]byte("goal: "), reflect.ValueOf(&p.Goal).Elem())
+	b = append(b, "\nconstraints:\n"...)
+	for i := range p.Constraints {
+		b = append(appendValue(append(b, "  - "...), reflect.ValueOf(&p.Constraints[i]).Elem()), '\n')
+	}
+	if p.Target != nil {
+		b = append(appendValue(append(b, "target: "...), reflect.ValueOf(p.Target).Elem()), '\n')
+	}
+	return b
+}
