@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -106,90 +105,85 @@ func (l *line) take(res *result, stored []record, seeds int) bool {
 
 // play plays all runs, as many at a time as there are processors.
 func (res *result) play(ctx context.Context, seeds int) error {
-	errs := make([]error, len(res.lines)*seeds)
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i, l := range res.lines {
+	s := res.study
+	var trials []*contest.Trial
+	records := map[*contest.Contest]func(*contest.Run){}
+	for _, l := range res.lines {
 		l.runs = make([]record, seeds)
-		for j := range seeds {
-			slots <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				play := res.study.play
-				if play == nil {
-					play = playTask
-				}
-				r := record{study: res.study.name, player: l.player.name, seed: uint64(j + 1), episodes: res.last(), safe: math.NaN(), violating: math.NaN()}
-				errs[i*seeds+j] = play(ctx, res, l.player, &r)
-				l.runs[j] = r
-			})
+		for j := range l.runs {
+			r := &l.runs[j]
+			*r = record{study: s.name, player: l.player.name, seed: uint64(j + 1), episodes: res.last(), safe: math.NaN(), violating: math.NaN()}
+			enter := s.enter
+			if enter == nil {
+				enter = enterTask
+			}
+			c, note, err := enter(ctx, res, l.player, r)
+			if err != nil {
+				return err
+			}
+			records[c] = note
+			trials = append(trials, c.Trials()...)
 		}
 	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return errors.Join(errs...)
+	return contest.Play(ctx, trials, contest.PlayOptions{Recorded: func(r *contest.Run) { records[r.Contest](r) }})
 }
 
-// playTask plays a run of a learner and fills its record.
-func playTask(ctx context.Context, res *result, pl *player, r *record) error {
+// contest prepares a run of a player, told of the study's settings.
+func (s *study) contest(ctx context.Context, res *result, p *problem.Problem, algorithm string, r *record, opts contest.Options) (*contest.Contest, error) {
+	settings := contest.Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seed, settings.Seeds, settings.Pool = []string{algorithm}, res.last(), r.seed, 1, s.pooled
+	if s.learnReturns {
+		settings.Returns = "unknown"
+	}
+	opts.Records = res.episodes
+	c, err := contest.New(ctx, p, settings, opts)
+	if err != nil {
+		return nil, err
+	}
+	if refusals := c.Refusals(); len(refusals) > 0 {
+		return nil, errors.New(refusals[0])
+	}
+	return c, nil
+}
+
+// enterTask prepares a run of a learner and says how it is recorded.
+func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error) {
 	s := res.study
 	p, err := s.problem(ctx, r.seed)
 	if err != nil {
-		return err
-	}
-	best, err := solve(ctx, p)
-	if err != nil {
-		return err
-	}
-	task, err := p.Task()
-	if err != nil {
-		return err
-	}
-	linear, err := baseline.LinearForm(p.Model.Shape(), task)
-	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	know, err := s.knowledge(ctx, p)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	c, err := s.contest(ctx, res, p, pl.algorithm, r, contest.Options{Configure: func(c *baseline.Config) {
+		c.Confidence, c.Bonus, c.Knowledge = s.confidence(), pl.bonus, know
+		if s.support && !pl.blind {
+			c.Knowledge.Support = baseline.SupportOf(p.Model)
+		}
+		if pl.tune != nil {
+			pl.tune(c)
+		}
+	}})
+	if err != nil {
+		return nil, nil, err
+	}
+	linear, err := baseline.LinearForm(p.Model.Shape(), c.Task)
+	if err != nil {
+		return nil, nil, err
 	}
 	if know.Safe != nil {
-		r.safe = linear.Value(know.SafeReturns) - best.Objective
+		r.safe = linear.Value(know.SafeReturns) - c.Answer.Optimum(c.Task)
 	}
-	c := baseline.Config{Shape: p.Model.Shape(), Task: task, Confidence: s.confidence(), Bonus: pl.bonus, Pooled: s.pooled, Knowledge: know, Seed: r.seed}
-	if s.support && !pl.blind {
-		c.Knowledge.Support = baseline.SupportOf(p.Model)
-	}
-	if !s.learnReturns {
-		c.Returns = p.Model.KnownReturns()
-	}
-	if pl.tune != nil {
-		pl.tune(&c)
-	}
-	learner, err := baseline.New(pl.algorithm, c)
-	if err != nil {
-		return err
-	}
-	recorder, err := baseline.NewRecorder(learner, p.Model, task, best.Objective)
-	if err != nil {
-		return err
-	}
-	runner := cmdp.NewRunner(p.Model, recorder, r.seed, nil)
-	for _, k := range res.episodes {
-		if err := runner.Run(ctx, k); err != nil {
-			return err
-		}
-		m := recorder.Metrics()
-		excess := math.Inf(-1)
+	return c, func(run *contest.Run) {
+		m, excess := run.Measure(), math.Inf(-1)
 		for i := range linear.Rows {
 			excess = max(excess, linear.Excess(i, m.Last))
 		}
 		r.add(m.StrongRegret, m.StrongViolation, m.LastRegret, excess)
 		r.violating = harness.Rounded(m.ViolatingShare)
-	}
-	return nil
+	}, nil
 }
 
 func (r *record) add(regret, violation, gap, excess float64) {

@@ -6,48 +6,45 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// playPreferences plays a run in which every episode has a preference of its own, and
+// enterPreferences prepares a run in which every episode has a preference of its own, and
 // records the regret to these. A player without an algorithm has the best policy
 // for the mean preference.
-func playPreferences(ctx context.Context, res *result, pl *player, r *record) error {
+func enterPreferences(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error) {
 	p, err := tastes(pl.rewards, r.seed)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	m := p.Model
-	task, err := p.Task()
-	if err != nil {
-		return err
-	}
-	made, err := baseline.New("mo-ucbvi", baseline.Config{
-		Shape: m.Shape(), Returns: m.KnownReturns(), Task: task, Confidence: res.study.confidence(),
-		Bonus: pl.bonus, Pooled: res.study.pooled, Preferences: "random", Seed: r.seed,
-	})
-	if err != nil {
-		return err
-	}
-	learner, ok := made.(*baseline.MOMA)
-	if !ok {
-		return fmt.Errorf("mo-ucbvi is a %T", made)
-	}
-	w := &watch{MOMA: learner, model: m, evaluator: cmdp.NewEvaluator(m), value: make([]float64, m.Dim())}
-	if pl.algorithm == "" {
-		mean := make([]float64, m.Dim())
-		floats.AddConst(-1/float64(m.Dim()), mean)
-		w.fixed, _ = cmdp.BestPolicy(m, mean)
-	}
-	runner := cmdp.NewRunner(m, w, r.seed, nil)
-	for _, k := range res.episodes {
-		if err := runner.Run(ctx, k); err != nil {
-			return err
-		}
+	c, err := res.study.contest(ctx, res, p, "mo-ucbvi", r, contest.Options{Unmeasured: true, Unsolved: true,
+		Configure: func(c *baseline.Config) {
+			c.Confidence, c.Bonus, c.Preferences = res.study.confidence(), pl.bonus, "random"
+		},
+		Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+			made, err := baseline.New("mo-ucbvi", cfg)
+			if err != nil {
+				return nil, err
+			}
+			learner, ok := made.(*baseline.MOMA)
+			if !ok {
+				return nil, fmt.Errorf("mo-ucbvi is a %T", made)
+			}
+			w := &watch{MOMA: learner, model: m, evaluator: cmdp.NewEvaluator(m), value: make([]float64, m.Dim())}
+			if pl.algorithm == "" {
+				mean := make([]float64, m.Dim())
+				floats.AddConst(-1/float64(m.Dim()), mean)
+				w.fixed, _ = cmdp.BestPolicy(m, mean)
+			}
+			return w, nil
+		}})
+	return c, func(run *contest.Run) {
+		w := run.Learner.(*watch)
 		r.add(w.regret, 0, w.gap, 0)
-	}
-	return nil
+	}, err
 }
 
 // A watch is a learner of preferences with its regret.

@@ -62,7 +62,7 @@ func (res *result) Markdown() string {
 	for _, l := range res.lines {
 		name := l.player.name
 		row := []string{name, interval(res.perEpisode(name, regrets)), "–", "–", interval(res.late(name, gaps)), "–"}
-		if s.play == nil {
+		if s.enter == nil {
 			share, _ := harness.Mean(res.each(name, func(r *record) float64 { return r.violating }))
 			row[2], row[3], row[5] = interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", interval(res.late(name, excesses))
 		}
@@ -100,7 +100,7 @@ func (res *result) Figure() *chart.Figure {
 	if s.even {
 		panels = []quantity{{"gap of the policy", gaps}, {"excess over the limit", excesses}}
 	}
-	if s.play != nil {
+	if s.enter != nil {
 		panels = panels[:1]
 	}
 	for _, q := range panels {

@@ -6,6 +6,7 @@ import (
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 )
@@ -36,8 +37,8 @@ type study struct {
 	single bool
 	// problem returns the problem, which may be drawn anew for each seed.
 	problem func(ctx context.Context, seed uint64) (*problem.Problem, error)
-	// play plays a run; nil for that of a learner with a task.
-	play   func(ctx context.Context, res *result, pl *player, r *record) error
+	// enter prepares a run and says how it is recorded; nil for a learner with a task.
+	enter  func(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error)
 	claims []claim
 	// remark is what there is to say about the claims.
 	remark string
@@ -48,7 +49,7 @@ type player struct {
 	name      string // of the row
 	algorithm string
 	bonus     cmdp.BonusScale
-	rewards   int // of playPreferences
+	rewards   int // of enterPreferences
 	// blind players are not told which successors are possible.
 	blind bool
 	tune  func(*baseline.Config)
@@ -240,7 +241,7 @@ var studies = harness.Choices[*study]{
 			{name: "d = 30", rewards: 30, algorithm: "mo-ucbvi", bonus: published},
 			{name: "d = 15, one policy", rewards: 15},
 		},
-		episodes: 5000, pooled: true, play: playPreferences,
+		episodes: 5000, pooled: true, enter: enterPreferences,
 		claims: []claim{losesLess("d = 15", "d = 15, one policy"), losesLess("d = 1", "d = 5"), losesLess("d = 5", "d = 15")},
 		remark: "Beyond d = S = 20 regret does not grow with d any more.",
 	},

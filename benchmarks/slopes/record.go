@@ -44,13 +44,11 @@ func (s *suite) play(ctx context.Context, q *question, u *update, seeds int) ([]
 	var seconds []float64 // at each record of the present run
 	var out []record
 	for _, t := range c.Trials() {
-		err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(r *contest.Run, played int) {
+		err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(_ *contest.Run, played int) {
 			if played == 0 {
 				start, seconds = harness.ProcessorTime(), nil
-			} else if len(r.History) > len(seconds) {
-				seconds = append(seconds, (harness.ProcessorTime() - start).Seconds())
 			}
-		}})
+		}, Recorded: func(*contest.Run) { seconds = append(seconds, (harness.ProcessorTime() - start).Seconds()) }})
 		if err != nil {
 			return nil, err
 		}

@@ -103,7 +103,6 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 // newContest prepares a contest. The opponent of --opponent must have something to do.
 func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
 	opts.Name = p.name
-	opts.ReadPolicy = func(path string, p *problem.Problem) (cmdp.Policy, error) { return problem.ReadPolicy(path, p) }
 	c, err := contest.New(ctx, p.Problem, s, opts)
 	if ctx.Err() != nil {
 		return nil, failed(errInterrupted)

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 )
 
 // A drawing is what there is to draw on one problem of a result.
@@ -81,7 +82,7 @@ func (s *savedResult) drawings() ([]drawing, error) {
 		if row.Runs == 0 {
 			continue
 		}
-		records, err := estimateRecords(row.History)
+		records, err := records(row.History)
 		if err != nil {
 			return nil, err
 		}
@@ -101,16 +102,18 @@ func (s *savedResult) drawings() ([]drawing, error) {
 	return all, nil
 }
 
-// estimateRecords reads a history of compare.
-func estimateRecords(history []json.RawMessage) ([]rowRecord, error) {
-	return records(history, func(raw json.RawMessage) (estimate, error) {
-		e := estimate{report.NaN, report.NaN}
-		return e, json.Unmarshal(raw, &e)
-	})
+// UnmarshalJSON takes a number alone too: that of a single run.
+func (e *estimate) UnmarshalJSON(data []byte) error {
+	type members estimate // without this method
+	*e = estimate{report.NaN, report.NaN}
+	if json.Unmarshal(data, &e.Mean) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, (*members)(e))
 }
 
 // records reads the drawable metrics of records.
-func records(history []json.RawMessage, read func(json.RawMessage) (estimate, error)) ([]rowRecord, error) {
+func records(history []json.RawMessage) ([]rowRecord, error) {
 	var list []rowRecord
 	for i, raw := range history {
 		var member map[string]json.RawMessage
@@ -125,8 +128,8 @@ func records(history []json.RawMessage, read func(json.RawMessage) (estimate, er
 			if member[key] == nil {
 				continue
 			}
-			e, err := read(member[key])
-			if err != nil {
+			var e estimate
+			if err := json.Unmarshal(member[key], &e); err != nil {
 				return nil, fmt.Errorf("record %d: %s: %w", i, key, err)
 			}
 			rec.metrics[key] = e
@@ -138,18 +141,13 @@ func records(history []json.RawMessage, read func(json.RawMessage) (estimate, er
 
 // learned reads a history of learn: that of one run, or the means of several.
 func (s *savedResult) learned() ([]rowRecord, error) {
-	plain := func(raw json.RawMessage) (estimate, error) {
-		var x report.Number
-		err := json.Unmarshal(raw, &x)
-		return estimate{x, report.NaN}, err
-	}
 	if len(s.Runs) == 0 {
-		return records(s.History, plain)
+		return records(s.History)
 	}
 	var runs [][]rowRecord
 	shortest := len(s.History)
 	for _, r := range s.Runs {
-		list, err := records(r.History, plain)
+		list, err := records(r.History)
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,8 @@ type Contest struct {
 	// environment makes what a run plays: the model, or a simulator.
 	environment func() (cmdp.Environment, error)
 	measured    bool
+	records     []int
+	learner     func(baseline.Config) (cmdp.Learner, error) // nil for the registry
 }
 
 // An Answer is the exact answer with which learners are compared, as far as it is known.
@@ -72,7 +74,7 @@ type Entrant struct {
 	Results []*Result // of each seed; nil until it is done
 }
 
-// Options are what the numbers of runs do not depend on.
+// Options say how a contest is prepared, and let programs change what settings cannot.
 type Options struct {
 	// Name is what messages call the problem; its own name by default.
 	Name string
@@ -83,10 +85,16 @@ type Options struct {
 	// Unmeasured runs keep mean returns and the findings of MOMA in place of the metrics of
 	// baseline.Recorder, each of which takes an evaluation of the model.
 	Unmeasured bool
-	// ReadPolicy reads the policy files that settings name.
-	ReadPolicy func(path string, p *problem.Problem) (cmdp.Policy, error)
+	// Records are the numbers of episodes after which runs are recorded, ascending; nil
+	// stands for about twenty in each decade. The last episode is recorded in any case.
+	Records []int
+	// Configure changes what learners are told and how they are tuned, in ways that settings
+	// do not have. Fingerprint knows nothing of it, as of Learner and Opponent: keep such runs in memory alone.
+	Configure func(*baseline.Config)
+	// Learner makes the learner of a run, in place of the registry.
+	Learner func(baseline.Config) (cmdp.Learner, error)
 	// Opponent makes who plays a game's run of a seed, in place of the settings and the
-	// problem. Fingerprint knows nothing of it: keep such runs in memory alone.
+	// problem.
 	Opponent func(seed uint64) (cmdp.Opponent, error)
 	// Simulator makes the environment of each run of a problem without a model. Such runs cannot
 	// be measured. An environment with a method Close is closed when its run stops.
@@ -100,7 +108,7 @@ func New(ctx context.Context, p *problem.Problem, settings Settings, opts Option
 	if opts.Name == "" {
 		opts.Name = p.Name
 	}
-	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured}
+	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, records: opts.Records, learner: opts.Learner}
 	if c.Title == "" {
 		c.Title = opts.Name
 	}
@@ -149,7 +157,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	if !game {
-		if know, err = c.knowledge(ctx, opts); err != nil {
+		if know, err = c.knowledge(ctx); err != nil {
 			return err
 		}
 	}
@@ -167,7 +175,13 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Returns == "known" {
 		c.cfg.Returns = p.Model.KnownReturns()
 	}
-	return c.readLog()
+	if err := c.readLog(); err != nil {
+		return err
+	}
+	if opts.Configure != nil {
+		opts.Configure(&c.cfg)
+	}
+	return nil
 }
 
 // readLog reads what learners have seen before.

@@ -1,8 +1,6 @@
 package contest
 
 import (
-	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/instance"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/instance"
 )
 
 // TestShardsSplit: every run is in exactly one part.
@@ -204,7 +207,7 @@ func TestPassingRecord(t *testing.T) {
 	if r.record(12); len(r.History) != 1 || r.History[0].Episode != 12 || r.lasting(12) {
 		t.Fatalf("records %v", r.History)
 	}
-	if err := r.play(t.Context(), func() error { return nil }); err != nil {
+	if err := r.play(t.Context(), nil, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	var episodes []int
@@ -213,5 +216,55 @@ func TestPassingRecord(t *testing.T) {
 	}
 	if want := []int{13, 14, 16, 18, 20, 22, 25, 28, 30}; !slices.Equal(episodes, want) {
 		t.Errorf("records of episodes %v: want %v", episodes, want)
+	}
+}
+
+// TestRecords wants runs to be recorded after the episodes that are asked for and the last,
+// with the callback once for each, and the learner that a program makes to play.
+func TestRecords(t *testing.T) {
+	p, err := instance.New("inventory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 40, 2
+	told := cmdp.Confidence{Episodes: 7, Failure: 0.25}
+	var mu sync.Mutex
+	var seeds []uint64
+	c, err := New(context.Background(), p, settings, Options{Unmeasured: true, Unsolved: true, Records: []int{3, 17, 25},
+		Configure: func(cfg *baseline.Config) { cfg.Confidence = told },
+		Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if seeds = append(seeds, cfg.Seed); cfg.Confidence != told {
+				t.Errorf("learner told %+v: want %+v", cfg.Confidence, told)
+			}
+			return baseline.New("optcmdp-bonus", cfg)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[uint64][]int{}
+	err = Play(context.Background(), c.Trials(), PlayOptions{Recorded: func(r *Run) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[r.Seed()] = append(calls[r.Seed()], r.Runner.Episodes())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int{3, 17, 25, 40}
+	for i, result := range c.Entrants[0].Results {
+		var got []int
+		for _, rec := range result.History {
+			got = append(got, rec.Episode)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(calls[uint64(1+i)], want) {
+			t.Errorf("records of %v, calls after %v: want %v", got, calls[uint64(1+i)], want)
+		}
+	}
+	slices.Sort(seeds)
+	if !slices.Equal(seeds, []uint64{1, 2}) {
+		t.Errorf("learners of seeds %v: want 1 and 2", seeds)
 	}
 }

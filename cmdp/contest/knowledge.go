@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -14,7 +15,7 @@ import (
 // knowledge computes what the settings say that learners are told beyond the task.
 // What was asked from the model but does not exist stays unknown; the learners
 // that need it then say so.
-func (c *Contest) knowledge(ctx context.Context, opts Options) (know baseline.Knowledge, err error) {
+func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err error) {
 	m := c.Problem.Model
 	if c.Slater == "auto" || c.Safe == "auto" {
 		all, err := baseline.KnowledgeOf(ctx, m, c.Task)
@@ -37,7 +38,7 @@ func (c *Contest) knowledge(ctx context.Context, opts Options) (know baseline.Kn
 		know.Slater = given
 	}
 	if c.Safe != "auto" && c.Safe != "none" {
-		if know.Safe, know.SafeReturns, err = c.policy(c.Safe, opts); err != nil {
+		if know.Safe, know.SafeReturns, err = c.policy(c.Safe); err != nil {
 			return know, err
 		}
 	}
@@ -46,7 +47,7 @@ func (c *Contest) knowledge(ctx context.Context, opts Options) (know baseline.Kn
 	case "auto":
 		know.Null, know.NullReturns = nullPolicy(m, c.Task)
 	default:
-		policy, returns, err := c.policy(c.Null, opts)
+		policy, returns, err := c.policy(c.Null)
 		if err != nil {
 			return know, err
 		}
@@ -76,11 +77,8 @@ func (c *Contest) told(a baseline.Algorithm) []string {
 }
 
 // policy reads a policy file and evaluates the policy in the model.
-func (c *Contest) policy(path string, opts Options) (cmdp.Policy, []float64, error) {
-	if opts.ReadPolicy == nil {
-		return nil, nil, fmt.Errorf("policy file %s: Options.ReadPolicy is not set", path)
-	}
-	policy, err := opts.ReadPolicy(path, c.Problem)
+func (c *Contest) policy(path string) (cmdp.Policy, []float64, error) {
+	policy, err := problem.ReadPolicy(path, c.Problem)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"cmdpsolve/cmdp"
@@ -64,7 +65,7 @@ type Finder interface{ Findings() cmdp.Findings }
 func (t *Trial) Begin() error {
 	cfg := t.cfg
 	cfg.Seed = t.Seed()
-	learner, err := baseline.New(t.Entrant.Name, cfg)
+	learner, err := t.make(cfg)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.Title, err)
 	}
@@ -113,14 +114,22 @@ func (r *Run) close() {
 	}
 }
 
-// play plays to the end, or until ctx is done. It calls pause at least every second or so.
+func (t *Trial) make(cfg baseline.Config) (cmdp.Learner, error) {
+	if t.learner != nil {
+		return t.learner(cfg)
+	}
+	return baseline.New(t.Entrant.Name, cfg)
+}
+
+// play plays to the end, or until ctx is done. It calls pause at least every second or so,
+// and recorded after every record.
 // The pieces in which it plays have no influence on the result.
-func (r *Run) play(ctx context.Context, pause func() error) error {
+func (r *Run) play(ctx context.Context, recorded func(*Run), pause func() error) error {
 	piece := 1
 	for r.Runner.Episodes() < r.Episodes {
 		k := r.Runner.Episodes()
 		begin := time.Now()
-		err := r.Runner.Run(ctx, min(k+piece, cmdp.NextRecord(k), r.Episodes))
+		err := r.Runner.Run(ctx, min(k+piece, r.next(k), r.Episodes))
 		took := time.Since(begin)
 		r.Spent += took
 		if took < 20*time.Millisecond && piece < 1<<20 {
@@ -130,6 +139,9 @@ func (r *Run) play(ctx context.Context, pause func() error) error {
 		}
 		if k := r.Runner.Episodes(); k > 0 && (r.lasting(k) || err != nil) {
 			r.record(k)
+			if recorded != nil {
+				recorded(r)
+			}
 		}
 		if err != nil {
 			return err
@@ -142,7 +154,18 @@ func (r *Run) play(ctx context.Context, pause func() error) error {
 }
 
 // lasting reports whether a run that is not interrupted has a record of episode k.
-func (r *Run) lasting(k int) bool { return k == cmdp.NextRecord(k-1) || k == r.Episodes }
+func (r *Run) lasting(k int) bool { return k == r.next(k-1) || k == r.Episodes }
+
+// next returns the first episode after k that is recorded.
+func (r *Run) next(k int) int {
+	if r.records == nil {
+		return cmdp.NextRecord(k)
+	}
+	if i, _ := slices.BinarySearch(r.records, k+1); i < len(r.records) {
+		return r.records[i]
+	}
+	return r.Episodes
+}
 
 // record adds the present state to the history. A run that was interrupted and resumed has
 // the records of one that was not: one made at an interruption is replaced, and none is
@@ -153,7 +176,7 @@ func (r *Run) record(k int) {
 	}
 	rec := Record{Episode: k}
 	if r.measured {
-		m := r.measure()
+		m := r.Measure()
 		rec.Metrics = valuesOf(&m, Drawn())
 	} else {
 		rec.Average, rec.Expected = r.Runner.Average(), r.Runner.Expected()
@@ -165,9 +188,9 @@ func (r *Run) record(k int) {
 	r.History = append(r.History, rec)
 }
 
-// measure returns the metrics of the episodes so far. In a game they are those of the mean
+// Measure returns the metrics of the episodes so far. In a game they are those of the mean
 // return alone.
-func (r *Run) measure() baseline.Metrics {
+func (r *Run) Measure() baseline.Metrics {
 	if r.recorder != nil {
 		return r.recorder.Metrics()
 	}
@@ -189,7 +212,7 @@ func (r *Run) measure() baseline.Metrics {
 
 // result returns what a finished run found.
 func (r *Run) result() *Result {
-	m := r.measure()
+	m := r.Measure()
 	return &Result{
 		Problem: r.Title, Algorithm: r.Entrant.Name, Seed: r.Seed(), Episodes: m.Episodes,
 		Metrics: valuesOf(&m, metrics), Average: m.Average, History: r.History,
@@ -211,6 +234,8 @@ type PlayOptions struct {
 	Parallel int           // runs at the same time; 0: one for each processor
 	Every    time.Duration // between calls of Keeper.Keep
 	Keeper   Keeper        // nil keeps results in memory alone
+	// Recorded is called after every record of a run, from several goroutines.
+	Recorded func(*Run)
 	// Progress is told of episodes as they are played, from several goroutines.
 	Progress func(r *Run, episodes int)
 }
@@ -246,7 +271,7 @@ func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
 		}
 	}
 	show()
-	err := r.play(ctx, func() error {
+	err := r.play(ctx, o.Recorded, func() error {
 		show()
 		if time.Since(last) < o.Every || r.Runner.Episodes() == r.Episodes {
 			return nil
