@@ -17,8 +17,8 @@ type Transition struct {
 // A Row describes one choice: what action Action of state State does at a step,
 // in a game against the opponent's action Opponent, which is 0 without one.
 type Row struct {
-	// Step is the 0-based step, or EveryStep. A row for one step replaces the row
-	// for every step there.
+	// Step is EveryStep, the zero value, or the number of a step, from 1 as in problem
+	// files. A row for one step replaces the row for every step there.
 	Step                    int
 	State, Action, Opponent int
 	// Next lists the successors. Where the same one appears twice with the same
@@ -31,7 +31,7 @@ type Row struct {
 }
 
 // EveryStep is the Step of a row that holds at every step.
-const EveryStep = -1
+const EveryStep = 0
 
 // A Builder collects rows in any order and builds a Model from them. Memory is
 // proportional to the number of transitions; rows that are added state by state and
@@ -114,7 +114,8 @@ func (b *Builder) Add(row Row) error {
 	return nil
 }
 
-// AddTransition adds one transition of the row of the given step, state and actions,
+// AddTransition adds one transition of the row of the given step, EveryStep or from 1, state
+// and actions,
 // with its own returns. Transitions of a row need not come one after the other. If
 // all of them have the same returns, these are the expected returns of the row.
 // Returns are copied. Build checks that the probabilities of each row sum to 1.
@@ -150,8 +151,8 @@ func (b *Builder) close() {
 
 func (b *Builder) checkKey(step, state, action, opponent int) error {
 	switch {
-	case step != EveryStep && (step < 0 || step >= b.spec.Horizon):
-		return fmt.Errorf("step %d: want 1 to %d", step+1, b.spec.Horizon)
+	case step != EveryStep && (step < 1 || step > b.spec.Horizon):
+		return fmt.Errorf("step %d: want 1 to %d, or 0 for every step", step, b.spec.Horizon)
 	case state < 0 || state >= b.states:
 		return fmt.Errorf("state %d: want 0 to %d", state, b.states-1)
 	case action < 0 || action > math.MaxInt32:
@@ -217,7 +218,7 @@ func (b *Builder) checkRow(row *Row) error {
 // A RowError is what is wrong with a row of a [Builder] beside the other rows.
 type RowError struct {
 	Fault RowFault
-	// Step is EveryStep for a row that holds at every step.
+	// Step counts from 1. It is EveryStep for a row that holds at every step.
 	Step, State, Action, Opponent int
 	// Row is the number of the row, from 0 in the order in which rows were begun; for
 	// one that is missing it is that of another row of the state.
@@ -250,7 +251,7 @@ func (e *RowError) Error() string {
 		name += fmt.Sprintf(" against the opponent's action %d", e.Opponent)
 	}
 	if e.Step != EveryStep {
-		name += fmt.Sprintf(", step %d", e.Step+1)
+		name += fmt.Sprintf(", step %d", e.Step)
 	}
 	switch e.Fault {
 	case RowTwice:

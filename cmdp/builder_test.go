@@ -78,7 +78,7 @@ func TestBuilderSaysWhichSumsAreWrong(t *testing.T) {
 // order.
 func TestBuilderKeepsNames(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 2)
-	for i, r := range []Row{{Step: EveryStep, State: 1, Action: 40}, {Step: EveryStep, State: 0, Action: 7}, {Step: 1, State: 1, Action: 900}, {Step: 1, State: 1, Action: 40}} {
+	for i, r := range []Row{{Step: EveryStep, State: 1, Action: 40}, {Step: EveryStep, State: 0, Action: 7}, {Step: 2, State: 1, Action: 900}, {Step: 2, State: 1, Action: 40}} {
 		r.Next, r.Returns = []Transition{{Next: 0, Probability: 1}}, []float64{float64(i)}
 		if err := b.Add(r); err != nil {
 			t.Fatal(err)
@@ -94,5 +94,31 @@ func TestBuilderKeepsNames(t *testing.T) {
 	got := fmt.Sprint(names.Agent, names.Opponent, m.Kernel(0).Returns, m.Kernel(1).Returns, m.Kernel(2).First)
 	if want := "[[7 40] [7 900 40] [7 40]] [] [1 0] [1 2 3] [0 1 2]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestRowsOfZeroStep: the zero value of Step is every step, the first step is 1, as in
+// problem files, and there is none after the last.
+func TestRowsOfZeroStep(t *testing.T) {
+	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 1)
+	stay := []Transition{{Next: 0, Probability: 1}}
+	for _, r := range []Row{{Next: stay, Returns: []float64{1}}, {Step: 1, Next: stay, Returns: []float64{10}}, {Step: 3, Next: stay, Returns: []float64{100}}} {
+		if err := b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []int{-1, 4} {
+		if err := b.Add(Row{Step: step, Next: stay, Returns: []float64{0}}); err == nil {
+			t.Errorf("step %d of 3 is taken", step)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h, want := range []float64{10, 1, 100} {
+		if got := m.Kernel(h).Returns[0]; got != want {
+			t.Errorf("step %d returns %g: want %g", h+1, got, want)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func exactCounts(t *testing.T, rng *rand.Rand) (*Model, *Counts) {
 					n[rng.IntN(states)]++
 				}
 				twentieths[[3]int{h, s, a}] = n
-				row := Row{Step: h, State: s, Action: a, Returns: []float64{rng.Float64(), rng.Float64()}}
+				row := Row{Step: h + 1, State: s, Action: a, Returns: []float64{rng.Float64(), rng.Float64()}}
 				for x, w := range n {
 					row.Next = append(row.Next, Transition{Next: x, Probability: float64(w) / 20})
 				}

@@ -30,7 +30,7 @@ func randomGame(t testing.TB, seed uint64, states, horizon, dim int, stationary 
 				rows, cols = 2, 3
 			}
 			for j := range rows * cols {
-				row := Row{Step: h, State: s, Action: j / cols, Opponent: j % cols, Returns: make([]float64, dim)}
+				row := Row{Step: h + 1, State: s, Action: j / cols, Opponent: j % cols, Returns: make([]float64, dim)}
 				if stationary {
 					row.Step = EveryStep
 				}
@@ -118,7 +118,7 @@ func against(t testing.TB, m *Model, opponent Policy) *Model {
 				opponent.Distribution(probs, h, s)
 			}
 			for a := range sh.Actions(h, s) {
-				row := Row{Step: h, State: s, Action: a, Returns: make([]float64, m.dim)}
+				row := Row{Step: h + 1, State: s, Action: a, Returns: make([]float64, m.dim)}
 				next := make([]float64, m.states)
 				for j, y := range probs {
 					c := int(k.First[s]) + sh.Joint(h, s, a, j)

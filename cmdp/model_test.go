@@ -28,7 +28,7 @@ func randomModel(t testing.TB, seed uint64, states, horizon, dim int, stationary
 				continue
 			}
 			for a := range 1 + rng.IntN(3) {
-				row := Row{Step: h, State: s, Action: a, Returns: make([]float64, dim)}
+				row := Row{Step: h + 1, State: s, Action: a, Returns: make([]float64, dim)}
 				if stationary {
 					row.Step = EveryStep
 				}
@@ -206,9 +206,9 @@ func TestStepRowsReplaceRowsOfEveryStep(t *testing.T) {
 	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 	stay := []Transition{{Next: 0, Probability: 1}}
 	for _, row := range []Row{
-		{Step: 1, Next: stay, Returns: []float64{10}},
+		{Step: 2, Next: stay, Returns: []float64{10}},
 		{Step: EveryStep, Next: stay, Returns: []float64{1}},
-		{Step: 2, Action: 1, Next: stay, Returns: []float64{100}},
+		{Step: 3, Action: 1, Next: stay, Returns: []float64{100}},
 	} {
 		if err := b.Add(row); err != nil {
 			t.Fatal(err)
@@ -231,8 +231,8 @@ func TestStepRowsReplaceRowsOfEveryStep(t *testing.T) {
 func TestRestingStatesKeepTheirPlace(t *testing.T) {
 	// State 1 has a choice at the last step only: the process must wait there.
 	b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 2)
-	b.Add(Row{Step: 0, State: 0, Next: []Transition{{Next: 1, Probability: 1}}, Returns: []float64{1}})
-	b.Add(Row{Step: 2, State: 1, Next: []Transition{{Next: 0, Probability: 1}}, Returns: []float64{5}})
+	b.Add(Row{Step: 1, State: 0, Next: []Transition{{Next: 1, Probability: 1}}, Returns: []float64{1}})
+	b.Add(Row{Step: 3, State: 1, Next: []Transition{{Next: 0, Probability: 1}}, Returns: []float64{5}})
 	m, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +319,7 @@ func TestBuilderRefusesGapsAndDuplicates(t *testing.T) {
 	for want, rows := range map[string][]Row{
 		"given twice": {row(EveryStep, 0), row(EveryStep, 0)},
 		"state 0, action 0 has no row, but one of a greater number has":         {row(EveryStep, 1)},
-		"state 0, action 1, step 2 has no row, but one of a greater number has": {row(EveryStep, 0), row(1, 2)},
+		"state 0, action 1, step 2 has no row, but one of a greater number has": {row(EveryStep, 0), row(2, 2)},
 	} {
 		b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 1)
 		for _, r := range rows {

@@ -247,8 +247,8 @@ func (s *rowSorter) groups() {
 func (s *rowSorter) stepsOfTheirOwn(kernels int) []bool {
 	own := make([]bool, kernels)
 	for _, h := range s.step {
-		if h >= 0 {
-			own[h] = true
+		if h != EveryStep {
+			own[h-1] = true
 		}
 	}
 	return own
@@ -265,9 +265,9 @@ func (s *rowSorter) at(h int) []int32 {
 		if g+1 < len(s.first) {
 			hi = s.first[g+1]
 		}
-		k := lo + sort.Search(hi-lo, func(k int) bool { return int(s.step[lo+k]) >= h })
+		k := lo + sort.Search(hi-lo, func(k int) bool { return int(s.step[lo+k]) > h })
 		switch {
-		case k < hi && int(s.step[k]) == h:
+		case k < hi && int(s.step[k]) == h+1:
 			rows = append(rows, int32(k))
 		case s.step[lo] == EveryStep:
 			rows = append(rows, int32(lo))
@@ -319,7 +319,7 @@ func (s *rowSorter) kernel(h, states int, kernels []Kernel, spec *ModelSpec, nam
 func (s *rowSorter) missing(fault RowFault, h, row int, action, opponent int32) {
 	e := s.errorAt(fault, row)
 	if s.step != nil {
-		e.Step = h
+		e.Step = h + 1
 	}
 	if s.said[e.State] {
 		return // of an earlier step

@@ -258,7 +258,7 @@ func conflict(ctx context.Context, seed uint64) (*problem.Problem, error) {
 		for state := range states {
 			for action := range actions {
 				reward := float64(rng.IntN(2))
-				s.add(step, state, action, []float64{reward, 1 - reward}, dirichlet(states, 0.1, rng)...)
+				s.add(step+1, state, action, []float64{reward, 1 - reward}, dirichlet(states, 0.1, rng)...)
 			}
 		}
 	}

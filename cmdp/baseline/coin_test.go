@@ -29,7 +29,7 @@ func newCoin(t *testing.T, horizon int, sure bool) *coin {
 	t.Helper()
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: horizon, Dim: 2, Start: []cmdp.StartState{{State: goodState, Probability: 1}}}, 2)
 	add := func(h, s, a int, reward, cost float64, next ...cmdp.Transition) {
-		if err := b.Add(cmdp.Row{Step: h, State: s, Action: a, Returns: []float64{reward, cost}, Next: next}); err != nil {
+		if err := b.Add(cmdp.Row{Step: h + 1, State: s, Action: a, Returns: []float64{reward, cost}, Next: next}); err != nil {
 			t.Fatal(err)
 		}
 	}

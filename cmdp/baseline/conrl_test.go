@@ -125,7 +125,7 @@ func TestConRLMeanOfNothing(t *testing.T) {
 func TestConRLLagrangianByHand(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a, r := range [][]float64{{1, 1}, {0, 0}} {
-		if err := b.Add(cmdp.Row{Step: 0, Action: a, Returns: r, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
+		if err := b.Add(cmdp.Row{Step: 1, Action: a, Returns: r, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func randomModel(t testing.TB, seed uint64, sp modelSpec) *cmdp.Model {
 				continue
 			}
 			for a := range sp.actions - (s+h)%2 {
-				row := cmdp.Row{Step: h, State: s, Action: a, Returns: make([]float64, sp.dim)}
+				row := cmdp.Row{Step: h + 1, State: s, Action: a, Returns: make([]float64, sp.dim)}
 				if sp.stationary {
 					row.Step = cmdp.EveryStep
 				}

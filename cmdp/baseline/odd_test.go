@@ -23,7 +23,7 @@ func oddModel(t *testing.T, rng *rand.Rand) *cmdp.Model {
 				continue
 			}
 			for a := range 1 + rng.IntN(3) {
-				row := cmdp.Row{Step: h, State: s, Action: a,
+				row := cmdp.Row{Step: h + 1, State: s, Action: a,
 					Returns: []float64{1000 * rng.NormFloat64(), 0.5, float64(rng.IntN(3)) * 1e-3}}
 				left := 1.0
 				for n := range states {

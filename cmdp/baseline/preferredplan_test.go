@@ -95,7 +95,7 @@ func TestMOUCBVIOneReturn(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 2, Dim: 1, Start: m.StartStates()}, 2)
 	for i := range 8 {
 		h, state, a := i/4, i/2%2, i%2
-		if err := b.Add(cmdp.Row{Step: h, State: state, Action: a, Returns: s.returns(h, state, a)[:1], Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
+		if err := b.Add(cmdp.Row{Step: h + 1, State: state, Action: a, Returns: s.returns(h, state, a)[:1], Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

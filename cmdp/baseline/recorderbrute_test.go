@@ -47,7 +47,7 @@ func diceModel(t *testing.T) *cmdp.Model {
 	for i := range 12 {
 		h, s, a := i/4, i/2%2, i%2
 		p := diceChance(h, s, a)
-		if err := b.Add(cmdp.Row{Step: h, State: s, Action: a, Next: []cmdp.Transition{
+		if err := b.Add(cmdp.Row{Step: h + 1, State: s, Action: a, Next: []cmdp.Transition{
 			{Next: 0, Probability: 1 - p, Returns: diceReturn(h, s, a, 0)}, {Next: 1, Probability: p, Returns: diceReturn(h, s, a, 1)}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func (s *sheet) model(t testing.TB) *cmdp.Model {
 	for i := range 8 {
 		h, state, a := i/4, i/2%2, i%2
 		p := s.row(h, state, a, sheetAnywhere)
-		row := cmdp.Row{Step: h, State: state, Action: a, Returns: s.returns(h, state, a)}
+		row := cmdp.Row{Step: h + 1, State: state, Action: a, Returns: s.returns(h, state, a)}
 		for n, x := range p {
 			row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: x})
 		}

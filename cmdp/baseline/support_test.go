@@ -82,7 +82,7 @@ func byStep(t *testing.T, p *problem.Problem) *problem.Problem {
 	for h := range m.Horizon() {
 		for s := range m.States() {
 			for c := k.First[s]; c < k.First[s+1]; c++ {
-				row := cmdp.Row{Step: h, State: s, Action: int(c - k.First[s]), Returns: k.Returns[int(c)*m.Dim() : int(c+1)*m.Dim()]}
+				row := cmdp.Row{Step: h + 1, State: s, Action: int(c - k.First[s]), Returns: k.Returns[int(c)*m.Dim() : int(c+1)*m.Dim()]}
 				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 					row.Next = append(row.Next, cmdp.Transition{Next: (int(k.Next[e]) + h) % m.States(), Probability: k.Prob[e]})
 				}

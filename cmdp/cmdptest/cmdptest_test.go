@@ -23,7 +23,6 @@ func model(t testing.TB) *cmdp.Model {
 		{State: 1, Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 0.4, Returns: []float64{1, 0}}, {Next: 2, Probability: 0.6, Returns: []float64{0, 0.5}}}},
 		{State: 1, Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{0.4, 0.4}},
 	} {
-		row.Step = cmdp.EveryStep
 		if err := b.Add(row); err != nil {
 			t.Fatal(err)
 		}

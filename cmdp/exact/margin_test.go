@@ -68,7 +68,7 @@ func cancelling(t *testing.T, rng *rand.Rand) *cmdp.Model {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	large := []float64{1e8 * rng.Float64(), 1e8 * rng.Float64()}
 	for h, r := range [][]float64{large, {rng.Float64(), rng.Float64()}, {-large[0], -large[1]}} {
-		if err := b.Add(cmdp.Row{Step: h, Returns: r, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
+		if err := b.Add(cmdp.Row{Step: h + 1, Returns: r, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

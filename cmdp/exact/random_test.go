@@ -31,7 +31,7 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shapeOf) *cmdp.Model {
 	if sh.stepwise {
 		steps = nil
 		for h := range sh.horizon {
-			steps = append(steps, h)
+			steps = append(steps, h+1)
 		}
 	}
 	for _, h := range steps {

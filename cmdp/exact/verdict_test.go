@@ -81,7 +81,7 @@ func TestOptimalMeansWithinTheGap(t *testing.T) {
 func TestMissesThatRoundingHides(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 3, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for h, r := range []float64{1e9, 0.5, -1e9} {
-		if err := b.Add(cmdp.Row{Step: h, Returns: []float64{r}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
+		if err := b.Add(cmdp.Row{Step: h + 1, Returns: []float64{r}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

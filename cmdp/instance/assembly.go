@@ -27,7 +27,7 @@ func (as *assembly) add(state int, action string, returns []float64, next []cmdp
 	if state != as.state {
 		as.state, as.count = state, 0
 	}
-	err := as.builder.Add(cmdp.Row{Step: cmdp.EveryStep, State: state, Action: as.count, Returns: returns, Next: next})
+	err := as.builder.Add(cmdp.Row{State: state, Action: as.count, Returns: returns, Next: next})
 	if err != nil && as.err == nil {
 		as.err = fmt.Errorf("state %d, action %s: %w", state, action, err)
 	}

@@ -185,7 +185,7 @@ func newPairs(spec cmdp.ModelSpec, states int) *pairs {
 
 // add appends a pair. Without returns every transition carries its own.
 func (ps *pairs) add(state int, p pair, returns []float64, next []cmdp.Transition) {
-	err := ps.builder.Add(cmdp.Row{Step: cmdp.EveryStep, State: state, Action: p.agent, Opponent: p.opponent, Returns: returns, Next: next})
+	err := ps.builder.Add(cmdp.Row{State: state, Action: p.agent, Opponent: p.opponent, Returns: returns, Next: next})
 	if err != nil && ps.err == nil {
 		ps.err = fmt.Errorf("state %s, %s against %s: %w", strconv.Itoa(state), p.agentName, p.opponentName, err)
 	}

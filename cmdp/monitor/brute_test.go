@@ -90,7 +90,7 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	if sh.stepwise {
 		steps = nil
 		for h := range sh.horizon {
-			steps = append(steps, h)
+			steps = append(steps, h+1)
 		}
 	}
 	draw := func() []float64 {

@@ -224,7 +224,7 @@ func (c *csvReader) transition() {
 		case c.spec.Discount > 0 || c.spec.Average:
 			c.at(c.step, "step", "given without a horizon: the row must hold at every step")
 		}
-		step = n - 1
+		step = n
 	}
 	t := cmdp.Transition{Next: c.readState(c.next, "next"), Probability: c.readNumber(c.probability, "probability"), Returns: c.vector}
 	if p := t.Probability; !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {

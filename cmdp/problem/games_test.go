@@ -23,7 +23,7 @@ func randomGame(t *testing.T, rng *rand.Rand) (*Problem, []cmdp.Row) {
 				Next: []cmdp.Transition{{Next: rng.IntN(states), Probability: 1}}, Returns: []float64{rng.NormFloat64(), rng.NormFloat64()}}
 			rows = append(rows, row)
 			if rng.IntN(5) == 0 {
-				row.Step, row.Returns = rng.IntN(horizon), []float64{1, 2}
+				row.Step, row.Returns = 1+rng.IntN(horizon), []float64{1, 2}
 				rows = append(rows, row)
 			}
 		}

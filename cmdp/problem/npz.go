@@ -231,7 +231,7 @@ func (r *rowReader) entries(arrays *npzArrays, at, n int) {
 			o = r.opponent.numbered(whole(opponent, i, 0, maxStates))
 		}
 		if arrays.all[step] != nil {
-			h = whole(step, i, 0, r.spec.Horizon) - 1 // so that 0 gives EveryStep
+			h = whole(step, i, 0, r.spec.Horizon)
 		}
 		t := cmdp.Transition{Probability: arrays.all[probability].values[i], Returns: arrays.all[returns].values[i*d : (i+1)*d]}
 		if p := t.Probability; !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {

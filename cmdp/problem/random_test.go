@@ -54,7 +54,7 @@ func randomRows(rng *rand.Rand, states, horizon, dim int) []cmdp.Row {
 		for a := range rng.IntN(4) {
 			rows = append(rows, row(cmdp.EveryStep, s, a))
 			if single && rng.IntN(3) == 0 {
-				rows = append(rows, row(rng.IntN(horizon), s, a))
+				rows = append(rows, row(1+rng.IntN(horizon), s, a))
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestLinesInAnyOrderAgreeWithBuilder(t *testing.T) {
 				returns = n.Returns
 			}
 			if row.Step != cmdp.EveryStep {
-				step = fmt.Sprint(row.Step + 1)
+				step = fmt.Sprint(row.Step)
 			}
 			text += fmt.Sprintf("%d,%d,%s,%d,%v,%s\n", row.State, row.Action, step, n.Next, n.Probability, strings.Trim(strings.ReplaceAll(fmt.Sprint(returns), " ", ","), "[]"))
 		}
@@ -164,7 +164,7 @@ func TestLinesInAnyOrderAgreeWithBuilder(t *testing.T) {
 func rowText(row cmdp.Row) string {
 	text := fmt.Sprintf("{state: %d, action: %d", row.State, row.Action)
 	if row.Step != cmdp.EveryStep {
-		text += fmt.Sprintf(", step: %d", row.Step+1)
+		text += fmt.Sprintf(", step: %d", row.Step)
 	}
 	var parts []string
 	for _, n := range row.Next {

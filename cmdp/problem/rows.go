@@ -50,7 +50,7 @@ func (r *rowReader) row(n *node, at *path) {
 	if !r.mapping(n, at, rowKeys) && n.kind != mapNode {
 		return
 	}
-	row := cmdp.Row{Step: cmdp.EveryStep}
+	var row cmdp.Row
 	r.next, r.values = r.next[:0], r.values[:0]
 	for _, key := range [...]string{"state", "action"} {
 		if n.get(key) == nil {
@@ -137,7 +137,7 @@ func (r *rowReader) step(n *node, at *path) int {
 		return cmdp.EveryStep
 	}
 	step, _ := r.integer(n, at, 1, r.spec.Horizon)
-	return step - 1
+	return step
 }
 
 // readVector reads returns into r.vector, which the caller has cleared.
@@ -273,7 +273,7 @@ func (r *rowReader) wrongRow(w *cmdp.RowError) {
 	}
 	step := ""
 	if w.Step != cmdp.EveryStep {
-		step = strconv.Itoa(w.Step + 1)
+		step = strconv.Itoa(w.Step)
 	}
 	state, action, opponent := r.p.StateName(w.State), r.agent.names[w.Action], r.opponent.names[w.Opponent]
 	if w.Fault == cmdp.RowPair {

@@ -73,12 +73,12 @@ func built(t *testing.T, game bool) *Problem {
 	sure := func(next int) []cmdp.Transition { return []cmdp.Transition{{Next: next, Probability: 1}} }
 	rows := []cmdp.Row{
 		{Step: cmdp.EveryStep, State: 0, Action: 0, Next: []cmdp.Transition{{Next: 2, Probability: 0.75}, {Next: 1, Probability: 0.25}}, Returns: []float64{1, -2}},
-		{Step: 1, State: 0, Action: 1, Next: sure(0), Returns: []float64{0.5, 0}},
+		{Step: 2, State: 0, Action: 1, Next: sure(0), Returns: []float64{0.5, 0}},
 		{Step: cmdp.EveryStep, State: 1, Action: 0, Next: []cmdp.Transition{{Next: 1, Probability: 0.5, Returns: []float64{2, 0}}, {Next: 1, Probability: 0.5, Returns: []float64{0, 1}}}},
-		{Step: 2, State: 1, Action: 0, Next: sure(2), Returns: []float64{3, 3}},
+		{Step: 3, State: 1, Action: 0, Next: sure(2), Returns: []float64{3, 3}},
 	}
 	if game {
-		rows = append(rows, cmdp.Row{Step: 1, State: 1, Action: 0, Opponent: 1, Next: sure(0), Returns: []float64{-1, 4}})
+		rows = append(rows, cmdp.Row{Step: 2, State: 1, Action: 0, Opponent: 1, Next: sure(0), Returns: []float64{-1, 4}})
 	}
 	for _, row := range rows {
 		if err := b.Add(row); err != nil {
