@@ -285,8 +285,8 @@ func TestAverageSolve(t *testing.T) {
 	}
 }
 
-// checkShares: the shares of time that an answer spends in each state add up to 1, states
-// without choices aside, and with the returns of a step to its returns.
+// checkShares: the shares of time that an answer spends in each state add up, with the
+// returns of a step there, to its returns.
 func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 	t.Helper()
 	total := make([]float64, m.Dim())
@@ -294,7 +294,7 @@ func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 		if c.Policy == nil {
 			continue
 		}
-		share, err := Occupancy(t.Context(), m, c.Policy, nil, 0)
+		share, err := Visits(t.Context(), m, c.Policy, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

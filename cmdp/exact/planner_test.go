@@ -161,40 +161,24 @@ func pick(rows []cmdp.Constraint, set int) (out []cmdp.Constraint) {
 	return out
 }
 
-// TestOccupancy: occupancies times the returns of the choices add up to the returns.
-func TestOccupancy(t *testing.T) {
+// TestVisits: visits times the returns of a step there add up to the returns.
+func TestVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 4))
-	for trial := range 60 {
-		sh := shapeOf{states: 2 + rng.IntN(5), actions: 3, horizon: 1 + rng.IntN(4), dim: 2, successors: 3, stepwise: trial%2 == 0, rests: trial%3 == 0}
-		if trial%4 == 3 {
-			sh.horizon, sh.discount, sh.stepwise = 0, 0.8, false
-		}
+	for trial := range 30 {
+		sh := shapeOf{states: 2 + rng.IntN(5), actions: 3, dim: 2, successors: 3, rests: trial%3 == 0, discount: 0.8}
 		m := randomModel(t, rng, sh)
 		task := cmdp.Task{Cost: linear(t, box(t, m), []float64{rng.NormFloat64(), rng.NormFloat64()})}
 		r, err := exact.Solve(t.Context(), m, task, exact.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		mass, err := exact.Visits(t.Context(), m, r.Policy, r.Components)
+		if err != nil {
+			t.Fatal(err)
+		}
 		total := make([]float64, sh.dim)
-		for h := range max(1, sh.horizon) {
-			mass, err := exact.Occupancy(t.Context(), m, r.Policy, r.Components, h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := 1.0; sh.horizon > 0 && math.Abs(floats.Sum(mass)-want) > 1e-12 {
-				t.Errorf("trial %d: probabilities sum to %v", trial, floats.Sum(mass))
-			}
-			addUp(total, m, h, r.Policy, mass)
-		}
-		if !floats.EqualApprox(total, r.Returns, 1e-9) {
-			t.Errorf("trial %d: occupancies return %v: want %v", trial, total, r.Returns)
-		}
-		if sh.horizon == 0 {
-			continue
-		}
-		mass, err := exact.Occupancy(t.Context(), m, r.Policy, r.Components, -1)
-		if err != nil || math.Abs(floats.Sum(mass)-float64(sh.horizon)) > 1e-12 {
-			t.Errorf("trial %d: %v, %v steps in all: want %d", trial, err, floats.Sum(mass), sh.horizon)
+		if addUp(total, m, 0, r.Policy, mass); !floats.EqualApprox(total, r.Returns, 1e-9) {
+			t.Errorf("trial %d: visits return %v: want %v", trial, total, r.Returns)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+package exact
+
+import (
+	"context"
+	"errors"
+
+	"cmdpsolve/cmdp"
+)
+
+// Visits returns how much each state is visited under an answer of [Solve] without a
+// horizon, its policy or, where that is nil, its components: the expected discounted or total
+// number of visits, and for long-run averages, of
+// some returns or of all, the share of time. States in which a total
+// return goes on for ever count their arrivals. With a horizon it is an error:
+// cmdp.Evaluator.Occupancy is for that.
+func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Component) ([]float64, error) {
+	if err := checkTask(m, cmdp.Task{}); err != nil {
+		return nil, err
+	}
+	if m.Horizon() > 0 {
+		return nil, errors.New("exact: visits: want a model without a horizon")
+	}
+	if policy != nil {
+		components = []Component{{1, policy}}
+	}
+	out := make([]float64, m.States())
+	if m.Means() {
+		p, err := newAverage(m, 1, indifferent(m.Dim()))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range components {
+			if err := p.spent(ctx, out, c.Weight, &c.Policy.steps[0]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	p := reach(m, 1)
+	for _, c := range components {
+		x, err := p.visits(ctx, &c.Policy.steps[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		axpy(out, c.Weight, x.of)
+	}
+	return out, nil
+}
+
+// spent adds weight times the share of time that a policy spends in each state, which stays
+// in one class of an end at most.
+func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *stepPolicy) error {
+	x, err := p.visits(ctx, st, nil)
+	if err != nil {
+		return err
+	}
+	stays := make(map[int32][]int32)
+	for _, s := range x.forever {
+		stays[p.ends.of[s]] = append(stays[p.ends.of[s]], s)
+	}
+	for _, states := range stays {
+		choices, mass := make([]int32, len(states)), 0.0
+		for j, s := range states {
+			choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
+			mass += x.of[s]
+		}
+		y := p.chainOf(states, choices)
+		set := y.closed()
+		for j, share := range y.shares(set) {
+			dst[states[set[j]]] += weight * mass * share
+		}
+	}
+	return nil
+}
