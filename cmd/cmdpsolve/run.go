@@ -29,6 +29,7 @@ type exitError struct {
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
 func failed(err error) error { return &exitError{exitFailed, err} }
 
@@ -110,7 +111,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newVersion(s))
+	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newVersion(s), newExplore(s))
 	return root
 }
 

@@ -88,7 +88,11 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return usage("--policy: %w", err)
 	}
 	begin := time.Now()
-	sim := newSimulation(p, components, c.seed, c.steps)
+	policies := make([]drawn, len(components))
+	for i, c := range components {
+		policies[i] = drawn{c.Weight, c.Policy}
+	}
+	sim := newSimulation(p, policies, c.seed, c.steps)
 	expected, stopping, err := sim.expected(ctx)
 	if err != nil {
 		return stopped(err)

@@ -7,7 +7,6 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -20,8 +19,8 @@ const truncated = 1e-6
 // A simulation plays episodes and keeps mean and variance of their returns.
 type simulation struct {
 	m          *cmdp.Model
-	components []problem.FileComponent // of which one is drawn at the start
-	over       [][]bool                // of each component, the states in which all is over, without a horizon
+	components []drawn  // of which one is drawn at the start
+	over       [][]bool // of each component, the states in which all is over, without a horizon
 	env, agent *rand.Rand
 	steps      int // of an episode, at most
 
@@ -30,7 +29,13 @@ type simulation struct {
 	step, total []float64
 }
 
-func newSimulation(p *loaded, components []problem.FileComponent, seed uint64, steps int) *simulation {
+// A drawn policy is drawn at the start of an episode, with the probability of its weight.
+type drawn struct {
+	Weight float64
+	Policy cmdp.Policy
+}
+
+func newSimulation(p *loaded, components []drawn, seed uint64, steps int) *simulation {
 	m, d := p.Model, len(p.Returns)
 	s := &simulation{m: m, components: components, steps: m.Horizon(),
 		env: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
@@ -120,7 +125,7 @@ func (s *simulation) half(i int) float64 {
 
 // over returns the largest set of states that the policy does not leave and in
 // which it returns nothing.
-func over(m *cmdp.Model, f *problem.FilePolicy) []bool {
+func over(m *cmdp.Model, f cmdp.Policy) []bool {
 	in := make([]bool, m.States())
 	for s := range in {
 		in[s] = true
@@ -137,9 +142,13 @@ func over(m *cmdp.Model, f *problem.FilePolicy) []bool {
 }
 
 // idle reports whether a step from s returns nothing and leads to states of in.
-func idle(m *cmdp.Model, f *problem.FilePolicy, s int, in []bool) bool {
+func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
 	k, d := m.Kernel(0), m.Dim()
-	for a, x := range f.Probabilities(0, s) {
+	probs := make([]float64, k.First[s+1]-k.First[s])
+	if len(probs) > 0 {
+		f.Distribution(probs, 0, s)
+	}
+	for a, x := range probs {
 		c := int(k.First[s]) + a
 		if !(x > 0) {
 			continue

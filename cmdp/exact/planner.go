@@ -69,10 +69,10 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	// What was interrupted may have left the pricer between two states.
 	defer func() {
 		if ctx.Err() != nil {
-			p.pricer, p.columns = nil, nil
+			p.pricer = nil
 		}
 	}()
-	pricer, seed, err := p.pricerOf(ctx, concernOf(p.m.Dim(), task))
+	pricer, err := p.pricerOf(ctx, concernOf(p.m.Dim(), task))
 	if err != nil {
 		return err
 	}
@@ -86,29 +86,28 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
-	s.seed, s.warm = seed, len(seed) > 0
-	if err := work(s); err != nil {
-		return err
+	if pricer == p.pricer {
+		s.seed, s.warm = p.columns, len(p.columns) > 0
+		defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
 	}
-	p.keep(pricer, s.master.columns)
-	return nil
+	return work(s)
 }
 
-// pricerOf returns the pricer for a task with the policies known to it. A total return
-// that may go on for ever has one for each concern.
-func (p *Planner) pricerOf(ctx context.Context, c concern) (pricer, []column, error) {
-	if p.pricer == nil {
-		q, err := newPricer(ctx, p.m, p.workers, c)
-		if err == nil && !lasting(q) {
-			p.pricer = q
-		}
-		return q, nil, err
+// pricerOf returns the pricer for a task. A total return that may go on for ever has one of
+// its own for each concern.
+func (p *Planner) pricerOf(ctx context.Context, c concern) (pricer, error) {
+	if p.pricer != nil {
+		return p.pricer, nil
 	}
-	return p.pricer, p.columns, nil
+	q, err := newPricer(ctx, p.m, p.workers, c)
+	if err == nil && !restless(q) {
+		p.pricer = q
+	}
+	return q, err
 }
 
-// lasting reports whether a pricer depends on what matters to the task.
-func lasting(q pricer) bool {
+// restless reports whether a pricer depends on what matters to the task.
+func restless(q pricer) bool {
 	switch s := q.(type) {
 	case *stationary:
 		return s.restless
@@ -118,9 +117,10 @@ func lasting(q pricer) bool {
 	return false
 }
 
-// keep keeps columns, the newest where there are too many.
-func (p *Planner) keep(of pricer, columns []column) {
-	if of != p.pricer {
+// keep keeps columns, the newest where there are too many. Fewer than before are those of an
+// interruption at the start.
+func (p *Planner) keep(columns []column) {
+	if len(columns) < len(p.columns) || len(columns) == 0 {
 		return
 	}
 	each := p.m.States()

@@ -50,7 +50,7 @@ func TestAverageProblem(t *testing.T) {
 		t.Errorf("rows %v: want two components, one drawn with 1/4", rows)
 	}
 	var out bytes.Buffer
-	if err := csvPolicy(&out, p.PlanRows(r.Policy, r.Components)); err != nil || !strings.HasPrefix(out.String(), "component,weight,step,state,action,probability\n1,0.") {
+	if err := WritePolicyCSV(&out, p.PlanRows(r.Policy, r.Components)); err != nil || !strings.HasPrefix(out.String(), "component,weight,step,state,action,probability\n1,0.") {
 		t.Errorf("%v: %q", err, out.String())
 	}
 	out.Reset()

@@ -136,7 +136,7 @@ func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
 	out := bufio.NewWriterSize(file, 1<<16)
 	switch format {
 	case "csv":
-		err = csvPolicy(out, rows)
+		err = WritePolicyCSV(out, rows)
 	case "json":
 		err = jsonPolicy(out, rows)
 	case "npz":
@@ -156,7 +156,8 @@ func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
 	return nil
 }
 
-func csvPolicy(w io.Writer, rows iter.Seq[PolicyRow]) error {
+// WritePolicyCSV writes rows as CSV.
+func WritePolicyCSV(w io.Writer, rows iter.Seq[PolicyRow]) error {
 	out, begun := csv.NewWriter(w), false
 	begin := func(memory bool, columns ...string) error {
 		if begun {

@@ -120,7 +120,8 @@ func stepRange(k *cmdp.Kernel, lower, upper []float64) {
 // policy meets it. It is an error, wrapping [geometry.ErrEmpty], if constraints
 // contradict each other, or if a target set, or in a game a constraint, does not
 // meet the box; errors that concern a member are [MemberError]s, with paths as in
-// the problem file. It allocates.
+// the problem file. With an error that wraps ErrEmpty it returns a task without a target, whose
+// Constraints say which limits there are. It allocates.
 func (p *Problem) Task() (cmdp.Task, error) {
 	box, err := p.Box()
 	if err != nil {
@@ -131,11 +132,12 @@ func (p *Problem) Task() (cmdp.Task, error) {
 		return cmdp.Task{}, err
 	}
 	t := cmdp.Task{Cost: c, Box: box}
-	if err := p.setTarget(&t); err != nil {
+	err = p.setTarget(&t)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return cmdp.Task{}, err
 	}
 	p.describe(&t)
-	return t, nil
+	return t, err
 }
 
 func (p *Problem) goalCost(box *geometry.Box) (cost.Cost, error) {
@@ -274,7 +276,7 @@ func (p *Problem) asked(box *geometry.Box) (least, most []float64, err error) {
 
 // asDeclared returns the number that constraint j has in the file.
 func (p *Problem) asDeclared(j int) int {
-	if p.Memory != nil {
+	if p.Memory != nil && j < len(p.Memory.constraint) { // limits may have been added since
 		return p.Memory.constraint[j]
 	}
 	return j

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+
+	"github.com/cli/browser"
+	"github.com/spf13/cobra"
+)
+
+// exploreCommand is one call of explore.
+type exploreCommand struct {
+	streams
+	planOptions
+	listen  string
+	noOpen  bool
+	timeout time.Duration
+}
+
+func newExplore(s streams) *cobra.Command {
+	c := &exploreCommand{streams: s}
+	cmd := &cobra.Command{
+		Use:   "explore PROBLEM",
+		Short: "Move the limits of a known model on a page and see the plan at once",
+		Long: `Serves a page for the browser: a slider for every limit, a choice of goal, and
+at once the plan for them with its proof, the price of every limit, the
+trade-off curve, the policy and the distribution of the returns. If no policy
+keeps the limits the page says which of them are in conflict, and how far each
+would have to give.
+
+The page is served on the loopback interface, under an address with a random
+token; it loads nothing from elsewhere. explore prints the address, opens it,
+and serves until Ctrl-C.`,
+		Example: `  cmdpsolve explore frozenlake8
+  cmdpsolve explore rooms.yaml --no-open --listen 127.0.0.1:8080`,
+		Args: oneProblem,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&c.noOpen, "no-open", false, "print the address and do not open it")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
+	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer")
+	c.addFlags(f)
+	return cmd
+}
+
+func (c *exploreCommand) run(ctx context.Context, name string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.timeout <= 0 {
+		return usage("--timeout %v: want a time above 0, such as 30s", c.timeout)
+	}
+	host, _, err := net.SplitHostPort(c.listen)
+	if err != nil {
+		return usage("--listen %s: want an address and a port, such as 127.0.0.1:8080", c.listen)
+	}
+	p, err := load(name)
+	if err != nil {
+		return err
+	}
+	e, err := newExplorer(ctx, p, &c.planOptions)
+	if err != nil {
+		return p.stopped(err)
+	}
+	l, err := net.Listen("tcp", c.listen)
+	if err != nil {
+		return usage("--listen %s: %w", c.listen, err)
+	}
+	defer l.Close()
+	server := &explore.Server{Timeout: c.timeout, Asked: 8, Host: host, Answers: e.answers()}
+	at, _ := l.Addr().(*net.TCPAddr)
+	if !at.IP.IsLoopback() && !c.quiet {
+		c.say("whoever reaches %v and knows the token of the address can ask this page for plans", at)
+	}
+	if at.IP.IsUnspecified() {
+		at.IP = net.IPv4(127, 0, 0, 1)
+	}
+	url := fmt.Sprintf("http://%v%s", at, server.Path())
+	fmt.Fprintln(c.out, url)
+	if out, ok := c.out.(interface{ Flush() error }); ok { // it is read while we serve
+		if err := out.Flush(); err != nil {
+			return failed(err)
+		}
+	}
+	if !c.noOpen {
+		browser.Stdout, browser.Stderr = c.err, c.err
+		if err := browser.OpenURL(url); err != nil {
+			c.say("no browser could be opened (%v); open the address above", err)
+		}
+	}
+	return server.Serve(ctx, l)
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A tab is a page of explore in a browser.
+type tab struct {
+	*testing.T
+	ctx context.Context
+	url string
+	mu  sync.Mutex
+	bad []string // what the browser complained of
+}
+
+// startBrowser starts one, or skips the test where there is none.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium on this machine: the page is not tried in a browser")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1500))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// serve serves the page of a problem and returns its address.
+func serve(t *testing.T, problem string) string {
+	t.Helper()
+	p, err := load(problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newExplorer(t.Context(), p, &planOptions{iterations: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &explore.Server{Timeout: time.Minute, Asked: 8, Answers: e.answers()}
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String() + s.Path()
+}
+
+// open opens an address in a new tab.
+func open(t *testing.T, browser context.Context, url string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(cancel)
+	b := &tab{T: t, ctx: ctx, url: url}
+	chromedp.ListenTarget(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.bad = append(b.bad, e.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			b.bad = append(b.bad, e.Entry.Text)
+		}
+	})
+	b.run(log.Enable(), chromedp.Navigate(url))
+	b.wait(`document.body.dataset.plan > 0`)
+	return b
+}
+
+func (b *tab) run(actions ...chromedp.Action) {
+	b.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.Fatalf("%v; the browser says: %s", err, b.complaints())
+	}
+}
+
+func (b *tab) complaints() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(b.bad, "; ")
+}
+
+// wait waits until an expression is true.
+func (b *tab) wait(expression string) {
+	b.Helper()
+	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		b.Fatalf("%s: %v; the page says %q, the browser: %s", expression, err, b.text("main"), b.complaints())
+	}
+}
+
+func (b *tab) text(selector string) string {
+	b.Helper()
+	var s string
+	b.run(chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).innerText", selector), &s))
+	return s
+}
+
+func (b *tab) number(expression string) float64 {
+	b.Helper()
+	var x float64
+	b.run(chromedp.Evaluate(expression, &x))
+	return x
+}
+
+// shownObjective is what the table says.
+const shownObjective = `Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))`
+
+// state is the address part of a state of the page.
+func state(t *testing.T, goal goalQuestion, limits ...map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"goal": goal, "inflate": 0, "limits": limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "#" + url.PathEscape(string(text))
+}
+
+func limitOf(name, kind string, value float64) map[string]any {
+	return map[string]any{"return": name, "kind": kind, "value": value, "on": true}
+}
+
+const slider = `[data-limit="at_most hole"] input[type=range]`
+
+func TestExploreInBrowser(t *testing.T) {
+	chrome := startBrowser(t)
+	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "infeasible": tryInfeasible, "cancelled": tryCancelled} {
+		t.Run(name, func(t *testing.T) { try(t, chrome) })
+	}
+}
+
+// tryFeasible moves what can be moved and looks at what is shown.
+func tryFeasible(t *testing.T, chrome context.Context) {
+	at := serve(t, "frozenlake8")
+	b := open(t, chrome, at)
+	if got := b.number(shownObjective); got != 0.904389 {
+		t.Errorf("objective %v: want that of plan, 0.904389", got)
+	}
+
+	b.run(chromedp.Focus(slider), chromedp.KeyEvent(kb.ArrowRight))
+	b.wait(shownObjective + " > 0.905")
+	if hash := b.text("#wanted"); !strings.Contains(hash, "hole ≤ 0.0") {
+		t.Errorf("wanted %q", hash)
+	}
+
+	// Pictures: the map has many colours, the curve and the histogram are not blank.
+	b.wait(`document.querySelectorAll(".chart canvas").length === 2 && document.querySelector("#maps canvas")`)
+	for _, canvas := range []string{"#maps canvas", "#curve canvas", "#histogram canvas"} {
+		b.wait(fmt.Sprintf(`(() => { const c = document.querySelector(%q), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, seen = new Set();
+			for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i+1] << 8 | d[i+2]); return seen.size > 15; })()`, canvas))
+	}
+
+	// The point of the curve is dragged to the right: more risk, a better goal.
+	b.wait(`document.querySelector("#curve-note").innerText.includes("certified") && !document.querySelector(".handle").hidden`)
+	before := b.number(shownObjective)
+	var box struct{ X, Y float64 }
+	b.run(chromedp.ScrollIntoView(".handle"), chromedp.Evaluate(`(() => { const r = document.querySelector(".handle").getBoundingClientRect(); return {x: r.x + r.width/2, y: r.y + r.height/2}; })()`, &box))
+	b.run(chromedp.MouseEvent(input.MousePressed, box.X, box.Y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseMoved, box.X+20, box.Y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseMoved, box.X+40, box.Y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseReleased, box.X+40, box.Y, chromedp.ButtonLeft))
+	b.wait(fmt.Sprintf("%s > %v + 0.001", shownObjective, before))
+
+	b.wait(`[...document.querySelectorAll("#numbers tbody tr")].find((r) => r.innerText.startsWith("hole")).lastChild.innerText === document.querySelector('[data-limit="at_most hole"] input[type=number]').value`)
+
+	// A reload keeps the state, a second tab has one of its own.
+	after := b.number(shownObjective)
+	b.run(chromedp.Reload())
+	b.wait(fmt.Sprintf("document.body.dataset.plan > 0 && %s === %v", shownObjective, after))
+	other := open(t, chrome, at)
+	if got := other.number(shownObjective); got != 0.904389 {
+		t.Errorf("second tab: objective %v", got)
+	}
+
+	// Two plans side by side.
+	other.run(chromedp.Click("#keep"), chromedp.Focus(slider), chromedp.KeyEvent(kb.ArrowRight))
+	other.wait(`document.querySelectorAll("#numbers thead th").length === 4 && document.querySelectorAll("#maps canvas").length === 2 && ` + shownObjective + " > 0.905")
+
+	// The table is searched, the files are shown.
+	other.run(chromedp.Click(`[data-view="table"]`), chromedp.SendKeys("#search", "r3c"))
+	other.wait(`[...document.querySelectorAll("#table tbody tr")].length === 8`)
+	other.run(chromedp.Click(`[data-save="command"]`))
+	other.wait(`/^cmdpsolve plan frozenlake8 --at-most hole=0\.0\d+ --policy policy.csv$/.test(document.querySelector("#save-text").innerText)`)
+	other.run(chromedp.Click("#close"))
+
+	for _, page := range []*tab{b, other} {
+		if s := page.complaints(); s != "" {
+			t.Errorf("the browser complains: %s", s)
+		}
+	}
+}
+
+// tryInfeasible: the page says which limits are in conflict, and its advice helps.
+func tryInfeasible(t *testing.T, chrome context.Context) {
+	at := serve(t, "frozenlake8")
+	b := open(t, chrome, at+state(t, goalQuestion{"maximize", "goal"}, limitOf("hole", "at_most", 0.002), limitOf("goal", "at_least", 0.9)))
+	if got := b.text("#verdict"); got != "infeasible" {
+		t.Fatalf("verdict %q", got)
+	}
+	if got := b.text("#why"); !strings.Contains(got, "No policy keeps both hole ≤ 0.002 and goal ≥ 0.9; each of them alone can be kept.") {
+		t.Errorf("why: %s", got)
+	}
+	b.run(chromedp.Click("#why li:first-child button"))
+	b.wait(`document.querySelector("#verdict").innerText === "optimal"`)
+	if got := b.number(shownObjective); got < 0.9 || got > 0.9001 {
+		t.Errorf("objective %v: want just what was asked for", got)
+	}
+	// Limits that contradict each other in themselves.
+	b.run(chromedp.Navigate("about:blank"), chromedp.Navigate(at+state(t, goalQuestion{"maximize", "goal"}, limitOf("goal", "at_least", 0.6), limitOf("goal", "at_most", 0.4))))
+	b.wait(`document.querySelector("#why").innerText.includes("No policy keeps both goal ≥ 0.6 and goal ≤ 0.4")`)
+
+	// Dark, and on a telephone: nothing sticks out.
+	b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}), chromedp.EmulateViewport(375, 800), chromedp.Navigate("about:blank"), chromedp.Navigate(at))
+	b.wait(`document.body.dataset.plan > 0 && document.documentElement.scrollWidth <= 375`)
+	if dark := b.number(`Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`); dark > 60 {
+		t.Errorf("the page is light in the dark: %v", dark)
+	}
+	if s := b.complaints(); s != "" {
+		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// tryCancelled: a plan that takes long shows its progress and can be cancelled, and one
+// that is out of date gives way to the next.
+func tryCancelled(t *testing.T, chrome context.Context) {
+	ctx, cancel := chromedp.NewContext(chrome)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	b := &tab{T: t, ctx: ctx}
+	b.run(chromedp.Navigate(serve(t, "garnet:S=2000,A=5,H=200,b=10,d=4")))
+	b.wait(`!document.querySelector("#busy").hidden && document.querySelector("#step").innerText.includes("value iterations")`)
+	b.run(chromedp.Click("#cancel"))
+	b.wait(`document.querySelector("#verdict").innerText === "cancelled" && document.querySelector("#busy").hidden`)
+	// Limits far away make it a matter of a moment; what was asked before is given up.
+	b.run(chromedp.Evaluate(`(() => { for (const f of document.querySelectorAll(".limit input[type=checkbox]")) f.click(); })()`, nil))
+	b.wait(`document.querySelector("#verdict").innerText === "optimal" && !document.querySelector("#wanted").innerText.includes("≤")`)
+}
+
+// TestExploreCommand: explore prints the address of the page and ends with its context.
+func TestExploreCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"explore", "inventory", "--no-open"}, in, io.Discard) }()
+	var line string
+	if _, err := fmt.Fscanln(out, &line); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		t.Errorf("%q, %v", line, err)
+	}
+	cancel()
+	if got := <-status; got != exitDone {
+		t.Errorf("status %d", got)
+	}
+}

@@ -1,0 +1,383 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
+)
+
+// An explorer answers the questions of the page about one problem.
+type explorer struct {
+	*loaded
+	options *planOptions
+	planner *exact.Planner // nil in a game
+	about   *aboutReport
+
+	mu    sync.Mutex
+	last  int       // number of the last plan
+	plans []*played // the last of them
+}
+
+// A played plan is what the page may ask more about.
+type played struct {
+	id              int
+	of              *loaded
+	policy          *exact.Policy
+	components      []exact.Component
+	returns         []float64
+	agent, opponent cmdp.Policy // in a game
+}
+
+// A question says what the page wants, in full: it does not depend on earlier ones. A
+// goal is that of the problem where Goal is nil.
+type question struct {
+	Goal    *goalQuestion   `json:"goal"`
+	Limits  []limitQuestion `json:"limits"`
+	Inflate float64         `json:"inflate"`
+	// Over are the two returns of a trade-off curve, and Signs 1 for what is to be large.
+	Over  []string  `json:"over"`
+	Signs []float64 `json:"signs"`
+	// Keep are the numbers of plans that the page still shows.
+	Keep []int `json:"keep"`
+}
+
+type goalQuestion struct {
+	Kind   string `json:"kind"` // maximize, minimize or none
+	Return string `json:"return"`
+}
+
+// A limitQuestion is a limit on the expected return.
+type limitQuestion struct {
+	Return string  `json:"return"`
+	Kind   string  `json:"kind"` // at_least or at_most
+	Value  float64 `json:"value"`
+}
+
+func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, error) {
+	e := &explorer{loaded: p, options: o}
+	var err error
+	if !p.isGame() {
+		if e.planner, err = exact.NewPlanner(p.Model, o.parallel); err != nil {
+			return nil, err
+		}
+	}
+	e.about, err = e.describe(ctx)
+	return e, err
+}
+
+func (e *explorer) answers() map[string]explore.Answer {
+	return map[string]explore.Answer{
+		"about":    func(context.Context, []byte, func(any)) (any, error) { return e.about, nil },
+		"plan":     e.plan,
+		"front":    e.front,
+		"policy":   e.showPolicy,
+		"episodes": e.playEpisodes,
+		"files":    e.files,
+	}
+}
+
+// read reads a question and returns the problem that it is about.
+func (e *explorer) read(text []byte) (q question, p *loaded, err error) {
+	if err := json.Unmarshal(text, &q); err != nil {
+		return q, nil, fmt.Errorf("the question cannot be read: %w", err)
+	}
+	p, err = e.vary(e.variation(&q))
+	return q, p, err
+}
+
+// variation returns the changes that lead from the problem to what is asked.
+func (e *explorer) variation(q *question) *variation {
+	v := &variation{inflate: q.Inflate}
+	if g := q.Goal; g != nil {
+		switch g.Kind {
+		case "maximize":
+			v.maximize = g.Return
+		case "minimize":
+			v.minimize = g.Return
+		}
+		if v.maximize == e.Goal.Maximize && v.minimize == e.Goal.Minimize {
+			v.maximize, v.minimize = "", ""
+		}
+	}
+	asked := func(kind, name string) (float64, bool) {
+		for _, l := range q.Limits {
+			if l.Kind == kind && l.Return == name {
+				return l.Value, true
+			}
+		}
+		return math.Inf(1), false
+	}
+	for _, name := range e.Returns {
+		for _, kind := range []string{"at_least", "at_most"} {
+			value, wanted := asked(kind, name)
+			given, is := e.givenLimit(kind, name)
+			if wanted == is && (!is || value == given) {
+				continue
+			}
+			if kind == "at_least" {
+				v.least = append(v.least, bound{name, value})
+			} else {
+				v.most = append(v.most, bound{name, value})
+			}
+		}
+	}
+	return v
+}
+
+// givenLimit returns the limit of the problem on a side of a return, the narrowest if
+// there are several.
+func (e *explorer) givenLimit(kind, name string) (value float64, is bool) {
+	for _, c := range e.Constraints {
+		b := c.AtMost
+		if kind == "at_least" {
+			b = c.AtLeast
+		}
+		if c.Return != name || b == nil || !c.OnAverage() {
+			continue
+		}
+		switch {
+		case !is:
+			value, is = *b, true
+		case kind == "at_least":
+			value = max(value, *b)
+		default:
+			value = min(value, *b)
+		}
+	}
+	return value, is
+}
+
+// planAnswer is what the page shows of a plan.
+type planAnswer struct {
+	ID       int              `json:"id"` // 0 if there is no policy
+	Report   any              `json:"report,omitempty"`
+	Notes    []string         `json:"notes"`
+	Conflict []conflictReport `json:"conflict,omitempty"`
+	Wanted   string           `json:"wanted"`
+	Seconds  report.Number    `json:"seconds"`
+}
+
+// planStep is the progress of a plan.
+type planStep struct {
+	Iterations int           `json:"iterations"`
+	Bound      report.Number `json:"bound"`
+	Objective  report.Number `json:"objective"`
+}
+
+// plan plans.
+func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (any, error) {
+	begin := time.Now()
+	q, p, err := e.read(text)
+	var a *planAnswer
+	switch {
+	case errors.Is(err, geometry.ErrEmpty):
+		a, err = e.planNothing(ctx, p, err)
+	case err != nil:
+		return nil, err
+	case p.task.Cost == nil && p.task.Target == nil:
+		return nil, errors.New("there is neither a goal nor a limit: nothing to plan for")
+	case p.isGame():
+		a, err = e.planGame(ctx, p, q.Keep, progress)
+	default:
+		a, err = e.planOne(ctx, p, q.Keep, progress)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Seconds = report.Number(time.Since(begin).Seconds())
+	return a, nil
+}
+
+// planNothing answers where the limits alone leave no returns.
+func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*planAnswer, error) {
+	a := &planAnswer{Report: map[string]string{"status": exact.Infeasible.String()}, Notes: []string{"The limits contradict each other: " + why.Error() + "."}, Wanted: p.wanted()}
+	if e.planner == nil {
+		return a, nil
+	}
+	var err error
+	if a.Conflict, err = p.conflict(ctx, e.planner, exact.Options{}); err == nil && a.Conflict != nil {
+		a.Notes = conflictNotes(a.Conflict)
+	}
+	return a, err
+}
+
+// planOne plans for one player.
+func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
+	opts := e.options.solver(shown(p.sense(), progress))
+	begin := time.Now()
+	r, err := e.planner.Solve(ctx, p.task, opts)
+	if err != nil {
+		return nil, err
+	}
+	d := p.planData(r, time.Since(begin))
+	a := &planAnswer{Report: d, Notes: d.notes(p), Wanted: p.wanted()}
+	if r.Status == exact.Infeasible {
+		if a.Conflict, err = p.conflict(ctx, e.planner, opts); err != nil {
+			return nil, err
+		}
+		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
+	}
+	if r.Policy != nil || len(r.Components) > 0 {
+		a.ID = e.remember(&played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}, keep)
+	}
+	return a, nil
+}
+
+// shown returns what shows the progress of a solver, ten times a second at most.
+func shown(sense float64, progress func(any)) func(int, float64, float64) {
+	last := time.Now()
+	return func(n int, bound, objective float64) {
+		if time.Since(last) > 100*time.Millisecond {
+			last = time.Now()
+			progress(planStep{n, report.Number(sense * bound), report.Number(sense * objective)})
+		}
+	}
+}
+
+// planGame plans in a game: its value, or the gap of its target.
+func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
+	rep := newGameReport(p)
+	var agent, opponent *cmdp.Randomized
+	if p.task.Target == nil {
+		v, err := exact.SolveGame(p.Model, p.task)
+		if err != nil {
+			return nil, err
+		}
+		agent, opponent = v.Agent, v.Opponent
+		rep.value(p, v)
+	} else {
+		opts, last := e.options.gapOptions(p), time.Now()
+		opts.Progress = func(n int, lower, upper float64) {
+			if time.Since(last) > 100*time.Millisecond {
+				last = time.Now()
+				progress(planStep{n, report.Number(lower), report.Number(upper)})
+			}
+		}
+		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, opts)
+		if err != nil {
+			return nil, err
+		}
+		opponent = g.Opponent
+		rep.gap(p, g)
+	}
+	a := &planAnswer{Report: rep, Notes: rep.notes(p), Wanted: p.wanted()}
+	plan := &played{of: p}
+	if agent != nil {
+		plan.agent = agent
+	}
+	if opponent != nil {
+		plan.opponent = opponent
+	}
+	if agent != nil || opponent != nil {
+		a.ID = e.remember(plan, keep)
+	}
+	return a, nil
+}
+
+// keptPlans bounds the number of plans that are kept, and keptPlanBytes their memory.
+const (
+	keptPlans     = 16
+	keptPlanBytes = 512 << 20
+)
+
+// remember keeps a plan and returns its number. The oldest go, those first that the page
+// does not show.
+func (e *explorer) remember(p *played, keep []int) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	most := max(2, min(keptPlans, keptPlanBytes/(max(1, e.Model.Horizon())*e.Model.States())))
+	e.last++
+	p.id = e.last
+	for len(e.plans) >= most {
+		oldest := max(0, slices.IndexFunc(e.plans, func(q *played) bool { return !slices.Contains(keep, q.id) }))
+		e.plans = slices.Delete(e.plans, oldest, oldest+1)
+	}
+	e.plans = append(e.plans, p)
+	return p.id
+}
+
+// played returns a plan that is kept.
+func (e *explorer) played(id int) (*played, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.plans {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return nil, errors.New("this plan is no longer kept: plan again")
+}
+
+// curve is a trade-off curve for the page: points that policies reach, and corners that
+// none passes.
+type curve struct {
+	Points  [][2]report.Number `json:"points"`
+	Corners [][2]report.Number `json:"corners"`
+	Error   report.Number      `json:"error"`
+	Status  string             `json:"status"`
+}
+
+// front computes the trade-off curve between two returns, without the limits on either.
+func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (any, error) {
+	q, _, err := e.read(text)
+	if err != nil {
+		return nil, err
+	}
+	if e.planner == nil || len(q.Over) != 2 || len(q.Signs) != 2 {
+		return nil, errors.New("a trade-off curve is between two returns of a problem with one player")
+	}
+	var limits []limitQuestion
+	for _, l := range q.Limits {
+		if l.Return != q.Over[0] && l.Return != q.Over[1] {
+			limits = append(limits, l)
+		}
+	}
+	q.Limits = limits
+	p, err := e.vary(e.variation(&q))
+	if err != nil {
+		return nil, err
+	}
+	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 1e-3, Points: 80}
+	var over []objective
+	for i, name := range q.Over {
+		o, err := p.parseOver(name + "," + q.Over[1-i])
+		if err != nil {
+			return nil, err
+		}
+		direction := make([]float64, len(p.Returns))
+		direction[o[0].index] = -q.Signs[i]
+		over, opts.Over = append(over, o[0]), append(opts.Over, direction)
+	}
+	at := func(v []float64) [2]report.Number {
+		return [2]report.Number{report.Number(v[over[0].index]), report.Number(v[over[1].index])}
+	}
+	opts.Each = func(f exact.FrontPoint) { progress(at(f.Returns)) }
+	r, err := exact.Front(ctx, p.Model, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &curve{Points: [][2]report.Number{}, Corners: [][2]report.Number{}, Error: report.Number(r.Error), Status: r.Status.String()}
+	for _, f := range r.Points {
+		c.Points = append(c.Points, at(f.Returns))
+	}
+	for _, y := range r.Corners {
+		c.Corners = append(c.Corners, [2]report.Number{report.Number(-q.Signs[0] * y[0]), report.Number(-q.Signs[1] * y[1])})
+	}
+	return c, nil
+}
+
+// solver returns the options of the solver.
+func (o *planOptions) solver(progress func(int, float64, float64)) exact.Options {
+	return exact.Options{Gap: o.gap, Iterations: o.iterations, Workers: o.parallel, Progress: progress}
+}

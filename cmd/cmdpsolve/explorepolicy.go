@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+// policyQuestion asks for a policy at a step, or for all steps together: then each action
+// has the share that it is taken of the visits to the state.
+type policyQuestion struct {
+	ID     int    `json:"id"`
+	Step   int    `json:"step"`   // 0-based; −1 for all
+	Player string `json:"player"` // agent or opponent, in games
+	Search string `json:"search"` // part of the name of a state or an action
+	Most   int    `json:"most"`   // states
+}
+
+// policyAnswer lists states, those most visited first.
+type policyAnswer struct {
+	States []stateReport `json:"states"`
+	Found  int           `json:"found"` // states that the search finds, of which States may be a part
+	// Unit says what visits are.
+	Unit string `json:"unit"`
+}
+
+type stateReport struct {
+	State  int       `json:"state"`
+	Name   string    `json:"name"`
+	Visits float64   `json:"visits"`
+	Names  []string  `json:"names"` // of the actions that are taken
+	Shares []float64 `json:"shares"`
+}
+
+// mostShown bounds the states of an answer, and mostOccupancy the numbers of a table of occupancies.
+const (
+	mostShown     = 40_000
+	mostOccupancy = 1 << 25
+)
+
+// showPolicy lists a policy with its occupancies.
+func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (any, error) {
+	var q policyQuestion
+	if err := json.Unmarshal(text, &q); err != nil {
+		return nil, fmt.Errorf("the question cannot be read: %w", err)
+	}
+	plan, err := e.played(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Step < -1 || q.Step >= max(1, e.Model.Horizon()) {
+		return nil, fmt.Errorf("there is no step %d", q.Step+1)
+	}
+	v := policyView{explorer: e, plan: plan, question: &q}
+	if err := v.count(ctx); err != nil {
+		return nil, err
+	}
+	return v.answer(), nil
+}
+
+// policyView collects what a policy does where.
+type policyView struct {
+	*explorer
+	plan     *played
+	question *policyQuestion
+	visits   []float64   // of each state
+	shares   [][]float64 // of each state, how often each action is taken
+	unit     string
+}
+
+// count counts the visits and what is done in them.
+func (v *policyView) count(ctx context.Context) error {
+	m := v.Model
+	v.visits, v.shares = make([]float64, m.States()), make([][]float64, m.States())
+	if m.Horizon() == 0 {
+		return v.countForever(ctx)
+	}
+	choices := len(m.Kernel(0).Offset)
+	agent, opponent := v.plan.agent, v.plan.opponent
+	if v.plan.policy != nil {
+		agent = v.plan.policy
+	}
+	if choices*m.Horizon() > mostOccupancy || agent == nil || m.Shape().Game() && opponent == nil {
+		v.unit = "not counted"
+		v.list(max(0, v.question.Step))
+		return nil
+	}
+	q := cmdp.NewEvaluator(m).OccupancyAgainst(agent, opponent)
+	for h := range q {
+		if v.question.Step >= 0 && h != v.question.Step {
+			continue
+		}
+		k := m.Kernel(h)
+		for s := range v.visits {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				v.visits[s] += q[h][c]
+				v.take(h, s, int(c-k.First[s]), q[h][c])
+			}
+		}
+	}
+	v.unit = "steps spent here in an episode"
+	if v.question.Step >= 0 {
+		v.unit = "probability of being here at this step"
+		v.list(v.question.Step)
+	}
+	return ctx.Err()
+}
+
+// take adds to how often the action of a choice is taken.
+func (v *policyView) take(h, s, choice int, x float64) {
+	a, b := v.Model.Shape().Split(h, s, choice)
+	if v.question.Player == "opponent" {
+		a = b
+	}
+	for len(v.shares[s]) <= a {
+		v.shares[s] = append(v.shares[s], 0)
+	}
+	v.shares[s][a] += x
+}
+
+// list sets the shares to what the policy would do at a step, also where it never comes.
+func (v *policyView) list(h int) {
+	policy, m := v.plan.agent, v.Model
+	if v.plan.policy != nil {
+		policy = v.plan.policy
+	}
+	if v.question.Player == "opponent" {
+		policy = v.plan.opponent
+	}
+	if policy == nil {
+		return
+	}
+	k := m.Kernel(h)
+	for s := range v.shares {
+		n := int(k.First[s+1] - k.First[s])
+		if sh := m.Shape(); sh != nil && n > 0 && sh.Game() {
+			if n = sh.Actions(h, s); v.question.Player == "opponent" {
+				n = sh.OpponentActions(h, s)
+			}
+		}
+		v.shares[s] = make([]float64, n)
+		if n > 0 {
+			policy.Distribution(v.shares[s], h, s)
+		}
+	}
+}
+
+// countForever is count without a horizon.
+func (v *policyView) countForever(ctx context.Context) error {
+	m := v.Model
+	switch {
+	case m.Average():
+		v.unit = "share of the time"
+	case m.Discount() < 1:
+		v.unit = "expected visits, discounted"
+	default:
+		v.unit = "expected visits"
+	}
+	components := v.plan.components
+	if v.plan.policy != nil {
+		components = []exact.Component{{Weight: 1, Policy: v.plan.policy}}
+	}
+	k := m.Kernel(0)
+	for _, c := range components {
+		x, err := exact.Visits(ctx, m, c.Policy, nil)
+		if err != nil {
+			return err
+		}
+		for s, y := range x {
+			n := int(k.First[s+1] - k.First[s])
+			v.visits[s] += c.Weight * y
+			if v.shares[s] == nil {
+				v.shares[s] = make([]float64, n)
+			}
+			if n == 0 {
+				continue
+			}
+			probs := make([]float64, n)
+			c.Policy.Distribution(probs, 0, s)
+			for a, p := range probs { // what is done where it never comes is of interest too
+				v.shares[s][a] += c.Weight * max(y, 1e-300) * p
+			}
+		}
+	}
+	return nil
+}
+
+// answer lists the states that the search finds.
+func (v *policyView) answer() *policyAnswer {
+	a := &policyAnswer{States: []stateReport{}, Unit: v.unit}
+	h := max(0, v.question.Step)
+	name := v.ActionName
+	if v.question.Player == "opponent" {
+		name = v.OpponentName
+	}
+	search := strings.ToLower(v.question.Search)
+	for s, shares := range v.shares {
+		r := stateReport{State: s, Name: v.StateName(s), Visits: v.visits[s], Names: []string{}, Shares: []float64{}}
+		total, found := 0.0, strings.Contains(strings.ToLower(r.Name), search)
+		for _, x := range shares {
+			total += x
+		}
+		for i, x := range shares {
+			if x > 0 {
+				action := name(h, s, i)
+				r.Names, r.Shares = append(r.Names, action), append(r.Shares, x/total)
+				found = found || strings.Contains(strings.ToLower(action), search)
+			}
+		}
+		if found {
+			a.States = append(a.States, r)
+		}
+	}
+	slices.SortStableFunc(a.States, func(x, y stateReport) int {
+		switch {
+		case x.Visits > y.Visits:
+			return -1
+		case x.Visits < y.Visits:
+			return 1
+		}
+		return 0
+	})
+	a.Found = len(a.States)
+	a.States = a.States[:min(len(a.States), max(1, min(v.question.Most, mostShown)))]
+	return a
+}

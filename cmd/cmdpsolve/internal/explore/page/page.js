@@ -1,0 +1,111 @@
+// The page: what is asked of the plan, when it is asked, and what is shown of the answer.
+import { ask, short, el, byId } from "./ask.js";
+import { Limits, newState, readHash, writeHash, questionOf } from "./limits.js";
+import { showPlan } from "./plan.js";
+import { Tradeoff } from "./tradeoff.js";
+import { Returns } from "./returns.js";
+import { Policy } from "./policy.js";
+import { saving } from "./save.js";
+
+const about = await ask("about", {});
+const page = { about, state: readHash(about) ?? newState(about), now: null, kept: null };
+document.title = about.title + " · cmdpsolve explore";
+byId("title").textContent = about.title;
+byId("size").textContent = about.size;
+byId("others").textContent = about.others.length ? "Limits on single episodes stay as the problem has them: " + about.others.join(", ") + "." : "";
+byId("tradeoff").hidden = about.game || about.returns.length < 2;
+byId("returns").hidden = about.game;
+
+// The theme is that of the system until it is chosen.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  for (const part of parts) part.redraw();
+}
+const parts = [];
+dark.addEventListener("change", () => theme(dark.matches ? "dark" : "light"));
+byId("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
+
+const limits = new Limits(page, changed);
+const tradeoff = about.game || about.returns.length < 2 ? null : new Tradeoff(page, (limit) => { limits.set(limit); changed(); });
+const returns = about.game ? null : new Returns(page);
+const policy = new Policy(page);
+parts.push(...[tradeoff, returns, policy].filter(Boolean));
+saving(page);
+
+// One plan is under way at a time. What is asked meanwhile waits for it for a moment, so that
+// something is seen while a slider moves; then the plan is out of date and is cancelled.
+const patience = 150; // milliseconds
+let under = null, waiting = false, begun = 0;
+
+function changed() {
+  writeHash(page);
+  limits.refresh();
+  if (!under) { plan(); return; }
+  waiting = true;
+  setTimeout(() => { if (waiting && performance.now() - begun >= patience) under?.abort(); }, Math.max(0, patience - (performance.now() - begun)));
+}
+
+async function plan() {
+  const mine = under = new AbortController();
+  waiting = false;
+  begun = performance.now();
+  const question = questionOf(page);
+  const busy = setTimeout(() => { byId("busy").hidden = false; byId("step").textContent = "planning"; }, 200);
+  try {
+    const answer = await ask("plan", question, { signal: mine.signal, onProgress: (p) => {
+      byId("busy").hidden = false;
+      const objective = p.objective === null ? "looking for a policy that keeps the limits" : "objective " + short(p.objective, 4) + (p.bound === null ? "" : ", bound " + short(p.bound, 4));
+      byId("step").textContent = p.iterations + " value iterations, " + objective;
+    } });
+    show(answer, question);
+  } catch (err) {
+    if (!mine.signal.aborted) fail(err);
+    else if (!waiting) { verdict("cancelled", "bad"); }
+  } finally {
+    clearTimeout(busy);
+    byId("busy").hidden = true;
+    under = null;
+    if (waiting) plan();
+  }
+}
+
+function verdict(text, kind) {
+  const pill = byId("verdict");
+  pill.textContent = text;
+  pill.className = "pill " + kind;
+}
+
+function fail(err) {
+  verdict("error", "bad");
+  byId("wanted").textContent = err.message;
+}
+
+function show(answer, question) {
+  page.now = { ...answer, question };
+  const report = answer.report;
+  const name = report.verdict ?? report.status;
+  verdict(name, ["optimal", "approachable", "minimax"].includes(name) ? "good" : "bad");
+  byId("wanted").textContent = answer.wanted + " · " + short(1000 * answer.seconds, 3) + " ms";
+  document.body.dataset.plan = String(Number(document.body.dataset.plan ?? 0) + 1); // for tests
+  refresh();
+}
+
+function refresh() {
+  showPlan(page, (limit) => { limits.set(limit); changed(); });
+  limits.refresh();
+  for (const part of parts) part.refresh();
+}
+
+byId("cancel").addEventListener("click", () => { waiting = false; under?.abort(); });
+byId("keep").addEventListener("click", () => { page.kept = page.now; byId("drop").hidden = false; refresh(); });
+byId("drop").addEventListener("click", () => { page.kept = null; byId("drop").hidden = true; refresh(); });
+byId("reset").addEventListener("click", () => { page.state = newState(about); limits.build(); changed(); });
+addEventListener("hashchange", () => {
+  const state = readHash(about);
+  if (state) { page.state = state; limits.build(); changed(); }
+});
+
+limits.build();
+plan();

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// A variation asks "what if": it changes goal, limits and target of a problem. A limit is
+// replaced where the problem has one on that side of the return, else added; infinity
+// takes it away.
+type variation struct {
+	maximize, minimize string
+	least, most        boundFlags
+	inflate            float64
+}
+
+func (v *variation) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&v.maximize, "maximize", "", "maximize this `RETURN` instead of the problem's goal")
+	f.StringVar(&v.minimize, "minimize", "", "minimize this `RETURN` instead of the problem's goal")
+	f.Var(&v.most, "at-most", "limit `RETURN=X`, instead of the problem's upper limit if it has one; X none: no limit (may be repeated)")
+	f.Var(&v.least, "at-least", "limit `RETURN=X` from below, likewise")
+	f.Float64Var(&v.inflate, "inflate", 0, "let the returns miss the target set by up to this `DISTANCE`")
+}
+
+// A bound is a limit on one side of a return, ±Inf for none.
+type bound struct {
+	name  string
+	value float64
+}
+
+// boundFlags are the values of a flag that is given as RETURN=X.
+type boundFlags []bound
+
+// Set reads RETURN=X.
+func (b *boundFlags) Set(text string) error {
+	name, value, ok := cutLast(text, "=")
+	if !ok {
+		return errors.New("want RETURN=X, such as cost=3.5")
+	}
+	if value == "none" {
+		*b = append(*b, bound{name, math.Inf(1)})
+		return nil
+	}
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("%q: want a number, or none", value)
+	}
+	*b = append(*b, bound{name, x})
+	return nil
+}
+
+// cutLast is strings.Cut at the last separator: names may have one.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func (b *boundFlags) String() string { return "" }
+
+// Type is the word for a value of the flag.
+func (b *boundFlags) Type() string { return "RETURN=X" }
+
+// none reports whether nothing is changed.
+func (v *variation) none() bool {
+	return v.maximize == "" && v.minimize == "" && len(v.least) == 0 && len(v.most) == 0 && v.inflate == 0
+}
+
+// vary returns the problem with the changes. The model is shared. Where the error is that
+// limits contradict each other, and wraps geometry.ErrEmpty, there is a problem without a
+// task all the same.
+func (p *loaded) vary(v *variation) (*loaded, error) {
+	if v.none() {
+		return p, nil
+	}
+	q := *p.Problem
+	switch {
+	case v.maximize != "" && v.minimize != "":
+		return nil, usage("--maximize %s and --minimize %s: want one goal", v.maximize, v.minimize)
+	case v.maximize != "":
+		q.Goal = problem.Goal{Maximize: v.maximize}
+	case v.minimize != "":
+		q.Goal = problem.Goal{Minimize: v.minimize}
+	}
+	if name := v.maximize + v.minimize; name != "" && !slices.Contains(q.Returns, name) {
+		return nil, usage("unknown return %q: want %s", name, strings.Join(q.Returns, ", "))
+	}
+	q.Constraints = slices.Clone(q.Constraints)
+	for _, b := range v.least {
+		if err := limitSide(&q, b, lower); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range v.most {
+		if err := limitSide(&q, b, upper); err != nil {
+			return nil, err
+		}
+	}
+	if err := inflated(&q, v.inflate); err != nil {
+		return nil, err
+	}
+	task, err := q.Task()
+	if err != nil {
+		err = usage("%s: %w", p.name, err)
+	}
+	return &loaded{Problem: &q, task: task, name: p.name}, err
+}
+
+// lower and upper return the bound of a constraint on a side.
+func lower(c *problem.Constraint) **float64 { return &c.AtLeast }
+func upper(c *problem.Constraint) **float64 { return &c.AtMost }
+
+// limitSide puts a limit in the place of those on its side of the return.
+func limitSide(q *problem.Problem, b bound, side func(*problem.Constraint) **float64) error {
+	if !slices.Contains(q.Returns, b.name) {
+		return usage("unknown return %q: want %s", b.name, strings.Join(q.Returns, ", "))
+	}
+	place := -1
+	for i := range q.Constraints {
+		c := &q.Constraints[i]
+		if c.Return != b.name || !c.OnAverage() || *side(c) == nil {
+			continue
+		}
+		*side(c) = nil
+		if place < 0 {
+			place = i
+		}
+	}
+	if !math.IsInf(b.value, 0) {
+		if place < 0 {
+			place = len(q.Constraints)
+			q.Constraints = append(q.Constraints, problem.Constraint{Return: b.name})
+		}
+		*side(&q.Constraints[place]) = &b.value
+	}
+	q.Constraints = slices.DeleteFunc(q.Constraints, func(c problem.Constraint) bool { return c.AtLeast == nil && c.AtMost == nil })
+	return nil
+}
+
+// inflated lets the returns miss the target set by a distance.
+func inflated(q *problem.Problem, radius float64) error {
+	switch {
+	case radius == 0:
+		return nil
+	case !(radius > 0) || math.IsInf(radius, 0):
+		return usage("--inflate %g: want a distance above 0", radius)
+	case q.Target == nil:
+		return usage("--inflate %g: the problem has no target set; change its limits with --at-most and --at-least", radius)
+	}
+	q.Target = &problem.Set{Inflate: &problem.Inflate{Set: q.Target, Radius: radius}}
+	return nil
+}
+
+// flags writes the changes as options of the command line.
+func (v *variation) flags() []string {
+	var out []string
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, name, value)
+		}
+	}
+	add("--maximize", v.maximize)
+	add("--minimize", v.minimize)
+	for _, side := range []struct {
+		flag   string
+		bounds boundFlags
+	}{{"--at-most", v.most}, {"--at-least", v.least}} {
+		for _, b := range side.bounds {
+			value := "none"
+			if !math.IsInf(b.value, 0) {
+				value = strconv.FormatFloat(b.value, 'g', -1, 64)
+			}
+			add(side.flag, b.name+"="+value)
+		}
+	}
+	if v.inflate != 0 {
+		add("--inflate", strconv.FormatFloat(v.inflate, 'g', -1, 64))
+	}
+	return out
+}
