@@ -40,12 +40,16 @@ type View struct {
 	Average []float64
 }
 
-// A MarkovOpponent plays a Markov policy in each episode, another one perhaps in
-// the next. Its Distribution is valid from Begin to Observe, and what expected
-// returns are computed from.
-type MarkovOpponent interface {
-	Opponent
-	Policy
+// Markov returns the policy that an opponent plays, and whether it has one. The policy may be
+// another one in each episode, and is valid from Begin to Observe; expected returns are
+// computed from it. An opponent that is a [Policy] too has itself; a script that does not
+// fit every state has none, nor has a mixture of opponents of which one has none.
+func Markov(o Opponent) (Policy, bool) {
+	if some, ok := o.(interface{ markov() (Policy, bool) }); ok {
+		return some.markov()
+	}
+	p, ok := o.(Policy)
+	return p, ok
 }
 
 // memoryless is embedded by opponents that do not learn from episodes.

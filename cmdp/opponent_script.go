@@ -66,21 +66,14 @@ func (o *ScriptedOpponent) Choose(_ *rand.Rand, h, _ int) int {
 	return o.actions[(o.episode%len(o.actions)*o.horizon+h)%len(o.actions)]
 }
 
-func (o *ScriptedOpponent) playsAnywhere() bool { return o.everywhere }
+func (o *ScriptedOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere }
 
-// Distribution puts probability 1 on the action of the script. It panics if the
-// state does not offer it; expected returns need a script whose actions all states
-// offer.
-func (o *ScriptedOpponent) Distribution(dst []float64, h, s int) {
-	pointMass(dst, o.Choose(nil, h, s))
-}
+// pure is the policy of an opponent that draws nothing.
+type pure struct{ Opponent }
 
-func pointMass(dst []float64, b int) {
+func (p pure) Distribution(dst []float64, h, s int) {
 	clear(dst)
-	if b < 0 || b >= len(dst) {
-		panic(badAction)
-	}
-	dst[b] = 1
+	dst[p.Choose(nil, h, s)] = 1
 }
 
 // A ReplayOpponent plays the actions of a log again, whatever the agent does. The
@@ -130,14 +123,7 @@ func (o *ReplayOpponent) Choose(_ *rand.Rand, h, _ int) int {
 	return o.row[h]
 }
 
-func (o *ReplayOpponent) playsAnywhere() bool { return o.everywhere }
-
-// Distribution puts probability 1 on the logged action. It panics if the state
-// does not offer it; expected returns need a log without gaps whose actions all
-// states offer.
-func (o *ReplayOpponent) Distribution(dst []float64, h, s int) {
-	pointMass(dst, o.Choose(nil, h, s))
-}
+func (o *ReplayOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere }
 
 // A RecordingOpponent plays like another one and keeps a log for
 // [NewReplayOpponent].
@@ -178,13 +164,7 @@ func (o *RecordingOpponent) Observe(tr *Trajectory) {
 // which the process rested. It must not be changed.
 func (o *RecordingOpponent) Log() [][]int { return o.log }
 
-func (o *RecordingOpponent) parts() []Opponent { return []Opponent{o.inner} }
-
-// Distribution returns that of the recorded opponent. It panics if that is no
-// [MarkovOpponent].
-func (o *RecordingOpponent) Distribution(dst []float64, h, s int) {
-	o.inner.(Policy).Distribution(dst, h, s)
-}
+func (o *RecordingOpponent) markov() (Policy, bool) { return Markov(o.inner) }
 
 type recordingState struct {
 	Log   [][]int
@@ -193,7 +173,7 @@ type recordingState struct {
 
 // MarshalBinary returns the log and the state of the recorded opponent.
 func (o *RecordingOpponent) MarshalBinary() ([]byte, error) {
-	parts, err := marshalParts(o.parts())
+	parts, err := marshalParts([]Opponent{o.inner})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +186,7 @@ func (o *RecordingOpponent) UnmarshalBinary(data []byte) error {
 	if err := decodeState(data, &st); err != nil {
 		return err
 	}
-	if err := unmarshalParts(o.parts(), st.Parts); err != nil {
+	if err := unmarshalParts([]Opponent{o.inner}, st.Parts); err != nil {
 		return err
 	}
 	o.log = st.Log

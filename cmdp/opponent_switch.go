@@ -13,7 +13,7 @@ type SwitchingOpponent struct {
 	members []Opponent
 	period  int
 	stay    bool
-	now     Opponent
+	now     int // whose turn it is
 }
 
 // NewSwitchingOpponent returns the opponent that goes round among members, each
@@ -30,7 +30,7 @@ func NewSwitchingOpponent(period int, members ...Opponent) (*SwitchingOpponent, 
 			return nil, fmt.Errorf("cmdp: member %d of the switching opponent is missing", i)
 		}
 	}
-	return &SwitchingOpponent{members: members, period: period, now: members[0]}, nil
+	return &SwitchingOpponent{members: members, period: period}, nil
 }
 
 // NewRandomStartOpponent returns the opponent that plays uniformly at random for
@@ -53,17 +53,33 @@ func (o *SwitchingOpponent) Begin(v *View) error {
 	if o.stay {
 		i = min(i, len(o.members)-1)
 	}
-	o.now = o.members[i%len(o.members)]
-	return o.now.Begin(v)
+	o.now = i % len(o.members)
+	return o.members[o.now].Begin(v)
 }
 
 // Choose returns the action of the member whose turn it is.
-func (o *SwitchingOpponent) Choose(rng *rand.Rand, h, s int) int { return o.now.Choose(rng, h, s) }
+func (o *SwitchingOpponent) Choose(rng *rand.Rand, h, s int) int {
+	return o.members[o.now].Choose(rng, h, s)
+}
 
-// Distribution returns that of the member whose turn it is. It panics if that is
-// no [MarkovOpponent].
-func (o *SwitchingOpponent) Distribution(dst []float64, h, s int) {
-	o.now.(Policy).Distribution(dst, h, s)
+// turns is the policy of a SwitchingOpponent whose members have one each.
+type turns struct {
+	*SwitchingOpponent
+	policies []Policy
+}
+
+func (t turns) Distribution(dst []float64, h, s int) { t.policies[t.now].Distribution(dst, h, s) }
+
+func (o *SwitchingOpponent) markov() (Policy, bool) {
+	t := turns{o, make([]Policy, len(o.members))}
+	for i, m := range o.members {
+		p, ok := Markov(m)
+		if !ok {
+			return nil, false
+		}
+		t.policies[i] = p
+	}
+	return t, true
 }
 
 // Observe shows the episode to all members.
@@ -72,8 +88,6 @@ func (o *SwitchingOpponent) Observe(tr *Trajectory) {
 		m.Observe(tr)
 	}
 }
-
-func (o *SwitchingOpponent) parts() []Opponent { return o.members }
 
 // MarshalBinary returns the state of all members.
 func (o *SwitchingOpponent) MarshalBinary() ([]byte, error) {
@@ -122,21 +136,4 @@ func unmarshalParts(members []Opponent, parts [][]byte) error {
 		}
 	}
 	return nil
-}
-
-// markov returns the opponent as a policy of each episode, if it and all its
-// parts are one that has an action in every state.
-func markov(o Opponent) (Policy, bool) {
-	p, ok := o.(Policy)
-	if script, has := o.(interface{ playsAnywhere() bool }); has && !script.playsAnywhere() {
-		return nil, false
-	}
-	if whole, has := o.(interface{ parts() []Opponent }); has && ok {
-		for _, m := range whole.parts() {
-			if _, ok := markov(m); !ok {
-				return nil, false
-			}
-		}
-	}
-	return p, ok
 }

@@ -185,6 +185,96 @@ func TestExpectedReturnsAreThoseOfThePair(t *testing.T) {
 	}
 }
 
+// TestMarkov: an opponent has a policy if it has an action in every state, and one that may
+// have none is no Policy, whose Distribution would have to panic.
+func TestMarkov(t *testing.T) {
+	m := unevenGame(t)
+	script := func(actions ...int) Opponent {
+		o, err := NewScriptedOpponent(m.Shape(), actions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	replay := func(log ...[]int) Opponent {
+		o, err := NewReplayOpponent(m.Shape(), log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	recording := func(inner Opponent) Opponent {
+		o, err := NewRecordingOpponent(m.Shape(), inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	switching := func(members ...Opponent) Opponent {
+		o, err := NewSwitchingOpponent(2, members...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	uniform := NewUniformOpponent(m.Shape())
+	for name, c := range map[string]struct {
+		o    Opponent
+		want bool
+	}{
+		"uniform":             {uniform, true},
+		"script":              {script(1, 0), true},
+		"script beyond":       {script(0, 2), false},
+		"replay":              {replay([]int{0, 1}, []int{1, 1}), true},
+		"replay beyond":       {replay([]int{0, 2}), false},
+		"replay with a gap":   {replay([]int{0, 1}, []int{1}), false},
+		"recording":           {recording(script(1)), true},
+		"recording beyond":    {recording(script(2)), false},
+		"switching":           {switching(script(1), recording(uniform)), true},
+		"switching beyond":    {switching(uniform, script(2)), false},
+		"switching of copies": {switching(switching(uniform, replay([]int{2}))), false},
+	} {
+		p, ok := Markov(c.o)
+		if ok != c.want {
+			t.Errorf("%s: a policy: %v, want %v", name, ok, c.want)
+		}
+		if _, is := c.o.(Policy); is && !ok {
+			t.Errorf("%s: %T is a Policy", name, c.o)
+		}
+		if !ok {
+			continue
+		}
+		for episode := range 2 {
+			if err := c.o.Begin(&View{Episode: episode}); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]float64, 2)
+			if p.Distribution(got, 0, 0); name != "uniform" && !strings.HasPrefix(name, "switching") && got[c.o.Choose(nil, 0, 0)] != 1 {
+				t.Errorf("%s: %v: want what is played", name, got)
+			}
+		}
+	}
+}
+
+// unevenGame is a game of two steps in which the opponent has two actions in state 0 and
+// three in state 1.
+func unevenGame(t *testing.T) *Model {
+	t.Helper()
+	b := NewBuilder(ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{0, 1}}}, 2)
+	for s := range 2 {
+		for o := range 2 + s {
+			if err := b.Add(Row{Step: EveryStep, State: s, Opponent: o, Returns: []float64{float64(o)}, Next: []Transition{{Next: 1 - s, Probability: 1}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // spy is a user's opponent: it checks what it is shown.
 type spy struct {
 	t     *testing.T

@@ -20,7 +20,7 @@ type gameRun struct {
 // against an opponent, which draws from a stream of the seed of its own. Everything
 // else is as for [NewRunner]. If evaluator is not nil, the expected returns are
 // those of the pairs of policies that are played (erratum E-06); the opponent then
-// has to be a [MarkovOpponent]. An environment that is no game never asks the
+// needs a policy, see [Markov]. An environment that is no game never asks the
 // opponent, and needs none.
 func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uint64, evaluator *Evaluator) (*Runner, error) {
 	if opponent == nil {
@@ -33,7 +33,7 @@ func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uin
 		g.direction = l.Direction
 	}
 	var ok bool
-	if g.policy, ok = markov(opponent); !ok && evaluator != nil {
+	if g.policy, ok = Markov(opponent); !ok && evaluator != nil {
 		return nil, fmt.Errorf("cmdp: opponent %T has no distribution, from which expected returns could be computed", opponent)
 	}
 	r := NewRunner(env, learner, seed, evaluator)

@@ -300,7 +300,7 @@ func (c *Contest) prepareGame(opts Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: opponent.%w", name, err)
 	}
-	if _, ok := o.(cmdp.MarkovOpponent); c.Expected && !ok {
+	if _, ok := cmdp.Markov(o); c.Expected && !ok {
 		return errors.New("expected: the opponent has no distribution from which expected returns could be computed")
 	}
 	return nil
