@@ -17,6 +17,7 @@ import (
 type checkCommand struct {
 	streams
 	planOptions
+	memoryOptions
 	format *report.Format
 }
 
@@ -42,7 +43,8 @@ and ranges are what the agent can force whatever the opponent does.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	c.addFlags(f)
+	c.memoryOptions.addFlags(f)
+	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
 }
@@ -51,7 +53,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
-	p, err := load(name)
+	p, err := c.load(ctx, name)
 	if err != nil {
 		return err
 	}

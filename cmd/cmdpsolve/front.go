@@ -22,6 +22,7 @@ import (
 type frontCommand struct {
 	streams
 	planOptions
+	memoryOptions
 	format   *report.Format
 	over     string
 	error    float64
@@ -62,7 +63,8 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on")
-	c.addFlags(f)
+	c.memoryOptions.addFlags(f)
+	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
 }
@@ -139,7 +141,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, err := load(name)
+	p, err := c.load(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,7 @@ func (p *loaded) stopped(err error) error {
 type planCommand struct {
 	streams
 	planOptions
+	memoryOptions
 	format         *report.Format
 	policy         string
 	opponentPolicy string
@@ -129,13 +130,14 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	c.credible.addFlags(f)
-	c.addFlags(f)
+	c.memoryOptions.addFlags(f)
+	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
 }
 
 func (c *planCommand) run(ctx context.Context, name string) error {
-	if err := c.check(); err != nil {
+	if err := c.planOptions.check(); err != nil {
 		return err
 	}
 	if err := c.credible.check(); err != nil {
@@ -154,7 +156,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	p, err := load(name)
+	p, err := c.load(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,11 @@ type planReport struct {
 	// Components is the number of policies of which one is drawn at the start, if there are several.
 	Components  int              `json:"components,omitempty" csv:"components"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
-	Iterations  int              `json:"iterations" csv:"iterations"`
-	Seconds     report.Number    `json:"seconds"`
+	// Memory is what the policy remembers, Thresholds those of constraints on the worst episodes.
+	Memory     []rememberedReport `json:"memory,omitempty"`
+	Thresholds []thresholdReport  `json:"thresholds,omitempty"`
+	Iterations int                `json:"iterations" csv:"iterations"`
+	Seconds    report.Number      `json:"seconds"`
 	// SecondOpinion is there with --second-opinion.
 	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
 }
@@ -74,7 +77,7 @@ type planCertificate struct {
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, returns), d.limits(), d.notes(p),
+		d.values(p, returns), d.limits(), append(d.notes(p), p.memoryNotes()...),
 	}}
 }
 
@@ -84,6 +87,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
 		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
 		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized, Components: len(r.Components),
+		Memory: p.remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	if p.task.Cost != nil && r.Status != exact.Infeasible {

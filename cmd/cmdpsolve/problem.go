@@ -37,6 +37,11 @@ func load(name string) (*loaded, error) {
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	return wanting(p, name)
+}
+
+// wanting returns a problem with what is wanted of it.
+func wanting(p *problem.Problem, name string) (*loaded, error) {
 	task, err := p.Task()
 	if err != nil {
 		return nil, usage("%s: %w", name, err)
@@ -46,32 +51,35 @@ func load(name string) (*loaded, error) {
 
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
 // takes long.
-func readFile(name string) (*problem.Problem, error) {
+func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return problem.Read(name)
+		return problem.ReadWith(name, opts)
 	}
 	begin, shown := time.Now(), false
-	p, err := problem.ReadWith(name, problem.Options{Progress: func(part float64) {
+	opts.Progress = func(part float64) {
 		if shown = shown || time.Since(begin) > 500*time.Millisecond; shown {
 			fmt.Fprintf(os.Stderr, "\r\x1b[Kreading %s, %.0f%%", name, 100*part)
 		}
-	}})
+	}
+	p, err := problem.ReadWith(name, opts)
 	if shown {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
 	return p, err
 }
 
-func read(name string) (*problem.Problem, error) {
+func read(name string) (*problem.Problem, error) { return readWith(name, problem.Options{}) }
+
+func readWith(name string, opts problem.Options) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	if _, err := os.Stat(name); err == nil || slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\") {
 		if err == nil {
-			return readFile(name)
+			return readFile(name, opts)
 		}
 		return instance.New(name)
 	}
 	if strings.ContainsAny(name, "./\\") {
-		return readFile(name) // its error names the file
+		return readFile(name, opts) // its error names the file
 	}
 	_, err := instance.New(name)
 	if err == nil {
@@ -149,6 +157,9 @@ func (p *loaded) wantedLimits() []string {
 			out = append(out, c.Name)
 		}
 	}
+	if p.Memory != nil {
+		out = append(out, p.Memory.Always...)
+	}
 	if p.Target != nil {
 		out = append(out, "returns in the target set")
 	}
@@ -161,8 +172,12 @@ func (p *loaded) size() string {
 	if m == nil {
 		return p.simulated()
 	}
+	states := count(m.States(), "state")
+	if p.Memory != nil {
+		states = fmt.Sprintf("%s, %d with memory", count(p.Memory.Base().States(), "state"), m.States())
+	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
-		count(m.States(), "state"), count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(p.Returns, ", "))
+		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(p.Returns, ", "))
 }
 
 // time says over which time returns are summed.

@@ -15,6 +15,7 @@ import (
 // simulateCommand is one call of simulate.
 type simulateCommand struct {
 	streams
+	memoryOptions
 	format   *report.Format
 	policy   string
 	episodes int
@@ -55,6 +56,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f.IntVar(&c.episodes, "episodes", 10000, "episodes to play")
 	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
+	c.memoryOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
 }
@@ -68,7 +70,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	case c.steps < 0:
 		return usage("--steps %d: want at least 1", c.steps)
 	}
-	p, err := load(name)
+	p, err := c.load(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("monitor: %s: %s", spec.Title, fmt.Sprintf(format, args...))
 	}
-	if m.Average() || m.Horizon() == 0 && m.Discount() < 1 {
+	if m.Average() || spec.Coordinate < m.Dim() && m.Mean(spec.Coordinate) || m.Horizon() == 0 && m.Discount() < 1 {
 		return nil, bad("a budget is for the total of an episode: want a horizon, or totals until absorption")
 	}
 	if len(spec.Limits) == 0 {
@@ -245,25 +245,17 @@ func (b *Budget) Range(lower, upper []float64) {
 	}
 }
 
-// Memory is the number of limits below the total once it cannot cross one any more, or the total itself,
-// in units: even and odd numbers.
-func settled(passed int) int { return 2 * passed }
+// Memory is the total in units, or from settledFrom on, once the total cannot cross a limit any more, the
+// number of limits that it passes.
+const settledFrom = 1 << 60
 
-func counted(n int) int {
-	if n < 0 {
-		return 4*(-n-1) + 3
-	}
-	return 4*n + 1
-}
+func settled(passed int) int { return settledFrom + passed }
 
 func decode(memory int) (n int, isSettled bool) {
-	switch memory % 4 {
-	case 1:
-		return memory / 4, false
-	case 3:
-		return -(memory / 4) - 1, false
+	if memory >= settledFrom {
+		return memory - settledFrom, true
 	}
-	return memory / 2, true
+	return memory, false
 }
 
 // remember returns the memory for a total in a state.
@@ -275,7 +267,7 @@ func (b *Budget) remember(total, state int) int {
 		case bound(total, lower) > cut:
 			passed++
 		case bound(total, upper) > cut:
-			return counted(total)
+			return total
 		}
 	}
 	return settled(passed)

@@ -42,7 +42,8 @@ type Spec struct {
 // DefaultBytes is the value of Spec.Bytes that 0 stands for.
 const DefaultBytes = 8 << 30
 
-// New returns the product of a model and its monitors. What a monitor returns at the start
+// New returns the product of a model and its monitors. What monitors return is averaged where all returns of
+// the model are long-run means, else summed. What a monitor returns at the start
 // is added to the first step. A resting state has a choice in the product where its memory
 // changes or something is returned.
 func New(spec Spec) (*Product, error) {
@@ -67,6 +68,10 @@ func New(spec Spec) (*Product, error) {
 	out := cmdp.ModelSpec{Horizon: p.base.Horizon(), Discount: p.base.Discount(), Average: p.base.Average(), Dim: len(p.columns)}
 	if out.Average {
 		out.Discount = 0
+	} else if p.base.Means() {
+		for _, c := range p.columns {
+			out.Means = append(out.Means, c < p.base.Dim() && p.base.Mean(c))
+		}
 	}
 	for i, st := range p.base.StartStates() {
 		out.Start = append(out.Start, cmdp.StartState{State: int(p.starts[i]), Probability: st.Probability})

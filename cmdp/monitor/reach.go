@@ -75,6 +75,9 @@ func (r *Reach) Value(memory int) string {
 	case waiting:
 		return "under way"
 	}
+	if memory == 1 {
+		return "1 step left"
+	}
 	return strconv.Itoa(memory) + " steps left"
 }
 

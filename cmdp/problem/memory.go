@@ -19,6 +19,8 @@ type Memory struct {
 	Declared *Problem
 	// Tails holds one entry for each constraint with cvar.
 	Tails []Tail
+	// Always names the constraints that hold in every episode, such as "fuel ≤ 40 always".
+	Always []string
 	// Notes are sentences about limits that say something else than they seem to.
 	Notes []string
 
@@ -94,6 +96,15 @@ func (p *Problem) Unfold(opts MemoryOptions) (*Problem, error) {
 	if err := u.run(); err != nil {
 		return nil, err
 	}
+	if worst := q.Memory.Worst; worst != nil {
+		// No policy keeps in every episode what it should. The least probability of failing, which is to be 0,
+		// proves it.
+		soft := q
+		soft.Memory = &Memory{Declared: p, options: opts, Notes: []string{"Starting in " + p.StateName(worst.State) + ", every policy may come to break what must hold in every episode."}}
+		soft.Constraints, soft.Returns, soft.totals = nil, nil, new(totals)
+		u := &unfolding{p: p, q: &soft, coordinate: make(map[string]int), soft: true}
+		return &soft, u.run()
+	}
 	return &q, nil
 }
 
@@ -104,6 +115,7 @@ type unfolding struct {
 	width      int            // coordinates of all returns so far
 	coordinate map[string]int // of a return
 	wanted     []wanted
+	soft       bool // what must hold in every episode becomes a probability that is to be 0
 }
 
 // wanted is a limit for the total of a return.
@@ -224,22 +236,21 @@ func (u *unfolding) constrain() error {
 			u.ask(i, c)
 			continue
 		}
-		at := []any{"constraints", i}
 		if c.Always || c.Probability != nil && *c.Probability == 1 {
 			if c.AtLeast != nil {
-				u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast, Enforced: true}, "", true, at})
+				u.always(c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast, Enforced: !u.soft}, i)
 			}
 			if c.AtMost != nil {
-				u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost, Enforced: true}, "", false, at})
+				u.always(c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost, Enforced: !u.soft}, i)
 			}
 			continue
 		}
 		if c.Probability != nil {
-			u.chance(&c, i, at)
+			u.chance(&c, i)
 			continue
 		}
 		if err := u.tail(&c, i); err != nil {
-			return inside(err, at...)
+			return inside(err, "constraints", i)
 		}
 	}
 	return nil
@@ -251,8 +262,29 @@ func (u *unfolding) ask(i int, c Constraint) {
 	u.q.Memory.constraint = append(u.q.Memory.constraint, i)
 }
 
+// always asks that a bound holds whatever chance does.
+func (u *unfolding) always(of string, limit monitor.Limit, i int) {
+	large, name, relation := limit.Kind == monitor.AtLeast, "", " ≤ "
+	zero, one := 0.0, 1.0
+	asked := Constraint{Return: "P(" + of + " > " + short(limit.At) + ")", AtMost: &zero}
+	if large {
+		relation = " ≥ "
+		asked = Constraint{Return: "P(" + of + " ≥ " + short(limit.At) + ")", AtLeast: &one}
+	}
+	if large && u.p.Model.Horizon() == 0 {
+		limit.Enforced = false // it need not be kept at any moment, but come true in the end
+	}
+	if !limit.Enforced {
+		name = asked.Return
+		u.ask(i, asked)
+	}
+	u.q.Memory.Always = append(u.q.Memory.Always, of+relation+short(limit.At)+" always")
+	u.wanted = append(u.wanted, wanted{of, limit, name, large, []any{"constraints", i}})
+}
+
 // chance asks that a bound holds with a probability.
-func (u *unfolding) chance(c *Constraint, i int, at []any) {
+func (u *unfolding) chance(c *Constraint, i int) {
+	at := []any{"constraints", i}
 	if c.AtLeast != nil {
 		name := fmt.Sprintf("P(%s ≥ %s)", c.Return, short(*c.AtLeast))
 		u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast}, name, true, at})

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// memoryOptions say how what happens along the way is remembered.
+type memoryOptions struct{ resolution float64 }
+
+func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
+	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")
+}
+
+// load is load of a problem which may ask about the course of episodes.
+func (o memoryOptions) load(ctx context.Context, name string) (*loaded, error) {
+	if !(o.resolution >= 0) || o.resolution > 1e300 {
+		return nil, usage("--resolution %g: want a number above 0", o.resolution)
+	}
+	p, err := readWith(name, problem.Options{Memory: problem.MemoryOptions{Resolution: o.resolution}})
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	if p, err = p.BestThresholds(ctx, exact.Options{}); err != nil {
+		return nil, stopped(err)
+	}
+	return wanting(p, name)
+}
+
+// rememberedReport is what a policy remembers of one thing.
+type rememberedReport struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// thresholdReport is where the worst episodes of a constraint on their mean begin.
+type thresholdReport struct {
+	Constraint string        `json:"constraint"`
+	Threshold  report.Number `json:"threshold"`
+	Tried      int           `json:"tried"`
+}
+
+// remembered lists what a policy remembers.
+func (p *loaded) remembered() []rememberedReport {
+	var out []rememberedReport
+	if p.Memory != nil {
+		for _, r := range p.Memory.Remembered() {
+			out = append(out, rememberedReport(r))
+		}
+	}
+	return out
+}
+
+// thresholds lists the thresholds of constraints on the worst episodes.
+func (p *loaded) thresholds() []thresholdReport {
+	var out []thresholdReport
+	if p.Memory == nil {
+		return nil
+	}
+	for _, t := range p.Memory.Tails {
+		c := p.Memory.Declared.Constraints[t.Constraint]
+		name := fmt.Sprintf("mean of the worst %s of %s", report.Short(100**c.CVaR)+"%", c.Return)
+		if c.AtMost != nil {
+			name += " ≤ " + report.Short(*c.AtMost)
+		} else {
+			name += " ≥ " + report.Short(*c.AtLeast)
+		}
+		out = append(out, thresholdReport{name, report.Number(t.Threshold), len(t.Thresholds)})
+	}
+	return out
+}
+
+// memoryNotes explains what is remembered and what constraints on episodes came to.
+func (p *loaded) memoryNotes() report.Note {
+	if p.Memory == nil {
+		return nil
+	}
+	notes := append(report.Note(nil), p.Memory.Notes...)
+	for _, t := range p.thresholds() {
+		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint, report.Short(t.Threshold), t.Tried))
+	}
+	var parts []string
+	for _, r := range p.remembered() {
+		parts = append(parts, fmt.Sprintf("%s (%s)", r.Name, fewValues(r.Values)))
+	}
+	if parts != nil {
+		notes = append(notes, "A policy remembers: "+strings.Join(parts, "; ")+".")
+	}
+	return notes
+}
+
+// fewValues lists values, the first and last of many.
+func fewValues(values []string) string {
+	const most = 6
+	if len(values) <= most {
+		return strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("%s, … %s, %d values", strings.Join(values[:most-2], ", "), values[len(values)-1], len(values))
+}

@@ -1,0 +1,269 @@
+package problem
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+func parsed(t *testing.T, text string) *Problem {
+	t.Helper()
+	p, err := Parse("episodes.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func solved(t *testing.T, p *Problem) *exact.Result {
+	t.Helper()
+	task, err := p.Task()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := exact.Solve(context.Background(), p.Model, task, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// walk is a game of chance of two steps: a careful step gains 1; a bold one 0, 2 or 4, with
+// probabilities 0.25, 0.5 and 0.25.
+const walk = `format: cmdp/1
+horizon: 2
+states: 1
+start: 0
+returns: %s
+goal: {maximize: gain}
+%s
+transitions:
+  - {state: 0, action: careful, next: {0: 1}, returns: [1]}
+  - {state: 0, action: bold, outcomes: [{probability: 0.25, next: 0, returns: [0]}, {probability: 0.5, next: 0, returns: [2]}, {probability: 0.25, next: 0, returns: [4]}]}
+`
+
+// TestEpisodesByHand: the total is below 2 only with a bold step that gains 0 and another that gains
+// at most 1, which is 0 with probability 1/16 where both are bold.
+func TestEpisodesByHand(t *testing.T) {
+	for _, c := range []struct {
+		name, returns, limits string
+		status                exact.Status
+		objective             float64
+	}{
+		{"none", "[gain]", "", exact.Optimal, 4},
+		{"always 2", "[gain]", "constraints: [{return: gain, at_least: 2, always: true}]", exact.Optimal, 2},
+		{"always 3", "[gain]", "constraints: [{return: gain, at_least: 3, always: true}]", exact.Infeasible, 0},
+		// Bold first, careful after 2 and 4, bold after 0: 1/4·2 + 1/2·3 + 1/4·5.
+		{"at most 5 always", "[gain]", "constraints: [{return: gain, at_most: 5, always: true}]", exact.Optimal, 3.25},
+		{"2 with 15/16", "[gain]", "constraints: [{return: gain, at_least: 2, probability: 0.9375}]", exact.Optimal, 4},
+		// Bold in one half of the episodes, careful in the other.
+		{"2 with 31/32", "[gain]", "constraints: [{return: gain, at_least: 2, probability: 0.96875}]", exact.Optimal, 3},
+		// The excess over 4 is 2 with 4/16 and 4 with 1/16 where both are bold: 3/4.
+		{"excess", "{gain: {}, much: {excess: {return: gain, limit: 4}}}", "constraints: [{return: much, at_most: 0.75}]", exact.Optimal, 4},
+		{"exceeds", "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}", "constraints: [{return: much, at_most: 0.3125}]", exact.Optimal, 4},
+		{"target", "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}", "constraints: [{return: gain, at_least: 2, probability: 0.9}]\ntarget: {box: {lower: [0, 0], upper: [3, 1]}}", exact.Optimal, 3},
+		{"cost", "[gain]", "constraints: [{return: gain, at_least: 2, probability: 0.9375}]\ntarget: {halfspace: {normal: {gain: 1}, offset: 3.25}}", exact.Optimal, 3.25},
+	} {
+		p := parsed(t, fmt.Sprintf(walk, c.returns, c.limits))
+		r := solved(t, p)
+		if r.Status != c.status || r.Status == exact.Optimal && math.Abs(-r.Objective-c.objective) > 1e-8 {
+			t.Errorf("%s: %v %g, want %v %g", c.name, r.Status, -r.Objective, c.status, c.objective)
+		}
+		var text bytes.Buffer
+		if err := Write(&text, p); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if again := parsed(t, text.String()); !slices.Equal(again.Returns, p.Returns) || solved(t, again).Objective != r.Objective {
+			t.Errorf("%s: what was written is another problem:\n%s", c.name, text.String())
+		}
+	}
+}
+
+// outcomes returns the totals of a policy's episodes with their probabilities, in the coordinate of
+// the declared model, and the mean.
+func outcomes(p *Problem, policy cmdp.Policy, coordinate int) (totals map[float64]float64, mean float64) {
+	totals = make(map[float64]float64)
+	m, d := p.Model, p.Model.Dim()
+	var from func(h, s int, total, probability float64)
+	from = func(h, s int, total, probability float64) {
+		k := m.Kernel(h)
+		if h == m.Horizon() || k.First[s] == k.First[s+1] {
+			totals[total] += probability
+			mean += probability * total
+			return
+		}
+		probs := make([]float64, k.First[s+1]-k.First[s])
+		policy.Distribution(probs, h, s)
+		for a, x := range probs {
+			c := int(k.First[s]) + a
+			for e := k.Offset[c]; e < k.Offset[c+1] && x > 0; e++ {
+				r := k.Returns[c*d+coordinate]
+				if k.Outcomes != nil {
+					r = k.Outcomes[e*d+coordinate]
+				}
+				from(h+1, int(k.Next[e]), total+r, probability*x*k.Prob[e])
+			}
+		}
+	}
+	for _, st := range m.StartStates() {
+		from(0, st.State, 0, st.Probability)
+	}
+	return totals, mean
+}
+
+// worst returns the mean of the lowest part of outcomes, by sorting them.
+func worst(totals map[float64]float64, part float64) float64 {
+	var values []float64
+	for x := range totals {
+		values = append(values, x)
+	}
+	slices.Sort(values)
+	left, sum := part, 0.0
+	for _, x := range values {
+		q := min(left, totals[x])
+		left, sum = left-q, sum+q*x
+	}
+	return sum / part
+}
+
+// TestWorstEpisodes: the policy that is planned keeps the mean of its worst episodes, by sorting them; it has the mean
+// that is promised; and no policy of a fine grid of policies with memory that keeps it has more.
+func TestWorstEpisodes(t *testing.T) {
+	for _, c := range []struct{ part, bound float64 }{{0.25, 1.5}, {0.25, 2}, {0.1, 0.5}, {0.5, 2.5}, {1, 3}} {
+		p := parsed(t, fmt.Sprintf(walk, "[gain]", fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: %g}]", c.bound, c.part)))
+		p, err := p.BestThresholds(context.Background(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := solved(t, p)
+		if r.Status != exact.Optimal {
+			t.Errorf("%+v: %v", c, r.Status)
+			continue
+		}
+		totals, mean := outcomes(p, r.Policy, 0)
+		if got := worst(totals, c.part); got < c.bound-1e-9 || math.Abs(mean+r.Objective) > 1e-9 {
+			t.Errorf("%+v: the worst have the mean %g, all %g, promised %g", c, got, mean, -r.Objective)
+		}
+		if grid := bestOfGrid(c.part, c.bound); grid > -r.Objective+1e-9 {
+			t.Errorf("%+v: %g, but a policy with %g exists", c, -r.Objective, grid)
+		}
+	}
+}
+
+// bestOfGrid returns the best mean among policies of walk: the probability of being bold first, and after
+// each total, in tenths.
+func bestOfGrid(part, bound float64) float64 {
+	best := math.Inf(-1)
+	gains := map[float64]float64{0: 0.25, 2: 0.5, 4: 0.25}
+	tenth := func(n, digit int) float64 { return float64(n/int(math.Pow(6, float64(digit)))%6) / 5 }
+	for n := range 6 * 6 * 6 * 6 * 6 {
+		after := map[float64]float64{1: tenth(n, 0), 0: tenth(n, 1), 2: tenth(n, 2), 4: tenth(n, 3)}
+		first := tenth(n, 4)
+		totals, mean := make(map[float64]float64), 0.0
+		for x, b := range after {
+			q := 1 - first
+			if x != 1 {
+				q = first * gains[x]
+			}
+			totals[x+1] += q * (1 - b)
+			for y, z := range gains {
+				totals[x+y] += q * b * z
+			}
+		}
+		for x, q := range totals {
+			mean += x * q
+		}
+		if mean > best && worst(totals, part) >= bound {
+			best = mean
+		}
+	}
+	return best
+}
+
+// TestMemoryWrittenByHand compares a budget with the same problem whose states say what is spent.
+func TestMemoryWrittenByHand(t *testing.T) {
+	const limit, horizon = 3, 5
+	asked := parsed(t, `format: cmdp/1
+horizon: 5
+states: [a, b]
+start: a
+returns: [gain, fuel]
+goal: {maximize: gain}
+constraints: [{return: fuel, at_most: 3, probability: 0.9}]
+transitions:
+  - {state: a, action: rush, next: {b: 0.7, a: 0.3}, returns: [2, 1]}
+  - {state: a, action: rest, next: {a: 1}, returns: [0.5, 0]}
+  - {state: b, action: rush, outcomes: [{probability: 0.5, next: a, returns: [3, 2]}, {probability: 0.5, next: b, returns: [3, 0]}]}
+  - {state: b, action: rest, next: {a: 0.5, b: 0.5}, returns: [0, 0]}
+`)
+	// States are 2·spent + (a or b), spent up to 4, which is too much; the last return counts passing the limit.
+	var rows strings.Builder
+	at := func(state, spent int) int { return 2*min(spent, limit+1) + state }
+	for spent := range limit + 2 {
+		over := func(more int) int {
+			if spent <= limit && spent+more > limit {
+				return 1
+			}
+			return 0
+		}
+		fmt.Fprintf(&rows, "  - {state: %d, action: rush, next: {%d: 0.7, %d: 0.3}, returns: [2, %d]}\n", at(0, spent), at(1, spent+1), at(0, spent+1), over(1))
+		fmt.Fprintf(&rows, "  - {state: %d, action: rest, next: {%d: 1}, returns: [0.5, 0]}\n", at(0, spent), at(0, spent))
+		fmt.Fprintf(&rows, "  - {state: %d, action: rush, outcomes: [{probability: 0.5, next: %d, returns: [3, %d]}, {probability: 0.5, next: %d, returns: [3, 0]}]}\n", at(1, spent), at(0, spent+2), over(2), at(1, spent))
+		fmt.Fprintf(&rows, "  - {state: %d, action: rest, next: {%d: 0.5, %d: 0.5}, returns: [0, 0]}\n", at(1, spent), at(0, spent), at(1, spent))
+	}
+	byHand := parsed(t, fmt.Sprintf("format: cmdp/1\nhorizon: %d\nstates: 10\nstart: 0\nreturns: [gain, over]\ngoal: {maximize: gain}\nconstraints: [{return: over, at_most: 0.1}]\ntransitions:\n%s", horizon, rows.String()))
+	r, want := solved(t, asked), solved(t, byHand)
+	if math.Abs(r.Objective-want.Objective) > 1e-9 {
+		t.Errorf("%g, by hand %g", -r.Objective, -want.Objective)
+	}
+	checkPolicyFile(t, asked, r)
+}
+
+// checkPolicyFile writes a policy with memory, reads it back, and plays it.
+func checkPolicyFile(t *testing.T, p *Problem, r *exact.Result) {
+	t.Helper()
+	for _, ending := range []string{"csv", "json", "npz"} {
+		path := filepath.Join(t.TempDir(), "policy."+ending)
+		if err := WritePolicy(path, p, p.PlanRows(r.Policy, r.Components)); err != nil {
+			t.Fatal(err)
+		}
+		policy, err := ReadPolicy(path, p)
+		if err != nil {
+			t.Fatalf("%s: %v", ending, err)
+		}
+		v := make([]float64, p.Model.Dim())
+		cmdp.NewEvaluator(p.Model).Returns(v, policy)
+		for i, x := range r.Returns {
+			if math.Abs(v[i]-x) > 1e-12 {
+				t.Errorf("%s: %s is %g when read back, was %g", ending, p.Returns[i], v[i], x)
+			}
+		}
+		if ending != "csv" {
+			continue
+		}
+		rng, n, over := rand.New(rand.NewPCG(1, 1)), 20_000, 0
+		for range n {
+			s, fuel, step := p.Model.Start(rng), 0.0, make([]float64, p.Model.Dim())
+			for h := range p.Model.Horizon() {
+				s = p.Model.Step(step, rng, h, s, policy.Choose(rng, h, s))
+				fuel += step[1]
+			}
+			if fuel > 3 {
+				over++
+			}
+		}
+		if q, at := r.Returns[2], float64(over)/float64(n); math.Abs(at-q) > 5*math.Sqrt(q*(1-q)/float64(n)) {
+			t.Errorf("%d episodes of %d spent more than 3, with a probability of %g", over, n, q)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package problem
+
+import (
+	"context"
+
+	"cmdpsolve/cmdp/exact"
+)
+
+// BestThresholds returns the problem with the thresholds of its Tails for which the optimum is best, or
+// if no thresholds allow a policy, those with which the limits are missed least. All of them are tried, each with a
+// plan of its own: constraints on the mean of the worst episodes do not make a convex problem. A problem
+// without tails is returned as it is.
+func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options) (*Problem, error) {
+	if p.Memory == nil || len(p.Memory.Tails) == 0 {
+		return p, nil
+	}
+	best, found := p, (*exact.Result)(nil)
+	at := make([]int, len(p.Memory.Tails))
+	for {
+		chosen := p.Memory.options
+		chosen.Thresholds = make([]float64, len(at))
+		for i, tail := range p.Memory.Tails {
+			if len(tail.Thresholds) == 0 {
+				return p, nil // no total keeps the bound
+			}
+			chosen.Thresholds[i] = tail.Thresholds[at[i]]
+		}
+		q, err := p.Unfold(chosen)
+		if err != nil {
+			return nil, err
+		}
+		task, err := q.Task()
+		if err != nil {
+			return nil, err
+		}
+		r, err := exact.Solve(ctx, q.Model, task, opts)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil || better(r, found) {
+			best, found = q, r
+		}
+		if !next(at, p.Memory.Tails) {
+			return best, nil
+		}
+	}
+}
+
+// better reports whether an answer is better than another: a policy that keeps all limits before none.
+func better(r, than *exact.Result) bool {
+	keeps := r.Status == exact.Optimal || r.Status == exact.Unbounded
+	kept := than.Status == exact.Optimal || than.Status == exact.Unbounded
+	switch {
+	case keeps != kept:
+		return keeps
+	case !keeps:
+		return r.Violation < than.Violation
+	case r.Status != than.Status:
+		return r.Status == exact.Unbounded
+	}
+	return r.Objective < than.Objective-than.Gap
+}
+
+// next goes on to the next thresholds and reports whether there are any.
+func next(at []int, tails []Tail) bool {
+	for i := range at {
+		if at[i]++; at[i] < len(tails[i].Thresholds) {
+			return true
+		}
+		at[i] = 0
+	}
+	return false
+}
