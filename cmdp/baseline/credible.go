@@ -86,19 +86,20 @@ func PlanCredibly(ctx context.Context, c Config, level float64, models int) (*Cr
 
 // A crediblePlanner looks for a policy that keeps its limits in enough models.
 type crediblePlanner struct {
-	ctx    context.Context
-	task   cmdp.Task
-	drawer drawer
-	box    *geometry.Box
-	level  float64
-	mean   *cmdp.Model
-	drawn  []*cmdp.Model // those by which the policy is chosen
-	enough int           // of them have to keep the limits
-	rows   []cmdp.Constraint
-	sides  []float64 // how much each row may vary
-	scale  []float64 // standard deviation of each row
-	tried  *tried    // the best so far
-	calls  int
+	ctx     context.Context
+	task    cmdp.Task
+	drawer  drawer
+	box     *geometry.Box
+	level   float64
+	mean    *cmdp.Model
+	planner *exact.Planner // of the mean model
+	drawn   []*cmdp.Model  // those by which the policy is chosen
+	enough  int            // of them have to keep the limits
+	rows    []cmdp.Constraint
+	sides   []float64 // how much each row may vary
+	scale   []float64 // standard deviation of each row
+	tried   *tried    // the best so far
+	calls   int
 }
 
 // tried is a policy with its share of the drawn models.
@@ -128,6 +129,9 @@ func newCrediblePlanner(ctx context.Context, c *Config, level float64, models in
 		return nil, err
 	}
 	if p.mean, err = p.drawer.model(); err != nil {
+		return nil, err
+	}
+	if p.planner, err = exact.NewPlanner(p.mean, 1); err != nil {
 		return nil, err
 	}
 	p.drawer.expect = false
@@ -260,7 +264,7 @@ func (p *crediblePlanner) try(t float64) (*tried, error) {
 
 // solve plans on the mean model; nil if the target is out of reach.
 func (p *crediblePlanner) solve(task cmdp.Task) (*exact.Result, error) {
-	r, err := exact.Solve(p.ctx, p.mean, task, exact.Options{Gap: 1e-8, Workers: 1})
+	r, err := p.planner.Solve(p.ctx, task, exact.Options{Gap: 1e-8})
 	if err != nil {
 		return nil, err
 	}

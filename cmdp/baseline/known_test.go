@@ -23,6 +23,7 @@ func TestKnownPrimalDual(t *testing.T) {
 		{"moma", 4000, 0.03},
 		{"moma-double", 4000, 0.03},
 		{"mo-ucbvi", 4000, 0.03},
+		{"moma-posterior", 4000, 0.03},
 		{"appropo", 4000, 0.05},
 		{"conrl-convex", 32, 1e-4},
 	} {

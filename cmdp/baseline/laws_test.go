@@ -27,7 +27,7 @@ func (ex *example) withNull(c *Config) {
 // TestSaved wants every learner to continue bit for bit after it was saved and
 // restored, with known and with learned returns, pooled or not.
 func TestSaved(t *testing.T) {
-	for _, name := range append([]string{"posterior", "posterior-plain"}, planners...) {
+	for _, name := range append([]string{"posterior", "posterior-plain", "moma-posterior"}, planners...) {
 		for variant := range 4 {
 			ex := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true, rests: true})
 			c := ex.config(60)

@@ -47,9 +47,9 @@ const (
 // some rare choice doubles in nearly every episode of a large model.
 const doubledShare = 0.05
 
-// posteriorGap is the relative gap to which drawn models are planned. The error of
-// the draw is far larger.
-const posteriorGap = 1e-6
+// posteriorGap over √(k+1) is the relative gap to which drawn models are planned: a hundredth
+// of what k episodes leave unknown of a mean of range 1.
+const posteriorGap = 0.01
 
 // A posterior samples a model from what the counts leave possible, plans the whole
 // task on it, plays the answer for a block of episodes, and starts anew.
@@ -112,7 +112,7 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	}
 	l.x = posteriorState{Source: cmdp.Stream(c.Seed, name), Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
 	l.rng = rand.New(l.x.Source)
-	l.drawer = drawer{estimate: l.estimate, alpha: l.alpha, source: l.x.Source, rng: l.rng}
+	l.drawer = drawer{estimate: l.estimate, alpha: l.alpha, source: l.x.Source, rng: l.rng, expect: c.Tuning.MeanModel}
 	return l, nil
 }
 
@@ -124,9 +124,8 @@ func (l *posterior) Policy() cmdp.Policy {
 	return l.policy
 }
 
-// begin starts a block. If planning fails, which numerical trouble alone can cause, the
-// policy stays as it is.
-func (l *posterior) begin() {
+// startBlock remembers where the block starts.
+func (l *posterior) startBlock() {
 	l.state.Planned = true
 	l.x.Start, l.x.Steps, l.x.Doubled = l.state.Episodes, 0, 0
 	i := 0
@@ -136,6 +135,12 @@ func (l *posterior) begin() {
 			i++
 		}
 	}
+}
+
+// begin starts a block. If planning fails, which numerical trouble alone can cause, the
+// policy stays as it is.
+func (l *posterior) begin() {
+	l.startBlock()
 	l.state.Work.Programs++
 	p, feasible, err := l.plan()
 	if err != nil || !feasible {
@@ -163,7 +168,7 @@ func (l *posterior) plan() (p *exact.Policy, feasible bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	opts := exact.Options{Gap: posteriorGap, Workers: 1}
+	opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
 	r, err := l.solve(model, task, opts)
 	if err != nil {
 		return nil, false, err
@@ -275,6 +280,11 @@ func (l *posterior) UnmarshalBinary(data []byte) error {
 	if err := l.load(data, &x); err != nil {
 		return err
 	}
+	return l.restore(x)
+}
+
+// restore takes over a saved state of a block.
+func (l *posterior) restore(x posteriorState) error {
 	if x.Source == nil || len(x.Total) != len(l.x.Total) || len(x.Visits) != len(l.x.Visits) {
 		return errors.New("baseline: saved learner: of another problem")
 	}

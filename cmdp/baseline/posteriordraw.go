@@ -23,7 +23,7 @@ type drawer struct {
 	expect bool
 }
 
-// crumb is the share of a row's unseen mass that is not split any further.
+// crumb is the share of a row that is not split any further.
 const crumb = 1e-3
 
 // model draws a model. It draws in the order of steps and choices, so that the same
@@ -94,7 +94,7 @@ func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) 
 		}
 		if lump > 0 {
 			sum += lump
-			next, prob = d.split(next, prob, r, first, lump, each, rest)
+			next, prob = d.split(next, prob, r, first, lump, crumb*sum, each, rest)
 		}
 	}
 	for i := first; i < len(prob); i++ {
@@ -127,12 +127,13 @@ func (d *drawer) meanRow(next []int32, prob []float64, r *row) ([]int32, []float
 
 // split divides the mass of the unseen successors, rest of them, by stick breaking in
 // size-biased order: of a symmetric Dirichlet vector with parameters a, the next stick
-// takes a share Beta(1+a, (rest−1)·a) of what is left, and is any of the rest.
-func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, a float64, rest int) ([]int32, []float64) {
+// takes a share Beta(1+a, (rest−1)·a) of what is left, and is any of the rest. What is left
+// is not split once it is at most least.
+func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, least, a float64, rest int) ([]int32, []float64) {
 	left := lump
 	for ; rest > 0; rest-- {
 		share := 1.0
-		if rest > 1 && left > crumb*lump {
+		if rest > 1 && left > least {
 			share = distuv.Beta{Alpha: 1 + a, Beta: a * float64(rest-1), Src: d.source}.Rand()
 		}
 		next, prob = append(next, d.pick(next[first:], r)), append(prob, share*left)

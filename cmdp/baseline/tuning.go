@@ -30,6 +30,9 @@ type Tuning struct {
 	// Growth is the growth ε of the number of episodes after which posterior plans anew; 0
 	// means DefaultGrowth.
 	Growth float64
+	// MeanModel has posterior plan on the mean of the posterior in the place of a draw, as
+	// one does who takes what is likely for certain. It then explores by chance alone.
+	MeanModel bool
 }
 
 // check returns an error for what the algorithm concerned could not work with.
