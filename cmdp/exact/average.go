@@ -23,11 +23,11 @@ type average struct {
 	*stationary
 	ends *endComponents  // in which a policy may stay
 	ways map[string]*way // by the totals that a direction has
-	cut  *scalar         // inside the ends, each cut open at its first state; nil until it is needed
-	from []int32         // of each end, its first component in cut, and the end
-	into lists           // of each state inside an end, the choices inside that may lead there
-	at   []int32         // of each state of cut, that of the model
 	best []class         // of each end, what was found last
+
+	into  lists   // of each state inside an end, the choices inside that may lead there
+	owner []int32 // state of each choice; both empty until they are needed
+	place []int32 // of each state, its number among those that are looked at
 
 	reward  []float64 // of each choice inside an end, in the direction
 	h, next []float64 // of each state, its relative value within its end
@@ -51,7 +51,7 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 	}
 	p.best = make([]class, p.ends.parts())
 	p.reward, p.greedy = make([]float64, len(p.k.Offset)-1), make([]int32, m.States())
-	p.h, p.next = make([]float64, m.States()), make([]float64, m.States())
+	p.h, p.next, p.place = make([]float64, m.States()), make([]float64, m.States()), make([]int32, m.States())
 	return p, nil
 }
 
@@ -226,7 +226,7 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 		if w.pick[n] < 0 || c == stay {
 			continue
 		}
-		s := p.owner(c)
+		s := p.base.owner(c)
 		for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
 			if r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 				found.Return = i
@@ -375,7 +375,7 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 		if mass == 0 {
 			continue
 		}
-		in, err := p.recur(states, choices)
+		in, err := p.recur(states, choices, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -316,6 +316,14 @@ func (y *chain) shares(set []int32) []float64 {
 // closed returns a set of states that the chain never leaves once it is there, or nil
 // if there is none.
 func (y *chain) closed() []int32 {
+	if sets := y.closedSets(); len(sets) > 0 {
+		return sets[0]
+	}
+	return nil
+}
+
+// closedSets returns the sets of states, each connected, that the chain never leaves once it is there.
+func (y *chain) closedSets() (sets [][]int32) {
 	k := &cmdp.Kernel{First: make([]int32, y.states()+1), Offset: make([]int, y.states()+1), Next: y.next, Prob: y.prob}
 	for s, at := range y.first {
 		k.First[s], k.Offset[s] = int32(s), int(at)
@@ -330,8 +338,8 @@ func (y *chain) closed() []int32 {
 	}
 	for i, o := range open {
 		if !o {
-			return p.part(i)
+			sets = append(sets, p.part(i))
 		}
 	}
-	return nil
+	return sets
 }

@@ -134,7 +134,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		if z.reward[i], z.weight[i] = 0, 0; c == stay {
 			continue
 		}
-		s := p.owner(c)
+		s := p.base.owner(c)
 		add := func(x float64) { z.reward[i], z.weight[i] = z.reward[i]+x, z.weight[i]+math.Abs(x) }
 		add(-mean[s])
 		for j, r := range p.k.Returns[int(c)*d:][:d] {

@@ -11,42 +11,7 @@ import (
 type class struct {
 	states, choices []int32
 	mean            []float64 // its average returns
-}
-
-// open makes the quotient inside the ends, whose components follow one another end by end. An end
-// is cut at a state of the class that is known to be good, which becomes its first.
-func (p *average) open() {
-	inside := make([]bool, p.m.States())
-	for i := range p.ends.parts() {
-		states := p.ends.part(i)
-		j := slices.Index(states, p.best[i].states[0])
-		states[0], states[j] = states[j], states[0]
-		for _, s := range p.ends.part(i)[1:] {
-			inside[s] = true
-		}
-	}
-	p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
-	g := &graph{k: p.k, in: inside, allowed: p.ends.inside}
-	parts, t := newPartition(p.m.States()), newTarjan(g)
-	var before []int
-	for i := range p.ends.parts() {
-		before = append(before, parts.parts())
-		for _, s := range p.ends.part(i)[1:] {
-			t.from(s, parts.add)
-		}
-	}
-	q := g.quotient(parts, nil, nil, nil)
-	for _, n := range before {
-		p.from = append(p.from, int32(n))
-	}
-	p.from = append(p.from, int32(parts.parts()))
-	p.at = make([]int32, q.over)
-	for s, n := range q.state {
-		if n != q.over {
-			p.at[n] = int32(s)
-		}
-	}
-	p.cut = newScalar(q, 1, p.workers, p.chain)
+	slow            bool      // its end mixes so slowly that sweeps are of little use
 }
 
 // nearly finds the least average of end i by relative value iteration, whose policy is
@@ -57,18 +22,19 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 	}
 	states := p.ends.part(i)
 	choices := make([]int32, len(states))
-	low, scale := p.relax(states, choices, dir)
-	found, err := p.recur(states, choices)
+	low, scale := p.relax(states, choices, dir, p.best[i].slow)
+	found, err := p.recur(states, choices, dir)
 	if err != nil {
 		return 0, err
 	}
+	slow := p.best[i].slow
 	if p.best[i].states == nil || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
 		p.best[i] = *found
 	}
 	mean = dot(dir, p.best[i].mean)
 	const close = 1e-13
-	if mean-low > close*scale {
-		p.slow = append(p.slow, i)
+	if p.best[i].slow = slow; mean-low > close*scale {
+		p.slow, p.best[i].slow = append(p.slow, i), true
 		for j, s := range states {
 			p.greedy[s] = choices[j]
 		}
@@ -76,74 +42,146 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 	return mean, nil
 }
 
-// leastIn finds the least average of end i by policy iteration in the form of Dinkelbach (1967): with
-// a mean that some class has, less in each step, no way back to the first state of the
-// end and no loop elsewhere costs less than 0, or there is a class with a lower mean.
+// leastIn finds the least mean of end i by policy iteration (Howard 1960): as all states of an end lead to one
+// another, the policy outside of the best class that is known can be made to lead there, and has relative
+// values. Where they show a better choice it is taken, which gives values or a class that are better.
 func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
-	if p.cut == nil {
-		p.open()
+	states, best := p.ends.part(i), &p.best[i]
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j] = p.greedy[s]
 	}
-	states := p.ends.part(i)
-	p.aim(states)
-	mean = dot(dir, p.best[i].mean)
+	var before []int32
 	const rounds = 10_000
 	for range rounds {
-		found, err := p.below(ctx, i, dir, mean)
-		if err != nil || found == nil {
-			p.settle(states)
-			return mean, err
-		}
-		now := dot(dir, found.mean)
-		if !(now < mean) { // by no more than rounding
+		p.leadTo(best, states, choices)
+		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 			break
 		}
-		p.best[i], mean = *found, now
+		before = append(before[:0], choices...)
+		mean = dot(dir, best.mean)
+		if err := p.relative(ctx, states, choices, best.states[0], mean); err != nil {
+			return 0, err
+		}
+		better := p.better(states, choices, dir)
+		for j, s := range states {
+			p.greedy[s] = choices[j]
+		}
+		if !better {
+			break
+		}
+		found, err := p.recur(states, choices, dir)
+		if err != nil {
+			return 0, err
+		}
+		if dot(dir, found.mean) > mean { // by no more than rounding
+			break
+		}
+		found.slow = true
+		*best = *found
 	}
-	p.settle(states)
 	return mean, nil
 }
 
-// aim makes the policy inside an end the greedy one of relative value iteration, as far as that
-// leads to the first state; elsewhere it goes to where it does.
-func (p *average) aim(states []int32) {
-	z := p.cut
-	met := map[int32]bool{states[0]: true}
-	pick := func(s, c int32) {
-		n := z.q.state[s]
-		z.pick[n] = z.q.first[n]
-		for z.q.choice[z.pick[n]] != c {
-			z.pick[n]++
-		}
-		met[s] = true
+// leadTo makes a policy inside an end lead to a class of it: as it does, as far as it does, and elsewhere
+// by any choice that may lead to where it does.
+func (p *average) leadTo(class *class, states, choices []int32) {
+	if p.into.first == nil {
+		p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
+		p.owner = owners(p.k)
 	}
-	queue := []int32{states[0]}
+	p.places(states)
+	met := make([]bool, len(states))
+	queue := slices.Clone(class.states)
+	for j, s := range class.states {
+		at := p.place[s]
+		met[at], choices[at] = true, class.choices[j]
+	}
 	for _, anything := range []bool{false, true} {
-		for at := 0; at < len(queue); at++ {
-			for _, c := range p.into.of(queue[at]) {
-				if s := p.owner(c); !met[s] && (anything || p.greedy[s] == c) {
-					pick(s, c)
-					queue = append(queue, s)
+		for n := 0; n < len(queue); n++ {
+			for _, c := range p.into.of(queue[n]) {
+				at := p.place[p.owner[c]]
+				if !met[at] && (anything || choices[at] == c) {
+					met[at], choices[at] = true, c
+					queue = append(queue, p.owner[c])
 				}
 			}
 		}
 	}
 }
 
-// owner returns the state of a choice.
-func (p *average) owner(c int32) int32 { return p.base.owner(c) }
-
-// settle takes the relative values of an end from cut.
-func (p *average) settle(states []int32) {
-	for _, s := range states {
-		p.h[s] = p.cut.v[p.cut.q.state[s]] // 0 in the first
+// places notes the places of states in their order.
+func (p *average) places(states []int32) {
+	for j, s := range states {
+		p.place[s] = int32(j)
 	}
+}
+
+// relative sets h to the relative values of a policy that has one class inside an end, 0 in a state of that.
+func (p *average) relative(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
+	y := p.chain
+	y.reset()
+	x, right := make([]float64, len(states)), make([]float64, len(states))
+	base := p.h[zero]
+	for j, s := range states {
+		x[j] = p.h[s] - base
+		if s == zero {
+			y.end(1)
+			continue
+		}
+		c := choices[j]
+		right[j] = p.reward[c] - mean
+		p.row(y, int32(j), c)
+		y.end(0)
+	}
+	if err := y.solve(ctx, x, right, false, 0); err != nil {
+		return err
+	}
+	for j, s := range states {
+		p.h[s] = x[j]
+	}
+	return nil
+}
+
+// row adds the entries of a choice to a chain, in which its state has the number j.
+func (p *average) row(y *chain, j, c int32) {
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		if n := p.place[p.k.Next[e]]; p.k.Prob[e] > 0 && n != j {
+			y.next, y.prob = append(y.next, n), append(y.prob, p.k.Prob[e])
+		}
+	}
+}
+
+// better changes the choices of a policy wherever another is better by more than rounding, and reports
+// whether there were any.
+func (p *average) better(states, choices []int32, dir []float64) bool {
+	changed, size := false, 0.0
+	for _, s := range states {
+		size = math.Max(size, math.Abs(p.h[s]))
+	}
+	slack := 64 * unit * size // of the relative values, which no choice alone tells
+	for j, s := range states {
+		now, _, lost := p.gain(dir, p.h, int(s), int(choices[j]))
+		least, best := now-2*lost-slack, choices[j]
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if !p.ends.inside[c] {
+				continue
+			}
+			if up, _, lost := p.gain(dir, p.h, int(s), int(c)); up+2*lost < least {
+				least, best = up+2*lost, c
+			}
+		}
+		changed = changed || best != choices[j]
+		choices[j] = best
+	}
+	return changed
 }
 
 // relax improves h in the states of an end by sweeps of relative value iteration, each
 // going most of the way, so that no period keeps it from converging. It sets choices to the best
-// ones and returns a lower bound of the least average, without what rounding takes, and the
+// ones, after a few sweeps if the end is known to be slow, and returns a lower bound of the least average, without what rounding takes, and the
 // size of the rewards.
-func (p *average) relax(states, choices []int32, dir []float64) (low, scale float64) {
+func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
 	d := len(dir)
 	for _, s := range states {
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
@@ -153,13 +191,13 @@ func (p *average) relax(states, choices []int32, dir []float64) (low, scale floa
 			}
 		}
 	}
-	const sweeps, patience, step = 64, 64, 0.9
+	const sweeps, brief, patience, least, step = 64, 8, 8, 1.0 / 16, 0.9
 	last := math.Inf(1)
 	for n := 1; ; n++ {
 		var high float64
 		low, high = math.Inf(1), math.Inf(-1)
 		for j, s := range states {
-			least := math.Inf(1)
+			up := math.Inf(1)
 			for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
 				if !p.ends.inside[c] {
 					continue
@@ -168,19 +206,19 @@ func (p *average) relax(states, choices []int32, dir []float64) (low, scale floa
 				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
 					x += p.k.Prob[e] * p.h[p.k.Next[e]]
 				}
-				if x < least {
-					least, choices[j] = x, c
+				if x < up {
+					up, choices[j] = x, c
 				}
 			}
-			up := least - p.h[s]
+			up -= p.h[s]
 			low, high = math.Min(low, up), math.Max(high, up)
 			p.next[s] = p.h[s] + step*up
 		}
 		span := high - low
-		if span <= 1e-14*scale || n >= sweeps || n%patience == 0 && span > last/2 {
+		if span <= 1e-14*scale || n >= sweeps || slow && n >= brief || n%patience == 0 && span > least*last {
 			return low, scale
 		}
-		if n%patience == 0 {
+		if n == 1 || n%patience == 0 {
 			last = span
 		}
 		base := p.next[states[0]]
@@ -190,127 +228,38 @@ func (p *average) relax(states, choices []int32, dir []float64) (low, scale floa
 	}
 }
 
-// below returns a class of end i with a lower mean than the given one, or nil. The values that
-// prove that there is none are then in cut.
-func (p *average) below(ctx context.Context, i int, dir []float64, mean float64) (*class, error) {
-	z := p.cut
-	p.scalarizeCut(i, dir, mean)
-	for c := p.from[i]; c < p.from[i+1]; c++ {
-		lo, hi := z.q.component[c], z.q.component[c+1]
-		var endless []int32
-		var err error
-		if hi == lo+1 {
-			if !z.single(lo) {
-				endless = []int32{lo}
-			}
-		} else if endless, err = z.iterate(ctx, int(c), lo, hi); err != nil {
-			return nil, err
-		}
-		if endless == nil {
-			continue
-		}
-		states, choices := make([]int32, len(endless)), make([]int32, len(endless))
-		for j, n := range endless {
-			states[j], choices[j] = p.at[n], z.q.choice[z.pick[n]]
-		}
-		z.rest(lo, hi)
-		return p.recur(states, choices)
-	}
-	return p.cycle(i, dir, mean)
-}
-
-// scalarizeCut sets the rewards inside end i to dir·r less the mean.
-func (p *average) scalarizeCut(i int, dir []float64, mean float64) {
-	z, d := p.cut, len(dir)
-	lo, hi := z.q.component[p.from[i]], z.q.component[p.from[i+1]]
-	for j := z.q.first[lo]; j < z.q.first[hi]; j++ {
-		sum, size := -mean, math.Abs(mean)
-		for n, r := range p.k.Returns[int(z.q.choice[j])*d:][:d] {
-			x := float64(dir[n] * r)
-			sum += x
-			size += math.Abs(x)
-		}
-		z.reward[j], z.weight[j] = sum, size
-	}
-	z.level = nil
-}
-
-// cycle looks for the cheapest way from the first state of end i back to it. It returns the
-// class of that policy if it costs less than 0 by more than rounding, else nil.
-func (p *average) cycle(i int, dir []float64, mean float64) (*class, error) {
-	first, d := p.ends.part(i)[0], len(dir)
-	least, best := 0.0, int32(-1)
-	for c := p.k.First[first]; c < p.k.First[first+1]; c++ {
-		if !p.ends.inside[c] {
-			continue
-		}
-		sum, size := -mean, math.Abs(mean)
-		for j, r := range p.k.Returns[int(c)*d:][:d] {
-			sum += dir[j] * r
-			size += math.Abs(dir[j] * r)
-		}
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			x := p.k.Prob[e] * p.cut.v[p.cut.q.state[p.k.Next[e]]]
-			sum += x
-			size += math.Abs(x)
-		}
-		if sum < least && sum < -level*size {
-			least, best = sum, c
-		}
-	}
-	if best < 0 {
-		return nil, nil
-	}
-	// What the policy reaches from the first state.
-	states, choices := []int32{first}, []int32{best}
-	met := map[int32]bool{first: true}
-	for j := 0; j < len(states); j++ {
-		c := choices[j]
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := p.k.Next[e]; p.k.Prob[e] > 0 && !met[n] {
-				met[n] = true
-				states, choices = append(states, n), append(choices, p.cut.q.choice[p.cut.pick[p.cut.q.state[n]]])
-			}
-		}
-	}
-	return p.recur(states, choices)
-}
-
 var errNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
 
-// recur returns the recurrent class of a policy in states that it does not leave, the
-// first one if there are several, with its average returns.
-func (p *average) recur(states, choices []int32) (*class, error) {
-	y := p.chainOf(states, choices)
-	set := y.closed()
-	if set == nil {
+// recur returns the recurrent class of a policy in states that it does not leave, of several the one with
+// the least mean in a direction, or the first where that is nil, with its average returns.
+func (p *average) recur(states, choices []int32, dir []float64) (*class, error) {
+	y, d := p.chainOf(states, choices), p.dim()
+	var best *class
+	for _, set := range y.closedSets() {
+		out := &class{mean: make([]float64, d)}
+		for j, share := range y.shares(set) {
+			c := choices[set[j]]
+			out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
+			axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
+		}
+		if p.keep(out.mean, true); best == nil || dir != nil && dot(dir, out.mean) < dot(dir, best.mean) {
+			best = out
+		}
+	}
+	if best == nil {
 		return nil, errNoClass
 	}
-	out, d := &class{mean: make([]float64, p.dim())}, p.dim()
-	for j, share := range y.shares(set) {
-		c := choices[set[j]]
-		out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
-		axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
-	}
-	p.keep(out.mean, true)
-	return out, nil
+	return best, nil
 }
 
 // chainOf returns the chain of a policy in states, numbered in their order, that it does
 // not leave.
 func (p *average) chainOf(states, choices []int32) *chain {
-	local := make(map[int32]int32, len(states))
-	for j, s := range states {
-		local[s] = int32(j)
-	}
+	p.places(states)
 	y := &chain{}
 	y.reset()
 	for j, c := range choices {
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := local[p.k.Next[e]]; p.k.Prob[e] > 0 && n != int32(j) {
-				y.next, y.prob = append(y.next, n), append(y.prob, p.k.Prob[e])
-			}
-		}
+		p.row(y, int32(j), c)
 		y.end(0)
 	}
 	return y
