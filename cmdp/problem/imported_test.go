@@ -2,6 +2,7 @@ package problem_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/exchangetest"
 	"cmdpsolve/cmdp/exchange/formats"
@@ -220,5 +222,47 @@ func TestExportRefuses(t *testing.T) {
 		if _, err := p.Export(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v: want %s", err, want)
 		}
+	}
+}
+
+// TestVerdictsAreThoseOfTheModel plans problems whose models stand in files of every format:
+// status and returns are the same to the last bit.
+func TestVerdictsAreThoseOfTheModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	seen := make(map[exact.Status]int)
+	for i := 0; i < 30; {
+		m := exchangetest.Random(rng, exchangetest.Has{Rests: true})
+		if len(m.Rewards) < 2 || m.Choices() == m.States() {
+			continue
+		}
+		i++
+		m.Labels = nil
+		bound := rng.Float64()*4 - 2
+		text := fmt.Sprintf("format: cmdp/1\n%s\ngoal: {maximize: %q}\nconstraints: [{return: %q, at_most: %g}]\ntransitions: {file: %%q}\n",
+			[]string{"horizon: 3", "discount: 0.875", "criterion: average"}[i%3], m.Rewards[0].Name, m.Rewards[1].Name, bound)
+		var first *exact.Result
+		for _, name := range []string{"m.umb", "m.tra", "m.drn", "m.npz", "k/", "m.json"} {
+			p, err := problem.Parse("p.yaml", fmt.Appendf(nil, text, name), save(t, name, m))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			task, err := p.Task()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{})
+			switch {
+			case err != nil:
+				t.Fatalf("%s: %v", name, err)
+			case first == nil:
+				first = r
+				seen[r.Status]++
+			case r.Status != first.Status || !slices.Equal(r.Returns, first.Returns):
+				t.Errorf("model %d, %s: %v %v, but from m.umb %v %v", i, name, r.Status, r.Returns, first.Status, first.Returns)
+			}
+		}
+	}
+	if seen[exact.Optimal] < 5 || seen[exact.Infeasible] < 5 {
+		t.Errorf("verdicts %v: want some of each", seen)
 	}
 }
