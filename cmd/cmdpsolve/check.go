@@ -53,7 +53,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
-	p, err := c.load(ctx, name)
+	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

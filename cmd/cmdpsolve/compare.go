@@ -105,7 +105,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err := c.checkOwn(); err != nil {
 		return err
 	}
-	p, err := memoryOptions{}.load(ctx, name)
+	p, err := memoryOptions{}.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

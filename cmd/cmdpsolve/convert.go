@@ -87,7 +87,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if !isProblemFile(out) && !formats.Known(out) {
 		return nil, usage("%s: unknown kind of file: want a name that ends in .yaml, %s", out, formats.Endings)
 	}
-	p, m, err := readAny(in)
+	p, m, err := s.readAny(in)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -174,7 +174,7 @@ type disk struct{}
 func (disk) Open(name string) (fs.File, error) { return os.Open(name) }
 
 // readAny reads a problem or a model of another tool; the other is nil.
-func readAny(name string) (*problem.Problem, *exchange.Model, error) {
+func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error) {
 	info, err := os.Stat(name)
 	foreign := err == nil && info.IsDir() || formats.Known(name)
 	if strings.EqualFold(filepath.Ext(name), ".json") {
@@ -185,8 +185,11 @@ func readAny(name string) (*problem.Problem, *exchange.Model, error) {
 		foreign = !bytes.Contains(data, []byte(problem.Format))
 	}
 	if !foreign {
-		p, err := read(name)
+		p, err := readWith(name, problem.Options{Set: *s.set})
 		return p, nil, err
+	}
+	if len(*s.set) > 0 {
+		return nil, nil, fmt.Errorf("--set: %s is a model of another tool, which has no constants", name)
 	}
 	m, err := formats.Read(disk{}, name)
 	if err != nil {

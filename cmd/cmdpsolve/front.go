@@ -141,7 +141,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, err := c.load(ctx, name)
+	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

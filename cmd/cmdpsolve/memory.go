@@ -20,11 +20,11 @@ func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 }
 
 // load is load of a problem which may ask about the course of episodes.
-func (o memoryOptions) load(ctx context.Context, name string) (*loaded, error) {
+func (o memoryOptions) load(ctx context.Context, s streams, name string) (*loaded, error) {
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
-	p, err := readWith(name, problem.Options{Memory: problem.MemoryOptions{Resolution: o.resolution}})
+	p, err := readWith(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution}})
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

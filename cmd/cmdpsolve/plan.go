@@ -156,7 +156,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	p, err := c.load(ctx, name)
+	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

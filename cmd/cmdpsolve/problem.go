@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -30,8 +29,8 @@ type loaded struct {
 	hello *simulator.Hello
 }
 
-// load reads PROBLEM: a built-in instance if it begins with the name of one and
-// is no file, else a problem file.
+// load reads PROBLEM: standard input if it is -, a built-in instance if it begins with the
+// name of one and is no file, else a problem file.
 func load(name string) (*loaded, error) {
 	p, err := read(name)
 	if err != nil {
@@ -52,7 +51,10 @@ func wanting(p *problem.Problem, name string) (*loaded, error) {
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
 // takes long.
 func readFile(name string, opts problem.Options) (*problem.Problem, error) {
-	if !term.IsTerminal(int(os.Stderr.Fd())) {
+	switch {
+	case name == "-":
+		return problem.ReadFrom(os.Stdin, "standard input", opts)
+	case !term.IsTerminal(int(os.Stderr.Fd())):
 		return problem.ReadWith(name, opts)
 	}
 	begin, shown := time.Now(), false
@@ -72,20 +74,19 @@ func read(name string) (*problem.Problem, error) { return readWith(name, problem
 
 func readWith(name string, opts problem.Options) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
-	if _, err := os.Stat(name); err == nil || slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\") {
-		if err == nil {
-			return readFile(name, opts)
-		}
-		return instance.New(name)
-	}
-	if strings.ContainsAny(name, "./\\") {
+	builtIn := slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\")
+	_, err := os.Stat(name)
+	switch {
+	case err == nil, name == "-", !builtIn && strings.ContainsAny(name, "./\\"):
 		return readFile(name, opts) // its error names the file
+	case builtIn && len(opts.Set) > 0:
+		return nil, fmt.Errorf("--set: %s is a built-in instance, which has no constants: its parameters stand behind a colon, see cmdpsolve instances", kind)
 	}
-	_, err := instance.New(name)
-	if err == nil {
-		err = errors.New("unknown")
+	p, err := instance.New(name)
+	if err != nil && !builtIn {
+		err = fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
 	}
-	return nil, fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
+	return p, err
 }
 
 // sense is +1 if the cost of the task is the user's objective, -1 if it is the

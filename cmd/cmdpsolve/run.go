@@ -40,8 +40,12 @@ func usage(format string, args ...any) error {
 // errInterrupted is the error of a run that was asked to stop.
 var errInterrupted = errors.New("interrupted")
 
-// streams are where a command writes: results to out, everything else to err.
-type streams struct{ out, err io.Writer }
+// streams are where a command writes: results to out, everything else to err. With them goes
+// what all commands have in common.
+type streams struct {
+	out, err io.Writer
+	set      *map[string]string // constants of the problem, by --set
+}
 
 // write writes a report to out.
 func (s streams) write(rep *report.Report, f report.Format) error {
@@ -68,7 +72,7 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
-	root := newRoot(streams{out, stderr})
+	root := newRoot(streams{out, stderr, new(map[string]string)})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -97,8 +101,8 @@ func newRoot(s streams) *cobra.Command {
 		Long: `cmdpsolve plans and learns in Markov decision processes whose return is a
 vector: a convex target set says what is acceptable, a convex cost what is best.
 
-PROBLEM is a problem file (see docs/problem-file.md) or the name of a built-in
-instance (see cmdpsolve instances). Tables go to standard output, progress and
+PROBLEM is a problem file (see docs/problem-file.md), - for standard input, or the
+name of a built-in instance (see cmdpsolve instances). Tables go to standard output, progress and
 messages to standard error.
 
 Exit status: 0 done; 1 the run failed or was interrupted; 2 the command line or
@@ -112,6 +116,11 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newVersion(s), newExplore(s))
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
+			cmd.Flags().StringToStringVar(s.set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
+		}
+	}
 	return root
 }
 

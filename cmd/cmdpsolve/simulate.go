@@ -70,7 +70,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	case c.steps < 0:
 		return usage("--steps %d: want at least 1", c.steps)
 	}
-	p, err := c.load(ctx, name)
+	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

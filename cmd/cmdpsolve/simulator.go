@@ -53,7 +53,7 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, pla
 	if err != nil {
 		return nil, failed(err)
 	}
-	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape})
+	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape}, problem.Options{Set: *s.set})
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

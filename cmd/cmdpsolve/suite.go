@@ -131,7 +131,7 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Fold
 	}
 	var events []*event
 	for _, entry := range suite.Problems {
-		p, err := memoryOptions{}.load(ctx, entry.Problem)
+		p, err := memoryOptions{}.load(ctx, c.streams, entry.Problem)
 		if err != nil {
 			return nil, nil, err
 		}

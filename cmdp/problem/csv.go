@@ -284,6 +284,9 @@ func (c *csvReader) readAction(i int, column string, of *labels) int {
 
 func (c *csvReader) readNumber(i int, column string) float64 {
 	x, complaint := parseNumber(c.record[i])
+	if complaint == wantNumber {
+		x, complaint = c.constants.evaluate(c.record[i])
+	}
 	if complaint != "" {
 		c.at(i, column, "got "+shorten(strconv.Quote(c.record[i]))+": "+complaint)
 	}

@@ -20,6 +20,8 @@ type special interface {
 type decoder struct {
 	file string
 	errs Errors
+	// constants are what numbers may be made of.
+	constants *constants
 }
 
 // maxErrors is how many errors are kept: a file of millions of lines may be wrong in
@@ -116,26 +118,63 @@ func (d *decoder) list(n *node, at *path) bool {
 	return true
 }
 
+// number reads a number, or arithmetic, which JSON has in quotes.
 func (d *decoder) number(n *node, at *path) (float64, bool) {
-	if n.kind != scalarNode || n.quoted || n.isNull() {
-		return 0, d.bad(n, at, "got %s: want a number", n.describe())
-	}
-	x, complaint := parseNumber(n.text)
+	x, complaint := d.evaluate(n)
 	if complaint != "" {
-		return 0, d.bad(n, at, "got %s: %s", n.describe(), strings.TrimPrefix(complaint, "got "))
+		return 0, d.bad(n, at, "got %s: %s", n.describe(), complaint)
 	}
 	return x, true
 }
 
-func (d *decoder) integer(n *node, at *path, least, most int) (int, bool) {
-	if n.kind != scalarNode || n.quoted || !isInteger(n.text) {
-		return 0, d.bad(n, at, "got %s: want a whole number from %d to %d", n.describe(), least, most)
+// evaluate computes the value of a node that may be a number.
+func (d *decoder) evaluate(n *node) (x float64, complaint string) {
+	if n.kind != scalarNode || n.isNull() {
+		return 0, wantNumber
 	}
-	i, err := strconv.Atoi(n.text)
-	if err != nil || i < least || i > most {
-		return 0, d.bad(n, at, "got %s: want a whole number from %d to %d", n.describe(), least, most)
+	x, complaint = parseNumber(n.text)
+	switch {
+	case complaint == wantNumber:
+		return d.constants.evaluate(n.text)
+	case n.quoted:
+		return 0, wantNumber
+	}
+	return x, complaint
+}
+
+func (d *decoder) integer(n *node, at *path, least, most int) (int, bool) {
+	i, ok := 0, false
+	if n.kind == scalarNode && !n.quoted && isInteger(n.text) {
+		whole, err := strconv.Atoi(n.text)
+		i, ok = whole, err == nil
+	} else if d.isArithmetic(n) {
+		x, complaint := d.evaluate(n)
+		i = int(x)
+		ok = complaint == "" && float64(i) == x
+	}
+	if !ok || i < least || i > most {
+		return 0, d.bad(n, at, "got %s: want a whole number from %d to %d", d.shown(n), least, most)
 	}
 	return i, true
+}
+
+// isArithmetic reports whether a node is no number itself, but has the value of one.
+func (d *decoder) isArithmetic(n *node) bool {
+	if n.kind != scalarNode || n.isNull() {
+		return false
+	}
+	_, plain := parseNumber(n.text)
+	_, complaint := d.evaluate(n)
+	return plain != "" && complaint == ""
+}
+
+// shown describes a node in a message about its value.
+func (d *decoder) shown(n *node) string {
+	if !d.isArithmetic(n) {
+		return n.describe()
+	}
+	x, _ := d.evaluate(n)
+	return shorten(n.text) + ", which is " + string(appendNumber(nil, x))
 }
 
 // name reads text that can stand in tables: not empty, on one line.

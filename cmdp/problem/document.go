@@ -27,6 +27,7 @@ type limits struct{ states, horizon, stored int }
 type document struct {
 	Format      string               `json:"format" jsonschema:"the version of the format"`
 	Name        string               `json:"name,omitempty" jsonschema:"the name of the problem"`
+	Let         map[string]float64   `json:"let,omitempty" jsonschema:"names of numbers, each may be said by those above it"`
 	Horizon     int                  `json:"horizon,omitempty" jsonschema:"steps of an episode; either this, or discount, or criterion"`
 	Discount    float64              `json:"discount,omitempty" jsonschema:"factor of an infinite horizon, above 0, at most 1; 1 means the total return until absorption"`
 	Criterion   string               `json:"criterion,omitempty" jsonschema:"average: long-run means of the returns of a step"`

@@ -182,8 +182,8 @@ func (f *flowReader) plain() *node {
 	if n.text == "" || f.json && !isJSONWord(n.text) {
 		return nil
 	}
-	if !f.json && (n.text[0] == '-' || n.text[0] == '.') && (len(n.text) == 1 || n.text[0] == n.text[1]) {
-		return nil // a dash of a list, or the line between two documents
+	if !f.json && (n.text[0] == '*' || (n.text[0] == '-' || n.text[0] == '.') && (len(n.text) == 1 || n.text[0] == n.text[1])) {
+		return nil // an alias, a dash of a list, or the line between two documents
 	}
 	return n
 }
@@ -217,7 +217,7 @@ func (f *flowReader) skip() *node {
 }
 
 var isPlain = func() (is [256]bool) {
-	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-") {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-*/()") {
 		is[c] = true
 	}
 	return is

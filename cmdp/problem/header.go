@@ -105,7 +105,7 @@ func (h *header) readTime(root *node) {
 	default:
 		x, ok := h.number(discount, at.key("discount"))
 		if ok && !(x > 0 && x <= 1) {
-			h.bad(discount, at.key("discount"), "got %s: want above 0 and at most 1", discount.text)
+			h.bad(discount, at.key("discount"), "got %s: want above 0 and at most 1", h.shown(discount))
 		}
 		h.spec.Discount = x
 	}
@@ -113,7 +113,7 @@ func (h *header) readTime(root *node) {
 
 func (h *header) readStates(n *node, at *path) {
 	if n.kind != listNode {
-		if n.kind == mapNode || n.isNull() || !isInteger(n.text) {
+		if n.kind == mapNode || n.isNull() || !isInteger(n.text) && !h.isArithmetic(n) {
 			h.bad(n, at, "got %s: want a count, or a list of names", n.describe())
 			return
 		}
@@ -248,7 +248,7 @@ func (h *header) hasTwins(next []cmdp.Transition) bool {
 func (h *header) probability(n *node, at *path) (float64, bool) {
 	p, ok := h.number(n, at)
 	if ok && !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
-		return 0, h.bad(n, at, "got %s: want a probability, 0 to 1", n.text)
+		return 0, h.bad(n, at, "got %s: want a probability, 0 to 1", h.shown(n))
 	}
 	return p, ok
 }

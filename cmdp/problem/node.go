@@ -114,5 +114,5 @@ func parseNumber(text string) (x float64, complaint string) {
 	if errors.Is(err, strconv.ErrRange) && !hex {
 		return 0, "too large: want a finite number"
 	}
-	return 0, "want a number"
+	return 0, wantNumber
 }

@@ -21,6 +21,9 @@ type Options struct {
 	// Progress, if not nil, is called now and then with the part of the rows that has been
 	// read, from 0 to 1.
 	Progress func(part float64)
+	// Set has values for constants of the file, which hold in the place of those under let: a
+	// number, or arithmetic with the constants above.
+	Set map[string]string
 	// Memory says how the course of episodes is remembered, if the problem asks about it.
 	Memory MemoryOptions
 }
@@ -32,11 +35,17 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
 	defer f.Close()
+	return ReadFrom(f, path, opts)
+}
+
+// ReadFrom reads a problem from a stream. Path is the file's name in errors; a file of
+// transitions is looked for beside it.
+func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
 	var text strings.Builder
-	if info, err := f.Stat(); err == nil {
-		text.Grow(int(info.Size()))
+	if f, ok := in.(fs.File); ok {
+		text.Grow(sizeOf(f))
 	}
-	if _, err := io.Copy(&text, f); err != nil {
+	if _, err := io.Copy(&text, in); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
 	return parse(path, text.String(), folder(filepath.Dir(path)), limits{maxStates, maxHorizon, maxStored}, opts)
@@ -74,6 +83,10 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 	if root == nil {
 		return nil
 	}
+	before := len(h.errs)
+	if h.readConstants(root.get("let"), (*path)(nil).key("let")); len(h.errs) > before {
+		return nil // much may depend on them
+	}
 	h.loadImported(root.get("transitions"), files)
 	h.read(root)
 	r := newRowReader(h)
@@ -90,6 +103,10 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 // root reads the document but for its rows. It is nil if there is none; what is wrong has been
 // said.
 func (h *header) root(text string) (*node, block) {
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text[:min(4, len(text))], "\x00") {
+		h.bad(&node{line: 1}, nil, "the file is in UTF-16: save it as UTF-8")
+		return nil, block{}
+	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	if i := invalidUTF8(text); i >= 0 {
 		h.bad(&node{line: 1 + strings.Count(text[:i], "\n")}, nil, "not text in UTF-8")

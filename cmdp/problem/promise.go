@@ -41,7 +41,7 @@ func (h *header) readReturnToGo(n *node, at *path) {
 			case !good || !known:
 				ok = false
 			case side == 0 && x > 0 || side == 1 && x < 0:
-				ok = h.bad(item, here.at(side), "got %s: the range must contain 0, the return of no steps", item.text)
+				ok = h.bad(item, here.at(side), "got %s: the range must contain 0, the return of no steps", h.shown(item))
 			case side == 0:
 				iv.Lower[i] = x
 			default:

@@ -170,6 +170,9 @@ func object(properties map[string]*jsonschema.Schema, required ...string) *jsons
 		AdditionalProperties: &jsonschema.Schema{Not: new(jsonschema.Schema)}}
 }
 
+// arithmetic is what text that stands for a number looks like.
+const arithmetic = `^[-+*/() \t.0-9A-Za-z_]+$`
+
 // byHand lists the schemas of types that have a form of their own.
 func byHand() map[reflect.Type]*jsonschema.Schema {
 	text := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: new(1)} }
@@ -179,7 +182,9 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 	either := func(forms ...*jsonschema.Schema) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: forms}
 	}
-	number := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "number"} }
+	number := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Types: []string{"number", "string"}, Pattern: arithmetic}
+	}
 	named := func(of *jsonschema.Schema) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: of}
 	}
@@ -187,11 +192,24 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		return &jsonschema.Schema{Type: "array", Items: of, MinItems: &least}
 	}
 	probability := func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "number", Minimum: new(0.0), Maximum: new(1.0)}
+		s := number()
+		s.Minimum, s.Maximum = new(0.0), new(1.0)
+		return s
 	}
-	bound := func() *jsonschema.Schema { return &jsonschema.Schema{Types: []string{"null", "number"}} }
+	bound := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Types: []string{"null", "number", "string"}, Pattern: arithmetic}
+	}
+	whole := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Types: []string{"integer", "string"}, Pattern: arithmetic}
+	}
+	states := whole()
+	states.Minimum = new(1.0)
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[statesForm]():    either(count(1), list(either(text(), count(0)), 1)),
+		reflect.TypeFor[float64]():       number(),
+		reflect.TypeFor[*float64]():      bound(),
+		reflect.TypeFor[int]():           whole(),
+		reflect.TypeFor[*int]():          whole(),
+		reflect.TypeFor[statesForm]():    either(states, list(either(text(), count(0)), 1)),
 		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),

@@ -35,12 +35,12 @@ var modelKeys = []string{"discount", "criterion", "states", "labels", "start", "
 // ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
 // horizon, goal, constraints and target. What is wrong is returned as [Errors], everything at
 // once. The problem has no model.
-func ReadSimulated(path string, sim *Simulation) (*Problem, error) {
+func ReadSimulated(path string, sim *Simulation, opts Options) (*Problem, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
-	h := &header{decoder: decoder{file: path}, limits: limits{maxStates, maxHorizon, maxStored}, p: &Problem{Returns: sim.Returns}}
+	h := &header{decoder: decoder{file: path}, limits: limits{maxStates, maxHorizon, maxStored}, p: &Problem{Returns: sim.Returns}, options: opts}
 	if root, _ := h.root(string(text)); root != nil {
 		h.simulated(root, sim)
 	}
@@ -54,6 +54,7 @@ func ReadSimulated(path string, sim *Simulation) (*Problem, error) {
 func (h *header) simulated(root *node, sim *Simulation) {
 	at := (*path)(nil)
 	h.mapping(root, nil, documentKeys)
+	h.readConstants(root.get("let"), at.key("let"))
 	for _, m := range root.members {
 		if slices.Contains(modelKeys, m.key.text) {
 			h.bad(m.key, at.key(m.key.text), "this is for the simulator to say: leave it out")
