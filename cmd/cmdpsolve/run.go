@@ -101,9 +101,9 @@ func newRoot(s streams) *cobra.Command {
 		Long: `cmdpsolve plans and learns in Markov decision processes whose return is a
 vector: a convex target set says what is acceptable, a convex cost what is best.
 
-PROBLEM is a problem file (see docs/problem-file.md), - for standard input, or the
-name of a built-in instance (see cmdpsolve instances). Tables go to standard output, progress and
-messages to standard error.
+PROBLEM is a problem file (see docs/problem-file.md), - for standard input, or
+the name of a built-in instance (see cmdpsolve instances). Tables go to standard
+output, progress and messages to standard error.
 
 Exit status: 0 done; 1 the run failed or was interrupted; 2 the command line or
 the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
