@@ -25,7 +25,7 @@ func newExplore(s streams) *cobra.Command {
 	c := &exploreCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "explore PROBLEM",
-		Short: "Move the limits of a known model on a page and see the plan at once",
+		Short: "Move limits of a known model on a page and see the plan at once",
 		Long: `Serves a page for the browser: a slider for every limit, a choice of goal, and
 at once the plan for them with its proof, the price of every limit, the
 trade-off curve, the policy and the distribution of the returns. If no policy
@@ -62,7 +62,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return usage("--listen %s: want an address and a port, such as 127.0.0.1:8080", c.listen)
 	}
-	p, err := load(name)
+	p, err := c.load(name)
 	if err != nil {
 		return err
 	}

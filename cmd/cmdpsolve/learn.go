@@ -45,8 +45,8 @@ In a game the problem file or --opponent says who plays against the agent. What
 is reported then is the distance of W^K from the target beside the gap, the
 distance that an opponent can enforce, between certified bounds.
 
-With --env-command a program is played in the place of a model; PROBLEM then says
-only what is wanted of it (see docs/simulators.md).
+With --env-command a program is played in the place of a model; PROBLEM then
+says only what is wanted of it (see docs/simulators.md).
 
 On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
