@@ -62,7 +62,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return usage("--listen %s: want an address and a port, such as 127.0.0.1:8080", c.listen)
 	}
-	p, err := c.load(name)
+	p, err := memoryOptions{}.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}
