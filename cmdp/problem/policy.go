@@ -320,8 +320,15 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		}
 		return
 	}
+	why := ""
+	if m := f.p.Memory; m != nil && len(m.Always) > 0 {
+		if first == int(f.p.Model.Kernel(h).First[s+1]) {
+			return // all is lost there, and nothing leads there
+		}
+		why = ", or it is one after which a limit with always may be broken"
+	}
 	f.doubtful[r.state] = true
-	f.bad(r.line, "state %s offers no action %q%s", f.p.StateName(s), r.action, at)
+	f.bad(r.line, "state %s offers no action %q%s%s", f.p.StateName(s), r.action, at, why)
 }
 
 // fill enters the rows without a step, and checks that probabilities sum to 1.
