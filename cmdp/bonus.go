@@ -140,6 +140,9 @@ func (c Confidence) events(sh *Shape, pooled bool) float64 {
 // environment of the given shape. In theory mode the logarithmic terms are those
 // of errata E-19 and E-25: uniform over all directions, by a cover of mesh 1/K.
 func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confidence) (Bonus, error) {
+	if err := checkShape(sh); err != nil {
+		return nil, err
+	}
 	if err := conf.check(); err != nil {
 		return nil, err
 	}
@@ -162,7 +165,7 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 			return NewHoeffding(factor, hoeffding, 2/k), nil
 		}
 		return NewBernstein(factor, math.Log(8)+failure+events+directions, hoeffding, 2/k), nil
-	case Practice:
+	case Practice, Off:
 		if !bernstein {
 			// 0.35·R·√(ι/t) without the 1/2 of Hoeffding's inequality.
 			return NewHoeffding(factor, 2*(events+failure), 0), nil

@@ -17,6 +17,9 @@ type ReturnConfidence struct {
 
 // NewReturnConfidence returns a confidence for the returns of the given shape.
 func NewReturnConfidence(sh *Shape, logTerm, scale float64) *ReturnConfidence {
+	if sh == nil {
+		panic(noShape)
+	}
 	c := &ReturnConfidence{LogTerm: logTerm, Scale: scale,
 		lower: make([]float64, sh.dim), upper: make([]float64, sh.dim), width: make([]float64, sh.dim)}
 	copy(c.lower, sh.lower)

@@ -68,6 +68,9 @@ type entry struct {
 // returns have to be learned too, confidence says how; else it is nil. Pooling
 // needs a shape with the same choices at every step.
 func NewCounts(shape *Shape, pooled bool, confidence *ReturnConfidence) (*Counts, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
 	if pooled && !shape.SameEveryStep() {
 		return nil, fmt.Errorf("cmdp: counts cannot be pooled over steps that offer different choices")
 	}

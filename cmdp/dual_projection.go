@@ -28,8 +28,11 @@ type projectionState struct {
 	Dir      []float64 // θ
 }
 
-// NewProjectionDual returns the update for a target.
+// NewProjectionDual returns the update for a target. It panics if there is none.
 func NewProjectionDual(target geometry.Compact) *ProjectionDual {
+	if target == nil {
+		panic("cmdp: projection dual without a target")
+	}
 	d := target.Dim()
 	u := &ProjectionDual{target: target, point: make([]float64, d), before: make([]float64, d)}
 	u.state.Mean, u.state.Dir = make([]float64, d), make([]float64, d)

@@ -54,6 +54,12 @@ type termsState struct {
 // it has. penalty says how ρ is chosen; it matters only if there are both a cost
 // and a target, and may then not be nil.
 func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
+	if err := task.checkDim(shape.dim); err != nil {
+		return nil, err
+	}
 	d := shape.dim
 	u := &TermsDual{
 		lower: make([]float64, d), upper: make([]float64, d),

@@ -86,6 +86,9 @@ type Trajectory struct {
 // NewTrajectory returns an empty trajectory with room for an episode of the
 // given shape.
 func NewTrajectory(sh *Shape) *Trajectory {
+	if sh == nil {
+		panic(noShape)
+	}
 	return &Trajectory{
 		States:  make([]int, sh.horizon+1),
 		Actions: make([]int, sh.horizon),

@@ -12,9 +12,12 @@ type Evaluator struct {
 	against   []float64 // the opponent's distribution
 }
 
-// NewEvaluator returns an evaluator for m. It panics if the horizon of m is
-// infinite.
+// NewEvaluator returns an evaluator for m. It panics if m is nil or its
+// horizon infinite.
 func NewEvaluator(m *Model) *Evaluator {
+	if m == nil {
+		panic(noModel)
+	}
 	if m.horizon == 0 {
 		panic("cmdp: evaluator needs a finite horizon")
 	}

@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,6 +28,9 @@ type Minimax struct {
 // NewMinimax returns a solver for m. It is an error if the horizon of m is
 // infinite.
 func NewMinimax(m *Model) (*Minimax, error) {
+	if m == nil {
+		return nil, errors.New(noModel)
+	}
 	if m.horizon == 0 {
 		return nil, fmt.Errorf("cmdp: a game with an infinite horizon: want a finite one")
 	}

@@ -18,6 +18,13 @@ type Learner interface {
 	Observe(tr *Trajectory)
 }
 
+// A Limited learner was made for a number of episodes, over which its bonuses hold
+// together. A [Runner] refuses to play more.
+type Limited interface {
+	// MostEpisodes returns the number, or 0 if there is none.
+	MostEpisodes() int
+}
+
 // MOMA is the multi-objective meta-algorithm (Algorithm 1 of Yu, Tian, Zhang,
 // Sra 2021): plan optimistically in the direction θ, play, count, turn θ.
 type MOMA struct {
@@ -25,6 +32,7 @@ type MOMA struct {
 	planner Planner
 	dual    DualUpdate
 	plan    *Plan
+	most    int // episodes that the bonus was made for, 0 for any number
 	state   momaState
 }
 
@@ -41,11 +49,18 @@ type momaState struct {
 }
 
 // NewMOMA returns a learner made of its three parts: counts, a planner on them,
-// and a dual update.
+// and a dual update. It panics if one is missing.
 func NewMOMA(counts *Counts, planner Planner, dual DualUpdate) *MOMA {
+	if counts == nil || planner == nil || dual == nil {
+		panic("cmdp: MOMA without counts, planner or dual update")
+	}
 	return &MOMA{counts: counts, planner: planner, dual: dual, plan: planner.NewPlan(),
 		state: momaState{Best: math.Inf(-1), Gap: math.Inf(-1)}}
 }
+
+// MostEpisodes returns the number of episodes that [Settings] asked for, 0 for a MOMA of
+// [NewMOMA].
+func (m *MOMA) MostEpisodes() int { return m.most }
 
 // Policy plans in the present direction.
 func (m *MOMA) Policy() Policy {

@@ -84,6 +84,9 @@ func NewFixedOpponent(shape *Shape, policy Policy) (*FixedOpponent, error) {
 // NewUniformOpponent returns the opponent that takes each of its actions with
 // equal probability.
 func NewUniformOpponent(shape *Shape) *FixedOpponent {
+	if shape == nil {
+		panic(noShape)
+	}
 	return &FixedOpponent{Policy: uniformOpponent{shape}}
 }
 

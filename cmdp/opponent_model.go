@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,6 +78,9 @@ type AdversarialOpponent struct {
 // it has none or zero stays as it was, at first (1, …, 1)/√d. A learner without a
 // direction needs a target.
 func NewAdversarialOpponent(m *Model, target geometry.Compact) (*AdversarialOpponent, error) {
+	if m == nil {
+		return nil, errors.New(noModel)
+	}
 	a, err := newAim(m.dim, target)
 	if err != nil {
 		return nil, err
@@ -129,6 +133,9 @@ type BestResponseOpponent struct {
 // NewBestResponseOpponent returns the opponent for a known game. target is as for
 // [NewAdversarialOpponent].
 func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOpponent, error) {
+	if m == nil {
+		return nil, errors.New(noModel)
+	}
 	a, err := newAim(m.dim, target)
 	if err != nil {
 		return nil, err
@@ -146,6 +153,9 @@ func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOp
 // δ from the target, which best responses in changing directions need not do. The
 // direction is copied; it must be finite and not zero.
 func NewBestResponseAlong(m *Model, dir []float64) (*BestResponseOpponent, error) {
+	if m == nil {
+		return nil, errors.New(noModel)
+	}
 	if len(dir) != m.dim {
 		return nil, fmt.Errorf("cmdp: direction of dimension %d: want %d", len(dir), m.dim)
 	}

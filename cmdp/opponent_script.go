@@ -90,6 +90,9 @@ type ReplayOpponent struct {
 // episode k. Actions at steps at which the opponent has no choice are not looked
 // at; they may be -1, and missing at the end of a row. The log is not copied.
 func NewReplayOpponent(shape *Shape, log [][]int) (*ReplayOpponent, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
 	fewest, everywhere := fewestChoices(shape), true
 	for k, row := range log {
 		everywhere = everywhere && len(row) == shape.horizon

@@ -155,7 +155,7 @@ func TestReplaysPlayTheSameGame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := gameRunner(t, m, gameLearner(t, m, target, "free", 50), replay, 9, nil)
+	again := gameRunner(t, m, gameLearner(t, m, target, "free", 51), replay, 9, nil)
 	if err := again.Run(t.Context(), 50); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestRunsAgainstAUsersOpponent(t *testing.T) {
 	m := smallGame(t)
 	target := ballTarget(t, m.Shape(), []float64{1, 1}, 0.1)
 	o := &spy{t: t, sum: make([]float64, 2)}
-	r := gameRunner(t, m, gameLearner(t, m, target, "projection", 20), o, 1, nil)
+	r := gameRunner(t, m, gameLearner(t, m, target, "projection", 25), o, 1, nil)
 	if err := r.Run(t.Context(), 20); err != nil || o.count != 20 {
 		t.Fatalf("%v after %d episodes", err, o.count)
 	}

@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -41,6 +42,9 @@ type Penalty struct {
 // the range of the cost over the box of possible returns is bounded by its
 // Lipschitz constant.
 func SlaterPenalty(shape *Shape, g cost.Cost, radius float64) (*Penalty, error) {
+	if shape == nil || g == nil {
+		return nil, errors.New("cmdp: slater penalty without a shape or without a cost: want both")
+	}
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return nil, fmt.Errorf("cmdp: slater radius %g: want a positive number", radius)
 	}

@@ -149,6 +149,9 @@ type OptimisticVI struct {
 // NewOptimisticVI returns a planner. returns is the table of expected returns, or
 // nil if they are learned by the counts.
 func NewOptimisticVI(shape *Shape, returns *Returns, bonus Bonus) (*OptimisticVI, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
 	if bonus == nil {
 		return nil, fmt.Errorf("cmdp: no bonus: want one, or NoBonus")
 	}

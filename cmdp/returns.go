@@ -23,6 +23,9 @@ type returnTable struct {
 // slice if they are the same at every step, else one for each step; each has the
 // d returns of every choice of the step, in order.
 func NewReturns(shape *Shape, tables [][]float64) (*Returns, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
 	if n := len(tables); n != 1 && n != shape.horizon || n == 1 && !shape.SameEveryStep() && shape.horizon > 1 {
 		return nil, fmt.Errorf("cmdp: returns given for %d steps: want 1, or the horizon %d if choices differ between steps", n, shape.horizon)
 	}

@@ -3,6 +3,7 @@ package cmdp
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -35,6 +36,9 @@ func (b *Builder) BuildNamed(agent, opponent func(names []int32)) (*Model, *Name
 func (b *Builder) build(agent, opponent func([]int32), strict bool) (*Model, *Names, error) {
 	if b.states < 1 {
 		return nil, nil, errors.New("cmdp: no states: want at least 1")
+	}
+	if b.states > math.MaxInt32 {
+		return nil, nil, fmt.Errorf("cmdp: %d states: want at most %d", b.states, math.MaxInt32)
 	}
 	b.close()
 	s := rowSorter{rowTable: &b.rows, order: [2]func([]int32){agent, opponent}, lines: b.lines, strict: strict}

@@ -22,6 +22,7 @@ type Runner struct {
 	value     []float64
 	game      *gameRun     // nil without an opponent
 	failure   func() error // of an environment that can fail, else nil
+	most      int          // episodes, 0 for any number
 	state     runnerState
 }
 
@@ -36,8 +37,12 @@ type runnerState struct {
 // NewRunner returns a runner at episode 0. The environment and the agent draw
 // from separate streams of the seed. If evaluator is not nil, the exact expected
 // return of every policy that is played is averaged too, which costs one
-// evaluation of the model for each episode.
+// evaluation of the model for each episode. It panics if environment or learner are
+// missing, and for a model without a horizon, which has no episodes.
 func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluator) *Runner {
+	if env == nil || learner == nil {
+		panic("cmdp: runner without an environment or without a learner")
+	}
 	sh := env.Shape()
 	r := &Runner{env: env, learner: learner, evaluator: evaluator, tr: NewTrajectory(sh),
 		envPCG: Stream(seed, "environment"), agentPCG: Stream(seed, "agent"),
@@ -45,6 +50,9 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 	r.envRNG, r.agentRNG = rand.New(r.envPCG), rand.New(r.agentPCG)
 	if f, ok := env.(Fallible); ok {
 		r.failure = f.Err
+	}
+	if l, ok := learner.(Limited); ok {
+		r.most = l.MostEpisodes()
 	}
 	r.state = runnerState{Seed: seed, Sum: make([]float64, sh.dim)}
 	if evaluator != nil {
@@ -59,6 +67,9 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 // environment with its failure; the episode then does not count. After a failure the
 // runner is where it was before that episode. It allocates nothing by itself.
 func (r *Runner) Run(ctx context.Context, until int) error {
+	if r.most > 0 && until > r.most {
+		return fmt.Errorf("cmdp: %d episodes for a learner whose confidence was made for %d: want as many at most, or a learner with more Confidence.Episodes", until, r.most)
+	}
 	for r.state.Episodes < until {
 		if err := ctx.Err(); err != nil {
 			return err

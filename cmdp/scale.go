@@ -16,18 +16,19 @@ type BonusMode int
 // directions out; other algorithms than MOMA have 0.35 of their constants of theory.
 // Printed is MOMA's bonus as it is printed, with c = 1; for algorithms whose constants of
 // theory are the printed ones it is Theory. Published has the constants of published
-// experiments; MOMA, for which there are none, refuses it.
+// experiments; MOMA, for which there are none, refuses it. Off has no bonuses and no radii.
 const (
 	Theory BonusMode = iota
 	Practice
 	Printed
 	Published
+	Off
 )
 
-var modeNames = [...]string{Theory: "theory", Practice: "practice", Printed: "paper", Published: "published"}
+var modeNames = [...]string{Theory: "theory", Practice: "practice", Printed: "paper", Published: "published", Off: "0"}
 
-// A BonusScale is a mode and a factor that multiplies its constants. The zero value is
-// Theory with the factor 1; any other value with Factor 0 switches bonuses off.
+// A BonusScale is a mode and a factor that multiplies its constants, where 0 stands for 1.
+// The zero value is Theory.
 type BonusScale struct {
 	Mode   BonusMode
 	Factor float64
@@ -40,7 +41,7 @@ const practiceFactor = 0.35
 // TheoryTimes returns the scale that multiplies the constants of theory by a number.
 func TheoryTimes(factor float64) BonusScale {
 	if factor == 0 {
-		return BonusScale{Practice, 0} // the zero BonusScale is another
+		return BonusScale{Mode: Off}
 	}
 	return BonusScale{Theory, factor}
 }
@@ -67,7 +68,7 @@ func (b BonusScale) String() string {
 	switch {
 	case b.Factor == 1:
 		return modeNames[b.Mode]
-	case b.Mode == Theory || b.Factor == 0:
+	case b.Mode == Theory:
 		return number
 	}
 	return number + "·" + modeNames[b.Mode]
@@ -85,20 +86,23 @@ func (b BonusScale) Check() error {
 	return nil
 }
 
-// normal returns b with the zero value replaced.
+// normal returns b with a factor.
 func (b BonusScale) normal() BonusScale {
-	if b == (BonusScale{}) {
+	if b.Factor == 0 {
 		b.Factor = 1
 	}
 	return b
 }
 
 // Multiplier is what multiplies the constants of theory, or those of published experiments:
-// 0.35 times Factor in Practice, else Factor, and 1 for the zero value.
+// 0.35 times the factor in Practice, 0 for Off, else the factor.
 func (b BonusScale) Multiplier() float64 {
 	b = b.normal()
-	if b.Mode == Practice {
+	switch b.Mode {
+	case Practice:
 		return practiceFactor * b.Factor
+	case Off:
+		return 0
 	}
 	return b.Factor
 }

@@ -17,7 +17,8 @@ type Settings struct {
 	Bonus BonusScale
 	// Penalty is the rule for ρ of the double dual update; nil means doubling.
 	Penalty *Penalty
-	// Confidence says over how many episodes statements hold, and how surely.
+	// Confidence says over how many episodes statements hold, and how surely. More are not
+	// played.
 	Confidence Confidence
 	// Pooled counts are shared by all steps: right only if the kernel does not
 	// depend on the step, and then worth a factor √H.
@@ -27,6 +28,12 @@ type Settings struct {
 // NewLearner returns a MOMA for a task in an environment of the given shape.
 // returns is the table of expected returns if they are known, else nil.
 func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
+	if err := task.checkDim(shape.dim); err != nil {
+		return nil, err
+	}
 	bernstein := true
 	switch s.Planner {
 	case "":
@@ -63,7 +70,9 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	if err != nil {
 		return nil, err
 	}
-	return NewMOMA(counts, planner, dual), nil
+	m := NewMOMA(counts, planner, dual)
+	m.most = s.Confidence.Episodes
+	return m, nil
 }
 
 func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {

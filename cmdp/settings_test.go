@@ -38,7 +38,7 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 }
 
 // TestBonusScales wants names to be read as they are written, the multiplier of each, and the
-// zero value to be theory, where the number 0 switches bonuses off.
+// zero value of the factor to be 1, where the number 0 switches bonuses off.
 func TestBonusScales(t *testing.T) {
 	for text, want := range map[string]struct {
 		guaranteed bool
@@ -56,6 +56,9 @@ func TestBonusScales(t *testing.T) {
 	}
 	if zero := (BonusScale{}); zero.Multiplier() != 1 || zero.String() != "theory" || !zero.Guaranteed() {
 		t.Errorf("zero value: %v, %g", zero, zero.Multiplier())
+	}
+	if b := (BonusScale{Mode: Practice}); b.Multiplier() != 0.35 || b.String() != "practice" {
+		t.Errorf("practice without a factor: %v, %g", b, b.Multiplier())
 	}
 	for _, bad := range []BonusScale{{9, 1}, {-1, 1}, {Theory, -1}, {Theory, math.NaN()}, {Theory, math.Inf(1)}} {
 		if bad.Check() == nil {

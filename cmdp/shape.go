@@ -67,6 +67,20 @@ type ShapeSpec struct {
 	ReturnToGo *Interval
 }
 
+const (
+	noShape = "cmdp: no shape: want that of an environment with a horizon (a model without one has none)"
+	noModel = "cmdp: no model"
+	// mostNumbers bounds the numbers that a shape or a table of states may have to keep.
+	mostNumbers = 1 << 40
+)
+
+func checkShape(sh *Shape) error {
+	if sh == nil {
+		return errors.New(noShape)
+	}
+	return nil
+}
+
 // NewShape validates spec and returns the shape that it describes. Slices of
 // First are kept, not copied.
 func NewShape(spec ShapeSpec) (*Shape, error) {
@@ -97,6 +111,9 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 	opponents, err := normalOpponents(spec.Opponents, spec.First)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Horizon > mostNumbers/spec.Dim {
+		return nil, fmt.Errorf("cmdp: horizon %d with %d return coordinates: more than can be stored", spec.Horizon, spec.Dim)
 	}
 	sh := &Shape{
 		horizon: spec.Horizon, dim: spec.Dim, states: states,

@@ -32,6 +32,17 @@ type Task struct {
 	Box *geometry.Box
 }
 
+// checkDim returns an error unless cost and target have the dimension of the returns.
+func (t Task) checkDim(dim int) error {
+	if t.Cost != nil && t.Cost.Dim() != dim {
+		return fmt.Errorf("cmdp: cost of dimension %d: want %d as the returns", t.Cost.Dim(), dim)
+	}
+	if t.Target != nil && t.Target.Dim() != dim {
+		return fmt.Errorf("cmdp: target of dimension %d: want %d as the returns", t.Target.Dim(), dim)
+	}
+	return nil
+}
+
 // A Constraint is the linear inequality Normal·v ≤ Offset of returns. What else it says
 // is for people, and may be left out.
 type Constraint struct {

@@ -43,6 +43,9 @@ func sameDims[S Set](what string, sets []S) error {
 	if len(sets) == 0 {
 		return fmt.Errorf("geometry: %s of no sets: want at least one", what)
 	}
+	if err := present(what, sets...); err != nil {
+		return err
+	}
 	for k, s := range sets {
 		if s.Dim() != sets[0].Dim() {
 			return fmt.Errorf("geometry: %s: set %d has dimension %d, set 0 has %d: want the same", what, k, s.Dim(), sets[0].Dim())

@@ -94,6 +94,18 @@ func TestConstructorErrors(t *testing.T) {
 		{"preimage that misses", func() (any, error) {
 			return geometry.NewPreimage(rows{{0, 0}, {0, 0}}, []float64{5, 0}, ball)
 		}, "", geometry.ErrEmpty},
+		{"restriction of nothing", func() (any, error) { return geometry.Restrict(nil, nil) }, "no set", nil},
+		{"compact form of nothing", func() (any, error) { return geometry.CompactOf(nil) }, "no set", nil},
+		{"intersection with nothing", func() (any, error) { return geometry.NewIntersection(ball, nil) }, "set 1 is nil", nil},
+		{"product with nothing", func() (any, error) { return geometry.NewProduct(ball, nil) }, "set 1 is nil", nil},
+		{"hull of nothing", func() (any, error) { return geometry.NewConvexHull(nil) }, "set 0 is nil", nil},
+		{"sum of nothing", func() (any, error) { return geometry.NewMinkowskiSum(nil) }, "set 0 is nil", nil},
+		{"translation of nothing", func() (any, error) { return geometry.NewTranslate(nil, []float64{1}) }, "nil", nil},
+		{"multiple of nothing", func() (any, error) { return geometry.NewScale(nil, 2) }, "nil", nil},
+		{"inflation of nothing", func() (any, error) { return geometry.NewInflate(nil, 2) }, "nil", nil},
+		{"image of nothing", func() (any, error) { return geometry.NewImage([][]float64{{1}}, nil, nil) }, "nil", nil},
+		{"preimage of nothing", func() (any, error) { return geometry.NewPreimage([][]float64{{1}}, nil, nil) }, "nil", nil},
+		{"orthant too large", func() (any, error) { return geometry.NewOrthant(1 << 60) }, "orthant of dimension", nil},
 		{"maximiser of nothing", func() (any, error) { return geometry.FromMaximizer(nil) }, "no set", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

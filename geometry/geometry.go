@@ -36,7 +36,9 @@ type Set interface {
 }
 
 // A Compact is a bounded Set that can also be asked for its extreme points. Every
-// Compact is an oracle.LinearMaximizer.
+// Compact is an oracle.LinearMaximizer. [Restrict] makes one of any Set and a box,
+// [CompactOf] of a Set that is bounded by itself, and [Box.Bounded] of a Box without
+// infinite sides; a Box as such is none, because its sides may be infinite.
 type Compact interface {
 	Set
 	// MaximizeLinear sets dst to a point x of the set with the largest ⟨dir, x⟩.
@@ -113,6 +115,19 @@ func vector(what string, x []float64) error {
 	}
 	return nil
 }
+
+// present returns an error if one of the sets is missing.
+func present[S Set](what string, sets ...S) error {
+	for k, s := range sets {
+		if any(s) == nil {
+			return fmt.Errorf("geometry: %s: set %d is nil: want a set", what, k)
+		}
+	}
+	return nil
+}
+
+// maxDim is the largest dimension that constructors accept which are given nothing else.
+const maxDim = 1 << 24
 
 // isZero reports whether all entries of x are 0.
 func isZero(x []float64) bool {

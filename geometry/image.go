@@ -18,6 +18,9 @@ type image struct {
 // image of a hull is a Hull. It is an error if shapes do not fit or an entry is
 // not finite.
 func NewImage(matrix [][]float64, shift []float64, set Compact) (Compact, error) {
+	if err := present("image", set); err != nil {
+		return nil, err
+	}
 	m, err := newLinearMap("image", matrix, shift)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,9 @@ type faceInflation struct {
 // result is a Compact, or an oracle.FaceProjector, if the set is; points and balls
 // give a Ball. It is an error if the radius is negative or not finite.
 func NewInflate(set Set, radius float64) (Set, error) {
+	if err := present("inflation", set); err != nil {
+		return nil, err
+	}
 	if !(radius >= 0 && radius <= maxMagnitude) {
 		return nil, fmt.Errorf("geometry: inflate by %g: want a finite radius ≥ 0", radius)
 	}

@@ -56,6 +56,9 @@ func NewIntersection(sets ...Set) (Set, error) {
 
 // flatten opens nested intersections and collects boxes in one.
 func flatten(sets []Set) (flat []Set, box *Box, err error) {
+	if err := present("intersection", sets...); err != nil {
+		return nil, nil, err
+	}
 	if len(sets) == 0 || sets[0].Dim() == 0 {
 		return nil, nil, fmt.Errorf("geometry: intersection of no sets: want at least one")
 	}

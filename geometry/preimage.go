@@ -24,6 +24,9 @@ type preimage struct {
 // not fit or an entry is not finite, and, wrapping ErrEmpty, if the map never meets
 // the set.
 func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
+	if err := present("preimage", set); err != nil {
+		return nil, err
+	}
 	m, err := newLinearMap("preimage", matrix, shift)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,9 @@ type faceProduct struct {
 // an oracle.FaceProjector if all factors are. It is an error if there are no
 // factors.
 func NewProduct(sets ...Set) (Set, error) {
+	if err := present("product", sets...); err != nil {
+		return nil, err
+	}
 	if len(sets) == 0 {
 		return nil, fmt.Errorf("geometry: product of no sets: want at least one")
 	}

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,9 @@ type restricter interface {
 // ErrUnbounded), or if the two have no common point (wrapping ErrEmpty, with a
 // direction that separates them or Farkas multipliers).
 func Restrict(s Set, box *Box) (Compact, error) {
+	if s == nil || box == nil {
+		return nil, errors.New("geometry: restriction of no set, or to no box: want both")
+	}
 	if s.Dim() != box.Dim() {
 		return nil, fmt.Errorf("geometry: set of dimension %d and box of dimension %d: want the same", s.Dim(), box.Dim())
 	}
@@ -70,6 +74,8 @@ func restrict(s Set, box *BoundedBox) (Compact, error) {
 // ErrUnbounded.
 func CompactOf(s Set) (Compact, error) {
 	switch c := s.(type) {
+	case nil:
+		return nil, errors.New("geometry: compact form of no set: want a set")
 	case Compact:
 		return c, nil
 	case *Box:

@@ -6,6 +6,9 @@ import "fmt"
 // oracle.FaceProjector, if the set is. It is an error if the factor is not finite
 // and positive.
 func NewScale(set Set, factor float64) (Set, error) {
+	if err := present("scale", set); err != nil {
+		return nil, err
+	}
 	if !(factor >= minLength && factor <= maxMagnitude) {
 		return nil, fmt.Errorf("geometry: scale by %g: want a factor between %g and %g", factor, minLength, maxMagnitude)
 	}

@@ -14,8 +14,8 @@ type SecondOrderCone struct{ dim int }
 // NewSecondOrderCone returns the cone in dimension dim, whose last coordinate is the
 // height. It is an error if dim < 1.
 func NewSecondOrderCone(dim int) (*SecondOrderCone, error) {
-	if dim < 1 {
-		return nil, fmt.Errorf("geometry: second-order cone of dimension %d: want ≥ 1", dim)
+	if dim < 1 || dim > maxDim {
+		return nil, fmt.Errorf("geometry: second-order cone of dimension %d: want 1 to %d", dim, maxDim)
 	}
 	return &SecondOrderCone{dim}, nil
 }

@@ -9,6 +9,9 @@ import (
 // oracle.FaceProjector, if the set is. It is an error if by has not the set's
 // dimension or an entry is not finite.
 func NewTranslate(set Set, by []float64) (Set, error) {
+	if err := present("translation", set); err != nil {
+		return nil, err
+	}
 	if err := vector("translation", by); err != nil {
 		return nil, err
 	}

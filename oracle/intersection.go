@@ -55,6 +55,9 @@ func NewIntersection(dim int, members ...Member) (*Intersection, error) {
 	}
 	s := &Intersection{dim: dim, members: append([]Member(nil), members...)}
 	for k, m := range members {
+		if m.Set == nil {
+			return nil, fmt.Errorf("oracle: member %d of an intersection has no set", k)
+		}
 		rows := m.Set.Dim()
 		s.total += rows
 		if m.Matrix == nil && rows != dim || m.Matrix != nil && len(m.Matrix) != rows || m.Shift != nil && len(m.Shift) != rows {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -33,6 +34,9 @@ type ProximalMaximizer struct {
 // far too large the accuracy. It is an error if the centre has not the set's
 // dimension or the numbers are not finite.
 func NewProximalMaximizer(set Projector, center []float64, radius float64) (*ProximalMaximizer, error) {
+	if set == nil {
+		return nil, errors.New("oracle: linear maximiser of no set")
+	}
 	if len(center) != set.Dim() {
 		return nil, fmt.Errorf("oracle: centre of %d coordinates for a set of dimension %d: want the same", len(center), set.Dim())
 	}

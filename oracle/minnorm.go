@@ -23,8 +23,13 @@ type MinNorm struct {
 	pool sync.Pool
 }
 
-// NewMinNorm returns the projection on the set.
-func NewMinNorm(set LinearMaximizer) *MinNorm { return &MinNorm{set: set} }
+// NewMinNorm returns the projection on the set. It panics if there is none.
+func NewMinNorm(set LinearMaximizer) *MinNorm {
+	if set == nil {
+		panic("oracle: projection on no set")
+	}
+	return &MinNorm{set: set}
+}
 
 // Dim returns the dimension of the space.
 func (m *MinNorm) Dim() int { return m.set.Dim() }

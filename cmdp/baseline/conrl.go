@@ -45,9 +45,9 @@ func (b *conRLBonus) next() {
 func (b *conRLBonus) of(r *row) float64 {
 	if b.scale.Mode == cmdp.Published {
 		if r.visits == 0 {
-			return b.scale.Factor
+			return b.scale.Multiplier()
 		}
-		return b.scale.Factor * 0.001 / math.Sqrt(r.visits)
+		return b.scale.Multiplier() * 0.001 / math.Sqrt(r.visits)
 	}
 	return b.root / math.Sqrt(max(1, r.visits))
 }

@@ -34,8 +34,8 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 	means := hoeffdingRadius(c.Bonus.Multiplier(), l.logTerm(6*float64(l.estimate.signals)))
 	if l.scale.Mode == cmdp.Published {
 		l.lazy = true
-		radius = plainRadius(l.scale.Factor)
-		means = func(visits float64) float64 { return l.scale.Factor / max(1, visits) }
+		radius = plainRadius(l.scale.Multiplier())
+		means = func(visits float64) float64 { return l.scale.Multiplier() / max(1, visits) }
 	}
 	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
 		b := 0.0

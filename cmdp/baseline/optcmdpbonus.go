@@ -26,7 +26,7 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
 	bonus := core.efroniBonus(c.Returns != nil)
-	capped := l.scale.Mode == cmdp.Practice
+	capped := l.scale.Mode == cmdp.Practice || l.scale.Mode == cmdp.Off
 	l.signals = func(dst []float64, h int, r *row, mean []float64) {
 		b := bonus(r)
 		if capped {
@@ -45,7 +45,7 @@ func (c *core) efroniBonus(known bool) func(r *row) float64 {
 	radius := bernsteinRadius(c.scale.Multiplier(), c.logTerm(6))
 	means := hoeffdingRadius(c.scale.Multiplier(), c.logTerm(6*float64(c.signals)))
 	if c.scale.Mode == cmdp.Published {
-		f := 0.01 * c.scale.Factor
+		f := 0.01 * c.scale.Multiplier()
 		radius = plainRadius(f)
 		means = func(visits float64) float64 { return f / max(1, visits) }
 	}

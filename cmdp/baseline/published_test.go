@@ -174,7 +174,7 @@ func TestPublishedRadii(t *testing.T) {
 // TestPublishedApproPO wants the steps with momentum to approach the target as well.
 func TestPublishedApproPO(t *testing.T) {
 	ex := newExample(t, 3, modelSpec{states: 2, actions: 3, horizon: 2, dim: 2})
-	l := newKnown(t, "appropo", ex, 4000, func(c *Config) { c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 0} })
+	l := newKnown(t, "appropo", ex, 4000, func(c *Config) { c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1e-12} })
 	mean, _ := play(t, ex.model, l, 1, 4000)
 	if r := ex.task.Cost.Value(mean) - ex.optimum; math.Abs(r) > 0.1 || ex.excess(t, mean) > 0.1 {
 		t.Errorf("regret %.4f, excess %.4f", r, ex.excess(t, mean))

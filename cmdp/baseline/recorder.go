@@ -107,6 +107,14 @@ func (r *Recorder) Observe(tr *cmdp.Trajectory) {
 	r.state.Last = append(r.state.Last[:0], r.value...)
 }
 
+// MostEpisodes returns that of the learner, see [cmdp.Limited].
+func (r *Recorder) MostEpisodes() int {
+	if l, ok := r.learner.(cmdp.Limited); ok {
+		return l.MostEpisodes()
+	}
+	return 0
+}
+
 // Learner returns the learner that is measured.
 func (r *Recorder) Learner() cmdp.Learner { return r.learner }
 
