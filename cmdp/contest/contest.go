@@ -240,6 +240,8 @@ func (c *Contest) modelless(name string) error {
 		return asked("safe-policy " + c.Safe)
 	case c.Null != "none":
 		return asked("null-policy " + c.Null)
+	case c.Log != "":
+		return fmt.Errorf("%s: log %s: a log names states and actions as a problem file does, and a simulator has no names", name, c.Log)
 	}
 	return nil
 }

@@ -79,6 +79,11 @@ func (h *header) simulated(root *node, sim *Simulation) {
 	}
 	h.member(root, "goal", h.readGoal)
 	h.member(root, "constraints", h.readConstraints)
+	for i := range h.p.Constraints {
+		if !h.p.Constraints[i].OnAverage() {
+			h.bad(root.get("constraints").items[i], at.key("constraints").at(i), "always, probability and cvar need a model, whose states are joined with what has happened in the episode; of a simulator only mean returns can be bounded")
+		}
+	}
 	h.member(root, "target", h.readTarget)
 	if len(h.errs) > 0 {
 		h.judgeForm(root)
