@@ -29,6 +29,8 @@ type exitError struct {
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without its status.
 func (e *exitError) Unwrap() error { return e.err }
 
 func failed(err error) error { return &exitError{exitFailed, err} }
@@ -71,27 +73,36 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	out := bufio.NewWriter(stdout)
+	written := &counter{to: stdout}
+	out := bufio.NewWriter(written)
 	root := newRoot(streams{out, stderr, new(map[string]string)})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && asksJSON(cmd) && out.Buffered() == 0 && written.n == 0 {
+		_ = writeFailure(out, err) // a standard output that is gone is no reason to say nothing
+	}
 	if werr := out.Flush(); err == nil && werr != nil {
 		err = failed(werr)
 	}
 	if err == nil {
 		return exitDone
 	}
-	status := exitUsage // errors of the command line itself carry no status
-	if e := (*exitError)(nil); errors.As(err, &e) {
-		status = e.status
-		if e.err == nil {
-			return status
-		}
+	status, said := statusOf(err)
+	if said {
+		fmt.Fprintf(stderr, "cmdpsolve: %v\n", err)
 	}
-	fmt.Fprintf(stderr, "cmdpsolve: %v\n", err)
 	return status
+}
+
+// statusOf returns the exit status of an error, and whether it has something to say. Errors of
+// the command line itself carry no status.
+func statusOf(err error) (status int, said bool) {
+	if e := (*exitError)(nil); errors.As(err, &e) {
+		return e.status, e.err != nil
+	}
+	return exitUsage, true
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -115,7 +126,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newVersion(s), newExplore(s))
+	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s))
 	for _, cmd := range root.Commands() {
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
 			cmd.Flags().StringToStringVar(s.set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")

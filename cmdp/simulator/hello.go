@@ -212,20 +212,31 @@ func (h *Hello) Shape(horizon int) (*cmdp.Shape, error) {
 	for _, r := range h.Returns {
 		step.Lower, step.Upper = append(step.Lower, r.Lower), append(step.Upper, r.Upper)
 	}
-	spec.Returns = []cmdp.Interval{step}
 	if h.Start == nil {
 		spec.Start = []cmdp.StartState{{State: len(actions), Probability: 1}}
 		actions = append(actions, 1)
-		nothing := cmdp.Interval{Lower: make([]float64, spec.Dim), Upper: make([]float64, spec.Dim)}
-		spec.Returns = append([]cmdp.Interval{nothing}, slices.Repeat(spec.Returns, horizon)...)
 		spec.Horizon++
+		spec.ReturnToGo = oneStepLess(&step, horizon)
 	}
+	spec.Returns = []cmdp.Interval{step}
 	first := make([]int32, len(actions)+1)
 	for s, n := range actions {
 		first[s+1] = first[s] + int32(n)
 	}
 	spec.First = [][]int32{first}
 	return cmdp.NewShape(spec)
+}
+
+// oneStepLess widens the range of a step by 0, the return of the first one, and returns the range of
+// so many steps. Ranges that differ between steps would not do: counts may be pooled over them.
+func oneStepLess(step *cmdp.Interval, steps int) *cmdp.Interval {
+	all := &cmdp.Interval{}
+	for i := range step.Lower {
+		step.Lower[i], step.Upper[i] = min(step.Lower[i], 0), max(step.Upper[i], 0)
+		all.Lower = append(all.Lower, float64(steps)*step.Lower[i])
+		all.Upper = append(all.Upper, float64(steps)*step.Upper[i])
+	}
+	return all
 }
 
 // strict decodes a line of JSON that has the members of v and no others.

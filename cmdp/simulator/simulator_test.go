@@ -92,12 +92,23 @@ func TestUnknownStart(t *testing.T) {
 		t.Errorf("states %v, returns %v: want %v and 0.5", states, sum, want)
 	}
 	sh := s.Shape()
-	lower, upper := sh.StepReturns(0)
-	if sh.Horizon() != 5 || sh.Actions(0, 2) != 1 || lower[0] != 0 || upper[0] != 0 {
-		t.Error("the shape has not a step more, without returns")
+	lower, upper := make([]float64, 1), make([]float64, 1)
+	if sh.ReturnToGo(lower, upper, 0); sh.Horizon() != 5 || sh.Actions(0, 2) != 1 || lower[0] != 0 || upper[0] != 4 {
+		t.Errorf("%d steps, which return %g to %g: want 5, the first of which returns nothing, and 0 to 4", sh.Horizon(), lower[0], upper[0])
 	}
-	if _, upper := sh.StepReturns(1); upper[0] != 1 {
-		t.Error("the second step has not the returns of the hello")
+	// All steps have one range, which counts that are pooled over steps need.
+	h, err := parseHello([]byte(`{"hello":1,"states":1,"actions":1,"returns":{"a":[2,3],"b":[-3,-2]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh, err = h.Shape(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step := range 3 {
+		if lower, upper := sh.StepReturns(step); !slices.Equal(lower, []float64{0, -3}) || !slices.Equal(upper, []float64{3, 0}) {
+			t.Errorf("step %d returns %v to %v", step, lower, upper)
+		}
 	}
 }
 

@@ -1,0 +1,718 @@
+"""Plan and learn in constrained and vector-valued Markov decision processes.
+
+This file is the Python client of the command cmdpsolve, which printed it
+(`cmdpsolve python > cmdpsolve.py`). It needs the standard library alone; NumPy arrays,
+SciPy matrices and pandas frames are taken and given where these are installed.
+The command is looked for in $CMDPSOLVE, else on the path.
+
+A problem is the name of a problem file or of a built-in instance, a dict with the
+keys of a problem file, or a Problem that from_arrays, from_frame or from_gymnasium
+made. Options of the command are keyword arguments: bonus_scale=0.05 stands for
+--bonus-scale 0.05. An infeasible problem is a result; everything that is wrong
+is an exception.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import inspect
+import json
+import math
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+__all__ = [
+    "plan", "front", "check", "simulate", "learn", "compare", "from_arrays", "from_frame", "from_gymnasium",
+    "Problem", "Policy", "Plan", "Front", "Point", "Check", "Simulation", "Learned", "Comparison", "Row",
+    "Estimate", "Certificate", "Fault", "Error", "ProblemError", "RunError",
+]
+
+
+# Errors
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong with a problem or policy file. Line and column count from 1."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    key: str = ""
+
+
+class Error(Exception):
+    """The command could not answer."""
+
+
+class ProblemError(Error):
+    """The problem, a file or an option is wrong; faults lists what is wrong with files."""
+
+    def __init__(self, message: str, faults: Sequence[Fault] = ()):
+        super().__init__(message)
+        self.faults = list(faults)
+
+
+class RunError(Error):
+    """The run failed or was interrupted; result is what was found before, or None."""
+
+    def __init__(self, message: str, result: Any = None):
+        super().__init__(message)
+        self.result = result
+
+
+# Results
+
+
+def _read(cls, data: Mapping[str, Any], **more):
+    """Makes a result of an object of the command. Keys that this client does not know stay in json."""
+    names = {f.name for f in dataclasses.fields(cls)}
+    values = {k: v for k, v in data.items() if k in names and k != "json"}
+    values.update(more)
+    if "json" in names:
+        values["json"] = dict(data)
+    return cls(**values)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and the half-width of its 95% confidence interval; None where there is none."""
+
+    mean: Optional[float]
+    ci95: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof that no policy keeps the limits: under every policy direction·returns is at least
+    value, but at most support where the limits hold; distance is how far the nearest returns are."""
+
+    direction: Dict[str, float]
+    support: Optional[float] = None
+    value: Optional[float] = None
+    distance: Optional[float] = None
+    json: dict = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The best policy that keeps the limits, with a bound that no policy can pass."""
+
+    status: str  # optimal, infeasible, unbounded, undecided; of games also minimax and the like
+    objective: Optional[float] = None
+    bound: Optional[float] = None
+    gap: Optional[float] = None
+    returns: Dict[str, float] = field(default_factory=dict)
+    violation: Optional[float] = None
+    prices: Optional[List[float]] = None
+    iterations: int = 0
+    seconds: float = 0.0
+    certificate: Optional[Certificate] = None
+    policy: Optional[Policy] = None
+    json: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def feasible(self) -> bool:
+        return self.status != "infeasible"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a trade-off curve, and the weights for which it is best."""
+
+    returns: Dict[str, float]
+    weights: Optional[Dict[str, float]] = None
+    vertex: bool = False
+
+
+@dataclass(frozen=True)
+class Front:
+    """The trade-off curve; no point of the true one is farther away than error."""
+
+    status: str
+    over: List[str]
+    points: List[Point]
+    error: Optional[float] = None
+    certificate: Optional[Certificate] = None
+    seconds: float = 0.0
+    json: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def feasible(self) -> bool:
+        return self.status != "infeasible"
+
+    def array(self):
+        """One row for each point, one column for each return of over."""
+        return _array([[p.returns[name.lstrip("+-")] for name in self.over] for p in self.points])
+
+    def frame(self):
+        return _frame([p.returns for p in self.points])
+
+
+@dataclass(frozen=True)
+class Check:
+    """Sizes of a problem, the range of each return, and whether the limits can be kept."""
+
+    states: int
+    choices: int
+    transitions: int
+    returns: Dict[str, Tuple[Optional[float], Optional[float]]]
+    feasible: Optional[bool] = None
+    gap_lower: Optional[float] = None
+    gap_upper: Optional[float] = None
+    horizon: Optional[int] = None
+    discount: Optional[float] = None
+    certificate: Optional[Certificate] = None
+    json: dict = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Mean returns of episodes that a policy has played."""
+
+    returns: Dict[str, Estimate]
+    episodes: int = 0
+    objective: Optional[float] = None
+    violation: Optional[float] = None
+    seconds: float = 0.0
+    json: dict = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a learner achieved on average over all its episodes. Regret is None in a simulator,
+    of which the optimum is not known."""
+
+    episodes: int
+    average: Dict[str, float]
+    objective: Optional[float] = None
+    violation: Optional[float] = None
+    regret: Optional[float] = None
+    bound: Optional[float] = None
+    certificate: Optional[Certificate] = None
+    interrupted: bool = False
+    seconds: float = 0.0
+    history: List[dict] = field(default_factory=list, repr=False)
+    runs: List[dict] = field(default_factory=list, repr=False)
+    json: dict = field(default_factory=dict, repr=False)
+
+    def frame(self):
+        """The history, one row for each recorded episode."""
+        return _frame([{**{k: v for k, v in h.items() if not isinstance(v, dict)}, **(h["average"] or {})} for h in self.history])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A learner of a comparison. Status is done, or says why it did not play."""
+
+    algorithm: str
+    status: str
+    metrics: Dict[str, Estimate]
+    json: dict = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several learners on one problem."""
+
+    rows: List[Row]
+    exact: Optional[dict] = None
+    json: dict = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, algorithm: str) -> Row:
+        for row in self.rows:
+            if row.algorithm == algorithm:
+                return row
+        raise KeyError(algorithm)
+
+    def frame(self):
+        """The means, one row for each learner."""
+        return _frame([{"algorithm": r.algorithm, **{k: e.mean for k, e in r.metrics.items()}} for r in self.rows])
+
+
+def _array(rows):
+    return np.array(rows, dtype=float) if np is not None else rows
+
+
+def _frame(records):
+    import pandas
+
+    return pandas.DataFrame(records)
+
+
+# Policies
+
+
+def _number(name) -> Union[int, str]:
+    """A state or action is a number if it is called by one."""
+    text = str(name)
+    return int(text) if text.isdigit() and (text == "0" or text[0] != "0") else text
+
+
+class Policy:
+    """A policy: rows as in a policy file, and arrays of them.
+
+    states and actions name the axes of the array: numbers 0 to n-1 where they are numbered, else
+    names. With a horizon there is an axis of steps before them. A policy that draws one of
+    several components at the start, or has a memory, has rows alone.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], states: Union[None, int, Sequence[str]] = None):
+        self.rows = [dict(r) for r in rows]
+        self.states = self._axis("state", states)
+        self.actions = self._axis("action", None)
+
+    def _axis(self, key, known) -> List[Union[int, str]]:
+        names = list(dict.fromkeys(_number(r[key]) for r in self.rows))
+        if hasattr(known, "__len__"):
+            return list(known)
+        if all(isinstance(n, int) for n in names):
+            return list(range(max([int(known or 0)] + [n + 1 for n in names])))
+        return names
+
+    @property
+    def horizon(self) -> Optional[int]:
+        """The number of steps, None for a stationary policy."""
+        return max((int(r["step"]) for r in self.rows if r.get("step")), default=None)
+
+    @property
+    def array(self):
+        """Probabilities by state and action, before them by step if there is a horizon. A row of zeros
+        stands for a state without actions."""
+        if any(k not in ("step", "state", "action", "probability") for r in self.rows for k in r):
+            raise ValueError("this policy has a memory or components: use its rows")
+        s_index = {n: i for i, n in enumerate(self.states)}
+        a_index = {n: i for i, n in enumerate(self.actions)}
+        zeros = lambda: [[0.0] * len(self.actions) for _ in self.states]
+        table = [zeros() for _ in range(self.horizon or 1)]
+        for r in self.rows:
+            s = s_index[r["state"] if r["state"] in s_index else _number(r["state"])]
+            table[int(r.get("step") or 1) - 1][s][a_index[_number(r["action"])]] = r["probability"]
+        return _array(table if self.horizon else table[0])
+
+    @classmethod
+    def from_array(cls, array, states=None, actions=None) -> Policy:
+        """A policy of probabilities by state and action, or by step, state and action. Rows of zeros are
+        left out. states and actions name them; by default they are numbers."""
+        array = array.tolist() if hasattr(array, "tolist") else array
+        rows, steps = [], isinstance(array[0][0], (list, tuple))
+        for h, table in enumerate(array if steps else [array]):
+            for s, line in enumerate(table):
+                for a, p in enumerate(line):
+                    if p:
+                        row = {"step": h + 1} if steps else {}
+                        row.update(state=str(states[s] if states else s), action=str(actions[a] if actions else a), probability=p)
+                        rows.append(row)
+        return cls(rows, states)
+
+    def save(self, path) -> None:
+        """Writes a policy file, as JSON."""
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(self.rows, f)
+
+    def frame(self):
+        return _frame(self.rows)
+
+
+# Problems
+
+
+class Problem:
+    """A problem file as a dict, with the files that it names. states counts or names the states."""
+
+    def __init__(self, document: Mapping[str, Any], files: Optional[Mapping[str, Callable[[str], None]]] = None, states=None):
+        self.document = {"format": "cmdp/1", **document}
+        self.files = dict(files or {})  # functions that write a file
+        self.states = states if states is not None else document.get("states")
+
+    def save(self, path) -> None:
+        """Writes the problem file, as JSON, and beside it the files that it names."""
+        for name, write in self.files.items():
+            write(os.path.join(os.path.dirname(path) or ".", name))
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(self.document, f, default=_plain)
+
+
+def _plain(x):
+    """Numbers and arrays of NumPy as JSON has them."""
+    if hasattr(x, "tolist"):
+        return x.tolist()
+    raise TypeError(f"{x!r} cannot be written as JSON")
+
+
+def _document(more: Mapping[str, Any]) -> Dict[str, Any]:
+    return {k: v for k, v in more.items() if v is not None}
+
+
+def from_arrays(P, R, *, start=0, returns: Sequence[str] = ("reward",), states=None, **wanted) -> Problem:
+    """A problem of transition probabilities and rewards.
+
+    P has shape (S, A, S), P[s][a][t], or is a list of A matrices of shape (S, S), dense or of
+    SciPy. R has shape (S, A), or (S, A, d) for d returns. A row of zeros in P says that the state does
+    not offer the action. start is a state or {state: probability}. wanted are further keys of a
+    problem file: horizon, discount or criterion, goal, constraints, target, name.
+    """
+    entries = []
+    if isinstance(P, (list, tuple)) and hasattr(P[0], "shape"):
+        count = P[0].shape[0]
+        for a, matrix in enumerate(P):
+            if hasattr(matrix, "tocoo"):
+                m = matrix.tocoo()
+                entries += [(int(s), a, int(t), float(p)) for s, t, p in zip(m.row, m.col, m.data) if p != 0]
+            else:
+                entries += [(s, a, t, p) for s, line in enumerate(matrix.tolist()) for t, p in enumerate(line) if p != 0]
+    else:
+        table = P.tolist() if hasattr(P, "tolist") else P
+        count = len(table)
+        entries = [(s, a, t, p) for s, lines in enumerate(table) for a, line in enumerate(lines) for t, p in enumerate(line) if p != 0]
+    rewards = R.tolist() if hasattr(R, "tolist") else R
+    names, one = list(returns), not isinstance(rewards[0][0], (list, tuple))
+    return _transitions(
+        entries, lambda s, a: [rewards[s][a]] if one else rewards[s][a], names,
+        {"states": states or count, "start": start, **wanted})
+
+
+def _transitions(entries, reward, names, document) -> Problem:
+    """A problem whose rows stand in a CSV file beside it."""
+
+    def write(path):
+        with open(path, "w", newline="", encoding="utf-8") as f:
+            out = csv.writer(f)
+            out.writerow(["state", "action", "next", "probability", *names])
+            out.writerows([s, a, t, p, *reward(s, a)] for s, a, t, p in entries)
+
+    return Problem(_document({**document, "returns": names, "transitions": {"file": "transitions.csv"}}), {"transitions.csv": write})
+
+
+def from_frame(frame, *, states, start=0, **wanted) -> Problem:
+    """A problem of a table of transitions: a pandas frame or a list of dicts with the columns state,
+    action, next, probability, perhaps step, and one for each return."""
+    records = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
+    columns = list(records[0])
+    names = [c for c in columns if c not in ("state", "action", "next", "probability", "step", "opponent")]
+
+    def write(path):
+        with open(path, "w", newline="", encoding="utf-8") as f:
+            out = csv.DictWriter(f, columns)
+            out.writeheader()
+            out.writerows(records)
+
+    return Problem(_document({"states": states, "start": start, "returns": names, **wanted, "transitions": {"file": "transitions.csv"}}),
+                   {"transitions.csv": write})
+
+
+def from_gymnasium(env, *, costs: Optional[Mapping[str, Callable[..., float]]] = None, horizon: Optional[int] = None,
+                   start=None, **wanted) -> Problem:
+    """A problem of the transition table P of a Gymnasium environment, such as those of toy_text.
+
+    Its return is called reward. costs are further returns, functions of (state, action, next,
+    reward, terminated). The horizon is that of the environment unless it or a discount is given.
+    A transition that is terminated leads to a state after the last one, in which nothing
+    happens.
+    """
+    inner = env.unwrapped
+    count, costs = len(inner.P), dict(costs or {})
+    if horizon is None and not {"discount", "criterion"} & set(wanted):
+        horizon = _time_limit(env)
+    if start is None:
+        start = {str(s): float(p) for s, p in enumerate(inner.initial_state_distrib) if p > 0}
+    rows = []
+    for s, actions in inner.P.items():
+        for a, outcomes in actions.items():
+            rows.append({"state": int(s), "action": int(a), "outcomes": [
+                {"probability": float(p), "next": count if done else int(t),
+                 "returns": [float(r), *(float(f(s, a, t, r, done)) for f in costs.values())]}
+                for p, t, r, done in outcomes if p > 0]})
+    document = {"horizon": horizon, "states": count + 1, "start": start, "returns": ["reward", *costs], **wanted, "transitions": rows}
+    return Problem(_document(document), states=count)
+
+
+def _time_limit(env) -> Optional[int]:
+    return getattr(getattr(env, "spec", None), "max_episode_steps", None)
+
+
+# The command
+
+
+def _flags(options: Mapping[str, Any]) -> List[str]:
+    flags = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        flags.append(f"--{name.replace('_', '-')}={value}")
+    return flags
+
+
+@contextlib.contextmanager
+def _folder():
+    with tempfile.TemporaryDirectory(prefix="cmdpsolve-") as folder:
+        yield folder
+
+
+def _place(problem, folder) -> str:
+    """The file or name of a problem; one that is made in Python is written to the folder."""
+    if isinstance(problem, (str, os.PathLike)):
+        return os.fspath(problem)
+    if isinstance(problem, Mapping):
+        problem = Problem(problem)
+    path = os.path.join(folder, "problem.json")
+    problem.save(path)
+    return path
+
+
+def _start(args: Sequence[str], **streams) -> subprocess.Popen:
+    command = os.environ.get("CMDPSOLVE", "cmdpsolve")
+    try:
+        return subprocess.Popen([command, *args], text=True, encoding="utf-8", **streams)
+    except FileNotFoundError:
+        raise Error(f"the command {command} is not there: install cmdpsolve, or set the environment variable CMDPSOLVE to its path") from None
+
+
+def _judge(status: int, out: str, err: str, folder: str, result: Callable[[dict], Any]):
+    """The result, or the exception that the exit status asks for."""
+    data = json.loads(out) if out.strip() else {}
+    text = err.strip()
+    if "failed" in data:
+        faults = [_read(Fault, f) for f in data["failed"].get("faults") or []]
+        text = data["failed"]["message"]
+        if faults:
+            tidy = lambda s: s.replace(folder + os.sep, "")
+            faults = [dataclasses.replace(f, file=tidy(f.file), message=tidy(f.message)) for f in faults]
+            text = tidy(text)
+        data = {}
+    if status in (0, 3) and data:
+        return result(data)
+    if status == 2:
+        raise ProblemError(text, faults if not data else ())
+    raise RunError(text.removeprefix("cmdpsolve: "), result(data) if data else None)
+
+
+def _run(args: Sequence[str], folder: str, result: Callable[[dict], Any]):
+    process = _start([args[0], "--format=json", *args[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, err = process.communicate()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    return _judge(process.returncode, out, err, folder, result)
+
+
+def _certificate(data: Mapping[str, Any]) -> Optional[Certificate]:
+    c = data.get("certificate")
+    return _read(Certificate, c) if c else None
+
+
+def _estimate(x) -> Optional[Estimate]:
+    return Estimate(x["mean"], x.get("ci95")) if isinstance(x, Mapping) and "mean" in x else None
+
+
+def _states(problem):
+    return problem.states if isinstance(problem, Problem) else problem.get("states") if isinstance(problem, Mapping) else None
+
+
+def plan(problem, **options) -> Plan:
+    """The best policy of a known model. Infeasible is a status, with a certificate."""
+    with _folder() as folder:
+        path = os.path.join(folder, "policy.json")
+
+        def result(data):
+            rows = []
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as f:
+                    rows = json.load(f)
+            return _read(Plan, data, certificate=_certificate(data), policy=Policy(rows, _states(problem)) if rows else None)
+
+        return _run(["plan", _place(problem, folder), "--policy=" + path, *_flags(options)], folder, result)
+
+
+def front(problem, over: Union[str, Sequence[str], None] = None, **options) -> Front:
+    """The trade-off curve between returns: over="reward,-cost" maximises reward and minimises cost."""
+    def result(data):
+        points = [_read(Point, p) for p in data.get("points") or []]
+        return _read(Front, data, points=points, certificate=_certificate(data))
+
+    with _folder() as folder:
+        return _run(["front", _place(problem, folder), *_flags({"over": over, **options})], folder, result)
+
+
+def check(problem, **options) -> Check:
+    """Sizes, ranges, and whether the limits can be kept."""
+    def result(data):
+        ranges = {name: (r.get("min"), r.get("max")) for name, r in (data.get("returns") or {}).items()}
+        return _read(Check, data, returns=ranges, certificate=_certificate(data))
+
+    with _folder() as folder:
+        return _run(["check", _place(problem, folder), *_flags(options)], folder, result)
+
+
+def simulate(problem, policy, **options) -> Simulation:
+    """Plays a policy: a Policy, an array as Policy.from_array takes it, or the path of a policy file."""
+    def result(data):
+        return _read(Simulation, data, returns={k: Estimate(v["mean"], v.get("ci95")) for k, v in data["returns"].items()})
+
+    with _folder() as folder:
+        if not isinstance(policy, (str, os.PathLike)):
+            names = _states(problem)
+            policy = policy if isinstance(policy, Policy) else Policy.from_array(policy, names if isinstance(names, (list, tuple)) else None)
+            policy.save(os.path.join(folder, "policy.json"))
+            policy = os.path.join(folder, "policy.json")
+        return _run(["simulate", _place(problem, folder), "--policy=" + os.fspath(policy), *_flags(options)], folder, result)
+
+
+def compare(problem, algorithms: Union[str, Sequence[str]] = "all", **options) -> Comparison:
+    """Several learners on the same problem, with the same seeds."""
+    def result(data):
+        rows = []
+        for r in data.get("rows") or []:
+            metrics = {k: e for k, e in ((k, _estimate(v)) for k, v in r.items()) if e}
+            rows.append(_read(Row, r, metrics=metrics))
+        return _read(Comparison, data, rows=rows)
+
+    with _folder() as folder:
+        return _run(["compare", _place(problem, folder), *_flags({"algorithms": algorithms, **options})], folder, result)
+
+
+# Learning
+
+
+def _learned(data: dict) -> Learned:
+    return _read(Learned, data, certificate=_certificate(data))
+
+
+def learn(problem, *, returns: Optional[Mapping[str, Tuple[float, float]]] = None, states: Optional[int] = None,
+          actions: Union[None, int, Sequence[int]] = None, start=None, horizon: Optional[int] = None, goal=None,
+          constraints=None, target=None, name: Optional[str] = None, **options) -> Learned:
+    """Learns an unknown model by playing it.
+
+    problem is a problem as for the other functions, or an environment: of Gymnasium, with discrete
+    observations and actions, or any object with reset() and step(action). For an environment,
+    returns has the range of each return in a step, such as {"reward": (0, 1)}; states and
+    actions are counts (of Gymnasium they are known); start is the first state or
+    {state: probability} and is learned if it is left out; horizon, goal, constraints and target are
+    those of a problem file.
+
+    reset() returns the state, or a pair of it and anything else; it is given seed=, if it takes one.
+    step() returns (state, returns), (state, returns, done), or the five values of Gymnasium. Its
+    returns are a number, a list or a dict; where a number is given and more returns are declared,
+    the others are looked for in the info of Gymnasium. Exceptions of the environment are passed on.
+    """
+    if not hasattr(problem, "step"):
+        given = dict(returns=returns, states=states, actions=actions, start=start, horizon=horizon, goal=goal,
+                     constraints=constraints, target=target, name=name)
+        wrong = [k for k, v in given.items() if v is not None]
+        if wrong:
+            raise TypeError(f"{', '.join(wrong)}: only for environments; a problem says this itself")
+        with _folder() as folder:
+            return _run(["learn", _place(problem, folder), *_flags(options)], folder, _learned)
+    player = _Player(problem, returns, states, actions, start, horizon)
+    wanted = _document(dict(name=name, horizon=player.horizon, goal=goal, constraints=constraints, target=target))
+    with _folder() as folder:
+        return player.play(["learn", _place(wanted, folder), "--format=json", "--env-command=-", *_flags(options)], folder)
+
+
+_CLOSE = '{"close":true}\n'
+
+
+class _Player:
+    """Serves an environment to the command, by the protocol of docs/simulators.md."""
+
+    def __init__(self, env, returns, states, actions, start, horizon):
+        if not returns:
+            raise TypeError('returns: want the range of each return in a step, such as {"reward": (0, 1)}')
+        self.env, self.names = env, list(returns)
+        self.horizon = horizon or _time_limit(env)
+        if not self.horizon:
+            raise TypeError("horizon: want the number of steps of an episode")
+        states = states or self._size("observation_space", "states")
+        actions = actions if actions is not None else self._size("action_space", "actions")
+        self.hello = {"hello": 1, "states": states, "actions": actions, "terminates": True,
+                      "returns": {k: [float(lo), float(hi)] for k, (lo, hi) in returns.items()}}
+        if start is not None:
+            self.hello["start"] = {str(s): p for s, p in start.items()} if isinstance(start, Mapping) else start
+        try:
+            parameters = inspect.signature(env.reset).parameters
+            self.seeds = "seed" in parameters or any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+        except (TypeError, ValueError):
+            self.seeds = False
+        self.steps = 0
+
+    def _size(self, space, what):
+        n = getattr(getattr(self.env, space, None), "n", None)
+        if n is None:
+            raise TypeError(f"{what}: want their number, since the environment has no discrete {space}")
+        return int(n)
+
+    def answer(self, request: dict) -> dict:
+        if "step" in request:
+            return self._step(request["step"])
+        if "start" in request:
+            self.steps = 0
+            first = self.env.reset(seed=request["seed"]) if self.seeds else self.env.reset()
+            return {"state": int(first[0] if isinstance(first, tuple) else first)}
+        return self.hello
+
+    def _step(self, action):
+        out, info, truncated = self.env.step(action), {}, False
+        if len(out) == 5:
+            state, got, done, truncated, info = out
+        else:
+            state, got, done = (*out, False)[:3]
+        self.steps += 1
+        if truncated and not done and self.steps < self.horizon:
+            raise ValueError(f"the environment stops after {self.steps} steps: want a horizon of at most that, not {self.horizon}")
+        if isinstance(got, Mapping):
+            values = [got[k] for k in self.names]
+        elif hasattr(got, "__len__"):
+            values = list(got)
+        else:
+            values = [got, *(info[k] for k in self.names[1:])]
+        values = [float(x) for x in values]
+        if not all(map(math.isfinite, values)):
+            raise ValueError(f"step({action}) returned {values}: want finite numbers")
+        return {"done": True, "returns": values} if done else {"state": int(state), "returns": values}
+
+    def play(self, args, folder) -> Learned:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+            process = _start(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=1)
+            failure, rest = None, ""
+            try:
+                rest = self._serve(process)
+            except BaseException as e:  # the command must save, and must end
+                failure = e
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            out = (rest + process.stdout.read()).rpartition(_CLOSE)[2]
+            process.wait()
+            process.stdout.close()
+            if failure is not None:
+                raise failure
+            errors.seek(0)
+            return _judge(process.returncode, out, errors.read(), folder, _learned)
+
+    def _serve(self, process) -> str:
+        """Answers requests, and returns the first line that is none."""
+        for line in iter(process.stdout.readline, ""):
+            if not line.startswith(('{"hello', '{"start', '{"step')):
+                return line
+            reply = json.dumps(self.answer(json.loads(line)), separators=(",", ":"))
+            try:
+                process.stdin.write(reply + "\n")
+            except BrokenPipeError:
+                break
+        return ""

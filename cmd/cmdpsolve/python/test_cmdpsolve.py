@@ -1,0 +1,269 @@
+"""Tests of the client. Run by TestPythonClient, with and without NumPy, SciPy and pandas."""
+
+import os
+import random
+import tempfile
+import unittest
+
+import cmdpsolve as cs
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+try:
+    import scipy.sparse as sparse
+except ImportError:
+    sparse = None
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+# Two states. Work in state 1 earns 1 and costs 1; by hand, 4 steps from state 0 without a limit earn 3,
+# and with cost at most 1.5 half of that: work 1.5 times.
+P = [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]]
+R = [[[0.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]]
+WANTED = {"horizon": 4, "goal": {"maximize": "reward"}, "constraints": [{"return": "cost", "at_most": 1.5}]}
+NAMES = ["reward", "cost"]
+
+
+class Chain:
+    """The same as an environment, of a plain class."""
+
+    def __init__(self, failing=0):
+        self.failing, self.episode, self.place = failing, 0, 0
+
+    def reset(self):
+        self.episode += 1
+        self.place = 0
+        return 0
+
+    def step(self, action):
+        if self.failing and self.episode == self.failing:
+            raise KeyError("the robot fell over")
+        before, reward = self.place, float(self.place == 1 and action == 0)
+        if before == 0 and action == 0:
+            self.place = 1
+        return self.place, [reward, reward]
+
+
+class Space:
+    def __init__(self, n):
+        self.n = n
+
+
+class Lake:
+    """As Gymnasium has them: a table P, spaces, a limit of steps; state 3 is the goal, 2 a hole."""
+
+    observation_space, action_space = Space(4), Space(2)
+    initial_state_distrib = [1.0, 0.0, 0.0, 0.0]
+    P = {
+        0: {0: [(1.0, 1, 0.0, False)], 1: [(0.5, 2, 0.0, True), (0.5, 3, 1.0, True)]},
+        1: {0: [(1.0, 0, 0.0, False)], 1: [(0.75, 3, 1.0, True), (0.25, 2, 0.0, True)]},
+        2: {0: [(1.0, 2, 0, True)], 1: [(1.0, 2, 0, True)]},
+        3: {0: [(1.0, 3, 0, True)], 1: [(1.0, 3, 0, True)]},
+    }
+
+    class spec:
+        max_episode_steps = 6
+
+    def __init__(self, limit=6):
+        self.limit, self.unwrapped, self.seeds = limit, self, []
+
+    def reset(self, *, seed=None, options=None):
+        self.seeds.append(seed)
+        self.random, self.state, self.steps = random.Random(seed), 0, 0
+        return 0, {"prob": 1}
+
+    def step(self, action):
+        u, self.steps = self.random.random(), self.steps + 1
+        for p, state, reward, done in self.P[self.state][action]:
+            u -= p
+            if u < 0:
+                break
+        self.state = state
+        return state, reward, done, self.steps >= self.limit, {"hole": float(done and state == 2)}
+
+
+def learn(env, **more):
+    options = dict(returns={"reward": (0, 1), "cost": (0, 1)}, states=2, actions=2, start=0, episodes=300, bonus_scale=0.01, pool=True)
+    return cs.learn(env, **{**options, **WANTED, **more})
+
+
+class Models(unittest.TestCase):
+    def same(self, problem):
+        answer = cs.plan(problem)
+        self.assertEqual(answer.status, "optimal")
+        self.assertAlmostEqual(answer.objective, 1.5, 8)
+        self.assertAlmostEqual(answer.returns["cost"], 1.5, 8)
+        self.assertAlmostEqual(answer.prices[0], 1, 6)
+        return answer
+
+    def test_lists(self):
+        answer = self.same(cs.from_arrays(P, R, returns=NAMES, **WANTED))
+        table = answer.policy.array
+        self.assertEqual((len(table), len(table[0]), len(table[0][0])), (4, 2, 2))
+        for h in range(4):
+            for s in range(2):
+                self.assertAlmostEqual(sum(table[h][s]), 1)
+        self.assertAlmostEqual(table[0][0][0] + table[0][0][1], 1)
+
+    @unittest.skipUnless(np, "without NumPy")
+    def test_numpy(self):
+        kernel = np.array(P)
+        answer = self.same(cs.from_arrays(kernel, np.array(R), returns=NAMES, **WANTED))
+        self.assertEqual(answer.policy.array.shape, (4, 2, 2))
+        self.same(cs.from_arrays([kernel[:, a] for a in range(2)], np.array(R), returns=NAMES, **WANTED))
+        self.same({"states": np.int64(2), "start": 0, "returns": NAMES, **WANTED, "transitions": [
+            {"state": s, "action": a, "next": {str(t): kernel[s, a, t] for t in range(2) if kernel[s, a, t]}, "returns": np.array(R)[s, a]}
+            for s in range(2) for a in range(2)]})
+
+    @unittest.skipUnless(sparse, "without SciPy")
+    def test_scipy(self):
+        self.same(cs.from_arrays([sparse.csr_matrix(np.array(P)[:, a]) for a in range(2)], np.array(R), returns=NAMES, **WANTED))
+
+    @unittest.skipUnless(pandas, "without pandas")
+    def test_pandas(self):
+        rows = [{"state": s, "action": a, "next": t, "probability": P[s][a][t], "reward": R[s][a][0], "cost": R[s][a][1]}
+                for s in range(2) for a in range(2) for t in range(2) if P[s][a][t]]
+        self.same(cs.from_frame(pandas.DataFrame(rows), states=2, **WANTED))
+        frame = cs.front(cs.from_frame(rows, states=2, **WANTED), over="reward,-cost").frame()
+        self.assertEqual(set(frame.columns), {"reward", "cost"})
+        history = learn(Chain()).frame()
+        self.assertIn("violation", history.columns)
+        self.assertIn("reward", history.columns)
+
+    def test_one_return_and_holes(self):
+        # State 1 offers action 0 alone.
+        problem = cs.from_arrays([[[0.5, 0.5], [0, 1]], [[0, 1], [0, 0]]], [[1, 2], [0.5, 9]], discount=0.5, goal={"maximize": "reward"})
+        answer = cs.plan(problem)
+        self.assertAlmostEqual(answer.objective, 2.5, 8)  # 2 + 0.5/(1 - 0.5)/2
+        self.assertEqual([[float(x) for x in row] for row in answer.policy.array], [[0, 1], [1, 0]])
+        self.assertIsNone(answer.policy.horizon)
+
+    def test_save(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.json")
+            cs.from_arrays(P, R, returns=NAMES, **WANTED).save(path)
+            self.same(path)
+
+    def test_gymnasium_table(self):
+        problem = cs.from_gymnasium(Lake(), costs={"hole": lambda s, a, r, t, done: done and t == 2}, goal={"maximize": "reward"})
+        problem.document["returns"] = ["reward", "hole"]
+        answer = cs.plan(problem)
+        self.assertAlmostEqual(answer.objective, 0.75, 8)
+        self.assertEqual(len(answer.policy.array[0]), 4)
+        self.assertEqual(answer.policy.horizon, 6)
+
+
+class Answers(unittest.TestCase):
+    def test_infeasible(self):
+        limits = [{"return": "cost", "at_most": 1}, {"return": "reward", "at_least": 2}]
+        problem = cs.from_arrays(P, R, returns=NAMES, horizon=4, constraints=limits)
+        answer = cs.plan(problem)
+        self.assertEqual((answer.status, answer.feasible, answer.policy), ("infeasible", False, None))
+        self.assertAlmostEqual(answer.certificate.distance, 0.5**0.5, 6)
+        self.assertIs(cs.check(problem).feasible, False)
+        self.assertFalse(cs.front(problem, over="reward,-cost").feasible)
+
+    def test_front(self):
+        curve = cs.front(cs.from_arrays(P, R, returns=NAMES, horizon=4), over=["reward", "-cost"])
+        points = sorted([float(x) for x in row] for row in curve.array())
+        self.assertAlmostEqual(points[0][1], 0)
+        self.assertAlmostEqual(points[-1][0], 3)
+
+    def test_simulate_array(self):
+        problem = cs.from_arrays(P, R, returns=NAMES, horizon=4)
+        played = cs.simulate(problem, [[1, 0], [0.5, 0.5]], episodes=2000)
+        self.assertLess(abs(played.returns["reward"].mean - 1.5), 3 * played.returns["reward"].ci95)
+
+    def test_games_and_options(self):
+        game = cs.plan("matrix:game=regret2,limit=-0.1")
+        self.assertEqual((game.status, game.feasible), ("infeasible", False))
+        self.assertTrue(cs.learn("inventory", episodes=5, exact=False).json["exact"] is None)
+
+    def test_faults(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a:b.yaml")
+            with open(path, "w") as f:
+                f.write("format: cmdp/1\nhorizon: 0\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:\n  - {state: 0, action: 0, next: {7: 1}}\n")
+            with self.assertRaises(cs.ProblemError) as caught:
+                cs.plan(path)
+        faults = caught.exception.faults
+        self.assertEqual([(f.file, f.line, f.key) for f in faults], [(path, 2, "horizon"), (path, 7, "transitions[0].next.7")])
+        self.assertIn("want a whole number from 1", faults[0].message)
+
+    def test_other_errors(self):
+        for call in (lambda: cs.plan("none.yaml"), lambda: cs.plan("garnt"), lambda: cs.plan("inventory", gpa=1),
+                     lambda: cs.simulate("inventory", "none.csv"), lambda: learn(Chain(), learner="nobody"),
+                     lambda: learn(Chain(), bonus_scal=1), lambda: learn(Chain(), goal={"maximize": "gold"})):
+            with self.assertRaises(cs.ProblemError) as caught:
+                call()
+            self.assertNotEqual(str(caught.exception), "")
+        before, os.environ["CMDPSOLVE"] = os.environ["CMDPSOLVE"], "/no/such/command"
+        try:
+            with self.assertRaisesRegex(cs.Error, "install cmdpsolve"):
+                cs.plan("inventory")
+        finally:
+            os.environ["CMDPSOLVE"] = before
+
+
+class Learning(unittest.TestCase):
+    def test_plain_class(self):
+        learned = learn(Chain())
+        self.assertEqual(learned.episodes, 300)
+        self.assertLess(abs(learned.average["cost"] - 1.5), 0.3)
+        self.assertIsNone(learned.regret)
+        self.assertEqual(learned.history[-1]["episode"], 300)
+
+    def test_seeds(self):
+        learned = learn(Chain(), seeds=2, episodes=20)
+        self.assertEqual(len(learned.runs), 2)
+
+    def test_gymnasium(self):
+        def run(**more):
+            env = Lake()
+            options = dict(returns={"reward": (0, 1), "hole": (0, 1)}, goal={"maximize": "reward"}, episodes=400, learner="posterior", pool=True)
+            return cs.learn(env, **{**options, **more}), env
+
+        learned, env = run()
+        self.assertGreater(learned.average["reward"], 0.6)  # the best is 0.75
+        self.assertLess(learned.average["hole"], 0.4)
+        self.assertEqual((len(env.seeds), len(set(env.seeds))), (400, 400))
+        again, _ = run()
+        self.assertEqual(again.average, learned.average)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "checkpoint")
+            run(episodes=150, save=path)
+            resumed, env = run(resume=path)
+            self.assertEqual((resumed.average, len(env.seeds)), (learned.average, 250))
+
+    def test_failing_environment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "checkpoint")
+            with self.assertRaisesRegex(KeyError, "fell over"):
+                learn(Chain(failing=50), save=path)
+            env = Chain()
+            learned = learn(env, resume=path)
+            self.assertEqual((learned.episodes, env.episode), (300, 300 - 49))
+
+    def test_bad_environments(self):
+        with self.assertRaisesRegex(ValueError, "finite"):
+            learn(type("E", (Chain,), {"step": lambda self, a: (0, [float("nan"), 0])})())
+        with self.assertRaisesRegex(cs.RunError, "reward is 2: by the hello it is from 0 to 1") as caught:
+            learn(type("E", (Chain,), {"step": lambda self, a: (0, [2, 0])})())
+        self.assertTrue(caught.exception.result.interrupted)
+        with self.assertRaisesRegex(cs.RunError, '"state" 5: the hello has the states 0 to 1'):
+            learn(type("E", (Chain,), {"step": lambda self, a: (5, [0, 0])})())
+        with self.assertRaisesRegex(ValueError, "stops after 3 steps: want a horizon of at most that, not 6"):
+            cs.learn(Lake(limit=3), returns={"reward": (0, 1)}, goal={"maximize": "reward"}, episodes=50)
+        for wrong in ({"returns": None}, {"horizon": None}, {"states": None}, {"actions": None}):
+            with self.assertRaises(TypeError):
+                learn(Chain(), **wrong)
+        with self.assertRaisesRegex(TypeError, "states: only for environments"):
+            cs.learn("inventory", states=5)
+
+
+if __name__ == "__main__":
+    unittest.main()
