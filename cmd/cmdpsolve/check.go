@@ -19,6 +19,7 @@ type checkCommand struct {
 	planOptions
 	memoryOptions
 	format *report.Format
+	what   variation
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -43,6 +44,7 @@ and ranges are what the agent can force whatever the opponent does.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	c.what.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
@@ -55,6 +57,9 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	}
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
+		return err
+	}
+	if p, err = p.vary(&c.what); err != nil {
 		return err
 	}
 	if p.isGame() {
@@ -105,7 +110,11 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &no
 		rep.Certificate = &planCertificate{Direction: p.named(d.Direction), Support: report.Number(d.Support),
 			Value: report.Number(d.Support + d.Lower), Distance: report.Number(d.Upper), direction: d.Direction, cut: !d.Whole}
-		return rep, nil
+		planner, err := exact.NewPlanner(p.Model, c.parallel)
+		if err == nil {
+			rep.Conflict, err = p.conflict(ctx, planner, opts)
+		}
+		return rep, err
 	default:
 		return rep, nil
 	}

@@ -27,6 +27,7 @@ type checkReport struct {
 	Tolerance   report.Number    `json:"tolerance" csv:"tolerance"`
 	Nearest     named            `json:"nearest,omitzero" csv:"nearest"`
 	Certificate *planCertificate `json:"certificate"`
+	Conflict    []conflictReport `json:"conflict,omitempty" csv:"conflict"`
 	Slater      *slaterReport    `json:"slater" csv:"slater"`
 	Rho         report.Number    `json:"rho" csv:"rho"`
 	Seconds     report.Number    `json:"seconds"`
@@ -77,7 +78,7 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds)),
-		rep.ranges("least", "greatest"), rep.limits(p), rep.notes(p),
+		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), rep.notes(p),
 	}}
 }
 
@@ -122,9 +123,10 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 	case rep.Feasible == nil:
 		return report.Note{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns found are %s away, and nothing was proved.", report.Short(rep.GapUpper))}
 	case !*rep.Feasible:
-		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate),
+		notes := report.Note{"No policy keeps every limit.", p.explain(rep.Certificate),
 			"The approachability gap, the distance of the best policy from what is allowed" + rep.Certificate.andPossible() + ", is " + certified(rep.GapLower, rep.GapUpper) + ";",
 			"the nearest returns are " + p.vector(rep.Nearest) + "."}
+		return append(notes, conflictNotes(rep.Conflict)...)
 	}
 	notes := report.Note{"Some policy keeps every limit: the approachability gap is 0."}
 	s, none := rep.Slater, 1e-9*slices.Min(p.sides())
@@ -144,7 +146,7 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 		}
 	}
 	switch rho := float64(rep.Rho); {
-	case math.IsNaN(rho):
+	case math.IsNaN(rho) || rho > 0 && !p.learnable():
 	case rho == 0:
 		notes = append(notes, "The limits do not bind at the optimum.")
 	default:

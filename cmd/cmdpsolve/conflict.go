@@ -76,8 +76,12 @@ func (p *loaded) separateLimits() (cmdp.Task, geometry.Set, error) {
 	if whole == nil || err != nil {
 		return task, nil, err
 	}
-	set, err := whole.Build(len(p.Returns), p.Returns)
-	return task, set, err
+	q.Target, q.Constraints = whole, nil
+	alone, err := q.Task()
+	if errors.Is(err, geometry.ErrEmpty) {
+		err = nil // it is out of reach of all returns that are possible, and no limit of its own here
+	}
+	return task, alone.Whole, err
 }
 
 // halfspacesOnly reports whether a set is said by half-spaces alone.

@@ -16,6 +16,7 @@ import (
 type exploreCommand struct {
 	streams
 	planOptions
+	memoryOptions
 	listen  string
 	noOpen  bool
 	timeout time.Duration
@@ -47,7 +48,8 @@ and serves until Ctrl-C.`,
 	f.BoolVar(&c.noOpen, "no-open", false, "print the address and do not open it")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
 	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer")
-	c.addFlags(f)
+	c.memoryOptions.addFlags(f)
+	c.planOptions.addFlags(f)
 	return cmd
 }
 
@@ -62,7 +64,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return usage("--listen %s: want an address and a port, such as 127.0.0.1:8080", c.listen)
 	}
-	p, err := memoryOptions{}.load(ctx, c.streams, name)
+	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}

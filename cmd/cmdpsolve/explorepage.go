@@ -71,7 +71,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	}
 	for _, name := range e.Returns {
 		for _, kind := range []string{"at_least", "at_most"} {
-			if value, is := e.givenLimit(kind, name); is {
+			if value, is := givenLimit(e.Problem, kind, name); is {
 				a.Limits = append(a.Limits, limitQuestion{name, kind, value})
 			}
 		}
@@ -245,6 +245,8 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	a.Command = strings.Join(args, " ")
 	var file, policy bounded
 	switch err := problem.Write(&file, p.Problem); {
+	case p.Memory != nil:
+		a.Withheld = "the problem is about the course of episodes and has been rewritten for the page; the command has the same limits"
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the problem is too large for the page; the command has the same limits"
 	case err != nil:

@@ -121,7 +121,7 @@ func (e *explorer) variation(q *question) *variation {
 	for _, name := range e.Returns {
 		for _, kind := range []string{"at_least", "at_most"} {
 			value, wanted := asked(kind, name)
-			given, is := e.givenLimit(kind, name)
+			given, is := givenLimit(e.Problem, kind, name)
 			if wanted == is && (!is || value == given) {
 				continue
 			}
@@ -133,29 +133,6 @@ func (e *explorer) variation(q *question) *variation {
 		}
 	}
 	return v
-}
-
-// givenLimit returns the limit of the problem on a side of a return, the narrowest if
-// there are several.
-func (e *explorer) givenLimit(kind, name string) (value float64, is bool) {
-	for _, c := range e.Constraints {
-		b := c.AtMost
-		if kind == "at_least" {
-			b = c.AtLeast
-		}
-		if c.Return != name || b == nil || !c.OnAverage() {
-			continue
-		}
-		switch {
-		case !is:
-			value, is = *b, true
-		case kind == "at_least":
-			value = max(value, *b)
-		default:
-			value = min(value, *b)
-		}
-	}
-	return value, is
 }
 
 // planAnswer is what the page shows of a plan.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +28,7 @@ type frontCommand struct {
 	points   int
 	plot     string
 	policies string
+	what     variation
 }
 
 func newFront(s streams) *cobra.Command {
@@ -63,6 +63,7 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on")
+	c.what.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
@@ -125,16 +126,7 @@ func (c *frontCommand) check() error {
 	if err := writable("--plot", c.plot); err != nil {
 		return err
 	}
-	if c.policies == "" {
-		return nil
-	}
-	// Policies of an older curve must not stand among the new ones.
-	if entries, err := os.ReadDir(c.policies); err == nil && len(entries) > 0 {
-		return usage("--policies %s: the folder is not empty", c.policies)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return usage("--policies: %w", err)
-	}
-	return nil
+	return newFolder("--policies", c.policies)
 }
 
 func (c *frontCommand) run(ctx context.Context, name string) error {
@@ -143,6 +135,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
+		return err
+	}
+	if p, err = p.vary(&c.what); err != nil {
 		return err
 	}
 	if err := p.onePlayer(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -86,6 +88,8 @@ type planCommand struct {
 	opponentPolicy string
 	secondOpinion  bool
 	credible       credibleOptions
+	what           variation
+	sweep          sweepOptions
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -104,6 +108,11 @@ of a constraint is how much the optimum improves for each unit by which it is
 relaxed. --policy writes the policy as rows of step, state, action and
 probability; see docs/planning.md.
 
+--at-most, --at-least, --maximize, --minimize and --inflate ask "what if": they
+change limits and goal of PROBLEM. --sweep plans for a limit at many values. If
+no policy keeps the limits, plan names a smallest set of them that is in
+conflict, and how far each of it would have to give by itself.
+
 With --log plan does not look at the model's probabilities. It plans from logged
 transitions, for limits that hold in a share --credible of the models that the
 data leaves possible; see docs/data.md. The exit status is 3 if no policy is
@@ -118,6 +127,8 @@ On Ctrl-C plan stops and exits with status 1.`,
 		Example: `  cmdpsolve plan frozenlake8
   cmdpsolve plan inventory --policy policy.csv
   cmdpsolve plan rooms.yaml --format json
+  cmdpsolve plan inventory --at-most cost=4
+  cmdpsolve plan inventory --sweep cost=2:5:0.5 --plot sweep.svg
   cmdpsolve plan rooms.yaml --log visits.csv --credible 0.95`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -129,6 +140,8 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
+	c.what.addFlags(f)
+	c.sweep.addFlags(f)
 	c.credible.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
@@ -156,9 +169,18 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	if err := c.sweep.check(); err != nil {
+		return err
+	}
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
+	}
+	if p, err = p.vary(&c.what); err != nil {
+		return err
+	}
+	if len(c.sweep.over) > 0 {
+		return c.planSweep(ctx, p)
 	}
 	if c.credible.log != "" {
 		return c.planLogged(ctx, p)
@@ -183,12 +205,21 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	opts, progress := c.exact(c.err, p.sense())
 	begin := time.Now()
-	r, err := exact.Solve(ctx, p.Model, p.task, opts)
+	planner, err := exact.NewPlanner(p.Model, c.parallel)
+	if err != nil {
+		return failed(err)
+	}
+	r, err := planner.Solve(ctx, p.task, opts)
+	var clash []conflictReport
+	if err == nil && r.Status == exact.Infeasible {
+		clash, err = p.conflict(ctx, planner, opts)
+	}
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
 	}
 	d := p.planData(r, time.Since(begin))
+	d.Conflict = clash
 	d.SecondOpinion = p.compared(opinion, r)
 	writeErr := c.writePolicy(p, r)
 	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
@@ -226,9 +257,21 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		return nil
 	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
-		return nil
+		return c.dropOld(c.policy)
 	}
 	return problem.WritePolicy(c.policy, p.Problem, p.PlanRows(r.Policy, r.Components))
+}
+
+// dropOld removes the policy of an earlier plan, which would be taken for one of this.
+func (c *planCommand) dropOld(path string) error {
+	err := os.Remove(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil:
+		c.say("the older policy that was there is removed")
+	}
+	return err
 }
 
 // verdict is the error that gives the exit status of an answer.

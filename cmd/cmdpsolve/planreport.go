@@ -37,6 +37,8 @@ type planReport struct {
 	// Components is the number of policies of which one is drawn at the start, if there are several.
 	Components  int              `json:"components,omitempty" csv:"components"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
+	// Conflict names a smallest set of limits that no policy keeps together.
+	Conflict []conflictReport `json:"conflict,omitempty" csv:"conflict"`
 	// Memory is what the policy remembers, Thresholds those of constraints on the worst episodes.
 	Memory     []rememberedReport `json:"memory,omitempty"`
 	Thresholds []thresholdReport  `json:"thresholds,omitempty"`
@@ -77,7 +79,7 @@ type planCertificate struct {
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, returns), d.limits(), append(d.notes(p), p.memoryNotes()...),
+		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p), p.memoryNotes()...),
 	}}
 }
 
@@ -222,15 +224,20 @@ func (d *planReport) limits() *report.Table {
 	for _, c := range d.Constraints {
 		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}
 		if priced {
-			price := c.Price
-			if c.scale > 0 && float64(price)*c.scale <= math.Abs(float64(d.Objective-d.Bound)) {
-				price = 0 // over all returns that are possible it changes less than is certified
-			}
-			row = append(row, report.Rounded(price, largest))
+			row = append(row, report.Rounded(d.shownPrice(c), largest))
 		}
 		t.Add(row...)
 	}
 	return t
+}
+
+// shownPrice is the price of a limit, 0 where over all returns that are possible it changes
+// less than is certified.
+func (d *planReport) shownPrice(c limitReport) report.Number {
+	if c.scale > 0 && float64(c.Price)*c.scale <= math.Abs(float64(d.Objective-d.Bound)) {
+		return 0
+	}
+	return c.Price
 }
 
 // notes says in sentences what the tables mean.
@@ -238,15 +245,18 @@ func (d *planReport) notes(p *loaded) report.Note {
 	notes := d.SecondOpinion.note()
 	switch {
 	case d.Certificate != nil:
-		return append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
+		notes = append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
 			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
+		return append(notes, conflictNotes(d.Conflict)...)
 	case d.Return != "":
 		return append(notes, fmt.Sprintf("The goal has no bound: while all limits are kept, %s grows for as long as the policy goes on, and it need never stop.", d.Return))
 	case d.Status != exact.Optimal.String():
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
-		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.",
-			fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
+		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.")
+		if p.learnable() {
+			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
+		}
 	case d.Rho == 0:
 		notes = append(notes, "The limits do not bind.")
 	}

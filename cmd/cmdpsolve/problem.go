@@ -243,6 +243,9 @@ func (p *loaded) missed(v []float64) string {
 	return report.Short(p.task.Violation(v))
 }
 
+// learnable reports whether learn takes the problem: it plays episodes of a horizon.
+func (p *loaded) learnable() bool { return p.Model.Horizon() > 0 }
+
 // isGame reports whether an opponent has a choice somewhere.
 func (p *loaded) isGame() bool {
 	sh := p.Shape()

@@ -188,3 +188,26 @@ func (v *variation) flags() []string {
 	}
 	return out
 }
+
+// givenLimit returns the limit of a problem on a side of an expected return, kind being
+// at_least or at_most; the narrowest if there are several.
+func givenLimit(p *problem.Problem, kind, name string) (value float64, is bool) {
+	for _, c := range p.Constraints {
+		b := c.AtMost
+		if kind == "at_least" {
+			b = c.AtLeast
+		}
+		if c.Return != name || b == nil || !c.OnAverage() {
+			continue
+		}
+		switch {
+		case !is:
+			value, is = *b, true
+		case kind == "at_least":
+			value = max(value, *b)
+		default:
+			value = min(value, *b)
+		}
+	}
+	return value, is
+}

@@ -28,3 +28,27 @@ func writable(option, path string) error {
 	probe.Close()
 	return os.Remove(probe.Name())
 }
+
+// newFolder returns an error if an option names no folder that is empty, or that can be made.
+// Files of before must not stand among the new ones.
+func newFolder(option, path string) error {
+	if path == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case err == nil && len(entries) > 0:
+		return usage("%s %s: the folder is not empty", option, path)
+	case err == nil:
+		return writable(option, filepath.Join(path, "policy"))
+	case !errors.Is(err, fs.ErrNotExist):
+		return usage("%s: %w", option, err)
+	}
+	parent := filepath.Dir(path)
+	for { // the folders in between are made too
+		if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) || parent == filepath.Dir(parent) {
+			return writable(option, filepath.Join(parent, "policy"))
+		}
+		parent = filepath.Dir(parent)
+	}
+}

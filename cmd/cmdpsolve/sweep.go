@@ -1,0 +1,389 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// sweepOptions ask for a plan at each of many values of a limit, or of several: a grid.
+type sweepOptions struct {
+	over     sweepFlags
+	plot     string
+	policies string
+}
+
+func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
+	f.Var(&o.over, "sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)")
+	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices to `FILE`, as SVG, PNG or PDF by its ending")
+	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on")
+}
+
+func (o *sweepOptions) check() error {
+	if len(o.over) == 0 {
+		switch {
+		case o.plot != "":
+			return usage("--plot %s: a single plan has no curve; give --sweep too", o.plot)
+		case o.policies != "":
+			return usage("--policies %s: a single plan has one policy; give --policy, or --sweep too", o.policies)
+		}
+		return nil
+	}
+	if n := o.over.plans(); n > mostSwept {
+		return usage("--sweep: %d plans: want at most %d", n, mostSwept)
+	}
+	if o.plot != "" {
+		if _, err := chart.FormatOf(o.plot); err != nil {
+			return usage("--plot: %w", err)
+		}
+	}
+	if err := writable("--plot", o.plot); err != nil {
+		return err
+	}
+	return newFolder("--policies", o.policies)
+}
+
+// mostSwept bounds the plans of a sweep.
+const mostSwept = 10_000
+
+// A sweptLimit is a return with the values of its limit.
+type sweptLimit struct {
+	name   string
+	values []float64
+}
+
+// sweepFlags are the values of --sweep.
+type sweepFlags []sweptLimit
+
+// Set reads RETURN=FROM:TO:STEP.
+func (s *sweepFlags) Set(text string) error {
+	name, span, ok := cutLast(text, "=")
+	parts := strings.Split(span, ":")
+	if !ok || len(parts) != 3 {
+		return errors.New("want RETURN=FROM:TO:STEP, such as cost=2:5:0.5")
+	}
+	var x [3]float64
+	for i, part := range parts {
+		var err error
+		if x[i], err = strconv.ParseFloat(part, 64); err != nil || math.IsNaN(x[i]) || math.IsInf(x[i], 0) {
+			return fmt.Errorf("%q: want a number", part)
+		}
+	}
+	steps := (x[1] - x[0]) / x[2]
+	switch {
+	case x[2] == 0 || steps < 0:
+		return fmt.Errorf("steps of %g never lead from %g to %g", x[2], x[0], x[1])
+	case steps > mostSwept:
+		return fmt.Errorf("%.0f values: want at most %d", steps, mostSwept)
+	}
+	l := sweptLimit{name: name}
+	for i := range int(steps+1e-9) + 1 {
+		// As people write it: 2 + 3·0.1 is 2.3.
+		v, err := strconv.ParseFloat(strconv.FormatFloat(x[0]+float64(i)*x[2], 'g', 12, 64), 64)
+		if err != nil {
+			return err
+		}
+		l.values = append(l.values, v)
+	}
+	*s = append(*s, l)
+	return nil
+}
+
+func (s *sweepFlags) String() string { return "" }
+
+// Type is the word for a value of the flag.
+func (s *sweepFlags) Type() string { return "RETURN=FROM:TO:STEP" }
+
+func (s sweepFlags) plans() int {
+	n := 1
+	for _, l := range s {
+		if n *= len(l.values); n > mostSwept {
+			break
+		}
+	}
+	return n
+}
+
+// sweepReport is the data of a sweep.
+type sweepReport struct {
+	Problem string         `json:"problem"`
+	Over    []string       `json:"over"` // the limits, such as "cost ≤"
+	Plans   []*sweptReport `json:"plans"`
+	Seconds report.Number  `json:"seconds"`
+}
+
+// sweptReport is one plan of a sweep.
+type sweptReport struct {
+	Limits []report.Number `json:"limits"` // in the order of Over
+	// Prices are those of the limits that are moved.
+	Prices []report.Number `json:"limit_prices"`
+	Policy string          `json:"policy,omitempty"`
+	*planReport
+}
+
+// planSweep plans for every value, each plan starting from the policies of those before.
+func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
+	switch {
+	case p.isGame():
+		return usage("--sweep: %s: a game: want a problem with one player", p.name)
+	case c.policy != "":
+		return usage("--policy %s: a sweep has a policy for each plan; give --policies DIR", c.policy)
+	case c.secondOpinion || c.credible.log != "":
+		return usage("--sweep goes with neither --second-opinion nor --log")
+	}
+	planner, err := exact.NewPlanner(p.Model, c.parallel)
+	if err != nil {
+		return usage("%s: %w", p.name, err)
+	}
+	sides, err := c.sweep.sides(p)
+	if err != nil {
+		return err
+	}
+	rep, begin := &sweepReport{Problem: p.title(), Plans: []*sweptReport{}}, time.Now()
+	for i, l := range c.sweep.over {
+		rep.Over = append(rep.Over, l.name+" "+sides[i])
+	}
+	opts, progress := c.exact(c.err, p.sense())
+	defer progress.close()
+	at := make([]int, len(c.sweep.over))
+	for {
+		if err := c.sweepOne(ctx, p, planner, opts, at, sides, rep); err != nil {
+			return err
+		}
+		if !c.sweep.over.next(at) {
+			break
+		}
+	}
+	progress.close()
+	rep.Seconds = report.Number(time.Since(begin).Seconds())
+	if f := rep.figure(p); c.sweep.plot != "" && len(f.Panels[0].Curves) == 0 {
+		c.say("nothing is drawn to %s: no plan was found", c.sweep.plot)
+	} else if c.sweep.plot != "" {
+		if err := f.Save(c.sweep.plot); err != nil {
+			return failed(err)
+		}
+	}
+	if err := c.write(rep.report(p, sides), *c.format); err != nil {
+		return err
+	}
+	return rep.verdict(c.iterations)
+}
+
+// next goes to the next point of the grid, the last limit first.
+func (s sweepFlags) next(at []int) bool {
+	for i := len(at) - 1; i >= 0; i-- {
+		if at[i]++; at[i] < len(s[i].values) {
+			return true
+		}
+		at[i] = 0
+	}
+	return false
+}
+
+// sides returns "≤" or "≥" for each limit: the side that the problem limits, above if it
+// limits none.
+func (o *sweepOptions) sides(p *loaded) ([]string, error) {
+	var out []string
+	for i, l := range o.over {
+		if !slices.Contains(p.Returns, l.name) {
+			return nil, usage("--sweep: unknown return %q: want %s", l.name, strings.Join(p.Returns, ", "))
+		}
+		if slices.ContainsFunc(o.over[:i], func(k sweptLimit) bool { return k.name == l.name }) {
+			return nil, usage("--sweep: %s is given twice", l.name)
+		}
+		_, below := givenLimit(p.Problem, "at_least", l.name)
+		_, above := givenLimit(p.Problem, "at_most", l.name)
+		switch {
+		case below && above:
+			return nil, usage("--sweep: %s is limited from both sides; take one away with --at-least %s=none or --at-most %s=none", l.name, l.name, l.name)
+		case below:
+			out = append(out, "≥")
+		default:
+			out = append(out, "≤")
+		}
+	}
+	return out, nil
+}
+
+// sweepOne plans at one point of the grid.
+func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Planner, opts exact.Options, at []int, sides []string, rep *sweepReport) error {
+	v := &variation{}
+	one := &sweptReport{}
+	for i, l := range c.sweep.over {
+		b := bound{l.name, l.values[at[i]]}
+		if sides[i] == "≥" {
+			v.least = append(v.least, b)
+		} else {
+			v.most = append(v.most, b)
+		}
+		one.Limits = append(one.Limits, report.Number(b.value))
+	}
+	q, err := p.vary(v)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	r, err := planner.Solve(ctx, q.task, opts)
+	if err != nil {
+		return p.stopped(err)
+	}
+	one.planReport = q.planData(r, time.Since(begin))
+	for i, l := range c.sweep.over {
+		kind := map[string]string{"≤": "at_most", "≥": "at_least"}[sides[i]]
+		price := report.NaN
+		for _, limit := range one.Constraints {
+			if limit.Kind == kind && limit.Return == l.name {
+				price = one.shownPrice(limit)
+			}
+		}
+		one.Prices = append(one.Prices, price)
+	}
+	rep.Plans = append(rep.Plans, one)
+	if c.sweep.policies == "" || r.Status != exact.Optimal {
+		return nil
+	}
+	if err := os.MkdirAll(c.sweep.policies, 0o777); err != nil {
+		return failed(err)
+	}
+	one.Policy = filepath.Join(c.sweep.policies, fmt.Sprintf("plan-%0*d.csv", len(strconv.Itoa(c.sweep.over.plans())), len(rep.Plans)))
+	if err := problem.WritePolicy(one.Policy, q.Problem, q.PlanRows(r.Policy, r.Components)); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// verdict is infeasible if no limit can be kept, and a failure if a plan is undecided.
+func (rep *sweepReport) verdict(iterations int) error {
+	infeasible := 0
+	for _, one := range rep.Plans {
+		switch one.Status {
+		case exact.Undecided.String():
+			return verdict(exact.Undecided, iterations)
+		case exact.Infeasible.String():
+			infeasible++
+		}
+	}
+	if infeasible == len(rep.Plans) {
+		return verdict(exact.Infeasible, iterations)
+	}
+	return nil
+}
+
+// wanted describes goal and limits in a line, those that are moved without a number.
+func (rep *sweepReport) wanted(p *loaded, sides []string) string {
+	free := &variation{}
+	for i, l := range rep.Over {
+		b := bound{strings.TrimSuffix(l, " "+sides[i]), math.Inf(1)}
+		free.most, free.least = append(free.most, b), append(free.least, b)
+	}
+	rest, err := p.vary(free)
+	if err != nil {
+		rest = p
+	}
+	return rest.wanted() + ", swept over " + strings.Join(rep.Over, ", ")
+}
+
+// report declares the sweep as one table.
+func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
+	t := report.NewTable(rep.Over...)
+	for _, title := range append([]string{"objective"}, p.Returns...) {
+		t.Columns = append(t.Columns, report.Column{Title: title})
+	}
+	for _, l := range rep.Over {
+		t.Columns = append(t.Columns, report.Column{Title: "price of " + strings.TrimRight(l, " ≤≥")})
+	}
+	scale, iterations := p.sides(), 0
+	for _, one := range rep.Plans {
+		iterations += one.Iterations
+		var row []any
+		for _, x := range one.Limits {
+			row = append(row, x)
+		}
+		kept := one.Status == exact.Optimal.String()
+		switch {
+		case kept:
+			row = append(row, one.Objective)
+		default:
+			row = append(row, one.Status)
+		}
+		for i, x := range one.Returns.Values {
+			if kept {
+				row = append(row, report.Rounded(x, scale[i]))
+			} else {
+				row = append(row, report.NaN)
+			}
+		}
+		for _, x := range one.Prices {
+			row = append(row, x)
+		}
+		t.Add(row...)
+	}
+	notes := report.Note{"The price of a limit is how much the optimum improves for each unit by which it is relaxed."}
+	return &report.Report{Data: rep, Sections: []report.Section{
+		p.headed(rep.wanted(p, sides), fmt.Sprintf("%s, %s, %.3g s", count(len(rep.Plans), "plan"), count(iterations, "value iteration"), rep.Seconds)),
+		t, notes, report.Only(t, report.CSV),
+	}}
+}
+
+// figure draws optimum and prices against the first limit, a curve for each value of the
+// others.
+func (rep *sweepReport) figure(p *loaded) *chart.Figure {
+	name := strings.TrimRight(rep.Over[0], " ≤≥")
+	panels := make([]chart.Panel, 1+len(rep.Over))
+	panels[0] = chart.Panel{X: chart.Axis{Title: "limit on " + name}, Y: chart.Axis{Title: "objective"}}
+	for i, l := range rep.Over {
+		panels[1+i] = chart.Panel{X: chart.Axis{Title: "limit on " + name}, Y: chart.Axis{Title: "price of " + strings.TrimRight(l, " ≤≥")}}
+	}
+	of := map[string]int{}
+	for _, one := range rep.Plans {
+		if one.Status != exact.Optimal.String() {
+			continue
+		}
+		var others []string
+		for i, x := range one.Limits[1:] {
+			others = append(others, rep.Over[1+i]+" "+report.Short(x))
+		}
+		key := strings.Join(others, ", ")
+		k, ok := of[key]
+		if !ok {
+			k = len(of)
+			of[key] = k
+			for i := range panels {
+				panels[i].Curves = append(panels[i].Curves, chart.Curve{Name: key, Marks: true})
+			}
+		}
+		for i := range panels {
+			y := one.Objective
+			if i > 0 {
+				y = one.Prices[i-1]
+			}
+			curve := &panels[i].Curves[k]
+			curve.X, curve.Y = append(curve.X, float64(one.Limits[0])), append(curve.Y, float64(y))
+		}
+	}
+	f := &chart.Figure{Title: p.title() + ": " + strings.Join(rep.Over, ", ") + " swept"}
+	for _, panel := range panels {
+		for k := range panel.Curves {
+			if c := &panel.Curves[k]; len(c.X) > 1 && c.X[0] > c.X[len(c.X)-1] {
+				slices.Reverse(c.X)
+				slices.Reverse(c.Y)
+			}
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	return f
+}
