@@ -44,35 +44,35 @@ type NoBonus struct{}
 // Width returns 0.
 func (NoBonus) Width(*Stage, *Moments) float64 { return 0 }
 
-// Hoeffding is the bonus scale·(R·√(ℓ/(2t)) + cover·Diagonal·‖θ‖) of
+// hoeffdingBonus is the bonus scale·(R·√(ℓ/(2t)) + cover·Diagonal·‖θ‖) of
 // erratum E-19, which needs no second moments.
-type Hoeffding struct{ scale, root, cover float64 }
+type hoeffdingBonus struct{ scale, root, cover float64 }
 
-// NewHoeffding returns the bonus with the given constants.
-func NewHoeffding(scale, logTerm, cover float64) *Hoeffding {
-	return &Hoeffding{scale, math.Sqrt(logTerm / 2), cover}
+// newHoeffding returns the bonus with the given constants.
+func newHoeffding(scale, logTerm, cover float64) *hoeffdingBonus {
+	return &hoeffdingBonus{scale, math.Sqrt(logTerm / 2), cover}
 }
 
 // Width returns the bonus.
-func (b *Hoeffding) Width(st *Stage, m *Moments) float64 {
+func (b *hoeffdingBonus) Width(st *Stage, m *Moments) float64 {
 	return b.scale * (st.Range*m.Root*b.root + b.cover*st.Diagonal*st.Norm)
 }
 
-// Bernstein is the one-formula bonus of erratum E-19,
+// bernsteinBonus is the one-formula bonus of erratum E-19,
 //
 //	scale·(√(2ℓ·Var(V_low)/(t−1)) + √(2ℓ·E(V_up−V_low)²/(t−1)) + 7Rℓ/(3(t−1)) + cover·Diagonal·‖θ‖)
 //
 // or the Hoeffding bonus where that is smaller, as it is at the first visit.
-type Bernstein struct{ scale, root, linear, hoeffding, cover float64 }
+type bernsteinBonus struct{ scale, root, linear, hoeffding, cover float64 }
 
-// NewBernstein returns the bonus with the given constants: logTerm is ℓ,
+// newBernstein returns the bonus with the given constants: logTerm is ℓ,
 // hoeffdingLog the logarithmic term of the Hoeffding bonus.
-func NewBernstein(scale, logTerm, hoeffdingLog, cover float64) *Bernstein {
-	return &Bernstein{scale, math.Sqrt(2 * logTerm), 7 * logTerm / 3, math.Sqrt(hoeffdingLog / 2), cover}
+func newBernstein(scale, logTerm, hoeffdingLog, cover float64) *bernsteinBonus {
+	return &bernsteinBonus{scale, math.Sqrt(2 * logTerm), 7 * logTerm / 3, math.Sqrt(hoeffdingLog / 2), cover}
 }
 
 // Width returns the bonus.
-func (b *Bernstein) Width(st *Stage, m *Moments) float64 {
+func (b *bernsteinBonus) Width(st *Stage, m *Moments) float64 {
 	w := st.Range * m.Root * b.hoeffding
 	if m.Visits > 1 {
 		sd := math.Sqrt(m.VarLow) + math.Sqrt(m.GapSquare)
@@ -81,28 +81,28 @@ func (b *Bernstein) Width(st *Stage, m *Moments) float64 {
 	return b.scale * (w + b.cover*st.Diagonal*st.Norm)
 }
 
-// PrintedHoeffding is the bonus as printed in Algorithm 2 of Yu, Tian, Zhang,
+// printedHoeffding is the bonus as printed in Algorithm 2 of Yu, Tian, Zhang,
 // Sra (2021), c·√(min{d,S}·ι/t)·D·‖θ‖, where D, the diameter of the box of
 // possible returns, stands for the paper's √d·H, to which it is equal for returns
 // in [0,1]; ‖θ‖ is erratum E-03.
-type PrintedHoeffding struct{ Scale, LogTerm, MinDimStates, Diameter float64 }
+type printedHoeffding struct{ Scale, LogTerm, MinDimStates, Diameter float64 }
 
 // Width returns the bonus.
-func (b PrintedHoeffding) Width(st *Stage, m *Moments) float64 {
+func (b printedHoeffding) Width(st *Stage, m *Moments) float64 {
 	return b.Scale * math.Sqrt(b.MinDimStates*b.LogTerm/m.Visits) * b.Diameter * st.Norm
 }
 
-// PrintedBernstein is the three-term bonus as printed in Algorithm 3,
+// printedBernstein is the three-term bonus as printed in Algorithm 3,
 //
 //	c·(√(Var(V_low)·min{d,S}·ι/t) + E(V_up−V_low)/H + min{d,S}·H·D·ι/t·‖θ‖)
 //
-// with D as in [PrintedHoeffding].
-type PrintedBernstein struct {
+// with D as in [printedHoeffding].
+type printedBernstein struct {
 	Scale, LogTerm, MinDimStates, Diameter, Horizon float64
 }
 
 // Width returns the bonus.
-func (b PrintedBernstein) Width(st *Stage, m *Moments) float64 {
+func (b printedBernstein) Width(st *Stage, m *Moments) float64 {
 	l := b.MinDimStates * b.LogTerm / m.Visits
 	return b.Scale * (math.Sqrt(m.VarLow*l) + m.Gap/b.Horizon + l*b.Horizon*b.Diameter*st.Norm)
 }
@@ -162,20 +162,20 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 		successors := float64(sh.states) * math.Ln2
 		hoeffding := math.Log(4) + failure + events + min(directions, successors)
 		if !bernstein {
-			return NewHoeffding(factor, hoeffding, 2/k), nil
+			return newHoeffding(factor, hoeffding, 2/k), nil
 		}
-		return NewBernstein(factor, math.Log(8)+failure+events+directions, hoeffding, 2/k), nil
+		return newBernstein(factor, math.Log(8)+failure+events+directions, hoeffding, 2/k), nil
 	case Practice, Off:
 		if !bernstein {
 			// 0.35·R·√(ι/t) without the 1/2 of Hoeffding's inequality.
-			return NewHoeffding(factor, 2*(events+failure), 0), nil
+			return newHoeffding(factor, 2*(events+failure), 0), nil
 		}
-		return NewBernstein(factor, math.Ln2+events+failure, 2*(events+failure), 0), nil
+		return newBernstein(factor, math.Ln2+events+failure, 2*(events+failure), 0), nil
 	case Printed:
 		if !bernstein {
-			return PrintedHoeffding{factor, events + failure, m, diam}, nil
+			return printedHoeffding{factor, events + failure, m, diam}, nil
 		}
-		return PrintedBernstein{factor, events + failure, m, diam, float64(sh.horizon)}, nil
+		return printedBernstein{factor, events + failure, m, diam, float64(sh.horizon)}, nil
 	}
 	return nil, fmt.Errorf("cmdp: bonus scale %v: no experiments with MOMA's bonus are published: want theory, practice, paper or a number", scale)
 }

@@ -60,7 +60,7 @@ func TestErratum02SandwichWithUnevenCounts(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(Stream(seed, "uneven"))
 		m, c := exactCounts(t, rng)
-		bonus := PrintedBernstein{Scale: 1, LogTerm: 0.2, MinDimStates: 2, Diameter: math.Sqrt2 * 4, Horizon: 4}
+		bonus := printedBernstein{Scale: 1, LogTerm: 0.2, MinDimStates: 2, Diameter: math.Sqrt2 * 4, Horizon: 4}
 		dir := randomDirection(rng, 2, 1)
 		_, got := stepValues(newVI(t, m, true, bonus), c, dir)
 		want := optimalValues(m, dir)

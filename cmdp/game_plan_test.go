@@ -92,7 +92,7 @@ func TestGamePlannerAgreesWithDenseReference(t *testing.T) {
 		c := playedGame(t, m, false, int(1+2*seed*seed))
 		dir := randomDirection(rand.New(Stream(seed, "dir")), 3, 1+float64(seed))
 		const scale, logTerm = 0.2, 2.5
-		vi := newVI(t, m, true, NewHoeffding(scale, logTerm, 0))
+		vi := newVI(t, m, true, newHoeffding(scale, logTerm, 0))
 		p := vi.NewPlan()
 		vi.Plan(p, c, dir)
 		low, up := denseGame(t, m, c, dir, scale, logTerm)

@@ -64,7 +64,7 @@ func (ch *choice) firstMoments(m *Moments, arena []entry, next []bounds) (mean f
 
 func firstMomentsOnly(b Bonus) bool {
 	switch b.(type) {
-	case NoBonus, *Hoeffding, PrintedHoeffding:
+	case NoBonus, *hoeffdingBonus, printedHoeffding:
 		return true
 	}
 	return false

@@ -205,7 +205,7 @@ func TestPlannerAgreesWithDenseReference(t *testing.T) {
 		c := playedCounts(t, m, false, int(1+seed*seed))
 		dir := randomDirection(rand.New(Stream(seed, "dir")), 3, 1+float64(seed))
 		const scale, logTerm, hoeffdingLog = 0.2, 1.5, 2.5
-		p, got := stepValues(newVI(t, m, true, NewBernstein(scale, logTerm, hoeffdingLog, 0)), c, dir)
+		p, got := stepValues(newVI(t, m, true, newBernstein(scale, logTerm, hoeffdingLog, 0)), c, dir)
 		low, up := denseQ(m, c, dir, scale, logTerm, hoeffdingLog)
 		for h := range got {
 			for s, b := range got[h] {
@@ -303,7 +303,7 @@ func TestLowerBoundsNeverPassUpper(t *testing.T) {
 		rng := rand.New(Stream(seed, "dir"))
 		for _, bonus := range []Bonus{
 			NoBonus{}, newBonus(t, m, true, false, Practice, 100), newBonus(t, m, false, false, Practice, 100),
-			newBonus(t, m, true, false, Printed, 100), newBonus(t, m, false, false, Printed, 100), NewBernstein(0.001, 1, 1, 0),
+			newBonus(t, m, true, false, Printed, 100), newBonus(t, m, false, false, Printed, 100), newBernstein(0.001, 1, 1, 0),
 		} {
 			for _, known := range []bool{true, false} {
 				if !known {

@@ -11,14 +11,14 @@ import (
 )
 
 var _ = register(Algorithm{
-	Name: "abh", New: func(c Config) (cmdp.Learner, error) { return NewABH(c) },
+	Name: "abh", New: func(c Config) (cmdp.Learner, error) { return newABH(c) },
 	Source: "Abernethy, Bartlett, Hazan (2011)", Planner: "1 matrix game",
 	Guarantee:            "dist(W^K, W*) ≤ 6√(κ²+d)/√K in expected payoffs, if the target can be approached",
 	NonlinearConstraints: true, Games: true, Efficient: true,
 	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
 })
 
-// ABH is approachability by online linear optimisation on a lifted cone
+// abh is approachability by online linear optimisation on a lifted cone
 // (Abernethy, Bartlett, Hazan 2011) for a game of one state and one step with
 // vector payoffs. With κ ≥ ‖w‖ for all points w of the target, C the cone of
 // {κ}×W* and C° its polar cone,
@@ -29,7 +29,7 @@ var _ = register(Algorithm{
 // the agent plays an optimal mixed row for the last d coordinates of θ. The
 // distance of (κ, W^K) to C is at most 3√(κ²+R²)/√K in expected payoffs, that of W^K
 // to W* twice as much, if the target can be approached.
-type ABH struct {
+type abh struct {
 	*vectorGame
 	cone  *liftedCone
 	size  float64 // √(κ²+R²)
@@ -37,8 +37,8 @@ type ABH struct {
 	now   shimkinState // Dir has d+1 coordinates
 }
 
-// NewABH returns the strategy. It needs known returns and a target, and no cost.
-func NewABH(c Config) (*ABH, error) {
+// newABH returns the strategy. It needs known returns and a target, and no cost.
+func newABH(c Config) (*abh, error) {
 	g, err := newVectorGame("abh", &c)
 	if err != nil {
 		return nil, err
@@ -50,21 +50,21 @@ func NewABH(c Config) (*ABH, error) {
 			kappa = 1
 		}
 	}
-	return &ABH{vectorGame: g, cone: newLiftedCone(c.Task.Target, kappa), size: math.Hypot(kappa, radius),
+	return &abh{vectorGame: g, cone: newLiftedCone(c.Task.Target, kappa), size: math.Hypot(kappa, radius),
 		point: make([]float64, g.dim+1), now: shimkinState{Dir: make([]float64, g.dim+1)}}, nil
 }
 
 // Direction returns the last d coordinates of θ. They must not be changed.
-func (l *ABH) Direction() []float64 { return l.now.Dir[1:] }
+func (l *abh) Direction() []float64 { return l.now.Dir[1:] }
 
 // Policy solves the matrix game of the round.
-func (l *ABH) Policy() cmdp.Policy {
+func (l *abh) Policy() cmdp.Policy {
 	l.solve(l.Direction())
 	return l
 }
 
 // Observe takes the gradient step.
-func (l *ABH) Observe(tr *cmdp.Trajectory) {
+func (l *abh) Observe(tr *cmdp.Trajectory) {
 	st := &l.now
 	st.Rounds++
 	eta := 1 / math.Sqrt(float64(st.Rounds)) / l.size
@@ -79,10 +79,10 @@ func (l *ABH) Observe(tr *cmdp.Trajectory) {
 }
 
 // MarshalBinary returns the dual vector.
-func (l *ABH) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
+func (l *abh) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
 
 // UnmarshalBinary restores what MarshalBinary returned.
-func (l *ABH) UnmarshalBinary(data []byte) error {
+func (l *abh) UnmarshalBinary(data []byte) error {
 	var st shimkinState
 	if err := decodeGob(data, &st); err != nil {
 		return err

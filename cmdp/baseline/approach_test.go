@@ -190,7 +190,7 @@ func TestABHApproaches(t *testing.T) {
 		_, target, gap := knownGap(t, m, 2*seed)
 		c := approachConfig(t, m, []float64{.5, .5}, .1, rounds)
 		c.Task.Target = target
-		l, err := NewABH(c)
+		l, err := newABH(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,21 +10,21 @@ import (
 )
 
 var _ = register(Algorithm{
-	Name: "blackwell", New: func(c Config) (cmdp.Learner, error) { return NewBlackwell(c) },
+	Name: "blackwell", New: func(c Config) (cmdp.Learner, error) { return newBlackwell(c) },
 	Source: "Blackwell (1956)", Planner: "1 matrix game",
 	Guarantee:            "dist(W^K, W*) ≤ δ + √d/√K in expected payoffs",
 	NonlinearConstraints: true, Games: true, Efficient: true,
 	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
 })
 
-// Blackwell is the strategy of Blackwell's approachability theorem (1956) for a
+// blackwell is the strategy of Blackwell's approachability theorem (1956) for a
 // game of one state and one step with vector payoffs: in the direction θ from the
 // projection of the mean payoff W on the target to W, play an optimal mixed row of
 // the matrix game ⟨θ, r(a, b)⟩. While W lies inside the target θ stays as it is; at
 // first it is (1, …, 1)/√d. With expected payoffs in a box of diameter R,
 // dist(W^K, W*) ≤ δ + R/√K, where δ is the gap of the target; realised payoffs add
 // O(R·√(ln(1/p)/K)) with probability 1 − p.
-type Blackwell struct {
+type blackwell struct {
 	*vectorGame
 	point []float64
 	now   blackwellState
@@ -36,14 +36,14 @@ type blackwellState struct {
 	Dir    []float64
 }
 
-// NewBlackwell returns the strategy. It needs known returns and a target, and no
+// newBlackwell returns the strategy. It needs known returns and a target, and no
 // cost.
-func NewBlackwell(c Config) (*Blackwell, error) {
+func newBlackwell(c Config) (*blackwell, error) {
 	g, err := newVectorGame("blackwell", &c)
 	if err != nil {
 		return nil, err
 	}
-	l := &Blackwell{vectorGame: g, point: make([]float64, g.dim)}
+	l := &blackwell{vectorGame: g, point: make([]float64, g.dim)}
 	l.now = blackwellState{Mean: make([]float64, g.dim), Dir: make([]float64, g.dim)}
 	for i := range l.now.Dir {
 		l.now.Dir[i] = 1 / math.Sqrt(float64(g.dim))
@@ -52,16 +52,16 @@ func NewBlackwell(c Config) (*Blackwell, error) {
 }
 
 // Direction returns θ. It must not be changed.
-func (l *Blackwell) Direction() []float64 { return l.now.Dir }
+func (l *blackwell) Direction() []float64 { return l.now.Dir }
 
 // Policy solves the matrix game of the round.
-func (l *Blackwell) Policy() cmdp.Policy {
+func (l *blackwell) Policy() cmdp.Policy {
 	l.solve(l.now.Dir)
 	return l
 }
 
 // Observe adds a payoff to the mean and turns θ.
-func (l *Blackwell) Observe(tr *cmdp.Trajectory) {
+func (l *blackwell) Observe(tr *cmdp.Trajectory) {
 	st := &l.now
 	st.Rounds++
 	for i, v := range tr.Total {
@@ -76,10 +76,10 @@ func (l *Blackwell) Observe(tr *cmdp.Trajectory) {
 }
 
 // MarshalBinary returns the mean and the direction.
-func (l *Blackwell) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
+func (l *blackwell) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
 
 // UnmarshalBinary restores what MarshalBinary returned.
-func (l *Blackwell) UnmarshalBinary(data []byte) error {
+func (l *blackwell) UnmarshalBinary(data []byte) error {
 	var st blackwellState
 	if err := decodeGob(data, &st); err != nil {
 		return err

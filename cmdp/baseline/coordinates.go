@@ -6,7 +6,7 @@ import "cmdpsolve/cmdp"
 // scaled to [0,1], for methods that plan for any direction. It has no limits. With
 // extra a signal that is always 0 stands at the end, in which a method may carry
 // its own.
-func newCoordinates(c *Config, extra bool) *unit {
+func newCoordinates(c *Config, extra bool) *scaledTask {
 	d := c.Shape.Dim()
 	linear := &Linear{Goal: unitVector(d, 0)}
 	for i := 1; i < d; i++ {
@@ -22,7 +22,7 @@ func newCoordinates(c *Config, extra bool) *unit {
 
 // returnsOf sets dst, of length d, to the returns that scaled coordinates stand
 // for.
-func (u *unit) returnsOf(dst, scaled []float64) {
+func (u *scaledTask) returnsOf(dst, scaled []float64) {
 	for j := range dst {
 		dst[j] = u.width[j]*scaled[j] + u.shift[j]
 	}

@@ -29,14 +29,14 @@ type coreState struct {
 
 // newCore returns the core of the named algorithm, with the uniform policy.
 func newCore(name string, c *Config) (*core, error) {
-	u, err := newUnit(name, c)
+	u, err := newScaledTask(name, c)
 	if err != nil {
 		return nil, err
 	}
 	return coreOf(u, c)
 }
 
-func coreOf(u *unit, c *Config) (*core, error) {
+func coreOf(u *scaledTask, c *Config) (*core, error) {
 	e, err := newEstimate(u, c)
 	if err != nil {
 		return nil, err

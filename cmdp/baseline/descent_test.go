@@ -62,7 +62,7 @@ func TestLBFGS(t *testing.T) {
 // probability has come to 0 to be revived: logits are cut at −700.
 func TestSoftmaxByHand(t *testing.T) {
 	s := newSheet(1)
-	u, err := newUnit("test", &Config{Shape: s.model(t).Shape(), Task: s.config(t, 1).Task})
+	u, err := newScaledTask("test", &Config{Shape: s.model(t).Shape(), Task: s.config(t, 1).Task})
 	if err != nil {
 		t.Fatal(err)
 	}

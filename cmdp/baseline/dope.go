@@ -36,7 +36,7 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	safe, err := newSafePolicy("dope", &c, core.unit)
+	safe, err := newSafePolicy("dope", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // and kept up to date choice by choice: the frequencies of successors and the mean
 // signals.
 type estimate struct {
-	*unit
+	*scaledTask
 	counts *cmdp.Counts
 	layers [][]row   // the choices of each step; one slice if pooled
 	mean   []float64 // slots×signals: scaled mean signals, 0 where nothing is known
@@ -40,7 +40,7 @@ func (r *row) unknown() bool { return r.visits == 0 && !r.closed }
 type slot struct{ h, s, a int }
 
 // newEstimate returns the estimate of a problem, from the prior if there is one.
-func newEstimate(u *unit, c *Config) (*estimate, error) {
+func newEstimate(u *scaledTask, c *Config) (*estimate, error) {
 	var confidence *cmdp.ReturnConfidence
 	if c.Returns == nil {
 		confidence = cmdp.NewReturnConfidence(c.Shape, 0, 0) // only its means are used
@@ -58,7 +58,7 @@ func newEstimate(u *unit, c *Config) (*estimate, error) {
 			return nil, err
 		}
 	}
-	e := &estimate{unit: u, counts: counts, value: make([]float64, c.Shape.Dim()), support: c.Knowledge.Support}
+	e := &estimate{scaledTask: u, counts: counts, value: make([]float64, c.Shape.Dim()), support: c.Knowledge.Support}
 	steps := u.horizon
 	if c.Pooled {
 		steps = 1

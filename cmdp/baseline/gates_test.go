@@ -93,7 +93,7 @@ func TestFallback(t *testing.T) {
 		l := newLearner(t, name, c).(*lpLearner)
 		show(l, c.Shape)
 		l.gate = nil
-		before := newTable(l.unit)
+		before := newTable(l.scaledTask)
 		l.Policy()
 		if l.extra.Fallback || l.Work().Infeasible > 0 {
 			t.Fatalf("%s: no solution where nothing was seen", name)

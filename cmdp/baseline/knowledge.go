@@ -23,11 +23,11 @@ func KnowledgeOf(ctx context.Context, m *cmdp.Model, task cmdp.Task) (Knowledge,
 	if err != nil || len(linear.Rows) == 0 {
 		return Knowledge{}, nil
 	}
-	return RoomiestPolicy(ctx, m, linear)
+	return roomiestPolicy(ctx, m, linear)
 }
 
-// RoomiestPolicy is KnowledgeOf for a given linear form.
-func RoomiestPolicy(ctx context.Context, m *cmdp.Model, linear *Linear) (Knowledge, error) {
+// roomiestPolicy is KnowledgeOf for a given linear form.
+func roomiestPolicy(ctx context.Context, m *cmdp.Model, linear *Linear) (Knowledge, error) {
 	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
 	m.Shape().ReturnToGo(lower, upper, 0)
 	box, err := geometry.NewBox(lower, upper)

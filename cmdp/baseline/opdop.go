@@ -32,7 +32,7 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("opdop", &c, core.unit)
+	room, err := slaterRoom("opdop", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func newOptDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("optdual", &c, core.unit)
+	room, err := slaterRoom("optdual", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}

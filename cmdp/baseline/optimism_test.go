@@ -8,7 +8,7 @@ import (
 )
 
 // unitOptimum returns the optimum of an example in the scaled objective.
-func (ex *example) unitOptimum(u *unit) float64 {
+func (ex *example) unitOptimum(u *scaledTask) float64 {
 	return (ex.optimum - u.linear.Offset - u.shift[0]) / u.width[0]
 }
 
@@ -34,7 +34,7 @@ func TestOptimismLP(t *testing.T) {
 					t.Fatal(err)
 				}
 				all++
-				if !feasible || value > ex.unitOptimum(l.unit)+1e-7 {
+				if !feasible || value > ex.unitOptimum(l.scaledTask)+1e-7 {
 					bad++
 				}
 			}
@@ -55,7 +55,7 @@ func TestPessimism(t *testing.T) {
 	bad := 0
 	for k := range 60 {
 		play(t, ex.model, l, uint64(k), 1)
-		if value, feasible, _ := l.ProgramValue(); !feasible || value > ex.unitOptimum(l.unit)+1e-7 {
+		if value, feasible, _ := l.ProgramValue(); !feasible || value > ex.unitOptimum(l.scaledTask)+1e-7 {
 			bad++
 		}
 	}

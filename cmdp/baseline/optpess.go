@@ -37,7 +37,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	safe, err := newSafePolicy("optpess-lp", &c, core.unit)
+	safe, err := newSafePolicy("optpess-lp", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("optprimaldual", &c, core.unit)
+	room, err := slaterRoom("optprimaldual", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}

@@ -85,19 +85,19 @@ func TestInterval(t *testing.T) {
 // be scaled by the widest signal, both to be at most H, and H without constraints.
 func TestRooms(t *testing.T) {
 	c := handConfig(t)
-	u, err := newUnit("x", &c)
+	u, err := newScaledTask("x", &c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	free := c
 	free.Linear = &Linear{Goal: []float64{-1, 0, 0}}
-	none, err := newUnit("x", &free)
+	none, err := newScaledTask("x", &free)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The limits are 1.8 and 1.4; the rooms by hand.
 	for _, tt := range []struct {
-		u       *unit
+		u       *scaledTask
 		returns []float64
 		want    float64
 	}{
@@ -120,7 +120,7 @@ func TestRooms(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		u          *unit
+		u          *scaledTask
 		told, want float64
 	}{{u, 0.8, 0.2}, {u, 2, 0.5}, {u, 1000, 4}, {none, 0, 4}} {
 		d := c

@@ -96,7 +96,7 @@ func pointOf(t *testing.T, at ...float64) geometry.Compact {
 // that equalises its columns is (d−c)/(a−b−c+d).
 func TestBlackwellByHand(t *testing.T) {
 	m := roundsModel(t, roundsGame(0))
-	l, err := NewBlackwell(roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4)))
+	l, err := newBlackwell(roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestBlackwellByHand(t *testing.T) {
 // all are, the nearest to r. Payoffs and ball are moved by 2, which changes nothing.
 func TestShimkinByHand(t *testing.T) {
 	m := roundsModel(t, roundsGame(2))
-	l, err := NewShimkin(roundsConfig(t, m, ballOf(t, 0.1, 2.3, 0.4)))
+	l, err := newShimkin(roundsConfig(t, m, ballOf(t, 0.1, 2.3, 0.4)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestABHByHand(t *testing.T) {
 		size  float64 // R²
 	}{{0, []float64{0.3, 0.4}, 0.5, 1.25}, {0, []float64{0, 0}, math.Sqrt(1.25), 1.25}, {0.2, []float64{0.3, 0.4}, 0.5, 1.44 + 0.25}} {
 		m := roundsModel(t, roundsGame(tt.moved))
-		l, err := NewABH(roundsConfig(t, m, pointOf(t, tt.w...)))
+		l, err := newABH(roundsConfig(t, m, pointOf(t, tt.w...)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func newRPGPD(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("rpg-pd", &c, l.unit)
+	room, err := slaterRoom("rpg-pd", &c, l.scaledTask)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ type safePolicy struct {
 
 // newSafePolicy returns the safe policy that a Config knows, for the named
 // algorithm. Without constraints none is needed, and the room is H.
-func newSafePolicy(name string, c *Config, u *unit) (*safePolicy, error) {
+func newSafePolicy(name string, c *Config, u *scaledTask) (*safePolicy, error) {
 	if len(u.limit) == 0 {
 		return &safePolicy{room: float64(u.horizon)}, nil
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 var _ = register(Algorithm{
-	Name: "shimkin", New: func(c Config) (cmdp.Learner, error) { return NewShimkin(c) },
+	Name: "shimkin", New: func(c Config) (cmdp.Learner, error) { return newShimkin(c) },
 	Source: "Shimkin (2016)", Planner: "1 matrix game",
 	Guarantee:            "dist(W^K, W*) ≤ δ + 3√d/√K in expected payoffs",
 	NonlinearConstraints: true, Games: true, Efficient: true,
 	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
 })
 
-// Shimkin is approachability by online convex optimisation (Shimkin 2016) for a
+// shimkin is approachability by online convex optimisation (Shimkin 2016) for a
 // game of one state and one step with vector payoffs: online gradient descent on
 // the dual of the distance to the target, which needs no projection on it,
 //
@@ -27,7 +27,7 @@ var _ = register(Algorithm{
 // from θ = 0, with R the diameter of the box of payoffs, and an optimal mixed row of
 // ⟨θ, r(a, b)⟩. Of several maximisers y is the one nearest to r, if the set can
 // say. With expected payoffs dist(W^K, W*) ≤ δ + 3R/√K (erratum E-14).
-type Shimkin struct {
+type shimkin struct {
 	*vectorGame
 	faces  oracle.FaceProjector
 	point  []float64
@@ -40,30 +40,30 @@ type shimkinState struct {
 	Dir    []float64
 }
 
-// NewShimkin returns the strategy. It needs known returns and a target, and no
+// newShimkin returns the strategy. It needs known returns and a target, and no
 // cost.
-func NewShimkin(c Config) (*Shimkin, error) {
+func newShimkin(c Config) (*shimkin, error) {
 	g, err := newVectorGame("shimkin", &c)
 	if err != nil {
 		return nil, err
 	}
-	l := &Shimkin{vectorGame: g, point: make([]float64, g.dim), now: shimkinState{Dir: make([]float64, g.dim)}}
+	l := &shimkin{vectorGame: g, point: make([]float64, g.dim), now: shimkinState{Dir: make([]float64, g.dim)}}
 	l.spread, _ = payoffRange(c.Shape)
 	l.faces, _ = c.Task.Target.(oracle.FaceProjector)
 	return l, nil
 }
 
 // Direction returns θ. It must not be changed.
-func (l *Shimkin) Direction() []float64 { return l.now.Dir }
+func (l *shimkin) Direction() []float64 { return l.now.Dir }
 
 // Policy solves the matrix game of the round.
-func (l *Shimkin) Policy() cmdp.Policy {
+func (l *shimkin) Policy() cmdp.Policy {
 	l.solve(l.now.Dir)
 	return l
 }
 
 // Observe takes the gradient step.
-func (l *Shimkin) Observe(tr *cmdp.Trajectory) {
+func (l *shimkin) Observe(tr *cmdp.Trajectory) {
 	st := &l.now
 	st.Rounds++
 	if l.spread == 0 {
@@ -84,10 +84,10 @@ func (l *Shimkin) Observe(tr *cmdp.Trajectory) {
 }
 
 // MarshalBinary returns the dual vector.
-func (l *Shimkin) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
+func (l *shimkin) MarshalBinary() ([]byte, error) { return encodeGob(&l.now) }
 
 // UnmarshalBinary restores what MarshalBinary returned.
-func (l *Shimkin) UnmarshalBinary(data []byte) error {
+func (l *shimkin) UnmarshalBinary(data []byte) error {
 	var st shimkinState
 	if err := decodeGob(data, &st); err != nil {
 		return err

@@ -2,7 +2,7 @@ package baseline
 
 // slaterRoom returns the scaled Slater constant of a Config for the named
 // algorithm. Without constraints none is needed, and it is H.
-func slaterRoom(name string, c *Config, u *unit) (float64, error) {
+func slaterRoom(name string, c *Config, u *scaledTask) (float64, error) {
 	if len(u.limit) == 0 {
 		return float64(u.horizon), nil
 	}

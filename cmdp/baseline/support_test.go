@@ -116,8 +116,8 @@ func TestSupportOptimism(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !feasible || value > ex.unitOptimum(l.unit)+1e-7 {
-				t.Fatalf("seed %d episode %d: program %g (feasible %v), optimum %g", seed, k, value, feasible, ex.unitOptimum(l.unit))
+			if !feasible || value > ex.unitOptimum(l.scaledTask)+1e-7 {
+				t.Fatalf("seed %d episode %d: program %g (feasible %v), optimum %g", seed, k, value, feasible, ex.unitOptimum(l.scaledTask))
 			}
 			play(t, p.Model, l, uint64(k), 1)
 		}

@@ -6,12 +6,12 @@ import (
 
 // A table is a Markov policy: the probability of every slot. It is a cmdp.Policy.
 type table struct {
-	*unit
+	*scaledTask
 	probs []float64
 }
 
 // newTable returns the uniform policy.
-func newTable(u *unit) *table {
+func newTable(u *scaledTask) *table {
 	t := &table{u, make([]float64, u.slots())}
 	for h := range u.horizon {
 		for s := range u.states {

@@ -53,7 +53,7 @@ func TestOptimismTight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			best := ex.unitOptimum(l.unit)
+			best := ex.unitOptimum(l.scaledTask)
 			gap[name] += (best - value) / 12
 			if !feasible || value > best+1e-7 {
 				bad[name]++

@@ -19,7 +19,7 @@ var _ = register(Algorithm{
 // A tripleQ is the state of Triple-Q: tables of the two (or more) action values and
 // a virtual queue for each constraint.
 type tripleQ struct {
-	*unit
+	*scaledTask
 	state    tripleState
 	frame    int     // episodes of a frame
 	eta, chi float64 // K^{1/5} in theory
@@ -57,14 +57,14 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	if c.Prior != nil {
 		return nil, unsupported("triple-q", "it is model-free and cannot start from counted transitions")
 	}
-	u, err := newUnit("triple-q", &c)
+	u, err := newScaledTask("triple-q", &c)
 	if err != nil {
 		return nil, err
 	}
 	k, h, f := float64(c.Confidence.Episodes), float64(u.horizon), c.Bonus.Multiplier()
 	sa := float64(max(1, u.slots())) / h
 	frame := max(1, int(math.Pow(k, 0.6)+1e-9)) // 32^0.6 is 7.999… in floating point
-	l := &tripleQ{unit: u, frame: frame, eta: math.Pow(k, 0.2), chi: math.Pow(k, 0.2), share: 1}
+	l := &tripleQ{scaledTask: u, frame: frame, eta: math.Pow(k, 0.2), chi: math.Pow(k, 0.2), share: 1}
 	iota := math.Log(math.Sqrt(2*sa*h) * k)
 	if atTheory(c.Bonus) {
 		iota *= 128

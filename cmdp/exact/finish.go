@@ -135,7 +135,7 @@ func (s *solver) face() face {
 	}
 	for i := range f.cost {
 		n := axis(len(f.cost), i, 1)
-		f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: n, Offset: 0}, s.master.unit(n)})
+		f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: n, Offset: 0}, s.master.measure(n)})
 	}
 	return f
 }

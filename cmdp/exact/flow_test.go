@@ -139,7 +139,7 @@ func TestRelayKeepsStagesApart(t *testing.T) {
 }
 
 func TestLargest(t *testing.T) {
-	var l largest
+	var l maximum
 	if x := l.get(); x != 0 {
 		t.Errorf("of none: %v", x)
 	}

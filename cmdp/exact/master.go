@@ -28,7 +28,7 @@ type master struct {
 	place   []rowPlace // what each row of the program is, after the first two
 	costs   []float64
 	scale   []float64 // extent of each return
-	unit    func(normal []float64) float64
+	measure func(normal []float64) float64
 	extent  float64 // of the cost, the unit of τ; 0 before there is a tangent
 	base    float64 // cost from which τ counts in the program
 	least   float64 // range of u
@@ -79,8 +79,8 @@ const (
 // mixture moves inside the target where it can.
 const slackest = -1
 
-func newMaster(scale []float64, unit func(normal []float64) float64) (*master, error) {
-	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, unit: unit, least: slackest, most: math.Inf(1)}
+func newMaster(scale []float64, measure func(normal []float64) float64) (*master, error) {
+	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest, most: math.Inf(1)}
 	var err error
 	m.solver, err = lp.NewEmbedded(m.program())
 	return m, err
@@ -209,7 +209,7 @@ func (m *master) above(c *cut, o *column) float64 {
 }
 
 func (m *master) addTarget(r cmdp.Constraint) error {
-	t := targetRow{r, m.unit(r.Normal)}
+	t := targetRow{r, m.measure(r.Normal)}
 	m.place = append(m.place, rowPlace{false, len(m.rows)})
 	m.rows = append(m.rows, t)
 	return m.addRow(m.targetRow(t))
@@ -238,7 +238,7 @@ func (m *master) beyond(t *targetRow, c *column) float64 {
 
 // excess returns by how much the last solution breaks a row of the target.
 func (m *master) excess(r cmdp.Constraint) float64 {
-	return dot(r.Normal, m.v) - m.unit(r.Normal)*m.u - r.Offset
+	return dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
 }
 
 func (m *master) addRow(r lp.Row) error {

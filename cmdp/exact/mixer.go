@@ -44,9 +44,9 @@ type Mixer struct {
 
 	points  Points
 	linear  bool
-	goal    []float64 // of a linear program; the cost is unit·goal·v + offset
+	goal    []float64 // of a linear program; the cost is scale·goal·v + offset
 	rows    []cmdp.Constraint
-	unit    float64
+	scale   float64
 	offset  float64
 	task    cmdp.Task // of any other
 	small   lp.Mixture
@@ -86,7 +86,7 @@ const (
 // NewLinearMixer returns a Mixer for min goal·v over the points v with normal·v ≤ offset for
 // every row. It keeps goal and rows, whose offsets may change between solves.
 func NewLinearMixer(points Points, goal []float64, rows []cmdp.Constraint) *Mixer {
-	return &Mixer{points: points, linear: true, goal: goal, rows: rows, unit: 1,
+	return &Mixer{points: points, linear: true, goal: goal, rows: rows, scale: 1,
 		dir: make([]float64, len(goal)), Point: make([]float64, len(goal))}
 }
 
@@ -103,14 +103,14 @@ func NewMixer(points Points, task cmdp.Task, lower, upper []float64) *Mixer {
 	extent := minus(upper, lower)
 	linear := NewLinearMixer(points, make([]float64, points.Dim()), nil)
 	for _, r := range rows {
-		unit := width(r.Normal, extent)
-		linear.rows = append(linear.rows, cmdp.Constraint{Normal: scaled(1/unit, r.Normal), Offset: r.Offset / unit})
+		size := width(r.Normal, extent)
+		linear.rows = append(linear.rows, cmdp.Constraint{Normal: scaled(1/size, r.Normal), Offset: r.Offset / size})
 	}
 	if affine {
-		if linear.unit = width(line.Gradient(), extent); linear.unit == 0 {
-			linear.unit = 1 // a constant cost
+		if linear.scale = width(line.Gradient(), extent); linear.scale == 0 {
+			linear.scale = 1 // a constant cost
 		}
-		linear.goal, linear.offset = scaled(1/linear.unit, line.Gradient()), line.Offset()
+		linear.goal, linear.offset = scaled(1/linear.scale, line.Gradient()), line.Offset()
 	}
 	return linear
 }
@@ -263,7 +263,7 @@ func (x *Mixer) least() (low float64, added bool) {
 func (x *Mixer) settle(cost float64) {
 	x.share = slices.Grow(x.share[:0], len(x.columns))[:len(x.columns)]
 	x.small.Weights(x.share)
-	x.begin(x.unit*cost + x.offset)
+	x.begin(x.scale*cost + x.offset)
 	for j, w := range x.share {
 		if w != 0 {
 			x.take(j, w, x.columns[j].dir, x.columns[j].point)

@@ -114,16 +114,16 @@ func (d division) part(i int) (lo, hi int) { return i * d.size, min(d.n, (i+1)*d
 // which are at least 0.
 func forStates(workers, n, work int, f func(lo, hi int) float64) float64 {
 	d := divide(workers, n, work)
-	var most largest
+	var most maximum
 	r := relay{workers: workers, stages: 1, parts: d.parts, do: func(_, part int) { most.add(f(d.part(part))) }}
 	_ = r.run(context.Background()) // which never ends
 	return most.get()
 }
 
-// largest is the largest of some numbers that are at least 0, 0 of none.
-type largest struct{ bits atomic.Uint64 }
+// maximum is the largest of some numbers that are at least 0, 0 of none.
+type maximum struct{ bits atomic.Uint64 }
 
-func (l *largest) add(x float64) {
+func (l *maximum) add(x float64) {
 	// Floating-point numbers of one sign are ordered as their bits are.
 	for b := math.Float64bits(x); ; {
 		old := l.bits.Load()
@@ -133,4 +133,4 @@ func (l *largest) add(x float64) {
 	}
 }
 
-func (l *largest) get() float64 { return math.Float64frombits(l.bits.Load()) }
+func (l *maximum) get() float64 { return math.Float64frombits(l.bits.Load()) }

@@ -59,7 +59,7 @@ func (s *solver) enterTarget() (inside, cut bool, err error) {
 	if r == nil {
 		return !beyond, false, nil
 	}
-	if s.master.excess(*r) <= 1e-13*s.master.unit(r.Normal) {
+	if s.master.excess(*r) <= 1e-13*s.master.measure(r.Normal) {
 		return false, false, nil
 	}
 	return false, true, s.master.addTarget(*r)

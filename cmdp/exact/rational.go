@@ -130,7 +130,7 @@ func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slac
 	v := p.spread(z)
 	for s := range v {
 		if p.gamma < 1 && p.base.state[s] != p.base.over {
-			v[s] -= slack * perturbation * p.largest(z) / (1 - p.gamma)
+			v[s] -= slack * perturbation * p.magnitude(z) / (1 - p.gamma)
 		}
 	}
 	return v, nil

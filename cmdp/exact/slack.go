@@ -52,9 +52,9 @@ func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*S
 	// The cross-polytope of half-diagonal u around v lies in {n·x ≤ h} if
 	// n·v + u·max|n_i| ≤ h; it contains the ball of radius u/√d. For a polyhedron
 	// the ball itself can be asked for.
-	s.master.unit = largestEntry
+	s.master.measure = largestEntry
 	if s.complete {
-		s.master.unit = norm
+		s.master.measure = norm
 	}
 	return s.deepest()
 }

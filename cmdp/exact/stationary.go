@@ -364,8 +364,8 @@ func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin 
 	return value, margin, err
 }
 
-// largest returns the largest magnitude of a value.
-func (p *stationary) largest(z *scalar) float64 {
+// magnitude returns the largest magnitude of a value.
+func (p *stationary) magnitude(z *scalar) float64 {
 	most := 0.0
 	for _, x := range z.v {
 		most = math.Max(most, math.Abs(x))

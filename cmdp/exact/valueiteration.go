@@ -14,7 +14,7 @@ type finite struct {
 	m           *cmdp.Model
 	workers     int
 	longest     int         // most successors of a choice
-	largest     [][]float64 // of each kernel, the largest magnitude of each return
+	mostReturn  [][]float64 // of each kernel, the largest magnitude of each return
 	v, vNext    []float64   // S: values in the direction
 	reward      []float64   // of each choice of a step, in the direction
 	policy      []actions   // of each step, the actions found last
@@ -28,7 +28,7 @@ func newFinite(m *cmdp.Model, workers int) *finite {
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
 	for h := range kernels(m) {
 		f.longest = max(f.longest, longestRow(m.Kernel(h)))
-		f.largest = append(f.largest, largestReturns(m.Kernel(h), d))
+		f.mostReturn = append(f.mostReturn, mostReturns(m.Kernel(h), d))
 		choices = max(choices, len(m.Kernel(h).Offset)-1)
 	}
 	f.reward = make([]float64, choices)
@@ -60,7 +60,7 @@ func longestRow(k *cmdp.Kernel) int {
 	return most
 }
 
-func largestReturns(k *cmdp.Kernel, dim int) []float64 {
+func mostReturns(k *cmdp.Kernel, dim int) []float64 {
 	most := make([]float64, dim)
 	for j, r := range k.Returns {
 		most[j%dim] = math.Max(most[j%dim], math.Abs(r))
@@ -71,7 +71,7 @@ func largestReturns(k *cmdp.Kernel, dim int) []float64 {
 // largestReward bounds the sum of |dir_i·r_i| over the choices of step h.
 func (f *finite) largestReward(h int, dir []float64) float64 {
 	sum := 0.0
-	for i, r := range f.largest[min(h, len(f.largest)-1)] {
+	for i, r := range f.mostReturn[min(h, len(f.mostReturn)-1)] {
 		sum += math.Abs(dir[i]) * r
 	}
 	return sum
@@ -106,7 +106,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions) (
 	clear(f.v)
 	d, steps, states := len(dir), f.m.Horizon(), f.m.States()
 	div := divide(f.workers, states, len(f.m.Kernel(0).Next))
-	size := make([]largest, steps)
+	size := make([]maximum, steps)
 	r := relay{workers: f.workers, stages: steps, parts: div.parts, do: func(stage, part int) {
 		h := steps - 1 - stage
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}

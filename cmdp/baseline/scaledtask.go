@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A unit is a problem with its signals scaled to [0,1]: minimise V_0 subject to
+// A scaledTask is a task with its signals scaled to [0,1]: minimise V_0 subject to
 // V_i ≤ limit[i−1], i = 1 … I. See the package comment.
-type unit struct {
+type scaledTask struct {
 	shape   *cmdp.Shape
 	returns *cmdp.Returns // nil if learned
 	linear  *Linear
@@ -28,8 +28,8 @@ type unit struct {
 	most    int // actions of a state
 }
 
-// newUnit scales the problem of a Config for the named algorithm.
-func newUnit(name string, c *Config) (*unit, error) {
+// newScaledTask scales the problem of a Config for the named algorithm.
+func newScaledTask(name string, c *Config) (*scaledTask, error) {
 	linear := c.Linear
 	if linear == nil {
 		var err error
@@ -54,9 +54,9 @@ func reason(err error) string {
 	return text
 }
 
-func scaleTo(c *Config, linear *Linear) *unit {
+func scaleTo(c *Config, linear *Linear) *scaledTask {
 	sh := c.Shape
-	u := &unit{shape: sh, returns: c.Returns, linear: linear, horizon: sh.Horizon(), states: sh.States(),
+	u := &scaledTask{shape: sh, returns: c.Returns, linear: linear, horizon: sh.Horizon(), states: sh.States(),
 		signals: 1 + len(linear.Rows), start: sh.StartStates(), most: sh.MaxActions()}
 	u.width, u.shift = make([]float64, u.signals), make([]float64, u.signals)
 	u.least = make([]float64, u.horizon*u.signals)
@@ -84,7 +84,7 @@ func scaleTo(c *Config, linear *Linear) *unit {
 }
 
 // layout numbers the slots, the pairs of a step and a choice.
-func (u *unit) layout() {
+func (u *scaledTask) layout() {
 	steps := u.horizon
 	if u.shape.SameEveryStep() {
 		steps = 1
@@ -104,16 +104,16 @@ func (u *unit) layout() {
 }
 
 // form returns the coefficients of signal j over the user's returns.
-func (u *unit) form(j int) []float64 {
+func (u *scaledTask) form(j int) []float64 {
 	if j == 0 {
 		return u.linear.Goal
 	}
 	return u.linear.Rows[j-1].Normal
 }
 
-func (u *unit) slots() int { return u.base[u.horizon] }
+func (u *scaledTask) slots() int { return u.base[u.horizon] }
 
-func (u *unit) offsets(h int) []int32 {
+func (u *scaledTask) offsets(h int) []int32 {
 	if len(u.first) == 1 {
 		return u.first[0]
 	}
@@ -121,15 +121,15 @@ func (u *unit) offsets(h int) []int32 {
 }
 
 // signal returns the scaled value of signal j for a return vector of step h.
-func (u *unit) signal(h, j int, returns []float64) float64 {
+func (u *scaledTask) signal(h, j int, returns []float64) float64 {
 	return (floats.Dot(u.form(j), returns) - u.least[h*u.signals+j]) / u.width[j]
 }
 
 // rest returns signal j of a step at which the process rests, whose return is 0.
-func (u *unit) rest(h, j int) float64 { return -u.least[h*u.signals+j] / u.width[j] }
+func (u *scaledTask) rest(h, j int) float64 { return -u.least[h*u.signals+j] / u.width[j] }
 
 // totals sets dst to the scaled values of the returns of a whole episode.
-func (u *unit) totals(dst, returns []float64) {
+func (u *scaledTask) totals(dst, returns []float64) {
 	for j := range dst {
 		dst[j] = (floats.Dot(u.form(j), returns) - u.shift[j]) / u.width[j]
 	}
@@ -137,7 +137,7 @@ func (u *unit) totals(dst, returns []float64) {
 
 // slack scales a Slater constant in the units of rows: the least room of a
 // signal, at most what can be. It is +Inf without constraints.
-func (u *unit) slack(gamma float64) float64 {
+func (u *scaledTask) slack(gamma float64) float64 {
 	least := math.Inf(1)
 	for i := range u.limit {
 		least = min(least, gamma/u.width[i+1])
