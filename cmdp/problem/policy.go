@@ -243,7 +243,7 @@ func (f *FilePolicy) row(r policyLine) {
 	if !ok {
 		var err error
 		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.file.declared.Model.States() {
-			f.bad(r.line, "unknown state %q", r.cells[1])
+			f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.file.declared.States))
 			s = -1
 		}
 	}
@@ -328,7 +328,15 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		why = ", or it is one after which a limit with always may be broken"
 	}
 	f.doubtful[r.state] = true
-	f.bad(r.line, "state %s offers no action %q%s%s", f.p.StateName(s), r.action, at, why)
+	offers := make([]string, int(f.p.Model.Kernel(h).First[s+1])-first)
+	for i := range offers {
+		offers[i] = f.p.ActionName(h, s, i)
+	}
+	want := ": it rests"
+	if len(offers) > 0 {
+		want = orWant(r.action, offers)
+	}
+	f.bad(r.line, "state %s offers no action %q%s%s%s", f.p.StateName(s), r.action, at, why, want)
 }
 
 // fill enters the rows without a step, and checks that probabilities sum to 1.
