@@ -154,7 +154,7 @@ func (v *policyView) list(h int) {
 func (v *policyView) countForever(ctx context.Context) error {
 	m := v.Model
 	switch {
-	case m.Average():
+	case m.Means():
 		v.unit = "share of the time"
 	case m.Discount() < 1:
 		v.unit = "expected visits, discounted"

@@ -188,6 +188,16 @@ func (p *loaded) time() string {
 		return fmt.Sprintf("horizon %d", p.steps())
 	case m.Average():
 		return "long-run mean of a step"
+	case m.Means():
+		var means, totals []string
+		for i, name := range p.Returns {
+			if m.Mean(i) {
+				means = append(means, name)
+			} else {
+				totals = append(totals, name)
+			}
+		}
+		return fmt.Sprintf("long-run mean of a step of %s, total of %s", strings.Join(means, " and "), strings.Join(totals, " and "))
 	case m.Discount() == 1:
 		return "total return until absorption"
 	default:

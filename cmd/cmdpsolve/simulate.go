@@ -78,7 +78,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	switch {
-	case c.steps > 0 && !p.Model.Average():
+	case c.steps > 0 && !p.Model.Means():
 		return usage("--steps %d: %s has no long-run mean, and an episode ends by itself", c.steps, p.title())
 	case c.steps == 0:
 		c.steps = 1000

@@ -23,6 +23,7 @@ type simulation struct {
 	over       [][]bool // of each component, the states in which all is over, without a horizon
 	env, agent *rand.Rand
 	steps      int // of an episode, at most
+	meanSteps  int // of a long-run mean; an episode has at least as many
 
 	episodes    int
 	mean, sumsq []float64 // means of the returns, sums of squared deviations
@@ -44,8 +45,10 @@ func newSimulation(p *loaded, components []drawn, seed uint64, steps int) *simul
 	case m.Horizon() > 0:
 		return s
 	case m.Average():
-		s.steps = steps
+		s.steps, s.meanSteps = steps, steps
 		return s
+	case m.Means():
+		s.steps, s.meanSteps = math.MaxInt, steps
 	case m.Discount() < 1:
 		s.steps = int(math.Ceil(math.Log(truncated) / math.Log(m.Discount())))
 	default:
@@ -80,16 +83,13 @@ func (s *simulation) play(ctx context.Context) error {
 	clear(s.total)
 	state, weight, of := s.m.Start(s.env), 1.0, s.draw()
 	policy := s.components[of].Policy
-	if s.m.Average() {
-		weight = 1 / float64(s.steps)
-	}
 	for h := range s.steps {
 		if h%4096 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		if s.over != nil && s.over[of][state] {
+		if s.over != nil && s.over[of][state] && h >= s.meanSteps {
 			break
 		}
 		if first := s.m.Kernel(h).First; first[state] == first[state+1] {
@@ -97,7 +97,12 @@ func (s *simulation) play(ctx context.Context) error {
 		}
 		state = s.m.Step(s.step, s.env, h, state, policy.Choose(s.agent, h, state))
 		for i, x := range s.step {
-			s.total[i] += weight * x
+			switch {
+			case !s.m.Mean(i):
+				s.total[i] += weight * x
+			case h < s.meanSteps:
+				s.total[i] += x / float64(s.meanSteps)
+			}
 		}
 		if s.over != nil {
 			weight *= s.m.Discount()
@@ -124,7 +129,7 @@ func (s *simulation) half(i int) float64 {
 }
 
 // over returns the largest set of states that the policy does not leave and in
-// which it returns nothing.
+// which it returns nothing but long-run means.
 func over(m *cmdp.Model, f cmdp.Policy) []bool {
 	in := make([]bool, m.States())
 	for s := range in {
@@ -153,8 +158,8 @@ func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
 		if !(x > 0) {
 			continue
 		}
-		for _, r := range k.Returns[c*d : (c+1)*d] {
-			if r != 0 {
+		for i, r := range k.Returns[c*d : (c+1)*d] {
+			if r != 0 && !m.Mean(i) {
 				return false
 			}
 		}
@@ -166,7 +171,7 @@ func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
 				return false
 			}
 			for i := range d {
-				if k.Outcomes != nil && k.Outcomes[e*d+i] != 0 {
+				if k.Outcomes != nil && k.Outcomes[e*d+i] != 0 && !m.Mean(i) {
 					return false
 				}
 			}
@@ -192,7 +197,7 @@ func (s *simulation) expected(ctx context.Context) (returns, stopping []float64,
 				return nil, nil, err
 			}
 			v = e.Returns
-			floats.AddScaled(stopping, c.Weight/float64(s.steps), e.Drift)
+			floats.AddScaled(stopping, c.Weight/float64(max(1, s.meanSteps)), e.Drift)
 		}
 		floats.AddScaled(returns, c.Weight, v)
 	}

@@ -58,7 +58,7 @@ func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *
 	}
 	for i, x := range expected {
 		m := meanReport{Mean: report.Number(s.mean[i]), CI95: report.Number(s.half(i)), Expected: report.Number(x)}
-		if p.Model.Average() {
+		if p.Model.Mean(i) {
 			m.Stopping = new(report.Number)
 			*m.Stopping = report.Number(stopping[i])
 		}
@@ -67,8 +67,8 @@ func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *
 	if n := len(s.components); n > 1 {
 		rep.Components = n
 	}
-	if p.Model.Average() {
-		rep.Truncation = &truncationReport{s.steps, report.Number(floats.Max(stopping))}
+	if p.Model.Means() {
+		rep.Truncation = &truncationReport{s.meanSteps, report.Number(floats.Max(stopping))}
 	}
 	if g := p.Model.Discount(); p.Model.Horizon() == 0 && g < 1 {
 		rep.Truncation = &truncationReport{s.steps, report.Number(math.Pow(g, float64(s.steps)) * p.largestReturn())}
@@ -102,13 +102,13 @@ func (rep *simulateReport) report(p *loaded) *report.Report {
 // violation that is rounding.
 func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 	columns := []string{"quantity", "mean", "ci95", "exact", "stopping"}
-	if !p.Model.Average() {
+	if !p.Model.Means() {
 		columns = columns[:4]
 	}
 	t := report.NewTable(columns...)
 	add := func(cells ...any) { t.Add(cells[:len(columns)]...) }
 	for i, m := range rep.Returns.Values {
-		var stopping any
+		var stopping any = ""
 		if m.Stopping != nil {
 			stopping = report.Rough(*m.Stopping)
 		}
@@ -145,7 +145,7 @@ func (rep *simulateReport) notes(p *loaded) report.Note {
 	}
 	switch t := rep.Truncation; {
 	case t == nil:
-	case p.Model.Average():
+	case p.Model.Means():
 		notes = append(notes, fmt.Sprintf("An episode is %s; stopping there changes the expected mean by at most what the column stopping says.", count(t.Steps, "step")))
 	default:
 		notes = append(notes, fmt.Sprintf("Episodes are cut after %s, which changes a return by at most %s.", count(t.Steps, "step"), report.Brief(t.Error)))

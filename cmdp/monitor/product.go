@@ -31,6 +31,9 @@ type Spec struct {
 	// Columns lists the coordinates of the product's returns by number: those of the model, then those
 	// of each monitor. Nil stands for all of them.
 	Columns []int
+	// Means says of each of Columns whether it is a long-run mean, in a model without a horizon and a discount
+	// below 1. Nil stands for what the model has, and for monitors for means if all of the model's returns are.
+	Means []bool
 	// Enforced lists the numbers of monitors, which are [Breaker]s, whose memory must not be broken at the
 	// end of an episode, whatever chance does.
 	Enforced []int
@@ -42,8 +45,8 @@ type Spec struct {
 // DefaultBytes is the value of Spec.Bytes that 0 stands for.
 const DefaultBytes = 8 << 30
 
-// New returns the product of a model and its monitors. What monitors return is averaged where all returns of
-// the model are long-run means, else summed. What a monitor returns at the start
+// New returns the product of a model and its monitors. What monitors return is summed, or averaged where
+// Means or all returns of the model say so. What a monitor returns at the start
 // is added to the first step. A resting state has a choice in the product where its memory
 // changes or something is returned.
 func New(spec Spec) (*Product, error) {
@@ -66,11 +69,12 @@ func New(spec Spec) (*Product, error) {
 		p.recalls = append(p.recalls, len(p.values(i)) > 1)
 	}
 	out := cmdp.ModelSpec{Horizon: p.base.Horizon(), Discount: p.base.Discount(), Average: p.base.Average(), Dim: len(p.columns)}
-	if out.Average {
-		out.Discount = 0
-	} else if p.base.Means() {
+	if out.Horizon == 0 && out.Discount == 1 {
+		out.Average, out.Means = false, spec.Means
 		for _, c := range p.columns {
-			out.Means = append(out.Means, c < p.base.Dim() && p.base.Mean(c))
+			if spec.Means == nil {
+				out.Means = append(out.Means, c < p.base.Dim() && p.base.Mean(c) || p.base.Average())
+			}
 		}
 	}
 	for i, st := range p.base.StartStates() {

@@ -149,8 +149,14 @@ func (u *unfolding) run() error {
 			hidden = append(hidden, w.name)
 		}
 	}
+	var means []bool
 	for _, name := range slices.Concat(p.Returns, hidden, u.other(p.Returns), u.other(hidden)) {
 		q.Returns, u.spec.Columns = append(q.Returns, name), append(u.spec.Columns, u.coordinate[name])
+		at := slices.Index(p.Returns, name)
+		means = append(means, at >= 0 && p.mean(at))
+	}
+	if p.Model.Horizon() == 0 && p.Model.Discount() == 1 {
+		u.spec.Means = means
 	}
 	var err error
 	if q.Memory.Product, err = monitor.New(u.spec); err != nil {
@@ -191,7 +197,7 @@ func (u *unfolding) watch() error {
 			sets[j] = in
 		}
 		switch {
-		case r.Reach != nil && u.p.Model.Average():
+		case r.Reach != nil && u.p.mean(i):
 			return inside(errors.New("problem: the long-run mean of what happens once is 0: want a horizon, or totals (discount: 1)"), "returns", name, "reach")
 		case r.Reach != nil:
 			within := -1
@@ -201,6 +207,8 @@ func (u *unfolding) watch() error {
 			u.add(&monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: within}, name)
 		case r.Visits != nil:
 			u.add(&monitor.Visits{Title: name, States: sets[2]}, name)
+		case (r.Exceeds != nil || r.Excess != nil) && u.p.mean(i):
+			return inside(errors.New("problem: the total over an episode has no long-run mean: want criterion: total"), "returns", name, "criterion")
 		case r.Exceeds != nil:
 			u.want(r.Exceeds, monitor.Above, name, "exceeds")
 		case r.Excess != nil:

@@ -24,6 +24,9 @@ type Return struct {
 	// Exceeds and Excess judge the total of another return over an episode.
 	Exceeds *Threshold `json:"exceeds,omitempty" jsonschema:"1 if the total of a return over the episode is above a limit"`
 	Excess  *Threshold `json:"excess,omitempty" jsonschema:"by how much the total of a return over the episode is above a limit, 0 if it is not"`
+	// Criterion is total or average, of problems without a horizon and a discount; without it that of the
+	// problem holds.
+	Criterion string `json:"criterion,omitempty" jsonschema:"total or average (long-run mean), where there is neither a horizon nor a discount below 1"`
 }
 
 // A Threshold is a limit for the total of a return over an episode.
@@ -140,13 +143,63 @@ func (h *header) giveReturns(names []string, kinds []Return, nodes []*node, at *
 		h.giveReward(name, kinds[i].Reward, nodes[i], here)
 		kinds[i].Reward = ""
 	}
+	h.giveCriteria(names, kinds, nodes, at)
 	if !slices.ContainsFunc(kinds, func(r Return) bool { return r.Derived() }) {
 		h.p.Kinds = nil
 	}
 	if len(h.errs) > before {
-		h.p.Returns = nil // it would give more errors where the names are used
+		h.p.Returns, h.given = nil, nil // it would give more errors where the names are used
 		return
 	}
 	// A model has at least one coordinate, even if all returns are derived.
 	h.spec.Dim = max(1, len(h.given))
+}
+
+// giveCriteria says which returns are long-run means. A return that asks for what all do is left without a
+// criterion of its own.
+func (h *header) giveCriteria(names []string, kinds []Return, nodes []*node, at *path) {
+	all, means := h.spec.Average, make([]bool, 0, len(kinds))
+	for i := range kinds {
+		r, here := &kinds[i], at.key(names[i]).key("criterion")
+		switch {
+		case r.Criterion == "":
+		case r.Criterion != total && r.Criterion != average:
+			h.bad(nodes[i].get("criterion"), here, "got %s: want total or average", shorten(r.Criterion))
+		case h.spec.Horizon > 0:
+			h.bad(nodes[i].get("criterion"), here, "given with a horizon, over which returns are summed: want it without one")
+		case h.spec.Discount < 1 && !h.spec.Average:
+			h.bad(nodes[i].get("criterion"), here, "given with a discount, by which returns are summed: want discount 1, or criterion: average")
+		}
+		if !r.Derived() {
+			means = append(means, r.Criterion == average || r.Criterion == "" && all)
+		}
+	}
+	if h.spec.Horizon > 0 || h.spec.Discount < 1 && !all {
+		return
+	}
+	// Of returns that no rows give, the model has one all the same.
+	h.spec.Average = all && len(means) == 0 || len(means) > 0 && !slices.Contains(means, false)
+	if h.spec.Discount, h.spec.Means = 0, nil; !h.spec.Average {
+		h.spec.Discount = 1
+		if slices.Contains(means, true) {
+			h.spec.Means = means
+		}
+	}
+	for i := range kinds {
+		r := &kinds[i]
+		mean := r.Criterion == average || r.Criterion == "" && all
+		if r.Criterion = ""; mean != h.spec.Average {
+			r.Criterion = map[bool]string{true: average, false: total}[mean]
+		}
+	}
+}
+
+const total, average = "total", "average"
+
+// mean reports whether return i is a long-run mean of a step.
+func (p *Problem) mean(i int) bool {
+	if p.Kinds != nil && p.Kinds[i].Criterion != "" {
+		return p.Kinds[i].Criterion == average
+	}
+	return p.Kinds != nil && p.Model.Average() || p.Kinds == nil && p.Model.Mean(i)
 }

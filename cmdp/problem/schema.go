@@ -46,6 +46,7 @@ func Schema() ([]byte, error) {
 	root.OneOf = []*jsonschema.Schema{{Required: []string{"horizon"}}, {Required: []string{"discount"}}, {Required: []string{"criterion"}}}
 	root.Properties["criterion"].Enum = []any{"average"}
 	root.Defs = s.defs
+	s.defs["return"].Properties["criterion"].Enum = []any{total, average}
 	row := s.defs["row"]
 	row.Properties["step"].Minimum = new(1.0)
 	row.OneOf = []*jsonschema.Schema{{Required: []string{"next"}}, {Required: []string{"outcomes"}}}

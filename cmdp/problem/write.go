@@ -249,8 +249,17 @@ func (f *writer) labels() {
 
 func (f *writer) returns() []byte {
 	p := f.p
-	if p.Kinds == nil {
-		return appendValue(nil, reflect.ValueOf(&p.Returns).Elem())
+	kinds := p.Kinds
+	if kinds == nil {
+		if !p.Model.Means() || p.Model.Average() {
+			return appendValue(nil, reflect.ValueOf(&p.Returns).Elem())
+		}
+		kinds = make([]Return, len(p.Returns))
+		for i := range kinds {
+			if p.Model.Mean(i) {
+				kinds[i].Criterion = average
+			}
+		}
 	}
 	b := []byte{'{'}
 	for i, name := range p.Returns {
@@ -258,7 +267,7 @@ func (f *writer) returns() []byte {
 			b = append(b, ", "...)
 		}
 		b = append(appendName(b, name), ": "...)
-		b = appendValue(b, reflect.ValueOf(&p.Kinds[i]).Elem())
+		b = appendValue(b, reflect.ValueOf(&kinds[i]).Elem())
 	}
 	return append(b, '}')
 }
