@@ -105,7 +105,7 @@ type Options struct {
 // each learner once, so that what is wrong with one shows before anything is played. It
 // sets the opponent of p if the settings name one.
 func New(ctx context.Context, p *problem.Problem, settings Settings, opts Options) (*Contest, error) {
-	if p == nil || p.Model == nil {
+	if p == nil || p.Model == nil && (p.Simulated == nil || opts.Simulator == nil) {
 		return nil, errors.New("contest: no problem")
 	}
 	if opts.Name == "" {

@@ -450,6 +450,9 @@ def _flags(options: Mapping[str, Any]) -> List[str]:
     for name, value in options.items():
         if value is None:
             continue
+        if isinstance(value, Mapping):
+            flags += [f"--{name}={k}={v}" for k, v in value.items()]
+            continue
         if isinstance(value, bool):
             value = "true" if value else "false"
         elif isinstance(value, (list, tuple)):
@@ -595,7 +598,7 @@ def _learned(data: dict) -> Learned:
     return _read(Learned, data, certificate=_certificate(data))
 
 
-def learn(problem, *, returns: Optional[Mapping[str, Tuple[float, float]]] = None, states: Optional[int] = None,
+def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]]] = None, states: Optional[int] = None,
           actions: Union[None, int, Sequence[int]] = None, start=None, horizon: Optional[int] = None, goal=None,
           constraints=None, target=None, name: Optional[str] = None, **options) -> Learned:
     """Learns an unknown model by playing it.
@@ -613,6 +616,8 @@ def learn(problem, *, returns: Optional[Mapping[str, Tuple[float, float]]] = Non
     the others are looked for in the info of Gymnasium. Exceptions of the environment are passed on.
     """
     if not hasattr(problem, "step"):
+        if isinstance(returns, str):  # the option: known or unknown
+            options["returns"], returns = returns, None
         given = dict(returns=returns, states=states, actions=actions, start=start, horizon=horizon, goal=goal,
                      constraints=constraints, target=target, name=name)
         wrong = [k for k, v in given.items() if v is not None]

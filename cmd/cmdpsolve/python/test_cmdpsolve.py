@@ -181,7 +181,14 @@ class Answers(unittest.TestCase):
     def test_games_and_options(self):
         game = cs.plan("matrix:game=regret2,limit=-0.1")
         self.assertEqual((game.status, game.feasible), ("infeasible", False))
-        self.assertTrue(cs.learn("inventory", episodes=5, exact=False).json["exact"] is None)
+        learned = cs.learn("inventory", episodes=5, exact=False, returns="unknown")
+        self.assertEqual((learned.json["exact"], learned.json["returns"]), (None, "unknown"))
+        problem = {**cs.from_arrays(P, R, returns=NAMES, **WANTED).document, "let": {"limit": 1.5},
+                   "constraints": [{"return": "cost", "at_most": "limit"}],
+                   "transitions": [{"state": 0, "action": 0, "next": {0: 1}, "returns": [1, 1]}]}
+        self.assertAlmostEqual(cs.check(problem).json["horizon"], 4)
+        self.assertTrue(cs.plan(problem).status == "infeasible")
+        self.assertAlmostEqual(cs.plan(problem, set={"limit": 4}).objective, 4)
 
     def test_faults(self):
         with tempfile.TemporaryDirectory() as folder:
