@@ -6,12 +6,16 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// learnerNames are those of learn; compare has others to compare with.
+var learnerNames = []string{"moma", "posterior", "moma-posterior"}
 
 // learnCommand is one call of learn, which is a contest of one learner.
 type learnCommand struct {
@@ -72,7 +76,7 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.settings.Episodes, "episodes", 10000, "episodes to play in each run")
 	f.Uint64Var(&c.settings.Seed, "seed", 1, "seed of the first run")
 	f.IntVar(&c.settings.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
-	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior")
+	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior, which is MOMA with drawn models in place of bonuses")
 	f.StringVar(&c.settings.Planner, "planner", "", "exploration bonus: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
 	f.StringVar(&c.settings.Dual, "dual", "", "dual update: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
 	f.StringVar((*string)(&c.settings.Opponent), "opponent", "", "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
@@ -138,8 +142,8 @@ func (c *learnCommand) load(ctx context.Context, name string) (*loaded, error) {
 
 // checkpoint reads the checkpoint to go on from.
 func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
-	if c.learner != "moma" && c.learner != "posterior" {
-		return nil, usage("--learner %s: want moma or posterior", c.learner)
+	if !slices.Contains(learnerNames, c.learner) {
+		return nil, usage("--learner %s: want %s", c.learner, strings.Join(learnerNames, ", "))
 	}
 	given := c.settings.Episodes
 	from, err := c.read(&c.settings, false)

@@ -263,7 +263,7 @@ func averageHistory(runs []*runReport) []recordReport {
 
 // heading says in a few lines what was run.
 func (s *session) heading(rep *learnReport) report.Heading {
-	text := "posterior sampling with correction"
+	text := map[string]string{"posterior": "posterior sampling with correction", "moma-posterior": "MOMA with drawn models"}[rep.Algorithm]
 	if s.Support == "auto" {
 		text += ", told the possible successors"
 	}

@@ -1,0 +1,40 @@
+package harness
+
+import (
+	"math"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// TestRanges has returns of two steps in [0, 6] × [−2, 2] × [0, 4]. The goal 2x − z varies by
+// 12 + 4; of the limits y ≤ 1 and z ≤ 1 a return may be 1 and 3 away.
+func TestRanges(t *testing.T) {
+	sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 2, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 1}}, First: [][]int32{{0, 1}},
+		Returns: []cmdp.Interval{{Lower: []float64{0, -1, 0}, Upper: []float64{3, 1, 2}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := geometry.NewBox([]float64{0, -2, 0}, []float64{6, 2, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal, err := cost.NewLinear([]float64{2, 0, -1}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, err := geometry.NewBox([]float64{0, -2, 0}, []float64{6, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := within.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	regret, violation, err := Ranges(sh, cmdp.Task{Cost: goal, Target: target})
+	if err != nil || math.Abs(regret-16) > 1e-12 || math.Abs(violation-math.Sqrt(10)) > 1e-12 {
+		t.Errorf("ranges %v, %v, %v: want 16, √10", regret, violation, err)
+	}
+}

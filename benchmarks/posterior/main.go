@@ -1,0 +1,111 @@
+// Command posterior measures what posterior sampling owes to its parts, and how much its
+// settings and its prior matter:
+//
+//	go run ./benchmarks/posterior
+//
+// writes posterior.md and posterior.csv to benchmarks/results. What stands there under
+// "What was found" is kept.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/benchmarks/harness"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/pflag"
+)
+
+// options are the flags.
+type options struct {
+	seeds, episodes, truths int
+	out, command            string
+}
+
+func main() { harness.Main(run) }
+
+func parse(args []string) (*options, error) {
+	var o options
+	f := pflag.NewFlagSet("posterior", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.IntVar(&o.seeds, "seeds", 10, "runs of each variant, with seeds 1, 2, …")
+	f.IntVar(&o.episodes, "episodes", 5000, "episodes of a run")
+	f.IntVar(&o.truths, "truths", 400, "models drawn from the prior to check the coverage of credible plans")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	o.command = harness.Command(f, "out")
+	switch {
+	case f.NArg() > 0:
+		return nil, fmt.Errorf("posterior: unexpected argument %q", f.Arg(0))
+	case o.seeds < 2:
+		return nil, fmt.Errorf("posterior: --seeds %d: want at least 2", o.seeds)
+	case o.episodes < 100:
+		return nil, fmt.Errorf("posterior: --episodes %d: want at least 100, for a slope over two decades", o.episodes)
+	case o.truths < 10:
+		return nil, fmt.Errorf("posterior: --truths %d: want at least 10", o.truths)
+	}
+	return &o, nil
+}
+
+var header = []string{"experiment", "problem", "variant", "seed", "episodes", "regret", "violation", "regret_share", "violation_share"}
+
+const findings = "## What was found"
+
+func run(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf(`# What makes posterior sampling work
+
+`+"```sh\n%s\n```"+`
+
+Every variant plays %d runs of %d episodes of each problem, counts pooled over steps unless a row says otherwise. The cells have the regret and the violation of the mean return
+of all episodes, means over the runs, in percent of their ranges: by how much the goal varies over the box of possible returns, and how
+far from the limits a return in that box may be. Single runs are in [posterior.csv](posterior.csv).
+
+`, o.command, o.seeds, o.episodes)
+	var rows [][]string
+	for i, e := range experiments {
+		fmt.Fprintf(os.Stderr, "posterior: %s (%d of %d)\n", e.name, i+1, len(experiments)+1)
+		part, records, err := e.measure(ctx, o)
+		if err != nil {
+			return fmt.Errorf("posterior: %s: %w", e.name, err)
+		}
+		text, rows = text+part, append(rows, records...)
+	}
+	covered, records, err := coverage(ctx, o)
+	if err != nil {
+		return fmt.Errorf("posterior: coverage: %w", err)
+	}
+	text, rows = text+covered, append(rows, records...)
+	if err := os.MkdirAll(o.out, 0o777); err != nil {
+		return err
+	}
+	if err := harness.WriteTable(filepath.Join(o.out, "posterior.csv"), header, rows); err != nil {
+		return err
+	}
+	path := filepath.Join(o.out, "posterior.md")
+	if old, err := os.ReadFile(path); err == nil {
+		if _, kept, ok := strings.Cut(string(old), findings); ok {
+			text += findings + kept
+		}
+	}
+	return renameio.WriteFile(path, []byte(text), 0o644)
+}
+
+// percent writes a share with two digits after the point.
+func percent(x float64) string {
+	text := strconv.FormatFloat(100*x, 'f', 2, 64)
+	if text == "-0.00" {
+		text = "0.00"
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
