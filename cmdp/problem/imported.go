@@ -72,11 +72,7 @@ func isDense(files fs.FS, name string) bool {
 		return false
 	}
 	defer f.Close()
-	in, size, err := randomAccess(f)
-	if err != nil {
-		return false
-	}
-	a, err := numpy.Open(in, size)
+	a, err := numpy.OpenFile(f)
 	return err == nil && a.Has("P")
 }
 

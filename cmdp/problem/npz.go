@@ -1,10 +1,8 @@
 package problem
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -25,11 +23,7 @@ const npzBlock = 4096
 // and perhaps step, where 0 stands for every step, and opponent. All arrays are read at
 // once, a block of each at a time, so that no memory is taken for the file.
 func (r *rowReader) readNPZ(f fs.File) error {
-	in, size, err := randomAccess(f)
-	if err != nil {
-		return err
-	}
-	archive, err := numpy.Open(in, size)
+	archive, err := numpy.OpenFile(f)
 	if err == nil {
 		err = archive.CheckGrowth()
 	}
@@ -62,16 +56,6 @@ func (r *rowReader) readNPZ(f fs.File) error {
 		return nil
 	}
 	return nil
-}
-
-// randomAccess returns a file that can be read anywhere, and its length.
-func randomAccess(f fs.File) (io.ReaderAt, int64, error) {
-	info, err := f.Stat()
-	if in, ok := f.(io.ReaderAt); ok && err == nil && info.Mode().IsRegular() {
-		return in, info.Size(), nil
-	}
-	data, err := io.ReadAll(f)
-	return bytes.NewReader(data), int64(len(data)), err
 }
 
 // npzArrays are the arrays of an archive, by their places in npzKeys. Those that

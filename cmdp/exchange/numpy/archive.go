@@ -8,6 +8,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"math/bits"
 	"regexp"
@@ -43,6 +44,16 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 		a.unpacked += min(m.UncompressedSize64, math.MaxInt64/uint64(len(z.File)))
 	}
 	return a, nil
+}
+
+// OpenFile is [Open] of a file. The archive must not be used once the file is closed. A file
+// that can only be read from its beginning is read into memory.
+func OpenFile(f fs.File) (*Archive, error) {
+	at, size, err := source.At(f)
+	if err != nil {
+		return nil, err
+	}
+	return Open(at, size)
 }
 
 // CheckGrowth returns an error if all arrays together are too large for the length of the

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
-	"cmdpsolve/cmdp/exchange/internal/source"
 )
 
 // Read reads a model from an .npz file of the given length with the arrays
@@ -348,11 +347,7 @@ func within(files fs.FS, name string, read func(a *Archive) error) error {
 		return err
 	}
 	defer f.Close()
-	at, size, err := source.At(f)
-	if err != nil {
-		return err
-	}
-	a, err := Open(at, size)
+	a, err := OpenFile(f)
 	if err != nil {
 		return err
 	}
