@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -8,17 +9,20 @@ import (
 
 // induct is backward induction on a known model of finite horizon. backup returns the
 // value of a state at step h from the values of the next step. The answer is the values of
-// the first step. now and next have an entry for each state.
-func induct[V any](m *Model, now, next []V, backup func(k *Kernel, h, s int, next []V) V) []V {
+// the first step. now and next have an entry for each state. The error is that of ctx.
+func induct[V any](ctx context.Context, m *Model, now, next []V, backup func(k *Kernel, h, s int, next []V) V) ([]V, error) {
 	clear(next)
 	for h := m.horizon - 1; h >= 0; h-- {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		k := m.Kernel(h)
 		for s := range now {
 			now[s] = backup(k, h, s, next)
 		}
 		now, next = next, now
 	}
-	return next
+	return next, nil
 }
 
 // BestPolicy returns the deterministic policy of a model of finite horizon, with one player,
@@ -26,7 +30,7 @@ func induct[V any](m *Model, now, next []V, backup func(k *Kernel, h, s int, nex
 // actions that are equal up to rounding it takes the first. It allocates.
 func BestPolicy(m *Model, direction []float64) (policy Deterministic, least float64) {
 	policy = firstActions(m)
-	values := induct(m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
+	values, _ := induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
 		x, a := k.best(direction, s, next)
 		policy[h][s] = int32(a)
 		return x
@@ -52,7 +56,7 @@ func firstActions(m *Model) Deterministic {
 func BestReturns(m *Model, direction []float64) []float64 {
 	d := m.dim
 	vectors := [2][]float64{make([]float64, d*m.states), make([]float64, d*m.states)} // of even and odd steps
-	induct(m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
+	induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
 		x, a := k.best(direction, s, next)
 		k.follow(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
 		return x
@@ -126,7 +130,7 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 	if policy != nil {
 		probs = make([]float64, m.shape.MaxActions())
 	}
-	return induct(m, make([]bounds, m.states), make([]bounds, m.states), func(k *Kernel, h, s int, next []bounds) bounds {
+	values, _ := induct(context.Background(), m, make([]bounds, m.states), make([]bounds, m.states), func(k *Kernel, h, s int, next []bounds) bounds {
 		first, end := int(k.First[s]), int(k.First[s+1])
 		b := bounds{math.Inf(1), math.Inf(-1)}
 		if first == end { // the process rests
@@ -142,6 +146,7 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 		visit(h, s, b)
 		return b
 	})
+	return values
 }
 
 // widen makes b contain ⟨direction, return⟩ of all that can come of choice c.

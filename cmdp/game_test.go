@@ -1,6 +1,8 @@
 package cmdp
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -193,7 +195,7 @@ func TestMinimaxIsAnEquilibrium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, up := g.Solve(dir)
+		low, up, _ := g.Solve(t.Context(), dir)
 		agent, opponent := g.Agent(), g.Opponent()
 		other, _ := NewMinimax(m)
 		most, _ := other.OpponentResponse(dir, agent)
@@ -202,7 +204,7 @@ func TestMinimaxIsAnEquilibrium(t *testing.T) {
 		if math.Abs(low-least) > tol || math.Abs(up-most) > tol || up-low > tol {
 			t.Errorf("seed %d: [%v, %v], best responses [%v, %v]", seed, low, up, least, most)
 		}
-		if n := testing.AllocsPerRun(5, func() { g.Solve(dir) }); n > 0 {
+		if n := testing.AllocsPerRun(5, func() { g.Solve(t.Context(), dir) }); n > 0 {
 			t.Errorf("solving allocates %v times", n)
 		}
 	}
@@ -212,7 +214,7 @@ func TestMinimaxIsAnEquilibrium(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := []float64{1, -0.5}
-	low, up := g.Solve(dir)
+	low, up, _ := g.Solve(t.Context(), dir)
 	if want := startValue(m, optimalValues(m, dir)[0]); math.Abs(low-want) > 1e-12 || math.Abs(up-want) > 1e-12 {
 		t.Errorf("without an opponent: [%v, %v], value iteration %v", low, up, want)
 	}
@@ -327,4 +329,25 @@ func make2(n int) [][]float64 {
 		x[i] = []float64{float64(i)}
 	}
 	return x
+}
+
+// TestMinimaxStops wants the error of the context, and a solver that can go on afterwards.
+func TestMinimaxStops(t *testing.T) {
+	g, err := NewMinimax(randomGame(t, 1, 4, 5, 2, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := []float64{1, -0.5}
+	low, up, err := g.Solve(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := g.Solve(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: want that of the context", err)
+	}
+	if l, u, err := g.Solve(t.Context(), dir); l != low || u != up || err != nil {
+		t.Errorf("%v to %v, %v: want %v to %v as before", l, u, err, low, up)
+	}
 }

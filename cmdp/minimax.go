@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -56,9 +57,9 @@ func blankPolicy(horizon int, first [][]int32) *Randomized {
 // Solve solves the game in a direction and returns bounds of its value, equal but
 // for rounding: Low is what Opponent guarantees and Up what Agent guarantees. It
 // costs one pass over the transitions and one matrix game for each state and step,
-// and allocates nothing after the first call.
-func (g *Minimax) Solve(dir []float64) (low, up float64) {
-	return g.backward(dir, func(h, s, n int) bounds {
+// and allocates nothing after the first call. The error is that of ctx.
+func (g *Minimax) Solve(ctx context.Context, dir []float64) (low, up float64, err error) {
+	return g.backward(ctx, dir, func(h, s, n int) bounds {
 		// Rows and columns are read where the policies keep them.
 		row, col := g.agent.row(h, s), g.opponent.row(h, s)
 		v := bounds{}
@@ -108,7 +109,7 @@ func (g *Minimax) respond(dir []float64, other Policy, agent bool) (float64, Det
 // values plans for one player against a policy of the other, and notes the actions
 // in policy unless it is nil.
 func (g *Minimax) values(dir []float64, other Policy, agent bool, policy Deterministic) float64 {
-	v, _ := g.backward(dir, func(h, s, n int) bounds {
+	v, _, _ := g.backward(context.Background(), dir, func(h, s, n int) bounds {
 		cols := g.model.shape.OpponentActions(h, s)
 		best := g.mostColumn
 		if agent {
@@ -158,22 +159,25 @@ func (g *Minimax) mostColumn(q []float64, cols int, agent Policy, h, s int) (bes
 
 // backward returns the mean value of the first states. value is that of a state with n
 // pairs of actions, of which g.low and g.up have Q.
-func (g *Minimax) backward(dir []float64, value func(h, s, n int) bounds) (low, up float64) {
+func (g *Minimax) backward(ctx context.Context, dir []float64, value func(h, s, n int) bounds) (low, up float64, err error) {
 	if len(dir) != g.model.dim {
 		panic(badDim)
 	}
-	values := induct(g.model, g.now, g.next, func(k *Kernel, h, s int, next []bounds) bounds {
+	values, err := induct(ctx, g.model, g.now, g.next, func(k *Kernel, h, s int, next []bounds) bounds {
 		n := g.state(k, s, dir, next)
 		if n == 0 { // the process rests
 			return next[s]
 		}
 		return value(h, s, n)
 	})
+	if err != nil {
+		return 0, 0, err
+	}
 	for _, st := range g.model.start {
 		low += st.Probability * values[st.State].low
 		up += st.Probability * values[st.State].up
 	}
-	return low, up
+	return low, up, err
 }
 
 // state sets g.low and g.up to Q of the choices of a state, from the values of the

@@ -63,7 +63,7 @@ func TestRandomGamesAreApproached(t *testing.T) {
 		t.Fatal(err)
 	}
 	// {x : x_0 + x_1 ≤ V*} can be approached, and {≤ V* − 0.3·√2} has the gap 0.3.
-	_, value := g.Solve([]float64{1, 1})
+	_, value, _ := g.Solve(t.Context(), []float64{1, 1})
 	for _, gap := range []float64{0, 0.3} {
 		half, err := geometry.NewHalfspace([]float64{1, 1}, value-gap*math.Sqrt2)
 		if err != nil {

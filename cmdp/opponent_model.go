@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -98,8 +99,8 @@ func (o *AdversarialOpponent) Begin(v *View) error {
 		return err
 	}
 	o.turn(v)
-	o.game.Solve(o.dir)
-	return nil
+	_, _, err := o.game.Solve(context.Background(), o.dir)
+	return err
 }
 
 func (a *aim) needsDirection(v *View) error {

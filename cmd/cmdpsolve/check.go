@@ -155,9 +155,9 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 // checkGame judges a game.
 func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 	begin := time.Now()
-	lower, upper, err := forced(p.Model)
+	lower, upper, err := forced(ctx, p.Model)
 	if err != nil {
-		return failed(err)
+		return stopped(err)
 	}
 	d, status, yes, no := newGameCheck(p, lower, upper), exact.Approachable, true, false
 	if p.task.Target != nil {
@@ -187,7 +187,7 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 }
 
 // forced returns what the agent can force each return down to, and up to.
-func forced(m *cmdp.Model) (down, up []float64, err error) {
+func forced(ctx context.Context, m *cmdp.Model) (down, up []float64, err error) {
 	g, err := cmdp.NewMinimax(m)
 	if err != nil {
 		return nil, nil, err
@@ -197,9 +197,14 @@ func forced(m *cmdp.Model) (down, up []float64, err error) {
 	for i := range dir {
 		clear(dir)
 		dir[i] = 1
-		_, down[i] = g.Solve(dir)
+		if _, down[i], err = g.Solve(ctx, dir); err != nil {
+			return nil, nil, err
+		}
 		dir[i] = -1
-		_, least := g.Solve(dir)
+		_, least, err := g.Solve(ctx, dir)
+		if err != nil {
+			return nil, nil, err
+		}
 		up[i] = 0 - least
 	}
 	return down, up, nil

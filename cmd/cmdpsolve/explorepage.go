@@ -84,7 +84,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	var low, high []float64
 	var err error
 	if a.Game {
-		low, high, err = forced(m)
+		low, high, err = forced(ctx, m)
 	} else {
 		low, high, err = exact.Ranges(ctx, m, exact.Options{Workers: e.options.parallel})
 	}

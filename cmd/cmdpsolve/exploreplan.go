@@ -227,7 +227,7 @@ func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress
 	rep := newGameReport(p)
 	var agent, opponent *cmdp.Randomized
 	if p.task.Target == nil {
-		v, err := exact.SolveGame(p.Model, p.task)
+		v, err := exact.SolveGame(ctx, p.Model, p.task)
 		if err != nil {
 			return nil, err
 		}

@@ -316,7 +316,10 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 	var agent, opponent *cmdp.Randomized
 	var status exact.GapStatus
 	if p.task.Target == nil {
-		v, err := exact.SolveGame(p.Model, p.task)
+		v, err := exact.SolveGame(ctx, p.Model, p.task)
+		if ctx.Err() != nil {
+			return stopped(ctx.Err())
+		}
 		if err != nil {
 			return usage("%s: %w", p.name, err)
 		}

@@ -166,7 +166,7 @@ func knownGap(t *testing.T, m *cmdp.Model, seed uint64) (value float64, target g
 		t.Fatal(err)
 	}
 	n := []float64{0.6, 0.8}
-	_, value = g.Solve(n)
+	_, value, _ = g.Solve(t.Context(), n)
 	gap = 0.1 * float64(seed%2)
 	half, err := geometry.NewHalfspace(n, value-gap)
 	if err != nil {

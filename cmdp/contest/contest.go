@@ -324,7 +324,7 @@ func (c *Contest) solve(ctx context.Context, opts Options) {
 		a.Best, a.Err = exact.Solve(ctx, m, c.Task, exact.Options{})
 	case c.opponent == nil || opts.Unsolved || !opts.SolveGames:
 	case c.Task.Target == nil:
-		a.Value, a.Err = exact.SolveGame(m, c.Task)
+		a.Value, a.Err = exact.SolveGame(ctx, m, c.Task)
 	default:
 		work := m.Transitions() + 10*m.Choices() // the matrix games
 		if m.Stationary() {

@@ -35,7 +35,7 @@ type GameValue struct {
 // horizon, by one backward induction. A model without an opponent is a game too. A
 // target, or a cost that is not affine, is an error; for targets see
 // [ApproachabilityGap].
-func SolveGame(m *cmdp.Model, task cmdp.Task) (*GameValue, error) {
+func SolveGame(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*GameValue, error) {
 	if err := checkDimensions(m, task); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,10 @@ func SolveGame(m *cmdp.Model, task cmdp.Task) (*GameValue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
-	low, up := g.Solve(affine.Gradient())
+	low, up, err := g.Solve(ctx, affine.Gradient())
+	if err != nil {
+		return nil, err
+	}
 	v := &GameValue{Low: low + affine.Offset(), Up: up + affine.Offset(),
 		Agent: g.Agent().Clone(), Opponent: g.Opponent().Clone(), Returns: make([]float64, m.Dim())}
 	v.Value = v.Low/2 + v.Up/2

@@ -112,7 +112,7 @@ func gridGap(t testing.TB, m *cmdp.Model, task cmdp.Task) float64 {
 	}
 	best := math.Inf(-1)
 	eval := func(dir []float64) {
-		low, _ := g.Solve(dir)
+		low, _, _ := g.Solve(t.Context(), dir)
 		best = math.Max(best, low-oracle.Support(task.Target, dir))
 	}
 	if m.Dim() == 2 {
@@ -262,7 +262,7 @@ func TestHalfspacesHaveTheGapOfOneDirection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, value := game.Solve(n)
+		_, value, _ := game.Solve(t.Context(), n)
 		for _, gap := range []float64{-0.5, 0.25} {
 			half, err := geometry.NewHalfspace(n, value-gap)
 			task := restricted(t, half, err)
@@ -282,7 +282,7 @@ func TestSolveGameIsAnEquilibrium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := SolveGame(m, cmdp.Task{Cost: g})
+		v, err := SolveGame(t.Context(), m, cmdp.Task{Cost: g})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestGapsRefuseBadInput(t *testing.T) {
 		return err
 	}
 	value := func(task cmdp.Task) error {
-		_, err := SolveGame(m, task)
+		_, err := SolveGame(t.Context(), m, task)
 		return err
 	}
 	for name, err := range map[string]error{

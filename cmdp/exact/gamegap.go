@@ -23,6 +23,7 @@ type gapSearch struct {
 	target    geometry.Compact
 	game      *cmdp.Minimax
 	evaluator *cmdp.Evaluator
+	ctx       context.Context
 	opts      GapOptions
 	diameter  float64 // of the box of returns
 	lipschitz float64 // of F: the largest distance of a return from a point of the target
@@ -41,7 +42,7 @@ func newGapSearch(m *cmdp.Model, target geometry.Compact) (*gapSearch, error) {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	d := m.Dim()
-	s := &gapSearch{model: m, target: target, game: game, evaluator: cmdp.NewEvaluator(m),
+	s := &gapSearch{ctx: context.Background(), model: m, target: target, game: game, evaluator: cmdp.NewEvaluator(m),
 		point: make([]float64, d), upper: math.Inf(1)}
 	s.best.Value, s.best.Support = math.Inf(-1), 0
 	lower, upper := make([]float64, d), make([]float64, d)
@@ -71,6 +72,7 @@ func (s *gapSearch) support(dir []float64) float64 {
 }
 
 func (s *gapSearch) run(ctx context.Context) error {
+	s.ctx = ctx
 	d := s.model.Dim()
 	if d > mostDivided {
 		s.scout()
@@ -115,7 +117,7 @@ func (s *gapSearch) run(ctx context.Context) error {
 	if s.upper > s.lower()+s.opts.Tolerance {
 		s.bound()
 	}
-	return nil
+	return ctx.Err()
 }
 
 // lower is the largest F found.
@@ -125,7 +127,7 @@ func (s *gapSearch) lower() float64 { return s.best.Value - s.best.Support }
 // an upper bound of V* there.
 func (s *gapSearch) solve(dir []float64) (value float64) {
 	s.evaluation++
-	low, up := s.game.Solve(dir)
+	low, up, _ := s.game.Solve(s.ctx, dir) // run looks at ctx
 	support := s.support(dir)
 	s.offer(dir, low, support, s.game.Opponent())
 	return up
@@ -244,7 +246,9 @@ func (s *gapSearch) scout() {
 // each coordinate.
 func (s *gapSearch) bound() {
 	d := s.model.Dim()
-	s.game.Solve(s.best.Direction)
+	if _, _, err := s.game.Solve(s.ctx, s.best.Direction); err != nil {
+		return // run looks at ctx
+	}
 	agent := s.game.Agent()
 	center, dir := make([]float64, d), make([]float64, d)
 	half := 0.0

@@ -53,7 +53,7 @@ func TestGapIsLipschitz(t *testing.T) {
 		t.Errorf("diameter %v: want %v", s.diameter, want)
 	}
 	f := func(dir []float64) float64 {
-		low, _ := s.game.Solve(dir)
+		low, _, _ := s.game.Solve(t.Context(), dir)
 		return low - oracle.Support(task.Target, dir)
 	}
 	steepest := 0.0
@@ -184,6 +184,6 @@ func worstOpponent(t *testing.T, m *cmdp.Model, dir []float64) *cmdp.Randomized 
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Solve(against)
+	g.Solve(t.Context(), against)
 	return g.Opponent().Clone()
 }

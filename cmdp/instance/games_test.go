@@ -95,7 +95,7 @@ func TestGaps(t *testing.T) {
 			if i == 2*d {
 				floats.Scale(math.Copysign(1, dir[0]), dir)
 			}
-			low, up := g.Solve(dir)
+			low, up, _ := g.Solve(t.Context(), dir)
 			task.Target.MaximizeLinear(point, dir)
 			if gap := up - floats.Dot(dir, point); gap > want+1e-9 {
 				t.Errorf("%s: the gap is at least %g in direction %v: want %g", spec, gap, dir, want)
@@ -219,12 +219,12 @@ func TestGarnetGameRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		low, up := bounds(tight), bounds(loose)
-		g.Solve([]float64{1, 1})
+		g.Solve(t.Context(), []float64{1, 1})
 		policy := g.Agent().Clone()
 		for i := range low {
 			dir := make([]float64, len(low))
 			dir[i] = 1
-			if value, _ := g.Solve(dir); math.Abs(value-low[i]) > 1e-9 {
+			if value, _, _ := g.Solve(t.Context(), dir); math.Abs(value-low[i]) > 1e-9 {
 				t.Errorf("seed %d: r%d can be kept at %g: the bound is %g", seed+2, i, value, low[i])
 			}
 			if value := g.OpponentValue(dir, policy); value > up[i]+1e-9 {

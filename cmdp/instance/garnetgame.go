@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"context"
 	"fmt"
 
 	"cmdpsolve/cmdp"
@@ -119,13 +120,18 @@ func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {
 	for i := range direction {
 		direction[i] = 1
 	}
-	game.Solve(direction)
+	if _, _, err := game.Solve(context.Background(), direction); err != nil {
+		return nil, err
+	}
 	cautious := game.Agent().Clone()
 	bounds := make([]float64, g.Dim)
 	for i := range bounds {
 		clear(direction)
 		direction[i] = 1
-		_, low := game.Solve(direction)
+		_, low, err := game.Solve(context.Background(), direction)
+		if err != nil {
+			return nil, err
+		}
 		up, _ := game.OpponentResponse(direction, cautious)
 		bounds[i] = low + float64(g.Room*(up-low))
 	}
