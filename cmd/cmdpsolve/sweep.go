@@ -132,7 +132,7 @@ type sweptReport struct {
 	// Prices are those of the limits that are moved.
 	Prices []report.Number `json:"limit_prices"`
 	Policy string          `json:"policy,omitempty"`
-	*planReport
+	planReport
 }
 
 // planSweep plans for every value, each plan starting from the policies of those before.
@@ -170,7 +170,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	}
 	progress.close()
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
-	if f := rep.figure(p); c.sweep.plot != "" && len(f.Panels[0].Curves) == 0 {
+	if f := rep.figure(p.title()); c.sweep.plot != "" && len(f.Panels[0].Curves) == 0 {
 		c.say("nothing is drawn to %s: no plan was found", c.sweep.plot)
 	} else if c.sweep.plot != "" {
 		if err := f.Save(c.sweep.plot); err != nil {
@@ -241,7 +241,7 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 	if err != nil {
 		return p.stopped(err)
 	}
-	one.planReport = q.planData(r, time.Since(begin))
+	one.planReport = *q.planData(r, time.Since(begin))
 	for i, l := range c.sweep.over {
 		kind := map[string]string{"≤": "at_most", "≥": "at_least"}[sides[i]]
 		price := report.NaN
@@ -341,7 +341,7 @@ func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
 
 // figure draws optimum and prices against the first limit, a curve for each value of the
 // others.
-func (rep *sweepReport) figure(p *loaded) *chart.Figure {
+func (rep *sweepReport) figure(title string) *chart.Figure {
 	name := strings.TrimRight(rep.Over[0], " ≤≥")
 	panels := make([]chart.Panel, 1+len(rep.Over))
 	panels[0] = chart.Panel{X: chart.Axis{Title: "limit on " + name}, Y: chart.Axis{Title: "objective"}}
@@ -375,7 +375,7 @@ func (rep *sweepReport) figure(p *loaded) *chart.Figure {
 			curve.X, curve.Y = append(curve.X, float64(one.Limits[0])), append(curve.Y, float64(y))
 		}
 	}
-	f := &chart.Figure{Title: p.title() + ": " + strings.Join(rep.Over, ", ") + " swept"}
+	f := &chart.Figure{Title: title + ": " + strings.Join(rep.Over, ", ") + " swept"}
 	for _, panel := range panels {
 		for k := range panel.Curves {
 			if c := &panel.Curves[k]; len(c.X) > 1 && c.X[0] > c.X[len(c.X)-1] {

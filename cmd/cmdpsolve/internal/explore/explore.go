@@ -33,6 +33,12 @@ var page embed.FS
 // What the answer returns is sent as JSON. The context ends with the request.
 type Answer func(ctx context.Context, question []byte, progress func(any)) (any, error)
 
+//go:embed page/page.css
+var style string
+
+// Style returns the styles of the page, for others that are to look like it.
+func Style() string { return style }
+
 // A Server serves the page. Its fields are not to be changed once it serves.
 type Server struct {
 	// Answers are the answers by the names of the questions.

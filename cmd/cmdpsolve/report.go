@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+)
+
+//go:embed report.html
+var reportPage string
+
+// reportCommand is one call of report.
+type reportCommand struct {
+	streams
+	output string
+	title  string
+}
+
+func newReport(s streams) *cobra.Command {
+	c := &reportCommand{streams: s}
+	cmd := &cobra.Command{
+		Use:   "report RESULT… --output FILE.html",
+		Short: "Make one page of saved results, to read, print or send",
+		Long: `Writes one HTML page with everything in it: of each RESULT, which a command wrote
+with --format json, the verdict, its tables and figures, and how to get it again.
+The page needs nothing else and prints well. A click on a figure enlarges it.
+
+Results of plan, plan --sweep, front, check, learn, compare (of suites too) and
+simulate are taken.`,
+		Example: `  cmdpsolve plan inventory --format json > plan.json
+  cmdpsolve front inventory --over -shortage,-cost --format json > front.json
+  cmdpsolve report plan.json front.json --output inventory.html`,
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&c.output, "output", "o", "", "the `FILE` to write, .html")
+	f.StringVar(&c.title, "title", "", "title of the page (default: the problem's name)")
+	return cmd
+}
+
+// A reportPart is one result of the page.
+type reportPart struct {
+	Title   string
+	Kind    string
+	Verdict string
+	Good    bool
+	Facts   *pageTable
+	Tables  []*pageTable
+	Figures []template.HTML
+	Parts   []*reportPart // of a suite
+	Command string
+	File    string
+	Sum     string
+}
+
+func (c *reportCommand) run(args []string) error {
+	switch {
+	case len(args) == 0:
+		return usage("report takes one or more RESULTs; see cmdpsolve report --help")
+	case c.output == "":
+		return usage("report needs the file to write: give --output, such as --output result.html")
+	case !slices.Contains([]string{".html", ".htm"}, strings.ToLower(filepath.Ext(c.output))):
+		return usage("--output %s: want a file that ends with .html", c.output)
+	}
+	if err := writable("--output", c.output); err != nil {
+		return err
+	}
+	info, _ := debug.ReadBuildInfo()
+	page := struct {
+		Title, Made string
+		Style       template.CSS
+		Parts       []*reportPart
+	}{c.title, strings.Join(thisBuild(info).report().Sections[0].(report.Heading), ", "), template.CSS(explore.Style()), nil}
+	var titles []string
+	for _, path := range args {
+		part, err := readPart(path)
+		if err != nil {
+			return usage("report: %s: %w", path, err)
+		}
+		page.Parts = append(page.Parts, part)
+		if !slices.Contains(titles, part.Title) {
+			titles = append(titles, part.Title)
+		}
+	}
+	if page.Title == "" {
+		page.Title = strings.Join(titles, ", ")
+	}
+	t, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		panic("report: the template is wrong: " + err.Error())
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, page); err != nil {
+		return failed(fmt.Errorf("report: %w", err))
+	}
+	if err := renameio.WriteFile(c.output, text.Bytes(), 0o644); err != nil {
+		return failed(fmt.Errorf("report: %w", err))
+	}
+	fmt.Fprintln(c.out, c.output)
+	return nil
+}
+
+// readPart reads a result.
+func readPart(path string) (*reportPart, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	value, err := readOrdered(data)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(report.Object)
+	if !ok {
+		return nil, fmt.Errorf("want what a command wrote with --format json")
+	}
+	part, err := partOf(object, data)
+	if err != nil {
+		return nil, err
+	}
+	part.File, part.Sum = filepath.Base(path), fmt.Sprintf("%x", sha256.Sum256(data))
+	part.Command = commandOf(part.Kind, object, filepath.Base(path))
+	return part, nil
+}
+
+// kindOf tells what wrote a result, by a member that no other has.
+func kindOf(o report.Object) string {
+	for _, k := range []struct{ key, kind string }{{"problems", "suite"}, {"plans", "sweep"}, {"vertices", "front"}, {"rows", "compare"}, {"history", "learn"},
+		{"choices", "check"}, {"prices", "plan"}, {"policy", "simulate"}} {
+		if _, ok := member(o, k.key); ok {
+			return k.kind
+		}
+	}
+	return ""
+}
+
+// partOf makes the part of a result.
+func partOf(o report.Object, data []byte) (*reportPart, error) {
+	p := &reportPart{Kind: kindOf(o)}
+	if p.Kind == "" {
+		return nil, fmt.Errorf("no result of plan, front, check, learn, compare or simulate: want what one of them wrote with --format json")
+	}
+	for _, key := range []string{"name", "problem"} {
+		if x, ok := member(o, key); ok && p.Title == "" {
+			p.Title = fmt.Sprint(x)
+		}
+	}
+	for _, key := range []string{"verdict", "status"} {
+		if x, ok := member(o, key); ok && p.Verdict == "" {
+			p.Verdict = fmt.Sprint(x)
+		}
+	}
+	p.Good = slices.Contains([]string{"optimal", "approachable", "minimax"}, p.Verdict)
+	if list, ok := member(o, "problems"); ok {
+		items, _ := list.([]any)
+		for _, item := range items {
+			inner, ok := item.(report.Object)
+			if !ok {
+				continue
+			}
+			one, err := partOf(inner, nil)
+			if err != nil {
+				return nil, err
+			}
+			p.Parts = append(p.Parts, one)
+		}
+		if p.Title == "" {
+			p.Title = "suite"
+		}
+	}
+	p.Facts, p.Tables = tablesFrom(o)
+	figures, err := figuresOf(p.Kind, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range figures {
+		svg, err := f.Bytes("svg")
+		if err != nil {
+			return nil, err
+		}
+		if at := bytes.Index(svg, []byte("<svg")); at >= 0 { // a page has no XML declaration inside
+			p.Figures = append(p.Figures, template.HTML(svg[at:])) //nolint:gosec // drawn by us, its texts are escaped
+		}
+	}
+	return p, nil
+}
+
+// commandOf returns the command that gives the same result, as far as the result tells.
+func commandOf(kind string, o report.Object, file string) string {
+	name, _ := member(o, "problem")
+	args := []string{"cmdpsolve", kind, fmt.Sprint(name)}
+	option := func(flag, key string) {
+		if x, ok := member(o, key); ok && x != nil {
+			args = append(args, flag, fmt.Sprint(x))
+		}
+	}
+	switch kind {
+	case "suite":
+		args = []string{"cmdpsolve", "compare", "--suite", "SUITE.yaml"}
+	case "sweep":
+		args[1] = "plan"
+		args = append(args, "--sweep", "RETURN=FROM:TO:STEP")
+	case "front":
+		if over, ok := member(o, "over"); ok {
+			args = append(args, "--over", joined(over))
+		}
+	case "learn":
+		option("--episodes", "episodes")
+		option("--seed", "seed")
+		option("--seeds", "seeds")
+		option("--bonus-scale", "bonus_scale")
+	case "compare":
+		var names []string
+		if rows, ok := member(o, "rows"); ok {
+			items, _ := rows.([]any)
+			for _, row := range items {
+				if inner, ok := row.(report.Object); ok {
+					a, _ := member(inner, "algorithm")
+					names = append(names, fmt.Sprint(a))
+				}
+			}
+		}
+		args = append(args, "--algorithms", strings.Join(names, ","))
+	case "simulate":
+		option("--policy", "policy")
+		option("--episodes", "episodes")
+		option("--seed", "seed")
+	}
+	args = append(args, "--format", "json")
+	for i, a := range args {
+		args[i] = quoted(a)
+	}
+	return strings.Join(args, " ") + " > " + quoted(file)
+}
+
+// joined lists an array with commas.
+func joined(x any) string {
+	items, _ := x.([]any)
+	var parts []string
+	for _, item := range items {
+		parts = append(parts, fmt.Sprint(item))
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
+)
+
+// A pageTable is a table of a page.
+type pageTable struct {
+	Title string
+	Heads []string
+	Rows  [][]string
+	More  int // rows that are left out
+}
+
+// mostPageRows bounds the rows of a table.
+const mostPageRows = 300
+
+// readOrdered reads JSON; objects keep the order of their members.
+func readOrdered(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	x, err := orderedValue(d, 0)
+	if err != nil {
+		return nil, fmt.Errorf("want what a command wrote with --format json: %w", err)
+	}
+	return x, nil
+}
+
+// orderedValue reads the next value. Nothing that we write is nested deeply.
+func orderedValue(d *json.Decoder, depth int) (any, error) {
+	if depth > 100 {
+		return nil, errors.New("nested too deeply")
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		o := report.Object{}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			x, err := orderedValue(d, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			o = append(o, report.Member{Key: fmt.Sprint(key), Value: x})
+		}
+		_, err = d.Token()
+		return o, err
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			x, err := orderedValue(d, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, x)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return token, nil
+}
+
+func member(o report.Object, key string) (any, bool) {
+	for _, m := range o {
+		if m.Key == key {
+			return m.Value, true
+		}
+	}
+	return nil, false
+}
+
+// toldElsewhere are members that are parts of their own, or stand in other tables too.
+var toldElsewhere = []string{"problems", "prices", "runs", "points"}
+
+// tablesFrom returns the members of a result that are single values as one table, and one for
+// each of the others.
+func tablesFrom(o report.Object) (facts *pageTable, tables []*pageTable) {
+	facts = &pageTable{}
+	for _, m := range o {
+		title := strings.ReplaceAll(m.Key, "_", " ")
+		switch x := m.Value.(type) {
+		case report.Object:
+			tables = append(tables, objectTable(title, x))
+		case []any:
+			switch {
+			case slices.Contains(toldElsewhere, m.Key):
+				continue
+			case !slices.ContainsFunc(x, nested):
+				facts.Rows = append(facts.Rows, []string{title, plainCell(x)})
+				continue
+			}
+			if t := listTable(title, x); t != nil {
+				tables = append(tables, t)
+			}
+		case nil:
+		default:
+			facts.Rows = append(facts.Rows, []string{title, plainCell(x)})
+		}
+	}
+	return facts, tables
+}
+
+// plainCell writes a single value for people.
+func plainCell(x any) string {
+	switch x := x.(type) {
+	case nil:
+		return "–"
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[x]
+	case json.Number:
+		v, err := x.Float64()
+		if _, whole := strconv.ParseInt(x.String(), 10, 64); whole == nil || err != nil {
+			return x.String()
+		}
+		return report.Short(v)
+	case []any:
+		var parts []string
+		for _, item := range x {
+			parts = append(parts, plainCell(item))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(x)
+}
+
+// flat returns the members of an object that are single values or short lists of them, those of
+// objects within with both names.
+func flat(o report.Object, prefix string) (keys []string, cells map[string]string) {
+	cells = map[string]string{}
+	for _, m := range o {
+		if slices.Contains(toldElsewhere, m.Key) {
+			continue
+		}
+		key := strings.TrimSpace(prefix + " " + strings.ReplaceAll(m.Key, "_", " "))
+		switch x := m.Value.(type) {
+		case report.Object:
+			inner, of := flat(x, key)
+			keys = append(keys, inner...)
+			for k, v := range of {
+				cells[k] = v
+			}
+		case []any:
+			if len(x) > 0 && len(x) <= 8 && !slices.ContainsFunc(x, nested) {
+				keys, cells[key] = append(keys, key), plainCell(x)
+			}
+		default:
+			keys, cells[key] = append(keys, key), plainCell(x)
+		}
+	}
+	return keys, cells
+}
+
+func nested(x any) bool {
+	switch x.(type) {
+	case report.Object, []any:
+		return true
+	}
+	return false
+}
+
+// objectTable lists the members of an object, those of objects within as columns.
+func objectTable(title string, o report.Object) *pageTable {
+	if len(o) > 0 && !slices.ContainsFunc(o, func(m report.Member) bool { _, ok := m.Value.(report.Object); return !ok }) {
+		list := make([]any, len(o))
+		for i, m := range o {
+			list[i] = append(report.Object{{Key: title, Value: m.Key}}, m.Value.(report.Object)...)
+		}
+		return listTable(title, list)
+	}
+	t := &pageTable{Title: title}
+	keys, cells := flat(o, "")
+	for _, k := range keys {
+		t.Rows = append(t.Rows, []string{k, cells[k]})
+	}
+	return t
+}
+
+// listTable lists objects with a column for each name that one of them has.
+func listTable(title string, list []any) *pageTable {
+	t := &pageTable{Title: title, More: max(0, len(list)-mostPageRows)}
+	var rows []map[string]string
+	for _, item := range list[:len(list)-t.More] {
+		o, ok := item.(report.Object)
+		if !ok {
+			o = report.Object{{Key: title, Value: item}}
+		}
+		keys, cells := flat(o, "")
+		rows = append(rows, cells)
+		for _, k := range keys {
+			if !slices.Contains(t.Heads, k) {
+				t.Heads = append(t.Heads, k)
+			}
+		}
+	}
+	t.Heads = slices.DeleteFunc(t.Heads, func(k string) bool { // what none of them has says nothing
+		return !slices.ContainsFunc(rows, func(r map[string]string) bool { return r[k] != "" && r[k] != "–" })
+	})
+	if len(t.Heads) == 0 {
+		return nil
+	}
+	for _, r := range rows {
+		row := make([]string, len(t.Heads))
+		for j, k := range t.Heads {
+			row[j] = r[k]
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// figuresOf draws what there is to draw of a result.
+func figuresOf(kind string, data []byte) ([]*chart.Figure, error) {
+	switch kind {
+	case "front":
+		return savedFront(data)
+	case "sweep":
+		return savedSweep(data)
+	case "learn", "compare", "suite":
+		if data == nil {
+			return nil, nil // of a suite the whole has them
+		}
+		var saved savedResult
+		if err := json.Unmarshal(data, &saved); err != nil {
+			return nil, err
+		}
+		all, err := saved.drawings()
+		if err != nil || len(all) == 0 {
+			return nil, err
+		}
+		var figures []*chart.Figure
+		for i := range all {
+			c := plotCommand{metrics: []string{"regret", "violation"}}
+			if f, err := c.figure(all[i : i+1]); err == nil {
+				figures = append(figures, f)
+			}
+		}
+		return figures, nil
+	}
+	return nil, nil
+}
+
+// savedFront draws a curve between two returns.
+func savedFront(data []byte) ([]*chart.Figure, error) {
+	var saved struct {
+		Problem string   `json:"problem"`
+		Over    []string `json:"over"`
+		Points  []struct {
+			Returns map[string]float64 `json:"returns"`
+		} `json:"points"`
+	}
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, err
+	}
+	if len(saved.Over) != 2 || len(saved.Points) == 0 {
+		return nil, nil
+	}
+	a, b := strings.TrimLeft(saved.Over[0], "+-"), strings.TrimLeft(saved.Over[1], "+-")
+	curve := chart.Curve{Marks: len(saved.Points) <= 60}
+	for _, p := range saved.Points {
+		curve.X, curve.Y = append(curve.X, p.Returns[a]), append(curve.Y, p.Returns[b])
+	}
+	return []*chart.Figure{{Title: saved.Problem + ": trade-off curve",
+		Panels: []chart.Panel{{X: chart.Axis{Title: a}, Y: chart.Axis{Title: b}, Curves: []chart.Curve{curve}}}}}, nil
+}
+
+// savedSweep draws a sweep.
+func savedSweep(data []byte) ([]*chart.Figure, error) {
+	var saved sweepReport
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, err
+	}
+	f := saved.figure(saved.Problem)
+	if len(f.Panels[0].Curves) == 0 {
+		return nil, nil
+	}
+	return []*chart.Figure{f}, nil
+}
