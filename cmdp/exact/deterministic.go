@@ -1,0 +1,320 @@
+package exact
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math"
+
+	"cmdpsolve/cmdp"
+)
+
+// DeterministicOptions say how long SolveDeterministic may search. The zero value is ready to use.
+type DeterministicOptions struct {
+	Options
+	// Nodes bounds the number of relaxed problems. 0 stands for 10,000.
+	Nodes int
+}
+
+// A DeterministicResult is the answer of SolveDeterministic.
+type DeterministicResult struct {
+	// Status is Optimal if Gap is within DeterministicOptions.Gap, 1e-9 by default, relative to the objective or 1;
+	// Infeasible if no policy that never draws meets the target; Undecided if the search was cut;
+	// and Unbounded where policies may draw already without a bound.
+	Status Status
+	// Objective is the cost of Policy, Bound a lower bound of that of every policy that never draws and
+	// meets the target, ±Inf where there is none, and Gap their difference.
+	Objective, Bound, Gap float64
+	// Returns are those of Policy, and Violation their distance from the target, at most Tolerance.
+	Returns              []float64
+	Violation, Tolerance float64
+	Policy               cmdp.Deterministic // nil if none was found
+	Nodes, Iterations    int
+	// Relaxed is the answer for policies that may draw.
+	Relaxed *Result
+}
+
+// SolveDeterministic finds the best Markov policy that never draws, by branch and bound: where
+// the best policy that may draw does so, in a state at a step, one branch takes the likeliest action there and the
+// other one never takes it. Bounds are those of Solve. Deciding whether there is a policy is NP-hard, even with one
+// constraint (Dolgov, Durfee 2005); some hundred pairs of step and state are practical. With a horizon
+// and certain successors it goes through the paths instead. Without a horizon policies are stationary.
+func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts DeterministicOptions) (*DeterministicResult, error) {
+	if sh := m.Shape(); sh != nil && sh.Game() {
+		return nil, errors.New("exact: a game: want a model with one player")
+	}
+	if opts.Nodes == 0 {
+		opts.Nodes = 10_000
+	}
+	gap := opts.Gap
+	if gap == 0 {
+		gap = 1e-9
+	}
+	s := &search{m: m, task: task, opts: opts, gap: gap, best: &DeterministicResult{Objective: math.Inf(1)}}
+	if err := s.open(ctx, nil); err != nil {
+		return nil, err
+	}
+	if s.best.Relaxed.Status == Unbounded {
+		s.best.Status, s.best.Bound = Unbounded, math.Inf(-1)
+		return s.best, nil
+	}
+	if done, err := s.paths(ctx); err != nil {
+		return nil, err
+	} else if done {
+		s.queue, s.lost = nil, math.Inf(1)
+	}
+	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.closed(s.queue[0].bound) {
+		n := heap.Pop(&s.queue).(*branch)
+		for _, only := range []bool{true, false} {
+			d := n.next
+			d.only = only
+			if err := s.open(ctx, &d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.conclude()
+	return s.best, nil
+}
+
+// A decision takes, in a state at a step, one action alone or excludes it.
+type decision struct {
+	step, state, action int
+	only                bool
+	before              *decision
+}
+
+// A branch is a relaxed problem that was solved, and the decision that divides it.
+type branch struct {
+	bound float64
+	order int
+	next  decision
+}
+
+// branches is a heap, the least bound first.
+type branches []*branch
+
+func (b branches) Len() int { return len(b) }
+func (b branches) Less(i, j int) bool {
+	if b[i].bound != b[j].bound {
+		return b[i].bound < b[j].bound
+	}
+	return b[i].order > b[j].order // deeper ones first
+}
+func (b branches) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
+func (b *branches) Push(x any)   { *b = append(*b, x.(*branch)) }
+func (b *branches) Pop() any {
+	last := (*b)[len(*b)-1]
+	*b = (*b)[:len(*b)-1]
+	return last
+}
+
+// A search is a branch and bound.
+type search struct {
+	m     *cmdp.Model
+	task  cmdp.Task
+	opts  DeterministicOptions
+	gap   float64
+	queue branches
+	best  *DeterministicResult
+	lost  float64 // the least bound of what could not be divided
+}
+
+// closed reports whether a branch with the bound cannot improve on what was found.
+func (s *search) closed(bound float64) bool {
+	return bound >= s.best.Objective-s.gap*max(1, math.Abs(s.best.Objective))
+}
+
+// open solves the problem that is left after some decisions, and queues it if it is to be divided.
+func (s *search) open(ctx context.Context, d *decision) error {
+	m, allowed, err := s.decided(d)
+	if err != nil {
+		return err
+	}
+	r, err := Solve(ctx, m, s.task, s.opts.Options)
+	if err != nil {
+		if errors.Is(err, ErrNoTotal) && d != nil {
+			return nil // with these decisions every policy goes on for ever
+		}
+		return err
+	}
+	s.best.Nodes++
+	s.best.Iterations += r.Iterations
+	if d == nil {
+		s.best.Relaxed, s.best.Tolerance, s.lost = r, r.Tolerance, math.Inf(1)
+	}
+	if r.Status == Infeasible || r.Status == Unbounded && d == nil || s.closed(r.Bound) {
+		return nil
+	}
+	at, found := s.undecided(m, r)
+	if err := s.tryRounded(ctx, m, r, allowed); err != nil {
+		return err
+	}
+	if !found && r.Status == Undecided {
+		at, found = s.anyChoice(m)
+	}
+	if !found {
+		if r.Status != Optimal {
+			s.lost = min(s.lost, r.Bound)
+		}
+		return nil
+	}
+	next := decision{step: at.step, state: at.state, action: allowed.number(at.step, at.state, at.action), before: d}
+	heap.Push(&s.queue, &branch{r.Bound, s.best.Nodes, next})
+	return nil
+}
+
+// undecided returns the first step and state in which the policy of an answer draws, and the action
+// that is likeliest there.
+func (s *search) undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
+	policies := []*Policy{r.Policy}
+	if len(r.Components) > 0 {
+		policies = nil
+		for _, c := range r.Components {
+			policies = append(policies, c.Policy)
+		}
+	}
+	for h := range steps(m) {
+		first := m.Kernel(h).First
+		for state := range m.States() {
+			n := int(first[state+1] - first[state])
+			if n < 2 {
+				continue
+			}
+			sum, probs := make([]float64, n), make([]float64, n)
+			for _, p := range policies {
+				p.Distribution(probs, h, state)
+				for a, x := range probs {
+					sum[a] += x
+				}
+			}
+			if a := argmax(sum); sum[a] < float64(len(policies))-1e-12 {
+				return decision{step: h, state: state, action: a}, true
+			}
+		}
+	}
+	return decision{}, false
+}
+
+// anyChoice returns the first step and state with a choice.
+func (s *search) anyChoice(m *cmdp.Model) (at decision, found bool) {
+	for h := range steps(m) {
+		first := m.Kernel(h).First
+		for state := range m.States() {
+			if first[state+1]-first[state] > 1 {
+				return decision{step: h, state: state}, true
+			}
+		}
+	}
+	return decision{}, false
+}
+
+func steps(m *cmdp.Model) int { return max(1, m.Horizon()) }
+
+func argmax(x []float64) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// tryRounded judges the policies that take one of the likely actions wherever an answer draws,
+// where they are few, else the one that takes the likeliest.
+func (s *search) tryRounded(ctx context.Context, m *cmdp.Model, r *Result, allowed *restriction) error {
+	if len(r.Components) > 0 {
+		for _, c := range r.Components {
+			if err := s.judge(ctx, m, rounded(m, c.Policy, nil), allowed); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	const most = 4
+	drawn := min(r.Policy.Randomized(), most)
+	for choice := range 1 << drawn {
+		second := make([]bool, drawn)
+		for i := range second {
+			second[i] = choice>>i&1 == 1
+		}
+		if err := s.judge(ctx, m, rounded(m, r.Policy, second), allowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rounded returns the policy with the likeliest action wherever p draws; in the i-th of these places
+// the second likeliest if second says so.
+func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
+	out := make(cmdp.Deterministic, steps(m))
+	drawn := 0
+	for h := range out {
+		first := m.Kernel(h).First
+		out[h] = make([]int32, m.States())
+		for state := range out[h] {
+			n := int(first[state+1] - first[state])
+			if n == 0 {
+				continue
+			}
+			probs := make([]float64, n)
+			p.Distribution(probs, h, state)
+			a := argmax(probs)
+			if probs[a] < 1 {
+				if drawn < len(second) && second[drawn] {
+					probs[a] = -1
+					a = argmax(probs)
+				}
+				drawn++
+			}
+			out[h][state] = int32(a)
+		}
+	}
+	return out
+}
+
+// judge keeps a policy if it is the best so far.
+func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic, allowed *restriction) error {
+	v := make([]float64, m.Dim())
+	if m.Horizon() > 0 {
+		cmdp.NewEvaluator(m).Returns(v, p)
+	} else {
+		e, err := Evaluate(ctx, m, p)
+		if err != nil {
+			return err
+		}
+		v = e.Returns
+	}
+	objective, violation := 0.0, s.task.Violation(v)
+	if s.task.Cost != nil {
+		objective = s.task.Cost.Value(v)
+	}
+	if !(violation <= s.best.Tolerance) || s.best.Policy != nil && objective >= s.best.Objective || math.IsNaN(objective) {
+		return nil
+	}
+	s.best.Objective, s.best.Returns, s.best.Violation = objective, v, violation
+	s.best.Policy = allowed.original(m, p)
+	return nil
+}
+
+// conclude judges what the search has shown.
+func (s *search) conclude() {
+	b := s.best
+	b.Bound = min(s.lost, b.Objective)
+	if len(s.queue) > 0 {
+		b.Bound = min(b.Bound, s.queue[0].bound)
+	}
+	b.Gap = b.Objective - b.Bound
+	switch {
+	case b.Policy == nil && math.IsInf(b.Bound, 1):
+		b.Status, b.Gap = Infeasible, 0
+	case b.Policy == nil:
+		b.Status, b.Gap = Undecided, math.Inf(1)
+	case s.closed(b.Bound):
+		b.Status = Optimal
+	default:
+		b.Status = Undecided
+	}
+}

@@ -1,0 +1,202 @@
+package exact_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
+)
+
+// every calls try with the returns of every Markov policy of m that never draws.
+func every(m *cmdp.Model, try func(v []float64)) {
+	p := make(cmdp.Deterministic, m.Horizon())
+	for h := range p {
+		p[h] = make([]int32, m.States())
+	}
+	v := make([]float64, m.Dim())
+	e := cmdp.NewEvaluator(m)
+	var from func(i int)
+	from = func(i int) {
+		if i == m.Horizon()*m.States() {
+			e.Returns(v, p)
+			try(v)
+			return
+		}
+		h, s := i/m.States(), i%m.States()
+		first := m.Kernel(h).First
+		for a := range max(1, first[s+1]-first[s]) {
+			p[h][s] = a
+			from(i + 1)
+		}
+	}
+	from(0)
+}
+
+// TestDeterministicAgainstAll compares optima and verdicts with those of trying every policy.
+func TestDeterministicAgainstAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 6))
+	drawn, none := 0, 0
+	for trial := range 120 {
+		m := randomModel(t, rng, shapeOf{states: 2 + trial%2, actions: 2 + trial%2, horizon: 2, dim: 2, successors: 2, stepwise: trial%2 == 0, rests: trial%3 == 0, integer: trial%4 == 0})
+		x := box(t, m)
+		task, rows := randomTask(t, rng, m, x, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		task.Box, task.Constraints = x, rows
+		r, err := exact.SolveDeterministic(context.Background(), m, task, exact.DeterministicOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := math.Inf(1)
+		every(m, func(v []float64) {
+			if task.Target == nil || task.Violation(v) <= r.Tolerance {
+				best = min(best, task.Cost.Value(v))
+			}
+		})
+		switch {
+		case math.IsInf(best, 1):
+			none++
+			if r.Status != exact.Infeasible {
+				t.Errorf("trial %d: %v, but no policy keeps the target", trial, r.Status)
+			}
+			continue
+		case r.Status != exact.Optimal || math.Abs(r.Objective-best) > 1e-8*max(1, math.Abs(best)) || r.Bound > best+1e-9:
+			t.Errorf("trial %d: %v %g ≥ %g, want %g", trial, r.Status, r.Objective, r.Bound, best)
+			continue
+		}
+		v := make([]float64, m.Dim())
+		cmdp.NewEvaluator(m).Returns(v, r.Policy)
+		if math.Abs(task.Cost.Value(v)-best) > 1e-8 {
+			t.Errorf("trial %d: the policy has %g, %g is promised", trial, task.Cost.Value(v), best)
+		}
+		if r.Relaxed.Objective < best-1e-6 {
+			drawn++
+		}
+	}
+	if drawn < 10 || none < 3 {
+		t.Errorf("policies that draw are better in %d trials, and none keeps the target in %d: want some of both", drawn, none)
+	}
+}
+
+// TestDeterministicIsAnytime: after one relaxed problem the bound is that of policies that draw.
+func TestDeterministicIsAnytime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 7))
+	for range 40 {
+		m := randomModel(t, rng, shapeOf{states: 3, actions: 3, horizon: 3, dim: 2, successors: 2})
+		task, _ := randomTask(t, rng, m, box(t, m), []float64{1, -1})
+		r, err := exact.SolveDeterministic(context.Background(), m, task, exact.DeterministicOptions{Nodes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Nodes > 1 || r.Status == exact.Undecided && r.Bound != r.Relaxed.Bound {
+			t.Errorf("%d nodes, %v, bound %g, relaxed %g", r.Nodes, r.Status, r.Bound, r.Relaxed.Bound)
+		}
+	}
+}
+
+// seaTreasures are the depths and values of the deep-sea treasure with the concave map of
+// MO-Gymnasium (Vamplew et al. 2011; Yang et al. 2019).
+var seaTreasures = []struct {
+	depth int
+	value float64
+}{{1, 0.7}, {2, 8.2}, {3, 11.5}, {4, 14.0}, {4, 15.1}, {4, 16.1}, {7, 19.6}, {7, 20.3}, {9, 22.4}, {10, 23.7}}
+
+// sea is a model of it: each step costs time 1, and a treasure ends the episode. Moves are down and right.
+func sea(t *testing.T) *cmdp.Model {
+	t.Helper()
+	const rows = 11
+	columns := len(seaTreasures)
+	end := rows * columns
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: rows + columns, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, end+1)
+	for column := range columns {
+		for row := range seaTreasures[column].depth {
+			for a, to := range [][2]int{{row + 1, column}, {row, column + 1}} {
+				next, r := to[0]*columns+to[1], []float64{0, 1}
+				if to[1] == columns {
+					next = row*columns + column
+				} else if treasure := seaTreasures[to[1]]; to[0] == treasure.depth {
+					next, r[0] = end, treasure.value
+				}
+				if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: row*columns + column, Action: a, Next: []cmdp.Transition{{Next: next, Probability: 1}}, Returns: r}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestDeepSeaTreasure: ten points, one for each treasure, of which policies that draw leave few.
+func TestDeepSeaTreasure(t *testing.T) {
+	m := sea(t)
+	x := box(t, m)
+	// A treasure must be found: waiting forever at the border is no policy that counts.
+	points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: x}, [2][]float64{{-1, 0}, {0, 1}}, exact.DeterministicOptions{})
+	if err != nil || !complete {
+		t.Fatalf("complete %v, %v", complete, err)
+	}
+	var want [][]float64
+	for column := len(seaTreasures) - 1; column >= 0; column-- {
+		want = append(want, []float64{seaTreasures[column].value, float64(seaTreasures[column].depth + column)})
+	}
+	if len(points) != len(want) {
+		t.Fatalf("%d points, want %d", len(points), len(want))
+	}
+	for i, p := range points {
+		if math.Abs(p.Returns[0]-want[i][0]) > 1e-9 || math.Abs(p.Returns[1]-want[i][1]) > 1e-9 {
+			t.Errorf("point %d: %v, want %v", i, p.Returns, want[i])
+		}
+	}
+}
+
+// stairs is Storm's example with N = 3: at each of 3 stairs, one may stop for the first goal or for the second, or go on
+// with probability 1/2.
+func TestStairs(t *testing.T) {
+	const n = 3
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: n, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, n+1)
+	for s := range n {
+		for a := range 2 {
+			r := []float64{0, 0}
+			r[a] = 0.5
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Next: []cmdp.Transition{{Next: s + 1, Probability: 0.5}, {Next: n, Probability: 0.5}}, Returns: r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := geometry.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: x}, [2][]float64{{-1, 0}, {0, -1}}, exact.DeterministicOptions{})
+	if err != nil || !complete {
+		t.Fatalf("complete %v, %v", complete, err)
+	}
+	var got []float64
+	for _, p := range points {
+		got = append(got, p.Returns[0])
+		if math.Abs(p.Returns[0]+p.Returns[1]-0.875) > 1e-9 {
+			t.Errorf("%v: want a sum of 7/8", p.Returns)
+		}
+	}
+	slices.Sort(got)
+	for i, y := range got {
+		if math.Abs(y-float64(i)/8) > 1e-9 {
+			t.Errorf("%v: want the eighths from 0 to 7/8", got)
+			break
+		}
+	}
+	if len(got) != 8 {
+		t.Errorf("%d points, want 8", len(got))
+	}
+}

@@ -1,0 +1,99 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A DeterministicPoint is a point of the trade-off curve of policies that never draw.
+type DeterministicPoint struct {
+	// Objectives holds c_k·V, Returns V itself.
+	Objectives, Returns []float64
+	Policy              cmdp.Deterministic
+}
+
+// DeterministicFront returns the points y = (c_1·V, c_2·V) of Markov policies that never draw on which none improves in
+// both coordinates, both of which are to be small, among those whose returns lie in the target of task, in ascending
+// order of the first. The curve is not convex. Each point takes two searches: the least c_1·V with c_2·V less than at the last
+// point (the ε-constraint method, Haimes 1971), then the least c_2·V there. Points whose coordinates differ by less than a millionth
+// of the box of task count as one. Complete reports whether all searches came to an end.
+func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64, opts DeterministicOptions) (points []DeterministicPoint, complete bool, err error) {
+	if task.Box == nil {
+		return nil, false, errors.New("exact: a front of policies that never draw needs the box of the task")
+	}
+	limit := [2]float64{math.Inf(1), math.Inf(1)}
+	var step [2]float64
+	for k, c := range over {
+		for i, x := range c {
+			step[k] += 1e-6 * math.Abs(x) * (task.Box.Upper()[i] - task.Box.Lower()[i])
+		}
+	}
+	for complete = true; ; {
+		var at DeterministicPoint
+		within := limit
+		for k := range over {
+			r, err := leastWithin(ctx, m, task, over, within, k, opts)
+			if err != nil {
+				return nil, false, err
+			}
+			if r == nil || r.Policy == nil {
+				return points, complete && (r == nil || r.Status == Infeasible), nil
+			}
+			complete = complete && r.Status == Optimal
+			at = DeterministicPoint{[]float64{floats.Dot(over[0], r.Returns), floats.Dot(over[1], r.Returns)}, r.Returns, r.Policy}
+			within[k] = at.Objectives[k] + 1e-3*step[k]
+		}
+		points = append(points, at)
+		limit[1] = at.Objectives[1] - step[1]
+	}
+}
+
+// leastWithin searches for the least c_k·V with both below limits. It returns nil if limits and target have
+// no point in common.
+func leastWithin(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64, limit [2]float64, k int, opts DeterministicOptions) (*DeterministicResult, error) {
+	least, err := cost.NewLinear(over[k], task.Box)
+	if err != nil {
+		return nil, err
+	}
+	task.Cost = least
+	var sets []geometry.Set
+	if task.Whole != nil {
+		sets = append(sets, task.Whole)
+	} else if task.Target != nil {
+		sets = append(sets, task.Target)
+	}
+	task.Constraints = append([]cmdp.Constraint(nil), task.Constraints...)
+	for i, x := range limit {
+		if math.IsInf(x, 1) {
+			continue
+		}
+		h, err := geometry.NewHalfspace(over[i], x)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, h)
+		task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: over[i], Offset: x})
+	}
+	if len(sets) > 0 {
+		whole, err := geometry.NewIntersection(sets...)
+		if err != nil {
+			return nil, err
+		}
+		task.Whole = whole
+		task.Target, err = geometry.Restrict(whole, task.Box)
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return SolveDeterministic(ctx, m, task, opts)
+}

@@ -1,0 +1,166 @@
+package exact
+
+import (
+	"context"
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// maxPaths bounds the paths to one step that are told apart.
+const maxPaths = 100_000
+
+// A path is the way from the start to a state, of which the last step is kept.
+type path struct {
+	returns, key []float64
+	state        int32
+	action       int32 // that led here
+	before       int32 // the number of the path to the step before
+}
+
+// paths answers where all successors are certain: a policy that never draws is then one path. Relaxed problems say
+// little about such models, as the mixtures of two paths can be put together in countless ways. Of the paths to a
+// state at a step those remain that no other one betters in all that cost and constraints look at (as in shortest paths
+// with several costs, Hansen 1980). It reports whether it found the answer: there may be too many paths.
+func (s *search) paths(ctx context.Context) (done bool, err error) {
+	m := s.m
+	if m.Horizon() == 0 || len(m.StartStates()) != 1 || !certain(m) {
+		return false, nil
+	}
+	look := s.looks()
+	first := path{returns: make([]float64, m.Dim()), state: int32(m.StartStates()[0].State)}
+	first.key = look(first.returns)
+	layers := [][]path{{first}}
+	for h := range m.Horizon() {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		then := s.step(h, layers[h], look)
+		if then == nil {
+			return false, nil
+		}
+		layers = append(layers, then)
+	}
+	at := -1
+	for i, p := range layers[m.Horizon()] {
+		objective, violation := 0.0, s.task.Violation(p.returns)
+		if s.task.Cost != nil {
+			objective = s.task.Cost.Value(p.returns)
+		}
+		if violation <= s.best.Tolerance && (at < 0 || objective < s.best.Objective) {
+			at = i
+			s.best.Objective, s.best.Returns, s.best.Violation = objective, p.returns, violation
+		}
+	}
+	if at < 0 {
+		return true, nil
+	}
+	policy := make(cmdp.Deterministic, m.Horizon())
+	for h := m.Horizon(); h > 0; h-- {
+		p := layers[h][at]
+		policy[h-1] = make([]int32, m.States())
+		at = int(p.before)
+		policy[h-1][layers[h-1][at].state] = max(0, p.action)
+	}
+	s.best.Policy = policy
+	return true, nil
+}
+
+// certain reports whether each choice has one successor.
+func certain(m *cmdp.Model) bool {
+	for h := range steps(m) {
+		k := m.Kernel(h)
+		if len(k.Next) != len(k.Offset)-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// looks returns the function that tells all that cost and target look at, each of which is to be small: with an
+// affine cost and a polyhedral target its values and those of the rows, else the returns from both sides.
+func (s *search) looks() func(v []float64) []float64 {
+	var forms [][]float64
+	list, complete := []cmdp.Constraint(nil), true
+	if s.task.Target != nil {
+		lower, upper := make([]float64, s.m.Dim()), make([]float64, s.m.Dim())
+		s.m.Shape().ReturnToGo(lower, upper, 0)
+		list, complete = s.task.LinearConstraints(lower, upper)
+	}
+	affine, linear := s.task.Cost.(cost.Affine)
+	if !complete || s.task.Cost != nil && !linear {
+		for i := range s.m.Dim() {
+			forms = append(forms, axis(s.m.Dim(), i, 1), axis(s.m.Dim(), i, -1))
+		}
+	} else {
+		for _, c := range list {
+			forms = append(forms, c.Normal)
+		}
+		if linear {
+			forms = append(forms, affine.Gradient())
+		}
+	}
+	return func(v []float64) []float64 {
+		key := make([]float64, len(forms))
+		for i, f := range forms {
+			key[i] = floats.Dot(f, v)
+		}
+		return key
+	}
+}
+
+// step returns the paths that are one step longer and that no other one betters, nil if they are too many.
+func (s *search) step(h int, now []path, look func([]float64) []float64) []path {
+	k, d := s.m.Kernel(h), s.m.Dim()
+	var then []path
+	byState := make(map[int32][]int32)
+	dead := make(map[int32]bool)
+	add := func(p path) {
+		kept := byState[p.state][:0]
+		for _, j := range byState[p.state] {
+			if betters(then[j].key, p.key) {
+				return // nothing that was kept is bettered by p, which would be bettered too
+			}
+			if betters(p.key, then[j].key) {
+				dead[j] = true
+			} else {
+				kept = append(kept, j)
+			}
+		}
+		byState[p.state] = append(kept, int32(len(then)))
+		then = append(then, p)
+	}
+	for i, p := range now {
+		if k.First[p.state] == k.First[p.state+1] {
+			add(path{p.returns, p.key, p.state, -1, int32(i)})
+		}
+		for c := int(k.First[p.state]); c < int(k.First[p.state+1]); c++ {
+			v := append([]float64(nil), p.returns...)
+			floats.Add(v, k.Returns[c*d:(c+1)*d])
+			add(path{v, look(v), k.Next[c], int32(c) - k.First[p.state], int32(i)})
+		}
+		if len(then) > maxPaths {
+			return nil
+		}
+	}
+	out := then[:0]
+	for j, p := range then {
+		if !dead[int32(j)] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// betters reports whether a is nowhere larger than b, up to rounding.
+func betters(a, b []float64) bool {
+	for i, x := range a {
+		if x > b[i]+1e-13*math.Max(1, math.Abs(b[i])) {
+			return false
+		}
+	}
+	return true
+}
