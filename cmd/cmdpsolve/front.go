@@ -22,6 +22,7 @@ type frontCommand struct {
 	streams
 	planOptions
 	memoryOptions
+	deterministicOptions
 	format   *report.Format
 	over     string
 	error    float64
@@ -64,6 +65,7 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on")
 	c.what.addFlags(f)
+	c.deterministicOptions.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
@@ -146,6 +148,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	over, err := p.parseOver(c.over)
 	if err != nil {
 		return err
+	}
+	if c.deterministic {
+		return c.frontDeterministic(ctx, p, over)
 	}
 	opts := exact.FrontOptions{Error: c.error, Points: c.points}
 	for _, o := range over {

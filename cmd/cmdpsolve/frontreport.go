@@ -25,6 +25,7 @@ type frontReport struct {
 	Certificate *planCertificate `json:"certificate"`
 	Iterations  int              `json:"iterations"`
 	Seconds     report.Number    `json:"seconds"`
+	Never       bool             `json:"deterministic,omitempty"`
 	over        []objective
 }
 
@@ -69,20 +70,25 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 		}
 		rep.Points = append(rep.Points, point)
 	}
-	slices.SortStableFunc(rep.Points, func(a, b *pointReport) int {
-		for _, o := range over {
-			if x, y := a.returns[o.index], b.returns[o.index]; x != y {
-				return int(math.Copysign(1, x-y))
-			}
-		}
-		return 0
-	})
+	rep.sort()
 	for _, point := range rep.Points {
 		if point.Vertex {
 			rep.Vertices = append(rep.Vertices, point)
 		}
 	}
 	return rep
+}
+
+// sort orders the points by the returns of the curve.
+func (rep *frontReport) sort() {
+	slices.SortStableFunc(rep.Points, func(a, b *pointReport) int {
+		for _, o := range rep.over {
+			if x, y := a.returns[o.index], b.returns[o.index]; x != y {
+				return int(math.Copysign(1, x-y))
+			}
+		}
+		return 0
+	})
 }
 
 // verticesOf reports which points no mixture of the others equals or improves on. A
@@ -217,7 +223,16 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
 	case len(rep.Vertices) == 0:
+		if rep.Never && rep.Status == exact.Infeasible.String() {
+			return report.Note{"No policy that never draws keeps every limit."}
+		}
 		return report.Note{"No point of the curve was found."}
+	}
+	if rep.Never && rep.Status == exact.Undecided.String() {
+		return report.Note{"The search was cut: policies that never draw may improve on these points."}
+	}
+	if rep.Never {
+		return report.Note{"No policy that never draws improves on any of these points in both returns."}
 	}
 	notes := report.Note{fmt.Sprintf("No policy improves on the mixtures of these vertices by more than %s, which is certified.", report.Small(rep.Error))}
 	switch {

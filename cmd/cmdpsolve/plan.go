@@ -87,9 +87,10 @@ type planCommand struct {
 	policy         string
 	opponentPolicy string
 	secondOpinion  bool
-	credible       credibleOptions
-	what           variation
-	sweep          sweepOptions
+	deterministicOptions
+	credible credibleOptions
+	what     variation
+	sweep    sweepOptions
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -139,6 +140,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
+	c.deterministicOptions.addFlags(f)
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
@@ -155,6 +157,12 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	if err := c.credible.check(); err != nil {
 		return err
+	}
+	if err := c.deterministicOptions.check(); err != nil {
+		return err
+	}
+	if c.deterministic && (c.secondOpinion || c.credible.log != "" || len(c.sweep.over) > 0) {
+		return usage("--deterministic goes with none of --second-opinion, --log and --over")
 	}
 	if c.policy != "" {
 		if _, err := problem.PolicyFormat(c.policy, true); err != nil {
@@ -196,6 +204,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	if p.task.Cost == nil && p.task.Target == nil {
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+	}
+	if c.deterministic {
+		return c.planDeterministic(ctx, p)
 	}
 	var opinion *exact.Opinion
 	if c.secondOpinion {

@@ -44,6 +44,8 @@ type planReport struct {
 	Thresholds []thresholdReport  `json:"thresholds,omitempty"`
 	Iterations int                `json:"iterations" csv:"iterations"`
 	Seconds    report.Number      `json:"seconds"`
+	// Never is there with --deterministic.
+	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
 	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
 }
@@ -248,6 +250,8 @@ func (d *planReport) notes(p *loaded) report.Note {
 		notes = append(notes, "No policy keeps every limit.", p.explain(d.Certificate),
 			fmt.Sprintf("The nearest returns of any policy, shown above, are %s away from what is allowed%s.", report.Short(d.Certificate.Distance), d.Certificate.andPossible()))
 		return append(notes, conflictNotes(d.Conflict)...)
+	case d.Never != nil && d.Return == "":
+		return append(notes, d.Never.notes(d.Status)...)
 	case d.Return != "":
 		return append(notes, fmt.Sprintf("The goal has no bound: while all limits are kept, %s grows for as long as the policy goes on, and it need never stop.", d.Return))
 	case d.Status != exact.Optimal.String():

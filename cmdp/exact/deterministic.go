@@ -28,7 +28,7 @@ type DeterministicResult struct {
 	// Returns are those of Policy, and Violation their distance from the target, at most Tolerance.
 	Returns              []float64
 	Violation, Tolerance float64
-	Policy               cmdp.Deterministic // nil if none was found
+	Policy               *Policy // nil if none was found
 	Nodes, Iterations    int
 	// Relaxed is the answer for policies that may draw.
 	Relaxed *Result
@@ -38,7 +38,8 @@ type DeterministicResult struct {
 // the best policy that may draw does so, in a state at a step, one branch takes the likeliest action there and the
 // other one never takes it. Bounds are those of Solve. Deciding whether there is a policy is NP-hard, even with one
 // constraint (Dolgov, Durfee 2005); some hundred pairs of step and state are practical. With a horizon
-// and certain successors it goes through the paths instead. Without a horizon policies are stationary.
+// and certain successors it goes through the paths instead. Without a horizon policies are stationary. When ctx
+// ends after the first problem, what was found so far is returned.
 func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts DeterministicOptions) (*DeterministicResult, error) {
 	if sh := m.Shape(); sh != nil && sh.Game() {
 		return nil, errors.New("exact: a game: want a model with one player")
@@ -68,7 +69,13 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 		for _, only := range []bool{true, false} {
 			d := n.next
 			d.only = only
-			if err := s.open(ctx, &d); err != nil {
+			err := s.open(ctx, &d)
+			if ctx.Err() != nil {
+				heap.Push(&s.queue, n)
+				s.conclude()
+				return s.best, nil
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -295,7 +302,7 @@ func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic,
 		return nil
 	}
 	s.best.Objective, s.best.Returns, s.best.Violation = objective, v, violation
-	s.best.Policy = allowed.original(m, p)
+	s.best.Policy = fixed(allowed.original(m, p))
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 type DeterministicPoint struct {
 	// Objectives holds c_k·V, Returns V itself.
 	Objectives, Returns []float64
-	Policy              cmdp.Deterministic
+	Policy              *Policy
 }
 
 // DeterministicFront returns the points y = (c_1·V, c_2·V) of Markov policies that never draw on which none improves in

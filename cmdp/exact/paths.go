@@ -65,7 +65,7 @@ func (s *search) paths(ctx context.Context) (done bool, err error) {
 		at = int(p.before)
 		policy[h-1][layers[h-1][at].state] = max(0, p.action)
 	}
-	s.best.Policy = policy
+	s.best.Policy = fixed(policy)
 	return true, nil
 }
 

@@ -3,6 +3,8 @@ package exact
 import (
 	"math/rand/v2"
 	"slices"
+
+	"cmdpsolve/cmdp"
 )
 
 // A Policy is a Markov policy in compact form: one byte for each (step, state)
@@ -53,6 +55,18 @@ func (a *actions) at(s int) int {
 		return int(a.narrow[s])
 	}
 	return int(a.wide[s])
+}
+
+// fixed returns a policy that never draws in compact form.
+func fixed(p cmdp.Deterministic) *Policy {
+	out := &Policy{steps: make([]stepPolicy, len(p))}
+	for h, row := range p {
+		out.steps[h].actions = newActions(len(row), int(slices.Max(row))+1)
+		for s, a := range row {
+			out.steps[h].actions.set(s, int(a))
+		}
+	}
+	return out
 }
 
 func (p *Policy) step(h int) *stepPolicy {

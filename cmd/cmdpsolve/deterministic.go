@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
+
+	"github.com/spf13/pflag"
+)
+
+// deterministicOptions ask for policies that never draw.
+type deterministicOptions struct {
+	deterministic bool
+	nodes         int
+}
+
+func (o *deterministicOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.deterministic, "deterministic", false, "only policies that never draw an action; the search takes long in all but small problems")
+	f.IntVar(&o.nodes, "nodes", 10_000, "with --deterministic, most problems to solve in a search")
+}
+
+func (o *deterministicOptions) check() error {
+	if o.nodes < 1 {
+		return usage("--nodes %d: want at least 1", o.nodes)
+	}
+	return nil
+}
+
+// neverReport is what is said of policies that never draw.
+type neverReport struct {
+	Nodes int `json:"nodes"`
+	// Relaxed is the optimum over policies that may draw.
+	Relaxed report.Number `json:"relaxed"`
+}
+
+// planDeterministic plans for a policy that never draws.
+func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
+	opts, progress := c.exact(c.err, p.sense())
+	begin := time.Now()
+	found, err := exact.SolveDeterministic(ctx, p.Model, p.task, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	progress.close()
+	if err != nil {
+		return p.stopped(err)
+	}
+	r := *found.Relaxed
+	if found.Policy != nil {
+		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,
+			Dual: make([]float64, len(p.Returns)), Violation: found.Violation, Tolerance: found.Tolerance, Policy: found.Policy}
+		for _, constraint := range p.task.Constraints {
+			r.Prices = append(r.Prices, exact.Price{Constraint: constraint})
+		}
+	}
+	r.Status, r.Iterations = found.Status, found.Iterations
+	d := p.planData(&r, time.Since(begin))
+	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN}
+	if p.task.Cost != nil && found.Relaxed.Status == exact.Optimal {
+		d.Never.Relaxed = report.Number(p.sense() * found.Relaxed.Objective)
+	}
+	d.Rho = report.NaN // the search has no prices
+	for i := range d.Prices {
+		d.Prices[i], d.Constraints[i].Price = report.NaN, report.NaN
+	}
+	writeErr := c.writePolicy(p, &r)
+	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
+		return err
+	}
+	switch {
+	case writeErr != nil:
+		return failed(writeErr)
+	case r.Status == exact.Undecided:
+		return failed(fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem")))
+	}
+	return verdict(r.Status, c.iterations)
+}
+
+// notes says what was searched.
+func (n *neverReport) notes(status string) report.Note {
+	notes := report.Note{fmt.Sprintf("The search for a policy that never draws solved %s.", count(n.Nodes, "problem"))}
+	if status == exact.Infeasible.String() {
+		return append(notes, "No such policy keeps every limit: the returns above are those of one that draws.")
+	}
+	if n.Relaxed == n.Relaxed {
+		notes = append(notes, fmt.Sprintf("Policies that may draw reach %s.", report.Short(n.Relaxed)))
+	}
+	return notes
+}
+
+// frontDeterministic computes the trade-off curve of policies that never draw, as that of points.
+func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over []objective) error {
+	if len(over) != 2 {
+		return usage("--deterministic: --over has %s: want two", count(len(over), "return"))
+	}
+	if c.plot != "" {
+		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
+	}
+	var forms [2][]float64
+	for k, o := range over {
+		forms[k] = make([]float64, len(p.Returns))
+		forms[k][o.index] = -o.sign
+	}
+	opts, progress := c.exact(c.err, 1)
+	begin := time.Now()
+	points, complete, err := exact.DeterministicFront(ctx, p.Model, p.task, forms, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	progress.close()
+	if err != nil {
+		return p.stopped(err)
+	}
+	r := &exact.FrontResult{Status: exact.Optimal, Error: math.NaN(), Relative: math.NaN()}
+	if len(points) == 0 && complete {
+		r.Status = exact.Infeasible
+	} else if !complete {
+		r.Status = exact.Undecided
+	}
+	rep := newFrontReport(p, over, r, time.Since(begin))
+	rep.Never = true
+	for _, q := range points {
+		rep.Points = append(rep.Points, &pointReport{Returns: p.named(q.Returns), Vertex: true, returns: q.Returns, policy: q.Policy})
+	}
+	rep.sort()
+	rep.Vertices = rep.Points
+	files := c.writeFiles(p, rep, r)
+	if err := c.write(rep.report(p), *c.format); err != nil {
+		return err
+	}
+	if files != nil {
+		return failed(files)
+	}
+	if r.Status == exact.Undecided {
+		return failed(fmt.Errorf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem")))
+	}
+	return verdict(r.Status, c.iterations)
+}
