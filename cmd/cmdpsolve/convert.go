@@ -148,6 +148,9 @@ func trim(err error) error {
 // wanted lists what a problem has besides a model and a time.
 func wanted(p *problem.Problem) string {
 	text := ""
+	if p = p.Declared(); p.Kinds != nil {
+		text += ", returns about the course of episodes"
+	}
 	if p.Goal != (problem.Goal{}) {
 		text += ", goal"
 	}

@@ -15,8 +15,8 @@ type Return struct {
 	// Reward is a reward of the model that the transitions refer to. Files alone have it: once
 	// the model is read, the return is what its rows give.
 	Reward string `json:"reward,omitempty" jsonschema:"what the model that the transitions refer to calls the return"`
-	// Reach is 1 from the first step that begins in the set on, 0 before: its total is the probability
-	// of getting there.
+	// Reach is 1 when a state of the set is reached for the first time, also at the start, and 0
+	// otherwise: its total is the probability of getting there.
 	Reach  *StateSet `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
 	While  *StateSet `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
 	Within *int      `json:"within,omitempty" jsonschema:"reach: in at most so many steps"`
