@@ -5,7 +5,7 @@
 # cmdpsolve on the path.
 set -e
 here=$(dirname "$0")
-learners=moma,optcmdp,optcmdp-bonus,optdual,conrl-lp,appropo,dope,mo-ucbvi
+learners=posterior,posterior-plain,moma-posterior,moma,optcmdp,optdual,appropo,mo-ucbvi
 draw() { cmdpsolve plot "$1" --problem "$2" --algorithms $learners --output "$here/suite-$2.svg"; }
 for problem in frozenlake cliff inventory media riverswim grid garnet-small garnet-large; do
     draw "$1" $problem
