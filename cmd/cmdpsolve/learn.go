@@ -171,6 +171,9 @@ func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
 	s.Algorithms = []string{c.learner}
 	if p.hello != nil {
+		if c.exact && c.flags.Changed("exact") {
+			return usage("--exact: nothing exact is known of a simulator")
+		}
 		if err := c.simulator.choose(s, c.flags.Changed); err != nil {
 			return err
 		}

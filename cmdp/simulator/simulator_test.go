@@ -136,6 +136,7 @@ func TestFailures(t *testing.T) {
 		"start with more":   {script(plain, `{"state":0,"returns":[0]}`), 0, `want a "state" and nothing else`},
 		"start unknown":     {script(plain, `{"state":2}`), 0, `"state" 2: the hello has the states 0 to 1`},
 		"start impossible":  {script(hello, `{"state":2}`), 0, `"state" 2: by the "start" of the hello no episode begins there`},
+		"start of chance 0": {script(`{"hello":1,"states":2,"actions":1,"returns":{"a":[0,1]},"start":{"0":1,"1":0}}`, `{"state":1}`), 0, `"state" 1: by the "start" of the hello no episode begins there`},
 		"state unknown":     {script(hello, `{"state":0}`, `{"state":3,"returns":[0,0]}`), 1, `"state" 3: the hello has the states 0 to 2`},
 		"state negative":    {script(hello, `{"state":0}`, `{"state":-1,"returns":[0,0]}`), 1, `"state" -1`},
 		"state left out":    {script(hello, `{"state":0}`, `{"returns":[0,0]}`), 1, `step 1, asked {"step":0}, answered {"returns":[0,0]}: "state" is missing`},
