@@ -166,10 +166,13 @@ func pacePicture() (*chart.Figure, error) {
 	return &chart.Figure{Title: "Keeping pace: approached, though no policy reaches it", Panels: []chart.Panel{square, decay}}, nil
 }
 
-// TestPictureOfGames holds the committed picture against the code: its last line is
-// a digest of the curves. -draw writes it. Other processors round otherwise.
-func TestPictureOfGames(t *testing.T) {
-	figure, err := pacePicture()
+func TestPictureOfGames(t *testing.T) { holdPicture(t, "games.svg", pacePicture) }
+
+// holdPicture holds a committed picture against the code: its last line is a digest of
+// the curves. -draw writes it. Other processors round otherwise.
+func holdPicture(t *testing.T, name string, picture func() (*chart.Figure, error)) {
+	t.Helper()
+	figure, err := picture()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,13 +190,13 @@ func TestPictureOfGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *draw {
-		if err := os.WriteFile("games.svg", append(bytes.TrimRight(svg, "\n"), append([]byte("\n"), mark...)...), 0o644); err != nil {
+		if err := os.WriteFile(name, append(bytes.TrimRight(svg, "\n"), append([]byte("\n"), mark...)...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	have, err := os.ReadFile("games.svg")
+	have, err := os.ReadFile(name)
 	if err != nil || runtime.GOARCH == "amd64" && !bytes.HasSuffix(have, mark) {
-		t.Errorf("games.svg is not the picture of the example (%v): draw it with go test ./docs -run Picture -draw", err)
+		t.Errorf("%s is not the picture of the example (%v): draw it with go test ./docs -run Picture -draw", name, err)
 	}
 }
 

@@ -1,0 +1,73 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+// The example of README.md.
+func Example_library() {
+	ctx := context.Background()
+	p, err := problem.Read("examples/two-rooms.yaml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	task, err := p.Task()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Known model: plan.
+	best, err := exact.Solve(ctx, p.Model, task, exact.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%v: %v %.4f\n", best.Status, p.Returns, best.Returns)
+	fmt.Printf("%s has the price %.4f\n", best.Prices[0].Name, best.Prices[0].Value)
+
+	// Unknown model: learn. The learner is told the shape, and plays.
+	const episodes = 20000
+	learner, err := cmdp.NewLearner(p.Model.Shape(), nil, task, cmdp.Settings{
+		Bonus:      cmdp.TheoryTimes(0.05),
+		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	run := cmdp.NewRunner(p.Model, learner, 1, nil)
+	if err := run.Run(ctx, episodes); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("learned: %.1f\n", run.Average())
+	// Output:
+	// optimal: [reward cost] [10.6147 5.0000]
+	// cost ≤ 5 has the price 1.6243
+	// learned: [10.6 5.0]
+}
+
+// TestReadmeShowsTheLibrary: the Go code of README.md is the body of the example above.
+func TestReadmeShowsTheLibrary(t *testing.T) {
+	source, err := os.ReadFile("library_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(source), "func Example_library() {\n")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	body = strings.ReplaceAll("\n"+body, "\n\t", "\n")[1:] + "\n"
+	body = strings.ReplaceAll(body, "examples/two-rooms.yaml", "two-rooms.yaml")
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "```go\n"+body+"```") {
+		t.Errorf("README.md does not show the example of the library:\n%s", body)
+	}
+}
