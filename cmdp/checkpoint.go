@@ -12,7 +12,10 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// A Checkpoint is one or more runs on the same problem, saved to a file.
+// A Checkpoint is one or more runs on the same problem, saved to a file. The file begins with
+// the line "cmdpsolve checkpoint 2", where 2 is the version of the format, and a line with the
+// SHA-256 of all that follows, which is the Checkpoint as encoding/gob writes it. The version
+// changes whenever the state of a runner, a learner or an opponent is saved in another way.
 type Checkpoint struct {
 	// Problem identifies the problem, so that a run is not continued on another.
 	Problem string
@@ -71,7 +74,7 @@ func ReadCheckpoint(path string) (*Checkpoint, error) {
 		return nil, bad
 	}
 	if string(version) != checkpointVersion {
-		return nil, fmt.Errorf("checkpoint %s: %w: it has version %q, want %s", path, ErrCheckpointVersion, version, checkpointVersion)
+		return nil, fmt.Errorf("checkpoint %s: %w: it has version %q, and this program reads version %s: go on with the program that wrote it", path, ErrCheckpointVersion, version, checkpointVersion)
 	}
 	sum, payload, ok := bytes.Cut(rest, []byte("\n"))
 	if want := sha256.Sum256(payload); !ok || string(sum) != hex.EncodeToString(want[:]) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,8 @@ func TestCheckpointsComeBackWhole(t *testing.T) {
 		}
 		if _, err := ReadCheckpoint(path); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v: want %v", name, err, c.want)
+		} else if name == "version" && !strings.Contains(err.Error(), `version "9", and this program reads version 2`) {
+			t.Errorf("error %v: want the versions of the file and of the program", err)
 		}
 	}
 }

@@ -3,6 +3,10 @@
 // vector, a convex target set that says what is acceptable, and a convex cost
 // that says what is best.
 //
+// A [Builder] makes a [Model] from rows, [NewLearner] a learner of a [Task], and [NewRunner]
+// plays it; the examples do both. Package problem reads models and tasks from files, exact
+// plans in them, baseline has more learners, and contest compares learners.
+//
 // A [Model] knows its transition kernel; an [Environment] only lets itself be
 // played. The type in a signature says who may know the kernel: planners on
 // known models (package exact) take a *Model, learners take a *Shape and see

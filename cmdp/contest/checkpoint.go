@@ -47,8 +47,8 @@ func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
 }
 
 // ReadCheckpoint reads the checkpoint of a contest that was measured or not, to go on with
-// it. Its settings replace those of s, but those for which given reports true, by their
-// names in suite files, must agree. Runs that are not measured may be given more episodes.
+// it. Its settings replace those of s. Settings for which given reports true, by their names
+// in suite files, must agree with it. Runs that are not measured may be given more episodes.
 func ReadCheckpoint(path string, s *Settings, measured bool, given func(name string) bool) (*cmdp.Checkpoint, error) {
 	from, err := cmdp.ReadCheckpoint(path)
 	if err != nil {
@@ -82,9 +82,8 @@ func ReadCheckpoint(path string, s *Settings, measured bool, given func(name str
 	return from, nil
 }
 
-// Adopt takes over the runs of a checkpoint that ReadCheckpoint returned. Those that are
-// finished have their results then; those of a contest that is not measured are gone on
-// with.
+// Adopt takes over the runs of a checkpoint that ReadCheckpoint returned. In a measured contest
+// finished runs get their results; in another one they are continued.
 func (f *Checkpoint) Adopt(from *cmdp.Checkpoint, path string) error {
 	if from.Problem != f.contest.Fingerprint {
 		return fmt.Errorf("checkpoint %s: it is of another problem, or its policy files have changed", path)
@@ -167,7 +166,8 @@ func (f *Checkpoint) put(r *Run, result *Result) (err error) {
 	return nil
 }
 
-// SavedEpisodes returns how many episodes the runs of a checkpoint were to have.
+// SavedEpisodes returns the number of episodes of each run of a checkpoint, whether or not they
+// have been played.
 func SavedEpisodes(c *cmdp.Checkpoint) (int, error) {
 	var s Settings
 	err := json.Unmarshal(c.Settings, &s)

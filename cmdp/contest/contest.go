@@ -1,10 +1,11 @@
-// Package contest lets learners play problems: problems × learners × seeds go in, results
-// come out. It makes the learners, tells each what it may know, plays the runs, several at
-// a time, keeps what they find on the way, and saves and restores runs that are stopped.
-// The same seed gives the same numbers whatever runs at the same time.
+// Package contest compares learners: problems × learners × seeds go in, results come out. It
+// makes the learners, tells each what it may know, plays several runs at a time, records them
+// along the way, and saves and restores runs that are stopped. A seed gives the same numbers
+// however many runs are played at the same time.
 //
-// [New] prepares one problem, [Contest.Trials] lists its runs, and [Play] plays them. A
-// [Checkpoint] or a [Folder] keeps results in files.
+// [New] prepares one problem, [Contest.Trials] lists its runs, and [Play] plays them; the
+// example compares three learners in this way. A [Checkpoint] or a [Folder] keeps results in
+// files, and [ReadSuite] reads a file that names several problems.
 package contest
 
 import (
@@ -89,7 +90,8 @@ type Options struct {
 	// stands for about twenty in each decade. The last episode is recorded in any case.
 	Records []int
 	// Configure changes what learners are told and how they are tuned, in ways that settings
-	// do not have. Fingerprint knows nothing of it, as of Learner and Opponent: keep such runs in memory alone.
+	// do not have. Fingerprint does not cover it, nor Learner, nor Opponent: keep the results
+	// of such runs in memory, without a checkpoint or a folder.
 	Configure func(*baseline.Config)
 	// Learner makes the learner of a run, in place of the registry.
 	Learner func(baseline.Config) (cmdp.Learner, error)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// each calls play with the numbers from 0 to n−1, so many at a time, 0 standing for as many
-// as there are processors. The context of a call is done when another has failed. It
-// returns the first error, or that of ctx.
+// each calls play with the numbers from 0 to n−1, at most parallel of them at a time, where 0
+// stands for one for each processor. When a call fails, the context of the others is
+// cancelled. each returns the first error, or that of ctx.
 func each(ctx context.Context, parallel, n int, play func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -311,8 +311,8 @@ func outside(ask string, bound float64, name, other string, limit float64) error
 
 // Objective returns the value of the return vector v in the user's own sense: the
 // return that is maximised or minimised, or the cost. It is NaN without a goal,
-// or with one that cannot be built. For a goal that is a cost it builds it anew;
-// many values of one are had faster from the cost of Task. It panics if v has not
+// or with one that cannot be built. A goal that is a cost is built at every call: the cost of
+// Task is faster for many values. It panics if v has not
 // length d.
 func (p *Problem) Objective(v []float64) float64 {
 	if len(v) != len(p.Returns) {
