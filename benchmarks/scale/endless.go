@@ -15,8 +15,8 @@ import (
 type endlessCase struct {
 	family string
 	states int
-	gamma  float64
-	goal   string // what the issue of the project asks for
+	gamma  float64 // 0 for long-run means
+	goal   string  // what the issue of the project asks for
 }
 
 // endlessCases lists the models in the order in which they are measured.
@@ -27,10 +27,16 @@ var endlessCases = []endlessCase{
 	{"chain", 100_000, 1, ""}, {"chain", 1_000_000, 1, "30 s"},
 	{"loops", 100_000, 1, ""}, {"loops", 1_000_000, 1, "30 s"},
 	{"giant", 100_000, 1, ""}, {"giant", 1_000_000, 1, "30 s"},
+	{"sensor", 50_000, 0, ""}, {"sensor", 500_000, 0, "60 s"},
 }
 
-// endlessDim is the number of returns of these models.
-const endlessDim = 2
+// returnsOf returns the number of returns of a family.
+func returnsOf(family string) int {
+	if family == "sensor" {
+		return 3
+	}
+	return 2
+}
 
 // drawEndless draws the model of a family:
 //
@@ -40,11 +46,16 @@ const endlessDim = 2
 //     further on;
 //   - chain: components of ten states, each a ring that is left for the next now and then;
 //   - loops: as chain, and in every tenth state the process may wait for nothing;
-//   - giant: one component, a way on which every tenth step fails and leads back.
+//   - giant: one component, a way on which every tenth step fails and leads back;
+//   - sensor: long-run means of a node that gathers energy and packets, see drawSensor.
 //
 // Totals have one or two actions of two successors each, three transitions for each state.
 func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
+	if family == "sensor" {
+		return drawSensor(rng, states)
+	}
 	k := cmdp.Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1, 2*states)}
+	dim := returnsOf(family)
 	row := func(next ...int32) {
 		for _, n := range next {
 			k.Next = append(k.Next, min(n, int32(states-1)))
@@ -72,13 +83,13 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 		}
 		k.First = append(k.First, int32(len(k.Offset)-1))
 	}
-	k.Returns = make([]float64, (len(k.Offset)-1)*endlessDim)
+	k.Returns = make([]float64, (len(k.Offset)-1)*dim)
 	for c := range len(k.Offset) - 1 {
 		if family == "loops" && k.Offset[c+1] == k.Offset[c]+1 {
 			continue // waiting
 		}
-		for i := range endlessDim {
-			k.Returns[c*endlessDim+i] = rng.Float64()
+		for i := range dim {
+			k.Returns[c*dim+i] = rng.Float64()
 		}
 	}
 	return k
@@ -128,30 +139,79 @@ func parts(rng *rand.Rand, n int) []float64 {
 	return out
 }
 
-// endlessProblem draws the model of a job: the first return is to be small while the
-// second is at most half-way between its least value and that of the policy which is best for the first.
-func (j job) endlessProblem(ctx context.Context) (*problem.Problem, error) {
+// drawSensor draws the model of a node with a buffer of 50 packets, in one of many places that differ in what
+// they offer and through which it is carried at random. It sleeps, or sends a packet where it has one,
+// or is surely carried on. The returns are what waits, the energy used, and what is lost.
+func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
+	const buffer, dim = 50, 3
+	k, places := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}, int32(states/buffer)
+	at := func(place, packets int32) int32 {
+		return place*buffer + min(max(packets, 0), buffer-1)
+	}
+	row := func(returns [dim]float64, prob []float64, next ...int32) {
+		k.Next, k.Prob, k.Offset = append(k.Next, next...), append(k.Prob, prob...), append(k.Offset, len(k.Next)+len(next))
+		k.Returns = append(k.Returns, returns[:]...)
+	}
+	for place := range places {
+		arrive, reach, power := 0.2+0.6*rng.Float64(), 0.5+0.5*rng.Float64(), 0.5+rng.Float64()
+		moved := rng.Int32N(places)
+		for b := range int32(buffer) {
+			waits, lost := float64(b)/buffer, 0.0
+			if b == buffer-1 {
+				lost = arrive
+			}
+			row([dim]float64{waits, 0, lost}, []float64{0.9 * arrive, 0.9 * (1 - arrive), 0.1}, at(place, b+1), at(place, b), at(moved, b))
+			if b > 0 {
+				row([dim]float64{waits, power, 0}, []float64{reach, 1 - reach}, at(place, b-1), at(place, b))
+			} else {
+				row([dim]float64{waits, 0.1, 0}, []float64{arrive, 1 - arrive}, at((place+1)%places, 1), at((place+1)%places, 0))
+			}
+			k.First = append(k.First, int32(len(k.Offset)-1))
+		}
+	}
+	return k
+}
+
+// endlessModel draws the model of a job.
+func (j job) endlessModel() (*cmdp.Model, error) {
 	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Dim: endlessDim, Kernels: []cmdp.Kernel{k},
+	return cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family), Kernels: []cmdp.Kernel{k},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+}
+
+// endlessProblem draws the problem of a job: the first return is to be small while the others are at most
+// half-way between a cautious policy and the one that is best for the first.
+func (j job) endlessProblem(ctx context.Context) (*problem.Problem, error) {
+	m, err := j.endlessModel()
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox()
+	box, err := endlessBox(m.Dim())
 	if err != nil {
 		return nil, err
 	}
-	var second [endlessDim]float64
-	for i := range endlessDim {
-		r, err := exact.Solve(ctx, m, cmdp.Task{Cost: axisCost(box, i), Box: box}, exact.Options{Workers: 1, Gap: endlessGap})
+	p := &problem.Problem{Name: fmt.Sprintf("%s:S=%d,discount=%g", j.Family, j.States, j.Gamma), Model: m, Goal: problem.Goal{Minimize: "r0"}}
+	others := slices.Repeat([]float64{1}, m.Dim())
+	others[0] = 0
+	ends := [2][]float64{}
+	for i, dir := range [][]float64{axis(m.Dim(), 0), others} {
+		r, err := exact.Solve(ctx, m, cmdp.Task{Cost: linearCost(box, dir), Box: box}, exact.Options{Workers: 1, Gap: endlessGap})
 		if err != nil {
 			return nil, err
 		}
-		second[i] = r.Returns[1]
+		ends[i] = r.Returns
 	}
-	bound := (second[0] + second[1]) / 2
-	return &problem.Problem{
-		Name: fmt.Sprintf("%s:S=%d,discount=%g", j.Family, j.States, j.Gamma), Model: m, Returns: []string{"r0", "r1"},
-		Goal: problem.Goal{Minimize: "r0"}, Constraints: []problem.Constraint{{Return: "r1", AtMost: &bound}},
-	}, nil
+	for i := range m.Dim() {
+		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
+		if bound := (ends[0][i] + ends[1][i]) / 2; i > 0 {
+			p.Constraints = append(p.Constraints, problem.Constraint{Return: p.Returns[i], AtMost: &bound})
+		}
+	}
+	return p, nil
+}
+
+func axis(dim, i int) []float64 {
+	v := make([]float64, dim)
+	v[i] = 1
+	return v
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"cmdpsolve/benchmarks/harness"
@@ -24,17 +25,11 @@ type endlessOutcome struct {
 }
 
 // endlessBox holds all returns, which are at least 0.
-func endlessBox() (*geometry.Box, error) {
-	upper := make([]float64, endlessDim)
-	for i := range upper {
-		upper[i] = 1e9
-	}
-	return geometry.NewBox(make([]float64, endlessDim), upper)
+func endlessBox(dim int) (*geometry.Box, error) {
+	return geometry.NewBox(make([]float64, dim), slices.Repeat([]float64{1e9}, dim))
 }
 
-func axisCost(box *geometry.Box, i int) cost.Cost {
-	gradient := make([]float64, endlessDim)
-	gradient[i] = 1
+func linearCost(box *geometry.Box, gradient []float64) cost.Cost {
 	c, err := cost.NewLinear(gradient, box)
 	if err != nil {
 		panic("scale: " + err.Error()) // the box is one
@@ -48,12 +43,14 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := endlessBox()
+	box, err := endlessBox(p.Model.Dim())
 	if err != nil {
 		return nil, err
 	}
 	lower, upper := box.Lower(), box.Upper()
-	upper[1] = *p.Constraints[0].AtMost
+	for i, c := range p.Constraints {
+		upper[i+1] = *c.AtMost
+	}
 	limit, err := geometry.NewBox(lower, upper)
 	if err != nil {
 		return nil, err
@@ -69,7 +66,7 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 			first = last
 		}
 	}
-	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: axisCost(box, 0), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress})
+	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,7 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	return &outcome{
 		Seconds: time.Since(start).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(), Objective: r.Objective,
 		exactOutcome: exactOutcome{Bound: r.Bound, Sweeps: r.Iterations, Sweeping: last.Sub(start).Seconds(), Randomized: r.Randomized,
-			Policy: checksum(p.Model, r.Policy), Nonzeros: p.Model.Transitions(), Model: modelBytes(p.Model), Beside: watch.stop()},
+			Policy: endlessChecksum(p.Model, r), Nonzeros: p.Model.Transitions(), Model: modelBytes(p.Model), Beside: watch.stop()},
 		endlessOutcome: endlessOutcome{First: first.Sub(start).Seconds()},
 		Peak:           harness.PeakMemory(),
 	}, nil
@@ -92,14 +89,14 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 func (j job) plain(ctx context.Context, sweeps int) (*outcome, error) {
 	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
 	v, next := make([]float64, j.States), make([]float64, j.States)
-	pick := make([]int, j.States)
+	pick, dim := make([]int, j.States), returnsOf(j.Family)
 	start, used := time.Now(), harness.ProcessorTime()
 	q := func(c int, v []float64) float64 {
 		sum := 0.0
 		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 			sum += k.Prob[e] * v[k.Next[e]]
 		}
-		return k.Returns[c*endlessDim] + j.Gamma*sum
+		return k.Returns[c*dim] + j.Gamma*sum
 	}
 	for round := 1; ; round++ {
 		if err := ctx.Err(); err != nil {
@@ -134,4 +131,16 @@ func (j job) plain(ctx context.Context, sweeps int) (*outcome, error) {
 			v, next = next, v
 		}
 	}
+}
+
+// endlessChecksum tells policies apart, of an answer that may draw one of several.
+func endlessChecksum(m *cmdp.Model, r *exact.Result) string {
+	if r.Policy != nil {
+		return checksum(m, r.Policy)
+	}
+	all := ""
+	for _, c := range r.Components {
+		all += checksum(m, c.Policy)
+	}
+	return all
 }

@@ -33,6 +33,7 @@ type average struct {
 	h, next []float64 // of each state, its relative value within its end
 	greedy  []int32   // of each state in a slow end, the choice that relaxation found
 	slow    []int     // the ends in which relaxation does not converge
+	loose   float64   // how exact shares of time need to be, 0 for rounding
 }
 
 // A way is the problem how to come to the ends, with the totals that are collected before.

@@ -278,8 +278,8 @@ func (y *chain) sweepOnce(x, right []float64, transposed bool) {
 func norm2(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // shares returns how large a part of the time the chain spends in each state of a set
-// that it does not leave, once it is there.
-func (y *chain) shares(set []int32) []float64 {
+// that it does not leave, once it is there, to rounding or until the residual has fallen to rest.
+func (y *chain) shares(set []int32, rest float64) []float64 {
 	place := make(map[int32]int32, len(set))
 	for j, s := range set {
 		place[s] = int32(j)
@@ -303,7 +303,7 @@ func (y *chain) shares(set []int32) []float64 {
 	if len(set) == 1 {
 		return right
 	}
-	if err := cycle.solve(context.Background(), x, right, true, 0); err != nil {
+	if err := cycle.solve(context.Background(), x, right, true, rest); err != nil {
 		return right // no loop that is worth more than its first state
 	}
 	total := 0.0

@@ -70,8 +70,9 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		if !better {
 			break
 		}
+		p.loose = p.enough
 		found, err := p.recur(states, choices, dir)
-		if err != nil {
+		if p.loose = 0; err != nil {
 			return 0, err
 		}
 		if dot(dir, found.mean) > mean { // by no more than rounding
@@ -110,6 +111,18 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 	}
 }
 
+// rough is how far a least mean may be off in the directions of a coarse gap, 0 if it may not.
+func (p *average) rough() float64 {
+	if p.enough == 0 {
+		return 0
+	}
+	size := 0.0
+	for _, r := range p.reward {
+		size = math.Max(size, math.Abs(r))
+	}
+	return p.enough * size
+}
+
 // places notes the places of states in their order.
 func (p *average) places(states []int32) {
 	for j, s := range states {
@@ -134,7 +147,7 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 		p.row(y, int32(j), c)
 		y.end(0)
 	}
-	if err := y.solve(ctx, x, right, false, 0); err != nil {
+	if err := y.solve(ctx, x, right, false, 0.1*p.rough()); err != nil {
 		return err
 	}
 	for j, s := range states {
@@ -159,7 +172,8 @@ func (p *average) better(states, choices []int32, dir []float64) bool {
 	for _, s := range states {
 		size = math.Max(size, math.Abs(p.h[s]))
 	}
-	slack := 64 * unit * size // of the relative values, which no choice alone tells
+	// Relative values are rounded, which no choice alone tells.
+	slack := math.Max(64*unit*size, 0.5*p.rough())
 	for j, s := range states {
 		now, _, lost := p.gain(dir, p.h, int(s), int(choices[j]))
 		least, best := now-2*lost-slack, choices[j]
@@ -237,7 +251,7 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 	var best *class
 	for _, set := range y.closedSets() {
 		out := &class{mean: make([]float64, d)}
-		for j, share := range y.shares(set) {
+		for j, share := range y.shares(set, 1e-3*p.loose) {
 			c := choices[set[j]]
 			out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
 			axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])

@@ -34,8 +34,13 @@ func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := p.(*stationary); ok && opts.Gap >= coarse {
-		p.enough = 0.01 * opts.Gap
+	if opts.Gap >= coarse {
+		switch p := p.(type) {
+		case *stationary:
+			p.enough = 0.01 * opts.Gap
+		case *average:
+			p.enough = 0.01 * opts.Gap
+		}
 	}
 	return solve(ctx, p, task, opts)
 }
