@@ -66,6 +66,11 @@ type limitQuestion struct {
 
 func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, error) {
 	e := &explorer{loaded: p, options: o}
+	if o.gap == 0 && !p.isGame() {
+		quick := *o
+		quick.gap = exploreGap
+		e.options = &quick
+	}
 	var err error
 	if !p.isGame() {
 		if e.planner, err = exact.NewPlanner(p.Model, o.parallel); err != nil {
@@ -262,6 +267,10 @@ func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress
 	return a, nil
 }
 
+// exploreGap is the gap that is certified unless another is asked for: finer ones, of which the
+// page shows nothing, take many value iterations more.
+const exploreGap = 1e-6
+
 // keptPlans bounds the number of plans that are kept, and keptPlanBytes their memory.
 const (
 	keptPlans     = 16
@@ -325,7 +334,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if err != nil {
 		return nil, err
 	}
-	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 1e-3, Points: 80}
+	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-3, Points: 60}
 	var over []objective
 	for i, name := range q.Over {
 		o, err := p.parseOver(name + "," + q.Over[1-i])

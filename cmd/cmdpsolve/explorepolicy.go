@@ -70,13 +70,14 @@ type policyView struct {
 	question *policyQuestion
 	visits   []float64   // of each state
 	shares   [][]float64 // of each state, how often each action is taken
+	names    [][]string  // of these actions, where steps offer different ones
 	unit     string
 }
 
 // count counts the visits and what is done in them.
 func (v *policyView) count(ctx context.Context) error {
 	m := v.Model
-	v.visits, v.shares = make([]float64, m.States()), make([][]float64, m.States())
+	v.visits, v.shares, v.names = make([]float64, m.States()), make([][]float64, m.States()), make([][]string, m.States())
 	if m.Horizon() == 0 {
 		return v.countForever(ctx)
 	}
@@ -117,10 +118,27 @@ func (v *policyView) take(h, s, choice int, x float64) {
 	if v.question.Player == "opponent" {
 		a = b
 	}
+	if !v.Model.Stationary() {
+		if x == 0 {
+			return
+		}
+		name := v.name(h, s, a)
+		if a = slices.Index(v.names[s], name); a < 0 {
+			a, v.names[s] = len(v.names[s]), append(v.names[s], name)
+		}
+	}
 	for len(v.shares[s]) <= a {
 		v.shares[s] = append(v.shares[s], 0)
 	}
 	v.shares[s][a] += x
+}
+
+// name is the name of an action of the player who is asked for.
+func (v *policyView) name(h, s, a int) string {
+	if v.question.Player == "opponent" {
+		return v.OpponentName(h, s, a)
+	}
+	return v.ActionName(h, s, a)
 }
 
 // list sets the shares to what the policy would do at a step, also where it never comes.
@@ -143,7 +161,7 @@ func (v *policyView) list(h int) {
 				n = sh.OpponentActions(h, s)
 			}
 		}
-		v.shares[s] = make([]float64, n)
+		v.shares[s], v.names[s] = make([]float64, n), nil
 		if n > 0 {
 			policy.Distribution(v.shares[s], h, s)
 		}
@@ -194,10 +212,6 @@ func (v *policyView) countForever(ctx context.Context) error {
 func (v *policyView) answer() *policyAnswer {
 	a := &policyAnswer{States: []stateReport{}, Unit: v.unit}
 	h := max(0, v.question.Step)
-	name := v.ActionName
-	if v.question.Player == "opponent" {
-		name = v.OpponentName
-	}
 	search := strings.ToLower(v.question.Search)
 	for s, shares := range v.shares {
 		r := stateReport{State: s, Name: v.StateName(s), Visits: v.visits[s], Names: []string{}, Shares: []float64{}}
@@ -207,7 +221,12 @@ func (v *policyView) answer() *policyAnswer {
 		}
 		for i, x := range shares {
 			if x > 0 {
-				action := name(h, s, i)
+				var action string
+				if v.names[s] != nil {
+					action = v.names[s][i]
+				} else {
+					action = v.name(h, s, i)
+				}
 				r.Names, r.Shares = append(r.Names, action), append(r.Shares, x/total)
 				found = found || strings.Contains(strings.ToLower(action), search)
 			}
