@@ -29,6 +29,7 @@ type frontCommand struct {
 	points   int
 	plot     string
 	policies string
+	all      bool
 	what     variation
 }
 
@@ -64,6 +65,7 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on")
+	f.BoolVar(&c.all, "all", false, "list vertices that differ in digits that are not shown, too")
 	c.what.addFlags(f)
 	c.deterministicOptions.addFlags(f)
 	c.memoryOptions.addFlags(f)
@@ -168,6 +170,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		return p.stopped(err)
 	}
 	rep := newFrontReport(p, over, r, time.Since(begin))
+	rep.all = c.all
 	files := c.writeFiles(p, rep, r)
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err

@@ -27,6 +27,7 @@ type frontReport struct {
 	Seconds     report.Number    `json:"seconds"`
 	Never       bool             `json:"deterministic,omitempty"`
 	over        []objective
+	all         bool // vertices that print alike are all shown
 }
 
 // pointReport is a point of the curve: the returns of the policy that is best for
@@ -200,14 +201,12 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 	if sloped {
 		t.Columns = append(t.Columns, report.Column{Title: b.name + " per " + a.name})
 	}
-	sides := p.sides()
-	for i, q := range rep.Vertices {
-		row := []any{i + 1}
-		for i, x := range q.returns {
-			row = append(row, report.Rounded(x, sides[i]))
-		}
-		if sloped && i+1 < len(rep.Vertices) {
-			next := rep.Vertices[i+1].returns
+	rows := rep.printed(p)
+	for j, i := range rows {
+		row, q := []any{i + 1}, rep.Vertices[i]
+		row = append(row, rep.cells(p, i)...)
+		if sloped && j+1 < len(rows) {
+			next := rep.Vertices[rows[j+1]].returns
 			row = append(row, (next[b.index]-q.returns[b.index])/(next[a.index]-q.returns[a.index]))
 		} else if sloped {
 			row = append(row, "")
@@ -215,6 +214,26 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 		t.Add(row...)
 	}
 	return t
+}
+
+// cells writes the returns of a vertex.
+func (rep *frontReport) cells(p *loaded, i int) (row []any) {
+	sides := p.sides()
+	for k, x := range rep.Vertices[i].returns {
+		row = append(row, report.Rounded(x, sides[k]))
+	}
+	return row
+}
+
+// printed returns the numbers of the vertices that are listed: without --all, those that differ
+// from the one before in the digits that are shown.
+func (rep *frontReport) printed(p *loaded) (rows []int) {
+	for i := range rep.Vertices {
+		if n := len(rows); rep.all || n == 0 || !slices.Equal(rep.cells(p, rows[n-1]), rep.cells(p, i)) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 // notes says in sentences what the table means.
@@ -238,8 +257,11 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	switch {
 	case len(rep.Vertices) == 1:
 		notes = append(notes, "A single policy is best in every respect: there is nothing to trade off.")
-	case len(rep.over) == 2:
+	case len(rep.over) == 2 && len(rep.printed(p)) > 1:
 		notes = append(notes, fmt.Sprintf("The last column is how much %s changes for each unit of %s, from one vertex to the next.", rep.over[1].name, rep.over[0].name))
+	}
+	if hidden := len(rep.Vertices) - len(rep.printed(p)); hidden > 0 {
+		notes = append(notes, fmt.Sprintf("Vertices that print like the one before are left out, %d of %d; --all shows them.", hidden, len(rep.Vertices)))
 	}
 	return notes
 }

@@ -198,6 +198,9 @@ func (c *learnCommand) choose(p *loaded) error {
 	case s.Dual == "":
 		s.Dual = "free"
 	}
+	if !slices.Contains([]string{"projection", "free", "double"}, s.Dual) {
+		return usage("--dual %q: want projection, free or double", s.Dual)
+	}
 	if s.Rho != "auto" && s.Dual != "double" {
 		return usage("--rho %s: only the double dual update, with a goal and a target, has a rho", s.Rho)
 	}

@@ -140,6 +140,9 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if cmd.HasSubCommands() {
+			return usage("--%s is an option of a command: want cmdpsolve COMMAND before it, see cmdpsolve --help", unknown.GetSpecifiedName())
+		}
 		best, distance := "", 3
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if d := levenshtein.ComputeDistance(unknown.GetSpecifiedName(), f.Name); d < distance {

@@ -87,12 +87,16 @@ func ReadSuite(path string) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("suite: %w", err)
 	}
+	var head struct {
+		Format string `yaml:"format"`
+	}
+	// Another kind of file would be blamed for its first key that a suite has too.
+	if err := yaml.Unmarshal(data, &head); err == nil && head.Format != suiteFormat {
+		return nil, fmt.Errorf("suite %s: format %q: want %s, which a suite begins with", path, head.Format, suiteFormat)
+	}
 	s := &Suite{Settings: Defaults()}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict(), yaml.DisallowUnknownField()); err != nil {
 		return nil, fmt.Errorf("suite %s: %w", path, err)
-	}
-	if s.Format != suiteFormat {
-		return nil, fmt.Errorf("suite %s: format %q: want %s", path, s.Format, suiteFormat)
 	}
 	if len(s.Problems) == 0 {
 		return nil, fmt.Errorf("suite %s: no problems", path)
