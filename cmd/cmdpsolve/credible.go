@@ -59,9 +59,8 @@ func (o *credibleOptions) check() error {
 	return nil
 }
 
-// planLogged plans from the log.
-func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
-	o := &c.credible
+// fitsLogged refuses what has no sense for a plan from a log.
+func (c *planCommand) fitsLogged(p *loaded) error {
 	for name, given := range map[string]bool{"--second-opinion": c.secondOpinion, "--opponent-policy": c.opponentPolicy != "", "--gap": c.gap != 0} {
 		if given {
 			return usage("%s is for models that are known: leave it or --log out", name)
@@ -72,6 +71,15 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	}
 	if p.task.Cost == nil && p.task.Target == nil {
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+	}
+	return nil
+}
+
+// planLogged plans from the log.
+func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
+	o := &c.credible
+	if err := c.fitsLogged(p); err != nil {
+		return err
 	}
 	counts, size, err := contest.ReadLog(o.log, p.Problem, o.pool, o.returns == "unknown", o.support == "auto")
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
