@@ -16,11 +16,12 @@ import (
 type simulateCommand struct {
 	streams
 	memoryOptions
-	format   *report.Format
-	policy   string
-	episodes int
-	steps    int
-	seed     uint64
+	format       *report.Format
+	policy       string
+	episodes     int
+	steps        int
+	seed         uint64
+	distribution bool
 }
 
 func newSimulate(s streams) *cobra.Command {
@@ -56,6 +57,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f.IntVar(&c.episodes, "episodes", 10000, "episodes to play")
 	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
+	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram in JSON; exact with a horizon where totals can be counted, else sampled")
 	c.memoryOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
@@ -95,6 +97,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		policies[i] = drawn{c.Weight, c.Policy}
 	}
 	sim := newSimulation(p, policies, c.seed, c.steps)
+	sim.keep = c.distribution
 	expected, stopping, err := sim.expected(ctx)
 	if err != nil {
 		return stopped(err)
@@ -110,6 +113,11 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
+	if c.distribution {
+		all := sim.distributions()
+		all.Names = p.Returns
+		rep.Distribution = &all
+	}
 	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, report.Number(time.Since(begin).Seconds())
 	return c.write(rep.report(p), *c.format)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -28,6 +29,8 @@ type simulation struct {
 	episodes    int
 	mean, sumsq []float64 // means of the returns, sums of squared deviations
 	step, total []float64
+	keep        bool        // keep the returns of each episode
+	totals      [][]float64 // of each episode
 }
 
 // A drawn policy is drawn at the start of an episode, with the probability of its weight.
@@ -109,6 +112,9 @@ func (s *simulation) play(ctx context.Context) error {
 		}
 	}
 	s.episodes++
+	if s.keep {
+		s.totals = append(s.totals, slices.Clone(s.total))
+	}
 	for i, x := range s.total { // Welford
 		before := x - s.mean[i]
 		s.mean[i] += before / float64(s.episodes)

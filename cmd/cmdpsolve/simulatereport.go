@@ -22,8 +22,10 @@ type simulateReport struct {
 	Violation  report.Number            `json:"violation"`
 	Expected   expectedReport           `json:"expected"`
 	Truncation *truncationReport        `json:"truncation"`
-	Seconds    report.Number            `json:"seconds"`
-	keeps      bool                     // whether the policy keeps the limits, up to rounding
+	// Distribution is there with --distribution.
+	Distribution *report.Named[distributionReport] `json:"distribution,omitempty"`
+	Seconds      report.Number                     `json:"seconds"`
+	keeps        bool                              // whether the policy keeps the limits, up to rounding
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
@@ -94,7 +96,7 @@ func (rep *simulateReport) report(p *loaded) *report.Report {
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds)),
 		report.Only(rep.means(p, report.Terminal), report.Terminal, report.Markdown, report.LaTeX),
-		report.Only(rep.means(p, report.CSV), report.CSV), rep.notes(p),
+		report.Only(rep.means(p, report.CSV), report.CSV), rep.distributionTable(p), append(rep.notes(p), rep.distributionNotes()...),
 	}}
 }
 

@@ -181,3 +181,50 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("error %v: want one that names the fuel", err)
 	}
 }
+
+// TestDistribution compares the distribution of totals with that over all histories.
+func TestDistribution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 8))
+	for trial := range 20 {
+		m := randomModel(t, rng, shape{states: 3, horizon: 4, stepwise: trial%2 == 0, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 < 3})
+		uniform := cmdp.Uniform{Shape: m.Shape()}
+		values, probabilities, ok := monitor.Distribution(m, uniform, 0)
+		if !ok {
+			t.Fatal("not counted")
+		}
+		want := make(map[float64]float64)
+		var from func(h history, mass float64)
+		from = func(h history, mass float64) {
+			step, s, d := len(h.returns), h.states[len(h.states)-1], m.Dim()
+			if step == m.Horizon() {
+				want[h.total(0)] += mass
+				return
+			}
+			k := m.Kernel(step)
+			n := float64(k.First[s+1] - k.First[s])
+			if n == 0 {
+				from(extend(h, s, make([]float64, d)), mass)
+			}
+			for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+					r := k.Returns[c*d : (c+1)*d]
+					if k.Outcomes != nil {
+						r = k.Outcomes[e*d : (e+1)*d]
+					}
+					from(extend(h, int(k.Next[e]), r), mass*k.Prob[e]/n)
+				}
+			}
+		}
+		for _, st := range m.StartStates() {
+			from(history{states: []int{st.State}}, st.Probability)
+		}
+		if len(want) != len(values) {
+			t.Fatalf("trial %d: %d totals, want %d", trial, len(values), len(want))
+		}
+		for i, x := range values {
+			if math.Abs(want[x]-probabilities[i]) > 1e-12 {
+				t.Errorf("trial %d: P(%g) = %g, want %g", trial, x, probabilities[i], want[x])
+			}
+		}
+	}
+}

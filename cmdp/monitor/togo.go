@@ -60,21 +60,25 @@ func (b *Budget) farthestStep(m *cmdp.Model, k *cmdp.Kernel, s, sign int, then [
 
 // edges calls visit with the units and the successor of each transition from s.
 func (b *Budget) edges(m *cmdp.Model, k *cmdp.Kernel, s int, visit func(n int, to int32)) {
-	d := m.Dim()
 	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-		n := 0
-		if k.Outcomes == nil {
-			n = b.amount[k.Returns[c*d+b.coordinate]]
+		b.choice(m, k, c, func(e, n int) { visit(n, k.Next[e]) })
+	}
+}
+
+// choice calls visit with the transitions of a choice and their units.
+func (b *Budget) choice(m *cmdp.Model, k *cmdp.Kernel, c int, visit func(e, n int)) {
+	d, n := m.Dim(), 0
+	if k.Outcomes == nil {
+		n = b.amount[k.Returns[c*d+b.coordinate]]
+	}
+	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+		if k.Prob[e] == 0 {
+			continue
 		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if k.Prob[e] == 0 {
-				continue
-			}
-			if k.Outcomes != nil {
-				n = b.amount[k.Outcomes[e*d+b.coordinate]]
-			}
-			visit(n, k.Next[e])
+		if k.Outcomes != nil {
+			n = b.amount[k.Outcomes[e*d+b.coordinate]]
 		}
+		visit(e, n)
 	}
 }
 
