@@ -1,0 +1,55 @@
+package main
+
+import (
+	"math"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
+)
+
+// advise adds what to change where a run is more than a tenth off the best within the limits,
+// as far as the exact answer tells. docs/instances.md holds the measurements behind it.
+func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
+	best := s.Answer.Best
+	if s.p.isGame() || s.p.Model == nil || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {
+		return notes
+	}
+	mean := make([]float64, len(rep.Average.Values))
+	for i, x := range rep.Average.Values {
+		mean[i] = float64(x)
+	}
+	if !s.off(mean, best.Objective) {
+		return notes
+	}
+	var change []string
+	if s.moma() {
+		change = append(change, "--learner posterior")
+	}
+	if !s.Pool && s.p.Model.Stationary() && s.p.Model.Shape().SameEveryStep() {
+		change = append(change, "--pool")
+	}
+	text := "The mean return is more than 10% off the best within the limits. "
+	if len(change) == 0 {
+		return append(notes, text+"More --episodes come closer; docs/instances.md shows how many the built-in problems took.")
+	}
+	return append(notes, text+"Try "+strings.Join(change, " ")+", or more --episodes; docs/instances.md shows what they do for the built-in problems.")
+}
+
+// off reports whether a mean return costs a tenth more than the optimum, or exceeds a limit
+// by a tenth of it.
+func (s *session) off(mean []float64, optimum float64) bool {
+	if s.Task.Cost.Value(mean)-optimum > 0.1*math.Abs(optimum) {
+		return true
+	}
+	for _, c := range s.Task.Constraints {
+		sum := 0.0
+		for i, n := range c.Normal {
+			sum += n * mean[i]
+		}
+		if sum-c.Offset > 0.1*math.Abs(c.Offset) {
+			return true
+		}
+	}
+	return false
+}
