@@ -74,6 +74,10 @@ func (p *loaded) stopped(err error) error {
 	if no.Return >= 0 {
 		what = "return " + p.Returns[no.Return] + " of"
 	}
+	if no.Wanted {
+		return usage("%s: the total %s state %s can be had without limit by action %s, and long-run means are asked for besides: want one of the two alone",
+			p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
+	}
 	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and every policy may come to that",
 		p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
 }

@@ -133,7 +133,13 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	}
 	switch {
 	case p.Shape() == nil:
-		return fmt.Errorf("%s: learners play episodes and need a horizon; this problem has a discount instead", opts.Name)
+		instead := "has a discount"
+		if m := p.Model; m.Means() {
+			instead = "asks for long-run means"
+		} else if m.Discount() == 1 {
+			instead = "asks for totals"
+		}
+		return fmt.Errorf("%s: learners play episodes and need a horizon; this problem %s instead", opts.Name, instead)
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return fmt.Errorf("%s: nothing to learn for: give a goal, constraints or a target", opts.Name)
 	}

@@ -14,7 +14,7 @@ func (f *finite) combine(ctx context.Context, columns []column, weights []float6
 	tables := make([][]actions, len(columns))
 	for j, c := range columns {
 		tables[j] = f.newTable()
-		if _, _, err := f.iterate(ctx, c.dir, tables[j]); err != nil {
+		if _, _, err := f.iterate(ctx, c.dir, tables[j], nil); err != nil {
 			return nil, err
 		}
 		if weights[j] > weights[heaviest] {

@@ -20,10 +20,11 @@ type finite struct {
 	policy      []actions   // of each step, the actions found last
 	flow        *flow
 	mostActions int
+	spans       [][]span // of each step, the states that can be reached; nil for all
 }
 
 func newFinite(m *cmdp.Model, workers int) *finite {
-	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions()}
+	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions(), spans: reachedSpans(m)}
 	s, d, choices := m.States(), m.Dim(), 0
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
 	for h := range kernels(m) {
@@ -88,7 +89,7 @@ func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
 	if f.policy == nil {
 		f.policy, f.flow = f.newTable(), newFlow(f.m, f.workers)
 	}
-	value, margin, err := f.iterate(ctx, dir, f.policy)
+	value, margin, err := f.iterate(ctx, dir, f.policy, f.spans)
 	if err != nil {
 		return priced{}, err
 	}
@@ -101,8 +102,8 @@ func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
 }
 
 // iterate runs value iteration, returns V*(dir) with a bound of its error, and records
-// the action of every (step, state) pair, of several best ones the first.
-func (f *finite) iterate(ctx context.Context, dir []float64, record []actions) (value, margin float64, err error) {
+// the action of every (step, state) pair of the spans, or of all if these are nil, of several best ones the first.
+func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, spans [][]span) (value, margin float64, err error) {
 	clear(f.v)
 	d, steps, states := len(dir), f.m.Horizon(), f.m.States()
 	div := divide(f.workers, states, len(f.m.Kernel(0).Next))
@@ -119,7 +120,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions) (
 		if stage == 0 || !f.m.Stationary() {
 			b.scalarize(dir, lo, hi)
 		}
-		size[h].add(b.states(lo, hi))
+		size[h].add(within(at(spans, h), lo, hi, b.states))
 	}}
 	if err := r.run(ctx); err != nil {
 		return 0, 0, err
@@ -135,6 +136,14 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions) (
 		most = size[h].get()
 	}
 	return atStart(f.m, f.v), 1.001*margin + startError*most, nil
+}
+
+// at returns the spans of step h, nil for all states.
+func at(spans [][]span, h int) []span {
+	if spans == nil {
+		return nil
+	}
+	return spans[h]
 }
 
 // A backup is one step of value iteration.
