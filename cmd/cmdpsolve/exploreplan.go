@@ -269,7 +269,7 @@ func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress
 
 // exploreGap is the gap that is certified unless another is asked for: finer ones, of which the
 // page shows nothing, take many value iterations more.
-const exploreGap = 1e-6
+const exploreGap = 1e-8
 
 // keptPlans bounds the number of plans that are kept, and keptPlanBytes their memory.
 const (
