@@ -54,9 +54,9 @@ says only what is wanted of it (see docs/simulators.md).
 
 On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
-		Example: `  cmdpsolve learn inventory --episodes 20000
-  cmdpsolve learn inventory --learner posterior --episodes 2000
-  cmdpsolve learn frozenlake8 --pool --seeds 10 --format json > result.json
+		Example: `  cmdpsolve learn inventory --pool --episodes 20000
+  cmdpsolve learn inventory --learner posterior --pool --episodes 2000
+  cmdpsolve learn media --pool --seeds 10 --format json > result.json
   cmdpsolve learn big.yaml --episodes 1000000 --save big.checkpoint
   cmdpsolve learn big.yaml --resume big.checkpoint
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
