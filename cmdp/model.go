@@ -260,6 +260,9 @@ func (m *Model) checkReturnToGo(iv *Interval) error {
 	const slack = 1e-9
 	direction := make([]float64, m.dim)
 	for i := range m.dim {
+		if math.IsInf(iv.Lower[i], -1) && math.IsInf(iv.Upper[i], 1) {
+			continue // nothing is promised
+		}
 		var err error
 		clear(direction)
 		direction[i] = 1
