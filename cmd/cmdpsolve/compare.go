@@ -191,7 +191,7 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
 	c := &cmd.settings
 	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known")
-	f.IntVar(&c.Episodes, "episodes", c.Episodes, "episodes of each run")
+	addEpisodes(f, &c.Episodes, "episodes of each run")
 	f.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the first run of each learner")
 	f.IntVar(&c.Seeds, "seeds", c.Seeds, "runs of each learner, with consecutive seeds")
 	f.StringVar(&c.Bonus, "bonus-scale", c.Bonus, "constants of bonuses and radii: theory, practice (0.35 of theory for all), published (those of each paper's experiments), paper, or a number that multiplies theory")

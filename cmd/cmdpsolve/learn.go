@@ -73,7 +73,8 @@ exits with status 1.`,
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	c.flags = f
 	f.SortFlags = false
-	f.IntVar(&c.settings.Episodes, "episodes", 10000, "episodes to play in each run")
+	c.settings.Episodes = 10000
+	addEpisodes(f, &c.settings.Episodes, "episodes to play in each run")
 	f.Uint64Var(&c.settings.Seed, "seed", 1, "seed of the first run")
 	f.IntVar(&c.settings.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
 	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior, which is MOMA with drawn models in place of bonuses")

@@ -126,8 +126,9 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newLearn(s), newInstances(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s))
+	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
 	for _, cmd := range root.Commands() {
+		complete(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
 			cmd.Flags().StringToStringVar(s.set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
 		}

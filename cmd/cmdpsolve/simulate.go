@@ -54,7 +54,8 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "the policy, a `FILE` of rows step, state, action, probability: CSV or JSON by its ending")
-	f.IntVar(&c.episodes, "episodes", 10000, "episodes to play")
+	c.episodes = 10000
+	addEpisodes(f, &c.episodes, "episodes to play")
 	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram in JSON; exact with a horizon where totals can be counted, else sampled")

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/instance"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A wholeNumber is the value of a flag that counts something. It is read as Go reads integers,
+// and in the notation of floats where these are whole, such as 1e6.
+type wholeNumber int
+
+func (n *wholeNumber) Type() string   { return "int" }
+func (n *wholeNumber) String() string { return strconv.Itoa(int(*n)) }
+
+func (n *wholeNumber) Set(text string) error {
+	v, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	if err != nil {
+		x, ferr := strconv.ParseFloat(text, 64)
+		if ferr != nil {
+			return err
+		}
+		// Above 2⁵³ a float does not say which integer is meant.
+		if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+			return errors.New("not a whole number")
+		}
+		v = int64(x)
+	}
+	*n = wholeNumber(v)
+	return nil
+}
+
+// addEpisodes declares --episodes. Its default is the present value of to.
+func addEpisodes(flags *pflag.FlagSet, to *int, what string) {
+	flags.Var((*wholeNumber)(to), "episodes", what)
+}
+
+// complete tells the shell what may stand in the place of PROBLEM and as the value of flags
+// that take one of a few words. Everywhere else shells offer files.
+func complete(cmd *cobra.Command) {
+	if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "instances" || cmd.Name() == "convert" {
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return instance.Names(), cobra.ShellCompDirectiveDefault
+		}
+	}
+	words := map[string][]string{
+		"format":     strings.Split(report.FormatNames(), ", "),
+		"algorithms": baseline.Names(),
+		"learner":    {"moma", "posterior", "moma-posterior"},
+		"planner":    {"bernstein", "hoeffding"},
+		"dual":       {"projection", "free", "double"},
+		"submit":     {"slurm", "kubernetes"},
+	}
+	for name, known := range words {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		// The error says that a flag is unknown or was registered twice, and neither is so.
+		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			before := ""
+			if i := strings.LastIndexByte(typed, ','); name == "algorithms" && i >= 0 {
+				before = typed[:i+1]
+			}
+			offers := slices.Clone(known)
+			for i := range offers {
+				offers[i] = before + offers[i]
+			}
+			return offers, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
