@@ -97,28 +97,24 @@ func TestDeterministicIsAnytime(t *testing.T) {
 	}
 }
 
-// seaTreasures are the depths and values of the deep-sea treasure with the concave map of
-// MO-Gymnasium (Vamplew et al. 2011; Yang et al. 2019).
-var seaTreasures = []struct {
-	depth int
-	value float64
-}{{1, 0.7}, {2, 8.2}, {3, 11.5}, {4, 14.0}, {4, 15.1}, {4, 16.1}, {7, 19.6}, {7, 20.3}, {9, 22.4}, {10, 23.7}}
+// seaDepths are the depths of the treasures of MO-Gymnasium's deep sea, one for each column.
+var seaDepths = []int{1, 2, 3, 4, 4, 4, 7, 7, 9, 10}
 
-// sea is a model of it: each step costs time 1, and a treasure ends the episode. Moves are down and right.
-func sea(t *testing.T) *cmdp.Model {
+// sea is a deep sea with these treasures: each step costs time 1, and a treasure ends the episode. Moves are down and right.
+func sea(t *testing.T, treasures []float64) *cmdp.Model {
 	t.Helper()
 	const rows = 11
-	columns := len(seaTreasures)
+	columns := len(seaDepths)
 	end := rows * columns
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: rows + columns, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, end+1)
 	for column := range columns {
-		for row := range seaTreasures[column].depth {
+		for row := range seaDepths[column] {
 			for a, to := range [][2]int{{row + 1, column}, {row, column + 1}} {
 				next, r := to[0]*columns+to[1], []float64{0, 1}
 				if to[1] == columns {
 					next = row*columns + column
-				} else if treasure := seaTreasures[to[1]]; to[0] == treasure.depth {
-					next, r[0] = end, treasure.value
+				} else if to[0] == seaDepths[to[1]] {
+					next, r[0] = end, treasures[to[1]]
 				}
 				if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: row*columns + column, Action: a, Next: []cmdp.Transition{{Next: next, Probability: 1}}, Returns: r}); err != nil {
 					t.Fatal(err)
@@ -133,26 +129,57 @@ func sea(t *testing.T) *cmdp.Model {
 	return m
 }
 
-// TestDeepSeaTreasure: ten points, one for each treasure, of which policies that draw leave few.
+// TestDeepSeaTreasure: without draws ten points, one for each treasure. Policies that draw reach the hull of these. The
+// concave map (Vamplew et al. 2011) leaves two of them: from (1, 1), in (time, treasure), the line to (19, 124) rises by
+// 123/18 = 6.8 a step, those to the others by at most 73/16 = 4.6. The convex map (Yang et al. 2019) leaves nine: the slopes
+// between neighbours fall from 3.75 to 0.65, except before and after (14, 20.3), where both are 0.7.
 func TestDeepSeaTreasure(t *testing.T) {
-	m := sea(t)
-	x := box(t, m)
-	// A treasure must be found: waiting forever at the border is no policy that counts.
-	points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: x}, [2][]float64{{-1, 0}, {0, 1}}, exact.DeterministicOptions{})
-	if err != nil || !complete {
-		t.Fatalf("complete %v, %v", complete, err)
-	}
-	var want [][]float64
-	for column := len(seaTreasures) - 1; column >= 0; column-- {
-		want = append(want, []float64{seaTreasures[column].value, float64(seaTreasures[column].depth + column)})
-	}
-	if len(points) != len(want) {
-		t.Fatalf("%d points, want %d", len(points), len(want))
-	}
-	for i, p := range points {
-		if math.Abs(p.Returns[0]-want[i][0]) > 1e-9 || math.Abs(p.Returns[1]-want[i][1]) > 1e-9 {
-			t.Errorf("point %d: %v, want %v", i, p.Returns, want[i])
-		}
+	for _, c := range []struct {
+		name      string
+		treasures []float64
+		hull      []int // columns of the extreme points
+		edge      []int // columns of points between two of them
+	}{
+		{"concave", []float64{1, 2, 3, 5, 8, 16, 24, 50, 74, 124}, []int{0, 9}, nil},
+		{"convex", []float64{0.7, 8.2, 11.5, 14.0, 15.1, 16.1, 19.6, 20.3, 22.4, 23.7}, []int{0, 1, 2, 3, 4, 5, 6, 8, 9}, []int{7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := sea(t, c.treasures)
+			over := [2][]float64{{-1, 0}, {0, 1}}
+			points, complete, err := exact.DeterministicFront(context.Background(), m, cmdp.Task{Box: box(t, m)}, over, exact.DeterministicOptions{})
+			if err != nil || !complete {
+				t.Fatalf("complete %v, %v", complete, err)
+			}
+			if len(points) != len(c.treasures) {
+				t.Fatalf("%d points, want %d", len(points), len(c.treasures))
+			}
+			at := func(v []float64, column int) bool {
+				return math.Abs(v[0]-c.treasures[column]) <= 1e-9 && math.Abs(v[1]-float64(seaDepths[column]+column)) <= 1e-9
+			}
+			for i, p := range points {
+				if column := len(points) - 1 - i; !at(p.Returns, column) {
+					t.Errorf("point %d: %v, want the treasure of column %d", i, p.Returns, column)
+				}
+			}
+
+			f, err := exact.Front(context.Background(), m, cmdp.Task{}, exact.FrontOptions{Over: over[:], Error: 1e-9})
+			if err != nil || f.Status != exact.Optimal {
+				t.Fatalf("front: %v, %v", f.Status, err)
+			}
+			found := map[int]bool{}
+			for _, p := range f.Points {
+				column := slices.IndexFunc(c.treasures, func(v float64) bool { return math.Abs(p.Returns[0]-v) <= 1e-9 })
+				if column < 0 || !at(p.Returns, column) || !slices.Contains(c.hull, column) && !slices.Contains(c.edge, column) {
+					t.Errorf("policies that draw: %v is no extreme point", p.Returns)
+				}
+				found[column] = true
+			}
+			for _, column := range c.hull {
+				if !found[column] {
+					t.Errorf("policies that draw: the treasure of column %d is missing", column)
+				}
+			}
+		})
 	}
 }
 
