@@ -52,10 +52,13 @@ func complete(cmd *cobra.Command) {
 			return instance.Names(), cobra.ShellCompDirectiveDefault
 		}
 	}
+	if cmd.Name() == "algorithms" {
+		cmd.ValidArgsFunction = cobra.FixedCompletions(baseline.Names(), cobra.ShellCompDirectiveNoFileComp)
+	}
 	words := map[string][]string{
 		"format":     strings.Split(report.FormatNames(), ", "),
 		"algorithms": baseline.Names(),
-		"learner":    {"moma", "posterior", "moma-posterior"},
+		"learner":    learnerNames,
 		"planner":    {"bernstein", "hoeffding"},
 		"dual":       {"projection", "free", "double"},
 		"submit":     {"slurm", "kubernetes"},

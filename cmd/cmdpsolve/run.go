@@ -124,7 +124,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(78) })
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags | wrapped"))
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newLearn(s), newInstances(s))
+	root.AddCommand(newLearn(s), newInstances(s), newAlgorithms(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
 	for _, cmd := range root.Commands() {
