@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -264,6 +265,95 @@ func checkPolicyFile(t *testing.T, p *Problem, r *exact.Result) {
 		}
 		if q, at := r.Returns[2], float64(over)/float64(n); math.Abs(at-q) > 5*math.Sqrt(q*(1-q)/float64(n)) {
 			t.Errorf("%d episodes of %d spent more than 3, with a probability of %g", over, n, q)
+		}
+	}
+}
+
+// depotPlays returns the expected cost of docs/examples/depot.yaml, written out here, and the chance of running short, from
+// a day with so much in stock on. While nothing was short, bit 2·day + stock of orders says whether one orders with that
+// stock, 0 or 1; afterwards the chance is past, and one does what is cheapest.
+func depotPlays(orders, day, stock int, short bool) (cost, chance float64) {
+	if day == 6 {
+		return 0, 0
+	}
+	play := func(probability, paid float64, next int, out bool) {
+		c, q := depotPlays(orders, day+1, next, short || out)
+		if out && !short {
+			q = 1
+		}
+		cost, chance = cost+probability*(paid+c), chance+probability*q
+	}
+	order := func() { play(0.5, float64(3+stock), stock+2, false); play(0.5, float64(3+stock), stock+1, false) }
+	wait := func() {
+		switch stock {
+		case 0:
+			play(0.5, 0, 0, false)
+			play(0.5, 0, 0, true)
+		case 1:
+			play(0.5, 1, 1, false)
+			play(0.4, 1, 0, false)
+			play(0.1, 1, 0, true)
+		default:
+			play(0.5, float64(stock), stock, false)
+			play(0.5, float64(stock), stock-1, false)
+		}
+	}
+	switch {
+	case stock > 1 || !short && orders>>(2*day+stock)&1 == 0:
+		wait()
+	case !short:
+		order()
+	default:
+		order()
+		ordered := cost
+		cost, chance = 0, 0
+		wait()
+		cost = min(cost, ordered)
+	}
+	return cost, chance
+}
+
+// TestDepot: the least cost of a chance of running short, of 5% as in the file or another, is that of a mixture of two of
+// all the policies that remember whether anything was short. The policy that is planned has this cost and at most this
+// chance over all its episodes.
+func TestDepot(t *testing.T) {
+	text, err := os.ReadFile("../../docs/examples/depot.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = "at_most: 0, probability: 0.95}"
+	if !strings.Contains(string(text), limit) {
+		t.Fatalf("the depot has no %q", limit)
+	}
+	var plays [][2]float64
+	// Nothing is to be decided on the first day, with 2 in stock, nor on the second with 0.
+	for orders := range 1 << 9 {
+		cost, chance := depotPlays((orders&1)<<3|(orders>>1)<<4, 0, 2, false)
+		plays = append(plays, [2]float64{cost, chance})
+	}
+	for _, allowed := range []float64{0.05, 0.02, 0.1, 0.35} {
+		best := math.Inf(1)
+		for _, a := range plays {
+			if a[1] <= allowed+1e-12 {
+				best = min(best, a[0])
+				continue
+			}
+			for _, b := range plays {
+				if b[1] <= allowed {
+					best = min(best, b[0]+(a[0]-b[0])*(allowed-b[1])/(a[1]-b[1]))
+				}
+			}
+		}
+		p := parsed(t, strings.Replace(string(text), limit, fmt.Sprintf("at_most: 0, probability: %g}", 1-allowed), 1))
+		r := solved(t, p)
+		if r.Status != exact.Optimal || math.Abs(r.Objective-best) > 1e-9 {
+			t.Errorf("%g: %v %g, of all policies %g", allowed, r.Status, r.Objective, best)
+			continue
+		}
+		_, cost := outcomes(p, r.Policy, 0)
+		short, _ := outcomes(p, r.Policy, 1)
+		if math.Abs(cost-best) > 1e-9 || 1-short[0] > allowed+1e-9 {
+			t.Errorf("%g: over all episodes the policy costs %g, want %g, and is short with probability %g", allowed, cost, best, 1-short[0])
 		}
 	}
 }
