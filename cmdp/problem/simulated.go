@@ -67,6 +67,10 @@ func (h *header) simulated(root *node, sim *Simulation) {
 	h.member(root, "name", func(n *node, at *path) { h.p.Name, _ = h.name(n, at) })
 	h.spec.Dim, h.spec.Horizon = len(sim.Returns), sim.Horizon
 	h.member(root, "returns", func(n *node, at *path) {
+		if n.kind == mapNode {
+			h.bad(n, at, "what happens along the way, such as reach, needs a model: want the simulator's %q, or leave them out", sim.Returns)
+			return
+		}
 		if names, ok := h.uniqueNames(n, at); ok && !slices.Equal(names, sim.Returns) {
 			h.bad(n, at, "the simulator has %q: want these, or leave them out", sim.Returns)
 		}
