@@ -64,6 +64,9 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	for i := range d.Prices {
 		d.Prices[i], d.Constraints[i].Price = report.NaN, report.NaN
 	}
+	if d.policy, err = c.shownPolicy(ctx, p, &r); err != nil {
+		return p.stopped(err)
+	}
 	writeErr := c.writePolicy(p, &r)
 	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
 		return err

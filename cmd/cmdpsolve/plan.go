@@ -92,6 +92,7 @@ type planCommand struct {
 	opponentPolicy string
 	secondOpinion  bool
 	deterministicOptions
+	showOptions
 	credible credibleOptions
 	what     variation
 	sweep    sweepOptions
@@ -144,6 +145,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
+	c.showOptions.addFlags(f)
 	c.deterministicOptions.addFlags(f)
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	c.what.addFlags(f)
@@ -168,6 +170,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if c.deterministic && (c.secondOpinion || c.credible.log != "" || len(c.sweep.over) > 0) {
 		return usage("--deterministic goes with none of --second-opinion, --log and --over")
 	}
+	if c.show && (c.credible.log != "" || len(c.sweep.over) > 0) {
+		return usage("--show goes with neither --log nor --sweep")
+	}
 	if c.policy != "" {
 		if _, err := problem.PolicyFormat(c.policy, true); err != nil {
 			return usage("--policy %w", err)
@@ -189,6 +194,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if p, err = p.vary(&c.what); err != nil {
+		return err
+	}
+	if err := c.showOptions.check(p); err != nil {
 		return err
 	}
 	if len(c.sweep.over) > 0 {
@@ -236,6 +244,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	d := p.planData(r, time.Since(begin))
 	d.Conflict = clash
 	d.SecondOpinion = p.compared(opinion, r)
+	if d.policy, err = c.shownPolicy(ctx, p, r); err != nil {
+		return p.stopped(err)
+	}
 	writeErr := c.writePolicy(p, r)
 	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
 		return err
@@ -250,19 +261,6 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return failed(c.undecided(r))
 	}
 	return verdict(r.Status, c.iterations)
-}
-
-// undecided says what stopped the solver.
-func (c *planCommand) undecided(r *exact.Result) error {
-	const what = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
-	after := "after " + count(r.Iterations, "value iteration")
-	switch {
-	case r.Iterations >= c.iterations:
-		return fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after)
-	case r.Violation > r.Tolerance:
-		return fmt.Errorf(what+"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation))
-	}
-	return fmt.Errorf(what+"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after, report.Short(r.Gap))
 }
 
 // writePolicy writes the policy if it is asked for and keeps what was asked for.

@@ -47,7 +47,8 @@ type planReport struct {
 	// Never is there with --deterministic.
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
-	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
+	SecondOpinion *opinionReport   `json:"second_opinion,omitempty" csv:"second_opinion"`
+	policy        []report.Section // with --show
 }
 
 // named holds a number for each return of a problem.
@@ -79,10 +80,11 @@ type planCertificate struct {
 
 // report declares what plan found.
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
-	return &report.Report{Data: d, Sections: []report.Section{
+	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
 		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p), p.memoryNotes()...),
-	}}
+	}
+	return &report.Report{Data: d, Sections: append(sections, d.policy...)}
 }
 
 func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
@@ -315,6 +317,19 @@ func certified(low, up report.Number) string {
 		return report.Short(low)
 	}
 	return "between " + report.Short(low) + " and " + report.Short(up)
+}
+
+// undecided says what stopped the solver.
+func (c *planCommand) undecided(r *exact.Result) error {
+	const what = "undecided: neither an optimum within the gap nor a proof that there is none was found.\n"
+	after := "after " + count(r.Iterations, "value iteration")
+	switch {
+	case r.Iterations >= c.iterations:
+		return fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after)
+	case r.Violation > r.Tolerance:
+		return fmt.Errorf(what+"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation))
+	}
+	return fmt.Errorf(what+"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after, report.Short(r.Gap))
 }
 
 // vector writes returns by name.

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+
+	"github.com/spf13/pflag"
+)
+
+// showOptions ask for the policy as a table.
+type showOptions struct{ show bool }
+
+func (o *showOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.show, "show", false, "show what the policy does where, as a table, and as a map where states are called by row and column")
+}
+
+// check refuses problems whose policy no table is made for.
+func (o *showOptions) check(p *loaded) error {
+	const most = 1 << 22
+	switch choices := len(p.Model.Kernel(0).Offset) * max(1, p.Model.Horizon()); {
+	case !o.show:
+	case p.isGame():
+		return usage("--show: %s is a game: want a problem with one player (--policy FILE and --opponent-policy FILE write the policies of both)", p.name)
+	case choices > most:
+		return usage("--show: %s has more than %d choices of all steps: save the policy with --policy FILE instead", p.name, most)
+	}
+	return nil
+}
+
+// A policyLine is what a policy does in a state over some steps, the only one without a
+// horizon.
+type policyLine struct {
+	component, state int // component 0 if none is drawn
+	steps            stepRun
+	visits           float64
+}
+
+// A stepRun has 1-based steps that are alike.
+type stepRun struct {
+	first, last int
+	does        string // actions with their probabilities, the most likely first
+}
+
+// mergeSteps merges consecutive steps at which the same is done. does is empty at steps
+// that do not count; steps before and after them are merged.
+func mergeSteps(does []string) []stepRun {
+	var runs []stepRun
+	for h, what := range does {
+		n := len(runs)
+		switch {
+		case what == "":
+		case n > 0 && runs[n-1].does == what:
+			runs[n-1].last = h + 1
+		default:
+			runs = append(runs, stepRun{h + 1, h + 1, what})
+		}
+	}
+	return runs
+}
+
+func (r stepRun) String() string {
+	if r.first == r.last {
+		return strconv.Itoa(r.first)
+	}
+	return fmt.Sprintf("%d–%d", r.first, r.last)
+}
+
+// shownPolicy returns the sections that show the policy of an answer.
+func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Result) ([]report.Section, error) {
+	switch {
+	case !o.show:
+		return nil, nil
+	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
+		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
+	}
+	components, lines := r.Components, []policyLine(nil)
+	if r.Policy != nil {
+		components = []exact.Component{{Weight: 1, Policy: r.Policy}}
+	}
+	for i, c := range components {
+		found, err := p.policyLines(ctx, c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			if r.Policy == nil {
+				l.component = i + 1
+			}
+			l.visits *= c.Weight
+			lines = append(lines, l)
+		}
+	}
+	sections := p.policyMap(lines)
+	return append(sections, p.policyTable(lines, components)...), nil
+}
+
+// policyLines lists what a policy does in the states to which it comes.
+func (p *loaded) policyLines(ctx context.Context, policy *exact.Policy) ([]policyLine, error) {
+	m := p.Model
+	visits, err := p.visitsAt(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
+	var lines []policyLine
+	for s := range m.States() {
+		does := make([]string, len(visits))
+		for h := range visits {
+			if visits[h][s] > 0 {
+				does[h] = p.does(policy, h, s)
+			}
+		}
+		for _, run := range mergeSteps(does) {
+			l := policyLine{state: s, steps: run}
+			for h := run.first - 1; h < run.last; h++ {
+				l.visits += visits[h][s]
+			}
+			lines = append(lines, l)
+		}
+	}
+	return lines, nil
+}
+
+// visitsAt returns at each step how much each state is visited. Without a horizon there is
+// one step, and states that are only passed through on the way to a long-run mean count a little.
+func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float64, error) {
+	m := p.Model
+	if m.Horizon() == 0 {
+		x, err := exact.Visits(ctx, m, policy, nil)
+		if err != nil {
+			return nil, err
+		}
+		come := p.comesTo(policy)
+		for s := range x {
+			if x[s] = max(x[s], 1e-300); !come[s] {
+				x[s] = 0
+			}
+		}
+		return [][]float64{x}, nil
+	}
+	visits := cmdp.NewEvaluator(m).Occupancy(policy)
+	for h, q := range visits {
+		k, x := m.Kernel(h), make([]float64, m.States())
+		for s := range x {
+			for _, y := range q[k.First[s]:k.First[s+1]] {
+				x[s] += y
+			}
+		}
+		visits[h] = x
+	}
+	return visits, nil
+}
+
+// comesTo tells to which states a stationary policy comes.
+func (p *loaded) comesTo(policy *exact.Policy) []bool {
+	k, come := p.Model.Kernel(0), make([]bool, p.Model.States())
+	var next []int32
+	add := func(s int32) {
+		if !come[s] {
+			come[s], next = true, append(next, s)
+		}
+	}
+	for _, st := range p.Model.StartStates() {
+		if st.Probability > 0 {
+			add(int32(st.State))
+		}
+	}
+	for len(next) > 0 {
+		s := next[len(next)-1]
+		next = next[:len(next)-1]
+		first, end := int(k.First[s]), int(k.First[s+1])
+		if first == end {
+			continue
+		}
+		probs := make([]float64, end-first)
+		policy.Distribution(probs, 0, int(s))
+		for a, x := range probs {
+			for i := k.Offset[first+a]; i < k.Offset[first+a+1] && x > 0; i++ {
+				if k.Prob[i] > 0 {
+					add(k.Next[i])
+				}
+			}
+		}
+	}
+	return come
+}
+
+// does writes what a policy does in a state: "go", or "0.7 go, 0.3 stay".
+func (p *loaded) does(policy *exact.Policy, h, s int) string {
+	k := p.Model.Kernel(h)
+	probs := make([]float64, k.First[s+1]-k.First[s])
+	if len(probs) == 0 {
+		return ""
+	}
+	policy.Distribution(probs, h, s)
+	var taken []int
+	for a, x := range probs {
+		if x > 0 {
+			taken = append(taken, a)
+		}
+	}
+	if len(taken) == 1 {
+		return p.ActionName(h, s, taken[0])
+	}
+	slices.SortStableFunc(taken, func(a, b int) int { return cmp.Compare(probs[b], probs[a]) })
+	var parts []string
+	for _, a := range taken {
+		parts = append(parts, report.Brief(probs[a])+" "+p.ActionName(h, s, a))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostLines bounds the rows of the table of a policy.
+const mostLines = 40
+
+// policyTable lists the lines of a policy, of too many those that are visited most.
+func (p *loaded) policyTable(lines []policyLine, components []exact.Component) []report.Section {
+	shown, left := lines, len(lines)-mostLines
+	if left > 0 {
+		order := make([]int, len(lines))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(lines[j].visits, lines[i].visits) })
+		order = order[:mostLines]
+		slices.Sort(order)
+		shown = nil
+		for _, i := range order {
+			shown = append(shown, lines[i])
+		}
+	}
+	const stateWidth, doesWidth = 24, 34
+	t := &report.Table{}
+	several, steps := len(lines) > 0 && lines[0].component > 0, p.Model.Horizon() > 0
+	if several {
+		t.Columns = append(t.Columns, report.Column{Title: "component", Align: report.Left})
+	}
+	t.Columns = append(t.Columns, report.Column{Title: "state", Align: report.Left})
+	if p.Memory != nil {
+		t.Columns[len(t.Columns)-1].Title = "state (memory)"
+	}
+	if steps {
+		t.Columns = append(t.Columns, report.Column{Title: "steps"})
+	}
+	t.Columns = append(t.Columns, report.Column{Title: "policy", Align: report.Left})
+	for _, l := range shown {
+		var head []any
+		if several {
+			head = append(head, fmt.Sprintf("%d (%s)", l.component, report.Brief(components[l.component-1].Weight)))
+		}
+		names, does := report.Wrap(p.StateName(l.state), stateWidth), report.Wrap(l.steps.does, doesWidth)
+		for i := range max(len(names), len(does)) {
+			row := make([]any, 0, len(t.Columns))
+			row = append(append(row, head...), clip(line(names, i), stateWidth))
+			if steps {
+				row = append(row, map[bool]string{true: l.steps.String()}[i == 0])
+			}
+			t.Add(append(row, clip(line(does, i), doesWidth))...)
+			for j := range head {
+				head[j] = ""
+			}
+		}
+	}
+	sections := []report.Section{t}
+	if left > 0 {
+		sections = append(sections, report.Note{fmt.Sprintf("The table leaves out %s that are visited less; --policy FILE writes all.", count(left, "row"))})
+	}
+	return sections
+}
+
+// line is one of the lines of a cell, empty below the last.
+func line(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
+
+// clip cuts a text after so many characters.
+func clip(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}
+
+// ways are the marks of actions that go somewhere in a grid.
+var ways = map[string]string{
+	"left": "←", "west": "←", "w": "←", "l": "←", "←": "←", "right": "→", "east": "→", "e": "→", "r": "→", "→": "→",
+	"up": "↑", "north": "↑", "n": "↑", "u": "↑", "↑": "↑", "down": "↓", "south": "↓", "s": "↓", "d": "↓", "↓": "↓",
+	"nw": "↖", "northwest": "↖", "ne": "↗", "northeast": "↗", "sw": "↙", "southwest": "↙", "se": "↘", "southeast": "↘",
+	"stay": "o", "wait": "o", "stop": "o", "noop": "o", "stick": "o", "stand": "o",
+}
+
+// policyMap draws one policy on the grid of the states, nil where there is none, it is too
+// wide for the terminal, or an action has no mark.
+func (p *loaded) policyMap(lines []policyLine) []report.Section {
+	const widest, highest = 17, 60
+	g := gridOf(p.Problem)
+	if p.Memory != nil || g == nil || g.Columns > widest || g.Rows > highest || len(lines) == 0 || lines[0].component > 0 {
+		return nil
+	}
+	t := &report.Table{Columns: []report.Column{{Title: "", Align: report.Left}}}
+	for j := range g.Columns {
+		t.Columns = append(t.Columns, report.Column{Title: strconv.Itoa(j), Align: report.Left})
+	}
+	for i := range g.Rows {
+		row := make([]any, g.Columns+1)
+		for j := range row {
+			row[j] = ""
+		}
+		row[0] = strconv.Itoa(i)
+		t.Rows = append(t.Rows, row)
+	}
+	most := make(map[int]float64)
+	for _, l := range lines {
+		row, column := g.Row[l.state], g.Column[l.state]
+		if row < 0 {
+			continue
+		}
+		action, draws := l.steps.does, false
+		if first, _, several := strings.Cut(action, ", "); several {
+			_, action, _ = strings.Cut(first, " ")
+			draws = true
+		}
+		mark, known := ways[strings.ToLower(action)]
+		if !known {
+			return nil
+		}
+		old, again := most[l.state]
+		if again && l.visits <= old {
+			mark = strings.TrimSuffix(fmt.Sprint(t.Rows[row][column+1]), "+")
+		}
+		most[l.state] = max(old, l.visits)
+		if again || draws {
+			mark += "+"
+		}
+		t.Rows[row][column+1] = mark
+	}
+	return []report.Section{t, report.Note{"Rows and columns are those of the states' names. o stays; + does other things too, at other steps or by chance. Cells without a mark are never visited, or offer no choice."}}
+}
