@@ -31,6 +31,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			examples, err := filepath.Abs("../../docs/examples")
 			env.Setenv("EXAMPLES", examples)
+			// Under the race detector every command would wait for a second before it ends.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
