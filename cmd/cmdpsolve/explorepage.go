@@ -271,7 +271,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	return a, nil
 }
 
-// bounded is a buffer that refuses to become too long.
+// bounded is a buffer whose Write fails once it would be longer than its limit.
 type bounded struct{ bytes.Buffer }
 
 var errTooLong = errors.New("too long")
