@@ -22,7 +22,6 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/instance"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -79,16 +78,8 @@ func run(_ context.Context, args []string) error {
 		}
 		text += fmt.Sprintf("![%s](%s)\n\n", strings.Join(group, ", "), name)
 	}
-	path := filepath.Join(*out, "episodes.md")
-	if old, err := os.ReadFile(path); err == nil {
-		if _, kept, ok := strings.Cut(string(old), findings); ok {
-			text += findings + kept
-		}
-	}
-	return renameio.WriteFile(path, []byte(text), 0o644)
+	return harness.WritePage(*out, "episodes.md", text)
 }
-
-const findings = "## What was found"
 
 // read reads the results of a problem.
 func read(e *contest.Entry, folder string) (*problem, error) {

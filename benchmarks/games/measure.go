@@ -16,9 +16,11 @@ import (
 // episodes of [cmdp.NextRecord], and ⟨θ, W⟩ − h_W(θ) at the end in the direction θ of
 // the gap.
 type record struct {
-	suite, opponent, dual string
-	distance              []float64
-	along                 float64
+	Suite    string    `csv:"suite"`
+	Opponent string    `csv:"opponent"`
+	Dual     string    `csv:"dual"`
+	Along    float64   `csv:"along"`
+	Distance []float64 `csv:"distances"`
 }
 
 // A line is the runs of one opponent and one dual update.
@@ -77,11 +79,11 @@ func (l *line) play(ctx context.Context, res *result, seeds int) error {
 		return err
 	}
 	for _, run := range c.Entrants[0].Results {
-		r := record{suite: res.suite.name, opponent: l.opponent.name, dual: l.dual}
+		r := record{Suite: res.suite.name, Opponent: l.opponent.name, Dual: l.dual}
 		for _, h := range run.History {
-			r.distance = append(r.distance, harness.Rounded(q.task.Violation(h.Average)))
+			r.Distance = append(r.Distance, harness.Rounded(q.task.Violation(h.Average)))
 		}
-		r.along = harness.Rounded(floats.Dot(q.gap.Direction, run.Average) - q.gap.Support)
+		r.Along = harness.Rounded(floats.Dot(q.gap.Direction, run.Average) - q.gap.Support)
 		l.runs = append(l.runs, r)
 	}
 	return nil
@@ -99,10 +101,10 @@ func recorded(episodes int) []int {
 // take takes the runs of a line from records.
 func (l *line) take(s *suite, stored []record) bool {
 	for _, r := range stored {
-		if r.suite != s.name || r.opponent != l.opponent.name || r.dual != l.dual {
+		if r.Suite != s.name || r.Opponent != l.opponent.name || r.Dual != l.dual {
 			continue
 		}
-		if len(r.distance) != len(l.episodes) {
+		if len(r.Distance) != len(l.episodes) {
 			return false
 		}
 		l.runs = append(l.runs, r)
@@ -114,8 +116,8 @@ func (l *line) take(s *suite, stored []record) bool {
 func (l *line) excess(delta float64) *harness.Curve {
 	c := &harness.Curve{Episodes: l.episodes}
 	for _, run := range l.runs {
-		beyond := make([]float64, len(run.distance))
-		for j, x := range run.distance {
+		beyond := make([]float64, len(run.Distance))
+		for j, x := range run.Distance {
 			beyond[j] = math.Max(0, x-delta)
 		}
 		c.Values = append(c.Values, beyond)
@@ -142,7 +144,7 @@ func fall(excess *harness.Curve) (f harness.Slope, inside float64) {
 func (l *line) along() []float64 {
 	out := make([]float64, len(l.runs))
 	for i, run := range l.runs {
-		out[i] = run.along
+		out[i] = run.Along
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
@@ -105,32 +104,10 @@ func (res *result) Figure() *chart.Figure {
 	return f
 }
 
-var columns = []string{"suite", "opponent", "dual", "along", "distances"}
-
-func rows(results []*result) (rows [][]string) {
-	for _, res := range results {
-		for _, l := range res.lines {
-			for _, r := range l.runs {
-				rows = append(rows, []string{r.suite, r.opponent, r.dual, harness.Digits(r.along), harness.List(r.distance)})
-			}
-		}
+// Records returns those of all runs.
+func (res *result) Records() (all []record) {
+	for _, l := range res.lines {
+		all = append(all, l.runs...)
 	}
-	return rows
-}
-
-func readRecords(path string) ([]record, error) {
-	var out []record
-	err := harness.ReadTable(path, columns, func(row []string) (err error) {
-		r := record{suite: row[0], opponent: row[1], dual: row[2]}
-		if r.along, err = strconv.ParseFloat(row[3], 64); err != nil {
-			return err
-		}
-		r.distance, err = harness.ParseList(row[4])
-		out = append(out, r)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("games: %w", err)
-	}
-	return out, nil
+	return all
 }

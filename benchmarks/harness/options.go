@@ -5,11 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"cmdpsolve/cmdp/chart"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -79,60 +77,56 @@ func (l Choices[T]) Choose(flag string, names []string) ([]T, error) {
 	return chosen, nil
 }
 
-// A Section is the part of a report that one experiment has: a page and a picture.
-type Section interface {
+// A Section is the part of a report that one experiment has: a page, a picture and records.
+type Section[R any] interface {
 	ID() string
 	Markdown() string
 	Figure() *chart.Figure
+	Records() []R
 }
 
-// Measure measures experiments one after the other. In a trial each is printed.
-func Measure[T interface{ ID() string }, S Section](o *Options, list []T, measure func(T) (S, error)) ([]S, error) {
-	var all []S
+// Run measures experiments one after the other, or takes their records from those of --from,
+// which measure is given then. It writes a report, NAME.md, with a picture of each section,
+// NAME-SECTION.svg, and the records unless they were read, NAME.csv. Of a trial it prints the
+// sections and writes nothing.
+func Run[T interface{ ID() string }, S Section[R], R any](o *Options, list []T, measure func(x T, stored []R) (S, error), head func([]S) string) error {
+	var stored, records []R
+	if o.From != "" {
+		var err error
+		if stored, err = ReadRecords[R](o.From); err != nil {
+			return fmt.Errorf("%s: %w", o.Name, err)
+		}
+	}
+	var sections []S
 	for i, x := range list {
 		fmt.Fprintf(os.Stderr, "%s: %s (%d of %d)\n", o.Name, x.ID(), i+1, len(list))
-		s, err := measure(x)
+		s, err := measure(x, stored)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", o.Name, x.ID(), err)
+			return fmt.Errorf("%s: %s: %w", o.Name, x.ID(), err)
 		}
 		if o.Trial {
 			fmt.Println(s.Markdown())
 		}
-		all = append(all, s)
+		sections, records = append(sections, s), append(records, s.Records()...)
 	}
-	return all, nil
-}
-
-// findings is the heading under which people write what the numbers say. What stands there
-// survives when a report is made anew.
-const findings = "## What was found"
-
-// Write writes a report, NAME.md, with a picture of each section, NAME-SECTION.svg, and the
-// records unless they were read, NAME.csv. Of a trial it writes nothing.
-func Write[S Section](o *Options, head string, sections []S, header []string, rows [][]string) error {
 	if o.Trial {
 		return nil
 	}
+	path := filepath.Join(o.Out, o.Name)
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return err
 	}
-	path := filepath.Join(o.Out, o.Name)
 	if o.From == "" {
-		if err := WriteTable(path+".csv", header, rows); err != nil {
+		if err := WriteRecords(path+".csv", records); err != nil {
 			return err
 		}
 	}
-	text := head
+	text := head(sections)
 	for _, s := range sections {
 		text += s.Markdown()
 		if err := s.Figure().Save(path + "-" + s.ID() + ".svg"); err != nil {
 			return err
 		}
 	}
-	if old, err := os.ReadFile(path + ".md"); err == nil {
-		if _, kept, ok := strings.Cut(string(old), findings); ok {
-			text += findings + kept
-		}
-	}
-	return renameio.WriteFile(path+".md", []byte(text), 0o644)
+	return WritePage(o.Out, o.Name+".md", text)
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,15 +38,24 @@ func (p page) Markdown() string { return "## " + string(p) + "\n\n" }
 func (p page) Figure() *chart.Figure {
 	return &chart.Figure{Panels: []chart.Panel{{Curves: []chart.Curve{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
 }
+func (p page) Records() []row { return []row{{Name: string(p)}} }
 
-// TestWrite wants pages, pictures and records, no records over those that were read, nothing of
-// a trial, and what people wrote about the numbers to survive a new report.
-func TestWrite(t *testing.T) {
-	o := &Options{Name: "x", Out: t.TempDir()}
-	write := func() string {
-		if err := Write(o, "# x\n", []page{"a", "b"}, []string{"k"}, [][]string{{"1"}}); err != nil {
+// TestRun wants pages, pictures and records; records that were read given to the measurement and
+// not written; nothing of a trial; and what people wrote about the numbers to survive a new report.
+func TestRun(t *testing.T) {
+	o := &Options{Name: "x", Out: filepath.Join(t.TempDir(), "new")}
+	var given []row
+	play := func() {
+		t.Helper()
+		err := Run(o, []page{"a", "b"}, func(p page, stored []row) (page, error) { given = stored; return p, nil },
+			func(all []page) string { return fmt.Sprintf("# x of %d\n", len(all)) })
+		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	write := func() string {
+		t.Helper()
+		play()
 		text, err := os.ReadFile(filepath.Join(o.Out, "x.md"))
 		if err != nil {
 			t.Fatal(err)
@@ -53,8 +63,8 @@ func TestWrite(t *testing.T) {
 		return string(text)
 	}
 	first := write()
-	if first != "# x\n## a\n\n## b\n\n" {
-		t.Errorf("report %q", first)
+	if first != "# x of 2\n## a\n\n## b\n\n" || given != nil {
+		t.Errorf("report %q, given %v", first, given)
 	}
 	said := findings + "\n\nThe moon is round.\n"
 	if err := os.WriteFile(filepath.Join(o.Out, "x.md"), []byte("old\n"+said), 0o644); err != nil {
@@ -63,20 +73,24 @@ func TestWrite(t *testing.T) {
 	if again := write(); again != first+said || write() != again {
 		t.Errorf("the findings are gone or doubled: %q", again)
 	}
-	for _, name := range []string{"x.csv", "x-a.svg", "x-b.svg"} {
+	o.From = filepath.Join(t.TempDir(), "y.csv")
+	if err := os.Rename(filepath.Join(o.Out, "x.csv"), o.From); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x-a.svg", "x-b.svg"} {
 		if err := os.Remove(filepath.Join(o.Out, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	o.From = "y.csv"
 	write()
+	if len(given) != 2 || given[0].Name != "a" || given[1].Name != "b" {
+		t.Errorf("given %v: want the records of the file", given)
+	}
 	if _, err := os.Stat(filepath.Join(o.Out, "x.csv")); err == nil {
 		t.Error("records were written though they were read")
 	}
 	o.Trial, o.Out = true, filepath.Join(o.Out, "none")
-	if err := Write(o, "", []page{"a"}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	play()
 	if _, err := os.Stat(o.Out); err == nil {
 		t.Error("a trial was written")
 	}

@@ -1,14 +1,18 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/renameio/v2"
+	"github.com/jszwec/csvutil"
 )
 
 // Digits writes x with the five digits that records have.
@@ -27,60 +31,81 @@ func Rounded(x float64) float64 {
 // Short writes x with the three digits that tables have.
 func Short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 
-// List writes numbers, with the digits of records, into one cell of a table.
-func List(x []float64) string {
-	words := make([]string, len(x))
-	for i, v := range x {
-		words[i] = Digits(v)
+// WriteRecords writes records as CSV, all of them or, on an error, nothing. R is a struct whose
+// exported fields are columns, with the name of their csv tag: texts, numbers, which keep five
+// digits, or lists of numbers, which stand in one cell.
+func WriteRecords[R any](path string, records []R) error {
+	var text bytes.Buffer
+	out := csv.NewWriter(&text)
+	enc := csvutil.NewEncoder(out)
+	enc.WithMarshalers(csvutil.NewMarshalers(
+		csvutil.MarshalFunc(func(x float64) ([]byte, error) { return []byte(Digits(x)), nil }),
+		csvutil.MarshalFunc(func(list []float64) ([]byte, error) {
+			words := make([]string, len(list))
+			for i, x := range list {
+				words[i] = Digits(x)
+			}
+			return []byte(strings.Join(words, " ")), nil
+		}),
+	))
+	if err := enc.Encode(records); err != nil {
+		return err
 	}
-	return strings.Join(words, " ")
+	out.Flush()
+	return renameio.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// ParseList reads what List wrote.
-func ParseList(text string) ([]float64, error) {
-	words := strings.Fields(text)
-	x := make([]float64, len(words))
-	for i, w := range words {
-		var err error
-		if x[i], err = strconv.ParseFloat(w, 64); err != nil {
-			return nil, err
+// ReadRecords reads what WriteRecords wrote. Errors name the file and the line.
+func ReadRecords[R any](path string) (records []R, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var zero R
+	want, err := csvutil.Header(zero, "csv")
+	if err != nil {
+		return nil, err
+	}
+	in := csv.NewReader(bytes.NewReader(text))
+	dec, err := csvutil.NewDecoder(in)
+	if err != nil || !slices.Equal(dec.Header(), want) {
+		return nil, fmt.Errorf("%s: line 1: not a table of %s", path, strings.Join(want, ", "))
+	}
+	dec.WithUnmarshalers(csvutil.UnmarshalFunc(func(cell []byte, list *[]float64) error {
+		for _, word := range strings.Fields(string(cell)) {
+			x, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				return err
+			}
+			*list = append(*list, x)
+		}
+		return nil
+	}))
+	for line := 2; ; line++ {
+		var r R
+		if err := dec.Decode(&r); err == io.EOF {
+			return records, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, line, err)
+		}
+		records = append(records, r)
+	}
+}
+
+// findings is the heading under which people write what the numbers say.
+const findings = "## What was found"
+
+// WritePage writes a page of Markdown into a folder, which is made if it is missing. What stands
+// under "What was found" on the page that it replaces is kept.
+func WritePage(folder, name, text string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(folder, name)
+	if old, err := os.ReadFile(path); err == nil {
+		if _, kept, ok := strings.Cut(string(old), findings); ok {
+			text += findings + kept
 		}
 	}
-	return x, nil
-}
-
-// WriteTable writes rows under a header as CSV, all of them or, on an error, nothing.
-func WriteTable(path string, header []string, rows [][]string) error {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer file.Cleanup()
-	if err := csv.NewWriter(file).WriteAll(append([][]string{header}, rows...)); err != nil {
-		return err
-	}
-	return file.CloseAtomicallyReplace()
-}
-
-// ReadTable reads what WriteTable wrote, and gives every row to parse. Errors name the
-// file and the line.
-func ReadTable(path string, header []string, parse func(row []string) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if len(rows) == 0 || !slices.Equal(rows[0], header) {
-		return fmt.Errorf("%s: line 1: not a table of %s", path, strings.Join(header, ", "))
-	}
-	for i, row := range rows[1:] {
-		if err := parse(row); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, i+2, err)
-		}
-	}
-	return nil
+	return renameio.WriteFile(path, []byte(text), 0o644)
 }

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 
-	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cost"
@@ -26,9 +24,9 @@ const (
 // coverage checks the promise of plans from data, plan --log: truths are drawn from the
 // prior, some episodes of each are logged, and the share of plans that are promised and
 // keep their limit in the truth is to be the level or more.
-func coverage(ctx context.Context, o *options) (string, [][]string, error) {
+func coverage(ctx context.Context, o *options) (string, []record, error) {
 	var b strings.Builder
-	var rows [][]string
+	var rows []record
 	fmt.Fprintf(&b, `## Plans from data
 
 The promise of `+"`plan --log --credible`"+` in %d truths for each row, drawn from the prior: %d states, %d actions, %d steps, rows Dirichlet of weight 1, one limit. Episodes of the uniform policy are
@@ -67,8 +65,8 @@ not knowing costs in the mean model, in percent of the range of the goal.
 				continue
 			}
 			fmt.Fprintf(&b, " %s%% [%s, %s] | %s |\n", percent(share), percent(low), percent(high), percent(price/float64(promised)))
-			rows = append(rows, []string{"Plans from data", "truths", fmt.Sprintf("level %g, %d episodes: promised, held", level, logged), strconv.Itoa(o.truths), strconv.Itoa(logged),
-				strconv.Itoa(promised), strconv.Itoa(held), harness.Digits(share), ""})
+			rows = append(rows, record{"Plans from data", "truths", fmt.Sprintf("level %g, %d episodes: promised, held", level, logged), o.truths, logged,
+				float64(promised), float64(held), share, math.NaN()})
 		}
 	}
 	b.WriteString("\n")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
@@ -99,9 +98,9 @@ an episode may be 0.004, which allows the bold action two times in five. The ran
 }
 
 // measure plays the variants and writes the section.
-func (e *experiment) measure(ctx context.Context, o *options) (string, [][]string, error) {
+func (e *experiment) measure(ctx context.Context, o *options) (string, []record, error) {
 	var b strings.Builder
-	var rows [][]string
+	var rows []record
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n| variant |", e.name, e.text)
 	for _, name := range e.problems {
 		fmt.Fprintf(&b, " %s |", strings.ReplaceAll(name, ",", ", "))
@@ -124,8 +123,7 @@ func (e *experiment) measure(ctx context.Context, o *options) (string, [][]strin
 				regret.Episodes, violation.Episodes = r.at, r.at
 				regret.Values, violation.Values = append(regret.Values, r.regret), append(violation.Values, r.violation)
 				n := len(r.at) - 1
-				rows = append(rows, []string{e.name, name, v.name, strconv.Itoa(seed), strconv.Itoa(o.episodes), harness.Digits(r.regret[n]), harness.Digits(r.violation[n]),
-					harness.Digits(r.regret[n] / p.regretRange), harness.Digits(r.violation[n] / p.violationRange)})
+				rows = append(rows, record{e.name, name, v.name, seed, o.episodes, r.regret[n], r.violation[n], r.regret[n] / p.regretRange, r.violation[n] / p.violationRange})
 			}
 			fmt.Fprintf(&b, " %s / %s |", p.final(regret, p.regretRange), p.final(violation, p.violationRange))
 			if e.slopes && (v.algorithm == "posterior" || v.algorithm == "posterior-plain" || v.algorithm == "moma") && v.bonus == "" && !v.tuning.MeanModel {

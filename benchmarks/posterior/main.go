@@ -17,7 +17,6 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -54,9 +53,18 @@ func parse(args []string) (*options, error) {
 	return &o, nil
 }
 
-var header = []string{"experiment", "problem", "variant", "seed", "episodes", "regret", "violation", "regret_share", "violation_share"}
-
-const findings = "## What was found"
+// A record is a run, or what became of the plans of a row of truths.
+type record struct {
+	Experiment     string  `csv:"experiment"`
+	Problem        string  `csv:"problem"`
+	Variant        string  `csv:"variant"`
+	Seed           int     `csv:"seed"`
+	Episodes       int     `csv:"episodes"`
+	Regret         float64 `csv:"regret"`
+	Violation      float64 `csv:"violation"`
+	RegretShare    float64 `csv:"regret_share"`
+	ViolationShare float64 `csv:"violation_share"`
+}
 
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
@@ -72,33 +80,27 @@ of all episodes, means over the runs, in percent of their ranges: by how much th
 far from the limits a return in that box may be. Single runs are in [posterior.csv](posterior.csv).
 
 `, o.command, o.seeds, o.episodes)
-	var rows [][]string
+	var all []record
 	for i, e := range experiments {
 		fmt.Fprintf(os.Stderr, "posterior: %s (%d of %d)\n", e.name, i+1, len(experiments)+1)
 		part, records, err := e.measure(ctx, o)
 		if err != nil {
 			return fmt.Errorf("posterior: %s: %w", e.name, err)
 		}
-		text, rows = text+part, append(rows, records...)
+		text, all = text+part, append(all, records...)
 	}
 	covered, records, err := coverage(ctx, o)
 	if err != nil {
 		return fmt.Errorf("posterior: coverage: %w", err)
 	}
-	text, rows = text+covered, append(rows, records...)
+	text, all = text+covered, append(all, records...)
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return err
 	}
-	if err := harness.WriteTable(filepath.Join(o.out, "posterior.csv"), header, rows); err != nil {
+	if err := harness.WriteRecords(filepath.Join(o.out, "posterior.csv"), all); err != nil {
 		return err
 	}
-	path := filepath.Join(o.out, "posterior.md")
-	if old, err := os.ReadFile(path); err == nil {
-		if _, kept, ok := strings.Cut(string(old), findings); ok {
-			text += findings + kept
-		}
-	}
-	return renameio.WriteFile(path, []byte(text), 0o644)
+	return harness.WritePage(o.out, "posterior.md", text)
 }
 
 // percent writes a share with two digits after the point.

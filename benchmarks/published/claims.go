@@ -39,20 +39,20 @@ func (res *result) late(name string, of func(*record) []float64) []float64 {
 	return res.each(name, func(r *record) float64 { return mean(res.tail(of(r))) })
 }
 
-func regrets(r *record) []float64    { return r.regret }
-func violations(r *record) []float64 { return r.violation }
-func gaps(r *record) []float64       { return r.gap }
-func excesses(r *record) []float64   { return r.excess }
+func regrets(r *record) []float64    { return r.Regret }
+func violations(r *record) []float64 { return r.Violation }
+func gaps(r *record) []float64       { return r.Gap }
+func excesses(r *record) []float64   { return r.Excess }
 
 // violates wants some policy of every run to break the limit.
 func violates(name string) claim {
 	return claim{"`" + name + "` breaks the limit while it learns", func(res *result) (string, bool) {
 		runs := 0
 		shares := res.each(name, func(r *record) float64 {
-			if r.violating > 0 {
+			if r.Violating > 0 {
 				runs++
 			}
-			return r.violating
+			return r.Violating
 		})
 		return fmt.Sprintf("in %s of the episodes, in %d of %d runs", interval(shares), runs, len(shares)), runs == len(shares)
 	}}
@@ -63,7 +63,7 @@ func neverViolates(names ...string) claim {
 	return claim{"no policy of " + quoted(names) + " breaks the limit", func(res *result) (string, bool) {
 		runs, bad := 0, 0
 		for _, name := range names {
-			for _, x := range res.each(name, func(r *record) float64 { return r.violating }) {
+			for _, x := range res.each(name, func(r *record) float64 { return r.Violating }) {
 				runs++
 				if x > 0 {
 					bad++
@@ -88,7 +88,7 @@ func comesNear(name string, distance float64) claim {
 // learns wants the late gaps to be at most a share of the first one.
 func learns(name string, share float64) claim {
 	return claim{fmt.Sprintf("`%s` learns what pays (here: %g of the first gap is left)", name, share), func(res *result) (string, bool) {
-		first := res.each(name, func(r *record) float64 { return r.gap[0] })
+		first := res.each(name, func(r *record) float64 { return r.Gap[0] })
 		late := res.late(name, gaps)
 		f, _ := harness.Mean(first)
 		l, _ := harness.Mean(late)
@@ -119,7 +119,7 @@ func losesLess(name, than string) claim {
 func (res *result) swings(name string) []float64 {
 	return res.each(name, func(r *record) float64 {
 		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range res.tail(r.gap) {
+		for _, x := range res.tail(r.Gap) {
 			low, high = min(low, x), max(high, x)
 		}
 		return high - low

@@ -18,13 +18,18 @@ import (
 // positive parts of suboptimality (regret) and of violation, in expectation, and
 // suboptimality (gap) and excess over the limit of the last of them, both signed.
 type record struct {
-	study, player                  string
-	seed                           uint64
-	episodes                       int
-	regret, violation, gap, excess []float64
-	// safe is what an episode of the safe policy loses, NaN where none was told, and
-	// violating the share of episodes whose policy violates.
-	safe, violating float64
+	Study    string `csv:"study"`
+	Player   string `csv:"player"`
+	Seed     uint64 `csv:"seed"`
+	Episodes int    `csv:"episodes"`
+	// Safe is what an episode of the safe policy loses, NaN where none was told, and
+	// Violating the share of episodes whose policy violates.
+	Safe      float64   `csv:"safe"`
+	Violating float64   `csv:"violating"`
+	Regret    []float64 `csv:"regret"`
+	Violation []float64 `csv:"violation"`
+	Gap       []float64 `csv:"gap"`
+	Excess    []float64 `csv:"excess"`
 }
 
 // A line is the runs of one player.
@@ -93,8 +98,8 @@ func (s *study) measure(ctx context.Context, o *options, stored []record) (*resu
 // take takes the runs of a line from records.
 func (l *line) take(res *result, stored []record, seeds int) bool {
 	for _, r := range stored {
-		if r.study == res.study.name && r.player == l.player.name {
-			if len(r.regret) != len(res.episodes) || r.episodes != res.last() || r.seed != uint64(len(l.runs)+1) {
+		if r.Study == res.study.name && r.Player == l.player.name {
+			if len(r.Regret) != len(res.episodes) || r.Episodes != res.last() || r.Seed != uint64(len(l.runs)+1) {
 				return false
 			}
 			l.runs = append(l.runs, r)
@@ -112,7 +117,7 @@ func (res *result) play(ctx context.Context, seeds int) error {
 		l.runs = make([]record, seeds)
 		for j := range l.runs {
 			r := &l.runs[j]
-			*r = record{study: s.name, player: l.player.name, seed: uint64(j + 1), episodes: res.last(), safe: math.NaN(), violating: math.NaN()}
+			*r = record{Study: s.name, Player: l.player.name, Seed: uint64(j + 1), Episodes: res.last(), Safe: math.NaN(), Violating: math.NaN()}
 			enter := s.enter
 			if enter == nil {
 				enter = enterTask
@@ -131,7 +136,7 @@ func (res *result) play(ctx context.Context, seeds int) error {
 // contest prepares a run of a player, told of the study's settings.
 func (s *study) contest(ctx context.Context, res *result, p *problem.Problem, algorithm string, r *record, opts contest.Options) (*contest.Contest, error) {
 	settings := contest.Defaults()
-	settings.Algorithms, settings.Episodes, settings.Seed, settings.Seeds, settings.Pool = []string{algorithm}, res.last(), r.seed, 1, s.pooled
+	settings.Algorithms, settings.Episodes, settings.Seed, settings.Seeds, settings.Pool = []string{algorithm}, res.last(), r.Seed, 1, s.pooled
 	if s.learnReturns {
 		settings.Returns = "unknown"
 	}
@@ -149,7 +154,7 @@ func (s *study) contest(ctx context.Context, res *result, p *problem.Problem, al
 // enterTask prepares a run of a learner and says how it is recorded.
 func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error) {
 	s := res.study
-	p, err := s.problem(ctx, r.seed)
+	p, err := s.problem(ctx, r.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +179,7 @@ func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contes
 		return nil, nil, err
 	}
 	if know.Safe != nil {
-		r.safe = linear.Value(know.SafeReturns) - c.Answer.Optimum(c.Task)
+		r.Safe = linear.Value(know.SafeReturns) - c.Answer.Optimum(c.Task)
 	}
 	return c, func(run *contest.Run) {
 		m, excess := run.Measure(), math.Inf(-1)
@@ -182,13 +187,13 @@ func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contes
 			excess = max(excess, linear.Excess(i, m.Last))
 		}
 		r.add(m.StrongRegret, m.StrongViolation, m.LastRegret, excess)
-		r.violating = harness.Rounded(m.ViolatingShare)
+		r.Violating = harness.Rounded(m.ViolatingShare)
 	}, nil
 }
 
 func (r *record) add(regret, violation, gap, excess float64) {
-	r.regret, r.violation = append(r.regret, harness.Rounded(regret)), append(r.violation, harness.Rounded(violation))
-	r.gap, r.excess = append(r.gap, harness.Rounded(gap)), append(r.excess, harness.Rounded(excess))
+	r.Regret, r.Violation = append(r.Regret, harness.Rounded(regret)), append(r.Violation, harness.Rounded(violation))
+	r.Gap, r.Excess = append(r.Gap, harness.Rounded(gap)), append(r.Excess, harness.Rounded(excess))
 }
 
 // knowledge is what learners are told: the safe policy of the study, or else the one with

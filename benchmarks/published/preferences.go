@@ -15,7 +15,7 @@ import (
 // records the regret to these. A player without an algorithm has the best policy
 // for the mean preference.
 func enterPreferences(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error) {
-	p, err := tastes(pl.rewards, r.seed)
+	p, err := tastes(pl.rewards, r.Seed)
 	if err != nil {
 		return nil, nil, err
 	}

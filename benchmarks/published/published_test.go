@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -106,24 +107,24 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("no picture of %s: %v", s.name, err)
 		}
 	}
-	records, err := readRecords(filepath.Join(dir, "published.csv"))
+	records, err := harness.ReadRecords[record](filepath.Join(dir, "published.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	again, err := readRecords(filepath.Join(dir, "published.csv"))
+	again, err := harness.ReadRecords[record](filepath.Join(dir, "published.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range records { // NaN is not equal to itself
 		for _, r := range []*record{&records[i], &again[i]} {
-			if math.IsNaN(r.safe) {
-				r.safe = -1
+			if math.IsNaN(r.Safe) {
+				r.Safe = -1
 			}
-			if math.IsNaN(r.violating) {
-				r.violating = -1
+			if math.IsNaN(r.Violating) {
+				r.Violating = -1
 			}
 		}
 	}
@@ -150,8 +151,8 @@ func TestClaims(t *testing.T) {
 	of := func(regret, gap, excess, violating float64, swing float64) *line {
 		l := &line{}
 		for seed := range 3 {
-			r := record{seed: uint64(seed), regret: flat(600 * regret), violation: flat(0), gap: flat(gap), excess: flat(excess), violating: violating}
-			r.gap[5] += swing
+			r := record{Seed: uint64(seed), Regret: flat(600 * regret), Violation: flat(0), Gap: flat(gap), Excess: flat(excess), Violating: violating}
+			r.Gap[5] += swing
 			l.runs = append(l.runs, r)
 		}
 		return l
@@ -207,7 +208,7 @@ func TestBadFlags(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
-	if err := os.WriteFile(path, []byte(strings.Join(columns, ",")+"\nring,optcmdp,one,9,0,0,1,1,1,1\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("study,player,seed,episodes,safe,violating,regret,violation,gap,excess\nring,optcmdp,one,9,0,0,1,1,1,1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), []string{"--from", path}); err == nil || !strings.Contains(err.Error(), "line 2") {

@@ -63,12 +63,12 @@ func (res *result) Markdown() string {
 		name := l.player.name
 		row := []string{name, interval(res.perEpisode(name, regrets)), "–", "–", interval(res.late(name, gaps)), "–"}
 		if s.enter == nil {
-			share, _ := harness.Mean(res.each(name, func(r *record) float64 { return r.violating }))
+			share, _ := harness.Mean(res.each(name, func(r *record) float64 { return r.Violating }))
 			row[2], row[3], row[5] = interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", interval(res.late(name, excesses))
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
-	if x := res.lines[0].runs[0].safe; !math.IsNaN(x) {
+	if x := res.lines[0].runs[0].Safe; !math.IsNaN(x) {
 		fmt.Fprintf(&b, "\nAn episode of the safe policy loses %s.\n", harness.Short(x))
 	}
 	b.WriteString("\n| published | found here | holds |\n|---|---|---|\n")
@@ -137,45 +137,10 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 	return c
 }
 
-var columns = []string{"study", "player", "seed", "episodes", "safe", "violating", "regret", "violation", "gap", "excess"}
-
-func rows(results []*result) (rows [][]string) {
-	for _, res := range results {
-		for _, l := range res.lines {
-			for _, r := range l.runs {
-				rows = append(rows, []string{r.study, r.player, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episodes), harness.Digits(r.safe), harness.Digits(r.violating),
-					harness.List(r.regret), harness.List(r.violation), harness.List(r.gap), harness.List(r.excess)})
-			}
-		}
+// Records returns those of all runs.
+func (res *result) Records() (all []record) {
+	for _, l := range res.lines {
+		all = append(all, l.runs...)
 	}
-	return rows
-}
-
-func readRecords(path string) ([]record, error) {
-	var out []record
-	err := harness.ReadTable(path, columns, func(row []string) (err error) {
-		r := record{study: row[0], player: row[1]}
-		if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
-			return err
-		}
-		if r.episodes, err = strconv.Atoi(row[3]); err != nil {
-			return err
-		}
-		for i, x := range []*float64{&r.safe, &r.violating} {
-			if *x, err = strconv.ParseFloat(row[4+i], 64); err != nil {
-				return err
-			}
-		}
-		for i, x := range []*[]float64{&r.regret, &r.violation, &r.gap, &r.excess} {
-			if *x, err = harness.ParseList(row[6+i]); err != nil {
-				return err
-			}
-		}
-		out = append(out, r)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("published: %w", err)
-	}
-	return out, nil
+	return all
 }

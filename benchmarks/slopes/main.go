@@ -70,15 +70,6 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var stored []record
-	if o.From != "" {
-		if stored, err = readRecords(o.From); err != nil {
-			return err
-		}
-	}
-	results, err := harness.Measure(&o.Options, o.suites, func(s *suite) (*result, error) { return s.measure(ctx, o, stored) })
-	if err != nil {
-		return err
-	}
-	return harness.Write(&o.Options, head(o, results), results, header, rows(results))
+	return harness.Run(&o.Options, o.suites, func(s *suite, stored []record) (*result, error) { return s.measure(ctx, o, stored) },
+		func(results []*result) string { return head(o, results) })
 }

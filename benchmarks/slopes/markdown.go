@@ -49,12 +49,15 @@ tenths of the runs.
 // ID is the name of the suite.
 func (res *result) ID() string { return res.suite.name }
 
+// Records returns those of all runs.
+func (res *result) Records() []record { return res.records }
+
 // seconds returns the processor time of all runs.
 func (res *result) seconds() float64 {
 	sum := 0.0
 	for _, rec := range res.records {
-		if rec.episode == res.suite.episodes {
-			sum += rec.seconds
+		if rec.Episode == res.suite.episodes {
+			sum += rec.Seconds
 		}
 	}
 	return sum

@@ -60,9 +60,9 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 			runs = append(runs, run)
 			res.records = append(res.records, run...)
 		}
-		res.lines = append(res.lines, newLine(u, "violation", runs, o, func(r record) float64 { return r.violation }))
+		res.lines = append(res.lines, newLine(u, "violation", runs, o, func(r record) float64 { return r.Violation }))
 		if u.dual == "double" {
-			res.lines = append(res.lines, newLine(u, "regret", runs, o, func(r record) float64 { return r.regret }))
+			res.lines = append(res.lines, newLine(u, "regret", runs, o, func(r record) float64 { return r.Regret }))
 		}
 	}
 	return res, nil
@@ -71,7 +71,7 @@ func (s *suite) measure(ctx context.Context, o *options, stored []record) (*resu
 func pick(records []record, suite, update string, seed uint64) []record {
 	var out []record
 	for _, r := range records {
-		if r.suite == suite && r.update == update && r.seed == seed {
+		if r.Suite == suite && r.Update == update && r.Seed == seed {
 			out = append(out, r)
 		}
 	}
@@ -81,7 +81,7 @@ func pick(records []record, suite, update string, seed uint64) []record {
 func newLine(u *update, quantity string, runs [][]record, o *options, of func(record) float64) line {
 	l := line{update: u, quantity: quantity, curve: &harness.Curve{}}
 	for _, r := range runs[0] {
-		l.curve.Episodes = append(l.curve.Episodes, r.episode)
+		l.curve.Episodes = append(l.curve.Episodes, r.Episode)
 	}
 	var last, micros []float64
 	for _, run := range runs {
@@ -92,8 +92,8 @@ func newLine(u *update, quantity string, runs [][]record, o *options, of func(re
 		l.curve.Values = append(l.curve.Values, values)
 		end := run[len(run)-1]
 		last = append(last, of(end))
-		micros = append(micros, end.seconds/float64(end.episode)*1e6)
-		l.rhos = append(l.rhos, end.rho)
+		micros = append(micros, end.Seconds/float64(end.Episode)*1e6)
+		l.rhos = append(l.rhos, end.Rho)
 	}
 	l.fit = l.curve.Tail(decades).Fit(o.resamples)
 	l.before, l.last = l.curve.DecadeSlopes()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"cmdpsolve/benchmarks/harness"
@@ -14,13 +13,14 @@ import (
 
 // A record is the state of one run after an episode.
 type record struct {
-	suite, update string
-	seed          uint64
-	episode       int
-	violation     float64 // distance of W^K from the target of the update
-	regret        float64 // cost of W^K less the optimum; 0 for updates without a cost
-	rho           float64
-	seconds       float64 // processor time so far
+	Suite     string  `csv:"instance"`
+	Update    string  `csv:"update"`
+	Seed      uint64  `csv:"seed"`
+	Episode   int     `csv:"episode"`
+	Violation float64 `csv:"violation"` // distance of W^K from the target of the update
+	Regret    float64 `csv:"regret"`    // cost of W^K less the optimum; 0 for updates without a cost
+	Rho       float64 `csv:"rho"`
+	Seconds   float64 `csv:"seconds"` // processor time so far
 }
 
 // play plays the runs of an update one after the other, so that the processor time is theirs,
@@ -53,49 +53,14 @@ func (s *suite) play(ctx context.Context, q *question, u *update, seeds int) ([]
 			return nil, err
 		}
 		for i, h := range c.Entrants[0].Results[t.Index].History {
-			r := record{suite: s.name, update: u.name, seed: t.Seed(), episode: h.Episode, violation: task.Violation(h.Average),
-				rho: h.Metrics["rho"], seconds: seconds[i]}
+			r := record{Suite: s.name, Update: u.name, Seed: t.Seed(), Episode: h.Episode, Violation: harness.Rounded(task.Violation(h.Average)),
+				Rho: harness.Rounded(h.Metrics["rho"]), Seconds: harness.Rounded(seconds[i])}
 			if task.Cost != nil {
-				r.regret = task.Cost.Value(h.Average) - q.best.Objective
+				r.Regret = harness.Rounded(task.Cost.Value(h.Average) - q.best.Objective)
 			}
 			out = append(out, r)
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %.1f s\n", s.name, u.title, t.Seed(), seconds[len(seconds)-1])
 	}
 	return out, nil
-}
-
-var header = []string{"instance", "update", "seed", "episode", "violation", "regret", "rho", "seconds"}
-
-func rows(results []*result) (rows [][]string) {
-	for _, res := range results {
-		for _, r := range res.records {
-			row := []string{r.suite, r.update, strconv.FormatUint(r.seed, 10), strconv.Itoa(r.episode)}
-			for _, x := range []float64{r.violation, r.regret, r.rho, r.seconds} {
-				row = append(row, strconv.FormatFloat(x, 'g', 6, 64))
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-func readRecords(path string) (out []record, err error) {
-	err = harness.ReadTable(path, header, func(row []string) (err error) {
-		r := record{suite: row[0], update: row[1]}
-		if r.seed, err = strconv.ParseUint(row[2], 10, 64); err != nil {
-			return err
-		}
-		if r.episode, err = strconv.Atoi(row[3]); err != nil {
-			return err
-		}
-		for i, x := range []*float64{&r.violation, &r.regret, &r.rho, &r.seconds} {
-			if *x, err = strconv.ParseFloat(row[4+i], 64); err != nil {
-				return err
-			}
-		}
-		out = append(out, r)
-		return nil
-	})
-	return out, err
 }
