@@ -48,7 +48,8 @@ func startBrowser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("no chromium on this machine: the page is not tried in a browser")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1500))
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1500),
+		chromedp.WSURLReadTimeout(2*time.Minute), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -92,7 +93,7 @@ func open(t *testing.T, browser context.Context, url string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &tab{T: t, ctx: ctx, url: url}
 	chromedp.ListenTarget(ctx, func(event any) {
@@ -126,7 +127,7 @@ func (b *tab) complaints() string {
 // wait waits until an expression is true.
 func (b *tab) wait(expression string) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
 		b.Fatalf("%s: %v; the page says %q, the browser: %s", expression, err, b.text("main"), b.complaints())
 	}
 }
@@ -267,10 +268,10 @@ func tryInfeasible(t *testing.T, chrome context.Context) {
 func tryCancelled(t *testing.T, chrome context.Context) {
 	ctx, cancel := chromedp.NewContext(chrome)
 	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	b := &tab{T: t, ctx: ctx}
-	b.run(chromedp.Navigate(serve(t, "garnet:S=2000,A=5,H=200,b=10,d=4")))
+	b.run(chromedp.Navigate(serve(t, "garnet:S=2000,A=5,H=500,b=10,d=4")))
 	b.wait(`!document.querySelector("#busy").hidden && document.querySelector("#step").innerText.includes("value iterations")`)
 	b.run(chromedp.Click("#cancel"))
 	b.wait(`document.querySelector("#verdict").innerText === "cancelled" && document.querySelector("#busy").hidden`)
