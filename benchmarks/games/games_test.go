@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/contest"
 )
 
 // TestSlopeOfKnownCurves fits c·k^p with noise.
@@ -83,7 +84,7 @@ func TestAlongKeepsTheGap(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range res.lines {
-			mean, half := harness.Mean(l.along())
+			mean, half := contest.MeanInterval(l.along())
 			if mean < res.question.gap.Lower-2*half-1e-5 { // records have five digits
 				t.Errorf("%s, %s: ⟨θ, W⟩ − h(θ) is %g ± %g: want at least %g", name, l.dual, mean, half, res.question.gap.Lower)
 			}

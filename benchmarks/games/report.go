@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/contest"
 )
 
 const preamble = `# Approaching targets in games
@@ -52,9 +53,9 @@ func (res *result) Markdown() string {
 	for _, l := range res.lines {
 		excess := l.excess(q.gap.Lower)
 		f, inside := fall(excess)
-		d, dHalf := harness.Mean(last(l.excess(0)))
-		e, _ := harness.Mean(last(excess))
-		a, aHalf := harness.Mean(l.along())
+		d, dHalf := contest.MeanInterval(last(l.excess(0)))
+		e, _ := contest.MeanInterval(last(excess))
+		a, aHalf := contest.MeanInterval(l.along())
 		text := "–"
 		if !math.IsNaN(f.Value) {
 			text = fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)

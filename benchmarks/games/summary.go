@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/contest"
 )
 
 // summary says in sentences what the tables show.
@@ -27,7 +28,7 @@ func summary(results []*result) string {
 					slower = append(slower, fmt.Sprintf("%s (%.2f)", name, f.Value))
 				}
 			}
-			if mean, half := harness.Mean(l.along()); l.opponent.name == "along" && delta > 0 && mean < delta-half-1e-5 {
+			if mean, half := contest.MeanInterval(l.along()); l.opponent.name == "along" && delta > 0 && mean < delta-half-1e-5 {
 				near = append(near, name)
 			}
 		}

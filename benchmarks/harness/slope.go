@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Curve is a quantity of several runs: Values[i][j] is that of run i after
@@ -132,11 +131,4 @@ func Quantile(sorted []float64, p float64) float64 {
 		return sorted[i]
 	}
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-// Mean returns the mean, and the half-width of its 95% interval by Student's t.
-func Mean(x []float64) (mean, half float64) {
-	mean, sd := stat.MeanStdDev(x, nil)
-	n := float64(len(x))
-	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 }

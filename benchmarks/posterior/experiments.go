@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 )
 
 // A variant is a learner with its settings.
@@ -145,7 +146,7 @@ func (p *played) final(c *harness.Curve, unit float64) string {
 	for _, v := range c.Values {
 		x = append(x, v[len(v)-1]/unit)
 	}
-	mean, half := harness.Mean(x)
+	mean, half := contest.MeanInterval(x)
 	return percent(mean) + " ± " + percent(half)
 }
 

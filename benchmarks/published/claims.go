@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/contest"
 )
 
 // A claim is something that a publication shows, and how it is looked for here.
@@ -25,7 +26,7 @@ func (res *result) each(name string, of func(*record) float64) []float64 {
 
 // interval writes the mean of numbers with a 95% interval.
 func interval(x []float64) string {
-	mean, half := harness.Mean(x)
+	mean, half := contest.MeanInterval(x)
 	return harness.Short(mean) + " ± " + harness.Short(half)
 }
 
@@ -79,8 +80,8 @@ func neverViolates(names ...string) claim {
 func comesNear(name string, distance float64) claim {
 	return claim{fmt.Sprintf("`%s` comes to the optimum (here: within %g)", name, distance), func(res *result) (string, bool) {
 		gap, excess := res.late(name, gaps), res.late(name, excesses)
-		g, _ := harness.Mean(gap)
-		e, _ := harness.Mean(excess)
+		g, _ := contest.MeanInterval(gap)
+		e, _ := contest.MeanInterval(excess)
 		return fmt.Sprintf("late gap %s, late excess %s", interval(gap), interval(excess)), math.Abs(g) <= distance && e <= distance
 	}}
 }
@@ -90,8 +91,8 @@ func learns(name string, share float64) claim {
 	return claim{fmt.Sprintf("`%s` learns what pays (here: %g of the first gap is left)", name, share), func(res *result) (string, bool) {
 		first := res.each(name, func(r *record) float64 { return r.Gap[0] })
 		late := res.late(name, gaps)
-		f, _ := harness.Mean(first)
-		l, _ := harness.Mean(late)
+		f, _ := contest.MeanInterval(first)
+		l, _ := contest.MeanInterval(late)
 		return fmt.Sprintf("first gap %s, late gap %s", interval(first), interval(late)), l <= share*f
 	}}
 }
@@ -100,7 +101,7 @@ func learns(name string, share float64) claim {
 func keeps(name string) claim {
 	return claim{"`" + name + "` comes to keep the limit", func(res *result) (string, bool) {
 		excess := res.late(name, excesses)
-		m, _ := harness.Mean(excess)
+		m, _ := contest.MeanInterval(excess)
 		return "late excess " + interval(excess), m <= 0
 	}}
 }
@@ -109,8 +110,8 @@ func keeps(name string) claim {
 func losesLess(name, than string) claim {
 	return claim{"`" + name + "` has less regret than `" + than + "`", func(res *result) (string, bool) {
 		a, b := res.perEpisode(name, regrets), res.perEpisode(than, regrets)
-		x, u := harness.Mean(a)
-		y, v := harness.Mean(b)
+		x, u := contest.MeanInterval(a)
+		y, v := contest.MeanInterval(b)
 		return fmt.Sprintf("%s and %s an episode", interval(a), interval(b)), x+u < y-v
 	}}
 }
@@ -129,7 +130,7 @@ func (res *result) swings(name string) []float64 {
 func keepsSwinging(name string, atLeast float64) claim {
 	return claim{fmt.Sprintf("policies of `%s` swing about the optimum for ever (here: by %g or more)", name, atLeast), func(res *result) (string, bool) {
 		x := res.swings(name)
-		m, _ := harness.Mean(x)
+		m, _ := contest.MeanInterval(x)
 		return "late gaps lie " + interval(x) + " apart", m >= atLeast
 	}}
 }
@@ -137,7 +138,7 @@ func keepsSwinging(name string, atLeast float64) claim {
 func settles(name string, atMost float64) claim {
 	return claim{fmt.Sprintf("policies of `%s` settle (here: within %g)", name, atMost), func(res *result) (string, bool) {
 		x := res.swings(name)
-		m, _ := harness.Mean(x)
+		m, _ := contest.MeanInterval(x)
 		return "late gaps lie " + interval(x) + " apart", m <= atMost
 	}}
 }

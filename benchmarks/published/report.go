@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/contest"
 )
 
 const preamble = `# Published experiments, repeated
@@ -63,7 +64,7 @@ func (res *result) Markdown() string {
 		name := l.player.name
 		row := []string{name, interval(res.perEpisode(name, regrets)), "–", "–", interval(res.late(name, gaps)), "–"}
 		if s.enter == nil {
-			share, _ := harness.Mean(res.each(name, func(r *record) float64 { return r.Violating }))
+			share, _ := contest.MeanInterval(res.each(name, func(r *record) float64 { return r.Violating }))
 			row[2], row[3], row[5] = interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", interval(res.late(name, excesses))
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
@@ -131,7 +132,7 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 		for i := range l.runs {
 			values[i] = of(&l.runs[i])[j]
 		}
-		m, half := harness.Mean(values)
+		m, half := contest.MeanInterval(values)
 		c.Y, c.Low, c.High = append(c.Y, m), append(c.Low, m-half), append(c.High, m+half)
 	}
 	return c

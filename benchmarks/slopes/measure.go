@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -97,7 +98,7 @@ func newLine(u *update, quantity string, runs [][]record, o *options, of func(re
 	}
 	l.fit = l.curve.Tail(decades).Fit(o.resamples)
 	l.before, l.last = l.curve.DecadeSlopes()
-	l.mean, l.half = harness.Mean(last)
+	l.mean, l.half = contest.MeanInterval(last)
 	slices.Sort(micros)
 	l.micros = harness.Quantile(micros, 0.5)
 	slices.Sort(l.rhos)

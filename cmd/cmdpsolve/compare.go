@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
 
 	"github.com/spf13/cobra"
@@ -86,12 +85,7 @@ func (c *compareCommand) declare() comparison { return comparison{wide: c.wide, 
 
 // checkOwn returns an error for options that no problem can make right.
 func (c *compareCommand) checkOwn() error {
-	if c.plot != "" {
-		if _, err := chart.FormatOf(c.plot); err != nil {
-			return usage("--plot: %w", err)
-		}
-	}
-	if err := writable("--plot", c.plot); err != nil {
+	if err := drawable("--plot", c.plot); err != nil {
 		return err
 	}
 	return c.playOptions.check()
@@ -105,7 +99,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err := c.checkOwn(); err != nil {
 		return err
 	}
-	p, err := memoryOptions{}.load(ctx, c.streams, name)
+	p, err := c.open(ctx, name)
 	if err != nil {
 		return err
 	}

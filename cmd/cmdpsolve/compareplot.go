@@ -85,7 +85,7 @@ func (rep *compareReport) figure() (*chart.Figure, error) {
 			list = append(list, series{r.Name, r.history})
 		}
 	}
-	f := &chart.Figure{Title: rep.title(), Panels: panelsOf("", list, []string{"regret", "violation"}, false)}
+	f := &chart.Figure{Title: rep.title(), Panels: panelsOf("", list, shownMetrics, false)}
 	if rep.Seeds > 1 {
 		f.Notes = []string{fmt.Sprintf("Mean return of all episodes: means of %d runs with 95%% intervals.", rep.Seeds)}
 	}

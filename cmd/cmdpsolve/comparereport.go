@@ -10,9 +10,6 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
-
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A compareReport is what a comparison on one problem found.
@@ -57,20 +54,8 @@ func estimateOf(n int, of func(i int) float64) estimate {
 	if n == 0 {
 		return estimate{report.NaN, report.NaN}
 	}
-	mean, half := meanCI(x)
+	mean, half := contest.MeanInterval(x)
 	return estimate{report.Number(mean), report.Number(half)}
-}
-
-// meanCI returns the mean and the half-width of its 95% confidence interval by
-// Student's t; NaN for less than two numbers.
-func meanCI(x []float64) (mean, half float64) {
-	mean, sd := stat.MeanStdDev(x, nil)
-	n := float64(len(x))
-	if n < 2 {
-		return mean, math.NaN()
-	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	return mean, t * sd / math.Sqrt(n)
 }
 
 // report summarises the runs that are done.

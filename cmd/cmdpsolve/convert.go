@@ -188,7 +188,7 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 		foreign = !bytes.Contains(data, []byte(problem.Format))
 	}
 	if !foreign {
-		p, err := readWith(name, problem.Options{Set: *s.set})
+		p, err := read(name, problem.Options{Set: *s.set})
 		return p, nil, err
 	}
 	if len(*s.set) > 0 {

@@ -66,13 +66,7 @@ func (c *planCommand) fitsLogged(p *loaded) error {
 			return usage("%s is for models that are known: leave it or --log out", name)
 		}
 	}
-	if err := p.onePlayer(); err != nil {
-		return err
-	}
-	if p.task.Cost == nil && p.task.Target == nil {
-		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
-	}
-	return nil
+	return p.onePlayer()
 }
 
 // planLogged plans from the log.

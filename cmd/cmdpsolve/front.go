@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
@@ -122,12 +121,7 @@ func (c *frontCommand) check() error {
 	case c.points < 1:
 		return usage("--points %d: want at least 1", c.points)
 	}
-	if c.plot != "" {
-		if _, err := chart.FormatOf(c.plot); err != nil {
-			return usage("--plot: %w", err)
-		}
-	}
-	if err := writable("--plot", c.plot); err != nil {
+	if err := drawable("--plot", c.plot); err != nil {
 		return err
 	}
 	return newFolder("--policies", c.policies)

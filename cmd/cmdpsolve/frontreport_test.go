@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // TestVerticesThatPrintAlike: they are listed once, and slopes lead to the next that is listed.
 func TestVerticesThatPrintAlike(t *testing.T) {
@@ -20,4 +23,9 @@ func TestVerticesThatPrintAlike(t *testing.T) {
 	if rows := rep.vertexTable(p).Rows; len(rows) != 3 {
 		t.Errorf("%d rows with --all: want 3", len(rows))
 	}
+}
+
+// load reads a problem as commands do.
+func load(name string) (*loaded, error) {
+	return streams{set: new(map[string]string)}.open(context.Background(), name)
 }

@@ -136,7 +136,7 @@ func (c *learnCommand) load(ctx context.Context, name string) (*loaded, error) {
 		if c.flags.Changed("env-timeout") {
 			return nil, usage("--env-timeout is for --env-command")
 		}
-		return memoryOptions{}.load(ctx, c.streams, name)
+		return c.open(ctx, name)
 	}
 	return c.simulator.load(ctx, name, c.streams, &c.playOptions)
 }

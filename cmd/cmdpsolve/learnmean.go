@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/contest"
 )
 
 // average replaces the numbers of the first run by the means over all runs that
@@ -15,7 +16,7 @@ func (rep *learnReport) average(names []string) {
 		for _, r := range rep.Runs {
 			x = append(x, float64(of(r)))
 		}
-		m, half := meanCI(x)
+		m, half := contest.MeanInterval(x)
 		rep.CI95[key] = report.Number(half)
 		return report.Number(m)
 	}

@@ -19,12 +19,17 @@ func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")
 }
 
-// load is load of a problem which may ask about the course of episodes.
-func (o memoryOptions) load(ctx context.Context, s streams, name string) (*loaded, error) {
+// open reads a problem.
+func (s streams) open(ctx context.Context, name string) (*loaded, error) {
+	return (&memoryOptions{}).load(ctx, s, name)
+}
+
+// load reads a problem that may ask about the course of episodes.
+func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*loaded, error) {
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
-	p, err := readWith(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution}})
+	p, err := read(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution}})
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -65,14 +70,7 @@ func (p *loaded) thresholds() []thresholdReport {
 		return nil
 	}
 	for _, t := range p.Memory.Tails {
-		c := p.Memory.Declared.Constraints[t.Constraint]
-		name := fmt.Sprintf("mean of the worst %s of %s", report.Short(100**c.CVaR)+"%", c.Return)
-		if c.AtMost != nil {
-			name += " ≤ " + report.Short(*c.AtMost)
-		} else {
-			name += " ≥ " + report.Short(*c.AtLeast)
-		}
-		out = append(out, thresholdReport{name, report.Number(t.Threshold), len(t.Thresholds)})
+		out = append(out, thresholdReport{t.Name, report.Number(t.Threshold), len(t.Thresholds)})
 	}
 	return out
 }

@@ -157,36 +157,28 @@ On Ctrl-C plan stops and exits with status 1.`,
 	return cmd
 }
 
-func (c *planCommand) run(ctx context.Context, name string) error {
-	if err := c.planOptions.check(); err != nil {
-		return err
-	}
-	if err := c.credible.check(); err != nil {
-		return err
-	}
-	if err := c.deterministicOptions.check(); err != nil {
-		return err
-	}
-	if c.deterministic && (c.secondOpinion || c.credible.log != "" || len(c.sweep.over) > 0) {
-		return usage("--deterministic goes with none of --second-opinion, --log and --over")
-	}
-	if c.show && (c.credible.log != "" || len(c.sweep.over) > 0) {
-		return usage("--show goes with neither --log nor --sweep")
-	}
-	if c.policy != "" {
-		if _, err := problem.PolicyFormat(c.policy, true); err != nil {
-			return usage("--policy %w", err)
-		}
-	}
-	if err := writable("--policy", c.policy); err != nil {
-		return err
-	}
-	if c.secondOpinion {
-		if err := glpkBuilt("--second-opinion"); err != nil {
+// check refuses what no problem can make right.
+func (c *planCommand) check() error {
+	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.deterministicOptions.check, c.sweep.check,
+		func() error { return policyFile("--policy", c.policy) }} {
+		if err := check(); err != nil {
 			return err
 		}
 	}
-	if err := c.sweep.check(); err != nil {
+	switch swept, logged := len(c.sweep.over) > 0, c.credible.log != ""; {
+	case c.deterministic && (c.secondOpinion || logged || swept):
+		return usage("--deterministic goes with none of --second-opinion, --log and --sweep")
+	case c.show && (logged || swept):
+		return usage("--show goes with neither --log nor --sweep")
+	case c.secondOpinion:
+		return glpkBuilt("--second-opinion")
+	}
+	return nil
+}
+
+// run plans in the way that the options and the problem ask for.
+func (c *planCommand) run(ctx context.Context, name string) error {
+	if err := c.check(); err != nil {
 		return err
 	}
 	p, err := c.load(ctx, c.streams, name)
@@ -199,28 +191,29 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := c.showOptions.check(p); err != nil {
 		return err
 	}
-	if len(c.sweep.over) > 0 {
+	switch {
+	case len(c.sweep.over) > 0:
 		return c.planSweep(ctx, p)
-	}
-	if c.credible.log != "" {
-		return c.planLogged(ctx, p)
-	}
-	if p.isGame() {
-		if c.secondOpinion {
-			return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
-		}
-		return c.planGame(ctx, p)
-	}
-	if c.opponentPolicy != "" {
+	case c.opponentPolicy != "" && c.credible.log == "" && !p.isGame():
 		return usage("--opponent-policy %s: %s has one player", c.opponentPolicy, p.name)
-	}
-	if p.task.Cost == nil && p.task.Target == nil {
+	case p.task.Cost == nil && p.task.Target == nil:
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
-	}
-	if c.deterministic {
+	case c.credible.log != "":
+		return c.planLogged(ctx, p)
+	case p.isGame() && c.secondOpinion:
+		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
+	case p.isGame():
+		return c.planGame(ctx, p)
+	case c.deterministic:
 		return c.planDeterministic(ctx, p)
 	}
+	return c.planBest(ctx, p)
+}
+
+// planBest plans for one player who knows the model and may draw.
+func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	var opinion *exact.Opinion
+	var err error
 	if c.secondOpinion {
 		if opinion, err = p.secondOpinion(ctx); err != nil {
 			return err
@@ -310,19 +303,8 @@ func (o *planOptions) gapOptions(p *loaded) exact.GapOptions {
 
 // planGame plans in a game: the minimax value of a goal, or the gap of a target.
 func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
-	if p.task.Cost == nil && p.task.Target == nil {
-		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
-	}
-	for _, file := range []struct{ option, path string }{{"--opponent-policy", c.opponentPolicy}, {"--policy", c.policy}} {
-		if file.path == "" {
-			continue
-		}
-		if _, err := problem.PolicyFormat(file.path, true); err != nil {
-			return usage("%s %w", file.option, err)
-		}
-		if err := writable(file.option, file.path); err != nil {
-			return err
-		}
+	if err := policyFile("--opponent-policy", c.opponentPolicy); err != nil {
+		return err
 	}
 	begin := time.Now()
 	rep := newGameReport(p)

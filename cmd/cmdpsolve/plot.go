@@ -41,7 +41,7 @@ the lower edge of a logarithmic axis.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to draw to, .svg, .png or .pdf (default: the first RESULT's name with .svg)")
-	f.StringSliceVar(&c.metrics, "metrics", []string{"regret", "violation"}, "what to draw: "+strings.Join(drawableMetrics(), ", "))
+	f.StringSliceVar(&c.metrics, "metrics", shownMetrics, "what to draw: "+strings.Join(drawableMetrics(), ", "))
 	f.StringSliceVar(&c.only, "algorithms", nil, "learners to draw (default: all)")
 	f.StringVar(&c.problem, "problem", "", "problem of a suite to draw (default: all)")
 	f.BoolVar(&c.linear, "linear", false, "linear axes")
@@ -78,7 +78,7 @@ func (c *plotCommand) run(args []string) error {
 	if err := c.choose(all); err != nil {
 		return err
 	}
-	f, err := c.figure(all)
+	f, err := drawingFigure(all, c.title, c.metrics, c.linear)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,12 @@ func (c *plotCommand) choose(all []drawing) error {
 	return nil
 }
 
-// figure draws problem by problem: learners on the same problem share panels.
-func (c *plotCommand) figure(all []drawing) (*chart.Figure, error) {
+// shownMetrics are drawn unless others are asked for.
+var shownMetrics = []string{"regret", "violation"}
+
+// drawingFigure draws problem by problem: learners on the same problem share panels. Without a
+// title a figure of one problem has that of the problem.
+func drawingFigure(all []drawing, title string, metrics []string, linear bool) (*chart.Figure, error) {
 	var problems []string
 	lists := map[string][]series{}
 	runs := 0
@@ -135,7 +139,7 @@ func (c *plotCommand) figure(all []drawing) (*chart.Figure, error) {
 		lists[title] = append(lists[title], d.list...)
 		runs = max(runs, d.runs)
 	}
-	f := &chart.Figure{Title: c.title}
+	f := &chart.Figure{Title: title}
 	for _, p := range problems {
 		title := p
 		if len(problems) == 1 {
@@ -144,10 +148,10 @@ func (c *plotCommand) figure(all []drawing) (*chart.Figure, error) {
 				f.Title = p
 			}
 		}
-		f.Panels = append(f.Panels, panelsOf(title, lists[p], c.metrics, c.linear)...)
+		f.Panels = append(f.Panels, panelsOf(title, lists[p], metrics, linear)...)
 	}
 	if len(f.Panels) == 0 {
-		return nil, usage("the results have no %s to draw", strings.Join(c.metrics, ", "))
+		return nil, usage("the results have no %s to draw", strings.Join(metrics, ", "))
 	}
 	if runs > 1 {
 		f.Notes = []string{"Means over runs with 95% intervals."}

@@ -29,16 +29,6 @@ type loaded struct {
 	hello *simulator.Hello
 }
 
-// load reads PROBLEM: standard input if it is -, a built-in instance if it begins with the
-// name of one and is no file, else a problem file.
-func load(name string) (*loaded, error) {
-	p, err := read(name)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	return wanting(p, name)
-}
-
 // wanting returns a problem with what is wanted of it.
 func wanting(p *problem.Problem, name string) (*loaded, error) {
 	task, err := p.Task()
@@ -70,9 +60,9 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 	return p, err
 }
 
-func read(name string) (*problem.Problem, error) { return readWith(name, problem.Options{}) }
-
-func readWith(name string, opts problem.Options) (*problem.Problem, error) {
+// read reads PROBLEM: standard input if it is -, a built-in instance if it begins with the
+// name of one and is no file, else a problem file.
+func read(name string, opts problem.Options) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	builtIn := slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\")
 	_, err := os.Stat(name)

@@ -244,8 +244,7 @@ func figuresOf(kind string, data []byte) ([]*chart.Figure, error) {
 		}
 		var figures []*chart.Figure
 		for i := range all {
-			c := plotCommand{metrics: []string{"regret", "violation"}}
-			if f, err := c.figure(all[i : i+1]); err == nil {
+			if f, err := drawingFigure(all[i:i+1], "", shownMetrics, false); err == nil {
 				figures = append(figures, f)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
@@ -92,8 +93,8 @@ func (c *compareCommand) submission() (*submission, error) {
 		return nil, err
 	}
 	for _, entry := range suite.Problems {
-		if _, err := load(entry.Problem); err != nil {
-			return nil, err
+		if _, err := read(entry.Problem, problem.Options{}); err != nil {
+			return nil, &exitError{exitUsage, err}
 		}
 	}
 	s := &submission{Name: jobName(o.file), Suite: o.file, Results: o.folder(), Tables: o.tables, Parts: o.shards, Processors: max(1, c.parallel)}

@@ -131,7 +131,7 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Fold
 	}
 	var events []*event
 	for _, entry := range suite.Problems {
-		p, err := memoryOptions{}.load(ctx, c.streams, entry.Problem)
+		p, err := c.open(ctx, entry.Problem)
 		if err != nil {
 			return nil, nil, err
 		}

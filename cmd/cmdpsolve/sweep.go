@@ -46,12 +46,7 @@ func (o *sweepOptions) check() error {
 	if n := o.over.plans(); n > mostSwept {
 		return usage("--sweep: %d plans: want at most %d", n, mostSwept)
 	}
-	if o.plot != "" {
-		if _, err := chart.FormatOf(o.plot); err != nil {
-			return usage("--plot: %w", err)
-		}
-	}
-	if err := writable("--plot", o.plot); err != nil {
+	if err := drawable("--plot", o.plot); err != nil {
 		return err
 	}
 	return newFolder("--policies", o.policies)

@@ -5,6 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/problem"
 )
 
 // writable returns an error if no file can be written where an option says, so that
@@ -27,6 +30,28 @@ func writable(option, path string) error {
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
+}
+
+// drawable returns an error if no picture can be drawn where an option says.
+func drawable(option, path string) error {
+	if path == "" {
+		return nil
+	}
+	if _, err := chart.FormatOf(path); err != nil {
+		return usage("%s: %w", option, err)
+	}
+	return writable(option, path)
+}
+
+// policyFile returns an error if no policy can be written where an option says.
+func policyFile(option, path string) error {
+	if path == "" {
+		return nil
+	}
+	if _, err := problem.PolicyFormat(path, true); err != nil {
+		return usage("%s %w", option, err)
+	}
+	return writable(option, path)
 }
 
 // newFolder returns an error if an option names no folder that is empty, or that can be made.

@@ -5,6 +5,9 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp/baseline"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A Metric is a number by which a run is judged.
@@ -43,6 +46,17 @@ var metrics = []Metric{
 	{"programs", "programs", false, func(m *baseline.Metrics) float64 { return float64(m.Programs) }},
 	{"infeasible_programs", "infeasible programs", false, func(m *baseline.Metrics) float64 { return float64(m.Infeasible) }},
 	{SecondsKey, "s/episode", false, func(m *baseline.Metrics) float64 { return m.SecondsPerEpisode }},
+}
+
+// MeanInterval returns the mean of numbers of several runs and the half-width of its 95% confidence
+// interval by Student's t, NaN for fewer than two.
+func MeanInterval(x []float64) (mean, half float64) {
+	mean, sd := stat.MeanStdDev(x, nil)
+	n := float64(len(x))
+	if n < 2 {
+		return mean, math.NaN()
+	}
+	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 }
 
 // Metrics lists the metrics of results in the order of tables. It allocates.

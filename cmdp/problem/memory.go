@@ -29,7 +29,8 @@ type Memory struct {
 // excess over τ is at most cvar·(bound − τ) (Rockafellar, Uryasev 2000); the problem asks this of
 // one of the Thresholds.
 type Tail struct {
-	Constraint int // its number in the declared problem
+	Constraint int    // its number in the declared problem
+	Name       string // such as "mean of the worst 10% of fuel ≤ 8"
 	Thresholds []float64
 	Threshold  float64
 }
