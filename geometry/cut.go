@@ -128,7 +128,6 @@ type cutWork struct {
 	*cut
 	program lp.Mixture
 	points  []float64 // the extreme points found so far, flat
-	weights []float64 // what each of them has of the mixture
 	goal    []float64
 	dir     []float64 // the goal less what the rows cost
 	next    []float64
@@ -195,12 +194,8 @@ func (w *cutWork) maximize(dst, dir []float64) {
 // mix sets dst to the program's mixture.
 func (w *cutWork) mix(dst []float64) {
 	d := len(dst)
-	for len(w.weights) < len(w.points)/d {
-		w.weights = append(w.weights, 0)
-	}
-	w.program.Weights(w.weights)
 	clear(dst)
-	for k, v := range w.weights {
+	for k, v := range w.program.Weights() {
 		if v > 0 {
 			floats.AddScaled(dst, v, w.points[k*d:(k+1)*d])
 		}

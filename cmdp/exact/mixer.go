@@ -53,7 +53,6 @@ type Mixer struct {
 	limits  []float64
 	columns []mixed // of this solve
 	dir     []float64
-	share   []float64
 	size    float64
 }
 
@@ -261,10 +260,8 @@ func (x *Mixer) least() (low float64, added bool) {
 
 // settle takes the mixture from the master.
 func (x *Mixer) settle(cost float64) {
-	x.share = slices.Grow(x.share[:0], len(x.columns))[:len(x.columns)]
-	x.small.Weights(x.share)
 	x.begin(x.scale*cost + x.offset)
-	for j, w := range x.share {
+	for j, w := range x.small.Weights() {
 		if w != 0 {
 			x.take(j, w, x.columns[j].dir, x.columns[j].point)
 		}

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Dense solves programs that are small, dense and different each time, such as matrix games:
+// Dense solves programs that are small, dense and different each time, such as matrix games
+// and those of a [Mixture]:
 //
 //	maximise  cost·x   subject to  A·x ≤ rhs  and  x ≥ 0,   with rhs ≥ 0.
 //
