@@ -27,7 +27,7 @@ type approPO struct {
 	goal    cost.Affine // nil without a cost
 	planner *cmdp.OptimisticVI
 	plan    *cmdp.Plan
-	sweep   *sweep // signals of the evaluation
+	table   *signalTable // scaled means
 	eval    *evaluation
 	center  []float64
 	radius  float64          // of the box of returns
@@ -96,9 +96,11 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 	floats.Scale(0.5, l.center)
 	l.radius = floats.Distance(lower, l.center, 2)
 	l.most = max(64, int(l.k/10))
-	l.sweep = newSweep(l.estimate, kernelUniform, nil)
-	copy(l.sweep.signal, l.mean)
+	l.table = newSignalTable(l.estimate)
+	l.table.set = func(dst []float64, _ int, _ *row, mean []float64) { copy(dst, mean) }
+	l.table.rebuild()
 	l.eval = newEvaluation(l.estimate)
+	l.keeps(l.resume, &l.search)
 	l.search = approState{Threshold: math.Inf(1), Sum: make([]float64, d),
 		Lambda: make([]float64, d+1), Velocity: make([]float64, d+1)}
 	if l.goal != nil {
@@ -174,6 +176,21 @@ func boxTarget(lower, upper []float64) (geometry.Compact, error) {
 
 // aim starts a stage with the given target.
 func (l *approPO) aim(target geometry.Compact) error {
+	if err := l.lift(target); err != nil {
+		return err
+	}
+	l.search.Episodes = 0
+	clear(l.search.Velocity)
+	clear(l.search.Sum)
+	for i := range l.search.Lambda { // any start will do
+		l.search.Lambda[i] = 1
+	}
+	l.cone.polar(l.search.Lambda, l.point)
+	return nil
+}
+
+// lift sets the target of the stage and its cone.
+func (l *approPO) lift(target geometry.Compact) error {
 	away := make([]float64, len(l.center))
 	floats.AddScaled(away, -1, l.center)
 	set, err := geometry.NewTranslate(target, away)
@@ -192,26 +209,20 @@ func (l *approPO) aim(target geometry.Compact) error {
 		height = publishedHeight
 	}
 	l.target, l.cone = target, newLiftedCone(moved, height)
-	l.search.Episodes = 0
-	clear(l.search.Velocity)
-	clear(l.search.Sum)
-	for i := range l.search.Lambda { // any start will do
-		l.search.Lambda[i] = 1
-	}
-	l.polar()
 	return nil
 }
 
-// polar projects λ on the polar cone within the unit ball: by Moreau that on the
-// polar cone is what the projection on the cone leaves, and a cone's points are
-// shortened to the ball.
-func (l *approPO) polar() {
-	lambda := l.search.Lambda
-	l.cone.project(l.point, lambda)
-	floats.Sub(lambda, l.point)
-	if n := floats.Norm(lambda, 2); n > 1 {
-		floats.Scale(1/n, lambda)
+// resume goes on with the stage that was saved.
+func (l *approPO) resume() error {
+	l.table.rebuild()
+	l.state.Planned = false // the plan is made again
+	target := l.task.Target
+	if l.goal != nil {
+		if t, err := l.level(l.search.Threshold); err == nil {
+			target = t
+		}
 	}
+	return l.lift(target)
 }
 
 // bisect starts a stage with the middle of the open interval of thresholds, or
@@ -266,23 +277,17 @@ func (l *approPO) Observe(tr *cmdp.Trajectory) {
 	st, d := &l.search, len(l.center)
 	l.state.Work.Planner++
 	scaled := make([]float64, d)
-	l.eval.policy(scaled, l.plan, l.sweep)
+	l.eval.run(scaled, l.plan, l.table)
 	l.returnsOf(l.value, scaled)
 	optimistic := l.plan.Low - floats.Dot(st.Lambda[1:], l.center) + st.Lambda[0]*l.cone.height
-	touched := l.observe(tr)
-	for range touched {
-		if l.returns == nil {
-			copy(l.sweep.signal, l.mean)
-			break
-		}
-	}
+	l.table.update(l.observe(tr))
 	st.Episodes++
 	floats.Add(st.Sum, l.value)
 	l.z[0] = l.cone.height
 	floats.SubTo(l.z[1:], l.value, l.center)
 	bound := math.Hypot(l.radius, l.cone.height)
 	l.ascend(bound)
-	l.polar()
+	l.cone.polar(l.search.Lambda, l.point)
 	if l.goal != nil {
 		l.decide(optimistic, bound)
 	}
@@ -332,30 +337,4 @@ func (l *approPO) near() bool {
 	floats.ScaleTo(mean, 1/float64(l.search.Episodes), l.search.Sum)
 	l.target.Project(l.value, mean)
 	return floats.Distance(mean, l.value, 2) <= 0.005*2*l.radius
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit. It is called between episodes.
-func (l *approPO) MarshalBinary() ([]byte, error) { return l.save(&l.search) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// of the same Config.
-func (l *approPO) UnmarshalBinary(data []byte) error {
-	var st approState
-	if err := l.load(data, &st); err != nil {
-		return err
-	}
-	copy(l.sweep.signal, l.mean)
-	target := l.task.Target
-	if l.goal != nil {
-		if t, err := l.level(st.Threshold); err == nil {
-			target = t
-		}
-	}
-	if err := l.aim(target); err != nil {
-		return err
-	}
-	l.search = st
-	l.state.Planned = false
-	return nil
 }

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -27,6 +26,7 @@ type arms struct {
 	lower, upper []float64
 	mean         []float64
 	rounds       int
+	kept         []any // pointers to what a learner keeps beyond the arms
 }
 
 // newArms returns the arms of a Config for the named algorithm.
@@ -130,32 +130,14 @@ func (p onlyArm) Distribution(dst []float64, h, s int) {
 	dst[p.Choose(nil, h, s)] = 1
 }
 
-// armsBinary is the saved form of a learner on arms; Extra is what it keeps beyond
-// them.
-type armsBinary struct {
-	Rounds        int
-	Counts, Extra []byte
+// MarshalBinary returns the state of the learner, from which UnmarshalBinary
+// continues bit for bit.
+func (a *arms) MarshalBinary() ([]byte, error) {
+	return marshal(append([]any{a.counts, &a.rounds}, a.kept...)...)
 }
 
-// save returns the state of the arms and extra, a gob of what a learner keeps.
-func (a *arms) save(extra []byte) ([]byte, error) {
-	b := armsBinary{Rounds: a.rounds, Extra: extra}
-	var err error
-	if b.Counts, err = a.counts.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	return encodeGob(&b)
-}
-
-// load restores what save returned, and returns extra.
-func (a *arms) load(data []byte) (extra []byte, err error) {
-	var b armsBinary
-	if err := decodeGob(data, &b); err != nil {
-		return nil, fmt.Errorf("baseline: saved learner: %w", err)
-	}
-	if err := a.counts.UnmarshalBinary(b.Counts); err != nil {
-		return nil, err
-	}
-	a.rounds = b.Rounds
-	return b.Extra, nil
+// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
+// the same Config.
+func (a *arms) UnmarshalBinary(data []byte) error {
+	return unmarshal(data, append([]any{a.counts, &a.rounds}, a.kept...)...)
 }

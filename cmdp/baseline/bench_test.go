@@ -121,7 +121,7 @@ func benchmarkProgram(b *testing.B, l *lpLearner) {
 		}
 	}
 	if l.anew {
-		l.refreshSignals()
+		l.refresh()
 	}
 	b.Run("columns", func(b *testing.B) { solve(b, warm) })
 	b.Run("cold", func(b *testing.B) { solve(b, exact.Warm{}) })

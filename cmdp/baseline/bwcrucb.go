@@ -60,6 +60,7 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
 	c.Shape.ReturnToGo(lower, upper, 0)
 	l.program = exact.NewMixer(l, c.Task, lower, upper)
+	a.kept = []any{&l.program.Warm, &l.probs, &l.work, &l.planned}
 	return l, nil
 }
 
@@ -156,38 +157,3 @@ func (l *banditPlanner) Observe(tr *cmdp.Trajectory) {
 
 // Work returns what was spent on planning.
 func (l *banditPlanner) Work() Work { return l.work }
-
-// plannerBinary is what a banditPlanner keeps beyond the arms.
-type plannerBinary struct {
-	Warm    exact.Warm
-	Probs   []float64
-	Work    Work
-	Planned bool
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *banditPlanner) MarshalBinary() ([]byte, error) {
-	extra, err := encodeGob(&plannerBinary{l.program.Warm, l.probs, l.work, l.planned})
-	if err != nil {
-		return nil, err
-	}
-	return l.save(extra)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
-// the same Config.
-func (l *banditPlanner) UnmarshalBinary(data []byte) error {
-	extra, err := l.load(data)
-	if err != nil {
-		return err
-	}
-	var b plannerBinary
-	if err := decodeGob(extra, &b); err != nil {
-		return err
-	}
-	l.program.Warm = b.Warm
-	copy(l.probs, b.Probs)
-	l.work, l.planned = b.Work, b.Planned
-	return nil
-}

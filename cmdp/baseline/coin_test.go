@@ -118,7 +118,7 @@ func TestOptimismBites(t *testing.T) {
 		{"optcmdp", 0.3, programAboveHalf}, {"optcmdp-bonus", 0.1, programAboveHalf},
 		{"optdual", 0.3, func(l cmdp.Learner) bool {
 			l.Policy()
-			return l.(*optDual).column.low() > 0.5
+			return l.(*lagrangian).column.low() > 0.5
 		}},
 		{"optprimaldual", 0.1, func(l cmdp.Learner) bool {
 			l.(*policyOptimizer).evaluate()

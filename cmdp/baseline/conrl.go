@@ -53,7 +53,7 @@ func (b *conRLBonus) of(r *row) float64 {
 }
 
 // lower lowers all signals by the bonus.
-func (b *conRLBonus) lower(dst []float64, r *row, mean []float64) {
+func (b *conRLBonus) lower(dst []float64, _ int, r *row, mean []float64) {
 	x := b.of(r)
 	for j, m := range mean {
 		dst[j] = m - x
@@ -82,24 +82,10 @@ func newConRL(c Config) (cmdp.Learner, error) {
 }
 
 func newConRLProgram(core *core, lazy bool) *lpLearner {
-	l := &lpLearner{core: core, lazy: lazy, anew: core.scale.Mode != cmdp.Published}
 	bonus := &conRLBonus{core: core, means: float64(core.signals)}
-	l.signals = func(dst []float64, _ int, r *row, mean []float64) { bonus.lower(dst, r, mean) }
-	l.prepare = bonus.next
-	l.ready(kernelSelf, nil)
+	l := &lpLearner{core: core, lazy: lazy, anew: core.scale.Mode != cmdp.Published, prepare: bonus.next}
+	l.ready(kernelSelf, nil, bonus.lower)
 	return l
-}
-
-// A lagrangian is a learner that plans by gradient steps on the multipliers of the
-// constraints, value iteration answering each.
-type lagrangian struct {
-	*core
-	sweep  *sweep
-	bonus  *conRLBonus
-	column *column
-	weight []float64
-	lambda []float64 // ≥ 0, kept from episode to episode
-	rate   float64
 }
 
 // DefaultMultiplierStep is the step of conrl-lagr, that of its authors' grid world.
@@ -118,62 +104,11 @@ func newConRLLagrangian(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lagrangian{core: core, sweep: newSweep(core.estimate, kernelSelf, nil), bonus: &conRLBonus{core: core, means: float64(core.signals)}, rate: c.Tuning.MultiplierStep}
+	bonus := &conRLBonus{core: core, means: float64(core.signals)}
+	l := newLagrangian(core, newSweep(core.estimate, kernelSelf, nil), bonus.lower)
+	l.turns, l.prepare, l.rate = lagrangianSteps, bonus.next, c.Tuning.MultiplierStep
 	if l.rate == 0 {
 		l.rate = DefaultMultiplierStep
 	}
-	l.column = l.sweep.newColumn()
-	l.weight, l.lambda = make([]float64, l.signals), make([]float64, len(l.limit))
 	return l, nil
-}
-
-// Policy plans, and returns the policy of the next episode.
-func (l *lagrangian) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.policy
-	}
-	l.bonus.next()
-	for h := range l.horizon {
-		for c := range l.shape.StepChoices(h) {
-			i := (l.base[h] + c) * l.signals
-			l.bonus.lower(l.sweep.signal[i:i+l.signals], &l.layer(h)[c], l.mean[i:i+l.signals])
-		}
-	}
-	mean := make([]float64, len(l.lambda))
-	for range lagrangianSteps {
-		l.price(l.lambda)
-		for i := range l.lambda {
-			l.lambda[i] = max(0, l.lambda[i]+l.rate*(l.column.value[i+1]-l.limit[i]))
-			mean[i] += l.lambda[i] / lagrangianSteps
-		}
-	}
-	l.price(mean)
-	l.policy.follow(l.column)
-	l.state.Planned = true
-	return l.policy
-}
-
-func (l *lagrangian) price(lambda []float64) {
-	l.weight[0] = 1
-	copy(l.weight[1:], lambda)
-	l.sweep.price(l.column, l.weight)
-	l.state.Work.Planner++
-}
-
-// Observe takes an episode.
-func (l *lagrangian) Observe(tr *cmdp.Trajectory) { l.observe(tr) }
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *lagrangian) MarshalBinary() ([]byte, error) { return l.save(&l.lambda) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// of the same Config.
-func (l *lagrangian) UnmarshalBinary(data []byte) error {
-	lambda := make([]float64, 0, len(l.lambda))
-	if err := l.load(data, &lambda); err != nil {
-		return err
-	}
-	copy(l.lambda, lambda)
-	return nil
 }

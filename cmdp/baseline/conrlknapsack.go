@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"slices"
+
 	"cmdpsolve/cmdp"
 )
 
@@ -16,17 +18,11 @@ var _ = register(Algorithm{
 // A knapsackLearner spends a total budget of each constraint's signal.
 type knapsackLearner struct {
 	*lpLearner
-	null  cmdp.Policy
-	floor []float64 // signals of the null policy
-	used  []float64 // signals so far
-	done  bool
-}
-
-// knapsackState is what a knapsackLearner keeps beyond the lpLearner.
-type knapsackState struct {
-	LP   lpState
-	Used []float64
-	Done bool
+	null   cmdp.Policy
+	budget []float64 // of an episode; limits leave a margin
+	floor  []float64 // signals of the null policy
+	used   []float64 // signals so far
+	done   bool
 }
 
 // DefaultKnapsackMargin is the share ε of every budget that conrl-knapsack sets
@@ -60,15 +56,15 @@ func newConRLKnapsack(c Config) (cmdp.Learner, error) {
 	if c.Tuning.KnapsackMargin != nil {
 		margin = *c.Tuning.KnapsackMargin
 	}
-	budget := append([]float64(nil), core.limit...)
-	for i, b := range budget {
+	l.budget = slices.Clone(core.limit)
+	for i, b := range l.budget {
 		if b < l.floor[i+1] {
 			return nil, unsupported("conrl-knapsack", "the null policy itself exceeds a constraint")
 		}
 		core.limit[i] = b - margin*(b-l.floor[i+1])
 	}
 	l.lpLearner = newConRLProgram(core, c.Lazy)
-	core.limit = budget
+	l.keeps(l.restored, &l.used, &l.done)
 	return l, nil
 }
 
@@ -84,7 +80,7 @@ func (l *knapsackLearner) Policy() cmdp.Policy {
 // most H, and null episodes fill the rest.
 func (l *knapsackLearner) exhausted() bool {
 	rest := max(0, l.k-float64(l.state.Episodes)-1)
-	for i, b := range l.limit {
+	for i, b := range l.budget {
 		if l.used[i+1]+float64(l.horizon)+rest*l.floor[i+1] > l.k*b+1e-9*l.k {
 			return true
 		}
@@ -94,31 +90,10 @@ func (l *knapsackLearner) exhausted() bool {
 
 // Observe takes an episode.
 func (l *knapsackLearner) Observe(tr *cmdp.Trajectory) {
-	total := make([]float64, l.lpLearner.estimate.signals)
+	total := make([]float64, l.signals)
 	l.totals(total, tr.Total)
 	for j, x := range total {
 		l.used[j] += x
 	}
 	l.lpLearner.Observe(tr)
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *knapsackLearner) MarshalBinary() ([]byte, error) {
-	l.extra.Warm = l.program.Warm
-	return l.save(&knapsackState{l.extra, l.used, l.done})
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// of the same Config.
-func (l *knapsackLearner) UnmarshalBinary(data []byte) error {
-	var st knapsackState
-	if err := l.load(data, &st); err != nil {
-		return err
-	}
-	l.extra, l.program.Warm = st.LP, st.LP.Warm
-	l.done = st.Done
-	copy(l.used, st.Used)
-	l.refreshSignals()
-	return nil
 }

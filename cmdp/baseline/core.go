@@ -1,9 +1,6 @@
 package baseline
 
 import (
-	"bytes"
-	"encoding/gob"
-	"fmt"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -17,14 +14,15 @@ type core struct {
 	policy *table
 	state  coreState
 	k, p   float64 // episodes K and failure probability
+
+	kept     []any // pointers to what is saved beyond the core
+	restored func() error
 }
 
 type coreState struct {
 	Episodes int
 	Work     Work
 	Planned  bool // the policy is that of the next episode
-	Fresh    bool
-	Probs    []float64
 }
 
 // newCore returns the core of the named algorithm, with the uniform policy.
@@ -63,50 +61,40 @@ func (c *core) observe(tr *cmdp.Trajectory) []slot {
 	return c.estimate.observe(tr)
 }
 
-// coreBinary is the saved form of a learner.
-type coreBinary struct {
-	State  coreState
-	Counts []byte
-	Extra  []byte
+// keeps adds to what is saved of the learner; restored, if not nil, brings up to date what follows
+// from it.
+func (c *core) keeps(restored func() error, parts ...any) {
+	c.restored, c.kept = restored, append(c.kept, parts...)
 }
 
-// save returns the state of the learner; extra points to what it keeps beyond the
-// core.
-func (c *core) save(extra any) ([]byte, error) {
-	b := coreBinary{State: c.state}
-	b.State.Fresh, b.State.Probs = c.fresh, c.policy.probs
-	var err error
-	if b.Counts, err = c.counts.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	var w bytes.Buffer
-	if err := gob.NewEncoder(&w).Encode(extra); err != nil {
-		return nil, err
-	}
-	b.Extra = w.Bytes()
-	var out bytes.Buffer
-	err = gob.NewEncoder(&out).Encode(&b)
-	return out.Bytes(), err
-}
+// MarshalBinary returns the state of the learner, from which UnmarshalBinary continues bit for
+// bit. It is called between episodes.
+func (c *core) MarshalBinary() ([]byte, error) { return c.save(c.kept...) }
 
-// load restores what save returned, into a learner of the same Config.
-func (c *core) load(data []byte, extra any) error {
-	var b coreBinary
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
-		return fmt.Errorf("baseline: saved learner: %w", err)
-	}
-	if len(b.State.Probs) != len(c.policy.probs) {
-		return fmt.Errorf("baseline: saved learner: %d slots: want %d", len(b.State.Probs), len(c.policy.probs))
-	}
-	if err := gob.NewDecoder(bytes.NewReader(b.Extra)).Decode(extra); err != nil {
-		return fmt.Errorf("baseline: saved learner: %w", err)
-	}
-	if err := c.unmarshalCounts(b.Counts); err != nil {
+// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of the same Config.
+func (c *core) UnmarshalBinary(data []byte) error {
+	if err := c.load(data, c.kept...); err != nil || c.restored == nil {
 		return err
 	}
-	c.state = b.State
-	c.fresh = b.State.Fresh
-	copy(c.policy.probs, b.State.Probs)
-	c.state.Probs = nil
+	return c.restored()
+}
+
+// save returns the state of the core and what the learner keeps beyond it.
+func (c *core) save(extra ...any) ([]byte, error) {
+	return marshal(append([]any{c.counts, &c.state, &c.fresh, &c.policy.probs}, extra...)...)
+}
+
+// load restores what save returned.
+func (c *core) load(data []byte, extra ...any) error {
+	if err := unmarshal(data, append([]any{c.counts, &c.state, &c.fresh, &c.policy.probs}, extra...)...); err != nil {
+		return err
+	}
+	fresh := c.fresh
+	clear(c.mean)
+	for h := range c.layers {
+		clear(c.layers[h])
+	}
+	c.refreshAll()
+	c.fresh = fresh
 	return nil
 }

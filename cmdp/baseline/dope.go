@@ -56,7 +56,7 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 	if c.Tuning.ObjectiveBonus != nil {
 		explore = *c.Tuning.ObjectiveBonus
 	}
-	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
+	l.ready(kernelBox, radius, func(dst []float64, _ int, r *row, mean []float64) {
 		b, m := total(r, l.states, radius), 0.0
 		if c.Returns == nil {
 			m = means(r.visits)
@@ -65,8 +65,7 @@ func newDOPE(c Config) (cmdp.Learner, error) {
 		for i := 1; i < len(dst); i++ {
 			dst[i] = mean[i] + h*b + m
 		}
-	}
-	l.ready(kernelBox, radius)
+	})
 	if len(l.limit) > 0 {
 		l.gate = func() bool { return float64(l.state.Episodes) < first }
 	}

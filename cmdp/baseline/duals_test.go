@@ -144,8 +144,8 @@ func TestOptPrimalDualByHand(t *testing.T) {
 			rate := rho / (4 * math.Sqrt(2*float64(r.episodes)))
 			r.shown(t, l, c, &n, func(where string, p cmdp.Policy) {
 				pi.check(t, where, p)
-				if !closeTo(l.dual.Lambda[0], lambda[0]) || !closeTo(l.dual.Lambda[1], lambda[1]) {
-					t.Fatalf("%s: multipliers %v: want %v", where, l.dual.Lambda, lambda)
+				if !closeTo(l.lambda[0], lambda[0]) || !closeTo(l.lambda[1], lambda[1]) {
+					t.Fatalf("%s: multipliers %v: want %v", where, l.lambda, lambda)
 				}
 				signal := r.means(&n)
 				eachHand(func(h, s, a int) {
@@ -208,8 +208,8 @@ func TestOPDOPByHand(t *testing.T) {
 			}
 			first = false
 			pi.check(t, where, p)
-			if !closeTo(l.dual.Lambda[0], y[0]) || !closeTo(l.dual.Lambda[1], y[1]) {
-				t.Fatalf("%s: multipliers %v: want %v", where, l.dual.Lambda, y)
+			if !closeTo(l.lambda[0], y[0]) || !closeTo(l.lambda[1], y[1]) {
+				t.Fatalf("%s: multipliers %v: want %v", where, l.lambda, y)
 			}
 			signal := r.means(&n)
 			eachHand(func(h, s, a int) {
@@ -243,7 +243,7 @@ func TestOptDualByHand(t *testing.T) {
 	most := 0.0
 	for _, r := range handRuns {
 		c, n := r.config(t)
-		l := newLearner(t, "optdual", c).(*optDual)
+		l := newLearner(t, "optdual", c).(*lagrangian)
 		if r.learn { // with choices that were not seen nothing would ever cost
 			showSeen(l, c.Shape)
 			n = handCounts(handSeen)

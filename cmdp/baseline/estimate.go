@@ -49,14 +49,8 @@ func newEstimate(u *scaledTask, c *Config) (*estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Prior != nil {
-		data, err := c.Prior.MarshalBinary()
-		if err != nil {
-			return nil, err
-		}
-		if err := counts.UnmarshalBinary(data); err != nil {
-			return nil, err
-		}
+	if err := takePrior(counts, c.Prior); err != nil {
+		return nil, err
 	}
 	e := &estimate{scaledTask: u, counts: counts, value: make([]float64, c.Shape.Dim()), support: c.Knowledge.Support}
 	steps := u.horizon
@@ -184,15 +178,48 @@ func (e *estimate) settle() bool {
 	return was
 }
 
-// unmarshalCounts replaces the counts by saved ones.
-func (e *estimate) unmarshalCounts(data []byte) error {
-	if err := e.counts.UnmarshalBinary(data); err != nil {
-		return err
+// A signalTable holds what planners add up: a rule makes it from the estimate.
+type signalTable struct {
+	*estimate
+	signal []float64 // slots×signals
+	rested []float64 // H×signals: what a rest adds
+	// set sets dst to the signals of a slot of step h, from the row and the mean signals of its
+	// choice.
+	set func(dst []float64, h int, r *row, mean []float64)
+}
+
+func newSignalTable(e *estimate) *signalTable {
+	t := &signalTable{estimate: e, signal: make([]float64, e.slots()*e.signals), rested: make([]float64, e.horizon*e.signals)}
+	for h := range e.horizon {
+		for j := range e.signals {
+			t.rested[h*e.signals+j] = e.rest(h, j)
+		}
 	}
-	clear(e.mean)
-	for h := range e.layers {
-		clear(e.layers[h])
+	return t
+}
+
+// refresh sets the signals of choice c at step h.
+func (t *signalTable) refresh(h, c int) {
+	i := (t.base[h] + c) * t.signals
+	t.set(t.signal[i:i+t.signals], h, &t.layer(h)[c], t.mean[i:i+t.signals])
+}
+
+// rebuild sets the signals of all slots.
+func (t *signalTable) rebuild() {
+	for h := range t.horizon {
+		for c := range t.shape.StepChoices(h) {
+			t.refresh(h, c)
+		}
 	}
-	e.refreshAll()
-	return nil
+}
+
+// update sets the signals of the choices that an episode touched.
+func (t *signalTable) update(touched []slot) {
+	for _, x := range touched {
+		c := int(t.offsets(x.h)[x.s]) + x.a
+		t.refresh(x.h, c)
+		for h := x.h + 1; h < t.horizon && t.pooled(); h++ {
+			t.refresh(h, c)
+		}
+	}
 }

@@ -26,14 +26,8 @@ func newEvaluation(e *estimate) *evaluation {
 		v: make([]float64, e.states*e.signals), next: make([]float64, e.states*e.signals)}
 }
 
-// policy sets value to the signals of a policy on the frequencies, for the signals
-// of a sweep.
-func (ev *evaluation) policy(value []float64, p cmdp.Policy, sw *sweep) {
-	ev.run(value, p, sw.signal, sw.rested)
-}
-
-// run sets value to the values of p at the start, and q to those of all choices.
-func (ev *evaluation) run(value []float64, p cmdp.Policy, signal, rested []float64) {
+// run sets value to the sums of the signals of t under p, and q to those of all choices.
+func (ev *evaluation) run(value []float64, p cmdp.Policy, t *signalTable) {
 	m := ev.signals
 	clear(ev.next)
 	mean := make([]float64, m)
@@ -45,7 +39,7 @@ func (ev *evaluation) run(value []float64, p cmdp.Policy, signal, rested []float
 			first, end := int(f[s]), int(f[s+1])
 			if first == end {
 				for j := range out {
-					out[j] = rested[h*m+j] + ev.next[s*m+j]
+					out[j] = t.rested[h*m+j] + ev.next[s*m+j]
 				}
 				continue
 			}
@@ -55,7 +49,7 @@ func (ev *evaluation) run(value []float64, p cmdp.Policy, signal, rested []float
 			for k := first; k < end; k++ {
 				i := (ev.base[h] + k) * m
 				q := ev.q[i : i+m]
-				ev.backup(q, &rows[k], signal[i:i+m], mean)
+				ev.backup(q, &rows[k], t.signal[i:i+m], mean)
 				ev.truncate(q, h)
 				for j, x := range q {
 					out[j] += probs[k-first] * x

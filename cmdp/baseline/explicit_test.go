@@ -13,16 +13,20 @@ import (
 // H·S²·A.
 func (l *lpLearner) ExplicitProgram() *lp.Problem {
 	if l.anew {
-		l.refreshSignals()
+		l.refresh()
 	}
-	return explicitProgram(l.sweep, l.rows)
+	var limits []cmdp.Constraint
+	for i, b := range l.limit {
+		limits = append(limits, cmdp.Constraint{Normal: unitVector(l.signals, i+1), Offset: b})
+	}
+	return explicitProgram(l.sweep, limits)
 }
 
 // ProgramValue solves the planning program by column generation, and reports whether it
 // is feasible.
 func (l *lpLearner) ProgramValue() (value float64, feasible bool, err error) {
 	if l.anew {
-		l.refreshSignals()
+		l.refresh()
 	}
 	feasible, err = l.program.Solve(context.Background())
 	return l.program.Value, feasible, err

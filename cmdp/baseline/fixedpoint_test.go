@@ -38,7 +38,7 @@ func TestRegularizedFixedPoint(t *testing.T) {
 			}
 		}
 		want := max(0, float64(l.horizon)-l.limit[0]-l.value[1]) / tau
-		if got := l.dual.Lambda[0]; math.Abs(got-want) > 2e-2*(1+want) && got < l.most {
+		if got := l.lambda[0]; math.Abs(got-want) > 2e-2*(1+want) && got < l.most {
 			t.Errorf("seed %d: multiplier %g, want %g", seed, got, want)
 		}
 	}

@@ -95,7 +95,7 @@ func TestFallback(t *testing.T) {
 		l.gate = nil
 		before := newTable(l.scaledTask)
 		l.Policy()
-		if l.extra.Fallback || l.Work().Infeasible > 0 {
+		if l.retreats || l.Work().Infeasible > 0 {
 			t.Fatalf("%s: no solution where nothing was seen", name)
 		}
 		copy(before.probs, l.policy.probs)
@@ -127,7 +127,7 @@ func TestPlannedValues(t *testing.T) {
 		l := newLearner(t, name, c).(*lpLearner)
 		l.gate = nil
 		p := l.Policy()
-		if l.extra.Fallback || l.Work().Infeasible > 0 {
+		if l.retreats || l.Work().Infeasible > 0 {
 			t.Fatalf("%s: no solution", name)
 		}
 		var pi handPolicy

@@ -99,6 +99,24 @@ func TestSaved(t *testing.T) {
 }
 
 // permuted returns the model with its states and the actions of each state in
+// TestSavedOfAnotherProblem wants learners to refuse the state of one with more states.
+func TestSavedOfAnotherProblem(t *testing.T) {
+	small := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
+	large := newExample(t, 5, modelSpec{states: 4, actions: 2, horizon: 3, dim: 2})
+	for _, name := range append([]string{"posterior"}, planners...) {
+		a, b := large.config(60), small.config(60)
+		large.withNull(&a)
+		small.withNull(&b)
+		data, err := newLearner(t, name, a).(encoding.BinaryMarshaler).MarshalBinary()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := newLearner(t, name, b).(encoding.BinaryUnmarshaler).UnmarshalBinary(data); err == nil {
+			t.Errorf("%s: restored from another problem", name)
+		}
+	}
+}
+
 // another order, and the maps from old to new.
 func permuted(t *testing.T, m *cmdp.Model, rng *rand.Rand) (*cmdp.Model, []int, [][]int) {
 	t.Helper()

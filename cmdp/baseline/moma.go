@@ -1,12 +1,6 @@
 package baseline
 
-import (
-	"bytes"
-	"encoding/gob"
-	"fmt"
-
-	"cmdpsolve/cmdp"
-)
+import "cmdpsolve/cmdp"
 
 const (
 	momaSource    = "Yu, Tian, Zhang, Sra (2021), MOMA"
@@ -87,32 +81,10 @@ func (l *MOMA) Policy() cmdp.Policy {
 // Work returns what was spent on planning.
 func (l *MOMA) Work() Work { return Work{Planner: l.calls} }
 
-// momaBinary is the saved form of a MOMA.
-type momaBinary struct {
-	Calls int
-	MOMA  []byte
-}
-
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
-func (l *MOMA) MarshalBinary() ([]byte, error) {
-	b := momaBinary{Calls: l.calls}
-	var err error
-	if b.MOMA, err = l.MOMA.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = gob.NewEncoder(&out).Encode(&b)
-	return out.Bytes(), err
-}
+func (l *MOMA) MarshalBinary() ([]byte, error) { return marshal(&l.calls, l.MOMA) }
 
 // UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
 // the same Config.
-func (l *MOMA) UnmarshalBinary(data []byte) error {
-	var b momaBinary
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
-		return fmt.Errorf("baseline: saved learner: %w", err)
-	}
-	l.calls = b.Calls
-	return l.MOMA.UnmarshalBinary(b.MOMA)
-}
+func (l *MOMA) UnmarshalBinary(data []byte) error { return unmarshal(data, &l.calls, l.MOMA) }

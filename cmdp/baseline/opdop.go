@@ -36,12 +36,11 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &policyOptimizer{core: core}
-	h := float64(l.horizon)
+	h := float64(core.horizon)
 	const ridge = 1
-	beta := c.Bonus.Multiplier() * h * math.Sqrt(float64(l.states)*l.logTerm(1))
+	beta := c.Bonus.Multiplier() * h * math.Sqrt(float64(core.states)*core.logTerm(1))
 	known := c.Returns != nil
-	l.lower = func(dst []float64, r *row, mean []float64) {
+	l := newPolicyOptimizer(core, true, func(dst []float64, _ int, r *row, mean []float64) {
 		bonus := 2 * beta / math.Sqrt(r.visits+ridge)
 		for j, x := range mean {
 			reward := 1 - x
@@ -50,14 +49,8 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 			}
 			dst[j] = reward + bonus
 		}
-	}
-	l.ready()
-	for i, x := range l.rested {
-		l.rested[i] = 1 - x
-	}
+	})
 	l.eval.ridge = ridge
-	l.eval.floor = func(int, int) float64 { return 0 }
-	l.eval.ceil = func(step, _ int) float64 { return h - float64(step) }
 	alpha := math.Sqrt(math.Log(float64(max(2, l.most)))) / (h * h * math.Sqrt(l.k))
 	chi := 2 * h / room
 	eta := chi / (h * math.Sqrt(l.k))
@@ -66,7 +59,7 @@ func newOPDOP(c Config) (cmdp.Learner, error) {
 		l.softmax.step(1, func(slot int) float64 { return alpha * l.lagrangian(slot) })
 		if l.state.Episodes > 0 {
 			for i, b := range l.limit {
-				l.dual.Lambda[i] = clamp(l.dual.Lambda[i]+eta*(h-b-l.value[i+1]), 0, chi)
+				l.lambda[i] = clamp(l.lambda[i]+eta*(h-b-l.value[i+1]), 0, chi)
 			}
 		}
 	}

@@ -37,15 +37,19 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 		radius = plainRadius(l.scale.Multiplier())
 		means = func(visits float64) float64 { return l.scale.Multiplier() / max(1, visits) }
 	}
-	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
+	l.ready(kernelBox, radius, core.lowered(means))
+	return l, nil
+}
+
+// lowered returns the rule by which unknown means are lowered by a radius, to 0 at least.
+func (c *core) lowered(radius func(visits float64) float64) func(dst []float64, h int, r *row, mean []float64) {
+	return func(dst []float64, _ int, r *row, mean []float64) {
 		b := 0.0
-		if c.Returns == nil {
-			b = means(r.visits)
+		if c.returns == nil {
+			b = radius(r.visits)
 		}
 		for j, x := range mean {
 			dst[j] = max(0, x-b)
 		}
 	}
-	l.ready(kernelBox, radius)
-	return l, nil
 }

@@ -25,9 +25,12 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
-	bonus := core.efroniBonus(c.Returns != nil)
+	bonus := core.efroniBonus(func() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
+		f := 0.01 * core.scale.Multiplier()
+		return plainRadius(f), func(visits float64) float64 { return f / max(1, visits) }
+	})
 	capped := l.scale.Mode == cmdp.Practice || l.scale.Mode == cmdp.Off
-	l.signals = func(dst []float64, h int, r *row, mean []float64) {
+	l.ready(kernelUniform, nil, func(dst []float64, h int, r *row, mean []float64) {
 		b := bonus(r)
 		if capped {
 			b = min(b, float64(l.horizon-h))
@@ -35,24 +38,21 @@ func newOptCMDPBonus(c Config) (cmdp.Learner, error) {
 		for j, x := range mean {
 			dst[j] = x - b
 		}
-	}
-	l.ready(kernelUniform, nil)
+	})
 	return l, nil
 }
 
-// efroniBonus returns b = β_c + H·Σ_{s'} β(s') of the empirical kernel.
-func (c *core) efroniBonus(known bool) func(r *row) float64 {
+// efroniBonus returns b = β_c + H·Σ_{s'} β(s') of the empirical kernel. published returns the radii β and
+// β_c of the published scale.
+func (c *core) efroniBonus(published func() (radius func(prob, visits float64) float64, means func(visits float64) float64)) func(r *row) float64 {
 	radius := bernsteinRadius(c.scale.Multiplier(), c.logTerm(6))
 	means := hoeffdingRadius(c.scale.Multiplier(), c.logTerm(6*float64(c.signals)))
 	if c.scale.Mode == cmdp.Published {
-		f := 0.01 * c.scale.Multiplier()
-		radius = plainRadius(f)
-		means = func(visits float64) float64 { return f / max(1, visits) }
+		radius, means = published()
 	}
-	horizon, states := float64(c.horizon), c.states
 	return func(r *row) float64 {
-		b := horizon * totalRadius(r, states, radius)
-		if !known {
+		b := float64(c.horizon) * totalRadius(r, c.states, radius)
+		if c.returns == nil {
 			b += means(r.visits)
 		}
 		return b

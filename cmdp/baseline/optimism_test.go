@@ -111,8 +111,8 @@ func TestOptimismDual(t *testing.T) {
 	bad, all := 0, 0
 	for seed := range uint64(4) {
 		ex := newExample(t, seed, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
-		l := newLearner(t, "optdual", ex.config(100)).(*optDual)
-		truth := newKnown(t, "optdual", ex, 100).(*optDual)
+		l := newLearner(t, "optdual", ex.config(100)).(*lagrangian)
+		truth := newKnown(t, "optdual", ex, 100).(*lagrangian)
 		for k := range 100 {
 			l.Policy()
 			truth.sweep.price(truth.column, l.column.dir)
@@ -179,7 +179,7 @@ func TestUnconstrainedSame(t *testing.T) {
 	for k := range 50 {
 		p := l.Policy()
 		l.sweep.price(col, []float64{1})
-		eval.policy(value, p, l.sweep)
+		eval.run(value, p, l.sweep.signalTable)
 		if math.Abs(value[0]-col.low()) > 1e-9*(1+math.Abs(col.low())) {
 			t.Fatal(k, value, col.low())
 		}

@@ -47,7 +47,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 	pessimism := 1 + s*h
 	optimism := pessimism + 4*h*pessimism/safe.room
 	factor := c.Bonus.Multiplier()
-	l.signals = func(dst []float64, _ int, r *row, mean []float64) {
+	l.ready(kernelUniform, nil, func(dst []float64, _ int, r *row, mean []float64) {
 		b := factor * math.Sqrt(z/max(1, r.visits))
 		dst[0] = mean[0] - optimism*b
 		if c.Returns == nil && r.visits == 0 {
@@ -56,8 +56,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 		for i := 1; i < len(dst); i++ {
 			dst[i] = mean[i] + pessimism*b
 		}
-	}
-	l.ready(kernelUniform, nil)
+	})
 	if len(l.limit) == 0 {
 		return l, nil
 	}
@@ -65,7 +64,7 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 	eval := newEvaluation(l.estimate)
 	l.gate = func() bool {
 		l.state.Work.Planner++
-		eval.policy(value, c.Knowledge.Safe, l.sweep)
+		eval.run(value, c.Knowledge.Safe, l.sweep.signalTable)
 		for i, b := range l.limit {
 			if value[i+1] >= (b+safe.value[i+1])/2 {
 				return true

@@ -37,19 +37,19 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &policyOptimizer{core: core}
-	bonus := core.efroniBonus(c.Returns != nil)
-	if core.scale.Mode == cmdp.Published {
-		bonus = core.halfBernsteinBonus(c.Returns != nil)
-	}
-	l.lower = func(dst []float64, r *row, mean []float64) {
+	bonus := core.efroniBonus(func() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
+		f, log := 0.001*core.scale.Multiplier(), core.logTerm(6)
+		return func(prob, visits float64) float64 { // with half the leading term
+			n := max(1, visits)
+			return f * (math.Sqrt(prob*(1-prob)*log/n) + 14./3*log/n)
+		}, hoeffdingRadius(f, core.logTerm(6*float64(core.signals)))
+	})
+	l := newPolicyOptimizer(core, false, func(dst []float64, _ int, r *row, mean []float64) {
 		b := bonus(r)
 		for j, x := range mean {
 			dst[j] = x - b
 		}
-	}
-	l.ready()
-	l.eval.floor = func(int, int) float64 { return 0 }
+	})
 	h, n := float64(l.horizon), float64(len(l.limit))
 	rho, rate := 0.0, 0.0
 	if n > 0 {
@@ -61,37 +61,8 @@ func newOptPrimalDual(c Config) (cmdp.Learner, error) {
 		l.evaluate()
 		l.softmax.step(1, func(slot int) float64 { return -step * l.lagrangian(slot) })
 		for i, b := range l.limit {
-			l.dual.Lambda[i] = clamp(l.dual.Lambda[i]+rate*(l.value[i+1]-b), 0, rho)
+			l.lambda[i] = clamp(l.lambda[i]+rate*(l.value[i+1]-b), 0, rho)
 		}
 	}
 	return l, nil
-}
-
-// halfBernsteinBonus returns 0.001·H·Σ_{s'} (√(p̄(1−p̄)L/n) + (14/3)L/n), with half the
-// leading term of efroniBonus.
-func (c *core) halfBernsteinBonus(known bool) func(r *row) float64 {
-	f, log := 0.001*c.scale.Multiplier(), c.logTerm(6)
-	means := hoeffdingRadius(f, c.logTerm(6*float64(c.signals)))
-	radius := func(prob, visits float64) float64 {
-		n := max(1, visits)
-		return f * (math.Sqrt(prob*(1-prob)*log/n) + 14./3*log/n)
-	}
-	horizon, states := float64(c.horizon), c.states
-	return func(r *row) float64 {
-		b := horizon * totalRadius(r, states, radius)
-		if !known {
-			b += means(r.visits)
-		}
-		return b
-	}
-}
-
-// lagrangian returns Q_0 + Σ λ_i Q_i of a slot.
-func (l *policyOptimizer) lagrangian(slot int) float64 {
-	q := l.eval.q[slot*l.signals : (slot+1)*l.signals]
-	sum := q[0]
-	for i, x := range l.dual.Lambda {
-		sum += x * q[i+1]
-	}
-	return sum
 }

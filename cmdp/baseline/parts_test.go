@@ -203,7 +203,7 @@ func TestUnit(t *testing.T) {
 		p := cmdp.Uniform{Shape: ex.model.Shape()}
 		ev.Returns(v, p)
 		l.totals(want, v)
-		newEvaluation(l.estimate).policy(got, p, l.sweep)
+		newEvaluation(l.estimate).run(got, p, l.sweep.signalTable)
 		for j := range got {
 			if math.Abs(got[j]-want[j]) > 1e-6 {
 				t.Errorf("signal %d: %g, true %g", j, got[j], want[j])
@@ -382,7 +382,7 @@ func TestBlend(t *testing.T) {
 		}
 		l.sweep.columns = columns
 		l.sweep.blend(l.policy, &exact.Mixer{Numbers: []int{0, 1, 2}, Weights: weights})
-		newEvaluation(l.estimate).policy(got, l.policy, l.sweep)
+		newEvaluation(l.estimate).run(got, l.policy, l.sweep.signalTable)
 		if !floats.EqualApprox(got, want, 1e-9*(1+floats.Norm(want, 2))) {
 			t.Errorf("trial %d: the policy has the signals %v, the mixture %v", trial, got, want)
 		}
@@ -394,7 +394,7 @@ func TestBlend(t *testing.T) {
 func TestPooledMeans(t *testing.T) {
 	c := ucpdConfig(t, 100, [2]float64{1, 1})
 	c.Returns, c.Pooled, c.Knowledge.Slater = nil, true, 1
-	l := newLearner(t, "optdual", c).(*optDual)
+	l := newLearner(t, "optdual", c).(*lagrangian)
 	first := make([]float64, 2)
 	for h := range 2 {
 		if l.Policy().Distribution(first, h, 0); first[0] != 1 {

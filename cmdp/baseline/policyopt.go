@@ -9,59 +9,48 @@ type policyOptimizer struct {
 	*core
 	softmax *softmax
 	eval    *evaluation
-	signal  []float64 // slots×signals: means with the bonus
-	rested  []float64
-	value   []float64
-	dual    policyDual
-	// lower sets the signals of a slot.
-	lower func(dst []float64, r *row, mean []float64)
-	// anew says that all signals change from episode to episode.
-	anew bool
+	table   *signalTable // means with the bonus
+	value   []float64    // of the last evaluation
+	lambda  []float64
 	// first is called before an episode is played, move after it, with the evaluation
 	// that its kind wants; either may be nil.
 	first, move func()
 }
 
-// policyDual is what a policyOptimizer keeps beyond the core.
-type policyDual struct {
-	Lambda []float64
-	Logit  []float64
-	Value  []float64 // of the last evaluation
-	Q      []float64 // of the last evaluation, where the next step needs it
-}
-
-// ready makes the evaluation, once lower is set.
-func (l *policyOptimizer) ready() {
-	n := l.slots() * l.signals
-	l.softmax = newSoftmax(l.policy)
-	l.eval = newEvaluation(l.estimate)
-	l.signal, l.rested = make([]float64, n), make([]float64, l.horizon*l.signals)
-	l.value, l.dual.Lambda = make([]float64, l.signals), make([]float64, len(l.limit))
-	for h := range l.horizon {
-		for j := range l.signals {
-			l.rested[h*l.signals+j] = l.rest(h, j)
+// newPolicyOptimizer returns a policyOptimizer whose values are at least 0. signals sets the signals of a
+// slot, as in [signalTable]; rewards says that they are rewards 1 − x in the place of costs x, whose
+// values are at most the number of steps to go.
+func newPolicyOptimizer(core *core, rewards bool, signals func(dst []float64, h int, r *row, mean []float64)) *policyOptimizer {
+	l := &policyOptimizer{core: core, softmax: newSoftmax(core.policy), eval: newEvaluation(core.estimate),
+		table: newSignalTable(core.estimate), value: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
+	l.eval.floor = func(int, int) float64 { return 0 }
+	if rewards {
+		for i, x := range l.table.rested {
+			l.table.rested[i] = 1 - x
 		}
+		l.eval.ceil = func(step, _ int) float64 { return float64(l.horizon) - float64(step) }
 	}
-	l.refreshSignals()
-}
-
-func (l *policyOptimizer) refreshSignals() {
-	for h := range l.horizon {
-		for c := range l.shape.StepChoices(h) {
-			l.refreshSignal(h, c)
-		}
-	}
-}
-
-func (l *policyOptimizer) refreshSignal(h, c int) {
-	i := (l.base[h] + c) * l.signals
-	l.lower(l.signal[i:i+l.signals], &l.layer(h)[c], l.mean[i:i+l.signals])
+	l.table.set = signals
+	l.table.rebuild()
+	// The values of the last evaluation are what the next step of some needs.
+	l.keeps(func() error { l.table.rebuild(); return nil }, &l.lambda, &l.softmax.logit, &l.value, &l.eval.q)
+	return l
 }
 
 // evaluate evaluates the present policy.
 func (l *policyOptimizer) evaluate() {
 	l.state.Work.Planner++
-	l.eval.run(l.value, l.policy, l.signal, l.rested)
+	l.eval.run(l.value, l.policy, l.table)
+}
+
+// lagrangian returns Q_0 + Σ λ_i Q_i of a slot.
+func (l *policyOptimizer) lagrangian(slot int) float64 {
+	q := l.eval.q[slot*l.signals : (slot+1)*l.signals]
+	sum := q[0]
+	for i, x := range l.lambda {
+		sum += x * q[i+1]
+	}
+	return sum
 }
 
 // Policy returns the policy of the next episode.
@@ -78,43 +67,7 @@ func (l *policyOptimizer) Observe(tr *cmdp.Trajectory) {
 	if l.move != nil {
 		l.move() // on the counts from before the episode
 	}
-	touched := l.observe(tr)
-	if l.anew {
-		l.refreshSignals()
-		return
-	}
-	for _, x := range touched {
-		c := int(l.offsets(x.h)[x.s]) + x.a
-		for h := x.h; h < l.horizon; h++ {
-			l.refreshSignal(h, c)
-			if !l.pooled() {
-				break
-			}
-		}
-	}
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *policyOptimizer) MarshalBinary() ([]byte, error) {
-	l.dual.Logit = l.softmax.logit
-	l.dual.Value, l.dual.Q = l.value, l.eval.q
-	return l.save(&l.dual)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// of the same Config.
-func (l *policyOptimizer) UnmarshalBinary(data []byte) error {
-	var dual policyDual
-	if err := l.load(data, &dual); err != nil {
-		return err
-	}
-	copy(l.dual.Lambda, dual.Lambda)
-	copy(l.softmax.logit, dual.Logit)
-	copy(l.value, dual.Value)
-	copy(l.eval.q, dual.Q)
-	l.refreshSignals()
-	return nil
+	l.table.update(l.observe(tr))
 }
 
 // clamp returns x cut to [low, high].

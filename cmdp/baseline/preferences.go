@@ -41,30 +41,14 @@ func (p *randomPreferences) Direction() []float64 { return p.dir }
 // Observe draws the next preference. A random direction proves nothing.
 func (p *randomPreferences) Observe([]float64, float64) cmdp.Evidence {
 	p.draw()
-	return cmdp.Evidence{Optimum: math.Inf(-1), Gap: math.Inf(-1)}
+	return noEvidence
 }
 
-// preferencesBinary is the saved form of randomPreferences.
-type preferencesBinary struct {
-	Stream []byte
-	Dir    []float64
-}
+// noEvidence proves nothing.
+var noEvidence = cmdp.Evidence{Optimum: math.Inf(-1), Gap: math.Inf(-1)}
 
 // MarshalBinary returns the state of the stream and the present direction.
-func (p *randomPreferences) MarshalBinary() ([]byte, error) {
-	stream, err := p.pcg.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return encodeGob(&preferencesBinary{stream, p.dir})
-}
+func (p *randomPreferences) MarshalBinary() ([]byte, error) { return marshal(p.pcg, &p.dir) }
 
 // UnmarshalBinary restores what MarshalBinary returned.
-func (p *randomPreferences) UnmarshalBinary(data []byte) error {
-	var b preferencesBinary
-	if err := decodeGob(data, &b); err != nil {
-		return err
-	}
-	copy(p.dir, b.Dir)
-	return p.pcg.UnmarshalBinary(b.Stream)
-}
+func (p *randomPreferences) UnmarshalBinary(data []byte) error { return unmarshal(data, p.pcg, &p.dir) }

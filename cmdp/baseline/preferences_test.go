@@ -23,8 +23,8 @@ func TestRandomPreferences(t *testing.T) {
 	for range 2000 {
 		a.Observe(nil, 0)
 	}
-	truth := newKnown(t, "conrl-convex", ex, 10).(*convexLearner)
-	col := truth.sweep.newColumn()
+	truth := newKnown(t, "conrl-convex", ex, 10).(*lpLearner)
+	col, weight := truth.sweep.newColumn(), make([]float64, truth.signals)
 	regret := 0.0
 	for range 200 {
 		dir := append([]float64(nil), a.Direction()...)
@@ -33,10 +33,10 @@ func TestRandomPreferences(t *testing.T) {
 		}
 		_, each := play(t, ex.model, l, 2, 1)
 		for j, x := range dir {
-			truth.weight[j] = x * truth.width[j]
+			weight[j] = x * truth.width[j]
 		}
 		copy(truth.sweep.signal, truth.mean)
-		truth.sweep.price(col, truth.weight)
+		truth.sweep.price(col, weight)
 		best := col.low() + dir[0]*truth.shift[0] + dir[1]*truth.shift[1]
 		if r := dir[0]*each[0][0] + dir[1]*each[0][1] - best; r < -1e-6 {
 			t.Fatalf("better than best: %g", r)

@@ -159,13 +159,13 @@ func TestPublishedRadii(t *testing.T) {
 	r := &row{visits: 16, next: []int32{0, 1}, prob: []float64{0.25, 0.75}}
 	primal := newLearner(t, "optprimaldual", c).(*policyOptimizer)
 	mean, got := []float64{0, 0}, []float64{0, 0}
-	primal.lower(got, r, mean)
+	primal.table.set(got, 0, r, mean)
 	log := math.Log(6 * float64(primal.slots()) * 1000 / 0.1)
 	if want := -2 * 0.001 * 3 * 2 * (math.Sqrt(0.25*0.75*log/16) + 14./3*log/16); math.Abs(got[0]-want) > 1e-12 {
 		t.Errorf("optprimaldual: bonus %g, want %g", -got[0], -want)
 	}
 	pess := newLearner(t, "optpess-lp", c).(*lpLearner)
-	pess.signals(got, 0, r, mean)
+	pess.sweep.set(got, 0, r, mean)
 	if want := 2 * (1 + 2*3) * math.Sqrt(math.Log(16*2*float64(pess.slots())*1000/0.1)/16); math.Abs(got[1]-want) > 1e-12 {
 		t.Errorf("optpess-lp: bonus %g, want %g", got[1], want)
 	}

@@ -1,9 +1,7 @@
 package baseline
 
 import (
-	"bytes"
 	"encoding"
-	"encoding/gob"
 	"fmt"
 	"math"
 	"slices"
@@ -170,46 +168,28 @@ func (r *Recorder) largest(v []float64) float64 {
 	return most
 }
 
-// recorderBinary is the saved form of a Recorder.
-type recorderBinary struct {
-	State   recorderState
-	Learner []byte
-}
-
 // MarshalBinary returns the state of the recorder and of its learner. It fails if
 // the learner cannot be saved.
 func (r *Recorder) MarshalBinary() ([]byte, error) {
-	l, ok := r.learner.(encoding.BinaryMarshaler)
-	if !ok {
+	if _, ok := r.learner.(encoding.BinaryMarshaler); !ok {
 		return nil, fmt.Errorf("baseline: learner %T cannot be saved: it has no MarshalBinary", r.learner)
 	}
-	b := recorderBinary{State: r.state}
-	var err error
-	if b.Learner, err = l.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = gob.NewEncoder(&out).Encode(&b)
-	return out.Bytes(), err
+	return marshal(&r.state, r.learner)
 }
 
 // UnmarshalBinary restores a state that MarshalBinary returned, into a recorder of
 // the same task with a learner of the same Config.
 func (r *Recorder) UnmarshalBinary(data []byte) error {
-	l, ok := r.learner.(encoding.BinaryUnmarshaler)
-	if !ok {
+	if _, ok := r.learner.(encoding.BinaryUnmarshaler); !ok {
 		return fmt.Errorf("baseline: learner %T cannot be restored: it has no UnmarshalBinary", r.learner)
 	}
-	var b recorderBinary
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
-		return fmt.Errorf("baseline: saved recorder: %w", err)
-	}
-	if len(b.State.Expected.Sum) != len(r.value) || len(b.State.Expected.Excess) != len(r.state.Expected.Excess) {
-		return fmt.Errorf("baseline: saved recorder: of another task")
-	}
-	if err := l.UnmarshalBinary(b.Learner); err != nil {
+	var st recorderState
+	if err := unmarshal(data, &st, r.learner); err != nil {
 		return err
 	}
-	r.state = b.State
+	if len(st.Expected.Sum) != len(r.value) || len(st.Expected.Excess) != len(r.state.Expected.Excess) {
+		return fmt.Errorf("baseline: saved recorder: of another task")
+	}
+	r.state = st
 	return nil
 }

@@ -96,10 +96,7 @@ func pointOf(t *testing.T, at ...float64) geometry.Compact {
 // that equalises its columns is (d−c)/(a−b−c+d).
 func TestBlackwellByHand(t *testing.T) {
 	m := roundsModel(t, roundsGame(0))
-	l, err := newBlackwell(roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLearner(t, "blackwell", roundsConfig(t, m, ballOf(t, 0.1, 0.3, 0.4))).(*MOMA)
 	wantVector(t, "first direction", l.Direction(), math.Sqrt(0.5), math.Sqrt(0.5))
 	wantProbs(t, "θ ~ (1, 1): (1 0.5; 0.25 0.75)", l.Policy(), 0.5, 0.5, 0)
 	tell(l, m.Shape(), 0, 0.9, 0.2)
@@ -116,10 +113,7 @@ func TestBlackwellByHand(t *testing.T) {
 // all are, the nearest to r. Payoffs and ball are moved by 2, which changes nothing.
 func TestShimkinByHand(t *testing.T) {
 	m := roundsModel(t, roundsGame(2))
-	l, err := newShimkin(roundsConfig(t, m, ballOf(t, 0.1, 2.3, 0.4)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLearner(t, "shimkin", roundsConfig(t, m, ballOf(t, 0.1, 2.3, 0.4))).(*MOMA)
 	size := math.Sqrt(1.25)
 	wantVector(t, "first direction", l.Direction(), 0, 0)
 	tell(l, m.Shape(), 0, 2.9, 0.2)
@@ -157,10 +151,7 @@ func TestABHByHand(t *testing.T) {
 		size  float64 // R²
 	}{{0, []float64{0.3, 0.4}, 0.5, 1.25}, {0, []float64{0, 0}, math.Sqrt(1.25), 1.25}, {0.2, []float64{0.3, 0.4}, 0.5, 1.44 + 0.25}} {
 		m := roundsModel(t, roundsGame(tt.moved))
-		l, err := newABH(roundsConfig(t, m, pointOf(t, tt.w...)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := newLearner(t, "abh", roundsConfig(t, m, pointOf(t, tt.w...))).(*MOMA)
 		long := math.Hypot(tt.kappa, math.Hypot(tt.w[0], tt.w[1]))
 		c := []float64{tt.kappa / long, tt.w[0] / long, tt.w[1] / long}
 		theta, full := []float64{0, 0, 0}, false
@@ -310,8 +301,8 @@ func TestBwCRDoubles(t *testing.T) {
 	l, moma := newLearner(t, "bwcr", c).(*banditLearner), newLearner(t, "moma-double", c).(*MOMA)
 	play(t, m, l, 1, 3000)
 	play(t, m, moma, 1, 3000)
-	if rho, n := moma.Findings().Rho, moma.Findings().Doublings; l.dual.Rho() != rho || n < 2 {
-		t.Errorf("weight %v, MOMA's %v after %d doublings", l.dual.Rho(), rho, n)
+	if rho, n := moma.Findings().Rho, moma.Findings().Doublings; l.dual.(*cmdp.TermsDual).Rho() != rho || n < 2 {
+		t.Errorf("weight %v, MOMA's %v after %d doublings", l.dual.(*cmdp.TermsDual).Rho(), rho, n)
 	}
 }
 
@@ -350,10 +341,10 @@ func TestBwCRFrankWolfeByHand(t *testing.T) {
 	tell(l, m.Shape(), 2, -1, 0)
 	wantProbs(t, "∇ (−4, −2.4) at (−1, 0)", l.Policy(), pure[0]...) // −16.8, −5.2, 4
 	tell(l, m.Shape(), 0, 3, 2)
-	wantVector(t, "mean", l.(*banditFollower).now.Mean, 1, 1)
+	wantVector(t, "mean", l.(*banditLearner).dual.(*frankWolfe).mean, 1, 1)
 	wantProbs(t, "∇ (0, 1.6) at (1, 1)", l.Policy(), pure[2]...)
 	tell(l, m.Shape(), 2, -1, 0)
-	wantVector(t, "mean", l.(*banditFollower).now.Mean, 1./3, 2./3)
+	wantVector(t, "mean", l.(*banditLearner).dual.(*frankWolfe).mean, 1./3, 2./3)
 	wantProbs(t, "∇ (−4/3, 4/15) at (1/3, 2/3)", l.Policy(), pure[0]...) // −3.47, −1.2, 1.33
 	// The target: half the squared distance from a ball around (1, 1.5) has the gradient v̄ − Π(v̄), here
 	// along v̄ less the centre.

@@ -50,22 +50,21 @@ type regularized struct {
 // grow like K^0.93, and the last iterate converges to the solution of the
 // regularised problem. It can be saved.
 func newRPGPD(c Config) (cmdp.Learner, error) {
-	l, err := newRegularized("rpg-pd", &c)
+	core, err := newCore("rpg-pd", &c)
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("rpg-pd", &c, l.scaledTask)
+	room, err := slaterRoom("rpg-pd", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}
+	l := newRegularized(core, core.efroniBonus(nil))
 	l.most = 2 * float64(l.horizon) / room
-	bonus := l.efroniBonus(c.Returns != nil)
 	tau, eta := math.Pow(l.k, -1./7), math.Pow(l.k, -5./7)
 	if !atTheory(l.scale) {
 		tau, eta = 0.05, 0.05
 	}
 	l.steps = func(float64) (float64, float64) { return eta, tau }
-	l.start(func(r *row) float64 { return bonus(r) })
 	return l, nil
 }
 
@@ -80,19 +79,17 @@ func newRPGPD(c Config) (cmdp.Learner, error) {
 // times the steps to go, here as the two parts, one and τ ln A times. Guarantee: the last iterate is
 // near optimal in all but finitely many episodes. It can be saved.
 func newUOptRPGPD(c Config) (cmdp.Learner, error) {
-	l, err := newRegularized("uopt-rpgpd", &c)
+	core, err := newCore("uopt-rpgpd", &c)
 	if err != nil {
 		return nil, err
 	}
-	l.most = math.Inf(1)
-	l.steps = func(k float64) (eta, tau float64) { return math.Pow(k+3, -0.53), math.Pow(k+3, -0.40) }
 	f := c.Bonus.Multiplier()
-	if l.scale.Mode == cmdp.Published {
+	if core.scale.Mode == cmdp.Published {
 		f *= 0.001
 	}
-	states := float64(l.states)
-	union := 2 * math.Log(48*states*float64(max(1, l.slots()))/l.p)
-	l.start(func(r *row) float64 {
+	states := float64(core.states)
+	union := 2 * math.Log(48*states*float64(max(1, core.slots()))/core.p)
+	l := newRegularized(core, func(r *row) float64 {
 		n := max(1, r.visits)
 		phi2 := (2*math.Log(math.Log(max(math.E, 2*n))) + union) / n
 		roots := math.Sqrt(states) // Σ √(1/S) where not visited
@@ -104,35 +101,21 @@ func newUOptRPGPD(c Config) (cmdp.Learner, error) {
 		}
 		return f * (roots*math.Sqrt(phi2) + 5*phi2)
 	})
+	l.most = math.Inf(1)
+	l.steps = func(k float64) (eta, tau float64) { return math.Pow(k+3, -0.53), math.Pow(k+3, -0.40) }
 	return l, nil
 }
 
-func newRegularized(name string, c *Config) (*regularized, error) {
-	core, err := newCore(name, c)
-	if err != nil {
-		return nil, err
-	}
-	l := &regularized{policyOptimizer: &policyOptimizer{core: core}}
-	l.entropy = make([]float64, l.slots())
-	l.v, l.next = make([]float64, l.states), make([]float64, l.states)
-	return l, nil
-}
-
-// start sets the bonus and the move of an episode.
-func (l *regularized) start(bonus func(r *row) float64) {
-	l.lower = func(dst []float64, r *row, mean []float64) {
+// newRegularized returns a regularized with a bonus, without steps.
+func newRegularized(core *core, bonus func(r *row) float64) *regularized {
+	l := &regularized{entropy: make([]float64, core.slots()), v: make([]float64, core.states), next: make([]float64, core.states)}
+	l.policyOptimizer = newPolicyOptimizer(core, true, func(dst []float64, _ int, r *row, mean []float64) {
 		b := bonus(r)
 		for j, x := range mean {
 			dst[j] = 1 - x + b
 		}
-	}
-	l.ready()
-	for i, x := range l.rested {
-		l.rested[i] = 1 - x
-	}
+	})
 	h := float64(l.horizon)
-	l.eval.floor = func(int, int) float64 { return 0 }
-	l.eval.ceil = func(step, _ int) float64 { return h - float64(step) }
 	l.move = func() {
 		eta, tau := l.steps(float64(l.state.Episodes))
 		l.evaluate()
@@ -141,9 +124,10 @@ func (l *regularized) start(bonus func(r *row) float64) {
 		for i, b := range l.limit {
 			// The reward's excess is h − b less its value: the constraint's V − α.
 			gap := h - b - l.value[i+1]
-			l.dual.Lambda[i] = clamp((1-eta*tau)*l.dual.Lambda[i]+eta*gap, 0, l.most)
+			l.lambda[i] = clamp((1-eta*tau)*l.lambda[i]+eta*gap, 0, l.most)
 		}
 	}
+	return l
 }
 
 // entropyToGo sets entropy to τ times the expected entropy of the steps after

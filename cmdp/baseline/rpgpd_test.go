@@ -149,8 +149,8 @@ func TestRegularizedByHand(t *testing.T) {
 				}
 			}
 			for i, x := range want.lambda {
-				if math.Abs(l.dual.Lambda[i]-x) > 1e-12 {
-					t.Errorf("%s, episode %d: multiplier %d is %v, want %v", tt.name, k+1, i, l.dual.Lambda[i], x)
+				if math.Abs(l.lambda[i]-x) > 1e-12 {
+					t.Errorf("%s, episode %d: multiplier %d is %v, want %v", tt.name, k+1, i, l.lambda[i], x)
 				}
 			}
 			eta, tau := tt.steps(float64(k))
@@ -177,7 +177,7 @@ func TestRegularizedMost(t *testing.T) {
 			l.Policy()
 			s.show(l, c.Shape, [3]int{0, 1, 0}, [2]int{1, 0})
 		}
-		if x := l.dual.Lambda[1]; (algorithm == "rpg-pd") != (x == 4) || algorithm == "uopt-rpgpd" && x < 20 {
+		if x := l.lambda[1]; (algorithm == "rpg-pd") != (x == 4) || algorithm == "uopt-rpgpd" && x < 20 {
 			t.Errorf("%s: multiplier %v", algorithm, x)
 		}
 	}

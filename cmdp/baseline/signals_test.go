@@ -214,7 +214,7 @@ func TestBoxes(t *testing.T) {
 			switch x := l.(type) {
 			case *lpLearner:
 				sw = x.sweep
-			case *optDual:
+			case *lagrangian:
 				sw = x.sweep
 			}
 			eachHand(func(h, s, a int) {

@@ -23,9 +23,7 @@ const (
 // the pricing of the planning programs: it finds an extreme point of the
 // occupancy polytope, (deterministic policy, extreme kernel).
 type sweep struct {
-	*estimate
-	signal []float64 // slots×signals: what is added up
-	rested []float64 // H×signals: what a rest adds
+	*signalTable
 	rule   kernelRule
 	radius func(prob, visits float64) float64 // of kernelBox
 	boxes  [][]interval
@@ -52,17 +50,11 @@ type column struct {
 }
 
 func newSweep(e *estimate, rule kernelRule, radius func(prob, visits float64) float64) *sweep {
-	sw := &sweep{estimate: e, rule: rule, radius: radius, fill: newFiller(e.states),
-		signal: make([]float64, e.slots()*e.signals), rested: make([]float64, e.horizon*e.signals),
+	sw := &sweep{signalTable: newSignalTable(e), rule: rule, radius: radius, fill: newFiller(e.states),
 		w: make([]float64, e.states*e.signals), out: make([]float64, e.states*e.signals), plain: make([]float64, e.signals)}
 	sw.begins = make([]bool, e.states)
 	for _, st := range e.start {
 		sw.begins[st.State] = true
-	}
-	for h := range e.horizon {
-		for j := range e.signals {
-			sw.rested[h*e.signals+j] = e.rest(h, j)
-		}
 	}
 	if rule == kernelBox {
 		for h := range e.layers {
@@ -72,11 +64,24 @@ func newSweep(e *estimate, rule kernelRule, radius func(prob, visits float64) fl
 	return sw
 }
 
-// refreshBox brings the box of a choice up to date with its row.
-func (sw *sweep) refreshBox(h, c int) {
-	if sw.rule == kernelBox {
-		sw.boxes[h][c].set(&sw.layers[h][c], sw.radius)
+// rebuild brings signals and boxes up to date with the estimate.
+func (sw *sweep) rebuild() {
+	for h := range sw.boxes {
+		for c := range sw.boxes[h] {
+			sw.boxes[h][c].set(&sw.layers[h][c], sw.radius)
+		}
 	}
+	sw.signalTable.rebuild()
+}
+
+// update brings signals and boxes of the choices that an episode touched up to date.
+func (sw *sweep) update(touched []slot) {
+	for _, x := range touched {
+		if c := int(sw.offsets(x.h)[x.s]) + x.a; sw.rule == kernelBox {
+			sw.boxes[x.h][c].set(&sw.layers[x.h][c], sw.radius)
+		}
+	}
+	sw.signalTable.update(touched)
 }
 
 func (sw *sweep) box(h, c int) *interval {

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -297,20 +296,15 @@ func (l *tripleQ) reset(t int, q []float64) {
 // Work returns what was spent on planning: nothing.
 func (l *tripleQ) Work() Work { return Work{} }
 
+func (l *tripleQ) parts() []any {
+	st := &l.state
+	return []any{&st.Episodes, &st.Q, &st.N, &st.Z, &st.Sum}
+}
+
 // MarshalBinary returns the state of the learner, from which UnmarshalBinary
 // continues bit for bit.
-func (l *tripleQ) MarshalBinary() ([]byte, error) { return encodeGob(&l.state) }
+func (l *tripleQ) MarshalBinary() ([]byte, error) { return marshal(l.parts()...) }
 
 // UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
 // the same Config.
-func (l *tripleQ) UnmarshalBinary(data []byte) error {
-	var st tripleState
-	if err := decodeGob(data, &st); err != nil {
-		return fmt.Errorf("baseline: saved learner: %w", err)
-	}
-	if len(st.Q) != len(l.state.Q) || len(st.Z) != len(l.state.Z) {
-		return fmt.Errorf("baseline: saved learner: of another problem")
-	}
-	l.state = st
-	return nil
-}
+func (l *tripleQ) UnmarshalBinary(data []byte) error { return unmarshal(data, l.parts()...) }

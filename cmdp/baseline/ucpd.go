@@ -29,13 +29,6 @@ type ucpdLearner struct {
 	mixing   float64 // λ
 }
 
-// ucpdState is what a ucpdLearner keeps beyond the core.
-type ucpdState struct {
-	Queue, At, V []float64
-	Mass, Radius []float64
-	Next, Center [][]float64
-}
-
 // newUCPD returns UCPD (upper confidence primal–dual) of Qiu, Wei, Yang, Ye and
 // Wang, "Upper confidence primal-dual reinforcement learning for CMDP with
 // adversarial loss" (2020), from memory: each episode
@@ -71,6 +64,11 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	l.at = make([]float64, rows)
 	l.layOut()
 	l.epoch()
+	l.keeps(nil, &l.queue, &l.at, &l.kl.v)
+	for i := range l.kl.nodes {
+		x := &l.kl.nodes[i]
+		l.keeps(nil, &x.mass, &x.radius, &x.next, &x.center)
+	}
 	return l, nil
 }
 
@@ -216,35 +214,4 @@ func (l *ucpdLearner) Observe(tr *cmdp.Trajectory) {
 			i++
 		}
 	}
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *ucpdLearner) MarshalBinary() ([]byte, error) {
-	st := ucpdState{Queue: l.queue, At: l.at, V: l.kl.v}
-	for i := range l.kl.nodes {
-		x := &l.kl.nodes[i]
-		st.Mass, st.Radius = append(st.Mass, x.mass), append(st.Radius, x.radius)
-		st.Next, st.Center = append(st.Next, x.next), append(st.Center, x.center)
-	}
-	return l.save(&st)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// of the same Config.
-func (l *ucpdLearner) UnmarshalBinary(data []byte) error {
-	var st ucpdState
-	if err := l.load(data, &st); err != nil {
-		return err
-	}
-	copy(l.queue, st.Queue)
-	copy(l.at, st.At)
-	copy(l.kl.v, st.V)
-	for i := range l.kl.nodes {
-		x := &l.kl.nodes[i]
-		x.mass, x.radius = st.Mass[i], st.Radius[i]
-		copy(x.next, st.Next[i])
-		copy(x.center, st.Center[i])
-	}
-	return nil
 }

@@ -1,0 +1,74 @@
+package baseline
+
+import "cmdpsolve/cmdp"
+
+// A lagrangian is a learner that plans by gradient steps on the multipliers of the constraints,
+// value iteration answering each, and plays deterministic policies.
+type lagrangian struct {
+	*core
+	sweep  *sweep
+	column *column
+	weight []float64
+	lambda []float64 // ≥ 0, kept from episode to episode
+	rate   float64
+	// turns is the number of steps in an episode, whose policy is best for the mean of their
+	// multipliers. 0 stands for one step, whose own policy is played.
+	turns int
+	// prepare, if not nil, is called before an episode is planned, and all signals are set anew.
+	prepare func()
+}
+
+// newLagrangian returns a lagrangian without a rate, whose multipliers are 0. signals sets the signals of a
+// slot, as in [signalTable].
+func newLagrangian(core *core, sw *sweep, signals func(dst []float64, h int, r *row, mean []float64)) *lagrangian {
+	l := &lagrangian{core: core, sweep: sw, column: sw.newColumn(),
+		weight: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
+	sw.set = signals
+	l.keeps(func() error { l.refresh(); return nil }, &l.lambda)
+	return l
+}
+
+func (l *lagrangian) refresh() {
+	if l.prepare != nil {
+		l.prepare()
+	}
+	l.sweep.rebuild()
+}
+
+// Policy plans, moves the multipliers, and returns the policy of the next episode.
+func (l *lagrangian) Policy() cmdp.Policy {
+	if l.state.Planned {
+		return l.policy
+	}
+	if l.prepare != nil {
+		l.refresh()
+	}
+	mean := make([]float64, len(l.lambda))
+	for range max(1, l.turns) {
+		l.price(l.lambda)
+		for i, b := range l.limit {
+			l.lambda[i] = max(0, l.lambda[i]+l.rate*(l.column.value[i+1]-b))
+			mean[i] += l.lambda[i] / float64(max(1, l.turns))
+		}
+	}
+	if l.turns > 0 {
+		l.price(mean)
+	}
+	l.policy.follow(l.column)
+	l.state.Planned = true
+	return l.policy
+}
+
+func (l *lagrangian) price(lambda []float64) {
+	l.weight[0] = 1
+	copy(l.weight[1:], lambda)
+	l.sweep.price(l.column, l.weight)
+	l.state.Work.Planner++
+}
+
+// Observe takes an episode.
+func (l *lagrangian) Observe(tr *cmdp.Trajectory) {
+	if touched := l.observe(tr); l.prepare == nil {
+		l.sweep.update(touched)
+	}
+}
