@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/contest"
@@ -66,17 +65,12 @@ docs/comparing.md.`,
 }
 
 func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
-	c.flags = f
 	f.SortFlags = false
 	c.addSettings(f)
-	f.StringVar(&c.save, "save", "", "keep a checkpoint of the runs in `FILE`")
-	f.StringVar(&c.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
-	f.DurationVar(&c.every, "save-every", 30*time.Second, "time between checkpoints of unfinished runs")
+	c.playOptions.addFlags(f)
 	f.StringVar(&c.plot, "plot", "", "also draw regret and violation to `FILE` (.svg, .png or .pdf)")
-	f.IntVar(&c.parallel, "parallel", 0, "runs at the same time (default: one for each processor); results do not depend on it")
 	f.BoolVar(&c.wide, "wide", false, "more columns, however wide the table")
 	f.BoolVar(&c.noTimes, "no-times", false, "leave running times out: everything else is the same at every call")
-	f.BoolVar(&c.quiet, "quiet", false, "no progress")
 	c.suite.addFlags(f)
 	c.format = addFormat(f)
 }
@@ -185,21 +179,10 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
 	c := &cmd.settings
 	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known")
-	addEpisodes(f, &c.Episodes, "episodes of each run")
-	f.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the first run of each learner")
-	f.IntVar(&c.Seeds, "seeds", c.Seeds, "runs of each learner, with consecutive seeds")
-	f.StringVar(&c.Bonus, "bonus-scale", c.Bonus, "constants of bonuses and radii: theory, practice (0.35 of theory for all), published (those of each paper's experiments), paper, or a number that multiplies theory")
-	f.StringVar(&c.Planner, "planner", c.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
-	f.StringVar(&c.Dual, "dual", c.Dual, "dual update that moma stands for: projection, free, double (default: double with a goal, else free)")
-	f.StringVar(&c.Rho, "rho", c.Rho, "weight of the distance to the target in double dual updates: auto, model, slater:R or a number")
-	f.StringVar((*string)(&c.Opponent), "opponent", string(c.Opponent), "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file (default: what the problem says)")
-	f.StringVar(&c.Returns, "returns", c.Returns, "expected one-step returns: known, unknown (learned)")
-	f.BoolVar(&c.Pool, "pool", c.Pool, "pool counts over steps (only if the model is the same at every step)")
+	addSettings(f, c)
 	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
-	f.Float64Var(&c.Failure, "failure", c.Failure, "probability with which the theory statements may fail")
 	f.StringVar(&c.Slater, "slater", c.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number")
 	f.StringVar(&c.Safe, "safe-policy", c.Safe, "safe policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
 	f.StringVar(&c.Null, "null-policy", c.Null, "null policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
-	f.StringVar(&c.Support, "support", c.Support, "possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
 	f.Float64Var(&c.Margin, "knapsack-margin", c.Margin, "share of every budget that conrl-knapsack sets aside")
 }

@@ -31,6 +31,31 @@ type playOptions struct {
 	quiet    bool
 }
 
+func (o *playOptions) addFlags(f *pflag.FlagSet) {
+	o.flags = f
+	f.StringVar(&o.save, "save", "", "keep a checkpoint of the runs in `FILE`")
+	f.StringVar(&o.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
+	f.DurationVar(&o.every, "save-every", 30*time.Second, "time between checkpoints of unfinished runs")
+	f.IntVar(&o.parallel, "parallel", 0, "runs at the same time (default: one for each processor); results do not depend on it")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+}
+
+// addSettings declares the settings that learn and compare share. Defaults are the present values.
+func addSettings(f *pflag.FlagSet, s *contest.Settings) {
+	addEpisodes(f, &s.Episodes, "episodes of each run")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the first run")
+	f.IntVar(&s.Seeds, "seeds", s.Seeds, "runs of each learner, with consecutive seeds")
+	f.StringVar(&s.Bonus, "bonus-scale", s.Bonus, "constants of bonuses and radii: theory (guaranteed with probability 1 - failure), practice (0.35 of theory, calibrated), published (in compare: those of each paper's experiments), paper (as printed), or a number that multiplies theory")
+	f.StringVar(&s.Planner, "planner", s.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
+	f.StringVar(&s.Dual, "dual", s.Dual, "dual update of moma: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
+	f.StringVar(&s.Rho, "rho", s.Rho, "weight of the distance to the target in double dual updates: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
+	f.StringVar((*string)(&s.Opponent), "opponent", string(s.Opponent), "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
+	f.StringVar(&s.Returns, "returns", s.Returns, "expected one-step returns: known, unknown (learned)")
+	f.BoolVar(&s.Pool, "pool", s.Pool, "pool counts over steps (only if the model is the same at every step)")
+	f.StringVar(&s.Support, "support", s.Support, "possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
+	f.Float64Var(&s.Failure, "failure", s.Failure, "probability with which the theory statements may fail")
+}
+
 func (o *playOptions) check() error {
 	switch {
 	case o.parallel < 0:

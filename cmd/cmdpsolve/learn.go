@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -71,30 +70,14 @@ exits with status 1.`,
 }
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
-	c.flags = f
 	f.SortFlags = false
-	c.settings.Episodes = 10000
-	addEpisodes(f, &c.settings.Episodes, "episodes to play in each run")
-	f.Uint64Var(&c.settings.Seed, "seed", 1, "seed of the first run")
-	f.IntVar(&c.settings.Seeds, "seeds", 1, "number of runs, with consecutive seeds")
 	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior, which is MOMA with drawn models in place of bonuses")
-	f.StringVar(&c.settings.Planner, "planner", "", "exploration bonus: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
-	f.StringVar(&c.settings.Dual, "dual", "", "dual update: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
-	f.StringVar((*string)(&c.settings.Opponent), "opponent", "", "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")
-	f.StringVar(&c.settings.Bonus, "bonus-scale", "practice", "bonus constants: theory (bounds hold with probability 1 - failure), practice (calibrated, no guarantee), paper (printed form), or a number that multiplies theory")
-	f.StringVar(&c.settings.Rho, "rho", "auto", "weight of the distance to the target in the double dual update: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
-	f.StringVar(&c.settings.Returns, "returns", "known", "expected one-step returns: known, unknown (learned)")
-	f.StringVar(&c.settings.Support, "support", "none", "of posterior: auto tells it which successors each choice can have, none does not")
-	f.BoolVar(&c.settings.Pool, "pool", false, "pool counts over steps (only if the model is the same at every step)")
+	c.settings.Episodes, c.settings.Seeds = 10000, 1
+	addSettings(f, &c.settings)
 	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
-	f.Float64Var(&c.settings.Failure, "failure", 0.05, "probability with which the theory statements may fail")
 	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")
-	f.StringVar(&c.save, "save", "", "keep a checkpoint of the runs in `FILE`")
-	f.StringVar(&c.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
-	f.DurationVar(&c.every, "save-every", 30*time.Second, "time between checkpoints")
-	f.IntVar(&c.parallel, "parallel", 0, "runs at the same time (default: one for each processor); results do not depend on it")
-	f.BoolVar(&c.quiet, "quiet", false, "no progress")
+	c.playOptions.addFlags(f)
 	c.simulator.addFlags(f)
 	c.format = addFormat(f)
 }

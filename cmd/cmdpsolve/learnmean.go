@@ -1,85 +1,85 @@
 package main
 
 import (
-	"slices"
-
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/contest"
 )
 
-// average replaces the numbers of the first run by the means over all runs that
-// have them.
-func (rep *learnReport) average(names []string) {
-	rep.CI95 = map[string]report.Number{}
-	mean := func(key string, of func(*runReport) report.Number) report.Number {
-		var x []float64
-		for _, r := range rep.Runs {
-			x = append(x, float64(of(r)))
-		}
-		m, half := contest.MeanInterval(x)
-		rep.CI95[key] = report.Number(half)
-		return report.Number(m)
-	}
-	seconds := 0.0
+// average replaces the numbers of the first run by the means over all runs.
+func (rep *learnReport) average() {
+	var all []*learned
+	var best []float64
+	rep.Seconds = 0
 	for _, r := range rep.Runs {
-		seconds += float64(r.Seconds)
+		all, best = append(all, &r.learned), append(best, float64(r.BestBound))
+		rep.Seconds += r.Seconds
 		rep.Interrupted = rep.Interrupted || r.Interrupted
 		rep.Episodes = min(rep.Episodes, r.Episodes)
 		if rep.Certificate == nil {
 			rep.Certificate = r.Certificate
 		}
 	}
-	rep.Seconds = report.Number(seconds)
-	rep.Average = named{Names: names}
-	for i, name := range names {
-		rep.Average.Values = append(rep.Average.Values, mean(name, func(r *runReport) report.Number { return r.Average.Values[i] }))
-	}
-	rep.Expected = averageNamed(rep.Runs, func(r *runReport) named { return r.Expected })
-	rep.Objective = mean("objective", func(r *runReport) report.Number { return r.Objective })
-	rep.Violation = mean("violation", func(r *runReport) report.Number { return r.Violation })
-	rep.Regret = mean("regret", func(r *runReport) report.Number { return r.Regret })
-	rep.Bound = mean("bound", func(r *runReport) report.Number { return r.Bound })
-	rep.BestBound = mean("bound_best", func(r *runReport) report.Number { return r.BestBound })
-	rep.Gap = mean("gap", func(r *runReport) report.Number { return r.Gap })
-	rep.Rho = mean("rho", func(r *runReport) report.Number { return r.Rho })
+	rep.learned, rep.CI95 = meanOf(all)
+	mean, half := contest.MeanInterval(best)
+	rep.BestBound, rep.CI95["bound_best"] = report.Number(mean), report.Number(half)
 	rep.History = averageHistory(rep.Runs)
 }
 
-// averageNamed returns the mean over the runs of numbers with names, if there are any.
-func averageNamed(runs []*runReport, of func(*runReport) named) named {
-	mean := named{Names: of(runs[0]).Names, Values: slices.Clone(of(runs[0]).Values)} // nil stays nil
-	clear(mean.Values)
-	for _, r := range runs {
-		for i, x := range of(r).Values {
-			mean.Values[i] += x / report.Number(len(runs))
+// learnedNumbers are the single numbers of a run, by their key.
+var learnedNumbers = map[string]func(*learned) *report.Number{
+	"objective": func(n *learned) *report.Number { return &n.Objective },
+	"violation": func(n *learned) *report.Number { return &n.Violation },
+	"regret":    func(n *learned) *report.Number { return &n.Regret },
+	"bound":     func(n *learned) *report.Number { return &n.Bound },
+	"gap":       func(n *learned) *report.Number { return &n.Gap },
+	"rho":       func(n *learned) *report.Number { return &n.Rho },
+}
+
+// meanOf returns the means of the numbers of several runs, and the half-widths of their intervals.
+func meanOf(runs []*learned) (m learned, half map[string]report.Number) {
+	mean := func(of func(*learned) report.Number) (report.Number, report.Number) {
+		var x []float64
+		for _, n := range runs {
+			x = append(x, float64(of(n)))
 		}
+		mean, half := contest.MeanInterval(x)
+		return report.Number(mean), report.Number(half)
 	}
-	return mean
+	means := func(of func(*learned) named) (v, half named) {
+		first := of(runs[0])
+		v.Names, half.Names = first.Names, first.Names
+		for i := range first.Values {
+			x, h := mean(func(n *learned) report.Number { return of(n).Values[i] })
+			v.Values, half.Values = append(v.Values, x), append(half.Values, h)
+		}
+		return v, half
+	}
+	half = map[string]report.Number{}
+	var average named
+	m.Average, average = means(func(n *learned) named { return n.Average })
+	for i, x := range average.Values {
+		half[average.Names[i]] = x
+	}
+	m.Expected, _ = means(func(n *learned) named { return n.Expected })
+	for key, of := range learnedNumbers {
+		*of(&m), half[key] = mean(func(n *learned) report.Number { return *of(n) })
+	}
+	return m, half
 }
 
 // averageHistory averages the records that all runs have.
 func averageHistory(runs []*runReport) []recordReport {
 	out := []recordReport{}
 	for i, rec := range runs[0].History {
-		n := report.Number(len(runs))
-		sum, whole := recordReport{Episode: rec.Episode}, true
+		var all []*learned
 		for _, r := range runs {
-			if i >= len(r.History) || r.History[i].Episode != rec.Episode {
-				whole = false
-				break
+			if i < len(r.History) && r.History[i].Episode == rec.Episode {
+				all = append(all, &r.History[i].learned)
 			}
-			h := r.History[i]
-			sum.Objective += h.Objective / n
-			sum.Violation += h.Violation / n
-			sum.Regret += h.Regret / n
-			sum.Bound += h.Bound / n
-			sum.Gap += h.Gap / n
-			sum.Rho += h.Rho / n
 		}
-		if whole {
-			sum.Average = averageNamed(runs, func(r *runReport) named { return r.History[i].Average })
-			sum.Expected = averageNamed(runs, func(r *runReport) named { return r.History[i].Expected })
-			out = append(out, sum)
+		if len(all) == len(runs) {
+			mean, _ := meanOf(all)
+			out = append(out, recordReport{rec.Episode, mean})
 		}
 	}
 	return out

@@ -258,18 +258,18 @@ func TestLearnedSummary(t *testing.T) {
 	names := []string{"gain"}
 	one := func(x report.Number) named { return named{Names: names, Values: []report.Number{x}} }
 	made := func(episodes int, interrupted bool, seconds report.Number, c *certificateReport, records ...int) *runReport {
-		r := &runReport{Episodes: episodes, Interrupted: interrupted, Seconds: seconds, Certificate: c, Average: one(seconds), Expected: one(2 * seconds)}
+		r := &runReport{Episodes: episodes, Interrupted: interrupted, Seconds: seconds, Certificate: c, learned: learned{Average: one(seconds), Expected: one(2 * seconds)}}
 		for _, k := range records {
 			x := report.Number(k) * seconds
-			r.History = append(r.History, recordReport{Episode: k, Average: one(x), Expected: one(2 * x), Objective: 3 * x,
-				Violation: 4 * x, Regret: 5 * x, Bound: 6 * x, Gap: 7 * x, Rho: 8 * x})
+			r.History = append(r.History, recordReport{k, learned{Average: one(x), Expected: one(2 * x), Objective: 3 * x,
+				Violation: 4 * x, Regret: 5 * x, Bound: 6 * x, Gap: 7 * x, Rho: 8 * x}})
 		}
 		return r
 	}
 	second, third := &certificateReport{Episode: 2}, &certificateReport{Episode: 3}
 	rep := &learnReport{Runs: []*runReport{made(9, false, 1, nil, 1, 3, 9), made(4, true, 2, second, 1, 3, 4), made(7, true, 6, third, 1, 3, 7)}}
 	rep.runReport = *rep.Runs[0]
-	rep.average(names)
+	rep.average()
 	if rep.Episodes != 4 || !rep.Interrupted || rep.Seconds != 9 || rep.Certificate != second || rep.Average.Values[0] != 3 || rep.Expected.Values[0] != 6 {
 		t.Errorf("%+v", rep.runReport)
 	}

@@ -36,19 +36,12 @@ type learnReport struct {
 
 // runReport is what one run found.
 type runReport struct {
-	Episodes    int                `json:"episodes"`
-	Interrupted bool               `json:"interrupted"`
-	Seed        uint64             `json:"seed"`
-	Average     named              `json:"average"`
-	Expected    named              `json:"expected,omitzero"`
-	Objective   report.Number      `json:"objective"`
-	Violation   report.Number      `json:"violation"`
-	Regret      report.Number      `json:"regret"`
-	Bound       report.Number      `json:"bound"`
+	Episodes    int    `json:"episodes"`
+	Interrupted bool   `json:"interrupted"`
+	Seed        uint64 `json:"seed"`
+	learned
 	BestBound   report.Number      `json:"bound_best"`
-	Gap         report.Number      `json:"gap"`
 	Certificate *certificateReport `json:"certificate"`
-	Rho         report.Number      `json:"rho"`
 	Doublings   int                `json:"doublings"`
 	Seconds     report.Number      `json:"seconds"`
 	History     []recordReport     `json:"history"`
@@ -65,9 +58,14 @@ type certificateReport struct {
 	Share     report.Number `json:"share"`
 }
 
-// recordReport is a record with the names of the returns.
+// recordReport is what a run had found after an episode.
 type recordReport struct {
-	Episode   int           `json:"episode"`
+	Episode int `json:"episode"`
+	learned
+}
+
+// learned holds the numbers of a run, in the user's sense.
+type learned struct {
 	Average   named         `json:"average"`
 	Expected  named         `json:"expected,omitzero"`
 	Objective report.Number `json:"objective"`
@@ -108,7 +106,7 @@ func (s *session) summary() *learnReport {
 		rep.Runs = nil
 		return rep
 	}
-	rep.average(s.p.Returns)
+	rep.average()
 	return rep
 }
 
@@ -131,9 +129,8 @@ func (s *session) runReport(r *contest.Run) *runReport {
 	now := s.record(contest.Record{Episode: r.Runner.Episodes(), Average: r.Runner.Average(), Expected: r.Runner.Expected(),
 		Metrics: contest.Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}})
 	rep := &runReport{
-		Episodes: now.Episode, Interrupted: now.Episode < s.Episodes, Seed: r.Seed(), Average: now.Average, Expected: now.Expected,
-		Objective: now.Objective, Violation: now.Violation, Regret: now.Regret, Bound: now.Bound, BestBound: report.Number(s.p.sense() * f.BestBound),
-		Gap: now.Gap, Certificate: s.certificate(f), Rho: now.Rho, Doublings: f.Doublings, Seconds: report.Number(r.Spent.Seconds()), History: []recordReport{},
+		Episodes: now.Episode, Interrupted: now.Episode < s.Episodes, Seed: r.Seed(), learned: now.learned,
+		BestBound: report.Number(s.p.sense() * f.BestBound), Certificate: s.certificate(f), Doublings: f.Doublings, Seconds: report.Number(r.Spent.Seconds()), History: []recordReport{},
 	}
 	for _, rec := range r.History {
 		rep.History = append(rep.History, s.record(rec))
@@ -143,8 +140,7 @@ func (s *session) runReport(r *contest.Run) *runReport {
 
 // record returns a record in the user's sense. Before the first episode there is nothing.
 func (s *session) record(rec contest.Record) recordReport {
-	out := recordReport{Episode: rec.Episode, Average: s.p.named(rec.Average), Expected: s.p.named(rec.Expected),
-		Objective: report.NaN, Violation: report.NaN, Regret: report.NaN, Bound: report.NaN, Gap: report.NaN, Rho: report.NaN}
+	out := recordReport{rec.Episode, learned{s.p.named(rec.Average), s.p.named(rec.Expected), report.NaN, report.NaN, report.NaN, report.NaN, report.NaN, report.NaN}}
 	if s.moma() {
 		out.Bound, out.Gap, out.Rho = report.Number(s.p.sense()*rec.Metrics["bound"]), report.Number(rec.Metrics["gap"]), report.Number(rec.Metrics["rho"])
 	}
