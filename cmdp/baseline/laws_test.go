@@ -107,7 +107,9 @@ func TestSavedOfAnotherProblem(t *testing.T) {
 		a, b := large.config(60), small.config(60)
 		large.withNull(&a)
 		small.withNull(&b)
-		data, err := newLearner(t, name, a).(encoding.BinaryMarshaler).MarshalBinary()
+		l := newLearner(t, name, a)
+		play(t, large.model, l, 1, 10)
+		data, err := l.(encoding.BinaryMarshaler).MarshalBinary()
 		if err != nil {
 			t.Fatal(name, err)
 		}
