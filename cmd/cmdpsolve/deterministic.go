@@ -67,6 +67,9 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	if d.policy, err = c.shownPolicy(ctx, p, &r); err != nil {
 		return p.stopped(err)
 	}
+	if d.Distribution, err = c.distributed(ctx, p, &r); err != nil {
+		return p.stopped(err)
+	}
 	writeErr := c.writePolicy(p, &r)
 	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
 		return err

@@ -1,65 +1,109 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 )
 
-// distributionReport says how a return varies from one episode to the next. Exact tells that it was
-// computed; else it is that of the episodes played.
+// distributions holds how each return varies from one episode to the next.
+type distributions = report.Named[distributionReport]
+
+// A distributionReport says how a return varies from one episode to the next. Exact tells that it was
+// computed; else it is that of the episodes played, and CI95 holds the half-widths of 95% confidence intervals.
 type distributionReport struct {
-	Exact     bool           `json:"exact"`
-	SD        report.Number  `json:"sd"`
-	Quantiles quantileReport `json:"quantiles"`
-	CVaR      tailReport     `json:"cvar"`
-	Histogram []binReport    `json:"histogram"`
+	Exact bool `json:"exact" csv:"exact"`
+	spread
+	CI95      *spread     `json:"ci95,omitempty" csv:"ci95"`
+	Histogram []binReport `json:"histogram"`
+}
+
+// spread is a mean, a standard deviation and what the returns of single episodes are like.
+type spread struct {
+	Mean      report.Number  `json:"mean" csv:"mean"`
+	SD        report.Number  `json:"sd" csv:"sd"`
+	Quantiles quantileReport `json:"quantiles" csv:"quantile"`
+	CVaR      tailReport     `json:"cvar" csv:"cvar"`
 }
 
 // quantileReport holds quantiles: the least values that are not passed with these probabilities.
 type quantileReport struct {
-	P05 report.Number `json:"0.05"`
-	P25 report.Number `json:"0.25"`
-	P50 report.Number `json:"0.5"`
-	P75 report.Number `json:"0.75"`
-	P95 report.Number `json:"0.95"`
+	P05 report.Number `json:"0.05" csv:"0.05"`
+	P25 report.Number `json:"0.25" csv:"0.25"`
+	P50 report.Number `json:"0.5" csv:"0.5"`
+	P75 report.Number `json:"0.75" csv:"0.75"`
+	P95 report.Number `json:"0.95" csv:"0.95"`
 }
 
 // tailReport holds the means of the twentieth of the episodes with the least and the greatest returns.
 type tailReport struct {
-	Lowest  report.Number `json:"lowest_0.05"`
-	Highest report.Number `json:"highest_0.05"`
+	Lowest  report.Number `json:"lowest_0.05" csv:"lowest_0.05"`
+	Highest report.Number `json:"highest_0.05" csv:"highest_0.05"`
 }
 
-// binReport is the probability of the values from From to To.
+// binReport is the probability of the values from From to To. CI95 is the half-width of its 95% confidence interval, 0 where it
+// was computed.
 type binReport struct {
 	From        report.Number `json:"from"`
 	To          report.Number `json:"to"`
 	Probability report.Number `json:"probability"`
+	CI95        report.Number `json:"ci95"`
 }
 
-// distributions describes the returns of the policy that was played.
-func (s *simulation) distributions() report.Named[distributionReport] {
-	var out report.Named[distributionReport]
+// distributions describes the returns of the policy: exactly where that can be done, else by so many episodes, of which
+// those not played yet are played.
+func (s *simulation) distributions(ctx context.Context, names []string, episodes int) (distributions, error) {
+	out := distributions{Names: names}
 	for i := range s.mean {
-		values, probabilities, ok := s.exactly(i)
-		if !ok {
-			values = make([]float64, 0, s.episodes)
-			for _, total := range s.totals {
-				values = append(values, total[i])
-			}
-			slices.Sort(values)
-			probabilities = make([]float64, len(values))
-			for j := range probabilities {
-				probabilities[j] = 1 / float64(len(values))
+		if values, probabilities, ok := s.exactly(i); ok {
+			out.Values = append(out.Values, described(values, probabilities, 0))
+			continue
+		}
+		for s.keep = true; s.episodes < episodes; {
+			if err := s.play(ctx); err != nil {
+				return out, err
 			}
 		}
-		out.Values = append(out.Values, described(values, probabilities, ok))
+		values, probabilities := make([]float64, len(s.totals)), make([]float64, len(s.totals))
+		for j, total := range s.totals {
+			values[j], probabilities[j] = total[i], 1/float64(len(s.totals))
+		}
+		slices.Sort(values)
+		out.Values = append(out.Values, described(values, probabilities, len(values)))
 	}
-	return out
+	return out, nil
+}
+
+// episodesOfPlans is the number of episodes played for a return of a plan whose distribution cannot be computed.
+const episodesOfPlans = 10_000
+
+// distributed returns how the returns vary of a plan that is what is wanted, and writes the picture that is asked for.
+func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Result) (d distributions, err error) {
+	switch {
+	case !c.distribution:
+		return d, nil
+	case r.Status != exact.Optimal:
+		c.say("no distribution is shown: no policy is known that is optimal")
+		return d, nil
+	}
+	policies := []drawn{{1, r.Policy}}
+	if r.Policy == nil {
+		policies = nil
+		for _, of := range r.Components {
+			policies = append(policies, drawn{of.Weight, of.Policy})
+		}
+	}
+	if d, err = newSimulation(p, policies, 1, 1000).distributions(ctx, p.Returns, episodesOfPlans); err == nil && c.sweep.plot != "" {
+		err = distributionFigure(p.title(), d).Save(c.sweep.plot)
+	}
+	return d, err
 }
 
 // exactly returns the distribution of a return where it can be computed.
@@ -84,85 +128,211 @@ func (s *simulation) exactly(i int) (values, probabilities []float64, ok bool) {
 	return values, probabilities, true
 }
 
-// described describes a distribution, whose values are in ascending order.
-func described(values, probabilities []float64, exact bool) distributionReport {
-	mean, square := 0.0, 0.0
-	for i, x := range values {
-		mean += probabilities[i] * x
-	}
-	for i, x := range values {
-		square += probabilities[i] * (x - mean) * (x - mean)
-	}
-	quantile := func(p float64) report.Number {
+// tail is the share of the episodes whose means are reported as the lowest and the highest.
+const tail = 0.05
+
+// described describes a distribution, whose values are in ascending order. Episodes is the number of episodes of which it is
+// the outcome, 0 if it was computed.
+func described(values, probabilities []float64, episodes int) distributionReport {
+	quantile := func(p float64) float64 {
 		sum := 0.0
 		for i, x := range values {
 			if sum += probabilities[i]; sum >= p-1e-12 {
-				return report.Number(x)
+				return x
 			}
 		}
-		return report.Number(values[len(values)-1])
+		return values[len(values)-1]
 	}
-	const part = 0.05
-	lowest := tailMean(values, probabilities, part)
-	slices.Reverse(values)
-	slices.Reverse(probabilities)
-	highest := tailMean(values, probabilities, part)
-	slices.Reverse(values)
-	slices.Reverse(probabilities)
-	return distributionReport{Exact: exact, SD: report.Number(math.Sqrt(square)),
-		Quantiles: quantileReport{quantile(0.05), quantile(0.25), quantile(0.5), quantile(0.75), quantile(0.95)},
-		CVaR:      tailReport{report.Number(lowest), report.Number(highest)}, Histogram: histogram(values, probabilities)}
+	mean := func(of func(x float64) float64) float64 {
+		sum := 0.0
+		for i, x := range values {
+			sum += probabilities[i] * of(x)
+		}
+		return sum
+	}
+	centre := mean(func(x float64) float64 { return x })
+	power := func(about, k float64) float64 {
+		return mean(func(x float64) float64 { return math.Pow(x-about, k) })
+	}
+	variance, low, high := power(centre, 2), quantile(tail), quantile(1-tail)
+	below := func(x float64) float64 { return max(0, low-x) }
+	above := func(x float64) float64 { return max(0, x-high) }
+	d := distributionReport{Exact: episodes == 0, Histogram: histogram(values, probabilities, quantile)}
+	d.spread = newSpread(centre, math.Sqrt(variance), quantile, low-mean(below)/tail, high+mean(above)/tail)
+	if episodes == 0 {
+		return d
+	}
+	n := float64(episodes)
+	half := func(variance float64) float64 { return z95 * math.Sqrt(max(0, variance)/n) }
+	deviation := func(of func(x float64) float64) float64 {
+		m := mean(of)
+		return half(mean(func(x float64) float64 { return (of(x) - m) * (of(x) - m) })) / tail
+	}
+	sd := 0.0 // the delta method; 0 where nothing varies
+	if variance > 0 {
+		sd = half((power(centre, 4) - variance*variance) / (4 * variance))
+	}
+	ci := newSpread(half(variance), sd, func(p float64) float64 { // between order statistics
+		at, room := n*p, z95*math.Sqrt(n*p*(1-p))
+		from, to := max(0, int(math.Floor(at-room))-1), min(episodes-1, int(math.Ceil(at+room)))
+		return max(values[to]-quantile(p), quantile(p)-values[from])
+	}, deviation(below), deviation(above))
+	d.CI95 = &ci
+	for i := range d.Histogram {
+		b := &d.Histogram[i]
+		b.CI95 = report.Number(wilson(float64(b.Probability), n))
+	}
+	return d
 }
 
-// tailMean returns the mean of the first part of a distribution, in the order of its values.
-func tailMean(values, probabilities []float64, part float64) float64 {
-	left, sum := part, 0.0
-	for i, x := range values {
-		q := min(left, probabilities[i])
-		left, sum = left-q, sum+q*x
-	}
-	return sum / (part - left)
+func newSpread(mean, sd float64, quantile func(p float64) float64, lowest, highest float64) spread {
+	q := func(p float64) report.Number { return report.Number(quantile(p)) }
+	return spread{report.Number(mean), report.Number(sd), quantileReport{q(0.05), q(0.25), q(0.5), q(0.75), q(0.95)},
+		tailReport{report.Number(lowest), report.Number(highest)}}
+}
+
+// z95 is the quantile of the normal distribution for intervals of 95%.
+const z95 = 1.959963984540054
+
+// wilson returns how far the ends of Wilson's interval of a share p of n episodes are from p at most.
+func wilson(p, n float64) float64 {
+	middle := (p + z95*z95/(2*n)) / (1 + z95*z95/n)
+	half := z95 / (1 + z95*z95/n) * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n))
+	return math.Abs(middle-p) + half
 }
 
 // bins is how many bins a histogram has at most.
 const bins = 20
 
-// histogram returns a bin for each value where they are few, else bins of the same width.
-func histogram(values, probabilities []float64) []binReport {
-	different := len(slices.Compact(slices.Clone(values)))
-	least, most := values[0], values[len(values)-1]
-	var out []binReport
+// histogram returns a bin for each value where they are few, else bins of the same width. The first and the last then also hold
+// the thousandth of the episodes with the least and the greatest values.
+func histogram(values, probabilities []float64, quantile func(p float64) float64) []binReport {
+	different := slices.Compact(slices.Clone(values))
+	out := make([]binReport, min(len(different), bins))
+	few, last := len(different) <= bins, len(out)-1
+	from, to := quantile(0.001), quantile(0.999)
+	if from == to {
+		from, to = values[0], values[len(values)-1]
+	}
+	width := (to - from) / bins
+	for i := range out {
+		out[i].From, out[i].To = report.Number(from+float64(i)*width), report.Number(from+float64(i+1)*width)
+		if few {
+			out[i].From, out[i].To = report.Number(different[i]), report.Number(different[i])
+		}
+	}
+	if !few {
+		out[0].From, out[last].To = report.Number(values[0]), report.Number(values[len(values)-1])
+	}
+	at := 0
 	for i, x := range values {
-		from, to := x, x
-		if different > bins {
-			width := (most - least) / bins
-			at := math.Min(math.Floor((x-least)/width), bins-1)
-			from, to = least+at*width, least+(at+1)*width
+		for at < last && x >= float64(out[at+1].From) {
+			at++
 		}
-		if n := len(out); n == 0 || float64(out[n-1].From) != from {
-			out = append(out, binReport{report.Number(from), report.Number(to), 0})
-		}
-		out[len(out)-1].Probability += report.Number(probabilities[i])
+		out[at].Probability += report.Number(probabilities[i])
 	}
 	return out
 }
 
-// distributionTable lists the distributions for people.
-func (rep *simulateReport) distributionTable(p *loaded) *report.Table {
-	t := report.NewTable("return", "sd", "5%", "median", "95%", "lowest 5%", "highest 5%", "")
-	if rep.Distribution == nil {
-		return t
+// distributionSections shows distributions to people, with a table for CSV too where csv says so.
+func distributionSections(d distributions, episodes int, csv bool) []report.Section {
+	if d.IsZero() {
+		return nil
 	}
-	for i, d := range rep.Distribution.Values {
-		t.Add(p.Returns[i], d.SD, d.Quantiles.P05, d.Quantiles.P50, d.Quantiles.P95, d.CVaR.Lowest, d.CVaR.Highest, map[bool]string{true: "exact", false: "sampled"}[d.Exact])
+	t := report.NewTable("per episode", "sd", "5%", "median", "95%", "lowest 5%", "highest 5%", "how")
+	t.Columns[7].In = []report.Format{report.CSV}
+	sampled := false
+	for i, r := range d.Values {
+		add := func(name, how string, s *spread, cell func(report.Number) any) {
+			t.Add(name, cell(s.SD), cell(s.Quantiles.P05), cell(s.Quantiles.P50), cell(s.Quantiles.P95), cell(s.CVaR.Lowest), cell(s.CVaR.Highest), how)
+		}
+		add(d.Names[i], map[bool]string{true: "exact", false: "sampled"}[r.Exact], &r.spread, func(x report.Number) any { return x })
+		if r.CI95 != nil {
+			add("± 95%", "ci95", r.CI95, func(x report.Number) any { return report.Rough(x) })
+			sampled = true
+		}
+	}
+	note := "This table is about single episodes: lowest and highest 5% are the means of the least and the greatest twentieth. "
+	switch exact := slices.ContainsFunc(d.Values, func(r distributionReport) bool { return r.Exact }); {
+	case !sampled:
+		note += "All is computed exactly."
+	case exact:
+		note += fmt.Sprintf("Rows with a ± below them are sampled, in %s, and have 95%% confidence intervals; the others are computed exactly.", count(episodes, "episode"))
+	default:
+		note += fmt.Sprintf("All is sampled, in %s, with 95%% confidence intervals.", count(episodes, "episode"))
+	}
+	sections := []report.Section{t, report.Note{note}}
+	if csv {
+		sections = append(sections, report.Only(t, report.CSV))
+	}
+	for i, r := range d.Values {
+		sections = append(sections, report.Only(r.bars(d.Names[i]), report.Terminal, report.Markdown, report.LaTeX))
+	}
+	return sections
+}
+
+// bars is the histogram as a table.
+func (r *distributionReport) bars(name string) *report.Table {
+	const longest = 40
+	t := &report.Table{Columns: []report.Column{{Title: name}, {Title: "probability"},
+		{Align: report.Left, In: []report.Format{report.Terminal, report.Markdown}}}}
+	most := report.Number(0)
+	for _, b := range r.Histogram {
+		most = max(most, b.Probability)
+	}
+	for _, b := range r.Histogram {
+		at := report.Short(b.From)
+		if b.To > b.From {
+			at += " to " + report.Short(b.To)
+		}
+		p := report.Brief(b.Probability)
+		if b.CI95 > 0 {
+			p += " ± " + report.Brief(b.CI95)
+		}
+		eighths := int(math.Round(longest * 8 * float64(b.Probability/most)))
+		if eighths == 0 && b.Probability > 0 {
+			eighths = 1
+		}
+		t.Add(at, p, strings.Repeat("█", eighths/8)+strings.TrimSpace(string([]rune(" ▏▎▍▌▋▊▉")[eighths%8])))
 	}
 	return t
 }
 
-// distributionNotes says what the table means.
-func (rep *simulateReport) distributionNotes() report.Note {
-	if rep.Distribution == nil {
-		return nil
+// distributionFigure draws the histograms.
+func distributionFigure(title string, d distributions) *chart.Figure {
+	f := &chart.Figure{Title: title + ": returns of single episodes", Notes: []string{"Of many values the first and the last bar hold those beyond them too."}}
+	for i, r := range d.Values {
+		f.Panels = append(f.Panels, chart.Panel{X: chart.Axis{Title: d.Names[i]}, Y: chart.Axis{Title: "probability"}, Curves: []chart.Curve{r.outline()}})
 	}
-	return report.Note{fmt.Sprintf("The second table is about single episodes: lowest and highest 5%% are the means of the least and the greatest twentieth. Exact rows are computed, sampled ones are those of the %s.", count(rep.Episodes, "episode"))}
+	return f
+}
+
+// outline is the outline of the bars, over a band that fills them. All are of the same width, that of a value being half the least
+// distance between values.
+func (r *distributionReport) outline() chart.Curve {
+	h, width, few := r.Histogram, math.Inf(1), r.Histogram[0].From == r.Histogram[0].To
+	for i := range h[1:] {
+		width = min(width, float64(h[i+1].From-h[i].From)/2)
+	}
+	if math.IsInf(width, 1) {
+		width = 1
+	}
+	if !few {
+		width = float64(h[1].To - h[1].From)
+	}
+	var c chart.Curve
+	for i, b := range h {
+		from, to, p := float64(b.From), float64(b.To), float64(b.Probability)
+		switch {
+		case few:
+			from, to = from-width/2, to+width/2
+		case i == 0:
+			from = to - width
+		case i == len(h)-1:
+			to = from + width
+		}
+		c.X, c.Y = append(c.X, from, from, to, to), append(c.Y, 0, p, p, 0)
+	}
+	c.Low, c.High = make([]float64, len(c.X)), slices.Clone(c.Y)
+	return c
 }

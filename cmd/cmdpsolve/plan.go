@@ -93,9 +93,10 @@ type planCommand struct {
 	secondOpinion  bool
 	deterministicOptions
 	showOptions
-	credible credibleOptions
-	what     variation
-	sweep    sweepOptions
+	distribution bool
+	credible     credibleOptions
+	what         variation
+	sweep        sweepOptions
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -148,6 +149,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	c.showOptions.addFlags(f)
 	c.deterministicOptions.addFlags(f)
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
+	f.BoolVar(&c.distribution, "distribution", false, "also how the returns of the plan vary from episode to episode, exact or of 10000 episodes as with simulate --distribution; --plot draws it")
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
 	c.credible.addFlags(f)
@@ -159,8 +161,8 @@ On Ctrl-C plan stops and exits with status 1.`,
 
 // check refuses what no problem can make right.
 func (c *planCommand) check() error {
-	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.deterministicOptions.check, c.sweep.check,
-		func() error { return policyFile("--policy", c.policy) }} {
+	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.deterministicOptions.check,
+		func() error { return c.sweep.check(c.distribution) }, func() error { return policyFile("--policy", c.policy) }} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -168,6 +170,8 @@ func (c *planCommand) check() error {
 	switch swept, logged := len(c.sweep.over) > 0, c.credible.log != ""; {
 	case c.deterministic && (c.secondOpinion || logged || swept):
 		return usage("--deterministic goes with none of --second-opinion, --log and --sweep")
+	case c.distribution && (logged || swept):
+		return usage("--distribution goes with neither --log nor --sweep")
 	case c.show && (logged || swept):
 		return usage("--show goes with neither --log nor --sweep")
 	case c.secondOpinion:
@@ -202,6 +206,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return c.planLogged(ctx, p)
 	case p.isGame() && c.secondOpinion:
 		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
+	case p.isGame() && c.distribution:
+		return usage("--distribution: %s: a game: want a problem with one player", p.name)
 	case p.isGame():
 		return c.planGame(ctx, p)
 	case c.deterministic:
@@ -238,6 +244,9 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	d.Conflict = clash
 	d.SecondOpinion = p.compared(opinion, r)
 	if d.policy, err = c.shownPolicy(ctx, p, r); err != nil {
+		return p.stopped(err)
+	}
+	if d.Distribution, err = c.distributed(ctx, p, r); err != nil {
 		return p.stopped(err)
 	}
 	writeErr := c.writePolicy(p, r)

@@ -47,8 +47,10 @@ type planReport struct {
 	// Never is there with --deterministic.
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
-	SecondOpinion *opinionReport   `json:"second_opinion,omitempty" csv:"second_opinion"`
-	policy        []report.Section // with --show
+	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
+	// Distribution is there with --distribution.
+	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
+	policy       []report.Section // with --show
 }
 
 // named holds a number for each return of a problem.
@@ -84,7 +86,8 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
 		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p), p.memoryNotes()...),
 	}
-	return &report.Report{Data: d, Sections: append(sections, d.policy...)}
+	sections = append(sections, d.policy...)
+	return &report.Report{Data: d, Sections: append(sections, distributionSections(d.Distribution, episodesOfPlans, false)...)}
 }
 
 func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {

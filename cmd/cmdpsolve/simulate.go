@@ -22,6 +22,7 @@ type simulateCommand struct {
 	steps        int
 	seed         uint64
 	distribution bool
+	plot         string
 }
 
 func newSimulate(s streams) *cobra.Command {
@@ -58,7 +59,8 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	addEpisodes(f, &c.episodes, "episodes to play")
 	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
-	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram in JSON; exact with a horizon where totals can be counted, else sampled")
+	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram; exact with a horizon where totals can be counted, else sampled")
+	f.StringVar(&c.plot, "plot", "", "with --distribution, draw the histograms to `FILE`, as SVG, PNG or PDF by its ending")
 	c.memoryOptions.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
@@ -72,6 +74,11 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return usage("--episodes %d: want at least 1", c.episodes)
 	case c.steps < 0:
 		return usage("--steps %d: want at least 1", c.steps)
+	case c.plot != "" && !c.distribution:
+		return usage("--plot %s: histograms are drawn with --distribution; give it too", c.plot)
+	}
+	if err := drawable("--plot", c.plot); err != nil {
+		return err
 	}
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
@@ -115,10 +122,16 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
 	if c.distribution {
-		all := sim.distributions()
-		all.Names = p.Returns
-		rep.Distribution = &all
+		if rep.Distribution, err = sim.distributions(ctx, p.Returns, c.episodes); err != nil {
+			return stopped(err)
+		}
 	}
 	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, report.Number(time.Since(begin).Seconds())
-	return c.write(rep.report(p), *c.format)
+	if err := c.write(rep.report(p), *c.format); err != nil {
+		return err
+	}
+	if c.plot != "" {
+		return distributionFigure(p.title(), rep.Distribution).Save(c.plot)
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -58,7 +59,7 @@ func newSimulation(p *loaded, components []drawn, seed uint64, steps int) *simul
 		s.steps = math.MaxInt
 	}
 	for _, c := range components {
-		s.over = append(s.over, over(m, c.Policy))
+		s.over = append(s.over, monitor.Over(m, c.Policy))
 	}
 	return s
 }
@@ -132,58 +133,6 @@ func (s *simulation) half(i int) float64 {
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
 	return t * math.Sqrt(s.sumsq[i]/(n-1)/n)
-}
-
-// over returns the largest set of states that the policy does not leave and in
-// which it returns nothing but long-run means.
-func over(m *cmdp.Model, f cmdp.Policy) []bool {
-	in := make([]bool, m.States())
-	for s := range in {
-		in[s] = true
-	}
-	for changed := true; changed; {
-		changed = false
-		for s := range in {
-			if in[s] && !idle(m, f, s, in) {
-				in[s], changed = false, true
-			}
-		}
-	}
-	return in
-}
-
-// idle reports whether a step from s returns nothing and leads to states of in.
-func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
-	k, d := m.Kernel(0), m.Dim()
-	probs := make([]float64, k.First[s+1]-k.First[s])
-	if len(probs) > 0 {
-		f.Distribution(probs, 0, s)
-	}
-	for a, x := range probs {
-		c := int(k.First[s]) + a
-		if !(x > 0) {
-			continue
-		}
-		for i, r := range k.Returns[c*d : (c+1)*d] {
-			if r != 0 && !m.Mean(i) {
-				return false
-			}
-		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if !(k.Prob[e] > 0) {
-				continue
-			}
-			if !in[k.Next[e]] {
-				return false
-			}
-			for i := range d {
-				if k.Outcomes != nil && k.Outcomes[e*d+i] != 0 && !m.Mean(i) {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }
 
 // expected returns the exact expected returns of a policy that draws one of several components. Without

@@ -23,9 +23,9 @@ type simulateReport struct {
 	Expected   expectedReport           `json:"expected"`
 	Truncation *truncationReport        `json:"truncation"`
 	// Distribution is there with --distribution.
-	Distribution *report.Named[distributionReport] `json:"distribution,omitempty"`
-	Seconds      report.Number                     `json:"seconds"`
-	keeps        bool                              // whether the policy keeps the limits, up to rounding
+	Distribution distributions `json:"distribution,omitzero"`
+	Seconds      report.Number `json:"seconds"`
+	keeps        bool          // whether the policy keeps the limits, up to rounding
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
@@ -93,11 +93,11 @@ func (p *loaded) largestReturn() float64 {
 
 // report declares what simulate found.
 func (rep *simulateReport) report(p *loaded) *report.Report {
-	return &report.Report{Data: rep, Sections: []report.Section{
+	return &report.Report{Data: rep, Sections: append([]report.Section{
 		p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds)),
 		report.Only(rep.means(p, report.Terminal), report.Terminal, report.Markdown, report.LaTeX),
-		report.Only(rep.means(p, report.CSV), report.CSV), rep.distributionTable(p), append(rep.notes(p), rep.distributionNotes()...),
-	}}
+		report.Only(rep.means(p, report.CSV), report.CSV), rep.notes(p),
+	}, distributionSections(rep.Distribution, rep.Episodes, true)...)}
 }
 
 // means lists what the episodes gave beside what is to be expected. People do not see a

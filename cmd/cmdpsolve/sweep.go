@@ -29,19 +29,19 @@ type sweepOptions struct {
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.over, "sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)")
-	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices to `FILE`, as SVG, PNG or PDF by its ending")
+	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices, with --distribution the histograms, to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on")
 }
 
-func (o *sweepOptions) check() error {
+func (o *sweepOptions) check(distribution bool) error {
 	if len(o.over) == 0 {
 		switch {
-		case o.plot != "":
-			return usage("--plot %s: a single plan has no curve; give --sweep too", o.plot)
+		case o.plot != "" && !distribution:
+			return usage("--plot %s: a single plan has no curve; give --sweep or --distribution too", o.plot)
 		case o.policies != "":
 			return usage("--policies %s: a single plan has one policy; give --policy, or --sweep too", o.policies)
 		}
-		return nil
+		return drawable("--plot", o.plot)
 	}
 	if n := o.over.plans(); n > mostSwept {
 		return usage("--sweep: %d plans: want at most %d", n, mostSwept)

@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"cmp"
+	"math"
 	"math/big"
 	"slices"
 
@@ -10,83 +12,147 @@ import (
 // maxTotals bounds the pairs of a state and a total that Distribution tells apart at a step.
 const maxTotals = 1 << 20
 
+// maxWork bounds the sum of these numbers without a horizon.
+const maxWork = 1 << 20
+
 // Distribution returns the distribution of the total of a return over an episode in which a policy is played: its values in
 // ascending order, and their probabilities. Totals are counted exactly, in the unit of which all values of the return
-// are multiples. It reports false without a horizon, and where totals cannot be counted or are too many.
+// are multiples. A total without a horizon is that at which all episodes but a share of 1e-12 are over. It reports false for other
+// criteria, and where totals cannot be counted or are too many.
 func Distribution(m *cmdp.Model, policy cmdp.Policy, coordinate int) (values, probabilities []float64, ok bool) {
-	if m.Horizon() == 0 {
-		return nil, nil, false
-	}
 	b, err := NewBudget(BudgetSpec{Title: "total", Model: m, Coordinate: coordinate, Limits: []Limit{{}}})
 	if err != nil {
 		return nil, nil, false
 	}
-	type place struct {
-		state int32
-		total int
-	}
-	now := make(map[place]float64)
+	var now, then, ended []place
 	for _, st := range m.StartStates() {
-		now[place{int32(st.State), 0}] += st.Probability
+		now = append(now, place{int32(st.State), 0, st.Probability})
 	}
 	var probs []float64
-	for h := range m.Horizon() {
-		k, then := m.Kernel(h), make(map[place]float64, len(now))
-		// In a fixed order, so that sums are the same in every run.
-		places := make([]place, 0, len(now))
-		for p := range now {
-			places = append(places, p)
-		}
-		slices.SortFunc(places, func(a, b place) int {
-			if a.state != b.state {
-				return int(a.state - b.state)
-			}
-			return a.total - b.total
-		})
-		for _, p := range places {
-			mass, s := now[p], int(p.state)
-			n := int(k.First[s+1] - k.First[s])
-			if n == 0 {
-				then[p] += mass
+	steps, over := m.Horizon(), make([]bool, m.States())
+	if steps == 0 {
+		steps, over = math.MaxInt, Over(m, policy)
+	}
+	for h, work := 0, 0; h < steps && sum(now) > 1e-12; h++ {
+		k := m.Kernel(h)
+		then = then[:0]
+		for _, p := range now {
+			first, end := int(k.First[p.state]), int(k.First[p.state+1])
+			if over[p.state] {
+				ended = append(ended, p)
 				continue
 			}
-			probs = slices.Grow(probs[:0], n)[:n]
-			policy.Distribution(probs, h, s)
+			if first == end {
+				then = append(then, p)
+				continue
+			}
+			probs = slices.Grow(probs[:0], end-first)[:end-first]
+			policy.Distribution(probs, h, int(p.state))
 			for a, x := range probs {
 				if x == 0 {
 					continue
 				}
-				c := int(k.First[s]) + a
-				b.choice(m, k, c, func(e, units int) {
-					then[place{k.Next[e], p.total + units}] += mass * x * k.Prob[e]
+				b.choice(m, k, first+a, func(e, units int) {
+					then = append(then, place{k.Next[e], p.total + units, p.mass * x * k.Prob[e]})
 				})
 			}
 		}
-		if now = then; len(now) > maxTotals {
+		then = merged(then)
+		if work += len(then); len(then) > maxTotals || m.Horizon() == 0 && work > maxWork {
 			return nil, nil, false
 		}
+		now, then = then, now
 	}
-	all := make(map[int]float64)
-	places := make([]place, 0, len(now))
-	for p := range now {
-		places = append(places, p)
+	ended = append(ended, now...)
+	for i := range ended {
+		ended[i].state = 0
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.total != b.total {
-			return a.total - b.total
-		}
-		return int(a.state - b.state)
-	})
-	var totals []int
-	for _, p := range places {
-		if _, seen := all[p.total]; !seen {
-			totals = append(totals, p.total)
-		}
-		all[p.total] += now[p]
-	}
-	for _, n := range totals {
-		x, _ := new(big.Rat).Mul(big.NewRat(int64(n), 1), b.unit).Float64()
-		values, probabilities = append(values, x), append(probabilities, all[n])
+	for _, p := range merged(ended) {
+		x, _ := new(big.Rat).Mul(big.NewRat(int64(p.total), 1), b.unit).Float64()
+		values, probabilities = append(values, x), append(probabilities, p.mass)
 	}
 	return values, probabilities, true
+}
+
+func sum(places []place) (mass float64) {
+	for _, p := range places {
+		mass += p.mass
+	}
+	return mass
+}
+
+// A place is where an episode may be, with the total so far and the probability.
+type place struct {
+	state int32
+	total int
+	mass  float64
+}
+
+// merged sorts places and adds up those that are the same, in the order in which they came, so that sums
+// are the same in every run.
+func merged(places []place) []place {
+	slices.SortStableFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.total, b.total))
+	})
+	out := places[:0]
+	for _, p := range places {
+		if n := len(out); n > 0 && out[n-1].state == p.state && out[n-1].total == p.total {
+			out[n-1].mass += p.mass
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Over returns, without a horizon, the largest set of states that a policy does not leave and in which it returns nothing but
+// long-run means: there episodes are over.
+func Over(m *cmdp.Model, f cmdp.Policy) []bool {
+	in := make([]bool, m.States())
+	for s := range in {
+		in[s] = true
+	}
+	for changed := true; changed; {
+		changed = false
+		for s := range in {
+			if in[s] && !idle(m, f, s, in) {
+				in[s], changed = false, true
+			}
+		}
+	}
+	return in
+}
+
+// idle reports whether a step from s returns nothing and leads to states of in.
+func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
+	k, d := m.Kernel(0), m.Dim()
+	probs := make([]float64, k.First[s+1]-k.First[s])
+	if len(probs) > 0 {
+		f.Distribution(probs, 0, s)
+	}
+	for a, x := range probs {
+		c := int(k.First[s]) + a
+		if !(x > 0) {
+			continue
+		}
+		for i, r := range k.Returns[c*d : (c+1)*d] {
+			if r != 0 && !m.Mean(i) {
+				return false
+			}
+		}
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			if !(k.Prob[e] > 0) {
+				continue
+			}
+			if !in[k.Next[e]] {
+				return false
+			}
+			for i := range d {
+				if k.Outcomes != nil && k.Outcomes[e*d+i] != 0 && !m.Mean(i) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
