@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -207,6 +210,71 @@ func TestErrataListsWhatIsCited(t *testing.T) {
 			t.Errorf("errata.md lists %s, which nothing cites", e)
 		}
 	}
+}
+
+// TestChecklistsNameWhatExists wants every name of Go in the checklists to be declared somewhere:
+// a function, type, constant or variable of a package, a field or a method.
+func TestChecklistsNameWhatExists(t *testing.T) {
+	known := map[string]bool{"NewX": true, "dst": true} // a placeholder, and a parameter
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		known[d.Name()] = true
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		known[strings.TrimSuffix(strings.TrimSuffix(d.Name(), ".go"), "_test")] = true
+		for _, decl := range file.Decls {
+			declared(decl, known)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced, name := regexp.MustCompile("(?s)```.*?```"), regexp.MustCompile("`(?:[A-Za-z]\\w*\\.)*([A-Za-z]\\w*)(?:\\([^`]*\\))?`")
+	for _, page := range []string{"adding-a-set.md", "adding-a-cost.md", "adding-an-algorithm.md", "testing.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := name.FindAllSubmatch(fenced.ReplaceAll(text, nil), -1)
+		if len(found) < 10 {
+			t.Errorf("%s names %d things only", page, len(found))
+		}
+		for _, m := range found {
+			if !known[string(m[1])] && !known[strings.Trim(string(m[0]), "`")] {
+				t.Errorf("%s: %s is not in the code", page, m[0])
+			}
+		}
+	}
+}
+
+// declared notes what a declaration declares.
+func declared(decl ast.Decl, known map[string]bool) {
+	if f, ok := decl.(*ast.FuncDecl); ok {
+		known[f.Name.Name] = true
+		return
+	}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			known[n.Name.Name] = true
+		case *ast.Field:
+			for _, id := range n.Names {
+				known[id.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				known[id.Name] = true
+			}
+		case *ast.FuncLit:
+			return false
+		}
+		return true
+	})
 }
 
 func TestReadmeShowsTheExampleFile(t *testing.T) {
