@@ -118,11 +118,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if c.plot != "" && rep.played() > 0 {
-		f, err := rep.figure()
-		if err == nil {
-			err = f.Save(c.plot)
-		}
-		if err != nil && runErr == nil {
+		if err := plotResult(rep, c.plot); runErr == nil {
 			runErr = err
 		}
 	}

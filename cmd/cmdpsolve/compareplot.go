@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
@@ -75,22 +73,4 @@ func curveOf(s series, key string) (chart.Curve, bool) {
 		c.Low, c.High = nil, nil
 	}
 	return c, any
-}
-
-// figure draws a comparison.
-func (rep *compareReport) figure() (*chart.Figure, error) {
-	var list []series
-	for _, r := range rep.Rows {
-		if r.runs > 0 {
-			list = append(list, series{r.Name, r.history})
-		}
-	}
-	f := &chart.Figure{Title: rep.title(), Panels: panelsOf("", list, shownMetrics, false)}
-	if rep.Seeds > 1 {
-		f.Notes = []string{fmt.Sprintf("Mean return of all episodes: means of %d runs with 95%% intervals.", rep.Seeds)}
-	}
-	if len(f.Panels) == 0 {
-		return nil, fmt.Errorf("%s: there is nothing to draw", rep.title())
-	}
-	return f, nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type learnCommand struct {
 	learner   string
 	format    *report.Format
 	exact     bool
+	files     learnFiles
 }
 
 func newLearn(s streams) *cobra.Command {
@@ -48,6 +50,10 @@ In a game the problem file or --opponent says who plays against the agent. What
 is reported then is the distance of W^K from the target beside the gap, the
 distance that an opponent can enforce, between certified bounds.
 
+--policy writes the policy that is best by what was seen, and --mixture one that
+does what the run did, to which the guarantees apply; the report then has the
+exact returns of both.
+
 With --env-command a program is played in the place of a model; PROBLEM then
 says only what is wanted of it (see docs/simulators.md).
 
@@ -55,6 +61,7 @@ On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
 		Example: `  cmdpsolve learn inventory --pool --episodes 20000
   cmdpsolve learn inventory --learner posterior --pool --episodes 2000
+  cmdpsolve learn inventory --pool --policy learned.csv --plot learned.svg
   cmdpsolve learn media --pool --seeds 10 --format json > result.json
   cmdpsolve learn big.yaml --episodes 1000000 --save big.checkpoint
   cmdpsolve learn big.yaml --resume big.checkpoint
@@ -76,6 +83,7 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	addSettings(f, &c.settings)
 	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
 	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
+	c.files.addFlags(f)
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")
 	c.playOptions.addFlags(f)
 	c.simulator.addFlags(f)
@@ -98,17 +106,25 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.choose(p); err != nil {
 		return err
 	}
+	if err := c.files.check(p, c.settings.Seeds); err != nil {
+		return err
+	}
 	s, err := c.newSession(ctx, p, from)
 	if err != nil {
 		return err
 	}
 	runErr := c.play(ctx, c.err, s.trials, s.keeper, s.about)
 	c.simulator.close()
-	if err := c.write(s.report(), *c.format); err != nil {
+	data := s.summary()
+	var filesErr error
+	if data.Policies, filesErr = c.writePolicies(ctx, s); filesErr == nil && c.files.plot != "" {
+		filesErr = plotResult(data, c.files.plot)
+	}
+	if err := c.write(s.report(data), *c.format); err != nil {
 		return err
 	}
-	if runErr != nil {
-		return failed(runErr)
+	if err := errors.Join(runErr, filesErr); err != nil {
+		return failed(err)
 	}
 	return nil
 }
@@ -209,7 +225,7 @@ type session struct {
 func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Checkpoint) (*session, error) {
 	s := &session{p: p}
 	var err error
-	if s.Contest, err = p.newContest(ctx, c.settings, c.simulator.options(p, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true})); err != nil {
+	if s.Contest, err = p.newContest(ctx, c.settings, c.simulator.options(p, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true, Mixture: c.files.mixture != ""})); err != nil {
 		return nil, err
 	}
 	if refusals := s.Refusals(); len(refusals) > 0 {

@@ -32,6 +32,7 @@ type learnReport struct {
 	runReport                           // of the single run, or the means
 	CI95       map[string]report.Number `json:"ci95,omitempty"`
 	Runs       []*runReport             `json:"runs,omitempty"`
+	Policies   []learnedPolicy          `json:"policies,omitempty"`
 }
 
 // runReport is what one run found.
@@ -77,8 +78,7 @@ type learned struct {
 }
 
 // report declares what the session found, whether or not it came to its end.
-func (s *session) report() *report.Report {
-	d := s.summary()
+func (s *session) report(d *learnReport) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{
 		s.heading(d), s.resultTable(d),
 		report.Only(s.historyTable(d.History), report.Markdown, report.LaTeX, report.CSV),
@@ -219,11 +219,20 @@ func (s *session) heading(rep *learnReport) report.Heading {
 
 // resultTable compares what was learned with the exact answer, which only a model has.
 func (s *session) resultTable(rep *learnReport) *report.Table {
-	t := report.NewTable("", "learned", "exact")
+	t, policies := report.NewTable("", "learned", "exact"), rep.Policies
 	if s.p.hello != nil {
-		t = report.NewTable("", "learned")
+		t, policies = report.NewTable("", "learned"), nil
 	}
-	add := func(row ...any) { t.Add(row[:len(t.Columns)]...) }
+	for _, p := range policies {
+		t.Columns = append(t.Columns, report.NewTable(p.Policy).Columns...)
+	}
+	add := func(of func(learnedPolicy) any, row ...any) {
+		for _, p := range policies {
+			row = append(row, of(p))
+		}
+		t.Add(row[:len(t.Columns)]...)
+	}
+	none := func(learnedPolicy) any { return "" }
 	cell := func(key string, x report.Number) any {
 		if half, ok := rep.CI95[key]; ok && half == half {
 			return report.Short(x) + " ± " + report.Brief(half)
@@ -239,20 +248,20 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 		if !ok {
 			x = report.NaN
 		}
-		add(name, cell(name, rep.Average.Values[i]), x)
+		add(func(p learnedPolicy) any { return p.Returns.Values[i] }, name, cell(name, rep.Average.Values[i]), x)
 	}
 	if s.Task.Cost != nil {
-		add("objective", cell("objective", rep.Objective), best.Objective)
+		add(func(p learnedPolicy) any { return p.Objective }, "objective", cell("objective", rep.Objective), best.Objective)
 		if s.p.hello == nil {
-			add("regret", cell("regret", rep.Regret), "")
+			add(none, "regret", cell("regret", rep.Regret), "")
 		}
 	}
 	if s.Task.Target != nil {
-		add("violation", cell("violation", rep.Violation), best.distance())
+		add(func(p learnedPolicy) any { return p.Violation }, "violation", cell("violation", rep.Violation), best.distance())
 	}
 	if s.moma() && s.Dual == "double" {
 		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
-		add(bound, cell("bound", rep.Bound), best.Objective)
+		add(none, bound, cell("bound", rep.Bound), best.Objective)
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,23 @@ func (c *plotCommand) run(args []string) error {
 	}
 	fmt.Fprintln(c.out, c.output)
 	return nil
+}
+
+// plotResult draws a result of learn or compare to a file, as plot does from its JSON.
+func plotResult(result any, path string) error {
+	data, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	list, err := drawingsIn(data)
+	if err != nil {
+		return err
+	}
+	f, err := drawingFigure(list, "", shownMetrics, false)
+	if err != nil {
+		return err
+	}
+	return f.Save(path)
 }
 
 // choose leaves what was asked for. It is an error to ask for what is not there.

@@ -54,11 +54,7 @@ func readDrawings(path string) ([]drawing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plot: %w", err)
 	}
-	var saved savedResult
-	if err := json.Unmarshal(data, &saved); err != nil {
-		return nil, fmt.Errorf("plot: %s: want what learn or compare wrote with --format json", path)
-	}
-	list, err := saved.drawings()
+	list, err := drawingsIn(data)
 	if err == nil && len(list) == 0 {
 		err = errors.New("no history in it; want what learn or compare wrote with --format json")
 	}
@@ -66,6 +62,15 @@ func readDrawings(path string) ([]drawing, error) {
 		return nil, fmt.Errorf("plot: %s: %w", path, err)
 	}
 	return list, nil
+}
+
+// drawingsIn reads the JSON of a result. There are none where nothing was played.
+func drawingsIn(data []byte) ([]drawing, error) {
+	var saved savedResult
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, errors.New("want what learn or compare wrote with --format json")
+	}
+	return saved.drawings()
 }
 
 func (s *savedResult) drawings() ([]drawing, error) {

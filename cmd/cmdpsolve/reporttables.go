@@ -234,12 +234,8 @@ func figuresOf(kind string, data []byte) ([]*chart.Figure, error) {
 		if data == nil {
 			return nil, nil // of a suite the whole has them
 		}
-		var saved savedResult
-		if err := json.Unmarshal(data, &saved); err != nil {
-			return nil, err
-		}
-		all, err := saved.drawings()
-		if err != nil || len(all) == 0 {
+		all, err := drawingsIn(data)
+		if err != nil {
 			return nil, err
 		}
 		var figures []*chart.Figure

@@ -16,7 +16,8 @@ import (
 )
 
 // playModel is a simulator for tests, which plays the model of a problem file. In an episode and
-// step it may do something else: die, hang, write garbage, or invent a state. "serve" and a command
+// step it may do something else: die, hang, write garbage, or invent a state; "silent" does not tell
+// where episodes start. "serve" and a command
 // line have it start that command and play for it.
 func playModel() {
 	p, err := load(os.Args[1])
@@ -48,6 +49,9 @@ func playModel() {
 	}
 	sh := p.Model.Shape()
 	hello := map[string]any{"hello": 1, "states": sh.States(), "start": sh.StartStates()[0].State}
+	if fault == "silent" {
+		delete(hello, "start")
+	}
 	actions, returns := make([]int, sh.States()), ""
 	for s := range actions {
 		actions[s] = sh.Actions(0, s)

@@ -223,12 +223,8 @@ func plotSuite(path string, folder *contest.Folder, events []*event, reports []*
 		if rep.played() == 0 {
 			continue
 		}
-		f, err := rep.figure()
-		if err != nil {
-			return err
-		}
 		name := fmt.Sprintf("%s-%s.%s", strings.TrimSuffix(path, filepath.Ext(path)), folder.Name(events[i].Contest), format)
-		if err := f.Save(name); err != nil {
+		if err := plotResult(rep, name); err != nil {
 			return err
 		}
 	}

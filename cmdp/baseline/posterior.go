@@ -169,35 +169,41 @@ func (l *posterior) plan() (p *exact.Policy, feasible bool, err error) {
 		return nil, false, err
 	}
 	opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
-	r, err := l.solve(model, task, opts)
+	r, err := BestOrNearest(context.Background(), model, task, opts)
 	if err != nil {
 		return nil, false, err
 	}
-	if r.Status != exact.Infeasible || task.Cost == nil {
-		return r.Policy, r.Status != exact.Infeasible, nil
-	}
-	// The nearest policies are those of the target inflated by its distance.
-	near, err := geometry.NewInflate(task.Target, r.Violation*(1+1e-6)+2*r.Tolerance)
-	if err != nil {
-		return r.Policy, false, nil
-	}
-	second, err := l.solve(model, cmdp.Task{Cost: task.Cost, Target: near.(geometry.Compact)}, opts)
-	if err != nil || second.Status == exact.Infeasible {
-		return r.Policy, false, nil
-	}
-	return second.Policy, false, nil
+	l.state.Work.Planner += r.Iterations
+	return r.Policy, r.Status != exact.Infeasible, nil
 }
 
 var errNoPolicy = errors.New("baseline: planning found no policy")
 
-func (l *posterior) solve(m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
-	r, err := exact.Solve(context.Background(), m, task, opts)
-	if err != nil {
+// BestOrNearest is [exact.Solve] of a task that possibly no policy of m keeps. Where the status is
+// infeasible, the policy costs least among those that come as near to the target as any, as far as
+// that can be found. It is an error if there is no policy.
+func BestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
+	r, err := exact.Solve(ctx, m, task, opts)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	l.state.Work.Planner += r.Iterations
-	if r.Policy == nil {
+	case r.Policy == nil:
 		return nil, errNoPolicy
+	case r.Status != exact.Infeasible || task.Cost == nil:
+		return r, nil
+	}
+	// The nearest policies are those of the target inflated by its distance.
+	near, err := geometry.NewInflate(task.Target, r.Violation*(1+1e-6)+2*r.Tolerance)
+	if err != nil {
+		return r, nil
+	}
+	second, err := exact.Solve(ctx, m, cmdp.Task{Cost: task.Cost, Target: near.(geometry.Compact)}, opts)
+	if err != nil {
+		return r, nil
+	}
+	r.Iterations += second.Iterations
+	if second.Policy != nil && second.Status != exact.Infeasible {
+		r.Policy, r.Objective, r.Returns = second.Policy, second.Objective, second.Returns
 	}
 	return r, nil
 }

@@ -24,6 +24,7 @@ type Checkpoint struct {
 type checkpointSettings struct {
 	Settings
 	Measured bool `json:"measured"`
+	Mixture  bool `json:"mixture,omitempty"`
 }
 
 // savedRun is what is recorded of a run beside its state.
@@ -37,7 +38,7 @@ type savedRun struct {
 
 // NewCheckpoint returns a checkpoint of a contest. Nothing is written before a run is kept.
 func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
-	settings, err := json.Marshal(checkpointSettings{c.Settings, c.measured})
+	settings, err := json.Marshal(checkpointSettings{c.Settings, c.measured, c.mixture})
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,15 @@ func ReadCheckpoint(path string, s *Settings, measured bool, given func(name str
 func (f *Checkpoint) Adopt(from *cmdp.Checkpoint, path string) error {
 	if from.Problem != f.contest.Fingerprint {
 		return fmt.Errorf("checkpoint %s: it is of another problem, or its policy files have changed", path)
+	}
+	var old checkpointSettings
+	switch err := json.Unmarshal(from.Settings, &old); {
+	case err != nil:
+		return fmt.Errorf("checkpoint %s: %w", path, err)
+	case old.Mixture && !f.contest.mixture:
+		return fmt.Errorf("checkpoint %s: its runs count what they do for --mixture: give a file for it again", path)
+	case f.contest.mixture && !old.Mixture:
+		return fmt.Errorf("--mixture: the runs of the checkpoint %s did not count what they did: leave it out, or start anew", path)
 	}
 	if len(from.Runs) != len(f.saved.Runs) {
 		return fmt.Errorf("checkpoint %s: it has another number of runs than it says", path)

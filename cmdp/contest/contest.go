@@ -44,6 +44,7 @@ type Contest struct {
 	// environment makes what a run plays: the model, or a simulator.
 	environment func() (cmdp.Environment, error)
 	measured    bool
+	mixture     bool
 	records     []int
 	learner     func(baseline.Config) (cmdp.Learner, error) // nil for the registry
 }
@@ -86,6 +87,8 @@ type Options struct {
 	// Unmeasured runs keep mean returns and the findings of MOMA in place of the metrics of
 	// baseline.Recorder, each of which takes an evaluation of the model.
 	Unmeasured bool
+	// Mixture has runs that are not measured count the actions of each step, for [Run.Mixture].
+	Mixture bool
 	// Records are the numbers of episodes after which runs are recorded, ascending; nil
 	// stands for about twenty in each decade. The last episode is recorded in any case.
 	Records []int
@@ -113,7 +116,7 @@ func New(ctx context.Context, p *problem.Problem, settings Settings, opts Option
 	if opts.Name == "" {
 		opts.Name = p.Name
 	}
-	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, records: opts.Records, learner: opts.Learner}
+	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, mixture: opts.Mixture, records: opts.Records, learner: opts.Learner}
 	if c.Title == "" {
 		c.Title = opts.Name
 	}

@@ -55,6 +55,7 @@ type Run struct {
 	Spent   time.Duration
 
 	recorder    *baseline.Recorder // nil in a game, and in runs that are not measured
+	actions     *actionCounter     // nil unless mixtures are asked for
 	environment cmdp.Environment
 }
 
@@ -93,6 +94,13 @@ func (t *Trial) Begin() error {
 			return err
 		}
 		r.Runner = cmdp.NewRunner(env, r.recorder, t.Seed(), nil)
+	case t.mixture:
+		counts, err := cmdp.NewCounts(t.Problem.Shape(), false, nil)
+		if err != nil {
+			return err
+		}
+		r.actions = &actionCounter{learner, counts}
+		r.Runner = cmdp.NewRunner(env, r.actions, t.Seed(), evaluator)
 	default:
 		r.Runner = cmdp.NewRunner(env, learner, t.Seed(), evaluator)
 	}

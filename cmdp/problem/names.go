@@ -67,10 +67,20 @@ func (p *Problem) OpponentName(h, s, b int) string {
 
 // columns returns the number of the opponent's actions.
 func (p *Problem) columns(h, s int) int {
-	if sh := p.Model.Shape(); sh != nil {
+	if sh := p.Shape(); sh != nil {
 		return sh.OpponentActions(h, s)
 	}
 	return 1
+}
+
+// choices returns the number of actions of a state, in a game of pairs of actions.
+func (p *Problem) choices(h, s int) int {
+	if sh := p.Shape(); sh != nil {
+		first, end := sh.Choices(h, s)
+		return end - first
+	}
+	k := p.Model.Kernel(h)
+	return int(k.First[s+1] - k.First[s])
 }
 
 // steps returns the number of stored kernels.

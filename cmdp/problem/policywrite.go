@@ -54,16 +54,21 @@ const (
 
 // PolicyRows returns the rows of a policy of a player: one for every action of positive
 // probability, at every step for each state that offers actions there. Without a horizon
-// policies are stationary, and rows have no steps.
+// policies are stationary, and rows have no steps. Of a simulator all states have numbers, as in
+// its shape.
 func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
 	return func(yield func(PolicyRow) bool) {
-		m, probs := p.Model, []float64(nil)
-		for h := range max(1, m.Horizon()) {
-			row := PolicyRow{Step: min(h+1, m.Horizon())}
-			k := m.Kernel(h)
-			for s := range m.States() {
+		horizon, states, probs := 0, 0, []float64(nil)
+		if sh := p.Shape(); sh != nil {
+			horizon, states = sh.Horizon(), sh.States()
+		} else {
+			states = p.Model.States()
+		}
+		for h := range max(1, horizon) {
+			row := PolicyRow{Step: min(h+1, horizon)}
+			for s := range states {
 				columns := p.columns(h, s)
-				n, name := int(k.First[s+1]-k.First[s])/columns, p.ActionName
+				n, name := p.choices(h, s)/columns, p.ActionName
 				if n == 0 {
 					continue
 				}

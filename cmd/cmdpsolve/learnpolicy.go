@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// learnFiles are the files that learn writes beside its report.
+type learnFiles struct{ policy, mixture, plot string }
+
+func (o *learnFiles) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.policy, "policy", "", "write the best policy by what was seen to `FILE`, as plan does: the shares seen are taken for probabilities, and actions never taken are left out")
+	f.StringVar(&o.mixture, "mixture", "", "write to `FILE` the policy that does in each state and step what the run did there, in the same shares: its returns are those of the run, on average")
+	f.StringVar(&o.plot, "plot", "", "draw regret and violation against episodes to `FILE`, .svg, .png or .pdf")
+}
+
+// check refuses files that cannot be written, before anything is played.
+func (o *learnFiles) check(p *loaded, seeds int) error {
+	for _, file := range []struct{ option, path string }{{"--policy", o.policy}, {"--mixture", o.mixture}} {
+		if file.path == "" {
+			continue
+		}
+		ending, err := problem.PolicyFormat(file.path, true)
+		switch {
+		case err != nil:
+			return usage("%s %w", file.option, err)
+		case p.isGame():
+			return usage("%s %s: in a game a learner adapts to the opponent, and no one policy does what it does", file.option, file.path)
+		case seeds > 1:
+			return usage("%s %s: %d runs learn a policy each: want --seeds 1", file.option, file.path, seeds)
+		case p.hello != nil && (ending == "c" || ending == "go"):
+			return usage("%s %s: a controller in source code is written from a model, and a simulator has none: want .csv, .json or .npz", file.option, file.path)
+		}
+		if err := writable(file.option, file.path); err != nil {
+			return err
+		}
+	}
+	if o.policy != "" && o.policy == o.mixture {
+		return usage("--mixture %s: this is the file of --policy too", o.mixture)
+	}
+	if o.plot == "" {
+		return nil
+	}
+	if _, err := chart.FormatOf(o.plot); err != nil {
+		return usage("--plot: %w", err)
+	}
+	return writable("--plot", o.plot)
+}
+
+// learnedPolicy is a policy that was written, with its exact expected returns if there is a model.
+type learnedPolicy struct {
+	Policy    string        `json:"policy"` // "best estimate" or "mixture"
+	File      string        `json:"file"`
+	Returns   named         `json:"returns,omitzero"`
+	Objective report.Number `json:"objective"`
+	Violation report.Number `json:"violation"`
+	// Feasible says whether the best estimate keeps the limits by what was seen.
+	Feasible *bool `json:"feasible,omitempty"`
+}
+
+// writePolicies writes the policies that were asked for. The best estimate says what to do in
+// states to which the run never came.
+func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []learnedPolicy, err error) {
+	if c.files.policy == "" && c.files.mixture == "" {
+		return nil, nil
+	}
+	run := s.trials[0].Run
+	if run.Runner.Episodes() == 0 {
+		return nil, errors.New("no policy is written: nothing was played")
+	}
+	best, feasible, err := run.BestEstimate(context.WithoutCancel(ctx)) // what an interrupted run knows is wanted too
+	if err != nil {
+		return nil, err
+	}
+	if c.files.policy != "" {
+		one := s.learned("best estimate", c.files.policy, best)
+		one.Feasible = &feasible
+		list, err = append(list, one), problem.WritePolicy(c.files.policy, s.p.Problem, s.p.learnedRows(best))
+	}
+	if c.files.mixture != "" && err == nil {
+		var mixture *cmdp.Randomized
+		if mixture, err = run.Mixture(best); err != nil {
+			return nil, err
+		}
+		list, err = append(list, s.learned("mixture", c.files.mixture, mixture)), problem.WritePolicy(c.files.mixture, s.p.Problem, s.p.learnedRows(mixture))
+	}
+	return list, err
+}
+
+// learned says what a policy is worth in the model.
+func (s *session) learned(what, file string, policy cmdp.Policy) learnedPolicy {
+	out := learnedPolicy{Policy: what, File: file, Objective: report.NaN, Violation: report.NaN}
+	if s.p.Model != nil {
+		v := make([]float64, s.p.Model.Dim())
+		cmdp.NewEvaluator(s.p.Model).Returns(v, policy)
+		out.Returns = s.p.named(v)
+		out.Objective, out.Violation = report.Number(s.p.objective(v)), report.Number(s.Task.Violation(v))
+	}
+	return out
+}
+
+// learnedRows are the rows of a policy. Those of a simulator have its own states and steps,
+// without what its shape adds.
+func (p *loaded) learnedRows(policy cmdp.Policy) iter.Seq[problem.PolicyRow] {
+	rows := p.PolicyRows(policy, problem.Agent)
+	if p.hello == nil || p.hello.Start != nil {
+		return rows
+	}
+	first := p.StateName(p.Shape().States() - 1)
+	return func(yield func(problem.PolicyRow) bool) {
+		for row := range rows {
+			if row.Step--; row.Step > 0 && row.State != first && !yield(row) {
+				return
+			}
+		}
+	}
+}
