@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/pflag"
@@ -28,31 +30,23 @@ func (o *learnFiles) check(p *loaded, seeds int) error {
 		if file.path == "" {
 			continue
 		}
-		ending, err := problem.PolicyFormat(file.path, true)
+		source := slices.Contains([]string{".c", ".go"}, strings.ToLower(filepath.Ext(file.path)))
 		switch {
-		case err != nil:
-			return usage("%s %w", file.option, err)
 		case p.isGame():
 			return usage("%s %s: in a game a learner adapts to the opponent, and no one policy does what it does", file.option, file.path)
 		case seeds > 1:
 			return usage("%s %s: %d runs learn a policy each: want --seeds 1", file.option, file.path, seeds)
-		case p.hello != nil && (ending == "c" || ending == "go"):
+		case p.hello != nil && source:
 			return usage("%s %s: a controller in source code is written from a model, and a simulator has none: want .csv, .json or .npz", file.option, file.path)
 		}
-		if err := writable(file.option, file.path); err != nil {
+		if err := policyFile(file.option, file.path); err != nil {
 			return err
 		}
 	}
 	if o.policy != "" && o.policy == o.mixture {
 		return usage("--mixture %s: this is the file of --policy too", o.mixture)
 	}
-	if o.plot == "" {
-		return nil
-	}
-	if _, err := chart.FormatOf(o.plot); err != nil {
-		return usage("--plot: %w", err)
-	}
-	return writable("--plot", o.plot)
+	return drawable("--plot", o.plot)
 }
 
 // learnedPolicy is a policy that was written, with its exact expected returns if there is a model.
