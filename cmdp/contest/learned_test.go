@@ -44,7 +44,9 @@ func (w *witness) Observe(tr *cmdp.Trajectory) {
 	w.Learner.Observe(tr)
 }
 
-func (w *witness) Counts() *cmdp.Counts { return w.Learner.(interface{ Counts() *cmdp.Counts }).Counts() }
+func (w *witness) Counts() *cmdp.Counts {
+	return w.Learner.(interface{ Counts() *cmdp.Counts }).Counts()
+}
 
 // model is the model of what was seen: actions that were never taken lead nowhere, and return what
 // nobody would want.
