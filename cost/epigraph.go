@@ -77,7 +77,6 @@ func (e *epigraph) solve(dst, dual []float64) bool {
 	if err != nil {
 		return false
 	}
-	defer solver.Close()
 	var solution lp.Solution
 	if err := solver.Solve(&solution); err != nil || solution.Status != lp.Optimal {
 		return false

@@ -72,7 +72,6 @@ func (p *Polyhedron) measure(what string) error {
 	if err != nil {
 		return fmt.Errorf("geometry: %s: %w", what, err)
 	}
-	defer solver.Close()
 	p.lower, p.upper = make([]float64, d), make([]float64, d)
 	cost := make([]float64, d)
 	var answer lp.Solution

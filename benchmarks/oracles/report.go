@@ -39,7 +39,7 @@ func row(b *strings.Builder, cells ...string) { fmt.Fprintf(b, "| %s |\n", strin
 func (r results) programs(b *strings.Builder) {
 	b.WriteString(`## Linear programs
 
-Random polytopes. "Cold" builds, solves and closes a program; "warm" solves it again
+Random polytopes. "Cold" builds and solves a program; "warm" solves it again
 with a random new objective from the last basis; "near" with an objective changed by
 about 2%, which is what dual updates ask.
 

@@ -115,7 +115,6 @@ func TestSupportsAgree(t *testing.T) {
 				if err := solver.Solve(&sol); err != nil {
 					t.Fatal(err)
 				}
-				solver.Close()
 				if math.Abs(value+sol.Objective) > 1e-8 {
 					t.Errorf("%s, %s: closed form %v, program %v", s.name, backend.Name, value, -sol.Objective)
 				}
@@ -139,7 +138,6 @@ func BenchmarkSupport(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer solver.Close()
 				var sol lp.Solution
 				for k := 0; b.Loop(); k++ {
 					if err := solver.SetObjective(negated(dst, dirs[k%len(dirs)])); err != nil {
@@ -160,7 +158,6 @@ func BenchmarkSupport(b *testing.B) {
 					if err := solver.Solve(&sol); err != nil {
 						b.Fatal(err)
 					}
-					solver.Close()
 				}
 			})
 		}

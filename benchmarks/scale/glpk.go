@@ -39,7 +39,6 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer solver.Close()
 	var solution lp.Solution
 	if err := solver.Solve(&solution); err != nil {
 		return nil, err

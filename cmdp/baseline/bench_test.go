@@ -140,7 +140,6 @@ func benchmarkProgram(b *testing.B, l *lpLearner) {
 		if err != nil {
 			return err
 		}
-		defer s.Close()
 		var sol lp.Solution
 		if err := s.Solve(&sol); err != nil {
 			return err

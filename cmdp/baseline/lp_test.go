@@ -47,7 +47,6 @@ func programValue(t *testing.T, l cmdp.Learner, where string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	var sol lp.Solution
 	if err := s.Solve(&sol); err != nil {
 		t.Fatal(err)

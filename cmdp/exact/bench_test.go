@@ -116,7 +116,6 @@ func BenchmarkOccupancyLP(b *testing.B) {
 					if err := s.Solve(&sol); err != nil || sol.Status != lp.Optimal {
 						b.Fatal(err, sol.Status)
 					}
-					s.Close()
 				}
 			})
 		}

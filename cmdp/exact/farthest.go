@@ -16,7 +16,6 @@ func (f *front) farthest() (corner []float64, distance float64, weights []float6
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
 	}
-	defer func() { solver.Close() }()
 	fresh := make(map[*generator][]float64) // weights of the corners measured
 	var sol lp.Solution
 	for {

@@ -25,10 +25,8 @@ func solveProgram(warm lp.Solver, program func() *lp.Problem, dst *lp.Solution) 
 		return warm, fmt.Errorf("exact: %w", err)
 	}
 	if err = cold.Solve(dst); err == nil && dst.Status == lp.Optimal {
-		warm.Close()
 		return cold, nil
 	}
-	cold.Close()
 	if err == nil && dst.Status == lp.Unbounded {
 		return warm, fmt.Errorf("exact: %w", errNoBound)
 	}

@@ -61,10 +61,7 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*Opinion
 	}
 	var solution lp.Solution
 	done := make(chan error, 1)
-	go func() {
-		defer solver.Close()
-		done <- solver.Solve(&solution)
-	}()
+	go func() { done <- solver.Solve(&solution) }()
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

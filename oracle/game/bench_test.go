@@ -38,7 +38,6 @@ func BenchmarkNash(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer solver.Close()
 				var sol lp.Solution
 				for i := 0; b.Loop(); i++ {
 					if err := solver.SetRowBounds(0, 1+1e-6*float64(i%2), 1+1e-6*float64(i%2)); err != nil {
@@ -59,7 +58,6 @@ func BenchmarkNash(b *testing.B) {
 					if err := solver.Solve(&sol); err != nil {
 						b.Fatal(err)
 					}
-					solver.Close()
 				}
 			})
 		}

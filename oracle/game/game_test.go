@@ -214,7 +214,6 @@ func TestValuesAgreeWithLinearPrograms(t *testing.T) {
 			}
 			var sol lp.Solution
 			err = solver.Solve(&sol)
-			solver.Close()
 			if err != nil || sol.Status != lp.Optimal {
 				t.Fatalf("%s, %s %d: %v, %v", backend.Name, fam[f].name, i, sol.Status, err)
 			}

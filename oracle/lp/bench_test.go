@@ -11,7 +11,7 @@ import (
 
 var sizes = []struct{ m, n int }{{6, 2}, {12, 4}, {30, 12}, {60, 30}}
 
-// BenchmarkCold builds, solves and closes.
+// BenchmarkCold builds and solves.
 func BenchmarkCold(b *testing.B) {
 	each(b, func(b *testing.B, backend lp.Backend, p *lp.Problem) {
 		for b.Loop() {
@@ -33,7 +33,6 @@ func resolve(b *testing.B, noise, keep float64) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer s.Close()
 		rng := rand.New(rand.NewPCG(1, 9))
 		c := append([]float64(nil), p.Minimize...)
 		var sol lp.Solution

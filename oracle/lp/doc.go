@@ -5,7 +5,7 @@
 // where any bound may be infinite. It answers with a vertex, the duals, and, where
 // there is no optimum, with a ray that proves so.
 //
-// [Solve] solves a program once. [NewSolver] returns a Solver that keeps its basis: after
+// [Solve] solves a program once. [NewEmbedded] returns a Solver that keeps its basis: after
 // SetObjective, SetRowBounds, AddColumn or AddRow the next Solve starts from the last
 // vertex. A Solution says by its Status which of the three answers it holds.
 //

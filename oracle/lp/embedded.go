@@ -41,7 +41,7 @@ type state struct {
 }
 
 // NewEmbedded returns a Solver for p on the embedded simplex method. It copies p,
-// and fails if p is not valid. Close has nothing to release.
+// and fails if p is not valid.
 func NewEmbedded(p *Problem) (Solver, error) {
 	data, err := newModel(p)
 	if err != nil {
@@ -58,15 +58,11 @@ func newSimplex(data model) *simplex {
 	return s
 }
 
-// SetObjective implements Solver.
-func (s *simplex) SetObjective(c []float64) error { return s.setObjective(c) }
-
 // SetRowBounds implements Solver. The row stays on the side where it rests, which
 // keeps a dual feasible basis dual feasible.
 func (s *simplex) SetRowBounds(i int, lower, upper float64) error {
-	s.mustBeOpen()
 	atUpper := i >= 0 && i < len(s.row.x) && s.row.x[i] == s.row.upper[i] && s.row.x[i] != s.row.lower[i]
-	if err := s.setRowBounds(i, lower, upper); err != nil {
+	if err := s.model.SetRowBounds(i, lower, upper); err != nil {
 		return err
 	}
 	if s.row.pos[i] >= 0 {
@@ -83,13 +79,10 @@ func (s *simplex) SetRowBounds(i int, lower, upper float64) error {
 	return nil
 }
 
-// Close implements Solver.
-func (s *simplex) Close() { s.closed = true }
-
 // AddColumn implements Solver. The new variable is nonbasic, so the basis stays
 // as it is, and stays feasible if the variable may be zero.
 func (s *simplex) AddColumn(c Column) error {
-	if err := s.addColumn(c); err != nil {
+	if err := s.model.AddColumn(c); err != nil {
 		return err
 	}
 	if s.col.x[len(s.col.x)-1] != 0 {

@@ -22,7 +22,6 @@ func ExampleNewSolver() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
 	var sol lp.Solution
 	if err := s.Solve(&sol); err != nil {
 		log.Fatal(err)

@@ -16,6 +16,3 @@ func Backends() []Backend {
 	}
 	return list
 }
-
-// LiveProblems returns the number of problems that GLPK holds.
-var LiveProblems = func() int { return 0 }

@@ -3,30 +3,21 @@
 package lp
 
 import (
+	"fmt"
+	"math"
 	"runtime"
-	"sync/atomic"
-)
 
-// live counts the problems that GLPK holds.
-var live atomic.Int64
+	"github.com/lukpank/go-glpk/glpk"
+)
 
 // NewSolver returns a Solver for p: if the program is built with the tag glpk, one on GLPK
 // that asks the embedded simplex where GLPK fails, else NewEmbedded's. It copies p, and
 // fails if p is not valid.
 func NewSolver(p *Problem) (Solver, error) { return newGLPK(p, true) }
 
-// A glpkSolver is the Solver on GLPK that callers hold. The problem belongs to a
-// goroutine that never leaves its thread, because GLPK's memory does; that
-// goroutine knows the owner but not the glpkSolver, so a glpkSolver that nobody
-// holds any more can be collected, and its cleanup ends the goroutine.
-type glpkSolver struct {
-	owner   *glpkOwner
-	cleanup runtime.Cleanup
-}
-
 // NewGLPK returns a Solver for p on GLPK, as a second opinion on what NewEmbedded says. It
 // copies p, and fails if p is not valid, with ErrNoGLPK if the program is built without the
-// tag glpk. Until Close the Solver occupies one thread.
+// tag glpk. It begins every Solve afresh.
 func NewGLPK(p *Problem) (Solver, error) { return newGLPK(p, false) }
 
 func newGLPK(p *Problem, rescue bool) (Solver, error) {
@@ -34,62 +25,120 @@ func newGLPK(p *Problem, rescue bool) (Solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := &glpkOwner{
-		model:    data,
-		rescue:   rescue,
-		requests: make(chan *Solution),
-		replies:  make(chan error),
-		done:     make(chan struct{}),
-	}
-	owner.newCosts, owner.newBounds = true, true
-	live.Add(1)
-	go owner.serve()
-	s := &glpkSolver{owner: owner}
-	s.cleanup = runtime.AddCleanup(s, func(requests chan *Solution) { close(requests) }, owner.requests)
-	return s, nil
+	return &glpkSolver{model: data, rescue: rescue}, nil
 }
 
-// SetObjective implements Solver.
-func (s *glpkSolver) SetObjective(c []float64) error {
-	s.owner.newCosts = true
-	return s.owner.setObjective(c)
-}
+// A glpkSolver is the Solver on GLPK.
+type glpkSolver struct {
+	model
+	rescue bool // the embedded simplex answers where GLPK fails
 
-// SetRowBounds implements Solver.
-func (s *glpkSolver) SetRowBounds(i int, lower, upper float64) error {
-	s.owner.newBounds = true
-	return s.owner.setRowBounds(i, lower, upper)
-}
-
-// AddColumn implements Solver.
-func (s *glpkSolver) AddColumn(c Column) error {
-	s.owner.newCosts, s.owner.newBounds = true, true
-	return s.owner.addColumn(c)
+	prob                    *glpk.Prob // of the present attempt
+	costFactor, boundFactor float64    // powers of two between the model's numbers and prob's
+	activity, size          []float64  // work space
+	extra                   []float64  // zeros: nothing is allowed beyond the tolerance
 }
 
 // AddRow implements Solver.
 func (s *glpkSolver) AddRow(r Row) error {
-	s.owner.newBounds = true
-	_, err := s.owner.addRow(r)
+	_, err := s.addRow(r)
 	return err
 }
 
-// Solve implements Solver.
+// Solve implements Solver. A program without rows or columns, which has no basis for GLPK to
+// find, goes to the embedded simplex.
 func (s *glpkSolver) Solve(dst *Solution) error {
-	s.owner.mustBeOpen()
-	s.owner.requests <- dst
-	err := <-s.owner.replies
-	runtime.KeepAlive(s)
-	return err
+	if len(s.cost) == 0 || len(s.row.x) == 0 {
+		return newSimplex(s.model).Solve(dst)
+	}
+	trouble := s.attempt(dst)
+	if trouble == nil || !s.rescue {
+		return trouble
+	}
+	if err := newSimplex(s.model).Solve(dst); err != nil {
+		return fmt.Errorf("%w, after %w", err, trouble)
+	}
+	return nil
 }
 
-// Close implements Solver. It returns when GLPK's memory is free.
-func (s *glpkSolver) Close() {
-	if s.owner.closed {
-		return
+// attempt lets GLPK solve, and returns nil if dst holds the answer. GLPK's memory belongs to
+// a thread: the problem lives and dies on one that does nothing else meanwhile. Where GLPK
+// would abort the process attempt returns an error.
+func (s *glpkSolver) attempt(dst *Solution) (trouble error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer freeThread()
+		defer func() {
+			if r := recover(); r != nil {
+				if _, abort := r.(glpkAbort); !abort {
+					panic(r)
+				}
+				trouble = fmt.Errorf("lp: glpk: %s: %w", lastMessage(), ErrNumerical)
+			}
+		}()
+		prepareThread()
+		trouble = s.ask(dst)
+	}()
+	<-done
+	return trouble
+}
+
+// ask states the model to GLPK and reads and certifies the answer.
+func (s *glpkSolver) ask(dst *Solution) error {
+	m, n := len(s.row.x), len(s.cost)
+	s.load(m, n)
+	if err := s.prob.Simplex(parameters(5000 + 100*(m+n))); err != nil {
+		return fmt.Errorf("lp: glpk: %w: %w", err, ErrNumerical)
 	}
-	s.owner.closed = true
-	s.cleanup.Stop()
-	close(s.owner.requests)
-	<-s.owner.done
+	dst.Iterations = iterations(s.prob)
+	if !s.read(dst) {
+		return fmt.Errorf("lp: glpk: status %d without a proof: %w", s.prob.Status(), ErrNumerical)
+	}
+	s.activity, s.size, s.extra = resize(s.activity, m), resize(s.size, m), resize(s.extra, m)
+	tol := glpkTolerances
+	if s.rescue { // the embedded simplex has finer ones
+		tol = tolerance{tol.relative, embeddedTolerance.primalFloor, embeddedTolerance.dualFloor}
+	}
+	return s.certify(dst, s.activity, s.size, s.extra, tol)
+}
+
+// load makes GLPK's problem of the model.
+func (s *glpkSolver) load(m, n int) {
+	s.prob = glpk.New()
+	s.prob.SetObjDir(glpk.MIN)
+	s.prob.AddRows(m)
+	s.prob.AddCols(n)
+	for j, rows := range s.index {
+		index := make([]int32, 1, len(rows)+1)
+		for _, i := range rows {
+			index = append(index, i+1)
+		}
+		s.prob.SetMatCol(j+1, index, append([]float64{0}, s.value[j]...))
+	}
+	s.boundFactor, s.costFactor = boundFactor(&s.row, &s.col), equalizer(s.cost)
+	setRowBounds(s.prob, s.row.lower, s.row.upper, s.boundFactor)
+	setColBounds(s.prob, s.col.lower, s.col.upper, s.boundFactor)
+	setCosts(s.prob, s.cost, s.costFactor)
+}
+
+// boundFactor returns the factor for all bounds that keeps GLPK's absolute
+// tolerance from swallowing a problem whose bounds are all small.
+func boundFactor(kinds ...*variables) float64 {
+	size := 0.0
+	for _, kind := range kinds {
+		for i := range kind.x {
+			for _, b := range [2]float64{kind.lower[i], kind.upper[i]} {
+				if !math.IsInf(b, 0) {
+					size = math.Max(size, math.Abs(b))
+				}
+			}
+		}
+	}
+	if size >= 1 {
+		return 1
+	}
+	return equalizer([]float64{size})
 }

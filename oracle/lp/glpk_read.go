@@ -19,70 +19,70 @@ const glpkDust = 1e5
 var glpkTolerances = tolerance{relative: 1e-6, primalFloor: 1e-3, dualFloor: 1e-3}
 
 // read fills dst from GLPK's last solve, and says whether there was an answer.
-func (o *glpkOwner) read(dst *Solution) bool {
-	switch o.prob.Status() {
+func (s *glpkSolver) read(dst *Solution) bool {
+	switch s.prob.Status() {
 	case glpk.OPT:
-		o.readOptimum(dst)
+		s.readOptimum(dst)
 		return true
 	case glpk.NOFEAS:
-		return o.readFarkas(dst)
+		return s.readFarkas(dst)
 	case glpk.UNBND:
-		return o.readRecession(dst)
+		return s.readRecession(dst)
 	}
 	return false
 }
 
 // readOptimum fills dst with an optimum. Reduced costs follow from the duals;
 // what the tolerances let pass against the sign conventions is taken out.
-func (o *glpkOwner) readOptimum(dst *Solution) {
-	m, n := o.rows, o.columns
+func (s *glpkSolver) readOptimum(dst *Solution) {
+	m, n := len(s.row.x), len(s.cost)
 	dst.Status, dst.Ray = Optimal, dst.Ray[:0]
 	dst.X, dst.Duals, dst.ReducedCosts = resize(dst.X, n), resize(dst.Duals, m), resize(dst.ReducedCosts, n)
-	readOptimum(o.prob, dst.Duals, dst.X)
+	readOptimum(s.prob, dst.Duals, dst.X)
 	dropDust(dst.Duals, floats.Norm(dst.Duals, math.Inf(1))*glpkDust)
 	for i := range dst.Duals {
-		dst.Duals[i] /= o.costFactor
-		dst.Duals[i] = o.row.allowed(i, dst.Duals[i])
+		dst.Duals[i] /= s.costFactor
+		dst.Duals[i] = s.row.allowed(i, dst.Duals[i])
 	}
-	for j, c := range o.cost {
-		for t, i := range o.index[j] {
-			c -= o.value[j][t] * dst.Duals[i]
+	for j, c := range s.cost {
+		for t, i := range s.index[j] {
+			c -= s.value[j][t] * dst.Duals[i]
 		}
-		dst.X[j] = o.inside(j, dst.X[j])
-		if x := dst.X[j] / o.col.scale[j]; x > o.col.lower[j] && x < o.col.upper[j] {
+		dst.X[j] = s.inside(j, dst.X[j])
+		if x := dst.X[j] / s.col.scale[j]; x > s.col.lower[j] && x < s.col.upper[j] {
 			c = 0
 		}
-		dst.ReducedCosts[j] = o.col.allowed(j, c) / o.col.scale[j]
+		dst.ReducedCosts[j] = s.col.allowed(j, c) / s.col.scale[j]
 	}
-	o.finish(dst)
+	s.finish(dst)
 }
 
 // finish computes the objective at X and unscales the duals.
-func (o *glpkOwner) finish(dst *Solution) {
+func (s *glpkSolver) finish(dst *Solution) {
 	high, low := 0.0, 0.0
-	for j, c := range o.cost {
-		high, low = addProduct(high, low, c, dst.X[j]/o.col.scale[j])
+	for j, c := range s.cost {
+		high, low = addProduct(high, low, c, dst.X[j]/s.col.scale[j])
 	}
 	dst.Objective = high + low
 	for i := range dst.Duals {
-		dst.Duals[i] *= o.row.scale[i]
+		dst.Duals[i] *= s.row.scale[i]
 	}
 }
 
 // readFarkas fills dst with the Farkas ray that phase one left, and says whether it
 // left one.
-func (o *glpkOwner) readFarkas(dst *Solution) bool {
-	o.y = resize(o.y, o.rows+1)
-	if !readFarkas(o.prob, o.y) {
+func (s *glpkSolver) readFarkas(dst *Solution) bool {
+	y := make([]float64, len(s.row.x)+1)
+	if !readFarkas(s.prob, y) {
 		return false
 	}
-	y := o.y[1:]
+	y = y[1:]
 	dropDust(y, floats.Norm(y, math.Inf(1))*glpkDust)
 	dst.Status, dst.Objective = Infeasible, math.Inf(1)
 	dst.X, dst.Duals, dst.ReducedCosts = dst.X[:0], dst.Duals[:0], dst.ReducedCosts[:0]
-	dst.Ray = resize(dst.Ray, o.rows)
+	dst.Ray = resize(dst.Ray, len(y))
 	for i := range dst.Ray {
-		dst.Ray[i] = o.row.allowed(i, y[i]) * o.row.scale[i]
+		dst.Ray[i] = s.row.allowed(i, y[i]) * s.row.scale[i]
 	}
 	normalise(dst.Ray)
 	return true
@@ -90,18 +90,18 @@ func (o *glpkOwner) readFarkas(dst *Solution) bool {
 
 // readRecession fills dst with a feasible point and a direction of recession, and
 // says whether GLPK left one.
-func (o *glpkOwner) readRecession(dst *Solution) bool {
-	n := o.columns
-	dst.Ray, dst.X, dst.Duals = resize(dst.Ray, n), resize(dst.X, n), resize(dst.Duals, o.rows)
+func (s *glpkSolver) readRecession(dst *Solution) bool {
+	n := len(s.cost)
+	dst.Ray, dst.X, dst.Duals = resize(dst.Ray, n), resize(dst.X, n), resize(dst.Duals, len(s.row.x))
 	clear(dst.Ray)
-	if !readRecession(o.prob, dst.Ray) {
+	if !readRecession(s.prob, dst.Ray) {
 		return false
 	}
 	dropDust(dst.Ray, floats.Norm(dst.Ray, math.Inf(1))*glpkDust)
-	readOptimum(o.prob, dst.Duals, dst.X)
+	readOptimum(s.prob, dst.Duals, dst.X)
 	for j := range dst.X {
-		dst.X[j] = o.inside(j, dst.X[j])
-		dst.Ray[j] *= o.col.scale[j]
+		dst.X[j] = s.inside(j, dst.X[j])
+		dst.Ray[j] *= s.col.scale[j]
 	}
 	normalise(dst.Ray)
 	dst.Status, dst.Objective = Unbounded, math.Inf(-1)
@@ -110,6 +110,6 @@ func (o *glpkOwner) readRecession(dst *Solution) bool {
 }
 
 // inside returns GLPK's value x of column j, unscaled and within its bounds.
-func (o *glpkOwner) inside(j int, x float64) float64 {
-	return math.Max(o.col.lower[j], math.Min(o.col.upper[j], x/o.boundFactor)) * o.col.scale[j]
+func (s *glpkSolver) inside(j int, x float64) float64 {
+	return math.Max(s.col.lower[j], math.Min(s.col.upper[j], x/s.boundFactor)) * s.col.scale[j]
 }

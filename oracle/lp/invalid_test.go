@@ -81,12 +81,6 @@ func testRefusals(t *testing.T, b lp.Backend) {
 	}
 	wantPanic(t, b.Name+": too many costs", func() { _ = s.SetObjective([]float64{1, 2}) })
 	wantPanic(t, b.Name+": row out of range", func() { _ = s.SetRowBounds(1, 0, 0) })
-	s.Close()
-	s.Close()
-	wantPanic(t, b.Name+": closed", func() { _ = s.Solve(&sol) })
-	wantPanic(t, b.Name+": closed", func() { _ = s.SetObjective([]float64{1}) })
-	wantPanic(t, b.Name+": closed", func() { _ = s.AddRow(lp.AtMost([]float64{1}, 0)) })
-	wantPanic(t, b.Name+": closed", func() { _ = s.AddColumn(lp.Column{Coef: []float64{1}}) })
 }
 
 func wantPanic(t *testing.T, what string, f func()) {
@@ -126,7 +120,6 @@ func TestFarApart(t *testing.T) {
 					t.Errorf("%s: seed %d: %v: %v\n%+v", b.Name, seed, sol.Status, err, p)
 				}
 			}
-			s.Close()
 		}
 		if right < 3900 {
 			t.Errorf("%s: only %d of 4000 answered", b.Name, right)
@@ -154,7 +147,6 @@ func TestExtreme(t *testing.T) {
 			if err := s.Solve(&sol); err != nil && !errors.Is(err, lp.ErrNumerical) {
 				t.Errorf("%s: seed %d: %v", b.Name, seed, err)
 			}
-			s.Close()
 		}
 	}
 }

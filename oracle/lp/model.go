@@ -13,7 +13,6 @@ type model struct {
 	cost     []float64 // per column
 	index    [][]int32 // rows of the non-zeros of each column
 	value    [][]float64
-	closed   bool
 }
 
 // variables holds what structural and logical variables have in common.
@@ -67,9 +66,8 @@ func rest(lower, upper float64) float64 {
 	return upper
 }
 
-// setObjective is SetObjective for both backends.
-func (s *model) setObjective(c []float64) error {
-	s.mustBeOpen()
+// SetObjective implements Solver.
+func (s *model) SetObjective(c []float64) error {
 	if len(c) != len(s.cost) {
 		panic("lp: wrong number of costs")
 	}
@@ -82,9 +80,8 @@ func (s *model) setObjective(c []float64) error {
 	return nil
 }
 
-// setRowBounds is SetRowBounds for both backends.
-func (s *model) setRowBounds(i int, lower, upper float64) error {
-	s.mustBeOpen()
+// SetRowBounds implements the part of Solver that both backends share.
+func (s *model) SetRowBounds(i int, lower, upper float64) error {
 	if i < 0 || i >= len(s.row.x) {
 		panic("lp: row out of range")
 	}
@@ -93,10 +90,4 @@ func (s *model) setRowBounds(i int, lower, upper float64) error {
 	}
 	s.row.lower[i], s.row.upper[i] = lower*s.row.scale[i], upper*s.row.scale[i]
 	return nil
-}
-
-func (s *model) mustBeOpen() {
-	if s.closed {
-		panic("lp: use of a closed solver")
-	}
 }

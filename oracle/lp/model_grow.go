@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// addColumn appends a column, scaled to a largest entry in [1, 2).
-func (s *model) addColumn(c Column) error {
-	s.mustBeOpen()
+// AddColumn appends a column, scaled to a largest entry in [1, 2).
+func (s *model) AddColumn(c Column) error {
 	n, m := len(s.cost), len(s.row.x)
 	if _, ok := allUsable([]float64{c.Cost}); !ok {
 		return fmt.Errorf("lp: column %d: cost %v: want %s", n, c.Cost, usable)
@@ -39,7 +38,6 @@ func (s *model) addColumn(c Column) error {
 // addRow appends a row, scaled to a largest entry in [1, 2), and returns its
 // scaled coefficients.
 func (s *model) addRow(r Row) (dense []float64, err error) {
-	s.mustBeOpen()
 	n, m := len(s.cost), len(s.row.x)
 	if err := checkVector(r.Coef, r.Index, n, r.Lower, r.Upper); err != nil {
 		return nil, fmt.Errorf("lp: row %d: %w", m, err)

@@ -9,5 +9,5 @@ func NewSolver(p *Problem) (Solver, error) { return NewEmbedded(p) }
 
 // NewGLPK returns a Solver for p on GLPK, as a second opinion on what NewEmbedded says. It
 // copies p, and fails if p is not valid, with ErrNoGLPK if the program is built without the
-// tag glpk. Until Close the Solver occupies one thread.
+// tag glpk. It begins every Solve afresh.
 func NewGLPK(p *Problem) (Solver, error) { return nil, ErrNoGLPK }

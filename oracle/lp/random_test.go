@@ -101,7 +101,6 @@ func solve(t testing.TB, b lp.Backend, p *lp.Problem) *lp.Solution {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	sol := new(lp.Solution)
 	if err := s.Solve(sol); err != nil {
 		t.Fatalf("%s: %v\n%+v", b.Name, err, p)

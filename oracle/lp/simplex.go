@@ -21,7 +21,6 @@ const (
 // Solve implements Solver. If the last basis leads astray it tries once more from
 // the first one.
 func (s *simplex) Solve(dst *Solution) error {
-	s.mustBeOpen()
 	if s.attempt(dst) == nil {
 		return nil
 	}

@@ -1,16 +1,12 @@
 package lp
 
-import (
-	"errors"
-	"runtime"
-)
+import "errors"
 
-// A Solver holds one linear program and its last basis, so that solving again
-// after a small change takes few iterations.
+// A Solver holds one linear program, the embedded one with its last basis, so that solving
+// again after a small change takes few iterations.
 //
 // A Solver is used by one goroutine at a time, and may pass from one to another.
-// A method that returns an error has changed nothing. An index out of range and
-// any call after Close panic.
+// A method that returns an error has changed nothing. An index out of range panics.
 type Solver interface {
 	// SetObjective replaces the costs by the entries of c, one per column, and
 	// copies them. It fails if one of them is not finite and panics if their number is wrong.
@@ -24,11 +20,8 @@ type Solver interface {
 	AddRow(r Row) error
 	// Solve overwrites dst with the answer. It fails only if the numbers are beyond
 	// the method, with ErrNumerical; infeasible and unbounded are answers. Solving
-	// again into the same dst does not allocate (embedded) or only a little (glpk).
+	// again into the same dst does not allocate (embedded).
 	Solve(dst *Solution) error
-	// Close releases the problem. Closing twice is allowed. A Solver that is
-	// dropped without Close is released by the garbage collector at some later time.
-	Close()
 }
 
 // ErrNumerical is returned, wrapped, when a solver lost its way: no convergence
@@ -44,11 +37,9 @@ func Solve(p *Problem) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
 	sol := new(Solution)
 	if err := s.Solve(sol); err != nil {
 		return nil, err
 	}
-	runtime.KeepAlive(s)
 	return sol, nil
 }
