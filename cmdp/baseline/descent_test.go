@@ -51,7 +51,10 @@ func TestLBFGS(t *testing.T) {
 		if x[1] = 50; o.minimize(x, tt.f, 1e-9, 1) {
 			t.Errorf("%s: one step is said to be enough", tt.name)
 		}
-		if x[1] = 1; !o.minimize(x, tt.f, 1e-6, 0) {
+		for i := range x {
+			x[i] = float64(i)
+		}
+		if !o.minimize(x, tt.f, 1e-6, 0) {
 			t.Errorf("%s: the minimiser is not known as such", tt.name)
 		}
 	}

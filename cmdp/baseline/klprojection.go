@@ -3,6 +3,8 @@ package baseline
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A klProjection solves UCPD's problem of each episode,
@@ -13,8 +15,8 @@ import (
 // radius ε_h(s,a) around P̂_h(·|s,a). Since KL(θ‖θ̃) = KL(q‖q̃) + Σ q·KL(p‖p̃), the dual in the
 // multipliers v of the flow alone is smooth and has a closed form, up to two numbers for a ball that binds:
 // given v, p minimises KL(p‖p̃) + p·v over the ball, see bend, and q is q̃ times an
-// exponential, normalised per layer. The dual is maximised by lbfgs, warm
-// started.
+// exponential, normalised per layer. The dual is maximised by lbfgs, from the multipliers
+// and with the curvature of the episode before.
 type klProjection struct {
 	states, horizon int
 	start           []float64 // S: distribution of the first state
@@ -35,9 +37,20 @@ type klNode struct {
 	next   []float64 // S: p; nil at the last step and for a rest
 	prior  []float64 // S: p̃
 	center []float64 // S: P̂
+	seen   []int32   // where center is not zero
 	radius float64   // ε
 	lead   float64   // ln q̃ − c
 	value  float64   // work space: exponent
+}
+
+// see brings seen up to date.
+func (x *klNode) see() {
+	x.seen = x.seen[:0]
+	for s, p := range x.center {
+		if p > 0 {
+			x.seen = append(x.seen, int32(s))
+		}
+	}
 }
 
 // solve sets mass and next of every node, and reports whether the dual converged.
@@ -75,7 +88,7 @@ func (k *klProjection) dual(grad, v []float64) float64 {
 			case x.next == nil:
 				later = v[(h+1)*n+x.state]
 			default:
-				later = k.bender.bend(x.next, x.prior, x.center, x.radius)
+				later = k.bender.bend(x.next, x.prior, x.center, x.seen, x.radius)
 			}
 			x.value = x.lead - later + v[h*n+x.state]
 			most = max(most, x.value)
@@ -102,68 +115,64 @@ func (k *klProjection) push(grad []float64, h int, x *klNode) {
 	case x.next == nil:
 		grad[(h+1)*k.states+x.state] -= x.mass
 	default:
-		for s, p := range x.next {
-			grad[(h+1)*k.states+s] -= x.mass * p
-		}
+		floats.AddScaled(grad[(h+1)*k.states:(h+2)*k.states], -x.mass, x.next)
 	}
 }
 
 // A bender minimises relative entropies plus a linear function v over the part of
 // a simplex in an ℓ₁ ball.
 type bender struct {
-	least    float64   // of v
-	exp      []float64 // e^{least − v}
-	w, ratio []float64
+	least        float64   // of v
+	exp          []float64 // e^{least − v}
+	weight, mass []float64 // of the successors that were seen
 }
 
 // prepare sets v for the next calls of bend.
 func (b *bender) prepare(v []float64) {
 	b.least = slices.Min(v)
-	b.exp, b.w = b.exp[:0], append(b.w[:0], v...)
+	b.exp = b.exp[:0]
 	for _, x := range v {
 		b.exp = append(b.exp, max(math.Exp(b.least-x), 1e-290))
 	}
 }
 
 // bend sets p to the minimiser of KL(p‖prior) + p·v over the distributions within
-// ℓ₁ distance radius of center, and returns the minimum. prior has no zero. With
-// w = prior·e^{−v} and r = center/w the minimiser without the ball is w/Σw, and where
-// the ball binds it is
+// ℓ₁ distance radius of center, and returns the minimum. prior has no zero, and seen lists
+// where center has none. With w = prior·e^{−v} and r = center/w the minimiser without the
+// ball is w/Σw, and where the ball binds it is
 //
 //	p_i = w_i·clamp(r_i, lo, hi),   Σ w_i (lo − r_i)₊ = radius/2 = Σ w_i (r_i − hi)₊,
 //
 // so that lo and hi are found one by one (derived here from the optimality
 // conditions: the multiplier of the ball multiplies one side of center by e^{−η}, the
-// other by e^{η}).
-func (b *bender) bend(p, prior, center []float64, radius float64) float64 {
+// other by e^{η}). What was not seen has r = 0 and p = w·lo, so that only its sum matters.
+func (b *bender) bend(p, prior, center []float64, seen []int32, radius float64) float64 {
 	total := 0.0
-	w := b.w[:len(prior)]
 	for i, x := range prior {
-		w[i] = x * b.exp[i]
-		total += w[i]
+		w := x * b.exp[i]
+		p[i] = w
+		total += w
 	}
-	away, scale := 0.0, 1/total
-	for i, x := range w {
-		p[i] = x * scale
-	}
-	if radius < 2 {
-		for i, x := range p {
-			away += math.Abs(x - center[i])
-		}
-	}
-	if away <= radius {
+	if radius >= 2 || b.away(p, center, seen, total) <= radius {
+		floats.Scale(1/total, p)
 		return b.least - math.Log(total)
 	}
-	lo, hi := b.bounds(center, radius/2)
-	value, below, above := b.least, 0.0, 0.0
-	for i, w := range b.w {
-		c := clamp(b.ratio[i], lo, hi)
-		p[i] = w * c
-		switch {
-		case p[i] == 0:
-		case c == lo:
+	b.weight, b.mass = b.weight[:0], b.mass[:0]
+	for _, i := range seen {
+		b.weight, b.mass = append(b.weight, p[i]), append(b.mass, center[i])
+		p[i] = 0
+	}
+	rest := floats.Sum(p)
+	lo, hi := b.bounds(rest, total, radius/2)
+	floats.Scale(lo, p)
+	value, below, above := b.least, rest*lo, 0.0
+	for j, i := range seen {
+		c := clamp(b.mass[j]/b.weight[j], lo, hi)
+		p[i] = b.weight[j] * c
+		switch c {
+		case lo:
 			below += p[i]
-		case c == hi:
+		case hi:
 			above += p[i]
 		default:
 			value += p[i] * math.Log(c)
@@ -178,43 +187,49 @@ func (b *bender) bend(p, prior, center []float64, radius float64) float64 {
 	return value
 }
 
+// away returns the ℓ₁ distance of w/total from center.
+func (b *bender) away(w, center []float64, seen []int32, total float64) float64 {
+	away, unseen := 0.0, 1.0
+	for _, i := range seen {
+		x := w[i] / total
+		away += math.Abs(x - center[i])
+		unseen -= x
+	}
+	return away + max(0, unseen)
+}
+
 // bounds finds lo and hi for a mass to be moved, each as the root of a convex piecewise
 // linear function, by Newton's method from the side on which all pieces count: from there
-// it goes one way and ends after a few steps, without sorting.
-func (b *bender) bounds(center []float64, moved float64) (lo, hi float64) {
-	b.ratio = b.ratio[:0]
-	weight, mass := 0.0, 0.0
-	for i, w := range b.w {
-		b.ratio = append(b.ratio, center[i]/w)
-		weight += w
-		mass += center[i]
-	}
-	lo, hi = (moved+mass)/weight, (mass-moved)/weight
-	for range b.ratio {
-		before := lo
-		weight, mass = 0, 0
-		for i, r := range b.ratio {
-			if r < before {
-				weight += b.w[i]
-				mass += center[i]
+// it goes one way and ends after a few steps, without sorting. rest is the weight of what
+// was not seen, total that of everything.
+func (b *bender) bounds(rest, total, moved float64) (lo, hi float64) {
+	sum := floats.Sum(b.mass)
+	lo, hi = (moved+sum)/total, (sum-moved)/total
+	for range len(b.mass) + 1 {
+		weight, mass := rest, moved
+		for j, w := range b.weight {
+			if b.mass[j] < lo*w {
+				weight += w
+				mass += b.mass[j]
 			}
 		}
-		if lo = (moved + mass) / weight; !(lo < before) {
-			lo = before
+		if x := mass / weight; x < lo {
+			lo = x
+		} else {
 			break
 		}
 	}
-	for range b.ratio {
-		before := hi
-		weight, mass = 0, 0
-		for i, r := range b.ratio {
-			if r > before {
-				weight += b.w[i]
-				mass += center[i]
+	for range b.mass {
+		weight, mass := 0.0, -moved
+		for j, w := range b.weight {
+			if b.mass[j] > hi*w {
+				weight += w
+				mass += b.mass[j]
 			}
 		}
-		if hi = (mass - moved) / weight; !(hi > before) {
-			hi = before
+		if x := mass / weight; x > hi {
+			hi = x
+		} else {
 			break
 		}
 	}

@@ -96,7 +96,9 @@ func TestBend(t *testing.T) {
 		}
 		radius := []float64{0, 0.1, 0.5, 1.5, 2.5}[rng.IntN(5)]
 		b.prepare(v)
-		got := b.bend(p, prior, center, radius)
+		node := klNode{center: center}
+		node.see()
+		got := b.bend(p, prior, center, node.seen, radius)
 		value := func(p []float64) float64 {
 			sum := 0.0
 			for i, x := range p {

@@ -64,11 +64,11 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	l.at = make([]float64, rows)
 	l.layOut()
 	l.epoch()
-	l.keeps(nil, &l.queue, &l.at, &l.kl.v)
 	for i := range l.kl.nodes {
 		x := &l.kl.nodes[i]
 		l.keeps(nil, &x.mass, &x.radius, &x.next, &x.center)
 	}
+	l.keeps(l.see, &l.queue, &l.at, &l.kl.v, &l.kl.opt.lbfgsPairs)
 	return l, nil
 }
 
@@ -110,6 +110,14 @@ func (l *ucpdLearner) layOut() {
 	l.kl = k
 }
 
+// see brings the nodes up to date with their centres.
+func (l *ucpdLearner) see() error {
+	for i := range l.kl.nodes {
+		l.kl.nodes[i].see()
+	}
+	return nil
+}
+
 // epoch takes the present frequencies as the centre of the confidence set.
 func (l *ucpdLearner) epoch() {
 	i := 0
@@ -131,6 +139,7 @@ func (l *ucpdLearner) epoch() {
 			for j, s := range r.next {
 				x.center[s] = r.prob[j]
 			}
+			x.see()
 			x.radius = l.factor * math.Sqrt(2*float64(l.states)*log/max(1, r.visits))
 			if r.visits == 0 {
 				x.radius = 2 // nothing is known, whatever the factor
