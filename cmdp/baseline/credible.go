@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -116,17 +115,14 @@ func newCrediblePlanner(ctx context.Context, c *Config, level float64, models in
 		return nil, err
 	}
 	p := &crediblePlanner{ctx: ctx, task: c.Task, level: level}
-	source := cmdp.Stream(c.Seed, "credible")
-	p.drawer = drawer{estimate: e, alpha: c.Tuning.PriorWeight, source: source, rng: rand.New(source), expect: true}
-	if p.drawer.alpha == 0 {
-		p.drawer.alpha = DefaultPriorWeight
-	}
+	p.drawer = newDrawer(e, c, "credible")
 	if err := p.findRows(); err != nil {
 		return nil, err
 	}
 	if err := p.affordable(); err != nil {
 		return nil, err
 	}
+	p.drawer.expect = true
 	if p.mean, err = p.drawer.model(); err != nil {
 		return nil, err
 	}
@@ -152,7 +148,7 @@ func newCrediblePlanner(ctx context.Context, c *Config, level float64, models in
 	return p, nil
 }
 
-// most is the number of entries that the mean model may have. Where any state may follow a
+// mostEntries is the number of entries that the mean model may have. Where any state may follow a
 // choice, it has one for each.
 const mostEntries = 50_000_000
 
@@ -208,12 +204,9 @@ func (p *crediblePlanner) plan() (*Credible, error) {
 		optimum = first.cost
 	}
 	if len(p.rows) > 0 && (first == nil || first.keeps < p.enough || p.task.Cost == nil) {
-		if err := p.tighten(first); err != nil {
+		if err := p.tighten(); err != nil {
 			return nil, err
 		}
-	}
-	if p.tried == nil {
-		return nil, errNoPolicy
 	}
 	// Where fresh models contradict by a little, more of the first have to agree.
 	const attempts = 4
@@ -228,7 +221,7 @@ func (p *crediblePlanner) plan() (*Credible, error) {
 			return out, nil
 		}
 		p.enough = min(n, p.enough+int(math.Ceil(math.Sqrt(float64(n)*p.level*(1-p.level)))))
-		if err := p.tighten(first); err != nil {
+		if err := p.tighten(); err != nil {
 			return nil, err
 		}
 	}

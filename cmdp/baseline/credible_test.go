@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -266,6 +267,67 @@ func TestCredibleCoverage(t *testing.T) {
 	}
 	if held == promised {
 		t.Error("all held: the tightening is out of proportion")
+	}
+}
+
+// TestCredibleFreshModels chooses a plan by models in which gambling never goes wrong. The models
+// that judge it are drawn from what was seen, one bad outcome of two, and contradict: nothing
+// may be promised.
+func TestCredibleFreshModels(t *testing.T) {
+	m, c := gamble(t, 0.3)
+	c.Confidence = cmdp.Confidence{Episodes: 1, Failure: 0.5}
+	counts, err := cmdp.NewCounts(m.Shape(), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for next := 1; next <= 2; next++ {
+		if err := counts.Add(0, 0, 1, next, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Prior = counts
+	p, err := newCrediblePlanner(t.Context(), &c, 0.9, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless := *m.Kernel(0)
+	harmless.Prob = []float64{1, 1, 0, 1, 1}
+	lucky, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 2, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{harmless}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.drawn {
+		p.drawn[i] = lucky
+	}
+	out, err := p.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Promised || out.Share > 0.7 {
+		t.Errorf("promised %v with a share of %.2f: want no promise", out.Promised, out.Share)
+	}
+}
+
+// TestCredibleIterations wants the value iterations of all plans to be counted: without a limit
+// there is one plan, which is that of the mean model, and with one there are more.
+func TestCredibleIterations(t *testing.T) {
+	m, c := gamble(t, 0.3)
+	within, err := PlanCredibly(t.Context(), c, 0.9, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Task.Target = nil
+	out, err := PlanCredibly(t.Context(), c, 0.9, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without data the mean model has the same probability for either outcome, as m has.
+	want, err := exact.Solve(t.Context(), m, c.Task, exact.Options{Gap: 1e-8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Iterations != want.Iterations || within.Iterations < 3*want.Iterations {
+		t.Errorf("%d value iterations, and %d with a limit: want %d, and several times as many", out.Iterations, within.Iterations, want.Iterations)
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *crediblePlanner) solve(task cmdp.Task) (*exact.Result, error) {
 		return nil, err
 	}
 	p.calls += r.Iterations
-	if r.Status != exact.Optimal || r.Policy == nil {
+	if r.Status == exact.Infeasible {
 		return nil, nil
 	}
 	return r, nil
@@ -122,7 +122,7 @@ func (p *crediblePlanner) roomiest() (*tried, error) {
 		return nil, err
 	}
 	r, err := p.solve(cmdp.Task{Cost: worst})
-	if err != nil || r == nil {
+	if err != nil {
 		return nil, err
 	}
 	return p.judge(r, -worst.Value(r.Returns)), nil
@@ -131,19 +131,16 @@ func (p *crediblePlanner) roomiest() (*tried, error) {
 // tighten looks for the least tightening with which the policy keeps its limits often
 // enough. Standard deviations are those of the policy found before, at first of the
 // best policy of the mean model.
-func (p *crediblePlanner) tighten(from *tried) error {
+func (p *crediblePlanner) tighten() error {
 	const passes, halvings, parts = 2, 8, 8
 	for range passes {
-		switch {
-		case p.tried != nil:
+		if p.tried != nil {
 			p.measure(p.tried.policy)
-		case from != nil:
-			p.measure(from.policy)
-		default:
+		} else {
 			p.scale = slices.Clone(p.sides)
 		}
 		roomiest, err := p.roomiest()
-		if err != nil || roomiest == nil || p.task.Cost == nil {
+		if err != nil || p.task.Cost == nil {
 			return err
 		}
 		// What keeps its limits in enough models may be anywhere below.

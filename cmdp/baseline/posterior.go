@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -19,21 +20,17 @@ const (
 	posteriorCertainty = "defined by docs/algorithms.md; nothing published to compare the constants with"
 )
 
-var _ = register(Algorithm{
-	Name: "posterior", New: func(c Config) (cmdp.Learner, error) { return newPosterior("posterior", true, c) },
-	Source: posteriorSource + ", with correction of the past", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
-	Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
-	NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
-	Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
-})
+var _, _ = registerPosterior("posterior", true, "with"), registerPosterior("posterior-plain", false, "without")
 
-var _ = register(Algorithm{
-	Name: "posterior-plain", New: func(c Config) (cmdp.Learner, error) { return newPosterior("posterior-plain", false, c) },
-	Source: posteriorSource + ", without correction", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
-	Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
-	NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
-	Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
-})
+func registerPosterior(name string, correct bool, with string) bool {
+	return register(Algorithm{
+		Name: name, New: func(c Config) (cmdp.Learner, error) { return newPosterior(name, correct, c) },
+		Source: posteriorSource + ", " + with + " correction of the past", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
+		Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
+		NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
+		Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
+	})
+}
 
 // Defaults of the settings of posterior, see [Tuning].
 const (
@@ -71,10 +68,8 @@ type posterior struct {
 	*core
 	task    cmdp.Task
 	correct bool
-	alpha   float64
 	beta    float64
 	growth  float64
-	rng     *rand.Rand
 	drawer  drawer
 	x       posteriorState
 }
@@ -95,24 +90,13 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &posterior{core: core, task: cmdp.Task{Cost: c.Task.Cost, Target: c.Task.Target}, correct: correct,
-		alpha: c.Tuning.PriorWeight, beta: c.Tuning.Correction, growth: c.Tuning.Growth}
-	if l.alpha == 0 {
-		l.alpha = DefaultPriorWeight
-	}
-	if l.beta == 0 {
-		l.beta = DefaultCorrection
-	}
-	if l.growth == 0 {
-		l.growth = DefaultGrowth
-	}
+	l := &posterior{core: core, task: cmdp.Task{Cost: c.Task.Cost, Target: c.Task.Target}, correct: correct, drawer: newDrawer(core.estimate, &c, name),
+		beta: cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
 	rows := 0
 	for h := range l.layers {
 		rows += len(l.layers[h])
 	}
-	l.x = posteriorState{Source: cmdp.Stream(c.Seed, name), Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
-	l.rng = rand.New(l.x.Source)
-	l.drawer = drawer{estimate: l.estimate, alpha: l.alpha, source: l.x.Source, rng: l.rng, expect: c.Tuning.MeanModel}
+	l.x = posteriorState{Source: l.drawer.source, Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
 	return l, nil
 }
 

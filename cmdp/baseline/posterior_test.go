@@ -345,3 +345,32 @@ func mustLinear(t *testing.T, m *cmdp.Model) cost.Cost {
 	}
 	return goal
 }
+
+// TestPosteriorPooledRanges wants a mean that steps of different ranges share to be drawn on all
+// of them: returns 1 at the first step and 9 at the second are 5 on average. The model of each
+// step has it cut to the range of the step.
+func TestPosteriorPooledRanges(t *testing.T) {
+	sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 2, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}, First: [][]int32{{0, 2}},
+		Returns: []cmdp.Interval{{Lower: []float64{0}, Upper: []float64{2}}, {Lower: []float64{3}, Upper: []float64{10}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLearner(t, "posterior", Config{Shape: sh, Pooled: true, Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOfShape(t, sh))},
+		Confidence: cmdp.Confidence{Episodes: 20000, Failure: 0.1}}).(*posterior)
+	tr := cmdp.NewTrajectory(sh)
+	tr.Steps, tr.Total[0] = 2, 10
+	tr.Return(0)[0], tr.Return(1)[0] = 1, 9
+	for range 20000 {
+		l.Observe(tr)
+	}
+	if x := l.drawer.means(0)[0]; math.Abs(x-5) > 0.1 {
+		t.Errorf("the mean is drawn as %v: want 5 or nearly", x)
+	}
+	drawn, err := l.drawer.model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := drawn.Kernel(0).Returns[0], drawn.Kernel(1).Returns[0]; first != 2 || math.Abs(second-5) > 0.1 {
+		t.Errorf("the model has %v at the first step and %v at the second: want 2 and 5", first, second)
+	}
+}

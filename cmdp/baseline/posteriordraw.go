@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -16,11 +17,35 @@ import (
 type drawer struct {
 	*estimate
 	alpha  float64
-	source rand.Source
+	source *rand.PCG
 	rng    *rand.Rand // over source
 	unseen []int32
 	// expect has model return the mean of the posterior in place of a draw.
 	expect bool
+	// stationary says that one kernel, with its returns, stands for all steps.
+	stationary   bool
+	lower, upper [][]float64 // bounds of the returns that each layer counts
+}
+
+func newDrawer(e *estimate, c *Config, stream string) drawer {
+	source := cmdp.Stream(c.Seed, stream)
+	d := drawer{estimate: e, alpha: cmp.Or(c.Tuning.PriorWeight, DefaultPriorWeight), source: source, rng: rand.New(source), expect: c.Tuning.MeanModel,
+		stationary: e.pooled()}
+	for h := range e.horizon {
+		lower, upper := e.shape.StepReturns(h)
+		if h < len(e.layers) {
+			d.lower, d.upper = append(d.lower, slices.Clone(lower)), append(d.upper, slices.Clone(upper))
+			continue
+		}
+		d.stationary = d.stationary && slices.Equal(lower, d.lower[0]) && slices.Equal(upper, d.upper[0])
+		for i := range lower {
+			d.lower[0][i], d.upper[0][i] = min(d.lower[0][i], lower[i]), max(d.upper[0][i], upper[i])
+		}
+	}
+	if e.returns != nil {
+		d.stationary = e.pooled() && e.returns.Stationary()
+	}
+	return d
 }
 
 // crumb is the share of a row that is not split any further.
@@ -30,28 +55,30 @@ const crumb = 1e-3
 // counts and the same stream give the same model.
 func (d *drawer) model() (*cmdp.Model, error) {
 	kernels := make([]cmdp.Kernel, d.horizon)
-	for h := range d.layers {
-		kernels[h] = d.kernel(h)
+	if d.stationary {
+		kernels = kernels[:1]
 	}
 	for h := range kernels {
-		if d.pooled() && h > 0 {
+		if h < len(d.layers) {
+			kernels[h] = d.kernel(h)
+		} else {
 			kernels[h] = kernels[0]
 		}
-		if h == 0 || !d.pooled() || !d.sameReturns() {
-			kernels[h].Returns = d.means(h)
-		} else {
-			kernels[h].Returns = kernels[0].Returns
-		}
 	}
-	if d.pooled() && d.sameReturns() {
-		kernels = kernels[:1]
+	var means []float64
+	for h := range kernels {
+		switch {
+		case d.returns != nil:
+			kernels[h].Returns = d.known(h)
+		case h < len(d.layers):
+			means = d.means(h)
+			fallthrough
+		default:
+			kernels[h].Returns = d.within(means, h)
+		}
 	}
 	return cmdp.NewModel(cmdp.ModelSpec{Horizon: d.horizon, Dim: d.shape.Dim(), Start: d.start, Kernels: kernels})
 }
-
-// sameReturns reports whether the means of all steps are one table. Counts that are
-// pooled and learn returns learn one mean for all steps.
-func (d *drawer) sameReturns() bool { return d.returns == nil || d.returns.Stationary() }
 
 // kernel draws the rows of step h.
 func (d *drawer) kernel(h int) cmdp.Kernel {
@@ -164,20 +191,21 @@ func (d *drawer) gamma(shape float64) float64 {
 	return distuv.Gamma{Alpha: shape, Beta: 1, Src: d.source}.Rand()
 }
 
-// means returns the expected returns of the choices of step h: those that are known,
-// or drawn ones. A learned mean has, on the range of the return rescaled to [0,1], the
-// distribution Beta(1+Σx, 1+Σ(1−x)): that of Bernoulli returns with the same sum, as
-// by Agrawal and Goyal (2012), whose coin flips are replaced by their mean.
-func (d *drawer) means(h int) []float64 {
-	dim := d.shape.Dim()
-	out := make([]float64, 0, len(d.layer(h))*dim)
-	if d.returns != nil {
-		for c := range d.layer(h) {
-			out = append(out, d.returns.At(h, c)...)
-		}
-		return out
+// known returns the expected returns of the choices of step h.
+func (d *drawer) known(h int) (out []float64) {
+	for c := range d.layer(h) {
+		out = append(out, d.returns.At(h, c)...)
 	}
-	lower, upper := d.shape.StepReturns(h)
+	return out
+}
+
+// means draws the expected returns of the choices of step h. On the range of the return
+// rescaled to [0,1] a mean has the distribution Beta(1+Σx, 1+Σ(1−x)): that of Bernoulli
+// returns with the same sum, as by Agrawal and Goyal (2012), whose coin flips are replaced
+// by their mean.
+func (d *drawer) means(h int) []float64 {
+	dim, lower, upper := d.shape.Dim(), d.lower[h], d.upper[h]
+	out := make([]float64, 0, len(d.layer(h))*dim)
 	f := d.offsets(h)
 	for s := range d.states {
 		for c := f[s]; c < f[s+1]; c++ {
@@ -200,6 +228,20 @@ func (d *drawer) means(h int) []float64 {
 				out = append(out, lower[j]+x*width)
 			}
 		}
+	}
+	return out
+}
+
+// within cuts means of counts that steps of several ranges share to the range of step h.
+func (d *drawer) within(means []float64, h int) []float64 {
+	if d.stationary || !d.pooled() {
+		return means
+	}
+	lower, upper := d.shape.StepReturns(h)
+	out := slices.Clone(means)
+	for i, x := range out {
+		j := i % len(lower)
+		out[i] = min(max(x, lower[j]), upper[j])
 	}
 	return out
 }

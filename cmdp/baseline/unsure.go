@@ -138,7 +138,7 @@ func (d *drawer) returnVariance(h, s, a int, times float64, i int) float64 {
 	if d.returns != nil {
 		return 0
 	}
-	lower, upper := d.shape.StepReturns(h)
+	lower, upper := d.lower[h], d.upper[h]
 	width, n, m := upper[i]-lower[i], d.layers[h][int(d.offsets(h)[s])+a].visits, 0.5
 	if width <= 0 {
 		return 0
