@@ -7,8 +7,8 @@ import (
 
 // A Bonus is the exploration bonus β of optimistic value iteration: how far the
 // mean of the next values over the successors seen may lie from their true mean.
-// Implementations must be positively homogeneous in the direction, of which they
-// see only the values below, and safe for concurrent use.
+// Implementations must be positively homogeneous in the direction and safe for
+// concurrent use. Of the direction they see only the values below.
 type Bonus interface {
 	// Width returns β ≥ 0, which may be +Inf. It must not change or keep what it is
 	// given.

@@ -61,7 +61,8 @@ func (b *Builder) Grow(transitions int) {
 	t.next, t.prob, t.returns = room(t.next, transitions), room(t.prob, transitions), room(t.returns, transitions*t.dim)
 }
 
-// room is slices.Grow, which however writes to what it reserves.
+// room does what slices.Grow does without writing to the memory that it
+// reserves.
 func room[T any](s []T, n int) []T {
 	if n <= cap(s)-len(s) {
 		return s
@@ -69,15 +70,17 @@ func room[T any](s []T, n int) []T {
 	return append(make([]T, 0, len(s)+n), s...)
 }
 
-// Rows returns how many rows were begun. Transitions that are added one by one begin a
-// row unless the one before was of the same.
+// Rows returns how many rows were begun. A transition that is added by itself begins a
+// row, unless the one before belongs to the same row.
 func (b *Builder) Rows() int { return len(b.rows.state) }
 
-// Transitions returns how many transitions were added, without those that were left out.
+// Transitions returns how many transitions were added. Those that Add left out do not
+// count.
 func (b *Builder) Transitions() int { return len(b.rows.next) }
 
-// Stored returns how many kernels the model has, and how many states and successors, at
-// most, those of them have that are not the same as others.
+// Stored returns how many kernels the model has, and a bound of the states and
+// successors of all kernels that have to be stored. Kernels that are the same are
+// stored once.
 func (b *Builder) Stored() (kernels, entries int) {
 	t := &b.rows
 	if t.step == nil {
@@ -94,8 +97,8 @@ func (b *Builder) Stored() (kernels, entries int) {
 }
 
 // Add adds a row. Transitions of probability 0 are left out. The slices of the
-// row are copied. Add reports what is wrong with the row by itself; Build finds
-// what is wrong with the rows together.
+// row are copied. Add reports mistakes within the row. Build finds mistakes
+// between rows.
 func (b *Builder) Add(row Row) error {
 	if b.lines {
 		return errors.New("cmdp: a row after single transitions: want one or the other")
@@ -140,7 +143,7 @@ func (b *Builder) AddTransition(step, state, action, opponent int, n Transition)
 	return nil
 }
 
-// close ends the row to which transitions were added one by one.
+// close ends a row whose transitions were added one by one.
 func (b *Builder) close() {
 	if b.open {
 		b.rows.end(nil, b.pending)
@@ -215,15 +218,17 @@ func (b *Builder) checkRow(row *Row) error {
 	return nil
 }
 
-// A RowError is what is wrong with a row of a [Builder] beside the other rows.
+// A RowError says what is wrong with a row of a [Builder], together with the
+// other rows.
 type RowError struct {
 	Fault RowFault
 	// Step counts from 1. It is EveryStep for a row that holds at every step.
 	Step, State, Action, Opponent int
-	// Row is the number of the row, from 0 in the order in which rows were begun; for
-	// one that is missing it is that of another row of the state.
+	// Row is the number of the row. Rows count from 0 in the order in which they were
+	// begun. For a missing row it is the number of another row of the state.
 	Row int
-	// First is the row that RowTwice repeats, Sum the sum that RowSum means.
+	// First is the row that is repeated (RowTwice). Sum is the sum of the
+	// probabilities (RowSum).
 	First int
 	Sum   float64
 }
@@ -237,7 +242,7 @@ const (
 	// RowSum: the probabilities do not sum to 1.
 	RowSum
 	// RowGap: an action with a smaller number has no row. Action and Opponent are the
-	// one that is missing.
+	// missing one.
 	RowGap
 	// RowPair: the players' actions make no rectangle: the pair of Action and Opponent is
 	// missing.
@@ -267,7 +272,7 @@ func (e *RowError) Error() string {
 // RowErrors is what [Builder.Build] finds wrong with rows. A long list is cut.
 type RowErrors []*RowError
 
-// Error is the first error, and how many there are besides.
+// Error is the first error and the number of the others.
 func (es RowErrors) Error() string {
 	text := "cmdp: " + es[0].Error()
 	if n := len(es) - 1; n > 0 {

@@ -41,9 +41,9 @@ var (
 	ErrCheckpointVersion = errors.New("checkpoint of another version")
 )
 
-// WriteFile writes the checkpoint so that at any moment the file holds a whole
-// one, the old or the new: it writes a temporary file beside it, syncs, and
-// renames. On failure, a full disk for instance, the old file is left as it was.
+// WriteFile writes a temporary file, syncs it and renames it, so that at any
+// moment the file holds a whole checkpoint, the old one or the new one. On
+// failure, a full disk for instance, the old file is left as it was.
 func (c *Checkpoint) WriteFile(path string) error {
 	var payload bytes.Buffer
 	if err := gob.NewEncoder(&payload).Encode(c); err != nil {

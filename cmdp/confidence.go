@@ -2,10 +2,10 @@ package cmdp
 
 import "math"
 
-// ReturnConfidence learns the expected returns of choices from samples: for each
-// coordinate the mean and a radius within which the expectation lies, the
-// smaller of the Hoeffding and the empirical Bernstein radius (Maurer, Pontil
-// 2009, Theorem 4), times Scale.
+// ReturnConfidence learns the expected returns of choices from samples. For each
+// coordinate it has the mean and a confidence radius: the smaller of the
+// Hoeffding and the empirical Bernstein radius (Maurer, Pontil 2009, Theorem 4),
+// times Scale.
 type ReturnConfidence struct {
 	// LogTerm is ln(1/p) of one interval with all union bounds in it.
 	LogTerm float64

@@ -45,10 +45,10 @@ func (c *Counts) MeanReturn(mean []float64, h, state, action int) bool {
 	return true
 }
 
-// Add counts transitions that were seen before a run, in logged data for
-// instance: times visits of an action in a state at step h that led to next. It
-// is an error if there are no such step, state, action or successor, or if
-// returns are learned, of which it has none.
+// Add counts transitions that were seen before a run, for instance in logged
+// data: an action was taken in a state at step h and led to next, times times.
+// It is an error if there is no such step, state, action or successor. It is an
+// error too if returns are learned, because Add is told none.
 func (c *Counts) Add(h, state, action, next int, times uint32) error {
 	sh := c.shape
 	switch {

@@ -1,7 +1,7 @@
 package cmdp
 
-// A DualUpdate chooses the direction θ in which to plan the next episode from
-// what the episodes so far returned.
+// A DualUpdate looks at the returns of the episodes so far and chooses the
+// direction θ for planning the next one.
 type DualUpdate interface {
 	// Direction returns the direction of the next episode, of length d. It must
 	// not be changed and is valid until the next Observe.
@@ -22,15 +22,16 @@ type Evidence struct {
 	// Gap is a lower bound on the distance of the target from the achievable set.
 	// It is positive only if the target cannot be met; -Inf if nothing is proved.
 	Gap float64
-	// Direction is the direction in which Gap was found, of any length. It belongs
-	// to the update and is valid until its next Observe.
+	// Direction is the direction of Gap, of any length. It belongs to the update
+	// and is valid until its next Observe.
 	Direction []float64
 }
 
 // diameterTo returns the largest distance between a point of the box X and a
-// point of the target's bounding box, over the coordinates in which the target
-// says more than X does. In the other coordinates a maximiser nearest to the
-// observed return coincides with it, so that they never enter a gradient.
+// point of the target's bounding box. It leaves out coordinates where the
+// target says no more than X does. In the other coordinates a maximiser nearest
+// to the observed return coincides with it, so that they never enter a
+// gradient.
 func diameterTo(lower, upper, targetLower, targetUpper []float64) float64 {
 	lo, up := make([]float64, len(lower)), make([]float64, len(lower))
 	for i := range lower {

@@ -71,10 +71,10 @@ func (m *Model) Step(returns []float64, rng *rand.Rand, h, state, action int) in
 	return int(k.Next[e])
 }
 
-// A Trajectory records one episode. Step t < Steps took action Actions[t] in
-// state States[t], received the return vector Return(t) and led to
-// States[t+1]. Steps at which the process rested in a state without choices
-// have action -1. In a game Actions holds the numbers of pairs, see [Shape.Split].
+// A Trajectory records one episode. Step t < Steps took action Actions[t] in state
+// States[t], received the return vector Return(t) and led to States[t+1]. Where
+// the process rested in a state without choices, the action is -1. In a game
+// Actions holds the numbers of pairs, see [Shape.Split].
 type Trajectory struct {
 	Steps   int
 	States  []int // H+1
@@ -157,7 +157,7 @@ func (tr *Trajectory) play(env Environment, p Policy, opponent Opponent, envRNG,
 }
 
 // Stream returns the random stream of a seed for a purpose. Streams of different
-// purposes are independent, so that results depend neither on parallelism nor on
+// purposes are independent, so that results do not depend on parallelism or on
 // who draws first.
 func Stream(seed uint64, purpose string) *rand.PCG {
 	hash := fnv.New64a()

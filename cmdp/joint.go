@@ -115,8 +115,8 @@ func checkOpponents(opponents, first []int32) error {
 	return nil
 }
 
-// normalOpponents checks the numbers of a spec and returns nil if they are 1
-// everywhere, else a copy in which they are 1 where the process rests.
+// normalOpponents checks the numbers of a spec. It returns nil if they are 1
+// everywhere, else a copy that has 1 where the process rests.
 func normalOpponents(opponents, first [][]int32) ([][]int32, error) {
 	if opponents == nil {
 		return nil, nil

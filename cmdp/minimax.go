@@ -157,8 +157,8 @@ func (g *Minimax) mostColumn(q []float64, cols int, agent Policy, h, s int) (bes
 	return best, at
 }
 
-// backward returns the mean value of the first states. value is that of a state with n
-// pairs of actions, of which g.low and g.up have Q.
+// backward returns the mean value of the first states. value gives the value of a
+// state with n pairs of actions from their Q in g.low and g.up.
 func (g *Minimax) backward(ctx context.Context, dir []float64, value func(h, s, n int) bounds) (low, up float64, err error) {
 	if len(dir) != g.model.dim {
 		panic(badDim)

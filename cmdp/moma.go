@@ -148,8 +148,8 @@ type momaBinary struct {
 	Counts, Dual []byte
 }
 
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit. It fails if the dual update cannot be saved.
+// MarshalBinary returns the state of the learner. UnmarshalBinary continues
+// from it bit for bit. It fails if the dual update cannot be saved.
 func (m *MOMA) MarshalBinary() ([]byte, error) {
 	dual, ok := m.dual.(encoding.BinaryMarshaler)
 	if !ok {

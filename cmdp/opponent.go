@@ -9,9 +9,8 @@ import (
 // An Opponent plays the other side of a game. It may adapt to everything that has
 // happened, as the opponent of Yu, Tian, Zhang, Sra (2021) may: to all earlier
 // episodes, to the agent's policy of the present one, and within it to the states
-// so far. Both players move at once: it does not see the agent's action of the
-// step before it has chosen its own, nor the agent's random numbers, nor the next
-// successor.
+// so far. Both players move at once: when it chooses, it has not seen the agent's
+// action of the step, the agent's random numbers, or the next successor.
 //
 // The documentation of each built-in opponent says how much of this it uses, and
 // whether it knows the kernel.
@@ -42,8 +41,8 @@ type View struct {
 
 // Markov returns the policy that an opponent plays, and whether it has one. The policy may be
 // another one in each episode, and is valid from Begin to Observe; expected returns are
-// computed from it. An opponent that is a [Policy] too has itself; a script that does not
-// fit every state has none, nor has a mixture of opponents of which one has none.
+// computed from it. An opponent that is a [Policy] too is that policy. A script that does not
+// fit every state has none, and neither has a mixture if one of its opponents has none.
 func Markov(o Opponent) (Policy, bool) {
 	if some, ok := o.(interface{ markov() (Policy, bool) }); ok {
 		return some.markov()
@@ -72,8 +71,8 @@ type FixedOpponent struct {
 }
 
 // NewFixedOpponent returns the opponent that plays policy, whose actions are the
-// opponent's. It is an error if the policy has not got a probability for each
-// action of the opponent in some state, or if they do not sum to 1.
+// opponent's. It is an error if the policy does not have a probability for each
+// action of the opponent in every state, or if they do not sum to 1.
 func NewFixedOpponent(shape *Shape, policy Policy) (*FixedOpponent, error) {
 	if err := checkOpponentPolicy(shape, policy); err != nil {
 		return nil, err

@@ -65,9 +65,9 @@ func (a *aim) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// An AdversarialOpponent knows the kernel. In each episode it plays the
-// maximiser's side of the game in the present direction θ, an optimal policy
-// against the best that any agent can do; it does not use the agent's policy.
+// An AdversarialOpponent knows the kernel. In each episode it plays an optimal
+// policy of the maximiser in the zero-sum game along the present direction θ.
+// It does not use the agent's policy.
 type AdversarialOpponent struct {
 	aim
 	game *Minimax
@@ -149,10 +149,10 @@ func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOp
 }
 
 // NewBestResponseAlong returns the opponent that plays the best response in one
-// direction for ever. In the direction that separates a target from what the agent
-// can approach it keeps the expected mean return at a distance of at least the gap
-// δ from the target, which best responses in changing directions need not do. The
-// direction is copied; it must be finite and not zero.
+// direction for ever. If the direction separates a target from what the agent can
+// approach, it keeps the expected mean return at least the gap δ away from the
+// target. Best responses in changing directions need not do so. The direction is
+// copied; it must be finite and not zero.
 func NewBestResponseAlong(m *Model, dir []float64) (*BestResponseOpponent, error) {
 	if m == nil {
 		return nil, errors.New(noModel)

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A ScriptedOpponent plays given actions in turn, whatever the agent does: action
-// (k·H + h) of the list, again from the start once it is over, at step h of
-// episode k. It does not see states, so that an action of the list may be
-// one that a state does not offer; that ends the run with an error.
+// A ScriptedOpponent plays given actions in turn, whatever the agent does. At
+// step h of episode k it plays action k·H + h of the list; after the end of the
+// list it starts again. It does not see states, so that an action of the list may
+// be one that a state does not offer; that ends the run with an error.
 type ScriptedOpponent struct {
 	memoryless
 	actions          []int

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// A SwitchingOpponent plays like one of several opponents at a time: each in turn
-// for a number of episodes, then the next, in a circle or up to the last. Every
-// one of them observes all episodes.
+// A SwitchingOpponent plays like one of several opponents for a number of
+// episodes, then like the next. After the last one it starts again or stays with
+// it. Every one of them observes all episodes.
 type SwitchingOpponent struct {
 	members []Opponent
 	period  int

@@ -104,11 +104,11 @@ func (p *Penalty) start(g cost.Cost) penaltyState {
 // The doubling rule waits until the dual of the target, in its slow steps, is pressed
 // against its ball for the first time since ρ was set. From then on it looks whenever it
 // has seen a new fifth of the episodes, and at least firstTest; each look takes in the
-// episodes since the last one, so that what the learner did before it knew better does
-// not speak for long.
-// ignorance is the share of the gap between realised and optimistic values that it puts
-// down to what is not yet learned; with 1 the rule would double only on proof, and in
-// practice much later, because bonuses stay wide long after policies have become good.
+// episodes since the last one, so that what the learner did at first is soon forgotten.
+// ignorance is the share of the gap between realised and optimistic values that is put
+// down to what is not yet learned. With 1 the rule would double only on proof. In
+// practice that is much later, because bonuses stay wide long after policies have become
+// good.
 const (
 	firstTest = 64
 	ignorance = 0.25
@@ -131,12 +131,12 @@ type penaltyEpisode struct {
 // against it.
 //
 // For a sufficient penalty, twice the exact one, g(W) ≥ g_opt − (ρ/2)·dist(W, W*)
-// for every achievable W. So g(W) + (ρ/2)·dist(W, W*) below g_opt refutes ρ. In
-// place of g_opt, which is not known, stands a mean of two estimates of the least
-// penalised cost: the run's lower bound, from V_low, and its realised value, from
-// V̂. Conversely, with ρ below the threshold both converge to g(W) + ρ·dist(W, W*)
-// and the test fires. It has to be short of the estimate by a standard error of the
-// difference; returns are noisy, but the estimate has most of their noise, too.
+// for every achievable W. So g(W) + (ρ/2)·dist(W, W*) below g_opt refutes ρ. The
+// unknown g_opt is replaced by a mean of two estimates of the least penalised cost:
+// the run's lower bound, from V_low, and its realised value, from V̂. Conversely,
+// with ρ below the threshold both converge to g(W) + ρ·dist(W, W*) and the test
+// fires. It has to be short of the estimate by a standard error of the difference;
+// returns are noisy, but the estimate has most of their noise, too.
 func (p *Penalty) observe(st *penaltyState, ep *penaltyEpisode) {
 	if st.Infeasible {
 		return // no ρ is large enough, and g would be lost sight of

@@ -124,9 +124,10 @@ func (p *Plan) scalar(h int) []float64 {
 // OptimisticVI is optimistic value iteration on counts, Algorithms 2 and 3 of Yu,
 // Tian, Zhang, Sra (2021) with their errata: each lower value is backed up from
 // lower values and each upper one from upper ones (E-02), clip ranges follow the
-// direction (E-01, E-03, E-18, E-21), values after the last step are zero. Its
-// cost is the number of entries seen plus the number of different returns, and in
-// a game one matrix game for each seen state and step, see [game.Solver].
+// direction (E-01, E-03, E-18, E-21), values after the last step are zero. It
+// takes time proportional to the number of entries seen plus the number of
+// different returns. In a game it solves a matrix game for each seen state and
+// step too, see [game.Solver].
 //
 // In a game the agent's mixed strategy μ in a state is optimal for Q_low, the
 // opponent's ω only serves to find it. V_low is what ω guarantees against Q_low,

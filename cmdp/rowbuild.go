@@ -12,10 +12,10 @@ import (
 // maxRowErrors is how many errors Build lists.
 const maxRowErrors = 10_000
 
-// Build returns the model. Every state must offer its actions without a gap,
-// 0, 1, … at each step, in a game every action of the agent against every one of
-// the opponent, and no row may be given twice. Errors of rows are [RowErrors]. The
-// builder must not be used any more.
+// Build returns the model. At each step the actions of a state must be 0, 1, …
+// without a gap. In a game every action of the agent needs a row against every
+// action of the opponent. No row may be given twice. Errors of rows are
+// [RowErrors]. The builder must not be used any more.
 func (b *Builder) Build() (*Model, error) {
 	m, _, err := b.build(slices.Sort[[]int32], slices.Sort[[]int32], true)
 	return m, err
@@ -26,9 +26,9 @@ func (b *Builder) Build() (*Model, error) {
 type Names struct{ Agent, Opponent [][]int32 }
 
 // BuildNamed is [Builder.Build] for actions whose numbers stand for names: they may have
-// gaps, and those of each state and step are numbered anew. The functions put the names of
-// the actions of a state, the agent's and the opponent's, in the order of the new numbers;
-// they are given them in the order in which they first appear among the rows of the state.
+// gaps, and those of each state and step are numbered anew. The functions sort the names
+// of the actions of a state, the agent's and the opponent's, into the order of the new
+// numbers. They get the names in the order of their first rows.
 func (b *Builder) BuildNamed(agent, opponent func(names []int32)) (*Model, *Names, error) {
 	return b.build(agent, opponent, false)
 }
@@ -108,8 +108,7 @@ func (s *rowSorter) errorAt(fault RowFault, i int) *RowError {
 	return e
 }
 
-// sort sorts the rows, stably, and joins those that are parts of one, which stood apart and
-// so were not sorted.
+// sort sorts the rows, stably, and joins the parts of a row that did not stand together.
 func (s *rowSorter) sort(states int) {
 	order := s.byState(states)
 	at := func(k int) int {
@@ -134,8 +133,9 @@ func (s *rowSorter) sort(states int) {
 	}
 }
 
-// ranked ranks the actions of a state, whose rows are those from lo to hi, and reports
-// whether the rows are one for each action in the order of the ranks, as mostly they are.
+// ranked ranks the actions of a state, whose rows are those from lo to hi. It reports
+// whether there is one row for each action, in the order of the ranks, which is the usual
+// case.
 func (s *rowSorter) ranked(lo, hi int, at func(int) int) bool {
 	s.rank(lo, hi, at)
 	if s.step != nil || s.opponent != nil || len(s.agent.names) != hi-lo {
@@ -149,8 +149,8 @@ func (s *rowSorter) ranked(lo, hi int, at func(int) int) bool {
 	return true
 }
 
-// sortState sorts the rows of a state, and complains of those that are given twice. A nil
-// order is that in which the rows stand.
+// sortState sorts the rows of a state and reports those that are given twice. A nil order
+// is that in which the rows stand.
 func (s *rowSorter) sortState(order []int32, lo, hi int, at func(int) int) []int32 {
 	compare := func(i, j int) int {
 		return cmp.Or(cmp.Compare(s.agent.of(s.action[i]), s.agent.of(s.action[j])),

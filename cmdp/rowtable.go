@@ -15,8 +15,9 @@ type rowTable struct {
 	next           []int32
 	prob           []float64
 	returns        []float64 // d for each row, the expectation
-	// random says where the returns of a row's successors begin in outcomes, d for each;
-	// it is −1 if they are all the expectation, and nil while that is so for all rows.
+	// random says where the returns of a row's successors begin in outcomes, d for each.
+	// It is −1 for a row whose returns are all the expectation, and nil while all rows
+	// are like that.
 	random   []int
 	outcomes []float64
 }
@@ -199,8 +200,8 @@ func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
 }
 
 // permuted returns the table with its rows in the given order. Rows of the same step,
-// state and actions, which then stand one after the other, become one; origin holds
-// the first of those that made each.
+// state and actions then stand one after the other and become one. origin holds the
+// first row of each.
 func (t *rowTable) permuted(order []int32) (sorted *rowTable, origin []int32) {
 	sorted = &rowTable{dim: t.dim, offset: make([]int, 1, len(order)+1), state: make([]int32, 0, len(order)), action: make([]int32, 0, len(order)),
 		next: make([]int32, 0, len(t.next)), prob: make([]float64, 0, len(t.prob)), returns: make([]float64, 0, len(t.returns))}

@@ -140,8 +140,9 @@ type runnerBinary struct {
 	Game    *gameRunBinary // nil without an opponent
 }
 
-// MarshalBinary returns the state of the runner and of its learner, from which
-// UnmarshalBinary continues bit for bit. It fails if the learner cannot be saved.
+// MarshalBinary returns the state of the runner and of its learner.
+// UnmarshalBinary continues from it bit for bit. It fails if the learner cannot
+// be saved.
 func (r *Runner) MarshalBinary() ([]byte, error) {
 	learner, ok := r.learner.(encoding.BinaryMarshaler)
 	if !ok {

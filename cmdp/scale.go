@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// BonusMode says with which constants bonuses and confidence radii are used.
+// A BonusMode chooses the constants of bonuses and confidence radii.
 type BonusMode int
 
 // The modes. Theory has explicit constants under which optimism holds with the stated

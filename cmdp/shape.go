@@ -12,9 +12,9 @@ type StartState struct {
 	Probability float64
 }
 
-// A Shape is all that a learner may know about an environment in advance: how
-// many states, which choices each of them offers at each step, where episodes
-// start, and between which numbers returns lie. It does not know the kernel.
+// A Shape is all that a learner may know about an environment in advance: the
+// states, the choices that each of them offers at each step, where episodes
+// start, and the ranges of the returns. It does not know the kernel.
 //
 // In a game two players act at once, and a choice is a pair of their actions: a
 // state that offers A actions to the agent and B to the opponent has A·B choices,
@@ -249,7 +249,7 @@ func (sh *Shape) rests(h int) bool {
 }
 
 // Ends reports whether nothing can happen any more in state s from step h on: it
-// offers no choice at this step nor at any later one.
+// offers no choice at this step or later.
 func (sh *Shape) Ends(h, s int) bool {
 	for t := h; t < sh.horizon; t++ {
 		if sh.Actions(t, s) > 0 {

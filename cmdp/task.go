@@ -22,7 +22,7 @@ type Task struct {
 	Target geometry.Compact
 	// Constraints are half-spaces that contain the target, with the user's names for
 	// them. Each has a price of its own. They help where the target is an intersection
-	// of which not all parts are known to be polyhedra.
+	// and some of its parts are not known to be polyhedra.
 	Constraints []Constraint
 	// Whole is the target before it was cut with X. Where no policy meets it, distances
 	// and certificates of package exact are about Whole as far as that can be proved.

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/term"
 )
 
-// playOptions are how learn and compare play, on which results do not depend.
+// playOptions say how learn and compare play. Results do not depend on them.
 type playOptions struct {
 	flags    *pflag.FlagSet
 	save     string

@@ -153,8 +153,8 @@ type credibleReport struct {
 	Unsure  []unsureReport `json:"unsure"`
 }
 
-// unsureReport is a choice of which the data says too little. Step counts from 1; there is none if
-// counts are pooled.
+// unsureReport is a choice about which the data says too little. Step counts from 1; there is none
+// if counts are pooled.
 type unsureReport struct {
 	Step       int           `json:"step,omitempty"`
 	State      string        `json:"state"`
@@ -232,7 +232,7 @@ func (d *loggedReport) report(p *loaded) *report.Report {
 
 func percent(x report.Number) string { return report.Brief(100*x) + "%" }
 
-// unsure lists the choices of which the data says too little.
+// unsure lists the choices about which the data says too little.
 func (d *loggedReport) unsure() *report.Table {
 	titles := []string{"state", "action", "visits", "per episode", "share"}
 	if !d.pooled {

@@ -30,7 +30,7 @@ func (o *deterministicOptions) check() error {
 	return nil
 }
 
-// neverReport is what is said of policies that never draw.
+// neverReport describes the search for a policy that never draws.
 type neverReport struct {
 	Nodes int `json:"nodes"`
 	// Relaxed is the optimum over policies that may draw.

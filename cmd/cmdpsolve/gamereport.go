@@ -43,8 +43,8 @@ type actionRow struct {
 	Probability report.Number `json:"probability"`
 }
 
-// mostPolicyRows is how many rows of a policy a report holds, shownPolicyRows how many a
-// table for people shows.
+// mostPolicyRows bounds the rows of a policy in a report, shownPolicyRows those in a
+// table for people.
 const (
 	mostPolicyRows  = 2000
 	shownPolicyRows = 24

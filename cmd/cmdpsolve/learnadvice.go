@@ -8,8 +8,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 )
 
-// advise adds what to change where a run is more than a tenth off the best within the limits,
-// as far as the exact answer tells. docs/instances.md holds the measurements behind it.
+// advise adds what to change if a run is more than a tenth off the best within the limits. It
+// compares with the exact answer. docs/instances.md holds the measurements behind it.
 func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
 	best := s.Answer.Best
 	if s.p.isGame() || s.p.Model == nil || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {

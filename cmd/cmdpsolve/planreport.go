@@ -34,7 +34,7 @@ type planReport struct {
 	TargetPrice named         `json:"target_price,omitzero" csv:"target_price"`
 	Rho         report.Number `json:"rho" csv:"rho"`
 	Randomized  int           `json:"randomized" csv:"randomized"`
-	// Components is the number of policies of which one is drawn at the start, if there are several.
+	// Components is the number of policies, if the plan draws one of several at the start.
 	Components  int              `json:"components,omitempty" csv:"components"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	// Conflict names a smallest set of limits that no policy keeps together.

@@ -202,8 +202,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sides returns the sides of the box of possible returns, by which their rounding
-// errors are measured: returns may be of very different sizes.
+// sides returns the sides of the box of possible returns. Rounding errors are
+// measured relative to them, because returns may be of very different sizes.
 func (p *loaded) sides() []float64 {
 	sides, lower, upper := make([]float64, len(p.Returns)), p.task.Box.Lower(), p.task.Box.Upper()
 	if p.Shape() == nil {
@@ -252,7 +252,8 @@ func (p *loaded) isGame() bool {
 	return sh != nil && sh.Game()
 }
 
-// onePlayer refuses games, in which a policy alone has no return.
+// onePlayer returns an error for a game, because one player's policy alone has
+// no return there.
 func (p *loaded) onePlayer() error {
 	if p.isGame() {
 		return usage("%s: a game: want a problem with one player", p.name)

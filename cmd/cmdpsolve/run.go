@@ -136,8 +136,8 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	return root
 }
 
-// flagError says what a flag wants in place of how its value could not be parsed, and
-// which flag may be meant where there is none of that name.
+// flagError rewrites an error of the flag parser. It says what kind of value a flag
+// wants, and for an unknown flag which one may be meant.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {

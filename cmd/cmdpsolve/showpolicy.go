@@ -50,8 +50,8 @@ type stepRun struct {
 	does        string // actions with their probabilities, the most likely first
 }
 
-// mergeSteps merges consecutive steps at which the same is done. does is empty at steps
-// that do not count; steps before and after them are merged.
+// mergeSteps merges consecutive steps with the same actions. A step with an empty text
+// does not count; the steps before and after it are merged.
 func mergeSteps(does []string) []stepRun {
 	var runs []stepRun
 	for h, what := range does {
@@ -103,7 +103,7 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 	return append(sections, p.policyTable(lines, components)...), nil
 }
 
-// policyLines lists what a policy does in the states to which it comes.
+// policyLines lists what a policy does in the states that it reaches.
 func (p *loaded) policyLines(ctx context.Context, policy *exact.Policy) ([]policyLine, error) {
 	m := p.Model
 	visits, err := p.visitsAt(ctx, policy)
@@ -159,7 +159,7 @@ func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float6
 	return visits, nil
 }
 
-// comesTo tells to which states a stationary policy comes.
+// comesTo reports which states a stationary policy reaches.
 func (p *loaded) comesTo(policy *exact.Policy) []bool {
 	k, come := p.Model.Kernel(0), make([]bool, p.Model.States())
 	var next []int32
@@ -221,7 +221,8 @@ func (p *loaded) does(policy *exact.Policy, h, s int) string {
 // mostLines bounds the rows of the table of a policy.
 const mostLines = 40
 
-// policyTable lists the lines of a policy, of too many those that are visited most.
+// policyTable lists the lines of a policy. If there are too many, it lists those
+// that are visited most.
 func (p *loaded) policyTable(lines []policyLine, components []exact.Component) []report.Section {
 	shown, left := lines, len(lines)-mostLines
 	if left > 0 {

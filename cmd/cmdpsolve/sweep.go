@@ -278,7 +278,8 @@ func (rep *sweepReport) verdict(iterations int) error {
 	return nil
 }
 
-// wanted describes goal and limits in a line, those that are moved without a number.
+// wanted describes goal and limits in a line. The limits that are swept stand
+// without a number.
 func (rep *sweepReport) wanted(p *loaded, sides []string) string {
 	free := &variation{}
 	for i, l := range rep.Over {

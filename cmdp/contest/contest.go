@@ -49,7 +49,7 @@ type Contest struct {
 	learner     func(baseline.Config) (cmdp.Learner, error) // nil for the registry
 }
 
-// An Answer is the exact answer with which learners are compared, as far as it is known.
+// An Answer is the exact answer that learners are compared with, as far as it is known.
 type Answer struct {
 	Best  *exact.Result    // with one player
 	Gap   *exact.Gap       // of the target, in a game
@@ -84,8 +84,8 @@ type Options struct {
 	Unsolved bool
 	// SolveGames has the exact answer of a game computed, which may take long.
 	SolveGames bool
-	// Unmeasured runs keep mean returns and the findings of MOMA in place of the metrics of
-	// baseline.Recorder, each of which takes an evaluation of the model.
+	// Unmeasured runs keep mean returns and the findings of MOMA. They have no metrics of
+	// baseline.Recorder, which take an evaluation of the model in each episode.
 	Unmeasured bool
 	// Mixture has runs that are not measured count the actions of each step, for [Run.Mixture].
 	Mixture bool
@@ -98,8 +98,8 @@ type Options struct {
 	Configure func(*baseline.Config)
 	// Learner makes the learner of a run, in place of the registry.
 	Learner func(baseline.Config) (cmdp.Learner, error)
-	// Opponent makes who plays a game's run of a seed, in place of the settings and the
-	// problem.
+	// Opponent makes the opponent for the run of a seed. It replaces the opponent of
+	// the settings and of the problem.
 	Opponent func(seed uint64) (cmdp.Opponent, error)
 	// Simulator makes the environment of each run of a problem without a model. Such runs cannot
 	// be measured. An environment with a method Close is closed when its run stops.
@@ -366,8 +366,8 @@ func (c *Contest) enter(name string) error {
 	return nil
 }
 
-// withoutFinding adds to the reason of a learner that was not told what it needs that the
-// model was asked for it.
+// withoutFinding adds to the reason why a learner does not run: what it needs was looked
+// for in the model and not found.
 func (c *Contest) withoutFinding(reason string) string {
 	for need, asked := range map[string]string{"Slater constant": c.Slater, "safe policy": c.Safe, "null policy": c.Null} {
 		if asked == "auto" && strings.HasPrefix(reason, "it needs a "+need) {

@@ -91,8 +91,9 @@ func returnsUnder(m *cmdp.Model, policy cmdp.Policy) []float64 {
 	return returns
 }
 
-// nullPolicy returns the policy that uses least of the constraints' signals in all,
-// and its expected returns, if it surely uses that; else nothing.
+// nullPolicy returns the policy with the least sum of the constraints' signals, and
+// its expected returns. It returns nothing if the signals of that policy depend on
+// chance.
 func nullPolicy(m *cmdp.Model, task cmdp.Task) (cmdp.Policy, []float64) {
 	linear, err := baseline.LinearForm(m.Shape(), task)
 	if err != nil || len(linear.Rows) == 0 {

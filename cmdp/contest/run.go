@@ -130,8 +130,8 @@ func (t *Trial) make(cfg baseline.Config) (cmdp.Learner, error) {
 }
 
 // play plays to the end, or until ctx is done. It calls pause at least every second or so,
-// and recorded after every record.
-// The pieces in which it plays have no influence on the result.
+// and recorded after every record. The result does not depend on how a run is cut into
+// pieces.
 func (r *Run) play(ctx context.Context, recorded func(*Run), pause func() error) error {
 	piece := 1
 	for r.Runner.Episodes() < r.Episodes {

@@ -37,7 +37,7 @@ type Settings struct {
 	// Rho is the weight of the distance to the target in double dual updates: "auto",
 	// "model", "slater:R" or a number.
 	Rho string `json:"rho" yaml:"rho"`
-	// Opponent is who plays in games, in place of the problem's.
+	// Opponent replaces the opponent of the problem in games.
 	Opponent Opponent `json:"opponent,omitempty" yaml:"opponent"`
 	// Returns says whether expected one-step returns are "known" or "unknown".
 	Returns string `json:"returns" yaml:"returns"`
@@ -205,8 +205,8 @@ func (s *Settings) differs(t *Settings, name string) bool {
 	return !bytes.Equal(s.values()[name], t.values()[name])
 }
 
-// values returns the settings by their names in JSON, those that are at their zero value
-// and need not be written as nothing.
+// values returns the settings by their names in JSON. Settings that are left out at
+// their zero value have nothing.
 func (s *Settings) values() map[string]json.RawMessage {
 	var values map[string]json.RawMessage
 	data, err := json.Marshal(s)

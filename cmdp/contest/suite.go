@@ -50,7 +50,8 @@ func (p *Entry) UnmarshalYAML(decode func(any) error) error {
 	return nil
 }
 
-// complete reads the entry: what it does not say is as in the suite.
+// complete reads the entry. Settings that it does not have are those of the
+// suite.
 func (p *Entry) complete(all Settings) error {
 	if p.decode(&p.Problem) == nil && p.Problem != "" {
 		p.Settings, p.Name = all, fileName(p.Problem)
@@ -129,9 +130,9 @@ func ReadSuite(path string) (*Suite, error) {
 	return s, nil
 }
 
-// A Folder keeps each finished run of a suite in a file of its own. Files are written
-// beside their place and renamed: whoever reads the folder, on whatever machine, finds whole
-// ones only. Runs that are under way are not kept.
+// A Folder keeps each finished run of a suite in a file of its own. Files are written beside
+// their place and renamed, so that other machines that read the folder find whole files
+// only. Runs that are under way are not kept.
 type Folder struct {
 	Path string
 	ids  map[*Contest]suiteID

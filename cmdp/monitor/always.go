@@ -6,15 +6,15 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// Doomed is a state from which no policy surely keeps what is enforced: whatever it does, chance
-// may break it. It is reached before anything is chosen.
+// Doomed is a state from which no policy can be sure to keep what is enforced: chance may break
+// it. It is reached before anything is chosen.
 type Doomed struct {
 	State  int // of the base
 	Memory string
 }
 
-// enforce leaves out of the kernels all choices after which a broken memory may be the
-// end of the episode, whatever is done.
+// enforce takes out of the kernels all choices after which no policy can be sure that
+// the episode ends with an unbroken memory.
 func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 	keeps := make([]bool, len(p.state))
 	for s := range keeps {
@@ -49,7 +49,8 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 }
 
 // enforceSteps goes from the last step to the first. It returns the kernels and the pairs
-// from which all can be kept at the first step. Steps with the same choices share a kernel.
+// that can still keep everything at the first step. Steps with the same choices share a
+// kernel.
 func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cmdp.Kernel, keeps []bool) {
 	kernels = make([]cmdp.Kernel, spec.Horizon)
 	var beyond []bool

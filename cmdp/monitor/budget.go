@@ -58,10 +58,11 @@ type BudgetSpec struct {
 	Resolution float64
 }
 
-// A Budget remembers the total of a return, in units of which all returns are multiples,
-// for as long as it matters: once it can no longer come to the other side of any limit, it
-// remembers on which sides it is. Rewards are, in the order of the limits, what the limits
-// ask for at the end of an episode, by the steps in which it changes: they telescope.
+// A Budget remembers the total of a return as a multiple of a unit, for as long as it
+// matters. Once the total can no longer cross any limit, the budget remembers only on
+// which side of each limit it is. There is a reward for each limit, in their order. The
+// rewards of an episode add up to what the limit asks for at its end: each step adds the
+// change.
 type Budget struct {
 	title      string
 	coordinate int
@@ -168,11 +169,12 @@ func kernels(m *cmdp.Model) int {
 	return m.Horizon()
 }
 
-// Unit returns the unit in which totals are counted.
+// Unit returns the unit of the totals.
 func (b *Budget) Unit() float64 { return b.size }
 
-// Certain reports whether it is settled from the start, in a state, on which side of a limit the total
-// ends, and whether it passes it: is above it, or of AtLeast and Shortfall not below.
+// Certain reports whether it is settled in a start state on which side of a limit the total ends, and
+// whether the total passes the limit. To pass it is to be above, or for AtLeast and Shortfall not
+// below.
 func (b *Budget) Certain(limit, state int) (passed, certain bool) {
 	lower, upper := b.toCome(state)
 	cut := b.limits[limit].cut

@@ -15,9 +15,9 @@ const maxTotals = 1 << 20
 // maxWork bounds the sum of these numbers without a horizon.
 const maxWork = 1 << 20
 
-// Distribution returns the distribution of the total of a return over an episode in which a policy is played: its values in
-// ascending order, and their probabilities. Totals are counted exactly, in the unit of which all values of the return
-// are multiples. A total without a horizon is that at which all episodes but a share of 1e-12 are over. It reports false for other
+// Distribution returns the distribution of the total of a return over an episode of a policy: its values in ascending
+// order, and their probabilities. Totals are counted exactly, as multiples of a unit of the return's values. Without
+// a horizon the totals are followed until all episodes are over, but for a share of 1e-12. It reports false for other
 // criteria, and where totals cannot be counted or are too many.
 func Distribution(m *cmdp.Model, policy cmdp.Policy, coordinate int) (values, probabilities []float64, ok bool) {
 	b, err := NewBudget(BudgetSpec{Title: "total", Model: m, Coordinate: coordinate, Limits: []Limit{{}}})
@@ -88,8 +88,8 @@ type place struct {
 	mass  float64
 }
 
-// merged sorts places and adds up those that are the same, in the order in which they came, so that sums
-// are the same in every run.
+// merged sorts places and adds up equal ones in the order of their arrival, so that sums are the same in
+// every run.
 func merged(places []place) []place {
 	slices.SortStableFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.total, b.total))
@@ -105,8 +105,8 @@ func merged(places []place) []place {
 	return out
 }
 
-// Over returns, without a horizon, the largest set of states that a policy does not leave and in which it returns nothing but
-// long-run means: there episodes are over.
+// Over returns the states where episodes of a policy without a horizon are over: the largest set of states that the
+// policy does not leave and where it returns nothing but long-run means.
 func Over(m *cmdp.Model, f cmdp.Policy) []bool {
 	in := make([]bool, m.States())
 	for s := range in {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Unit returns the largest number of which all the values are multiples, each value being
-// taken as the shortest decimal that stands for it; 1 if all are 0.
+// Unit returns the largest number that divides all the values, 1 if all are 0. A value is
+// taken as the shortest decimal that reads back as it.
 func Unit(values []float64) *big.Rat {
 	unit := new(big.Rat)
 	for _, x := range values {

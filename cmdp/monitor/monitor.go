@@ -1,11 +1,11 @@
 // Package monitor makes questions about whole episodes into expected returns: was a goal
 // reached, how often, did the fuel last, by how much was a budget passed?
 //
-// A [Monitor] watches states, choices and returns as they happen, remembers one of
-// finitely many values, and returns numbers of its own. [New] builds the product of a model
-// and its monitors, of which it keeps only the pairs of a state and memory values that can
-// come up. The product is again a cmdp.Model: planners, fronts and certificates take it as they
-// take any other, and a Markov policy of the product is a policy with memory of the model.
+// A [Monitor] watches states, choices and returns as they happen, remembers one of finitely
+// many values, and returns numbers of its own. [New] builds the product of a model and its
+// monitors. It keeps only the pairs of a state and memory values that can be reached. The
+// product is again a cmdp.Model: planners, fronts and certificates take it as they take any
+// other, and a Markov policy of the product is a policy with memory of the model.
 //
 //	reach := &monitor.Reach{Title: "home", Target: home}
 //	p, err := monitor.New(monitor.Spec{Model: m, Monitors: []monitor.Monitor{reach}})
@@ -26,7 +26,7 @@ type Monitor interface {
 	// Range sets lower and upper, of length Rewards, to bounds of what the monitor may still return
 	// from any moment on. They contain 0, and may be infinite.
 	Range(lower, upper []float64)
-	// Start returns the memory with which an episode begins in t.Next, and sets dst, of length
+	// Start returns the memory at the start of an episode in t.Next, and sets dst, of length
 	// Rewards, to what the monitor returns at once. t.State and t.Choice are −1.
 	Start(dst []float64, t Transition) (memory int)
 	// Step returns the memory after a transition and sets dst to what the monitor returns for it.
@@ -45,8 +45,8 @@ type Breaker interface {
 
 // A Transition is what a monitor sees of a step.
 type Transition struct {
-	// State is that in which the step began, Choice the number of the choice taken there among those of
-	// all states, −1 where the process rests, and Next the state it leads to.
+	// State is the state before the step and Next the one after it. Choice is the number of the choice
+	// taken, among those of all states; −1 where the process rests.
 	State, Choice, Next int
 	// Returns holds what the model returns for the step, then what the monitors before this one return. It
 	// must not be changed or kept.

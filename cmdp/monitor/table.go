@@ -23,7 +23,8 @@ type TableSpec struct {
 	Next [][]int
 	// Reward, if not nil, holds what is returned then.
 	Reward [][]float64
-	// Broken, if not nil, says in which memory values an episode must not end.
+	// Broken, if not nil, marks the memory values that an episode must not end
+	// with.
 	Broken []bool
 }
 
@@ -80,7 +81,7 @@ func (t *Table) Rewards() int {
 	return 1
 }
 
-// Range is infinite on the sides on which there are rewards.
+// Range is infinite on each side that has rewards.
 func (t *Table) Range(lower, upper []float64) {
 	if t.spec.Reward != nil {
 		lower[0], upper[0] = t.lower, t.upper

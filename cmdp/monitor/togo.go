@@ -82,7 +82,7 @@ func (b *Budget) choice(m *cmdp.Model, k *cmdp.Kernel, c int, visit func(e, n in
 	}
 }
 
-// endless returns 0 for states from which no return of the sign can come, and otherwise +∞.
+// endless returns 0 for a state if no return of the sign can come after it, else +∞.
 func (b *Budget) endless(m *cmdp.Model, sign int) []int {
 	k, out := m.Kernel(0), make([]int, m.States())
 	for changed := true; changed; {
