@@ -28,7 +28,7 @@ func caratheodory(points [][]float64, weights, scale []float64) []int {
 
 // dependence returns coefficients that are not all 0 with Σ k_j = 0 and
 // Σ k_j·point_j = 0, or nil if the active points are affinely independent. The last
-// coefficient is not 0 since all points before it are independent.
+// coefficient is positive if all points before it are independent.
 func dependence(points [][]float64, active []int, scale []float64) []float64 {
 	n, d := len(active), len(scale)
 	matrix := make([][]float64, d+1) // rows: coordinates and 1; columns: points
@@ -43,39 +43,9 @@ func dependence(points [][]float64, active []int, scale []float64) []float64 {
 			}
 		}
 	}
-	const negligible = 1e-11
-	k := make([]float64, n)
-	pivots := make([]int, 0, n)
-	for j := range n - 1 {
-		row := -1
-		for i := len(pivots); i <= d; i++ {
-			if row < 0 || math.Abs(matrix[i][j]) > math.Abs(matrix[row][j]) {
-				row = i
-			}
-		}
-		if row < 0 || math.Abs(matrix[row][j]) <= negligible {
-			return nil // cannot be: these points were found independent
-		}
-		at := len(pivots)
-		matrix[at], matrix[row] = matrix[row], matrix[at]
-		for i := range matrix {
-			if i != at {
-				f := matrix[i][j] / matrix[at][j]
-				for c := j; c < n; c++ {
-					matrix[i][c] -= f * matrix[at][c]
-				}
-			}
-		}
-		pivots = append(pivots, j)
-	}
-	for i := len(pivots); i <= d; i++ {
-		if math.Abs(matrix[i][n-1]) > negligible {
-			return nil
-		}
-	}
-	k[n-1] = 1
-	for i, j := range pivots {
-		k[j] = -matrix[i][n-1] / matrix[i][j]
+	k := nullVector(matrix, n, 1e-11)
+	if k != nil && k[n-1] < 0 {
+		k = scaled(-1, k)
 	}
 	return k
 }

@@ -1,12 +1,13 @@
 package exact
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // DeterministicOptions say how long SolveDeterministic may search. The zero value is ready to use.
@@ -41,8 +42,8 @@ type DeterministicResult struct {
 // and certain successors it goes through the paths instead. Without a horizon policies are stationary. When ctx
 // ends after the first problem, what was found so far is returned.
 func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts DeterministicOptions) (*DeterministicResult, error) {
-	if sh := m.Shape(); sh != nil && sh.Game() {
-		return nil, errors.New("exact: a game: want a model with one player")
+	if err := checkTask(m, task); err != nil {
+		return nil, err
 	}
 	if opts.Nodes == 0 {
 		opts.Nodes = 10_000
@@ -64,14 +65,15 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	} else if done {
 		s.queue, s.lost = nil, math.Inf(1)
 	}
-	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.closed(s.queue[0].bound) {
-		n := heap.Pop(&s.queue).(*branch)
+	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.closed(s.least().bound) {
+		n := s.least()
+		s.queue = s.queue[:len(s.queue)-1]
 		for _, only := range []bool{true, false} {
 			d := n.next
 			d.only = only
 			err := s.open(ctx, &d)
 			if ctx.Err() != nil {
-				heap.Push(&s.queue, n)
+				s.queue = insert(s.queue, n)
 				s.conclude()
 				return s.best, nil
 			}
@@ -94,27 +96,11 @@ type decision struct {
 // A branch is a relaxed problem that was solved, and the decision that divides it.
 type branch struct {
 	bound float64
-	order int
 	next  decision
 }
 
-// branches is a heap, the least bound first.
-type branches []*branch
-
-func (b branches) Len() int { return len(b) }
-func (b branches) Less(i, j int) bool {
-	if b[i].bound != b[j].bound {
-		return b[i].bound < b[j].bound
-	}
-	return b[i].order > b[j].order // deeper ones first
-}
-func (b branches) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
-func (b *branches) Push(x any)   { *b = append(*b, x.(*branch)) }
-func (b *branches) Pop() any {
-	last := (*b)[len(*b)-1]
-	*b = (*b)[:len(*b)-1]
-	return last
-}
+// rank puts the least bound last.
+func (b *branch) rank() float64 { return -b.bound }
 
 // A search is a branch and bound.
 type search struct {
@@ -122,10 +108,13 @@ type search struct {
 	task  cmdp.Task
 	opts  DeterministicOptions
 	gap   float64
-	queue branches
+	queue []*branch // the least bound last, of equal ones the deepest
 	best  *DeterministicResult
 	lost  float64 // the least bound of what could not be divided
 }
+
+// least returns the branch with the least bound.
+func (s *search) least() *branch { return s.queue[len(s.queue)-1] }
 
 // closed reports whether a branch with the bound cannot improve on what was found.
 func (s *search) closed(bound float64) bool {
@@ -153,13 +142,10 @@ func (s *search) open(ctx context.Context, d *decision) error {
 	if r.Status == Infeasible || r.Status == Unbounded && d == nil || s.closed(r.Bound) {
 		return nil
 	}
-	at, found := s.undecided(m, r)
 	if err := s.tryRounded(ctx, m, r, allowed); err != nil {
 		return err
 	}
-	if !found && r.Status == Undecided {
-		at, found = s.anyChoice(m)
-	}
+	at, found := undecided(m, r)
 	if !found {
 		if r.Status != Optimal {
 			s.lost = min(s.lost, r.Bound)
@@ -167,19 +153,16 @@ func (s *search) open(ctx context.Context, d *decision) error {
 		return nil
 	}
 	next := decision{step: at.step, state: at.state, action: allowed.number(at.step, at.state, at.action), before: d}
-	heap.Push(&s.queue, &branch{r.Bound, s.best.Nodes, next})
+	s.queue = insert(s.queue, &branch{r.Bound, next})
 	return nil
 }
 
 // undecided returns the first step and state in which the policy of an answer draws, and the action
-// that is likeliest there.
-func (s *search) undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
-	policies := []*Policy{r.Policy}
-	if len(r.Components) > 0 {
-		policies = nil
-		for _, c := range r.Components {
-			policies = append(policies, c.Policy)
-		}
+// that is likeliest there. Where it draws nowhere and the answer is undecided, any choice will do.
+func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
+	policies := r.Components
+	if r.Policy != nil {
+		policies = []Component{{1, r.Policy}}
 	}
 	for h := range steps(m) {
 		first := m.Kernel(h).First
@@ -189,44 +172,21 @@ func (s *search) undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
 				continue
 			}
 			sum, probs := make([]float64, n), make([]float64, n)
-			for _, p := range policies {
-				p.Distribution(probs, h, state)
-				for a, x := range probs {
-					sum[a] += x
-				}
+			for _, c := range policies {
+				c.Policy.Distribution(probs, h, state)
+				floats.Add(sum, probs)
 			}
-			if a := argmax(sum); sum[a] < float64(len(policies))-1e-12 {
+			if a := floats.MaxIdx(sum); sum[a] < float64(len(policies))-1e-12 {
 				return decision{step: h, state: state, action: a}, true
+			} else if !found && r.Status == Undecided {
+				at, found = decision{step: h, state: state}, true
 			}
 		}
 	}
-	return decision{}, false
-}
-
-// anyChoice returns the first step and state with a choice.
-func (s *search) anyChoice(m *cmdp.Model) (at decision, found bool) {
-	for h := range steps(m) {
-		first := m.Kernel(h).First
-		for state := range m.States() {
-			if first[state+1]-first[state] > 1 {
-				return decision{step: h, state: state}, true
-			}
-		}
-	}
-	return decision{}, false
+	return at, found
 }
 
 func steps(m *cmdp.Model) int { return max(1, m.Horizon()) }
-
-func argmax(x []float64) int {
-	best := 0
-	for i, v := range x {
-		if v > x[best] {
-			best = i
-		}
-	}
-	return best
-}
 
 // tryRounded judges the policies that take one of the likely actions wherever an answer draws,
 // where they are few, else the one that takes the likeliest.
@@ -268,11 +228,11 @@ func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
 			}
 			probs := make([]float64, n)
 			p.Distribution(probs, h, state)
-			a := argmax(probs)
+			a := floats.MaxIdx(probs)
 			if probs[a] < 1 {
 				if drawn < len(second) && second[drawn] {
 					probs[a] = -1
-					a = argmax(probs)
+					a = floats.MaxIdx(probs)
 				}
 				drawn++
 			}
@@ -311,7 +271,7 @@ func (s *search) conclude() {
 	b := s.best
 	b.Bound = min(s.lost, b.Objective)
 	if len(s.queue) > 0 {
-		b.Bound = min(b.Bound, s.queue[0].bound)
+		b.Bound = min(b.Bound, s.least().bound)
 	}
 	b.Gap = b.Objective - b.Bound
 	switch {

@@ -37,22 +37,7 @@ func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) 
 		return nil, errors.New("exact: distance: no target")
 	}
 	task = cmdp.Task{Target: task.Target, Whole: task.Whole, Box: task.Box}
-	if err := checkTask(m, task); err != nil {
-		return nil, err
-	}
-	opts, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
-	if err != nil {
-		return nil, err
-	}
-	s, err := newSolver(ctx, p, task, opts)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.run()
+	r, err := Solve(ctx, m, task, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -61,20 +62,15 @@ func (c *cell) halves() (one, two *cell) {
 	return one, two
 }
 
-// A cellQueue is a heap with the largest bound in front.
-type cellQueue []*cell
+func (c *cell) rank() float64 { return c.bound }
 
-func (q cellQueue) Len() int           { return len(q) }
-func (q cellQueue) Less(i, j int) bool { return q[i].bound > q[j].bound }
-func (q cellQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-
-// Push is for package heap.
-func (q *cellQueue) Push(x any) { *q = append(*q, x.(*cell)) }
-
-// Pop is for package heap.
-func (q *cellQueue) Pop() any {
-	old := *q
-	c := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return c
+// insert puts an item into a list by its rank, the largest last, and the newest last of those that are equal.
+func insert[T interface{ rank() float64 }](list []T, item T) []T {
+	i, _ := slices.BinarySearchFunc(list, item, func(o, item T) int {
+		if o.rank() <= item.rank() {
+			return -1
+		}
+		return 1
+	})
+	return slices.Insert(list, i, item)
 }

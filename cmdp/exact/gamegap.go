@@ -1,7 +1,6 @@
 package exact
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -79,15 +78,14 @@ func (s *gapSearch) run(ctx context.Context) error {
 		s.bound()
 		return ctx.Err()
 	}
-	var queue cellQueue
+	var cells []*cell // the largest bound last
 	for _, c := range orthants(d) {
 		s.evaluate(c)
-		queue = append(queue, c)
+		cells = insert(cells, c)
 	}
-	heap.Init(&queue)
 	s.alternate()
 	for {
-		top := queue[0]
+		top := cells[len(cells)-1]
 		s.upper = top.bound
 		if s.upper <= max(0, s.lower())+s.opts.Tolerance || s.upper <= s.rounding || s.evaluation >= s.opts.Evaluations || d == 1 {
 			break
@@ -96,16 +94,12 @@ func (s *gapSearch) run(ctx context.Context) error {
 			return err
 		}
 		before := s.lower()
+		cells = cells[:len(cells)-1]
 		one, two := top.halves()
-		for i, c := range []*cell{one, two} {
+		for _, c := range []*cell{one, two} {
 			s.evaluate(c)
 			c.bound = min(c.bound, top.bound)
-			if i == 0 {
-				queue[0] = c
-				heap.Fix(&queue, 0)
-			} else {
-				heap.Push(&queue, c)
-			}
+			cells = insert(cells, c)
 		}
 		if s.lower() > before+s.opts.Tolerance {
 			s.alternate()

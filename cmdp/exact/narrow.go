@@ -111,7 +111,7 @@ func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown floa
 			}
 		}
 	}
-	k := nullVector(matrix, n)
+	k := nullVector(matrix, n, 1e-13)
 	if k[n-1] < 0 {
 		k = scaled(-1, k)
 	}

@@ -94,12 +94,7 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	if p.ray != nil {
 		return s.tilt(mu, nu, p.returns)
 	}
-	slack := s.supportMargin(nu) + s.conjugateMargin(mu)
-	proof := &Proof{Psi: psi, Support: support, Value: p.value, Margin: p.margin + slack, slack: slack}
-	proof.Bound = p.value - conjugate - support - proof.Margin
-	if s.proof != nil && s.proof.Bound >= proof.Bound {
-		return added, nil
-	}
+	proof := &Proof{Psi: psi, Support: support, Value: p.value}
 	for i, y := range mu {
 		if y > 0 {
 			c := s.master.cuts[i]
@@ -111,6 +106,12 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 		if y > 0 {
 			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Constraint), append(proof.Prices, y)
 		}
+	}
+	proof.slack = s.supportMargin(nu) + proof.conjugateError()
+	proof.Margin = p.margin + proof.slack
+	proof.Bound = p.value - conjugate - support - proof.Margin
+	if s.proof != nil && s.proof.Bound >= proof.Bound {
+		return added, nil
 	}
 	s.proof, s.bestMu, s.bestNu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
 	return added, nil
@@ -137,19 +138,6 @@ func (s *solver) tilt(mu, nu, gain []float64) (added bool, err error) {
 		}
 	}
 	return false, nil
-}
-
-// conjugateMargin bounds the rounding error of Σ μ_i (s_i·x_i − g(x_i)).
-func (s *solver) conjugateMargin(mu []float64) float64 {
-	sum, d := 0.0, len(s.lower)
-	for i, y := range mu {
-		c := s.master.cuts[i]
-		for j, x := range c.point {
-			sum += y * math.Abs(x*c.slope[j])
-		}
-		sum += y * math.Abs(c.value)
-	}
-	return float64(len(mu)+d+4) * unit * sum
 }
 
 // gap is the distance between the incumbent and the best bound.

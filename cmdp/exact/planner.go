@@ -76,9 +76,8 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
-	if q, ok := pricer.(*stationary); ok {
-		q.enough = 0
-		if opts.Gap >= coarse {
+	if q := underlying(pricer); q != nil {
+		if q.enough = 0; opts.Gap >= coarse {
 			q.enough = 0.01 * opts.Gap
 		}
 	}
@@ -100,21 +99,28 @@ func (p *Planner) pricerOf(ctx context.Context, c concern) (pricer, error) {
 		return p.pricer, nil
 	}
 	q, err := newPricer(ctx, p.m, p.workers, c)
-	if err == nil && !restless(q) {
+	if err != nil {
+		return nil, err
+	}
+	// One of totals that may go on for ever depends on what matters to the task.
+	if s := underlying(q); s == nil || !s.restless {
 		p.pricer = q
 	}
-	return q, err
+	return q, nil
 }
 
-// restless reports whether a pricer depends on what matters to the task.
-func restless(q pricer) bool {
+// coarse is the gap from which prices need not be found to rounding.
+const coarse = 1e-8
+
+// underlying returns the part of a pricer that all models without a horizon have, nil with one.
+func underlying(q pricer) *stationary {
 	switch s := q.(type) {
 	case *stationary:
-		return s.restless
+		return s
 	case *average:
-		return s.restless
+		return s.stationary
 	}
-	return false
+	return nil
 }
 
 // keep keeps columns, the newest where there are too many. Fewer than before are those of an

@@ -109,7 +109,7 @@ func (p *purifier) kernel() []float64 {
 		}
 	}
 	k := make([]float64, len(p.directions))
-	copy(k[len(k)-n:], nullVector(matrix, n))
+	copy(k[len(k)-n:], nullVector(matrix, n, 1e-13))
 	return k
 }
 
@@ -124,9 +124,9 @@ func (p *purifier) harmless(effect []float64) bool {
 	return true
 }
 
-// nullVector returns x with matrix·x = 0 that is not 0, for a matrix with fewer rows
-// than its n columns, which it destroys.
-func nullVector(matrix [][]float64, n int) []float64 {
+// nullVector returns x with matrix·x = 0 that is not 0, or nil if the n columns of the matrix are
+// independent. What is left of a column, brought to the size 1, counts as 0 up to negligible. It destroys the matrix.
+func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 	// Columns are brought to a common size, so that pivots compare.
 	size := make([]float64, n)
 	for j := range n {
@@ -149,7 +149,7 @@ func nullVector(matrix [][]float64, n int) []float64 {
 		row, col := -1, -1
 		for i := rank; i < len(matrix); i++ {
 			for j := rank; j < n; j++ {
-				if v := math.Abs(matrix[i][order[j]]); v > 1e-13 && (row < 0 || v > math.Abs(matrix[row][order[col]])) {
+				if v := math.Abs(matrix[i][order[j]]); v > negligible && (row < 0 || v > math.Abs(matrix[row][order[col]])) {
 					row, col = i, j
 				}
 			}
@@ -167,6 +167,9 @@ func nullVector(matrix [][]float64, n int) []float64 {
 			axpy(matrix[i], -f, matrix[rank])
 		}
 		rank++
+	}
+	if rank == n {
+		return nil
 	}
 	x := make([]float64, n)
 	free := order[rank]

@@ -27,21 +27,20 @@ type SlackResult struct {
 // (g(v) − min g)/r (erratum E-11).
 func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
-	if err := checkTask(m, task); err != nil {
-		return nil, err
-	}
-	opts, err := opts.withDefaults()
+	p, err := NewPlanner(m, opts.Workers)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
-	if err != nil {
-		return nil, err
-	}
-	s, err := newSolver(ctx, p, task, opts)
-	if err != nil {
-		return nil, err
-	}
+	var r *SlackResult
+	err = p.use(ctx, task, opts, func(s *solver) (err error) {
+		r, err = s.slack()
+		return err
+	})
+	return r, err
+}
+
+// slack is Slack for the task of s.
+func (s *solver) slack() (*SlackResult, error) {
 	s.stay = true
 	if err := s.dropLoose(); err != nil {
 		return nil, err

@@ -23,30 +23,12 @@ import (
 //
 // It may be called concurrently; an answer does not depend on Options.Workers.
 func Solve(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*Result, error) {
-	if err := checkTask(m, task); err != nil {
-		return nil, err
-	}
-	opts, err := opts.withDefaults()
+	p, err := NewPlanner(m, opts.Workers)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task))
-	if err != nil {
-		return nil, err
-	}
-	if opts.Gap >= coarse {
-		switch p := p.(type) {
-		case *stationary:
-			p.enough = 0.01 * opts.Gap
-		case *average:
-			p.enough = 0.01 * opts.Gap
-		}
-	}
-	return solve(ctx, p, task, opts)
+	return p.Solve(ctx, task, opts)
 }
-
-// coarse is the gap from which prices need not be found to rounding.
-const coarse = 1e-8
 
 // checkTask refuses what no planner for decision processes can work with.
 func checkTask(m *cmdp.Model, task cmdp.Task) error {
@@ -93,15 +75,6 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pric
 		return newStationary(m, workers, c)
 	}
 	return newFinite(m, workers), nil
-}
-
-// solve is Solve for the returns that p answers for.
-func solve(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*Result, error) {
-	s, err := newSolver(ctx, p, task, opts)
-	if err != nil {
-		return nil, err
-	}
-	return s.run()
 }
 
 // run goes through the phases.
