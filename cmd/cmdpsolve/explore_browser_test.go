@@ -167,7 +167,7 @@ const slider = `[data-limit="at_most hole"] input[type=range]`
 
 func TestExploreInBrowser(t *testing.T) {
 	chrome := startBrowser(t)
-	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "infeasible": tryInfeasible, "cancelled": tryCancelled} {
+	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -278,6 +278,26 @@ func tryCancelled(t *testing.T, chrome context.Context) {
 	// Limits far away make it a matter of a moment; what was asked before is given up.
 	b.run(chromedp.Evaluate(`(() => { for (const f of document.querySelectorAll(".limit input[type=checkbox]")) f.click(); })()`, nil))
 	b.wait(`document.querySelector("#verdict").innerText === "optimal" && !document.querySelector("#wanted").innerText.includes("≤")`)
+}
+
+// tryMemory: states with coordinates and different memories share a cell of the map.
+func tryMemory(t *testing.T, chrome context.Context) {
+	b := open(t, chrome, serve(t, "../../docs/examples/corridor.yaml"))
+	b.wait(`document.querySelector("#maps canvas")`)
+	b.wait(`window.said = (() => { // the map may be drawn anew at any time
+		const canvas = document.querySelector("#maps canvas");
+		for (let i = 0; i < 2; i++) canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+		return document.querySelector("#maps .cell").innerText;
+	})()`)
+	var says string
+	b.run(chromedp.Evaluate("window.said", &says))
+	// The policy begins in the hall, goes left, and comes through again unless it fails to.
+	if !strings.HasPrefix(says, "hall (") || !strings.Contains(says, ", …: 2") || !strings.Contains(says, "left 4") || !strings.Contains(says, "right 5") {
+		t.Errorf("the cell of the hall says %q", says)
+	}
+	if s := b.complaints(); s != "" {
+		t.Errorf("the browser complains: %s", s)
+	}
 }
 
 // TestExploreCommand: explore prints the address of the page and ends with its context.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -42,14 +41,6 @@ type aboutReturn struct {
 	Name string        `json:"name"`
 	Min  report.Number `json:"min"`
 	Max  report.Number `json:"max"`
-}
-
-// gridReport is a plan of the states: the row and column of each.
-type gridReport struct {
-	Rows    int   `json:"rows"`
-	Columns int   `json:"columns"`
-	Row     []int `json:"row"`
-	Column  []int `json:"column"`
 }
 
 // quick is up to how many transitions of all steps a plan is ready at every touch.
@@ -95,57 +86,6 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 		a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i]))})
 	}
 	return a, nil
-}
-
-// cellNames are the ways in which states are called after their place.
-var cellNames = []*regexp.Regexp{
-	regexp.MustCompile(`^r(\d{1,4})c(\d{1,4})$`),
-	regexp.MustCompile(`^y(\d{1,4})x(\d{1,4})$`),
-	regexp.MustCompile(`^\(?(\d{1,4})[,;_ -] ?(\d{1,4})\)?$`),
-}
-
-// cellNamesAcross have the column first.
-var cellNamesAcross = regexp.MustCompile(`^x(\d{1,4})[ _,]?y(\d{1,4})$`)
-
-// gridOf returns the places of the states, if all are called after their place, but for some that
-// are not on the plan and have −1; nil if they are not.
-func gridOf(p *problem.Problem) *gridReport {
-	if p.States == nil || len(p.States) > 40_000 {
-		return nil
-	}
-	g := &gridReport{}
-	taken, off := map[[2]int]bool{}, 0
-	for _, name := range p.States {
-		row, column := cellOf(name)
-		if row < 0 || taken[[2]int{row, column}] {
-			off++
-			row, column = -1, -1
-		} else {
-			taken[[2]int{row, column}] = true
-		}
-		g.Row, g.Column = append(g.Row, row), append(g.Column, column)
-		g.Rows, g.Columns = max(g.Rows, row+1), max(g.Columns, column+1)
-	}
-	if off*10 > len(p.States) || g.Rows < 2 || g.Columns < 2 || g.Rows*g.Columns > 4*len(p.States) {
-		return nil
-	}
-	return g
-}
-
-func cellOf(name string) (row, column int) {
-	for _, form := range cellNames {
-		if m := form.FindStringSubmatch(name); m != nil {
-			row, _ = strconv.Atoi(m[1])
-			column, _ = strconv.Atoi(m[2])
-			return row, column
-		}
-	}
-	if m := cellNamesAcross.FindStringSubmatch(name); m != nil {
-		column, _ = strconv.Atoi(m[1])
-		row, _ = strconv.Atoi(m[2])
-		return row, column
-	}
-	return -1, -1
 }
 
 // episodesQuestion asks for the returns of episodes.

@@ -20,7 +20,7 @@ import (
 type showOptions struct{ show bool }
 
 func (o *showOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.show, "show", false, "show what the policy does where, as a table, and as a map where states are called by row and column")
+	f.BoolVar(&o.show, "show", false, "show what the policy does where, as a table, and as a map where states have coordinates or are called by row and column")
 }
 
 // check refuses problems whose policy no table is made for.
@@ -298,7 +298,7 @@ var ways = map[string]string{
 	"left": "←", "west": "←", "w": "←", "l": "←", "←": "←", "right": "→", "east": "→", "e": "→", "r": "→", "→": "→",
 	"up": "↑", "north": "↑", "n": "↑", "u": "↑", "↑": "↑", "down": "↓", "south": "↓", "s": "↓", "d": "↓", "↓": "↓",
 	"nw": "↖", "northwest": "↖", "ne": "↗", "northeast": "↗", "sw": "↙", "southwest": "↙", "se": "↘", "southeast": "↘",
-	"stay": "o", "wait": "o", "stop": "o", "noop": "o", "stick": "o", "stand": "o",
+	"stay": "o", "wait": "o", "stop": "o", "noop": "o", "stick": "o", "stand": "o", "rest": "o",
 }
 
 // policyMap draws one policy on the grid of the states, nil where there is none, it is too
@@ -306,7 +306,7 @@ var ways = map[string]string{
 func (p *loaded) policyMap(lines []policyLine) []report.Section {
 	const widest, highest = 17, 60
 	g := gridOf(p.Problem)
-	if p.Memory != nil || g == nil || g.Columns > widest || g.Rows > highest || len(lines) == 0 || lines[0].component > 0 {
+	if g == nil || g.Columns > widest || g.Rows > highest || len(lines) == 0 || lines[0].component > 0 {
 		return nil
 	}
 	t := &report.Table{Columns: []report.Column{{Title: "", Align: report.Left}}}
@@ -321,7 +321,7 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 		row[0] = strconv.Itoa(i)
 		t.Rows = append(t.Rows, row)
 	}
-	most := make(map[int]float64)
+	most := make(map[[2]int]float64) // visits of the cells' marks
 	for _, l := range lines {
 		row, column := g.Row[l.state], g.Column[l.state]
 		if row < 0 {
@@ -336,15 +336,16 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 		if !known {
 			return nil
 		}
-		old, again := most[l.state]
+		cell := [2]int{row, column}
+		old, again := most[cell]
 		if again && l.visits <= old {
 			mark = strings.TrimSuffix(fmt.Sprint(t.Rows[row][column+1]), "+")
 		}
-		most[l.state] = max(old, l.visits)
+		most[cell] = max(old, l.visits)
 		if again || draws {
 			mark += "+"
 		}
 		t.Rows[row][column+1] = mark
 	}
-	return []report.Section{t, report.Note{"Rows and columns are those of the states' names. o stays; + does other things too, at other steps or by chance. Cells without a mark are never visited, or offer no choice."}}
+	return []report.Section{t, report.Note{"Rows and columns are those of the states' coordinates or names. o stays; + does other things too, at other steps, with another memory or by chance. Cells without a mark are never visited, or offer no choice."}}
 }

@@ -34,6 +34,7 @@ type document struct {
 	States      statesForm           `json:"states,omitempty" jsonschema:"a count, or a list of names; may be left out if the transitions are a model of another tool"`
 	Start       startForm            `json:"start,omitempty" jsonschema:"a state, or a mapping from states to probabilities; may be left out like states"`
 	Labels      map[string]*StateSet `json:"labels,omitempty" jsonschema:"names of sets of states, one after the other"`
+	Coordinates map[string][2]int    `json:"coordinates,omitempty" jsonschema:"for pictures: row and column of states on a map, from 0"`
 	Returns     returnsForm          `json:"returns,omitempty" jsonschema:"names of the coordinates of the return, or a mapping from them to what they are; may be left out with a model of another tool, for all of its rewards"`
 	ReturnToGo  map[string]rangeForm `json:"return_to_go,omitempty" jsonschema:"a promise: from any step on, the return still to come lies in this range"`
 	Goal        *Goal                `json:"goal,omitempty" jsonschema:"what to optimise; without it only the target matters"`

@@ -54,6 +54,7 @@ func (h *header) read(root *node) {
 	h.readTime(root)
 	h.member(root, "states", h.readStates)
 	h.member(root, "labels", h.readLabels)
+	h.member(root, "coordinates", h.readCoordinates)
 	h.member(root, "returns", h.readReturns)
 	h.member(root, "start", h.readStart)
 	h.member(root, "return_to_go", h.readReturnToGo)

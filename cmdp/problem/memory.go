@@ -87,7 +87,7 @@ func (p *Problem) Unfold(opts MemoryOptions) (*Problem, error) {
 	}
 	q := *p
 	q.Memory = &Memory{Declared: p, options: opts}
-	q.Kinds, q.Constraints, q.Returns, q.States, q.Actions, q.Labels = nil, nil, nil, nil, nil, nil
+	q.Kinds, q.Constraints, q.Returns, q.States, q.Actions, q.Labels, q.Coordinates = nil, nil, nil, nil, nil, nil, nil
 	q.totals = new(totals)
 	u := &unfolding{p: p, q: &q, coordinate: make(map[string]int)}
 	if err := u.run(); err != nil {

@@ -36,6 +36,9 @@ type Problem struct {
 	States []string
 	// Labels names sets of states. Names are different, and none is a number.
 	Labels []exchange.Label
+	// Coordinates are the places of states on a map, for people; nil if none are given, and a state may
+	// have none.
+	Coordinates map[int]Place
 	// Actions names the choices of each kernel of the model (one, or one for each
 	// step) in order; nil if actions are numbered 0, 1, … within their state. In a
 	// game, where a choice is a pair, it names the agent's action of each, and
@@ -52,7 +55,7 @@ type Problem struct {
 	// problem leaves it open.
 	Opponent *Opponent
 	// Memory is not nil if the problem was asked about the course of episodes: its states are then pairs of a
-	// state of the declared problem and of what is remembered, and States, Labels, Actions and Kinds are nil.
+	// state of the declared problem and of what is remembered, and States, Labels, Coordinates, Actions and Kinds are nil.
 	Memory *Memory
 
 	totals *totals // nil for problems that were not read from a file

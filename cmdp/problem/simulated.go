@@ -30,7 +30,7 @@ func (p *Problem) Shape() *cmdp.Shape {
 }
 
 // modelKeys are the keys of a problem file that only a model has.
-var modelKeys = []string{"discount", "criterion", "states", "labels", "start", "return_to_go", "opponent", "transitions"}
+var modelKeys = []string{"discount", "criterion", "states", "labels", "coordinates", "start", "return_to_go", "opponent", "transitions"}
 
 // ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
 // horizon, goal, constraints and target. What is wrong is returned as [Errors], everything at

@@ -59,7 +59,7 @@ func (f *writer) check() error {
 			return fmt.Errorf("the name %s of state %d is another number", s, i)
 		}
 	}
-	return errors.Join(checkNames(p.Returns), checkNames(p.States), f.checkLabels(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
+	return errors.Join(checkNames(p.Returns), checkNames(p.States), f.checkLabels(), f.checkCoordinates(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
 		f.checkWanted(), f.checkOpponent())
 }
 
@@ -202,6 +202,7 @@ func (f *writer) header() {
 	}
 	line("start", f.start())
 	f.labels()
+	f.coordinates()
 	line("returns", f.returns())
 	if b := appendPromise(nil, m.Shape(), p.given()); b != nil {
 		line("return_to_go", b)

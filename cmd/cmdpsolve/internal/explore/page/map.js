@@ -6,7 +6,7 @@ const ways = {
   w: [-1, 0], e: [1, 0], n: [0, -1], s: [0, 1], l: [-1, 0], r: [1, 0], u: [0, -1], d: [0, 1],
   "←": [-1, 0], "→": [1, 0], "↑": [0, -1], "↓": [0, 1],
   ne: [0.7, -0.7], nw: [-0.7, -0.7], se: [0.7, 0.7], sw: [-0.7, 0.7], northeast: [0.7, -0.7], northwest: [-0.7, -0.7], southeast: [0.7, 0.7], southwest: [-0.7, 0.7],
-  stay: [0, 0], wait: [0, 0], stop: [0, 0], noop: [0, 0], stick: [0, 0], stand: [0, 0],
+  stay: [0, 0], wait: [0, 0], stop: [0, 0], noop: [0, 0], stick: [0, 0], stand: [0, 0], rest: [0, 0],
 };
 
 // drawMap draws an answer on a canvas. text shows the cell under the pointer.
@@ -23,13 +23,11 @@ export function drawMap(canvas, text, grid, answer) {
   c.scale(scale, scale);
   c.fillStyle = color("paper");
   c.fillRect(0, 0, width, height);
-  const most = Math.max(...answer.states.map((s) => s.visits), 1e-12);
+  const at = cells(grid, answer.states);
+  const most = Math.max(...[...at.values()].map((s) => s.visits), 1e-12);
   const low = color("heat0").split(" ").map(Number), high = color("heat1").split(" ").map(Number);
-  const at = new Map();
-  for (const s of answer.states) {
-    const row = grid.row[s.state], column = grid.column[s.state];
-    if (row < 0) continue;
-    at.set(row * grid.columns + column, s);
+  for (const [cell, s] of at) {
+    const row = Math.floor(cell / grid.columns), column = cell % grid.columns;
     const heat = Math.sqrt(s.visits / most);
     c.fillStyle = `rgb(${low.map((x, i) => Math.round(x + heat * (high[i] - x))).join(" ")})`;
     const gap = size > 10 ? 1 : 0;
@@ -56,6 +54,25 @@ export function drawMap(canvas, text, grid, answer) {
     cell[1] = Math.min(grid.rows - 1, Math.max(0, cell[1] + way[1]));
     say(...cell);
   });
+}
+
+// cells returns what there is to show of each cell. Where states with different memories share one,
+// their visits add up, and actions have their share of all visits.
+function cells(grid, states) {
+  const at = new Map();
+  for (const s of states) {
+    const row = grid.row[s.state], column = grid.column[s.state];
+    if (row < 0) continue;
+    const cell = row * grid.columns + column, old = at.get(cell);
+    if (!old) { at.set(cell, s); continue; }
+    const visits = old.visits + s.visits, share = new Map();
+    for (const part of [old, s]) {
+      const weight = visits > 0 ? part.visits / visits : part === old ? 1 : 0;
+      part.names.forEach((name, i) => share.set(name, (share.get(name) ?? 0) + weight * part.shares[i]));
+    }
+    at.set(cell, { name: old.name.endsWith(", …") ? old.name : old.name + ", …", visits, names: [...share.keys()], shares: [...share.values()] });
+  }
+  return at;
 }
 
 // act draws an action in a cell, as large as its share: an arrow, a dot for staying, or its
