@@ -129,7 +129,8 @@ func (c Confidence) check() error {
 // events is the logarithm of the number of (step, choice, visit count) triples
 // that a union bound has to cover.
 func (c Confidence) events(sh *Shape, pooled bool) float64 {
-	n := math.Log(float64(max(1, sh.Slots()))) + math.Log(float64(c.Episodes))
+	_, slots := sh.Unknown()
+	n := math.Log(float64(max(1, slots))) + math.Log(float64(c.Episodes))
 	if pooled {
 		n += math.Log(float64(sh.horizon))
 	}
@@ -154,12 +155,13 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 	failure := math.Log(1 / conf.Failure)
 	lo, up := make([]float64, sh.dim), make([]float64, sh.dim)
 	sh.ReturnToGo(lo, up, 0)
-	m, diam, k := float64(min(sh.dim, sh.states)), diameter(lo, up), float64(conf.Episodes)
+	states, _ := sh.Unknown()
+	m, diam, k := float64(min(sh.dim, states)), diameter(lo, up), float64(conf.Episodes)
 	switch scale.Mode {
 	case Theory:
 		// One half of the failure probability goes to each inequality.
 		directions := float64(sh.dim) * math.Log(1+2*k)
-		successors := float64(sh.states) * math.Ln2
+		successors := float64(states) * math.Ln2
 		hoeffding := math.Log(4) + failure + events + min(directions, successors)
 		if !bernstein {
 			return newHoeffding(factor, hoeffding, 2/k), nil

@@ -119,23 +119,41 @@ func (c *Counts) Observe(tr *Trajectory) {
 	c.episodes++
 	for h := range tr.Steps {
 		l := c.layer(h)
-		s := l.meet(c.shape, h, tr.States[h])
+		l.meet(c.shape, h, tr.States[h])
 		if tr.Actions[h] < 0 {
 			continue // the process rested
 		}
-		i := int(s.first) + tr.Actions[h]
-		next := tr.States[h+1]
-		if l.add(i, int32(next)) {
-			c.entries++
+		if c.shape.twins == nil { // allocates nothing
+			c.observe(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h))
+			continue
 		}
-		if len(c.layers) == 1 {
-			// A successor of the last step is planned for as well.
-			l.meet(c.shape, h, next)
-		}
-		if c.learned != nil {
-			l.addReturn(c.learned, h, i, tr.Return(h))
-		}
+		c.shape.EachTwin(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h), func(state, action, next int, returns []float64) {
+			c.observe(h, state, action, next, returns)
+		})
 	}
+}
+
+// observe counts a transition.
+func (c *Counts) observe(h, state, action, next int, returns []float64) {
+	i := c.add(h, state, action, next, 1)
+	if c.learned != nil {
+		c.layer(h).addReturn(c.learned, h, i, returns)
+	}
+}
+
+// add counts visits of an action that led to next, and returns the number of the choice in its layer.
+func (c *Counts) add(h, state, action, next int, times uint32) int {
+	l := c.layer(h)
+	s := l.meet(c.shape, h, state)
+	i := int(s.first) + action
+	if l.add(i, int32(next), times) {
+		c.entries++
+	}
+	if len(c.layers) == 1 {
+		// A successor of the last step is planned for as well.
+		l.meet(c.shape, h, next)
+	}
+	return i
 }
 
 // meet returns the record of a state, which it makes if there is none.
@@ -152,21 +170,21 @@ func (l *layer) meet(sh *Shape, h, state int) seenState {
 	return s
 }
 
-// add counts a visit of choice i that led to next and reports whether this
+// add counts visits of choice i that led to next and reports whether this
 // successor is new.
-func (l *layer) add(i int, next int32) bool {
+func (l *layer) add(i int, next int32, times uint32) bool {
 	ch := &l.choices[i]
-	ch.rates = newRates(ch.visits + 1)
+	ch.rates = newRates(ch.visits + float64(times))
 	for e := ch.first; e < ch.end; e++ {
 		if l.arena[e].next == next {
-			l.arena[e].count++
+			l.arena[e].count += times
 			return false
 		}
 	}
 	if ch.end == ch.room {
 		l.grow(i)
 	}
-	l.arena[ch.end] = entry{next, 1}
+	l.arena[ch.end] = entry{next, times}
 	ch.end++
 	return true
 }

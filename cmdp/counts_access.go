@@ -63,23 +63,7 @@ func (c *Counts) Add(h, state, action, next int, times uint32) error {
 	case times == 0:
 		return nil
 	}
-	l := c.layer(h)
-	s := l.meet(sh, h, state)
-	i := int(s.first) + action
-	before := l.choices[i].visits
-	if l.add(i, int32(next)) {
-		c.entries++
-	}
-	ch := &l.choices[i]
-	for e := ch.first; e < ch.end; e++ {
-		if l.arena[e].next == int32(next) {
-			l.arena[e].count += times - 1
-		}
-	}
-	ch.rates = newRates(before + float64(times))
-	if len(c.layers) == 1 {
-		l.meet(sh, h, next)
-	}
+	sh.EachTwin(h, state, action, next, nil, func(state, action, next int, _ []float64) { c.add(h, state, action, next, times) })
 	return nil
 }
 

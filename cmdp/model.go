@@ -66,6 +66,8 @@ type ModelSpec struct {
 	// ReturnToGo is handed on to the shape, see [ShapeSpec]. NewModel checks the
 	// promise against the model.
 	ReturnToGo *Interval
+	// Twins are handed on to the shape, see [ShapeSpec].
+	Twins Twins
 }
 
 // NewModel validates spec and returns the model that it describes. The slices of
@@ -221,7 +223,7 @@ func (k *Kernel) checkRow(c, states, dim int) error {
 // returns and checks the promised range of the return to go.
 func (m *Model) buildShape(of *ModelSpec) error {
 	toGo := of.ReturnToGo
-	spec := ShapeSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, ReturnToGo: toGo, Opponents: of.Opponents}
+	spec := ShapeSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, ReturnToGo: toGo, Opponents: of.Opponents, Twins: of.Twins}
 	for h := range m.kernels {
 		spec.First = append(spec.First, m.kernels[h].First)
 		spec.Returns = append(spec.Returns, m.kernels[h].returnRange(m.dim))

@@ -34,6 +34,7 @@ type Shape struct {
 	lower     []float64 // H×d: least one-step returns
 	upper     []float64 // H×d: greatest one-step returns
 	toGo      *Interval // promised range of the return still to come, or nil
+	twins     Twins     // nil if no part of a state is a known memory
 }
 
 // An Interval is a box of return vectors, Lower ≤ x ≤ Upper.
@@ -65,6 +66,8 @@ type ShapeSpec struct {
 	// the box of possible returns, as for a goal that can be reached only once. An
 	// infinite end promises nothing.
 	ReturnToGo *Interval
+	// Twins, if not nil, tells learners which transitions are as likely as others.
+	Twins Twins
 }
 
 const (
@@ -118,7 +121,7 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 	sh := &Shape{
 		horizon: spec.Horizon, dim: spec.Dim, states: states,
 		start: append([]StartState(nil), spec.Start...),
-		first: spec.First, opponents: opponents,
+		first: spec.First, opponents: opponents, twins: spec.Twins,
 		base:  make([]int, spec.Horizon+1),
 		lower: make([]float64, 0, spec.Horizon*spec.Dim),
 		upper: make([]float64, 0, spec.Horizon*spec.Dim),

@@ -45,7 +45,8 @@ func coreOf(u *scaledTask, c *Config) (*core, error) {
 
 // logTerm returns ln(factor·S·A·H·K/p), with the number of slots for S·A·H.
 func (c *core) logTerm(factor float64) float64 {
-	return math.Log(factor * float64(max(1, c.slots())) * c.k / c.p)
+	_, slots := c.shape.Unknown()
+	return math.Log(factor * float64(max(1, slots)) * c.k / c.p)
 }
 
 // Work returns what was spent on planning.

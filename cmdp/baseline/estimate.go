@@ -143,14 +143,17 @@ func (e *estimate) observe(tr *cmdp.Trajectory) []slot {
 		if tr.Actions[t] < 0 {
 			continue
 		}
-		x := slot{t, tr.States[t], tr.Actions[t]}
+		h := t
 		if e.pooled() {
-			x.h = 0
+			h = 0
 		}
-		if i := e.index(x); !e.marks[i] {
-			e.marks[i] = true
-			e.dirty = append(e.dirty, x)
-		}
+		e.shape.EachTwin(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), func(state, action, _ int, _ []float64) {
+			x := slot{h, state, action}
+			if i := e.index(x); !e.marks[i] {
+				e.marks[i] = true
+				e.dirty = append(e.dirty, x)
+			}
+		})
 	}
 	for _, x := range e.dirty {
 		e.marks[e.index(x)] = false

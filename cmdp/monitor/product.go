@@ -92,6 +92,9 @@ func New(spec Spec) (*Product, error) {
 	if len(spec.Enforced) > 0 {
 		p.enforce(&out, spec.Enforced)
 	}
+	if p.base.Horizon() > 0 {
+		out.Twins = newTwins(p)
+	}
 	var err error
 	if p.Model, err = cmdp.NewModel(out); err != nil {
 		return nil, fmt.Errorf("monitor: product: %w", err)

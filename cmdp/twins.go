@@ -1,0 +1,32 @@
+package cmdp
+
+// Twins are what is known of an environment whose states are pairs of a state and a memory that follows a known rule,
+// such as what was spent so far. The transitions of pairs that differ in their memory alone are twins: who sees one of them
+// has learned about all. The environment is a factored one, of which one factor is known (Osband, Van Roy 2014; for budgets of
+// each episode, Chen, Hu, Li, Wang 2021). Implementations must be safe for concurrent use.
+type Twins interface {
+	// Each calls visit for each twin of a transition of step h, itself included, with the returns that it has. Of the transition
+	// itself returns are those received, or nil if they are not known.
+	Each(h, state, action, next int, returns []float64, visit func(state, action, next int, returns []float64))
+	// Unknown returns the numbers of states and of (step, choice) pairs without memory, of which there is something to learn.
+	Unknown() (states, slots int)
+}
+
+// EachTwin calls visit for each transition that is known to be as likely as one of step h, itself included, with the returns
+// that it has.
+func (sh *Shape) EachTwin(h, state, action, next int, returns []float64, visit func(state, action, next int, returns []float64)) {
+	if sh.twins == nil {
+		visit(state, action, next, returns)
+		return
+	}
+	sh.twins.Each(h, state, action, next, returns, visit)
+}
+
+// Unknown returns the numbers of states and of (step, choice) pairs of which there is something to learn: all, but for what
+// is a known memory.
+func (sh *Shape) Unknown() (states, slots int) {
+	if sh.twins == nil {
+		return sh.states, sh.Slots()
+	}
+	return sh.twins.Unknown()
+}
