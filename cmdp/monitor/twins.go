@@ -22,9 +22,13 @@ func (t *twins) Unknown() (states, slots int) { return t.base.States(), t.base.S
 // Each finds the entry of a transition, and visits the entries at the same place in the rows of pairs of the same state. Of
 // outcomes that lead to the same pair, those who were not told the returns take the first.
 func (t *twins) Each(h, state, action, next int, returns []float64, visit func(state, action, next int, returns []float64)) {
-	k, d, base := t.Model.Kernel(h), t.Model.Dim(), t.Action(h, state, action)
-	first, at := k.Offset[int(k.First[state])+action], -1
-	for e := first; e < k.Offset[int(k.First[state])+action+1]; e++ {
+	k, d, of := t.Model.Kernel(h), t.Model.Dim(), []int32(nil)
+	if t.actions != nil {
+		of = t.actions[&k.First[0]]
+	}
+	choice := int(k.First[state]) + action
+	first, at := k.Offset[choice], -1
+	for e := first; e < k.Offset[choice+1]; e++ {
 		told := k.Outcomes != nil && slices.Equal(k.Outcomes[e*d:(e+1)*d], returns)
 		if int(k.Next[e]) == next && (at < 0 || told) {
 			if at = e - first; told {
@@ -37,18 +41,19 @@ func (t *twins) Each(h, state, action, next int, returns []float64, visit func(s
 		return
 	}
 	for _, s := range t.of[t.state[state]] {
-		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-			a := c - int(k.First[s])
-			if t.Action(h, int(s), a) != base {
-				continue
-			}
-			e := k.Offset[c] + at
-			r := k.Returns[c*d : (c+1)*d]
-			if k.Outcomes != nil {
-				r = k.Outcomes[e*d : (e+1)*d]
-			}
-			visit(int(s), a, int(k.Next[e]), r)
-			break
+		a, n := action, int(k.First[s+1]-k.First[s])
+		if of != nil { // other actions may be left out here
+			a = slices.Index(of[k.First[s]:k.First[s+1]], of[choice])
 		}
+		if a < 0 || a >= n {
+			continue
+		}
+		c := int(k.First[s]) + a
+		e := k.Offset[c] + at
+		r := k.Returns[c*d : (c+1)*d]
+		if k.Outcomes != nil {
+			r = k.Outcomes[e*d : (e+1)*d]
+		}
+		visit(int(s), a, int(k.Next[e]), r)
 	}
 }
