@@ -163,7 +163,7 @@ func TestPairsOfPoliciesAgreeWithTheProcessAgainstAFixedOpponent(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := randomDirection(rng, 2, 2)
-		best, policy := g.AgentResponse(dir, nu)
+		best, policy, _ := g.AgentResponse(t.Context(), dir, nu)
 		if want := startValue(mdp, optimalValues(mdp, dir)[0]); math.Abs(best-want) > 1e-12 {
 			t.Errorf("seed %d: best response %v, value iteration %v", seed, best, want)
 		}
@@ -171,7 +171,7 @@ func TestPairsOfPoliciesAgreeWithTheProcessAgainstAFixedOpponent(t *testing.T) {
 		if v := floats.Dot(dir, got); math.Abs(v-best) > 1e-12 {
 			t.Errorf("seed %d: best response earns %v: want %v", seed, v, best)
 		}
-		most, reply := g.OpponentResponse(dir, mu)
+		most, reply, _ := g.OpponentResponse(t.Context(), dir, mu)
 		NewEvaluator(m).ReturnsAgainst(got, mu, reply)
 		if v := floats.Dot(dir, got); math.Abs(v-most) > 1e-12 {
 			t.Errorf("seed %d: opponent's response earns %v: want %v", seed, v, most)
@@ -198,8 +198,8 @@ func TestMinimaxIsAnEquilibrium(t *testing.T) {
 		low, up, _ := g.Solve(t.Context(), dir)
 		agent, opponent := g.Agent(), g.Opponent()
 		other, _ := NewMinimax(m)
-		most, _ := other.OpponentResponse(dir, agent)
-		least, _ := other.AgentResponse(dir, opponent)
+		most, _, _ := other.OpponentResponse(t.Context(), dir, agent)
+		least, _, _ := other.AgentResponse(t.Context(), dir, opponent)
 		tol := 1e-10 * (1 + floats.Norm(dir, 2))
 		if math.Abs(low-least) > tol || math.Abs(up-most) > tol || up-low > tol {
 			t.Errorf("seed %d: [%v, %v], best responses [%v, %v]", seed, low, up, least, most)

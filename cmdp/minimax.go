@@ -80,48 +80,26 @@ func (g *Minimax) Agent() *Randomized { return g.agent }
 func (g *Minimax) Opponent() *Randomized { return g.opponent }
 
 // OpponentResponse returns max_ν ⟨dir, V^{μν}⟩ for the agent's policy μ, and the
-// opponent's policy that attains it. It allocates the latter.
-func (g *Minimax) OpponentResponse(dir []float64, agent Policy) (float64, Deterministic) {
-	return g.respond(dir, agent, false)
+// opponent's policy that attains it, which it allocates. The error is that of ctx.
+func (g *Minimax) OpponentResponse(ctx context.Context, dir []float64, agent Policy) (most float64, policy Deterministic, err error) {
+	return g.respond(ctx, dir, agent, g.mostColumn)
 }
 
 // AgentResponse returns min_μ ⟨dir, V^{μν}⟩ for the opponent's policy ν, and the
-// agent's policy that attains it. It allocates the latter.
-func (g *Minimax) AgentResponse(dir []float64, opponent Policy) (float64, Deterministic) {
-	return g.respond(dir, opponent, true)
+// agent's policy that attains it, which it allocates. The error is that of ctx.
+func (g *Minimax) AgentResponse(ctx context.Context, dir []float64, opponent Policy) (least float64, policy Deterministic, err error) {
+	return g.respond(ctx, dir, opponent, g.leastRow)
 }
 
-// OpponentValue is OpponentResponse without the policy. It does not allocate.
-func (g *Minimax) OpponentValue(dir []float64, agent Policy) float64 {
-	return g.values(dir, agent, false, nil)
-}
-
-// AgentValue is AgentResponse without the policy. It does not allocate.
-func (g *Minimax) AgentValue(dir []float64, opponent Policy) float64 {
-	return g.values(dir, opponent, true, nil)
-}
-
-func (g *Minimax) respond(dir []float64, other Policy, agent bool) (float64, Deterministic) {
+// respond plans for one player, who takes the best pair of each state, against a policy of the other.
+func (g *Minimax) respond(ctx context.Context, dir []float64, other Policy, best func(q []float64, cols int, other Policy, h, s int) (float64, int)) (float64, Deterministic, error) {
 	policy := firstActions(g.model)
-	return g.values(dir, other, agent, policy), policy
-}
-
-// values plans for one player against a policy of the other, and notes the actions
-// in policy unless it is nil.
-func (g *Minimax) values(dir []float64, other Policy, agent bool, policy Deterministic) float64 {
-	v, _, _ := g.backward(context.Background(), dir, func(h, s, n int) bounds {
-		cols := g.model.shape.OpponentActions(h, s)
-		best := g.mostColumn
-		if agent {
-			best = g.leastRow
-		}
-		v, at := best(g.low[:n], cols, other, h, s)
-		if policy != nil {
-			policy[h][s] = int32(at)
-		}
+	value, _, err := g.backward(ctx, dir, func(h, s, n int) bounds {
+		v, at := best(g.low[:n], g.model.shape.OpponentActions(h, s), other, h, s)
+		policy[h][s] = int32(at)
 		return bounds{v, v}
 	})
-	return v
+	return value, policy, err
 }
 
 // leastRow returns min_a Σ_b ν_b·q(a, b) and where it is attained.

@@ -178,8 +178,9 @@ func (o *BestResponseOpponent) Begin(v *View) error {
 		return err
 	}
 	o.turn(v)
-	_, o.policy = o.game.OpponentResponse(o.dir, v.Policy)
-	return nil
+	var err error
+	_, o.policy, err = o.game.OpponentResponse(context.Background(), o.dir, v.Policy)
+	return err
 }
 
 // Choose returns the action of the response.

@@ -170,14 +170,14 @@ func ApproachabilityGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	case task.Cost != nil:
 		return nil, errors.New("exact: the gap of a target has no cost")
 	}
-	s, err := newGapSearch(m, task.Target)
+	s, err := newGapSearch(ctx, m, task.Target)
 	if err != nil {
 		return nil, err
 	}
 	if s.opts, err = opts.withDefaults(m.Dim(), s.diameter); err != nil {
 		return nil, err
 	}
-	if err := s.run(ctx); err != nil {
+	if err := s.run(); err != nil {
 		return nil, err
 	}
 	return s.result(), nil
@@ -188,7 +188,7 @@ func ApproachabilityGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 // they were found. It is an error that wraps [ErrNotProved] if they do not fit the model, if
 // Value, Support or Lower is not what they prove, up to rounding, or if the verdict
 // contradicts the bounds. Upper has no proof but the search; it is only compared with Lower.
-func VerifyGap(m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
+func VerifyGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 	if err := checkDimensions(m, task); err != nil {
 		return 0, err
 	}
@@ -201,7 +201,7 @@ func VerifyGap(m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 	if length := norm(g.Direction); !(math.Abs(length-1) <= 1e-9) {
 		return 0, fmt.Errorf("exact: gap with a direction of length %g: want 1: %w", length, ErrNotProved)
 	}
-	s, err := newGapSearch(m, task.Target)
+	s, err := newGapSearch(ctx, m, task.Target)
 	if err != nil {
 		return 0, err
 	}
@@ -213,7 +213,11 @@ func VerifyGap(m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 		}
 		opponent = fixed
 	}
-	value, support := s.game.AgentValue(g.Direction, opponent), s.support(g.Direction)
+	value, _, err := s.game.AgentResponse(ctx, g.Direction, opponent)
+	if err != nil {
+		return 0, err
+	}
+	support := s.support(g.Direction)
 	if err := g.check(value, support, s.rounding); err != nil {
 		return 0, fmt.Errorf("exact: gap with %w: %w", err, ErrNotProved)
 	}

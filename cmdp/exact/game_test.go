@@ -167,7 +167,7 @@ func TestGapAgreesWithAGridOfDirections(t *testing.T) {
 		if g.Status != GapUndecided && g.Upper-g.Lower > tol+1e-12 {
 			t.Errorf("seed %d: [%v, %v] %v after %d evaluations", seed, g.Lower, g.Upper, g.Status, g.Evaluations)
 		}
-		proved, err := VerifyGap(m, task, g)
+		proved, err := VerifyGap(t.Context(), m, task, g)
 		if err != nil || math.Abs(math.Max(0, proved)-g.Lower) > 1e-8 {
 			t.Errorf("seed %d: lower bound %v, proved %v, %v", seed, g.Lower, proved, err)
 		}
@@ -290,8 +290,9 @@ func TestSolveGameIsAnEquilibrium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		most := game.OpponentValue(g.Gradient(), v.Agent) + 3
-		least := game.AgentValue(g.Gradient(), v.Opponent) + 3
+		most, _, _ := game.OpponentResponse(t.Context(), g.Gradient(), v.Agent)
+		least, _, _ := game.AgentResponse(t.Context(), g.Gradient(), v.Opponent)
+		most, least = most+3, least+3
 		if math.Abs(most-v.Value) > 1e-10 || math.Abs(least-v.Value) > 1e-10 || math.Abs(g.Value(v.Returns)-v.Value) > 1e-10 {
 			t.Errorf("seed %d: value %v, best responses %v and %v, played %v", seed, v.Value, least, most, g.Value(v.Returns))
 		}
@@ -349,10 +350,22 @@ func TestGapsRefuseBadInput(t *testing.T) {
 	}
 }
 
+// TestVerifyGapIsStopped wants the check of a gap, a value iteration, to end with its context.
+func TestVerifyGapIsStopped(t *testing.T) {
+	m := randomGame(t, 1, 1, 2, 2, 2, 2)
+	task := someTarget(t, rand.New(rand.NewPCG(1, 2)), 2, m.Horizon())
+	g := gapOf(t, m, task, GapOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := VerifyGap(ctx, m, task, g); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: want that of the context", err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func verify(m *cmdp.Model, task cmdp.Task, g *Gap) error {
-	_, err := VerifyGap(m, task, g)
+	_, err := VerifyGap(context.Background(), m, task, g)
 	return err
 }
 
@@ -368,7 +381,7 @@ func ExampleApproachabilityGap() {
 	task := cmdp.Task{Target: point}
 	g, err := ApproachabilityGap(context.Background(), m, task, GapOptions{})
 	fmt.Printf("%v: %.3f to %.3f, direction %.2f, %v\n", g.Status, g.Lower, g.Upper, g.Direction, err)
-	proved, _ := VerifyGap(m, task, g)
+	proved, _ := VerifyGap(context.Background(), m, task, g)
 	fmt.Printf("proved %.3f\n", proved)
 	// Output:
 	// not approachable: 0.250 to 0.250, direction [1.00 0.00], <nil>

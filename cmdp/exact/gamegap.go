@@ -35,13 +35,13 @@ type gapSearch struct {
 	cells      int
 }
 
-func newGapSearch(m *cmdp.Model, target geometry.Compact) (*gapSearch, error) {
+func newGapSearch(ctx context.Context, m *cmdp.Model, target geometry.Compact) (*gapSearch, error) {
 	game, err := cmdp.NewMinimax(m)
 	if err != nil {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	d := m.Dim()
-	s := &gapSearch{ctx: context.Background(), model: m, target: target, game: game, evaluator: cmdp.NewEvaluator(m),
+	s := &gapSearch{ctx: ctx, model: m, target: target, game: game, evaluator: cmdp.NewEvaluator(m),
 		point: make([]float64, d), upper: math.Inf(1)}
 	s.best.Value, s.best.Support = math.Inf(-1), 0
 	lower, upper := make([]float64, d), make([]float64, d)
@@ -70,9 +70,8 @@ func (s *gapSearch) support(dir []float64) float64 {
 	return floats.Dot(dir, s.point)
 }
 
-func (s *gapSearch) run(ctx context.Context) error {
-	s.ctx = ctx
-	d := s.model.Dim()
+func (s *gapSearch) run() error {
+	ctx, d := s.ctx, s.model.Dim()
 	if d > mostDivided {
 		s.scout()
 		s.bound()
@@ -127,6 +126,12 @@ func (s *gapSearch) solve(dir []float64) (value float64) {
 	return up
 }
 
+// most returns how far any opponent can take a policy of the agent in a direction.
+func (s *gapSearch) most(dir []float64, agent cmdp.Policy) float64 {
+	value, _, _ := s.game.OpponentResponse(s.ctx, dir, agent) // run looks at ctx
+	return value
+}
+
 // offer keeps a direction and an opponent that prove a larger F.
 func (s *gapSearch) offer(dir []float64, value, support float64, opponent *cmdp.Randomized) {
 	if value-support <= s.lower() {
@@ -149,7 +154,7 @@ func (s *gapSearch) evaluate(c *cell) {
 	most := math.Inf(-1)
 	for _, v := range c.edges {
 		s.evaluation++
-		most = max(most, s.game.OpponentValue(v, s.game.Agent())-floats.Dot(v, w))
+		most = max(most, s.most(v, s.game.Agent())-floats.Dot(v, w))
 	}
 	// A unit vector of the cone is Σ α_i v_i with 1 ≤ Σ α_i ≤ 1/least.
 	c.bound = most
@@ -185,7 +190,8 @@ func (s *gapSearch) separate(opponent *cmdp.Randomized) bool {
 	}
 	floats.Scale(1/size, z)
 	s.evaluation++
-	s.offer(z, s.game.AgentValue(z, opponent), s.support(z), opponent)
+	least, _, _ := s.game.AgentResponse(s.ctx, z, opponent)
+	s.offer(z, least, s.support(z), opponent)
 	s.solve(z)
 	return true
 }
@@ -207,7 +213,7 @@ func (x *difference) MaximizeLinear(dst, dir []float64) {
 	x.evaluation += 2
 	against := append([]float64(nil), dir...)
 	floats.Scale(-1, against)
-	_, policy := x.game.AgentResponse(against, x.opponent)
+	_, policy, _ := x.game.AgentResponse(x.ctx, against, x.opponent)
 	x.evaluator.ReturnsAgainst(x.v, policy, x.opponent)
 	x.target.MaximizeLinear(dst, against)
 	floats.SubTo(dst, x.v, dst)
@@ -249,9 +255,9 @@ func (s *gapSearch) bound() {
 	for i := range d {
 		clear(dir)
 		dir[i] = 1
-		most := s.game.OpponentValue(dir, agent)
+		most := s.most(dir, agent)
 		dir[i] = -1
-		least := -s.game.OpponentValue(dir, agent)
+		least := -s.most(dir, agent)
 		center[i] = (least + most) / 2
 		half += (most - least) * (most - least) / 4
 	}

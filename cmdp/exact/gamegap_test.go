@@ -42,7 +42,7 @@ func TestGapIsLipschitz(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := restricted(t, box, nil)
-	s, err := newGapSearch(m, task.Target)
+	s, err := newGapSearch(t.Context(), m, task.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestCellBounds(t *testing.T) {
 		r[0] = 1
 		origin, err := geometry.NewPoint(make([]float64, dim))
 		task := restricted(t, origin, err)
-		s, err := newGapSearch(stepGame(t, [][][]float64{{r}}), task.Target)
+		s, err := newGapSearch(t.Context(), stepGame(t, [][][]float64{{r}}), task.Target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestCellBounds(t *testing.T) {
 	// Where F is negative in the whole cone its largest value at an edge bounds it as it is.
 	point, err := geometry.NewPoint([]float64{1, 1})
 	task := restricted(t, point, err)
-	s, err := newGapSearch(stepGame(t, [][][]float64{{{0, 0}}}), task.Target)
+	s, err := newGapSearch(t.Context(), stepGame(t, [][][]float64{{{0, 0}}}), task.Target)
 	if err != nil {
 		t.Fatal(err)
 	}

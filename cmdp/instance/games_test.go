@@ -227,7 +227,7 @@ func TestGarnetGameRoom(t *testing.T) {
 			if value, _, _ := g.Solve(t.Context(), dir); math.Abs(value-low[i]) > 1e-9 {
 				t.Errorf("seed %d: r%d can be kept at %g: the bound is %g", seed+2, i, value, low[i])
 			}
-			if value := g.OpponentValue(dir, policy); value > up[i]+1e-9 {
+			if value, _, _ := g.OpponentResponse(t.Context(), dir, policy); value > up[i]+1e-9 {
 				t.Errorf("seed %d: r%d is driven up to %g: the bound is %g", seed+2, i, value, up[i])
 			}
 		}

@@ -132,7 +132,10 @@ func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		up, _ := game.OpponentResponse(direction, cautious)
+		up, _, err := game.OpponentResponse(context.Background(), direction, cautious)
+		if err != nil {
+			return nil, err
+		}
 		bounds[i] = low + float64(g.Room*(up-low))
 	}
 	return bounds, nil
