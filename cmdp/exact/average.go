@@ -28,6 +28,7 @@ type average struct {
 	into  lists   // of each state inside an end, the choices inside that may lead there
 	owner []int32 // state of each choice; both empty until they are needed
 	place []int32 // of each state, its number among those that are looked at
+	stale []bool  // of each state, whether a successor's relative value is lower than when it was looked at
 
 	reward  []float64 // of each choice inside an end, in the direction
 	h, next []float64 // of each state, its relative value within its end
@@ -53,6 +54,7 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 	p.best = make([]class, p.ends.parts())
 	p.reward, p.greedy = make([]float64, len(p.k.Offset)-1), make([]int32, m.States())
 	p.h, p.next, p.place = make([]float64, m.States()), make([]float64, m.States()), make([]int32, m.States())
+	p.stale = make([]bool, m.States())
 	return p, nil
 }
 
@@ -192,8 +194,24 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 		}
 	}
 	out := priced{policy: &policy, value: value, margin: margin}
-	out.returns, err = p.mean(ctx, &policy, false)
+	if out.returns = p.atOnce(w); out.returns == nil {
+		out.returns, err = p.mean(ctx, &policy, false)
+	}
 	return out, err
+}
+
+// atOnce returns the means of a policy that stays where it starts, or nil if it has a way to go.
+func (p *average) atOnce(w *way) []float64 {
+	total, q := make([]float64, p.dim()), w.q
+	for _, st := range p.m.StartStates() {
+		n := q.state[st.State]
+		if !p.m.Average() || n == q.over || q.choice[w.pick[n]] != stay {
+			return nil
+		}
+		j, _ := slices.BinarySearchFunc(q.collapsed, n, func(end merged, n int32) int { return int(end.state - n) })
+		axpy(total, st.Probability, p.best[w.stays[j]].mean)
+	}
+	return total
 }
 
 // solve finds the least means and the way to them, and a bound. Where rounding takes the bound of a
@@ -346,7 +364,7 @@ func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
 // end, which does not matter then, is left out, or infinite if endless is true.
 func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]float64, error) {
 	st := &stepPolicy{actions: *policy}
-	x, err := p.visits(ctx, st, nil)
+	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}

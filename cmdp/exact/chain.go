@@ -25,6 +25,8 @@ type chain struct {
 	factors *factors
 	work    elimination
 	spilled bool // elimination was given up
+	met     []bool
+	inverse []float64 // 1 / diag, for sweeps
 	room    [7][]float64
 }
 
@@ -68,7 +70,9 @@ func (y *chain) direct() bool {
 		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
 			y.factors = y.work.factorize(y, 3*len(y.next))
 		}
-		y.spilled = y.factors == nil
+		if y.spilled = y.factors == nil; y.spilled {
+			y.work = elimination{} // which may be large
+		}
 	}
 	return y.factors != nil
 }
@@ -93,6 +97,10 @@ func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool,
 			y.room[i] = make([]float64, n)
 		}
 		y.room[i] = y.room[i][:n]
+	}
+	y.inverse = y.inverse[:0]
+	for _, d := range y.diag {
+		y.inverse = append(y.inverse, 1/d)
 	}
 	left, step := y.room[0], y.room[1]
 	last := math.Inf(1)
@@ -161,20 +169,20 @@ func (y *chain) apply(dst, x []float64, transposed bool) {
 // that most successors are below. dst may be right.
 func (y *chain) sweep(dst, right []float64, transposed bool) {
 	if !transposed {
-		for s, d := range y.diag {
+		for s, d := range y.inverse {
 			sum := right[s]
 			next := y.next[y.first[s]:y.mid[s]]
 			prob := y.prob[y.first[s]:][:len(next)]
 			for j, n := range next {
 				sum += float64(prob[j] * dst[n])
 			}
-			dst[s] = sum / d
+			dst[s] = sum * d
 		}
 		return
 	}
 	copy(dst, right)
 	for s := len(dst) - 1; s >= 0; s-- {
-		x := dst[s] / y.diag[s]
+		x := dst[s] * y.inverse[s]
 		dst[s] = x
 		next := y.next[y.first[s]:y.mid[s]]
 		prob := y.prob[y.first[s]:][:len(next)]
@@ -313,9 +321,38 @@ func (y *chain) shares(set []int32, rest float64) []float64 {
 	return scaled(1/total, x)
 }
 
+// leaks reports whether a few passes show that the chain leaks from every state, sooner or later. As
+// most successors are below, one pass is enough as a rule.
+func (y *chain) leaks() bool {
+	y.met = resized(y.met, y.states())
+	left := len(y.met)
+	for range 8 {
+		before := left
+		for s, met := range y.met {
+			if met {
+				continue
+			}
+			met = y.leak[s] > 0
+			for _, n := range y.next[y.first[s]:y.first[s+1]] {
+				met = met || y.met[n]
+			}
+			if y.met[s] = met; met {
+				left--
+			}
+		}
+		if left == 0 || left == before {
+			break
+		}
+	}
+	return left == 0
+}
+
 // closed returns a set of states that the chain never leaves once it is there, or nil
 // if there is none.
 func (y *chain) closed() []int32 {
+	if y.leaks() {
+		return nil
+	}
 	if sets := y.closedSets(); len(sets) > 0 {
 		return sets[0]
 	}

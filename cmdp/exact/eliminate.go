@@ -1,5 +1,7 @@
 package exact
 
+import "math"
+
 // factors are those of a chain, found by state elimination (Grassmann, Taksar, Heyman
 // 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
 // nearly the full precision, however long the chain may stay in the component.
@@ -88,12 +90,17 @@ type row struct {
 
 // resized returns a slice of length n, all 0, in the memory of x if that suffices.
 func resized[T any](x []T, n int) []T {
+	x = grown(x, n)
+	clear(x)
+	return x
+}
+
+// grown returns a slice of length n, whatever it holds, in the memory of x if that suffices.
+func grown[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
 	}
-	x = x[:n]
-	clear(x)
-	return x
+	return x[:n]
 }
 
 // start makes room for n states.
@@ -129,43 +136,49 @@ func (e *elimination) factorize(y *chain, most int) *factors {
 		s := i
 		if n > plain {
 			s = e.queue.pop()
+			// The others have at least as many neighbours, and as a rule more and more.
+			if filled := len(e.f.upper.at) + len(e.f.lower.at); float64(filled)+2*math.Sqrt(float64(e.queue.key[s]))*float64(int32(n)-i) > float64(most) {
+				return nil
+			}
 		}
-		if !e.eliminate(s) || len(e.f.upper.at)+len(e.f.lower.at) > most {
+		if !e.eliminate(s) {
 			return nil
 		}
 	}
 	return &e.f
 }
 
-// load copies the rows, entries for the same successor added up.
+// load copies the rows, entries for the same successor added up, with some room to grow.
 func (e *elimination) load(y *chain) {
+	const room = 4
 	count := e.count
 	for _, n := range y.next {
 		count[n+1]++
 	}
 	for s := 1; s < len(count); s++ {
-		count[s] += count[s-1]
+		count[s] += count[s-1] + room
 	}
-	into := resized(e.slab.into, len(y.next))
-	at, x := resized(e.slab.at, len(y.next))[:0], resized(e.slab.x, len(y.next))[:0]
+	size := len(y.next) + room*len(e.rows)
+	into, at, x := grown(e.slab.into, size), grown(e.slab.at, size), grown(e.slab.x, size)
 	e.slab.into, e.slab.at, e.slab.x = into, at, x
 	for s := range e.into {
 		e.into[s] = into[count[s]:count[s]:count[s+1]]
 	}
 	for s := range int32(len(e.rows)) {
-		begin := len(at)
+		begin, end := y.first[s]+room*s, y.first[s+1]+room*(s+1)
+		r := row{at[begin:begin:end], x[begin:begin:end]}
 		for j := y.first[s]; j < y.first[s+1]; j++ {
 			n := y.next[j]
 			if i := e.place[n]; i > 0 {
-				x[begin+int(i)-1] += y.prob[j]
+				r.x[i-1] += y.prob[j]
 				continue
 			}
-			at, x = append(at, n), append(x, y.prob[j])
-			e.place[n] = int32(len(at) - begin)
+			r.at, r.x = append(r.at, n), append(r.x, y.prob[j])
+			e.place[n] = int32(len(r.at))
 			e.into[n] = append(e.into[n], s)
 		}
-		e.rows[s] = row{at[begin:len(at):len(at)], x[begin:len(x):len(x)]}
-		for _, n := range e.rows[s].at {
+		e.rows[s] = r
+		for _, n := range r.at {
 			e.place[n] = 0
 		}
 	}

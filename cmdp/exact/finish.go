@@ -12,17 +12,14 @@ import (
 // from scratch: the objective by evaluating the policy, the bound by an independent
 // value iteration.
 func (s *solver) finish() (*Result, error) {
-	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
-	if err := s.recoverPolicy(r); err != nil {
+	r, err := s.reached()
+	if err != nil {
 		return nil, err
 	}
 	if s.task.Cost == nil {
 		r.Bound = 0
-	} else {
-		r.Objective = s.task.Cost.Value(r.Returns)
-		if err := s.recheckBound(r); err != nil {
-			return nil, err
-		}
+	} else if err := s.recheckBound(r); err != nil {
+		return nil, err
 	}
 	r.Gap = r.Objective - r.Bound
 	if s.task.Target != nil {
@@ -32,6 +29,18 @@ func (s *solver) finish() (*Result, error) {
 	r.Iterations = s.iterations
 	if s.task.Cost != nil && r.Gap > s.tolerance(s.enough) || !s.meets(r) {
 		r.Status = Undecided
+	}
+	return r, nil
+}
+
+// reached returns the policy of the incumbent with its returns and the objective, and no bound.
+func (s *solver) reached() (*Result, error) {
+	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
+	if err := s.recoverPolicy(r); err != nil {
+		return nil, err
+	}
+	if s.task.Cost != nil {
+		r.Objective = s.task.Cost.Value(r.Returns)
 	}
 	return r, nil
 }

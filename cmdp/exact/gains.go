@@ -63,7 +63,7 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		if err := p.relative(ctx, states, choices, best.states[0], mean); err != nil {
 			return 0, err
 		}
-		better := p.better(states, choices, dir)
+		better := p.better(states, choices, mean)
 		for j, s := range states {
 			p.greedy[s] = choices[j]
 		}
@@ -166,29 +166,71 @@ func (p *average) row(y *chain, j, c int32) {
 }
 
 // better changes the choices of a policy wherever another is better by more than rounding, and reports
-// whether there were any.
-func (p *average) better(states, choices []int32, dir []float64) bool {
-	changed, size := false, 0.0
-	for _, s := range states {
-		size = math.Max(size, math.Abs(p.h[s]))
-	}
-	// Relative values are rounded, which no choice alone tells.
-	slack := math.Max(64*unit*size, 0.5*p.rough())
+// whether there were any. Its sweeps go to and fro and lower h at once, so that what is found in one place
+// is known in others, as in modified policy iteration (Puterman, Shin 1978).
+func (p *average) better(states, choices []int32, mean float64) bool {
+	const sweeps = 16
+	size, found := 0.0, false
 	for j, s := range states {
-		now, _, lost := p.gain(dir, p.h, int(s), int(choices[j]))
-		least, best := now-2*lost-slack, choices[j]
-		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if !p.ends.inside[c] {
+		size = math.Max(size, math.Abs(p.h[s])+math.Abs(p.reward[choices[j]]))
+	}
+	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.rough())
+	for _, s := range states {
+		p.stale[s] = true
+	}
+	for n := range sweeps {
+		changed := false
+		for j := range states {
+			if n%2 == 1 {
+				j = len(states) - 1 - j
+			}
+			s := states[j]
+			if !p.stale[s] {
 				continue
 			}
-			if up, _, lost := p.gain(dir, p.h, int(s), int(c)); up+2*lost < least {
-				least, best = up+2*lost, c
+			p.stale[s] = false
+			if best := p.lower(s, mean, slack); best >= 0 {
+				changed, found = true, found || best != choices[j]
+				choices[j] = best
+				for _, c := range p.into.of(s) {
+					p.stale[p.owner[c]] = true
+				}
 			}
 		}
-		changed = changed || best != choices[j]
-		choices[j] = best
+		if !changed {
+			break
+		}
 	}
-	return changed
+	return found
+}
+
+// lower gives a state the value of its best choice if that gains more than slack, and returns the choice,
+// or −1.
+func (p *average) lower(s int32, mean, slack float64) (best int32) {
+	best = -1
+	now := p.h[s]
+	least := now
+	for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+		if !p.ends.inside[c] {
+			continue
+		}
+		x, out := p.reward[c]-mean, 0.0
+		next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
+		prob := p.k.Prob[p.k.Offset[c]:][:len(next)]
+		for j, n := range next {
+			if n != s {
+				x += prob[j] * (p.h[n] - now)
+				out += prob[j]
+			}
+		}
+		if x < -slack && now+x/out < least {
+			least, best = now+x/out, c
+		}
+	}
+	if best >= 0 {
+		p.h[s] = least
+	}
+	return best
 }
 
 // relax improves h in the states of an end by sweeps of relative value iteration, each

@@ -30,7 +30,7 @@ func (s *solver) infeasible() (*Result, error) {
 			best = c
 		}
 	}
-	r, err := nearest.finish()
+	r, err := nearest.reached()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *solver) missesWhole() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := nearest.finish()
+	r, err := nearest.reached()
 	if err != nil {
 		return nil, err
 	}

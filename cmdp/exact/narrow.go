@@ -22,7 +22,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 	const few, most = 1, 200
 	mix := make([]*halfway, len(columns))
 	for j, c := range columns {
-		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy}, p.guess)
+		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy}, true)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -33,15 +33,23 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		if len(differ) <= few {
 			break
 		}
-		between, forever, err := p.between(ctx, a, b, differ)
-		if err != nil {
-			return nil, nil, err
+		var next []*halfway
+		var grown float64
+		// Where half of the way costs more, the other half costs less.
+		for _, ends := range [][2]*halfway{{a, b}, {b, a}} {
+			between, forever, err := p.between(ctx, ends[0], ends[1], differ)
+			if err != nil {
+				return nil, nil, err
+			}
+			if forever {
+				continue
+			}
+			if next, grown = exchangeIn(mix, between, f); next != nil && grown <= allowance {
+				break
+			}
+			next = nil
 		}
-		if forever {
-			break
-		}
-		next, grown := exchangeIn(mix, between, f)
-		if next == nil || grown > allowance {
+		if next == nil {
 			break
 		}
 		allowance -= math.Max(0, grown)
@@ -84,7 +92,7 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32)
 		policy.set(int(s), b.policy.at(int(s)))
 	}
 	st := &stepPolicy{actions: policy}
-	x, err := p.visits(ctx, st, p.guess)
+	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, false, err
 	}

@@ -123,11 +123,11 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 	if len(q.collapsed) == 0 {
 		return
 	}
-	l := lifter{q: q, into: (&graph{k: q.k, allowed: q.inside}).choicesInto(), met: make([]bool, len(q.state))}
+	l := lifter{owner: owners(q.k), into: (&graph{k: q.k, allowed: q.inside}).choicesInto(), met: make([]bool, len(q.state))}
 	for _, end := range q.collapsed {
 		i := pick[end.state]
 		if i >= 0 && q.choice[i] != stay {
-			l.lead([]int32{q.owner(q.choice[i])}, set)
+			l.lead([]int32{l.owner[q.choice[i]]}, set)
 			continue
 		}
 		for _, s := range end.place {
@@ -148,9 +148,9 @@ func (q *quotient) owner(c int32) int32 {
 
 // A lifter finds policies inside end components.
 type lifter struct {
-	q    *quotient
-	into lists
-	met  []bool
+	owner []int32 // state of each choice
+	into  lists
+	met   []bool
 }
 
 // lead sets choices inside the component of the states in to that go there: backwards
@@ -165,7 +165,7 @@ func (l *lifter) lead(to []int32, set func(s, c int32)) {
 		s := queue[0]
 		queue = queue[1:]
 		for _, c := range l.into.of(s) {
-			if by := l.q.owner(c); !l.met[by] {
+			if by := l.owner[c]; !l.met[by] {
 				l.met[by] = true
 				set(by, c)
 				queue = append(queue, by)

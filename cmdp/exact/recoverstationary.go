@@ -52,7 +52,7 @@ func (p *stationary) combine(ctx context.Context, columns []column, weights []fl
 
 // spend adds weight times the visits of a policy to those of each choice.
 func (p *stationary) spend(ctx context.Context, visited []float64, weight float64, st *stepPolicy) error {
-	x, err := p.visits(ctx, st, nil)
+	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 // purifier returns the entries and directions of the given pairs, everything else
 // going on as before.
 func (p *stationary) purifier(ctx context.Context, st *stepPolicy, f face, keys []int32) (*purifier, error) {
-	x, err := p.visits(ctx, st, nil)
+	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 			mass[p.base.to[e]] += part.sign * p.gamma * p.k.Prob[e]
 		}
 	}
-	change, err := p.flow(ctx, st, mass, nil)
+	change, err := p.flow(ctx, st, mass, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -39,10 +39,13 @@ type scalar struct {
 	broken  int       // the component whose policy did not rest, −1 for none
 	enough  float64   // relative error that is no matter, with a discount; 0 for rounding
 	slack   float64   // what the perturbation is multiplied by
+	step    float64   // what a backup of a total may fall short by in a wide component, 0 for rounding
+	share   float64   // of what is returned in a step times enough, that step is
+	extra   float64   // what a choice is made cheaper by besides, for its sake
 }
 
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
-	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, broken: -1}
+	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
 	z.spilled = make([]bool, len(q.component)-1)
@@ -63,7 +66,7 @@ func (z *scalar) charge(i int32, size float64) float64 {
 	if z.gamma < 1 || z.level != nil && z.level[i] {
 		return 0
 	}
-	return z.slack * (perturbation + 4*float64(z.longest)*unit) * (size + z.weight[i])
+	return z.extra + z.slack*(perturbation+4*float64(z.longest)*unit)*(size+z.weight[i])
 }
 
 // rest sets the policy of a component to one that comes to rest from every state that
@@ -201,9 +204,18 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 	// one that does not.
 	careful := false
 	rest := math.Inf(1)
+	if z.extra = 0; z.spilled[i] {
+		z.extra = 3 * z.step
+	}
+	defer func() { z.extra = 0 }()
 	for range rounds {
 		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
 			return nil, err
+		}
+		if endless != nil && z.extra > 0 { // it may go on only because choices are that much cheaper
+			z.extra, rest = 0, 0
+			z.rest(lo, hi)
+			continue
 		}
 		if endless != nil {
 			gain, size := z.gain(endless, lo)
@@ -228,7 +240,7 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 			return nil, nil
 		}
 		// Policies that differ in few states are soon the best.
-		if rest = 0.02 * worst; careful || changed*50 < int(hi-lo) {
+		if rest = 0.02 * worst; careful || least == 0 && changed*50 < int(hi-lo) {
 			rest = 0
 		}
 		rest = math.Max(rest, least)
@@ -236,11 +248,11 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 	return nil, nil // a bound is proved or not whatever the values are
 }
 
-// tolerance is what a backup with a discount may differ by in a component, a quarter of
-// which is left to the linear system.
+// tolerance is what a backup may differ by in a component, a quarter of which is left to the linear
+// system.
 func (z *scalar) tolerance(lo, hi int32) float64 {
 	if z.gamma == 1 {
-		return 0
+		return z.extra / 3
 	}
 	size := 0.0
 	for _, x := range z.v[lo:hi] {

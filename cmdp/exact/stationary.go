@@ -163,12 +163,12 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 	return nil
 }
 
-// scalar returns the solver for directions with the same entries that are not 0. A total
-// return may stay for ever where it has no return in these.
+// scalar returns the solver for directions with the same entries that are not 0: a total
+// return may stay for ever where it has no return in these. Where none may there is one for all.
 func (p *stationary) scalar(dir []float64) *scalar {
 	key := make([]byte, len(dir))
 	for i, t := range dir {
-		if t != 0 {
+		if t != 0 && p.harmless != nil {
 			key[i] = 1
 		}
 	}
@@ -223,24 +223,35 @@ func (p *stationary) collapse(ends *endComponents, nothing func(c int32) bool) *
 
 func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 	z := p.scalar(dir)
-	endless, value, margin, err := p.solve(ctx, z, dir, p.enough > 0)
-	if err != nil {
-		return priced{}, err
+	for {
+		endless, value, margin, err := p.solve(ctx, z, dir, p.enough > 0)
+		if err != nil {
+			return priced{}, err
+		}
+		policy := newActions(p.m.States(), p.mostActions)
+		z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
+		if endless != nil {
+			return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
+		}
+		out := priced{policy: &policy, value: value, margin: margin}
+		if out.returns, err = p.returns(ctx, &stepPolicy{actions: policy}); err != nil {
+			return out, err
+		}
+		// How many steps the little adds up in that a backup may fall short by is known afterwards.
+		if reached := dot(dir, out.returns); z.step == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
+			return out, nil
+		}
+		if z.share /= 16; z.share < 1e-6 {
+			z.share = 0
+		}
 	}
-	policy := newActions(p.m.States(), p.mostActions)
-	z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
-	if endless != nil {
-		return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
-	}
-	out := priced{policy: &policy, value: value, margin: margin}
-	out.returns, err = p.returns(ctx, &stepPolicy{actions: policy})
-	return out, err
 }
 
 // scalarize sets the rewards to dir·r of every choice, without a discount less by the
 // perturbation.
 func (p *stationary) scalarize(z *scalar, dir []float64) {
 	d := len(dir)
+	z.step = 0
 	for i, c := range z.q.choice {
 		if c == stay {
 			continue
@@ -252,6 +263,10 @@ func (p *stationary) scalarize(z *scalar, dir []float64) {
 			size += math.Abs(x)
 		}
 		z.reward[i], z.weight[i] = sum, size
+		z.step += size
+	}
+	if z.step *= z.share * p.enough / float64(len(z.q.choice)); p.gamma < 1 {
+		z.step = 0
 	}
 	z.level, z.enough = nil, p.enough
 }
@@ -341,7 +356,9 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough bool) (endless []int32, value, margin float64, err error) {
 	const most = 1000
 	for {
-		p.scalarize(z, dir)
+		if p.scalarize(z, dir); !rough {
+			z.step = 0
+		}
 		if endless, err = z.solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err
 		}

@@ -7,8 +7,20 @@ import (
 	"cmdpsolve/cmdp"
 )
 
+// dot forms long sums in four parts, which do not wait for each other.
 func dot(a, b []float64) float64 {
 	sum := 0.0
+	if len(a) >= 64 {
+		var x, y, z, w float64
+		for ; len(a) >= 4; a, b = a[4:], b[4:] {
+			b := b[:4]
+			x += a[0] * b[0]
+			y += a[1] * b[1]
+			z += a[2] * b[2]
+			w += a[3] * b[3]
+		}
+		sum = (x + y) + (z + w)
+	}
 	for i, v := range a {
 		sum += v * b[i]
 	}

@@ -38,7 +38,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 	}
 	p := reach(m, 1)
 	for _, c := range components {
-		x, err := p.visits(ctx, &c.Policy.steps[0], nil)
+		x, err := p.visits(ctx, &c.Policy.steps[0], false)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 // spent adds weight times the share of time that a policy spends in each state, which stays
 // in one class of an end at most.
 func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *stepPolicy) error {
-	x, err := p.visits(ctx, st, nil)
+	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return err
 	}

@@ -82,21 +82,21 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 	return forever, leaves
 }
 
-// visits computes the numbers of visits from the start, to rounding without a guess, see
-// flow.
-func (p *stationary) visits(ctx context.Context, st *stepPolicy, guess []float64) (*visits, error) {
+// visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
+// prices need them. Those of the policy before are a first guess.
+func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*visits, error) {
 	mass := make([]float64, p.base.over+1)
 	for _, s := range p.m.StartStates() {
 		mass[p.base.state[s.State]] += s.Probability
 	}
-	return p.flow(ctx, st, mass, guess)
+	return p.flow(ctx, st, mass, p.guess, rough)
 }
 
 // flow computes the numbers of visits that arrivals at the states of the base quotient,
 // which are used up, bring about, component by component, first ones first. Arrivals may be negative:
-// visits that are no more. guess, if not nil,
-// holds visits of a policy much the same, and then those of this one, as exact as prices need them.
-func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []float64) (*visits, error) {
+// visits that are no more. guess, if not nil, holds visits of a policy much the same, and then those of
+// this one.
+func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []float64, rough bool) (*visits, error) {
 	q := p.base
 	out := &visits{of: make([]float64, len(q.state))}
 	for i := len(q.component) - 2; i >= 0; i-- {
@@ -108,7 +108,7 @@ func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []flo
 			continue
 		}
 		if hi > lo+1 {
-			if err := p.visitMany(ctx, st, lo, hi, mass, guess, out); err != nil {
+			if err := p.visitMany(ctx, st, lo, hi, mass, guess, rough, out); err != nil {
 				return nil, err
 			}
 			continue
@@ -159,7 +159,7 @@ func (p *stationary) send(choices []taken, x float64, lo, hi int32, mass []float
 }
 
 // visitMany is flow for a component of several states.
-func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, mass, guess []float64, out *visits) error {
+func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, mass, guess []float64, rough bool, out *visits) error {
 	forever, leaves := p.build(st, lo, hi)
 	x := make([]float64, hi-lo)
 	if guess != nil {
@@ -167,11 +167,15 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 	}
 	// What is missing at many states adds up as numbers without a pattern do.
 	rest := 0.0
-	if guess != nil && p.gamma < 1 {
+	if rough {
 		for _, y := range mass[lo:hi] {
 			rest += math.Abs(y)
 		}
-		rest *= p.enough * (1 - p.gamma) / math.Sqrt(float64(hi-lo))
+		share := 1 - p.gamma
+		if share == 0 {
+			share = 0.01
+		}
+		rest *= p.enough * share / math.Sqrt(float64(hi-lo))
 	}
 	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
 		return err
@@ -192,7 +196,7 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 
 // returns computes the returns of a policy. What does not end is left out.
 func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, error) {
-	x, err := p.visits(ctx, st, p.guess)
+	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +241,7 @@ func (p *stationary) addReturns(dst []float64, x float64, st *stepPolicy, s int3
 // down.
 func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	st := &policy.steps[0]
-	x, err := p.visits(ctx, st, nil)
+	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}
