@@ -276,7 +276,7 @@ type RowErrors []*RowError
 func (es RowErrors) Error() string {
 	text := "cmdp: " + es[0].Error()
 	if n := len(es) - 1; n > 0 {
-		text += fmt.Sprintf("; errors besides: %d", n)
+		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
 }

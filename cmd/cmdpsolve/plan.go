@@ -75,7 +75,7 @@ func (p *loaded) stopped(err error) error {
 		what = "return " + p.Returns[no.Return] + " of"
 	}
 	if no.Wanted {
-		return usage("%s: the total %s state %s can be had without limit by action %s, and long-run means are asked for besides: want one of the two alone",
+		return usage("%s: the total %s state %s grows without limit by action %s, and the problem asks for long-run means too: want either totals or means",
 			p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
 	}
 	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and every policy may come to that",

@@ -8,13 +8,12 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// average is the pricer of long-run means, and of totals besides. A policy ends up, for
-// good, in an end component. In each maximal one the least mean in a direction is found first, then the
-// way there: the total return of the quotient in which to stay in a component is worth its
-// least mean (Puterman 1994, chapter 9; Ashok et al. 2017).
+// average is the pricer of long-run means, and of totals beside them. A policy ends up, for good, in an
+// end component. In each maximal one the least mean in a direction is found first, then the way there:
+// the total return of the quotient in which to stay in a component is worth its least mean (Puterman
+// 1994, chapter 9; Ashok et al. 2017).
 //
-// A total that is asked for besides is collected on the way: a policy may only stay where it
-// gives nothing.
+// Totals are collected on the way: a policy may stay only where they are 0.
 //
 // A column is a deterministic stationary policy which stays, in each end component where
 // it stays at all, in one recurrent class. A mixture of them draws its policy
@@ -58,8 +57,8 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 	return p, nil
 }
 
-// settled finds the ends of a model in which some returns are totals. It is an error if one of
-// them could be had without limit by staying: with what the mean is then would not be defined.
+// settled finds the ends of a model with means and totals. It is an error if one of them could
+// be had without limit by staying: with what the mean is then would not be defined.
 func (p *average) settled(c concern) error {
 	q, err := p.stationary.with(c)
 	if err != nil {
@@ -236,8 +235,8 @@ func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, marg
 	}
 }
 
-// boundlessLoop is the error of a total that is as good as one wants, by going round in a loop for
-// long before the policy comes to an end.
+// boundlessLoop is the error of a total without a bound: the longer a policy goes round in a loop
+// before it comes to an end, the better the total.
 func (p *average) boundlessLoop(w *way, endless []int32) error {
 	found := &NoTotalError{Return: -1, Wanted: true}
 	for _, n := range endless {
@@ -274,7 +273,7 @@ func (p *average) leastMeans(ctx context.Context, means []float64) (least []floa
 	return least, nil
 }
 
-// solveWay finds the best way to the ends, in which to stay is worth their least mean.
+// solveWay finds the best way to the ends. Staying in an end is worth its least mean.
 func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64) error {
 	p.scalarize(w.scalar, totals)
 	for j, end := range w.q.collapsed {

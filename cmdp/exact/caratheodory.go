@@ -3,8 +3,8 @@ package exact
 import "math"
 
 // caratheodory reduces a convex combination to at most d+1 affinely independent
-// points without moving it: weights are changed in place, and the indices of those
-// that stay positive are returned. scale measures the coordinates.
+// points without moving it. It changes the weights in place and returns the
+// indices of those that stay positive. scale measures the coordinates.
 func caratheodory(points [][]float64, weights, scale []float64) []int {
 	var active []int
 	for j, w := range weights {

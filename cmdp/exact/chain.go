@@ -57,7 +57,7 @@ func (y *chain) end(leak float64) {
 
 var errSystem = errors.New("exact: a linear system of the model cannot be solved to rounding")
 
-// small is the number of states up to which a system is always eliminated.
+// small bounds the states of a system that is always solved by elimination.
 const small = 200
 
 // direct reports whether the system could be eliminated, which is left alone where it
@@ -165,8 +165,8 @@ func (y *chain) apply(dst, x []float64, transposed bool) {
 }
 
 // sweep sets dst to the solution of the system without the entries that lead to higher
-// numbers, of which a sweep of Gauss and Seidel does not know yet: numbers are given so
-// that most successors are below. dst may be right.
+// numbers. These are the entries that a sweep of Gauss and Seidel does not know yet;
+// states are numbered so that most successors have lower numbers. dst may be right.
 func (y *chain) sweep(dst, right []float64, transposed bool) {
 	if !transposed {
 		for s, d := range y.inverse {
@@ -214,9 +214,10 @@ func (y *chain) rest(dst, x, right []float64, transposed bool) {
 	}
 }
 
-// bicgstab sets x to a solution whose residual is that of 0 times shrink, or about 1e-8: the
-// stabilised biconjugate gradient method (van der Vorst 1992), preconditioned by sweep from the
-// right. Where it breaks down it returns what it has; refine starts again from there.
+// bicgstab sets x to an approximate solution by the stabilised biconjugate gradient method (van
+// der Vorst 1992), preconditioned by sweep from the right. Its residual is shrink times that of
+// 0, or about 1e-8. Where it breaks down it returns what it has; refine starts again from
+// there.
 func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
 	clear(x)
 	r, p, v, t, hat := y.room[2], y.room[3], y.room[4], y.room[5], y.room[6]
@@ -285,8 +286,8 @@ func (y *chain) sweepOnce(x, right []float64, transposed bool) {
 
 func norm2(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
-// shares returns how large a part of the time the chain spends in each state of a set
-// that it does not leave, once it is there, to rounding or until the residual has fallen to rest.
+// shares returns the share of the time that the chain spends in each state of a set that it does
+// not leave. It is exact to rounding, or up to a residual of rest.
 func (y *chain) shares(set []int32, rest float64) []float64 {
 	place := make(map[int32]int32, len(set))
 	for j, s := range set {

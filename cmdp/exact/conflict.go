@@ -20,9 +20,9 @@ type Conflict struct {
 	Rows []int
 	Set  bool
 	// Relax holds for each of Rows by how much its offset alone would have to grow until
-	// some policy keeps all limits, those outside the conflict included; +Inf if no growth
-	// is enough, because the others are in conflict too. RelaxSet is the distance by which
-	// Set alone would have to be inflated.
+	// some policy keeps all limits, also those outside the conflict. It is +Inf if no
+	// growth is enough, because the others are in conflict too. RelaxSet is the distance
+	// that Set alone would have to be inflated by.
 	Relax    []float64
 	RelaxSet float64
 }

@@ -23,8 +23,8 @@ type DeterministicResult struct {
 	// Infeasible if no policy that never draws meets the target; Undecided if the search was cut;
 	// and Unbounded where policies may draw already without a bound.
 	Status Status
-	// Objective is the cost of Policy, Bound a lower bound of that of every policy that never draws and
-	// meets the target, ±Inf where there is none, and Gap their difference.
+	// Objective is the cost of Policy, and Bound a lower bound of the cost of every policy that never
+	// draws and meets the target; ±Inf where there is none. Gap is their difference.
 	Objective, Bound, Gap float64
 	// Returns are those of Policy, and Violation their distance from the target, at most Tolerance.
 	Returns              []float64
@@ -35,12 +35,12 @@ type DeterministicResult struct {
 	Relaxed *Result
 }
 
-// SolveDeterministic finds the best Markov policy that never draws, by branch and bound: where
-// the best policy that may draw does so, in a state at a step, one branch takes the likeliest action there and the
-// other one never takes it. Bounds are those of Solve. Deciding whether there is a policy is NP-hard, even with one
-// constraint (Dolgov, Durfee 2005); some hundred pairs of step and state are practical. With a horizon
-// and certain successors it goes through the paths instead. Without a horizon policies are stationary. When ctx
-// ends after the first problem, what was found so far is returned.
+// SolveDeterministic finds the best Markov policy that never draws, by branch and bound. It branches on a step and
+// state where the best policy that may draw does draw: one branch takes the likeliest action there, and the other
+// never takes it. Bounds are those of Solve. Deciding whether there is a policy is NP-hard, even with one
+// constraint (Dolgov, Durfee 2005); some hundred pairs of step and state are practical. With a horizon and certain
+// successors it goes through the paths instead. Without a horizon policies are stationary. When ctx ends after the
+// first problem, what was found so far is returned.
 func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts DeterministicOptions) (*DeterministicResult, error) {
 	if err := checkTask(m, task); err != nil {
 		return nil, err
@@ -157,8 +157,8 @@ func (s *search) open(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// undecided returns the first step and state in which the policy of an answer draws, and the action
-// that is likeliest there. Where it draws nowhere and the answer is undecided, any choice will do.
+// undecided returns the first step and state where the policy of an answer draws, and the likeliest
+// action there. Where it draws nowhere and the answer is undecided, any choice will do.
 func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
 	policies := r.Components
 	if r.Policy != nil {
@@ -188,8 +188,8 @@ func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
 
 func steps(m *cmdp.Model) int { return max(1, m.Horizon()) }
 
-// tryRounded judges the policies that take one of the likely actions wherever an answer draws,
-// where they are few, else the one that takes the likeliest.
+// tryRounded judges the policies that take one of the likely actions wherever an answer draws.
+// If there are too many of them, it judges the one that takes the likeliest actions.
 func (s *search) tryRounded(ctx context.Context, m *cmdp.Model, r *Result, allowed *restriction) error {
 	if len(r.Components) > 0 {
 		for _, c := range r.Components {

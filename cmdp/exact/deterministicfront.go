@@ -19,11 +19,12 @@ type DeterministicPoint struct {
 	Policy              *Policy
 }
 
-// DeterministicFront returns the points y = (c_1·V, c_2·V) of Markov policies that never draw on which none improves in
-// both coordinates, both of which are to be small, among those whose returns lie in the target of task, in ascending
-// order of the first. The curve is not convex. Each point takes two searches: the least c_1·V with c_2·V less than at the last
-// point (the ε-constraint method, Haimes 1971), then the least c_2·V there. Points whose coordinates differ by less than a millionth
-// of the box of task count as one. Complete reports whether all searches came to an end.
+// DeterministicFront returns the trade-off of two costs over Markov policies that never draw and whose returns lie in
+// the target of task: the points y = (c_1·V, c_2·V) that none of these policies improves in both coordinates. They are
+// in ascending order of the first. The curve is not convex. Each point takes two searches: the least c_1·V with c_2·V
+// less than at the last point (the ε-constraint method, Haimes 1971), then the least c_2·V there. Points whose
+// coordinates differ by less than a millionth of the box of task count as one. Complete reports whether all searches
+// came to an end.
 func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64, opts DeterministicOptions) (points []DeterministicPoint, complete bool, err error) {
 	if task.Box == nil {
 		return nil, false, errors.New("exact: a front of policies that never draw needs the box of the task")

@@ -53,7 +53,7 @@ func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) 
 	return out, nil
 }
 
-// projected is a set as a Compact of which only the distance is asked.
+// projected is a set as a Compact, for callers that only ask for its distance.
 type projected struct {
 	geometry.Set
 	cut geometry.Compact

@@ -2,17 +2,17 @@ package exact
 
 import "cmdpsolve/cmdp"
 
-// endComponents are the maximal end components of a graph (de Alfaro 1997): sets of
-// states, each connected by choices that surely stay in it. A state without choices is
-// in none.
+// endComponents are the maximal end components of a graph (de Alfaro 1997). Each is a
+// set of states that are connected by choices which surely stay in it. A state without
+// choices is in none.
 type endComponents struct {
 	partition
 	inside []bool // of each choice, whether it stays in the component of its state
 }
 
-// endComponents splits the graph into strongly connected components, takes away the
-// choices that may leave theirs, and the states that are left without a choice, and
-// splits those components again that lost something. A choice that may lead to a state
+// endComponents splits the graph into strongly connected components. It takes away the
+// choices that may leave their component and the states without a choice, and then
+// splits the components again that lost something. A choice that may lead to a state
 // which takes no part is not in an end component.
 func (g *graph) endComponents() *endComponents {
 	f := &peeler{

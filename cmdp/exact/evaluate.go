@@ -13,9 +13,9 @@ type Evaluation struct {
 	// Returns are the expected returns. A total that does not end is ±Inf, or NaN where it goes
 	// up and down.
 	Returns []float64
-	// Drift bounds, for each long-run mean, how far the expected sum of the first N steps is from N times
-	// the mean, up to rounding and whatever N is: the mean of N steps is biased by at most Drift/N. It
-	// is the extent of the relative values (Puterman 1994, §8.2), and 0 for other returns.
+	// Drift bounds the bias of each long-run mean: for every N, the expected mean of the first N steps is
+	// at most Drift/N away from it, up to rounding. It is the extent of the relative values (Puterman
+	// 1994, §8.2), and 0 for other returns.
 	Drift []float64
 }
 
@@ -54,7 +54,7 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 }
 
 // induced returns the model without choices that a stationary policy makes of m. States that the
-// policy does not reach are at rest.
+// policy does not reach have the value 0.
 func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 	k, d := m.Kernel(0), m.Dim()
 	met := make([]bool, m.States())

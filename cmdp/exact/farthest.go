@@ -7,10 +7,10 @@ import (
 	"cmdpsolve/oracle/lp"
 )
 
-// farthest returns the corner of the outer set that is farthest from the mixtures of
-// the points, its distance relative to the scale, and, if that is more than rounding, the
-// weights, summing to 1, under which it is that far. More points only bring a corner nearer, so that corners
-// which were near enough before are not measured again.
+// farthest returns the corner of the outer set that is farthest from the mixtures of the points, and its
+// distance relative to the scale. If the distance is more than rounding, it returns the weights, of sum 1,
+// that show it. More points only bring a corner nearer, so corners that were near enough before are not
+// measured again.
 func (f *front) farthest() (corner []float64, distance float64, weights []float64, err error) {
 	solver, err := lp.NewEmbedded(f.program(nil))
 	if err != nil {
@@ -43,9 +43,8 @@ func (f *front) farthest() (corner []float64, distance float64, weights []float6
 	}
 }
 
-// near reports whether a point is as good as a corner up to rounding, and then measures
-// the distance from it, which is below the error asked for: a program could only get lost in
-// rounding.
+// near reports whether a point is as good as a corner up to rounding, and then takes the
+// distance from that point. A program would only get lost in rounding there.
 func (f *front) near(g *generator) bool {
 	for _, z := range f.spots {
 		near, distance, miss := true, 0.0, 0.0

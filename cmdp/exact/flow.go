@@ -47,7 +47,7 @@ func newFlow(m *cmdp.Model, workers int) *flow {
 }
 
 // returns computes the returns of a policy, and leaves room, an entry for each choice,
-// in disorder. After an error the flow is of no use any more.
+// in disorder. After an error the flow must not be used any more.
 func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([]float64, error) {
 	for _, st := range f.m.StartStates() {
 		f.mass[0][st.State] = st.Probability
@@ -80,8 +80,8 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 	return total, nil
 }
 
-// step takes the occupancy of the states of a block at step h away from mass, adds it to
-// that of the choices taken and sends it on to next. A state has mass from every block.
+// step moves the occupancy of a block of states at step h: it leaves mass, is added to
+// the choices taken, and goes on to next. A state has mass from every block.
 func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *actions, choices []float64) {
 	k, last := f.m.Kernel(h), h == f.m.Horizon()-1
 	lo, hi := f.blocks.part(block)

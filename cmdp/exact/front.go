@@ -43,8 +43,8 @@ type FrontResult struct {
 	// Undecided if Error was not reached.
 	Status      Status
 	Certificate *Certificate
-	// Points are on the curve, in the order in which they were found, none dominated
-	// by another. Mixtures of them approximate the curve from inside.
+	// Points are on the curve, in the order of discovery. None dominates another.
+	// Mixtures of them approximate the curve from inside.
 	Points []FrontPoint
 	// Outer holds the half-spaces −w·y ≤ −b that contain all that can be reached, and
 	// Corners the vertices of their intersection, which approximate it from outside.
@@ -52,11 +52,12 @@ type FrontResult struct {
 	Corners [][]float64
 	// Error certifies both: each corner, and so each point of the true curve, is
 	// within the Euclidean distance Error of a mixture of Points or of something that
-	// such a mixture dominates. Relative is the same as a fraction of the range
-	// of each objective, or of the least range in which Rounding leaves room for the
-	// error that was asked for.
+	// such a mixture dominates. Relative is the same as a fraction of the range of
+	// each objective. A range that is too small for the error asked for, because of
+	// Rounding, counts as the least range that is not.
 	Error, Relative float64
-	// Rounding is how far apart values of each objective have to be to be told apart.
+	// Rounding is the rounding error of each objective: values that are closer count
+	// as the same.
 	Rounding []float64
 	// Iterations counts the value iterations.
 	Iterations int
@@ -87,11 +88,11 @@ func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 	return o, nil
 }
 
-// Front computes the trade-off curve between several returns over all policies whose
-// returns lie in the target of the task, whose cost has no part in it, by the outer approximation method
-// (Benson 1998) with a weighted problem as its step: each corner of the outer set is
-// compared with the mixtures of the points found; the farthest one gives the weights
-// of the next problem, which finds a point, cuts the corner off, or both.
+// Front computes the trade-off curve between several returns over all policies whose returns lie in the
+// target of the task. The cost of the task does not matter. The method is outer approximation (Benson
+// 1998) with a weighted problem as its step: each corner of the outer set is compared with the mixtures
+// of the points found, and the farthest one gives the weights of the next problem. That finds a point,
+// cuts the corner off, or both.
 func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil
 	if err := checkTask(m, task); err != nil {
@@ -222,10 +223,9 @@ func (f *front) add(weights []float64, r *Result) {
 	}
 }
 
-// rescale measures the objectives by their ranges over the points. A range of which
-// the error asked for is less than what rounding may come to, as that of an objective
-// that conflicts with no other or that a limit holds fast, is taken for as large as
-// rounding asks for.
+// rescale measures the objectives by their ranges over the points. If the error asked
+// for is less than rounding in some range, the range counts as large enough. This
+// happens to an objective that conflicts with no other, or that a limit holds fast.
 func (f *front) rescale() {
 	f.round()
 	old := f.scale
@@ -251,10 +251,10 @@ func (f *front) span(k int) (least, most float64) {
 	return least, most
 }
 
-// round estimates the rounding of the objectives: the gaps that the weighted problems
-// have left are rounding, unless they are more than any that is solved may leave, and
-// are shared out by the magnitude that the objectives have over all policies met. Points
-// alone do not tell it: a limit of 0 that binds leaves nothing but rounding of an objective.
+// round estimates the rounding of the objectives. The gaps that the weighted problems have
+// left count as rounding, unless they are larger than a solved problem may leave. They are
+// shared out by the magnitudes of the objectives over all policies found. Points alone do
+// not tell it: a limit of 0 that binds leaves nothing but rounding of an objective.
 func (f *front) round() {
 	const least, most = 64 * unit, 1e-9
 	size := make([]float64, len(f.opts.Over))

@@ -42,8 +42,8 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 	return mean, nil
 }
 
-// leastIn finds the least mean of end i by policy iteration (Howard 1960): as all states of an end lead to one
-// another, the policy outside of the best class that is known can be made to lead there, and has relative
+// leastIn finds the least mean of end i by policy iteration (Howard 1960). All states of an end lead to one
+// another, so the policy outside of the best known class can be made to lead there, and then has relative
 // values. Where they show a better choice it is taken, which gives values or a class that are better.
 func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
 	states, best := p.ends.part(i), &p.best[i]
@@ -84,8 +84,8 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 	return mean, nil
 }
 
-// leadTo makes a policy inside an end lead to a class of it: as it does, as far as it does, and elsewhere
-// by any choice that may lead to where it does.
+// leadTo makes a policy inside an end lead to a class of it. States that lead there already keep their
+// choice; others take any choice that may lead to one of these.
 func (p *average) leadTo(class *class, states, choices []int32) {
 	if p.into.first == nil {
 		p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
@@ -156,7 +156,8 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 	return nil
 }
 
-// row adds the entries of a choice to a chain, in which its state has the number j.
+// row adds the entries of a choice to a chain. j is the number of its state in the
+// chain.
 func (p *average) row(y *chain, j, c int32) {
 	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
 		if n := p.place[p.k.Next[e]]; p.k.Prob[e] > 0 && n != j {
@@ -233,10 +234,9 @@ func (p *average) lower(s int32, mean, slack float64) (best int32) {
 	return best
 }
 
-// relax improves h in the states of an end by sweeps of relative value iteration, each
-// going most of the way, so that no period keeps it from converging. It sets choices to the best
-// ones, after a few sweeps if the end is known to be slow, and returns a lower bound of the least average, without what rounding takes, and the
-// size of the rewards.
+// relax improves h in the states of an end by damped sweeps of relative value iteration, which converge in periodic
+// ends too. It sets choices to the best ones, after a few sweeps if the end is known to be slow, and returns a lower
+// bound of the least average, without what rounding takes, and the size of the rewards.
 func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
 	d := len(dir)
 	for _, s := range states {
@@ -286,8 +286,9 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 
 var errNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
 
-// recur returns the recurrent class of a policy in states that it does not leave, of several the one with
-// the least mean in a direction, or the first where that is nil, with its average returns.
+// recur returns the recurrent class of a policy in states that it does not leave, with its average
+// returns. If there are several, it returns the one with the least mean in a direction, or the first
+// where the direction is nil.
 func (p *average) recur(states, choices []int32, dir []float64) (*class, error) {
 	y, d := p.chainOf(states, choices), p.dim()
 	var best *class

@@ -10,8 +10,7 @@ import (
 	"cmdpsolve/cost"
 )
 
-// refuseGame returns an error if the model has an opponent, of whom planners for
-// decision processes know nothing.
+// refuseGame returns an error if the model has an opponent.
 func refuseGame(m *cmdp.Model) error {
 	if sh := m.Shape(); sh != nil && sh.Game() {
 		return errors.New("exact: the model is a game: SolveGame and ApproachabilityGap are for those")
@@ -19,8 +18,8 @@ func refuseGame(m *cmdp.Model) error {
 	return nil
 }
 
-// A GameValue is the minimax value of a game for a linear cost: what the agent can
-// force whatever the opponent does, and the opponent whatever the agent does.
+// A GameValue is the minimax value of a game for a linear cost. The agent can
+// force it whatever the opponent does, and the opponent whatever the agent does.
 type GameValue struct {
 	// Value lies between Low, which Opponent guarantees, and Up, which Agent
 	// guarantees; they differ by rounding alone. All are in the units of the cost.
@@ -103,8 +102,8 @@ type Gap struct {
 	Lower, Upper float64
 	// Direction is the unit vector θ with the largest value found, and Opponent the
 	// policy ν that proves it: min_μ ⟨θ, V^{μν}⟩ = Value and h_W(θ) = Support, so that
-	// Lower = max(0, Value − Support). [VerifyGap] checks it. Where the target can be
-	// approached, it is the direction in which that is hardest.
+	// Lower = max(0, Value − Support). [VerifyGap] checks it. If the target can be
+	// approached, it is the hardest direction.
 	Direction      []float64
 	Value, Support float64
 	Opponent       *cmdp.Randomized
@@ -112,8 +111,8 @@ type Gap struct {
 	Evaluations, Cells int
 }
 
-// GapOptions say how sharp a gap has to be and what it may cost. The zero value is
-// ready to use.
+// GapOptions say how precise a gap has to be and how long the search may take. The
+// zero value is ready to use.
 type GapOptions struct {
 	// Tolerance is the difference of Upper and Lower to reach, in the units of the
 	// returns. 0 stands for 1e-5 of the diameter of the box of possible returns up to

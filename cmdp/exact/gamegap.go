@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mostDivided is the largest dimension in which directions are divided into
-// cones; there are 2^d at first.
+// mostDivided is the largest dimension where directions are divided into cones.
+// There are 2^d cones at first.
 const mostDivided = 8
 
 // A gapSearch looks for the largest F(θ) = V*(θ) − h_W(θ) over unit vectors θ.

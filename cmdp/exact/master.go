@@ -15,10 +15,10 @@ import (
 //
 // where u is the elasticity of the target, kept at its least possible value, and
 // minimised in the first phase. e_k measures rows in a common unit. Rows are divided
-// by it, and tangents by the extent of the cost, so that the program sees numbers
-// of a common size whatever the units of the returns are. And since Σ λ_j = 1, what
-// is constant in a row stands in its coefficients, the right-hand sides are 0: returns
-// of 1000.1 and 1000.2 would else leave three digits less to their difference.
+// by it, and tangents by the extent of the cost, so that the program sees numbers of a
+// common size whatever the units of the returns are. Since Σ λ_j = 1, constants stand
+// in the coefficients and the right-hand sides are 0. Otherwise returns of 1000.1 and
+// 1000.2 would leave three digits less to their difference.
 type master struct {
 	solver  lp.Solver
 	sol     lp.Solution
@@ -53,8 +53,8 @@ type targetRow struct {
 }
 
 // excess returns normal·v − offset in the unit of the row. A point that misses the boundary by
-// no more than rounding counts as on it: a bound at the least value that a return can
-// have would else be broken by 1e-17 and cost a price of 1e16.
+// rounding counts as on it. Otherwise a bound at the least possible value of a return would be
+// broken by 1e-17 and get a price of 1e16.
 func (t *targetRow) excess(v []float64) float64 {
 	x := dot(t.Normal, v) - t.Offset
 	if math.Abs(x) <= 1e-14*(t.elastic+math.Abs(t.Offset)) {
@@ -224,9 +224,9 @@ func (m *master) targetRow(t targetRow) lp.Row {
 	return lp.AtMost(coef, 0)
 }
 
-// beyond returns the excess of a row as it may stand in the program: an offset out of all
-// proportion to what returns can vary is out of reach, or no limit, whatever it is
-// exactly.
+// beyond returns the excess of a row, cut to a size that the program can hold. An offset
+// far beyond what returns can vary is out of reach, or no limit, and its exact size does
+// not matter.
 func (m *master) beyond(t *targetRow, c *column) float64 {
 	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), 1e99)
 	x := dot(t.Normal, c.returns) / t.elastic // what a ray adds
@@ -248,14 +248,14 @@ func (m *master) addRow(r lp.Row) error {
 	return nil
 }
 
-// first starts the first phase again, in which the elasticity is minimised.
+// first starts the first phase again: minimise the elasticity.
 func (m *master) first() error {
 	m.costs[columnTau], m.costs[columnU] = 0, 1
 	return m.elasticity(slackest, math.Inf(1))
 }
 
-// second starts the second phase, in which the elasticity is fixed at u, 0 up to
-// rounding, and the cost is minimised.
+// second starts the second phase: minimise the cost with the elasticity fixed at
+// u, which is 0 up to rounding.
 func (m *master) second(u float64) error {
 	m.costs[columnTau], m.costs[columnU] = 1, 0
 	return m.elasticity(u, u)

@@ -28,10 +28,10 @@ type Points interface {
 }
 
 // A Mixer minimises a cost over the points of a set that lie in a target, by the same column
-// generation as [Solve], again and again while the set changes a little: it starts
-// from the directions whose points made up the last answer. It gives no certificates.
-// With a linear cost and linear constraints its programs are solved as [lp.Mixture],
-// which takes microseconds. A Mixer must not be used concurrently.
+// generation as [Solve]. It is for a set that changes a little from call to call: it starts
+// from the directions of the last answer. It gives no certificates. With a linear cost and
+// linear constraints its programs are solved as [lp.Mixture], which takes microseconds. A
+// Mixer must not be used concurrently.
 type Mixer struct {
 	// Warm is what the next Solve starts from. It is all that there is to save.
 	Warm Warm
@@ -62,8 +62,8 @@ type Warm struct {
 	Directions [][]float64
 	// Ray holds the multipliers of the rows that proved the last program infeasible.
 	Ray []float64
-	// Tangents are points at which the tangents of a curved cost supported the last answer, and
-	// Normals the directions in which half-spaces of a curved target did.
+	// Tangents are the points of those tangents of a curved cost that supported the last
+	// answer, and Normals the normals of those half-spaces of a curved target that did.
 	Tangents, Normals [][]float64
 }
 

@@ -13,11 +13,10 @@ type halfway struct {
 	visits []float64
 }
 
-// narrow replaces policies of a mixture by ones that lie between two of them, doing as
-// one in half of the states in which they differ and as the other in the rest, until all
-// differ in few states: purification looks at one state after the other. What the face preserves stays the
-// same; the cost, which all policies between two that are best share but for rounding, may grow
-// by allowance in all.
+// narrow replaces policies of a mixture by policies between two of them, until all differ in few states. A
+// policy between two does as one of them in half of the states where they differ and as the other in the
+// rest. Purification then has few states to look at. What the face preserves stays the same. The cost may
+// grow by allowance in all; it is the same up to rounding for all policies between two best ones.
 func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face, allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
 	mix := make([]*halfway, len(columns))
@@ -85,7 +84,7 @@ func (p *stationary) farthest(mix []*halfway) (a, b *halfway, differ []int32) {
 }
 
 // between returns the policy that does as b in the first half of the given states, and as
-// a elsewhere; forever reports that it does not come to rest as they do.
+// a elsewhere. forever reports that it does not come to rest as a and b do.
 func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32) (h *halfway, forever bool, err error) {
 	policy := a.policy.clone()
 	for _, s := range differ[:len(differ)/2] {
@@ -99,9 +98,9 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32)
 	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, x.of}, len(x.forever) > 0, nil
 }
 
-// exchangeIn gives a new policy as much weight as it can take from the others without a
-// change of what the face preserves, so that one of them drops out, and returns by how much the cost grows. It
-// returns nil if there is no such exchange.
+// exchangeIn gives a new policy as much weight as it can take from the others while what the face preserves
+// stays the same, so that one of them drops out. It returns the growth of the cost. It returns nil if there is
+// no such exchange.
 func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown float64) {
 	all := append(slices.Clone(mix), h)
 	n := len(all)

@@ -5,13 +5,13 @@ import (
 	"runtime"
 )
 
-// Options say how exact an answer has to be and what it may cost. The zero value
-// is ready to use.
+// Options say how exact an answer has to be and how long it may take. The zero
+// value is ready to use.
 type Options struct {
 	// Gap is the certified gap to reach, relative to the larger of the magnitude of
-	// the optimum and the spread of the cost. 0 stands for 1e-10 if cost and target
-	// are polyhedra that the solver knows as such; else 5e-10 is aimed at, and 2e-8
-	// taken for optimal where rounding allows no more.
+	// the optimum and the spread of the cost. 0 stands for 1e-10 if the solver
+	// knows cost and target as polyhedra. Otherwise it aims at 5e-10, and accepts
+	// 2e-8 as optimal where rounding allows no more.
 	Gap float64
 	// Feasibility is how far the returned policy may miss the target, relative to
 	// the extent of the returns. 0 stands for 1e-10.

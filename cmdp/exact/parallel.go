@@ -18,8 +18,8 @@ const (
 
 // A relay is work in stages, of parts that do not depend on each other; a stage begins
 // when all parts of those before it are done. Workers take one part after the other,
-// across stages, so that none is started or woken between two of them, and one that
-// the system puts aside holds up the others by no more than the part it is at.
+// across stages. So none is started or woken between two stages, and a worker that the
+// system puts aside holds up the others by one part at most.
 type relay struct {
 	workers, stages, parts int
 	do                     func(stage, part int)

@@ -10,10 +10,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// maxPaths bounds the paths to one step that are told apart.
+// maxPaths bounds the paths to one step that are kept.
 const maxPaths = 100_000
 
-// A path is the way from the start to a state, of which the last step is kept.
+// A path is a way from the start to a state. It holds the last step and the
+// path before it.
 type path struct {
 	returns, key []float64
 	state        int32
@@ -22,9 +23,9 @@ type path struct {
 }
 
 // paths answers where all successors are certain: a policy that never draws is then one path. Relaxed problems say
-// little about such models, as the mixtures of two paths can be put together in countless ways. Of the paths to a
-// state at a step those remain that no other one betters in all that cost and constraints look at (as in shortest paths
-// with several costs, Hansen 1980). It reports whether it found the answer: there may be too many paths.
+// little about such models, as the mixtures of two paths can be put together in countless ways. Of the paths to a state
+// at a step it keeps those that no other path dominates in what cost and constraints look at (as in shortest paths with
+// several costs, Hansen 1980). It reports whether it found the answer: there may be too many paths.
 func (s *search) paths(ctx context.Context) (done bool, err error) {
 	m := s.m
 	if m.Horizon() == 0 || len(m.StartStates()) != 1 || !certain(m) {
@@ -80,8 +81,8 @@ func certain(m *cmdp.Model) bool {
 	return true
 }
 
-// looks returns the function that tells all that cost and target look at, each of which is to be small: with an
-// affine cost and a polyhedral target its values and those of the rows, else the returns from both sides.
+// looks returns the function whose values are all that cost and target look at; all are to be small. With an
+// affine cost and a polyhedral target they are the cost and the rows, else the returns and their negatives.
 func (s *search) looks() func(v []float64) []float64 {
 	var forms [][]float64
 	list, complete := []cmdp.Constraint(nil), true

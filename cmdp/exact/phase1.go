@@ -48,9 +48,9 @@ func (s *solver) findFeasible() (Status, error) {
 	return Undecided, nil
 }
 
-// enterTarget reports whether the solution of the master lies in the target, and
-// else adds the half-space that separates them, if the master does not know it yet;
-// cut reports whether it did.
+// enterTarget reports whether the solution of the master lies in the target. If
+// not, it adds the half-space that separates them, unless the master knows it
+// already; cut reports whether it added one.
 func (s *solver) enterTarget() (inside, cut bool, err error) {
 	if s.complete {
 		return true, false, nil
@@ -98,9 +98,9 @@ func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 }
 
 // wayIn returns how far the target is from v on the way to the anchor, which is well
-// inside where the target has an interior, or +Inf. Where several parts of the target are
-// missed by little, the distance from all of them together may be anything; this
-// bounds it, and projections that iterate are spared.
+// inside where the target has an interior, or +Inf. If several parts of the target are
+// missed by little, the distance from all of them together may still be large. This
+// bounds it and saves projections that iterate.
 func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 	if s.anchor.v == nil {
 		return math.Inf(1)
@@ -124,7 +124,7 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 	return math.Inf(1)
 }
 
-// separate asks for the policy that goes farthest in the direction in which the
+// separate asks for the policy that goes farthest in the direction where the
 // mixture misses the target. If even that one misses it, by more than rounding
 // explains and as an independent value iteration confirms, the direction refutes
 // the task.

@@ -31,9 +31,9 @@ func (s *solver) optimize() (Status, error) {
 	return Undecided, nil
 }
 
-// improve refines the model of cost and target where the mixture goes, asks for the
-// policy that its multipliers price best, and stops when the bound that this gives
-// meets the cost of the incumbent.
+// improve refines the model of cost and target around the mixture and asks for the
+// best policy at its multipliers. It stops when the bound from that policy meets
+// the cost of the incumbent.
 func (s *solver) improve() error {
 	fine := false // the model of cost and target is as fine as the tolerance asks
 	for s.iterations < s.opts.Iterations {
@@ -117,8 +117,8 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	return added, nil
 }
 
-// tilt is priceAt where the multipliers leave a known ray free, but for rounding: prices
-// of the rows that it breaks are raised a little, until it costs something.
+// tilt is priceAt for multipliers that leave a known ray free up to rounding: it raises
+// the prices of the rows that the ray breaks a little, until the ray costs something.
 func (s *solver) tilt(mu, nu, gain []float64) (added bool, err error) {
 	if s.tilted {
 		return false, nil
@@ -148,9 +148,8 @@ func (s *solver) gap() float64 {
 	return s.incumbent.cost - s.proof.Bound
 }
 
-// tolerance is the gap that a relative gap stands for: no less than what rounding takes from the bound, as
-// far as that can be called rounding, and than what numbers lose that are too small to be rounded
-// relative to their size.
+// tolerance is the absolute gap of a relative one. It is at least the rounding of the bound, as far as
+// that is small, and the absolute error of numbers that are too small for relative rounding.
 func (s *solver) tolerance(relative float64) float64 {
 	tol := relative*s.magnitude() + smallest
 	if s.proof != nil {
@@ -173,9 +172,9 @@ func (s *solver) magnitude() float64 {
 	return max(math.Abs(s.incumbent.cost), most-least)
 }
 
-// allowance is how far the model of cost and target may stay from the truth: a
-// share of the gap that more policies may yet close, so that cheap tangents are not
-// spent on a mixture that will move, nor value iterations on a wrong model.
+// allowance bounds the error of the model of cost and target: a share of the gap
+// that more policies may still close. So no tangents are spent on a mixture that
+// will move, and no value iterations on a wrong model.
 func (s *solver) allowance(fine bool) float64 {
 	least := 0.25 * s.opts.Gap * s.magnitude()
 	if fine {

@@ -45,8 +45,8 @@ type priced struct {
 	value, margin float64
 	policy        *actions // kept by pricers for which that is cheap
 	number        int      // of a Mixer
-	// ray, if not nil, tells that V* is −∞ in the direction: returns is then the gain of
-	// each step in a place where a policy may go on for as long as it likes.
+	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
+	// each step in a place where a policy may go on for ever.
 	ray *ray
 }
 
@@ -66,8 +66,8 @@ func newColumn(p priced, dir []float64) column {
 // boundless stands for infinity in the sides of boxes that have to be finite.
 const boundless = 1e99
 
-// A concern says which returns matter, and from which side: up where large values may
-// be unwanted, down where small ones may be. Totals may be infinite where that is no harm.
+// A concern says which returns matter, and on which side: up where large values may be
+// unwanted, down where small ones may be. Totals may be infinite where that is no harm.
 type concern struct{ up, down []bool }
 
 // concernOf returns what matters to a task. A cost or a target that is not known to be

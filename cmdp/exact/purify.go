@@ -22,9 +22,9 @@ type purifier struct {
 	settled    func(e entry)
 }
 
-// A face says what purification must preserve: the products of the returns with the
-// normals of keep exactly, those of limits up to their slack; and cost·v must not
-// grow.
+// A face says what purification must preserve. Products of the returns with the
+// normals of keep stay exactly the same, those with the normals of limits within
+// their slack, and cost·v must not grow.
 type face struct {
 	keep   []targetRow
 	limits []targetRow // Offset holds the slack that is left
@@ -183,8 +183,8 @@ func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 	return x
 }
 
-// move goes along Σ k_j·direction_j, in the sense in which the cost does not grow,
-// until an entry vanishes or a limit is met.
+// move goes along Σ k_j·direction_j, forwards or backwards so that the cost does
+// not grow, until an entry vanishes or a limit is met.
 func (p *purifier) move(k []float64) {
 	if e := p.effect(k); dot(p.face.cost, e) > 0 {
 		k = scaled(-1, k)
@@ -248,9 +248,9 @@ func (p *purifier) dropLargest(k []float64) {
 	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
 }
 
-// remove takes an entry without mass out of the support: the directions that touch
-// it are combined with one of them so that they no longer do, and that one is
-// dropped. A pair that is left with one action randomises no more.
+// remove takes an entry without mass out of the support. It drops one of the
+// directions that touch the entry, after adding it to the others so that they no
+// longer touch it. A pair that is left with one action randomises no more.
 func (p *purifier) remove(e int) {
 	at := 0
 	for j, d := range p.directions {

@@ -119,8 +119,8 @@ func (p *purifier) advance(k *cmdp.Kernel, st *stepPolicy, h int) {
 	}
 }
 
-// forward sends mass, which may be nil for none, through the states in which the
-// policy does not randomise. Its room is used for the next answer.
+// forward sends mass, nil for none, through the states where the policy does not
+// randomise. Its room is used for the next answer.
 func (p *purifier) forward(k *cmdp.Kernel, st *stepPolicy, mass []float64) []float64 {
 	next := p.spare
 	if next == nil {

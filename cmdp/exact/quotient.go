@@ -6,15 +6,15 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// A quotient is a model in which chosen end components are one state each, whose choices
-// are those that may leave the component, and to stay in it for ever where that is
-// wanted. Its states are numbered in topological order, last first, so that those of a
-// strongly connected component follow one another. What is over has the value 0 and no
-// number: states without choices, those that take no part, and staying.
+// A quotient is a model with each chosen end component merged into one state. The
+// choices of that state are those that may leave the component and, if wanted, to stay
+// in it for ever. Its states are numbered in topological order, last first, so that
+// those of a strongly connected component follow one another. States without choices,
+// states that take no part, and staying have the value 0 and no number.
 //
-// Transitions and probabilities stay where the model has them: a choice of the quotient
-// is a choice of the model, and to lists for each transition of the model the
-// state of the quotient that it leads to.
+// Transitions and probabilities are those of the model: a choice of the quotient is a
+// choice of the model, and to lists the state of the quotient that each transition
+// leads to.
 type quotient struct {
 	k         *cmdp.Kernel
 	state     []int32  // of each state of the model, its number, or over
@@ -27,8 +27,8 @@ type quotient struct {
 	inside    []bool   // of each choice of the model, whether it is within a collapsed component
 }
 
-// A merged state is a state of a quotient and its states in the model, and of these an
-// end component of its own in which it stays if that is chosen.
+// A merged state is a state of a quotient with its states in the model. If it can
+// stay, some of these are the end component where it stays.
 type merged struct {
 	state   int32
 	members []int32
@@ -109,9 +109,9 @@ func (q *quotient) lead() {
 	}
 }
 
-// lift turns a policy of the quotient, given by an index into choice for each of its
-// states, negative where there is none, into one of the model, and calls set for each state. Inside a collapsed component it goes
-// surely to the state that the component is left from; or it stays, by its first choices that do.
+// lift turns a policy of the quotient into one of the model and calls set for each state. The policy is an index into
+// choice for each state, negative where there is none. Inside a merged component it surely goes to the state where
+// the policy leaves, or it stays, by the first choices that stay.
 func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 	for s := range int32(len(q.state)) {
 		if n := q.state[s]; n != q.over {

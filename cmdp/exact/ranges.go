@@ -63,9 +63,9 @@ func unbox(lower, upper []float64) {
 	}
 }
 
-// CutBox makes the box of all returns of a model without a horizon smaller on the sides
-// on which it goes far beyond what the target, which may be nil, has: policies that
-// serve no purpose may have totals of any size, by which rounding is not to be measured.
+// CutBox makes the box of all returns of a model without a horizon smaller where it goes
+// far beyond the target, which may be nil. Useless policies may have totals of any size,
+// and rounding must not be measured by them.
 func CutBox(lower, upper []float64, target geometry.Compact) {
 	const far = 16
 	at := make([]float64, len(lower))

@@ -136,8 +136,8 @@ func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slac
 	return v, nil
 }
 
-// below reports whether every value is at most its backup, and what is needed besides,
-// see stationary.lowerBound.
+// below reports whether every value is at most its backup, and checks what
+// stationary.lowerBound needs as well.
 func (p *stationary) below(dir, v []*big.Rat) bool {
 	for s := range v {
 		for c := p.k.First[s]; p.graph.in[s] && c < p.k.First[s+1]; c++ {
@@ -226,8 +226,8 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
 
-// aboveMeans returns by how much v is at most above the least of dir·r + Σ P h − h in a place where a
-// policy may stay, or above 0 where nothing happens any more; at least 0.
+// aboveMeans bounds by how much v exceeds the least of dir·r + Σ P h − h in a place where a policy
+// may stay, or 0 where nothing happens any more. It is at least 0.
 func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
 	most := new(big.Rat)
 	for s := range v {

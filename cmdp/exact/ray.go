@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A ray is a place in which a policy may go on for as long as it likes: what it gains in
-// each step on average can be added to the returns as often as is wanted. In the master
+// A ray is a place where a policy may go on for as long as it likes. What it gains there
+// in a step, on average, can be added to the returns any number of times. In the master
 // it is a column without a share in the sum of the weights, whose weight counts steps.
 type ray struct {
 	states []int32
@@ -15,8 +15,8 @@ type ray struct {
 	policy *stepPolicy
 }
 
-// ray returns the place in which the policy of a quotient goes on, or may only go on,
-// found in a direction in which its gain is negative.
+// ray returns the place where the policy of a quotient goes on for ever with a
+// negative gain in a direction.
 func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bool) priced {
 	st := &stepPolicy{actions: *policy}
 	in := make([]bool, q.over+1)
@@ -163,8 +163,8 @@ func (s *solver) unbounded() (*Result, error) {
 	return r, err
 }
 
-// stayIn returns the policy that does as policy does, and now and then goes to the places of
-// rays if it would not come there, where it stays for ever.
+// stayIn returns a policy that mostly does as policy does, and now and then goes to the
+// places of rays and stays there for ever.
 func (p *stationary) stayIn(ctx context.Context, policy *Policy, places []*ray) (*Policy, error) {
 	visited := make([]float64, len(p.k.Offset)-1)
 	if err := p.spend(ctx, visited, 1, &policy.steps[0]); err != nil {

@@ -6,9 +6,10 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// combine averages the occupancies of the mixed policies, the averaging of action
-// probabilities would be wrong: π(a|s) at step h is the share of the mass in s that
-// the mixture sends through a. Only the policies that are mixed are computed again.
+// combine averages the occupancies of the mixed policies: π(a|s) at step h is the
+// share of the mass in s that the mixture sends through a. To average action
+// probabilities would be wrong. Only the policies that are mixed are computed
+// again.
 func (f *finite) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
 	heaviest := 0
 	tables := make([][]actions, len(columns))

@@ -5,8 +5,8 @@ import (
 )
 
 // combine averages the visits of the mixed policies, see finite.combine. The steps that
-// rays add are visits too, of places where one of the policies has to come: where none
-// does, one that does so gets a weight that is as good as nothing.
+// rays add are visits too, and one of the policies has to come to their places. If none
+// does, a policy that comes there gets a weight too small to matter.
 func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
 	heaviest := -1
 	visited := make([]float64, len(p.k.Offset)-1)

@@ -87,8 +87,8 @@ func (s *solver) blend(a, b point, t float64) point {
 	return s.at(lambda)
 }
 
-// exit returns the fraction of the way from the anchor to v at which the target
-// is left, and adds the half-space that supports the target there. It is Newton's
+// exit returns the fraction of the way from the anchor to v where it leaves the
+// target, and adds the half-space that supports the target there. It is Newton's
 // method from outside on the distance along the way, which is convex: each tangent
 // half-space is left no earlier than the target.
 func (s *solver) exit(v []float64) (float64, error) {
@@ -118,8 +118,8 @@ func (s *solver) exit(v []float64) (float64, error) {
 	return t, s.master.addTarget(*last)
 }
 
-// cheapest returns the fraction of the way from the incumbent to end at which the
-// cost is least, found by bisection on the sign of its slope.
+// cheapest returns the fraction of the way from the incumbent to end where the
+// cost is least. It bisects on the sign of the slope.
 func (s *solver) cheapest(end point) float64 {
 	step := minus(end.v, s.incumbent.v)
 	slope := make([]float64, len(step))

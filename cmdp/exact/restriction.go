@@ -29,7 +29,7 @@ func (r *restriction) original(m *cmdp.Model, p cmdp.Deterministic) cmdp.Determi
 	return out
 }
 
-// decided returns the model in which only what some decisions allow is left.
+// decided returns the model with only the choices that some decisions allow.
 func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
 	r := &restriction{left: make(map[[2]int][]int32)}
 	restricted := make(map[int]bool)

@@ -64,15 +64,15 @@ type Result struct {
 	DualNorm, Rho float64
 	// Iterations counts the value iterations.
 	Iterations int
-	// Policy is one policy, Markov or stationary, that has these returns. It
-	// randomises in Randomized (step, state) pairs. It is nil where no one policy without
-	// memory will do, as for long-run averages: then one of the Components is drawn at the
-	// start, with the probability of its weight, and played for good.
+	// Policy is one policy, Markov or stationary, that has these returns. It randomises in
+	// Randomized (step, state) pairs. It is nil where no single policy without memory is
+	// enough, as for long-run averages. Then one of the Components is drawn at the start,
+	// with the probability of its weight, and played for good.
 	Policy     *Policy
 	Components []Component
 	Randomized int
-	// Return is the number of the return that grows without bound where Status is
-	// Unbounded: what changes the cost most in the steps that Policy goes on with for ever. The cost is −Inf then.
+	// Return is the number of the return that grows without bound, if Status is Unbounded: the one that changes
+	// the cost most in the steps that Policy repeats for ever. The cost is −Inf then.
 	Return int
 	// Proof holds the numbers behind Bound, and Certificate those behind the verdict
 	// "infeasible"; either is nil if there is none. [VerifyBound] and [Verify] check
@@ -99,8 +99,8 @@ type Certificate struct {
 	Distance float64
 	// Margin bounds the rounding error of Value − Support, which exceeds it.
 	Margin float64
-	// Whole tells that Support and Distance are those of Task.Whole, of which the
-	// target is a part.
+	// Whole says that Support and Distance are those of Task.Whole, not of the
+	// target, which is a part of it.
 	Whole bool
 	// Rows and Weights say the same by half-spaces that contain the target: with
 	// θ = Σ Weights·Normal, V*(θ) > Σ Weights·Offset. They are what [VerifyRational]

@@ -13,7 +13,7 @@ import (
 // component of one state takes one backup, any other policy iteration.
 //
 // Policy iteration starts from a policy that surely comes to rest and changes it only
-// where that is strictly better. All its policies then come to rest too, until there is
+// for strictly better choices. All its policies then come to rest too, until there is
 // one that goes on for ever at a negative return in each step: the total has no bound
 // then.
 //
@@ -60,7 +60,7 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 // multiplied.
 const perturbation = 16 * unit
 
-// charge is the perturbation of choice i, whose numbers have the given size besides the
+// charge is the perturbation of choice i. size is that of its numbers, apart from the
 // reward.
 func (z *scalar) charge(i int32, size float64) float64 {
 	if z.gamma < 1 || z.level != nil && z.level[i] {
@@ -70,8 +70,8 @@ func (z *scalar) charge(i int32, size float64) float64 {
 }
 
 // rest sets the policy of a component to one that comes to rest from every state that
-// can: backwards from what is over or comes after the component, each state takes the
-// first choice that may lead to one met before.
+// can. It goes backwards from where all is over or the component is left: each state
+// takes the first choice that may lead to a state met before.
 func (z *scalar) rest(lo, hi int32) {
 	q := z.q
 	var queue []int32
@@ -261,7 +261,7 @@ func (z *scalar) tolerance(lo, hi int32) float64 {
 	return math.Max(z.enough*(1-z.gamma), 4*float64(z.longest+4)*unit) * size
 }
 
-// level is the relative size of a sum that may be 0 but for rounding.
+// level is the relative size up to which a sum counts as 0 with rounding.
 const level = 1e-13
 
 // gain returns the mean return of a step in a loop, the states of which are at hand in
@@ -437,8 +437,8 @@ func (z *scalar) better(s int32, slack float64) float64 {
 	return worst
 }
 
-// bound returns μ·v and how far V* may lie below, as far as the solver knows by itself.
-// What is said in the end goes through stationary.recheck.
+// bound returns μ·v and the solver's own bound on how far V* may lie below it. What is
+// said in the end goes through stationary.recheck.
 func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
 	size := 0.0
 	for _, x := range z.v {

@@ -11,11 +11,10 @@ import (
 
 // A SlackResult says how far inside a target the returns of a policy can lie.
 type SlackResult struct {
-	// Radius is that of a ball around Returns that lies in the target, apart from the
-	// sides that contain all returns anyway: the Slater ball of erratum E-09. It is
-	// at most Bound, to which it is equal for polyhedral targets; for others, all sides
-	// of which count, it is at least Bound/√d. It is 0 if no policy lies inside, and +Inf if nothing bounds
-	// it.
+	// Radius is that of a ball around Returns that lies in the target, apart from the sides that contain
+	// all returns anyway: the Slater ball of erratum E-09. It is at most Bound. For polyhedral targets they
+	// are equal; for others, where all sides count, it is at least Bound/√d. It is 0 if no policy lies
+	// inside, and +Inf if nothing bounds it.
 	Radius, Bound float64
 	Returns       []float64
 	Policy        *Policy
@@ -59,9 +58,9 @@ func (s *solver) slack() (*SlackResult, error) {
 }
 
 // dropLoose leaves out the rows that hold for all possible returns: a ball may stick
-// out of them. Others compute the box of possible returns as well, and targets are
-// cut with it, so rows count as holding that are missed by no more than a target may
-// be.
+// out of them. Targets are cut with the box of possible returns, which is computed
+// elsewhere too. So a row that is missed within the tolerance of a target counts as
+// kept.
 func (s *solver) dropLoose() error {
 	lower, upper := s.lower, s.upper
 	if p, ok := s.pricer.(interface {
@@ -150,7 +149,8 @@ func (s *solver) probe() (cut bool, err error) {
 			at := append([]float64(nil), s.master.v...)
 			at[i] += sign * size
 			r, _ := s.support(at)
-			// Tangents converge slowly to the last digits, which nobody needs of a radius.
+			// Tangents converge slowly to the last digits, and a radius does not need
+			// them.
 			if r == nil || s.master.excess(*r) <= 1e-4*math.Abs(s.master.u) {
 				continue
 			}

@@ -202,8 +202,9 @@ func width(normal, extent []float64) float64 {
 	return norm(normal)
 }
 
-// start fills the master: the rows of the target, and the policies of the first
-// directions, by default the one that would be best without the target.
+// start fills the master with the rows of the target and the policies of the
+// first directions. By default that is the policy that would be best without
+// the target.
 func (s *solver) start() error {
 	for _, r := range s.rows {
 		if err := s.master.addTarget(r); err != nil {

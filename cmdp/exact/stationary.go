@@ -198,7 +198,7 @@ func (p *stationary) nothing(dir []float64, c int32) bool {
 }
 
 // collapse returns the quotient by end components without returns. A policy may stay in
-// those that have a place which does no harm.
+// a component that has a place where it does no harm.
 func (p *stationary) collapse(ends *endComponents, nothing func(c int32) bool) *quotient {
 	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
 	place := make([]int32, ends.parts())
@@ -280,11 +280,10 @@ func (p *stationary) spread(z *scalar) []float64 {
 	return v
 }
 
-// lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices
-// of the model itself and trusts nothing but the graph: with a discount, if no backup of v falls short of v by more
-// than ε, V* ≥ v − ε/(1−γ). A total must have v at most its backups, and at most 0 where it may
-// stay for ever: along every policy that rests, v is then below the returns to come. The margin is
-// infinite where that is not so.
+// lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices of the model itself and
+// trusts nothing but the graph: with a discount, if no backup of v falls short of v by more than ε, V* ≥ v −
+// ε/(1−γ). For a total, v must be at most its backups, and at most 0 where a policy may stay for ever. Then v is
+// below the returns to come of every policy that rests. The margin is infinite where that is not so.
 func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 	d, g := len(dir), p.gamma
 	short := forStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {

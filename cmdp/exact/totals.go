@@ -10,15 +10,15 @@ import (
 // total return, see [NoTotalError].
 var ErrNoTotal = errors.New("the total return is not well-defined")
 
-// A NoTotalError says that every policy may go on for ever from a state that is reached
-// from the start, and not only with returns that do not matter or that are wanted: its
-// total is infinite where it must not be, or undefined.
+// A NoTotalError says that some state is reached from the start where every policy may
+// go on for ever, with returns that matter and are unwanted. A total is then infinite
+// or undefined.
 type NoTotalError struct {
 	State  int // in which it goes on
 	Action int // that keeps it there
 	Return int // the number of a return that does not end, −1 if there is none
-	// Wanted tells that the return is wanted: it could be had without limit. Where long-run means are
-	// asked for besides, no policy is the best then.
+	// Wanted tells that the return is wanted: it could be had without limit. If the task asks for
+	// long-run means too, no policy is the best then.
 	Wanted bool
 }
 
@@ -28,7 +28,7 @@ func (e *NoTotalError) Error() string {
 		what = "no return that matters"
 	}
 	if e.Wanted {
-		return fmt.Sprintf("exact: the total %s can be had without limit, as in state %d by action %d, and long-run means are asked for besides: %v", what, e.State, e.Action, ErrNoTotal)
+		return fmt.Sprintf("exact: the total %s grows without limit, as in state %d by action %d, and the task asks for long-run means too: %v", what, e.State, e.Action, ErrNoTotal)
 	}
 	return fmt.Sprintf("exact: every policy may go on for ever, as in state %d by action %d, which gives %s: %v", e.State, e.Action, what, ErrNoTotal)
 }
@@ -79,9 +79,9 @@ func (p *stationary) returning() bool {
 	return false
 }
 
-// settle finds out where a policy may go on for ever without harm, and leaves out the
-// states from which no policy comes to rest surely, in such a place or where all is over: what goes
-// there has an infinite total where it must not be, or none.
+// settle finds the places where a policy may go on for ever without harm. It leaves out the states
+// where no policy is sure to come to such a place or to an end, because a policy that goes there
+// has a bad infinite total or none.
 func (p *stationary) settle() error {
 	p.harmless = (&graph{k: p.k, in: p.graph.in, allowed: p.choices(p.unharmed)}).endComponents()
 	g := &p.graph
@@ -136,7 +136,8 @@ func (p *stationary) choices(ok func(c int32) bool) []bool {
 	return out
 }
 
-// unharmed reports whether a choice returns no total that matters, but for what is wanted.
+// unharmed reports whether a choice returns nothing that matters, apart from totals that
+// are wanted.
 func (p *stationary) unharmed(c int32) bool {
 	for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
 		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {

@@ -80,8 +80,8 @@ func scaled(a float64, x []float64) []float64 {
 // rounding.
 const unit = 0x1p-53
 
-// smallest is the least magnitude at which rounding is relative to the size of numbers:
-// below, they lose digits, and their inverses overflow.
+// smallest is the least magnitude with relative rounding. Smaller numbers lose digits,
+// and their inverses overflow.
 const smallest = 0x1p-1022 / unit
 
 // startError times the largest magnitude of a value bounds the error of atStart: 2 units

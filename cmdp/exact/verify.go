@@ -61,8 +61,8 @@ func (s separation) proves() bool { return s.value-s.support > s.margin+s.slack 
 
 // check compares what a certificate says with what is known of its direction.
 func (s separation) check(c *Certificate) error {
-	// Nearest points, on which Distance and the support of a whole set rest, may be less
-	// exact than rounding.
+	// Distance and the support of a whole set come from nearest points, which may be
+	// less exact than rounding.
 	loose := 1e-9 * (math.Abs(s.value) + math.Abs(s.support))
 	wrong := ""
 	switch {
@@ -94,9 +94,9 @@ func checkCertificate(m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 
 // VerifyRational checks the half-spaces of a certificate in rational arithmetic: with
 // θ = Σ Weights·Normal, every point of the target has θ·w ≤ Σ Weights·Offset, and
-// V*(θ) must be larger, see [RationalValue]. That the target lies in the half-spaces
-// is exact where they are rows of a polyhedral target; the others are moved out to its
-// support function, with what rounding can take from that.
+// V*(θ) must be larger, see [RationalValue]. Half-spaces that are rows of a polyhedral
+// target contain it exactly. The others are moved out to its support function, and a
+// little farther for rounding.
 func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
@@ -118,10 +118,10 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	return nil
 }
 
-// covering returns an offset at which the half-space with the normal of r contains the
-// target: that of r, exactly, where r is a row of a polyhedral target. Else it is at least
-// the support function with what rounding can take from it, and it is an error if r falls
-// short of that by more than an iterated answer may.
+// covering returns an offset for the half-space with the normal of r such that it contains
+// the target. If r is a row of a polyhedral target, that is the offset of r, exactly.
+// Otherwise it is at least the support function, with room for rounding. It is an error if
+// r falls short of that by more than an iterated answer may.
 func covering(target geometry.Compact, r cmdp.Constraint) (float64, error) {
 	if p, ok := target.(geometry.Polyhedral); ok {
 		if rows, ok := p.Rows(); ok {

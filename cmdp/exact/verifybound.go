@@ -12,11 +12,11 @@ import (
 	"cmdpsolve/oracle"
 )
 
-// VerifyBound checks a lower bound of the cost without the solver and returns the
-// bound that it could confirm: tangents are compared with the cost, ψ with the
-// support function of the target, and V* is computed by a plain value iteration. That
-// bound may differ from that of p by rounding. It is an error that wraps [ErrNotProved]
-// if a number of p is not what it is said to be.
+// VerifyBound checks a lower bound of the cost without the solver and returns the bound
+// that it could confirm: tangents are compared with the cost, ψ with the support
+// function of the target, and V* is computed by a plain value iteration. That bound may
+// differ from that of p by rounding. It is an error that wraps [ErrNotProved] if a
+// number of p is wrong.
 func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (float64, error) {
 	if err := checkTask(m, task); err != nil {
 		return 0, err
@@ -134,14 +134,12 @@ func (p *Proof) conjugateError() float64 {
 	return float64(len(p.Weights)+len(p.Psi)+4) * unit * sum
 }
 
-// VerifyBoundRational proves a lower bound of an affine cost c·V + e in rational
-// arithmetic and returns it: with ψ = Σ Prices·Normal over the half-spaces of p, which
-// contain the target, every policy that meets it costs at least V*(c+ψ) + e − Σ
-// Prices·Offset, see [RationalValue]. Numbers of the model, the cost and the target are
-// taken as the float64 values that they are. It is an error if the bound
-// that p states, which allows for rounding, is higher; with an infinite horizon, where
-// RationalValue is itself a bound, by more than that one loses. That the target lies in the half-spaces is checked as
-// [VerifyRational] does. An error that wraps [ErrNotProved] says what is wrong with p.
+// VerifyBoundRational proves a lower bound of an affine cost c·V + e in rational arithmetic and returns it: with ψ =
+// Σ Prices·Normal over the half-spaces of p, which contain the target, every policy that meets it costs at least
+// V*(c+ψ) + e − Σ Prices·Offset, see [RationalValue]. Numbers of the model, the cost and the target are taken as the
+// float64 values that they are. It is an error if the bound that p states, which allows for rounding, is higher. With
+// an infinite horizon RationalValue is itself a bound, and what it loses is allowed for. That the target lies in the
+// half-spaces is checked as [VerifyRational] does. An error that wraps [ErrNotProved] says what is wrong with p.
 func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (*big.Rat, error) {
 	if err := checkTask(m, task); err != nil {
 		return nil, err

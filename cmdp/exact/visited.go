@@ -7,12 +7,11 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// Visits returns how much each state is visited under an answer of [Solve] without a
-// horizon, its policy or, where that is nil, its components: the expected discounted or total
-// number of visits, and for long-run averages, of
-// some returns or of all, the share of time. States in which a total
-// return goes on for ever count their arrivals. With a horizon it is an error:
-// cmdp.Evaluator.Occupancy is for that.
+// Visits returns how much each state is visited under an answer of [Solve] without a horizon:
+// under its policy or, where that is nil, its components. These are expected numbers of
+// visits, discounted or total. If some returns are long-run averages, they are shares of the
+// time. States in which a total return goes on for ever count their arrivals. With a horizon
+// it is an error: cmdp.Evaluator.Occupancy is for that.
 func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Component) ([]float64, error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
 	return dst
 }
 
-// build makes the chain of a policy in the states [lo, hi) of the base quotient. It
-// returns the states in which the policy goes on for ever, which the chain leaves, and whether there is a
-// way out of [lo, hi).
+// build makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
+// where the policy goes on for ever, which are left out of the chain, and whether there is a way out of
+// [lo, hi).
 func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leaves bool) {
 	y := p.chain
 	y.reset()
@@ -248,7 +248,7 @@ func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, e
 	return p.endless(p.sum(st, x), st, x), nil
 }
 
-// endless adds to the returns v of a policy those that do not end.
+// endless adds to the returns v of a policy what it returns for ever.
 func (p *stationary) endless(v []float64, st *stepPolicy, x *visits) []float64 {
 	once := make([]float64, len(v))
 	for _, s := range x.forever {
