@@ -131,7 +131,8 @@ func (c *cvar) ConjugateSubgradient(dst, dual, near []float64) {
 	}
 }
 
-// settle returns the dual, or 0 or the cap if it is that but for rounding.
+// settle returns the dual, or exactly 0 or the cap if the dual is that up to
+// rounding.
 func (c *cvar) settle(i int, dual float64) float64 {
 	if snap(dual-c.caps[i]) == 0 {
 		return c.caps[i]

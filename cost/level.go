@@ -44,12 +44,12 @@ func ordered(n int64) float64 {
 	return math.Float64frombits(uint64(n))
 }
 
-// slack is how far a number of order 1 may be from zero and still count as zero:
-// a few dozen roundings. Where a derivative is taken for zero, an optimum is missed
-// by no more than slack times the length of the interval.
+// slack is how far a number of order 1 may be from zero and still count as zero: a
+// few dozen roundings. A derivative below slack counts as zero, which moves an
+// optimum by at most slack times the length of the interval.
 const slack = 1e-14
 
-// snap returns x, or 0 if it is zero but for rounding.
+// snap returns x, or exactly 0 if x is 0 up to rounding.
 func snap(x float64) float64 {
 	if math.Abs(x) <= slack {
 		return 0

@@ -32,9 +32,9 @@ func (c *maximumNorm) Subgradient(dst, x []float64) {
 }
 
 // ConjugateSubgradient solves for the largest deviation t. Given t, each
-// coordinate goes as far as t and the domain allow where the dual is not zero;
-// what the duals of the coordinates that t holds back add up to, less 1, is the
-// slope in t.
+// coordinate with a dual that is not zero goes as far as t and the domain
+// allow. The slope in t is the sum of the duals of the coordinates that t holds
+// back, less 1.
 func (c *maximumNorm) ConjugateSubgradient(dst, dual, near []float64) {
 	checkDim(c.Dim(), len(dst), len(dual), len(near))
 	least, most := 0.0, 0.0

@@ -97,9 +97,10 @@ func (c *common) maximizer() (oracle.LinearMaximizer, error) {
 	return oracle.NewProximalMaximizer(c.Intersection, c.center, c.radius)
 }
 
-// findInterior takes the mean of the extreme points along the axes, and what room
-// can be proven around it: the distance to the box, and for every set the radius in
-// which its own interior point's ball, shrunk towards the mean, still covers it.
+// findInterior takes the mean of the extreme points along the axes and a radius of
+// proven room around it: the least of the distance to the box and, for every set,
+// the room that the ball around the set's own interior point, shrunk towards the
+// mean, leaves.
 func (c *common) findInterior() {
 	d := c.Dim()
 	dir, point := make([]float64, d), make([]float64, d)

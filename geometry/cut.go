@@ -13,7 +13,7 @@ import (
 // cut is the part in a box of a set that answers by its linear maximiser, and that satisfies
 // rows. It maximises by column generation (Dantzig and Wolfe, Operations Research 8, 1960):
 // a small linear program mixes extreme points of the set so that the mixture satisfies the
-// rows, and its prices tell in which direction the set is asked for the next one.
+// rows, and its prices are the direction of the next question to the set.
 type cut struct {
 	set   Compact
 	box   *BoundedBox
@@ -157,7 +157,8 @@ func (w *cutWork) add(point []float64) {
 	w.program.Add(-floats.Dot(w.goal, point), w.coef)
 }
 
-// price sets dir to the direction in which the program wants an extreme point.
+// price sets dir to the direction of the next extreme point that the program
+// needs.
 func (w *cutWork) price() []float64 {
 	copy(w.dir, w.goal)
 	for i, y := range w.program.Prices()[1:] {

@@ -22,8 +22,8 @@ type Hull struct {
 	faces      sync.Pool
 }
 
-// NewHull returns the convex hull of the points, of which repeated ones are dropped.
-// It is an error if there are none, if they differ in length, or if an entry is not
+// NewHull returns the convex hull of the points. Repeated points are dropped. It is
+// an error if there are none, if they differ in length, or if an entry is not
 // finite.
 func NewHull(points [][]float64) (*Hull, error) {
 	if len(points) == 0 {

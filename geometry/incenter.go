@@ -6,8 +6,9 @@ import (
 )
 
 // incenter returns the centre and the radius of the ball inscribed in a simplex of
-// d+1 of the points, chosen one by one as far as possible from the affine hull of
-// those before; the mean of the points and 0 if the points lie in a plane.
+// d+1 of the points. They are chosen one by one, each as far as possible from the
+// affine hull of those before. If all points lie in a plane, it returns their mean
+// and 0.
 func incenter(points [][]float64) (center []float64, radius float64) {
 	d := len(points[0])
 	center = make([]float64, d)

@@ -14,15 +14,15 @@ type Separator interface {
 	Set
 	// Separate returns by how much x misses the set, or the part of it that it misses
 	// most: 0 or less if it is in all of them. Then it sets normal to a unit vector
-	// and offset so that ⟨normal, y⟩ ≤ offset for all points y of the set; ⟨normal,
-	// x⟩ is larger by what is missed, or by less where rounding matters. If nothing is
-	// missed the half-space may be any, and a zero normal with the offset +Inf is
-	// allowed. normal and x must not overlap.
+	// and offset so that ⟨normal, y⟩ ≤ offset for all points y of the set. ⟨normal, x⟩
+	// is larger by the distance of x from the set, or by less where rounding matters.
+	// If nothing is missed the half-space may be any, and a zero normal with the
+	// offset +Inf is allowed. normal and x must not overlap.
 	Separate(normal, x []float64) (offset, missed float64)
 }
 
-// Separate is Separator.Separate for all sets: those that are no Separators are
-// projected on, and asked for their support in the direction if they know it.
+// Separate is Separator.Separate for all sets. A set that is no Separator is
+// projected on, and asked for its support in the direction if it knows it.
 func Separate(s Set, normal, x []float64) (offset, missed float64) {
 	if sep, ok := s.(Separator); ok {
 		return sep.Separate(normal, x)
@@ -169,10 +169,10 @@ func (s *inflation) Separate(normal, x []float64) (offset, missed float64) {
 	return offset + s.radius, gap - s.radius
 }
 
-// Separate projects. Near the set, where rounding takes the direction from the
-// projection, it projects points further out on the way from the middle instead, and
-// takes the half-space that x misses most: one that supports the set beside x is
-// missed by less, but only by the square of the way.
+// Separate projects. Near the set rounding spoils the direction of the projection.
+// Then it projects points farther out on the ray from the middle, and takes the
+// half-space that x misses most. Such a half-space supports the set beside x, which
+// costs only the square of the distance.
 func (e extreme) Separate(normal, x []float64) (offset, missed float64) {
 	check(e.Dim(), normal, x)
 	if c, ok := e.LinearMaximizer.(*cut); ok {

@@ -23,8 +23,8 @@ type ActiveSet struct {
 	pool       sync.Pool
 }
 
-// NewActiveSet returns the projection on the points that satisfy the rows, of which
-// the first are equalities. It is an error if there are no rows, if they differ in
+// NewActiveSet returns the projection on the points that satisfy the rows. The
+// first rows are equalities. It is an error if there are no rows, if they differ in
 // length, are zero or not finite, if rhs or equalities do not fit, and, wrapping
 // ErrEmpty and with Farkas multipliers, if no point satisfies all rows.
 func NewActiveSet(rows [][]float64, rhs []float64, equalities int) (*ActiveSet, error) {

@@ -62,8 +62,8 @@ func (s *suite) pose(ctx context.Context) (*question, error) {
 	return q, err
 }
 
-// An opponent is how one who plays is made for a question. Some need the model, the
-// agent does not tell them more than the view.
+// An opponent says how to make an opponent for a question. Some need the model; the agent
+// tells them no more than the view.
 type opponent struct {
 	name, title string
 	make        func(q *question, s *suite, seed uint64, episodes int) (cmdp.Opponent, error)

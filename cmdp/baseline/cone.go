@@ -51,8 +51,8 @@ func (c *liftedCone) project(dst, u []float64) {
 	floats.ScaleTo(dst[1:], t, c.point)
 }
 
-// polar projects u on the polar cone within the unit ball: by Moreau that on the polar cone is what
-// the projection on the cone leaves, and a cone's points are shortened to the ball. room has the length of u.
+// polar projects u on the polar cone within the unit ball. By Moreau the projection on the polar cone is u
+// less its projection on the cone; it is then shortened to the ball. room has the length of u.
 func (c *liftedCone) polar(u, room []float64) {
 	c.project(room, u)
 	floats.Sub(u, room)

@@ -50,7 +50,7 @@ type Config struct {
 }
 
 // Knowledge is what some algorithms must be told about the environment beyond
-// its shape. Whoever compares algorithms has to say who was told what.
+// its shape. A comparison has to say which learner was told what.
 type Knowledge struct {
 	// Slater is a number γ > 0 such that some policy keeps every constraint with room
 	// γ: f·V ≤ b − γ for each row of the linear form, in the units of the row. 0 means

@@ -25,21 +25,20 @@ type knapsackLearner struct {
 	done   bool
 }
 
-// DefaultKnapsackMargin is the share ε of every budget that conrl-knapsack sets
-// aside unless it is told another. The paper's rule is ε = AggReg/min B, AggReg being its
-// bound of the consumption regret summed over the episodes, Õ(S√(A H³ K)), whose
-// constants we do not know; with constants of 1 it exceeds the whole budget of 2,000
-// episodes of RiverSwim, inventory and media, so that no default can be had from it.
+// DefaultKnapsackMargin is the share ε of every budget that conrl-knapsack sets aside
+// unless it is told another. The paper's rule is ε = AggReg/min B, AggReg being its bound
+// of the consumption regret summed over the episodes, Õ(S√(A H³ K)), whose constants we
+// do not know; with constants of 1 it exceeds the whole budget of 2,000 episodes of
+// RiverSwim, inventory and media, so it gives no useful default.
 const DefaultKnapsackMargin = 0.05
 
-// newConRLKnapsack returns the knapsack algorithm of Brantley et al. (2020), from
-// memory: constraint i has the budget K·α_i for all K episodes together, hard.
-// conrl-lp is run with limits (1−ε)α_i, and once a budget could be overdrawn by one
-// more episode, whatever is played, before null episodes fill the rest, the null policy is played for good. The
-// paper's ε = AggReg/min B needs the constants of its regret bound; ε here is
-// Tuning.KnapsackMargin. Signals and budgets count from what the null policy
-// uses. Guarantee: no budget is exceeded, which by the stopping rule is certain if the
-// null policy surely returns what was told. It can be saved.
+// newConRLKnapsack returns the knapsack algorithm of Brantley et al. (2020), from memory: constraint i has the
+// budget K·α_i for all K episodes together, hard. conrl-lp is run with limits (1−ε)α_i. Before each episode the
+// learner checks whether the worst episode, followed by null episodes to the end, could overdraw a budget. If
+// so, it plays the null policy from then on. The paper's ε = AggReg/min B needs the constants of its regret
+// bound; ε here is Tuning.KnapsackMargin. Signals and budgets count from what the null policy uses. Guarantee:
+// no budget is exceeded, which by the stopping rule is certain if the null policy surely returns what was told.
+// It can be saved.
 func newConRLKnapsack(c Config) (cmdp.Learner, error) {
 	core, err := newCore("conrl-knapsack", &c)
 	if err != nil {

@@ -4,8 +4,8 @@ import "cmdpsolve/cmdp"
 
 // newCoordinates returns a unit whose signals are the coordinates of the return,
 // scaled to [0,1], for methods that plan for any direction. It has no limits. With
-// extra a signal that is always 0 stands at the end, in which a method may carry
-// its own.
+// extra there is one more signal at the end, always 0, which a method may use for
+// itself.
 func newCoordinates(c *Config, extra bool) *scaledTask {
 	d := c.Shape.Dim()
 	linear := &Linear{Goal: unitVector(d, 0)}

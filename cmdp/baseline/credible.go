@@ -20,9 +20,9 @@ import (
 // about the posterior of [Config.Prior]: rows of the kernel are Dirichlet, returns that are
 // learned have Beta means, as in the learner posterior.
 type Credible struct {
-	// Policy is the best that was found whose limits hold in a share of at least the level
-	// of the models; if Promised is false, there is none among those tried, and it is the
-	// one whose limits hold in the largest share.
+	// Policy is the best policy found among those whose limits hold in a large enough
+	// share of the models. If Promised is false, no policy that was tried is like that,
+	// and Policy is the one whose limits hold in the largest share.
 	Policy   *exact.Policy
 	Promised bool
 	// Share is that share, in models that had no part in the choice of the policy.
@@ -46,8 +46,8 @@ type Credible struct {
 }
 
 // ModelsNeeded returns how many models it takes to tell that limits hold in a share of at
-// least level: if they hold in all of these, a smaller share can be ruled out with 95%
-// confidence.
+// least level. If limits hold in all of so many models, a smaller share is ruled out with
+// 95% confidence.
 func ModelsNeeded(level float64) int { return int(math.Ceil(math.Log(doubt) / math.Log(level))) }
 
 // doubt is the probability of taking a policy whose limits hold in too small a share of the
@@ -57,10 +57,11 @@ const doubt = 0.05
 // PlanCredibly plans from the transitions in c.Prior: it looks for the best policy whose
 // limits hold in a share of at least level of the models that they leave possible.
 //
-// It plans on the mean model with limits that are tightened by the same number of their
-// posterior standard deviations, the least number with which the policy's limits hold in
-// enough of a number of drawn models. As many others are drawn for what is reported. The
-// target must be made of half-spaces. Without data the posterior is the prior.
+// It plans on the mean model with tightened limits. All are tightened by the same number
+// of their posterior standard deviations: the least number with which the policy's
+// limits hold in enough of the drawn models. As many others are drawn for what is
+// reported. The target must be made of half-spaces. Without data the posterior is the
+// prior.
 func PlanCredibly(ctx context.Context, c Config, level float64, models int) (*Credible, error) {
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("baseline: credible level %g: want between 0 and 1", level)
@@ -193,7 +194,7 @@ func (p *crediblePlanner) findRows() error {
 	return nil
 }
 
-// plan finds the policy and what is to be said of it.
+// plan finds the policy and describes it.
 func (p *crediblePlanner) plan() (*Credible, error) {
 	first, err := p.try(0)
 	if err != nil {

@@ -54,8 +54,9 @@ func (p *crediblePlanner) solve(task cmdp.Task) (*exact.Result, error) {
 	return r, nil
 }
 
-// judge counts the models in which a policy keeps its limits. The best policy is that of
-// least cost among those that keep them often enough, else the one that does most often.
+// judge counts the models where a policy keeps its limits. The best policy has the least
+// cost among those that keep them often enough. If there is none, it is the one that
+// keeps them most often.
 func (p *crediblePlanner) judge(r *exact.Result, t float64) *tried {
 	x := &tried{policy: r.Policy, returns: r.Returns, tight: t}
 	if p.task.Cost != nil {

@@ -13,11 +13,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// KnowledgeOf computes from the model what a comparison tells those algorithms that
-// have to be told: the policy with the most room to its tightest constraint, its
-// returns, and that room as the Slater constant. A null policy it does not know.
-// Learners never see the model itself. The result is empty if the task has no
-// linear form or no constraints, or if no policy keeps all of them strictly.
+// KnowledgeOf computes from the model what some algorithms have to be told: the
+// policy with the most room to its tightest constraint, its returns, and that room
+// as the Slater constant. A null policy it does not know. Learners never see the
+// model itself. The result is empty if the task has no linear form or no
+// constraints, or if no policy keeps all of them strictly.
 func KnowledgeOf(ctx context.Context, m *cmdp.Model, task cmdp.Task) (Knowledge, error) {
 	linear, err := LinearForm(m.Shape(), task)
 	if err != nil || len(linear.Rows) == 0 {

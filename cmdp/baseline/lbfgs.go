@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// An lbfgs minimises a smooth convex function by the limited-memory method of
-// Broyden, Fletcher, Goldfarb and Shanno (Nocedal, Wright 2006, Algorithm 7.5) with
-// backtracking. It keeps its work space, and what it learned of the curvature: the next
-// function should be alike.
+// An lbfgs minimises a smooth convex function by the limited-memory method of Broyden,
+// Fletcher, Goldfarb and Shanno (Nocedal, Wright 2006, Algorithm 7.5) with
+// backtracking. It keeps its work space and its estimate of the curvature for the next
+// function, which should be similar.
 type lbfgs struct {
 	lbfgsPairs
 	alpha           []float64

@@ -24,12 +24,11 @@ func unitVector(n, i int) []float64 {
 	return e
 }
 
-// LinearForm derives the linear form of a task in an environment of the given
-// shape: the gradient of an affine cost (zero without a cost) and the constraints that a
-// polyhedral target consists of, an equality being two of them. Constraints that hold for
-// all possible returns are left out, and so are those that another one implies. It is
-// an error, wrapping ErrUnsupported, if the cost is not affine or the target not
-// known to be a polyhedron.
+// LinearForm derives the linear form of a task in an environment of the given shape: the
+// gradient of an affine cost (zero without a cost) and the constraints of a polyhedral
+// target. An equality is two constraints. Constraints that hold for all possible returns
+// are left out, and so are those that another one implies. It is an error, wrapping
+// ErrUnsupported, if the cost is not affine or the target not known to be a polyhedron.
 func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
 	d := shape.Dim()
 	l := &Linear{Goal: make([]float64, d)}

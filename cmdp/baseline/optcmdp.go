@@ -41,7 +41,7 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 	return l, nil
 }
 
-// lowered returns the rule by which unknown means are lowered by a radius, to 0 at least.
+// lowered returns the rule that lowers unknown means by a radius, but not below 0.
 func (c *core) lowered(radius func(visits float64) float64) func(dst []float64, h int, r *row, mean []float64) {
 	return func(dst []float64, _ int, r *row, mean []float64) {
 		b := 0.0

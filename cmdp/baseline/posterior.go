@@ -44,8 +44,8 @@ const (
 // some rare choice doubles in nearly every episode of a large model.
 const doubledShare = 0.05
 
-// posteriorGap over √(k+1) is the relative gap to which drawn models are planned: a hundredth
-// of what k episodes leave unknown of a mean of range 1.
+// posteriorGap over √(k+1) is the relative gap of plans for drawn models: a hundredth of the
+// error that k episodes leave in a mean of range 1.
 const posteriorGap = 0.01
 
 // A posterior samples a model from what the counts leave possible, plans the whole
@@ -163,9 +163,9 @@ func (l *posterior) plan() (p *exact.Policy, feasible bool, err error) {
 
 var errNoPolicy = errors.New("baseline: planning found no policy")
 
-// BestOrNearest is [exact.Solve] of a task that possibly no policy of m keeps. Where the status is
-// infeasible, the policy costs least among those that come as near to the target as any, as far as
-// that can be found. It is an error if there is no policy.
+// BestOrNearest is [exact.Solve] of a task that possibly no policy of m keeps. If the status is
+// infeasible, the policy has the least cost, as far as can be found, among those that come nearest
+// to the target. It is an error if there is no policy.
 func BestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
 	r, err := exact.Solve(ctx, m, task, opts)
 	switch {

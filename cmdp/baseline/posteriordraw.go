@@ -95,8 +95,8 @@ func (d *drawer) kernel(h int) cmdp.Kernel {
 	return k
 }
 
-// row draws the distribution of one choice. The successors that were seen have Gamma
-// weights, and one more weight is the lump of those that were not.
+// row draws the distribution of one choice. Each successor that was seen has a Gamma
+// weight. All unseen ones together have one more.
 func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) {
 	possible := d.states
 	if r.closed {
@@ -152,10 +152,10 @@ func (d *drawer) meanRow(next []int32, prob []float64, r *row) ([]int32, []float
 	return next, prob
 }
 
-// split divides the mass of the unseen successors, rest of them, by stick breaking in
-// size-biased order: of a symmetric Dirichlet vector with parameters a, the next stick
-// takes a share Beta(1+a, (rest−1)·a) of what is left, and is any of the rest. What is left
-// is not split once it is at most least.
+// split divides the mass of the unseen successors, of which there are rest, by stick
+// breaking in size-biased order. In a symmetric Dirichlet vector with parameters a the next
+// stick takes a share Beta(1+a, (rest−1)·a) of what is left, and it is any of the rest with
+// the same probability. What is left is not split once it is at most least.
 func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, least, a float64, rest int) ([]int32, []float64) {
 	left := lump
 	for ; rest > 0; rest-- {
@@ -171,7 +171,7 @@ func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, le
 	return next, prob
 }
 
-// pick draws a successor that is neither seen nor taken already, all alike.
+// pick draws, uniformly, a successor that is neither seen nor taken already.
 func (d *drawer) pick(taken []int32, r *row) int32 {
 	if r.closed {
 		i := d.rng.IntN(len(d.unseen))

@@ -72,8 +72,8 @@ func (r *Recorder) regret(v []float64) float64 {
 	return r.task.Cost.Value(v) - r.optimum
 }
 
-// distance returns the distance of v from the target, 0 without one or where it is no more
-// than what rounding may come to.
+// distance returns the distance of v from the target, 0 without a target or if the
+// distance is rounding.
 func (r *Recorder) distance(v []float64) float64 {
 	if r.task.Target == nil {
 		return 0

@@ -15,7 +15,7 @@ import (
 // made, and the columns of a table of capabilities.
 type Algorithm struct {
 	Name string
-	// New makes the learner. Its errors wrap ErrUnsupported if the algorithm cannot
+	// New makes the learner. Its error wraps ErrUnsupported if the algorithm cannot
 	// handle the problem or was not told what it needs.
 	New func(Config) (cmdp.Learner, error)
 	// Source names the paper.
@@ -27,7 +27,7 @@ type Algorithm struct {
 	// NonlinearCost and NonlinearConstraints say whether it takes convex costs and
 	// targets that are not linear.
 	NonlinearCost, NonlinearConstraints bool
-	// Games says that it plays against an opponent; those that do not refuse a game.
+	// Games says that it plays against an opponent. The others refuse a game.
 	Games bool
 	// Efficient says that an episode costs a number of operations that is a small
 	// polynomial, without a large program; the column "computationally efficient".
@@ -90,8 +90,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the entry of a name. The error for an unknown one lists those that
-// are known, the nearest first.
+// Lookup returns the entry of a name. The error for an unknown name lists the known
+// ones, the most similar first.
 func Lookup(name string) (Algorithm, error) {
 	if a, ok := registry[name]; ok {
 		return a, nil

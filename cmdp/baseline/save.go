@@ -22,7 +22,7 @@ func marshal(parts ...any) ([]byte, error) {
 }
 
 // unmarshal sets the same parts to what marshal has saved. Slices keep their length and their
-// place. After an error the parts are of no use any more.
+// place. After an error the parts must not be used any more.
 func unmarshal(data []byte, parts ...any) error {
 	r := gob.NewDecoder(bytes.NewReader(data))
 	for _, p := range parts {

@@ -125,7 +125,8 @@ func (u *scaledTask) signal(h, j int, returns []float64) float64 {
 	return (floats.Dot(u.form(j), returns) - u.least[h*u.signals+j]) / u.width[j]
 }
 
-// rest returns signal j of a step at which the process rests, whose return is 0.
+// rest returns signal j of a step where the process rests. The return of such a
+// step is 0.
 func (u *scaledTask) rest(h, j int) float64 { return -u.least[h*u.signals+j] / u.width[j] }
 
 // totals sets dst to the scaled values of the returns of a whole episode.

@@ -26,8 +26,8 @@ type tripleQ struct {
 	share    float64 // of the bonus that the utilities get
 	tighten  float64 // ε
 	ended    float64 // added to Q at the end of a frame
-	// begin and cap are with what Q begins, and what it may be at the end of a frame, at
-	// each step.
+	// begin is the first value of Q at each step, and cap bounds Q at the end of a
+	// frame.
 	begin, cap []float64
 	notebook   bool // the published constants
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Tuning holds settings that single algorithms have and others do not, with which
-// published experiments differ from each other.
+// A Tuning holds settings of single algorithms. Published experiments differ in
+// them.
 type Tuning struct {
 	// KnapsackMargin is the share ε of every budget that conrl-knapsack sets aside, at
 	// least 0 and less than 1; nil means DefaultKnapsackMargin.
@@ -30,8 +30,8 @@ type Tuning struct {
 	// Growth is the growth ε of the number of episodes after which posterior plans anew; 0
 	// means DefaultGrowth.
 	Growth float64
-	// MeanModel has posterior plan on the mean of the posterior in the place of a draw, as
-	// one does who takes what is likely for certain. It then explores by chance alone.
+	// MeanModel has posterior plan on the mean of the posterior in place of a draw, as if
+	// the most likely were certain. It then explores by chance alone.
 	MeanModel bool
 }
 

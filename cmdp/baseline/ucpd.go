@@ -189,7 +189,7 @@ func (l *ucpdLearner) nodeSignal(x *klNode, h, j int) float64 {
 	return l.mean[x.slot*l.signals+j]
 }
 
-// mix sets the costs and the mixed occupancy from which the step is taken.
+// mix sets the costs and the mixed occupancy that the step starts from.
 func (l *ucpdLearner) mix() {
 	n := float64(l.states)
 	for h := range l.horizon {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// An Unsure is a choice of which the data says too little for the returns of a policy to be
-// known better.
+// An Unsure is a choice about which the data says too little, so that the returns of a
+// policy are uncertain.
 type Unsure struct {
 	// Step is that of the choice, -1 where counts are pooled over steps.
 	Step, State, Action int
@@ -21,7 +21,7 @@ type Unsure struct {
 	Share float64
 }
 
-// Choices below leastShare are not listed, nor are more than mostUnsure.
+// Choices below leastShare are not listed. At most mostUnsure are listed.
 const (
 	leastShare = 0.02
 	mostUnsure = 10

@@ -5,8 +5,8 @@ type Work struct {
 	// Planner counts sweeps over the model: value iterations, evaluations of a policy
 	// (all signals in one), projections' dual steps.
 	Planner int
-	// Programs counts planning programs (linear or convex), Infeasible those among
-	// them without a solution, after which the learner fell back as its paper says.
+	// Programs counts planning programs (linear or convex). Infeasible counts those
+	// without a solution; the learner then fell back as its paper says.
 	Programs, Infeasible int
 }
 

@@ -2,7 +2,7 @@
 // definition in a file of its own, which cites where its numbers come from and
 // says which of them are published and which are ours.
 //
-// A problem is had by name and parameters, as on the command line,
+// New returns a problem by its name and parameters, as on the command line,
 //
 //	p, err := instance.New("garnet:S=50,A=4,H=10,d=3,seed=1")
 //

@@ -19,8 +19,8 @@ type constants struct {
 // maxResults bounds how many results are kept.
 const maxResults = 1 << 16
 
-// evaluate computes text in which numbers, constants and parentheses are joined by + - * /. The
-// complaint is empty if the result is finite, else it says what is wrong.
+// evaluate computes an expression of numbers, constants and parentheses with the operators + -
+// * /. The complaint is empty if the result is finite, else it says what is wrong.
 func (c *constants) evaluate(text string) (x float64, complaint string) {
 	if c == nil {
 		c = new(constants)

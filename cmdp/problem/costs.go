@@ -104,8 +104,8 @@ func (m MaxAffine) build(returns []string, domain *geometry.Box) (cost.Cost, err
 	return cost.NewMaxAffine(gradients, offsets, domain)
 }
 
-// build makes the cost that is the distance to the set, which may be unbounded: it is cut
-// where it is too far away to be nearest to any point of the domain.
+// build makes the cost that is the distance to the set. An unbounded set is cut where it
+// is too far away to be nearest to any point of the domain.
 func (s *Set) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
 	set, err := s.Build(domain.Dim(), returns)
 	if err != nil {

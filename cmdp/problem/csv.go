@@ -26,8 +26,8 @@ type csvReader struct {
 	returns                                          []int
 	vector                                           []float64
 	fields                                           int
-	// The record that is being read, the line in which it stands and the places of its
-	// fields: from quoted, or counted from 0 in starts.
+	// The record that is being read, its line, and the places of its fields: from
+	// quoted, or counted from 0 in starts.
 	record []string
 	line   int
 	starts []int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A union is a struct of which exactly one field is given.
+// A union is a struct with exactly one field given.
 type union interface{ isUnion() }
 
 // A special type has a form of its own in a file.
@@ -34,7 +34,7 @@ func (d *decoder) report(e *Error) {
 	case n < maxErrors:
 		d.errs = append(d.errs, e)
 	case n == maxErrors:
-		// Without a place, it would be sorted before those that have one.
+		// Without a place it would be sorted before all others.
 		d.errs = append(d.errs, &Error{File: e.File, Line: e.Line, Message: "and more: the errors that follow are not listed"})
 	}
 }

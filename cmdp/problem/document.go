@@ -22,8 +22,8 @@ const (
 // limits are the bounds above; tests lower them.
 type limits struct{ states, horizon, stored int }
 
-// A document lists the keys of a problem file in the order in which they are
-// written. The schema is made from it.
+// A document lists the keys of a problem file in the order of writing. The
+// schema is made from it.
 type document struct {
 	Format      string               `json:"format" jsonschema:"the version of the format"`
 	Name        string               `json:"name,omitempty" jsonschema:"the name of the problem"`

@@ -54,7 +54,8 @@ func appendValue(b []byte, v reflect.Value) []byte {
 	panic("problem: no encoding for " + v.Type().String())
 }
 
-// finite reports whether all numbers within v are, but for orders of norms.
+// finite reports whether all numbers within v are finite. Orders of norms may
+// be infinite.
 func finite(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -52,8 +52,8 @@ type Errors []*Error
 // shownErrors is how many errors a message spells out.
 const shownErrors = 50
 
-// Error lists the errors, one on each line: the first 50, then how many there
-// are besides.
+// Error lists the errors, one on each line: the first 50, then the number of
+// the others.
 func (es Errors) Error() string {
 	var b strings.Builder
 	for i, e := range es {

@@ -9,9 +9,9 @@ import (
 
 // Export returns the model of p with its names as a model for other tools: each
 // return becomes a reward of choices, or of branches if it is random. Time, goal,
-// constraints, target and opponent are left out. A kernel that differs between steps,
-// and a game in which both players choose at once in a state, are errors. The slices
-// of the kernel are shared and must not be changed.
+// constraints, target and opponent are left out. It is an error if the kernel differs
+// between steps, or if both players of a game choose at once in some state. The
+// slices of the kernel are shared and must not be changed.
 func (p *Problem) Export() (*exchange.Model, error) {
 	p = p.Declared()
 	if !p.Model.Stationary() {

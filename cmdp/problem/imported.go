@@ -218,8 +218,8 @@ type Time struct {
 // Import makes a problem of a model of another tool. Its returns are the rewards of
 // the model, all or those that are named; the reward of a state is earned with every
 // choice there. States and actions keep their names where problems can have them;
-// choices of a state with the same name, or without, are told apart by numbers. A
-// player 1 becomes the opponent. Labels are kept. The model is not.
+// choices of a state with the same name, or without one, are numbered. A player 1
+// becomes the opponent. Labels are kept. The model is not.
 func Import(m *exchange.Model, time Time, returns ...string) (*Problem, error) {
 	if err := errors.Join(m.Check(), m.CheckRests()); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)

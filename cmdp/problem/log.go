@@ -11,8 +11,8 @@ import (
 
 // LogOptions say what a log has to have.
 type LogOptions struct {
-	// Returns have to be logged, since they are to be learned. Otherwise those that are
-	// given are only checked.
+	// Returns have to be logged, since they are to be learned. Otherwise returns in the
+	// file are checked and not used.
 	Returns bool
 	// Support holds a log to the successors that the problem says are possible.
 	Support bool
@@ -141,7 +141,7 @@ func (r *logReader) fits(x logStep) bool {
 	return false
 }
 
-// rest adds the steps before h at which the episode has no choice.
+// rest adds the steps before h where the episode has no choice.
 func (r *logReader) rest(h int) {
 	tr := r.episode
 	for tr.Steps < h && r.shape.Actions(tr.Steps, tr.States[tr.Steps]) == 0 {

@@ -7,8 +7,8 @@ import (
 	"cmdpsolve/cmdp/monitor"
 )
 
-// A Memory says how a problem whose returns or constraints are about the course of episodes was made one
-// about expected returns: its model is the product of a model and what must be remembered.
+// A Memory says how a problem about the course of episodes was turned into one about expected returns.
+// The model of the new problem is the product of a model and what must be remembered.
 type Memory struct {
 	*monitor.Product
 	// Declared is the problem as it was asked, whose model has no memory.
@@ -37,8 +37,9 @@ type Tail struct {
 
 // MemoryOptions say how the course of episodes is remembered.
 type MemoryOptions struct {
-	// Resolution is the grid to which the total of a return is rounded, down and up, if
-	// its values are multiples of nothing as large. 0 rounds nothing.
+	// Resolution is the grid for the total of a return. The total is rounded to it,
+	// down and up, unless the values of the return are multiples of something as large.
+	// 0 rounds nothing.
 	Resolution float64
 	// Thresholds are those of Memory.Tails; nil stands for the bounds themselves, which asks too much.
 	Thresholds []float64

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// An Opponent describes who plays against the agent in a game, as a problem file
-// does. Policy says which of the other fields are needed or allowed; those have to
-// be absent that it does not know.
+// An Opponent describes the opponent of a game, as a problem file does. Policy
+// says which of the other fields are needed or allowed; those have to be absent
+// that it does not know.
 type Opponent struct {
 	// Policy is uniform, fixed, best-response, adversarial, switching,
 	// random-start, scripted or replay.
@@ -31,8 +31,8 @@ type Opponent struct {
 	Log OpponentLog `json:"log,omitempty" jsonschema:"replay: the numbers of the actions, a list for each episode, -1 where there is no choice"`
 }
 
-// An OpponentChoice is the probability of one action of the opponent in one state,
-// at the 1-based step Step, or without one at every step that has no
+// An OpponentChoice is the probability of one action of the opponent in one state
+// at the 1-based step Step. Without a step it is for every step that has no
 // probabilities of its own. Actions that are left out have probability 0.
 type OpponentChoice struct {
 	State       Label   `json:"state" jsonschema:"number or name"`
@@ -129,7 +129,7 @@ func OpponentPolicies() []string {
 	return []string{"uniform", "fixed", "best-response", "adversarial", "switching", "random-start", "scripted", "replay"}
 }
 
-// complaint says what is wrong with which member by form alone.
+// complaint names a member that is wrong in form, and says what is wrong.
 func (o *Opponent) complaint() (member, message string) {
 	members, known := opponentMembers[o.Policy]
 	if !known {

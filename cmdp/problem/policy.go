@@ -14,11 +14,10 @@ import (
 )
 
 // ReadPolicy reads a policy for p from a file, CSV, JSON or .npz by the ending of its name, and
-// checks all of it. Rows without a
-// step hold at every step that has no rows of its own for the state. Every state
-// that the policy reaches needs rows; what it does elsewhere is without effect.
-// A file that draws one of several components at the start is refused, see [ReadComponents].
-// What is wrong with the file is returned as [Errors].
+// checks all of it. Rows without a step hold at every step that has no rows of its own for the
+// state. Every state that the policy reaches needs rows. Rows of other states have no effect. A
+// file that draws one of several components at the start is refused, see [ReadComponents]. What
+// is wrong with the file is returned as [Errors].
 func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
 	all, err := ReadComponents(path, p)
 	if err != nil {
@@ -275,9 +274,9 @@ func (f *FilePolicy) row(r policyLine) {
 	}
 }
 
-// remembering returns the states of the model that a row is about: where there is memory, those of
-// the state that it names in which the policy remembers what it says, or without a word
-// all of them.
+// remembering returns the states of the model that a row is about. With memory these are the
+// states with the named state and the memory of the row; without a memory in the row, all states
+// with the named state.
 func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 	text, m := r.cells[memoryCell], f.p.Memory
 	switch {

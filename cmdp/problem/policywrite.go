@@ -28,10 +28,10 @@ var componentColumns = []string{"component", "weight"}
 // memoryColumn comes after the state where a policy has memory.
 const memoryColumn = "memory"
 
-// A PolicyRow is the probability of an action in a state at the 1-based step Step, which is
-// 0 for every step. Where a policy draws one of several components at the start, the row is of
-// the 1-based Component, which is drawn with the probability Weight; else both are 0. Memory is what
-// the policy remembers, "" for policies without memory.
+// A PolicyRow is the probability of an action in a state at the 1-based step Step, which is 0 for
+// every step. If a policy draws one of several components at the start, Component is the 1-based
+// number of the row's component and Weight its probability. Otherwise both are 0. Memory is what the
+// policy remembers, "" for policies without memory.
 type PolicyRow struct {
 	Component     int
 	Weight        float64
@@ -90,8 +90,8 @@ func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyR
 	}
 }
 
-// PlanRows returns the rows of an answer of exact planning: of its policy, or where there is none, of the
-// components of which one is drawn at the start.
+// PlanRows returns the rows of an answer of exact planning: of its policy or, where there is none, of its
+// components.
 func (p *Problem) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[PolicyRow] {
 	if policy != nil {
 		return p.PolicyRows(policy, Agent)

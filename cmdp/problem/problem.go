@@ -21,16 +21,17 @@ import (
 )
 
 // A Problem is a model together with what is wanted of it, in the user's own
-// names and units. Its methods do not change it, and may be called concurrently
-// as long as nobody does.
+// names and units. Its methods do not change it. They may be called
+// concurrently while nothing else changes it.
 type Problem struct {
 	Name string
-	// Model is the process; nil if a simulator plays it, of which only its shape is known.
+	// Model is the process. It is nil if a simulator plays it; only its shape is known
+	// then.
 	Model     *cmdp.Model
 	Simulated *cmdp.Shape
 	// Returns names the d coordinates.
 	Returns []string
-	// Kinds says of each return what it is, if one of them is derived; else it is nil.
+	// Kinds says what each return is, if one of them is derived; else it is nil.
 	Kinds []Return
 	// States names the states; nil if they are numbered.
 	States []string
@@ -51,8 +52,8 @@ type Problem struct {
 	// vectors or nil. All of them must hold.
 	Constraints []Constraint
 	Target      *Set
-	// Opponent says who plays against the agent; nil without an opponent, or if the
-	// problem leaves it open.
+	// Opponent describes the opponent. It is nil without one, or if the problem
+	// leaves it open.
 	Opponent *Opponent
 	// Memory is not nil if the problem was asked about the course of episodes: its states are then pairs of a
 	// state of the declared problem and of what is remembered, and States, Labels, Coordinates, Actions and Kinds are nil.

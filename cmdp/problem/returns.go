@@ -12,7 +12,7 @@ import (
 // the name of the return. Reach, Visits, Exceeds and Excess follow from the course of an
 // episode instead; at most one field is set, and While and Within besides Reach.
 type Return struct {
-	// Reward is a reward of the model that the transitions refer to. Files alone have it: once
+	// Reward is a reward of the model that the transitions refer to. Only files have it: once
 	// the model is read, the return is what its rows give.
 	Reward string `json:"reward,omitempty" jsonschema:"what the model that the transitions refer to calls the return"`
 	// Reach is 1 when a state of the set is reached for the first time, also at the start, and 0

@@ -83,7 +83,7 @@ func (s *schemas) structure(name string, t reflect.Type) *jsonschema.Schema {
 	return schema
 }
 
-// union makes the schema of a struct of which one field is given.
+// union makes the schema of a struct with one field given.
 func (s *schemas) union(name string, t reflect.Type) {
 	if all := s.members(name, t); all != nil {
 		all.MinProperties, all.MaxProperties = new(1), new(1)
@@ -115,8 +115,8 @@ func (s *schemas) opponent() {
 	}
 }
 
-// members makes the schema of a struct that may contain itself, none of whose
-// members has to be given.
+// members makes the schema of a struct that may contain itself. All its members
+// are optional.
 func (s *schemas) members(name string, t reflect.Type) *jsonschema.Schema {
 	s.types[t] = &jsonschema.Schema{Ref: "#/$defs/" + name}
 	s.types[reflect.PointerTo(t)] = s.types[t]

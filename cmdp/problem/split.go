@@ -17,8 +17,8 @@ type pieces struct {
 	line int // in which the tail begins
 }
 
-// A block is the text of a block list, the line in which it begins, and the indent of its
-// dashes, which is -1 without one.
+// A block is the text of a block list with its first line and the indent of its dashes,
+// which is -1 without one.
 type block struct {
 	text         string
 	line, indent int

@@ -6,10 +6,10 @@ import (
 	"cmdpsolve/cmdp/exact"
 )
 
-// BestThresholds returns the problem with the thresholds of its Tails for which the optimum is best, or
-// if no thresholds allow a policy, those with which the limits are missed least. All of them are tried, each with a
-// plan of its own: constraints on the mean of the worst episodes do not make a convex problem. A problem
-// without tails is returned as it is.
+// BestThresholds returns the problem with the thresholds of its Tails that have the best optimum. If no thresholds
+// allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its own:
+// constraints on the mean of the worst episodes do not make a convex problem. A problem without tails is returned
+// as it is.
 func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options) (*Problem, error) {
 	if p.Memory == nil || len(p.Memory.Tails) == 0 {
 		return p, nil

@@ -109,19 +109,17 @@ func stepRange(k *cmdp.Kernel, lower, upper []float64) {
 	}
 }
 
-// Task returns what is wanted as a cost to be minimised and a target set within
-// the box of possible returns: to maximise a return is to minimise its negative.
-// The cost is nil without a goal, the target nil if there are neither
-// constraints nor a target. Constraints alone give a box. The task names every known side
-// of the target: of a constraint with two bounds the lower first, then those that the
-// target is given by, then others that its kind has. A constraint that no
-// return in the box of possible returns can keep is a bound out of reach, not a
-// mistake: the target is then the face of the constraint, outside the box, and no
-// policy meets it. It is an error, wrapping [geometry.ErrEmpty], if constraints
-// contradict each other, or if a target set, or in a game a constraint, does not
-// meet the box; errors that concern a member are [MemberError]s, with paths as in
-// the problem file. With an error that wraps ErrEmpty it returns a task without a target, whose
-// Constraints say which limits there are. It allocates.
+// Task returns what is wanted as a cost to be minimised and a target set within the box of
+// possible returns: to maximise a return is to minimise its negative. The cost is nil without a
+// goal, the target nil if there are neither constraints nor a target. Constraints alone give a
+// box. The task names every known side of the target: first the constraints, each with its
+// lower bound before its upper one, then the sides that the target is given by, then others
+// that its kind has. A constraint that no possible return keeps is not a mistake: the target is
+// then the face of the constraint, outside the box of possible returns, and no policy meets it.
+// It is an error, wrapping [geometry.ErrEmpty], if constraints contradict each other, or if a
+// target set, or in a game a constraint, does not meet the box; errors that concern a member
+// are [MemberError]s, with paths as in the problem file. With an error that wraps ErrEmpty it
+// returns a task without a target, whose Constraints say which limits there are. It allocates.
 func (p *Problem) Task() (cmdp.Task, error) {
 	box, err := p.Box()
 	if err != nil {

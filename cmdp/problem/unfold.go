@@ -238,7 +238,7 @@ func (u *unfolding) tail(c *Constraint, number int) error {
 	return nil
 }
 
-// maxThresholds is how many thresholds of a tail are told apart.
+// maxThresholds bounds the thresholds of a tail.
 const maxThresholds = 10_000
 
 // rounding says how a total is to be rounded, if it has to be, so that what is large or small is

@@ -11,11 +11,11 @@ import (
 )
 
 // Write writes p as a problem file in YAML, one line for each row of its
-// transitions. Reading it gives the same problem, every number of it bit for bit;
-// a kernel whose random returns do not differ from their means is read as one
-// without. It is an error if p cannot be said in a file: names that are missing,
-// given twice or cannot be printed, or actions of a state in one order at one
-// step and in another at another.
+// transitions. Reading it gives the same problem, every number bit for bit.
+// Random returns that never differ from their means are read as returns that are
+// not random. It is an error if a file cannot hold p: if names are missing,
+// repeated or cannot be printed, or if the actions of a state have different
+// orders at different steps.
 func Write(w io.Writer, p *Problem) error {
 	p = p.Declared()
 	f := &writer{p: p, out: bufio.NewWriterSize(w, 1<<16), game: p.Opponents != nil || p.Opponent != nil}

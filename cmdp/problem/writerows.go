@@ -20,8 +20,8 @@ func (f *writer) transitions() error {
 	}
 	f.out.WriteString("transitions:\n")
 	kernels := f.p.steps()
-	// If a model has a kernel for each step but all are alike, one choice is written
-	// step by step, so that it is read as one that has.
+	// If a model has a kernel for each step and all are alike, one choice is written
+	// step by step, so that the model is read back with a kernel for each step.
 	forced := kernels > 1 && f.alike(kernels)
 	for s := range m.States() {
 		agent, err := f.player(s, kernels, f.actions, f.p.ActionName)
@@ -184,8 +184,9 @@ func (f *writer) pairs(s, kernels int, agent, opponent playerActions) ([][2]stri
 	return pairs, nil
 }
 
-// choice writes the rows of one action of a state, in a game of one pair: the most
-// frequent without a step if every step has one, the others with theirs.
+// choice writes the rows of one action of a state, in a game of one pair of
+// actions. If every step has rows, the most frequent are written without a step
+// and the others with theirs.
 func (f *writer) choice(s int, labels [2]string, kernels int, forced *bool) {
 	texts, count := make([]string, kernels), make(map[string]int)
 	everywhere, most := true, ""

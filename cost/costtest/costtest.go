@@ -25,14 +25,14 @@ type Case struct {
 	// Range is the set that conjugate subgradients lie in; nil stands for Domain.
 	// For the distance to a set it is that set.
 	Range oracle.Projector
-	// DualRadius is the norm up to which duals are tried; 0 stands for
-	// Cost.Lipschitz(), beyond which no cost has to answer.
+	// DualRadius bounds the norms of the duals that are tried. 0 stands for
+	// Cost.Lipschitz(); no cost has to answer beyond it.
 	DualRadius float64
 	// NearestTies says that the conjugate subgradient is the maximiser nearest to
 	// the given point, as it is for costs in closed form.
 	NearestTies bool
 	// AllocationFree says that no method allocates. It is not tried under the race
-	// detector, nor may it be tried while parallel tests run.
+	// detector, and must not be tried while parallel tests run.
 	AllocationFree bool
 	// Tolerance is the error allowed, relative to the size of the numbers that
 	// enter; 0 stands for 1e-9.

@@ -243,7 +243,7 @@ func (s *Solver) strategies(row, col, payoff []float64) (low, up float64) {
 	return s.certify(row, col, payoff)
 }
 
-// normalize makes a probability vector of numbers that are not negative but for
+// normalize makes a probability vector of numbers that are at least 0 up to
 // rounding.
 func normalize(x []float64) {
 	sum := 0.0

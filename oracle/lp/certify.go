@@ -170,7 +170,7 @@ func (s *model) separates(ray []float64, tol float64) bool {
 			return false
 		}
 	}
-	// What is no larger than rounding is no proof, be it of the data or of a tolerance.
+	// A violation no larger than rounding, of the data or of a tolerance, is no proof.
 	return beta-gamma > math.Max(epsilon, tol*tol)*terms && !math.IsInf(beta, 0)
 }
 

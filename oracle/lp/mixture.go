@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Mixture is a linear program over the weights of points, of which there are more and
-// more while it has a handful of rows:
+// A Mixture is a linear program with a handful of rows over the weights of points. More
+// and more points are added to it:
 //
 //	min Σ λ_j·cost_j   s.t.  Σ λ_j = 1,   Σ λ_j·a_ij ≤ b_i,   λ ≥ 0.
 //

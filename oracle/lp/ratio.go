@@ -13,12 +13,11 @@ type step struct {
 	bound  float64 // the value at which that variable comes to rest
 }
 
-// ratio finds the longest step of entering variable q with reduced cost d that
-// keeps feasible variables feasible, and stops when an infeasible one becomes
-// feasible. Harris's two passes: the first finds the longest step if bounds may be
-// overstepped by a small slack, the second takes, among the variables met before that, the
-// one with the largest pivot. After a stall Bland's rule takes the first variable
-// among those that are exactly tied.
+// ratio finds the longest step of entering variable q with reduced cost d that keeps
+// feasible variables feasible, and stops when an infeasible one becomes feasible. Harris's
+// two passes: the first finds the longest step if bounds may be overstepped by a small
+// slack, the second takes the largest pivot among the variables met before that. After a
+// stall Bland's rule takes the first variable among those that are exactly tied.
 func (s *simplex) ratio(q int, d float64, phaseOne bool) step {
 	direction := -math.Copysign(1, d)
 	bland := s.bland()
