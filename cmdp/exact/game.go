@@ -182,11 +182,11 @@ func ApproachabilityGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	return s.result(), nil
 }
 
-// VerifyGap returns the lower bound that a gap's direction and opponent prove,
-// by one value iteration of the agent: min_μ ⟨θ, V^{μν}⟩ − h_W(θ). It knows nothing of how
-// they were found. It is an error that wraps [ErrNotProved] if they do not fit the model, if
-// Value, Support or Lower is not what they prove, up to rounding, or if the verdict
-// contradicts the bounds. Upper has no proof but the search; it is only compared with Lower.
+// VerifyGap returns the lower bound that a gap's direction and opponent prove, by one value
+// iteration of the agent: min_μ ⟨θ, V^{μν}⟩ − h_W(θ). It does not use how they were found.
+// It is an error that wraps [ErrNotProved] if they do not fit the model, if Value, Support
+// or Lower is not what they prove, up to rounding, or if the verdict contradicts the bounds.
+// Upper has no proof but the search; it is only compared with Lower.
 func VerifyGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, g *Gap) (float64, error) {
 	if err := checkDimensions(m, task); err != nil {
 		return 0, err
