@@ -55,11 +55,7 @@ func NewBuilder(spec ModelSpec, states int) *Builder {
 
 // Grow makes room for so many transitions, in rows of one or more. Room that is not used
 // takes addresses, not memory.
-func (b *Builder) Grow(transitions int) {
-	t := &b.rows
-	t.state, t.action, t.offset = room(t.state, transitions), room(t.action, transitions), room(t.offset, transitions)
-	t.next, t.prob, t.returns = room(t.next, transitions), room(t.prob, transitions), room(t.returns, transitions*t.dim)
-}
+func (b *Builder) Grow(transitions int) { b.rows.grow(transitions) }
 
 // room does what slices.Grow does without writing to the memory that it
 // reserves.
@@ -71,8 +67,14 @@ func room[T any](s []T, n int) []T {
 }
 
 // Rows returns how many rows were begun. A transition that is added by itself begins a
-// row, unless the one before belongs to the same row.
-func (b *Builder) Rows() int { return len(b.rows.state) }
+// row, unless the one before belongs to the same row. Once one comes after another of a later
+// state, each begins a row.
+func (b *Builder) Rows() int {
+	if n := len(b.rows.state); n > 0 && b.rows.offset == nil {
+		return int(b.rows.numberOf(int32(n-1))) + 1
+	}
+	return len(b.rows.state)
+}
 
 // Transitions returns how many transitions were added. Those that Add left out do not
 // count.
@@ -90,7 +92,7 @@ func (b *Builder) Stored() (kernels, entries int) {
 	for i, h := range t.step {
 		if h != EveryStep {
 			own[h] = true
-			single += t.offset[min(i+1, len(t.offset)-1)] - t.offset[i]
+			single += t.successors(i)
 		}
 	}
 	return b.spec.Horizon, single + (1+len(own))*(b.states+len(t.next)-single)
@@ -107,7 +109,7 @@ func (b *Builder) Add(row Row) error {
 		return err
 	}
 	t := &b.rows
-	t.begin(row.Step, row.State, row.Action, row.Opponent)
+	t.begin(rowKey{int32(row.Step), int32(row.State), int32(row.Action), int32(row.Opponent)})
 	b.pending = b.pending[:0]
 	for _, n := range row.Next {
 		t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
@@ -118,8 +120,7 @@ func (b *Builder) Add(row Row) error {
 }
 
 // AddTransition adds one transition of the row of the given step, EveryStep or from 1, state
-// and actions,
-// with its own returns. Transitions of a row need not come one after the other. If
+// and actions, with its own returns. Transitions of a row need not come one after the other. If
 // all of them have the same returns, these are the expected returns of the row.
 // Returns are copied. Build checks that the probabilities of each row sum to 1.
 func (b *Builder) AddTransition(step, state, action, opponent int, n Transition) error {
@@ -133,10 +134,19 @@ func (b *Builder) AddTransition(step, state, action, opponent int, n Transition)
 		return fmt.Errorf("successor %d: %d returns: want %d", n.Next, len(n.Returns), b.spec.Dim)
 	}
 	t := &b.rows
-	if last := len(t.state) - 1; !b.open || int(t.state[last]) != state || int(t.action[last]) != action || t.stepOf(last) != step || t.opponentOf(last) != opponent {
+	key, last := rowKey{int32(step), int32(state), int32(action), int32(opponent)}, len(t.state)-1
+	if b.open && key.state < t.state[last] {
 		b.close()
-		t.begin(step, state, action, opponent)
-		b.open, b.lines = true, true
+		t.loosen()
+	}
+	if b.lines = true; t.offset == nil {
+		t.add(key, int32(n.Next), n.Probability, n.Returns)
+		return nil
+	}
+	if !b.open || key != t.key(last) {
+		b.close()
+		t.begin(key)
+		b.open = true
 	}
 	t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
 	b.pending = append(b.pending, n.Returns...)

@@ -1,8 +1,10 @@
 package cmdp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -24,8 +26,8 @@ func TestBuilderJoinsTransitions(t *testing.T) {
 	add(0, 0, 2, 1, 0, 7)
 	add(0, 1, 1, 0.5, -1, 3) // the same successor with other returns
 	add(0, 0, 0, 0, 9, 9)    // cannot happen
-	if b.Rows() != 6 {
-		t.Errorf("%d rows were begun: want 6", b.Rows())
+	if b.Rows() != 7 {
+		t.Errorf("%d rows were begun: want 7", b.Rows())
 	}
 	m, err := b.Build()
 	if err != nil {
@@ -120,5 +122,85 @@ func TestRowsOfZeroStep(t *testing.T) {
 		if got := m.Kernel(h).Returns[0]; got != want {
 			t.Errorf("step %d returns %g: want %g", h+1, got, want)
 		}
+	}
+}
+
+// TestBuilderSortsInPlace adds the transitions of rows of many states in random order, and
+// wants the model that the same rows in order give, with successors as they came.
+func TestBuilderSortsInPlace(t *testing.T) {
+	const states, horizon = 1000, 2
+	type transition struct {
+		step, state, action, opponent int
+		Transition
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	var all []transition
+	for s := range states {
+		for pair := range 4 {
+			for h := range 1 + rng.IntN(1+horizon) {
+				n := 1 + rng.IntN(4)
+				for range n {
+					all = append(all, transition{h, s, pair / 2, pair % 2, Transition{rng.IntN(states), 1 / float64(n), []float64{float64(rng.IntN(2)), rng.Float64()}}})
+				}
+			}
+		}
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	spec := ModelSpec{Horizon: horizon, Dim: 2, Start: []StartState{{0, 1}}}
+	build := func() string {
+		b := NewBuilder(spec, states)
+		for _, x := range all {
+			if err := b.AddTransition(x.step, x.state, x.action, x.opponent, x.Transition); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := b.Build()
+		if err != nil {
+			return err.Error()
+		}
+		text := ""
+		for h := range horizon {
+			k := m.Kernel(h)
+			text += fmt.Sprint(k.First, k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes, "\n")
+		}
+		return text
+	}
+	got := build()
+	slices.SortStableFunc(all, func(x, y transition) int {
+		return cmp.Or(x.state-y.state, x.action-y.action, x.opponent-y.opponent, x.step-y.step)
+	})
+	if want := build(); got != want || len(got) < states {
+		t.Errorf("transitions in disorder make another model, or none: %.300s", got)
+	}
+}
+
+// TestBuilderNumbersRowsInDisorder gives a row twice among rows in disorder, and transitions
+// that do not sum to 1 before and after the first that is out of order.
+func TestBuilderNumbersRowsInDisorder(t *testing.T) {
+	spec := ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}
+	b := NewBuilder(spec, 4)
+	for _, s := range []int{3, 1, 2, 0, 1} {
+		next := []Transition{{Next: 0, Probability: 0.5}, {Next: 1, Probability: 0.5}}
+		if err := b.Add(Row{State: s, Next: next, Returns: []float64{0}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wrong RowErrors
+	if _, err := b.Build(); !errors.As(err, &wrong) || len(wrong) != 1 || *wrong[0] != (RowError{Fault: RowTwice, State: 1, Row: 4, First: 1}) {
+		t.Errorf("got error %v", err)
+	}
+	b = NewBuilder(spec, 4)
+	for i, s := range []int{0, 0, 1, 2, 2, 3, 1, 3, 0} {
+		p := []float64{0.25, 0.25, 0, 0.5, 0.5, 0.5, 0.25, 0.5, 0.25}[i]
+		if err := b.AddTransition(EveryStep, s, 0, 0, Transition{i % 3, p, []float64{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Rows() != 7 {
+		t.Errorf("%d rows were begun: want 4 in order and 3 after", b.Rows())
+	}
+	_, err := b.Build()
+	if !errors.As(err, &wrong) || len(wrong) != 2 || *wrong[0] != (RowError{Fault: RowSum, Row: 0, Sum: 0.75}) || *wrong[1] != (RowError{Fault: RowSum, State: 1, Row: 1, Sum: 0.25}) {
+		t.Errorf("got error %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package cmdp
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -106,121 +105,6 @@ func (s *rowSorter) errorAt(fault RowFault, i int) *RowError {
 		e.Row = int(s.origin[i])
 	}
 	return e
-}
-
-// sort sorts the rows, stably, and joins the parts of a row that did not stand together.
-func (s *rowSorter) sort(states int) {
-	order := s.byState(states)
-	at := func(k int) int {
-		if order == nil {
-			return k
-		}
-		return int(order[k])
-	}
-	for lo, n := 0, len(s.state); lo < n; {
-		hi := lo + 1
-		for hi < n && s.state[at(hi)] == s.state[at(lo)] {
-			hi++
-		}
-		if hi > lo+1 && !s.ranked(lo, hi, at) {
-			order = s.sortState(order, lo, hi, at)
-		}
-		lo = hi
-	}
-	if order != nil && len(s.errs) == 0 {
-		sorted, origin := s.permuted(order)
-		*s.rowTable, s.origin = *sorted, origin
-	}
-}
-
-// ranked ranks the actions of a state, whose rows are those from lo to hi. It reports
-// whether there is one row for each action, in the order of the ranks, which is the usual
-// case.
-func (s *rowSorter) ranked(lo, hi int, at func(int) int) bool {
-	s.rank(lo, hi, at)
-	if s.step != nil || s.opponent != nil || len(s.agent.names) != hi-lo {
-		return false
-	}
-	for k, name := range s.agent.names {
-		if s.action[at(lo+k)] != name {
-			return false
-		}
-	}
-	return true
-}
-
-// sortState sorts the rows of a state and reports those that are given twice. A nil order
-// is that in which the rows stand.
-func (s *rowSorter) sortState(order []int32, lo, hi int, at func(int) int) []int32 {
-	compare := func(i, j int) int {
-		return cmp.Or(cmp.Compare(s.agent.of(s.action[i]), s.agent.of(s.action[j])),
-			cmp.Compare(s.opp.of(int32(s.opponentOf(i))), s.opp.of(int32(s.opponentOf(j)))), cmp.Compare(s.stepOf(i), s.stepOf(j)))
-	}
-	sorted := true
-	for k := lo + 1; k < hi && sorted; k++ {
-		sorted = compare(at(k-1), at(k)) <= 0
-	}
-	if !sorted {
-		if order == nil {
-			order = identity(len(s.state))
-		}
-		slices.SortStableFunc(order[lo:hi], func(i, j int32) int { return compare(int(i), int(j)) })
-		at = func(k int) int { return int(order[k]) }
-	}
-	for k := lo + 1; k < hi && !s.lines; k++ {
-		if s.sameKey(at(k-1), at(k)) {
-			e := s.errorAt(RowTwice, at(k))
-			e.First = at(k - 1)
-			s.fault(e)
-		}
-	}
-	return order
-}
-
-// byState returns the rows in the order of their states, or nil if they have it.
-func (s *rowSorter) byState(states int) []int32 {
-	if slices.IsSorted(s.state) {
-		return nil
-	}
-	start := make([]int, states+1)
-	for _, x := range s.state {
-		start[x+1]++
-	}
-	for x := range states {
-		start[x+1] += start[x]
-	}
-	order := make([]int32, len(s.state))
-	for i, x := range s.state {
-		order[start[x]] = int32(i)
-		start[x]++
-	}
-	return order
-}
-
-func identity(n int) []int32 {
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	return order
-}
-
-// rank ranks the actions of a state.
-func (s *rowSorter) rank(lo, hi int, at func(int) int) {
-	s.agent.clear()
-	s.opp.clear()
-	for k := lo; k < hi; k++ {
-		s.agent.add(s.action[at(k)])
-	}
-	s.order[0](s.agent.names)
-	if s.opponent == nil {
-		s.opp.add(0)
-		return
-	}
-	for k := lo; k < hi; k++ {
-		s.opp.add(s.opponent[at(k)])
-	}
-	s.order[1](s.opp.names)
 }
 
 // checkSums looks at rows whose transitions were added one by one.

@@ -11,15 +11,36 @@ type rowTable struct {
 	state, action []int32
 	// step is nil while all rows are for EveryStep, opponent while it is 0 in all.
 	step, opponent []int32
-	offset         []int // row i has the successors next[offset[i]:offset[i+1]]
-	next           []int32
-	prob           []float64
-	returns        []float64 // d for each row, the expectation
+	// Row i has the successors next[offset[i]:offset[i+1]]. In a loose table offset is nil and
+	// the row has the one successor i, with the returns of row i.
+	offset  []int
+	next    []int32
+	prob    []float64
+	returns []float64 // d for each row, the expectation
 	// random says where the returns of a row's successors begin in outcomes, d for each.
 	// It is −1 for a row whose returns are all the expectation, and nil while all rows
 	// are like that.
 	random   []int
 	outcomes []float64
+	// begun holds the first transition of each row that was added before the table became
+	// loose, and the first transition that was added since, each a row of its own.
+	begun []int
+}
+
+// A rowKey says which choice a row is of.
+type rowKey struct{ step, state, action, opponent int32 }
+
+func (t *rowTable) key(i int) rowKey {
+	return rowKey{int32(t.stepOf(i)), t.state[i], t.action[i], int32(t.opponentOf(i))}
+}
+
+// grow makes room for so many more transitions, in rows of one or more.
+func (t *rowTable) grow(n int) {
+	t.state, t.action = room(t.state, n), room(t.action, n)
+	t.next, t.prob, t.returns = room(t.next, n), room(t.prob, n), room(t.returns, n*t.dim)
+	if t.offset != nil {
+		t.offset = room(t.offset, n)
+	}
 }
 
 func (t *rowTable) stepOf(i int) int {
@@ -36,20 +57,32 @@ func (t *rowTable) opponentOf(i int) int {
 	return int(t.opponent[i])
 }
 
+// successors returns how many successors row i has so far.
+func (t *rowTable) successors(i int) int {
+	if t.offset == nil {
+		return 1
+	}
+	end := len(t.next)
+	if i+1 < len(t.offset) {
+		end = t.offset[i+1]
+	}
+	return end - t.offset[i]
+}
+
 // begin begins a row, whose successors are then appended.
-func (t *rowTable) begin(step, state, action, opponent int) {
-	if t.step == nil && step != EveryStep {
+func (t *rowTable) begin(key rowKey) {
+	if t.step == nil && key.step != EveryStep {
 		t.step = slices.Repeat([]int32{EveryStep}, len(t.state))
 	}
-	if t.opponent == nil && opponent != 0 {
+	if t.opponent == nil && key.opponent != 0 {
 		t.opponent = make([]int32, len(t.state))
 	}
-	t.state, t.action = append(t.state, int32(state)), append(t.action, int32(action))
+	t.state, t.action = append(t.state, key.state), append(t.action, key.action)
 	if t.step != nil {
-		t.step = append(t.step, int32(step))
+		t.step = append(t.step, key.step)
 	}
 	if t.opponent != nil {
-		t.opponent = append(t.opponent, int32(opponent))
+		t.opponent = append(t.opponent, key.opponent)
 	}
 }
 
@@ -179,14 +212,6 @@ func alike(outcomes []float64, d int) bool {
 	return true
 }
 
-// appendSuccessors appends the successors of row i of another table to the row that was
-// begun last, and their returns to outcomes.
-func (t *rowTable) appendSuccessors(of *rowTable, i int, outcomes []float64) []float64 {
-	first, end := of.offset[i], of.offset[i+1]
-	t.next, t.prob = append(t.next, of.next[first:end]...), append(t.prob, of.prob[first:end]...)
-	return of.appendOutcomes(outcomes, i)
-}
-
 // appendOutcomes appends the returns of each successor of row i.
 func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
 	d, n := t.dim, t.offset[i+1]-t.offset[i]
@@ -197,30 +222,6 @@ func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
 		dst = append(dst, t.returns[i*d:(i+1)*d]...)
 	}
 	return dst
-}
-
-// permuted returns the table with its rows in the given order. Rows of the same step,
-// state and actions then stand one after the other and become one. origin holds the
-// first row of each.
-func (t *rowTable) permuted(order []int32) (sorted *rowTable, origin []int32) {
-	sorted = &rowTable{dim: t.dim, offset: make([]int, 1, len(order)+1), state: make([]int32, 0, len(order)), action: make([]int32, 0, len(order)),
-		next: make([]int32, 0, len(t.next)), prob: make([]float64, 0, len(t.prob)), returns: make([]float64, 0, len(t.returns))}
-	var outcomes []float64
-	for k := 0; k < len(order); {
-		i := int(order[k])
-		sorted.begin(t.stepOf(i), int(t.state[i]), int(t.action[i]), t.opponentOf(i))
-		origin = append(origin, order[k])
-		outcomes = sorted.appendSuccessors(t, i, outcomes[:0])
-		for k++; k < len(order) && t.sameKey(i, int(order[k])); k++ {
-			outcomes = sorted.appendSuccessors(t, int(order[k]), outcomes)
-		}
-		sorted.end(nil, outcomes)
-	}
-	return sorted, origin
-}
-
-func (t *rowTable) sameKey(i, j int) bool {
-	return t.state[i] == t.state[j] && t.action[i] == t.action[j] && t.stepOf(i) == t.stepOf(j) && t.opponentOf(i) == t.opponentOf(j)
 }
 
 // kernel makes a kernel of the given rows, in order; of nil, of all rows, whose columns it

@@ -214,7 +214,7 @@ func checkStart(start []StartState, states int) error {
 // ProbabilityTolerance is how far the sum of a distribution may lie from 1.
 const ProbabilityTolerance = 1e-9
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func finite(x float64) bool { return x-x == 0 } // NaN is not 0, and infinity less itself is NaN
 
 // Horizon returns H, the number of steps of an episode.
 func (sh *Shape) Horizon() int { return sh.horizon }

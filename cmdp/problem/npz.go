@@ -97,6 +97,7 @@ type npzArray struct {
 	*numpy.Array
 	width  int       // numbers in an entry
 	values []float64 // of the entries read last
+	whole  []int     // the same, where they are whole numbers
 }
 
 func openArray(archive *numpy.Archive, key string) (*npzArray, error) {
@@ -198,40 +199,52 @@ func (arrays *npzArrays) close() {
 
 // entries adds n transitions, the first of them number at.
 func (r *rowReader) entries(arrays *npzArrays, at, n int) {
-	const state, action, opponent, step, next, probability, returns = 0, 1, 2, 3, 4, 5, 6
-	whole := func(array, i, least, most int) int {
-		x := arrays.all[array].values[i]
-		if n := int(x); float64(n) == x && n >= least && n <= most {
-			return n
-		}
-		r.npz(npzKeys[array]+"["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a whole number from %d to %d", x, least, most))
-		return least
-	}
-	d, before := r.spec.Dim, len(r.errs)
-	for i := range n {
-		s, a, o, h := whole(state, i, 0, r.states-1), r.agent.numbered(whole(action, i, 0, maxStates)), 0, cmdp.EveryStep
-		if arrays.all[opponent] != nil {
-			r.game = true
-			o = r.opponent.numbered(whole(opponent, i, 0, maxStates))
-		}
-		if arrays.all[step] != nil {
-			h = whole(step, i, 0, r.spec.Horizon)
-		}
-		t := cmdp.Transition{Probability: arrays.all[probability].values[i], Returns: arrays.all[returns].values[i*d : (i+1)*d]}
-		if p := t.Probability; !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
+	before := len(r.errs)
+	all, d := &arrays.all, r.spec.Dim
+	state, action, opponent, step, next, probability, returns := all[0], all[1], all[2], all[3], all[4], all[5], all[6]
+	r.whole(state, 0, at, r.states-1)
+	r.whole(action, 1, at, maxStates)
+	r.whole(opponent, 2, at, maxStates)
+	r.whole(step, 3, at, r.spec.Horizon)
+	r.whole(next, 4, at, r.states-1)
+	for i, p := range probability.values {
+		if !(p >= 0 && p <= 1+cmdp.ProbabilityTolerance) {
 			r.npz("probability["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a probability, 0 to 1", p))
 		}
-		for j, x := range t.Returns {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				r.npz(fmt.Sprintf("returns[%d][%d]", at+i, j), fmt.Sprintf("got %g: want a finite number", x))
-			}
+	}
+	for i, x := range returns.values {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			r.npz(fmt.Sprintf("returns[%d][%d]", at+i/d, i%d), fmt.Sprintf("got %g: want a finite number", x))
 		}
-		t.Next = whole(next, i, 0, r.states-1)
-		if len(r.errs) > before {
-			continue
+	}
+	r.game = r.game || opponent != nil
+	for i := 0; i < n && len(r.errs) == before; i++ {
+		o, h := 0, cmdp.EveryStep
+		if opponent != nil {
+			o = r.opponent.numbered(opponent.whole[i])
 		}
-		if err := r.builder.AddTransition(h, s, a, o, t); err != nil {
+		if step != nil {
+			h = step.whole[i]
+		}
+		t := cmdp.Transition{Next: next.whole[i], Probability: probability.values[i], Returns: returns.values[i*d : (i+1)*d]}
+		if err := r.builder.AddTransition(h, state.whole[i], r.agent.numbered(action.whole[i]), o, t); err != nil {
 			r.npz("["+strconv.Itoa(at+i)+"]", err.Error())
 		}
+	}
+}
+
+// whole makes whole numbers of the values of array number of npzKeys, of which the first is
+// value at.
+func (r *rowReader) whole(a *npzArray, number, at, most int) {
+	if a == nil {
+		return
+	}
+	a.whole = a.whole[:0]
+	for i, x := range a.values {
+		n := int(x)
+		if float64(n) != x || n < 0 || n > most {
+			r.npz(npzKeys[number]+"["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a whole number from 0 to %d", x, most))
+		}
+		a.whole = append(a.whole, n)
 	}
 }

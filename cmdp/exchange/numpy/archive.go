@@ -12,6 +12,7 @@ import (
 	"math"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,7 +82,7 @@ type Array struct {
 	// Fortran says that values stand with the first index fastest. [Array.Read] hands them
 	// out so.
 	Fortran bool
-	order   binary.ByteOrder
+	big     bool // the first byte of a value is the highest
 	in      io.ReadCloser
 	left    int // values
 	limit   int64
@@ -158,10 +159,7 @@ func (x *Array) header() (int, error) {
 
 // readType reads the three parts of a descriptor.
 func (x *Array) readType(order, kind, width string) error {
-	x.order = binary.LittleEndian
-	if order == ">" {
-		x.order = binary.BigEndian
-	}
+	x.big = order == ">"
 	x.Kind = kind[0]
 	x.Width, _ = strconv.Atoi(width)
 	if x.Kind == 'U' {
@@ -241,39 +239,44 @@ func damaged(err error) error {
 	return nil
 }
 
+// decode decodes values, which it leaves in the order of little-endian machines.
 func (x *Array) decode(dst []float64, b []byte) {
+	for i := 0; x.big && i < len(b); i += x.Width {
+		slices.Reverse(b[i : i+x.Width])
+	}
+	order := binary.LittleEndian
 	switch string([]byte{x.Kind, '0' + byte(x.Width)}) {
 	case "f8":
 		for i := range dst {
-			dst[i] = math.Float64frombits(x.order.Uint64(b[8*i:]))
+			dst[i] = math.Float64frombits(order.Uint64(b[8*i:]))
 		}
 	case "f4":
 		for i := range dst {
-			dst[i] = float64(math.Float32frombits(x.order.Uint32(b[4*i:])))
+			dst[i] = float64(math.Float32frombits(order.Uint32(b[4*i:])))
 		}
 	case "i8":
 		for i := range dst {
-			dst[i] = float64(int64(x.order.Uint64(b[8*i:])))
+			dst[i] = float64(int64(order.Uint64(b[8*i:])))
 		}
 	case "u8":
 		for i := range dst {
-			dst[i] = float64(x.order.Uint64(b[8*i:]))
+			dst[i] = float64(order.Uint64(b[8*i:]))
 		}
 	case "i4":
 		for i := range dst {
-			dst[i] = float64(int32(x.order.Uint32(b[4*i:])))
+			dst[i] = float64(int32(order.Uint32(b[4*i:])))
 		}
 	case "u4":
 		for i := range dst {
-			dst[i] = float64(x.order.Uint32(b[4*i:]))
+			dst[i] = float64(order.Uint32(b[4*i:]))
 		}
 	case "i2":
 		for i := range dst {
-			dst[i] = float64(int16(x.order.Uint16(b[2*i:])))
+			dst[i] = float64(int16(order.Uint16(b[2*i:])))
 		}
 	case "u2":
 		for i := range dst {
-			dst[i] = float64(x.order.Uint16(b[2*i:]))
+			dst[i] = float64(order.Uint16(b[2*i:]))
 		}
 	case "i1":
 		for i := range dst {
@@ -374,7 +377,10 @@ func (a *Archive) Strings(name string) ([]string, error) {
 		if x.Kind == 'U' {
 			var text []rune
 			for ; len(part) > 0; part = part[4:] {
-				text = append(text, rune(x.order.Uint32(part)))
+				if x.big {
+					slices.Reverse(part[:4])
+				}
+				text = append(text, rune(binary.LittleEndian.Uint32(part)))
 			}
 			part = []byte(string(text))
 		}
