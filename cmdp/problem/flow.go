@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// A flowReader reads values in braces, brackets and quotes: all of JSON, and of YAML what
-// machines mostly write, {key: value, …} with plain words and numbers. It gives up on
-// anything else, which the YAML library then reads at a tenth of the speed (see
-// benchmarks/results/reading.md). Its nodes are used again after reset.
+// A flowReader reads all of JSON, and of YAML what rows are mostly written in: {key: value, …}
+// or one key below the other, with plain words and numbers. It gives up on anything else, which
+// the YAML library then reads at a tenth of the speed (see benchmarks/results/reading.md). Its
+// nodes are used again after reset.
 type flowReader struct {
 	text  string
 	at    int

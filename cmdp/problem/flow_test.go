@@ -110,13 +110,20 @@ func jsonValue(n *node) any {
 	return json.Number(n.text)
 }
 
-// flowRows are rows in braces, and whether the flowReader is asked to read them.
+// flowRows are rows of YAML, and whether the flowReader is asked to read them.
 var flowRows = map[string]bool{
-	"- {state: 0, action: go, next: {0: 0.5, 1: 5e-1}, returns: [1, -2.5, +3, .5]}":                true,
-	"  # before\n\n  -   {a: 1,\n      b: [1,\n    2] }  # after\n\n# more\n":                      true,
-	"- {\"a\":1, \"ä ö\": \"x y\", b : {}, c: []}\r\n":                                             true,
-	"- {a: null, b: true, c: -1, d: 1_000, e: 0x1F, f: 2001-01-01, g: .nan, h: -.inf, i: a-b.c_d}": true,
-	"- {1e5: yes, n: No, o: 0o17, p: 010, q: 1., r: -0}":                                           true,
+	"- {state: 0, action: go, next: {0: 0.5, 1: 5e-1}, returns: [1, -2.5, +3, .5]}":                                  true,
+	"  # before\n\n  -   {a: 1,\n      b: [1,\n    2] }  # after\n\n# more\n":                                        true,
+	"- {\"a\":1, \"ä ö\": \"x y\", b : {}, c: []}\r\n":                                                               true,
+	"- {a: null, b: true, c: -1, d: 1_000, e: 0x1F, f: 2001-01-01, g: .nan, h: -.inf, i: a-b.c_d}":                   true,
+	"- {1e5: yes, n: No, o: 0o17, p: 010, q: 1., r: -0}":                                                             true,
+	"- action: 0\n  next:\n    1: 0.5\n    \"ä\": 5e-1\n  returns:\n  - 0.5\n  - -1\n  state: go\n":                  true,
+	" # x\n - a: {b: [1,\n    2]} # y\n\n   # z\n   c:  # w\n     -  d: 1\n        e: [2]\n     -  3\r\n   f: \"g\"": true,
+	"- a:\n    - - 1\n      - b: 2\n        c: 3\n    - []\n  d:\n     e:\n      f: 1":                               true,
+	"- a: 1": true, "- [1]": true, "- 5": true, "- - 1": true,
+	"- a: 1\n   b: 2": false, "- a:\n  b: 2": false, "- a: 1\n    2": false, "- a: x y": false, "- a: b: 1": false, "- a\n": true, "- a: 'x'": false,
+	"- a:\n    b: 1\n   c: 2": false, "- a:\n  - 1\n  -2": false, "- a: - 1": false, "- a:1": false, "- a: |\n    x": false, "- a : 1": false, "- a: *b": false,
+	"- a: 1\n  - 2": false, "- a:\n    - 1\n    b: 2": false, "- ? a": false, "- a: \"x\" y": false, "- a:\t1": false, "- a: 1 #b": true, "- a: 1#b": false,
 	"- {a: 1, }":          false,
 	"- {a:1}":             false,
 	"- {a: 'x'}":          false,
@@ -124,10 +131,8 @@ var flowRows = map[string]bool{
 	"- {a: &x 1}":         false,
 	"- {a: -}":            false,
 	"- {a: 1} b":          false,
-	"- a: 1":              false,
 	"- {a}":               false,
 	"- {a: b c}":          false,
-	"- [1]":               false,
 	"- {a: 1}\n- {b: 2}":  false,
 	"- {\n--- : 1}":       false,
 	"- {a: \"x\n  y\"}":   false,

@@ -93,8 +93,8 @@ func isTransitions(line string) bool {
 	return rest == "" || rest[0] == '#' && len(rest) < len(line)-len("transitions:")
 }
 
-// yamlRows hands the rows of a block list to row, one after the other: those in braces
-// are read by a flowReader, the others by the YAML library.
+// yamlRows hands the rows of a block list to row, one after the other: those that a
+// flowReader gives up on are read by the YAML library.
 func (r *rowReader) yamlRows(rows block, row func(n *node, index int)) {
 	text, line := rows.text, rows.line
 	f, index := newFlowReader("", 0, false), 0
@@ -152,30 +152,104 @@ func (r *rowReader) yamlRows(rows block, row func(n *node, index int)) {
 	flush()
 }
 
-// row reads the one row of a block list that the text is: a dash and a value in braces,
-// with comments around. It returns nil if it gives up.
+// row reads the one row of a block list that the text is, with comments around. It returns
+// nil if it gives up.
 func (f *flowReader) row() *node {
-	var n *node
-	for {
-		switch c := f.space(); {
-		case f.at == len(f.text):
-			return n
-		case c == '#' && (f.at == 0 || strings.IndexByte(" \n", f.text[f.at-1]) >= 0):
-			end := strings.IndexByte(f.text[f.at:], '\n')
-			if end < 0 {
-				end = len(f.text) - f.at
+	f.nextLine()
+	if !f.isDash() {
+		return nil
+	}
+	indent := f.at - f.begin
+	f.at++
+	if n := f.below(indent, 0); f.at == len(f.text) {
+		return n
+	}
+	return nil
+}
+
+func (f *flowReader) isDash() bool { return strings.HasPrefix(f.text[f.at:], "- ") }
+
+// nextLine passes over the rest of a line, if only white space and a comment are left of it,
+// and over the lines that hold nothing else. It reports whether a line ended.
+func (f *flowReader) nextLine() bool {
+	line := f.line
+	for f.space() == '#' && (f.at == 0 || strings.IndexByte(" \n", f.text[f.at-1]) >= 0) {
+		end := strings.IndexByte(f.text[f.at:], '\n')
+		if end < 0 {
+			end = len(f.text) - f.at
+		}
+		f.at += end
+	}
+	return f.line > line || f.at == len(f.text)
+}
+
+// below reads the value that follows a dash or a key, which stands in the column indent: on the
+// same line, or on those below.
+func (f *flowReader) below(indent, depth int) *node {
+	afterDash := f.text[f.at-1] == '-'
+	if f.nextLine() {
+		if f.at < len(f.text) && (f.at-f.begin > indent || !afterDash && f.at-f.begin == indent && f.isDash()) {
+			return f.block(depth + 1)
+		}
+		return nil
+	}
+	if afterDash && f.isDash() {
+		return f.block(depth + 1)
+	}
+	at, begin, used := f.at, f.begin, f.used
+	n := f.value(depth + 1)
+	if n != nil && n.kind == scalarNode && afterDash && f.isColon() {
+		f.at, f.begin, f.used = at, begin, used
+		return f.block(depth + 1)
+	}
+	if !f.nextLine() {
+		return nil
+	}
+	return n
+}
+
+// isColon reports whether the colon after a key follows.
+func (f *flowReader) isColon() bool {
+	rest, ok := strings.CutPrefix(f.text[f.at:], ":")
+	return ok && (rest == "" || strings.IndexByte(" \r\n", rest[0]) >= 0)
+}
+
+// block reads a list with dashes, or a mapping without braces, each of whose lines begins in
+// the column of the first.
+func (f *flowReader) block(depth int) *node {
+	if depth > maxDepth {
+		return nil
+	}
+	indent := f.at - f.begin
+	n := f.node(mapNode)
+	if f.isDash() {
+		n.kind = listNode
+	}
+	for f.at < len(f.text) && f.at-f.begin == indent {
+		var key *node
+		switch {
+		case n.kind == listNode:
+			if !f.isDash() {
+				return n
 			}
-			f.at += end
-		case c == '-' && n == nil && strings.HasPrefix(f.text[f.at:], "- "):
-			f.at++
-			if f.space() != '{' {
-				return nil
-			}
-			if n = f.mapping(1); n == nil {
-				return nil
-			}
+		case f.text[f.at] == '"':
+			key = f.quoted()
 		default:
+			key = f.plain()
+		}
+		if n.kind == mapNode && (key == nil || !f.isColon()) {
 			return nil
 		}
+		f.at++
+		value := f.below(indent, depth)
+		if value == nil {
+			return nil
+		}
+		if key == nil {
+			n.items = append(n.items, value)
+		} else {
+			n.members = append(n.members, member{key, value})
+		}
 	}
+	return n
 }
