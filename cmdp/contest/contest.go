@@ -160,7 +160,6 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Planner == "" {
 		c.Planner = map[bool]string{false: "bernstein", true: "hoeffding"}[game]
 	}
-	var know baseline.Knowledge
 	if game {
 		if err := c.prepareGame(opts); err != nil {
 			return err
@@ -170,24 +169,11 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !game {
-		if know, err = c.knowledge(ctx); err != nil {
-			return err
-		}
-	}
 	if c.Penalty, err = c.penalty(p, c.Task, c.Answer.Best); err != nil {
 		return err
 	}
-	scale, err := cmdp.ParseBonusScale(c.Bonus)
-	if err != nil {
+	if err := c.configure(ctx); err != nil {
 		return err
-	}
-	c.cfg = baseline.Config{
-		Shape: p.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
-		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
-	}
-	if c.Returns == "known" {
-		c.cfg.Returns = p.Model.KnownReturns()
 	}
 	if err := c.readLog(); err != nil {
 		return err
@@ -198,36 +184,27 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	return nil
 }
 
-// readLog reads what learners have seen before.
-func (c *Contest) readLog() (err error) {
-	if c.Log == "" {
-		return nil
+// configure says what learners are told and how they are tuned.
+func (c *Contest) configure(ctx context.Context) error {
+	var know baseline.Knowledge
+	if c.opponent == nil {
+		var err error
+		if know, err = c.knowledge(ctx); err != nil {
+			return err
+		}
 	}
-	if c.opponent != nil {
-		return fmt.Errorf("log %s: a log is for problems with one player", c.Log)
-	}
-	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Problem, c.Pool, c.Returns == "unknown", c.Support == "auto")
-	return err
-}
-
-// ReadLog returns the counts of a log, for learners and planners that pool their counts or
-// not, learn returns or not, and are told the possible successors or not. What is wrong
-// with the file is returned as [problem.Errors].
-func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
-	sh := p.Model.Shape()
-	if sh == nil {
-		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)
-	}
-	var confidence *cmdp.ReturnConfidence
-	if returns {
-		confidence = cmdp.NewReturnConfidence(sh, 0, 0) // learners have their own
-	}
-	counts, err := cmdp.NewCounts(sh, pool, confidence)
+	scale, err := cmdp.ParseBonusScale(c.Bonus)
 	if err != nil {
-		return nil, problem.LogSize{}, err
+		return err
 	}
-	size, err := problem.ReadLog(path, p, counts, problem.LogOptions{Returns: returns, Support: support})
-	return counts, size, err
+	c.cfg = baseline.Config{
+		Shape: c.Problem.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
+		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
+	}
+	if c.Returns == "known" {
+		c.cfg.Returns = c.Problem.Model.KnownReturns()
+	}
+	return nil
 }
 
 // modelless refuses what only a model can do.

@@ -59,6 +59,38 @@ func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err e
 	return know, nil
 }
 
+// readLog reads what learners have seen before.
+func (c *Contest) readLog() (err error) {
+	if c.Log == "" {
+		return nil
+	}
+	if c.opponent != nil {
+		return fmt.Errorf("log %s: a log is for problems with one player", c.Log)
+	}
+	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Problem, c.Pool, c.Returns == "unknown", c.Support == "auto")
+	return err
+}
+
+// ReadLog returns the counts of a log, for learners and planners that pool their counts or
+// not, learn returns or not, and are told the possible successors or not. What is wrong
+// with the file is returned as [problem.Errors].
+func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
+	sh := p.Model.Shape()
+	if sh == nil {
+		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)
+	}
+	var confidence *cmdp.ReturnConfidence
+	if returns {
+		confidence = cmdp.NewReturnConfidence(sh, 0, 0) // learners have their own
+	}
+	counts, err := cmdp.NewCounts(sh, pool, confidence)
+	if err != nil {
+		return nil, problem.LogSize{}, err
+	}
+	size, err := problem.ReadLog(path, p, counts, problem.LogOptions{Returns: returns, Support: support})
+	return counts, size, err
+}
+
 // told lists what of the knowledge an algorithm uses.
 func (c *Contest) told(a baseline.Algorithm) []string {
 	told, know := []string{}, &c.cfg.Knowledge
