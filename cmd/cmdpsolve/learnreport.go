@@ -312,15 +312,15 @@ func (s *session) notes(rep *learnReport) report.Note {
 	var notes report.Note
 	if rule := s.rule(); rule != cmdp.PenaltyNone {
 		how := map[cmdp.PenaltyRule]string{
-			cmdp.PenaltyGiven:    "as given",
-			cmdp.PenaltySlater:   "from the Slater radius",
-			cmdp.PenaltyModel:    "twice the exact multiplier of the model",
-			cmdp.PenaltyDoubling: "by doubling, " + count(rep.Doublings, "time"),
+			cmdp.PenaltyGiven:    ", as given",
+			cmdp.PenaltySlater:   ", from the Slater radius",
+			cmdp.PenaltyModel:    ", twice the exact multiplier of the model",
+			cmdp.PenaltyDoubling: " after " + count(rep.Doublings, "doubling"),
 		}[rule]
 		if rep.Seeds > 1 && rule == cmdp.PenaltyDoubling {
-			how = "by doubling, on average"
+			how = " after doublings, on average over the runs"
 		}
-		notes = append(notes, fmt.Sprintf("rho %s, %s.", report.Short(rep.Rho), how))
+		notes = append(notes, fmt.Sprintf("The weight rho of the distance to the target is %s%s.", report.Short(rep.Rho), how))
 	}
 	if c := rep.Certificate; c != nil {
 		sure := "Certificate: no policy meets the target; every one"

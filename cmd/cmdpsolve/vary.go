@@ -26,7 +26,7 @@ func (v *variation) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.maximize, "maximize", "", "maximize this `RETURN` instead of the problem's goal")
 	f.StringVar(&v.minimize, "minimize", "", "minimize this `RETURN` instead of the problem's goal")
 	f.Var(&v.most, "at-most", "limit `RETURN=X`, instead of the problem's upper limit if it has one; X none: no limit (may be repeated)")
-	f.Var(&v.least, "at-least", "limit `RETURN=X` from below, likewise")
+	f.Var(&v.least, "at-least", "limit `RETURN=X` from below, instead of the problem's lower limit if it has one")
 	f.Float64Var(&v.inflate, "inflate", 0, "let the returns miss the target set by up to this `DISTANCE`")
 }
 
