@@ -14,6 +14,7 @@ type constants struct {
 	names  []string
 	value  map[string]float64
 	result map[string]float64 // of text that has been evaluated
+	broken map[string]bool    // names whose values are wrong, of which enough has been said
 }
 
 // maxResults bounds how many results are kept.
@@ -52,6 +53,9 @@ func (c *constants) evaluate(text string) (x float64, complaint string) {
 }
 
 const wantNumber = "want a number"
+
+// unknownValue is the complaint about a number whose constants are broken. It is not reported.
+const unknownValue = "the value of a constant is wrong"
 
 // An expression is text while it is evaluated.
 type expression struct {
@@ -144,6 +148,8 @@ func (e *expression) factor() float64 {
 	e.rest = e.rest[end:]
 	x, known := e.c.value[name]
 	switch {
+	case e.c.broken[name]:
+		return e.complain(unknownValue)
 	case name == "", !known && e.c.names == nil:
 		return e.complain(wantNumber)
 	case !known:
@@ -186,7 +192,7 @@ func isConstant(text string) bool {
 // readConstants reads the constants one after the other. Those that the options set have their
 // values.
 func (h *header) readConstants(n *node, at *path) {
-	c := &constants{value: make(map[string]float64)}
+	c := &constants{value: make(map[string]float64), broken: make(map[string]bool)}
 	h.constants = c
 	if n != nil && h.pairs(n, at) {
 		for _, m := range n.members {
@@ -196,6 +202,8 @@ func (h *header) readConstants(n *node, at *path) {
 			}
 			if x, good := h.constant(name, m.value, at.key(name)); ok && good {
 				c.names, c.value[name] = append(c.names, name), x
+			} else {
+				c.broken[name] = true
 			}
 		}
 	}
@@ -217,8 +225,8 @@ func (h *header) constant(name string, n *node, at *path) (float64, bool) {
 		return h.number(n, at)
 	}
 	x, complaint := h.constants.evaluate(text)
-	if complaint != "" {
+	if complaint != "" && complaint != unknownValue {
 		return 0, h.bad(n, at, "set to %s: %s", shorten(text), complaint)
 	}
-	return x, true
+	return x, complaint == ""
 }

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -130,6 +131,34 @@ func TestConstants(t *testing.T) {
 	} {
 		if _, err := ReadFrom(strings.NewReader(letText), "let.yaml", Options{Set: c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v: want %s", c.set, err, c.want)
+		}
+	}
+}
+
+// TestWrongConstants wants the errors of constants, those that have nothing to do with them, and
+// no others: what a wrong constant would be is not known.
+func TestWrongConstants(t *testing.T) {
+	files := fstest.MapFS{"rows.csv": {Data: []byte("state,action,next,probability,r\n0,0,0,p,1\n0,0,1,1-p,q\n1,0,2,1,p\n")}}
+	const rows = "transitions:\n- {state: 0, action: 0, next: {0: p, 1: 1-p}, returns: [q]}\n- {state: 1, action: 0, next: {2: 1}, returns: [p]}\n"
+	for rows, where := range map[string]string{rows: "w.yaml:11:", "transitions: {file: rows.csv}\n": "rows.csv:4:"} {
+		text := `format: cmdp/1
+let: {p: x, q: 2*p, n: 1e999, "1a": 2}
+horizon: n+1
+states: 2
+start: {0: p, 1: 1-p}
+returns: [r]
+goal: {minimize: s}
+constraints: [{return: r, at_most: p, at_least: 7}, {return: r, at_most: q, probability: p}]
+`
+		_, err := Parse("w.yaml", []byte(text+rows), files)
+		var es Errors
+		if !errors.As(err, &es) || len(es) != 5 {
+			t.Fatalf("%s: got errors\n%v", where, err)
+		}
+		for _, want := range []string{"w.yaml:2:10: let.p: got x", "w.yaml:2:24: let.n: got 1e999", "w.yaml:2:31: let.1a", "w.yaml:7:18: goal.minimize", where} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("got errors\n%v\nwant %s", err, want)
+			}
 		}
 	}
 }

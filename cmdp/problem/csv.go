@@ -287,7 +287,7 @@ func (c *csvReader) readNumber(i int, column string) float64 {
 	if complaint == wantNumber {
 		x, complaint = c.constants.evaluate(c.record[i])
 	}
-	if complaint != "" {
+	if complaint != "" && complaint != unknownValue {
 		c.at(i, column, "got "+shorten(strconv.Quote(c.record[i]))+": "+complaint)
 	}
 	return x

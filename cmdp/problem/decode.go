@@ -121,10 +121,10 @@ func (d *decoder) list(n *node, at *path) bool {
 // number reads a number, or arithmetic, which JSON has in quotes.
 func (d *decoder) number(n *node, at *path) (float64, bool) {
 	x, complaint := d.evaluate(n)
-	if complaint != "" {
+	if complaint != "" && complaint != unknownValue {
 		return 0, d.bad(n, at, "got %s: %s", n.describe(), complaint)
 	}
-	return x, true
+	return x, complaint == ""
 }
 
 // evaluate computes the value of a node that may be a number.
@@ -149,6 +149,9 @@ func (d *decoder) integer(n *node, at *path, least, most int) (int, bool) {
 		i, ok = whole, err == nil
 	} else if d.isArithmetic(n) {
 		x, complaint := d.evaluate(n)
+		if complaint == unknownValue {
+			return 0, false
+		}
 		i = int(x)
 		ok = complaint == "" && float64(i) == x
 	}
@@ -158,14 +161,15 @@ func (d *decoder) integer(n *node, at *path, least, most int) (int, bool) {
 	return i, true
 }
 
-// isArithmetic reports whether a node is no number itself, but has the value of one.
+// isArithmetic reports whether a node is no number itself, but has the value of one, which may
+// be unknown.
 func (d *decoder) isArithmetic(n *node) bool {
 	if n.kind != scalarNode || n.isNull() {
 		return false
 	}
 	_, plain := parseNumber(n.text)
 	_, complaint := d.evaluate(n)
-	return plain != "" && complaint == ""
+	return plain != "" && (complaint == "" || complaint == unknownValue)
 }
 
 // shown describes a node in a message about its value.

@@ -83,10 +83,7 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 	if root == nil {
 		return nil
 	}
-	before := len(h.errs)
-	if h.readConstants(root.get("let"), (*path)(nil).key("let")); len(h.errs) > before {
-		return nil // much may depend on them
-	}
+	h.readConstants(root.get("let"), (*path)(nil).key("let"))
 	h.loadImported(root.get("transitions"), files)
 	h.read(root)
 	r := newRowReader(h)

@@ -33,7 +33,9 @@ func newRowReader(h *header) *rowReader {
 
 // usable reports whether rows can be added: there is no error without which it is not
 // known what they mean.
-func (r *rowReader) usable() bool { return r.states > 0 && r.spec.Dim > 0 }
+func (r *rowReader) usable() bool {
+	return r.states > 0 && r.spec.Dim > 0 && len(r.constants.broken) == 0
+}
 
 // done reports how much has been read, if somebody wants to know.
 func (r *rowReader) done(read, of int) {
