@@ -23,7 +23,7 @@
 // # Fairness
 //
 // All learners share the counts of package cmdp, one confidence (K episodes,
-// failure probability p), one bonus scale ([Scale]) and one knowledge
+// failure probability p), one bonus scale ([cmdp.BonusScale]) and one knowledge
 // ([Knowledge]). "Theory" means the constants printed in the paper, "practice"
 // multiplies every radius and bonus by the same 0.35 for all, a number by that
 // number, "published" takes what the experiments of the paper used where that is

@@ -20,4 +20,10 @@
 // value iteration, and the evaluated return of the policy; infeasibility comes
 // with a direction θ in which every policy lies beyond the target, which [Verify]
 // checks without the solver, in rational arithmetic too.
+//
+// [Solve] answers one task, as in the example; a [Planner] answers many tasks of one model, and
+// finds which limits are in conflict. [Front] computes trade-off curves and [Ranges] what each
+// return can be. [SolveDeterministic] looks for policies that never draw. For games there are
+// [SolveGame] and [ApproachabilityGap]. A [Mixer] is the same column generation
+// for the planning programs of learners.
 package exact
