@@ -87,6 +87,46 @@ func TestPlannerInterrupted(t *testing.T) {
 	}
 }
 
+// TestConflictIsSmallest: where leaving limits out one by one ends with three that are in conflict, the pair that is
+// in conflict too is found.
+func TestConflictIsSmallest(t *testing.T) {
+	// One of five returns is had, or none: the shares of all five sum to 1 at most.
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: 5, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	for a := range 6 {
+		row := cmdp.Row{Action: a, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: make([]float64, 5)}
+		if a > 0 {
+			row.Returns[a-1] = 1
+		}
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := exact.NewPlanner(m, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(2, 5))
+	order := []int{0, 1, 2, 3, 4}
+	for range 8 {
+		var rows []cmdp.Constraint
+		for _, i := range order {
+			least := []float64{0.6, 0.6, 0.35, 0.35, 0.35}[i] // the first two are too much, and so are the last three
+			row := cmdp.Constraint{Normal: make([]float64, 5), Offset: -least}
+			row.Normal[i] = -1
+			rows = append(rows, row)
+		}
+		got, err := p.Conflict(t.Context(), cmdp.Task{Constraints: rows, Box: box(t, m)}, nil, exact.Options{})
+		if err != nil || got == nil || len(got.Rows) != 2 || order[got.Rows[0]]+order[got.Rows[1]] != 1 {
+			t.Errorf("limits in the order %v: conflict %+v, %v: want that of the limits 0 and 1", order, got, err)
+		}
+		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+}
+
 // TestConflictByBruteForce compares conflicts with the occupancy program of every subset of
 // the limits, and what each limit has to give with that program's least value of its form.
 func TestConflictByBruteForce(t *testing.T) {
