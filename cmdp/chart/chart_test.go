@@ -133,6 +133,35 @@ func TestStylesDiffer(t *testing.T) {
 }
 
 // TestLegendStandsBelowTheData: no entry overlaps the panels or the edges.
+// TestManyCurves: of many curves each is in front in one drawing of its panel, among eight at most, and the
+// others are grey there.
+func TestManyCurves(t *testing.T) {
+	grey := []byte("#CDCDCD")
+	for _, n := range []int{1, 8, 9, 20} {
+		f := curves(n)
+		f.Panels[1].Curves = f.Panels[1].Curves[:min(n, 5)] // the other panel has fewer
+		front := map[*Curve]int{}
+		for _, v := range f.views() {
+			if v.end-v.first > 8 || v.end <= v.first {
+				t.Errorf("%d curves: those from %d up to %d in front", n, v.first, v.end)
+			}
+			for i := v.first; i < v.end; i++ {
+				front[&v.Curves[i]]++
+			}
+		}
+		for i := range f.Panels {
+			for j := range f.Panels[i].Curves {
+				if front[&f.Panels[i].Curves[j]] != 1 {
+					t.Errorf("%d curves: curve %d of panel %d is in front %d times", n, j, i, front[&f.Panels[i].Curves[j]])
+				}
+			}
+		}
+		if got := bytes.Contains(draws(t, f, "svg"), grey); got != (n > 8) {
+			t.Errorf("%d curves: some are grey: %t", n, got)
+		}
+	}
+}
+
 func TestLegendStandsBelowTheData(t *testing.T) {
 	for _, n := range []int{1, 4, 25} {
 		s := curves(n).layout()

@@ -41,7 +41,8 @@ type Panel struct {
 	Curves []Curve
 }
 
-// A Figure is a row of panels, at most two side by side, over one legend.
+// A Figure is a row of panels, at most two side by side, over one legend. A panel of more than eight curves
+// is drawn several times, with eight of them in colour and the others in grey.
 type Figure struct {
 	Title  string
 	Panels []Panel

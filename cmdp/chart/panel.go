@@ -12,7 +12,7 @@ import (
 
 // build returns the panel as a plot, and whether values lie below a logarithmic
 // axis.
-func (p *Panel) build(of map[string]int) (*plot.Plot, bool) {
+func (p view) build(of map[string]int) (*plot.Plot, bool) {
 	plt := plot.New()
 	plt.Title.Text = p.Title
 	plt.Title.TextStyle = centred(titleSize, plt)
@@ -32,14 +32,22 @@ func (p *Panel) build(of map[string]int) (*plot.Plot, bool) {
 		}
 		return styleOf(len(of))
 	}
-	// All bands first: no band covers a line.
 	for i := range p.Curves {
-		c := &p.Curves[i]
-		for _, ring := range c.bands(&x, &y) {
-			plt.Add(&plotter.Polygon{XYs: []plotter.XYs{ring}, Color: number(c).band(len(p.Curves))})
+		if i >= p.first && i < p.end {
+			continue
+		}
+		for _, run := range p.Curves[i].runs(&x, &y) {
+			plt.Add(&plotter.Line{XYs: run, LineStyle: draw.LineStyle{Color: color.Gray{205}, Width: vg.Points(lineWidth / 2)}})
 		}
 	}
-	for i := range p.Curves {
+	// All bands first: no band covers a line.
+	for i := p.first; i < p.end; i++ {
+		c := &p.Curves[i]
+		for _, ring := range c.bands(&x, &y) {
+			plt.Add(&plotter.Polygon{XYs: []plotter.XYs{ring}, Color: number(c).band(p.end - p.first)})
+		}
+	}
+	for i := p.first; i < p.end; i++ {
 		c := &p.Curves[i]
 		s := number(c)
 		line := draw.LineStyle{Color: s.color, Width: vg.Points(lineWidth), Dashes: s.dashes}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -30,22 +31,51 @@ const (
 	sideWidth   = 14 // points, for the title of a vertical axis
 )
 
+// mostCurves is how many curves of a panel can be told apart.
+const mostCurves = 8
+
+// A view is a panel with the curves from first up to end in front.
+type view struct {
+	*Panel
+	first, end int
+}
+
+// views returns every panel as often as it takes to have all of its curves in front once.
+func (f *Figure) views() []view {
+	var all []view
+	for first, more := 0, true; more; first += mostCurves {
+		more = false
+		for i := range f.Panels {
+			p := &f.Panels[i]
+			if n := len(p.Curves); first < n {
+				all = append(all, view{p, first, min(n, first+mostCurves)})
+				more = more || first+mostCurves < n
+			}
+		}
+	}
+	return all
+}
+
 func (f *Figure) layout() *sheet {
 	names, of := f.styles()
-	columns := min(2, len(f.Panels))
+	views := f.views()
+	columns := min(2, len(views))
 	s := &sheet{width: pageWidth, title: f.Title, notes: slices.Clone(f.Notes)}
 	if columns == 1 {
 		s.width = singleWidth
 	}
 	cut := false
-	for i := range f.Panels {
+	for i, v := range views {
 		if i%columns == 0 {
 			s.plots = append(s.plots, make([]*plot.Plot, columns))
 		}
-		p, below := f.Panels[i].build(of)
+		p, below := v.build(of)
 		s.plots[i/columns][i%columns] = p
-		s.sides = append(s.sides, f.Panels[i].Y.Title)
+		s.sides = append(s.sides, v.Y.Title)
 		cut = cut || below
+	}
+	if len(views) > len(f.Panels) {
+		s.notes = append(s.notes, fmt.Sprintf("Each panel has %d curves at most in colour, and the others in grey.", mostCurves))
 	}
 	if cut {
 		s.notes = append(s.notes, "Values too small for a logarithmic axis, 0 and below among them, lie on its lower edge.")
