@@ -62,9 +62,12 @@ type binReport struct {
 func (s *simulation) distributions(ctx context.Context, names []string, episodes int) (distributions, error) {
 	out := distributions{Names: names}
 	for i := range s.mean {
-		if values, probabilities, ok := s.exactly(i); ok {
+		if values, probabilities, ok := s.exactly(ctx, i); ok {
 			out.Values = append(out.Values, described(values, probabilities, 0))
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return out, err
 		}
 		for s.keep = true; s.episodes < episodes; {
 			if err := s.play(ctx); err != nil {
@@ -107,10 +110,10 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 }
 
 // exactly returns the distribution of a return where it can be computed.
-func (s *simulation) exactly(i int) (values, probabilities []float64, ok bool) {
+func (s *simulation) exactly(ctx context.Context, i int) (values, probabilities []float64, ok bool) {
 	sum := make(map[float64]float64)
 	for _, c := range s.components {
-		x, p, ok := monitor.Distribution(s.m, c.Policy, i)
+		x, p, ok := monitor.Distribution(ctx, s.m, c.Policy, i)
 		if !ok {
 			return nil, nil, false
 		}

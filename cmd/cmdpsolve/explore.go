@@ -20,6 +20,7 @@ type exploreCommand struct {
 	listen  string
 	noOpen  bool
 	timeout time.Duration
+	memory  uint
 }
 
 func newExplore(s streams) *cobra.Command {
@@ -48,6 +49,7 @@ and serves until Ctrl-C.`,
 	f.BoolVar(&c.noOpen, "no-open", false, "print the address and do not open it")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
 	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer")
+	f.UintVar(&c.memory, "memory", 2048, "most memory for answers, in `MiB`, beside that of the problem; those that take more end; 0: no limit")
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	return cmd
@@ -77,7 +79,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 		return usage("--listen %s: %w", c.listen, err)
 	}
 	defer l.Close()
-	server := &explore.Server{Timeout: c.timeout, Asked: 8, Host: host, Answers: e.answers()}
+	server := &explore.Server{Timeout: c.timeout, Asked: 8, Memory: uint64(c.memory) << 20, Host: host, Answers: e.answers()}
 	at, _ := l.Addr().(*net.TCPAddr)
 	if !at.IP.IsLoopback() && !c.quiet {
 		c.say("whoever reaches %v and knows the token of the address can ask this page for plans", at)

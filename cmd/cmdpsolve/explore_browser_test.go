@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,14 +19,14 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 // A tab is a page of explore in a browser.
 type tab struct {
-	*testing.T
+	testing.TB
 	ctx context.Context
 	url string
 	mu  sync.Mutex
@@ -33,7 +34,7 @@ type tab struct {
 }
 
 // startBrowser starts one, or skips the test where there is none.
-func startBrowser(t *testing.T) context.Context {
+func startBrowser(t testing.TB) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
@@ -61,7 +62,7 @@ func startBrowser(t *testing.T) context.Context {
 }
 
 // serve serves the page of a problem and returns its address.
-func serve(t *testing.T, problem string) string {
+func serve(t testing.TB, problem string) string {
 	t.Helper()
 	p, err := load(problem)
 	if err != nil {
@@ -89,18 +90,18 @@ func serve(t *testing.T, problem string) string {
 }
 
 // open opens an address in a new tab.
-func open(t *testing.T, browser context.Context, url string) *tab {
+func open(t testing.TB, browser context.Context, url string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx, url: url}
+	b := &tab{TB: t, ctx: ctx, url: url}
 	chromedp.ListenTarget(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
+		case *cdpruntime.EventExceptionThrown:
 			b.bad = append(b.bad, e.ExceptionDetails.Error())
 		case *log.EventEntryAdded:
 			b.bad = append(b.bad, e.Entry.Text)
@@ -127,7 +128,7 @@ func (b *tab) complaints() string {
 // wait waits until an expression is true.
 func (b *tab) wait(expression string) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
+	if err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Minute))); err != nil {
 		b.Fatalf("%s: %v; the page says %q, the browser: %s", expression, err, b.text("main"), b.complaints())
 	}
 }
@@ -268,9 +269,9 @@ func tryInfeasible(t *testing.T, chrome context.Context) {
 func tryCancelled(t *testing.T, chrome context.Context) {
 	ctx, cancel := chromedp.NewContext(chrome)
 	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	b := &tab{T: t, ctx: ctx}
+	b := &tab{TB: t, ctx: ctx}
 	b.run(chromedp.Navigate(serve(t, "garnet:S=2000,A=5,H=500,b=10,d=4")))
 	b.wait(`!document.querySelector("#busy").hidden && document.querySelector("#step").innerText.includes("value iterations")`)
 	b.run(chromedp.Click("#cancel"))
@@ -297,6 +298,35 @@ func tryMemory(t *testing.T, chrome context.Context) {
 	}
 	if s := b.complaints(); s != "" {
 		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// BenchmarkExplore moves sliders in a browser, one after the other, and waits each time until the
+// plan for the new limit is painted. It reports milliseconds, the time in the browser from the event of the
+// slider to the frame after the numbers.
+func BenchmarkExplore(b *testing.B) {
+	chrome := startBrowser(b)
+	for _, problem := range []string{"frozenlake8", "garnet:S=2000,A=5,H=5,d=4,b=10", "garnet:S=2000,A=5,H=20,d=4,b=10", "garnet:S=2000,A=5,H=50,d=3,b=10"} {
+		b.Run(problem, func(b *testing.B) {
+			page := open(b, chrome, serve(b, problem))
+			var times []float64
+			for i := 0; b.Loop(); i++ {
+				var ms float64
+				page.run(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => {
+					const sliders = document.querySelectorAll(".limit input[type=range]"), slider = sliders[%d %% sliders.length];
+					const seen = new MutationObserver(() => { seen.disconnect(); requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin))); });
+					seen.observe(document.body, { attributeFilter: ["data-plan"] });
+					const begin = performance.now();
+					slider.value = Number(slider.min) + (Number(slider.max) - Number(slider.min)) * %v;
+					slider.dispatchEvent(new Event("input", { bubbles: true }));
+				})`, i, 0.3+0.4*float64(i*7%19)/19), &ms, func(p *cdpruntime.EvaluateParams) *cdpruntime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				times = append(times, ms)
+			}
+			slices.Sort(times)
+			b.ReportMetric(times[len(times)/2], "ms-median")
+			b.ReportMetric(times[len(times)*9/10], "ms-90%")
+			b.ReportMetric(times[len(times)-1], "ms-worst")
+		})
 	}
 }
 

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // aboutReport is what the page has to know of the problem.
@@ -95,20 +99,34 @@ type episodesQuestion struct {
 	Count int    `json:"count"`
 }
 
-// episodesAnswer has the totals of episodes, return by return.
+// episodesAnswer says how returns vary from episode to episode. Played is 0 if none had to be played.
 type episodesAnswer struct {
-	Totals [][]report.Number `json:"totals"`
-	Mean   []report.Number   `json:"mean"`
-	Half   []report.Number   `json:"half"` // of the 95% confidence interval of the mean
+	Returns []variedReturn `json:"returns"`
+	Played  int            `json:"played"`
 }
 
-// mostEpisodes bounds the episodes that are played for the page, mostPlayed their steps.
+// A variedReturn is the distribution of a return: values with their shares of the episodes. Half is that of the
+// 95% confidence interval of the mean, 0 where all is computed.
+type variedReturn struct {
+	Values []report.Number `json:"values"`
+	Shares []report.Number `json:"shares"`
+	Exact  bool            `json:"exact"`
+	Mean   report.Number   `json:"mean"`
+	Half   report.Number   `json:"half"`
+}
+
+// mostCounting bounds the time for which distributions are computed before episodes are played.
+const mostCounting = 2 * time.Second
+
+// mostEpisodes bounds the episodes that are played for the page, mostPlayed their steps, mostValues the
+// values of a distribution that is computed.
 const (
+	mostValues   = 20_000
 	mostEpisodes = 4000
 	mostPlayed   = 2_000_000
 )
 
-// playEpisodes plays a plan.
+// playEpisodes tells how the returns of a plan vary: exactly where they can be counted, else by playing it.
 func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(any)) (any, error) {
 	var q episodesQuestion
 	if err := json.Unmarshal(text, &q); err != nil {
@@ -136,18 +154,35 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 			}
 		}
 	}
-	a := &episodesAnswer{Totals: make([][]report.Number, len(e.Returns))}
-	most := min(mostEpisodes, max(200, q.Count), max(200, mostPlayed/max(1, min(sim.steps, mostPlayed))))
-	for range most {
+	a := &episodesAnswer{Returns: make([]variedReturn, len(e.Returns))}
+	counted, cancel := context.WithTimeout(ctx, mostCounting)
+	defer cancel()
+	for i := range a.Returns {
+		if values, shares, ok := sim.exactly(counted, i); ok && len(values) <= mostValues {
+			a.Returns[i] = variedReturn{report.Numbers(values), report.Numbers(shares), true, report.Number(floats.Dot(values, shares)), 0}
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(a.Returns, func(r variedReturn) bool { return !r.Exact }) {
+		return a, nil
+	}
+	a.Played = min(mostEpisodes, max(200, q.Count), max(200, mostPlayed/max(1, min(sim.steps, mostPlayed))))
+	for range a.Played {
 		if err := sim.play(ctx); err != nil {
 			return nil, err
 		}
 		for i, x := range sim.total {
-			a.Totals[i] = append(a.Totals[i], report.Number(x))
+			if r := &a.Returns[i]; !r.Exact {
+				r.Values, r.Shares = append(r.Values, report.Number(x)), append(r.Shares, 1/report.Number(a.Played))
+			}
 		}
 	}
-	for i := range e.Returns {
-		a.Mean, a.Half = append(a.Mean, report.Number(sim.mean[i])), append(a.Half, report.Number(sim.half(i)))
+	for i := range a.Returns {
+		if r := &a.Returns[i]; !r.Exact {
+			r.Mean, r.Half = report.Number(sim.mean[i]), report.Number(sim.half(i))
+		}
 	}
 	return a, nil
 }

@@ -188,7 +188,7 @@ func TestDistribution(t *testing.T) {
 	for trial := range 20 {
 		m := randomModel(t, rng, shape{states: 3, horizon: 4, stepwise: trial%2 == 0, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 < 3})
 		uniform := cmdp.Uniform{Shape: m.Shape()}
-		values, probabilities, ok := monitor.Distribution(m, uniform, 0)
+		values, probabilities, ok := monitor.Distribution(t.Context(), m, uniform, 0)
 		if !ok {
 			t.Fatal("not counted")
 		}

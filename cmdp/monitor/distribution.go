@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/big"
 	"slices"
@@ -18,8 +19,8 @@ const maxWork = 1 << 20
 // Distribution returns the distribution of the total of a return over an episode of a policy: its values in ascending
 // order, and their probabilities. Totals are counted exactly, as multiples of a unit of the return's values. Without
 // a horizon the totals are followed until all episodes are over, but for a share of 1e-12. It reports false for other
-// criteria, and where totals cannot be counted or are too many.
-func Distribution(m *cmdp.Model, policy cmdp.Policy, coordinate int) (values, probabilities []float64, ok bool) {
+// criteria, where totals cannot be counted or are too many, and once ctx is done.
+func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy, coordinate int) (values, probabilities []float64, ok bool) {
 	b, err := NewBudget(BudgetSpec{Title: "total", Model: m, Coordinate: coordinate, Limits: []Limit{{}}})
 	if err != nil {
 		return nil, nil, false
@@ -34,6 +35,9 @@ func Distribution(m *cmdp.Model, policy cmdp.Policy, coordinate int) (values, pr
 		steps, over = math.MaxInt, Over(m, policy)
 	}
 	for h, work := 0, 0; h < steps && sum(now) > 1e-12; h++ {
+		if ctx.Err() != nil {
+			return nil, nil, false
+		}
 		k := m.Kernel(h)
 		then = then[:0]
 		for _, p := range now {

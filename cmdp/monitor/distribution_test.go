@@ -20,7 +20,7 @@ func TestDistributionToTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values, probabilities, ok := monitor.Distribution(m, always{}, 0)
+		values, probabilities, ok := monitor.Distribution(t.Context(), m, always{}, 0)
 		if ok != c.ok {
 			t.Fatalf("the end pays %g: counted %v", c.pays, ok)
 		}

@@ -18,8 +18,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +50,9 @@ type Server struct {
 	// Timeout bounds the time of an answer, and Asked how many may be under way.
 	Timeout time.Duration
 	Asked   int
+	// Memory bounds the bytes that answers under way and what they leave behind may take, beside what there was
+	// when the server began to serve; 0 for no bound. All answers end that are under way when more is in use.
+	Memory uint64
 	// Host is the name by which the server may be called, besides addresses and localhost;
 	// it may be empty.
 	Host string
@@ -53,7 +60,12 @@ type Server struct {
 	token string
 	slots chan struct{}
 	once  sync.Once
+	mu    sync.Mutex
+	under map[*context.CancelCauseFunc]bool // the answers under way, by what ends them
 }
+
+// errMemory ends answers that need too much memory.
+var errMemory = errors.New("too much memory")
 
 // largestQuestion bounds the bytes of a question.
 const largestQuestion = 1 << 16
@@ -63,6 +75,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.token = rand.Text()
 		s.slots = make(chan struct{}, max(1, s.Asked))
+		s.under = make(map[*context.CancelCauseFunc]bool)
 	})
 }
 
@@ -80,10 +93,51 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
+	if s.Memory > 0 {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go s.watch(ctx)
+	}
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("explore: %w", err)
 	}
 	return nil
+}
+
+// watch ends the answers under way when they need too much memory, until ctx ends. The limit makes the collector
+// work before that, so that what is live is counted and not what is garbage.
+func (s *Server) watch(ctx context.Context) {
+	runtime.GC()
+	most := live() + s.Memory
+	before := debug.SetMemoryLimit(int64(min(most, math.MaxInt64)))
+	defer debug.SetMemoryLimit(before)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if live() <= most {
+			continue
+		}
+		if runtime.GC(); live() <= most { // what was in use has been given back since
+			continue
+		}
+		s.mu.Lock()
+		for cancel := range s.under {
+			(*cancel)(errMemory)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// live returns the bytes that the last collection found in use.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // Handler returns the handler of all requests.
@@ -157,9 +211,19 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	select {
 	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
+		s.mu.Lock()
+		s.under[&end] = true
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			delete(s.under, &end)
+			s.mu.Unlock()
+			<-s.slots
+		}()
 	case <-ctx.Done():
 		http.Error(w, "too many questions at once", http.StatusServiceUnavailable)
 		return
@@ -174,6 +238,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	})
 	last := line{Answer: found}
 	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errMemory):
+		last = line{Error: fmt.Sprintf("no answer within %d MiB, the most memory that questions may take beside the problem (see --memory)", s.Memory>>20)}
 	case errors.Is(err, context.DeadlineExceeded):
 		last = line{Error: fmt.Sprintf("no answer within %v, the most that a question may take", s.Timeout)}
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -142,5 +143,41 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestMemory: an answer that takes too much memory ends and says so, and the next question is answered.
+func TestMemory(t *testing.T) {
+	var held [][]byte
+	s := &Server{Timeout: time.Minute, Memory: 64 << 20, Answers: map[string]Answer{
+		"greedy": func(ctx context.Context, _ []byte, _ func(any)) (any, error) {
+			defer func() { held = nil }()
+			for ctx.Err() == nil {
+				if len(held) < 400 {
+					held = append(held, make([]byte, 1<<20))
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			return nil, ctx.Err()
+		},
+		"modest": func(context.Context, []byte, func(any)) (any, error) { return "done", nil },
+	}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	at := "http://" + l.Addr().String() + s.Path() + "ask/"
+	if _, text, _ := do(t, "POST", at+"greedy", "1", "Content-Type", isJSON); !strings.Contains(text, "no answer within 64 MiB") {
+		t.Errorf("too much memory: %s", text)
+	}
+	if _, text, _ := do(t, "POST", at+"modest", "1", "Content-Type", isJSON); !strings.Contains(text, "done") {
+		t.Errorf("the next question: %s", text)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

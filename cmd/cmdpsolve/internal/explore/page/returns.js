@@ -1,4 +1,4 @@
-// The distribution of the returns of an episode, sampled by playing the plan.
+// The distribution of the returns of an episode: computed where they can be counted, else of episodes played.
 import { latest, short, el, byId, color } from "./ask.js";
 
 const count = 2000, bins = 40;
@@ -40,7 +40,7 @@ export class Returns {
     const i = about.returns.findIndex((r) => r.name === this.which);
     const play = this.plays.get(now?.id), other = this.plays.get(kept?.id);
     if (!play || root.clientWidth < 50) return;
-    const mine = play.totals[i], theirs = other?.totals[i];
+    const mine = play.returns[i], theirs = other?.returns[i];
     const h = histogram([mine, ...(theirs ? [theirs] : [])]);
     const axis = (label) => ({ label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", stroke: color("ink"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } });
     const bars = uPlot.paths.bars({ size: [0.9, 60] });
@@ -53,15 +53,17 @@ export class Returns {
       series: [{}, series("now"), ...(theirs ? [series("kept")] : [])],
       hooks: { draw: [(u) => {
         for (const l of state.limits.filter((l) => l.on && l.return === this.which)) line(u, l.value, color("limit"), [6, 4]);
-        line(u, play.mean[i], color("now"), []);
-        if (other) line(u, other.mean[i], color("kept"), []);
+        line(u, mine.mean, color("now"), []);
+        if (other) line(u, theirs.mean, color("kept"), []);
       }] },
     }, [h.at, ...h.shares], root);
     const beyond = state.limits.filter((l) => l.on && l.return === this.which).map((l) => {
-      const part = mine.filter((x) => (l.kind === "at_most" ? x > l.value + 1e-9 * Math.abs(l.value) : x < l.value - 1e-9 * Math.abs(l.value))).length / mine.length;
+      const past = (x) => (l.kind === "at_most" ? x > l.value + 1e-9 * Math.abs(l.value) : x < l.value - 1e-9 * Math.abs(l.value));
+      const part = mine.values.reduce((sum, x, j) => sum + (past(x) ? mine.shares[j] : 0), 0);
       return `${short(100 * part, 3)} % of the episodes are ${l.kind === "at_most" ? "above" : "below"} the limit, which is one on the mean.`;
     });
-    byId("returns-note").textContent = `${mine.length} episodes were played: mean ${short(play.mean[i], 4)} ± ${short(play.half[i], 2)} (95 %). ` + beyond.join(" ");
+    const how = mine.exact ? `Computed exactly: mean ${short(mine.mean, 4)}. ` : `${play.played} episodes were played: mean ${short(mine.mean, 4)} ± ${short(mine.half, 2)} (95 %). `;
+    byId("returns-note").textContent = how + beyond.join(" ");
   }
 }
 
@@ -79,9 +81,9 @@ function line(u, x, stroke, dash) {
   c.restore();
 }
 
-// histogram counts values: each by itself if there are few, else in bins.
+// histogram adds up the shares of values: each by itself if there are few, else in bins.
 function histogram(lists) {
-  const all = lists.flat(), distinct = [...new Set(all.map((x) => Number(x.toPrecision(9))))].sort((a, b) => a - b);
+  const all = lists.flatMap((list) => list.values), distinct = [...new Set(all.map((x) => Number(x.toPrecision(9))))].sort((a, b) => a - b);
   let low = Infinity, high = -Infinity;
   for (const x of all) { low = Math.min(low, x); high = Math.max(high, x); }
   const room = (high - low || Math.abs(high) || 1) * 0.08;
@@ -97,7 +99,7 @@ function histogram(lists) {
   }
   const shares = lists.map((list) => {
     const n = new Array(at.length).fill(0);
-    for (const x of list) n[place(x)] += 1 / list.length;
+    list.values.forEach((x, j) => { n[place(x)] += list.shares[j]; });
     return n;
   });
   return { at, shares, range: [low - room, high + room] };
