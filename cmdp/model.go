@@ -132,6 +132,8 @@ func (spec *ModelSpec) checkTime() error {
 		return fmt.Errorf("cmdp: discount %g: want above 0 and at most 1", spec.Discount)
 	case spec.Horizon == 0 && len(spec.Kernels) != 1:
 		return fmt.Errorf("cmdp: %d kernels with an infinite horizon: want 1", len(spec.Kernels))
+	case isGame(spec.Opponents) && (spec.Average || slices.Contains(spec.Means, true)):
+		return fmt.Errorf("cmdp: long-run averages in a game: want returns up to a finite horizon")
 	case spec.Horizon == 0 && isGame(spec.Opponents):
 		return fmt.Errorf("cmdp: a game with an infinite horizon: want a finite one")
 	}

@@ -148,6 +148,12 @@ func trim(err error) error {
 // wanted lists what a problem has besides a model and a time.
 func wanted(p *problem.Problem) string {
 	text := ""
+	if p.Model.Means() {
+		text = ", criterion"
+	}
+	if p.Model.Means() && !p.Model.Average() {
+		text += " of each return"
+	}
 	if p = p.Declared(); p.Kinds != nil {
 		text += ", returns about the course of episodes"
 	}

@@ -356,7 +356,7 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 	const most = 1000
 	for {
 		if p.scalarize(z, dir); !rough {
-			z.step = 0
+			z.step, z.enough = 0, 0
 		}
 		if endless, err = z.solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err

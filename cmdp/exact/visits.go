@@ -165,17 +165,14 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 	if guess != nil {
 		x = guess[lo:hi]
 	}
-	// What is missing at many states adds up as numbers without a pattern do.
 	rest := 0.0
-	if rough {
+	if rough && p.enough > 0 {
 		for _, y := range mass[lo:hi] {
 			rest += math.Abs(y)
 		}
-		share := 1 - p.gamma
-		if share == 0 {
-			share = 0.01
-		}
-		rest *= p.enough * share / math.Sqrt(float64(hi-lo))
+		// Returns are to meet a target, whatever the gap is. What is missing at many states adds up as numbers
+		// without a pattern do.
+		rest *= 1e-10 / math.Sqrt(float64(hi-lo))
 	}
 	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
 		return err

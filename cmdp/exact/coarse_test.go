@@ -1,0 +1,100 @@
+package exact
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// wide is a model of one component that is too wide to be eliminated: a way on which one step in ten
+// fails and leads back. It ends at rest for totals, else at its beginning.
+func wide(t *testing.T, spec cmdp.ModelSpec, states int) *cmdp.Model {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(15, 7))
+	spec.Dim, spec.Start = 2, []cmdp.StartState{{State: 0, Probability: 1}}
+	b := cmdp.NewBuilder(spec, states)
+	for s := range states - 1 {
+		for a := range 2 {
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{rng.Float64(), rng.Float64()}}
+			for _, p := range []float64{0.3, 0.3, 0.3, 0.1} {
+				n := min(states-1, s+1+rng.IntN(20))
+				if p == 0.1 {
+					n = rng.IntN(s + 1)
+				}
+				row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: p})
+			}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if spec.Discount < 1 {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: states - 1, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestCoarseGap compares answers with coarse gaps, for which prices need not be found to rounding, with the
+// exact one, and wants their bounds to be proved all the same.
+func TestCoarseGap(t *testing.T) {
+	for name, spec := range map[string]cmdp.ModelSpec{"discounted": {Discount: 0.98}, "totals": {Discount: 1}, "means": {Average: true}} {
+		m := wide(t, spec, 400)
+		box, err := geometry.NewBox([]float64{0, 0}, []float64{1e4, 1e4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		solve := func(g []float64, target geometry.Compact, gap float64) (*Result, cmdp.Task) {
+			t.Helper()
+			goal, err := cost.NewLinear(g, box)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := cmdp.Task{Cost: goal, Target: target}
+			r, err := Solve(t.Context(), m, task, Options{Gap: gap, Workers: 1})
+			if err != nil || r.Status != Optimal {
+				t.Fatalf("%s, gap %g: %+v, %v", name, gap, r, err)
+			}
+			return r, task
+		}
+		one, _ := solve([]float64{1, 0}, nil, 0)
+		two, _ := solve([]float64{0, 1}, nil, 0)
+		limit, err := geometry.NewBox([]float64{0, 0}, []float64{1e4, (one.Returns[1] + two.Returns[1]) / 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := limit.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, _ := solve([]float64{1, 0}, target, 0)
+		rounding := 1e-9 * best.Objective
+		for _, gap := range []float64{1e-2, 1e-4, 1e-6, 1e-8} {
+			r, task := solve([]float64{1, 0}, target, gap)
+			if r.Bound > best.Objective+rounding || r.Objective < best.Bound-rounding || r.Gap > gap*two.Returns[0]+rounding {
+				t.Errorf("%s, gap %g: between %v and %v, the exact optimum is %v", name, gap, r.Bound, r.Objective, best.Objective)
+			}
+			if bound, err := VerifyBound(t.Context(), m, task, r.Proof); err != nil || math.Abs(bound-r.Bound) > rounding {
+				t.Errorf("%s, gap %g: bound %v, verified %v, %v", name, gap, r.Bound, bound, err)
+			}
+			forged := *r.Proof
+			for _, x := range []*float64{&forged.Value, &forged.Bound} {
+				*x += 0.01 * gap * math.Abs(forged.Value)
+			}
+			if bound, err := VerifyBound(t.Context(), m, task, &forged); !errors.Is(err, ErrNotProved) {
+				t.Error(fmt.Sprintf("%s, gap %g: bound %v raised to %v:", name, gap, r.Bound, forged.Bound), bound, err)
+			}
+		}
+	}
+}
