@@ -129,7 +129,7 @@ func (c *common) findInterior() {
 // a ball, or else 0 because it is not known.
 func roomIn(s Set, x []float64) float64 {
 	if b, ok := s.(*Ball); ok {
-		return b.radius - oracle.Distance(&Point{b.center}, x)
+		return b.radius - floats.Distance(b.center, x, 2)
 	}
 	rows, ok := rowsOf(s)
 	if !ok || rows.Equalities > 0 {

@@ -25,7 +25,7 @@ func NewConvexHull(sets ...Compact) (Compact, error) {
 	for _, s := range sets {
 		switch s := s.(type) {
 		case *Point:
-			points = append(points, s.at)
+			points = append(points, s.lower)
 		case *Hull:
 			points = append(points, s.points...)
 		default:

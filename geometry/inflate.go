@@ -39,7 +39,7 @@ func NewInflate(set Set, radius float64) (Set, error) {
 	}
 	switch s := set.(type) {
 	case *Point:
-		return NewBall(s.at, radius)
+		return NewBall(s.lower, radius)
 	case *Ball:
 		return NewBall(s.center, s.radius+radius)
 	}

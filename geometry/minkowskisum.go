@@ -27,7 +27,7 @@ func NewMinkowskiSum(sets ...Compact) (Compact, error) {
 		var at []float64
 		switch s := s.(type) {
 		case *Point:
-			at = s.at
+			at = s.lower
 		case *Ball:
 			at = s.center
 			radius += s.radius

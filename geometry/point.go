@@ -1,9 +1,13 @@
 package geometry
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
-// Point is the set of one point. Closed forms, no allocation, exact ties.
-type Point struct{ at []float64 }
+// Point is the set of one point, a box whose sides have length 0. Closed forms, no
+// allocation, exact ties.
+type Point struct{ BoundedBox }
 
 // NewPoint returns {at}. It is an error if at is empty or has an entry that is
 // not finite.
@@ -11,40 +15,16 @@ func NewPoint(at []float64) (*Point, error) {
 	if err := vector("point", at); err != nil {
 		return nil, err
 	}
-	return &Point{slices.Clone(at)}, nil
+	at = slices.Clone(at)
+	return &Point{BoundedBox{&Box{at, at}}}, nil
 }
 
-// Dim returns the dimension of the space.
-func (p *Point) Dim() int { return len(p.at) }
-
-// Project gives the point.
-func (p *Point) Project(dst, x []float64) {
-	check(len(p.at), dst, x)
-	copy(dst, p.at)
-}
-
-// MaximizeLinear gives the point.
-func (p *Point) MaximizeLinear(dst, dir []float64) {
-	check(len(p.at), dst, dir)
-	copy(dst, p.at)
-}
-
-// ProjectFace gives the point.
-func (p *Point) ProjectFace(dst, dir, x []float64) {
-	check(len(p.at), dst, dir, x)
-	copy(dst, p.at)
-}
-
-// Bounds gives the point twice.
-func (p *Point) Bounds(lower, upper []float64) {
-	check(len(p.at), lower, upper)
-	copy(lower, p.at)
-	copy(upper, p.at)
-}
-
-// InteriorPoint gives the point; a point has no interior, so the radius is 0.
-func (p *Point) InteriorPoint(dst []float64) float64 {
-	check(len(p.at), dst)
-	copy(dst, p.at)
-	return 0
+// restrict allows the point to miss the box by rounding.
+func (p *Point) restrict(box *BoundedBox) (Compact, error) {
+	for i, v := range p.lower {
+		if slack := 1e-12 * (1 + max(v, -v)); v < box.lower[i]-slack || v > box.upper[i]+slack {
+			return nil, fmt.Errorf("geometry: point %v is outside the box in coordinate %d, which goes from %g to %g: %w", p.lower, i, box.lower[i], box.upper[i], ErrEmpty)
+		}
+	}
+	return p, nil
 }

@@ -153,15 +153,6 @@ func (b *Box) restrict(box *BoundedBox) (Compact, error) {
 	return m.Bounded()
 }
 
-func (p *Point) restrict(box *BoundedBox) (Compact, error) {
-	for i, v := range p.at {
-		if slack := 1e-12 * (1 + max(v, -v)); v < box.lower[i]-slack || v > box.upper[i]+slack {
-			return nil, fmt.Errorf("geometry: point %v is outside the box in coordinate %d, which goes from %g to %g: %w", p.at, i, box.lower[i], box.upper[i], ErrEmpty)
-		}
-	}
-	return p, nil
-}
-
 // boundsByMaximizing asks a set for its extreme points along the axes.
 func boundsByMaximizing(s oracle.LinearMaximizer, lower, upper []float64) {
 	dir := make([]float64, s.Dim())

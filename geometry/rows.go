@@ -116,8 +116,3 @@ func (b *Box) Rows() (Rows, bool) {
 func (h *Halfspace) Rows() (Rows, bool) {
 	return Rows{A: [][]float64{h.normal}, B: []float64{h.offset}}, true
 }
-
-// Rows gives an equality for every coordinate.
-func (p *Point) Rows() (Rows, bool) {
-	return (&Box{p.at, p.at}).Rows()
-}

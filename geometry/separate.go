@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/oracle"
 
@@ -31,13 +32,19 @@ func Separate(s Set, normal, x []float64) (offset, missed float64) {
 		return rows.separate(normal, x)
 	}
 	check(s.Dim(), normal, x)
+	return separateNearest(s, normal, x, 0)
+}
+
+// separateNearest takes the direction from the set's nearest point, and leaves room for all
+// points within the radius of the set. From a point of these it gives no half-space.
+func separateNearest(s Set, normal, x []float64, radius float64) (offset, missed float64) {
 	s.Project(normal, x)
 	gap := floats.Distance(x, normal, 2)
-	if gap == 0 {
+	if gap <= radius {
 		clear(normal)
 		return math.Inf(1), 0
 	}
-	near := append([]float64(nil), normal...)
+	near := slices.Clone(normal)
 	for i, v := range near {
 		normal[i] = (x[i] - v) / gap
 	}
@@ -45,7 +52,7 @@ func Separate(s Set, normal, x []float64) (offset, missed float64) {
 	if c, ok := s.(Compact); ok {
 		offset = math.Max(offset, oracle.Support(c, normal))
 	}
-	return offset, gap
+	return offset + radius, gap - radius
 }
 
 // separate gives the row that is missed by most, or kept by least.
@@ -152,21 +159,7 @@ func (s *similarity) Separate(normal, x []float64) (offset, missed float64) {
 // so known better than that of the inflation.
 func (s *inflation) Separate(normal, x []float64) (offset, missed float64) {
 	check(s.Dim(), normal, x)
-	s.set.Project(normal, x)
-	gap := floats.Distance(x, normal, 2)
-	if gap <= s.radius {
-		clear(normal)
-		return math.Inf(1), 0
-	}
-	near := append([]float64(nil), normal...)
-	for i, v := range near {
-		normal[i] = (x[i] - v) / gap
-	}
-	offset = floats.Dot(normal, near)
-	if c, ok := s.set.(Compact); ok {
-		offset = math.Max(offset, oracle.Support(c, normal))
-	}
-	return offset + s.radius, gap - s.radius
+	return separateNearest(s.set, normal, x, s.radius)
 }
 
 // Separate projects. Near the set rounding spoils the direction of the projection.
