@@ -16,7 +16,7 @@ type generic struct {
 
 // newGeneric fails where f is not finite on the domain. The domain must hold its
 // Lipschitz constant already.
-func newGeneric(what string, f oracle.FirstOrder, x domain) (Cost, error) {
+func newGeneric(what string, f oracle.FirstOrder, x domain) (*generic, error) {
 	conjugate, err := oracle.NewBoxConjugate(f, x.lower, x.upper)
 	if err != nil {
 		return nil, fmt.Errorf("cost: %s: %w", what, err)

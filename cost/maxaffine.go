@@ -22,57 +22,31 @@ func NewMaxAffine(gradients [][]float64, offsets []float64, domain *geometry.Box
 	if err := checkVector("max: offsets", offsets, len(gradients)); err != nil {
 		return nil, err
 	}
-	pieces, steepest := make([]*Linear, len(gradients)), 0.0
+	pieces, costs, steepest := make([]*Linear, len(gradients)), make(maximum, len(gradients)), 0.0
 	for j, gradient := range gradients {
 		if pieces[j], err = newAffine(gradient, offsets[j], x); err != nil {
 			return nil, fmt.Errorf("cost: max: piece %d: %w", j, err)
 		}
+		costs[j] = pieces[j]
 		steepest = max(steepest, pieces[j].lipschitz)
 	}
 	if len(pieces) == 1 {
 		return pieces[0], nil
 	}
-	x, err = x.withLipschitz("max", steepest)
+	if x, err = x.withLipschitz("max", steepest); err != nil {
+		return nil, err
+	}
+	fallback, err := newGeneric("max", costs, x)
 	if err != nil {
 		return nil, err
 	}
-	c := &maxAffine{domain: x, pieces: pieces, program: newEpigraph(x, pieces)}
-	if c.fallback, err = newGeneric("max", c, x); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return &maxAffine{fallback, newEpigraph(x, pieces)}, nil
 }
 
-// maxAffine is a maximum of affine functions.
+// maxAffine is a maximum of affine functions, with a better conjugate than other maxima.
 type maxAffine struct {
-	domain
-	pieces   []*Linear
-	program  *epigraph
-	fallback Cost
-}
-
-// Value returns the largest piece.
-func (c *maxAffine) Value(x []float64) float64 {
-	_, value := c.active(x)
-	return value
-}
-
-// active returns the first of the largest pieces.
-func (c *maxAffine) active(x []float64) (*Linear, float64) {
-	best, value := c.pieces[0], c.pieces[0].Value(x)
-	for _, piece := range c.pieces[1:] {
-		if v := piece.Value(x); v > value {
-			best, value = piece, v
-		}
-	}
-	return best, value
-}
-
-// Subgradient sets dst to the gradient of the first of the largest pieces.
-func (c *maxAffine) Subgradient(dst, x []float64) {
-	checkDim(c.Dim(), len(dst), len(x))
-	piece, _ := c.active(x)
-	copy(dst, piece.gradient)
+	*generic
+	program *epigraph
 }
 
 // ConjugateSubgradient minimises s − dual·y over the y of the domain and s ≥ every
@@ -81,6 +55,6 @@ func (c *maxAffine) Subgradient(dst, x []float64) {
 func (c *maxAffine) ConjugateSubgradient(dst, dual, near []float64) {
 	checkDim(c.Dim(), len(dst), len(dual), len(near))
 	if !c.program.solve(dst, dual) {
-		c.fallback.ConjugateSubgradient(dst, dual, near)
+		c.generic.ConjugateSubgradient(dst, dual, near)
 	}
 }
