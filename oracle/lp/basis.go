@@ -23,7 +23,7 @@ func (s *simplex) startBasis() {
 	s.sincePivot, s.exact = 0, false
 	for j := range s.col.pos {
 		s.col.pos[j] = -1
-		s.col.x[j] = rest(s.col.lower[j], s.col.upper[j])
+		s.col.x[j] = nearest(0, s.col.lower[j], s.col.upper[j])
 	}
 	for k := range s.head {
 		s.head[k], s.row.pos[k] = ^k, k
@@ -146,7 +146,7 @@ func (s *simplex) refactor() {
 	s.sincePivot, s.exact = 0, false
 }
 
-// nearest returns the bound nearest to x for a variable that leaves the basis, or
+// nearest returns the value at which a nonbasic variable rests: its bound nearest to x, or
 // 0 if it is free.
 func nearest(x, lower, upper float64) float64 {
 	switch {

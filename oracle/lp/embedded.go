@@ -69,7 +69,7 @@ func (s *simplex) SetRowBounds(i int, lower, upper float64) error {
 		return nil
 	}
 	low, high := s.row.lower[i], s.row.upper[i]
-	s.row.x[i] = rest(low, high)
+	s.row.x[i] = nearest(0, low, high)
 	if atUpper && !math.IsInf(high, 1) {
 		s.row.x[i] = high
 	} else if !atUpper && !math.IsInf(low, -1) {

@@ -2,7 +2,6 @@ package lp
 
 import (
 	"fmt"
-	"math"
 )
 
 // A model is the scaled copy of a Problem that a backend works on, stored by columns. All
@@ -51,19 +50,7 @@ func newModel(p *Problem) (model, error) {
 func (v *variables) push(lower, upper, factor float64) {
 	low, high := lower*factor, upper*factor
 	v.lower, v.upper = append(v.lower, low), append(v.upper, high)
-	v.x, v.pos = append(v.x, rest(low, high)), append(v.pos, -1)
-}
-
-// rest returns the value at which a nonbasic variable starts: its bound nearest
-// to zero, or zero if it is free.
-func rest(lower, upper float64) float64 {
-	switch {
-	case math.IsInf(lower, -1) && math.IsInf(upper, 1):
-		return 0
-	case math.Abs(lower) <= math.Abs(upper):
-		return lower
-	}
-	return upper
+	v.x, v.pos = append(v.x, nearest(0, low, high)), append(v.pos, -1)
 }
 
 // SetObjective implements Solver.

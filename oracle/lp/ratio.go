@@ -22,42 +22,38 @@ func (s *simplex) ratio(q int, d float64, phaseOne bool) step {
 	direction := -math.Copysign(1, d)
 	bland := s.bland()
 	smallest := s.smallestPivot()
+	// reach returns how far the variable at position k lets q go, and where it comes to rest.
+	reach := func(k int) (length, target float64, stops bool) {
+		a := s.alpha[k]
+		if math.Abs(a) <= smallest {
+			return 0, 0, false
+		}
+		if target, stops = s.target(k, -direction*a, phaseOne); stops && !s.beyond(k, target, -direction*a) {
+			length = math.Abs(target-s.xB[k]) / math.Abs(a)
+		}
+		return length, target, stops
+	}
 	limit := math.Inf(1)
 	for k, a := range s.alpha {
-		if math.Abs(a) <= smallest {
-			continue
-		}
-		if target, ok := s.target(k, -direction*a, phaseOne); ok {
-			reach := math.Abs(target-s.xB[k]) / math.Abs(a)
-			if s.beyond(k, target, -direction*a) {
-				reach = 0
-			}
+		if length, target, stops := reach(k); stops {
 			if !bland {
-				reach += s.slack(k, target) / 8 / math.Abs(a)
+				length += s.slack(k, target) / 8 / math.Abs(a)
 			}
-			limit = math.Min(limit, reach)
+			limit = math.Min(limit, length)
 		}
 	}
 	best := step{length: math.Inf(1), leave: -1}
 	pivot := 0.0
 	for k, a := range s.alpha {
-		if math.Abs(a) <= smallest {
-			continue
-		}
-		target, ok := s.target(k, -direction*a, phaseOne)
-		if !ok {
-			continue
-		}
-		reach := math.Abs(target-s.xB[k]) / math.Abs(a)
-		if s.beyond(k, target, -direction*a) {
-			reach = 0
-		}
 		better := math.Abs(a) > pivot
 		if bland {
 			better = best.leave < 0 || order(s.head[k]) < order(s.head[best.leave])
 		}
-		if reach <= limit && better {
-			best, pivot = step{reach, k, target}, math.Abs(a)
+		if !better {
+			continue
+		}
+		if length, target, stops := reach(k); stops && length <= limit {
+			best, pivot = step{length, k, target}, math.Abs(a)
 		}
 	}
 	kind, i := s.at(q)
