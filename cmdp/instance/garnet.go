@@ -66,16 +66,17 @@ func (g *Garnet) parameters() []parameter {
 // mostEntries bounds the stored successors and returns, 8 to 12 bytes each.
 const mostEntries = 1 << 28
 
-func (g *Garnet) check() error {
-	if err := checkAll("garnet", g.parameters()); err != nil {
+// check is that of a [GarnetGame] too, whose pairs of actions are the Actions.
+func (g *Garnet) check(name string, params []parameter) error {
+	if err := checkAll(name, params); err != nil {
 		return err
 	}
 	if g.Branching > g.States {
-		return fmt.Errorf("instance: garnet: parameter b=%d: want at most S=%d", g.Branching, g.States)
+		return fmt.Errorf("instance: %s: parameter b=%d: want at most S=%d", name, g.Branching, g.States)
 	}
 	entries := float64(g.States) * float64(g.Actions) * float64(max(g.Branching, g.Dim)) * float64(g.kernels())
 	if entries > mostEntries {
-		return fmt.Errorf("instance: garnet: %.3g successors or returns to store: want at most %d", entries, mostEntries)
+		return fmt.Errorf("instance: %s: %.3g successors or returns to store: want at most %d", name, entries, mostEntries)
 	}
 	return nil
 }
@@ -90,31 +91,39 @@ func (g *Garnet) kernels() int {
 // Problem draws the model: minimise r0 with r1, r2, … at most their bounds.
 // States and actions are numbered.
 func (g Garnet) Problem() (*problem.Problem, error) {
-	if err := g.check(); err != nil {
+	if err := g.check("garnet", g.parameters()); err != nil {
 		return nil, err
 	}
 	defaults := DefaultGarnet()
-	p := &problem.Problem{
-		Name: specOf("garnet", g.parameters(), defaults.parameters()),
-		Goal: problem.Goal{Minimize: "r0"},
+	p := &problem.Problem{Name: specOf("garnet", g.parameters(), defaults.parameters()), Goal: problem.Goal{Minimize: "r0"}}
+	if err := g.draw(p, nil); err != nil {
+		return nil, err
 	}
-	spec := cmdp.ModelSpec{Horizon: g.Horizon, Dim: g.Dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
-	draw := newGarnetDraw(&g)
-	for range g.kernels() {
-		spec.Kernels = append(spec.Kernels, draw.kernel())
-	}
-	m, err := cmdp.NewModel(spec)
-	if err != nil {
-		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
-	}
-	p.Model = m
-	for i := range g.Dim {
-		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
-	}
-	for i, bound := range g.bounds(m) {
+	for i, bound := range g.bounds(p.Model) {
 		p.Constraints = append(p.Constraints, atMost(p.Returns[i+1], bound)...)
 	}
 	return p, nil
+}
+
+// draw completes p by the model and the names of its returns. In a game opponents holds the
+// number of the opponent's actions in each state.
+func (g *Garnet) draw(p *problem.Problem, opponents []int32) error {
+	spec := cmdp.ModelSpec{Horizon: g.Horizon, Dim: g.Dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	draw := newGarnetDraw(g)
+	for range g.kernels() {
+		spec.Kernels = append(spec.Kernels, draw.kernel())
+		if opponents != nil {
+			spec.Opponents = append(spec.Opponents, opponents)
+		}
+	}
+	var err error
+	if p.Model, err = cmdp.NewModel(spec); err != nil {
+		return fmt.Errorf("instance: %s: %w", p.Name, err)
+	}
+	for i := range g.Dim {
+		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
+	}
+	return nil
 }
 
 // bounds returns b_1 to b_{d−1}.

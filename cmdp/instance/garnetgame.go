@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
@@ -56,56 +57,25 @@ func (g *GarnetGame) parameters() []parameter {
 	}
 }
 
-func (g *GarnetGame) check() error {
-	if err := checkAll("garnetgame", g.parameters()); err != nil {
-		return err
-	}
-	if g.Branching > g.States {
-		return fmt.Errorf("instance: garnetgame: parameter b=%d: want at most S=%d", g.Branching, g.States)
-	}
-	kernels := 1
-	if !g.Stationary {
-		kernels = g.Horizon
-	}
-	entries := float64(g.States) * float64(g.Actions) * float64(g.Opponents) * float64(max(g.Branching, g.Dim)) * float64(kernels)
-	if entries > mostEntries {
-		return fmt.Errorf("instance: garnetgame: %.3g successors or returns to store: want at most %d", entries, mostEntries)
-	}
-	return nil
-}
-
 // Problem draws the game: every return at most its bound, against an opponent that
 // plays best responses. States and actions are numbered.
 func (g GarnetGame) Problem() (*problem.Problem, error) {
-	if err := g.check(); err != nil {
+	pairs := Garnet{States: g.States, Actions: g.Actions * g.Opponents, Horizon: g.Horizon, Dim: g.Dim,
+		Branching: g.Branching, Stationary: g.Stationary, Seed: g.Seed}
+	if err := pairs.check("garnetgame", g.parameters()); err != nil {
 		return nil, err
 	}
 	defaults := DefaultGarnetGame()
 	p := &problem.Problem{Name: specOf("garnetgame", g.parameters(), defaults.parameters()),
 		Opponent: &problem.Opponent{Policy: "best-response"}}
-	spec := cmdp.ModelSpec{Horizon: g.Horizon, Dim: g.Dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
-	one := Garnet{States: g.States, Actions: g.Actions * g.Opponents, Horizon: g.Horizon, Dim: g.Dim,
-		Branching: g.Branching, Stationary: g.Stationary, Seed: g.Seed}
-	opponents := make([]int32, g.States)
-	for s := range opponents {
-		opponents[s] = int32(g.Opponents)
+	if err := pairs.draw(p, slices.Repeat([]int32{int32(g.Opponents)}, g.States)); err != nil {
+		return nil, err
 	}
-	draw := newGarnetDraw(&one)
-	for range one.kernels() {
-		spec.Kernels = append(spec.Kernels, draw.kernel())
-		spec.Opponents = append(spec.Opponents, opponents)
-	}
-	m, err := cmdp.NewModel(spec)
-	if err != nil {
-		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
-	}
-	p.Model = m
-	bounds, err := g.bounds(m)
+	bounds, err := g.bounds(p.Model)
 	if err != nil {
 		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
 	}
 	for i, bound := range bounds {
-		p.Returns = append(p.Returns, fmt.Sprintf("r%d", i))
 		p.Constraints = append(p.Constraints, atMost(p.Returns[i], bound)...)
 	}
 	return p, nil

@@ -3,7 +3,6 @@ package instance
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
@@ -103,10 +102,10 @@ func (g MatrixGame) Problem() (*problem.Problem, error) {
 		actions = []string{"rock", "paper", "scissors"}
 	}
 	p.Returns = g.returns(actions)
-	rows := newPairs(cmdp.ModelSpec{Horizon: 1, Dim: len(p.Returns), Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	rows := assemble(cmdp.ModelSpec{Horizon: 1, Dim: len(p.Returns), Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a := range actions {
 		for b := range actions {
-			rows.add(0, pair{a, b, actions[a], actions[b]}, g.payoff(a, b, len(actions)), []cmdp.Transition{{Next: 0, Probability: 1}})
+			rows.addPair(0, pair{a, b, actions[a], actions[b]}, g.payoff(a, b, len(actions)), []cmdp.Transition{{Next: 0, Probability: 1}})
 		}
 	}
 	for i, name := range p.Returns {
@@ -163,43 +162,4 @@ func loss(a, b, n int) float64 {
 		return 0
 	}
 	return 1
-}
-
-// A pair is two actions by number and by name.
-type pair struct {
-	agent, opponent         int
-	agentName, opponentName string
-}
-
-// A pairs collects the pairs of actions of a game whose kernel is the same at every
-// step, state by state, the opponent's actions running fastest.
-type pairs struct {
-	builder          *cmdp.Builder
-	agents, opponent []string
-	err              error
-}
-
-func newPairs(spec cmdp.ModelSpec, states int) *pairs {
-	return &pairs{builder: cmdp.NewBuilder(spec, states)}
-}
-
-// add appends a pair. Without returns every transition carries its own.
-func (ps *pairs) add(state int, p pair, returns []float64, next []cmdp.Transition) {
-	err := ps.builder.Add(cmdp.Row{State: state, Action: p.agent, Opponent: p.opponent, Returns: returns, Next: next})
-	if err != nil && ps.err == nil {
-		ps.err = fmt.Errorf("state %s, %s against %s: %w", strconv.Itoa(state), p.agentName, p.opponentName, err)
-	}
-	ps.agents, ps.opponent = append(ps.agents, p.agentName), append(ps.opponent, p.opponentName)
-}
-
-func (ps *pairs) finish(p *problem.Problem) (*problem.Problem, error) {
-	err := ps.err
-	if err == nil {
-		p.Model, err = ps.builder.Build()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("instance: %s: %w", p.Name, err)
-	}
-	p.Actions, p.Opponents = [][]string{ps.agents}, [][]string{ps.opponent}
-	return p, nil
 }

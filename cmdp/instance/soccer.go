@@ -94,12 +94,12 @@ func (g Soccer) Problem() (*problem.Problem, error) {
 	for owner := range 2 {
 		spec.Start = append(spec.Start, cmdp.StartState{State: index[g.start(owner)], Probability: 0.5})
 	}
-	rows := newPairs(spec, len(all))
+	rows := assemble(spec, len(all))
 	for s, at := range all {
 		for a, mine := range soccerMoves {
 			for b, other := range soccerMoves {
 				returns, next := g.outcomes(at, a, b, index)
-				rows.add(s, pair{a, b, mine.name, other.name}, returns, next)
+				rows.addPair(s, pair{a, b, mine.name, other.name}, returns, next)
 			}
 		}
 	}
