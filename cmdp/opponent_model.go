@@ -12,41 +12,57 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// aim is the direction in which an opponent wants to push the mean return.
+// aim is what opponents share that know the game: the direction in which they want to push
+// the mean return.
 type aim struct {
+	game   *Minimax
 	target geometry.Compact // nil to follow the learner
 	fixed  bool             // the direction never changes
 	dir    []float64
 	point  []float64
 }
 
-func newAim(dim int, target geometry.Compact) (aim, error) {
-	if target != nil && target.Dim() != dim {
-		return aim{}, fmt.Errorf("cmdp: target of dimension %d: want %d", target.Dim(), dim)
+func newAim(m *Model, target geometry.Compact) (aim, error) {
+	if m == nil {
+		return aim{}, errors.New(noModel)
 	}
-	a := aim{target: target, dir: make([]float64, dim), point: make([]float64, dim)}
+	if target != nil && target.Dim() != m.dim {
+		return aim{}, fmt.Errorf("cmdp: target of dimension %d: want %d", target.Dim(), m.dim)
+	}
+	game, err := NewMinimax(m)
+	if err != nil {
+		return aim{}, err
+	}
+	a := aim{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
 	for i := range a.dir {
-		a.dir[i] = 1 / math.Sqrt(float64(dim))
+		a.dir[i] = 1 / math.Sqrt(float64(m.dim))
 	}
 	return a, nil
 }
 
+// Observe does nothing.
+func (*aim) Observe(*Trajectory) {}
+
 // turn sets the direction for an episode.
-func (a *aim) turn(v *View) {
+func (a *aim) turn(v *View) error {
 	if a.fixed {
-		return
+		return nil
+	}
+	if a.target == nil && v.Direction == nil {
+		return fmt.Errorf("cmdp: opponent without a target, and the learner has no direction")
 	}
 	if a.target != nil && v.Episode > 0 {
 		a.target.Project(a.point, v.Average)
 		floats.SubTo(a.point, v.Average, a.point)
 		if n := floats.Norm(a.point, 2); n > 1e-12*(1+floats.Norm(v.Average, 2)) {
 			floats.ScaleTo(a.dir, 1/n, a.point)
-			return
+			return nil
 		}
 	}
 	if a.target == nil || v.Direction != nil && floats.Norm(v.Direction, 1) > 0 {
 		copy(a.dir, v.Direction)
 	}
+	return nil
 }
 
 // MarshalBinary returns the present direction.
@@ -68,10 +84,7 @@ func (a *aim) UnmarshalBinary(data []byte) error {
 // An AdversarialOpponent knows the kernel. In each episode it plays an optimal
 // policy of the maximiser in the zero-sum game along the present direction θ.
 // It does not use the agent's policy.
-type AdversarialOpponent struct {
-	aim
-	game *Minimax
-}
+type AdversarialOpponent struct{ aim }
 
 // NewAdversarialOpponent returns the opponent for a known game. If target is nil,
 // θ is the learner's direction, else it points from the target to the mean return
@@ -79,35 +92,20 @@ type AdversarialOpponent struct {
 // it has none or zero stays as it was, at first (1, …, 1)/√d. A learner without a
 // direction needs a target.
 func NewAdversarialOpponent(m *Model, target geometry.Compact) (*AdversarialOpponent, error) {
-	if m == nil {
-		return nil, errors.New(noModel)
-	}
-	a, err := newAim(m.dim, target)
+	a, err := newAim(m, target)
 	if err != nil {
 		return nil, err
 	}
-	g, err := NewMinimax(m)
-	if err != nil {
-		return nil, err
-	}
-	return &AdversarialOpponent{aim: a, game: g}, nil
+	return &AdversarialOpponent{a}, nil
 }
 
 // Begin solves the game in the present direction, by one value iteration.
 func (o *AdversarialOpponent) Begin(v *View) error {
-	if err := o.needsDirection(v); err != nil {
+	if err := o.turn(v); err != nil {
 		return err
 	}
-	o.turn(v)
 	_, _, err := o.game.Solve(context.Background(), o.dir)
 	return err
-}
-
-func (a *aim) needsDirection(v *View) error {
-	if a.target == nil && !a.fixed && v.Direction == nil {
-		return fmt.Errorf("cmdp: opponent without a target, and the learner has no direction")
-	}
-	return nil
 }
 
 // Choose draws an action.
@@ -120,32 +118,21 @@ func (o *AdversarialOpponent) Distribution(dst []float64, h, s int) {
 	o.game.opponent.Distribution(dst, h, s)
 }
 
-// Observe does nothing.
-func (o *AdversarialOpponent) Observe(*Trajectory) {}
-
 // A BestResponseOpponent knows the kernel and the agent's policy of each episode.
 // It plays the best response to that policy: one that maximises ⟨θ, V⟩.
 type BestResponseOpponent struct {
 	aim
-	game   *Minimax
 	policy Deterministic
 }
 
 // NewBestResponseOpponent returns the opponent for a known game. target is as for
 // [NewAdversarialOpponent].
 func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOpponent, error) {
-	if m == nil {
-		return nil, errors.New(noModel)
-	}
-	a, err := newAim(m.dim, target)
+	a, err := newAim(m, target)
 	if err != nil {
 		return nil, err
 	}
-	g, err := NewMinimax(m)
-	if err != nil {
-		return nil, err
-	}
-	return &BestResponseOpponent{aim: a, game: g}, nil
+	return &BestResponseOpponent{aim: a}, nil
 }
 
 // NewBestResponseAlong returns the opponent that plays the best response in one
@@ -154,18 +141,15 @@ func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOp
 // target. Best responses in changing directions need not do so. The direction is
 // copied; it must be finite and not zero.
 func NewBestResponseAlong(m *Model, dir []float64) (*BestResponseOpponent, error) {
-	if m == nil {
-		return nil, errors.New(noModel)
+	o, err := NewBestResponseOpponent(m, nil)
+	if err != nil {
+		return nil, err
 	}
 	if len(dir) != m.dim {
 		return nil, fmt.Errorf("cmdp: direction of dimension %d: want %d", len(dir), m.dim)
 	}
 	if n := floats.Norm(dir, 2); !(n > 0) || math.IsInf(n, 1) {
 		return nil, fmt.Errorf("cmdp: direction %v: want a finite one that is not zero", dir)
-	}
-	o, err := NewBestResponseOpponent(m, nil)
-	if err != nil {
-		return nil, err
 	}
 	copy(o.dir, dir)
 	o.fixed = true
@@ -174,10 +158,9 @@ func NewBestResponseAlong(m *Model, dir []float64) (*BestResponseOpponent, error
 
 // Begin finds the best response, by one value iteration.
 func (o *BestResponseOpponent) Begin(v *View) error {
-	if err := o.needsDirection(v); err != nil {
+	if err := o.turn(v); err != nil {
 		return err
 	}
-	o.turn(v)
 	var err error
 	_, o.policy, err = o.game.OpponentResponse(context.Background(), o.dir, v.Policy)
 	return err
@@ -192,6 +175,3 @@ func (o *BestResponseOpponent) Choose(rng *rand.Rand, h, s int) int {
 func (o *BestResponseOpponent) Distribution(dst []float64, h, s int) {
 	o.policy.Distribution(dst, h, s)
 }
-
-// Observe does nothing.
-func (o *BestResponseOpponent) Observe(*Trajectory) {}
