@@ -8,9 +8,6 @@ import (
 )
 
 func (p *probe) supportBelongs() error {
-	if p.maximizer == nil {
-		return nil
-	}
 	for _, dir := range p.directions {
 		y := p.maximize(dir)
 		if gap := floats.Distance(y, p.project(y), 2); gap > p.slack(y) {
@@ -21,9 +18,6 @@ func (p *probe) supportBelongs() error {
 }
 
 func (p *probe) supportLargest() error {
-	if p.maximizer == nil {
-		return nil
-	}
 	for _, dir := range p.directions {
 		y := p.maximize(dir)
 		for _, z := range p.members {
@@ -37,9 +31,6 @@ func (p *probe) supportLargest() error {
 
 // sublinear tests h(t·θ) = t·h(θ), down to tiny and up to huge t, and h(θ + φ) ≤ h(θ) + h(φ).
 func (p *probe) sublinear() error {
-	if p.maximizer == nil {
-		return nil
-	}
 	for k, dir := range p.directions {
 		y := p.maximize(dir)
 		slack := floats.Norm(dir, 2) * p.slack(y)
@@ -64,9 +55,6 @@ func (p *probe) sublinear() error {
 }
 
 func (p *probe) zeroDirection() error {
-	if p.maximizer == nil {
-		return nil
-	}
 	zero := make([]float64, p.dim)
 	y := p.maximize(zero)
 	if gap := floats.Distance(y, p.project(y), 2); !(gap <= p.slack(y)) {
@@ -84,9 +72,6 @@ func (p *probe) zeroDirection() error {
 }
 
 func (p *probe) faceMaximal() error {
-	if p.faces == nil {
-		return nil
-	}
 	for k, x := range p.points {
 		dir := p.directions[k%len(p.directions)]
 		y, z := p.maximize(dir), p.face(dir, x)
@@ -103,9 +88,6 @@ func (p *probe) faceMaximal() error {
 // faceNearest tests the condition of optimality on the face, at the other maximisers
 // that can be found.
 func (p *probe) faceNearest() error {
-	if p.faces == nil {
-		return nil
-	}
 	for k, x := range p.points {
 		dir := p.directions[k%len(p.directions)]
 		z := p.face(dir, x)
