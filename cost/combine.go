@@ -42,12 +42,12 @@ func newOperands(what string, costs []Cost, box *geometry.Box) (domain, error) {
 	return x, nil
 }
 
-// finiteValue rejects a combination whose values overflow. One point is enough: the
+// finiteValue returns a combination, and rejects one whose values overflow. One point is enough: the
 // Lipschitz constant and the sides of the domain are bounded, so that values
 // elsewhere differ from this one by less than the largest number.
-func finiteValue(what string, c Cost, x domain) error {
+func finiteValue(what string, c Cost, x domain) (Cost, error) {
 	if v := c.Value(x.lower); math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("cost: %s: value %g at the corner %v of the domain: coefficients are too large", what, v, x.lower)
+		return nil, fmt.Errorf("cost: %s: value %g at the corner %v of the domain: coefficients are too large", what, v, x.lower)
 	}
-	return nil
+	return c, nil
 }

@@ -1,6 +1,15 @@
 // Package cost is the catalogue of objectives: finite convex functions of the
 // vector of returns, with what a learner asks of them.
 //
+//	box, err := geometry.NewBox([]float64{0, 0}, []float64{10, 4}) // of possible returns
+//	effort, err := cost.NewLinear([]float64{1, 0}, box)
+//	fair, err := cost.NewNorm(2, []float64{5, 2}, box)
+//	both, err := cost.NewSum([]float64{1, 0.5}, []cost.Cost{effort, fair}, box)
+//
+// The New functions make costs and combine them, [NewDistance] makes one of a target set, and
+// [New] one of a user's function that has values and subgradients. A Cost is then part of a
+// cmdp.Task.
+//
 // A learner keeps a dual vector θ in the ball of radius [Cost].Lipschitz and
 // moves it by the subgradient of the conjugate
 //
@@ -14,10 +23,9 @@
 // range is asked of a cost (erratum E-27).
 //
 // Most costs answer in closed form, to machine precision and without allocation,
-// and take among tied maximisers the one nearest to a given point. Combinations
-// that have no closed form are answered by a level method with a certified gap;
-// [New] adapts a user's own function in the same way. The package costtest holds the
-// laws that every cost must obey.
+// and take among tied maximisers the one nearest to a given point. Combinations and users'
+// functions that have no closed form are answered by a level method with a certified gap.
+// The package costtest holds the laws that every cost must obey.
 //
 // All costs are safe for concurrent use.
 package cost

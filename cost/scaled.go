@@ -19,17 +19,11 @@ func NewScaled(weight float64, cost Cost, domain *geometry.Box) (Cost, error) {
 	if !finite(weight) || weight < 0 {
 		return nil, fmt.Errorf("cost: scaled: weight %g: want finite and ≥ 0", weight)
 	}
-	line, curved, err := split([]float64{weight}, []Cost{cost}, x)
+	total, err := newSum([]float64{weight}, []Cost{cost}, x)
 	if err != nil {
 		return nil, err
 	}
-	if len(curved) == 0 {
-		return line, nil
-	}
-	if err := finiteValue("scaled", curved[0], x); err != nil {
-		return nil, err
-	}
-	return curved[0], nil
+	return finiteValue("scaled", total, x)
 }
 
 // scale returns weight·c for a positive weight.

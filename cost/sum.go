@@ -25,10 +25,7 @@ func NewSum(weights []float64, costs []Cost, domain *geometry.Box) (Cost, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := finiteValue("sum", total, x); err != nil {
-		return nil, err
-	}
-	return total, nil
+	return finiteValue("sum", total, x)
 }
 
 func newSum(weights []float64, costs []Cost, x domain) (Cost, error) {
@@ -39,12 +36,11 @@ func newSum(weights []float64, costs []Cost, x domain) (Cost, error) {
 	if len(curved) == 0 {
 		return line, nil
 	}
+	if flat := line.lipschitz == 0 && line.offset == 0; flat && len(curved) == 1 {
+		return curved[0], nil
+	}
 	if terms := coordinatewise(line, curved); terms != nil {
 		return newSeparable("sum", x, terms)
-	}
-	flat := line.lipschitz == 0 && line.offset == 0
-	if len(curved) == 1 && flat {
-		return curved[0], nil
 	}
 	lipschitz := line.lipschitz
 	for _, c := range curved {
