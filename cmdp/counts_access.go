@@ -66,11 +66,3 @@ func (c *Counts) Add(h, state, action, next int, times uint32) error {
 	sh.EachTwin(h, state, action, next, nil, func(state, action, next int, _ []float64) { c.add(h, state, action, next, times) })
 	return nil
 }
-
-// At returns the expected returns, d of them, of a choice of step h, numbered as
-// in [Shape.Choices]. The slice must not be changed.
-func (r *Returns) At(h, choice int) []float64 {
-	t := r.table(h)
-	i := int(t.id[choice]) * r.dim
-	return t.vectors[i : i+r.dim : i+r.dim]
-}

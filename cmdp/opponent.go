@@ -2,7 +2,6 @@ package cmdp
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 )
 
@@ -130,16 +129,9 @@ func checkOpponentPolicy(shape *Shape, policy Policy) error {
 					return err
 				}
 			}
-			sum := 0.0
 			policy.Distribution(probs[:n], h, s)
-			for _, p := range probs[:n] {
-				if !(p >= 0) || math.IsInf(p, 1) {
-					return fmt.Errorf("cmdp: opponent's policy, step %d, state %d: %g is not a probability", h+1, s, p)
-				}
-				sum += p
-			}
-			if math.Abs(sum-1) > ProbabilityTolerance {
-				return fmt.Errorf("cmdp: opponent's policy, step %d, state %d: probabilities sum to %.12g: want 1", h+1, s, sum)
+			if err := checkDistribution(probs[:n]); err != nil {
+				return fmt.Errorf("cmdp: opponent's policy, step %d, state %d: %w", h+1, s, err)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package cmdp
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 )
 
@@ -73,15 +72,8 @@ func NewRandomized(first [][]int32, probs [][]float64) (*Randomized, error) {
 			if f[s] == f[s+1] {
 				continue
 			}
-			sum := 0.0
-			for _, x := range row[f[s]:f[s+1]] {
-				if !(x >= 0) || math.IsInf(x, 1) {
-					return nil, fmt.Errorf("cmdp: policy step %d, state %d: %g is not a probability", h+1, s, x)
-				}
-				sum += x
-			}
-			if math.Abs(sum-1) > ProbabilityTolerance {
-				return nil, fmt.Errorf("cmdp: policy step %d, state %d: probabilities sum to %.12g: want 1", h+1, s, sum)
+			if err := checkDistribution(row[f[s]:f[s+1]]); err != nil {
+				return nil, fmt.Errorf("cmdp: policy step %d, state %d: %w", h+1, s, err)
 			}
 		}
 	}

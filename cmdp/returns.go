@@ -68,6 +68,14 @@ func newReturnTable(values []float64, dim int) returnTable {
 // Stationary reports whether one table serves every step.
 func (r *Returns) Stationary() bool { return len(r.tables) == 1 }
 
+// At returns the expected returns, d of them, of a choice of step h, numbered as
+// in [Shape.Choices]. The slice must not be changed.
+func (r *Returns) At(h, choice int) []float64 {
+	t := r.table(h)
+	i := int(t.id[choice]) * r.dim
+	return t.vectors[i : i+r.dim : i+r.dim]
+}
+
 func (r *Returns) table(h int) *returnTable {
 	if len(r.tables) == 1 {
 		return &r.tables[0]

@@ -211,6 +211,21 @@ func checkStart(start []StartState, states int) error {
 	return nil
 }
 
+// checkDistribution returns an error unless the numbers are probabilities that sum to 1.
+func checkDistribution(probs []float64) error {
+	sum := 0.0
+	for _, p := range probs {
+		if !(p >= 0) || math.IsInf(p, 1) {
+			return fmt.Errorf("%g is not a probability", p)
+		}
+		sum += p
+	}
+	if math.Abs(sum-1) > ProbabilityTolerance {
+		return fmt.Errorf("probabilities sum to %.12g: want 1", sum)
+	}
+	return nil
+}
+
 // ProbabilityTolerance is how far the sum of a distribution may lie from 1.
 const ProbabilityTolerance = 1e-9
 
