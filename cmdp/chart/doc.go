@@ -2,6 +2,15 @@
 // and violation against episodes on logarithmic axes, trade-off curves on linear
 // ones.
 //
+//	f := chart.Figure{Panels: []chart.Panel{{
+//		X: chart.Axis{Title: "episodes", Log: true}, Y: chart.Axis{Title: "regret", Log: true},
+//		Curves: []chart.Curve{{Name: "moma", X: episodes, Y: regret, Low: low, High: high}},
+//	}}}
+//	err := f.Save("regret.svg")
+//
+// [Figure.Save] writes a file in the format of its ending, [Figure.Bytes] returns it, and
+// [FormatOf] says in advance whether an ending is known.
+//
 // The look is the same everywhere and is meant for print: sans-serif letters of 9
 // points in a figure as wide as a page's text, colours that people who confuse
 // colours tell apart (Okabe and Ito's, without the yellow that paper swallows), and

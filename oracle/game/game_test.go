@@ -2,7 +2,6 @@ package game
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -343,13 +342,6 @@ func TestSolvingDoesNotAllocate(t *testing.T) {
 			t.Errorf("%d×%d allocates %v times", n, n, a)
 		}
 	}
-}
-
-func ExampleNash() {
-	// The agent pays; it mixes so that the opponent's choice does not matter.
-	sol, err := Nash([][]float64{{3, 1}, {0, 2}})
-	fmt.Printf("%.2f %.2f %.2f %v\n", sol.Value, sol.Row, sol.Col, err)
-	// Output: 1.50 [0.50 0.50] [0.25 0.75] <nil>
 }
 
 // programSolvers are the linear program solvers of this build.
