@@ -122,9 +122,7 @@ func exactCounts(t *testing.T, rng *rand.Rand) (*Model, *Counts) {
 			if w == 0 {
 				continue
 			}
-			l.add(i, int32(x), 1)
-			ch := &l.choices[i]
-			l.arena[ch.end-1].count = uint32(w * factor)
+			l.add(i, int32(x), uint32(w*factor))
 		}
 		l.choices[i].rates = newRates(float64(20 * factor))
 	}

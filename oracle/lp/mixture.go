@@ -32,6 +32,7 @@ type Mixture struct {
 	work   []float64
 	dual   []float64 // y₀ and z, shifted and scaled
 	shares []float64 // of the columns, and u in the first phase
+	total  []float64 // of the shares' rows, less the goal
 	least  []float64 // the least coefficient of each row
 	extent []float64 // by how much its coefficients differ
 }
@@ -107,8 +108,34 @@ func (m *Mixture) maximize() bool {
 	if !m.dense.Maximize(m.dual, m.shares, m.work, 0) {
 		return false
 	}
-	m.dense.Polish(m.dual, m.shares, m.table)
+	if m.residual() > 1e-15 {
+		m.dense.Polish(m.dual, m.shares, m.table)
+	}
 	return true
+}
+
+// residual returns by how much the solution misses the equations of its basis.
+func (m *Mixture) residual() (most float64) {
+	w := len(m.dual) + 1
+	m.total = append(m.total[:0], m.table[len(m.shares)*w:]...)
+	for j, share := range m.shares {
+		if share == 0 {
+			continue
+		}
+		line := m.table[j*w : (j+1)*w]
+		gap := -line[w-1]
+		for i, a := range line[:w-1] {
+			gap += a * m.dual[i]
+			m.total[i] += a * share
+		}
+		most = max(most, gap, -gap)
+	}
+	for i, z := range m.dual {
+		if z != 0 {
+			most = max(most, m.total[i], -m.total[i])
+		}
+	}
+	return most
 }
 
 // settle takes prices and weights from the solution. In the table a cost of 0 stands for
