@@ -115,10 +115,16 @@ type BoundedBox struct{ *Box }
 // direction is zero.
 func (b *BoundedBox) MaximizeLinear(dst, dir []float64) {
 	check(len(b.lower), dst, dir)
-	for i, l := range b.lower {
-		dst[i] = l + (b.upper[i]-l)/2
+	for i, v := range dir {
+		switch l, u := b.lower[i], b.upper[i]; {
+		case v > 0:
+			dst[i] = u
+		case v < 0:
+			dst[i] = l
+		default:
+			dst[i] = l + (u-l)/2
+		}
 	}
-	b.ProjectFace(dst, dir, dst)
 }
 
 // ProjectFace gives the vertex in the direction; the clipped coordinate of x

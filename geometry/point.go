@@ -19,6 +19,24 @@ func NewPoint(at []float64) (*Point, error) {
 	return &Point{BoundedBox{&Box{at, at}}}, nil
 }
 
+// Project gives the point.
+func (p *Point) Project(dst, x []float64) {
+	check(len(p.lower), dst, x)
+	copy(dst, p.lower)
+}
+
+// MaximizeLinear gives the point.
+func (p *Point) MaximizeLinear(dst, dir []float64) {
+	check(len(p.lower), dst, dir)
+	copy(dst, p.lower)
+}
+
+// ProjectFace gives the point.
+func (p *Point) ProjectFace(dst, dir, x []float64) {
+	check(len(p.lower), dst, dir, x)
+	copy(dst, p.lower)
+}
+
 // restrict allows the point to miss the box by rounding.
 func (p *Point) restrict(box *BoundedBox) (Compact, error) {
 	for i, v := range p.lower {

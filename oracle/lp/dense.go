@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Dense solves programs that are small, dense and different each time, such as matrix games
-// and those of a [Mixture]:
+// Dense solves programs that are small, dense and different each time, such as matrix games:
 //
 //	maximise  cost·x   subject to  A·x ≤ rhs  and  x ≥ 0,   with rhs ≥ 0.
 //

@@ -2,7 +2,6 @@ package lp
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -10,186 +9,280 @@ import (
 // A Mixture is a linear program with a handful of rows over the weights of points. More
 // and more points are added to it:
 //
-//	min Σ λ_j·cost_j   s.t.  Σ λ_j = 1,   Σ λ_j·a_ij ≤ b_i,   λ ≥ 0.
+//	min Σ λ_j·cost_j   s.t.  Σ λ_j = 1,   Σ λ_j·a_ij + s_i − u = b_i,   λ, s, u ≥ 0,
 //
-// Its dual over the price y₀ of the first row and z ≥ 0, the negative prices of the others,
-//
-//	max y₀ − Σ b_i·z_i   s.t.  y₀ − Σ a_ij·z_i ≤ cost_j,
-//
-// is a program of [Dense] once costs and coefficients are shifted to be positive. A [Solver]
-// does the same for any program, certified and refined, but takes several times as long as
-// value iteration on a small model; BenchmarkMixture measures it. The zero value is ready
-// for Reset. It must not be used concurrently.
+// u, the excess over the rows, being driven to 0 first. It is solved by the simplex method
+// on a basis of I+1 variables, which is factorised anew at every pivot, so that rounding
+// does not build up, and which the next solution starts from. A [Solver] does the same for
+// any program, certified and refined, and takes five times as long for the programs of a
+// learner (BenchmarkMixture). [Dense] solves the dual as fast there, but begins afresh each
+// time: where there are many rows and columns, as in BenchmarkCut of package geometry, it
+// takes 2.5 times as long. The zero value is ready for Reset. It must not be used
+// concurrently.
 type Mixture struct {
-	limit   []float64 // b
-	cost    []float64 // of each column
-	coef    []float64 // columns×I
-	prices  []float64
-	weights []float64
+	limit []float64 // b
+	cost  []float64 // of each column
+	coef  []float64 // columns×(I+1): 1, a_1j … a_Ij
+	basis []int     // column, or variableU, or slackOf(i)
+	inv   []float64 // (I+1)²
+	x, y  []float64 // basic values, prices
+	alpha []float64 // the entering variable in terms of the basis
+	work  []float64
 
-	dense  Dense
-	table  []float64 // of the program, and a copy that Dense overwrites
-	work   []float64
-	dual   []float64 // y₀ and z, shifted and scaled
-	shares []float64 // of the columns, and u in the first phase
-	total  []float64 // of the shares' rows, less the goal
-	least  []float64 // the least coefficient of each row
-	extent []float64 // by how much its coefficients differ
+	weights []float64
 }
+
+// Variables of the basis that are not columns: u, and the slacks of the rows 1 … I.
+const variableU = -1
+
+func slackOf(row int) int { return variableU - row }
+
+// mostPivots bounds the pivots of a solution; tiny programs take a few.
+const mostPivots = 200
 
 // Reset removes all columns and sets the limits b, which it keeps.
 func (m *Mixture) Reset(limit []float64) {
-	n := len(limit)
-	m.limit, m.cost, m.coef = limit, m.cost[:0], m.coef[:0]
-	m.least, m.extent, m.prices, m.dual = resize(m.least, n), resize(m.extent, n), resize(m.prices, n+1), resize(m.dual, n+1)
+	n := len(limit) + 1
+	m.limit, m.cost, m.coef, m.basis = limit, m.cost[:0], m.coef[:0], m.basis[:0]
+	if len(m.x) != n {
+		m.inv, m.work = make([]float64, n*n), make([]float64, 2*n*n)
+		m.x, m.y, m.alpha = make([]float64, n), make([]float64, n), make([]float64, n)
+	}
 }
 
 // Add adds a column with its cost and its coefficients, one for each limit, which it copies.
 func (m *Mixture) Add(cost float64, a []float64) {
-	m.cost, m.coef = append(m.cost, cost), append(m.coef, a...)
+	m.cost, m.coef = append(m.cost, cost), append(append(m.coef, 1), a...)
 }
 
-// Solve finds the best mixture of the columns, of which there has to be one, and reports the
-// least excess over the limits that a mixture has. An excess above tol means that no mixture
-// keeps the limits; prices are then those of the program that minimises the excess. ok is
-// false where rounding leads astray; nothing is known then.
+// Solve finds the best mixture of the columns, of which there has to be one, from the last
+// basis, and reports the excess u. An excess above tol means that no mixture keeps the
+// limits, and that prices are those of the first phase. ok is false where rounding leads
+// astray; nothing is known then.
 func (m *Mixture) Solve(tol float64) (excess float64, ok bool) {
-	m.measure()
-	if feasible, ok := m.optimize(0); feasible {
-		return 0, ok
+	if len(m.basis) == 0 {
+		m.begin()
 	}
-	if excess, ok = m.minimizeExcess(); ok && excess <= tol {
-		_, ok = m.optimize(excess + 1e-14*(1+floats.Norm(m.limit, math.Inf(1))))
+	phase := 1
+	for range mostPivots {
+		if !m.factor() {
+			return 0, false
+		}
+		excess = m.excess()
+		if phase == 1 && excess <= tol {
+			phase = 2
+		}
+		m.prices(phase)
+		q, d := m.entering(phase)
+		if d == 0 {
+			return excess, true
+		}
+		if !m.pivot(q, phase) {
+			return 0, false
+		}
 	}
-	return excess, ok
+	return 0, false
 }
 
-// measure finds the range of the coefficients of each row.
-func (m *Mixture) measure() {
-	n := len(m.limit)
-	for i := range n {
-		low, high := math.Inf(1), math.Inf(-1)
-		for k := i; k < len(m.coef); k += n {
-			low, high = min(low, m.coef[k]), max(high, m.coef[k])
-		}
-		m.least[i], m.extent[i] = low, high-low
-		if high == low {
-			m.extent[i] = 1
-		}
-	}
-}
-
-// load writes the table of the dual, with limits that are wider by slack and room for extra
-// rows. Its row j is y₀ − Σ a_ij·z_i ≤ 1 + cost_j in shifted numbers; z_i is multiplied and
-// a_ij divided by the extent of row i. The 1 makes y₀ positive at an optimum, so that the
-// weights add up to 1.
-func (m *Mixture) load(cost func(j int) float64, slack float64, extra int) {
-	n, columns := len(m.limit), len(m.cost)
-	m.table = resize(m.table, (columns+extra+1)*(n+2))
-	for j := range columns {
-		line := m.table[j*(n+2) : (j+1)*(n+2)]
-		line[0], line[n+1] = 1, 1+cost(j)
-		for i, a := range m.coef[j*n : (j+1)*n] {
-			line[i+1] = (m.least[i] - a) / m.extent[i]
-		}
-	}
-	goal := m.table[(columns+extra)*(n+2):]
-	goal[0], goal[n+1] = -1, 0
+// begin makes the basis of the first column: its slacks, with u in the place of the
+// one that is negative most.
+func (m *Mixture) begin() {
+	m.basis = append(m.basis, 0)
+	worst, row := 0.0, 0
 	for i, b := range m.limit {
-		goal[i+1] = (b + slack - m.least[i]) / m.extent[i]
+		m.basis = append(m.basis, slackOf(i+1))
+		if over := m.coef[i+1] - b; over > worst {
+			worst, row = over, i+1
+		}
 	}
-	m.shares = resize(m.shares, columns+extra)
+	if row > 0 {
+		m.basis[row] = variableU
+	}
 }
 
-// maximize solves the program of the table, and reports whether it is bounded.
-func (m *Mixture) maximize() bool {
-	m.dense.Careful = false
-	m.work = append(m.work[:0], m.table...)
-	if !m.dense.Maximize(m.dual, m.shares, m.work, 0) {
-		return false
+// entry returns the coefficient of a variable in a row.
+func (m *Mixture) entry(v, row int) float64 {
+	switch {
+	case v >= 0:
+		return m.coef[v*len(m.x)+row]
+	case row == 0:
+		return 0
+	case v == variableU:
+		return -1
+	case v == slackOf(row):
+		return 1
 	}
-	if m.residual() > 1e-15 {
-		m.dense.Polish(m.dual, m.shares, m.table)
+	return 0
+}
+
+// factor inverts the basis, by Gauss and Jordan with row exchanges, and sets the
+// basic values. It fails on a singular one, and where a basic value is negative by
+// more than rounding.
+func (m *Mixture) factor() bool {
+	n := len(m.x)
+	line := func(i int) []float64 { return m.work[i*2*n : (i+1)*2*n] } // basis and identity
+	for i := range n {
+		w := line(i)
+		clear(w[n:])
+		w[n+i] = 1
+		for k, v := range m.basis {
+			w[k] = m.entry(v, i)
+		}
+	}
+	for k := range n {
+		best := k
+		for i := k + 1; i < n; i++ {
+			if math.Abs(line(i)[k]) > math.Abs(line(best)[k]) {
+				best = i
+			}
+		}
+		w, other := line(k), line(best)
+		if !(math.Abs(other[k]) > 1e-13) {
+			return false
+		}
+		if best != k {
+			for j := range w {
+				w[j], other[j] = other[j], w[j]
+			}
+		}
+		floats.Scale(1/w[k], w)
+		for i := range n {
+			if f := line(i)[k]; i != k && f != 0 {
+				floats.AddScaled(line(i), -f, w)
+			}
+		}
+	}
+	for k := range n {
+		copy(m.inv[k*n:(k+1)*n], line(k)[n:])
+	}
+	return m.values()
+}
+
+// values sets the basic values.
+func (m *Mixture) values() bool {
+	n, size := len(m.x), 1.0
+	for k := range n {
+		row := m.inv[k*n : (k+1)*n]
+		m.x[k] = row[0]
+		for i, b := range m.limit {
+			m.x[k] += row[i+1] * b
+		}
+		size = max(size, math.Abs(m.x[k]))
+	}
+	for k, x := range m.x {
+		if x < -1e-10*size || math.IsNaN(x) {
+			return false
+		}
+		m.x[k] = max(0, x)
 	}
 	return true
 }
 
-// residual returns by how much the solution misses the equations of its basis.
-func (m *Mixture) residual() (most float64) {
-	w := len(m.dual) + 1
-	m.total = append(m.total[:0], m.table[len(m.shares)*w:]...)
-	for j, share := range m.shares {
-		if share == 0 {
+// excess returns the value of u.
+func (m *Mixture) excess() float64 {
+	for k, v := range m.basis {
+		if v == variableU {
+			return m.x[k]
+		}
+	}
+	return 0
+}
+
+// charge returns the cost of a variable in a phase.
+func (m *Mixture) charge(v, phase int) float64 {
+	switch {
+	case phase == 1 && v == variableU:
+		return 1
+	case phase == 2 && v >= 0:
+		return m.cost[v]
+	}
+	return 0
+}
+
+// prices sets y to the dual prices of a phase.
+func (m *Mixture) prices(phase int) {
+	n := len(m.x)
+	clear(m.y)
+	for k, v := range m.basis {
+		if c := m.charge(v, phase); c != 0 {
+			floats.AddScaled(m.y, c, m.inv[k*n:(k+1)*n])
+		}
+	}
+}
+
+// entering returns the variable with the least reduced cost d, 0 if none promises
+// anything.
+func (m *Mixture) entering(phase int) (q int, d float64) {
+	n := len(m.x)
+	for j := range m.cost {
+		c := m.charge(j, phase)
+		r, size := c, math.Abs(c)
+		for i, a := range m.coef[j*n : (j+1)*n] {
+			r -= m.y[i] * a
+			size += math.Abs(m.y[i] * a)
+		}
+		if r < d && r < -1e-12*size {
+			q, d = j, r
+		}
+	}
+	for i := 1; i < n; i++ {
+		if r := -m.y[i]; r < d && r < -1e-12*floats.Norm(m.y, math.Inf(1)) {
+			q, d = slackOf(i), r
+		}
+	}
+	for _, v := range m.basis {
+		if v == q && d < 0 { // rounding: a basic variable has reduced cost 0
+			return 0, 0
+		}
+	}
+	return q, d
+}
+
+// pivot lets variable q into the basis. In the second phase u leaves as soon as it
+// would grow. Of equal ratios the largest pivot wins.
+func (m *Mixture) pivot(q, phase int) bool {
+	n := len(m.x)
+	clear(m.alpha)
+	for k := range n {
+		for i := range n {
+			m.alpha[k] += m.inv[k*n+i] * m.entry(q, i)
+		}
+	}
+	out, least, size := -1, math.Inf(1), floats.Norm(m.alpha, math.Inf(1))
+	for k, a := range m.alpha {
+		if math.Abs(a) <= 1e-11*size {
 			continue
 		}
-		line := m.table[j*w : (j+1)*w]
-		gap := -line[w-1]
-		for i, a := range line[:w-1] {
-			gap += a * m.dual[i]
-			m.total[i] += a * share
+		ratio := m.x[k] / a
+		if phase == 2 && m.basis[k] == variableU && a < 0 {
+			ratio = 0
+		} else if a < 0 {
+			continue
 		}
-		most = max(most, gap, -gap)
-	}
-	for i, z := range m.dual {
-		if z != 0 {
-			most = max(most, m.total[i], -m.total[i])
+		if ratio < least || ratio == least && math.Abs(a) > math.Abs(m.alpha[out]) {
+			out, least = k, ratio
 		}
 	}
-	return most
-}
-
-// settle takes prices and weights from the solution. In the table a cost of 0 stands for
-// low and a cost of 1 for low + scale. It reports whether the weights are a mixture.
-func (m *Mixture) settle(low, scale float64) bool {
-	m.prices[0] = low + scale*(m.dual[0]-1)
-	for i, z := range m.dual[1:] {
-		z *= scale / m.extent[i]
-		m.prices[0] += m.least[i] * z
-		m.prices[i+1] = -z
+	if out < 0 {
+		return false
 	}
-	m.weights = append(m.weights[:0], m.shares[:len(m.cost)]...)
-	sum := 0.0
-	for j, w := range m.weights {
-		m.weights[j] = max(0, w)
-		sum += m.weights[j]
-	}
-	return math.Abs(sum-1) < 1e-9
-}
-
-// optimize solves the program with limits that are wider by slack. It is feasible if its
-// dual is bounded.
-func (m *Mixture) optimize(slack float64) (feasible, ok bool) {
-	low := floats.Min(m.cost)
-	scale := floats.Max(m.cost) - low
-	if scale == 0 {
-		scale = 1
-	}
-	m.load(func(j int) float64 { return (m.cost[j] - low) / scale }, slack, 0)
-	if !m.maximize() {
-		return false, false
-	}
-	return true, m.settle(low, scale)
-}
-
-// minimizeExcess solves the first phase, min u with Σ λ_j·a_ij ≤ b_i + u, whose dual is the
-// same but for costs of 0 and Σ z_i ≤ 1.
-func (m *Mixture) minimizeExcess() (excess float64, ok bool) {
-	n, columns := len(m.limit), len(m.cost)
-	m.load(func(int) float64 { return 0 }, 0, 1)
-	scale := slices.Min(m.extent)
-	line := m.table[columns*(n+2) : (columns+1)*(n+2)]
-	line[0], line[n+1] = 0, 1
-	for i, e := range m.extent {
-		line[i+1] = scale / e
-	}
-	ok = m.maximize() && m.settle(0, scale)
-	return max(0, m.prices[0]+floats.Dot(m.prices[1:], m.limit)), ok
+	m.basis[out] = q
+	return true
 }
 
 // Prices returns the dual prices of the last solution: that of Σ λ_j = 1, then those of the
 // limits, which are at most 0. The slice belongs to the mixture.
-func (m *Mixture) Prices() []float64 { return m.prices }
+func (m *Mixture) Prices() []float64 { return m.y }
 
 // Weights returns the weights of the columns in the last solution. The slice belongs to the
 // mixture.
-func (m *Mixture) Weights() []float64 { return m.weights }
+func (m *Mixture) Weights() []float64 {
+	m.weights = resize(m.weights, len(m.cost))
+	clear(m.weights)
+	for k, v := range m.basis {
+		if v >= 0 {
+			m.weights[v] = m.x[k]
+		}
+	}
+	return m.weights
+}
