@@ -84,7 +84,7 @@ func New(spec Spec) (*Product, error) {
 		out.Kernels = append(out.Kernels, p.kernel(h))
 	}
 	if sh := p.base.Shape(); sh != nil {
-		out.ReturnToGo = p.promise(sh)
+		out.ReturnToGo, out.Promised = p.promise(sh), true
 		if sh.Game() {
 			out.Opponents = p.opponents(sh)
 		}

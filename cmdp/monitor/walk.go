@@ -16,10 +16,10 @@ type walk struct {
 	columns  []int
 	offset   []int // of each monitor's rewards in all returns
 
-	state, memory []int32 // of each pair: its state, and the number of its tuple
-	tuples        []int   // one memory value for each monitor
-	unpaid        []bool  // of each tuple: returns of the start are still to be paid
-	pair          map[uint64]int32
+	state, memory []int32            // of each pair: its state, and the number of its tuple
+	tuples        []int              // one memory value for each monitor
+	unpaid        []bool             // of each tuple: returns of the start are still to be paid
+	pairs         [][]*page          // of each state, a page for every so many tuples; nil where none comes up
 	tuple         []map[[2]int]int32 // number of a tuple, by that of its first part and the last value
 	starts        []int32            // the pairs of the start states
 	// layers holds the pairs that have rows in each kernel, in ascending order. A stationary base has one
@@ -33,7 +33,7 @@ type walk struct {
 }
 
 func newWalk(m *cmdp.Model, monitors []Monitor, columns []int) walk {
-	w := walk{base: m, monitors: monitors, columns: columns, pair: make(map[uint64]int32),
+	w := walk{base: m, monitors: monitors, columns: columns, pairs: make([][]*page, m.States()),
 		tuple: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)), random: m.RandomReturns()}
 	width := m.Dim()
 	for i, mon := range monitors {
@@ -85,15 +85,24 @@ func (w *walk) number(unpaid bool) int32 {
 
 // find returns the number of a pair, and whether it is new.
 func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
-	key := uint64(tuple)<<32 | uint64(state)
-	pair, ok := w.pair[key]
-	if !ok {
-		pair = int32(len(w.state))
-		w.pair[key] = pair
-		w.state, w.memory = append(w.state, state), append(w.memory, tuple)
+	at := int(tuple) / len(page{})
+	for len(w.pairs[state]) <= at {
+		w.pairs[state] = append(w.pairs[state], nil)
 	}
-	return pair, !ok
+	if w.pairs[state][at] == nil {
+		w.pairs[state][at] = new(page)
+	}
+	number := &w.pairs[state][at][int(tuple)%len(page{})]
+	if isNew = *number == 0; isNew {
+		w.state, w.memory = append(w.state, state), append(w.memory, tuple)
+		*number = int32(len(w.state))
+	}
+	return *number - 1, isNew
 }
+
+// A page holds the numbers of pairs, plus one, of a state and of tuples with consecutive numbers; 0 stands for pairs that do not
+// come up.
+type page [16]int32
 
 // count numbers all pairs that can come up and counts their rows.
 func (w *walk) count(bytes int) error {

@@ -21,8 +21,9 @@ type Memory struct {
 	Notes []string
 
 	options    MemoryOptions
-	constraint []int              // of each constraint, its number in the declared problem
-	pairs      []map[string]int32 // of each declared state, its states in the model by what is remembered
+	constraint []int // of each constraint, its number in the declared problem
+	// pairs holds of each declared state its states in the model by what is remembered. Only policies that are read ask for it.
+	pairs func() []map[string]int32
 }
 
 // A Tail is a constraint on the mean of the worst episodes. It holds if for some threshold τ the mean
@@ -106,19 +107,20 @@ func (p *Problem) Unfold(opts MemoryOptions) (*Problem, error) {
 	return &q, nil
 }
 
-// index notes which states of the model are about which of the declared problem.
-func (m *Memory) index() {
-	m.pairs = make([]map[string]int32, m.Base().States())
+// index lists which states of the model are about which of the declared problem.
+func (m *Memory) index() []map[string]int32 {
+	pairs := make([]map[string]int32, m.Base().States())
 	for s := range m.Model.States() {
 		of := m.State(s)
-		if m.pairs[of] == nil {
-			m.pairs[of] = make(map[string]int32, 1)
+		if pairs[of] == nil {
+			pairs[of] = make(map[string]int32, 1)
 		}
-		m.pairs[of][m.Product.Memory(s)] = int32(s)
+		pairs[of][m.Product.Memory(s)] = int32(s)
 	}
+	return pairs
 }
 
 // remembers reports whether a memory value comes up in any state.
 func (m *Memory) remembers(text string) bool {
-	return slices.ContainsFunc(m.pairs, func(in map[string]int32) bool { _, ok := in[text]; return ok })
+	return slices.ContainsFunc(m.pairs(), func(in map[string]int32) bool { _, ok := in[text]; return ok })
 }

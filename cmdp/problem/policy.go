@@ -286,9 +286,9 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 	case m == nil:
 		return []int32{int32(s)}
 	case text == "":
-		return slices.Sorted(maps.Values(m.pairs[s]))
+		return slices.Sorted(maps.Values(m.pairs()[s]))
 	}
-	if pair, ok := m.pairs[s][text]; ok {
+	if pair, ok := m.pairs()[s][text]; ok {
 		return []int32{pair}
 	}
 	if !m.remembers(text) {

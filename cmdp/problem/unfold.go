@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"sync"
 
 	"cmdpsolve/cmdp/monitor"
 )
@@ -66,7 +67,7 @@ func (u *unfolding) run() error {
 		return fmt.Errorf("problem: %s", trimmed(err, "monitor: "))
 	}
 	q.Model = q.Memory.Model
-	q.Memory.index()
+	q.Memory.pairs = sync.OnceValue(q.Memory.index)
 	return nil
 }
 
