@@ -100,6 +100,9 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if len(over) != 2 {
 		return usage("--deterministic: --over has %s: want two", count(len(over), "return"))
 	}
+	if p.Memory != nil && len(p.Memory.Tails) > 0 {
+		return usage("--deterministic: %s limits the mean of the worst episodes: want a front of policies that may draw", p.name)
+	}
 	if c.plot != "" {
 		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
 	}
@@ -124,11 +127,11 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	rep := newFrontReport(p, over, r, time.Since(begin))
 	rep.Never = true
 	for _, q := range points {
-		rep.Points = append(rep.Points, &pointReport{Returns: p.named(q.Returns), Vertex: true, returns: q.Returns, policy: q.Policy})
+		rep.Points = append(rep.Points, &pointReport{Returns: p.named(q.Returns), Vertex: true, returns: q.Returns, policy: q.Policy, of: p})
 	}
 	rep.sort()
 	rep.Vertices = rep.Points
-	files := c.writeFiles(p, rep, r)
+	files := c.writeFiles(rep, nil) // --plot is refused
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}

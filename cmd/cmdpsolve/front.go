@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
@@ -148,15 +149,10 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if c.deterministic {
 		return c.frontDeterministic(ctx, p, over)
 	}
-	opts := exact.FrontOptions{Error: c.error, Points: c.points}
-	for _, o := range over {
-		direction := make([]float64, len(p.Returns))
-		direction[o.index] = -o.sign
-		opts.Over = append(opts.Over, direction)
+	if p.Memory != nil && len(p.Memory.Tails) > 0 {
+		return c.frontUnion(ctx, p, over)
 	}
-	var progress *planProgress
-	opts.Options, progress = c.exact(c.err, 1)
-	opts.Each = progress.point
+	opts, progress := c.options(p, over)
 	begin := time.Now()
 	r, err := exact.Front(ctx, p.Model, p.task, opts)
 	progress.close()
@@ -165,7 +161,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	rep := newFrontReport(p, over, r, time.Since(begin))
 	rep.all = c.all
-	files := c.writeFiles(p, rep, r)
+	files := c.writeFiles(rep, func() *chart.Figure { return frontFigure(p, rep, r) })
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
@@ -178,8 +174,22 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	return verdict(r.Status, c.iterations)
 }
 
+// options returns the options of a curve, and its progress.
+func (c *frontCommand) options(p *loaded, over []objective) (exact.FrontOptions, *planProgress) {
+	opts := exact.FrontOptions{Error: c.error, Points: c.points}
+	for _, o := range over {
+		direction := make([]float64, len(p.Returns))
+		direction[o.index] = -o.sign
+		opts.Over = append(opts.Over, direction)
+	}
+	var progress *planProgress
+	opts.Options, progress = c.exact(c.err, 1)
+	opts.Each = progress.point
+	return opts, progress
+}
+
 // writeFiles writes policies and plot, where there is a curve.
-func (c *frontCommand) writeFiles(p *loaded, rep *frontReport, r *exact.FrontResult) error {
+func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure) error {
 	if len(rep.Vertices) == 0 {
 		return nil
 	}
@@ -190,13 +200,13 @@ func (c *frontCommand) writeFiles(p *loaded, rep *frontReport, r *exact.FrontRes
 		digits := len(fmt.Sprint(len(rep.Vertices)))
 		for i, v := range rep.Vertices {
 			v.File = filepath.Join(c.policies, fmt.Sprintf("vertex-%0*d.csv", digits, i+1))
-			if err := problem.WritePolicy(v.File, p.Problem, p.PlanRows(v.policy, v.components)); err != nil {
+			if err := problem.WritePolicy(v.File, v.of.Problem, v.of.PlanRows(v.policy, v.components)); err != nil {
 				return err
 			}
 		}
 	}
 	if c.plot != "" {
-		return frontFigure(p, rep, r).Save(c.plot)
+		return figure().Save(c.plot)
 	}
 	return nil
 }

@@ -26,27 +26,33 @@ type frontReport struct {
 	Iterations  int              `json:"iterations"`
 	Seconds     report.Number    `json:"seconds"`
 	Never       bool             `json:"deterministic,omitempty"`
-	over        []objective
-	all         bool // vertices that print alike are all shown
+	// Union is the number of curves of which this one is made, one for each choice of thresholds for the worst episodes.
+	Union int      `json:"union,omitempty"`
+	shown []string // returns
+	over  []objective
+	all   bool // vertices that print alike are all shown
 }
 
 // pointReport is a point of the curve: the returns of the policy that is best for
 // the weights.
 type pointReport struct {
-	Returns    named  `json:"returns"`
-	Weights    named  `json:"weights"`
-	Randomized int    `json:"randomized"`
-	Vertex     bool   `json:"vertex"`
-	File       string `json:"policy,omitempty"`
+	Returns    named `json:"returns"`
+	Weights    named `json:"weights"`
+	Randomized int   `json:"randomized"`
+	Vertex     bool  `json:"vertex"`
+	// Thresholds are those at which the worst episodes begin, of a curve that is a union.
+	Thresholds []report.Number `json:"thresholds,omitempty"`
+	File       string          `json:"policy,omitempty"`
 	returns    []float64
 	policy     *exact.Policy
 	components []exact.Component
+	of         *loaded // whose policy it is
 }
 
 func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
 	rep := &frontReport{
 		Problem: p.Name, Status: r.Status.String(), Points: []*pointReport{}, Vertices: []*pointReport{},
-		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over,
+		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over, shown: p.Returns,
 	}
 	for _, o := range over {
 		sign := "+"
@@ -65,7 +71,7 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 	vertices := verticesOf(r)
 	for i, q := range r.Points {
 		point := &pointReport{Returns: p.named(q.Returns), Weights: named{Values: report.Numbers(q.Weights)},
-			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy, components: q.Components}
+			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy, components: q.Components, of: p}
 		for _, o := range over {
 			point.Weights.Names = append(point.Weights.Names, o.name)
 		}
@@ -100,37 +106,45 @@ func verticesOf(r *exact.FrontResult) []bool {
 	for i := range vertex {
 		vertex[i] = true
 	}
-	scale := make([]float64, len(points[0].Objectives))
+	scale := scaleOf(points, r.Rounding)
+	for i := range points {
+		var others []exact.FrontPoint
+		for j := range points {
+			if vertex[j] && j != i {
+				others = append(others, points[j])
+			}
+		}
+		vertex[i] = worse(others, points[i], scale) > roundingOfPoints
+	}
+	return vertex
+}
+
+// roundingOfPoints is the part of the scale up to which points are the same.
+const roundingOfPoints = 1e-9
+
+// scaleOf is the range of each objective, by which rounding is measured.
+func scaleOf(points []exact.FrontPoint, rounding []float64) []float64 {
+	scale := make([]float64, len(rounding))
 	for k := range scale {
 		least, most := math.Inf(1), math.Inf(-1)
 		for _, p := range points {
 			least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
 		}
-		if scale[k] = most - least + 1e9*r.Rounding[k]; scale[k] == 0 {
+		if scale[k] = most - least + 1e9*rounding[k]; scale[k] == 0 {
 			scale[k] = 1
 		}
 	}
-	for i := range points {
-		vertex[i] = !mixed(points, vertex, i, scale)
-	}
-	return vertex
+	return scale
 }
 
-// mixed reports whether a mixture of the points marked, but for number i, equals or
-// improves on point i, up to rounding: it solves
+// worse returns by how much of the scale the best mixture of other points is worse than a point, in the objective in which it
+// is worst, +∞ if there are none: it solves
 //
-//	min t  s.t.  Σ λ_j y_j ≤ y_i + t·scale,  Σ λ_j = 1,  λ ≥ 0
-func mixed(points []exact.FrontPoint, marked []bool, i int, scale []float64) bool {
-	const rounding = 1e-9
-	var others []int
-	for j := range points {
-		if marked[j] && j != i {
-			others = append(others, j)
-		}
-	}
+//	min t  s.t.  Σ λ_j y_j ≤ y + t·scale,  Σ λ_j = 1,  λ ≥ 0
+func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) float64 {
 	n := len(others)
 	if n == 0 {
-		return false
+		return math.Inf(1)
 	}
 	program := &lp.Problem{Minimize: make([]float64, n+1)}
 	program.Minimize[n] = 1
@@ -139,15 +153,18 @@ func mixed(points []exact.FrontPoint, marked []bool, i int, scale []float64) boo
 	for k := range scale {
 		row := make([]float64, n+1)
 		row[n] = -1
-		for at, j := range others {
+		for at, q := range others {
 			program.Lower[at], sum[at] = 0, 1
-			row[at] = (points[j].Objectives[k] - points[i].Objectives[k]) / scale[k]
+			row[at] = (q.Objectives[k] - than.Objectives[k]) / scale[k]
 		}
 		program.Rows = append(program.Rows, lp.AtMost(row, 0))
 	}
 	program.Rows = append(program.Rows, lp.Equal(sum, 1))
 	sol, err := lp.Solve(program)
-	return err == nil && sol.Status == lp.Optimal && sol.Objective <= rounding
+	if err != nil || sol.Status != lp.Optimal {
+		return math.Inf(1)
+	}
+	return sol.Objective
 }
 
 // report declares the curve: all points for programs, the vertices for people.
@@ -155,7 +172,7 @@ func (rep *frontReport) report(p *loaded) *report.Report {
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.headed(rep.wanted(p), fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds)),
 		rep.vertexTable(p), rep.notes(p),
-		report.Only(rep.pointTable(p), report.CSV),
+		report.Only(rep.pointTable(), report.CSV),
 	}}
 }
 
@@ -166,15 +183,27 @@ func (rep *frontReport) wanted(p *loaded) string {
 		wish = append(wish, map[bool]string{false: "more ", true: "less "}[o.sign < 0]+o.name)
 	}
 	text := strings.Join(wish, " against ")
-	if limits := p.wantedLimits(); len(limits) > 0 {
+	limits := p.wantedLimits()
+	if rep.Union > 0 { // in the place of what they come to with one threshold
+		limits = slices.Clone(p.Memory.Always)
+		for _, c := range p.task.Constraints {
+			if slices.Contains(rep.shown, c.Return) {
+				limits = append(limits, c.Name)
+			}
+		}
+		for _, t := range p.thresholds() {
+			limits = append(limits, t.Constraint)
+		}
+	}
+	if len(limits) > 0 {
 		text += ", subject to " + strings.Join(limits, ", ")
 	}
 	return text
 }
 
 // pointTable lists all points.
-func (rep *frontReport) pointTable(p *loaded) *report.Table {
-	t := report.NewTable(p.Returns...)
+func (rep *frontReport) pointTable() *report.Table {
+	t := report.NewTable(rep.shown...)
 	for _, o := range rep.over {
 		t.Columns = append(t.Columns, report.Column{Title: "weight_" + o.name})
 	}
@@ -195,9 +224,12 @@ func (rep *frontReport) pointTable(p *loaded) *report.Table {
 // vertexTable lists the vertices, of a curve between two returns with its slope up
 // to the next one.
 func (rep *frontReport) vertexTable(p *loaded) *report.Table {
-	t := report.NewTable(append([]string{"vertex"}, p.Returns...)...)
+	t := report.NewTable(append([]string{"vertex"}, rep.shown...)...)
 	a, b := rep.over[0], rep.over[1]
-	sloped := len(rep.over) == 2 && len(rep.Vertices) > 1
+	sloped := len(rep.over) == 2 && len(rep.Vertices) > 1 && rep.Union == 0
+	if rep.Union > 0 {
+		t.Columns = append(t.Columns, report.Column{Title: "threshold"})
+	}
 	if sloped {
 		t.Columns = append(t.Columns, report.Column{Title: b.name + " per " + a.name})
 	}
@@ -205,6 +237,13 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 	for j, i := range rows {
 		row, q := []any{i + 1}, rep.Vertices[i]
 		row = append(row, rep.cells(p, i)...)
+		if rep.Union > 0 {
+			var at []string
+			for _, x := range q.Thresholds {
+				at = append(at, report.Short(x))
+			}
+			row = append(row, strings.Join(at, ", "))
+		}
 		if sloped && j+1 < len(rows) {
 			next := rep.Vertices[rows[j+1]].returns
 			row = append(row, (next[b.index]-q.returns[b.index])/(next[a.index]-q.returns[a.index]))
@@ -239,6 +278,8 @@ func (rep *frontReport) printed(p *loaded) (rows []int) {
 // notes says in sentences what the table means.
 func (rep *frontReport) notes(p *loaded) report.Note {
 	switch {
+	case rep.Union > 0 && rep.Status == exact.Infeasible.String():
+		return report.Note{fmt.Sprintf("No policy keeps every limit, with none of the %d choices of thresholds for the worst episodes.", rep.Union)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
 	case len(rep.Vertices) == 0:
@@ -252,6 +293,10 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	}
 	if rep.Never {
 		return report.Note{"No policy that never draws improves on any of these points in both returns."}
+	}
+	if rep.Union > 0 {
+		return report.Note{fmt.Sprintf("Limits on the worst episodes make this the union of %s, one for each choice of thresholds; no policy improves on all of them by more than %s, which is certified. Vertices of the same threshold may be mixed; a mixture of others need not keep the limit.",
+			count(rep.Union, "curve"), report.Small(rep.Error))}
 	}
 	notes := report.Note{fmt.Sprintf("No policy improves on the mixtures of these vertices by more than %s, which is certified.", report.Small(rep.Error))}
 	switch {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -37,6 +39,49 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 		return nil, stopped(err)
 	}
 	return wanting(p, name)
+}
+
+// readPolicy reads a policy, and returns with it the problem with the thresholds for which it keeps the limits best: they decide
+// what is remembered.
+func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []drawn, error) {
+	var best *loaded
+	var policies []drawn
+	var first error
+	least := math.Inf(1)
+	err := p.EachThreshold(func(q *problem.Problem) error {
+		components, err := problem.ReadComponents(path, q)
+		if err != nil { // it may be for another threshold
+			if first == nil {
+				first = err
+			}
+			return nil
+		}
+		of, read := p, []drawn(nil)
+		if q != p.Problem {
+			if of, err = wanting(q, p.name); err != nil {
+				return err
+			}
+		}
+		for _, c := range components {
+			read = append(read, drawn{c.Weight, c.Policy})
+		}
+		missed := 0.0
+		if q != p.Problem {
+			returns, _, err := newSimulation(of, read, 1, 1000).expected(ctx)
+			if err != nil {
+				return err
+			}
+			missed = of.task.Violation(returns)
+		}
+		if missed < least {
+			best, policies, least = of, read, missed
+		}
+		return nil
+	})
+	if best == nil {
+		err = cmp.Or(err, first)
+	}
+	return best, policies, err
 }
 
 // rememberedReport is what a policy remembers of one thing.

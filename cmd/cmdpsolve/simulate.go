@@ -93,17 +93,13 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	case c.steps == 0:
 		c.steps = 1000
 	}
-	components, err := problem.ReadComponents(c.policy, p.Problem)
+	p, policies, err := p.readPolicy(ctx, c.policy)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {
 		return usage("--policy: %w", err)
 	}
 	begin := time.Now()
-	policies := make([]drawn, len(components))
-	for i, c := range components {
-		policies[i] = drawn{c.Weight, c.Policy}
-	}
 	sim := newSimulation(p, policies, c.seed, c.steps)
 	sim.keep = c.distribution
 	expected, stopping, err := sim.expected(ctx)

@@ -6,6 +6,33 @@ import (
 	"cmdpsolve/cmdp/exact"
 )
 
+// EachThreshold visits the problem with each choice of the thresholds of its Tails: a policy keeps constraints on the mean
+// of the worst episodes if it keeps those of one choice. A problem without tails, or of which no total keeps a bound, is
+// visited as it is.
+func (p *Problem) EachThreshold(visit func(*Problem) error) error {
+	if p.Memory == nil || len(p.Memory.Tails) == 0 {
+		return visit(p)
+	}
+	at := make([]int, len(p.Memory.Tails))
+	for {
+		chosen := p.Memory.options
+		chosen.Thresholds = make([]float64, len(at))
+		for i, tail := range p.Memory.Tails {
+			if len(tail.Thresholds) == 0 {
+				return visit(p)
+			}
+			chosen.Thresholds[i] = tail.Thresholds[at[i]]
+		}
+		q, err := p.Unfold(chosen)
+		if err != nil {
+			return err
+		}
+		if err := visit(q); err != nil || !next(at, p.Memory.Tails) {
+			return err
+		}
+	}
+}
+
 // BestThresholds returns the problem with the thresholds of its Tails that have the best optimum. If no thresholds
 // allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its own:
 // constraints on the mean of the worst episodes do not make a convex problem. A problem without tails is returned
@@ -15,35 +42,18 @@ func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options) (*Prob
 		return p, nil
 	}
 	best, found := p, (*exact.Result)(nil)
-	at := make([]int, len(p.Memory.Tails))
-	for {
-		chosen := p.Memory.options
-		chosen.Thresholds = make([]float64, len(at))
-		for i, tail := range p.Memory.Tails {
-			if len(tail.Thresholds) == 0 {
-				return p, nil // no total keeps the bound
-			}
-			chosen.Thresholds[i] = tail.Thresholds[at[i]]
-		}
-		q, err := p.Unfold(chosen)
-		if err != nil {
-			return nil, err
-		}
+	err := p.EachThreshold(func(q *Problem) error {
 		task, err := q.Task()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r, err := exact.Solve(ctx, q.Model, task, opts)
-		if err != nil {
-			return nil, err
-		}
-		if found == nil || better(r, found) {
+		if err == nil && (found == nil || better(r, found)) {
 			best, found = q, r
 		}
-		if !next(at, p.Memory.Tails) {
-			return best, nil
-		}
-	}
+		return err
+	})
+	return best, err
 }
 
 // better reports whether an answer is better than another: a policy that keeps all limits before none.
