@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -79,6 +80,32 @@ func (b *bernsteinBonus) Width(st *Stage, m *Moments) float64 {
 		w = smaller(w, m.Root1*sd*b.root+st.Range*b.linear*m.Inverse1)
 	}
 	return b.scale * (w + b.cover*st.Diagonal*st.Norm)
+}
+
+// monotonicBonus is the bonus of monotonic value propagation (Zhang, Chen, Lee, Du 2023,
+// Algorithm 1) in the range form of erratum E-18,
+//
+//	scale·(460/9·√(ι·Var(V_low)/t) + 544/9·Rι/t),   ι = ln(200SAH²K²/p)
+//
+// for the t samples of a batch. The paper's term for random returns is left to the
+// confidence with which returns are learned here, which has the same form.
+type monotonicBonus struct{ root, linear float64 }
+
+func newMonotonicBonus(sh *Shape, pooled bool, scale BonusScale, conf Confidence) (Bonus, error) {
+	if scale.Mode == Published {
+		return nil, errUnpublished(scale)
+	}
+	if err := errors.Join(conf.check(), scale.Check()); err != nil {
+		return nil, err
+	}
+	iota := math.Log(200*float64(sh.horizon)*float64(conf.Episodes)/conf.Failure) + conf.events(sh, pooled)
+	factor := scale.Multiplier()
+	return &monotonicBonus{factor * 460. / 9 * math.Sqrt(iota), factor * 544. / 9 * iota}, nil
+}
+
+// Width returns the bonus.
+func (b *monotonicBonus) Width(st *Stage, m *Moments) float64 {
+	return b.root*math.Sqrt(m.VarLow)*m.Root + b.linear*st.Range*m.Root*m.Root
 }
 
 // printedHoeffding is the bonus as printed in Algorithm 2 of Yu, Tian, Zhang,
@@ -179,7 +206,11 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 		}
 		return printedBernstein{factor, events + failure, m, diam, float64(sh.horizon)}, nil
 	}
-	return nil, fmt.Errorf("cmdp: bonus scale %v: no experiments with MOMA's bonus are published: want theory, practice, paper or a number", scale)
+	return nil, errUnpublished(scale)
+}
+
+func errUnpublished(scale BonusScale) error {
+	return fmt.Errorf("cmdp: bonus scale %v: no experiments with MOMA's bonus are published: want theory, practice, paper or a number", scale)
 }
 
 func diameter(lower, upper []float64) float64 {

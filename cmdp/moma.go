@@ -2,6 +2,7 @@ package cmdp
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -34,6 +35,8 @@ type MOMA struct {
 	plan    *Plan
 	most    int // episodes that the bonus was made for, 0 for any number
 	state   momaState
+	batched bool // planning sees batches
+	batches *batches
 }
 
 type momaState struct {
@@ -64,13 +67,29 @@ func (m *MOMA) MostEpisodes() int { return m.most }
 
 // Policy plans in the present direction.
 func (m *MOMA) Policy() Policy {
-	m.planner.Plan(m.plan, m.counts, m.dual.Direction())
+	counts := m.counts
+	if m.batched {
+		counts = m.begun().shown
+	}
+	m.planner.Plan(m.plan, counts, m.dual.Direction())
 	return m.plan
+}
+
+// begun returns the batches, which begin with what was counted before the run.
+func (m *MOMA) begun() *batches {
+	if m.batches == nil {
+		m.batches = newBatches(m.counts)
+	}
+	return m.batches
 }
 
 // Observe updates counts and direction, and collects what the plan proved.
 func (m *MOMA) Observe(tr *Trajectory) {
-	m.counts.Observe(tr)
+	if m.batched {
+		m.begun().observe(m.counts, tr)
+	} else {
+		m.counts.Observe(tr)
+	}
 	ev := m.dual.Observe(tr.Total, m.plan.Low)
 	m.state.collect(ev)
 }
@@ -144,8 +163,9 @@ func (m *MOMA) Counts() *Counts { return m.counts }
 
 // momaBinary is the saved form of a MOMA.
 type momaBinary struct {
-	State        momaState
-	Counts, Dual []byte
+	State          momaState
+	Counts, Dual   []byte
+	Shown, Filling []byte // of batches
 }
 
 // MarshalBinary returns the state of the learner. UnmarshalBinary continues
@@ -162,6 +182,14 @@ func (m *MOMA) MarshalBinary() ([]byte, error) {
 	}
 	if b.Counts, err = m.counts.MarshalBinary(); err != nil {
 		return nil, err
+	}
+	if m.batches != nil {
+		if b.Shown, err = m.batches.shown.MarshalBinary(); err != nil {
+			return nil, err
+		}
+		if b.Filling, err = m.batches.filling.MarshalBinary(); err != nil {
+			return nil, err
+		}
 	}
 	return encodeState(&b)
 }
@@ -182,6 +210,13 @@ func (m *MOMA) UnmarshalBinary(data []byte) error {
 	}
 	if err := m.counts.UnmarshalBinary(b.Counts); err != nil {
 		return err
+	}
+	m.batches = nil
+	if m.batched && b.Shown != nil {
+		m.begun()
+		if err := errors.Join(m.batches.shown.UnmarshalBinary(b.Shown), m.batches.filling.UnmarshalBinary(b.Filling)); err != nil {
+			return err
+		}
 	}
 	m.plan = m.planner.NewPlan() // the old one may know states that are not seen yet
 	m.state = b.State

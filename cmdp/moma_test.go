@@ -263,10 +263,19 @@ func TestSavedRunsContinueBitForBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			l = NewMOMA(c, newVI(t, m, false, newBonus(t, m, true, false, Practice, 900)), dual)
+		case "batches", "batches, learned returns":
+			returns := m.KnownReturns()
+			if name != "batches" {
+				returns = nil
+			}
+			var err error
+			if l, err = NewLearner(m.Shape(), returns, task, Settings{Planner: "mvp", Bonus: BonusScale{Theory, 0.01}, Confidence: Confidence{900, 0.05}}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return NewRunner(m, l, 7, NewEvaluator(m))
 	}
-	for _, name := range []string{"double", "projection", "learned returns"} {
+	for _, name := range []string{"double", "projection", "learned returns", "batches", "batches, learned returns"} {
 		whole, parts := makeRunner(name), makeRunner(name)
 		if err := whole.Run(context.Background(), 900); err != nil {
 			t.Fatal(err)

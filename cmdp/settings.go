@@ -7,8 +7,9 @@ import (
 
 // Settings choose the parts of a MOMA. The zero value of each field is a default.
 type Settings struct {
-	// Planner is "bernstein", the default without an opponent, or "hoeffding", the
-	// default in a game.
+	// Planner is "bernstein", the default without an opponent, "hoeffding", the default in a
+	// game, or "mvp", the batches and the bonus of monotonic value propagation (Zhang, Chen, Lee,
+	// Du 2023), whose proof is for one direction: what a run states with it is an estimate.
 	Planner string
 	// Dual is "projection", "free" or "double"; by default "double" if the task has
 	// a cost, else "free". The first two pursue the target alone.
@@ -34,15 +35,11 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	if err := task.checkDim(shape.dim); err != nil {
 		return nil, err
 	}
-	bernstein := true
-	switch s.Planner {
-	case "":
-		bernstein = !shape.Game()
-	case "bernstein":
-	case "hoeffding":
-		bernstein = false
-	default:
-		return nil, fmt.Errorf("cmdp: unknown planner %q: want bernstein or hoeffding", s.Planner)
+	if s.Planner == "" {
+		s.Planner = "bernstein"
+		if shape.Game() {
+			s.Planner = "hoeffding"
+		}
 	}
 	var confidence *ReturnConfidence
 	kernel := s.Confidence
@@ -58,7 +55,7 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	if err != nil {
 		return nil, err
 	}
-	bonus, err := NewBonus(shape, bernstein, s.Pooled, s.Bonus, kernel)
+	bonus, err := s.newBonus(shape, kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +69,21 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	}
 	m := NewMOMA(counts, planner, dual)
 	m.most = s.Confidence.Episodes
+	m.batched = s.Planner == "mvp"
 	return m, nil
+}
+
+func (s *Settings) newBonus(shape *Shape, conf Confidence) (Bonus, error) {
+	switch s.Planner {
+	case "bernstein", "hoeffding":
+		return NewBonus(shape, s.Planner == "bernstein", s.Pooled, s.Bonus, conf)
+	case "mvp":
+		if shape.Game() {
+			return nil, fmt.Errorf("cmdp: planner mvp: with an opponent no rate is proved for its bonus: want hoeffding")
+		}
+		return newMonotonicBonus(shape, s.Pooled, s.Bonus, conf)
+	}
+	return nil, fmt.Errorf("cmdp: unknown planner %q: want bernstein, hoeffding or mvp", s.Planner)
 }
 
 func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {

@@ -22,6 +22,7 @@ func TestSettingsRefuseWhatDoesNotFit(t *testing.T) {
 		"failure":             {task, Settings{Confidence: Confidence{10, 1}}},
 		"negative bonus":      {task, Settings{Bonus: BonusScale{Theory, -1}, Confidence: conf}},
 		"pooled":              {task, Settings{Pooled: true, Confidence: conf}},
+		"published batches":   {task, Settings{Planner: "mvp", Bonus: BonusScale{Published, 1}, Confidence: conf}},
 		"rho":                 {task, Settings{Penalty: &Penalty{PenaltyGiven, -1}, Confidence: conf}},
 		"rule":                {task, Settings{Penalty: &Penalty{PenaltyNone, 1}, Confidence: conf}},
 	} {

@@ -236,8 +236,8 @@ func settingWords(c *contest.Settings, game bool) string {
 	if c.Rho != contest.Defaults().Rho {
 		text += ", rho " + c.Rho
 	}
-	if c.Planner == "hoeffding" && !game {
-		text += ", planner hoeffding"
+	if c.Planner != "bernstein" && !game {
+		text += ", planner " + c.Planner
 	}
 	if c.Opponent != "" && game {
 		text += ", against " + string(c.Opponent)

@@ -46,7 +46,7 @@ func addSettings(f *pflag.FlagSet, s *contest.Settings) {
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the first run")
 	f.IntVar(&s.Seeds, "seeds", s.Seeds, "runs of each learner, with consecutive seeds")
 	f.StringVar(&s.Bonus, "bonus-scale", s.Bonus, "constants of bonuses and radii: theory (guaranteed with probability 1 - failure), practice (0.35 of theory, calibrated), published (in compare: those of each paper's experiments), paper (as printed), or a number that multiplies theory")
-	f.StringVar(&s.Planner, "planner", s.Planner, "exploration bonus of MOMA: bernstein, hoeffding (default: hoeffding in games, else bernstein)")
+	f.StringVar(&s.Planner, "planner", s.Planner, "exploration bonus of MOMA: bernstein, hoeffding, mvp (default: hoeffding in games, else bernstein)")
 	f.StringVar(&s.Dual, "dual", s.Dual, "dual update of moma: projection, free, double (default: double with a goal, else free; in games free if there is a target)")
 	f.StringVar(&s.Rho, "rho", s.Rho, "weight of the distance to the target in double dual updates: auto (start at the cost's Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an achievable return), or a number")
 	f.StringVar((*string)(&s.Opponent), "opponent", string(s.Opponent), "in games, who plays: `NAME` uniform, best-response or adversarial, or as in a problem file, such as '{policy: switching, …}' (default: what the problem says)")

@@ -59,7 +59,7 @@ func complete(cmd *cobra.Command) {
 		"format":     strings.Split(report.FormatNames(), ", "),
 		"algorithms": baseline.Names(),
 		"learner":    learnerNames,
-		"planner":    {"bernstein", "hoeffding"},
+		"planner":    {"bernstein", "hoeffding", "mvp"},
 		"dual":       {"projection", "free", "double"},
 		"submit":     {"slurm", "kubernetes"},
 	}

@@ -186,7 +186,7 @@ func (s *session) heading(rep *learnReport) report.Heading {
 	}
 	if s.moma() {
 		dual := map[string]string{"projection": "projection-based", "free": "projection-free", "double": "double"}[rep.Dual]
-		planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding"}[rep.Planner]
+		planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding", "mvp": "MVP"}[rep.Planner]
 		text = fmt.Sprintf("MOMA, %s dual update, %s, %s bonus, ", dual, planner, rep.Bonus)
 		if rep.Guaranteed {
 			text += fmt.Sprintf("bounds hold with probability %s", report.Short(1-rep.Failure))

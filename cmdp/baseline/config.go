@@ -33,7 +33,7 @@ type Config struct {
 	// default, takes the dual variables of MOMA and so pursues the task; "random" draws
 	// them from the simplex, as in the paper's experiments, and the task plays no part.
 	Preferences string
-	// Planner is the planner of MOMA, "bernstein" or "hoeffding".
+	// Planner is the planner of MOMA, "bernstein", "hoeffding" or "mvp".
 	Planner string
 	// Penalty is the rule for the weight of the target in methods with a double dual
 	// update; nil means doubling.

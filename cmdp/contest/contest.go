@@ -282,8 +282,8 @@ func (c *Contest) prepareGame(opts Options) error {
 	if p.Opponent == nil && opts.Opponent == nil {
 		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the agent", name)
 	}
-	if c.Planner == "bernstein" {
-		return fmt.Errorf("%s: planner bernstein: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name)
+	if c.Planner != "hoeffding" {
+		return fmt.Errorf("%s: planner %s: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name, c.Planner)
 	}
 	if c.opponent = opts.Opponent; c.opponent != nil {
 		return nil
@@ -376,8 +376,8 @@ func (c *Contest) Refusals() []string {
 }
 
 // Guaranteed reports whether the bounds that a run of MOMA states hold with probability
-// 1 − Failure.
-func (c *Contest) Guaranteed() bool { return c.cfg.Bonus.Guaranteed() }
+// 1 − Failure. Those of the planner mvp are proved for a direction that does not change.
+func (c *Contest) Guaranteed() bool { return c.Planner != "mvp" && c.cfg.Bonus.Guaranteed() }
 
 // Trials returns the runs that are still to be played, learner by learner.
 func (c *Contest) Trials() []*Trial {

@@ -29,7 +29,7 @@ type Settings struct {
 	Seeds int    `json:"seeds" yaml:"seeds"`
 	// Bonus is the scale of bonuses and radii, as cmdp.ParseBonusScale reads it.
 	Bonus string `json:"bonus_scale" yaml:"bonus-scale"`
-	// Planner is the planner of MOMA, "bernstein" or "hoeffding"; "" chooses by the problem.
+	// Planner is the planner of MOMA, "bernstein", "hoeffding" or "mvp"; "" chooses by the problem.
 	Planner string `json:"planner" yaml:"planner"`
 	// Dual is the dual update that the algorithm "moma" stands for: "projection", "free" or
 	// "double"; "" chooses by the problem.
@@ -96,8 +96,8 @@ func (s *Settings) Check() error {
 		return fmt.Errorf("seeds %d: want at most a million", s.Seeds)
 	case s.Returns != "known" && s.Returns != "unknown":
 		return fmt.Errorf("returns %q: want known or unknown", s.Returns)
-	case !slices.Contains([]string{"", "bernstein", "hoeffding"}, s.Planner):
-		return fmt.Errorf("planner %q: want bernstein or hoeffding", s.Planner)
+	case !slices.Contains([]string{"", "bernstein", "hoeffding", "mvp"}, s.Planner):
+		return fmt.Errorf("planner %q: want bernstein, hoeffding or mvp", s.Planner)
 	case !slices.Contains([]string{"", "projection", "free", "double"}, s.Dual):
 		return fmt.Errorf("dual %q: want projection, free or double", s.Dual)
 	case s.Support != "none" && s.Support != "auto":
