@@ -338,3 +338,62 @@ func corners(low, high [handS]float64) (all [][handS]float64) {
 	}
 	return all
 }
+
+// TestOptPessPrimalDualByHand follows the learner with one state, three actions and two steps of known
+// returns: with R(a) and C(a) in [0, 1], K = 300, p = 0.1, S = 1, SAH = 6 and H = 2 it plays in each step the action that
+// minimises (1−R) − 3β + λ/η·(C − 3β), β = f·√(ln(16·6·300/0.1)/(n∨1)), where η = γ·2·√k, and then
+// λ ← [λ + [2(C−3β)]₊ + ε_k − α]₊ with ε_k = f·5·4·√3·(l+1)/√(k·l), l = ln(k·16·6/0.1), f being the scale.
+func TestOptPessPrimalDualByHand(t *testing.T) {
+	reward, use := []float64{1, 0.6, 0}, []float64{1, 0.3, 0}
+	const limit, room = 0.8, 0.5
+	sh, err := cmdp.NewShape(cmdp.ShapeSpec{Horizon: 2, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, First: [][]int32{{0, 3}},
+		Returns: []cmdp.Interval{{Lower: []float64{0, 0}, Upper: []float64{1, 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []float64
+	for a := range reward {
+		table = append(table, reward[a], use[a])
+	}
+	returns, err := cmdp.NewReturns(sh, [][]float64{table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scale := range []float64{0.0005, 0.05} { // with the larger one v is below 0 at first
+		c := Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOfShape(t, sh))},
+			Linear: &Linear{Goal: []float64{-1, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}, Bonus: cmdp.TheoryTimes(scale),
+			Confidence: cmdp.Confidence{Episodes: 300, Failure: 0.1}, Knowledge: Knowledge{Slater: room}}
+		l := newLearner(t, "optpess-primaldual", c)
+		visits, lambda := [2][3]float64{}, 0.0
+		played, probs := map[int]int{}, make([]float64, 3)
+		for k := 1.0; k <= 300; k++ {
+			p, value := l.Policy(), 0.0
+			var taken [2]int
+			for h := range 2 {
+				least, low := math.Inf(1), 0.0
+				for a := range 3 {
+					beta := scale * math.Sqrt(math.Log(16*6*300/0.1)/max(1, visits[h][a]))
+					x := use[a] - 3*beta
+					if q := 1 - reward[a] - 3*beta + lambda/(room*2*math.Sqrt(k))*x; q < least {
+						least, low, taken[h] = q, x, a
+					}
+				}
+				value += low
+				if p.Distribution(probs, h, 0); probs[taken[h]] != 1 {
+					t.Fatalf("episode %v: probabilities %v at step %d: want action %d", k, probs, h+1, taken[h])
+				}
+				visits[h][taken[h]]++
+				played[taken[h]]++
+			}
+			log := math.Log(k * 16 * 6 / 0.1)
+			lambda = max(0, lambda+max(0, value)+scale*5*4*math.Sqrt(3)*(log+1)/math.Sqrt(k*log)-limit)
+			if got := l.(*optPessPrimalDual).lambda[0]; !closeTo(got, lambda) {
+				t.Fatalf("episode %v: multiplier %v: want %v", k, got, lambda)
+			}
+			show(l, sh, step{0, 0, taken[0], 0}, step{1, 0, taken[1], 0})
+		}
+		if scale < 0.01 && (played[0] < 20 || played[1] < 20 || lambda == 0) {
+			t.Errorf("actions %v, multiplier %v: the test says little", played, lambda)
+		}
+	}
+}

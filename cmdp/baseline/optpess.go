@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var _ = register(Algorithm{
@@ -14,6 +16,15 @@ var _ = register(Algorithm{
 	UsesSupport: true,
 	Published:   "as `theory` (code of DOPE for media streaming, which runs it)",
 	Certainty:   "radii, bonuses and switch from the paper, checked against two codes; theorem from notes that state it",
+})
+
+var _ = register(Algorithm{
+	Name: "optpess-primaldual", New: newOptPessPrimalDual,
+	Source: "Liu et al. (2021), OptPess-PrimalDual", Planner: "1 value iteration",
+	Guarantee: "cumulative violation bounded whatever K; regret Õ((H³/γ)√(S³ A K)), γ the room of a safe policy", Efficient: true,
+	Needs:       []string{"Slater constant"},
+	UsesSupport: true,
+	Certainty:   "from memory of the paper; updates checked against code of others, which has 20 for the 5 of ε_k",
 })
 
 // newOptPess returns OptPess-LP of Liu, Zhou, Kalathil, Kumar and Tian, "Learning
@@ -42,21 +53,9 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy, fallback: c.Knowledge.Safe}
-	s, h := float64(l.states), float64(l.horizon)
-	z := l.logTerm(16 * s)
-	pessimism := 1 + s*h
-	optimism := pessimism + 4*h*pessimism/safe.room
-	factor := c.Bonus.Multiplier()
-	l.ready(kernelUniform, nil, func(dst []float64, _ int, r *row, mean []float64) {
-		b := factor * math.Sqrt(z/max(1, r.visits))
-		dst[0] = mean[0] - optimism*b
-		if c.Returns == nil && r.visits == 0 {
-			dst[0]++ // the mean reward of no visits is 0
-		}
-		for i := 1; i < len(dst); i++ {
-			dst[i] = mean[i] + pessimism*b
-		}
-	})
+	h := float64(l.horizon)
+	once := 1 + float64(l.states)*h
+	l.ready(kernelUniform, nil, optPessSignals(core, -once-4*h*once/safe.room, once))
 	if len(l.limit) == 0 {
 		return l, nil
 	}
@@ -73,4 +72,76 @@ func newOptPess(c Config) (cmdp.Learner, error) {
 		return false
 	}
 	return l, nil
+}
+
+// optPessSignals adds multiples of the radius β to the mean signals.
+func optPessSignals(core *core, objective, constraints float64) func(dst []float64, h int, r *row, mean []float64) {
+	z, factor := core.logTerm(16*float64(core.states)), core.scale.Multiplier()
+	return func(dst []float64, _ int, r *row, mean []float64) {
+		b := factor * math.Sqrt(z/max(1, r.visits))
+		dst[0] = mean[0] + objective*b
+		if core.returns == nil && r.visits == 0 {
+			dst[0]++ // the mean reward of no visits is 0
+		}
+		for i := 1; i < len(dst); i++ {
+			dst[i] = mean[i] + constraints*b
+		}
+	}
+}
+
+// An optPessPrimalDual is a learner whose multipliers rise by more than the optimistic
+// violation, so that they are early.
+type optPessPrimalDual struct {
+	*lagrangian
+	room float64 // γ
+}
+
+// newOptPessPrimalDual returns OptPess-PrimalDual of Liu et al. (2021), from memory: in episode k
+// the deterministic policy that minimises the objective and the constraints, all lowered by
+// (1+SH)·β with the β of OptPess-LP, weighted with 1 and λ/η_k, on the empirical kernel; then
+//
+//	λ ← [λ + [v]₊ + ε_k − α]₊,  η_k = γH√k,  ε_k = 5H²√(S³A)·(ln(k/δ') + 1)/√(k ln(k/δ')),  δ' = p/(16S²AH),
+//
+// v being the lowered constraint value of that policy, γ the room that some policy has, which
+// is all that need be known of it. Each constraint has a multiplier of its own (our extension;
+// the paper has one constraint). The factor of the bonus scale multiplies ε_k too, which
+// stands for what the radii miss. Guarantee: the sum of signed violations stays bounded. ε_k is above
+// H until k is of the order of H²S³A, and until then multipliers rise whatever is played: at
+// practical K the method minimises the constraints alone unless the scale is small. It can be saved.
+func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
+	core, err := newCore("optpess-primaldual", &c)
+	if err != nil {
+		return nil, err
+	}
+	room, err := slaterRoom("optpess-primaldual", &c, core.scaledTask)
+	if err != nil {
+		return nil, err
+	}
+	once := 1 + float64(core.states*core.horizon)
+	l := &optPessPrimalDual{newLagrangian(core, newSweep(core.estimate, kernelUniform, nil), optPessSignals(core, -once, -once)), room}
+	l.refresh()
+	return l, nil
+}
+
+// tightening is ε_k.
+func (l *optPessPrimalDual) tightening(k float64) float64 {
+	s, h, slots := float64(l.states), float64(l.horizon), float64(max(1, l.slots())) // SAH of them
+	log := math.Log(k * 16 * s * slots / l.p)
+	return l.core.scale.Multiplier() * 5 * h * h * math.Sqrt(s*s*slots/h) * (log + 1) / math.Sqrt(k*log)
+}
+
+// Policy plans, moves the multipliers, and returns the policy of the next episode.
+func (l *optPessPrimalDual) Policy() cmdp.Policy {
+	if l.state.Planned {
+		return l.policy
+	}
+	k, weights := float64(l.state.Episodes+1), make([]float64, len(l.lambda))
+	floats.ScaleTo(weights, 1/(l.room*float64(l.horizon)*math.Sqrt(k)), l.lambda)
+	l.price(weights)
+	for i, b := range l.limit {
+		l.lambda[i] = max(0, l.lambda[i]+max(0, l.column.value[i+1])+l.tightening(k)-b)
+	}
+	l.policy.follow(l.column)
+	l.state.Planned = true
+	return l.policy
 }
