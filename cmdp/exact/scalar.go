@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"math"
-	"sync/atomic"
 
 	"cmdpsolve/cmdp"
 )
@@ -365,76 +364,6 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 		z.moved = z.moved || math.Abs(x-z.v[lo+int32(j)]) > 0.5*math.Abs(z.v[lo+int32(j)])
 	}
 	return nil, err
-}
-
-// improve changes the policy in a component wherever an action is better by more than
-// slack. It returns in how many states, and the largest difference.
-func (z *scalar) improve(lo, hi int32, slack float64) (changed int, worst float64) {
-	work, first := 0, z.q.first[lo]
-	if z.q.first[hi] > first {
-		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-first)
-	}
-	var count atomic.Int64
-	worst = forStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
-		worst, changed := 0.0, 0
-		for s := lo + int32(from); s < lo+int32(to); s++ {
-			if x := z.better(s, slack); x > 0 {
-				worst = math.Max(worst, x)
-				changed++
-			}
-		}
-		count.Add(int64(changed))
-		return worst
-	})
-	return int(count.Load()), worst
-}
-
-// better changes the policy in a state if a choice is better by more than slack, and
-// half the perturbation, and returns by how much it is.
-func (z *scalar) better(s int32, slack float64) float64 {
-	q, old := z.q, z.v[s]
-	least, best := 0.0, int32(-1)
-	worst := 0.0
-	for i := q.first[s]; i < q.first[s+1]; i++ {
-		if i == z.pick[s] {
-			continue
-		}
-		gain, out := z.reward[i]-(1-z.gamma)*old, 1-z.gamma
-		size := 0.0
-		to, prob := q.row(i)
-		if len(to) == 0 {
-			gain, out = z.reward[i]-old, 1
-		}
-		for j, n := range to {
-			if n != s {
-				p := z.gamma * prob[j]
-				x := z.v[n]
-				gain += float64(p * (x - old))
-				out += p
-				if z.gamma == 1 {
-					size += p * (math.Abs(x) + math.Abs(old))
-				}
-			}
-		}
-		charge := z.charge(i, size)
-		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight[i]) {
-			continue
-		}
-		worst = math.Max(worst, -gain)
-		// The value that the choice would give the state, if it is taken for good.
-		if out > 0 {
-			gain /= out
-		} else {
-			gain = math.Inf(-1)
-		}
-		if gain < least {
-			least, best = gain, i
-		}
-	}
-	if best >= 0 {
-		z.pick[s] = best
-	}
-	return worst
 }
 
 // bound returns μ·v and the solver's own bound on how far V* may lie below it. What is

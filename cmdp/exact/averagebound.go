@@ -1,0 +1,65 @@
+package exact
+
+import "math"
+
+// bound returns μ·v and how far the least value may lie below, by a pass over the model. Let
+// h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
+// its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
+// every choice, so that with what has been collected it can only rise on the way.
+func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
+	v, size := p.spread(w.scalar), 0.0
+	if !p.minds(totals) {
+		return atStart(p.m, v), math.Inf(1)
+	}
+	for s, x := range v {
+		if !p.graph.in[s] {
+			continue
+		}
+		size = math.Max(size, math.Abs(x))
+		if p.k.First[s] == p.k.First[s+1] {
+			margin = math.Max(margin, x)
+		}
+		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+			if !p.graph.allows(int32(c)) {
+				continue
+			}
+			if up, weight, lost := p.gain(totals, v, s, c); up < lost && weight > 0 && !p.holds(totals, v, s, c) {
+				return atStart(p.m, v), math.Inf(1)
+			}
+			if p.ends.inside[c] {
+				up, weight, lost := p.gain(means, p.h, s, c)
+				size = math.Max(size, weight)
+				margin = math.Max(margin, x-(up-lost))
+			}
+		}
+	}
+	return atStart(p.m, v), margin*(1+8*unit) + (startError+unit)*size
+}
+
+// minds reports whether no total of a direction is one that does not matter, or that matters from the
+// other side: it could be without bound.
+func (p *average) minds(totals []float64) bool {
+	for i, t := range totals {
+		if t > 0 && !p.up[i] || t < 0 && !p.down[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// gain returns dir·r + Σ P v − v of a choice, the magnitude of what is added up, and what rounding may
+// take from it.
+func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
+	for j, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+		y := dir[j] * r
+		up += y
+		weight += math.Abs(y)
+	}
+	x := v[s]
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		y := p.k.Prob[e] * (v[p.k.Next[e]] - x)
+		up += y
+		weight += math.Abs(y)
+	}
+	return up, weight, float64(len(dir)+2*(p.k.Offset[c+1]-p.k.Offset[c])+6) * unit * weight
+}
