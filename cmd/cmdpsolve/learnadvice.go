@@ -1,18 +1,23 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 )
 
 // advise adds what to change if a run is more than a tenth off the best within the limits. It
 // compares with the exact answer. docs/instances.md holds the measurements behind it.
 func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
+	if s.p.isGame() {
+		return s.adviseGame(notes, rep)
+	}
 	best := s.Answer.Best
-	if s.p.isGame() || s.p.Model == nil || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {
+	if s.p.Model == nil || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {
 		return notes
 	}
 	mean := make([]float64, len(rep.Average.Values))
@@ -34,6 +39,29 @@ func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
 		return append(notes, text+"More --episodes come closer; docs/instances.md shows how many the built-in problems took.")
 	}
 	return append(notes, text+"Try "+strings.Join(change, " ")+", or more --episodes; docs/instances.md shows what they do for the built-in problems.")
+}
+
+// adviseGame adds what to change if a run is farther from the target than any opponent can keep it, by more than a
+// hundredth of what returns may be apart, or a tenth off the value of the goal.
+func (s *session) adviseGame(notes report.Note, rep *learnReport) report.Note {
+	text, value, gap := "", s.Answer.Value, s.Answer.Gap
+	switch {
+	case rep.Episodes == 0:
+	case gap != nil && float64(rep.Violation) > gap.Upper+0.01*s.p.extent():
+		text = "The mean return is farther from the target than an opponent can keep it. "
+	case value != nil && s.p.sense()*float64(rep.Objective)-value.Value > 0.1*math.Abs(value.Value):
+		text = "The objective is more than 10% worse than the value, which the agent can force. "
+	}
+	if text == "" {
+		return notes
+	}
+	scale, err := cmdp.ParseBonusScale(s.Bonus)
+	for _, smaller := range []float64{0.05, 0.002} {
+		if err == nil && (scale.Mode != cmdp.Theory || scale.Factor > smaller) {
+			return append(notes, text+fmt.Sprintf("Try --bonus-scale %g, with which nothing is guaranteed, or more --episodes.", smaller))
+		}
+	}
+	return append(notes, text+"More --episodes come closer.")
 }
 
 // off reports whether a mean return costs a tenth more than the optimum, or exceeds a limit
