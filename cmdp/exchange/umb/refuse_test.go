@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +159,16 @@ func TestRefusesBrokenArchives(t *testing.T) {
 		if _, err := read(zipped.Bytes()[:n]); err == nil {
 			t.Fatalf("the first %d bytes of %d are read", n, zipped.Len())
 		}
+	}
+	// The files of an archive may stand in any order.
+	want, err := read(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := example()
+	slices.Reverse(files)
+	if got, err := read(pack(files)); err != nil || exchangetest.Same(want, got) != nil {
+		t.Errorf("in another order: %v, %v", err, exchangetest.Same(want, got))
 	}
 	link := new(bytes.Buffer)
 	w := tar.NewWriter(link)
