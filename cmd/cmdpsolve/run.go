@@ -153,6 +153,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		if best != "" {
 			return usage("%w, did you mean --%s?", err, best)
 		}
+		var others []string
+		for _, other := range cmd.Root().Commands() {
+			if other.Flags().Lookup(unknown.GetSpecifiedName()) != nil {
+				others = append(others, other.CommandPath())
+			}
+		}
+		if others != nil {
+			return usage("%w; it is an option of %s", err, strings.Join(others, ", "))
+		}
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	}
 	var bad *pflag.InvalidValueError
