@@ -40,8 +40,8 @@ func (r results) programs(b *strings.Builder) {
 	b.WriteString(`## Linear programs
 
 Random polytopes. "Cold" builds and solves a program; "warm" solves it again
-with a random new objective from the last basis; "near" with an objective changed by
-about 2%, which is what dual updates ask.
+with a random new objective; "near" with an objective changed by about 2%, which is what
+dual updates ask. The embedded simplex then starts from its last basis, GLPK afresh.
 
 `)
 	kinds := []string{"Cold", "Warm", "Near"}
@@ -67,7 +67,7 @@ func (r results) supports(b *strings.Builder) {
 
 The point of a set that is farthest in a direction, new at every call: in closed form,
 and by programs that have the set as rows (2n for a box, n + 1 for a simplex, 2^n for an
-ℓ1 ball) and keep their basis between calls (warm) or are built anew (cold).
+ℓ1 ball) and are kept between calls (warm) or built anew (cold). GLPK keeps no basis.
 
 `)
 	table(b, "set", "closed form, ns", "embedded warm, ns", "embedded cold, ns", "GLPK warm, ns", "GLPK cold, ns", "embedded warm / closed", "GLPK warm / closed")
@@ -129,8 +129,8 @@ func (r results) games(b *strings.Builder) {
 
 A stream of n × n games with drifting random payoffs: package oracle/game (saddle points and
 2 × 2 in closed form, else a dense simplex method of its own), and linear programs that
-are built anew for each game (cold) or solve one and the same game again from its last basis
-(warm), which is less work than a new game.
+are built anew for each game (cold) or solve one and the same game again (warm), which is
+less work than a new game. The embedded simplex then starts from its last basis, GLPK afresh.
 
 `)
 	table(b, "n", "oracle/game, ns", "GLPK warm, ns", "GLPK cold, ns", "embedded warm, ns", "embedded cold, ns", "GLPK warm / oracle/game", "embedded warm / oracle/game")
