@@ -330,6 +330,33 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
+// TestExploreTargetOfGame: where there is no one policy for a player, the page is told why.
+func TestExploreTargetOfGame(t *testing.T) {
+	p, err := load("matrix:game=regret2,limit=-0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newExplorer(t.Context(), p, &planOptions{iterations: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(question{Goal: &e.about.Goal, Limits: e.about.Limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := e.plan(t.Context(), text, func(any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := plan.(*planAnswer).ID
+	if _, err := e.showPolicy(t.Context(), fmt.Appendf(nil, `{"id": %d, "player": "agent", "most": 10}`, id), nil); err == nil || !strings.Contains(err.Error(), "by adapting") {
+		t.Errorf("the agent's policy: %v", err)
+	}
+	if a, err := e.showPolicy(t.Context(), fmt.Appendf(nil, `{"id": %d, "player": "opponent", "most": 10}`, id), nil); err != nil || len(a.(*policyAnswer).States) == 0 {
+		t.Errorf("the opponent's policy: %v, %v", a, err)
+	}
+}
+
 // TestExploreCommand: explore prints the address of the page and ends with its context.
 func TestExploreCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

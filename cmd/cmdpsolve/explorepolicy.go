@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,13 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 	}
 	if q.Step < -1 || q.Step >= max(1, e.Model.Horizon()) {
 		return nil, fmt.Errorf("there is no step %d", q.Step+1)
+	}
+	switch opponent := q.Player == "opponent"; {
+	case e.planner != nil:
+	case opponent && plan.opponent == nil:
+		return nil, errors.New("no policy of the opponent is known that keeps the returns from the target")
+	case !opponent && plan.agent == nil:
+		return nil, errors.New("against an opponent a target is approached by adapting, as learn does, and not by one policy")
 	}
 	v := policyView{explorer: e, plan: plan, question: &q}
 	if err := v.count(ctx); err != nil {

@@ -60,6 +60,8 @@ export class Policy {
       this.kept = kept?.id ? (await this.askKept(question(kept.id))) ?? this.kept : null;
       this.redraw();
     } catch (err) {
+      this.now = null;
+      this.redraw();
       byId("policy-note").textContent = err.message;
     }
   }
