@@ -107,7 +107,8 @@ type optPessPrimalDual struct {
 // the paper has one constraint). The factor of the bonus scale multiplies ε_k too, which
 // stands for what the radii miss. Guarantee: the sum of signed violations stays bounded. ε_k is above
 // H until k is of the order of H²S³A, and until then multipliers rise whatever is played: at
-// practical K the method minimises the constraints alone unless the scale is small. It can be saved.
+// practical K the method minimises the lowered constraints alone, which is to explore, unless the
+// scale is small. It can be saved.
 func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
 	core, err := newCore("optpess-primaldual", &c)
 	if err != nil {
