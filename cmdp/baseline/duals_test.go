@@ -363,7 +363,7 @@ func TestOptPessPrimalDualByHand(t *testing.T) {
 		c := Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOfShape(t, sh))},
 			Linear: &Linear{Goal: []float64{-1, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}, Bonus: cmdp.TheoryTimes(scale),
 			Confidence: cmdp.Confidence{Episodes: 300, Failure: 0.1}, Knowledge: Knowledge{Slater: room}}
-		l := newLearner(t, "optpess-primaldual", c)
+		l := newLearner(t, "optpess-pd", c)
 		visits, lambda := [2][3]float64{}, 0.0
 		played, probs := map[int]int{}, make([]float64, 3)
 		for k := 1.0; k <= 300; k++ {

@@ -15,7 +15,7 @@ import (
 
 // planners are the algorithms that can be run on any small linear example.
 var planners = []string{"moma", "moma-projection", "moma-free", "moma-double", "optcmdp", "optcmdp-bonus", "optdual",
-	"optprimaldual", "conrl-lp", "conrl-lagr", "conrl-convex", "conrl-knapsack", "opdop", "ucpd", "appropo", "optpess-lp", "optpess-primaldual",
+	"optprimaldual", "conrl-lp", "conrl-lagr", "conrl-convex", "conrl-knapsack", "opdop", "ucpd", "appropo", "optpess-lp", "optpess-pd",
 	"dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi"}
 
 // withNull tells a Config a null policy: the roomiest one, as if its returns were

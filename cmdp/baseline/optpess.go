@@ -19,7 +19,7 @@ var _ = register(Algorithm{
 })
 
 var _ = register(Algorithm{
-	Name: "optpess-primaldual", New: newOptPessPrimalDual,
+	Name: "optpess-pd", New: newOptPessPrimalDual,
 	Source: "Liu et al. (2021), OptPess-PrimalDual", Planner: "1 value iteration",
 	Guarantee: "cumulative violation bounded whatever K; regret Õ((H³/γ)√(S³ A K)), γ the room of a safe policy", Efficient: true,
 	Needs:       []string{"Slater constant"},
@@ -110,11 +110,11 @@ type optPessPrimalDual struct {
 // practical K the method minimises the lowered constraints alone, which is to explore, unless the
 // scale is small. It can be saved.
 func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
-	core, err := newCore("optpess-primaldual", &c)
+	core, err := newCore("optpess-pd", &c)
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("optpess-primaldual", &c, core.scaledTask)
+	room, err := slaterRoom("optpess-pd", &c, core.scaledTask)
 	if err != nil {
 		return nil, err
 	}
