@@ -85,7 +85,14 @@ func (y *chain) solve(ctx context.Context, x, right []float64, transposed bool, 
 		y.factors.solve(x, right, transposed)
 		return nil
 	}
-	return y.refine(ctx, x, right, transposed, rest)
+	err := y.refine(ctx, x, right, transposed, rest)
+	if errors.Is(err, errSystem) { // what mixes that slowly is eliminated even if it fills up
+		if y.factors = y.work.factorize(y, 40*len(y.next)); y.factors != nil {
+			y.factors.solve(x, right, transposed)
+			return nil
+		}
+	}
+	return err
 }
 
 // refine is solve by an iterative method, started again from the residual until that is
