@@ -24,10 +24,11 @@ type average struct {
 	ways map[string]*way // by the totals that a direction has
 	best []class         // of each end, what was found last
 
-	into  lists   // of each state inside an end, the choices inside that may lead there
-	owner []int32 // state of each choice; both empty until they are needed
-	place []int32 // of each state, its number among those that are looked at
-	stale []bool  // of each state, whether a successor's relative value is lower than when it was looked at
+	into   lists   // of each state inside an end, the choices inside that may lead there
+	owner  []int32 // state of each choice; both empty until they are needed
+	place  []int32 // of each state, its number among those that are looked at
+	stale  []bool  // of each state, whether a successor's relative value is lower than when it was looked at
+	sweeps int     // of an improvement of relative values, fewer once they led to what cannot be solved
 
 	reward  []float64 // of each choice inside an end, in the direction
 	h, next []float64 // of each state, its relative value within its end

@@ -52,7 +52,9 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		choices[j] = p.greedy[s]
 	}
 	var before []int32
+	var last solved
 	const rounds = 10_000
+	p.sweeps = 16
 	for range rounds {
 		p.leadTo(best, states, choices)
 		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
@@ -60,19 +62,28 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		}
 		before = append(before[:0], choices...)
 		mean = dot(dir, best.mean)
-		if err := p.relative(ctx, states, choices, best.states[0], mean); err != nil {
-			return 0, err
+		var found *class
+		err := p.relative(ctx, states, choices, best.states[0], mean)
+		if err == nil {
+			last.keep(p, states, choices, best)
+			better := p.better(states, choices, mean)
+			for j, s := range states {
+				p.greedy[s] = choices[j]
+			}
+			if !better {
+				break
+			}
+			p.loose = p.enough
+			found, err = p.recur(states, choices, dir)
+			p.loose = 0
 		}
-		better := p.better(states, choices, mean)
-		for j, s := range states {
-			p.greedy[s] = choices[j]
+		if errors.Is(err, errSystem) && p.sweeps > 1 && last.choices != nil {
+			p.sweeps /= 4
+			last.restore(p, states, choices, best)
+			before = before[:0]
+			continue
 		}
-		if !better {
-			break
-		}
-		p.loose = p.enough
-		found, err := p.recur(states, choices, dir)
-		if p.loose = 0; err != nil {
+		if err != nil {
 			return 0, err
 		}
 		if dot(dir, found.mean) > mean { // by no more than rounding
@@ -82,6 +93,29 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		*best = *found
 	}
 	return mean, nil
+}
+
+// A solved policy is one whose relative values are known. Many sweeps can end with a policy that mixes
+// too slowly to be solved; then policy iteration goes back to the last solved one and takes a smaller step.
+type solved struct {
+	choices []int32
+	h       []float64
+	best    class
+}
+
+func (v *solved) keep(p *average, states, choices []int32, best *class) {
+	v.choices, v.h, v.best = append(v.choices[:0], choices...), v.h[:0], *best
+	for _, s := range states {
+		v.h = append(v.h, p.h[s])
+	}
+}
+
+func (v *solved) restore(p *average, states, choices []int32, best *class) {
+	copy(choices, v.choices)
+	for j, s := range states {
+		p.h[s] = v.h[j]
+	}
+	*best = v.best
 }
 
 // leadTo makes a policy inside an end lead to a class of it. States that lead there already keep their
@@ -170,7 +204,6 @@ func (p *average) row(y *chain, j, c int32) {
 // whether there were any. Its sweeps go to and fro and lower h at once, so that what is found in one place
 // is known in others, as in modified policy iteration (Puterman, Shin 1978).
 func (p *average) better(states, choices []int32, mean float64) bool {
-	const sweeps = 16
 	size, found := 0.0, false
 	for j, s := range states {
 		size = math.Max(size, math.Abs(p.h[s])+math.Abs(p.reward[choices[j]]))
@@ -179,7 +212,7 @@ func (p *average) better(states, choices []int32, mean float64) bool {
 	for _, s := range states {
 		p.stale[s] = true
 	}
-	for n := range sweeps {
+	for n := range p.sweeps {
 		changed := false
 		for j := range states {
 			if n%2 == 1 {
