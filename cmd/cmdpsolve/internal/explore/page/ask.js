@@ -23,10 +23,11 @@ export async function ask(name, question, { signal, onProgress } = {}) {
   }
 }
 
-// latest returns a function that asks a question and cancels the one that it asked before.
+// latest returns a function that asks a question and cancels the one that it asked before. Its
+// stop cancels without asking anew; what was cancelled resolves to null.
 export function latest(name) {
   let under = null;
-  return async (question, onProgress) => {
+  const asks = async (question, onProgress) => {
     under?.abort();
     const mine = under = new AbortController();
     try {
@@ -38,6 +39,8 @@ export function latest(name) {
       if (under === mine) under = null;
     }
   };
+  asks.stop = () => under?.abort();
+  return asks;
 }
 
 // short writes a number with at most six digits.

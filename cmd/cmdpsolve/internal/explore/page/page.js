@@ -39,9 +39,15 @@ saving(page);
 const patience = 150; // milliseconds
 let under = null, waiting = false, begun = 0;
 
+// Pictures are asked for when the numbers stand for a moment, so that they do not delay the next plan.
+const pause = 50; // milliseconds
+let later = 0;
+
 function changed() {
   writeHash(page);
   limits.refresh();
+  clearTimeout(later);
+  for (const part of parts) part.stop();
   if (!under) { plan(); return; }
   waiting = true;
   setTimeout(() => { if (waiting && performance.now() - begun >= patience) under?.abort(); }, Math.max(0, patience - (performance.now() - begun)));
@@ -89,13 +95,23 @@ function show(answer, question) {
   verdict(name, ["optimal", "approachable", "minimax"].includes(name) ? "good" : "bad");
   byId("wanted").textContent = answer.wanted + " · " + short(1000 * answer.seconds, 3) + " ms";
   document.body.dataset.plan = String(Number(document.body.dataset.plan ?? 0) + 1); // for tests
-  refresh();
+  showNumbers();
+  clearTimeout(later);
+  later = setTimeout(showPictures, pause);
+}
+
+function showNumbers() {
+  showPlan(page, (limit) => { limits.set(limit); changed(); });
+  limits.refresh();
+}
+
+function showPictures() {
+  for (const part of parts) part.refresh();
 }
 
 function refresh() {
-  showPlan(page, (limit) => { limits.set(limit); changed(); });
-  limits.refresh();
-  for (const part of parts) part.refresh();
+  showNumbers();
+  showPictures();
 }
 
 byId("cancel").addEventListener("click", () => { waiting = false; under?.abort(); });

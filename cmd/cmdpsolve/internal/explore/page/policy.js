@@ -37,6 +37,8 @@ export class Policy {
     }, 350);
   }
 
+  stop() { this.ask.stop(); this.askKept.stop(); }
+
   async refresh() {
     const { now, kept, about } = this.page;
     const at = Number(byId("at").value);

@@ -13,6 +13,8 @@ export class Returns {
     new ResizeObserver(() => this.redraw()).observe(byId("histogram"));
   }
 
+  stop() { this.ask.stop(); this.askKept.stop(); }
+
   async refresh() {
     const { now, kept } = this.page;
     this.redraw();

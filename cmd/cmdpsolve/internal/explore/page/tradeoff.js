@@ -35,6 +35,8 @@ export class Tradeoff {
     return limit?.kind === "at_least" ? 1 : -1;
   }
 
+  stop() { this.ask.stop(); }
+
   async refresh() {
     const names = this.page.about.returns.map((r) => r.name);
     for (const id of ["across", "up"]) byId(id).replaceChildren(...names.map((n) => el("option", { value: n, selected: n === this[id] }, n)));
@@ -50,7 +52,8 @@ export class Tradeoff {
     try {
       const found = [];
       const answer = await this.ask(question, (p) => { found.push(p); if (this.key === key) { this.points = ordered(found); this.redraw(); } });
-      if (!answer || this.key !== key) return;
+      if (this.key !== key) return;
+      if (!answer) { this.key = ""; return; }
       this.points = ordered(answer.points);
       byId("curve-note").textContent = answer.points.length === 0
         ? "No policy keeps the other limits, or no curve was found." : "What policies reach if " + this.across + " is limited, the other limits as they are. No policy lies beyond the curve by more than " + short(answer.error, 2) + ", which is certified. Drag the point, or move it with the arrow keys.";
