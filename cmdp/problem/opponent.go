@@ -7,8 +7,7 @@ import (
 )
 
 // An Opponent describes the opponent of a game, as a problem file does. Policy
-// says which of the other fields are needed or allowed; those have to be absent
-// that it does not know.
+// says which of the other fields are needed or allowed; all others must be absent.
 type Opponent struct {
 	// Policy is uniform, fixed, best-response, adversarial, switching,
 	// random-start, scripted or replay.
