@@ -78,6 +78,16 @@ func TestKilledRunsResumeBitForBit(t *testing.T) {
 	}
 }
 
+// waitForFile waits until a run has saved something, for a minute at most: by then it listens to signals.
+func waitForFile(file string) {
+	for range 6000 {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // sameResult compares two JSON results but for their running times.
 func sameResult(t *testing.T, got, want []byte) {
 	t.Helper()
@@ -116,13 +126,13 @@ func dropSeconds(v any) {
 func TestInterruptedRunSaysWhatItKnows(t *testing.T) {
 	path := cmdpsolvePath(t)
 	file := filepath.Join(t.TempDir(), "run.checkpoint")
-	cmd := exec.Command(path, "learn", "grid", "--episodes", "1000000000", "--save", file, "--format", "json")
+	cmd := exec.Command(path, "learn", "grid", "--episodes", "1000000000", "--save", file, "--save-every", "1ms", "--format", "json")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(700 * time.Millisecond)
+	waitForFile(file)
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func TestInterruptedComparisonResumes(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
+		if round == 0 {
+			waitForFile(file)
+		}
 		select {
 		case err := <-done:
 			if err != nil {

@@ -153,7 +153,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			timeout := 20 * time.Second
 			if name == "hangs" {
-				timeout = 500 * time.Millisecond
+				timeout = 4 * time.Second
 			}
 			s, _, _ := play(t, c.command, timeout, c.steps)
 			if s.Err() == nil || !strings.Contains(s.Err().Error(), c.want) {
@@ -268,7 +268,7 @@ func TestEnds(t *testing.T) {
 			}
 			pid := source.spare.child.cmd.Process.Pid
 			source.Close()
-			for range 200 {
+			for range 6000 {
 				if syscall.Kill(-pid, 0) == syscall.ESRCH {
 					return
 				}
