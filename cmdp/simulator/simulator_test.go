@@ -122,7 +122,7 @@ func TestFailures(t *testing.T) {
 		"dies, status":      {`read -r l; echo '` + plain + `'; read -r l; exit 3`, 0, "it ended without an answer (exit status 3)"},
 		"dies, signal":      {`read -r l; echo '` + plain + `'; read -r l; kill -9 $$`, 0, "(signal: killed)"},
 		"dies in a line":    {`read -r l; echo '` + plain + `'; read -r l; printf '{"state":'`, 0, "it ended within a line (exit status 0)"},
-		"hangs":             {`read -r l; echo '` + plain + `'; read -r l; sleep 50`, 0, "no answer within 500ms"},
+		"hangs":             {`read -r l; echo '` + plain + `'; read -r l; sleep 50`, 0, "no answer within 4s"},
 		"closes its output": {`read -r l; echo '` + plain + `'; read -r l; exec >&-; sleep 50`, 0, "it ended without an answer, or closed its standard output"},
 		"garbage":           {script(plain, "Traceback (most recent call last):"), 0, `answered Traceback (most recent call last):: invalid character 'T'`},
 		"binary":            {script(plain, "\x01\xff"), 0, `answered "\x01\xff": invalid character`},
