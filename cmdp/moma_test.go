@@ -210,6 +210,9 @@ func TestTargetDualsApproach(t *testing.T) {
 }
 
 func TestUnreachableTargetIsCertified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	for seed := range uint64(4) {
 		m := randomModel(t, seed, 3, 2, 2, false)
 		least := startValue(m, optimalValues(m, []float64{0, 1})[0])

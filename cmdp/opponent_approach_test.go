@@ -14,6 +14,9 @@ import (
 // opponent. In the first the agent can equalise the coordinates, in the second the
 // opponent keeps the return at least 0.25 above the target.
 func TestGamesAreApproached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	for _, c := range []struct {
 		name   string
 		payoff [][][]float64
@@ -57,6 +60,9 @@ func TestGamesAreApproached(t *testing.T) {
 // TestRandomGamesAreApproached learns the kernel too. The target is a ball around
 // a point that the agent's minimax play keeps near.
 func TestRandomGamesAreApproached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	m := smallGame(t)
 	g, err := NewMinimax(m)
 	if err != nil {

@@ -46,7 +46,8 @@ func TestKilledRunsResumeBitForBit(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "run.checkpoint")
-	for kills := 0; ; kills++ {
+	alive := 150 * time.Millisecond // and longer each time, so that a slow machine gets there too
+	for kills := 0; ; kills, alive = kills+1, alive*5/4 {
 		cmd := learnInventory(path, "--resume", file)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			cmd = learnInventory(path, "--save", file)
@@ -68,7 +69,7 @@ func TestKilledRunsResumeBitForBit(t *testing.T) {
 			}
 			sameResult(t, out.Bytes(), want)
 			return
-		case <-time.After(time.Duration(150+37*kills) * time.Millisecond):
+		case <-time.After(alive):
 			_ = cmd.Process.Kill()
 			<-done
 		}

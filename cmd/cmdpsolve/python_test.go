@@ -13,6 +13,9 @@ import (
 // installed beside the standard library. The client and the command are at hand.
 func runPython(t *testing.T, args func(numpy bool) []string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	python := "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
 		if python, err = exec.LookPath("python3"); err != nil {

@@ -207,6 +207,9 @@ func knownGap(t *testing.T, m *cmdp.Model, seed uint64) (value float64, target g
 }
 
 func TestABHApproaches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	const rounds = 20000
 	for seed := range uint64(4) {
 		m := vectorPayoffs(t, 2*seed, 3, 2, 2)

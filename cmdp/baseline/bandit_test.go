@@ -94,6 +94,9 @@ func curvedTask(t *testing.T, m *cmdp.Model, target bool) cmdp.Task {
 // TestBanditUCB wants bwcr-ucb to play the optimum from the first round on if it knows
 // the means, for linear and curved tasks, and to approach it if not.
 func TestBanditUCB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	ex := banditExample(t, true)
 	for i, task := range []cmdp.Task{ex.task, {Cost: ex.task.Cost}, curvedTask(t, ex.model, false), curvedTask(t, ex.model, true)} {
 		optimum := solve(t, ex.model, task).Objective

@@ -201,6 +201,9 @@ func TestPessimismBites(t *testing.T) {
 // random models, after so many sampled transitions that their bonuses allow it, again without a violation,
 // although they do violate without bonuses.
 func TestZeroViolation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	for _, name := range []string{"dope", "optpess-lp"} {
 		episodes := 100_000
 		if name == "optpess-lp" {

@@ -15,6 +15,9 @@ import (
 // balls and of no cost at all in its first episodes, if it knows the model, and the
 // methods with a double dual update to approach it.
 func TestKnownConvex(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	for seed := range uint64(4) {
 		ex := newExample(t, seed, modelSpec{states: 3, actions: 3, horizon: 3, dim: 2, rests: seed%2 == 1})
 		box := boxOf(t, ex.model)

@@ -86,6 +86,9 @@ func (f forced) Policy() cmdp.Policy { return f.policy }
 // so their policies to stay uniform, while bonuses exceed all values; and to move with
 // smaller bonuses, on the same problem with the same steps.
 func TestCutValues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	ex := suiteExample(t, "inventory")
 	for _, name := range []string{"optprimaldual", "opdop"} {
 		for _, small := range []bool{false, true} {

@@ -9,6 +9,9 @@ import (
 // approach the optimum if they know the model: closer with more episodes, and close
 // with many. Their steps depend on the number of episodes.
 func TestKnownPrimalDual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	for _, tt := range []struct {
 		name     string
 		episodes int

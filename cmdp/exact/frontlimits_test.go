@@ -122,6 +122,9 @@ func mixtureRows(vertices [][]float64, least []float64, sum float64) []lp.Row {
 // ways, under limits of 0 and on their sum, with the mixtures of all their policies: both
 // sides of each curve have the right value in every direction.
 func TestFrontOfSmallModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	unlimited := func(d int) []float64 {
 		least := make([]float64, d)
 		for i := range least {

@@ -143,6 +143,9 @@ func gapOf(t testing.TB, m *cmdp.Model, task cmdp.Task, opts GapOptions) *Gap {
 // TestGapAgreesWithAGridOfDirections checks both bounds, the tolerance, and the
 // proof of the lower one.
 func TestGapAgreesWithAGridOfDirections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	verdicts := map[GapStatus]int{}
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 32))

@@ -250,6 +250,9 @@ func discountedValue(m *cmdp.Model, dir []*big.Rat, policy []int) *big.Rat {
 // target within the tolerance that it states; and where the gap is
 // out of the reach of that tolerance, the verdict is the true one.
 func TestTouchingTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	rng := rand.New(rand.NewPCG(12, 4))
 	models := map[string]*cmdp.Model{
 		"segment": bandit(t, []float64{0.1, 0.7}, []float64{0.7, 0.1}),

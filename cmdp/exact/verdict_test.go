@@ -16,6 +16,9 @@ import (
 // "optimal" is said only of what is within the stated part of the spread of the cost, or
 // of the optimum, which another run finds without a limit; and the bound is one.
 func TestOptimalMeansWithinTheGap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	rng := rand.New(rand.NewPCG(66, 4))
 	ctx := context.Background()
 	near := map[bool]int{}
