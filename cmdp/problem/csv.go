@@ -26,11 +26,10 @@ type csvReader struct {
 	returns                                          []int
 	vector                                           []float64
 	fields                                           int
-	// The record that is being read, its line, and the places of its fields: from
-	// quoted, or counted from 0 in starts.
+	// The record that is being read, its line and, unless quoted reads it, its text.
 	record []string
 	line   int
-	starts []int
+	text   string
 	last   []string // the texts of vector
 	quoted *csv.Reader
 	before int // lines before those that quoted reads
@@ -83,37 +82,33 @@ func (c *csvReader) ended() error {
 
 // lines reads whole lines without quotes. It reports whether to go on.
 func (c *csvReader) lines(text string) bool {
-	for at := 0; at < len(text); {
-		begin, field := at, at
-		c.record, c.starts = c.record[:0], c.starts[:0]
-		for ; at < len(text) && text[at] != '\n'; at++ {
-			if text[at] == ',' {
-				c.field(text[field:at], field-begin)
-				field = at + 1
-			}
-		}
+	for text != "" {
+		c.text, text, _ = strings.Cut(text, "\n")
 		c.line++
-		end := at
-		if at++; end > begin && text[end-1] == '\r' {
-			end--
-		}
-		if end == begin {
+		if c.text = strings.TrimSuffix(c.text, "\r"); c.text == "" {
 			continue
 		}
-		if c.field(text[field:max(field, end)], field-begin); !c.read() {
+		c.record = c.record[:0]
+		from := 0
+		for at := range len(c.text) {
+			if c.text[at] == ',' {
+				c.record = append(c.record, trimField(c.text[from:at]))
+				from = at + 1
+			}
+		}
+		if c.record = append(c.record, trimField(c.text[from:])); !c.read() {
 			return false
 		}
 	}
 	return true
 }
 
-// field appends a field to the record, without the white space before it.
-func (c *csvReader) field(text string, start int) {
+// trimField drops the white space before a field.
+func trimField(text string) string {
 	if text != "" && (text[0] <= ' ' || text[0] >= utf8.RuneSelf) {
-		own := strings.TrimLeftFunc(text, unicode.IsSpace)
-		text, start = own, start+len(text)-len(own)
+		return strings.TrimLeftFunc(text, unicode.IsSpace)
 	}
-	c.record, c.starts = append(c.record, text), append(c.starts, start)
+	return text
 }
 
 // readQuoted reads the rest of the table.
@@ -164,7 +159,11 @@ func (c *csvReader) at(field int, column, message string) bool {
 		e.Line, e.Column = c.quoted.FieldPos(field)
 		e.Line += c.before
 	} else {
-		e.Column = c.starts[field] + 1
+		rest := c.text
+		for range field {
+			_, rest, _ = strings.Cut(rest, ",")
+		}
+		e.Column = len(c.text) - len(trimField(rest)) + 1
 	}
 	c.report(e)
 	return false
@@ -260,6 +259,9 @@ func (c *csvReader) readState(i int, column string) int {
 
 func (c *csvReader) readAction(i int, column string, of *labels) int {
 	text := c.record[i]
+	if n, ok := labelNumber(text); ok {
+		return of.numbered(n)
+	}
 	if isInteger(text) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {

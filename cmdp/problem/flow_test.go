@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ func spelt(n *node) string {
 	return text
 }
 
+var endSpaces = regexp.MustCompile(` +(\r?\n|$)`)
+
 // agreesWithYAML checks that a row that the flowReader reads is what the YAML library
 // reads, everything at the same place, and reports whether it was read.
 func agreesWithYAML(t *testing.T, text string) bool {
@@ -33,7 +36,8 @@ func agreesWithYAML(t *testing.T, text string) bool {
 	if n == nil {
 		return false
 	}
-	root, bad := parseYAML(text, 1)
+	// The library counts a column too many for a word with spaces at the end of its line.
+	root, bad := parseYAML(endSpaces.ReplaceAllString(text, "$1"), 1)
 	if bad != nil {
 		t.Fatalf("%q is not YAML: %v", text, *bad)
 	}

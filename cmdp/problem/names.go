@@ -171,13 +171,22 @@ func (l *labels) spelled(kernels [][]int32, number func(h, c int) int) [][]strin
 	return all
 }
 
+// longestNumber is how many digits the number of a label has at most.
+const longestNumber = 18
+
 // labelNumber returns the number that a label stands for.
 func labelNumber(label string) (int, bool) {
-	if label == "" || len(label) > 1 && label[0] == '0' || label[0] < '0' || label[0] > '9' {
+	if label == "" || len(label) > 1 && label[0] == '0' || len(label) > longestNumber {
 		return 0, false
 	}
-	i, err := strconv.Atoi(label)
-	return i, err == nil
+	n := 0
+	for i := range len(label) {
+		if label[i] < '0' || label[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(label[i]-'0')
+	}
+	return n, true
 }
 
 // nameActions sets the names of the actions of p, whose model has been built.

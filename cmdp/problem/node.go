@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // A node is a value of a document, YAML or JSON alike, with its position.
@@ -99,7 +101,7 @@ func isInteger(text string) bool {
 // parseNumber reads a decimal number. The complaint is empty if it is finite,
 // else it says what is wrong.
 func parseNumber(text string) (x float64, complaint string) {
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := source.ParseFloat(text)
 	// Hexadecimal digits are no decimals.
 	hex := len(text) > 2 && (text[1]|32 == 'x' || text[2]|32 == 'x')
 	if err == nil && !hex && !math.IsInf(x, 0) && x == x {

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // unlabeled is the action name of choices without one.

@@ -20,10 +20,10 @@ import (
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/drn"
 	"cmdpsolve/cmdp/exchange/gymnasium"
-	"cmdpsolve/cmdp/exchange/internal/source"
 	"cmdpsolve/cmdp/exchange/numpy"
 	"cmdpsolve/cmdp/exchange/prism"
 	"cmdpsolve/cmdp/exchange/umb"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // Endings says for messages which names are known.

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // Terminated is the label of the states in which episodes have ended.

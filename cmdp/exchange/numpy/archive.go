@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // An Archive is an .npz file: arrays by name.

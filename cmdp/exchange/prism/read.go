@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // Read reads the model whose transitions stand in the file of the given name, and

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // states reads the .sta file: the names of variables in brackets, then their values

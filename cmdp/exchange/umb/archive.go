@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"cmdpsolve/cmdp/exchange/internal/source"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // An archive is a tar file, perhaps compressed.

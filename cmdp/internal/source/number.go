@@ -33,7 +33,7 @@ func Number(s string) (float64, error) {
 		}
 		return x, nil
 	}
-	x, err := strconv.ParseFloat(s, 64)
+	x, err := ParseFloat(s)
 	if err != nil {
 		return 0, fmt.Errorf("%s is not a number, or too large", Quote(s))
 	}
