@@ -26,6 +26,7 @@ type convertOptions struct {
 	mean      bool
 	normalize float64
 	umb       umb.Options
+	plain, xz bool
 }
 
 func newConvert(s streams) *cobra.Command {
@@ -38,7 +39,7 @@ func newConvert(s streams) *cobra.Command {
 to OUT. The endings say which formats they have:
 
   .umb         unified Markov binary (PRISM, Storm, Modest)
-  .drn         Storm's text format
+  .drn         Storm's text format, also .drn.gz and .drn.xz
   .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside it
   .npz         a dense NumPy kernel P[s,a,s'] with R[s,a,d]
   NAME/        a folder with a SciPy sparse matrix for each action
@@ -62,6 +63,14 @@ Numbers are converted bit for bit. See docs/formats.md for what each format hold
 			if !(o.normalize >= 0 && o.normalize < 1) {
 				return usage("--normalize %g: want at least 0 and less than 1", o.normalize)
 			}
+			switch {
+			case o.plain && o.xz:
+				return usage("--plain leaves a file without the compression that --xz asks for: want one of them")
+			case o.plain:
+				o.umb.Compression = umb.Plain
+			case o.xz:
+				o.umb.Compression = umb.XZ
+			}
 			if o.time.Horizon > 0 {
 				o.time.Discount = 0
 			}
@@ -78,7 +87,8 @@ Numbers are converted bit for bit. See docs/formats.md for what each format hold
 	f.BoolVar(&o.mean, "mean", false, "replace rewards that differ between the branches of a choice by their mean")
 	f.Float64Var(&o.normalize, "normalize", 0, "divide probabilities whose sum misses 1 by at most this much by their sum")
 	f.BoolVar(&o.umb.Rational, "rational", false, "write .umb files with fractions, exactly")
-	f.BoolVar(&o.umb.Plain, "plain", false, "write .umb files without compression")
+	f.BoolVar(&o.plain, "plain", false, "write .umb files without compression")
+	f.BoolVar(&o.xz, "xz", false, "write .umb files compressed with xz, which makes them smaller than gzip does")
 	format = addFormat(f)
 	return cmd
 }

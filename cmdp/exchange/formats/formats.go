@@ -2,7 +2,7 @@
 // their names:
 //
 //	.umb                 unified Markov binary
-//	.drn                 Storm's text format, .drn.gz and .drn.xz for reading
+//	.drn                 Storm's text format, also .drn.gz and .drn.xz
 //	.tra                 PRISM's explicit files, with .sta, .lab, .srew, .trew beside it
 //	.npz                 a dense NumPy kernel
 //	.json                a Gymnasium table
@@ -10,7 +10,6 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -108,10 +107,17 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 	case ".json":
 		return file(create, name, func(w io.Writer) error { return gymnasium.Write(w, m) })
 	case ".drn":
-		if strings.HasSuffix(strings.ToLower(name), ".drn") {
-			return file(create, name, func(w io.Writer) error { return drn.Write(w, m) })
-		}
-		return errors.New("compressed .drn files are read, not written")
+		return file(create, name, func(w io.Writer) error {
+			_, how, _ := strings.Cut(strings.ToLower(path.Base(name)), ".drn.")
+			z, err := source.Pack(w, how)
+			if err == nil {
+				err = drn.Write(z, m)
+			}
+			if err == nil {
+				err = z.Close()
+			}
+			return err
+		})
 	}
 	return fmt.Errorf("unknown kind of file %s: want a name that ends in %s", name, Endings)
 }

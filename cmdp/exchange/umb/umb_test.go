@@ -24,7 +24,11 @@ func TestRoundTrip(t *testing.T) {
 	for i := range 400 {
 		m := exchangetest.Random(rng, exchangetest.All)
 		var b bytes.Buffer
-		if err := umb.Write(&b, m, umb.Options{Plain: i%2 == 0, Rational: i%3 == 0}); err != nil {
+		o := umb.Options{Compression: []umb.Compression{umb.Plain, umb.Gzip}[i%2], Rational: i%3 == 0}
+		if i%20 == 0 {
+			o.Compression = umb.XZ // takes longer
+		}
+		if err := umb.Write(&b, m, o); err != nil {
 			t.Fatal(err)
 		}
 		if err := umb.Validate(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {

@@ -3,7 +3,6 @@ package umb
 import (
 	"archive/tar"
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,17 +11,26 @@ import (
 	"strconv"
 
 	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // Options says how a file is written. The zero value writes doubles, compressed
 // with gzip as the other tools do.
 type Options struct {
-	// Plain leaves the file uncompressed.
-	Plain bool
+	Compression Compression
 	// Rational writes probabilities and rewards as the fractions that the float64
 	// are, exactly. A start distribution stays one of doubles.
 	Rational bool
 }
+
+// A Compression is how a whole file is compressed.
+type Compression int
+
+const (
+	Gzip Compression = iota
+	XZ               // smaller, and slower
+	Plain
+)
 
 // Write writes a model, which must pass [exchange.Model.Check]. The same model
 // gives the same bytes.
@@ -30,20 +38,17 @@ func Write(w io.Writer, m *exchange.Model, o Options) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("umb: %w", err)
 	}
-	out := w
-	var z *gzip.Writer
-	if !o.Plain {
-		z = gzip.NewWriter(w)
-		out = z
+	z, err := source.Pack(w, [...]string{"gz", "xz", ""}[o.Compression])
+	if err != nil {
+		return fmt.Errorf("umb: %w", err)
 	}
-	f := &writer{m: m, tar: tar.NewWriter(out), rational: o.Rational}
+	f := &writer{m: m, tar: tar.NewWriter(z), rational: o.Rational}
 	f.describe()
 	f.files()
-	err := f.err
-	if err == nil {
+	if err = f.err; err == nil {
 		err = f.tar.Close()
 	}
-	if err == nil && z != nil {
+	if err == nil {
 		err = z.Close()
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package source opens files of which nothing is known to be true: it limits how
-// far they may grow and how numbers may be written.
+// far they may grow and how numbers may be written. It also packs files.
 package source
 
 import (
@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/therootcompany/xz"
+	xzwriter "github.com/ulikunitz/xz"
 )
 
 // MaxRatio is how many times its own length a compressed file may grow to, but for
@@ -18,7 +19,8 @@ const MaxRatio = 256
 // Small is a length that every compressed file may grow to.
 const Small = 16 << 20
 
-// dictionary is the most memory that an xz file may ask for: as much as xz -9 does.
+// dictionary is the most memory that an xz file may ask for: as much as xz -9 does. The
+// library that writes xz also reads it, but takes as much memory as the file asks for.
 const dictionary = 64 << 20
 
 // Open returns the content of a file of the given length, unpacked if it is
@@ -48,6 +50,22 @@ func Open(f io.ReaderAt, size int64) (io.Reader, int64, error) {
 	}
 	return in, size, nil
 }
+
+// Pack returns a writer that compresses with gzip, "gz", or xz, "xz", and writes to w; with
+// "", one that passes on what it gets. Close ends the compressed file and leaves w open.
+func Pack(w io.Writer, how string) (io.WriteCloser, error) {
+	switch how {
+	case "gz":
+		return gzip.NewWriter(w), nil
+	case "xz":
+		return xzwriter.NewWriter(w)
+	}
+	return open{w}, nil
+}
+
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
 
 // limited fails when more than left bytes come.
 type limited struct {
