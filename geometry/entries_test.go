@@ -103,7 +103,7 @@ var primitives = []Entry{
 	},
 	{
 		Name: "affine", Constructor: "NewAffine", Doc: "{x : A x = b}",
-		Methods: "closed form", Tolerance: exact, ClosedForm: true,
+		Methods: "dual active-set projection", Tolerance: exact,
 		Example: func() (Set, error) {
 			return asSet(NewAffine([][]float64{{1, 1, 1}, {2, 2, 2}, {1, 0, -1}}, vec{1, 2, 0}))
 		},

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Polyhedron is {x : A x ≤ b}, bounded or not; for bounded ones NewPolytope gives a
+// Polyhedron is {x : A x ≤ b}, some rows perhaps with equality, bounded or not; for bounded ones NewPolytope gives a
 // Compact. Projection is exact up to rounding, by a dual active-set method.
 type Polyhedron struct {
 	rows         Rows
@@ -26,6 +26,13 @@ type Polyhedron struct {
 // if no point satisfies all rows.
 func NewPolyhedron(a [][]float64, b []float64) (*Polyhedron, error) {
 	return newPolyhedron("polytope", Rows{A: a, B: b})
+}
+
+// NewAffine returns the affine subspace {x : A x = b}. Rows may be dependent. It is an
+// error if there are no rows, if lengths differ, if a row is zero or an entry not finite,
+// and, wrapping ErrEmpty and with Farkas multipliers, if the equations contradict each other.
+func NewAffine(a [][]float64, b []float64) (*Polyhedron, error) {
+	return newPolyhedron("affine subspace", Rows{A: a, B: b, Equalities: len(a)})
 }
 
 func newPolyhedron(what string, rows Rows) (*Polyhedron, error) {
