@@ -128,8 +128,8 @@ func (d *Dense) leaving(j int, bland bool) int {
 }
 
 func (d *Dense) pivot(line, j int) {
-	w := d.n + 1
-	p := d.table[line*w : (line+1)*w]
+	w, table := d.n+1, d.table
+	p := table[line*w : (line+1)*w]
 	inv := 1 / p[j]
 	for k := range p {
 		p[k] *= inv
@@ -139,12 +139,12 @@ func (d *Dense) pivot(line, j int) {
 		if i == line {
 			continue
 		}
-		q := d.table[i*w : (i+1)*w]
+		q := table[i*w : (i+1)*w]
 		f := q[j]
 		if f == 0 {
 			continue
 		}
-		if len(p) > 8 {
+		if len(p) > 16 {
 			floats.AddScaled(q, -f, p)
 		} else { // a call would take longer
 			q = q[:len(p)]
@@ -155,7 +155,7 @@ func (d *Dense) pivot(line, j int) {
 		q[j] = -f * inv
 	}
 	for i := range d.m {
-		if v := &d.table[i*w+d.n]; *v < 0 {
+		if v := &table[i*w+d.n]; *v < 0 {
 			*v = 0 // rounding of a degenerate line
 		}
 	}
