@@ -11,9 +11,9 @@ type batches struct {
 	filling *Counts // the samples since
 }
 
-// newBatches takes what was counted before as one batch.
-func newBatches(total *Counts) *batches {
-	b := &batches{shown: total.clone(), filling: total.clone()}
+// begin takes what was counted before as one batch.
+func (b *batches) begin(total *Counts) {
+	*b.shown, *b.filling = *total.clone(), *total.clone()
 	for h := range b.filling.layers {
 		l := &b.filling.layers[h]
 		for i := range l.choices {
@@ -21,7 +21,6 @@ func newBatches(total *Counts) *batches {
 		}
 		clear(l.returns)
 	}
-	return b
 }
 
 // observe adds an episode to the batches and to the total.

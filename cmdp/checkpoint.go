@@ -13,7 +13,7 @@ import (
 )
 
 // A Checkpoint is one or more runs on the same problem, saved to a file. The file begins with
-// the line "cmdpsolve checkpoint 3", where 3 is the version of the format, and a line with the
+// the line "cmdpsolve checkpoint 4", where 4 is the version of the format, and a line with the
 // SHA-256 of all that follows, which is the Checkpoint as encoding/gob writes it. The version
 // changes whenever the state of a runner, a learner or an opponent is saved in another way.
 type Checkpoint struct {
@@ -30,7 +30,7 @@ type SavedRun struct{ State, History []byte }
 
 const (
 	checkpointMagic   = "cmdpsolve checkpoint "
-	checkpointVersion = "3"
+	checkpointVersion = "4"
 )
 
 // Errors of ReadCheckpoint.

@@ -34,14 +34,14 @@ func TestCheckpointsComeBackWhole(t *testing.T) {
 		"header":   {data[:20], ErrNotCheckpoint},
 		"flipped":  {append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), ErrNotCheckpoint},
 		"appended": {append(bytes.Clone(data), 0), ErrNotCheckpoint},
-		"version":  {bytes.Replace(data, []byte("checkpoint 3\n"), []byte("checkpoint 9\n"), 1), ErrCheckpointVersion},
+		"version":  {bytes.Replace(data, []byte("checkpoint 4\n"), []byte("checkpoint 9\n"), 1), ErrCheckpointVersion},
 	} {
 		if err := os.WriteFile(path, c.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ReadCheckpoint(path); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v: want %v", name, err, c.want)
-		} else if name == "version" && !strings.Contains(err.Error(), `version "9", and this program reads version 3`) {
+		} else if name == "version" && !strings.Contains(err.Error(), `version "9", and this program reads version 4`) {
 			t.Errorf("error %v: want the versions of the file and of the program", err)
 		}
 	}

@@ -1,6 +1,8 @@
 package cmdp
 
 import (
+	"bytes"
+	"encoding/gob"
 	"errors"
 	"fmt"
 )
@@ -39,7 +41,9 @@ func (c *Counts) MarshalBinary() ([]byte, error) {
 			lb.Returns = append(lb.Returns, r.mean, r.sumSquares)
 		}
 	}
-	return encodeState(&b)
+	var out bytes.Buffer
+	err := gob.NewEncoder(&out).Encode(&b)
+	return out.Bytes(), err
 }
 
 var errCounts = errors.New("cmdp: saved counts do not fit the environment")
@@ -48,7 +52,7 @@ var errCounts = errors.New("cmdp: saved counts do not fit the environment")
 // made for the same shape, with the same pooling and knowledge of returns.
 func (c *Counts) UnmarshalBinary(data []byte) error {
 	var b countsBinary
-	if err := decodeState(data, &b); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
 		return err
 	}
 	if len(b.Layers) != len(c.layers) {

@@ -1,11 +1,9 @@
 package cmdp
 
 import (
-	"bytes"
-	"encoding/gob"
-	"fmt"
 	"math"
 
+	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,16 +14,13 @@ import (
 // W, and has norm 1. While W lies inside the target the direction stays as it is;
 // at first it is (1, …, 1)/√d. It pursues the target alone.
 type ProjectionDual struct {
-	target geometry.Compact
-	state  projectionState
-	point  []float64
-	before []float64 // the direction before the last Observe
-}
-
-type projectionState struct {
-	Episodes int
-	Mean     []float64 // W
-	Dir      []float64 // θ
+	saved.State
+	target   geometry.Compact
+	episodes int
+	mean     []float64 // W
+	dir      []float64 // θ
+	point    []float64
+	before   []float64 // the direction before the last Observe
 }
 
 // NewProjectionDual returns the update for a target. It panics if there is none.
@@ -34,58 +29,31 @@ func NewProjectionDual(target geometry.Compact) *ProjectionDual {
 		panic("cmdp: projection dual without a target")
 	}
 	d := target.Dim()
-	u := &ProjectionDual{target: target, point: make([]float64, d), before: make([]float64, d)}
-	u.state.Mean, u.state.Dir = make([]float64, d), make([]float64, d)
-	for i := range u.state.Dir {
-		u.state.Dir[i] = 1 / math.Sqrt(float64(d))
+	u := &ProjectionDual{target: target, mean: make([]float64, d), dir: make([]float64, d), point: make([]float64, d), before: make([]float64, d)}
+	for i := range u.dir {
+		u.dir[i] = 1 / math.Sqrt(float64(d))
 	}
+	u.Keep(&u.episodes, &u.mean, &u.dir)
 	return u
 }
 
 // Direction returns θ.
-func (u *ProjectionDual) Direction() []float64 { return u.state.Dir }
+func (u *ProjectionDual) Direction() []float64 { return u.dir }
 
 // Observe adds a return to the mean and turns θ.
 func (u *ProjectionDual) Observe(value []float64, low float64) Evidence {
-	st := &u.state
-	u.target.MaximizeLinear(u.point, st.Dir)
-	copy(u.before, st.Dir)
-	ev := Evidence{Optimum: math.Inf(-1), Gap: low - floats.Dot(st.Dir, u.point), Direction: u.before}
-	st.Episodes++
+	u.target.MaximizeLinear(u.point, u.dir)
+	copy(u.before, u.dir)
+	ev := Evidence{Optimum: math.Inf(-1), Gap: low - floats.Dot(u.dir, u.point), Direction: u.before}
+	u.episodes++
 	for i, v := range value {
-		st.Mean[i] += (v - st.Mean[i]) / float64(st.Episodes)
+		u.mean[i] += (v - u.mean[i]) / float64(u.episodes)
 	}
-	u.target.Project(u.point, st.Mean)
-	floats.SubTo(u.point, st.Mean, u.point)
+	u.target.Project(u.point, u.mean)
+	floats.SubTo(u.point, u.mean, u.point)
 	// Below this a difference is rounding of the projection, not a direction.
-	if n := floats.Norm(u.point, 2); n > 1e-12*(1+floats.Norm(st.Mean, 2)) {
-		floats.ScaleTo(st.Dir, 1/n, u.point)
+	if n := floats.Norm(u.point, 2); n > 1e-12*(1+floats.Norm(u.mean, 2)) {
+		floats.ScaleTo(u.dir, 1/n, u.point)
 	}
 	return ev
-}
-
-// MarshalBinary returns the state of the update.
-func (u *ProjectionDual) MarshalBinary() ([]byte, error) { return encodeState(&u.state) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned.
-func (u *ProjectionDual) UnmarshalBinary(data []byte) error {
-	var st projectionState
-	if err := decodeState(data, &st); err != nil {
-		return err
-	}
-	if len(st.Mean) != u.target.Dim() || len(st.Dir) != u.target.Dim() {
-		return fmt.Errorf("cmdp: state of a dual of dimension %d: want %d", len(st.Dir), u.target.Dim())
-	}
-	u.state = st
-	return nil
-}
-
-func encodeState(st any) ([]byte, error) {
-	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(st)
-	return b.Bytes(), err
-}
-
-func decodeState(data []byte, st any) error {
-	return gob.NewDecoder(bytes.NewReader(data)).Decode(st)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -23,6 +24,7 @@ import (
 // E-23). The dual of an affine cost is constant (E-22). Ties of the conjugate go
 // to the point nearest to V̂.
 type TermsDual struct {
+	saved.State
 	lower, upper []float64 // the box X of possible returns
 	cost         *dualTerm // nil for the projection-free update
 	target       *dualTerm // nil if there is no target
@@ -97,6 +99,8 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 	u.penalty = penalty
 	u.state.Penalty = penalty.start(task.Cost)
 	u.aim()
+	u.Keep(&u.state.Episodes, &u.state.Cost, &u.state.Target, &u.state.Penalty)
+	u.Then(func() error { u.aim(); return nil })
 	return u, nil
 }
 
@@ -189,21 +193,4 @@ func (t *dualTerm) move(dual, value []float64, step float64) {
 	if n := floats.Norm(dual, 2); n > t.radius {
 		floats.Scale(t.radius/n, dual)
 	}
-}
-
-// MarshalBinary returns the state of the update.
-func (u *TermsDual) MarshalBinary() ([]byte, error) { return encodeState(&u.state) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned.
-func (u *TermsDual) UnmarshalBinary(data []byte) error {
-	var st termsState
-	if err := decodeState(data, &st); err != nil {
-		return err
-	}
-	if len(st.Cost) != len(u.state.Cost) || len(st.Target) != len(u.state.Target) {
-		return fmt.Errorf("cmdp: state of a dual of another task")
-	}
-	u.state = st
-	u.aim()
-	return nil
 }

@@ -1,11 +1,10 @@
 package cmdp
 
 import (
-	"encoding"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A Learner plays an environment that it does not know, one episode after the
@@ -27,20 +26,22 @@ type Limited interface {
 }
 
 // MOMA is the multi-objective meta-algorithm (Algorithm 1 of Yu, Tian, Zhang,
-// Sra 2021): plan optimistically in the direction θ, play, count, turn θ.
+// Sra 2021): plan optimistically in the direction θ, play, count, turn θ. It can be saved if
+// its dual update can, and restored into a learner made of the same parts.
 type MOMA struct {
+	saved.State
 	counts  *Counts
 	planner Planner
 	dual    DualUpdate
 	plan    *Plan
 	most    int // episodes that the bonus was made for, 0 for any number
 	state   momaState
-	batched bool // planning sees batches
-	batches *batches
+	batches *batches // that planning sees, nil for all counts
 }
 
 type momaState struct {
 	Episodes int
+	Begun    bool    // batches have begun
 	Optimum  float64 // sum of the lower bounds on the optimum
 	Best     float64 // the largest of them
 	Gap      float64 // the largest lower bound on the gap
@@ -57,8 +58,14 @@ func NewMOMA(counts *Counts, planner Planner, dual DualUpdate) *MOMA {
 	if counts == nil || planner == nil || dual == nil {
 		panic("cmdp: MOMA without counts, planner or dual update")
 	}
-	return &MOMA{counts: counts, planner: planner, dual: dual, plan: planner.NewPlan(),
+	m := &MOMA{counts: counts, planner: planner, dual: dual, plan: planner.NewPlan(),
 		state: momaState{Best: math.Inf(-1), Gap: math.Inf(-1)}}
+	m.Keep(&m.state, counts, saved.Own{Name: "cmdp: dual update", Part: dual})
+	m.Then(func() error {
+		m.plan = planner.NewPlan() // the old one may know states that are not seen yet
+		return nil
+	})
+	return m
 }
 
 // MostEpisodes returns the number of episodes that [Settings] asked for, 0 for a MOMA of
@@ -68,25 +75,27 @@ func (m *MOMA) MostEpisodes() int { return m.most }
 // Policy plans in the present direction.
 func (m *MOMA) Policy() Policy {
 	counts := m.counts
-	if m.batched {
-		counts = m.begun().shown
+	if m.batches != nil {
+		m.begin()
+		counts = m.batches.shown
 	}
 	m.planner.Plan(m.plan, counts, m.dual.Direction())
 	return m.plan
 }
 
-// begun returns the batches, which begin with what was counted before the run.
-func (m *MOMA) begun() *batches {
-	if m.batches == nil {
-		m.batches = newBatches(m.counts)
+// begin begins the batches with what was counted before the run.
+func (m *MOMA) begin() {
+	if !m.state.Begun {
+		m.batches.begin(m.counts)
+		m.state.Begun = true
 	}
-	return m.batches
 }
 
 // Observe updates counts and direction, and collects what the plan proved.
 func (m *MOMA) Observe(tr *Trajectory) {
-	if m.batched {
-		m.begun().observe(m.counts, tr)
+	if m.batches != nil {
+		m.begin()
+		m.batches.observe(m.counts, tr)
 	} else {
 		m.counts.Observe(tr)
 	}
@@ -160,65 +169,3 @@ func (m *MOMA) Direction() []float64 { return m.dual.Direction() }
 
 // Counts returns the learner's counts. They must not be changed.
 func (m *MOMA) Counts() *Counts { return m.counts }
-
-// momaBinary is the saved form of a MOMA.
-type momaBinary struct {
-	State          momaState
-	Counts, Dual   []byte
-	Shown, Filling []byte // of batches
-}
-
-// MarshalBinary returns the state of the learner. UnmarshalBinary continues
-// from it bit for bit. It fails if the dual update cannot be saved.
-func (m *MOMA) MarshalBinary() ([]byte, error) {
-	dual, ok := m.dual.(encoding.BinaryMarshaler)
-	if !ok {
-		return nil, fmt.Errorf("cmdp: dual update %T cannot be saved: it has no MarshalBinary", m.dual)
-	}
-	b := momaBinary{State: m.state}
-	var err error
-	if b.Dual, err = dual.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if b.Counts, err = m.counts.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if m.batches != nil {
-		if b.Shown, err = m.batches.shown.MarshalBinary(); err != nil {
-			return nil, err
-		}
-		if b.Filling, err = m.batches.filling.MarshalBinary(); err != nil {
-			return nil, err
-		}
-	}
-	return encodeState(&b)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner
-// made of the same parts.
-func (m *MOMA) UnmarshalBinary(data []byte) error {
-	dual, ok := m.dual.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return fmt.Errorf("cmdp: dual update %T cannot be restored: it has no UnmarshalBinary", m.dual)
-	}
-	var b momaBinary
-	if err := decodeState(data, &b); err != nil {
-		return err
-	}
-	if err := dual.UnmarshalBinary(b.Dual); err != nil {
-		return err
-	}
-	if err := m.counts.UnmarshalBinary(b.Counts); err != nil {
-		return err
-	}
-	m.batches = nil
-	if m.batched && b.Shown != nil {
-		m.begun()
-		if err := errors.Join(m.batches.shown.UnmarshalBinary(b.Shown), m.batches.filling.UnmarshalBinary(b.Filling)); err != nil {
-			return err
-		}
-	}
-	m.plan = m.planner.NewPlan() // the old one may know states that are not seen yet
-	m.state = b.State
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -15,6 +16,7 @@ import (
 // aim is what opponents share that know the game: the direction in which they want to push
 // the mean return.
 type aim struct {
+	saved.State
 	game   *Minimax
 	target geometry.Compact // nil to follow the learner
 	fixed  bool             // the direction never changes
@@ -22,21 +24,22 @@ type aim struct {
 	point  []float64
 }
 
-func newAim(m *Model, target geometry.Compact) (aim, error) {
+func newAim(m *Model, target geometry.Compact) (*aim, error) {
 	if m == nil {
-		return aim{}, errors.New(noModel)
+		return nil, errors.New(noModel)
 	}
 	if target != nil && target.Dim() != m.dim {
-		return aim{}, fmt.Errorf("cmdp: target of dimension %d: want %d", target.Dim(), m.dim)
+		return nil, fmt.Errorf("cmdp: target of dimension %d: want %d", target.Dim(), m.dim)
 	}
 	game, err := NewMinimax(m)
 	if err != nil {
-		return aim{}, err
+		return nil, err
 	}
-	a := aim{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
+	a := &aim{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
 	for i := range a.dir {
 		a.dir[i] = 1 / math.Sqrt(float64(m.dim))
 	}
+	a.Keep(&a.dir)
 	return a, nil
 }
 
@@ -65,26 +68,10 @@ func (a *aim) turn(v *View) error {
 	return nil
 }
 
-// MarshalBinary returns the present direction.
-func (a *aim) MarshalBinary() ([]byte, error) { return encodeState(a.dir) }
-
-// UnmarshalBinary restores it.
-func (a *aim) UnmarshalBinary(data []byte) error {
-	var dir []float64
-	if err := decodeState(data, &dir); err != nil {
-		return err
-	}
-	if len(dir) != len(a.dir) {
-		return fmt.Errorf("cmdp: saved opponent has %d coordinates: want %d", len(dir), len(a.dir))
-	}
-	copy(a.dir, dir)
-	return nil
-}
-
 // An AdversarialOpponent knows the kernel. In each episode it plays an optimal
 // policy of the maximiser in the zero-sum game along the present direction θ.
 // It does not use the agent's policy.
-type AdversarialOpponent struct{ aim }
+type AdversarialOpponent struct{ *aim }
 
 // NewAdversarialOpponent returns the opponent for a known game. If target is nil,
 // θ is the learner's direction, else it points from the target to the mean return
@@ -121,7 +108,7 @@ func (o *AdversarialOpponent) Distribution(dst []float64, h, s int) {
 // A BestResponseOpponent knows the kernel and the agent's policy of each episode.
 // It plays the best response to that policy: one that maximises ⟨θ, V⟩.
 type BestResponseOpponent struct {
-	aim
+	*aim
 	policy Deterministic
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A ScriptedOpponent plays given actions in turn, whatever the agent does. At
@@ -131,9 +133,10 @@ func (o *ReplayOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere 
 // A RecordingOpponent plays like another one and keeps a log for
 // [NewReplayOpponent].
 type RecordingOpponent struct {
+	saved.State
 	inner Opponent
 	shape *Shape
-	log   [][]int
+	past  struct{ Log [][]int }
 }
 
 // NewRecordingOpponent returns an opponent that records inner.
@@ -141,7 +144,9 @@ func NewRecordingOpponent(shape *Shape, inner Opponent) (*RecordingOpponent, err
 	if inner == nil {
 		return nil, fmt.Errorf("cmdp: no opponent to record")
 	}
-	return &RecordingOpponent{inner: inner, shape: shape}, nil
+	o := &RecordingOpponent{inner: inner, shape: shape}
+	o.Keep(&o.past, saved.Own{Name: "cmdp: opponent", Part: inner})
+	return o, nil
 }
 
 // Begin hands the view on.
@@ -159,39 +164,12 @@ func (o *RecordingOpponent) Observe(tr *Trajectory) {
 			_, row[h] = o.shape.Split(h, tr.States[h], a)
 		}
 	}
-	o.log = append(o.log, row)
+	o.past.Log = append(o.past.Log, row)
 	o.inner.Observe(tr)
 }
 
 // Log returns the actions of the opponent in each episode so far, -1 at steps at
 // which the process rested. It must not be changed.
-func (o *RecordingOpponent) Log() [][]int { return o.log }
+func (o *RecordingOpponent) Log() [][]int { return o.past.Log }
 
 func (o *RecordingOpponent) markov() (Policy, bool) { return Markov(o.inner) }
-
-type recordingState struct {
-	Log   [][]int
-	Parts [][]byte
-}
-
-// MarshalBinary returns the log and the state of the recorded opponent.
-func (o *RecordingOpponent) MarshalBinary() ([]byte, error) {
-	parts, err := marshalParts([]Opponent{o.inner})
-	if err != nil {
-		return nil, err
-	}
-	return encodeState(&recordingState{o.log, parts})
-}
-
-// UnmarshalBinary restores what MarshalBinary returned.
-func (o *RecordingOpponent) UnmarshalBinary(data []byte) error {
-	var st recordingState
-	if err := decodeState(data, &st); err != nil {
-		return err
-	}
-	if err := unmarshalParts([]Opponent{o.inner}, st.Parts); err != nil {
-		return err
-	}
-	o.log = st.Log
-	return nil
-}

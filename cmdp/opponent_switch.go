@@ -1,15 +1,17 @@
 package cmdp
 
 import (
-	"encoding"
 	"fmt"
 	"math/rand/v2"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A SwitchingOpponent plays like one of several opponents for a number of
 // episodes, then like the next. After the last one it starts again or stays with
 // it. Every one of them observes all episodes.
 type SwitchingOpponent struct {
+	saved.State
 	members []Opponent
 	period  int
 	stay    bool
@@ -25,12 +27,14 @@ func NewSwitchingOpponent(period int, members ...Opponent) (*SwitchingOpponent, 
 	if len(members) == 0 {
 		return nil, fmt.Errorf("cmdp: switching opponent without members")
 	}
+	s := &SwitchingOpponent{members: members, period: period}
 	for i, o := range members {
 		if o == nil {
 			return nil, fmt.Errorf("cmdp: member %d of the switching opponent is missing", i)
 		}
+		s.Keep(saved.Own{Name: "cmdp: opponent", Part: o})
 	}
-	return &SwitchingOpponent{members: members, period: period}, nil
+	return s, nil
 }
 
 // NewRandomStartOpponent returns the opponent that plays uniformly at random for
@@ -87,53 +91,4 @@ func (o *SwitchingOpponent) Observe(tr *Trajectory) {
 	for _, m := range o.members {
 		m.Observe(tr)
 	}
-}
-
-// MarshalBinary returns the state of all members.
-func (o *SwitchingOpponent) MarshalBinary() ([]byte, error) {
-	parts, err := marshalParts(o.members)
-	if err != nil {
-		return nil, err
-	}
-	return encodeState(parts)
-}
-
-// UnmarshalBinary restores what MarshalBinary returned.
-func (o *SwitchingOpponent) UnmarshalBinary(data []byte) error {
-	var parts [][]byte
-	if err := decodeState(data, &parts); err != nil {
-		return err
-	}
-	return unmarshalParts(o.members, parts)
-}
-
-func marshalParts(members []Opponent) ([][]byte, error) {
-	parts := make([][]byte, len(members))
-	for i, m := range members {
-		b, ok := m.(encoding.BinaryMarshaler)
-		if !ok {
-			return nil, fmt.Errorf("cmdp: opponent %T cannot be saved: it has no MarshalBinary", m)
-		}
-		var err error
-		if parts[i], err = b.MarshalBinary(); err != nil {
-			return nil, err
-		}
-	}
-	return parts, nil
-}
-
-func unmarshalParts(members []Opponent, parts [][]byte) error {
-	if len(parts) != len(members) {
-		return fmt.Errorf("cmdp: saved opponent has %d parts: want %d", len(parts), len(members))
-	}
-	for i, m := range members {
-		b, ok := m.(encoding.BinaryUnmarshaler)
-		if !ok {
-			return fmt.Errorf("cmdp: opponent %T cannot be restored: it has no UnmarshalBinary", m)
-		}
-		if err := b.UnmarshalBinary(parts[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

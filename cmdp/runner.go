@@ -2,15 +2,18 @@ package cmdp
 
 import (
 	"context"
-	"encoding"
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A Runner lets a learner play an environment and keeps the mean return. It must
-// not be used concurrently.
+// not be used concurrently. It can be saved if its learner can, and restored into a runner of
+// the same environment with a learner made of the same parts.
 type Runner struct {
+	saved.State
 	env       Environment
 	learner   Learner
 	evaluator *Evaluator
@@ -23,15 +26,9 @@ type Runner struct {
 	game      *gameRun     // nil without an opponent
 	failure   func() error // of an environment that can fail, else nil
 	most      int          // episodes, 0 for any number
-	state     runnerState
-}
-
-type runnerState struct {
-	Seed       uint64
-	Episodes   int
-	Sum        []float64 // of realised returns
-	Expected   []float64 // of expected returns of the policies played, or nil
-	Env, Agent []byte    // random streams
+	episodes  int
+	sum       []float64 // of realised returns
+	expected  []float64 // of expected returns of the policies played, or nil
 }
 
 // NewRunner returns a runner at episode 0. The environment and the agent draw
@@ -54,10 +51,11 @@ func NewRunner(env Environment, learner Learner, seed uint64, evaluator *Evaluat
 	if l, ok := learner.(Limited); ok {
 		r.most = l.MostEpisodes()
 	}
-	r.state = runnerState{Seed: seed, Sum: make([]float64, sh.dim)}
+	r.sum = make([]float64, sh.dim)
 	if evaluator != nil {
-		r.state.Expected = make([]float64, sh.dim)
+		r.expected = make([]float64, sh.dim)
 	}
+	r.Keep(&r.episodes, &r.sum, &r.expected, r.envPCG, r.agentPCG, saved.Own{Name: "cmdp: learner", Part: learner})
 	return r
 }
 
@@ -70,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 	if r.most > 0 && until > r.most {
 		return fmt.Errorf("cmdp: %d episodes for a learner whose confidence was made for %d: want as many at most, or a learner with more Confidence.Episodes", until, r.most)
 	}
-	for r.state.Episodes < until {
+	for r.episodes < until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -81,15 +79,15 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 		if r.evaluator != nil {
 			r.evaluator.ReturnsAgainst(r.value, p, r.game.policyOf())
 			for i, v := range r.value {
-				r.state.Expected[i] += v
+				r.expected[i] += v
 			}
 		}
 		r.learner.Observe(r.tr)
 		r.game.observe(r.tr)
 		for i, v := range r.tr.Total {
-			r.state.Sum[i] += v
+			r.sum[i] += v
 		}
-		r.state.Episodes++
+		r.episodes++
 	}
 	return nil
 }
@@ -109,90 +107,28 @@ func (r *Runner) attempt(p Policy) error {
 }
 
 // Episodes returns how many episodes have been played.
-func (r *Runner) Episodes() int { return r.state.Episodes }
+func (r *Runner) Episodes() int { return r.episodes }
 
 // Average returns W^K, the mean of the realised returns of the K episodes played;
 // NaN before the first.
-func (r *Runner) Average() []float64 { return r.mean(r.state.Sum) }
+func (r *Runner) Average() []float64 { return r.mean(r.sum) }
 
 // Expected returns the mean of the expected returns of the policies played, or
 // nil if the runner has no evaluator. Unlike W^K it is an achievable return
 // (erratum E-20).
 func (r *Runner) Expected() []float64 {
-	if r.state.Expected == nil {
+	if r.expected == nil {
 		return nil
 	}
-	return r.mean(r.state.Expected)
+	return r.mean(r.expected)
 }
 
 func (r *Runner) mean(sum []float64) []float64 {
 	w := make([]float64, len(sum))
 	for i, v := range sum {
-		w[i] = v / float64(r.state.Episodes)
+		w[i] = v / float64(r.episodes)
 	}
 	return w
-}
-
-// runnerBinary is the saved form of a Runner.
-type runnerBinary struct {
-	State   runnerState
-	Learner []byte
-	Game    *gameRunBinary // nil without an opponent
-}
-
-// MarshalBinary returns the state of the runner and of its learner.
-// UnmarshalBinary continues from it bit for bit. It fails if the learner cannot
-// be saved.
-func (r *Runner) MarshalBinary() ([]byte, error) {
-	learner, ok := r.learner.(encoding.BinaryMarshaler)
-	if !ok {
-		return nil, fmt.Errorf("cmdp: learner %T cannot be saved: it has no MarshalBinary", r.learner)
-	}
-	b := runnerBinary{State: r.state}
-	var err error
-	if b.Learner, err = learner.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if b.State.Env, err = r.envPCG.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if b.State.Agent, err = r.agentPCG.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if b.Game, err = r.game.save(); err != nil {
-		return nil, err
-	}
-	return encodeState(&b)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a runner of
-// the same environment with a learner made of the same parts.
-func (r *Runner) UnmarshalBinary(data []byte) error {
-	learner, ok := r.learner.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return fmt.Errorf("cmdp: learner %T cannot be restored: it has no UnmarshalBinary", r.learner)
-	}
-	var b runnerBinary
-	if err := decodeState(data, &b); err != nil {
-		return err
-	}
-	if len(b.State.Sum) != len(r.state.Sum) || (b.State.Expected == nil) != (r.state.Expected == nil) {
-		return fmt.Errorf("cmdp: saved run does not fit the environment")
-	}
-	if err := learner.UnmarshalBinary(b.Learner); err != nil {
-		return err
-	}
-	if err := r.envPCG.UnmarshalBinary(b.State.Env); err != nil {
-		return err
-	}
-	if err := r.agentPCG.UnmarshalBinary(b.State.Agent); err != nil {
-		return err
-	}
-	if err := r.game.restore(b.Game); err != nil {
-		return err
-	}
-	r.state = b.State
-	return nil
 }
 
 // NextRecord returns the next episode after k at which a run is worth recording:

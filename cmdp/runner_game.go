@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // gameRun is the opponent's side of a run.
@@ -38,6 +40,7 @@ func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uin
 	}
 	r := NewRunner(env, learner, seed, evaluator)
 	r.game = g
+	r.Keep(g.pcg, saved.Own{Name: "cmdp: opponent", Part: opponent})
 	return r, nil
 }
 
@@ -52,19 +55,19 @@ func (r *Runner) play(p Policy) error {
 		return nil
 	}
 	v := &g.view
-	v.Episode, v.Policy = r.state.Episodes, p
+	v.Episode, v.Policy = r.episodes, p
 	if g.direction != nil {
 		v.Direction = g.direction()
 	}
-	for i, x := range r.state.Sum {
-		v.Average[i] = x / float64(max(1, r.state.Episodes))
+	for i, x := range r.sum {
+		v.Average[i] = x / float64(max(1, r.episodes))
 	}
 	err := g.opponent.Begin(v)
 	if err == nil {
 		err = r.tr.PlayAgainst(r.env, p, g.opponent, r.envRNG, r.agentRNG, g.rng)
 	}
 	if err != nil {
-		return fmt.Errorf("episode %d: %w", r.state.Episodes+1, err)
+		return fmt.Errorf("episode %d: %w", r.episodes+1, err)
 	}
 	return nil
 }
@@ -80,34 +83,4 @@ func (g *gameRun) observe(tr *Trajectory) {
 	if g != nil {
 		g.opponent.Observe(tr)
 	}
-}
-
-// gameRunBinary is the saved form of a gameRun.
-type gameRunBinary struct{ Opponent, Random []byte }
-
-func (g *gameRun) save() (*gameRunBinary, error) {
-	if g == nil {
-		return nil, nil
-	}
-	parts, err := marshalParts([]Opponent{g.opponent})
-	if err != nil {
-		return nil, err
-	}
-	random, err := g.pcg.MarshalBinary()
-	return &gameRunBinary{parts[0], random}, err
-}
-
-var errOtherOpponent = errors.New("cmdp: saved run does not fit: one has an opponent, the other none")
-
-func (g *gameRun) restore(b *gameRunBinary) error {
-	if (g == nil) != (b == nil) {
-		return errOtherOpponent
-	}
-	if g == nil {
-		return nil
-	}
-	if err := unmarshalParts([]Opponent{g.opponent}, [][]byte{b.Opponent}); err != nil {
-		return err
-	}
-	return g.pcg.UnmarshalBinary(b.Random)
 }

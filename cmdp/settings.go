@@ -69,7 +69,10 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	}
 	m := NewMOMA(counts, planner, dual)
 	m.most = s.Confidence.Episodes
-	m.batched = s.Planner == "mvp"
+	if s.Planner == "mvp" {
+		m.batches = &batches{counts.clone(), counts.clone()}
+		m.Keep(m.batches.shown, m.batches.filling)
+	}
 	return m, nil
 }
 

@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"oracle/game":                1,
 	"cmdp/exchange":              0,
 	"cmdp/internal/source":       0,
+	"cmdp/internal/saved":        0,
 	"oracle":                     1,
 	"oracle/oracletest":          1,
 	"cmdp/exchange/umb":          1,

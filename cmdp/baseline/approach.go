@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -88,7 +89,7 @@ func newApproach(name string, c *Config, newDual func() (cmdp.DualUpdate, error)
 	if err != nil {
 		return nil, err
 	}
-	return &MOMA{MOMA: cmdp.NewMOMA(counts, planner, dual)}, nil
+	return counted(cmdp.NewMOMA(counts, planner, dual)), nil
 }
 
 // newABH returns approachability by online linear optimisation on a lifted cone
@@ -107,6 +108,7 @@ func newABH(c Config) (cmdp.Learner, error) {
 
 // A coneDual is the dual update of ABH.
 type coneDual struct {
+	saved.State
 	cone   *liftedCone
 	size   float64 // √(κ²+R²)
 	point  []float64
@@ -127,7 +129,9 @@ func newConeDual(sh *cmdp.Shape, target geometry.Compact) *coneDual {
 			kappa = 1
 		}
 	}
-	return &coneDual{cone: newLiftedCone(target, kappa), size: math.Hypot(kappa, radius), point: make([]float64, d+1), theta: make([]float64, d+1)}
+	u := &coneDual{cone: newLiftedCone(target, kappa), size: math.Hypot(kappa, radius), point: make([]float64, d+1), theta: make([]float64, d+1)}
+	u.Keep(&u.rounds, &u.theta)
+	return u
 }
 
 // Direction returns the last d coordinates of θ.
@@ -142,9 +146,3 @@ func (u *coneDual) Observe(payoff []float64, _ float64) cmdp.Evidence {
 	u.cone.polar(u.theta, u.point)
 	return noEvidence
 }
-
-// MarshalBinary returns the dual vector.
-func (u *coneDual) MarshalBinary() ([]byte, error) { return marshal(&u.rounds, &u.theta) }
-
-// UnmarshalBinary restores what MarshalBinary returned.
-func (u *coneDual) UnmarshalBinary(data []byte) error { return unmarshal(data, &u.rounds, &u.theta) }

@@ -100,7 +100,8 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 	l.table.set = func(dst []float64, _ int, _ *row, mean []float64) { copy(dst, mean) }
 	l.table.rebuild()
 	l.eval = newEvaluation(l.estimate)
-	l.keeps(l.resume, &l.search)
+	l.Keep(&l.search)
+	l.Then(l.resume)
 	l.search = approState{Threshold: math.Inf(1), Sum: make([]float64, d),
 		Lambda: make([]float64, d+1), Velocity: make([]float64, d+1)}
 	if l.goal != nil {
@@ -134,7 +135,7 @@ func (l *approPO) newPlanner(c *Config) error {
 		if err := takePrior(counts, c.Prior); err != nil {
 			return err
 		}
-		l.counts = counts
+		*l.counts = *counts
 	}
 	if c.Bonus.Mode == cmdp.Published {
 		bonus = normBonus(0.001 * c.Bonus.Multiplier())

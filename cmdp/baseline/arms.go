@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // Arms are what the algorithms of Agrawal and Devanur (2014) for bandits, one state
@@ -17,6 +18,7 @@ import (
 // to each side, within the range of the return (from memory of the paper, where γ has an
 // unnamed constant).
 type arms struct {
+	saved.State
 	shape        *cmdp.Shape
 	known        *cmdp.Returns
 	counts       *cmdp.Counts
@@ -26,7 +28,6 @@ type arms struct {
 	lower, upper []float64
 	mean         []float64
 	rounds       int
-	kept         []any // pointers to what a learner keeps beyond the arms
 }
 
 // newArms returns the arms of a Config for the named algorithm.
@@ -46,6 +47,7 @@ func newArms(name string, c *Config) (*arms, error) {
 	if a.counts, err = cmdp.NewCounts(sh, false, cmdp.NewReturnConfidence(sh, 0, 0)); err != nil {
 		return nil, err
 	}
+	a.Keep(a.counts, &a.rounds)
 	a.lower, a.upper = sh.StepReturns(0)
 	f := c.Bonus.Multiplier() // of the radii, which are of order √γ
 	a.gamma = f * f * math.Log(float64(a.number*sh.Dim())*float64(c.Confidence.Episodes)/c.Confidence.Failure)
@@ -128,16 +130,4 @@ func (p onlyArm) Choose(_ *rand.Rand, _, s int) int {
 func (p onlyArm) Distribution(dst []float64, h, s int) {
 	clear(dst)
 	dst[p.Choose(nil, h, s)] = 1
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (a *arms) MarshalBinary() ([]byte, error) {
-	return marshal(append([]any{a.counts, &a.rounds}, a.kept...)...)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
-// the same Config.
-func (a *arms) UnmarshalBinary(data []byte) error {
-	return unmarshal(data, append([]any{a.counts, &a.rounds}, a.kept...)...)
 }

@@ -49,7 +49,7 @@ func newBwCR(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.kept = []any{dual}
+	a.Keep(dual)
 	return &banditLearner{arms: a, dual: dual}, nil
 }
 
@@ -87,7 +87,7 @@ func newBwCRFrankWolfe(c Config) (cmdp.Learner, error) {
 	f := &frankWolfe{task: c.Task, mean: make([]float64, c.Shape.Dim()), dir: make([]float64, c.Shape.Dim())}
 	floats.AddTo(f.mean, a.lower, a.upper)
 	floats.Scale(0.5, f.mean)
-	a.kept = []any{&f.mean, &f.rounds}
+	a.Keep(&f.mean, &f.rounds)
 	return &banditLearner{arms: a, dual: f}, nil
 }
 

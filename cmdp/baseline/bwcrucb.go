@@ -60,7 +60,7 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
 	c.Shape.ReturnToGo(lower, upper, 0)
 	l.program = exact.NewMixer(l, c.Task, lower, upper)
-	a.kept = []any{&l.program.Warm, &l.probs, &l.work, &l.planned}
+	a.Keep(&l.program.Warm, &l.probs, &l.work, &l.planned)
 	return l, nil
 }
 

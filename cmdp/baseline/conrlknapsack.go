@@ -63,7 +63,7 @@ func newConRLKnapsack(c Config) (cmdp.Learner, error) {
 		core.limit[i] = b - margin*(b-l.floor[i+1])
 	}
 	l.lpLearner = newConRLProgram(core, c.Lazy)
-	l.keeps(l.restored, &l.used, &l.done)
+	l.Keep(&l.used, &l.done)
 	return l, nil
 }
 

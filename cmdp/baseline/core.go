@@ -4,19 +4,18 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A core is what the tabular learners have in common: the estimate, the policy of
 // the next episode, and their progress.
 type core struct {
 	*estimate
+	saved.State
 	scale  cmdp.BonusScale
 	policy *table
 	state  coreState
 	k, p   float64 // episodes K and failure probability
-
-	kept     []any // pointers to what is saved beyond the core
-	restored func() error
 }
 
 type coreState struct {
@@ -39,8 +38,20 @@ func coreOf(u *scaledTask, c *Config) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &core{estimate: e, scale: c.Bonus, policy: newTable(u),
-		k: float64(c.Confidence.Episodes), p: c.Confidence.Failure}, nil
+	l := &core{estimate: e, scale: c.Bonus, policy: newTable(u),
+		k: float64(c.Confidence.Episodes), p: c.Confidence.Failure}
+	l.Keep(e.counts, &l.state, &e.fresh, &l.policy.probs)
+	l.Then(func() error {
+		fresh := e.fresh
+		clear(e.mean)
+		for h := range e.layers {
+			clear(e.layers[h])
+		}
+		e.refreshAll()
+		e.fresh = fresh
+		return nil
+	})
+	return l, nil
 }
 
 // logTerm returns ln(factor·S·A·H·K/p), with the number of slots for S·A·H.
@@ -60,42 +71,4 @@ func (c *core) observe(tr *cmdp.Trajectory) []slot {
 	c.state.Episodes++
 	c.state.Planned = false
 	return c.estimate.observe(tr)
-}
-
-// keeps adds to what is saved of the learner; restored, if not nil, brings up to date what follows
-// from it.
-func (c *core) keeps(restored func() error, parts ...any) {
-	c.restored, c.kept = restored, append(c.kept, parts...)
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary continues bit for
-// bit. It is called between episodes.
-func (c *core) MarshalBinary() ([]byte, error) { return c.save(c.kept...) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of the same Config.
-func (c *core) UnmarshalBinary(data []byte) error {
-	if err := c.load(data, c.kept...); err != nil || c.restored == nil {
-		return err
-	}
-	return c.restored()
-}
-
-// save returns the state of the core and what the learner keeps beyond it.
-func (c *core) save(extra ...any) ([]byte, error) {
-	return marshal(append([]any{c.counts, &c.state, &c.fresh, &c.policy.probs}, extra...)...)
-}
-
-// load restores what save returned.
-func (c *core) load(data []byte, extra ...any) error {
-	if err := unmarshal(data, append([]any{c.counts, &c.state, &c.fresh, &c.policy.probs}, extra...)...); err != nil {
-		return err
-	}
-	fresh := c.fresh
-	clear(c.mean)
-	for h := range c.layers {
-		clear(c.layers[h])
-	}
-	c.refreshAll()
-	c.fresh = fresh
-	return nil
 }

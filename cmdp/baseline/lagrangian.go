@@ -24,7 +24,8 @@ func newLagrangian(core *core, sw *sweep, signals func(dst []float64, h int, r *
 	l := &lagrangian{core: core, sweep: sw, column: sw.newColumn(),
 		weight: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
 	sw.set = signals
-	l.keeps(func() error { l.refresh(); return nil }, &l.lambda)
+	l.Keep(&l.lambda)
+	l.Then(func() error { l.refresh(); return nil })
 	return l
 }
 

@@ -1,6 +1,9 @@
 package baseline
 
-import "cmdpsolve/cmdp"
+import (
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
+)
 
 const (
 	momaSource    = "Yu, Tian, Zhang, Sra (2021), MOMA"
@@ -38,7 +41,15 @@ var _ = register(Algorithm{
 // A MOMA is [cmdp.MOMA] with its planning counted.
 type MOMA struct {
 	*cmdp.MOMA
+	saved.State
 	calls int
+}
+
+// counted returns a MOMA whose planning is counted.
+func counted(m *cmdp.MOMA) *MOMA {
+	l := &MOMA{MOMA: m}
+	l.Keep(&l.calls, m)
+	return l
 }
 
 // newMOMA returns a MOMA with the given dual update; "" chooses by the task.
@@ -57,7 +68,7 @@ func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &MOMA{MOMA: l}, takePrior(l.Counts(), c.Prior)
+	return counted(l), takePrior(l.Counts(), c.Prior)
 }
 
 // takePrior replaces counts by a copy of the prior, if there is one.
@@ -80,11 +91,3 @@ func (l *MOMA) Policy() cmdp.Policy {
 
 // Work returns what was spent on planning.
 func (l *MOMA) Work() Work { return Work{Planner: l.calls} }
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *MOMA) MarshalBinary() ([]byte, error) { return marshal(&l.calls, l.MOMA) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
-// the same Config.
-func (l *MOMA) UnmarshalBinary(data []byte) error { return unmarshal(data, &l.calls, l.MOMA) }

@@ -1,10 +1,6 @@
 package baseline
 
-import (
-	"errors"
-
-	"cmdpsolve/cmdp"
-)
+import "cmdpsolve/cmdp"
 
 var _ = register(Algorithm{
 	Name: "moma-posterior", New: newMOMAPosterior,
@@ -22,14 +18,7 @@ type momaPosterior struct {
 	dual  *cmdp.TermsDual
 	model *cmdp.Model // nil before the first draw
 	least float64     // of the present direction in the model
-}
-
-// momaPosteriorState is its saved form.
-type momaPosteriorState struct {
-	Block   posteriorState
-	Dual    []byte
-	Kernels []cmdp.Kernel
-	Least   float64
+	drawn struct{ Kernels []cmdp.Kernel }
 }
 
 func newMOMAPosterior(c Config) (cmdp.Learner, error) {
@@ -45,7 +34,19 @@ func newMOMAPosterior(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &momaPosterior{posterior: l.(*posterior), dual: dual}, nil
+	m := &momaPosterior{posterior: l.(*posterior), dual: dual}
+	m.Keep(dual, &m.least, &m.drawn)
+	m.Then(m.remake)
+	return m, nil
+}
+
+// remake makes the model of the kernels that were saved.
+func (l *momaPosterior) remake() (err error) {
+	l.model = nil
+	if l.drawn.Kernels != nil {
+		l.model, err = cmdp.NewModel(cmdp.ModelSpec{Horizon: l.horizon, Dim: l.shape.Dim(), Start: l.start, Kernels: l.drawn.Kernels})
+	}
+	return err
 }
 
 // Policy is best in the present direction, in the model of the block.
@@ -53,7 +54,13 @@ func (l *momaPosterior) Policy() cmdp.Policy {
 	if !l.state.Planned {
 		l.startBlock()
 		if model, err := l.drawer.model(); err == nil { // else the old one will do
-			l.model = model
+			l.model, l.drawn.Kernels = model, nil
+			for h := range l.horizon {
+				if h > 0 && model.Stationary() {
+					break
+				}
+				l.drawn.Kernels = append(l.drawn.Kernels, *model.Kernel(h))
+			}
 		}
 	}
 	if l.model == nil {
@@ -69,48 +76,4 @@ func (l *momaPosterior) Policy() cmdp.Policy {
 func (l *momaPosterior) Observe(tr *cmdp.Trajectory) {
 	l.posterior.Observe(tr)
 	l.dual.Observe(tr.Total, l.least)
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *momaPosterior) MarshalBinary() ([]byte, error) {
-	x := momaPosteriorState{Block: l.x, Least: l.least}
-	if l.model != nil {
-		for h := range l.horizon {
-			if h > 0 && l.model.Stationary() {
-				break
-			}
-			x.Kernels = append(x.Kernels, *l.model.Kernel(h))
-		}
-	}
-	var err error
-	if x.Dual, err = l.dual.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	return l.save(&x)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of the
-// same Config.
-func (l *momaPosterior) UnmarshalBinary(data []byte) error {
-	var x momaPosteriorState
-	if err := l.load(data, &x); err != nil {
-		return err
-	}
-	if err := l.restore(x.Block); err != nil {
-		return err
-	}
-	if err := l.dual.UnmarshalBinary(x.Dual); err != nil {
-		return err
-	}
-	l.model, l.least = nil, x.Least
-	if x.Kernels == nil {
-		return nil
-	}
-	model, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: l.horizon, Dim: l.shape.Dim(), Start: l.start, Kernels: x.Kernels})
-	if err != nil {
-		return errors.Join(errors.New("baseline: saved learner: its model is damaged"), err)
-	}
-	l.model = model
-	return nil
 }

@@ -67,7 +67,7 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 			return nil, err
 		}
 	}
-	return &MOMA{MOMA: cmdp.NewMOMA(counts, planner, dual)}, nil
+	return counted(cmdp.NewMOMA(counts, planner, dual)), nil
 }
 
 // mostLaplace bounds the number of counts that addLaplace makes.

@@ -42,7 +42,8 @@ func (l *lpLearner) ready(rule kernelRule, radius func(prob, visits float64) flo
 func (l *lpLearner) readyFor(program *exact.Mixer, signals func(dst []float64, h int, r *row, mean []float64)) {
 	l.program, l.sweep.set = program, signals
 	l.refresh()
-	l.keeps(func() error { l.refresh(); return nil }, &l.program.Warm, &l.retreats)
+	l.Keep(&l.program.Warm, &l.retreats)
+	l.Then(func() error { l.refresh(); return nil })
 }
 
 // refresh sets the signals, and boxes, of all slots.

@@ -33,7 +33,8 @@ func newPolicyOptimizer(core *core, rewards bool, signals func(dst []float64, h 
 	l.table.set = signals
 	l.table.rebuild()
 	// The values of the last evaluation are what the next step of some needs.
-	l.keeps(func() error { l.table.rebuild(); return nil }, &l.lambda, &l.softmax.logit, &l.value, &l.eval.q)
+	l.Keep(&l.lambda, &l.softmax.logit, &l.value, &l.eval.q)
+	l.Then(func() error { l.table.rebuild(); return nil })
 	return l
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -76,7 +75,6 @@ type posterior struct {
 
 // posteriorState is what a posterior keeps beyond the core.
 type posteriorState struct {
-	Source  *rand.PCG
 	Total   []float64 // R
 	Start   int       // episode at which the block started
 	Steps   int       // steps of the block
@@ -96,7 +94,8 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	for h := range l.layers {
 		rows += len(l.layers[h])
 	}
-	l.x = posteriorState{Source: l.drawer.source, Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
+	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
+	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
 	return l, nil
 }
 
@@ -257,29 +256,4 @@ func (l *posterior) Observe(tr *cmdp.Trajectory) {
 	k := float64(l.state.Episodes)
 	l.state.Planned = planned && k < (1+l.growth)*float64(l.x.Start) &&
 		float64(l.x.Doubled) < doubledShare*float64(l.x.Steps)
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *posterior) MarshalBinary() ([]byte, error) { return l.save(&l.x) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of the
-// same Config.
-func (l *posterior) UnmarshalBinary(data []byte) error {
-	var x posteriorState
-	if err := l.load(data, &x); err != nil {
-		return err
-	}
-	return l.restore(x)
-}
-
-// restore takes over a saved state of a block.
-func (l *posterior) restore(x posteriorState) error {
-	if x.Source == nil || len(x.Total) != len(l.x.Total) || len(x.Visits) != len(l.x.Visits) {
-		return errors.New("baseline: saved learner: of another problem")
-	}
-	*l.x.Source = *x.Source // which the drawer holds
-	x.Source = l.x.Source
-	l.x = x
-	return nil
 }

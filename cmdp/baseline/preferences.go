@@ -5,20 +5,22 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // randomPreferences draws a preference w from the simplex, uniformly, for each
 // episode; the direction is −w, because the paper maximises w·V.
 type randomPreferences struct {
-	pcg *rand.PCG
+	saved.State
 	rng *rand.Rand
 	dir []float64
 }
 
 // newRandomPreferences returns the stream of preferences of a seed.
 func newRandomPreferences(dim int, seed uint64) *randomPreferences {
-	p := &randomPreferences{pcg: cmdp.Stream(seed, "preferences"), dir: make([]float64, dim)}
-	p.rng = rand.New(p.pcg)
+	source := cmdp.Stream(seed, "preferences")
+	p := &randomPreferences{rng: rand.New(source), dir: make([]float64, dim)}
+	p.Keep(source, &p.dir)
 	p.draw()
 	return p
 }
@@ -46,9 +48,3 @@ func (p *randomPreferences) Observe([]float64, float64) cmdp.Evidence {
 
 // noEvidence proves nothing.
 var noEvidence = cmdp.Evidence{Optimum: math.Inf(-1), Gap: math.Inf(-1)}
-
-// MarshalBinary returns the state of the stream and the present direction.
-func (p *randomPreferences) MarshalBinary() ([]byte, error) { return marshal(p.pcg, &p.dir) }
-
-// UnmarshalBinary restores what MarshalBinary returned.
-func (p *randomPreferences) UnmarshalBinary(data []byte) error { return unmarshal(data, p.pcg, &p.dir) }

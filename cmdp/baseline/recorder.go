@@ -1,22 +1,24 @@
 package baseline
 
 import (
-	"encoding"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 // A Recorder is played in the place of a learner: it passes everything on to that one and
 // measures it against the true model. It holds the model, in the one evaluator of a run; the
-// learner inside is handed trajectories and nothing else. A Recorder must not be used
-// concurrently.
+// learner inside is handed trajectories and nothing else. It can be saved if the learner can, and
+// restored into a recorder of the same task with a learner of the same Config. A Recorder must
+// not be used concurrently.
 type Recorder struct {
+	saved.State
 	learner   cmdp.Learner
 	task      cmdp.Task
 	linear    *Linear // nil if the task has none
@@ -61,6 +63,13 @@ func NewRecorder(learner cmdp.Learner, m *cmdp.Model, task cmdp.Task, optimum fl
 	m.Shape().ReturnToGo(lower, upper, 0)
 	r.tolerance = ViolationTolerance * floats.Distance(lower, upper, 2)
 	r.state = recorderState{Expected: newTally(m.Dim(), rows), Realized: newTally(m.Dim(), rows)}
+	r.Keep(&r.state, saved.Own{Name: "baseline: learner", Part: learner})
+	r.Then(func() error {
+		if len(r.state.Expected.Sum) != m.Dim() || len(r.state.Expected.Excess) != rows {
+			return fmt.Errorf("baseline: saved recorder: of another task")
+		}
+		return nil
+	})
 	return r, nil
 }
 
@@ -166,30 +175,4 @@ func (r *Recorder) largest(v []float64) float64 {
 		most = max(most, r.linear.Excess(i, v))
 	}
 	return most
-}
-
-// MarshalBinary returns the state of the recorder and of its learner. It fails if
-// the learner cannot be saved.
-func (r *Recorder) MarshalBinary() ([]byte, error) {
-	if _, ok := r.learner.(encoding.BinaryMarshaler); !ok {
-		return nil, fmt.Errorf("baseline: learner %T cannot be saved: it has no MarshalBinary", r.learner)
-	}
-	return marshal(&r.state, r.learner)
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a recorder of
-// the same task with a learner of the same Config.
-func (r *Recorder) UnmarshalBinary(data []byte) error {
-	if _, ok := r.learner.(encoding.BinaryUnmarshaler); !ok {
-		return fmt.Errorf("baseline: learner %T cannot be restored: it has no UnmarshalBinary", r.learner)
-	}
-	var st recorderState
-	if err := unmarshal(data, &st, r.learner); err != nil {
-		return err
-	}
-	if len(st.Expected.Sum) != len(r.value) || len(st.Expected.Excess) != len(r.state.Expected.Excess) {
-		return fmt.Errorf("baseline: saved recorder: of another task")
-	}
-	r.state = st
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 var _ = register(Algorithm{
@@ -19,6 +20,7 @@ var _ = register(Algorithm{
 // a virtual queue for each constraint.
 type tripleQ struct {
 	*scaledTask
+	saved.State
 	state    tripleState
 	frame    int     // episodes of a frame
 	eta, chi float64 // K^{1/5} in theory
@@ -83,6 +85,7 @@ func newTripleQ(c Config) (cmdp.Learner, error) {
 	st := &l.state
 	st.Q, st.N = make([]float64, u.slots()*u.signals), make([]float64, u.slots())
 	st.Z, st.Sum = make([]float64, len(u.limit)), make([]float64, len(u.limit))
+	l.Keep(&st.Episodes, &st.Q, &st.N, &st.Z, &st.Sum)
 	for t := range u.horizon {
 		for i := l.base[t] * u.signals; i < l.base[t+1]*u.signals; i++ {
 			st.Q[i] = h
@@ -295,16 +298,3 @@ func (l *tripleQ) reset(t int, q []float64) {
 
 // Work returns what was spent on planning: nothing.
 func (l *tripleQ) Work() Work { return Work{} }
-
-func (l *tripleQ) parts() []any {
-	st := &l.state
-	return []any{&st.Episodes, &st.Q, &st.N, &st.Z, &st.Sum}
-}
-
-// MarshalBinary returns the state of the learner, from which UnmarshalBinary
-// continues bit for bit.
-func (l *tripleQ) MarshalBinary() ([]byte, error) { return marshal(l.parts()...) }
-
-// UnmarshalBinary restores a state that MarshalBinary returned, into a learner of
-// the same Config.
-func (l *tripleQ) UnmarshalBinary(data []byte) error { return unmarshal(data, l.parts()...) }

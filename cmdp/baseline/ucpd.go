@@ -66,9 +66,10 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	l.epoch()
 	for i := range l.kl.nodes {
 		x := &l.kl.nodes[i]
-		l.keeps(nil, &x.mass, &x.radius, &x.next, &x.center)
+		l.Keep(&x.mass, &x.radius, &x.next, &x.center)
 	}
-	l.keeps(l.see, &l.queue, &l.at, &l.kl.v, &l.kl.opt.lbfgsPairs)
+	l.Keep(&l.queue, &l.at, &l.kl.v, &l.kl.opt.lbfgsPairs)
+	l.Then(l.see)
 	return l, nil
 }
 

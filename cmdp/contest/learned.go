@@ -1,16 +1,14 @@
 package contest
 
 import (
-	"bytes"
 	"context"
-	"encoding"
-	"encoding/gob"
 	"errors"
 	"fmt"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // BestEstimate returns the best policy by what the learner of a run has seen, its log included,
@@ -146,6 +144,7 @@ func (r *Run) Mixture(otherwise cmdp.Policy) (*cmdp.Randomized, error) {
 // An actionCounter is played in the place of a learner, and counts the actions of each step by
 // themselves, which a learner may pool.
 type actionCounter struct {
+	saved.State
 	cmdp.Learner
 	counts *cmdp.Counts
 }
@@ -162,42 +161,4 @@ func (c *actionCounter) MostEpisodes() int {
 		return l.MostEpisodes()
 	}
 	return 0
-}
-
-// actionCounterBinary is the saved form of an actionCounter.
-type actionCounterBinary struct{ Counts, Learner []byte }
-
-// MarshalBinary returns the counts and the state of the learner.
-func (c *actionCounter) MarshalBinary() ([]byte, error) {
-	l, ok := c.Learner.(encoding.BinaryMarshaler)
-	if !ok {
-		return nil, fmt.Errorf("contest: learner %T cannot be saved: it has no MarshalBinary", c.Learner)
-	}
-	var b actionCounterBinary
-	var err error
-	if b.Counts, err = c.counts.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	if b.Learner, err = l.MarshalBinary(); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = gob.NewEncoder(&out).Encode(&b)
-	return out.Bytes(), err
-}
-
-// UnmarshalBinary restores a state that MarshalBinary returned.
-func (c *actionCounter) UnmarshalBinary(data []byte) error {
-	l, ok := c.Learner.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return fmt.Errorf("contest: learner %T cannot be restored: it has no UnmarshalBinary", c.Learner)
-	}
-	var b actionCounterBinary
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&b); err != nil {
-		return fmt.Errorf("contest: saved learner: %w", err)
-	}
-	if err := c.counts.UnmarshalBinary(b.Counts); err != nil {
-		return err
-	}
-	return l.UnmarshalBinary(b.Learner)
 }

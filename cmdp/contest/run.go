@@ -12,6 +12,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // A Trial is one run of a contest, before it is played.
@@ -101,7 +102,8 @@ func (t *Trial) Begin() error {
 		if err != nil {
 			return err
 		}
-		r.actions = &actionCounter{learner, counts}
+		r.actions = &actionCounter{Learner: learner, counts: counts}
+		r.actions.Keep(counts, saved.Own{Name: "contest: learner", Part: learner})
 		r.Runner = cmdp.NewRunner(env, r.actions, t.Seed(), evaluator)
 	default:
 		r.Runner = cmdp.NewRunner(env, learner, t.Seed(), evaluator)
