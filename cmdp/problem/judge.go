@@ -73,11 +73,12 @@ func (h *header) misbuilt(n *node, at *path, err error) {
 	e := &Error{File: h.file, Key: at.String()}
 	var member *MemberError
 	if errors.As(err, &member) {
-		n, err = find(n, member.Path), member.Err
-		if e.Key != "" && member.Path != "" && member.Path[0] != '[' {
+		var written string
+		n, written = find(n, member.Path)
+		if err = member.Err; e.Key != "" && written != "" && written[0] != '[' {
 			e.Key += "."
 		}
-		e.Key += member.Path
+		e.Key += written
 	}
 	e.Message = trimmed(err, "problem: ")
 	if e.Key != "" {
@@ -89,28 +90,30 @@ func (h *header) misbuilt(n *node, at *path, err error) {
 // trimmed is the message of an error without the name of a package.
 func trimmed(err error, prefix string) string { return strings.TrimPrefix(err.Error(), prefix) }
 
-// find follows a path from n as far as it leads.
-func find(n *node, path string) *node {
+// find follows a path from n as far as it leads. It also returns the path as the file has it: a
+// list of sets of states may stand under the key or.
+func find(n *node, path string) (found *node, written string) {
 	for path != "" {
 		var next *node
-		if rest, isIndex := strings.CutPrefix(path, "["); isIndex {
-			index, after, _ := strings.Cut(rest, "]")
-			path = strings.TrimPrefix(after, ".")
-			if i, err := strconv.Atoi(index); err == nil && i < len(n.items) {
+		end := 1 + strings.IndexAny(path[1:], ".[")
+		if end == 0 {
+			end = len(path)
+		}
+		step := path[:end]
+		if index, isIndex := strings.CutPrefix(step, "["); isIndex {
+			if or := n.get("or"); or != nil {
+				n, written = or, written+".or"
+			}
+			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && i < len(n.items) {
 				next = n.items[i]
 			}
 		} else {
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			next = n.get(path[:end])
-			path = strings.TrimPrefix(path[end:], ".")
+			next = n.get(strings.TrimPrefix(step, "."))
 		}
 		if next == nil {
-			return n
+			break
 		}
-		n = next
+		n, path, written = next, path[end:], written+step
 	}
-	return n
+	return n, strings.TrimPrefix(written+path, ".")
 }

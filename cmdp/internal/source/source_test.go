@@ -3,6 +3,8 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
+	"hash/crc32"
 	"io"
 	"strings"
 	"testing"
@@ -37,6 +39,41 @@ func TestOpenLimitsGrowth(t *testing.T) {
 		}
 		if got, err := io.Copy(io.Discard, r); (err == nil) != fits || got > Small {
 			t.Errorf("%d bytes: %d, %v", n, got, err)
+		}
+	}
+}
+
+// TestPack packs and reads again, also a file of xz whose header asks for 4 GB of memory.
+func TestPack(t *testing.T) {
+	for how, begins := range map[string]string{"": "text", "gz": "\x1f\x8b", "xz": "\xfd7zXZ"} {
+		var b bytes.Buffer
+		z, err := Pack(&b, how)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(z, "text")
+		z.Close()
+		read := func() (string, error) {
+			r, _, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			if err != nil {
+				return "", err
+			}
+			text, err := io.ReadAll(r)
+			return string(text), err
+		}
+		if text, err := read(); text != "text" || err != nil || !strings.HasPrefix(b.String(), begins) {
+			t.Errorf("%q: %q, %v", how, text, err)
+		}
+		if how != "xz" {
+			continue
+		}
+		block := b.Bytes()[12:] // after the header of the file
+		block = block[:4*(int(block[0])+1)]
+		const lzma2, most = "\x21\x01", 40
+		block[bytes.Index(block, []byte(lzma2))+len(lzma2)] = most
+		binary.LittleEndian.PutUint32(block[len(block)-4:], crc32.ChecksumIEEE(block[:len(block)-4]))
+		if _, err := read(); err == nil || !strings.Contains(err.Error(), "dictionary") {
+			t.Errorf("a dictionary of 4 GB: %v", err)
 		}
 	}
 }
