@@ -64,7 +64,7 @@ If no policy keeps the constraints the exit status is 3.`,
 	f.Float64Var(&c.error, "error", 1e-4, "certified error to reach, as a fraction of the range of each return over the curve")
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
-	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on")
+	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 	f.BoolVar(&c.all, "all", false, "list vertices that differ in digits that are not shown, too")
 	c.what.addFlags(f)
 	c.deterministicOptions.addFlags(f)
@@ -125,7 +125,7 @@ func (c *frontCommand) check() error {
 	if err := drawable("--plot", c.plot); err != nil {
 		return err
 	}
-	return newFolder("--policies", c.policies)
+	return policyFolder(c.policies)
 }
 
 func (c *frontCommand) run(ctx context.Context, name string) error {
@@ -194,12 +194,11 @@ func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure)
 		return nil
 	}
 	if c.policies != "" {
-		if err := os.MkdirAll(c.policies, 0o777); err != nil {
-			return err
-		}
-		digits := len(fmt.Sprint(len(rep.Vertices)))
 		for i, v := range rep.Vertices {
-			v.File = filepath.Join(c.policies, fmt.Sprintf("vertex-%0*d.csv", digits, i+1))
+			v.File = numberedPolicy(c.policies, "vertex", i+1, len(rep.Vertices))
+			if err := os.MkdirAll(filepath.Dir(v.File), 0o777); err != nil {
+				return err
+			}
 			if err := problem.WritePolicy(v.File, v.of.Problem, v.of.PlanRows(v.policy, v.components)); err != nil {
 				return err
 			}

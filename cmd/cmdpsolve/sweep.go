@@ -30,7 +30,7 @@ type sweepOptions struct {
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.over, "sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)")
 	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices, with --distribution the histograms, to `FILE`, as SVG, PNG or PDF by its ending")
-	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on")
+	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 }
 
 func (o *sweepOptions) check(distribution bool) error {
@@ -49,7 +49,7 @@ func (o *sweepOptions) check(distribution bool) error {
 	if err := drawable("--plot", o.plot); err != nil {
 		return err
 	}
-	return newFolder("--policies", o.policies)
+	return policyFolder(o.policies)
 }
 
 // mostSwept bounds the plans of a sweep.
@@ -251,10 +251,10 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 	if c.sweep.policies == "" || r.Status != exact.Optimal {
 		return nil
 	}
-	if err := os.MkdirAll(c.sweep.policies, 0o777); err != nil {
+	one.Policy = numberedPolicy(c.sweep.policies, "plan", len(rep.Plans), c.sweep.over.plans())
+	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	one.Policy = filepath.Join(c.sweep.policies, fmt.Sprintf("plan-%0*d.csv", len(strconv.Itoa(c.sweep.over.plans())), len(rep.Plans)))
 	if err := problem.WritePolicy(one.Policy, q.Problem, q.PlanRows(r.Policy, r.Components)); err != nil {
 		return failed(err)
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/problem"
@@ -52,6 +55,25 @@ func policyFile(option, path string) error {
 		return usage("%s %w", option, err)
 	}
 	return writable(option, path)
+}
+
+// numberedPolicy returns the name of the i-th of n policy files in a new folder: kind-1.csv, or, if
+// path ends in the name of a policy file, a name and a format like its own.
+func numberedPolicy(path, kind string, i, n int) string {
+	folder, ending := path, ".csv"
+	if _, err := problem.PolicyFormat(path, true); err == nil {
+		folder, ending = filepath.Dir(path), filepath.Ext(path)
+		kind = strings.TrimSuffix(filepath.Base(path), ending)
+	}
+	return filepath.Join(folder, fmt.Sprintf("%s-%0*d%s", kind, len(strconv.Itoa(n)), i, ending))
+}
+
+// policyFolder returns an error if --policies names no new folder, or no file in one.
+func policyFolder(path string) error {
+	if path == "" {
+		return nil
+	}
+	return newFolder("--policies", filepath.Dir(numberedPolicy(path, "", 1, 1)))
 }
 
 // newFolder returns an error if an option names no folder that is empty, or that can be made.
