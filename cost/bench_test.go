@@ -12,7 +12,7 @@ import (
 func BenchmarkConjugateSubgradient(b *testing.B) {
 	box := newBox(b, []float64{0, 0, 0, 0}, []float64{20, 20, 20, 20})
 	for _, entry := range cost.Registry() {
-		b.Run(entry.Name, func(b *testing.B) {
+		b.Run("cost="+entry.Name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			c, err := entry.Random(box, rng)
 			if err != nil {
@@ -40,7 +40,7 @@ func BenchmarkConjugateSubgradient(b *testing.B) {
 func BenchmarkValue(b *testing.B) {
 	box := newBox(b, []float64{0, 0, 0, 0}, []float64{20, 20, 20, 20})
 	for _, entry := range cost.Registry() {
-		b.Run(entry.Name, func(b *testing.B) {
+		b.Run("cost="+entry.Name, func(b *testing.B) {
 			c, err := entry.Random(box, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
 				b.Fatal(err)
@@ -56,7 +56,7 @@ func BenchmarkValue(b *testing.B) {
 func BenchmarkSubgradient(b *testing.B) {
 	box := newBox(b, []float64{0, 0, 0, 0}, []float64{20, 20, 20, 20})
 	for _, entry := range cost.Registry() {
-		b.Run(entry.Name, func(b *testing.B) {
+		b.Run("cost="+entry.Name, func(b *testing.B) {
 			c, err := entry.Random(box, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
 				b.Fatal(err)

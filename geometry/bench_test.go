@@ -23,7 +23,7 @@ func BenchmarkSets(b *testing.B) {
 		}
 		dst := make([]float64, set.Dim())
 		run := func(what string, ask func(k int)) {
-			b.Run(e.Name+"/"+what, func(b *testing.B) {
+			b.Run("set="+e.Name+"/ask="+what, func(b *testing.B) {
 				b.ReportAllocs()
 				for k := range b.N {
 					ask(k % len(points))

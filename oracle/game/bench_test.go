@@ -22,7 +22,7 @@ func BenchmarkNash(b *testing.B) {
 			}
 			games[i] = append([]float64(nil), q...)
 		}
-		b.Run(fmt.Sprintf("game/%dx%d", n, n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("n=%d/way=game", n), func(b *testing.B) {
 			s, row, col := new(Solver), make([]float64, n), make([]float64, n)
 			for i := 0; b.Loop(); i++ {
 				s.Solve(row, col, games[i%stream])
@@ -32,7 +32,7 @@ func BenchmarkNash(b *testing.B) {
 			// The payoffs of a held program cannot change, so that a warm start here
 			// solves the same game again after its objective was set: less work than
 			// a new game, and a lower bound on what a linear program takes.
-			b.Run(fmt.Sprintf("%s-warm/%dx%d", backend.Name, n, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("n=%d/way=%s-warm", n, backend.Name), func(b *testing.B) {
 				p := program(n, n, games[0])
 				solver, err := backend.NewSolver(p)
 				if err != nil {
@@ -48,7 +48,7 @@ func BenchmarkNash(b *testing.B) {
 					}
 				}
 			})
-			b.Run(fmt.Sprintf("%s-cold/%dx%d", backend.Name, n, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("n=%d/way=%s-cold", n, backend.Name), func(b *testing.B) {
 				var sol lp.Solution
 				for i := 0; b.Loop(); i++ {
 					solver, err := backend.NewSolver(program(n, n, games[i%stream]))

@@ -54,7 +54,7 @@ func resolve(b *testing.B, noise, keep float64) {
 func each(b *testing.B, f func(b *testing.B, backend lp.Backend, p *lp.Problem)) {
 	for _, backend := range lp.Backends() {
 		for _, size := range sizes {
-			b.Run(fmt.Sprintf("%s/rows=%d/columns=%d", backend.Name, size.m, size.n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("solver=%s/rows=%d/columns=%d", backend.Name, size.m, size.n), func(b *testing.B) {
 				p := polytope(rand.New(rand.NewPCG(1, 8)), size.m, size.n)
 				f(b, backend, p)
 			})

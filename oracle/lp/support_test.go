@@ -1,7 +1,6 @@
-package main
+package lp_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,8 +41,8 @@ func supports(t testing.TB) []support {
 			simplexRows = append(simplexRows, lp.AtLeast(unit, 0))
 		}
 		simplexRows = append(simplexRows, lp.Equal(filled(n, 1), 2))
-		all = append(all, support{fmt.Sprintf("box/n=%d", n), bounded, boxRows},
-			support{fmt.Sprintf("simplex/n=%d", n), simplex, simplexRows})
+		all = append(all, support{fmt.Sprintf("set=box/n=%d", n), bounded, boxRows},
+			support{fmt.Sprintf("set=simplex/n=%d", n), simplex, simplexRows})
 		if n > 4 {
 			continue
 		}
@@ -57,7 +56,7 @@ func supports(t testing.TB) []support {
 			}
 			ballRows = append(ballRows, lp.AtMost(normal, 2))
 		}
-		all = append(all, support{fmt.Sprintf("l1-ball/n=%d", n), ball, ballRows})
+		all = append(all, support{fmt.Sprintf("set=l1-ball/n=%d", n), ball, ballRows})
 	}
 	return all
 }
@@ -106,7 +105,7 @@ func TestSupportsAgree(t *testing.T) {
 			for i, v := range x {
 				value += dir[i] * v
 			}
-			for _, backend := range programSolvers() {
+			for _, backend := range lp.Backends() {
 				solver, err := backend.NewSolver(s.program(dir))
 				if err != nil {
 					t.Fatal(err)
@@ -123,17 +122,18 @@ func TestSupportsAgree(t *testing.T) {
 	}
 }
 
+// BenchmarkSupport asks for the point of a set that is farthest in a direction, new at every call.
 func BenchmarkSupport(b *testing.B) {
 	for _, s := range supports(b) {
 		dirs := directions(s.set.Dim())
 		dst := make([]float64, s.set.Dim())
-		b.Run(s.name+"/closed", func(b *testing.B) {
+		b.Run(s.name+"/way=closed", func(b *testing.B) {
 			for k := 0; b.Loop(); k++ {
 				s.set.MaximizeLinear(dst, dirs[k%len(dirs)])
 			}
 		})
-		for _, backend := range programSolvers() {
-			b.Run(s.name+"/"+backend.Name+"-warm", func(b *testing.B) {
+		for _, backend := range lp.Backends() {
+			b.Run(s.name+"/way="+backend.Name+"-warm", func(b *testing.B) {
 				solver, err := backend.NewSolver(s.program(dirs[0]))
 				if err != nil {
 					b.Fatal(err)
@@ -148,7 +148,7 @@ func BenchmarkSupport(b *testing.B) {
 					}
 				}
 			})
-			b.Run(s.name+"/"+backend.Name+"-cold", func(b *testing.B) {
+			b.Run(s.name+"/way="+backend.Name+"-cold", func(b *testing.B) {
 				var sol lp.Solution
 				for k := 0; b.Loop(); k++ {
 					solver, err := backend.NewSolver(s.program(dirs[k%len(dirs)]))
@@ -162,18 +162,4 @@ func BenchmarkSupport(b *testing.B) {
 			})
 		}
 	}
-}
-
-// programSolvers are the linear program solvers of this build.
-func programSolvers() []programSolver {
-	list := []programSolver{{"embedded", lp.NewEmbedded}}
-	if _, err := lp.NewGLPK(nil); !errors.Is(err, lp.ErrNoGLPK) {
-		list = append(list, programSolver{"glpk", lp.NewSolver})
-	}
-	return list
-}
-
-type programSolver struct {
-	Name      string
-	NewSolver func(*lp.Problem) (lp.Solver, error)
 }
