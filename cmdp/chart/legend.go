@@ -12,6 +12,9 @@ const (
 	entryHeight = 13 // points
 )
 
+// wider is by how much the font of a viewer may be wider than the one that texts are measured with.
+const wider = 1.15
+
 // A legend lists names in columns, row by row.
 type legend struct {
 	names   []string
@@ -24,7 +27,7 @@ type legend struct {
 func newLegend(names []string, width vg.Length) *legend {
 	l := &legend{names: names, text: letters(fontSize, plot.DefaultTextHandler)}
 	for _, n := range names {
-		l.width = max(l.width, l.text.Width(n))
+		l.width = max(l.width, wider*l.text.Width(n))
 	}
 	l.width += vg.Points(sampleWidth + 4 + entryGap)
 	l.columns = max(1, min(len(names), int(width/max(1, l.width))))

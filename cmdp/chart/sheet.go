@@ -92,7 +92,7 @@ func wrapped(notes []string, text draw.TextStyle, width vg.Length) []string {
 	for _, note := range notes {
 		line := ""
 		for word := range strings.FieldsSeq(note) {
-			if longer := line + " " + word; line == "" || text.Width(longer) <= width {
+			if longer := line + " " + word; line == "" || wider*text.Width(longer) <= width {
 				line = strings.TrimSpace(longer)
 				continue
 			}
