@@ -45,13 +45,19 @@ all of them did, "–" where less than half did, and nothing where the learner d
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\nThe pictures show the share of the runs that stay below 1% from an episode on.\n\n")
+	b.WriteString("\nThe pictures show the share of the runs that stay below 1% from an episode on, for the learners of which some run gets there.\n\n")
 	return b.String()
 }
 
 func (p *problem) median(name string, i int) float64 {
 	list := p.needed[name][i]
 	return list[(len(list)-1)/2]
+}
+
+// arrives reports whether some run of a learner stays below the first of shares.
+func (p *problem) arrives(name string) bool {
+	list := p.needed[name]
+	return list != nil && !math.IsInf(list[0][0], 1)
 }
 
 func (p *problem) best(names []string, i int) float64 {
@@ -70,7 +76,7 @@ func figure(problems []*problem, names []string) *chart.Figure {
 	for _, p := range problems {
 		panel := chart.Panel{Title: p.name, X: chart.Axis{Title: "episode", Log: true}, Y: chart.Axis{Title: "share of the runs"}}
 		for _, name := range names {
-			if p.needed[name] == nil {
+			if !p.arrives(name) {
 				continue
 			}
 			list := p.needed[name][0]
