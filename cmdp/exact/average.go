@@ -34,6 +34,7 @@ type average struct {
 	h, next []float64 // of each state, its relative value within its end
 	greedy  []int32   // of each state in a slow end, the choice that relaxation found
 	slow    []int     // the ends in which relaxation does not converge
+	loop    chain     // of a policy inside an end
 	loose   float64   // how exact shares of time need to be, 0 for rounding
 }
 
@@ -45,17 +46,24 @@ type way struct {
 }
 
 func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
-	p := &average{stationary: reach(m, workers), ways: make(map[string]*way)}
+	p := &average{stationary: reach(m, workers)}
 	if p.concern = c; m.Average() {
 		p.ends = p.graph.endComponents()
 	} else if err := p.settled(c); err != nil {
 		return nil, err
 	}
-	p.best = make([]class, p.ends.parts())
-	p.reward, p.greedy = make([]float64, len(p.k.Offset)-1), make([]int32, m.States())
-	p.h, p.next, p.place = make([]float64, m.States()), make([]float64, m.States()), make([]int32, m.States())
-	p.stale = make([]bool, m.States())
-	return p, nil
+	return p.afresh(), nil
+}
+
+// afresh returns a pricer that knows the ends and nothing else.
+func (p *average) afresh() *average {
+	states, base := p.m.States(), *p.stationary
+	base.enough = 0
+	return &average{
+		stationary: &base, ends: p.ends, into: p.into, owner: p.owner, ways: make(map[string]*way), best: make([]class, p.ends.parts()),
+		reward: make([]float64, len(p.k.Offset)-1), greedy: make([]int32, states),
+		h: make([]float64, states), next: make([]float64, states), place: make([]int32, states), stale: make([]bool, states),
+	}
 }
 
 // settled finds the ends of a model with means and totals. It is an error if one of them could
@@ -344,10 +352,7 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 // recheck computes the bound anew, without what earlier directions left behind: a verifier gets
 // the same numbers.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	q, err := newAverage(p.m, p.workers, p.concern)
-	if err == nil {
-		_, value, margin, err = q.solve(ctx, dir)
-	}
+	_, value, margin, err = p.afresh().solve(ctx, dir)
 	return value, margin, err
 }
 

@@ -294,14 +294,13 @@ func (y *chain) sweepOnce(x, right []float64, transposed bool) {
 func norm2(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // shares returns the share of the time that the chain spends in each state of a set that it does
-// not leave. It is exact to rounding, or up to a residual of rest.
-func (y *chain) shares(set []int32, rest float64) []float64 {
-	place := make(map[int32]int32, len(set))
+// not leave. It is exact to rounding, or up to a residual of rest. It works in the memory of cycle.
+func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
+	place := make([]int32, y.states())
 	for j, s := range set {
 		place[s] = int32(j)
 	}
 	// Cut open at the first state: the visits between two arrivals there.
-	var cycle chain
 	cycle.reset()
 	for _, s := range set {
 		leak := 0.0

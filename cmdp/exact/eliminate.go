@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // factors are those of a chain, found by state elimination (Grassmann, Taksar, Heyman
 // 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
@@ -69,13 +73,8 @@ func (f *factors) solve(x, right []float64, transposed bool) {
 
 // An elimination is under way, or done: its memory serves the next one.
 type elimination struct {
-	count []int32
-	slab  struct {
-		into, at []int32
-		x        []float64
-	}
-	rows  []row
-	into  [][]int32 // of each state, the states whose rows have it, or had it
+	rows  slab // of each state, its successors with the probabilities
+	into  slab // of each state, the states whose rows have it, or had it
 	leak  []float64
 	gone  []bool
 	place []int32 // of each state, its entry in the row at hand, from 1
@@ -83,9 +82,49 @@ type elimination struct {
 	f     factors
 }
 
-type row struct {
-	at []int32
-	x  []float64
+// A slab holds lists that grow: one that has no room left moves to the end.
+type slab struct {
+	part []part
+	at   []int32
+	x    []float64 // beside at, unless the lists are plain
+}
+
+type part struct {
+	from    int
+	n, room int32
+}
+
+func (l *slab) of(s int32) []int32 {
+	p := l.part[s]
+	return l.at[p.from : p.from+int(p.n)]
+}
+
+func (l *slab) values(s int32) []float64 {
+	p := l.part[s]
+	return l.x[p.from : p.from+int(p.n)]
+}
+
+// add makes n the last entry of a list.
+func (l *slab) add(s, n int32) *part {
+	p := &l.part[s]
+	if p.n == p.room {
+		from := len(l.at)
+		p.room = 2*p.n + 4
+		l.at = append(slices.Grow(l.at, int(p.room)), l.of(s)...)[:from+int(p.room)]
+		if l.x != nil {
+			l.x = append(slices.Grow(l.x, int(p.room)), l.values(s)...)[:from+int(p.room)]
+		}
+		p.from = from
+	}
+	l.at[p.from+int(p.n)] = n
+	p.n++
+	return p
+}
+
+// addValue is add with a value beside the entry.
+func (l *slab) addValue(s, n int32, x float64) {
+	p := l.add(s, n)
+	l.x[p.from+int(p.n)-1] = x
 }
 
 // resized returns a slice of length n, all 0, in the memory of x if that suffices.
@@ -105,13 +144,13 @@ func grown[T any](x []T, n int) []T {
 
 // start makes room for n states.
 func (e *elimination) start(n int) {
-	e.rows, e.into = resized(e.rows, n), resized(e.into, n)
-	e.gone, e.place, e.count = resized(e.gone, n), resized(e.place, n), resized(e.count, n+1)
+	e.rows.part, e.into.part = resized(e.rows.part, n), resized(e.into.part, n)
+	e.gone, e.place = resized(e.gone, n), resized(e.place, n)
 	f := &e.f
 	f.order, f.out, f.y = f.order[:0], resized(f.out, n), resized(f.y, n)
 	f.lower.reset()
 	f.upper.reset()
-	e.queue.key, e.queue.of, e.queue.place = e.queue.key[:0], e.queue.of[:0], e.queue.place[:0]
+	e.queue.key = e.queue.key[:0]
 }
 
 func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0], p.x[:0] }
@@ -125,12 +164,7 @@ func (e *elimination) factorize(y *chain, most int) *factors {
 	e.load(y)
 	const plain = 12 // states up to which the order does not matter
 	if n > plain {
-		e.queue.key, e.queue.place = resized(e.queue.key, n), resized(e.queue.place, n)
-		for s := range int32(n) {
-			e.queue.key[s], e.queue.place[s] = e.degree(s), s
-			e.queue.of = append(e.queue.of, s)
-		}
-		e.queue.init()
+		e.queue.start(n, e.degree)
 	}
 	for i := range int32(n) {
 		s := i
@@ -150,47 +184,57 @@ func (e *elimination) factorize(y *chain, most int) *factors {
 
 // load copies the rows, entries for the same successor added up, with some room to grow.
 func (e *elimination) load(y *chain) {
-	const room = 4
-	count := e.count
+	const room = 2
+	for s := range e.rows.part {
+		e.rows.part[s].room = y.first[s+1] - y.first[s] + room
+		e.into.part[s].room = room
+	}
 	for _, n := range y.next {
-		count[n+1]++
+		e.into.part[n].room++
 	}
-	for s := 1; s < len(count); s++ {
-		count[s] += count[s-1] + room
+	size := 0
+	for _, l := range []*slab{&e.rows, &e.into} {
+		size = 0
+		for s := range l.part {
+			l.part[s].from = size
+			size += int(l.part[s].room)
+		}
+		l.at = grown(l.at, size)
 	}
-	size := len(y.next) + room*len(e.rows)
-	into, at, x := grown(e.slab.into, size), grown(e.slab.at, size), grown(e.slab.x, size)
-	e.slab.into, e.slab.at, e.slab.x = into, at, x
-	for s := range e.into {
-		e.into[s] = into[count[s]:count[s]:count[s+1]]
-	}
-	for s := range int32(len(e.rows)) {
-		begin, end := y.first[s]+room*s, y.first[s+1]+room*(s+1)
-		r := row{at[begin:begin:end], x[begin:begin:end]}
+	e.rows.x = grown(e.rows.x, size)
+	for s := range int32(y.states()) {
 		for j := y.first[s]; j < y.first[s+1]; j++ {
-			n := y.next[j]
-			if i := e.place[n]; i > 0 {
-				r.x[i-1] += y.prob[j]
-				continue
-			}
-			r.at, r.x = append(r.at, n), append(r.x, y.prob[j])
-			e.place[n] = int32(len(r.at))
-			e.into[n] = append(e.into[n], s)
+			e.give(s, y.next[j], y.prob[j])
 		}
-		e.rows[s] = r
-		for _, n := range r.at {
-			e.place[n] = 0
-		}
+		e.forget(s)
 	}
 }
 
-func (e *elimination) degree(s int32) int { return len(e.into[s]) * len(e.rows[s].at) }
+// give adds p to the entry of state s for n, with place telling which that is.
+func (e *elimination) give(s, n int32, p float64) {
+	if i := e.place[n]; i > 0 {
+		e.rows.values(s)[i-1] += p
+		return
+	}
+	e.rows.addValue(s, n, p)
+	e.into.add(n, s)
+	e.place[n] = e.rows.part[s].n
+}
+
+// forget clears the places of a row.
+func (e *elimination) forget(s int32) {
+	for _, n := range e.rows.of(s) {
+		e.place[n] = 0
+	}
+}
+
+func (e *elimination) degree(s int32) int { return int(e.into.part[s].n) * int(e.rows.part[s].n) }
 
 // eliminate leaves out a state, and reports whether anything leaves it.
 func (e *elimination) eliminate(s int32) bool {
 	out := e.leak[s]
-	own := e.rows[s]
-	for _, p := range own.x {
+	at, x := e.rows.of(s), e.rows.values(s)
+	for _, p := range x {
 		out += p
 	}
 	if !(out > 0) {
@@ -198,11 +242,9 @@ func (e *elimination) eliminate(s int32) bool {
 	}
 	e.gone[s], e.f.out[s] = true, out
 	e.f.order = append(e.f.order, s)
-	for j, n := range own.at {
-		e.f.upper.add(n, own.x[j])
-	}
+	e.f.upper.at, e.f.upper.x = append(e.f.upper.at, at...), append(e.f.upper.x, x...)
 	e.f.upper.end()
-	for _, t := range e.into[s] {
+	for _, t := range e.into.of(s) {
 		if !e.gone[t] {
 			if share, ok := e.replace(t, s, out); ok {
 				e.f.lower.add(t, share)
@@ -211,119 +253,122 @@ func (e *elimination) eliminate(s int32) bool {
 		}
 	}
 	e.f.lower.end()
-	for _, n := range own.at {
+	for _, n := range e.rows.of(s) {
 		// Those that are gone do not count any more.
-		kept := e.into[n][:0]
-		for _, t := range e.into[n] {
+		into, kept := e.into.of(n), int32(0)
+		for _, t := range into {
 			if !e.gone[t] {
-				kept = append(kept, t)
+				into[kept] = t
+				kept++
 			}
 		}
-		e.into[n] = kept
+		e.into.part[n].n = kept
 		e.changed(n)
 	}
-	e.into[s], e.rows[s] = nil, row{}
 	return true
 }
 
 func (e *elimination) changed(s int32) {
 	if len(e.queue.key) > 0 {
-		e.queue.key[s] = e.degree(s)
-		e.queue.fix(e.queue.place[s])
+		e.queue.change(s, e.degree(s))
 	}
 }
 
 // replace lets state t lead to where s leads, in place of s, and returns its share.
 func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) {
-	r := &e.rows[t]
-	at := -1
-	for j, n := range r.at {
+	for j, n := range e.rows.of(t) {
 		e.place[n] = int32(j + 1)
-		if n == s {
-			at = j
-		}
 	}
+	at := e.place[s] - 1
 	if at >= 0 {
-		share = r.x[at] / out
+		share = e.rows.values(t)[at] / out
 		e.leak[t] += float64(share * e.leak[s])
-		for j, n := range e.rows[s].at {
-			if n == t {
-				continue // and so to itself
+		own := e.rows.part[s]
+		for j := own.from; j < own.from+int(own.n); j++ {
+			if n := e.rows.at[j]; n != t { // not to itself
+				e.give(t, n, float64(share*e.rows.x[j]))
 			}
-			p := float64(share * e.rows[s].x[j])
-			if i := e.place[n]; i > 0 {
-				r.x[i-1] += p
-				continue
-			}
-			r.at, r.x = append(r.at, n), append(r.x, p)
-			e.into[n] = append(e.into[n], t)
 		}
 	}
-	for _, n := range r.at {
-		e.place[n] = 0
-	}
+	e.forget(t)
 	if at >= 0 {
-		last := len(r.at) - 1
-		r.at[at], r.x[at] = r.at[last], r.x[last]
-		r.at, r.x = r.at[:last], r.x[:last]
+		last := e.rows.part[t].n - 1
+		to, x := e.rows.of(t), e.rows.values(t)
+		to[at], x[at] = to[last], x[last]
+		e.rows.part[t].n = last
 	}
 	return share, at >= 0
 }
 
-// A queue is a heap that gives the state of the least degree, the one with the least
-// number among several.
+// A queue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states for each
+// degree or, from 32 on, for degrees that share their first five bits.
 type queue struct {
-	key   []int
-	of    []int32
-	place []int32 // of each state in of
+	key        []int   // of each state, its degree
+	head       []int32 // of each list, its first state, or none
+	next, last []int32 // of each state, its neighbours in the list
+	least      int     // no list before is in use
 }
 
-func (q *queue) less(a, b int32) bool {
-	return q.key[a] < q.key[b] || q.key[a] == q.key[b] && a < b
+const none = -1
+
+// start makes a queue of states with the given degrees; among equals the first ones come first.
+func (q *queue) start(states int, degree func(s int32) int) {
+	q.key, q.next, q.last = grown(q.key, states), grown(q.next, states), grown(q.last, states)
+	q.head = grown(q.head, listOf(math.MaxInt)+1)
+	for i := range q.head {
+		q.head[i] = none
+	}
+	for s := int32(states) - 1; s >= 0; s-- {
+		q.key[s] = degree(s)
+		q.push(s)
+	}
+	q.least = 0
 }
 
-func (q *queue) init() {
-	for i := int32(len(q.of)/2) - 1; i >= 0; i-- {
-		q.down(i)
+// listOf returns the number of the list for a degree.
+func listOf(degree int) int {
+	shift := max(0, bits.Len(uint(degree))-5)
+	return 16*shift + degree>>shift
+}
+
+func (q *queue) push(s int32) {
+	at := listOf(q.key[s])
+	q.least = min(q.least, at)
+	q.last[s], q.next[s] = none, q.head[at]
+	if n := q.head[at]; n != none {
+		q.last[n] = s
+	}
+	q.head[at] = s
+}
+
+func (q *queue) take(s int32) {
+	before, after := q.last[s], q.next[s]
+	if before != none {
+		q.next[before] = after
+	} else {
+		q.head[listOf(q.key[s])] = after
+	}
+	if after != none {
+		q.last[after] = before
 	}
 }
 
 func (q *queue) pop() int32 {
-	s, last := q.of[0], len(q.of)-1
-	q.put(q.of[last], 0)
-	if q.of = q.of[:last]; last > 0 {
-		q.down(0)
+	for q.head[q.least] == none {
+		q.least++
 	}
+	s := q.head[q.least]
+	q.take(s)
 	return s
 }
 
-// fix moves the state at place i to where its key belongs.
-func (q *queue) fix(i int32) { q.down(q.up(i)) }
-
-func (q *queue) put(s, i int32) { q.of[i], q.place[s] = s, i }
-
-func (q *queue) up(i int32) int32 {
-	s := q.of[i]
-	for i > 0 && q.less(s, q.of[(i-1)/2]) {
-		q.put(q.of[(i-1)/2], i)
-		i = (i - 1) / 2
+// change gives a state in the queue another degree.
+func (q *queue) change(s int32, degree int) {
+	if listOf(degree) == listOf(q.key[s]) {
+		q.key[s] = degree
+		return
 	}
-	q.put(s, i)
-	return i
-}
-
-func (q *queue) down(i int32) {
-	s := q.of[i]
-	for n := int32(len(q.of)); 2*i+1 < n; {
-		child := 2*i + 1
-		if child+1 < n && q.less(q.of[child+1], q.of[child]) {
-			child++
-		}
-		if !q.less(q.of[child], s) {
-			break
-		}
-		q.put(q.of[child], i)
-		i = child
-	}
-	q.put(s, i)
+	q.take(s)
+	q.key[s] = degree
+	q.push(s)
 }

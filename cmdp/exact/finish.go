@@ -92,7 +92,8 @@ func (s *solver) recoverPolicy(r *Result) error {
 		kept, share = append(kept, columns[j]), append(share, weights[j])
 	}
 	var err error
-	if p, ok := s.pricer.(*stationary); ok && len(rays) == 0 && len(kept) > 1 {
+	p, endless := s.pricer.(*stationary)
+	if endless && len(rays) == 0 && len(kept) > 1 {
 		if kept, share, err = p.narrow(s.ctx, kept, share, s.face(), s.spare()); err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (s *solver) recoverPolicy(r *Result) error {
 		return err
 	}
 	// Steps in a place that is hardly ever visited are not to be rounded away.
-	if len(rays) == 0 {
+	if len(rays) == 0 && !(endless && p.settled(r.Policy, kept, s.face())) {
 		if err := s.pricer.purify(s.ctx, r.Policy, s.face()); err != nil {
 			return err
 		}

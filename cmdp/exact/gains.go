@@ -248,16 +248,21 @@ func (p *average) lower(s int32, mean, slack float64) (best int32) {
 		if !p.ends.inside[c] {
 			continue
 		}
-		x, out := p.reward[c]-mean, 0.0
-		next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
-		prob := p.k.Prob[p.k.Offset[c]:][:len(next)]
+		x := p.reward[c] - mean
+		next, prob := p.successors(c)
+		for j, n := range next {
+			x += prob[j] * (p.h[n] - now)
+		}
+		if x >= -slack {
+			continue
+		}
+		out := 0.0
 		for j, n := range next {
 			if n != s {
-				x += prob[j] * (p.h[n] - now)
 				out += prob[j]
 			}
 		}
-		if x < -slack && now+x/out < least {
+		if now+x/out < least {
 			least, best = now+x/out, c
 		}
 	}
@@ -265,6 +270,12 @@ func (p *average) lower(s int32, mean, slack float64) (best int32) {
 		p.h[s] = least
 	}
 	return best
+}
+
+// successors returns those of a choice and their probabilities.
+func (p *average) successors(c int32) ([]int32, []float64) {
+	next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
+	return next, p.k.Prob[p.k.Offset[c]:][:len(next)]
 }
 
 // relax improves h in the states of an end by damped sweeps of relative value iteration, which converge in periodic
@@ -292,8 +303,9 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 					continue
 				}
 				x := p.reward[c]
-				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-					x += p.k.Prob[e] * p.h[p.k.Next[e]]
+				next, prob := p.successors(c)
+				for j, n := range next {
+					x += prob[j] * p.h[n]
 				}
 				if x < up {
 					up, choices[j] = x, c
@@ -327,7 +339,7 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 	var best *class
 	for _, set := range y.closedSets() {
 		out := &class{mean: make([]float64, d)}
-		for j, share := range y.shares(set, 1e-3*p.loose) {
+		for j, share := range y.shares(set, 1e-3*p.loose, p.chain) {
 			c := choices[set[j]]
 			out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
 			axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
@@ -346,7 +358,7 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 // not leave.
 func (p *average) chainOf(states, choices []int32) *chain {
 	p.places(states)
-	y := &chain{}
+	y := &p.loop
 	y.reset()
 	for j, c := range choices {
 		p.row(y, int32(j), c)

@@ -13,9 +13,8 @@ type halfway struct {
 	visits []float64
 }
 
-// narrow replaces policies of a mixture by policies between two of them, until all differ in few states. A
-// policy between two does as one of them in half of the states where they differ and as the other in the
-// rest. Purification then has few states to look at. What the face preserves stays the same. The cost may
+// narrow replaces policies of a mixture by policies between two of them, until all differ in few states, see
+// between. Purification then has few states to look at. What the face preserves stays the same. The cost may
 // grow by allowance in all; it is the same up to rounding for all policies between two best ones.
 func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face, allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
@@ -27,7 +26,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		}
 		mix[j] = &halfway{c, weights[j], x.of}
 	}
-	for range most {
+	for n := range most {
 		a, b, differ := p.farthest(mix)
 		if len(differ) <= few {
 			break
@@ -36,7 +35,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		var grown float64
 		// Where half of the way costs more, the other half costs less.
 		for _, ends := range [][2]*halfway{{a, b}, {b, a}} {
-			between, forever, err := p.between(ctx, ends[0], ends[1], differ)
+			between, forever, err := p.between(ctx, ends[0], ends[1], differ, n%3 < 2)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -83,11 +82,22 @@ func (p *stationary) farthest(mix []*halfway) (a, b *halfway, differ []int32) {
 	return a, b, differ
 }
 
-// between returns the policy that does as b in the first half of the given states, and as
-// a elsewhere. forever reports that it does not come to rest as a and b do.
-func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32) (h *halfway, forever bool, err error) {
-	policy := a.policy.clone()
-	for _, s := range differ[:len(differ)/2] {
+// between returns the policy that does as b in the first of the given states, and as a elsewhere: in half of them or,
+// if guess is true, as far as makes up for the weight of b, and a little farther. forever reports that it does not come
+// to rest as a and b do.
+func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32, guess bool) (h *halfway, forever bool, err error) {
+	policy, first := a.policy.clone(), len(differ)/2
+	if guess {
+		left := 0.0
+		for _, s := range differ {
+			left += a.visits[s] + b.visits[s]
+		}
+		left *= math.Min(0.9, 1.5*b.weight/(a.weight+b.weight)+1/math.Sqrt(float64(len(differ))))
+		for first = 1; first < len(differ)-1 && left > 0; first++ {
+			left -= a.visits[differ[first-1]] + b.visits[differ[first-1]]
+		}
+	}
+	for _, s := range differ[:first] {
 		policy.set(int(s), b.policy.at(int(s)))
 	}
 	st := &stepPolicy{actions: policy}

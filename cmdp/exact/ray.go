@@ -65,7 +65,7 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 		y.end(leak)
 	}
 	closed = slices.Clone(y.closed())
-	r := &ray{policy: st, share: y.shares(closed, 0)}
+	r := &ray{policy: st, share: y.shares(closed, 0, new(chain))}
 	gain := make([]float64, p.dim())
 	for j, n := range closed {
 		s := p.origin[lo+n]

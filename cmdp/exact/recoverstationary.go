@@ -2,6 +2,8 @@ package exact
 
 import (
 	"context"
+	"math"
+	"slices"
 )
 
 // combine averages the visits of the mixed policies, see finite.combine. The steps that
@@ -86,6 +88,30 @@ func (p *stationary) comes(visited []float64, r *ray) bool {
 		}
 	}
 	return false
+}
+
+// settled reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
+// need, because what the face preserves tells these apart.
+func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
+	free, n := 0, len(columns)-1
+	for _, probs := range policy.steps[0].mixed {
+		free--
+		for _, x := range probs {
+			if x > 0 {
+				free++
+			}
+		}
+	}
+	matrix := make([][]float64, len(f.keep))
+	apart := make([]float64, n)
+	for i, r := range f.keep {
+		matrix[i] = make([]float64, n)
+		for j := range n {
+			matrix[i][j] = dot(r.Normal, minus(columns[j].returns, columns[n].returns)) / r.elastic
+			apart[j] = math.Max(apart[j], math.Abs(matrix[i][j]))
+		}
+	}
+	return free == n && (n == 0 || slices.Min(apart) > 1e-10 && nullVector(matrix, n, 1e-6) == nil)
 }
 
 // purify takes randomisation out of p, see purifier. As many pairs as can leave a

@@ -273,7 +273,7 @@ func (z *scalar) gain(loop []int32, lo int32) (sum, size float64) {
 	for j, s := range loop {
 		local[j] = s - lo
 	}
-	for j, share := range z.chain.shares(local, 0) {
+	for j, share := range z.chain.shares(local, 0, new(chain)) {
 		i := z.pick[loop[j]]
 		sum += share * z.reward[i]
 		size += share * z.weight[i]

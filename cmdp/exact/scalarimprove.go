@@ -38,23 +38,33 @@ func (z *scalar) better(s int32, slack float64) float64 {
 			continue
 		}
 		gain, out := z.reward[i]-(1-z.gamma)*old, 1-z.gamma
-		size := 0.0
+		size, charge := 0.0, 0.0
 		to, prob := q.row(i)
-		if len(to) == 0 {
+		switch {
+		case len(to) == 0:
 			gain, out = z.reward[i]-old, 1
-		}
-		for j, n := range to {
-			if n != s {
-				p := z.gamma * prob[j]
-				x := z.v[n]
-				gain += float64(p * (x - old))
-				out += p
-				if z.gamma == 1 {
-					size += p * (math.Abs(x) + math.Abs(old))
+			charge = z.charge(i, 0)
+		case z.gamma < 1:
+			sum := 0.0
+			for j, n := range to {
+				x := prob[j] * (z.v[n] - old) // 0 where n is s
+				sum += x
+				if n != s {
+					out += z.gamma * prob[j]
 				}
 			}
+			gain += float64(z.gamma * sum)
+		default:
+			for j, n := range to {
+				if n != s {
+					x := z.v[n]
+					gain += float64(prob[j] * (x - old))
+					out += prob[j]
+					size += prob[j] * (math.Abs(x) + math.Abs(old))
+				}
+			}
+			charge = z.charge(i, size)
 		}
-		charge := z.charge(i, size)
 		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight[i]) {
 			continue
 		}

@@ -65,7 +65,7 @@ func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *
 		}
 		y := p.chainOf(states, choices)
 		set := y.closed()
-		for j, share := range y.shares(set, 0) {
+		for j, share := range y.shares(set, 0, p.chain) {
 			dst[states[set[j]]] += weight * mass * share
 		}
 	}
