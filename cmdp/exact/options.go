@@ -24,7 +24,14 @@ type Options struct {
 	// Progress, if not nil, is called after every value iteration with the number of
 	// them, the best bound and the best objective so far, ±Inf before there is one.
 	Progress func(iterations int, bound, objective float64)
+	// Early, if not nil, is called at most once, as soon as the gap is EarlyGap: with an answer without
+	// a policy, whose returns are those of a mixture of policies. It is certified like others up to the rounding of the
+	// bound, which is computed anew for the answer in the end.
+	Early func(*Result)
 }
+
+// EarlyGap is the gap of early answers, relative like Options.Gap.
+const EarlyGap = 1e-4
 
 const (
 	defaultGap         = 1e-10

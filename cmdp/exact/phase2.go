@@ -44,12 +44,29 @@ func (s *solver) improve() error {
 		if err != nil {
 			return err
 		}
+		s.early()
 		if s.gap() <= s.tolerance(s.opts.Gap) || fine && !added {
 			return nil
 		}
 		fine = !added
 	}
 	return nil
+}
+
+// early tells of the mixture found so far once its gap is small.
+func (s *solver) early() {
+	if s.opts.Early == nil || s.gap() > s.tolerance(EarlyGap) {
+		return
+	}
+	r := &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost, Bound: math.Min(s.proof.Bound, s.incumbent.cost),
+		Tolerance: 2 * s.missing, Iterations: s.iterations}
+	r.Gap = r.Objective - r.Bound
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
+	s.fillPrices(r)
+	s.opts.Early(r)
+	s.opts.Early = nil
 }
 
 // improveBound asks for the policy that the multipliers of the master price best and

@@ -66,9 +66,9 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// What was interrupted may have left the pricer between two states.
+	// What was interrupted may have left the pricer between two states; one with a horizon takes care of itself.
 	defer func() {
-		if ctx.Err() != nil {
+		if _, ok := p.pricer.(*finite); ctx.Err() != nil && !ok {
 			p.pricer = nil
 		}
 	}()

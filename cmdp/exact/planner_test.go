@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,7 +39,8 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			if sh.horizon > 0 {
 				task, rows = randomTask(t, rng, m, x, c)
 			}
-			r, err := p.Solve(t.Context(), task, exact.Options{})
+			var early []*exact.Result
+			r, err := p.Solve(t.Context(), task, exact.Options{Early: func(r *exact.Result) { early = append(early, r) }})
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
@@ -55,6 +57,7 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 				continue
 			}
 			checkOptimal(t, trial, m, task, r, want.Objective, 1e-9)
+			checkEarly(t, trial, task, x, early, r.Objective)
 			cold, warm = cold+alone.Iterations, warm+r.Iterations
 		}
 	}
@@ -76,14 +79,46 @@ func TestPlannerInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := p.Solve(ctx, task, exact.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v: want that of the context", err)
+	for _, early := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		opts := exact.Options{}
+		if early {
+			opts.Early = func(*exact.Result) { cancel() }
+		} else {
+			cancel()
+		}
+		if _, err := p.Solve(ctx, task, opts); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v: want that of the context", err)
+		}
+		got, err := p.Solve(t.Context(), task, exact.Options{})
+		if err != nil || got.Objective != want.Objective {
+			t.Errorf("%v, objective %v: want %v", err, got.Objective, want.Objective)
+		}
 	}
-	got, err := p.Solve(t.Context(), task, exact.Options{})
-	if err != nil || got.Objective != want.Objective {
-		t.Errorf("%v, objective %v: want %v", err, got.Objective, want.Objective)
+}
+
+// checkEarly checks that there was one early answer, which bounds the optimum from both sides, the gap being small by the
+// box of returns, with returns that keep the target and cost what it says.
+func checkEarly(t *testing.T, trial int, task cmdp.Task, box *geometry.Box, early []*exact.Result, optimum float64) {
+	t.Helper()
+	if len(early) != 1 {
+		t.Errorf("trial %d: %d early answers, want one", trial, len(early))
+		return
+	}
+	e, room := early[0], 0.0
+	gradient := make([]float64, len(e.Returns))
+	task.Cost.Subgradient(gradient, e.Returns)
+	for i, x := range box.Upper() {
+		room += math.Abs(gradient[i]) * (x - box.Lower()[i])
+	}
+	if slack := 1e-9 * (1 + room); e.Bound > optimum+slack || e.Objective < optimum-slack {
+		t.Errorf("trial %d: the early answer lies between %g and %g: the optimum is %g", trial, e.Bound, e.Objective, optimum)
+	}
+	if e.Gap > exact.EarlyGap*(room+math.Abs(optimum))+1e-9 || math.Abs(task.Cost.Value(e.Returns)-e.Objective) > 1e-9*(1+room) {
+		t.Errorf("trial %d: early objective %g with a gap of %g, returns that cost %g", trial, e.Objective, e.Gap, task.Cost.Value(e.Returns))
+	}
+	if e.Violation > 1e-7*(1+room) || e.Policy != nil {
+		t.Errorf("trial %d: the early answer misses the target by %g, and has the policy %v", trial, e.Violation, e.Policy)
 	}
 }
 

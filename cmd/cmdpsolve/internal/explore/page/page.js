@@ -61,6 +61,11 @@ async function plan() {
   const busy = setTimeout(() => { byId("busy").hidden = false; byId("step").textContent = "planning"; }, 200);
   try {
     const answer = await ask("plan", question, { signal: mine.signal, onProgress: (p) => {
+      if (p.early) {
+        if (!mine.signal.aborted) show({ ...p.early, early: true }, question);
+        if (waiting) mine.abort(); // these numbers were seen, and are out of date
+        return;
+      }
       byId("busy").hidden = false;
       const objective = p.objective === null ? "looking for a policy that keeps the limits" : "objective " + short(p.objective, 4) + (p.bound === null ? "" : ", bound " + short(p.bound, 4));
       byId("step").textContent = p.iterations + " value iterations, " + objective;
@@ -94,10 +99,12 @@ function show(answer, question) {
   const name = report.verdict ?? report.status;
   verdict(name, ["optimal", "approachable", "minimax"].includes(name) ? "good" : "bad");
   byId("wanted").textContent = answer.wanted + " · " + short(1000 * answer.seconds, 3) + " ms";
-  document.body.dataset.plan = String(Number(document.body.dataset.plan ?? 0) + 1); // for tests
   showNumbers();
+  byId("keep").disabled = Boolean(answer.early);
+  const seen = answer.early ? "early" : "plan"; // for tests
+  document.body.dataset[seen] = String(Number(document.body.dataset[seen] ?? 0) + 1);
   clearTimeout(later);
-  later = setTimeout(showPictures, pause);
+  if (!answer.early) later = setTimeout(showPictures, pause);
 }
 
 function showNumbers() {
