@@ -62,6 +62,9 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if p, err = p.vary(&c.what); err != nil {
 		return err
 	}
+	if p, err = p.rethought(ctx); err != nil {
+		return err
+	}
 	if p.isGame() {
 		return c.checkGame(ctx, p)
 	}

@@ -111,6 +111,9 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 
 // exactly returns the distribution of a return where it can be computed.
 func (s *simulation) exactly(ctx context.Context, i int) (values, probabilities []float64, ok bool) {
+	if s.m == nil {
+		return nil, nil, false
+	}
 	sum := make(map[float64]float64)
 	for _, c := range s.components {
 		x, p, ok := monitor.Distribution(ctx, s.m, c.Policy, i)

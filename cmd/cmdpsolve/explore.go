@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
@@ -73,6 +76,12 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	e, err := newExplorer(ctx, p, &c.planOptions)
 	if err != nil {
 		return p.stopped(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(*c.set)) {
+		e.called = append(e.called, "--set", name+"="+(*c.set)[name])
+	}
+	if c.resolution > 0 {
+		e.called = append(e.called, "--resolution", strconv.FormatFloat(c.resolution, 'g', -1, 64))
 	}
 	l, err := net.Listen("tcp", c.listen)
 	if err != nil {

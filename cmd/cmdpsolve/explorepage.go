@@ -213,6 +213,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	}
 	a := &filesAnswer{}
 	args := []string{"cmdpsolve", "plan", e.name}
+	args = append(args, e.called...)
 	args = append(args, e.variation(&q).flags()...)
 	for i, s := range args {
 		args[i] = quoted(s)
@@ -220,10 +221,10 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	a.Command = strings.Join(args, " ")
 	var file, policy bounded
 	switch err := problem.Write(&file, p.Problem); {
-	case p.Memory != nil:
-		a.Withheld = "the problem is about the course of episodes and has been rewritten for the page; the command has the same limits"
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the problem is too large for the page; the command has the same limits"
+	case err != nil && p.Memory != nil:
+		a.Withheld = fmt.Sprintf("these limits on the course of episodes cannot be written to a file (%v); the command has them", err)
 	case err != nil:
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type explorer struct {
 	options *planOptions
 	planner *exact.Planner // nil in a game
 	about   *aboutReport
+	called  []string // options that say how the problem is read
 
 	mu    sync.Mutex
 	last  int       // number of the last plan
@@ -150,6 +151,11 @@ type planAnswer struct {
 	Seconds  report.Number    `json:"seconds"`
 }
 
+// An earlyAnswer has the numbers of a plan that is still refined.
+type earlyAnswer struct {
+	Early *planAnswer `json:"early"`
+}
+
 // planStep is the progress of a plan.
 type planStep struct {
 	Iterations int           `json:"iterations"`
@@ -198,12 +204,20 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.sense(), progress))
 	begin := time.Now()
+	opts.Early = func(r *exact.Result) {
+		a := &planAnswer{Report: p.planData(r, time.Since(begin)), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted()}
+		a.Seconds = report.Number(time.Since(begin).Seconds())
+		progress(earlyAnswer{a})
+	}
 	r, err := e.planner.Solve(ctx, p.task, opts)
-	if err != nil {
+	if opts.Early = nil; err != nil {
 		return nil, err
 	}
 	d := p.planData(r, time.Since(begin))
 	a := &planAnswer{Report: d, Notes: d.notes(p), Wanted: p.wanted()}
+	if len(p.changes) > 0 && p.thresholds() != nil {
+		a.Notes = append(a.Notes, "The worst episodes begin where they do in the problem as it was given; plan looks for where they best begin under these limits.")
+	}
 	if r.Status == exact.Infeasible {
 		if a.Conflict, err = p.conflict(ctx, e.planner, opts); err != nil {
 			return nil, err

@@ -91,7 +91,13 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 }
 
 func (c *learnCommand) run(ctx context.Context, name string) error {
-	p, err := c.load(ctx, name)
+	if c.simulator.command == "-" {
+		if c.parallel > 1 {
+			return usage("--parallel %d: there is one simulator at the other end; runs play it one after the other", c.parallel)
+		}
+		c.parallel = 1
+	}
+	p, err := c.simulator.load(ctx, name, c.streams, true, c.open)
 	defer c.simulator.close()
 	if err != nil {
 		return err
@@ -127,17 +133,6 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		return failed(err)
 	}
 	return nil
-}
-
-// load reads the problem, and asks the simulator what it is if one is played.
-func (c *learnCommand) load(ctx context.Context, name string) (*loaded, error) {
-	if c.simulator.command == "" {
-		if c.flags.Changed("env-timeout") {
-			return nil, usage("--env-timeout is for --env-command")
-		}
-		return c.open(ctx, name)
-	}
-	return c.simulator.load(ctx, name, c.streams, &c.playOptions)
 }
 
 // checkpoint reads the checkpoint to go on from.

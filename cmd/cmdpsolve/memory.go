@@ -35,10 +35,34 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if p, err = p.BestThresholds(ctx, exact.Options{}); err != nil {
+	if p, err = p.BestThresholds(ctx, exact.Options{}, nil); err != nil {
 		return nil, stopped(err)
 	}
 	return wanting(p, name)
+}
+
+// rethought returns a problem whose goal or limits were varied with the thresholds that are best for them.
+func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
+	if len(p.changes) == 0 || p.Memory == nil || len(p.Memory.Tails) == 0 {
+		return p, nil
+	}
+	best, err := p.BestThresholds(ctx, exact.Options{}, func(q *problem.Problem) *problem.Problem {
+		for _, v := range p.changes {
+			var err error
+			if q, err = v.apply(q); err != nil {
+				return nil // it is about another threshold
+			}
+		}
+		return q
+	})
+	if err != nil {
+		return nil, stopped(err)
+	}
+	q, err := wanting(best, p.name)
+	if err == nil {
+		q.changes = p.changes
+	}
+	return q, err
 }
 
 // readPolicy reads a policy, and returns with it the problem with the thresholds for which it keeps the limits best: they decide

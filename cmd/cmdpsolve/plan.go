@@ -192,6 +192,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if p, err = p.vary(&c.what); err != nil {
 		return err
 	}
+	if p, err = p.rethought(ctx); err != nil {
+		return err
+	}
 	if err := c.showOptions.check(p); err != nil {
 		return err
 	}

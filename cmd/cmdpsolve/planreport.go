@@ -263,7 +263,8 @@ func (d *planReport) notes(p *loaded) report.Note {
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.")
-		if p.learnable() {
+		// With a smaller one a learner would hardly mind the limits.
+		if p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
 		}
 	case d.Rho == 0:

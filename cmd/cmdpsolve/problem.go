@@ -27,6 +27,8 @@ type loaded struct {
 	name string // what the user called it
 	// hello is what a simulator said that is played in the place of a model; else nil.
 	hello *simulator.Hello
+	// changes were made to what the user called for.
+	changes []*variation
 }
 
 // wanting returns a problem with what is wanted of it.

@@ -236,6 +236,7 @@ func commandOf(kind string, o report.Object, file string) string {
 		}
 		args = append(args, "--algorithms", strings.Join(names, ","))
 	case "simulate":
+		option("--env-command", "env_command")
 		option("--policy", "policy")
 		option("--episodes", "episodes")
 		option("--seed", "seed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -16,6 +17,7 @@ import (
 type simulateCommand struct {
 	streams
 	memoryOptions
+	simulator    simulatorOptions
 	format       *report.Format
 	policy       string
 	episodes     int
@@ -41,12 +43,16 @@ A long-run mean is that of --steps steps; the report bounds how much more steps
 would change it. A policy that draws one of several components, as plan writes
 it for long-run means, draws it anew for every episode.
 
+With --env-command a program is played in the place of a model, see
+docs/simulators.md; nothing exact is known then.
+
 The file is checked: states, actions and steps must be known, probabilities of
 a state sum to 1, and every state that the policy reaches must have a row.
 
 On Ctrl-C simulate stops and exits with status 1.`,
 		Example: `  cmdpsolve plan inventory --policy policy.csv
-  cmdpsolve simulate inventory --policy policy.csv --episodes 100000`,
+  cmdpsolve simulate inventory --policy policy.csv --episodes 100000
+  cmdpsolve simulate task.yaml --env-command "python3 robot.py" --policy p.csv`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])
@@ -62,6 +68,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram; exact with a horizon where totals can be counted, else sampled")
 	f.StringVar(&c.plot, "plot", "", "with --distribution, draw the histograms to `FILE`, as SVG, PNG or PDF by its ending")
 	c.memoryOptions.addFlags(f)
+	c.simulator.addFlags(f)
 	c.format = addFormat(f)
 	return cmd
 }
@@ -80,7 +87,10 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	if err := drawable("--plot", c.plot); err != nil {
 		return err
 	}
-	p, err := c.load(ctx, c.streams, name)
+	p, err := c.simulator.load(ctx, name, c.streams, false, func(ctx context.Context, name string) (*loaded, error) {
+		return c.memoryOptions.load(ctx, c.streams, name)
+	})
+	defer c.simulator.close()
 	if err != nil {
 		return err
 	}
@@ -88,7 +98,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	switch {
-	case c.steps > 0 && !p.Model.Means():
+	case c.steps > 0 && (p.Model == nil || !p.Model.Means()):
 		return usage("--steps %d: %s has no long-run mean, and an episode ends by itself", c.steps, p.title())
 	case c.steps == 0:
 		c.steps = 1000
@@ -99,30 +109,11 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	} else if err != nil {
 		return usage("--policy: %w", err)
 	}
-	begin := time.Now()
-	sim := newSimulation(p, policies, c.seed, c.steps)
-	sim.keep = c.distribution
-	expected, stopping, err := sim.expected(ctx)
+	rep, err := c.play(ctx, p, policies)
 	if err != nil {
-		return stopped(err)
+		return err
 	}
-	for i, x := range expected {
-		if math.IsInf(x, 0) || math.IsNaN(x) {
-			return usage("--policy %s: under this policy the total %s does not end, and neither does an episode", c.policy, p.Returns[i])
-		}
-	}
-	for range c.episodes {
-		if err := sim.play(ctx); err != nil {
-			return stopped(err)
-		}
-	}
-	rep := newSimulateReport(p, sim, expected, stopping)
-	if c.distribution {
-		if rep.Distribution, err = sim.distributions(ctx, p.Returns, c.episodes); err != nil {
-			return stopped(err)
-		}
-	}
-	rep.Policy, rep.Seed, rep.Seconds = c.policy, c.seed, report.Number(time.Since(begin).Seconds())
+	c.simulator.close()
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
@@ -130,4 +121,38 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		return distributionFigure(p.title(), rep.Distribution).Save(c.plot)
 	}
 	return nil
+}
+
+// play plays the episodes.
+func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []drawn) (*simulateReport, error) {
+	begin := time.Now()
+	sim := newSimulation(p, policies, c.seed, c.steps)
+	sim.keep = c.distribution
+	expected, stopping, err := sim.expected(ctx)
+	if err != nil {
+		return nil, stopped(err)
+	}
+	if p.hello != nil {
+		program, err := c.simulator.source.Simulator(p.hello, p.steps())
+		if err != nil {
+			return nil, failed(err)
+		}
+		defer program.Close()
+		sim.env = program
+	} else if i := slices.IndexFunc(expected, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }); i >= 0 {
+		return nil, usage("--policy %s: under this policy the total %s does not end, and neither does an episode", c.policy, p.Returns[i])
+	}
+	for range c.episodes {
+		if err := sim.play(ctx); err != nil {
+			return nil, stopped(err)
+		}
+	}
+	rep := newSimulateReport(p, sim, expected, stopping)
+	if c.distribution {
+		if rep.Distribution, err = sim.distributions(ctx, p.Returns, c.episodes); err != nil {
+			return nil, stopped(err)
+		}
+	}
+	rep.Simulator, rep.Policy, rep.Seed, rep.Seconds = c.simulator.command, c.policy, c.seed, report.Number(time.Since(begin).Seconds())
+	return rep, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -20,12 +22,13 @@ const truncated = 1e-6
 
 // A simulation plays episodes and keeps mean and variance of their returns.
 type simulation struct {
-	m          *cmdp.Model
-	components []drawn  // of which one is drawn at the start
-	over       [][]bool // of each component, the states in which all is over, without a horizon
-	env, agent *rand.Rand
-	steps      int // of an episode, at most
-	meanSteps  int // of a long-run mean; an episode has at least as many
+	m             *cmdp.Model      // nil if a simulator is played
+	env           cmdp.Environment // the model or the simulator
+	components    []drawn          // of which one is drawn at the start
+	over          [][]bool         // of each component, the states in which all is over, without a horizon
+	chance, agent *rand.Rand
+	steps         int // of an episode, at most
+	meanSteps     int // of a long-run mean; an episode has at least as many
 
 	episodes    int
 	mean, sumsq []float64 // means of the returns, sums of squared deviations
@@ -42,14 +45,18 @@ type drawn struct {
 
 func newSimulation(p *loaded, components []drawn, seed uint64, steps int) *simulation {
 	m, d := p.Model, len(p.Returns)
-	s := &simulation{m: m, components: components, steps: m.Horizon(),
-		env: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
+	s := &simulation{m: m, env: m, components: components, steps: steps,
+		chance: rand.New(cmdp.Stream(seed, "environment")), agent: rand.New(cmdp.Stream(seed, "agent")),
 		mean: make([]float64, d), sumsq: make([]float64, d), step: make([]float64, d), total: make([]float64, d)}
 	switch {
+	case m == nil:
+		s.steps = p.steps()
+		return s
 	case m.Horizon() > 0:
+		s.steps = m.Horizon()
 		return s
 	case m.Average():
-		s.steps, s.meanSteps = steps, steps
+		s.meanSteps = steps
 		return s
 	case m.Means():
 		s.steps, s.meanSteps = math.MaxInt, steps
@@ -85,7 +92,7 @@ func (s *simulation) draw() int {
 // play plays one episode. It looks at ctx now and then.
 func (s *simulation) play(ctx context.Context) error {
 	clear(s.total)
-	state, weight, of := s.m.Start(s.env), 1.0, s.draw()
+	state, weight, of := s.env.Start(s.chance), 1.0, s.draw()
 	policy := s.components[of].Policy
 	for h := range s.steps {
 		if h%4096 == 0 {
@@ -96,13 +103,18 @@ func (s *simulation) play(ctx context.Context) error {
 		if s.over != nil && s.over[of][state] && h >= s.meanSteps {
 			break
 		}
-		if first := s.m.Kernel(h).First; first[state] == first[state+1] {
+		if s.m == nil {
+			if err := s.ready(policy, h, state); err != nil {
+				return err
+			}
+		}
+		if s.rests(h, state) {
 			continue
 		}
-		state = s.m.Step(s.step, s.env, h, state, policy.Choose(s.agent, h, state))
+		state = s.env.Step(s.step, s.chance, h, state, policy.Choose(s.agent, h, state))
 		for i, x := range s.step {
 			switch {
-			case !s.m.Mean(i):
+			case s.m == nil || !s.m.Mean(i):
 				s.total[i] += weight * x
 			case h < s.meanSteps:
 				s.total[i] += x / float64(s.meanSteps)
@@ -112,6 +124,9 @@ func (s *simulation) play(ctx context.Context) error {
 			weight *= s.m.Discount()
 		}
 	}
+	if failing, ok := s.env.(cmdp.Fallible); ok && failing.Err() != nil {
+		return failing.Err()
+	}
 	s.episodes++
 	if s.keep {
 		s.totals = append(s.totals, slices.Clone(s.total))
@@ -120,6 +135,26 @@ func (s *simulation) play(ctx context.Context) error {
 		before := x - s.mean[i]
 		s.mean[i] += before / float64(s.episodes)
 		s.sumsq[i] += before * (x - s.mean[i])
+	}
+	return nil
+}
+
+// rests reports whether nothing can be done in a state.
+func (s *simulation) rests(h, state int) bool {
+	if s.m == nil {
+		return s.env.Shape().Actions(h, state) == 0
+	}
+	first := s.m.Kernel(h).First
+	return first[state] == first[state+1]
+}
+
+// ready returns an error if a simulator has failed, or has come to a state of which the policy says nothing.
+func (s *simulation) ready(policy cmdp.Policy, h, state int) error {
+	if failing, ok := s.env.(cmdp.Fallible); ok && failing.Err() != nil {
+		return failing.Err()
+	}
+	if read, ok := policy.(*problem.FilePolicy); ok && !s.rests(h, state) && !read.Known(h, state) {
+		return fmt.Errorf("episode %d comes to state %d at step %d, for which the policy has no row", s.episodes+1, state, h+1)
 	}
 	return nil
 }
@@ -135,9 +170,13 @@ func (s *simulation) half(i int) float64 {
 	return t * math.Sqrt(s.sumsq[i]/(n-1)/n)
 }
 
-// expected returns the exact expected returns of a policy that draws one of several components. Without
+// expected returns the exact expected returns of a policy that draws one of several components, NaN in a simulator. Without
 // a horizon it also bounds how far the mean of the steps played is from a long-run mean.
 func (s *simulation) expected(ctx context.Context) (returns, stopping []float64, err error) {
+	if s.m == nil {
+		returns = slices.Repeat([]float64{math.NaN()}, len(s.mean))
+		return returns, nil, nil
+	}
 	returns, stopping = make([]float64, s.m.Dim()), make([]float64, s.m.Dim())
 	for _, c := range s.components {
 		if c.Weight == 0 {

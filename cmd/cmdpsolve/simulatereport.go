@@ -13,6 +13,7 @@ import (
 // of the mean returns from the target.
 type simulateReport struct {
 	Problem    string                   `json:"problem"`
+	Simulator  string                   `json:"env_command,omitempty"`
 	Policy     string                   `json:"policy"`
 	Components int                      `json:"components,omitempty"`
 	Episodes   int                      `json:"episodes"`
@@ -29,7 +30,7 @@ type simulateReport struct {
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
-// interval, and the exact expected value. Stopping, of a long-run mean, bounds by how much
+// interval, and the exact expected value, NaN in a simulator. Stopping, of a long-run mean, bounds by how much
 // the mean of the steps played is expected to differ from it.
 type meanReport struct {
 	Mean     report.Number  `json:"mean"`
@@ -56,11 +57,13 @@ func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *
 		Problem: p.Name, Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
 		Objective: report.Number(p.objective(s.mean)), Violation: report.Number(p.task.Violation(s.mean)),
 		Expected: expectedReport{report.Number(p.objective(expected)), report.Number(p.task.Violation(expected))},
-		keeps:    p.keeps(expected),
+	}
+	if p.Model != nil {
+		rep.keeps = p.keeps(expected)
 	}
 	for i, x := range expected {
 		m := meanReport{Mean: report.Number(s.mean[i]), CI95: report.Number(s.half(i)), Expected: report.Number(x)}
-		if p.Model.Mean(i) {
+		if s.meanSteps > 0 && p.Model.Mean(i) {
 			m.Stopping = new(report.Number)
 			*m.Stopping = report.Number(stopping[i])
 		}
@@ -69,11 +72,11 @@ func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *
 	if n := len(s.components); n > 1 {
 		rep.Components = n
 	}
-	if p.Model.Means() {
+	switch {
+	case s.meanSteps > 0:
 		rep.Truncation = &truncationReport{s.meanSteps, report.Number(floats.Max(stopping))}
-	}
-	if g := p.Model.Discount(); p.Model.Horizon() == 0 && g < 1 {
-		rep.Truncation = &truncationReport{s.steps, report.Number(math.Pow(g, float64(s.steps)) * p.largestReturn())}
+	case s.over != nil && p.Model.Discount() < 1:
+		rep.Truncation = &truncationReport{s.steps, report.Number(math.Pow(p.Model.Discount(), float64(s.steps)) * p.largestReturn())}
 	}
 	return rep
 }
@@ -104,7 +107,10 @@ func (rep *simulateReport) report(p *loaded) *report.Report {
 // violation that is rounding.
 func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 	columns := []string{"quantity", "mean", "ci95", "exact", "stopping"}
-	if !p.Model.Means() {
+	switch {
+	case p.Model == nil:
+		columns = columns[:3]
+	case !p.Model.Means():
 		columns = columns[:4]
 	}
 	t := report.NewTable(columns...)
@@ -136,6 +142,8 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 func (rep *simulateReport) notes(p *loaded) report.Note {
 	notes := report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; exact is the expected return of the policy."}
 	switch {
+	case p.Model == nil:
+		notes = report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; what is expected of the policy in a simulator is not known."}
 	case p.task.Target == nil:
 	case rep.keeps:
 		notes = append(notes, "The policy keeps every limit.")

@@ -21,28 +21,32 @@ import (
 type simulatorOptions struct {
 	command string
 	timeout time.Duration
+	flags   *pflag.FlagSet
 	source  *simulator.Source // nil if a model is played
 }
 
 func (o *simulatorOptions) addFlags(f *pflag.FlagSet) {
+	o.flags = f
 	f.StringVar(&o.command, "env-command", "", "play the simulator that the shell starts with `CMD`, see docs/simulators.md; -: the one at the other end of standard input and output")
 	f.DurationVar(&o.timeout, "env-timeout", time.Minute, "how long the simulator may take for an answer")
 }
 
-// load asks the simulator what it is, and reads what is wanted of it.
-func (o *simulatorOptions) load(ctx context.Context, name string, s streams, play *playOptions) (*loaded, error) {
+// load asks the simulator what it is, and reads what is wanted of it. Without learning it does not matter where the
+// simulator begins. If no simulator is played, the problem is read by open.
+func (o *simulatorOptions) load(ctx context.Context, name string, s streams, learns bool, open func(context.Context, string) (*loaded, error)) (*loaded, error) {
 	switch {
+	case o.command == "" && o.flags.Changed("env-timeout"):
+		return nil, usage("--env-timeout is for --env-command")
+	case o.command == "":
+		return open(ctx, name)
 	case o.timeout <= 0:
 		return nil, usage("--env-timeout %v: want a positive time", o.timeout)
-	case o.command == "-" && play.parallel > 1:
-		return nil, usage("--parallel %d: there is one simulator at the other end; runs play it one after the other", play.parallel)
 	}
 	if _, err := os.Stat(name); err != nil {
 		return nil, usage("%s: no such file; with --env-command PROBLEM is a file that says what is wanted of the simulator", name)
 	}
 	o.source = &simulator.Source{Command: o.command, Stderr: s.err, Timeout: o.timeout}
 	if o.command == "-" {
-		play.parallel = 1
 		signal.Ignore(syscall.SIGPIPE) // writing to a simulator that is gone is an error like others
 		o.source.Command, o.source.In, o.source.Out = "", os.Stdin, os.Stdout
 	}
@@ -52,6 +56,9 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, pla
 	}
 	if err != nil {
 		return nil, failed(err)
+	}
+	if !learns {
+		hello = hello.Anywhere()
 	}
 	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape}, problem.Options{Set: *s.set})
 	if err != nil {

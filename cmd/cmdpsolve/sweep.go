@@ -232,6 +232,14 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 		return err
 	}
 	begin := time.Now()
+	if q, err = q.rethought(ctx); err != nil {
+		return err
+	}
+	if q.Model != p.Model { // other thresholds are remembered in other ways
+		if planner, err = exact.NewPlanner(q.Model, c.parallel); err != nil {
+			return failed(err)
+		}
+	}
 	r, err := planner.Solve(ctx, q.task, opts)
 	if err != nil {
 		return p.stopped(err)
@@ -296,7 +304,11 @@ func (rep *sweepReport) wanted(p *loaded, sides []string) string {
 // report declares the sweep as one table.
 func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
 	t := report.NewTable(rep.Over...)
-	for _, title := range append([]string{"objective"}, p.Returns...) {
+	shown := p.Returns
+	if p.thresholds() != nil { // which excess is looked at differs from plan to plan
+		shown = p.Declared().Returns
+	}
+	for _, title := range append([]string{"objective"}, shown...) {
 		t.Columns = append(t.Columns, report.Column{Title: title})
 	}
 	for _, l := range rep.Over {
@@ -316,7 +328,7 @@ func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
 		default:
 			row = append(row, one.Status)
 		}
-		for i, x := range one.Returns.Values {
+		for i, x := range one.Returns.Values[:len(shown)] {
 			if kept {
 				row = append(row, report.Rounded(x, scale[i]))
 			} else {

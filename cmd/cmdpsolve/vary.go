@@ -83,7 +83,20 @@ func (p *loaded) vary(v *variation) (*loaded, error) {
 	if v.none() {
 		return p, nil
 	}
-	q := *p.Problem
+	q, err := v.apply(p.Problem)
+	if err != nil {
+		return nil, err
+	}
+	task, err := q.Task()
+	if err != nil {
+		err = usage("%s: %w", p.name, err)
+	}
+	return &loaded{Problem: q, task: task, name: p.name, changes: append(slices.Clip(p.changes), v)}, err
+}
+
+// apply returns the problem with the changes.
+func (v *variation) apply(p *problem.Problem) (*problem.Problem, error) {
+	q := *p
 	switch {
 	case v.maximize != "" && v.minimize != "":
 		return nil, usage("--maximize %s and --minimize %s: want one goal", v.maximize, v.minimize)
@@ -106,14 +119,7 @@ func (p *loaded) vary(v *variation) (*loaded, error) {
 			return nil, err
 		}
 	}
-	if err := inflated(&q, v.inflate); err != nil {
-		return nil, err
-	}
-	task, err := q.Task()
-	if err != nil {
-		err = usage("%s: %w", p.name, err)
-	}
-	return &loaded{Problem: &q, task: task, name: p.name}, err
+	return &q, inflated(&q, v.inflate)
 }
 
 // lower and upper return the bound of a constraint on a side.

@@ -2,6 +2,8 @@ package problem
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 
 	"cmdpsolve/cmdp/monitor"
@@ -21,7 +23,9 @@ type Memory struct {
 	Notes []string
 
 	options    MemoryOptions
-	constraint []int // of each constraint, its number in the declared problem
+	constraint []int        // of each constraint, its number in the declared problem
+	asked      []Constraint // the constraints, before somebody changed them
+	wanted     []wanted     // the limits of totals
 	// pairs holds of each declared state its states in the model by what is remembered. Only policies that are read ask for it.
 	pairs func() []map[string]int32
 }
@@ -60,6 +64,116 @@ func (p *Problem) Declared() *Problem {
 		return p.Memory.Declared
 	}
 	return p
+}
+
+// refolded returns a problem without memory in its model that asks for the same as p. Where goal and constraints are those of
+// Unfold it is the declared problem. Else a limit on the probability of passing a bound is one with a probability again, and the
+// mean excess over a threshold becomes a return of its own, for the file to have the same threshold.
+func (p *Problem) refolded() (*Problem, error) {
+	m := p.Memory
+	if m == nil {
+		return p, nil
+	}
+	q := *m.Declared
+	if p.Goal == q.Goal && p.Target == q.Target && reflect.DeepEqual(p.Constraints, m.asked) {
+		return &q, nil
+	}
+	q.Goal, q.Target, q.Constraints = p.Goal, p.Target, nil
+	for i, c := range m.Declared.Constraints {
+		if !slices.Contains(m.constraint, i) { // kept by what the model offers
+			q.Constraints = append(q.Constraints, c)
+		}
+	}
+	q.Returns, q.Kinds = slices.Clone(q.Returns), slices.Clone(q.Kinds)
+	if name := p.Goal.Maximize + p.Goal.Minimize; name != "" {
+		if err := q.declare(p, name); err != nil {
+			return nil, err
+		}
+	}
+	var sides []*Set
+	for _, c := range p.Constraints {
+		side, err := q.refoldLimit(p, c)
+		if err != nil {
+			return nil, err
+		}
+		if side != nil {
+			sides = append(sides, side)
+		}
+	}
+	switch {
+	case len(sides) == 1 && q.Target == nil:
+		q.Target = sides[0]
+	case len(sides) > 0:
+		if q.Target != nil {
+			sides = append(sides, q.Target)
+		}
+		q.Target = &Set{Intersection: sides}
+	}
+	return &q, nil
+}
+
+// refoldLimit adds a constraint on a return of p to q, which may get another return for it. A mean shortfall below τ is the
+// mean excess over it, less the mean, plus τ: the limit on it is a half-space, which is returned.
+func (q *Problem) refoldLimit(p *Problem, c Constraint) (*Set, error) {
+	w := p.limitOf(c.Return)
+	switch {
+	case w == nil:
+	case w.limit.Kind == monitor.Above && c.AtLeast == nil && *c.AtMost >= 0 && *c.AtMost < 1:
+		c = Constraint{Return: w.of, AtMost: &w.limit.At, Probability: complement(*c.AtMost)}
+	case w.limit.Kind == monitor.AtLeast && c.AtMost == nil && *c.AtLeast > 0 && *c.AtLeast <= 1:
+		c = Constraint{Return: w.of, AtLeast: &w.limit.At, Probability: c.AtLeast}
+	case w.limit.Kind == monitor.Shortfall && c.AtLeast == nil:
+		over := "excess of " + w.of + " over " + short(w.limit.At)
+		normal := Coefficients{Named: map[string]float64{over: 1, w.of: -1}}
+		return &Set{Halfspace: &Halfspace{Normal: normal, Offset: *c.AtMost - w.limit.At}}, q.define(over, Return{Excess: &Threshold{w.of, w.limit.At}})
+	default:
+		if err := q.declare(p, c.Return); err != nil {
+			return nil, err
+		}
+	}
+	q.Constraints = append(q.Constraints, c)
+	return nil, nil
+}
+
+// declare makes a return that tells about a limit one that a file can define.
+func (q *Problem) declare(p *Problem, name string) error {
+	w := p.limitOf(name)
+	switch {
+	case w == nil:
+		return nil
+	case w.limit.Kind == monitor.Above:
+		return q.define(name, Return{Exceeds: &Threshold{w.of, w.limit.At}})
+	case w.limit.Kind == monitor.Excess:
+		return q.define(name, Return{Excess: &Threshold{w.of, w.limit.At}})
+	}
+	return fmt.Errorf("no return of a file is the same as %s", name)
+}
+
+// define adds a return.
+func (q *Problem) define(name string, r Return) error {
+	if slices.Contains(q.Returns, name) {
+		return nil
+	}
+	if q.Target != nil || q.Goal.Cost != nil {
+		return fmt.Errorf("%s would be one more return, and target set or cost are for those that are there", name)
+	}
+	if q.Kinds == nil {
+		q.Kinds = make([]Return, len(q.Returns))
+	}
+	q.Returns, q.Kinds = append(q.Returns, name), append(q.Kinds, r)
+	return nil
+}
+
+// limitOf returns the limit that a return tells about, nil if the file has the return.
+func (p *Problem) limitOf(name string) *wanted {
+	if slices.Contains(p.Declared().Returns, name) {
+		return nil
+	}
+	i := slices.IndexFunc(p.Memory.wanted, func(w wanted) bool { return w.name == name })
+	if i < 0 {
+		return nil // of a total that was rounded
+	}
+	return &p.Memory.wanted[i]
 }
 
 // given lists the returns that rows give: all that are not derived.

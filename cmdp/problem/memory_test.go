@@ -142,7 +142,7 @@ func worst(totals map[float64]float64, part float64) float64 {
 func TestWorstEpisodes(t *testing.T) {
 	for _, c := range []struct{ part, bound float64 }{{0.25, 1.5}, {0.25, 2}, {0.1, 0.5}, {0.5, 2.5}, {1, 3}} {
 		p := parsed(t, fmt.Sprintf(walk, "[gain]", fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: %g}]", c.bound, c.part)))
-		p, err := p.BestThresholds(context.Background(), exact.Options{})
+		p, err := p.BestThresholds(context.Background(), exact.Options{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,5 +355,56 @@ func TestDepot(t *testing.T) {
 		if math.Abs(cost-best) > 1e-9 || 1-short[0] > allowed+1e-9 {
 			t.Errorf("%g: over all episodes the policy costs %g, want %g, and is short with probability %g", allowed, cost, best, 1-short[0])
 		}
+	}
+}
+
+// TestChangedEpisodesReadBack: a problem whose limits were changed after it was unfolded is written so that it reads back
+// to the same optimum.
+func TestChangedEpisodesReadBack(t *testing.T) {
+	number := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		name, limits string
+		change       func(*Problem)
+	}{
+		{"nothing", "constraints: [{return: gain, at_least: 2, probability: 0.96875}]", func(*Problem) {}},
+		{"probability", "constraints: [{return: gain, at_least: 2, probability: 0.9375}]", func(p *Problem) { p.Constraints[0].AtLeast = number(0.96875) }},
+		{"chance", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.1) }},
+		{"never", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0) }},
+		{"chance from below", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) {
+			p.Goal = Goal{Minimize: "gain"}
+			p.Constraints[0] = Constraint{Return: p.Constraints[0].Return, AtLeast: number(0.1), AtMost: number(0.2)}
+		}},
+		{"goal", "constraints: [{return: gain, at_most: 4, probability: 0.9}]", func(p *Problem) {
+			p.Goal = Goal{Minimize: p.Constraints[0].Return}
+			p.Constraints[0] = Constraint{Return: "gain", AtLeast: number(3.5)}
+		}},
+		{"always", "constraints: [{return: gain, at_least: 1, always: true}]", func(p *Problem) {
+			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
+		}},
+		{"worst", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.01) }},
+		{"worst, highest", "constraints: [{return: gain, at_most: 5, cvar: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.1) }},
+		{"worst, beside a target", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
+			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
+		}},
+	} {
+		p := parsed(t, fmt.Sprintf(walk, "[gain]", c.limits))
+		q := *p
+		q.Constraints = slices.Clone(p.Constraints)
+		c.change(&q)
+		var file bytes.Buffer
+		if err := Write(&file, &q); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		want, got := solved(t, &q), solved(t, parsed(t, file.String()))
+		if got.Status != want.Status || math.Abs(got.Objective-want.Objective) > 1e-8 {
+			t.Errorf("%s: %v %g, want %v %g from\n%s", c.name, got.Status, got.Objective, want.Status, want.Objective, &file)
+		}
+	}
+	p := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 2, probability: 0.9}]"))
+	q := *p
+	q.Constraints = []Constraint{{Return: p.Constraints[0].Return, AtMost: number(0.5)}}
+	if err := Write(&bytes.Buffer{}, &q); err == nil || !strings.Contains(err.Error(), "no return of a file is the same as P(gain ≥ 2)") {
+		t.Errorf("%v: no file says this", err)
 	}
 }

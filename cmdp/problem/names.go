@@ -73,14 +73,37 @@ func (p *Problem) columns(h, s int) int {
 	return 1
 }
 
-// choices returns the number of actions of a state, in a game of pairs of actions.
-func (p *Problem) choices(h, s int) int {
-	if sh := p.Shape(); sh != nil {
-		first, end := sh.Choices(h, s)
-		return end - first
+// span returns the numbers [first, end) of the actions of a state among those of all states; in a game, of pairs of actions.
+func (p *Problem) span(h, s int) (first, end int) {
+	if p.Model == nil {
+		return p.Simulated.Choices(h, s)
 	}
-	k := p.Model.Kernel(h)
-	return int(k.First[s+1] - k.First[s])
+	of := p.Model.Kernel(h).First
+	return int(of[s]), int(of[s+1])
+}
+
+// states returns the number of states, of the model or of the simulator's shape.
+func (p *Problem) states() int {
+	if p.Model == nil {
+		return p.Simulated.States()
+	}
+	return p.Model.States()
+}
+
+// horizon returns the number of steps of an episode, 0 without a horizon.
+func (p *Problem) horizon() int {
+	if p.Model == nil {
+		return p.Simulated.Horizon()
+	}
+	return p.Model.Horizon()
+}
+
+// stationary reports whether steps do not differ.
+func (p *Problem) stationary() bool {
+	if p.Model == nil {
+		return p.Simulated.SameEveryStep()
+	}
+	return p.Model.Stationary()
 }
 
 // steps returns the number of stored kernels.

@@ -15,7 +15,8 @@ import (
 
 // ReadPolicy reads a policy for p from a file, CSV, JSON or .npz by the ending of its name, and
 // checks all of it. Rows without a step hold at every step that has no rows of its own for the
-// state. Every state that the policy reaches needs rows. Rows of other states have no effect. A
+// state. Every state that the policy reaches needs rows; where it comes in a simulator is not known
+// before it is played, see [FilePolicy.Known]. Rows of other states have no effect. A
 // file that draws one of several components at the start is refused, see [ReadComponents]. What
 // is wrong with the file is returned as [Errors].
 func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
@@ -59,7 +60,7 @@ func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
 			c.Policy.fill()
 		}
 	}
-	if len(f.errs) == 0 {
+	if len(f.errs) == 0 && p.Model != nil {
 		for _, c := range f.components {
 			c.Policy.reach()
 		}
@@ -141,7 +142,7 @@ func (f *policyFile) newPolicy(number int) *FilePolicy {
 	if number > 0 {
 		out.name = fmt.Sprintf("component %d: ", number)
 	}
-	out.steps = make([]*stepTable, max(1, f.p.Model.Horizon()))
+	out.steps = make([]*stepTable, max(1, f.p.horizon()))
 	return out
 }
 
@@ -208,8 +209,8 @@ func (f *FilePolicy) Probabilities(h, s int) []float64 {
 	if len(f.steps) == 1 {
 		h = 0
 	}
-	first := f.p.Model.Kernel(h).First
-	return f.steps[h].probs[first[s]:first[s+1]]
+	first, end := f.p.span(h, s)
+	return f.steps[h].probs[first:end]
 }
 
 func (f *FilePolicy) bad(line int, format string, args ...any) {
@@ -217,8 +218,9 @@ func (f *FilePolicy) bad(line int, format string, args ...any) {
 }
 
 func (f *FilePolicy) newTable(h int) *stepTable {
-	k := f.p.Model.Kernel(h)
-	t := &stepTable{probs: make([]float64, len(k.Offset)-1), line: make([]int32, f.p.Model.States())}
+	states := f.p.states()
+	_, choices := f.p.span(h, states-1)
+	t := &stepTable{probs: make([]float64, choices), line: make([]int32, states)}
 	for c := range t.probs {
 		t.probs[c] = math.NaN()
 	}
@@ -227,7 +229,7 @@ func (f *FilePolicy) newTable(h int) *stepTable {
 
 // row judges a row of the file and keeps it.
 func (f *FilePolicy) row(r policyLine) {
-	before, step, horizon := len(f.file.errs), 0, f.p.Model.Horizon()
+	before, step, horizon := len(f.file.errs), 0, f.p.horizon()
 	if text := r.cells[0]; text != "" {
 		var err error
 		step, err = strconv.Atoi(text)
@@ -241,7 +243,7 @@ func (f *FilePolicy) row(r policyLine) {
 	s, ok := f.file.states[r.cells[1]]
 	if !ok {
 		var err error
-		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.file.declared.Model.States() {
+		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.file.declared.states() {
 			f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.file.declared.States))
 			s = -1
 		}
@@ -300,12 +302,13 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 // put enters a row in the table of a step. Where it comes from a row of that step,
 // errors name the step.
 func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
-	s, first := int(r.state), int(f.p.Model.Kernel(h).First[r.state])
+	s := int(r.state)
+	first, end := f.p.span(h, s)
 	at := ""
 	if named {
 		at = fmt.Sprintf(" at step %d", h+1)
 	}
-	for c := first; c < int(f.p.Model.Kernel(h).First[s+1]); c++ {
+	for c := first; c < end; c++ {
 		if f.p.ActionName(h, s, c-first) != r.action {
 			continue
 		}
@@ -321,13 +324,13 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	}
 	why := ""
 	if m := f.p.Memory; m != nil && len(m.Always) > 0 {
-		if first == int(f.p.Model.Kernel(h).First[s+1]) {
+		if first == end {
 			return // all is lost there, and nothing leads there
 		}
 		why = ", or it is one after which a limit with always may be broken"
 	}
 	f.doubtful[r.state] = true
-	offers := make([]string, int(f.p.Model.Kernel(h).First[s+1])-first)
+	offers := make([]string, end-first)
 	for i := range offers {
 		offers[i] = f.p.ActionName(h, s, i)
 	}
@@ -341,28 +344,29 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 // fill enters the rows without a step, and checks that probabilities sum to 1.
 func (f *FilePolicy) fill() {
 	var shared *stepTable
+	stationary := f.p.stationary()
 	for h, own := range f.steps {
 		if own != nil {
 			f.checkSums(own, h, true)
 		}
-		if shared == nil || !f.p.Model.Stationary() {
+		if shared == nil || !stationary {
 			shared = f.newTable(h)
 			for _, r := range f.always {
-				if own == nil || own.line[r.state] == 0 || f.p.Model.Stationary() {
-					f.put(shared, h, r, !f.p.Model.Stationary())
+				if own == nil || own.line[r.state] == 0 || stationary {
+					f.put(shared, h, r, !stationary)
 				}
 			}
-			f.checkSums(shared, h, !f.p.Model.Stationary())
+			f.checkSums(shared, h, !stationary)
 		}
 		if own == nil {
 			f.steps[h] = shared
 			continue
 		}
-		first := f.p.Model.Kernel(h).First
 		for s, line := range own.line {
 			if line == 0 {
 				own.line[s] = shared.line[s]
-				copy(own.probs[first[s]:first[s+1]], shared.probs[first[s]:first[s+1]])
+				first, end := f.p.span(h, s)
+				copy(own.probs[first:end], shared.probs[first:end])
 			}
 		}
 	}
@@ -370,13 +374,13 @@ func (f *FilePolicy) fill() {
 
 // checkSums takes actions that are not named to have probability 0.
 func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
-	first := f.p.Model.Kernel(h).First
 	for s, line := range t.line {
 		if line == 0 {
 			continue
 		}
 		sum := 0.0
-		for c := first[s]; c < first[s+1]; c++ {
+		first, end := f.p.span(h, s)
+		for c := first; c < end; c++ {
 			if math.IsNaN(t.probs[c]) {
 				t.probs[c] = 0
 			}

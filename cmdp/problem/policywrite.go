@@ -58,17 +58,13 @@ const (
 // its shape.
 func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
 	return func(yield func(PolicyRow) bool) {
-		horizon, states, probs := 0, 0, []float64(nil)
-		if sh := p.Shape(); sh != nil {
-			horizon, states = sh.Horizon(), sh.States()
-		} else {
-			states = p.Model.States()
-		}
+		horizon, states, probs := p.horizon(), p.states(), []float64(nil)
 		for h := range max(1, horizon) {
 			row := PolicyRow{Step: min(h+1, horizon)}
 			for s := range states {
-				columns := p.columns(h, s)
-				n, name := p.choices(h, s)/columns, p.ActionName
+				columns, name := p.columns(h, s), p.ActionName
+				first, end := p.span(h, s)
+				n := (end - first) / columns
 				if n == 0 {
 					continue
 				}

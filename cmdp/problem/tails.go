@@ -36,13 +36,19 @@ func (p *Problem) EachThreshold(visit func(*Problem) error) error {
 // BestThresholds returns the problem with the thresholds of its Tails that have the best optimum. If no thresholds
 // allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its own:
 // constraints on the mean of the worst episodes do not make a convex problem. A problem without tails is returned
-// as it is.
-func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options) (*Problem, error) {
+// as it is. If change is not nil, what it makes of the problem with each threshold is planned for and returned; it
+// returns nil to leave one out.
+func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options, change func(*Problem) *Problem) (*Problem, error) {
 	if p.Memory == nil || len(p.Memory.Tails) == 0 {
 		return p, nil
 	}
 	best, found := p, (*exact.Result)(nil)
 	err := p.EachThreshold(func(q *Problem) error {
+		if change != nil {
+			if q = change(q); q == nil {
+				return nil
+			}
+		}
 		task, err := q.Task()
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func (u *unfolding) run() error {
 	if q.Memory.Product, err = monitor.New(u.spec); err != nil {
 		return fmt.Errorf("problem: %s", trimmed(err, "monitor: "))
 	}
-	q.Model = q.Memory.Model
+	q.Model, q.Memory.asked, q.Memory.wanted = q.Memory.Model, slices.Clone(q.Constraints), u.wanted
 	q.Memory.pairs = sync.OnceValue(q.Memory.index)
 	return nil
 }
@@ -205,10 +205,14 @@ func (u *unfolding) chance(c *Constraint, i int) {
 	}
 	name := fmt.Sprintf("P(%s > %s)", c.Return, short(*c.AtMost))
 	u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost}, name, false, at})
-	// 1 − p as decimals, so that 0.95 leaves 0.05.
-	p, _ := new(big.Rat).SetString(short(*c.Probability))
-	rest, _ := p.Sub(big.NewRat(1, 1), p).Float64()
-	u.ask(i, Constraint{Return: name, AtMost: &rest})
+	u.ask(i, Constraint{Return: name, AtMost: complement(*c.Probability)})
+}
+
+// complement returns 1 − p as decimals, so that 0.95 leaves 0.05.
+func complement(p float64) *float64 {
+	x, _ := new(big.Rat).SetString(short(p))
+	rest, _ := x.Sub(big.NewRat(1, 1), x).Float64()
+	return &rest
 }
 
 // tail asks that the mean of the worst episodes keeps a bound.

@@ -15,9 +15,13 @@ import (
 // Random returns that never differ from their means are read as returns that are
 // not random. It is an error if a file cannot hold p: if names are missing,
 // repeated or cannot be printed, or if the actions of a state have different
-// orders at different steps.
+// orders at different steps. A problem about the course of episodes is written as it was asked; if its
+// goal or constraints were changed since, some limits cannot be written.
 func Write(w io.Writer, p *Problem) error {
-	p = p.Declared()
+	p, err := p.refolded()
+	if err != nil {
+		return fmt.Errorf("problem: %w", err)
+	}
 	f := &writer{p: p, out: bufio.NewWriterSize(w, 1<<16), game: p.Opponents != nil || p.Opponent != nil}
 	if p.Model != nil && p.Model.Shape() != nil && p.Model.Shape().Game() {
 		f.game = true

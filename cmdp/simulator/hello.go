@@ -194,6 +194,19 @@ func (h *Hello) Names() []string {
 	return names
 }
 
+// Anywhere returns the hello with a start in any of its states if it does not say where episodes begin: who does not
+// learn has no use for a step to the first state. It allocates.
+func (h *Hello) Anywhere() *Hello {
+	if h.Start != nil {
+		return h
+	}
+	out := *h
+	for s := range h.Actions {
+		out.Start = append(out.Start, cmdp.StartState{State: s, Probability: 1 / float64(len(h.Actions))})
+	}
+	return &out
+}
+
 // Shape returns what a learner is told of episodes of so many steps. Beside the simulator's own
 // states 0 to S−1 it may have two more. In state S, if episodes may terminate, nothing happens
 // any more. Where the distribution of the first state is not known, every episode begins in the
