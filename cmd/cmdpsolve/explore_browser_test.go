@@ -145,13 +145,14 @@ func (b *tab) text(selector string) string {
 
 func (b *tab) number(expression string) float64 {
 	b.Helper()
+	b.wait(`!document.body.hasAttribute("data-refining")`)
 	var x float64
 	b.run(chromedp.Evaluate(expression, &x))
 	return x
 }
 
-// shownObjective is what the table says.
-const shownObjective = `Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))`
+// shownObjective is what the table says in the end.
+const shownObjective = `(document.body.hasAttribute("data-refining") ? NaN : 1) * Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))`
 
 // state is the address part of a state of the page.
 func state(t *testing.T, goal goalQuestion, limits ...map[string]any) string {
@@ -381,7 +382,7 @@ func BenchmarkExplore(b *testing.B) {
 							if (last) { times.last = now; done(times); }
 						}));
 					});
-					seen.observe(document.body, { attributeFilter: ["data-early", "data-plan"] });
+					seen.observe(document.body, { attributeFilter: ["data-refining", "data-plan"] });
 					const begin = performance.now(), before = document.body.dataset.plan;
 					slider.value = Number(slider.min) + (Number(slider.max) - Number(slider.min)) * %v;
 					slider.dispatchEvent(new Event("input", { bubbles: true }));

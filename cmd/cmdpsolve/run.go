@@ -182,12 +182,14 @@ func flagError(cmd *cobra.Command, err error) error {
 // oneProblem checks that a command was given its PROBLEM and nothing else.
 func oneProblem(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		hint := ""
-		if cmd.Name() == "simulate" && len(args) == 2 {
-			hint = fmt.Sprintf(": if %s is the policy, write --policy %s", args[1], args[1])
+		got := fmt.Sprintf("%d arguments", len(args))
+		switch {
+		case len(args) == 0:
+			got = "none"
+		case cmd.Name() == "simulate" && len(args) == 2:
+			got += fmt.Sprintf(": if %s is the policy, write --policy %s", args[1], args[1])
 		}
-		return usage("%s takes one PROBLEM, a file or the name of an instance, but got %d arguments%s; see %s --help",
-			cmd.CommandPath(), len(args), hint, cmd.CommandPath())
+		return usage("%s takes one PROBLEM, a file or the name of an instance, but got %s; see %s --help", cmd.Name(), got, cmd.CommandPath())
 	}
 	return nil
 }

@@ -98,3 +98,41 @@ func TestCoarseGap(t *testing.T) {
 		}
 	}
 }
+
+// TestCoarseGapOfFewStates: systems that are eliminated are solved up to rounding, whatever was asked of them.
+func TestCoarseGapOfFewStates(t *testing.T) {
+	box, err := geometry.NewBox([]float64{0, 0}, []float64{1e4, 1e4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spec := range map[string]cmdp.ModelSpec{"discounted": {Discount: 0.95}, "totals": {Discount: 1}, "means": {Average: true}} {
+		m := wide(t, spec, 6)
+		solve := func(g []float64, target geometry.Compact, gap float64) *Result {
+			t.Helper()
+			goal, err := cost.NewLinear(g, box)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{Gap: gap, Workers: 1})
+			if err != nil || r.Status != Optimal {
+				t.Fatalf("%s, gap %g: %+v, %v", name, gap, r, err)
+			}
+			return r
+		}
+		high, low := solve([]float64{-1, 0}, nil, 0).Returns[1], solve([]float64{0, 1}, nil, 0).Returns[1]
+		half, err := geometry.NewBox([]float64{0, 0}, []float64{1e4, 0.5 * (high + low)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit, err := half.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := solve([]float64{-1, 0}, limit, 0)
+		for _, gap := range []float64{1e-8, 1e-4} {
+			if got := solve([]float64{-1, 0}, limit, gap); math.Abs(got.Objective-want.Objective) > gap*math.Abs(want.Objective) {
+				t.Errorf("%s, gap %g: %g, want %g", name, gap, got.Objective, want.Objective)
+			}
+		}
+	}
+}

@@ -235,7 +235,10 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		// Without a discount what choices are made cheaper by depends on the values.
 		exact := (z.chain.factors != nil || rest <= 1.01*least) && !z.moved
 		if exact && changed == 0 {
-			z.short = math.Max(z.short, least+rest)
+			if z.chain.factors == nil { // else values solve the system up to rounding
+				least += rest
+			}
+			z.short = math.Max(z.short, least)
 			return nil, nil
 		}
 		// Policies that differ in few states are soon the best.

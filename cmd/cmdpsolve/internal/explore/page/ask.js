@@ -69,3 +69,13 @@ export const byId = (id) => document.getElementById(id);
 
 // color returns a colour of the theme.
 export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+// axis is an axis of a chart. Numbers have as many digits as tell them apart. Upright ones are at least so wide.
+export function axis(label, wide) {
+  const values = (_, splits) => {
+    const most = Math.max(...splits.map(Math.abs)), step = Math.abs(splits[1] - splits[0]);
+    return splits.map((x) => short(x, Math.min(15, Math.max(3, Math.ceil(Math.log10(most / step)) + 2) || 3)));
+  };
+  const size = wide && { size: (_, texts) => Math.max(wide, 20 + 7 * Math.max(0, ...(texts ?? []).map((t) => t.length))) };
+  return { label, values, ...size, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", stroke: color("ink"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
+}

@@ -101,10 +101,11 @@ function show(answer, question) {
   byId("wanted").textContent = answer.wanted + " · " + short(1000 * answer.seconds, 3) + " ms";
   showNumbers();
   byId("keep").disabled = Boolean(answer.early);
-  const seen = answer.early ? "early" : "plan"; // for tests
-  document.body.dataset[seen] = String(Number(document.body.dataset[seen] ?? 0) + 1);
   clearTimeout(later);
-  if (!answer.early) later = setTimeout(showPictures, pause);
+  document.body.toggleAttribute("data-refining", Boolean(answer.early)); // for tests
+  if (answer.early) return;
+  document.body.dataset.plan = String(Number(document.body.dataset.plan ?? 0) + 1);
+  later = setTimeout(showPictures, pause);
 }
 
 function showNumbers() {

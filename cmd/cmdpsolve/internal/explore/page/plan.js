@@ -16,7 +16,7 @@ export function showPlan(page, apply) {
     add("certified gap", (r) => (r.objective === null || r.bound === null ? null : Math.abs(r.objective - r.bound)), "small");
   }
   for (const { name } of about.returns) add(name, (r) => r.returns?.[name]);
-  add("violation", (r) => (r.violation === undefined ? null : r.violation > (r.tolerance ?? 0) ? r.violation : 0));
+  add("violation", (r) => (r.violation === undefined || r.violation === null ? null : r.violation > (r.tolerance ?? 0) ? r.violation : 0));
   if (now.report.randomized !== undefined) add("randomised in", (r) => r.randomized);
   const cell = (x, kind) => el("td", {}, x === undefined ? "" : kind === "small" && x !== null && x < 1e-9 ? "≤ 1e-9" : short(x));
   const swatch = (name) => { const s = el("span", { class: "swatch" }); s.style.background = "var(--" + name + ")"; return s; };

@@ -1,5 +1,5 @@
 // The distribution of the returns of an episode: computed where they can be counted, else of episodes played.
-import { latest, short, el, byId, color } from "./ask.js";
+import { latest, short, el, byId, axis, color } from "./ask.js";
 
 const count = 2000, bins = 40;
 
@@ -44,14 +44,13 @@ export class Returns {
     if (!play || root.clientWidth < 50) return;
     const mine = play.returns[i], theirs = other?.returns[i];
     const h = histogram([mine, ...(theirs ? [theirs] : [])]);
-    const axis = (label) => ({ label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", stroke: color("ink"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } });
     const bars = uPlot.paths.bars({ size: [0.9, 60] });
     const series = (name) => ({ stroke: color(name), fill: color(name) + "88", width: 1, paths: bars, points: { show: false } });
     this.plot?.destroy();
     this.plot = new uPlot({
       width: root.clientWidth, height: Math.max(240, Math.min(340, root.clientWidth * 0.62)), cursor: { show: false }, legend: { show: false },
       scales: { x: { time: false, range: () => h.range }, y: { range: (u, low, high) => [0, Math.max(1e-9, high) * 1.08] } },
-      axes: [axis(this.which), { ...axis("share of episodes"), size: 60 }],
+      axes: [axis(this.which), axis("share of episodes", 60)],
       series: [{}, series("now"), ...(theirs ? [series("kept")] : [])],
       hooks: { draw: [(u) => {
         for (const l of state.limits.filter((l) => l.on && l.return === this.which)) line(u, l.value, color("limit"), [6, 4]);

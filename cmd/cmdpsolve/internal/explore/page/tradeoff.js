@@ -1,5 +1,5 @@
 // The trade-off curve between two returns, with the plan as a point that can be moved.
-import { latest, short, el, byId, color } from "./ask.js";
+import { latest, short, el, byId, axis, color } from "./ask.js";
 import { questionOf } from "./limits.js";
 
 export class Tradeoff {
@@ -80,11 +80,10 @@ export class Tradeoff {
       return [low - room, high + room];
     };
     const limit = state.limits.find((l) => l.on && l.return === this.across);
-    const axis = (label) => ({ label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", stroke: color("ink"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } });
     this.plot?.destroy();
     this.plot = new uPlot({
       width: root.clientWidth, height: Math.max(240, Math.min(340, root.clientWidth * 0.62)), cursor: { show: false }, legend: { show: false },
-      scales: { x: { time: false, range: span(0) }, y: { range: span(1) } }, axes: [axis(this.across), { ...axis(this.up), size: 64 }],
+      scales: { x: { time: false, range: span(0) }, y: { range: span(1) } }, axes: [axis(this.across), axis(this.up, 64)],
       series: [{}, { stroke: color("now"), width: 2, points: { show: this.points.length < 30, size: 5, fill: color("now") } }],
       hooks: { draw: [(u) => { this.marks(u, limit, there); this.place(u, here); }] },
     }, [this.points.map((p) => p[0]), this.points.map((p) => p[1])], this.stage);
