@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -16,9 +16,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // playOptions say how learn and compare play. Results do not depend on them.
@@ -93,30 +91,21 @@ func (o *playOptions) keeper(c *contest.Contest, from *cmdp.Checkpoint) (*contes
 // play plays trials, and shows how far they are on a terminal.
 func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.Trial, keeper contest.Keeper, about func(*contest.Run) string) error {
 	opts := contest.PlayOptions{Parallel: o.parallel, Every: o.every, Keeper: keeper}
-	if f, ok := w.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
-		episodes := int64(0)
+	if line := newStatusLine(w, o.quiet); line != nil {
+		all := 0
 		for _, t := range trials {
-			episodes += int64(t.Episodes)
+			all += t.Episodes
 		}
-		bar := progressbar.NewOptions64(episodes,
-			progressbar.OptionSetWriter(w),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(),
-			progressbar.OptionSetItsString("ep"),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetWidth(10),
-			progressbar.OptionClearOnFinish(),
-		)
-		var mu sync.Mutex
+		var played atomic.Int64
 		opts.Progress = func(r *contest.Run, episodes int) {
-			mu.Lock()
-			defer mu.Unlock()
-			bar.Describe(about(r))
-			_ = bar.Add(episodes) // a terminal that went away is no reason to stop
+			n := played.Add(int64(episodes))
+			line.show(func(took time.Duration) string {
+				rate := float64(n) / took.Seconds()
+				left := time.Duration(float64(int64(all)-n) / rate * float64(time.Second)).Round(time.Second)
+				return fmt.Sprintf("%d of %s, %.0f in a second, %v left, %s", n, count(all, "episode"), rate, left, about(r))
+			})
 		}
-		defer func() { _ = bar.Clear() }()
+		defer line.close()
 	}
 	err := contest.Play(ctx, trials, opts)
 	if errors.Is(err, context.Canceled) {

@@ -48,12 +48,8 @@ func (o *planOptions) check() error {
 
 // exact returns the options of the solver. w shows the progress.
 func (o *planOptions) exact(w io.Writer, sense float64) (exact.Options, *planProgress) {
-	progress := newPlanProgress(w, o.quiet, sense)
-	opts := exact.Options{Gap: o.gap, Iterations: o.iterations, Workers: o.parallel}
-	if progress != nil {
-		opts.Progress = progress.show
-	}
-	return opts, progress
+	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
+	return o.solver(progress.show), progress
 }
 
 // stopped turns an error of the solver into one of the command.

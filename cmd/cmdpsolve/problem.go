@@ -16,7 +16,6 @@ import (
 	"cmdpsolve/cmdp/simulator"
 	"cmdpsolve/cost"
 
-	"golang.org/x/term"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -43,23 +42,15 @@ func wanting(p *problem.Problem, name string) (*loaded, error) {
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
 // takes long.
 func readFile(name string, opts problem.Options) (*problem.Problem, error) {
-	switch {
-	case name == "-":
+	if name == "-" {
 		return problem.ReadFrom(os.Stdin, "standard input", opts)
-	case !term.IsTerminal(int(os.Stderr.Fd())):
-		return problem.ReadWith(name, opts)
 	}
-	begin, shown := time.Now(), false
+	line := newStatusLine(os.Stderr, false)
+	defer line.close()
 	opts.Progress = func(part float64) {
-		if shown = shown || time.Since(begin) > 500*time.Millisecond; shown {
-			fmt.Fprintf(os.Stderr, "\r\x1b[Kreading %s, %.0f%%", name, 100*part)
-		}
+		line.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
 	}
-	p, err := problem.ReadWith(name, opts)
-	if shown {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
-	}
-	return p, err
+	return problem.ReadWith(name, opts)
 }
 
 // read reads PROBLEM: standard input if it is -, a built-in instance if it begins with the

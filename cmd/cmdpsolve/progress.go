@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
+
+	"golang.org/x/term"
+)
+
+// A statusLine is a line of a terminal that says how far a command is, if that takes more than half a second. Its methods may
+// be called on nil, which stands for something else than a terminal, and concurrently.
+type statusLine struct {
+	w           io.Writer
+	mu          sync.Mutex
+	begin, last time.Time
+	shown       bool
+}
+
+func newStatusLine(w io.Writer, quiet bool) *statusLine {
+	f, ok := w.(*os.File)
+	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return &statusLine{w: w, begin: time.Now()}
+}
+
+// show shows a text, if the last one was shown a while ago.
+func (l *statusLine) show(text func(took time.Duration) string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Sub(l.begin) < 500*time.Millisecond || now.Sub(l.last) < 100*time.Millisecond {
+		return
+	}
+	l.last, l.shown = now, true
+	fmt.Fprint(l.w, "\r\x1b[K"+text(now.Sub(l.begin))) // a terminal that went away is no reason to stop
+}
+
+func (l *statusLine) close() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}
+
+// planProgress shows how far a solver is.
+type planProgress struct {
+	*statusLine
+	sense  float64
+	total  int // value iterations of all optima so far
+	points int // of a trade-off curve so far
+}
+
+// show shows a state of the solver.
+func (p *planProgress) show(_ int, bound, objective float64) {
+	p.total++
+	p.statusLine.show(func(time.Duration) string {
+		text := "looking for a policy that keeps the limits"
+		switch {
+		case p.points > 0:
+			text = count(p.points, "point")
+		case !math.IsInf(bound, 0):
+			text = fmt.Sprintf("objective %s, bound %s", report.Brief(p.sense*objective), report.Brief(p.sense*bound))
+		case !math.IsInf(objective, 0):
+			text = "objective " + report.Brief(p.sense*objective)
+		}
+		return count(p.total, "value iteration") + ", " + text
+	})
+}
+
+// point counts a point of a trade-off curve.
+func (p *planProgress) point(exact.FrontPoint) { p.points++ }
