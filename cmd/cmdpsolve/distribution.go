@@ -96,14 +96,7 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}
-	policies := []drawn{{1, r.Policy}}
-	if r.Policy == nil {
-		policies = nil
-		for _, of := range r.Components {
-			policies = append(policies, drawn{of.Weight, of.Policy})
-		}
-	}
-	if d, err = newSimulation(p, policies, 1, 1000).distributions(ctx, p.Returns, episodesOfPlans); err == nil && c.sweep.plot != "" {
+	if d, err = newSimulation(p, draws(r.Policy, r.Components), 1, 1000).distributions(ctx, p.Returns, episodesOfPlans); err == nil && c.sweep.plot != "" {
 		err = distributionFigure(p.title(), d).Save(c.sweep.plot)
 	}
 	return d, err

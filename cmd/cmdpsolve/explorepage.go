@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -139,14 +138,7 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if e.planner == nil {
 		return nil, errors.New("the returns of a game depend on both players")
 	}
-	components := []drawn{}
-	for _, c := range plan.components {
-		components = append(components, drawn{c.Weight, c.Policy})
-	}
-	if plan.policy != nil {
-		components = []drawn{{1, plan.policy}}
-	}
-	sim := newSimulation(e.loaded, components, q.Seed, 1000)
+	sim := newSimulation(e.loaded, draws(plan.policy, plan.components), q.Seed, 1000)
 	if sim.over != nil && e.Model.Discount() == 1 {
 		for i, x := range plan.returns {
 			if math.IsInf(x, 0) || math.IsNaN(x) {
@@ -216,7 +208,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	args = append(args, e.called...)
 	args = append(args, e.variation(&q).flags()...)
 	for i, s := range args {
-		args[i] = quoted(s)
+		args[i] = quote(s)
 	}
 	a.Command = strings.Join(args, " ")
 	var file, policy bounded
@@ -257,15 +249,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)
-}
-
-// plain are arguments that no shell changes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=,+@%-]+$`)
-
-// quoted quotes an argument for a shell, where that is necessary.
-func quoted(s string) string {
-	if plain.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -115,8 +115,6 @@ func (c *frontCommand) check() error {
 		return err
 	}
 	switch {
-	case c.over == "":
-		return usage("front needs the returns to trade off: give --over, such as --over +reward,-cost")
 	case !(c.error > 0 && c.error < 1):
 		return usage("--error %g: want above 0 and below 1", c.error)
 	case c.points < 1:
@@ -126,6 +124,19 @@ func (c *frontCommand) check() error {
 		return err
 	}
 	return policyFolder(c.policies)
+}
+
+// tradedOff lists the first returns, at most two, with a minus before those that are to be small.
+func (p *loaded) tradedOff() []string {
+	var out []string
+	for _, name := range p.Returns[:min(2, len(p.Returns))] {
+		sign := "+"
+		if _, limited := givenLimit(p.Problem, "at_most", name); limited && p.Goal.Maximize != name || p.Goal.Minimize == name {
+			sign = "-"
+		}
+		out = append(out, sign+name)
+	}
+	return out
 }
 
 func (c *frontCommand) run(ctx context.Context, name string) error {
@@ -141,6 +152,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	if err := p.onePlayer(); err != nil {
 		return err
+	}
+	if c.over == "" {
+		return usage("front needs the returns to trade off: give --over, such as --over %s", strings.Join(p.tradedOff(), ","))
 	}
 	over, err := p.parseOver(c.over)
 	if err != nil {

@@ -243,9 +243,9 @@ func commandOf(kind string, o report.Object, file string) string {
 	}
 	args = append(args, "--format", "json")
 	for i, a := range args {
-		args[i] = quoted(a)
+		args[i] = quote(a)
 	}
-	return strings.Join(args, " ") + " > " + quoted(file)
+	return strings.Join(args, " ") + " > " + quote(file)
 }
 
 // joined lists an array with commas.

@@ -43,6 +43,18 @@ type drawn struct {
 	Policy cmdp.Policy
 }
 
+// draws returns what is drawn at the start of an answer of exact planning.
+func draws(policy *exact.Policy, components []exact.Component) []drawn {
+	if policy != nil {
+		return []drawn{{1, policy}}
+	}
+	var out []drawn
+	for _, c := range components {
+		out = append(out, drawn{c.Weight, c.Policy})
+	}
+	return out
+}
+
 func newSimulation(p *loaded, components []drawn, seed uint64, steps int) *simulation {
 	m, d := p.Model, len(p.Returns)
 	s := &simulation{m: m, env: m, components: components, steps: steps,
