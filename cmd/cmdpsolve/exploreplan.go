@@ -243,29 +243,11 @@ func shown(sense float64, progress func(any)) func(int, float64, float64) {
 
 // planGame plans in a game: its value, or the gap of its target.
 func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
-	rep := newGameReport(p)
-	var agent, opponent *cmdp.Randomized
-	if p.task.Target == nil {
-		v, err := exact.SolveGame(ctx, p.Model, p.task)
-		if err != nil {
-			return nil, err
-		}
-		agent, opponent = v.Agent, v.Opponent
-		rep.value(p, v)
-	} else {
-		opts, last := e.options.gapOptions(p), time.Now()
-		opts.Progress = func(n int, lower, upper float64) {
-			if time.Since(last) > 100*time.Millisecond {
-				last = time.Now()
-				progress(planStep{n, report.Number(lower), report.Number(upper)})
-			}
-		}
-		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, opts)
-		if err != nil {
-			return nil, err
-		}
-		opponent = g.Opponent
-		rep.gap(p, g)
+	opts := e.options.gapOptions(p)
+	opts.Progress = shown(1, progress)
+	rep, agent, opponent, _, err := p.solveGame(ctx, opts)
+	if err != nil {
+		return nil, err
 	}
 	a := &planAnswer{Report: rep, Notes: rep.notes(p), Wanted: p.wanted()}
 	plan := &played{of: p}

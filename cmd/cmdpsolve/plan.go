@@ -314,32 +314,13 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 	if err := policyFile("--opponent-policy", c.opponentPolicy); err != nil {
 		return err
 	}
+	if p.task.Target != nil && p.task.Cost != nil {
+		c.say("a goal within a target cannot be pursued against an opponent; what follows is about the target alone")
+	}
 	begin := time.Now()
-	rep := newGameReport(p)
-	var agent, opponent *cmdp.Randomized
-	var status exact.GapStatus
-	if p.task.Target == nil {
-		v, err := exact.SolveGame(ctx, p.Model, p.task)
-		if ctx.Err() != nil {
-			return stopped(ctx.Err())
-		}
-		if err != nil {
-			return usage("%s: %w", p.name, err)
-		}
-		agent, opponent, status = v.Agent, v.Opponent, exact.Approachable
-		rep.value(p, v)
-	} else {
-		if p.task.Cost != nil {
-			c.say("a goal within a target cannot be pursued against an opponent; what follows is about the target alone")
-		}
-		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, c.gapOptions(p))
-		if err != nil {
-			return stopped(err)
-		}
-		if status = g.Status; status == exact.NotApproachable {
-			opponent = g.Opponent
-		}
-		rep.gap(p, g)
+	rep, agent, opponent, status, err := p.solveGame(ctx, c.gapOptions(p))
+	if err != nil {
+		return err
 	}
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	rep.addPolicies(p, agent, opponent)
@@ -351,6 +332,32 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 		return failed(writeErr)
 	}
 	return gapVerdict(status, rep.Iterations)
+}
+
+// solveGame computes the minimax value of the goal or, with a target, its gap. A policy is nil if none does what its player
+// wants.
+func (p *loaded) solveGame(ctx context.Context, opts exact.GapOptions) (rep *gameReport, agent, opponent *cmdp.Randomized, status exact.GapStatus, err error) {
+	rep = newGameReport(p)
+	if p.task.Target == nil {
+		v, err := exact.SolveGame(ctx, p.Model, p.task)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, nil, 0, stopped(ctx.Err())
+		case err != nil:
+			return nil, nil, nil, 0, usage("%s: %w", p.name, err)
+		}
+		rep.value(p, v)
+		return rep, v.Agent, v.Opponent, exact.Approachable, nil
+	}
+	g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, opts)
+	if err != nil {
+		return nil, nil, nil, 0, stopped(err)
+	}
+	if g.Status == exact.NotApproachable {
+		opponent = g.Opponent
+	}
+	rep.gap(p, g)
+	return rep, nil, opponent, g.Status, nil
 }
 
 // gapVerdict is the error that gives the exit status of an answer about a gap.
