@@ -204,7 +204,11 @@ func commandOf(kind string, o report.Object, file string) string {
 	name, _ := member(o, "problem")
 	args := []string{"cmdpsolve", kind, fmt.Sprint(name)}
 	option := func(flag, key string) {
-		if x, ok := member(o, key); ok && x != nil {
+		switch x, ok := member(o, key); {
+		case !ok || x == nil || x == false || x == "":
+		case x == true || nested(x):
+			args = append(args, flag)
+		default:
 			args = append(args, flag, fmt.Sprint(x))
 		}
 	}
@@ -218,12 +222,21 @@ func commandOf(kind string, o report.Object, file string) string {
 		if over, ok := member(o, "over"); ok {
 			args = append(args, "--over", joined(over))
 		}
+	case "plan":
+		option("--distribution", "distribution")
 	case "learn":
-		option("--episodes", "episodes")
-		option("--seed", "seed")
-		option("--seeds", "seeds")
-		option("--bonus-scale", "bonus_scale")
+		option("--learner", "algorithm")
+		option("--planner", "planner")
+		option("--dual", "dual")
+		option("--pool", "pooled")
+		option("--returns", "returns")
+		option("--log", "log")
 	case "compare":
+		option("--planner", "planner")
+		option("--dual", "dual")
+		option("--rho", "rho")
+		option("--pool", "pool")
+		option("--returns", "returns")
 		var names []string
 		if rows, ok := member(o, "rows"); ok {
 			items, _ := rows.([]any)
@@ -238,8 +251,10 @@ func commandOf(kind string, o report.Object, file string) string {
 	case "simulate":
 		option("--env-command", "env_command")
 		option("--policy", "policy")
-		option("--episodes", "episodes")
-		option("--seed", "seed")
+		option("--distribution", "distribution")
+	}
+	for _, name := range []string{"episodes", "seed", "seeds", "bonus_scale"} {
+		option("--"+strings.ReplaceAll(name, "_", "-"), name)
 	}
 	args = append(args, "--format", "json")
 	for i, a := range args {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,6 +231,8 @@ func figuresOf(kind string, data []byte) ([]*chart.Figure, error) {
 		return savedFront(data)
 	case "sweep":
 		return savedSweep(data)
+	case "plan", "simulate":
+		return savedDistribution(data)
 	case "learn", "compare", "suite":
 		if data == nil {
 			return nil, nil // of a suite the whole has them
@@ -284,4 +287,25 @@ func savedSweep(data []byte) ([]*chart.Figure, error) {
 		return nil, nil
 	}
 	return []*chart.Figure{f}, nil
+}
+
+// savedDistribution draws how returns vary from one episode to the next.
+func savedDistribution(data []byte) ([]*chart.Figure, error) {
+	var saved struct {
+		Problem      string
+		Distribution map[string]distributionReport
+	}
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, err
+	}
+	var d distributions
+	for _, name := range slices.Sorted(maps.Keys(saved.Distribution)) {
+		if len(saved.Distribution[name].Histogram) > 0 {
+			d.Names, d.Values = append(d.Names, name), append(d.Values, saved.Distribution[name])
+		}
+	}
+	if d.Names == nil {
+		return nil, nil
+	}
+	return []*chart.Figure{distributionFigure(saved.Problem, d)}, nil
 }
