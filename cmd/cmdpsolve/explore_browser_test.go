@@ -172,7 +172,7 @@ const slider = `[data-limit="at_most hole"] input[type=range]`
 
 func TestExploreInBrowser(t *testing.T) {
 	chrome := startBrowser(t)
-	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory} {
+	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -235,6 +235,23 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 		if s := page.complaints(); s != "" {
 			t.Errorf("the browser complains: %s", s)
 		}
+	}
+}
+
+// tryEarly: of a plan that takes long first numbers are shown, near those that stand in the end.
+func tryEarly(t *testing.T, chrome context.Context) {
+	b := open(t, chrome, serve(t, "garnet:S=1000,A=5,H=70,d=3,b=10"))
+	b.run(chromedp.Evaluate(`window.seen = [];
+		new MutationObserver(() => { if (document.body.hasAttribute("data-refining")) window.seen.push(Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))); })
+			.observe(document.body, { attributeFilter: ["data-refining"] });`, nil),
+		chromedp.Focus(".limit input[type=range]"), chromedp.KeyEvent(kb.ArrowRight))
+	b.wait(`window.seen.length > 0 && document.body.dataset.plan > 1 && !document.body.hasAttribute("data-refining")`)
+	last := b.number(shownObjective)
+	if first := b.number("window.seen[0]"); math.Abs(first-last) > 0.01*math.Abs(last) {
+		t.Errorf("first %v, in the end %v", first, last)
+	}
+	if s := b.complaints(); s != "" {
+		t.Errorf("the browser complains: %s", s)
 	}
 }
 

@@ -151,6 +151,10 @@ type planAnswer struct {
 	Seconds  report.Number    `json:"seconds"`
 }
 
+// slow is the number of transitions of all steps from which first numbers are shown. Below it the last ones are there as
+// soon, and painting twice would delay them.
+const slow = 3_000_000
+
 // An earlyAnswer has the numbers of a plan that is still refined.
 type earlyAnswer struct {
 	Early *planAnswer `json:"early"`
@@ -204,10 +208,12 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.sense(), progress))
 	begin := time.Now()
-	opts.Early = func(r *exact.Result) {
-		a := &planAnswer{Report: p.planData(r, time.Since(begin)), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted()}
-		a.Seconds = report.Number(time.Since(begin).Seconds())
-		progress(earlyAnswer{a})
+	if p.Model.Transitions()*max(1, p.Model.Horizon()) > slow {
+		opts.Early = func(r *exact.Result) {
+			a := &planAnswer{Report: p.planData(r, time.Since(begin)), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted()}
+			a.Seconds = report.Number(time.Since(begin).Seconds())
+			progress(earlyAnswer{a})
+		}
 	}
 	r, err := e.planner.Solve(ctx, p.task, opts)
 	if opts.Early = nil; err != nil {
