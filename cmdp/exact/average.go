@@ -58,7 +58,7 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 // afresh returns a pricer that knows the ends and nothing else.
 func (p *average) afresh() *average {
 	states, base := p.m.States(), *p.stationary
-	base.enough = 0
+	base.enough, base.mass, base.room = 0, nil, nil
 	return &average{
 		stationary: &base, ends: p.ends, into: p.into, owner: p.owner, ways: make(map[string]*way), best: make([]class, p.ends.parts()),
 		reward: make([]float64, len(p.k.Offset)-1), greedy: make([]int32, states),

@@ -24,7 +24,7 @@ type quotient struct {
 	to        []int32  // of each transition of the model
 	component []int32  // of each strongly connected component, its first state, and the end
 	collapsed []merged // in the order of their states
-	inside    []bool   // of each choice of the model, whether it is within a collapsed component
+	inside    []bool   // of each choice of the model, whether it is within a collapsed component, nil without any
 }
 
 // A merged state is a state of a quotient with its states in the model. If it can
@@ -45,7 +45,10 @@ const stay = -1
 // choice at all.
 func (g *graph) quotient(components *partition, ends *endComponents, collapse, stays func(i int) bool) *quotient {
 	q := &quotient{k: g.k, state: make([]int32, g.states())}
-	q.inside = make([]bool, len(g.k.Offset)-1)
+	if ends != nil {
+		q.inside = make([]bool, len(g.k.Offset)-1)
+	}
+	q.first, q.choice = make([]int32, 0, g.states()+1), make([]int32, 0, len(g.k.Offset)-1)
 	one := make([]int32, 1)
 	for s := range q.state {
 		q.state[s] = unnumbered
@@ -86,7 +89,9 @@ func (q *quotient) number(g *graph, states []int32, ends *endComponents, collaps
 	for _, s := range states {
 		q.state[s] = n
 		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			if q.inside[c] = collapsed && ends.inside[c]; !q.inside[c] && g.allows(c) {
+			if collapsed && ends.inside[c] {
+				q.inside[c] = true
+			} else if g.allows(c) {
 				q.choice = append(q.choice, c)
 			}
 		}

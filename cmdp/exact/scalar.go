@@ -21,6 +21,7 @@ import (
 // which proves it, see stationary.recheck.
 type scalar struct {
 	q       *quotient
+	places  []bool // choices that stay in places where a policy may, if some are collapsed
 	gamma   float64
 	workers int
 	longest int            // most successors of a choice

@@ -32,13 +32,19 @@ type stationary struct {
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
-	guess    []float64      // visits of the last policy
+	guess    []float64 // visits of the last policy, nil before there is a component that needs a guess
+	mass     []float64 // room for arrivals, and for the visits of a price
+	room     []float64
 	wide     map[int32]bool // components, by their first states, that are too wide to be eliminated
 	enough   float64        // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
-	return reach(m, workers).with(c)
+	p, err := reach(m, workers).with(c)
+	if err == nil && !p.restless {
+		p.parts = nil // nothing is ever collapsed
+	}
+	return p, err
 }
 
 // reach returns the pricer of all that is reached, without a concern.
@@ -60,7 +66,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 // number makes the base quotient.
 func (p *stationary) number() {
 	p.base = p.graph.quotient(p.parts, nil, nil, nil)
-	p.origin, p.guess = make([]int32, p.base.over), make([]float64, p.base.over)
+	p.origin, p.guess = make([]int32, p.base.over), nil
 	for s, n := range p.base.state {
 		if n != p.base.over {
 			p.origin[n] = int32(s)
@@ -71,7 +77,7 @@ func (p *stationary) number() {
 // with returns the pricer for a concern.
 func (p *stationary) with(c concern) (*stationary, error) {
 	q := *p
-	q.concern = c
+	q.concern, q.mass, q.room = c, nil, nil
 	q.graph, q.harmless = graph{k: p.k, in: p.reached}, nil
 	if !p.restless {
 		return &q, nil
@@ -175,15 +181,33 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	if z, ok := p.scalars[string(key)]; ok {
 		return z
 	}
-	q := p.base
+	var z *scalar
 	if p.harmless != nil {
-		nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
-		if ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents(); ends.parts() > 0 {
-			q = p.collapse(ends, nothing)
+		z = p.collapsing(dir)
+	}
+	if z == nil {
+		z = newScalar(p.base, p.gamma, p.workers, p.chain)
+	}
+	p.scalars[string(key)] = z
+	return z
+}
+
+// collapsing returns the solver for a direction in which end components are collapsed, the same one as for
+// another direction with the same ones, or nil without any.
+func (p *stationary) collapsing(dir []float64) *scalar {
+	nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
+	ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents()
+	if ends.parts() == 0 {
+		return nil
+	}
+	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
+	for _, z := range p.scalars {
+		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.places, places.inside) {
+			return z
 		}
 	}
-	z := newScalar(q, p.gamma, p.workers, p.chain)
-	p.scalars[string(key)] = z
+	z := newScalar(p.collapse(ends, places), p.gamma, p.workers, p.chain)
+	z.places = places.inside
 	return z
 }
 
@@ -199,8 +223,7 @@ func (p *stationary) nothing(dir []float64, c int32) bool {
 
 // collapse returns the quotient by end components without returns. A policy may stay in
 // a component that has a place where it does no harm.
-func (p *stationary) collapse(ends *endComponents, nothing func(c int32) bool) *quotient {
-	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
+func (p *stationary) collapse(ends, places *endComponents) *quotient {
 	place := make([]int32, ends.parts())
 	for i := range place {
 		place[i] = -1

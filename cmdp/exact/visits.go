@@ -85,7 +85,11 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
 // prices need them. Those of the policy before are a first guess.
 func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*visits, error) {
-	mass := make([]float64, p.base.over+1)
+	p.mass = resized(p.mass, int(p.base.over)+1)
+	mass := p.mass
+	if p.guess == nil && int(p.base.over) > len(p.base.component)-1 {
+		p.guess = make([]float64, p.base.over)
+	}
 	for _, s := range p.m.StartStates() {
 		mass[p.base.state[s.State]] += s.Probability
 	}
@@ -98,7 +102,8 @@ func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*v
 // this one.
 func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []float64, rough bool) (*visits, error) {
 	q := p.base
-	out := &visits{of: make([]float64, len(q.state))}
+	out := &visits{of: resized(p.room, len(q.state))}
+	p.room = nil
 	for i := len(q.component) - 2; i >= 0; i-- {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -170,9 +175,8 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 		for _, y := range mass[lo:hi] {
 			rest += math.Abs(y)
 		}
-		// Returns are to meet a target, whatever the gap is. What is missing at many states adds up as numbers
-		// without a pattern do.
-		rest *= 1e-10 / math.Sqrt(float64(hi-lo))
+		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
+		rest *= 1e-10 / float64(hi-lo)
 	}
 	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
 		return err
@@ -197,6 +201,7 @@ func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, er
 	if err != nil {
 		return nil, err
 	}
+	p.room = x.of
 	return p.sum(st, x), nil
 }
 
