@@ -240,7 +240,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 
 // tryEarly: of a plan that takes long first numbers are shown, near those that stand in the end.
 func tryEarly(t *testing.T, chrome context.Context) {
-	b := open(t, chrome, serve(t, "garnet:S=1000,A=5,H=70,d=3,b=10"))
+	b := open(t, chrome, serve(t, "garnet:S=1000,A=5,H=30,d=3,b=10"))
 	b.run(chromedp.Evaluate(`window.seen = [];
 		new MutationObserver(() => { if (document.body.hasAttribute("data-refining")) window.seen.push(Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))); })
 			.observe(document.body, { attributeFilter: ["data-refining"] });`, nil),

@@ -153,7 +153,7 @@ type planAnswer struct {
 
 // slow is the number of transitions of all steps from which first numbers are shown. Below it the last ones are there as
 // soon, and painting twice would delay them.
-const slow = 3_000_000
+const slow = 1_000_000
 
 // An earlyAnswer has the numbers of a plan that is still refined.
 type earlyAnswer struct {
