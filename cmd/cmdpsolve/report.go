@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
@@ -217,7 +218,7 @@ func commandOf(kind string, o report.Object, file string) string {
 		args = []string{"cmdpsolve", "compare", "--suite", "SUITE.yaml"}
 	case "sweep":
 		args[1] = "plan"
-		args = append(args, "--sweep", "RETURN=FROM:TO:STEP")
+		args = append(args, sweptFlags(o)...)
 	case "front":
 		if over, ok := member(o, "over"); ok {
 			args = append(args, "--over", joined(over))
@@ -261,6 +262,31 @@ func commandOf(kind string, o report.Object, file string) string {
 		args[i] = quote(a)
 	}
 	return strings.Join(args, " ") + " > " + quote(file)
+}
+
+// sweptFlags are the flags of a sweep, whose steps are those from the first value of a limit to the second.
+func sweptFlags(o report.Object) (flags []string) {
+	over, _ := member(o, "over")
+	plans, _ := member(o, "plans")
+	names, _ := over.([]any)
+	all, _ := plans.([]any)
+	for i, name := range names {
+		var values []float64
+		for _, one := range all {
+			inner, _ := one.(report.Object)
+			limits, _ := member(inner, "limits")
+			if list, _ := limits.([]any); i < len(list) {
+				if x, err := strconv.ParseFloat(fmt.Sprint(list[i]), 64); err == nil && !slices.Contains(values, x) {
+					values = append(values, x)
+				}
+			}
+		}
+		if len(values) < 2 {
+			return []string{"--sweep", "RETURN=FROM:TO:STEP"}
+		}
+		flags = append(flags, "--sweep", fmt.Sprintf("%s=%.10g:%.10g:%.10g", strings.TrimRight(fmt.Sprint(name), " ≤≥"), values[0], values[len(values)-1], values[1]-values[0]))
+	}
+	return flags
 }
 
 // joined lists an array with commas.
