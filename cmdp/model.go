@@ -37,6 +37,7 @@ type Model struct {
 	kernels  []Kernel // one, or one for each step
 	shape    *Shape   // nil if the horizon is infinite
 	random   bool
+	tally    *Tally // generates the rows, in the place of kernels; nil for most models
 }
 
 // ModelSpec describes a Model.
@@ -318,8 +319,14 @@ func (m *Model) Stationary() bool { return len(m.kernels) == 1 }
 // RandomReturns reports whether some return is random given state and action.
 func (m *Model) RandomReturns() bool { return m.random }
 
-// Kernel returns the kernel of step h. It must not be changed.
+// Tally returns the tally whose model it is, or nil for a model with kernels.
+func (m *Model) Tally() *Tally { return m.tally }
+
+// Kernel returns the kernel of step h. It must not be changed. It panics for the model of a Tally.
 func (m *Model) Kernel(h int) *Kernel {
+	if m.tally != nil {
+		panic("cmdp: the rows of a tally are not stored")
+	}
 	if len(m.kernels) == 1 {
 		return &m.kernels[0]
 	}
@@ -329,6 +336,9 @@ func (m *Model) Kernel(h int) *Kernel {
 // Choices returns the number of choices, (state, action) pairs or in a game
 // (state, action, opponent's action) triples, over all stored kernels.
 func (m *Model) Choices() int {
+	if m.tally != nil {
+		return m.tally.sum(func(k *Kernel, s int) int { return int(k.First[s+1] - k.First[s]) })
+	}
 	n := 0
 	for h := range m.kernels {
 		n += len(m.kernels[h].Offset) - 1
@@ -336,8 +346,11 @@ func (m *Model) Choices() int {
 	return n
 }
 
-// Transitions returns the number of stored successors over all stored kernels.
+// Transitions returns the number of successors over all stored kernels.
 func (m *Model) Transitions() int {
+	if m.tally != nil {
+		return m.tally.sum(func(k *Kernel, s int) int { return k.Offset[k.First[s+1]] - k.Offset[k.First[s]] })
+	}
 	n := 0
 	for h := range m.kernels {
 		n += len(m.kernels[h].Next)

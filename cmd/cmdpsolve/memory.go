@@ -15,7 +15,13 @@ import (
 )
 
 // memoryOptions say how what happens along the way is remembered.
-type memoryOptions struct{ resolution float64 }
+type memoryOptions struct {
+	resolution float64
+	generate   int // see problem.MemoryOptions
+}
+
+// manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
+const manyPairs = 1 << 16
 
 func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")
@@ -31,7 +37,7 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
-	p, err := read(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution}})
+	p, err := read(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate}})
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

@@ -181,6 +181,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if c.policy == "" && !c.show && !c.distribution && !c.secondOpinion && !c.deterministic && c.credible.log == "" {
+		c.generate = manyPairs // all others look at rows
+	}
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err

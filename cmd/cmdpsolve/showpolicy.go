@@ -26,7 +26,11 @@ func (o *showOptions) addFlags(f *pflag.FlagSet) {
 // check refuses problems whose policy no table is made for.
 func (o *showOptions) check(p *loaded) error {
 	const most = 1 << 22
-	switch choices := len(p.Model.Kernel(0).Offset) * max(1, p.Model.Horizon()); {
+	choices := p.Model.Choices()
+	if sh := p.Shape(); sh != nil {
+		choices = sh.Slots()
+	}
+	switch {
 	case !o.show:
 	case p.isGame():
 		return usage("--show: %s is a game: want a problem with one player (--policy FILE and --opponent-policy FILE write the policies of both)", p.name)

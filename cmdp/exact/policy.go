@@ -13,7 +13,8 @@ import (
 // It is a cmdp.Policy, immutable and safe for concurrent use.
 type Policy struct {
 	steps      []stepPolicy
-	components []Component // of a mixture, which has no steps
+	components []Component  // of a mixture, which has no steps
+	tally      *tallyPolicy // of a cmdp.Tally, in the place of steps
 }
 
 // A Component is a policy that is drawn, with a probability, at the start and then played for
@@ -78,6 +79,9 @@ func (p *Policy) step(h int) *stepPolicy {
 
 // Choose returns the action to take, drawn from rng where the policy randomises.
 func (p *Policy) Choose(rng *rand.Rand, h, s int) int {
+	if p.tally != nil {
+		return p.tally.action(h, s)
+	}
 	st := p.step(h)
 	probs, ok := st.mixed[int32(s)]
 	if !ok {
@@ -95,6 +99,11 @@ func (p *Policy) Choose(rng *rand.Rand, h, s int) int {
 
 // Distribution sets dst, one entry for each action of s, to their probabilities.
 func (p *Policy) Distribution(dst []float64, h, s int) {
+	if p.tally != nil {
+		clear(dst)
+		dst[p.tally.action(h, s)] = 1
+		return
+	}
 	st := p.step(h)
 	if probs, ok := st.mixed[int32(s)]; ok {
 		copy(dst, probs)
@@ -106,7 +115,12 @@ func (p *Policy) Distribution(dst []float64, h, s int) {
 
 // Steps returns the number of steps that the policy tells apart: 1 if it is
 // stationary, else the horizon.
-func (p *Policy) Steps() int { return len(p.steps) }
+func (p *Policy) Steps() int {
+	if p.tally != nil {
+		return p.tally.t.Base.Horizon()
+	}
+	return len(p.steps)
+}
 
 // Randomized returns the number of (step, state) pairs in which the policy
 // randomises, 0 for no policy.

@@ -74,6 +74,9 @@ func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pric
 	if m.Horizon() == 0 {
 		return newStationary(m, workers, c)
 	}
+	if m.Tally() != nil {
+		return newTallied(m, workers), nil
+	}
 	return newFinite(m, workers), nil
 }
 

@@ -20,8 +20,9 @@ type Product struct {
 	Worst *Doomed
 
 	walk
-	recalls []bool             // of each monitor: it has more than one memory value
-	actions map[*int32][]int32 // of each choice of a kernel, which its First tells; nil if nothing is left out
+	generated *generated         // nil if rows are stored
+	recalls   []bool             // of each monitor: it has more than one memory value
+	actions   map[*int32][]int32 // of each choice of a kernel, which its First tells; nil if nothing is left out
 }
 
 // Spec says what a product is made of.
@@ -40,6 +41,9 @@ type Spec struct {
 	// Bytes bounds the memory that the product may take, 0 stands for 8 GiB. Its pairs are counted before
 	// it is built.
 	Bytes int
+	// Generate, if not 0, is a number of pairs from which on the rows of a product of one budget are not stored, where that
+	// can be: its Model is one of a [cmdp.Tally], which package exact plans for, and which others cannot play.
+	Generate int
 }
 
 // DefaultBytes is the value of Spec.Bytes that 0 stands for.
@@ -61,6 +65,9 @@ func New(spec Spec) (*Product, error) {
 		if sh := spec.Model.Shape(); sh != nil && sh.Game() {
 			return nil, fmt.Errorf("monitor: %s cannot be enforced in a game", spec.Monitors[i].Name())
 		}
+	}
+	if q, err := generate(spec); q != nil || err != nil {
+		return q, err
 	}
 	if err := p.count(spec.Bytes); err != nil {
 		return nil, err
@@ -139,7 +146,13 @@ func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
 }
 
 // State returns the state of the base that state s of the product is about.
-func (p *Product) State(s int) int { return int(p.state[s]) }
+func (p *Product) State(s int) int {
+	if g := p.generated; g != nil {
+		of, _ := g.tally.State(s)
+		return g.state(of)
+	}
+	return int(p.state[s])
+}
 
 // Base returns the model without memory.
 func (p *Product) Base() *cmdp.Model { return p.base }
@@ -147,6 +160,12 @@ func (p *Product) Base() *cmdp.Model { return p.base }
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
 func (p *Product) Action(h, s, a int) int {
+	if g := p.generated; g != nil {
+		if first := p.base.Kernel(h).First; first[p.State(s)] == first[p.State(s)+1] {
+			return -1
+		}
+		return a
+	}
 	k := p.Model.Kernel(h)
 	if of := p.actions[&k.First[0]]; of != nil {
 		return int(of[int(k.First[s])+a])
@@ -160,6 +179,9 @@ func (p *Product) Action(h, s, a int) int {
 // Memory says what is remembered in state s of the product: the values of the monitors that remember
 // anything, separated by "; ". It allocates.
 func (p *Product) Memory(s int) string {
+	if p.generated != nil {
+		return p.generated.memory(s)
+	}
 	tuple := p.memory[s]
 	var parts []string
 	if p.unpaid[tuple] {
@@ -182,6 +204,9 @@ type Remembered struct {
 
 // Remembered lists the monitors that remember anything, in the order of Memory.
 func (p *Product) Remembered() []Remembered {
+	if p.generated != nil {
+		return p.generated.remembered()
+	}
 	var out []Remembered
 	for i, m := range p.monitors {
 		if !p.recalls[i] {

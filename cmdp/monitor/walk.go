@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type walk struct {
 	// layer, of all pairs that come up before the last step.
 	layers           [][]int32
 	choices, entries []int // of each kernel
+	most             int   // if not 0, count gives up beyond so many pairs
 	random           bool  // returns of a choice depend on where it leads
 
 	returns, before, atStart []float64 // of the transition that is looked at, of the first of its choice, of the start
@@ -104,6 +106,9 @@ func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
 // come up.
 type page [16]int32
 
+// errMany says that there are more pairs than most.
+var errMany = errors.New("monitor: many pairs")
+
 // count numbers all pairs that can come up and counts their rows.
 func (w *walk) count(bytes int) error {
 	var now []int32
@@ -144,7 +149,10 @@ func (w *walk) count(bytes int) error {
 			}) {
 				come(pair, false)
 			}
-			if i%1024 == 0 && w.bytes() > bytes {
+			switch {
+			case w.most > 0 && len(w.state) > w.most:
+				return errMany
+			case i%1024 == 0 && w.bytes() > bytes:
 				return w.tooLarge(bytes)
 			}
 		}

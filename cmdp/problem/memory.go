@@ -48,8 +48,9 @@ type MemoryOptions struct {
 	Resolution float64
 	// Thresholds are those of Memory.Tails; nil stands for the bounds themselves, which asks too much.
 	Thresholds []float64
-	// Bytes bounds the memory of the product, see [monitor.Spec].
-	Bytes int
+	// Bytes bounds the memory of the product, and Generate says from how many pairs on its rows are not stored, see
+	// [monitor.Spec].
+	Bytes, Generate int
 }
 
 // Episodic reports whether some return or constraint is about the course of episodes.

@@ -33,7 +33,8 @@ type wanted struct {
 
 func (u *unfolding) run() error {
 	p, q := u.p, u.q
-	u.spec.Model, u.spec.Bytes = p.Model, q.Memory.options.Bytes
+	opts := q.Memory.options
+	u.spec = monitor.Spec{Model: p.Model, Bytes: opts.Bytes, Generate: opts.Generate}
 	for i, name := range p.given() {
 		u.coordinate[name] = i
 	}

@@ -1,0 +1,220 @@
+package monitor
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmdp"
+)
+
+// A generated product is one whose model is a cmdp.Tally: a budget counts in the product of the base and all other
+// monitors.
+type generated struct {
+	tally  *cmdp.Tally
+	budget *Budget
+	rest   *Product // nil where there are no other monitors
+}
+
+// mostTallyActions bounds the actions of a state, whose numbers package exact keeps in a byte for each pair and step.
+const mostTallyActions = 256
+
+// generate returns the product without its rows, or nil where it is small or they have to be stored: rows are those of the base,
+// shifted, if there is one budget, of a return of the model, and what is enforced bounds it on one side.
+func generate(spec Spec) (*Product, error) {
+	m := spec.Model
+	if spec.Generate == 0 || m.Horizon() == 0 || m.Shape().Game() || m.Shape().MaxActions() > mostTallyActions {
+		return nil, nil
+	}
+	at, rest := -1, []Monitor(nil)
+	for i, mon := range spec.Monitors {
+		if b, ok := mon.(*Budget); !ok {
+			rest = append(rest, mon)
+		} else if at >= 0 || b.coordinate >= m.Dim() {
+			return nil, nil
+		} else {
+			at = i
+		}
+	}
+	if at < 0 || slices.ContainsFunc(spec.Enforced, func(i int) bool { return i != at }) {
+		return nil, nil
+	}
+	g := &generated{budget: spec.Monitors[at].(*Budget)}
+	p := &Product{walk: newWalk(m, spec.Monitors, spec.Columns), generated: g}
+	of := cmdp.TallySpec{Base: m}
+	if rest != nil {
+		var err error
+		if g.rest, err = New(Spec{Model: m, Monitors: rest, Bytes: spec.Bytes}); err != nil {
+			return nil, err
+		}
+		of.Base = g.rest.Model
+	}
+	of.Columns = p.tallyColumns(at)
+	if !g.describe(&of, len(spec.Enforced) > 0) {
+		return nil, nil
+	}
+	var err error
+	if g.tally, err = cmdp.NewTally(of); errors.Is(err, cmdp.ErrBroken) {
+		start := of.Base.StartStates()[0].State
+		p.Worst = &Doomed{g.state(start), ""}
+		of.AtLeast, of.AtMost = nil, nil
+		g.tally, err = cmdp.NewTally(of)
+	}
+	if err != nil {
+		return nil, nil // amounts that are too large for it
+	}
+	if pairs := g.tally.Pairs(); pairs <= spec.Generate || g.bytes(m) > spec.Bytes || newWalk(m, spec.Monitors, spec.Columns).few(spec.Generate) {
+		return nil, nil
+	}
+	p.Model, err = g.tally.Model(g.promise(of.Columns))
+	return p, err
+}
+
+// tallyColumns returns the columns in the numbers of a tally, whose final returns, those of monitor number at, come last.
+func (p *Product) tallyColumns(at int) []int {
+	from, n := p.offset[at], p.monitors[at].Rewards()
+	out := slices.Clone(p.columns)
+	for j, c := range out {
+		switch {
+		case c >= from+n:
+			out[j] = c - n
+		case c >= from:
+			out[j] = c - from + len(p.returns) - n
+		}
+	}
+	return out
+}
+
+// describe sets amounts, counts and final returns, and reports whether a tally can have them.
+func (g *generated) describe(of *cmdp.TallySpec, enforced bool) bool {
+	b := g.budget
+	for h := range kernels(of.Base) {
+		k := of.Base.Kernel(h)
+		amounts := make([]int32, len(k.Next))
+		for c := range len(k.Offset) - 1 {
+			b.choice(of.Base, k, c, func(e, n int) { amounts[e] = int32(min(max(n, math.MinInt32), math.MaxInt32)) })
+		}
+		of.Amount = append(of.Amount, amounts)
+	}
+	for _, l := range b.limits {
+		if l.cut != int(int32(l.cut)) {
+			return false
+		}
+		f, cut := cmdp.FinalReturn{Cut: int32(l.cut)}, int32(l.cut)
+		switch l.Kind {
+		case Above, AtLeast:
+			f.High.At0 = 1
+		case Excess:
+			f.High = cmdp.Line{At0: -l.At, Slope: b.size}
+		case Shortfall:
+			f.Low = cmdp.Line{At0: l.At, Slope: -b.size}
+		}
+		of.Final = append(of.Final, f)
+		switch high := l.Kind == AtLeast || l.Kind == Shortfall; {
+		case !enforced || !l.Enforced:
+		case high && (of.AtLeast == nil || cut+1 > *of.AtLeast):
+			above := cut + 1
+			of.AtLeast = &above
+		case !high && (of.AtMost == nil || cut < *of.AtMost):
+			of.AtMost = &cut
+		}
+	}
+	return of.AtLeast == nil || of.AtMost == nil
+}
+
+// bytes estimates the memory of planning: the values and occupancies of two steps, in two blocks, the choices of each pair, and
+// three policies.
+func (g *generated) bytes(m *cmdp.Model) int {
+	pairs, bits := g.tally.Pairs(), 1
+	for 1<<bits < m.Shape().MaxActions() {
+		bits *= 2
+	}
+	return pairs * (32 + 4*kernels(m) + 3*m.Horizon()*bits/8)
+}
+
+// few reports whether no more than so many pairs come up.
+func (w walk) few(most int) bool {
+	w.most = most
+	return !errors.Is(w.count(math.MaxInt), errMany)
+}
+
+// promise bounds the returns still to come. Final returns are piecewise linear.
+func (g *generated) promise(columns []int) *cmdp.Interval {
+	sh, d := g.tally.Base.Shape(), g.tally.Base.Dim()
+	least, most := unbounded, -unbounded
+	for _, state := range g.budget.starts {
+		lower, upper := g.budget.toCome(state)
+		least, most = min(least, lower), max(most, upper)
+	}
+	out := &cmdp.Interval{}
+	for _, c := range columns {
+		lower, upper := math.Inf(-1), math.Inf(1)
+		if all := sh.Promise(); all != nil && c < d {
+			lower, upper = all.Lower[c], all.Upper[c]
+		}
+		if c >= d {
+			f := g.tally.Final[c-d]
+			lower, upper = 0, 0
+			for _, count := range []int32{int32(least), f.Cut, f.Cut + 1, int32(most)} {
+				if int(count) >= least && int(count) <= most {
+					lower, upper = min(lower, f.At(count)), max(upper, f.At(count))
+				}
+			}
+		}
+		out.Lower, out.Upper = append(out.Lower, lower), append(out.Upper, upper)
+	}
+	return out
+}
+
+// state returns the state of the base that a state of the tally's base is about.
+func (g *generated) state(s int) int {
+	if g.rest != nil {
+		return g.rest.State(s)
+	}
+	return s
+}
+
+// memory says what is remembered in a pair.
+func (g *generated) memory(pair int) string {
+	s, count := g.tally.State(pair)
+	memory := int(count)
+	switch pair {
+	case g.tally.Below(s):
+		memory = settled(0)
+	case g.tally.Above(s):
+		memory = settled(len(g.budget.limits))
+	}
+	if text := g.budget.Value(memory); g.rest != nil {
+		return strings.TrimPrefix(g.rest.Memory(s)+"; "+text, "; ")
+	} else {
+		return text
+	}
+}
+
+// remembered lists what is remembered.
+func (g *generated) remembered() []Remembered {
+	var out []Remembered
+	if g.rest != nil {
+		out = g.rest.Remembered()
+	}
+	least, most := int32(math.MaxInt32), int32(math.MinInt32)
+	for h := range g.tally.Base.Horizon() + 1 {
+		for _, in := range g.tally.Apart(h) {
+			if in.Least <= in.Most {
+				least, most = min(least, in.Least), max(most, in.Most)
+			}
+		}
+	}
+	r := Remembered{Name: g.budget.Name()}
+	for count := least; count <= most; count++ {
+		r.Values = append(r.Values, g.budget.Value(int(count)))
+	}
+	if g.tally.AtLeast == nil { // else what is below is never reached
+		r.Values = append(r.Values, g.budget.Value(settled(0)))
+	}
+	if g.tally.AtMost == nil {
+		r.Values = append(r.Values, g.budget.Value(settled(len(g.budget.limits))))
+	}
+	return append(out, r)
+}
