@@ -26,6 +26,7 @@ type exactOutcome struct {
 	Nonzeros   int       `json:"nonzeros,omitempty"`
 	Model      float64   `json:"model,omitempty"`  // bytes of the model's arrays
 	Beside     float64   `json:"beside,omitempty"` // bytes in use beside them, at most
+	Pairs      int       `json:"pairs,omitempty"`  // of a state and a total, in a product
 }
 
 // solve times one solution, or where that is short the median of several.

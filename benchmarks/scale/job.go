@@ -24,7 +24,7 @@ const (
 // A job is one measurement. Each has a process of its own, so that peak memory is
 // its own and one that takes too long can be ended.
 type job struct {
-	Kind    string  `json:"kind"` // "exact", "local", "loop", "glpk", "glpsol", "highs-ds", "highs-ipm"
+	Kind    string  `json:"kind"` // "exact", "local", "loop", "generated", "stored", "glpk", "glpsol", "highs-ds", "highs-ipm"
 	States  int     `json:"states"`
 	Seed    uint64  `json:"seed"`
 	Threads int     `json:"threads"`
@@ -55,8 +55,11 @@ type outcome struct {
 // jobs lists what a part measures, in rounds: within a round one job after the
 // other, so that what else the machine does meets all of them alike.
 func (o *options) jobs(part string) [][]job {
-	if part == "endless" {
+	switch part {
+	case "endless":
 		return o.endlessRounds()
+	case "products":
+		return o.productRounds()
 	}
 	base := job{Seed: o.seed, Threads: 1}
 	var sizes []int
@@ -152,6 +155,8 @@ func (j job) do(ctx context.Context) (*outcome, error) {
 	switch j.Kind {
 	case "endless":
 		return j.endless(ctx)
+	case "generated", "stored":
+		return j.product(ctx)
 	case "plain-vi":
 		return j.plain(ctx, 0)
 	case "plain-mpi":

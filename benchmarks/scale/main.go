@@ -4,12 +4,13 @@
 //
 //	go run -tags glpk ./benchmarks/scale
 //
-// has four parts. "lp" solves small models by package exact and, as the
+// has five parts. "lp" solves small models by package exact and, as the
 // occupancy-measure linear program, by GLPK and by HiGHS, which needs Debian's
 // python3-scipy. "loop" compares the inner loop of value iteration with the bare
 // loop over the same numbers. "large" solves models of up to a million states on
 // one thread and on two, with successors anywhere and with successors nearby. "endless" solves models without a
-// horizon, discounted and of total returns. Each part keeps its records in scale.json; scale.md is
+// horizon, discounted and of total returns. "products" plans with a budget in every episode, with and without storing the
+// rows of the product. Each part keeps its records in scale.json; scale.md is
 // made anew from all of them.
 package main
 
@@ -29,20 +30,21 @@ import (
 
 // options are the flags.
 type options struct {
-	parts   []string
-	small   []int
-	loop    []int
-	large   []int
-	endless int
-	rounds  int
-	limit   float64
-	seed    uint64
-	out     string
-	report  bool
-	job     string
+	parts    []string
+	small    []int
+	loop     []int
+	large    []int
+	endless  int
+	products []int
+	rounds   int
+	limit    float64
+	seed     uint64
+	out      string
+	report   bool
+	job      string
 }
 
-var partNames = []string{"lp", "loop", "large", "endless"}
+var partNames = []string{"lp", "loop", "large", "endless", "products"}
 
 func main() { harness.Main(run) }
 
@@ -55,6 +57,7 @@ func parse(args []string) (*options, error) {
 	f.IntSliceVar(&o.loop, "loop-states", []int{1000, 10_000, 100_000, 1_000_000}, "states of the models for the inner loop")
 	f.IntSliceVar(&o.large, "large-states", []int{10_000, 100_000, 1_000_000}, "states of the large models")
 	f.IntVar(&o.endless, "endless-states", 1_000_000, "most states of a model without a horizon")
+	f.IntSliceVar(&o.products, "product-states", []int{100, 1000, 10_000}, "states of the models with a budget")
 	f.IntVar(&o.rounds, "rounds", 5, "repetitions of the smallest model of a part; every further one has two less, at least one")
 	f.Float64Var(&o.limit, "limit", 150, "seconds after which a linear program, a plain iteration or a model without a horizon is cut off")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the models")
@@ -79,7 +82,7 @@ func (o *options) check() error {
 			return fmt.Errorf("scale: unknown part %q: want some of %s", p, strings.Join(partNames, ", "))
 		}
 	}
-	for _, list := range [][]int{o.small, o.loop, o.large} {
+	for _, list := range [][]int{o.small, o.loop, o.large, o.products} {
 		for _, s := range list {
 			if s < successors {
 				return fmt.Errorf("scale: %d states: want at least %d", s, successors)
