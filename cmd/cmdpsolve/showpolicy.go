@@ -261,7 +261,7 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.Component) [
 		if several {
 			head = append(head, fmt.Sprintf("%d (%s)", l.component, report.Brief(components[l.component-1].Weight)))
 		}
-		names, does := report.Wrap(p.StateName(l.state), stateWidth), report.Wrap(l.steps.does, doesWidth)
+		names, does := report.Wrap(p.recalled(l.state), stateWidth), report.Wrap(l.steps.does, doesWidth)
 		for i := range max(len(names), len(does)) {
 			row := make([]any, 0, len(t.Columns))
 			row = append(append(row, head...), clip(line(names, i), stateWidth))
@@ -352,4 +352,12 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 		t.Rows[row][column+1] = mark
 	}
 	return []report.Section{t, report.Note{"Rows and columns are those of the states' coordinates or names. o stays; + does other things too, at other steps, with another memory or by chance. Cells without a mark are never visited, or offer no choice."}}
+}
+
+// recalled writes a state, and what is remembered there with what it is of.
+func (p *loaded) recalled(s int) string {
+	if p.Memory == nil || p.Memory.Recall(s) == "" {
+		return p.StateName(s)
+	}
+	return p.Declared().StateName(p.Memory.State(s)) + " (" + p.Memory.Recall(s) + ")"
 }

@@ -182,17 +182,29 @@ func (p *Product) Memory(s int) string {
 	if p.generated != nil {
 		return p.generated.memory(s)
 	}
+	return strings.Join(p.recall(s, func(_, value string) string { return value }), "; ")
+}
+
+// Recall says the same for people, with what each value is of: "arrive under way, fuel so far 2". It allocates.
+func (p *Product) Recall(s int) string {
+	if p.generated != nil {
+		return p.generated.memory(s)
+	}
+	return strings.Join(p.recall(s, func(name, value string) string { return name + " " + value }), ", ")
+}
+
+// recall lists what is remembered in state s, each as write puts it.
+func (p *Product) recall(s int, write func(name, value string) string) (parts []string) {
 	tuple := p.memory[s]
-	var parts []string
 	if p.unpaid[tuple] {
 		parts = append(parts, "start")
 	}
 	for i, m := range p.monitors {
 		if p.recalls[i] {
-			parts = append(parts, m.Value(p.tuples[int(tuple)*len(p.monitors)+i]))
+			parts = append(parts, write(m.Name(), m.Value(p.tuples[int(tuple)*len(p.monitors)+i])))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }
 
 // Remembered is what one monitor remembers.
