@@ -121,6 +121,11 @@ func readPart(path string) (*reportPart, error) {
 	if err != nil {
 		return nil, err
 	}
+	return partIn(data, filepath.Base(path))
+}
+
+// partIn reads the JSON of a result that a file had.
+func partIn(data []byte, file string) (*reportPart, error) {
 	value, err := readOrdered(data)
 	if err != nil {
 		return nil, err
@@ -133,8 +138,8 @@ func readPart(path string) (*reportPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	part.File, part.Sum = filepath.Base(path), fmt.Sprintf("%x", sha256.Sum256(data))
-	part.Command = commandOf(part.Kind, object, filepath.Base(path))
+	part.File, part.Sum = file, fmt.Sprintf("%x", sha256.Sum256(data))
+	part.Command = commandOf(part.Kind, object, file)
 	return part, nil
 }
 
