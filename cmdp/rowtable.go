@@ -95,6 +95,10 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	}
 	if returns != nil {
 		outcomes = nil
+		if len(t.next) == first+1 && t.prob[first] != 0 && t.random == nil {
+			t.offset, t.returns = append(t.offset, first+1), append(t.returns, returns...)
+			return
+		}
 	}
 	t.addUp(first, outcomes)
 	kept := first

@@ -133,11 +133,7 @@ func (h *header) readStates(n *node, at *path) {
 	if !ok {
 		return
 	}
-	h.states, h.p.States = len(names), names
-	h.names = make(map[string]int, len(names))
-	for i, name := range names {
-		h.names[name] = i
-	}
+	h.states, h.p.States, h.names = len(names), names, numbered(names)
 }
 
 // uniqueNames reads a list of different names, at least one.
@@ -179,21 +175,13 @@ func (h *header) state(n *node, at *path) (int, bool) {
 	if n.kind != scalarNode || n.isNull() || n.text == "" {
 		return 0, h.bad(n, at, "got %s: want a state", n.describe())
 	}
-	if s, ok := h.stateNamed(n.text); ok {
+	if s, ok := stateNamed(n.text, h.names, h.states); ok {
 		return s, true
 	}
 	if h.states == 0 {
 		return 0, false
 	}
 	return 0, h.bad(n, at, "%s", h.unknownState(n.text))
-}
-
-func (h *header) stateNamed(text string) (int, bool) {
-	if s, ok := h.names[text]; ok {
-		return s, true
-	}
-	s, ok := labelNumber(text)
-	return s, ok && s < h.states
 }
 
 func (h *header) unknownState(text string) string {

@@ -82,11 +82,7 @@ func (h *header) take(m *exchange.Model) {
 	h.imported.m = m
 	h.states, h.game = m.States(), m.Players == 2
 	if names := m.StateNames(); distinct(names) {
-		h.p.States = names
-		h.names = make(map[string]int, len(names))
-		for i, name := range names {
-			h.names[name] = i
-		}
+		h.p.States, h.names = names, numbered(names)
 	}
 	for _, st := range m.Start {
 		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: int(st.State), Probability: st.Probability})

@@ -97,10 +97,7 @@ type stateFinder struct {
 }
 
 func newStateFinder(p *Problem, states int) *stateFinder {
-	f := &stateFinder{p: p, number: make(map[string]int, len(p.States)), label: make(map[string]int, len(p.Labels)), states: states}
-	for i, name := range p.States {
-		f.number[name] = i
-	}
+	f := &stateFinder{p: p, number: numbered(p.States), label: make(map[string]int, len(p.Labels)), states: states}
 	for i := range p.Labels {
 		f.label[p.Labels[i].Name] = i
 	}
@@ -165,11 +162,7 @@ func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 }
 
 func (f *stateFinder) addNamed(in []bool, name string) error {
-	s, isState := f.number[name]
-	if !isState {
-		s, isState = labelNumber(name)
-		isState = isState && s < f.states
-	}
+	s, isState := stateNamed(name, f.number, f.states)
 	i, isLabel := f.label[name]
 	switch {
 	case !isLabel && !isState && isInteger(name):

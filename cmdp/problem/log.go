@@ -32,12 +32,9 @@ type LogSize struct{ Episodes, Transitions int }
 // all at once; counts are then good for nothing.
 func ReadLog(path string, p *Problem, counts *cmdp.Counts, opts LogOptions) (LogSize, error) {
 	r := &logReader{path: path, p: p, shape: p.Model.Shape(), counts: counts, opts: opts,
-		states: make(map[string]int, len(p.States)), begun: make(map[string]bool)}
+		states: numbered(p.States), begun: make(map[string]bool)}
 	if r.shape == nil || r.shape.Game() {
 		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with a horizon and one player", path)
-	}
-	for s, name := range p.States {
-		r.states[name] = s
 	}
 	r.episode = cmdp.NewTrajectory(r.shape)
 	if err := r.scan(); err != nil {
@@ -245,10 +242,7 @@ func (r *logReader) possible(x logStep) bool {
 }
 
 func (r *logReader) state(text string) int {
-	if s, ok := r.states[text]; ok {
-		return s
-	}
-	if s, err := strconv.Atoi(text); r.p.States == nil && err == nil && s >= 0 && s < r.shape.States() {
+	if s, ok := stateNamed(text, r.states, r.shape.States()); ok {
 		return s
 	}
 	r.bad("unknown state %q%s", shorten(text), nearest(text, r.p.States))

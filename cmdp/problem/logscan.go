@@ -35,39 +35,51 @@ func (r *logReader) scan() error {
 
 // scanCSV reads a table whose first line names the columns.
 func (r *logReader) scanCSV(in io.Reader) error {
-	table := csv.NewReader(in)
-	table.ReuseRecord, table.TrimLeadingSpace = true, true
 	var header []string
 	cells := make(map[string]string)
-	for {
+	return scanTable(in, func(line int, names []string) bool {
+		r.line, header = line, slices.Clone(names)
+		return r.columns(header)
+	}, func(line int, record []string) {
+		for i, name := range header {
+			cells[name] = record[i]
+		}
+		r.row(line, cells)
+	}, func(line, _ int, format string, args ...any) {
+		r.line = line
+		r.bad(format, args...)
+	})
+}
+
+// scanTable reads CSV: the first line, which names the columns, goes to header, which reports
+// whether to go on, and the others to row. What is wrong with the form goes to bad.
+func scanTable(in io.Reader, header func(line int, names []string) bool, row func(line int, record []string), bad complain) error {
+	table := csv.NewReader(in)
+	table.ReuseRecord, table.TrimLeadingSpace = true, true
+	for begun := false; ; {
 		record, err := table.Read()
-		r.line = 1
+		line := 1
 		if len(record) > 0 {
-			r.line, _ = table.FieldPos(0)
+			line, _ = table.FieldPos(0)
 		}
 		var form *csv.ParseError
 		switch {
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, csv.ErrFieldCount):
-			r.bad("%d fields: want %d as the first line has", len(record), table.FieldsPerRecord)
-			continue
+			bad(line, 0, "%d fields: want %d as the first line has", len(record), table.FieldsPerRecord)
 		case errors.As(err, &form):
-			r.line = form.Line
-			r.bad("%v", form.Err)
+			bad(form.Line, form.Column, "%v", form.Err)
 			return nil
 		case err != nil:
 			return err
-		case header == nil:
-			if header = slices.Clone(record); !r.columns(header) {
+		case begun:
+			row(line, record)
+		default:
+			if begun = true; !header(line, record) {
 				return nil
 			}
-			continue
 		}
-		for i, name := range header {
-			cells[name] = record[i]
-		}
-		r.row(r.line, cells)
 	}
 }
 

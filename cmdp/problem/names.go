@@ -36,6 +36,24 @@ func (p *Problem) ActionName(h, s, a int) string {
 	return p.Actions[min(h, len(p.Actions)-1)][int(first)+a*p.columns(h, s)]
 }
 
+// numbered returns the number of each name.
+func numbered(names []string) map[string]int {
+	of := make(map[string]int, len(names))
+	for i, name := range names {
+		of[name] = i
+	}
+	return of
+}
+
+// stateNamed returns the state, of so many, that has a name or else a number in text.
+func stateNamed(text string, names map[string]int, states int) (int, bool) {
+	if s, ok := names[text]; ok {
+		return s, true
+	}
+	s, ok := labelNumber(text)
+	return s, ok && s < states
+}
+
 // remembering writes a state and what is remembered there.
 func remembering(state, memory string) string {
 	if memory == "" {

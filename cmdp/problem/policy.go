@@ -41,11 +41,8 @@ type FileComponent struct {
 // start: it returns them all, in the order in which the file first names them. A file without
 // components is one component of weight 1.
 func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
-	f := &policyFile{path: path, p: p, states: make(map[string]int), numbers: make(map[int]int)}
-	f.declared = p.Declared()
-	for s, name := range f.declared.States {
-		f.states[name] = s
-	}
+	f := &policyFile{path: path, p: p, declared: p.Declared(), numbers: make(map[int]int)}
+	f.states = numbered(f.declared.States)
 	formed := true
 	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
 		formed = false
@@ -240,17 +237,11 @@ func (f *FilePolicy) row(r policyLine) {
 			f.bad(r.line, "step %q: want 1 to %d, or nothing for every step", text, horizon)
 		}
 	}
-	s, ok := f.file.states[r.cells[1]]
-	if !ok {
-		var err error
-		if s, err = strconv.Atoi(r.cells[1]); err != nil || s < 0 || s >= f.file.declared.states() {
-			f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.file.declared.States))
-			s = -1
-		}
-	}
 	var states []int32
-	if s >= 0 {
+	if s, ok := stateNamed(r.cells[1], f.file.states, f.file.declared.states()); ok {
 		states = f.remembering(&r, s)
+	} else {
+		f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.file.declared.States))
 	}
 	x, err := strconv.ParseFloat(r.cells[3], 64)
 	if err != nil || !(x >= 0 && x <= 1+cmdp.ProbabilityTolerance) {

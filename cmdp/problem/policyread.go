@@ -2,16 +2,16 @@ package problem
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp/exchange/numpy"
 )
+
+// complain takes what is wrong at a place of a file. A column 0 is not known.
+type complain func(line, column int, format string, args ...any)
 
 // A policyLine is a row of a policy file as it stands there.
 type policyLine struct {
@@ -38,7 +38,7 @@ func missingColumns(has func(i int) bool) []string {
 
 // scanPolicy calls each with the rows of a policy file, without judging what is in
 // them. What is wrong with the form goes to bad.
-func scanPolicy(path string, each func(policyLine), bad func(line, column int, format string, args ...any)) error {
+func scanPolicy(path string, each func(policyLine), bad complain) error {
 	format, err := PolicyFormat(path, false)
 	if err != nil {
 		return err
@@ -112,49 +112,33 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 
 // scanCSV reads a table whose first line names the columns, in any order; step
 // may be missing.
-func scanCSV(data []byte, each func(policyLine), bad func(line, column int, format string, args ...any)) {
-	in := csv.NewReader(bytes.NewReader(data))
-	in.ReuseRecord, in.TrimLeadingSpace = true, true
-	place := [7]int{-1, -1, -1, -1, -1, -1, -1}
-	for {
-		record, err := in.Read()
-		var form *csv.ParseError
-		switch {
-		case err == io.EOF && place[1] < 0:
-			bad(1, 0, "the file is empty: want a line that names the columns %s", strings.Join(policyColumns, ", "))
-			return
-		case err == io.EOF:
-			return
-		case errors.Is(err, csv.ErrFieldCount):
-			line, _ := in.FieldPos(0)
-			bad(line, 0, "%d fields: want %d as the first line has", len(record), in.FieldsPerRecord)
-			continue
-		case errors.As(err, &form):
-			bad(form.Line, form.Column, "%v", form.Err)
-			return
-		case err != nil:
-			bad(0, 0, "%v", err)
-			return
-		}
-		if place[1] < 0 {
-			if !policyPlaces(&place, record, bad) {
-				return
-			}
-			continue
-		}
-		row := policyLine{}
-		row.line, _ = in.FieldPos(0)
+func scanCSV(data []byte, each func(policyLine), bad complain) {
+	place, empty := [7]int{-1, -1, -1, -1, -1, -1, -1}, true
+	err := scanTable(bytes.NewReader(data), func(_ int, names []string) bool {
+		empty = false
+		return policyPlaces(&place, names, bad)
+	}, func(line int, record []string) {
+		row := policyLine{line: line}
 		for i, at := range place {
 			if at >= 0 {
 				row.cells[i] = record[at]
 			}
 		}
 		each(row)
+	}, func(line, column int, format string, args ...any) {
+		empty = false
+		bad(line, column, format, args...)
+	})
+	switch {
+	case err != nil:
+		bad(0, 0, "%v", err)
+	case empty:
+		bad(1, 0, "the file is empty: want a line that names the columns %s", strings.Join(policyColumns, ", "))
 	}
 }
 
 // policyPlaces finds the columns.
-func policyPlaces(place *[7]int, header []string, bad func(line, column int, format string, args ...any)) bool {
+func policyPlaces(place *[7]int, header []string, bad complain) bool {
 	ok, want := true, strings.Join(policyColumns, ", ")
 	for at, name := range header {
 		i := slices.Index(readColumns, strings.TrimSpace(name))
@@ -177,7 +161,7 @@ func policyPlaces(place *[7]int, header []string, bad func(line, column int, for
 }
 
 // scanJSON reads a list of objects.
-func scanJSON(text string, each func(policyLine), bad func(line, column int, format string, args ...any)) {
+func scanJSON(text string, each func(policyLine), bad complain) {
 	root, wrong := parseJSON(text, 1)
 	keys := strings.Join(policyColumns, ", ")
 	switch {

@@ -17,6 +17,7 @@ type rowReader struct {
 	// places holds where each row of the builder begins, for errors; nothing of arrays.
 	places []place
 	told   int    // how much was read when progress was reported
+	grown  bool   // there is room for the rows to come
 	rows   string // the file of the rows, if they have one
 	next   []cmdp.Transition
 	values []float64 // the returns of next
@@ -37,9 +38,14 @@ func (r *rowReader) usable() bool {
 	return r.states > 0 && r.spec.Dim > 0 && len(r.constants.broken) == 0
 }
 
-// done reports how much has been read, if somebody wants to know.
+// done makes room for the rows to come, as many as those before for each byte, and reports how
+// much has been read, if somebody wants to know.
 func (r *rowReader) done(read, of int) {
 	const portion = 1 << 17
+	if read >= portion && !r.grown {
+		r.grown = true
+		r.builder.Grow(int(float64(r.builder.Transitions()) * float64(of-read) / float64(read)))
+	}
 	if r.options.Progress != nil && (read-r.told >= portion || read == of) {
 		r.told = read
 		r.options.Progress(float64(read) / float64(max(1, of)))
