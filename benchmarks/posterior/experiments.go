@@ -18,6 +18,7 @@ type variant struct {
 	tuning    baseline.Tuning
 	support   string // "", "told" or "wrong"
 	apart     bool   // counts apart for each step
+	told      int    // episodes that the learner expects, at least those of the run
 }
 
 // An experiment compares variants.
@@ -115,16 +116,16 @@ func (e *experiment) measure(ctx context.Context, o *options) (string, []record,
 			if err != nil {
 				return "", nil, err
 			}
+			runs, err := p.play(ctx, &v, o.seeds, o.episodes, 0)
+			if err != nil {
+				return "", nil, fmt.Errorf("%s, %s: %w", name, v.name, err)
+			}
 			regret, violation := &harness.Curve{}, &harness.Curve{}
-			for seed := 1; seed <= o.seeds; seed++ {
-				r, err := p.play(ctx, &v, uint64(seed), o.episodes)
-				if err != nil {
-					return "", nil, fmt.Errorf("%s, %s: %w", name, v.name, err)
-				}
+			for i, r := range runs {
 				regret.Episodes, violation.Episodes = r.at, r.at
 				regret.Values, violation.Values = append(regret.Values, r.regret), append(violation.Values, r.violation)
 				n := len(r.at) - 1
-				rows = append(rows, record{e.name, name, v.name, seed, o.episodes, r.regret[n], r.violation[n], r.regret[n] / p.regretRange, r.violation[n] / p.violationRange})
+				rows = append(rows, record{e.name, name, v.name, i + 1, o.episodes, r.regret[n], r.violation[n], r.regret[n] / p.regretRange, r.violation[n] / p.violationRange})
 			}
 			fmt.Fprintf(&b, " %s / %s |", p.final(regret, p.regretRange), p.final(violation, p.violationRange))
 			if e.slopes && (v.algorithm == "posterior" || v.algorithm == "posterior-plain" || v.algorithm == "moma") && v.bonus == "" && !v.tuning.MeanModel {

@@ -82,18 +82,20 @@ far from the limits a return in that box may be. Single runs are in [posterior.c
 `, o.command, o.seeds, o.episodes)
 	var all []record
 	for i, e := range experiments {
-		fmt.Fprintf(os.Stderr, "posterior: %s (%d of %d)\n", e.name, i+1, len(experiments)+1)
+		fmt.Fprintf(os.Stderr, "posterior: %s (%d of %d)\n", e.name, i+1, len(experiments)+2)
 		part, records, err := e.measure(ctx, o)
 		if err != nil {
 			return fmt.Errorf("posterior: %s: %w", e.name, err)
 		}
 		text, all = text+part, append(all, records...)
 	}
-	covered, records, err := coverage(ctx, o)
-	if err != nil {
-		return fmt.Errorf("posterior: coverage: %w", err)
+	for _, measure := range []func(context.Context, *options) (string, []record, error){large, coverage} {
+		part, records, err := measure(ctx, o)
+		if err != nil {
+			return fmt.Errorf("posterior: %w", err)
+		}
+		text, all = text+part, append(all, records...)
 	}
-	text, all = text+covered, append(all, records...)
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return err
 	}

@@ -7,22 +7,25 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 // A played is a problem that is played, with its optimum.
 type played struct {
-	model                       *cmdp.Model
-	env                         cmdp.Environment // what learners play: the model, or one that hides that it changes
+	*problem.Problem
+	model                       *cmdp.Model                      // as it is
+	simulator                   func() (cmdp.Environment, error) // what learners play in the place of a model that hides how it is
+	known                       *cmdp.Returns
 	task                        cmdp.Task
 	optimum                     float64
 	regretRange, violationRange float64
@@ -30,24 +33,22 @@ type played struct {
 
 // open prepares a problem: an instance, "rare", or "shifting:" with a seed.
 func open(ctx context.Context, name string) (*played, error) {
-	p := &played{}
+	p, err := &played{}, error(nil)
 	if seed, ok := strings.CutPrefix(name, "shifting:"); ok {
-		if err := p.shifting(seed); err != nil {
-			return nil, err
-		}
+		err = p.shifting(seed)
 	} else if name == "rare" {
-		if err := p.rare(); err != nil {
-			return nil, err
-		}
+		err = p.rare()
 	} else {
-		of, err := instance.New(name)
-		if err != nil {
-			return nil, err
-		}
-		p.model = of.Model
-		if p.task, err = of.Task(); err != nil {
-			return nil, err
-		}
+		p.Problem, err = instance.New(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.model == nil {
+		p.model, p.known = p.Model, p.Model.KnownReturns()
+	}
+	if p.task, err = p.Task(); err != nil {
+		return nil, err
 	}
 	r, err := exact.Solve(ctx, p.model, p.task, exact.Options{})
 	if err != nil {
@@ -57,10 +58,7 @@ func open(ctx context.Context, name string) (*played, error) {
 		return nil, errors.New(name + " has no optimum")
 	}
 	p.optimum = r.Objective
-	if p.env == nil {
-		p.env = p.model
-	}
-	p.regretRange, p.violationRange, err = harness.Ranges(p.env.Shape(), p.task)
+	p.regretRange, p.violationRange, err = harness.Ranges(p.Shape(), p.task)
 	return p, err
 }
 
@@ -87,36 +85,28 @@ func (p *played) shifting(seed string) error {
 	if err != nil {
 		return err
 	}
-	if p.task, err = even.Task(); err != nil {
-		return err
-	}
-	other := *odd.Model.Kernel(0)
-	other.Returns = even.Model.Kernel(0).Returns
-	spec := cmdp.ModelSpec{Horizon: even.Model.Horizon(), Dim: even.Model.Dim(), Start: even.Model.StartStates(), Kernels: []cmdp.Kernel{other}}
+	first, other := even.Model, *odd.Model.Kernel(0)
+	other.Returns = first.Kernel(0).Returns
+	spec := cmdp.ModelSpec{Horizon: first.Horizon(), Dim: first.Dim(), Start: first.StartStates(), Kernels: []cmdp.Kernel{other}}
 	second, err := cmdp.NewModel(spec)
 	if err != nil {
 		return err
 	}
-	p.env = shift{even.Model, second}
+	p.simulator = func() (cmdp.Environment, error) { return shift{first, second}, nil }
+	p.known = first.KnownReturns()
 	spec.Kernels = nil
 	for h := range spec.Horizon {
-		spec.Kernels = append(spec.Kernels, *[]*cmdp.Kernel{even.Model.Kernel(0), &other}[h%2])
+		spec.Kernels = append(spec.Kernels, *[]*cmdp.Kernel{first.Kernel(0), &other}[h%2])
 	}
+	p.Problem = even
+	p.Model, p.Simulated = nil, first.Shape()
 	p.model, err = cmdp.NewModel(spec)
 	return err
 }
 
-// known returns the expected returns that learners are told.
-func (p *played) known() *cmdp.Returns {
-	if s, ok := p.env.(shift); ok {
-		return s.even.KnownReturns()
-	}
-	return p.model.KnownReturns()
-}
-
 // rare makes the problem of rare disasters.
 func (p *played) rare() error {
-	const disaster, limit = 1e-3, 0.004
+	const disaster = 1e-3
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 5, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
 	for _, row := range []cmdp.Row{
 		{Step: cmdp.EveryStep, State: 0, Action: 0, Returns: []float64{0.5, 0}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
@@ -127,71 +117,65 @@ func (p *played) rare() error {
 			return err
 		}
 	}
+	limit := 0.004
+	p.Problem = &problem.Problem{Name: "rare", Returns: []string{"reward", "cost"}, Goal: problem.Goal{Maximize: "reward"},
+		Constraints: []problem.Constraint{{Return: "cost", AtMost: &limit}}}
 	var err error
-	if p.model, err = b.Build(); err != nil {
-		return err
-	}
-	box, err := geometry.NewBox([]float64{0, 0}, []float64{5, 5})
-	if err != nil {
-		return err
-	}
-	if p.task.Cost, err = cost.NewLinear([]float64{-1, 0}, box); err != nil {
-		return err
-	}
-	within, err := geometry.NewBox([]float64{0, 0}, []float64{5, limit})
-	if err != nil {
-		return err
-	}
-	p.task.Target, err = within.Bounded()
+	p.Model, err = b.Build()
 	return err
 }
 
-// A curve is the regret and the violation of the mean return along a run.
+// A curve is the regret and the violation of the mean return along a run, with the processor time
+// and the learner's work so far. These two say something of runs that are played one after the other.
 type curve struct {
-	at                []int
-	regret, violation []float64
+	at                         []int
+	regret, violation, seconds []float64
+	work                       []baseline.Work
+	begin                      time.Duration
 }
 
-// play plays one run.
-func (p *played) play(ctx context.Context, v *variant, seed uint64, episodes int) (*curve, error) {
-	bonus := v.bonus
-	if bonus == "" {
-		bonus = "practice"
+// play plays a variant with the seeds from 1 on, as many runs at a time as parallel says, 0 for
+// one for each processor.
+func (p *played) play(ctx context.Context, v *variant, seeds, episodes, parallel int) ([]*curve, error) {
+	settings := contest.Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Pool, settings.Lazy = []string{v.algorithm}, episodes, seeds, !v.apart, true
+	if v.bonus != "" {
+		settings.Bonus = v.bonus
 	}
-	scale, err := cmdp.ParseBonusScale(bonus)
+	if p.simulator != nil {
+		settings.Returns = "unknown" // as far as the contest knows
+	}
+	c, err := contest.New(ctx, p.Problem, settings, contest.Options{Unmeasured: true, Unsolved: true, Simulator: p.simulator, Configure: func(c *baseline.Config) {
+		c.Returns, c.Tuning = p.known, v.tuning
+		c.Confidence.Episodes = max(episodes, v.told)
+		switch v.support {
+		case "told":
+			c.Knowledge.Support = baseline.SupportOf(p.model)
+		case "wrong":
+			c.Knowledge.Support = wrongSupport(p.model)
+		}
+	}})
 	if err != nil {
 		return nil, err
 	}
-	c := baseline.Config{Shape: p.env.Shape(), Returns: p.known(), Task: p.task, Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05},
-		Bonus: scale, Pooled: !v.apart, Seed: seed, Lazy: true, Tuning: v.tuning}
-	switch v.support {
-	case "told":
-		c.Knowledge.Support = baseline.SupportOf(p.model)
-	case "wrong":
-		c.Knowledge.Support = wrongSupport(p.model)
+	if refusals := c.Refusals(); len(refusals) > 0 {
+		return nil, errors.New(refusals[0])
 	}
-	l, err := baseline.New(v.algorithm, c)
+	curves := make([]*curve, seeds)
+	err = contest.Play(ctx, c.Trials(), contest.PlayOptions{Parallel: parallel, Progress: func(r *contest.Run, played int) {
+		if played == 0 {
+			curves[r.Index] = &curve{begin: harness.ProcessorTime()}
+		}
+	}, Recorded: func(r *contest.Run) {
+		x, mean := curves[r.Index], r.Runner.Average()
+		x.at = append(x.at, r.Runner.Episodes())
+		x.regret, x.violation = append(x.regret, p.task.Cost.Value(mean)-p.optimum), append(x.violation, p.task.Violation(mean))
+		x.seconds, x.work = append(x.seconds, (harness.ProcessorTime()-x.begin).Seconds()), append(x.work, r.Learner.(baseline.Worker).Work())
+	}})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", v.algorithm, err)
 	}
-	env, agent := rand.New(cmdp.Stream(seed, "environment")), rand.New(cmdp.Stream(seed, "agent"))
-	tr, mean, out := cmdp.NewTrajectory(p.env.Shape()), make([]float64, p.model.Dim()), &curve{}
-	sum, next := make([]float64, p.model.Dim()), 1
-	for k := 1; k <= episodes; k++ {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("interrupted: %w", err)
-		}
-		tr.Play(p.env, l.Policy(), env, agent)
-		l.Observe(tr)
-		floats.Add(sum, tr.Total)
-		if k == next || k == episodes {
-			next = cmdp.NextRecord(k)
-			floats.ScaleTo(mean, 1/float64(k), sum)
-			out.at = append(out.at, k)
-			out.regret, out.violation = append(out.regret, p.task.Cost.Value(mean)-p.optimum), append(out.violation, p.task.Violation(mean))
-		}
-	}
-	return out, nil
+	return curves, nil
 }
 
 // wrongSupport leaves out the likeliest successor of each choice that has several.
