@@ -88,22 +88,13 @@ func (c *Counts) restore(h int, lb *layerBinary) error {
 		if n < 0 || at+int(n) > len(lb.Next) {
 			return errCounts
 		}
-		ch := &l.choices[i]
-		ch.first = int32(len(l.arena))
-		visits := 0.0
 		for ; n > 0; n-- {
-			if s := lb.Next[at]; s < 0 || int(s) >= c.shape.states {
+			s, times := lb.Next[at], lb.Count[at]
+			if s < 0 || int(s) >= c.shape.states || times == 0 || !l.add(i, s, times) {
 				return errCounts
 			}
-			l.arena = append(l.arena, entry{lb.Next[at], lb.Count[at]})
-			visits += float64(lb.Count[at])
 			at++
 			c.entries++
-		}
-		ch.end = int32(len(l.arena))
-		ch.room = ch.end
-		if visits > 0 {
-			ch.rates = newRates(visits)
 		}
 	}
 	if at != len(lb.Next) {

@@ -2,35 +2,40 @@ package cmdp
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
 	"cmdpsolve/cmdp/internal/saved"
 )
 
-// A ScriptedOpponent plays given actions in turn, whatever the agent does. At
-// step h of episode k it plays action k·H + h of the list; after the end of the
-// list it starts again. It does not see states, so that an action of the list may
-// be one that a state does not offer; that ends the run with an error.
+// A ScriptedOpponent plays given actions, whatever the agent does. It does not see states, so
+// that an action may be one that a state does not offer; that ends the run with an error.
 type ScriptedOpponent struct {
 	memoryless
-	actions          []int
-	episode, horizon int
-	everywhere       bool // every state offers all actions of the script
+	at         func(episode, h int) int
+	episodes   int // in which there are actions
+	episode    int
+	everywhere bool // every state offers all actions, and there is one at every step
 }
 
-// NewScriptedOpponent returns the opponent with the given actions, which are
-// copied. There must be at least one, and none may be negative or beyond what any
-// state offers.
+// NewScriptedOpponent returns the opponent that plays the given actions in turn: at step h of
+// episode k action k·H + h of the list, which it copies; after the end of the list it starts
+// again. There must be at least one, and none may be negative or beyond what any state
+// offers.
 func NewScriptedOpponent(shape *Shape, actions []int) (*ScriptedOpponent, error) {
 	if len(actions) == 0 {
 		return nil, fmt.Errorf("cmdp: scripted opponent without actions")
 	}
-	if err := checkScript(shape, actions); err != nil {
-		return nil, err
+	for i, b := range actions {
+		if most := shape.MaxOpponentActions(); b < 0 || b >= most {
+			return nil, fmt.Errorf("cmdp: action %d of the script is %d: want 0 to %d", i, b, most-1)
+		}
 	}
-	return &ScriptedOpponent{actions: slices.Clone(actions), horizon: shape.horizon,
-		everywhere: slices.Max(actions) < fewestChoices(shape)}, nil
+	script, n := slices.Clone(actions), len(actions)
+	// The remainder first, so that long runs do not overflow.
+	at := func(episode, h int) int { return script[(episode%n*shape.horizon+h)%n] }
+	return &ScriptedOpponent{at: at, episodes: math.MaxInt, everywhere: slices.Max(script) < fewestChoices(shape)}, nil
 }
 
 // fewestChoices returns the least number of actions of the opponent in a state in
@@ -47,26 +52,17 @@ func fewestChoices(shape *Shape) int {
 	return fewest
 }
 
-func checkScript(shape *Shape, actions []int) error {
-	for i, b := range actions {
-		if most := shape.MaxOpponentActions(); b < 0 || b >= most {
-			return fmt.Errorf("cmdp: action %d of the script is %d: want 0 to %d", i, b, most-1)
-		}
-	}
-	return nil
-}
-
 // Begin finds the place in the script.
 func (o *ScriptedOpponent) Begin(v *View) error {
+	if v.Episode >= o.episodes {
+		return fmt.Errorf("cmdp: the log of the opponent ends after %d episodes", o.episodes)
+	}
 	o.episode = v.Episode
 	return nil
 }
 
-// Choose returns the action of the script.
-func (o *ScriptedOpponent) Choose(_ *rand.Rand, h, _ int) int {
-	// The remainder first, so that long runs do not overflow.
-	return o.actions[(o.episode%len(o.actions)*o.horizon+h)%len(o.actions)]
-}
+// Choose returns the action of the script, -1 if there is none.
+func (o *ScriptedOpponent) Choose(_ *rand.Rand, h, _ int) int { return o.at(o.episode, h) }
 
 func (o *ScriptedOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere }
 
@@ -78,20 +74,11 @@ func (p pure) Distribution(dst []float64, h, s int) {
 	dst[p.Choose(nil, h, s)] = 1
 }
 
-// A ReplayOpponent plays the actions of a log again, whatever the agent does. The
-// run ends with an error once the log is over, or if a logged action does not fit
-// the state.
-type ReplayOpponent struct {
-	memoryless
-	log        [][]int
-	row        []int
-	everywhere bool // every state offers every action of the log, which has no gaps
-}
-
 // NewReplayOpponent returns the opponent that plays action log[k][h] at step h of
-// episode k. Actions at steps at which the opponent has no choice are not looked
-// at; they may be -1, and missing at the end of a row. The log is not copied.
-func NewReplayOpponent(shape *Shape, log [][]int) (*ReplayOpponent, error) {
+// episode k. The run ends with an error once the log is over. Actions at steps at which the
+// opponent has no choice are not looked at; they may be -1, and missing at the end of a row.
+// The log is not copied.
+func NewReplayOpponent(shape *Shape, log [][]int) (*ScriptedOpponent, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, err
 	}
@@ -108,27 +95,14 @@ func NewReplayOpponent(shape *Shape, log [][]int) (*ReplayOpponent, error) {
 			everywhere = everywhere && b >= 0 && b < fewest
 		}
 	}
-	return &ReplayOpponent{log: log, everywhere: everywhere}, nil
-}
-
-// Begin finds the episode in the log.
-func (o *ReplayOpponent) Begin(v *View) error {
-	if v.Episode >= len(o.log) {
-		return fmt.Errorf("cmdp: the log of the opponent ends after %d episodes", len(o.log))
+	at := func(episode, h int) int {
+		if h >= len(log[episode]) {
+			return -1
+		}
+		return log[episode][h]
 	}
-	o.row = o.log[v.Episode]
-	return nil
+	return &ScriptedOpponent{at: at, episodes: len(log), everywhere: everywhere}, nil
 }
-
-// Choose returns the logged action, -1 if there is none.
-func (o *ReplayOpponent) Choose(_ *rand.Rand, h, _ int) int {
-	if h >= len(o.row) {
-		return -1
-	}
-	return o.row[h]
-}
-
-func (o *ReplayOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere }
 
 // A RecordingOpponent plays like another one and keeps a log for
 // [NewReplayOpponent].

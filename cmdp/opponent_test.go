@@ -166,6 +166,9 @@ func TestReplaysPlayTheSameGame(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "ends after 50 episodes") || again.Episodes() != 50 {
 		t.Errorf("after the log: %v at episode %d", err, again.Episodes())
 	}
+	if replay, err = NewReplayOpponent(m.Shape(), nil); err != nil || replay.Begin(&View{}) == nil {
+		t.Errorf("an empty log plays an episode: %v", err)
+	}
 }
 
 // TestExpectedReturnsAreThoseOfThePair is erratum E-06: what is averaged is

@@ -13,29 +13,17 @@ import (
 // Strategies for games of one state and one step with known vector payoffs: in the direction θ of a
 // dual update the agent plays an optimal mixed row of the matrix game ⟨θ, r(a, b)⟩.
 
-var _ = register(Algorithm{
-	Name: "blackwell", New: newBlackwell,
-	Source: "Blackwell (1956)", Planner: "1 matrix game",
-	Guarantee:            "dist(W^K, W*) ≤ δ + √d/√K in expected payoffs",
-	NonlinearConstraints: true, Games: true, Efficient: true,
-	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
-})
+var _ = registerApproach("blackwell", "Blackwell (1956)", "dist(W^K, W*) ≤ δ + √d/√K in expected payoffs", newBlackwell) &&
+	registerApproach("abh", "Abernethy, Bartlett, Hazan (2011)", "dist(W^K, W*) ≤ 6√(κ²+d)/√K in expected payoffs, if the target can be approached", newABH) &&
+	registerApproach("shimkin", "Shimkin (2016)", "dist(W^K, W*) ≤ δ + 3√d/√K in expected payoffs", newShimkin)
 
-var _ = register(Algorithm{
-	Name: "abh", New: newABH,
-	Source: "Abernethy, Bartlett, Hazan (2011)", Planner: "1 matrix game",
-	Guarantee:            "dist(W^K, W*) ≤ 6√(κ²+d)/√K in expected payoffs, if the target can be approached",
-	NonlinearConstraints: true, Games: true, Efficient: true,
-	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
-})
-
-var _ = register(Algorithm{
-	Name: "shimkin", New: newShimkin,
-	Source: "Shimkin (2016)", Planner: "1 matrix game",
-	Guarantee:            "dist(W^K, W*) ≤ δ + 3√d/√K in expected payoffs",
-	NonlinearConstraints: true, Games: true, Efficient: true,
-	Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
-})
+func registerApproach(name, source, guarantee string, newLearner func(Config) (cmdp.Learner, error)) bool {
+	return register(Algorithm{
+		Name: name, New: newLearner, Source: source, Planner: "1 matrix game", Guarantee: guarantee,
+		NonlinearConstraints: true, Games: true, Efficient: true,
+		Needs: []string{"S=H=1", "known returns"}, Published: "no bonus: the scale changes nothing", Certainty: "derived here",
+	})
+}
 
 // newBlackwell returns the strategy of Blackwell's approachability theorem (1956): θ points from the
 // projection of the mean payoff W on the target to W. While W lies inside the target θ stays as it is; at

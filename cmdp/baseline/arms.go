@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/saved"
@@ -113,21 +112,3 @@ func (a *arms) observe(tr *cmdp.Trajectory) {
 
 // Work returns what was spent on planning.
 func (a *arms) Work() Work { return Work{Planner: a.rounds} }
-
-// onlyArm is the policy that takes one arm in one state, and the first action in
-// others, which are never met.
-type onlyArm struct{ state, arm int }
-
-// Choose returns the arm.
-func (p onlyArm) Choose(_ *rand.Rand, _, s int) int {
-	if s == p.state {
-		return p.arm
-	}
-	return 0
-}
-
-// Distribution puts probability 1 on the arm.
-func (p onlyArm) Distribution(dst []float64, h, s int) {
-	clear(dst)
-	dst[p.Choose(nil, h, s)] = 1
-}

@@ -20,6 +20,11 @@ type banditLearner struct {
 	*arms
 	dual cmdp.DualUpdate
 	low  float64 // optimistic value of the round
+	take cmdp.Deterministic
+}
+
+func newBandit(a *arms, dual cmdp.DualUpdate) *banditLearner {
+	return &banditLearner{arms: a, dual: dual, take: cmdp.Deterministic{make([]int32, a.shape.States())}}
 }
 
 var _ = register(Algorithm{
@@ -50,14 +55,15 @@ func newBwCR(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	a.Keep(dual)
-	return &banditLearner{arms: a, dual: dual}, nil
+	return newBandit(a, dual), nil
 }
 
 // Policy chooses the arm of the next round.
 func (l *banditLearner) Policy() cmdp.Policy {
 	arm, low := l.best(l.dual.Direction())
 	l.low = low
-	return onlyArm{l.state, arm}
+	l.take[0][l.state] = int32(arm)
+	return l.take
 }
 
 // Observe takes a round.
@@ -88,7 +94,7 @@ func newBwCRFrankWolfe(c Config) (cmdp.Learner, error) {
 	floats.AddTo(f.mean, a.lower, a.upper)
 	floats.Scale(0.5, f.mean)
 	a.Keep(&f.mean, &f.rounds)
-	return &banditLearner{arms: a, dual: f}, nil
+	return newBandit(a, f), nil
 }
 
 // frankWolfe turns to the gradient of a cost, or of half the squared distance from a target, at the mean.

@@ -3,7 +3,6 @@ package baseline
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -18,15 +17,15 @@ var _ = register(Algorithm{
 	Certainty: "from memory of the paper; γ = ln(mdK/p), where it has an unnamed constant; the reduction to column generation derived here",
 })
 
-// A banditPlanner is the UCB algorithm of bandits with concave rewards. It is the
-// policy of the round: a distribution over arms.
+// A banditPlanner is the UCB algorithm of bandits with concave rewards.
 type banditPlanner struct {
 	*arms
 	program   *exact.Mixer
 	low, high []float64
 	corner    []float64
 	points    []armPoint // by the numbers of the program
-	probs     []float64  // of the arms
+	policy    *cmdp.Randomized
+	probs     []float64 // of the arms in the policy
 	work      Work
 	planned   bool
 }
@@ -53,9 +52,21 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	d := c.Shape.Dim()
-	l := &banditPlanner{arms: a, low: make([]float64, d), high: make([]float64, d), corner: make([]float64, d), probs: make([]float64, a.number)}
+	l := &banditPlanner{arms: a, low: make([]float64, d), high: make([]float64, d), corner: make([]float64, d)}
+	// In other states, which are never met, the policy takes the first action.
+	probs, first := make([]float64, c.Shape.StepChoices(0)), c.Shape.AgentOffsets()
+	for s := range c.Shape.States() {
+		if from, end := c.Shape.Choices(0, s); s == a.state {
+			l.probs = probs[from:end]
+		} else if from < end {
+			probs[from] = 1
+		}
+	}
 	for i := range l.probs {
 		l.probs[i] = 1 / float64(a.number)
+	}
+	if l.policy, err = cmdp.NewRandomized(first, [][]float64{probs}); err != nil {
+		return nil, err
 	}
 	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
 	c.Shape.ReturnToGo(lower, upper, 0)
@@ -100,13 +111,13 @@ func (l *banditPlanner) Least(number int, dir []float64) []float64 {
 // Policy plans, and returns the policy of the next round.
 func (l *banditPlanner) Policy() cmdp.Policy {
 	if l.planned {
-		return l
+		return l.policy
 	}
 	l.planned = true
 	l.work.Programs++
 	if feasible, err := l.program.Solve(context.Background()); err != nil || !feasible {
 		l.work.Infeasible++
-		return l
+		return l.policy
 	}
 	clear(l.probs)
 	sum := 0.0
@@ -117,36 +128,7 @@ func (l *banditPlanner) Policy() cmdp.Policy {
 	for i := range l.probs {
 		l.probs[i] /= sum
 	}
-	return l
-}
-
-// Choose draws an arm, and takes the first action in other states, which are
-// never met.
-func (l *banditPlanner) Choose(rng *rand.Rand, _, s int) int {
-	if s != l.state {
-		return 0
-	}
-	u, last := rng.Float64(), 0
-	for i, p := range l.probs {
-		if p <= 0 {
-			continue
-		}
-		if u -= p; u < 0 {
-			return i
-		}
-		last = i
-	}
-	return last
-}
-
-// Distribution sets dst to the probabilities of the arms.
-func (l *banditPlanner) Distribution(dst []float64, h, s int) {
-	if s == l.state {
-		copy(dst, l.probs)
-		return
-	}
-	clear(dst)
-	dst[0] = 1
+	return l.policy
 }
 
 // Observe takes a round.

@@ -249,3 +249,18 @@ func linearCost(t testing.TB, gradient []float64, box *geometry.Box) cost.Cost {
 
 // low returns the least dir·V that a sweep found.
 func (c *column) low() float64 { return floats.Dot(c.dir, c.value) }
+
+// onlyArm is the policy that takes one arm in one state, and the first action in others.
+type onlyArm struct{ state, arm int }
+
+func (p onlyArm) Choose(_ *rand.Rand, _, s int) int {
+	if s == p.state {
+		return p.arm
+	}
+	return 0
+}
+
+func (p onlyArm) Distribution(dst []float64, h, s int) {
+	clear(dst)
+	dst[p.Choose(nil, h, s)] = 1
+}

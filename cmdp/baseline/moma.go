@@ -5,38 +5,24 @@ import (
 	"cmdpsolve/cmdp/internal/saved"
 )
 
-const (
-	momaSource    = "Yu, Tian, Zhang, Sra (2021), MOMA"
-	momaCertainty = "from the paper, with the corrections of docs/design.md"
-)
+var _ = registerMOMA("moma", "", "double dual with a cost, else projection-free", "1 value iteration") &&
+	registerMOMA("moma-projection", "projection", "projection-based dual update", "1 value iteration and a projection") &&
+	registerMOMA("moma-free", "free", "projection-free dual update", "1 value iteration") &&
+	registerMOMA("moma-double", "double", "double dual update", "1 value iteration")
 
-var _ = register(Algorithm{
-	Name: "moma", New: func(c Config) (cmdp.Learner, error) { return newMOMA("moma", "", c) },
-	Source: momaSource + ", double dual with a cost, else projection-free", Planner: "1 value iteration",
-	Guarantee:     "dist(W^K, W*) and g(W^K) − g* Õ(√(min{d,S} d H³ S A / K))",
-	NonlinearCost: true, NonlinearConstraints: true, Games: true, Efficient: true, Certainty: momaCertainty,
-})
-
-var _ = register(Algorithm{
-	Name: "moma-projection", New: func(c Config) (cmdp.Learner, error) { return newMOMA("moma-projection", "projection", c) },
-	Source: momaSource + ", projection-based dual update", Planner: "1 value iteration and a projection",
-	Guarantee:            "dist(W^K, W*) Õ(√(min{d,S} d H³ S A / K)); the target alone",
-	NonlinearConstraints: true, Games: true, Efficient: true, Certainty: momaCertainty,
-})
-
-var _ = register(Algorithm{
-	Name: "moma-free", New: func(c Config) (cmdp.Learner, error) { return newMOMA("moma-free", "free", c) },
-	Source: momaSource + ", projection-free dual update", Planner: "1 value iteration",
-	Guarantee:            "dist(W^K, W*) Õ(√(min{d,S} d H³ S A / K)); the target alone",
-	NonlinearConstraints: true, Games: true, Efficient: true, Certainty: momaCertainty,
-})
-
-var _ = register(Algorithm{
-	Name: "moma-double", New: func(c Config) (cmdp.Learner, error) { return newMOMA("moma-double", "double", c) },
-	Source: momaSource + ", double dual update", Planner: "1 value iteration",
-	Guarantee:     "dist(W^K, W*) and g(W^K) − g* Õ(√(min{d,S} d H³ S A / K))",
-	NonlinearCost: true, NonlinearConstraints: true, Games: true, Efficient: true, Certainty: momaCertainty,
-})
+func registerMOMA(name, dual, variant, planner string) bool {
+	a := Algorithm{
+		Name: name, New: func(c Config) (cmdp.Learner, error) { return newMOMA(name, dual, c) },
+		Source: "Yu, Tian, Zhang, Sra (2021), MOMA, " + variant, Planner: planner,
+		Guarantee:     "dist(W^K, W*) and g(W^K) − g* Õ(√(min{d,S} d H³ S A / K))",
+		NonlinearCost: true, NonlinearConstraints: true, Games: true, Efficient: true,
+		Certainty: "from the paper, with the corrections of docs/design.md",
+	}
+	if dual == "projection" || dual == "free" {
+		a.NonlinearCost, a.Guarantee = false, "dist(W^K, W*) Õ(√(min{d,S} d H³ S A / K)); the target alone"
+	}
+	return register(a)
+}
 
 // A MOMA is [cmdp.MOMA] with its planning counted.
 type MOMA struct {
