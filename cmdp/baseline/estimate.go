@@ -22,6 +22,10 @@ type estimate struct {
 	times []float64
 	marks []bool // slots of a layer that an episode touched
 	dirty []slot
+	// touch notes a transition of the step that observe is at. It is made once, because a function
+	// for each step would be an allocation.
+	touch func(state, action, next int, returns []float64)
+	step  int
 }
 
 // A row is what was seen of one choice.
@@ -60,7 +64,14 @@ func newEstimate(u *scaledTask, c *Config) (*estimate, error) {
 	for h := range steps {
 		e.layers = append(e.layers, make([]row, u.shape.StepChoices(h)))
 	}
-	e.mean = make([]float64, u.slots()*u.signals)
+	e.mean, e.marks = make([]float64, u.slots()*u.signals), make([]bool, u.slots())
+	e.touch = func(state, action, _ int, _ []float64) {
+		x := slot{e.step, state, action}
+		if i := e.index(x); !e.marks[i] {
+			e.marks[i] = true
+			e.dirty = append(e.dirty, x)
+		}
+	}
 	e.refreshAll()
 	return e, nil
 }
@@ -135,25 +146,15 @@ func (e *estimate) refreshMean(h, s, a int) {
 // (with pooling: of step 0). The slice is valid until the next call.
 func (e *estimate) observe(tr *cmdp.Trajectory) []slot {
 	e.counts.Observe(tr)
-	if e.marks == nil {
-		e.marks = make([]bool, e.slots())
-	}
 	e.dirty = e.dirty[:0]
 	for t := range tr.Steps {
 		if tr.Actions[t] < 0 {
 			continue
 		}
-		h := t
-		if e.pooled() {
-			h = 0
+		if e.step = t; e.pooled() {
+			e.step = 0
 		}
-		e.shape.EachTwin(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), func(state, action, _ int, _ []float64) {
-			x := slot{h, state, action}
-			if i := e.index(x); !e.marks[i] {
-				e.marks[i] = true
-				e.dirty = append(e.dirty, x)
-			}
-		})
+		e.shape.EachTwin(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), e.touch)
 	}
 	for _, x := range e.dirty {
 		e.marks[e.index(x)] = false

@@ -414,3 +414,18 @@ func TestPooledMeans(t *testing.T) {
 		}
 	}
 }
+
+// TestObservingAllocatesNothing: a learner's estimate takes an episode without memory of its own.
+func TestObservingAllocatesNothing(t *testing.T) {
+	ex := newExample(t, 3, modelSpec{states: 5, actions: 2, horizon: 6, dim: 2})
+	c := ex.config(100)
+	core, err := newCore("optcmdp", &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, rng := cmdp.NewTrajectory(ex.model.Shape()), rand.New(rand.NewPCG(1, 2))
+	tr.Play(ex.model, cmdp.Uniform{Shape: ex.model.Shape()}, rng, rng)
+	if n := testing.AllocsPerRun(50, func() { core.observe(tr) }); n > 0 {
+		t.Errorf("%g allocations for each episode", n)
+	}
+}

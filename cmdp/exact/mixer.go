@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -215,17 +216,28 @@ func (x *Mixer) mix(dir []float64) (low float64, added bool) {
 		c.coef = append(c.coef, floats.Dot(r.Normal, c.point))
 	}
 	for _, v := range c.coef {
-		x.size = max(x.size, v, -v)
+		if v = math.Abs(v); v > x.size {
+			x.size = v
+		}
 	}
-	near := 1e-13 * (1 + x.size)
 	for i := range n {
-		if floats.EqualFunc(x.columns[i].coef, c.coef, func(a, b float64) bool { return max(a-b, b-a) <= near }) {
+		if nearly(x.columns[i].coef, c.coef, 1e-13*(1+x.size)) {
 			low, x.columns = c.low, x.columns[:n]
 			return low, false
 		}
 	}
 	x.small.Add(c.coef[0], c.coef[1:])
 	return c.low, true
+}
+
+// nearly reports whether no entries differ by more than tol.
+func nearly(a, b []float64, tol float64) bool {
+	for i, v := range a {
+		if !(math.Abs(v-b[i]) <= tol) {
+			return false
+		}
+	}
+	return true
 }
 
 // aim sets the direction to that of the master's prices, which are those of its first

@@ -91,7 +91,9 @@ func List() []Info {
 // New returns the built-in problem of a spec, "name" or
 // "name:key=value,key=value". Parameters left out have their defaults. The name
 // of the problem is the spec in canonical form: the parameters that differ from
-// the defaults, in the order of [List].
+// the defaults, in the order of [List]. The default problems take milliseconds. A spec may ask for
+// as many states as memory holds, at some hundred thousand transitions a second and more; that
+// cannot be interrupted.
 func New(spec string) (*problem.Problem, error) {
 	name, list, given := strings.Cut(spec, ":")
 	d, err := define(strings.TrimSpace(name), list, given)
