@@ -36,7 +36,7 @@ var files = []file{
 	{"JSON", "one document", "problem.json", []string{model, goJSON, bare}, text("", jsonItem, "]}\n")},
 	{"YAML", "one document, each row in braces on a line", "problem.yaml", []string{model, bare}, text("transitions:\n", yamlRow, "")},
 	{"YAML, short", "the same, a twentieth as long", "problem.yaml", []string{model, goYAML, bare}, short(text("transitions:\n", yamlRow, ""))},
-	{"YAML blocks, short", "one document without braces, which the YAML library reads in portions, a twentieth as long", "problem.yaml",
+	{"YAML blocks, short", "one document without braces, a twentieth as long", "problem.yaml",
 		[]string{model, goYAML, bare}, short(text("transitions:\n", blockRow, ""))},
 }
 
