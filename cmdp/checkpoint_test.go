@@ -2,6 +2,8 @@ package cmdp
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,6 +47,45 @@ func TestCheckpointsComeBackWhole(t *testing.T) {
 			t.Errorf("error %v: want the versions of the file and of the program", err)
 		}
 	}
+}
+
+// FuzzReadCheckpoint reads whatever stands below a header that is right, as a file made to harm
+// would have it, and the same bytes as a whole file.
+func FuzzReadCheckpoint(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "run.checkpoint")
+	if err := (&Checkpoint{Problem: "p", Settings: []byte("s"), Runs: []SavedRun{{[]byte{1, 2, 3}, []byte("h")}, {}}}).WriteFile(path); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	head := len(checkpointMagic+checkpointVersion+"\n") + hex.EncodedLen(sha256.Size) + len("\n")
+	f.Add(whole[head:])
+	f.Add(whole)
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sum := sha256.Sum256(data)
+		file := []byte(checkpointMagic + checkpointVersion + "\n" + hex.EncodeToString(sum[:]) + "\n")
+		for _, file := range [][]byte{append(file, data...), data} {
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := ReadCheckpoint(path)
+			if err != nil {
+				if c != nil || !strings.Contains(err.Error(), path) || !errors.Is(err, ErrNotCheckpoint) && !errors.Is(err, ErrCheckpointVersion) {
+					t.Fatalf("checkpoint %v, error %v: want no checkpoint, and an error that names the file and the reason", c, err)
+				}
+				continue
+			}
+			if err := c.WriteFile(path); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := ReadCheckpoint(path); err != nil || !reflect.DeepEqual(again, c) {
+				t.Fatalf("read %+v, %v: want %+v, which was written", again, err, c)
+			}
+		}
+	})
 }
 
 func TestFailedWriteLeavesTheOldCheckpoint(t *testing.T) {

@@ -132,12 +132,13 @@ func (f *stateFinder) add(in []bool, set *StateSet) error {
 	case set.Name != "":
 		return f.addNamed(in, set.Name)
 	}
+	var errs memberErrors
 	for i, part := range set.Or {
 		if err := f.add(in, part); err != nil {
-			return inside(err, i)
+			errs = append(errs, inside(err, i))
 		}
 	}
-	return nil
+	return errs.orNil()
 }
 
 // addCommon adds the states that are in all of the sets.
@@ -145,11 +146,12 @@ func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 	if len(sets) == 0 {
 		return errors.New("problem: the list is empty: want at least one set")
 	}
+	var errs memberErrors
 	common, part := make([]bool, f.states), make([]bool, f.states)
 	for i, set := range sets {
 		clear(part)
 		if err := f.add(part, set); err != nil {
-			return inside(err, i)
+			errs = append(errs, inside(err, i))
 		}
 		for s := range common {
 			common[s] = part[s] && (i == 0 || common[s])
@@ -158,7 +160,7 @@ func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 	for s := range in {
 		in[s] = in[s] || common[s]
 	}
-	return nil
+	return errs.orNil()
 }
 
 func (f *stateFinder) addNamed(in []bool, name string) error {
