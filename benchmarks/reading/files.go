@@ -9,9 +9,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/exchange/umb"
 )
 
 // A file is a kind of file: a problem, and the file that holds its rows, which may be the
@@ -31,6 +35,8 @@ var files = []file{
 	{"npz random returns", "the same with returns of each transition", "rows.npz", []string{model, numpy, bare}, npz(zip.Store, inOrder, 5, true)},
 	{"npz in disorder", "the same with the transitions in random order", "rows.npz", []string{model, numpy, bare}, npz(zip.Store, disorder, 5, false)},
 	{"npz compressed", "the same as `numpy.savez_compressed` writes it", "rows.npz", []string{model, numpy, bare}, npz(zip.Deflate, inOrder, 5, false)},
+	{"UMB", "the same model with a reward for each choice, without compression", "rows.umb", []string{model, bare}, binaryFile},
+	{"UMB compressed", "the same with gzip, as other tools write it", "rows.umb", []string{model, bare}, binaryFile},
 	{"CSV", "a line for each transition", "rows.csv", []string{model, goCSV, numpy, bare}, text("state,action,next,probability,reward,cost\n", csvRow, "")},
 	{"JSONL", "a row on each line", "rows.jsonl", []string{model, goLines, bare}, text("", jsonLine, "")},
 	{"JSON", "one document", "problem.json", []string{model, goJSON, bare}, text("", jsonItem, "]}\n")},
@@ -71,7 +77,7 @@ type choice struct {
 	prob, returns []float64
 }
 
-const actions = 4
+const actions, successors = 4, 5
 
 func (c *choice) set(number, states, successors int) {
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
@@ -92,7 +98,7 @@ func (c *choice) set(number, states, successors int) {
 // problem. The states are as many as a first pass counts.
 func text(before string, row func(b []byte, c *choice, first bool) []byte, after string) func(*file, *bufio.Writer, *options) (int, int, error) {
 	return func(f *file, w *bufio.Writer, o *options) (int, int, error) {
-		const successors, sample = 5, 10_000
+		const sample = 10_000
 		var c choice
 		var b []byte
 		for n := range sample {
@@ -191,6 +197,45 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
+}
+
+// ofUMB says how the files in the format UMB are compressed.
+var ofUMB = map[string]umb.Compression{"UMB": umb.Plain, "UMB compressed": umb.Gzip}
+
+// binaryFile has another process write the model, because a process that is started counts
+// the peak of the one that starts it as its own.
+func binaryFile(f *file, w *bufio.Writer, o *options) (states, transitions int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.Command(self, "--job", write, "--transitions", strconv.Itoa(o.transitions), f.name)
+	cmd.Stdout, cmd.Stderr = w, os.Stderr
+	states = o.transitions / (successors * actions)
+	return states, states * actions * successors, cmd.Run()
+}
+
+// writeUMB writes the choices as a model in the format UMB.
+func writeUMB(w io.Writer, transitions int, c umb.Compression) error {
+	states := transitions / (successors * actions)
+	m := exchange.Empty(1)
+	m.Start = []exchange.Start{{State: 0, Probability: 1}}
+	m.Rewards = []exchange.Reward{{Name: "reward"}, {Name: "cost"}}
+	var row choice
+	for n := range states * actions {
+		row.set(n, states, successors)
+		for i, next := range row.next {
+			m.Target, m.Probability = append(m.Target, int32(next)), append(m.Probability, row.prob[i])
+		}
+		m.Offset = append(m.Offset, len(m.Target))
+		for k := range m.Rewards {
+			m.Rewards[k].Choice = append(m.Rewards[k].Choice, row.returns[k])
+		}
+		if row.action == actions-1 {
+			m.First = append(m.First, int32(n+1))
+		}
+	}
+	return umb.Write(w, m, umb.Options{Compression: c})
 }
 
 // npz writes arrays one after the other, each from the same choices.

@@ -24,6 +24,9 @@ const (
 	goYAML  = "go-yaml, whole"
 )
 
+// write is a job that writes a file in the format UMB.
+const write = "write"
+
 // job reads a file.
 func job(by, path string) error {
 	if by == model {

@@ -42,7 +42,7 @@ func parse(args []string) (*options, error) {
 	f.StringSliceVar(&o.only, "only", nil, "files to measure; all of them if not given")
 	f.StringVar(&o.python, "python", "python3", "the command that may have NumPy")
 	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
-	f.StringVar(&o.job, "job", "", "read one file, in this process")
+	f.StringVar(&o.job, "job", "", "read or write one file, in this process")
 	if err := f.MarkHidden("job"); err != nil {
 		return nil, err
 	}
@@ -55,6 +55,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.job != "" && f.NArg() != 1 || o.job == "" && f.NArg() > 0 {
 		return nil, fmt.Errorf("reading: unexpected arguments %q", f.Args())
+	}
+	if o.job == write {
+		return nil, writeUMB(os.Stdout, o.transitions, ofUMB[f.Arg(0)])
 	}
 	if o.job != "" {
 		return nil, job(o.job, f.Arg(0))
