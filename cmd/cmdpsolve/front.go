@@ -34,7 +34,7 @@ type frontCommand struct {
 }
 
 func newFront(s streams) *cobra.Command {
-	c := &frontCommand{streams: s}
+	c := &frontCommand{streams: s, memoryOptions: memoryOptions{each: true}}
 	cmd := &cobra.Command{
 		Use:   "front PROBLEM --over +a,-b[,…]",
 		Short: "Compute the trade-off curve between returns of a known model",

@@ -169,8 +169,10 @@ func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) fl
 
 // report declares the curve: all points for programs, the vertices for people.
 func (rep *frontReport) report(p *loaded) *report.Report {
+	heading := p.headed(rep.wanted(p), fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds))
+	heading[1] = p.sizeWith(rep.shown)
 	return &report.Report{Data: rep, Sections: []report.Section{
-		p.headed(rep.wanted(p), fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds)),
+		heading,
 		rep.vertexTable(p), rep.notes(p),
 		report.Only(rep.pointTable(), report.CSV),
 	}}

@@ -97,7 +97,8 @@ func union(parts []part, given []string) *frontReport {
 					continue
 				}
 				t := worse(other.r.Points, q.r.Points[at], scaleOf(all, q.r.Rounding))
-				covered = covered || t < -roundingOfPoints || t <= roundingOfPoints && j < i // of the same points the first stays
+				covered = covered || t < -roundingOfPoints ||
+					t <= roundingOfPoints && (j < i || improved(other.r.Points, q.r.Points[at], scaleOf(all, q.r.Rounding))) // of the same points the first stays
 			}
 			if covered {
 				continue
@@ -112,6 +113,18 @@ func union(parts []part, given []string) *frontReport {
 	rep.sort()
 	rep.Vertices = rep.Points
 	return rep
+}
+
+// improved reports whether a mixture of other points is as good as a point, and better in one objective by a millionth of the scale.
+func improved(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) bool {
+	for k := range scale {
+		better := exact.FrontPoint{Objectives: slices.Clone(than.Objectives)}
+		better.Objectives[k] -= 1e-6 * scale[k]
+		if worse(others, better, scale) <= roundingOfPoints {
+			return true
+		}
+	}
+	return false
 }
 
 // unionFigure draws the curves of which something is left, of the first two returns.

@@ -17,7 +17,8 @@ import (
 // memoryOptions say how what happens along the way is remembered.
 type memoryOptions struct {
 	resolution float64
-	generate   int // see problem.MemoryOptions
+	generate   int  // see problem.MemoryOptions
+	each       bool // threshold of the worst episodes is gone through later: none is planned for here
 }
 
 // manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
@@ -41,8 +42,10 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if p, err = p.BestThresholds(ctx, exact.Options{}, nil); err != nil {
-		return nil, stopped(err)
+	if !o.each {
+		if p, err = p.BestThresholds(ctx, exact.Options{}, nil); err != nil {
+			return nil, stopped(err)
+		}
 	}
 	return wanting(p, name)
 }

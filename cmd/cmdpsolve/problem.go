@@ -151,7 +151,10 @@ func (p *loaded) wantedLimits() []string {
 }
 
 // size describes the model in a line.
-func (p *loaded) size() string {
+func (p *loaded) size() string { return p.sizeWith(p.Returns) }
+
+// sizeWith is size with some of the returns.
+func (p *loaded) sizeWith(returns []string) string {
 	m := p.Model
 	if m == nil {
 		return p.simulated()
@@ -161,7 +164,7 @@ func (p *loaded) size() string {
 		states = fmt.Sprintf("%s, %d with memory", count(p.Memory.Base().States(), "state"), m.States())
 	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
-		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(p.Returns, ", "))
+		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(returns, ", "))
 }
 
 // time says over which time returns are summed.
