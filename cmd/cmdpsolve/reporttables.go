@@ -12,6 +12,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
+	"cmdpsolve/cmdp/exact"
 )
 
 // A pageTable is a table of a page.
@@ -281,6 +282,11 @@ func savedSweep(data []byte) ([]*chart.Figure, error) {
 	var saved sweepReport
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, err
+	}
+	if len(saved.Over) == 0 || slices.ContainsFunc(saved.Plans, func(one *sweptReport) bool {
+		return one == nil || one.Status == exact.Optimal.String() && (len(one.Limits) != len(saved.Over) || len(one.Prices) != len(saved.Over))
+	}) {
+		return nil, nil
 	}
 	f := saved.figure(saved.Problem)
 	if len(f.Panels[0].Curves) == 0 {
