@@ -58,6 +58,7 @@ func Pack(w io.Writer, how string) (io.WriteCloser, error) {
 	case "gz":
 		return gzip.NewWriter(w), nil
 	case "xz":
+		// It only writes: as a reader it takes as much memory as a header asks for.
 		return xzwriter.NewWriter(w)
 	}
 	return open{w}, nil
