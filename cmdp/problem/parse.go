@@ -70,6 +70,11 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 	return parse(name, string(data), files, limits{maxStates, maxHorizon, maxStored}, Options{})
 }
 
+// parse reads in stages. Text becomes nodes with positions (node.go); nodes are decoded by the
+// types of this package (decode.go), rows of transitions into a table (table.go), which may also
+// be filled from a file of their own (sidecar.go); the table becomes kernels, and goal and target
+// are built and judged (judge.go). Errors of all stages are collected; only building the model
+// needs the stages before it to be free of them.
 func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, error) {
 	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}, options: opts}
 	if p := h.parse(text, files); len(h.errs) == 0 {

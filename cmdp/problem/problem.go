@@ -4,12 +4,12 @@
 // docs/problem-file.md describes for users and docs/problem.schema.json for
 // editors.
 //
-// Reading goes in stages. Text, YAML or JSON, becomes nodes with positions
-// (node.go); nodes are decoded by the types of this package (decode.go), rows of
-// transitions into a table (table.go), which may also be filled from a file of
-// their own (sidecar.go); the table becomes kernels, and goal and target are
-// built and judged (judge.go). Errors of all stages are collected; only building
-// the model needs the stages before it to be free of them.
+// Read reads a file, Problem.Task gives the task that package exact plans for and
+// learners learn, and Problem.PolicyRows names what a policy does; the example goes
+// this way. Write writes a problem, Import makes one of another format's model, and
+// ReadPolicy and WritePolicy do the same for policies.
+//
+// All errors of a file are reported at once, each with its line and key.
 package problem
 
 import (

@@ -4,6 +4,15 @@
 //
 // A [Source] starts a program, or talks to one that is there, and asks it what it is, a [Hello].
 // Each run of a learner then has a [Simulator] of its own.
+//
+//	source := &simulator.Source{Command: "python3 taxi.py", Stderr: os.Stderr, Timeout: time.Minute}
+//	defer source.Close()
+//	hello, err := source.Hello(ctx)
+//	sim, err := source.Simulator(hello, 200) // episodes of 200 steps
+//	defer sim.Close()
+//	runner := cmdp.NewRunner(sim, learner, 1, nil)
+//
+// After a run [Simulator.Err] says whether the program kept to the protocol.
 package simulator
 
 import (
