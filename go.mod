@@ -12,6 +12,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3
 	github.com/google/renameio/v2 v2.0.2
 	github.com/jszwec/csvutil v1.10.0
+	github.com/klauspost/compress v1.20.3
 	github.com/lukpank/go-glpk v0.0.0-20180303121012-2e64496cbbfa
 	github.com/olekukonko/tablewriter v1.1.5
 	github.com/rogpeppe/go-internal v1.16.0

@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmdp/internal/source"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // An Archive is an .npz file: arrays by name.
@@ -34,6 +36,7 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("numpy: not an .npz file, or cut: %w", err)
 	}
+	z.RegisterDecompressor(zip.Deflate, flate.NewReader) // faster than that of Go's library
 	a := &Archive{members: make(map[string]*zip.File), limit: max(source.Small, size*source.MaxRatio)}
 	for _, m := range z.File {
 		name, ok := strings.CutSuffix(m.Name, ".npy")

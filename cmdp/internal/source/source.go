@@ -4,10 +4,10 @@ package source
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/therootcompany/xz"
 	xzwriter "github.com/ulikunitz/xz"
 )
