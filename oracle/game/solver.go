@@ -221,18 +221,22 @@ func (s *Solver) load(payoff []float64, m, n int) (size float64) {
 			hi = x
 		}
 	}
-	s.table = room(s.table, (n+1)*(m+1))
+	w := m + 1
+	s.table = room(s.table, (n+1)*w)
+	table := s.table
 	base, scale := lo/2, 1/(hi/2-lo/2) // half of each, so that no payoff overflows
 	for a := range m {
-		for b, x := range payoff[a*n : (a+1)*n] {
-			s.table[b*(m+1)+a] = 1 + (x/2-base)*scale
+		at := a
+		for _, x := range payoff[a*n : (a+1)*n] {
+			table[at] = 1 + (x/2-base)*scale
+			at += w
 		}
-		s.table[n*(m+1)+a] = -1
+		table[at] = -1
 	}
-	for b := range n {
-		s.table[b*(m+1)+m] = 1
+	for at := m; at < n*w; at += w {
+		table[at] = 1
 	}
-	s.table[n*(m+1)+m] = 0
+	table[n*w+m] = 0
 	return max(math.Abs(lo), math.Abs(hi))
 }
 

@@ -135,24 +135,25 @@ func (d *Dense) pivot(line, j int) {
 		p[k] *= inv
 	}
 	p[j] = inv
-	for i := range d.m + 1 {
-		if i == line {
-			continue
-		}
+	// A call would take longer than a short line, and in the same loop it slows that down.
+	for i := 0; w <= 16 && i <= d.m; i++ {
 		q := table[i*w : (i+1)*w]
 		f := q[j]
-		if f == 0 {
+		if i == line || f == 0 {
 			continue
 		}
-		if len(p) > 16 {
-			floats.AddScaled(q, -f, p)
-		} else { // a call would take longer
-			q = q[:len(p)]
-			for k, x := range p {
-				q[k] -= f * x
-			}
+		q = q[:len(p)]
+		for k, x := range p {
+			q[k] -= f * x
 		}
 		q[j] = -f * inv
+	}
+	for i := 0; w > 16 && i <= d.m; i++ {
+		q := table[i*w : (i+1)*w]
+		if f := q[j]; i != line && f != 0 {
+			floats.AddScaled(q, -f, p)
+			q[j] = -f * inv
+		}
 	}
 	for i := range d.m {
 		if v := &table[i*w+d.n]; *v < 0 {
