@@ -50,8 +50,8 @@ type Constraint struct {
 	Offset float64
 	// Name is in the user's words, such as "cost ≤ 0.3".
 	Name string
-	// Kind is "at_least" or "at_most" for a bound on a return, and "target" for a side of
-	// a target set.
+	// Kind is "at_least" or "at_most" for a bound on a return, "always" for one on the probability that stands for a bound
+	// of every episode, and "target" for a side of a target set.
 	Kind string
 	// Return is the name of the return that is bounded, "" for a form of several.
 	Return string

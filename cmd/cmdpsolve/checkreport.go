@@ -78,7 +78,7 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds)),
-		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), rep.notes(p),
+		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), append(rep.notes(p), p.memoryNotes()...),
 	}}
 }
 
@@ -94,6 +94,11 @@ func (rep *checkReport) ranges(least, greatest string) *report.Table {
 // limits compares each bound on a single return with what policies can do.
 func (rep *checkReport) limits(p *loaded) *report.Table {
 	t := report.NewTable("constraint", "alone", "largest slack")
+	for _, a := range p.Always() {
+		if a.Chance == "" {
+			t.Add(a.Name, "can be kept", "")
+		}
+	}
 	for _, c := range p.task.Constraints {
 		if c.Return == "" {
 			continue
@@ -110,7 +115,11 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 		case least >= 0:
 			says = "always kept"
 		}
-		t.Add(c.Name, says, most)
+		slack := any(most)
+		if c.Kind == "always" {
+			slack = "" // it is one of a probability
+		}
+		t.Add(c.Name, says, slack)
 	}
 	return t
 }
@@ -118,6 +127,8 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 // notes says in sentences what was found.
 func (rep *checkReport) notes(p *loaded) report.Note {
 	switch {
+	case p.task.Target == nil && len(p.Always()) > 0:
+		return report.Note{"Some policy keeps every limit in every episode."}
 	case p.task.Target == nil:
 		return report.Note{"There are no limits to keep."}
 	case rep.Feasible == nil:

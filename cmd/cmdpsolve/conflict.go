@@ -25,6 +25,8 @@ type conflictReport struct {
 	// from Limit; null if there is none. Of a target set Give is a distance.
 	Needed report.Number `json:"needed" csv:"needed"`
 	Give   report.Number `json:"give" csv:"give"`
+	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and Give.
+	Probability *report.Number `json:"probability,omitempty" csv:"probability"`
 }
 
 // conflict finds the limits of an infeasible problem that are in conflict. It returns nil if
@@ -42,7 +44,12 @@ func (p *loaded) conflict(ctx context.Context, planner *exact.Planner, opts exac
 	for j, k := range c.Rows {
 		l, give := task.Constraints[k], c.Relax[j]
 		r := conflictReport{Constraint: l.Name, Kind: l.Kind, Return: l.Return, Limit: report.Number(l.Bound), Needed: report.NaN, Give: report.NaN}
-		if !math.IsInf(give, 1) {
+		if a := p.always(l); a != nil {
+			r.Return, r.Limit = a.Return, report.Number(a.Limit)
+			if most := report.Number(1 - give); !math.IsInf(give, 1) {
+				r.Probability = &most
+			}
+		} else if !math.IsInf(give, 1) {
 			r.Give, r.Needed = report.Number(give), report.Number(l.Bound+give)
 			if l.Return != "" && slices.Min(l.Normal) < 0 {
 				r.Needed = report.Number(l.Bound - give)
@@ -119,6 +126,8 @@ func conflictTable(c []conflictReport) *report.Table {
 	for _, r := range c {
 		needed, give := "no value is enough", ""
 		switch {
+		case r.Probability != nil:
+			needed = "with probability " + report.Short(*r.Probability)
 		case r.Give != r.Give:
 		case r.Needed == r.Needed:
 			needed, give = "≤ "+report.Short(r.Needed), report.Short(r.Give)

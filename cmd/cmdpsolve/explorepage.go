@@ -53,7 +53,7 @@ const quick = 20_000_000
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Target != nil, Extent: report.Number(e.extent()),
-		Goal: goalQuestion{Kind: "none"}, Limits: []limitQuestion{}, Others: []string{}, Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
+		Goal: goalQuestion{Kind: "none"}, Limits: []limitQuestion{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
 		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Problem)}
 	switch g := e.Goal; {
 	case g.Maximize != "":
@@ -68,11 +68,6 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 			if value, is := givenLimit(e.Problem, kind, name); is {
 				a.Limits = append(a.Limits, limitQuestion{name, kind, value})
 			}
-		}
-	}
-	for _, c := range e.Constraints {
-		if !c.OnAverage() {
-			a.Others = append(a.Others, c.Return)
 		}
 	}
 	var low, high []float64

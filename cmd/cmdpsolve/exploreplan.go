@@ -220,7 +220,7 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 		return nil, err
 	}
 	d := p.planData(r, time.Since(begin))
-	a := &planAnswer{Report: d, Notes: d.notes(p), Wanted: p.wanted()}
+	a := &planAnswer{Report: d, Notes: append(d.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if len(p.changes) > 0 && p.thresholds() != nil {
 		a.Notes = append(a.Notes, "The worst episodes begin where they do in the problem as it was given; plan looks for where they best begin under these limits.")
 	}

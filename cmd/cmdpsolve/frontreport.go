@@ -173,7 +173,7 @@ func (rep *frontReport) report(p *loaded) *report.Report {
 	heading[1] = p.sizeWith(rep.shown)
 	return &report.Report{Data: rep, Sections: []report.Section{
 		heading,
-		rep.vertexTable(p), rep.notes(p),
+		rep.vertexTable(p), append(rep.notes(p), p.limitNotes()...),
 		report.Only(rep.pointTable(), report.CSV),
 	}}
 }
@@ -187,7 +187,7 @@ func (rep *frontReport) wanted(p *loaded) string {
 	text := strings.Join(wish, " against ")
 	limits := p.wantedLimits()
 	if rep.Union > 0 { // in the place of what they come to with one threshold
-		limits = slices.Clone(p.Memory.Always)
+		limits = p.alwaysNames()
 		for _, c := range p.task.Constraints {
 			if slices.Contains(rep.shown, c.Return) {
 				limits = append(limits, c.Name)

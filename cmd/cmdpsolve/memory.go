@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -153,12 +154,20 @@ func (p *loaded) thresholds() []thresholdReport {
 	return out
 }
 
+// limitNotes says what is peculiar about limits of totals.
+func (p *loaded) limitNotes() report.Note {
+	if p.Memory == nil {
+		return nil
+	}
+	return slices.Clone(p.Memory.Notes)
+}
+
 // memoryNotes explains what is remembered and what constraints on episodes came to.
 func (p *loaded) memoryNotes() report.Note {
 	if p.Memory == nil {
 		return nil
 	}
-	notes := append(report.Note(nil), p.Memory.Notes...)
+	notes := report.Note(p.limitNotes())
 	for _, t := range p.thresholds() {
 		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint, report.Short(t.Threshold), t.Tried))
 	}

@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -126,8 +129,8 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 	sides := p.sides()
 	for _, price := range r.Prices {
 		floats.AddScaled(rest, -price.Value, price.Normal)
-		if price.Name == "" {
-			continue // it holds for all returns that are possible
+		if price.Name == "" || price.Kind == "always" {
+			continue // it holds for all returns that are possible, or is listed below
 		}
 		slack, scale := price.Offset, 0.0
 		for i, n := range price.Normal {
@@ -137,13 +140,33 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 		}
 		d.add(price, slack, scale, priced)
 	}
-	if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); polyhedral {
-		return
+	if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); !polyhedral {
+		d.add(exact.Price{Constraint: cmdp.Constraint{Name: "target", Kind: "target", Bound: math.NaN()}, Value: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
+		if priced {
+			d.TargetPrice = p.named(rest)
+		}
 	}
-	d.add(exact.Price{Constraint: cmdp.Constraint{Name: "target", Kind: "target", Bound: math.NaN()}, Value: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
-	if priced {
-		d.TargetPrice = p.named(rest)
+	for _, a := range p.Always() {
+		i := slices.Index(p.Returns, a.Return)
+		d.add(exact.Price{Constraint: cmdp.Constraint{Name: a.Name, Kind: "always", Return: a.Return, Bound: a.Limit}}, p.slackAlways(a, i, r), sides[i], false)
 	}
+}
+
+// slackAlways returns by how much the episode that fares worst under an answer keeps a limit on return i, NaN if it is not known.
+func (p *loaded) slackAlways(a problem.Always, i int, r *exact.Result) float64 {
+	policies := draws(r.Policy, r.Components)
+	if len(policies) == 0 || p.Model.Tally() != nil {
+		return math.NaN()
+	}
+	slack := math.Inf(1)
+	for _, c := range policies {
+		if a.AtLeast {
+			slack = min(slack, 0-monitor.Greatest(p.Model, c.Policy, i, -1)-a.Limit)
+		} else {
+			slack = min(slack, a.Limit-monitor.Greatest(p.Model, c.Policy, i, 1))
+		}
+	}
+	return slack
 }
 
 func (d *planReport) add(p exact.Price, slack, scale float64, priced bool) {
@@ -268,7 +291,11 @@ func (d *planReport) notes(p *loaded) report.Note {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
 		}
 	case d.Rho == 0:
-		notes = append(notes, "The limits do not bind.")
+		if len(p.Always()) > 0 {
+			notes = append(notes, "The limits on expected returns do not bind.")
+		} else {
+			notes = append(notes, "The limits do not bind.")
+		}
 	}
 	what := "(step, state) pair"
 	if p.Model.Horizon() == 0 {
@@ -297,6 +324,9 @@ func (p *loaded) explain(c *planCertificate) string {
 		}
 	}
 	value, support := float64(c.Value)/largest, float64(c.Support)/largest
+	if at := slices.IndexFunc(p.Always(), func(a problem.Always) bool { return a.Chance == p.Returns[only] }); entries == 1 && at >= 0 {
+		return fmt.Sprintf("Whatever is done, an episode breaks %s with a probability of at least %s.", p.Always()[at].Name, report.Short(value-support))
+	}
 	switch {
 	case entries == 1 && dir[only] > 0:
 		return fmt.Sprintf("Under every policy %s is at least %s, but at most %s is allowed.", p.Returns[only], report.Short(value), report.Short(support))

@@ -137,17 +137,33 @@ func (p *loaded) wanted() string {
 func (p *loaded) wantedLimits() []string {
 	var out []string
 	for _, c := range p.task.Constraints {
-		if c.Kind != "target" {
+		if c.Kind != "target" && c.Kind != "always" {
 			out = append(out, c.Name)
 		}
 	}
-	if p.Memory != nil {
-		out = append(out, p.Memory.Always...)
-	}
+	out = append(out, p.alwaysNames()...)
 	if p.Target != nil {
 		out = append(out, "returns in the target set")
 	}
 	return out
+}
+
+// alwaysNames lists the limits of every episode.
+func (p *loaded) alwaysNames() []string {
+	var names []string
+	for _, a := range p.Always() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// always returns the limit of every episode that a constraint stands for, nil if it is about means.
+func (p *loaded) always(c cmdp.Constraint) *problem.Always {
+	list := p.Always()
+	if i := slices.IndexFunc(list, func(a problem.Always) bool { return a.Chance == c.Return }); i >= 0 && c.Kind == "always" {
+		return &list[i]
+	}
+	return nil
 }
 
 // size describes the model in a line.

@@ -196,14 +196,17 @@ func (v *variation) flags() []string {
 }
 
 // givenLimit returns the limit of a problem on a side of an expected return, kind being
-// at_least or at_most; the narrowest if there are several.
+// at_least or at_most; the narrowest if there are several. What a limit of every episode came to is none.
 func givenLimit(p *problem.Problem, kind, name string) (value float64, is bool) {
+	if slices.ContainsFunc(p.Always(), func(a problem.Always) bool { return a.Chance == name }) {
+		return 0, false
+	}
 	for _, c := range p.Constraints {
 		b := c.AtMost
 		if kind == "at_least" {
 			b = c.AtLeast
 		}
-		if c.Return != name || b == nil || !c.OnAverage() {
+		if c.Return != name || b == nil {
 			continue
 		}
 		switch {

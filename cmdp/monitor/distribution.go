@@ -160,3 +160,96 @@ func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
 	}
 	return true
 }
+
+// Greatest returns the greatest total of sign times a return, sign being 1 or −1, over the episodes that a policy may come to: the
+// longest way along transitions with a probability above 0. Without a horizon that is up to where an episode is [Over]: +∞ if it may
+// go on at a gain for as long as chance likes, −∞ if no episode is ever over, and NaN where looking for it takes too long.
+func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) float64 {
+	g := &greatest{m: m, policy: policy, coordinate: coordinate, sign: sign}
+	now, steps := make([]float64, m.States()), m.Horizon()
+	if steps > 0 {
+		then := make([]float64, m.States())
+		for h := steps - 1; h >= 0; h-- {
+			now, then = then, now
+			for s := range now {
+				now[s] = g.step(h, s, then)
+			}
+		}
+		return g.atStart(now)
+	}
+	over := Over(m, policy)
+	for s := range now {
+		if !over[s] {
+			now[s] = math.Inf(-1)
+		}
+	}
+	for sweep, changed := 0, true; changed; sweep++ {
+		changed = false
+		for s := range now {
+			if over[s] {
+				continue
+			}
+			if x := g.step(0, s, now); x > now[s] {
+				if now[s], changed = x, true; sweep >= len(now) {
+					now[s] = math.Inf(1) // a loop leads here that gains something
+				}
+			}
+		}
+		if g.work > mostLooking {
+			return math.NaN()
+		}
+	}
+	return g.atStart(now)
+}
+
+// mostLooking bounds the transitions that Greatest looks at without a horizon.
+const mostLooking = 1 << 28
+
+// greatest is what Greatest is asked for.
+type greatest struct {
+	m          *cmdp.Model
+	policy     cmdp.Policy
+	coordinate int
+	sign       float64
+	probs      []float64
+	work       int
+}
+
+// step returns the greatest total from a state on, given those from the next states on.
+func (g *greatest) step(h, s int, then []float64) float64 {
+	k, d := g.m.Kernel(h), g.m.Dim()
+	first, end := int(k.First[s]), int(k.First[s+1])
+	if first == end {
+		return then[s]
+	}
+	g.probs = slices.Grow(g.probs[:0], end-first)[:end-first]
+	g.policy.Distribution(g.probs, h, s)
+	most := math.Inf(-1)
+	for a, x := range g.probs {
+		if !(x > 0) {
+			continue
+		}
+		c := first + a
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			r := k.Returns[c*d+g.coordinate]
+			if k.Outcomes != nil {
+				r = k.Outcomes[e*d+g.coordinate]
+			}
+			if k.Prob[e] > 0 {
+				most = max(most, g.sign*r+then[k.Next[e]])
+			}
+		}
+		g.work += k.Offset[c+1] - k.Offset[c]
+	}
+	return most
+}
+
+func (g *greatest) atStart(now []float64) float64 {
+	most := math.Inf(-1)
+	for _, st := range g.m.StartStates() {
+		if st.Probability > 0 {
+			most = max(most, now[st.State])
+		}
+	}
+	return most
+}

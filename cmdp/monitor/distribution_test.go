@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -34,6 +35,56 @@ func TestDistributionToTheEnd(t *testing.T) {
 		}
 		if c.ok && math.Abs(sum-1) > 1e-12 {
 			t.Errorf("probabilities sum to %g", sum)
+		}
+	}
+}
+
+// TestGreatest compares the totals of the episodes that fare best and worst with the ends of the distribution, which goes
+// through the episodes the other way round, for policies that leave some actions out.
+func TestGreatest(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		m := randomModel(t, rng, shape{states: 4, horizon: 5, stepwise: seed%2 == 0, rests: true, outcomes: seed%3 == 0, negative: true})
+		values, _, ok := monitor.Distribution(t.Context(), m, some(seed), 0)
+		if !ok {
+			t.Fatal("totals are not counted")
+		}
+		for sign, want := range map[float64]float64{1: values[len(values)-1], -1: -values[0]} {
+			if got := monitor.Greatest(m, some(seed), 0, sign); math.Abs(got-want) > 1e-12 {
+				t.Errorf("seed %d: the greatest of %g times the total is %g, want %g", seed, sign, got, want)
+			}
+		}
+	}
+}
+
+// some takes each action of a state with the same probability, but for one of them.
+type some uint64
+
+func (some) Choose(*rand.Rand, int, int) int { panic("not played") }
+
+func (p some) Distribution(dst []float64, h, s int) {
+	for a := range dst {
+		dst[a] = 1 / float64(len(dst))
+	}
+	if n := len(dst); n > 1 {
+		dst[(int(p)+h+s)%n] = 0
+	}
+}
+
+// TestGreatestToTheEnd plays until a die shows six, at 0.5 a throw: after one throw at the soonest, never for certain. What the
+// start takes away comes on top; it leads to the end with probability 0. An end that pays is none.
+func TestGreatestToTheEnd(t *testing.T) {
+	for _, c := range []struct{ throw, end, least, most float64 }{
+		{0.5, 0, 0.25, math.Inf(1)}, {-0.5, 0, math.Inf(-1), -0.75}, {0, 0, -0.25, -0.25}, {0.5, 0.5, math.Inf(1), math.Inf(-1)},
+	} {
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{{
+			First: []int32{0, 1, 2, 3}, Offset: []int{0, 2, 4, 5}, Next: []int32{1, 2, 1, 2, 2}, Prob: []float64{1, 0, 5. / 6, 1. / 6, 1}, Returns: []float64{-0.25, c.throw, c.end}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most := 0-monitor.Greatest(m, always{}, 0, -1), monitor.Greatest(m, always{}, 0, 1)
+		if least != c.least || most != c.most {
+			t.Errorf("a throw pays %g, the end %g: totals from %g to %g, want %g to %g", c.throw, c.end, least, most, c.least, c.most)
 		}
 	}
 }

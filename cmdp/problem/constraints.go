@@ -13,13 +13,17 @@ import (
 
 // describe names the constraints and the known sides of the target of a task.
 func (p *Problem) describe(t *cmdp.Task) {
+	always := p.Always()
 	for _, c := range p.Constraints {
-		i := slices.Index(p.Returns, c.Return)
+		i, first := slices.Index(p.Returns, c.Return), len(t.Constraints)
 		if c.AtLeast != nil {
 			t.Constraints = append(t.Constraints, p.bound(i, -1, *c.AtLeast, "at_least"))
 		}
 		if c.AtMost != nil {
 			t.Constraints = append(t.Constraints, p.bound(i, 1, *c.AtMost, "at_most"))
+		}
+		if at := slices.IndexFunc(always, func(a Always) bool { return a.is(c) }); at >= 0 {
+			t.Constraints[first].Name, t.Constraints[first].Kind = always[at].Name, "always"
 		}
 	}
 	if p.Target == nil {

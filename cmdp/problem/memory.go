@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"cmdpsolve/cmdp/monitor"
 )
@@ -17,8 +18,8 @@ type Memory struct {
 	Declared *Problem
 	// Tails holds one entry for each constraint with cvar.
 	Tails []Tail
-	// Always names the constraints that hold in every episode, such as "fuel ≤ 40 always".
-	Always []string
+	// Always holds one entry for each bound that is to be kept in every episode.
+	Always []Always
 	// Notes are sentences about limits that say something else than they seem to.
 	Notes []string
 
@@ -38,6 +39,35 @@ type Tail struct {
 	Name       string // such as "mean of the worst 10% of fuel ≤ 8"
 	Thresholds []float64
 	Threshold  float64
+}
+
+// An Always is a bound that the total of a return is to keep in every episode.
+type Always struct {
+	Name    string // such as "fuel ≤ 40 always"
+	Return  string
+	Limit   float64
+	AtLeast bool // the total is to be at least Limit, else at most
+	// Chance is "" if the model offers no choice that may break the bound. Else it names the return that is the probability of
+	// breaking the bound, which is to be 0, or that of keeping it with AtLeast, which is to be 1.
+	Chance string
+}
+
+// Always returns the entries of Memory.Always, without those of which somebody has made another limit.
+func (p *Problem) Always() []Always {
+	if p.Memory == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Memory.Always), func(a Always) bool {
+		return a.Chance != "" && !slices.ContainsFunc(p.Constraints, a.is)
+	})
+}
+
+// is reports whether a constraint is what a bound came to.
+func (a Always) is(c Constraint) bool {
+	if a.AtLeast {
+		return c.Return == a.Chance && c.AtMost == nil && *c.AtLeast == 1
+	}
+	return c.Return == a.Chance && c.AtLeast == nil && *c.AtMost == 0
 }
 
 // MemoryOptions say how the course of episodes is remembered.
@@ -214,12 +244,23 @@ func (p *Problem) Unfold(opts MemoryOptions) (*Problem, error) {
 		// No policy keeps in every episode what it should. The least probability of failing, which is to be 0,
 		// proves it.
 		soft := q
-		soft.Memory = &Memory{Declared: p, options: opts, Notes: []string{"Starting in " + p.StateName(worst.State) + ", every policy may come to break what must hold in every episode."}}
+		soft.Memory = &Memory{Declared: p, options: opts, Notes: []string{"Starting in " + p.StateName(worst.State) + ", every policy may come to break " + q.Memory.enforced() + "."}}
 		soft.Constraints, soft.Returns, soft.totals = nil, nil, new(totals)
 		u := &unfolding{p: p, q: &soft, coordinate: make(map[string]int), soft: true}
 		return &soft, u.run()
 	}
 	return &q, nil
+}
+
+// enforced names the bounds that decide which choices the model offers.
+func (m *Memory) enforced() string {
+	var names []string
+	for _, a := range m.Always {
+		if a.Chance == "" {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(names, " or ")
 }
 
 // index lists which states of the model are about which of the declared problem.

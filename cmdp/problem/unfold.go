@@ -177,22 +177,23 @@ func (u *unfolding) ask(i int, c Constraint) {
 
 // always asks that a bound holds whatever chance does.
 func (u *unfolding) always(of string, limit monitor.Limit, i int) {
-	large, name, relation := limit.Kind == monitor.AtLeast, "", " ≤ "
+	a := Always{Return: of, Limit: limit.At, AtLeast: limit.Kind == monitor.AtLeast}
+	a.Name = of + " ≤ " + short(limit.At) + " always"
 	zero, one := 0.0, 1.0
 	asked := Constraint{Return: "P(" + of + " > " + short(limit.At) + ")", AtMost: &zero}
-	if large {
-		relation = " ≥ "
+	if a.AtLeast {
+		a.Name = of + " ≥ " + short(limit.At) + " always"
 		asked = Constraint{Return: "P(" + of + " ≥ " + short(limit.At) + ")", AtLeast: &one}
 	}
-	if large && u.p.Model.Horizon() == 0 {
+	if a.AtLeast && u.p.Model.Horizon() == 0 {
 		limit.Enforced = false // it need not be kept at any moment, but come true in the end
 	}
 	if !limit.Enforced {
-		name = asked.Return
+		a.Chance = asked.Return
 		u.ask(i, asked)
 	}
-	u.q.Memory.Always = append(u.q.Memory.Always, of+relation+short(limit.At)+" always")
-	u.wanted = append(u.wanted, wanted{of, limit, name, large, []any{"constraints", i}})
+	u.q.Memory.Always = append(u.q.Memory.Always, a)
+	u.wanted = append(u.wanted, wanted{of, limit, a.Chance, a.AtLeast, []any{"constraints", i}})
 }
 
 // chance asks that a bound holds with a probability.

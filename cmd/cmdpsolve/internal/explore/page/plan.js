@@ -43,6 +43,7 @@ function difference(x, y) {
 function relaxations(conflict, apply) {
   if (conflict.length === 0) return el("span");
   return el("ul", {}, ...conflict.map((c) => {
+    if (c.probability !== undefined) return el("li", {}, c.constraint + " can be kept with probability " + short(c.probability, 4) + ".");
     if (c.give === null) return el("li", {}, c.constraint + ": no value of it alone is enough.");
     // A little more than needed, so that rounding does not spoil it.
     const up = c.kind === "at_least" ? -1 : 1;
