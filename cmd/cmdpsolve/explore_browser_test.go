@@ -213,6 +213,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 
 	// A reload keeps the state, a second tab has one of its own.
 	after := b.number(shownObjective)
+	b.wait(`decodeURIComponent(location.hash).includes('"value":' + document.querySelector('[data-limit="at_most hole"] input[type=number]').value)`)
 	b.run(chromedp.Reload())
 	b.wait(fmt.Sprintf("document.body.dataset.plan > 0 && %s === %v", shownObjective, after))
 	other := open(t, chrome, at)
@@ -379,12 +380,14 @@ func tryMemory(t *testing.T, chrome context.Context) {
 
 // BenchmarkExplore moves sliders in a browser, one after the other, and waits each time until the
 // plan for the new limit is painted. It reports milliseconds, the time in the browser from the event of the
-// slider to the frame after the first numbers, whose gap is a ten-thousandth, and after the last.
+// slider to the frame after the first numbers, whose gap is a thousandth, and after the last. The first move
+// comes when the page is drawn.
 func BenchmarkExplore(b *testing.B) {
 	chrome := startBrowser(b)
 	for _, problem := range []string{"frozenlake8", "garnet:S=2000,A=5,H=5,d=4,b=10", "garnet:S=2000,A=5,H=20,d=4,b=10", "garnet:S=2000,A=5,H=50,d=3,b=10"} {
 		b.Run(problem, func(b *testing.B) {
 			page := open(b, chrome, serve(b, problem))
+			page.wait("document.body.dataset.drawn > 0")
 			times := make(map[string][]float64)
 			for i := 0; b.Loop(); i++ {
 				var ms map[string]float64

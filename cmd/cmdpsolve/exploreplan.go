@@ -316,6 +316,9 @@ type curve struct {
 	Status  string             `json:"status"`
 }
 
+// curveGap is the gap of the points of a curve, far less than the width of its line.
+const curveGap = 1e-5
+
 // front computes the trade-off curve between two returns, without the limits on either.
 func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (any, error) {
 	q, _, err := e.read(text)
@@ -337,6 +340,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		return nil, err
 	}
 	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-3, Points: 60}
+	opts.Gap = max(opts.Gap, curveGap)
 	var over []objective
 	for i, name := range q.Over {
 		o, err := p.parseOver(name + "," + q.Over[1-i])
@@ -351,7 +355,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		return [2]report.Number{report.Number(v[over[0].index]), report.Number(v[over[1].index])}
 	}
 	opts.Each = func(f exact.FrontPoint) { progress(at(f.Returns)) }
-	r, err := exact.Front(ctx, p.Model, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
+	r, err := e.planner.Front(ctx, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
 	if err != nil {
 		return nil, err
 	}

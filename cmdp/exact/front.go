@@ -94,28 +94,34 @@ func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 // of the points found, and the farthest one gives the weights of the next problem. That finds a point,
 // cuts the corner off, or both.
 func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
+	p, err := NewPlanner(m, opts.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return p.Front(ctx, task, opts)
+}
+
+// Front is the function [Front], which it returns the errors of. Other calls have their turn between two weighted problems.
+func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil
-	if err := checkTask(m, task); err != nil {
+	if err := checkTask(p.m, task); err != nil {
 		return nil, err
 	}
-	opts, err := opts.withDefaults(m.Dim())
+	opts, err := opts.withDefaults(p.m.Dim())
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, concernOf(m.Dim(), task, opts.Over...))
-	if err != nil {
-		return nil, err
-	}
-	f := &front{ctx: ctx, pricer: p, task: task, opts: opts}
+	f := &front{ctx: ctx, planner: p, concern: concernOf(p.m.Dim(), task, opts.Over...), task: task, opts: opts}
 	return f.run()
 }
 
 // front is the state of one computation.
 type front struct {
-	ctx    context.Context
-	pricer pricer
-	task   cmdp.Task // without a cost
-	opts   FrontOptions
+	ctx     context.Context
+	planner *Planner
+	concern concern
+	task    cmdp.Task // without a cost
+	opts    FrontOptions
 
 	columns []column // of all weighted problems
 	outer   *cone
@@ -170,41 +176,53 @@ func (f *front) finish() *FrontResult {
 
 // weigh solves the problem with the given weights of the objectives.
 func (f *front) weigh(weights []float64) (done bool, err error) {
-	gradient := make([]float64, f.pricer.dim())
+	gradient := make([]float64, f.planner.m.Dim())
 	for k, w := range weights {
 		axpy(gradient, w, f.opts.Over[k])
 	}
-	lower, upper := make([]float64, len(gradient)), make([]float64, len(gradient))
-	if err := f.pricer.extent(f.ctx, lower, upper); err != nil {
-		return false, err
-	}
-	x, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return false, fmt.Errorf("exact: front: %w", err)
-	}
-	g, err := cost.NewLinear(gradient, x)
-	if err != nil {
-		return false, fmt.Errorf("exact: front: %w", err)
-	}
-	task := f.task
-	task.Cost = g
-	s, err := newSolver(f.ctx, f.pricer, task, f.opts.Options)
+	var r *Result
+	err = f.planner.inTurn(f.ctx, f.concern, f.opts.Gap, func(q pricer) (err error) {
+		r, err = f.solve(q, gradient)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}
-	s.seed = f.columns
-	r, err := s.run()
-	if err != nil {
-		return false, err
-	}
-	f.columns = s.master.columns
-	f.result.Iterations += s.iterations
 	if r.Status == Infeasible || math.IsInf(r.Bound, -1) {
 		f.result.Status, f.result.Certificate = r.Status, r.Certificate
 		return true, nil
 	}
 	f.add(weights, r)
 	return false, nil
+}
+
+// solve minimises a linear cost, starting from all policies that are known.
+func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
+	lower, upper := make([]float64, len(gradient)), make([]float64, len(gradient))
+	if err := p.extent(f.ctx, lower, upper); err != nil {
+		return nil, err
+	}
+	x, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return nil, fmt.Errorf("exact: front: %w", err)
+	}
+	task := f.task
+	if task.Cost, err = cost.NewLinear(gradient, x); err != nil {
+		return nil, fmt.Errorf("exact: front: %w", err)
+	}
+	s, err := newSolver(f.ctx, p, task, f.opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	if f.columns == nil {
+		f.columns = f.planner.columns
+	}
+	s.seed = f.columns
+	r, err := s.run()
+	f.planner.keep(s.master.columns)
+	f.columns = s.master.columns
+	f.result.Iterations += s.iterations
+	return r, err
 }
 
 // add keeps the point and the half-space that a weighted problem has found.

@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // EarlyGap is the gap of early answers, relative like Options.Gap.
-const EarlyGap = 1e-4
+const EarlyGap = 1e-3
 
 const (
 	defaultGap         = 1e-10

@@ -60,6 +60,19 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
+	return p.inTurn(ctx, concernOf(p.m.Dim(), task), opts.Gap, func(q pricer) error {
+		s, err := newSolver(ctx, q, task, opts)
+		if err != nil {
+			return err
+		}
+		s.seed, s.warm = p.columns, len(p.columns) > 0
+		defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
+		return work(s)
+	})
+}
+
+// inTurn waits until no other call works and calls work with the pricer for a concern.
+func (p *Planner) inTurn(ctx context.Context, c concern, gap float64, work func(pricer) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -72,41 +85,33 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 			p.pricer = nil
 		}
 	}()
-	pricer, err := p.pricerOf(ctx, concernOf(p.m.Dim(), task))
-	if err != nil {
+	if err := p.prepare(ctx, c); err != nil {
 		return err
 	}
-	if q := underlying(pricer); q != nil {
-		if q.enough = 0; opts.Gap >= coarse {
-			q.enough = 0.01 * opts.Gap
+	if q := underlying(p.pricer); q != nil {
+		if q.enough = 0; gap >= coarse {
+			q.enough = 0.01 * gap
 		}
 	}
-	s, err := newSolver(ctx, pricer, task, opts)
-	if err != nil {
-		return err
-	}
-	if pricer == p.pricer {
-		s.seed, s.warm = p.columns, len(p.columns) > 0
-		defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
-	}
-	return work(s)
+	return work(p.pricer)
 }
 
-// pricerOf returns the pricer for a task. A total return that may go on for ever has one of
-// its own for each concern.
-func (p *Planner) pricerOf(ctx context.Context, c concern) (pricer, error) {
-	if p.pricer != nil {
-		return p.pricer, nil
+// prepare makes the pricer for a concern, unless there is one. Totals that may go on for ever have one of their own for
+// each concern, and policies that are of no use for another.
+func (p *Planner) prepare(ctx context.Context, c concern) error {
+	s := underlying(p.pricer)
+	if p.pricer != nil && (s == nil || !s.restless || s.concern.equal(c)) {
+		return nil
 	}
 	q, err := newPricer(ctx, p.m, p.workers, c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// One of totals that may go on for ever depends on what matters to the task.
-	if s := underlying(q); s == nil || !s.restless {
-		p.pricer = q
+	if s = underlying(q); s != nil && s.restless {
+		p.columns = nil
 	}
-	return q, nil
+	p.pricer = q
+	return nil
 }
 
 // coarse is the gap from which prices need not be found to rounding.

@@ -117,6 +117,10 @@ func everything(dim int) concern {
 // indifferent is the concern to which nothing matters.
 func indifferent(dim int) concern { return concern{make([]bool, dim), make([]bool, dim)} }
 
+func (c concern) equal(d concern) bool {
+	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down)
+}
+
 // add adds that large values of form·v may be unwanted.
 func (c concern) add(form []float64) {
 	for i, x := range form {

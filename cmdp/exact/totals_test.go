@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -271,5 +273,61 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 		if _, margin := p.lowerBound([]float64{1}, test.v); math.IsInf(margin, 1) == test.holds {
 			t.Errorf("values %v: margin %g", test.v, margin)
 		}
+	}
+}
+
+// TestPlannerOfTotals: a planner that goes from concern to concern, and comes back, has the answers of plans made one by one, also
+// where totals may go on for ever.
+func TestPlannerOfTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 28))
+	optimal, other, restless := 0, 0, 0
+	for trial := range 60 {
+		m := drawTotal(t, rng, 2)
+		p, err := NewPlanner(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box, err := geometry.NewBox([]float64{-1e99, -1e99}, []float64{1e99, 1e99})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			goal, err := cost.NewLinear([]float64{float64(rng.IntN(5) - 2), rng.NormFloat64()}, box)
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit := float64(rng.IntN(5) - 2)
+			half, err := geometry.NewBox([]float64{-1e99, -1e99}, []float64{limit, 1e99})
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, err := half.Bounded()
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := cmdp.Task{Cost: goal, Target: target}
+			got, err := p.Solve(t.Context(), task, Options{})
+			want, alone := Solve(t.Context(), m, task, Options{})
+			if (err == nil) != (alone == nil) {
+				t.Fatalf("trial %d: error %v: alone it is %v", trial, err, alone)
+			}
+			if err != nil { // no total is well-defined
+				continue
+			}
+			if s := underlying(p.pricer); s != nil && s.restless {
+				restless++
+			}
+			if want.Status != Optimal {
+				other++
+			} else {
+				optimal++
+			}
+			if got.Status != want.Status || want.Status == Optimal && math.Abs(got.Objective-want.Objective) > 1e-8*(1+math.Abs(want.Objective)) {
+				t.Errorf("trial %d: %v with %v: alone it is %v with %v", trial, got.Status, got.Objective, want.Status, want.Objective)
+			}
+		}
+	}
+	if optimal < 50 || other < 50 || restless < 50 {
+		t.Errorf("%d optimal, %d others, %d on models that may go on: the test says little", optimal, other, restless)
 	}
 }

@@ -43,8 +43,13 @@ let under = null, waiting = false, begun = 0;
 const pause = 50; // milliseconds
 let later = 0;
 
+// The address is written when the limits rest: browsers allow it a few times a second.
+const rest = 200; // milliseconds
+let noting = 0;
+
 function changed() {
-  writeHash(page);
+  clearTimeout(noting);
+  noting = setTimeout(() => writeHash(page), rest);
   limits.refresh();
   clearTimeout(later);
   for (const part of parts) part.stop();
@@ -111,10 +116,13 @@ function show(answer, question) {
 function showNumbers() {
   showPlan(page, (limit) => { limits.set(limit); changed(); });
   limits.refresh();
+  tradeoff?.follow();
 }
 
-function showPictures() {
-  for (const part of parts) part.refresh();
+async function showPictures() {
+  const plan = document.body.dataset.plan;
+  await Promise.all(parts.map((part) => part.refresh()));
+  document.body.dataset.drawn = plan; // for tests
 }
 
 function refresh() {

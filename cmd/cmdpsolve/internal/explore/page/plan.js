@@ -18,7 +18,8 @@ export function showPlan(page, apply) {
   for (const { name } of about.returns) add(name, (r) => r.returns?.[name]);
   add("violation", (r) => (r.violation === undefined || r.violation === null ? null : r.violation > (r.tolerance ?? 0) ? r.violation : 0));
   if (now.report.randomized !== undefined) add("randomised in", (r) => r.randomized);
-  const cell = (x, kind) => el("td", {}, x === undefined ? "" : kind === "small" && x !== null && x < 1e-9 ? "≤ 1e-9" : short(x));
+  const digits = now.early ? 4 : 6;
+  const cell = (x, kind) => el("td", {}, x === undefined ? "" : kind === "small" && x !== null && x < 1e-9 ? "≤ 1e-9" : short(x, digits));
   const swatch = (name) => { const s = el("span", { class: "swatch" }); s.style.background = "var(--" + name + ")"; return s; };
   const head = el("tr", {}, el("th", { scope: "col" }, ""), el("th", { scope: "col" }, swatch("now"), "now"));
   if (kept) head.append(el("th", { scope: "col" }, swatch("kept"), "kept"), el("th", { scope: "col" }, "difference"));

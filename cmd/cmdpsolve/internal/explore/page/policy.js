@@ -47,7 +47,7 @@ export class Policy {
     byId("search-label").hidden = this.view === "map";
     const question = (id) => ({
       id, step: about.steps > 1 ? at - 1 : 0, player: byId("player").value,
-      search: this.view === "map" ? "" : byId("search").value, most: this.view === "map" ? 40000 : 1000,
+      search: this.view === "map" ? "" : byId("search").value, most: this.view === "map" ? 40000 : 300,
     });
     try {
       if (!now?.id) {

@@ -66,31 +66,39 @@ export class Tradeoff {
 
   // redraw draws the curve anew.
   redraw() {
-    const root = byId("curve"), { now, kept, state } = this.page;
+    const root = byId("curve"), { now, kept } = this.page;
     if (!now || root.clientWidth < 50) return;
-    const at = (plan) => {
-      const r = plan?.report.returns, x = r?.[this.across], y = r?.[this.up];
-      return Number.isFinite(x) && Number.isFinite(y) ? [x, y] : null;
-    };
-    const here = at(now), there = at(kept);
-    const all = [...this.points, here, there].filter(Boolean);
+    const all = [...this.points, this.at(now), this.at(kept)].filter(Boolean);
     if (all.length === 0) return;
     const span = (i) => {
       const v = all.map((p) => p[i]), low = Math.min(...v), high = Math.max(...v), room = 0.06 * (high - low || Math.abs(high) || 1);
       return [low - room, high + room];
     };
-    const limit = state.limits.find((l) => l.on && l.return === this.across);
     this.plot?.destroy();
     this.plot = new uPlot({
       width: root.clientWidth, height: Math.max(240, Math.min(340, root.clientWidth * 0.62)), cursor: { show: false }, legend: { show: false },
       scales: { x: { time: false, range: span(0) }, y: { range: span(1) } }, axes: [axis(this.across), axis(this.up, 64)],
       series: [{}, { stroke: color("now"), width: 2, points: { show: this.points.length < 30, size: 5, fill: color("now") } }],
-      hooks: { draw: [(u) => { this.marks(u, limit, there); this.place(u, here); }] },
+      hooks: { draw: [(u) => { this.marks(u); this.place(u); }] },
     }, [this.points.map((p) => p[0]), this.points.map((p) => p[1])], this.stage);
   }
 
+  // follow moves point and limit to the plan, over the curve as it is.
+  follow() {
+    const here = this.at(this.page.now), { x, y } = this.plot?.scales ?? {};
+    if (!here || !x || here[0] < x.min || here[0] > x.max || here[1] < y.min || here[1] > y.max) this.redraw();
+    else this.plot.redraw(false, false);
+  }
+
+  // at returns where a plan is, null for none.
+  at(plan) {
+    const r = plan?.report.returns, x = r?.[this.across], y = r?.[this.up];
+    return Number.isFinite(x) && Number.isFinite(y) ? [x, y] : null;
+  }
+
   // marks draws the limit across and the kept plan.
-  marks(u, limit, there) {
+  marks(u) {
+    const { kept, state } = this.page, there = this.at(kept), limit = state.limits.find((l) => l.on && l.return === this.across);
     const c = u.ctx;
     c.save();
     if (limit && limit.value >= u.scales.x.min && limit.value <= u.scales.x.max) {
@@ -118,7 +126,8 @@ export class Tradeoff {
   }
 
   // place puts the point where the plan is.
-  place(u, here) {
+  place(u) {
+    const here = this.at(this.page.now);
     this.handle.hidden = !here;
     if (!here) return;
     const infeasible = this.page.now.report.status === "infeasible";
