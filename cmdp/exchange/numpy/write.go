@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmdp/exchange"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // densest is the most probabilities that Write puts into a dense array.
@@ -237,7 +239,11 @@ type Writer struct {
 }
 
 // NewWriter returns a writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{zip: zip.NewWriter(w)} }
+func NewWriter(w io.Writer) *Writer {
+	z := zip.NewWriter(w)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.DefaultCompression) })
+	return &Writer{zip: z}
+}
 
 // Close ends the file. It does not close what it is written to.
 func (f *Writer) Close() error {
