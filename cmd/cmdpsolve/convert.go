@@ -204,10 +204,10 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 		foreign = !bytes.Contains(data, []byte(problem.Format))
 	}
 	if !foreign {
-		p, err := read(name, problem.Options{Set: *s.set})
+		p, err := read(name, *s.problem)
 		return p, nil, err
 	}
-	if len(*s.set) > 0 {
+	if len(s.problem.Set) > 0 {
 		return nil, nil, fmt.Errorf("--set: %s is a model of another tool, which has no constants", name)
 	}
 	m, err := formats.Read(disk{}, name)

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
-	"slices"
 	"strconv"
 	"time"
 
@@ -77,9 +75,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return p.stopped(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(*c.set)) {
-		e.called = append(e.called, "--set", name+"="+(*c.set)[name])
-	}
+	e.called = append(e.called, c.problemFlags()...)
 	if c.resolution > 0 {
 		e.called = append(e.called, "--resolution", strconv.FormatFloat(c.resolution, 'g', -1, 64))
 	}

@@ -32,7 +32,7 @@ func TestVerticesThatPrintAlike(t *testing.T) {
 
 // load reads a problem as commands do.
 func load(name string) (*loaded, error) {
-	return streams{set: new(map[string]string)}.open(context.Background(), name)
+	return streams{problem: new(problem.Options)}.open(context.Background(), name)
 }
 
 // TestUnionOfCurves: a vertex goes where a mixture of one other curve is at least as good in both returns, and stays where only a

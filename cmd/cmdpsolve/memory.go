@@ -39,7 +39,9 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
-	p, err := read(name, problem.Options{Set: *s.set, Memory: problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate}})
+	opts := *s.problem
+	opts.Memory = problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate}
+	p, err := read(name, opts)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

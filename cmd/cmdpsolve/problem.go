@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -51,6 +52,18 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 		line.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
 	}
 	return problem.ReadWith(name, opts)
+}
+
+// problemFlags are the options with which problems are read.
+func (s streams) problemFlags() []string {
+	var flags []string
+	if s.problem.Outside {
+		flags = append(flags, "--outside")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.problem.Set)) {
+		flags = append(flags, "--set", name+"="+s.problem.Set[name])
+	}
+	return flags
 }
 
 // read reads PROBLEM: standard input if it is -, a built-in instance if it begins with the

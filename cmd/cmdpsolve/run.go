@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
@@ -46,7 +48,7 @@ var errInterrupted = errors.New("interrupted")
 // what all commands have in common.
 type streams struct {
 	out, err io.Writer
-	set      *map[string]string // constants of the problem, by --set
+	problem  *problem.Options // how problems are read
 }
 
 // write writes a report to out.
@@ -75,7 +77,7 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	written := &counter{to: stdout}
 	out := bufio.NewWriter(written)
-	root := newRoot(streams{out, stderr, new(map[string]string)})
+	root := newRoot(streams{out, stderr, new(problem.Options)})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -130,7 +132,8 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	for _, cmd := range root.Commands() {
 		complete(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
-			cmd.Flags().StringToStringVar(s.set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
+			cmd.Flags().BoolVar(&s.problem.Outside, "outside", false, "let the problem file name files outside of its folder")
+			cmd.Flags().StringToStringVar(&s.problem.Set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
 		}
 	}
 	return root

@@ -60,7 +60,7 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 	if !learns {
 		hello = hello.Anywhere()
 	}
-	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape}, problem.Options{Set: *s.set})
+	p, err := problem.ReadSimulated(name, &problem.Simulation{Returns: hello.Names(), Horizon: hello.Horizon, Shape: hello.Shape}, *s.problem)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

@@ -16,7 +16,6 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/contest"
-	"cmdpsolve/cmdp/problem"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
@@ -93,7 +92,7 @@ func (c *compareCommand) submission() (*submission, error) {
 		return nil, err
 	}
 	for _, entry := range suite.Problems {
-		if _, err := read(entry.Problem, problem.Options{}); err != nil {
+		if _, err := read(entry.Problem, *c.problem); err != nil {
 			return nil, &exitError{exitUsage, err}
 		}
 	}
@@ -101,7 +100,7 @@ func (c *compareCommand) submission() (*submission, error) {
 	if s.Tables == "" {
 		s.Tables = strings.TrimSuffix(o.file, filepath.Ext(o.file)) + ".tables." + tableEndings[*c.format]
 	}
-	suiteArgs := []string{"compare", "--suite", o.file}
+	suiteArgs := append([]string{"compare", "--suite", o.file}, c.problemFlags()...)
 	if o.results != "" {
 		suiteArgs = append(suiteArgs, "--results", o.results)
 	}

@@ -1,12 +1,14 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -24,6 +26,9 @@ type Options struct {
 	// Set has values for constants of the file, which hold in the place of those under let: a
 	// number, or arithmetic with the constants above.
 	Set map[string]string
+	// Outside allows the file to name files outside of its folder. Else these are errors, so that
+	// a problem that comes from elsewhere reads nothing but what came with it.
+	Outside bool
 	// Memory says how the course of episodes is remembered, if the problem asks about it.
 	Memory MemoryOptions
 }
@@ -48,19 +53,34 @@ func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
 	if _, err := io.Copy(&text, in); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
-	return parse(path, text.String(), folder(filepath.Dir(path)), limits{maxStates, maxHorizon, maxStored}, opts)
+	return parse(path, text.String(), folder{filepath.Dir(path), opts.Outside}, limits{maxStates, maxHorizon, maxStored}, opts)
 }
 
-// A folder opens files relative to itself. Other than os.DirFS it allows names
-// that lead out of it, because a problem file may stand beside its data.
-type folder string
+// A folder opens files relative to itself, and others if that is allowed.
+type folder struct {
+	path    string
+	outside bool
+}
+
+var errOutside = errors.New("it is outside of the problem's folder: move it there, or allow it with --outside")
 
 func (f folder) Open(name string) (fs.File, error) {
 	name = filepath.FromSlash(name)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(string(f), name)
+	switch {
+	case f.outside && filepath.IsAbs(name):
+		return os.Open(name)
+	case f.outside:
+		return os.Open(filepath.Join(f.path, name))
 	}
-	return os.Open(name)
+	file, err := os.OpenInRoot(f.path, name)
+	if err == nil {
+		return file, nil
+	}
+	var errno syscall.Errno
+	if !errors.As(err, &errno) { // it is not the system that refuses
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errOutside}
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: errno}
 }
 
 // Parse reads a problem from data. Name is the file name in errors; files holds
