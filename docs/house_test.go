@@ -278,16 +278,24 @@ func declared(decl ast.Decl, known map[string]bool) {
 	})
 }
 
-func TestReadmeShowsTheExampleFile(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile("examples/two-rooms.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(readme, append([]byte("```yaml\n"), append(file, "```"...)...)) {
-		t.Error("the problem file in README.md is not docs/examples/two-rooms.yaml")
+// TestPagesShowTheExampleFiles: what pages show as a file stands in the folder examples, where readers find it.
+func TestPagesShowTheExampleFiles(t *testing.T) {
+	for name, shown := range map[string]struct{ page, language string }{
+		"two-rooms.yaml": {"../README.md", "yaml"},
+		"line.yaml":      {"simulators.md", "yaml"},
+		"line.py":        {"simulators.md", "python"},
+		"suite.yaml":     {"comparing.md", "yaml"},
+	} {
+		page, err := os.ReadFile(shown.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(filepath.Join("examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(page, []byte("```"+shown.language+"\n"+string(file)+"```")) {
+			t.Errorf("what %s shows is not docs/examples/%s", shown.page, name)
+		}
 	}
 }

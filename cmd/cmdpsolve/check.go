@@ -36,7 +36,8 @@ distance of the returns of the best policy from the target; else both are 0. In
 a game they bound the distance at which an opponent can keep the mean return,
 and ranges are what the agent can force whatever the opponent does.`,
 		Example: `  cmdpsolve check inventory
-  cmdpsolve check rooms.yaml --format json`,
+  cmdpsolve check delivery.yaml
+  cmdpsolve check two-rooms.yaml --format json`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

@@ -43,7 +43,7 @@ With --suite the problems, learners and settings come from a file, each run has
 a result file of its own, and runs can be split over machines; see
 docs/comparing.md.`,
 		Example: `  cmdpsolve compare inventory --algorithms moma,optcmdp,optdual --slater auto
-  cmdpsolve compare riverswim --algorithms all --seeds 20 --save r.checkpoint
+  cmdpsolve compare riverswim --episodes 500 --seeds 3 --save river.checkpoint
   cmdpsolve compare media --format latex > table.tex
   cmdpsolve compare --suite suite.yaml --shard 3/16
   cmdpsolve compare --suite suite.yaml --submit slurm --shards 16`,

@@ -47,6 +47,8 @@ to OUT. The endings say which formats they have:
   .yaml, .yml  a problem file
 
 Numbers are converted bit for bit. See docs/formats.md for what each format holds.`,
+		Example: `  cmdpsolve convert inventory inventory.umb
+  cmdpsolve convert inventory.umb inventory.yaml --horizon 7`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usage("%s takes two names, IN and OUT, but got %d; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath())

@@ -39,7 +39,7 @@ The page is served on the loopback interface, under an address with a random
 token; it loads nothing from elsewhere. explore prints the address, opens it,
 and serves until Ctrl-C.`,
 		Example: `  cmdpsolve explore frozenlake8
-  cmdpsolve explore rooms.yaml --no-open --listen 127.0.0.1:8080`,
+  cmdpsolve explore delivery.yaml --no-open --listen 127.0.0.1:8080`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
@@ -380,8 +381,8 @@ func tryMemory(t *testing.T, chrome context.Context) {
 
 // BenchmarkExplore moves sliders in a browser, one after the other, and waits each time until the
 // plan for the new limit is painted. It reports milliseconds, the time in the browser from the event of the
-// slider to the frame after the first numbers, whose gap is a thousandth, and after the last. The first move
-// comes when the page is drawn.
+// slider to the frame after the first numbers, whose gap is a thousandth, and after the last, and the processor
+// time that the server took. The first move comes when the page is drawn.
 func BenchmarkExplore(b *testing.B) {
 	chrome := startBrowser(b)
 	for _, problem := range []string{"frozenlake8", "garnet:S=2000,A=5,H=5,d=4,b=10", "garnet:S=2000,A=5,H=20,d=4,b=10", "garnet:S=2000,A=5,H=50,d=3,b=10"} {
@@ -391,6 +392,7 @@ func BenchmarkExplore(b *testing.B) {
 			times := make(map[string][]float64)
 			for i := 0; b.Loop(); i++ {
 				var ms map[string]float64
+				before := harness.ProcessorTime()
 				page.run(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => {
 					const sliders = document.querySelectorAll(".limit input[type=range]"), slider = sliders[%d %% sliders.length], times = {};
 					const seen = new MutationObserver(() => {
@@ -407,6 +409,7 @@ func BenchmarkExplore(b *testing.B) {
 					slider.value = Number(slider.min) + (Number(slider.max) - Number(slider.min)) * %v;
 					slider.dispatchEvent(new Event("input", { bubbles: true }));
 				})`, i, 0.3+0.4*float64(i*7%19)/19), &ms, func(p *cdpruntime.EvaluateParams) *cdpruntime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				ms["processor"] = 1000 * (harness.ProcessorTime() - before).Seconds()
 				for which, x := range ms {
 					times[which] = append(times[which], x)
 				}

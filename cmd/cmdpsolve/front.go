@@ -52,7 +52,7 @@ band in which the true one lies, of three returns for some bounds on the third.
 If no policy keeps the constraints the exit status is 3.`,
 		Example: `  cmdpsolve front inventory --over -shortage,-cost
   cmdpsolve front frozenlake8 --over +goal,-hole --plot front.svg
-  cmdpsolve front rooms.yaml --over reward,-cost --policies vertices`,
+  cmdpsolve front two-rooms.yaml --over reward,-cost --policies vertices`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

@@ -17,8 +17,8 @@ func newInstances(s streams) *cobra.Command {
 		Short: "List the built-in problems, or write one as a problem file",
 		Long: `Without NAME, lists the built-in problems and their parameters. With NAME,
 writes that problem as a problem file to standard output, in YAML or with
---format json in JSON. Parameters follow the name:
-
+--format json in JSON. Parameters follow the name.`,
+		Example: `  cmdpsolve instances
   cmdpsolve instances garnet:S=50,A=4,H=10,d=3,seed=1 > garnet.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

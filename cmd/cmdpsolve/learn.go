@@ -63,10 +63,10 @@ exits with status 1.`,
   cmdpsolve learn inventory --learner posterior --pool --episodes 2000
   cmdpsolve learn inventory --pool --policy learned.csv --plot learned.svg
   cmdpsolve learn media --pool --seeds 10 --format json > result.json
-  cmdpsolve learn big.yaml --episodes 1000000 --save big.checkpoint
-  cmdpsolve learn big.yaml --resume big.checkpoint
+  cmdpsolve learn two-rooms.yaml --episodes 1e5 --save rooms.checkpoint
+  cmdpsolve learn two-rooms.yaml --resume rooms.checkpoint
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
-  cmdpsolve learn task.yaml --env-command "python3 robot.py"`,
+  cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

@@ -129,10 +129,10 @@ that proves it (status 3 if it is not 0).
 On Ctrl-C plan stops and exits with status 1.`,
 		Example: `  cmdpsolve plan frozenlake8
   cmdpsolve plan inventory --policy policy.csv
-  cmdpsolve plan rooms.yaml --format json
+  cmdpsolve plan delivery.yaml --format json
   cmdpsolve plan inventory --at-most cost=4
   cmdpsolve plan inventory --sweep cost=2:5:0.5 --plot sweep.svg
-  cmdpsolve plan rooms.yaml --log visits.csv --credible 0.95`,
+  cmdpsolve plan two-rooms.yaml --log visits.csv --pool --credible 0.95`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

@@ -36,7 +36,7 @@ What is 0 or below, a regret while the target is violated for instance, lies on
 the lower edge of a logarithmic axis.`,
 		Example: `  cmdpsolve compare inventory --format json > inventory.json
   cmdpsolve plot inventory.json --output inventory.pdf
-  cmdpsolve plot a.json b.json --metrics expected_regret -o both.svg`,
+  cmdpsolve plot inventory.json --metrics expected_regret -o regret.svg`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
 	f := cmd.Flags()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"flag"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,22 +27,54 @@ func TestMain(m *testing.M) {
 	}, "playmodel": playModel})
 }
 
+// setUp tells a script where the files of docs/examples are.
+func setUp(env *testscript.Env) error {
+	examples, err := filepath.Abs("../../docs/examples")
+	env.Setenv("EXAMPLES", examples)
+	// Under the race detector every command would wait for a second before it ends.
+	env.Setenv("GORACE", "atexit_sleep_ms=0")
+	return err
+}
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
-		Setup: func(env *testscript.Env) error {
-			examples, err := filepath.Abs("../../docs/examples")
-			env.Setenv("EXAMPLES", examples)
-			// Under the race detector every command would wait for a second before it ends.
-			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			return err
-		},
+		Setup:         setUp,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cmptimeless": compareTimeless,
 			"fits80":      fits80,
 		},
 	})
+}
+
+// TestExamplesOfHelp runs the examples that --help of every command shows, beside the files of docs/examples.
+func TestExamplesOfHelp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every example")
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no Python for the simulator of an example")
+	}
+	var scripts []string
+	for _, cmd := range newRoot(streams{problem: new(problem.Options)}).Commands() {
+		if cmd.Example == "" || cmd.Name() == "explore" { // which serves until it is stopped
+			continue
+		}
+		script := "exec sh -c 'cp -r $EXAMPLES/. .'\nenv HOME=$WORK\n"
+		for line := range strings.Lines(cmd.Example) {
+			if strings.Contains(line, "--submit") {
+				continue // needs a cluster
+			}
+			script += "exec sh -c '" + strings.TrimSpace(line) + "'\n"
+		}
+		name := filepath.Join(t.TempDir(), cmd.Name()+".txtar")
+		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		scripts = append(scripts, name)
+	}
+	testscript.Run(t, testscript.Params{Files: scripts, Setup: setUp})
 }
 
 var (

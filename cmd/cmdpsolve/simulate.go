@@ -52,7 +52,7 @@ a state sum to 1, and every state that the policy reaches must have a row.
 On Ctrl-C simulate stops and exits with status 1.`,
 		Example: `  cmdpsolve plan inventory --policy policy.csv
   cmdpsolve simulate inventory --policy policy.csv --episodes 100000
-  cmdpsolve simulate task.yaml --env-command "python3 robot.py" --policy p.csv`,
+  cmdpsolve simulate two-rooms.yaml --policy always-work.csv --distribution`,
 		Args: oneProblem,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args[0])

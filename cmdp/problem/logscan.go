@@ -113,7 +113,11 @@ func (r *logReader) columns(header []string) bool {
 		}
 	}
 	for _, name := range need {
-		if !slices.Contains(header, name) {
+		switch {
+		case slices.Contains(header, name):
+		case counted && name == "step":
+			r.bad("the column step is missing: want %s, or --pool, which takes the counts for all steps alike", strings.Join(need, ", "))
+		default:
 			r.bad("the column %s is missing: want %s", name, strings.Join(need, ", "))
 		}
 	}
