@@ -261,10 +261,14 @@ func (d *planReport) limits() *report.Table {
 	return t
 }
 
+// priceNoise is the share of the objective up to which what a price comes to is noise: a degenerate optimum has many prices, and
+// rounding picks one.
+const priceNoise = 1e-7
+
 // shownPrice is the price of a limit, 0 where over all returns that are possible it changes
-// less than is certified.
+// less than is certified, or no more than noise.
 func (d *planReport) shownPrice(c limitReport) report.Number {
-	if c.scale > 0 && float64(c.Price)*c.scale <= math.Abs(float64(d.Objective-d.Bound)) {
+	if c.scale > 0 && float64(c.Price)*c.scale <= max(math.Abs(float64(d.Objective-d.Bound)), priceNoise*math.Abs(float64(d.Objective))) {
 		return 0
 	}
 	return c.Price

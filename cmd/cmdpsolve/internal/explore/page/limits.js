@@ -178,9 +178,9 @@ export class Limits {
   }
 }
 
-// shownPrice is 0 for a price that changes less than is certified, over the range of a return.
+// shownPrice is 0 for a price that changes less than is certified, or no more than noise, over the range of a return.
 export function shownPrice(price, report, range) {
   if (price === null) return null;
   const scale = (range.max ?? 0) - (range.min ?? 0);
-  return Math.abs(price) * scale <= Math.abs(report.objective - report.bound) ? 0 : price;
+  return Math.abs(price) * scale <= Math.max(Math.abs(report.objective - report.bound), 1e-7 * Math.abs(report.objective)) ? 0 : price;
 }
