@@ -36,6 +36,7 @@ type average struct {
 	slow    []int     // the ends in which relaxation does not converge
 	loop    chain     // of a policy inside an end
 	loose   float64   // how exact shares of time need to be, 0 for rounding
+	aim     float64   // by how much the policy of a price may be worse than the best, see solver.price
 }
 
 // A way is the problem how to come to the ends, with the totals that are collected before.
@@ -52,18 +53,10 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 	} else if err := p.settled(c); err != nil {
 		return nil, err
 	}
-	return p.afresh(), nil
-}
-
-// afresh returns a pricer that knows the ends and nothing else.
-func (p *average) afresh() *average {
-	states, base := p.m.States(), *p.stationary
-	base.enough, base.mass, base.room = 0, nil, nil
-	return &average{
-		stationary: &base, ends: p.ends, into: p.into, owner: p.owner, ways: make(map[string]*way), best: make([]class, p.ends.parts()),
-		reward: make([]float64, len(p.k.Offset)-1), greedy: make([]int32, states),
-		h: make([]float64, states), next: make([]float64, states), place: make([]int32, states), stale: make([]bool, states),
-	}
+	states := m.States()
+	p.ways, p.best, p.reward, p.greedy = make(map[string]*way), make([]class, p.ends.parts()), make([]float64, len(p.k.Offset)-1), make([]int32, states)
+	p.h, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
+	return p, nil
 }
 
 // settled finds the ends of a model with means and totals. It is an error if one of them could
@@ -349,10 +342,22 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 	return total, nil
 }
 
-// recheck computes the bound anew, without what earlier directions left behind: a verifier gets
-// the same numbers.
+// recheck finds the bound to rounding. In ends where relaxation converges it begins anew, so that a verifier gets
+// the same numbers. In slow ones it begins with the class and the relative values at hand: that they are good is shown by
+// the pass over the model.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	_, value, margin, err = p.afresh().solve(ctx, dir)
+	q, base := *p, *p.stationary
+	base.enough, base.mass, base.room = 0, nil, nil
+	q.stationary, q.ways = &base, make(map[string]*way)
+	for i := range q.best {
+		if !q.best[i].slow {
+			q.best[i] = class{}
+			for _, s := range q.ends.part(i) {
+				q.h[s] = 0
+			}
+		}
+	}
+	_, value, margin, err = q.solve(ctx, dir)
 	return value, margin, err
 }
 

@@ -217,9 +217,13 @@ func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []cmdp.Constrai
 // returns with those of the policies drawn at the start.
 func TestAverageSolve(t *testing.T) {
 	drawn, infeasible := 0, 0
-	for seed := range uint64(80) {
+	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 53))
 		m := randomAverage(t, seed+1000, 3+rng.IntN(6), 3)
+		gap := 0.0
+		if seed >= 80 { // half of them to a coarse gap
+			m, gap = slowRing(t, rng, 30), float64(seed/2%2)*1e-6
+		}
 		low, high := []float64{-4, -4, -4}, []float64{6, 6, 6}
 		box, err := geometry.NewBox(low, high)
 		if err != nil {
@@ -241,7 +245,7 @@ func TestAverageSolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		task := cmdp.Task{Cost: goal, Target: target}
-		r, err := Solve(t.Context(), m, task, Options{})
+		r, err := Solve(t.Context(), m, task, Options{Gap: gap})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -308,6 +312,27 @@ func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 	if !floats.EqualApprox(total, r.Returns, 1e-8) {
 		t.Errorf("shares of time return %v: want %v", total, r.Returns)
 	}
+}
+
+// slowRing is a model of a ring on which each choice leads to two states nearby, so that hardly anything mixes.
+func slowRing(t testing.TB, rng *rand.Rand, n int) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 3, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, n)
+	for s := range n {
+		for a := range 2 {
+			p := 0.2 + 0.6*rng.Float64()
+			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{rng.Float64(), 2*rng.Float64() - 0.5, 2*rng.Float64() - 0.5},
+				Next: []cmdp.Transition{{Next: (s + 1) % n, Probability: p}, {Next: (s + n - 1 - rng.IntN(2)) % n, Probability: 1 - p}}}
+			if err := b.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // ring is a model of a ring of n states that is walked round, each step with a loss of its

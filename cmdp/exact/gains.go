@@ -33,7 +33,7 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 	}
 	mean = dot(dir, p.best[i].mean)
 	const close = 1e-13
-	if p.best[i].slow = slow; mean-low > close*scale {
+	if p.best[i].slow = slow; mean-low > math.Max(close*scale, p.aim) {
 		p.slow, p.best[i].slow = append(p.slow, i), true
 		for j, s := range states {
 			p.greedy[s] = choices[j]
@@ -54,7 +54,8 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 	var before []int32
 	var last solved
 	const rounds = 10_000
-	p.sweeps = 16
+	p.sweeps = 4
+	few := 0 // rounds that gained less than is aimed at
 	for range rounds {
 		p.leadTo(best, states, choices)
 		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
@@ -89,10 +90,16 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		if dot(dir, found.mean) > mean { // by no more than rounding
 			break
 		}
+		// The sweeps may still improve the way to a class that does not change any more.
+		if few++; mean-dot(dir, found.mean) >= p.aim {
+			few = 0
+		}
 		found.slow = true
-		*best = *found
+		if *best = *found; few > 1 {
+			break
+		}
 	}
-	return mean, nil
+	return dot(dir, best.mean), nil
 }
 
 // A solved policy is one whose relative values are known. Many sweeps can end with a policy that mixes
@@ -145,16 +152,13 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 	}
 }
 
-// rough is how far a least mean may be off in the directions of a coarse gap, 0 if it may not.
+// rough is how far a least mean may be off, 0 for rounding.
 func (p *average) rough() float64 {
-	if p.enough == 0 {
-		return 0
-	}
 	size := 0.0
 	for _, r := range p.reward {
 		size = math.Max(size, math.Abs(r))
 	}
-	return p.enough * size
+	return math.Max(p.enough*size, p.aim)
 }
 
 // places notes the places of states in their order.
@@ -316,7 +320,7 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 			p.next[s] = p.h[s] + step*up
 		}
 		span := high - low
-		if span <= 1e-14*scale || n >= sweeps || slow && n >= brief || n%patience == 0 && span > least*last {
+		if span <= math.Max(1e-14*scale, 0.5*p.aim) || n >= sweeps || slow && n >= brief || n%patience == 0 && span > least*last {
 			return low, scale
 		}
 		if n == 1 || n%patience == 0 {

@@ -130,7 +130,7 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 // the task.
 func (s *solver) separate() (added bool, err error) {
 	psi, support := s.master.psi(s.master.nu)
-	p, added, err := s.price(psi)
+	p, added, err := s.price(psi, 0.1*s.master.u)
 	if err != nil {
 		return false, err
 	}

@@ -105,7 +105,7 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	psi, support := s.master.psi(nu)
 	theta := append([]float64(nil), phi...)
 	axpy(theta, 1, psi)
-	p, added, err := s.price(theta)
+	p, added, err := s.price(theta, 0.1*s.gap())
 	if err != nil || p.ray != nil && added {
 		return added, err
 	}

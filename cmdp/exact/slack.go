@@ -120,7 +120,7 @@ func (s *solver) deepest() (*SlackResult, error) {
 			continue
 		}
 		psi, support := s.master.psi(s.master.nu)
-		p, added, err := s.price(psi)
+		p, added, err := s.price(psi, 0)
 		if err != nil {
 			return nil, err
 		}

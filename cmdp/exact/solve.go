@@ -228,12 +228,12 @@ func (s *solver) start() error {
 		directions = [][]float64{dir}
 	}
 	for _, dir := range directions {
-		if _, _, err := s.price(dir); err != nil {
+		if _, _, err := s.price(dir, math.Inf(1)); err != nil {
 			return err
 		}
 	}
 	if s.master.point() == nil { // rays only: one that has nothing to gain finds a policy
-		if _, _, err := s.price(make([]float64, len(s.lower))); err != nil {
+		if _, _, err := s.price(make([]float64, len(s.lower)), 0); err != nil {
 			return err
 		}
 	}
@@ -243,12 +243,28 @@ func (s *solver) start() error {
 	return s.master.addCut(s.tangent(s.master.point()))
 }
 
-// price asks for the cheapest policy in a direction and adds it to the master.
-func (s *solver) price(dir []float64) (p priced, added bool, err error) {
-	p, err = s.source.price(s.ctx, dir)
-	if err != nil {
-		return p, false, err
+// price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, a
+// policy of long-run means may be worse than the best one by aim: what a direction has to gain is found with the
+// first of many improvements.
+func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
+	means, ok := s.source.(*average)
+	if ok {
+		means.aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
+		defer func() { means.aim = 0 }()
 	}
+	for {
+		if p, err = s.source.price(s.ctx, dir); err != nil {
+			return p, false, err
+		}
+		if added, err = s.counted(p, dir); added || err != nil || !ok || means.aim == 0 {
+			return p, added, err
+		}
+		means.aim = 0
+	}
+}
+
+// counted adds the policy found in a direction to the master.
+func (s *solver) counted(p priced, dir []float64) (added bool, err error) {
 	s.iterations++
 	added, err = s.master.addColumn(newColumn(p, dir))
 	if s.opts.Progress != nil {
@@ -258,7 +274,7 @@ func (s *solver) price(dir []float64) (p priced, added bool, err error) {
 		}
 		s.opts.Progress(s.iterations, bound, s.incumbent.cost)
 	}
-	return p, added, err
+	return added, err
 }
 
 // tangent returns the tangent of the cost at x.

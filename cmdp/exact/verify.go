@@ -78,7 +78,7 @@ func (s separation) check(c *Certificate) error {
 		wrong = fmt.Sprintf("support %g: want %g", c.Support, s.support)
 	case c.Whole && !(c.Support >= s.support-loose):
 		wrong = fmt.Sprintf("support %g of the whole set: want at least the %g of its part", c.Support, s.support)
-	case !(c.Margin >= s.margin/2 && c.Margin < c.Value-c.Support):
+	case !(c.Margin >= s.margin/4 && c.Margin < c.Value-c.Support):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, below the separation %g", c.Margin, c.Value-c.Support)
 	case !(c.Distance >= c.Value-c.Support-loose):
 		wrong = fmt.Sprintf("distance %g: want at least the separation %g", c.Distance, c.Value-c.Support)
