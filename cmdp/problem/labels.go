@@ -170,7 +170,8 @@ func (f *stateFinder) addNamed(in []bool, name string) error {
 	case !isLabel && !isState && isInteger(name):
 		return fmt.Errorf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)
 	case !isLabel && !isState:
-		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), orWant(name, slices.Concat(slices.Sorted(maps.Keys(f.label)), f.p.States)))
+		known := slices.DeleteFunc(slices.Sorted(maps.Keys(f.label)), func(label string) bool { return slices.Contains(f.p.States, label) })
+		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), orWant(name, append(known, f.p.States...)))
 	case !isLabel:
 		in[s] = true
 		return nil
