@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ const (
 	model   = "cmdpsolve"
 	bare    = "bare"
 	numpy   = "NumPy"
+	goZip   = "archive/zip"
 	goCSV   = "encoding/csv"
 	goJSON  = "encoding/json, whole"
 	goLines = "encoding/json"
@@ -33,6 +35,9 @@ func job(by, path string) error {
 		p, err := problem.Read(path)
 		runtime.KeepAlive(p)
 		return err
+	}
+	if by == goZip {
+		return unpack(path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,6 +79,25 @@ func job(by, path string) error {
 		err = nil
 	}
 	return err
+}
+
+// unpack unpacks all arrays and does nothing with them.
+func unpack(path string) error {
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	for _, member := range z.File {
+		in, err := member.Open()
+		if err == nil {
+			_, err = io.Copy(io.Discard, in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A jsonRow is a row as a Go program would read it.

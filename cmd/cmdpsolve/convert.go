@@ -212,7 +212,9 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	if len(s.problem.Set) > 0 {
 		return nil, nil, fmt.Errorf("--set: %s is a model of another tool, which has no constants", name)
 	}
-	m, err := formats.Read(disk{}, name)
+	line := newStatusLine(os.Stderr, false)
+	defer line.close()
+	m, err := formats.Read(formats.Watch(disk{}, line.reading(name)), name)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, trim(err))
 		if strings.EqualFold(filepath.Ext(name), ".npz") && strings.HasSuffix(err.Error(), "the array P is missing") {

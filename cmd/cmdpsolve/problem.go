@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
@@ -48,9 +47,7 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 	}
 	line := newStatusLine(os.Stderr, false)
 	defer line.close()
-	opts.Progress = func(part float64) {
-		line.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
-	}
+	opts.Progress = line.reading(name)
 	return problem.ReadWith(name, opts)
 }
 

@@ -46,6 +46,13 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 	fmt.Fprint(l.w, "\r\x1b[K"+text(now.Sub(l.begin))) // a terminal that went away is no reason to stop
 }
 
+// reading returns a function that shows how much of a file has been read.
+func (l *statusLine) reading(name string) func(part float64) {
+	return func(part float64) {
+		l.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
+	}
+}
+
 func (l *statusLine) close() {
 	if l == nil {
 		return

@@ -37,6 +37,9 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 		return // a list of transitions, in arrays
 	}
 	h.imported = &imported{file: beside(h.file, n.text)}
+	if h.options.Progress != nil {
+		files = formats.Watch(files, h.options.Progress)
+	}
 	m, err := formats.Read(files, n.text)
 	var pe *fs.PathError
 	switch {

@@ -20,8 +20,8 @@ func Read(path string) (*Problem, error) { return ReadWith(path, Options{}) }
 
 // Options say how a problem is read.
 type Options struct {
-	// Progress, if not nil, is called now and then with the part of the rows that has been
-	// read, from 0 to 1.
+	// Progress, if not nil, is called now and then with the part of the rows, or of a file of
+	// another tool, that has been read, from 0 to 1.
 	Progress func(part float64)
 	// Set has values for constants of the file, which hold in the place of those under let: a
 	// number, or arithmetic with the constants above.

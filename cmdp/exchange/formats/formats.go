@@ -88,6 +88,40 @@ func Read(files fs.FS, name string) (*exchange.Model, error) {
 	return nil, fmt.Errorf("unknown kind of file %s: want %s", name, Endings)
 }
 
+// Watch returns the same files, which call progress as they are read, with how far into the
+// file that was, from 0 to 1.
+func Watch(files fs.FS, progress func(part float64)) fs.FS { return watched{files, progress} }
+
+type watched struct {
+	fs.FS
+	progress func(part float64)
+}
+
+func (w watched) Open(name string) (fs.File, error) {
+	f, err := w.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := f.(io.ReaderAt)
+	if info, err := f.Stat(); err == nil && ok && info.Mode().IsRegular() {
+		return watchedFile{f, at, info.Size(), w.progress}, nil
+	}
+	return f, nil
+}
+
+type watchedFile struct {
+	fs.File
+	at       io.ReaderAt
+	size     int64
+	progress func(part float64)
+}
+
+func (f watchedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.at.ReadAt(p, off)
+	f.progress(float64(off+int64(n)) / float64(max(1, f.size)))
+	return n, err
+}
+
 // Create makes a file; Close ends it. A file that could not be written is not closed:
 // its maker gives it up.
 type Create func(name string) (io.WriteCloser, error)

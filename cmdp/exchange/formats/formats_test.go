@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -53,6 +55,32 @@ func TestAllFormatsAgree(t *testing.T) {
 				t.Fatal(i, name, err)
 			}
 			now = again
+		}
+	}
+}
+
+// TestWatch reads a model of every format while somebody watches: it is the same, and the end of a
+// file has been seen.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	m := exchangetest.Random(rand.New(rand.NewPCG(1, 1)), exchangetest.Has{})
+	m.Labels = nil
+	for _, name := range []string{"m.umb", "m.tra", "m.drn", "m.npz", "m.json", "k/"} {
+		if err := os.MkdirAll(filepath.Join(dir, "k"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		create := func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(dir, name)) }
+		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		least, most := 2.0, -1.0
+		again, err := formats.Read(formats.Watch(os.DirFS(dir), func(part float64) { least, most = min(least, part), max(most, part) }), strings.TrimSuffix(name, "/"))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		again.Labels = nil
+		if err := exchangetest.Same(m, again); err != nil || least < 0 || most != 1 {
+			t.Error(name, err, least, most)
 		}
 	}
 }
