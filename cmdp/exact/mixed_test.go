@@ -263,8 +263,8 @@ func TestAverageRational(t *testing.T) {
 	}
 }
 
-// TestMixedRefuses names what makes a total without limit.
-func TestMixedRefuses(t *testing.T) {
+// TestMixedUnbounded wants a policy that shows a total without limit beside a mean, and else its place.
+func TestMixedUnbounded(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false}, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
 	add := func(state, action, next int, mean, total float64) {
 		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: state, Action: action, Returns: []float64{mean, total}, Next: []cmdp.Transition{{Next: next, Probability: 1}}}); err != nil {
@@ -283,22 +283,40 @@ func TestMixedRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	solve := func(gradient ...float64) (*Result, error) {
+	solve := func(most []float64, gradient ...float64) (*Result, error) {
 		goal, err := cost.NewLinear(gradient, box)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Solve(t.Context(), m, cmdp.Task{Cost: goal}, Options{})
+		within, err := geometry.NewBox([]float64{-10, -boundless}, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := within.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{})
+	}
+	free := []float64{10, boundless}
+	for _, mean := range []float64{10, 1} { // the loop has the mean 1
+		r, err := solve([]float64{mean, boundless}, 1, 1)
+		if err != nil || r.Status != Unbounded || r.Return != 1 || r.Policy == nil || r.Policy.Choose(nil, 0, 0) != 0 || r.Returns[0] != 1 || !math.IsInf(r.Returns[1], -1) {
+			t.Errorf("%+v, %v: want that return 1 is unbounded by action 0 in states 0 and 1", r, err)
+		}
 	}
 	var no *NoTotalError
-	if _, err := solve(1, 1); !errors.As(err, &no) || !no.Wanted || no.State != 1 || no.Action != 0 || no.Return != 1 {
-		t.Errorf("%v: want that return 1 is boundless by action 0 in state 1", err)
+	if _, err := solve([]float64{10, -5}, 1, 0); !errors.As(err, &no) || !no.Wanted || no.State != 1 || no.Action != 0 || no.Return != 1 {
+		t.Errorf("%v: want that return 1 grows by action 0 in state 1", err)
+	}
+	if r, err := solve([]float64{0.5, boundless}, 1, 1); !errors.As(err, &no) || !no.Wanted {
+		t.Errorf("%+v, %v: want no answer where the loop breaks the limit of the mean", r, err)
 	}
 	// Where a loss is unwanted, or nothing to the question, there is a best policy.
-	if r, err := solve(1, -1); err != nil || r.Status != Optimal || math.Abs(r.Objective-3) > 1e-9 {
+	if r, err := solve(free, 1, -1); err != nil || r.Status != Optimal || math.Abs(r.Objective-3) > 1e-9 {
 		t.Errorf("%+v, %v: want 3 of the loop without a total", r, err)
 	}
-	if r, err := solve(1, 0); err != nil || r.Status != Optimal || math.Abs(r.Objective-1) > 1e-9 {
+	if r, err := solve(free, 1, 0); err != nil || r.Status != Optimal || math.Abs(r.Objective-1) > 1e-9 {
 		t.Errorf("%+v, %v: want 1, whatever the total is", r, err)
 	}
 }

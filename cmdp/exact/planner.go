@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -48,6 +49,12 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		r, err = s.run()
 		return err
 	})
+	var found *NoTotalError
+	if errors.As(err, &found) && found.Wanted {
+		if r, unbound := p.grows(ctx, task, opts, found); r != nil || unbound != nil {
+			return r, unbound
+		}
+	}
 	return r, err
 }
 

@@ -2,8 +2,13 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 )
 
 // A ray is a place where a policy may go on for as long as it likes. What it gains there
@@ -199,4 +204,91 @@ func (st *stepPolicy) mix(s int32, probs []float64) {
 		st.mixed = make(map[int32][]float64)
 	}
 	st.mixed[s] = probs
+}
+
+// grows answers a task for which found says that a total may grow for ever beside long-run means. The total is without
+// bound if its own long-run mean can be on that side while all other limits are kept: the policy is then one that
+// shows it. The answer is nil if that is not so, or not known.
+func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result, error) {
+	i, d := found.Return, p.m.Dim()
+	g, ok := task.Cost.(cost.Affine)
+	if !ok || i < 0 || g.Gradient()[i] == 0 {
+		return nil, nil
+	}
+	spec := cmdp.ModelSpec{Discount: 1, Dim: d, Start: p.m.StartStates(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range d {
+		spec.Means = append(spec.Means, p.m.Mean(j) || j == i)
+	}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		return nil, err
+	}
+	slope := math.Copysign(1, g.Gradient()[i])
+	least, most := 0.0, 0.0
+	for c := i; c < len(spec.Kernels[0].Returns); c += d {
+		least, most = math.Min(least, spec.Kernels[0].Returns[c]), math.Max(most, spec.Kernels[0].Returns[c])
+	}
+	growth := cmdp.Task{Target: othersOf(task.Target, i, least, most)}
+	if growth.Target == nil && task.Target != nil {
+		return nil, nil
+	}
+	low, high := slices.Repeat([]float64{-boundless}, d), slices.Repeat([]float64{boundless}, d)
+	box, err := geometry.NewBox(low, high)
+	if err != nil {
+		return nil, err
+	}
+	if growth.Cost, err = cost.NewLinear(axis(d, i, slope), box); err != nil {
+		return nil, err
+	}
+	r, err := Solve(ctx, m, growth, Options{Workers: opts.Workers, Iterations: opts.Iterations, Progress: opts.Progress})
+	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*(most-least)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	total, components := make([]float64, d), r.Components
+	if r.Policy != nil {
+		components = []Component{{1, r.Policy}}
+	}
+	for _, c := range components {
+		e, err := Evaluate(ctx, p.m, c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		axpy(total, c.Weight, e.Returns)
+	}
+	if !math.IsInf(total[i], -int(slope)) { // it goes up and down
+		return nil, nil
+	}
+	return &Result{Status: Unbounded, Bound: math.Inf(-1), Objective: math.Inf(-1), Return: i, Returns: total, Policy: r.Policy, Components: r.Components,
+		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Dual: make([]float64, d)}, nil
+}
+
+// othersOf returns the part of a polyhedral target that does not depend on coordinate i, which goes from least to most instead.
+// It is nil without one.
+func othersOf(target geometry.Compact, i int, least, most float64) geometry.Compact {
+	p, ok := target.(geometry.Polyhedral)
+	if !ok {
+		return nil
+	}
+	rows, ok := p.Rows()
+	if !ok {
+		return nil
+	}
+	up, down := axis(target.Dim(), i, 1), axis(target.Dim(), i, -1)
+	a, b := [][]float64{up, down}, []float64{most, -least}
+	for k, n := range rows.A {
+		if n[i] != 0 {
+			continue
+		}
+		if a, b = append(a, n), append(b, rows.B[k]); k < rows.Equalities {
+			a, b = append(a, scaled(-1, n)), append(b, -rows.B[k])
+		}
+	}
+	out, err := geometry.NewPolytope(a, b)
+	if err != nil {
+		return nil
+	}
+	return out
 }
