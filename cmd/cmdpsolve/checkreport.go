@@ -11,7 +11,7 @@ import (
 // checkReport is the data of what is known of a problem. Horizon is null without one;
 // Feasible is null where it could not be decided.
 type checkReport struct {
-	Problem     string                    `json:"problem"`
+	subject
 	States      int                       `json:"states" csv:"states"`
 	Choices     int                       `json:"choices" csv:"choices"`
 	Transitions int                       `json:"transitions" csv:"transitions"`
@@ -52,7 +52,7 @@ type slaterReport struct {
 func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	m := p.Model
 	rep := &checkReport{
-		Problem: p.Name, States: m.States(), Choices: m.Choices(), Transitions: m.Transitions(),
+		subject: p.subject(), States: m.States(), Choices: m.Choices(), Transitions: m.Transitions(),
 		Discount: report.NaN, Stationary: m.Stationary(), Random: m.RandomReturns(),
 		Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN, Tolerance: report.NaN,
 	}

@@ -124,7 +124,7 @@ func TestShards(t *testing.T) {
 // TestLatexOfAllLearners: pdflatex knows every sign of the registry, rows have as
 // many cells as the header, and braces are balanced.
 func TestLatexOfAllLearners(t *testing.T) {
-	rep := &compareReport{Problem: "a_b & c", Settings: contest.Defaults(), heading: report.Heading{"a ± é\nb"}}
+	rep := &compareReport{subject: subject{Problem: "a_b & c"}, Settings: contest.Defaults(), heading: report.Heading{"a ± é\nb"}}
 	for _, a := range baseline.Algorithms() {
 		rep.Rows = append(rep.Rows, &compareRow{Entrant: &contest.Entrant{Algorithm: a}, runs: 1,
 			metrics: map[string]estimate{"regret": {1, 0.1}, "violation": {report.NaN, report.NaN}}})

@@ -116,7 +116,7 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 // loggedReport is the data of a plan from a log. Returns, objective and violation are those
 // of the mean model.
 type loggedReport struct {
-	Problem    string         `json:"problem"`
+	subject
 	Status     string         `json:"status" csv:"status"`
 	Objective  report.Number  `json:"objective" csv:"objective"`
 	Returns    named          `json:"returns" csv:"return"`
@@ -166,7 +166,7 @@ type unsureReport struct {
 
 func (c *planCommand) credibleReport(p *loaded, plan *baseline.Credible, size problem.LogSize, took time.Duration) *loggedReport {
 	d := &loggedReport{
-		Problem: p.Name, Status: "credible", Objective: report.Number(p.sense() * plan.Objective), Returns: p.named(plan.Returns),
+		subject: p.subject(), Status: "credible", Objective: report.Number(p.sense() * plan.Objective), Returns: p.named(plan.Returns),
 		Iterations: plan.Iterations, Seconds: report.Number(took.Seconds()), pooled: c.credible.pool,
 		Log: logReport{c.credible.log, size.Episodes, size.Transitions},
 		Credible: credibleReport{Level: report.Number(c.credible.level), Models: c.credible.models, Promised: plan.Promised, Share: report.Number(plan.Share),

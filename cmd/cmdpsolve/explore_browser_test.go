@@ -8,7 +8,9 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -355,6 +357,56 @@ func TestExploredProblemReadsBack(t *testing.T) {
 		want := plan.(*planAnswer).Report.(*planReport)
 		if got := p.sense() * r.Objective; r.Status.String() != want.Status || math.Abs(got-float64(want.Objective)) > 1e-7*math.Abs(got) {
 			t.Errorf("%s: %v %v, the page shows %v %v", c.problem, r.Status, got, want.Status, want.Objective)
+		}
+	}
+}
+
+// TestExploreOtherThresholds: when limits move, the page says whether the worst episodes should begin elsewhere.
+func TestExploreOtherThresholds(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "tanks.yaml")
+	// If all is risky the worst fifth burn 10 or nothing, and begin at 0. If a share q is, they burn 10 with q/10, else 5: with q up to
+	// 0.4 their mean is at most 6, and they begin at 5.
+	if err := os.WriteFile(name, []byte(`format: cmdp/1
+horizon: 1
+states: [s]
+start: s
+returns: [reward, fuel, noise]
+goal: {maximize: reward}
+constraints:
+  - {return: fuel, at_most: 6, cvar: 0.2}
+  - {return: noise, at_most: 1}
+transitions:
+  - {state: s, action: safe, next: {s: 1}, returns: {fuel: 5}}
+  - {state: s, action: risky, outcomes: [{probability: 0.9, next: s, returns: {fuel: 0, reward: 1, noise: 1}}, {probability: 0.1, next: s, returns: {fuel: 10, reward: 1, noise: 1}}]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&memoryOptions{}).load(t.Context(), streams{problem: new(problem.Options)}, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newExplorer(t.Context(), p, &planOptions{iterations: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for noise, want := range map[float64]string{0.3: "a better plan, with the objective 0.3: it has the threshold 5 for the mean of the worst 20% of fuel ≤ 6", 2: "begin where it is best"} {
+		q := question{}
+		for _, l := range e.about.Limits {
+			if l.Return == "noise" {
+				l.Value = noise
+			}
+			q.Limits = append(q.Limits, l)
+		}
+		text, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := e.plan(t.Context(), text, func(any) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(plan.(*planAnswer).Notes, " "); !strings.Contains(notes, want) {
+			t.Errorf("noise ≤ %v: the page says %q: want %q", noise, notes, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -222,7 +223,11 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 	d := p.planData(r, time.Since(begin))
 	a := &planAnswer{Report: d, Notes: append(d.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if len(p.changes) > 0 && p.thresholds() != nil {
-		a.Notes = append(a.Notes, "The worst episodes begin where they do in the problem as it was given; plan looks for where they best begin under these limits.")
+		note, err := p.otherThresholds(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		a.Notes = append(a.Notes, note)
 	}
 	if r.Status == exact.Infeasible {
 		if a.Conflict, err = p.conflict(ctx, e.planner, opts); err != nil {
@@ -234,6 +239,35 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 		a.ID = e.remember(&played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}, keep)
 	}
 	return a, nil
+}
+
+// mostRethinking bounds the time for which thresholds of the worst episodes are tried.
+const mostRethinking = time.Second
+
+// otherThresholds says whether the worst episodes could begin at a better place under the limits of a plan than they do on the page,
+// which keeps one model.
+func (p *loaded) otherThresholds(ctx context.Context, r *exact.Result) (string, error) {
+	trial, cancel := context.WithTimeout(ctx, mostRethinking)
+	defer cancel()
+	best, err := p.rethought(trial)
+	var other *exact.Result
+	if err == nil {
+		other, err = exact.Solve(trial, best.Model, best.task, exact.Options{})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "The worst episodes begin where they do in the problem as it was given; the command looks for where they best begin under these limits.", nil
+	case other.Status != exact.Optimal || r.Status == exact.Optimal && r.Objective-other.Objective <= 1e-6*math.Abs(r.Objective):
+		return "The worst episodes begin where it is best for these limits.", nil
+	}
+	var parts []string
+	for _, t := range best.thresholds() {
+		parts = append(parts, fmt.Sprintf("%s for the %s", report.Short(t.Threshold), t.Constraint))
+	}
+	return fmt.Sprintf("There is a better plan, with the objective %s: it has the threshold %s. The command finds it.",
+		report.Short(p.sense()*other.Objective), strings.Join(parts, ", ")), nil
 }
 
 // shown returns what shows the progress of a solver, ten times a second at most.

@@ -15,7 +15,7 @@ import (
 // frontReport is the data of a trade-off curve. Points and vertices stand in
 // the order of the first return.
 type frontReport struct {
-	Problem     string           `json:"problem"`
+	subject
 	Status      string           `json:"status"`
 	Over        []string         `json:"over"`
 	Points      []*pointReport   `json:"points"`
@@ -51,7 +51,7 @@ type pointReport struct {
 
 func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
 	rep := &frontReport{
-		Problem: p.Name, Status: r.Status.String(), Points: []*pointReport{}, Vertices: []*pointReport{},
+		subject: p.subject(), Status: r.Status.String(), Points: []*pointReport{}, Vertices: []*pointReport{},
 		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over, shown: p.Returns,
 	}
 	for _, o := range over {

@@ -15,7 +15,7 @@ import (
 // opponent can keep the returns from the target, infeasible; Verdict says which of the two
 // questions was answered. What does not exist is null.
 type gameReport struct {
-	Problem     string           `json:"problem"`
+	subject
 	Status      string           `json:"status" csv:"status"`
 	Verdict     string           `json:"verdict" csv:"verdict"`
 	Objective   report.Number    `json:"objective" csv:"objective"`
@@ -52,7 +52,7 @@ const (
 
 func newGameReport(p *loaded) *gameReport {
 	x := report.NaN
-	return &gameReport{Problem: p.Name, Objective: x, Bound: x, Gap: x, Violation: x, GapLower: x, GapUpper: x,
+	return &gameReport{subject: p.subject(), Objective: x, Bound: x, Gap: x, Violation: x, GapLower: x, GapUpper: x,
 		Prices: []report.Number{}, Policies: map[string][]actionRow{}}
 }
 

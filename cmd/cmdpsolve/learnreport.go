@@ -14,7 +14,7 @@ import (
 // numbers are means over the runs, and ci95 holds the half-widths of their 95%
 // confidence intervals.
 type learnReport struct {
-	Problem    string                   `json:"problem"`
+	subject
 	Algorithm  string                   `json:"algorithm"`
 	Planner    string                   `json:"planner,omitempty"`
 	Dual       string                   `json:"dual,omitempty"`
@@ -89,7 +89,7 @@ func (s *session) report(d *learnReport) *report.Report {
 
 func (s *session) summary() *learnReport {
 	rep := &learnReport{
-		Problem: s.p.Name, Algorithm: s.Settings.Algorithms[0], Guarantee: s.Entrants[0].Guarantee,
+		subject: s.p.subject(), Algorithm: s.Settings.Algorithms[0], Guarantee: s.Entrants[0].Guarantee,
 		Failure: s.Failure, Returns: s.Returns, Pooled: s.Pool, Log: s.Log, RhoRule: string(s.rule()), Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
 	}
 	if s.moma() {

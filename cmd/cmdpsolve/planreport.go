@@ -19,8 +19,8 @@ import (
 // planReport is the data of what plan found. Objective and Bound are in the user's
 // sense; what does not exist is null.
 type planReport struct {
-	Problem string `json:"problem"`
-	Status  string `json:"status" csv:"status"`
+	subject
+	Status string `json:"status" csv:"status"`
 	// Return grows without bound where Status is unbounded.
 	Return    string        `json:"return,omitempty" csv:"unbounded"`
 	Objective report.Number `json:"objective" csv:"objective"`
@@ -95,7 +95,7 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 
 func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	d := &planReport{
-		Problem: p.Name, Status: r.Status.String(),
+		subject: p.subject(), Status: r.Status.String(),
 		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
 		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
 		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized, Components: len(r.Components),

@@ -117,6 +117,14 @@ func (p *loaded) headed(wanted string, answered ...string) report.Heading {
 	return append(report.Heading{p.title() + ": " + wanted, p.size()}, answered...)
 }
 
+// A subject is what a report is about: a problem by its name, and what is wanted of it.
+type subject struct {
+	Problem string `json:"problem"`
+	Wanted  string `json:"wanted,omitempty"`
+}
+
+func (p *loaded) subject() subject { return subject{p.Name, p.wanted()} }
+
 // wanted describes goal, constraints and target in a line.
 func (p *loaded) wanted() string {
 	goal := ""
@@ -148,7 +156,7 @@ func (p *loaded) wantedLimits() []string {
 	var out []string
 	for _, c := range p.task.Constraints {
 		if c.Kind != "target" && c.Kind != "always" {
-			out = append(out, c.Name)
+			out = append(out, p.limitName(c))
 		}
 	}
 	out = append(out, p.alwaysNames()...)
@@ -156,6 +164,18 @@ func (p *loaded) wantedLimits() []string {
 		out = append(out, "returns in the target set")
 	}
 	return out
+}
+
+// limitName names a limit as the problem has it: one on the mean of the worst episodes holds for any threshold.
+func (p *loaded) limitName(c cmdp.Constraint) string {
+	if p.Memory != nil {
+		for _, t := range p.Memory.Tails {
+			if c.Return == t.Excess && c.Kind == "at_most" && c.Bound == t.Room {
+				return t.Name
+			}
+		}
+	}
+	return c.Name
 }
 
 // alwaysNames lists the limits of every episode.

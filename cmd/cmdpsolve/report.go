@@ -57,6 +57,7 @@ simulate are taken.`,
 type reportPart struct {
 	Title   string
 	Kind    string
+	Wanted  string
 	Verdict string
 	Good    bool
 	Facts   *pageTable
@@ -164,6 +165,9 @@ func partOf(o report.Object, data []byte) (*reportPart, error) {
 		if x, ok := member(o, key); ok && p.Title == "" {
 			p.Title = fmt.Sprint(x)
 		}
+	}
+	if x, ok := member(o, "wanted"); ok {
+		p.Wanted = fmt.Sprint(x)
 	}
 	for _, key := range []string{"verdict", "status"} {
 		if x, ok := member(o, key); ok && p.Verdict == "" {

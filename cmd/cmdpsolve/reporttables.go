@@ -86,23 +86,23 @@ func member(o report.Object, key string) (any, bool) {
 	return nil, false
 }
 
-// toldElsewhere are members that are parts of their own, or stand in other tables too.
-var toldElsewhere = []string{"problems", "prices", "runs", "points"}
+// toldElsewhere are members that are parts of their own, or stand in other places too.
+var toldElsewhere = []string{"problems", "prices", "runs", "points", "wanted"}
 
 // tablesFrom returns the members of a result that are single values as one table, and one for
 // each of the others.
 func tablesFrom(o report.Object) (facts *pageTable, tables []*pageTable) {
 	facts = &pageTable{}
 	for _, m := range o {
+		if slices.Contains(toldElsewhere, m.Key) {
+			continue
+		}
 		title := strings.ReplaceAll(m.Key, "_", " ")
 		switch x := m.Value.(type) {
 		case report.Object:
 			tables = append(tables, objectTable(title, x))
 		case []any:
-			switch {
-			case slices.Contains(toldElsewhere, m.Key):
-				continue
-			case !slices.ContainsFunc(x, nested):
+			if !slices.ContainsFunc(x, nested) {
 				facts.Rows = append(facts.Rows, []string{title, plainCell(x)})
 				continue
 			}

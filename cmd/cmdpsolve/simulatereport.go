@@ -12,7 +12,7 @@ import (
 // simulateReport is the data of what simulate found. Violation is the distance
 // of the mean returns from the target.
 type simulateReport struct {
-	Problem    string                   `json:"problem"`
+	subject
 	Simulator  string                   `json:"env_command,omitempty"`
 	Policy     string                   `json:"policy"`
 	Components int                      `json:"components,omitempty"`
@@ -54,7 +54,7 @@ type truncationReport struct {
 
 func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
-		Problem: p.Name, Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
+		subject: p.subject(), Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
 		Objective: report.Number(p.objective(s.mean)), Violation: report.Number(p.task.Violation(s.mean)),
 		Expected: expectedReport{report.Number(p.objective(expected)), report.Number(p.task.Violation(expected))},
 	}

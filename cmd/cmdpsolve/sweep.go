@@ -115,7 +115,7 @@ func (s sweepFlags) plans() int {
 
 // sweepReport is the data of a sweep.
 type sweepReport struct {
-	Problem string         `json:"problem"`
+	subject
 	Over    []string       `json:"over"` // the limits, such as "cost ≤"
 	Plans   []*sweptReport `json:"plans"`
 	Seconds report.Number  `json:"seconds"`
@@ -148,10 +148,11 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return err
 	}
-	rep, begin := &sweepReport{Problem: p.title(), Plans: []*sweptReport{}}, time.Now()
+	rep, begin := &sweepReport{subject: subject{Problem: p.title()}, Plans: []*sweptReport{}}, time.Now()
 	for i, l := range c.sweep.over {
 		rep.Over = append(rep.Over, l.name+" "+sides[i])
 	}
+	rep.Wanted = rep.wanted(p, sides)
 	opts, progress := c.exact(c.err, p.sense())
 	defer progress.close()
 	at := make([]int, len(c.sweep.over))
@@ -342,7 +343,7 @@ func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
 	}
 	notes := report.Note{"The price of a limit is how much the optimum improves for each unit by which it is relaxed."}
 	return &report.Report{Data: rep, Sections: []report.Section{
-		p.headed(rep.wanted(p, sides), fmt.Sprintf("%s, %s, %.3g s", count(len(rep.Plans), "plan"), count(iterations, "value iteration"), rep.Seconds)),
+		p.headed(rep.Wanted, fmt.Sprintf("%s, %s, %.3g s", count(len(rep.Plans), "plan"), count(iterations, "value iteration"), rep.Seconds)),
 		t, notes, report.Only(t, report.CSV),
 	}}
 }

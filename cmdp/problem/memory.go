@@ -39,6 +39,9 @@ type Tail struct {
 	Name       string // such as "mean of the worst 10% of fuel ≤ 8"
 	Thresholds []float64
 	Threshold  float64
+	// Excess is the return that is the mean excess over Threshold, or the shortfall below it, and Room its limit.
+	Excess string
+	Room   float64
 }
 
 // An Always is a bound that the total of a return is to keep in every episode.

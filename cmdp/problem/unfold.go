@@ -237,11 +237,10 @@ func (u *unfolding) tail(c *Constraint, number int) error {
 	if len(tail.Thresholds) > maxThresholds {
 		return fmt.Errorf("problem: the total of %s has more than %d values that the worst episodes may begin at: want a coarser resolution", c.Return, maxThresholds)
 	}
+	tail.Excess, tail.Room = fmt.Sprintf(text, c.Return, short(tail.Threshold)), *c.CVaR*math.Abs(*bound-tail.Threshold)
 	memory.Tails = append(memory.Tails, tail)
-	name := fmt.Sprintf(text, c.Return, short(tail.Threshold))
-	u.wanted = append(u.wanted, wanted{c.Return, limit, name, false, []any{"constraints", number}})
-	room := *c.CVaR * math.Abs(*bound-tail.Threshold)
-	u.ask(number, Constraint{Return: name, AtMost: &room})
+	u.wanted = append(u.wanted, wanted{c.Return, limit, tail.Excess, false, []any{"constraints", number}})
+	u.ask(number, Constraint{Return: tail.Excess, AtMost: &tail.Room})
 	return nil
 }
 
