@@ -90,7 +90,7 @@ func checksum(m *cmdp.Model, policy *exact.Policy) string {
 	table := crc64.MakeTable(crc64.ECMA)
 	sum := uint64(0)
 	buffer := make([]byte, 0, 8*actions)
-	for h := range m.Horizon() {
+	for h := range max(1, m.Horizon()) {
 		for s := range m.States() {
 			first, end := m.Shape().Choices(h, s)
 			dst := make([]float64, end-first)

@@ -32,6 +32,7 @@ type job struct {
 	// Of models without a horizon.
 	Family string  `json:"family,omitempty"`
 	Gamma  float64 `json:"gamma,omitempty"`
+	File   string  `json:"file,omitempty"` // of a query
 }
 
 // An outcome is what a job found. Fields that do not concern its kind are zero.
@@ -50,16 +51,19 @@ type outcome struct {
 	exactOutcome
 	loopOutcome
 	endlessOutcome
+	queryOutcome
 }
 
 // jobs lists what a part measures, in rounds: within a round one job after the
 // other, so that what else the machine does meets all of them alike.
-func (o *options) jobs(part string) [][]job {
+func (o *options) jobs(part string) ([][]job, error) {
 	switch part {
 	case "endless":
-		return o.endlessRounds()
+		return o.endlessRounds(), nil
+	case "queries":
+		return o.queryRounds()
 	case "products":
-		return o.productRounds()
+		return o.productRounds(), nil
 	}
 	base := job{Seed: o.seed, Threads: 1}
 	var sizes []int
@@ -100,7 +104,7 @@ func (o *options) jobs(part string) [][]job {
 			all = append(all, next)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // measure does the jobs of all rounds.
@@ -112,7 +116,7 @@ func measure(ctx context.Context, rounds [][]job) ([]record, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(os.Stderr, "%s, %d states, %d threads: %.4g s\n", j.Kind, j.States, j.Threads, out.Seconds)
+			fmt.Fprintf(os.Stderr, "%s %s, %d states, %d threads: %.4g s\n", j.Kind, j.Family+j.File, j.States, j.Threads, out.Seconds)
 			records = append(records, record{job: j, Round: i, outcome: *out})
 		}
 	}
@@ -155,6 +159,8 @@ func (j job) do(ctx context.Context) (*outcome, error) {
 	switch j.Kind {
 	case "endless":
 		return j.endless(ctx)
+	case "query":
+		return j.query(ctx)
 	case "generated", "stored":
 		return j.product(ctx)
 	case "plain-vi":

@@ -4,12 +4,12 @@
 //
 //	go run -tags glpk ./benchmarks/scale
 //
-// has five parts. "lp" solves small models by package exact and, as the
+// has six parts. "lp" solves small models by package exact and, as the
 // occupancy-measure linear program, by GLPK and by HiGHS, which needs Debian's
 // python3-scipy. "loop" compares the inner loop of value iteration with the bare
 // loop over the same numbers. "large" solves models of up to a million states on
 // one thread and on two, with successors anywhere and with successors nearby. "endless" solves models without a
-// horizon, discounted and of total returns. "products" plans with a budget in every episode, with and without storing the
+// horizon, discounted and of total returns. "queries" plans the problem files of a folder. "products" plans with a budget in every episode, with and without storing the
 // rows of the product. Each part keeps its records in scale.json; scale.md is
 // made anew from all of them.
 package main
@@ -36,6 +36,7 @@ type options struct {
 	large    []int
 	endless  int
 	products []int
+	queries  string
 	rounds   int
 	limit    float64
 	seed     uint64
@@ -44,7 +45,7 @@ type options struct {
 	job      string
 }
 
-var partNames = []string{"lp", "loop", "large", "endless", "products"}
+var partNames = []string{"lp", "loop", "large", "endless", "queries", "products"}
 
 func main() { harness.Main(run) }
 
@@ -58,6 +59,7 @@ func parse(args []string) (*options, error) {
 	f.IntSliceVar(&o.large, "large-states", []int{10_000, 100_000, 1_000_000}, "states of the large models")
 	f.IntVar(&o.endless, "endless-states", 1_000_000, "most states of a model without a horizon")
 	f.IntSliceVar(&o.products, "product-states", []int{100, 1000, 10_000}, "states of the models with a budget")
+	f.StringVar(&o.queries, "queries", filepath.Join("cmdp", "problem", "testdata", "qcomp"), "folder with the problem files of the queries")
 	f.IntVar(&o.rounds, "rounds", 5, "repetitions of the smallest model of a part; every further one has two less, at least one")
 	f.Float64Var(&o.limit, "limit", 150, "seconds after which a linear program, a plain iteration or a model without a horizon is cut off")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the models")
@@ -115,7 +117,11 @@ func run(ctx context.Context, args []string) error {
 			if !slices.Contains(o.parts, part) {
 				continue
 			}
-			records, err := measure(ctx, o.jobs(part))
+			rounds, err := o.jobs(part)
+			if err != nil {
+				return err
+			}
+			records, err := measure(ctx, rounds)
 			if err != nil {
 				return err
 			}

@@ -26,8 +26,8 @@ const preamble = "# How exact planning grows with the model\n\n```sh\ngo run -ta
 	`Random models (garnet: 4 actions, 5 successors of each choice, 3 returns, 20
 steps, the same kernel at every step; minimise the first return, the two others
 bounded half-way between a cautious policy and the best one without bounds, so that
-the problem is feasible by construction). The command runs all five parts;
-` + "`--part lp`, `--part loop`, `--part large`, `--part endless` and `--part products`" + ` run one each and leave the records of
+the problem is feasible by construction). The command runs all six parts;
+` + "`--part lp`, `--part loop`, `--part large`, `--part endless`, `--part queries` and `--part products`" + ` run one each and leave the records of
 the others, in [scale.json](scale.json), as they are.
 
 Every measurement is a process of its own, and those that are compared take turns,
@@ -42,7 +42,7 @@ func (s store) markdown() string {
 	for _, part := range []struct {
 		name  string
 		write func(*strings.Builder, section)
-	}{{"lp", writePrograms}, {"loop", writeLoops}, {"large", writeLarge}, {"endless", writeEndless}, {"products", writeProducts}} {
+	}{{"lp", writePrograms}, {"loop", writeLoops}, {"large", writeLarge}, {"endless", writeEndless}, {"queries", writeQueries}, {"products", writeProducts}} {
 		if sec, ok := s[part.name]; ok {
 			part.write(&b, sec)
 			fmt.Fprintf(&b, "\nMeasured by `%s` on %s.\n\n", sec.Command, sec.Machine)

@@ -28,6 +28,37 @@ func TestFlagsAreChecked(t *testing.T) {
 	}
 }
 
+func rounds(t *testing.T, o *options, part string) [][]job {
+	t.Helper()
+	all, err := o.jobs(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The queries of a folder have the verdicts that are known, each in a row of the report.
+func TestQueries(t *testing.T) {
+	o := &options{queries: filepath.Join("..", "..", "cmdp", "problem", "testdata", "qcomp")}
+	var sec section
+	for _, round := range rounds(t, o, "queries") {
+		if name := filepath.Base(round[0].File); strings.HasPrefix(name, "tea") || strings.HasPrefix(name, "vir") {
+			sec.Records = append(sec.Records, record{job: round[0], outcome: *do(t, round[0])})
+		}
+	}
+	var b strings.Builder
+	writeQueries(&b, sec)
+	for _, want := range []string{"| tea-N2-PfRt-ach | 1847 | 1846 | optimal |", "| tea-N2-PfRtPf-ach | 1847 | 1846 | infeasible |", "| vir-N2-LrLr-ach | 80 | 526 | infeasible |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s\nlacks %q", &b, want)
+		}
+	}
+	o.queries = t.TempDir()
+	if _, err := o.jobs("queries"); err == nil {
+		t.Error("want an error of a folder without a problem file")
+	}
+}
+
 // Jobs that are compared are in one round, and larger models get fewer rounds.
 func TestRoundsTakeTurns(t *testing.T) {
 	o, err := parse([]string{"--rounds", "3", "--lp-states", "50,200,1000", "--limit", "7"})
@@ -35,7 +66,7 @@ func TestRoundsTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := map[int]int{}
-	for _, round := range o.jobs("lp") {
+	for _, round := range rounds(t, o, "lp") {
 		count[round[0].States]++
 		if round[0].Kind != "exact" || round[0].Limit != 0 {
 			t.Errorf("first of a round is %+v: want exact without a limit", round[0])
@@ -49,7 +80,7 @@ func TestRoundsTakeTurns(t *testing.T) {
 	if count[50] != 3 || count[200] != 1 || count[1000] != 1 {
 		t.Errorf("rounds by size are %v: want 3, 1, 1", count)
 	}
-	for _, round := range o.jobs("large") {
+	for _, round := range rounds(t, o, "large") {
 		if len(round) != 4 {
 			t.Fatalf("round %+v: want four jobs", round)
 		}
