@@ -22,8 +22,9 @@ type chain struct {
 	prob    []float64
 	leak    []float64
 	diag    []float64
-	factors *factors
+	factors factors
 	work    elimination
+	band    band
 	spilled bool // elimination was given up
 	met     []bool
 	inverse []float64 // 1 / diag, for sweeps
@@ -67,6 +68,8 @@ func (y *chain) direct() bool {
 		switch {
 		case y.states() <= small:
 			y.factors = y.work.factorize(y, math.MaxInt)
+		case y.band.factorize(y):
+			y.factors = &y.band
 		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
 			y.factors = y.work.factorize(y, 3*len(y.next))
 		}

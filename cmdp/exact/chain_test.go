@@ -11,12 +11,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func drawChain(rng *rand.Rand, n int) *chain {
+// drawChain draws a chain in which every state leads to some that are at most reach away on a ring.
+func drawChain(rng *rand.Rand, n, reach int) *chain {
 	y := new(chain)
 	y.reset()
 	for s := range n {
 		for range 1 + rng.IntN(3) {
-			if next := rng.IntN(n); next != s {
+			if next := (s + n + rng.IntN(2*reach+1) - reach) % n; next != s {
 				y.next, y.prob = append(y.next, int32(next)), append(y.prob, rng.Float64())
 			}
 		}
@@ -25,12 +26,12 @@ func drawChain(rng *rand.Rand, n int) *chain {
 	return y
 }
 
-// TestChain compares both ways to solve a system, and its transpose, with a dense one.
+// TestChain compares all ways to solve a system, and its transpose, with a dense one.
 func TestChain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 5))
 	for trial := range 300 {
 		n := 1 + rng.IntN(60)
-		y := drawChain(rng, n)
+		y := drawChain(rng, n, 1+rng.IntN(n))
 		a := mat.NewDense(n, n, nil)
 		for s := range n {
 			a.Set(s, s, a.At(s, s)+y.leak[s])
@@ -54,8 +55,16 @@ func TestChain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, spilled := range []bool{false, true} {
-				y.factors, y.spilled = nil, spilled
+			for _, way := range []string{"elimination", "iteration", "band"} {
+				if y.factors, y.spilled = nil, way == "iteration"; way == "band" {
+					if y.band.factorize(y) {
+						y.factors = &y.band
+					} else if y.band.width <= widest {
+						t.Fatalf("trial %d: a band of width %d cannot be solved", trial, y.band.width)
+					} else {
+						continue
+					}
+				}
 				x := make([]float64, n)
 				for s := range x {
 					x[s] = rng.Float64()
@@ -66,7 +75,7 @@ func TestChain(t *testing.T) {
 				size := mat.Norm(&want, math.Inf(1))
 				for s := range x {
 					if math.Abs(x[s]-want.AtVec(s)) > 1e-9*size {
-						t.Fatalf("trial %d, transposed %v, by iteration %v: x[%d] = %g, want %g", trial, transposed, spilled, s, x[s], want.AtVec(s))
+						t.Fatalf("trial %d, transposed %v, by %s: x[%d] = %g, want %g", trial, transposed, way, s, x[s], want.AtVec(s))
 					}
 				}
 			}

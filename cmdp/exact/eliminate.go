@@ -6,10 +6,16 @@ import (
 	"slices"
 )
 
-// factors are those of a chain, found by state elimination (Grassmann, Taksar, Heyman
+// factors solve the system of a chain.
+type factors interface {
+	// solve sets x to the solution for a right-hand side, which may be x.
+	solve(x, right []float64, transposed bool)
+}
+
+// triangles are factors found by state elimination (Grassmann, Taksar, Heyman
 // 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
 // nearly the full precision, however long the chain may stay in the component.
-type factors struct {
+type triangles struct {
 	order []int32   // states as they were eliminated
 	out   []float64 // of each state, what leaves it at that time
 	lower sparse    // of each in turn, the later predecessors, with their share of it
@@ -32,8 +38,7 @@ func (p *sparse) add(at int32, x float64) { p.at, p.x = append(p.at, at), append
 
 func (p *sparse) end() { p.first = append(p.first, int32(len(p.at))) }
 
-// solve sets x to the solution for a right-hand side, which may be x.
-func (f *factors) solve(x, right []float64, transposed bool) {
+func (f *triangles) solve(x, right []float64, transposed bool) {
 	y := f.y
 	copy(y, right)
 	if transposed {
@@ -79,7 +84,7 @@ type elimination struct {
 	gone  []bool
 	place []int32 // of each state, its entry in the row at hand, from 1
 	queue queue
-	f     factors
+	f     triangles
 }
 
 // A slab holds lists that grow: one that has no room left moves to the end.
@@ -157,7 +162,7 @@ func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0]
 
 // factorize returns nil if there would be more than most entries, or if the chain has
 // a part that it does not leave. The factors are good until the next elimination.
-func (e *elimination) factorize(y *chain, most int) *factors {
+func (e *elimination) factorize(y *chain, most int) factors {
 	n := y.states()
 	e.start(n)
 	e.leak = append(e.leak[:0], y.leak...)

@@ -1,0 +1,118 @@
+package exact
+
+// A band holds the factors of a chain whose transitions lead to states with numbers nearby, by state elimination in the
+// order of the numbers, see elimination. Nothing fills up outside of the band.
+type band struct {
+	width  int       // the largest distance of a transition
+	folded bool      // states are taken from both ends in turn, so that a ring is a band too
+	row    []float64 // of each place, the entries for the places up to width before and behind: before it, its share of these
+	out    []float64 // of each place, what leaves its state when that is eliminated
+	leak   []float64
+	y      []float64
+}
+
+// widest bounds the width of a band. Work grows with its square, memory with twice the width.
+const widest = 40
+
+// place returns the place of a state among n.
+func (f *band) place(s, n int) int {
+	switch {
+	case !f.folded:
+		return s
+	case 2*s < n:
+		return 2 * s
+	}
+	return 2*(n-1-s) + 1
+}
+
+// measure sets the width of the band of a chain, and whether it is folded.
+func (f *band) measure(y *chain) {
+	n := y.states()
+	straight, round := 0, 0
+	for s := range n {
+		for _, next := range y.next[y.first[s]:y.first[s+1]] {
+			far := max(int(next)-s, s-int(next))
+			straight, round = max(straight, far), max(round, min(far, n-far))
+		}
+	}
+	f.width, f.folded = straight, 2*round < straight
+	if f.folded {
+		f.width = 2 * round
+	}
+}
+
+// factorize reports false for a chain that is no narrow band, or has a part that it does not leave.
+func (f *band) factorize(y *chain) bool {
+	if f.measure(y); f.width > widest {
+		return false
+	}
+	n, w := y.states(), 2*f.width+1
+	f.row, f.out, f.leak, f.y = resized(f.row, n*w), grown(f.out, n), grown(f.leak, n), grown(f.y, n)
+	for s := range n {
+		at := f.place(s, n)
+		f.leak[at] = y.leak[s]
+		for e := y.first[s]; e < y.first[s+1]; e++ {
+			f.row[at*w+f.width+f.place(int(y.next[e]), n)-at] += y.prob[e]
+		}
+	}
+	for s := range n {
+		behind := f.behind(s)
+		out := f.leak[s]
+		for _, p := range behind {
+			out += p
+		}
+		if !(out > 0) {
+			return false
+		}
+		f.out[s] = out
+		// Entries of a state for itself are never read.
+		for t := s + 1; t <= s+len(behind); t++ {
+			if share := &f.row[t*w+f.width+s-t]; *share > 0 {
+				*share /= out
+				f.leak[t] += float64(*share * f.leak[s])
+				axpy(f.row[t*w+f.width+s+1-t:], *share, behind)
+			}
+		}
+	}
+	return true
+}
+
+// behind returns the entries of a place for those behind it.
+func (f *band) behind(s int) []float64 {
+	w := 2*f.width + 1
+	return f.row[s*w+f.width+1:][:min(f.width, len(f.out)-1-s)]
+}
+
+// before returns what a place shares with those before it, up to the place itself.
+func (f *band) before(s int) []float64 {
+	w := 2*f.width + 1
+	return f.row[s*w+f.width-min(f.width, s):][:min(f.width, s)]
+}
+
+func (f *band) solve(x, right []float64, transposed bool) {
+	n, y := len(f.out), f.y
+	for s, r := range right {
+		y[f.place(s, n)] = r
+	}
+	if transposed {
+		for s, out := range f.out {
+			y[s] /= out
+			axpy(y[s+1:], y[s], f.behind(s))
+		}
+		for s := n - 1; s >= 0; s-- {
+			before := f.before(s)
+			axpy(y[s-len(before):], y[s], before)
+		}
+	} else {
+		for s := range y {
+			before := f.before(s)
+			y[s] += dot(before, y[s-len(before):])
+		}
+		for s := n - 1; s >= 0; s-- {
+			y[s] = (y[s] + dot(f.behind(s), y[s+1:])) / f.out[s]
+		}
+	}
+	for s := range x {
+		x[s] = y[f.place(s, n)]
+	}
+}
