@@ -31,6 +31,7 @@ type scalar struct {
 	v       []float64      // of each state, and 0 for what is over
 	pick    []int32        // of each state, the index of a choice, −1 if none can rest
 	spilled []bool         // of each component, whether it is too wide to be eliminated
+	slow    []bool         // of each component, whether sweeps are slow, with a discount
 	chain   *chain         // shared with others
 	right   []float64
 	before  []float64 // values before the last evaluation, without a discount
@@ -48,7 +49,7 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
-	z.spilled = make([]bool, len(q.component)-1)
+	z.spilled, z.slow = make([]bool, len(q.component)-1), make([]bool, len(q.component)-1)
 	for i := range len(q.component) - 1 {
 		z.rest(q.component[i], q.component[i+1])
 	}
@@ -198,6 +199,12 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		if z.pick[s] < 0 {
 			return z.trapped(lo, hi), nil
 		}
+	}
+	if z.gamma < 1 && hi-lo > small && !z.slow[i] {
+		if done, err := z.sweep(ctx, lo, hi); done || err != nil {
+			return nil, err
+		}
+		z.slow[i] = true
 	}
 	const rounds = 10_000
 	// Rough values find the policies that matter; only good ones tell a policy that rests from

@@ -36,7 +36,9 @@ type stationary struct {
 	mass     []float64 // room for arrivals, and for the visits of a price
 	room     []float64
 	wide     map[int32]bool // components, by their first states, that are too wide to be eliminated
-	enough   float64        // relative error of a bound that is no matter
+	slow     map[int32]bool // components in which sweeps of visits are slow, with a discount
+	pool     *pool
+	enough   float64 // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -58,7 +60,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
-	p.wide = make(map[int32]bool)
+	p.wide, p.slow, p.pool = make(map[int32]bool), make(map[int32]bool), new(pool)
 	p.number()
 	return p
 }

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // visits are the expected discounted numbers of visits of each state under a policy.
@@ -176,10 +177,17 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 			rest += math.Abs(y)
 		}
 		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
-		rest *= 1e-10 / float64(hi-lo)
+		rest *= 1e-10
 	}
-	if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest); err != nil {
-		return err
+	brisk := p.gamma < 1 && !p.slow[lo] && slices.Min(mass[lo:hi]) >= 0 && !p.chain.direct()
+	if brisk {
+		brisk = p.pool.solve(ctx, p.chain, x, mass[lo:hi], rest)
+		p.slow[lo] = !brisk
+	}
+	if !brisk {
+		if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest/float64(hi-lo)); err != nil {
+			return err
+		}
 	}
 	room := make([]taken, 0, p.mostActions)
 	for n := lo; n < hi; n++ {
