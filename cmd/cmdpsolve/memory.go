@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
 )
 
@@ -24,6 +27,16 @@ type memoryOptions struct {
 
 // manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
 const manyPairs = 1 << 16
+
+// mostBytes bounds the memory of a problem with what it remembers: half of what this process may have, since planning takes about as
+// much again.
+func mostBytes() int {
+	has, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+	if err != nil {
+		has = math.MaxInt64 // nobody knows
+	}
+	return int(min(has, uint64(debug.SetMemoryLimit(-1)), 2*monitor.DefaultBytes) / 2)
+}
 
 func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")
@@ -40,7 +53,7 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
 	opts := *s.problem
-	opts.Memory = problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate}
+	opts.Memory = problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate, Bytes: mostBytes()}
 	p, err := read(name, opts)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}

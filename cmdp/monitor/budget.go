@@ -73,6 +73,9 @@ type Budget struct {
 	amount     map[float64]int
 	// lower and upper bound, from each state, what is still to come, in units.
 	lower, upper []int
+	// least and most bound, for each state, the total of an episode that starts there, in units. They are those above without a
+	// horizon.
+	least, most []int
 	signs        [2]bool // there are negative and positive returns
 	starts       []int
 }
@@ -91,7 +94,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 		return fmt.Errorf("monitor: %s: %s", spec.Title, fmt.Sprintf(format, args...))
 	}
 	if m.Average() || spec.Coordinate < m.Dim() && m.Mean(spec.Coordinate) || m.Horizon() == 0 && m.Discount() < 1 {
-		return nil, bad("a budget is for the total of an episode: want a horizon, or totals until absorption")
+		return nil, bad("a budget is for the total of an episode: want a horizon, or totals until absorption (discount: 1)")
 	}
 	if len(spec.Limits) == 0 {
 		return nil, bad("no limit")
@@ -118,7 +121,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 			n++
 		}
 		if n <= -most || n >= most || max(1, m.Horizon()) > most/max(1, n, -n) {
-			return nil, bad("returns such as %g are multiples of no unit but %g, in which totals are too large to be counted: want a resolution", x, b.size)
+			return nil, bad("returns such as %g are multiples of no unit but %g, in which totals are too large to be counted: want a resolution to round them to (--resolution)", x, b.size)
 		}
 		b.amount[x] = n
 		b.signs[0], b.signs[1] = b.signs[0] || n < 0, b.signs[1] || n > 0
@@ -176,9 +179,8 @@ func (b *Budget) Unit() float64 { return b.size }
 // whether the total passes the limit. To pass it is to be above, or for AtLeast and Shortfall not
 // below.
 func (b *Budget) Certain(limit, state int) (passed, certain bool) {
-	lower, upper := b.toCome(state)
-	cut := b.limits[limit].cut
-	return lower > cut, lower > cut || upper <= cut
+	cut, at := b.limits[limit].cut, min(state, len(b.least)-1)
+	return b.least[at] > cut, b.least[at] > cut || b.most[at] <= cut
 }
 
 // Nearest returns the total next to a limit that means the same, and whether it is the limit.

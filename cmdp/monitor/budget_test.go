@@ -228,3 +228,35 @@ func TestDistribution(t *testing.T) {
 		}
 	}
 }
+
+// TestCertain compares what is certain of a total at the start with the probabilities of the policies that pass the limit least
+// and most often, by going through all histories.
+func TestCertain(t *testing.T) {
+	seen := make(map[[2]bool]int)
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		m := randomModel(t, rng, shape{states: 3, horizon: 3, stepwise: seed%2 == 0, rests: true, negative: seed%3 == 0, certain: true})
+		limit := float64(rng.IntN(9)-2) / 10
+		b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})
+		above := func(h history) float64 {
+			if h.total(0) > limit {
+				return 1
+			}
+			return 0
+		}
+		surely, never := true, true
+		for _, st := range m.StartStates() {
+			passed, certain := b.Certain(0, st.State)
+			surely, never = surely && certain && passed, never && certain && !passed
+		}
+		least, _ := best(m, -1, above, nil)
+		most, _ := best(m, 1, above, nil)
+		if surely != (least == -1) || never != (most == 0) {
+			t.Errorf("seed %d: above %g surely %v, never %v; the probability is from %g to %g", seed, limit, surely, never, -least, most)
+		}
+		seen[[2]bool{surely, never}]++
+	}
+	if len(seen) != 3 {
+		t.Errorf("not all cases came up: %v", seen)
+	}
+}

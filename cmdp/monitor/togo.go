@@ -19,20 +19,22 @@ func (b *Budget) look(m *cmdp.Model) {
 		if b.signs[1] {
 			b.upper[0] = unbounded
 		}
+		b.least, b.most = b.lower, b.upper
 		return
 	}
-	b.upper = b.farthest(m, 1)
-	b.lower = b.farthest(m, -1)
-	for s, n := range b.lower {
-		b.lower[s] = -n
+	b.upper, b.most = b.farthest(m, 1)
+	b.lower, b.least = b.farthest(m, -1)
+	for s := range b.lower {
+		b.lower[s], b.least[s] = -b.lower[s], -b.least[s]
 	}
 }
 
 // farthest returns the greatest sum of sign·return over any number of steps from each
-// state, at least 0.
-func (b *Budget) farthest(m *cmdp.Model, sign int) []int {
+// state, at least 0, and over an episode that starts there.
+func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
 	if m.Horizon() == 0 {
-		return b.endless(m, sign)
+		best = b.endless(m, sign)
+		return best, slices.Clone(best)
 	}
 	now, then, best := make([]int, m.States()), make([]int, m.States()), make([]int, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
@@ -46,7 +48,7 @@ func (b *Budget) farthest(m *cmdp.Model, sign int) []int {
 		}
 		now, then = then, now
 	}
-	return best
+	return best, then
 }
 
 func (b *Budget) farthestStep(m *cmdp.Model, k *cmdp.Kernel, s, sign int, then []int) int {

@@ -349,7 +349,7 @@ func (u *unfolding) note(b *monitor.Budget, all []wanted) {
 			*notes = append(*notes, fmt.Sprintf("The total of %s is never %s %s, whatever is done.", w.of, relation, short(w.limit.At)))
 		case surely:
 			*notes = append(*notes, fmt.Sprintf("The total of %s is always %s %s, whatever is done.", w.of, relation, short(w.limit.At)))
-		case !on && w.limit.Enforced:
+		case !on && (w.limit.Kind == monitor.Above || w.limit.Kind == monitor.AtLeast):
 			*notes = append(*notes, fmt.Sprintf("Totals of %s are multiples of %s: the limit %s means %s.", w.of, short(b.Unit()), short(w.limit.At), short(nearest)))
 		}
 	}
