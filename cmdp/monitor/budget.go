@@ -76,8 +76,8 @@ type Budget struct {
 	// least and most bound, for each state, the total of an episode that starts there, in units. They are those above without a
 	// horizon.
 	least, most []int
-	signs        [2]bool // there are negative and positive returns
-	starts       []int
+	signs       [2]bool // there are negative and positive returns
+	starts      []int
 }
 
 // A threshold is a limit in units: a total of n units lies on its high side if n > cut.
