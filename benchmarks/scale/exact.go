@@ -91,9 +91,12 @@ func checksum(m *cmdp.Model, policy *exact.Policy) string {
 	sum := uint64(0)
 	buffer := make([]byte, 0, 8*actions)
 	for h := range max(1, m.Horizon()) {
+		first := m.Kernel(h).First
 		for s := range m.States() {
-			first, end := m.Shape().Choices(h, s)
-			dst := make([]float64, end-first)
+			if first[s] == first[s+1] {
+				continue
+			}
+			dst := make([]float64, first[s+1]-first[s])
 			policy.Distribution(dst, h, s)
 			buffer = buffer[:0]
 			for _, x := range dst {

@@ -178,6 +178,18 @@ func TestAnswersDoNotDependOnThreads(t *testing.T) {
 	}
 }
 
+// TestEndless solves a small model of each family without a horizon.
+func TestEndless(t *testing.T) {
+	for _, j := range []job{{Family: "garnet", Gamma: 0.99}, {Family: "ring", Gamma: 0.99}, {Family: "tree", Gamma: 1}, {Family: "chain", Gamma: 1},
+		{Family: "loops", Gamma: 1}, {Family: "giant", Gamma: 1}, {Family: "sensor"}} {
+		j.Kind, j.States, j.Seed, j.Threads = "endless", 1000, 1, 1
+		out := do(t, j)
+		if gap := out.Objective - out.Bound; !(gap >= 0 && gap <= 3*endlessGap*out.Objective) || out.First <= 0 || out.Policy == "" {
+			t.Errorf("%+v: %+v", j, out)
+		}
+	}
+}
+
 func TestChecksumSeesThePolicy(t *testing.T) {
 	p, err := job{States: 20, Seed: 1}.problem()
 	if err != nil {
