@@ -152,9 +152,9 @@ type planAnswer struct {
 	Seconds  report.Number    `json:"seconds"`
 }
 
-// slow is the number of transitions of all steps from which first numbers are shown. Below it the last ones are there as
-// soon, and painting twice would delay them.
-const slow = 1_000_000
+// slow reports whether a plan takes so long that first numbers are shown. Else the last ones are there as soon, and painting
+// twice would delay them.
+func (p *loaded) slow() bool { return p.Model.Transitions()*max(1, p.Model.Horizon()) > 1_000_000 }
 
 // An earlyAnswer has the numbers of a plan that is still refined.
 type earlyAnswer struct {
@@ -209,7 +209,7 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.sense(), progress))
 	begin := time.Now()
-	if p.Model.Transitions()*max(1, p.Model.Horizon()) > slow {
+	if p.slow() {
 		opts.Early = func(r *exact.Result) {
 			a := &planAnswer{Report: p.planData(r, time.Since(begin)), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted()}
 			a.Seconds = report.Number(time.Since(begin).Seconds())
@@ -373,7 +373,10 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if err != nil {
 		return nil, err
 	}
-	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-3, Points: 60}
+	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-4, Points: 60}
+	if p.slow() {
+		opts.Error = 2e-3
+	}
 	opts.Gap = max(opts.Gap, curveGap)
 	var over []objective
 	for i, name := range q.Over {

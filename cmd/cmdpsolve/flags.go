@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +64,7 @@ func complete(cmd *cobra.Command) {
 		"planner":    {"bernstein", "hoeffding", "mvp"},
 		"dual":       {"projection", "free", "double"},
 		"submit":     {"slurm", "kubernetes"},
+		"returns":    {"known", "unknown"},
 	}
 	for name, known := range words {
 		if cmd.Flags().Lookup(name) == nil {
@@ -80,4 +83,45 @@ func complete(cmd *cobra.Command) {
 			return offers, cobra.ShellCompDirectiveNoFileComp
 		})
 	}
+}
+
+// completeReturns offers the returns of the problem to the options whose values begin with one.
+func (s streams) completeReturns(cmd *cobra.Command) {
+	for name, ending := range map[string]string{"maximize": "", "minimize": "", "at-most": "=", "at-least": "=", "sweep": "=", "over": ","} {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			before := typed[:strings.LastIndexByte(typed, ',')+1]
+			if rest := typed[len(before):]; name == "over" && rest != "" && strings.ContainsRune("+-", rune(rest[0])) {
+				before += rest[:1]
+			}
+			offers, directive := s.returnsOf(args), cobra.ShellCompDirectiveNoFileComp
+			for i := range offers {
+				offers[i] = before + offers[i] + strings.TrimSuffix(ending, ",")
+			}
+			if ending != "" {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			return offers, directive
+		})
+	}
+}
+
+// mostCompleted bounds the bytes of a problem file that is read while somebody types.
+const mostCompleted = 4 << 20
+
+// returnsOf returns the names of the returns of the problem among the arguments, none if it cannot be read at once.
+func (s streams) returnsOf(args []string) []string {
+	if len(args) != 1 || args[0] == "-" {
+		return nil
+	}
+	if file, err := os.Stat(args[0]); err == nil && file.Size() > mostCompleted {
+		return nil
+	}
+	p, err := (&memoryOptions{each: true}).load(context.Background(), s, args[0])
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(p.Returns)
 }

@@ -132,6 +132,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
 	for _, cmd := range root.Commands() {
 		complete(cmd)
+		s.completeReturns(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
 			cmd.Flags().BoolVar(&s.problem.Outside, "outside", false, "let the problem file name files outside of its folder")
 			cmd.Flags().StringToStringVar(&s.problem.Set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
