@@ -41,8 +41,9 @@ type Builder struct {
 	spec   ModelSpec
 	states int
 	rows   rowTable
-	lines  bool // transitions were added one by one
-	open   bool // the last row may get more of them
+	lines  bool   // transitions were added one by one
+	open   bool   // the last row may get more of them
+	here   [4]int // its step, state and actions, if so
 	// pending holds the returns of the transitions of the row that is being added.
 	pending []float64
 }
@@ -124,8 +125,12 @@ func (b *Builder) Add(row Row) error {
 // all of them have the same returns, these are the expected returns of the row.
 // Returns are copied. Build checks that the probabilities of each row sum to 1.
 func (b *Builder) AddTransition(step, state, action, opponent int, n Transition) error {
-	if err := b.checkKey(step, state, action, opponent); err != nil {
-		return err
+	here := [4]int{step, state, action, opponent}
+	more := b.open && here == b.here
+	if !more {
+		if err := b.checkKey(step, state, action, opponent); err != nil {
+			return err
+		}
 	}
 	if err := b.checkTransition(&n); err != nil {
 		return err
@@ -134,19 +139,19 @@ func (b *Builder) AddTransition(step, state, action, opponent int, n Transition)
 		return fmt.Errorf("successor %d: %d returns: want %d", n.Next, len(n.Returns), b.spec.Dim)
 	}
 	t := &b.rows
-	key, last := rowKey{int32(step), int32(state), int32(action), int32(opponent)}, len(t.state)-1
-	if b.open && key.state < t.state[last] {
+	if b.lines = true; !more {
+		key := rowKey{int32(step), int32(state), int32(action), int32(opponent)}
+		before := b.open && state < b.here[1]
 		b.close()
-		t.loosen()
-	}
-	if b.lines = true; t.offset == nil {
-		t.add(key, int32(n.Next), n.Probability, n.Returns)
-		return nil
-	}
-	if !b.open || key != t.key(last) {
-		b.close()
+		if before {
+			t.loosen()
+		}
+		if t.offset == nil {
+			t.add(key, int32(n.Next), n.Probability, n.Returns)
+			return nil
+		}
 		t.begin(key)
-		b.open = true
+		b.open, b.here = true, here
 	}
 	t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
 	b.pending = append(b.pending, n.Returns...)

@@ -101,16 +101,19 @@ func (t *rowTable) end(returns, outcomes []float64) {
 		}
 	}
 	t.addUp(first, outcomes)
-	kept := first
-	for e := first; e < len(t.next); e++ {
-		if t.prob[e] == 0 {
-			continue
+	kept := len(t.next)
+	if i := slices.Index(t.prob[first:], 0); i >= 0 {
+		kept = first + i
+		for e := kept + 1; e < len(t.next); e++ {
+			if t.prob[e] == 0 {
+				continue
+			}
+			t.next[kept], t.prob[kept] = t.next[e], t.prob[e]
+			if outcomes != nil {
+				copy(outcomes[(kept-first)*d:(kept-first+1)*d], outcomes[(e-first)*d:(e-first+1)*d])
+			}
+			kept++
 		}
-		t.next[kept], t.prob[kept] = t.next[e], t.prob[e]
-		if outcomes != nil {
-			copy(outcomes[(kept-first)*d:(kept-first+1)*d], outcomes[(e-first)*d:(e-first+1)*d])
-		}
-		kept++
 	}
 	t.next, t.prob = t.next[:kept], t.prob[:kept]
 	t.offset = append(t.offset, kept)
