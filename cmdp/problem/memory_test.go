@@ -408,3 +408,77 @@ func TestChangedEpisodesReadBack(t *testing.T) {
 		t.Errorf("%v: no file says this", err)
 	}
 }
+
+// TestExpectationsAgainstPlays plays the plans of the examples and judges each episode by the states that it went through and by what
+// rows returned, without asking what was remembered. Means are within four standard errors of what was planned.
+func TestExpectationsAgainstPlays(t *testing.T) {
+	count := func(states []string, in ...string) (n float64) {
+		for _, s := range states[:len(states)-1] {
+			if slices.Contains(in, s) {
+				n++
+			}
+		}
+		return n
+	}
+	first := func(states []string, one string, others ...string) float64 {
+		i := slices.IndexFunc(states, func(s string) bool { return s == one || slices.Contains(others, s) })
+		if i >= 0 && states[i] == one {
+			return 1
+		}
+		return 0
+	}
+	type judge func(states []string, total map[string]float64) float64
+	for name, judges := range map[string]map[string]judge{
+		"drone": {
+			"arrive":  func(s []string, _ map[string]float64) float64 { return first(s, "home") },
+			"wind":    func(s []string, _ map[string]float64) float64 { return count(s, "ridge") },
+			"battery": func(_ []string, total map[string]float64) float64 { return total["battery"] },
+		},
+		"depot": {"P(short > 0)": func(_ []string, total map[string]float64) float64 { return min(1, total["short"]) }},
+		"corridor": {
+			"key_first": func(s []string, _ map[string]float64) float64 { return first(s, "a", "b") },
+			"through":   func(s []string, _ map[string]float64) float64 { return first(s, "b") },
+			"fall":      func(s []string, _ map[string]float64) float64 { return first(s, "pit") },
+			"steps":     func(s []string, _ map[string]float64) float64 { return count(s, "west", "a", "hall") },
+			"excess of steps over 3": func(s []string, _ map[string]float64) float64 {
+				return max(0, count(s, "west", "a", "hall")-3)
+			},
+		},
+	} {
+		p, err := Read("../../docs/examples/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err = p.BestThresholds(t.Context(), exact.Options{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := solved(t, p)
+		const episodes = 20_000
+		sum, squares := make(map[string]float64), make(map[string]float64)
+		tr, env, agent := cmdp.NewTrajectory(p.Model.Shape()), rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(1, 2))
+		for range episodes {
+			tr.Play(p.Model, r.Policy, env, agent)
+			var states []string
+			for _, s := range tr.States[:tr.Steps+1] {
+				states = append(states, p.Declared().StateName(p.Memory.State(s)))
+			}
+			total := make(map[string]float64)
+			for _, given := range p.Declared().given() {
+				total[given] = tr.Total[slices.Index(p.Returns, given)]
+			}
+			if total["battery"] > 14 {
+				t.Fatalf("%s: an episode takes %g of the battery", name, total["battery"])
+			}
+			for of, f := range judges {
+				x := f(states, total)
+				sum[of], squares[of] = sum[of]+x, squares[of]+x*x
+			}
+		}
+		for of := range judges {
+			mean, want := sum[of]/episodes, r.Returns[slices.Index(p.Returns, of)]
+			if off := math.Abs(mean - want); off > 4*math.Sqrt((squares[of]/episodes-mean*mean)/episodes)+1e-12 {
+				t.Errorf("%s: %s is %g in %d episodes, %g was planned", name, of, mean, episodes, want)
+			}
+		}
+	}
+}
