@@ -284,8 +284,8 @@ func (t *Tally) reach() {
 	}
 }
 
-// at returns the pair of a state and any count at step h.
-func (t *Tally) at(h, s int, count int32) int {
+// At returns the pair of a state and any count at step h, of which there is one more than the horizon.
+func (t *Tally) At(h, s int, count int32) int {
 	switch in := t.apart[h][s]; {
 	case count < in.Least:
 		return t.Below(s)
@@ -304,7 +304,7 @@ func (t *Tally) Model(promise *Interval) (*Model, error) {
 		return nil, fmt.Errorf("cmdp: tally: %d pairs of a state and a count, with %d choices: more than can be numbered", out.states, out.Choices())
 	}
 	for _, st := range m.start {
-		out.start = append(out.start, StartState{t.at(0, st.State, 0), st.Probability})
+		out.start = append(out.start, StartState{t.At(0, st.State, 0), st.Probability})
 	}
 	spec := ShapeSpec{Horizon: m.horizon, Dim: out.dim, Start: out.start, ReturnToGo: promise}
 	for h := range m.kernels {

@@ -206,7 +206,7 @@ func (f *tallyFlow) atEnd() []float64 {
 	for s, in := range end.apart {
 		for count := in.Least - 1; in.Reached() && count <= in.Most+1; count++ {
 			for j, i := range f.t.Columns {
-				if x := f.v[end.pair(s, count)]; i >= d && x != 0 {
+				if x := f.v[f.t.At(end.h, s, count)]; i >= d && x != 0 {
 					total[j] += x * end.final(f.t.Final[i-d], s, count)
 				}
 			}
