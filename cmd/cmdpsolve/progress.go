@@ -20,7 +20,8 @@ type statusLine struct {
 	w           io.Writer
 	mu          sync.Mutex
 	begin, last time.Time
-	shown       bool
+	shown, over bool
+	wait        *time.Timer // until the first text has to be there
 }
 
 func newStatusLine(w io.Writer, quiet bool) *statusLine {
@@ -28,8 +29,20 @@ func newStatusLine(w io.Writer, quiet bool) *statusLine {
 	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	return &statusLine{w: w, begin: time.Now()}
+	return beginStatusLine(w)
 }
+
+func beginStatusLine(w io.Writer) *statusLine {
+	l := &statusLine{w: w, begin: time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// The first step of a large problem may take long; so that nobody waits without a sign, this comes before.
+	l.wait = time.AfterFunc(soon, func() { l.show(func(time.Duration) string { return "working" }) })
+	return l
+}
+
+// soon is what a command may take without a sign.
+const soon = 500 * time.Millisecond
 
 // show shows a text, if the last one was shown a while ago.
 func (l *statusLine) show(text func(took time.Duration) string) {
@@ -39,10 +52,11 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Sub(l.begin) < 500*time.Millisecond || now.Sub(l.last) < 100*time.Millisecond {
+	if l.over || now.Sub(l.begin) < soon || now.Sub(l.last) < 100*time.Millisecond {
 		return
 	}
 	l.last, l.shown = now, true
+	l.wait.Stop()
 	fmt.Fprint(l.w, "\r\x1b[K"+text(now.Sub(l.begin))) // a terminal that went away is no reason to stop
 }
 
@@ -59,7 +73,8 @@ func (l *statusLine) close() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shown {
+	l.wait.Stop()
+	if l.over = true; l.shown {
 		fmt.Fprint(l.w, "\r\x1b[K")
 	}
 }
