@@ -343,15 +343,15 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 }
 
 // recheck finds the bound to rounding. In ends where relaxation converges it begins anew, so that a verifier gets
-// the same numbers. In slow ones it begins with the class and the relative values at hand: that they are good is shown by
+// the same numbers. In slow ones it begins with the relative values at hand: that they are good is shown by
 // the pass over the model.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	q, base := *p, *p.stationary
 	base.enough, base.mass, base.room = 0, nil, nil
 	q.stationary, q.ways = &base, make(map[string]*way)
 	for i := range q.best {
+		q.best[i] = class{slow: q.best[i].slow} // whose mean may be a rough one
 		if !q.best[i].slow {
-			q.best[i] = class{}
 			for _, s := range q.ends.part(i) {
 				q.h[s] = 0
 			}

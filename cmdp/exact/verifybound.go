@@ -56,7 +56,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	switch {
 	case !sameValue(p.Value, value, margin):
 		wrong = fmt.Sprintf("value %g: want %g", p.Value, value)
-	case !(p.Margin >= least/8):
+	case !(p.Margin >= leastMargin(m, least, 8)):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, which may be %g", p.Margin, least)
 	case !(math.Abs(p.Bound-claimed) <= rounding):
 		wrong = fmt.Sprintf("bound %g: its parts come to %g", p.Bound, claimed)
