@@ -182,7 +182,6 @@ func report(o *options, all []record) string {
 What it costs to make a model of a file: processor time (system time included) and peak resident
 memory of a whole process that does nothing else. Medians of %d repetitions, and the greatest
 peak. "Bare" is the read of the file's bytes, once through. A hundred million bytes are 100 MB.
-The machine was shared with other work.
 
 Compressed arrays have to be unpacked first: archive/zip is what that alone costs Go's library.
 Transitions in disorder have to be sorted, in place, as 48 bytes for each leave no room for a copy.

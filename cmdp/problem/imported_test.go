@@ -267,6 +267,9 @@ func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 // TestQComp takes ten queries of a competition through all formats, one after the other, and back to
 // a problem. Their verdicts are those of other tools, and the same to the last bit after the way as before.
 func TestQComp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing concurrent in it")
+	}
 	kept := []string{"ejs-N2B003Unf1-RtRt-ach.yaml", "pow-Q0004K0000-RtRt-ach.yaml", "tea-N2-PfRt-ach.yaml"}
 	names, err := filepath.Glob("testdata/qcomp/*.yaml")
 	if err != nil || len(names) != 10 {
