@@ -250,7 +250,7 @@ func TestAnswerOfGlpsol(t *testing.T) {
 }
 
 func TestProgramAsText(t *testing.T) {
-	p := &lp.Problem{Minimize: []float64{1, 0}, Rows: []lp.Row{
+	p := &lp.Problem{Minimize: []float64{1, 0}, Rows: []lp.Constraint{
 		{Index: []int{0, 1}, Coef: []float64{1, -0.5}, Lower: 1, Upper: 1},
 		{Index: []int{1}, Coef: []float64{2}, Lower: math.Inf(-1), Upper: 0},
 	}}

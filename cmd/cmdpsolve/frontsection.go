@@ -106,7 +106,7 @@ func (s *section) inner(y float64) *lp.Problem {
 	for j, p := range s.r.Points {
 		program.Minimize[j], first[j], third[j], sum[j] = p.Objectives[s.b], p.Objectives[0], p.Objectives[s.c], 1
 	}
-	program.Rows = []lp.Row{lp.Equal(sum, 1), lp.AtMost(first, y)}
+	program.Rows = []lp.Constraint{lp.Equal(sum, 1), lp.AtMost(first, y)}
 	if s.c > 0 {
 		program.Rows = append(program.Rows, lp.AtMost(third, s.bound))
 	}

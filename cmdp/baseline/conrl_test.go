@@ -212,7 +212,7 @@ func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, 
 	n := len(policies)
 	p := &lp.Problem{Minimize: make([]float64, n+3)}
 	p.Lower, p.Upper = lp.Free(n + 3)
-	p.Rows = []lp.Row{{Coef: make([]float64, n+3), Lower: 1, Upper: 1}}
+	p.Rows = []lp.Constraint{{Coef: make([]float64, n+3), Lower: 1, Upper: 1}}
 	var returns [][]float64
 	var total []float64 // Σ q b
 	for i, policy := range policies {
@@ -223,7 +223,7 @@ func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, 
 	}
 	copy(p.Minimize[n:], goal)
 	for _, r := range rows {
-		row := lp.Row{Coef: make([]float64, n+3), Lower: math.Inf(-1), Upper: r.Offset + slack}
+		row := lp.Constraint{Coef: make([]float64, n+3), Lower: math.Inf(-1), Upper: r.Offset + slack}
 		for i := range policies {
 			row.Coef[i] = floats.Dot(r.Normal, returns[i])
 		}
@@ -232,7 +232,7 @@ func (s *sheet) widened(t *testing.T, policies []sheetPolicy, bonus sheetBonus, 
 	}
 	for j, width := range []float64{2, 3, 4} {
 		for _, sign := range []float64{1, -1} {
-			row := lp.Row{Coef: make([]float64, n+3), Lower: math.Inf(-1)}
+			row := lp.Constraint{Coef: make([]float64, n+3), Lower: math.Inf(-1)}
 			row.Coef[n+j] = sign
 			for i, b := range total {
 				row.Coef[i] = -width * b

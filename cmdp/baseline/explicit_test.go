@@ -44,7 +44,7 @@ type explicitBuilder struct {
 func explicitProgram(sw *sweep, limits []cmdp.Constraint) *lp.Problem {
 	b := explicitBuilder{sw: sw, limits: limits}
 	flow := sw.horizon * sw.states
-	b.p.Rows = make([]lp.Row, flow+len(limits))
+	b.p.Rows = make([]lp.Constraint, flow+len(limits))
 	for i := range b.p.Rows {
 		b.p.Rows[i].Index = []int{}
 	}
@@ -107,7 +107,7 @@ func (b *explicitBuilder) side(first, n int, bound, sign float64) {
 	if sign > 0 && bound <= 0 || sign < 0 && bound >= 1 {
 		return
 	}
-	row := lp.Row{Lower: 0, Upper: math.Inf(1)}
+	row := lp.Constraint{Lower: 0, Upper: math.Inf(1)}
 	for y := range b.sw.states {
 		c := -bound
 		if y == n {

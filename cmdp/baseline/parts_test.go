@@ -51,7 +51,7 @@ func TestFiller(t *testing.T) {
 		if math.Abs(sum-got) > 1e-12 || math.Abs(total-1) > 1e-9 {
 			t.Fatalf("distribution: mean %g, least %g, total %g", sum, got, total)
 		}
-		p := &lp.Problem{Minimize: v, Rows: []lp.Row{{Coef: make([]float64, n), Lower: 1, Upper: 1}},
+		p := &lp.Problem{Minimize: v, Rows: []lp.Constraint{{Coef: make([]float64, n), Lower: 1, Upper: 1}},
 			Lower: make([]float64, n), Upper: make([]float64, n)}
 		for s := range n {
 			p.Rows[0].Coef[s], p.Upper[s] = 1, iv.unseen

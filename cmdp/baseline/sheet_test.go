@@ -218,7 +218,7 @@ func (s *sheet) values(p sheetPolicy, rule sheetRule, bonus func(h, state, a int
 // over all deterministic ones.
 func (s *sheet) plan(t testing.TB, rule sheetRule, limit [2]float64, bonus func(h, state, a int) float64) float64 {
 	t.Helper()
-	p := &lp.Problem{Rows: []lp.Row{{Lower: 1, Upper: 1}, {Lower: math.Inf(-1), Upper: limit[0]}, {Lower: math.Inf(-1), Upper: limit[1]}}}
+	p := &lp.Problem{Rows: []lp.Constraint{{Lower: 1, Upper: 1}, {Lower: math.Inf(-1), Upper: limit[0]}, {Lower: math.Inf(-1), Upper: limit[1]}}}
 	for _, policy := range sheetPolicies() {
 		v := s.values(policy, rule, bonus)
 		p.Minimize = append(p.Minimize, v[0])

@@ -148,7 +148,7 @@ func TestAveragePrice(t *testing.T) {
 func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []cmdp.Constraint) (float64, bool) {
 	t.Helper()
 	k, n, d := m.Kernel(0), m.States(), m.Dim()
-	p := &lp.Problem{Rows: make([]lp.Row, 2*n+len(rows))}
+	p := &lp.Problem{Rows: make([]lp.Constraint, 2*n+len(rows))}
 	for i := range p.Rows {
 		p.Rows[i].Index = []int{}
 	}

@@ -99,7 +99,7 @@ func TestFrontWithoutHorizon(t *testing.T) {
 
 // solveMixture solves a program over mixtures λ of n things and one free variable, which
 // comes last.
-func solveMixture(t *testing.T, n int, costs []float64, rows ...lp.Row) *lp.Solution {
+func solveMixture(t *testing.T, n int, costs []float64, rows ...lp.Constraint) *lp.Solution {
 	t.Helper()
 	p := &lp.Problem{Minimize: costs, Rows: rows}
 	p.Lower, p.Upper = lp.Free(n + 1)
@@ -124,7 +124,7 @@ func bestMixture(t *testing.T, vertices, over [][]float64, w []float64, bound fl
 	for j, v := range vertices {
 		costs[j], limit[j] = w[0]*product(over[0], v)+w[1]*product(over[1], v), v[2]
 	}
-	row := lp.Row{Coef: limit, Lower: math.Inf(-1), Upper: bound}
+	row := lp.Constraint{Coef: limit, Lower: math.Inf(-1), Upper: bound}
 	if math.IsInf(bound, 1) {
 		row = lp.AtMost(make([]float64, n+1), 0)
 	}
@@ -149,7 +149,7 @@ func unitVector(n, i int) []float64 {
 func farBehind(t *testing.T, points []exact.FrontPoint, y []float64) float64 {
 	t.Helper()
 	n := len(points)
-	var rows []lp.Row
+	var rows []lp.Constraint
 	for k, x := range y {
 		coef := make([]float64, n+1)
 		for j, z := range points {
@@ -165,7 +165,7 @@ func farBehind(t *testing.T, points []exact.FrontPoint, y []float64) float64 {
 func beyondHull(t *testing.T, vertices [][]float64, v []float64) float64 {
 	t.Helper()
 	n := len(vertices)
-	var rows []lp.Row
+	var rows []lp.Constraint
 	for i, x := range v {
 		for _, sign := range []float64{1, -1} {
 			coef := make([]float64, n+1)

@@ -92,8 +92,8 @@ type limitKind struct {
 
 // mixtureRows returns the rows that keep mixtures of vertices at or above least, and, if
 // sum is a number, their sum at it.
-func mixtureRows(vertices [][]float64, least []float64, sum float64) []lp.Row {
-	var rows []lp.Row
+func mixtureRows(vertices [][]float64, least []float64, sum float64) []lp.Constraint {
+	var rows []lp.Constraint
 	n := len(vertices)
 	for i, x := range least {
 		if math.IsInf(x, -1) {
@@ -103,7 +103,7 @@ func mixtureRows(vertices [][]float64, least []float64, sum float64) []lp.Row {
 		for j, v := range vertices {
 			coef[j] = v[i] - x
 		}
-		rows = append(rows, lp.Row{Coef: coef, Lower: 0, Upper: math.Inf(1)})
+		rows = append(rows, lp.Constraint{Coef: coef, Lower: 0, Upper: math.Inf(1)})
 	}
 	if !math.IsNaN(sum) {
 		coef := make([]float64, n+1)
@@ -264,10 +264,10 @@ func scaledAxis(n, i int, x float64) []float64 {
 
 // cheapest returns the least cost of the mixtures of vertices that keep the limits, and
 // whether there are any.
-func cheapest(t *testing.T, vertices [][]float64, cost []float64, limits []lp.Row) (float64, bool) {
+func cheapest(t *testing.T, vertices [][]float64, cost []float64, limits []lp.Constraint) (float64, bool) {
 	t.Helper()
 	n := len(vertices)
-	p := &lp.Problem{Minimize: make([]float64, n+1), Rows: append([]lp.Row(nil), limits...)}
+	p := &lp.Problem{Minimize: make([]float64, n+1), Rows: append([]lp.Constraint(nil), limits...)}
 	p.Lower, p.Upper = lp.Free(n + 1)
 	ones := make([]float64, n+1)
 	for j, v := range vertices {

@@ -98,7 +98,7 @@ func (m *master) program() *lp.Problem {
 		}
 	}
 	p.Rows = append(p.Rows, lp.Equal(ones, 1), // Σ λ_j = 1
-		lp.Row{Coef: axis(len(ones), columnU, 1), Lower: m.least, Upper: m.most})
+		lp.Constraint{Coef: axis(len(ones), columnU, 1), Lower: m.least, Upper: m.most})
 	for _, at := range m.place {
 		if at.cost {
 			p.Rows = append(p.Rows, m.cutRow(m.cuts[at.index]))
@@ -187,7 +187,7 @@ func (m *master) addCut(c cut) error {
 	return m.addRow(m.cutRow(c))
 }
 
-func (m *master) cutRow(c cut) lp.Row {
+func (m *master) cutRow(c cut) lp.Constraint {
 	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
 	for j := range m.columns {
 		coef = append(coef, m.above(&c, &m.columns[j]))
@@ -215,7 +215,7 @@ func (m *master) addTarget(r cmdp.Constraint) error {
 	return m.addRow(m.targetRow(t))
 }
 
-func (m *master) targetRow(t targetRow) lp.Row {
+func (m *master) targetRow(t targetRow) lp.Constraint {
 	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
 	for j := range m.columns {
 		coef = append(coef, m.beyond(&t, &m.columns[j]))
@@ -241,7 +241,7 @@ func (m *master) excess(r cmdp.Constraint) float64 {
 	return dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
 }
 
-func (m *master) addRow(r lp.Row) error {
+func (m *master) addRow(r lp.Constraint) error {
 	if err := m.solver.AddRow(r); err != nil {
 		return fmt.Errorf("exact: %w", err)
 	}

@@ -174,7 +174,7 @@ func TestMixedSolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &lp.Problem{Rows: []lp.Row{{Lower: 1, Upper: 1}, {Lower: math.Inf(-1), Upper: high[1]}, {Lower: math.Inf(-1), Upper: high[2]}}}
+		p := &lp.Problem{Rows: []lp.Constraint{{Lower: 1, Upper: 1}, {Lower: math.Inf(-1), Upper: high[1]}, {Lower: math.Inf(-1), Upper: high[2]}}}
 		everyStationary(m, func(policy []int) {
 			if v := mixedReturns(m, policy); !math.IsInf(v[1], 0) {
 				for i, x := range []float64{1, v[1], v[2]} {

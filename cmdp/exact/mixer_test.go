@@ -96,7 +96,7 @@ func TestLinearMixer(t *testing.T) {
 			for i := range rows {
 				rows[i].Offset = rng.NormFloat64()
 			}
-			p := lp.Problem{Rows: []lp.Row{{Lower: 1, Upper: 1}}}
+			p := lp.Problem{Rows: []lp.Constraint{{Lower: 1, Upper: 1}}}
 			for _, r := range rows {
 				p.Rows = append(p.Rows, lp.AtMost(nil, r.Offset))
 			}

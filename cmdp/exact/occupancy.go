@@ -48,7 +48,7 @@ type occupancyBuilder struct {
 
 func (b *occupancyBuilder) build() *lp.Problem {
 	states := b.m.States()
-	b.p.Rows = make([]lp.Row, b.steps*states+len(b.limits))
+	b.p.Rows = make([]lp.Constraint, b.steps*states+len(b.limits))
 	for i := range b.p.Rows {
 		b.p.Rows[i].Index = []int{}
 	}

@@ -87,7 +87,7 @@ func BenchmarkMixture(b *testing.B) {
 	b.Run("embedded", func(b *testing.B) {
 		var sol lp.Solution
 		for b.Loop() {
-			p := &lp.Problem{Minimize: []float64{columns[0][0]}, Rows: []lp.Row{lp.Equal([]float64{1}, 1)}}
+			p := &lp.Problem{Minimize: []float64{columns[0][0]}, Rows: []lp.Constraint{lp.Equal([]float64{1}, 1)}}
 			for i, x := range limit {
 				p.Rows = append(p.Rows, lp.AtMost(columns[0][i+1:i+2], x))
 			}

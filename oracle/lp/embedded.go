@@ -93,7 +93,7 @@ func (s *simplex) AddColumn(c Column) error {
 
 // AddRow implements Solver. The logical variable of the new row enters the
 // basis, so the old basis and its duals are kept.
-func (s *simplex) AddRow(r Row) error {
+func (s *simplex) AddRow(r Constraint) error {
 	dense, err := s.addRow(r)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 func ExampleNewSolver() {
 	s, err := lp.NewSolver(&lp.Problem{
 		Minimize: []float64{-3, -2},
-		Rows: []lp.Row{
+		Rows: []lp.Constraint{
 			lp.AtMost([]float64{1, 1}, 4),
 			lp.AtMost([]float64{1, 3}, 8),
 		},
@@ -44,7 +44,7 @@ func ExampleNewSolver() {
 func ExampleSolve_infeasible() {
 	sol, err := lp.Solve(&lp.Problem{
 		Minimize: []float64{0, 0},
-		Rows: []lp.Row{
+		Rows: []lp.Constraint{
 			lp.AtLeast([]float64{1, 1}, 3),
 			lp.AtMost([]float64{1, 1}, 2),
 		},

@@ -40,7 +40,7 @@ type glpkSolver struct {
 }
 
 // AddRow implements Solver.
-func (s *glpkSolver) AddRow(r Row) error {
+func (s *glpkSolver) AddRow(r Constraint) error {
 	_, err := s.addRow(r)
 	return err
 }

@@ -29,7 +29,7 @@ func TestAbort(t *testing.T) {
 
 // abortTwice takes one solver through two aborts.
 func abortTwice() error {
-	s, err := newGLPK(&Problem{Minimize: []float64{-1, -1}, Rows: []Row{AtMost([]float64{1, 1}, 5)}}, true)
+	s, err := newGLPK(&Problem{Minimize: []float64{-1, -1}, Rows: []Constraint{AtMost([]float64{1, 1}, 5)}}, true)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func TestDefault(t *testing.T) {
 // TestNoRescue wants an error of NewGLPK's Solver, not an answer of the embedded simplex,
 // where GLPK aborts.
 func TestNoRescue(t *testing.T) {
-	s, err := NewGLPK(&Problem{Minimize: []float64{-1}, Rows: []Row{AtMost([]float64{1}, 5)}})
+	s, err := NewGLPK(&Problem{Minimize: []float64{-1}, Rows: []Constraint{AtMost([]float64{1}, 5)}})
 	if err != nil {
 		t.Fatal(err)
 	}

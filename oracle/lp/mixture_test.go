@@ -26,7 +26,7 @@ func TestMixture(t *testing.T) {
 		}
 		var m Mixture
 		m.Reset(limit)
-		p := Problem{Rows: []Row{{Lower: 1, Upper: 1}}}
+		p := Problem{Rows: []Constraint{{Lower: 1, Upper: 1}}}
 		for _, b := range limit {
 			p.Rows = append(p.Rows, AtMost(nil, b))
 		}

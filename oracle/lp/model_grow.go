@@ -37,7 +37,7 @@ func (s *model) AddColumn(c Column) error {
 
 // addRow appends a row, scaled to a largest entry in [1, 2), and returns its
 // scaled coefficients.
-func (s *model) addRow(r Row) (dense []float64, err error) {
+func (s *model) addRow(r Constraint) (dense []float64, err error) {
 	n, m := len(s.cost), len(s.row.x)
 	if err := checkVector(r.Coef, r.Index, n, r.Lower, r.Upper); err != nil {
 		return nil, fmt.Errorf("lp: row %d: %w", m, err)

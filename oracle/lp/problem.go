@@ -6,28 +6,28 @@ import (
 	"math"
 )
 
-// A Row is a linear constraint Lower ≤ a·x ≤ Upper; either side may be infinite.
+// A Constraint is a linear constraint Lower ≤ a·x ≤ Upper; either side may be infinite.
 // With a nil Index, Coef holds a dense, one entry per column; otherwise
 // a[Index[k]] = Coef[k] and all else is zero.
-type Row struct {
+type Constraint struct {
 	Coef         []float64
 	Index        []int
 	Lower, Upper float64
 }
 
 // AtMost returns the row coef·x ≤ b. It keeps coef.
-func AtMost(coef []float64, b float64) Row {
-	return Row{Coef: coef, Lower: math.Inf(-1), Upper: b}
+func AtMost(coef []float64, b float64) Constraint {
+	return Constraint{Coef: coef, Lower: math.Inf(-1), Upper: b}
 }
 
 // AtLeast returns the row coef·x ≥ b. It keeps coef.
-func AtLeast(coef []float64, b float64) Row {
-	return Row{Coef: coef, Lower: b, Upper: math.Inf(1)}
+func AtLeast(coef []float64, b float64) Constraint {
+	return Constraint{Coef: coef, Lower: b, Upper: math.Inf(1)}
 }
 
 // Equal returns the row coef·x = b. It keeps coef.
-func Equal(coef []float64, b float64) Row {
-	return Row{Coef: coef, Lower: b, Upper: b}
+func Equal(coef []float64, b float64) Constraint {
+	return Constraint{Coef: coef, Lower: b, Upper: b}
 }
 
 // A Column is a variable with its cost, its bounds (either may be infinite) and
@@ -50,7 +50,7 @@ type Column struct {
 // breaks these rules is an error, not infeasible.
 type Problem struct {
 	Minimize     []float64
-	Rows         []Row
+	Rows         []Constraint
 	Lower, Upper []float64
 }
 

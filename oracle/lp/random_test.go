@@ -38,7 +38,7 @@ func randomProblem(rng *rand.Rand) *lp.Problem {
 		if !feasible {
 			at = draw()
 		}
-		r := lp.Row{Coef: coef}
+		r := lp.Constraint{Coef: coef}
 		r.Lower, r.Upper = randomBounds(rng, at, draw)
 		p.Rows = append(p.Rows, r)
 		if rng.IntN(8) == 0 { // a redundant row

@@ -24,7 +24,7 @@ func rescale(rng *rand.Rand, p *lp.Problem, digits int) (scaled *lp.Problem, fac
 	}
 	for i := range p.Rows {
 		s := ten()
-		r := lp.Row{Lower: p.Rows[i].Lower * s * bound, Upper: p.Rows[i].Upper * s * bound}
+		r := lp.Constraint{Lower: p.Rows[i].Lower * s * bound, Upper: p.Rows[i].Upper * s * bound}
 		for j, a := range row(p, i) {
 			r.Coef = append(r.Coef, a*s*columns[j])
 		}

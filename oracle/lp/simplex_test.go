@@ -107,7 +107,7 @@ func TestDrift(t *testing.T) {
 // throw one out and the solve to go on.
 func TestSingularBasis(t *testing.T) {
 	data, err := newModel(&Problem{Minimize: []float64{-1, -1, -1},
-		Rows: []Row{AtMost([]float64{1, 1, 2}, 4), AtMost([]float64{1, 1, 1}, 3), AtMost([]float64{2, 2, 1}, 9)}})
+		Rows: []Constraint{AtMost([]float64{1, 1, 2}, 4), AtMost([]float64{1, 1, 1}, 3), AtMost([]float64{2, 2, 1}, 9)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestCertify(t *testing.T) {
 		"ray to a row": func(w *Solution) { w.Ray[10] += .5 },
 		"ray NaN":      func(w *Solution) { w.Ray[10] = math.NaN() },
 	})
-	if err := s.AddRow(Row{Coef: p.Rows[0].Coef, Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Lower: math.Inf(-1), Upper: -1}); err != nil {
+	if err := s.AddRow(Constraint{Coef: p.Rows[0].Coef, Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Lower: math.Inf(-1), Upper: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Solve(&sol); err != nil || sol.Status != Infeasible {

@@ -17,7 +17,7 @@ type Solver interface {
 	// AddColumn adds a variable after the last one. It copies c.
 	AddColumn(c Column) error
 	// AddRow adds a constraint after the last one. It copies r.
-	AddRow(r Row) error
+	AddRow(r Constraint) error
 	// Solve overwrites dst with the answer. It fails only if the numbers are beyond
 	// the method, with ErrNumerical; infeasible and unbounded are answers. Solving
 	// again into the same dst does not allocate (embedded).

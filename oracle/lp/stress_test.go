@@ -18,7 +18,7 @@ func TestAssignment(t *testing.T) {
 		p.Minimize = append(p.Minimize, float64(rng.IntN(20)))
 	}
 	for i := range k {
-		worker, job := lp.Row{Lower: 1, Upper: 1}, lp.Row{Lower: 1, Upper: 1}
+		worker, job := lp.Constraint{Lower: 1, Upper: 1}, lp.Constraint{Lower: 1, Upper: 1}
 		for j := range k {
 			worker.Index, worker.Coef = append(worker.Index, i*k+j), append(worker.Coef, 1)
 			job.Index, job.Coef = append(job.Index, j*k+i), append(job.Coef, 1)
@@ -51,7 +51,7 @@ func TestOccupancy(t *testing.T) {
 	kernel := randomKernel(rng, states, actions)
 	for h := range horizon {
 		for s := range states {
-			r := lp.Row{}
+			r := lp.Constraint{}
 			for a := range actions {
 				r.Index, r.Coef = append(r.Index, column(h, s, a)), append(r.Coef, 1)
 			}
@@ -124,7 +124,7 @@ func TestColumnGeneration(t *testing.T) {
 		sign := 1 - 2*float64(k%2)
 		p.Rows = append(p.Rows, lp.AtLeast([]float64{1}, sign*target[k/2]*1.2))
 	}
-	p.Rows = append(p.Rows, lp.Row{Coef: []float64{0}, Lower: 1, Upper: 1})
+	p.Rows = append(p.Rows, lp.Constraint{Coef: []float64{0}, Lower: 1, Upper: 1})
 	s, err := lp.NewEmbedded(p)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 type support struct {
 	name string
 	set  geometry.Compact
-	rows []lp.Row
+	rows []lp.Constraint
 }
 
 // supports returns the sets of the comparison.
@@ -33,11 +33,11 @@ func supports(t testing.TB) []support {
 		check(err)
 		simplex, err := geometry.NewSimplex(n, 2)
 		check(err)
-		var boxRows, simplexRows []lp.Row
+		var boxRows, simplexRows []lp.Constraint
 		for i := range n {
 			unit := make([]float64, n)
 			unit[i] = 1
-			boxRows = append(boxRows, lp.Row{Coef: unit, Lower: -1, Upper: math.Inf(1)}, lp.AtMost(unit, 2))
+			boxRows = append(boxRows, lp.Constraint{Coef: unit, Lower: -1, Upper: math.Inf(1)}, lp.AtMost(unit, 2))
 			simplexRows = append(simplexRows, lp.AtLeast(unit, 0))
 		}
 		simplexRows = append(simplexRows, lp.Equal(filled(n, 1), 2))
@@ -48,7 +48,7 @@ func supports(t testing.TB) []support {
 		}
 		ball, err := geometry.NewL1Ball(filled(n, 0), 2)
 		check(err)
-		var ballRows []lp.Row
+		var ballRows []lp.Constraint
 		for signs := range 1 << n {
 			normal := make([]float64, n)
 			for i := range normal {

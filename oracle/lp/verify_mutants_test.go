@@ -10,7 +10,7 @@ import (
 // from the check in the package, and everything rests on it.
 func TestVerify(t *testing.T) {
 	p := &lp.Problem{Minimize: []float64{-3, -2, 1}, Upper: []float64{3, inf, inf},
-		Rows: []lp.Row{lp.AtMost([]float64{1, 1, 0}, 4), lp.AtMost([]float64{1, 3, 0}, 8)}}
+		Rows: []lp.Constraint{lp.AtMost([]float64{1, 1, 0}, 4), lp.AtMost([]float64{1, 3, 0}, 8)}}
 	right := func() *lp.Solution {
 		return &lp.Solution{Status: lp.Optimal, X: []float64{3, 1, 0}, Objective: -11,
 			Duals: []float64{-2, 0}, ReducedCosts: []float64{-1, 0, 1}}
@@ -37,8 +37,8 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s passes", what)
 		}
 	}
-	inconsistent := &lp.Problem{Minimize: []float64{0}, Rows: []lp.Row{lp.AtLeast([]float64{1}, 3), lp.AtMost([]float64{1}, 2)}}
-	descending := &lp.Problem{Minimize: []float64{-1, 0}, Rows: []lp.Row{lp.AtMost([]float64{1, -1}, 2)}}
+	inconsistent := &lp.Problem{Minimize: []float64{0}, Rows: []lp.Constraint{lp.AtLeast([]float64{1}, 3), lp.AtMost([]float64{1}, 2)}}
+	descending := &lp.Problem{Minimize: []float64{-1, 0}, Rows: []lp.Constraint{lp.AtMost([]float64{1, -1}, 2)}}
 	for what, c := range map[string]struct {
 		p    *lp.Problem
 		s    lp.Status

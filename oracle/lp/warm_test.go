@@ -58,7 +58,7 @@ func change(t *testing.T, rng *rand.Rand, s lp.Solver, p *lp.Problem) {
 		p.Lower, p.Upper = append(p.Lower, c.Lower), append(p.Upper, c.Upper)
 		err = s.AddColumn(c)
 	case 2:
-		r := lp.Row{Lower: -inf, Upper: rng.NormFloat64() + 1}
+		r := lp.Constraint{Lower: -inf, Upper: rng.NormFloat64() + 1}
 		for range p.Minimize {
 			r.Coef = append(r.Coef, float64(rng.IntN(5)-2))
 		}
