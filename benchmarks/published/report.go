@@ -25,13 +25,11 @@ section says so.
 that were recorded in the last third of the episodes, 50 or 100 at equal distances and a few more. Intervals are 95% over the seeds. A statement *holds* here if the means say so; that one learner has less
 regret than another only if the intervals do not meet. A "no" is looked at under the table.
 
-Machine: MACHINE.
-
 `
 
 // head returns what stands above the sections: how many statements hold, and which do not.
 func head(o *options, results []*result) string {
-	text := strings.NewReplacer("COMMAND", o.Command, "MACHINE", harness.Machine(), "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble)
+	text := strings.NewReplacer("COMMAND", o.Command, "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble)
 	all, broken := 0, []string{}
 	for _, res := range results {
 		for _, c := range res.study.claims {
