@@ -290,7 +290,7 @@ func (d *planReport) notes(p *loaded) report.Note {
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.")
-		// With a smaller one a learner would hardly mind the limits.
+		// With a smaller one the penalty would hardly count for a learner.
 		if p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
 		}

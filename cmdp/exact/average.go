@@ -59,8 +59,8 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 	return p, nil
 }
 
-// settled finds the ends of a model with means and totals. It is an error if one of them could
-// be had without limit by staying: with what the mean is then would not be defined.
+// settled finds the ends of a model with means and totals. It is an error if a policy
+// could collect one of them without limit by staying: which mean goes with it would not be defined.
 func (p *average) settled(c concern) error {
 	q, err := p.stationary.with(c)
 	if err != nil {

@@ -8,7 +8,7 @@ import "math"
 // every choice, so that with what has been collected it can only rise on the way.
 func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
 	v, size := p.spread(w.scalar), 0.0
-	if !p.minds(totals) {
+	if !p.bounded(totals) {
 		return atStart(p.m, v), math.Inf(1)
 	}
 	for s, x := range v {
@@ -36,9 +36,9 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 	return atStart(p.m, v), margin*(1+8*unit) + (startError+unit)*size
 }
 
-// minds reports whether no total of a direction is one that does not matter, or that matters from the
-// other side: it could be without bound.
-func (p *average) minds(totals []float64) bool {
+// bounded reports whether every total that a direction has a part in matters, and on that side. Any other
+// may have no bound.
+func (p *average) bounded(totals []float64) bool {
 	for i, t := range totals {
 		if t > 0 && !p.up[i] || t < 0 && !p.down[i] {
 			return false

@@ -124,7 +124,7 @@ func (x *Mixer) Solve(ctx context.Context) (feasible bool, err error) {
 	if feasible, ok := x.solveLinear(); ok {
 		return feasible, nil
 	}
-	// Rounding led the small program astray.
+	// The small program failed by rounding.
 	lower, upper := make([]float64, len(x.goal)), make([]float64, len(x.goal))
 	x.points.Extent(lower, upper)
 	box, err := geometry.NewBox(lower, upper)
@@ -139,7 +139,7 @@ func (x *Mixer) Solve(ctx context.Context) (feasible bool, err error) {
 }
 
 // solveLinear solves a linear program on the small master. ok is false, and nothing is
-// decided, where rounding leads the master astray.
+// decided, where the master fails by rounding.
 func (x *Mixer) solveLinear() (feasible, ok bool) {
 	x.columns, x.size, x.limits = x.columns[:0], 0, x.limits[:0]
 	for _, r := range x.rows {

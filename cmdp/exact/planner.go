@@ -86,7 +86,7 @@ func (p *Planner) inTurn(ctx context.Context, c concern, gap float64, work func(
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// What was interrupted may have left the pricer between two states; one with a horizon takes care of itself.
+	// An interrupted pricer may be left between two states. One with a horizon starts every sweep anew.
 	defer func() {
 		if _, ok := p.pricer.(*finite); ctx.Err() != nil && !ok {
 			p.pricer = nil

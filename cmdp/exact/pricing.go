@@ -71,7 +71,7 @@ const boundless = 1e99
 type concern struct{ up, down []bool }
 
 // concernOf returns what matters to a task. A cost or a target that is not known to be
-// made of half-spaces may mind anything.
+// made of half-spaces may depend on any of them, on either side.
 func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
 	c := indifferent(dim)
 	switch g := task.Cost.(type) {

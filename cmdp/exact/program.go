@@ -14,7 +14,7 @@ var errNoPoint = errors.New("a linear program has no feasible point")
 var errNoBound = errors.New("a linear program has no bound")
 
 // solveProgram solves a program that is known to have an optimum, by the warm solver
-// or, where that loses its way among rounding errors, from scratch. It returns the solver
+// or, where that fails by rounding, from scratch. It returns the solver
 // to go on with.
 func solveProgram(warm lp.Solver, program func() *lp.Problem, dst *lp.Solution) (lp.Solver, error) {
 	if err := warm.Solve(dst); err == nil && dst.Status == lp.Optimal {

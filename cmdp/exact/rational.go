@@ -203,7 +203,7 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		h[s] = rational(x)
 	}
 	w := p.way(totals)
-	for w.slack = 1; p.minds(totals) && w.slack <= 1e8; w.slack *= 8 {
+	for w.slack = 1; p.bounded(totals) && w.slack <= 1e8; w.slack *= 8 {
 		if err := p.solveWay(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}

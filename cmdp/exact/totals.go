@@ -17,7 +17,7 @@ type NoTotalError struct {
 	State  int // in which it goes on
 	Action int // that keeps it there
 	Return int // the number of a return that does not end, −1 if there is none
-	// Wanted tells that the return is wanted: it could be had without limit. If the task asks for
+	// Wanted tells that the return is wanted: a policy could collect it without limit. If the task asks for
 	// long-run means too, no policy is the best then.
 	Wanted bool
 }

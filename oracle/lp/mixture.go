@@ -57,8 +57,8 @@ func (m *Mixture) Add(cost float64, a []float64) {
 
 // Solve finds the best mixture of the columns, of which there has to be one, from the last
 // basis, and reports the excess u. An excess above tol means that no mixture keeps the
-// limits, and that prices are those of the first phase. ok is false where rounding leads
-// astray; nothing is known then.
+// limits, and that prices are those of the first phase. ok is false where rounding makes
+// it fail; nothing is known then.
 func (m *Mixture) Solve(tol float64) (excess float64, ok bool) {
 	if len(m.basis) == 0 {
 		m.begin()

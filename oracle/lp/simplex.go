@@ -18,7 +18,7 @@ const (
 	epsilon     = 1. / (1 << 52)
 )
 
-// Solve implements Solver. If the last basis leads astray it tries once more from
+// Solve implements Solver. If that fails from the last basis it tries once more from
 // the first one.
 func (s *simplex) Solve(dst *Solution) error {
 	if s.attempt(dst) == nil {
