@@ -48,6 +48,9 @@ docs/comparing.md.`,
   cmdpsolve compare --suite suite.yaml --shard 3/16
   cmdpsolve compare --suite suite.yaml --submit slurm --shards 16`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.noTimes {
+				c.command = nil // it may differ from call to call
+			}
 			if c.suite.file != "" {
 				if len(args) > 0 {
 					return usage("compare takes a PROBLEM or --suite, not both")
@@ -70,7 +73,7 @@ func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
 	c.playOptions.addFlags(f)
 	f.StringVar(&c.plot, "plot", "", "also draw regret and violation to `FILE` (.svg, .png or .pdf)")
 	f.BoolVar(&c.wide, "wide", false, "more columns, however wide the table")
-	f.BoolVar(&c.noTimes, "no-times", false, "leave running times out: everything else is the same at every call")
+	f.BoolVar(&c.noTimes, "no-times", false, "leave running times and the command out: everything else is the same at every call")
 	c.suite.addFlags(f)
 	c.format = addFormat(f)
 }

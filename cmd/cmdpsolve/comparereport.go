@@ -60,7 +60,7 @@ func estimateOf(n int, of func(i int) float64) estimate {
 
 // report summarises the runs that are done.
 func (c *event) report(times bool) *compareReport {
-	rep := &compareReport{Name: c.Name, subject: subject{c.Title, c.p.wanted()}, Settings: c.Settings, Exact: c.p.exactReport(&c.Answer), heading: c.heading()}
+	rep := &compareReport{Name: c.Name, subject: subject{Problem: c.Title, Wanted: c.p.wanted()}, Settings: c.Settings, Exact: c.p.exactReport(&c.Answer), heading: c.heading()}
 	for _, e := range c.Entrants {
 		row := c.row(e, times)
 		rep.Interrupted = rep.Interrupted || row.status == "partial"

@@ -21,10 +21,16 @@ func (w comparison) one(rep *compareReport) *report.Report {
 	return &report.Report{Data: rep, Sections: append(w.sections(rep), report.Only(w.capabilities(rep.Rows), report.Terminal))}
 }
 
+// suiteReport is the data of a comparison on a suite.
+type suiteReport struct {
+	made
+	Problems []*compareReport `json:"problems"`
+}
+
 // suite declares the report of a suite.
 func (w comparison) suite(reports []*compareReport) *report.Report {
 	w.many = true
-	all := &report.Report{Data: map[string]any{"problems": reports}}
+	all := &report.Report{Data: &suiteReport{Problems: reports}}
 	var rows []*compareRow
 	for _, rep := range reports {
 		all.Sections = append(append(all.Sections, report.Title(rep.title())), w.sections(rep)...)

@@ -119,7 +119,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		if o.mean || o.normalize > 0 {
 			return nil, usage("--mean and --normalize are for models of other tools; %s is a problem", in)
 		}
-		s.say("%s holds the model alone: time%s stay behind", out, wanted(p))
+		s.say("%s holds the model alone. What it leaves out: %s", out, without(p))
 	}
 	if n := m.Normalize(o.normalize); n > 0 {
 		s.say("the probabilities of %d choices were divided by their sum", n)
@@ -157,31 +157,33 @@ func trim(err error) error {
 	return err
 }
 
-// wanted lists what a problem has besides a model and a time.
-func wanted(p *problem.Problem) string {
-	text := ""
-	if p.Model.Means() {
-		text = ", criterion"
+// without lists what a problem has besides a model.
+func without(p *problem.Problem) string {
+	parts := []string{(&loaded{Problem: p}).time()}
+	var derived, constraints []string
+	for i, kind := range p.Kinds {
+		if kind.Derived() {
+			derived = append(derived, p.Returns[i])
+		}
 	}
-	if p.Model.Means() && !p.Model.Average() {
-		text += " of each return"
+	for i := range p.Constraints {
+		constraints = append(constraints, p.Constraints[i].String())
 	}
-	if p = p.Declared(); p.Kinds != nil {
-		text += ", returns about the course of episodes"
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{derived != nil, "returns that follow from the course of an episode: " + strings.Join(derived, ", ")},
+		{p.Goal != problem.Goal{}, "goal: " + p.Goal.String()},
+		{constraints != nil, "constraints: " + strings.Join(constraints, ", ")},
+		{p.Target != nil, "target set"},
+		{p.Opponent != nil, "opponent"},
+	} {
+		if part.is {
+			parts = append(parts, part.text)
+		}
 	}
-	if p.Goal != (problem.Goal{}) {
-		text += ", goal"
-	}
-	if p.Constraints != nil {
-		text += ", constraints"
-	}
-	if p.Target != nil {
-		text += ", target"
-	}
-	if p.Opponent != nil {
-		text += ", opponent"
-	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 func isProblemFile(name string) bool {

@@ -121,23 +121,16 @@ func (p *loaded) headed(wanted string, answered ...string) report.Heading {
 type subject struct {
 	Problem string `json:"problem"`
 	Wanted  string `json:"wanted,omitempty"`
+	made
 }
 
-func (p *loaded) subject() subject { return subject{p.Name, p.wanted()} }
+func (p *loaded) subject() subject { return subject{Problem: p.Name, Wanted: p.wanted()} }
 
 // wanted describes goal, constraints and target in a line.
 func (p *loaded) wanted() string {
-	goal := ""
-	switch g := p.Goal; {
-	case g.Maximize != "":
-		goal = "maximize " + g.Maximize
-	case g.Minimize != "":
-		goal = "minimize " + g.Minimize
-	case g.Cost != nil:
-		goal = "minimize a convex cost"
-		if _, ok := p.task.Cost.(cost.Affine); ok {
-			goal = "minimize a linear cost"
-		}
+	goal := p.Goal.String()
+	if _, ok := p.task.Cost.(cost.Affine); ok && p.Goal.Cost != nil {
+		goal = "minimize a linear cost"
 	}
 	limits := strings.Join(p.wantedLimits(), ", ")
 	switch {

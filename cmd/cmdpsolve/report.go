@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
@@ -140,7 +139,13 @@ func partIn(data []byte, file string) (*reportPart, error) {
 		return nil, err
 	}
 	part.File, part.Sum = file, fmt.Sprintf("%x", sha256.Sum256(data))
-	part.Command = commandOf(part.Kind, object, file)
+	if command, ok := member(object, "command"); ok {
+		words, _ := command.([]any)
+		for _, word := range words {
+			part.Command += quote(fmt.Sprint(word)) + " "
+		}
+		part.Command += "> " + quote(file)
+	}
 	return part, nil
 }
 
@@ -207,103 +212,4 @@ func partOf(o report.Object, data []byte) (*reportPart, error) {
 		}
 	}
 	return p, nil
-}
-
-// commandOf returns the command that gives the same result, as far as the result tells.
-func commandOf(kind string, o report.Object, file string) string {
-	name, _ := member(o, "problem")
-	args := []string{"cmdpsolve", kind, fmt.Sprint(name)}
-	option := func(flag, key string) {
-		switch x, ok := member(o, key); {
-		case !ok || x == nil || x == false || x == "":
-		case x == true || nested(x):
-			args = append(args, flag)
-		default:
-			args = append(args, flag, fmt.Sprint(x))
-		}
-	}
-	switch kind {
-	case "suite":
-		args = []string{"cmdpsolve", "compare", "--suite", "SUITE.yaml"}
-	case "sweep":
-		args[1] = "plan"
-		args = append(args, sweptFlags(o)...)
-	case "front":
-		if over, ok := member(o, "over"); ok {
-			args = append(args, "--over", joined(over))
-		}
-	case "plan":
-		option("--distribution", "distribution")
-	case "learn":
-		option("--learner", "algorithm")
-		option("--planner", "planner")
-		option("--dual", "dual")
-		option("--pool", "pooled")
-		option("--returns", "returns")
-		option("--log", "log")
-	case "compare":
-		option("--planner", "planner")
-		option("--dual", "dual")
-		option("--rho", "rho")
-		option("--pool", "pool")
-		option("--returns", "returns")
-		var names []string
-		if rows, ok := member(o, "rows"); ok {
-			items, _ := rows.([]any)
-			for _, row := range items {
-				if inner, ok := row.(report.Object); ok {
-					a, _ := member(inner, "algorithm")
-					names = append(names, fmt.Sprint(a))
-				}
-			}
-		}
-		args = append(args, "--algorithms", strings.Join(names, ","))
-	case "simulate":
-		option("--env-command", "env_command")
-		option("--policy", "policy")
-		option("--distribution", "distribution")
-	}
-	for _, name := range []string{"episodes", "seed", "seeds", "bonus_scale"} {
-		option("--"+strings.ReplaceAll(name, "_", "-"), name)
-	}
-	args = append(args, "--format", "json")
-	for i, a := range args {
-		args[i] = quote(a)
-	}
-	return strings.Join(args, " ") + " > " + quote(file)
-}
-
-// sweptFlags are the flags of a sweep, whose steps are those from the first value of a limit to the second.
-func sweptFlags(o report.Object) (flags []string) {
-	over, _ := member(o, "over")
-	plans, _ := member(o, "plans")
-	names, _ := over.([]any)
-	all, _ := plans.([]any)
-	for i, name := range names {
-		var values []float64
-		for _, one := range all {
-			inner, _ := one.(report.Object)
-			limits, _ := member(inner, "limits")
-			if list, _ := limits.([]any); i < len(list) {
-				if x, err := strconv.ParseFloat(fmt.Sprint(list[i]), 64); err == nil && !slices.Contains(values, x) {
-					values = append(values, x)
-				}
-			}
-		}
-		if len(values) < 2 {
-			return []string{"--sweep", "RETURN=FROM:TO:STEP"}
-		}
-		flags = append(flags, "--sweep", fmt.Sprintf("%s=%.10g:%.10g:%.10g", strings.TrimRight(fmt.Sprint(name), " ≤≥"), values[0], values[len(values)-1], values[1]-values[0]))
-	}
-	return flags
-}
-
-// joined lists an array with commas.
-func joined(x any) string {
-	items, _ := x.([]any)
-	var parts []string
-	for _, item := range items {
-		parts = append(parts, fmt.Sprint(item))
-	}
-	return strings.Join(parts, ",")
 }

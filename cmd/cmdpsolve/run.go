@@ -49,10 +49,21 @@ var errInterrupted = errors.New("interrupted")
 type streams struct {
 	out, err io.Writer
 	problem  *problem.Options // how problems are read
+	command  []string         // the arguments, nil if results are not to keep them
 }
 
-// write writes a report to out.
+// made says with which command a result was made.
+type made struct {
+	Command []string `json:"command,omitempty"`
+}
+
+func (m *made) by(command []string) { m.Command = command }
+
+// write writes a report to out. The data keeps the command.
 func (s streams) write(rep *report.Report, f report.Format) error {
+	if data, ok := rep.Data.(interface{ by([]string) }); ok && s.command != nil {
+		data.by(append([]string{"cmdpsolve"}, s.command...))
+	}
 	if err := rep.Write(s.out, f); err != nil {
 		return failed(err)
 	}
@@ -77,7 +88,7 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	written := &counter{to: stdout}
 	out := bufio.NewWriter(written)
-	root := newRoot(streams{out, stderr, new(problem.Options)})
+	root := newRoot(streams{out, stderr, new(problem.Options), args})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)

@@ -203,8 +203,10 @@ func (c *compareCommand) writeTables(rep *report.Report) error {
 		return c.write(rep, *c.format)
 	}
 	var text bytes.Buffer
-	if err := rep.Write(&text, *c.format); err != nil {
-		return failed(err)
+	file := c.streams
+	file.out = &text
+	if err := file.write(rep, *c.format); err != nil {
+		return err
 	}
 	if err := renameio.WriteFile(c.suite.tables, text.Bytes(), 0o644); err != nil {
 		return failed(fmt.Errorf("--tables: %w", err))

@@ -15,6 +15,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange"
@@ -72,6 +73,19 @@ type Goal struct {
 
 func (Goal) isUnion() {}
 
+// String describes the goal, such as "maximize reward"; "" if there is none.
+func (g Goal) String() string {
+	switch {
+	case g.Maximize != "":
+		return "maximize " + g.Maximize
+	case g.Minimize != "":
+		return "minimize " + g.Minimize
+	case g.Cost != nil:
+		return "minimize a convex cost"
+	}
+	return ""
+}
+
 // A Constraint bounds one return, on average unless it says otherwise: Always asks for
 // the bounds in every episode, Probability for the bound in episodes of at least that
 // probability, CVaR bounds the mean over the worst episodes, which have that probability. At most one
@@ -87,6 +101,28 @@ type Constraint struct {
 
 // OnAverage reports whether the constraint bounds the expected return.
 func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
+
+// String describes the constraint, such as "fuel ≤ 8", "fuel ≤ 8 always", "fuel ≤ 8 with probability 0.9" or "mean of the worst 10% of
+// fuel ≤ 8".
+func (c *Constraint) String() string {
+	of, when := c.Return, ""
+	switch {
+	case c.Always:
+		when = " always"
+	case c.Probability != nil:
+		when = " with probability " + brief(*c.Probability, 6)
+	case c.CVaR != nil:
+		of = "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + of
+	}
+	var bounds []string
+	if c.AtLeast != nil {
+		bounds = append(bounds, of+" ≥ "+brief(*c.AtLeast, 6)+when)
+	}
+	if c.AtMost != nil {
+		bounds = append(bounds, of+" ≤ "+brief(*c.AtMost, 6)+when)
+	}
+	return strings.Join(bounds, ", ")
+}
 
 // check looks at the bounds. Errors that concern a member are [MemberError]s.
 func (c *Constraint) check() error {

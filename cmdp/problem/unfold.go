@@ -220,11 +220,11 @@ func complement(p float64) *float64 {
 // tail asks that the mean of the worst episodes keeps a bound.
 func (u *unfolding) tail(c *Constraint, number int) error {
 	memory := u.q.Memory
-	bound, kind, text, relation := c.AtMost, monitor.Excess, "excess of %s over %s", "≤"
+	bound, kind, text := c.AtMost, monitor.Excess, "excess of %s over %s"
 	if c.AtLeast != nil {
-		bound, kind, text, relation = c.AtLeast, monitor.Shortfall, "shortfall of %s below %s", "≥"
+		bound, kind, text = c.AtLeast, monitor.Shortfall, "shortfall of %s below %s"
 	}
-	tail := Tail{Constraint: number, Threshold: *bound, Name: fmt.Sprintf("mean of the worst %.6g%% of %s %s %.6g", 100**c.CVaR, c.Return, relation, *bound)}
+	tail := Tail{Constraint: number, Threshold: *bound, Name: c.String()}
 	if at := len(memory.Tails); at < len(memory.options.Thresholds) {
 		tail.Threshold = memory.options.Thresholds[at]
 	}
