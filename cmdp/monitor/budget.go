@@ -73,8 +73,7 @@ type Budget struct {
 	amount     map[float64]int
 	// lower and upper bound, from each state, what is still to come, in units.
 	lower, upper []int
-	// least and most bound, for each state, the total of an episode that starts there, in units. They are those above without a
-	// horizon.
+	// least and most bound, for each state, the total of an episode that starts there, in units.
 	least, most []int
 	signs       [2]bool // there are negative and positive returns
 	starts      []int

@@ -260,3 +260,50 @@ func TestCertain(t *testing.T) {
 		t.Errorf("not all cases came up: %v", seen)
 	}
 }
+
+// seen returns what the model returns in its first coordinate.
+type seen struct{}
+
+func (seen) Name() string                                  { return "seen" }
+func (seen) Rewards() int                                  { return 1 }
+func (seen) Range(lower, upper []float64)                  { lower[0], upper[0] = math.Inf(-1), math.Inf(1) }
+func (seen) Value(int) string                              { return "" }
+func (seen) Start(dst []float64, _ monitor.Transition) int { dst[0] = 0; return 0 }
+func (seen) Step(dst []float64, _ int, t monitor.Transition) int {
+	dst[0] = t.Returns[0]
+	return 0
+}
+
+// TestCertainWithoutHorizon compares the same with the probabilities of a budget that knows nothing of what may come, since another
+// monitor returns what counts.
+func TestCertainWithoutHorizon(t *testing.T) {
+	came := make(map[[2]bool]int)
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		m := randomModel(t, rng, shape{states: 4, rests: true, outcomes: seed%3 == 0, certain: true})
+		at, limits := float64(rng.IntN(7)-1)/10, []monitor.Limit(nil)
+		for _, kind := range []monitor.LimitKind{monitor.Above, monitor.AtLeast} {
+			limits = append(limits, monitor.Limit{Kind: kind, At: at})
+		}
+		b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
+		blind := budget(t, monitor.BudgetSpec{Title: "blind", Model: m, Coordinate: 2, Amounts: []float64{0, 0.1, 0.2, 0.3}, Limits: limits})
+		lower, upper := ranges(t, product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{seen{}, blind, b}, Columns: []int{3, 4, 5, 6}}))
+		for i := range limits {
+			surely, never := true, true
+			for _, st := range m.StartStates() {
+				passed, certain := b.Certain(i, st.State)
+				surely, never = surely && certain && passed, never && certain && !passed
+			}
+			if surely != (lower[i] > 1-1e-9) || never != (upper[i] < 1e-9) {
+				t.Errorf("seed %d, limit %d at %g: surely passed %v, never %v; the probability is from %g to %g", seed, i, at, surely, never, lower[i], upper[i])
+			}
+			if math.Abs(lower[i]-lower[2+i]) > 1e-9 || math.Abs(upper[i]-upper[2+i]) > 1e-9 {
+				t.Errorf("seed %d, limit %d at %g: from %g to %g for who looks ahead, from %g to %g for who does not", seed, i, at, lower[2+i], upper[2+i], lower[i], upper[i])
+			}
+			came[[2]bool{surely, never}]++
+		}
+	}
+	if came[[2]bool{true, false}] < 40 || came[[2]bool{false, true}] < 40 || came[[2]bool{}] < 40 {
+		t.Errorf("not all cases came up often: %v", came)
+	}
+}

@@ -33,8 +33,7 @@ func (b *Budget) look(m *cmdp.Model) {
 // state, at least 0, and over an episode that starts there.
 func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
 	if m.Horizon() == 0 {
-		best = b.endless(m, sign)
-		return best, slices.Clone(best)
+		return b.endless(m, sign)
 	}
 	now, then, best := make([]int, m.States()), make([]int, m.States()), make([]int, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
@@ -84,21 +83,64 @@ func (b *Budget) choice(m *cmdp.Model, k *cmdp.Kernel, c int, visit func(e, n in
 	}
 }
 
-// endless returns 0 for a state if no return of the sign can come after it, else +∞.
-func (b *Budget) endless(m *cmdp.Model, sign int) []int {
+// endless is farthest without a horizon, where the returns of all steps have one sign. That of an episode is exact, but where more
+// than settling sweeps are needed: it may then be +∞ in place of a finite number.
+func (b *Budget) endless(m *cmdp.Model, sign int) (best, then []int) {
+	if b.signs[(1-sign)/2] {
+		return make([]int, m.States()), b.shortest(m, sign)
+	}
+	k, best := m.Kernel(0), make([]int, m.States())
+	sweep := func(visit func(s, sum int)) {
+		for s := len(best) - 1; s >= 0; s-- {
+			b.edges(m, k, s, func(n int, to int32) { visit(s, bound(sign*n, best[to])) })
+		}
+	}
+	grows := true
+	for i := 0; grows; i++ {
+		grows = false
+		sweep(func(s, sum int) {
+			if sum > best[s] {
+				best[s], grows = sum, true
+				if i > settling || sum > most { // a way around adds to it, or leads here
+					best[s] = unbounded
+				}
+			}
+		})
+	}
+	return best, slices.Clone(best)
+}
+
+// settling is the number of sweeps after which sums that still grow are taken for infinite.
+const settling = 100
+
+// shortest returns the greatest sum of sign·return, none of which is above 0, over an episode from each state that may
+// come about with a positive probability. Such an episode ends in a state where nothing more need be returned.
+func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 	k, out := m.Kernel(0), make([]int, m.States())
+	for changed := true; changed; { // out is 0 for states from which nothing need be returned, as far as is known
+		changed = false
+		for s := range out {
+			if out[s] != 0 || k.First[s] == k.First[s+1] {
+				continue
+			}
+			stays := false
+			for c := int(k.First[s]); c < int(k.First[s+1]) && !stays; c++ {
+				stays = true
+				b.choice(m, k, c, func(e, n int) { stays = stays && n == 0 && out[k.Next[e]] == 0 })
+			}
+			if !stays {
+				out[s], changed = -unbounded, true
+			}
+		}
+	}
 	for changed := true; changed; {
 		changed = false
 		for s := len(out) - 1; s >= 0; s-- {
-			if out[s] > 0 {
-				continue
-			}
 			b.edges(m, k, s, func(n int, to int32) {
-				if sign*n > 0 || out[to] > 0 {
-					out[s] = unbounded
+				if sum := bound(sign*n, out[to]); sum > max(out[s], -most) {
+					out[s], changed = sum, true
 				}
 			})
-			changed = changed || out[s] > 0
 		}
 	}
 	return out
