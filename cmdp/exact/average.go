@@ -24,8 +24,7 @@ type average struct {
 	ways map[string]*way // by the totals that a direction has
 	best []class         // of each end, what was found last
 
-	into   lists   // of each state inside an end, the choices inside that may lead there
-	owner  []int32 // state of each choice; both empty until they are needed
+	lifter *lifter // for the choices inside ends
 	place  []int32 // of each state, its number among those that are looked at
 	stale  []bool  // of each state, whether a successor's relative value is lower than when it was looked at
 	sweeps int     // of an improvement of relative values, fewer once they led to what cannot be solved
@@ -34,6 +33,7 @@ type average struct {
 	h, next []float64 // of each state, its relative value within its end
 	greedy  []int32   // of each state in a slow end, the choice that relaxation found
 	slow    []int     // the ends in which relaxation does not converge
+	size    float64   // the largest reward
 	loop    chain     // of a policy inside an end
 	loose   float64   // how exact shares of time need to be, 0 for rounding
 	aim     float64   // by how much the policy of a price may be worse than the best, see solver.price
@@ -54,6 +54,7 @@ func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
 		return nil, err
 	}
 	states := m.States()
+	p.lifter = newLifter(p.k, p.ends.inside)
 	p.ways, p.best, p.reward, p.greedy = make(map[string]*way), make([]class, p.ends.parts()), make([]float64, len(p.k.Offset)-1), make([]int32, states)
 	p.h, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
 	return p, nil
@@ -127,6 +128,9 @@ func (p *average) way(totals []float64) *way {
 		end := &q.collapsed[j]
 		w.within = append(w.within, inside[ends.of[end.members[0]]])
 		end.place, end.keeps = nil, p.ends.inside
+	}
+	if p.m.Average() { // all ends are collapsed
+		q.lifter = p.lifter
 	}
 	p.ways[string(key)] = w
 	return w

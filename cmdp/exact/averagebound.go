@@ -15,9 +15,9 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 		if !p.graph.in[s] {
 			continue
 		}
-		size = math.Max(size, math.Abs(x))
+		size = max(size, math.Abs(x))
 		if p.k.First[s] == p.k.First[s+1] {
-			margin = math.Max(margin, x)
+			margin = max(margin, x)
 		}
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
 			if !p.graph.allows(int32(c)) {
@@ -28,8 +28,8 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 			}
 			if p.ends.inside[c] {
 				up, weight, lost := p.gain(means, p.h, s, c)
-				size = math.Max(size, weight)
-				margin = math.Max(margin, x-(up-lost))
+				size = max(size, weight)
+				margin = max(margin, x-(up-lost))
 			}
 		}
 	}

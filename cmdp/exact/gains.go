@@ -15,21 +15,25 @@ type class struct {
 }
 
 // nearly finds the least average of end i by relative value iteration, whose policy is
-// evaluated. Ends that mix too slowly for that are put on the list of slow ones.
+// evaluated. Ends that mix too slowly for that are put on the list of slow ones. Where an end is known
+// to be slow, the policy is only where leastIn starts from, and is not evaluated.
 func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 	if i == 0 {
-		p.slow = p.slow[:0]
+		p.slow, p.size = p.slow[:0], 0
 	}
 	states := p.ends.part(i)
 	choices := make([]int32, len(states))
-	low, scale := p.relax(states, choices, dir, p.best[i].slow)
-	found, err := p.recur(states, choices, dir)
-	if err != nil {
-		return 0, err
-	}
 	slow := p.best[i].slow
-	if p.best[i].states == nil || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
-		p.best[i] = *found
+	low, scale := p.relax(states, choices, dir, slow)
+	p.size = max(p.size, scale)
+	if known := p.best[i].states != nil; !known || !slow {
+		found, err := p.recur(states, choices, dir)
+		if err != nil {
+			return 0, err
+		}
+		if !known || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
+			p.best[i] = *found
+		}
 	}
 	mean = dot(dir, p.best[i].mean)
 	const close = 1e-13
@@ -128,10 +132,6 @@ func (v *solved) restore(p *average, states, choices []int32, best *class) {
 // leadTo makes a policy inside an end lead to a class of it. States that lead there already keep their
 // choice; others take any choice that may lead to one of these.
 func (p *average) leadTo(class *class, states, choices []int32) {
-	if p.into.first == nil {
-		p.into = (&graph{k: p.k, allowed: p.ends.inside}).choicesInto()
-		p.owner = owners(p.k)
-	}
 	p.places(states)
 	met := make([]bool, len(states))
 	queue := slices.Clone(class.states)
@@ -141,11 +141,12 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 	}
 	for _, anything := range []bool{false, true} {
 		for n := 0; n < len(queue); n++ {
-			for _, c := range p.into.of(queue[n]) {
-				at := p.place[p.owner[c]]
+			for _, c := range p.lifter.into.of(queue[n]) {
+				s := p.lifter.owner[c]
+				at := p.place[s]
 				if !met[at] && (anything || choices[at] == c) {
 					met[at], choices[at] = true, c
-					queue = append(queue, p.owner[c])
+					queue = append(queue, s)
 				}
 			}
 		}
@@ -153,13 +154,7 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 }
 
 // rough is how far a least mean may be off, 0 for rounding.
-func (p *average) rough() float64 {
-	size := 0.0
-	for _, r := range p.reward {
-		size = math.Max(size, math.Abs(r))
-	}
-	return math.Max(p.enough*size, p.aim)
-}
+func (p *average) rough() float64 { return max(p.enough*p.size, p.aim) }
 
 // places notes the places of states in their order.
 func (p *average) places(states []int32) {
@@ -210,7 +205,7 @@ func (p *average) row(y *chain, j, c int32) {
 func (p *average) better(states, choices []int32, mean float64) bool {
 	size, found := 0.0, false
 	for j, s := range states {
-		size = math.Max(size, math.Abs(p.h[s])+math.Abs(p.reward[choices[j]]))
+		size = max(size, math.Abs(p.h[s])+math.Abs(p.reward[choices[j]]))
 	}
 	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.rough())
 	for _, s := range states {
@@ -230,8 +225,8 @@ func (p *average) better(states, choices []int32, mean float64) bool {
 			if best := p.lower(s, mean, slack); best >= 0 {
 				changed, found = true, found || best != choices[j]
 				choices[j] = best
-				for _, c := range p.into.of(s) {
-					p.stale[p.owner[c]] = true
+				for _, c := range p.lifter.into.of(s) {
+					p.stale[p.lifter.owner[c]] = true
 				}
 			}
 		}
@@ -291,7 +286,7 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
 			if p.ends.inside[c] {
 				p.reward[c] = dot(dir, p.k.Returns[c*d:(c+1)*d])
-				scale = math.Max(scale, math.Abs(p.reward[c]))
+				scale = max(scale, math.Abs(p.reward[c]))
 			}
 		}
 	}
@@ -301,7 +296,7 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 		var high float64
 		low, high = math.Inf(1), math.Inf(-1)
 		for j, s := range states {
-			up := math.Inf(1)
+			up, best := math.Inf(1), int32(0)
 			for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
 				if !p.ends.inside[c] {
 					continue
@@ -311,12 +306,14 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 				for j, n := range next {
 					x += prob[j] * p.h[n]
 				}
-				if x < up {
-					up, choices[j] = x, c
+				if x < up { // without a branch, see backup.states
+					best = c
 				}
+				up = min(up, x)
 			}
+			choices[j] = best
 			up -= p.h[s]
-			low, high = math.Min(low, up), math.Max(high, up)
+			low, high = min(low, up), max(high, up)
 			p.next[s] = p.h[s] + step*up
 		}
 		span := high - low

@@ -58,6 +58,7 @@ func (p *partition) add(states []int32) {
 // takes time linear in the transitions, but for sorting.
 func (g *graph) components() *partition {
 	p := newPartition(g.states())
+	p.order = make([]int32, 0, g.states())
 	t := newTarjan(g)
 	for s := range int32(g.states()) {
 		if g.has(s) {

@@ -25,6 +25,7 @@ type quotient struct {
 	component []int32  // of each strongly connected component, its first state, and the end
 	collapsed []merged // in the order of their states
 	inside    []bool   // of each choice of the model, whether it is within a collapsed component, nil without any
+	lifter    *lifter  // for the choices inside, nil to make one when a policy is lifted
 }
 
 // A merged state is a state of a quotient with its states in the model. If it can
@@ -128,7 +129,11 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 	if len(q.collapsed) == 0 {
 		return
 	}
-	l := lifter{owner: owners(q.k), into: (&graph{k: q.k, allowed: q.inside}).choicesInto(), met: make([]bool, len(q.state))}
+	l := q.lifter
+	if l == nil {
+		l = newLifter(q.k, q.inside)
+	}
+	clear(l.met)
 	for _, end := range q.collapsed {
 		i := pick[end.state]
 		if i >= 0 && q.choice[i] != stay {
@@ -156,6 +161,10 @@ type lifter struct {
 	owner []int32 // state of each choice
 	into  lists
 	met   []bool
+}
+
+func newLifter(k *cmdp.Kernel, inside []bool) *lifter {
+	return &lifter{owner: owners(k), into: (&graph{k: k, allowed: inside}).choicesInto(), met: make([]bool, len(k.First)-1)}
 }
 
 // lead sets choices inside the component of the states in to that go there: backwards
