@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/renameio/v2"
@@ -91,8 +93,11 @@ func ReadSuite(path string) (*Suite, error) {
 	var head struct {
 		Format string `yaml:"format"`
 	}
-	// Another kind of file would be blamed for its first key that a suite has too.
-	if err := yaml.Unmarshal(data, &head); err == nil && head.Format != suiteFormat {
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("suite %s: not text in UTF-8: want YAML, saved as UTF-8", path)
+	}
+	// Another kind of file would be blamed for its first key that a suite has too, or for being no mapping.
+	if err := yaml.Unmarshal(data, &head); head.Format != suiteFormat && (err == nil || !bytes.Contains(data, []byte(suiteFormat))) {
 		return nil, fmt.Errorf("suite %s: format %q: want %s, which a suite begins with", path, head.Format, suiteFormat)
 	}
 	s := &Suite{Settings: Defaults()}

@@ -6,9 +6,13 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"cmdpsolve/cmdp"
 )
 
 func TestArithmetic(t *testing.T) {
@@ -189,6 +193,28 @@ func TestUTF16(t *testing.T) {
 	for _, text := range []string{"\xff\xfef\x00o\x00", "\xfe\xff\x00f\x00o", "f\x00o\x00r\x00", "\x00f\x00o"} {
 		if _, err := Parse("p.yaml", []byte(text), nil); err == nil || err.Error() != "p.yaml:1: the file is in UTF-16: save it as UTF-8" {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+	// So are tables: of transitions, of policies and of what was seen.
+	table := "\xff\xfes\x00t\x00a\x00t\x00e\x00,\x00a\x00c\x00t\x00i\x00o\x00n\x00\n\x00"
+	name := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(name, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [r]\ntransitions:\n  - {state: 0, action: 0, next: {0: 1}}\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := cmdp.NewCounts(p.Model.Shape(), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, policy := ReadPolicy(name, p)
+	_, log := ReadLog(name, p, counts, LogOptions{})
+	_, rows := Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [r]\ntransitions: {file: table.csv}\n"), fstest.MapFS{"table.csv": {Data: []byte(table)}})
+	for what, err := range map[string]error{"policy": policy, "log": log, "transitions": rows} {
+		if err == nil || !strings.Contains(err.Error(), "table.csv:1") || !strings.Contains(err.Error(), "the file is in UTF-16: save it as UTF-8") || strings.Contains(err.Error(), "column") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

@@ -143,6 +143,8 @@ func (c *csvReader) readQuoted(in io.Reader) error {
 // read reads the record, the first as the names of the columns. It reports whether to go on.
 func (c *csvReader) read() bool {
 	switch {
+	case c.fields == 0 && inUTF16(c.record[0]):
+		return c.at(0, "", saveAsUTF8)
 	case c.fields == 0:
 		c.fields = len(c.record)
 		return c.readColumns()

@@ -75,6 +75,9 @@ func scanTable(in io.Reader, header func(line int, names []string) bool, row fun
 			return err
 		case begun:
 			row(line, record)
+		case inUTF16(record[0]):
+			bad(line, 0, saveAsUTF8)
+			return nil
 		default:
 			if begun = true; !header(line, record) {
 				return nil

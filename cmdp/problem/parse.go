@@ -122,11 +122,19 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 	return h.p
 }
 
+// saveAsUTF8 is said of files that are inUTF16.
+const saveAsUTF8 = "the file is in UTF-16: save it as UTF-8"
+
+// inUTF16 tells by its beginning whether a text is in UTF-16.
+func inUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text[:min(4, len(text))], "\x00")
+}
+
 // root reads the document but for its rows. It is nil if there is none; what is wrong has been
 // said.
 func (h *header) root(text string) (*node, block) {
-	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.Contains(text[:min(4, len(text))], "\x00") {
-		h.bad(&node{line: 1}, nil, "the file is in UTF-16: save it as UTF-8")
+	if inUTF16(text) {
+		h.bad(&node{line: 1}, nil, saveAsUTF8)
 		return nil, block{}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
