@@ -43,7 +43,7 @@ func BestPolicy(m *Model, direction []float64) (policy Deterministic, least floa
 
 // firstActions returns the policy that takes the first action everywhere.
 func firstActions(m *Model) Deterministic {
-	policy := make(Deterministic, m.horizon)
+	policy := make(Deterministic, m.Horizon())
 	for h := range policy {
 		policy[h] = make([]int32, m.states)
 	}
@@ -54,7 +54,7 @@ func firstActions(m *Model) Deterministic {
 // carries vectors of returns back instead of storing the policy, so that memory does not
 // grow with the horizon. It allocates.
 func BestReturns(m *Model, direction []float64) []float64 {
-	d := m.dim
+	d := m.Dim()
 	vectors := [2][]float64{make([]float64, d*m.states), make([]float64, d*m.states)} // of even and odd steps
 	induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
 		x, a := k.best(direction, s, next)
@@ -113,7 +113,7 @@ func (k *Kernel) follow(v, next []float64, s, action int) {
 // Extremes returns the least and the greatest ⟨direction, return⟩ that an episode of a policy
 // can have, or of any policy if it is nil. It allocates.
 func Extremes(m *Model, policy Policy, direction []float64) (least, greatest float64) {
-	values := m.extremes(policy, direction, func(int, int, bounds) {})
+	values := m.known().extremes(policy, direction, func(int, int, bounds) {})
 	least, greatest = math.Inf(1), math.Inf(-1)
 	for _, st := range m.start {
 		if st.Probability > 0 {

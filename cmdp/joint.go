@@ -179,6 +179,9 @@ func FactorActions(dst, sizes []int, n int) {
 		panic(badDim)
 	}
 	for i := len(sizes) - 1; i >= 0; i-- {
+		if sizes[i] <= 0 {
+			panic(badDim)
+		}
 		dst[i] = n % sizes[i]
 		n /= sizes[i]
 	}

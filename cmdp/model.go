@@ -26,7 +26,8 @@ type Kernel struct {
 
 // A Model is a vector-valued Markov decision process or game whose kernel is known. It
 // is immutable, safe for concurrent use, and takes memory proportional to the
-// number of transitions. A Model with a finite horizon is an [Environment].
+// number of transitions. A Model with a finite horizon is an [Environment]. Functions that are given a nil
+// Model return an error, or panic with "cmdp: no model".
 type Model struct {
 	horizon  int
 	discount float64
@@ -288,14 +289,22 @@ func (m *Model) checkReturnToGo(iv *Interval) error {
 	return nil
 }
 
+// known is m, which somebody may have forgotten.
+func (m *Model) known() *Model {
+	if m == nil {
+		panic(noModel)
+	}
+	return m
+}
+
 // Horizon returns the number of steps H of an episode, or 0 if it is infinite.
-func (m *Model) Horizon() int { return m.horizon }
+func (m *Model) Horizon() int { return m.known().horizon }
 
 // Average reports whether all returns are long-run means per step.
-func (m *Model) Average() bool { return m.means != nil && !slices.Contains(m.means, false) }
+func (m *Model) Average() bool { return m.Means() && !slices.Contains(m.means, false) }
 
 // Means reports whether some return is a long-run mean per step. The others are then totals.
-func (m *Model) Means() bool { return m.means != nil }
+func (m *Model) Means() bool { return m.known().means != nil }
 
 // Mean reports whether return i is a long-run mean per step.
 func (m *Model) Mean(i int) bool { return m.means != nil && m.means[i] }
@@ -305,16 +314,16 @@ func (m *Model) Mean(i int) bool { return m.means != nil && m.means[i] }
 func (m *Model) Discount() float64 { return m.discount }
 
 // Dim returns d, the number of coordinates of a return.
-func (m *Model) Dim() int { return m.dim }
+func (m *Model) Dim() int { return m.known().dim }
 
 // States returns S, the number of states.
-func (m *Model) States() int { return m.states }
+func (m *Model) States() int { return m.known().states }
 
 // StartStates returns the distribution of the first state. It must not be changed.
 func (m *Model) StartStates() []StartState { return m.start }
 
 // Stationary reports whether the kernel is the same at every step.
-func (m *Model) Stationary() bool { return len(m.kernels) == 1 }
+func (m *Model) Stationary() bool { return len(m.known().kernels) == 1 }
 
 // RandomReturns reports whether some return is random given state and action.
 func (m *Model) RandomReturns() bool { return m.random }
@@ -360,7 +369,7 @@ func (m *Model) Transitions() int {
 
 // Shape returns what a learner may know of the model, or nil if its horizon is
 // infinite.
-func (m *Model) Shape() *Shape { return m.shape }
+func (m *Model) Shape() *Shape { return m.known().shape }
 
 // KnownReturns returns the expected one-step returns for a learner that is told
 // them.

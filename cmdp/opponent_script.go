@@ -24,6 +24,9 @@ type ScriptedOpponent struct {
 // again. There must be at least one, and none may be negative or beyond what any state
 // offers.
 func NewScriptedOpponent(shape *Shape, actions []int) (*ScriptedOpponent, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, err
+	}
 	if len(actions) == 0 {
 		return nil, fmt.Errorf("cmdp: scripted opponent without actions")
 	}

@@ -69,6 +69,8 @@ var ErrBroken = errors.New("cmdp: no policy keeps the bounds of the count in eve
 func NewTally(spec TallySpec) (*Tally, error) {
 	m := spec.Base
 	switch {
+	case m == nil:
+		return nil, errors.New(noModel)
 	case m.horizon == 0 || m.shape.Game():
 		return nil, errors.New("cmdp: tally: want a model with a horizon and one player")
 	case len(spec.Amount) != len(m.kernels) || len(spec.Final) == 0:

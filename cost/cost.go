@@ -66,6 +66,9 @@ type Affine interface {
 // the unit ball that is the support function of the set (erratum E-29). It
 // allocates the maximiser, and panics when dual has another length than c.Dim().
 func ConjugateValue(c Cost, dual []float64) float64 {
+	if c == nil {
+		panic("cost: no cost")
+	}
 	checkDim(c.Dim(), len(dual))
 	point := make([]float64, len(dual))
 	c.ConjugateSubgradient(point, dual, point)

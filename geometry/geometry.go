@@ -71,9 +71,14 @@ var ErrEmpty = oracle.ErrEmpty
 // needed; it is oracle.ErrUnbounded.
 var ErrUnbounded = oracle.ErrUnbounded
 
+const noSet = "geometry: no set"
+
 // Contains reports whether x is within the Euclidean distance tol of the set. It
-// panics if x has not length Dim.
+// panics if x has not length Dim, or if the set is nil.
 func Contains(s Set, x []float64, tol float64) bool {
+	if s == nil {
+		panic(noSet)
+	}
 	return oracle.Distance(s, x) <= tol
 }
 

@@ -25,6 +25,9 @@ type Separator interface {
 // Separate is Separator.Separate for all sets. A set that is no Separator is
 // projected on, and asked for its support in the direction if it knows it.
 func Separate(s Set, normal, x []float64) (offset, missed float64) {
+	if s == nil {
+		panic(noSet)
+	}
 	if sep, ok := s.(Separator); ok {
 		return sep.Separate(normal, x)
 	}

@@ -6,10 +6,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+const noSet = "oracle: no set"
+
 // Support returns the support value h(dir) = max ⟨dir, x⟩ over the set, attained
-// by its linear maximiser. It panics if dir has not length Dim. It allocates only
+// by its linear maximiser. It panics if dir has not length Dim, or if the set is nil. It allocates only
 // when its pool of work vectors is empty, and may be used concurrently.
 func Support(set LinearMaximizer, dir []float64) float64 {
+	if set == nil {
+		panic(noSet)
+	}
 	point, done := scratch(set.Dim())
 	defer done()
 	set.MaximizeLinear(*point, dir)
@@ -17,9 +22,12 @@ func Support(set LinearMaximizer, dir []float64) float64 {
 }
 
 // Distance returns the Euclidean distance of x from the set, which is ‖x − Π(x)‖.
-// It panics if x has not length Dim. It allocates only when its pool of work
+// It panics if x has not length Dim, or if the set is nil. It allocates only when its pool of work
 // vectors is empty, and may be used concurrently.
 func Distance(set Projector, x []float64) float64 {
+	if set == nil {
+		panic(noSet)
+	}
 	point, done := scratch(set.Dim())
 	defer done()
 	set.Project(*point, x)

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -30,6 +31,9 @@ func unitVector(n, i int) []float64 {
 // are left out, and so are those that another one implies. It is an error, wrapping
 // ErrUnsupported, if the cost is not affine or the target not known to be a polyhedron.
 func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
+	if shape == nil {
+		return nil, errors.New("baseline: no shape: want that of a model with a horizon")
+	}
 	d := shape.Dim()
 	l := &Linear{Goal: make([]float64, d)}
 	if task.Cost != nil {

@@ -2,6 +2,7 @@ package contest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ type savedRun struct {
 
 // NewCheckpoint returns a checkpoint of a contest. Nothing is written before a run is kept.
 func NewCheckpoint(path string, c *Contest) (*Checkpoint, error) {
+	if c == nil {
+		return nil, errors.New("contest: checkpoint of no contest")
+	}
 	settings, err := json.Marshal(checkpointSettings{c.Settings, c.measured, c.mixture})
 	if err != nil {
 		return nil, err
@@ -179,6 +183,9 @@ func (f *Checkpoint) put(r *Run, result *Result) (err error) {
 // SavedEpisodes returns the number of episodes of each run of a checkpoint, whether or not they
 // have been played.
 func SavedEpisodes(c *cmdp.Checkpoint) (int, error) {
+	if c == nil {
+		return 0, errors.New("contest: no checkpoint")
+	}
 	var s Settings
 	err := json.Unmarshal(c.Settings, &s)
 	return s.Episodes, err

@@ -75,6 +75,9 @@ func (c *Contest) readLog() (err error) {
 // not, learn returns or not, and are told the possible successors or not. What is wrong
 // with the file is returned as [problem.Errors].
 func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
+	if p == nil || p.Model == nil {
+		return nil, problem.LogSize{}, fmt.Errorf("log %s: no problem with a model that it is about", path)
+	}
 	sh := p.Model.Shape()
 	if sh == nil {
 		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)

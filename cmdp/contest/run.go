@@ -256,6 +256,9 @@ type PlayOptions struct {
 // the error of ctx if that was done first, or the first error of a run. Runs of trials that
 // have begun before go on from where they are, and stay in their trials.
 func Play(ctx context.Context, trials []*Trial, opts PlayOptions) error {
+	if slices.Contains(trials, nil) {
+		return errors.New("contest: a trial is nil")
+	}
 	if opts.Keeper == nil {
 		opts.Keeper = &Checkpoint{}
 	}

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -22,6 +23,12 @@ type Evaluation struct {
 // Evaluate returns the exact expected returns of a stationary policy of a model without a horizon. The
 // policy is asked for step 0, and only for the states that it reaches.
 func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluation, error) {
+	if err := checkTask(m, cmdp.Task{}); err != nil {
+		return nil, err
+	}
+	if policy == nil {
+		return nil, errors.New("exact: no policy")
+	}
 	if m.Horizon() > 0 {
 		return nil, fmt.Errorf("exact: a model with a horizon: want one without")
 	}

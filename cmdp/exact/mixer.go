@@ -92,8 +92,11 @@ func NewLinearMixer(points Points, goal []float64, rows []cmdp.Constraint) *Mixe
 
 // NewMixer returns a Mixer for a task over points in the units of the task. With an affine
 // cost and a polyhedral target it is linear, constraints and cost being measured by how much
-// they vary over the box [lower, upper].
+// they vary over the box [lower, upper]. It panics without points.
 func NewMixer(points Points, task cmdp.Task, lower, upper []float64) *Mixer {
+	if points == nil {
+		panic("exact: mixer without points")
+	}
 	x := &Mixer{points: points, task: task, Point: make([]float64, points.Dim())}
 	rows, complete := task.LinearConstraints(lower, upper)
 	line, affine := task.Cost.(cost.Affine)

@@ -20,7 +20,7 @@ import (
 // resting. Flow rows come first, then one for each of rows. It is practical for
 // some thousands of variables.
 func OccupancyLP(m *cmdp.Model, cost []float64, rows []cmdp.Constraint) (*lp.Problem, error) {
-	if err := refuseGame(m); err != nil {
+	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, err
 	}
 	if m.Horizon() == 0 && m.Discount() == 1 {

@@ -31,6 +31,9 @@ const mostOpinion = 20000
 // error, and so is a program built without GLPK (it wraps lp.ErrNoGLPK) or with more than
 // 20000 columns. When ctx is done it returns at once, though GLPK may go on for seconds.
 func SecondOpinion(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*Opinion, error) {
+	if err := checkTask(m, task); err != nil {
+		return nil, err
+	}
 	objective, offset := make([]float64, m.Dim()), 0.0
 	if task.Cost != nil {
 		a, ok := task.Cost.(cost.Affine)

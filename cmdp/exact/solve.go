@@ -39,7 +39,7 @@ func checkTask(m *cmdp.Model, task cmdp.Task) error {
 }
 
 func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
-	if m == nil {
+	if m == nil || m.States() == 0 {
 		return errors.New("exact: no model")
 	}
 	if task.Cost != nil && task.Cost.Dim() != m.Dim() {

@@ -220,6 +220,9 @@ type Time struct {
 // choices of a state with the same name, or without one, are numbered. A player 1
 // becomes the opponent. Labels are kept. The model is not.
 func Import(m *exchange.Model, time Time, returns ...string) (*Problem, error) {
+	if m == nil {
+		return nil, errors.New("problem: no model to import")
+	}
 	if err := errors.Join(m.Check(), m.CheckRests()); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}

@@ -31,6 +31,9 @@ type LogSize struct{ Episodes, Transitions int }
 // A log without a row adds nothing. What is wrong with the file is returned as [Errors],
 // all at once; counts are then good for nothing.
 func ReadLog(path string, p *Problem, counts *cmdp.Counts, opts LogOptions) (LogSize, error) {
+	if p == nil || p.Model == nil || counts == nil {
+		return LogSize{}, fmt.Errorf("problem: log %s: want a problem with a model, and counts for what is read", path)
+	}
 	r := &logReader{path: path, p: p, shape: p.Model.Shape(), counts: counts, opts: opts,
 		states: numbered(p.States), begun: make(map[string]bool)}
 	if r.shape == nil || r.shape.Game() {

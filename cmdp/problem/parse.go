@@ -46,6 +46,9 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 // ReadFrom reads a problem from a stream. Path is the file's name in errors; a file of
 // transitions is looked for beside it.
 func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
+	if in == nil {
+		return nil, fmt.Errorf("problem: %s: no stream to read", path)
+	}
 	var text strings.Builder
 	if f, ok := in.(fs.File); ok {
 		text.Grow(sizeOf(f))

@@ -41,6 +41,9 @@ type FileComponent struct {
 // start: it returns them all, in the order in which the file first names them. A file without
 // components is one component of weight 1.
 func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
+	if p == nil {
+		return nil, fmt.Errorf("problem: policy %s: no problem that it is for", path)
+	}
 	f := &policyFile{path: path, p: p, declared: p.Declared(), numbers: make(map[int]int)}
 	f.states = numbered(f.declared.States)
 	formed := true

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -159,6 +160,9 @@ func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
 
 // WritePolicyCSV writes rows as CSV.
 func WritePolicyCSV(w io.Writer, rows iter.Seq[PolicyRow]) error {
+	if w == nil {
+		return errors.New("problem: no stream to write a policy to")
+	}
 	out, begun := csv.NewWriter(w), false
 	begin := func(memory bool, columns ...string) error {
 		if begun {

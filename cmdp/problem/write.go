@@ -18,6 +18,9 @@ import (
 // orders at different steps. A problem about the course of episodes is written as it was asked; if its
 // goal or constraints were changed since, some limits cannot be written.
 func Write(w io.Writer, p *Problem) error {
+	if w == nil || p == nil {
+		return errors.New("problem: want a problem, and a stream to write it to")
+	}
 	p, err := p.refolded()
 	if err != nil {
 		return fmt.Errorf("problem: %w", err)

@@ -54,8 +54,11 @@ type Problem struct {
 	Lower, Upper []float64
 }
 
-// Free returns bounds −Inf and +Inf for n columns that are free.
+// Free returns bounds −Inf and +Inf for n columns that are free. It panics if n is no number of columns.
 func Free(n int) (lower, upper []float64) {
+	if n < 0 || n > 1<<40 {
+		panic("lp: the number of columns is negative, or more than memory can hold")
+	}
 	lower, upper = make([]float64, n), make([]float64, n)
 	for j := range lower {
 		lower[j], upper[j] = math.Inf(-1), math.Inf(1)
