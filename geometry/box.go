@@ -89,7 +89,7 @@ func (b *Box) Bounded() (*BoundedBox, error) {
 		default:
 			continue
 		}
-		return nil, fmt.Errorf("geometry: box side %d is [%g, %g], direction %se%d recedes: %w", i, l, b.upper[i], sign, i, ErrUnbounded)
+		return nil, fmt.Errorf("geometry: box side %d is [%g, %g], direction %se%d recedes, want a bounded box (or use Restrict): %w", i, l, b.upper[i], sign, i, ErrUnbounded)
 	}
 	return &BoundedBox{b}, nil
 }

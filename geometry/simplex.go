@@ -15,8 +15,8 @@ type Simplex struct {
 // 1 gives the probability vectors. It is an error if dim < 1 or if total is
 // negative or not finite.
 func NewSimplex(dim int, total float64) (*Simplex, error) {
-	if dim < 1 || !(total >= 0 && total <= maxMagnitude) {
-		return nil, fmt.Errorf("geometry: simplex of dimension %d and total %g: want dimension ≥ 1 and a finite total ≥ 0", dim, total)
+	if dim < 1 || dim > maxDim || !(total >= 0 && total <= maxMagnitude) {
+		return nil, fmt.Errorf("geometry: simplex of dimension %d and total %g: want dimension 1 to %d and a finite total ≥ 0", dim, total, maxDim)
 	}
 	return &Simplex{dim, total}, nil
 }
