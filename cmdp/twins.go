@@ -6,10 +6,13 @@ package cmdp
 // each episode, Chen, Hu, Li, Wang 2021). Implementations must be safe for concurrent use.
 type Twins interface {
 	// Each calls visit for each twin of a transition of step h, itself included, with the returns that it has. Of the transition
-	// itself returns are those received, or nil if they are not known.
+	// itself returns are those received, or nil if they are not known. If the environment is known to have no such transition, what
+	// counts of next is its state without memory: each twin leads to the pair of this state and its own memory then.
 	Each(h, state, action, next int, returns []float64, visit func(state, action, next int, returns []float64))
 	// Unknown returns the numbers of states and of (step, choice) pairs without memory, of which there is something to learn.
 	Unknown() (states, slots int)
+	// Of returns the number of the state without memory that a state is about.
+	Of(state int) int
 }
 
 // EachTwin calls visit for each transition that is known to be as likely as one of step h, itself included, with the returns
@@ -29,4 +32,21 @@ func (sh *Shape) Unknown() (states, slots int) {
 		return sh.states, sh.Slots()
 	}
 	return sh.twins.Unknown()
+}
+
+// Twinned returns a state for each state without memory that comes up, and the number of the state without memory that a state
+// is about. Both are nil if no part of the states is a known memory.
+func (sh *Shape) Twinned() (states []int32, of func(state int) int) {
+	if sh.twins == nil {
+		return nil, nil
+	}
+	n, _ := sh.Unknown()
+	met := make([]bool, n)
+	for s := range sh.states {
+		if of := sh.twins.Of(s); !met[of] {
+			met[of] = true
+			states = append(states, int32(s))
+		}
+	}
+	return states, sh.twins.Of
 }

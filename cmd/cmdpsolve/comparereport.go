@@ -26,7 +26,7 @@ type compareReport struct {
 // A compareRow is one learner with the means over its runs of all metrics.
 type compareRow struct {
 	*contest.Entrant
-	status, reason string // done, partial, or refused
+	status, reason string // done, partial, or refused; why, or what is peculiar about what was done
 	runs           int
 	metrics        map[string]estimate
 	average        report.Named[estimate]
@@ -109,6 +109,8 @@ func (c *event) row(e *contest.Entrant, times bool) *compareRow {
 	row.runs = len(done)
 	if row.runs < c.Seeds {
 		row.status, row.reason = "partial", fmt.Sprintf("%d of %d runs", row.runs, c.Seeds)
+	} else if c.p.Memory != nil && e.ModelFree {
+		row.reason = fmt.Sprintf("learns each of %d pairs of a state and what is remembered by itself", c.p.Model.States())
 	}
 	kept := contest.Metrics()
 	if !times {
@@ -186,12 +188,10 @@ func (r *compareRow) note() string {
 	switch {
 	case r.status == "refused":
 		return "not run: " + r.reason
-	case r.status == "partial":
-		return r.reason
-	case len(r.Told) > 0:
+	case len(r.Told) > 0 && r.status == "done":
 		return "was told: " + strings.Join(r.Told, ", ")
 	}
-	return ""
+	return r.reason
 }
 
 // cell writes an estimate for people.

@@ -160,7 +160,7 @@ func (p *crediblePlanner) affordable() error {
 			if rows[c].closed {
 				entries += len(rows[c].next)
 			} else {
-				entries += p.drawer.states
+				entries += len(p.drawer.any)
 			}
 		}
 	}

@@ -7,19 +7,25 @@ import (
 
 	"cmdpsolve/cmdp"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A drawer draws models from the posterior of the counts. Rows of the kernel are
 // independent; the prior of each is the symmetric Dirichlet distribution of total
 // weight alpha over the possible successors: all states, or the support that the
-// learner was told.
+// learner was told. Where a part of the states is a known memory, rows that differ in it alone
+// are drawn once.
 type drawer struct {
 	*estimate
 	alpha  float64
 	source *rand.PCG
 	rng    *rand.Rand // over source
 	unseen []int32
+	// any holds the states that may follow where no support was told: all, or for each state without memory one that
+	// stands for it. of returns the state without memory; it is nil if nothing is a known memory.
+	any []int32
+	of  func(state int) int
 	// expect has model return the mean of the posterior in place of a draw.
 	expect bool
 	// stationary says that one kernel, with its returns, stands for all steps.
@@ -31,6 +37,11 @@ func newDrawer(e *estimate, c *Config, stream string) drawer {
 	source := cmdp.Stream(c.Seed, stream)
 	d := drawer{estimate: e, alpha: cmp.Or(c.Tuning.PriorWeight, DefaultPriorWeight), source: source, rng: rand.New(source), expect: c.Tuning.MeanModel,
 		stationary: e.pooled()}
+	if d.any, d.of = e.shape.Twinned(); d.of == nil {
+		for s := range int32(e.states) {
+			d.any = append(d.any, s)
+		}
+	}
 	for h := range e.horizon {
 		lower, upper := e.shape.StepReturns(h)
 		if h < len(e.layers) {
@@ -88,21 +99,112 @@ func (d *drawer) kernel(h int) cmdp.Kernel {
 	if d.expect {
 		row = d.meanRow
 	}
+	var twins []twinRow
+	if d.of != nil {
+		twins = d.twinRows(h, row)
+	}
 	for c := range rows {
-		k.Next, k.Prob = row(k.Next, k.Prob, &rows[c])
+		if twins == nil {
+			k.Next, k.Prob = row(k.Next, k.Prob, &rows[c])
+		} else {
+			k.Next, k.Prob = append(k.Next, twins[c].next...), append(k.Prob, twins[c].prob...)
+		}
 		k.Offset = append(k.Offset, len(k.Next))
 	}
 	return k
 }
 
+// A twinRow is a drawn row, with how often its successors were seen according to the row that was drawn.
+type twinRow struct {
+	next  []int32
+	prob  []float64
+	count []float64
+}
+
+// add adds to the probability of a successor.
+func (r *twinRow) add(next int32, prob, count float64) {
+	i := slices.Index(r.next, next)
+	if i < 0 {
+		i = len(r.next)
+		r.next, r.prob, r.count = append(r.next, next), append(r.prob, 0), append(r.count, 0)
+	}
+	r.prob[i] += prob
+	r.count[i] += count
+}
+
+// tells reports whether what a row saw is what r, drawn for a twin of it, says.
+func (r *twinRow) tells(own *row) bool {
+	for i, n := range own.next {
+		if at := slices.Index(r.next, n); own.count[i] > 0 && (at < 0 || r.count[at] != own.count[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// twinRows returns the rows of step h. Among twins the row that tells most successors apart is drawn, and stands for all whose
+// successors follow from it. A memory may tell apart what is one for that row, such as different amounts spent: such twins are
+// drawn once more.
+func (d *drawer) twinRows(h int, draw func([]int32, []float64, *row) ([]int32, []float64)) []twinRow {
+	rows := d.layers[h]
+	out, settled := make([]twinRow, len(rows)), make([]bool, len(rows))
+	var next []int32
+	var prob []float64
+	f := d.offsets(h)
+	d.eachTwins(h, func(twins []slot) {
+		at := func(x slot) int { return int(f[x.s]) + x.a }
+		for len(twins) > 0 {
+			lead := slices.MaxFunc(twins, func(x, y slot) int { return cmp.Compare(len(rows[at(x)].next), len(rows[at(y)].next)) })
+			from := &rows[at(lead)]
+			next, prob = draw(next[:0], prob[:0], from)
+			for i, n := range next {
+				count := 0.0
+				if seen := slices.Index(from.next, n); seen >= 0 {
+					count = from.count[seen]
+				}
+				d.shape.EachTwin(h, lead.s, lead.a, int(n), nil, func(state, action, to int, _ []float64) {
+					if c := int(f[state]) + action; !settled[c] {
+						out[c].add(int32(to), prob[i], count)
+					}
+				})
+			}
+			twins = slices.DeleteFunc(twins, func(x slot) bool {
+				c := at(x)
+				if settled[c] = x == lead || out[c].tells(&rows[c]); !settled[c] {
+					out[c] = twinRow{}
+				}
+				return settled[c]
+			})
+		}
+	})
+	return out
+}
+
+// eachTwins calls visit with the choices of step h that are twins of each other, or one alone where nothing is a known memory. It may
+// change the slice.
+func (d *drawer) eachTwins(h int, visit func(twins []slot)) {
+	met := make([]bool, len(d.layer(h)))
+	var twins []slot
+	f := d.offsets(h)
+	for s := range d.states {
+		for a := range int(f[s+1] - f[s]) {
+			if met[int(f[s])+a] {
+				continue
+			}
+			twins = twins[:0]
+			d.shape.EachTwin(h, s, a, int(d.any[0]), nil, func(state, action, _ int, _ []float64) {
+				met[int(f[state])+action] = true
+				twins = append(twins, slot{h, state, action})
+			})
+			visit(twins)
+		}
+	}
+}
+
 // row draws the distribution of one choice. Each successor that was seen has a Gamma
 // weight. All unseen ones together have one more.
 func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) {
-	possible := d.states
-	if r.closed {
-		possible = len(r.next)
-	}
-	each, first, sum := d.alpha/float64(possible), len(next), 0.0
+	each, first, sum := d.alpha/float64(d.possible(r)), len(next), 0.0
 	d.unseen = d.unseen[:0]
 	for i, n := range r.next {
 		if r.count[i] == 0 {
@@ -113,10 +215,9 @@ func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) 
 		next, prob = append(next, n), append(prob, w)
 		sum += w
 	}
-	seen := len(next) - first
-	if rest := possible - seen; rest > 0 {
+	if rest := d.possible(r) - d.different(next[first:], r); rest > 0 {
 		lump := 1.0
-		if seen > 0 {
+		if len(next) > first {
 			lump = d.gamma(each * float64(rest))
 		}
 		if lump > 0 {
@@ -132,22 +233,25 @@ func (d *drawer) row(next []int32, prob []float64, r *row) ([]int32, []float64) 
 
 // meanRow is row for the mean of the posterior, which has all possible successors.
 func (d *drawer) meanRow(next []int32, prob []float64, r *row) ([]int32, []float64) {
-	possible, first := d.states, len(next)
-	if r.closed {
-		possible = len(r.next)
-	}
-	each := d.alpha / float64(possible) / (r.visits + d.alpha)
+	first := len(next)
+	each := d.alpha / float64(d.possible(r)) / (r.visits + d.alpha)
 	for i, n := range r.next {
 		next, prob = append(next, n), append(prob, r.count[i]/(r.visits+d.alpha)+each)
 	}
-	if len(r.next) == possible {
+	if r.closed {
 		return next, prob
 	}
-	seen := slices.Sorted(slices.Values(next[first:]))
-	for n := range int32(possible) {
-		if _, ok := slices.BinarySearch(seen, n); !ok {
+	met := make(map[int]bool, len(r.next))
+	for _, n := range next[first:] {
+		met[d.about(n)] = true
+	}
+	for _, n := range d.any {
+		if !met[d.about(n)] {
 			next, prob = append(next, n), append(prob, each)
 		}
+	}
+	if d.of != nil { // several of the seen ones may be about one state
+		floats.Scale(1/floats.Sum(prob[first:]), prob[first:])
 	}
 	return next, prob
 }
@@ -181,10 +285,39 @@ func (d *drawer) pick(taken []int32, r *row) int32 {
 		return n
 	}
 	for {
-		if n := int32(d.rng.IntN(d.states)); !slices.Contains(taken, n) {
+		n := d.any[d.rng.IntN(len(d.any))]
+		if of := d.about(n); !slices.ContainsFunc(taken, func(x int32) bool { return d.about(x) == of }) {
 			return n
 		}
 	}
+}
+
+// possible returns how many successors a choice may have.
+func (d *drawer) possible(r *row) int {
+	if r.closed {
+		return len(r.next)
+	}
+	return len(d.any)
+}
+
+// about returns the number of a state without its memory.
+func (d *drawer) about(state int32) int {
+	if d.of == nil {
+		return int(state)
+	}
+	return d.of(int(state))
+}
+
+// different returns how many of the possible successors of a choice are among states that differ.
+func (d *drawer) different(states []int32, r *row) int {
+	if d.of == nil || r.closed {
+		return len(states)
+	}
+	met := make(map[int]bool, len(states))
+	for _, n := range states {
+		met[d.about(n)] = true
+	}
+	return len(met)
 }
 
 func (d *drawer) gamma(shape float64) float64 {
@@ -205,30 +338,32 @@ func (d *drawer) known(h int) (out []float64) {
 // by their mean.
 func (d *drawer) means(h int) []float64 {
 	dim, lower, upper := d.shape.Dim(), d.lower[h], d.upper[h]
-	out := make([]float64, 0, len(d.layer(h))*dim)
 	f := d.offsets(h)
-	for s := range d.states {
-		for c := f[s]; c < f[s+1]; c++ {
+	out, sums := make([]float64, len(d.layer(h))*dim), make([]float64, len(d.layer(h))*dim)
+	d.eachTwins(h, func(twins []slot) {
+		for i, x := range twins {
+			c := int(f[x.s]) + x.a
 			visits := d.layer(h)[c].visits
-			known := d.counts.MeanReturn(d.value, h, s, int(c-f[s]))
+			known := d.counts.MeanReturn(d.value, h, x.s, x.a)
 			for j := range dim {
-				width := upper[j] - lower[j]
-				if width <= 0 {
-					out = append(out, lower[j])
-					continue
+				width, at := upper[j]-lower[j], c*dim+j
+				if known && width > 0 {
+					sums[at] = visits * min(1, max(0, (d.value[j]-lower[j])/width))
 				}
-				sum := 0.0
-				if known {
-					sum = visits * min(1, max(0, (d.value[j]-lower[j])/width))
+				same := slices.IndexFunc(twins[:i], func(y slot) bool { return sums[(int(f[y.s])+y.a)*dim+j] == sums[at] })
+				switch {
+				case width <= 0:
+					out[at] = lower[j]
+				case same >= 0: // what was received does not depend on the memory
+					out[at] = out[(int(f[twins[same].s])+twins[same].a)*dim+j]
+				case d.expect:
+					out[at] = lower[j] + (1+sums[at])/(2+visits)*width
+				default:
+					out[at] = lower[j] + distuv.Beta{Alpha: 1 + sums[at], Beta: 1 + visits - sums[at], Src: d.source}.Rand()*width
 				}
-				x := (1 + sum) / (2 + visits)
-				if !d.expect {
-					x = distuv.Beta{Alpha: 1 + sum, Beta: 1 + visits - sum, Src: d.source}.Rand()
-				}
-				out = append(out, lower[j]+x*width)
 			}
 		}
-	}
+	})
 	return out
 }
 

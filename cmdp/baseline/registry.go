@@ -35,6 +35,9 @@ type Algorithm struct {
 	// Needs lists what it has to be told: "Slater constant", "safe policy", "null
 	// policy", "S=H=1", "known returns".
 	Needs []string
+	// ModelFree says that it counts no transitions: it does not know which pairs of a state and a known memory are alike, see
+	// [cmdp.Twins], and learns about each.
+	ModelFree bool
 	// UsesSupport says that it has a use for Knowledge.Support.
 	UsesSupport bool
 	// Homogeneous says that the paper has a kernel that is the same at every step;

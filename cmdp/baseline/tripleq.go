@@ -11,7 +11,7 @@ import (
 var _ = register(Algorithm{
 	Name: "triple-q", New: newTripleQ,
 	Source: "Wei, Liu, Ying (2022), Triple-Q", Planner: "none (model-free), O(HA)",
-	Guarantee: "regret Õ((1/δ)H⁴√(SA)K^{4/5}), zero cumulative violation for K beyond (16√(SAH⁶ι³)/δ)⁵", Efficient: true,
+	Guarantee: "regret Õ((1/δ)H⁴√(SA)K^{4/5}), zero cumulative violation for K beyond (16√(SAH⁶ι³)/δ)⁵", Efficient: true, ModelFree: true,
 	Published: "bonuses 0.2√(ln K/n) for a reward whose values start at 32 a step, and 0.002√(ln K/n), ε = 0.5, exploration at random (its notebook)",
 	Certainty: "from the authors' notebook, that of the regret from the abstract; other constants of theory from memory of the paper; those of practice derived here",
 })
