@@ -71,15 +71,20 @@ func room[T any](s []T, n int) []T {
 // row, unless the one before belongs to the same row. Once one comes after another of a later
 // state, each begins a row.
 func (b *Builder) Rows() int {
-	if n := len(b.rows.state); n > 0 && b.rows.offset == nil {
-		return int(b.rows.numberOf(int32(n-1))) + 1
+	if b.rows.parts != nil && b.rows.count > 0 {
+		return int(b.rows.numberOf(int32(b.rows.count-1))) + 1
 	}
 	return len(b.rows.state)
 }
 
 // Transitions returns how many transitions were added. Those that Add left out do not
 // count.
-func (b *Builder) Transitions() int { return len(b.rows.next) }
+func (b *Builder) Transitions() int {
+	if b.rows.parts != nil {
+		return b.rows.count
+	}
+	return len(b.rows.next)
+}
 
 // Stored returns how many kernels the model has, and a bound of the states and
 // successors of all kernels that have to be stored. Kernels that are the same are
@@ -87,7 +92,7 @@ func (b *Builder) Transitions() int { return len(b.rows.next) }
 func (b *Builder) Stored() (kernels, entries int) {
 	t := &b.rows
 	if t.step == nil {
-		return 1, b.states + len(t.next)
+		return 1, b.states + b.Transitions()
 	}
 	single, own := 0, make(map[int32]bool)
 	for i, h := range t.step {
@@ -96,7 +101,7 @@ func (b *Builder) Stored() (kernels, entries int) {
 			single += t.successors(i)
 		}
 	}
-	return b.spec.Horizon, single + (1+len(own))*(b.states+len(t.next)-single)
+	return b.spec.Horizon, single + (1+len(own))*(b.states+b.Transitions()-single)
 }
 
 // Add adds a row. Transitions of probability 0 are left out. The slices of the
@@ -144,7 +149,7 @@ func (b *Builder) AddTransition(step, state, action, opponent int, n Transition)
 		before := b.open && state < b.here[1]
 		b.close()
 		if before {
-			t.loosen()
+			t.loosen(b.states)
 		}
 		if t.offset == nil {
 			t.add(key, int32(n.Next), n.Probability, n.Returns)
@@ -177,7 +182,7 @@ func (b *Builder) checkKey(step, state, action, opponent int) error {
 		return fmt.Errorf("action %d: want 0 or more", action)
 	case opponent < 0 || opponent > math.MaxInt32:
 		return fmt.Errorf("opponent's action %d: want 0 or more", opponent)
-	case len(b.rows.state) == math.MaxInt32:
+	case len(b.rows.state) >= math.MaxInt32:
 		return fmt.Errorf("more than %d rows", math.MaxInt32)
 	}
 	return nil

@@ -14,15 +14,8 @@ func (s *rowSorter) sort(states int) {
 	if s.offset != nil && s.inOrder() {
 		return
 	}
-	s.loosen()
-	added := make([]int32, len(s.next))
-	for i := range added {
-		added[i] = int32(i)
-	}
-	width := bits.Len(uint(states - 1))
-	passes := max(1, (width+maxDigit-1)/maxDigit)
-	s.byState(added, 0, len(added), passes, (width+passes-1)/passes)
-	s.join(added)
+	s.loosen(states)
+	s.join(s.gatherParts())
 }
 
 // inOrder reports whether each row comes after the one before it.
@@ -36,10 +29,10 @@ func (s *rowSorter) inOrder() bool {
 			hi++
 		}
 		if hi > lo+1 {
-			s.rank(s.rowTable, lo, hi)
+			s.rank(s.action[lo:hi], part(s.opponent, lo, hi))
 		}
 		for i := lo + 1; i < hi; i++ {
-			if s.compare(s.rowTable, i-1, i) >= 0 {
+			if s.compare(i-1, i) >= 0 {
 				return false
 			}
 		}
@@ -48,41 +41,67 @@ func (s *rowSorter) inOrder() bool {
 	return true
 }
 
-// rank ranks the actions of a state, whose rows are those of t from lo to hi.
-func (s *rowSorter) rank(t *rowTable, lo, hi int) {
+// rank ranks the actions of a state, given for each of its rows.
+func (s *rowSorter) rank(agent, opponent []int32) {
 	s.agent.clear()
 	s.opp.clear()
-	for _, name := range t.action[lo:hi] {
+	for _, name := range agent {
 		s.agent.add(name)
 	}
 	s.order[0](s.agent.names)
-	if t.opponent == nil {
+	if opponent == nil {
 		s.opp.add(0)
 		return
 	}
-	for _, name := range t.opponent[lo:hi] {
+	for _, name := range opponent {
 		s.opp.add(name)
 	}
 	s.order[1](s.opp.names)
 }
 
+// part returns entries lo to hi of a column, nil for nil.
+func part(column []int32, lo, hi int) []int32 {
+	if column == nil {
+		return nil
+	}
+	return column[lo:hi]
+}
+
 // compare compares two rows of the state whose actions were ranked.
-func (s *rowSorter) compare(t *rowTable, i, j int) int {
-	k, l := t.key(i), t.key(j)
+func (s *rowSorter) compare(i, j int) int {
+	k, l := s.key(i), s.key(j)
 	return cmp.Or(cmp.Compare(s.agent.of(k.action), s.agent.of(l.action)), cmp.Compare(s.opp.of(k.opponent), s.opp.of(l.opponent)),
 		cmp.Compare(k.step, l.step))
 }
 
+// A loose table is divided by ranges of states into parts. A part has blocks of the columns,
+// which it gets one by one, so that a row is written to its part as it comes and the caches of
+// processors can hold the places that are written to. Sorting a part then needs little memory.
+const (
+	partBits = 8
+	block    = 64
+)
+
+// parts is what a loose table has besides.
+type parts struct {
+	shift int     // the part of a state is its number without so many bits
+	free  []int   // where the next row of each part goes; a multiple of block if it needs a block
+	owner []uint8 // the part of each block
+	added []int32 // the number that each row had when it was added
+	count int     // rows of all parts
+}
+
 // loosen makes the table loose. A row without successors gets one of probability 0.
-func (t *rowTable) loosen() {
+func (t *rowTable) loosen(states int) {
 	if t.offset == nil {
 		return
 	}
-	loose := rowTable{dim: t.dim}
-	loose.grow(max(cap(t.next), len(t.next)+1))
+	shift := max(0, bits.Len(uint(states-1))-partBits)
+	loose := rowTable{dim: t.dim, parts: &parts{shift: shift, free: make([]int, (states-1)>>shift+1)}}
+	loose.grow(max(cap(t.next), len(t.next)+1) + len(loose.free)*block)
 	var outcomes []float64
 	for i := range t.state {
-		loose.begun = append(loose.begun, len(loose.next))
+		loose.begun = append(loose.begun, loose.count)
 		outcomes = t.appendOutcomes(outcomes[:0], i)
 		for k, e := 0, t.offset[i]; e < t.offset[i+1]; k, e = k+1, e+1 {
 			loose.add(t.key(i), t.next[e], t.prob[e], outcomes[k*t.dim:(k+1)*t.dim])
@@ -91,14 +110,52 @@ func (t *rowTable) loosen() {
 			loose.add(t.key(i), 0, 0, t.returns[i*t.dim:(i+1)*t.dim])
 		}
 	}
-	loose.begun = append(loose.begun, len(loose.next))
+	loose.begun = append(loose.begun, loose.count)
 	*t = loose
 }
 
 // add adds a row to a loose table.
 func (t *rowTable) add(key rowKey, next int32, prob float64, returns []float64) {
-	t.begin(key)
-	t.next, t.prob, t.returns = append(t.next, next), append(t.prob, prob), append(t.returns, returns...)
+	of := key.state >> t.shift
+	i := t.free[of]
+	if i%block == 0 {
+		i = len(t.next)
+		t.owner = append(t.owner, uint8(of))
+		t.extend()
+	}
+	t.free[of] = i + 1
+	if t.step == nil && key.step != EveryStep {
+		t.step = make([]int32, len(t.next), cap(t.next))
+	}
+	if t.opponent == nil && key.opponent != 0 {
+		t.opponent = make([]int32, len(t.next), cap(t.next))
+	}
+	t.state[i], t.action[i], t.next[i], t.prob[i] = key.state, key.action, next, prob
+	copy(t.returns[i*t.dim:(i+1)*t.dim], returns)
+	if t.step != nil {
+		t.step[i] = key.step
+	}
+	if t.opponent != nil {
+		t.opponent[i] = key.opponent
+	}
+	t.added[i] = int32(t.count)
+	t.count++
+}
+
+// extend makes the columns a block longer.
+func (t *rowTable) extend() {
+	t.state, t.action, t.next, t.added = longer(t.state, block), longer(t.action, block), longer(t.next, block), longer(t.added, block)
+	t.prob, t.returns = longer(t.prob, block), longer(t.returns, block*t.dim)
+	if t.step != nil {
+		t.step = longer(t.step, block)
+	}
+	if t.opponent != nil {
+		t.opponent = longer(t.opponent, block)
+	}
+}
+
+func longer[T any](column []T, n int) []T {
+	return slices.Grow(column, n)[:len(column)+n]
 }
 
 // numberOf returns the number of the row to which transition i of a loose table was added, both
@@ -114,145 +171,191 @@ func (t *rowTable) numberOf(i int32) int32 {
 	return int32(sort.SearchInts(t.begun, int(i)+1)) - 1
 }
 
-// maxDigit is how many bits of a state are sorted by at a time, at most: as many parts as
-// that are written to at once, which the caches of processors can hold.
-const maxDigit = 8
+// gatherParts brings the blocks of each part together, in the order of the parts, and returns
+// where the rows of each part begin and end.
+func (t *rowTable) gatherParts() [][2]int {
+	ranges, blocks := make([][2]int, len(t.free)), make([]int32, len(t.owner))
+	at := make([]int, len(t.free)+1)
+	for _, of := range t.owner {
+		at[int(of)+1]++
+	}
+	for of, free := range t.free {
+		at[of+1] += at[of]
+		ranges[of] = [2]int{at[of] * block, at[of+1]*block - (block-free%block)%block}
+	}
+	for b, of := range t.owner {
+		blocks[at[of]] = int32(b)
+		at[of]++
+	}
+	for _, column := range []*[]int32{&t.state, &t.action, &t.next, &t.added, &t.step, &t.opponent} {
+		permute(*column, block, blocks)
+	}
+	permute(t.prob, block, blocks)
+	permute(t.returns, block*t.dim, blocks)
+	return ranges
+}
 
-// byState sorts part of a loose table, and added along with it, by as many digits of the state
-// as there are passes, each of so many bits. It is the radix sort in place of P. McIlroy,
-// K. Bostic and M. McIlroy, Engineering Radix Sort (1993).
-func (t *rowTable) byState(added []int32, lo, hi, passes, width int) {
-	if hi-lo < 2 || passes == 0 {
-		return
-	}
-	var begin, end [1 << maxDigit]int
-	parts, shift := int32(1)<<width, (passes-1)*width
-	digit := func(i int) int32 { return t.state[i] >> shift & (parts - 1) }
-	for i := lo; i < hi; i++ {
-		end[digit(i)]++
-	}
-	for d, from := int32(0), lo; d < parts; d++ {
-		begin[d], end[d] = from, from+end[d]
-		from = end[d]
-	}
-	for d := range parts {
-		for begin[d] < end[d] {
-			i := begin[d]
-			of := digit(i)
-			j := begin[of]
-			if begin[of]++; i != j {
-				t.swap(i, j)
-				added[i], added[j] = added[j], added[i]
-			}
+// permute moves blocks of so many entries in place: from[b] comes to b.
+func permute[T any](column []T, size int, from []int32) {
+	done, held := make([]bool, len(from)), make([]T, size)
+	for first := range from {
+		if column == nil || done[first] {
+			continue
 		}
-	}
-	for d, from := int32(0), lo; d < parts; d++ {
-		t.byState(added, from, end[d], passes-1, width)
-		from = end[d]
-	}
-}
-
-func (t *rowTable) swap(i, j int) {
-	t.state[i], t.state[j] = t.state[j], t.state[i]
-	t.action[i], t.action[j] = t.action[j], t.action[i]
-	t.next[i], t.next[j] = t.next[j], t.next[i]
-	t.prob[i], t.prob[j] = t.prob[j], t.prob[i]
-	x, y := t.returns[i*t.dim:(i+1)*t.dim], t.returns[j*t.dim:(j+1)*t.dim]
-	for k := range x {
-		x[k], y[k] = y[k], x[k]
-	}
-	if t.step != nil {
-		t.step[i], t.step[j] = t.step[j], t.step[i]
-	}
-	if t.opponent != nil {
-		t.opponent[i], t.opponent[j] = t.opponent[j], t.opponent[i]
+		copy(held, column[first*size:])
+		b := first
+		for ; int(from[b]) != first; b = int(from[b]) {
+			copy(column[b*size:(b+1)*size], column[int(from[b])*size:])
+			done[b] = true
+		}
+		copy(column[b*size:], held)
+		done[b] = true
 	}
 }
 
-// join sorts the rows of each state of a loose table, which stand together, and joins those of
-// the same step, state and actions in place. Added says when each was added.
-func (s *rowSorter) join(added []int32) {
+// join sorts the rows of each part and joins those of the same step, state and actions, in
+// place.
+func (s *rowSorter) join(ranges [][2]int) {
 	t := s.rowTable
 	out := &rowTable{dim: t.dim, state: t.state[:0], action: t.action[:0], step: t.step[:0], opponent: t.opponent[:0],
-		offset: room([]int{0}, len(added)), next: t.next[:0], prob: t.prob[:0], returns: t.returns[:0]}
-	group := &rowTable{dim: t.dim} // a copy of the rows of a state, as they came
-	var came []uint64              // when a row was added, and its place
-	var order []rankedRow
+		offset: room([]int{0}, t.count), next: t.next[:0], prob: t.prob[:0], returns: t.returns[:0]}
+	sorter := partSorter{rowTable: t, s: s, states: make([]int32, 1<<t.shift)}
 	var outcomes []float64
-	for lo, hi := 0, 0; lo < len(added); lo = hi {
-		came = came[:0]
-		for hi = lo; hi < len(added) && t.state[hi] == t.state[lo]; hi++ {
-			came = append(came, uint64(added[hi])<<32|uint64(hi))
-		}
-		slices.Sort(came)
-		group.gather(t, came)
-		order = s.ranked(group, order)
-		var last rowKey
-		for n, o := range order {
-			i := o.row()
-			key, number := group.key(i), t.numberOf(int32(came[i]>>32))
-			if n == 0 || key != last {
-				if n > 0 {
-					out.end(nil, outcomes)
+	for _, r := range ranges {
+		sorter.sort(r[0], r[1])
+		for lo, hi := r[0], r[0]; lo < r[1]; lo = hi {
+			key, number := t.key(lo), t.numberOf(t.added[lo])
+			last := number
+			for hi = lo + 1; hi < r[1] && t.key(hi) == key; hi++ {
+				again := t.numberOf(t.added[hi])
+				if !s.lines && again != last {
+					s.fault(&RowError{Fault: RowTwice, Step: int(key.step), State: int(key.state), Action: int(key.action), Opponent: int(key.opponent),
+						Row: int(again), First: int(last)})
 				}
-				s.origin, outcomes = append(added[:len(out.state)], number), outcomes[:0]
-				out.begin(key)
-			} else if first := t.numberOf(int32(came[order[n-1].row()] >> 32)); !s.lines && first != number {
-				s.fault(&RowError{Fault: RowTwice, Step: int(key.step), State: int(key.state), Action: int(key.action), Opponent: int(key.opponent),
-					Row: int(number), First: int(first)})
+				last = again
 			}
-			last = key
-			out.next, out.prob = append(out.next, group.next[i]), append(out.prob, group.prob[i])
-			outcomes = append(outcomes, group.returns[i*t.dim:(i+1)*t.dim]...)
+			s.origin = append(t.added[:len(out.state)], number)
+			outcomes = append(outcomes[:0], t.returns[lo*t.dim:hi*t.dim]...) // out begins where t does
+			out.begin(key)
+			out.next, out.prob = append(out.next, t.next[lo:hi]...), append(out.prob, t.prob[lo:hi]...)
+			out.end(nil, outcomes)
 		}
-		out.end(nil, outcomes)
 	}
 	*t = *out
 }
 
-// A rankedRow is a row of a group: the ranks of its actions, and its step and place in the group.
-type rankedRow [2]uint64
+// A partSorter sorts the rows of parts.
+type partSorter struct {
+	*rowTable
+	s             *rowSorter
+	places, spare []int32   // which row comes first, second, …, counted from the first of the part
+	keys          []int32   // of the places
+	states, few   []int32   // how many rows have each key
+	agents, opps  []int32   // the actions of rows
+	wide          []float64 // room for a column
+}
 
-func (r rankedRow) row() int { return int(uint32(r[1])) }
-
-// ranked puts the rows of a group in order.
-func (s *rowSorter) ranked(group *rowTable, order []rankedRow) []rankedRow {
-	s.rank(group, 0, len(group.state))
-	order = order[:0]
-	for i := range group.state {
-		agent, opponent := s.agent.of(group.action[i]), s.opp.of(int32(group.opponentOf(i)))
-		order = append(order, rankedRow{uint64(agent)<<32 | uint64(opponent), uint64(group.stepOf(i))<<32 | uint64(i)})
+// sort sorts rows lo to hi by state, actions and step. Those that have the same stay in the order
+// in which they were added.
+func (p *partSorter) sort(lo, hi int) {
+	if lo == hi {
+		return
 	}
-	slices.SortFunc(order, func(x, y rankedRow) int {
-		if x[0] != y[0] {
-			return cmp.Compare(x[0], y[0])
+	p.places, p.keys = p.places[:0], p.keys[:0]
+	base := p.state[lo] >> p.shift << p.shift
+	for i, state := range p.state[lo:hi] {
+		p.places, p.keys = append(p.places, int32(i)), append(p.keys, state-base)
+	}
+	p.byKey(p.places, p.states)
+	from := 0
+	for _, end := range p.states {
+		if to := int(end); to > from {
+			p.byActions(lo, p.places[from:to])
+			from = to
 		}
-		return cmp.Compare(x[1], y[1])
-	})
-	return order
+	}
+	for _, column := range [][]int32{p.state, p.action, p.next, p.added, p.step, p.opponent} {
+		p.spare = reorder(part(column, lo, hi), 1, p.places, p.spare)
+	}
+	p.wide = reorder(p.prob[lo:hi], 1, p.places, p.wide)
+	p.wide = reorder(p.returns[lo*p.dim:hi*p.dim], p.dim, p.places, p.wide)
 }
 
-// gather makes t of those rows of another loose table whose numbers are in the lower halves of
-// places.
-func (t *rowTable) gather(of *rowTable, places []uint64) {
-	t.state, t.action = pickInto(t.state, of.state, places), pickInto(t.action, of.action, places)
-	if of.step != nil {
-		t.step = pickInto(t.step, of.step, places)
+// byActions sorts rows of one state by the ranks of their actions and by their steps.
+func (p *partSorter) byActions(lo int, places []int32) {
+	if len(places) == 1 {
+		return
 	}
-	if of.opponent != nil {
-		t.opponent = pickInto(t.opponent, of.opponent, places)
+	action, opponent := p.action[lo:], part(p.opponent, lo, len(p.state))
+	p.agents, p.opps = pickInto(p.agents, action, places), pickInto(p.opps, opponent, places)
+	p.s.rank(p.agents, p.opps)
+	if p.step != nil {
+		slices.SortStableFunc(places, func(i, j int32) int { return cmp.Compare(p.step[lo+int(i)], p.step[lo+int(j)]) })
 	}
-	t.next, t.prob, t.returns = pickInto(t.next, of.next, places), pickInto(t.prob, of.prob, places), t.returns[:0]
-	for _, p := range places {
-		i := int(uint32(p))
-		t.returns = append(t.returns, of.returns[i*t.dim:(i+1)*t.dim]...)
-	}
+	p.byRank(places, opponent, &p.s.opp)
+	p.byRank(places, action, &p.s.agent)
 }
 
-func pickInto[T any](dst, column []T, places []uint64) []T {
+// byRank sorts places by the ranks of the names that a column has there.
+func (p *partSorter) byRank(places, column []int32, r *ranks) {
+	if len(r.names) == 1 {
+		return
+	}
+	p.keys = p.keys[:0]
+	for _, i := range places {
+		p.keys = append(p.keys, r.of(column[i]))
+	}
+	p.few = longer(p.few[:0], len(r.names))
+	p.byKey(places, p.few)
+}
+
+// byKey sorts places by their keys, which are less than len(ends), and leaves those with the same
+// key as they are. It sets ends to where those with each key end.
+func (p *partSorter) byKey(places, ends []int32) {
+	clear(ends)
+	for _, key := range p.keys {
+		ends[key]++
+	}
+	sum := int32(0)
+	for key, n := range ends {
+		ends[key], sum = sum, sum+n
+	}
+	p.spare = longer(p.spare[:0], len(places))
+	for i, key := range p.keys {
+		p.spare[ends[key]] = places[i]
+		ends[key]++
+	}
+	copy(places, p.spare)
+}
+
+// reorder moves the entries of a column, of so many numbers each, to their places. It returns
+// the room that it took.
+func reorder[T any](column []T, width int, places []int32, room []T) []T {
+	if column == nil {
+		return room
+	}
+	room = longer(room[:0], len(column))
+	for i, place := range places {
+		if width == 1 {
+			room[i] = column[place]
+			continue
+		}
+		for k := range width {
+			room[i*width+k] = column[int(place)*width+k]
+		}
+	}
+	copy(column, room)
+	return room
+}
+
+// pickInto returns the entries of a column at the given places, nothing of nil.
+func pickInto(dst, column, places []int32) []int32 {
+	if column == nil {
+		return nil
+	}
 	dst = dst[:0]
-	for _, p := range places {
-		dst = append(dst, column[uint32(p)])
+	for _, i := range places {
+		dst = append(dst, column[i])
 	}
 	return dst
 }

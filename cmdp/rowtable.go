@@ -24,7 +24,8 @@ type rowTable struct {
 	outcomes []float64
 	// begun holds the first transition of each row that was added before the table became
 	// loose, and the first transition that was added since, each a row of its own.
-	begun []int
+	begun  []int
+	*parts // of a loose table
 }
 
 // A rowKey says which choice a row is of.
@@ -40,6 +41,8 @@ func (t *rowTable) grow(n int) {
 	t.next, t.prob, t.returns = room(t.next, n), room(t.prob, n), room(t.returns, n*t.dim)
 	if t.offset != nil {
 		t.offset = room(t.offset, n)
+	} else {
+		t.added = room(t.added, n)
 	}
 }
 
