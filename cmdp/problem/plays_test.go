@@ -1,0 +1,172 @@
+package problem
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+// TestUntilByHand asks each kind of reaching by itself of a chain that nobody controls: a stays with 1/4, goes to b with 1/2 and to g
+// with 1/4; b goes to a and g with 1/2 each; g goes back to a, or with no end of steps stays. As in PRISM a target that holds at
+// the start counts, whatever while and within say. After one step without g the chain is in a with 1/4 and in b with 1/2, after two
+// with 5/16 and 1/8, after three with 9/64 and 10/64.
+func TestUntilByHand(t *testing.T) {
+	for _, c := range []struct {
+		asked, start   string
+		steps, forever float64
+	}{
+		{"{reach: g}", "a", 45.0 / 64, 1},
+		{"{reach: g, within: 0}", "a", 0, 0},
+		{"{reach: g, within: 1}", "a", 1.0 / 4, 1.0 / 4},
+		{"{reach: g, within: 2}", "a", 9.0 / 16, 9.0 / 16},
+		{"{reach: g, within: 3}", "a", 45.0 / 64, 45.0 / 64},
+		{"{reach: g, within: 9}", "a", 45.0 / 64, -1},
+		{"{reach: g, while: a}", "a", 21.0 / 64, 1.0 / 3},
+		{"{reach: g, while: a, within: 2}", "a", 5.0 / 16, 5.0 / 16},
+		{"{reach: g, while: b}", "a", 0, 0},
+		{"{reach: g, while: b}", "b", 1.0 / 2, 1.0 / 2},
+		{"{reach: g, while: b, within: 0}", "b", 0, 0},
+		{"{reach: [a, g], while: b}", "b", 1, 1},
+		{"{reach: g}", "g", 1, 1},
+		{"{reach: g, while: {not: g}}", "g", 1, 1},
+		{"{reach: g, while: a, within: 0}", "g", 1, 1},
+		{"{reach: [a, g], within: 0}", "a", 1, 1},
+		{"{reach: g, within: 0}", "{g: 0.25, a: 0.75}", 1.0 / 4, 1.0 / 4},
+		{"{reach: g, while: b}", "{g: 0.25, a: 0.25, b: 0.5}", 1.0 / 2, 1.0 / 2},
+		{"{reach: g, while: a}", "{g: 0.25, a: 0.75}", 1.0/4 + 0.75*21/64, 1.0 / 2},
+	} {
+		for time, want := range map[string]float64{"horizon: 3": c.steps, "discount: 1": c.forever} {
+			if want < 0 {
+				continue // worked out for three steps alone
+			}
+			text := "format: cmdp/1\n" + time + "\nstates: [a, b, g]\nstart: " + c.start + "\nreturns: {asked: " + c.asked + `}
+goal: {maximize: asked}
+transitions:
+  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}}
+  - {state: b, action: go, next: {a: 0.5, g: 0.5}}
+`
+			if time == "horizon: 3" {
+				text += "  - {state: g, action: go, next: {a: 1}}\n"
+			}
+			if r := solved(t, parsed(t, text)); math.Abs(r.Returns[0]-want) > 1e-12 {
+				t.Errorf("%s from %s, %s: %g, want %g", c.asked, c.start, time, r.Returns[0], want)
+			}
+		}
+	}
+}
+
+// tour comes back to where it was: what counts is what happened first, when, and where it began.
+const tour = `format: cmdp/1
+horizon: 6
+states: [hub, a, b, c]
+start: {hub: 0.7, a: 0.2, c: 0.1}
+returns:
+  gain: {}
+  clean: {reach: a, while: {not: b}}
+  soon: {reach: c, within: 3}
+  both: {reach: c, while: hub, within: 4}
+  much: {exceeds: {return: gain, limit: 5}}
+  more: {excess: {return: gain, limit: 4}}
+  rests: {visits: [a, c]}
+goal: {maximize: gain}
+constraints:
+  - {return: clean, at_least: 0.6}
+  - {return: soon, at_least: 0.5}
+  - {return: both, at_least: 0.4}
+  - {return: gain, at_most: 4, probability: 0.7}
+transitions:
+  - {state: hub, action: left, next: {a: 0.5, b: 0.3, hub: 0.2}, returns: {gain: 1}}
+  - {state: hub, action: right, next: {b: 0.5, c: 0.4, hub: 0.1}, returns: {gain: 2}}
+  - {state: a, action: back, next: {hub: 0.9, a: 0.1}, returns: {gain: 1}}
+  - {state: b, action: on, next: {a: 0.4, c: 0.4, b: 0.2}, returns: {gain: 1}}
+  - {state: b, action: back, next: {hub: 1}}
+  - {state: c, action: back, next: {hub: 0.5, b: 0.5}, returns: {gain: 2}}
+`
+
+// TestExpectationsAgainstPlays plays the plans of the examples and judges each episode by the states that it went through and by what
+// rows returned, without asking what was remembered. Means are within four standard errors of what was planned.
+func TestExpectationsAgainstPlays(t *testing.T) {
+	count := func(states []string, in ...string) (n float64) {
+		for _, s := range states[:len(states)-1] {
+			if slices.Contains(in, s) {
+				n++
+			}
+		}
+		return n
+	}
+	number := map[bool]float64{true: 1}
+	first := func(states []string, one string, others ...string) float64 {
+		i := slices.IndexFunc(states, func(s string) bool { return s == one || slices.Contains(others, s) })
+		return number[i >= 0 && states[i] == one]
+	}
+	type judge func(states []string, total map[string]float64) float64
+	for name, judges := range map[string]map[string]judge{
+		"drone": {
+			"arrive":  func(s []string, _ map[string]float64) float64 { return first(s, "home") },
+			"wind":    func(s []string, _ map[string]float64) float64 { return count(s, "ridge") },
+			"battery": func(_ []string, total map[string]float64) float64 { return total["battery"] },
+		},
+		"depot": {"P(short > 0)": func(_ []string, total map[string]float64) float64 { return min(1, total["short"]) }},
+		"corridor": {
+			"key_first": func(s []string, _ map[string]float64) float64 { return first(s, "a", "b") },
+			"through":   func(s []string, _ map[string]float64) float64 { return first(s, "b") },
+			"fall":      func(s []string, _ map[string]float64) float64 { return first(s, "pit") },
+			"steps":     func(s []string, _ map[string]float64) float64 { return count(s, "west", "a", "hall") },
+			"excess of steps over 3": func(s []string, _ map[string]float64) float64 {
+				return max(0, count(s, "west", "a", "hall")-3)
+			},
+		},
+		"tour": {
+			"clean":       func(s []string, _ map[string]float64) float64 { return first(s, "a", "b") },
+			"soon":        func(s []string, _ map[string]float64) float64 { return first(s[:4], "c") },
+			"both":        func(s []string, _ map[string]float64) float64 { return first(s[:5], "c", "a", "b") },
+			"much":        func(_ []string, total map[string]float64) float64 { return number[total["gain"] > 5] },
+			"more":        func(_ []string, total map[string]float64) float64 { return max(0, total["gain"]-4) },
+			"rests":       func(s []string, _ map[string]float64) float64 { return count(s, "a", "c") },
+			"P(gain > 4)": func(_ []string, total map[string]float64) float64 { return number[total["gain"] > 4] },
+		},
+	} {
+		var p *Problem
+		var err error
+		if name == "tour" {
+			p = parsed(t, tour)
+		} else if p, err = Read("../../docs/examples/" + name + ".yaml"); err != nil {
+			t.Fatal(err)
+		}
+		if p, err = p.BestThresholds(t.Context(), exact.Options{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := solved(t, p)
+		const episodes = 20_000
+		sum, squares := make(map[string]float64), make(map[string]float64)
+		tr, env, agent := cmdp.NewTrajectory(p.Model.Shape()), rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(1, 2))
+		for range episodes {
+			tr.Play(p.Model, r.Policy, env, agent)
+			var states []string
+			for _, s := range tr.States[:tr.Steps+1] {
+				states = append(states, p.Declared().StateName(p.Memory.State(s)))
+			}
+			total := make(map[string]float64)
+			for _, given := range p.Declared().given() {
+				total[given] = tr.Total[slices.Index(p.Returns, given)]
+			}
+			if total["battery"] > 14 {
+				t.Fatalf("%s: an episode takes %g of the battery", name, total["battery"])
+			}
+			for of, f := range judges {
+				x := f(states, total)
+				sum[of], squares[of] = sum[of]+x, squares[of]+x*x
+			}
+		}
+		for of := range judges {
+			mean, want := sum[of]/episodes, r.Returns[slices.Index(p.Returns, of)]
+			if off := math.Abs(mean - want); off > 4*math.Sqrt((squares[of]/episodes-mean*mean)/episodes)+1e-12 {
+				t.Errorf("%s: %s is %g in %d episodes, %g was planned", name, of, mean, episodes, want)
+			}
+		}
+	}
+}
