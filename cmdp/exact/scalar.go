@@ -33,6 +33,7 @@ type scalar struct {
 	spilled []bool         // of each component, whether it is too wide to be eliminated
 	slow    []bool         // of each component, whether sweeps are slow, with a discount
 	chain   *chain         // shared with others
+	rows    rows           // of the policy, for sweeps
 	right   []float64
 	before  []float64 // values before the last evaluation, without a discount
 	moved   bool      // some were far from what they are now

@@ -37,8 +37,7 @@ type stationary struct {
 	room     []float64
 	wide     map[int32]bool // components, by their first states, that are too wide to be eliminated
 	slow     map[int32]bool // components in which sweeps of visits are slow, with a discount
-	pool     *pool
-	enough   float64 // relative error of a bound that is no matter
+	enough   float64        // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -60,7 +59,7 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
-	p.wide, p.slow, p.pool = make(map[int32]bool), make(map[int32]bool), new(pool)
+	p.wide, p.slow = make(map[int32]bool), make(map[int32]bool)
 	p.number()
 	return p
 }

@@ -14,6 +14,7 @@ const brisk = 12
 // transitions lead anywhere values soon rise by the same everywhere, whatever γ is. Where they do not sweep reports false.
 func (z *scalar) sweep(ctx context.Context, lo, hi int32) (done bool, err error) {
 	const most = 60
+	z.rows.start(z.q, lo, hi)
 	closed, low, high := z.closed(lo, hi), 0.0, 0.0
 	span := func(all bool) float64 {
 		if low, high = z.backups(lo, hi, all); !closed { // values outside do not rise
@@ -68,7 +69,7 @@ func (z *scalar) backups(lo, hi int32, all bool) (low, high float64) {
 		if all {
 			z.bestBackups(z.right, lo, from, to)
 		} else {
-			z.policyBackups(z.right, lo, from, to)
+			z.rows.backups(z.right, z.v, from, to)
 		}
 		return 0
 	})
@@ -106,71 +107,82 @@ func (z *scalar) bestBackups(out []float64, lo int32, from, to int) {
 			least = min(least, x)
 		}
 		out[s], z.pick[int(lo)+s] = least, int32(first+best)
+		o, e := offset[q.choice[first+best]], offset[q.choice[first+best]+1]
+		z.rows.set(s, q.to[o:e], prob[o:e], gamma, reward[best])
 	}
 }
 
-// policyBackups sets out to the backups of the policy.
-func (z *scalar) policyBackups(out []float64, lo int32, from, to int) {
-	q, v, gamma, reward := z.q, z.v, z.gamma, z.reward
-	offset, prob := q.k.Offset, q.k.Prob
-	for s := to - 1; s >= from; s-- {
-		i := z.pick[int(lo)+s]
-		o, e := offset[q.choice[i]], offset[q.choice[i]+1]
-		next := q.to[o:e]
-		prob := prob[o:e][:len(next)]
-		sum := 0.0
+// rows are those of the policy, one after the other: to fetch one in several rows of the model takes as long as to fetch them all.
+type rows struct {
+	first  []int32 // of each state, where there is room for its longest row
+	end    []int32 // of each state, where the row of the policy ends
+	next   []int32
+	prob   []float64 // times the discount
+	reward []float64 // of each state
+}
+
+// start makes room for a component.
+func (r *rows) start(q *quotient, lo, hi int32) {
+	n, room := int(hi-lo), 0
+	r.first, r.end, r.reward = grown(r.first, n), grown(r.end, n), grown(r.reward, n)
+	for s := range r.first {
+		r.first[s] = int32(room)
+		longest := 0
+		for _, c := range q.choice[q.first[int(lo)+s]:q.first[int(lo)+s+1]] {
+			longest = max(longest, q.k.Offset[c+1]-q.k.Offset[c])
+		}
+		room += longest
+	}
+	r.next, r.prob = grown(r.next, room), grown(r.prob, room)
+}
+
+// set sets the row of a state.
+func (r *rows) set(s int, next []int32, prob []float64, gamma, reward float64) {
+	first := r.first[s]
+	r.end[s] = first + int32(copy(r.next[first:], next))
+	row := r.prob[first:r.end[s]]
+	for j, p := range prob[:len(row)] {
+		row[j] = gamma * p
+	}
+	r.reward[s] = reward
+}
+
+// backups sets out to the backups of the policy in the states [from, to) of the component, whose values v are.
+func (r *rows) backups(out, v []float64, from, to int) {
+	for s := from; s < to; s++ {
+		next := r.next[r.first[s]:r.end[s]]
+		prob := r.prob[r.first[s]:][:len(next)]
+		sum := r.reward[s]
 		for j, n := range next {
 			sum += float64(prob[j] * v[n])
 		}
-		out[s] = reward[i] + float64(gamma*sum)
+		out[s] = sum
 	}
 }
 
-// A pool solves the transposed system of a chain by sweeps in which every state collects what comes to it.
-type pool struct {
-	first []int32
-	from  []int32
-	prob  []float64
-}
-
-// collect gathers the entries of a chain by the states that they lead to.
-func (p *pool) collect(y *chain) {
-	p.first = resized(p.first, y.states()+2)
-	p.from, p.prob = grown(p.from, len(y.next)), grown(p.prob, len(y.next))
-	for _, n := range y.next {
-		p.first[n+2]++
-	}
-	for s := 2; s < len(p.first); s++ {
-		p.first[s] += p.first[s-1]
-	}
-	for s := range int32(y.states()) {
-		for e := y.first[s]; e < y.first[s+1]; e++ {
-			at := &p.first[y.next[e]+1]
-			p.from[*at], p.prob[*at] = s, y.prob[e]
-			*at++
-		}
-	}
-}
-
-// solve improves a guess x of the visits that arrivals, which are not negative, bring about until a sweep changes the flows by no more than rest in
+// carry solves the transposed system of a chain, for arrivals right that are not negative. It improves a guess x of the visits
+// by sweeps in which every state sends on what comes to it, until a sweep changes the flows by no more than rest in
 // all, or by rounding. After each sweep all are multiplied so that as much leaks as arrives (Takahashi 1975): what sweeps
 // are slow to change is their sum. It reports false where they are slow all the same.
-func (p *pool) solve(ctx context.Context, y *chain, x, right []float64, rest float64) bool {
+func (y *chain) carry(ctx context.Context, x, right []float64, rest float64) bool {
 	arrives := 0.0
 	for s, r := range right {
 		x[s] = math.Max(x[s], 0)
 		arrives += r
 	}
-	p.collect(y)
-	last := math.Inf(1)
+	y.room[0] = grown(y.room[0], len(x))
+	come, last := y.room[0], math.Inf(1)
 	for n := 1; ctx.Err() == nil; n++ {
-		most, sum, size, leaks := 0.0, 0.0, 0.0, 0.0
-		for s, r := range right {
-			from := p.from[p.first[s]:p.first[s+1]]
-			prob := p.prob[p.first[s]:][:len(from)]
-			for j, n := range from {
-				r += float64(prob[j] * x[n])
+		copy(come, right)
+		for s, v := range x {
+			next := y.next[y.first[s]:y.first[s+1]]
+			prob := y.prob[y.first[s]:][:len(next)]
+			for j, n := range next {
+				come[n] += float64(prob[j] * v)
 			}
+		}
+		most, sum, size, leaks := 0.0, 0.0, 0.0, 0.0
+		for s, r := range come {
 			change := math.Abs(r - x[s]*y.diag[s])
 			most, sum, size = max(most, change), sum+change, max(size, r)
 			x[s] = r / y.diag[s]

@@ -181,7 +181,7 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 	}
 	brisk := p.gamma < 1 && !p.slow[lo] && slices.Min(mass[lo:hi]) >= 0 && !p.chain.direct()
 	if brisk {
-		brisk = p.pool.solve(ctx, p.chain, x, mass[lo:hi], rest)
+		brisk = p.chain.carry(ctx, x, mass[lo:hi], rest)
 		p.slow[lo] = !brisk
 	}
 	if !brisk {
