@@ -223,10 +223,10 @@ func (s *rowSorter) join(ranges [][2]int) {
 	var outcomes []float64
 	for _, r := range ranges {
 		sorter.sort(r[0], r[1])
-		for lo, hi := r[0], r[0]; lo < r[1]; lo = hi {
+		for lo := r[0]; lo < r[1]; {
 			key, number := t.key(lo), t.numberOf(t.added[lo])
-			last := number
-			for hi = lo + 1; hi < r[1] && t.key(hi) == key; hi++ {
+			last, hi := number, lo+1
+			for ; hi < r[1] && t.key(hi) == key; hi++ {
 				again := t.numberOf(t.added[hi])
 				if !s.lines && again != last {
 					s.fault(&RowError{Fault: RowTwice, Step: int(key.step), State: int(key.state), Action: int(key.action), Opponent: int(key.opponent),
@@ -239,6 +239,7 @@ func (s *rowSorter) join(ranges [][2]int) {
 			out.begin(key)
 			out.next, out.prob = append(out.next, t.next[lo:hi]...), append(out.prob, t.prob[lo:hi]...)
 			out.end(nil, outcomes)
+			lo = hi
 		}
 	}
 	*t = *out

@@ -40,7 +40,9 @@ to OUT. The endings say which formats they have:
 
   .umb         unified Markov binary (PRISM, Storm, Modest)
   .drn         Storm's text format, also .drn.gz and .drn.xz
-  .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside it
+  .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside it,
+               also .tra.gz and .tra.xz
+  .pexp        the same in one file, as IN, also .pexp.gz and .pexp.xz
   .npz         a dense NumPy kernel P[s,a,s'] with R[s,a,d]
   NAME/        a folder with a SciPy sparse matrix for each action
   .json        a Gymnasium table P (or, as IN, a problem file)

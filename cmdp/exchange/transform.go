@@ -31,6 +31,20 @@ func (m *Model) RestAtDeadlocks() {
 	m.Labels = slices.DeleteFunc(m.Labels, func(l Label) bool { return l.Name == Deadlock && len(kept) == 0 })
 }
 
+// Deadlocks returns the states without choices and those with the label [Deadlock], in order,
+// which are those that files of PRISM and Storm give the label.
+func (m *Model) Deadlocks() []int32 {
+	states, _ := m.Label(Deadlock)
+	states = slices.Clone(states)
+	for s := range m.States() {
+		if m.First[s] == m.First[s+1] {
+			states = append(states, int32(s))
+		}
+	}
+	slices.Sort(states)
+	return slices.Compact(states)
+}
+
 // loops reports whether the one choice of a state is a loop that earns nothing.
 func (m *Model) loops(s int) bool {
 	c := int(m.First[s])

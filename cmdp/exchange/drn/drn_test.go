@@ -1,6 +1,7 @@
 package drn_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
@@ -244,4 +245,46 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err, b.String())
 		}
 	})
+}
+
+// TestArchives reads a tar archive of one file, which Storm compresses, and none of others.
+func TestArchives(t *testing.T) {
+	pack := func(entries ...tar.Header) string {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, h := range entries {
+			if h.Typeflag == tar.TypeReg {
+				h.Size = int64(len(sample))
+			}
+			if err := w.WriteHeader(&h); err != nil {
+				t.Fatal(err)
+			}
+			if h.Size > 0 {
+				w.Write([]byte(sample))
+			}
+		}
+		w.Close()
+		return b.String()
+	}
+	file := tar.Header{Name: "m.drn", Typeflag: tar.TypeReg}
+	want, err := read(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := read(pack(file))
+	if err == nil {
+		err = exchangetest.Same(want, got)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		pack(file, tar.Header{Name: "n.drn", Typeflag: tar.TypeReg}):                    `the archive also has the file "n.drn": want one file`,
+		pack(tar.Header{Name: "m.drn", Typeflag: tar.TypeSymlink, Linkname: "/a/file"}): `begins with "m.drn", which is no file`,
+		pack(file)[:512+strings.Index(sample, "state 1")]:                               "unexpected EOF",
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v: want %s", err, want)
+		}
+	}
 }

@@ -9,6 +9,8 @@
 package drn
 
 import (
+	"archive/tar"
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -25,10 +27,13 @@ import (
 const unlabeled = "__NOLABEL__"
 
 // Read reads a model from a file of the given length, plain or compressed with
-// gzip or xz. An error names the line and what was expected. It takes time and
+// gzip or xz, as text or as the only file of a tar archive, as Storm compresses. An error names the line and what was expected. It takes time and
 // memory proportional to the file and may be called concurrently.
 func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	in, _, err := source.Open(f, size)
+	if err == nil {
+		in, err = unarchived(in)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("drn: %w", err)
 	}
@@ -40,6 +45,39 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 		return nil, fmt.Errorf("drn: %s", strings.TrimPrefix(err.Error(), "exchange: "))
 	}
 	return r.m, nil
+}
+
+// unarchived returns the content of the only file of an archive, or that of in if it is none.
+func unarchived(in io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(in)
+	const magic = 257
+	if head, _ := b.Peek(magic + 5); len(head) < magic || string(head[magic:]) != "ustar" {
+		return b, nil
+	}
+	t := tar.NewReader(b)
+	h, err := t.Next()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the archive is broken or cut: %w", err)
+	case h.Typeflag != tar.TypeReg:
+		return nil, fmt.Errorf("the archive begins with %s, which is no file: want one file", source.Quote(h.Name))
+	}
+	return &onlyFile{t}, nil
+}
+
+// An onlyFile ends with an error if the archive has another file.
+type onlyFile struct{ *tar.Reader }
+
+func (f *onlyFile) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err == io.EOF {
+		if h, another := f.Next(); another == nil {
+			err = fmt.Errorf("the archive also has the file %s: want one file", source.Quote(h.Name))
+		} else if another != io.EOF {
+			err = fmt.Errorf("the archive is broken or cut: %w", another)
+		}
+	}
+	return n, err
 }
 
 type reader struct {

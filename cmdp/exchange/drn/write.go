@@ -1,6 +1,7 @@
 package drn
 
 import (
+	"archive/tar"
 	"bufio"
 	"fmt"
 	"io"
@@ -30,6 +31,31 @@ func Write(w io.Writer, m *exchange.Model) error {
 		return fmt.Errorf("drn: %w", err)
 	}
 	return nil
+}
+
+// WriteArchive writes the same as the only file, of the given name, of a tar archive. Storm
+// wants to find one in a compressed file.
+func WriteArchive(w io.Writer, name string, m *exchange.Model) error {
+	var size counter
+	if err := Write(&size, m); err != nil {
+		return err
+	}
+	t := tar.NewWriter(w)
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(size)}); err != nil {
+		return fmt.Errorf("drn: %w", err)
+	}
+	if err := Write(t, m); err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// A counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 type writer struct {
@@ -72,8 +98,8 @@ func (f *writer) check() error {
 		}
 	}
 	for _, l := range m.Labels {
-		if l.Name == "init" || l.Name == exchange.Deadlock || strings.ContainsAny(l.Name, "\"\n\r\x00") || strings.TrimSpace(l.Name) != l.Name || strings.HasPrefix(l.Name, "[") {
-			return fmt.Errorf("label %q: the format keeps init and deadlock for itself and has no quotes or line ends in labels", l.Name)
+		if l.Name == "init" || strings.ContainsAny(l.Name, "\"\n\r\x00") || strings.TrimSpace(l.Name) != l.Name || strings.HasPrefix(l.Name, "[") {
+			return fmt.Errorf("label %q: the format keeps init for itself and has no quotes or line ends in labels", l.Name)
 		}
 	}
 	for s, name := range m.StateNames() {
@@ -99,6 +125,9 @@ func labelsOf(m *exchange.Model) [][]string {
 	}
 	for _, l := range m.Labels {
 		name := l.Name
+		if name == exchange.Deadlock {
+			continue
+		}
 		if strings.ContainsAny(name, " \t\v\f\u0085\u00a0") {
 			name = `"` + name + `"`
 		}
@@ -106,10 +135,8 @@ func labelsOf(m *exchange.Model) [][]string {
 			all[s] = append(all[s], name)
 		}
 	}
-	for s := range all {
-		if m.First[s] == m.First[s+1] {
-			all[s] = append(all[s], exchange.Deadlock)
-		}
+	for _, s := range m.Deadlocks() {
+		all[s] = append(all[s], exchange.Deadlock)
 	}
 	return all
 }

@@ -3,7 +3,9 @@
 //
 //	.umb                 unified Markov binary
 //	.drn                 Storm's text format, also .drn.gz and .drn.xz
-//	.tra                 PRISM's explicit files, with .sta, .lab, .srew, .trew beside it
+//	.tra                 PRISM's explicit files, with .sta, .lab, .srew, .trew beside it,
+//	                     also .tra.gz and .tra.xz with .sta.gz and so on
+//	.pexp                the same in one file, also .pexp.gz and .pexp.xz; only read
 //	.npz                 a dense NumPy kernel
 //	.json                a Gymnasium table
 //	a folder             a SciPy matrix for each action; a name that ends in / is one
@@ -26,24 +28,33 @@ import (
 )
 
 // Endings says for messages which names are known.
-const Endings = ".umb, .drn, .tra, .npz, .json or / for a folder"
+const Endings = ".umb, .drn, .tra, .pexp, .npz, .json or / for a folder"
 
 // ending returns the ending of a known name, / for a folder, else nothing.
 func ending(name string) string {
 	if strings.HasSuffix(name, "/") {
 		return "/"
 	}
-	lower := strings.ToLower(name)
-	for _, packed := range []string{".drn.gz", ".drn.xz"} {
-		if strings.HasSuffix(lower, packed) {
-			return ".drn"
+	plain, how := cutPacked(strings.ToLower(name))
+	switch e := path.Ext(plain); e {
+	case ".drn", ".tra", ".pexp":
+		return e
+	case ".umb", ".npz", ".json":
+		if how == "" {
+			return e
 		}
 	}
-	switch e := path.Ext(lower); e {
-	case ".umb", ".drn", ".tra", ".npz", ".json":
-		return e
-	}
 	return ""
+}
+
+// cutPacked cuts the ending of a name that says how the file is compressed, gz or xz.
+func cutPacked(name string) (plain, how string) {
+	for _, how := range []string{"gz", "xz"} {
+		if rest := len(name) - len(how) - 1; rest > 0 && strings.EqualFold(name[rest:], "."+how) {
+			return name[:rest], how
+		}
+	}
+	return name, ""
 }
 
 // Known reports whether the name has one of the [Endings].
@@ -68,7 +79,7 @@ func Read(files fs.FS, name string) (*exchange.Model, error) {
 	if info.IsDir() {
 		return numpy.ReadFolder(files, name)
 	}
-	if kind == ".tra" {
+	if kind == ".tra" || kind == ".pexp" {
 		return prism.Read(files, name)
 	}
 	at, size, err := source.At(f)
@@ -133,7 +144,11 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 	case "/":
 		return numpy.WriteFolder(func(file string) (io.WriteCloser, error) { return create(name + file) }, m)
 	case ".tra":
-		return prism.Write(create, name[:len(name)-len(".tra")], m)
+		plain, how := cutPacked(name)
+		packed := func(file string) (io.WriteCloser, error) { return pack(create, file+name[len(plain):], how) }
+		return prism.Write(packed, plain[:len(plain)-len(".tra")], m)
+	case ".pexp":
+		return fmt.Errorf("%s: .pexp files are read, not written: want .tra, which PRISM reads too", name)
 	case ".umb":
 		return file(create, name, func(w io.Writer) error { return umb.Write(w, m, o) })
 	case ".npz":
@@ -141,17 +156,12 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 	case ".json":
 		return file(create, name, func(w io.Writer) error { return gymnasium.Write(w, m) })
 	case ".drn":
-		return file(create, name, func(w io.Writer) error {
-			_, how, _ := strings.Cut(strings.ToLower(path.Base(name)), ".drn.")
-			z, err := source.Pack(w, how)
-			if err == nil {
-				err = drn.Write(z, m)
-			}
-			if err == nil {
-				err = z.Close()
-			}
-			return err
-		})
+		plain, how := cutPacked(name)
+		to := func(name string) (io.WriteCloser, error) { return pack(create, name, how) }
+		if how != "" {
+			return file(to, name, func(w io.Writer) error { return drn.WriteArchive(w, path.Base(plain), m) })
+		}
+		return file(to, name, func(w io.Writer) error { return drn.Write(w, m) })
 	}
 	return fmt.Errorf("unknown kind of file %s: want a name that ends in %s", name, Endings)
 }
@@ -165,4 +175,26 @@ func file(create Create, name string, write func(w io.Writer) error) error {
 		return err
 	}
 	return f.Close()
+}
+
+// pack makes a file that is compressed as source.Pack does.
+func pack(create Create, name, how string) (io.WriteCloser, error) {
+	f, err := create(name)
+	if err != nil || how == "" {
+		return f, err
+	}
+	z, err := source.Pack(f, how)
+	return packed{z, f}, err
+}
+
+type packed struct {
+	io.WriteCloser
+	file io.Closer
+}
+
+func (p packed) Close() error {
+	if err := p.WriteCloser.Close(); err != nil {
+		return err
+	}
+	return p.file.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -172,9 +173,56 @@ func TestReadsTransitionsAlone(t *testing.T) {
 	}
 }
 
+// combined is the sample as PRISM exports it with -exportmodel m.pexp.
+func combined() string {
+	f := sample()
+	return f["m.tra"] + "\n" + f["m.sta"] + "\n" + f["m.lab"] + "\n" + f["m1.srew"] + "\n" + f["m1.trew"] + "\n" + f["m2.srew"] + "\n" + f["m2.trew"]
+}
+
+func TestReadsCombinedFiles(t *testing.T) {
+	read := func(text string) (*exchange.Model, error) {
+		return prism.Read(fstest.MapFS{"a/m.pexp": {Data: []byte(text)}}, "a/m.pexp")
+	}
+	m, err := read(combined())
+	if err == nil {
+		err = exchangetest.Same(sampleModel(), m)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if m, err = read("# Transitions (DTMC)\n1 1\n0 0 1\n\n# Reward structure\n# Transition rewards\n1 1\n0 0 3\n# Reward structure \"b\"\n# State rewards\n1 1\n0 2\n"); err != nil {
+		t.Fatal(err)
+	}
+	want := []exchange.Reward{{Name: "reward1", Choice: []float64{3}}, {Name: "b", State: []float64{2}}}
+	if !reflect.DeepEqual(m.Rewards, want) || len(m.Start) != 1 {
+		t.Errorf("got rewards %v, start %v: want %v and state 0", m.Rewards, m.Start, want)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"# Transitions (MDP)", "# Transitions (SMG)", `models of type "SMG"`},
+		{"# Transitions (MDP)\n", "", `line 1: got "3 4 5": want a header`},
+		{"# States", "# Observations", "line 9: Observations are not supported"},
+		{"# Transitions (MDP)", "# Labels", "line 1: got # Labels: want # Transitions first"},
+		{"# Labels", "# States\n(y)\n0:(0)\n1:(0)\n2:(0)\n# Labels", "line 15: # States is given twice"},
+		{"2:(2,false)\n", "", "the file ends before state 2"},
+		{"1: 2\n", "1: 2\n7: 2\n", "line 19: state"},
+		{"1 0.25", "1 0.25\n1 0.5", "the reward of state 1 is given twice"},
+		{"0 0 2 2.5", "0 0 2 x", `"x" is not a number`},
+	} {
+		if !strings.Contains(combined(), c.old) {
+			t.Fatal(c.old)
+		}
+		if _, err := read(strings.Replace(combined(), c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: got %v: want %s", c.new, c.old, err, c.want)
+		}
+	}
+	if _, err := read("\n"); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("an empty file: got %v", err)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
-		{"m.tra", "(MDP)", "(CTMC)", "m.tra: continuous-time models (CTMC)"},
+		{"m.tra", "(MDP)", "(CTMC)", "prism: continuous-time models (CTMC)"},
 		{"m.tra", "(MDP)", "(POMDP)", "partially observable models"},
 		{"m.tra", "(MDP)", "(IMDP)", "interval models (IMDP)"},
 		{"m.tra", "(MDP)", "(LTS)", `models of type "LTS"`},
@@ -184,6 +232,7 @@ func TestRefuses(t *testing.T) {
 		{"m.tra", "3 4 5", "3000000 4 5", "3000000 states: want at least 1, and no more than the file has bytes"},
 		{"m.tra", "3 4 5", "0 4 5", "0 states"},
 		{"m.tra", "3 4 5", "x 4 5", `got "x": want sizes`},
+		{"m.tra", "3 4 5", "mdp", `line 2: got "mdp": this is one of Storm's own`},
 		{"m.tra", "3 4 5", "3 4 6", "4 choices and 5 transitions: want 4 and 6"},
 		{"m.tra", "3 4 5", "3 5 5", "4 choices and 5 transitions: want 5 and 5"},
 		{"m.tra", "3 4 5", "2 4 5", "line 4: target: got \"2\""},
@@ -261,7 +310,7 @@ func TestRefusesToWrite(t *testing.T) {
 		}},
 		{`the name "go left" of an action`, func(m *exchange.Model) { m.ChoiceActions.Names[0] = "go left" }},
 		{"of a reward", func(m *exchange.Model) { m.Rewards[0].Name = `a"b` }},
-		{`label "deadlock"`, func(m *exchange.Model) { m.Labels[0].Name = "deadlock" }},
+		{`label "init"`, func(m *exchange.Model) { m.Labels[0].Name = "init" }},
 		{`variable "a,b"`, func(m *exchange.Model) { m.Variables[0].Name = "a,b" }},
 		{"has a line end", func(m *exchange.Model) { m.Variables = exchange.Named([]string{"a\n", "b", "c"}) }},
 	} {

@@ -1,7 +1,8 @@
 // Package prism reads and writes explicit models in PRISM's text files: transitions
 // (.tra) and beside them, under the same name, states (.sta), labels (.lab) and
 // rewards of states (.srew) and of transitions (.trew). Several reward structures
-// stand in NAME1.srew, NAME1.trew, NAME2.srew and so on.
+// stand in NAME1.srew, NAME1.trew, NAME2.srew and so on. The file in which PRISM
+// combines them all (.pexp) is read too.
 //
 // Markov chains and Markov decision processes are read, with and without comments
 // at the head of a file; rational numbers become the nearest float64. Continuous
@@ -11,10 +12,13 @@
 package prism
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,62 +27,134 @@ import (
 )
 
 // Read reads the model whose transitions stand in the file of the given name, and
-// what stands beside it. An error names the file, the line and what was expected.
-// It takes time and memory proportional to the files and may be called concurrently.
+// what stands beside it, or all of it from one file if the name has the ending .pexp. The files
+// may be compressed; then all names end in .gz, or all in .xz. An error names the line, the
+// file if it is one beside, and what was expected. It takes time and memory proportional to the
+// files and may be called concurrently.
 func Read(files fs.FS, name string) (*exchange.Model, error) {
-	r := &reader{files: files, m: exchange.Empty(1)}
-	if err := r.read(name); err != nil {
+	r := &reader{files: files, m: exchange.Empty(1), name: name}
+	for _, packed := range []string{".gz", ".xz"} {
+		if rest := len(name) - len(packed); rest > 0 && strings.EqualFold(name[rest:], packed) {
+			name, r.packed = name[:rest], name[rest:]
+		}
+	}
+	kind := path.Ext(name)
+	r.base = strings.TrimSuffix(name, kind)
+	err := error(nil)
+	if strings.EqualFold(kind, ".pexp") {
+		_, err = r.open(kind, "", r.combined)
+	} else {
+		err = r.apart(kind)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("prism: %w", err)
 	}
+	r.m.JoinBranchRewards()
+	r.m.RestAtDeadlocks()
 	if err := r.m.Check(); err != nil {
-		return nil, fmt.Errorf("prism: %s: %s", name, strings.TrimPrefix(err.Error(), "exchange: "))
+		return nil, fmt.Errorf("prism: %s", strings.TrimPrefix(err.Error(), "exchange: "))
 	}
 	return r.m, nil
 }
 
 type reader struct {
 	files   fs.FS
+	name    string // of the file of transitions
+	base    string // the name without endings
+	packed  string // the last ending of a compressed file
 	m       *exchange.Model
-	initial []int32 // given by the file of transitions
+	initial []int32 // given by the transitions
+	labeled bool    // there are labels
 }
 
-func (r *reader) read(name string) error {
-	ok, err := r.open(name, "# Transitions", r.transitions)
-	if err != nil || !ok {
+// apart reads files that stand beside each other.
+func (r *reader) apart(kind string) error {
+	if _, err := r.open(kind, "# Transitions", r.transitions); err != nil {
 		return err
 	}
-	r.m.Start = exchange.UniformStart(r.initial)
-	base := strings.TrimSuffix(name, path.Ext(name))
-	if _, err := r.open(base+".sta", "# States", r.states); err != nil {
+	if _, err := r.open(".sta", "# States", r.states); err != nil {
 		return err
 	}
-	labeled, err := r.open(base+".lab", "# Labels", r.labels)
-	if err != nil {
+	if _, err := r.open(".lab", "# Labels", r.labels); err != nil {
 		return err
 	}
-	if !labeled && len(r.initial) == 0 {
-		r.m.Start = exchange.UniformStart([]int32{0})
-	}
-	one, err := r.rewards(base, "")
+	one, err := r.rewards("")
 	for i := 1; err == nil && !one; i++ {
-		if more, err := r.rewards(base, strconv.Itoa(i)); err != nil {
+		if more, err := r.rewards(strconv.Itoa(i)); err != nil {
 			return err
 		} else if !more {
 			break
 		}
 	}
-	if err != nil {
-		return err
-	}
-	r.m.JoinBranchRewards()
-	r.m.RestAtDeadlocks()
-	return nil
+	r.begin()
+	return err
 }
 
-// open reads a file; a missing one is no error but for the first.
-func (r *reader) open(name, header string, read func(*table) error) (bool, error) {
+// begin lets the model begin in state 0 if nothing else is said.
+func (r *reader) begin() {
+	if !r.labeled && len(r.initial) == 0 {
+		r.m.Start = exchange.UniformStart([]int32{0})
+	}
+}
+
+// combined reads a file that holds what else stands in several, each part below its header.
+func (r *reader) combined(t *table) error {
+	t.combined = true
+	m := r.m
+	var before []string
+	for {
+		header, err := t.section()
+		switch {
+		case err != nil:
+			return err
+		case header == "":
+			r.begin()
+			for i := range m.Rewards {
+				if len(m.Rewards) == 1 {
+					m.Rewards[i].Name = cmp.Or(m.Rewards[i].Name, "reward")
+				}
+				m.Rewards[i].Name = cmp.Or(m.Rewards[i].Name, "reward"+strconv.Itoa(i+1))
+			}
+			if before == nil {
+				err = errors.New("the file is empty")
+			}
+			return err
+		case (before == nil) != (header == "# Transitions"):
+			return t.Errorf("got %s: want # Transitions first, and once", header)
+		case slices.Contains(before, header) && !strings.HasSuffix(header, "rewards"):
+			return t.Errorf("%s is given twice", header)
+		}
+		switch header {
+		case "# Transitions":
+			err = r.transitions(t)
+		case "# States":
+			err = r.states(t)
+		case "# Labels":
+			err = r.labels(t)
+		case "# State rewards":
+			reward := exchange.Reward{Name: t.name}
+			reward.State, err = r.stateRewards(t)
+			m.Rewards = append(m.Rewards, reward)
+		case "# Transition rewards":
+			if last := len(m.Rewards) - 1; before[len(before)-1] != "# State rewards" || m.Rewards[last].Name != t.name {
+				m.Rewards = append(m.Rewards, exchange.Reward{Name: t.name})
+			}
+			m.Rewards[len(m.Rewards)-1].Branch, err = r.branchRewards(t)
+		default:
+			err = t.Errorf("%s are not supported", header[2:])
+		}
+		if err != nil {
+			return err
+		}
+		before = append(before, header)
+	}
+}
+
+// open reads the file with the given ending; a missing one is no error but for the first.
+func (r *reader) open(ending, header string, read func(*table) error) (bool, error) {
+	name := r.base + ending + r.packed
 	f, err := r.files.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && header != "# Transitions" {
+	if errors.Is(err, fs.ErrNotExist) && name != r.name {
 		return false, nil
 	}
 	if err != nil {
@@ -86,21 +162,20 @@ func (r *reader) open(name, header string, read func(*table) error) (bool, error
 	}
 	defer f.Close()
 	at, size, err := source.At(f)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		var in io.Reader
+		var limit int64
+		if in, limit, err = source.Open(at, size); err == nil {
+			t := &table{Lines: source.NewLines(in), header: header, limit: limit}
+			if err = read(t); err == nil {
+				err = t.Err()
+			}
+		}
 	}
-	in, limit, err := source.Open(at, size)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+	if err != nil && name != r.name {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	t := &table{Lines: source.NewLines(in), header: header, limit: limit}
-	if err := read(t); err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := t.Err(); err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // A table reads lines of fields.
@@ -112,15 +187,22 @@ type table struct {
 	name     string // of a reward structure
 	comment  string // the comment before the line, without the mark
 	fields   []string
-	anything bool // a line has come
+	anything bool   // a line has come
+	combined bool   // the file has several parts
+	ended    string // the line that ended a part, the first of the next
 }
 
-// next goes to the next line that is no comment and not blank, and cuts it.
+// next goes to the next line that is no comment and not blank, and cuts it. It returns false at
+// the end of the file, or of the part.
 func (t *table) next() (bool, error) {
 	t.comment = ""
-	for t.Next() {
+	for t.ended == "" && t.Next() {
 		line := strings.TrimSpace(string(t.Text))
 		if strings.HasPrefix(line, "#") {
+			if header, _ := headerOf(line); t.combined && header != "" {
+				t.ended = line
+				return false, nil
+			}
 			if err := t.note(line); err != nil {
 				return false, err
 			}
@@ -135,24 +217,55 @@ func (t *table) next() (bool, error) {
 	return false, nil
 }
 
+// section goes to the next part of a combined file and returns its header, "" at the end.
+func (t *table) section() (header string, err error) {
+	t.name, t.kind = "", ""
+	for {
+		for t.ended == "" {
+			switch ok, err := t.next(); {
+			case ok:
+				return "", t.Errorf("got %s: want a header such as # Transitions (MDP)", source.Quote(string(t.Text)))
+			case err != nil || t.ended == "":
+				return "", cmp.Or(err, t.Err())
+			}
+		}
+		header, rest := headerOf(t.ended)
+		t.ended = ""
+		if header != rewardHeader {
+			t.header, t.kind = header, strings.Trim(rest, " ()")
+			return header, nil
+		}
+		t.name = strings.Trim(strings.TrimSpace(rest), `"`)
+	}
+}
+
+// rewardHeader is the comment above the header of rewards, with their name.
+const rewardHeader = "# Reward structure"
+
 // headers are the comments that say which kind of file one is.
-var headers = []string{"# Transitions", "# States", "# Observations", "# Labels", "# State rewards", "# Transition rewards"}
+var headers = []string{"# Transitions", "# States", "# Observations", "# Labels", "# State rewards", "# Transition rewards", rewardHeader}
+
+// headerOf cuts a comment that begins with one of the headers, which is "" for another.
+func headerOf(line string) (header, rest string) {
+	for _, h := range headers {
+		if rest, ok := strings.CutPrefix(line, h); ok && (rest == "" || strings.HasPrefix(rest, " (") || strings.HasPrefix(rest, ` "`) && h == rewardHeader) {
+			return h, rest
+		}
+	}
+	return "", ""
+}
 
 func (t *table) note(line string) error {
 	t.comment = strings.TrimSpace(line[1:])
-	if t.anything {
-		return nil
-	}
-	if name, ok := strings.CutPrefix(line, "# Reward structure"); ok {
-		t.name = strings.Trim(strings.TrimSpace(name), `"`)
-	}
-	for _, h := range headers {
-		if rest, ok := strings.CutPrefix(line, h); ok && (rest == "" || strings.HasPrefix(rest, " (")) {
-			if h != t.header {
-				return t.Errorf("got %s: want %s: this is a file of another kind", source.Quote(line), t.header)
-			}
-			t.kind = strings.Trim(rest, " ()")
-		}
+	header, rest := headerOf(line)
+	switch {
+	case t.anything || header == "":
+	case header == rewardHeader:
+		t.name = strings.Trim(strings.TrimSpace(rest), `"`)
+	case header != t.header:
+		return t.Errorf("got %s: want %s: this is a file of another kind", source.Quote(line), t.header)
+	default:
+		t.kind = strings.Trim(rest, " ()")
 	}
 	return nil
 }
@@ -199,6 +312,9 @@ func (t *table) index(what, field string, n int) (int32, error) {
 // transitions reads the .tra file.
 func (r *reader) transitions(t *table) error {
 	sizes, err := t.sizes()
+	if len(t.fields) > 0 && slices.Contains([]string{"dtmc", "mdp", "ctmc", "ma"}, strings.ToLower(t.fields[0])) {
+		return t.Errorf("got %s: this is one of Storm's own .tra files: want PRISM's, or .drn", source.Quote(t.fields[0]))
+	}
 	if err != nil {
 		return err
 	}
@@ -229,6 +345,7 @@ func (r *reader) transitions(t *table) error {
 	if err := s.read(); err != nil {
 		return err
 	}
+	r.m.Start = exchange.UniformStart(r.initial)
 	m := r.m
 	if m.Branches() != sizes[2] || m.Players > 0 && m.Choices() != sizes[1] {
 		return fmt.Errorf("%d choices and %d transitions: want %d and %d as in the first line", m.Choices(), m.Branches(), sizes[1], sizes[2])

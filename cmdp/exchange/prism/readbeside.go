@@ -152,6 +152,7 @@ func (r *reader) labels(t *table) error {
 
 // take keeps labels but for init, which says where the model begins.
 func (r *reader) take(labels []exchange.Label) error {
+	r.labeled = true
 	for _, l := range labels {
 		if l.Name != "init" {
 			r.m.Labels = append(r.m.Labels, l)
@@ -167,11 +168,11 @@ func (r *reader) take(labels []exchange.Label) error {
 }
 
 // rewards reads one reward structure, if there is one of that number.
-func (r *reader) rewards(base, number string) (bool, error) {
+func (r *reader) rewards(number string) (bool, error) {
 	m := r.m
 	reward := exchange.Reward{Name: "reward" + number}
 	var names []string
-	state, err := r.open(base+number+".srew", "# State rewards", func(t *table) (err error) {
+	state, err := r.open(number+".srew", "# State rewards", func(t *table) (err error) {
 		reward.State, err = r.stateRewards(t)
 		names = append(names, t.name)
 		return err
@@ -179,7 +180,7 @@ func (r *reader) rewards(base, number string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	branch, err := r.open(base+number+".trew", "# Transition rewards", func(t *table) (err error) {
+	branch, err := r.open(number+".trew", "# Transition rewards", func(t *table) (err error) {
 		reward.Branch, err = r.branchRewards(t)
 		names = append(names, t.name)
 		return err
@@ -188,7 +189,7 @@ func (r *reader) rewards(base, number string) (bool, error) {
 		return false, err
 	}
 	if len(names) == 2 && names[0] != names[1] {
-		return false, fmt.Errorf("%s%s: the rewards of states are called %q, those of transitions %q", base, number, names[0], names[1])
+		return false, fmt.Errorf("%s%s: the rewards of states are called %q, those of transitions %q", r.base, number, names[0], names[1])
 	}
 	if names[0] != "" {
 		reward.Name = names[0]

@@ -99,8 +99,8 @@ func (f *writer) check() error {
 		}
 	}
 	for _, l := range m.Labels {
-		if l.Name == "init" || l.Name == exchange.Deadlock || strings.ContainsAny(l.Name, "\"\n\r\x00") {
-			return fmt.Errorf("label %q: the format keeps init and deadlock for itself and has no quotes or line ends in labels", l.Name)
+		if l.Name == "init" || strings.ContainsAny(l.Name, "\"\n\r\x00") {
+			return fmt.Errorf("label %q: the format keeps init for itself and has no quotes or line ends in labels", l.Name)
 		}
 	}
 	for _, v := range m.Variables {
@@ -185,16 +185,11 @@ func (f *writer) place(b []byte, s, choice int) []byte {
 
 func (f *writer) labels(w *bufio.Writer) {
 	m := f.m
-	labels := []exchange.Label{{Name: "init"}, {Name: exchange.Deadlock}}
+	labels := []exchange.Label{{Name: "init"}, {Name: exchange.Deadlock, States: m.Deadlocks()}}
 	for _, st := range m.Start {
 		labels[0].States = append(labels[0].States, st.State)
 	}
-	for s := range m.States() {
-		if m.First[s] == m.First[s+1] {
-			labels[1].States = append(labels[1].States, int32(s))
-		}
-	}
-	labels = append(labels, m.Labels...)
+	labels = append(labels, slices.DeleteFunc(slices.Clone(m.Labels), func(l exchange.Label) bool { return l.Name == exchange.Deadlock })...)
 	w.WriteString("# Labels\n")
 	of := make([][]int, m.States())
 	for i, l := range labels {

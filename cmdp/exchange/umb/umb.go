@@ -23,7 +23,8 @@ import (
 var order = binary.LittleEndian
 
 // Read reads a model from a file of the given length, plain or compressed with
-// gzip or xz. Rationals become the nearest float64. A file that is not what the
+// gzip or xz. Rationals become the nearest float64. A state that PRISM or Storm gave a loop because
+// it had no choices is read without ([exchange.Model.RestAtDeadlocks]). A file that is not what the
 // specification says is an error that names the part; nothing is allocated for
 // what a header promises beyond what the file can hold. It takes time and memory
 // proportional to the unpacked file, 12 bytes for each branch without rewards, and
@@ -44,6 +45,7 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	if err := r.m.Check(); err != nil {
 		return nil, fmt.Errorf("umb: %s", strings.TrimPrefix(err.Error(), "exchange: "))
 	}
+	r.m.RestAtDeadlocks()
 	return r.m, nil
 }
 
