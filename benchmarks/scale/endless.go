@@ -54,8 +54,7 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 	if family == "sensor" {
 		return drawSensor(rng, states)
 	}
-	k := cmdp.Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1, 2*states)}
-	dim := returnsOf(family)
+	k, dim := drawn(family, states), returnsOf(family)
 	row := func(next ...int32) {
 		for _, n := range next {
 			k.Next = append(k.Next, min(n, int32(states-1)))
@@ -83,7 +82,7 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 		}
 		k.First = append(k.First, int32(len(k.Offset)-1))
 	}
-	k.Returns = make([]float64, (len(k.Offset)-1)*dim)
+	k.Returns = k.Returns[:(len(k.Offset)-1)*dim]
 	for c := range len(k.Offset) - 1 {
 		if family == "loops" && k.Offset[c+1] == k.Offset[c]+1 {
 			continue // waiting
@@ -93,6 +92,23 @@ func drawEndless(rng *rand.Rand, family string, states int) cmdp.Kernel {
 		}
 	}
 	return k
+}
+
+// drawn returns a kernel without states that has room for those of a family.
+func drawn(family string, states int) cmdp.Kernel {
+	choices, transitions := 3*states/2, 3*states
+	switch family {
+	case "garnet":
+		choices, transitions = 4*states, 4*successors*states
+	case "ring":
+		choices, transitions = 3*states, 3*successors*states
+	case "loops":
+		choices, transitions = 8*states/5, 31*states/10
+	case "sensor":
+		choices, transitions = 2*states, 5*states
+	}
+	return cmdp.Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1, choices+1),
+		Next: make([]int32, 0, transitions), Prob: make([]float64, 0, transitions), Returns: make([]float64, 0, choices*returnsOf(family))}
 }
 
 // successorsOf draws five different successors of a state of a garnet or a ring.
@@ -144,7 +160,7 @@ func parts(rng *rand.Rand, n int) []float64 {
 // or is surely carried on. The returns are what waits, the energy used, and what is lost.
 func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
 	const buffer, dim = 50, 3
-	k, places := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}, int32(states/buffer)
+	k, places := drawn("sensor", states), int32(states/buffer)
 	at := func(place, packets int32) int32 {
 		return place*buffer + min(max(packets, 0), buffer-1)
 	}

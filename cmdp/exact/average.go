@@ -127,8 +127,9 @@ func (p *average) way(totals []float64) *way {
 	for j := range q.collapsed {
 		end := &q.collapsed[j]
 		w.within = append(w.within, inside[ends.of[end.members[0]]])
-		end.place, end.keeps = nil, p.ends.inside
+		end.place = nil
 	}
+	q.keeps = p.ends.inside
 	if p.m.Average() { // all ends are collapsed
 		q.lifter = p.lifter
 	}
@@ -294,7 +295,6 @@ func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64)
 		}
 		i := w.q.first[end.state] // to stay is the first choice
 		w.reward[i] = least[w.stays[j]]
-		w.weight[i] = math.Abs(w.reward[i])
 	}
 	endless, err := w.scalar.solve(ctx)
 	if err == nil && endless != nil {
@@ -332,7 +332,7 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 		choices, mass := make([]int32, len(states)), 0.0
 		for j, s := range states {
 			choices[j] = p.k.First[s] + int32(policy.at(int(s)))
-			mass += x.of[s]
+			mass += p.seen(x, s)
 		}
 		if mass == 0 {
 			continue
@@ -351,7 +351,7 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 // the pass over the model.
 func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	q, base := *p, *p.stationary
-	base.enough, base.mass, base.room = 0, nil, nil
+	base.enough, base.mass = 0, nil
 	q.stationary, q.ways = &base, make(map[string]*way)
 	for i := range q.best {
 		q.best[i] = class{slow: q.best[i].slow} // whose mean may be a rough one

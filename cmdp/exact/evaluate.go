@@ -137,12 +137,11 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
 	mean, d := p.spread(z.scalar), len(dir)
-	for i, c := range z.q.choice {
-		if z.reward[i], z.weight[i] = 0, 0; c == stay {
-			continue
+	terms := func(c int32, add func(x float64)) {
+		if c == stay {
+			return
 		}
 		s := p.base.owner(c)
-		add := func(x float64) { z.reward[i], z.weight[i] = z.reward[i]+x, z.weight[i]+math.Abs(x) }
 		add(-mean[s])
 		for j, r := range p.k.Returns[int(c)*d:][:d] {
 			add(dir[j] * r)
@@ -152,6 +151,14 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 				add(p.k.Prob[e] * p.h[n])
 			}
 		}
+	}
+	for i, c := range z.q.choice {
+		z.reward[i] = 0
+		terms(c, func(x float64) { z.reward[i] += x })
+	}
+	z.weight = func(i int32) (size float64) {
+		terms(z.q.choice[i], func(x float64) { size += math.Abs(x) })
+		return size
 	}
 	z.level = nil
 	endless, err := z.scalar.solve(ctx)

@@ -10,7 +10,7 @@ import (
 type halfway struct {
 	column
 	weight float64
-	visits []float64
+	visits []float32 // of each state, which tell policies apart
 }
 
 // narrow replaces policies of a mixture by policies between two of them, until all differ in few states, see
@@ -24,7 +24,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		if err != nil {
 			return nil, nil, err
 		}
-		mix[j] = &halfway{c, weights[j], x.of}
+		mix[j] = &halfway{c, weights[j], p.outline(x)}
 	}
 	for n := range most {
 		a, b, differ := p.farthest(mix)
@@ -70,7 +70,7 @@ func (p *stationary) farthest(mix []*halfway) (a, b *halfway, differ []int32) {
 		for _, y := range mix[:i] {
 			var states []int32
 			for s := range x.visits {
-				if (x.visits[s] > 0 || y.visits[s] > 0) && x.policy.at(s) != y.policy.at(s) {
+				if x.policy.at(s) != y.policy.at(s) && (x.visits[s] > 0 || y.visits[s] > 0) {
 					states = append(states, int32(s))
 				}
 			}
@@ -90,11 +90,11 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32,
 	if guess {
 		left := 0.0
 		for _, s := range differ {
-			left += a.visits[s] + b.visits[s]
+			left += float64(a.visits[s] + b.visits[s])
 		}
 		left *= math.Min(0.9, 1.5*b.weight/(a.weight+b.weight)+1/math.Sqrt(float64(len(differ))))
 		for first = 1; first < len(differ)-1 && left > 0; first++ {
-			left -= a.visits[differ[first-1]] + b.visits[differ[first-1]]
+			left -= float64(a.visits[differ[first-1]] + b.visits[differ[first-1]])
 		}
 	}
 	for _, s := range differ[:first] {
@@ -105,7 +105,18 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32,
 	if err != nil {
 		return nil, false, err
 	}
-	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, x.of}, len(x.forever) > 0, nil
+	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x)}, len(x.forever) > 0, nil
+}
+
+// outline returns visits of each state of the model that are above 0 where x is, in half the memory.
+func (p *stationary) outline(x *visits) []float32 {
+	out := make([]float32, p.m.States())
+	for s := range out {
+		if y := p.seen(x, int32(s)); y > 0 {
+			out[s] = float32(min(max(y, math.SmallestNonzeroFloat32), math.MaxFloat32))
+		}
+	}
+	return out
 }
 
 // exchangeIn gives a new policy as much weight as it can take from the others while what the face preserves

@@ -26,6 +26,7 @@ type quotient struct {
 	collapsed []merged // in the order of their states
 	inside    []bool   // of each choice of the model, whether it is within a collapsed component, nil without any
 	lifter    *lifter  // for the choices inside, nil to make one when a policy is lifted
+	keeps     []bool   // of each choice of the model, whether it stays in the place of a merged state
 }
 
 // A merged state is a state of a quotient with its states in the model. If it can
@@ -33,8 +34,8 @@ type quotient struct {
 type merged struct {
 	state   int32
 	members []int32
+	stays   bool
 	place   []int32
-	keeps   []bool // of each choice of the model, whether it stays in place
 }
 
 // stay is the choice to stay in an end component for ever.
@@ -45,68 +46,91 @@ const stay = -1
 // strongly connected ones of g. A component without a choice that leaves it and without stay has no
 // choice at all.
 func (g *graph) quotient(components *partition, ends *endComponents, collapse, stays func(i int) bool) *quotient {
-	q := &quotient{k: g.k, state: make([]int32, g.states())}
-	if ends != nil {
-		q.inside = make([]bool, len(g.k.Offset)-1)
-	}
-	q.first, q.choice = make([]int32, 0, g.states()+1), make([]int32, 0, len(g.k.Offset)-1)
-	one := make([]int32, 1)
-	for s := range q.state {
-		q.state[s] = unnumbered
-	}
-	for i := range components.parts() {
-		q.component = append(q.component, int32(len(q.first)))
-		for _, s := range components.part(i) {
-			if q.state[s] != unnumbered || !g.has(s) || g.k.First[s] == g.k.First[s+1] {
-				continue
+	q := g.numbering(components, ends, collapse)
+	q.inside, q.keeps = make([]bool, len(g.k.Offset)-1), ends.inside
+	for j := range q.collapsed {
+		end := &q.collapsed[j]
+		end.stays = stays(int(ends.of[end.members[0]]))
+		for _, s := range end.members {
+			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+				q.inside[c] = ends.inside[c]
 			}
-			end, of := -1, append(one[:0], s)
-			if ends != nil && ends.of[s] >= 0 && collapse(int(ends.of[s])) {
-				end = int(ends.of[s])
-				of = ends.part(end)
-				q.collapsed = append(q.collapsed, merged{int32(len(q.first)), of, of, ends.inside})
-			}
-			q.number(g, of, ends, end >= 0, end >= 0 && stays(end))
-		}
-		if int(q.component[len(q.component)-1]) == len(q.first) {
-			q.component = q.component[:len(q.component)-1]
 		}
 	}
-	q.over = int32(len(q.first))
-	q.component, q.first = append(q.component, q.over), append(q.first, int32(len(q.choice)))
-	q.lead()
+	q.fill(g, components.order)
 	return q
 }
 
 const unnumbered = -1
 
-// number makes states the next state of the quotient.
-func (q *quotient) number(g *graph, states []int32, ends *endComponents, collapsed, stays bool) {
-	n := int32(len(q.first))
-	q.first = append(q.first, int32(len(q.choice)))
-	if stays {
-		q.choice = append(q.choice, stay)
+// numbering returns a quotient without its choices.
+func (g *graph) numbering(components *partition, ends *endComponents, collapse func(i int) bool) *quotient {
+	q := &quotient{k: g.k, state: make([]int32, g.states())}
+	if ends != nil {
+		q.collapsed = make([]merged, 0, ends.parts())
 	}
-	for _, s := range states {
-		q.state[s] = n
-		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			if collapsed && ends.inside[c] {
-				q.inside[c] = true
-			} else if g.allows(c) {
-				q.choice = append(q.choice, c)
+	one := make([]int32, 1)
+	for s := range q.state {
+		q.state[s] = unnumbered
+	}
+	for i := range components.parts() {
+		before := q.over
+		for _, s := range components.part(i) {
+			if q.state[s] != unnumbered || !g.has(s) || g.k.First[s] == g.k.First[s+1] {
+				continue
 			}
+			of := append(one[:0], s)
+			if ends != nil && ends.of[s] >= 0 && collapse(int(ends.of[s])) {
+				of = ends.part(int(ends.of[s]))
+				q.collapsed = append(q.collapsed, merged{state: q.over, members: of, place: of})
+			}
+			for _, s := range of {
+				q.state[s] = q.over
+			}
+			q.over++
+		}
+		if q.over > before {
+			q.component = append(q.component, before)
 		}
 	}
-}
-
-// lead sets what the transitions lead to.
-func (q *quotient) lead() {
-	q.to = make([]int32, len(q.k.Next))
+	q.component = append(q.component, q.over)
 	for s, n := range q.state {
 		if n == unnumbered {
 			q.state[s] = q.over
 		}
 	}
+	return q
+}
+
+// fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of the quotient
+// in the order of their numbers and any others.
+func (q *quotient) fill(g *graph, order []int32) {
+	q.first, q.choice = make([]int32, 0, q.over+1), make([]int32, 0, len(g.k.Offset)-1)
+	merged := q.collapsed
+	one := make([]int32, 1)
+	for _, s := range order {
+		n := q.state[s]
+		if n == q.over || int(n) != len(q.first) {
+			continue
+		}
+		q.first = append(q.first, int32(len(q.choice)))
+		of := append(one[:0], s)
+		if len(merged) > 0 && merged[0].state == n {
+			if of = merged[0].members; merged[0].stays {
+				q.choice = append(q.choice, stay)
+			}
+			merged = merged[1:]
+		}
+		for _, s := range of {
+			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+				if g.allows(c) && (q.inside == nil || !q.inside[c]) {
+					q.choice = append(q.choice, c)
+				}
+			}
+		}
+	}
+	q.first = append(q.first, int32(len(q.choice)))
+	q.to = make([]int32, len(q.k.Next))
 	for e, n := range q.k.Next {
 		q.to[e] = q.over
 		if q.k.Prob[e] > 0 {
@@ -126,28 +150,33 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 			}
 		}
 	}
-	if len(q.collapsed) == 0 {
-		return
-	}
 	l := q.lifter
-	if l == nil {
-		l = newLifter(q.k, q.inside)
+	if l != nil {
+		clear(l.met)
 	}
-	clear(l.met)
+	lead := func(members, to []int32) {
+		if len(to) == len(members) { // there is no way to find
+			return
+		}
+		if l == nil {
+			l = newLifter(q.k, q.inside)
+		}
+		l.lead(to, set)
+	}
 	for _, end := range q.collapsed {
 		i := pick[end.state]
 		if i >= 0 && q.choice[i] != stay {
-			l.lead([]int32{l.owner[q.choice[i]]}, set)
+			lead(end.members, []int32{q.owner(q.choice[i])})
 			continue
 		}
 		for _, s := range end.place {
 			c := q.k.First[s]
-			for !end.keeps[c] {
+			for !q.keeps[c] {
 				c++
 			}
 			set(s, c)
 		}
-		l.lead(end.place, set)
+		lead(end.members, end.place)
 	}
 }
 

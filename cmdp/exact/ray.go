@@ -55,7 +55,7 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 		leak := 0.0
 		for _, t := range p.choose(nil, st, n) {
 			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-				switch to, x := p.base.to[e], t.x*p.k.Prob[e]; {
+				switch to, x := p.base.state[p.k.Next[e]], t.x*p.k.Prob[e]; {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
 					y.next, y.prob = append(y.next, to-lo), append(y.prob, x)
@@ -171,13 +171,17 @@ func (s *solver) unbounded() (*Result, error) {
 // stayIn returns a policy that mostly does as policy does, and now and then goes to the
 // places of rays and stays there for ever.
 func (p *stationary) stayIn(ctx context.Context, policy *Policy, places []*ray) (*Policy, error) {
-	visited := make([]float64, len(p.k.Offset)-1)
-	if err := p.spend(ctx, visited, 1, &policy.steps[0]); err != nil {
+	var all []int32
+	for _, r := range places {
+		all = append(all, r.states...)
+	}
+	visited, err := p.spend(ctx, all, policy.steps[:1], []float64{1})
+	if err != nil {
 		return nil, err
 	}
 	out := &policy.steps[0]
 	for _, r := range places {
-		if !p.comes(visited, r) {
+		if !visited.comes(r) {
 			way := p.way(r, &out.actions)
 			for s, probs := range way.mixed {
 				if old, ok := out.mixed[s]; ok {

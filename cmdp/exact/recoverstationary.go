@@ -10,81 +10,111 @@ import (
 // rays add are visits too, and one of the policies has to come to their places. If none
 // does, a policy that comes there gets a weight too small to matter.
 func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
-	heaviest := -1
-	visited := make([]float64, len(p.k.Offset)-1)
+	var mixed []stepPolicy
+	var share []float64
+	var places []int32 // of rays
+	rest, most := columns[0].policy, 0.0
 	for j, c := range columns {
 		if c.ray != nil {
+			places = append(places, c.ray.states...)
 			continue
 		}
-		if err := p.spend(ctx, visited, weights[j], &stepPolicy{actions: *c.policy}); err != nil {
-			return nil, err
-		}
-		if heaviest < 0 || weights[j] > weights[heaviest] {
-			heaviest = j
+		if mixed, share = append(mixed, stepPolicy{actions: *c.policy}), append(share, weights[j]); weights[j] > most || len(mixed) == 1 {
+			rest, most = c.policy, weights[j]
 		}
 	}
 	const nothing = 1e-10
-	rest := columns[heaviest].policy
 	for _, c := range columns {
-		if c.ray != nil && !p.comes(visited, c.ray) {
-			if err := p.spend(ctx, visited, nothing, p.way(c.ray, rest)); err != nil {
-				return nil, err
+		if c.ray == nil {
+			continue
+		}
+		if visited, err := p.spend(ctx, places, mixed, share); err != nil {
+			return nil, err
+		} else if !visited.comes(c.ray) {
+			mixed, share = append(mixed, *p.way(c.ray, rest)), append(share, nothing)
+		}
+	}
+	differ := places
+	for s := range int32(p.m.States()) {
+		for _, st := range mixed {
+			if _, draws := st.mixed[s]; draws || st.actions.at(int(s)) != rest.at(int(s)) {
+				differ = append(differ, s)
+				break
 			}
 		}
+	}
+	visited, err := p.spend(ctx, differ, mixed, share)
+	if err != nil {
+		return nil, err
 	}
 	for j, c := range columns {
 		if c.ray != nil {
 			for i, s := range c.ray.states {
-				p.share(visited, weights[j]*c.ray.share[i], c.ray.policy, s)
+				visited.add(weights[j]*c.ray.share[i], c.ray.policy, s)
 			}
 		}
 	}
 	out := &Policy{steps: []stepPolicy{{actions: rest.clone()}}}
-	for s := range p.m.States() {
-		if share := visited[p.k.First[s]:p.k.First[s+1]]; len(share) > 0 {
-			total := 0.0
-			for _, x := range share {
-				total += x
+	for i, s := range visited.states {
+		total, share := 0.0, visited.mass[i]
+		for _, x := range share {
+			total += x
+		}
+		out.steps[0].assign(int(s), share, total)
+	}
+	return out, nil
+}
+
+// spent is how often a mixture takes the choices of some states.
+type spent struct {
+	states []int32     // in their order
+	mass   [][]float64 // of each, the visits of its choices
+}
+
+// spend adds up the visits that policies bring to the choices of some states.
+func (p *stationary) spend(ctx context.Context, states []int32, policies []stepPolicy, weights []float64) (*spent, error) {
+	slices.Sort(states)
+	out := &spent{states: slices.Compact(states)}
+	for _, s := range out.states {
+		out.mass = append(out.mass, make([]float64, p.k.First[s+1]-p.k.First[s]))
+	}
+	for j := range policies {
+		x, err := p.visits(ctx, &policies[j], false)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range out.states {
+			if y := p.seen(x, s); y > 0 {
+				out.add(weights[j]*y, &policies[j], s)
 			}
-			out.steps[0].assign(s, share, total)
 		}
 	}
 	return out, nil
 }
 
-// spend adds weight times the visits of a policy to those of each choice.
-func (p *stationary) spend(ctx context.Context, visited []float64, weight float64, st *stepPolicy) error {
-	x, err := p.visits(ctx, st, false)
-	if err != nil {
-		return err
-	}
-	for s, y := range x.of {
-		if y > 0 && p.k.First[s] < p.k.First[s+1] {
-			p.share(visited, weight*y, st, int32(s))
-		}
-	}
-	return nil
+// of returns the visits of the choices of a state, which is one of those at hand.
+func (v *spent) of(s int32) []float64 {
+	i, _ := slices.BinarySearch(v.states, s)
+	return v.mass[i]
 }
 
-// share adds x to the choices that the policy takes in a state.
-func (p *stationary) share(visited []float64, x float64, st *stepPolicy, s int32) {
-	first := int(p.k.First[s])
+// add adds x to the choices that the policy takes in a state.
+func (v *spent) add(x float64, st *stepPolicy, s int32) {
+	mass := v.of(s)
 	probs, ok := st.mixed[s]
 	if !ok {
-		visited[first+st.actions.at(int(s))] += x
+		mass[st.actions.at(int(s))] += x
 	}
 	for a, y := range probs {
-		visited[first+a] += x * y
+		mass[a] += x * y
 	}
 }
 
 // comes reports whether the place of a ray is visited.
-func (p *stationary) comes(visited []float64, r *ray) bool {
+func (v *spent) comes(r *ray) bool {
 	for _, s := range r.states {
-		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if visited[c] > 0 {
-				return true
-			}
+		if slices.Max(v.of(s)) > 0 {
+			return true
 		}
 	}
 	return false
@@ -154,7 +184,7 @@ func (p *stationary) purifier(ctx context.Context, st *stepPolicy, f face, keys 
 	for _, s := range keys {
 		for a, prob := range st.mixed[s] {
 			if prob > 0 {
-				u.entries = append(u.entries, entry{0, int(s), a, x.of[s] * prob})
+				u.entries = append(u.entries, entry{0, int(s), a, p.seen(x, s) * prob})
 			}
 		}
 	}
@@ -185,16 +215,16 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 	}{{first + entries[i].a, 1}, {first + entries[j].a, -1}} {
 		axpy(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
 		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
-			mass[p.base.to[e]] += part.sign * p.gamma * p.k.Prob[e]
+			mass[p.base.state[p.k.Next[e]]] += part.sign * p.gamma * p.k.Prob[e]
 		}
 	}
-	change, err := p.flow(ctx, st, mass, nil, false)
+	change, err := p.flow(ctx, st, mass, false, false)
 	if err != nil {
 		return nil, err
 	}
 	axpy(out.effect, 1, p.sum(st, change))
 	for n, e := range entries {
-		out.on[n] = change.of[e.s] * st.mixed[int32(e.s)][e.a]
+		out.on[n] = p.seen(change, int32(e.s)) * st.mixed[int32(e.s)][e.a]
 	}
 	out.on[i]++
 	out.on[j]--

@@ -21,19 +21,18 @@ import (
 // which proves it, see stationary.recheck.
 type scalar struct {
 	q       *quotient
-	places  []bool // choices that stay in places where a policy may, if some are collapsed
 	gamma   float64
 	workers int
-	longest int            // most successors of a choice
-	reward  []float64      // of each choice, that of staying included
-	weight  []float64      // of each choice, the sum of the magnitudes that reward is made of
-	level   map[int32]bool // choices of loops whose returns cancel out, which are not made cheaper
-	v       []float64      // of each state, and 0 for what is over
-	pick    []int32        // of each state, the index of a choice, −1 if none can rest
-	spilled []bool         // of each component, whether it is too wide to be eliminated
-	slow    []bool         // of each component, whether sweeps are slow, with a discount
-	chain   *chain         // shared with others
-	rows    rows           // of the policy, for sweeps
+	longest int                   // most successors of a choice
+	reward  []float64             // of each choice, that of staying included
+	weight  func(i int32) float64 // of a choice, the sum of the magnitudes that its reward is made of
+	level   map[int32]bool        // choices of loops whose returns cancel out, which are not made cheaper
+	v       []float64             // of each state, and 0 for what is over
+	pick    []int32               // of each state, the index of a choice, −1 if none can rest
+	spilled []bool                // of each component, whether it is too wide to be eliminated
+	slow    []bool                // of each component, whether sweeps are slow, with a discount
+	chain   *chain                // shared with others
+	rows    rows                  // of the policy, for sweeps
 	right   []float64
 	before  []float64 // values before the last evaluation, without a discount
 	moved   bool      // some were far from what they are now
@@ -49,7 +48,7 @@ type scalar struct {
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
-	z.reward, z.weight = make([]float64, len(q.choice)), make([]float64, len(q.choice))
+	z.reward = make([]float64, len(q.choice))
 	z.spilled, z.slow = make([]bool, len(q.component)-1), make([]bool, len(q.component)-1)
 	for i := range len(q.component) - 1 {
 		z.rest(q.component[i], q.component[i+1])
@@ -68,7 +67,7 @@ func (z *scalar) charge(i int32, size float64) float64 {
 	if z.gamma < 1 || z.level != nil && z.level[i] {
 		return 0
 	}
-	return z.extra + z.slack*(perturbation+4*float64(z.longest)*unit)*(size+z.weight[i])
+	return z.extra + z.slack*(perturbation+4*float64(z.longest)*unit)*(size+z.weight(i))
 }
 
 // rest sets the policy of a component to one that comes to rest from every state that
@@ -179,7 +178,7 @@ func (z *scalar) single(s int32) bool {
 			}
 		}
 		if out == 0 { // for ever, at an infinite price or prize
-			if x < -level*z.weight[i] {
+			if x < -level*z.weight(i) {
 				z.pick[s] = i
 				return false
 			}
@@ -288,7 +287,7 @@ func (z *scalar) gain(loop []int32, lo int32) (sum, size float64) {
 	for j, share := range z.chain.shares(local, 0, new(chain)) {
 		i := z.pick[loop[j]]
 		sum += share * z.reward[i]
-		size += share * z.weight[i]
+		size += share * z.weight(i)
 	}
 	return sum, size
 }

@@ -65,7 +65,7 @@ func (z *scalar) better(s int32, slack float64) float64 {
 			}
 			charge = z.charge(i, size)
 		}
-		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight[i]) {
+		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight(i)) {
 			continue
 		}
 		worst = math.Max(worst, -gain)

@@ -27,17 +27,16 @@ type stationary struct {
 	extremes *extremes      // shared by all concerns
 	graph    graph          // what is reached, and policies may use
 	parts    *partition     // its strongly connected components
-	base     *quotient      // nothing being collapsed
+	base     *quotient      // nothing being collapsed; without choices until a scalar needs them
 	origin   []int32        // of each state of base, that of the model
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
-	guess    []float64 // visits of the last policy, nil before there is a component that needs a guess
-	mass     []float64 // room for arrivals, and for the visits of a price
-	room     []float64
-	wide     map[int32]bool // components, by their first states, that are too wide to be eliminated
-	slow     map[int32]bool // components in which sweeps of visits are slow, with a discount
-	enough   float64        // relative error of a bound that is no matter
+	guess    map[int32][]float64 // visits of the last policy in components that are not eliminated, by their first states
+	mass     []float64           // room for visits
+	wide     map[int32]bool      // components, by their first states, that are too wide to be eliminated
+	slow     map[int32]bool      // components in which sweeps of visits are slow, with a discount
+	enough   float64             // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
@@ -58,16 +57,17 @@ func reach(m *cmdp.Model, workers int) *stationary {
 	p.graph = graph{k: p.k, in: p.reached}
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
+	p.parts.of = nil // only the order matters from here on
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
 	p.wide, p.slow = make(map[int32]bool), make(map[int32]bool)
 	p.number()
 	return p
 }
 
-// number makes the base quotient.
+// number makes the base quotient, without its choices.
 func (p *stationary) number() {
-	p.base = p.graph.quotient(p.parts, nil, nil, nil)
-	p.origin, p.guess = make([]int32, p.base.over), nil
+	p.base = p.graph.numbering(p.parts, nil, nil)
+	p.origin, p.guess = make([]int32, p.base.over), make(map[int32][]float64)
 	for s, n := range p.base.state {
 		if n != p.base.over {
 			p.origin[n] = int32(s)
@@ -78,7 +78,7 @@ func (p *stationary) number() {
 // with returns the pricer for a concern.
 func (p *stationary) with(c concern) (*stationary, error) {
 	q := *p
-	q.concern, q.mass, q.room = c, nil, nil
+	q.concern, q.mass = c, nil
 	q.graph, q.harmless = graph{k: p.k, in: p.reached}, nil
 	if !p.restless {
 		return &q, nil
@@ -187,6 +187,9 @@ func (p *stationary) scalar(dir []float64) *scalar {
 		z = p.collapsing(dir)
 	}
 	if z == nil {
+		if p.base.first == nil {
+			p.base.fill(&p.graph, p.origin)
+		}
 		z = newScalar(p.base, p.gamma, p.workers, p.chain)
 	}
 	p.scalars[string(key)] = z
@@ -197,19 +200,29 @@ func (p *stationary) scalar(dir []float64) *scalar {
 // another direction with the same ones, or nil without any.
 func (p *stationary) collapsing(dir []float64) *scalar {
 	nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
+	for key, z := range p.scalars { // as a rule the choices without returns are the same, which is soon seen
+		other, same := make([]float64, len(dir)), true
+		for i := range other {
+			other[i] = float64(key[i])
+		}
+		for c := int32(0); same && int(c) < len(p.k.Offset)-1; c++ {
+			same = !p.graph.allows(c) || p.nothing(dir, c) == p.nothing(other, c)
+		}
+		if same {
+			return z
+		}
+	}
 	ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents()
 	if ends.parts() == 0 {
 		return nil
 	}
 	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
 	for _, z := range p.scalars {
-		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.places, places.inside) {
+		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
 			return z
 		}
 	}
-	z := newScalar(p.collapse(ends, places), p.gamma, p.workers, p.chain)
-	z.places = places.inside
-	return z
+	return newScalar(p.collapse(ends, places), p.gamma, p.workers, p.chain)
 }
 
 // nothing reports whether a choice returns nothing that a direction has.
@@ -239,9 +252,10 @@ func (p *stationary) collapse(ends, places *endComponents) *quotient {
 		end := &q.collapsed[j]
 		end.place = nil
 		if i := place[ends.of[end.members[0]]]; i >= 0 {
-			end.place, end.keeps = places.part(int(i)), places.inside
+			end.place = places.part(int(i))
 		}
 	}
+	q.keeps = places.inside
 	return q
 }
 
@@ -276,18 +290,26 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 func (p *stationary) scalarize(z *scalar, dir []float64) {
 	d := len(dir)
 	z.step = 0
+	z.weight = func(i int32) float64 {
+		c, size := z.q.choice[i], 0.0
+		if c == stay {
+			return math.Abs(z.reward[i])
+		}
+		for j, r := range p.k.Returns[int(c)*d:][:d] {
+			size += math.Abs(float64(dir[j] * r))
+		}
+		return size
+	}
 	for i, c := range z.q.choice {
 		if c == stay {
 			continue
 		}
-		sum, size := 0.0, 0.0
+		sum := 0.0
 		for j, r := range p.k.Returns[int(c)*d:][:d] {
-			x := float64(dir[j] * r)
-			sum += x
-			size += math.Abs(x)
+			sum += float64(dir[j] * r)
 		}
-		z.reward[i], z.weight[i] = sum, size
-		z.step += size
+		z.reward[i] = sum
+		z.step += z.weight(int32(i))
 	}
 	if z.step *= z.share * p.enough / float64(len(z.q.choice)); p.gamma < 1 {
 		z.step = 0

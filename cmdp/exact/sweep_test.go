@@ -95,8 +95,8 @@ func TestSweep(t *testing.T) {
 				if more := returns.AtVec(s) - x; more > (2*enough+1e-12/(1-gamma))*size {
 					t.Errorf("γ = %g, error %g: state %d: the policy returns %g, more than the value by %g", gamma, enough, s, x+more, more)
 				}
-				if diff := found.of[s] - visits.AtVec(s); math.Abs(diff) > 1e-11*(1+visits.AtVec(s)) {
-					t.Errorf("γ = %g: state %d is visited %g times: want %g", gamma, s, found.of[s], visits.AtVec(s))
+				if diff := p.seen(found, int32(s)) - visits.AtVec(s); math.Abs(diff) > 1e-11*(1+visits.AtVec(s)) {
+					t.Errorf("γ = %g: state %d is visited %g times: want %g", gamma, s, p.seen(found, int32(s)), visits.AtVec(s))
 				}
 			}
 			if len(z.slow) != 2 || z.slow[0] || z.slow[1] || len(p.slow) != 2 || p.slow[0] || p.slow[half] {

@@ -41,7 +41,9 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 		if err != nil {
 			return nil, err
 		}
-		axpy(out, c.Weight, x.of)
+		for s := range out {
+			out[s] += c.Weight * p.seen(x, int32(s))
+		}
 	}
 	return out, nil
 }
@@ -61,7 +63,7 @@ func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *
 		choices, mass := make([]int32, len(states)), 0.0
 		for j, s := range states {
 			choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
-			mass += x.of[s]
+			mass += p.seen(x, s)
 		}
 		y := p.chainOf(states, choices)
 		set := y.closed()

@@ -9,9 +9,12 @@ import (
 // visits are the expected discounted numbers of visits of each state under a policy.
 // Where it goes on for ever without a discount, a visit is the arrival.
 type visits struct {
-	of      []float64 // of each state of the model
-	forever []int32   // the states in which the policy goes on for ever, if it comes there
+	of      []float64 // of each state of the base quotient, and 0 for what is over
+	forever []int32   // the states of the model in which the policy goes on for ever, if it comes there
 }
+
+// seen returns the visits of a state of the model, 0 for one without choices.
+func (p *stationary) seen(x *visits, s int32) float64 { return x.of[p.base.state[s]] }
 
 // taken is a choice that a policy takes with a probability.
 type taken struct {
@@ -49,8 +52,8 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 		for _, t := range p.choose(room[:0], st, n) {
 			o, e := p.k.Offset[t.c], p.k.Offset[t.c+1]
 			prob := p.k.Prob[o:e]
-			for j, to := range p.base.to[o:e] {
-				x := p.gamma * t.x * prob[j]
+			for j, next := range p.k.Next[o:e] {
+				to, x := p.base.state[next], p.gamma*t.x*prob[j]
 				switch {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
@@ -84,27 +87,21 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 }
 
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
-// prices need them. Those of the policy before are a first guess.
+// prices need them. Those of the policy before are a first guess. They are good until the next call.
 func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*visits, error) {
 	p.mass = resized(p.mass, int(p.base.over)+1)
-	mass := p.mass
-	if p.guess == nil && int(p.base.over) > len(p.base.component)-1 {
-		p.guess = make([]float64, p.base.over)
-	}
 	for _, s := range p.m.StartStates() {
-		mass[p.base.state[s.State]] += s.Probability
+		p.mass[p.base.state[s.State]] += s.Probability
 	}
-	return p.flow(ctx, st, mass, p.guess, rough)
+	return p.flow(ctx, st, p.mass, true, rough)
 }
 
-// flow computes the numbers of visits that arrivals at the states of the base quotient,
-// which are used up, bring about, component by component, first ones first. Arrivals may be negative:
-// visits that are no more. guess, if not nil, holds visits of a policy much the same, and then those of
-// this one.
-func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []float64, rough bool) (*visits, error) {
+// flow replaces arrivals at the states of the base quotient by the numbers of visits that they bring about, component by
+// component, first ones first. Arrivals may be negative: visits that are no more. If again is true, visits of the last
+// policy are a first guess, and then those of this one.
+func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass []float64, again, rough bool) (*visits, error) {
 	q := p.base
-	out := &visits{of: resized(p.room, len(q.state))}
-	p.room = nil
+	out := &visits{of: mass}
 	for i := len(q.component) - 2; i >= 0; i-- {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -114,13 +111,14 @@ func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass, guess []flo
 			continue
 		}
 		if hi > lo+1 {
-			if err := p.visitMany(ctx, st, lo, hi, mass, guess, rough, out); err != nil {
+			if err := p.visitMany(ctx, st, lo, hi, again, rough, out); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		p.visitOne(st, lo, mass, out)
+		p.visitOne(st, lo, out)
 	}
+	mass[q.over] = 0
 	return out, nil
 }
 
@@ -134,30 +132,29 @@ func zero(x []float64) bool {
 }
 
 // visitOne is flow for a component of one state.
-func (p *stationary) visitOne(st *stepPolicy, n int32, mass []float64, out *visits) {
+func (p *stationary) visitOne(st *stepPolicy, n int32, out *visits) {
 	var room [4]taken
 	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
 	for _, t := range choices {
 		for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-			if p.base.to[e] != n {
+			if p.base.state[p.k.Next[e]] != n {
 				leaves += p.gamma * t.x * p.k.Prob[e]
 			}
 		}
 	}
 	if leaves == 0 {
 		out.forever = append(out.forever, p.origin[n])
-		out.of[p.origin[n]] = mass[n]
 		return
 	}
-	out.of[p.origin[n]] = mass[n] / leaves
-	p.send(choices, out.of[p.origin[n]], n, n+1, mass)
+	out.of[n] /= leaves
+	p.send(choices, out.of[n], n, n+1, out.of)
 }
 
 // send adds what x visits bring to states outside of [lo, hi).
 func (p *stationary) send(choices []taken, x float64, lo, hi int32, mass []float64) {
 	for _, t := range choices {
 		for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-			if to := p.base.to[e]; to < lo || to >= hi {
+			if to := p.base.state[p.k.Next[e]]; to < lo || to >= hi {
 				mass[to] += float64(p.gamma * x * t.x * p.k.Prob[e])
 			}
 		}
@@ -165,36 +162,41 @@ func (p *stationary) send(choices []taken, x float64, lo, hi int32, mass []float
 }
 
 // visitMany is flow for a component of several states.
-func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, mass, guess []float64, rough bool, out *visits) error {
+func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, again, rough bool, out *visits) error {
 	forever, leaves := p.build(st, lo, hi)
-	x := make([]float64, hi-lo)
-	if guess != nil {
-		x = guess[lo:hi]
+	mass := out.of[lo:hi]
+	x := mass
+	if !p.chain.direct() {
+		if x = p.guess[lo]; x == nil || !again {
+			x = make([]float64, hi-lo)
+		}
+		if again {
+			p.guess[lo] = x
+		}
 	}
 	rest := 0.0
 	if rough && p.enough > 0 {
-		for _, y := range mass[lo:hi] {
+		for _, y := range mass {
 			rest += math.Abs(y)
 		}
 		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
 		rest *= 1e-10
 	}
-	brisk := p.gamma < 1 && !p.slow[lo] && slices.Min(mass[lo:hi]) >= 0 && !p.chain.direct()
+	brisk := p.gamma < 1 && !p.slow[lo] && !p.chain.direct() && slices.Min(mass) >= 0
 	if brisk {
-		brisk = p.chain.carry(ctx, x, mass[lo:hi], rest)
+		brisk = p.chain.carry(ctx, x, mass, rest)
 		p.slow[lo] = !brisk
 	}
 	if !brisk {
-		if err := p.chain.solve(ctx, x, mass[lo:hi], true, rest/float64(hi-lo)); err != nil {
+		if err := p.chain.solve(ctx, x, mass, true, rest/float64(hi-lo)); err != nil {
 			return err
 		}
 	}
+	copy(mass, x)
 	room := make([]taken, 0, p.mostActions)
-	for n := lo; n < hi; n++ {
-		y := x[n-lo]
-		out.of[p.origin[n]] = y
-		if y != 0 && leaves {
-			p.send(p.choose(room[:0], st, n), y, lo, hi, mass)
+	for n := lo; leaves && n < hi; n++ {
+		if y := out.of[n]; y != 0 {
+			p.send(p.choose(room[:0], st, n), y, lo, hi, out.of)
 		}
 	}
 	for _, n := range forever {
@@ -209,7 +211,6 @@ func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, er
 	if err != nil {
 		return nil, err
 	}
-	p.room = x.of
 	return p.sum(st, x), nil
 }
 
@@ -221,8 +222,8 @@ func (p *stationary) sum(st *stepPolicy, x *visits) []float64 {
 	for _, s := range x.forever {
 		skip[s] = true
 	}
-	for s, y := range x.of {
-		if y != 0 && !skip[int32(s)] && p.k.First[s] < p.k.First[s+1] {
+	for s := range p.m.States() {
+		if y := p.seen(x, int32(s)); y != 0 && !skip[int32(s)] {
 			p.addReturns(part, y, st, int32(s))
 		}
 		if s%chunk == chunk-1 { // sums of few terms are added up, which keeps rounding small
@@ -262,7 +263,7 @@ func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, e
 func (p *stationary) endless(v []float64, st *stepPolicy, x *visits) []float64 {
 	once := make([]float64, len(v))
 	for _, s := range x.forever {
-		if x.of[s] > 0 {
+		if p.seen(x, s) > 0 {
 			clear(once)
 			p.addReturns(once, 1, st, s)
 			for i, r := range once {
