@@ -10,7 +10,7 @@ import (
 type halfway struct {
 	column
 	weight float64
-	visits []float32 // of each state, which tell policies apart
+	visits []float32 // of each state in which policies of the mixture differ
 }
 
 // narrow replaces policies of a mixture by policies between two of them, until all differ in few states, see
@@ -18,16 +18,22 @@ type halfway struct {
 // grow by allowance in all; it is the same up to rounding for all policies between two best ones.
 func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face, allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
+	var apart []int32 // where they differ, which policies between them do not elsewhere
+	for s := range p.m.States() {
+		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.at(s) != columns[0].policy.at(s) }) {
+			apart = append(apart, int32(s))
+		}
+	}
 	mix := make([]*halfway, len(columns))
 	for j, c := range columns {
 		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy}, true)
 		if err != nil {
 			return nil, nil, err
 		}
-		mix[j] = &halfway{c, weights[j], p.outline(x)}
+		mix[j] = &halfway{c, weights[j], p.outline(x, apart)}
 	}
 	for n := range most {
-		a, b, differ := p.farthest(mix)
+		a, b, differ := farthest(mix, apart)
 		if len(differ) <= few {
 			break
 		}
@@ -35,7 +41,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		var grown float64
 		// Where half of the way costs more, the other half costs less.
 		for _, ends := range [][2]*halfway{{a, b}, {b, a}} {
-			between, forever, err := p.between(ctx, ends[0], ends[1], differ, n%3 < 2)
+			between, forever, err := p.between(ctx, ends[0], ends[1], apart, differ, n%3 < 2)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -64,56 +70,57 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 }
 
 // farthest returns the two policies that differ in most of the states that either
-// visits, and these states.
-func (p *stationary) farthest(mix []*halfway) (a, b *halfway, differ []int32) {
+// visits, and the places of these states in apart.
+func farthest(mix []*halfway, apart []int32) (a, b *halfway, differ []int32) {
 	for i, x := range mix {
 		for _, y := range mix[:i] {
-			var states []int32
-			for s := range x.visits {
-				if x.policy.at(s) != y.policy.at(s) && (x.visits[s] > 0 || y.visits[s] > 0) {
-					states = append(states, int32(s))
+			var places []int32
+			for j, s := range apart {
+				if x.policy.at(int(s)) != y.policy.at(int(s)) && (x.visits[j] > 0 || y.visits[j] > 0) {
+					places = append(places, int32(j))
 				}
 			}
-			if len(states) > len(differ) {
-				a, b, differ = x, y, states
+			if len(places) > len(differ) {
+				a, b, differ = x, y, places
 			}
 		}
 	}
 	return a, b, differ
 }
 
-// between returns the policy that does as b in the first of the given states, and as a elsewhere: in half of them or,
+// between returns the policy that does as b in the first of the states of apart in which they differ, and as a elsewhere: in half of them or,
 // if guess is true, as far as makes up for the weight of b, and a little farther. forever reports that it does not come
 // to rest as a and b do.
-func (p *stationary) between(ctx context.Context, a, b *halfway, differ []int32, guess bool) (h *halfway, forever bool, err error) {
+func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ []int32, guess bool) (h *halfway, forever bool, err error) {
 	policy, first := a.policy.clone(), len(differ)/2
 	if guess {
 		left := 0.0
-		for _, s := range differ {
-			left += float64(a.visits[s] + b.visits[s])
+		for _, j := range differ {
+			left += float64(a.visits[j] + b.visits[j])
 		}
 		left *= math.Min(0.9, 1.5*b.weight/(a.weight+b.weight)+1/math.Sqrt(float64(len(differ))))
 		for first = 1; first < len(differ)-1 && left > 0; first++ {
 			left -= float64(a.visits[differ[first-1]] + b.visits[differ[first-1]])
 		}
 	}
-	for _, s := range differ[:first] {
-		policy.set(int(s), b.policy.at(int(s)))
+	for _, j := range differ[:first] {
+		s := int(apart[j])
+		policy.set(s, b.policy.at(s))
 	}
 	st := &stepPolicy{actions: policy}
 	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, false, err
 	}
-	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x)}, len(x.forever) > 0, nil
+	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.forever) > 0, nil
 }
 
-// outline returns visits of each state of the model that are above 0 where x is, in half the memory.
-func (p *stationary) outline(x *visits) []float32 {
-	out := make([]float32, p.m.States())
-	for s := range out {
-		if y := p.seen(x, int32(s)); y > 0 {
-			out[s] = float32(min(max(y, math.SmallestNonzeroFloat32), math.MaxFloat32))
+// outline returns visits of some states that are above 0 where x is, in half the memory.
+func (p *stationary) outline(x *visits, states []int32) []float32 {
+	out := make([]float32, len(states))
+	for j, s := range states {
+		if y := p.seen(x, s); y > 0 {
+			out[j] = float32(min(max(y, math.SmallestNonzeroFloat32), math.MaxFloat32))
 		}
 	}
 	return out

@@ -65,7 +65,7 @@ const unnumbered = -1
 
 // numbering returns a quotient without its choices.
 func (g *graph) numbering(components *partition, ends *endComponents, collapse func(i int) bool) *quotient {
-	q := &quotient{k: g.k, state: make([]int32, g.states())}
+	q := &quotient{k: g.k, state: make([]int32, g.states()), component: make([]int32, 0, components.parts()+1)}
 	if ends != nil {
 		q.collapsed = make([]merged, 0, ends.parts())
 	}

@@ -29,8 +29,8 @@ type scalar struct {
 	level   map[int32]bool        // choices of loops whose returns cancel out, which are not made cheaper
 	v       []float64             // of each state, and 0 for what is over
 	pick    []int32               // of each state, the index of a choice, −1 if none can rest
-	spilled []bool                // of each component, whether it is too wide to be eliminated
-	slow    []bool                // of each component, whether sweeps are slow, with a discount
+	spilled map[int]bool          // components that are too wide to be eliminated
+	slow    map[int]bool          // components in which sweeps are slow, with a discount
 	chain   *chain                // shared with others
 	rows    rows                  // of the policy, for sweeps
 	right   []float64
@@ -49,7 +49,7 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward = make([]float64, len(q.choice))
-	z.spilled, z.slow = make([]bool, len(q.component)-1), make([]bool, len(q.component)-1)
+	z.spilled, z.slow = make(map[int]bool), make(map[int]bool)
 	for i := range len(q.component) - 1 {
 		z.rest(q.component[i], q.component[i+1])
 	}
@@ -206,6 +206,14 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 		}
 		z.slow[i] = true
 	}
+	if z.extra = 3 * z.step; z.gamma == 1 && hi-lo > large && z.level == nil && !z.slow[i] {
+		if z.creep(ctx, lo, hi) || ctx.Err() != nil {
+			z.extra = 0
+			return nil, ctx.Err()
+		}
+		z.slow[i] = true
+		z.rest(lo, hi)
+	}
 	const rounds = 10_000
 	// Rough values find the policies that matter; only good ones tell a policy that rests from
 	// one that does not.
@@ -354,7 +362,9 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 	}
 	y.spilled = z.spilled[i]
 	if z.gamma == 1 && (!leaks || !y.direct()) {
-		z.spilled[i] = z.spilled[i] || hi-lo > small // or it is closed, which is rare
+		if hi-lo > small { // or it is closed, which is rare
+			z.spilled[i] = true
+		}
 		if set := y.closed(); set != nil {
 			for j := range set {
 				set[j] += lo
@@ -369,7 +379,9 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 		z.before = append(z.before[:0], z.v[lo:hi]...)
 	}
 	err = y.solve(ctx, z.v[lo:hi], z.right, false, rest/4)
-	z.spilled[i] = y.spilled
+	if y.spilled {
+		z.spilled[i] = true
+	}
 	z.moved = false
 	for j, x := range z.before {
 		z.moved = z.moved || math.Abs(x-z.v[lo+int32(j)]) > 0.5*math.Abs(z.v[lo+int32(j)])

@@ -99,9 +99,97 @@ func TestSweep(t *testing.T) {
 					t.Errorf("γ = %g: state %d is visited %g times: want %g", gamma, s, p.seen(found, int32(s)), visits.AtVec(s))
 				}
 			}
-			if len(z.slow) != 2 || z.slow[0] || z.slow[1] || len(p.slow) != 2 || p.slow[0] || p.slow[half] {
+			if len(z.slow) != 0 || len(p.slow) != 2 || p.slow[0] || p.slow[half] {
 				t.Errorf("γ = %g: sweeps were given up: %v, %v", gamma, z.slow, p.slow)
 			}
+		}
+	}
+}
+
+// A walk forwards, that every tenth step leads back from, takes 1.25 steps for each state on its way, and sees each state ahead
+// 1.25 times. Another choice costs as much and gets nowhere. Where some choice leads back from the end to the start, sweeps are
+// given up, and the answer is the same.
+func TestSweepsOfTotals(t *testing.T) {
+	const states, start = 2 * large, 100
+	for _, far := range []bool{false, true} {
+		k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+		row := func(back, ahead int32, p float64) {
+			k.Next, k.Prob, k.Returns = append(k.Next, back, ahead), append(k.Prob, 1-p, p), append(k.Returns, 1, 0)
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		for s := range int32(states - 1) {
+			row(max(0, s-1), s+1, 0.5)
+			row(max(0, s-1), s+1, 0.9)
+			if far && s == states-2 {
+				row(0, s+1, 0.9)
+			}
+			k.First = append(k.First, int32(len(k.Offset)-1))
+		}
+		k.First = append(k.First, k.First[states-1])
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k}, Start: []cmdp.StartState{{State: start, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, enough := range []float64{0, 1e-8} {
+			p, err := newStationary(m, 1, everything(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.enough = enough
+			found, err := p.price(t.Context(), []float64{1, 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Where the walk is turned round, at state 0, it loses what it would win back there.
+			want := (states - 1 - start) * 1.25
+			if steps := found.returns[0]; math.Abs(steps-want) > 1e-9*want {
+				t.Errorf("far %v, error %g: %.15g steps: want %.15g", far, enough, steps, want)
+			}
+			if found.value > want*(1+1e-12) || found.value < want*(1-10*enough-1e-9) {
+				t.Errorf("far %v, error %g: value %.15g: want %.15g", far, enough, found.value, want)
+			}
+			if value, margin, err := p.recheck(t.Context(), []float64{1, 0}); err != nil || !(margin <= 1e-12*want) || math.Abs(value-want) > 1e-9*want {
+				t.Errorf("far %v: value %.15g, margin %g, error %v: want %.15g", far, value, margin, err, want)
+			}
+			for s, a := range found.policy.narrow[:states-1] {
+				if a != 1 {
+					t.Fatalf("far %v, error %g: action %d in state %d", far, enough, a, s)
+				}
+			}
+			x, err := p.visits(t.Context(), &stepPolicy{actions: *found.policy}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for s := range int32(states - 1) {
+				want := 1.25
+				if s < start {
+					want *= math.Pow(1.0/9, float64(start-s))
+				} else if s == states-2 {
+					want = 1 / 0.9
+				} else if d := float64(states - 1 - s); d < 50 {
+					want *= 1 - math.Pow(1.0/9, d)
+				}
+				if y := p.seen(x, s); math.Abs(y-want) > 1e-12 {
+					t.Fatalf("far %v: %.15g visits of state %d: want %.15g", far, y, s, want)
+				}
+			}
+			if gone := len(p.scalar([]float64{1, 0}).slow) > 0; gone != far || !far && len(p.chain.leak) > 0 {
+				t.Errorf("far %v: sweeps were given up: %v", far, gone)
+			}
+		}
+	}
+}
+
+// A policy that goes round in a circle for ever does not drain, wherever the circle is.
+func TestDrains(t *testing.T) {
+	for _, next := range [][]int32{{-1, 0, 1, 2}, {1, 2, 3, -1}, {4, 0, 0, 0}} {
+		if !drains(4, func(s int32, to func(n int32)) { to(next[s]) }) {
+			t.Errorf("%v: want true", next)
+		}
+	}
+	for _, next := range [][]int32{{1, 0, -1, 2}, {-1, 0, 3, 2}, {0, -1, -1, -1}} {
+		if drains(4, func(s int32, to func(n int32)) { to(next[s]) }) {
+			t.Errorf("%v: want false", next)
 		}
 	}
 }

@@ -87,6 +87,7 @@ func (p *stationary) settle() error {
 	g := &p.graph
 	into, owner := g.choicesInto(), owners(p.k)
 	g.allowed = p.choices(func(int32) bool { return true })
+	whole := true
 	for {
 		met := make([]bool, g.states())
 		var queue []int32
@@ -118,6 +119,10 @@ func (p *stationary) settle() error {
 		if !lost {
 			break
 		}
+		whole = false
+	}
+	if whole {
+		g.allowed = nil
 	}
 	for _, st := range p.m.StartStates() {
 		if st.Probability > 0 && !g.in[st.State] {

@@ -161,19 +161,19 @@ func (p *stationary) send(choices []taken, x float64, lo, hi int32, mass []float
 	}
 }
 
-// visitMany is flow for a component of several states.
-func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, again, rough bool, out *visits) error {
-	forever, leaves := p.build(st, lo, hi)
-	mass := out.of[lo:hi]
-	x := mass
-	if !p.chain.direct() {
-		if x = p.guess[lo]; x == nil || !again {
-			x = make([]float64, hi-lo)
-		}
-		if again {
-			p.guess[lo] = x
+// sendAll is send for the visits of all states of a component.
+func (p *stationary) sendAll(st *stepPolicy, lo, hi int32, out *visits) {
+	room := make([]taken, 0, p.mostActions)
+	for n := lo; n < hi; n++ {
+		if y := out.of[n]; y != 0 {
+			p.send(p.choose(room[:0], st, n), y, lo, hi, out.of)
 		}
 	}
+}
+
+// visitMany is flow for a component of several states.
+func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32, again, rough bool, out *visits) error {
+	mass := out.of[lo:hi]
 	rest := 0.0
 	if rough && p.enough > 0 {
 		for _, y := range mass {
@@ -181,6 +181,31 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 		}
 		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
 		rest *= 1e-10
+	}
+	guess := func() []float64 {
+		x := p.guess[lo]
+		if x == nil || !again {
+			x = make([]float64, hi-lo)
+		}
+		if again {
+			p.guess[lo] = x
+		}
+		return x
+	}
+	if p.gamma == 1 && hi-lo > large && !p.slow[lo] {
+		x := guess()
+		if p.pour(ctx, st, lo, hi, mass, x, rest) {
+			copy(mass, x)
+			p.sendAll(st, lo, hi, out)
+			return nil
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	forever, leaves := p.build(st, lo, hi)
+	x := mass
+	if !p.chain.direct() {
+		x = guess()
 	}
 	brisk := p.gamma < 1 && !p.slow[lo] && !p.chain.direct() && slices.Min(mass) >= 0
 	if brisk {
@@ -193,11 +218,8 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 		}
 	}
 	copy(mass, x)
-	room := make([]taken, 0, p.mostActions)
-	for n := lo; leaves && n < hi; n++ {
-		if y := out.of[n]; y != 0 {
-			p.send(p.choose(room[:0], st, n), y, lo, hi, out.of)
-		}
+	if leaves {
+		p.sendAll(st, lo, hi, out)
 	}
 	for _, n := range forever {
 		out.forever = append(out.forever, p.origin[n])
