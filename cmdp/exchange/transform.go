@@ -12,8 +12,8 @@ const Deadlock = "deadlock"
 
 // RestAtDeadlocks takes the loops of states without choices out again: where the
 // only choice of a state with the label [Deadlock] leads back to it for certain
-// and nothing is earned there, the choice is removed. The label goes once it has no
-// state left that did not rest.
+// and nothing is earned there, the choice is removed. The label stays with states that have
+// choices.
 func (m *Model) RestAtDeadlocks() {
 	states, ok := m.Label(Deadlock)
 	if !ok {
@@ -29,6 +29,11 @@ func (m *Model) RestAtDeadlocks() {
 	})
 	m.remove(drop)
 	m.Labels = slices.DeleteFunc(m.Labels, func(l Label) bool { return l.Name == Deadlock && len(kept) == 0 })
+	for i := range m.Labels {
+		if m.Labels[i].Name == Deadlock {
+			m.Labels[i].States = kept
+		}
+	}
 }
 
 // Deadlocks returns the states without choices and those with the label [Deadlock], in order,

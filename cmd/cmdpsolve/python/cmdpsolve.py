@@ -467,15 +467,21 @@ def _folder():
         yield folder
 
 
-def _place(problem, folder) -> str:
-    """The file or name of a problem; one that is made in Python is written to the folder."""
+def _place(problem, folder) -> Tuple[str, Optional[str]]:
+    """The name of a problem, and what the command reads from standard input.
+
+    A problem made in Python with files of its own is written to the folder. Others go to standard
+    input: the files that they name are looked for in the working directory.
+    """
     if isinstance(problem, (str, os.PathLike)):
-        return os.fspath(problem)
+        return os.fspath(problem), None
     if isinstance(problem, Mapping):
         problem = Problem(problem)
+    if not problem.files:
+        return "-", json.dumps(problem.document, default=_plain)
     path = os.path.join(folder, "problem.json")
     problem.save(path)
-    return path
+    return path, None
 
 
 def _start(args: Sequence[str], **streams) -> subprocess.Popen:
@@ -494,7 +500,7 @@ def _judge(status: int, out: str, err: str, folder: str, result: Callable[[dict]
         faults = [_read(Fault, f) for f in data["failed"].get("faults") or []]
         text = data["failed"]["message"]
         if faults:
-            tidy = lambda s: s.replace(folder + os.sep, "")
+            tidy = lambda s: s.replace(folder + os.sep, "").replace("standard input", "problem.json")
             faults = [dataclasses.replace(f, file=tidy(f.file), message=tidy(f.message)) for f in faults]
             text = tidy(text)
         data = {}
@@ -505,10 +511,12 @@ def _judge(status: int, out: str, err: str, folder: str, result: Callable[[dict]
     raise RunError(text.removeprefix("cmdpsolve: "), result(data) if data else None)
 
 
-def _run(args: Sequence[str], folder: str, result: Callable[[dict], Any]):
-    process = _start([args[0], "--format=json", *args[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def _run(command: str, problem, args: Sequence[str], folder: str, result: Callable[[dict], Any]):
+    name, text = _place(problem, folder)
+    stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
+    process = _start([command, "--format=json", name, *args], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        out, err = process.communicate()
+        out, err = process.communicate(text)
     except BaseException:
         process.terminate()
         process.wait()
@@ -541,7 +549,7 @@ def plan(problem, **options) -> Plan:
                     rows = json.load(f)
             return _read(Plan, data, certificate=_certificate(data), policy=Policy(rows, _states(problem)) if rows else None)
 
-        return _run(["plan", _place(problem, folder), "--policy=" + path, *_flags(options)], folder, result)
+        return _run("plan", problem, ["--policy=" + path, *_flags(options)], folder, result)
 
 
 def front(problem, over: Union[str, Sequence[str], None] = None, **options) -> Front:
@@ -551,7 +559,7 @@ def front(problem, over: Union[str, Sequence[str], None] = None, **options) -> F
         return _read(Front, data, points=points, certificate=_certificate(data))
 
     with _folder() as folder:
-        return _run(["front", _place(problem, folder), *_flags({"over": over, **options})], folder, result)
+        return _run("front", problem, _flags({"over": over, **options}), folder, result)
 
 
 def check(problem, **options) -> Check:
@@ -561,7 +569,7 @@ def check(problem, **options) -> Check:
         return _read(Check, data, returns=ranges, certificate=_certificate(data))
 
     with _folder() as folder:
-        return _run(["check", _place(problem, folder), *_flags(options)], folder, result)
+        return _run("check", problem, _flags(options), folder, result)
 
 
 def simulate(problem, policy, **options) -> Simulation:
@@ -575,7 +583,7 @@ def simulate(problem, policy, **options) -> Simulation:
             policy = policy if isinstance(policy, Policy) else Policy.from_array(policy, names if isinstance(names, (list, tuple)) else None)
             policy.save(os.path.join(folder, "policy.json"))
             policy = os.path.join(folder, "policy.json")
-        return _run(["simulate", _place(problem, folder), "--policy=" + os.fspath(policy), *_flags(options)], folder, result)
+        return _run("simulate", problem, ["--policy=" + os.fspath(policy), *_flags(options)], folder, result)
 
 
 def compare(problem, algorithms: Union[str, Sequence[str]] = "all", **options) -> Comparison:
@@ -588,7 +596,7 @@ def compare(problem, algorithms: Union[str, Sequence[str]] = "all", **options) -
         return _read(Comparison, data, rows=rows)
 
     with _folder() as folder:
-        return _run(["compare", _place(problem, folder), *_flags({"algorithms": algorithms, **options})], folder, result)
+        return _run("compare", problem, _flags({"algorithms": algorithms, **options}), folder, result)
 
 
 # Learning
@@ -624,11 +632,13 @@ def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]
         if wrong:
             raise TypeError(f"{', '.join(wrong)}: only for environments; a problem says this itself")
         with _folder() as folder:
-            return _run(["learn", _place(problem, folder), *_flags(options)], folder, _learned)
+            return _run("learn", problem, _flags(options), folder, _learned)
     player = _Player(problem, returns, states, actions, start, horizon)
     wanted = _document(dict(name=name, horizon=player.horizon, goal=goal, constraints=constraints, target=target))
     with _folder() as folder:
-        return player.play(["learn", _place(wanted, folder), "--format=json", "--env-command=-", *_flags(options)], folder)
+        path = os.path.join(folder, "problem.json")
+        Problem(wanted).save(path)
+        return player.play(["learn", path, "--format=json", "--env-command=-", *_flags(options)], folder)
 
 
 _CLOSE = '{"close":true}\n'

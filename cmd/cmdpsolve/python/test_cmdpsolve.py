@@ -201,6 +201,27 @@ class Answers(unittest.TestCase):
         self.assertEqual([(f.file, f.line, f.key) for f in faults], [(path, 2, "horizon"), (path, 7, "transitions[0].next.7")])
         self.assertIn("want a whole number from 1", faults[0].message)
 
+    def test_files_of_a_dict(self):
+        problem = {"horizon": 3, "states": 1, "start": 0, "returns": ["r"], "goal": {"maximize": "r"}, "transitions": {"file": "rows.csv"}}
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                with open("rows.csv", "w") as f:
+                    f.write("state,action,next,probability,r\n0,0,0,1,2\n")
+                plan = cs.plan(problem)
+                self.assertEqual((plan.objective, cs.check(problem).horizon), (6, 3))
+                self.assertEqual(cs.simulate(problem, plan.policy, episodes=10).returns["r"].mean, 6)
+                self.assertEqual(cs.learn(problem, episodes=10).episodes, 10)
+                with self.assertRaises(cs.ProblemError) as caught:
+                    cs.plan({**problem, "transitions": {"file": "none.csv"}})
+                self.assertEqual([(f.file, f.key) for f in caught.exception.faults], [("problem.json", "transitions.file")])
+                with self.assertRaisesRegex(cs.ProblemError, "outside"):
+                    cs.plan({**problem, "transitions": {"file": os.path.abspath("rows.csv")}})
+                self.assertEqual(cs.plan({**problem, "transitions": {"file": os.path.abspath("rows.csv")}}, outside=True).objective, 6)
+            finally:
+                os.chdir(before)
+
     def test_other_errors(self):
         for call in (lambda: cs.plan("none.yaml"), lambda: cs.plan("garnt"), lambda: cs.plan("inventory", gpa=1),
                      lambda: cs.simulate("inventory", "none.csv"), lambda: learn(Chain(), learner="nobody"),

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -39,7 +40,7 @@ func TestAllFormatsAgree(t *testing.T) {
 		m.Labels = nil // tables of Gymnasium have none but their own
 		now := m
 		names := []string{"m.umb", "a/M.TRA", "m.drn", "m.npz", "m.json", "k/", "m.umb"}
-		if i%40 == 0 { // they take longer
+		if i == 1 { // they take longer
 			names = append(names, "m.drn.gz", "m.tra.gz", "M.DRN.XZ", "b/m.tra.xz", "m.umb")
 		}
 		for _, name := range names {
@@ -126,8 +127,8 @@ func TestDeadlocks(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		states, _ := m.Label(exchange.Deadlock)
-		if m.Choices() != 2 || m.First[2] != m.First[3] || len(states) != 2 {
-			t.Errorf("%s: %d choices, deadlocks %v: want one fewer, and states 1 and 2", name, m.Choices(), states)
+		if m.Choices() != 2 || m.First[2] != m.First[3] || !slices.Equal(states, []int32{1}) {
+			t.Errorf("%s: %d choices, deadlocks %v: want one fewer, and state 1", name, m.Choices(), states)
 		}
 		if want == nil {
 			want = m

@@ -326,7 +326,9 @@ func FuzzRead(f *testing.F) {
 	s := sample()
 	f.Add(s["m.tra"], s["m.sta"], s["m.lab"], s["m1.srew"], s["m2.trew"])
 	f.Add("2 3\n0 1 1/3 a\n0 0 2/3\n1 1 1\n", "(s)\n# hall\n0:(0)\n# room\n1:(1)\n", "0=\"init\"\n0: 0\n", "2 1\n0 3\n", "2 1\n0 1 5\n")
+	f.Add(combined(), "", "", "", "")
 	f.Fuzz(func(t *testing.T, tra, sta, lab, srew, trew string) {
+		prism.Read(fstest.MapFS{"m.pexp": {Data: []byte(tra)}}, "m.pexp")
 		given := files{"m.tra": tra, "m.sta": sta, "m.lab": lab, "m.srew": srew, "m.trew": trew}
 		maps.DeleteFunc(given, func(_, text string) bool { return text == "" })
 		m, err := given.read()
