@@ -188,6 +188,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if n := p.Model.States(); c.generate == 0 && p.Memory != nil && n >= manyPairs {
+		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for needs the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
+	}
 	if p, err = p.vary(&c.what); err != nil {
 		return err
 	}
