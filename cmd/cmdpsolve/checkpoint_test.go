@@ -89,7 +89,7 @@ func waitForFile(file string) {
 	}
 }
 
-// sameResult compares two JSON results but for their running times.
+// sameResult compares two JSON results but for their running times and commands.
 func sameResult(t *testing.T, got, want []byte) {
 	t.Helper()
 	clean := func(data []byte) string {
@@ -97,7 +97,7 @@ func sameResult(t *testing.T, got, want []byte) {
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatalf("%v in %s", err, data)
 		}
-		dropSeconds(v)
+		dropVaried(v)
 		out, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -109,16 +109,17 @@ func sameResult(t *testing.T, got, want []byte) {
 	}
 }
 
-func dropSeconds(v any) {
+func dropVaried(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "seconds")
+		delete(v, "command")
 		for _, x := range v {
-			dropSeconds(x)
+			dropVaried(x)
 		}
 	case []any:
 		for _, x := range v {
-			dropSeconds(x)
+			dropVaried(x)
 		}
 	}
 }

@@ -44,7 +44,16 @@ func (p *loaded) conflict(ctx context.Context, planner *exact.Planner, opts exac
 	for j, k := range c.Rows {
 		l, give := task.Constraints[k], c.Relax[j]
 		r := conflictReport{Constraint: l.Name, Kind: l.Kind, Return: l.Return, Limit: report.Number(l.Bound), Needed: report.NaN, Give: report.NaN}
-		if a := p.always(l); a != nil {
+		if t := p.tail(l); t != nil {
+			r.Constraint, r.Kind, r.Return, r.Limit = t.Name, kindOfTail(t), t.Mean, report.Number(t.Bound)
+			if !math.IsInf(give, 1) {
+				needed, err := p.neededOfTail(ctx, t, give/t.Share)
+				if err != nil {
+					return nil, err
+				}
+				r.Give, r.Needed = report.Number(math.Abs(needed-t.Bound)), report.Number(needed)
+			}
+		} else if a := p.always(l); a != nil {
 			r.Return, r.Limit = a.Return, report.Number(a.Limit)
 			if most := report.Number(1 - give); !math.IsInf(give, 1) {
 				r.Probability = &most
@@ -65,6 +74,47 @@ func (p *loaded) conflict(ctx context.Context, planner *exact.Planner, opts exac
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// neededOfTail returns what the bound on a mean of the worst episodes would have to be, all other limits being as they are. It is
+// enough if the bound gives so much at the threshold that it has; another threshold may need less.
+func (p *loaded) neededOfTail(ctx context.Context, t *problem.Tail, enough float64) (float64, error) {
+	way := 1.0
+	if t.AtLeast {
+		way = -1
+	}
+	number := slices.IndexFunc(tails(p.Problem), func(u problem.Tail) bool { return u.Constraint == t.Constraint })
+	needed := t.Bound + way*enough
+	wide, err := p.Rebound(number, needed)
+	if err != nil {
+		return 0, err
+	}
+	_, _, err = wide.BestThresholds(func(thresholds []float64) (*problem.Problem, *exact.Result, error) {
+		q, err := wide.At(thresholds)
+		for _, v := range p.changes {
+			if err == nil {
+				q, err = v.apply(q)
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		at := q.Memory.Tails[number]
+		if q, err = q.Rebound(number, math.Inf(1)); err != nil {
+			return nil, nil, err
+		}
+		q.Goal = problem.Goal{Minimize: at.Excess}
+		task, err := q.Task()
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := exact.Solve(ctx, q.Model, task, exact.Options{})
+		if err == nil && r.Status == exact.Optimal {
+			needed = way * min(way*needed, way*at.Threshold+r.Objective/t.Share)
+		}
+		return q, r, err
+	})
+	return needed, err
 }
 
 // separateLimits returns a task with the limits that can be told one by one, and what of the target

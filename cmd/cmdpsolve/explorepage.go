@@ -26,7 +26,8 @@ type aboutReport struct {
 	Wanted  string          `json:"wanted"`
 	Size    string          `json:"size"`
 	Returns []aboutReturn   `json:"returns"`
-	Goal    goalQuestion    `json:"goal"` // kind cost for one that is neither of two
+	Tails   []aboutReturn   `json:"tails"` // means of the worst episodes that are limited
+	Goal    goalQuestion    `json:"goal"`  // kind cost for one that is neither of two
 	Limits  []limitQuestion `json:"limits"`
 	Others  []string        `json:"others"` // limits that the page cannot move
 	Target  bool            `json:"target"`
@@ -53,7 +54,7 @@ const quick = 20_000_000
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Target != nil, Extent: report.Number(e.extent()),
-		Goal: goalQuestion{Kind: "none"}, Limits: []limitQuestion{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
+		Goal: goalQuestion{Kind: "none"}, Limits: []limitQuestion{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
 		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Problem)}
 	switch g := e.Goal; {
 	case g.Maximize != "":
@@ -63,7 +64,8 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	case g.Cost != nil:
 		a.Goal.Kind = "cost"
 	}
-	for _, name := range e.Returns {
+	names := limitable(e.Problem)
+	for _, name := range names {
 		for _, kind := range []string{"at_least", "at_most"} {
 			if value, is := givenLimit(e.Problem, kind, name); is {
 				a.Limits = append(a.Limits, limitQuestion{name, kind, value})
@@ -81,7 +83,14 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 		return nil, err
 	}
 	for i, name := range e.Returns {
-		a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i]))})
+		if slices.Contains(names, name) {
+			a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i]))})
+		}
+	}
+	for _, t := range tails(e.Problem) {
+		name := e.Declared().Constraints[t.Constraint].Return
+		of := a.Returns[slices.IndexFunc(a.Returns, func(r aboutReturn) bool { return r.Name == name })]
+		a.Tails = append(a.Tails, aboutReturn{t.Mean, of.Min, of.Max})
 	}
 	return a, nil
 }
@@ -133,19 +142,23 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if e.planner == nil {
 		return nil, errors.New("the returns of a game depend on both players")
 	}
-	sim := newSimulation(e.loaded, draws(plan.policy, plan.components), q.Seed, 1000)
+	sim := newSimulation(plan.of, draws(plan.policy, plan.components), q.Seed, 1000)
 	if sim.over != nil && e.Model.Discount() == 1 {
 		for i, x := range plan.returns {
 			if math.IsInf(x, 0) || math.IsNaN(x) {
-				return nil, fmt.Errorf("under this policy the total %s does not end, and neither does an episode", e.Returns[i])
+				return nil, fmt.Errorf("under this policy the total %s does not end, and neither does an episode", plan.of.Returns[i])
 			}
 		}
 	}
-	a := &episodesAnswer{Returns: make([]variedReturn, len(e.Returns))}
+	a := &episodesAnswer{Returns: make([]variedReturn, len(e.about.Returns))}
+	at := make([]int, len(a.Returns)) // of the page's returns, in the plan's
+	for i, r := range e.about.Returns {
+		at[i] = slices.Index(plan.of.Returns, r.Name)
+	}
 	counted, cancel := context.WithTimeout(ctx, mostCounting)
 	defer cancel()
 	for i := range a.Returns {
-		if values, shares, ok := sim.exactly(counted, i); ok && len(values) <= mostValues {
+		if values, shares, ok := sim.exactly(counted, at[i]); ok && len(values) <= mostValues {
 			a.Returns[i] = variedReturn{report.Numbers(values), report.Numbers(shares), true, report.Number(floats.Dot(values, shares)), 0}
 		}
 		if err := ctx.Err(); err != nil {
@@ -160,15 +173,15 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 		if err := sim.play(ctx); err != nil {
 			return nil, err
 		}
-		for i, x := range sim.total {
+		for i := range a.Returns {
 			if r := &a.Returns[i]; !r.Exact {
-				r.Values, r.Shares = append(r.Values, report.Number(x)), append(r.Shares, 1/report.Number(a.Played))
+				r.Values, r.Shares = append(r.Values, report.Number(sim.total[at[i]])), append(r.Shares, 1/report.Number(a.Played))
 			}
 		}
 	}
 	for i := range a.Returns {
 		if r := &a.Returns[i]; !r.Exact {
-			r.Mean, r.Half = report.Number(sim.mean[i]), report.Number(sim.half(i))
+			r.Mean, r.Half = report.Number(sim.mean[at[i]]), report.Number(sim.half(at[i]))
 		}
 	}
 	return a, nil
@@ -223,7 +236,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 		return a, nil
 	}
 	a.Command += " --policy policy.csv"
-	switch err := problem.WritePolicyCSV(&policy, e.PlanRows(plan.policy, plan.components)); {
+	switch err := problem.WritePolicyCSV(&policy, plan.of.PlanRows(plan.policy, plan.components)); {
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the policy is too large for the page; the command writes it to a file"
 	case err != nil:

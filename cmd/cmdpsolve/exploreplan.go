@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,21 +19,23 @@ import (
 
 // An explorer answers the questions of the page about one problem.
 type explorer struct {
-	*loaded
+	rooted
 	options *planOptions
-	planner *exact.Planner // nil in a game
 	about   *aboutReport
 	called  []string // options that say how the problem is read
 
-	mu    sync.Mutex
-	last  int       // number of the last plan
-	plans []*played // the last of them
+	mu     sync.Mutex
+	roots  map[string]rooted // by the thresholds of the worst episodes
+	stored int               // transitions of all of them
+	last   int               // number of the last plan
+	plans  []*played         // the last of them
 }
 
 // A played plan is what the page may ask more about.
 type played struct {
 	id              int
 	of              *loaded
+	root            rooted
 	policy          *exact.Policy
 	components      []exact.Component
 	returns         []float64
@@ -50,6 +51,8 @@ type question struct {
 	// Over are the two returns of a trade-off curve, and Signs 1 for what is to be large.
 	Over  []string  `json:"over"`
 	Signs []float64 `json:"signs"`
+	// ID is the number of a plan, whose thresholds of the worst episodes a curve is for.
+	ID int `json:"id"`
 	// Keep are the numbers of plans that the page still shows.
 	Keep []int `json:"keep"`
 }
@@ -67,7 +70,7 @@ type limitQuestion struct {
 }
 
 func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, error) {
-	e := &explorer{loaded: p, options: o}
+	e := &explorer{rooted: rooted{loaded: p}, options: o, roots: make(map[string]rooted)}
 	if o.gap == 0 && !p.isGame() {
 		quick := *o
 		quick.gap = exploreGap
@@ -125,7 +128,7 @@ func (e *explorer) variation(q *question) *variation {
 		}
 		return math.Inf(1), false
 	}
-	for _, name := range e.Returns {
+	for _, name := range limitable(e.Problem) {
 		for _, kind := range []string{"at_least", "at_most"} {
 			value, wanted := asked(kind, name)
 			given, is := givenLimit(e.Problem, kind, name)
@@ -176,6 +179,8 @@ func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (a
 	switch {
 	case errors.Is(err, geometry.ErrEmpty):
 		a, err = e.planNothing(ctx, p, err)
+	case err == nil && len(tails(p.Problem)) > 0:
+		a, err = e.planWorst(ctx, p, &q, progress)
 	case err != nil:
 		return nil, err
 	case p.task.Cost == nil && p.task.Target == nil:
@@ -210,64 +215,36 @@ func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress 
 	opts := e.options.solver(shown(p.sense(), progress))
 	begin := time.Now()
 	if p.slow() {
-		opts.Early = func(r *exact.Result) {
-			a := &planAnswer{Report: p.planData(r, time.Since(begin)), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted()}
-			a.Seconds = report.Number(time.Since(begin).Seconds())
-			progress(earlyAnswer{a})
-		}
+		opts.Early = func(r *exact.Result) { progress(p.early(r, begin)) }
 	}
 	r, err := e.planner.Solve(ctx, p.task, opts)
-	if opts.Early = nil; err != nil {
+	if err != nil {
 		return nil, err
 	}
-	d := p.planData(r, time.Since(begin))
+	return e.answer(ctx, p, e.rooted, r, keep)
+}
+
+// early returns the first numbers of a plan.
+func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
+	took := time.Since(begin)
+	return earlyAnswer{&planAnswer{Report: p.planData(r, took), Notes: []string{"These are first numbers, which are being refined."}, Wanted: p.wanted(), Seconds: report.Number(took.Seconds())}}
+}
+
+// answer tells the page of a plan.
+func (e *explorer) answer(ctx context.Context, p *loaded, root rooted, r *exact.Result, keep []int) (*planAnswer, error) {
+	d := p.planData(r, 0)
 	a := &planAnswer{Report: d, Notes: append(d.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
-	if len(p.changes) > 0 && p.thresholds() != nil {
-		note, err := p.otherThresholds(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		a.Notes = append(a.Notes, note)
-	}
 	if r.Status == exact.Infeasible {
-		if a.Conflict, err = p.conflict(ctx, e.planner, opts); err != nil {
+		var err error
+		if a.Conflict, err = p.conflict(ctx, root.planner, e.options.solver(nil)); err != nil {
 			return nil, err
 		}
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
 	}
 	if r.Policy != nil || len(r.Components) > 0 {
-		a.ID = e.remember(&played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}, keep)
+		a.ID = e.remember(&played{of: p, root: root, policy: r.Policy, components: r.Components, returns: r.Returns}, keep)
 	}
 	return a, nil
-}
-
-// mostRethinking bounds the time for which thresholds of the worst episodes are tried.
-const mostRethinking = time.Second
-
-// otherThresholds says whether the worst episodes could begin at a better place under the limits of a plan than they do on the page,
-// which keeps one model.
-func (p *loaded) otherThresholds(ctx context.Context, r *exact.Result) (string, error) {
-	trial, cancel := context.WithTimeout(ctx, mostRethinking)
-	defer cancel()
-	best, err := p.rethought(trial)
-	var other *exact.Result
-	if err == nil {
-		other, err = exact.Solve(trial, best.Model, best.task, exact.Options{})
-	}
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		return "The worst episodes begin where they do in the problem as it was given; the command looks for where they best begin under these limits.", nil
-	case other.Status != exact.Optimal || r.Status == exact.Optimal && r.Objective-other.Objective <= 1e-6*math.Abs(r.Objective):
-		return "The worst episodes begin where it is best for these limits.", nil
-	}
-	var parts []string
-	for _, t := range best.thresholds() {
-		parts = append(parts, fmt.Sprintf("%s for the %s", report.Short(t.Threshold), t.Constraint))
-	}
-	return fmt.Sprintf("There is a better plan, with the objective %s: it has the threshold %s. The command finds it.",
-		report.Short(p.sense()*other.Objective), strings.Join(parts, ", ")), nil
 }
 
 // shown returns what shows the progress of a solver, ten times a second at most.
@@ -359,6 +336,10 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if err != nil {
 		return nil, err
 	}
+	root := e.rooted
+	if shown, err := e.played(q.ID); err == nil {
+		root = shown.root
+	}
 	if e.planner == nil || len(q.Over) != 2 || len(q.Signs) != 2 {
 		return nil, errors.New("a trade-off curve is between two returns of a problem with one player")
 	}
@@ -369,7 +350,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		}
 	}
 	q.Limits = limits
-	p, err := e.vary(e.variation(&q))
+	p, err := root.vary(e.variation(&q))
 	if err != nil {
 		return nil, err
 	}
@@ -392,7 +373,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		return [2]report.Number{report.Number(v[over[0].index]), report.Number(v[over[1].index])}
 	}
 	opts.Each = func(f exact.FrontPoint) { progress(at(f.Returns)) }
-	r, err := e.planner.Front(ctx, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
+	r, err := root.planner.Front(ctx, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type policyAnswer struct {
 	Found  int           `json:"found"` // states that the search finds, of which States may be a part
 	// Unit says what visits are.
 	Unit string `json:"unit"`
+	// Grid is where the states are, if not where those of the problem as it was given are.
+	Grid *gridReport `json:"grid,omitempty"`
 }
 
 type stateReport struct {
@@ -64,16 +66,20 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 	case !opponent && plan.agent == nil:
 		return nil, errors.New("against an opponent a target is approached by adapting, as learn does, and not by one policy")
 	}
-	v := policyView{explorer: e, plan: plan, question: &q}
+	v := policyView{loaded: plan.of, plan: plan, question: &q}
 	if err := v.count(ctx); err != nil {
 		return nil, err
 	}
-	return v.answer(), nil
+	a := v.answer()
+	if plan.of.Model != e.Model {
+		a.Grid = gridOf(plan.of.Problem)
+	}
+	return a, nil
 }
 
 // policyView collects what a policy does where.
 type policyView struct {
-	*explorer
+	*loaded
 	plan     *played
 	question *policyQuestion
 	visits   []float64   // of each state

@@ -59,27 +59,47 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 		return nil, &exitError{exitUsage, err}
 	}
 	if !o.each {
-		if p, err = p.BestThresholds(ctx, exact.Options{}, nil); err != nil {
+		if p, err = bestThresholds(ctx, p, nil); err != nil {
 			return nil, stopped(err)
 		}
 	}
 	return wanting(p, name)
 }
 
-// rethought returns a problem whose goal or limits were varied with the thresholds that are best for them.
-func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
-	if len(p.changes) == 0 || p.Memory == nil || len(p.Memory.Tails) == 0 {
+// bestThresholds returns a problem, with changes, with the thresholds of the worst episodes that are best for it.
+func bestThresholds(ctx context.Context, p *problem.Problem, changes []*variation) (*problem.Problem, error) {
+	if len(tails(p)) == 0 {
 		return p, nil
 	}
-	best, err := p.BestThresholds(ctx, exact.Options{}, func(q *problem.Problem) *problem.Problem {
-		for _, v := range p.changes {
-			var err error
+	best, _, err := p.BestThresholds(func(thresholds []float64) (*problem.Problem, *exact.Result, error) {
+		q, err := p.At(thresholds)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, v := range changes {
 			if q, err = v.apply(q); err != nil {
-				return nil // it is about another threshold
+				return nil, nil, nil // it is about another threshold
 			}
 		}
-		return q
+		task, err := q.Task()
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := exact.Solve(ctx, q.Model, task, exact.Options{})
+		return q, r, err
 	})
+	if err == nil && best == nil {
+		best = p
+	}
+	return best, err
+}
+
+// rethought returns a problem whose goal or limits were varied with the thresholds that are best for them.
+func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
+	if len(p.changes) == 0 || len(tails(p.Problem)) == 0 {
+		return p, nil
+	}
+	best, err := bestThresholds(ctx, p.Problem, p.changes)
 	if err != nil {
 		return nil, stopped(err)
 	}
@@ -160,10 +180,7 @@ func (p *loaded) remembered() []rememberedReport {
 // thresholds lists the thresholds of constraints on the worst episodes.
 func (p *loaded) thresholds() []thresholdReport {
 	var out []thresholdReport
-	if p.Memory == nil {
-		return nil
-	}
-	for _, t := range p.Memory.Tails {
+	for _, t := range tails(p.Problem) {
 		out = append(out, thresholdReport{t.Name, report.Number(t.Threshold), len(t.Thresholds)})
 	}
 	return out

@@ -138,6 +138,10 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 				slack, scale = slack-n*r.Returns[i], scale+math.Abs(n)*sides[i]
 			}
 		}
+		if t := p.tail(price.Constraint); t != nil { // in the units of the mean
+			price.Constraint = cmdp.Constraint{Name: t.Name, Kind: kindOfTail(t), Return: t.Mean, Bound: t.Bound}
+			slack, scale, price.Value = slack/t.Share, scale/t.Share, price.Value*t.Share
+		}
 		d.add(price, slack, scale, priced)
 	}
 	if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); !polyhedral {

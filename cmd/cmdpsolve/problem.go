@@ -161,14 +161,28 @@ func (p *loaded) wantedLimits() []string {
 
 // limitName names a limit as the problem has it: one on the mean of the worst episodes holds for any threshold.
 func (p *loaded) limitName(c cmdp.Constraint) string {
-	if p.Memory != nil {
-		for _, t := range p.Memory.Tails {
-			if c.Return == t.Excess && c.Kind == "at_most" && c.Bound == t.Room {
-				return t.Name
-			}
-		}
+	if t := p.tail(c); t != nil {
+		return t.Name
 	}
 	return c.Name
+}
+
+// tail returns the limit on the mean of the worst episodes that a constraint stands for, nil if it is another one.
+func (p *loaded) tail(c cmdp.Constraint) *problem.Tail {
+	list := tails(p.Problem)
+	i := slices.IndexFunc(list, func(t problem.Tail) bool { return c.Return == t.Excess && c.Kind == "at_most" && c.Bound == t.Room })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// kindOfTail is the kind of a limit on the mean of the worst episodes.
+func kindOfTail(t *problem.Tail) string {
+	if t.AtLeast {
+		return "at_least"
+	}
+	return "at_most"
 }
 
 // alwaysNames lists the limits of every episode.

@@ -195,8 +195,8 @@ func (s sweepFlags) next(at []int) bool {
 func (o *sweepOptions) sides(p *loaded) ([]string, error) {
 	var out []string
 	for i, l := range o.over {
-		if !slices.Contains(p.Returns, l.name) {
-			return nil, usage("--sweep: unknown return %q: want %s", l.name, strings.Join(p.Returns, ", "))
+		if names := limitable(p.Problem); !slices.Contains(names, l.name) {
+			return nil, usage("--sweep: unknown return %q: want %s", l.name, strings.Join(names, ", "))
 		}
 		if slices.ContainsFunc(o.over[:i], func(k sweptLimit) bool { return k.name == l.name }) {
 			return nil, usage("--sweep: %s is given twice", l.name)

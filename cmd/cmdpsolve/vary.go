@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/geometry"
 
 	"github.com/spf13/pflag"
 )
@@ -80,7 +81,7 @@ func (v *variation) none() bool {
 // limits contradict each other, and wraps geometry.ErrEmpty, there is a problem without a
 // task all the same.
 func (p *loaded) vary(v *variation) (*loaded, error) {
-	if v.none() {
+	if v.none() && p.task.Box != nil {
 		return p, nil
 	}
 	q, err := v.apply(p.Problem)
@@ -88,10 +89,39 @@ func (p *loaded) vary(v *variation) (*loaded, error) {
 		return nil, err
 	}
 	task, err := q.Task()
-	if err != nil {
+	switch {
+	case errors.Is(err, geometry.ErrEmpty) && beyond(q):
+		err = nil // a plan that keeps the limits has other thresholds, see rethought
+	case err != nil:
 		err = usage("%s: %w", p.name, err)
 	}
 	return &loaded{Problem: q, task: task, name: p.name, changes: append(slices.Clip(p.changes), v)}, err
+}
+
+// beyond reports whether a threshold of the worst episodes is beyond the bound of their mean.
+func beyond(p *problem.Problem) bool {
+	return slices.ContainsFunc(tails(p), func(t problem.Tail) bool { return t.Room < 0 })
+}
+
+// tails lists the limits on the mean of the worst episodes.
+func tails(p *problem.Problem) []problem.Tail {
+	if p.Memory == nil {
+		return nil
+	}
+	return p.Memory.Tails
+}
+
+// limitable lists what limits can be changed on: returns, and the means of the worst episodes in the place of the excesses that
+// they came to.
+func limitable(p *problem.Problem) []string {
+	names := slices.Clone(p.Returns)
+	for _, t := range tails(p) {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == t.Excess && !slices.Contains(p.Declared().Returns, name) })
+		if !slices.Contains(names, t.Mean) {
+			names = append(names, t.Mean)
+		}
+	}
+	return names
 }
 
 // apply returns the problem with the changes.
@@ -110,26 +140,35 @@ func (v *variation) apply(p *problem.Problem) (*problem.Problem, error) {
 	}
 	q.Constraints = slices.Clone(q.Constraints)
 	for _, b := range v.least {
-		if err := limitSide(&q, b, lower); err != nil {
+		if err := limitSide(&q, b, "at_least"); err != nil {
 			return nil, err
 		}
 	}
 	for _, b := range v.most {
-		if err := limitSide(&q, b, upper); err != nil {
+		if err := limitSide(&q, b, "at_most"); err != nil {
 			return nil, err
 		}
 	}
 	return &q, inflated(&q, v.inflate)
 }
 
-// lower and upper return the bound of a constraint on a side.
-func lower(c *problem.Constraint) **float64 { return &c.AtLeast }
-func upper(c *problem.Constraint) **float64 { return &c.AtMost }
-
-// limitSide puts a limit in the place of those on its side of the return.
-func limitSide(q *problem.Problem, b bound, side func(*problem.Constraint) **float64) error {
+// limitSide puts a limit in the place of those on its side, kind, of a return or of a mean of the worst episodes.
+func limitSide(q *problem.Problem, b bound, kind string) error {
+	if i := slices.IndexFunc(tails(q), func(t problem.Tail) bool { return t.Mean == b.name && t.AtLeast == (kind == "at_least") }); i >= 0 {
+		p, err := q.Rebound(i, b.value)
+		if err == nil {
+			*q = *p
+		}
+		return err
+	}
 	if !slices.Contains(q.Returns, b.name) {
-		return usage("unknown return %q: want %s", b.name, strings.Join(q.Returns, ", "))
+		return usage("unknown return %q: want %s", b.name, strings.Join(limitable(q), ", "))
+	}
+	side := func(c *problem.Constraint) **float64 {
+		if kind == "at_least" {
+			return &c.AtLeast
+		}
+		return &c.AtMost
 	}
 	place := -1
 	for i := range q.Constraints {
@@ -200,6 +239,11 @@ func (v *variation) flags() []string {
 func givenLimit(p *problem.Problem, kind, name string) (value float64, is bool) {
 	if slices.ContainsFunc(p.Always(), func(a problem.Always) bool { return a.Chance == name }) {
 		return 0, false
+	}
+	for _, t := range tails(p) {
+		if t.Mean == name && t.AtLeast == (kind == "at_least") && slices.ContainsFunc(p.Constraints, t.Is) {
+			return t.Bound, true
+		}
 	}
 	for _, c := range p.Constraints {
 		b := c.AtMost

@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,13 +36,67 @@ type Memory struct {
 // excess over τ is at most cvar·(bound − τ) (Rockafellar, Uryasev 2000); the problem asks this of
 // one of the Thresholds.
 type Tail struct {
-	Constraint int    // its number in the declared problem
-	Name       string // such as "mean of the worst 10% of fuel ≤ 8"
+	Constraint int     // its number in the declared problem
+	Name       string  // such as "mean of the worst 10% of fuel ≤ 8"
+	Mean       string  // what it limits, such as "mean of the worst 10% of fuel"
+	Bound      float64 // of that mean
+	AtLeast    bool    // Bound is the least that is allowed, else the most
+	Share      float64 // of the episodes, which are the worst ones
 	Thresholds []float64
 	Threshold  float64
-	// Excess is the return that is the mean excess over Threshold, or the shortfall below it, and Room its limit.
+	// Excess is the return that is the mean excess over Threshold, or the shortfall below it, and Room its limit: Share times what is
+	// between Threshold and Bound, below 0 if Threshold is beyond Bound and no policy can do.
 	Excess string
 	Room   float64
+
+	totals func(bound float64) []float64
+}
+
+// Is reports whether a constraint of the problem is what the tail came to.
+func (t *Tail) Is(c Constraint) bool {
+	return c.Return == t.Excess && c.AtLeast == nil && c.AtMost != nil && *c.AtMost == t.Room
+}
+
+// bound sets the bound of the tail, whose constraint is c.
+func (t *Tail) bound(c *Constraint, x float64) error {
+	t.Bound, t.Room = x, t.Share*(x-t.Threshold)
+	if t.AtLeast {
+		t.Room, c.AtLeast = 0-t.Room, &x
+	} else {
+		c.AtMost = &x
+	}
+	t.Name = c.String()
+	if t.Thresholds = t.totals(x); len(t.Thresholds) > maxThresholds {
+		return fmt.Errorf("problem: the total of %s has more than %d values that the worst episodes may begin at: want a coarser resolution", c.Return, maxThresholds)
+	}
+	return nil
+}
+
+// Rebound returns the problem with another bound of the tail of a number, or without that limit if the bound is infinite. Model and
+// Threshold are those of p.
+func (p *Problem) Rebound(number int, bound float64) (*Problem, error) {
+	q, memory, declared := *p, *p.Memory, *p.Memory.Declared
+	q.Memory, memory.Declared = &memory, &declared
+	old := memory.Tails[number]
+	if math.IsInf(bound, 0) {
+		q.Constraints = slices.DeleteFunc(slices.Clone(p.Constraints), old.Is)
+		return &q, nil
+	}
+	memory.Tails, declared.Constraints = slices.Clone(memory.Tails), slices.Clone(declared.Constraints)
+	tail := &memory.Tails[number]
+	if err := tail.bound(&declared.Constraints[tail.Constraint], bound); err != nil {
+		return nil, err
+	}
+	limit := Constraint{Return: tail.Excess, AtMost: &tail.Room}
+	for _, list := range []*[]Constraint{&q.Constraints, &memory.asked} {
+		*list = slices.Clone(*list)
+		if i := slices.IndexFunc(*list, old.Is); i >= 0 {
+			(*list)[i] = limit
+		} else {
+			*list = append(*list, limit)
+		}
+	}
+	return &q, nil
 }
 
 // An Always is a bound that the total of a return is to keep in every episode.
@@ -101,8 +156,8 @@ func (p *Problem) Declared() *Problem {
 }
 
 // refolded returns a problem without memory in its model that asks for the same as p. Where goal and constraints are those of
-// Unfold it is the declared problem. Else a limit on the probability of passing a bound is one with a probability again, and the
-// mean excess over a threshold becomes a return of its own, for the file to have the same threshold.
+// Unfold it is the declared problem. Else a limit on the probability of passing a bound is one with a probability again, and one on the
+// mean of the worst episodes one with cvar, for any threshold.
 func (p *Problem) refolded() (*Problem, error) {
 	m := p.Memory
 	if m == nil {
@@ -124,49 +179,33 @@ func (p *Problem) refolded() (*Problem, error) {
 			return nil, err
 		}
 	}
-	var sides []*Set
 	for _, c := range p.Constraints {
-		side, err := q.refoldLimit(p, c)
-		if err != nil {
+		if err := q.refoldLimit(p, c); err != nil {
 			return nil, err
 		}
-		if side != nil {
-			sides = append(sides, side)
-		}
-	}
-	switch {
-	case len(sides) == 1 && q.Target == nil:
-		q.Target = sides[0]
-	case len(sides) > 0:
-		if q.Target != nil {
-			sides = append(sides, q.Target)
-		}
-		q.Target = &Set{Intersection: sides}
 	}
 	return &q, nil
 }
 
-// refoldLimit adds a constraint on a return of p to q, which may get another return for it. A mean shortfall below τ is the
-// mean excess over it, less the mean, plus τ: the limit on it is a half-space, which is returned.
-func (q *Problem) refoldLimit(p *Problem, c Constraint) (*Set, error) {
-	w := p.limitOf(c.Return)
+// refoldLimit adds a constraint on a return of p to q, which may get another return for it.
+func (q *Problem) refoldLimit(p *Problem, c Constraint) error {
+	w, tails := p.limitOf(c.Return), p.Memory.Tails
+	tail := slices.IndexFunc(tails, func(t Tail) bool { return t.Is(c) })
 	switch {
 	case w == nil:
+	case tail >= 0:
+		c = p.Memory.Declared.Constraints[tails[tail].Constraint]
 	case w.limit.Kind == monitor.Above && c.AtLeast == nil && *c.AtMost >= 0 && *c.AtMost < 1:
 		c = Constraint{Return: w.of, AtMost: &w.limit.At, Probability: complement(*c.AtMost)}
 	case w.limit.Kind == monitor.AtLeast && c.AtMost == nil && *c.AtLeast > 0 && *c.AtLeast <= 1:
 		c = Constraint{Return: w.of, AtLeast: &w.limit.At, Probability: c.AtLeast}
-	case w.limit.Kind == monitor.Shortfall && c.AtLeast == nil:
-		over := "excess of " + w.of + " over " + short(w.limit.At)
-		normal := Coefficients{Named: map[string]float64{over: 1, w.of: -1}}
-		return &Set{Halfspace: &Halfspace{Normal: normal, Offset: *c.AtMost - w.limit.At}}, q.define(over, Return{Excess: &Threshold{w.of, w.limit.At}})
 	default:
 		if err := q.declare(p, c.Return); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	q.Constraints = append(q.Constraints, c)
-	return nil, nil
+	return nil
 }
 
 // declare makes a return that tells about a limit one that a file can define.

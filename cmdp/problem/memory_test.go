@@ -137,12 +137,24 @@ func worst(totals map[float64]float64, part float64) float64 {
 	return sum / part
 }
 
+// bestThresholds returns a problem with the thresholds that are best for it.
+func bestThresholds(t *testing.T, p *Problem) (*Problem, error) {
+	best, _, err := p.BestThresholds(func(thresholds []float64) (*Problem, *exact.Result, error) {
+		q, err := p.At(thresholds)
+		if err != nil {
+			return nil, nil, err
+		}
+		return q, solved(t, q), nil
+	})
+	return best, err
+}
+
 // TestWorstEpisodes: the policy that is planned keeps the mean of its worst episodes, by sorting them; it has the mean
 // that is promised; and no policy of a fine grid of policies with memory that keeps it has more.
 func TestWorstEpisodes(t *testing.T) {
 	for _, c := range []struct{ part, bound float64 }{{0.25, 1.5}, {0.25, 2}, {0.1, 0.5}, {0.5, 2.5}, {1, 3}} {
 		p := parsed(t, fmt.Sprintf(walk, "[gain]", fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: %g}]", c.bound, c.part)))
-		p, err := p.BestThresholds(context.Background(), exact.Options{}, nil)
+		p, err := bestThresholds(t, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,6 +374,13 @@ func TestDepot(t *testing.T) {
 // to the same optimum.
 func TestChangedEpisodesReadBack(t *testing.T) {
 	number := func(x float64) *float64 { return &x }
+	rebound := func(p *Problem, x float64) {
+		q, err := p.Rebound(0, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*p = *q
+	}
 	for _, c := range []struct {
 		name, limits string
 		change       func(*Problem)
@@ -381,10 +400,21 @@ func TestChangedEpisodesReadBack(t *testing.T) {
 		{"always", "constraints: [{return: gain, at_least: 1, always: true}]", func(p *Problem) {
 			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
 		}},
-		{"worst", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.01) }},
-		{"worst, highest", "constraints: [{return: gain, at_most: 5, cvar: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.1) }},
-		{"worst, beside a target", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
+		{"worst", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) { rebound(p, 1.5) }},
+		{"worst, highest", "constraints: [{return: gain, at_most: 5, cvar: 0.5}]", func(p *Problem) { rebound(p, 5.25) }},
+		{"worst, none", "constraints: [{return: gain, at_least: 3.5, cvar: 0.1}]", func(p *Problem) { rebound(p, math.Inf(1)) }},
+		{"worst, none and again", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
+			rebound(p, math.Inf(1))
+			rebound(p, 1.75)
+		}},
+		{"worst, beside others", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
 			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
+			rebound(p, 1.25)
+		}},
+		{"worst, beside a cost", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
+			p.Goal = Goal{Cost: &Cost{Squared: &Squared{Center: []float64{2.5}}}}
+			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
+			rebound(p, 1.25)
 		}},
 	} {
 		p := parsed(t, fmt.Sprintf(walk, "[gain]", c.limits))
@@ -396,7 +426,14 @@ func TestChangedEpisodesReadBack(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		want, got := solved(t, &q), solved(t, parsed(t, file.String()))
+		again := parsed(t, file.String())
+		if again.Memory != nil && len(again.Memory.Tails) > 0 {
+			var err error
+			if again, err = again.At([]float64{q.Memory.Tails[0].Threshold}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, got := solved(t, &q), solved(t, again)
 		if got.Status != want.Status || math.Abs(got.Objective-want.Objective) > 1e-8 {
 			t.Errorf("%s: %v %g, want %v %g from\n%s", c.name, got.Status, got.Objective, want.Status, want.Objective, &file)
 		}

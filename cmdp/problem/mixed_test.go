@@ -118,7 +118,7 @@ func TestMixedLimits(t *testing.T) {
 		if c.center[1] > 0 {
 			text = strings.Replace(text, "{maximize: gain}", fmt.Sprintf("{cost: {squared: {center: [%g, %g], weights: [1, 20]}}}", c.center[0], c.center[1]), 1)
 		}
-		p, err := parsed(t, text).BestThresholds(t.Context(), exact.Options{}, nil)
+		p, err := bestThresholds(t, parsed(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}

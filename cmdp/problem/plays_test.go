@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 )
 
 // TestUntilByHand asks each kind of reaching by itself of a chain that nobody controls: a stays with 1/4, goes to b with 1/2 and to g
@@ -137,7 +136,7 @@ func TestExpectationsAgainstPlays(t *testing.T) {
 		} else if p, err = Read("../../docs/examples/" + name + ".yaml"); err != nil {
 			t.Fatal(err)
 		}
-		if p, err = p.BestThresholds(t.Context(), exact.Options{}, nil); err != nil {
+		if p, err = bestThresholds(t, p); err != nil {
 			t.Fatal(err)
 		}
 		r := solved(t, p)

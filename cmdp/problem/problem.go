@@ -102,17 +102,23 @@ type Constraint struct {
 // OnAverage reports whether the constraint bounds the expected return.
 func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
 
+// limited names what the constraint limits.
+func (c *Constraint) limited() string {
+	if c.CVaR != nil {
+		return "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + c.Return
+	}
+	return c.Return
+}
+
 // String describes the constraint, such as "fuel ≤ 8", "fuel ≤ 8 always", "fuel ≤ 8 with probability 0.9" or "mean of the worst 10% of
 // fuel ≤ 8".
 func (c *Constraint) String() string {
-	of, when := c.Return, ""
+	of, when := c.limited(), ""
 	switch {
 	case c.Always:
 		when = " always"
 	case c.Probability != nil:
 		when = " with probability " + brief(*c.Probability, 6)
-	case c.CVaR != nil:
-		of = "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + of
 	}
 	var bounds []string
 	if c.AtLeast != nil {

@@ -1,65 +1,62 @@
 package problem
 
-import (
-	"context"
+import "cmdpsolve/cmdp/exact"
 
-	"cmdpsolve/cmdp/exact"
-)
-
-// EachThreshold visits the problem with each choice of the thresholds of its Tails: a policy keeps constraints on the mean
-// of the worst episodes if it keeps those of one choice. A problem without tails, or of which no total keeps a bound, is
-// visited as it is.
-func (p *Problem) EachThreshold(visit func(*Problem) error) error {
+// thresholds visits each choice of the thresholds of the Tails: a policy keeps constraints on the mean of the worst episodes if it
+// keeps those of one choice. Where no total keeps a bound the bound stands for them. Without tails there is one choice, which is nil.
+func (p *Problem) thresholds(visit func(thresholds []float64) error) error {
 	if p.Memory == nil || len(p.Memory.Tails) == 0 {
-		return visit(p)
+		return visit(nil)
 	}
 	at := make([]int, len(p.Memory.Tails))
 	for {
-		chosen := p.Memory.options
-		chosen.Thresholds = make([]float64, len(at))
+		chosen := make([]float64, len(at))
 		for i, tail := range p.Memory.Tails {
-			if len(tail.Thresholds) == 0 {
-				return visit(p)
+			if chosen[i] = tail.Bound; len(tail.Thresholds) > 0 {
+				chosen[i] = tail.Thresholds[at[i]]
 			}
-			chosen.Thresholds[i] = tail.Thresholds[at[i]]
 		}
-		q, err := p.Unfold(chosen)
-		if err != nil {
-			return err
-		}
-		if err := visit(q); err != nil || !next(at, p.Memory.Tails) {
+		if err := visit(chosen); err != nil || !next(at, p.Memory.Tails) {
 			return err
 		}
 	}
 }
 
-// BestThresholds returns the problem with the thresholds of its Tails that have the best optimum. If no thresholds
-// allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of its own:
-// constraints on the mean of the worst episodes do not make a convex problem. A problem without tails is returned
-// as it is. If change is not nil, what it makes of the problem with each threshold is planned for and returned; it
-// returns nil to leave one out.
-func (p *Problem) BestThresholds(ctx context.Context, opts exact.Options, change func(*Problem) *Problem) (*Problem, error) {
-	if p.Memory == nil || len(p.Memory.Tails) == 0 {
+// At returns the problem as it was asked, with thresholds for its Tails; p itself if they are nil.
+func (p *Problem) At(thresholds []float64) (*Problem, error) {
+	if thresholds == nil {
 		return p, nil
 	}
-	best, found := p, (*exact.Result)(nil)
-	err := p.EachThreshold(func(q *Problem) error {
-		if change != nil {
-			if q = change(q); q == nil {
-				return nil
-			}
-		}
-		task, err := q.Task()
+	chosen := p.Memory.options
+	chosen.Thresholds = thresholds
+	return p.Unfold(chosen)
+}
+
+// EachThreshold visits the problem with each choice of the thresholds of its Tails. A problem without tails is visited as it is.
+func (p *Problem) EachThreshold(visit func(*Problem) error) error {
+	return p.thresholds(func(thresholds []float64) error {
+		q, err := p.At(thresholds)
 		if err != nil {
 			return err
 		}
-		r, err := exact.Solve(ctx, q.Model, task, opts)
-		if err == nil && (found == nil || better(r, found)) {
+		return visit(q)
+	})
+}
+
+// BestThresholds returns what plan makes of the problem with the thresholds of its Tails that have the best optimum, and that
+// optimum. If no thresholds allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of
+// its own: constraints on the mean of the worst episodes do not make a convex problem. plan makes the problem with [Problem.At] and
+// solves it; it returns a nil problem to leave thresholds out, and if it leaves out all of them, so does BestThresholds. A problem
+// without tails is planned for once, with nil.
+func (p *Problem) BestThresholds(plan func(thresholds []float64) (*Problem, *exact.Result, error)) (best *Problem, found *exact.Result, err error) {
+	err = p.thresholds(func(thresholds []float64) error {
+		q, r, err := plan(thresholds)
+		if err == nil && q != nil && (found == nil || better(r, found)) {
 			best, found = q, r
 		}
 		return err
 	})
-	return best, err
+	return best, found, err
 }
 
 // better reports whether an answer is better than another: a policy that keeps all limits before none.

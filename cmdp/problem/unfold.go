@@ -3,7 +3,6 @@ package problem
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -224,7 +223,7 @@ func (u *unfolding) tail(c *Constraint, number int) error {
 	if c.AtLeast != nil {
 		bound, kind, text = c.AtLeast, monitor.Shortfall, "shortfall of %s below %s"
 	}
-	tail := Tail{Constraint: number, Threshold: *bound, Name: c.String()}
+	tail := Tail{Constraint: number, Threshold: *bound, Mean: c.limited(), AtLeast: c.AtLeast != nil, Share: *c.CVaR}
 	if at := len(memory.Tails); at < len(memory.options.Thresholds) {
 		tail.Threshold = memory.options.Thresholds[at]
 	}
@@ -233,11 +232,10 @@ func (u *unfolding) tail(c *Constraint, number int) error {
 	if err != nil {
 		return err
 	}
-	tail.Thresholds = b.Totals(*bound, kind == monitor.Excess)
-	if len(tail.Thresholds) > maxThresholds {
-		return fmt.Errorf("problem: the total of %s has more than %d values that the worst episodes may begin at: want a coarser resolution", c.Return, maxThresholds)
+	tail.Excess, tail.totals = fmt.Sprintf(text, c.Return, short(tail.Threshold)), func(x float64) []float64 { return b.Totals(x, kind == monitor.Excess) }
+	if err := tail.bound(c, *bound); err != nil {
+		return err
 	}
-	tail.Excess, tail.Room = fmt.Sprintf(text, c.Return, short(tail.Threshold)), *c.CVaR*math.Abs(*bound-tail.Threshold)
 	memory.Tails = append(memory.Tails, tail)
 	u.wanted = append(u.wanted, wanted{c.Return, limit, tail.Excess, false, []any{"constraints", number}})
 	u.ask(number, Constraint{Return: tail.Excess, AtMost: &tail.Room})

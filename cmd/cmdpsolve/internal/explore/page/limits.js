@@ -11,8 +11,8 @@ export function readHash(about) {
   if (location.hash.length < 2) return null;
   try {
     const s = JSON.parse(decodeURIComponent(location.hash.slice(1)));
-    const names = about.returns.map((r) => r.name);
-    const limits = s.limits.filter((l) => names.includes(l.return) && ["at_least", "at_most"].includes(l.kind) && Number.isFinite(l.value));
+    const names = about.returns.map((r) => r.name), limited = [...names, ...about.tails.map((r) => r.name)];
+    const limits = s.limits.filter((l) => limited.includes(l.return) && ["at_least", "at_most"].includes(l.kind) && Number.isFinite(l.value));
     const goal = ["none", "cost"].includes(s.goal.kind) || names.includes(s.goal.return) ? s.goal : about.goal;
     return { goal, inflate: Number.isFinite(s.inflate) ? s.inflate : 0, limits };
   } catch {
@@ -35,10 +35,13 @@ export function questionOf(page) {
 
 export const relation = (kind) => (kind === "at_most" ? "≤" : "≥");
 
+// rangeOf returns what a limit is on with its range over all policies: a return, or a mean of the worst episodes.
+const rangeOf = (about, name) => about.returns.find((x) => x.name === name) ?? about.tails.find((x) => x.name === name);
+
 // sliderRange returns the ends of a slider for a limit: the range of the return over all
 // policies with some room, and whatever the limit is.
 function sliderRange(about, limit) {
-  const r = about.returns.find((x) => x.name === limit.return);
+  const r = rangeOf(about, limit.return);
   const size = Math.max(Math.abs(r.min ?? limit.value), Math.abs(r.max ?? limit.value), 1e-9);
   let low = r.min ?? Math.min(limit.value, 0) - size, high = r.max ?? Math.max(limit.value, 0) + size;
   const room = high > low ? 0.05 * (high - low) : 0.1 * size;
@@ -168,7 +171,7 @@ export class Limits {
         right.textContent = "";
         continue;
       }
-      const range = about.returns.find((x) => x.name === limit.return);
+      const range = rangeOf(about, limit.return);
       const slack = c && Math.abs(c.slack) > 1e-9 * Math.max(Math.abs(range.min ?? 1), Math.abs(range.max ?? 1)) ? c.slack : c ? 0 : null;
       const price = c ? shownPrice(c.price, now.report, range) : null;
       row.root.classList.toggle("binds", price > 0);

@@ -85,7 +85,7 @@ export class Policy {
         return [el("figure", {}, el("figcaption", {}, this.kept ? name : ""), canvas, el("p", { class: "quiet cell" })), canvas, answer];
       });
       maps.replaceChildren(...figures.map((f) => f[0]));
-      for (const [figure, canvas, answer] of figures) drawMap(canvas, figure.lastChild, about.grid, answer);
+      for (const [figure, canvas, answer] of figures) drawMap(canvas, figure.lastChild, answer.grid ?? about.grid, answer);
       return;
     }
     maps.replaceChildren();
@@ -93,10 +93,10 @@ export class Policy {
   }
 
   list(root) {
-    const kept = this.kept && new Map(this.kept.states.map((s) => [s.state, s]));
+    const kept = this.kept && new Map(this.kept.states.map((s) => [s.name, s]));
     const says = (s) => (s ? s.names.map((n, i) => (s.shares[i] > 1 - 1e-9 ? n : `${n} ${short(100 * s.shares[i], 3)} %`)).join(", ") : "");
     const columns = [["name", "state", (s) => s.name], ["visits", "visits", (s) => s.visits], ["acts", "does", says]];
-    if (kept) columns.push(["kept", "kept plan does", (s) => says(kept.get(s.state))]);
+    if (kept) columns.push(["kept", "kept plan does", (s) => says(kept.get(s.name))]);
     const [by, way] = this.sort, read = columns.find((c) => c[0] === by)?.[2] ?? columns[1][2];
     const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
     const states = [...this.now.states].sort((a, b) => way * compare(read(a), read(b)));

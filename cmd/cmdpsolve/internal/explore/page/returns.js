@@ -6,7 +6,7 @@ const count = 2000, bins = 40;
 export class Returns {
   constructor(page) {
     Object.assign(this, { page, ask: latest("episodes"), askKept: latest("episodes"), plays: new Map(), plot: null });
-    this.which = page.state.limits[0]?.return ?? page.about.returns[0].name;
+    this.which = page.state.limits.map((l) => l.return).find((n) => page.about.returns.some((r) => r.name === n)) ?? page.about.returns[0].name;
     byId("which").replaceChildren(...page.about.returns.map(({ name }) => el("option", { value: name, selected: name === this.which }, name)));
     byId("which").addEventListener("change", (e) => { this.which = e.target.value; this.redraw(); });
     if (page.about.average) byId("h-returns").textContent = "Means of 1000 steps";

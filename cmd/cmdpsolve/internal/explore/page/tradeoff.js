@@ -15,7 +15,7 @@ export class Tradeoff {
     const names = page.about.returns.map((r) => r.name);
     const { goal, limits } = page.state;
     this.up = names.includes(goal.return) ? goal.return : names[0];
-    this.across = limits.map((l) => l.return).find((n) => n !== this.up) ?? names.find((n) => n !== this.up);
+    this.across = limits.map((l) => l.return).find((n) => n !== this.up && names.includes(n)) ?? names.find((n) => n !== this.up);
     for (const id of ["across", "up"]) {
       byId(id).addEventListener("change", (e) => {
         const other = id === "up" ? "across" : "up";
@@ -42,7 +42,7 @@ export class Tradeoff {
     for (const id of ["across", "up"]) byId(id).replaceChildren(...names.map((n) => el("option", { value: n, selected: n === this[id] }, n)));
     const question = questionOf(this.page);
     question.limits = question.limits.filter((l) => l.return !== this.across && l.return !== this.up);
-    Object.assign(question, { goal: null, keep: [], over: [this.across, this.up], signs: [this.sign(this.across), this.sign(this.up)] });
+    Object.assign(question, { goal: null, keep: [], id: this.page.about.tails.length ? this.page.now?.id : 0, over: [this.across, this.up], signs: [this.sign(this.across), this.sign(this.up)] });
     const key = JSON.stringify(question);
     if (key === this.key) { this.redraw(); return; }
     this.key = key;
