@@ -127,7 +127,7 @@ var flowRows = map[string]bool{
 	"- a: 1": true, "- [1]": true, "- 5": true, "- - 1": true,
 	"- a: 1\n   b: 2": false, "- a:\n  b: 2": false, "- a: 1\n    2": false, "- a: x y": false, "- a: b: 1": false, "- a\n": true, "- a: 'x'": false,
 	"- a:\n    b: 1\n   c: 2": false, "- a:\n  - 1\n  -2": false, "- a: - 1": false, "- a:1": false, "- a: |\n    x": false, "- a : 1": false, "- a: *b": false,
-	"- a: 1\n  - 2": false, "- a:\n    - 1\n    b: 2": false, "- ? a": false, "- a: \"x\" y": false, "- a:\t1": false, "- a: 1 #b": true, "- a: 1#b": false,
+	"- a: 1\n  - 2": false, "- a:\n    - 1\n    b: 2": false, "- ? a": false, "- a: \"x\" y": false, "- a:\t1": false, "- a: 1 #b": true, "- a: 1#b": false, "- {} #\rP": false, "- a: 1 # b\r\n": true,
 	"- {a: 1, }":          false,
 	"- {a:1}":             false,
 	"- {a: 'x'}":          false,

@@ -174,7 +174,7 @@ func (f *flowReader) isDash() bool { return strings.HasPrefix(f.text[f.at:], "- 
 func (f *flowReader) nextLine() bool {
 	line := f.line
 	for f.space() == '#' && (f.at == 0 || strings.IndexByte(" \n", f.text[f.at-1]) >= 0) {
-		end := strings.IndexByte(f.text[f.at:], '\n')
+		end := strings.IndexAny(f.text[f.at:], "\r\n") // a return alone ends the line too, and row gives up there
 		if end < 0 {
 			end = len(f.text) - f.at
 		}
