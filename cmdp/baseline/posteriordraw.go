@@ -132,10 +132,10 @@ func (r *twinRow) add(next int32, prob, count float64) {
 	r.count[i] += count
 }
 
-// tells reports whether what a row saw is what r, drawn for a twin of it, says.
+// tells reports whether the successors of a row, and how often it saw them, are what r, drawn for a twin of it, says.
 func (r *twinRow) tells(own *row) bool {
 	for i, n := range own.next {
-		if at := slices.Index(r.next, n); own.count[i] > 0 && (at < 0 || r.count[at] != own.count[i]) {
+		if at := slices.Index(r.next, n); at < 0 || r.count[at] != own.count[i] {
 			return false
 		}
 	}
