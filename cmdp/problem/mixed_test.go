@@ -69,8 +69,7 @@ func mixture(t *testing.T, plays []map[float64]float64, f func(total float64) fl
 	return s.Objective
 }
 
-// What a total is good for: itself, whether it is above 4, whether it is below 2, and whether it is above 6.
-func gain(total float64) float64 { return total }
+// Whether a total is above 4, below 2, and above 6.
 func much(total float64) float64 { return indicate(total > 4) }
 func poor(total float64) float64 { return indicate(total < 2) }
 func huge(total float64) float64 { return indicate(total > 6) }

@@ -97,10 +97,9 @@ func TestExpectationsAgainstPlays(t *testing.T) {
 		}
 		return n
 	}
-	number := map[bool]float64{true: 1}
 	first := func(states []string, one string, others ...string) float64 {
 		i := slices.IndexFunc(states, func(s string) bool { return s == one || slices.Contains(others, s) })
-		return number[i >= 0 && states[i] == one]
+		return indicate(i >= 0 && states[i] == one)
 	}
 	type judge func(states []string, total map[string]float64) float64
 	for name, judges := range map[string]map[string]judge{
@@ -123,10 +122,10 @@ func TestExpectationsAgainstPlays(t *testing.T) {
 			"clean":       func(s []string, _ map[string]float64) float64 { return first(s, "a", "b") },
 			"soon":        func(s []string, _ map[string]float64) float64 { return first(s[:4], "c") },
 			"both":        func(s []string, _ map[string]float64) float64 { return first(s[:5], "c", "a", "b") },
-			"much":        func(_ []string, total map[string]float64) float64 { return number[total["gain"] > 5] },
+			"much":        func(_ []string, total map[string]float64) float64 { return indicate(total["gain"] > 5) },
 			"more":        func(_ []string, total map[string]float64) float64 { return max(0, total["gain"]-4) },
 			"rests":       func(s []string, _ map[string]float64) float64 { return count(s, "a", "c") },
-			"P(gain > 4)": func(_ []string, total map[string]float64) float64 { return number[total["gain"] > 4] },
+			"P(gain > 4)": func(_ []string, total map[string]float64) float64 { return indicate(total["gain"] > 4) },
 		},
 	} {
 		var p *Problem
