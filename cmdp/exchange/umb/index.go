@@ -3,8 +3,11 @@ package umb
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strings"
 
 	"cmdpsolve/cmdp/exchange"
 )
@@ -273,12 +276,30 @@ func (x *index) checkAnnotations() error {
 func parseIndex(text []byte, limit int64) (*index, error) {
 	x := new(index)
 	if err := json.Unmarshal(text, x); err != nil {
-		return nil, fmt.Errorf("index.json: %w", err)
+		return nil, fmt.Errorf("index.json: %s", plain(err))
 	}
 	if err := x.check(limit); err != nil {
 		return nil, fmt.Errorf("index.json: %w", err)
 	}
 	return x, nil
+}
+
+// plain says in words what JSON that is of another kind than wanted has.
+func plain(err error) string {
+	var kind *json.UnmarshalTypeError
+	if !errors.As(err, &kind) {
+		return err.Error()
+	}
+	want, ok := map[reflect.Kind]string{reflect.Uint32: "a whole number from 0 on", reflect.Uint64: "a whole number from 0 on",
+		reflect.Int64: "a whole number", reflect.Float64: "a number", reflect.String: "a text", reflect.Slice: "a list", reflect.Bool: "true or false"}[kind.Type.Kind()]
+	if !ok {
+		want = "an object"
+	}
+	said := fmt.Sprintf("got %s: want %s", kind.Value, want)
+	if kind.Field != "" {
+		said = kind.Field + ": " + said
+	}
+	return strings.Replace(err.Error(), kind.Error(), said, 1) // it may stand below a key
 }
 
 // counts returns the number of entities of a kind.

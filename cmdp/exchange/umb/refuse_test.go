@@ -71,7 +71,7 @@ func TestRefuses(t *testing.T) {
 		{"states that cannot be", index(`"#states": 4`, `"#states": 4000000000`), "4000000000 states: the file cannot hold", false},
 		{"no states", index(`"#states": 4`, `"#states": 0`), "0 states", false},
 		{"more states than lines", index(`"#states": 4`, `"#states": 5`), "state-to-choices.bin", false},
-		{"negative states", index(`"#states": 4`, `"#states": -4`), "cannot unmarshal", false},
+		{"negative states", index(`"#states": 4`, `"#states": -4`), "index.json: transition-system.#states: got number -4: want a whole number", false},
 		{"no choices of states", without("state-to-choices.bin"), "state-to-choices.bin is missing", false},
 		{"no branches of choices", without("choice-to-branches.bin"), "choice-to-branches.bin is missing", false},
 		{"no probabilities", without("branch-to-probability.bin"), "branch-to-probability.bin is missing", true},

@@ -10,7 +10,7 @@ import (
 )
 
 // longestLine is the most bytes a line may have.
-const longestLine = 64 << 20
+const longestLine = 16 << 20
 
 // Lines reads text line by line and knows where it is.
 type Lines struct {
