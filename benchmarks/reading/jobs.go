@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/goccy/go-yaml"
+	"github.com/klauspost/compress/flate"
 )
 
 // Ways to read a file.
@@ -20,6 +21,8 @@ const (
 	bare    = "bare"
 	numpy   = "NumPy"
 	goZip   = "archive/zip"
+	inflate = "klauspost/compress"
+	permute = "a permutation"
 	goCSV   = "encoding/csv"
 	goJSON  = "encoding/json, whole"
 	goLines = "encoding/json"
@@ -36,8 +39,8 @@ func job(by, path string) error {
 		runtime.KeepAlive(p)
 		return err
 	}
-	if by == goZip {
-		return unpack(path)
+	if by == goZip || by == inflate {
+		return unpack(path, by == inflate)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,6 +53,8 @@ func job(by, path string) error {
 		for err == nil {
 			_, err = f.Read(buffer)
 		}
+	case permute:
+		return permuteRecords(f)
 	case goCSV:
 		in := csv.NewReader(f)
 		in.ReuseRecord = true
@@ -82,12 +87,15 @@ func job(by, path string) error {
 }
 
 // unpack unpacks all arrays and does nothing with them.
-func unpack(path string) error {
+func unpack(path string, faster bool) error {
 	z, err := zip.OpenReader(path)
 	if err != nil {
 		return err
 	}
 	defer z.Close()
+	if faster {
+		z.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	}
 	for _, member := range z.File {
 		in, err := member.Open()
 		if err == nil {
@@ -97,6 +105,25 @@ func unpack(path string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// permuteRecords moves as many records as the file has transitions, of the size of a transition in
+// memory, from an order at random to their places. It does not read them.
+func permuteRecords(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	n := int(info.Size()) / stored
+	from, to := make([][5]uint64, n), make([][5]uint64, n)
+	for i := range from {
+		from[i][0] = uint64(disorder(i, n))
+	}
+	for i := range from {
+		to[from[i][0]] = from[i]
+	}
+	runtime.KeepAlive(to)
 	return nil
 }
 
