@@ -40,6 +40,9 @@ func cmdpsolvePath(t *testing.T) string {
 // After each kill the checkpoint is whole, and the run that was resumed to its
 // end gives the same result as one that was never disturbed.
 func TestKilledRunsResumeBitForBit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what is concurrent here is tried by TestInterruptedComparisonResumes too")
+	}
 	path := cmdpsolvePath(t)
 	want, err := learnInventory(path).Output()
 	if err != nil {

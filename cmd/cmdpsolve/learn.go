@@ -161,10 +161,18 @@ func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
 	return from, err
 }
 
+// dearGame is from how many transitions of all steps on learn plays fewer episodes of a game unless told otherwise: it plans in each
+// for both players.
+const dearGame = 100_000
+
 // choose refuses what has no sense for the problem, and chooses the dual update.
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
 	s.Algorithms = []string{c.learner}
+	if p.isGame() && p.hello == nil && c.resume == "" && !c.flags.Changed("episodes") && p.Model.Transitions()*p.Model.Horizon() > dearGame {
+		s.Episodes = 1000
+		c.say("1000 episodes, since each takes long in a game of this size; see --episodes")
+	}
 	if p.hello != nil {
 		if c.exact && c.flags.Changed("exact") {
 			return usage("--exact: nothing exact is known of a simulator")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
+
+	"github.com/spf13/pflag"
 )
 
 // A witness is a dual update whose evidence is kept, and the directions it is about.
@@ -303,5 +306,28 @@ func TestCertificateNumbers(t *testing.T) {
 	}
 	if c := s.certificate(cmdp.Findings{GapDirection: []float64{0, 0.5}}); c != nil {
 		t.Errorf("no gap: %+v", c)
+	}
+}
+
+// TestEpisodesOfGames: in games in which an episode takes long learn plays fewer, unless it is told how many.
+func TestEpisodesOfGames(t *testing.T) {
+	for _, c := range []struct {
+		problem string
+		args    []string
+		want    int
+	}{{"soccer", nil, 1000}, {"soccer", []string{"--episodes", "10000"}, 10000}, {"soccer:rows=2,cols=3,H=5", nil, 10000}} {
+		p, err := load(c.problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &learnCommand{streams: streams{err: io.Discard}, settings: contest.Defaults()}
+		flags := pflag.NewFlagSet("learn", pflag.ContinueOnError)
+		l.addFlags(flags)
+		if err := flags.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.choose(p); err != nil || l.settings.Episodes != c.want {
+			t.Errorf("%s %v: %d episodes, %v: want %d", c.problem, c.args, l.settings.Episodes, err, c.want)
+		}
 	}
 }
