@@ -2,13 +2,158 @@ package problem
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange/numpy"
 )
+
+// ReadPolicy reads a policy for p from a file, CSV, JSON or .npz by the ending of its name, and
+// checks all of it. Rows without a step hold at every step that has no rows of its own for the
+// state. Every state that the policy reaches needs rows; where it comes in a simulator is not known
+// before it is played, see [FilePolicy.Known]. Rows of other states have no effect. A
+// file that draws one of several components at the start is refused, see [ReadComponents]. What
+// is wrong with the file is returned as [Errors].
+func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
+	all, err := ReadComponents(path, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > 1 {
+		return nil, Errors{{File: path, Message: fmt.Sprintf("the policy draws one of %d components at the start: want one without components", len(all))}}
+	}
+	return all[0].Policy, nil
+}
+
+// A FileComponent is a policy that is drawn with the probability Weight at the start, and then
+// played for good.
+type FileComponent struct {
+	Weight float64
+	Policy *FilePolicy
+}
+
+// ReadComponents is [ReadPolicy] for files which may draw one of several components at the
+// start: it returns them all, in the order in which the file first names them. A file without
+// components is one component of weight 1.
+func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
+	if p == nil {
+		return nil, fmt.Errorf("problem: policy %s: no problem that it is for", path)
+	}
+	f := &policyFile{path: path, p: p, declared: p.Declared(), numbers: make(map[int]int)}
+	f.states = numbered(f.declared.States)
+	formed := true
+	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
+		formed = false
+		f.errs = append(f.errs, &Error{File: path, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if formed {
+		f.checkWeights()
+		for _, c := range f.components {
+			c.Policy.fill()
+		}
+	}
+	if len(f.errs) == 0 && p.Model != nil {
+		for _, c := range f.components {
+			c.Policy.reach()
+		}
+	}
+	if len(f.errs) > 0 {
+		slices.SortStableFunc(f.errs, func(x, y *Error) int { return cmp.Compare(order(x), order(y)) })
+		return nil, f.errs
+	}
+	return f.components, nil
+}
+
+// A policyFile is a file while it is read.
+type policyFile struct {
+	path       string
+	p          *Problem
+	declared   *Problem // without memory
+	states     map[string]int
+	errs       Errors
+	components []FileComponent
+	numbers    map[int]int // of each component that the file names, its place among them
+}
+
+func (f *policyFile) bad(line int, format string, args ...any) {
+	f.errs = append(f.errs, &Error{File: f.path, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// row hands a row on to its component.
+func (f *policyFile) row(r policyLine) {
+	number, weight := 0, 1.0
+	if text := r.cells[componentCell]; text != "" || r.cells[weightCell] != "" {
+		var err error
+		if number, err = strconv.Atoi(text); err != nil || number < 1 {
+			f.bad(r.line, "component %q: want a number from 1", text)
+			return
+		}
+		if weight, err = strconv.ParseFloat(r.cells[weightCell], 64); err != nil || !(weight >= 0 && weight <= 1+cmdp.ProbabilityTolerance) {
+			f.bad(r.line, "weight %q of component %d: want a number from 0 to 1", r.cells[weightCell], number)
+			return
+		}
+	}
+	at, ok := f.numbers[number]
+	if !ok {
+		at = len(f.components)
+		f.numbers[number] = at
+		f.components = append(f.components, FileComponent{weight, f.newPolicy(number)})
+	}
+	switch c := f.components[at]; {
+	case number == 0 && len(f.numbers) > 1 || !ok && number > 0 && f.hasNone():
+		f.bad(r.line, "some rows have a component and others have none")
+	case c.Weight != weight:
+		f.bad(r.line, "weight %g: component %d has the weight %g in an earlier row", weight, number, c.Weight)
+	default:
+		c.Policy.row(r)
+	}
+}
+
+// hasNone reports whether some row has no component.
+func (f *policyFile) hasNone() bool {
+	_, ok := f.numbers[0]
+	return ok
+}
+
+// checkWeights checks that the weights sum to 1. A file without rows is a policy without any.
+func (f *policyFile) checkWeights() {
+	sum := 0.0
+	for _, c := range f.components {
+		sum += c.Weight
+	}
+	switch {
+	case len(f.components) == 0:
+		f.components = append(f.components, FileComponent{1, f.newPolicy(0)})
+	case math.Abs(sum-1) > cmdp.ProbabilityTolerance && len(f.errs) == 0:
+		f.bad(0, "the weights of the components sum to %.12g: want 1", sum)
+	}
+}
+
+func (f *policyFile) newPolicy(number int) *FilePolicy {
+	out := &FilePolicy{file: f, p: f.p, doubtful: make(map[int32]bool)}
+	if number > 0 {
+		out.name = fmt.Sprintf("component %d: ", number)
+	}
+	out.steps = make([]*stepTable, max(1, f.p.horizon()))
+	return out
+}
+
+// order puts errors about the whole file behind those of its lines.
+func order(e *Error) int {
+	if e.Line == 0 {
+		return math.MaxInt
+	}
+	return e.Line
+}
 
 // complain takes what is wrong at a place of a file. A column 0 is not known.
 type complain func(line, column int, format string, args ...any)
