@@ -1,7 +1,6 @@
 package exact
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -264,6 +263,7 @@ func TestAverageSolve(t *testing.T) {
 		if bound, err := VerifyBound(t.Context(), m, task, r.Proof); err != nil || math.Abs(bound-want) > 1e-6 {
 			t.Errorf("seed %d: bound %v, %v: want %v", seed, bound, err, want)
 		}
+		checkOwnMargin(t, m, task, r.Proof)
 		components := r.Components
 		if r.Policy != nil {
 			components = []Component{{1, r.Policy}}
@@ -286,6 +286,25 @@ func TestAverageSolve(t *testing.T) {
 	}
 	if drawn < 10 || infeasible < 5 {
 		t.Errorf("%d mixtures and %d infeasible problems: the test says little", drawn, infeasible)
+	}
+}
+
+// checkOwnMargin states ever smaller margins: once one is below what rounding may take, a smaller one does not prove more.
+func checkOwnMargin(t *testing.T, m *cmdp.Model, task cmdp.Task, p *Proof) {
+	t.Helper()
+	var bounds []float64
+	for range 12 {
+		bound, err := VerifyBound(t.Context(), m, task, p)
+		if err != nil {
+			break
+		}
+		less := *p
+		less.Margin /= 2
+		less.Bound += less.Margin
+		p, bounds = &less, append(bounds, bound)
+	}
+	if n := len(bounds); n < 2 || bounds[n-1] != bounds[n-2] {
+		t.Errorf("bounds %v of margins that are halved: want that the last ones are the same", bounds)
 	}
 }
 
@@ -335,69 +354,33 @@ func slowRing(t testing.TB, rng *rand.Rand, n int) *cmdp.Model {
 	return m
 }
 
-// ring is a model of a ring of n states that is walked round, each step with a loss of its
-// own, and another way round with fewer: two recurrent classes, periodic ones.
-func ring(t testing.TB, n int) *cmdp.Model {
-	t.Helper()
-	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, n)
-	for s := range n {
-		for a, step := range []int{1, 2} {
-			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{float64(s%3) + float64(a)},
-				Next: []cmdp.Transition{{Next: (s + step) % n, Probability: 1}}}
-			if err := b.Add(row); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	m, err := b.Build()
+// TestSolvedGoesBack wants a policy that was solved back as it was, with its relative values and its class, as often as later ones
+// cannot be solved.
+func TestSolvedGoesBack(t *testing.T) {
+	p, err := newAverage(ring(t, 6), 1, everything(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
-}
-
-// TestAverageRing wants the least mean of a periodic ring: by single steps the losses 0, 1, 2 have
-// the mean 1; the cheapest cycle in three states with losses s%3 + a takes 0→1→0 or better, as
-// enumeration of the cycles of the deterministic graph says (Karp 1978).
-func TestAverageRing(t *testing.T) {
-	for _, n := range []int{3, 6, 7, 30} {
-		m := ring(t, n)
-		// Karp's minimum mean cycle: min over s of max over k of (d_n − d_k)/(n − k).
-		d := make([][]float64, n+1)
-		for k := range d {
-			d[k] = make([]float64, n)
-			for s := range d[k] {
-				d[k][s] = math.Inf(1)
+	states, best := p.ends.part(0), class{mean: []float64{2}, slow: true}
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j], p.h[s] = p.k.First[s], float64(s)
+	}
+	var last solved
+	last.keep(p, states, choices, &best)
+	for range 2 {
+		for j, s := range states {
+			choices[j], p.h[s] = p.k.First[s]+1, -1
+		}
+		best = class{mean: []float64{1}}
+		last.restore(p, states, choices, &best)
+		for j, s := range states {
+			if choices[j] != p.k.First[s] || p.h[s] != float64(s) {
+				t.Errorf("state %d: choice %d, relative value %g: want those of before", s, choices[j], p.h[s])
 			}
 		}
-		d[0][0] = 0
-		for k := range n {
-			for s, x := range d[k] {
-				for a, step := range []int{1, 2} {
-					to := (s + step) % n
-					d[k+1][to] = math.Min(d[k+1][to], x+float64(s%3)+float64(a))
-				}
-			}
-		}
-		want := math.Inf(1)
-		for s := range n {
-			worst := math.Inf(-1)
-			for k := range n {
-				if !math.IsInf(d[k][s], 1) && !math.IsInf(d[n][s], 1) {
-					worst = math.Max(worst, (d[n][s]-d[k][s])/float64(n-k))
-				}
-			}
-			if !math.IsInf(worst, -1) {
-				want = math.Min(want, worst)
-			}
-		}
-		p, err := newAverage(m, 1, everything(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := p.price(context.Background(), []float64{1})
-		if err != nil || math.Abs(got.value-want) > 1e-9 || math.Abs(got.returns[0]-want) > 1e-9 {
-			t.Errorf("ring of %d: %v, returns %v, %v: want %v", n, got.value, got.returns, err, want)
+		if best.mean[0] != 2 || !best.slow {
+			t.Errorf("class %+v: want the one of before", best)
 		}
 	}
 }

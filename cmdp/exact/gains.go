@@ -91,15 +91,17 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		if err != nil {
 			return 0, err
 		}
-		if dot(dir, found.mean) > mean { // by no more than rounding
-			break
-		}
-		// The sweeps may still improve the way to a class that does not change any more.
-		if few++; mean-dot(dir, found.mean) >= p.aim {
+		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by no more
+		// than the error of its mean; the class at hand stays then.
+		gained := mean - dot(dir, found.mean)
+		if few++; gained >= p.aim {
 			few = 0
 		}
-		found.slow = true
-		if *best = *found; few > 1 {
+		if gained >= 0 {
+			found.slow = true
+			*best = *found
+		}
+		if few > 1 {
 			break
 		}
 	}
