@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"math/big"
 
 	"cmdpsolve/cmdp"
 )
@@ -56,4 +57,98 @@ func expectation(next []int32, prob, v []float64) float64 {
 		sum += prob[e] * v[next[e]]
 	}
 	return sum
+}
+
+// recheck proves a bound of V*(dir) by going through all choices of the model, wherever
+// the values come from.
+func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	_, value, margin, err = p.solve(ctx, p.scalar(dir), dir, false)
+	return value, margin, err
+}
+
+// lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices of the model itself and
+// trusts nothing but the graph: with a discount, if no backup of v falls short of v by more than ε, V* ≥ v −
+// ε/(1−γ). For a total, v must be at most its backups, and at most 0 where a policy may stay for ever. Then v is
+// below the returns to come of every policy that rests. The margin is infinite where that is not so.
+func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
+	d, g := len(dir), p.gamma
+	short := forStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
+		short := 0.0
+		for s := lo; s < hi; s++ {
+			if !p.graph.in[s] {
+				continue
+			}
+			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
+				if !p.graph.allows(int32(c)) {
+					continue
+				}
+				// All that is added up, and a bound of it. The way back to s itself drops out.
+				sum, size := -(1-g)*v[s], (1-g)*math.Abs(v[s])
+				for i, r := range p.k.Returns[c*d:][:d] {
+					x := dir[i] * r
+					sum += x
+					size += math.Abs(x)
+				}
+				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+					x := g * p.k.Prob[e] * (v[p.k.Next[e]] - v[s])
+					sum += x
+					size += math.Abs(x)
+				}
+				terms := d + p.k.Offset[c+1] - p.k.Offset[c] + 4
+				if lack := float64(terms)*unit*size - sum; lack > short && !(g == 1 && p.holds(dir, v, s, c)) {
+					short = lack
+				}
+			}
+		}
+		return short
+	})
+	size := 0.0
+	for s, x := range v {
+		size = math.Max(size, math.Abs(x))
+		if p.k.First[s] == p.k.First[s+1] && x != 0 {
+			short = math.Inf(1)
+		}
+	}
+	for _, end := range p.scalar(dir).q.collapsed {
+		if end.place != nil && v[end.place[0]] > 0 {
+			short = math.Inf(1)
+		}
+	}
+	margin = startError * size
+	if short > 0 {
+		margin += 1.001 * short / (1 - g)
+	}
+	return atStart(p.m, v), margin
+}
+
+// holds reports in rational arithmetic whether a total is at most its backup: in loops
+// whose returns cancel out it is just that, and rounding leaves it open.
+func (p *stationary) holds(dir, v []float64, s, c int) bool {
+	sum := new(big.Rat)
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		x := new(big.Rat).Sub(rational(v[p.k.Next[e]]), rational(v[s]))
+		sum.Add(sum, x.Mul(x, rational(p.k.Prob[e])))
+	}
+	for i, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+		sum.Add(sum, new(big.Rat).Mul(rational(dir[i]), rational(r)))
+	}
+	return sum.Sign() >= 0
+}
+
+// bound returns μ·v and the solver's own bound on how far V* may lie below it. What is
+// said in the end goes through stationary.recheck.
+func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
+	size := 0.0
+	for _, x := range z.v {
+		size = math.Max(size, math.Abs(x))
+	}
+	sum := 0.0
+	for _, st := range m.StartStates() {
+		sum += st.Probability * z.v[z.q.state[st.State]]
+	}
+	margin = (startError + float64(len(m.StartStates()))*unit) * size
+	if z.gamma < 1 {
+		margin += 1.001 * (z.short + 2*float64(z.longest+m.Dim()+5)*unit*size) / (1 - z.gamma)
+	}
+	return sum, margin
 }

@@ -3,8 +3,6 @@ package exact
 import (
 	"context"
 	"math"
-
-	"cmdpsolve/cmdp"
 )
 
 // A scalar solves the problem with one number for a return: the policy of a quotient
@@ -387,22 +385,4 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 		z.moved = z.moved || math.Abs(x-z.v[lo+int32(j)]) > 0.5*math.Abs(z.v[lo+int32(j)])
 	}
 	return nil, err
-}
-
-// bound returns μ·v and the solver's own bound on how far V* may lie below it. What is
-// said in the end goes through stationary.recheck.
-func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
-	size := 0.0
-	for _, x := range z.v {
-		size = math.Max(size, math.Abs(x))
-	}
-	sum := 0.0
-	for _, st := range m.StartStates() {
-		sum += st.Probability * z.v[z.q.state[st.State]]
-	}
-	margin = (startError + float64(len(m.StartStates()))*unit) * size
-	if z.gamma < 1 {
-		margin += 1.001 * (z.short + 2*float64(z.longest+m.Dim()+5)*unit*size) / (1 - z.gamma)
-	}
-	return sum, margin
 }
