@@ -26,6 +26,10 @@ func TestOtherLineEndings(t *testing.T) {
 			}
 		}
 	}
+	_, err := Parse("p.yaml", []byte("# one\r\nformat: cmdp/1 # two\r\n# three\r\nhorizon: 0\r\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "p.yaml:4:10: horizon: ") {
+		t.Errorf("got %v: want an error about the horizon in line 4, with \"\\r\\n\" at the ends of comments", err)
+	}
 }
 
 // TestPortions reads more rows than are parsed at once, in several layouts, and

@@ -30,7 +30,8 @@ func parseYAML(text string, first int) (root *node, bad *syntaxError) {
 			root, bad = nil, &syntaxError{first, 1, "this is not YAML that can be read"}
 		}
 	}()
-	tokens := lexer.Tokenize(text)
+	// The lexer counts a line that ends in a comment and "\r\n" twice.
+	tokens := lexer.Tokenize(strings.ReplaceAll(text, "\r\n", "\n"))
 	if t := tooDeep(tokens); t != nil {
 		return nil, &syntaxError{t.Position.Line + first - 1, t.Position.Column, "nested too deeply"}
 	}
