@@ -23,8 +23,33 @@ type pageTable struct {
 	More  int // rows that are left out
 }
 
-// mostPageRows bounds the rows of a table.
-const mostPageRows = 300
+// mostPageRows bounds the rows of a table, mostPageColumns its columns, so that it fits on paper.
+const (
+	mostPageRows    = 300
+	mostPageColumns = 9
+)
+
+// parts cuts a table that is too wide for paper into several, each with the first column. No table has none.
+func (t *pageTable) parts() []*pageTable {
+	if t == nil {
+		return nil
+	}
+	if len(t.Heads) <= mostPageColumns {
+		return []*pageTable{t}
+	}
+	var parts []*pageTable
+	for from := 1; from < len(t.Heads); from += mostPageColumns - 1 {
+		end := min(len(t.Heads), from+mostPageColumns-1)
+		cut := func(cells []string) []string { return append([]string{cells[0]}, cells[from:end]...) }
+		part := &pageTable{Heads: cut(t.Heads)}
+		for _, row := range t.Rows {
+			part.Rows = append(part.Rows, cut(row))
+		}
+		parts = append(parts, part)
+	}
+	parts[0].Title, parts[len(parts)-1].More = t.Title, t.More
+	return parts
+}
 
 // readOrdered reads JSON; objects keep the order of their members.
 func readOrdered(data []byte) (any, error) {
@@ -100,15 +125,13 @@ func tablesFrom(o report.Object) (facts *pageTable, tables []*pageTable) {
 		title := strings.ReplaceAll(m.Key, "_", " ")
 		switch x := m.Value.(type) {
 		case report.Object:
-			tables = append(tables, objectTable(title, x))
+			tables = append(tables, objectTable(title, x).parts()...)
 		case []any:
 			if !slices.ContainsFunc(x, nested) {
 				facts.Rows = append(facts.Rows, []string{title, plainCell(x)})
 				continue
 			}
-			if t := listTable(title, x); t != nil {
-				tables = append(tables, t)
-			}
+			tables = append(tables, listTable(title, x).parts()...)
 		case nil:
 		default:
 			facts.Rows = append(facts.Rows, []string{title, plainCell(x)})
