@@ -31,7 +31,7 @@ func ParseFloat(s string) (float64, error) {
 	whole, after := digits(0, rest)
 	count, power := len(rest)-len(after), 0
 	n := count
-	if whole == 0 {
+	if whole == 0 && count <= maxDigits { // more may be 0 modulo 2^64 only
 		n = 0 // leading zeros
 	}
 	if after != "" && after[0] == '.' {
