@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // average is the pricer of long-run means, and of totals beside them. A policy ends up, for good, in an
@@ -215,7 +217,7 @@ func (p *average) atOnce(w *way) []float64 {
 			return nil
 		}
 		j, _ := slices.BinarySearchFunc(q.collapsed, n, func(end merged, n int32) int { return int(end.state - n) })
-		axpy(total, st.Probability, p.best[w.stays[j]].mean)
+		floats.AddScaled(total, st.Probability, p.best[w.stays[j]].mean)
 	}
 	return total
 }
@@ -341,7 +343,7 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 		if err != nil {
 			return nil, err
 		}
-		axpy(total, mass, in.mean)
+		floats.AddScaled(total, mass, in.mean)
 	}
 	return total, nil
 }
@@ -392,7 +394,7 @@ func (p *average) evaluate(ctx context.Context, policy *Policy) ([]float64, erro
 		if err != nil {
 			return nil, err
 		}
-		axpy(total, c.Weight, v)
+		floats.AddScaled(total, c.Weight, v)
 	}
 	return total, nil
 }

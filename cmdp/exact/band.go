@@ -1,5 +1,7 @@
 package exact
 
+import "gonum.org/v1/gonum/floats"
+
 // A band holds the factors of a chain whose transitions lead to states with numbers nearby, by state elimination in the
 // order of the numbers, see elimination. Nothing fills up outside of the band.
 type band struct {
@@ -57,10 +59,7 @@ func (f *band) factorize(y *chain) bool {
 	}
 	for s := range n {
 		behind := f.behind(s)
-		out := f.leak[s]
-		for _, p := range behind {
-			out += p
-		}
+		out := f.leak[s] + floats.Sum(behind)
 		if !(out > 0) {
 			return false
 		}
@@ -70,7 +69,7 @@ func (f *band) factorize(y *chain) bool {
 			if share := &f.row[t*w+f.width+s-t]; *share > 0 {
 				*share /= out
 				f.leak[t] += float64(*share * f.leak[s])
-				axpy(f.row[t*w+f.width+s+1-t:], *share, behind)
+				floats.AddScaled(f.row[t*w+f.width+s+1-t:][:len(behind)], *share, behind)
 			}
 		}
 	}
@@ -97,19 +96,21 @@ func (f *band) solve(x, right []float64, transposed bool) {
 	if transposed {
 		for s, out := range f.out {
 			y[s] /= out
-			axpy(y[s+1:], y[s], f.behind(s))
+			behind := f.behind(s)
+			floats.AddScaled(y[s+1:][:len(behind)], y[s], behind)
 		}
 		for s := n - 1; s >= 0; s-- {
 			before := f.before(s)
-			axpy(y[s-len(before):], y[s], before)
+			floats.AddScaled(y[s-len(before):s], y[s], before)
 		}
 	} else {
 		for s := range y {
 			before := f.before(s)
-			y[s] += dot(before, y[s-len(before):])
+			y[s] += floats.Dot(before, y[s-len(before):s])
 		}
 		for s := n - 1; s >= 0; s-- {
-			y[s] = (y[s] + dot(f.behind(s), y[s+1:])) / f.out[s]
+			behind := f.behind(s)
+			y[s] = (y[s] + floats.Dot(behind, y[s+1:][:len(behind)])) / f.out[s]
 		}
 	}
 	for s := range x {

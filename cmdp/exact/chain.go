@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A chain is the linear system of a policy over the states of a strongly connected
@@ -130,7 +132,7 @@ func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool,
 		if err := y.bicgstab(ctx, step, left, transposed, math.Max(rest/2, unit*size)/most); err != nil {
 			return err
 		}
-		axpy(x, 1, step)
+		floats.AddScaled(x, 1, step)
 	}
 	return errSystem
 }
@@ -235,14 +237,14 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 	clear(p)
 	clear(v)
 	rho, alpha, omega := 1.0, 1.0, 1.0
-	start := norm2(r)
+	start := floats.Norm(r, 2)
 	goal := math.Max(shrink, 1e-8) * start
 	// right is the shadow residual.
 	for i := range 2000 {
 		if i%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		next := dot(right, r)
+		next := floats.Dot(right, r)
 		if next == 0 || omega == 0 {
 			return nil
 		}
@@ -253,24 +255,24 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 		}
 		y.sweep(hat, p, transposed)
 		y.rest(v, hat, p, transposed)
-		alpha = rho / dot(right, v)
+		alpha = rho / floats.Dot(right, v)
 		if math.IsNaN(alpha) || math.IsInf(alpha, 0) {
 			return nil
 		}
-		axpy(x, alpha, hat)
-		axpy(r, -alpha, v)
-		if norm2(r) <= goal {
+		floats.AddScaled(x, alpha, hat)
+		floats.AddScaled(r, -alpha, v)
+		if floats.Norm(r, 2) <= goal {
 			return nil
 		}
 		y.sweep(hat, r, transposed)
 		y.rest(t, hat, r, transposed)
-		omega = dot(t, r) / dot(t, t)
+		omega = floats.Dot(t, r) / floats.Dot(t, t)
 		if math.IsNaN(omega) || math.IsInf(omega, 0) {
 			return nil
 		}
-		axpy(x, omega, hat)
-		axpy(r, -omega, t)
-		if left := norm2(r); left <= goal {
+		floats.AddScaled(x, omega, hat)
+		floats.AddScaled(r, -omega, t)
+		if left := floats.Norm(r, 2); left <= goal {
 			return nil
 		} else if left > 1e6*start {
 			clear(x) // lost; sweeps do not diverge
@@ -291,10 +293,8 @@ func (y *chain) sweepOnce(x, right []float64, transposed bool) {
 		r[i] = right[i] - r[i]
 	}
 	y.sweep(hat, r, transposed)
-	axpy(x, 1, hat)
+	floats.AddScaled(x, 1, hat)
 }
-
-func norm2(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // shares returns the share of the time that the chain spends in each state of a set that it does
 // not leave. It is exact to rounding, or up to a residual of rest. It works in the memory of cycle.
@@ -324,11 +324,7 @@ func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
 	if err := cycle.solve(context.Background(), x, right, true, rest); err != nil {
 		return right // no loop that is worth more than its first state
 	}
-	total := 0.0
-	for _, t := range x {
-		total += t
-	}
-	return scaled(1/total, x)
+	return scaled(1/floats.Sum(x), x)
 }
 
 // leaks reports whether a few passes show that the chain leaks from every state, sooner or later. As

@@ -2,6 +2,8 @@ package exact
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A cone is the polyhedron {y : w_k·y ≥ b_k}, w_k ≥ 0, that holds all attainable
@@ -38,7 +40,7 @@ func (c *cone) cut(w []float64, b float64) {
 	value := make([]float64, len(c.generators))
 	var keep []*generator
 	for i, g := range c.generators {
-		value[i] = dot(row, g.at)
+		value[i] = floats.Dot(row, g.at)
 		if math.Abs(value[i]) <= 1e-12*c.size(row, g) {
 			value[i] = 0
 		}
@@ -133,12 +135,12 @@ func (c *cone) adjacent(p, n *generator) bool {
 // above > 0 and −below < 0.
 func (c *cone) combine(p, n *generator, above, below float64) *generator {
 	g := &generator{at: make([]float64, c.dim+1), active: make([]bool, len(p.active)), distance: math.Inf(1), miss: math.Inf(1)}
-	axpy(g.at, below, p.at)
-	axpy(g.at, above, n.at)
+	floats.AddScaled(g.at, below, p.at)
+	floats.AddScaled(g.at, above, n.at)
 	size := g.at[c.dim]
 	if size <= 0 {
 		g.at[c.dim] = 0
-		size = largestEntry(g.at)
+		size = floats.Norm(g.at, math.Inf(1))
 	}
 	for i := range g.at {
 		g.at[i] /= size

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // factors solve the system of a chain.
@@ -237,11 +239,8 @@ func (e *elimination) degree(s int32) int { return int(e.into.part[s].n) * int(e
 
 // eliminate leaves out a state, and reports whether anything leaves it.
 func (e *elimination) eliminate(s int32) bool {
-	out := e.leak[s]
 	at, x := e.rows.of(s), e.rows.values(s)
-	for _, p := range x {
-		out += p
-	}
+	out := e.leak[s] + floats.Sum(x)
 	if !(out > 0) {
 		return false
 	}

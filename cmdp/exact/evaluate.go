@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An Evaluation holds the returns of one policy of a model without a horizon.
@@ -101,7 +103,7 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 			r := make([]float64, d)
 			for a, share := range x {
 				if c := int(k.First[s]) + a; share > 0 {
-					axpy(r, share, k.Returns[c*d:(c+1)*d])
+					floats.AddScaled(r, share, k.Returns[c*d:(c+1)*d])
 					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 						out.Next, out.Prob = append(out.Next, k.Next[e]), append(out.Prob, share*k.Prob[e])
 					}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // uniform takes every action with the same probability.
@@ -44,7 +46,7 @@ func sumsOf(m *cmdp.Model, policy cmdp.Policy, n int) []float64 {
 			policy.Distribution(probs, 0, s)
 			for a, y := range probs {
 				c := int(k.First[s]) + a
-				axpy(total, x*y, k.Returns[c*d:(c+1)*d])
+				floats.AddScaled(total, x*y, k.Returns[c*d:(c+1)*d])
 				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 					next[k.Next[e]] += x * y * k.Prob[e]
 				}

@@ -6,6 +6,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // finish turns the incumbent into one policy and computes both sides of the answer
@@ -61,7 +63,7 @@ func (s *solver) violation(v []float64) float64 {
 // each known half-space in its own measure, any other target by its distance.
 func (s *solver) meets(r *Result) bool {
 	for _, t := range s.master.rows[:len(s.rows)] {
-		excess := dot(t.Normal, r.Returns) - t.Offset
+		excess := floats.Dot(t.Normal, r.Returns) - t.Offset
 		if excess > 2*s.opts.Feasibility*t.elastic+8*unit*math.Abs(t.Offset) {
 			return false
 		}
@@ -134,7 +136,7 @@ func (s *solver) face() face {
 			s.task.Cost.Subgradient(f.cost, f.cost)
 		}
 		for _, t := range s.master.rows {
-			slack := t.Offset - dot(t.Normal, s.incumbent.v)
+			slack := t.Offset - floats.Dot(t.Normal, s.incumbent.v)
 			if slack <= s.opts.Feasibility*t.elastic {
 				f.keep = append(f.keep, t)
 				continue
@@ -173,8 +175,8 @@ func (s *solver) recheckBound(r *Result) error {
 func (p *Proof) direction() (theta []float64, conjugate float64) {
 	theta = append([]float64(nil), p.Psi...)
 	for i, w := range p.Weights {
-		axpy(theta, w, p.Subgradients[i])
-		conjugate += w * (dot(p.Subgradients[i], p.Points[i]) - p.Values[i])
+		floats.AddScaled(theta, w, p.Subgradients[i])
+		conjugate += w * (floats.Dot(p.Subgradients[i], p.Points[i]) - p.Values[i])
 	}
 	return theta, conjugate
 }
@@ -185,7 +187,7 @@ func (s *solver) fillPrices(r *Result) {
 	if s.proof != nil {
 		copy(r.Dual, s.proof.Psi)
 	}
-	r.DualNorm = norm(r.Dual)
+	r.DualNorm = floats.Norm(r.Dual, 2)
 	r.Rho = 2 * r.DualNorm
 	for k, row := range s.rows {
 		p := Price{Constraint: row}

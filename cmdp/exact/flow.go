@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A flow computes the returns of a deterministic policy as the sum of occupancies times
@@ -75,7 +77,7 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 	}
 	total := make([]float64, f.m.Dim())
 	for _, sum := range f.sums {
-		axpy(total, 1, sum)
+		floats.AddScaled(total, 1, sum)
 	}
 	return total, nil
 }
@@ -135,6 +137,6 @@ func (f *flow) settle(k *cmdp.Kernel, block int, choices []float64) {
 				choices[c] = 0
 			}
 		}
-		axpy(f.sums[block], 1, part)
+		floats.AddScaled(f.sums[block], 1, part)
 	}
 }

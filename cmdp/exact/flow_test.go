@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 				if first.returns == nil {
 					first = p
 				}
-				if p.value != first.value || p.margin != first.margin || !equal(p.returns, first.returns) {
+				if p.value != first.value || p.margin != first.margin || !slices.Equal(p.returns, first.returns) {
 					t.Errorf("%d workers: %v, want %v", workers, p, first)
 				}
 			}
@@ -92,7 +93,7 @@ func TestInterruptedFlow(t *testing.T) {
 			if _, err := f.price(ctx, dir); err == nil && workers == 1 || err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatalf("interrupted after %d looks: %v", after, err)
 			}
-			if p, err := f.price(context.Background(), dir); err != nil || p.value != want.value || !equal(p.returns, want.returns) {
+			if p, err := f.price(context.Background(), dir); err != nil || p.value != want.value || !slices.Equal(p.returns, want.returns) {
 				t.Errorf("after an interruption after %d looks: %v, %v: want %v", after, p, err, want)
 			}
 		}

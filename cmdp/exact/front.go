@@ -10,6 +10,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // FrontOptions say which trade-off curve is wanted and how exactly.
@@ -152,7 +154,7 @@ func (f *front) run() (*FrontResult, error) {
 			return f.finish(), nil
 		}
 		// What the problem leaves open tells whether it moved corner or points.
-		open := distance * dot(weights, f.scale)
+		open := distance * floats.Dot(weights, f.scale)
 		if done, err := f.weigh(weights); done || err != nil {
 			return &f.result, err
 		}
@@ -178,7 +180,7 @@ func (f *front) finish() *FrontResult {
 func (f *front) weigh(weights []float64) (done bool, err error) {
 	gradient := make([]float64, f.planner.m.Dim())
 	for k, w := range weights {
-		axpy(gradient, w, f.opts.Over[k])
+		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}
 	var r *Result
 	err = f.planner.inTurn(f.ctx, f.concern, f.opts.Gap, func(q pricer) (err error) {
@@ -229,7 +231,7 @@ func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
 func (f *front) add(weights []float64, r *Result) {
 	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components}
 	for _, c := range f.opts.Over {
-		point.Objectives = append(point.Objectives, dot(c, r.Returns))
+		point.Objectives = append(point.Objectives, floats.Dot(c, r.Returns))
 	}
 	f.result.Points = append(f.result.Points, point)
 	f.gaps = append(f.gaps, r.Gap)
@@ -287,7 +289,7 @@ func (f *front) round() {
 	}
 	share := least
 	for j, gap := range f.gaps {
-		if all := dot(f.result.Points[j].Weights, size); all > 0 {
+		if all := floats.Dot(f.result.Points[j].Weights, size); all > 0 {
 			share = max(share, 4*gap/all)
 		}
 	}

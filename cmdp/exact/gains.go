@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A class is a recurrent class of a policy.
@@ -31,11 +33,11 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if !known || dot(dir, found.mean) < dot(dir, p.best[i].mean) {
+		if !known || floats.Dot(dir, found.mean) < floats.Dot(dir, p.best[i].mean) {
 			p.best[i] = *found
 		}
 	}
-	mean = dot(dir, p.best[i].mean)
+	mean = floats.Dot(dir, p.best[i].mean)
 	const close = 1e-13
 	if p.best[i].slow = slow; mean-low > math.Max(close*scale, p.aim) {
 		p.slow, p.best[i].slow = append(p.slow, i), true
@@ -66,7 +68,7 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 			break
 		}
 		before = append(before[:0], choices...)
-		mean = dot(dir, best.mean)
+		mean = floats.Dot(dir, best.mean)
 		var found *class
 		err := p.relative(ctx, states, choices, best.states[0], mean)
 		if err == nil {
@@ -93,7 +95,7 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 		}
 		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by no more
 		// than the error of its mean; the class at hand stays then.
-		gained := mean - dot(dir, found.mean)
+		gained := mean - floats.Dot(dir, found.mean)
 		if few++; gained >= p.aim {
 			few = 0
 		}
@@ -105,7 +107,7 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 			break
 		}
 	}
-	return dot(dir, best.mean), nil
+	return floats.Dot(dir, best.mean), nil
 }
 
 // A solved policy is one whose relative values are known. Many sweeps can end with a policy that mixes
@@ -287,7 +289,7 @@ func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low,
 	for _, s := range states {
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
 			if p.ends.inside[c] {
-				p.reward[c] = dot(dir, p.k.Returns[c*d:(c+1)*d])
+				p.reward[c] = floats.Dot(dir, p.k.Returns[c*d:(c+1)*d])
 				scale = max(scale, math.Abs(p.reward[c]))
 			}
 		}
@@ -345,9 +347,9 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 		for j, share := range y.shares(set, 1e-3*p.loose, p.chain) {
 			c := choices[set[j]]
 			out.states, out.choices = append(out.states, states[set[j]]), append(out.choices, c)
-			axpy(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
+			floats.AddScaled(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
 		}
-		if p.keep(out.mean, true); best == nil || dir != nil && dot(dir, out.mean) < dot(dir, best.mean) {
+		if p.keep(out.mean, true); best == nil || dir != nil && floats.Dot(dir, out.mean) < floats.Dot(dir, best.mean) {
 			best = out
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // refuseGame returns an error if the model has an opponent.
@@ -197,7 +199,7 @@ func VerifyGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, g *Gap) (floa
 	case g == nil || len(g.Direction) != m.Dim():
 		return 0, fmt.Errorf("exact: gap without a direction: %w", ErrNotProved)
 	}
-	if length := norm(g.Direction); !(math.Abs(length-1) <= 1e-9) {
+	if length := floats.Norm(g.Direction, 2); !(math.Abs(length-1) <= 1e-9) {
 		return 0, fmt.Errorf("exact: gap with a direction of length %g: want 1: %w", length, ErrNotProved)
 	}
 	s, err := newGapSearch(ctx, m, task.Target)

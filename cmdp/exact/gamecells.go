@@ -36,7 +36,7 @@ func (c *cell) center() (dir []float64, least float64) {
 	for _, v := range c.edges {
 		floats.Add(dir, v)
 	}
-	floats.Scale(1/norm(dir), dir)
+	floats.Scale(1/floats.Norm(dir, 2), dir)
 	least = 1
 	for _, v := range c.edges {
 		least = math.Min(least, floats.Dot(dir, v))
@@ -56,7 +56,7 @@ func (c *cell) halves() (one, two *cell) {
 	}
 	middle := make([]float64, len(c.edges))
 	floats.AddTo(middle, c.edges[from], c.edges[to])
-	floats.Scale(1/norm(middle), middle)
+	floats.Scale(1/floats.Norm(middle, 2), middle)
 	one, two = &cell{edges: append([][]float64(nil), c.edges...)}, &cell{edges: append([][]float64(nil), c.edges...)}
 	one.edges[from], two.edges[to] = middle, middle
 	return one, two

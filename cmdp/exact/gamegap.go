@@ -184,7 +184,7 @@ func (s *gapSearch) separate(opponent *cmdp.Randomized) bool {
 	set := &difference{gapSearch: s, opponent: opponent, v: make([]float64, d)}
 	z, origin := make([]float64, d), make([]float64, d)
 	oracle.NewMinNorm(set).Project(z, origin)
-	size := norm(z)
+	size := floats.Norm(z, 2)
 	if size <= s.rounding {
 		return false
 	}

@@ -5,6 +5,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // infeasible reports the direction that separates the target, and the policy nearest
@@ -53,7 +55,7 @@ func (s *solver) missesWhole() (*Result, error) {
 	near := make([]float64, len(s.lower))
 	s.task.Whole.Project(near, r.Returns)
 	dir := minus(r.Returns, near)
-	c := &Certificate{Distance: norm(dir), Whole: true}
+	c := &Certificate{Distance: floats.Norm(dir, 2), Whole: true}
 	if c.Distance == 0 {
 		return nil, nil
 	}
@@ -62,8 +64,8 @@ func (s *solver) missesWhole() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Value, c.Support = value, dot(c.Direction, near) // which the projection maximises
-	c.Margin = margin + float64(2*len(dir)+8)*unit*norm(near)
+	c.Value, c.Support = value, floats.Dot(c.Direction, near) // which the projection maximises
+	c.Margin = margin + float64(2*len(dir)+8)*unit*floats.Norm(near, 2)
 	if !c.proves() {
 		return nil, nil
 	}
@@ -104,7 +106,7 @@ func (c *Certificate) proves() bool { return c != nil && c.Value-c.Support > c.M
 
 // certify evaluates a direction, made a unit vector, from scratch; nil stands for none.
 func (s *solver) certify(dir []float64) (*Certificate, error) {
-	length := norm(dir)
+	length := floats.Norm(dir, 2)
 	if length == 0 {
 		return nil, nil
 	}

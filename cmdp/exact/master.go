@@ -6,6 +6,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A master is the restricted problem over the mixtures Σ λ_j v^j of the columns
@@ -45,7 +47,7 @@ type cut struct {
 }
 
 // offset is the right-hand side slope·point − g(point).
-func (c *cut) offset() float64 { return dot(c.slope, c.point) - c.value }
+func (c *cut) offset() float64 { return floats.Dot(c.slope, c.point) - c.value }
 
 type targetRow struct {
 	cmdp.Constraint
@@ -56,7 +58,7 @@ type targetRow struct {
 // rounding counts as on it. Otherwise a bound at the least possible value of a return would be
 // broken by 1e-17 and get a price of 1e16.
 func (t *targetRow) excess(v []float64) float64 {
-	x := dot(t.Normal, v) - t.Offset
+	x := floats.Dot(t.Normal, v) - t.Offset
 	if math.Abs(x) <= 1e-14*(t.elastic+math.Abs(t.Offset)) {
 		return 0
 	}
@@ -199,7 +201,7 @@ func (m *master) cutRow(c cut) lp.Constraint {
 // above returns the value of a tangent at a column, as τ counts, or what a ray adds.
 func (m *master) above(c *cut, o *column) float64 {
 	if o.ray != nil {
-		return dot(c.slope, o.returns) / m.extent
+		return floats.Dot(c.slope, o.returns) / m.extent
 	}
 	x := c.value - m.base
 	for i, y := range o.returns {
@@ -229,7 +231,7 @@ func (m *master) targetRow(t targetRow) lp.Constraint {
 // not matter.
 func (m *master) beyond(t *targetRow, c *column) float64 {
 	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), 1e99)
-	x := dot(t.Normal, c.returns) / t.elastic // what a ray adds
+	x := floats.Dot(t.Normal, c.returns) / t.elastic // what a ray adds
 	if c.ray == nil {
 		x = t.excess(c.returns)
 	}
@@ -238,7 +240,7 @@ func (m *master) beyond(t *targetRow, c *column) float64 {
 
 // excess returns by how much the last solution breaks a row of the target.
 func (m *master) excess(r cmdp.Constraint) float64 {
-	return dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
+	return floats.Dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
 }
 
 func (m *master) addRow(r lp.Constraint) error {
@@ -294,7 +296,7 @@ func (m *master) mix(lambda []float64) []float64 {
 	v := make([]float64, len(m.scale))
 	for j, x := range lambda {
 		if x != 0 {
-			axpy(v, x, m.columns[j].returns)
+			floats.AddScaled(v, x, m.columns[j].returns)
 		}
 	}
 	return v
@@ -304,7 +306,7 @@ func (m *master) mix(lambda []float64) []float64 {
 func (m *master) psi(nu []float64) (psi []float64, support float64) {
 	psi = make([]float64, len(m.scale))
 	for k, y := range nu {
-		axpy(psi, y, m.rows[k].Normal)
+		floats.AddScaled(psi, y, m.rows[k].Normal)
 		support += y * m.rows[k].Offset
 	}
 	return psi, support
@@ -314,7 +316,7 @@ func (m *master) psi(nu []float64) (psi []float64, support float64) {
 func (m *master) phi(mu []float64) (phi []float64, conjugate float64) {
 	phi = make([]float64, len(m.scale))
 	for i, y := range mu {
-		axpy(phi, y, m.cuts[i].slope)
+		floats.AddScaled(phi, y, m.cuts[i].slope)
 		conjugate += y * m.cuts[i].offset()
 	}
 	return phi, conjugate

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A halfway is a column of a mixture that is made narrower, with its visits.
@@ -58,7 +60,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		}
 		allowance -= math.Max(0, grown)
 		for i := range f.limits {
-			f.limits[i].Offset -= dot(f.limits[i].Normal, meanOf(next)) - dot(f.limits[i].Normal, meanOf(mix))
+			f.limits[i].Offset -= floats.Dot(f.limits[i].Normal, meanOf(next)) - floats.Dot(f.limits[i].Normal, meanOf(mix))
 		}
 		mix = next
 	}
@@ -142,7 +144,7 @@ func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown floa
 			matrix[i][j] = 1
 			if i < len(f.keep) {
 				// Returns count from those of the new one, for the sake of small differences.
-				matrix[i][j] = dot(f.keep[i].Normal, minus(o.returns, h.returns)) / f.keep[i].elastic
+				matrix[i][j] = floats.Dot(f.keep[i].Normal, minus(o.returns, h.returns)) / f.keep[i].elastic
 			}
 		}
 	}
@@ -167,18 +169,18 @@ func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown floa
 	}
 	change := minus(meanOf(next), before)
 	for _, r := range f.limits {
-		if dot(r.Normal, change) > r.Offset {
+		if floats.Dot(r.Normal, change) > r.Offset {
 			return nil, 0
 		}
 	}
-	return next, dot(f.cost, change)
+	return next, floats.Dot(f.cost, change)
 }
 
 // meanOf returns the returns of a mixture.
 func meanOf(mix []*halfway) []float64 {
 	v := make([]float64, len(mix[0].returns))
 	for _, h := range mix {
-		axpy(v, h.weight, h.returns)
+		floats.AddScaled(v, h.weight, h.returns)
 	}
 	return v
 }

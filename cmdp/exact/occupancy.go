@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // OccupancyLP returns the occupancy-measure linear program of
@@ -101,9 +103,9 @@ func (b *occupancyBuilder) variable(h, s int, next []int32, prob, returns []floa
 	}
 	c := 0.0
 	if returns != nil {
-		c = dot(b.cost, returns)
+		c = floats.Dot(b.cost, returns)
 		for k, r := range b.limits {
-			if a := dot(r.Normal, returns); a != 0 {
+			if a := floats.Dot(r.Normal, returns); a != 0 {
 				b.entry(b.steps*states+k, j, a)
 			}
 		}

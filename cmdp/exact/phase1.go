@@ -6,6 +6,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // findFeasible is the first phase: it minimises by how much the mixture misses the
@@ -72,7 +74,7 @@ func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 		r = &cmdp.Constraint{Normal: make([]float64, len(v))}
 		var missed float64
 		r.Offset, missed = parts.Separate(r.Normal, v)
-		if missed > s.missing && dot(r.Normal, v)-r.Offset > 0.1*missed {
+		if missed > s.missing && floats.Dot(r.Normal, v)-r.Offset > 0.1*missed {
 			return r, true
 		}
 		if missed <= 0 || s.wayIn(parts, v) <= s.missing {
@@ -82,16 +84,16 @@ func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 	near := make([]float64, len(v))
 	s.task.Target.Project(near, v)
 	normal := minus(v, near)
-	length := norm(normal)
+	length := floats.Norm(normal, 2)
 	if length <= s.missing {
 		return nil, false
 	}
 	for i := range normal {
 		normal[i] /= length
 	}
-	r = &cmdp.Constraint{Normal: normal, Offset: math.Max(dot(normal, near), oracle.Support(s.task.Target, normal))}
+	r = &cmdp.Constraint{Normal: normal, Offset: math.Max(floats.Dot(normal, near), oracle.Support(s.task.Target, normal))}
 	// A support function that contradicts the projection leaves nothing to cut.
-	if dot(normal, v)-r.Offset <= 0.1*length {
+	if floats.Dot(normal, v)-r.Offset <= 0.1*length {
 		return nil, true
 	}
 	return r, true
@@ -110,14 +112,14 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 		at := between(s.anchor.v, v, t)
 		offset, missed := parts.Separate(normal, at)
 		if missed <= 0 {
-			return (1 - t) * norm(minus(v, s.anchor.v))
+			return (1 - t) * floats.Norm(minus(v, s.anchor.v), 2)
 		}
-		inside := offset - dot(normal, s.anchor.v)
-		next := t * inside / (inside + math.Max(missed, dot(normal, at)-offset))
+		inside := offset - floats.Dot(normal, s.anchor.v)
+		next := t * inside / (inside + math.Max(missed, floats.Dot(normal, at)-offset))
 		if !(inside > 0 && next < t) {
 			next = t - 4*unit
 		}
-		if t = next; !(t > 0 && (1-t)*norm(minus(v, s.anchor.v)) <= 2*s.missing) {
+		if t = next; !(t > 0 && (1-t)*floats.Norm(minus(v, s.anchor.v), 2) <= 2*s.missing) {
 			break
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // optimize is the second phase, see improve. A target that is only touched may turn out
@@ -91,7 +93,7 @@ func (s *solver) improveBound() (added bool, err error) {
 // mixed returns the multipliers half-way from best to now, which has the newer rows.
 func (s *solver) mixed(best, now []float64) []float64 {
 	out := scaled(1-smoothing, now)
-	axpy(out, smoothing, best)
+	floats.AddScaled(out[:len(best)], smoothing, best)
 	return out
 }
 
@@ -104,7 +106,7 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	phi, conjugate := s.master.phi(mu)
 	psi, support := s.master.psi(nu)
 	theta := append([]float64(nil), phi...)
-	axpy(theta, 1, psi)
+	floats.AddScaled(theta, 1, psi)
 	p, added, err := s.price(theta, 0.1*s.gap())
 	if err != nil || p.ray != nil && added {
 		return added, err
@@ -146,7 +148,7 @@ func (s *solver) tilt(mu, nu, gain []float64) (added bool, err error) {
 	for raise := 1e-13; raise < 1e-6; raise *= 10 {
 		raised := slices.Clone(nu)
 		for k, y := range nu {
-			if dot(s.master.rows[k].Normal, gain) > 0 {
+			if floats.Dot(s.master.rows[k].Normal, gain) > 0 {
 				raised[k] = y * (1 + raise)
 			}
 		}

@@ -110,7 +110,7 @@ func (p *Planner) prepare(ctx context.Context, c concern) error {
 	if p.pricer != nil && (s == nil || !s.restless || s.concern.equal(c)) {
 		return nil
 	}
-	q, err := newPricer(ctx, p.m, p.workers, c)
+	q, err := newPricer(p.m, p.workers, c)
 	if err != nil {
 		return err
 	}

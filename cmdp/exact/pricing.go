@@ -8,6 +8,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A source of columns answers for a compact convex set, such as the set 𝒱 of the returns of
@@ -96,7 +98,7 @@ func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
 		return everything(dim)
 	}
 	for k, n := range rows.A {
-		if math.Abs(rows.B[k]) < boundless*norm(n) {
+		if math.Abs(rows.B[k]) < boundless*floats.Norm(n, 2) {
 			c.add(n)
 			if k < rows.Equalities {
 				c.add(scaled(-1, n))

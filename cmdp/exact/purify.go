@@ -2,6 +2,8 @@ package exact
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A purifier takes randomisation out of a policy without changing what matters of
@@ -105,7 +107,7 @@ func (p *purifier) kernel() []float64 {
 		matrix[i] = make([]float64, n)
 		for j := range n {
 			d := p.directions[len(p.directions)-n+j]
-			matrix[i][j] = dot(r.Normal, d.effect) / r.elastic
+			matrix[i][j] = floats.Dot(r.Normal, d.effect) / r.elastic
 		}
 	}
 	k := make([]float64, len(p.directions))
@@ -117,7 +119,7 @@ func (p *purifier) kernel() []float64 {
 // must be preserved.
 func (p *purifier) harmless(effect []float64) bool {
 	for _, r := range p.face.keep {
-		if math.Abs(dot(r.Normal, effect)) > 1e-14*r.elastic {
+		if math.Abs(floats.Dot(r.Normal, effect)) > 1e-14*r.elastic {
 			return false
 		}
 	}
@@ -164,7 +166,7 @@ func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 				continue
 			}
 			f := matrix[i][order[rank]] / matrix[rank][order[rank]]
-			axpy(matrix[i], -f, matrix[rank])
+			floats.AddScaled(matrix[i], -f, matrix[rank])
 		}
 		rank++
 	}
@@ -186,12 +188,12 @@ func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 // move goes along Σ k_j·direction_j, forwards or backwards so that the cost does
 // not grow, until an entry vanishes or a limit is met.
 func (p *purifier) move(k []float64) {
-	if e := p.effect(k); dot(p.face.cost, e) > 0 {
+	if e := p.effect(k); floats.Dot(p.face.cost, e) > 0 {
 		k = scaled(-1, k)
 	}
 	slope := make([]float64, len(p.entries))
 	for j, d := range p.directions {
-		axpy(slope, k[j], d.on)
+		floats.AddScaled(slope, k[j], d.on)
 	}
 	t, out := math.Inf(1), -1
 	for e, v := range slope {
@@ -202,7 +204,7 @@ func (p *purifier) move(k []float64) {
 	limit := -1
 	effect := p.effect(k)
 	for i, r := range p.face.limits {
-		if v := dot(r.Normal, effect); v > 1e-14*r.elastic && r.Offset < v*t {
+		if v := floats.Dot(r.Normal, effect); v > 1e-14*r.elastic && r.Offset < v*t {
 			t, limit = math.Max(0, r.Offset/v), i
 		}
 	}
@@ -215,12 +217,12 @@ func (p *purifier) move(k []float64) {
 	}
 	for j, d := range p.directions {
 		if x := t * k[j]; x != 0 {
-			axpy(p.mass, x, d.state)
+			floats.AddScaled(p.mass[:len(d.state)], x, d.state)
 		}
 	}
 	for i := range p.face.limits {
 		r := &p.face.limits[i]
-		r.Offset = math.Max(0, r.Offset-t*dot(r.Normal, effect))
+		r.Offset = math.Max(0, r.Offset-t*floats.Dot(r.Normal, effect))
 	}
 	if limit >= 0 {
 		p.face.keep = append(p.face.keep, p.face.limits[limit])
@@ -233,7 +235,7 @@ func (p *purifier) move(k []float64) {
 func (p *purifier) effect(k []float64) []float64 {
 	sum := make([]float64, len(p.face.cost))
 	for j, d := range p.directions {
-		axpy(sum, k[j], d.effect)
+		floats.AddScaled(sum, k[j], d.effect)
 	}
 	return sum
 }
@@ -262,12 +264,12 @@ func (p *purifier) remove(e int) {
 	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
 	for _, d := range p.directions {
 		if f := -d.on[e] / pivot.on[e]; f != 0 {
-			axpy(d.effect, f, pivot.effect)
+			floats.AddScaled(d.effect, f, pivot.effect)
 			if d.state == nil && pivot.state != nil {
 				d.state = make([]float64, len(pivot.state))
 			}
-			axpy(d.state, f, pivot.state)
-			axpy(d.on, f, pivot.on)
+			floats.AddScaled(d.state[:len(pivot.state)], f, pivot.state)
+			floats.AddScaled(d.on, f, pivot.on)
 		}
 	}
 	gone := p.entries[e]

@@ -2,9 +2,12 @@ package exact
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // purify takes randomisation out of p, see purifier, in two passes over the model:
@@ -30,22 +33,13 @@ func (f *finite) purify(ctx context.Context, p *Policy, face face) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for _, s := range sortedKeys(p.steps[h].mixed) {
+		for _, s := range slices.Sorted(maps.Keys(p.steps[h].mixed)) {
 			u.addPair(h, int(s), p.steps[h].mixed[s], values[h][s])
 		}
 		u.advance(f.m.Kernel(h), &p.steps[h], h)
 	}
 	u.write(p)
 	return nil
-}
-
-func sortedKeys(m map[int32][]float64) []int32 {
-	keys := make([]int32, 0, len(m))
-	for s := range m {
-		keys = append(keys, s)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // mixedValues returns, for each state in which p randomises at each step, the
@@ -76,7 +70,7 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 			for a, x := range probs {
 				follow(k, int(k.First[s])+a, after, out)
 				each[a] = slices.Clone(out)
-				axpy(mean, x, out)
+				floats.AddScaled(mean, x, out)
 			}
 			copy(out, mean)
 			values[h][s] = each

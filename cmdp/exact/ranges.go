@@ -24,7 +24,7 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		unbox(lower, upper)
 		return lower, upper, err
 	}
-	p, err := newPricer(ctx, m, opts.Workers, indifferent(m.Dim()))
+	p, err := newPricer(m, opts.Workers, indifferent(m.Dim()))
 	if err != nil {
 		return nil, nil, err
 	}

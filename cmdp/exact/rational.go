@@ -48,7 +48,7 @@ func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		next := v
 		v = make([]*big.Rat, len(next))
 		for s := range v {
-			v[s] = rationalBackup(m, m.Kernel(h), dir, next, s)
+			v[s] = rationalBackup(m.Kernel(h), dir, next, s)
 		}
 	}
 	return startValue(m, v), 0, nil
@@ -63,7 +63,7 @@ func startValue(m *cmdp.Model, v []*big.Rat) *big.Rat {
 }
 
 // rationalBackup returns the least of dir·r + Σ p·v over the choices of a state.
-func rationalBackup(m *cmdp.Model, k *cmdp.Kernel, dir, v []*big.Rat, s int) *big.Rat {
+func rationalBackup(k *cmdp.Kernel, dir, v []*big.Rat, s int) *big.Rat {
 	if k.First[s] == k.First[s+1] {
 		return v[s]
 	}

@@ -9,6 +9,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A ray is a place where a policy may go on for as long as it likes. What it gains there
@@ -143,7 +145,7 @@ func (s *solver) unbounded() (*Result, error) {
 	var places []*ray
 	for j, c := range s.master.columns {
 		if x := along[firstLambda+j]; x > 0 && c.ray != nil {
-			axpy(gain, x, c.returns)
+			floats.AddScaled(gain, x, c.returns)
 			places = append(places, c.ray)
 		}
 	}
@@ -260,7 +262,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		if err != nil {
 			return nil, err
 		}
-		axpy(total, c.Weight, e.Returns)
+		floats.AddScaled(total, c.Weight, e.Returns)
 	}
 	if !math.IsInf(total[i], -int(slope)) { // it goes up and down
 		return nil, nil

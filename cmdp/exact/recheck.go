@@ -6,6 +6,8 @@ import (
 	"math/big"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // recheck is a second, plain value iteration: values only, in place of vectors, the
@@ -138,11 +140,7 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 // bound returns μ·v and the solver's own bound on how far V* may lie below it. What is
 // said in the end goes through stationary.recheck.
 func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
-	size := 0.0
-	for _, x := range z.v {
-		size = math.Max(size, math.Abs(x))
-	}
-	sum := 0.0
+	sum, size := 0.0, floats.Norm(z.v, math.Inf(1))
 	for _, st := range m.StartStates() {
 		sum += st.Probability * z.v[z.q.state[st.State]]
 	}

@@ -2,8 +2,11 @@ package exact
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // combine averages the visits of the mixed policies, see finite.combine. The steps that
@@ -56,11 +59,7 @@ func (p *stationary) combine(ctx context.Context, columns []column, weights []fl
 	}
 	out := &Policy{steps: []stepPolicy{{actions: rest.clone()}}}
 	for i, s := range visited.states {
-		total, share := 0.0, visited.mass[i]
-		for _, x := range share {
-			total += x
-		}
-		out.steps[0].assign(int(s), share, total)
+		out.steps[0].assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
 	return out, nil
 }
@@ -137,7 +136,7 @@ func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
 	for i, r := range f.keep {
 		matrix[i] = make([]float64, n)
 		for j := range n {
-			matrix[i][j] = dot(r.Normal, minus(columns[j].returns, columns[n].returns)) / r.elastic
+			matrix[i][j] = floats.Dot(r.Normal, minus(columns[j].returns, columns[n].returns)) / r.elastic
 			apart[j] = math.Max(apart[j], math.Abs(matrix[i][j]))
 		}
 	}
@@ -150,7 +149,7 @@ func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 	st := &policy.steps[0]
 	skip := 0 // pairs that cannot be reduced any more
 	for {
-		keys := sortedKeys(st.mixed)
+		keys := slices.Sorted(maps.Keys(st.mixed))
 		if len(keys) <= skip {
 			return nil
 		}
@@ -213,7 +212,7 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 		c    int
 		sign float64
 	}{{first + entries[i].a, 1}, {first + entries[j].a, -1}} {
-		axpy(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
+		floats.AddScaled(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
 		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
 			mass[p.base.state[p.k.Next[e]]] += part.sign * p.gamma * p.k.Prob[e]
 		}
@@ -222,7 +221,7 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 	if err != nil {
 		return nil, err
 	}
-	axpy(out.effect, 1, p.sum(st, change))
+	floats.AddScaled(out.effect, 1, p.sum(st, change))
 	for n, e := range entries {
 		out.on[n] = p.seen(change, int32(e.s)) * st.mixed[int32(e.s)][e.a]
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // refine solves the master, and adds tangents of cost and target until the
@@ -82,8 +84,8 @@ func (s *solver) at(lambda []float64) point {
 // blend returns the point at the fraction t of the way from a to b.
 func (s *solver) blend(a, b point, t float64) point {
 	lambda := make([]float64, max(len(a.lambda), len(b.lambda)))
-	axpy(lambda, 1-t, a.lambda)
-	axpy(lambda, t, b.lambda)
+	floats.AddScaled(lambda[:len(a.lambda)], 1-t, a.lambda)
+	floats.AddScaled(lambda[:len(b.lambda)], t, b.lambda)
 	return s.at(lambda)
 }
 
@@ -102,8 +104,8 @@ func (s *solver) exit(v []float64) (float64, error) {
 			break
 		}
 		last = r
-		inside := r.Offset - dot(r.Normal, s.anchor.v)
-		next := t * inside / (inside + dot(r.Normal, at) - r.Offset)
+		inside := r.Offset - floats.Dot(r.Normal, s.anchor.v)
+		next := t * inside / (inside + floats.Dot(r.Normal, at) - r.Offset)
 		if !(next > 0 && next < t) {
 			break
 		}
@@ -125,7 +127,7 @@ func (s *solver) cheapest(end point) float64 {
 	slope := make([]float64, len(step))
 	falling := func(t float64) bool {
 		s.task.Cost.Subgradient(slope, between(s.incumbent.v, end.v, t))
-		return dot(slope, step) < 0
+		return floats.Dot(slope, step) < 0
 	}
 	if falling(1) {
 		return 1

@@ -3,6 +3,8 @@ package exact
 import (
 	"context"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A scalar solves the problem with one number for a return: the policy of a quotient
@@ -270,11 +272,7 @@ func (z *scalar) tolerance(lo, hi int32) float64 {
 	if z.gamma == 1 {
 		return z.extra / 3
 	}
-	size := 0.0
-	for _, x := range z.v[lo:hi] {
-		size = math.Max(size, math.Abs(x))
-	}
-	return math.Max(z.enough*(1-z.gamma), 4*float64(z.longest+4)*unit) * size
+	return math.Max(z.enough*(1-z.gamma), 4*float64(z.longest+4)*unit) * floats.Norm(z.v[lo:hi], math.Inf(1))
 }
 
 // level is the relative size up to which a sum counts as 0 with rounding.

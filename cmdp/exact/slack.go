@@ -7,6 +7,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A SlackResult says how far inside a target the returns of a policy can lie.
@@ -50,10 +52,11 @@ func (s *solver) slack() (*SlackResult, error) {
 	// The cross-polytope of half-diagonal u around v lies in {n·x ≤ h} if
 	// n·v + u·max|n_i| ≤ h; it contains the ball of radius u/√d. For a polyhedron
 	// the ball itself can be asked for.
-	s.master.measure = largestEntry
+	order := math.Inf(1)
 	if s.complete {
-		s.master.measure = norm
+		order = 2
 	}
+	s.master.measure = func(normal []float64) float64 { return floats.Norm(normal, order) }
 	return s.deepest()
 }
 
@@ -79,14 +82,6 @@ func (s *solver) dropLoose() error {
 	}
 	s.rows = kept
 	return nil
-}
-
-func largestEntry(n []float64) float64 {
-	most := 0.0
-	for _, v := range n {
-		most = math.Max(most, math.Abs(v))
-	}
-	return most
 }
 
 // deepest minimises the elasticity u without a bound from below.
@@ -203,7 +198,7 @@ func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
 	if s.complete && len(s.rows) > 0 { // from the evaluated returns
 		room := math.Inf(1)
 		for _, row := range s.rows {
-			room = math.Min(room, (row.Offset-dot(row.Normal, r.Returns))/norm(row.Normal))
+			room = math.Min(room, (row.Offset-floats.Dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
 		}
 		radius = math.Max(0, room)
 		bound = math.Max(bound, radius)

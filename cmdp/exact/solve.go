@@ -8,6 +8,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Solve minimises task.Cost(V) over the returns V of all policies of m that lie in
@@ -64,7 +66,7 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(ctx context.Context, m *cmdp.Model, workers int, c concern) (pricer, error) {
+func newPricer(m *cmdp.Model, workers int, c concern) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
@@ -173,7 +175,7 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	}
 	extent := minus(s.upper, s.lower)
 	// No tolerance makes up for the rounding of returns that do not vary.
-	s.missing = s.opts.Feasibility*norm(extent) + 64*unit*math.Hypot(norm(s.lower), norm(s.upper))
+	s.missing = s.opts.Feasibility*floats.Norm(extent, 2) + 64*unit*math.Hypot(floats.Norm(s.lower, 2), floats.Norm(s.upper, 2))
 	var err error
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) })
 	s.incumbent.cost = math.Inf(1)
@@ -202,7 +204,7 @@ func width(normal, extent []float64) float64 {
 	if sum > 0 {
 		return math.Max(sum, smallest)
 	}
-	return norm(normal)
+	return floats.Norm(normal, 2)
 }
 
 // start fills the master with the rows of the target and the policies of the

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // stationary is the pricer of a model without a horizon, for discounted and total
@@ -279,7 +281,7 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 			return out, err
 		}
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
-		if reached := dot(dir, out.returns); z.step == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
+		if reached := floats.Dot(dir, out.returns); z.step == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
 			return out, nil
 		}
 		if z.share /= 16; z.share < 1e-6 {
@@ -355,9 +357,6 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 
 // magnitude returns the largest magnitude of a value.
 func (p *stationary) magnitude(z *scalar) float64 {
-	most := 0.0
-	for _, x := range z.v {
-		most = math.Max(most, math.Abs(x))
-	}
+	most := floats.Norm(z.v, math.Inf(1))
 	return most
 }

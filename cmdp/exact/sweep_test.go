@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -61,7 +62,7 @@ func TestSweep(t *testing.T) {
 			a, right := mat.NewDense(2*half, 2*half, nil), mat.NewVecDense(2*half, nil)
 			for s := range 2 * half {
 				for c := k.First[s]; c < k.First[s+1]; c++ {
-					reward := dot(dir, k.Returns[2*c:2*c+2])
+					reward := floats.Dot(dir, k.Returns[2*c:2*c+2])
 					x := reward - v[s]
 					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 						x += gamma * k.Prob[e] * v[k.Next[e]]

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // tallied is the pricer of a cmdp.Tally. Its rows are those of the base, shifted by the count: for each transition of the base,
@@ -83,7 +85,7 @@ func (f *tallied) evaluate(ctx context.Context, p *Policy) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		axpy(out, c.Weight, x)
+		floats.AddScaled(out, c.Weight, x)
 	}
 	for i := range out {
 		if p.tally == nil {

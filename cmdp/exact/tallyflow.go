@@ -185,7 +185,7 @@ func (f *tallyFlow) returns(ctx context.Context, p *tallyPolicy) ([]float64, err
 				b.state(s, f.into[at][f.from[at][s]:f.from[at][s+1]])
 			}
 		}
-		axpy(f.sums[part], 1, b.sum)
+		floats.AddScaled(f.sums[part], 1, b.sum)
 	}}
 	if err := r.run(ctx); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (f *tallyFlow) returns(ctx context.Context, p *tallyPolicy) ([]float64, err
 	}
 	total := f.atEnd()
 	for _, sum := range f.sums {
-		axpy(total, 1, sum)
+		floats.AddScaled(total, 1, sum)
 	}
 	return total, nil
 }

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -51,7 +52,7 @@ func bruteForce(m *cmdp.Model, theta []float64, policy []int32, up, down []bool)
 	g := &graph{k: k}
 	use := func(s, c int32) bool { return policy[s] == c }
 	r := g.reach(use)
-	reward := func(s int) float64 { return dot(theta, k.Returns[int(policy[s])*m.Dim():][:m.Dim()]) }
+	reward := func(s int) float64 { return floats.Dot(theta, k.Returns[int(policy[s])*m.Dim():][:m.Dim()]) }
 	start := func(s int) bool {
 		return slices.ContainsFunc(m.StartStates(), func(st cmdp.StartState) bool { return r[st.State][s] })
 	}
@@ -191,9 +192,9 @@ func TestTotalsAgreeWithAllPolicies(t *testing.T) {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
 		if got.ray != nil {
-			gain := dot(theta, got.returns)
+			gain := floats.Dot(theta, got.returns)
 			if rays++; !(gain < 0) || !pays {
-				t.Fatalf("trial %d: a ray of gain %g, but no policy goes on at a negative return; the least total is %g", trial, dot(theta, got.returns), least)
+				t.Fatalf("trial %d: a ray of gain %g, but no policy goes on at a negative return; the least total is %g", trial, floats.Dot(theta, got.returns), least)
 			}
 			checkRay(t, m, got)
 			continue
@@ -202,7 +203,7 @@ func TestTotalsAgreeWithAllPolicies(t *testing.T) {
 		if math.IsInf(least, 1) {
 			continue // rests by drawing, or pays for ever, where all is lost
 		}
-		if value := dot(theta, got.returns); math.Abs(value-least) > 1e-9*(1+math.Abs(least)) {
+		if value := floats.Dot(theta, got.returns); math.Abs(value-least) > 1e-9*(1+math.Abs(least)) {
 			t.Fatalf("trial %d: %g, want %g", trial, value, least)
 		}
 		if !(got.value-got.margin <= least+1e-12*math.Abs(least)) {
@@ -238,7 +239,7 @@ func checkRay(t *testing.T, m *cmdp.Model, got priced) {
 		}
 		for a, p := range probs {
 			push(k, int(k.First[s])+a, y*p, next)
-			axpy(gain, y*p, k.Returns[(int(k.First[s])+a)*m.Dim():][:m.Dim()])
+			floats.AddScaled(gain, y*p, k.Returns[(int(k.First[s])+a)*m.Dim():][:m.Dim()])
 		}
 	}
 	for s := range x {

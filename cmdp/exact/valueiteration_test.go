@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // randomKernel returns choices of random number, none in some states.
@@ -58,7 +60,7 @@ func TestValueIterationAgreesWithRecheck(t *testing.T) {
 				if math.Abs(p.value-value) > p.margin+margin {
 					t.Errorf("value %v, recomputed %v: want at most %g between them", p.value, value, p.margin+margin)
 				}
-				if x := dot(dir, p.returns); math.Abs(x-value) > 1e-12*(1+math.Abs(value)) {
+				if x := floats.Dot(dir, p.returns); math.Abs(x-value) > 1e-12*(1+math.Abs(value)) {
 					t.Errorf("returns %v are worth %v: want %v", p.returns, x, value)
 				}
 			})

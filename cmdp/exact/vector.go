@@ -1,57 +1,10 @@
 package exact
 
 import (
-	"math"
-	"slices"
-
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
-
-// dot forms long sums in four parts, which do not wait for each other.
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	if len(a) >= 64 {
-		var x, y, z, w float64
-		for ; len(a) >= 4; a, b = a[4:], b[4:] {
-			b := b[:4]
-			x += a[0] * b[0]
-			y += a[1] * b[1]
-			z += a[2] * b[2]
-			w += a[3] * b[3]
-		}
-		sum = (x + y) + (z + w)
-	}
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-// axpy adds a·x to dst.
-func axpy(dst []float64, a float64, x []float64) {
-	for i, v := range x {
-		dst[i] += a * v
-	}
-}
-
-// norm is the Euclidean norm, free of overflow.
-func norm(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum = math.Hypot(sum, v)
-	}
-	return sum
-}
-
-// allFinite reports whether all numbers are finite.
-func allFinite(x []float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
-}
 
 // between returns a + t·(b−a).
 func between(a, b []float64, t float64) []float64 {
@@ -63,17 +16,11 @@ func between(a, b []float64, t float64) []float64 {
 }
 
 func minus(a, b []float64) []float64 {
-	out := slices.Clone(a)
-	axpy(out, -1, b)
-	return out
+	return floats.SubTo(make([]float64, len(a)), a, b)
 }
 
 func scaled(a float64, x []float64) []float64 {
-	out := slices.Clone(x)
-	for i := range out {
-		out[i] *= a
-	}
-	return out
+	return floats.ScaleTo(make([]float64, len(x)), a, x)
 }
 
 // unit is half the distance from 1 to the next float64, the relative error of one

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // ErrNotProved is wrapped by errors about certificates that do not prove what they
@@ -27,11 +30,11 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	p, err := newPricer(ctx, m, 1, concernOf(m.Dim(), task))
+	p, err := newPricer(m, 1, concernOf(m.Dim(), task))
 	if err != nil {
 		return err
 	}
-	if length := norm(c.Direction); !(math.Abs(length-1) <= 1e-9) {
+	if length := floats.Norm(c.Direction, 2); !(math.Abs(length-1) <= 1e-9) {
 		return fmt.Errorf("exact: certificate with a direction of length %g: want 1: %w", length, ErrNotProved)
 	}
 	s, err := separate(ctx, p, task.Target, c.Direction)
@@ -142,8 +145,8 @@ func covering(target geometry.Compact, r cmdp.Constraint) (float64, error) {
 	if p, ok := target.(geometry.Polyhedral); ok {
 		if rows, ok := p.Rows(); ok {
 			for k, n := range rows.A {
-				if equal(n, r.Normal) && rows.B[k] == r.Offset ||
-					k < rows.Equalities && equal(n, scaled(-1, r.Normal)) && rows.B[k] == -r.Offset {
+				if slices.Equal(n, r.Normal) && rows.B[k] == r.Offset ||
+					k < rows.Equalities && slices.Equal(n, scaled(-1, r.Normal)) && rows.B[k] == -r.Offset {
 					return r.Offset, nil
 				}
 			}
@@ -165,17 +168,4 @@ func checkContains(target geometry.Compact, h cmdp.Constraint) error {
 		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support, h.Offset)
 	}
 	return nil
-}
-
-// equal reports whether two vectors are the same; those of different lengths are not.
-func equal(a, b []float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

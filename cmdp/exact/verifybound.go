@@ -10,6 +10,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // VerifyBound checks a lower bound of the cost without the solver and returns the bound
@@ -29,7 +31,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 		return 0, err
 	}
 	support, slack := p.Support, 0.0
-	if norm(p.Psi) > 0 {
+	if floats.Norm(p.Psi, 2) > 0 {
 		if task.Target == nil {
 			return 0, fmt.Errorf("exact: a price without a target: %w", ErrNotProved)
 		}
@@ -40,7 +42,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 		}
 		support = max(support, h)
 	}
-	pricer, err := newPricer(ctx, m, 1, concernOf(m.Dim(), task))
+	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task))
 	if err != nil {
 		return 0, err
 	}
@@ -82,11 +84,11 @@ func checkTangents(dim int, g cost.Cost, p *Proof) (sum float64, err error) {
 			return 0, fmt.Errorf("exact: weight %g: want at least 0: %w", w, ErrNotProved)
 		}
 		sum += w
-		if len(p.Points[i]) != dim || !allFinite(p.Points[i]) {
+		if len(p.Points[i]) != dim || slices.ContainsFunc(p.Points[i], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
 			return 0, fmt.Errorf("exact: point %d: want %d finite numbers: %w", i, dim, ErrNotProved)
 		}
 		g.Subgradient(slope, p.Points[i])
-		if !equal(slope, p.Subgradients[i]) || g.Value(p.Points[i]) != p.Values[i] {
+		if !slices.Equal(slope, p.Subgradients[i]) || g.Value(p.Points[i]) != p.Values[i] {
 			return 0, fmt.Errorf("exact: point %d is not a tangent of the cost: %w", i, ErrNotProved)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // visits are the expected discounted numbers of visits of each state under a policy.
@@ -249,11 +251,11 @@ func (p *stationary) sum(st *stepPolicy, x *visits) []float64 {
 			p.addReturns(part, y, st, int32(s))
 		}
 		if s%chunk == chunk-1 { // sums of few terms are added up, which keeps rounding small
-			axpy(total, 1, part)
+			floats.AddScaled(total, 1, part)
 			clear(part)
 		}
 	}
-	axpy(total, 1, part)
+	floats.AddScaled(total, 1, part)
 	return total
 }
 
@@ -262,12 +264,12 @@ func (p *stationary) addReturns(dst []float64, x float64, st *stepPolicy, s int3
 	d, first := p.dim(), int(p.k.First[s])
 	if probs, ok := st.mixed[s]; ok {
 		for a, y := range probs {
-			axpy(dst, x*y, p.k.Returns[(first+a)*d:(first+a+1)*d])
+			floats.AddScaled(dst, x*y, p.k.Returns[(first+a)*d:(first+a+1)*d])
 		}
 		return
 	}
 	c := first + st.actions.at(int(s))
-	axpy(dst, x, p.k.Returns[c*d:(c+1)*d])
+	floats.AddScaled(dst, x, p.k.Returns[c*d:(c+1)*d])
 }
 
 // evaluate sums returns over visits. A return that does not end is infinite, or NaN where it goes up and
