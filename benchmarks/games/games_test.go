@@ -59,8 +59,8 @@ func TestEveryOpponentPlays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range opponents {
-		if strings.Count(string(first), "| "+o.name+" | ") != 3*len(duals) {
-			t.Errorf("%s does not stand in every table", o.name)
+		if strings.Count(string(first), "| "+o.ID()+" | ") != 3*len(duals) {
+			t.Errorf("%s does not stand in every table", o.Name)
 		}
 	}
 	if err := run(context.Background(), append(args, "--from", filepath.Join(dir, "games.csv"))); err != nil {
@@ -79,14 +79,21 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := o.suites[0].measure(context.Background(), o, nil)
+		res, err := o.open(t.Context(), o.suites[0])
 		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := res.Play(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Take(records); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range res.lines {
 			mean, half := contest.MeanInterval(l.along())
-			if mean < res.question.gap.Lower-2*half-1e-5 { // records have five digits
-				t.Errorf("%s, %s: ⟨θ, W⟩ − h(θ) is %g ± %g: want at least %g", name, l.dual, mean, half, res.question.gap.Lower)
+			if mean < res.gap.Lower-2*half-1e-5 { // records have five digits
+				t.Errorf("%s, %s: ⟨θ, W⟩ − h(θ) is %g ± %g: want at least %g", name, l.dual, mean, half, res.gap.Lower)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
@@ -33,83 +34,74 @@ type line struct {
 
 // A result is a suite played.
 type result struct {
-	suite    *suite
-	question *question
+	*suite
+	*question
+	options  *options
 	episodes int
 	lines    []*line
 }
 
 var duals = []string{"free", "projection"}
 
-// measure plays all runs of a suite, or takes them from stored records.
-func (s *suite) measure(ctx context.Context, o *options, stored []record) (*result, error) {
+// open poses the question of a suite.
+func (o *options) open(ctx context.Context, s *suite) (*result, error) {
 	q, err := s.pose(ctx)
-	if err != nil {
-		return nil, err
-	}
-	res := &result{suite: s, question: q, episodes: s.episodes / o.Shorter}
-	for _, opp := range o.opponents {
+	return &result{suite: s, question: q, options: o, episodes: s.episodes / o.Shorter}, err
+}
+
+// contest prepares the runs of a dual update.
+func (res *result) contest(ctx context.Context, dual string, seed uint64, seeds int, opponent func(seed uint64) (cmdp.Opponent, error)) (*contest.Contest, error) {
+	return harness.Contest(ctx, res.problem, "moma-"+dual, func(s *contest.Settings) {
+		s.Planner, s.Episodes, s.Seed, s.Seeds, s.Bonus, s.Pool = "hoeffding", res.episodes, seed, seeds, res.bonus, res.pooled
+	}, contest.Options{Unmeasured: true, Unsolved: true, Opponent: opponent})
+}
+
+// Play plays the runs of one line after the other, as many at a time as there are processors.
+func (res *result) Play(ctx context.Context) (records []record, err error) {
+	for _, opp := range res.options.opponents {
 		for _, dual := range duals {
-			l := &line{opponent: opp, dual: dual, episodes: recorded(res.episodes)}
-			if stored != nil {
-				if !l.take(s, stored) {
-					return nil, fmt.Errorf("no whole records against %s with the %s dual update", opp.name, dual)
+			c, err := res.contest(ctx, dual, 1, res.options.Seeds, func(seed uint64) (cmdp.Opponent, error) {
+				if opp.make != nil {
+					return opp.make(res, seed)
 				}
-			} else if err := l.play(ctx, res, o.Seeds); err != nil {
+				return opp.as.Build(res.problem, res.task.Target)
+			})
+			if err != nil {
 				return nil, err
+			}
+			if err := contest.Play(ctx, c.Trials(), contest.PlayOptions{}); err != nil {
+				return nil, err
+			}
+			for _, run := range c.Entrants[0].Results {
+				r := record{Suite: res.ID(), Opponent: opp.ID(), Dual: dual}
+				for _, h := range run.History {
+					r.Distance = append(r.Distance, harness.Rounded(res.task.Violation(h.Average)))
+				}
+				r.Along = harness.Rounded(floats.Dot(res.gap.Direction, run.Average) - res.gap.Support)
+				records = append(records, r)
+			}
+		}
+	}
+	return records, nil
+}
+
+// Take takes the runs of all lines from records.
+func (res *result) Take(records []record) error {
+	for _, opp := range res.options.opponents {
+		for _, dual := range duals {
+			l := &line{opponent: opp, dual: dual, episodes: harness.Recorded(res.episodes)}
+			for _, r := range records {
+				if r.Suite == res.ID() && r.Opponent == opp.ID() && r.Dual == dual {
+					l.runs = append(l.runs, r)
+				}
+			}
+			if len(l.runs) < 2 || slices.ContainsFunc(l.runs, func(r record) bool { return len(r.Distance) != len(l.episodes) }) {
+				return fmt.Errorf("no whole records against %s with the %s dual update", opp.ID(), dual)
 			}
 			res.lines = append(res.lines, l)
 		}
 	}
-	return res, nil
-}
-
-// play plays the runs of a line, as many at a time as there are processors.
-func (l *line) play(ctx context.Context, res *result, seeds int) error {
-	q := res.question
-	settings := contest.Defaults()
-	settings.Algorithms, settings.Planner = []string{"moma-" + l.dual}, "hoeffding"
-	settings.Episodes, settings.Seeds, settings.Bonus, settings.Pool = res.episodes, seeds, res.suite.bonus, res.suite.pooled
-	c, err := contest.New(ctx, q.problem, settings, contest.Options{Unmeasured: true, Unsolved: true,
-		Opponent: func(seed uint64) (cmdp.Opponent, error) { return l.opponent.make(q, res.suite, seed, res.episodes) }})
-	if err != nil {
-		return err
-	}
-	if err := contest.Play(ctx, c.Trials(), contest.PlayOptions{}); err != nil {
-		return err
-	}
-	for _, run := range c.Entrants[0].Results {
-		r := record{Suite: res.suite.name, Opponent: l.opponent.name, Dual: l.dual}
-		for _, h := range run.History {
-			r.Distance = append(r.Distance, harness.Rounded(q.task.Violation(h.Average)))
-		}
-		r.Along = harness.Rounded(floats.Dot(q.gap.Direction, run.Average) - q.gap.Support)
-		l.runs = append(l.runs, r)
-	}
 	return nil
-}
-
-// recorded returns the episodes that are recorded of a run.
-func recorded(episodes int) []int {
-	var list []int
-	for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
-		list = append(list, k)
-	}
-	return append(list, episodes)
-}
-
-// take takes the runs of a line from records.
-func (l *line) take(s *suite, stored []record) bool {
-	for _, r := range stored {
-		if r.Suite != s.name || r.Opponent != l.opponent.name || r.Dual != l.dual {
-			continue
-		}
-		if len(r.Distance) != len(l.episodes) {
-			return false
-		}
-		l.runs = append(l.runs, r)
-	}
-	return len(l.runs) > 1
 }
 
 // excess returns how far the distances of each run are beyond δ.
@@ -145,15 +137,6 @@ func (l *line) along() []float64 {
 	out := make([]float64, len(l.runs))
 	for i, run := range l.runs {
 		out[i] = run.Along
-	}
-	return out
-}
-
-// last returns the last of the values of each run.
-func last(c *harness.Curve) []float64 {
-	out := make([]float64, len(c.Values))
-	for i, v := range c.Values {
-		out[i] = v[len(v)-1]
 	}
 	return out
 }

@@ -37,33 +37,27 @@ burn-in would be longer than these runs, so that nothing here is guaranteed. Whe
 the search for the gap has looked at.
 `
 
-// ID is the name of the suite.
-func (res *result) ID() string { return res.suite.name }
-
 // Markdown returns the section of a suite.
 func (res *result) Markdown() string {
 	var b strings.Builder
-	q := res.question
-	fmt.Fprintf(&b, "\n## %s\n\n`%s`, %d episodes, bonus scale %s", res.suite.name, res.suite.spec, res.episodes, res.suite.bonus)
-	if res.suite.pooled {
+	fmt.Fprintf(&b, "\n## %s\n\n`%s`, %d episodes, bonus scale %s", res.ID(), res.spec, res.episodes, res.bonus)
+	if res.pooled {
 		b.WriteString(", counts pooled over steps")
 	}
-	fmt.Fprintf(&b, ". %s ≤ δ ≤ %s, θ = %s.\n\n", harness.Short(q.gap.Lower), harness.Short(q.gap.Upper), vector(q.gap.Direction))
+	fmt.Fprintf(&b, ". %s ≤ δ ≤ %s, θ = %s.\n\n", harness.Short(res.gap.Lower), harness.Short(res.gap.Upper), vector(res.gap.Direction))
 	b.WriteString("| opponent | dual | distance | excess | slope | inside | beyond |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range res.lines {
-		excess := l.excess(q.gap.Lower)
+		excess := l.excess(res.gap.Lower)
 		f, inside := fall(excess)
-		d, dHalf := contest.MeanInterval(last(l.excess(0)))
-		e, _ := contest.MeanInterval(last(excess))
-		a, aHalf := contest.MeanInterval(l.along())
+		e, _ := contest.MeanInterval(excess.Last())
 		text := "–"
 		if !math.IsNaN(f.Value) {
 			text = fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s ± %s | %s | %s | %.2f | %s ± %s |\n", l.opponent.name, l.dual, harness.Short(d), harness.Short(dHalf), harness.Short(e),
-			text, inside, harness.Short(a), harness.Short(aHalf))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.2f | %s |\n", l.opponent.ID(), l.dual, harness.Interval(l.excess(0).Last()), harness.Short(e),
+			text, inside, harness.Interval(l.along()))
 	}
-	fmt.Fprintf(&b, "\n![distance from the target against episodes](games-%s.svg)\n", res.suite.name)
+	fmt.Fprintf(&b, "\n![distance from the target against episodes](games-%s.svg)\n", res.ID())
 	return b.String()
 }
 
@@ -78,8 +72,8 @@ func vector(x []float64) string {
 // Figure draws the root mean square of the distance against the episodes, one panel for
 // each dual update.
 func (res *result) Figure() *chart.Figure {
-	delta := res.question.gap.Lower
-	f := &chart.Figure{Title: res.suite.spec}
+	delta := res.gap.Lower
+	f := &chart.Figure{Title: res.spec}
 	for _, dual := range duals {
 		p := chart.Panel{Title: map[string]string{"free": "projection-free", "projection": "projection-based"}[dual],
 			X: chart.Axis{Title: "episode", Log: true}, Y: chart.Axis{Title: "distance from the target", Log: true}}
@@ -101,14 +95,6 @@ func (res *result) Figure() *chart.Figure {
 		p.Curves = append(p.Curves, reference)
 		f.Panels = append(f.Panels, p)
 	}
-	f.Notes = []string{fmt.Sprintf("Root mean square over %d seeds. %s ≤ δ ≤ %s.", len(res.lines[0].runs), harness.Short(delta), harness.Short(res.question.gap.Upper))}
+	f.Notes = []string{fmt.Sprintf("Root mean square over %d seeds. %s ≤ δ ≤ %s.", len(res.lines[0].runs), harness.Short(delta), harness.Short(res.gap.Upper))}
 	return f
-}
-
-// Records returns those of all runs.
-func (res *result) Records() (all []record) {
-	for _, l := range res.lines {
-		all = append(all, l.runs...)
-	}
-	return all
 }

@@ -15,9 +15,9 @@ func summary(results []*result) string {
 	var slopes []float64
 	var slower, inside, near []string
 	for _, res := range results {
-		delta := res.question.gap.Lower
+		delta := res.gap.Lower
 		for _, l := range res.lines {
-			name := fmt.Sprintf("%s/%s/%s", res.suite.name, l.opponent.name, l.dual)
+			name := fmt.Sprintf("%s/%s/%s", res.ID(), l.opponent.ID(), l.dual)
 			f, _ := fall(l.excess(delta))
 			switch {
 			case math.IsNaN(f.Value):
@@ -28,7 +28,7 @@ func summary(results []*result) string {
 					slower = append(slower, fmt.Sprintf("%s (%.2f)", name, f.Value))
 				}
 			}
-			if mean, half := contest.MeanInterval(l.along()); l.opponent.name == "along" && delta > 0 && mean < delta-half-1e-5 {
+			if mean, half := contest.MeanInterval(l.along()); l.opponent.ID() == "along" && delta > 0 && mean < delta-half-1e-5 {
 				near = append(near, name)
 			}
 		}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,6 +50,12 @@ func (o *Options) Parse(flags *pflag.FlagSet, args []string, seeds int) error {
 	return nil
 }
 
+// A Name is that by which flags and files know something. What has one has its ID.
+type Name string
+
+// ID returns the name.
+func (n Name) ID() string { return string(n) }
+
 // Choices are what can be chosen from by a flag.
 type Choices[T interface{ ID() string }] []T
 
@@ -77,37 +84,51 @@ func (l Choices[T]) Choose(flag string, names []string) ([]T, error) {
 	return chosen, nil
 }
 
-// A Section is the part of a report that one experiment has: a page, a picture and records.
-type Section[R any] interface {
+// A Study is an experiment and its part of a report: a page, a picture and records.
+type Study[R any] interface {
 	ID() string
+	// Play plays all runs and returns their records.
+	Play(ctx context.Context) ([]R, error)
+	// Take takes the runs from records, among which there may be those of other studies.
+	Take(records []R) error
 	Markdown() string
 	Figure() *chart.Figure
-	Records() []R
 }
 
-// Run measures experiments one after the other, or takes their records from those of --from,
-// which measure is given then. It writes a report, NAME.md, with a picture of each section,
-// NAME-SECTION.svg, and the records unless they were read, NAME.csv. Of a trial it prints the
+// Run does studies, opened from a list, one after the other. Each plays its runs, or takes their
+// records from those of --from. Run writes a report, NAME.md, with a picture of each study,
+// NAME-STUDY.svg, and the records unless they were read, NAME.csv. Of a trial it prints the
 // sections and writes nothing.
-func Run[T interface{ ID() string }, S Section[R], R any](o *Options, list []T, measure func(x T, stored []R) (S, error), head func([]S) string) error {
-	var stored, records []R
+func Run[T any, S Study[R], R any](ctx context.Context, o *Options, list []T, open func(x T) (S, error), head func([]S) string) error {
+	var all []R
 	if o.From != "" {
 		var err error
-		if stored, err = ReadRecords[R](o.From); err != nil {
+		if all, err = ReadRecords[R](o.From); err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
 		}
 	}
-	var sections []S
+	var studies []S
 	for i, x := range list {
-		fmt.Fprintf(os.Stderr, "%s: %s (%d of %d)\n", o.Name, x.ID(), i+1, len(list))
-		s, err := measure(x, stored)
+		s, err := open(x)
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", o.Name, x.ID(), err)
+			return fmt.Errorf("%s: %w", o.Name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s (%d of %d)\n", o.Name, s.ID(), i+1, len(list))
+		records := all
+		if o.From == "" {
+			records, err = s.Play(ctx)
+			all = append(all, records...)
+		}
+		if err == nil {
+			err = s.Take(records)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", o.Name, s.ID(), err)
 		}
 		if o.Trial {
 			fmt.Println(s.Markdown())
 		}
-		sections, records = append(sections, s), append(records, s.Records()...)
+		studies = append(studies, s)
 	}
 	if o.Trial {
 		return nil
@@ -117,12 +138,12 @@ func Run[T interface{ ID() string }, S Section[R], R any](o *Options, list []T, 
 		return err
 	}
 	if o.From == "" {
-		if err := WriteRecords(path+".csv", records); err != nil {
+		if err := WriteRecords(path+".csv", all); err != nil {
 			return err
 		}
 	}
-	text := head(sections)
-	for _, s := range sections {
+	text := head(studies)
+	for _, s := range studies {
 		text += s.Markdown()
 		if err := s.Figure().Save(path + "-" + s.ID() + ".svg"); err != nil {
 			return err

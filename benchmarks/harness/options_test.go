@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,16 +39,19 @@ func (p page) Markdown() string { return "## " + string(p) + "\n\n" }
 func (p page) Figure() *chart.Figure {
 	return &chart.Figure{Panels: []chart.Panel{{Curves: []chart.Curve{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
 }
-func (p page) Records() []row { return []row{{Name: string(p)}} }
+func (p page) Play(context.Context) ([]row, error) { return []row{{Name: string(p)}}, nil }
+func (p page) Take(records []row) error            { given = records; return nil }
+
+// given are the records that were taken last.
+var given []row
 
 // TestRun wants pages, pictures and records; records that were read given to the measurement and
 // not written; nothing of a trial; and what people wrote about the numbers to survive a new report.
 func TestRun(t *testing.T) {
 	o := &Options{Name: "x", Out: filepath.Join(t.TempDir(), "new")}
-	var given []row
 	play := func() {
 		t.Helper()
-		err := Run(o, []page{"a", "b"}, func(p page, stored []row) (page, error) { given = stored; return p, nil },
+		err := Run(t.Context(), o, []page{"a", "b"}, func(p page) (page, error) { return p, nil },
 			func(all []page) string { return fmt.Sprintf("# x of %d\n", len(all)) })
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +67,7 @@ func TestRun(t *testing.T) {
 		return string(text)
 	}
 	first := write()
-	if first != "# x of 2\n## a\n\n## b\n\n" || given != nil {
+	if first != "# x of 2\n## a\n\n## b\n\n" || len(given) != 1 || given[0].Name != "b" {
 		t.Errorf("report %q, given %v", first, given)
 	}
 	said := findings + "\n\nThe moon is round.\n"

@@ -5,8 +5,18 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"cmdpsolve/cmdp"
+
 	"gonum.org/v1/gonum/stat"
 )
+
+// Recorded returns the episodes that are recorded of a run.
+func Recorded(episodes int) (list []int) {
+	for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
+		list = append(list, k)
+	}
+	return append(list, episodes)
+}
 
 // A Curve is a quantity of several runs: Values[i][j] is that of run i after
 // Episodes[j].
@@ -26,6 +36,15 @@ func (c *Curve) rms(runs []int) []float64 {
 			sum += c.Values[i][j] * c.Values[i][j]
 		}
 		out[j] = math.Sqrt(sum / float64(len(runs)))
+	}
+	return out
+}
+
+// Last returns the last of the values of each run.
+func (c *Curve) Last() []float64 {
+	out := make([]float64, len(c.Values))
+	for i, v := range c.Values {
+		out[i] = v[len(v)-1]
 	}
 	return out
 }

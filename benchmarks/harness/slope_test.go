@@ -4,23 +4,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"cmdpsolve/cmdp"
 )
-
-// episodesTo returns the recorded episodes up to k.
-func episodesTo(k int) []int {
-	var out []int
-	for e := 0; e < k; {
-		e = min(cmdp.NextRecord(e), k)
-		out = append(out, e)
-	}
-	return out
-}
 
 // powerLaw returns a curve of runs value(run, k).
 func powerLaw(runs, k int, value func(run int, k float64) float64) *Curve {
-	c := &Curve{Episodes: episodesTo(k)}
+	c := &Curve{Episodes: Recorded(k)}
 	for i := range runs {
 		var v []float64
 		for _, e := range c.Episodes {
@@ -113,7 +101,7 @@ func TestSlopeWithZeros(t *testing.T) {
 // whose root mean square is exactly k^(-1/2), with the dependence between records
 // that averages have.
 func means(runs, k int, rng *rand.Rand) *Curve {
-	c := &Curve{Episodes: episodesTo(k)}
+	c := &Curve{Episodes: Recorded(k)}
 	for range runs {
 		var v []float64
 		sum, at := 0.0, 0

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cmdpsolve/cmdp/contest"
+
 	"github.com/google/renameio/v2"
 	"github.com/jszwec/csvutil"
 )
@@ -30,6 +32,12 @@ func Rounded(x float64) float64 {
 
 // Short writes x with the three digits that tables have.
 func Short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+
+// Interval writes the mean of numbers with a 95% interval, in the digits that tables have.
+func Interval(x []float64) string {
+	mean, half := contest.MeanInterval(x)
+	return Short(mean) + " ± " + Short(half)
+}
 
 // WriteRecords writes records as CSV, all of them or, on an error, nothing. R is a struct whose
 // exported fields are columns, with the name of their csv tag: texts, numbers, which keep five

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
+	"cmdpsolve/cmdp/problem"
 
+	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -80,19 +81,10 @@ func planTruth(ctx context.Context, rng *rand.Rand, level float64, logged int, s
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	box, err := geometry.NewBox([]float64{0, 0}, []float64{truthSteps, truthSteps})
+	most := float64(limit)
+	task, err := (&problem.Problem{Name: "truth", Returns: []string{"reward", "cost"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
+		Constraints: []problem.Constraint{{Return: "cost", AtMost: &most}}}).Task()
 	if err != nil {
-		return nil, nil, 0, err
-	}
-	within, err := geometry.NewBox([]float64{0, 0}, []float64{truthSteps, limit})
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	var task cmdp.Task
-	if task.Cost, err = cost.NewLinear([]float64{-1, 0}, box); err != nil {
-		return nil, nil, 0, err
-	}
-	if task.Target, err = within.Bounded(); err != nil {
 		return nil, nil, 0, err
 	}
 	counts, err := cmdp.NewCounts(m.Shape(), true, nil)
@@ -111,16 +103,12 @@ func planTruth(ctx context.Context, rng *rand.Rand, level float64, logged int, s
 // truth draws a model from the prior. The second action gains, and states cost from 0 to 1.
 func truth(rng *rand.Rand) (*cmdp.Model, error) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: truthSteps, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, truthStates)
+	prior := distmv.NewDirichlet(slices.Repeat([]float64{1.0 / truthStates}, truthStates), rng)
 	for s := range truthStates {
 		for a := range truthActions {
 			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: []float64{float64(a), float64(s) / (truthStates - 1)}}
-			sum := 0.0
-			for n := range truthStates {
-				row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: distuv.Gamma{Alpha: 1.0 / truthStates, Beta: 1, Src: rng}.Rand()})
-				sum += row.Next[n].Probability
-			}
-			for n := range row.Next {
-				row.Next[n].Probability /= sum
+			for n, x := range prior.Rand(nil) {
+				row.Next = append(row.Next, cmdp.Transition{Next: n, Probability: x})
 			}
 			if err := b.Add(row); err != nil {
 				return nil, err

@@ -27,6 +27,8 @@ type experiment struct {
 	problems   []string
 	variants   []variant
 	slopes     bool
+	// part measures something else and writes its section.
+	part func(context.Context, *options) (string, []record, error)
 }
 
 var suite = []string{"frozenlake4:H=20", "inventory", "media", "riverswim", "garnet:S=10,A=3,H=5,d=3,b=3,seed=1", "garnet:S=30,A=4,H=8,d=3,b=4,seed=2"}

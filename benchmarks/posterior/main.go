@@ -81,18 +81,14 @@ far from the limits a return in that box may be. Single runs are in [posterior.c
 
 `, o.command, o.seeds, o.episodes)
 	var all []record
-	for i, e := range experiments {
+	for i, e := range append(experiments, experiment{name: "large models", part: large}, experiment{name: "plans from data", part: coverage}) {
 		fmt.Fprintf(os.Stderr, "posterior: %s (%d of %d)\n", e.name, i+1, len(experiments)+2)
-		part, records, err := e.measure(ctx, o)
+		if e.part == nil {
+			e.part = e.measure
+		}
+		part, records, err := e.part(ctx, o)
 		if err != nil {
 			return fmt.Errorf("posterior: %s: %w", e.name, err)
-		}
-		text, all = text+part, append(all, records...)
-	}
-	for _, measure := range []func(context.Context, *options) (string, []record, error){large, coverage} {
-		part, records, err := measure(ctx, o)
-		if err != nil {
-			return fmt.Errorf("posterior: %w", err)
 		}
 		text, all = text+part, append(all, records...)
 	}

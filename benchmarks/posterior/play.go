@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,15 +138,13 @@ type curve struct {
 // play plays a variant with the seeds from 1 on, as many runs at a time as parallel says, 0 for
 // one for each processor.
 func (p *played) play(ctx context.Context, v *variant, seeds, episodes, parallel int) ([]*curve, error) {
-	settings := contest.Defaults()
-	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Pool, settings.Lazy = []string{v.algorithm}, episodes, seeds, !v.apart, true
-	if v.bonus != "" {
-		settings.Bonus = v.bonus
-	}
-	if p.simulator != nil {
-		settings.Returns = "unknown" // as far as the contest knows
-	}
-	c, err := contest.New(ctx, p.Problem, settings, contest.Options{Unmeasured: true, Unsolved: true, Simulator: p.simulator, Configure: func(c *baseline.Config) {
+	c, err := harness.Contest(ctx, p.Problem, v.algorithm, func(s *contest.Settings) {
+		s.Episodes, s.Seeds, s.Pool, s.Lazy = episodes, seeds, !v.apart, true
+		s.Bonus = cmp.Or(v.bonus, s.Bonus)
+		if p.simulator != nil {
+			s.Returns = "unknown" // as far as the contest knows
+		}
+	}, contest.Options{Unmeasured: true, Unsolved: true, Simulator: p.simulator, Configure: func(c *baseline.Config) {
 		c.Returns, c.Tuning = p.known, v.tuning
 		c.Confidence.Episodes = max(episodes, v.told)
 		switch v.support {
@@ -157,9 +156,6 @@ func (p *played) play(ctx context.Context, v *variant, seeds, episodes, parallel
 	}})
 	if err != nil {
 		return nil, err
-	}
-	if refusals := c.Refusals(); len(refusals) > 0 {
-		return nil, errors.New(refusals[0])
 	}
 	curves := make([]*curve, seeds)
 	err = contest.Play(ctx, c.Trials(), contest.PlayOptions{Parallel: parallel, Progress: func(r *contest.Run, played int) {

@@ -3,9 +3,14 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/contest"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // A claim is something that a publication shows, and how it is looked for here.
@@ -24,12 +29,6 @@ func (res *result) each(name string, of func(*record) float64) []float64 {
 	return x
 }
 
-// interval writes the mean of numbers with a 95% interval.
-func interval(x []float64) string {
-	mean, half := contest.MeanInterval(x)
-	return harness.Short(mean) + " ± " + harness.Short(half)
-}
-
 // perEpisode returns the mean over all episodes of what a sum is made of.
 func (res *result) perEpisode(name string, sum func(*record) []float64) []float64 {
 	return res.each(name, func(r *record) float64 { return last(sum(r)) / float64(res.last()) })
@@ -45,33 +44,28 @@ func violations(r *record) []float64 { return r.Violation }
 func gaps(r *record) []float64       { return r.Gap }
 func excesses(r *record) []float64   { return r.Excess }
 
+// violating returns of each run of some players the share of the episodes whose policy breaks the limit, and in how many
+// runs one does.
+func (res *result) violating(names ...string) (shares []float64, runs int) {
+	for _, name := range names {
+		shares = append(shares, res.each(name, func(r *record) float64 { return r.Violating })...)
+	}
+	return shares, floats.Count(func(x float64) bool { return x > 0 }, shares)
+}
+
 // violates wants some policy of every run to break the limit.
 func violates(name string) claim {
 	return claim{"`" + name + "` breaks the limit while it learns", func(res *result) (string, bool) {
-		runs := 0
-		shares := res.each(name, func(r *record) float64 {
-			if r.Violating > 0 {
-				runs++
-			}
-			return r.Violating
-		})
-		return fmt.Sprintf("in %s of the episodes, in %d of %d runs", interval(shares), runs, len(shares)), runs == len(shares)
+		shares, runs := res.violating(name)
+		return fmt.Sprintf("in %s of the episodes, in %d of %d runs", harness.Interval(shares), runs, len(shares)), runs == len(shares)
 	}}
 }
 
 // neverViolates wants no policy of any run to break the limit.
 func neverViolates(names ...string) claim {
 	return claim{"no policy of " + quoted(names) + " breaks the limit", func(res *result) (string, bool) {
-		runs, bad := 0, 0
-		for _, name := range names {
-			for _, x := range res.each(name, func(r *record) float64 { return r.Violating }) {
-				runs++
-				if x > 0 {
-					bad++
-				}
-			}
-		}
-		return fmt.Sprintf("one does in %d of %d runs", bad, runs), bad == 0
+		shares, bad := res.violating(names...)
+		return fmt.Sprintf("one does in %d of %d runs", bad, len(shares)), bad == 0
 	}}
 }
 
@@ -80,9 +74,7 @@ func neverViolates(names ...string) claim {
 func comesNear(name string, distance float64) claim {
 	return claim{fmt.Sprintf("`%s` comes to the optimum (here: within %g)", name, distance), func(res *result) (string, bool) {
 		gap, excess := res.late(name, gaps), res.late(name, excesses)
-		g, _ := contest.MeanInterval(gap)
-		e, _ := contest.MeanInterval(excess)
-		return fmt.Sprintf("late gap %s, late excess %s", interval(gap), interval(excess)), math.Abs(g) <= distance && e <= distance
+		return fmt.Sprintf("late gap %s, late excess %s", harness.Interval(gap), harness.Interval(excess)), math.Abs(mean(gap)) <= distance && mean(excess) <= distance
 	}}
 }
 
@@ -91,9 +83,7 @@ func learns(name string, share float64) claim {
 	return claim{fmt.Sprintf("`%s` learns what pays (here: %g of the first gap is left)", name, share), func(res *result) (string, bool) {
 		first := res.each(name, func(r *record) float64 { return r.Gap[0] })
 		late := res.late(name, gaps)
-		f, _ := contest.MeanInterval(first)
-		l, _ := contest.MeanInterval(late)
-		return fmt.Sprintf("first gap %s, late gap %s", interval(first), interval(late)), l <= share*f
+		return fmt.Sprintf("first gap %s, late gap %s", harness.Interval(first), harness.Interval(late)), mean(late) <= share*mean(first)
 	}}
 }
 
@@ -101,8 +91,7 @@ func learns(name string, share float64) claim {
 func keeps(name string) claim {
 	return claim{"`" + name + "` comes to keep the limit", func(res *result) (string, bool) {
 		excess := res.late(name, excesses)
-		m, _ := contest.MeanInterval(excess)
-		return "late excess " + interval(excess), m <= 0
+		return "late excess " + harness.Interval(excess), mean(excess) <= 0
 	}}
 }
 
@@ -112,57 +101,40 @@ func losesLess(name, than string) claim {
 		a, b := res.perEpisode(name, regrets), res.perEpisode(than, regrets)
 		x, u := contest.MeanInterval(a)
 		y, v := contest.MeanInterval(b)
-		return fmt.Sprintf("%s and %s an episode", interval(a), interval(b)), x+u < y-v
+		return fmt.Sprintf("%s and %s an episode", harness.Interval(a), harness.Interval(b)), x+u < y-v
 	}}
 }
 
 // swings returns the distance between the least and the greatest gap of the last third.
 func (res *result) swings(name string) []float64 {
 	return res.each(name, func(r *record) float64 {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, x := range res.tail(r.Gap) {
-			low, high = min(low, x), max(high, x)
-		}
-		return high - low
+		gaps := res.tail(r.Gap)
+		return slices.Max(gaps) - slices.Min(gaps)
 	})
 }
 
 func keepsSwinging(name string, atLeast float64) claim {
 	return claim{fmt.Sprintf("policies of `%s` swing about the optimum for ever (here: by %g or more)", name, atLeast), func(res *result) (string, bool) {
 		x := res.swings(name)
-		m, _ := contest.MeanInterval(x)
-		return "late gaps lie " + interval(x) + " apart", m >= atLeast
+		return "late gaps lie " + harness.Interval(x) + " apart", mean(x) >= atLeast
 	}}
 }
 
 func settles(name string, atMost float64) claim {
 	return claim{fmt.Sprintf("policies of `%s` settle (here: within %g)", name, atMost), func(res *result) (string, bool) {
 		x := res.swings(name)
-		m, _ := contest.MeanInterval(x)
-		return "late gaps lie " + interval(x) + " apart", m <= atMost
+		return "late gaps lie " + harness.Interval(x) + " apart", mean(x) <= atMost
 	}}
 }
 
 func quoted(names []string) string {
-	text := ""
-	for i, name := range names {
-		switch {
-		case i > 0 && i == len(names)-1:
-			text += " or "
-		case i > 0:
-			text += ", "
-		}
-		text += "`" + name + "`"
+	text := "`" + strings.Join(names, "`, `") + "`"
+	if i := strings.LastIndex(text, "`, `"); i >= 0 {
+		text = text[:i] + "` or `" + text[i+len("`, `"):]
 	}
 	return text
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }
 
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
+func mean(x []float64) float64 { return stat.Mean(x, nil) }

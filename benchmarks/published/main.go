@@ -49,6 +49,5 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return harness.Run(&o.Options, o.studies, func(s *study, stored []record) (*result, error) { return s.measure(ctx, o, stored) },
-		func(results []*result) string { return head(o, results) })
+	return harness.Run(ctx, &o.Options, o.studies, o.open, func(results []*result) string { return head(o, results) })
 }

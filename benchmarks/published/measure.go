@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"cmdpsolve/benchmarks/harness"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
@@ -40,7 +38,8 @@ type line struct {
 
 // A result is a study repeated.
 type result struct {
-	study    *study
+	*study
+	seeds    int
 	episodes []int // of the records
 	lines    []*line
 }
@@ -64,9 +63,7 @@ func (s *study) points(episodes int) []int {
 			list = append(list, episodes*i/all)
 		}
 	} else {
-		for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
-			list = append(list, k)
-		}
+		list = harness.Recorded(episodes)
 		for i := range third + 1 {
 			list = append(list, episodes-episodes/3*i/third)
 		}
@@ -79,92 +76,75 @@ func (s *study) points(episodes int) []int {
 	return list
 }
 
-// measure plays all runs of a study, or takes them from stored records.
-func (s *study) measure(ctx context.Context, o *options, stored []record) (*result, error) {
-	res := &result{study: s, episodes: s.points(max(10, s.episodes/o.Shorter))}
-	for i := range s.players {
-		l := &line{player: &s.players[i]}
-		if stored != nil && !l.take(res, stored, o.Seeds) {
-			return nil, fmt.Errorf("records of %s: want %d runs of %d episodes, with seeds from 1 on", l.player.name, o.Seeds, res.last())
+// open prepares the repetition of a study.
+func (o *options) open(s *study) (*result, error) {
+	return &result{study: s, seeds: o.Seeds, episodes: s.points(max(10, s.episodes/o.Shorter))}, nil
+}
+
+// Take takes the runs of all players from records.
+func (res *result) Take(records []record) error {
+	for i := range res.players {
+		l, whole := &line{player: &res.players[i]}, true
+		for _, r := range records {
+			if r.Study == res.ID() && r.Player == l.player.name {
+				l.runs = append(l.runs, r)
+				whole = whole && len(r.Regret) == len(res.episodes) && r.Episodes == res.last() && r.Seed == uint64(len(l.runs))
+			}
+		}
+		if !whole || len(l.runs) != res.seeds {
+			return fmt.Errorf("records of %s: want %d runs of %d episodes, with seeds from 1 on", l.player.name, res.seeds, res.last())
 		}
 		res.lines = append(res.lines, l)
 	}
-	if stored != nil {
-		return res, nil
-	}
-	return res, res.play(ctx, o.Seeds)
+	return nil
 }
 
-// take takes the runs of a line from records.
-func (l *line) take(res *result, stored []record, seeds int) bool {
-	for _, r := range stored {
-		if r.Study == res.study.name && r.Player == l.player.name {
-			if len(r.Regret) != len(res.episodes) || r.Episodes != res.last() || r.Seed != uint64(len(l.runs)+1) {
-				return false
-			}
-			l.runs = append(l.runs, r)
-		}
-	}
-	return len(l.runs) == seeds
-}
-
-// play plays all runs, as many at a time as there are processors.
-func (res *result) play(ctx context.Context, seeds int) error {
-	s := res.study
+// Play plays all runs, as many at a time as there are processors.
+func (res *result) Play(ctx context.Context) ([]record, error) {
 	var trials []*contest.Trial
-	records := map[*contest.Contest]func(*contest.Run){}
-	for _, l := range res.lines {
-		l.runs = make([]record, seeds)
-		for j := range l.runs {
-			r := &l.runs[j]
-			*r = record{Study: s.name, Player: l.player.name, Seed: uint64(j + 1), Episodes: res.last(), Safe: math.NaN(), Violating: math.NaN()}
-			enter := s.enter
-			if enter == nil {
-				enter = enterTask
-			}
-			c, note, err := enter(ctx, res, l.player, r)
-			if err != nil {
-				return err
-			}
-			records[c] = note
-			trials = append(trials, c.Trials()...)
+	all, records := make([]record, len(res.players)*res.seeds), map[*contest.Contest]func(*contest.Run){}
+	for i := range all {
+		r, pl := &all[i], &res.players[i/res.seeds]
+		*r = record{Study: res.ID(), Player: pl.name, Seed: uint64(i%res.seeds + 1), Episodes: res.last(), Safe: math.NaN(), Violating: math.NaN()}
+		enter := res.enter
+		if enter == nil {
+			enter = enterTask
 		}
+		c, note, err := enter(ctx, res, pl, r)
+		if err != nil {
+			return nil, err
+		}
+		records[c] = note
+		trials = append(trials, c.Trials()...)
 	}
-	return contest.Play(ctx, trials, contest.PlayOptions{Recorded: func(r *contest.Run) { records[r.Contest](r) }})
+	err := contest.Play(ctx, trials, contest.PlayOptions{Recorded: func(r *contest.Run) { records[r.Contest](r) }})
+	return all, err
 }
 
 // contest prepares a run of a player, told of the study's settings.
-func (s *study) contest(ctx context.Context, res *result, p *problem.Problem, algorithm string, r *record, opts contest.Options) (*contest.Contest, error) {
-	settings := contest.Defaults()
-	settings.Algorithms, settings.Episodes, settings.Seed, settings.Seeds, settings.Pool = []string{algorithm}, res.last(), r.Seed, 1, s.pooled
-	if s.learnReturns {
-		settings.Returns = "unknown"
-	}
+func (res *result) contest(ctx context.Context, p *problem.Problem, algorithm string, r *record, opts contest.Options) (*contest.Contest, error) {
 	opts.Records = res.episodes
-	c, err := contest.New(ctx, p, settings, opts)
-	if err != nil {
-		return nil, err
-	}
-	if refusals := c.Refusals(); len(refusals) > 0 {
-		return nil, errors.New(refusals[0])
-	}
-	return c, nil
+	return harness.Contest(ctx, p, algorithm, func(s *contest.Settings) {
+		s.Episodes, s.Seed, s.Seeds, s.Pool = res.last(), r.Seed, 1, res.pooled
+		if res.learnReturns {
+			s.Returns = "unknown"
+		}
+	}, opts)
 }
 
 // enterTask prepares a run of a learner and says how it is recorded.
 func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contest.Contest, func(*contest.Run), error) {
-	s := res.study
-	p, err := s.problem(ctx, r.Seed)
+	p, err := res.problem(ctx, r.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	know, err := s.knowledge(ctx, p)
+	know, err := res.knowledge(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := s.contest(ctx, res, p, pl.algorithm, r, contest.Options{Configure: func(c *baseline.Config) {
-		c.Confidence, c.Bonus, c.Knowledge = s.confidence(), pl.bonus, know
-		if s.support && !pl.blind {
+	c, err := res.contest(ctx, p, pl.algorithm, r, contest.Options{Configure: func(c *baseline.Config) {
+		c.Confidence, c.Bonus, c.Knowledge = res.confidence(), pl.bonus, know
+		if res.support && !pl.blind {
 			c.Knowledge.Support = baseline.SupportOf(p.Model)
 		}
 		if pl.tune != nil {

@@ -20,9 +20,9 @@ func enterPreferences(ctx context.Context, res *result, pl *player, r *record) (
 		return nil, nil, err
 	}
 	m := p.Model
-	c, err := res.study.contest(ctx, res, p, "mo-ucbvi", r, contest.Options{Unmeasured: true, Unsolved: true,
+	c, err := res.contest(ctx, p, "mo-ucbvi", r, contest.Options{Unmeasured: true, Unsolved: true,
 		Configure: func(c *baseline.Config) {
-			c.Confidence, c.Bonus, c.Preferences = res.study.confidence(), pl.bonus, "random"
+			c.Confidence, c.Bonus, c.Preferences = res.confidence(), pl.bonus, "random"
 		},
 		Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 			made, err := baseline.New("mo-ucbvi", cfg)

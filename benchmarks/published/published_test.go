@@ -103,8 +103,8 @@ func TestRepeats(t *testing.T) {
 		if !strings.Contains(first, "## "+s.title) {
 			t.Errorf("no section %s", s.title)
 		}
-		if info, err := os.Stat(filepath.Join(dir, "published-"+s.name+".svg")); err != nil || info.Size() == 0 {
-			t.Errorf("no picture of %s: %v", s.name, err)
+		if info, err := os.Stat(filepath.Join(dir, "published-"+s.ID()+".svg")); err != nil || info.Size() == 0 {
+			t.Errorf("no picture of %s: %v", s.Name, err)
 		}
 	}
 	records, err := harness.ReadRecords[record](filepath.Join(dir, "published.csv"))

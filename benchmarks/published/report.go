@@ -32,10 +32,10 @@ func head(o *options, results []*result) string {
 	text := strings.NewReplacer("COMMAND", o.Command, "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble)
 	all, broken := 0, []string{}
 	for _, res := range results {
-		for _, c := range res.study.claims {
+		for _, c := range res.claims {
 			all++
 			if _, holds := c.test(res); !holds {
-				broken = append(broken, fmt.Sprintf("%s: %s", res.study.name, c.says))
+				broken = append(broken, fmt.Sprintf("%s: %s", res.ID(), c.says))
 			}
 		}
 	}
@@ -45,9 +45,6 @@ func head(o *options, results []*result) string {
 	}
 	return text + "\n"
 }
-
-// ID is the name of the study.
-func (res *result) ID() string { return res.study.name }
 
 // Markdown returns the section of a study.
 func (res *result) Markdown() string {
@@ -60,10 +57,10 @@ func (res *result) Markdown() string {
 	b.WriteString("| learner | regret | violation | violating | late gap | late excess |\n|---|---|---|---|---|---|\n")
 	for _, l := range res.lines {
 		name := l.player.name
-		row := []string{name, interval(res.perEpisode(name, regrets)), "–", "–", interval(res.late(name, gaps)), "–"}
+		row := []string{name, harness.Interval(res.perEpisode(name, regrets)), "–", "–", harness.Interval(res.late(name, gaps)), "–"}
 		if s.enter == nil {
 			share, _ := contest.MeanInterval(res.each(name, func(r *record) float64 { return r.Violating }))
-			row[2], row[3], row[5] = interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", interval(res.late(name, excesses))
+			row[2], row[3], row[5] = harness.Interval(res.perEpisode(name, violations)), harness.Short(100*share)+"%", harness.Interval(res.late(name, excesses))
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
@@ -82,7 +79,7 @@ func (res *result) Markdown() string {
 	if s.remark != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.remark)
 	}
-	fmt.Fprintf(&b, "\n![%s](published-%s.svg)\n", s.title, s.name)
+	fmt.Fprintf(&b, "\n![%s](published-%s.svg)\n", s.title, s.ID())
 	return b.String()
 }
 
@@ -122,7 +119,7 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 	c := chart.Curve{Name: l.player.name}
 	for j, k := range res.episodes {
 		c.X = append(c.X, float64(k))
-		if res.study.single {
+		if res.single {
 			c.Y = append(c.Y, of(&l.runs[0])[j])
 			continue
 		}
@@ -134,12 +131,4 @@ func (res *result) curve(l *line, of func(*record) []float64) chart.Curve {
 		c.Y, c.Low, c.High = append(c.Y, m), append(c.Low, m-half), append(c.High, m+half)
 	}
 	return c
-}
-
-// Records returns those of all runs.
-func (res *result) Records() (all []record) {
-	for _, l := range res.lines {
-		all = append(all, l.runs...)
-	}
-	return all
 }

@@ -13,7 +13,7 @@ import (
 
 // A study is a published experiment that is repeated.
 type study struct {
-	name  string // of flags and files
+	harness.Name
 	title string
 	// source says where it was published, setting what was played there, and differs
 	// what is not the same here.
@@ -123,7 +123,7 @@ var dope = player{name: "dope", algorithm: "dope", bonus: published}
 
 var studies = harness.Choices[*study]{
 	{
-		name: "ring", title: "AlwaysSafe's simple CMDP", source: alwaysSafe,
+		Name: "ring", title: "AlwaysSafe's simple CMDP", source: alwaysSafe,
 		setting: "Three states in a ring: to move costs 1 and pays by the state, to stay is free; H = 6, cost at most 3, 100 episodes.",
 		differs: "The experiment compares OptCMDP with its own method, which plans on an abstraction that it is told; only OptCMDP is here.",
 		players: algorithms(published, "optcmdp"), episodes: 100, pooled: true, learnReturns: true,
@@ -131,7 +131,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.1)},
 	},
 	{
-		name: "coin", title: "AlwaysSafe's factored CMDP", source: alwaysSafe,
+		Name: "coin", title: "AlwaysSafe's factored CMDP", source: alwaysSafe,
 		setting: "A bit says which of two actions pays, one of which costs 1; H = 3, cost at most 0.1, 2,000 episodes.",
 		differs: "As above.",
 		players: algorithms(published, "optcmdp"), episodes: 2000, pooled: true, learnReturns: true,
@@ -139,7 +139,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.01)},
 	},
 	{
-		name: "cliff", title: "AlwaysSafe's cliff", source: alwaysSafe,
+		Name: "cliff", title: "AlwaysSafe's cliff", source: alwaysSafe,
 		setting: "Cliff walking on 4×6 cells, inner cells cost; H = 15, cost at most 2, 5,000 episodes.",
 		differs: "As above.",
 		players: algorithms(published, "optcmdp"), episodes: 5000, pooled: true, learnReturns: true,
@@ -147,7 +147,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.5)},
 	},
 	{
-		name: "factored", title: "DOPE's factored CMDP", source: doped,
+		Name: "factored", title: "DOPE's factored CMDP", source: doped,
 		setting: "The ring from one start, payments divided by 3; a safe policy with a fifth of the cost; 100,000 episodes, p = 0.01.",
 		differs: "Here radii are cut at 1. The script of OptCMDP there has radii of 10,000 and no limit, so that it never learns; here it is the algorithm, " +
 			"not told which successors are possible, or it would know this kernel. OptPess-LP there lacks a 1 in its coefficients 1 + SH.",
@@ -157,7 +157,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{neverViolates("dope", "optpess-lp"), losesLess("dope", "optpess-lp")},
 	},
 	{
-		name: "media", title: "DOPE's media streaming", source: doped,
+		Name: "media", title: "DOPE's media streaming", source: doped,
 		setting: "Ten buffer levels, H = 10, fast service at most 5 times; a safe policy with a fifth of it; 100,000 episodes, p = 0.01.",
 		differs: "The logarithm of optcmdp is a little smaller, with SAH for S²H. The script of dope takes (H²/γ)Σβ off the objective; the repository also has the program without it.",
 		players: safely(dope, plainDope(1)), episodes: 100_000, failure: 0.01, pooled: true, safe: 0.2, support: true,
@@ -169,7 +169,7 @@ var studies = harness.Choices[*study]{
 			"sight the programs explore and do without the fast service. Without the bonus they do not.",
 	},
 	{
-		name: "inventory", title: "DOPE's inventory", source: doped,
+		Name: "inventory", title: "DOPE's inventory", source: doped,
 		setting: "A stock of up to five, a week, ordering and holding cost at most 3.5; a safe policy with a fifth of it; 300,000 episodes, as many as " +
 			"the figures show, of constants for a million, p = 0.01.",
 		differs: "The objective is the demand that is lost, 1.65 times their revenue but for a constant. The script of dope takes nothing " +
@@ -181,7 +181,7 @@ var studies = harness.Choices[*study]{
 			losesLess("dope, no objective bonus", "optpess-lp")},
 	},
 	{
-		name: "rover", title: "ConRL's grid world", source: conrl,
+		Name: "rover", title: "ConRL's grid world", source: conrl,
 		setting: "8×8 cells with eight pits that pay and cost, H = 30, slip 0.1, cost at most 0.3; 2,000 rounds of one episode, multipliers in steps of 0.2.",
 		differs: "The experiment judges the mean of the last ten policies, here it is that of the last third. Its ApproPO has an actor–critic oracle, 20 or more " +
 			"episodes in a round, and bisects nothing: it is given the reward 1.4 as a limit.",
@@ -195,7 +195,7 @@ var studies = harness.Choices[*study]{
 		remark:  "The optimum is 1.536; the reward that the experiment asks ApproPO for is 91% of it.",
 	},
 	{
-		name: "warehouse", title: "ConRL's box", source: conrl,
+		Name: "warehouse", title: "ConRL's box", source: conrl,
 		setting: "A box in the way to the goal of a small room, corners cost, H = 30, slip 0.1, cost at most 0.1; 2,000 rounds of one episode, multipliers in steps of 10.",
 		differs: "As above, with 1.58 for the reward. Bonuses are for costs scaled to [0, 1].",
 		players: []player{
@@ -208,7 +208,7 @@ var studies = harness.Choices[*study]{
 		remark:  "The optimum is 1.750; the reward that the experiment asks ApproPO for is 90% of it.",
 	},
 	{
-		name: "conflict", title: "UOpt-RPGPD's random CMDP", source: "Kitamura et al., UOpt-RPGPD (2024), code matsuolab/Uniform-PAC-Primal-Dual-CMDP",
+		Name: "conflict", title: "UOpt-RPGPD's random CMDP", source: "Kitamura et al., UOpt-RPGPD (2024), code matsuolab/Uniform-PAC-Primal-Dual-CMDP",
 		setting: "30 states, three actions, H = 10, a kernel for each step, every choice pays either reward or utility; at least half of the best utility; " +
 			"300,000 episodes, of which optprimaldual's constants know 100,000, p = 0.1.",
 		differs: "A model for each seed, in the experiment one. optprimaldual cuts its multipliers at ρ, as its paper does; the experiment does not.",
@@ -217,7 +217,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{keepsSwinging("optprimaldual", 0.5), settles("uopt-rpgpd", 0.05), comesNear("uopt-rpgpd", 0.05)},
 	},
 	{
-		name: "maze", title: "Triple-Q's grid", source: "Wei, Liu, Ying, Triple-Q (AISTATS 2022), code honghaow/Triple-Q",
+		Name: "maze", title: "Triple-Q's grid", source: "Wei, Liu, Ying, Triple-Q (AISTATS 2022), code honghaow/Triple-Q",
 		setting: "18×18 cells, two fifths of them obstacles, a goal 19 steps away, H = 25, at most 5 steps on obstacles; 80,000 episodes.",
 		differs: "Obstacles are drawn for each seed, in the experiment once. It shows means of 1,000 episodes.",
 		players: []player{{name: "triple-q", algorithm: "triple-q", bonus: published, tune: func(c *baseline.Config) {
@@ -230,7 +230,7 @@ var studies = harness.Choices[*study]{
 			"excess falls, but the episodes are over before it is gone. On other maps than these the way may cost less.",
 	},
 	{
-		name: "tastes", title: "MO-UCBVI's random preferences", source: "Wu, Braverman, Yang, MO-UCBVI (NeurIPS 2021), code uuujf/MORL",
+		Name: "tastes", title: "MO-UCBVI's random preferences", source: "Wu, Braverman, Yang, MO-UCBVI (NeurIPS 2021), code uuujf/MORL",
 		setting: "20 states, five actions, H = 10, uniform rewards, a kernel without structure, a preference drawn for each of 5,000 episodes.",
 		differs: "Rewards are the same at every step, in the experiment drawn for each. Preferences are uniform on the simplex, there normalised uniform numbers. H is the range of the values still to come.",
 		players: []player{
@@ -246,6 +246,3 @@ var studies = harness.Choices[*study]{
 		remark: "Beyond d = S = 20 regret does not grow with d any more.",
 	},
 }
-
-// ID is the name of the study.
-func (s *study) ID() string { return s.name }

@@ -13,7 +13,7 @@ import (
 // with the middle eight tenths of the runs by absolute value: one panel for each
 // quantity of each task.
 func (res *result) Figure() *chart.Figure {
-	f := &chart.Figure{Title: res.suite.spec}
+	f := &chart.Figure{Title: res.spec}
 	for _, p := range []struct{ title, dual, quantity string }{
 		{"Double update: violation", "double", "violation"},
 		{"Double update: |regret|", "double", "regret"},

@@ -70,6 +70,6 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return harness.Run(&o.Options, o.suites, func(s *suite, stored []record) (*result, error) { return s.measure(ctx, o, stored) },
+	return harness.Run(ctx, &o.Options, o.suites, func(s *suite) (*result, error) { return o.open(ctx, s) },
 		func(results []*result) string { return head(o, results) })
 }

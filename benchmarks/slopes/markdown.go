@@ -40,7 +40,7 @@ tenths of the runs.
 `, o.Seeds, o.Seeds, decades)
 	sum := 0.0
 	for _, res := range results {
-		sum += res.seconds()
+		sum += res.seconds
 	}
 	machine := "the records do not say which"
 	if o.From == "" {
@@ -50,36 +50,19 @@ tenths of the runs.
 	return b.String()
 }
 
-// ID is the name of the suite.
-func (res *result) ID() string { return res.suite.name }
-
-// Records returns those of all runs.
-func (res *result) Records() []record { return res.records }
-
-// seconds returns the processor time of all runs.
-func (res *result) seconds() float64 {
-	sum := 0.0
-	for _, rec := range res.records {
-		if rec.Episode == res.suite.episodes {
-			sum += rec.Seconds
-		}
-	}
-	return sum
-}
-
 // Markdown returns the section of a suite.
 func (res *result) Markdown() string {
 	var b strings.Builder
 	m := res.problem.Model
 	counts := "counts apart for each step"
-	if res.suite.pooled {
+	if res.pooled {
 		counts = "counts pooled over steps"
 	}
-	fmt.Fprintf(&b, "## %s\n\n`%s`: %d states, %d choices, horizon %d, d = %d. %s.\n", res.suite.name, res.suite.spec,
+	fmt.Fprintf(&b, "## %s\n\n`%s`: %d states, %d choices, horizon %d, d = %d. %s.\n", res.ID(), res.spec,
 		m.States(), m.Choices(), m.Horizon(), m.Dim(), strings.ToUpper(res.wanted()[:1])+res.wanted()[1:])
-	fmt.Fprintf(&b, "Exact optimum %s, ‖ψ*‖ = %s.\n\n", digits(res.optimum, 6), digits(res.price, 4))
-	fmt.Fprintf(&b, "K = %d episodes, bonus scale %s, %s.\nProcessor time of its runs: %s.\n\n", res.suite.episodes, res.suite.bonus, counts, minutes(res.seconds()))
-	fmt.Fprintf(&b, "![%s: violation and regret](slopes-%s.svg)\n\n", res.suite.name, res.suite.name)
+	fmt.Fprintf(&b, "Exact optimum %s, ‖ψ*‖ = %s.\n\n", digits(res.problem.Objective(res.best.Returns), 6), digits(res.best.DualNorm, 4))
+	fmt.Fprintf(&b, "K = %d episodes, bonus scale %s, %s.\nProcessor time of its runs: %s.\n\n", res.episodes, res.bonus, counts, minutes(res.seconds))
+	fmt.Fprintf(&b, "![%s: violation and regret](slopes-%s.svg)\n\n", res.ID(), res.ID())
 	b.WriteString("| dual update | quantity | slope [95%] | by decade | mean at K ± 95% | ρ at K | µs per episode |\n")
 	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, l := range res.lines {

@@ -7,7 +7,6 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/contest"
-	"cmdpsolve/cmdp/problem"
 )
 
 // decades is how many of the last decades of episodes a slope is fitted over.
@@ -15,12 +14,11 @@ const decades = 2
 
 // A result is what was measured on one suite.
 type result struct {
-	suite   *suite
-	problem *problem.Problem
-	optimum float64 // exact, in the user's sense
-	price   float64 // ‖ψ*‖ of the exact multiplier
+	*suite
+	*question
+	options *options
 	lines   []line
-	records []record
+	seconds float64 // processor time of all runs
 }
 
 // A line is one quantity under one dual update.
@@ -37,46 +35,35 @@ type line struct {
 	rhos         []float64
 }
 
-// measure plays all runs of a suite, or takes them from stored records, and fits
-// the slopes.
-func (s *suite) measure(ctx context.Context, o *options, stored []record) (*result, error) {
+// open poses the question of a suite.
+func (o *options) open(ctx context.Context, s *suite) (*result, error) {
 	q, err := s.pose(ctx)
-	if err != nil {
-		return nil, err
-	}
-	res := &result{suite: s, problem: q.problem, optimum: q.problem.Objective(q.best.Returns), price: q.best.DualNorm}
-	for _, u := range o.updates {
-		records := stored
-		if o.From == "" {
-			if records, err = s.play(ctx, q, u, o.Seeds); err != nil {
-				return nil, err
-			}
-		}
-		var runs [][]record
-		for seed := uint64(1); seed <= uint64(o.Seeds); seed++ {
-			run := pick(records, s.name, u.name, seed)
-			if len(run) == 0 || len(runs) > 0 && len(run) != len(runs[0]) {
-				return nil, fmt.Errorf("the records of %s, seed %d are missing or incomplete", u.name, seed)
-			}
-			runs = append(runs, run)
-			res.records = append(res.records, run...)
-		}
-		res.lines = append(res.lines, newLine(u, "violation", runs, o, func(r record) float64 { return r.Violation }))
-		if u.dual == "double" {
-			res.lines = append(res.lines, newLine(u, "regret", runs, o, func(r record) float64 { return r.Regret }))
-		}
-	}
-	return res, nil
+	return &result{suite: s, question: q, options: o}, err
 }
 
-func pick(records []record, suite, update string, seed uint64) []record {
-	var out []record
-	for _, r := range records {
-		if r.Suite == suite && r.Update == update && r.Seed == seed {
-			out = append(out, r)
+// Take takes the runs from records, and fits the slopes.
+func (res *result) Take(records []record) error {
+	for _, u := range res.options.updates {
+		runs := make([][]record, res.options.Seeds)
+		for _, r := range records {
+			if r.Suite == res.ID() && r.Update == u.ID() && 1 <= r.Seed && r.Seed <= uint64(len(runs)) {
+				runs[r.Seed-1] = append(runs[r.Seed-1], r)
+			}
+		}
+		for i, run := range runs {
+			if len(run) == 0 || len(run) != len(runs[0]) {
+				return fmt.Errorf("the records of %s, seed %d are missing or incomplete", u.ID(), i+1)
+			}
+			if end := run[len(run)-1]; end.Episode == res.episodes {
+				res.seconds += end.Seconds
+			}
+		}
+		res.lines = append(res.lines, newLine(u, "violation", runs, res.options, func(r record) float64 { return r.Violation }))
+		if u.dual == "double" {
+			res.lines = append(res.lines, newLine(u, "regret", runs, res.options, func(r record) float64 { return r.Regret }))
 		}
 	}
-	return out
+	return nil
 }
 
 func newLine(u *update, quantity string, runs [][]record, o *options, of func(record) float64) line {
@@ -84,7 +71,7 @@ func newLine(u *update, quantity string, runs [][]record, o *options, of func(re
 	for _, r := range runs[0] {
 		l.curve.Episodes = append(l.curve.Episodes, r.Episode)
 	}
-	var last, micros []float64
+	var micros []float64
 	for _, run := range runs {
 		values := make([]float64, len(run))
 		for j, r := range run {
@@ -92,13 +79,12 @@ func newLine(u *update, quantity string, runs [][]record, o *options, of func(re
 		}
 		l.curve.Values = append(l.curve.Values, values)
 		end := run[len(run)-1]
-		last = append(last, of(end))
 		micros = append(micros, end.Seconds/float64(end.Episode)*1e6)
 		l.rhos = append(l.rhos, end.Rho)
 	}
 	l.fit = l.curve.Tail(decades).Fit(o.resamples)
 	l.before, l.last = l.curve.DecadeSlopes()
-	l.mean, l.half = contest.MeanInterval(last)
+	l.mean, l.half = contest.MeanInterval(l.curve.Last())
 	slices.Sort(micros)
 	l.micros = harness.Quantile(micros, 0.5)
 	slices.Sort(l.rhos)

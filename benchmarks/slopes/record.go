@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -23,44 +22,43 @@ type record struct {
 	Seconds   float64 `csv:"seconds"` // processor time so far
 }
 
-// play plays the runs of an update one after the other, so that the processor time is theirs,
-// and returns their records.
-func (s *suite) play(ctx context.Context, q *question, u *update, seeds int) ([]record, error) {
-	p, task := q.asked, q.bounded
-	settings := contest.Defaults()
-	if u.dual == "double" {
-		p, task, settings.Rho = q.problem, q.own, u.rho
-	}
-	settings.Algorithms, settings.Planner = []string{"moma-" + u.dual}, "bernstein"
-	settings.Episodes, settings.Seeds, settings.Bonus, settings.Pool = s.episodes, seeds, s.bonus, s.pooled
-	c, err := contest.New(ctx, p, settings, contest.Options{Unmeasured: true, Unsolved: true})
-	if err != nil {
-		return nil, err
-	}
-	if refusals := c.Refusals(); len(refusals) > 0 {
-		return nil, errors.New(refusals[0])
-	}
-	var start time.Duration
-	var seconds []float64 // at each record of the present run
-	var out []record
-	for _, t := range c.Trials() {
-		err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(_ *contest.Run, played int) {
-			if played == 0 {
-				start, seconds = harness.ProcessorTime(), nil
+// Play plays the runs of all updates one after the other, so that the processor time is theirs.
+func (res *result) Play(ctx context.Context) (records []record, err error) {
+	for _, u := range res.options.updates {
+		p, task := res.asked, res.bounded
+		if u.dual == "double" {
+			p, task = res.problem, res.own
+		}
+		c, err := harness.Contest(ctx, p, "moma-"+u.dual, func(s *contest.Settings) {
+			s.Planner, s.Episodes, s.Seeds, s.Bonus, s.Pool = "bernstein", res.episodes, res.options.Seeds, res.bonus, res.pooled
+			if u.rho != "" {
+				s.Rho = u.rho
 			}
-		}, Recorded: func(*contest.Run) { seconds = append(seconds, (harness.ProcessorTime() - start).Seconds()) }})
+		}, contest.Options{Unmeasured: true, Unsolved: true})
 		if err != nil {
 			return nil, err
 		}
-		for i, h := range c.Entrants[0].Results[t.Index].History {
-			r := record{Suite: s.name, Update: u.name, Seed: t.Seed(), Episode: h.Episode, Violation: harness.Rounded(task.Violation(h.Average)),
-				Rho: harness.Rounded(h.Metrics["rho"]), Seconds: harness.Rounded(seconds[i])}
-			if task.Cost != nil {
-				r.Regret = harness.Rounded(task.Cost.Value(h.Average) - q.best.Objective)
+		var start time.Duration
+		var seconds []float64 // at each record of the present run
+		for _, t := range c.Trials() {
+			err := contest.Play(ctx, []*contest.Trial{t}, contest.PlayOptions{Parallel: 1, Progress: func(_ *contest.Run, played int) {
+				if played == 0 {
+					start, seconds = harness.ProcessorTime(), nil
+				}
+			}, Recorded: func(*contest.Run) { seconds = append(seconds, (harness.ProcessorTime() - start).Seconds()) }})
+			if err != nil {
+				return nil, err
 			}
-			out = append(out, r)
+			for i, h := range c.Entrants[0].Results[t.Index].History {
+				r := record{Suite: res.ID(), Update: u.ID(), Seed: t.Seed(), Episode: h.Episode, Violation: harness.Rounded(task.Violation(h.Average)),
+					Rho: harness.Rounded(h.Metrics["rho"]), Seconds: harness.Rounded(seconds[i])}
+				if task.Cost != nil {
+					r.Regret = harness.Rounded(task.Cost.Value(h.Average) - res.best.Objective)
+				}
+				records = append(records, r)
+			}
+			fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %.1f s\n", res.ID(), u.title, t.Seed(), seconds[len(seconds)-1])
 		}
-		fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %.1f s\n", s.name, u.title, t.Seed(), seconds[len(seconds)-1])
 	}
-	return out, nil
+	return records, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"path/filepath"
 	"strings"
@@ -12,43 +13,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// small is a run of every update on the inventory, short enough for a test.
-func small(t *testing.T) (*suite, *options, *result) {
-	t.Helper()
+// Records survive the file and give the same report.
+func TestRecordsRoundTrip(t *testing.T) {
 	o, err := parse([]string{"--suite", "inventory", "--episodes", "2000", "--seeds", "2", "--resamples", "100"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := o.suites[0].measure(context.Background(), o, nil)
+	open := func() *result {
+		t.Helper()
+		res, err := o.open(t.Context(), o.suites[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := open()
+	records, err := res.Play(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.suites[0], o, res
-}
-
-// Records survive the file and give the same report.
-func TestRecordsRoundTrip(t *testing.T) {
-	s, o, res := small(t)
 	path := filepath.Join(t.TempDir(), "records.csv")
-	if err := harness.WriteRecords(path, res.Records()); err != nil {
+	if err := harness.WriteRecords(path, records); err != nil {
 		t.Fatal(err)
 	}
 	back, err := harness.ReadRecords[record](path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(res.records, back); diff != "" {
+	if diff := cmp.Diff(records, back); diff != "" {
 		t.Error(diff)
 	}
-	o.From = path
-	again, err := s.measure(context.Background(), o, back)
-	if err != nil {
+	again := open()
+	if err := errors.Join(res.Take(records), again.Take(back)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(res.Markdown(), again.Markdown()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.measure(context.Background(), o, back[1:]); err == nil {
+	if err := open().Take(back[1:]); err == nil {
 		t.Error("a record is missing, and nobody complains")
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // A suite is an instance with the settings under which it is measured.
 type suite struct {
-	name     string // of flags and files
+	harness.Name
 	spec     string // of the instance
 	episodes int
 	bonus    string
@@ -26,15 +26,15 @@ type suite struct {
 // give up an action after a few unlucky visits and keep a constant regret. The
 // scale practice is the default of the command.
 var suites = harness.Choices[*suite]{
-	{name: "inventory", spec: "inventory", episodes: 1000000, bonus: "0.1"},
-	{name: "inventory-practice", spec: "inventory", episodes: 1000000, bonus: "practice"},
-	{name: "frozenlake8", spec: "frozenlake8:H=100", episodes: 20000, bonus: "0.002", pooled: true},
-	{name: "garnet", spec: "garnet:S=50,A=4,H=10,d=3,seed=1", episodes: 200000, bonus: "0.02"},
+	{Name: "inventory", spec: "inventory", episodes: 1000000, bonus: "0.1"},
+	{Name: "inventory-practice", spec: "inventory", episodes: 1000000, bonus: "practice"},
+	{Name: "frozenlake8", spec: "frozenlake8:H=100", episodes: 20000, bonus: "0.002", pooled: true},
+	{Name: "garnet", spec: "garnet:S=50,A=4,H=10,d=3,seed=1", episodes: 200000, bonus: "0.02"},
 }
 
 // An update is a dual update with its rule for ρ.
 type update struct {
-	name  string // of flags and files
+	harness.Name
 	dual  string // as in contest.Settings
 	rho   string // the rule, as there; "" where there is no rho
 	title string
@@ -46,12 +46,6 @@ var updates = harness.Choices[*update]{
 	{"free", "free", "", "projection-free"},
 	{"projection", "projection", "", "projection-based"},
 }
-
-// ID is the name of the suite.
-func (s *suite) ID() string { return s.name }
-
-// ID is the name of the update.
-func (u *update) ID() string { return u.name }
 
 // A question is an instance, its exact answer, and the two tasks made of it.
 type question struct {
