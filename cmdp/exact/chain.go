@@ -31,6 +31,7 @@ type chain struct {
 	met     []bool
 	inverse []float64 // 1 / diag, for sweeps
 	room    [7][]float64
+	window  window // of sweeps in place
 }
 
 // reset makes the chain empty.

@@ -67,8 +67,11 @@ func (z *scalar) charge(i int32, size float64) float64 {
 	if z.gamma < 1 || z.level != nil && z.level[i] {
 		return 0
 	}
-	return z.extra + z.slack*(perturbation+4*float64(z.longest)*unit)*(size+z.weight(i))
+	return z.extra + z.rounding()*(size+z.weight(i))
 }
+
+// rounding is more than what rounding takes from a sum of numbers of the size 1.
+func (z *scalar) rounding() float64 { return z.slack * (perturbation + 4*float64(z.longest)*unit) }
 
 // rest sets the policy of a component to one that comes to rest from every state that
 // can. It goes backwards from where all is over or the component is left: each state

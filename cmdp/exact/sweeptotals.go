@@ -27,22 +27,20 @@ func stretchOf(states, reach int32) int32 {
 func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
 	reach := z.reach(lo, hi)
 	step, cold := stretchOf(hi-lo, reach), zero(z.v[lo:hi])
-	// A change is nothing beside what makes choices cheaper, see charge, or at first a part of that.
-	rounding, part := z.slack*(perturbation+4*float64(z.longest)*unit), 0.125
+	part, w := 0.125, &z.chain.window
 	from, front := lo, lo+step
+	w.start(lo)
 	if cold {
 		z.begin(lo, front+min(reach, hi-front), hi)
 	}
 	for left := patience * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		changed := hi // the first state that did
-		for s := from; s < front; s++ {
-			before := z.v[s]
-			if !z.single(s) {
+		for a := from; a < front; a += mostHeld {
+			b := min(front, a+mostHeld)
+			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-mostHeld, a-step/4))), b) {
 				return false
 			}
-			if changed == hi && math.Abs(z.v[s]-before) > part*(z.extra+rounding*math.Abs(z.v[s])) {
-				changed = s
-			}
+			changed = min(changed, z.backup(w, a, b, hi, part))
 		}
 		switch {
 		case changed < hi:
@@ -59,6 +57,71 @@ func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
 		}
 	}
 	return false
+}
+
+// see makes a window hold the choices of the states [from, to), which are made cheaper by what does not depend on values, see
+// charge. It reports false where one goes on for ever at a prize, or all of a state go on for ever.
+func (z *scalar) see(w *window, from, to int32) bool {
+	rounding := z.rounding()
+	w.start(from)
+	for s := from; s < to; s++ {
+		rests := false
+		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
+			next, prob := z.q.row(i)
+			out := 0.0
+			if len(next) == 0 {
+				out = 1
+			}
+			for j, n := range next {
+				if n != s {
+					w.next, w.share = append(w.next, n), append(w.share, prob[j])
+					out += prob[j]
+				}
+			}
+			x := math.Inf(1)
+			if out > 0 {
+				x = (z.reward[i] - z.extra - rounding*z.weight(i)) / out
+				rests = true
+			} else if z.reward[i] < -level*z.weight(i) {
+				return false
+			}
+			w.end(x, out)
+		}
+		if !rests {
+			return false
+		}
+		w.first = append(w.first, int32(len(w.own)))
+	}
+	return true
+}
+
+// backup gives the states [from, to) in a window the values of their best choices, one after the other. It returns the first
+// state that changed by more than part of what makes choices cheaper, or none.
+func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed int32) {
+	v, rounding, extra := z.v, z.rounding(), z.extra
+	changed = none
+	for s := from; s < to; s++ {
+		best, at := math.Inf(1), int32(0)
+		first := w.first[s-w.at]
+		for r := first; r < w.first[s-w.at+1]; r++ {
+			next, share := w.row(r)
+			x, size := w.own[r], 0.0
+			for j, n := range next {
+				y := float64(share[j] * v[n])
+				x += y
+				size += math.Abs(y)
+			}
+			// Of the same size again is what the value itself weighs.
+			if x -= rounding * (size + math.Abs(x)); x < best {
+				best, at = x, r-first
+			}
+		}
+		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
+			changed = s
+		}
+		v[s], z.pick[s] = best, z.q.first[s]+at
+	}
+	return changed
 }
 
 // begin sets the values of the states [from, to) of a component that ends at hi to what they are where each way back is replaced by
@@ -105,85 +168,152 @@ func (z *scalar) reach(lo, hi int32) (reach int32) {
 
 // drains reports whether a few passes show that the policy leaves a component from everywhere, see chain.leaks.
 func (z *scalar) drains(lo, hi int32) bool {
-	return drains(hi-lo, func(s int32, to func(n int32)) {
+	return drains(hi-lo, func(s int32, met []bool) bool {
 		next, prob := z.q.row(z.pick[lo+s])
-		if len(next) == 0 {
-			to(-1)
-		}
 		for j, n := range next {
-			if prob[j] > 0 {
-				to(n - lo)
+			if prob[j] > 0 && (n < lo || n >= hi || met[n-lo]) {
+				return true
 			}
 		}
+		return len(next) == 0
 	})
 }
 
-func drains(states int32, leads func(s int32, to func(n int32))) bool {
+// drains is given what tells whether a state leads out, or to one that was met.
+func drains(states int32, out func(s int32, met []bool) bool) bool {
 	met, left := make([]bool, states), int(states)
-	for range 8 {
+	for n := 0; n < 8 && left > 0; n++ {
 		for s := range states {
-			if !met[s] {
-				leads(s, func(n int32) { met[s] = met[s] || n < 0 || n >= states || met[n] })
-				if met[s] {
-					left--
-				}
+			if !met[s] && out(s, met) {
+				met[s] = true
+				left--
 			}
 		}
 	}
 	return left == 0
 }
 
+// A window holds rows of some states, one after the other, so that sweeps over these are fast: the shares of what leaves a
+// state that go to other states. It has room for what is swept again and again, and no more than mostHeld states.
+type window struct {
+	at    int32     // the first state
+	first []int32   // of each state, its first row, and the end
+	begin []int32   // of each row, where its entries begin in next, and the end
+	next  []int32   // where it leads
+	share []float64 // of what leaves the state
+	own   []float64 // of each row, what else a sweep needs: the reward of a choice for leaving, or how often a policy leaves
+}
+
+const mostHeld = 1 << 16
+
+// start empties the window, the next states in which are those from the given one on.
+func (w *window) start(at int32) {
+	w.at, w.first, w.begin = at, append(w.first[:0], 0), append(w.begin[:0], 0)
+	w.next, w.share, w.own = w.next[:0], w.share[:0], w.own[:0]
+}
+
+// end ends a row, the entries of which add up to out.
+func (w *window) end(own, out float64) {
+	for j := w.begin[len(w.own)]; j < int32(len(w.share)); j++ {
+		w.share[j] /= out
+	}
+	w.begin, w.own = append(w.begin, int32(len(w.share))), append(w.own, own)
+}
+
+// holds reports whether the states [from, to) are in the window.
+func (w *window) holds(from, to int32) bool { return w.at <= from && int(to-w.at) < len(w.first) }
+
+// row returns where a row leads, and the shares.
+func (w *window) row(r int32) ([]int32, []float64) {
+	next := w.next[w.begin[r]:w.begin[r+1]]
+	return next, w.share[w.begin[r]:][:len(next)]
+}
+
+// see makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose states are numbered from 0
+// there, what is outside being the number after the last. A row's own number is how often the state is left.
+func (p *stationary) see(w *window, st *stepPolicy, lo, hi, from, to int32) {
+	w.start(from)
+	room := make([]taken, 0, p.mostActions)
+	for s := lo + from; s < lo+to; s++ {
+		out := 0.0
+		for _, t := range p.choose(room[:0], st, s) {
+			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
+				n, prob := p.base.state[p.k.Next[e]], t.x*p.k.Prob[e]
+				if n == s || prob == 0 {
+					continue
+				}
+				if n < lo || n >= hi {
+					n = hi
+				}
+				out += prob
+				w.next, w.share = append(w.next, n-lo), append(w.share, prob)
+			}
+		}
+		w.end(out, out)
+		w.first = append(w.first, int32(len(w.own)))
+	}
+}
+
 // pour corrects a guess x of the visits of the states [lo, hi) of the base quotient, without a discount, until what is still on
 // its way is at most rest in all, or rounding. It reports false where that is slow, or where the policy may not leave
 // the component from everywhere.
 func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arrivals, x []float64, rest float64) bool {
-	room := make([]taken, 0, p.mostActions)
-	each := func(s int32, do func(n int32, prob float64)) {
-		for _, t := range p.choose(room[:0], st, lo+s) {
-			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-				if n := p.base.state[p.k.Next[e]] - lo; n != s && p.k.Prob[e] > 0 {
-					do(n, t.x*p.k.Prob[e])
-				}
+	states, reach, w := hi-lo, int32(0), &p.chain.window
+	w.start(0)
+	row := func(s int32) ([]int32, []float64) {
+		if !w.holds(s, s+1) {
+			p.see(w, st, lo, hi, s, min(states, s+chunk))
+		}
+		return w.row(s - w.at)
+	}
+	if !drains(states, func(s int32, met []bool) bool {
+		next, _ := row(s)
+		return slices.ContainsFunc(next, func(n int32) bool { return n == states || met[n] })
+	}) {
+		return false
+	}
+	missing := grown(p.chain.room[0], int(states)+1) // what is still on its way, or too much of it; what has left stands last
+	p.chain.room[0] = missing
+	missing[copy(missing, arrivals)] = 0
+	for s := range states {
+		next, share := row(s)
+		y := x[s] * w.own[s-w.at]
+		missing[s] -= y
+		for j, n := range next {
+			if missing[n] += float64(y * share[j]); n < states {
+				reach = max(reach, n-s)
 			}
 		}
 	}
-	states, reach := hi-lo, int32(0)
-	if !drains(states, func(s int32, to func(n int32)) { each(s, func(n int32, _ float64) { to(n) }) }) {
-		return false
+	least := rest / float64(states)
+	nothing := func(s int32) bool {
+		y := math.Abs(missing[s])
+		return y <= least || y <= unit/4*math.Abs(x[s])
 	}
-	missing := slices.Clone(arrivals) // what is still on its way, or too much of it
-	for s := range states {
-		each(s, func(n int32, prob float64) {
-			missing[s] -= x[s] * prob
-			if n >= 0 && n < states {
-				missing[n] += float64(x[s] * prob)
-				reach = max(reach, n-s)
-			}
-		})
-	}
-	nothing := func(s int32) bool { return math.Abs(missing[s]) <= max(rest/float64(states), unit/4*math.Abs(x[s])) }
 	step := stretchOf(states, reach)
 	from, front := states-1, states-step
 	for left := patience * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
-		again := int32(-1) // the last state that something came back to
-		for s := from; s >= front; s-- {
-			if nothing(s) {
-				continue
+		for b := from + 1; b > front; b -= mostHeld {
+			a := max(front, b-mostHeld)
+			if !w.holds(a, b) {
+				p.see(w, st, lo, hi, a, min(states, max(b, min(a+mostHeld, b+step/4))))
 			}
-			out := 0.0
-			each(s, func(_ int32, prob float64) { out += prob })
-			y := missing[s] / out
-			x[s], missing[s] = x[s]+y, 0
-			each(s, func(n int32, prob float64) {
-				if n >= 0 && n < states {
-					if missing[n] += float64(y * prob); n > s && n > again && !nothing(n) {
-						again = n
+			for s := b - 1; s >= a; s-- {
+				if y := missing[s]; !nothing(s) {
+					x[s], missing[s] = x[s]+y/w.own[s-w.at], 0
+					next, share := w.row(s - w.at)
+					for j, n := range next {
+						missing[n] += float64(y * share[j])
 					}
 				}
-			})
+			}
+		}
+		again := min(states-1, from+reach) // the last state that something came back to
+		for again >= front && nothing(again) {
+			again--
 		}
 		switch {
-		case again >= 0:
+		case again >= front:
 			from = again
 		case front > 0:
 			from, front = front-1, max(0, front-step)
