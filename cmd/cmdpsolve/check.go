@@ -39,12 +39,9 @@ and ranges are what the agent can force whatever the opponent does.`,
   cmdpsolve check delivery.yaml
   cmdpsolve check two-rooms.yaml --format json`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	c.what.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)

@@ -68,7 +68,6 @@ docs/comparing.md.`,
 }
 
 func (c *compareCommand) addOwnFlags(f *pflag.FlagSet) {
-	f.SortFlags = false
 	c.addSettings(f)
 	c.playOptions.addFlags(f)
 	f.StringVar(&c.plot, "plot", "", "also draw regret and violation to `FILE` (.svg, .png or .pdf)")

@@ -64,23 +64,7 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	for i := range d.Prices {
 		d.Prices[i], d.Constraints[i].Price = report.NaN, report.NaN
 	}
-	if d.policy, err = c.shownPolicy(ctx, p, &r); err != nil {
-		return p.stopped(err)
-	}
-	if d.Distribution, err = c.distributed(ctx, p, &r); err != nil {
-		return p.stopped(err)
-	}
-	writeErr := c.writePolicy(p, &r)
-	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
-		return err
-	}
-	switch {
-	case writeErr != nil:
-		return failed(writeErr)
-	case r.Status == exact.Undecided:
-		return failed(fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem")))
-	}
-	return verdict(r.Status, c.iterations)
+	return c.conclude(ctx, p, d, &r, failed(fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem"))))
 }
 
 // notes says what was searched.
@@ -131,15 +115,5 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	}
 	rep.sort()
 	rep.Vertices = rep.Points
-	files := c.writeFiles(rep, nil) // --plot is refused
-	if err := c.write(rep.report(p), *c.format); err != nil {
-		return err
-	}
-	if files != nil {
-		return failed(files)
-	}
-	if r.Status == exact.Undecided {
-		return failed(fmt.Errorf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem")))
-	}
-	return verdict(r.Status, c.iterations)
+	return c.conclude(p, rep, nil, fmt.Sprintf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem")))
 }

@@ -41,12 +41,9 @@ and serves until Ctrl-C.`,
 		Example: `  cmdpsolve explore frozenlake8
   cmdpsolve explore delivery.yaml --no-open --listen 127.0.0.1:8080`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&c.noOpen, "no-open", false, "print the address and do not open it")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
 	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer")

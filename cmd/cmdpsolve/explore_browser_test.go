@@ -331,12 +331,12 @@ func TestExploredProblemReadsBack(t *testing.T) {
 	}
 	for _, c := range []struct {
 		problem string
-		limits  []limitQuestion
+		limits  []bound
 	}{
-		{"frozenlake4", []limitQuestion{{"hole", "at_most", 0.05}}},
-		{"../../docs/examples/depot.yaml", []limitQuestion{{"P(short > 0)", "at_most", 0.2}}},
-		{curved, []limitQuestion{{"noise", "at_most", 0.25}, {"mean of the worst 20% of fuel", "at_most", 5.75}}},
-		{"../../docs/examples/corridor.yaml", []limitQuestion{{"key_first", "at_least", 0.95}, {"mean of the worst 20% of steps", "at_most", 4.7}}},
+		{"frozenlake4", []bound{{"hole", "at_most", 0.05}}},
+		{"../../docs/examples/depot.yaml", []bound{{"P(short > 0)", "at_most", 0.2}}},
+		{curved, []bound{{"noise", "at_most", 0.25}, {"mean of the worst 20% of fuel", "at_most", 5.75}}},
+		{"../../docs/examples/corridor.yaml", []bound{{"key_first", "at_least", 0.95}, {"mean of the worst 20% of steps", "at_most", 4.7}}},
 	} {
 		p, err := load(c.problem)
 		if err != nil {

@@ -21,23 +21,23 @@ import (
 
 // aboutReport is what the page has to know of the problem.
 type aboutReport struct {
-	Title   string          `json:"title"`
-	Name    string          `json:"name"` // what the user called it
-	Wanted  string          `json:"wanted"`
-	Size    string          `json:"size"`
-	Returns []aboutReturn   `json:"returns"`
-	Tails   []aboutReturn   `json:"tails"` // means of the worst episodes that are limited
-	Goal    goalQuestion    `json:"goal"`  // kind cost for one that is neither of two
-	Limits  []limitQuestion `json:"limits"`
-	Others  []string        `json:"others"` // limits that the page cannot move
-	Target  bool            `json:"target"`
-	Extent  report.Number   `json:"extent"` // of the possible returns
-	Game    bool            `json:"game"`
-	Average bool            `json:"average"`
-	Steps   int             `json:"steps"` // 0 without a horizon
-	States  int             `json:"states"`
-	Large   bool            `json:"large"` // too large for an answer at every touch
-	Grid    *gridReport     `json:"grid,omitempty"`
+	Title   string        `json:"title"`
+	Name    string        `json:"name"` // what the user called it
+	Wanted  string        `json:"wanted"`
+	Size    string        `json:"size"`
+	Returns []aboutReturn `json:"returns"`
+	Tails   []aboutReturn `json:"tails"` // means of the worst episodes that are limited
+	Goal    goalQuestion  `json:"goal"`  // kind cost for one that is neither of two
+	Limits  []bound       `json:"limits"`
+	Others  []string      `json:"others"` // limits that the page cannot move
+	Target  bool          `json:"target"`
+	Extent  report.Number `json:"extent"` // of the possible returns
+	Game    bool          `json:"game"`
+	Average bool          `json:"average"`
+	Steps   int           `json:"steps"` // 0 without a horizon
+	States  int           `json:"states"`
+	Large   bool          `json:"large"` // too large for an answer at every touch
+	Grid    *gridReport   `json:"grid,omitempty"`
 }
 
 // aboutReturn is a return with its range over all policies.
@@ -54,7 +54,7 @@ const quick = 20_000_000
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Target != nil, Extent: report.Number(e.extent()),
-		Goal: goalQuestion{Kind: "none"}, Limits: []limitQuestion{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
+		Goal: goalQuestion{Kind: "none"}, Limits: []bound{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
 		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Problem)}
 	switch g := e.Goal; {
 	case g.Maximize != "":
@@ -68,7 +68,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	for _, name := range names {
 		for _, kind := range []string{"at_least", "at_most"} {
 			if value, is := givenLimit(e.Problem, kind, name); is {
-				a.Limits = append(a.Limits, limitQuestion{name, kind, value})
+				a.Limits = append(a.Limits, bound{name, kind, value})
 			}
 		}
 	}

@@ -45,9 +45,9 @@ type played struct {
 // A question says what the page wants, in full: it does not depend on earlier ones. A
 // goal is that of the problem where Goal is nil.
 type question struct {
-	Goal    *goalQuestion   `json:"goal"`
-	Limits  []limitQuestion `json:"limits"`
-	Inflate float64         `json:"inflate"`
+	Goal    *goalQuestion `json:"goal"`
+	Limits  []bound       `json:"limits"`
+	Inflate float64       `json:"inflate"`
 	// Over are the two returns of a trade-off curve, and Signs 1 for what is to be large.
 	Over  []string  `json:"over"`
 	Signs []float64 `json:"signs"`
@@ -60,13 +60,6 @@ type question struct {
 type goalQuestion struct {
 	Kind   string `json:"kind"` // maximize, minimize or none
 	Return string `json:"return"`
-}
-
-// A limitQuestion is a limit on the expected return.
-type limitQuestion struct {
-	Return string  `json:"return"`
-	Kind   string  `json:"kind"` // at_least or at_most
-	Value  float64 `json:"value"`
 }
 
 func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, error) {
@@ -135,11 +128,7 @@ func (e *explorer) variation(q *question) *variation {
 			if wanted == is && (!is || value == given) {
 				continue
 			}
-			if kind == "at_least" {
-				v.least = append(v.least, bound{name, value})
-			} else {
-				v.most = append(v.most, bound{name, value})
-			}
+			v.bounds = append(v.bounds, bound{name, kind, value})
 		}
 	}
 	return v
@@ -343,7 +332,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	if e.planner == nil || len(q.Over) != 2 || len(q.Signs) != 2 {
 		return nil, errors.New("a trade-off curve is between two returns of a problem with one player")
 	}
-	var limits []limitQuestion
+	var limits []bound
 	for _, l := range q.Limits {
 		if l.Return != q.Over[0] && l.Return != q.Over[1] {
 			limits = append(limits, l)

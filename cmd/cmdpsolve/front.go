@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,12 +56,9 @@ If no policy keeps the constraints the exit status is 3.`,
   cmdpsolve front frozenlake8 --over +goal,-hole --plot front.svg
   cmdpsolve front two-rooms.yaml --over reward,-cost --policies vertices`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&c.over, "over", "", "the `RETURNS` to trade off, separated by commas: + or nothing before one that is to be large, - before one that is to be small")
 	f.Float64Var(&c.error, "error", 1e-4, "certified error to reach, as a fraction of the range of each return over the curve")
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
@@ -175,17 +174,21 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	rep := newFrontReport(p, over, r, time.Since(begin))
 	rep.all = c.all
-	files := c.writeFiles(rep, func() *chart.Figure { return frontFigure(p, rep, r) })
-	if err := c.write(rep.report(p), *c.format); err != nil {
-		return err
+	undecided := ""
+	if len(r.Points) > 0 {
+		undecided = fmt.Sprintf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(r.Relative))
 	}
-	switch {
-	case files != nil:
-		return failed(files)
-	case r.Status == exact.Undecided && len(r.Points) > 0:
-		return failed(fmt.Errorf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(r.Relative)))
+	return c.conclude(p, rep, func() *chart.Figure { return frontFigure(p, rep, r) }, undecided)
+}
+
+// conclude writes a curve with its policies and picture. undecided says why it is not what was asked for, if it could not be
+// decided and there is more to say than of a plan.
+func (c *frontCommand) conclude(p *loaded, rep *frontReport, figure func() *chart.Figure, undecided string) error {
+	files, end := c.writeFiles(rep, figure), verdict(rep.status, c.iterations)
+	if rep.status == exact.Undecided && undecided != "" {
+		end = failed(errors.New(undecided))
 	}
-	return verdict(r.Status, c.iterations)
+	return cmp.Or(c.write(rep.report(p), *c.format), failed(files), end)
 }
 
 // options returns the options of a curve, and its progress.

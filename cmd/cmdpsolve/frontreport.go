@@ -27,10 +27,11 @@ type frontReport struct {
 	Seconds     report.Number    `json:"seconds"`
 	Never       bool             `json:"deterministic,omitempty"`
 	// Union is the number of curves of which this one is made, one for each choice of thresholds for the worst episodes.
-	Union int      `json:"union,omitempty"`
-	shown []string // returns
-	over  []objective
-	all   bool // vertices that print alike are all shown
+	Union  int `json:"union,omitempty"`
+	status exact.Status
+	shown  []string // returns
+	over   []objective
+	all    bool // vertices that print alike are all shown
 }
 
 // pointReport is a point of the curve: the returns of the policy that is best for
@@ -51,7 +52,7 @@ type pointReport struct {
 
 func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
 	rep := &frontReport{
-		subject: p.subject(), Status: r.Status.String(), Points: []*pointReport{}, Vertices: []*pointReport{},
+		subject: p.subject(), Status: r.Status.String(), status: r.Status, Points: []*pointReport{}, Vertices: []*pointReport{},
 		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over, shown: p.Returns,
 	}
 	for _, o := range over {
@@ -280,17 +281,17 @@ func (rep *frontReport) printed(p *loaded) (rows []int) {
 // notes says in sentences what the table means.
 func (rep *frontReport) notes(p *loaded) report.Note {
 	switch {
-	case rep.Union > 0 && rep.Status == exact.Infeasible.String():
+	case rep.Union > 0 && rep.status == exact.Infeasible:
 		return report.Note{fmt.Sprintf("No policy keeps every limit, with none of the %d choices of thresholds for the worst episodes.", rep.Union)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
 	case len(rep.Vertices) == 0:
-		if rep.Never && rep.Status == exact.Infeasible.String() {
+		if rep.Never && rep.status == exact.Infeasible {
 			return report.Note{"No policy that never draws keeps every limit."}
 		}
 		return report.Note{"No point of the curve was found."}
 	}
-	if rep.Never && rep.Status == exact.Undecided.String() {
+	if rep.Never && rep.status == exact.Undecided {
 		return report.Note{"The search was cut: policies that never draw may improve on these points."}
 	}
 	if rep.Never {

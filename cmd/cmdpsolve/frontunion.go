@@ -55,19 +55,8 @@ func (c *frontCommand) frontUnion(ctx context.Context, p *loaded, over []objecti
 	}
 	rep := union(parts, given)
 	rep.all, rep.Seconds = c.all, report.Number(time.Since(begin).Seconds())
-	files := c.writeFiles(rep, func() *chart.Figure { return unionFigure(p, rep, parts) })
-	if err := c.write(rep.report(parts[0].p), *c.format); err != nil {
-		return err
-	}
-	switch {
-	case files != nil:
-		return failed(files)
-	case rep.Status == exact.Undecided.String():
-		return failed(fmt.Errorf("the error %g was not reached (see --error, --points and --gap)", c.error))
-	case rep.Status == exact.Infeasible.String():
-		return verdict(exact.Infeasible, c.iterations)
-	}
-	return nil
+	return c.conclude(parts[0].p, rep, func() *chart.Figure { return unionFigure(p, rep, parts) },
+		fmt.Sprintf("the error %g was not reached (see --error, --points and --gap)", c.error))
 }
 
 // union puts curves together: vertices that a mixture of another curve equals or improves on are left out. Returns that depend
@@ -81,8 +70,8 @@ func union(parts []part, given []string) *frontReport {
 	for _, q := range parts {
 		all = append(all, q.r.Points...)
 		rep.Iterations += q.r.Iterations
-		if q.rep.Status == exact.Undecided.String() || rep.Status == exact.Infeasible.String() {
-			rep.Status = q.rep.Status
+		if q.rep.status == exact.Undecided || rep.status == exact.Infeasible {
+			rep.Status, rep.status = q.rep.Status, q.rep.status
 		}
 		if e := q.rep.Error; e == e && !(e <= rep.Error) {
 			rep.Error, rep.Relative = e, q.rep.Relative

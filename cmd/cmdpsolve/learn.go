@@ -68,16 +68,13 @@ exits with status 1.`,
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
   cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	c.addFlags(cmd.Flags())
 	return cmd
 }
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
-	f.SortFlags = false
 	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior, which is MOMA with drawn models in place of bonuses")
 	c.settings.Episodes, c.settings.Seeds = 10000, 1
 	addSettings(f, &c.settings)
@@ -129,10 +126,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.write(s.report(data), *c.format); err != nil {
 		return err
 	}
-	if err := errors.Join(runErr, filesErr); err != nil {
-		return failed(err)
-	}
-	return nil
+	return failed(errors.Join(runErr, filesErr))
 }
 
 // checkpoint reads the checkpoint to go on from.

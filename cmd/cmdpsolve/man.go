@@ -27,10 +27,7 @@ build are replaced.`,
 			}
 			header := &doc.GenManHeader{Section: "1", Source: "cmdpsolve", Manual: "cmdpsolve"}
 			cmd.Root().DisableAutoGenTag = true
-			if err := doc.GenManTree(cmd.Root(), header, args[0]); err != nil {
-				return failed(err)
-			}
-			return nil
+			return failed(doc.GenManTree(cmd.Root(), header, args[0]))
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,12 +135,9 @@ On Ctrl-C plan stops and exits with status 1.`,
   cmdpsolve plan inventory --sweep cost=2:5:0.5 --plot sweep.svg
   cmdpsolve plan two-rooms.yaml --log visits.csv --pool --credible 0.95`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	c.showOptions.addFlags(f)
@@ -248,6 +246,11 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	d := p.planData(r, time.Since(begin))
 	d.Conflict = clash
 	d.SecondOpinion = p.compared(opinion, r)
+	return c.conclude(ctx, p, d, r, c.undecided(r))
+}
+
+// conclude writes report and policy of a plan. undecided says what stopped the solver, if it could not decide.
+func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r *exact.Result, undecided error) (err error) {
 	if d.policy, err = c.shownPolicy(ctx, p, r); err != nil {
 		return p.stopped(err)
 	}
@@ -255,19 +258,10 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		return p.stopped(err)
 	}
 	writeErr := c.writePolicy(p, r)
-	if err := c.write(d.report(p, r.Returns), *c.format); err != nil {
-		return err
+	if r.Status != exact.Undecided {
+		undecided = verdict(r.Status, c.iterations)
 	}
-	if writeErr != nil {
-		return failed(writeErr)
-	}
-	if err := d.SecondOpinion.contradiction(d); err != nil {
-		return failed(err)
-	}
-	if r.Status == exact.Undecided {
-		return failed(c.undecided(r))
-	}
-	return verdict(r.Status, c.iterations)
+	return cmp.Or(c.write(d.report(p, r.Returns), *c.format), failed(writeErr), failed(d.SecondOpinion.contradiction(d)), undecided)
 }
 
 // writePolicy writes the policy if it is asked for and keeps what was asked for.
@@ -331,13 +325,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	rep.addPolicies(p, agent, opponent)
 	writeErr := c.writePlayers(p, agent, opponent)
-	if err := c.write(rep.report(p), *c.format); err != nil {
-		return err
-	}
-	if writeErr != nil {
-		return failed(writeErr)
-	}
-	return gapVerdict(status, rep.Iterations)
+	return cmp.Or(c.write(rep.report(p), *c.format), failed(writeErr), gapVerdict(status, rep.Iterations))
 }
 
 // solveGame computes the minimax value of the goal or, with a target, its gap. A policy is nil if none does what its player

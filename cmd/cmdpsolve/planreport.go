@@ -367,11 +367,11 @@ func (c *planCommand) undecided(r *exact.Result) error {
 	after := "after " + count(r.Iterations, "value iteration")
 	switch {
 	case r.Iterations >= c.iterations:
-		return fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after)
+		return failed(fmt.Errorf(what+"It stopped %s, the most it may take (see --iterations)", after))
 	case r.Violation > r.Tolerance:
-		return fmt.Errorf(what+"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation))
+		return failed(fmt.Errorf(what+"It stopped %s: the returns come as near to the limits as %s,\nand whether some keep them lies within rounding", after, report.Short(r.Violation)))
 	}
-	return fmt.Errorf(what+"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after, report.Short(r.Gap))
+	return failed(fmt.Errorf(what+"It stopped %s, which brought bound and objective no nearer\nto each other than %s (see --gap)", after, report.Short(r.Gap)))
 }
 
 // vector writes returns by name.

@@ -40,7 +40,6 @@ the lower edge of a logarithmic axis.`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to draw to, .svg, .png or .pdf (default: the first RESULT's name with .svg)")
 	f.StringSliceVar(&c.metrics, "metrics", shownMetrics, "what to draw: "+strings.Join(drawableMetrics(), ", "))
 	f.StringSliceVar(&c.only, "algorithms", nil, "learners to draw (default: all)")

@@ -21,10 +21,8 @@ nothing else; see docs/python.md.`,
 		Example: `  cmdpsolve python > cmdpsolve.py`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := io.WriteString(s.out, pythonClient); err != nil {
-				return failed(err)
-			}
-			return nil
+			_, err := io.WriteString(s.out, pythonClient)
+			return failed(err)
 		},
 	}
 }

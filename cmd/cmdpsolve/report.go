@@ -46,7 +46,6 @@ simulate are taken.`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&c.output, "output", "o", "", "the `FILE` to write, .html")
 	f.StringVar(&c.title, "title", "", "title of the page (default: the problem's name)")
 	return cmd

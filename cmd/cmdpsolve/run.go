@@ -35,7 +35,13 @@ func (e *exitError) Error() string { return e.err.Error() }
 // Unwrap returns the error without its status.
 func (e *exitError) Unwrap() error { return e.err }
 
-func failed(err error) error { return &exitError{exitFailed, err} }
+// failed is the error of a run that failed; nil stays nil.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitFailed, err}
+}
 
 func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
@@ -64,10 +70,7 @@ func (s streams) write(rep *report.Report, f report.Format) error {
 	if data, ok := rep.Data.(interface{ by([]string) }); ok && s.command != nil {
 		data.by(append([]string{"cmdpsolve"}, s.command...))
 	}
-	if err := rep.Write(s.out, f); err != nil {
-		return failed(err)
-	}
-	return nil
+	return failed(rep.Write(s.out, f))
 }
 
 // say writes a message of one or more lines.
@@ -142,6 +145,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
 	for _, cmd := range root.Commands() {
+		cmd.Flags().SortFlags = cmd.Name() == "convert"
 		complete(cmd)
 		s.completeReturns(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
@@ -193,6 +197,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage("--%s %q: want a time such as 30s or 5m", f.Name, bad.GetValue())
 	}
 	return err
+}
+
+// onProblem has a command run on its PROBLEM, which oneProblem has seen to.
+func onProblem(run func(ctx context.Context, name string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) }
 }
 
 // oneProblem checks that a command was given its PROBLEM and nothing else.

@@ -54,12 +54,9 @@ On Ctrl-C simulate stops and exits with status 1.`,
   cmdpsolve simulate inventory --policy policy.csv --episodes 100000
   cmdpsolve simulate two-rooms.yaml --policy always-work.csv --distribution`,
 		Args: oneProblem,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0])
-		},
+		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&c.policy, "policy", "", "the policy, a `FILE` of rows step, state, action, probability: CSV or JSON by its ending")
 	c.episodes = 10000
 	addEpisodes(f, &c.episodes, "episodes to play")

@@ -18,6 +18,7 @@ import (
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // sweepOptions ask for a plan at each of many values of a limit, or of several: a grid.
@@ -28,7 +29,7 @@ type sweepOptions struct {
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	f.Var(&o.over, "sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)")
+	f.Func("sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)", o.over.add)
 	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices, with --distribution the histograms, to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 }
@@ -55,17 +56,22 @@ func (o *sweepOptions) check(distribution bool) error {
 // mostSwept bounds the plans of a sweep.
 const mostSwept = 10_000
 
-// A sweptLimit is a return with the values of its limit.
+// A sweptLimit is a return with the values of its limit, and on which side that is once the problem is known.
 type sweptLimit struct {
 	name   string
+	kind   string // at_most or at_least
 	values []float64
+}
+
+func (l *sweptLimit) String() string {
+	return l.name + map[string]string{"at_most": " ≤", "at_least": " ≥"}[l.kind]
 }
 
 // sweepFlags are the values of --sweep.
 type sweepFlags []sweptLimit
 
-// Set reads RETURN=FROM:TO:STEP.
-func (s *sweepFlags) Set(text string) error {
+// add reads RETURN=FROM:TO:STEP.
+func (s *sweepFlags) add(text string) error {
 	name, span, ok := cutLast(text, "=")
 	parts := strings.Split(span, ":")
 	if !ok || len(parts) != 3 {
@@ -97,11 +103,6 @@ func (s *sweepFlags) Set(text string) error {
 	*s = append(*s, l)
 	return nil
 }
-
-func (s *sweepFlags) String() string { return "" }
-
-// Type is the word for a value of the flag.
-func (s *sweepFlags) Type() string { return "RETURN=FROM:TO:STEP" }
 
 func (s sweepFlags) plans() int {
 	n := 1
@@ -144,24 +145,19 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return usage("%s: %w", p.name, err)
 	}
-	sides, err := c.sweep.sides(p)
-	if err != nil {
+	if err := c.sweep.over.chooseSides(p); err != nil {
 		return err
 	}
-	rep, begin := &sweepReport{subject: subject{Problem: p.title()}, Plans: []*sweptReport{}}, time.Now()
+	rep, begin := &sweepReport{subject: subject{Problem: p.title(), Wanted: c.sweep.over.wanted(p)}, Plans: []*sweptReport{}}, time.Now()
+	counts := make([]int, len(c.sweep.over))
 	for i, l := range c.sweep.over {
-		rep.Over = append(rep.Over, l.name+" "+sides[i])
+		rep.Over, counts[i] = append(rep.Over, l.String()), len(l.values)
 	}
-	rep.Wanted = rep.wanted(p, sides)
 	opts, progress := c.exact(c.err, p.sense())
 	defer progress.close()
-	at := make([]int, len(c.sweep.over))
-	for {
-		if err := c.sweepOne(ctx, p, planner, opts, at, sides, rep); err != nil {
+	for grid := combin.NewCartesianGenerator(counts); grid.Next(); {
+		if err := c.sweepOne(ctx, p, planner, opts, grid.Product(nil), rep); err != nil {
 			return err
-		}
-		if !c.sweep.over.next(at) {
-			break
 		}
 	}
 	progress.close()
@@ -173,60 +169,39 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 			return failed(err)
 		}
 	}
-	if err := c.write(rep.report(p, sides), *c.format); err != nil {
+	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
 	return rep.verdict(c.iterations)
 }
 
-// next goes to the next point of the grid, the last limit first.
-func (s sweepFlags) next(at []int) bool {
-	for i := len(at) - 1; i >= 0; i-- {
-		if at[i]++; at[i] < len(s[i].values) {
-			return true
-		}
-		at[i] = 0
-	}
-	return false
-}
-
-// sides returns "≤" or "≥" for each limit: the side that the problem limits, above if it
-// limits none.
-func (o *sweepOptions) sides(p *loaded) ([]string, error) {
-	var out []string
-	for i, l := range o.over {
+// chooseSides has each limit on the side that the problem limits, above if it limits none.
+func (s sweepFlags) chooseSides(p *loaded) error {
+	for i := range s {
+		l := &s[i]
 		if names := limitable(p.Problem); !slices.Contains(names, l.name) {
-			return nil, usage("--sweep: unknown return %q: want %s", l.name, strings.Join(names, ", "))
+			return usage("--sweep: unknown return %q: want %s", l.name, strings.Join(names, ", "))
 		}
-		if slices.ContainsFunc(o.over[:i], func(k sweptLimit) bool { return k.name == l.name }) {
-			return nil, usage("--sweep: %s is given twice", l.name)
+		if slices.ContainsFunc(s[:i], func(k sweptLimit) bool { return k.name == l.name }) {
+			return usage("--sweep: %s is given twice", l.name)
 		}
 		_, below := givenLimit(p.Problem, "at_least", l.name)
 		_, above := givenLimit(p.Problem, "at_most", l.name)
-		switch {
-		case below && above:
-			return nil, usage("--sweep: %s is limited from both sides; take one away with --at-least %s=none or --at-most %s=none", l.name, l.name, l.name)
-		case below:
-			out = append(out, "≥")
-		default:
-			out = append(out, "≤")
+		if below && above {
+			return usage("--sweep: %s is limited from both sides; take one away with --at-least %s=none or --at-most %s=none", l.name, l.name, l.name)
 		}
+		l.kind = map[bool]string{true: "at_least", false: "at_most"}[below]
 	}
-	return out, nil
+	return nil
 }
 
 // sweepOne plans at one point of the grid.
-func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Planner, opts exact.Options, at []int, sides []string, rep *sweepReport) error {
+func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Planner, opts exact.Options, at []int, rep *sweepReport) error {
 	v := &variation{}
 	one := &sweptReport{}
 	for i, l := range c.sweep.over {
-		b := bound{l.name, l.values[at[i]]}
-		if sides[i] == "≥" {
-			v.least = append(v.least, b)
-		} else {
-			v.most = append(v.most, b)
-		}
-		one.Limits = append(one.Limits, report.Number(b.value))
+		v.bounds = append(v.bounds, bound{l.name, l.kind, l.values[at[i]]})
+		one.Limits = append(one.Limits, report.Number(l.values[at[i]]))
 	}
 	q, err := p.vary(v)
 	if err != nil {
@@ -246,11 +221,10 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 		return p.stopped(err)
 	}
 	one.planReport = *q.planData(r, time.Since(begin))
-	for i, l := range c.sweep.over {
-		kind := map[string]string{"≤": "at_most", "≥": "at_least"}[sides[i]]
+	for _, l := range c.sweep.over {
 		price := report.NaN
 		for _, limit := range one.Constraints {
-			if limit.Kind == kind && limit.Return == l.name {
+			if limit.Kind == l.kind && limit.Return == l.name {
 				price = one.shownPrice(limit)
 			}
 		}
@@ -264,10 +238,7 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	if err := problem.WritePolicy(one.Policy, q.Problem, q.PlanRows(r.Policy, r.Components)); err != nil {
-		return failed(err)
-	}
-	return nil
+	return failed(problem.WritePolicy(one.Policy, q.Problem, q.PlanRows(r.Policy, r.Components)))
 }
 
 // verdict is infeasible if no limit can be kept, and a failure if a plan is undecided.
@@ -289,21 +260,21 @@ func (rep *sweepReport) verdict(iterations int) error {
 
 // wanted describes goal and limits in a line. The limits that are swept stand
 // without a number.
-func (rep *sweepReport) wanted(p *loaded, sides []string) string {
-	free := &variation{}
-	for i, l := range rep.Over {
-		b := bound{strings.TrimSuffix(l, " "+sides[i]), math.Inf(1)}
-		free.most, free.least = append(free.most, b), append(free.least, b)
+func (s sweepFlags) wanted(p *loaded) string {
+	free, over := &variation{}, make([]string, len(s))
+	for i, l := range s {
+		free.bounds = append(free.bounds, bound{l.name, "at_least", math.Inf(1)}, bound{l.name, "at_most", math.Inf(1)})
+		over[i] = l.String()
 	}
 	rest, err := p.vary(free)
 	if err != nil {
 		rest = p
 	}
-	return rest.wanted() + ", swept over " + strings.Join(rep.Over, ", ")
+	return rest.wanted() + ", swept over " + strings.Join(over, ", ")
 }
 
 // report declares the sweep as one table.
-func (rep *sweepReport) report(p *loaded, sides []string) *report.Report {
+func (rep *sweepReport) report(p *loaded) *report.Report {
 	t := report.NewTable(rep.Over...)
 	shown := p.Returns
 	if p.thresholds() != nil { // which excess is looked at differs from plan to plan

@@ -19,43 +19,42 @@ import (
 // takes it away.
 type variation struct {
 	maximize, minimize string
-	least, most        boundFlags
+	bounds             []bound
 	inflate            float64
 }
 
 func (v *variation) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.maximize, "maximize", "", "maximize this `RETURN` instead of the problem's goal")
 	f.StringVar(&v.minimize, "minimize", "", "minimize this `RETURN` instead of the problem's goal")
-	f.Var(&v.most, "at-most", "limit `RETURN=X`, instead of the problem's upper limit if it has one; X none: no limit (may be repeated)")
-	f.Var(&v.least, "at-least", "limit `RETURN=X` from below, instead of the problem's lower limit if it has one")
+	f.Func("at-most", "limit `RETURN=X`, instead of the problem's upper limit if it has one; X none: no limit (may be repeated)", v.limit("at_most"))
+	f.Func("at-least", "limit `RETURN=X` from below, instead of the problem's lower limit if it has one", v.limit("at_least"))
 	f.Float64Var(&v.inflate, "inflate", 0, "let the returns miss the target set by up to this `DISTANCE`")
 }
 
-// A bound is a limit on one side of a return, ±Inf for none.
+// A bound is a limit on one side of an expected return, ±Inf for none.
 type bound struct {
-	name  string
-	value float64
+	Return string  `json:"return"`
+	Kind   string  `json:"kind"` // at_least or at_most
+	Value  float64 `json:"value"`
 }
 
-// boundFlags are the values of a flag that is given as RETURN=X.
-type boundFlags []bound
-
-// Set reads RETURN=X.
-func (b *boundFlags) Set(text string) error {
-	name, value, ok := cutLast(text, "=")
-	if !ok {
-		return errors.New("want RETURN=X, such as cost=3.5")
-	}
-	if value == "none" {
-		*b = append(*b, bound{name, math.Inf(1)})
+// limit returns a function that reads RETURN=X as a bound of a kind.
+func (v *variation) limit(kind string) func(string) error {
+	return func(text string) error {
+		name, value, ok := cutLast(text, "=")
+		if !ok {
+			return errors.New("want RETURN=X, such as cost=3.5")
+		}
+		x, err := strconv.ParseFloat(value, 64)
+		switch {
+		case value == "none":
+			x = math.Inf(1)
+		case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
+			return fmt.Errorf("%q: want a number, or none", value)
+		}
+		v.bounds = append(v.bounds, bound{name, kind, x})
 		return nil
 	}
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return fmt.Errorf("%q: want a number, or none", value)
-	}
-	*b = append(*b, bound{name, x})
-	return nil
 }
 
 // cutLast is strings.Cut at the last separator: names may have one.
@@ -67,14 +66,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-func (b *boundFlags) String() string { return "" }
-
-// Type is the word for a value of the flag.
-func (b *boundFlags) Type() string { return "RETURN=X" }
-
 // none reports whether nothing is changed.
 func (v *variation) none() bool {
-	return v.maximize == "" && v.minimize == "" && len(v.least) == 0 && len(v.most) == 0 && v.inflate == 0
+	return v.maximize == "" && v.minimize == "" && len(v.bounds) == 0 && v.inflate == 0
 }
 
 // vary returns the problem with the changes. The model is shared. Where the error is that
@@ -139,33 +133,28 @@ func (v *variation) apply(p *problem.Problem) (*problem.Problem, error) {
 		return nil, usage("unknown return %q: want %s", name, strings.Join(q.Returns, ", "))
 	}
 	q.Constraints = slices.Clone(q.Constraints)
-	for _, b := range v.least {
-		if err := limitSide(&q, b, "at_least"); err != nil {
-			return nil, err
-		}
-	}
-	for _, b := range v.most {
-		if err := limitSide(&q, b, "at_most"); err != nil {
+	for _, b := range v.bounds {
+		if err := limitSide(&q, b); err != nil {
 			return nil, err
 		}
 	}
 	return &q, inflated(&q, v.inflate)
 }
 
-// limitSide puts a limit in the place of those on its side, kind, of a return or of a mean of the worst episodes.
-func limitSide(q *problem.Problem, b bound, kind string) error {
-	if i := slices.IndexFunc(tails(q), func(t problem.Tail) bool { return t.Mean == b.name && t.AtLeast == (kind == "at_least") }); i >= 0 {
-		p, err := q.Rebound(i, b.value)
+// limitSide puts a limit in the place of those on its side of a return or of a mean of the worst episodes.
+func limitSide(q *problem.Problem, b bound) error {
+	if i := slices.IndexFunc(tails(q), func(t problem.Tail) bool { return t.Mean == b.Return && t.AtLeast == (b.Kind == "at_least") }); i >= 0 {
+		p, err := q.Rebound(i, b.Value)
 		if err == nil {
 			*q = *p
 		}
 		return err
 	}
-	if !slices.Contains(q.Returns, b.name) {
-		return usage("unknown return %q: want %s", b.name, strings.Join(limitable(q), ", "))
+	if !slices.Contains(q.Returns, b.Return) {
+		return usage("unknown return %q: want %s", b.Return, strings.Join(limitable(q), ", "))
 	}
 	side := func(c *problem.Constraint) **float64 {
-		if kind == "at_least" {
+		if b.Kind == "at_least" {
 			return &c.AtLeast
 		}
 		return &c.AtMost
@@ -173,7 +162,7 @@ func limitSide(q *problem.Problem, b bound, kind string) error {
 	place := -1
 	for i := range q.Constraints {
 		c := &q.Constraints[i]
-		if c.Return != b.name || !c.OnAverage() || *side(c) == nil {
+		if c.Return != b.Return || !c.OnAverage() || *side(c) == nil {
 			continue
 		}
 		*side(c) = nil
@@ -181,12 +170,12 @@ func limitSide(q *problem.Problem, b bound, kind string) error {
 			place = i
 		}
 	}
-	if !math.IsInf(b.value, 0) {
+	if !math.IsInf(b.Value, 0) {
 		if place < 0 {
 			place = len(q.Constraints)
-			q.Constraints = append(q.Constraints, problem.Constraint{Return: b.name})
+			q.Constraints = append(q.Constraints, problem.Constraint{Return: b.Return})
 		}
-		*side(&q.Constraints[place]) = &b.value
+		*side(&q.Constraints[place]) = &b.Value
 	}
 	q.Constraints = slices.DeleteFunc(q.Constraints, func(c problem.Constraint) bool { return c.AtLeast == nil && c.AtMost == nil })
 	return nil
@@ -216,17 +205,12 @@ func (v *variation) flags() []string {
 	}
 	add("--maximize", v.maximize)
 	add("--minimize", v.minimize)
-	for _, side := range []struct {
-		flag   string
-		bounds boundFlags
-	}{{"--at-most", v.most}, {"--at-least", v.least}} {
-		for _, b := range side.bounds {
-			value := "none"
-			if !math.IsInf(b.value, 0) {
-				value = strconv.FormatFloat(b.value, 'g', -1, 64)
-			}
-			add(side.flag, b.name+"="+value)
+	for _, b := range v.bounds {
+		value := "none"
+		if !math.IsInf(b.Value, 0) {
+			value = strconv.FormatFloat(b.Value, 'g', -1, 64)
 		}
+		add("--"+strings.Replace(b.Kind, "_", "-", 1), b.Return+"="+value)
 	}
 	if v.inflate != 0 {
 		add("--inflate", strconv.FormatFloat(v.inflate, 'g', -1, 64))
