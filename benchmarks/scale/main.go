@@ -131,7 +131,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return writeReport(o.out, store)
+	return harness.WritePage(o.out, "scale.md", store.markdown())
 }
 
 // serve does one job and prints its outcome.

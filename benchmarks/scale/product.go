@@ -12,8 +12,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
+	"cmdpsolve/cmdp/problem"
 )
 
 // The products of a model with a budget.
@@ -95,25 +94,9 @@ func (j job) spender() (*cmdp.Model, error) {
 
 // productTask maximises the first return while the last is at most 0.05.
 func productTask(m *cmdp.Model) (cmdp.Task, error) {
-	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
-	m.Shape().ReturnToGo(lower, upper, 0)
-	box, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return cmdp.Task{}, err
-	}
-	upper[m.Dim()-1] = 0.05
-	gradient := make([]float64, m.Dim())
-	gradient[0] = -1
-	linear, err := cost.NewLinear(gradient, box)
-	if err != nil {
-		return cmdp.Task{}, err
-	}
-	allowed, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return cmdp.Task{}, err
-	}
-	target, err := allowed.Bounded()
-	return cmdp.Task{Cost: linear, Target: target, Box: box}, err
+	most := 0.05
+	return (&problem.Problem{Returns: []string{"reward", "fuel", "passed"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
+		Constraints: []problem.Constraint{{Return: "passed", AtMost: &most}}}).Task()
 }
 
 const products = `

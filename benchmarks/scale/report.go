@@ -2,25 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
-
-// findings is the heading under which people write what the numbers say. What
-// stands there survives when the report is made anew.
-const findings = "## What was found"
-
-func writeReport(folder string, s store) error {
-	path := filepath.Join(folder, "scale.md")
-	text := s.markdown()
-	if old, err := os.ReadFile(path); err == nil {
-		if _, kept, ok := strings.Cut(string(old), findings); ok {
-			text += findings + kept
-		}
-	}
-	return os.WriteFile(path, []byte(text), 0o666)
-}
 
 const preamble = "# How exact planning grows with the model\n\n```sh\ngo run -tags glpk ./benchmarks/scale\n```\n\n" +
 	`Random models (garnet: 4 actions, 5 successors of each choice, 3 returns, 20

@@ -302,7 +302,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(folder, "scale.md")
-	if err := os.WriteFile(path, []byte("old\n"+findings+"\n\nKept.\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("old\n"+"## What was found"+"\n\nKept.\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), []string{"--report", "--out", folder}); err != nil {

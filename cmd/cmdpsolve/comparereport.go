@@ -205,20 +205,14 @@ func (e estimate) cell() string {
 	return report.Brief(e.Mean) + " ± " + strconv.FormatFloat(float64(e.CI95), 'g', 2, 64)
 }
 
-// percent writes a share.
-func (e estimate) percent() string {
-	if e.Mean == e.Mean {
-		return strconv.FormatFloat(100*float64(e.Mean), 'g', 3, 64) + "%"
+// scaled returns a function that writes a multiple of a mean.
+func scaled(factor float64, digits int, unit string) func(estimate) string {
+	return func(e estimate) string {
+		if e.Mean != e.Mean {
+			return "–"
+		}
+		return strconv.FormatFloat(factor*float64(e.Mean), 'g', digits, 64) + unit
 	}
-	return "–"
-}
-
-// milliseconds writes seconds as such.
-func (e estimate) milliseconds() string {
-	if e.Mean == e.Mean {
-		return strconv.FormatFloat(1000*float64(e.Mean), 'g', 2, 64)
-	}
-	return "–"
 }
 
 // settingWords describes settings in a line, of a game without what is told of models

@@ -104,9 +104,9 @@ func (w comparison) results() []compareField {
 	}
 	add("regret", "regret", estimate.cell)
 	add("violation", "violation", estimate.cell)
-	add("violating", "violating_share", estimate.percent)
+	add("violating", "violating_share", scaled(100, 3, "%"))
 	if w.times {
-		add("ms/ep.", contest.SecondsKey, estimate.milliseconds)
+		add("ms/ep.", contest.SecondsKey, scaled(1000, 2, ""))
 	}
 	if w.wide {
 		for _, key := range []string{"expected_regret", "expected_violation", "last_regret", "last_violation", "weak_regret", "weak_violation",

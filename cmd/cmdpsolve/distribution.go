@@ -11,6 +11,8 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // distributions holds how each return varies from one episode to the next.
@@ -133,15 +135,7 @@ const tail = 0.05
 // described describes a distribution, whose values are in ascending order. Episodes is the number of episodes of which it is
 // the outcome, 0 if it was computed.
 func described(values, probabilities []float64, episodes int) distributionReport {
-	quantile := func(p float64) float64 {
-		sum := 0.0
-		for i, x := range values {
-			if sum += probabilities[i]; sum >= p-1e-12 {
-				return x
-			}
-		}
-		return values[len(values)-1]
-	}
+	quantile := func(p float64) float64 { return stat.Quantile(p-1e-12, stat.Empirical, values, probabilities) }
 	mean := func(of func(x float64) float64) float64 {
 		sum := 0.0
 		for i, x := range values {

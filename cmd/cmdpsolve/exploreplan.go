@@ -39,7 +39,7 @@ type played struct {
 	policy          *exact.Policy
 	components      []exact.Component
 	returns         []float64
-	agent, opponent cmdp.Policy // in a game
+	agent, opponent cmdp.Policy // the policies to show, nil if there is none
 }
 
 // A question says what the page wants, in full: it does not depend on earlier ones. A
@@ -231,7 +231,11 @@ func (e *explorer) answer(ctx context.Context, p *loaded, root rooted, r *exact.
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
 	}
 	if r.Policy != nil || len(r.Components) > 0 {
-		a.ID = e.remember(&played{of: p, root: root, policy: r.Policy, components: r.Components, returns: r.Returns}, keep)
+		plan := &played{of: p, root: root, policy: r.Policy, components: r.Components, returns: r.Returns}
+		if r.Policy != nil {
+			plan.agent = r.Policy
+		}
+		a.ID = e.remember(plan, keep)
 	}
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // policyQuestion asks for a policy at a step, or for all steps together: then each action
@@ -97,9 +100,6 @@ func (v *policyView) count(ctx context.Context) error {
 	}
 	choices := len(m.Kernel(0).Offset)
 	agent, opponent := v.plan.agent, v.plan.opponent
-	if v.plan.policy != nil {
-		agent = v.plan.policy
-	}
 	if choices*m.Horizon() > mostOccupancy || agent == nil || m.Shape().Game() && opponent == nil {
 		v.unit = "not counted"
 		v.list(max(0, v.question.Step))
@@ -158,9 +158,6 @@ func (v *policyView) name(h, s, a int) string {
 // list sets the shares to what the policy would do at a step, also where it never comes.
 func (v *policyView) list(h int) {
 	policy, m := v.plan.agent, v.Model
-	if v.plan.policy != nil {
-		policy = v.plan.policy
-	}
 	if v.question.Player == "opponent" {
 		policy = v.plan.opponent
 	}
@@ -229,10 +226,7 @@ func (v *policyView) answer() *policyAnswer {
 	search := strings.ToLower(v.question.Search)
 	for s, shares := range v.shares {
 		r := stateReport{State: s, Name: v.StateName(s), Visits: v.visits[s], Names: []string{}, Shares: []float64{}}
-		total, found := 0.0, strings.Contains(strings.ToLower(r.Name), search)
-		for _, x := range shares {
-			total += x
-		}
+		total, found := floats.Sum(shares), strings.Contains(strings.ToLower(r.Name), search)
 		for i, x := range shares {
 			if x > 0 {
 				var action string
@@ -249,15 +243,7 @@ func (v *policyView) answer() *policyAnswer {
 			a.States = append(a.States, r)
 		}
 	}
-	slices.SortStableFunc(a.States, func(x, y stateReport) int {
-		switch {
-		case x.Visits > y.Visits:
-			return -1
-		case x.Visits < y.Visits:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(a.States, func(x, y stateReport) int { return cmp.Compare(y.Visits, x.Visits) })
 	a.Found = len(a.States)
 	a.States = a.States[:min(len(a.States), max(1, min(v.question.Most, mostShown)))]
 	return a

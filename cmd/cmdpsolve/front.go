@@ -96,10 +96,8 @@ func (p *loaded) parseOver(list string) ([]objective, error) {
 		if i < 0 {
 			return nil, usage("--over %s: unknown return %q: want %s, with + or - before them", list, name, strings.Join(p.Returns, ", "))
 		}
-		for _, o := range out {
-			if o.index == i {
-				return nil, usage("--over %s: %s is given twice", list, name)
-			}
+		if slices.ContainsFunc(out, func(o objective) bool { return o.index == i }) {
+			return nil, usage("--over %s: %s is given twice", list, name)
 		}
 		out = append(out, objective{i, name, sign})
 	}

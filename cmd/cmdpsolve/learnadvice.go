@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -67,17 +68,7 @@ func (s *session) adviseGame(notes report.Note, rep *learnReport) report.Note {
 // off reports whether a mean return costs a tenth more than the optimum, or exceeds a limit
 // by a tenth of it.
 func (s *session) off(mean []float64, optimum float64) bool {
-	if s.Task.Cost.Value(mean)-optimum > 0.1*math.Abs(optimum) {
-		return true
-	}
-	for _, c := range s.Task.Constraints {
-		sum := 0.0
-		for i, n := range c.Normal {
-			sum += n * mean[i]
-		}
-		if sum-c.Offset > 0.1*math.Abs(c.Offset) {
-			return true
-		}
-	}
-	return false
+	return s.Task.Cost.Value(mean)-optimum > 0.1*math.Abs(optimum) || slices.ContainsFunc(s.Task.Constraints, func(c cmdp.Constraint) bool {
+		return c.Excess(mean, mean) > 0.1*math.Abs(c.Offset)
+	})
 }

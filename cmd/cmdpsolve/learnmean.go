@@ -1,17 +1,13 @@
 package main
 
-import (
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/contest"
-)
+import "cmdpsolve/cmd/cmdpsolve/internal/report"
 
 // average replaces the numbers of the first run by the means over all runs.
 func (rep *learnReport) average() {
 	var all []*learned
-	var best []float64
 	rep.Seconds = 0
 	for _, r := range rep.Runs {
-		all, best = append(all, &r.learned), append(best, float64(r.BestBound))
+		all = append(all, &r.learned)
 		rep.Seconds += r.Seconds
 		rep.Interrupted = rep.Interrupted || r.Interrupted
 		rep.Episodes = min(rep.Episodes, r.Episodes)
@@ -20,8 +16,8 @@ func (rep *learnReport) average() {
 		}
 	}
 	rep.learned, rep.CI95 = meanOf(all)
-	mean, half := contest.MeanInterval(best)
-	rep.BestBound, rep.CI95["bound_best"] = report.Number(mean), report.Number(half)
+	best := estimateOf(len(rep.Runs), func(i int) float64 { return float64(rep.Runs[i].BestBound) })
+	rep.BestBound, rep.CI95["bound_best"] = best.Mean, best.CI95
 	rep.History = averageHistory(rep.Runs)
 }
 
@@ -38,12 +34,8 @@ var learnedNumbers = map[string]func(*learned) *report.Number{
 // meanOf returns the means of the numbers of several runs, and the half-widths of their intervals.
 func meanOf(runs []*learned) (m learned, half map[string]report.Number) {
 	mean := func(of func(*learned) report.Number) (report.Number, report.Number) {
-		var x []float64
-		for _, n := range runs {
-			x = append(x, float64(of(n)))
-		}
-		mean, half := contest.MeanInterval(x)
-		return report.Number(mean), report.Number(half)
+		e := estimateOf(len(runs), func(i int) float64 { return float64(of(runs[i])) })
+		return e.Mean, e.CI95
 	}
 	means := func(of func(*learned) named) (v, half named) {
 		first := of(runs[0])

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // learnReport is the data of what learn found. With several seeds the
@@ -162,18 +165,10 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 	if !(f.Gap > 0) || !s.Guaranteed() && f.GapShare < 0.5 {
 		return nil
 	}
-	y := make([]float64, len(f.GapDirection))
-	dir := make([]float64, len(f.GapDirection))
-	norm := 0.0
-	for _, x := range f.GapDirection {
-		norm += x * x
-	}
-	support := 0.0
-	s.Task.Target.MaximizeLinear(y, f.GapDirection)
-	for i, x := range f.GapDirection {
-		dir[i] = x / math.Sqrt(norm)
-		support += dir[i] * y[i]
-	}
+	y, dir := make([]float64, len(f.GapDirection)), slices.Clone(f.GapDirection)
+	s.Task.Target.MaximizeLinear(y, dir)
+	floats.Scale(1/floats.Norm(dir, 2), dir)
+	support := floats.Dot(dir, y)
 	return &certificateReport{Direction: s.p.named(dir), Support: report.Number(support),
 		Value: report.Number(support + f.Gap), Distance: report.Number(f.Gap), Episode: f.GapEpisode, Share: report.Number(f.GapShare)}
 }

@@ -21,24 +21,27 @@ type drawing struct {
 
 // savedResult has the members of results of learn and compare that are drawn.
 type savedResult struct {
-	Name      string            `json:"name"`
-	Problem   string            `json:"problem"`
-	Algorithm string            `json:"algorithm"`
-	History   []json.RawMessage `json:"history"`
-	Runs      []savedRunHistory `json:"runs"`
-	Rows      []savedRow        `json:"rows"`
-	Problems  []savedResult     `json:"problems"`
+	Name      string        `json:"name"`
+	Problem   string        `json:"problem"`
+	Algorithm string        `json:"algorithm"`
+	History   history       `json:"history"`
+	Runs      []savedRun    `json:"runs"`
+	Rows      []savedRow    `json:"rows"`
+	Problems  []savedResult `json:"problems"`
 }
 
-type savedRunHistory struct {
-	History []json.RawMessage `json:"history"`
+type savedRun struct {
+	History history `json:"history"`
 }
 
 type savedRow struct {
-	Algorithm string            `json:"algorithm"`
-	Runs      int               `json:"runs"`
-	History   []json.RawMessage `json:"history"`
+	Algorithm string  `json:"algorithm"`
+	Runs      int     `json:"runs"`
+	History   history `json:"history"`
 }
+
+// A history has the drawable metrics of records.
+type history []rowRecord
 
 // title is what tells a drawing from those of other problems.
 func (d *drawing) title() string {
@@ -68,43 +71,29 @@ func readDrawings(path string) ([]drawing, error) {
 func drawingsIn(data []byte) ([]drawing, error) {
 	var saved savedResult
 	if err := json.Unmarshal(data, &saved); err != nil {
-		return nil, errors.New("want what learn or compare wrote with --format json")
+		return nil, fmt.Errorf("want what learn or compare wrote with --format json: %w", err)
 	}
-	return saved.drawings()
+	return saved.drawings(), nil
 }
 
-func (s *savedResult) drawings() ([]drawing, error) {
-	var all []drawing
+func (s *savedResult) drawings() (all []drawing) {
 	for i := range s.Problems {
-		list, err := s.Problems[i].drawings()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
+		all = append(all, s.Problems[i].drawings()...)
 	}
 	d := drawing{name: s.Name, problem: s.Problem}
 	for _, row := range s.Rows {
-		if row.Runs == 0 {
-			continue
+		if row.Runs > 0 {
+			d.runs = max(d.runs, row.Runs)
+			d.list = append(d.list, series{row.Algorithm, row.History})
 		}
-		records, err := records(row.History)
-		if err != nil {
-			return nil, err
-		}
-		d.runs = max(d.runs, row.Runs)
-		d.list = append(d.list, series{row.Algorithm, records})
 	}
 	if len(s.Rows) == 0 && len(s.History) > 0 {
-		records, err := s.learned()
-		if err != nil {
-			return nil, err
-		}
-		d.runs, d.list = len(s.Runs), []series{{s.Algorithm, records}}
+		d.runs, d.list = len(s.Runs), []series{{s.Algorithm, s.learned()}}
 	}
 	if len(d.list) > 0 {
 		all = append(all, d)
 	}
-	return all, nil
+	return all
 }
 
 // UnmarshalJSON takes a number alone too: that of a single run.
@@ -117,17 +106,16 @@ func (e *estimate) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*members)(e))
 }
 
-// records reads the drawable metrics of records.
-func records(history []json.RawMessage) ([]rowRecord, error) {
-	var list []rowRecord
-	for i, raw := range history {
-		var member map[string]json.RawMessage
+// UnmarshalJSON reads the records of a result.
+func (h *history) UnmarshalJSON(data []byte) error {
+	var saved []map[string]json.RawMessage
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return err
+	}
+	for i, member := range saved {
 		rec := rowRecord{metrics: map[string]estimate{}}
-		if err := json.Unmarshal(raw, &member); err != nil {
-			return nil, fmt.Errorf("record %d: %w", i, err)
-		}
-		if err := json.Unmarshal(member["episode"], &rec.Episode); err != nil || rec.Episode < 1 || i > 0 && rec.Episode <= list[i-1].Episode {
-			return nil, fmt.Errorf("record %d: episode %s: want a number greater than the one before", i, member["episode"])
+		if err := json.Unmarshal(member["episode"], &rec.Episode); err != nil || rec.Episode < 1 || i > 0 && rec.Episode <= (*h)[i-1].Episode {
+			return fmt.Errorf("record %d: episode %s: want a number greater than the one before", i, member["episode"])
 		}
 		for _, key := range drawableMetrics() {
 			if member[key] == nil {
@@ -135,43 +123,38 @@ func records(history []json.RawMessage) ([]rowRecord, error) {
 			}
 			var e estimate
 			if err := json.Unmarshal(member[key], &e); err != nil {
-				return nil, fmt.Errorf("record %d: %s: %w", i, key, err)
+				return fmt.Errorf("record %d: %s: %w", i, key, err)
 			}
 			rec.metrics[key] = e
 		}
-		list = append(list, rec)
+		*h = append(*h, rec)
 	}
-	return list, nil
+	return nil
 }
 
-// learned reads a history of learn: that of one run, or the means of several.
-func (s *savedResult) learned() ([]rowRecord, error) {
+// learned returns the history of learn: that of one run, or the means of several.
+func (s *savedResult) learned() history {
 	if len(s.Runs) == 0 {
-		return records(s.History)
+		return s.History
 	}
-	var runs [][]rowRecord
-	shortest := len(s.History)
+	shortest, first := len(s.History), s.Runs[0].History
 	for _, r := range s.Runs {
-		list, err := records(r.History)
-		if err != nil {
-			return nil, err
-		}
-		runs, shortest = append(runs, list), min(shortest, len(list))
+		shortest = min(shortest, len(r.History))
 	}
-	var out []rowRecord
+	var out history
 	for i := range shortest {
-		rec := rowRecord{runs[0][i].Episode, map[string]estimate{}}
-		for _, r := range runs {
-			if r[i].Episode != rec.Episode {
-				return out, nil // runs that were interrupted part here
+		rec := rowRecord{first[i].Episode, map[string]estimate{}}
+		for _, r := range s.Runs {
+			if r.History[i].Episode != rec.Episode {
+				return out // runs that were interrupted part here
 			}
 		}
-		for key := range runs[0][i].metrics {
-			rec.metrics[key] = estimateOf(len(runs), func(j int) float64 { return float64(runs[j][i].metrics[key].Mean) })
+		for key := range first[i].metrics {
+			rec.metrics[key] = estimateOf(len(s.Runs), func(j int) float64 { return float64(s.Runs[j].History[i].metrics[key].Mean) })
 		}
 		out = append(out, rec)
 	}
-	return out, nil
+	return out
 }
 
 // distinguish adds the file's name to learners that another file has too.

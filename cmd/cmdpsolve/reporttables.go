@@ -176,9 +176,7 @@ func flat(o report.Object, prefix string) (keys []string, cells map[string]strin
 		case report.Object:
 			inner, of := flat(x, key)
 			keys = append(keys, inner...)
-			for k, v := range of {
-				cells[k] = v
-			}
+			maps.Copy(cells, of)
 		case []any:
 			if len(x) > 0 && len(x) <= 8 && !slices.ContainsFunc(x, nested) {
 				keys, cells[key] = append(keys, key), plainCell(x)
