@@ -61,12 +61,13 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	}
 	watch := watchMemory()
 	start, used, last, first := time.Now(), harness.ProcessorTime(), time.Time{}, time.Time{}
-	progress := func(int, float64, float64) {
-		if last = time.Now(); first.IsZero() {
-			first = last
+	progress := func(int, float64, float64) { last = time.Now() }
+	working := func(string, float64) {
+		if first.IsZero() {
+			first = time.Now()
 		}
 	}
-	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress})
+	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress, Working: working})
 	if err != nil {
 		return nil, err
 	}

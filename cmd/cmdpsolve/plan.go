@@ -50,7 +50,9 @@ func (o *planOptions) check() error {
 // exact returns the options of the solver. w shows the progress.
 func (o *planOptions) exact(w io.Writer, sense float64) (exact.Options, *planProgress) {
 	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
-	return o.solver(progress.show), progress
+	opts := o.solver(progress.show)
+	opts.Working = progress.working
+	return opts, progress
 }
 
 // stopped turns an error of the solver into one of the command.

@@ -104,5 +104,18 @@ func (p *planProgress) show(_ int, bound, objective float64) {
 	})
 }
 
+// working shows what a solver does before or during a value iteration.
+func (p *planProgress) working(what string, part float64) {
+	p.statusLine.show(func(time.Duration) string {
+		if !math.IsNaN(part) {
+			what += fmt.Sprintf(", %.0f%%", 100*part)
+		}
+		if p.total > 0 {
+			return count(p.total, "value iteration") + ", " + what
+		}
+		return what
+	})
+}
+
 // point counts a point of a trade-off curve.
 func (p *planProgress) point(exact.FrontPoint) { p.points++ }

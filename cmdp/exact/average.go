@@ -48,8 +48,8 @@ type way struct {
 	stays  []int32   // of each collapsed state, the best of them
 }
 
-func newAverage(m *cmdp.Model, workers int, c concern) (*average, error) {
-	p := &average{stationary: reach(m, workers)}
+func newAverage(m *cmdp.Model, workers int, c concern, tell teller) (*average, error) {
+	p := &average{stationary: reach(m, workers, tell)}
 	if p.concern = c; m.Average() {
 		p.ends = p.graph.endComponents()
 	} else if err := p.settled(c); err != nil {
@@ -114,9 +114,7 @@ func (p *average) way(totals []float64) *way {
 	}
 	ends := p.ends
 	if !p.m.Average() {
-		ends = (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool {
-			return p.graph.allows(c) && p.nothing(totals, c)
-		})}).endComponents()
+		ends = p.graph.only(p.choices(func(c int32) bool { return p.graph.allows(c) && p.nothing(totals, c) })).endComponents()
 	}
 	inside := make([][]int32, ends.parts())
 	for i := range p.ends.parts() {
@@ -266,10 +264,14 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 	return found
 }
 
+// meaning is what leastMeans does, for those who wait.
+const meaning = "finding long-run means"
+
 // leastMeans finds the least mean of every end in a direction.
 func (p *average) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
 	least = make([]float64, p.ends.parts())
 	for i := range least {
+		p.tell.at(meaning, math.NaN(), len(p.ends.part(i)))
 		if least[i], err = p.nearly(i, means); err != nil {
 			return nil, err
 		}

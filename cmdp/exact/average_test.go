@@ -109,7 +109,7 @@ func TestAveragePrice(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 52))
 		m := randomAverage(t, seed, 2+rng.IntN(5), 2)
-		p, err := newAverage(m, 1, everything(m.Dim()))
+		p, err := newAverage(m, 1, everything(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +357,7 @@ func slowRing(t testing.TB, rng *rand.Rand, n int) *cmdp.Model {
 // TestSolvedGoesBack wants a policy that was solved back as it was, with its relative values and its class, as often as later ones
 // cannot be solved.
 func TestSolvedGoesBack(t *testing.T) {
-	p, err := newAverage(ring(t, 6), 1, everything(1))
+	p, err := newAverage(ring(t, 6), 1, everything(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func TestCoarseReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newStationary(m, 1, everything(1))
+		p, err := newStationary(m, 1, everything(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

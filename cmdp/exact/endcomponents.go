@@ -17,7 +17,7 @@ type endComponents struct {
 func (g *graph) endComponents() *endComponents {
 	f := &peeler{
 		k:    g.k,
-		sub:  graph{k: g.k, in: make([]bool, g.states()), allowed: make([]bool, len(g.k.Offset)-1)},
+		sub:  graph{k: g.k, in: make([]bool, g.states()), allowed: make([]bool, len(g.k.Offset)-1), tell: g.tell},
 		part: make([]int32, g.states()),
 		left: make([]int32, g.states()),
 	}
@@ -35,7 +35,7 @@ func (g *graph) endComponents() *endComponents {
 		}
 	}
 	f.parts, f.found = 1, &endComponents{partition: *newPartition(g.states())}
-	f.tarjan = newTarjan(&f.sub)
+	f.tarjan = newTarjan(&f.sub, "finding end components")
 	f.owner = owners(g.k)
 	f.into = f.sub.choicesInto()
 	f.split(all)

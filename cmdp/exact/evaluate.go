@@ -41,12 +41,12 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	only := &Policy{steps: []stepPolicy{{actions: newActions(m.States(), 1)}}}
 	out := &Evaluation{Drift: make([]float64, m.Dim())}
 	if !m.Means() {
-		p := reach(process, 1)
+		p := reach(process, 1, nil)
 		p.concern = everything(m.Dim())
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p, err := newAverage(process, 1, indifferent(m.Dim())) // totals may go on
+	p, err := newAverage(process, 1, indifferent(m.Dim()), nil) // totals may go on
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (p Iterator) Plan(ctx context.Context, dir []float64) {
 // Separates is what Verify makes of a direction, whatever else a certificate says. The
 // certificate is one whose numbers flatter the direction by as much as rounding may.
 func Separates(ctx context.Context, m *cmdp.Model, target geometry.Compact, dir []float64) (bool, *Certificate, error) {
-	p, err := newPricer(m, 1, everything(m.Dim()))
+	p, err := newPricer(m, 1, everything(m.Dim()), nil)
 	if err != nil {
 		return false, nil, err
 	}

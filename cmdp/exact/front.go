@@ -183,7 +183,7 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}
 	var r *Result
-	err = f.planner.inTurn(f.ctx, f.concern, f.opts.Gap, func(q pricer) (err error) {
+	err = f.planner.inTurn(f.ctx, f.concern, f.opts.Options, func(q pricer) (err error) {
 		r, err = f.solve(q, gradient)
 		return err
 	})

@@ -63,6 +63,7 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 	p.sweeps = 4
 	few := 0 // rounds that gained less than is aimed at
 	for range rounds {
+		p.tell.at(meaning, math.NaN(), len(states))
 		p.leadTo(best, states, choices)
 		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 			break

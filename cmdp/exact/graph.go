@@ -14,6 +14,12 @@ type graph struct {
 	k       *cmdp.Kernel
 	in      []bool // of each state
 	allowed []bool // of each choice
+	tell    teller
+}
+
+// only returns the graph with the choices of a set alone.
+func (g *graph) only(allowed []bool) *graph {
+	return &graph{k: g.k, in: g.in, allowed: allowed, tell: g.tell}
 }
 
 func (g *graph) states() int { return len(g.k.First) - 1 }
@@ -59,7 +65,7 @@ func (p *partition) add(states []int32) {
 func (g *graph) components() *partition {
 	p := newPartition(g.states())
 	p.order = make([]int32, 0, g.states())
-	t := newTarjan(g)
+	t := newTarjan(g, "finding components")
 	for s := range int32(g.states()) {
 		if g.has(s) {
 			t.from(s, func(states []int32) {
@@ -76,6 +82,7 @@ func (g *graph) components() *partition {
 // tarjan finds strongly connected components (Tarjan 1972) without recursion.
 type tarjan struct {
 	g     *graph
+	what  string  // the search is for, to be told
 	seen  []int32 // when the state was first met, from 1; 0 before, done after its component
 	low   []int32 // earliest state on the stack that is known to be reached
 	clock int32
@@ -92,8 +99,8 @@ type visit struct {
 
 const done = -1
 
-func newTarjan(g *graph) *tarjan {
-	return &tarjan{g: g, seen: make([]int32, g.states()), low: make([]int32, g.states())}
+func newTarjan(g *graph, what string) *tarjan {
+	return &tarjan{g: g, what: what, seen: make([]int32, g.states()), low: make([]int32, g.states())}
 }
 
 // forget makes states be met anew.
@@ -133,6 +140,7 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 }
 
 func (t *tarjan) enter(s int32) {
+	t.g.tell.passed(t.what, int(t.clock), t.g.states())
 	t.clock++
 	t.seen[s], t.low[s] = t.clock, t.clock
 	t.stack = append(t.stack, s)

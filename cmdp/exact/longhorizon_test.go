@@ -120,7 +120,7 @@ func TestAveragesAgainstLongHorizons(t *testing.T) {
 		for i := range dir {
 			dir[i] = rng.NormFloat64()
 		}
-		p, err := newAverage(m, 1, everything(m.Dim()))
+		p, err := newAverage(m, 1, everything(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestAverageRing(t *testing.T) {
 				want = math.Min(want, worst)
 			}
 		}
-		p, err := newAverage(m, 1, everything(1))
+		p, err := newAverage(m, 1, everything(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func TestMixedPrice(t *testing.T) {
 			}
 		})
 		concern := concern{[]bool{true, true, true}, []bool{true, false, true}}
-		p, err := newAverage(m, 1, concern)
+		p, err := newAverage(m, 1, concern, nil)
 		if err != nil {
 			if refused++; len(all) > 0 || !errors.Is(err, ErrNoTotal) {
 				t.Errorf("seed %d: %v: %d policies have a total", seed, err, len(all))

@@ -24,6 +24,10 @@ type Options struct {
 	// Progress, if not nil, is called after every value iteration with the number of
 	// them, the best bound and the best objective so far, ±Inf before there is one.
 	Progress func(iterations int, bound, objective float64)
+	// Working, if not nil, is called now and then before and during a value iteration of a large model, with what is
+	// done and the part of it that is done, NaN where nobody knows. It may be called from several goroutines,
+	// one after the other.
+	Working func(what string, part float64)
 	// Early, if not nil, is called at most once, as soon as the gap is EarlyGap: with an answer without
 	// a policy, whose returns are those of a mixture of policies. It is certified like others up to the rounding of the
 	// bound, which is computed anew for the answer in the end.
@@ -62,4 +66,24 @@ func (o Options) withDefaults() (Options, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	return o, nil
+}
+
+// A teller is Options.Working, told of what is done for many states. Small models are not worth it.
+type teller func(what string, part float64)
+
+// portion is for how many states something is done between two calls of a teller.
+const portion = 1 << 14
+
+// passed tells that the first of so many states are done, if these end a portion.
+func (t teller) passed(what string, first, states int) {
+	if first%portion == 0 {
+		t.at(what, float64(first)/float64(states), states)
+	}
+}
+
+// at tells that a part is done of something with so many states.
+func (t teller) at(what string, part float64, states int) {
+	if t != nil && states >= portion {
+		t(what, min(part, 1))
+	}
 }

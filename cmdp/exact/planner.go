@@ -67,7 +67,7 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
-	return p.inTurn(ctx, concernOf(p.m.Dim(), task), opts.Gap, func(q pricer) error {
+	return p.inTurn(ctx, concernOf(p.m.Dim(), task), opts, func(q pricer) error {
 		s, err := newSolver(ctx, q, task, opts)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 }
 
 // inTurn waits until no other call works and calls work with the pricer for a concern.
-func (p *Planner) inTurn(ctx context.Context, c concern, gap float64, work func(pricer) error) error {
+func (p *Planner) inTurn(ctx context.Context, c concern, opts Options, work func(pricer) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -92,12 +92,15 @@ func (p *Planner) inTurn(ctx context.Context, c concern, gap float64, work func(
 			p.pricer = nil
 		}
 	}()
-	if err := p.prepare(ctx, c); err != nil {
+	if err := p.prepare(c, opts.Working); err != nil {
 		return err
 	}
+	if q, ok := p.pricer.(*finite); ok {
+		q.tell = opts.Working
+	}
 	if q := underlying(p.pricer); q != nil {
-		if q.enough = 0; gap >= coarse {
-			q.enough = 0.01 * gap
+		if q.tell, q.enough = opts.Working, 0; opts.Gap >= coarse {
+			q.enough = 0.01 * opts.Gap
 		}
 	}
 	return work(p.pricer)
@@ -105,12 +108,12 @@ func (p *Planner) inTurn(ctx context.Context, c concern, gap float64, work func(
 
 // prepare makes the pricer for a concern, unless there is one. Totals that may go on for ever have one of their own for
 // each concern, and policies that are of no use for another.
-func (p *Planner) prepare(ctx context.Context, c concern) error {
+func (p *Planner) prepare(c concern, tell teller) error {
 	s := underlying(p.pricer)
 	if p.pricer != nil && (s == nil || !s.restless || s.concern.equal(c)) {
 		return nil
 	}
-	q, err := newPricer(p.m, p.workers, c)
+	q, err := newPricer(p.m, p.workers, c, tell)
 	if err != nil {
 		return err
 	}

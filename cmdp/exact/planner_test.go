@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
 
@@ -93,6 +95,68 @@ func TestPlannerInterrupted(t *testing.T) {
 		got, err := p.Solve(t.Context(), task, exact.Options{})
 		if err != nil || got.Objective != want.Objective {
 			t.Errorf("%v, objective %v: want %v", err, got.Objective, want.Objective)
+		}
+	}
+}
+
+// Before the first value iteration of a large model is done, each part of the work says so, as often as states
+// are many and no more. Small models say nothing.
+func TestWorking(t *testing.T) {
+	const portion = 1 << 14
+	for _, test := range []struct {
+		spec   cmdp.ModelSpec
+		round  int32 // states from here on lead back
+		states int32
+		want   []string
+	}{
+		{cmdp.ModelSpec{Discount: 1}, 0, 3*portion + 5, []string{"finding components", "finding values of states", "finding visits of states"}},
+		{cmdp.ModelSpec{Discount: 0.5}, 3*portion + 5, 3*portion + 5, []string{"finding components", "finding values of states", "finding visits of states"}},
+		{cmdp.ModelSpec{Average: true}, 3*portion + 5, 3*portion + 5, []string{"finding components", "finding end components", "finding long-run means"}},
+		{cmdp.ModelSpec{Horizon: 7}, 0, portion, []string{"finding values of states"}},
+		{cmdp.ModelSpec{Discount: 1}, 0, portion - 1, nil},
+		{cmdp.ModelSpec{Discount: 0.5}, portion - 1, portion - 1, nil},
+		{cmdp.ModelSpec{Average: true}, portion - 1, portion - 1, nil},
+		{cmdp.ModelSpec{Horizon: 7}, 0, portion / 8, nil},
+	} {
+		k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+		for s := range test.states {
+			if next := (s + 1) % test.states; next > 0 || test.round > 0 {
+				k.Next, k.Prob, k.Returns = append(k.Next, next), append(k.Prob, 1), append(k.Returns, 1)
+				k.Offset = append(k.Offset, len(k.Next))
+			}
+			k.First = append(k.First, int32(len(k.Next)))
+		}
+		test.spec.Dim, test.spec.Kernels, test.spec.Start = 1, []cmdp.Kernel{k}, []cmdp.StartState{{State: 0, Probability: 1}}
+		m, err := cmdp.NewModel(test.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		calls, iterations := 0, 0
+		opts := exact.Options{Progress: func(n int, _, _ float64) { iterations = n }, Working: func(what string, part float64) {
+			if calls++; !(part >= 0 && part <= 1 || math.IsNaN(part)) {
+				t.Errorf("%s: part %g", what, part)
+			}
+			if iterations == 0 && !slices.Contains(told, what) {
+				told = append(told, what)
+			}
+		}}
+		box, err := geometry.NewBox([]float64{0}, []float64{1e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		goal, err := cost.NewLinear([]float64{1}, box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := exact.Solve(t.Context(), m, cmdp.Task{Cost: goal, Box: box}, opts); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told, test.want) {
+			t.Errorf("discount %g, horizon %d, %d states: told %q: want %q", test.spec.Discount, test.spec.Horizon, test.states, told, test.want)
+		}
+		if most := (iterations + 2) * (10*len(test.want) + 200); calls > most {
+			t.Errorf("discount %g, horizon %d, %d states: told %d times: want at most %d", test.spec.Discount, test.spec.Horizon, test.states, calls, most)
 		}
 	}
 }

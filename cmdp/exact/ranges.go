@@ -10,7 +10,7 @@ import (
 
 // Ranges returns, for each coordinate, the least and the greatest expected return
 // over all policies, by a value iteration for each; discounted sums and totals are bounds,
-// rounded outwards, and totals may be infinite. Of opts only Workers is used.
+// rounded outwards, and totals may be infinite. Of opts only Workers and Working are used.
 func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []float64, err error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, nil, err
@@ -20,16 +20,16 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 	}
 	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
 	if m.Horizon() == 0 && !m.Means() {
-		err := reach(m, opts.Workers).ranges(ctx, lower, upper)
+		err := reach(m, opts.Workers, opts.Working).ranges(ctx, lower, upper)
 		unbox(lower, upper)
 		return lower, upper, err
 	}
-	p, err := newPricer(m, opts.Workers, indifferent(m.Dim()))
+	p, err := newPricer(m, opts.Workers, indifferent(m.Dim()), opts.Working)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.Means() && !m.Average() { // of the others
-		if err := reach(m, opts.Workers).ranges(ctx, lower, upper); err != nil {
+		if err := reach(m, opts.Workers, opts.Working).ranges(ctx, lower, upper); err != nil {
 			return nil, nil, err
 		}
 		unbox(lower, upper)

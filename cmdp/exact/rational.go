@@ -90,7 +90,7 @@ func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // at most their own backups, and lowers them until they are: with a discount by the
 // same amount everywhere, else by a larger perturbation.
 func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
-	p, err := newStationary(m, 1, c)
+	p, err := newStationary(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -180,7 +180,7 @@ func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
 // way, the totals being added, and where a policy may stay they are at most what relative values show of
 // the mean there, up to a margin that is taken off.
 func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
-	p, err := newAverage(m, 1, c)
+	p, err := newAverage(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -23,6 +23,7 @@ type scalar struct {
 	q       *quotient
 	gamma   float64
 	workers int
+	tell    teller
 	longest int                   // most successors of a choice
 	reward  []float64             // of each choice, that of staying included
 	weight  func(i int32) float64 // of a choice, the sum of the magnitudes that its reward is made of
@@ -55,6 +56,9 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 	}
 	return z
 }
+
+// valuing is what a scalar does, for those who wait.
+const valuing = "finding values of states"
 
 // perturbation is what a choice is made cheaper by without a discount, relative to the
 // numbers that are added up, see charge. Where rounding turns out to be more, it is
@@ -144,10 +148,13 @@ func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
 		z.broken = -1
 	}
 	for i := range len(z.q.component) - 1 {
-		if i%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		lo, hi := z.q.component[i], z.q.component[i+1]
+		if i%1024 == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			z.tell.at(valuing, float64(lo)/float64(z.q.over), int(z.q.over))
+		}
 		if hi == lo+1 {
 			if !z.single(lo) {
 				return []int32{lo}, nil
@@ -227,6 +234,7 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 	}
 	defer func() { z.extra = 0 }()
 	for range rounds {
+		z.tell.at(valuing, math.NaN(), int(hi-lo))
 		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
 			return nil, err
 		}

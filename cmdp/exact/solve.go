@@ -66,15 +66,15 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(m *cmdp.Model, workers int, c concern) (pricer, error) {
+func newPricer(m *cmdp.Model, workers int, c concern, tell teller) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
 	if m.Means() {
-		return newAverage(m, workers, c)
+		return newAverage(m, workers, c, tell)
 	}
 	if m.Horizon() == 0 {
-		return newStationary(m, workers, c)
+		return newStationary(m, workers, c, tell)
 	}
 	if m.Tally() != nil {
 		return newTallied(m, workers), nil

@@ -18,6 +18,7 @@ type stationary struct {
 	m           *cmdp.Model
 	k           *cmdp.Kernel
 	workers     int
+	tell        teller
 	gamma       float64
 	longest     int
 	mostActions int
@@ -40,8 +41,8 @@ type stationary struct {
 	enough   float64             // relative error of a bound that is no matter
 }
 
-func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
-	p, err := reach(m, workers).with(c)
+func newStationary(m *cmdp.Model, workers int, c concern, tell teller) (*stationary, error) {
+	p, err := reach(m, workers, tell).with(c)
 	if err == nil && !p.restless {
 		p.parts = nil // nothing is ever collapsed
 	}
@@ -49,13 +50,13 @@ func newStationary(m *cmdp.Model, workers int, c concern) (*stationary, error) {
 }
 
 // reach returns the pricer of all that is reached, without a concern.
-func reach(m *cmdp.Model, workers int) *stationary {
-	p := &stationary{m: m, k: m.Kernel(0), workers: workers, gamma: m.Discount(), longest: longestRow(m.Kernel(0))}
+func reach(m *cmdp.Model, workers int, tell teller) *stationary {
+	p := &stationary{m: m, k: m.Kernel(0), workers: workers, tell: tell, gamma: m.Discount(), longest: longestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
 	p.reached = p.reachable()
-	p.graph = graph{k: p.k, in: p.reached}
+	p.graph = graph{k: p.k, in: p.reached, tell: tell}
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
 	p.parts.of = nil // only the order matters from here on
@@ -80,7 +81,7 @@ func (p *stationary) number() {
 func (p *stationary) with(c concern) (*stationary, error) {
 	q := *p
 	q.concern, q.mass = c, nil
-	q.graph, q.harmless = graph{k: p.k, in: p.reached}, nil
+	q.graph, q.harmless = graph{k: p.k, in: p.reached, tell: p.tell}, nil
 	if !p.restless {
 		return &q, nil
 	}
@@ -217,11 +218,11 @@ func (p *stationary) collapsing(dir []float64) *scalar {
 			return z
 		}
 	}
-	ends := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(nothing)}).endComponents()
+	ends := p.graph.only(p.choices(nothing)).endComponents()
 	if ends.parts() == 0 {
 		return nil
 	}
-	places := (&graph{k: p.k, in: p.graph.in, allowed: p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })}).endComponents()
+	places := p.graph.only(p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })).endComponents()
 	for _, z := range p.scalars {
 		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
 			return z
@@ -340,6 +341,7 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 		if p.scalarize(z, dir); !rough {
 			z.step, z.enough = 0, 0
 		}
+		z.tell = p.tell
 		if endless, err = z.solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err
 		}

@@ -26,6 +26,7 @@ func (z *scalar) sweep(ctx context.Context, lo, hi int32) (done bool, err error)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
+		z.tell.at(valuing, math.NaN(), int(hi-lo))
 		before := span(true)
 		least := z.tolerance(lo, hi)
 		done := z.gamma*before <= least

@@ -43,7 +43,7 @@ func TestSweep(t *testing.T) {
 	for _, gamma := range []float64{0.9, 0.9999} {
 		for _, enough := range []float64{0, 1e-8} {
 			m := drawMixing(t, gamma, half)
-			p, err := newStationary(m, 1, everything(2))
+			p, err := newStationary(m, 1, everything(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestSweepsOfTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, enough := range []float64{0, 1e-8} {
-			p, err := newStationary(m, 1, everything(2))
+			p, err := newStationary(m, 1, everything(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

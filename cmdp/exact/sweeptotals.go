@@ -46,6 +46,7 @@ func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
 		case changed < hi:
 			from = max(lo, changed-reach)
 		case front < hi:
+			z.tell.at(valuing, float64(front-lo)/float64(hi-lo), int(hi-lo))
 			from, front = front, front+min(step, hi-front)
 			if cold {
 				z.begin(from, front+min(reach, hi-front), hi)
@@ -316,6 +317,7 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 		case again >= front:
 			from = again
 		case front > 0:
+			p.tell.at(visiting, float64(states-front)/float64(states), int(states))
 			from, front = front-1, max(0, front-step)
 		default:
 			return true

@@ -83,7 +83,7 @@ func (p *stationary) returning() bool {
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
 func (p *stationary) settle() error {
-	p.harmless = (&graph{k: p.k, in: p.graph.in, allowed: p.choices(p.unharmed)}).endComponents()
+	p.harmless = p.graph.only(p.choices(p.unharmed)).endComponents()
 	g := &p.graph
 	into, owner := g.choicesInto(), owners(p.k)
 	g.allowed = p.choices(func(int32) bool { return true })

@@ -177,7 +177,7 @@ func TestTotalsAgreeWithAllPolicies(t *testing.T) {
 				least = math.Min(least, b.value)
 			}
 		})
-		p, err := newStationary(m, 1, c)
+		p, err := newStationary(m, 1, c, nil)
 		if errors.Is(err, ErrNoTotal) {
 			if refused++; !math.IsInf(least, 1) {
 				t.Fatalf("trial %d: refused, but a policy has %g: %v", trial, least, err)
@@ -263,7 +263,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newStationary(m, 1, concern{[]bool{true}, []bool{false}})
+	p, err := newStationary(m, 1, concern{[]bool{true}, []bool{false}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 type finite struct {
 	m           *cmdp.Model
 	workers     int
+	tell        teller
 	longest     int         // most successors of a choice
 	mostReturn  [][]float64 // of each kernel, the largest magnitude of each return
 	v, vNext    []float64   // S: values in the direction
@@ -110,6 +111,9 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, s
 	size := make([]maximum, steps)
 	r := relay{workers: f.workers, stages: steps, parts: div.parts, do: func(stage, part int) {
 		h := steps - 1 - stage
+		if part == 0 && (stage+1)*states/portion > stage*states/portion {
+			f.tell.at(valuing, float64(stage)/float64(steps), portion)
+		}
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}
 		if stage%2 == 1 {
 			b.v, b.out = b.out, b.v

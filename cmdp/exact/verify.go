@@ -30,7 +30,7 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	p, err := newPricer(m, 1, concernOf(m.Dim(), task))
+	p, err := newPricer(m, 1, concernOf(m.Dim(), task), nil)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 		}
 		support = max(support, h)
 	}
-	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task))
+	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task), nil)
 	if err != nil {
 		return 0, err
 	}

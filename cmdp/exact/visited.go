@@ -24,7 +24,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 	}
 	out := make([]float64, m.States())
 	if m.Means() {
-		p, err := newAverage(m, 1, indifferent(m.Dim()))
+		p, err := newAverage(m, 1, indifferent(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 		}
 		return out, nil
 	}
-	p := reach(m, 1)
+	p := reach(m, 1, nil)
 	for _, c := range components {
 		x, err := p.visits(ctx, &c.Policy.steps[0], false)
 		if err != nil {

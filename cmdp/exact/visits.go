@@ -98,6 +98,9 @@ func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*v
 	return p.flow(ctx, st, p.mass, true, rough)
 }
 
+// visiting is what flow does, for those who wait.
+const visiting = "finding visits of states"
+
 // flow replaces arrivals at the states of the base quotient by the numbers of visits that they bring about, component by
 // component, first ones first. Arrivals may be negative: visits that are no more. If again is true, visits of the last
 // policy are a first guess, and then those of this one.
@@ -105,10 +108,13 @@ func (p *stationary) flow(ctx context.Context, st *stepPolicy, mass []float64, a
 	q := p.base
 	out := &visits{of: mass}
 	for i := len(q.component) - 2; i >= 0; i-- {
-		if i%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		lo, hi := q.component[i], q.component[i+1]
+		if i%1024 == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p.tell.at(visiting, 1-float64(lo)/float64(q.over), int(q.over))
+		}
 		if zero(mass[lo:hi]) {
 			continue
 		}
