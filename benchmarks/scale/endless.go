@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/collector"
 )
 
 // An endlessCase is a model without a horizon that is measured.
@@ -191,8 +192,12 @@ func drawSensor(rng *rand.Rand, states int) cmdp.Kernel {
 // endlessModel draws the model of a job.
 func (j job) endlessModel() (*cmdp.Model, error) {
 	k := drawEndless(rand.New(cmdp.Stream(j.Seed, j.Family)), j.Family, j.States)
-	return cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family), Kernels: []cmdp.Kernel{k},
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family), Kernels: []cmdp.Kernel{k},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err == nil {
+		collector.Tighten(m)
+	}
+	return m, err
 }
 
 // endlessProblem draws the problem of a job: the first return is to be small while the others are at most

@@ -86,7 +86,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.sense())
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {

@@ -39,7 +39,7 @@ type neverReport struct {
 
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
-	opts, progress := c.exact(c.err, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.sense())
 	begin := time.Now()
 	found, err := exact.SolveDeterministic(ctx, p.Model, p.task, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()
@@ -95,7 +95,7 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 		forms[k] = make([]float64, len(p.Returns))
 		forms[k][o.index] = -o.sign
 	}
-	opts, progress := c.exact(c.err, 1)
+	opts, progress := c.exact(c.err, p.Model, 1)
 	begin := time.Now()
 	points, complete, err := exact.DeterministicFront(ctx, p.Model, p.task, forms, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()

@@ -198,7 +198,7 @@ func (c *frontCommand) options(p *loaded, over []objective) (exact.FrontOptions,
 		opts.Over = append(opts.Over, direction)
 	}
 	var progress *planProgress
-	opts.Options, progress = c.exact(c.err, 1)
+	opts.Options, progress = c.exact(c.err, p.Model, 1)
 	opts.Each = progress.point
 	return opts, progress
 }

@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/collector"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,8 +48,9 @@ func (o *planOptions) check() error {
 	return nil
 }
 
-// exact returns the options of the solver. w shows the progress.
-func (o *planOptions) exact(w io.Writer, sense float64) (exact.Options, *planProgress) {
+// exact returns the options of the solver for a model. w shows the progress.
+func (o *planOptions) exact(w io.Writer, m *cmdp.Model, sense float64) (exact.Options, *planProgress) {
+	collector.Tighten(m)
 	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
 	opts := o.solver(progress.show)
 	opts.Working = progress.working
@@ -230,7 +232,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 			return err
 		}
 	}
-	opts, progress := c.exact(c.err, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.sense())
 	begin := time.Now()
 	planner, err := exact.NewPlanner(p.Model, c.parallel)
 	if err != nil {

@@ -153,7 +153,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	for i, l := range c.sweep.over {
 		rep.Over, counts[i] = append(rep.Over, l.String()), len(l.values)
 	}
-	opts, progress := c.exact(c.err, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.sense())
 	defer progress.close()
 	for grid := combin.NewCartesianGenerator(counts); grid.Next(); {
 		if err := c.sweepOne(ctx, p, planner, opts, grid.Product(nil), rep); err != nil {
