@@ -25,7 +25,11 @@ func TestRoundingDoesNotProve(t *testing.T) {
 	for trial := range 200 {
 		sin, cos := math.Sincos(2 * math.Pi * rng.Float64())
 		n := []float64{cos, sin}
-		for name, size := range map[string]float64{"cancelling returns": 0.5, "large ball": 1e8} {
+		for _, kind := range []struct {
+			name string
+			size float64
+		}{{"cancelling returns", 0.5}, {"large ball", 1e8}} {
+			name, size := kind.name, kind.size
 			m := bandit(t, []float64{rng.Float64(), rng.Float64()})
 			if size < 1 {
 				m = cancelling(t, rng)
