@@ -47,6 +47,7 @@ var floors = map[string]int{
 	"cmdp/chart":                 5,
 	"cmdp/exact":                 5,
 	"cmdp/simulator":             5,
+	"internal/collector":         5,
 	"cmdp/problem":               6,
 	"cmdp/instance":              7,
 	"cmdp/baseline":              7,

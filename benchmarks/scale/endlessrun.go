@@ -61,11 +61,14 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	}
 	watch := watchMemory()
 	start, used, last, first := time.Now(), harness.ProcessorTime(), time.Time{}, time.Time{}
-	progress := func(int, float64, float64) { last = time.Now() }
 	working := func(string, float64) {
 		if first.IsZero() {
 			first = time.Now()
 		}
+	}
+	progress := func(int, float64, float64) {
+		working("", 0)
+		last = time.Now()
 	}
 	r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linearCost(box, axis(p.Model.Dim(), 0)), Target: target, Box: box}, exact.Options{Workers: j.Threads, Gap: endlessGap, Progress: progress, Working: working})
 	if err != nil {
