@@ -122,14 +122,17 @@ func (p *average) way(totals []float64) *way {
 			inside[e] = append(inside[e], int32(i))
 		}
 	}
-	q := p.graph.quotient(p.parts, ends, func(int) bool { return true }, func(i int) bool { return len(inside[i]) > 0 })
+	q := p.graph.quotient(p.parts, ends, func(i int32) bool { return len(inside[i]) > 0 })
 	w := &way{scalar: newScalar(q, 1, p.workers, p.chain), stays: make([]int32, len(q.collapsed))}
-	for j := range q.collapsed {
-		end := &q.collapsed[j]
-		w.within = append(w.within, inside[ends.of[end.members[0]]])
-		end.place = nil
+	for _, end := range q.collapsed {
+		w.within = append(w.within, inside[end.end])
 	}
-	q.keeps = p.ends.inside
+	q.keeps, q.place = p.ends.inside, func(j int) []int32 {
+		if len(w.within[j]) == 0 {
+			return nil
+		}
+		return p.best[w.stays[j]].states
+	}
 	if p.m.Average() { // all ends are collapsed
 		q.lifter = p.lifter
 	}
@@ -185,14 +188,9 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	policy := newActions(p.m.States(), p.mostActions)
 	set := func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) }
 	q := w.q
-	for j := range q.collapsed {
-		if len(w.within[j]) > 0 {
-			q.collapsed[j].place = p.best[w.stays[j]].states
-		}
-	}
 	q.lift(w.pick, set)
-	for j := range q.collapsed {
-		if end := &q.collapsed[j]; q.choice[w.pick[end.state]] == stay {
+	for j, end := range q.collapsed {
+		if q.choice[w.pick[end.state]] == stay {
 			in := p.best[w.stays[j]]
 			for i, s := range in.states {
 				set(s, in.choices[i])

@@ -7,7 +7,7 @@ import "math"
 // its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
 // every choice, so that with what has been collected it can only rise on the way.
 func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
-	v, size := p.spread(w.scalar), 0.0
+	v, size := p.spread(nil, w.scalar), 0.0
 	if !p.bounded(totals) {
 		return atStart(p.m, v), math.Inf(1)
 	}

@@ -138,7 +138,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		}
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
-	mean, d := p.spread(z.scalar), len(dir)
+	mean, d := p.spread(nil, z.scalar), len(dir)
 	terms := func(c int32, add func(x float64)) {
 		if c == stay {
 			return

@@ -17,55 +17,44 @@ import (
 // leads to.
 type quotient struct {
 	k         *cmdp.Kernel
-	state     []int32  // of each state of the model, its number, or over
-	over      int32    // the number of states, and of what is over
-	first     []int32  // of each state, where its choices begin in choice, and the end
-	choice    []int32  // of the model, or stay
-	to        []int32  // of each transition of the model
-	component []int32  // of each strongly connected component, its first state, and the end
-	collapsed []merged // in the order of their states
-	inside    []bool   // of each choice of the model, whether it is within a collapsed component, nil without any
-	lifter    *lifter  // for the choices inside, nil to make one when a policy is lifted
-	keeps     []bool   // of each choice of the model, whether it stays in the place of a merged state
+	state     []int32 // of each state of the model, its number, or over
+	over      int32   // the number of states, and of what is over
+	first     []int32 // of each state, where its choices begin in choice, and the end
+	choice    []int32 // of the model, or stay
+	to        []int32 // of each transition of the model
+	component []int32 // of each strongly connected component, its first state, and the end
+	ends      *endComponents
+	collapsed []merged            // in the order of their states
+	inside    []bool              // of each choice of the model, whether it is within a collapsed component, nil without any
+	lifter    *lifter             // for the choices inside, nil to make one when a policy is lifted
+	keeps     []bool              // of each choice of the model, whether it stays in the place of a merged state
+	place     func(j int) []int32 // the states among those of the merged state j where it stays, if it can
 }
 
-// A merged state is a state of a quotient with its states in the model. If it can
-// stay, some of these are the end component where it stays.
-type merged struct {
-	state   int32
-	members []int32
-	stays   bool
-	place   []int32
-}
+// A merged state is a state of a quotient that stands for an end component.
+type merged struct{ state, end int32 }
+
+// members returns the states in the model of the merged state j.
+func (q *quotient) members(j int) []int32 { return q.ends.part(int(q.collapsed[j].end)) }
 
 // stay is the choice to stay in an end component for ever.
 const stay = -1
 
-// quotient collapses the end components of ends for which collapse is true; those for
-// which stays is true have the choice stay besides, as their first. Components are the
-// strongly connected ones of g. A component without a choice that leaves it and without stay has no
+// quotient collapses the end components of ends; those for which stays is true have the choice stay besides, as their
+// first. Components are the strongly connected ones of g. A component without a choice that leaves it and without stay has no
 // choice at all.
-func (g *graph) quotient(components *partition, ends *endComponents, collapse, stays func(i int) bool) *quotient {
-	q := g.numbering(components, ends, collapse)
-	q.inside, q.keeps = make([]bool, len(g.k.Offset)-1), ends.inside
-	for j := range q.collapsed {
-		end := &q.collapsed[j]
-		end.stays = stays(int(ends.of[end.members[0]]))
-		for _, s := range end.members {
-			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-				q.inside[c] = ends.inside[c]
-			}
-		}
-	}
-	q.fill(g, components.order)
+func (g *graph) quotient(components *partition, ends *endComponents, stays func(i int32) bool) *quotient {
+	q := g.numbering(components, ends)
+	q.inside, q.keeps, q.place = ends.inside, ends.inside, q.members
+	q.fill(g, components.order, stays)
 	return q
 }
 
 const unnumbered = -1
 
 // numbering returns a quotient without its choices.
-func (g *graph) numbering(components *partition, ends *endComponents, collapse func(i int) bool) *quotient {
-	q := &quotient{k: g.k, state: make([]int32, g.states()), component: make([]int32, 0, components.parts()+1)}
+func (g *graph) numbering(components *partition, ends *endComponents) *quotient {
+	q := &quotient{k: g.k, ends: ends, state: make([]int32, g.states()), component: make([]int32, 0, components.parts()+1)}
 	if ends != nil {
 		q.collapsed = make([]merged, 0, ends.parts())
 	}
@@ -80,9 +69,9 @@ func (g *graph) numbering(components *partition, ends *endComponents, collapse f
 				continue
 			}
 			of := append(one[:0], s)
-			if ends != nil && ends.of[s] >= 0 && collapse(int(ends.of[s])) {
+			if ends != nil && ends.of[s] >= 0 {
 				of = ends.part(int(ends.of[s]))
-				q.collapsed = append(q.collapsed, merged{state: q.over, members: of, place: of})
+				q.collapsed = append(q.collapsed, merged{q.over, ends.of[s]})
 			}
 			for _, s := range of {
 				q.state[s] = q.over
@@ -104,9 +93,9 @@ func (g *graph) numbering(components *partition, ends *endComponents, collapse f
 
 // fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of the quotient
 // in the order of their numbers and any others.
-func (q *quotient) fill(g *graph, order []int32) {
+func (q *quotient) fill(g *graph, order []int32, stays func(i int32) bool) {
 	q.first, q.choice = make([]int32, 0, q.over+1), make([]int32, 0, len(g.k.Offset)-1)
-	merged := q.collapsed
+	j := 0 // the next merged state
 	one := make([]int32, 1)
 	for _, s := range order {
 		n := q.state[s]
@@ -115,11 +104,11 @@ func (q *quotient) fill(g *graph, order []int32) {
 		}
 		q.first = append(q.first, int32(len(q.choice)))
 		of := append(one[:0], s)
-		if len(merged) > 0 && merged[0].state == n {
-			if of = merged[0].members; merged[0].stays {
+		if j < len(q.collapsed) && q.collapsed[j].state == n {
+			if of = q.members(j); stays(q.collapsed[j].end) {
 				q.choice = append(q.choice, stay)
 			}
-			merged = merged[1:]
+			j++
 		}
 		for _, s := range of {
 			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
@@ -163,20 +152,21 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 		}
 		l.lead(to, set)
 	}
-	for _, end := range q.collapsed {
+	for j, end := range q.collapsed {
 		i := pick[end.state]
 		if i >= 0 && q.choice[i] != stay {
-			lead(end.members, []int32{q.owner(q.choice[i])})
+			lead(q.members(j), []int32{q.owner(q.choice[i])})
 			continue
 		}
-		for _, s := range end.place {
+		place := q.place(j)
+		for _, s := range place {
 			c := q.k.First[s]
 			for !q.keeps[c] {
 				c++
 			}
 			set(s, c)
 		}
-		lead(end.members, end.place)
+		lead(q.members(j), place)
 	}
 }
 

@@ -180,14 +180,12 @@ func checkEnds(t *testing.T, g *graph, ends *endComponents) {
 // policy.
 func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *endComponents) {
 	t.Helper()
-	collapse, stays := make([]bool, ends.parts()), make([]bool, ends.parts())
-	for i := range collapse {
-		collapse[i], stays[i] = rng.IntN(3) > 0, rng.IntN(2) == 0
+	stays := make([]bool, ends.parts())
+	for i := range stays {
+		stays[i] = rng.IntN(2) == 0
 	}
-	q := g.quotient(p, ends, func(i int) bool { return collapse[i] }, func(i int) bool { return stays[i] })
-	same := func(s, n int) bool {
-		return s == n || ends.of[s] >= 0 && ends.of[s] == ends.of[n] && collapse[ends.of[s]]
-	}
+	q := g.quotient(p, ends, func(i int32) bool { return stays[i] })
+	same := func(s, n int) bool { return s == n || ends.of[s] >= 0 && ends.of[s] == ends.of[n] }
 	got := make(map[int32][]int32) // of each state of the quotient, its choices
 	for s := range g.states() {
 		if (q.state[s] == q.over) != (!g.has(int32(s)) || g.k.First[s] == g.k.First[s+1]) {
@@ -199,8 +197,7 @@ func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *e
 			}
 		}
 		for c := g.k.First[s]; c < g.k.First[s+1] && q.state[s] != q.over; c++ {
-			collapsed := ends.of[s] >= 0 && collapse[ends.of[s]]
-			if g.allows(c) && !(collapsed && ends.inside[c]) {
+			if g.allows(c) && !ends.inside[c] {
 				got[q.state[s]] = append(got[q.state[s]], c)
 			}
 			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
@@ -215,7 +212,7 @@ func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *e
 		slices.Sort(choices)
 		want := got[n]
 		for s := range g.states() {
-			if q.state[s] == n && ends.of[s] >= 0 && collapse[ends.of[s]] && stays[ends.of[s]] {
+			if q.state[s] == n && ends.of[s] >= 0 && stays[ends.of[s]] {
 				want = append([]int32{stay}, want...)
 				break
 			}

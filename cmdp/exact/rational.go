@@ -127,7 +127,7 @@ func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slac
 	if endless, err := z.solve(ctx); endless != nil || err != nil {
 		return nil, err
 	}
-	v := p.spread(z)
+	v := p.spread(nil, z)
 	for s := range v {
 		if p.gamma < 1 && p.base.state[s] != p.base.over {
 			v[s] -= slack * perturbation * p.magnitude(z) / (1 - p.gamma)
@@ -151,8 +151,8 @@ func (p *stationary) below(dir, v []*big.Rat) bool {
 
 // paid reports whether it costs anything to stay for ever where that is free.
 func (p *stationary) paid(q *quotient, v []*big.Rat) bool {
-	for _, end := range q.collapsed {
-		if end.place != nil && v[end.place[0]].Sign() > 0 {
+	for j := range q.collapsed {
+		if place := q.place(j); place != nil && v[place[0]].Sign() > 0 {
 			return true
 		}
 	}
@@ -207,7 +207,7 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		if err := p.solveWay(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
-		low := p.spread(w.scalar)
+		low := p.spread(nil, w.scalar)
 		v := make([]*big.Rat, len(low))
 		for s, x := range low {
 			v[s] = rational(x)
@@ -221,7 +221,7 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 			return nil, 0, err
 		}
 		margin, _ := over.Float64()
-		return new(big.Rat).Sub(startValue(m, v), over), margin + atStart(m, low) - atStart(m, p.spread(w.scalar)), nil
+		return new(big.Rat).Sub(startValue(m, v), over), margin + atStart(m, low) - atStart(m, p.spread(nil, w.scalar)), nil
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }

@@ -111,8 +111,9 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 			short = math.Inf(1)
 		}
 	}
-	for _, end := range p.scalar(dir).q.collapsed {
-		if end.place != nil && v[end.place[0]] > 0 {
+	q := p.scalar(dir).q
+	for j := range q.collapsed {
+		if place := q.place(j); place != nil && v[place[0]] > 0 {
 			short = math.Inf(1)
 		}
 	}

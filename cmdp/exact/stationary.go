@@ -42,11 +42,7 @@ type stationary struct {
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern, tell teller) (*stationary, error) {
-	p, err := reach(m, workers, tell).with(c)
-	if err == nil && !p.restless {
-		p.parts = nil // nothing is ever collapsed
-	}
-	return p, err
+	return reach(m, workers, tell).with(c)
 }
 
 // reach returns the pricer of all that is reached, without a concern.
@@ -59,16 +55,16 @@ func reach(m *cmdp.Model, workers int, tell teller) *stationary {
 	p.graph = graph{k: p.k, in: p.reached, tell: tell}
 	p.parts = p.graph.components()
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
-	p.parts.of = nil // only the order matters from here on
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
 	p.wide, p.slow = make(map[int32]bool), make(map[int32]bool)
 	p.number()
+	p.parts = &partition{first: p.base.component, order: p.origin} // without the states that rest
 	return p
 }
 
 // number makes the base quotient, without its choices.
 func (p *stationary) number() {
-	p.base = p.graph.numbering(p.parts, nil, nil)
+	p.base = p.graph.numbering(p.parts, nil)
 	p.origin, p.guess = make([]int32, p.base.over), make(map[int32][]float64)
 	for s, n := range p.base.state {
 		if n != p.base.over {
@@ -194,7 +190,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	}
 	if z == nil {
 		if p.base.first == nil {
-			p.base.fill(&p.graph, p.origin)
+			p.base.fill(&p.graph, p.origin, nil)
 		}
 		z = newScalar(p.base, p.gamma, p.workers, p.chain)
 	}
@@ -253,15 +249,14 @@ func (p *stationary) collapse(ends, places *endComponents) *quotient {
 			place[i] = places.of[s]
 		}
 	}
-	q := p.graph.quotient(p.parts, ends, func(int) bool { return true }, func(i int) bool { return place[i] >= 0 })
-	for j := range q.collapsed {
-		end := &q.collapsed[j]
-		end.place = nil
-		if i := place[ends.of[end.members[0]]]; i >= 0 {
-			end.place = places.part(int(i))
+	q := p.graph.quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
+	q.keeps, q.place = places.inside, func(j int) []int32 {
+		if i := place[q.collapsed[j].end]; i >= 0 {
+			return places.part(int(i))
 		}
+		return nil
 	}
-	q.keeps = places.inside
+	ends.of, places.of = nil, nil
 	return q
 }
 
@@ -323,13 +318,13 @@ func (p *stationary) scalarize(z *scalar, dir []float64) {
 	z.level, z.enough = nil, p.enough
 }
 
-// spread returns the values of the states of the model.
-func (p *stationary) spread(z *scalar) []float64 {
-	v := make([]float64, p.m.States())
+// spread returns the values of the states of the model, in the memory of dst if that suffices.
+func (p *stationary) spread(dst []float64, z *scalar) []float64 {
+	dst = grown(dst, p.m.States())
 	for s, n := range z.q.state {
-		v[s] = z.v[n]
+		dst[s] = z.v[n]
 	}
-	return v
+	return dst
 }
 
 // solve finds the cheapest policy in a direction and a bound, which is proved by going
@@ -349,7 +344,8 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 			value, margin = z.bound(p.m)
 			return nil, value, margin, nil
 		}
-		value, margin = p.lowerBound(dir, p.spread(z))
+		p.mass = p.spread(p.mass, z) // nobody needs visits any more
+		value, margin = p.lowerBound(dir, p.mass)
 		if !math.IsInf(margin, 1) || z.level != nil || z.slack > most {
 			return nil, value, margin, nil
 		}

@@ -53,7 +53,7 @@ func TestSweep(t *testing.T) {
 			if _, _, _, err := p.solve(t.Context(), z, dir, true); err != nil {
 				t.Fatal(err)
 			}
-			v, k, size := p.spread(z), m.Kernel(0), 0.0
+			v, k, size := p.spread(nil, z), m.Kernel(0), 0.0
 			for _, x := range v {
 				size = math.Max(size, math.Abs(x))
 			}

@@ -91,6 +91,9 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
 // prices need them. Those of the policy before are a first guess. They are good until the next call.
 func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*visits, error) {
+	if p.mass == nil {
+		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
+	}
 	p.mass = resized(p.mass, int(p.base.over)+1)
 	for _, s := range p.m.StartStates() {
 		p.mass[p.base.state[s.State]] += s.Probability
