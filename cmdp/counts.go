@@ -107,12 +107,7 @@ func (c *Counts) Visits(h, state, action int) int {
 // Seen returns how many different states were seen at step h.
 func (c *Counts) Seen(h int) int { return len(c.layer(h).seen) }
 
-func (c *Counts) layer(h int) *layer {
-	if len(c.layers) == 1 {
-		return &c.layers[0]
-	}
-	return &c.layers[h]
-}
+func (c *Counts) layer(h int) *layer { return &c.layers[min(h, len(c.layers)-1)] }
 
 // Observe adds an episode.
 func (c *Counts) Observe(tr *Trajectory) {

@@ -53,8 +53,8 @@ type termsState struct {
 
 // NewTermsDual returns the update for a task on an environment of the given
 // shape: the projection-free one if the task has no cost, the double dual one if
-// it has. penalty says how ρ is chosen; it matters only if there are both a cost
-// and a target, and may then not be nil.
+// it has. penalty says how ρ is chosen, nil by doubling; it matters only if there are both a
+// cost and a target.
 func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 	case u.cost == nil || u.target == nil:
 		penalty = &Penalty{Rule: PenaltyNone, Rho: 1}
 	case penalty == nil:
-		return nil, fmt.Errorf("cmdp: a cost and a target need a penalty rule")
+		penalty = &Penalty{Rule: PenaltyDoubling}
 	default:
 		if err := penalty.check(); err != nil {
 			return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // An Environment lets itself be played and tells nothing of its kernel beyond
@@ -112,7 +114,7 @@ func (tr *Trajectory) Play(env Environment, p Policy, envRNG, agentRNG *rand.Ran
 	if env.Shape().Game() {
 		panic(noOpponent)
 	}
-	tr.play(env, p, nil, envRNG, agentRNG, nil) // fails only by the opponent
+	tr.PlayAgainst(env, p, nil, envRNG, agentRNG, nil) // fails only by the opponent
 }
 
 // PlayAgainst plays one episode of a game, as Play does without an opponent. The
@@ -120,10 +122,6 @@ func (tr *Trajectory) Play(env Environment, p Policy, envRNG, agentRNG *rand.Ran
 // error if it chooses an action that it does not have; tr then holds the episode
 // up to there.
 func (tr *Trajectory) PlayAgainst(env Environment, agent Policy, opponent Opponent, envRNG, agentRNG, opponentRNG *rand.Rand) error {
-	return tr.play(env, agent, opponent, envRNG, agentRNG, opponentRNG)
-}
-
-func (tr *Trajectory) play(env Environment, p Policy, opponent Opponent, envRNG, agentRNG, opponentRNG *rand.Rand) error {
 	sh := env.Shape()
 	clear(tr.Total)
 	tr.Steps = 0
@@ -133,7 +131,7 @@ func (tr *Trajectory) play(env Environment, p Policy, opponent Opponent, envRNG,
 		a := -1
 		r := tr.Return(h)
 		if sh.Actions(h, s) > 0 {
-			a = p.Choose(agentRNG, h, s)
+			a = agent.Choose(agentRNG, h, s)
 			if n := sh.OpponentActions(h, s); n > 1 {
 				b := opponent.Choose(opponentRNG, h, s)
 				if b < 0 || b >= n {
@@ -142,9 +140,7 @@ func (tr *Trajectory) play(env Environment, p Policy, opponent Opponent, envRNG,
 				a = a*n + b
 			}
 			s = env.Step(r, envRNG, h, s, a)
-			for i, x := range r {
-				tr.Total[i] += x
-			}
+			floats.Add(tr.Total, r)
 		} else if sh.SameEveryStep() || sh.Ends(h, s) {
 			return nil
 		} else {

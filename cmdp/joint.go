@@ -9,13 +9,10 @@ func (sh *Shape) Game() bool { return sh.opponents != nil }
 // OpponentActions returns how many actions state s offers to the opponent at step
 // h: 1 without an opponent, and where the process rests.
 func (sh *Shape) OpponentActions(h, s int) int {
-	switch len(sh.opponents) {
-	case 0:
+	if sh.opponents == nil {
 		return 1
-	case 1:
-		h = 0
 	}
-	return int(sh.opponents[h][s])
+	return int(sh.opponents[min(h, len(sh.opponents)-1)][s])
 }
 
 // MaxOpponentActions returns the largest number of actions that any state offers

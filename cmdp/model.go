@@ -336,10 +336,7 @@ func (m *Model) Kernel(h int) *Kernel {
 	if m.tally != nil {
 		panic("cmdp: the rows of a tally are not stored")
 	}
-	if len(m.kernels) == 1 {
-		return &m.kernels[0]
-	}
-	return &m.kernels[h]
+	return &m.kernels[min(h, len(m.kernels)-1)]
 }
 
 // Choices returns the number of choices, (state, action) pairs or in a game

@@ -3,6 +3,8 @@ package cmdp
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"cmdpsolve/cmdp/internal/saved"
 )
 
 // An Opponent plays the other side of a game. It may adapt to everything that has
@@ -51,16 +53,10 @@ func Markov(o Opponent) (Policy, bool) {
 }
 
 // memoryless is embedded by opponents that do not learn from episodes.
-type memoryless struct{}
+type memoryless struct{ saved.State }
 
 // Observe does nothing.
-func (memoryless) Observe(*Trajectory) {}
-
-// MarshalBinary returns nothing: there is nothing to save.
-func (memoryless) MarshalBinary() ([]byte, error) { return nil, nil }
-
-// UnmarshalBinary does nothing.
-func (memoryless) UnmarshalBinary([]byte) error { return nil }
+func (*memoryless) Observe(*Trajectory) {}
 
 // A FixedOpponent plays one Markov policy for ever. It sees nothing and does not
 // need to know the kernel.
@@ -85,22 +81,16 @@ func NewUniformOpponent(shape *Shape) *FixedOpponent {
 	if shape == nil {
 		panic(noShape)
 	}
-	return &FixedOpponent{Policy: uniformOpponent{shape}}
+	return &FixedOpponent{Policy: uniformOpponent{Uniform{shape}}}
 }
 
 // Begin does nothing.
 func (*FixedOpponent) Begin(*View) error { return nil }
 
-type uniformOpponent struct{ shape *Shape }
+type uniformOpponent struct{ Uniform }
 
 func (p uniformOpponent) Choose(rng *rand.Rand, h, s int) int {
-	return rng.IntN(p.shape.OpponentActions(h, s))
-}
-
-func (p uniformOpponent) Distribution(dst []float64, _, _ int) {
-	for b := range dst {
-		dst[b] = 1 / float64(len(dst))
-	}
+	return rng.IntN(p.Shape.OpponentActions(h, s))
 }
 
 // checkOpponentPolicy asks for the distribution in every state that offers a

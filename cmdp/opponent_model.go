@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
-	"cmdpsolve/cmdp/internal/saved"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,7 +14,7 @@ import (
 // aim is what opponents share that know the game: the direction in which they want to push
 // the mean return.
 type aim struct {
-	saved.State
+	memoryless
 	game   *Minimax
 	target geometry.Compact // nil to follow the learner
 	fixed  bool             // the direction never changes
@@ -43,9 +41,6 @@ func newAim(m *Model, target geometry.Compact) (*aim, error) {
 	return a, nil
 }
 
-// Observe does nothing.
-func (*aim) Observe(*Trajectory) {}
-
 // turn sets the direction for an episode.
 func (a *aim) turn(v *View) error {
 	if a.fixed {
@@ -71,7 +66,10 @@ func (a *aim) turn(v *View) error {
 // An AdversarialOpponent knows the kernel. In each episode it plays an optimal
 // policy of the maximiser in the zero-sum game along the present direction θ.
 // It does not use the agent's policy.
-type AdversarialOpponent struct{ *aim }
+type AdversarialOpponent struct {
+	*aim
+	Policy
+}
 
 // NewAdversarialOpponent returns the opponent for a known game. If target is nil,
 // θ is the learner's direction, else it points from the target to the mean return
@@ -83,7 +81,7 @@ func NewAdversarialOpponent(m *Model, target geometry.Compact) (*AdversarialOppo
 	if err != nil {
 		return nil, err
 	}
-	return &AdversarialOpponent{a}, nil
+	return &AdversarialOpponent{a, a.game.opponent}, nil // which is solved in its place
 }
 
 // Begin solves the game in the present direction, by one value iteration.
@@ -95,21 +93,11 @@ func (o *AdversarialOpponent) Begin(v *View) error {
 	return err
 }
 
-// Choose draws an action.
-func (o *AdversarialOpponent) Choose(rng *rand.Rand, h, s int) int {
-	return o.game.opponent.Choose(rng, h, s)
-}
-
-// Distribution sets dst to the probabilities of the actions.
-func (o *AdversarialOpponent) Distribution(dst []float64, h, s int) {
-	o.game.opponent.Distribution(dst, h, s)
-}
-
 // A BestResponseOpponent knows the kernel and the agent's policy of each episode.
 // It plays the best response to that policy: one that maximises ⟨θ, V⟩.
 type BestResponseOpponent struct {
 	*aim
-	policy Deterministic
+	Policy
 }
 
 // NewBestResponseOpponent returns the opponent for a known game. target is as for
@@ -149,16 +137,6 @@ func (o *BestResponseOpponent) Begin(v *View) error {
 		return err
 	}
 	var err error
-	_, o.policy, err = o.game.OpponentResponse(context.Background(), o.dir, v.Policy)
+	_, o.Policy, err = o.game.OpponentResponse(context.Background(), o.dir, v.Policy)
 	return err
-}
-
-// Choose returns the action of the response.
-func (o *BestResponseOpponent) Choose(rng *rand.Rand, h, s int) int {
-	return o.policy.Choose(rng, h, s)
-}
-
-// Distribution puts probability 1 on the action of the response.
-func (o *BestResponseOpponent) Distribution(dst []float64, h, s int) {
-	o.policy.Distribution(dst, h, s)
 }

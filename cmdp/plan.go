@@ -114,12 +114,7 @@ func (p *Plan) guess(h, s int) (d decision, value bounds) {
 	return d, bounds{max(best.low+p.low[h+1], p.toGoLow[h]), min(best.up+p.up[h+1], p.toGoUp[h])}
 }
 
-func (p *Plan) scalar(h int) []float64 {
-	if len(p.scalars) == 1 {
-		return p.scalars[0]
-	}
-	return p.scalars[h]
-}
+func (p *Plan) scalar(h int) []float64 { return p.scalars[min(h, len(p.scalars)-1)] }
 
 // OptimisticVI is optimistic value iteration on counts, Algorithms 2 and 3 of Yu,
 // Tian, Zhang, Sra (2021) with their errata: each lower value is backed up from

@@ -22,10 +22,7 @@ type Deterministic [][]int32
 
 // Choose returns the action of the policy.
 func (p Deterministic) Choose(_ *rand.Rand, h, s int) int {
-	if len(p) == 1 {
-		h = 0
-	}
-	return int(p[h][s])
+	return int(p[min(h, len(p)-1)][s])
 }
 
 // Distribution puts probability 1 on the action of the policy.
@@ -83,19 +80,11 @@ func NewRandomized(first [][]int32, probs [][]float64) (*Randomized, error) {
 	return p, nil
 }
 
-func (p *Randomized) firstAt(h int) []int32 {
-	if len(p.first) == 1 {
-		return p.first[0]
-	}
-	return p.first[h]
-}
+func (p *Randomized) firstAt(h int) []int32 { return p.first[min(h, len(p.first)-1)] }
 
 func (p *Randomized) row(h, s int) []float64 {
-	f, t := p.firstAt(h), h
-	if len(p.probs) == 1 {
-		t = 0
-	}
-	return p.probs[t][f[s]:f[s+1]]
+	f := p.firstAt(h)
+	return p.probs[min(h, len(p.probs)-1)][f[s]:f[s+1]]
 }
 
 // Clone returns a copy of the policy with probabilities of its own.

@@ -76,12 +76,7 @@ func (r *Returns) At(h, choice int) []float64 {
 	return t.vectors[i : i+r.dim : i+r.dim]
 }
 
-func (r *Returns) table(h int) *returnTable {
-	if len(r.tables) == 1 {
-		return &r.tables[0]
-	}
-	return &r.tables[h]
-}
+func (r *Returns) table(h int) *returnTable { return &r.tables[min(h, len(r.tables)-1)] }
 
 // scalarize sets dst to ⟨dir, v⟩ for each different vector v of the table and
 // returns the least and the greatest.

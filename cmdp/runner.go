@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 
 	"cmdpsolve/cmdp/internal/saved"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Runner lets a learner play an environment and keeps the mean return. It must
@@ -78,15 +80,11 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 		}
 		if r.evaluator != nil {
 			r.evaluator.ReturnsAgainst(r.value, p, r.game.policyOf())
-			for i, v := range r.value {
-				r.expected[i] += v
-			}
+			floats.Add(r.expected, r.value)
 		}
 		r.learner.Observe(r.tr)
 		r.game.observe(r.tr)
-		for i, v := range r.tr.Total {
-			r.sum[i] += v
-		}
+		floats.Add(r.sum, r.tr.Total)
 		r.episodes++
 	}
 	return nil

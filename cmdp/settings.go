@@ -112,11 +112,7 @@ func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {
 		if task.Target != nil && shape.Game() {
 			return nil, fmt.Errorf("cmdp: a cost within a target cannot be pursued against an opponent: want one of them")
 		}
-		penalty := s.Penalty
-		if penalty == nil {
-			penalty = &Penalty{Rule: PenaltyDoubling}
-		}
-		return NewTermsDual(shape, task, penalty)
+		return NewTermsDual(shape, task, s.Penalty)
 	}
 	return nil, fmt.Errorf("cmdp: unknown dual update %q: want projection, free or double", kind)
 }

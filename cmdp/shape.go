@@ -248,12 +248,7 @@ func (sh *Shape) StartStates() []StartState { return sh.start }
 // pooling counts over steps needs.
 func (sh *Shape) SameEveryStep() bool { return len(sh.first) == 1 }
 
-func (sh *Shape) firstAt(h int) []int32 {
-	if len(sh.first) == 1 {
-		return sh.first[0]
-	}
-	return sh.first[h]
-}
+func (sh *Shape) firstAt(h int) []int32 { return sh.first[min(h, len(sh.first)-1)] }
 
 // rests reports whether some state has no choice at step h.
 func (sh *Shape) rests(h int) bool {

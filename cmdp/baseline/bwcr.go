@@ -50,7 +50,7 @@ func newBwCR(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	dual, err := termsDual(&c)
+	dual, err := cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty)
 	if err != nil {
 		return nil, err
 	}

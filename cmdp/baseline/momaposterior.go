@@ -26,11 +26,7 @@ func newMOMAPosterior(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	penalty := c.Penalty
-	if penalty == nil {
-		penalty = &cmdp.Penalty{Rule: cmdp.PenaltyDoubling}
-	}
-	dual, err := cmdp.NewTermsDual(c.Shape, c.Task, penalty)
+	dual, err := cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	var dual cmdp.DualUpdate
 	switch c.Preferences {
 	case "", "dual":
-		if dual, err = termsDual(&c); err != nil {
+		if dual, err = cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty); err != nil {
 			return nil, err
 		}
 	case "random":
@@ -91,15 +91,6 @@ func addLaplace(counts *cmdp.Counts, sh *cmdp.Shape, pooled bool) error {
 		}
 	}
 	return nil
-}
-
-// termsDual returns the dual update of MOMA for a task.
-func termsDual(c *Config) (*cmdp.TermsDual, error) {
-	penalty := c.Penalty
-	if penalty == nil {
-		penalty = &cmdp.Penalty{Rule: cmdp.PenaltyDoubling}
-	}
-	return cmdp.NewTermsDual(c.Shape, c.Task, penalty)
 }
 
 // A unionBonus is c·R/√n, R the range of the next values.
