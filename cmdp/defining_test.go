@@ -291,7 +291,7 @@ func (o recordingOpponent) Choose(rng *rand.Rand, _, _ int) int {
 func TestStreams(t *testing.T) {
 	play := func(seed uint64, agents int) map[string][]uint64 {
 		r := &recorder{Model: matrixGame(t, [][][]float64{{{0}, {1}}, {{1}, {0}}}), draws: map[string][]uint64{}, agents: agents}
-		runner, err := NewGameRunner(r, recordingAgent{r}, recordingOpponent{recorder: r}, seed, nil)
+		runner, err := NewGameRunner(r, recordingAgent{r}, &recordingOpponent{recorder: r}, seed, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

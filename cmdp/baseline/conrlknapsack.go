@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var _ = register(Algorithm{
@@ -91,8 +93,6 @@ func (l *knapsackLearner) exhausted() bool {
 func (l *knapsackLearner) Observe(tr *cmdp.Trajectory) {
 	total := make([]float64, l.signals)
 	l.totals(total, tr.Total)
-	for j, x := range total {
-		l.used[j] += x
-	}
+	floats.Add(l.used, total)
 	l.lpLearner.Observe(tr)
 }

@@ -32,15 +32,10 @@ var _ = register(Algorithm{
 // constraints γ is the least room (our extension). Guarantee: no episode
 // violates, with high probability. It can be saved.
 func newDOPE(c Config) (cmdp.Learner, error) {
-	core, err := newCore("dope", &c)
+	l, safe, err := newSafeLearner("dope", &c)
 	if err != nil {
 		return nil, err
 	}
-	safe, err := newSafePolicy("dope", &c, core.scaledTask)
-	if err != nil {
-		return nil, err
-	}
-	l := &lpLearner{core: core, lazy: c.Lazy, fallback: c.Knowledge.Safe}
 	s, h, f := float64(l.states), float64(l.horizon), c.Bonus.Multiplier()
 	first := f * f * s * float64(l.slots()) * h * h * h / (safe.room * safe.room)
 	logTerm, total := l.logTerm(2), totalRadius

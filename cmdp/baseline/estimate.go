@@ -77,11 +77,16 @@ func newEstimate(u *scaledTask, c *Config) (*estimate, error) {
 }
 
 // layer returns the choices of step h.
-func (e *estimate) layer(h int) []row {
-	if len(e.layers) == 1 {
-		return e.layers[0]
+func (e *estimate) layer(h int) []row { return e.layers[min(h, len(e.layers)-1)] }
+
+// visits returns how often each choice of each layer was made, one after the other.
+func (e *estimate) visits() (all []float64) {
+	for _, layer := range e.layers {
+		for c := range layer {
+			all = append(all, layer[c].visits)
+		}
 	}
-	return e.layers[h]
+	return all
 }
 
 // pooled reports whether all steps share their rows.

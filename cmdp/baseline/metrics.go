@@ -1,6 +1,11 @@
 package baseline
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Metrics are what a run is judged by, in the user's units, for K episodes. Each is
 // defined in docs/metrics.md. Costs are those of the task, to be minimised: for a
@@ -57,9 +62,7 @@ func newTally(dim, rows int) tally {
 
 // add counts an episode with returns v.
 func (t *tally) add(r *Recorder, v []float64) {
-	for i, x := range v {
-		t.Sum[i] += x
-	}
+	floats.Add(t.Sum, v)
 	regret := r.regret(v)
 	t.WeakRegret += regret
 	t.StrongRegret += math.Max(0, regret)
@@ -82,22 +85,14 @@ func (t *tally) weak(r *Recorder) float64 {
 	if r.linear == nil {
 		return float64(r.state.Episodes) * r.distance(t.mean(r.state.Episodes))
 	}
-	most := 0.0
-	for _, x := range t.Excess {
-		most = max(most, x)
-	}
-	return most
+	return slices.Max(append([]float64{0}, t.Excess...))
 }
 
 func (t *tally) strong(r *Recorder) float64 {
 	if r.linear == nil {
 		return t.Distance
 	}
-	most := 0.0
-	for _, x := range t.Positive {
-		most = max(most, x)
-	}
-	return most
+	return floats.Norm(t.Positive, math.Inf(1))
 }
 
 func (t *tally) mean(episodes int) []float64 {

@@ -28,11 +28,7 @@ var _ = register(Algorithm{
 // multipliers of several constraints are our extension. Guarantee: weak (signed)
 // regret and violation. It can be saved.
 func newOPDOP(c Config) (cmdp.Learner, error) {
-	core, err := newCore("opdop", &c)
-	if err != nil {
-		return nil, err
-	}
-	room, err := slaterRoom("opdop", &c, core.scaledTask)
+	core, room, err := newSlaterCore("opdop", &c)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,7 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	l := &lpLearner{core: core, lazy: c.Lazy}
-	radius := bernsteinRadius(c.Bonus.Multiplier(), l.logTerm(6))
-	means := hoeffdingRadius(c.Bonus.Multiplier(), l.logTerm(6*float64(l.estimate.signals)))
+	radius, means := l.efroniRadii()
 	if l.scale.Mode == cmdp.Published {
 		l.lazy = true
 		radius = plainRadius(l.scale.Multiplier())
@@ -39,6 +38,11 @@ func newOptCMDP(c Config) (cmdp.Learner, error) {
 	}
 	l.ready(kernelBox, radius, core.lowered(means))
 	return l, nil
+}
+
+// efroniRadii returns the radii β of a transition and of a mean.
+func (c *core) efroniRadii() (radius func(prob, visits float64) float64, means func(visits float64) float64) {
+	return bernsteinRadius(c.scale.Multiplier(), c.logTerm(6)), hoeffdingRadius(c.scale.Multiplier(), c.logTerm(6*float64(c.signals)))
 }
 
 // lowered returns the rule that lowers unknown means by a radius, but not below 0.

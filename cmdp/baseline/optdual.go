@@ -24,16 +24,12 @@ var _ = register(Algorithm{
 // violation. The policy of a single episode is in general neither feasible nor
 // optimal; the mixture is. It can be saved.
 func newOptDual(c Config) (cmdp.Learner, error) {
-	core, err := newCore("optdual", &c)
+	core, room, err := newSlaterCore("optdual", &c)
 	if err != nil {
 		return nil, err
 	}
-	room, err := slaterRoom("optdual", &c, core.scaledTask)
-	if err != nil {
-		return nil, err
-	}
-	sweep := newSweep(core.estimate, kernelBox, bernsteinRadius(c.Bonus.Multiplier(), core.logTerm(6)))
-	l := newLagrangian(core, sweep, core.lowered(hoeffdingRadius(c.Bonus.Multiplier(), core.logTerm(6*float64(core.signals)))))
+	radius, means := core.efroniRadii()
+	l := newLagrangian(core, newSweep(core.estimate, kernelBox, radius), core.lowered(means))
 	if n := float64(len(l.limit)); n > 0 {
 		h := float64(l.horizon)
 		l.rate = h / room / (h * math.Sqrt(n*l.k))

@@ -44,18 +44,13 @@ var _ = register(Algorithm{
 // (repository archanabura/DOPE-DoublyOptimisticPessimisticExploration, MediaControl).
 // It can be saved.
 func newOptPess(c Config) (cmdp.Learner, error) {
-	core, err := newCore("optpess-lp", &c)
+	l, safe, err := newSafeLearner("optpess-lp", &c)
 	if err != nil {
 		return nil, err
 	}
-	safe, err := newSafePolicy("optpess-lp", &c, core.scaledTask)
-	if err != nil {
-		return nil, err
-	}
-	l := &lpLearner{core: core, lazy: c.Lazy, fallback: c.Knowledge.Safe}
 	h := float64(l.horizon)
 	once := 1 + float64(l.states)*h
-	l.ready(kernelUniform, nil, optPessSignals(core, -once-4*h*once/safe.room, once))
+	l.ready(kernelUniform, nil, optPessSignals(l.core, -once-4*h*once/safe.room, once))
 	if len(l.limit) == 0 {
 		return l, nil
 	}
@@ -110,11 +105,7 @@ type optPessPrimalDual struct {
 // practical K the method minimises the lowered constraints alone, which is to explore, unless the
 // scale is small. It can be saved.
 func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
-	core, err := newCore("optpess-pd", &c)
-	if err != nil {
-		return nil, err
-	}
-	room, err := slaterRoom("optpess-pd", &c, core.scaledTask)
+	core, room, err := newSlaterCore("optpess-pd", &c)
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,7 @@ var _ = register(Algorithm{
 // matsuolab/Uniform-PAC-Primal-Dual-CMDP), which run this algorithm, but for the upper clip,
 // which they leave out. Guarantee: weak (signed) regret and violation. It can be saved.
 func newOptPrimalDual(c Config) (cmdp.Learner, error) {
-	core, err := newCore("optprimaldual", &c)
-	if err != nil {
-		return nil, err
-	}
-	room, err := slaterRoom("optprimaldual", &c, core.scaledTask)
+	core, room, err := newSlaterCore("optprimaldual", &c)
 	if err != nil {
 		return nil, err
 	}

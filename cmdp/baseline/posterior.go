@@ -90,11 +90,7 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	}
 	l := &posterior{core: core, task: cmdp.Task{Cost: c.Task.Cost, Target: c.Task.Target}, correct: correct, drawer: newDrawer(core.estimate, &c, name),
 		beta: cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
-	rows := 0
-	for h := range l.layers {
-		rows += len(l.layers[h])
-	}
-	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: make([]float64, rows)}
+	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: l.visits()}
 	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
 	return l, nil
 }
@@ -110,14 +106,7 @@ func (l *posterior) Policy() cmdp.Policy {
 // startBlock remembers where the block starts.
 func (l *posterior) startBlock() {
 	l.state.Planned = true
-	l.x.Start, l.x.Steps, l.x.Doubled = l.state.Episodes, 0, 0
-	i := 0
-	for h := range l.layers {
-		for c := range l.layers[h] {
-			l.x.Visits[i] = l.layers[h][c].visits
-			i++
-		}
-	}
+	l.x.Start, l.x.Steps, l.x.Doubled, l.x.Visits = l.state.Episodes, 0, 0, l.visits()
 }
 
 // begin starts a block. If planning fails, which numerical trouble alone can cause, the

@@ -203,7 +203,7 @@ func TestDOPEOnMedia(t *testing.T) {
 	c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}
 	l := newLearner(t, "dope", c).(*lpLearner)
 	// γ as the algorithm sees it, in scaled signals.
-	room := l.slack(know.Slater)
+	room := know.Slater / l.width[1]
 	first := int(10 * 10 * 2 * 1000 / (room * room))
 	const more = 400
 	_, each := play(t, p.Model, l, 1, first+more)

@@ -85,47 +85,39 @@ func TestInterval(t *testing.T) {
 // be scaled by the widest signal, both to be at most H, and H without constraints.
 func TestRooms(t *testing.T) {
 	c := handConfig(t)
-	u, err := newScaledTask("x", &c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	free := c
 	free.Linear = &Linear{Goal: []float64{-1, 0, 0}}
-	none, err := newScaledTask("x", &free)
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The limits are 1.8 and 1.4; the rooms by hand.
 	for _, tt := range []struct {
-		u       *scaledTask
+		c       Config
 		returns []float64
 		want    float64
 	}{
-		{u, []float64{1, -0.4, 12}, 0.4},
-		{u, []float64{1, 0.2, 14}, 0.2},  // 1.8 − 1.6; 1.4 − 0.5
-		{u, []float64{1, -200, 4000}, 4}, // whatever is claimed
-		{none, nil, 4},
+		{c, []float64{1, -0.4, 12}, 0.4},
+		{c, []float64{1, 0.2, 14}, 0.2},  // 1.8 − 1.6; 1.4 − 0.5
+		{c, []float64{1, -200, 4000}, 4}, // whatever is claimed
+		{free, nil, 4},
 	} {
-		d := c
+		d := tt.c
 		d.Knowledge.SafeReturns = tt.returns
-		if s, err := newSafePolicy("x", &d, tt.u); err != nil || !closeTo(s.room, tt.want) {
+		if _, s, err := newSafeLearner("x", &d); err != nil || !closeTo(s.room, tt.want) {
 			t.Errorf("safe policy with the returns %v: %v, %v: want the room %g", tt.returns, s, err, tt.want)
 		}
 	}
 	for _, bad := range [][]float64{{1, 0.6, 12}, {1, -0.4, 10.3}} { // no room; −0.025
 		d := c
 		d.Knowledge.SafeReturns = bad
-		if _, err := newSafePolicy("x", &d, u); !errors.Is(err, ErrUnsupported) {
+		if _, _, err := newSafeLearner("x", &d); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("a safe policy with the returns %v: %v", bad, err)
 		}
 	}
 	for _, tt := range []struct {
-		u          *scaledTask
+		c          Config
 		told, want float64
-	}{{u, 0.8, 0.2}, {u, 2, 0.5}, {u, 1000, 4}, {none, 0, 4}} {
-		d := c
+	}{{c, 0.8, 0.2}, {c, 2, 0.5}, {c, 1000, 4}, {free, 0, 4}} {
+		d := tt.c
 		d.Knowledge.Slater = tt.told
-		if got, err := slaterRoom("x", &d, tt.u); err != nil || !closeTo(got, tt.want) {
+		if _, got, err := newSlaterCore("x", &d); err != nil || !closeTo(got, tt.want) {
 			t.Errorf("Slater constant %g: %g, %v: want %g", tt.told, got, err, tt.want)
 		}
 	}

@@ -50,11 +50,7 @@ type regularized struct {
 // grow like K^0.93, and the last iterate converges to the solution of the
 // regularised problem. It can be saved.
 func newRPGPD(c Config) (cmdp.Learner, error) {
-	core, err := newCore("rpg-pd", &c)
-	if err != nil {
-		return nil, err
-	}
-	room, err := slaterRoom("rpg-pd", &c, core.scaledTask)
+	core, room, err := newSlaterCore("rpg-pd", &c)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"errors"
-	"math"
 
 	"cmdpsolve/cmdp"
 
@@ -57,7 +56,7 @@ func reason(err error) string {
 func scaleTo(c *Config, linear *Linear) *scaledTask {
 	sh := c.Shape
 	u := &scaledTask{shape: sh, returns: c.Returns, linear: linear, horizon: sh.Horizon(), states: sh.States(),
-		signals: 1 + len(linear.Rows), start: sh.StartStates(), most: sh.MaxActions()}
+		signals: 1 + len(linear.Rows), first: sh.AgentOffsets(), start: sh.StartStates(), most: sh.MaxActions()}
 	u.width, u.shift = make([]float64, u.signals), make([]float64, u.signals)
 	u.least = make([]float64, u.horizon*u.signals)
 	for j := range u.signals {
@@ -79,28 +78,11 @@ func scaleTo(c *Config, linear *Linear) *scaledTask {
 	for i, r := range linear.Rows {
 		u.limit = append(u.limit, (r.Offset-u.shift[i+1])/u.width[i+1])
 	}
-	u.layout()
-	return u
-}
-
-// layout numbers the slots, the pairs of a step and a choice.
-func (u *scaledTask) layout() {
-	steps := u.horizon
-	if u.shape.SameEveryStep() {
-		steps = 1
-	}
-	for h := range steps {
-		f := make([]int32, u.states+1)
-		for s := range u.states {
-			_, end := u.shape.Choices(h, s)
-			f[s+1] = int32(end)
-		}
-		u.first = append(u.first, f)
-	}
 	u.base = make([]int, u.horizon+1)
 	for h := range u.horizon {
-		u.base[h+1] = u.base[h] + u.shape.StepChoices(h)
+		u.base[h+1] = u.base[h] + sh.StepChoices(h)
 	}
+	return u
 }
 
 // form returns the coefficients of signal j over the user's returns.
@@ -113,12 +95,7 @@ func (u *scaledTask) form(j int) []float64 {
 
 func (u *scaledTask) slots() int { return u.base[u.horizon] }
 
-func (u *scaledTask) offsets(h int) []int32 {
-	if len(u.first) == 1 {
-		return u.first[0]
-	}
-	return u.first[h]
-}
+func (u *scaledTask) offsets(h int) []int32 { return u.first[min(h, len(u.first)-1)] }
 
 // signal returns the scaled value of signal j for a return vector of step h.
 func (u *scaledTask) signal(h, j int, returns []float64) float64 {
@@ -134,14 +111,4 @@ func (u *scaledTask) totals(dst, returns []float64) {
 	for j := range dst {
 		dst[j] = (floats.Dot(u.form(j), returns) - u.shift[j]) / u.width[j]
 	}
-}
-
-// slack scales a Slater constant in the units of rows: the least room of a
-// signal, at most what can be. It is +Inf without constraints.
-func (u *scaledTask) slack(gamma float64) float64 {
-	least := math.Inf(1)
-	for i := range u.limit {
-		least = min(least, gamma/u.width[i+1])
-	}
-	return least
 }

@@ -1,13 +1,17 @@
 package baseline
 
-// slaterRoom returns the scaled Slater constant of a Config for the named
-// algorithm. Without constraints none is needed, and it is H.
-func slaterRoom(name string, c *Config, u *scaledTask) (float64, error) {
-	if len(u.limit) == 0 {
-		return float64(u.horizon), nil
+// newSlaterCore returns the core of the named algorithm and the scaled Slater constant of the Config. Without
+// constraints none is needed, and it is H.
+func newSlaterCore(name string, c *Config) (l *core, room float64, err error) {
+	if l, err = newCore(name, c); err != nil {
+		return nil, 0, err
 	}
-	if c.Knowledge.Slater == 0 {
-		return 0, unsupported(name, "it needs a Slater constant")
+	if len(l.limit) > 0 && c.Knowledge.Slater == 0 {
+		return nil, 0, unsupported(name, "it needs a Slater constant")
 	}
-	return min(u.slack(c.Knowledge.Slater), float64(u.horizon)), nil
+	room = float64(l.horizon)
+	for i := range l.limit {
+		room = min(room, c.Knowledge.Slater/l.width[i+1])
+	}
+	return l, room, nil
 }

@@ -36,18 +36,10 @@ func SupportOf(m *cmdp.Model) Support {
 	return support
 }
 
-// of returns the successors of choice c at step h.
-func (sp Support) of(h, c int) []int32 {
-	if len(sp) == 1 {
-		h = 0
-	}
-	return sp[h][c]
-}
-
 // complete adds the successors of choice c at step h that were not seen yet.
 func (sp Support) complete(next []int32, times []float64, h, c int) ([]int32, []float64) {
 	seen := len(next)
-	for _, s := range sp.of(h, c) {
+	for _, s := range sp[min(h, len(sp)-1)][c] {
 		if !slices.Contains(next[:seen], s) {
 			next, times = append(next, s), append(times, 0)
 		}

@@ -84,12 +84,7 @@ func (sw *sweep) update(touched []slot) {
 	sw.signalTable.update(touched)
 }
 
-func (sw *sweep) box(h, c int) *interval {
-	if len(sw.boxes) == 1 {
-		h = 0
-	}
-	return &sw.boxes[h][c]
-}
+func (sw *sweep) box(h, c int) *interval { return &sw.boxes[min(h, len(sw.boxes)-1)][c] }
 
 // Dim returns the number of signals. With Extent and Least a sweep is the [exact.Points] of a
 // planning program: the signals of all policies on the kernels that are possible.

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var _ = register(Algorithm{
@@ -57,11 +59,6 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 	h := float64(core.horizon)
 	l := &ucpdLearner{core: core, factor: c.Bonus.Multiplier(), queue: make([]float64, len(core.limit)),
 		price: h * math.Sqrt(core.k), strength: h * core.k, mixing: 1 / core.k}
-	rows := 0
-	for _, layer := range core.layers {
-		rows += len(layer)
-	}
-	l.at = make([]float64, rows)
 	l.layOut()
 	l.epoch()
 	for i := range l.kl.nodes {
@@ -69,7 +66,12 @@ func newUCPD(c Config) (cmdp.Learner, error) {
 		l.Keep(&x.mass, &x.radius, &x.next, &x.center)
 	}
 	l.Keep(&l.queue, &l.at, &l.kl.v, &l.kl.opt.lbfgsPairs)
-	l.Then(l.see)
+	l.Then(func() error {
+		for i := range l.kl.nodes {
+			l.kl.nodes[i].see()
+		}
+		return nil
+	})
 	return l, nil
 }
 
@@ -95,9 +97,7 @@ func (l *ucpdLearner) layOut() {
 				x := klNode{state: s, slot: l.base[h] + c}
 				if h < l.horizon-1 {
 					x.next, x.prior, x.center = make([]float64, n), make([]float64, n), make([]float64, n)
-					for i := range x.next {
-						x.next[i] = 1 / float64(n)
-					}
+					floats.AddConst(1/float64(n), x.next)
 				}
 				k.nodes = append(k.nodes, x)
 			}
@@ -111,23 +111,9 @@ func (l *ucpdLearner) layOut() {
 	l.kl = k
 }
 
-// see brings the nodes up to date with their centres.
-func (l *ucpdLearner) see() error {
-	for i := range l.kl.nodes {
-		l.kl.nodes[i].see()
-	}
-	return nil
-}
-
 // epoch takes the present frequencies as the centre of the confidence set.
 func (l *ucpdLearner) epoch() {
-	i := 0
-	for _, layer := range l.layers {
-		for c := range layer {
-			l.at[i] = layer[c].visits
-			i++
-		}
-	}
+	l.at = l.visits()
 	log := math.Log((l.k + 1) * float64(max(1, l.slots())) / l.p)
 	for h := range l.horizon - 1 {
 		for i := l.kl.layer[h]; i < l.kl.layer[h+1]; i++ {
@@ -214,14 +200,10 @@ func (l *ucpdLearner) mix() {
 // Observe takes an episode.
 func (l *ucpdLearner) Observe(tr *cmdp.Trajectory) {
 	l.observe(tr)
-	i := 0
-	for _, layer := range l.layers {
-		for c := range layer {
-			if layer[c].visits >= max(1, 2*l.at[i]) {
-				l.epoch()
-				return
-			}
-			i++
+	for i, visits := range l.visits() {
+		if visits >= max(1, 2*l.at[i]) {
+			l.epoch()
+			return
 		}
 	}
 }
