@@ -180,8 +180,7 @@ func NewBonus(sh *Shape, bernstein, pooled bool, scale BonusScale, conf Confiden
 	factor := scale.Multiplier()
 	events := conf.events(sh, pooled)
 	failure := math.Log(1 / conf.Failure)
-	lo, up := make([]float64, sh.dim), make([]float64, sh.dim)
-	sh.ReturnToGo(lo, up, 0)
+	lo, up := sh.Totals()
 	states, _ := sh.Unknown()
 	m, diam, k := float64(min(sh.dim, states)), diameter(lo, up), float64(conf.Episodes)
 	switch scale.Mode {

@@ -63,11 +63,8 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 		return nil, err
 	}
 	d := shape.dim
-	u := &TermsDual{
-		lower: make([]float64, d), upper: make([]float64, d),
-		dir: make([]float64, d), others: make([]float64, d), before: make([]float64, d), mean: make([]float64, d),
-	}
-	shape.ReturnToGo(u.lower, u.upper, 0)
+	u := &TermsDual{dir: make([]float64, d), others: make([]float64, d), before: make([]float64, d), mean: make([]float64, d)}
+	u.lower, u.upper = shape.Totals()
 	if task.Cost == nil && task.Target == nil {
 		return nil, fmt.Errorf("cmdp: dual update without a cost and without a target")
 	}

@@ -248,8 +248,7 @@ func TestRestingStatesKeepTheirPlace(t *testing.T) {
 	if tr.Total[0] != 6 || tr.Steps != 3 || !slices.Equal(tr.States, []int{0, 1, 1, 0}) || !slices.Equal(tr.Actions, []int{0, -1, 0}) {
 		t.Errorf("played %+v", tr)
 	}
-	lo, up := make([]float64, 1), make([]float64, 1)
-	m.Shape().ReturnToGo(lo, up, 0)
+	lo, up := m.Shape().Totals()
 	if lo[0] != 0 || up[0] != 6 {
 		t.Errorf("possible returns [%v, %v]: want [0, 6]", lo[0], up[0])
 	}

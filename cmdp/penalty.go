@@ -48,8 +48,7 @@ func SlaterPenalty(shape *Shape, g cost.Cost, radius float64) (*Penalty, error) 
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return nil, fmt.Errorf("cmdp: slater radius %g: want a positive number", radius)
 	}
-	lo, up := make([]float64, shape.dim), make([]float64, shape.dim)
-	shape.ReturnToGo(lo, up, 0)
+	lo, up := shape.Totals()
 	spread := g.Lipschitz() * diameter(lo, up)
 	if a, ok := g.(cost.Affine); ok {
 		least, most := signRange(a.Gradient(), lo, up)

@@ -323,8 +323,7 @@ func (sh *Shape) Promise() *Interval { return sh.toGo }
 
 // ReturnToGo sets lower and upper, each of length d, to bounds of the return
 // that steps h, h+1, … H-1 can still add: the sums of the one-step bounds, cut to
-// the promised range if there is one. With h = 0 this is the box X of possible
-// returns of an episode.
+// the promised range if there is one.
 func (sh *Shape) ReturnToGo(lower, upper []float64, h int) {
 	if len(lower) != sh.dim || len(upper) != sh.dim {
 		panic(badDim)
@@ -340,6 +339,13 @@ func (sh *Shape) ReturnToGo(lower, upper []float64, h int) {
 		}
 		lower[i], upper[i] = lo, up
 	}
+}
+
+// Totals returns the box X of possible returns of an episode, [Shape.ReturnToGo] of the first step. It allocates.
+func (sh *Shape) Totals() (lower, upper []float64) {
+	lower, upper = make([]float64, sh.dim), make([]float64, sh.dim)
+	sh.ReturnToGo(lower, upper, 0)
+	return lower, upper
 }
 
 const (

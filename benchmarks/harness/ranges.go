@@ -14,8 +14,7 @@ import (
 // returns, and how far from the limits a return in the box may be. Percentages of regret
 // and violation are of these.
 func Ranges(sh *cmdp.Shape, task cmdp.Task) (regret, violation float64, err error) {
-	lower, upper := make([]float64, sh.Dim()), make([]float64, sh.Dim())
-	sh.ReturnToGo(lower, upper, 0)
+	lower, upper := sh.Totals()
 	linear, err := baseline.LinearForm(sh, task)
 	if err != nil {
 		return 0, 0, fmt.Errorf("harness: ranges: %w", err)

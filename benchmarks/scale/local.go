@@ -94,8 +94,7 @@ func gaps(rng *rand.Rand) []float64 {
 
 // least returns the returns of a policy with the least weighted sum of them.
 func least(ctx context.Context, m *cmdp.Model, weights []float64) ([]float64, error) {
-	lower, upper := make([]float64, dim), make([]float64, dim)
-	m.Shape().ReturnToGo(lower, upper, 0)
+	lower, upper := m.Shape().Totals()
 	box, err := geometry.NewBox(lower, upper)
 	if err != nil {
 		return nil, err

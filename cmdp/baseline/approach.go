@@ -106,8 +106,8 @@ type coneDual struct {
 
 func newConeDual(sh *cmdp.Shape, target geometry.Compact) *coneDual {
 	d := sh.Dim()
-	lower, upper, far := make([]float64, d), make([]float64, d), make([]float64, d)
-	sh.ReturnToGo(lower, upper, 0)
+	lower, upper := sh.Totals()
+	far := make([]float64, d)
 	for i := range far {
 		far[i] = max(math.Abs(lower[i]), math.Abs(upper[i]))
 	}

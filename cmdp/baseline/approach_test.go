@@ -132,8 +132,7 @@ func TestBlackwellAndShimkin(t *testing.T) {
 				floats.ScaleTo(theta, 1/n, point)
 			}
 		}
-		lower, upper := make([]float64, 3), make([]float64, 3)
-		m.Shape().ReturnToGo(lower, upper, 0)
+		lower, upper := m.Shape().Totals()
 		size := 0.0
 		for i := range lower {
 			size += (upper[i] - lower[i]) * (upper[i] - lower[i])

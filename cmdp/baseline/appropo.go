@@ -88,8 +88,7 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	d := c.Shape.Dim()
-	lower, upper := make([]float64, d), make([]float64, d)
-	c.Shape.ReturnToGo(lower, upper, 0)
+	lower, upper := c.Shape.Totals()
 	l.center, l.value, l.z = make([]float64, d), make([]float64, d), make([]float64, d+1)
 	l.point = make([]float64, d+1)
 	floats.AddTo(l.center, lower, upper)

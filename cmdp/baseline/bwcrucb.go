@@ -68,8 +68,7 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 	if l.policy, err = cmdp.NewRandomized(first, [][]float64{probs}); err != nil {
 		return nil, err
 	}
-	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
-	c.Shape.ReturnToGo(lower, upper, 0)
+	lower, upper := c.Shape.Totals()
 	l.program = exact.NewMixer(l, c.Task, lower, upper)
 	a.Keep(&l.program.Warm, &l.probs, &l.work, &l.planned)
 	return l, nil

@@ -35,8 +35,7 @@ func newConRLConvex(c Config) (cmdp.Learner, error) {
 	}
 	bonus := &conRLBonus{core: core, means: float64(c.Shape.Dim())}
 	l := &lpLearner{core: core, lazy: c.Lazy, anew: true, prepare: bonus.next, sweep: newSweep(core.estimate, kernelSelf, nil)}
-	lower, upper := make([]float64, c.Shape.Dim()), make([]float64, c.Shape.Dim())
-	c.Shape.ReturnToGo(lower, upper, 0)
+	lower, upper := c.Shape.Totals()
 	points := &widened{sweep: l.sweep, weight: make([]float64, core.signals)}
 	l.readyFor(exact.NewMixer(points, c.Task, lower, upper), func(dst []float64, _ int, r *row, mean []float64) {
 		copy(dst, mean)

@@ -172,8 +172,7 @@ func (p *crediblePlanner) affordable() error {
 
 // findRows collects the limits that some return in the box of possible ones breaks.
 func (p *crediblePlanner) findRows() error {
-	lower, upper := make([]float64, p.drawer.shape.Dim()), make([]float64, p.drawer.shape.Dim())
-	p.drawer.shape.ReturnToGo(lower, upper, 0)
+	lower, upper := p.drawer.shape.Totals()
 	var err error
 	if p.box, err = geometry.NewBox(lower, upper); err != nil {
 		return err

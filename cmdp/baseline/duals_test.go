@@ -387,7 +387,7 @@ func TestOptPessPrimalDualByHand(t *testing.T) {
 			}
 			log := math.Log(k * 16 * 6 / 0.1)
 			lambda = max(0, lambda+max(0, value)+scale*5*4*math.Sqrt(3)*(log+1)/math.Sqrt(k*log)-limit)
-			if got := l.(*optPessPrimalDual).lambda[0]; !closeTo(got, lambda) {
+			if got := l.(*lagrangian).lambda[0]; !closeTo(got, lambda) {
 				t.Fatalf("episode %v: multiplier %v: want %v", k, got, lambda)
 			}
 			show(l, sh, step{0, 0, taken[0], 0}, step{1, 0, taken[1], 0})

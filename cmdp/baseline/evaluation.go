@@ -33,7 +33,12 @@ func (ev *evaluation) run(value []float64, p cmdp.Policy, t *signalTable) {
 	mean := make([]float64, m)
 	for h := ev.horizon - 1; h >= 0; h-- {
 		f, rows := ev.offsets(h), ev.layer(h)
-		ev.plainMean(mean)
+		clear(mean) // of the next values over all states
+		for s := range ev.states {
+			for j := range mean {
+				mean[j] += ev.next[s*m+j] / float64(ev.states)
+			}
+		}
 		for s := range ev.states {
 			out := ev.v[s*m : (s+1)*m]
 			first, end := int(f[s]), int(f[s+1])
@@ -62,16 +67,6 @@ func (ev *evaluation) run(value []float64, p cmdp.Policy, t *signalTable) {
 	for _, st := range ev.start {
 		for j := range value {
 			value[j] += st.Probability * ev.next[st.State*m+j]
-		}
-	}
-}
-
-// plainMean sets mean to the average of the next values over all states.
-func (ev *evaluation) plainMean(mean []float64) {
-	clear(mean)
-	for s := range ev.states {
-		for j := range mean {
-			mean[j] += ev.next[s*ev.signals+j] / float64(ev.states)
 		}
 	}
 }

@@ -84,8 +84,7 @@ func boxOf(t testing.TB, m *cmdp.Model) *geometry.Box {
 
 func boxOfShape(t testing.TB, sh *cmdp.Shape) *geometry.Box {
 	t.Helper()
-	lo, up := make([]float64, sh.Dim()), make([]float64, sh.Dim())
-	sh.ReturnToGo(lo, up, 0)
+	lo, up := sh.Totals()
 	b, err := geometry.NewBox(lo, up)
 	if err != nil {
 		t.Fatal(err)

@@ -23,13 +23,7 @@ func KnowledgeOf(ctx context.Context, m *cmdp.Model, task cmdp.Task) (Knowledge,
 	if err != nil || len(linear.Rows) == 0 {
 		return Knowledge{}, nil
 	}
-	return roomiestPolicy(ctx, m, linear)
-}
-
-// roomiestPolicy is KnowledgeOf for a given linear form.
-func roomiestPolicy(ctx context.Context, m *cmdp.Model, linear *Linear) (Knowledge, error) {
-	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
-	m.Shape().ReturnToGo(lower, upper, 0)
+	lower, upper := m.Shape().Totals()
 	box, err := geometry.NewBox(lower, upper)
 	if err != nil {
 		return Knowledge{}, err

@@ -1,6 +1,10 @@
 package baseline
 
-import "cmdpsolve/cmdp"
+import (
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // A lagrangian is a learner that plans by gradient steps on the multipliers of the constraints,
 // value iteration answering each, and plays deterministic policies.
@@ -11,6 +15,10 @@ type lagrangian struct {
 	weight []float64
 	lambda []float64 // ≥ 0, kept from episode to episode
 	rate   float64
+	// share and excess, if not nil, say by what multipliers are multiplied before they weigh constraints, and by
+	// what a constraint of the given value exceeds its limit.
+	share  func() float64
+	excess func(value, limit float64) float64
 	// turns is the number of steps in an episode, whose policy is best for the mean of their
 	// multipliers. 0 stands for one step, whose own policy is played.
 	turns int
@@ -48,7 +56,11 @@ func (l *lagrangian) Policy() cmdp.Policy {
 	for range max(1, l.turns) {
 		l.price(l.lambda)
 		for i, b := range l.limit {
-			l.lambda[i] = max(0, l.lambda[i]+l.rate*(l.column.value[i+1]-b))
+			over := l.column.value[i+1] - b
+			if l.excess != nil {
+				over = l.excess(l.column.value[i+1], b)
+			}
+			l.lambda[i] = max(0, l.lambda[i]+l.rate*over)
 			mean[i] += l.lambda[i] / float64(max(1, l.turns))
 		}
 	}
@@ -63,6 +75,9 @@ func (l *lagrangian) Policy() cmdp.Policy {
 func (l *lagrangian) price(lambda []float64) {
 	l.weight[0] = 1
 	copy(l.weight[1:], lambda)
+	if l.share != nil {
+		floats.Scale(l.share(), l.weight[1:])
+	}
 	l.sweep.price(l.column, l.weight)
 	l.state.Work.Planner++
 }

@@ -43,8 +43,7 @@ func LinearForm(shape *cmdp.Shape, task cmdp.Task) (*Linear, error) {
 		}
 		l.Goal, l.Offset = a.Gradient(), a.Offset()
 	}
-	lower, upper := make([]float64, d), make([]float64, d)
-	shape.ReturnToGo(lower, upper, 0)
+	lower, upper := shape.Totals()
 	list, ok := task.LinearConstraints(lower, upper)
 	if !ok {
 		return nil, fmt.Errorf("the target is not a polyhedron: %w", ErrUnsupported)

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 var _ = register(Algorithm{
@@ -84,13 +82,6 @@ func optPessSignals(core *core, objective, constraints float64) func(dst []float
 	}
 }
 
-// An optPessPrimalDual is a learner whose multipliers rise by more than the optimistic
-// violation, so that they are early.
-type optPessPrimalDual struct {
-	*lagrangian
-	room float64 // γ
-}
-
 // newOptPessPrimalDual returns OptPess-PrimalDual of Liu et al. (2021), from memory: in episode k
 // the deterministic policy that minimises the objective and the constraints, all lowered by
 // (1+SH)·β with the β of OptPess-LP, weighted with 1 and λ/η_k, on the empirical kernel; then
@@ -109,31 +100,17 @@ func newOptPessPrimalDual(c Config) (cmdp.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	once := 1 + float64(core.states*core.horizon)
-	l := &optPessPrimalDual{newLagrangian(core, newSweep(core.estimate, kernelUniform, nil), optPessSignals(core, -once, -once)), room}
+	s, h, slots := float64(core.states), float64(core.horizon), float64(max(1, core.slots())) // SAH of them
+	once := 1 + s*h
+	l := newLagrangian(core, newSweep(core.estimate, kernelUniform, nil), optPessSignals(core, -once, -once))
+	l.rate = 1
+	l.share = func() float64 { return 1 / (room * h * math.Sqrt(float64(l.state.Episodes+1))) }
+	l.excess = func(value, limit float64) float64 {
+		k := float64(l.state.Episodes + 1)
+		log := math.Log(k * 16 * s * slots / l.p)
+		tightening := core.scale.Multiplier() * 5 * h * h * math.Sqrt(s*s*slots/h) * (log + 1) / math.Sqrt(k*log) // ε_k
+		return max(0, value) + tightening - limit
+	}
 	l.refresh()
 	return l, nil
-}
-
-// tightening is ε_k.
-func (l *optPessPrimalDual) tightening(k float64) float64 {
-	s, h, slots := float64(l.states), float64(l.horizon), float64(max(1, l.slots())) // SAH of them
-	log := math.Log(k * 16 * s * slots / l.p)
-	return l.core.scale.Multiplier() * 5 * h * h * math.Sqrt(s*s*slots/h) * (log + 1) / math.Sqrt(k*log)
-}
-
-// Policy plans, moves the multipliers, and returns the policy of the next episode.
-func (l *optPessPrimalDual) Policy() cmdp.Policy {
-	if l.state.Planned {
-		return l.policy
-	}
-	k, weights := float64(l.state.Episodes+1), make([]float64, len(l.lambda))
-	floats.ScaleTo(weights, 1/(l.room*float64(l.horizon)*math.Sqrt(k)), l.lambda)
-	l.price(weights)
-	for i, b := range l.limit {
-		l.lambda[i] = max(0, l.lambda[i]+max(0, l.column.value[i+1])+l.tightening(k)-b)
-	}
-	l.policy.follow(l.column)
-	l.state.Planned = true
-	return l.policy
 }

@@ -200,8 +200,7 @@ func (l *posterior) remaining() (cmdp.Task, error) {
 			matrix[i] = make([]float64, d)
 			matrix[i][i] = factor
 		}
-		lower, upper := make([]float64, d), make([]float64, d)
-		l.shape.ReturnToGo(lower, upper, 0)
+		lower, upper := l.shape.Totals()
 		box, err := geometry.NewBox(lower, upper)
 		if err != nil {
 			return task, err

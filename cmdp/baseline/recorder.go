@@ -59,8 +59,7 @@ func NewRecorder(learner cmdp.Learner, m *cmdp.Model, task cmdp.Task, optimum fl
 	if l, err := LinearForm(m.Shape(), cmdp.Task{Target: task.Target, Constraints: task.Constraints}); err == nil {
 		r.linear, rows = l, len(l.Rows)
 	}
-	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
-	m.Shape().ReturnToGo(lower, upper, 0)
+	lower, upper := m.Shape().Totals()
 	r.tolerance = ViolationTolerance * floats.Distance(lower, upper, 2)
 	r.state = recorderState{Expected: newTally(m.Dim(), rows), Realized: newTally(m.Dim(), rows)}
 	r.Keep(&r.state, saved.Own{Name: "baseline: learner", Part: learner})

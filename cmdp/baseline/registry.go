@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,8 +58,8 @@ var registry = map[string]Algorithm{}
 
 // register adds an entry; each algorithm's file does so for itself.
 func register(a Algorithm) bool {
-	if _, twice := registry[a.Name]; twice {
-		panic("baseline: algorithm " + a.Name + " registered twice")
+	if _, twice := registry[a.Name]; twice || !slices.Contains(order, a.Name) {
+		panic("baseline: algorithm " + a.Name + " registered twice, or without a place in tables")
 	}
 	registry[a.Name] = a
 	return true
@@ -68,30 +67,15 @@ func register(a Algorithm) bool {
 
 // Algorithms returns all entries in the order of tables. It allocates a new slice.
 func Algorithms() []Algorithm {
-	all := make([]Algorithm, 0, len(registry))
-	for _, a := range registry {
-		all = append(all, a)
+	var all []Algorithm
+	for _, name := range order {
+		all = append(all, registry[name])
 	}
-	place := func(name string) int {
-		if i := slices.Index(order, name); i >= 0 {
-			return i
-		}
-		return len(order)
-	}
-	slices.SortFunc(all, func(a, b Algorithm) int {
-		return cmp.Or(cmp.Compare(place(a.Name), place(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
 	return all
 }
 
 // Names returns the names of all algorithms in the order of tables.
-func Names() []string {
-	var names []string
-	for _, a := range Algorithms() {
-		names = append(names, a.Name)
-	}
-	return names
-}
+func Names() []string { return slices.Clone(order) }
 
 // Lookup returns the entry of a name. The error for an unknown name lists the known
 // ones, the most similar first.

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"errors"
+	"strings"
 
 	"cmdpsolve/cmdp"
 
@@ -34,7 +35,7 @@ func newScaledTask(name string, c *Config) (*scaledTask, error) {
 		var err error
 		if linear, err = LinearForm(c.Shape, c.Task); err != nil {
 			if errors.Is(err, ErrUnsupported) {
-				return nil, unsupported(name, "%s", reason(err))
+				return nil, unsupported(name, "%s", strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error()))
 			}
 			return nil, err
 		}
@@ -42,15 +43,6 @@ func newScaledTask(name string, c *Config) (*scaledTask, error) {
 		return nil, err
 	}
 	return scaleTo(c, linear), nil
-}
-
-// reason is the text of an error without that of ErrUnsupported.
-func reason(err error) string {
-	text, tail := err.Error(), ": "+ErrUnsupported.Error()
-	if n := len(text) - len(tail); n > 0 && text[n:] == tail {
-		return text[:n]
-	}
-	return text
 }
 
 func scaleTo(c *Config, linear *Linear) *scaledTask {

@@ -36,8 +36,7 @@ func model(t testing.TB) *cmdp.Model {
 
 func task(t testing.TB, sh *cmdp.Shape) cmdp.Task {
 	t.Helper()
-	lo, up := make([]float64, 2), make([]float64, 2)
-	sh.ReturnToGo(lo, up, 0)
+	lo, up := sh.Totals()
 	box, err := geometry.NewBox(lo, up)
 	if err != nil {
 		t.Fatal(err)

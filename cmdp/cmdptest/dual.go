@@ -44,8 +44,7 @@ func CheckDualUpdate(make func() cmdp.DualUpdate, sh *cmdp.Shape) error {
 // save is set, it is replaced by a restored copy every 50 episodes.
 func observe(u cmdp.DualUpdate, fresh func() cmdp.DualUpdate, sh *cmdp.Shape, save bool) ([]float64, error) {
 	d, rng := sh.Dim(), stream("returns")
-	lo, up := make([]float64, d), make([]float64, d)
-	sh.ReturnToGo(lo, up, 0)
+	lo, up := sh.Totals()
 	value, before := make([]float64, d), make([]float64, d)
 	var all []float64
 	for k := range dualEpisodes {

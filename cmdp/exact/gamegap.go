@@ -44,8 +44,7 @@ func newGapSearch(ctx context.Context, m *cmdp.Model, target geometry.Compact) (
 	s := &gapSearch{ctx: ctx, model: m, target: target, game: game, evaluator: cmdp.NewEvaluator(m),
 		point: make([]float64, d), upper: math.Inf(1)}
 	s.best.Value, s.best.Support = math.Inf(-1), 0
-	lower, upper := make([]float64, d), make([]float64, d)
-	m.Shape().ReturnToGo(lower, upper, 0)
+	lower, upper := m.Shape().Totals()
 	dir := make([]float64, d)
 	size := 0.0
 	for i := range d {

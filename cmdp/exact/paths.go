@@ -87,8 +87,7 @@ func (s *search) looks() func(v []float64) []float64 {
 	var forms [][]float64
 	list, complete := []cmdp.Constraint(nil), true
 	if s.task.Target != nil {
-		lower, upper := make([]float64, s.m.Dim()), make([]float64, s.m.Dim())
-		s.m.Shape().ReturnToGo(lower, upper, 0)
+		lower, upper := s.m.Shape().Totals()
 		list, complete = s.task.LinearConstraints(lower, upper)
 	}
 	affine, linear := s.task.Cost.(cost.Affine)

@@ -64,8 +64,7 @@ func TestPlayedReturns(t *testing.T) {
 		want := make([]float64, m.Dim())
 		cmdp.NewEvaluator(m).Returns(want, cmdp.Uniform{Shape: m.Shape()})
 		sum, square := make([]float64, m.Dim()), make([]float64, m.Dim())
-		lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
-		m.Shape().ReturnToGo(lower, upper, 0)
+		lower, upper := m.Shape().Totals()
 		tr := cmdp.NewTrajectory(m.Shape())
 		env, agent := rand.New(cmdp.Stream(1, "environment")), rand.New(cmdp.Stream(1, "agent"))
 		for range episodes {
