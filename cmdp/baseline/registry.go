@@ -52,7 +52,7 @@ type Algorithm struct {
 // order is the order of tables.
 var order = []string{"moma", "moma-projection", "moma-free", "moma-double", "optcmdp", "optcmdp-bonus", "optdual",
 	"optprimaldual", "conrl-lp", "conrl-lagr", "conrl-convex", "conrl-knapsack", "opdop", "ucpd", "bwcr", "bwcr-ucb", "bwcr-fw", "blackwell", "abh",
-	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "moma-posterior"}
+	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "moma-posterior", "optpess-pd"}
 
 var registry = map[string]Algorithm{}
 
