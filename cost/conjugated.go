@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -39,40 +40,36 @@ func NewConjugated(f Conjugated) (Cost, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cost: conjugated: %w", err)
 	}
-	subgradients, err := oracle.NewConjugate(&conjugateFunction{f, newPool(f.Dim())}, ball)
+	subgradients, err := oracle.NewConjugate(&conjugateFunction{f}, ball)
 	if err != nil {
 		return nil, fmt.Errorf("cost: conjugated: %w", err)
 	}
-	return &conjugated{f, subgradients, newPool(f.Dim())}, nil
+	return &conjugated{f, subgradients}, nil
 }
 
 type conjugated struct {
 	Conjugated
 	subgradients *oracle.BundleConjugate
-	scratch      *pool
 }
 
 // Subgradient sets dst to a dual vector that attains f(x), up to
 // oracle.ConjugateTolerance.
 func (c *conjugated) Subgradient(dst, x []float64) {
 	checkDim(c.Dim(), len(dst), len(x))
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(len(x))
+	defer scratch.Put(buffer)
 	copy(*buffer, x)
 	clear(dst)
 	c.subgradients.ConjugateSubgradient(dst, *buffer, dst)
 }
 
 // conjugateFunction is f* as a function of the dual.
-type conjugateFunction struct {
-	f       Conjugated
-	scratch *pool
-}
+type conjugateFunction struct{ f Conjugated }
 
 // Value returns f*(dual).
 func (c *conjugateFunction) Value(dual []float64) float64 {
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(len(dual))
+	defer scratch.Put(buffer)
 	clear(*buffer)
 	c.f.ConjugateSubgradient(*buffer, dual, *buffer)
 	return floats.Dot(dual, *buffer) - c.f.Value(*buffer)
@@ -80,8 +77,8 @@ func (c *conjugateFunction) Value(dual []float64) float64 {
 
 // Subgradient sets dst to the point that attains f*(dual).
 func (c *conjugateFunction) Subgradient(dst, dual []float64) {
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(len(dual))
+	defer scratch.Put(buffer)
 	clear(*buffer)
 	c.f.ConjugateSubgradient(*buffer, dual, *buffer)
 	copy(dst, *buffer)

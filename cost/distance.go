@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -15,9 +16,8 @@ import (
 // are not answered for: their conjugate is larger than the support function and
 // depends on the domain (erratum E-29).
 type Distance struct {
-	set     geometry.Compact
-	faces   oracle.FaceProjector // nil where the set does not resolve ties
-	scratch *pool
+	set   geometry.Compact
+	faces oracle.FaceProjector // nil where the set does not resolve ties
 }
 
 // NewDistance returns the distance to a set. Where the set is an
@@ -33,7 +33,7 @@ func NewDistance(set geometry.Compact) (*Distance, error) {
 		return nil, errors.New("cost: distance: set of dimension 0: want ≥ 1")
 	}
 	faces, _ := set.(oracle.FaceProjector)
-	return &Distance{set: set, faces: faces, scratch: newPool(set.Dim())}, nil
+	return &Distance{set: set, faces: faces}, nil
 }
 
 // Dim returns the dimension of the set.
@@ -48,13 +48,11 @@ func (c *Distance) Set() geometry.Compact { return c.set }
 // Value returns the distance of x to the set.
 func (c *Distance) Value(x []float64) float64 {
 	checkDim(c.Dim(), len(x))
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(c.Dim())
+	defer scratch.Put(buffer)
 	projection := *buffer
 	c.set.Project(projection, x)
-	for i := range projection {
-		projection[i] -= x[i]
-	}
+	floats.Sub(projection, x)
 	return floats.Norm(projection, 2)
 }
 
@@ -62,13 +60,11 @@ func (c *Distance) Value(x []float64) float64 {
 // points of the set.
 func (c *Distance) Subgradient(dst, x []float64) {
 	checkDim(c.Dim(), len(dst), len(x))
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(c.Dim())
+	defer scratch.Put(buffer)
 	projection := *buffer
 	c.set.Project(projection, x)
-	for i := range projection {
-		projection[i] = x[i] - projection[i]
-	}
+	floats.SubTo(projection, x, projection)
 	// A projection is only as exact as rounding allows: a difference below that
 	// has no meaningful direction.
 	size := floats.Norm(projection, 2)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
 )
 
 // NewLogSumExp returns temperature·log Σ_i exp(x_i/temperature), a smooth
@@ -35,7 +36,7 @@ func newLogSumExp(what string, logWeight []float64, temperature float64, x domai
 		return nil, fmt.Errorf("cost: %s: temperature %g: want within 1e-9 and 1e6 times %g, the largest magnitude in the domain",
 			what, temperature, far)
 	}
-	c := &logSumExp{domain: x, logWeight: logWeight, temperature: temperature, scratch: newPool(x.Dim())}
+	c := &logSumExp{domain: x, logWeight: logWeight, temperature: temperature}
 	largest := make([]float64, x.Dim())
 	corner := append([]float64(nil), x.lower...)
 	for i := range corner {
@@ -52,7 +53,6 @@ type logSumExp struct {
 	domain
 	logWeight   []float64
 	temperature float64
-	scratch     *pool
 }
 
 // level returns the logarithm of the sum.
@@ -92,8 +92,8 @@ func (c *logSumExp) Subgradient(dst, x []float64) {
 // coordinate has the gradient equal to its dual or rests on a side.
 func (c *logSumExp) ConjugateSubgradient(dst, dual, near []float64) {
 	checkDim(c.Dim(), len(dst), len(dual), len(near))
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(c.Dim())
+	defer scratch.Put(buffer)
 	// At level s, coordinate i has the gradient dual_i at temperature·(s + shift_i).
 	shift, excess := *buffer, -1.0
 	for i, d := range dual {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"cmdpsolve/geometry"
 )
 
 // NewPrecomposed returns x ↦ cost(matrix·x + offset) over a bounded box, for a
@@ -35,7 +36,7 @@ func NewPrecomposed(cost Cost, matrix [][]float64, offset []float64, domain *geo
 	if err := checkVector("precomposed: offset", offset, m); err != nil {
 		return nil, err
 	}
-	p := &precomposed{cost: cost, offset: append([]float64(nil), offset...), scratch: newPool(m)}
+	p := &precomposed{cost: cost, offset: append([]float64(nil), offset...)}
 	for _, row := range matrix {
 		p.matrix = append(p.matrix, append([]float64(nil), row...))
 	}
@@ -61,10 +62,9 @@ func NewPrecomposed(cost Cost, matrix [][]float64, offset []float64, domain *geo
 
 // precomposed is cost(matrix·x + offset).
 type precomposed struct {
-	cost    Cost
-	matrix  [][]float64
-	offset  []float64
-	scratch *pool
+	cost   Cost
+	matrix [][]float64
+	offset []float64
 }
 
 // checkImage fails if the image of the domain leaves the domain of the cost.
@@ -95,7 +95,7 @@ func (p *precomposed) spectralNorm(columns int) float64 {
 
 // image returns matrix·x + offset in a borrowed vector.
 func (p *precomposed) image(x []float64) *[]float64 {
-	y := p.scratch.get()
+	y := scratch.Get(len(p.matrix))
 	for j, row := range p.matrix {
 		(*y)[j] = floats.Dot(row, x) + p.offset[j]
 	}
@@ -113,14 +113,14 @@ func (p *precomposed) transpose(dst, y []float64) {
 // Value returns the cost at the image of x.
 func (p *precomposed) Value(x []float64) float64 {
 	y := p.image(x)
-	defer p.scratch.put(y)
+	defer scratch.Put(y)
 	return p.cost.Value(*y)
 }
 
 // Subgradient sets dst to the transposed matrix times a subgradient at the image.
 func (p *precomposed) Subgradient(dst, x []float64) {
 	y := p.image(x)
-	defer p.scratch.put(y)
+	defer scratch.Put(y)
 	p.cost.Subgradient(*y, *y)
 	p.transpose(dst, *y)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -52,7 +53,6 @@ type tilted struct {
 	weight    float64
 	line      *Linear
 	lipschitz float64
-	scratch   *pool
 }
 
 // tiltedBoxed is a tilted cost that is boxed.
@@ -65,7 +65,7 @@ func (c *tiltedBoxed) box() domain { return c.over }
 
 // newTilted returns a boxed cost if c is one.
 func newTilted(c Cost, weight float64, line *Linear, lipschitz float64) Cost {
-	t := &tilted{c, weight, line, lipschitz, newPool(c.Dim())}
+	t := &tilted{c, weight, line, lipschitz}
 	if b, ok := c.(boxed); ok {
 		return &tiltedBoxed{t, b.box()}
 	}
@@ -99,8 +99,8 @@ func (c *tilted) Subgradient(dst, x []float64) {
 // ConjugateSubgradient asks the cost.
 func (c *tilted) ConjugateSubgradient(dst, dual, near []float64) {
 	checkDim(c.Dim(), len(dst), len(dual), len(near))
-	buffer := c.scratch.get()
-	defer c.scratch.put(buffer)
+	buffer := scratch.Get(c.Dim())
+	defer scratch.Put(buffer)
 	copy(*buffer, dual)
 	if c.line != nil {
 		floats.Sub(*buffer, c.line.gradient)

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/scratch"
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -52,7 +53,7 @@ func newSum(weights []float64, costs []Cost, x domain) (Cost, error) {
 	if _, ok := curved[0].(boxed); ok && len(curved) == 1 {
 		return newTilted(curved[0], 1, line, lipschitz), nil
 	}
-	return newGeneric("sum", &sum{line, curved, newPool(x.Dim())}, x)
+	return newGeneric("sum", &sum{line, curved}, x)
 }
 
 // split adds up the affine costs, and scales the others by their weights, leaving
@@ -102,9 +103,8 @@ func coordinatewise(line *Linear, curved []Cost) []scalar {
 
 // sum is an affine cost plus others.
 type sum struct {
-	line    *Linear
-	curved  []Cost
-	scratch *pool
+	line   *Linear
+	curved []Cost
 }
 
 var _ oracle.FirstOrder = (*sum)(nil)
@@ -120,15 +120,13 @@ func (s *sum) Value(x []float64) float64 {
 
 // Subgradient adds up subgradients.
 func (s *sum) Subgradient(dst, x []float64) {
-	term, total := s.scratch.get(), s.scratch.get()
-	defer s.scratch.put(term)
-	defer s.scratch.put(total)
+	term, total := scratch.Get(len(dst)), scratch.Get(len(dst))
+	defer scratch.Put(term)
+	defer scratch.Put(total)
 	copy(*total, s.line.gradient)
 	for _, c := range s.curved {
 		c.Subgradient(*term, x)
-		for i, g := range *term {
-			(*total)[i] += g
-		}
+		floats.Add(*total, *term)
 	}
 	copy(dst, *total)
 }

@@ -2,7 +2,8 @@ package geometry
 
 import (
 	"fmt"
-	"sync"
+
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -10,7 +11,6 @@ import (
 // union is the convex hull of several compact sets.
 type union struct {
 	sets []Compact
-	pool sync.Pool
 }
 
 // NewConvexHull returns the convex hull of the union of the sets. Linear
@@ -59,7 +59,7 @@ func (u *union) Dim() int { return u.sets[0].Dim() }
 // MaximizeLinear takes the best of the sets' maximisers.
 func (u *union) MaximizeLinear(dst, dir []float64) {
 	check(u.Dim(), dst, dir)
-	next := borrow(&u.pool, len(dst))
+	next := scratch.Get(len(dst))
 	u.sets[0].MaximizeLinear(dst, dir)
 	most := floats.Dot(dir, dst)
 	for _, s := range u.sets[1:] {
@@ -69,14 +69,5 @@ func (u *union) MaximizeLinear(dst, dir []float64) {
 			copy(dst, *next)
 		}
 	}
-	u.pool.Put(next)
-}
-
-// borrow takes a vector of length n from a pool.
-func borrow(pool *sync.Pool, n int) *[]float64 {
-	if v, ok := pool.Get().(*[]float64); ok {
-		return v
-	}
-	v := make([]float64, n)
-	return &v
+	scratch.Put(next)
 }

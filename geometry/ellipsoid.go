@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
+
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +19,6 @@ type Ellipsoid struct {
 	center []float64
 	axes   [][]float64 // unit vectors along the half-axes
 	half   []float64   // their lengths
-	pool   sync.Pool
 }
 
 // NewEllipsoid returns the ellipsoid. It is an error if the centre is empty, if the
@@ -41,9 +41,7 @@ func NewEllipsoid(center []float64, shape [][]float64) (*Ellipsoid, error) {
 		if len(row) != d {
 			return nil, fmt.Errorf("geometry: ellipsoid shape row %d has %d entries: want %d", i, len(row), d)
 		}
-		for _, v := range row {
-			size = math.Max(size, math.Abs(v))
-		}
+		size = math.Max(size, floats.Norm(row, math.Inf(1)))
 	}
 	sym := mat.NewSymDense(d, nil)
 	for i := range d {
@@ -79,11 +77,7 @@ func (e *Ellipsoid) Dim() int { return len(e.center) }
 // of x along the axes; the answer has coordinates h_k² z_k / (h_k² + μ).
 func (e *Ellipsoid) Project(dst, x []float64) {
 	check(e.Dim(), dst, x)
-	z, ok := e.pool.Get().(*[]float64)
-	if !ok {
-		v := make([]float64, e.Dim())
-		z = &v
-	}
+	z := scratch.Get(e.Dim())
 	level := 0.0
 	for k, axis := range e.axes {
 		sum := 0.0
@@ -104,7 +98,7 @@ func (e *Ellipsoid) Project(dst, x []float64) {
 			addShort(dst, c, axis)
 		}
 	}
-	e.pool.Put(z)
+	scratch.Put(z)
 }
 
 // multiplier finds μ by Newton's method on 1/√(sum), which is nearly linear and, from the

@@ -51,9 +51,7 @@ func (h *Halfspace) Offset() float64 { return h.offset }
 func (h *Halfspace) Project(dst, x []float64) {
 	check(len(h.normal), dst, x)
 	excess := math.Max(floats.Dot(h.unit, x)-h.level, 0)
-	for i, v := range x {
-		dst[i] = v - excess*h.unit[i]
-	}
+	floats.AddScaledTo(dst, x, -excess, h.unit)
 }
 
 // Bounds is infinite except for a normal along an axis.

@@ -2,14 +2,14 @@ package geometry
 
 import (
 	"fmt"
-	"sync"
+
+	"cmdpsolve/internal/scratch"
 )
 
 // image is {matrix·x + shift : x in set}.
 type image struct {
 	*linearMap
-	set        Compact
-	dirs, from sync.Pool
+	set Compact
 }
 
 // NewImage returns the affine image {matrix·x + shift : x in set}, in as many
@@ -45,10 +45,10 @@ func (s *image) Dim() int { return len(s.matrix) }
 // MaximizeLinear asks the set in the direction matrixᵀ·dir.
 func (s *image) MaximizeLinear(dst, dir []float64) {
 	check(len(s.matrix), dst, dir)
-	back, point := borrow(&s.dirs, s.dim), borrow(&s.from, s.dim)
+	back, point := scratch.Get(s.dim), scratch.Get(s.dim)
 	s.transposed(*back, dir)
 	s.set.MaximizeLinear(*point, *back)
 	s.apply(dst, *point)
-	s.dirs.Put(back)
-	s.from.Put(point)
+	scratch.Put(back)
+	scratch.Put(point)
 }

@@ -2,8 +2,8 @@ package geometry
 
 import (
 	"fmt"
-	"sync"
 
+	"cmdpsolve/internal/scratch"
 	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
@@ -13,7 +13,6 @@ import (
 type inflation struct {
 	set    Set
 	radius float64
-	pool   sync.Pool
 }
 
 type compactInflation struct {
@@ -63,7 +62,7 @@ func (s *inflation) Dim() int { return s.set.Dim() }
 // Project goes from the set's nearest point towards x, by at most the radius.
 func (s *inflation) Project(dst, x []float64) {
 	check(s.Dim(), dst, x)
-	nearest := borrow(&s.pool, len(dst))
+	nearest := scratch.Get(len(dst))
 	s.set.Project(*nearest, x)
 	gap := floats.Distance(x, *nearest, 2)
 	for i, v := range *nearest {
@@ -71,7 +70,7 @@ func (s *inflation) Project(dst, x []float64) {
 			dst[i] = v + s.radius*((dst[i]-v)/gap)
 		}
 	}
-	s.pool.Put(nearest)
+	scratch.Put(nearest)
 }
 
 // MaximizeLinear goes from the set's maximiser in the direction.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/lp"
 )
 
 // Intersection is the set of the common points of several sets, unbounded ones. It
@@ -63,10 +64,8 @@ func flatten(sets []Set) (flat []Set, box *Box, err error) {
 		return nil, nil, fmt.Errorf("geometry: intersection of no sets: want at least one")
 	}
 	d := sets[0].Dim()
-	box = &Box{make([]float64, d), make([]float64, d)}
-	for i := range d {
-		box.lower[i], box.upper[i] = math.Inf(-1), math.Inf(1)
-	}
+	lower, upper := lp.Free(d)
+	box = &Box{lower, upper}
 	for k, s := range sets {
 		if s.Dim() != d {
 			return nil, nil, fmt.Errorf("geometry: intersection: set %d has dimension %d, set 0 has %d: want the same", k, s.Dim(), d)
@@ -122,15 +121,7 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 	if own, err = own.meet(box.Box); err != nil {
 		return nil, err
 	}
-	var rows Rows
-	var others []Set
-	for _, m := range flat {
-		if r, ok := rowsOf(m); ok {
-			rows = rows.and(r)
-		} else {
-			others = append(others, m)
-		}
-	}
+	rows, others := split(flat)
 	if len(others) == 0 {
 		return rows.restrict(&BoundedBox{own})
 	}
@@ -166,15 +157,8 @@ func (s *Intersection) Project(dst, x []float64) {
 
 // Rows gives all rows if all sets have rows.
 func (s *Intersection) Rows() (Rows, bool) {
-	var rows Rows
-	for _, m := range s.sets {
-		r, ok := rowsOf(m)
-		if !ok {
-			return Rows{}, false
-		}
-		rows = rows.and(r)
-	}
-	return rows, true
+	rows, others := split(s.sets)
+	return rows, len(others) == 0
 }
 
 // Bounds gives the intersection of the members' bounds, which need not be the

@@ -67,10 +67,7 @@ func (b *L1Ball) MaximizeLinear(dst, dir []float64) {
 // ProjectFace projects on the simplex of the vertices on the axes of largest entry.
 func (b *L1Ball) ProjectFace(dst, dir, x []float64) {
 	check(len(b.center), dst, dir, x)
-	most := 0.0
-	for _, v := range dir {
-		most = math.Max(most, math.Abs(v))
-	}
+	most := floats.Norm(dir, math.Inf(1))
 	if most == 0 {
 		b.Project(dst, x)
 		return

@@ -1,7 +1,7 @@
 package geometry
 
 import (
-	"sync"
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -9,7 +9,6 @@ import (
 // sum is the Minkowski sum of several compact sets.
 type sum struct {
 	sets []Compact
-	pool sync.Pool
 }
 
 // NewMinkowskiSum returns {x_1 + … + x_n : x_k in set k}. Linear maximisation adds
@@ -63,13 +62,11 @@ func (s *sum) Dim() int { return s.sets[0].Dim() }
 // MaximizeLinear adds the maximisers of the terms.
 func (s *sum) MaximizeLinear(dst, dir []float64) {
 	check(s.Dim(), dst, dir)
-	next := borrow(&s.pool, len(dst))
+	next := scratch.Get(len(dst))
 	s.sets[0].MaximizeLinear(dst, dir)
 	for _, t := range s.sets[1:] {
 		t.MaximizeLinear(*next, dir)
-		for i, v := range *next {
-			dst[i] += v
-		}
+		floats.Add(dst, *next)
 	}
-	s.pool.Put(next)
+	scratch.Put(next)
 }

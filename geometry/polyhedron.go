@@ -113,7 +113,7 @@ func (p *Polyhedron) findInterior() error {
 	d := p.Dim()
 	problem := p.rows.program(make([]float64, d+1))
 	problem.Minimize[d] = -1
-	problem.Upper[d] = 1e3 * (1 + p.reach())
+	problem.Upper[d] = 1e3 * (1 + floats.Norm(p.rows.B, math.Inf(1)))
 	problem.Lower[d] = 0
 	for i := range problem.Rows {
 		r := 1.0
@@ -138,15 +138,6 @@ func (p *Polyhedron) findInterior() error {
 	}
 	p.room = math.Max(p.room, 0)
 	return nil
-}
-
-// reach is the largest distance of a row's plane from the origin.
-func (p *Polyhedron) reach() float64 {
-	var most float64
-	for _, b := range p.rows.B {
-		most = math.Max(most, math.Abs(b))
-	}
-	return most
 }
 
 // program states the rows as a linear program in free variables; there may be more

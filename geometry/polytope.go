@@ -3,8 +3,8 @@ package geometry
 import (
 	"fmt"
 	"math"
-	"sync"
 
+	"cmdpsolve/internal/scratch"
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
 
@@ -19,7 +19,6 @@ type Polytope struct {
 	*Polyhedron
 	polish *oracle.ProximalMaximizer
 	radius float64
-	pool   sync.Pool
 }
 
 // NewPolytope returns {x : A x ≤ b}. It is an error where NewPolyhedron is one, and,
@@ -80,10 +79,7 @@ const nearlyTied = 1e-11
 // steps creep along it. The program is solved from scratch: a warm start would make
 // the vertex depend on the calls before, and so on what other goroutines ask.
 func (p *Polytope) maximizeByProgram(dst, dir []float64) {
-	size := 0.0
-	for _, v := range dir {
-		size = math.Max(size, math.Abs(v))
-	}
+	size := floats.Norm(dir, math.Inf(1))
 	cost := make([]float64, p.Dim())
 	for i, v := range dir {
 		cost[i] = -v / size
@@ -110,10 +106,10 @@ func (p *Polytope) ProjectFace(dst, dir, x []float64) {
 		p.Project(dst, x)
 		return
 	}
-	best := borrow(&p.pool, p.Dim())
+	best := scratch.Get(p.Dim())
 	p.MaximizeLinear(*best, dir)
 	if !p.active.ProjectLevel(dst, dir, floats.Dot(dir, *best), x) {
 		copy(dst, *best) // rounding leaves no more of the face
 	}
-	p.pool.Put(best)
+	scratch.Put(best)
 }

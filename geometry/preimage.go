@@ -2,9 +2,9 @@ package geometry
 
 import (
 	"fmt"
-	"math"
 
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -69,11 +69,8 @@ func (m *linearMap) pull(rows Rows) (Set, error) {
 		}
 	}
 	if len(back.A) == 0 {
-		free := &Box{make([]float64, m.dim), make([]float64, m.dim)}
-		for i := range m.dim {
-			free.lower[i], free.upper[i] = math.Inf(-1), math.Inf(1)
-		}
-		return free, nil
+		lower, upper := lp.Free(m.dim)
+		return &Box{lower, upper}, nil
 	}
 	return newPolyhedron("preimage", back)
 }

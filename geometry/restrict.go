@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/lp"
 )
 
 // restricter is a Set with a better way than the general one to be cut by a box.
@@ -103,10 +104,7 @@ func boundsOf(s Set) (lower, upper []float64) {
 		boundsByMaximizing(c, lower, upper)
 		return lower, upper
 	}
-	for i := range lower {
-		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
-	}
-	return lower, upper
+	return lp.Free(s.Dim())
 }
 
 // inside reports whether the bounds lie in the box.

@@ -28,6 +28,18 @@ func rowsOf(s Set) (Rows, bool) {
 	return Rows{}, false
 }
 
+// split returns the rows of the sets that have any, and the other sets.
+func split(sets []Set) (rows Rows, others []Set) {
+	for _, s := range sets {
+		if r, ok := rowsOf(s); ok {
+			rows = rows.and(r)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return rows, others
+}
+
 // and returns the rows of both, equalities first.
 func (r Rows) and(o Rows) Rows {
 	var all Rows

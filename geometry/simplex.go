@@ -3,6 +3,7 @@ package geometry
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Simplex is {x ≥ 0 : Σ x_i = total}. Closed forms, no allocation, exact ties.
@@ -50,10 +51,7 @@ func (s *Simplex) MaximizeLinear(dst, dir []float64) {
 // ProjectFace projects on the simplex of the coordinates with the largest entry.
 func (s *Simplex) ProjectFace(dst, dir, x []float64) {
 	check(s.dim, dst, dir, x)
-	most := math.Inf(-1)
-	for _, v := range dir {
-		most = math.Max(most, v)
-	}
+	most := slices.Max(dir)
 	soft := threshold{x: x, mask: dir, keep: most}
 	base, tau := soft.find(s.total)
 	for i, v := range x {

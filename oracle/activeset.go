@@ -129,7 +129,7 @@ func (w *leastDistance) project(x []float64) bool {
 	if !w.solve(x) {
 		return false
 	}
-	near := 1e2 * (floats.Norm(w.x, 2) + 1e-3*w.largestRHS())
+	near := 1e2 * (floats.Norm(w.x, 2) + 1e-3*floats.Norm(w.rhs, math.Inf(1)))
 	far := floats.Distance(x, w.x, 2)
 	if far <= 10*near || near == 0 {
 		return true
@@ -143,12 +143,4 @@ func (w *leastDistance) project(x []float64) bool {
 		p[i] = v + (x[i]-v)*(near/far)
 	}
 	return w.solve(p)
-}
-
-func (w *leastDistance) largestRHS() float64 {
-	var most float64
-	for _, b := range w.rhs {
-		most = math.Max(most, math.Abs(b))
-	}
-	return most
 }

@@ -100,6 +100,7 @@ func (c *BundleConjugate) probe() (*BundleConjugate, error) {
 	if c.projector != nil {
 		c.projector.Project(x, x)
 	}
+	c.pool.New = func() any { return newBundle(c) }
 	v := c.f.Value(x)
 	c.f.Subgradient(g, x)
 	if size := floats.Norm(g, 2); math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(size) || math.IsInf(size, 0) {
@@ -124,10 +125,7 @@ func (c *BundleConjugate) Attain(dst, dual, near []float64) (value, gap float64)
 	if len(dst) != c.Dim() || len(dual) != c.Dim() || len(near) != c.Dim() {
 		panic(badLength)
 	}
-	w, ok := c.pool.Get().(*bundle)
-	if !ok {
-		w = newBundle(c)
-	}
+	w := c.pool.Get().(*bundle)
 	w.minimize(dual, near)
 	copy(dst, w.best)
 	value, gap = -w.least, math.Max(w.least-w.bound, 0)

@@ -69,6 +69,7 @@ func NewIntersection(dim int, members ...Member) (*Intersection, error) {
 			}
 		}
 	}
+	s.pool.New = func() any { return newMultipliers(s) }
 	if err := s.prove(); err != nil {
 		return nil, err
 	}
@@ -88,10 +89,7 @@ func (s *Intersection) Nearest(dst, x []float64) (outside, slack float64) {
 	if len(dst) != s.dim || len(x) != s.dim {
 		panic(badLength)
 	}
-	w, ok := s.pool.Get().(*multipliers)
-	if !ok {
-		w = newMultipliers(s)
-	}
+	w := s.pool.Get().(*multipliers)
 	outside, slack = w.project(x)
 	copy(dst, w.best)
 	s.pool.Put(w)

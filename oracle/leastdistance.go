@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -92,20 +93,11 @@ func (w *leastDistance) mostViolated() int {
 	slack := 4e-16 * (floats.Norm(w.x, 2) + floats.Norm(w.given, 2))
 	for i := w.equal; i < w.count(); i++ {
 		excess := floats.Dot(w.row(i), w.x) - w.rhs[i]
-		if excess > worst && excess > slack+4e-16*math.Abs(w.rhs[i]) && !w.ignore[i] && !w.isActive(i) {
+		if excess > worst && excess > slack+4e-16*math.Abs(w.rhs[i]) && !w.ignore[i] && !slices.Contains(w.active, i) {
 			worst, at = excess, i
 		}
 	}
 	return at
-}
-
-func (w *leastDistance) isActive(i int) bool {
-	for _, j := range w.active {
-		if i == j {
-			return true
-		}
-	}
-	return false
 }
 
 // enter makes row i hold. It returns false, with w.farkas set, if it cannot.
@@ -150,9 +142,7 @@ func (w *leastDistance) enter(i int) bool {
 			return true
 		}
 		if slope > dependent {
-			for k := range w.x {
-				w.x[k] -= t * sign * w.step[k]
-			}
+			floats.AddScaled(w.x, -t*sign, w.step)
 		}
 		w.drop(leaving)
 	}

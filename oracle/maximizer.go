@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
+
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -26,7 +27,6 @@ type ProximalMaximizer struct {
 	set    Projector
 	center []float64
 	radius float64
-	pool   sync.Pool
 }
 
 // NewProximalMaximizer returns the linear maximiser of a set that lies in the ball
@@ -71,11 +71,7 @@ func (m *ProximalMaximizer) From(dst, dir, start []float64) (gap float64) {
 	if length == 0 || m.radius == 0 {
 		return 0
 	}
-	next, ok := m.pool.Get().(*[]float64)
-	if !ok {
-		v := make([]float64, m.Dim())
-		next = &v
-	}
+	next := scratch.Get(m.Dim())
 	gap = math.Inf(1)
 	step := 10 * m.radius
 	least, idle := math.Inf(1), 0
@@ -103,6 +99,6 @@ func (m *ProximalMaximizer) From(dst, dir, start []float64) (gap float64) {
 		}
 		step = math.Min(10*step, 1e3*m.radius)
 	}
-	m.pool.Put(next)
+	scratch.Put(next)
 	return gap
 }

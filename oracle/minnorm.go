@@ -28,7 +28,7 @@ func NewMinNorm(set LinearMaximizer) *MinNorm {
 	if set == nil {
 		panic("oracle: projection on no set")
 	}
-	return &MinNorm{set: set}
+	return &MinNorm{set: set, pool: sync.Pool{New: func() any { return newWolfe(set.Dim()) }}}
 }
 
 // Dim returns the dimension of the space.
@@ -51,10 +51,7 @@ func (m *MinNorm) NearestOf(set LinearMaximizer, dst, x []float64) (gap float64)
 	if len(dst) != d || len(x) != d || set.Dim() != d {
 		panic(badLength)
 	}
-	w, ok := m.pool.Get().(*wolfe)
-	if !ok {
-		w = newWolfe(d)
-	}
+	w := m.pool.Get().(*wolfe)
 	gap = w.nearest(set, x)
 	copy(dst, w.best)
 	m.pool.Put(w)

@@ -113,9 +113,7 @@ func (w *multipliers) evaluate(x, grad, r []float64) float64 {
 		n := m.Set.Dim()
 		image, proj := w.image[at:at+n], w.proj[at:at+n]
 		m.apply(image, x)
-		for i := range image {
-			image[i] += w.u[at+i]
-		}
+		floats.Add(image, w.u[at:at+n])
 		m.Set.Project(proj, image)
 		for i, v := range image {
 			r[at+i] = v - proj[i]
@@ -143,9 +141,7 @@ func (w *multipliers) minimize() {
 		slope := w.direction()
 		t, taken := 1.0, false
 		for range 25 {
-			for i, v := range w.x {
-				w.nextX[i] = v + t*w.step[i]
-			}
+			floats.AddScaledTo(w.nextX, w.x, t, w.step)
 			v := w.evaluate(w.nextX, w.nextG, w.next)
 			if v <= value+1e-4*t*slope || v <= value+1e-12*math.Abs(value) && floats.Norm(w.nextG, 2) < 0.9*size {
 				value, taken = v, true

@@ -1,7 +1,7 @@
 package oracle
 
 import (
-	"sync"
+	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -15,8 +15,8 @@ func Support(set LinearMaximizer, dir []float64) float64 {
 	if set == nil {
 		panic(noSet)
 	}
-	point, done := scratch(set.Dim())
-	defer done()
+	point := scratch.Get(set.Dim())
+	defer scratch.Put(point)
 	set.MaximizeLinear(*point, dir)
 	return floats.Dot(dir, *point)
 }
@@ -28,22 +28,8 @@ func Distance(set Projector, x []float64) float64 {
 	if set == nil {
 		panic(noSet)
 	}
-	point, done := scratch(set.Dim())
-	defer done()
+	point := scratch.Get(set.Dim())
+	defer scratch.Put(point)
 	set.Project(*point, x)
 	return floats.Distance(x, *point, 2)
-}
-
-// vectors are the work vectors of the free functions, which have no place of
-// their own to keep any.
-var vectors = sync.Pool{New: func() any { return new([]float64) }}
-
-// scratch lends a vector of length n; the second result gives it back.
-func scratch(n int) (*[]float64, func()) {
-	v := vectors.Get().(*[]float64)
-	if cap(*v) < n {
-		*v = make([]float64, n)
-	}
-	*v = (*v)[:n]
-	return v, func() { vectors.Put(v) }
 }

@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/oracletest"
 )
 
 // A Case is a cost and what it claims.
@@ -60,11 +61,11 @@ var laws = []law{
 	{"conjugate inequality", conjugateInequality},
 	{"Fenchel–Young equality", fenchelYoung},
 	{"nearest tie", nearestTie},
-	{"destination overwritten", overwritten},
-	{"aliasing", aliasing},
-	{"inputs untouched", inputsUntouched},
-	{"wrong lengths panic", wrongLengths},
-	{"repeatability and concurrency", concurrency},
+	{"destination overwritten", func(t *trial) error { return oracletest.Overwritten(t.calls(t.Rounds)) }},
+	{"aliasing", func(t *trial) error { return oracletest.Aliasing(t.calls(t.Rounds)) }},
+	{"inputs untouched", func(t *trial) error { return oracletest.Untouched(t.calls(t.Rounds)) }},
+	{"wrong lengths panic", func(t *trial) error { return oracletest.Lengths(t.calls(1)) }},
+	{"repeatability and concurrency", func(t *trial) error { return oracletest.Concurrent(t.calls(min(t.Rounds, 20))) }},
 	{"allocations", allocations},
 }
 
@@ -78,7 +79,7 @@ func Check(c Case) error {
 	var broken []error
 	for _, l := range laws {
 		t.rng = rand.New(rand.NewPCG(c.Seed, 0x636f7374))
-		if err := guard(t, l.holds); err != nil {
+		if err := oracletest.Guard(func() error { return l.holds(t) }); err != nil {
 			broken = append(broken, fmt.Errorf("costtest: %s: %w", l.name, err))
 			if l.name == "shape" {
 				break
@@ -86,16 +87,6 @@ func Check(c Case) error {
 		}
 	}
 	return errors.Join(broken...)
-}
-
-// guard turns a panic of the cost under test into a broken law.
-func guard(t *trial, holds func(*trial) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return holds(t)
 }
 
 // trial is a case with its defaults filled in.

@@ -18,12 +18,6 @@ func (t *trial) calls(rounds int) (calls []oracletest.Call) {
 	return calls
 }
 
-func overwritten(t *trial) error     { return oracletest.Overwritten(t.calls(t.Rounds)) }
-func aliasing(t *trial) error        { return oracletest.Aliasing(t.calls(t.Rounds)) }
-func inputsUntouched(t *trial) error { return oracletest.Untouched(t.calls(t.Rounds)) }
-func wrongLengths(t *trial) error    { return oracletest.Lengths(t.calls(1)) }
-func concurrency(t *trial) error     { return oracletest.Concurrent(t.calls(min(t.Rounds, 20))) }
-
 func allocations(t *trial) error {
 	if !t.AllocationFree {
 		return nil

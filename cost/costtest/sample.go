@@ -73,14 +73,10 @@ func (t *trial) dual() []float64 {
 		if t.rng.IntN(2) == 0 {
 			radius *= t.rng.Float64()
 		}
-		for i := range dual {
-			dual[i] *= radius / length
-		}
+		floats.Scale(radius/length, dual)
 	}
 	if length := floats.Norm(dual, 2); length > t.DualRadius {
-		for i := range dual {
-			dual[i] *= t.DualRadius / length
-		}
+		floats.Scale(t.DualRadius/length, dual)
 	}
 	return dual
 }

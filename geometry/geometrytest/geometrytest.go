@@ -18,6 +18,7 @@ import (
 
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
+	"cmdpsolve/oracle/oracletest"
 )
 
 // Facts says what is known about a set from outside. The zero value of a field
@@ -65,7 +66,7 @@ func Check(set geometry.Set, facts Facts) error {
 		if law.of == maximizers && p.maximizer == nil || law.of == faces && p.faces == nil {
 			continue
 		}
-		if err := guard(p, law.check); err != nil {
+		if err := oracletest.Guard(func() error { return law.check(p) }); err != nil {
 			broken = append(broken, fmt.Errorf("geometrytest: %T breaks %q: %w", set, law.name, err))
 			if len(p.members) == 0 {
 				break
@@ -90,11 +91,11 @@ var laws = []struct {
 	check func(*probe) error
 }{
 	{"questions can be asked", sets, (*probe).prepare},
-	{"inputs are untouched", sets, (*probe).untouched},
-	{"answers are finite and repeatable", sets, (*probe).repeatable},
-	{"destinations are overwritten", sets, (*probe).overwritten},
-	{"a destination may be the point", sets, (*probe).aliasing},
-	{"wrong lengths panic", sets, (*probe).lengths},
+	{"inputs are untouched", sets, func(p *probe) error { return oracletest.Untouched(p.calls()) }},
+	{"answers are finite and repeatable", sets, func(p *probe) error { return oracletest.Repeatable(p.calls()) }},
+	{"destinations are overwritten", sets, func(p *probe) error { return oracletest.Overwritten(p.calls()) }},
+	{"a destination may be the point", sets, func(p *probe) error { return oracletest.Aliasing(p.calls()) }},
+	{"wrong lengths panic", sets, func(p *probe) error { return oracletest.Lengths(p.first()) }},
 	{"stated points belong or not", sets, (*probe).stated},
 	{"projection is idempotent", sets, (*probe).idempotent},
 	{"projection does not expand", sets, (*probe).nonExpansive},
@@ -109,16 +110,6 @@ var laws = []struct {
 	{"bounds contain the set", sets, (*probe).bounds},
 	{"the interior point has its room", sets, (*probe).interior},
 	{"rows describe the set", sets, (*probe).rows},
-	{"concurrent use changes nothing", sets, (*probe).concurrent},
+	{"concurrent use changes nothing", sets, func(p *probe) error { return oracletest.Concurrent(p.calls()) }},
 	{"methods do not allocate", sets, (*probe).allocation},
-}
-
-// guard turns a panic of the set into a violation.
-func guard(p *probe, law func(*probe) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return law(p)
 }

@@ -36,13 +36,6 @@ func (p *probe) first() []oracletest.Call {
 	return calls[:len(calls)/len(p.points)]
 }
 
-func (p *probe) untouched() error   { return oracletest.Untouched(p.calls()) }
-func (p *probe) repeatable() error  { return oracletest.Repeatable(p.calls()) }
-func (p *probe) overwritten() error { return oracletest.Overwritten(p.calls()) }
-func (p *probe) aliasing() error    { return oracletest.Aliasing(p.calls()) }
-func (p *probe) lengths() error     { return oracletest.Lengths(p.first()) }
-func (p *probe) concurrent() error  { return oracletest.Concurrent(p.calls()) }
-
 func (p *probe) allocation() error {
 	if !p.NoAllocation {
 		return nil

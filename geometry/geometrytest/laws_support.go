@@ -35,10 +35,7 @@ func (p *probe) sublinear() error {
 		y := p.maximize(dir)
 		slack := floats.Norm(dir, 2) * p.slack(y)
 		for _, t := range []float64{1e-9, 0.3, 1e9} {
-			scaled := make([]float64, p.dim)
-			for i, v := range dir {
-				scaled[i] = t * v
-			}
+			scaled := floats.ScaleTo(make([]float64, p.dim), t, dir)
 			if z := p.maximize(scaled); !(math.Abs(floats.Dot(dir, minus(z, y))) <= slack) {
 				return fmt.Errorf("direction %v has maximiser %v, and %v when multiplied by %g", dir, y, z, t)
 			}

@@ -79,11 +79,7 @@ func (p *probe) gaussian(scale float64) []float64 {
 }
 
 func (p *probe) blank() []float64 {
-	x := make([]float64, p.dim)
-	for i := range x {
-		x[i] = math.NaN()
-	}
-	return x
+	return slices.Repeat([]float64{math.NaN()}, p.dim)
 }
 
 func (p *probe) project(x []float64) []float64 {

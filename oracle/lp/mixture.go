@@ -2,6 +2,7 @@ package lp
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -180,10 +181,8 @@ func (m *Mixture) values() bool {
 
 // excess returns the value of u.
 func (m *Mixture) excess() float64 {
-	for k, v := range m.basis {
-		if v == variableU {
-			return m.x[k]
-		}
+	if k := slices.Index(m.basis, variableU); k >= 0 {
+		return m.x[k]
 	}
 	return 0
 }
@@ -230,10 +229,8 @@ func (m *Mixture) entering(phase int) (q int, d float64) {
 			q, d = slackOf(i), r
 		}
 	}
-	for _, v := range m.basis {
-		if v == q && d < 0 { // rounding: a basic variable has reduced cost 0
-			return 0, 0
-		}
+	if d < 0 && slices.Contains(m.basis, q) { // rounding: a basic variable has reduced cost 0
+		return 0, 0
 	}
 	return q, d
 }

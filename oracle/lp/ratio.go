@@ -28,7 +28,8 @@ func (s *simplex) ratio(q int, d float64, phaseOne bool) step {
 		if math.Abs(a) <= smallest {
 			return 0, 0, false
 		}
-		if target, stops = s.target(k, -direction*a, phaseOne); stops && !s.beyond(k, target, -direction*a) {
+		// Slack allows that the variable has passed the target already.
+		if target, stops = s.target(k, -direction*a, phaseOne); stops && !((target-s.xB[k])*-direction*a < 0) {
 			length = math.Abs(target-s.xB[k]) / math.Abs(a)
 		}
 		return length, target, stops
@@ -91,11 +92,6 @@ func (s *simplex) target(k int, sign float64, phaseOne bool) (float64, bool) {
 	return near, !math.IsInf(near, 0)
 }
 
-// beyond says whether the variable at position k has passed target already, which slack allows.
-func (s *simplex) beyond(k int, target, sign float64) bool {
-	return (target-s.xB[k])*sign < 0
-}
-
 // order numbers the variables for Bland's rule: columns in turn with rows.
 func order(v int) int {
 	if v >= 0 {
@@ -104,21 +100,10 @@ func order(v int) int {
 	return 2*^v + 1
 }
 
-// unsafePivot says whether a pivot is small enough to distrust an inverse that
-// has been updated since it was computed.
-func (s *simplex) unsafePivot(st step) bool {
-	if st.leave < 0 || s.sincePivot == 0 {
-		return false
-	}
-	return math.Abs(s.alpha[st.leave]) < 1e-7
-}
-
 // move carries the step out.
 func (s *simplex) move(q int, d float64, st step) {
 	direction := -math.Copysign(1, d)
-	for k, a := range s.alpha {
-		s.xB[k] -= direction * st.length * a
-	}
+	floats.AddScaled(s.xB, -direction*st.length, s.alpha)
 	if st.length*math.Abs(d) > 0 && st.length > 1e-13*s.magnitude {
 		s.stalled = 0
 	} else {

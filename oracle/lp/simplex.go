@@ -98,7 +98,7 @@ func (s *simplex) iterate(dst *Solution) (done bool, err error) {
 		return true, nil
 	case unlimited && s.exact && s.sincePivot == 0:
 		return false, fmt.Errorf("lp: infeasibility falls without limit: %w", ErrNumerical)
-	case unlimited || s.unsafePivot(st):
+	case unlimited, st.leave >= 0 && s.sincePivot > 0 && math.Abs(s.alpha[st.leave]) < 1e-7: // a small pivot of an inverse that was updated
 		return false, s.restore()
 	}
 	s.move(q, d, st)

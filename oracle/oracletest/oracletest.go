@@ -143,10 +143,18 @@ func Lengths(calls []Call) error {
 	})
 }
 
-func panics(f func()) (did bool) {
-	defer func() { did = recover() != nil }()
-	f()
-	return false
+// Guard returns the error of f, or one for its panic.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}
+
+func panics(f func()) bool {
+	return Guard(func() error { f(); return nil }) != nil
 }
 
 // Concurrent asks the calls once in order and then from several goroutines, each in another
@@ -160,19 +168,16 @@ func Concurrent(calls []Call) error {
 	var group sync.WaitGroup
 	for w := range failures {
 		group.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					failures[w] = fmt.Errorf("panic: %v", r)
+			failures[w] = Guard(func() error {
+				for k := range 2 * len(calls) {
+					i := (k*(2*w+1) + w) % len(calls)
+					c := &calls[i]
+					if got := c.answer(math.NaN()); !c.same(answers[i], got) {
+						return fmt.Errorf("%s of %v: answer %v, later %v", c.Name, c.Inputs, answers[i], got)
+					}
 				}
-			}()
-			for k := range 2 * len(calls) {
-				i := (k*(2*w+1) + w) % len(calls)
-				c := &calls[i]
-				if got := c.answer(math.NaN()); !c.same(answers[i], got) {
-					failures[w] = fmt.Errorf("%s of %v: answer %v, later %v", c.Name, c.Inputs, answers[i], got)
-					return
-				}
-			}
+				return nil
+			})
 		})
 	}
 	group.Wait()
