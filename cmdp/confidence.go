@@ -11,8 +11,7 @@ type ReturnConfidence struct {
 	LogTerm float64
 	// Scale multiplies the radius; 1 keeps the guarantee.
 	Scale float64
-	// lower and upper bound a return of any step; width is their difference.
-	lower, upper, width []float64
+	width []float64 // of the range of a return, over all steps
 }
 
 // NewReturnConfidence returns a confidence for the returns of the given shape.
@@ -20,16 +19,13 @@ func NewReturnConfidence(sh *Shape, logTerm, scale float64) *ReturnConfidence {
 	if sh == nil {
 		panic(noShape)
 	}
-	c := &ReturnConfidence{LogTerm: logTerm, Scale: scale,
-		lower: make([]float64, sh.dim), upper: make([]float64, sh.dim), width: make([]float64, sh.dim)}
-	copy(c.lower, sh.lower)
-	copy(c.upper, sh.upper)
-	for h := range sh.horizon {
-		lo, up := sh.StepReturns(h)
-		for i := range lo {
-			c.lower[i], c.upper[i] = min(c.lower[i], lo[i]), max(c.upper[i], up[i])
-			c.width[i] = c.upper[i] - c.lower[i]
+	c := &ReturnConfidence{LogTerm: logTerm, Scale: scale}
+	for i := range sh.dim {
+		least, most := sh.lower[i], sh.upper[i]
+		for at := i; at < len(sh.lower); at += sh.dim {
+			least, most = min(least, sh.lower[at]), max(most, sh.upper[at])
 		}
+		c.width = append(c.width, most-least)
 	}
 	return c
 }

@@ -30,9 +30,7 @@ func NewProjectionDual(target geometry.Compact) *ProjectionDual {
 	}
 	d := target.Dim()
 	u := &ProjectionDual{target: target, mean: make([]float64, d), dir: make([]float64, d), point: make([]float64, d), before: make([]float64, d)}
-	for i := range u.dir {
-		u.dir[i] = 1 / math.Sqrt(float64(d))
-	}
+	floats.AddConst(1/math.Sqrt(float64(d)), u.dir)
 	u.Keep(&u.episodes, &u.mean, &u.dir)
 	return u
 }

@@ -34,14 +34,12 @@ type Fallible interface {
 }
 
 // Start draws a first state.
-func (m *Model) Start(rng *rand.Rand) int { return drawStart(rng, m.start) }
-
-func drawStart(rng *rand.Rand, start []StartState) int {
-	if len(start) == 1 {
-		return start[0].State
+func (m *Model) Start(rng *rand.Rand) int {
+	if len(m.start) == 1 {
+		return m.start[0].State
 	}
 	u, last := rng.Float64(), 0
-	for _, st := range start {
+	for _, st := range m.start {
 		if st.Probability <= 0 {
 			continue
 		}

@@ -94,21 +94,16 @@ func (e *Evaluator) forward(agent, opponent Policy, visit func(k *Kernel, h, c i
 			c := first
 			for _, x := range probs {
 				for _, y := range against {
-					if x != 0 && y != 0 {
-						visit(k, h, c, mass*x*y)
-						e.spread(k, c, mass*x*y)
+					if q := mass * x * y; x != 0 && y != 0 {
+						visit(k, h, c, q)
+						for j := k.Offset[c]; j < k.Offset[c+1]; j++ {
+							e.next[k.Next[j]] += q * k.Prob[j]
+						}
 					}
 					c++
 				}
 			}
 		}
 		e.now, e.next = e.next, e.now
-	}
-}
-
-// spread adds the successors of a choice to the states of the next step.
-func (e *Evaluator) spread(k *Kernel, c int, mass float64) {
-	for j := k.Offset[c]; j < k.Offset[c+1]; j++ {
-		e.next[k.Next[j]] += mass * k.Prob[j]
 	}
 }

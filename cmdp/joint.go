@@ -1,6 +1,9 @@
 package cmdp
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Game reports whether an opponent has more than one action in some state. An
 // environment whose opponent never has a choice is not a game: it plays itself.
@@ -71,14 +74,6 @@ func (sh *Shape) offsets(count func(h, s int) int) [][]int32 {
 	return all
 }
 
-// opponentsAt returns the slice of a spec for kernel h, or nil.
-func opponentsAt(opponents [][]int32, h int) []int32 {
-	if h < len(opponents) {
-		return opponents[h]
-	}
-	return nil
-}
-
 func isGame(opponents [][]int32) bool {
 	for _, row := range opponents {
 		for _, n := range row {
@@ -124,10 +119,7 @@ func normalOpponents(opponents, first [][]int32) ([][]int32, error) {
 	all := make([][]int32, len(opponents))
 	for h, row := range opponents {
 		if row == nil {
-			row = make([]int32, len(first[h])-1)
-			for s := range row {
-				row[s] = 1
-			}
+			row = slices.Repeat([]int32{1}, len(first[h])-1)
 		}
 		if err := checkOpponents(row, first[h]); err != nil {
 			return nil, fmt.Errorf("cmdp: step %d: %w", h+1, err)

@@ -47,7 +47,8 @@ func (b *backup) game(s seenState) (bounds, decision) {
 	cols := int(s.opponents)
 	row := p.row[:n/cols]
 	value, _ := p.solver.Solve(row, p.col[:cols], low)
-	v := bounds{value, most(up, row, cols)}
+	v := bounds{low: value}
+	v.up, _ = most(up, row, cols)
 	if a := pureAction(row); a >= 0 {
 		return v, take(a)
 	}
@@ -70,9 +71,9 @@ func (p *matrixPlan) guess(scalars []float64, ids []int32, cols int) (bounds, de
 	return bounds{low, up}, mix(guessedPlace)
 }
 
-// most returns max_b Σ_a row_a·q(a, b).
-func most(q, row []float64, cols int) float64 {
-	best := math.Inf(-1)
+// most returns max_b Σ_a row_a·q(a, b) and where it is attained.
+func most(q, row []float64, cols int) (best float64, at int) {
+	best = math.Inf(-1)
 	for b := range cols {
 		sum := 0.0
 		for a, x := range row {
@@ -80,9 +81,11 @@ func most(q, row []float64, cols int) float64 {
 				sum += x * q[a*cols+b]
 			}
 		}
-		best = larger(best, sum)
+		if sum > best {
+			best, at = sum, b
+		}
 	}
-	return best
+	return best, at
 }
 
 // pureAction returns the only action of a strategy, or -1 if it has several.

@@ -64,7 +64,7 @@ func (g *Minimax) Solve(ctx context.Context, dir []float64) (low, up float64, er
 		row, col := g.agent.row(h, s), g.opponent.row(h, s)
 		v := bounds{}
 		v.low, v.up = g.solver.Solve(row, col, g.low[:n])
-		if v.up = most(g.up[:n], row, len(col)); v.up < v.low {
+		if v.up, _ = most(g.up[:n], row, len(col)); v.up < v.low {
 			v.up = v.low
 		}
 		return v
@@ -122,17 +122,7 @@ func (g *Minimax) leastRow(q []float64, cols int, opponent Policy, h, s int) (be
 func (g *Minimax) mostColumn(q []float64, cols int, agent Policy, h, s int) (best float64, at int) {
 	probs := g.probs[:len(q)/cols]
 	agent.Distribution(probs, h, s)
-	best = math.Inf(-1)
-	for b := range cols {
-		v := 0.0
-		for a, x := range probs {
-			v += x * q[a*cols+b]
-		}
-		if v > best {
-			best, at = v, b
-		}
-	}
-	return best, at
+	return most(q, probs, cols)
 }
 
 // backward returns the mean value of the first states. value gives the value of a

@@ -102,7 +102,11 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		return nil, err
 	}
 	for h := range m.kernels {
-		if err := m.kernels[h].check(m.states, m.dim, opponentsAt(spec.Opponents, h)); err != nil {
+		var opponents []int32
+		if h < len(spec.Opponents) {
+			opponents = spec.Opponents[h]
+		}
+		if err := m.kernels[h].check(m.states, m.dim, opponents); err != nil {
 			if len(m.kernels) > 1 {
 				return nil, fmt.Errorf("cmdp: step %d: %w", h+1, err)
 			}

@@ -34,9 +34,7 @@ func newAim(m *Model, target geometry.Compact) (*aim, error) {
 		return nil, err
 	}
 	a := &aim{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
-	for i := range a.dir {
-		a.dir[i] = 1 / math.Sqrt(float64(m.dim))
-	}
+	floats.AddConst(1/math.Sqrt(float64(m.dim)), a.dir)
 	a.Keep(&a.dir)
 	return a, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -174,10 +175,7 @@ func (vi *OptimisticVI) NewPlan() *Plan {
 		toGoLow: make([]float64, sh.horizon+1), toGoUp: make([]float64, sh.horizon+1),
 		now: make([]bounds, sh.states), next: make([]bounds, sh.states)}
 	for h := range p.decisions {
-		p.decisions[h] = make([]decision, sh.states)
-		for s := range p.decisions[h] {
-			p.decisions[h][s] = unseen
-		}
+		p.decisions[h] = slices.Repeat([]decision{unseen}, sh.states)
 	}
 	if sh.Game() {
 		p.matrix = newMatrixPlan(sh)

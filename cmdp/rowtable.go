@@ -135,9 +135,7 @@ func (t *rowTable) end(returns, outcomes []float64) {
 		}
 		random = len(t.outcomes)
 		t.outcomes = append(t.outcomes, outcomes...)
-		for range d {
-			t.returns = append(t.returns, 0)
-		}
+		t.returns = append(t.returns, make([]float64, d)...)
 		mean := t.returns[len(t.returns)-d:]
 		for e := first; e < kept; e++ {
 			for i, r := range outcomes[(e-first)*d : (e-first+1)*d] {

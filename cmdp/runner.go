@@ -26,6 +26,7 @@ type Runner struct {
 	tr        *Trajectory
 	value     []float64
 	game      *gameRun     // nil without an opponent
+	against   Policy       // the opponent, if it is one
 	failure   func() error // of an environment that can fail, else nil
 	most      int          // episodes, 0 for any number
 	episodes  int
@@ -79,11 +80,13 @@ func (r *Runner) Run(ctx context.Context, until int) error {
 			return err
 		}
 		if r.evaluator != nil {
-			r.evaluator.ReturnsAgainst(r.value, p, r.game.policyOf())
+			r.evaluator.ReturnsAgainst(r.value, p, r.against)
 			floats.Add(r.expected, r.value)
 		}
 		r.learner.Observe(r.tr)
-		r.game.observe(r.tr)
+		if r.game != nil {
+			r.game.opponent.Observe(r.tr)
+		}
 		floats.Add(r.sum, r.tr.Total)
 		r.episodes++
 	}

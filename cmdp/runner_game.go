@@ -11,7 +11,6 @@ import (
 // gameRun is the opponent's side of a run.
 type gameRun struct {
 	opponent  Opponent
-	policy    Policy // the opponent, if it is one
 	pcg       *rand.PCG
 	rng       *rand.Rand
 	view      View
@@ -34,12 +33,12 @@ func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uin
 	if l, ok := learner.(interface{ Direction() []float64 }); ok {
 		g.direction = l.Direction
 	}
-	var ok bool
-	if g.policy, ok = Markov(opponent); !ok && evaluator != nil {
+	against, ok := Markov(opponent)
+	if !ok && evaluator != nil {
 		return nil, fmt.Errorf("cmdp: opponent %T has no distribution, from which expected returns could be computed", opponent)
 	}
 	r := NewRunner(env, learner, seed, evaluator)
-	r.game = g
+	r.game, r.against = g, against
 	r.Keep(g.pcg, saved.Own{Name: "cmdp: opponent", Part: opponent})
 	return r, nil
 }
@@ -70,17 +69,4 @@ func (r *Runner) play(p Policy) error {
 		return fmt.Errorf("episode %d: %w", r.episodes+1, err)
 	}
 	return nil
-}
-
-func (g *gameRun) policyOf() Policy {
-	if g == nil {
-		return nil
-	}
-	return g.policy
-}
-
-func (g *gameRun) observe(tr *Trajectory) {
-	if g != nil {
-		g.opponent.Observe(tr)
-	}
 }

@@ -166,10 +166,7 @@ func (t *Tally) keep() bool {
 	default:
 		return true
 	}
-	after, now := make([]Levels, m.states), make([]Levels, m.states)
-	for s := range after {
-		after[s] = sure
-	}
+	after, now := slices.Repeat([]Levels{sure}, m.states), make([]Levels, m.states)
 	t.allowed = make([][]Levels, m.horizon)
 	for h := m.horizon - 1; h >= 0; h-- {
 		k, amounts := m.Kernel(h), t.amountAt(h)

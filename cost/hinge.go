@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/geometry"
 
@@ -35,10 +36,7 @@ func NewHinge(normal []float64, offset float64, domain *geometry.Box) (Cost, err
 	// A hinge of one coordinate stays separable, so that sums of hinges do too.
 	if single >= 0 && finite(offset/normal[single]) {
 		a := normal[single]
-		terms := make([]scalar, x.Dim())
-		for i := range terms {
-			terms[i] = kink{}
-		}
+		terms := slices.Repeat([]scalar{kink{}}, x.Dim())
 		terms[single] = kink{at: offset / a, left: math.Min(a, 0), right: math.Max(a, 0)}
 		return newSeparable("hinge", x, terms)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var _ = register(Algorithm{
@@ -62,9 +64,7 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 			probs[from] = 1
 		}
 	}
-	for i := range l.probs {
-		l.probs[i] = 1 / float64(a.number)
-	}
+	floats.AddConst(1/float64(a.number), l.probs)
 	if l.policy, err = cmdp.NewRandomized(first, [][]float64{probs}); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@
 package contest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,7 +47,7 @@ type Contest struct {
 	measured    bool
 	mixture     bool
 	records     []int
-	learner     func(baseline.Config) (cmdp.Learner, error) // nil for the registry
+	learner     func(name string, cfg baseline.Config) (cmdp.Learner, error)
 }
 
 // An Answer is the exact answer that learners are compared with, as far as it is known.
@@ -116,7 +117,10 @@ func New(ctx context.Context, p *problem.Problem, settings Settings, opts Option
 	if opts.Name == "" {
 		opts.Name = p.Name
 	}
-	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, mixture: opts.Mixture, records: opts.Records, learner: opts.Learner}
+	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, mixture: opts.Mixture, records: opts.Records, learner: baseline.New}
+	if opts.Learner != nil {
+		c.learner = func(_ string, cfg baseline.Config) (cmdp.Learner, error) { return opts.Learner(cfg) }
+	}
 	if c.Title == "" {
 		c.Title = opts.Name
 	}
@@ -334,7 +338,8 @@ func (c *Contest) enter(name string) error {
 	for _, a := range list {
 		e := &Entrant{Algorithm: a, Results: make([]*Result, c.Seeds), Told: c.told(a)}
 		if _, err := baseline.New(a.Name, c.cfg); errors.Is(err, baseline.ErrUnsupported) {
-			e.Refused = c.withoutFinding(plainReason(err))
+			_, reason, _ := strings.Cut(err.Error(), baseline.ErrUnsupported.Error()+": ") // the reader knows the rest
+			e.Refused = c.withoutFinding(cmp.Or(reason, err.Error()))
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -352,16 +357,6 @@ func (c *Contest) withoutFinding(reason string) string {
 		}
 	}
 	return reason
-}
-
-// plainReason is the text of an error of an algorithm without what the reader knows
-// already.
-func plainReason(err error) string {
-	text := err.Error()
-	if _, reason, ok := strings.Cut(text, baseline.ErrUnsupported.Error()+": "); ok {
-		return reason
-	}
-	return text
 }
 
 // Refusals lists the algorithms that do not play, with their reasons.

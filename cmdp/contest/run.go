@@ -69,7 +69,7 @@ type Finder interface{ Findings() cmdp.Findings }
 func (t *Trial) Begin() error {
 	cfg := t.cfg
 	cfg.Seed = t.Seed()
-	learner, err := t.make(cfg)
+	learner, err := t.learner(t.Entrant.Name, cfg)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.Title, err)
 	}
@@ -110,27 +110,6 @@ func (t *Trial) Begin() error {
 	}
 	t.Run = r
 	return nil
-}
-
-// failed reports whether the environment failed. The run is then where it was before the
-// episode, and can be kept.
-func (r *Run) failed() bool {
-	f, ok := r.environment.(cmdp.Fallible)
-	return ok && f.Err() != nil
-}
-
-// close ends what plays the environment.
-func (r *Run) close() {
-	if c, ok := r.environment.(interface{ Close() }); ok {
-		c.Close()
-	}
-}
-
-func (t *Trial) make(cfg baseline.Config) (cmdp.Learner, error) {
-	if t.learner != nil {
-		return t.learner(cfg)
-	}
-	return baseline.New(t.Entrant.Name, cfg)
 }
 
 // play plays to the end, or until ctx is done. It calls pause at least every second or so,
@@ -323,9 +302,13 @@ func (o *PlayOptions) play(ctx context.Context, t *Trial) error {
 		last = time.Now()
 		return o.Keeper.Keep(r)
 	})
-	r.close()
+	if c, ok := r.environment.(interface{ Close() }); ok {
+		c.Close()
+	}
 	var kept error
-	if (errors.Is(err, context.Canceled) || r.failed()) && r.Runner.Episodes() > 0 {
+	// Where the environment failed, the run is where it was before the episode.
+	fallible, ok := r.environment.(cmdp.Fallible)
+	if (errors.Is(err, context.Canceled) || ok && fallible.Err() != nil) && r.Runner.Episodes() > 0 {
 		kept = o.Keeper.Keep(r)
 	}
 	switch {

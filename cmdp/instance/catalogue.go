@@ -2,6 +2,7 @@ package instance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp/problem"
@@ -104,12 +105,14 @@ func New(spec string) (*problem.Problem, error) {
 }
 
 func define(name, list string, given bool) (definition, error) {
-	e, err := find(name)
-	if err != nil {
-		return nil, err
+	at := slices.Index(Names(), name)
+	if at < 0 {
+		return nil, fmt.Errorf("unknown instance %q: want one of %s", name, nearest(name, Names()))
 	}
+	e := catalogue[at]
 	var settings []setting
 	if given {
+		var err error
 		if settings, err = parseSettings(list); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -130,13 +133,4 @@ func define(name, list string, given bool) (definition, error) {
 		}
 	}
 	return d, nil
-}
-
-func find(name string) (entry, error) {
-	for _, e := range catalogue {
-		if e.name == name {
-			return e, nil
-		}
-	}
-	return entry{}, fmt.Errorf("unknown instance %q: want one of %s", name, nearest(name, Names()))
 }

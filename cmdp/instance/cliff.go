@@ -45,9 +45,8 @@ func (c Cliff) Problem() (*problem.Problem, error) {
 	if err := checkAll("cliff", c.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultCliff()
 	p := &problem.Problem{
-		Name:        specOf("cliff", c.parameters(), defaults.parameters()),
+		Name:        specOf("cliff", c.parameters(), new(DefaultCliff()).parameters()),
 		Returns:     []string{"reward", "cost"},
 		Goal:        problem.Goal{Maximize: "reward"},
 		Constraints: atMost("cost", c.Budget),

@@ -74,9 +74,8 @@ func (f FrozenLake) Problem() (*problem.Problem, error) {
 	if err := checkAll(name, f.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultFrozenLake(f.Size)
 	p := &problem.Problem{
-		Name:        specOf(name, f.parameters(), defaults.parameters()),
+		Name:        specOf(name, f.parameters(), new(DefaultFrozenLake(f.Size)).parameters()),
 		Returns:     []string{"goal", "hole"},
 		Goal:        problem.Goal{Maximize: "goal"},
 		Constraints: atMost("hole", f.Budget),

@@ -94,8 +94,7 @@ func (g Garnet) Problem() (*problem.Problem, error) {
 	if err := g.check("garnet", g.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultGarnet()
-	p := &problem.Problem{Name: specOf("garnet", g.parameters(), defaults.parameters()), Goal: problem.Goal{Minimize: "r0"}}
+	p := &problem.Problem{Name: specOf("garnet", g.parameters(), new(DefaultGarnet()).parameters()), Goal: problem.Goal{Minimize: "r0"}}
 	if err := g.draw(p, nil); err != nil {
 		return nil, err
 	}
@@ -109,7 +108,10 @@ func (g Garnet) Problem() (*problem.Problem, error) {
 // number of the opponent's actions in each state.
 func (g *Garnet) draw(p *problem.Problem, opponents []int32) error {
 	spec := cmdp.ModelSpec{Horizon: g.Horizon, Dim: g.Dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
-	draw := newGarnetDraw(g)
+	draw := &garnetDraw{
+		Garnet: g, rng: rand.New(cmdp.Stream(g.Seed, "garnet")),
+		taken: make([]int32, g.States), cuts: make([]float64, g.Branching+1),
+	}
 	for range g.kernels() {
 		spec.Kernels = append(spec.Kernels, draw.kernel())
 		if opponents != nil {
@@ -161,13 +163,6 @@ type garnetDraw struct {
 	taken  []int32 // taken[s] = the last choice that s is a successor of
 	choice int32
 	cuts   []float64
-}
-
-func newGarnetDraw(g *Garnet) *garnetDraw {
-	return &garnetDraw{
-		Garnet: g, rng: rand.New(cmdp.Stream(g.Seed, "garnet")),
-		taken: make([]int32, g.States), cuts: make([]float64, g.Branching+1),
-	}
 }
 
 func (g *garnetDraw) kernel() cmdp.Kernel {

@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A GarnetGame is a [Garnet] for two players: every state offers Actions to the
@@ -65,8 +67,7 @@ func (g GarnetGame) Problem() (*problem.Problem, error) {
 	if err := pairs.check("garnetgame", g.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultGarnetGame()
-	p := &problem.Problem{Name: specOf("garnetgame", g.parameters(), defaults.parameters()),
+	p := &problem.Problem{Name: specOf("garnetgame", g.parameters(), new(DefaultGarnetGame()).parameters()),
 		Opponent: &problem.Opponent{Policy: "best-response"}}
 	if err := pairs.draw(p, slices.Repeat([]int32{int32(g.Opponents)}, g.States)); err != nil {
 		return nil, err
@@ -87,9 +88,7 @@ func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {
 		return nil, err
 	}
 	direction := make([]float64, g.Dim)
-	for i := range direction {
-		direction[i] = 1
-	}
+	floats.AddConst(1, direction)
 	if _, _, err := game.Solve(context.Background(), direction); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package instance
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A gridMap is a character map that has been read.
@@ -82,10 +83,7 @@ func (g *gridMap) next(cell, direction int) int {
 // checkReach verifies that every start has a way to a goal that the horizon
 // leaves time for.
 func (g *gridMap) checkReach(horizon int) error {
-	distance := make([]int, len(g.state))
-	for cell := range distance {
-		distance[cell] = -1
-	}
+	distance := slices.Repeat([]int{-1}, len(g.state))
 	queue := append([]int(nil), g.goals...)
 	for _, cell := range queue {
 		distance[cell] = 0

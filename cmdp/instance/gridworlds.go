@@ -2,6 +2,7 @@ package instance
 
 import (
 	"fmt"
+	"slices"
 
 	"cmdpsolve/cmdp/problem"
 )
@@ -80,13 +81,12 @@ func newGrid(name string) (definition, error) {
 	if name == "" {
 		return &g, nil
 	}
-	for _, m := range gridMaps {
-		if m.name == name {
-			g.Map, g.Horizon, g.Budget = m.name, m.horizon, m.budget
-			return &g, nil
-		}
+	i := slices.Index(mapNames(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("parameter map=%s: want one of %s", name, nearest(name, mapNames()))
 	}
-	return nil, fmt.Errorf("parameter map=%s: want one of %s", name, nearest(name, mapNames()))
+	g.Map, g.Horizon, g.Budget = name, gridMaps[i].horizon, gridMaps[i].budget
+	return &g, nil
 }
 
 func mapNames() []string {
@@ -118,10 +118,5 @@ func (g Grid) Problem() (*problem.Problem, error) {
 	base := defaults.parameters()
 	base[0].field = &gridMaps[0].name // the map is named unless it is the default one
 	options := GridOptions{Name: specOf("grid", g.parameters(), base), Horizon: g.Horizon, Slip: g.Slip, Budget: g.Budget}
-	for _, m := range gridMaps {
-		if m.name == g.Map {
-			return FromMap(m.lines, options)
-		}
-	}
-	panic("instance: map without lines") // checkAll has seen its name
+	return FromMap(gridMaps[slices.Index(mapNames(), g.Map)].lines, options) // checkAll has seen its name
 }

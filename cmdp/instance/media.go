@@ -49,9 +49,8 @@ func (m Media) Problem() (*problem.Problem, error) {
 	if err := checkAll("media", m.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultMedia()
 	p := &problem.Problem{
-		Name:        specOf("media", m.parameters(), defaults.parameters()),
+		Name:        specOf("media", m.parameters(), new(DefaultMedia()).parameters()),
 		Returns:     []string{"empty", "fast"},
 		Goal:        problem.Goal{Minimize: "empty"},
 		Constraints: atMost("fast", m.Budget),

@@ -3,6 +3,7 @@ package instance
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -68,22 +69,10 @@ func (p parameter) wants() string {
 
 // text returns the value as a spec has it.
 func (p parameter) text() string {
-	switch f := p.field.(type) {
-	case *bool:
-		return strconv.FormatBool(*f)
-	case *string:
-		return *f
-	case *int:
-		return strconv.Itoa(*f)
-	case *uint64:
-		return strconv.FormatUint(*f, 10)
-	case *float64:
-		if p.none && math.IsInf(*f, 1) {
-			return "none"
-		}
-		return strconv.FormatFloat(*f, 'g', -1, 64)
+	if f, ok := p.field.(*float64); ok && p.none && math.IsInf(*f, 1) {
+		return "none"
 	}
-	panic("instance: parameter of unknown type")
+	return fmt.Sprint(reflect.ValueOf(p.field).Elem())
 }
 
 // set takes the value from a spec. The range is checked as well, so that the

@@ -52,9 +52,8 @@ func (r RiverSwim) Problem() (*problem.Problem, error) {
 	if err := checkAll("riverswim", r.parameters()); err != nil {
 		return nil, err
 	}
-	defaults := DefaultRiverSwim()
 	p := &problem.Problem{
-		Name:        specOf("riverswim", r.parameters(), defaults.parameters()),
+		Name:        specOf("riverswim", r.parameters(), new(DefaultRiverSwim()).parameters()),
 		Returns:     []string{"reward", "cost"},
 		Goal:        problem.Goal{Maximize: "reward"},
 		Constraints: atMost("cost", r.Budget),

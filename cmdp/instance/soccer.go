@@ -68,10 +68,9 @@ func (g Soccer) Problem() (*problem.Problem, error) {
 	if g.Rows%2 == 1 && g.Cols == 3 {
 		return nil, fmt.Errorf("instance: soccer: parameter cols=3: want at least 4, because rows=%d is odd", g.Rows)
 	}
-	defaults := DefaultSoccer()
 	share := g.Share * float64(g.Horizon)
 	p := &problem.Problem{
-		Name:    specOf("soccer", g.parameters(), defaults.parameters()),
+		Name:    specOf("soccer", g.parameters(), new(DefaultSoccer()).parameters()),
 		Returns: []string{"scored", "conceded", "possession"},
 		Target: &problem.Set{Halfspace: &problem.Halfspace{
 			Normal: problem.Coefficients{Named: map[string]float64{"scored": -1, "conceded": 1}}}},

@@ -3,6 +3,7 @@ package monitor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -156,12 +157,7 @@ func amounts(m *cmdp.Model, coordinate int) []float64 {
 			seen[values[i]] = true
 		}
 	}
-	var out []float64
-	for x := range seen {
-		out = append(out, x)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 func kernels(m *cmdp.Model) int {
@@ -196,11 +192,7 @@ func (b *Budget) Nearest(limit int) (total float64, same bool) {
 // Totals lists the totals up to a bound, or from it on, that an episode may have: multiples of the unit
 // between the extremes of the model, in ascending order, cut after 100,000.
 func (b *Budget) Totals(bound float64, upTo bool) []float64 {
-	least, most := unbounded, -unbounded
-	for _, state := range b.starts {
-		lower, upper := b.toCome(state)
-		least, most = min(least, lower), max(most, upper)
-	}
+	least, most := b.extremes()
 	n, whole := index(bound, b.unit)
 	if upTo {
 		most = min(most, n)
@@ -220,10 +212,18 @@ func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 
 // toCome bounds what is still to come from a state, in units.
 func (b *Budget) toCome(state int) (lower, upper int) {
-	if len(b.lower) == 1 {
-		return b.lower[0], b.upper[0]
+	at := min(state, len(b.lower)-1)
+	return b.lower[at], b.upper[at]
+}
+
+// extremes bounds the total of an episode, in units.
+func (b *Budget) extremes() (least, most int) {
+	least, most = unbounded, -unbounded
+	for _, state := range b.starts {
+		lower, upper := b.toCome(state)
+		least, most = min(least, lower), max(most, upper)
 	}
-	return b.lower[state], b.upper[state]
+	return least, most
 }
 
 // Name returns the title.

@@ -112,10 +112,7 @@ func merged(places []place) []place {
 // Over returns the states where episodes of a policy without a horizon are over: the largest set of states that the
 // policy does not leave and where it returns nothing but long-run means.
 func Over(m *cmdp.Model, f cmdp.Policy) []bool {
-	in := make([]bool, m.States())
-	for s := range in {
-		in[s] = true
-	}
+	in := slices.Repeat([]bool{true}, m.States())
 	for changed := true; changed; {
 		changed = false
 		for s := range in {

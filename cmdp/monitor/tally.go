@@ -142,11 +142,7 @@ func (w walk) few(most int) bool {
 // promise bounds the returns still to come. Final returns are piecewise linear.
 func (g *generated) promise(columns []int) *cmdp.Interval {
 	sh, d := g.tally.Base.Shape(), g.tally.Base.Dim()
-	least, most := unbounded, -unbounded
-	for _, state := range g.budget.starts {
-		lower, upper := g.budget.toCome(state)
-		least, most = min(least, lower), max(most, upper)
-	}
+	least, most := g.budget.extremes()
 	out := &cmdp.Interval{}
 	for _, c := range columns {
 		lower, upper := math.Inf(-1), math.Inf(1)

@@ -290,9 +290,7 @@ func (w *walk) kernel(h int) cmdp.Kernel {
 			layer = layer[1:]
 			w.visit(h, int32(pair), func() {
 				k.Offset = append(k.Offset, len(k.Next))
-				for range d {
-					k.Returns = append(k.Returns, 0)
-				}
+				k.Returns = append(k.Returns, make([]float64, d)...)
 			}, func(to int32, _ bool, p float64) { w.addEntry(&k, to, p) })
 		}
 		k.First = append(k.First, int32(len(k.Offset)-1))
