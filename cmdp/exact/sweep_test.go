@@ -184,7 +184,7 @@ func TestSweepsOfTotals(t *testing.T) {
 // A policy that goes round in a circle for ever does not drain, wherever the circle is.
 func TestDrains(t *testing.T) {
 	all := func(next []int32) bool {
-		return drains(4, func(s int32, met []bool) bool { return next[s] == 4 || met[next[s]] })
+		return drains(make([]bool, 4), func(s int32, met []bool) bool { return next[s] == 4 || met[next[s]] })
 	}
 	for _, next := range [][]int32{{4, 0, 1, 2}, {1, 2, 3, 4}, {4, 0, 0, 0}} {
 		if !all(next) {

@@ -37,7 +37,7 @@ func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
 		changed := hi // the first state that did
 		for a := from; a < front; a += mostHeld {
 			b := min(front, a+mostHeld)
-			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-mostHeld, a-step/4))), b) {
+			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-mostHeld, a-step/2))), b) {
 				return false
 			}
 			changed = min(changed, z.backup(w, a, b, hi, part))
@@ -68,17 +68,18 @@ func (z *scalar) see(w *window, from, to int32) bool {
 	for s := from; s < to; s++ {
 		rests := false
 		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
-			next, prob := z.q.row(i)
-			out := 0.0
-			if len(next) == 0 {
+			to, prob := z.q.row(i)
+			next, share, out := w.next, w.share, 0.0
+			if len(to) == 0 {
 				out = 1
 			}
-			for j, n := range next {
+			for j, n := range to {
 				if n != s {
-					w.next, w.share = append(w.next, n), append(w.share, prob[j])
+					next, share = append(next, n), append(share, prob[j])
 					out += prob[j]
 				}
 			}
+			w.next, w.share = next, share
 			x := math.Inf(1)
 			if out > 0 {
 				x = (z.reward[i] - z.extra - rounding*z.weight(i)) / out
@@ -100,22 +101,27 @@ func (z *scalar) see(w *window, from, to int32) bool {
 // state that changed by more than part of what makes choices cheaper, or none.
 func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed int32) {
 	v, rounding, extra := z.v, z.rounding(), z.extra
+	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
+	r := first[0]
 	changed = none
 	for s := from; s < to; s++ {
 		best, at := math.Inf(1), int32(0)
-		first := w.first[s-w.at]
-		for r := first; r < w.first[s-w.at+1]; r++ {
-			next, share := w.row(r)
-			x, size := w.own[r], 0.0
+		for begin := r; r < first[s-from+1]; r++ {
+			o, e := begins[r], begins[r+1]
+			next := nexts[o:e]
+			share := shares[o:][:len(next)]
+			x, size := own[r], 0.0
 			for j, n := range next {
 				y := float64(share[j] * v[n])
 				x += y
 				size += math.Abs(y)
 			}
 			// Of the same size again is what the value itself weighs.
-			if x -= rounding * (size + math.Abs(x)); x < best {
-				best, at = x, r-first
+			x -= rounding * (size + math.Abs(x))
+			if x < best { // without a branch, see backup.states
+				at = r - begin
 			}
+			best = min(best, x)
 		}
 		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
 			changed = s
@@ -169,7 +175,7 @@ func (z *scalar) reach(lo, hi int32) (reach int32) {
 
 // drains reports whether a few passes show that the policy leaves a component from everywhere, see chain.leaks.
 func (z *scalar) drains(lo, hi int32) bool {
-	return drains(hi-lo, func(s int32, met []bool) bool {
+	return drains(make([]bool, hi-lo), func(s int32, met []bool) bool {
 		next, prob := z.q.row(z.pick[lo+s])
 		for j, n := range next {
 			if prob[j] > 0 && (n < lo || n >= hi || met[n-lo]) {
@@ -180,12 +186,17 @@ func (z *scalar) drains(lo, hi int32) bool {
 	})
 }
 
-// drains is given what tells whether a state leads out, or to one that was met.
-func drains(states int32, out func(s int32, met []bool) bool) bool {
-	met, left := make([]bool, states), int(states)
+// drains goes on until all states are met, with what tells whether a state leads out, or to one that was met.
+func drains(met []bool, out func(s int32, met []bool) bool) bool {
+	left := 0
+	for _, m := range met {
+		if !m {
+			left++
+		}
+	}
 	for n := 0; n < 8 && left > 0; n++ {
-		for s := range states {
-			if !met[s] && out(s, met) {
+		for s, m := range met {
+			if !m && out(int32(s), met) {
 				met[s] = true
 				left--
 			}
@@ -215,8 +226,10 @@ func (w *window) start(at int32) {
 
 // end ends a row, the entries of which add up to out.
 func (w *window) end(own, out float64) {
-	for j := w.begin[len(w.own)]; j < int32(len(w.share)); j++ {
-		w.share[j] /= out
+	if row := w.share[w.begin[len(w.own)]:]; out != 1 {
+		for j := range row {
+			row[j] /= out
+		}
 	}
 	w.begin, w.own = append(w.begin, int32(len(w.share))), append(w.own, own)
 }
@@ -234,22 +247,25 @@ func (w *window) row(r int32) ([]int32, []float64) {
 // there, what is outside being the number after the last. A row's own number is how often the state is left.
 func (p *stationary) see(w *window, st *stepPolicy, lo, hi, from, to int32) {
 	w.start(from)
-	room := make([]taken, 0, p.mostActions)
+	room, state := make([]taken, 0, p.mostActions), p.base.state
 	for s := lo + from; s < lo+to; s++ {
-		out := 0.0
+		next, share, out := w.next, w.share, 0.0
 		for _, t := range p.choose(room[:0], st, s) {
-			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-				n, prob := p.base.state[p.k.Next[e]], t.x*p.k.Prob[e]
-				if n == s || prob == 0 {
+			o, e := p.k.Offset[t.c], p.k.Offset[t.c+1]
+			prob := p.k.Prob[o:e]
+			for j, n := range p.k.Next[o:e] {
+				n, x := state[n], t.x*prob[j]
+				if n == s || x == 0 {
 					continue
 				}
 				if n < lo || n >= hi {
 					n = hi
 				}
-				out += prob
-				w.next, w.share = append(w.next, n-lo), append(w.share, prob)
+				out += x
+				next, share = append(next, n-lo), append(share, x)
 			}
 		}
+		w.next, w.share = next, share
 		w.end(out, out)
 		w.first = append(w.first, int32(len(w.own)))
 	}
@@ -267,24 +283,28 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 		}
 		return w.row(s - w.at)
 	}
-	if !drains(states, func(s int32, met []bool) bool {
-		next, _ := row(s)
-		return slices.ContainsFunc(next, func(n int32) bool { return n == states || met[n] })
-	}) {
-		return false
-	}
 	missing := grown(p.chain.room[0], int(states)+1) // what is still on its way, or too much of it; what has left stands last
 	p.chain.room[0] = missing
 	missing[copy(missing, arrivals)] = 0
+	leads := make([]bool, states) // out, as far as one pass shows
 	for s := range states {
 		next, share := row(s)
 		y := x[s] * w.own[s-w.at]
 		missing[s] -= y
 		for j, n := range next {
-			if missing[n] += float64(y * share[j]); n < states {
+			missing[n] += float64(y * share[j])
+			if n == states || leads[n] {
+				leads[s] = true
+			} else {
 				reach = max(reach, n-s)
 			}
 		}
+	}
+	if !drains(leads, func(s int32, met []bool) bool {
+		next, _ := row(s)
+		return slices.ContainsFunc(next, func(n int32) bool { return n == states || met[n] })
+	}) {
+		return false
 	}
 	least := rest / float64(states)
 	nothing := func(s int32) bool {
@@ -297,12 +317,14 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 		for b := from + 1; b > front; b -= mostHeld {
 			a := max(front, b-mostHeld)
 			if !w.holds(a, b) {
-				p.see(w, st, lo, hi, a, min(states, max(b, min(a+mostHeld, b+step/4))))
+				p.see(w, st, lo, hi, a, min(states, max(b, min(a+mostHeld, b+step/2))))
 			}
+			begin, next, share, own := w.begin[a-w.at:], w.next, w.share, w.own[a-w.at:]
 			for s := b - 1; s >= a; s-- {
 				if y := missing[s]; !nothing(s) {
-					x[s], missing[s] = x[s]+y/w.own[s-w.at], 0
-					next, share := w.row(s - w.at)
+					x[s], missing[s] = x[s]+y/own[s-a], 0
+					next := next[begin[s-a]:begin[s-a+1]]
+					share := share[begin[s-a]:][:len(next)]
 					for j, n := range next {
 						missing[n] += float64(y * share[j])
 					}
