@@ -105,6 +105,26 @@ func UniformStart(states []int32) []Start {
 	return start
 }
 
+// StartOf lists the states that an episode may begin in, by the probability of each state.
+func StartOf(probabilities []float64) []Start {
+	var start []Start
+	for s, p := range probabilities {
+		if p != 0 {
+			start = append(start, Start{int32(s), p})
+		}
+	}
+	return start
+}
+
+// StartProbabilities returns for each state the probability to begin there.
+func (m *Model) StartProbabilities() []float64 {
+	p := make([]float64, m.States())
+	for _, st := range m.Start {
+		p[st.State] = st.Probability
+	}
+	return p
+}
+
 // StartIsUniform reports whether the initial states are equally likely, as
 // [UniformStart] makes them.
 func (m *Model) StartIsUniform() bool {
@@ -114,6 +134,17 @@ func (m *Model) StartIsUniform() bool {
 		}
 	}
 	return true
+}
+
+// StatesOf lists the states of a set in ascending order.
+func StatesOf(in []bool) []int32 {
+	var states []int32
+	for s, is := range in {
+		if is {
+			states = append(states, int32(s))
+		}
+	}
+	return states
 }
 
 // Label returns the states of a label and whether there is such a label.
@@ -134,6 +165,15 @@ func (m *Model) Reward(name string) *Reward {
 		}
 	}
 	return nil
+}
+
+// RewardNames returns the names of the reward structures.
+func (m *Model) RewardNames() []string {
+	names := make([]string, len(m.Rewards))
+	for i := range names {
+		names[i] = m.Rewards[i].Name
+	}
+	return names
 }
 
 // Step returns what a choice of a state earns besides the rewards of its branches:

@@ -149,12 +149,8 @@ func (f *writer) header() {
 	for s := range m.States() {
 		choices += max(1, int(m.First[s+1]-m.First[s]))
 	}
-	names := make([]string, len(m.Rewards))
-	for i := range names {
-		names[i] = m.Rewards[i].Name
-	}
 	fmt.Fprintf(f.out, "// Exported by cmdpsolve\n@type: %s\n@value_type: double\n@parameters\n\n@reward_models\n%s\n@nr_states\n%d\n@nr_choices\n%d\n@model\n",
-		kind, strings.Join(names, " "), m.States(), choices)
+		kind, strings.Join(m.RewardNames(), " "), m.States(), choices)
 }
 
 func (f *writer) state(s int) {

@@ -314,11 +314,7 @@ func (r *reader) model() (*exchange.Model, error) {
 	if len(r.start) > r.states {
 		return nil, fmt.Errorf("initial_state_distrib: %d probabilities: want at most %d, one for each state", len(r.start), r.states)
 	}
-	for s, p := range r.start {
-		if p != 0 {
-			m.Start = append(m.Start, exchange.Start{State: int32(s), Probability: p})
-		}
-	}
+	m.Start = exchange.StartOf(r.start)
 	return m, nil
 }
 
@@ -355,14 +351,8 @@ func (r *reader) ended() []exchange.Label {
 			in[o.target] = true
 		}
 	}
-	l := exchange.Label{Name: Terminated}
-	for s := range in {
-		if in[s] {
-			l.States = append(l.States, int32(s))
-		}
+	if states := exchange.StatesOf(in); states != nil {
+		return []exchange.Label{{Name: Terminated, States: states}}
 	}
-	if l.States == nil {
-		return nil
-	}
-	return []exchange.Label{l}
+	return nil
 }

@@ -53,12 +53,8 @@ type writer struct {
 func (f *writer) head() {
 	m := f.m
 	if len(m.Start) > 0 {
-		start := make([]float64, m.States())
-		for _, st := range m.Start {
-			start[st.State] = st.Probability
-		}
 		f.b = append(f.b[:0], "\"initial_state_distrib\": ["...)
-		for s, p := range start {
+		for s, p := range m.StartProbabilities() {
 			if s > 0 {
 				f.b = append(f.b, ", "...)
 			}
@@ -66,11 +62,7 @@ func (f *writer) head() {
 		}
 		f.out.Write(append(f.b, "],\n"...))
 	}
-	names := make([]string, len(m.Rewards))
-	for i := range names {
-		names[i] = m.Rewards[i].Name
-	}
-	text, _ := json.Marshal(names) // strings can be encoded
+	text, _ := json.Marshal(m.RewardNames()) // strings can be encoded
 	fmt.Fprintf(f.out, "\"rewards\": %s,\n", text)
 }
 

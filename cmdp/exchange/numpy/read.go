@@ -195,11 +195,7 @@ func (k *reading) states() error {
 		if err != nil {
 			return err
 		}
-		for s, p := range values {
-			if p != 0 {
-				m.Start = append(m.Start, exchange.Start{State: int32(s), Probability: p})
-			}
-		}
+		m.Start = exchange.StartOf(values)
 	}
 	for _, name := range k.archive.Names() {
 		label, ok := strings.CutPrefix(name, "label.")

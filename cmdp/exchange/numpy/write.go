@@ -176,7 +176,7 @@ func (k *kernel) matrix(f *Writer, a int) {
 	whole("indptr", indptr, width)
 	f.array("format", "|S3", nil, func(out *bufio.Writer) { out.WriteString("csr") })
 	whole("shape", []float64{float64(m.States()), float64(m.States())}, 8)
-	f.array("data", "<f8", []int{len(data)}, func(out *bufio.Writer) { floats(out, data) })
+	f.Floats("data", data)
 }
 
 // rest writes everything but the transitions.
@@ -202,18 +202,10 @@ func (k *kernel) rest(f *Writer) {
 				}
 			}
 		})
-		names := make([]string, d)
-		for i := range names {
-			names[i] = m.Rewards[i].Name
-		}
-		f.Strings("rewards", names)
+		f.Strings("rewards", m.RewardNames())
 	}
 	if len(m.Start) > 0 {
-		start := make([]float64, states)
-		for _, st := range m.Start {
-			start[st.State] = st.Probability
-		}
-		f.array("start", "<f8", []int{states}, func(out *bufio.Writer) { floats(out, start) })
+		f.Floats("start", m.StartProbabilities())
 	}
 	if k.named {
 		f.Strings("actions", k.actions)

@@ -69,11 +69,11 @@ func (t *table) section() (header string, err error) {
 	t.name, t.kind = "", ""
 	for {
 		for t.ended == "" {
-			switch ok, err := t.next(); {
-			case ok:
+			switch {
+			case t.next():
 				return "", t.Errorf("got %s: want a header such as # Transitions (MDP)", source.Quote(string(t.Text)))
-			case err != nil || t.ended == "":
-				return "", cmp.Or(err, t.Err())
+			case t.ended == "":
+				return "", t.Err()
 			}
 		}
 		header, rest := headerOf(t.ended)

@@ -12,6 +12,7 @@
 package prism
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -136,31 +137,36 @@ type table struct {
 	anything bool   // a line has come
 	combined bool   // the file has several parts
 	ended    string // the line that ended a part, the first of the next
+	wrong    error  // of a comment
 }
 
 // next goes to the next line that is no comment and not blank, and cuts it. It returns false at
-// the end of the file, or of the part.
-func (t *table) next() (bool, error) {
+// the end of the file or of the part, and after an error.
+func (t *table) next() bool {
 	t.comment = ""
-	for t.ended == "" && t.Next() {
-		line := strings.TrimSpace(string(t.Text))
-		if strings.HasPrefix(line, "#") {
+	for t.ended == "" && t.wrong == nil && t.Next() {
+		switch line := strings.TrimSpace(string(t.Text)); {
+		case line == "":
+		case line[0] != '#':
+			t.fields, t.anything = strings.Fields(line), true
+			return true
+		default:
 			if header, _ := headerOf(line); t.combined && header != "" {
 				t.ended = line
-				return false, nil
+			} else {
+				t.wrong = t.note(line)
 			}
-			if err := t.note(line); err != nil {
-				return false, err
-			}
-			continue
 		}
-		if line == "" {
-			continue
-		}
-		t.fields, t.anything = strings.Fields(line), true
-		return true, nil
 	}
-	return false, nil
+	return false
+}
+
+// Err returns why next returned false, nil at the end.
+func (t *table) Err() error { return cmp.Or(t.wrong, t.Lines.Err()) }
+
+// early returns why next returned false, which the given message says of the end.
+func (t *table) early(format string, args ...any) error {
+	return cmp.Or(t.Err(), fmt.Errorf(format, args...))
 }
 
 // rewardHeader is the comment above the header of rewards, with their name.
@@ -196,12 +202,8 @@ func (t *table) note(line string) error {
 
 // sizes reads the first line, which has numbers.
 func (t *table) sizes() ([]int, error) {
-	ok, err := t.next()
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, errors.New("the file is empty")
+	if !t.next() {
+		return nil, t.early("the file is empty")
 	}
 	sizes := make([]int, len(t.fields))
 	for i, f := range t.fields {
@@ -292,17 +294,13 @@ type sequence struct {
 func (s *sequence) read() error {
 	m := s.r.m
 	s.state, s.choice = -1, -1
-	for {
-		ok, err := s.next()
-		if err != nil || s.Err() != nil {
-			return errors.Join(err, s.Err())
-		}
-		if !ok {
-			break
-		}
+	for s.next() {
 		if err := s.line(); err != nil {
 			return err
 		}
+	}
+	if err := s.Err(); err != nil {
+		return err
 	}
 	s.endChoice()
 	for len(m.First) <= s.states {
@@ -330,18 +328,16 @@ func (s *sequence) line() error {
 	if err != nil {
 		return err
 	}
-	choice, action := 0, ""
+	choice, action := int32(0), ""
 	if m.Players > 0 {
-		if i, err := s.index("choice", f[1], 1<<31-1); err != nil {
+		if choice, err = s.index("choice", f[1], 1<<31-1); err != nil {
 			return err
-		} else {
-			choice = int(i)
 		}
 	}
 	if len(f) > least {
 		action = f[least]
 	}
-	if err := s.begin(int(state), choice, action); err != nil {
+	if err := s.begin(int(state), int(choice), action); err != nil {
 		return err
 	}
 	target, err := s.index("target", f[least-2], s.states)

@@ -16,9 +16,8 @@ import (
 // states reads the .sta file: the names of variables in brackets, then their values
 // in each state.
 func (r *reader) states(t *table) error {
-	ok, err := t.next()
-	if err != nil || !ok {
-		return join(err, "the file is empty")
+	if !t.next() {
+		return t.early("the file is empty")
 	}
 	names, ok := bracketed(string(bytes.TrimSpace(t.Text)))
 	if !ok {
@@ -31,9 +30,8 @@ func (r *reader) states(t *table) error {
 	columns := make([][]string, len(names))
 	comments, commented := make([]string, n), true
 	for s := range n {
-		ok, err := t.next()
-		if err != nil || !ok {
-			return join(err, fmt.Sprintf("the file ends before state %d", s))
+		if !t.next() {
+			return t.early("the file ends before state %d", s)
 		}
 		number, rest, _ := strings.Cut(string(bytes.TrimSpace(t.Text)), ":")
 		values, ok := bracketed(rest)
@@ -45,8 +43,8 @@ func (r *reader) states(t *table) error {
 		}
 		comments[s], commented = t.comment, commented && t.comment != ""
 	}
-	if ok, err := t.next(); err != nil || ok {
-		return join(err, fmt.Sprintf("line %d: there are more lines than states", t.Number))
+	if t.next() {
+		return t.Errorf("there are more lines than states")
 	}
 	if commented {
 		r.m.Variables = exchange.Named(comments)
@@ -56,14 +54,6 @@ func (r *reader) states(t *table) error {
 		r.m.Variables = append(r.m.Variables, variable(name, columns[i]))
 	}
 	return nil
-}
-
-// join returns err, or an error with the given message.
-func join(err error, message string) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s", message)
 }
 
 // bracketed cuts a text such as (a,b).
@@ -102,9 +92,8 @@ var labelNames = regexp.MustCompile(`^\s*(\d+)="([^"]+)"`)
 
 // labels reads the .lab file: the names of labels, then those of each state.
 func (r *reader) labels(t *table) error {
-	ok, err := t.next()
-	if err != nil || !ok {
-		return join(err, "the file is empty")
+	if !t.next() {
+		return t.early("the file is empty")
 	}
 	var labels []exchange.Label
 	rest := string(t.Text)
@@ -119,14 +108,7 @@ func (r *reader) labels(t *table) error {
 		labels = append(labels, exchange.Label{Name: found[2]})
 		rest = rest[len(found[0]):]
 	}
-	for {
-		ok, err := t.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
+	for t.next() {
 		number, list, ok := strings.Cut(string(bytes.TrimSpace(t.Text)), ":")
 		if !ok {
 			return t.Errorf("got %s: want a state and its labels, as in 3: 0 2", source.Quote(string(t.Text)))
@@ -208,21 +190,16 @@ func (t *table) entries(want []int, each func() error) error {
 	if len(sizes) != len(want)+1 || !slices.Equal(sizes[:len(want)], want) {
 		return t.Errorf("sizes %v: want %v as the model has, and the number of lines", sizes, want)
 	}
-	for n := 0; ; n++ {
-		ok, err := t.next()
-		if err != nil || t.Err() != nil {
-			return join(err, fmt.Sprint(t.Err()))
-		}
-		if !ok {
-			if n != sizes[len(want)] {
-				return fmt.Errorf("%d rewards: want %d as in the first line", n, sizes[len(want)])
-			}
-			return nil
-		}
+	n := 0
+	for ; t.next(); n++ {
 		if err := each(); err != nil {
 			return err
 		}
 	}
+	if n != sizes[len(want)] {
+		return t.early("%d rewards: want %d as in the first line", n, sizes[len(want)])
+	}
+	return nil
 }
 
 func (r *reader) stateRewards(t *table) ([]float64, error) {

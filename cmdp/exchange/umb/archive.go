@@ -112,12 +112,9 @@ func (a archive) index() (*index, error) {
 // sizes of numbers.
 const chunk = 1 << 16
 
-// pieces hands the content of a file to each, in pieces whose length is a multiple
-// of width; at is the number of the piece's first value. The length must be n·width.
-func pieces(r io.Reader, size int64, n, width int, each func(at int, b []byte) error) error {
-	if size%int64(width) != 0 || size/int64(width) != int64(n) {
-		return fmt.Errorf("%d bytes: want %d values of %d bytes", size, n, width)
-	}
+// pieces hands the content of a file of n·width bytes to each, in pieces whose length is a multiple
+// of width; at is the number of the piece's first value.
+func pieces(r io.Reader, n, width int, each func(at int, b []byte) error) error {
 	if n == 0 {
 		return nil
 	}

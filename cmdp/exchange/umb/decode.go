@@ -22,7 +22,7 @@ func offsets[T int | int32](r io.Reader, size int64, n, end int) ([]T, error) {
 		return nil, fmt.Errorf("%d bytes: want %d, %d boundaries of 8 bytes", size, 8*(int64(n)+1), n+1)
 	}
 	values, last := make([]T, n+1), uint64(0)
-	err := pieces(r, size, n+1, 8, func(at int, b []byte) error {
+	err := pieces(r, n+1, 8, func(at int, b []byte) error {
 		for i := range len(b) / 8 {
 			v := order.Uint64(b[8*i:])
 			if v < last || v > uint64(end) {
@@ -46,16 +46,19 @@ func identity[T int | int32](n int) []T {
 	return values
 }
 
-// ids64 reads n numbers of 8 bytes that fit an int32.
-func ids64(r io.Reader, size int64, n int) ([]int32, error) {
-	if err := fits(size, n, 8); err != nil {
+// indices reads n numbers of 4 or 8 bytes that fit an int32.
+func indices(r io.Reader, size int64, n, width int) ([]int32, error) {
+	if err := fits(size, n, width); err != nil {
 		return nil, err
 	}
 	values := make([]int32, n)
-	return values, pieces(r, size, n, 8, func(at int, b []byte) error {
-		out := values[at : at+len(b)/8]
+	return values, pieces(r, n, width, func(at int, b []byte) error {
+		out := values[at : at+len(b)/width]
 		for i := range out {
-			v := order.Uint64(b[8*i:])
+			v := uint64(order.Uint32(b[width*i:]))
+			if width == 8 {
+				v = order.Uint64(b[8*i:])
+			}
 			if v > math.MaxInt32 {
 				return fmt.Errorf("number %d is %d: more than there is", at+i, v)
 			}
@@ -65,27 +68,9 @@ func ids64(r io.Reader, size int64, n int) ([]int32, error) {
 	})
 }
 
-// ids32 reads n numbers of 4 bytes that fit an int32.
-func ids32(r io.Reader, size int64, n int) ([]int32, error) {
-	if err := fits(size, n, 4); err != nil {
-		return nil, err
-	}
-	values := make([]int32, n)
-	return values, pieces(r, size, n, 4, func(at int, b []byte) error {
-		for i := range len(b) / 4 {
-			v := order.Uint32(b[4*i:])
-			if v > math.MaxInt32 {
-				return fmt.Errorf("number %d is %d: more than there is", at+i, v)
-			}
-			values[at+i] = int32(v)
-		}
-		return nil
-	})
-}
-
 // fits makes sure that n values of the given width are as long as the file, before
 // memory is taken for them.
-func fits(size int64, n int, width uint64) error {
+func fits(size int64, n, width int) error {
 	if width == 0 || size%int64(width) != 0 || size/int64(width) != int64(n) {
 		return fmt.Errorf("%d bytes: want %d values of %d bytes", size, n, width)
 	}
@@ -99,7 +84,7 @@ func bitset(r io.Reader, size int64, n int) ([]int32, error) {
 		return nil, err
 	}
 	members := []int32{}
-	return members, pieces(r, size, words, 8, func(at int, b []byte) error {
+	return members, pieces(r, words, 8, func(at int, b []byte) error {
 		for i := range len(b) / 8 {
 			for w := order.Uint64(b[8*i:]); w != 0; w &= w - 1 {
 				k := 64*(at+i) + bits.TrailingZeros64(w)
@@ -115,13 +100,13 @@ func bitset(r io.Reader, size int64, n int) ([]int32, error) {
 
 // numbers reads n doubles or rationals.
 func numbers(r io.Reader, size int64, n int, t *numType) ([]float64, error) {
-	width := t.bits() / 8
+	width := int(t.bits() / 8)
 	if err := fits(size, n, width); err != nil {
 		return nil, err
 	}
 	values := make([]float64, n)
-	return values, pieces(r, size, n, int(width), func(at int, b []byte) error {
-		out := values[at : at+len(b)/int(width)]
+	return values, pieces(r, n, width, func(at int, b []byte) error {
+		out := values[at : at+len(b)/width]
 		if t.Type == "double" {
 			for i := range out {
 				out[i] = math.Float64frombits(order.Uint64(b[8*i:]))
@@ -129,7 +114,7 @@ func numbers(r io.Reader, size int64, n int, t *numType) ([]float64, error) {
 			return nil
 		}
 		for i := range out {
-			x, ok := rational(b[i*int(width) : (i+1)*int(width)])
+			x, ok := rational(b[i*width : (i+1)*width])
 			if !ok {
 				return fmt.Errorf("rational number %d has the denominator 0, or is too large", at+i)
 			}

@@ -234,11 +234,10 @@ func (x *index) check(limit int64) error {
 		}
 	}
 	for _, of := range []struct {
-		what  string
-		n     uint64
-		least uint64 // bytes that each takes in some file
-	}{{"states", s.States, 1}, {"choices", s.Choices, 1}, {"branches", s.Branches, 1}} {
-		if of.n > uint64(limit)/of.least {
+		what string
+		n    uint64
+	}{{"states", s.States}, {"choices", s.Choices}, {"branches", s.Branches}} {
+		if of.n > uint64(limit) { // each takes a byte at least in some file
 			return fmt.Errorf("%d %s: the file cannot hold more than %d", of.n, of.what, limit)
 		}
 	}

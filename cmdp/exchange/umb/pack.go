@@ -14,6 +14,7 @@ type packing struct {
 	m       *exchange.Model
 	widths  []uint
 	padding uint
+	bytes   int // of a state
 	strings []string
 	ids     map[string]uint64
 	unique  bool
@@ -47,7 +48,8 @@ func pack(m *exchange.Model) *packing {
 		sum += w
 	}
 	p.padding = (8 - sum%8) % 8
-	b := make([]byte, (sum+p.padding)/8)
+	p.bytes = int(sum+p.padding) / 8
+	b := make([]byte, p.bytes)
 	seen := make(map[string]struct{})
 	for s := range m.States() {
 		p.fill(b, s)
@@ -100,7 +102,7 @@ func (p *packing) describe() *valuation {
 
 func (p *packing) write(f *writer) {
 	const folder = "valuations/states/"
-	b := make([]byte, p.bytes())
+	b := make([]byte, p.bytes)
 	f.file(folder+"valuations.bin", int64(p.m.States())*int64(len(b)), func(w *bufio.Writer) {
 		for s := range p.m.States() {
 			p.fill(b, s)
@@ -110,12 +112,4 @@ func (p *packing) write(f *writer) {
 	if len(p.strings) > 0 {
 		f.strings(folder, p.strings)
 	}
-}
-
-func (p *packing) bytes() int {
-	sum := p.padding
-	for _, w := range p.widths {
-		sum += w
-	}
-	return int(sum / 8)
 }

@@ -135,6 +135,8 @@ func TestValidateFindsMore(t *testing.T) {
 		{"identifier", index(`"g": {`, `"G": {"applies-to": ["states"], "type": {"type": "bool"}}, "g": {`), "small letters"},
 		{"not unique", with("valuations/states/valuations.bin", content("\x00\x01\x02\x02")), "unique is true"},
 		{"applies to nothing", index(`"applies-to": ["choices"]`, `"applies-to": []`), "applies-to is empty"},
+		{"more strings than there can be", slices.Concat(index(`"#choice-actions": 2`, `"#choice-actions": 2305843009213693951`)[:6],
+			[]file{{"actions/choices/string-mapping.bin", ""}}), "string-mapping.bin: 0 bytes: want 8"},
 		{"no applies-to", index(`"applies-to": ["choices"], `, ``), "applies-to is missing"},
 	} {
 		data := pack(c.files)

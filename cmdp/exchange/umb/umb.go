@@ -71,13 +71,13 @@ func (r *reader) file(name string, size, _ int64, in io.Reader) (err error) {
 	case "choice-to-branches.bin":
 		r.m.Offset, err = offsets[int](in, size, choices, branches)
 	case "state-to-player.bin":
-		r.m.Owner, err = ids32(in, size, states)
+		r.m.Owner, err = indices(in, size, states, 4)
 	case "state-is-initial.bin":
 		r.given = true
 		r.initial, err = bitset(in, size, states)
 	case "branch-to-target.bin":
 		r.targets = true
-		r.m.Target, err = ids64(in, size, branches)
+		r.m.Target, err = indices(in, size, branches, 8)
 	case "branch-to-probability.bin":
 		if s.Probability == nil {
 			return fmt.Errorf("index.json gives no branch-probability-type")
@@ -85,10 +85,10 @@ func (r *reader) file(name string, size, _ int64, in io.Reader) (err error) {
 		r.m.Probability, err = numbers(in, size, branches, s.Probability)
 	case "actions/choices/values.bin":
 		r.m.ChoiceActions = new(exchange.Actions)
-		r.m.ChoiceActions.Of, err = ids32(in, size, choices)
+		r.m.ChoiceActions.Of, err = indices(in, size, choices, 4)
 	case "actions/branches/values.bin":
 		r.m.BranchActions = new(exchange.Actions)
-		r.m.BranchActions.Of, err = ids32(in, size, branches)
+		r.m.BranchActions.Of, err = indices(in, size, branches, 4)
 	case "actions/choices/string-mapping.bin", "actions/choices/strings.bin",
 		"actions/branches/string-mapping.bin", "actions/branches/strings.bin",
 		"valuations/states/valuations.bin", "valuations/states/valuation-to-class.bin",

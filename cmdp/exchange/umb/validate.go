@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -103,22 +103,22 @@ func (v *validator) whole(where string, x any, least, most uint64) uint64 {
 		v.bad("%s: got %v: want a whole number", where, x)
 		return 0
 	}
-	i, good := new(big.Int).SetString(n.String(), 10)
-	if !good || !i.IsUint64() || i.Uint64() < least || i.Uint64() > most {
+	i, err := strconv.ParseUint(n.String(), 10, 64)
+	if err != nil || i < least || i > most {
 		v.bad("%s: got %s: want a whole number from %d to %d", where, n, least, most)
 		return 0
 	}
-	return i.Uint64()
+	return i
 }
 
 // count returns a number of the transition system.
-func (v *validator) count(key string) uint64 {
-	n, _ := v.system[key].(json.Number)
-	i, _ := new(big.Int).SetString(n.String(), 10)
-	if i == nil || !i.IsUint64() {
-		return 0
-	}
-	return i.Uint64()
+func (v *validator) count(key string) uint64 { return number(v.system, key) }
+
+// number returns a whole number that an object has: 0 without one, the largest for one that is larger.
+func number(o object, key string) uint64 {
+	n, _ := o[key].(json.Number)
+	i, _ := strconv.ParseUint(n.String(), 10, 64)
+	return i
 }
 
 func (v *validator) transitionSystem() {

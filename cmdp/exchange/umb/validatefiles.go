@@ -1,9 +1,9 @@
 package umb
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -88,10 +88,8 @@ func (v *validator) values(name string, n uint64, x any) bool {
 	o, _ := x.(object)
 	kind, _ := o["type"].(string)
 	bits := defaultSize[kind]
-	if size, ok := o["size"].(json.Number); ok {
-		if i, err := size.Int64(); err == nil && i > 0 {
-			bits = uint64(i)
-		}
+	if size := number(o, "size"); size > 0 {
+		bits = size
 	}
 	ok := v.to1(name, n, bits, math.MaxUint64)
 	if b := v.files[name]; ok && kind == "rational" && bits%128 == 0 {
@@ -112,7 +110,7 @@ func (v *validator) strings(folder string, count uint64) bool {
 	if ok != mapped {
 		v.bad("%sstrings.bin and string-mapping.bin: want both or none", folder)
 	}
-	if !v.csr(folder+"string-mapping.bin", count, uint64(len(text)), false) || uint64(len(mapping)) != 8*(count+1) {
+	if !v.csr(folder+"string-mapping.bin", count, uint64(len(text)), false) || count > uint64(len(mapping)) || uint64(len(mapping)) != 8*(count+1) {
 		return mapped
 	}
 	for i := range count {
@@ -133,13 +131,11 @@ func (v *validator) modelFiles() {
 		v.bad("state-to-player.bin: there are no players")
 	}
 	v.to1("state-is-initial.bin", states, 1, 0)
-	initial := uint64(0)
+	initial := 0
 	for _, b := range v.files["state-is-initial.bin"] {
-		for ; b != 0; b &= b - 1 {
-			initial++
-		}
+		initial += bits.OnesCount8(b)
 	}
-	if initial != v.count("#initial-states") {
+	if uint64(initial) != v.count("#initial-states") {
 		v.bad("state-is-initial.bin: %d states: want %d", initial, v.count("#initial-states"))
 	}
 	if v.to1("state-is-markovian.bin", states, 1, 0) && time != "urgent-stochastic" {
@@ -164,14 +160,11 @@ func (v *validator) modelFiles() {
 	}
 }
 
-// entities returns the number of entities of a kind.
-func (v *validator) entities(kind string) uint64 { return v.count("#" + kind) }
-
 // otherFiles checks observations, annotations and valuations, and that there are
 // no other files.
 func (v *validator) otherFiles() {
 	if of, ok := v.system["observations-apply-to"].(string); ok {
-		v.annotated("observations/"+of+"/", v.entities(of), object{"type": object{"type": "uint"}, "probability-type": v.system["observation-probability-type"]})
+		v.annotated("observations/"+of+"/", v.count("#"+of), object{"type": object{"type": "uint"}, "probability-type": v.system["observation-probability-type"]})
 	}
 	groups, _ := v.root["annotations"].(object)
 	for group, members := range groups {
@@ -181,14 +174,14 @@ func (v *validator) otherFiles() {
 			list, _ := a["applies-to"].([]any)
 			for _, entity := range list {
 				kind, _ := entity.(string)
-				v.annotated("annotations/"+group+"/"+id+"/"+kind+"/", v.entities(kind), a)
+				v.annotated("annotations/"+group+"/"+id+"/"+kind+"/", v.count("#"+kind), a)
 			}
 		}
 	}
 	all, _ := v.root["valuations"].(object)
 	for entity, x := range all {
 		d, _ := x.(object)
-		v.valuationFiles("valuations/"+entity+"/", v.entities(entity), d)
+		v.valuationFiles("valuations/"+entity+"/", v.count("#"+entity), d)
 	}
 	for name := range v.files {
 		switch {
@@ -214,20 +207,14 @@ func plainName(name string) bool {
 
 func (v *validator) annotated(folder string, n uint64, a object) {
 	if a["probability-type"] != nil {
-		count, _ := a["#probabilities"].(json.Number)
-		sum, _ := count.Int64()
-		if v.csr(folder+"distribution-mapping.bin", n, uint64(sum), false) {
-			n = uint64(sum)
+		if sum := number(a, "#probabilities"); v.csr(folder+"distribution-mapping.bin", n, sum, false) {
+			n = sum
 		}
 		v.values(folder+"probabilities.bin", n, a["probability-type"])
 	}
 	v.values(folder+"values.bin", n, a["type"])
-	if a["#strings"] != nil {
-		count, _ := a["#strings"].(json.Number)
-		sum, _ := count.Int64()
-		if !v.strings(folder, uint64(sum)) {
-			v.bad("%sstring-mapping.bin is missing", folder)
-		}
+	if a["#strings"] != nil && !v.strings(folder, number(a, "#strings")) {
+		v.bad("%sstring-mapping.bin is missing", folder)
 	}
 }
 
@@ -261,9 +248,7 @@ func (v *validator) valuationFiles(folder string, n uint64, d object) {
 	if unique, _ := d["unique"].(bool); unique && len(sizes) == 1 {
 		v.distinct(folder, data, sizes[0])
 	}
-	count, _ := d["#strings"].(json.Number)
-	sum, _ := count.Int64()
-	if v.strings(folder, uint64(sum)) != (d["#strings"] != nil) {
+	if v.strings(folder, number(d, "#strings")) != (d["#strings"] != nil) {
 		v.bad("%sstring-mapping.bin must be given exactly if there are strings", folder)
 	}
 }

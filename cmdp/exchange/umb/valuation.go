@@ -65,7 +65,7 @@ func (v *valuer) place(classes []byte) error {
 		}
 	}
 	if classes == nil {
-		return fits(int64(len(v.data)), v.states, v.classes[0].bits()/8)
+		return fits(int64(len(v.data)), v.states, int(v.classes[0].bits()/8))
 	}
 	if err := fits(int64(len(classes)), v.states, 4); err != nil {
 		return fmt.Errorf("valuation-to-class.bin: %w", err)

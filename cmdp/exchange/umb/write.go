@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp/exchange"
@@ -145,19 +146,10 @@ func identifier(name string, taken []string) string {
 		}
 	}
 	id := string(b)
-	for n := 2; contains(taken, id); n++ {
+	for n := 2; slices.Contains(taken, id); n++ {
 		id = string(b) + "-" + strconv.Itoa(n)
 	}
 	return id
-}
-
-func contains(all []string, s string) bool {
-	for _, x := range all {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // number returns the type that holds all values: doubles, or rationals of the least
@@ -188,17 +180,17 @@ func (f *writer) files() {
 		return
 	}
 	f.file("index.json", int64(len(text)), func(w *bufio.Writer) { w.Write(text) })
-	u64(f, "state-to-choices.bin", m.First)
+	wholes(f, "state-to-choices.bin", m.First, 8)
 	if m.Players > 1 && m.Owner != nil {
-		u32(f, "state-to-player.bin", m.Owner)
+		wholes(f, "state-to-player.bin", m.Owner, 4)
 	}
 	initial := make([]int32, len(m.Start))
 	for i, st := range m.Start {
 		initial[i] = st.State
 	}
 	f.bits("state-is-initial.bin", initial)
-	u64(f, "choice-to-branches.bin", m.Offset)
-	u64(f, "branch-to-target.bin", m.Target)
+	wholes(f, "choice-to-branches.bin", m.Offset, 8)
+	wholes(f, "branch-to-target.bin", m.Target, 8)
 	f.numbers("branch-to-probability.bin", m.Probability, f.x.System.Probability)
 	f.actions("actions/choices/", m.ChoiceActions)
 	f.actions("actions/branches/", m.BranchActions)
@@ -214,11 +206,7 @@ func (f *writer) files() {
 		f.numbers(folder+"branches/values.bin", r.Branch, t)
 	}
 	if !m.StartIsUniform() {
-		chances := make([]float64, m.States())
-		for _, st := range m.Start {
-			chances[st.State] = st.Probability
-		}
-		f.numbers("annotations/start/probability/states/values.bin", chances, &numType{"double", 64})
+		f.numbers("annotations/start/probability/states/values.bin", m.StartProbabilities(), &numType{"double", 64})
 	}
 	if f.values != nil {
 		f.values.write(f)
@@ -240,22 +228,13 @@ func (f *writer) file(name string, size int64, fill func(w *bufio.Writer)) {
 	}
 }
 
-func u64[T int | int32](f *writer, name string, values []T) {
-	f.file(name, 8*int64(len(values)), func(w *bufio.Writer) {
+// wholes writes numbers of the given width in bytes.
+func wholes[T int | int32](f *writer, name string, values []T, width int) {
+	f.file(name, int64(width)*int64(len(values)), func(w *bufio.Writer) {
 		var b [8]byte
 		for _, v := range values {
 			order.PutUint64(b[:], uint64(v))
-			w.Write(b[:])
-		}
-	})
-}
-
-func u32(f *writer, name string, values []int32) {
-	f.file(name, 4*int64(len(values)), func(w *bufio.Writer) {
-		var b [4]byte
-		for _, v := range values {
-			order.PutUint32(b[:], uint32(v))
-			w.Write(b[:])
+			w.Write(b[:width])
 		}
 	})
 }
@@ -309,7 +288,7 @@ func (f *writer) actions(folder string, a *exchange.Actions) {
 	if a == nil {
 		return
 	}
-	u32(f, folder+"values.bin", a.Of)
+	wholes(f, folder+"values.bin", a.Of, 4)
 	f.strings(folder, a.Names)
 }
 
@@ -319,6 +298,6 @@ func (f *writer) strings(folder string, all []string) {
 		text = append(text, s...)
 		at = append(at, len(text))
 	}
-	u64(f, folder+"string-mapping.bin", at)
+	wholes(f, folder+"string-mapping.bin", at, 8)
 	f.file(folder+"strings.bin", int64(len(text)), func(w *bufio.Writer) { w.Write(text) })
 }
