@@ -87,17 +87,25 @@ func (m *Model) DistinctActions() []string {
 			}
 		}
 	}
-	if numbered(m, names) {
+	if m.numbered(func(c int) string { return names[c] }) {
 		return nil
 	}
 	return names
 }
 
+// NameChoices gives choices the names that a file has for them, unless every name is the number of its
+// choice in its state.
+func (m *Model) NameChoices(a *Actions) {
+	if !m.numbered(a.Name) {
+		m.ChoiceActions = a
+	}
+}
+
 // numbered reports whether every name is the number of its choice.
-func numbered(m *Model, names []string) bool {
+func (m *Model) numbered(name func(c int) string) bool {
 	for s := range m.States() {
 		for c := m.First[s]; c < m.First[s+1]; c++ {
-			if names[c] != strconv.Itoa(int(c-m.First[s])) {
+			if name(int(c)) != strconv.Itoa(int(c-m.First[s])) {
 				return false
 			}
 		}

@@ -41,6 +41,19 @@ func (es memberErrors) orNil() error {
 	return es
 }
 
+// buildEach builds all members, or says what is wrong with each.
+func buildEach[M, B any](members []M, build func(M) (B, error)) ([]B, error) {
+	all := make([]B, len(members))
+	var errs memberErrors
+	for k, m := range members {
+		var err error
+		if all[k], err = build(m); err != nil {
+			errs = append(errs, inside(err, k))
+		}
+	}
+	return all, errs.orNil()
+}
+
 // inside puts a step before the path of a member's error; steps are keys and,
 // for list members, indices.
 func inside(err error, steps ...any) error {

@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -18,11 +19,7 @@ func (c *Coefficients) decode(d *decoder, n *node, at *path) bool {
 	ok := true
 	switch n.kind {
 	case listNode:
-		c.List = make([]float64, len(n.items))
-		for i, item := range n.items {
-			x, good := d.number(item, at.at(i))
-			c.List[i], ok = x, ok && good
-		}
+		ok = d.value(n, at, reflect.ValueOf(&c.List).Elem())
 	case mapNode:
 		ok = d.pairs(n, at)
 		c.Named = make(map[string]float64, len(n.members))
@@ -43,24 +40,12 @@ func (c *Coefficients) decode(d *decoder, n *node, at *path) bool {
 
 func (c *Coefficients) encode(b []byte) []byte {
 	if c.Named == nil {
-		b = append(b, '[')
-		for i, x := range c.List {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = appendNumber(b, x)
-		}
-		return append(b, ']')
+		return appendAll(b, "[]", len(c.List), func(b []byte, i int) []byte { return appendNumber(b, c.List[i]) })
 	}
-	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(c.Named)) {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(appendName(b, name), ": "...)
-		b = appendNumber(b, c.Named[name])
-	}
-	return append(b, '}')
+	names := slices.Sorted(maps.Keys(c.Named))
+	return appendAll(b, "{}", len(names), func(b []byte, i int) []byte {
+		return appendNumber(append(appendName(b, names[i]), ": "...), c.Named[names[i]])
+	})
 }
 
 // vector returns the coefficients in the order of the returns.

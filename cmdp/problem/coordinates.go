@@ -2,6 +2,7 @@ package problem
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -59,18 +60,11 @@ func (f *writer) checkCoordinates() error {
 
 // coordinates writes the places of states, one in a line.
 func (f *writer) coordinates() {
-	var states []int
-	for s := range f.p.Coordinates {
-		states = append(states, s)
-	}
-	slices.Sort(states)
-	for i, s := range states {
+	for i, s := range slices.Sorted(maps.Keys(f.p.Coordinates)) {
 		if i == 0 {
 			f.out.WriteString("coordinates:\n")
 		}
 		place := f.p.Coordinates[s]
-		line := append(appendLabel([]byte("  "), f.p.StateName(s)), ": ["...)
-		line = append(appendNumber(line, float64(place.Row)), ", "...)
-		f.out.Write(append(appendNumber(line, float64(place.Column)), "]\n"...))
+		fmt.Fprintf(f.out, "  %s: [%d, %d]\n", appendLabel(nil, f.p.StateName(s)), place.Row, place.Column)
 	}
 }

@@ -236,17 +236,16 @@ func (w *WeightedCost) build(returns []string, domain *geometry.Box) (cost.Cost,
 type WeightedSum []WeightedCost
 
 func (s WeightedSum) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
-	weights, terms := make([]float64, len(s)), make([]cost.Cost, len(s))
-	var errs memberErrors
+	weights := make([]float64, len(s))
 	for k, t := range s {
-		term, err := t.Cost.Build(returns, domain)
-		if err != nil {
-			errs = append(errs, inside(err, k, "cost"))
-		}
-		weights[k], terms[k] = t.Weight, term
+		weights[k] = t.Weight
 	}
-	if len(errs) > 0 {
-		return nil, errs
+	terms, err := buildEach(s, func(t WeightedCost) (cost.Cost, error) {
+		c, err := t.Cost.Build(returns, domain)
+		return c, inside(err, "cost")
+	})
+	if err != nil {
+		return nil, err
 	}
 	return cost.NewSum(weights, terms, domain)
 }
@@ -255,17 +254,9 @@ func (s WeightedSum) build(returns []string, domain *geometry.Box) (cost.Cost, e
 type Maximum []*Cost
 
 func (m Maximum) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
-	terms := make([]cost.Cost, len(m))
-	var errs memberErrors
-	for k, t := range m {
-		term, err := t.Build(returns, domain)
-		if err != nil {
-			errs = append(errs, inside(err, k))
-		}
-		terms[k] = term
-	}
-	if len(errs) > 0 {
-		return nil, errs
+	terms, err := buildEach(m, func(c *Cost) (cost.Cost, error) { return c.Build(returns, domain) })
+	if err != nil {
+		return nil, err
 	}
 	return cost.NewMaximum(terms, domain)
 }
@@ -339,11 +330,3 @@ func (s *Name) build(returns []string, domain *geometry.Box) (cost.Cost, error) 
 	}
 	return checked(cost.NewCoordinate(i, domain))
 }
-
-func (s *Name) decode(d *decoder, n *node, at *path) bool {
-	text, ok := d.name(n, at)
-	*s = Name(text)
-	return ok
-}
-
-func (s *Name) encode(b []byte) []byte { return appendName(b, string(*s)) }

@@ -176,19 +176,18 @@ func (c *csvReader) at(field int, column, message string) bool {
 func (c *csvReader) readColumns() bool {
 	required := []string{"state", "action", "next", "probability"}
 	known := append(append(slices.Clone(required), "step", "opponent"), c.given...)
+	place := func(name string) int { return slices.Index(c.record, name) }
 	ok := true
-	columns := make(map[string]int, len(c.record))
 	for i, name := range c.record {
-		if _, twice := columns[name]; twice {
+		if slices.Contains(c.record[:i], name) {
 			ok = c.at(i, name, "the column is given twice")
 		}
 		if !slices.Contains(known, name) && c.spec.Dim > 0 {
 			ok = c.at(i, name, "unknown column"+orColon(nearest(name, known))+" want "+oneOf(known))
 		}
-		columns[name] = i
 	}
 	for _, name := range append(required, c.given...) {
-		if _, given := columns[name]; !given {
+		if !slices.Contains(c.record, name) {
 			ok = c.at(0, name, "the column is missing")
 		}
 	}
@@ -196,13 +195,7 @@ func (c *csvReader) readColumns() bool {
 		if slices.Contains(known[:len(required)+2], name) {
 			ok = c.at(0, name, "the return has the name of another column: want another name for it")
 		}
-		c.returns = append(c.returns, columns[name])
-	}
-	place := func(name string) int {
-		if i, given := columns[name]; given {
-			return i
-		}
-		return -1
+		c.returns = append(c.returns, place(name))
 	}
 	c.state, c.action, c.next, c.probability = place("state"), place("action"), place("next"), place("probability")
 	if c.step, c.opponent = place("step"), place("opponent"); c.opponent >= 0 {

@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,15 +58,9 @@ func (d *decoder) syntax(bad *syntaxError) {
 // mapping checks that n is a mapping with known keys, each given once.
 func (d *decoder) mapping(n *node, at *path, known []string) bool {
 	ok := d.pairs(n, at)
-members:
 	for _, m := range n.members {
-		if m.key.kind != scalarNode {
-			continue // pairs has complained
-		}
-		for _, k := range known {
-			if m.key.text == k {
-				continue members
-			}
+		if m.key.kind != scalarNode || slices.Contains(known, m.key.text) {
+			continue // of a key that is no name pairs has complained
 		}
 		ok = d.bad(m.key, at.key(m.key.text), "unknown key%s want %s", orColon(nearest(m.key.text, known)), oneOf(known))
 	}

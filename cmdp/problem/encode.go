@@ -27,31 +27,31 @@ func appendValue(b []byte, v reflect.Value) []byte {
 	case reflect.String:
 		return appendName(b, v.String())
 	case reflect.Slice:
-		b = append(b, '[')
-		for i := range v.Len() {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = appendValue(b, v.Index(i))
-		}
-		return append(b, ']')
+		return appendAll(b, "[]", v.Len(), func(b []byte, i int) []byte { return appendValue(b, v.Index(i)) })
 	case reflect.Struct:
-		b = append(b, '{')
-		first := true
-		for i, f := range fieldsOf(v.Type()) {
-			if f.optional && v.Field(i).IsZero() {
-				continue
+		fields, given := fieldsOf(v.Type()), []int(nil)
+		for i, f := range fields {
+			if !f.optional || !v.Field(i).IsZero() {
+				given = append(given, i)
 			}
-			if !first {
-				b = append(b, ", "...)
-			}
-			first = false
-			b = append(append(b, f.name...), ": "...)
-			b = appendValue(b, v.Field(i))
 		}
-		return append(b, '}')
+		return appendAll(b, "{}", len(given), func(b []byte, i int) []byte {
+			return appendValue(append(append(b, fields[given[i]].name...), ": "...), v.Field(given[i]))
+		})
 	}
 	panic("problem: no encoding for " + v.Type().String())
+}
+
+// appendAll appends n members, each by one, between two brackets.
+func appendAll(b []byte, brackets string, n int, one func(b []byte, i int) []byte) []byte {
+	b = append(b, brackets[0])
+	for i := range n {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = one(b, i)
+	}
+	return append(b, brackets[1])
 }
 
 // finite reports whether all numbers within v are finite. Orders of norms may

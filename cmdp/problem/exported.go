@@ -26,11 +26,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 	for _, st := range p.Model.StartStates() {
 		start[st.State] = st.Probability
 	}
-	for s, x := range start {
-		if x > 0 {
-			m.Start = append(m.Start, exchange.Start{State: int32(s), Probability: x})
-		}
-	}
+	m.Start = exchange.StartOf(start)
 	if sh := p.Model.Shape(); p.Opponents != nil || sh != nil && sh.Game() {
 		m.Players, m.Owner = 2, make([]int32, p.Model.States())
 	}

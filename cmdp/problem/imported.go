@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp"
@@ -84,7 +83,7 @@ func isDense(files fs.FS, name string) bool {
 func (h *header) take(m *exchange.Model) {
 	h.imported.m = m
 	h.states, h.game = m.States(), m.Players == 2
-	if names := m.StateNames(); distinct(names) {
+	if names := m.StateNames(); names != nil && checkStates(names) == nil {
 		h.p.States, h.names = names, numbered(names)
 	}
 	for _, st := range m.Start {
@@ -98,18 +97,6 @@ func (h *header) take(m *exchange.Model) {
 	}
 	h.given, h.spec.Dim = h.p.Returns, len(h.p.Returns)
 	h.p.Labels = slices.Clone(m.Labels)
-}
-
-// distinct reports whether names can be those of the states of a problem.
-func distinct(names []string) bool {
-	seen := make(map[string]bool, len(names))
-	for i, name := range names {
-		if checkName(name) != "" || seen[name] || isInteger(name) && name != strconv.Itoa(i) {
-			return false
-		}
-		seen[name] = true
-	}
-	return names != nil
 }
 
 // giveReward finds the reward of the imported model that a return stands for: that of the
@@ -141,11 +128,7 @@ func (h *header) reward(n *node, at *path, name string) bool {
 	if len(x.m.Rewards) == 0 {
 		return h.bad(n, at, "%s has no rewards, and so none called %s", x.file, shorten(name))
 	}
-	names := make([]string, len(x.m.Rewards))
-	for i := range names {
-		names[i] = x.m.Rewards[i].Name
-	}
-	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), orWant(name, names))
+	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), orWant(name, x.m.RewardNames()))
 }
 
 // checkImported looks at what the problem file left to the imported model.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"cmdpsolve/cmdp/exchange"
@@ -23,7 +24,7 @@ type StateSet struct {
 func (set *StateSet) decode(d *decoder, n *node, at *path) bool {
 	switch n.kind {
 	case listNode:
-		return set.decodeList(d, n, at, &set.Or)
+		return d.value(n, at, reflect.ValueOf(&set.Or).Elem())
 	case mapNode:
 		if !d.mapping(n, at, []string{"not", "and", "or"}) {
 			return false
@@ -38,24 +39,11 @@ func (set *StateSet) decode(d *decoder, n *node, at *path) bool {
 			set.Not = new(StateSet)
 			return set.Not.decode(d, m.value, at)
 		case "and":
-			return set.decodeList(d, m.value, at, &set.And)
+			return d.value(m.value, at, reflect.ValueOf(&set.And).Elem())
 		}
-		return set.decodeList(d, m.value, at, &set.Or)
+		return d.value(m.value, at, reflect.ValueOf(&set.Or).Elem())
 	}
 	return (*Label)(&set.Name).decode(d, n, at)
-}
-
-func (set *StateSet) decodeList(d *decoder, n *node, at *path, to *[]*StateSet) bool {
-	if !d.list(n, at) {
-		return false
-	}
-	ok := true
-	*to = make([]*StateSet, len(n.items))
-	for i, item := range n.items {
-		(*to)[i] = new(StateSet)
-		ok = (*to)[i].decode(d, item, at.at(i)) && ok
-	}
-	return ok
 }
 
 func (set *StateSet) encode(b []byte) []byte {
@@ -63,22 +51,11 @@ func (set *StateSet) encode(b []byte) []byte {
 	case set.Not != nil:
 		return append(set.Not.encode(append(b, "{not: "...)), '}')
 	case set.And != nil:
-		return append(encodeSets(append(b, "{and: "...), set.And), '}')
+		return append(appendValue(append(b, "{and: "...), reflect.ValueOf(&set.And).Elem()), '}')
 	case set.Name == "":
-		return encodeSets(b, set.Or)
+		return appendValue(b, reflect.ValueOf(&set.Or).Elem())
 	}
 	return appendLabel(b, set.Name)
-}
-
-func encodeSets(b []byte, sets []*StateSet) []byte {
-	b = append(b, '[')
-	for i, set := range sets {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = set.encode(b)
-	}
-	return append(b, ']')
 }
 
 // StatesIn returns for each state whether it is in the set. It is an error if a name is
@@ -215,17 +192,6 @@ func (h *header) readLabels(n *node, at *path) {
 			i = len(h.p.Labels)
 			finder.label[name], h.p.Labels = i, append(h.p.Labels, exchange.Label{})
 		}
-		h.p.Labels[i] = exchange.Label{Name: name, States: statesOf(in)}
+		h.p.Labels[i] = exchange.Label{Name: name, States: exchange.StatesOf(in)}
 	}
-}
-
-// statesOf lists the states of a set in ascending order.
-func statesOf(in []bool) []int32 {
-	var states []int32
-	for s, is := range in {
-		if is {
-			states = append(states, int32(s))
-		}
-	}
-	return states
 }

@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,26 +41,13 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-func (n *node) isNull() bool {
-	if n.kind != scalarNode || n.quoted {
-		return false
-	}
-	switch n.text {
-	case "", "~", "null", "Null", "NULL":
-		return true
-	}
-	return false
-}
+func (n *node) isNull() bool { return n.isOne("", "~", "null", "Null", "NULL") }
 
-func (n *node) isBool() bool {
-	if n.kind != scalarNode || n.quoted {
-		return false
-	}
-	switch n.text {
-	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return true
-	}
-	return false
+func (n *node) isBool() bool { return n.isOne("true", "True", "TRUE", "false", "False", "FALSE") }
+
+// isOne reports whether the node is one of the given words, without quotes.
+func (n *node) isOne(words ...string) bool {
+	return n.kind == scalarNode && !n.quoted && slices.Contains(words, n.text)
 }
 
 // describe names the node in a message.

@@ -40,19 +40,19 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	}
 	before := len(r.errs)
 	r.builder.Grow(arrays.count)
-	for at := 0; at < arrays.count; at += npzBlock {
+	for at := 0; at < arrays.count && err == nil; at += npzBlock {
 		n := min(npzBlock, arrays.count-at)
-		if err := arrays.read(n); err != nil {
-			// What a broken array says of itself says nothing about the model.
-			r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})
-			return nil
+		if err = arrays.each(func(a *npzArray) error { return a.read(n) }); err == nil {
+			r.entries(arrays, at, n)
+			r.done(at+n, arrays.count)
 		}
-		r.entries(arrays, at, n)
-		r.done(at+n, arrays.count)
 	}
-	if err := arrays.end(); err != nil {
+	if err == nil {
+		err = arrays.each(func(a *npzArray) error { return a.Close() }) // they are over and whole
+	}
+	if err != nil {
+		// What a broken array says of itself says nothing about the model.
 		r.errs = append(r.errs[:before], &Error{File: r.file, Key: arrays.broken, Message: err.Error()})
-		return nil
 	}
 	return nil
 }
@@ -159,24 +159,11 @@ func (r *rowReader) checkArrays(arrays *npzArrays, found [7]bool) bool {
 	return len(r.errs) == before
 }
 
-// read reads the next n entries of each array.
-func (arrays *npzArrays) read(n int) error {
+// each does something with one array after the other, up to an error.
+func (arrays *npzArrays) each(do func(a *npzArray) error) error {
 	for i, a := range arrays.all {
 		if a != nil {
-			if err := a.read(n); err != nil {
-				arrays.broken = npzKeys[i]
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// end checks that the arrays are over and whole.
-func (arrays *npzArrays) end() error {
-	for i, a := range arrays.all {
-		if a != nil {
-			if err := a.Close(); err != nil {
+			if err := do(a); err != nil {
 				arrays.broken = npzKeys[i]
 				return err
 			}
@@ -186,13 +173,11 @@ func (arrays *npzArrays) end() error {
 }
 
 func (arrays *npzArrays) close() {
-	if arrays == nil {
-		return
-	}
-	for _, a := range arrays.all {
-		if a != nil {
+	if arrays != nil {
+		_ = arrays.each(func(a *npzArray) error {
 			a.Stop()
-		}
+			return nil
+		})
 	}
 }
 

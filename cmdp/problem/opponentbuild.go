@@ -47,9 +47,9 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 		}
 		return opponentOf(cmdp.NewBestResponseOpponent(p.Model, target))
 	case "switching":
-		members, err := o.members(p, target)
+		members, err := buildEach(o.Opponents, func(o *Opponent) (cmdp.Opponent, error) { return o.Build(p, target) })
 		if err != nil {
-			return nil, err
+			return nil, inside(err, "opponents")
 		}
 		return opponentOf(cmdp.NewSwitchingOpponent(o.Period, members...))
 	case "random-start":
@@ -59,9 +59,17 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 		}
 		return opponentOf(cmdp.NewRandomStartOpponent(sh, o.Episodes, then))
 	case "scripted":
-		actions, err := o.script(p)
+		numbers := make(map[Label]int)
+		actions, err := buildEach(o.Actions, func(action Label) (b int, err error) {
+			b, ok := numbers[action]
+			if !ok {
+				b, err = p.opponentEverywhere(string(action))
+				numbers[action] = b
+			}
+			return b, err
+		})
 		if err != nil {
-			return nil, err
+			return nil, inside(err, "actions")
 		}
 		return opponentOf(cmdp.NewScriptedOpponent(sh, actions))
 	}
@@ -77,52 +85,17 @@ func opponentOf[O cmdp.Opponent](o O, err error) (cmdp.Opponent, error) {
 	return o, nil
 }
 
-func (o *Opponent) members(p *Problem, target geometry.Compact) ([]cmdp.Opponent, error) {
-	members := make([]cmdp.Opponent, len(o.Opponents))
-	var wrong memberErrors
-	for i, inner := range o.Opponents {
-		var err error
-		if members[i], err = inner.Build(p, target); err != nil {
-			wrong = append(wrong, inside(err, "opponents", i))
-		}
-	}
-	return members, wrong.orNil()
-}
-
-// script returns the numbers of the actions. A name must stand for the same number
-// wherever it is one.
-func (o *Opponent) script(p *Problem) ([]int, error) {
-	numbers := make(map[Label]int)
-	actions := make([]int, len(o.Actions))
-	var wrong memberErrors
-	for i, label := range o.Actions {
-		b, ok := numbers[label]
-		if !ok {
-			var err error
-			if b, err = p.opponentEverywhere(string(label)); err != nil {
-				wrong = append(wrong, inside(err, "actions", i))
-			}
-			numbers[label] = b
-		}
-		actions[i] = b
-	}
-	return actions, wrong.orNil()
-}
-
+// opponentEverywhere returns the number of an action of the opponent, whose name must stand for the
+// same number wherever it is one.
 func (p *Problem) opponentEverywhere(label string) (int, error) {
 	sh := p.Model.Shape()
 	found := -1
-	var names []string
-	known := make(map[string]bool)
+	var names labels
 	for h := range p.steps() {
 		for s := range sh.States() {
 			for b := range p.offered(h, s) {
 				name := p.OpponentName(h, s, b)
-				if !known[name] {
-					known[name] = true
-					names = append(names, name)
-				}
-				if name != label {
+				if names.id(name); name != label {
 					continue
 				}
 				if found >= 0 && found != b {
@@ -136,7 +109,7 @@ func (p *Problem) opponentEverywhere(label string) (int, error) {
 		return n, nil // the constructor judges numbers
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("unknown action %s of the opponent%s", shorten(label), orWant(label, names))
+		return 0, fmt.Errorf("unknown action %s of the opponent%s", shorten(label), orWant(label, names.names))
 	}
 	return found, nil
 }

@@ -3,17 +3,17 @@ package problem
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // fixed returns the Markov policy of the probabilities.
 func (o *Opponent) fixed(p *Problem) (cmdp.Policy, error) {
-	f := fixedPolicy{p: p, rows: make(map[[2]int][]int), states: make(map[string]int)}
-	for s, name := range p.States {
-		f.states[name] = s
-	}
+	f := fixedPolicy{p: p, rows: make(map[[2]int][]int), states: numbered(p.States)}
 	for i := range o.Probabilities {
 		f.read(i, &o.Probabilities[i])
 	}
@@ -58,11 +58,7 @@ func (f *fixedPolicy) read(i int, c *OpponentChoice) {
 		f.wrong = append(f.wrong, inside(fmt.Errorf(format, args...), "probabilities", i, member))
 	}
 	f.steps = f.steps || c.Step > 0
-	s, ok := f.states[string(c.State)]
-	if !ok {
-		s, ok = labelNumber(string(c.State))
-		ok = ok && s < f.p.Model.States()
-	}
+	s, ok := stateNamed(string(c.State), f.states, f.p.Model.States())
 	if !ok {
 		want := ": want 0 to " + strconv.Itoa(f.p.Model.States()-1)
 		if f.p.States != nil {
@@ -81,12 +77,10 @@ func (f *fixedPolicy) read(i int, c *OpponentChoice) {
 	}
 	// A row for every step is judged by the first step that offers something.
 	known := f.names(c.Step-1, s)
-	for _, name := range known {
-		if name == string(c.Opponent) {
-			key := [2]int{c.Step - 1, s}
-			f.rows[key] = append(f.rows[key], i)
-			return
-		}
+	if slices.Contains(known, string(c.Opponent)) {
+		key := [2]int{c.Step - 1, s}
+		f.rows[key] = append(f.rows[key], i)
+		return
 	}
 	bad("opponent", "unknown action %s of the opponent in state %s%s", shorten(string(c.Opponent)), f.p.StateName(s), orWant(string(c.Opponent), known))
 }
@@ -94,21 +88,17 @@ func (f *fixedPolicy) read(i int, c *OpponentChoice) {
 // names lists the opponent's actions in a state at a step, or at any step if h is
 // negative.
 func (f *fixedPolicy) names(h, s int) []string {
-	var names []string
-	known := make(map[string]bool)
+	var names labels
 	from, to := 0, f.p.steps()
 	if h >= 0 {
 		from, to = h, h+1
 	}
 	for h := from; h < to; h++ {
 		for b := range f.p.offered(h, s) {
-			if name := f.p.OpponentName(h, s, b); !known[name] {
-				known[name] = true
-				names = append(names, name)
-			}
+			names.id(f.p.OpponentName(h, s, b))
 		}
 	}
-	return names
+	return names.names
 }
 
 // fill sets dst to the distribution at step h in state s.
@@ -141,10 +131,7 @@ func (f *fixedPolicy) fill(dst []float64, h, s int, rows []OpponentChoice) error
 		}
 		sum += rows[i].Probability
 	}
-	offered := 0.0
-	for _, x := range dst {
-		offered += x
-	}
+	offered := floats.Sum(dst)
 	switch {
 	case len(dst) == 0:
 		return nil

@@ -156,10 +156,7 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	s := int(r.state)
 	first, end := f.p.span(h, s)
-	at := ""
-	if named {
-		at = fmt.Sprintf(" at step %d", h+1)
-	}
+	at := atStep(h, named)
 	for c := first; c < end; c++ {
 		if f.p.ActionName(h, s, c-first) != r.action {
 			continue
@@ -182,15 +179,23 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		why = ", or it is one after which a limit with always may be broken"
 	}
 	f.doubtful[r.state] = true
-	offers := make([]string, end-first)
-	for i := range offers {
-		offers[i] = f.p.ActionName(h, s, i)
+	var offers []string
+	for a := range end - first {
+		offers = append(offers, f.p.ActionName(h, s, a))
 	}
-	want := ": it rests"
-	if len(offers) > 0 {
-		want = orWant(r.action, offers)
+	want := orWant(r.action, offers)
+	if offers == nil {
+		want = ": it rests"
 	}
 	f.bad(r.line, "state %s offers no action %q%s%s%s", f.p.StateName(s), r.action, at, why, want)
+}
+
+// atStep names a step in a message, if it is to be named.
+func atStep(h int, named bool) string {
+	if !named {
+		return ""
+	}
+	return fmt.Sprintf(" at step %d", h+1)
 }
 
 // fill enters the rows without a step, and checks that probabilities sum to 1.
@@ -238,11 +243,8 @@ func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 			}
 			sum += t.probs[c]
 		}
-		if at := ""; math.Abs(sum-1) > cmdp.ProbabilityTolerance && !f.doubtful[int32(s)] {
-			if named {
-				at = fmt.Sprintf(" at step %d", h+1)
-			}
-			f.bad(int(line), "state %s%s: the probabilities sum to %.12g: want 1", f.p.StateName(s), at, sum)
+		if math.Abs(sum-1) > cmdp.ProbabilityTolerance && !f.doubtful[int32(s)] {
+			f.bad(int(line), "state %s%s: the probabilities sum to %.12g: want 1", f.p.StateName(s), atStep(h, named), sum)
 		}
 	}
 }
@@ -285,11 +287,7 @@ func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
 	}
 	if t.line[s] == 0 {
 		t.line[s] = -1 // said once
-		at := ""
-		if f.p.Model.Horizon() > 0 {
-			at = fmt.Sprintf(" at step %d", h+1)
-		}
-		f.bad(0, "no row for state %s%s, which the policy reaches", f.p.StateName(int(s)), at)
+		f.bad(0, "no row for state %s%s, which the policy reaches", f.p.StateName(int(s)), atStep(h, f.p.Model.Horizon() > 0))
 		return
 	}
 	for c := k.First[s]; c < k.First[s+1]; c++ {

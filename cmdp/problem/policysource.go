@@ -88,18 +88,9 @@ func tablesOf(p *Problem, rows iter.Seq[PolicyRow]) *policyTables {
 		}
 		all = append(all, row)
 	}
-	actions := make(map[string]int)
-	name := func(action string) int {
-		n, ok := actions[action]
-		if !ok {
-			n = len(t.Actions)
-			actions[action] = n
-			t.Actions = append(t.Actions, action)
-		}
-		return n
-	}
+	var actions labels
 	for n := range highest + 1 {
-		name(strconv.Itoa(n))
+		actions.numbered(n)
 	}
 	known := make(map[string]int) // tables
 	steps, weight := max(1, t.Horizon), 0.0
@@ -115,11 +106,11 @@ func tablesOf(p *Problem, rows iter.Seq[PolicyRow]) *policyTables {
 			for from := at; at < len(all) && all[at].Component == component && max(1, all[at].Step) == h+1; at++ {
 				of = all[from : at+1]
 			}
-			t.Table = append(t.Table, t.table(known, of, number, name))
+			t.Table = append(t.Table, t.table(known, of, number, actions.id))
 		}
 	}
 	t.Upto[len(t.Upto)-1] = 1
-	t.First = append(t.First, len(t.Action))
+	t.First, t.Actions = append(t.First, len(t.Action)), actions.names
 	return t
 }
 

@@ -12,7 +12,7 @@ type Intersection []*Set
 
 func (in Intersection) size() int { return sizeOfAny(in) }
 func (in Intersection) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildAll(in, dim, returns, (*Set).Build)
+	sets, err := buildEach(in, func(s *Set) (geometry.Set, error) { return s.Build(dim, returns) })
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ type ConvexHull []*Set
 
 func (c ConvexHull) size() int { return sizeOfAny(c) }
 func (c ConvexHull) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildAll(c, dim, returns, (*Set).compact)
+	sets, err := buildEach(c, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ type MinkowskiSum []*Set
 
 func (m MinkowskiSum) size() int { return sizeOfAny(m) }
 func (m MinkowskiSum) build(dim int, returns []string) (geometry.Set, error) {
-	sets, err := buildAll(m, dim, returns, (*Set).compact)
+	sets, err := buildEach(m, func(s *Set) (geometry.Compact, error) { return s.compact(dim, returns) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,20 +51,6 @@ func sizeOfAny(members []*Set) int {
 		}
 	}
 	return 0
-}
-
-// buildAll builds all members, or says what is wrong with each.
-func buildAll[S any](members []*Set, dim int, returns []string, build func(*Set, int, []string) (S, error)) ([]S, error) {
-	sets := make([]S, len(members))
-	var errs memberErrors
-	for k, m := range members {
-		set, err := build(m, dim, returns)
-		if err != nil {
-			errs = append(errs, inside(err, k))
-		}
-		sets[k] = set
-	}
-	return sets, errs.orNil()
 }
 
 // Product is the product of sets, whose coordinates stand one after the other.
@@ -104,7 +90,7 @@ func (p Product) build(dim int, returns []string) (geometry.Set, error) {
 		return nil, fmt.Errorf("problem: the factors have not %d coordinates together", dim)
 	}
 	k, at := -1, 0
-	sets, err := buildAll(p, dim, returns, func(m *Set, _ int, returns []string) (geometry.Set, error) {
+	sets, err := buildEach(p, func(m *Set) (geometry.Set, error) {
 		k++
 		var names []string
 		if at+sizes[k] <= len(returns) {

@@ -148,21 +148,24 @@ func (u *unfolding) constrain() error {
 			u.ask(i, c)
 			continue
 		}
-		if c.Always || c.Probability != nil && *c.Probability == 1 {
-			if c.AtLeast != nil {
-				u.always(c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast, Enforced: !u.soft}, i)
-			}
-			if c.AtMost != nil {
-				u.always(c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost, Enforced: !u.soft}, i)
+		if c.CVaR != nil {
+			if err := u.tail(&c, i); err != nil {
+				return inside(err, "constraints", i)
 			}
 			continue
 		}
+		keep, probability := u.chance, 1.0
 		if c.Probability != nil {
-			u.chance(&c, i)
-			continue
+			probability = *c.Probability
 		}
-		if err := u.tail(&c, i); err != nil {
-			return inside(err, "constraints", i)
+		if probability == 1 {
+			keep = u.always
+		}
+		if c.AtLeast != nil {
+			keep(c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast}, probability, i)
+		}
+		if c.AtMost != nil {
+			keep(c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost}, probability, i)
 		}
 	}
 	return nil
@@ -175,38 +178,29 @@ func (u *unfolding) ask(i int, c Constraint) {
 }
 
 // always asks that a bound holds whatever chance does.
-func (u *unfolding) always(of string, limit monitor.Limit, i int) {
-	a := Always{Return: of, Limit: limit.At, AtLeast: limit.Kind == monitor.AtLeast}
-	a.Name = of + " ≤ " + short(limit.At) + " always"
-	zero, one := 0.0, 1.0
-	asked := Constraint{Return: "P(" + of + " > " + short(limit.At) + ")", AtMost: &zero}
+func (u *unfolding) always(of string, limit monitor.Limit, _ float64, i int) {
+	a := Always{Name: of + " ≤ " + short(limit.At) + " always", Return: of, Limit: limit.At, AtLeast: limit.Kind == monitor.AtLeast}
 	if a.AtLeast {
 		a.Name = of + " ≥ " + short(limit.At) + " always"
-		asked = Constraint{Return: "P(" + of + " ≥ " + short(limit.At) + ")", AtLeast: &one}
 	}
-	if a.AtLeast && u.p.Model.Horizon() == 0 {
-		limit.Enforced = false // it need not be kept at any moment, but come true in the end
-	}
-	if !limit.Enforced {
-		a.Chance = asked.Return
-		u.ask(i, asked)
+	// A bound from below need not be kept at any moment without a horizon, but come true in the end.
+	if limit.Enforced = !u.soft && !(a.AtLeast && u.p.Model.Horizon() == 0); limit.Enforced {
+		u.wanted = append(u.wanted, wanted{of, limit, "", a.AtLeast, []any{"constraints", i}})
+	} else {
+		u.chance(of, limit, 1, i)
+		a.Chance = u.wanted[len(u.wanted)-1].name
 	}
 	u.q.Memory.Always = append(u.q.Memory.Always, a)
-	u.wanted = append(u.wanted, wanted{of, limit, a.Chance, a.AtLeast, []any{"constraints", i}})
 }
 
 // chance asks that a bound holds with a probability.
-func (u *unfolding) chance(c *Constraint, i int) {
-	at := []any{"constraints", i}
-	if c.AtLeast != nil {
-		name := fmt.Sprintf("P(%s ≥ %s)", c.Return, short(*c.AtLeast))
-		u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.AtLeast, At: *c.AtLeast}, name, true, at})
-		u.ask(i, Constraint{Return: name, AtLeast: c.Probability})
-		return
+func (u *unfolding) chance(of string, limit monitor.Limit, probability float64, i int) {
+	asked, large := Constraint{Return: fmt.Sprintf("P(%s > %s)", of, short(limit.At)), AtMost: complement(probability)}, false
+	if limit.Kind == monitor.AtLeast {
+		asked, large = Constraint{Return: fmt.Sprintf("P(%s ≥ %s)", of, short(limit.At)), AtLeast: &probability}, true
 	}
-	name := fmt.Sprintf("P(%s > %s)", c.Return, short(*c.AtMost))
-	u.wanted = append(u.wanted, wanted{c.Return, monitor.Limit{Kind: monitor.Above, At: *c.AtMost}, name, false, at})
-	u.ask(i, Constraint{Return: name, AtMost: complement(*c.Probability)})
+	u.wanted = append(u.wanted, wanted{of, limit, asked.Return, large, []any{"constraints", i}})
+	u.ask(i, asked)
 }
 
 // complement returns 1 − p as decimals, so that 0.95 leaves 0.05.

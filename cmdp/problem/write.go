@@ -61,12 +61,7 @@ func (f *writer) check() error {
 	case p.Name != "" && checkName(p.Name) != "":
 		return errors.New(checkName(p.Name))
 	}
-	for i, s := range p.States {
-		if isInteger(s) && s != strconv.Itoa(i) {
-			return fmt.Errorf("the name %s of state %d is another number", s, i)
-		}
-	}
-	return errors.Join(checkNames(p.Returns), checkNames(p.States), f.checkLabels(), f.checkCoordinates(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
+	return errors.Join(checkNames(p.Returns), checkStates(p.States), f.checkLabels(), f.checkCoordinates(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
 		f.checkWanted(), f.checkOpponent())
 }
 
@@ -174,6 +169,16 @@ func (f *writer) checkKinds() error {
 	return nil
 }
 
+// checkStates checks that states can have these names.
+func checkStates(names []string) error {
+	for i, s := range names {
+		if isInteger(s) && s != strconv.Itoa(i) {
+			return fmt.Errorf("the name %s of state %d is another number", s, i)
+		}
+	}
+	return checkNames(names)
+}
+
 func checkNames(names []string) error {
 	seen := make(map[string]bool, len(names))
 	for _, s := range names {
@@ -240,18 +245,13 @@ func (f *writer) labels() {
 		if i == 0 {
 			f.out.WriteString("labels:\n")
 		}
-		f.out.Write(append(append([]byte("  "), appendName(nil, l.Name)...), ": ["...))
-		for j, s := range l.States {
-			if j > 0 {
-				f.out.WriteString(", ")
-			}
-			name := f.p.StateName(int(s))
+		fmt.Fprintf(f.out, "  %s: %s\n", appendName(nil, l.Name), appendAll(nil, "[]", len(l.States), func(b []byte, j int) []byte {
+			name := f.p.StateName(int(l.States[j]))
 			if isLabel[name] {
-				name = strconv.Itoa(int(s)) // its name would mean the label
+				name = strconv.Itoa(int(l.States[j])) // its name would mean the label
 			}
-			f.out.Write(appendLabel(nil, name))
-		}
-		f.out.WriteString("]\n")
+			return appendLabel(b, name)
+		}))
 	}
 }
 
@@ -269,15 +269,9 @@ func (f *writer) returns() []byte {
 			}
 		}
 	}
-	b := []byte{'{'}
-	for i, name := range p.Returns {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(appendName(b, name), ": "...)
-		b = appendValue(b, reflect.ValueOf(&kinds[i]).Elem())
-	}
-	return append(b, '}')
+	return appendAll(nil, "{}", len(kinds), func(b []byte, i int) []byte {
+		return appendValue(append(appendName(b, p.Returns[i]), ": "...), reflect.ValueOf(&kinds[i]).Elem())
+	})
 }
 
 func (f *writer) start() []byte {
@@ -285,13 +279,10 @@ func (f *writer) start() []byte {
 	if len(start) == 1 && start[0].Probability == 1 {
 		return appendLabel(nil, f.p.StateName(start[0].State))
 	}
-	b := []byte{'{'}
-	for i, st := range start {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(appendLabel(b, f.p.StateName(st.State)), ": "...)
-		b = appendNumber(b, st.Probability)
-	}
-	return append(b, '}')
+	return appendAll(nil, "{}", len(start), func(b []byte, i int) []byte { return f.next(b, start[i].State, start[i].Probability) })
+}
+
+// next appends a state and its probability.
+func (f *writer) next(b []byte, s int, p float64) []byte {
+	return appendNumber(append(appendLabel(b, f.p.StateName(s)), ": "...), p)
 }

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -233,42 +232,27 @@ func (f *writer) row(h, s int, labels [2]string) string {
 }
 
 func (f *writer) rowOf(k *cmdp.Kernel, c int) string {
-	var b bytes.Buffer
 	d, first, end := f.p.Model.Dim(), k.Offset[c], k.Offset[c+1]
 	mean := k.Returns[c*d : (c+1)*d]
 	random := k.Outcomes != nil && saysMore(k.Outcomes[first*d:end*d], mean, k.Next[first:end])
-	if random {
-		b.WriteString("outcomes: [")
-	} else {
-		b.WriteString("next: {")
-	}
-	for e := first; e < end; e++ {
-		if e > first {
-			b.WriteString(", ")
-		}
-		if random {
-			b.WriteString("{probability: ")
-			b.Write(appendNumber(nil, k.Prob[e]))
-			b.WriteString(", next: ")
-			b.Write(appendLabel(nil, f.p.StateName(int(k.Next[e]))))
-			b.WriteString(", returns: ")
-			b.Write((&Coefficients{List: k.Outcomes[e*d : (e+1)*d]}).encode(nil))
-			b.WriteByte('}')
-			continue
-		}
-		b.Write(append(appendLabel(nil, f.p.StateName(int(k.Next[e]))), ": "...))
-		b.Write(appendNumber(nil, k.Prob[e]))
+	returns := func(b []byte, of []float64) []byte {
+		return (&Coefficients{List: of}).encode(append(b, ", returns: "...))
 	}
 	if random {
-		b.WriteByte(']')
-	} else {
-		b.WriteByte('}')
-		if len(f.p.given()) > 0 {
-			b.WriteString(", returns: ")
-			b.Write((&Coefficients{List: mean}).encode(nil))
-		}
+		return string(appendAll([]byte("outcomes: "), "[]", end-first, func(b []byte, i int) []byte {
+			e := first + i
+			b = append(appendNumber(append(b, "{probability: "...), k.Prob[e]), ", next: "...)
+			b = appendLabel(b, f.p.StateName(int(k.Next[e])))
+			return append(returns(b, k.Outcomes[e*d:(e+1)*d]), '}')
+		}))
 	}
-	return b.String()
+	b := appendAll([]byte("next: "), "{}", end-first, func(b []byte, i int) []byte {
+		return f.next(b, int(k.Next[first+i]), k.Prob[first+i])
+	})
+	if len(f.p.given()) > 0 {
+		b = returns(b, mean)
+	}
+	return string(b)
 }
 
 // saysMore reports whether the returns of the outcomes are not all the mean, or

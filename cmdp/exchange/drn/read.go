@@ -309,7 +309,7 @@ func (r *reader) finish() error {
 	if r.choices != 0 && m.Choices() != r.choices && rows != r.choices {
 		return fmt.Errorf("@nr_choices is %d, but there are %d choices", r.choices, m.Choices())
 	}
-	r.takeActions()
+	m.NameChoices(r.actions.Actions()) // Storm writes numbers in the place of names
 	if r.named {
 		for s, name := range r.names {
 			if name == "" {
@@ -340,18 +340,4 @@ func padded(all [][]float64, k, n int) []float64 {
 		return nil
 	}
 	return append(all[k], make([]float64, n-len(all[k]))...)
-}
-
-// takeActions keeps the names of actions unless all of them are the numbers that
-// Storm writes in the place of names.
-func (r *reader) takeActions() {
-	a := r.actions.Actions()
-	for s := range r.m.States() {
-		for c := r.m.First[s]; c < r.m.First[s+1]; c++ {
-			if a.Name(int(c)) != strconv.Itoa(int(c-r.m.First[s])) {
-				r.m.ChoiceActions = a
-				return
-			}
-		}
-	}
 }

@@ -13,6 +13,7 @@
 package gymnasium
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -257,12 +258,7 @@ func (r *reader) outcome(fields []json.RawMessage) error {
 
 // model puts the choices in order and makes a model of them.
 func (r *reader) model() (*exchange.Model, error) {
-	slices.SortStableFunc(r.choices, func(x, y choice) int {
-		if x.state != y.state {
-			return int(x.state) - int(y.state)
-		}
-		return int(x.action) - int(y.action)
-	})
+	slices.SortStableFunc(r.choices, func(x, y choice) int { return cmp.Or(int(x.state-y.state), int(x.action-y.action)) })
 	for i := 1; i < len(r.choices); i++ {
 		if x, y := r.choices[i-1], r.choices[i]; x.state == y.state && x.action == y.action {
 			return nil, fmt.Errorf("state %d, action %d is given twice", y.state, y.action)
@@ -275,9 +271,8 @@ func (r *reader) model() (*exchange.Model, error) {
 	m := exchange.Empty(1)
 	var actions exchange.ActionNames
 	branch := make([][]float64, r.dim)
-	numbered := true
 	for s, at := 0, 0; s < r.states; s++ {
-		for n := 0; at < len(r.choices) && int(r.choices[at].state) == s; at, n = at+1, n+1 {
+		for ; at < len(r.choices) && int(r.choices[at].state) == s; at++ {
 			c := r.choices[at]
 			for i, o := range r.outcomes[c.first:c.end] {
 				m.Target, m.Probability = append(m.Target, o.target), append(m.Probability, o.probability)
@@ -287,13 +282,10 @@ func (r *reader) model() (*exchange.Model, error) {
 			}
 			m.Offset = append(m.Offset, m.Branches())
 			actions.Add(strconv.Itoa(int(c.action)))
-			numbered = numbered && int(c.action) == n
 		}
 		m.First = append(m.First, int32(m.Choices()))
 	}
-	if !numbered {
-		m.ChoiceActions = actions.Actions()
-	}
+	m.NameChoices(actions.Actions())
 	m.Labels = r.ended()
 	if r.names != nil && len(r.names) == 0 && !slices.ContainsFunc(r.rewards, func(x float64) bool { return x != 0 }) {
 		branch = nil // the zeros stand for no reward

@@ -68,8 +68,11 @@ func (f *writer) head() {
 
 func (f *writer) table() {
 	m := f.m
-	names := m.DistinctActions()
-	ids := make(map[string]int)
+	var actions exchange.ActionNames
+	for _, name := range m.DistinctActions() {
+		actions.Add(name)
+	}
+	numbers := actions.Actions()
 	for s := range m.States() {
 		if s > 0 {
 			f.out.WriteString(",\n")
@@ -77,13 +80,8 @@ func (f *writer) table() {
 		fmt.Fprintf(f.out, "\"%d\": {", s)
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
 			a := c - int(m.First[s])
-			if names != nil {
-				id, ok := ids[names[c]]
-				if !ok {
-					id = len(ids)
-					ids[names[c]] = id
-				}
-				a = id
+			if numbers != nil {
+				a = int(numbers.Of[c])
 			}
 			if c > int(m.First[s]) {
 				f.out.WriteString(", ")

@@ -235,13 +235,7 @@ func (k *reading) actions(n int, names []string) error {
 		}
 		names = given
 	}
-	numbered := names == nil
-	for s := 0; s < m.States() && numbered; s++ {
-		for c := m.First[s]; c < m.First[s+1]; c++ {
-			numbered = numbered && k.of[c] == c-m.First[s]
-		}
-	}
-	if numbered || m.Players == 0 {
+	if m.Players == 0 {
 		return nil
 	}
 	var all exchange.ActionNames
@@ -252,7 +246,11 @@ func (k *reading) actions(n int, names []string) error {
 		}
 		all.Add(name)
 	}
-	m.ChoiceActions = all.Actions()
+	if names == nil {
+		m.NameChoices(all.Actions())
+	} else {
+		m.ChoiceActions = all.Actions()
+	}
 	return nil
 }
 

@@ -105,24 +105,20 @@ func newKernel(m *exchange.Model) (*kernel, error) {
 	if err := m.NoBranchRewards("R[s,a,d]"); err != nil {
 		return nil, err
 	}
-	k := &kernel{m: m, of: make([]int32, m.Choices())}
 	names := m.DistinctActions()
-	k.named = names != nil
-	ids := make(map[string]int32)
+	k := &kernel{m: m, named: names != nil}
+	var actions exchange.ActionNames
 	for s := range m.States() {
 		for c := m.First[s]; c < m.First[s+1]; c++ {
 			name := strconv.Itoa(int(c - m.First[s]))
 			if k.named {
 				name = names[c]
 			}
-			id, ok := ids[name]
-			if !ok {
-				id = int32(len(ids))
-				ids[name] = id
-				k.actions = append(k.actions, name)
-			}
-			k.of[c] = id
+			actions.Add(name)
 		}
+	}
+	if a := actions.Actions(); a != nil { // nil without choices
+		k.actions, k.of = a.Names, a.Of
 	}
 	return k, nil
 }
