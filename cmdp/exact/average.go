@@ -185,7 +185,7 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	if err != nil {
 		return priced{}, err
 	}
-	policy := newActions(p.m.States(), p.mostActions)
+	policy := packedActions(p.m.States(), p.mostActions)
 	set := func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) }
 	q := w.q
 	q.lift(w.pick, set)

@@ -10,6 +10,13 @@ type endComponents struct {
 	inside []bool // of each choice, whether it stays in the component of its state
 }
 
+// listed returns the components without the part of each state, which takes memory.
+func (e *endComponents) listed() *endComponents {
+	out := *e
+	out.of = nil
+	return &out
+}
+
 // endComponents splits the graph into strongly connected components. It takes away the
 // choices that may leave their component and the states without a choice, and then
 // splits the components again that lost something. A choice that may lead to a state

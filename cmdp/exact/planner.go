@@ -145,8 +145,8 @@ func (p *Planner) keep(columns []column) {
 		return
 	}
 	each := p.m.States()
-	if columns[0].policy != nil && columns[0].policy.wide != nil {
-		each *= 4
+	if columns[0].policy != nil {
+		each = columns[0].policy.bytes()
 	}
 	most := max(1, min(keptColumns, keptBytes/max(1, each)))
 	p.columns = slices.Clone(columns[max(0, len(columns)-most):])

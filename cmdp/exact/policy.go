@@ -8,7 +8,7 @@ import (
 )
 
 // A Policy is a Markov policy in compact form: one byte for each (step, state)
-// pair where states offer at most 256 actions, and the probabilities of the few
+// pair where states offer at most 256 actions, one bit in a stationary policy where they offer two, and the probabilities of the few
 // pairs in which it randomises. A stationary policy has the same for every step.
 // It is a cmdp.Policy, immutable and safe for concurrent use.
 type Policy struct {
@@ -30,12 +30,14 @@ type stepPolicy struct {
 	mixed   map[int32][]float64 // probabilities of the states that randomise
 }
 
-// actions holds one action for each state, in bytes where that suffices.
+// actions holds one action for each state, in bytes or bits where that suffices.
 type actions struct {
 	narrow []uint8
+	bits   []uint8 // of eight states each
 	wide   []int32
 }
 
+// newActions returns room for actions below most, which may be set for several states at the same time.
 func newActions(states, most int) actions {
 	if most <= 256 {
 		return actions{narrow: make([]uint8, states)}
@@ -43,20 +45,37 @@ func newActions(states, most int) actions {
 	return actions{wide: make([]int32, states)}
 }
 
-func (a *actions) set(s, action int) {
-	if a.narrow != nil {
-		a.narrow[s] = uint8(action)
-		return
+// packedActions is newActions for those that are set one after the other.
+func packedActions(states, most int) actions {
+	if most <= 2 {
+		return actions{bits: make([]uint8, states/8+1)}
 	}
-	a.wide[s] = int32(action)
+	return newActions(states, most)
+}
+
+func (a *actions) set(s, action int) {
+	switch {
+	case a.narrow != nil:
+		a.narrow[s] = uint8(action)
+	case a.bits != nil:
+		a.bits[s/8] = a.bits[s/8]&^(1<<(s%8)) | uint8(action)<<(s%8)
+	default:
+		a.wide[s] = int32(action)
+	}
 }
 
 func (a *actions) at(s int) int {
-	if a.narrow != nil {
+	switch {
+	case a.narrow != nil:
 		return int(a.narrow[s])
+	case a.bits != nil:
+		return int(a.bits[s/8] >> (s % 8) & 1)
 	}
 	return int(a.wide[s])
 }
+
+// bytes returns how much memory the actions take.
+func (a *actions) bytes() int { return len(a.narrow) + len(a.bits) + 4*len(a.wide) }
 
 // fixed returns a policy that never draws in compact form.
 func fixed(p cmdp.Deterministic) *Policy {
@@ -136,5 +155,5 @@ func (p *Policy) Randomized() int {
 }
 
 func (a *actions) clone() actions {
-	return actions{narrow: slices.Clone(a.narrow), wide: slices.Clone(a.wide)}
+	return actions{slices.Clone(a.narrow), slices.Clone(a.bits), slices.Clone(a.wide)}
 }

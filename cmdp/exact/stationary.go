@@ -214,11 +214,17 @@ func (p *stationary) collapsing(dir []float64) *scalar {
 			return z
 		}
 	}
-	ends := p.graph.only(p.choices(nothing)).endComponents()
+	free, ends := p.choices(nothing), p.harmless
+	if p.graph.allowed != nil || !slices.Equal(free, p.choices(p.unharmed)) {
+		ends = p.graph.only(free).endComponents()
+	}
 	if ends.parts() == 0 {
 		return nil
 	}
-	places := p.graph.only(p.choices(func(c int32) bool { return nothing(c) && p.unharmed(c) })).endComponents()
+	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.unharmed(c) })
+	if !slices.Equal(safe, free) {
+		places = p.graph.only(safe).endComponents()
+	}
 	for _, z := range p.scalars {
 		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
 			return z
@@ -250,13 +256,13 @@ func (p *stationary) collapse(ends, places *endComponents) *quotient {
 		}
 	}
 	q := p.graph.quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
+	q.ends, places = ends.listed(), places.listed()
 	q.keeps, q.place = places.inside, func(j int) []int32 {
 		if i := place[q.collapsed[j].end]; i >= 0 {
 			return places.part(int(i))
 		}
 		return nil
 	}
-	ends.of, places.of = nil, nil
 	return q
 }
 
@@ -267,7 +273,7 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 		if err != nil {
 			return priced{}, err
 		}
-		policy := newActions(p.m.States(), p.mostActions)
+		policy := packedActions(p.m.States(), p.mostActions)
 		z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
 		if endless != nil {
 			return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil

@@ -152,8 +152,8 @@ func TestSweepsOfTotals(t *testing.T) {
 			if value, margin, err := p.recheck(t.Context(), []float64{1, 0}); err != nil || !(margin <= 1e-12*want) || math.Abs(value-want) > 1e-9*want {
 				t.Errorf("far %v: value %.15g, margin %g, error %v: want %.15g", far, value, margin, err, want)
 			}
-			for s, a := range found.policy.narrow[:states-1] {
-				if a != 1 {
+			for s := range states - 1 {
+				if a := found.policy.at(s); a != 1 {
 					t.Fatalf("far %v, error %g: action %d in state %d", far, enough, a, s)
 				}
 			}
