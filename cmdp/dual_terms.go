@@ -149,7 +149,7 @@ func (u *TermsDual) Observe(value []float64, low float64) Evidence {
 		support := u.target.conjugate(st.Target, value)
 		conjugate = st.Penalty.Rho * support
 		if size := st.Penalty.Rho * floats.Norm(st.Target, 2); size > 0 {
-			_, most := signRange(u.others, u.lower, u.upper)
+			_, most := geometry.LinearRange(u.others, u.lower, u.upper)
 			ev.Gap = (low - most - conjugate) / size
 		}
 		copy(u.before, st.Target)

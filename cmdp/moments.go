@@ -83,13 +83,3 @@ func (l *layer) learnedReturn(i int, dir []float64, rate bounds) bounds {
 	}
 	return bounds{max(mean-radius, rate.low), min(mean+radius, rate.up)}
 }
-
-// signRange returns the least and greatest ⟨dir, x⟩ over a box.
-func signRange(dir, lower, upper []float64) (least, most float64) {
-	for i, t := range dir {
-		a, b := t*lower[i], t*upper[i]
-		least += min(a, b)
-		most += max(a, b)
-	}
-	return least, most
-}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -51,7 +52,7 @@ func SlaterPenalty(shape *Shape, g cost.Cost, radius float64) (*Penalty, error) 
 	lo, up := shape.Totals()
 	spread := g.Lipschitz() * diameter(lo, up)
 	if a, ok := g.(cost.Affine); ok {
-		least, most := signRange(a.Gradient(), lo, up)
+		least, most := geometry.LinearRange(a.Gradient(), lo, up)
 		spread = most - least
 	}
 	return &Penalty{PenaltySlater, 2 * spread / radius}, nil

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"cmdpsolve/geometry"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -240,7 +242,7 @@ func (vi *OptimisticVI) clip(dst *Plan, dir []float64) {
 		if vi.rests[h] {
 			step.low, step.up = min(step.low, 0), max(step.up, 0)
 		}
-		dst.toGoLow[h], dst.toGoUp[h] = signRange(dir, vi.lower[h*d:(h+1)*d], vi.upper[h*d:(h+1)*d])
+		dst.toGoLow[h], dst.toGoUp[h] = geometry.LinearRange(dir, vi.lower[h*d:(h+1)*d], vi.upper[h*d:(h+1)*d])
 		dst.low[h] = max(dst.low[h+1]+step.low, dst.toGoLow[h])
 		dst.up[h] = min(dst.up[h+1]+step.up, dst.toGoUp[h])
 	}
@@ -250,7 +252,7 @@ func (vi *OptimisticVI) clip(dst *Plan, dir []float64) {
 // learned.
 func (vi *OptimisticVI) stepRange(h int, dir []float64) bounds {
 	lo, up := vi.shape.StepReturns(h)
-	least, most := signRange(dir, lo, up)
+	least, most := geometry.LinearRange(dir, lo, up)
 	return bounds{least, most}
 }
 

@@ -107,15 +107,6 @@ func (b BonusScale) Multiplier() float64 {
 	return b.Factor
 }
 
-// returnScale is the factor of the confidence radius of returns: that of the bonus, but 1 in
-// the printed form, which knows its returns.
-func (b BonusScale) returnScale() float64 {
-	if b.Mode == Printed {
-		return 1
-	}
-	return b.Multiplier()
-}
-
 // Guaranteed reports whether MOMA's optimism, and with it every bound that a run states,
 // holds with the stated probability.
 func (b BonusScale) Guaranteed() bool { return b.Mode == Theory && b.Multiplier() >= 1 }

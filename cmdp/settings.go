@@ -49,7 +49,12 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 		if err := s.Confidence.check(); err != nil {
 			return nil, err
 		}
-		confidence = NewReturnConfidence(shape, kernel.returnLog(shape, s.Pooled), s.Bonus.returnScale())
+		// Each coordinate of each expected return is bounded on two sides, by two inequalities.
+		log, scale := math.Log(8*float64(shape.dim)/kernel.Failure)+kernel.events(shape, s.Pooled), s.Bonus.Multiplier()
+		if s.Bonus.Mode == Printed { // which knows its returns
+			scale = 1
+		}
+		confidence = NewReturnConfidence(shape, log, scale)
 	}
 	counts, err := NewCounts(shape, s.Pooled, confidence)
 	if err != nil {
@@ -115,10 +120,4 @@ func (s *Settings) newDual(shape *Shape, task Task) (DualUpdate, error) {
 		return NewTermsDual(shape, task, s.Penalty)
 	}
 	return nil, fmt.Errorf("cmdp: unknown dual update %q: want projection, free or double", kind)
-}
-
-// returnLog is the logarithmic term of one coordinate of one expected return:
-// two-sided, over all coordinates, by two inequalities.
-func (c Confidence) returnLog(sh *Shape, pooled bool) float64 {
-	return math.Log(8*float64(sh.dim)/c.Failure) + c.events(sh, pooled)
 }

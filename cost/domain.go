@@ -22,10 +22,7 @@ func newDomain(what string, box *geometry.Box) (domain, error) {
 	if box.Dim() == 0 {
 		return domain{}, fmt.Errorf("cost: %s: domain of dimension 0: want ≥ 1", what)
 	}
-	x := domain{
-		lower: append([]float64(nil), box.Lower()...),
-		upper: append([]float64(nil), box.Upper()...),
-	}
+	x := domain{lower: box.Lower(), upper: box.Upper()}
 	for i := range x.lower {
 		if !finite(x.lower[i]) || !finite(x.upper[i]) || !(x.lower[i] <= x.upper[i]) || !finite(x.upper[i]-x.lower[i]) {
 			return domain{}, fmt.Errorf("cost: %s: domain side %d is [%g, %g]: want a bounded interval",

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"cmdpsolve/oracle"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -80,7 +82,7 @@ func (s *ballInBox) ProjectFace(dst, dir, x []float64) {
 // Bounds gives the smallest box.
 func (s *ballInBox) Bounds(lower, upper []float64) {
 	check(s.Dim(), lower, upper)
-	boundsByMaximizing(s, lower, upper)
+	oracle.Extremes(s, lower, upper)
 }
 
 // InteriorPoint gives the middle of the segment between the point nearest to the

@@ -142,3 +142,13 @@ func (b *BoundedBox) ProjectFace(dst, dir, x []float64) {
 		}
 	}
 }
+
+// LinearRange returns the least and the greatest ⟨dir, x⟩ over the box of finite sides lower and upper.
+func LinearRange(dir, lower, upper []float64) (least, most float64) {
+	for i, t := range dir {
+		a, b := t*lower[i], t*upper[i]
+		least += min(a, b)
+		most += max(a, b)
+	}
+	return least, most
+}

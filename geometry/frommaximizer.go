@@ -39,7 +39,7 @@ func FromMaximizer(set oracle.LinearMaximizer) (Compact, error) {
 		return c, nil
 	}
 	lower, upper := make([]float64, set.Dim()), make([]float64, set.Dim())
-	boundsByMaximizing(set, lower, upper)
+	oracle.Extremes(set, lower, upper)
 	for i, l := range lower {
 		if u := upper[i]; math.IsNaN(l) || math.IsNaN(u) || math.Abs(l) > maxMagnitude || math.Abs(u) > maxMagnitude {
 			return nil, fmt.Errorf("geometry: linear maximiser goes from %g to %g in coordinate %d: want finite numbers: %w", l, u, i, ErrUnbounded)
@@ -69,7 +69,7 @@ func (e extreme) Project(dst, x []float64) {
 // Bounds gives the smallest box.
 func (e extreme) Bounds(lower, upper []float64) {
 	check(e.Dim(), lower, upper)
-	boundsByMaximizing(e, lower, upper)
+	oracle.Extremes(e, lower, upper)
 }
 
 // InteriorPoint gives the ball inscribed in a simplex of extreme points along the

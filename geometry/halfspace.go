@@ -57,21 +57,15 @@ func (h *Halfspace) Project(dst, x []float64) {
 // Bounds is infinite except for a normal along an axis.
 func (h *Halfspace) Bounds(lower, upper []float64) {
 	check(len(h.normal), lower, upper)
-	axis := -1
-	for i, v := range h.normal {
+	for i := range lower {
 		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
-		if v != 0 && axis == -1 {
-			axis = i
-		} else if v != 0 {
-			axis = -2
-		}
 	}
-	switch {
-	case axis < 0:
-	case h.normal[axis] > 0:
-		upper[axis] = h.offset / h.normal[axis]
+	switch i := axis(h.normal); {
+	case i < 0:
+	case h.normal[i] > 0:
+		upper[i] = h.offset / h.normal[i]
 	default:
-		lower[axis] = h.offset / h.normal[axis]
+		lower[i] = h.offset / h.normal[i]
 	}
 }
 

@@ -3,6 +3,8 @@ package geometry
 import (
 	"fmt"
 	"math"
+
+	"cmdpsolve/oracle"
 )
 
 // halfspaceInBox is the intersection of a half-space and a bounded box. Both
@@ -102,7 +104,7 @@ func (s *halfspaceInBox) ProjectFace(dst, dir, x []float64) {
 // Bounds gives the smallest box.
 func (s *halfspaceInBox) Bounds(lower, upper []float64) {
 	check(s.Dim(), lower, upper)
-	boundsByMaximizing(s, lower, upper)
+	oracle.Extremes(s, lower, upper)
 }
 
 // InteriorPoint gives the middle between the centre of the box, projected, and the

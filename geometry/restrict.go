@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"cmdpsolve/oracle"
 	"cmdpsolve/oracle/lp"
@@ -101,7 +100,7 @@ func boundsOf(s Set) (lower, upper []float64) {
 		return lower, upper
 	}
 	if c, ok := s.(Compact); ok {
-		boundsByMaximizing(c, lower, upper)
+		oracle.Extremes(c, lower, upper)
 		return lower, upper
 	}
 	return lp.Free(s.Dim())
@@ -149,19 +148,4 @@ func (b *Box) restrict(box *BoundedBox) (Compact, error) {
 		return nil, err
 	}
 	return m.Bounded()
-}
-
-// boundsByMaximizing asks a set for its extreme points along the axes.
-func boundsByMaximizing(s oracle.LinearMaximizer, lower, upper []float64) {
-	dir := make([]float64, s.Dim())
-	point := slices.Clone(dir)
-	for i := range dir {
-		dir[i] = 1
-		s.MaximizeLinear(point, dir)
-		upper[i] = point[i]
-		dir[i] = -1
-		s.MaximizeLinear(point, dir)
-		lower[i] = math.Min(point[i], upper[i])
-		dir[i] = 0
-	}
 }

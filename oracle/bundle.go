@@ -180,13 +180,8 @@ func (w *bundle) approach(level float64) bool {
 }
 
 func appendAxis(rows []float64, d, i int, sign float64) []float64 {
-	for j := range d {
-		v := 0.0
-		if j == i {
-			v = sign
-		}
-		rows = append(rows, v)
-	}
+	rows = append(rows, make([]float64, d)...)
+	rows[len(rows)-d+i] = sign
 	return rows
 }
 

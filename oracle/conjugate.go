@@ -66,15 +66,8 @@ func NewConjugate(f FirstOrder, domain LinearMaximizer) (*BundleConjugate, error
 	}
 	d := domain.Dim()
 	c := &BundleConjugate{f: f, domain: domain, lower: make([]float64, d), upper: make([]float64, d)}
-	dir, point := make([]float64, d), make([]float64, d)
-	for i := range dir {
-		dir[i] = 1
-		domain.MaximizeLinear(point, dir)
-		c.upper[i] = point[i]
-		dir[i] = -1
-		domain.MaximizeLinear(point, dir)
-		c.lower[i] = math.Min(point[i], c.upper[i])
-		dir[i] = 0
+	Extremes(domain, c.lower, c.upper)
+	for i := range c.lower {
 		if math.IsNaN(c.lower[i]) || math.IsInf(c.upper[i]-c.lower[i], 0) {
 			return nil, fmt.Errorf("oracle: conjugate over a set that goes from %g to %g in coordinate %d: %w", c.lower[i], c.upper[i], i, ErrUnbounded)
 		}

@@ -151,7 +151,13 @@ func (w *leastDistance) enter(i int) bool {
 // split sets w.step to the part of row i orthogonal to the active rows, w.coef to
 // its coefficients in the basis, and returns the norm of the former.
 func (w *leastDistance) split(i int) float64 {
-	copy(w.step, w.row(i))
+	w.reduce(w.row(i))
+	return floats.Norm(w.step, 2)
+}
+
+// reduce sets w.step to the part of v orthogonal to the active rows, and w.coef to its coefficients in the basis.
+func (w *leastDistance) reduce(v []float64) {
+	copy(w.step, v)
 	clear(w.coef)
 	for range 2 { // once more, against cancellation
 		for k := range w.active {
@@ -160,7 +166,6 @@ func (w *leastDistance) split(i int) float64 {
 			floats.AddScaled(w.step, -c, w.column(k))
 		}
 	}
-	return floats.Norm(w.step, 2)
 }
 
 // append adds row i to the active ones.
@@ -203,15 +208,7 @@ func (w *leastDistance) solveUpper(c []float64) {
 // that rounding does not add up over the steps.
 func (w *leastDistance) settle() {
 	n := len(w.active)
-	copy(w.step, w.given)
-	clear(w.coef)
-	for range 2 {
-		for k := range n {
-			c := floats.Dot(w.column(k), w.step)
-			w.coef[k] += c
-			floats.AddScaled(w.step, -c, w.column(k))
-		}
-	}
+	w.reduce(w.given)
 	if n == w.dim {
 		clear(w.step)
 	}

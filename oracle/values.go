@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"math"
+
 	"cmdpsolve/internal/scratch"
 
 	"gonum.org/v1/gonum/floats"
@@ -32,4 +34,21 @@ func Distance(set Projector, x []float64) float64 {
 	defer scratch.Put(point)
 	set.Project(*point, x)
 	return floats.Distance(x, *point, 2)
+}
+
+// Extremes sets lower and upper to the sides of the smallest box around the set: its extreme points along the axes.
+func Extremes(set LinearMaximizer, lower, upper []float64) {
+	if set == nil {
+		panic(noSet)
+	}
+	dir, point := make([]float64, set.Dim()), make([]float64, set.Dim())
+	for i := range dir {
+		dir[i] = 1
+		set.MaximizeLinear(point, dir)
+		upper[i] = point[i]
+		dir[i] = -1
+		set.MaximizeLinear(point, dir)
+		lower[i] = math.Min(point[i], upper[i])
+		dir[i] = 0
+	}
 }

@@ -106,12 +106,7 @@ type coneDual struct {
 
 func newConeDual(sh *cmdp.Shape, target geometry.Compact) *coneDual {
 	d := sh.Dim()
-	lower, upper := sh.Totals()
-	far := make([]float64, d)
-	for i := range far {
-		far[i] = max(math.Abs(lower[i]), math.Abs(upper[i]))
-	}
-	radius, kappa := math.Sqrt(floats.Dot(far, far)), largestNorm(target)
+	radius, kappa := farthest(sh.Totals()), largestNorm(target)
 	if kappa == 0 { // the target is the origin; any positive height does
 		if kappa = radius; kappa == 0 {
 			kappa = 1

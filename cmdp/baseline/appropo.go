@@ -104,7 +104,8 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 	l.search = approState{Threshold: math.Inf(1), Sum: make([]float64, d),
 		Lambda: make([]float64, d+1), Velocity: make([]float64, d+1)}
 	if l.goal != nil {
-		l.search.Low, l.search.Up = boxRange(l.goal, lower, upper)
+		l.search.Low, l.search.Up = geometry.LinearRange(l.goal.Gradient(), lower, upper)
+		l.search.Low, l.search.Up = l.search.Low+l.goal.Offset(), l.search.Up+l.goal.Offset()
 		l.search.Threshold = l.search.Up
 		if l.task.Target == nil {
 			if l.task.Target, err = boxTarget(lower, upper); err != nil {
@@ -154,16 +155,6 @@ type normBonus float64
 // Width returns the bonus.
 func (b normBonus) Width(st *cmdp.Stage, m *cmdp.Moments) float64 {
 	return float64(b) * st.Norm * m.Root
-}
-
-// boxRange returns the least and greatest value of an affine cost over a box.
-func boxRange(g cost.Affine, lower, upper []float64) (least, most float64) {
-	least, most = g.Offset(), g.Offset()
-	for i, t := range g.Gradient() {
-		least += min(t*lower[i], t*upper[i])
-		most += max(t*lower[i], t*upper[i])
-	}
-	return least, most
 }
 
 func boxTarget(lower, upper []float64) (geometry.Compact, error) {

@@ -4,23 +4,23 @@ import (
 	"math"
 
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 // largestNorm returns a bound of the norms in a set, by the box around it.
 func largestNorm(set geometry.Compact) float64 {
-	d := set.Dim()
-	dir, point := make([]float64, d), make([]float64, d)
+	lower, upper := make([]float64, set.Dim()), make([]float64, set.Dim())
+	oracle.Extremes(set, lower, upper)
+	return farthest(lower, upper)
+}
+
+// farthest returns the largest norm in a box.
+func farthest(lower, upper []float64) float64 {
 	sum := 0.0
-	for i := range d {
-		most := 0.0
-		for _, sign := range []float64{1, -1} {
-			clear(dir)
-			dir[i] = sign
-			set.MaximizeLinear(point, dir)
-			most = max(most, math.Abs(point[i]))
-		}
+	for i := range lower {
+		most := max(math.Abs(lower[i]), math.Abs(upper[i]))
 		sum += most * most
 	}
 	return math.Sqrt(sum)

@@ -13,8 +13,8 @@ type evaluation struct {
 	q       []float64 // slots×signals: values of taking a choice
 	v, next []float64 // S×signals
 	probs   []float64
-	// floor and ceil, if not nil, bound Q of signal j at step h.
-	floor, ceil func(h, j int) float64
+	// Q is at least 0 if it is cut, and at most the number of steps to go if signals are rewards besides.
+	cut, rewards bool
 	// ridge is added to the visits: frequencies n(s')/(n+ridge), which sum to less than
 	// 1. With 0 a choice never visited leads everywhere, or to all its possible
 	// successors, with the same probability.
@@ -55,8 +55,14 @@ func (ev *evaluation) run(value []float64, p cmdp.Policy, t *signalTable) {
 				i := (ev.base[h] + k) * m
 				q := ev.q[i : i+m]
 				ev.backup(q, &rows[k], t.signal[i:i+m], mean)
-				ev.truncate(q, h)
 				for j, x := range q {
+					if ev.cut {
+						x = math.Max(x, 0)
+					}
+					if ev.rewards {
+						x = math.Min(x, float64(ev.horizon)-float64(h))
+					}
+					q[j] = x
 					out[j] += probs[k-first] * x
 				}
 			}
@@ -90,17 +96,5 @@ func (ev *evaluation) backup(q []float64, r *row, signal, mean []float64) {
 		for j := range q {
 			q[j] += p * w[j]
 		}
-	}
-}
-
-func (ev *evaluation) truncate(q []float64, h int) {
-	for j, x := range q {
-		if ev.floor != nil {
-			x = math.Max(x, ev.floor(h, j))
-		}
-		if ev.ceil != nil {
-			x = math.Min(x, ev.ceil(h, j))
-		}
-		q[j] = x
 	}
 }

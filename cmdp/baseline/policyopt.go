@@ -23,12 +23,11 @@ type policyOptimizer struct {
 func newPolicyOptimizer(core *core, rewards bool, signals func(dst []float64, h int, r *row, mean []float64)) *policyOptimizer {
 	l := &policyOptimizer{core: core, softmax: newSoftmax(core.policy), eval: newEvaluation(core.estimate),
 		table: newSignalTable(core.estimate), value: make([]float64, core.signals), lambda: make([]float64, len(core.limit))}
-	l.eval.floor = func(int, int) float64 { return 0 }
+	l.eval.cut, l.eval.rewards = true, rewards
 	if rewards {
 		for i, x := range l.table.rested {
 			l.table.rested[i] = 1 - x
 		}
-		l.eval.ceil = func(step, _ int) float64 { return float64(l.horizon) - float64(step) }
 	}
 	l.table.set = signals
 	l.table.rebuild()

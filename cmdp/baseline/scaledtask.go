@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -54,11 +55,7 @@ func scaleTo(c *Config, linear *Linear) *scaledTask {
 	for j := range u.signals {
 		for h := range u.horizon {
 			lo, up := sh.StepReturns(h)
-			low, high := 0.0, 0.0
-			for i, f := range u.form(j) {
-				low += min(f*lo[i], f*up[i])
-				high += max(f*lo[i], f*up[i])
-			}
+			low, high := geometry.LinearRange(u.form(j), lo, up)
 			u.least[h*u.signals+j] = low
 			u.shift[j] += low
 			u.width[j] = max(u.width[j], high-low)

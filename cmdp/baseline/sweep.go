@@ -215,21 +215,19 @@ func (sw *sweep) prepare(v []float64) {
 // expect returns the least mean of v after choice k of state s over its box, or the
 // mean after a choice that was never visited.
 func (sw *sweep) expect(h, s, k int, r *row, v []float64) float64 {
-	switch sw.rule {
-	case kernelBox:
+	switch {
+	case sw.rule == kernelBox:
 		return sw.fill.least(r, sw.box(h, k))
-	case kernelSelf:
-		return v[s]
+	case sw.everywhere(r):
+		sw.average(v)
+		return sw.plainValue
 	}
-	if r.closed {
-		sum := 0.0
-		for i, n := range r.next {
-			sum += r.prob[i] * v[n]
-		}
-		return sum
+	sum := 0.0
+	next, prob := sw.kernel(h, s, k, r)
+	for i, n := range next {
+		sum += prob[i] * v[n]
 	}
-	sw.average(v)
-	return sw.plainValue
+	return sum
 }
 
 // follow sets the signals of state s to those of taking choice k.

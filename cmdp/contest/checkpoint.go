@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -74,11 +73,8 @@ func ReadCheckpoint(path string, s *Settings, measured bool, given func(name str
 			return nil, fmt.Errorf("--episodes %d: the checkpoint %s is of runs of %d episodes; give at least as many", episodes, path, old.Episodes)
 		}
 	}
-	for name := range settingNames() {
-		if name == "episodes" && !measured || !given(name) {
-			continue
-		}
-		if s.differs(&old.Settings, strings.ReplaceAll(name, "-", "_")) {
+	for _, name := range s.differences(&old.Settings) {
+		if given(name) && (name != "episodes" || measured) {
 			return nil, fmt.Errorf("--%s differs from the checkpoint %s, whose runs it would change", name, path)
 		}
 	}

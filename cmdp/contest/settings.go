@@ -1,10 +1,8 @@
 package contest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -200,33 +198,13 @@ func (s *Settings) penalty(p *problem.Problem, task cmdp.Task, best *exact.Resul
 	return &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: x}, nil
 }
 
-// differs reports whether a setting, by its name in JSON, has another value in t.
-func (s *Settings) differs(t *Settings, name string) bool {
-	return !bytes.Equal(s.values()[name], t.values()[name])
-}
-
-// values returns the settings by their names in JSON. Settings that are left out at
-// their zero value have nothing.
-func (s *Settings) values() map[string]json.RawMessage {
-	var values map[string]json.RawMessage
-	data, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(data, &values)
-	}
-	if err != nil {
-		panic("contest: settings cannot be written") // they are numbers and words
-	}
-	return values
-}
-
-// settingNames returns the names of settings in suite files, and on command lines.
-func settingNames() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for field := range reflect.TypeFor[Settings]().Fields() {
+// differences lists the settings that have other values in t, by their names in suite files and on command lines.
+func (s *Settings) differences(t *Settings) (names []string) {
+	for field, value := range reflect.ValueOf(s).Elem().Fields() {
+		if !reflect.DeepEqual(value.Interface(), reflect.ValueOf(t).Elem().FieldByIndex(field.Index).Interface()) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if !yield(strings.ReplaceAll(name, "_", "-")) {
-				return
-			}
+			names = append(names, strings.ReplaceAll(name, "_", "-"))
 		}
 	}
+	return names
 }
