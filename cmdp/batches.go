@@ -55,9 +55,7 @@ func (b *batches) end(h, i int) {
 	to.choices[i].rates = batch.rates
 	if b.shown.learned != nil {
 		d := b.shown.shape.dim
-		if need := len(to.choices) * d; len(to.returns) < need {
-			to.returns = append(to.returns, make([]returnStat, need-len(to.returns))...)
-		}
+		to.makeReturns(d)
 		copy(to.returns[i*d:(i+1)*d], from.returns[i*d:])
 		clear(from.returns[i*d : (i+1)*d])
 	}

@@ -36,9 +36,7 @@ type returnStat struct{ mean, sumSquares, radius float64 }
 // addReturn updates the statistics of choice i, whose visit is already counted.
 func (l *layer) addReturn(c *ReturnConfidence, _, i int, r []float64) {
 	d := len(r)
-	if need := len(l.choices) * d; len(l.returns) < need {
-		l.returns = append(l.returns, make([]returnStat, need-len(l.returns))...)
-	}
+	l.makeReturns(d)
 	n := l.choices[i].visits
 	for j, x := range r {
 		st := &l.returns[i*d+j]
@@ -46,6 +44,13 @@ func (l *layer) addReturn(c *ReturnConfidence, _, i int, r []float64) {
 		st.mean += delta / n
 		st.sumSquares += delta * (x - st.mean)
 		st.radius = c.radius(n, st.sumSquares, c.width[j])
+	}
+}
+
+// makeReturns makes room for the statistics of all choices.
+func (l *layer) makeReturns(dim int) {
+	if need := len(l.choices) * dim; len(l.returns) < need {
+		l.returns = append(l.returns, make([]returnStat, need-len(l.returns))...)
 	}
 }
 

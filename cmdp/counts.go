@@ -97,11 +97,18 @@ func (c *Counts) Episodes() int { return c.episodes }
 // at step h (with pooling: at any step).
 func (c *Counts) Visits(h, state, action int) int {
 	l := c.layer(h)
-	i := l.at[state]
-	if i == 0 {
-		return 0
+	if i, ok := l.find(state, action); ok {
+		return int(l.choices[i].visits)
 	}
-	return int(l.choices[int(l.seen[i-1].first)+action].visits)
+	return 0
+}
+
+// find returns the number of an action's choice in the layer, and whether its state was seen.
+func (l *layer) find(state, action int) (choice int, ok bool) {
+	if i := l.at[state]; i > 0 {
+		return int(l.seen[i-1].first) + action, true
+	}
+	return 0, false
 }
 
 // Seen returns how many different states were seen at step h.

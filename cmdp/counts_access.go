@@ -11,11 +11,11 @@ func (c *Counts) SeenState(h, i int) int { return int(c.layer(h).seen[i].state) 
 // followed; Visits is the sum of the latter. It allocates only to grow the slices.
 func (c *Counts) AppendSuccessors(next []int32, times []float64, h, state, action int) ([]int32, []float64) {
 	l := c.layer(h)
-	i := l.at[state]
-	if i == 0 {
+	i, ok := l.find(state, action)
+	if !ok {
 		return next, times
 	}
-	ch := &l.choices[int(l.seen[i-1].first)+action]
+	ch := &l.choices[i]
 	for _, e := range l.arena[ch.first:ch.end] {
 		next, times = append(next, e.next), append(times, float64(e.count))
 	}
@@ -31,12 +31,8 @@ func (c *Counts) MeanReturn(mean []float64, h, state, action int) bool {
 		panic(badDim)
 	}
 	l := c.layer(h)
-	i := l.at[state]
-	if c.learned == nil || i == 0 {
-		return false
-	}
-	n := int(l.seen[i-1].first) + action
-	if l.choices[n].visits == 0 || (n+1)*d > len(l.returns) {
+	n, ok := l.find(state, action)
+	if c.learned == nil || !ok || l.choices[n].visits == 0 || (n+1)*d > len(l.returns) {
 		return false
 	}
 	for j, st := range l.returns[n*d : (n+1)*d] {

@@ -164,7 +164,7 @@ func NewOptimisticVI(shape *Shape, returns *Returns, bonus Bonus) (*OptimisticVI
 		lo, up := vi.lower[h*shape.dim:(h+1)*shape.dim], vi.upper[h*shape.dim:(h+1)*shape.dim]
 		shape.ReturnToGo(lo, up, h)
 		vi.diag[h] = diameter(lo, up)
-		vi.rests[h] = h < shape.horizon && shape.rests(h)
+		vi.rests[h] = h < shape.horizon && shape.Rests(h)
 	}
 	return vi, nil
 }

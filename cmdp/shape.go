@@ -153,7 +153,7 @@ func (sh *Shape) addStep(h int, iv Interval) error {
 	}
 	for i := range sh.dim {
 		lo, up := iv.Lower[i], iv.Upper[i]
-		if sh.rests(h) {
+		if sh.Rests(h) {
 			lo, up = min(lo, 0), max(up, 0)
 		}
 		sh.lower, sh.upper = append(sh.lower, lo), append(sh.upper, up)
@@ -250,8 +250,8 @@ func (sh *Shape) SameEveryStep() bool { return len(sh.first) == 1 }
 
 func (sh *Shape) firstAt(h int) []int32 { return sh.first[min(h, len(sh.first)-1)] }
 
-// rests reports whether some state has no choice at step h.
-func (sh *Shape) rests(h int) bool {
+// Rests reports whether some state has no choice at step h: the process rests there.
+func (sh *Shape) Rests(h int) bool {
 	f := sh.firstAt(h)
 	for s := range sh.states {
 		if f[s] == f[s+1] {

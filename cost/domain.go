@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/geometry"
 )
@@ -53,15 +54,7 @@ func (x domain) box() domain { return x }
 
 // equal reports whether two domains have the same sides.
 func (x domain) equal(y domain) bool {
-	if len(x.lower) != len(y.lower) {
-		return false
-	}
-	for i := range x.lower {
-		if x.lower[i] != y.lower[i] || x.upper[i] != y.upper[i] {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(x.lower, y.lower) && slices.Equal(x.upper, y.upper)
 }
 
 // checkDim panics unless all lengths are d.

@@ -1,8 +1,6 @@
 package geometry
 
-import (
-	"math"
-)
+import "math"
 
 // Rows describes a polyhedron {x : A x ≤ B}, of whose rows the first Equalities
 // hold with equality.

@@ -50,8 +50,7 @@ type filler struct {
 const leftOver = 1e-15
 
 func newFiller(states int) *filler {
-	f := &filler{order: make([]int32, states), mark: make([]int32, states)}
-	return f
+	return &filler{order: make([]int32, states), mark: make([]int32, states)}
 }
 
 // sort prepares for the given values of the successors. Ties go to the state of

@@ -1,8 +1,6 @@
 package baseline
 
-import (
-	"math"
-)
+import "math"
 
 // A kernelRule says which kernels a planner considers possible.
 type kernelRule int
@@ -97,7 +95,7 @@ func (sw *sweep) Extent(lower, upper []float64) {
 	for h := range sw.horizon {
 		for j := range sw.signals {
 			least, most := math.Inf(1), math.Inf(-1)
-			if sw.restsAt(h) {
+			if sw.shape.Rests(h) {
 				least, most = sw.rested[h*sw.signals+j], sw.rested[h*sw.signals+j]
 			}
 			for i := sw.base[h]; i < sw.base[h+1]; i++ {
@@ -108,17 +106,6 @@ func (sw *sweep) Extent(lower, upper []float64) {
 			upper[j] += most
 		}
 	}
-}
-
-// restsAt reports whether the process can rest at step h.
-func (sw *sweep) restsAt(h int) bool {
-	f := sw.offsets(h)
-	for s := range sw.states {
-		if f[s] == f[s+1] {
-			return true
-		}
-	}
-	return false
 }
 
 // Least returns the signals of the policy, and kernel, that minimise dir·V.

@@ -1,8 +1,6 @@
 package baseline
 
-import (
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // A table is a Markov policy: the probability of every slot. It is a cmdp.Policy.
 type table struct {

@@ -115,10 +115,7 @@ func (p *Product) promise(sh *cmdp.Shape) *cmdp.Interval {
 	d, width := p.base.Dim(), len(p.returns)
 	lower, upper := make([]float64, width), make([]float64, width)
 	for i := range d {
-		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
-		if all := sh.Promise(); all != nil {
-			lower[i], upper[i] = all.Lower[i], all.Upper[i]
-		}
+		lower[i], upper[i] = promised(sh, i)
 	}
 	for i, m := range p.monitors {
 		from, end := p.offset[i], p.offset[i]+m.Rewards()
@@ -129,6 +126,14 @@ func (p *Product) promise(sh *cmdp.Shape) *cmdp.Interval {
 		iv.Lower, iv.Upper = append(iv.Lower, lower[c]), append(iv.Upper, upper[c])
 	}
 	return iv
+}
+
+// promised bounds return i of the base still to come.
+func promised(sh *cmdp.Shape, i int) (lower, upper float64) {
+	if all := sh.Promise(); all != nil {
+		return all.Lower[i], all.Upper[i]
+	}
+	return math.Inf(-1), math.Inf(1)
 }
 
 func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {

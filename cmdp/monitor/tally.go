@@ -145,13 +145,11 @@ func (g *generated) promise(columns []int) *cmdp.Interval {
 	least, most := g.budget.extremes()
 	out := &cmdp.Interval{}
 	for _, c := range columns {
-		lower, upper := math.Inf(-1), math.Inf(1)
-		if all := sh.Promise(); all != nil && c < d {
-			lower, upper = all.Lower[c], all.Upper[c]
-		}
-		if c >= d {
+		lower, upper := 0.0, 0.0
+		if c < d {
+			lower, upper = promised(sh, c)
+		} else {
 			f := g.tally.Final[c-d]
-			lower, upper = 0, 0
 			for _, count := range []int32{int32(least), f.Cut, f.Cut + 1, int32(most)} {
 				if int(count) >= least && int(count) <= most {
 					lower, upper = min(lower, f.At(count)), max(upper, f.At(count))

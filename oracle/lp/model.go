@@ -1,8 +1,6 @@
 package lp
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // A model is the scaled copy of a Problem that a backend works on, stored by columns. All
 // its numbers are the caller's times powers of two (equilibrate): column j
