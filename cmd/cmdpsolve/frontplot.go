@@ -7,6 +7,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/oracle/lp"
 )
 
 // frontFigure draws the curve between two returns with the band in which the true
@@ -81,4 +82,124 @@ func between(c chart.Curve, v float64) float64 {
 	}
 	t := (v - c.X[j-1]) / (c.X[j] - c.X[j-1])
 	return c.Y[j-1] + t*(c.Y[j]-c.Y[j-1])
+}
+
+// A section is the best of return b beside given values of the first one, within a
+// bound on another one, from a trade-off surface.
+type section struct {
+	r     *exact.FrontResult
+	over  []objective
+	b     int
+	c     int     // the bounded return, 0 for none
+	bound float64 // as an objective, which is to be small
+}
+
+// contours returns the curves between the first two returns for four bounds on the
+// third, the first its worst value over the surface.
+func (rep *frontReport) contours(r *exact.FrontResult) []chart.Curve {
+	var curves []chart.Curve
+	worst, best := rep.span(2)
+	o, relation := rep.over[2], " ≥ "
+	if o.sign < 0 {
+		worst, best, relation = best, worst, " ≤ "
+	}
+	for _, t := range []float64{0, 0.25, 0.5, 0.75} {
+		level := worst + t*(best-worst)
+		s := section{r: r, over: rep.over, b: 1, c: 2, bound: -o.sign * level}
+		c := s.curve(rep.span(0))
+		if c.Name = o.name + relation + report.Brief(level); len(c.X) > 0 {
+			curves = append(curves, c)
+		}
+	}
+	return curves
+}
+
+// span returns the least and the greatest value of a return over the points.
+func (rep *frontReport) span(k int) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, q := range rep.Points {
+		x := q.returns[rep.over[k].index]
+		least, most = min(least, x), max(most, x)
+	}
+	return least, most
+}
+
+// curve returns the section over the values of the first return from least to most.
+// Where the first return can be improved without loss there is no curve.
+func (s *section) curve(least, most float64) chart.Curve {
+	const pieces = 64
+	a, b := s.over[0], s.over[s.b]
+	var c chart.Curve
+	for i := range pieces + 1 {
+		x := least + (most-least)*float64(i)/pieces
+		inner, ok := s.best(s.inner(-a.sign * x))
+		if !ok {
+			continue
+		}
+		outer, ok := s.best(s.outer(-a.sign * x))
+		if !ok {
+			outer = inner
+		}
+		y, limit := -b.sign*inner, -b.sign*outer
+		c.X, c.Y = append(c.X, x), append(c.Y, y)
+		c.Low, c.High = append(c.Low, min(y, limit)), append(c.High, max(y, limit))
+	}
+	return trimmed(c, a.sign)
+}
+
+// trimmed drops the flat end of a section, where more of the first return costs
+// nothing, up to its last point.
+func trimmed(c chart.Curve, sign float64) chart.Curve {
+	from, to := 0, len(c.X)
+	flat := func(i, j int) bool { return math.Abs(c.Y[i]-c.Y[j]) <= 1e-9*(math.Abs(c.Y[i])+math.Abs(c.Y[j])) }
+	for sign > 0 && from+1 < to && flat(from, from+1) {
+		from++
+	}
+	for sign < 0 && from+1 < to && flat(to-1, to-2) {
+		to--
+	}
+	c.X, c.Y, c.Low, c.High = c.X[from:to], c.Y[from:to], c.Low[from:to], c.High[from:to]
+	return c
+}
+
+// best solves a program; ok is false if nothing meets its bounds.
+func (s *section) best(program *lp.Problem) (value float64, ok bool) {
+	sol, err := lp.Solve(program)
+	if err != nil || sol.Status != lp.Optimal {
+		return 0, false
+	}
+	return sol.Objective, true
+}
+
+// inner is the least objective b over mixtures of the points whose first objective
+// is at most y.
+func (s *section) inner(y float64) *lp.Problem {
+	n := len(s.r.Points)
+	program := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n)}
+	_, program.Upper = lp.Free(n)
+	first, third, sum := make([]float64, n), make([]float64, n), make([]float64, n)
+	for j, p := range s.r.Points {
+		program.Minimize[j], first[j], third[j], sum[j] = p.Objectives[s.b], p.Objectives[0], p.Objectives[s.c], 1
+	}
+	program.Rows = []lp.Constraint{lp.Equal(sum, 1), lp.AtMost(first, y)}
+	if s.c > 0 {
+		program.Rows = append(program.Rows, lp.AtMost(third, s.bound))
+	}
+	return program
+}
+
+// outer is the same over all that is not proved to be out of reach.
+func (s *section) outer(y float64) *lp.Problem {
+	k := len(s.over)
+	program := &lp.Problem{Minimize: make([]float64, k)}
+	program.Minimize[s.b] = 1
+	program.Lower, program.Upper = lp.Free(k)
+	program.Upper[0] = y
+	if s.c > 0 {
+		program.Upper[s.c] = s.bound
+	}
+	for _, row := range s.r.Outer {
+		program.Rows = append(program.Rows, lp.AtMost(row.Normal, row.Offset))
+	}
+	return program
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 )
 
 // versionReport is the data of a build: what to name when reporting a mistake.
@@ -69,4 +73,49 @@ func (v *versionReport) report() *report.Report {
 	return &report.Report{Data: v, Sections: []report.Section{
 		report.Heading{line, map[bool]string{true: "with GLPK", false: "without GLPK"}[v.GLPK]},
 	}}
+}
+
+//go:embed python/cmdpsolve.py
+var pythonClient string
+
+func newPython(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "python",
+		Short: "Print the Python client, one file without dependencies",
+		Long: `Prints a Python module that calls this command: plan, front, check, simulate,
+learn and compare are functions, policies are arrays, and a Gymnasium environment
+or any object with reset and step can be learned in. It needs Python 3.9 and
+nothing else; see docs/python.md.`,
+		Example: `  cmdpsolve python > cmdpsolve.py`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(s.out, pythonClient)
+			return failed(err)
+		},
+	}
+}
+
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages of all commands",
+		Long: `Writes a manual page of each command, cmdpsolve.1 and cmdpsolve-plan.1 among
+them, into the folder DIR, which is made if it is missing. Pages of an older
+build are replaced.`,
+		Example: `  cmdpsolve man ~/.local/share/man/man1`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("%s takes one DIR, the folder of the pages, but got %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return failed(err)
+			}
+			header := &doc.GenManHeader{Section: "1", Source: "cmdpsolve", Manual: "cmdpsolve"}
+			cmd.Root().DisableAutoGenTag = true
+			return failed(doc.GenManTree(cmd.Root(), header, args[0]))
+		},
+	}
 }
