@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"cmdpsolve/cmdp/instance"
@@ -54,57 +56,48 @@ type outcome struct {
 	queryOutcome
 }
 
-// jobs lists what a part measures, in rounds: within a round one job after the
-// other, so that what else the machine does meets all of them alike.
-func (o *options) jobs(part string) ([][]job, error) {
-	switch part {
-	case "endless":
-		return o.endlessRounds(), nil
-	case "queries":
-		return o.queryRounds()
-	case "products":
-		return o.productRounds(), nil
-	}
-	base := job{Seed: o.seed, Threads: 1}
-	var sizes []int
-	var round []job
-	switch part {
-	case "lp":
-		sizes = o.small
-		for _, kind := range []string{"exact", "highs-ds", "highs-ipm", "glpsol", "glpk"} {
-			j := base
-			j.Kind = kind
-			if kind != "exact" {
-				j.Limit = o.limit
-			}
-			round = append(round, j)
+// allParts are the parts of the report: what each measures, in rounds, and its section. Within a round one
+// job comes after the other, so that what else the machine does meets all of them alike.
+var allParts = []struct {
+	name   string
+	rounds func(o *options) ([][]job, error)
+	write  func(*strings.Builder, section)
+}{
+	{"lp", func(o *options) ([][]job, error) {
+		round := []job{{Kind: "exact", Threads: 1}}
+		for _, kind := range []string{"highs-ds", "highs-ipm", "glpsol", "glpk"} {
+			round = append(round, job{Kind: kind, Threads: 1, Limit: o.limit})
 		}
-	case "loop":
-		j := base
-		j.Kind = "loop"
-		sizes, round = o.loop, []job{j}
-	case "large":
-		one := base
-		one.Kind = "exact"
-		two := one
-		two.Threads = 2
-		sizes, round = o.large, []job{one, two}
-		for _, j := range round {
-			j.Kind = "local"
-			round = append(round, j)
-		}
+		return o.sized(o.small, round), nil
+	}, writePrograms},
+	{"loop", func(o *options) ([][]job, error) { return o.sized(o.loop, []job{{Kind: "loop", Threads: 1}}), nil }, writeLoops},
+	{"large", func(o *options) ([][]job, error) {
+		return o.sized(o.large, []job{{Kind: "exact", Threads: 1}, {Kind: "exact", Threads: 2}, {Kind: "local", Threads: 1}, {Kind: "local", Threads: 2}}), nil
+	}, writeLarge},
+	{"endless", func(o *options) ([][]job, error) { return o.endlessRounds(), nil }, writeEndless},
+	{"queries", (*options).queryRounds, writeQueries},
+	{"products", func(o *options) ([][]job, error) { return o.productRounds(), nil }, writeProducts},
+}
+
+func partNames() (names []string) {
+	for _, p := range allParts {
+		names = append(names, p.name)
 	}
-	var all [][]job
+	return names
+}
+
+// sized repeats a round for models of every size, the smallest most often.
+func (o *options) sized(sizes []int, round []job) (all [][]job) {
 	for i, states := range sizes {
 		for range max(1, o.rounds-2*i) {
-			next := append([]job(nil), round...)
+			next := slices.Clone(round)
 			for k := range next {
-				next[k].States = states
+				next[k].States, next[k].Seed = states, o.seed
 			}
 			all = append(all, next)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // measure does the jobs of all rounds.
@@ -184,12 +177,18 @@ func (j job) do(ctx context.Context) (*outcome, error) {
 		return j.solve(ctx, p)
 	case "loop":
 		return j.loop(ctx, p)
+	}
+	program, err := occupancy(p)
+	if err != nil {
+		return nil, err
+	}
+	switch j.Kind {
 	case "glpk":
-		return j.glpk(p)
+		return j.glpk(program)
 	case "glpsol":
-		return j.glpsol(ctx, p)
+		return j.glpsol(ctx, program)
 	case "highs-ds", "highs-ipm":
-		return j.highs(ctx, p)
+		return j.highs(ctx, program)
 	}
 	return nil, fmt.Errorf("scale: unknown kind of job %q", j.Kind)
 }

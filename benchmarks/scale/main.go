@@ -45,15 +45,13 @@ type options struct {
 	job      string
 }
 
-var partNames = []string{"lp", "loop", "large", "endless", "queries", "products"}
-
 func main() { harness.Main(run) }
 
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("scale", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringSliceVar(&o.parts, "part", partNames, "parts to measure")
+	f.StringSliceVar(&o.parts, "part", partNames(), "parts to measure")
 	f.IntSliceVar(&o.small, "lp-states", []int{50, 200, 1000}, "states of the models beside linear programs")
 	f.IntSliceVar(&o.loop, "loop-states", []int{1000, 10_000, 100_000, 1_000_000}, "states of the models for the inner loop")
 	f.IntSliceVar(&o.large, "large-states", []int{10_000, 100_000, 1_000_000}, "states of the large models")
@@ -80,8 +78,8 @@ func parse(args []string) (*options, error) {
 
 func (o *options) check() error {
 	for _, p := range o.parts {
-		if !slices.Contains(partNames, p) {
-			return fmt.Errorf("scale: unknown part %q: want some of %s", p, strings.Join(partNames, ", "))
+		if !slices.Contains(partNames(), p) {
+			return fmt.Errorf("scale: unknown part %q: want some of %s", p, strings.Join(partNames(), ", "))
 		}
 	}
 	for _, list := range [][]int{o.small, o.loop, o.large, o.products} {
@@ -113,11 +111,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !o.report {
-		for _, part := range partNames {
-			if !slices.Contains(o.parts, part) {
+		for _, part := range allParts {
+			if !slices.Contains(o.parts, part.name) {
 				continue
 			}
-			rounds, err := o.jobs(part)
+			rounds, err := part.rounds(o)
 			if err != nil {
 				return err
 			}
@@ -125,7 +123,7 @@ func run(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			store[part] = section{Command: strings.Join(append([]string{"go run -tags glpk ./benchmarks/scale"}, args...), " "), Machine: harness.Machine(), Records: records}
+			store[part.name] = section{Command: strings.Join(append([]string{"go run -tags glpk ./benchmarks/scale"}, args...), " "), Machine: harness.Machine(), Records: records}
 		}
 		if err := store.write(o.out); err != nil {
 			return err

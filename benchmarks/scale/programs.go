@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	_ "embed"
@@ -9,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -28,13 +26,9 @@ import (
 // oracle/lp sets it up: scaled by powers of two, from the basis of slacks, with
 // tolerances of 1e-9 and without presolving. Building the program is not timed,
 // handing it to GLPK is.
-func (j job) glpk(p *problem.Problem) (*outcome, error) {
+func (j job) glpk(program *lp.Problem) (*outcome, error) {
 	if _, err := lp.NewGLPK(nil); errors.Is(err, lp.ErrNoGLPK) {
 		return &outcome{Missing: "built without GLPK"}, nil
-	}
-	program, err := occupancy(p)
-	if err != nil {
-		return nil, err
 	}
 	out := &outcome{Rows: len(program.Rows), Columns: len(program.Minimize)}
 	start, used := time.Now(), harness.ProcessorTime()
@@ -58,7 +52,7 @@ func (j job) glpk(p *problem.Problem) (*outcome, error) {
 		select {} // the process is about to end
 	}
 	if solution.Status != lp.Optimal {
-		return nil, fmt.Errorf("scale: %s: GLPK: %v", p.Name, solution.Status)
+		return nil, fmt.Errorf("scale: %d states: GLPK: %v", j.States, solution.Status)
 	}
 	out.Seconds, out.Processor = time.Since(start).Seconds(), (harness.ProcessorTime() - used).Seconds()
 	out.Objective, out.Steps, out.Peak = solution.Objective, solution.Iterations, harness.PeakMemory()
@@ -79,14 +73,10 @@ func occupancy(p *problem.Problem) (*lp.Problem, error) {
 // glpsol solves the occupancy-measure program by the command of the same name, which
 // is GLPK with its own scaling, presolver and advanced basis, and tolerances of
 // 1e-7. Its time includes reading the program.
-func (j job) glpsol(ctx context.Context, p *problem.Problem) (*outcome, error) {
+func (j job) glpsol(ctx context.Context, program *lp.Problem) (*outcome, error) {
 	command, err := exec.LookPath("glpsol")
 	if err != nil {
 		return &outcome{Missing: "no glpsol"}, nil
-	}
-	program, err := occupancy(p)
-	if err != nil {
-		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "scale")
 	if err != nil {
@@ -94,15 +84,7 @@ func (j job) glpsol(ctx context.Context, p *problem.Problem) (*outcome, error) {
 	}
 	defer os.RemoveAll(folder)
 	model, answer := filepath.Join(folder, "model"), filepath.Join(folder, "answer")
-	file, err := os.Create(model)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeMPS(file, program); err != nil {
-		file.Close()
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
+	if err := os.WriteFile(model, mps(program), 0o600); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, command, "--freemps", model, "--tmlim", strconv.Itoa(int(math.Ceil(j.Limit))), "-w", answer)
@@ -139,15 +121,15 @@ func readAnswer(text []byte) (objective float64, optimal bool, err error) {
 	return 0, false, fmt.Errorf("scale: glpsol: no solution line")
 }
 
-// writeMPS writes a program whose rows are equations or bounded from above, and whose
+// mps writes a program whose rows are equations or bounded from above, and whose
 // columns are non-negative, in free MPS format.
-func writeMPS(to io.Writer, p *lp.Problem) error {
+func mps(p *lp.Problem) []byte {
 	type entry struct {
 		row   int
 		value float64
 	}
 	columns := make([][]entry, len(p.Minimize))
-	w := bufio.NewWriter(to)
+	w := new(bytes.Buffer)
 	fmt.Fprintf(w, "NAME occupancy\nROWS\n N cost\n")
 	for i, r := range p.Rows {
 		kind := "L"
@@ -175,7 +157,7 @@ func writeMPS(to io.Writer, p *lp.Problem) error {
 		}
 	}
 	fmt.Fprintf(w, "ENDATA\n")
-	return w.Flush()
+	return w.Bytes()
 }
 
 //go:embed highs.py
@@ -186,13 +168,9 @@ const python = "/usr/bin/python3"
 
 // highs solves the occupancy-measure program by HiGHS through scipy. Only the call
 // of the solver is timed.
-func (j job) highs(ctx context.Context, p *problem.Problem) (*outcome, error) {
+func (j job) highs(ctx context.Context, program *lp.Problem) (*outcome, error) {
 	if _, err := os.Stat(python); err != nil {
 		return &outcome{Missing: "no " + python}, nil
-	}
-	program, err := occupancy(p)
-	if err != nil {
-		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "scale")
 	if err != nil {
@@ -232,15 +210,11 @@ func writeProgram(folder string, p *lp.Problem) error {
 	for name, data := range map[string]any{
 		"first": first, "index": index, "value": value, "lower": lower, "upper": upper, "cost": p.Minimize,
 	} {
-		file, err := os.Create(filepath.Join(folder, name))
+		text, err := binary.Append(nil, binary.LittleEndian, data)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o600)
+		}
 		if err != nil {
-			return err
-		}
-		if err := binary.Write(file, binary.LittleEndian, data); err != nil {
-			file.Close()
-			return err
-		}
-		if err := file.Close(); err != nil {
 			return err
 		}
 	}

@@ -117,10 +117,7 @@ processor time is the one to compare: ratios of it carry, absolute times do not.
 func (s store) markdown() string {
 	var b strings.Builder
 	b.WriteString(preamble)
-	for _, part := range []struct {
-		name  string
-		write func(*strings.Builder, section)
-	}{{"lp", writePrograms}, {"loop", writeLoops}, {"large", writeLarge}, {"endless", writeEndless}, {"queries", writeQueries}, {"products", writeProducts}} {
+	for _, part := range allParts {
 		if sec, ok := s[part.name]; ok {
 			part.write(&b, sec)
 			fmt.Fprintf(&b, "\nMeasured by `%s` on %s.\n\n", sec.Command, sec.Machine)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -30,11 +29,17 @@ func TestFlagsAreChecked(t *testing.T) {
 
 func rounds(t *testing.T, o *options, part string) [][]job {
 	t.Helper()
-	all, err := o.jobs(part)
-	if err != nil {
-		t.Fatal(err)
+	for _, p := range allParts {
+		if p.name == part {
+			all, err := p.rounds(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
 	}
-	return all
+	t.Fatalf("no part %s", part)
+	return nil
 }
 
 // The queries of a folder have the verdicts that are known, each in a row of the report.
@@ -54,7 +59,7 @@ func TestQueries(t *testing.T) {
 		}
 	}
 	o.queries = t.TempDir()
-	if _, err := o.jobs("queries"); err == nil {
+	if _, err := o.queryRounds(); err == nil {
 		t.Error("want an error of a folder without a problem file")
 	}
 }
@@ -254,13 +259,9 @@ func TestProgramAsText(t *testing.T) {
 		{Index: []int{0, 1}, Coef: []float64{1, -0.5}, Lower: 1, Upper: 1},
 		{Index: []int{1}, Coef: []float64{2}, Lower: math.Inf(-1), Upper: 0},
 	}}
-	var b bytes.Buffer
-	if err := writeMPS(&b, p); err != nil {
-		t.Fatal(err)
-	}
 	want := "NAME occupancy\nROWS\n N cost\n E r0\n L r1\nCOLUMNS\n x0 cost 1\n x0 r0 1\n x1 r0 -0.5\n x1 r1 2\nRHS\n b r0 1\nENDATA\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	if got := string(mps(p)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -68,23 +68,19 @@ type algorithmInfo struct {
 // algorithmFields are the columns of the list. A terminal has room for some of them, and
 // shows all of a learner that was asked for by name.
 func algorithmFields() []report.Field[algorithmInfo] {
-	type cell = func(algorithmInfo) any
-	column := func(title string, align report.Align, c cell, in ...report.Format) report.Field[algorithmInfo] {
-		return report.Field[algorithmInfo]{Column: report.Column{Title: title, Align: align, In: in}, Cell: c}
-	}
 	wide := []report.Format{report.Markdown, report.LaTeX, report.CSV}
 	return []report.Field[algorithmInfo]{
-		column("algorithm", report.Left, func(a algorithmInfo) any { return a.Name }),
-		column("source", report.Left, func(a algorithmInfo) any { return a.Source }, wide...),
-		column("needs", report.Left, func(a algorithmInfo) any { return strings.Join(a.Needs, ", ") }),
-		column("support", report.Center, func(a algorithmInfo) any { return mark(a.Support) }),
-		column("convex cost", report.Center, func(a algorithmInfo) any { return mark(a.NonlinearCost) }),
-		column("convex set", report.Center, func(a algorithmInfo) any { return mark(a.NonlinearConstraints) }),
-		column("games", report.Center, func(a algorithmInfo) any { return mark(a.Games) }),
-		column("efficient", report.Center, func(a algorithmInfo) any { return mark(a.Efficient) }, wide...),
-		column("learn", report.Center, func(a algorithmInfo) any { return mark(a.Learn) }, wide...),
-		column("each episode", report.Left, func(a algorithmInfo) any { return a.Planner }, wide...),
-		column("guarantee", report.Left, func(a algorithmInfo) any { return a.Guarantee }, wide...),
+		report.NewField("algorithm", report.Left, func(a algorithmInfo) any { return a.Name }),
+		report.NewField("source", report.Left, func(a algorithmInfo) any { return a.Source }, wide...),
+		report.NewField("needs", report.Left, func(a algorithmInfo) any { return strings.Join(a.Needs, ", ") }),
+		report.NewField("support", report.Center, func(a algorithmInfo) any { return mark(a.Support) }),
+		report.NewField("convex cost", report.Center, func(a algorithmInfo) any { return mark(a.NonlinearCost) }),
+		report.NewField("convex set", report.Center, func(a algorithmInfo) any { return mark(a.NonlinearConstraints) }),
+		report.NewField("games", report.Center, func(a algorithmInfo) any { return mark(a.Games) }),
+		report.NewField("efficient", report.Center, func(a algorithmInfo) any { return mark(a.Efficient) }, wide...),
+		report.NewField("learn", report.Center, func(a algorithmInfo) any { return mark(a.Learn) }, wide...),
+		report.NewField("each episode", report.Left, func(a algorithmInfo) any { return a.Planner }, wide...),
+		report.NewField("guarantee", report.Left, func(a algorithmInfo) any { return a.Guarantee }, wide...),
 	}
 }
 

@@ -109,8 +109,8 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &yes
 	case d.Lower > 0:
 		rep.Feasible = &no
-		rep.Certificate = &planCertificate{Direction: p.named(d.Direction), Support: report.Number(d.Support),
-			Value: report.Number(d.Support + d.Lower), Distance: report.Number(d.Upper), direction: d.Direction, cut: !d.Whole}
+		rep.Certificate = p.newCertificate(d.Direction, d.Support, d.Support+d.Lower, d.Upper)
+		rep.Certificate.cut = !d.Whole
 		planner, err := exact.NewPlanner(p.Model, c.parallel)
 		if err == nil {
 			rep.Conflict, err = p.conflict(ctx, planner, opts)

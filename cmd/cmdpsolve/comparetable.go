@@ -59,23 +59,19 @@ func (w comparison) sections(rep *compareReport) []report.Section {
 
 type compareField = report.Field[*compareRow]
 
-func field(title string, align report.Align, cell func(*compareRow) any, in ...report.Format) compareField {
-	return compareField{Column: report.Column{Title: title, Align: align, In: in}, Cell: cell}
-}
-
-var algorithmField = field("algorithm", report.Left, func(r *compareRow) any { return r.Name })
+var algorithmField = report.NewField("algorithm", report.Left, func(r *compareRow) any { return r.Name })
 
 // capabilityFields are what a learner can do, as far as papers say.
 func capabilityFields(in ...report.Format) []compareField {
 	return []compareField{
-		field("non-linear cost", report.Center, func(r *compareRow) any { return mark(r.NonlinearCost) }, in...),
-		field("non-linear constraints", report.Center, func(r *compareRow) any { return mark(r.NonlinearConstraints) }, in...),
-		field("efficient", report.Center, func(r *compareRow) any { return mark(r.Efficient) }, in...),
+		report.NewField("non-linear cost", report.Center, func(r *compareRow) any { return mark(r.NonlinearCost) }, in...),
+		report.NewField("non-linear constraints", report.Center, func(r *compareRow) any { return mark(r.NonlinearConstraints) }, in...),
+		report.NewField("efficient", report.Center, func(r *compareRow) any { return mark(r.Efficient) }, in...),
 	}
 }
 
 func guaranteeField(in ...report.Format) compareField {
-	return field("guarantee", report.Left, func(r *compareRow) any { return r.Guarantee }, in...)
+	return report.NewField("guarantee", report.Left, func(r *compareRow) any { return r.Guarantee }, in...)
 }
 
 func mark(yes bool) string {
@@ -90,7 +86,7 @@ func mark(yes bool) string {
 func (w comparison) results() []compareField {
 	list := []compareField{algorithmField}
 	add := func(title, key string, write func(estimate) string) {
-		list = append(list, field(title, report.Default, func(r *compareRow) any {
+		list = append(list, report.NewField(title, report.Default, func(r *compareRow) any {
 			switch {
 			case r.runs > 0:
 				return write(r.metrics[key])
@@ -121,14 +117,14 @@ func (w comparison) results() []compareField {
 	if !w.many {
 		list = append(append(list, capabilityFields(report.Markdown, report.LaTeX)...), guaranteeField(words...))
 	}
-	return append(list, field("note", report.Left, func(r *compareRow) any { return r.note() }, words...))
+	return append(list, report.NewField("note", report.Left, func(r *compareRow) any { return r.note() }, words...))
 }
 
 // csv has every metric, with the half-widths of intervals in columns of their own.
 func (w comparison) csv(rep *compareReport) []compareField {
 	var list []compareField
 	add := func(title string, cell func(*compareRow) any) {
-		list = append(list, field(title, report.Default, cell))
+		list = append(list, report.NewField(title, report.Default, cell))
 	}
 	if w.many { // names are for suites
 		add("name", func(*compareRow) any { return rep.Name })
@@ -161,8 +157,8 @@ func (w comparison) csv(rep *compareReport) []compareField {
 // learners is what the learners of a suite can do, for documents.
 func learners(rows []*compareRow) *report.Table {
 	return report.TableOf(rows, append(append([]compareField{algorithmField}, capabilityFields()...), guaranteeField(),
-		field("needs", report.Left, func(r *compareRow) any { return strings.Join(r.Needs, ", ") }),
-		field("source", report.Left, func(r *compareRow) any { return r.Source })))
+		report.NewField("needs", report.Left, func(r *compareRow) any { return strings.Join(r.Needs, ", ") }),
+		report.NewField("source", report.Left, func(r *compareRow) any { return r.Source })))
 }
 
 // capabilities is what learners can do, for terminals.
@@ -176,7 +172,7 @@ func (w comparison) capabilities(rows []*compareRow) *report.Table {
 		name = max(name, utf8.RuneCountInString(r.Name))
 	}
 	fields := append([]compareField{algorithmField}, capabilityFields()...)
-	fields = append(fields, field("guarantee in its paper", report.Left, func(r *compareRow) any {
+	fields = append(fields, report.NewField("guarantee in its paper", report.Left, func(r *compareRow) any {
 		return strings.Join(report.Wrap(r.Guarantee, width-name-34), "\n")
 	}))
 	for i, title := range []string{"\nalgorithm", "non-lin.\ncost", "non-linear\nconstraints", "effi-\ncient", "\nguarantee in its paper"} {

@@ -89,30 +89,26 @@ func (p *loaded) neededOfTail(ctx context.Context, t *problem.Tail, enough float
 	if err != nil {
 		return 0, err
 	}
-	_, _, err = wide.BestThresholds(func(thresholds []float64) (*problem.Problem, *exact.Result, error) {
-		q, err := wide.At(thresholds)
+	err = wide.EachThreshold(func(q *problem.Problem) (err error) {
 		for _, v := range p.changes {
-			if err == nil {
-				q, err = v.apply(q)
+			if q, err = v.apply(q); err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return nil, nil, err
 		}
 		at := q.Memory.Tails[number]
 		if q, err = q.Rebound(number, math.Inf(1)); err != nil {
-			return nil, nil, err
+			return err
 		}
 		q.Goal = problem.Goal{Minimize: at.Excess}
 		task, err := q.Task()
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		r, err := exact.Solve(ctx, q.Model, task, exact.Options{})
 		if err == nil && r.Status == exact.Optimal {
 			needed = way * min(way*needed, way*at.Threshold+r.Objective/t.Share)
 		}
-		return q, r, err
+		return err
 	})
 	return needed, err
 }

@@ -220,14 +220,10 @@ func (d *loggedReport) report(p *loaded) *report.Report {
 	for i, m := range r.Margins.Values {
 		limits.Add(r.Margins.Names[i], m)
 	}
-	sections := []report.Section{p.heading(fmt.Sprintf("%s: the limits hold in %s of %s", d.Status, percent(r.Share), count(r.Models, "model")), fmt.Sprintf("%s, %.3g s", from, d.Seconds)), values}
-	if len(r.Margins.Values) > 0 {
-		sections = append(sections, limits)
-	}
-	if len(r.Unsure) > 0 {
-		sections = append(sections, d.unsure())
-	}
-	return &report.Report{Data: d, Sections: append(sections, d.notes())}
+	return &report.Report{Data: d, Sections: []report.Section{
+		p.heading(fmt.Sprintf("%s: the limits hold in %s of %s", d.Status, percent(r.Share), count(r.Models, "model")), fmt.Sprintf("%s, %.3g s", from, d.Seconds)),
+		values, limits, d.unsure(), d.notes(),
+	}}
 }
 
 func percent(x report.Number) string { return report.Brief(100*x) + "%" }

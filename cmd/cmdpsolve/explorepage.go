@@ -157,15 +157,18 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	}
 	counted, cancel := context.WithTimeout(ctx, mostCounting)
 	defer cancel()
+	var sampled []int
 	for i := range a.Returns {
 		if values, shares, ok := sim.exactly(counted, at[i]); ok && len(values) <= mostValues {
 			a.Returns[i] = variedReturn{report.Numbers(values), report.Numbers(shares), true, report.Number(floats.Dot(values, shares)), 0}
+		} else {
+			sampled = append(sampled, i)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(a.Returns, func(r variedReturn) bool { return !r.Exact }) {
+	if sampled == nil {
 		return a, nil
 	}
 	a.Played = min(mostEpisodes, max(200, q.Count), max(200, mostPlayed/max(1, min(sim.steps, mostPlayed))))
@@ -173,14 +176,9 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 		if err := sim.play(ctx); err != nil {
 			return nil, err
 		}
-		for i := range a.Returns {
-			if r := &a.Returns[i]; !r.Exact {
-				r.Values, r.Shares = append(r.Values, report.Number(sim.total[at[i]])), append(r.Shares, 1/report.Number(a.Played))
-			}
-		}
-	}
-	for i := range a.Returns {
-		if r := &a.Returns[i]; !r.Exact {
+		for _, i := range sampled {
+			r := &a.Returns[i]
+			r.Values, r.Shares = append(r.Values, report.Number(sim.total[at[i]])), append(r.Shares, 1/report.Number(a.Played))
 			r.Mean, r.Half = report.Number(sim.mean[at[i]]), report.Number(sim.half(at[i]))
 		}
 	}
@@ -201,15 +199,9 @@ const mostSaved = 32 << 20
 
 // files writes the problem as it stands, the command that plans it, and with an id the policy.
 func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, error) {
-	var which struct {
-		ID int `json:"id"`
-	}
 	q, p, err := e.read(text)
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return nil, err
-	}
-	if err := json.Unmarshal(text, &which); err != nil {
-		return nil, fmt.Errorf("the question cannot be read: %w", err)
 	}
 	a := &filesAnswer{}
 	args := []string{"cmdpsolve", "plan", e.name}
@@ -231,7 +223,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	if a.Withheld == "" {
 		a.Problem = file.String()
 	}
-	plan, err := e.played(which.ID)
+	plan, err := e.played(q.ID)
 	if err != nil || plan.policy == nil && plan.components == nil {
 		return a, nil
 	}

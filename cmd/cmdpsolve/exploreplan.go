@@ -51,7 +51,7 @@ type question struct {
 	// Over are the two returns of a trade-off curve, and Signs 1 for what is to be large.
 	Over  []string  `json:"over"`
 	Signs []float64 `json:"signs"`
-	// ID is the number of a plan, whose thresholds of the worst episodes a curve is for.
+	// ID is the number of a plan, whose thresholds of the worst episodes a curve is for, or whose policy is to be saved.
 	ID int `json:"id"`
 	// Keep are the numbers of plans that the page still shows.
 	Keep []int `json:"keep"`

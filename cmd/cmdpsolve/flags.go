@@ -67,10 +67,7 @@ func complete(cmd *cobra.Command) {
 		"returns":    {"known", "unknown"},
 	}
 	for name, known := range words {
-		if cmd.Flags().Lookup(name) == nil {
-			continue
-		}
-		// The error says that a flag is unknown or was registered twice, and neither is so.
+		// The error says that this command has no such flag.
 		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			before := ""
 			if i := strings.LastIndexByte(typed, ','); name == "algorithms" && i >= 0 {
@@ -88,9 +85,6 @@ func complete(cmd *cobra.Command) {
 // completeReturns offers the returns of the problem to the options whose values begin with one.
 func (s streams) completeReturns(cmd *cobra.Command) {
 	for name, ending := range map[string]string{"maximize": "", "minimize": "", "at-most": "=", "at-least": "=", "sweep": "=", "over": ","} {
-		if cmd.Flags().Lookup(name) == nil {
-			continue
-		}
 		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			before := typed[:strings.LastIndexByte(typed, ',')+1]
 			if rest := typed[len(before):]; name == "over" && rest != "" && strings.ContainsRune("+-", rune(rest[0])) {

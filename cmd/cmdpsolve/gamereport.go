@@ -79,8 +79,7 @@ func (rep *gameReport) gap(p *loaded, g *exact.Gap) {
 // gapCertificate proves that a target cannot be approached: against the opponent's
 // policy every policy of the agent reaches at least Value in the direction.
 func (p *loaded) gapCertificate(g *exact.Gap) *planCertificate {
-	return &planCertificate{Direction: p.named(g.Direction), Support: report.Number(g.Support), Value: report.Number(g.Value),
-		Distance: report.Number(g.Lower), direction: g.Direction}
+	return p.newCertificate(g.Direction, g.Support, g.Value, g.Lower)
 }
 
 // policyRows lists a policy, nothing if it is longer than mostPolicyRows.

@@ -50,37 +50,20 @@ writes that problem as a problem file to standard output, in YAML or with
 	return cmd
 }
 
-// instanceInfo is the data of a built-in problem.
-type instanceInfo struct {
-	Name       string          `json:"name"`
-	Summary    string          `json:"summary"`
-	Parameters []parameterInfo `json:"parameters"`
-}
-
-type parameterInfo struct {
-	Name    string `json:"name"`
-	Default string `json:"default"`
-	Meaning string `json:"meaning"`
-}
-
 // instancesReport declares the list: one table for programs and documents, and for each
 // problem a few lines for people at a terminal.
 func instancesReport(list []instance.Info) *report.Report {
-	infos := make([]instanceInfo, len(list))
 	table := report.NewTable("instance", "parameter", "default", "meaning")
-	rep := &report.Report{}
-	for i, in := range list {
-		infos[i] = instanceInfo{Name: in.Name, Summary: in.Summary, Parameters: []parameterInfo{}}
+	rep := &report.Report{Data: map[string]any{"instances": list}}
+	for _, in := range list {
 		table.Add(in.Name, "", "", in.Summary)
 		text := report.Listing{Name: in.Name, Text: in.Summary}
 		for _, p := range in.Parameters {
-			infos[i].Parameters = append(infos[i].Parameters, parameterInfo(p))
 			table.Add(in.Name, p.Name, p.Default, p.Meaning)
 			text.Items = append(text.Items, report.Pair{Name: p.Name + "=" + p.Default, Value: p.Meaning})
 		}
 		rep.Sections = append(rep.Sections, report.Only(text, report.Terminal))
 	}
-	rep.Data = map[string]any{"instances": infos}
 	rep.Sections = append(rep.Sections, report.Only(table, report.Markdown, report.LaTeX, report.CSV))
 	return rep
 }

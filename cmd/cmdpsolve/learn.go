@@ -171,9 +171,10 @@ func (c *learnCommand) choose(p *loaded) error {
 		if c.exact && c.flags.Changed("exact") {
 			return usage("--exact: nothing exact is known of a simulator")
 		}
-		if err := c.simulator.choose(s, c.flags.Changed); err != nil {
-			return err
+		if s.Returns == "known" && c.flags.Changed("returns") {
+			return usage("--returns known: the returns of a simulator have to be learned")
 		}
+		s.Returns = "unknown"
 	}
 	if c.learner != "moma" {
 		for _, name := range []string{"planner", "dual", "rho", "bonus-scale"} {

@@ -75,16 +75,17 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 		return nil, err
 	}
 	if c.files.policy != "" {
-		one := s.learned("best estimate", c.files.policy, best)
-		one.Feasible = &feasible
-		list, err = append(list, one), problem.WritePolicy(c.files.policy, s.p.Problem, s.p.learnedRows(best))
+		list = append(list, s.learned("best estimate", c.files.policy, best))
+		list[0].Feasible = &feasible
+		err = problem.WritePolicy(c.files.policy, s.p.Problem, s.p.learnedRows(best))
 	}
 	if c.files.mixture != "" && err == nil {
-		var mixture *cmdp.Randomized
-		if mixture, err = run.Mixture(best); err != nil {
+		mixture, err := run.Mixture(best)
+		if err != nil {
 			return nil, err
 		}
-		list, err = append(list, s.learned("mixture", c.files.mixture, mixture)), problem.WritePolicy(c.files.mixture, s.p.Problem, s.p.learnedRows(mixture))
+		list = append(list, s.learned("mixture", c.files.mixture, mixture))
+		return list, problem.WritePolicy(c.files.mixture, s.p.Problem, s.p.learnedRows(mixture))
 	}
 	return list, err
 }

@@ -54,12 +54,9 @@ type runReport struct {
 // certificateReport is a direction that separates the target from all that can
 // be achieved, as far as the run can tell.
 type certificateReport struct {
-	Direction named         `json:"direction"`
-	Support   report.Number `json:"support"`
-	Value     report.Number `json:"value"`
-	Distance  report.Number `json:"distance"`
-	Episode   int           `json:"episode"`
-	Share     report.Number `json:"share"`
+	*planCertificate
+	Episode int           `json:"episode"`
+	Share   report.Number `json:"share"`
 }
 
 // recordReport is what a run had found after an episode.
@@ -169,8 +166,7 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 	s.Task.Target.MaximizeLinear(y, dir)
 	floats.Scale(1/floats.Norm(dir, 2), dir)
 	support := floats.Dot(dir, y)
-	return &certificateReport{Direction: s.p.named(dir), Support: report.Number(support),
-		Value: report.Number(support + f.Gap), Distance: report.Number(f.Gap), Episode: f.GapEpisode, Share: report.Number(f.GapShare)}
+	return &certificateReport{s.p.newCertificate(dir, support, support+f.Gap, f.Gap), f.GapEpisode, report.Number(f.GapShare)}
 }
 
 // heading says in a few lines what was run.

@@ -153,12 +153,6 @@ func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []drawn,
 	return best, policies, err
 }
 
-// rememberedReport is what a policy remembers of one thing.
-type rememberedReport struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"`
-}
-
 // thresholdReport is where the worst episodes of a constraint on their mean begin.
 type thresholdReport struct {
 	Constraint string        `json:"constraint"`
@@ -167,14 +161,11 @@ type thresholdReport struct {
 }
 
 // remembered lists what a policy remembers.
-func (p *loaded) remembered() []rememberedReport {
-	var out []rememberedReport
-	if p.Memory != nil {
-		for _, r := range p.Memory.Remembered() {
-			out = append(out, rememberedReport(r))
-		}
+func (p *loaded) remembered() []monitor.Remembered {
+	if p.Memory == nil {
+		return nil
 	}
-	return out
+	return p.Memory.Remembered()
 }
 
 // thresholds lists the thresholds of constraints on the worst episodes.

@@ -43,10 +43,10 @@ type planReport struct {
 	// Conflict names a smallest set of limits that no policy keeps together.
 	Conflict []conflictReport `json:"conflict,omitempty" csv:"conflict"`
 	// Memory is what the policy remembers, Thresholds those of constraints on the worst episodes.
-	Memory     []rememberedReport `json:"memory,omitempty"`
-	Thresholds []thresholdReport  `json:"thresholds,omitempty"`
-	Iterations int                `json:"iterations" csv:"iterations"`
-	Seconds    report.Number      `json:"seconds"`
+	Memory     []monitor.Remembered `json:"memory,omitempty"`
+	Thresholds []thresholdReport    `json:"thresholds,omitempty"`
+	Iterations int                  `json:"iterations" csv:"iterations"`
+	Seconds    report.Number        `json:"seconds"`
 	// Never is there with --deterministic.
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
@@ -183,10 +183,13 @@ func (d *planReport) add(p exact.Price, slack, scale float64, priced bool) {
 }
 
 func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
-	return &planCertificate{
-		Direction: p.named(c.Direction), Support: report.Number(c.Support), Value: report.Number(c.Value),
-		Distance: report.Number(c.Distance), direction: c.Direction, cut: !c.Whole && !p.holdsUncut(c.Direction),
-	}
+	cert := p.newCertificate(c.Direction, c.Support, c.Value, c.Distance)
+	cert.cut = !c.Whole && !p.holdsUncut(c.Direction)
+	return cert
+}
+
+func (p *loaded) newCertificate(direction []float64, support, value, distance float64) *planCertificate {
+	return &planCertificate{Direction: p.named(direction), Support: report.Number(support), Value: report.Number(value), Distance: report.Number(distance), direction: direction}
 }
 
 // holdsUncut reports whether what is allowed reaches no farther in a direction than the

@@ -87,7 +87,11 @@ func (c *reportCommand) run(args []string) error {
 	}{c.title, strings.Join(thisBuild(info).report().Sections[0].(report.Heading), ", "), template.CSS(explore.Style()), nil}
 	var titles []string
 	for _, path := range args {
-		part, err := readPart(path)
+		var part *reportPart
+		data, err := os.ReadFile(path)
+		if err == nil {
+			part, err = partIn(data, filepath.Base(path))
+		}
 		if err != nil {
 			return usage("report: %s: %w", path, err)
 		}
@@ -112,15 +116,6 @@ func (c *reportCommand) run(args []string) error {
 	}
 	fmt.Fprintln(c.out, c.output)
 	return nil
-}
-
-// readPart reads a result.
-func readPart(path string) (*reportPart, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return partIn(data, filepath.Base(path))
 }
 
 // partIn reads the JSON of a result that a file had.

@@ -276,13 +276,7 @@ func figuresOf(kind string, data []byte) ([]*chart.Figure, error) {
 
 // savedFront draws a curve between two returns.
 func savedFront(data []byte) ([]*chart.Figure, error) {
-	var saved struct {
-		Problem string   `json:"problem"`
-		Over    []string `json:"over"`
-		Points  []struct {
-			Returns map[string]float64 `json:"returns"`
-		} `json:"points"`
-	}
+	var saved frontReport
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, err
 	}
@@ -292,7 +286,9 @@ func savedFront(data []byte) ([]*chart.Figure, error) {
 	a, b := strings.TrimLeft(saved.Over[0], "+-"), strings.TrimLeft(saved.Over[1], "+-")
 	curve := chart.Curve{Marks: len(saved.Points) <= 60}
 	for _, p := range saved.Points {
-		curve.X, curve.Y = append(curve.X, p.Returns[a]), append(curve.Y, p.Returns[b])
+		x, _ := p.Returns.Of(a)
+		y, _ := p.Returns.Of(b)
+		curve.X, curve.Y = append(curve.X, float64(x)), append(curve.Y, float64(y))
 	}
 	return []*chart.Figure{{Title: saved.Problem + ": trade-off curve",
 		Panels: []chart.Panel{{X: chart.Axis{Title: a}, Y: chart.Axis{Title: b}, Curves: []chart.Curve{curve}}}}}, nil

@@ -222,18 +222,9 @@ func oneProblem(cmd *cobra.Command, args []string) error {
 
 // A failure is what --format json prints where there is no answer.
 type failure struct {
-	Status  int     `json:"status"`
-	Message string  `json:"message"`
-	Faults  []fault `json:"faults"`
-}
-
-// A fault is one thing that is wrong with a file.
-type fault struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
-	Key     string `json:"key"`
-	Message string `json:"message"`
+	Status  int            `json:"status"`
+	Message string         `json:"message"`
+	Faults  problem.Errors `json:"faults"` // what is wrong with a file
 }
 
 // writeFailure writes the error of a command as an object. An error that has nothing to say, such as
@@ -243,14 +234,10 @@ func writeFailure(w io.Writer, err error) error {
 	if !said {
 		return nil
 	}
-	f := failure{Status: status, Message: err.Error(), Faults: []fault{}}
-	var many problem.Errors
+	f := failure{Status: status, Message: err.Error(), Faults: problem.Errors{}}
 	var one *problem.Error
-	if !errors.As(err, &many) && errors.As(err, &one) {
-		many = problem.Errors{one}
-	}
-	for _, e := range many {
-		f.Faults = append(f.Faults, fault{e.File, e.Line, e.Column, e.Key, e.Message})
+	if !errors.As(err, &f.Faults) && errors.As(err, &one) {
+		f.Faults = problem.Errors{one}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

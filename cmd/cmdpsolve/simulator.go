@@ -79,15 +79,6 @@ func (o *simulatorOptions) options(p *loaded, opts contest.Options) contest.Opti
 	return opts
 }
 
-// choose has the settings say what a simulator leaves no choice about.
-func (o *simulatorOptions) choose(s *contest.Settings, given func(name string) bool) error {
-	if s.Returns == "known" && given("returns") {
-		return usage("--returns known: the returns of a simulator have to be learned")
-	}
-	s.Returns = "unknown"
-	return nil
-}
-
 // close ends the simulator.
 func (o *simulatorOptions) close() {
 	if o.source != nil {

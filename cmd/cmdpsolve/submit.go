@@ -130,7 +130,7 @@ func (c *compareCommand) submission() (*submission, error) {
 	return s, nil
 }
 
-var tableEndings = map[report.Format]string{report.Terminal: "txt", report.Markdown: "md", report.LaTeX: "tex", report.CSV: "csv", report.JSON: "json"}
+var tableEndings = map[report.Format]string{report.Terminal: "txt", report.Markdown: "md", report.LaTeX: "tex", report.CSV: "csv", report.JSON: "json", report.JSONL: "jsonl"}
 
 var notInJobNames = regexp.MustCompile(`[^a-z0-9]+`)
 

@@ -11,17 +11,20 @@ import (
 // An Info describes a built-in problem.
 type Info struct {
 	// Name is what New knows it by, Summary a line about it.
-	Name, Summary string
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
 	// Parameters lists what a spec may set, in the order in which a canonical
 	// spec does.
-	Parameters []Parameter
+	Parameters []Parameter `json:"parameters"`
 }
 
 // A Parameter is a number or word that a spec may set, key=value.
 type Parameter struct {
 	// Name is the key, Default the value that holds without it, Meaning a short
 	// description with the values allowed.
-	Name, Default, Meaning string
+	Name    string `json:"name"`
+	Default string `json:"default"`
+	Meaning string `json:"meaning"`
 }
 
 // A definition is a built-in problem with all its parameters set.
@@ -81,7 +84,7 @@ func List() []Info {
 		if err != nil {
 			panic("instance: " + err.Error()) // the catalogue's own defaults are valid
 		}
-		list[i] = Info{Name: e.name, Summary: e.summary}
+		list[i] = Info{Name: e.name, Summary: e.summary, Parameters: []Parameter{}}
 		for _, p := range d.parameters() {
 			list[i].Parameters = append(list[i].Parameters, Parameter{p.name, p.text(), p.meaning + " (" + p.wants() + ")"})
 		}

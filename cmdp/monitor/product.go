@@ -214,9 +214,9 @@ func (p *Product) recall(s int, write func(name, value string) string) (parts []
 
 // Remembered is what one monitor remembers.
 type Remembered struct {
-	Name string
+	Name string `json:"name"`
 	// Values are what its memory may be, in the order of their numbers.
-	Values []string
+	Values []string `json:"values"`
 }
 
 // Remembered lists the monitors that remember anything, in the order of Memory.

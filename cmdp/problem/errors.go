@@ -13,15 +13,16 @@ import (
 // An Error is one thing that is wrong with a problem file or with one of the
 // files that it names.
 type Error struct {
-	File string
+	File string `json:"file"`
 	// Line and Column count from 1; they are 0 where the whole file is meant.
 	// Columns count characters, in CSV files bytes.
-	Line, Column int
+	Line   int `json:"line"`
+	Column int `json:"column"`
 	// Key is the path of the offending member, such as transitions[3].next.room;
 	// list members count from 0. It is empty where there is none.
-	Key string
+	Key string `json:"key"`
 	// Message says what is wrong and what was expected.
-	Message string
+	Message string `json:"message"`
 }
 
 // Error returns "file:line:column: key: message", without the parts that are

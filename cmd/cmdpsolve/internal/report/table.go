@@ -71,6 +71,11 @@ type Field[T any] struct {
 	Cell func(T) any
 }
 
+// NewField returns a column with its cell, for some formats or for all.
+func NewField[T any](title string, align Align, cell func(T) any, in ...Format) Field[T] {
+	return Field[T]{Column{Title: title, Align: align, In: in}, cell}
+}
+
 // TableOf returns a table with a row for each of the items.
 func TableOf[T any](items []T, fields []Field[T]) *Table {
 	t := &Table{Rows: make([][]any, len(items))}
