@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"cmdpsolve/benchmarks/harness"
@@ -62,14 +63,7 @@ var (
 
 // confidence is what learners are told of the length of their runs.
 func (s *study) confidence() cmdp.Confidence {
-	c := cmdp.Confidence{Episodes: s.constants, Failure: s.failure}
-	if c.Episodes == 0 {
-		c.Episodes = s.episodes
-	}
-	if c.Failure == 0 {
-		c.Failure = 0.1
-	}
-	return c
+	return cmdp.Confidence{Episodes: cmp.Or(s.constants, s.episodes), Failure: cmp.Or(s.failure, 0.1)}
 }
 
 func algorithms(bonus cmdp.BonusScale, names ...string) []player {

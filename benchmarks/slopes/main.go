@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -53,12 +54,7 @@ func parse(args []string) (*options, error) {
 	}
 	for _, s := range chosen {
 		set := *s
-		if o.episodes != 0 {
-			set.episodes = o.episodes
-		}
-		if o.bonus != "" {
-			set.bonus = o.bonus
-		}
+		set.episodes, set.bonus = cmp.Or(o.episodes, s.episodes), cmp.Or(o.bonus, s.bonus)
 		o.suites = append(o.suites, &set)
 	}
 	o.updates, err = updates.Choose("update", *duals)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -114,9 +115,7 @@ func (res *result) Play(ctx context.Context) (records []record, err error) {
 		}
 		c, err := harness.Contest(ctx, p, "moma-"+u.dual, func(s *contest.Settings) {
 			s.Planner, s.Episodes, s.Seeds, s.Bonus, s.Pool = "bernstein", res.episodes, res.options.Seeds, res.bonus, res.pooled
-			if u.rho != "" {
-				s.Rho = u.rho
-			}
+			s.Rho = cmp.Or(u.rho, s.Rho)
 		}, contest.Options{Unmeasured: true, Unsolved: true})
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -48,9 +49,7 @@ func thisBuild(info *debug.BuildInfo) *versionReport {
 	if info == nil {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(info.Main.Version, v.Version)
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func (o *playOptions) read(s *contest.Settings, measured bool) (*cmdp.Checkpoint
 		}
 		return nil, nil
 	}
-	if o.save == "" {
-		o.save = o.resume
-	}
+	o.save = cmp.Or(o.save, o.resume)
 	return contest.ReadCheckpoint(o.resume, s, measured, o.flags.Changed)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -215,10 +216,7 @@ func (p *loaded) holdsUncut(dir []float64) bool {
 
 // values lists what the policy reaches.
 func (d *planReport) values(p *loaded, returns []float64) *report.Table {
-	of := map[string]string{exact.Infeasible.String(): "nearest", exact.Undecided.String(): "found"}[d.Status]
-	if of == "" {
-		of = "optimum"
-	}
+	of := cmp.Or(map[string]string{exact.Infeasible.String(): "nearest", exact.Undecided.String(): "found"}[d.Status], "optimum")
 	if d.Return != "" {
 		of = "one policy"
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -60,9 +61,7 @@ func (c *plotCommand) run(args []string) error {
 			return usage("--metrics %s: want some of %s", key, strings.Join(drawableMetrics(), ", "))
 		}
 	}
-	if c.output == "" {
-		c.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
-	}
+	c.output = cmp.Or(c.output, strings.TrimSuffix(args[0], filepath.Ext(args[0]))+".svg")
 	if _, err := chart.FormatOf(c.output); err != nil {
 		return usage("--output: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,10 +46,7 @@ type history []rowRecord
 
 // title is what tells a drawing from those of other problems.
 func (d *drawing) title() string {
-	if d.name != "" {
-		return d.name
-	}
-	return d.problem
+	return cmp.Or(d.name, d.problem)
 }
 
 // readDrawings reads a result. The error names the file.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -101,10 +102,7 @@ func (p *loaded) objective(v []float64) float64 {
 
 // title is the name of the problem, or what the user called it.
 func (p *loaded) title() string {
-	if p.Name != "" {
-		return p.Name
-	}
-	return p.name
+	return cmp.Or(p.Name, p.name)
 }
 
 // heading says what the problem is and what is wanted of it, then how it was answered.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
@@ -100,9 +101,7 @@ func (c *reportCommand) run(args []string) error {
 			titles = append(titles, part.Title)
 		}
 	}
-	if page.Title == "" {
-		page.Title = strings.Join(titles, ", ")
-	}
+	page.Title = cmp.Or(page.Title, strings.Join(titles, ", "))
 	t, err := template.New("report").Parse(reportPage)
 	if err != nil {
 		panic("report: the template is wrong: " + err.Error())
@@ -187,9 +186,7 @@ func partOf(o report.Object, data []byte) (*reportPart, error) {
 			}
 			p.Parts = append(p.Parts, one)
 		}
-		if p.Title == "" {
-			p.Title = "suite"
-		}
+		p.Title = cmp.Or(p.Title, "suite")
 	}
 	p.Facts, p.Tables = tablesFrom(o)
 	figures, err := figuresOf(p.Kind, data)

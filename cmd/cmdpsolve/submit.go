@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,8 @@ func (c *compareCommand) submission() (*submission, error) {
 			return nil, &exitError{exitUsage, err}
 		}
 	}
-	s := &submission{Name: jobName(o.file), Suite: o.file, Results: o.folder(), Tables: o.tables, Parts: o.shards, Processors: max(1, c.parallel)}
-	if s.Tables == "" {
-		s.Tables = strings.TrimSuffix(o.file, filepath.Ext(o.file)) + ".tables." + tableEndings[*c.format]
-	}
+	s := &submission{Name: jobName(o.file), Suite: o.file, Results: o.folder(), Parts: o.shards, Processors: max(1, c.parallel),
+		Tables: cmp.Or(o.tables, strings.TrimSuffix(o.file, filepath.Ext(o.file))+".tables."+tableEndings[*c.format])}
 	suiteArgs := append([]string{"compare", "--suite", o.file}, c.problemFlags()...)
 	if o.results != "" {
 		suiteArgs = append(suiteArgs, "--results", o.results)

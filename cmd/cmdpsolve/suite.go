@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,10 +248,7 @@ type suiteOptions struct {
 
 // folder is where results are.
 func (o *suiteOptions) folder() string {
-	if o.results != "" {
-		return o.results
-	}
-	return strings.TrimSuffix(o.file, filepath.Ext(o.file)) + ".results"
+	return cmp.Or(o.results, strings.TrimSuffix(o.file, filepath.Ext(o.file))+".results")
 }
 
 func (o *suiteOptions) addFlags(f *pflag.FlagSet) {
@@ -333,10 +331,7 @@ func (o *suiteOptions) slurm(getenv func(string) string) (contest.Shard, error) 
 		}
 		given[name] = x
 	}
-	parts := given["SLURM_ARRAY_TASK_COUNT"]
-	if o.shards != 0 {
-		parts = o.shards
-	}
+	parts := cmp.Or(o.shards, given["SLURM_ARRAY_TASK_COUNT"])
 	if parts < 1 {
 		return contest.Shard{}, usage("SLURM_ARRAY_TASK_COUNT is not set: give --shards, the number of tasks of the array")
 	}
