@@ -50,7 +50,7 @@ func (o *Options) Parse(flags *pflag.FlagSet, args []string, seeds int) error {
 	return nil
 }
 
-// A Name is that by which flags and files know something. What has one has its ID.
+// A Name is what flags and files call something. A struct that embeds it has an ID.
 type Name string
 
 // ID returns the name.
