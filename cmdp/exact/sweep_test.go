@@ -181,6 +181,62 @@ func TestSweepsOfTotals(t *testing.T) {
 	}
 }
 
+// Twenty steps in a row are to succeed, each with the probability q; a failure leads back to the first step on the next of many
+// ways. Steps back are then so wide that all states are swept at a time, and these are more than a window holds. A second choice
+// of each state does the same for twice the price. From the start it takes (q⁻²⁰ − 1)/(1 − q) steps, and the i-th step is taken
+// q^(i−20) times.
+func TestWideSweepsOfTotals(t *testing.T) {
+	const ways, steps, q = mostHeld / 16, 20, 0.99
+	k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range int32(ways * steps) {
+		for c := range 2 {
+			k.Next, k.Prob, k.Returns = append(k.Next, (s+1)%ways, min(s+ways, ways*steps)), append(k.Prob, 1-q, q), append(k.Returns, float64(1+c))
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	k.First = append(k.First, k.First[ways*steps])
+	var start []cmdp.StartState
+	for s := range ways {
+		start = append(start, cmdp.StartState{State: s, Probability: 1.0 / ways})
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k}, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newStationary(m, 1, everything(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.price(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	z := p.scalar([]float64{1})
+	policy := newActions(m.States(), 2)
+	z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
+	x, err := p.visits(t.Context(), &stepPolicy{actions: policy}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(z.slow) > 0 || len(p.chain.leak) > 0 {
+		t.Error("sweeps were given up")
+	}
+	v, whole := p.spread(nil, z), (math.Pow(q, -steps)-1)/(1-q)
+	for s := range ways * steps {
+		i := s / ways
+		success := math.Pow(q, float64(steps-i))
+		if want := (1-success)/(1-q) + (1-success)*whole; math.Abs(v[s]-want) > 1e-11*want {
+			t.Fatalf("value %.15g of state %d: want %.15g", v[s], s, want)
+		}
+		if want, y := math.Pow(q, float64(i-steps))/ways, p.seen(x, int32(s)); math.Abs(y-want) > 1e-12*want {
+			t.Fatalf("%.15g visits of state %d: want %.15g", y, s, want)
+		}
+		if policy.at(s) != 0 {
+			t.Fatalf("state %d takes the dear choice", s)
+		}
+	}
+}
+
 // A policy that goes round in a circle for ever does not drain, wherever the circle is.
 func TestDrains(t *testing.T) {
 	all := func(next []int32) bool {

@@ -216,7 +216,7 @@ type window struct {
 	own   []float64 // of each row, what else a sweep needs: the reward of a choice for leaving, or how often a policy leaves
 }
 
-const mostHeld = 1 << 16
+const mostHeld = 1 << 15
 
 // start empties the window, the next states in which are those from the given one on.
 func (w *window) start(at int32) {
