@@ -140,7 +140,9 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 }
 
 func (t *tarjan) enter(s int32) {
-	t.g.tell.passed(t.what, int(t.clock), t.g.states())
+	if t.clock%portion == 0 {
+		t.g.tell.at(t.what, float64(t.clock)/float64(t.g.states()), t.g.states())
+	}
 	t.clock++
 	t.seen[s], t.low[s] = t.clock, t.clock
 	t.stack = append(t.stack, s)

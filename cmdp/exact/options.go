@@ -71,15 +71,8 @@ func (o Options) withDefaults() (Options, error) {
 // A teller is Options.Working, told of what is done for many states. Small models are not worth it.
 type teller func(what string, part float64)
 
-// portion is for how many states something is done between two calls of a teller.
+// portion is for how many states something is done between two calls of a teller, or more.
 const portion = 1 << 14
-
-// passed tells that the first of so many states are done, if these end a portion.
-func (t teller) passed(what string, first, states int) {
-	if first%portion == 0 {
-		t.at(what, float64(first)/float64(states), states)
-	}
-}
 
 // at tells that a part is done of something with so many states.
 func (t teller) at(what string, part float64, states int) {
