@@ -109,9 +109,9 @@ func TestWorking(t *testing.T) {
 		states int32
 		want   []string
 	}{
-		{cmdp.ModelSpec{Discount: 1}, 0, 3*portion + 5, []string{"finding components", "finding values of states", "finding visits of states"}},
-		{cmdp.ModelSpec{Discount: 0.5}, 3*portion + 5, 3*portion + 5, []string{"finding components", "finding values of states", "finding visits of states"}},
-		{cmdp.ModelSpec{Average: true}, 3*portion + 5, 3*portion + 5, []string{"finding components", "finding end components", "finding long-run means"}},
+		{cmdp.ModelSpec{Discount: 1}, 0, 3*portion + 5, []string{"finding states that are reached", "finding components", "finding values of states", "finding visits of states"}},
+		{cmdp.ModelSpec{Discount: 0.5}, 3*portion + 5, 3*portion + 5, []string{"finding states that are reached", "finding components", "finding values of states", "finding visits of states"}},
+		{cmdp.ModelSpec{Average: true}, 3*portion + 5, 3*portion + 5, []string{"finding states that are reached", "finding components", "finding end components", "finding long-run means"}},
 		{cmdp.ModelSpec{Horizon: 7}, 0, portion, []string{"finding values of states"}},
 		{cmdp.ModelSpec{Discount: 1}, 0, portion - 1, nil},
 		{cmdp.ModelSpec{Discount: 0.5}, portion - 1, portion - 1, nil},

@@ -51,6 +51,7 @@ func reach(m *cmdp.Model, workers int, tell teller) *stationary {
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
+	tell.at("finding states that are reached", math.NaN(), m.States())
 	p.reached = p.reachable()
 	p.graph = graph{k: p.k, in: p.reached, tell: tell}
 	p.parts = p.graph.components()
