@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -312,6 +313,9 @@ func (p *Order) decode(d *decoder, n *node, at *path) bool {
 	}
 	return true
 }
+
+// MarshalJSON writes the order as a text, which may be infinite.
+func (p Order) MarshalJSON() ([]byte, error) { return json.Marshal(string(p.encode(nil))) }
 
 func (p *Order) encode(b []byte) []byte {
 	if math.IsInf(float64(*p), 1) {

@@ -250,11 +250,7 @@ func (d *decoder) value(n *node, at *path, v reflect.Value) bool {
 }
 
 func (d *decoder) structure(n *node, at *path, v reflect.Value) bool {
-	fields := fieldsOf(v.Type())
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.name
-	}
+	fields, known := fieldsOf(v.Type()), keysOf(v.Interface())
 	ok := d.mapping(n, at, known)
 	if n.kind != mapNode {
 		return false

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -52,37 +51,6 @@ func appendAll(b []byte, brackets string, n int, one func(b []byte, i int) []byt
 		b = one(b, i)
 	}
 	return append(b, brackets[1])
-}
-
-// finite reports whether all numbers within v are finite. Orders of norms may
-// be infinite.
-func finite(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer:
-		return v.IsNil() || finite(v.Elem())
-	case reflect.Float64:
-		x := v.Float()
-		return v.Type() == reflect.TypeFor[Order]() || !math.IsNaN(x) && !math.IsInf(x, 0)
-	case reflect.Slice:
-		for i := range v.Len() {
-			if !finite(v.Index(i)) {
-				return false
-			}
-		}
-	case reflect.Map:
-		for _, k := range v.MapKeys() {
-			if !finite(v.MapIndex(k)) {
-				return false
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if !finite(v.Field(i)) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // appendNumber appends the shortest text that reads as x again.

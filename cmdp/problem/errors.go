@@ -72,14 +72,9 @@ func (es Errors) Error() string {
 
 // sorted puts the errors of file main first and orders each file by position.
 func (es Errors) sorted(main string) Errors {
-	rank := func(e *Error) int {
-		if e.File == main {
-			return 0
-		}
-		return 1
-	}
+	rank := map[string]int{main: -1}
 	slices.SortStableFunc(es, func(x, y *Error) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+		return cmp.Or(rank[x.File]-rank[y.File], cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
 	})
 	return es
 }

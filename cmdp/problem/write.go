@@ -2,6 +2,7 @@ package problem
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,10 +133,9 @@ func (f *writer) checkWanted() error {
 			return fmt.Errorf("constraints[%d]: %s", i, trimmed(err, "problem: "))
 		}
 	}
-	for _, v := range []any{&p.Goal, &p.Constraints, &p.Target, &p.Opponent} {
-		if !finite(reflect.ValueOf(v)) {
-			return errors.New("a number of goal, constraints, target or opponent is not finite")
-		}
+	// JSON has no other numbers.
+	if _, err := json.Marshal([]any{p.Goal, p.Constraints, p.Target, p.Opponent}); err != nil {
+		return errors.New("a number of goal, constraints, target or opponent is not finite")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -138,7 +139,8 @@ func rational(b []byte) (float64, bool) {
 			return float64(num) / float64(den), true // rounded once
 		}
 	}
-	num, den := integer(b[:half], true), integer(b[half:], false)
+	n := uint64(8 * half)
+	num, den := integer(b, 0, n, true), integer(b, n, n, false)
 	if den.Sign() == 0 {
 		return 0, false
 	}
@@ -146,16 +148,16 @@ func rational(b []byte) (float64, bool) {
 	return x, !math.IsInf(x, 0)
 }
 
-// integer returns a whole number in little-endian order, in two's complement if
-// signed.
-func integer(b []byte, signed bool) *big.Int {
-	reversed := make([]byte, len(b))
-	for i := range b {
-		reversed[len(b)-1-i] = b[i]
-	}
-	v := new(big.Int).SetBytes(reversed)
-	if signed && len(b) > 0 && b[len(b)-1]&0x80 != 0 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+// integer returns the whole number in n bits from a bit on, in little-endian order, in two's
+// complement if signed.
+func integer(b []byte, at, n uint64, signed bool) *big.Int {
+	b = slices.Clone(b[at/8 : (at+n+7)/8])
+	slices.Reverse(b)
+	v, end := new(big.Int).SetBytes(b), new(big.Int).Lsh(big.NewInt(1), uint(n))
+	v.Rsh(v, uint(at%8))
+	v.And(v, new(big.Int).Sub(end, big.NewInt(1)))
+	if signed && n > 0 && v.Bit(int(n-1)) == 1 {
+		v.Sub(v, end)
 	}
 	return v
 }

@@ -94,7 +94,7 @@ func (v *validator) values(name string, n uint64, x any) bool {
 	ok := v.to1(name, n, bits, math.MaxUint64)
 	if b := v.files[name]; ok && kind == "rational" && bits%128 == 0 {
 		for half := int(bits / 16); len(b) >= 2*half; b = b[2*half:] {
-			if integer(b[half:2*half], false).Sign() == 0 {
+			if integer(b[:2*half], uint64(8*half), uint64(8*half), false).Sign() == 0 {
 				v.bad("%s: a denominator is 0", name)
 				break
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/bits"
 	"strconv"
 
 	"cmdpsolve/cmdp/exchange"
@@ -194,7 +193,7 @@ func (v *valuer) column(x *variable, at uint64) (exchange.Variable, error) {
 func (x *variable) whole(b []byte, at uint64) (int64, bool) {
 	n := x.Type.bits()
 	if x.Type.Type == "bool" {
-		if extract(b, at, n).Sign() != 0 {
+		if integer(b, at, n, false).Sign() != 0 {
 			return 1, true
 		}
 		return 0, true
@@ -221,30 +220,12 @@ func word(b []byte, at uint64, n uint) uint64 {
 	return v
 }
 
-// extract returns n bits as an unsigned number.
-func extract(b []byte, at, n uint64) *big.Int {
-	words := make([]big.Word, 0, n/bits.UintSize+1)
-	for n > 0 {
-		take := min(n, bits.UintSize)
-		words = append(words, big.Word(word(b, at, uint(take))))
-		at, n = at+take, n-take
-	}
-	return new(big.Int).SetBits(words)
-}
-
 // value returns the text of a value of any type.
 func (v *valuer) value(x *variable, b []byte, at uint64) (string, error) {
 	n := x.Type.bits()
-	signed := func(at, n uint64) *big.Int {
-		i := extract(b, at, n)
-		if i.Bit(int(n-1)) == 1 {
-			i.Sub(i, new(big.Int).Lsh(big.NewInt(1), uint(n)))
-		}
-		return i
-	}
 	switch x.Type.Type {
 	case "bool":
-		return strconv.FormatBool(extract(b, at, n).Sign() != 0), nil
+		return strconv.FormatBool(integer(b, at, n, false).Sign() != 0), nil
 	case "string":
 		i := word(b, at, 64)
 		if i >= uint64(len(v.strings)) {
@@ -254,15 +235,13 @@ func (v *valuer) value(x *variable, b []byte, at uint64) (string, error) {
 	case "double":
 		return strconv.FormatFloat(math.Float64frombits(word(b, at, 64)), 'g', -1, 64), nil
 	case "rational":
-		den := extract(b, at+n/2, n/2)
+		den := integer(b, at+n/2, n/2, false)
 		if den.Sign() == 0 {
 			return "", fmt.Errorf("a rational number has the denominator 0")
 		}
-		return new(big.Rat).SetFrac(signed(at, n/2), den).RatString(), nil
-	case "int":
-		return new(big.Int).Add(signed(at, n), big.NewInt(x.Offset)).String(), nil
+		return new(big.Rat).SetFrac(integer(b, at, n/2, true), den).RatString(), nil
 	}
-	return new(big.Int).Add(extract(b, at, n), big.NewInt(x.Offset)).String(), nil
+	return new(big.Int).Add(integer(b, at, n, x.Type.Type == "int"), big.NewInt(x.Offset)).String(), nil
 }
 
 // describe returns the valuation of a state as "x=1,b=true", without values that
