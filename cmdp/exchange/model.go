@@ -176,6 +176,18 @@ func (m *Model) RewardNames() []string {
 	return names
 }
 
+// Total returns what a branch earns with its choice and its state. It adds what there is, so that the
+// bits of a single number stay.
+func (r *Reward) Total(state, choice, branch int) float64 {
+	switch {
+	case r.Branch == nil:
+		return r.Step(state, choice)
+	case r.State == nil && r.Choice == nil:
+		return r.Branch[branch]
+	}
+	return r.Step(state, choice) + r.Branch[branch]
+}
+
 // Step returns what a choice of a state earns besides the rewards of its branches:
 // the reward of the state and that of the choice.
 func (r *Reward) Step(state, choice int) float64 {

@@ -270,11 +270,7 @@ func (c *csvReader) readAction(i int, column string, of *labels) int {
 	if id, ok := of.ids[text]; ok {
 		return id
 	}
-	complaint := checkName(text)
-	if !utf8.ValidString(text) {
-		complaint = "not text in UTF-8"
-	}
-	if complaint != "" {
+	if complaint := checkName(text); complaint != "" {
 		c.at(i, column, complaint)
 		return 0
 	}

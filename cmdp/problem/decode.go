@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A union is a struct with exactly one field given.
@@ -191,8 +192,11 @@ func (d *decoder) name(n *node, at *path) (string, bool) {
 }
 
 func checkName(s string) string {
-	if s == "" {
+	switch {
+	case s == "":
 		return "the name is empty"
+	case !utf8.ValidString(s):
+		return "not text in UTF-8"
 	}
 	for _, r := range s {
 		if !strconv.IsPrint(r) {

@@ -64,14 +64,7 @@ func appendName(b []byte, s string) []byte {
 	if plainName(s) {
 		return append(b, s...)
 	}
-	b = append(b, '"')
-	for i := range len(s) {
-		if s[i] == '"' || s[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return append(b, '"')
+	return strconv.AppendQuote(b, s)
 }
 
 // appendLabel appends a name that stands for a number if it looks like one.

@@ -175,10 +175,7 @@ func (r *rowReader) addImported() error {
 			}
 			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
 				for i, reward := range rewards {
-					returns[i] = reward.Step(s, c)
-					if reward.Branch != nil {
-						returns[i] += reward.Branch[e]
-					}
+					returns[i] = reward.Total(s, c, e)
 				}
 				t := cmdp.Transition{Next: int(m.Target[e]), Probability: m.Probability[e], Returns: returns}
 				if err := r.builder.AddTransition(cmdp.EveryStep, s, action, opponent, t); err != nil {

@@ -117,9 +117,8 @@ func (p *Problem) opponentEverywhere(label string) (int, error) {
 // offered returns how many actions the opponent has where the process does not
 // rest.
 func (p *Problem) offered(h, s int) int {
-	sh := p.Model.Shape()
-	if sh.Actions(h, s) == 0 {
+	if first, end := p.span(h, s); first == end {
 		return 0
 	}
-	return sh.OpponentActions(h, s)
+	return p.columns(h, s)
 }

@@ -108,20 +108,15 @@ func (f *policyFile) row(r policyLine) {
 		f.numbers[number] = at
 		f.components = append(f.components, FileComponent{weight, f.newPolicy(number)})
 	}
+	_, none := f.numbers[0] // some row has no component
 	switch c := f.components[at]; {
-	case number == 0 && len(f.numbers) > 1 || !ok && number > 0 && f.hasNone():
+	case number == 0 && len(f.numbers) > 1 || !ok && number > 0 && none:
 		f.bad(r.line, "some rows have a component and others have none")
 	case c.Weight != weight:
 		f.bad(r.line, "weight %g: component %d has the weight %g in an earlier row", weight, number, c.Weight)
 	default:
 		c.Policy.row(r)
 	}
-}
-
-// hasNone reports whether some row has no component.
-func (f *policyFile) hasNone() bool {
-	_, ok := f.numbers[0]
-	return ok
 }
 
 // checkWeights checks that the weights sum to 1. A file without rows is a policy without any.

@@ -183,8 +183,9 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 	either := func(forms ...*jsonschema.Schema) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: forms}
 	}
-	number := func() *jsonschema.Schema {
-		return &jsonschema.Schema{Types: []string{"number", "string"}, Pattern: arithmetic}
+	// spelled also allows arithmetic in the place of numbers.
+	spelled := func(types ...string) *jsonschema.Schema {
+		return &jsonschema.Schema{Types: append(types, "string"), Pattern: arithmetic}
 	}
 	named := func(of *jsonschema.Schema) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: of}
@@ -193,36 +194,30 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		return &jsonschema.Schema{Type: "array", Items: of, MinItems: &least}
 	}
 	probability := func() *jsonschema.Schema {
-		s := number()
+		s := spelled("number")
 		s.Minimum, s.Maximum = new(0.0), new(1.0)
 		return s
 	}
-	bound := func() *jsonschema.Schema {
-		return &jsonschema.Schema{Types: []string{"null", "number", "string"}, Pattern: arithmetic}
-	}
-	whole := func() *jsonschema.Schema {
-		return &jsonschema.Schema{Types: []string{"integer", "string"}, Pattern: arithmetic}
-	}
-	states := whole()
+	states := spelled("integer")
 	states.Minimum = new(1.0)
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[float64]():       number(),
-		reflect.TypeFor[*float64]():      bound(),
-		reflect.TypeFor[int]():           whole(),
-		reflect.TypeFor[*int]():          whole(),
+		reflect.TypeFor[float64]():       spelled("number"),
+		reflect.TypeFor[*float64]():      spelled("null", "number"),
+		reflect.TypeFor[int]():           spelled("integer"),
+		reflect.TypeFor[*int]():          spelled("integer"),
 		reflect.TypeFor[statesForm]():    either(states, list(either(text(), count(0)), 1)),
 		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),
 		reflect.TypeFor[nextForm]():      named(probability()),
-		reflect.TypeFor[rangeForm]():     {Type: "array", Items: bound(), MinItems: new(2), MaxItems: new(2)},
-		reflect.TypeFor[Coefficients]():  either(list(number(), 1), named(number())),
-		reflect.TypeFor[*Coefficients](): either(list(number(), 1), named(number())),
+		reflect.TypeFor[rangeForm]():     {Type: "array", Items: spelled("null", "number"), MinItems: new(2), MaxItems: new(2)},
+		reflect.TypeFor[Coefficients]():  either(list(spelled("number"), 1), named(spelled("number"))),
+		reflect.TypeFor[*Coefficients](): either(list(spelled("number"), 1), named(spelled("number"))),
 		reflect.TypeFor[Order]():         {Enum: []any{1, 2, "inf", ".inf"}},
 		reflect.TypeFor[Name]():          text(),
 		reflect.TypeFor[Label]():         either(text(), count(0)),
 		reflect.TypeFor[Direction](): either(&jsonschema.Schema{Enum: []any{"target", "learner"}},
-			list(number(), 1), named(number())),
+			list(spelled("number"), 1), named(spelled("number"))),
 		reflect.TypeFor[OpponentLog](): {Type: "array", Items: &jsonschema.Schema{Type: "array", Items: count(-1)}},
 		reflect.TypeFor[*Name]():       text(),
 		reflect.TypeFor[string]():      text(),

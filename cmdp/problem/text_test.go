@@ -81,6 +81,7 @@ func TestWriteRefuses(t *testing.T) {
 		"too few returns":           func(p *Problem) { p.Returns = p.Returns[:1] },
 		"a return twice":            func(p *Problem) { p.Returns[1] = "reward" },
 		"an empty return":           func(p *Problem) { p.Returns[1] = "" },
+		"a name not in UTF-8":       func(p *Problem) { p.Name = "a\xffb" },
 		"a name of two lines":       func(p *Problem) { p.Name = "a\nb" },
 		"states of another number":  func(p *Problem) { p.States = []string{"a"} },
 		"a state called by another": func(p *Problem) { p.States = []string{"1", "b"} },

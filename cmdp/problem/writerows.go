@@ -33,7 +33,7 @@ func (f *writer) transitions() error {
 			}
 			continue
 		}
-		opponent, err := f.player(s, kernels, f.opponents, f.p.OpponentName)
+		opponent, err := f.player(s, kernels, f.p.offered, f.p.OpponentName)
 		if err != nil {
 			return err
 		}
@@ -68,17 +68,10 @@ func (f *writer) alike(kernels int) bool {
 	return true
 }
 
-// actions and opponents return how many actions each player has.
+// actions returns how many actions the agent has.
 func (f *writer) actions(h, s int) int {
 	k := f.p.Model.Kernel(h)
 	return int(k.First[s+1]-k.First[s]) / f.p.columns(h, s)
-}
-
-func (f *writer) opponents(h, s int) int {
-	if f.actions(h, s) == 0 {
-		return 0
-	}
-	return f.p.columns(h, s)
 }
 
 // A playerActions is the names of one player's actions in a state over all steps,
@@ -149,7 +142,7 @@ func (f *writer) pairs(s, kernels int, agent, opponent playerActions) ([][2]stri
 	offered := make(map[[2]string]bool)
 	for h := range kernels {
 		for a := range f.actions(h, s) {
-			for b := range f.opponents(h, s) {
+			for b := range f.p.offered(h, s) {
 				offered[[2]string{f.p.ActionName(h, s, a), f.p.OpponentName(h, s, b)}] = true
 			}
 		}

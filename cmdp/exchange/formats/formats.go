@@ -35,7 +35,7 @@ func ending(name string) string {
 	if strings.HasSuffix(name, "/") {
 		return "/"
 	}
-	plain, how := cutPacked(strings.ToLower(name))
+	plain, how := source.CutPacked(strings.ToLower(name))
 	switch e := path.Ext(plain); e {
 	case ".drn", ".tra", ".pexp":
 		return e
@@ -45,16 +45,6 @@ func ending(name string) string {
 		}
 	}
 	return ""
-}
-
-// cutPacked cuts the ending of a name that says how the file is compressed, gz or xz.
-func cutPacked(name string) (plain, how string) {
-	for _, how := range []string{"gz", "xz"} {
-		if rest := len(name) - len(how) - 1; rest > 0 && strings.EqualFold(name[rest:], "."+how) {
-			return name[:rest], how
-		}
-	}
-	return name, ""
 }
 
 // Known reports whether the name has one of the [Endings].
@@ -144,7 +134,7 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 	case "/":
 		return numpy.WriteFolder(func(file string) (io.WriteCloser, error) { return create(name + file) }, m)
 	case ".tra":
-		plain, how := cutPacked(name)
+		plain, how := source.CutPacked(name)
 		packed := func(file string) (io.WriteCloser, error) { return pack(create, file+name[len(plain):], how) }
 		return prism.Write(packed, plain[:len(plain)-len(".tra")], m)
 	case ".pexp":
@@ -156,7 +146,7 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 	case ".json":
 		return file(create, name, func(w io.Writer) error { return gymnasium.Write(w, m) })
 	case ".drn":
-		plain, how := cutPacked(name)
+		plain, how := source.CutPacked(name)
 		to := func(name string) (io.WriteCloser, error) { return pack(create, name, how) }
 		if how != "" {
 			return file(to, name, func(w io.Writer) error { return drn.WriteArchive(w, path.Base(plain), m) })

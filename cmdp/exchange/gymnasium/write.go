@@ -112,14 +112,7 @@ func (f *writer) choice(s, c int) {
 			if i > 0 {
 				b = append(b, ", "...)
 			}
-			r := &m.Rewards[i]
-			x := r.Step(s, c)
-			if r.Branch != nil && (r.State != nil || r.Choice != nil) {
-				x += r.Branch[e]
-			} else if r.Branch != nil {
-				x = r.Branch[e]
-			}
-			b = number(b, x)
+			b = number(b, m.Rewards[i].Total(s, c, e))
 		}
 		if len(m.Rewards) > 1 {
 			b = append(b, ']')

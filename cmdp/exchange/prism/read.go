@@ -33,11 +33,8 @@ import (
 // files and may be called concurrently.
 func Read(files fs.FS, name string) (*exchange.Model, error) {
 	r := &reader{files: files, m: exchange.Empty(1), name: name}
-	for _, packed := range []string{".gz", ".xz"} {
-		if rest := len(name) - len(packed); rest > 0 && strings.EqualFold(name[rest:], packed) {
-			name, r.packed = name[:rest], name[rest:]
-		}
-	}
+	plain, _ := source.CutPacked(name)
+	name, r.packed = plain, name[len(plain):]
 	kind := path.Ext(name)
 	r.base = strings.TrimSuffix(name, kind)
 	err := error(nil)

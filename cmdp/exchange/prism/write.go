@@ -116,16 +116,6 @@ func (f *writer) check() error {
 	return nil
 }
 
-// choices returns the choices of a state for the files: those of the model, or the
-// loop of a state without any, whose number is −1.
-func (f *writer) choices(s int) (first, end int) {
-	first, end = int(f.m.First[s]), int(f.m.First[s+1])
-	if first == end {
-		return -1, 0
-	}
-	return first, end
-}
-
 // loops returns how many states have no choices.
 func (f *writer) loops() int {
 	n := 0
@@ -154,8 +144,8 @@ func (f *writer) transitions(w *bufio.Writer) {
 	fmt.Fprintf(w, "# Transitions (%s)\n%s %d\n", kind, f.sizes(nil), m.Branches()+f.loops())
 	var b []byte
 	for s := range m.States() {
-		first, end := f.choices(s)
-		if first < 0 {
+		first, end := int(m.First[s]), int(m.First[s+1])
+		if first == end { // the loop
 			w.Write(fmt.Appendf(nil, "%s%d 1\n", f.place(nil, s, 0), s))
 			continue
 		}
@@ -264,22 +254,12 @@ func count(values []float64) int {
 // one is written whole.
 func (f *writer) branchRewards(w *bufio.Writer, r *exchange.Reward) {
 	m := f.m
-	total := func(c, e int) float64 {
-		switch {
-		case r.Choice == nil && r.Branch == nil:
-			return 0
-		case r.Choice == nil:
-			return r.Branch[e]
-		case r.Branch == nil:
-			return r.Choice[c]
-		}
-		return r.Choice[c] + r.Branch[e]
-	}
+	own := exchange.Reward{Choice: r.Choice, Branch: r.Branch}
 	earns := make([]bool, m.Choices())
 	lines := 0
 	for c := range earns {
 		for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
-			earns[c] = earns[c] || math.Float64bits(total(c, e)) != 0
+			earns[c] = earns[c] || math.Float64bits(own.Total(0, c, e)) != 0
 		}
 		if earns[c] {
 			lines += m.Offset[c+1] - m.Offset[c]
@@ -292,7 +272,7 @@ func (f *writer) branchRewards(w *bufio.Writer, r *exchange.Reward) {
 			for e := m.Offset[c]; earns[c] && e < m.Offset[c+1]; e++ {
 				b = f.place(b[:0], s, int(c-m.First[s]))
 				b = strconv.AppendInt(b, int64(m.Target[e]), 10)
-				b = strconv.AppendFloat(append(b, ' '), total(int(c), e), 'g', -1, 64)
+				b = strconv.AppendFloat(append(b, ' '), own.Total(s, int(c), e), 'g', -1, 64)
 				w.Write(append(b, '\n'))
 			}
 		}

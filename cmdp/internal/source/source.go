@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/therootcompany/xz"
@@ -80,4 +81,14 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("the file unpacks to more than %d times its length: this is refused", MaxRatio)
 	}
 	return n, err
+}
+
+// CutPacked cuts the ending of a name that says how the file is compressed, gz or xz.
+func CutPacked(name string) (plain, how string) {
+	for _, how := range []string{"gz", "xz"} {
+		if rest := len(name) - len(how) - 1; rest > 0 && strings.EqualFold(name[rest:], "."+how) {
+			return name[:rest], how
+		}
+	}
+	return name, ""
 }
