@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -93,10 +94,7 @@ type penaltyState struct {
 func (p *Penalty) start(g cost.Cost) penaltyState {
 	st := penaltyState{Rho: p.Rho}
 	if p.Rule == PenaltyDoubling && st.Rho == 0 {
-		st.Rho = g.Lipschitz()
-		if st.Rho == 0 {
-			st.Rho = 1 // a constant cost
-		}
+		st.Rho = cmp.Or(g.Lipschitz(), 1) // of a constant cost it is 0
 	}
 	return st
 }

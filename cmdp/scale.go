@@ -1,6 +1,7 @@
 package cmdp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -88,9 +89,7 @@ func (b BonusScale) Check() error {
 
 // normal returns b with a factor.
 func (b BonusScale) normal() BonusScale {
-	if b.Factor == 0 {
-		b.Factor = 1
-	}
+	b.Factor = cmp.Or(b.Factor, 1)
 	return b
 }
 

@@ -3,6 +3,7 @@ package chart
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -134,10 +135,8 @@ func (c *Curve) bands(x, y *span) []plotter.XYs {
 	var up, down plotter.XYs
 	flush := func() {
 		if len(up) > 1 {
-			for i := len(down) - 1; i >= 0; i-- {
-				up = append(up, down[i])
-			}
-			rings = append(rings, up)
+			slices.Reverse(down)
+			rings = append(rings, append(up, down...))
 		}
 		up, down = nil, nil
 	}

@@ -104,17 +104,16 @@ func (e *estimate) policy(best cmdp.Policy) (*cmdp.Randomized, error) {
 // tabulate returns the policy with the given distribution at each step of each state, for
 // which dst is all zero.
 func tabulate(sh *cmdp.Shape, distribution func(dst []float64, h, s int)) (*cmdp.Randomized, error) {
-	first, probs := make([][]int32, sh.Horizon()), make([][]float64, sh.Horizon())
-	for h := range first {
-		first[h], probs[h] = make([]int32, 1, sh.States()+1), make([]float64, sh.StepChoices(h))
+	probs := make([][]float64, sh.Horizon())
+	for h := range probs {
+		probs[h] = make([]float64, sh.StepChoices(h))
 		for s := range sh.States() {
-			from, end := sh.Choices(h, s)
-			if first[h] = append(first[h], int32(end)); from < end {
+			if from, end := sh.Choices(h, s); from < end {
 				distribution(probs[h][from:end], h, s)
 			}
 		}
 	}
-	return cmdp.NewRandomized(first, probs)
+	return cmdp.NewRandomized(sh.AgentOffsets(), probs)
 }
 
 // Mixture returns a policy that does in each state at each step what the run did there so far, in

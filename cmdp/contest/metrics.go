@@ -3,6 +3,7 @@ package contest
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp/baseline"
 
@@ -60,16 +61,11 @@ func MeanInterval(x []float64) (mean, half float64) {
 }
 
 // Metrics lists the metrics of results in the order of tables. It allocates.
-func Metrics() []Metric { return append([]Metric(nil), metrics...) }
+func Metrics() []Metric { return slices.Clone(metrics) }
 
 // Drawn lists the metrics that are kept along the way.
-func Drawn() (list []Metric) {
-	for _, m := range metrics {
-		if m.Drawn {
-			list = append(list, m)
-		}
-	}
-	return list
+func Drawn() []Metric {
+	return slices.DeleteFunc(Metrics(), func(m Metric) bool { return !m.Drawn })
 }
 
 // Values holds numbers by their keys. JSON has null for those that are not finite, which

@@ -3,6 +3,8 @@ package lp
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // AddColumn appends a column, scaled to a largest entry in [1, 2).
@@ -26,9 +28,7 @@ func (s *model) AddColumn(c Column) error {
 	}
 	scale := equalizer(value)
 	s.col.push(c.Lower, c.Upper, 1/scale)
-	for k := range value {
-		value[k] *= scale
-	}
+	floats.Scale(scale, value)
 	s.col.scale = append(s.col.scale, scale)
 	s.cost = append(s.cost, c.Cost*scale)
 	s.index, s.value = append(s.index, index), append(s.value, value)
