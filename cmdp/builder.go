@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Transition is one possible successor of a choice.
@@ -41,9 +42,9 @@ type Builder struct {
 	spec   ModelSpec
 	states int
 	rows   rowTable
-	lines  bool   // transitions were added one by one
+	lines  bool   // transitions were added, not rows
 	open   bool   // the last row may get more of them
-	here   [4]int // its step, state and actions, if so
+	here   rowKey // of the last row, if so
 	// pending holds the returns of the transitions of the row that is being added.
 	pending []float64
 }
@@ -130,12 +131,8 @@ func (b *Builder) Add(row Row) error {
 // all of them have the same returns, these are the expected returns of the row.
 // Returns are copied. Build checks that the probabilities of each row sum to 1.
 func (b *Builder) AddTransition(step, state, action, opponent int, n Transition) error {
-	here := [4]int{step, state, action, opponent}
-	more := b.open && here == b.here
-	if !more {
-		if err := b.checkKey(step, state, action, opponent); err != nil {
-			return err
-		}
+	if err := b.checkKey(step, state, action, opponent); err != nil {
+		return err
 	}
 	if err := b.checkTransition(&n); err != nil {
 		return err
@@ -143,24 +140,121 @@ func (b *Builder) AddTransition(step, state, action, opponent int, n Transition)
 	if len(n.Returns) != b.spec.Dim {
 		return fmt.Errorf("successor %d: %d returns: want %d", n.Next, len(n.Returns), b.spec.Dim)
 	}
-	t := &b.rows
-	if b.lines = true; !more {
-		key := rowKey{int32(step), int32(state), int32(action), int32(opponent)}
-		before := b.open && state < b.here[1]
-		b.close()
-		if before {
-			t.loosen(b.states)
-		}
-		if t.offset == nil {
-			t.add(key, int32(n.Next), n.Probability, n.Returns)
-			return nil
-		}
-		t.begin(key)
-		b.open, b.here = true, here
-	}
-	t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
-	b.pending = append(b.pending, n.Returns...)
+	b.addColumns(&Transitions{[]int32{int32(step)}, []int32{int32(opponent)}, []int32{int32(state)}, []int32{int32(action)},
+		[]int32{int32(n.Next)}, []float64{n.Probability}, n.Returns})
 	return nil
+}
+
+// Transitions are transitions by columns: entry i of each column is of transition i. Steps are
+// EveryStep or from 1.
+type Transitions struct {
+	// Step is nil for EveryStep throughout, Opponent for 0.
+	Step, Opponent, State, Action, Next []int32
+	Probability                         []float64
+	Returns                             []float64 // those of each transition, one after the other
+}
+
+func (c *Transitions) key(i int) rowKey {
+	k := rowKey{state: c.State[i], action: c.Action[i]}
+	if c.Step != nil {
+		k.step = c.Step[i]
+	}
+	if c.Opponent != nil {
+		k.opponent = c.Opponent[i]
+	}
+	return k
+}
+
+// end returns where the transitions end that come after number i and are of the same row.
+func (c *Transitions) end(i int) int {
+	state, action, j := c.State[i], c.Action[i], i+1
+	for j < len(c.State) && c.State[j] == state && c.Action[j] == action &&
+		(c.Step == nil || c.Step[j] == c.Step[i]) && (c.Opponent == nil || c.Opponent[j] == c.Opponent[i]) {
+		j++
+	}
+	return j
+}
+
+func (c *Transitions) clear() {
+	c.Step, c.Opponent, c.State, c.Action, c.Next = c.Step[:0], c.Opponent[:0], c.State[:0], c.Action[:0], c.Next[:0]
+	c.Probability, c.Returns = c.Probability[:0], c.Returns[:0]
+}
+
+func (c *Transitions) add(key rowKey, next int32, prob float64, returns []float64) {
+	c.Step, c.State, c.Action, c.Opponent = append(c.Step, key.step), append(c.State, key.state), append(c.Action, key.action), append(c.Opponent, key.opponent)
+	c.Next, c.Probability, c.Returns = append(c.Next, next), append(c.Probability, prob), append(c.Returns, returns...)
+}
+
+// AddTransitions is [Builder.AddTransition] for many transitions, which costs less for each.
+// The columns are copied. Nothing is added if there is an error, which names the entry.
+func (b *Builder) AddTransitions(c *Transitions) error {
+	n, d := len(c.State), b.spec.Dim
+	if len(c.Action) != n || len(c.Next) != n || len(c.Probability) != n || len(c.Returns) != n*d ||
+		c.Step != nil && len(c.Step) != n || c.Opponent != nil && len(c.Opponent) != n {
+		return fmt.Errorf("columns of different lengths: want %d entries in each, and %d returns", n, n*d)
+	}
+	if n > math.MaxInt32-len(b.rows.state) {
+		return fmt.Errorf("more than %d rows", math.MaxInt32)
+	}
+	valid := b.valid(c)
+	for i := 0; i < n && !valid; i++ { // look for what to say
+		key := c.key(i)
+		if err := b.checkKey(int(key.step), int(key.state), int(key.action), int(key.opponent)); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		t := Transition{int(c.Next[i]), c.Probability[i], c.Returns[i*d : (i+1)*d]}
+		if err := b.checkTransition(&t); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+	}
+	b.addColumns(c)
+	return nil
+}
+
+// valid reports whether checkKey and checkTransition have nothing to say of any transition.
+func (b *Builder) valid(c *Transitions) bool {
+	for _, p := range c.Probability {
+		if !(p >= 0 && p <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return within(c.State, b.states-1) && within(c.Action, math.MaxInt32) && within(c.Opponent, math.MaxInt32) &&
+		within(c.Step, b.spec.Horizon) && within(c.Next, b.states-1) && !slices.ContainsFunc(c.Returns, func(r float64) bool { return !finite(r) })
+}
+
+// within reports whether all numbers are from 0 to most.
+func within(numbers []int32, most int) bool {
+	for _, n := range numbers {
+		if n < 0 || int(n) > most {
+			return false
+		}
+	}
+	return true
+}
+
+// addColumns adds transitions that are known to be valid.
+func (b *Builder) addColumns(c *Transitions) {
+	t, d := &b.rows, b.spec.Dim
+	b.lines = true
+	for i := 0; i < len(c.State); {
+		key, j := c.key(i), c.end(i)
+		if !b.open || key != b.here {
+			before := b.open && key.state < b.here.state
+			b.close()
+			if before {
+				t.loosen(b.states)
+			}
+			if t.offset == nil {
+				t.add(c, i)
+				return
+			}
+			t.begin(key)
+			b.open, b.here = true, key
+		}
+		t.next, t.prob = append(t.next, c.Next[i:j]...), append(t.prob, c.Probability[i:j]...)
+		b.pending = append(b.pending, c.Returns[i*d:j*d]...)
+		i = j
+	}
 }
 
 // close ends a row whose transitions were added one by one.

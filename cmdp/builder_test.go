@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -147,10 +148,21 @@ func TestBuilderSortsInPlace(t *testing.T) {
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	spec := ModelSpec{Horizon: horizon, Dim: 2, Start: []StartState{{0, 1}}}
-	build := func() string {
+	build := func(most int) string {
 		b := NewBuilder(spec, states)
-		for _, x := range all {
-			if err := b.AddTransition(x.step, x.state, x.action, x.opponent, x.Transition); err != nil {
+		for left := all; len(left) > 0; {
+			n := 1 + rng.IntN(min(most, len(left)))
+			var c Transitions
+			for _, x := range left[:n] {
+				c.add(rowKey{int32(x.step), int32(x.state), int32(x.action), int32(x.opponent)}, int32(x.Next), x.Probability, x.Returns)
+			}
+			x, err := left[0], error(nil)
+			if left = left[n:]; most == 1 {
+				err = b.AddTransition(x.step, x.state, x.action, x.opponent, x.Transition)
+			} else {
+				err = b.AddTransitions(&c)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,12 +177,12 @@ func TestBuilderSortsInPlace(t *testing.T) {
 		}
 		return text
 	}
-	got := build()
+	got, many := build(1), build(200)
 	slices.SortStableFunc(all, func(x, y transition) int {
 		return cmp.Or(x.state-y.state, x.action-y.action, x.opponent-y.opponent, x.step-y.step)
 	})
-	if want := build(); got != want || len(got) < states {
-		t.Errorf("transitions in disorder make another model, or none: %.300s", got)
+	if want := build(1); got != want || many != want || build(50) != want || len(got) < states {
+		t.Errorf("transitions in disorder, or many at once, make another model, or none: %.300s", got)
 	}
 }
 
@@ -202,5 +214,33 @@ func TestBuilderNumbersRowsInDisorder(t *testing.T) {
 	_, err := b.Build()
 	if !errors.As(err, &wrong) || len(wrong) != 2 || *wrong[0] != (RowError{Fault: RowSum, Row: 0, Sum: 0.75}) || *wrong[1] != (RowError{Fault: RowSum, State: 1, Row: 1, Sum: 0.25}) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// TestBuilderChecksColumns changes one entry of valid columns.
+func TestBuilderChecksColumns(t *testing.T) {
+	for _, test := range []struct {
+		spoil func(c *Transitions)
+		want  string
+	}{
+		{func(c *Transitions) { c.Step[1] = 4 }, "entry 1: step 4: want 1 to 3, or 0 for every step"},
+		{func(c *Transitions) { c.State[0] = 2 }, "entry 0: state 2: want 0 to 1"},
+		{func(c *Transitions) { c.Action[1] = -1 }, "entry 1: action -1: want 0 or more"},
+		{func(c *Transitions) { c.Opponent[1] = -2 }, "entry 1: opponent's action -2: want 0 or more"},
+		{func(c *Transitions) { c.Next[1] = -1 }, "entry 1: successor -1: want 0 to 1"},
+		{func(c *Transitions) { c.Probability[0] = math.NaN() }, "entry 0: successor 0: NaN is not a probability"},
+		{func(c *Transitions) { c.Probability[0] = math.Inf(1) }, "entry 0: successor 0: +Inf is not a probability"},
+		{func(c *Transitions) { c.Returns[1] = math.Inf(-1) }, "entry 1: successor 1: return -Inf: want a finite number"},
+		{func(c *Transitions) { c.Returns = c.Returns[:1] }, "columns of different lengths: want 2 entries in each, and 2 returns"},
+		{func(c *Transitions) { c.Step = c.Step[:1] }, "columns of different lengths: want 2 entries in each, and 2 returns"},
+	} {
+		b := NewBuilder(ModelSpec{Horizon: 3, Dim: 1, Start: []StartState{{0, 1}}}, 2)
+		var c Transitions
+		c.add(rowKey{0, 0, 0, 0}, 0, 0.5, []float64{1})
+		c.add(rowKey{0, 0, 0, 0}, 1, 0.5, []float64{1})
+		test.spoil(&c)
+		if err := b.AddTransitions(&c); err == nil || err.Error() != test.want || b.Transitions() != 0 {
+			t.Errorf("got error %v and %d transitions: want %q and none", err, b.Transitions(), test.want)
+		}
 	}
 }

@@ -89,6 +89,8 @@ type parts struct {
 	owner []uint8 // the part of each block
 	added []int32 // the number that each row had when it was added
 	count int     // rows of all parts
+	// places are where the rows go that are being added.
+	places []int
 }
 
 // loosen makes the table loose. A row without successors gets one of probability 0.
@@ -100,58 +102,75 @@ func (t *rowTable) loosen(states int) {
 	loose := rowTable{dim: t.dim, parts: &parts{shift: shift, free: make([]int, (states-1)>>shift+1)}}
 	loose.grow(max(cap(t.next), len(t.next)+1) + len(loose.free)*block)
 	var outcomes []float64
+	var row Transitions
 	for i := range t.state {
 		loose.begun = append(loose.begun, loose.count)
 		outcomes = t.appendOutcomes(outcomes[:0], i)
+		row.clear()
 		for k, e := 0, t.offset[i]; e < t.offset[i+1]; k, e = k+1, e+1 {
-			loose.add(t.key(i), t.next[e], t.prob[e], outcomes[k*t.dim:(k+1)*t.dim])
+			row.add(t.key(i), t.next[e], t.prob[e], outcomes[k*t.dim:(k+1)*t.dim])
 		}
 		if t.offset[i] == t.offset[i+1] {
-			loose.add(t.key(i), 0, 0, t.returns[i*t.dim:(i+1)*t.dim])
+			row.add(t.key(i), 0, 0, t.returns[i*t.dim:(i+1)*t.dim])
 		}
+		loose.add(&row, 0)
 	}
 	loose.begun = append(loose.begun, loose.count)
 	*t = loose
 }
 
-// add adds a row to a loose table.
-func (t *rowTable) add(key rowKey, next int32, prob float64, returns []float64) {
-	of := key.state >> t.shift
-	i := t.free[of]
-	if i%block == 0 {
-		i = len(t.next)
-		t.owner = append(t.owner, uint8(of))
-		t.extend()
-	}
-	t.free[of] = i + 1
-	if t.step == nil && key.step != EveryStep {
+// add adds transitions from number from on to a loose table, each a row. It writes one column
+// after the other: the places of one are as many as the nearest cache of a processor holds.
+func (t *rowTable) add(c *Transitions, from int) {
+	if t.step == nil && slices.ContainsFunc(part(c.Step, from, len(c.State)), func(h int32) bool { return h != EveryStep }) {
 		t.step = make([]int32, len(t.next), cap(t.next))
 	}
-	if t.opponent == nil && key.opponent != 0 {
+	if t.opponent == nil && slices.ContainsFunc(part(c.Opponent, from, len(c.State)), func(o int32) bool { return o != 0 }) {
 		t.opponent = make([]int32, len(t.next), cap(t.next))
 	}
-	t.state[i], t.action[i], t.next[i], t.prob[i] = key.state, key.action, next, prob
-	copy(t.returns[i*t.dim:(i+1)*t.dim], returns)
+	t.places = t.places[:0]
+	for _, state := range c.State[from:] {
+		of := state >> t.shift
+		i := t.free[of]
+		if i%block == 0 {
+			i = len(t.owner) * block
+			t.owner = append(t.owner, uint8(of))
+		}
+		t.free[of] = i + 1
+		t.places = append(t.places, i)
+	}
+	n := len(t.owner) * block
+	t.state, t.action = scatter(t.state, n, t.places, c.State[from:]), scatter(t.action, n, t.places, c.Action[from:])
+	t.next, t.prob = scatter(t.next, n, t.places, c.Next[from:]), scatter(t.prob, n, t.places, c.Probability[from:])
 	if t.step != nil {
-		t.step[i] = key.step
+		t.step = scatter(t.step, n, t.places, part(c.Step, from, len(c.State)))
 	}
 	if t.opponent != nil {
-		t.opponent[i] = key.opponent
+		t.opponent = scatter(t.opponent, n, t.places, part(c.Opponent, from, len(c.State)))
 	}
-	t.added[i] = int32(t.count)
-	t.count++
+	t.returns, t.added = longer(t.returns, n*t.dim-len(t.returns)), longer(t.added, n-len(t.added))
+	for k, i := range t.places {
+		copy(t.returns[i*t.dim:(i+1)*t.dim], c.Returns[(from+k)*t.dim:])
+		t.added[i] = int32(t.count + k)
+	}
+	t.count += len(t.places)
 }
 
-// extend makes the columns a block longer.
-func (t *rowTable) extend() {
-	t.state, t.action, t.next, t.added = longer(t.state, block), longer(t.action, block), longer(t.next, block), longer(t.added, block)
-	t.prob, t.returns = longer(t.prob, block), longer(t.returns, block*t.dim)
-	if t.step != nil {
-		t.step = longer(t.step, block)
+// scatter writes values to their places in a column, which it makes n entries long; zeros
+// without values.
+func scatter[T any](column []T, n int, places []int, values []T) []T {
+	column = longer(column, n-len(column))
+	if values == nil {
+		for _, i := range places {
+			var zero T
+			column[i] = zero
+		}
+		return column
 	}
-	if t.opponent != nil {
-		t.opponent = longer(t.opponent, block)
+	for k, i := range places {
+		column[i] = values[k]
 	}
+	return column
 }
 
 func longer[T any](column []T, n int) []T {

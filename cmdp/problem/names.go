@@ -173,6 +173,13 @@ func (l *labels) numbered(n int) int {
 	return l.small[n] - 1
 }
 
+// numberAll replaces names that are numbers by what numbered returns for them.
+func (l *labels) numberAll(names []int32) {
+	for i, n := range names {
+		names[i] = int32(l.numbered(int(n)))
+	}
+}
+
 // order puts the actions of a state in order: by number if they are 0, 1, … n−1, else as
 // they are, by first appearance.
 func (l *labels) order(ids []int32) {

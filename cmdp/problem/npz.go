@@ -43,7 +43,7 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	for at := 0; at < arrays.count && err == nil; at += npzBlock {
 		n := min(npzBlock, arrays.count-at)
 		if err = arrays.each(func(a *npzArray) error { return a.read(n) }); err == nil {
-			r.entries(arrays, at, n)
+			r.entries(arrays, at)
 			r.done(at+n, arrays.count)
 		}
 	}
@@ -96,7 +96,7 @@ type npzArray struct {
 	*numpy.Array
 	width  int       // numbers in an entry
 	values []float64 // of the entries read last
-	whole  []int     // the same, where they are whole numbers
+	whole  []int32   // the same, where they are whole numbers
 }
 
 func openArray(archive *numpy.Archive, key string) (*npzArray, error) {
@@ -181,8 +181,8 @@ func (arrays *npzArrays) close() {
 	}
 }
 
-// entries adds n transitions, the first of them number at.
-func (r *rowReader) entries(arrays *npzArrays, at, n int) {
+// entries adds the transitions that were read last, the first of them number at.
+func (r *rowReader) entries(arrays *npzArrays, at int) {
 	before := len(r.errs)
 	all, d := &arrays.all, r.spec.Dim
 	state, action, opponent, step, next, probability, returns := all[0], all[1], all[2], all[3], all[4], all[5], all[6]
@@ -202,18 +202,20 @@ func (r *rowReader) entries(arrays *npzArrays, at, n int) {
 		}
 	}
 	r.game = r.game || opponent != nil
-	for i := 0; i < n && len(r.errs) == before; i++ {
-		o, h := 0, cmdp.EveryStep
-		if opponent != nil {
-			o = r.opponent.numbered(opponent.whole[i])
-		}
-		if step != nil {
-			h = step.whole[i]
-		}
-		t := cmdp.Transition{Next: next.whole[i], Probability: probability.values[i], Returns: returns.values[i*d : (i+1)*d]}
-		if err := r.builder.AddTransition(h, state.whole[i], r.agent.numbered(action.whole[i]), o, t); err != nil {
-			r.npz("["+strconv.Itoa(at+i)+"]", err.Error())
-		}
+	if len(r.errs) > before {
+		return
+	}
+	c := cmdp.Transitions{State: state.whole, Action: action.whole, Next: next.whole, Probability: probability.values, Returns: returns.values}
+	r.agent.numberAll(c.Action)
+	if opponent != nil {
+		c.Opponent = opponent.whole
+		r.opponent.numberAll(c.Opponent)
+	}
+	if step != nil {
+		c.Step = step.whole
+	}
+	if err := r.builder.AddTransitions(&c); err != nil {
+		r.npz("["+strconv.Itoa(at)+"]", err.Error())
 	}
 }
 
@@ -229,6 +231,6 @@ func (r *rowReader) whole(a *npzArray, number, at, most int) {
 		if float64(n) != x || n < 0 || n > most {
 			r.npz(npzKeys[number]+"["+strconv.Itoa(at+i)+"]", fmt.Sprintf("got %g: want a whole number from 0 to %d", x, most))
 		}
-		a.whole = append(a.whole, n)
+		a.whole = append(a.whole, int32(n))
 	}
 }

@@ -2,6 +2,7 @@ package numpy
 
 import (
 	"archive/zip"
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -36,7 +37,9 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("numpy: not an .npz file, or cut: %w", err)
 	}
-	z.RegisterDecompressor(zip.Deflate, flate.NewReader) // faster than that of Go's library
+	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { // faster than that of Go's library
+		return flate.NewReader(bufio.NewReaderSize(r, 1<<16))
+	})
 	a := &Archive{members: make(map[string]*zip.File), limit: max(source.Small, size*source.MaxRatio)}
 	for _, m := range z.File {
 		name, ok := strings.CutSuffix(m.Name, ".npy")
