@@ -209,6 +209,9 @@ func (p *Product) recall(s int, write func(name, value string) string) (parts []
 			parts = append(parts, write(m.Name(), m.Value(p.tuples[int(tuple)*len(p.monitors)+i])))
 		}
 	}
+	if len(parts) == 0 && slices.Contains(p.unpaid, true) {
+		parts = append(parts, "later") // or nothing would be told apart from the start
+	}
 	return parts
 }
 

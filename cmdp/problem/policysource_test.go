@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
 const namesInSource = `
@@ -253,5 +255,37 @@ func TestPolicyFiles(t *testing.T) {
 	}
 	if err := WritePolicy("policy.txt", nil, nil); err == nil || !strings.Contains(err.Error(), ".npz, .c or .go") {
 		t.Error(err)
+	}
+}
+
+// TestPolicyOfStartAlone writes and reads a policy that remembers only whether the episode begins: all that a start
+// which has arrived already earns.
+func TestPolicyOfStartAlone(t *testing.T) {
+	p, err := Parse("here", []byte("format: cmdp/1\nhorizon: 2\nstates: [a]\nstart: a\nreturns: {r: {}, there: {reach: [a]}}\n"+
+		"transitions:\n  - {state: a, action: x, next: {a: 1}, returns: {r: 1}}\n  - {state: a, action: y, next: {a: 1}}\ngoal: {maximize: r}\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := cmdp.Deterministic{{1, 0}, {0, 1}} // x and y, by what is remembered
+	for _, ending := range []string{"csv", "json", "npz"} {
+		file := filepath.Join(t.TempDir(), "policy."+ending)
+		if err := WritePolicy(file, p, p.PolicyRows(table, Agent)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadPolicy(file, p)
+		if err != nil {
+			t.Errorf("%s: %v", ending, err)
+			continue
+		}
+		want, have := make([]float64, 2), make([]float64, 2)
+		for h := range 2 {
+			for s := range p.Model.States() {
+				table.Distribution(want, h, s)
+				got.Distribution(have, h, s)
+				if !slices.Equal(want, have) {
+					t.Errorf("%s: step %d, state %d: %v: want %v", ending, h, s, have, want)
+				}
+			}
+		}
 	}
 }
