@@ -384,3 +384,41 @@ func TestSolvedGoesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestClassBeginsWhereItIsMost wants the first state of a class to be one that is visited often: one state is visited once in
+// about a million steps, the two others in turn.
+func TestClassBeginsWhereItIsMost(t *testing.T) {
+	for rare := range 3 {
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 1, Start: []cmdp.StartState{{State: rare, Probability: 1}}}, 3)
+		one, other := (rare+1)%3, (rare+2)%3
+		for s, next := range map[int][]cmdp.Transition{
+			rare:  {{Next: one, Probability: 1}},
+			one:   {{Next: rare, Probability: 1e-6}, {Next: other, Probability: 1 - 1e-6}},
+			other: {{Next: one, Probability: 1}},
+		} {
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{float64(s)}, Next: next}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newAverage(m, 1, everything(1), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states := p.ends.part(0)
+		choices := make([]int32, len(states))
+		for j, s := range states {
+			choices[j] = p.k.First[s]
+		}
+		found, err := p.recur(states, choices, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.states) != 3 || found.states[0] == int32(rare) || found.choices[0] != p.k.First[found.states[0]] {
+			t.Errorf("class %v with choices %v: want all three states, and not %d first", found.states, found.choices, rare)
+		}
+	}
+}

@@ -325,11 +325,7 @@ func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
 	if err := cycle.solve(context.Background(), x, right, true, rest); err != nil {
 		return right // no loop that is worth more than its first state
 	}
-	total := 0.0
-	for _, y := range x {
-		total += y
-	}
-	return scaled(1/total, x)
+	return scaled(1/floats.Sum(x), x)
 }
 
 // leaks reports whether a few passes show that the chain leaks from every state, sooner or later. As
