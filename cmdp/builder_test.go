@@ -217,6 +217,24 @@ func TestBuilderNumbersRowsInDisorder(t *testing.T) {
 	}
 }
 
+// TestBuilderNumbersRowsOfColumns wants the numbers of faulty rows that came in one batch, after a row of a later state.
+func TestBuilderNumbersRowsOfColumns(t *testing.T) {
+	b := NewBuilder(ModelSpec{Horizon: 1, Dim: 1, Start: []StartState{{0, 1}}}, 3)
+	var c Transitions
+	c.add(rowKey{state: 1}, 0, 1, []float64{1})
+	for _, s := range []int32{0, 0, 2} {
+		c.add(rowKey{state: s}, s, 0.25, []float64{1})
+	}
+	if err := b.AddTransitions(&c); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Build()
+	var wrong RowErrors
+	if !errors.As(err, &wrong) || len(wrong) != 2 || *wrong[0] != (RowError{Fault: RowSum, Row: 1, Sum: 0.5}) || *wrong[1] != (RowError{Fault: RowSum, State: 2, Row: 3, Sum: 0.25}) {
+		t.Errorf("got error %v", err)
+	}
+}
+
 // TestBuilderChecksColumns changes one entry of valid columns.
 func TestBuilderChecksColumns(t *testing.T) {
 	for _, test := range []struct {
@@ -227,6 +245,7 @@ func TestBuilderChecksColumns(t *testing.T) {
 		{func(c *Transitions) { c.State[0] = 2 }, "entry 0: state 2: want 0 to 1"},
 		{func(c *Transitions) { c.Action[1] = -1 }, "entry 1: action -1: want 0 or more"},
 		{func(c *Transitions) { c.Opponent[1] = -2 }, "entry 1: opponent's action -2: want 0 or more"},
+		{func(c *Transitions) { c.Next[1] = 2 }, "entry 1: successor 2: want 0 to 1"},
 		{func(c *Transitions) { c.Next[1] = -1 }, "entry 1: successor -1: want 0 to 1"},
 		{func(c *Transitions) { c.Probability[0] = math.NaN() }, "entry 0: successor 0: NaN is not a probability"},
 		{func(c *Transitions) { c.Probability[0] = math.Inf(1) }, "entry 0: successor 0: +Inf is not a probability"},
