@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -23,16 +24,13 @@ func dronePicture() (*chart.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := p.Task()
+	q, err := query.New(context.Background(), p, query.Options{})
 	if err != nil {
 		return nil, err
 	}
-	box, err := p.Box()
-	if err != nil {
-		return nil, err
-	}
-	m := p.Model
-	delivered, crash := slices.Index(p.Returns, "delivered"), slices.Index(p.Returns, "crash")
+	task, box := q.Task, q.Task.Box
+	m := q.Model
+	delivered, crash := slices.Index(q.Returns, "delivered"), slices.Index(q.Returns, "crash")
 	ctx := context.Background()
 	all := chart.Curve{Name: "what policies can return", Free: true}
 	for k := range 721 {

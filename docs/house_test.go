@@ -50,6 +50,7 @@ var floors = map[string]int{
 	"cmdp/simulator":             5,
 	"internal/collector":         5,
 	"cmdp/problem":               6,
+	"cmdp/query":                 7,
 	"cmdp/instance":              7,
 	"cmdp/baseline":              7,
 	"cmdp/contest":               8,

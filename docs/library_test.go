@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // The example of README.md.
@@ -20,29 +21,29 @@ func Example_library() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	task, err := p.Task()
+	q, err := query.New(ctx, p, query.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	// Known model: plan.
-	best, err := exact.Solve(ctx, p.Model, task, exact.Options{})
+	best, err := q.Solve(ctx, exact.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%v: %v %.4f\n", best.Status, p.Returns, best.Returns)
+	fmt.Printf("%v: %v %.4f\n", best.Status, q.Returns, best.Returns)
 	fmt.Printf("%s has the price %.4f\n", best.Prices[0].Name, best.Prices[0].Value)
 
 	// Unknown model: learn. The learner is told the shape, and plays.
 	const episodes = 20000
-	learner, err := cmdp.NewLearner(p.Model.Shape(), nil, task, cmdp.Settings{
+	learner, err := cmdp.NewLearner(q.Model.Shape(), nil, q.Task, cmdp.Settings{
 		Bonus:      cmdp.TheoryTimes(0.05),
 		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	run := cmdp.NewRunner(p.Model, learner, 1, nil)
+	run := cmdp.NewRunner(q.Model, learner, 1, nil)
 	if err := run.Run(ctx, episodes); err != nil {
 		log.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
@@ -39,8 +40,9 @@ var functions = []any{
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
 	instance.DefaultFrozenLake, instance.FromMap,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
-	problem.Import, problem.Parse, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
+	problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
+	query.New, query.TaskOf,
 	cost.ConjugateValue, cost.New, cost.NewAffine, cost.NewCVaR, cost.NewConjugated, cost.NewCoordinate, cost.NewDistance, cost.NewEntropic,
 	cost.NewHinge, cost.NewHuber, cost.NewLinear, cost.NewLogSumExp, cost.NewMaxAffine, cost.NewMaximum, cost.NewNorm, cost.NewPrecomposed,
 	cost.NewScaled, cost.NewSquared, cost.NewSum,
@@ -109,7 +111,7 @@ func missing(f reflect.Type, number int64) []reflect.Value {
 
 // exported lists the functions that functions should have.
 func exported(t *testing.T) (names []string) {
-	for _, folder := range []string{"cmdp", "cmdp/baseline", "cmdp/contest", "cmdp/exact", "cmdp/instance", "cmdp/monitor", "cmdp/problem", "cost", "geometry", "oracle", "oracle/lp"} {
+	for _, folder := range []string{"cmdp", "cmdp/baseline", "cmdp/contest", "cmdp/exact", "cmdp/instance", "cmdp/monitor", "cmdp/problem", "cmdp/query", "cost", "geometry", "oracle", "oracle/lp"} {
 		files, err := filepath.Glob("../" + folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)

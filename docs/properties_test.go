@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A way from home leads half of the time along the river, which is not safe and ends at the goal for 4, and half through the
@@ -159,11 +160,11 @@ func planOne(t *testing.T, model, text string) float64 {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-	task, err := p.Task()
+	q, err := query.New(t.Context(), p, query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{})
+	r, err := q.Solve(t.Context(), exact.Options{})
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}

@@ -22,6 +22,7 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
 )
@@ -91,7 +92,7 @@ func read(e *contest.Entry, folder string) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := of.Task()
+	task, err := query.TaskOf(context.Background(), of)
 	if err != nil {
 		return nil, err
 	}

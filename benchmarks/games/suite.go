@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A suite is a game with the settings under which it is played.
@@ -52,7 +53,7 @@ func (s *suite) pose(ctx context.Context) (*question, error) {
 		return nil, err
 	}
 	q := &question{problem: p}
-	if q.task, err = p.Task(); err != nil {
+	if q.task, err = query.TaskOf(ctx, p); err != nil {
 		return nil, err
 	}
 	opts := exact.GapOptions{Evaluations: s.evaluations}

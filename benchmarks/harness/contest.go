@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -20,7 +21,11 @@ func Contest(ctx context.Context, p *problem.Problem, algorithm string, set func
 	settings := contest.Defaults()
 	settings.Algorithms = []string{algorithm}
 	set(&settings)
-	c, err := contest.New(ctx, p, settings, opts)
+	q, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := contest.New(ctx, q, settings, opts)
 	if err != nil {
 		return nil, err
 	}

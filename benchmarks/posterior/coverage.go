@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -82,8 +83,8 @@ func planTruth(ctx context.Context, rng *rand.Rand, level float64, logged int, s
 		return nil, nil, 0, err
 	}
 	most := float64(limit)
-	task, err := (&problem.Problem{Name: "truth", Returns: []string{"reward", "cost"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
-		Constraints: []problem.Constraint{{Return: "cost", AtMost: &most}}}).Task()
+	task, err := query.TaskOf(context.Background(), &problem.Problem{Name: "truth", Returns: []string{"reward", "cost"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
+		Constraints: []problem.Constraint{{Return: "cost", AtMost: &most}}})
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -17,6 +17,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -48,7 +49,7 @@ func open(ctx context.Context, name string) (*played, error) {
 	if p.model == nil {
 		p.model, p.known = p.Model, p.Model.KnownReturns()
 	}
-	if p.task, err = p.Task(); err != nil {
+	if p.task, err = query.TaskOf(ctx, p.Problem); err != nil {
 		return nil, err
 	}
 	r, err := exact.Solve(ctx, p.model, p.task, exact.Options{})

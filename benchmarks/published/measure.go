@@ -11,6 +11,7 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -182,7 +183,7 @@ func (r *record) add(regret, violation, gap, excess float64) {
 // knowledge is what learners are told: the safe policy of the study, or else the one with
 // the most room.
 func (s *study) knowledge(ctx context.Context, p *problem.Problem) (baseline.Knowledge, error) {
-	task, err := p.Task()
+	task, err := query.TaskOf(ctx, p)
 	if err != nil {
 		return baseline.Knowledge{}, err
 	}

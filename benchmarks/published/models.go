@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -342,7 +343,7 @@ func tastes(rewards int, seed uint64) (*problem.Problem, error) {
 
 // solve returns the optimum of a problem that has one.
 func solve(ctx context.Context, p *problem.Problem) (*exact.Result, error) {
-	task, err := p.Task()
+	task, err := query.TaskOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}

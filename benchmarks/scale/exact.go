@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // exactOutcome is what only package exact reports.
@@ -33,7 +34,7 @@ type exactOutcome struct {
 
 // solve times one solution, or where that is short the median of several.
 func (j job) solve(ctx context.Context, p *problem.Problem) (*outcome, error) {
-	task, err := p.Task()
+	task, err := query.TaskOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // loopOutcome holds nanoseconds of processor time per non-zero and step, each the median of pairs of
@@ -25,7 +26,7 @@ const pairs = 9
 // over the same arrays. What is taken for a value iteration includes the step of the
 // master program between two of them, which is small beside it.
 func (j job) loop(ctx context.Context, p *problem.Problem) (*outcome, error) {
-	task, err := p.Task()
+	task, err := query.TaskOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}

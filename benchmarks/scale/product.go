@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // The products of a model with a budget.
@@ -95,8 +96,8 @@ func (j job) spender() (*cmdp.Model, error) {
 // productTask maximises the first return while the last is at most 0.05.
 func productTask(m *cmdp.Model) (cmdp.Task, error) {
 	most := 0.05
-	return (&problem.Problem{Returns: []string{"reward", "fuel", "passed"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
-		Constraints: []problem.Constraint{{Return: "passed", AtMost: &most}}}).Task()
+	return query.TaskOf(context.Background(), &problem.Problem{Returns: []string{"reward", "fuel", "passed"}, Model: m, Goal: problem.Goal{Maximize: "reward"},
+		Constraints: []problem.Constraint{{Return: "passed", AtMost: &most}}})
 }
 
 const products = `

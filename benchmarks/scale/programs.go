@@ -19,6 +19,7 @@ import (
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -63,7 +64,7 @@ func (j job) glpk(program *lp.Problem) (*outcome, error) {
 func occupancy(p *problem.Problem) (*lp.Problem, error) {
 	cost := make([]float64, dim)
 	cost[0] = 1
-	task, err := p.Task()
+	task, err := query.TaskOf(context.Background(), p)
 	if err != nil {
 		return nil, err
 	}

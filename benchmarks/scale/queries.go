@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // queryOutcome is what a problem file has besides.
@@ -42,7 +43,7 @@ func (j job) query(ctx context.Context) (*outcome, error) {
 	out := &outcome{queryOutcome: queryOutcome{Reading: harness.ProcessorTime().Seconds()}}
 	out.Size, out.Nonzeros = p.Model.States(), p.Model.Transitions()
 	for round := range 20 {
-		task, err := p.Task()
+		task, err := query.TaskOf(ctx, p)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -200,7 +201,7 @@ func TestChecksumSeesThePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := p.Task()
+	task, err := query.TaskOf(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

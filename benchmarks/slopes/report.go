@@ -63,7 +63,7 @@ func (res *result) Markdown() string {
 	}
 	fmt.Fprintf(&b, "## %s\n\n`%s`: %d states, %d choices, horizon %d, d = %d. %s.\n", res.ID(), res.spec,
 		m.States(), m.Choices(), m.Horizon(), m.Dim(), strings.ToUpper(res.wanted()[:1])+res.wanted()[1:])
-	fmt.Fprintf(&b, "Exact optimum %s, ‖ψ*‖ = %s.\n\n", digits(res.problem.Objective(res.best.Returns), 6), digits(res.best.DualNorm, 4))
+	fmt.Fprintf(&b, "Exact optimum %s, ‖ψ*‖ = %s.\n\n", digits(res.objective(), 6), digits(res.best.DualNorm, 4))
 	fmt.Fprintf(&b, "K = %d episodes, bonus scale %s, %s.\nProcessor time of its runs: %s.\n\n", res.episodes, res.bonus, counts, minutes(res.seconds))
 	fmt.Fprintf(&b, "![%s: violation and regret](slopes-%s.svg)\n\n", res.ID(), res.ID())
 	b.WriteString("| dual update | quantity | slope [95%] | by decade | mean at K ± 95% | ρ at K | µs per episode |\n")

@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A suite is an instance with the settings under which it is measured.
@@ -59,13 +60,22 @@ type question struct {
 	bounded cmdp.Task
 }
 
+// objective returns the optimum in the sense of the goal.
+func (q *question) objective() float64 {
+	value := q.own.Cost.Value(q.best.Returns)
+	if q.problem.Goal.Maximize != "" {
+		return -value
+	}
+	return value
+}
+
 func (s *suite) pose(ctx context.Context) (*question, error) {
 	p, err := instance.New(s.spec)
 	if err != nil {
 		return nil, err
 	}
 	q := &question{problem: p}
-	if q.own, err = p.Task(); err != nil {
+	if q.own, err = query.TaskOf(ctx, p); err != nil {
 		return nil, err
 	}
 	if q.best, err = exact.Solve(ctx, p.Model, q.own, exact.Options{Workers: 1}); err != nil {
@@ -74,7 +84,7 @@ func (s *suite) pose(ctx context.Context) (*question, error) {
 	if q.best.Status != exact.Optimal {
 		return nil, fmt.Errorf("slopes: %s: no optimum to compare with: %v", s.spec, q.best.Status)
 	}
-	optimum := p.Objective(q.best.Returns)
+	optimum := q.objective()
 	goal := problem.Constraint{Return: p.Goal.Maximize + p.Goal.Minimize, AtLeast: &optimum}
 	if p.Goal.Minimize != "" {
 		goal.AtLeast, goal.AtMost = nil, &optimum
@@ -83,6 +93,6 @@ func (s *suite) pose(ctx context.Context) (*question, error) {
 	asked.Goal = problem.Goal{}
 	asked.Constraints = append(slices.Clone(p.Constraints), goal)
 	q.asked = &asked
-	q.bounded, err = asked.Task()
+	q.bounded, err = query.TaskOf(ctx, &asked)
 	return q, err
 }

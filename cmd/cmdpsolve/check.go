@@ -57,7 +57,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if p, err = p.vary(&c.what); err != nil {
+	if p, err = p.vary(ctx, &c.what); err != nil {
 		return err
 	}
 	if p, err = p.rethought(ctx); err != nil {
@@ -86,7 +86,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.Model, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.Sense())
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {
@@ -94,11 +94,11 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	}
 	rep := newCheckReport(p, lower, upper)
 	yes, no := true, false
-	if p.task.Target == nil {
+	if p.Task.Target == nil {
 		rep.Feasible = &yes
 		return rep, nil
 	}
-	d, err := exact.Distance(ctx, p.Model, p.task, opts)
+	d, err := exact.Distance(ctx, p.Model, p.Task, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &no
 		rep.Certificate = p.newCertificate(d.Direction, d.Support, d.Support+d.Lower, d.Upper)
 		rep.Certificate.cut = !d.Whole
-		planner, err := exact.NewPlanner(p.Model, c.parallel)
-		if err == nil {
-			rep.Conflict, err = p.conflict(ctx, planner, opts)
-		}
+		rep.Conflict, err = p.conflict(ctx, opts)
 		return rep, err
 	default:
 		return rep, nil
@@ -125,15 +122,15 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 
 // slack finds the policy deepest in the target, and the multiplier of the goal.
 func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
-	s, err := exact.Slack(ctx, p.Model, p.task, opts)
+	s, err := exact.Slack(ctx, p.Model, p.Task, opts)
 	if err != nil {
 		return err
 	}
 	rep.Slater = &slaterReport{report.Number(s.Radius), report.Number(s.Bound), p.named(s.Returns), report.NaN}
-	if p.task.Cost == nil {
+	if p.Task.Cost == nil {
 		return nil
 	}
-	best, err := exact.Solve(ctx, p.Model, p.task, opts)
+	best, err := exact.Solve(ctx, p.Model, p.Task, opts)
 	if err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	rep.Rho = report.Number(best.Rho)
 	if s.Radius > 0 && !math.IsInf(s.Radius, 1) {
 		// Twice the bound (g(v) − min g)/r of the multiplier by the ball (erratum E-09).
-		rep.Slater.Rho = report.Number(2 * (p.task.Cost.Value(s.Returns) - best.Bound) / s.Radius)
+		rep.Slater.Rho = report.Number(2 * (p.Task.Cost.Value(s.Returns) - best.Bound) / s.Radius)
 	}
 	return nil
 }
@@ -161,8 +158,8 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 		return stopped(err)
 	}
 	d, status, yes, no := newGameCheck(p, lower, upper), exact.Approachable, true, false
-	if p.task.Target != nil {
-		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, c.gapOptions(p))
+	if p.Task.Target != nil {
+		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.Task.Target}, c.gapOptions(p))
 		if err != nil {
 			return stopped(err)
 		}

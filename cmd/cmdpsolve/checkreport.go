@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/query"
 )
 
 // checkReport is the data of what is known of a problem. Horizon is null without one;
@@ -94,20 +95,18 @@ func (rep *checkReport) ranges(least, greatest string) *report.Table {
 // limits compares each bound on a single return with what policies can do.
 func (rep *checkReport) limits(p *loaded) *report.Table {
 	t := report.NewTable("constraint", "alone", "largest slack")
-	for _, a := range p.Always() {
-		if a.Chance == "" {
-			t.Add(a.Name, "can be kept", "")
+	for _, l := range p.Of(query.EveryEpisode) {
+		if l.Enforced() {
+			t.Add(l.Name, "can be kept", "")
 		}
 	}
-	for _, c := range p.task.Constraints {
-		if c.Return == "" {
+	for _, l := range p.Rows() {
+		i := l.Coordinate()
+		if i < 0 {
 			continue
 		}
-		r, _ := rep.Returns.Of(c.Return)
-		least, most := c.Bound-float64(r.Max), c.Bound-float64(r.Min) // slack of an upper bound
-		if slices.Min(c.Normal) < 0 {
-			least, most = float64(r.Min)-c.Bound, float64(r.Max)-c.Bound
-		}
+		r := rep.Returns.Values[i]
+		least, most := l.Slacks(float64(r.Min), float64(r.Max))
 		says := "can be kept"
 		switch {
 		case most < 0:
@@ -116,10 +115,10 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 			says = "always kept"
 		}
 		slack := any(most)
-		if c.Kind == "always" {
+		if l.Scope == query.EveryEpisode {
 			slack = "" // it is one of a probability
 		}
-		t.Add(c.Name, says, slack)
+		t.Add(l.Name, says, slack)
 	}
 	return t
 }
@@ -127,9 +126,9 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 // notes says in sentences what was found.
 func (rep *checkReport) notes(p *loaded) report.Note {
 	switch {
-	case p.task.Target == nil && len(p.Always()) > 0:
+	case p.Task.Target == nil && len(p.Of(query.EveryEpisode)) > 0:
 		return report.Note{"Some policy keeps every limit in every episode."}
-	case p.task.Target == nil:
+	case p.Task.Target == nil:
 		return report.Note{"There are no limits to keep."}
 	case rep.Feasible == nil:
 		return report.Note{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns found are %s away, and nothing was proved.", report.Short(rep.GapUpper))}
@@ -190,7 +189,7 @@ func newGameCheck(p *loaded, lower, upper []float64) *gameCheck {
 // report declares what is known of the game.
 func (rep *gameCheck) report(p *loaded) *report.Report {
 	notes := report.Note{"There are no limits to keep."}
-	if p.task.Target != nil {
+	if p.Task.Target != nil {
 		notes = p.gapNotes(rep.GapLower, rep.GapUpper, rep.Certificate)
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{

@@ -116,7 +116,7 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 // newContest prepares a contest. The opponent of --opponent must have something to do.
 func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
 	opts.Name = p.name
-	c, err := contest.New(ctx, p.Problem, s, opts)
+	c, err := contest.New(ctx, p.Query, s, opts)
 	if ctx.Err() != nil {
 		return nil, failed(errInterrupted)
 	}
@@ -138,7 +138,7 @@ func (p *loaded) exactReport(a *contest.Answer) *exactReport {
 	e := &exactReport{Objective: report.NaN, Distance: report.NaN}
 	switch {
 	case a.Value != nil:
-		e.Status, e.Objective = "minimax", report.Number(p.sense()*a.Value.Value)
+		e.Status, e.Objective = "minimax", report.Number(p.Sense()*a.Value.Value)
 	case a.Gap != nil:
 		low, up := report.Number(a.Gap.Lower), report.Number(a.Gap.Upper)
 		e.Status, e.GapLower, e.GapUpper = a.Gap.Status.String(), &low, &up
@@ -153,8 +153,8 @@ func (p *loaded) exactReport(a *contest.Answer) *exactReport {
 	switch a.Best.Status {
 	case exact.Optimal:
 		e.Returns, e.Distance = p.named(a.Best.Returns), 0
-		if p.task.Cost != nil {
-			e.Objective = report.Number(p.sense() * a.Best.Objective)
+		if p.Task.Cost != nil {
+			e.Objective = report.Number(p.Sense() * a.Best.Objective)
 		}
 	case exact.Infeasible:
 		e.Distance = report.Number(a.Best.Certificate.Distance)

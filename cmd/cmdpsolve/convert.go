@@ -105,9 +105,6 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if p != nil {
-		p = p.Declared()
-	}
 	if p != nil && isProblemFile(out) {
 		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
@@ -161,7 +158,7 @@ func trim(err error) error {
 
 // without lists what a problem has besides a model.
 func without(p *problem.Problem) string {
-	parts := []string{(&loaded{Problem: p}).time()}
+	parts := []string{timeOf(p.Model, p.Returns, p.Mean)}
 	var derived, constraints []string
 	for i, kind := range p.Kinds {
 		if kind.Derived() {

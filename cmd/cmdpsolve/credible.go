@@ -75,13 +75,13 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	if err := c.fitsLogged(p); err != nil {
 		return err
 	}
-	counts, size, err := contest.ReadLog(o.log, p.Problem, o.pool, o.returns == "unknown", o.support == "auto")
+	counts, size, err := contest.ReadLog(o.log, p.Process, o.pool, o.returns == "unknown", o.support == "auto")
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {
 		return usage("--log: %w", err)
 	}
-	cfg := baseline.Config{Shape: p.Model.Shape(), Task: p.task, Pooled: o.pool, Prior: counts, Seed: o.seed}
+	cfg := baseline.Config{Shape: p.Model.Shape(), Task: p.Task, Pooled: o.pool, Prior: counts, Seed: o.seed}
 	if o.returns == "known" {
 		cfg.Returns = p.Model.KnownReturns()
 	}
@@ -99,7 +99,7 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	d := c.credibleReport(p, plan, size, time.Since(begin))
 	var writeErr error
 	if c.policy != "" {
-		writeErr = problem.WritePolicy(c.policy, p.Problem, p.PlanRows(plan.Policy, nil))
+		writeErr = problem.WritePolicy(c.policy, p.Process, p.PlanRows(plan.Policy, nil))
 	}
 	if err := c.write(d.report(p), *c.format); err != nil {
 		return err
@@ -166,18 +166,18 @@ type unsureReport struct {
 
 func (c *planCommand) credibleReport(p *loaded, plan *baseline.Credible, size problem.LogSize, took time.Duration) *loggedReport {
 	d := &loggedReport{
-		subject: p.subject(), Status: "credible", Objective: report.Number(p.sense() * plan.Objective), Returns: p.named(plan.Returns),
+		subject: p.subject(), Status: "credible", Objective: report.Number(p.Sense() * plan.Objective), Returns: p.named(plan.Returns),
 		Iterations: plan.Iterations, Seconds: report.Number(took.Seconds()), pooled: c.credible.pool,
 		Log: logReport{c.credible.log, size.Episodes, size.Transitions},
 		Credible: credibleReport{Level: report.Number(c.credible.level), Models: c.credible.models, Promised: plan.Promised, Share: report.Number(plan.Share),
-			Low: p.named(plan.Low), High: p.named(plan.High), MeanOptimum: report.Number(p.sense() * plan.Optimum),
+			Low: p.named(plan.Low), High: p.named(plan.High), MeanOptimum: report.Number(p.Sense() * plan.Optimum),
 			Price: report.Number(plan.Objective - plan.Optimum), Margins: p.named([]float64{}), Unsure: []unsureReport{}},
 	}
 	if !plan.Promised {
 		d.Status = "not credible"
 	}
 	if !p.keeps(plan.Returns) {
-		d.Violation = report.Number(p.task.Violation(plan.Returns))
+		d.Violation = report.Number(p.Task.Violation(plan.Returns))
 	}
 	r := &d.Credible
 	r.Returns.Names, r.Margins.Names = p.Returns, nil

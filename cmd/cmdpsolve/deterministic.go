@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
 )
@@ -39,9 +40,9 @@ type neverReport struct {
 
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
-	opts, progress := c.exact(c.err, p.Model, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.Sense())
 	begin := time.Now()
-	found, err := exact.SolveDeterministic(ctx, p.Model, p.task, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
@@ -50,15 +51,15 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	if found.Policy != nil {
 		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,
 			Dual: make([]float64, len(p.Returns)), Violation: found.Violation, Tolerance: found.Tolerance, Policy: found.Policy}
-		for _, constraint := range p.task.Constraints {
+		for _, constraint := range p.Task.Constraints {
 			r.Prices = append(r.Prices, exact.Price{Constraint: constraint})
 		}
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
 	d := p.planData(&r, time.Since(begin))
 	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN}
-	if p.task.Cost != nil && found.Relaxed.Status == exact.Optimal {
-		d.Never.Relaxed = report.Number(p.sense() * found.Relaxed.Objective)
+	if p.Task.Cost != nil && found.Relaxed.Status == exact.Optimal {
+		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)
 	}
 	d.Rho = report.NaN // the search has no prices
 	for i := range d.Prices {
@@ -84,7 +85,7 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if len(over) != 2 {
 		return usage("--deterministic: --over has %s: want two", count(len(over), "return"))
 	}
-	if p.Memory != nil && len(p.Memory.Tails) > 0 {
+	if len(p.Of(query.WorstEpisodes)) > 0 {
 		return usage("--deterministic: %s limits the mean of the worst episodes: want a front of policies that may draw", p.name)
 	}
 	if c.plot != "" {
@@ -97,7 +98,7 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	}
 	opts, progress := c.exact(c.err, p.Model, 1)
 	begin := time.Now()
-	points, complete, err := exact.DeterministicFront(ctx, p.Model, p.task, forms, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	points, complete, err := exact.DeterministicFront(ctx, p.Model, p.Task, forms, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()
 	if err != nil {
 		return p.stopped(err)

@@ -21,6 +21,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -331,12 +332,12 @@ func TestExploredProblemReadsBack(t *testing.T) {
 	}
 	for _, c := range []struct {
 		problem string
-		limits  []bound
+		limits  []query.Bound
 	}{
-		{"frozenlake4", []bound{{"hole", "at_most", 0.05}}},
-		{"../../docs/examples/depot.yaml", []bound{{"P(short > 0)", "at_most", 0.2}}},
-		{curved, []bound{{"noise", "at_most", 0.25}, {"mean of the worst 20% of fuel", "at_most", 5.75}}},
-		{"../../docs/examples/corridor.yaml", []bound{{"key_first", "at_least", 0.95}, {"mean of the worst 20% of steps", "at_most", 4.7}}},
+		{"frozenlake4", []query.Bound{{Return: "hole", Kind: "at_most", Value: 0.05}}},
+		{"../../docs/examples/depot.yaml", []query.Bound{{Return: "P(short > 0)", Kind: "at_most", Value: 0.2}}},
+		{curved, []query.Bound{{Return: "noise", Kind: "at_most", Value: 0.25}, {Return: "mean of the worst 20% of fuel", Kind: "at_most", Value: 5.75}}},
+		{"../../docs/examples/corridor.yaml", []query.Bound{{Return: "key_first", Kind: "at_least", Value: 0.95}, {Return: "mean of the worst 20% of steps", Kind: "at_most", Value: 4.7}}},
 	} {
 		p, err := load(c.problem)
 		if err != nil {
@@ -347,7 +348,7 @@ func TestExploredProblemReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range c.limits {
-			if _, is := givenLimit(p.Problem, l.Kind, l.Return); !is {
+			if _, is := p.Given(l.Kind, l.Return); !is {
 				t.Fatalf("%s has no limit %v", c.problem, l)
 			}
 		}
@@ -367,14 +368,15 @@ func TestExploredProblemReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%+v", err, files)
 		}
-		if again, err = bestThresholds(t.Context(), again, nil); err != nil {
-			t.Fatal(err)
-		}
-		byFile, err := wanting(again, "file")
+		q, err := query.New(t.Context(), again, query.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		byCommand, err := p.vary(e.variation(&question{Limits: c.limits}))
+		if q, err = q.Best(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		byFile := p.as(q)
+		byCommand, err := p.vary(t.Context(), e.variation(&question{Limits: c.limits}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,11 +385,11 @@ func TestExploredProblemReadsBack(t *testing.T) {
 		}
 		want := plan.(*planAnswer).Report.(*planReport)
 		for of, q := range map[string]*loaded{"file": byFile, "command": byCommand} {
-			r, err := exact.Solve(t.Context(), q.Model, q.task, exact.Options{})
+			r, err := exact.Solve(t.Context(), q.Model, q.Task, exact.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.sense() * r.Objective; want.Status != "optimal" || r.Status.String() != want.Status || math.Abs(got-float64(want.Objective)) > 1e-7*math.Abs(got) {
+			if got := p.Sense() * r.Objective; want.Status != "optimal" || r.Status.String() != want.Status || math.Abs(got-float64(want.Objective)) > 1e-7*math.Abs(got) {
 				t.Errorf("%s, by the %s: %v %v, the page shows %v %v", c.problem, of, r.Status, got, want.Status, want.Objective)
 			}
 		}

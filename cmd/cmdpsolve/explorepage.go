@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,7 +29,7 @@ type aboutReport struct {
 	Returns []aboutReturn `json:"returns"`
 	Tails   []aboutReturn `json:"tails"` // means of the worst episodes that are limited
 	Goal    goalQuestion  `json:"goal"`  // kind cost for one that is neither of two
-	Limits  []bound       `json:"limits"`
+	Limits  []query.Bound `json:"limits"`
 	Others  []string      `json:"others"` // limits that the page cannot move
 	Target  bool          `json:"target"`
 	Extent  report.Number `json:"extent"` // of the possible returns
@@ -53,10 +54,10 @@ const quick = 20_000_000
 // describe describes the problem.
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
-	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Target != nil, Extent: report.Number(e.extent()),
-		Goal: goalQuestion{Kind: "none"}, Limits: []bound{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
-		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Problem)}
-	switch g := e.Goal; {
+	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Problem.Target != nil, Extent: report.Number(e.extent()),
+		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
+		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Query)}
+	switch g := e.Problem.Goal; {
 	case g.Maximize != "":
 		a.Goal = goalQuestion{"maximize", g.Maximize}
 	case g.Minimize != "":
@@ -64,11 +65,11 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	case g.Cost != nil:
 		a.Goal.Kind = "cost"
 	}
-	names := limitable(e.Problem)
+	names := e.Limitable()
 	for _, name := range names {
 		for _, kind := range []string{"at_least", "at_most"} {
-			if value, is := givenLimit(e.Problem, kind, name); is {
-				a.Limits = append(a.Limits, bound{name, kind, value})
+			if value, is := e.Given(kind, name); is {
+				a.Limits = append(a.Limits, query.Bound{Return: name, Kind: kind, Value: value})
 			}
 		}
 	}
@@ -87,10 +88,10 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 			a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i]))})
 		}
 	}
-	for _, t := range tails(e.Problem) {
-		name := e.Declared().Constraints[t.Constraint].Return
+	for _, l := range e.Of(query.WorstEpisodes) {
+		name := e.Problem.Constraints[l.Constraint].Return
 		of := a.Returns[slices.IndexFunc(a.Returns, func(r aboutReturn) bool { return r.Name == name })]
-		a.Tails = append(a.Tails, aboutReturn{t.Mean, of.Min, of.Max})
+		a.Tails = append(a.Tails, aboutReturn{l.Return, of.Min, of.Max})
 	}
 	return a, nil
 }
@@ -139,7 +140,7 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if err != nil {
 		return nil, err
 	}
-	if e.planner == nil {
+	if e.isGame() {
 		return nil, errors.New("the returns of a game depend on both players")
 	}
 	sim := newSimulation(plan.of, draws(plan.policy, plan.components), q.Seed, 1000)
@@ -198,8 +199,8 @@ type filesAnswer struct {
 const mostSaved = 32 << 20
 
 // files writes the problem as it stands, the command that plans it, and with an id the policy.
-func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, error) {
-	q, p, err := e.read(text)
+func (e *explorer) files(ctx context.Context, text []byte, _ func(any)) (any, error) {
+	q, p, err := e.read(ctx, text)
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return nil, err
 	}
@@ -215,7 +216,7 @@ func (e *explorer) files(_ context.Context, text []byte, _ func(any)) (any, erro
 	switch err := problem.Write(&file, p.Problem); {
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the problem is too large for the page; the command has the same limits"
-	case err != nil && p.Memory != nil:
+	case err != nil && p.Product != nil:
 		a.Withheld = fmt.Sprintf("these limits on the course of episodes cannot be written to a file (%v); the command has them", err)
 	case err != nil:
 		return nil, err

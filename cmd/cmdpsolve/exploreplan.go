@@ -14,28 +14,26 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 )
 
 // An explorer answers the questions of the page about one problem.
 type explorer struct {
-	rooted
+	*loaded
 	options *planOptions
 	about   *aboutReport
 	called  []string // options that say how the problem is read
 
-	mu     sync.Mutex
-	roots  map[string]rooted // by the thresholds of the worst episodes
-	stored int               // transitions of all of them
-	last   int               // number of the last plan
-	plans  []*played         // the last of them
+	mu    sync.Mutex
+	last  int       // number of the last plan
+	plans []*played // the last of them
 }
 
 // A played plan is what the page may ask more about.
 type played struct {
 	id              int
 	of              *loaded
-	root            rooted
 	policy          *exact.Policy
 	components      []exact.Component
 	returns         []float64
@@ -46,7 +44,7 @@ type played struct {
 // goal is that of the problem where Goal is nil.
 type question struct {
 	Goal    *goalQuestion `json:"goal"`
-	Limits  []bound       `json:"limits"`
+	Limits  []query.Bound `json:"limits"`
 	Inflate float64       `json:"inflate"`
 	// Over are the two returns of a trade-off curve, and Signs 1 for what is to be large.
 	Over  []string  `json:"over"`
@@ -63,18 +61,18 @@ type goalQuestion struct {
 }
 
 func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, error) {
-	e := &explorer{rooted: rooted{loaded: p}, options: o, roots: make(map[string]rooted)}
+	e := &explorer{loaded: p, options: o}
 	if o.gap == 0 && !p.isGame() {
 		quick := *o
 		quick.gap = exploreGap
 		e.options = &quick
 	}
-	var err error
 	if !p.isGame() {
-		if e.planner, err = exact.NewPlanner(p.Model, o.parallel); err != nil {
+		if _, err := p.Planner(); err != nil {
 			return nil, err
 		}
 	}
+	var err error
 	e.about, err = e.describe(ctx)
 	return e, err
 }
@@ -91,26 +89,26 @@ func (e *explorer) answers() map[string]explore.Answer {
 }
 
 // read reads a question and returns the problem that it is about.
-func (e *explorer) read(text []byte) (q question, p *loaded, err error) {
+func (e *explorer) read(ctx context.Context, text []byte) (q question, p *loaded, err error) {
 	if err := json.Unmarshal(text, &q); err != nil {
 		return q, nil, fmt.Errorf("the question cannot be read: %w", err)
 	}
-	p, err = e.vary(e.variation(&q))
+	p, err = e.vary(ctx, e.variation(&q))
 	return q, p, err
 }
 
 // variation returns the changes that lead from the problem to what is asked.
 func (e *explorer) variation(q *question) *variation {
-	v := &variation{inflate: q.Inflate}
+	v := &variation{Inflate: q.Inflate}
 	if g := q.Goal; g != nil {
 		switch g.Kind {
 		case "maximize":
-			v.maximize = g.Return
+			v.Maximize = g.Return
 		case "minimize":
-			v.minimize = g.Return
+			v.Minimize = g.Return
 		}
-		if v.maximize == e.Goal.Maximize && v.minimize == e.Goal.Minimize {
-			v.maximize, v.minimize = "", ""
+		if v.Maximize == e.Problem.Goal.Maximize && v.Minimize == e.Problem.Goal.Minimize {
+			v.Maximize, v.Minimize = "", ""
 		}
 	}
 	asked := func(kind, name string) (float64, bool) {
@@ -121,14 +119,14 @@ func (e *explorer) variation(q *question) *variation {
 		}
 		return math.Inf(1), false
 	}
-	for _, name := range limitable(e.Problem) {
+	for _, name := range e.Limitable() {
 		for _, kind := range []string{"at_least", "at_most"} {
 			value, wanted := asked(kind, name)
-			given, is := givenLimit(e.Problem, kind, name)
+			given, is := e.Given(kind, name)
 			if wanted == is && (!is || value == given) {
 				continue
 			}
-			v.bounds = append(v.bounds, bound{name, kind, value})
+			v.Bounds = append(v.Bounds, query.Bound{Return: name, Kind: kind, Value: value})
 		}
 	}
 	return v
@@ -163,16 +161,16 @@ type planStep struct {
 // plan plans.
 func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (any, error) {
 	begin := time.Now()
-	q, p, err := e.read(text)
+	q, p, err := e.read(ctx, text)
 	var a *planAnswer
 	switch {
 	case errors.Is(err, geometry.ErrEmpty):
 		a, err = e.planNothing(ctx, p, err)
-	case err == nil && len(tails(p.Problem)) > 0:
-		a, err = e.planWorst(ctx, p, &q, progress)
+	case err == nil && len(p.Of(query.WorstEpisodes)) > 0:
+		a, err = e.planWorst(ctx, p, q.Keep, progress)
 	case err != nil:
 		return nil, err
-	case p.task.Cost == nil && p.task.Target == nil:
+	case p.Task.Cost == nil && p.Task.Target == nil:
 		return nil, errors.New("there is neither a goal nor a limit: nothing to plan for")
 	case p.isGame():
 		a, err = e.planGame(ctx, p, q.Keep, progress)
@@ -189,11 +187,11 @@ func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (a
 // planNothing answers where the limits alone leave no returns.
 func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*planAnswer, error) {
 	a := &planAnswer{Report: map[string]string{"status": exact.Infeasible.String()}, Notes: []string{"The limits contradict each other: " + why.Error() + "."}, Wanted: p.wanted()}
-	if e.planner == nil {
+	if e.isGame() {
 		return a, nil
 	}
 	var err error
-	if a.Conflict, err = p.conflict(ctx, e.planner, exact.Options{}); err == nil && a.Conflict != nil {
+	if a.Conflict, err = p.conflict(ctx, exact.Options{}); err == nil && a.Conflict != nil {
 		a.Notes = conflictNotes(a.Conflict)
 	}
 	return a, err
@@ -201,16 +199,16 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 
 // planOne plans for one player.
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
-	opts := e.options.solver(shown(p.sense(), progress))
+	opts := e.options.solver(shown(p.Sense(), progress))
 	begin := time.Now()
 	if p.slow() {
 		opts.Early = func(r *exact.Result) { progress(p.early(r, begin)) }
 	}
-	r, err := e.planner.Solve(ctx, p.task, opts)
+	r, err := p.Solve(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return e.answer(ctx, p, e.rooted, r, keep)
+	return e.answer(ctx, p, r, keep)
 }
 
 // early returns the first numbers of a plan.
@@ -220,18 +218,18 @@ func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
 }
 
 // answer tells the page of a plan.
-func (e *explorer) answer(ctx context.Context, p *loaded, root rooted, r *exact.Result, keep []int) (*planAnswer, error) {
+func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep []int) (*planAnswer, error) {
 	d := p.planData(r, 0)
 	a := &planAnswer{Report: d, Notes: append(d.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
 		var err error
-		if a.Conflict, err = p.conflict(ctx, root.planner, e.options.solver(nil)); err != nil {
+		if a.Conflict, err = p.conflict(ctx, e.options.solver(nil)); err != nil {
 			return nil, err
 		}
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
 	}
 	if r.Policy != nil || len(r.Components) > 0 {
-		plan := &played{of: p, root: root, policy: r.Policy, components: r.Components, returns: r.Returns}
+		plan := &played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}
 		if r.Policy != nil {
 			plan.agent = r.Policy
 		}
@@ -325,27 +323,36 @@ const curveGap = 1e-5
 
 // front computes the trade-off curve between two returns, without the limits on either.
 func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (any, error) {
-	q, _, err := e.read(text)
+	q, _, err := e.read(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	root := e.rooted
+	var thresholds []float64
 	if shown, err := e.played(q.ID); err == nil {
-		root = shown.root
+		for _, l := range shown.of.Of(query.WorstEpisodes) {
+			thresholds = append(thresholds, l.Threshold)
+		}
 	}
-	if e.planner == nil || len(q.Over) != 2 || len(q.Signs) != 2 {
+	if e.isGame() || len(q.Over) != 2 || len(q.Signs) != 2 {
 		return nil, errors.New("a trade-off curve is between two returns of a problem with one player")
 	}
-	var limits []bound
+	var limits []query.Bound
 	for _, l := range q.Limits {
 		if l.Return != q.Over[0] && l.Return != q.Over[1] {
 			limits = append(limits, l)
 		}
 	}
 	q.Limits = limits
-	p, err := root.vary(e.variation(&q))
+	p, err := e.vary(ctx, e.variation(&q))
 	if err != nil {
 		return nil, err
+	}
+	if len(thresholds) == len(p.Of(query.WorstEpisodes)) {
+		at, err := p.At(ctx, thresholds)
+		if err != nil {
+			return nil, err
+		}
+		p = p.as(at)
 	}
 	opts := exact.FrontOptions{Options: e.options.solver(nil), Error: 2e-4, Points: 60}
 	if p.slow() {
@@ -366,7 +373,7 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 		return [2]report.Number{report.Number(v[over[0].index]), report.Number(v[over[1].index])}
 	}
 	opts.Each = func(f exact.FrontPoint) { progress(at(f.Returns)) }
-	r, err := root.planner.Front(ctx, cmdp.Task{Target: p.task.Target, Constraints: p.task.Constraints, Box: p.task.Box}, opts)
+	r, err := p.Front(ctx, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 		return nil, fmt.Errorf("there is no step %d", q.Step+1)
 	}
 	switch opponent := q.Player == "opponent"; {
-	case e.planner != nil:
+	case !e.isGame():
 	case opponent && plan.opponent == nil:
 		return nil, errors.New("no policy of the opponent is known that keeps the returns from the target")
 	case !opponent && plan.agent == nil:
@@ -75,7 +75,7 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 	}
 	a := v.answer()
 	if plan.of.Model != e.Model {
-		a.Grid = gridOf(plan.of.Problem)
+		a.Grid = gridOf(plan.of.Query)
 	}
 	return a, nil
 }

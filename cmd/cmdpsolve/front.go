@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/cobra"
 )
@@ -128,7 +129,7 @@ func (p *loaded) tradedOff() []string {
 	var out []string
 	for _, name := range p.Returns[:min(2, len(p.Returns))] {
 		sign := "+"
-		if _, limited := givenLimit(p.Problem, "at_most", name); limited && p.Goal.Maximize != name || p.Goal.Minimize == name {
+		if _, limited := p.Given("at_most", name); limited && p.Problem.Goal.Maximize != name || p.Problem.Goal.Minimize == name {
 			sign = "-"
 		}
 		out = append(out, sign+name)
@@ -144,7 +145,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if p, err = p.vary(&c.what); err != nil {
+	if p, err = p.vary(ctx, &c.what); err != nil {
 		return err
 	}
 	if err := p.onePlayer(); err != nil {
@@ -160,12 +161,12 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if c.deterministic {
 		return c.frontDeterministic(ctx, p, over)
 	}
-	if p.Memory != nil && len(p.Memory.Tails) > 0 {
+	if len(p.Of(query.WorstEpisodes)) > 0 {
 		return c.frontUnion(ctx, p, over)
 	}
 	opts, progress := c.options(p, over)
 	begin := time.Now()
-	r, err := exact.Front(ctx, p.Model, p.task, opts)
+	r, err := exact.Front(ctx, p.Model, p.Task, opts)
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
@@ -214,7 +215,7 @@ func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure)
 			if err := os.MkdirAll(filepath.Dir(v.File), 0o777); err != nil {
 				return err
 			}
-			if err := problem.WritePolicy(v.File, v.of.Problem, v.of.PlanRows(v.policy, v.components)); err != nil {
+			if err := problem.WritePolicy(v.File, v.of.Process, v.of.PlanRows(v.policy, v.components)); err != nil {
 				return err
 			}
 		}

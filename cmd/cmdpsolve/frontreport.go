@@ -174,7 +174,7 @@ func (rep *frontReport) report(p *loaded) *report.Report {
 	heading[1] = p.sizeWith(rep.shown)
 	return &report.Report{Data: rep, Sections: []report.Section{
 		heading,
-		rep.vertexTable(p), append(rep.notes(p), p.limitNotes()...),
+		rep.vertexTable(p), append(rep.notes(p), p.Notes...),
 		report.Only(rep.pointTable(), report.CSV),
 	}}
 }
@@ -189,7 +189,7 @@ func (rep *frontReport) wanted(p *loaded) string {
 	limits := p.wantedLimits()
 	if rep.Union > 0 { // in the place of what they come to with one threshold
 		limits = p.alwaysNames()
-		for _, c := range p.task.Constraints {
+		for _, c := range p.Task.Constraints {
 			if slices.Contains(rep.shown, c.Return) {
 				limits = append(limits, c.Name)
 			}

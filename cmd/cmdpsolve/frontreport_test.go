@@ -8,6 +8,7 @@ import (
 
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // TestVerticesThatPrintAlike: they are listed once, and slopes lead to the next that is listed.
@@ -39,8 +40,8 @@ func load(name string) (*loaded, error) {
 // mixture of several curves is.
 func TestUnionOfCurves(t *testing.T) {
 	curve := func(threshold, err float64, status exact.Status, points ...[]float64) part {
-		p := &loaded{Problem: &problem.Problem{Returns: []string{"a", "b", "excess"}}}
-		p.Memory = &problem.Memory{Tails: []problem.Tail{{Threshold: threshold}}}
+		p := &loaded{Query: &query.Query{Problem: &problem.Problem{}, Process: &problem.Process{Returns: []string{"a", "b", "excess"}},
+			Limits: []*query.Limit{{Scope: query.WorstEpisodes, Threshold: threshold}}}}
 		r := &exact.FrontResult{Status: status, Rounding: []float64{1e-12, 1e-12}, Iterations: 5, Error: err, Relative: err / 10}
 		for _, x := range points {
 			r.Points = append(r.Points, exact.FrontPoint{Objectives: []float64{-x[0], -x[1]}, Returns: append(x, threshold), Policy: &exact.Policy{}})

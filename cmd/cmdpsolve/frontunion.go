@@ -10,7 +10,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A part is the curve of one choice of the thresholds at which the worst episodes begin.
@@ -23,7 +23,7 @@ type part struct {
 // frontUnion computes the curve of a problem that limits the mean of the worst episodes: what no policy improves on of the curves of
 // all thresholds.
 func (c *frontCommand) frontUnion(ctx context.Context, p *loaded, over []objective) error {
-	given := p.Declared().Returns
+	given := p.Problem.Returns
 	for _, o := range over {
 		if o.index >= len(given) {
 			return usage("--over %s: it depends on where the worst episodes begin: want %v", c.over, given)
@@ -31,16 +31,10 @@ func (c *frontCommand) frontUnion(ctx context.Context, p *loaded, over []objecti
 	}
 	begin := time.Now()
 	var parts []part
-	err := p.EachThreshold(func(q *problem.Problem) error {
-		of, err := wanting(q, p.name)
-		if err != nil {
-			return err
-		}
-		if of, err = of.vary(&c.what); err != nil {
-			return err
-		}
+	err := p.EachThreshold(ctx, func(q *query.Query) error {
+		of := p.as(q)
 		opts, progress := c.options(of, over)
-		r, err := exact.Front(ctx, of.Model, of.task, opts)
+		r, err := exact.Front(ctx, of.Model, of.Task, opts)
 		progress.close()
 		if err != nil {
 			return of.stopped(err)
@@ -93,7 +87,7 @@ func union(parts []part, given []string) *frontReport {
 				continue
 			}
 			v.returns, v.Returns = v.returns[:len(given)], named{Names: given, Values: v.Returns.Values[:len(given)]}
-			for _, tail := range q.p.Memory.Tails {
+			for _, tail := range q.p.Of(query.WorstEpisodes) {
 				v.Thresholds = append(v.Thresholds, report.Number(tail.Threshold))
 			}
 			rep.Points = append(rep.Points, v)

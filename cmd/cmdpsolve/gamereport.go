@@ -59,7 +59,7 @@ func newGameReport(p *loaded) *gameReport {
 // value fills in the minimax value of a goal.
 func (rep *gameReport) value(p *loaded, v *exact.GameValue) {
 	rep.Status, rep.Verdict, rep.Iterations = exact.Optimal.String(), "minimax", 1
-	rep.Objective, rep.Bound = report.Number(p.sense()*v.Up), report.Number(p.sense()*v.Low)
+	rep.Objective, rep.Bound = report.Number(p.Sense()*v.Up), report.Number(p.Sense()*v.Low)
 	rep.Gap = report.Number((v.Up - v.Low) / math.Max(1, math.Abs(v.Value)))
 	rep.Returns, rep.Violation = p.named(v.Returns), 0
 }
@@ -146,7 +146,7 @@ func (rep *gameReport) notes(p *loaded) report.Note {
 	var notes report.Note
 	if rep.Verdict == "minimax" {
 		side := "at most"
-		if p.sense() < 0 {
+		if p.Sense() < 0 {
 			side = "at least"
 		}
 		notes = append(notes, fmt.Sprintf("The agent's policy keeps the objective %s this whatever the opponent does, and the opponent's keeps the agent from better. The returns are those when both play them.", side))

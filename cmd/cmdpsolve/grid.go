@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // gridReport is a plan of the states: the row and column of each, −1 for those that are not on it.
@@ -17,21 +18,17 @@ type gridReport struct {
 
 // gridOf returns the plan of the states by their coordinates or, where there are none, by their names; nil
 // if neither tells. What is remembered makes no difference to where a state is.
-func gridOf(p *problem.Problem) *gridReport {
-	declared := p.Declared()
-	places := declared.Coordinates
+func gridOf(p *query.Query) *gridReport {
+	places := p.Problem.Coordinates
 	if places == nil {
-		places = placesNamed(declared.States)
+		places = placesNamed(p.Problem.States)
 	}
 	if places == nil || p.Model.States() > mostShown {
 		return nil
 	}
 	g := &gridReport{}
 	for s := range p.Model.States() {
-		if p.Memory != nil {
-			s = p.Memory.State(s)
-		}
-		place, is := places[s]
+		place, is := places[p.Declared(s)]
 		if !is {
 			place = problem.Place{Row: -1, Column: -1}
 		}

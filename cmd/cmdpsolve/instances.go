@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"

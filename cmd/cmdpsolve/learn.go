@@ -1,14 +1,15 @@
 package main
 
 import (
-	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/contest"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/contest"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -161,7 +162,7 @@ const dearGame = 100_000
 
 // choose refuses what has no sense for the problem, and chooses the dual update.
 func (c *learnCommand) choose(p *loaded) error {
-	s, goal, target := &c.settings, p.task.Cost != nil, p.task.Target != nil
+	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
 	if p.isGame() && p.hello == nil && c.resume == "" && !c.flags.Changed("episodes") && p.Model.Transitions()*p.Model.Horizon() > dearGame {
 		s.Episodes = 1000
@@ -254,7 +255,7 @@ func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Che
 func (s *session) about(r *contest.Run) string {
 	if n := len(r.History); n > 0 {
 		w := r.History[n-1].Average
-		return fmt.Sprintf("obj %s viol %s", report.Brief(s.p.objective(w)), report.Brief(s.Task.Violation(w)))
+		return fmt.Sprintf("obj %s viol %s", report.Brief(s.p.Objective(w)), report.Brief(s.Task.Violation(w)))
 	}
 	return ""
 }

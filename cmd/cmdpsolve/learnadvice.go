@@ -50,7 +50,7 @@ func (s *session) adviseGame(notes report.Note, rep *learnReport) report.Note {
 	case rep.Episodes == 0:
 	case gap != nil && float64(rep.Violation) > gap.Upper+0.01*s.p.extent():
 		text = "The mean return is farther from the target than an opponent can keep it. "
-	case value != nil && s.p.sense()*float64(rep.Objective)-value.Value > 0.1*math.Abs(value.Value):
+	case value != nil && s.p.Sense()*float64(rep.Objective)-value.Value > 0.1*math.Abs(value.Value):
 		text = "The objective is more than 10% worse than the value, which the agent can force. "
 	}
 	if text == "" {

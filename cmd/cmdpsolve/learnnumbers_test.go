@@ -59,7 +59,7 @@ func relearned(t *testing.T, p *loaded, episodes int, seed uint64) (w *witness, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	dual, err := cmdp.NewTermsDual(sh, p.task, &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3})
+	dual, err := cmdp.NewTermsDual(sh, p.Task, &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestLearnedNumbers(t *testing.T) {
 		}
 		optimum := math.NaN()
 		if !out {
-			best, err := exact.Solve(t.Context(), p.Model, p.task, exact.Options{})
+			best, err := exact.Solve(t.Context(), p.Model, p.Task, exact.Options{})
 			if err != nil || best.Status != exact.Optimal {
 				t.Fatal(best, err)
 			}
@@ -168,7 +168,7 @@ func checkLearned(t *testing.T, name string, p *loaded, run *learnedRun, w *witn
 			bearing++
 		}
 	}
-	violation := p.task.Violation(average)
+	violation := p.Task.Violation(average)
 	for i, key := range []string{"gain", "harm"} {
 		x, y := run.Average[key], run.Expected[key]
 		number(key, &x, average[i])
@@ -197,10 +197,7 @@ func checkLearned(t *testing.T, name string, p *loaded, run *learnedRun, w *witn
 	}
 	dir := w.from[at-1]
 	norm := math.Hypot(dir[0], dir[1])
-	box, err := p.Box() // of possible returns, which cuts the target
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := p.Task.Box // of possible returns, which cuts the target
 	support := max(dir[0]*limit[1], dir[0]*box.Upper()[0])/norm + max(dir[1]*limit[0], dir[1]*box.Lower()[1])/norm
 	x, y := c.Direction["gain"], c.Direction["harm"]
 	number("direction of gain", &x, dir[0]/norm)
@@ -298,7 +295,7 @@ func TestCertificateNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{Contest: &contest.Contest{Task: p.task}, p: p} // with the constants of theory
+	s := &session{Contest: &contest.Contest{Task: p.Task}, p: p} // with the constants of theory
 	c := s.certificate(cmdp.Findings{Gap: 0.25, GapEpisode: 6, GapShare: 0.125, GapDirection: []float64{0, 0.5}})
 	if c == nil || c.Direction.Values[0] != 0 || c.Direction.Values[1] != 1 || !same(float64(c.Support), 0.7) || !same(float64(c.Value), 0.95) ||
 		c.Distance != 0.25 || c.Episode != 6 || c.Share != 0.125 {

@@ -77,7 +77,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 	if c.files.policy != "" {
 		list = append(list, s.learned("best estimate", c.files.policy, best))
 		list[0].Feasible = &feasible
-		err = problem.WritePolicy(c.files.policy, s.p.Problem, s.p.learnedRows(best))
+		err = problem.WritePolicy(c.files.policy, s.p.Process, s.p.learnedRows(best))
 	}
 	if c.files.mixture != "" && err == nil {
 		mixture, err := run.Mixture(best)
@@ -85,7 +85,7 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 			return nil, err
 		}
 		list = append(list, s.learned("mixture", c.files.mixture, mixture))
-		return list, problem.WritePolicy(c.files.mixture, s.p.Problem, s.p.learnedRows(mixture))
+		return list, problem.WritePolicy(c.files.mixture, s.p.Process, s.p.learnedRows(mixture))
 	}
 	return list, err
 }
@@ -97,7 +97,7 @@ func (s *session) learned(what, file string, policy cmdp.Policy) learnedPolicy {
 		v := make([]float64, s.p.Model.Dim())
 		cmdp.NewEvaluator(s.p.Model).Returns(v, policy)
 		out.Returns = s.p.named(v)
-		out.Objective, out.Violation = report.Number(s.p.objective(v)), report.Number(s.Task.Violation(v))
+		out.Objective, out.Violation = report.Number(s.p.Objective(v)), report.Number(s.Task.Violation(v))
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func (s *session) summary() *learnReport {
 		rep.Planner, rep.Dual, rep.Bonus, rep.Guaranteed = s.Planner, s.Dual, s.Bonus, s.Guaranteed()
 	}
 	if s.p.isGame() {
-		rep.Opponent = s.p.Opponent.Policy
+		rep.Opponent = s.Against.Policy
 	}
 	for _, t := range s.trials {
 		rep.Runs = append(rep.Runs, s.runReport(t.Run))
@@ -130,7 +130,7 @@ func (s *session) runReport(r *contest.Run) *runReport {
 		Metrics: contest.Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}})
 	rep := &runReport{
 		Episodes: now.Episode, Interrupted: now.Episode < s.Episodes, Seed: r.Seed(), learned: now.learned,
-		BestBound: report.Number(s.p.sense() * f.BestBound), Certificate: s.certificate(f), Doublings: f.Doublings, Seconds: report.Number(r.Spent.Seconds()), History: []recordReport{},
+		BestBound: report.Number(s.p.Sense() * f.BestBound), Certificate: s.certificate(f), Doublings: f.Doublings, Seconds: report.Number(r.Spent.Seconds()), History: []recordReport{},
 	}
 	for _, rec := range r.History {
 		rep.History = append(rep.History, s.record(rec))
@@ -142,12 +142,12 @@ func (s *session) runReport(r *contest.Run) *runReport {
 func (s *session) record(rec contest.Record) recordReport {
 	out := recordReport{rec.Episode, learned{s.p.named(rec.Average), s.p.named(rec.Expected), report.NaN, report.NaN, report.NaN, report.NaN, report.NaN, report.NaN}}
 	if s.moma() {
-		out.Bound, out.Gap, out.Rho = report.Number(s.p.sense()*rec.Metrics["bound"]), report.Number(rec.Metrics["gap"]), report.Number(rec.Metrics["rho"])
+		out.Bound, out.Gap, out.Rho = report.Number(s.p.Sense()*rec.Metrics["bound"]), report.Number(rec.Metrics["gap"]), report.Number(rec.Metrics["rho"])
 	}
 	if rec.Episode == 0 {
 		return out
 	}
-	out.Objective, out.Violation = report.Number(s.p.objective(rec.Average)), report.Number(s.Task.Violation(rec.Average))
+	out.Objective, out.Violation = report.Number(s.p.Objective(rec.Average)), report.Number(s.Task.Violation(rec.Average))
 	if s.Task.Cost != nil {
 		out.Regret = report.Number(s.Task.Cost.Value(rec.Average) - s.Answer.Optimum(s.Task))
 	}
@@ -195,7 +195,7 @@ func (s *session) heading(rep *learnReport) report.Heading {
 		text += fmt.Sprintf(", started from %s of %s", count(s.Logged.Transitions, "transition"), s.Log)
 	}
 	if rep.Opponent != "" {
-		text += ", against " + describeOpponent(s.p.Opponent)
+		text += ", against " + describeOpponent(s.Against)
 	}
 	played := fmt.Sprintf("%s, seed %d", count(rep.Episodes, "episode"), rep.Seed)
 	if rep.Seeds > 1 {
@@ -251,7 +251,7 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 		add(func(p learnedPolicy) any { return p.Violation }, "violation", cell("violation", rep.Violation), best.distance())
 	}
 	if s.moma() && s.Dual == "double" {
-		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.sense() < 0]
+		bound := map[bool]string{true: "optimum at most", false: "optimum at least"}[s.p.Sense() < 0]
 		add(none, bound, cell("bound", rep.Bound), best.Objective)
 	}
 	return t

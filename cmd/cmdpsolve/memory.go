@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -10,9 +11,9 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
@@ -21,8 +22,9 @@ import (
 // memoryOptions say how what happens along the way is remembered.
 type memoryOptions struct {
 	resolution float64
-	generate   int  // see problem.MemoryOptions
+	generate   int  // see query.Options
 	each       bool // threshold of the worst episodes is gone through later: none is planned for here
+	workers    int  // of a value iteration, 0 for one for each processor
 }
 
 // manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
@@ -52,62 +54,30 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
-	opts := *s.problem
-	opts.Memory = problem.MemoryOptions{Resolution: o.resolution, Generate: o.generate, Bytes: mostBytes()}
-	p, err := read(name, opts)
+	p, err := read(name, *s.problem)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if !o.each {
-		if p, err = bestThresholds(ctx, p, nil); err != nil {
-			return nil, stopped(err)
-		}
+	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: mostBytes(), Workers: o.workers})
+	if err == nil && !o.each {
+		q, err = q.Best(ctx)
 	}
-	return wanting(p, name)
-}
-
-// bestThresholds returns a problem, with changes, with the thresholds of the worst episodes that are best for it.
-func bestThresholds(ctx context.Context, p *problem.Problem, changes []*variation) (*problem.Problem, error) {
-	if len(tails(p)) == 0 {
-		return p, nil
-	}
-	best, _, err := p.BestThresholds(func(thresholds []float64) (*problem.Problem, *exact.Result, error) {
-		q, err := p.At(thresholds)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, v := range changes {
-			if q, err = v.apply(q); err != nil {
-				return nil, nil, nil // it is about another threshold
-			}
-		}
-		task, err := q.Task()
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := exact.Solve(ctx, q.Model, task, exact.Options{})
-		return q, r, err
-	})
-	if err == nil && best == nil {
-		best = p
-	}
-	return best, err
-}
-
-// rethought returns a problem whose goal or limits were varied with the thresholds that are best for them.
-func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
-	if len(p.changes) == 0 || len(tails(p.Problem)) == 0 {
-		return p, nil
-	}
-	best, err := bestThresholds(ctx, p.Problem, p.changes)
 	if err != nil {
-		return nil, stopped(err)
+		return nil, unread(name, err)
 	}
-	q, err := wanting(best, p.name)
-	if err == nil {
-		q.changes = p.changes
+	return &loaded{Query: q, name: name}, nil
+}
+
+// unread is what is wrong with a problem that cannot be compiled. Errors of a file name it themselves.
+func unread(name string, err error) error {
+	var inFile problem.Errors
+	switch {
+	case errors.Is(err, context.Canceled):
+		return stopped(err)
+	case errors.As(err, &inFile):
+		return &exitError{exitUsage, inFile}
 	}
-	return q, err
+	return usage("%s: %w", name, err)
 }
 
 // readPolicy reads a policy, and returns with it the problem with the thresholds for which it keeps the limits best: they decide
@@ -117,30 +87,25 @@ func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []drawn,
 	var policies []drawn
 	var first error
 	least := math.Inf(1)
-	err := p.EachThreshold(func(q *problem.Problem) error {
-		components, err := problem.ReadComponents(path, q)
+	err := p.EachThreshold(ctx, func(q *query.Query) error {
+		components, err := problem.ReadComponents(path, q.Process)
 		if err != nil { // it may be for another threshold
 			if first == nil {
 				first = err
 			}
 			return nil
 		}
-		of, read := p, []drawn(nil)
-		if q != p.Problem {
-			if of, err = wanting(q, p.name); err != nil {
-				return err
-			}
-		}
+		of, read := p.as(q), []drawn(nil)
 		for _, c := range components {
 			read = append(read, drawn{c.Weight, c.Policy})
 		}
 		missed := 0.0
-		if q != p.Problem {
+		if q != p.Query {
 			returns, _, err := newSimulation(of, read, 1, 1000).expected(ctx)
 			if err != nil {
 				return err
 			}
-			missed = of.task.Violation(returns)
+			missed = of.Task.Violation(returns)
 		}
 		if missed < least {
 			best, policies, least = of, read, missed
@@ -162,35 +127,24 @@ type thresholdReport struct {
 
 // remembered lists what a policy remembers.
 func (p *loaded) remembered() []monitor.Remembered {
-	if p.Memory == nil {
+	if p.Product == nil {
 		return nil
 	}
-	return p.Memory.Remembered()
+	return p.Product.Remembered()
 }
 
 // thresholds lists the thresholds of constraints on the worst episodes.
 func (p *loaded) thresholds() []thresholdReport {
 	var out []thresholdReport
-	for _, t := range tails(p.Problem) {
-		out = append(out, thresholdReport{t.Name, report.Number(t.Threshold), len(t.Thresholds)})
+	for _, l := range p.Of(query.WorstEpisodes) {
+		out = append(out, thresholdReport{l.Name, report.Number(l.Threshold), len(l.Thresholds)})
 	}
 	return out
 }
 
-// limitNotes says what is peculiar about limits of totals.
-func (p *loaded) limitNotes() report.Note {
-	if p.Memory == nil {
-		return nil
-	}
-	return slices.Clone(p.Memory.Notes)
-}
-
 // memoryNotes explains what is remembered and what constraints on episodes came to.
 func (p *loaded) memoryNotes() report.Note {
-	if p.Memory == nil {
-		return nil
-	}
-	notes := report.Note(p.limitNotes())
+	notes := slices.Clone(report.Note(p.Notes))
 	for _, t := range p.thresholds() {
 		notes = append(notes, fmt.Sprintf("The %s is asked for with the threshold %s, the best of %d.", t.Constraint, report.Short(t.Threshold), t.Tried))
 	}

@@ -98,12 +98,12 @@ func metricOf(t *testing.T, m baseline.Metrics, key string) float64 {
 // replayed plays one run of a comparison again and returns its metrics after every episode.
 func replayed(t *testing.T, p *loaded, algorithm string, episodes int, seed uint64, optimum, slater float64) []baseline.Metrics {
 	t.Helper()
-	l, err := baseline.New(algorithm, baseline.Config{Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: p.task, Seed: seed,
+	l, err := baseline.New(algorithm, baseline.Config{Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: p.Task, Seed: seed,
 		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05}, Bonus: cmdp.TheoryTimes(0.02), Knowledge: baseline.Knowledge{Slater: slater}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := baseline.NewRecorder(l, p.Model, p.task, optimum)
+	r, err := baseline.NewRecorder(l, p.Model, p.Task, optimum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestComparedMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	best, err := exact.Solve(t.Context(), p.Model, p.task, exact.Options{})
+	best, err := exact.Solve(t.Context(), p.Model, p.Task, exact.Options{})
 	if err != nil || best.Status != exact.Optimal || !same(rep.Exact.Objective, -best.Objective) {
 		t.Fatal(best, err, rep.Exact.Objective)
 	}

@@ -190,10 +190,10 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if n := p.Model.States(); c.generate == 0 && p.Memory != nil && n >= manyPairs {
+	if n := p.Model.States(); c.generate == 0 && p.Product != nil && n >= manyPairs {
 		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for needs the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
 	}
-	if p, err = p.vary(&c.what); err != nil {
+	if p, err = p.vary(ctx, &c.what); err != nil {
 		return err
 	}
 	if p, err = p.rethought(ctx); err != nil {
@@ -207,7 +207,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return c.planSweep(ctx, p)
 	case c.opponentPolicy != "" && c.credible.log == "" && !p.isGame():
 		return usage("--opponent-policy %s: %s has one player", c.opponentPolicy, p.name)
-	case p.task.Cost == nil && p.task.Target == nil:
+	case p.Task.Cost == nil && p.Task.Target == nil:
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
 	case c.credible.log != "":
 		return c.planLogged(ctx, p)
@@ -232,16 +232,12 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 			return err
 		}
 	}
-	opts, progress := c.exact(c.err, p.Model, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.Sense())
 	begin := time.Now()
-	planner, err := exact.NewPlanner(p.Model, c.parallel)
-	if err != nil {
-		return failed(err)
-	}
-	r, err := planner.Solve(ctx, p.task, opts)
+	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
 	if err == nil && r.Status == exact.Infeasible {
-		clash, err = p.conflict(ctx, planner, opts)
+		clash, err = p.conflict(ctx, opts)
 	}
 	progress.close()
 	if err != nil {
@@ -277,7 +273,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
 		return c.dropOld(c.policy)
 	}
-	return problem.WritePolicy(c.policy, p.Problem, p.PlanRows(r.Policy, r.Components))
+	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Components))
 }
 
 // dropOld removes the policy of an earlier plan, which would be taken for one of this.
@@ -318,7 +314,7 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 	if err := policyFile("--opponent-policy", c.opponentPolicy); err != nil {
 		return err
 	}
-	if p.task.Target != nil && p.task.Cost != nil {
+	if p.Task.Target != nil && p.Task.Cost != nil {
 		c.say("a goal within a target cannot be pursued against an opponent; what follows is about the target alone")
 	}
 	begin := time.Now()
@@ -336,8 +332,8 @@ func (c *planCommand) planGame(ctx context.Context, p *loaded) error {
 // wants.
 func (p *loaded) solveGame(ctx context.Context, opts exact.GapOptions) (rep *gameReport, agent, opponent *cmdp.Randomized, status exact.GapStatus, err error) {
 	rep = newGameReport(p)
-	if p.task.Target == nil {
-		v, err := exact.SolveGame(ctx, p.Model, p.task)
+	if p.Task.Target == nil {
+		v, err := exact.SolveGame(ctx, p.Model, p.Task)
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil, nil, 0, stopped(ctx.Err())
@@ -347,7 +343,7 @@ func (p *loaded) solveGame(ctx context.Context, opts exact.GapOptions) (rep *gam
 		rep.value(p, v)
 		return rep, v.Agent, v.Opponent, exact.Approachable, nil
 	}
-	g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.task.Target}, opts)
+	g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.Task.Target}, opts)
 	if err != nil {
 		return nil, nil, nil, 0, stopped(err)
 	}
@@ -385,7 +381,7 @@ func (c *planCommand) writePlayers(p *loaded, agent, opponent *cmdp.Randomized) 
 		case w.policy == nil:
 			c.say("no policy is written to %s: the opponent has none that keeps the returns from the target", w.path)
 		default:
-			errs = append(errs, problem.WritePolicy(w.path, p.Problem, p.PolicyRows(w.policy, w.player)))
+			errs = append(errs, problem.WritePolicy(w.path, p.Process, p.PolicyRows(w.policy, w.player)))
 		}
 	}
 	return errors.Join(errs...)

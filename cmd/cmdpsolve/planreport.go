@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
-	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -103,17 +102,17 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Memory: p.remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
-	if p.task.Cost != nil && r.Status != exact.Infeasible {
-		d.Objective, d.Bound, d.Gap = report.Number(p.sense()*r.Objective), report.Number(p.sense()*r.Bound), report.Number(r.Gap)
+	if p.Task.Cost != nil && r.Status != exact.Infeasible {
+		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound), report.Number(r.Gap)
 	}
 	if r.Status == exact.Unbounded {
 		d.Return, d.Gap = p.Returns[r.Return], report.NaN
 	}
-	if p.task.Target != nil {
+	if p.Task.Target != nil {
 		d.Tolerance = report.Number(r.Tolerance)
 	}
-	priced := r.Status == exact.Optimal && p.task.Cost != nil
-	if priced && p.task.Target != nil {
+	priced := r.Status == exact.Optimal && p.Task.Cost != nil
+	if priced && p.Task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
 	d.addLimits(p, r, priced)
@@ -128,9 +127,10 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 	rest := append([]float64(nil), r.Dual...)
 	sides := p.sides()
-	for _, price := range r.Prices {
+	rows := p.Rows()
+	for k, price := range r.Prices {
 		floats.AddScaled(rest, -price.Value, price.Normal)
-		if price.Name == "" || price.Kind == "always" {
+		if k >= len(rows) || rows[k].Scope == query.EveryEpisode {
 			continue // it holds for all returns that are possible, or is listed below
 		}
 		slack, scale := price.Offset, 0.0
@@ -139,48 +139,45 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 				slack, scale = slack-n*r.Returns[i], scale+math.Abs(n)*sides[i]
 			}
 		}
-		if t := p.tail(price.Constraint); t != nil { // in the units of the mean
-			price.Constraint = cmdp.Constraint{Name: t.Name, Kind: kindOfTail(t), Return: t.Mean, Bound: t.Bound}
-			slack, scale, price.Value = slack/t.Share, scale/t.Share, price.Value*t.Share
-		}
-		d.add(price, slack, scale, priced)
+		l := rows[k]
+		d.add(l.Name, l.Kind(), l.Return, l.Bound, l.Slack(slack), l.Slack(scale), l.Price(price.Value), priced)
 	}
-	if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); !polyhedral {
-		d.add(exact.Price{Constraint: cmdp.Constraint{Name: "target", Kind: "target", Bound: math.NaN()}, Value: floats.Norm(rest, 2)}, math.NaN(), 0, priced)
+	if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral {
+		d.add("target", "target", "", math.NaN(), math.NaN(), 0, floats.Norm(rest, 2), priced)
 		if priced {
 			d.TargetPrice = p.named(rest)
 		}
 	}
-	for _, a := range p.Always() {
-		i := slices.Index(p.Returns, a.Return)
-		d.add(exact.Price{Constraint: cmdp.Constraint{Name: a.Name, Kind: "always", Return: a.Return, Bound: a.Limit}}, p.slackAlways(a, i, r), sides[i], false)
+	for _, l := range p.Of(query.EveryEpisode) {
+		i := slices.Index(p.Returns, l.Return)
+		d.add(l.Name, l.Kind(), l.Return, l.Bound, p.slackAlways(l, i, r), sides[i], 0, false)
 	}
 }
 
 // slackAlways returns by how much the episode that fares worst under an answer keeps a limit on return i, NaN if it is not known.
-func (p *loaded) slackAlways(a problem.Always, i int, r *exact.Result) float64 {
+func (p *loaded) slackAlways(l *query.Limit, i int, r *exact.Result) float64 {
 	policies := draws(r.Policy, r.Components)
 	if len(policies) == 0 || p.Model.Tally() != nil {
 		return math.NaN()
 	}
 	slack := math.Inf(1)
 	for _, c := range policies {
-		if a.AtLeast {
-			slack = min(slack, 0-monitor.Greatest(p.Model, c.Policy, i, -1)-a.Limit)
+		if l.AtLeast {
+			slack = min(slack, 0-monitor.Greatest(p.Model, c.Policy, i, -1)-l.Bound)
 		} else {
-			slack = min(slack, a.Limit-monitor.Greatest(p.Model, c.Policy, i, 1))
+			slack = min(slack, l.Bound-monitor.Greatest(p.Model, c.Policy, i, 1))
 		}
 	}
 	return slack
 }
 
-func (d *planReport) add(p exact.Price, slack, scale float64, priced bool) {
-	price := report.Number(p.Value)
+func (d *planReport) add(name, kind, of string, bound, slack, scale, value float64, priced bool) {
+	price := report.Number(value)
 	if !priced {
 		price = report.NaN
 	}
 	d.Prices = append(d.Prices, price)
-	d.Constraints = append(d.Constraints, limitReport{p.Name, p.Kind, p.Return, report.Number(p.Bound), report.Number(slack), price, scale})
+	d.Constraints = append(d.Constraints, limitReport{name, kind, of, report.Number(bound), report.Number(slack), price, scale})
 }
 
 func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
@@ -197,7 +194,7 @@ func (p *loaded) newCertificate(direction []float64, support, value, distance fl
 // part of it that is possible: whether it is a normal there.
 func (p *loaded) holdsUncut(dir []float64) bool {
 	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
-	p.task.Target.MaximizeLinear(at, dir)
+	p.Task.Target.MaximizeLinear(at, dir)
 	size := 0.0
 	for i, x := range p.sides() {
 		size = max(size, x, math.Abs(at[i]))
@@ -205,7 +202,7 @@ func (p *loaded) holdsUncut(dir []float64) bool {
 	for i, x := range dir {
 		beyond[i] = at[i] + size*x
 	}
-	p.task.Whole.Project(beyond, beyond)
+	p.Task.Whole.Project(beyond, beyond)
 	for i, x := range beyond {
 		if math.Abs(x-at[i]) > 1e-9*size {
 			return false
@@ -224,7 +221,7 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	for i, name := range p.Returns {
 		t.Add(name, returns[i])
 	}
-	if p.task.Target != nil {
+	if p.Task.Target != nil {
 		missed := p.missed(returns)
 		if d.Certificate != nil {
 			missed = report.Short(d.Violation)
@@ -233,7 +230,7 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	}
 	if d.Objective == d.Objective && d.Return == "" {
 		t.Add("objective", d.Objective)
-		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.sense() < 0], d.Bound)
+		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.Sense() < 0], d.Bound)
 		gap := report.Small(d.Gap)
 		if d.Gap < 1e-9 {
 			gap = "≤ " + gap
@@ -300,7 +297,7 @@ func (d *planReport) notes(p *loaded) report.Note {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
 		}
 	case d.Rho == 0:
-		if len(p.Always()) > 0 {
+		if len(p.Of(query.EveryEpisode)) > 0 {
 			notes = append(notes, "The limits on expected returns do not bind.")
 		} else {
 			notes = append(notes, "The limits do not bind.")
@@ -333,8 +330,12 @@ func (p *loaded) explain(c *planCertificate) string {
 		}
 	}
 	value, support := float64(c.Value)/largest, float64(c.Support)/largest
-	if at := slices.IndexFunc(p.Always(), func(a problem.Always) bool { return a.Chance == p.Returns[only] }); entries == 1 && at >= 0 {
-		return fmt.Sprintf("Whatever is done, an episode breaks %s with a probability of at least %s.", p.Always()[at].Name, report.Short(value-support))
+	if entries == 1 {
+		for _, l := range p.Of(query.EveryEpisode) {
+			if l.Coordinate() == only {
+				return fmt.Sprintf("Whatever is done, an episode breaks %s with a probability of at least %s.", l.Name, report.Short(value-support))
+			}
+		}
 	}
 	switch {
 	case entries == 1 && dir[only] > 0:

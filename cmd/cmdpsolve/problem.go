@@ -14,30 +14,26 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/simulator"
 	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// loaded is a problem with what is wanted of it.
+// loaded is a query with what the user called it.
 type loaded struct {
-	*problem.Problem
-	task cmdp.Task
-	name string // what the user called it
+	*query.Query
+	name string
 	// hello is what a simulator said that is played in the place of a model; else nil.
 	hello *simulator.Hello
-	// changes were made to what the user called for.
-	changes []*variation
 }
 
-// wanting returns a problem with what is wanted of it.
-func wanting(p *problem.Problem, name string) (*loaded, error) {
-	task, err := p.Task()
-	if err != nil {
-		return nil, usage("%s: %w", name, err)
-	}
-	return &loaded{Problem: p, task: task, name: name}, nil
+// as returns another query under the same name.
+func (p *loaded) as(q *query.Query) *loaded {
+	other := *p
+	other.Query = q
+	return &other
 }
 
 // readFile reads a problem file. On a terminal it shows how much has been read, if that
@@ -83,26 +79,9 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 	return p, err
 }
 
-// sense is +1 if the cost of the task is the user's objective, -1 if it is the
-// negative of a return to be maximised.
-func (p *loaded) sense() float64 {
-	if p.Goal.Maximize != "" {
-		return -1
-	}
-	return 1
-}
-
-// objective returns the objective in the user's sense, NaN without a goal.
-func (p *loaded) objective(v []float64) float64 {
-	if p.task.Cost == nil {
-		return math.NaN()
-	}
-	return p.sense() * p.task.Cost.Value(v)
-}
-
 // title is the name of the problem, or what the user called it.
 func (p *loaded) title() string {
-	return cmp.Or(p.Name, p.name)
+	return cmp.Or(p.Problem.Name, p.name)
 }
 
 // heading says what the problem is and what is wanted of it, then how it was answered.
@@ -122,12 +101,12 @@ type subject struct {
 	made
 }
 
-func (p *loaded) subject() subject { return subject{Problem: p.Name, Wanted: p.wanted()} }
+func (p *loaded) subject() subject { return subject{Problem: p.Problem.Name, Wanted: p.wanted()} }
 
 // wanted describes goal, constraints and target in a line.
 func (p *loaded) wanted() string {
-	goal := p.Goal.String()
-	if _, ok := p.task.Cost.(cost.Affine); ok && p.Goal.Cost != nil {
+	goal := p.Problem.Goal.String()
+	if _, ok := p.Task.Cost.(cost.Affine); ok && p.Problem.Goal.Cost != nil {
 		goal = "minimize a linear cost"
 	}
 	limits := strings.Join(p.wantedLimits(), ", ")
@@ -145,60 +124,25 @@ func (p *loaded) wanted() string {
 // wantedLimits describes constraints and target.
 func (p *loaded) wantedLimits() []string {
 	var out []string
-	for _, c := range p.task.Constraints {
-		if c.Kind != "target" && c.Kind != "always" {
-			out = append(out, p.limitName(c))
+	for _, l := range p.Limits {
+		if l.Scope != query.OfTarget && l.Scope != query.EveryEpisode {
+			out = append(out, l.Name)
 		}
 	}
 	out = append(out, p.alwaysNames()...)
-	if p.Target != nil {
+	if p.Problem.Target != nil {
 		out = append(out, "returns in the target set")
 	}
 	return out
 }
 
-// limitName names a limit as the problem has it: one on the mean of the worst episodes holds for any threshold.
-func (p *loaded) limitName(c cmdp.Constraint) string {
-	if t := p.tail(c); t != nil {
-		return t.Name
-	}
-	return c.Name
-}
-
-// tail returns the limit on the mean of the worst episodes that a constraint stands for, nil if it is another one.
-func (p *loaded) tail(c cmdp.Constraint) *problem.Tail {
-	list := tails(p.Problem)
-	i := slices.IndexFunc(list, func(t problem.Tail) bool { return c.Return == t.Excess && c.Kind == "at_most" && c.Bound == t.Room })
-	if i < 0 {
-		return nil
-	}
-	return &list[i]
-}
-
-// kindOfTail is the kind of a limit on the mean of the worst episodes.
-func kindOfTail(t *problem.Tail) string {
-	if t.AtLeast {
-		return "at_least"
-	}
-	return "at_most"
-}
-
 // alwaysNames lists the limits of every episode.
 func (p *loaded) alwaysNames() []string {
 	var names []string
-	for _, a := range p.Always() {
-		names = append(names, a.Name)
+	for _, l := range p.Of(query.EveryEpisode) {
+		names = append(names, l.Name)
 	}
 	return names
-}
-
-// always returns the limit of every episode that a constraint stands for, nil if it is about means.
-func (p *loaded) always(c cmdp.Constraint) *problem.Always {
-	list := p.Always()
-	if i := slices.IndexFunc(list, func(a problem.Always) bool { return a.Chance == c.Return }); i >= 0 && c.Kind == "always" {
-		return &list[i]
-	}
-	return nil
 }
 
 // size describes the model in a line.
@@ -211,8 +155,8 @@ func (p *loaded) sizeWith(returns []string) string {
 		return p.simulated()
 	}
 	states := count(m.States(), "state")
-	if p.Memory != nil {
-		states = fmt.Sprintf("%s, %d with memory", count(p.Memory.Base().States(), "state"), m.States())
+	if p.Product != nil {
+		states = fmt.Sprintf("%s, %d with memory", count(p.Product.Base().States(), "state"), m.States())
 	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
 		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(returns, ", "))
@@ -220,15 +164,23 @@ func (p *loaded) sizeWith(returns []string) string {
 
 // time says over which time returns are summed.
 func (p *loaded) time() string {
-	switch m := p.Model; {
-	case p.Shape() != nil:
+	if p.Shape() != nil {
 		return fmt.Sprintf("horizon %d", p.steps())
+	}
+	return timeOf(p.Model, p.Returns, p.Model.Mean)
+}
+
+// timeOf says over which time the returns of a model are summed, of which some may be means.
+func timeOf(m *cmdp.Model, returns []string, mean func(i int) bool) string {
+	switch {
+	case m.Horizon() > 0:
+		return fmt.Sprintf("horizon %d", m.Horizon())
 	case m.Average():
 		return "long-run mean of a step"
 	case m.Means():
 		var means, totals []string
-		for i, name := range p.Returns {
-			if m.Mean(i) {
+		for i, name := range returns {
+			if mean(i) {
 				means = append(means, name)
 			} else {
 				totals = append(totals, name)
@@ -252,9 +204,9 @@ func count(n int, what string) string {
 // sides returns the sides of the box of possible returns. Rounding errors are
 // measured relative to them, because returns may be of very different sizes.
 func (p *loaded) sides() []float64 {
-	sides, lower, upper := make([]float64, len(p.Returns)), p.task.Box.Lower(), p.task.Box.Upper()
+	sides, lower, upper := make([]float64, len(p.Returns)), p.Task.Box.Lower(), p.Task.Box.Upper()
 	if p.Shape() == nil {
-		exact.CutBox(lower, upper, p.task.Target)
+		exact.CutBox(lower, upper, p.Task.Target)
 	}
 	for i, x := range lower {
 		sides[i] = max(upper[i]-x, 1e-3*math.Abs(x), 1e-3*math.Abs(upper[i]))
@@ -268,13 +220,13 @@ func (p *loaded) extent() float64 { return floats.Norm(p.sides(), 2) }
 // keeps reports whether v lies in the target up to rounding, each coordinate in its
 // own measure.
 func (p *loaded) keeps(v []float64) bool {
-	if p.task.Target == nil {
+	if p.Task.Target == nil {
 		return true
 	}
 	near := make([]float64, len(v))
-	p.task.Target.Project(near, v)
+	p.Task.Target.Project(near, v)
 	for i, side := range p.sides() {
-		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == problem.Boundless
+		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == query.Boundless
 		if math.Abs(v[i]-near[i]) > 1e-9*side && !endless {
 			return false
 		}
@@ -287,7 +239,7 @@ func (p *loaded) missed(v []float64) string {
 	if p.keeps(v) {
 		return "0"
 	}
-	return report.Short(p.task.Violation(v))
+	return report.Short(p.Task.Violation(v))
 }
 
 // learnable reports whether learn takes the problem: it plays episodes of a horizon.

@@ -38,7 +38,7 @@ func glpkBuilt(option string) error {
 // secondOpinion asks GLPK. It is asked before the problem is planned, because it refuses
 // problems that plan can solve.
 func (p *loaded) secondOpinion(ctx context.Context) (*exact.Opinion, error) {
-	o, err := exact.SecondOpinion(ctx, p.Model, p.task)
+	o, err := exact.SecondOpinion(ctx, p.Model, p.Task)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, failed(errInterrupted)
@@ -58,10 +58,10 @@ func (p *loaded) compared(o *exact.Opinion, r *exact.Result) *opinionReport {
 		Agrees: o.Status == r.Status && o.Status != exact.Undecided,
 		Rows:   o.Rows, Columns: o.Columns, Iterations: o.Iterations,
 	}
-	if p.task.Cost != nil && o.Status == exact.Optimal && r.Status == exact.Optimal {
+	if p.Task.Cost != nil && o.Status == exact.Optimal && r.Status == exact.Optimal {
 		gap := math.Abs(o.Objective - r.Objective)
-		rep.Objective, rep.Difference = report.Number(p.sense()*o.Objective), report.Number(gap)
-		rep.Agrees = gap <= opinionTolerance*(math.Abs(r.Objective)+p.task.Cost.Lipschitz()*p.extent())
+		rep.Objective, rep.Difference = report.Number(p.Sense()*o.Objective), report.Number(gap)
+		rep.Agrees = gap <= opinionTolerance*(math.Abs(r.Objective)+p.Task.Cost.Lipschitz()*p.extent())
 	}
 	return rep
 }

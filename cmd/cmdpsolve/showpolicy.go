@@ -249,7 +249,7 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.Component) [
 		t.Columns = append(t.Columns, report.Column{Title: "component", Align: report.Left})
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "state", Align: report.Left})
-	if p.Memory != nil {
+	if p.Product != nil {
 		t.Columns[len(t.Columns)-1].Title = "state (memory)"
 	}
 	if steps {
@@ -309,7 +309,7 @@ var ways = map[string]string{
 // wide for the terminal, or an action has no mark.
 func (p *loaded) policyMap(lines []policyLine) []report.Section {
 	const widest, highest = 17, 60
-	g := gridOf(p.Problem)
+	g := gridOf(p.Query)
 	if g == nil || g.Columns > widest || g.Rows > highest || len(lines) == 0 || lines[0].component > 0 {
 		return nil
 	}
@@ -356,8 +356,8 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 
 // recalled writes a state, and what is remembered there with what it is of.
 func (p *loaded) recalled(s int) string {
-	if p.Memory == nil || p.Memory.Recall(s) == "" {
+	if p.Product == nil || p.Product.Recall(s) == "" {
 		return p.StateName(s)
 	}
-	return p.Declared().StateName(p.Memory.State(s)) + " (" + p.Memory.Recall(s) + ")"
+	return p.Problem.StateName(p.Declared(s)) + " (" + p.Product.Recall(s) + ")"
 }

@@ -55,8 +55,8 @@ type truncationReport struct {
 func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		subject: p.subject(), Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.objective(s.mean)), Violation: report.Number(p.task.Violation(s.mean)),
-		Expected: expectedReport{report.Number(p.objective(expected)), report.Number(p.task.Violation(expected))},
+		Objective: report.Number(p.Objective(s.mean)), Violation: report.Number(p.Task.Violation(s.mean)),
+		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {
 		rep.keeps = p.keeps(expected)
@@ -83,11 +83,7 @@ func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *
 
 // largestReturn is the largest magnitude of a possible return.
 func (p *loaded) largestReturn() float64 {
-	box, err := p.Box()
-	if err != nil {
-		return math.NaN() // the task, which was built from the box, could not be
-	}
-	most := 0.0
+	box, most := p.Task.Box, 0.0
 	for i, x := range box.Lower() {
 		most = max(most, math.Abs(x), math.Abs(box.Upper()[i]))
 	}
@@ -122,10 +118,10 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 		}
 		add(p.Returns[i], m.Mean, report.Rough(m.CI95), m.Expected, stopping)
 	}
-	if p.task.Cost != nil {
+	if p.Task.Cost != nil {
 		add("objective", rep.Objective, "", rep.Expected.Objective, "")
 	}
-	if p.task.Target != nil {
+	if p.Task.Target != nil {
 		met, expected := rep.Violation, rep.Expected.Violation
 		if rep.keeps && f != report.CSV {
 			if met == expected {
@@ -144,7 +140,7 @@ func (rep *simulateReport) notes(p *loaded) report.Note {
 	switch {
 	case p.Model == nil:
 		notes = report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; what is expected of the policy in a simulator is not known."}
-	case p.task.Target == nil:
+	case p.Task.Target == nil:
 	case rep.keeps:
 		notes = append(notes, "The policy keeps every limit.")
 	default:

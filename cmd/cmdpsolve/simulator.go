@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/simulator"
 
 	"github.com/spf13/pflag"
@@ -64,11 +65,11 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	task, err := p.Task()
+	q, err := query.New(ctx, p, query.Options{})
 	if err != nil {
-		return nil, usage("%s: %w", name, err)
+		return nil, unread(name, err)
 	}
-	return &loaded{Problem: p, task: task, name: name, hello: hello}, nil
+	return &loaded{Query: q, name: name, hello: hello}, nil
 }
 
 // options has the runs of a contest play the simulator, if there is one.

@@ -16,6 +16,7 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/stat/combin"
@@ -141,22 +142,21 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	case c.secondOpinion || c.credible.log != "":
 		return usage("--sweep goes with neither --second-opinion nor --log")
 	}
-	planner, err := exact.NewPlanner(p.Model, c.parallel)
-	if err != nil {
+	if _, err := p.Planner(); err != nil {
 		return usage("%s: %w", p.name, err)
 	}
 	if err := c.sweep.over.chooseSides(p); err != nil {
 		return err
 	}
-	rep, begin := &sweepReport{subject: subject{Problem: p.title(), Wanted: c.sweep.over.wanted(p)}, Plans: []*sweptReport{}}, time.Now()
+	rep, begin := &sweepReport{subject: subject{Problem: p.title(), Wanted: c.sweep.over.wanted(ctx, p)}, Plans: []*sweptReport{}}, time.Now()
 	counts := make([]int, len(c.sweep.over))
 	for i, l := range c.sweep.over {
 		rep.Over, counts[i] = append(rep.Over, l.String()), len(l.values)
 	}
-	opts, progress := c.exact(c.err, p.Model, p.sense())
+	opts, progress := c.exact(c.err, p.Model, p.Sense())
 	defer progress.close()
 	for grid := combin.NewCartesianGenerator(counts); grid.Next(); {
-		if err := c.sweepOne(ctx, p, planner, opts, grid.Product(nil), rep); err != nil {
+		if err := c.sweepOne(ctx, p, opts, grid.Product(nil), rep); err != nil {
 			return err
 		}
 	}
@@ -179,14 +179,14 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 func (s sweepFlags) chooseSides(p *loaded) error {
 	for i := range s {
 		l := &s[i]
-		if names := limitable(p.Problem); !slices.Contains(names, l.name) {
+		if names := p.Limitable(); !slices.Contains(names, l.name) {
 			return usage("--sweep: unknown return %q: want %s", l.name, strings.Join(names, ", "))
 		}
 		if slices.ContainsFunc(s[:i], func(k sweptLimit) bool { return k.name == l.name }) {
 			return usage("--sweep: %s is given twice", l.name)
 		}
-		_, below := givenLimit(p.Problem, "at_least", l.name)
-		_, above := givenLimit(p.Problem, "at_most", l.name)
+		_, below := p.Given("at_least", l.name)
+		_, above := p.Given("at_most", l.name)
 		if below && above {
 			return usage("--sweep: %s is limited from both sides; take one away with --at-least %s=none or --at-most %s=none", l.name, l.name, l.name)
 		}
@@ -196,14 +196,14 @@ func (s sweepFlags) chooseSides(p *loaded) error {
 }
 
 // sweepOne plans at one point of the grid.
-func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Planner, opts exact.Options, at []int, rep *sweepReport) error {
+func (c *planCommand) sweepOne(ctx context.Context, p *loaded, opts exact.Options, at []int, rep *sweepReport) error {
 	v := &variation{}
 	one := &sweptReport{}
 	for i, l := range c.sweep.over {
-		v.bounds = append(v.bounds, bound{l.name, l.kind, l.values[at[i]]})
+		v.Bounds = append(v.Bounds, query.Bound{Return: l.name, Kind: l.kind, Value: l.values[at[i]]})
 		one.Limits = append(one.Limits, report.Number(l.values[at[i]]))
 	}
-	q, err := p.vary(v)
+	q, err := p.vary(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -211,12 +211,7 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 	if q, err = q.rethought(ctx); err != nil {
 		return err
 	}
-	if q.Model != p.Model { // other thresholds are remembered in other ways
-		if planner, err = exact.NewPlanner(q.Model, c.parallel); err != nil {
-			return failed(err)
-		}
-	}
-	r, err := planner.Solve(ctx, q.task, opts)
+	r, err := q.Solve(ctx, opts)
 	if err != nil {
 		return p.stopped(err)
 	}
@@ -238,7 +233,7 @@ func (c *planCommand) sweepOne(ctx context.Context, p *loaded, planner *exact.Pl
 	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	return failed(problem.WritePolicy(one.Policy, q.Problem, q.PlanRows(r.Policy, r.Components)))
+	return failed(problem.WritePolicy(one.Policy, q.Process, q.PlanRows(r.Policy, r.Components)))
 }
 
 // verdict is infeasible if no limit can be kept, and a failure if a plan is undecided.
@@ -260,13 +255,13 @@ func (rep *sweepReport) verdict(iterations int) error {
 
 // wanted describes goal and limits in a line. The limits that are swept stand
 // without a number.
-func (s sweepFlags) wanted(p *loaded) string {
+func (s sweepFlags) wanted(ctx context.Context, p *loaded) string {
 	free, over := &variation{}, make([]string, len(s))
 	for i, l := range s {
-		free.bounds = append(free.bounds, bound{l.name, "at_least", math.Inf(1)}, bound{l.name, "at_most", math.Inf(1)})
+		free.Bounds = append(free.Bounds, query.Bound{Return: l.name, Kind: "at_least", Value: math.Inf(1)}, query.Bound{Return: l.name, Kind: "at_most", Value: math.Inf(1)})
 		over[i] = l.String()
 	}
-	rest, err := p.vary(free)
+	rest, err := p.vary(ctx, free)
 	if err != nil {
 		rest = p
 	}
@@ -278,7 +273,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	t := report.NewTable(rep.Over...)
 	shown := p.Returns
 	if p.thresholds() != nil { // which excess is looked at differs from plan to plan
-		shown = p.Declared().Returns
+		shown = p.Problem.Returns
 	}
 	for _, title := range append([]string{"objective"}, shown...) {
 		t.Columns = append(t.Columns, report.Column{Title: title})

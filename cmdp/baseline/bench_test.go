@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -52,7 +53,7 @@ func suiteExample(tb testing.TB, spec string) *example {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	task, err := p.Task()
+	task, err := query.TaskOf(context.Background(), p)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 )
 
 // Three algorithms learn the same problem, from the same seed; one of them is not
@@ -19,7 +20,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	task, err := p.Task()
+	task, err := query.TaskOf(context.Background(), p)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 )
 
 // TestPublished wants every algorithm to run with the published constants, with known
@@ -189,7 +190,7 @@ func TestDOPEOnMedia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := p.Task()
+	task, err := query.TaskOf(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // sparse draws a model in which every choice has two of six successors.
@@ -24,7 +25,7 @@ func sparse(t *testing.T, seed int) *problem.Problem {
 // sparseConfig is what a learner of a sparse model is told, with or without support.
 func sparseConfig(t *testing.T, p *problem.Problem, told bool) Config {
 	t.Helper()
-	task, err := p.Task()
+	task, err := query.TaskOf(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

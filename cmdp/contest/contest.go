@@ -24,12 +24,15 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A Contest is one problem with the learners that play it.
 type Contest struct {
 	Settings
-	Problem  *problem.Problem
+	Query *query.Query
+	// Against is the opponent of a game, by the settings or else by the problem; nil if Options.Opponent makes it.
+	Against  *problem.Opponent
 	Task     cmdp.Task
 	Title    string // of the problem
 	Name     string // in a suite that gives it one
@@ -108,16 +111,15 @@ type Options struct {
 }
 
 // New prepares a contest: it solves the problem, gathers what learners are told, and makes
-// each learner once, so that what is wrong with one shows before anything is played. It
-// sets the opponent of p if the settings name one.
-func New(ctx context.Context, p *problem.Problem, settings Settings, opts Options) (*Contest, error) {
-	if p == nil || p.Model == nil && (p.Simulated == nil || opts.Simulator == nil) {
+// each learner once, so that what is wrong with one shows before anything is played.
+func New(ctx context.Context, q *query.Query, settings Settings, opts Options) (*Contest, error) {
+	if q == nil || q.Model == nil && opts.Simulator == nil {
 		return nil, errors.New("contest: no problem")
 	}
 	if opts.Name == "" {
-		opts.Name = p.Name
+		opts.Name = q.Problem.Name
 	}
-	c := &Contest{Settings: settings, Problem: p, Title: p.Name, measured: !opts.Unmeasured, mixture: opts.Mixture, records: opts.Records, learner: baseline.New}
+	c := &Contest{Settings: settings, Query: q, Task: q.Task, Title: q.Problem.Name, measured: !opts.Unmeasured, mixture: opts.Mixture, records: opts.Records, learner: baseline.New}
 	if opts.Learner != nil {
 		c.learner = func(_ string, cfg baseline.Config) (cmdp.Learner, error) { return opts.Learner(cfg) }
 	}
@@ -134,14 +136,11 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	p := c.Problem
-	if c.Task, err = p.Task(); err != nil {
-		return fmt.Errorf("%s: %w", opts.Name, err)
-	}
+	q := c.Query
 	switch {
-	case p.Shape() == nil:
+	case q.Shape() == nil:
 		instead := "has a discount"
-		if m := p.Model; m.Means() {
+		if m := q.Model; m.Means() {
 			instead = "asks for long-run means"
 		} else if m.Discount() == 1 {
 			instead = "asks for totals"
@@ -150,8 +149,8 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return fmt.Errorf("%s: nothing to learn for: give a goal, constraints or a target", opts.Name)
 	}
-	c.environment = func() (cmdp.Environment, error) { return p.Model, nil }
-	if p.Model == nil {
+	c.environment = func() (cmdp.Environment, error) { return q.Model, nil }
+	if q.Model == nil {
 		if err := c.modelless(opts.Name); err != nil {
 			return err
 		}
@@ -160,7 +159,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Fingerprint, err = c.fingerprint(); err != nil {
 		return err
 	}
-	game := p.Shape().Game()
+	game := q.Shape().Game()
 	if c.Planner == "" {
 		c.Planner = map[bool]string{false: "bernstein", true: "hoeffding"}[game]
 	}
@@ -173,7 +172,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Penalty, err = c.penalty(p, c.Task, c.Answer.Best); err != nil {
+	if c.Penalty, err = c.penalty(q.Shape(), c.Task, c.Answer.Best); err != nil {
 		return err
 	}
 	if err := c.configure(ctx); err != nil {
@@ -202,11 +201,11 @@ func (c *Contest) configure(ctx context.Context) error {
 		return err
 	}
 	c.cfg = baseline.Config{
-		Shape: c.Problem.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
+		Shape: c.Query.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
 	}
 	if c.Returns == "known" {
-		c.cfg.Returns = c.Problem.Model.KnownReturns()
+		c.cfg.Returns = c.Query.Model.KnownReturns()
 	}
 	return nil
 }
@@ -253,9 +252,9 @@ func writeSimulated(w io.Writer, p *problem.Problem) {
 // are told by their contents.
 func (c *Contest) fingerprint() (string, error) {
 	h := sha256.New()
-	if c.Problem.Model == nil {
-		writeSimulated(h, c.Problem)
-	} else if err := problem.Write(h, c.Problem); err != nil {
+	if c.Query.Model == nil {
+		writeSimulated(h, c.Query.Problem)
+	} else if err := problem.Write(h, c.Query.Problem); err != nil {
 		return "", err
 	}
 	print := hex.EncodeToString(h.Sum(nil))
@@ -275,24 +274,26 @@ func (c *Contest) fingerprint() (string, error) {
 
 // prepareGame makes sure that there is somebody to play against.
 func (c *Contest) prepareGame(opts Options) error {
-	p, name := c.Problem, opts.Name
+	p, name := c.Query.Problem, opts.Name
+	opponent := p.Opponent
 	if c.Opponent != "" {
 		o, err := problem.ParseOpponent("opponent", string(c.Opponent))
 		if err != nil {
 			return err
 		}
-		p.Opponent = o
+		opponent = o
 	}
-	if p.Opponent == nil && opts.Opponent == nil {
+	if opponent == nil && opts.Opponent == nil {
 		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the agent", name)
 	}
 	if c.Planner != "hoeffding" {
 		return fmt.Errorf("%s: planner %s: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name, c.Planner)
 	}
+	c.Against = opponent
 	if c.opponent = opts.Opponent; c.opponent != nil {
 		return nil
 	}
-	c.opponent = func(uint64) (cmdp.Opponent, error) { return p.Opponent.Build(p, c.Task.Target) }
+	c.opponent = func(uint64) (cmdp.Opponent, error) { return opponent.Build(p, c.Task.Target) }
 	o, err := c.opponent(c.Seed)
 	if err != nil {
 		return fmt.Errorf("%s: opponent.%w", name, err)
@@ -309,7 +310,7 @@ const gapWork = 1 << 28
 
 // solve computes the exact answer.
 func (c *Contest) solve(ctx context.Context, opts Options) {
-	m, a := c.Problem.Model, &c.Answer
+	m, a := c.Query.Model, &c.Answer
 	switch {
 	case m == nil: // a simulator, of which nothing exact is known
 	case c.opponent == nil && (!opts.Unsolved || c.Rho == "model"):

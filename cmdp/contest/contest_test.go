@@ -13,6 +13,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // TestShardsSplit: every run is in exactly one part.
@@ -43,7 +45,7 @@ func TestNullPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task, err := p.Task()
+		task, err := query.TaskOf(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +114,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c, err := New(t.Context(), p, settings, Options{Unmeasured: !measured})
+				c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: !measured})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -188,7 +190,7 @@ func TestPassingRecord(t *testing.T) {
 	}
 	settings := Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 30, 1
-	c, err := New(t.Context(), p, settings, Options{Unmeasured: true})
+	c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +229,7 @@ func TestRecords(t *testing.T) {
 	told := cmdp.Confidence{Episodes: 7, Failure: 0.25}
 	var mu sync.Mutex
 	var seeds []uint64
-	c, err := New(context.Background(), p, settings, Options{Unmeasured: true, Unsolved: true, Records: []int{3, 17, 25},
+	c, err := New(context.Background(), compiled(t, p), settings, Options{Unmeasured: true, Unsolved: true, Records: []int{3, 17, 25},
 		Configure: func(cfg *baseline.Config) { cfg.Confidence = told },
 		Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 			mu.Lock()
@@ -263,4 +265,14 @@ func TestRecords(t *testing.T) {
 	if !slices.Equal(seeds, []uint64{1, 2}) {
 		t.Errorf("learners of seeds %v: want 1 and 2", seeds)
 	}
+}
+
+// compiled compiles a problem.
+func compiled(t *testing.T, p *problem.Problem) *query.Query {
+	t.Helper()
+	q, err := query.New(t.Context(), p, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }

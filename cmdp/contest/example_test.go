@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 )
 
 // Three learners play a built-in problem with two seeds each.
@@ -18,7 +19,11 @@ func Example() {
 	settings := contest.Defaults()
 	settings.Algorithms = []string{"moma", "optcmdp-bonus", "dope"}
 	settings.Episodes, settings.Seeds = 200, 2
-	c, err := contest.New(context.Background(), p, settings, contest.Options{})
+	q, err := query.New(context.Background(), p, query.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := contest.New(context.Background(), q, settings, contest.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // What was asked from the model but does not exist stays unknown; the learners
 // that need it then say so.
 func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err error) {
-	m := c.Problem.Model
+	m := c.Query.Model
 	if c.Slater == "auto" || c.Safe == "auto" {
 		all, err := baseline.KnowledgeOf(ctx, m, c.Task)
 		if err != nil {
@@ -67,18 +67,18 @@ func (c *Contest) readLog() (err error) {
 	if c.opponent != nil {
 		return fmt.Errorf("log %s: a log is for problems with one player", c.Log)
 	}
-	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Problem, c.Pool, c.Returns == "unknown", c.Support == "auto")
+	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Query.Process, c.Pool, c.Returns == "unknown", c.Support == "auto")
 	return err
 }
 
 // ReadLog returns the counts of a log, for learners and planners that pool their counts or
 // not, learn returns or not, and are told the possible successors or not. What is wrong
 // with the file is returned as [problem.Errors].
-func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
-	if p == nil || p.Model == nil {
+func ReadLog(path string, of *problem.Process, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
+	if of == nil || of.Model == nil {
 		return nil, problem.LogSize{}, fmt.Errorf("log %s: no problem with a model that it is about", path)
 	}
-	sh := p.Model.Shape()
+	sh := of.Model.Shape()
 	if sh == nil {
 		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)
 	}
@@ -90,7 +90,7 @@ func ReadLog(path string, p *problem.Problem, pool, returns, support bool) (*cmd
 	if err != nil {
 		return nil, problem.LogSize{}, err
 	}
-	size, err := problem.ReadLog(path, p, counts, problem.LogOptions{Returns: returns, Support: support})
+	size, err := problem.ReadLog(path, of, counts, problem.LogOptions{Returns: returns, Support: support})
 	return counts, size, err
 }
 
@@ -113,11 +113,11 @@ func (c *Contest) told(a baseline.Algorithm) []string {
 
 // policy reads a policy file and evaluates the policy in the model.
 func (c *Contest) policy(path string) (cmdp.Policy, []float64, error) {
-	policy, err := problem.ReadPolicy(path, c.Problem)
+	policy, err := problem.ReadPolicy(path, c.Query.Process)
 	if err != nil {
 		return nil, nil, err
 	}
-	return policy, returnsUnder(c.Problem.Model, policy), nil
+	return policy, returnsUnder(c.Query.Model, policy), nil
 }
 
 func returnsUnder(m *cmdp.Model, policy cmdp.Policy) []float64 {

@@ -20,7 +20,7 @@ func (r *Run) BestEstimate(ctx context.Context) (policy *cmdp.Randomized, feasib
 	if !ok || r.opponent != nil {
 		return nil, false, fmt.Errorf("contest: %s keeps no counts of one player's choices to plan on", r.Entrant.Name)
 	}
-	e := &estimate{shape: r.Problem.Shape(), counts: l.Counts(), returns: r.cfg.Returns}
+	e := &estimate{shape: r.Query.Shape(), counts: l.Counts(), returns: r.cfg.Returns}
 	m, err := e.model()
 	if err != nil {
 		return nil, false, err
@@ -124,7 +124,7 @@ func (r *Run) Mixture(otherwise cmdp.Policy) (*cmdp.Randomized, error) {
 	if r.actions == nil {
 		return nil, errors.New("contest: a mixture of a run whose actions were not counted")
 	}
-	return tabulate(r.Problem.Shape(), func(dst []float64, h, s int) {
+	return tabulate(r.Query.Shape(), func(dst []float64, h, s int) {
 		visits := 0.0
 		for a := range dst {
 			dst[a] = float64(r.actions.counts.Visits(h, s, a))

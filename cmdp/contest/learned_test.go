@@ -108,7 +108,7 @@ func TestBestEstimate(t *testing.T) {
 					s := Defaults()
 					s.Algorithms, s.Episodes, s.Seeds, s.Pool, s.Returns, s.Dual = []string{learner}, 200, 1, pool, returns, "double"
 					var w *witness
-					c, err := New(t.Context(), p, s, Options{Unmeasured: true, Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
+					c, err := New(t.Context(), compiled(t, p), s, Options{Unmeasured: true, Learner: func(cfg baseline.Config) (cmdp.Learner, error) {
 						l, err := baseline.New(map[string]string{"moma": "moma-double", "posterior": "posterior"}[learner], cfg)
 						w = &witness{l, map[[4]int]float64{}, map[[3]int]*[]float64{}, map[[2]int]map[int]bool{}, pool}
 						return w, err
@@ -152,7 +152,7 @@ func TestMixture(t *testing.T) {
 	}
 	s := Defaults()
 	s.Algorithms, s.Episodes, s.Seeds, s.Pool = []string{"posterior"}, 300, 1, true
-	c, err := New(t.Context(), p, s, Options{Unmeasured: true, Mixture: true})
+	c, err := New(t.Context(), compiled(t, p), s, Options{Unmeasured: true, Mixture: true})
 	if err != nil {
 		t.Fatal(err)
 	}

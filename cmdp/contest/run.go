@@ -80,7 +80,7 @@ func (t *Trial) Begin() error {
 	r := &Run{Trial: t, Learner: learner, environment: env}
 	var evaluator *cmdp.Evaluator
 	if t.Expected && !t.measured {
-		evaluator = cmdp.NewEvaluator(t.Problem.Model)
+		evaluator = cmdp.NewEvaluator(t.Query.Model)
 	}
 	switch {
 	case t.opponent != nil:
@@ -93,12 +93,12 @@ func (t *Trial) Begin() error {
 			return err
 		}
 	case t.measured:
-		if r.recorder, err = baseline.NewRecorder(learner, t.Problem.Model, t.Task, t.Answer.Optimum(t.Task)); err != nil {
+		if r.recorder, err = baseline.NewRecorder(learner, t.Query.Model, t.Task, t.Answer.Optimum(t.Task)); err != nil {
 			return err
 		}
 		r.Runner = cmdp.NewRunner(env, r.recorder, t.Seed(), nil)
 	case t.mixture:
-		counts, err := cmdp.NewCounts(t.Problem.Shape(), false, nil)
+		counts, err := cmdp.NewCounts(t.Query.Shape(), false, nil)
 		if err != nil {
 			return err
 		}

@@ -162,7 +162,7 @@ func (s *Settings) slater() (float64, error) {
 }
 
 // penalty is the rule for rho of tasks that have one, else nil.
-func (s *Settings) penalty(p *problem.Problem, task cmdp.Task, best *exact.Result) (*cmdp.Penalty, error) {
+func (s *Settings) penalty(shape *cmdp.Shape, task cmdp.Task, best *exact.Result) (*cmdp.Penalty, error) {
 	switch {
 	case task.Cost == nil || task.Target == nil:
 		if s.Rho != "auto" {
@@ -185,7 +185,7 @@ func (s *Settings) penalty(p *problem.Problem, task cmdp.Task, best *exact.Resul
 		if err != nil {
 			return nil, fmt.Errorf("rho %s: want slater:R with a radius R", s.Rho)
 		}
-		penalty, err := cmdp.SlaterPenalty(p.Shape(), task.Cost, r)
+		penalty, err := cmdp.SlaterPenalty(shape, task.Cost, r)
 		if err != nil {
 			return nil, fmt.Errorf("rho %s: %w", s.Rho, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 // A toy is a simulator of one state and two actions, of which the second returns 1. It fails in the
@@ -53,7 +54,11 @@ func toyContest(t *testing.T, p *problem.Problem, seeds, last int, closed *atomi
 	t.Helper()
 	settings := contest.Defaults()
 	settings.Algorithms, settings.Episodes, settings.Seeds, settings.Returns = []string{"moma"}, 20, seeds, "unknown"
-	c, err := contest.New(t.Context(), p, settings, contest.Options{Unmeasured: true, Simulator: func() (cmdp.Environment, error) {
+	q, err := query.New(t.Context(), p, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := contest.New(t.Context(), q, settings, contest.Options{Unmeasured: true, Simulator: func() (cmdp.Environment, error) {
 		return &toy{shape: p.Simulated, last: last, closed: closed}, nil
 	}})
 	if err != nil {

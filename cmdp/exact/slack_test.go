@@ -10,6 +10,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -36,7 +37,7 @@ func TestSlackOfLimits(t *testing.T) {
 		for _, model := range models {
 			p.Model = model
 			want := largestBall(t, p, m)
-			task, err := p.Task()
+			task, err := query.TaskOf(context.Background(), p)
 			if err != nil {
 				continue // a bound out of reach of the others
 			}
@@ -92,10 +93,13 @@ func randomLimits(t *testing.T, rng *rand.Rand, m *cmdp.Model) *problem.Problem 
 // of, a model with the same returns.
 func largestBall(t *testing.T, p *problem.Problem, of *cmdp.Model) float64 {
 	t.Helper()
-	x, err := p.Box()
+	free := *p
+	free.Constraints = nil
+	task, err := query.TaskOf(t.Context(), &free)
 	if err != nil {
 		t.Fatal(err)
 	}
+	x := task.Box
 	var rows []cmdp.Constraint
 	for _, c := range p.Constraints {
 		for i, name := range p.Returns {

@@ -1,10 +1,12 @@
 package instance_test
 
 import (
+	"context"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 )
@@ -16,7 +18,7 @@ func BenchmarkCustomSet(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	task, err := p.Task()
+	task, err := query.TaskOf(context.Background(), p)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -64,7 +65,7 @@ func gapOf(t *testing.T, spec string) float64 {
 func TestGaps(t *testing.T) {
 	for spec := range gameVariants {
 		p := mustNew(t, spec)
-		task, err := p.Task()
+		task, err := query.TaskOf(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -159,6 +159,9 @@ func (p *Product) State(s int) int {
 	return int(p.state[s])
 }
 
+// Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
+func (p *Product) Restricted() bool { return p.actions != nil }
+
 // Base returns the model without memory.
 func (p *Product) Base() *cmdp.Model { return p.base }
 

@@ -209,8 +209,8 @@ func TestUTF16(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, policy := ReadPolicy(name, p)
-	_, log := ReadLog(name, p, counts, LogOptions{})
+	_, policy := ReadPolicy(name, p.Process())
+	_, log := ReadLog(name, p.Process(), counts, LogOptions{})
 	_, rows := Parse("p.yaml", []byte("format: cmdp/1\nhorizon: 1\nstates: 1\nstart: 0\nreturns: [r]\ntransitions: {file: table.csv}\n"), fstest.MapFS{"table.csv": {Data: []byte(table)}})
 	for what, err := range map[string]error{"policy": policy, "log": log, "transitions": rows} {
 		if err == nil || !strings.Contains(err.Error(), "table.csv:1") || !strings.Contains(err.Error(), "the file is in UTF-16: save it as UTF-8") || strings.Contains(err.Error(), "column") {

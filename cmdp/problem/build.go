@@ -48,22 +48,22 @@ func buildEach[M, B any](members []M, build func(M) (B, error)) ([]B, error) {
 	for k, m := range members {
 		var err error
 		if all[k], err = build(m); err != nil {
-			errs = append(errs, inside(err, k))
+			errs = append(errs, Inside(err, k))
 		}
 	}
 	return all, errs.orNil()
 }
 
-// inside puts a step before the path of a member's error; steps are keys and,
+// Inside puts a step before the path of a member's error; steps are keys and,
 // for list members, indices.
-func inside(err error, steps ...any) error {
+func Inside(err error, steps ...any) error {
 	if err == nil {
 		return nil
 	}
 	if many, ok := err.(memberErrors); ok {
 		within := make(memberErrors, len(many))
 		for i, err := range many {
-			within[i] = inside(err, steps...)
+			within[i] = Inside(err, steps...)
 		}
 		return within
 	}

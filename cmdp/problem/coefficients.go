@@ -48,6 +48,11 @@ func (c *Coefficients) encode(b []byte) []byte {
 	})
 }
 
+// Vector returns the coefficients in the order of the returns, which have names.
+func (c *Coefficients) Vector(returns []string) ([]float64, error) {
+	return c.vector(returns, len(returns))
+}
+
 // vector returns the coefficients in the order of the returns.
 func (c *Coefficients) vector(returns []string, dim int) ([]float64, error) {
 	if c.Named == nil {

@@ -54,7 +54,7 @@ func (c *Cost) Build(returns []string, domain *geometry.Box) (cost.Cost, error) 
 	}
 	built, err := kind.(costKind).build(returns, domain)
 	if err != nil {
-		return nil, inside(err, name)
+		return nil, Inside(err, name)
 	}
 	return built, nil
 }
@@ -85,7 +85,7 @@ type Affine struct {
 func (a *Affine) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
 	v, err := a.Linear.vector(returns, domain.Dim())
 	if err != nil {
-		return nil, inside(err, "linear")
+		return nil, Inside(err, "linear")
 	}
 	return checked(cost.NewAffine(v, a.Constant, domain))
 }
@@ -98,7 +98,7 @@ func (m MaxAffine) build(returns []string, domain *geometry.Box) (cost.Cost, err
 	for j, a := range m {
 		v, err := a.Linear.vector(returns, domain.Dim())
 		if err != nil {
-			return nil, inside(err, j, "linear")
+			return nil, Inside(err, j, "linear")
 		}
 		gradients[j], offsets[j] = v, a.Constant
 	}
@@ -185,7 +185,7 @@ type Hinge struct {
 func (h *Hinge) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
 	v, err := h.Normal.vector(returns, domain.Dim())
 	if err != nil {
-		return nil, inside(err, "normal")
+		return nil, Inside(err, "normal")
 	}
 	return cost.NewHinge(v, h.Offset, domain)
 }
@@ -228,7 +228,7 @@ type WeightedCost struct {
 func (w *WeightedCost) build(returns []string, domain *geometry.Box) (cost.Cost, error) {
 	inner, err := w.Cost.Build(returns, domain)
 	if err != nil {
-		return nil, inside(err, "cost")
+		return nil, Inside(err, "cost")
 	}
 	return cost.NewScaled(w.Weight, inner, domain)
 }
@@ -243,7 +243,7 @@ func (s WeightedSum) build(returns []string, domain *geometry.Box) (cost.Cost, e
 	}
 	terms, err := buildEach(s, func(t WeightedCost) (cost.Cost, error) {
 		c, err := t.Cost.Build(returns, domain)
-		return c, inside(err, "cost")
+		return c, Inside(err, "cost")
 	})
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (p *Precomposed) build(_ []string, domain *geometry.Box) (cost.Cost, error)
 	l, u := domain.Lower(), domain.Upper()
 	for j, row := range p.A {
 		if len(row) != len(l) {
-			return nil, inside(fmt.Errorf("problem: %d entries: want %d", len(row), len(l)), "A", j)
+			return nil, Inside(fmt.Errorf("problem: %d entries: want %d", len(row), len(l)), "A", j)
 		}
 		for i, a := range row {
 			lower[j] += min(a*l[i], a*u[i])
@@ -292,7 +292,7 @@ func (p *Precomposed) build(_ []string, domain *geometry.Box) (cost.Cost, error)
 	}
 	inner, err := p.Cost.Build(nil, image)
 	if err != nil {
-		return nil, inside(err, "cost")
+		return nil, Inside(err, "cost")
 	}
 	return cost.NewPrecomposed(inner, p.A, b, domain)
 }

@@ -13,7 +13,6 @@ import (
 // between steps, or if both players of a game choose at once in some state. The
 // slices of the kernel are shared and must not be changed.
 func (p *Problem) Export() (*exchange.Model, error) {
-	p = p.Declared()
 	if !p.Model.Stationary() {
 		return nil, errors.New("problem: transitions differ between steps, which the formats of other tools cannot say")
 	}
@@ -34,7 +33,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
 	d := p.Model.Dim()
-	for i, name := range p.given() {
+	for i, name := range p.Given() {
 		r := exchange.Reward{Name: name}
 		if k.Outcomes == nil {
 			r.Choice = column(k.Returns, i, d)

@@ -116,45 +116,6 @@ func TestNamesOfPairs(t *testing.T) {
 	}
 }
 
-// TestOpponentsPlay plays every policy and compares the actions taken.
-func TestOpponentsPlay(t *testing.T) {
-	const head = "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r, q]\nconstraints: [{return: r, at_most: 0}]\ntransitions:\n" +
-		"- {state: 0, action: 0, opponent: left, next: {0: 1}}\n- {state: 0, action: 0, opponent: right, next: {0: 1}, returns: [1, 0]}\nopponent: "
-	for text, want := range map[string][]float64{
-		"{policy: uniform}":                          {0.5, 0.5},
-		"{policy: best-response}":                    {0, 1},
-		"{policy: adversarial}":                      {0, 1},
-		"{policy: scripted, actions: [right, left]}": {0, 1},
-		"{policy: replay, log: [[1]]}":               {0, 1},
-		"{policy: fixed, probabilities: [{state: 0, opponent: right, probability: 0.25}, {state: 0, opponent: left, probability: 0.75}]}": {0.75, 0.25},
-		"{policy: random-start, episodes: 1, then: {policy: best-response}}":                                                              {0.5, 0.5},
-		"{policy: switching, period: 1, opponents: [{policy: scripted, actions: [1]}, {policy: uniform}]}":                                {0, 1},
-	} {
-		p := mustParse(t, head+text+"\n")
-		task, err := p.Task()
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := p.Opponent.Build(p, task.Target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		view := &cmdp.View{Policy: cmdp.Uniform{Shape: p.Model.Shape()}, Direction: []float64{1, 0}, Average: []float64{0, 0}}
-		if err := o.Begin(view); err != nil {
-			t.Fatal(err)
-		}
-		got := make([]float64, 2)
-		if policy, ok := cmdp.Markov(o); ok {
-			policy.Distribution(got, 0, 0)
-		} else {
-			got[o.Choose(nil, 0, 0)] = 1
-		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s plays %v: want %v", text, got, want)
-		}
-	}
-}
-
 // TestParseOpponent reads opponents by themselves.
 func TestParseOpponent(t *testing.T) {
 	o, err := ParseOpponent("--opponent", "best-response")

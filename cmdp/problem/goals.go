@@ -42,7 +42,7 @@ func (h *header) readConstraints(n *node, at *path) {
 			continue
 		}
 		h.returnIndex(item.get("return"), here.key("return"))
-		if err := c.check(); err != nil {
+		if err := c.Check(); err != nil {
 			h.misbuilt(item, here, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 )
 
 type memory struct {
@@ -281,7 +282,7 @@ func TestQComp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		query := model.ReplaceAll(text, nil)
+		asked := model.ReplaceAll(text, nil)
 		p, err := problem.Read(name)
 		if err != nil {
 			t.Fatal(err)
@@ -306,7 +307,7 @@ func TestQComp(t *testing.T) {
 			if strings.HasPrefix(format, "m.drn") {
 				m.MeanRewards() // as the formats after it have no rewards of branches either
 			}
-			p = parsed(t, fmt.Sprintf("%stransitions: {file: %s}\n", query, format), save(t, format, m))
+			p = parsed(t, fmt.Sprintf("%stransitions: {file: %s}\n", asked, format), save(t, format, m))
 		}
 		if after := solve(t, p); after.Status != before.Status || after.Violation != before.Violation || !slices.Equal(after.Returns, before.Returns) {
 			t.Errorf("%s: %v %v, but %v %v before", name, after.Status, after.Returns, before.Status, before.Returns)
@@ -325,11 +326,11 @@ func parsed(t *testing.T, text string, files fs.FS) *problem.Problem {
 
 func solve(t *testing.T, p *problem.Problem) *exact.Result {
 	t.Helper()
-	task, err := p.Task()
+	q, err := query.New(t.Context(), p, query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{})
+	r, err := exact.Solve(t.Context(), q.Model, q.Task, exact.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

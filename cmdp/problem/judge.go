@@ -1,46 +1,49 @@
 package problem
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
-	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
 )
 
-// judge builds goal and target, and records what is wrong with them where it
-// stands in the file.
-func (h *header) judge(root *node) {
-	box, err := h.p.Box()
-	if err != nil {
-		key := "returns"
-		if h.spec.Horizon == 0 {
-			key = "discount"
-			if h.spec.Average {
-				key = "criterion"
-			}
-		}
-		h.bad(root.get(key), (*path)(nil).key(key), "%s", trimmed(err, "problem: "))
-		return
-	}
-	if _, err := h.p.goalCost(box); err != nil {
-		h.misbuilt(root, nil, err)
-	}
-	task := cmdp.Task{Box: box}
-	if err := h.p.setTarget(&task); err != nil {
-		h.misbuilt(root, nil, err)
-		return
-	}
-	if h.p.Opponent != nil {
-		if _, err := h.p.Opponent.Build(h.p, task.Target); err != nil {
-			h.misbuilt(root, nil, inside(err, "opponent"))
-		}
-	}
+// A head knows where the keys of a file stand. Rows of transitions are left out.
+type head struct {
+	file string
+	root *node
 }
 
-// judgeForm is judge without a model: it finds what is wrong with goal and
-// target whatever returns are possible.
+func newHead(file string, root *node) *head {
+	keys := *root
+	keys.members = slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.key.text == "transitions" })
+	return &head{file, &keys}
+}
+
+// Located returns what was found to be wrong with the problem after it was read as [Errors] that name the file, and the lines
+// where err is a [MemberError], with a path as in the file, or several. Of a problem that was not read from a
+// file it returns err, and so it does once a context is done.
+func (p *Problem) Located(err error) error {
+	if err == nil || p.head == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	h := &header{decoder: decoder{file: p.head.file}}
+	h.misbuilt(p.head.root, nil, err)
+	return located{h.errs.sorted(p.head.file), err}
+}
+
+// A located error is what is wrong with a file, and wraps what was found.
+type located struct {
+	Errors
+	found error
+}
+
+func (l located) Unwrap() []error { return []error{l.Errors, l.found} }
+
+// judgeForm finds what is wrong with goal and target whatever returns are possible, and records it where it
+// stands in the file.
 func (h *header) judgeForm(root *node) {
 	d := len(h.p.Returns)
 	if d == 0 {
@@ -52,13 +55,16 @@ func (h *header) judgeForm(root *node) {
 			_, err = h.p.Goal.Cost.Build(h.p.Returns, box)
 		}
 		if err != nil {
-			h.misbuilt(root, nil, inside(err, "goal", "cost"))
+			h.misbuilt(root, nil, Inside(err, "goal", "cost"))
 		}
 	}
 	if h.p.Target != nil {
 		if _, err := h.p.Target.Build(d, h.p.Returns); err != nil {
-			h.misbuilt(root, nil, inside(err, "target"))
+			h.misbuilt(root, nil, Inside(err, "target"))
 		}
+	}
+	if err := h.p.checkOpponent(); err != nil {
+		h.misbuilt(root, nil, err)
 	}
 }
 

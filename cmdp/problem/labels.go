@@ -98,21 +98,21 @@ func (f *stateFinder) add(in []bool, set *StateSet) error {
 	case set.Not != nil:
 		not := make([]bool, f.states)
 		if err := f.add(not, set.Not); err != nil {
-			return inside(err, "not")
+			return Inside(err, "not")
 		}
 		for s := range in {
 			in[s] = in[s] || !not[s]
 		}
 		return nil
 	case set.And != nil:
-		return inside(f.addCommon(in, set.And), "and")
+		return Inside(f.addCommon(in, set.And), "and")
 	case set.Name != "":
 		return f.addNamed(in, set.Name)
 	}
 	var errs memberErrors
 	for i, part := range set.Or {
 		if err := f.add(in, part); err != nil {
-			errs = append(errs, inside(err, i))
+			errs = append(errs, Inside(err, i))
 		}
 	}
 	return errs.orNil()
@@ -128,7 +128,7 @@ func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 	for i, set := range sets {
 		clear(part)
 		if err := f.add(part, set); err != nil {
-			errs = append(errs, inside(err, i))
+			errs = append(errs, Inside(err, i))
 		}
 		for s := range common {
 			common[s] = part[s] && (i == 0 || common[s])

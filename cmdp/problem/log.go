@@ -21,8 +21,8 @@ type LogOptions struct {
 // LogSize is how much a log has.
 type LogSize struct{ Episodes, Transitions int }
 
-// ReadLog adds what a log has seen of the environment of p to counts, which are those of
-// p's shape. The log is CSV or JSON lines, by the ending of its name, and one of two
+// ReadLog adds what a log has seen of a process to counts, which are those of
+// its shape. The log is CSV or JSON lines, by the ending of its name, and one of two
 // kinds. Episodes have the columns episode, step, state, action, next and one for each
 // return (in JSON lines the member returns, a list or an object); rows of an episode
 // stand together, in the order of steps. Counts have the columns state, action, next,
@@ -30,12 +30,16 @@ type LogSize struct{ Episodes, Transitions int }
 //
 // A log without a row adds nothing. What is wrong with the file is returned as [Errors],
 // all at once; counts are then good for nothing.
-func ReadLog(path string, p *Problem, counts *cmdp.Counts, opts LogOptions) (LogSize, error) {
-	if p == nil || p.Model == nil || counts == nil {
-		return LogSize{}, fmt.Errorf("problem: log %s: want a problem with a model, and counts for what is read", path)
+func ReadLog(path string, of *Process, counts *cmdp.Counts, opts LogOptions) (LogSize, error) {
+	if of == nil || of.Model == nil || counts == nil {
+		return LogSize{}, fmt.Errorf("problem: log %s: want a process with a model, and counts for what is read", path)
 	}
-	r := &logReader{path: path, p: p, shape: p.Model.Shape(), counts: counts, opts: opts,
-		states: numbered(p.States), begun: make(map[string]bool)}
+	r := &logReader{path: path, of: of, shape: of.Model.Shape(), counts: counts, opts: opts,
+		begun: make(map[string]bool)}
+	if of.Product == nil {
+		r.names = of.of.States
+	}
+	r.states = numbered(r.names)
 	if r.shape == nil || r.shape.Game() {
 		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with a horizon and one player", path)
 	}
@@ -54,10 +58,11 @@ func ReadLog(path string, p *Problem, counts *cmdp.Counts, opts LogOptions) (Log
 // A logReader judges the rows of a log and counts them.
 type logReader struct {
 	path    string
-	p       *Problem
+	of      *Process
 	shape   *cmdp.Shape
 	counts  *cmdp.Counts
 	opts    LogOptions
+	names   []string // of states; none of those of a product
 	states  map[string]int
 	errs    Errors
 	size    LogSize
@@ -122,7 +127,7 @@ func (r *logReader) fits(x logStep) bool {
 	tr := r.episode
 	if tr.Steps == 0 {
 		if !slices.ContainsFunc(r.shape.StartStates(), func(st cmdp.StartState) bool { return st.State == x.state && st.Probability > 0 }) {
-			r.bad("episode %s begins in state %s, in which no episode can", shorten(r.label), r.p.StateName(x.state))
+			r.bad("episode %s begins in state %s, in which no episode can", shorten(r.label), r.of.StateName(x.state))
 			return false
 		}
 		tr.States[0] = x.state
@@ -134,7 +139,7 @@ func (r *logReader) fits(x logStep) bool {
 	case x.h != tr.Steps:
 		r.bad("step %d follows step %d: want step %d", x.h+1, tr.Steps, tr.Steps+1)
 	case x.state != tr.States[x.h]:
-		r.bad("state %s, but the step before led to %s", r.p.StateName(x.state), r.p.StateName(tr.States[x.h]))
+		r.bad("state %s, but the step before led to %s", r.of.StateName(x.state), r.of.StateName(tr.States[x.h]))
 	default:
 		return true
 	}
@@ -200,15 +205,15 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 	if x.state >= 0 {
 		x.action = -1
 		for a := range r.shape.Actions(x.h, x.state) {
-			if r.p.ActionName(x.h, x.state, a) == cells["action"] {
+			if r.of.ActionName(x.h, x.state, a) == cells["action"] {
 				x.action = a
 			}
 		}
 		if x.action < 0 {
-			r.bad("state %s offers no action %q at step %d", r.p.StateName(x.state), shorten(cells["action"]), x.h+1)
+			r.bad("state %s offers no action %q at step %d", r.of.StateName(x.state), shorten(cells["action"]), x.h+1)
 		}
 	}
-	for i, name := range r.p.Returns {
+	for i, name := range r.of.Returns {
 		text, given := cells[name]
 		if !given {
 			continue
@@ -233,14 +238,14 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 
 // possible reports whether the problem knows the successor of a step.
 func (r *logReader) possible(x logStep) bool {
-	k := r.p.Model.Kernel(x.h)
+	k := r.of.Model.Kernel(x.h)
 	c := int(k.First[x.state]) + x.action
 	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 		if int(k.Next[e]) == x.next && k.Prob[e] > 0 {
 			return true
 		}
 	}
-	r.bad("action %s of state %s leads to %s, which the problem says is not possible", r.p.ActionName(x.h, x.state, x.action), r.p.StateName(x.state), r.p.StateName(x.next))
+	r.bad("action %s of state %s leads to %s, which the problem says is not possible", r.of.ActionName(x.h, x.state, x.action), r.of.StateName(x.state), r.of.StateName(x.next))
 	return false
 }
 
@@ -248,6 +253,6 @@ func (r *logReader) state(text string) int {
 	if s, ok := stateNamed(text, r.states, r.shape.States()); ok {
 		return s
 	}
-	r.bad("unknown state %q%s", shorten(text), nearest(text, r.p.States))
+	r.bad("unknown state %q%s", shorten(text), nearest(text, r.names))
 	return -1
 }

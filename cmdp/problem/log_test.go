@@ -43,7 +43,7 @@ func readLogged(t *testing.T, pooled bool, name, text string, opts LogOptions) (
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	size, err := ReadLog(path, p, counts, opts)
+	size, err := ReadLog(path, p.Process(), counts, opts)
 	return counts, size, err
 }
 

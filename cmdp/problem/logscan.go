@@ -89,8 +89,8 @@ func scanTable(in io.Reader, header func(line int, names []string) bool, row fun
 // columns judges the names of the columns, which tell episodes from counts.
 func (r *logReader) columns(header []string) bool {
 	before, first := len(r.errs), !r.known
-	need, known := episodeColumns, slices.Concat(episodeColumns, r.p.Returns)
-	counted := slices.Contains(header, "count") && !slices.Contains(r.p.Returns, "count")
+	need, known := episodeColumns, slices.Concat(episodeColumns, r.of.Returns)
+	counted := slices.Contains(header, "count") && !slices.Contains(r.of.Returns, "count")
 	switch {
 	case !first && counted != r.counted:
 		r.bad("episodes and counts in one file: want one or the other")
@@ -176,12 +176,12 @@ func (r *logReader) object(text string) bool {
 				add(x.key.text, x.value)
 			}
 		case listNode:
-			if len(m.value.items) != len(r.p.Returns) {
-				r.bad("%d returns: want %d", len(m.value.items), len(r.p.Returns))
+			if len(m.value.items) != len(r.of.Returns) {
+				r.bad("%d returns: want %d", len(m.value.items), len(r.of.Returns))
 				break
 			}
 			for i, x := range m.value.items {
-				add(r.p.Returns[i], x)
+				add(r.of.Returns[i], x)
 			}
 		default:
 			r.bad("returns is %s: want a list of numbers, or an object of them", m.value.describe())

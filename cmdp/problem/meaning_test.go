@@ -51,7 +51,7 @@ func TestSetsMeanWhatTheManualSays(t *testing.T) {
 			t.Errorf("the manual has no %s any more", text)
 		}
 		set := buildSet(t, text)
-		inside, outside := 0, 0
+		Inside, outside := 0, 0
 		for x := -2.03; x < 4; x += 0.17 {
 			for y := -2.03; y < 4; y += 0.17 {
 				e := excess(x, y)
@@ -62,14 +62,14 @@ func TestSetsMeanWhatTheManualSays(t *testing.T) {
 					t.Fatalf("%s: (%g, %g) inside: %v, but the formula has the excess %g", text, x, y, got, e)
 				}
 				if e < 0 {
-					inside++
+					Inside++
 				} else {
 					outside++
 				}
 			}
 		}
-		if inside < 5 || outside < 5 {
-			t.Errorf("%s: %d points inside, %d outside", text, inside, outside)
+		if Inside < 5 || outside < 5 {
+			t.Errorf("%s: %d points inside, %d outside", text, Inside, outside)
 		}
 	}
 }

@@ -8,12 +8,8 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// StateName returns the name of a state, its number if states have no names. Where something is
-// remembered, that follows in parentheses.
+// StateName returns the name of a state, its number if states have no names.
 func (p *Problem) StateName(s int) string {
-	if p.Memory != nil {
-		return remembering(p.place(s))
-	}
 	if p.States == nil {
 		return strconv.Itoa(s)
 	}
@@ -23,12 +19,6 @@ func (p *Problem) StateName(s int) string {
 // ActionName returns the name of action a of state s at the 0-based step h, its
 // number if actions have no names. In a game it is the agent's.
 func (p *Problem) ActionName(h, s, a int) string {
-	if p.Memory != nil {
-		if a = p.Memory.Action(h, s, a); a < 0 {
-			return restAction
-		}
-		return p.Memory.Declared.ActionName(h, p.Memory.State(s), a)
-	}
 	if p.Actions == nil {
 		return strconv.Itoa(a)
 	}
@@ -54,25 +44,6 @@ func stateNamed(text string, names map[string]int, states int) (int, bool) {
 	return s, ok && s < states
 }
 
-// remembering writes a state and what is remembered there.
-func remembering(state, memory string) string {
-	if memory == "" {
-		return state
-	}
-	return state + " (" + memory + ")"
-}
-
-// restAction is the action of a state that only rests, where a step changes what is remembered.
-const restAction = "rest"
-
-// place returns the name of a state without what is remembered there, and that.
-func (p *Problem) place(s int) (name, memory string) {
-	if p.Memory == nil {
-		return p.StateName(s), ""
-	}
-	return p.Memory.Declared.StateName(p.Memory.State(s)), p.Memory.Product.Memory(s)
-}
-
 // OpponentName returns the name of action b of the opponent, as ActionName does
 // those of the agent.
 func (p *Problem) OpponentName(h, s, b int) string {
@@ -91,37 +62,12 @@ func (p *Problem) columns(h, s int) int {
 	return 1
 }
 
-// span returns the numbers [first, end) of the actions of a state among those of all states; in a game, of pairs of actions.
-func (p *Problem) span(h, s int) (first, end int) {
-	if p.Model == nil {
-		return p.Simulated.Choices(h, s)
-	}
-	of := p.Model.Kernel(h).First
-	return int(of[s]), int(of[s+1])
-}
-
 // states returns the number of states, of the model or of the simulator's shape.
 func (p *Problem) states() int {
 	if p.Model == nil {
 		return p.Simulated.States()
 	}
 	return p.Model.States()
-}
-
-// horizon returns the number of steps of an episode, 0 without a horizon.
-func (p *Problem) horizon() int {
-	if p.Model == nil {
-		return p.Simulated.Horizon()
-	}
-	return p.Model.Horizon()
-}
-
-// stationary reports whether steps do not differ.
-func (p *Problem) stationary() bool {
-	if p.Model == nil {
-		return p.Simulated.SameEveryStep()
-	}
-	return p.Model.Stationary()
 }
 
 // steps returns the number of stored kernels.

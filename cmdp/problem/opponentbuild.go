@@ -17,7 +17,7 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 		return nil, errors.New("problem: an opponent without a game: want a model with a horizon")
 	}
 	if member, message := o.complaint(); message != "" {
-		return nil, inside(errors.New(message), member)
+		return nil, Inside(errors.New(message), member)
 	}
 	sh := p.Model.Shape()
 	switch o.Policy {
@@ -33,14 +33,14 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 		if o.Direction.Along != nil {
 			dir, err := o.Direction.Along.vector(p.Returns, p.Model.Dim())
 			if err != nil {
-				return nil, inside(err, "direction")
+				return nil, Inside(err, "direction")
 			}
 			return opponentOf(cmdp.NewBestResponseAlong(p.Model, dir))
 		}
 		if o.Direction.Word == "learner" {
 			target = nil
 		} else if o.Direction.Word == "target" && target == nil {
-			return nil, inside(errors.New("the problem has neither a target nor constraints: want learner"), "direction")
+			return nil, Inside(errors.New("the problem has neither a target nor constraints: want learner"), "direction")
 		}
 		if o.Policy == "adversarial" {
 			return opponentOf(cmdp.NewAdversarialOpponent(p.Model, target))
@@ -49,13 +49,13 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 	case "switching":
 		members, err := buildEach(o.Opponents, func(o *Opponent) (cmdp.Opponent, error) { return o.Build(p, target) })
 		if err != nil {
-			return nil, inside(err, "opponents")
+			return nil, Inside(err, "opponents")
 		}
 		return opponentOf(cmdp.NewSwitchingOpponent(o.Period, members...))
 	case "random-start":
 		then, err := o.Then.Build(p, target)
 		if err != nil {
-			return nil, inside(err, "then")
+			return nil, Inside(err, "then")
 		}
 		return opponentOf(cmdp.NewRandomStartOpponent(sh, o.Episodes, then))
 	case "scripted":
@@ -69,11 +69,30 @@ func (o *Opponent) Build(p *Problem, target geometry.Compact) (cmdp.Opponent, er
 			return b, err
 		})
 		if err != nil {
-			return nil, inside(err, "actions")
+			return nil, Inside(err, "actions")
 		}
 		return opponentOf(cmdp.NewScriptedOpponent(sh, actions))
 	}
 	return opponentOf(cmdp.NewReplayOpponent(sh, o.Log))
+}
+
+// checkOpponent makes sure that the opponent can be built, whatever the target is if there is one.
+func (p *Problem) checkOpponent() error {
+	if p.Opponent == nil || p.Model == nil {
+		return nil
+	}
+	var target geometry.Compact
+	if len(p.Constraints) > 0 || p.Target != nil {
+		some, err := geometry.NewBox(orFill(nil, len(p.Returns), 0), orFill(nil, len(p.Returns), 1))
+		if err != nil {
+			return err
+		}
+		if target, err = some.Bounded(); err != nil {
+			return err
+		}
+	}
+	_, err := p.Opponent.Build(p, target)
+	return Inside(err, "opponent")
 }
 
 // opponentOf keeps a nil pointer out of a cmdp.Opponent, and another package's name
@@ -117,7 +136,8 @@ func (p *Problem) opponentEverywhere(label string) (int, error) {
 // offered returns how many actions the opponent has where the process does not
 // rest.
 func (p *Problem) offered(h, s int) int {
-	if first, end := p.span(h, s); first == end {
+	first := p.Model.Kernel(h).First
+	if first[s] == first[s+1] {
 		return 0
 	}
 	return p.columns(h, s)

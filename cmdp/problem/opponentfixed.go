@@ -30,7 +30,7 @@ func (o *Opponent) fixed(p *Problem) (cmdp.Policy, error) {
 		for s := range sh.States() {
 			if err := f.fill(probs[h][offsets[s]:offsets[s+1]], h, s, o.Probabilities); err != nil && !said[s] {
 				said[s] = true
-				f.wrong = append(f.wrong, inside(err, "probabilities"))
+				f.wrong = append(f.wrong, Inside(err, "probabilities"))
 			}
 		}
 	}
@@ -55,7 +55,7 @@ type fixedPolicy struct {
 
 func (f *fixedPolicy) read(i int, c *OpponentChoice) {
 	bad := func(member, format string, args ...any) {
-		f.wrong = append(f.wrong, inside(fmt.Errorf(format, args...), "probabilities", i, member))
+		f.wrong = append(f.wrong, Inside(fmt.Errorf(format, args...), "probabilities", i, member))
 	}
 	f.steps = f.steps || c.Step > 0
 	s, ok := stateNamed(string(c.State), f.states, f.p.Model.States())

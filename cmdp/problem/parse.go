@@ -29,8 +29,6 @@ type Options struct {
 	// Outside allows the file to name files outside of its folder. Else these are errors, so that
 	// a problem that comes from elsewhere reads nothing but what came with it.
 	Outside bool
-	// Memory says how the course of episodes is remembered, if the problem asks about it.
-	Memory MemoryOptions
 }
 
 // ReadWith is [Read] with options.
@@ -99,7 +97,7 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 // are built and judged (judge.go). Errors of all stages are collected; only building the model
 // needs the stages before it to be free of them.
 func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, error) {
-	h := &header{decoder: decoder{file: name}, limits: lim, p: &Problem{totals: new(totals)}, options: opts}
+	h := &header{decoder: decoder{file: name}, limits: lim, p: new(Problem), options: opts}
 	if p := h.parse(text, files); len(h.errs) == 0 {
 		return p, nil
 	}
@@ -179,9 +177,9 @@ func (h *header) looksLikeJSON(text string) bool {
 		return true
 	}
 	const space = " \t\r\n"
-	inside, ok := strings.CutPrefix(strings.TrimLeft(text, space), "{")
-	inside = strings.TrimLeft(inside, space)
-	return ok && len(inside) > 0 && (inside[0] == '"' || inside[0] == '}')
+	Inside, ok := strings.CutPrefix(strings.TrimLeft(text, space), "{")
+	Inside = strings.TrimLeft(Inside, space)
+	return ok && len(Inside) > 0 && (Inside[0] == '"' || Inside[0] == '}')
 }
 
 // tree parses the document but for its rows, which are read later where they are
@@ -299,11 +297,6 @@ func (h *header) finish(r *rowReader, root *node) {
 		h.bad(n, (*path)(nil).key("opponent"), "the rows of the transitions name no action of an opponent: want the key opponent there too")
 		return
 	}
-	unfolded, err := h.p.Unfold(h.options.Memory)
-	if err != nil {
-		h.misbuilt(root, nil, err)
-		return
-	}
-	h.p = unfolded
-	h.judge(root)
+	h.judgeForm(root)
+	h.p.head = newHead(h.file, root)
 }

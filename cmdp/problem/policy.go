@@ -17,7 +17,7 @@ import (
 type FilePolicy struct {
 	file   *policyFile
 	name   string // of the component, for messages
-	p      *Problem
+	of     *Process
 	steps  []*stepTable // steps that do not differ share one
 	always []namedRow   // rows without a step
 	// doubtful are states with rows that are wrong: sums say nothing about them.
@@ -67,7 +67,7 @@ func (f *FilePolicy) Probabilities(h, s int) []float64 {
 	if len(f.steps) == 1 {
 		h = 0
 	}
-	first, end := f.p.span(h, s)
+	first, end := f.of.span(h, s)
 	return f.steps[h].probs[first:end]
 }
 
@@ -76,8 +76,8 @@ func (f *FilePolicy) bad(line int, format string, args ...any) {
 }
 
 func (f *FilePolicy) newTable(h int) *stepTable {
-	states := f.p.states()
-	_, choices := f.p.span(h, states-1)
+	states := f.of.states()
+	_, choices := f.of.span(h, states-1)
 	t := &stepTable{probs: make([]float64, choices), line: make([]int32, states)}
 	for c := range t.probs {
 		t.probs[c] = math.NaN()
@@ -87,7 +87,7 @@ func (f *FilePolicy) newTable(h int) *stepTable {
 
 // row judges a row of the file and keeps it.
 func (f *FilePolicy) row(r policyLine) {
-	before, step, horizon := len(f.file.errs), 0, f.p.horizon()
+	before, step, horizon := len(f.file.errs), 0, f.of.horizon()
 	if text := r.cells[0]; text != "" {
 		var err error
 		step, err = strconv.Atoi(text)
@@ -99,10 +99,10 @@ func (f *FilePolicy) row(r policyLine) {
 		}
 	}
 	var states []int32
-	if s, ok := stateNamed(r.cells[1], f.file.states, f.file.declared.states()); ok {
+	if s, ok := stateNamed(r.cells[1], f.file.states, f.of.of.states()); ok {
 		states = f.remembering(&r, s)
 	} else {
-		f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.file.declared.States))
+		f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.of.of.States))
 	}
 	x, err := strconv.ParseFloat(r.cells[3], 64)
 	if err != nil || !(x >= 0 && x <= 1+cmdp.ProbabilityTolerance) {
@@ -132,20 +132,20 @@ func (f *FilePolicy) row(r policyLine) {
 // states with the named state and the memory of the row; without a memory in the row, all states
 // with the named state.
 func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
-	text, m := r.cells[memoryCell], f.p.Memory
+	text, of := r.cells[memoryCell], f.of
 	switch {
-	case m == nil && text != "":
+	case of.Product == nil && text != "":
 		f.bad(r.line, "memory %q: the problem needs no memory: want none", text)
 		return nil
-	case m == nil:
+	case of.Product == nil:
 		return []int32{int32(s)}
 	case text == "":
-		return slices.Sorted(maps.Values(m.pairs()[s]))
+		return slices.Sorted(maps.Values(of.pairs()[s]))
 	}
-	if pair, ok := m.pairs()[s][text]; ok {
+	if pair, ok := of.pairs()[s][text]; ok {
 		return []int32{pair}
 	}
-	if !m.remembers(text) {
+	if !of.remembers(text) {
 		f.bad(r.line, "memory %q: the policy never remembers that", text)
 	}
 	return nil // a state in which that cannot be remembered is not reached with it
@@ -155,14 +155,14 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 // errors name the step.
 func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	s := int(r.state)
-	first, end := f.p.span(h, s)
+	first, end := f.of.span(h, s)
 	at := atStep(h, named)
 	for c := first; c < end; c++ {
-		if f.p.ActionName(h, s, c-first) != r.action {
+		if f.of.ActionName(h, s, c-first) != r.action {
 			continue
 		}
 		if !math.IsNaN(t.probs[c]) {
-			f.bad(r.line, "state %s, action %s%s is given twice", f.p.StateName(s), r.action, at)
+			f.bad(r.line, "state %s, action %s%s is given twice", f.of.StateName(s), r.action, at)
 			f.doubtful[r.state] = true
 		}
 		t.probs[c] = r.probability
@@ -172,7 +172,7 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		return
 	}
 	why := ""
-	if m := f.p.Memory; m != nil && len(m.Always) > 0 {
+	if f.of.Product != nil && f.of.Product.Restricted() {
 		if first == end {
 			return // all is lost there, and nothing leads there
 		}
@@ -181,13 +181,13 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 	f.doubtful[r.state] = true
 	var offers []string
 	for a := range end - first {
-		offers = append(offers, f.p.ActionName(h, s, a))
+		offers = append(offers, f.of.ActionName(h, s, a))
 	}
 	want := orWant(r.action, offers)
 	if offers == nil {
 		want = ": it rests"
 	}
-	f.bad(r.line, "state %s offers no action %q%s%s%s", f.p.StateName(s), r.action, at, why, want)
+	f.bad(r.line, "state %s offers no action %q%s%s%s", f.of.StateName(s), r.action, at, why, want)
 }
 
 // atStep names a step in a message, if it is to be named.
@@ -201,7 +201,7 @@ func atStep(h int, named bool) string {
 // fill enters the rows without a step, and checks that probabilities sum to 1.
 func (f *FilePolicy) fill() {
 	var shared *stepTable
-	stationary := f.p.stationary()
+	stationary := f.of.stationary()
 	for h, own := range f.steps {
 		if own != nil {
 			f.checkSums(own, h, true)
@@ -222,7 +222,7 @@ func (f *FilePolicy) fill() {
 		for s, line := range own.line {
 			if line == 0 {
 				own.line[s] = shared.line[s]
-				first, end := f.p.span(h, s)
+				first, end := f.of.span(h, s)
 				copy(own.probs[first:end], shared.probs[first:end])
 			}
 		}
@@ -236,7 +236,7 @@ func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 			continue
 		}
 		sum := 0.0
-		first, end := f.p.span(h, s)
+		first, end := f.of.span(h, s)
 		for c := first; c < end; c++ {
 			if math.IsNaN(t.probs[c]) {
 				t.probs[c] = 0
@@ -244,14 +244,14 @@ func (f *FilePolicy) checkSums(t *stepTable, h int, named bool) {
 			sum += t.probs[c]
 		}
 		if math.Abs(sum-1) > cmdp.ProbabilityTolerance && !f.doubtful[int32(s)] {
-			f.bad(int(line), "state %s%s: the probabilities sum to %.12g: want 1", f.p.StateName(s), atStep(h, named), sum)
+			f.bad(int(line), "state %s%s: the probabilities sum to %.12g: want 1", f.of.StateName(s), atStep(h, named), sum)
 		}
 	}
 }
 
 // reach looks for states without rows that the policy reaches.
 func (f *FilePolicy) reach() {
-	m := f.p.Model
+	m := f.of.Model
 	now := make([]bool, m.States())
 	var queue []int32
 	for _, st := range m.StartStates() {
@@ -280,14 +280,14 @@ func (f *FilePolicy) reach() {
 
 // successors calls visit with the states that the policy reaches from s.
 func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
-	k, t := f.p.Model.Kernel(h), f.steps[min(h, len(f.steps)-1)]
+	k, t := f.of.Model.Kernel(h), f.steps[min(h, len(f.steps)-1)]
 	if k.First[s] == k.First[s+1] {
 		visit(s)
 		return
 	}
 	if t.line[s] == 0 {
 		t.line[s] = -1 // said once
-		f.bad(0, "no row for state %s%s, which the policy reaches", f.p.StateName(int(s)), atStep(h, f.p.Model.Horizon() > 0))
+		f.bad(0, "no row for state %s%s, which the policy reaches", f.of.StateName(int(s)), atStep(h, f.of.Model.Horizon() > 0))
 		return
 	}
 	for c := k.First[s]; c < k.First[s+1]; c++ {

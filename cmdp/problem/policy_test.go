@@ -51,7 +51,7 @@ func FuzzPolicyFile(f *testing.F) {
 		if err := os.WriteFile(file[isJSON], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		components, err := ReadComponents(file[isJSON], p)
+		components, err := ReadComponents(file[isJSON], p.Process())
 		if err != nil {
 			if errs := (Errors)(nil); !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%q: %v", text, err)
@@ -84,10 +84,10 @@ func TestReadComponents(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadPolicy(file, p); err == nil {
+		if _, err := ReadPolicy(file, p.Process()); err == nil {
 			t.Errorf("%q: ReadPolicy took it for one policy", text)
 		}
-		return ReadComponents(file, p)
+		return ReadComponents(file, p.Process())
 	}
 	for name, text := range map[string]string{
 		"p.csv": "component,weight,state,action,probability\n7,0.25,a,x,1\n7,0.25,b,x,1\n2,0.75,a,y,1\n",

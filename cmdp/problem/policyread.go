@@ -14,14 +14,14 @@ import (
 	"cmdpsolve/cmdp/exchange/numpy"
 )
 
-// ReadPolicy reads a policy for p from a file, CSV, JSON or .npz by the ending of its name, and
+// ReadPolicy reads a policy for a process from a file, CSV, JSON or .npz by the ending of its name, and
 // checks all of it. Rows without a step hold at every step that has no rows of its own for the
 // state. Every state that the policy reaches needs rows; where it comes in a simulator is not known
 // before it is played, see [FilePolicy.Known]. Rows of other states have no effect. A
 // file that draws one of several components at the start is refused, see [ReadComponents]. What
 // is wrong with the file is returned as [Errors].
-func ReadPolicy(path string, p *Problem) (*FilePolicy, error) {
-	all, err := ReadComponents(path, p)
+func ReadPolicy(path string, of *Process) (*FilePolicy, error) {
+	all, err := ReadComponents(path, of)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,11 @@ type FileComponent struct {
 // ReadComponents is [ReadPolicy] for files which may draw one of several components at the
 // start: it returns them all, in the order in which the file first names them. A file without
 // components is one component of weight 1.
-func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
-	if p == nil {
-		return nil, fmt.Errorf("problem: policy %s: no problem that it is for", path)
+func ReadComponents(path string, of *Process) ([]FileComponent, error) {
+	if of == nil {
+		return nil, fmt.Errorf("problem: policy %s: no process that it is for", path)
 	}
-	f := &policyFile{path: path, p: p, declared: p.Declared(), numbers: make(map[int]int)}
-	f.states = numbered(f.declared.States)
+	f := &policyFile{path: path, of: of, states: numbered(of.of.States), numbers: make(map[int]int)}
 	formed := true
 	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
 		formed = false
@@ -61,7 +60,7 @@ func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
 			c.Policy.fill()
 		}
 	}
-	if len(f.errs) == 0 && p.Model != nil {
+	if len(f.errs) == 0 && of.Model != nil {
 		for _, c := range f.components {
 			c.Policy.reach()
 		}
@@ -76,9 +75,8 @@ func ReadComponents(path string, p *Problem) ([]FileComponent, error) {
 // A policyFile is a file while it is read.
 type policyFile struct {
 	path       string
-	p          *Problem
-	declared   *Problem // without memory
-	states     map[string]int
+	of         *Process
+	states     map[string]int // of the problem, by their names
 	errs       Errors
 	components []FileComponent
 	numbers    map[int]int // of each component that the file names, its place among them
@@ -134,11 +132,11 @@ func (f *policyFile) checkWeights() {
 }
 
 func (f *policyFile) newPolicy(number int) *FilePolicy {
-	out := &FilePolicy{file: f, p: f.p, doubtful: make(map[int32]bool)}
+	out := &FilePolicy{file: f, of: f.of, doubtful: make(map[int32]bool)}
 	if number > 0 {
 		out.name = fmt.Sprintf("component %d: ", number)
 	}
-	out.steps = make([]*stepTable, max(1, f.p.horizon()))
+	out.steps = make([]*stepTable, max(1, f.of.horizon()))
 	return out
 }
 

@@ -26,7 +26,7 @@ type policyTables struct {
 var policyTemplates embed.FS
 
 // sourcePolicy writes a policy as source code in the language of the given ending.
-func sourcePolicy(w io.Writer, p *Problem, rows iter.Seq[PolicyRow], ending string) error {
+func sourcePolicy(w io.Writer, of *Process, rows iter.Seq[PolicyRow], ending string) error {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"quoteGo": strconv.Quote, "quoteC": quoteC,
 		"numbers": numberLines[int], "floats": numberLines[float64],
@@ -34,7 +34,7 @@ func sourcePolicy(w io.Writer, p *Problem, rows iter.Seq[PolicyRow], ending stri
 	if err != nil {
 		return err
 	}
-	return t.ExecuteTemplate(w, "policy."+ending+".tmpl", tablesOf(p, rows))
+	return t.ExecuteTemplate(w, "policy."+ending+".tmpl", tablesOf(of, rows))
 }
 
 // quoteC quotes text for C, where ?? may begin a trigraph.
@@ -70,12 +70,12 @@ func numberLines[T int | float64](all []T) string {
 const maxNumbered = 1 << 16
 
 // tablesOf makes tables of the rows of a policy, which stand by component, step and state.
-func tablesOf(p *Problem, rows iter.Seq[PolicyRow]) *policyTables {
-	states := p.Model.States()
-	t := &policyTables{Problem: p.Name, Horizon: p.Model.Horizon(), States: make([]string, states)}
+func tablesOf(of *Process, rows iter.Seq[PolicyRow]) *policyTables {
+	states := of.Model.States()
+	t := &policyTables{Problem: of.of.Name, Horizon: of.Model.Horizon(), States: make([]string, states)}
 	number := make(map[string]int, states)
 	for s := range states {
-		t.States[s] = p.StateName(s)
+		t.States[s] = of.StateName(s)
 		number[t.States[s]] = s
 	}
 	var all []PolicyRow

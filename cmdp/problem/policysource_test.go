@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"cmdpsolve/cmdp"
 )
 
 const namesInSource = `
@@ -89,7 +87,7 @@ func TestPolicySource(t *testing.T) {
 			t.Run(name+"."+ending, func(t *testing.T) {
 				dir := t.TempDir()
 				file := filepath.Join(dir, "policy."+ending)
-				if err := WritePolicy(file, c.p, rowsOf(c.rows...)); err != nil {
+				if err := WritePolicy(file, c.p.Process(), rowsOf(c.rows...)); err != nil {
 					t.Fatal(err)
 				}
 				compare(t, c.p, c.rows, parts, runSource(t, dir, ending, c.p, parts))
@@ -222,10 +220,10 @@ func TestPolicyFiles(t *testing.T) {
 	for name, c := range policies(t) {
 		for _, ending := range []string{"csv", "json", "npz"} {
 			file := filepath.Join(t.TempDir(), "policy."+ending)
-			if err := WritePolicy(file, c.p, rowsOf(c.rows...)); err != nil {
+			if err := WritePolicy(file, c.p.Process(), rowsOf(c.rows...)); err != nil {
 				t.Fatal(err)
 			}
-			parts, err := ReadComponents(file, c.p)
+			parts, err := ReadComponents(file, c.p.Process())
 			if name == "none" {
 				if err == nil || !strings.Contains(err.Error(), "no row for state 0") {
 					t.Errorf("%s.%s: %v", name, ending, err)
@@ -250,42 +248,10 @@ func TestPolicyFiles(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ReadPolicy("policy.go", policies(t)["none"].p); err == nil || !strings.Contains(err.Error(), "want a name that ends in .csv, .json or .npz") {
+	if _, err := ReadPolicy("policy.go", policies(t)["none"].p.Process()); err == nil || !strings.Contains(err.Error(), "want a name that ends in .csv, .json or .npz") {
 		t.Error(err)
 	}
 	if err := WritePolicy("policy.txt", nil, nil); err == nil || !strings.Contains(err.Error(), ".npz, .c or .go") {
 		t.Error(err)
-	}
-}
-
-// TestPolicyOfStartAlone writes and reads a policy that remembers only whether the episode begins: all that a start
-// which has arrived already earns.
-func TestPolicyOfStartAlone(t *testing.T) {
-	p, err := Parse("here", []byte("format: cmdp/1\nhorizon: 2\nstates: [a]\nstart: a\nreturns: {r: {}, there: {reach: [a]}}\n"+
-		"transitions:\n  - {state: a, action: x, next: {a: 1}, returns: {r: 1}}\n  - {state: a, action: y, next: {a: 1}}\ngoal: {maximize: r}\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := cmdp.Deterministic{{1, 0}, {0, 1}} // x and y, by what is remembered
-	for _, ending := range []string{"csv", "json", "npz"} {
-		file := filepath.Join(t.TempDir(), "policy."+ending)
-		if err := WritePolicy(file, p, p.PolicyRows(table, Agent)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadPolicy(file, p)
-		if err != nil {
-			t.Errorf("%s: %v", ending, err)
-			continue
-		}
-		want, have := make([]float64, 2), make([]float64, 2)
-		for h := range 2 {
-			for s := range p.Model.States() {
-				table.Distribution(want, h, s)
-				got.Distribution(have, h, s)
-				if !slices.Equal(want, have) {
-					t.Errorf("%s: step %d, state %d: %v: want %v", ending, h, s, have, want)
-				}
-			}
-		}
 	}
 }

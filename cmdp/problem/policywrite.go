@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/exchange/numpy"
 
 	"github.com/google/renameio/v2"
@@ -53,57 +51,6 @@ const (
 	Adversary
 )
 
-// PolicyRows returns the rows of a policy of a player: one for every action of positive
-// probability, at every step for each state that offers actions there. Without a horizon
-// policies are stationary, and rows have no steps. Of a simulator all states have numbers, as in
-// its shape.
-func (p *Problem) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
-	return func(yield func(PolicyRow) bool) {
-		horizon, states, probs := p.horizon(), p.states(), []float64(nil)
-		for h := range max(1, horizon) {
-			row := PolicyRow{Step: min(h+1, horizon)}
-			for s := range states {
-				columns, name := p.columns(h, s), p.ActionName
-				first, end := p.span(h, s)
-				n := (end - first) / columns
-				if n == 0 {
-					continue
-				}
-				if player == Adversary {
-					n, name = columns, p.OpponentName
-				}
-				if cap(probs) < n {
-					probs = make([]float64, n)
-				}
-				policy.Distribution(probs[:n], h, s)
-				row.State, row.Memory = p.place(s)
-				for a, x := range probs[:n] {
-					if row.Action, row.Probability = name(h, s, a), x; x != 0 && !yield(row) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// PlanRows returns the rows of an answer of exact planning: of its policy or, where there is none, of its
-// components.
-func (p *Problem) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[PolicyRow] {
-	if policy != nil {
-		return p.PolicyRows(policy, Agent)
-	}
-	return func(yield func(PolicyRow) bool) {
-		for i, c := range components {
-			for row := range p.PolicyRows(c.Policy, Agent) {
-				if row.Component, row.Weight = i+1, c.Weight; !yield(row) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // policyEndings are the endings of policy files, those first that are read too.
 var policyEndings = []string{"csv", "json", "npz", "c", "go"}
 
@@ -125,7 +72,7 @@ func PolicyFormat(path string, write bool) (string, error) {
 // WritePolicy writes the rows of a policy for p to a file, in the format of its name: all of
 // them, or the file is left as it was. Besides the formats that [ReadPolicy] reads there are
 // tables in C and in Go, with a function that looks an action up.
-func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
+func WritePolicy(path string, of *Process, rows iter.Seq[PolicyRow]) error {
 	format, err := PolicyFormat(path, true)
 	if err != nil {
 		return err
@@ -144,7 +91,7 @@ func WritePolicy(path string, p *Problem, rows iter.Seq[PolicyRow]) error {
 	case "npz":
 		err = npzPolicy(out, rows)
 	default:
-		err = sourcePolicy(out, p, rows, format)
+		err = sourcePolicy(out, of, rows, format)
 	}
 	if err == nil {
 		err = out.Flush()

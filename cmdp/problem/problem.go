@@ -4,10 +4,9 @@
 // docs/problem-file.md describes for users and docs/problem.schema.json for
 // editors.
 //
-// Read reads a file, Problem.Task gives the task that package exact plans for and
-// learners learn, and Problem.PolicyRows names what a policy does; the example goes
-// this way. Write writes a problem, Import makes one of another format's model, and
-// ReadPolicy and WritePolicy do the same for policies.
+// Read reads a file, Write writes a problem, Import makes one of another format's model, and
+// ReadPolicy and WritePolicy do the same for policies. A problem is data: package query
+// compiles it into what is planned for and learned.
 //
 // All errors of a file are reported at once, each with its line and key.
 package problem
@@ -15,6 +14,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp"
@@ -56,11 +56,8 @@ type Problem struct {
 	// Opponent describes the opponent. It is nil without one, or if the problem
 	// leaves it open.
 	Opponent *Opponent
-	// Memory is not nil if the problem was asked about the course of episodes: its states are then pairs of a
-	// state of the declared problem and of what is remembered, and States, Labels, Coordinates, Actions and Kinds are nil.
-	Memory *Memory
 
-	totals *totals // nil for problems that were not read from a file
+	head *head // where the keys of the file stand; nil for problems that were not read from one
 }
 
 // A Goal is what to optimise: one return, or a convex cost to be minimised. At
@@ -72,6 +69,15 @@ type Goal struct {
 }
 
 func (Goal) isUnion() {}
+
+// Kind returns the key of the goal, "" without one. More than one is an error.
+func (g Goal) Kind() (string, error) {
+	if g == (Goal{}) {
+		return "", nil
+	}
+	kind, _, err := kindOf(g)
+	return kind, err
+}
 
 // String describes the goal, such as "maximize reward"; "" if there is none.
 func (g Goal) String() string {
@@ -102,8 +108,8 @@ type Constraint struct {
 // OnAverage reports whether the constraint bounds the expected return.
 func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
 
-// limited names what the constraint limits.
-func (c *Constraint) limited() string {
+// Limited names what the constraint limits: the return, or the mean of the worst episodes.
+func (c *Constraint) Limited() string {
 	if c.CVaR != nil {
 		return "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + c.Return
 	}
@@ -113,7 +119,7 @@ func (c *Constraint) limited() string {
 // String describes the constraint, such as "fuel ≤ 8", "fuel ≤ 8 always", "fuel ≤ 8 with probability 0.9" or "mean of the worst 10% of
 // fuel ≤ 8".
 func (c *Constraint) String() string {
-	of, when := c.limited(), ""
+	of, when := c.Limited(), ""
 	switch {
 	case c.Always:
 		when = " always"
@@ -130,8 +136,9 @@ func (c *Constraint) String() string {
 	return strings.Join(bounds, ", ")
 }
 
-// check looks at the bounds. Errors that concern a member are [MemberError]s.
-func (c *Constraint) check() error {
+// Check returns an error for bounds that contradict each other or that no episode can keep in the way
+// they say. Errors that concern a member are [MemberError]s.
+func (c *Constraint) Check() error {
 	kinds := 0
 	for _, given := range []bool{c.Always, c.Probability != nil, c.CVaR != nil} {
 		if given {
@@ -143,7 +150,7 @@ func (c *Constraint) check() error {
 		value *float64
 	}{{"probability", c.Probability}, {"cvar", c.CVaR}} {
 		if part.value != nil && !(*part.value > 0 && *part.value <= 1) {
-			return inside(fmt.Errorf("problem: got %g: want above 0 and at most 1", *part.value), part.key)
+			return Inside(fmt.Errorf("problem: got %g: want above 0 and at most 1", *part.value), part.key)
 		}
 	}
 	switch {
@@ -157,4 +164,9 @@ func (c *Constraint) check() error {
 		return errors.New("problem: both bounds are given with a probability or cvar: want a constraint for each")
 	}
 	return nil
+}
+
+// brief writes a number for people with at most the given significant digits.
+func brief(x float64, digits int) string {
+	return strconv.FormatFloat(x+0, 'g', digits, 64) // + 0 makes -0 plain
 }

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,8 +22,9 @@ type Return struct {
 	While  *StateSet `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
 	Within *int      `json:"within,omitempty" jsonschema:"reach: in at most so many steps"`
 	Visits *StateSet `json:"visits,omitempty" jsonschema:"the number of steps that begin in a state of the set"`
-	// Exceeds and Excess judge the total of another return over an episode.
+	// Exceeds, Meets and Excess judge the total of another return over an episode.
 	Exceeds *Threshold `json:"exceeds,omitempty" jsonschema:"1 if the total of a return over the episode is above a limit"`
+	Meets   *Threshold `json:"meets,omitempty" jsonschema:"1 if the total of a return over the episode is at least a limit"`
 	Excess  *Threshold `json:"excess,omitempty" jsonschema:"by how much the total of a return over the episode is above a limit, 0 if it is not"`
 	// Criterion is total or average, of problems without a horizon and a discount; without it that of the
 	// problem holds.
@@ -38,26 +40,29 @@ type Threshold struct {
 // Derived reports whether the return follows from the course of an episode, not from what rows
 // give under its name.
 func (r *Return) Derived() bool {
-	return r.Reach != nil || r.Visits != nil || r.Exceeds != nil || r.Excess != nil
+	return r.Reach != nil || r.Visits != nil || r.Judged() != nil
 }
+
+// Judged returns the limit for the total of another return that the return is about, nil if it is about none.
+func (r *Return) Judged() *Threshold { return cmp.Or(r.Exceeds, r.Meets, r.Excess) }
 
 // checkKind looks at what a return is made of. Errors that concern a member are [MemberError]s.
 func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	var errs memberErrors
 	kinds := 0
-	for _, given := range []bool{r.Reward != "", r.Reach != nil, r.Visits != nil, r.Exceeds != nil, r.Excess != nil} {
+	for _, given := range []bool{r.Reward != "", r.Reach != nil, r.Visits != nil, r.Exceeds != nil, r.Meets != nil, r.Excess != nil} {
 		if given {
 			kinds++
 		}
 	}
 	if kinds > 1 {
-		errs = append(errs, fmt.Errorf("problem: %d kinds of return: want one of reward, reach, visits, exceeds or excess, or none", kinds))
+		errs = append(errs, fmt.Errorf("problem: %d kinds of return: want one of reward, reach, visits, exceeds, meets or excess, or none", kinds))
 	}
 	if r.Reach == nil && (r.While != nil || r.Within != nil) {
 		errs = append(errs, errors.New("problem: while and within are given without reach"))
 	}
 	if r.Within != nil && *r.Within < 0 {
-		errs = append(errs, inside(fmt.Errorf("problem: %d steps: want at least 0", *r.Within), "within"))
+		errs = append(errs, Inside(fmt.Errorf("problem: %d steps: want at least 0", *r.Within), "within"))
 	}
 	for _, part := range []struct {
 		key string
@@ -65,15 +70,15 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	}{{"reach", r.Reach}, {"while", r.While}, {"visits", r.Visits}} {
 		if part.set != nil && finder.states > 0 {
 			_, err := finder.nonempty(part.set)
-			errs = append(errs, inside(err, part.key))
+			errs = append(errs, Inside(err, part.key))
 		}
 	}
 	for _, part := range []struct {
 		key string
 		of  *Threshold
-	}{{"exceeds", r.Exceeds}, {"excess", r.Excess}} {
+	}{{"exceeds", r.Exceeds}, {"meets", r.Meets}, {"excess", r.Excess}} {
 		if part.of != nil {
-			errs = append(errs, inside(p.checkThreshold(part.of), part.key))
+			errs = append(errs, Inside(p.checkThreshold(part.of), part.key))
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
@@ -83,11 +88,11 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 func (p *Problem) checkThreshold(t *Threshold) error {
 	switch i := slices.Index(p.Returns, t.Return); {
 	case i < 0:
-		return inside(fmt.Errorf("problem: unknown return %s%s", shorten(t.Return), orWant(t.Return, p.Returns)), "return")
-	case p.Kinds[i].Exceeds != nil || p.Kinds[i].Excess != nil:
-		return inside(fmt.Errorf("problem: %s is about the total of a return itself: want another return", t.Return), "return")
+		return Inside(fmt.Errorf("problem: unknown return %s%s", shorten(t.Return), orWant(t.Return, p.Returns)), "return")
+	case p.Kinds[i].Judged() != nil:
+		return Inside(fmt.Errorf("problem: %s is about the total of a return itself: want another return", t.Return), "return")
 	case math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0):
-		return inside(fmt.Errorf("problem: %g: want a finite number", t.Limit), "limit")
+		return Inside(fmt.Errorf("problem: %g: want a finite number", t.Limit), "limit")
 	}
 	return nil
 }
@@ -196,10 +201,30 @@ func (h *header) giveCriteria(names []string, kinds []Return, nodes []*node, at 
 
 const total, average = "total", "average"
 
-// mean reports whether return i is a long-run mean of a step.
-func (p *Problem) mean(i int) bool {
+// Mean reports whether return i is a long-run mean of a step.
+func (p *Problem) Mean(i int) bool {
 	if p.Kinds != nil && p.Kinds[i].Criterion != "" {
 		return p.Kinds[i].Criterion == average
 	}
 	return p.Kinds != nil && p.Model.Average() || p.Kinds == nil && p.Model.Mean(i)
+}
+
+// Given lists the returns that rows give: all that are not derived.
+func (p *Problem) Given() []string {
+	if p.Kinds == nil {
+		return p.Returns
+	}
+	var names []string
+	for i, name := range p.Returns {
+		if !p.Kinds[i].Derived() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Episodic reports whether some return or constraint is about the course of episodes.
+func (p *Problem) Episodic() bool {
+	return slices.ContainsFunc(p.Kinds, func(r Return) bool { return r.Derived() }) ||
+		slices.ContainsFunc(p.Constraints, func(c Constraint) bool { return !c.OnAverage() })
 }

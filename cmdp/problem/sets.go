@@ -70,7 +70,7 @@ func (s *Set) Build(dim int, returns []string) (geometry.Set, error) {
 		err = fmt.Errorf("problem: a set of %d coordinates: want %d", got, dim)
 	}
 	if err != nil {
-		return nil, inside(err, name)
+		return nil, Inside(err, name)
 	}
 	return set, nil
 }
@@ -172,11 +172,11 @@ func (b *Box) build(dim int, _ []string) (geometry.Set, error) {
 	}
 	lower, err := side(b.Lower, dim, math.Inf(-1))
 	if err != nil {
-		return nil, inside(err, "lower")
+		return nil, Inside(err, "lower")
 	}
 	upper, err := side(b.Upper, dim, math.Inf(1))
 	if err != nil {
-		return nil, inside(err, "upper")
+		return nil, Inside(err, "upper")
 	}
 	return bounded(geometry.NewBox(lower, upper))
 }
@@ -204,7 +204,7 @@ func (h *Halfspace) size() int { return len(h.Normal.List) }
 func (h *Halfspace) build(dim int, returns []string) (geometry.Set, error) {
 	normal, err := h.Normal.vector(returns, dim)
 	if err != nil {
-		return nil, inside(err, "normal")
+		return nil, Inside(err, "normal")
 	}
 	return made(geometry.NewHalfspace(normal, h.Offset))
 }

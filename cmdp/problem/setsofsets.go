@@ -79,7 +79,7 @@ func (p Product) build(dim int, returns []string) (geometry.Set, error) {
 			continue
 		}
 		if open >= 0 {
-			return nil, inside(fmt.Errorf("problem: how many coordinates it takes is left open, as for factor %d: give it a dim", open), k)
+			return nil, Inside(fmt.Errorf("problem: how many coordinates it takes is left open, as for factor %d: give it a dim", open), k)
 		}
 		open = k
 	}
@@ -115,7 +115,7 @@ func (t *Translate) size() int { return len(t.By) }
 func (t *Translate) build(dim int, returns []string) (geometry.Set, error) {
 	set, err := t.Set.Build(dim, returns)
 	if err != nil {
-		return nil, inside(err, "set")
+		return nil, Inside(err, "set")
 	}
 	return geometry.NewTranslate(set, t.By)
 }
@@ -130,7 +130,7 @@ func (s *Scale) size() int { return s.Set.size() }
 func (s *Scale) build(dim int, returns []string) (geometry.Set, error) {
 	set, err := s.Set.Build(dim, returns)
 	if err != nil {
-		return nil, inside(err, "set")
+		return nil, Inside(err, "set")
 	}
 	return geometry.NewScale(set, s.Factor)
 }
@@ -145,7 +145,7 @@ func (i *Inflate) size() int { return i.Set.size() }
 func (i *Inflate) build(dim int, returns []string) (geometry.Set, error) {
 	set, err := i.Set.Build(dim, returns)
 	if err != nil {
-		return nil, inside(err, "set")
+		return nil, Inside(err, "set")
 	}
 	return geometry.NewInflate(set, i.Radius)
 }
@@ -160,11 +160,11 @@ type Image struct {
 func (m *Image) size() int { return len(m.A) }
 func (m *Image) build(int, []string) (geometry.Set, error) {
 	if len(m.A) == 0 {
-		return nil, inside(errors.New("problem: no rows"), "A")
+		return nil, Inside(errors.New("problem: no rows"), "A")
 	}
 	set, err := m.Set.compact(len(m.A[0]), nil)
 	if err != nil {
-		return nil, inside(err, "set")
+		return nil, Inside(err, "set")
 	}
 	return geometry.NewImage(m.A, m.B, set)
 }
@@ -176,7 +176,7 @@ func (m *Preimage) size() int { return width(m.A) }
 func (m *Preimage) build(int, []string) (geometry.Set, error) {
 	set, err := m.Set.Build(len(m.A), nil)
 	if err != nil {
-		return nil, inside(err, "set")
+		return nil, Inside(err, "set")
 	}
 	return geometry.NewPreimage(m.A, m.B, set)
 }

@@ -99,7 +99,8 @@ func (h *header) simulated(root *node, sim *Simulation) {
 		return
 	}
 	h.p.Simulated = shape
-	h.judge(root)
+	h.judgeForm(root)
+	h.p.head = newHead(h.file, root)
 }
 
 // Wanted returns goal, constraints and target as they stand in a problem file. It allocates.

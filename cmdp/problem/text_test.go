@@ -11,6 +11,16 @@ import (
 	"cmdpsolve/cmdp"
 )
 
+const taskHead = `format: cmdp/1
+horizon: 4
+states: 2
+start: 0
+returns: [reward, cost]
+transitions:
+  - {state: 0, action: go, next: {0: 0.5, 1: 0.5}, returns: [1, 2]}
+  - {state: 0, action: stay, next: {0: 1}, returns: [-1, 0]}
+`
+
 // TestOtherLineEndings reads the examples as other systems save them.
 func TestOtherLineEndings(t *testing.T) {
 	for _, name := range []string{"steps.yaml", "two-rooms.yaml", "absorbed.yaml", "discounted.json"} {

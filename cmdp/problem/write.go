@@ -16,15 +16,10 @@ import (
 // Random returns that never differ from their means are read as returns that are
 // not random. It is an error if a file cannot hold p: if names are missing,
 // repeated or cannot be printed, or if the actions of a state have different
-// orders at different steps. A problem about the course of episodes is written as it was asked; if its
-// goal or constraints were changed since, some limits cannot be written.
+// orders at different steps.
 func Write(w io.Writer, p *Problem) error {
 	if w == nil || p == nil {
 		return errors.New("problem: want a problem, and a stream to write it to")
-	}
-	p, err := p.refolded()
-	if err != nil {
-		return fmt.Errorf("problem: %w", err)
 	}
 	f := &writer{p: p, out: bufio.NewWriterSize(w, 1<<16), game: p.Opponents != nil || p.Opponent != nil}
 	if p.Model != nil && p.Model.Shape() != nil && p.Model.Shape().Game() {
@@ -55,8 +50,8 @@ func (f *writer) check() error {
 		return errors.New("no model")
 	}
 	switch {
-	case max(1, len(p.given())) != p.Model.Dim():
-		return fmt.Errorf("%d names of returns that rows give: want %d", len(p.given()), p.Model.Dim())
+	case max(1, len(p.Given())) != p.Model.Dim():
+		return fmt.Errorf("%d names of returns that rows give: want %d", len(p.Given()), p.Model.Dim())
 	case p.States != nil && len(p.States) != p.Model.States():
 		return fmt.Errorf("%d names of states: want %d", len(p.States), p.Model.States())
 	case p.Name != "" && checkName(p.Name) != "":
@@ -99,19 +94,10 @@ func (f *writer) checkActions(all [][]string, opponent bool) error {
 
 // checkOpponent makes sure that the opponent can be built.
 func (f *writer) checkOpponent() error {
-	p := f.p
-	if p.Opponent == nil {
-		return nil
-	}
-	if p.Model.Choices() == 0 {
+	if f.p.Opponent != nil && f.p.Model.Choices() == 0 {
 		return errors.New("opponent: no state offers an action")
 	}
-	task, err := p.Task()
-	if err != nil {
-		return err
-	}
-	_, err = p.Opponent.Build(p, task.Target)
-	return inside(err, "opponent")
+	return f.p.checkOpponent()
 }
 
 // checkWanted looks at goal, constraints and target.
@@ -129,7 +115,7 @@ func (f *writer) checkWanted() error {
 		if !slices.Contains(p.Returns, c.Return) {
 			return fmt.Errorf("constraints[%d]: unknown return %q", i, c.Return)
 		}
-		if err := c.check(); err != nil {
+		if err := c.Check(); err != nil {
 			return fmt.Errorf("constraints[%d]: %s", i, trimmed(err, "problem: "))
 		}
 	}
@@ -163,7 +149,7 @@ func (f *writer) checkKinds() error {
 	finder := newStateFinder(p, p.Model.States())
 	for i := range p.Kinds {
 		if err := p.checkKind(&p.Kinds[i], finder); err != nil {
-			return inside(err, "returns", p.Returns[i])
+			return Inside(err, "returns", p.Returns[i])
 		}
 	}
 	return nil
@@ -216,7 +202,7 @@ func (f *writer) header() {
 	f.labels()
 	f.coordinates()
 	line("returns", f.returns())
-	if b := appendPromise(nil, m.Shape(), p.given()); b != nil {
+	if b := appendPromise(nil, m.Shape(), p.Given()); b != nil {
 		line("return_to_go", b)
 	}
 	if p.Goal != (Goal{}) {

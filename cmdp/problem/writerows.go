@@ -242,7 +242,7 @@ func (f *writer) rowOf(k *cmdp.Kernel, c int) string {
 	b := appendAll([]byte("next: "), "{}", end-first, func(b []byte, i int) []byte {
 		return f.next(b, int(k.Next[first+i]), k.Prob[first+i])
 	})
-	if len(f.p.given()) > 0 {
+	if len(f.p.Given()) > 0 {
 		b = returns(b, mean)
 	}
 	return string(b)

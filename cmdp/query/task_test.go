@@ -1,17 +1,16 @@
-package problem
+package query
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -26,14 +25,20 @@ transitions:
   - {state: 0, action: stay, next: {0: 1}, returns: [-1, 0]}
 `
 
-func mustTask(t *testing.T, text string) (*Problem, cmdp.Task) {
+func mustTask(t *testing.T, text string) (*Query, cmdp.Task) {
 	t.Helper()
-	p := mustParse(t, taskHead+text)
-	task, err := p.Task()
+	q := parsed(t, taskHead+text)
+	return q, q.Task
+}
+
+// mustParse reads a problem and compiles nothing.
+func mustParse(t *testing.T, text string) *problem.Problem {
+	t.Helper()
+	p, err := problem.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, task
+	return p
 }
 
 func TestTaskGoals(t *testing.T) {
@@ -95,15 +100,15 @@ func TestTaskTargets(t *testing.T) {
 func TestEmptyTargets(t *testing.T) {
 	p := mustParse(t, taskHead)
 	three := 3.0
-	p.Constraints = []Constraint{{Return: "cost", AtMost: &three}, {Return: "cost", AtLeast: new(3.5)}}
-	_, err := p.Task()
-	var member *MemberError
+	p.Constraints = []problem.Constraint{{Return: "cost", AtMost: &three}, {Return: "cost", AtLeast: new(3.5)}}
+	_, err := New(t.Context(), p, Options{})
+	var member *problem.MemberError
 	if !errors.Is(err, geometry.ErrEmpty) || !errors.As(err, &member) || member.Path != "constraints[1]" {
 		t.Errorf("got %v: want an empty target, because of constraints[1]", err)
 	}
 	p.Constraints = p.Constraints[:1]
-	p.Target = &Set{Point: []float64{0, 4}}
-	_, err = p.Task()
+	p.Target = &problem.Set{Point: []float64{0, 4}}
+	_, err = New(t.Context(), p, Options{})
 	if !errors.Is(err, geometry.ErrEmpty) || !errors.As(err, &member) || member.Path != "target" {
 		t.Errorf("got %v: want an empty target", err)
 	}
@@ -128,25 +133,21 @@ func TestBoundsOutOfReach(t *testing.T) {
 		}
 	}
 	p := mustParse(t, taskHead)
-	for _, pair := range [][2]Constraint{
+	for _, pair := range [][2]problem.Constraint{
 		{{Return: "cost", AtMost: new(-2.0)}, {Return: "cost", AtLeast: new(-1.0)}},
 		{{Return: "cost", AtLeast: new(7.0)}, {Return: "cost", AtMost: new(6.0)}},
 		{{Return: "cost", AtMost: new(8.0)}, {Return: "cost", AtLeast: new(9.0)}},
 		{{Return: "cost", AtLeast: new(6.0), AtMost: new(5.0)}, {Return: "reward", AtMost: new(1.0)}},
 	} {
 		p.Constraints = pair[:]
-		if _, err := p.Task(); !errors.Is(err, geometry.ErrEmpty) {
+		if _, err := New(t.Context(), p, Options{}); !errors.Is(err, geometry.ErrEmpty) {
 			t.Errorf("%v: error %v: want a contradiction", pair, err)
 		}
 	}
 }
 
 func TestBoxOfDiscountedReturns(t *testing.T) {
-	p := mustParse(t, strings.Replace(taskHead, "horizon: 4", "discount: 0.75", 1))
-	box, err := p.Box()
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := parsed(t, strings.Replace(taskHead, "horizon: 4", "discount: 0.75", 1)).Task.Box
 	if l, u := box.Lower(), box.Upper(); l[0] != -4 || l[1] != 0 || u[0] != 4 || u[1] != 8 {
 		t.Errorf("the box is %v to %v: want [-4 0] to [4 8]", l, u)
 	}
@@ -197,11 +198,11 @@ func TestBoxOfAbsorbedReturns(t *testing.T) {
 			}
 			least, most = min(least, v[0]), max(most, v[0])
 		}
-		p := &Problem{Model: m, Returns: []string{"r"}}
-		box, err := p.Box()
+		q, err := New(t.Context(), &problem.Problem{Model: m, Returns: []string{"r"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		box := q.Task.Box
 		l, u := box.Lower()[0], box.Upper()[0]
 		if l > least+1e-12 || u < most-1e-12 || l < least-1e-6 || u > most+1e-6 {
 			t.Fatalf("the box is [%g, %g]: want just around [%g, %g]", l, u, least, most)
@@ -209,49 +210,37 @@ func TestBoxOfAbsorbedReturns(t *testing.T) {
 	}
 }
 
-// TestEverySetHasAKind asks that each registered set can be written in a file.
-func TestEverySetHasAKind(t *testing.T) {
-	kinds := make(map[string]bool)
-	for _, k := range keysOf(Set{}) {
-		kinds[k] = true
-	}
-	// These are no kinds of their own: a polyhedron is a polytope without bound,
-	// the others adapt what is not in a file.
-	kinds["polyhedron"], kinds["restrict"], kinds["compact"], kinds["from_maximizer"] = true, true, true, true
-	for _, name := range tableOf(t, "adding-a-set.md") {
-		if !kinds[strings.ReplaceAll(name, "-", "_")] {
-			t.Errorf("no kind %s in problem files", name)
+// TestOpponentsPlay plays every policy and compares the actions taken.
+func TestOpponentsPlay(t *testing.T) {
+	const head = "format: cmdp/1\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [r, q]\nconstraints: [{return: r, at_most: 0}]\ntransitions:\n" +
+		"- {state: 0, action: 0, opponent: left, next: {0: 1}}\n- {state: 0, action: 0, opponent: right, next: {0: 1}, returns: [1, 0]}\nopponent: "
+	for text, want := range map[string][]float64{
+		"{policy: uniform}":                          {0.5, 0.5},
+		"{policy: best-response}":                    {0, 1},
+		"{policy: adversarial}":                      {0, 1},
+		"{policy: scripted, actions: [right, left]}": {0, 1},
+		"{policy: replay, log: [[1]]}":               {0, 1},
+		"{policy: fixed, probabilities: [{state: 0, opponent: right, probability: 0.25}, {state: 0, opponent: left, probability: 0.75}]}": {0.75, 0.25},
+		"{policy: random-start, episodes: 1, then: {policy: best-response}}":                                                              {0.5, 0.5},
+		"{policy: switching, period: 1, opponents: [{policy: scripted, actions: [1]}, {policy: uniform}]}":                                {0, 1},
+	} {
+		p := parsed(t, head+text+"\n")
+		o, err := p.Problem.Opponent.Build(p.Problem, p.Task.Target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := &cmdp.View{Policy: cmdp.Uniform{Shape: p.Model.Shape()}, Direction: []float64{1, 0}, Average: []float64{0, 0}}
+		if err := o.Begin(view); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, 2)
+		if policy, ok := cmdp.Markov(o); ok {
+			policy.Distribution(got, 0, 0)
+		} else {
+			got[o.Choose(nil, 0, 0)] = 1
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s plays %v: want %v", text, got, want)
 		}
 	}
-}
-
-// TestEveryCostHasAKind asks that each registered cost can be written in a file.
-func TestEveryCostHasAKind(t *testing.T) {
-	kinds := make(map[string]bool)
-	for _, k := range keysOf(Cost{}) {
-		kinds[k] = true
-	}
-	for _, name := range tableOf(t, "adding-a-cost.md") {
-		// These two take functions of the caller.
-		if name != "custom" && name != "conjugated" && !kinds[name] {
-			t.Errorf("no kind %s in problem files", name)
-		}
-	}
-}
-
-// tableOf returns the names in the table of a guide, which lists all sets or all costs: tests
-// of the packages geometry and cost compare the table with the constructors.
-func tableOf(t *testing.T, guide string) (names []string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", guide))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([a-z0-9-]+) \\| `[A-Z]").FindAllStringSubmatch(string(text), -1) {
-		names = append(names, row[1])
-	}
-	if len(names) < 15 {
-		t.Fatalf("%s lists only %v", guide, names)
-	}
-	return names
 }

@@ -1,12 +1,17 @@
-package problem
+package query
 
 import (
 	"bytes"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 )
 
 const averageFile = `format: cmdp/1
@@ -26,24 +31,24 @@ constraints:
 // TestAverageProblem reads a problem of long-run means: staying on the right gives 3 at a cost
 // of 4, so that a quarter of the runs may go there. The policy has to draw that at the start.
 func TestAverageProblem(t *testing.T) {
-	p, err := Parse("a.yaml", []byte(averageFile), nil)
+	p, err := problem.Parse("a.yaml", []byte(averageFile), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !p.Model.Average() || p.Model.Horizon() != 0 {
 		t.Fatal("not a model of averages")
 	}
-	task, err := p.Task()
+	q, err := New(t.Context(), p, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{})
+	r, err := q.Solve(t.Context(), exact.Options{})
 	if err != nil || r.Status != exact.Optimal || r.Objective > -1.5+1e-9 || r.Objective < -1.5-1e-9 {
 		t.Fatalf("%v %v, %v: want a reward of 1.5", r.Status, r.Objective, err)
 	}
-	var rows []PolicyRow
+	var rows []problem.PolicyRow
 	weight := map[int]float64{}
-	for row := range p.PlanRows(r.Policy, r.Components) {
+	for row := range q.PlanRows(r.Policy, r.Components) {
 		rows = append(rows, row)
 		weight[row.Component] = row.Weight
 	}
@@ -51,15 +56,18 @@ func TestAverageProblem(t *testing.T) {
 		t.Errorf("rows %v: want two components, one drawn with 1/4", rows)
 	}
 	var out bytes.Buffer
-	if err := WritePolicyCSV(&out, p.PlanRows(r.Policy, r.Components)); err != nil || !strings.HasPrefix(out.String(), "component,weight,step,state,action,probability\n1,0.") {
+	if err := problem.WritePolicyCSV(&out, q.PlanRows(r.Policy, r.Components)); err != nil || !strings.HasPrefix(out.String(), "component,weight,step,state,action,probability\n1,0.") {
 		t.Errorf("%v: %q", err, out.String())
 	}
-	out.Reset()
-	if err := jsonPolicy(&out, p.PlanRows(r.Policy, r.Components)); err != nil || !strings.Contains(out.String(), `{"component": 2, "weight": 0.`) {
-		t.Errorf("%v: %q", err, out.String())
+	file := filepath.Join(t.TempDir(), "policy.json")
+	if err := problem.WritePolicy(file, q.Process, q.PlanRows(r.Policy, r.Components)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), `{"component": 2, "weight": 0.`) {
+		t.Errorf("%v: %q", err, text)
 	}
 	out.Reset()
-	if err := Write(&out, p); err != nil || !strings.Contains(out.String(), "\ncriterion: average\n") {
+	if err := problem.Write(&out, p); err != nil || !strings.Contains(out.String(), "\ncriterion: average\n") {
 		t.Errorf("%v: %q", err, out.String())
 	}
 }
@@ -71,7 +79,7 @@ func TestTimeIsOne(t *testing.T) {
 		"criterion: average\ndiscount: 0.9": "given besides a horizon or a discount",
 		"criterion: mean":                   "want average",
 	} {
-		_, err := Parse("a.yaml", []byte(strings.Replace(averageFile, "criterion: average", text, 1)), nil)
+		_, err := problem.Parse("a.yaml", []byte(strings.Replace(averageFile, "criterion: average", text, 1)), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -101,25 +109,22 @@ func TestMixedProblem(t *testing.T) {
 	reach := strings.Replace(mixedFile, "moving: {criterion: total}}", "moving: {criterion: total}, there: {reach: new, criterion: total}, stays: {visits: old}}", 1)
 	for _, text := range []string{mixedFile, other, reach, strings.Replace(reach, "at_most: 3}", "at_most: 5}, {return: there, at_most: 0.6}", 1)} {
 		for range 2 { // again from what is written
-			p, err := Parse("a.yaml", []byte(text), nil)
+			p, err := problem.Parse("a.yaml", []byte(text), nil)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			var out bytes.Buffer
-			if err := Write(&out, p); err != nil {
+			if err := problem.Write(&out, p); err != nil {
 				t.Fatal(err)
 			}
-			if p, err = p.Unfold(MemoryOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if m := p.Model; m.Average() || !m.Means() || !m.Mean(0) || m.Mean(1) || m.Dim() > 2 && (m.Mean(2) || !m.Mean(3)) {
-				t.Fatalf("which returns are means is wrong:\n%s", text)
-			}
-			task, err := p.Task()
+			q, err := New(t.Context(), p, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{})
+			if m := q.Model; m.Average() || !m.Means() || !m.Mean(0) || m.Mean(1) || m.Dim() > 2 && (m.Mean(2) || !m.Mean(3)) {
+				t.Fatalf("which returns are means is wrong:\n%s", text)
+			}
+			r, err := q.Solve(t.Context(), exact.Options{})
 			if err != nil || r.Status != exact.Optimal || math.Abs(r.Objective+1.6) > 1e-9 {
 				t.Fatalf("%v, %v: want a pay of 1.6\n%s", r, err, text)
 			}
@@ -140,9 +145,41 @@ func TestCriterionErrors(t *testing.T) {
 		strings.Replace(mixedFile, "criterion: average\n", "criterion: average\ndiscount: 1\n", 1):                                             "given besides a horizon or a discount",
 		strings.Replace(mixedFile, "moving: {criterion: total}", "moving: {criterion: total}, much: {exceeds: {return: moving, limit: 3}}", 1): "returns.much.criterion: the total over an episode has no long-run mean: want criterion: total",
 	} {
-		_, err := Parse("a.yaml", []byte(text), nil)
+		p, err := problem.Parse("a.yaml", []byte(text), nil)
+		if err == nil {
+			_, err = New(t.Context(), p, Options{})
+		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
+		}
+	}
+}
+
+// TestPolicyOfStartAlone writes and reads a policy that remembers only whether the episode begins: all that a start
+// which has arrived already earns.
+func TestPolicyOfStartAlone(t *testing.T) {
+	p := parsed(t, "format: cmdp/1\nhorizon: 2\nstates: [a]\nstart: a\nreturns: {r: {}, there: {reach: [a]}}\n"+
+		"transitions:\n  - {state: a, action: x, next: {a: 1}, returns: {r: 1}}\n  - {state: a, action: y, next: {a: 1}}\ngoal: {maximize: r}\n")
+	table := cmdp.Deterministic{{1, 0}, {0, 1}} // x and y, by what is remembered
+	for _, ending := range []string{"csv", "json", "npz"} {
+		file := filepath.Join(t.TempDir(), "policy."+ending)
+		if err := problem.WritePolicy(file, p.Process, p.PolicyRows(table, problem.Agent)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := problem.ReadPolicy(file, p.Process)
+		if err != nil {
+			t.Errorf("%s: %v", ending, err)
+			continue
+		}
+		want, have := make([]float64, 2), make([]float64, 2)
+		for h := range 2 {
+			for s := range p.Model.States() {
+				table.Distribution(want, h, s)
+				got.Distribution(have, h, s)
+				if !slices.Equal(want, have) {
+					t.Errorf("%s: step %d, state %d: %v: want %v", ending, h, s, have, want)
+				}
+			}
 		}
 	}
 }

@@ -1,8 +1,9 @@
-package problem
+package query
 
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -128,14 +129,15 @@ func TestExpectationsAgainstPlays(t *testing.T) {
 			"P(gain > 4)": func(_ []string, total map[string]float64) float64 { return indicate(total["gain"] > 4) },
 		},
 	} {
-		var p *Problem
+		text := []byte(tour)
 		var err error
-		if name == "tour" {
-			p = parsed(t, tour)
-		} else if p, err = Read("../../docs/examples/" + name + ".yaml"); err != nil {
-			t.Fatal(err)
+		if name != "tour" {
+			if text, err = os.ReadFile("../../docs/examples/" + name + ".yaml"); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if p, err = bestThresholds(t, p); err != nil {
+		p, err := parsed(t, string(text)).Best(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
 		r := solved(t, p)
@@ -146,10 +148,10 @@ func TestExpectationsAgainstPlays(t *testing.T) {
 			tr.Play(p.Model, r.Policy, env, agent)
 			var states []string
 			for _, s := range tr.States[:tr.Steps+1] {
-				states = append(states, p.Declared().StateName(p.Memory.State(s)))
+				states = append(states, p.Problem.StateName(p.Declared(s)))
 			}
 			total := make(map[string]float64)
-			for _, given := range p.Declared().given() {
+			for _, given := range p.Problem.Given() {
 				total[given] = tr.Total[slices.Index(p.Returns, given)]
 			}
 			if total["battery"] > 14 {

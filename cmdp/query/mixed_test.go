@@ -1,4 +1,4 @@
-package problem
+package query
 
 import (
 	"fmt"
@@ -38,8 +38,8 @@ func walkPlays() (plays []map[float64]float64) {
 	return plays
 }
 
-// expected returns the mean of f over each play.
-func expected(plays []map[float64]float64, f func(total float64) float64) []float64 {
+// expectations returns the mean of f over each play.
+func expectations(plays []map[float64]float64, f func(total float64) float64) []float64 {
 	out := make([]float64, len(plays))
 	for i, play := range plays {
 		for total, q := range play {
@@ -50,17 +50,17 @@ func expected(plays []map[float64]float64, f func(total float64) float64) []floa
 }
 
 // A bound is one on the mean of f.
-type bound struct {
+type meanBound struct {
 	f  func(total float64) float64
 	at float64
 }
 
 // mixture returns the least mean of f over the mixtures of plays that keep the bounds; +Inf where none does.
-func mixture(t *testing.T, plays []map[float64]float64, f func(total float64) float64, bounds []bound) float64 {
+func mixture(t *testing.T, plays []map[float64]float64, f func(total float64) float64, bounds []meanBound) float64 {
 	t.Helper()
-	program := &lp.Problem{Minimize: expected(plays, f), Rows: []lp.Constraint{lp.Equal(expected(plays, func(float64) float64 { return 1 }), 1)}}
+	program := &lp.Problem{Minimize: expectations(plays, f), Rows: []lp.Constraint{lp.Equal(expectations(plays, func(float64) float64 { return 1 }), 1)}}
 	for _, b := range bounds {
-		program.Rows = append(program.Rows, lp.AtMost(expected(plays, b.f), b.at))
+		program.Rows = append(program.Rows, lp.AtMost(expectations(plays, b.f), b.at))
 	}
 	s, err := lp.Solve(program)
 	if err != nil {
@@ -85,18 +85,18 @@ func indicate(is bool) float64 {
 var mixed = []struct {
 	name   string
 	limits []string
-	bounds []bound    // what the limits are, in the same order
-	worst  float64    // if above 0, the first limit is on the mean of the worst 1/16 of episodes, at least this
-	ball   bool       // (gain, much) is to be within 0.05 of (2.3, 0)
-	center [2]float64 // if not 0, the square of the distance from it is minimised, that of much counting 20 times
+	bounds []meanBound // what the limits are, in the same order
+	worst  float64     // if above 0, the first limit is on the mean of the worst 1/16 of episodes, at least this
+	ball   bool        // (gain, much) is to be within 0.05 of (2.3, 0)
+	center [2]float64  // if not 0, the square of the distance from it is minimised, that of much counting 20 times
 }{
-	{"chance, mean", []string{"{return: gain, at_least: 2, probability: 0.96}", "{return: much, at_most: 0.15}"}, []bound{{poor, 0.04}, {much, 0.15}}, 0, false, [2]float64{}},
-	{"chance, set", []string{"{return: gain, at_least: 2, probability: 0.99}"}, []bound{{poor, 0.01}}, 0, true, [2]float64{}},
-	{"chance, cost", []string{"{return: gain, at_least: 2, probability: 0.97}"}, []bound{{poor, 0.03}}, 0, false, [2]float64{4, 0.1}},
-	{"worst, mean", []string{"{return: gain, at_least: 0.5, cvar: 0.0625}", "{return: much, at_most: 0.22}"}, []bound{{}, {much, 0.22}}, 0.5, false, [2]float64{}},
-	{"worst, set", []string{"{return: gain, at_least: 1.68, cvar: 0.0625}"}, []bound{{}}, 1.68, true, [2]float64{}},
-	{"worst, cost", []string{"{return: gain, at_least: 1, cvar: 0.0625}"}, []bound{{}}, 1, false, [2]float64{5, 0.2}},
-	{"worst, chance, mean", []string{"{return: gain, at_least: 1, cvar: 0.0625}", "{return: gain, at_most: 6, probability: 0.98}", "{return: much, at_most: 0.12}"}, []bound{{}, {huge, 0.02}, {much, 0.12}}, 1, false, [2]float64{}},
+	{"chance, mean", []string{"{return: gain, at_least: 2, probability: 0.96}", "{return: much, at_most: 0.15}"}, []meanBound{{poor, 0.04}, {much, 0.15}}, 0, false, [2]float64{}},
+	{"chance, set", []string{"{return: gain, at_least: 2, probability: 0.99}"}, []meanBound{{poor, 0.01}}, 0, true, [2]float64{}},
+	{"chance, cost", []string{"{return: gain, at_least: 2, probability: 0.97}"}, []meanBound{{poor, 0.03}}, 0, false, [2]float64{4, 0.1}},
+	{"worst, mean", []string{"{return: gain, at_least: 0.5, cvar: 0.0625}", "{return: much, at_most: 0.22}"}, []meanBound{{}, {much, 0.22}}, 0.5, false, [2]float64{}},
+	{"worst, set", []string{"{return: gain, at_least: 1.68, cvar: 0.0625}"}, []meanBound{{}}, 1.68, true, [2]float64{}},
+	{"worst, cost", []string{"{return: gain, at_least: 1, cvar: 0.0625}"}, []meanBound{{}}, 1, false, [2]float64{5, 0.2}},
+	{"worst, chance, mean", []string{"{return: gain, at_least: 1, cvar: 0.0625}", "{return: gain, at_most: 6, probability: 0.98}", "{return: much, at_most: 0.12}"}, []meanBound{{}, {huge, 0.02}, {much, 0.12}}, 1, false, [2]float64{}},
 }
 
 // linear returns the function of totals that is linear in the gain and in whether it is much.
@@ -117,7 +117,7 @@ func TestMixedLimits(t *testing.T) {
 		if c.center[1] > 0 {
 			text = strings.Replace(text, "{maximize: gain}", fmt.Sprintf("{cost: {squared: {center: [%g, %g], weights: [1, 20]}}}", c.center[0], c.center[1]), 1)
 		}
-		p, err := bestThresholds(t, parsed(t, text))
+		p, err := parsed(t, text).Best(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,20 +134,20 @@ func TestMixedLimits(t *testing.T) {
 			if math.Abs(math.Hypot(x-2.3, y)-0.05) > 1e-6 {
 				t.Errorf("%s: returns %v: want them on the sphere", c.name, r.Returns)
 			}
-			bounds = append(bounds, bound{linear([2]float64{x - 2.3, y}), (x-2.3)*x + y*y})
+			bounds = append(bounds, meanBound{linear([2]float64{x - 2.3, y}), (x-2.3)*x + y*y})
 		}
 		thresholds := []float64{0}
 		if c.worst > 0 {
-			thresholds = p.Memory.Tails[0].Thresholds
+			thresholds = p.Of(WorstEpisodes)[0].Thresholds
 			if c.ball || c.center[1] > 0 { // at others the tangents are others
-				thresholds = []float64{p.Memory.Tails[0].Threshold}
+				thresholds = []float64{p.Of(WorstEpisodes)[0].Threshold}
 			}
 		}
 		best := func(without int) float64 {
 			least := math.Inf(1)
 			for _, at := range thresholds {
 				if c.worst > 0 {
-					bounds[0] = bound{func(total float64) float64 { return max(0, at-total) }, 0.0625 * (at - c.worst)}
+					bounds[0] = meanBound{func(total float64) float64 { return max(0, at-total) }, 0.0625 * (at - c.worst)}
 				}
 				kept := slices.Clone(bounds)
 				if without >= 0 {
@@ -189,11 +189,7 @@ func TestPriceOfAChance(t *testing.T) {
 // beyond the vertices, nor do they fall short of them.
 func TestFrontOfAChance(t *testing.T) {
 	p := parsed(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}", "constraints: [{return: gain, at_least: 2, probability: 0.96}]"))
-	task, err := p.Task()
-	if err != nil {
-		t.Fatal(err)
-	}
-	front, err := exact.Front(t.Context(), p.Model, task, exact.FrontOptions{Over: [][]float64{{-1, 0, 0}, {0, 1, 0}}})
+	front, err := p.Front(t.Context(), exact.FrontOptions{Over: [][]float64{{-1, 0, 0}, {0, 1, 0}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +201,7 @@ func TestFrontOfAChance(t *testing.T) {
 		for _, x := range front.Points {
 			least = min(least, w[0]*x.Returns[0]+w[1]*x.Returns[1])
 		}
-		if want := mixture(t, walkPlays(), linear(w), []bound{{poor, 0.04}}); math.Abs(least-want) > 1e-6 {
+		if want := mixture(t, walkPlays(), linear(w), []meanBound{{poor, 0.04}}); math.Abs(least-want) > 1e-6 {
 			t.Errorf("weights %v: %g, over all mixtures %g", w, least, want)
 		}
 	}

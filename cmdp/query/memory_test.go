@@ -1,8 +1,9 @@
-package problem
+package query
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,24 +15,25 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 )
 
-func parsed(t *testing.T, text string) *Problem {
+func parsed(t *testing.T, text string) *Query {
 	t.Helper()
-	p, err := Parse("episodes.yaml", []byte(text), nil)
+	p, err := problem.Parse("episodes.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	q, err := New(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
-func solved(t *testing.T, p *Problem) *exact.Result {
+func solved(t *testing.T, p *Query) *exact.Result {
 	t.Helper()
-	task, err := p.Task()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := exact.Solve(context.Background(), p.Model, task, exact.Options{})
+	r, err := exact.Solve(context.Background(), p.Model, p.Task, exact.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestEpisodesByHand(t *testing.T) {
 			t.Errorf("%s: %v %g, want %v %g", c.name, r.Status, -r.Objective, c.status, c.objective)
 		}
 		var text bytes.Buffer
-		if err := Write(&text, p); err != nil {
+		if err := problem.Write(&text, p.Problem); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
@@ -92,7 +94,7 @@ func TestEpisodesByHand(t *testing.T) {
 
 // outcomes returns the totals of a policy's episodes with their probabilities, in the coordinate of
 // the declared model, and the mean.
-func outcomes(p *Problem, policy cmdp.Policy, coordinate int) (totals map[float64]float64, mean float64) {
+func outcomes(p *Query, policy cmdp.Policy, coordinate int) (totals map[float64]float64, mean float64) {
 	totals = make(map[float64]float64)
 	m, d := p.Model, p.Model.Dim()
 	var from func(h, s int, total, probability float64)
@@ -137,24 +139,12 @@ func worst(totals map[float64]float64, part float64) float64 {
 	return sum / part
 }
 
-// bestThresholds returns a problem with the thresholds that are best for it.
-func bestThresholds(t *testing.T, p *Problem) (*Problem, error) {
-	best, _, err := p.BestThresholds(func(thresholds []float64) (*Problem, *exact.Result, error) {
-		q, err := p.At(thresholds)
-		if err != nil {
-			return nil, nil, err
-		}
-		return q, solved(t, q), nil
-	})
-	return best, err
-}
-
 // TestWorstEpisodes: the policy that is planned keeps the mean of its worst episodes, by sorting them; it has the mean
 // that is promised; and no policy of a fine grid of policies with memory that keeps it has more.
 func TestWorstEpisodes(t *testing.T) {
 	for _, c := range []struct{ part, bound float64 }{{0.25, 1.5}, {0.25, 2}, {0.1, 0.5}, {0.5, 2.5}, {1, 3}} {
 		p := parsed(t, fmt.Sprintf(walk, "[gain]", fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: %g}]", c.bound, c.part)))
-		p, err := bestThresholds(t, p)
+		p, err := p.Best(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,14 +233,14 @@ transitions:
 }
 
 // checkPolicyFile writes a policy with memory, reads it back, and plays it.
-func checkPolicyFile(t *testing.T, p *Problem, r *exact.Result) {
+func checkPolicyFile(t *testing.T, p *Query, r *exact.Result) {
 	t.Helper()
 	for _, ending := range []string{"csv", "json", "npz"} {
 		path := filepath.Join(t.TempDir(), "policy."+ending)
-		if err := WritePolicy(path, p, p.PlanRows(r.Policy, r.Components)); err != nil {
+		if err := problem.WritePolicy(path, p.Process, p.PlanRows(r.Policy, r.Components)); err != nil {
 			t.Fatal(err)
 		}
-		policy, err := ReadPolicy(path, p)
+		policy, err := problem.ReadPolicy(path, p.Process)
 		if err != nil {
 			t.Fatalf("%s: %v", ending, err)
 		}
@@ -370,78 +360,81 @@ func TestDepot(t *testing.T) {
 	}
 }
 
-// TestChangedEpisodesReadBack: a problem whose limits were changed after it was unfolded is written so that it reads back
-// to the same optimum.
+// TestChangedEpisodesReadBack: a problem whose goal or limits were changed is written so that it reads back
+// to the same optimum, which is that of the changed query. Limits that are only moved share the model.
 func TestChangedEpisodesReadBack(t *testing.T) {
-	number := func(x float64) *float64 { return &x }
-	rebound := func(p *Problem, x float64) {
-		q, err := p.Rebound(0, x)
+	none := math.Inf(1)
+	for _, c := range []struct {
+		name, limits string
+		changes      []Change
+		shared       bool // the model
+	}{
+		{"nothing", "constraints: [{return: gain, at_least: 2, probability: 0.96875}]", nil, true},
+		{"probability", "constraints: [{return: gain, at_least: 2, probability: 0.9375}]", []Change{{Bounds: []Bound{{"P(gain ≥ 2)", "at_least", 0.96875}}}}, true},
+		{"chance", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", []Change{{Bounds: []Bound{{"P(gain > 4)", "at_most", 0.1}}}}, true},
+		{"never", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", []Change{{Bounds: []Bound{{"P(gain > 4)", "at_most", 0}}}}, false},
+		{"chance from below", "constraints: [{return: gain, at_most: 4, probability: 0.5}]",
+			[]Change{{Minimize: "gain", Bounds: []Bound{{"P(gain > 4)", "at_least", 0.1}, {"P(gain > 4)", "at_most", 0.2}}}}, false},
+		{"goal", "constraints: [{return: gain, at_most: 4, probability: 0.9}]",
+			[]Change{{Minimize: "P(gain > 4)", Bounds: []Bound{{"P(gain > 4)", "at_most", none}, {"gain", "at_least", 3.5}}}}, false},
+		{"goal from below", "constraints: [{return: gain, at_least: 2, probability: 0.5}]",
+			[]Change{{Minimize: "P(gain ≥ 2)", Bounds: []Bound{{"gain", "at_least", 2.5}}}}, false},
+		{"always", "constraints: [{return: gain, at_least: 1, always: true}]", []Change{{Bounds: []Bound{{"gain", "at_most", 3.1}}}}, true},
+		{"worst", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", []Change{{Bounds: []Bound{{"mean of the worst 50% of gain", "at_least", 1.5}}}}, true},
+		{"worst, highest", "constraints: [{return: gain, at_most: 5, cvar: 0.5}]", []Change{{Bounds: []Bound{{"mean of the worst 50% of gain", "at_most", 5.25}}}}, true},
+		{"worst, none", "constraints: [{return: gain, at_least: 3.5, cvar: 0.1}]", []Change{{Bounds: []Bound{{"mean of the worst 10% of gain", "at_least", none}}}}, false},
+		{"worst, twice", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]",
+			[]Change{{Bounds: []Bound{{"mean of the worst 50% of gain", "at_least", 1.2}}}, {Bounds: []Bound{{"mean of the worst 50% of gain", "at_least", 1.75}}}}, true},
+		{"worst, beside others", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]",
+			[]Change{{Bounds: []Bound{{"gain", "at_most", 3.1}, {"mean of the worst 50% of gain", "at_least", 1.25}}}}, true},
+		{"worst, beside a chance", "constraints: [{return: gain, at_least: 2, probability: 0.9375}, {return: gain, at_least: 1, cvar: 0.5}]",
+			[]Change{{Bounds: []Bound{{"P(gain ≥ 2)", "at_least", none}, {"mean of the worst 50% of gain", "at_least", 1.25}}}}, true},
+	} {
+		given, err := parsed(t, fmt.Sprintf(walk, "[gain]", c.limits)).Best(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		*p = *q
-	}
-	for _, c := range []struct {
-		name, limits string
-		change       func(*Problem)
-	}{
-		{"nothing", "constraints: [{return: gain, at_least: 2, probability: 0.96875}]", func(*Problem) {}},
-		{"probability", "constraints: [{return: gain, at_least: 2, probability: 0.9375}]", func(p *Problem) { p.Constraints[0].AtLeast = number(0.96875) }},
-		{"chance", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0.1) }},
-		{"never", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) { p.Constraints[0].AtMost = number(0) }},
-		{"chance from below", "constraints: [{return: gain, at_most: 4, probability: 0.5}]", func(p *Problem) {
-			p.Goal = Goal{Minimize: "gain"}
-			p.Constraints[0] = Constraint{Return: p.Constraints[0].Return, AtLeast: number(0.1), AtMost: number(0.2)}
-		}},
-		{"goal", "constraints: [{return: gain, at_most: 4, probability: 0.9}]", func(p *Problem) {
-			p.Goal = Goal{Minimize: p.Constraints[0].Return}
-			p.Constraints[0] = Constraint{Return: "gain", AtLeast: number(3.5)}
-		}},
-		{"always", "constraints: [{return: gain, at_least: 1, always: true}]", func(p *Problem) {
-			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
-		}},
-		{"worst", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) { rebound(p, 1.5) }},
-		{"worst, highest", "constraints: [{return: gain, at_most: 5, cvar: 0.5}]", func(p *Problem) { rebound(p, 5.25) }},
-		{"worst, none", "constraints: [{return: gain, at_least: 3.5, cvar: 0.1}]", func(p *Problem) { rebound(p, math.Inf(1)) }},
-		{"worst, none and again", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
-			rebound(p, math.Inf(1))
-			rebound(p, 1.75)
-		}},
-		{"worst, beside others", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
-			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
-			rebound(p, 1.25)
-		}},
-		{"worst, beside a cost", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]", func(p *Problem) {
-			p.Goal = Goal{Cost: &Cost{Squared: &Squared{Center: []float64{2.5}}}}
-			p.Constraints = append(p.Constraints, Constraint{Return: "gain", AtMost: number(3.1)})
-			rebound(p, 1.25)
-		}},
-	} {
-		p := parsed(t, fmt.Sprintf(walk, "[gain]", c.limits))
-		q := *p
-		q.Constraints = slices.Clone(p.Constraints)
-		c.change(&q)
+		q := given
+		for _, change := range c.changes {
+			if q, err = q.With(t.Context(), change); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+		}
+		if (q.Model == given.Model) != c.shared {
+			t.Errorf("%s: the model is shared: %v, want %v", c.name, q.Model == given.Model, c.shared)
+		}
+		if q, err = q.Best(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		var file bytes.Buffer
-		if err := Write(&file, &q); err != nil {
+		if err := problem.Write(&file, q.Problem); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		again := parsed(t, file.String())
-		if again.Memory != nil && len(again.Memory.Tails) > 0 {
-			var err error
-			if again, err = again.At([]float64{q.Memory.Tails[0].Threshold}); err != nil {
-				t.Fatal(err)
-			}
+		again, err := parsed(t, file.String()).Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		want, got := solved(t, &q), solved(t, again)
+		want, got := solved(t, q), solved(t, again)
 		if got.Status != want.Status || math.Abs(got.Objective-want.Objective) > 1e-8 {
 			t.Errorf("%s: %v %g, want %v %g from\n%s", c.name, got.Status, got.Objective, want.Status, want.Objective, &file)
 		}
 	}
-	p := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 2, probability: 0.9}]"))
-	q := *p
-	q.Constraints = []Constraint{{Return: p.Constraints[0].Return, AtMost: number(0.5)}}
-	if err := Write(&bytes.Buffer{}, &q); err == nil || !strings.Contains(err.Error(), "no return of a file is the same as P(gain ≥ 2)") {
-		t.Errorf("%v: no file says this", err)
+}
+
+// TestUnusableChanges names what a change asks for that there is not.
+func TestUnusableChanges(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 2, cvar: 0.5}]"))
+	for want, change := range map[string]Change{
+		`unknown return "pain"`:                     {Bounds: []Bound{{"pain", "at_most", 1}}},
+		`unknown return "rain"`:                     {Maximize: "rain"},
+		"want one goal":                             {Maximize: "gain", Minimize: "gain"},
+		"the problem has no target set":             {Inflate: 1},
+		"want a distance above 0":                   {Inflate: math.NaN()},
+		"depends on where the worst episodes begin": {Minimize: "shortfall of gain below 2"},
+	} {
+		if _, err := q.With(t.Context(), change); !errors.Is(err, ErrChange) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", change, err, want)
+		}
 	}
 }

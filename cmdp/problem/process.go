@@ -1,0 +1,192 @@
+package problem
+
+import (
+	"iter"
+	"slices"
+	"sync"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
+)
+
+// A Process is what policies of a problem are for: its model, or that of the problem's product with
+// monitors, whose states also say what is remembered. It names states and actions in the user's words. It is
+// immutable and safe for concurrent use.
+type Process struct {
+	// Model is nil if a simulator is played.
+	Model *cmdp.Model
+	// Product is nil if nothing is remembered.
+	Product *monitor.Product
+	// Returns names the coordinates of the model's returns: those of the problem, then those that a product adds.
+	Returns []string
+
+	of *Problem
+	// pairs holds of each state of the problem its states in the product by what is remembered. Only policies that
+	// are read ask for it.
+	pairs func() []map[string]int32
+}
+
+// NewProcess returns the process of p. If product is not nil it is that of its product with monitors, whose coordinates have the
+// given names.
+func NewProcess(p *Problem, product *monitor.Product, returns []string) *Process {
+	if p == nil {
+		panic("problem: no problem")
+	}
+	x := &Process{Model: p.Model, Product: product, Returns: p.Returns, of: p}
+	if product != nil {
+		x.Model, x.Returns = product.Model, returns
+		x.pairs = sync.OnceValue(x.index)
+	}
+	return x
+}
+
+// Process returns the process of a problem in which nothing is remembered.
+func (p *Problem) Process() *Process { return NewProcess(p, nil, nil) }
+
+// index lists which states of the product are about which state of the problem.
+func (x *Process) index() []map[string]int32 {
+	pairs := make([]map[string]int32, x.Product.Base().States())
+	for s := range x.Model.States() {
+		of := x.Product.State(s)
+		if pairs[of] == nil {
+			pairs[of] = make(map[string]int32, 1)
+		}
+		pairs[of][x.Product.Memory(s)] = int32(s)
+	}
+	return pairs
+}
+
+// remembers reports whether a memory value comes up in any state.
+func (x *Process) remembers(text string) bool {
+	return slices.ContainsFunc(x.pairs(), func(in map[string]int32) bool { _, ok := in[text]; return ok })
+}
+
+// Shape returns what is known of the process without its kernel: the shape of the model, which
+// is nil without a horizon, or that of the simulator.
+func (x *Process) Shape() *cmdp.Shape {
+	if x.Model == nil {
+		return x.of.Simulated
+	}
+	return x.Model.Shape()
+}
+
+// Declared returns the state of the problem that a state of the process is about.
+func (x *Process) Declared(s int) int {
+	if x.Product == nil {
+		return s
+	}
+	return x.Product.State(s)
+}
+
+// StateName returns the name of a state. Where something is remembered, that follows in parentheses.
+func (x *Process) StateName(s int) string { return remembering(x.place(s)) }
+
+// place returns the name of a state without what is remembered there, and that.
+func (x *Process) place(s int) (name, memory string) {
+	if x.Product == nil {
+		return x.of.StateName(s), ""
+	}
+	return x.of.StateName(x.Product.State(s)), x.Product.Memory(s)
+}
+
+// remembering writes a state and what is remembered there.
+func remembering(state, memory string) string {
+	if memory == "" {
+		return state
+	}
+	return state + " (" + memory + ")"
+}
+
+// restAction is the action of a state that only rests, where a step changes what is remembered.
+const restAction = "rest"
+
+// ActionName returns the name of action a of state s at the 0-based step h, its number if actions have no
+// names. In a game it is the agent's.
+func (x *Process) ActionName(h, s, a int) string {
+	if x.Product == nil {
+		return x.of.ActionName(h, s, a)
+	}
+	a = x.Product.Action(h, s, a)
+	if a < 0 {
+		return restAction
+	}
+	return x.of.ActionName(h, x.Product.State(s), a)
+}
+
+// OpponentName returns the name of action b of the opponent, as ActionName does those of the agent.
+func (x *Process) OpponentName(h, s, b int) string { return x.of.OpponentName(h, s, b) }
+
+// span returns the numbers [first, end) of the actions of a state among those of all states; in a game, of pairs of actions.
+func (x *Process) span(h, s int) (first, end int) {
+	if x.Model == nil {
+		return x.of.Simulated.Choices(h, s)
+	}
+	of := x.Model.Kernel(h).First
+	return int(of[s]), int(of[s+1])
+}
+
+// columns returns the number of the opponent's actions.
+func (x *Process) columns(h, s int) int {
+	if sh := x.Shape(); sh != nil {
+		return sh.OpponentActions(h, s)
+	}
+	return 1
+}
+
+// states returns the number of states, of the model or of the simulator's shape.
+func (x *Process) states() int {
+	if x.Model == nil {
+		return x.of.Simulated.States()
+	}
+	return x.Model.States()
+}
+
+// horizon returns the number of steps of an episode, 0 without a horizon.
+func (x *Process) horizon() int {
+	if x.Model == nil {
+		return x.of.Simulated.Horizon()
+	}
+	return x.Model.Horizon()
+}
+
+// stationary reports whether steps do not differ.
+func (x *Process) stationary() bool {
+	if x.Model == nil {
+		return x.of.Simulated.SameEveryStep()
+	}
+	return x.Model.Stationary()
+}
+
+// PolicyRows returns the rows of a policy of a player: one for every action of positive
+// probability, at every step for each state that offers actions there. Without a horizon
+// policies are stationary, and rows have no steps. Of a simulator all states have numbers, as in
+// its shape.
+func (x *Process) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyRow] {
+	return func(yield func(PolicyRow) bool) {
+		horizon, states, probs := x.horizon(), x.states(), []float64(nil)
+		for h := range max(1, horizon) {
+			row := PolicyRow{Step: min(h+1, horizon)}
+			for s := range states {
+				columns, name := x.columns(h, s), x.ActionName
+				first, end := x.span(h, s)
+				n := (end - first) / columns
+				if n == 0 {
+					continue
+				}
+				if player == Adversary {
+					n, name = columns, x.OpponentName
+				}
+				if cap(probs) < n {
+					probs = make([]float64, n)
+				}
+				policy.Distribution(probs[:n], h, s)
+				row.State, row.Memory = x.place(s)
+				for a, q := range probs[:n] {
+					if row.Action, row.Probability = name(h, s, a), q; q != 0 && !yield(row) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package query_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+)
+
+// A problem file is read, planned for and answered in its own names; then one of its limits is moved.
+func Example() {
+	ctx := context.Background()
+	p, err := problem.Parse("pump.yaml", []byte(`
+format: cmdp/1
+horizon: 2
+states: [on]
+start: on
+returns: [output, noise]
+goal: {maximize: output}
+constraints: [{return: noise, at_most: 1}]
+transitions:
+  - {state: on, action: slow, next: {on: 1}, returns: {output: 1, noise: 0.25}}
+  - {state: on, action: fast, next: {on: 1}, returns: {output: 3, noise: 1}}
+`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := q.Solve(ctx, exact.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%v, %s %.3f\n", r.Status, q.Returns[0], q.Objective(r.Returns))
+	for row := range q.PlanRows(r.Policy, r.Components) {
+		fmt.Printf("step %d, %s: %s with probability %.3f\n", row.Step, row.State, row.Action, row.Probability)
+	}
+	for _, most := range []float64{0.5, 1.5} {
+		moved, err := q.With(ctx, query.Change{Bounds: []query.Bound{{Return: "noise", Kind: "at_most", Value: most}}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := moved.Solve(ctx, exact.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: output %.3f, price %.3f\n", moved.Limits[0].Name, moved.Objective(r.Returns), r.Prices[0].Value)
+	}
+	// Output:
+	// optimal, output 3.333
+	// step 1, on: slow with probability 1.000
+	// step 2, on: slow with probability 0.333
+	// step 2, on: fast with probability 0.667
+	// noise ≤ 0.5: output 2.000, price 2.667
+	// noise ≤ 1.5: output 4.667, price 2.667
+}

@@ -1,0 +1,174 @@
+// Package query compiles a problem into a question that can be answered: the model with what must be
+// remembered along the way, the task that package exact plans for and learners learn, and limits in the user's
+// words that know what they came to in that model. A query that is varied shares the model where it can.
+package query
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/geometry"
+)
+
+// A Query is a compiled problem. It is immutable and safe for concurrent use.
+type Query struct {
+	// Problem is what is asked, as a file says it.
+	Problem *problem.Problem
+	// Process is the model that is planned for, whose states remember what limits and returns need of the course of
+	// episodes, and the names of its states, actions and returns. Returns that tell about limits follow those of the problem.
+	*problem.Process
+	// Limits are what has to be kept, those of constraints in the order of the file, each with its lower bound before its
+	// upper one, then the sides by which the target is known.
+	Limits []*Limit
+	// Task is goal, limits and target for the solver.
+	Task cmdp.Task
+	// Notes are sentences about limits that say something else than they seem to.
+	Notes []string
+
+	compiled *compiled
+	family   *family
+	options  Options
+}
+
+// Options say how the course of episodes is remembered.
+type Options struct {
+	// Resolution is the grid for the total of a return. The total is rounded to it,
+	// down and up, unless the values of the return are multiples of something as large.
+	// 0 rounds nothing.
+	Resolution float64
+	// Thresholds are where the worst episodes are taken to begin, one for each constraint with cvar; nil stands for the bounds
+	// themselves, which asks too much. [Query.Best] finds the best ones.
+	Thresholds []float64
+	// Workers bounds the goroutines of a value iteration, 0 stands for GOMAXPROCS.
+	Workers int
+	// Bytes bounds the memory of the product, and Generate says from how many pairs on its rows are not stored, see
+	// [monitor.Spec].
+	Bytes, Generate int
+}
+
+// New compiles a problem. It is an error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a
+// target set, or in a game a limit, does not meet the box of possible returns; the query that is returned with it
+// has no target and says which limits there are. What is wrong with a problem that was read from a file is
+// returned as [problem.Errors], with lines.
+func New(ctx context.Context, p *problem.Problem, opts Options) (*Query, error) {
+	if p == nil || p.Model == nil && p.Simulated == nil {
+		return nil, errors.New("query: want a problem with a model or a simulator")
+	}
+	return (&family{declared: len(p.Returns), opts: opts}).compile(ctx, p, opts.Thresholds)
+}
+
+// query returns the query for a problem of which the limits are known.
+func (f *family) query(ctx context.Context, c *compiled, p *problem.Problem, u *unfolding) (*Query, error) {
+	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f, options: u.opts}
+	if err := q.place(); err != nil {
+		return nil, p.Located(err)
+	}
+	err := q.setTask(ctx)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return nil, p.Located(err)
+	}
+	return q, p.Located(err)
+}
+
+// place gives limits their coordinates and their rows in the task.
+func (q *Query) place() error {
+	row := 0
+	for _, l := range q.Limits {
+		if l.row < 0 {
+			continue
+		}
+		i := indexOf(q.Returns, l.expected.name)
+		if i < 0 {
+			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
+		}
+		l.expected.coordinate, l.row = i, row
+		row++
+	}
+	return nil
+}
+
+// Rows returns the limit that each row of the task stands for.
+func (q *Query) Rows() []*Limit {
+	rows := make([]*Limit, 0, len(q.Limits))
+	for _, l := range q.Limits {
+		if l.row >= 0 {
+			rows = append(rows, l)
+		}
+	}
+	return rows
+}
+
+// Of returns the limits of a scope.
+func (q *Query) Of(scope Scope) (limits []*Limit) {
+	for _, l := range q.Limits {
+		if l.Scope == scope {
+			limits = append(limits, l)
+		}
+	}
+	return limits
+}
+
+// At compiles the problem with other thresholds of the worst episodes; it returns q itself if they are nil.
+func (q *Query) At(ctx context.Context, thresholds []float64) (*Query, error) {
+	if thresholds == nil {
+		return q, nil
+	}
+	return q.family.compile(ctx, q.Problem, thresholds)
+}
+
+// Planner returns the planner of the model, which the queries that share the model share. It is for one player.
+func (q *Query) Planner() (*exact.Planner, error) { return q.compiled.planner() }
+
+// Solve plans for a query with one player. It starts from the policies that were found for queries of the same model.
+func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, error) {
+	planner, err := q.Planner()
+	if err != nil {
+		return nil, err
+	}
+	return planner.Solve(ctx, q.Task, opts)
+}
+
+// Front computes a trade-off curve within the limits of a query with one player; its goal has no part in it.
+func (q *Query) Front(ctx context.Context, opts exact.FrontOptions) (*exact.FrontResult, error) {
+	planner, err := q.Planner()
+	if err != nil {
+		return nil, err
+	}
+	task := q.Task
+	task.Cost = nil
+	return planner.Front(ctx, task, opts)
+}
+
+// PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is none, of its
+// components.
+func (q *Query) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[problem.PolicyRow] {
+	if policy != nil {
+		return q.PolicyRows(policy, problem.Agent)
+	}
+	return func(yield func(problem.PolicyRow) bool) {
+		for i, c := range components {
+			for row := range q.PolicyRows(c.Policy, problem.Agent) {
+				row.Component, row.Weight = i+1, c.Weight
+				if !yield(row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// TaskOf returns the task of a problem, for callers who have its model already. The problem must need no memory.
+func TaskOf(ctx context.Context, p *problem.Problem) (cmdp.Task, error) {
+	if p != nil && p.Episodic() {
+		return cmdp.Task{}, errors.New("query: the problem needs memory: want New, which also has the model with it")
+	}
+	q, err := New(ctx, p, Options{})
+	if err != nil {
+		return cmdp.Task{}, err
+	}
+	return q.Task, nil
+}

@@ -1,0 +1,102 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/geometry"
+)
+
+// thresholds visits each choice of the thresholds of the worst episodes: a policy keeps limits on their mean if it
+// keeps those of one choice. Where no total keeps a bound the bound stands for them. Without such limits there is one
+// choice, which is nil.
+func (q *Query) thresholds(visit func(thresholds []float64) error) error {
+	worst := q.Of(WorstEpisodes)
+	if len(worst) == 0 {
+		return visit(nil)
+	}
+	at := make([]int, len(worst))
+	for {
+		chosen := make([]float64, len(at))
+		for i, l := range worst {
+			chosen[i] = l.Bound
+			if len(l.Thresholds) > 0 {
+				chosen[i] = l.Thresholds[at[i]]
+			}
+		}
+		if err := visit(chosen); err != nil || !next(at, worst) {
+			return err
+		}
+	}
+}
+
+// next goes on to the next thresholds and reports whether there are any.
+func next(at []int, worst []*Limit) bool {
+	for i, l := range worst {
+		at[i]++
+		if at[i] < len(l.Thresholds) {
+			return true
+		}
+		at[i] = 0
+	}
+	return false
+}
+
+// EachThreshold visits the query with each choice of the thresholds of the worst episodes. One without limits on their mean
+// is visited as it is.
+func (q *Query) EachThreshold(ctx context.Context, visit func(*Query) error) error {
+	return q.thresholds(func(thresholds []float64) error {
+		of, err := q.At(ctx, thresholds)
+		if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+			return err
+		}
+		return visit(of)
+	})
+}
+
+// Best returns the query with the thresholds of the worst episodes that have the best optimum. If no thresholds
+// allow a policy, it takes those that miss the limits least. All of them are tried, each with a plan of
+// its own: limits on the mean of the worst episodes do not make a convex problem. A query without such limits is returned as it is.
+func (q *Query) Best(ctx context.Context) (*Query, error) {
+	if len(q.Of(WorstEpisodes)) == 0 {
+		return q, nil
+	}
+	best, _, err := q.BestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
+		of, err := q.At(ctx, thresholds)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := exact.Solve(ctx, of.Model, of.Task, exact.Options{})
+		return of, r, err
+	})
+	return best, err
+}
+
+// BestOf is [Query.Best] for callers who plan themselves: plan makes the query with thresholds, by [Query.At], and solves it. It also
+// returns the optimum. A query without limits on the mean of the worst episodes is planned for once, with nil.
+func (q *Query) BestOf(plan func(thresholds []float64) (*Query, *exact.Result, error)) (best *Query, found *exact.Result, err error) {
+	err = q.thresholds(func(thresholds []float64) error {
+		of, r, err := plan(thresholds)
+		if err == nil && (found == nil || better(r, found)) {
+			best, found = of, r
+		}
+		return err
+	})
+	return best, found, err
+}
+
+// better reports whether an answer is better than another: a policy that keeps all limits before none.
+func better(r, than *exact.Result) bool {
+	keeps := r.Status == exact.Optimal || r.Status == exact.Unbounded
+	kept := than.Status == exact.Optimal || than.Status == exact.Unbounded
+	switch {
+	case keeps != kept:
+		return keeps
+	case !keeps:
+		return r.Violation < than.Violation
+	case r.Status != than.Status:
+		return r.Status == exact.Unbounded
+	}
+	return r.Objective < than.Objective-than.Gap
+}

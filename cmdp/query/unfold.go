@@ -1,0 +1,547 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cmdp/problem"
+)
+
+// An unfolding compiles a problem: it turns what is asked about the course of episodes into expected returns of a product
+// with monitors, and limits into bounds on them.
+type unfolding struct {
+	p          *problem.Problem
+	opts       Options
+	known      *compiled // an earlier one, whose totals are taken over, or nil
+	soft       bool      // what must hold in every episode becomes a probability that is to be 0
+	spec       monitor.Spec
+	width      int            // coordinates of all returns so far
+	coordinate map[string]int // of a return
+	wanted     []wanted
+	limits     []*Limit
+	totals     map[tail]func(bound float64) []float64
+	notes      []string
+}
+
+// A tail is a return whose worst episodes are limited, from above or from below.
+type tail struct {
+	of      string
+	atLeast bool
+}
+
+// wanted is a limit for the total of a return.
+type wanted struct {
+	of    string // the return
+	limit monitor.Limit
+	name  string // of the return that tells about the limit; "" if none does
+	large bool   // it is to be large, so that a bound has to be one from below
+	path  []any  // where it stands in the file
+}
+
+// A compiled problem has the model that is planned for. It serves all queries that want of episodes what it tells.
+type compiled struct {
+	process  *problem.Process
+	declared int // how many returns cost and target of the problem are about
+	of       *problem.Problem
+	soft     bool
+	wanted   []wanted // before some of it was made soft
+	totals   map[tail]func(bound float64) []float64
+	notes    []string
+	ranges   ranges
+	planner  func() (*exact.Planner, error)
+}
+
+// A family has the compiled problems of queries that come from one another. It is safe for concurrent use.
+type family struct {
+	declared int // how many returns cost and target of the first problem are about
+	opts     Options
+
+	mu     sync.Mutex
+	kept   []*compiled
+	stored int // transitions of all of them
+}
+
+// mostStored bounds the transitions of the models that a family keeps besides the first.
+const mostStored = 20_000_000
+
+// compile returns the query for a problem, with a model that is kept where one tells all that the limits need.
+func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []float64) (*Query, error) {
+	opts := f.opts
+	opts.Thresholds = thresholds
+	f.mu.Lock()
+	kept := slices.Clone(f.kept)
+	f.mu.Unlock()
+	for _, c := range kept {
+		u, ok, err := c.serves(p, opts)
+		switch {
+		case err != nil:
+			return nil, p.Located(err)
+		case ok:
+			return f.query(ctx, c, p, u)
+		}
+	}
+	c, u, err := compile(p, opts, f.declared)
+	if err != nil {
+		return nil, p.Located(err)
+	}
+	f.keep(c)
+	return f.query(ctx, c, p, u)
+}
+
+// keep keeps a compiled problem, if there is room.
+func (f *family) keep(c *compiled) {
+	if c.process.Model == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := c.process.Model.Transitions()
+	if len(f.kept) == 0 || f.stored+n <= mostStored {
+		f.kept, f.stored = append(f.kept, c), f.stored+n
+	}
+}
+
+// compile builds the model of a problem. declared is how many of its returns cost and target are about.
+func compile(p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+	u, err := unfold(p, opts, nil, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &compiled{declared: declared, of: p, wanted: u.wanted, totals: u.totals}
+	c.planner = sync.OnceValues(func() (*exact.Planner, error) { return exact.NewPlanner(c.process.Model, opts.Workers) })
+	if p.Model == nil || !p.Episodic() {
+		c.process = problem.NewProcess(p, nil, nil)
+		return c, u, nil
+	}
+	if sh := p.Model.Shape(); sh != nil && sh.Game() {
+		return nil, nil, errors.New("returns and constraints about the course of an episode are for problems with one player")
+	}
+	if err := u.build(c); err != nil {
+		return nil, nil, err
+	}
+	worst := c.process.Product.Worst
+	if worst == nil {
+		return c, u, nil
+	}
+	// No policy keeps in every episode what it should. The least probability of failing, which is to be 0,
+	// proves it.
+	note := "Starting in " + p.StateName(worst.State) + ", every policy may come to break " + enforced(u.limits) + "."
+	soft, err := unfold(p, opts, nil, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	soft.notes, c.soft = []string{note}, true
+	return c, soft, soft.build(c)
+}
+
+// enforced names the limits that decide which choices the model offers.
+func enforced(limits []*Limit) string {
+	var names []string
+	for _, l := range limits {
+		if l.Enforced() {
+			names = append(names, l.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// serves unfolds another problem, and reports whether the model tells all that it needs.
+func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
+		return nil, false, nil
+	}
+	if u, err = unfold(p, opts, c, false); err != nil {
+		return nil, false, err
+	}
+	if !covers(c.wanted, u.wanted, opts) {
+		return nil, false, nil
+	}
+	if c.soft {
+		u, err = unfold(p, opts, c, true)
+	}
+	return u, err == nil, err
+}
+
+// covers reports whether a model that tells of have tells of want too. What it enforces has to be the same.
+func covers(have, want []wanted, opts Options) bool {
+	in := func(list []wanted, w wanted) bool {
+		return slices.ContainsFunc(list, func(x wanted) bool {
+			return x.of == w.of && x.limit == w.limit && x.name == w.name && (x.large == w.large || opts.Resolution == 0)
+		})
+	}
+	for _, w := range want {
+		if !in(have, w) {
+			return false
+		}
+	}
+	for _, w := range have {
+		if w.limit.Enforced && !in(want, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// unfold turns what a problem asks about episodes into limits and what is wanted of totals.
+func unfold(p *problem.Problem, opts Options, known *compiled, soft bool) (*unfolding, error) {
+	u := &unfolding{p: p, opts: opts, known: known, soft: soft, coordinate: make(map[string]int), totals: make(map[tail]func(float64) []float64)}
+	for i, name := range p.Given() {
+		u.coordinate[name] = i
+	}
+	if p.Model != nil {
+		u.width = p.Model.Dim()
+	}
+	u.spec = monitor.Spec{Model: p.Model, Bytes: opts.Bytes, Generate: opts.Generate}
+	if err := u.watch(); err != nil {
+		return nil, err
+	}
+	u.thresholds()
+	return u, u.constrain()
+}
+
+// build builds the product.
+func (u *unfolding) build(c *compiled) error {
+	p := u.p
+	if err := u.spend(); err != nil {
+		return err
+	}
+	var hidden []string
+	for _, w := range u.wanted {
+		if w.name != "" && !slices.Contains(p.Returns, w.name) && !slices.Contains(hidden, w.name) {
+			hidden = append(hidden, w.name)
+		}
+	}
+	var means []bool
+	returns := slices.Concat(p.Returns, hidden, u.other(p.Returns), u.other(hidden))
+	for _, name := range returns {
+		u.spec.Columns = append(u.spec.Columns, u.coordinate[name])
+		at := slices.Index(p.Returns, name)
+		means = append(means, at >= 0 && p.Mean(at))
+	}
+	if p.Model.Horizon() == 0 && p.Model.Discount() == 1 {
+		u.spec.Means = means
+	}
+	product, err := monitor.New(u.spec)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
+	}
+	c.process, c.notes = problem.NewProcess(p, product, returns), u.notes
+	return nil
+}
+
+// other returns the names of the other bounds of returns whose totals were rounded.
+func (u *unfolding) other(names []string) []string {
+	var out []string
+	for _, name := range names {
+		for _, side := range []string{lowerBound, upperBound} {
+			if _, ok := u.coordinate[name+side]; ok {
+				out = append(out, name+side)
+			}
+		}
+	}
+	return out
+}
+
+const lowerBound, upperBound = " (lower bound)", " (upper bound)"
+
+// watch adds the monitors that look at states, and takes down limits of totals.
+func (u *unfolding) watch() error {
+	for i, r := range u.p.Kinds {
+		name, sets := u.p.Returns[i], [3][]bool{}
+		for j, set := range []*problem.StateSet{r.Reach, r.While, r.Visits} {
+			if set == nil {
+				continue
+			}
+			in, err := u.p.StatesIn(set)
+			if err != nil {
+				return problem.Inside(err, "returns", name, []string{"reach", "while", "visits"}[j])
+			}
+			sets[j] = in
+		}
+		switch {
+		case r.Reach != nil && u.p.Mean(i):
+			return problem.Inside(errors.New("the long-run mean of what happens once is 0: want a horizon, or totals (discount: 1)"), "returns", name, "reach")
+		case r.Reach != nil:
+			within := -1
+			if r.Within != nil {
+				within = *r.Within
+			}
+			u.add(&monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: within}, name)
+		case r.Visits != nil:
+			u.add(&monitor.Visits{Title: name, States: sets[2]}, name)
+		case r.Judged() != nil && u.p.Mean(i):
+			return problem.Inside(errors.New("the total over an episode has no long-run mean: want criterion: total"), "returns", name, "criterion")
+		}
+	}
+	return nil
+}
+
+// thresholds takes down the returns that judge the total of another.
+func (u *unfolding) thresholds() {
+	for i, r := range u.p.Kinds {
+		name := u.p.Returns[i]
+		switch {
+		case r.Exceeds != nil:
+			u.want(r.Exceeds, monitor.Above, name, "exceeds")
+		case r.Meets != nil:
+			u.want(r.Meets, monitor.AtLeast, name, "meets")
+		case r.Excess != nil:
+			u.want(r.Excess, monitor.Excess, name, "excess")
+		}
+	}
+}
+
+// add adds a monitor whose rewards are the returns of the given names.
+func (u *unfolding) add(m monitor.Monitor, names ...string) {
+	u.spec.Monitors = append(u.spec.Monitors, m)
+	for i, name := range names {
+		if name != "" {
+			u.coordinate[name] = u.width + i
+		}
+	}
+	u.width += m.Rewards()
+}
+
+func (u *unfolding) want(t *problem.Threshold, kind monitor.LimitKind, name, key string) {
+	large := u.p.Goal.Maximize == name
+	for _, c := range u.p.Constraints {
+		large = large || c.Return == name && c.AtLeast != nil && c.AtMost == nil
+	}
+	u.wanted = append(u.wanted, wanted{t.Return, monitor.Limit{Kind: kind, At: t.Limit}, name, large, []any{"returns", name, key}})
+}
+
+// constrain turns constraints into limits, and takes down what they want to be told of episodes.
+func (u *unfolding) constrain() error {
+	worst := 0
+	for i := range u.p.Constraints {
+		c := &u.p.Constraints[i]
+		switch {
+		case c.OnAverage():
+			u.limits = append(u.limits, onAverage(i, c)...)
+		case c.CVaR != nil:
+			if err := u.worst(i, c, worst); err != nil {
+				return problem.Inside(err, "constraints", i)
+			}
+			worst++
+		default:
+			u.episodes(i, c)
+		}
+	}
+	return nil
+}
+
+// episodes takes down a constraint on the total of every episode, or of a share of them.
+func (u *unfolding) episodes(i int, c *problem.Constraint) {
+	probability := 1.0
+	if c.Probability != nil {
+		probability = *c.Probability
+	}
+	for _, b := range []struct {
+		bound   *float64
+		kind    monitor.LimitKind
+		atLeast bool
+	}{{c.AtLeast, monitor.AtLeast, true}, {c.AtMost, monitor.Above, false}} {
+		if b.bound == nil {
+			continue
+		}
+		limit := monitor.Limit{Kind: b.kind, At: *b.bound}
+		if probability < 1 {
+			u.limits = append(u.limits, u.chance(i, c.Return, limit, probability))
+			continue
+		}
+		u.limits = append(u.limits, u.always(i, c.Return, limit))
+	}
+}
+
+// always returns a bound that holds whatever chance does.
+func (u *unfolding) always(i int, of string, limit monitor.Limit) *Limit {
+	atLeast := limit.Kind == monitor.AtLeast
+	l := &Limit{row: -1}
+	// A bound from below need not be kept at any moment without a horizon, but come true in the end.
+	if limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0); limit.Enforced {
+		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", i}})
+	} else {
+		l = u.chance(i, of, limit, 1)
+	}
+	l.Scope, l.Constraint, l.Return, l.Bound, l.AtLeast = EveryEpisode, i, of, limit.At, atLeast
+	l.Name = words(of, atLeast, short(limit.At), " always")
+	l.total = slices.Index(u.p.Returns, of)
+	return l
+}
+
+// chance returns a bound that holds with a probability.
+func (u *unfolding) chance(i int, of string, limit monitor.Limit, probability float64) *Limit {
+	l := &Limit{Scope: WithProbability, Constraint: i, AtLeast: limit.Kind == monitor.AtLeast}
+	if l.AtLeast {
+		l.Return, l.Bound = fmt.Sprintf("P(%s ≥ %s)", of, short(limit.At)), probability
+	} else {
+		l.Return, l.Bound = fmt.Sprintf("P(%s > %s)", of, short(limit.At)), complement(probability)
+	}
+	l.Name = words(l.Return, l.AtLeast, short6(l.Bound), "")
+	l.expected = expected{name: l.Return, atLeast: l.AtLeast, bound: l.Bound}
+	u.wanted = append(u.wanted, wanted{of, limit, l.Return, l.AtLeast, []any{"constraints", i}})
+	return l
+}
+
+// complement returns 1 − p as decimals, so that 0.95 leaves 0.05.
+func complement(p float64) float64 {
+	x, _ := new(big.Rat).SetString(short(p))
+	rest, _ := x.Sub(big.NewRat(1, 1), x).Float64()
+	return rest
+}
+
+// worst takes down that the mean of the worst episodes keeps a bound. number counts such constraints.
+func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
+	l := &Limit{Scope: WorstEpisodes, Constraint: i, Name: c.String(), Return: c.Limited(), Share: *c.CVaR}
+	kind, text := monitor.Excess, "excess of %s over %s"
+	if c.AtLeast != nil {
+		l.Bound, l.AtLeast, kind, text = *c.AtLeast, true, monitor.Shortfall, "shortfall of %s below %s"
+	} else {
+		l.Bound = *c.AtMost
+	}
+	l.Threshold = l.Bound
+	if number < len(u.opts.Thresholds) {
+		l.Threshold = u.opts.Thresholds[number]
+	}
+	limit := monitor.Limit{Kind: kind, At: l.Threshold}
+	totals, err := u.totalsOf(tail{c.Return, l.AtLeast}, limit)
+	if err != nil {
+		return err
+	}
+	if err := l.setThresholds(totals, c.Return); err != nil {
+		return err
+	}
+	l.expected = expected{name: fmt.Sprintf(text, c.Return, short(l.Threshold)), bound: l.room()}
+	u.limits = append(u.limits, l)
+	u.wanted = append(u.wanted, wanted{c.Return, limit, l.expected.name, false, []any{"constraints", i}})
+	return nil
+}
+
+// totalsOf returns what lists the totals of a return up to a bound, or from one on.
+func (u *unfolding) totalsOf(t tail, limit monitor.Limit) (func(bound float64) []float64, error) {
+	if u.known != nil && u.known.totals[t] != nil {
+		return u.known.totals[t], nil
+	}
+	b, err := u.budget(t.of, t.of, []monitor.Limit{limit}, u.rounding(t.of, t.atLeast))
+	if err != nil {
+		return nil, err
+	}
+	u.totals[t] = func(bound float64) []float64 { return b.Totals(bound, !t.atLeast) }
+	return u.totals[t], nil
+}
+
+// rounding says how a total is to be rounded, if it has to be, so that what is large or small is
+// so for certain.
+func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
+	exact, err := u.budget(of, of, []monitor.Limit{{}}, monitor.Exact)
+	switch r := u.opts.Resolution; {
+	case r == 0 || err == nil && exact.Unit() >= r:
+		return monitor.Exact
+	case large:
+		return monitor.Down
+	}
+	return monitor.Up
+}
+
+func (u *unfolding) budget(of, title string, limits []monitor.Limit, rounding monitor.Rounding) (*monitor.Budget, error) {
+	b, err := monitor.NewBudget(monitor.BudgetSpec{Title: title, Model: u.p.Model, Coordinate: u.coordinate[of], Amounts: []float64{0, 1},
+		Limits: limits, Rounding: rounding, Resolution: u.opts.Resolution})
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
+	}
+	return b, nil
+}
+
+// spend adds the budgets, one for all limits of the total of a return; where it has to be rounded, one
+// rounded down and one rounded up.
+func (u *unfolding) spend() error {
+	done := make(map[string]bool)
+	for _, first := range u.wanted {
+		if done[first.of] {
+			continue
+		}
+		done[first.of] = true
+		var all []wanted
+		for _, w := range u.wanted {
+			if w.of == first.of {
+				all = append(all, w)
+			}
+		}
+		roundings := []monitor.Rounding{monitor.Exact}
+		if u.rounding(first.of, false) != monitor.Exact {
+			roundings = []monitor.Rounding{monitor.Up, monitor.Down}
+		}
+		for _, r := range roundings {
+			if err := u.spendRounded(all, r); err != nil {
+				return problem.Inside(err, first.path...)
+			}
+		}
+	}
+	return nil
+}
+
+func (u *unfolding) spendRounded(all []wanted, r monitor.Rounding) error {
+	var limits []monitor.Limit
+	var names []string
+	enforced := false
+	for _, w := range all {
+		// A shortfall is small where the total is large.
+		safe := r == monitor.Exact || (w.large || w.limit.Kind == monitor.Shortfall) == (r == monitor.Down)
+		switch {
+		case safe:
+			limits, names = append(limits, w.limit), append(names, w.name)
+			enforced = enforced || w.limit.Enforced
+		case w.name != "" && w.large:
+			limits, names = append(limits, w.limit), append(names, w.name+upperBound)
+		case w.name != "":
+			limits, names = append(limits, w.limit), append(names, w.name+lowerBound)
+		}
+	}
+	if len(limits) == 0 {
+		return nil
+	}
+	title := map[monitor.Rounding]string{monitor.Exact: "%s so far", monitor.Up: "%s so far, rounded up", monitor.Down: "%s so far, rounded down"}[r]
+	b, err := u.budget(all[0].of, fmt.Sprintf(title, all[0].of), limits, r)
+	if err != nil {
+		return err
+	}
+	if r == monitor.Exact {
+		u.note(b, all)
+	}
+	if enforced {
+		u.spec.Enforced = append(u.spec.Enforced, len(u.spec.Monitors))
+	}
+	u.add(b, names...)
+	return nil
+}
+
+// note takes down limits that are kept or passed whatever happens, and those between two totals.
+func (u *unfolding) note(b *monitor.Budget, all []wanted) {
+	notes := &u.notes
+	for i, w := range all {
+		relation := map[monitor.LimitKind]string{monitor.Above: "above", monitor.Excess: "above", monitor.AtLeast: "below", monitor.Shortfall: "below"}[w.limit.Kind]
+		never, surely := true, true
+		for _, st := range u.p.Model.StartStates() {
+			passed, certain := b.Certain(i, st.State)
+			high := w.limit.Kind == monitor.Above || w.limit.Kind == monitor.Excess
+			never = never && certain && passed != high
+			surely = surely && certain && passed == high
+		}
+		switch nearest, on := b.Nearest(i); {
+		case never:
+			*notes = append(*notes, fmt.Sprintf("The total of %s is never %s %s, whatever is done.", w.of, relation, short(w.limit.At)))
+		case surely:
+			*notes = append(*notes, fmt.Sprintf("The total of %s is always %s %s, whatever is done.", w.of, relation, short(w.limit.At)))
+		case !on && (w.limit.Kind == monitor.Above || w.limit.Kind == monitor.AtLeast):
+			*notes = append(*notes, fmt.Sprintf("Totals of %s are multiples of %s: the limit %s means %s.", w.of, short(b.Unit()), short(w.limit.At), short(nearest)))
+		}
+	}
+}
