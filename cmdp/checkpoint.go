@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/google/renameio/v2"
+	"cmdpsolve/internal/atomicfile"
 )
 
 // A Checkpoint is one or more runs on the same problem, saved to a file. The file begins with
@@ -51,7 +51,7 @@ func (c *Checkpoint) WriteFile(path string) error {
 	}
 	sum := sha256.Sum256(payload.Bytes())
 	file := []byte(checkpointMagic + checkpointVersion + "\n" + hex.EncodeToString(sum[:]) + "\n")
-	if err := renameio.WriteFile(path, append(file, payload.Bytes()...), 0o644); err != nil {
+	if err := atomicfile.WriteFile(path, append(file, payload.Bytes()...)); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", path, err)
 	}
 	return nil

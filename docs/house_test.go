@@ -28,6 +28,7 @@ var floors = map[string]int{
 	"cmdp/exchange":              0,
 	"cmdp/internal/source":       0,
 	"cmdp/internal/saved":        0,
+	"internal/atomicfile":        0,
 	"internal/scratch":           0,
 	"oracle":                     1,
 	"oracle/oracletest":          1,

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/internal/atomicfile"
 
-	"github.com/google/renameio/v2"
 	"github.com/jszwec/csvutil"
 )
 
@@ -60,7 +60,7 @@ func WriteRecords[R any](path string, records []R) error {
 		return err
 	}
 	out.Flush()
-	return renameio.WriteFile(path, text.Bytes(), 0o644)
+	return atomicfile.WriteFile(path, text.Bytes())
 }
 
 // ReadRecords reads what WriteRecords wrote. Errors name the file and the line.
@@ -115,5 +115,5 @@ func WritePage(folder, name, text string) error {
 			text += findings + kept
 		}
 	}
-	return renameio.WriteFile(path, []byte(text), 0o644)
+	return atomicfile.WriteFile(path, []byte(text))
 }

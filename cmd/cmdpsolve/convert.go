@@ -15,8 +15,8 @@ import (
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/atomicfile"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -227,21 +227,21 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 
 // writeFile writes a file whole, or leaves it as it was.
 func writeFile(path string, write func(w io.Writer) error) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
-	defer f.Cleanup()
+	defer f.Discard()
 	if err := write(f); err != nil {
 		return err
 	}
-	return f.CloseAtomicallyReplace()
+	return f.Commit()
 }
 
 // A pending file replaces what stood in its place when it is closed.
-type pending struct{ *renameio.PendingFile }
+type pending struct{ *atomicfile.File }
 
-func (p pending) Close() error { return p.CloseAtomicallyReplace() }
+func (p pending) Close() error { return p.Commit() }
 
 // write writes a model of another tool. Each file is whole, or is left as it was.
 func (o *convertOptions) write(out string, m *exchange.Model) error {
@@ -250,14 +250,14 @@ func (o *convertOptions) write(out string, m *exchange.Model) error {
 			return err
 		}
 	}
-	var open []*renameio.PendingFile
+	var open []*atomicfile.File
 	defer func() {
 		for _, f := range open {
-			f.Cleanup()
+			f.Discard()
 		}
 	}()
 	return formats.Write(func(name string) (io.WriteCloser, error) {
-		f, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+		f, err := atomicfile.Create(name)
 		if err != nil {
 			return nil, err
 		}

@@ -15,8 +15,8 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/internal/atomicfile"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -110,7 +110,7 @@ func (c *reportCommand) run(args []string) error {
 	if err := t.Execute(&text, page); err != nil {
 		return failed(fmt.Errorf("report: %w", err))
 	}
-	if err := renameio.WriteFile(c.output, text.Bytes(), 0o644); err != nil {
+	if err := atomicfile.WriteFile(c.output, text.Bytes()); err != nil {
 		return failed(fmt.Errorf("report: %w", err))
 	}
 	fmt.Fprintln(c.out, c.output)

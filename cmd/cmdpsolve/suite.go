@@ -15,8 +15,8 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/internal/atomicfile"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -209,7 +209,7 @@ func (c *compareCommand) writeTables(rep *report.Report) error {
 	if err := file.write(rep, *c.format); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(c.suite.tables, text.Bytes(), 0o644); err != nil {
+	if err := atomicfile.WriteFile(c.suite.tables, text.Bytes()); err != nil {
 		return failed(fmt.Errorf("--tables: %w", err))
 	}
 	return nil

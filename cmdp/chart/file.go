@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"cmdpsolve/internal/atomicfile"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -40,7 +41,7 @@ func (f *Figure) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, data, 0o644); err != nil {
+	if err := atomicfile.WriteFile(path, data); err != nil {
 		return fmt.Errorf("chart: %w", err)
 	}
 	return nil

@@ -14,8 +14,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cmdpsolve/internal/atomicfile"
+
 	"github.com/goccy/go-yaml"
-	"github.com/google/renameio/v2"
 )
 
 const suiteFormat = "cmdp-suite/1"
@@ -185,7 +186,7 @@ func (f *Folder) Finish(r *Run, result *Result) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(f.file(r.Trial), append(data, '\n'), 0o644); err != nil {
+	if err := atomicfile.WriteFile(f.file(r.Trial), append(data, '\n')); err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
 	return nil

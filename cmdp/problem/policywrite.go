@@ -14,8 +14,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange/numpy"
-
-	"github.com/google/renameio/v2"
+	"cmdpsolve/internal/atomicfile"
 )
 
 // policyColumns are the columns of a policy file, and the keys of its rows in JSON.
@@ -77,11 +76,11 @@ func WritePolicy(path string, of *Process, rows iter.Seq[PolicyRow]) error {
 	if err != nil {
 		return err
 	}
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	file, err := atomicfile.Create(path)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", path, err)
 	}
-	defer file.Cleanup()
+	defer file.Discard()
 	out := bufio.NewWriterSize(file, 1<<16)
 	switch format {
 	case "csv":
@@ -97,7 +96,7 @@ func WritePolicy(path string, of *Process, rows iter.Seq[PolicyRow]) error {
 		err = out.Flush()
 	}
 	if err == nil {
-		err = file.CloseAtomicallyReplace()
+		err = file.Commit()
 	}
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", path, err)
