@@ -41,6 +41,9 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	if err := r.read(); err != nil {
 		return nil, fmt.Errorf("drn: %w", err)
 	}
+	if err := source.End(in); err != nil {
+		return nil, fmt.Errorf("drn: %w", err)
+	}
 	if err := r.m.Check(); err != nil {
 		return nil, fmt.Errorf("drn: %s", strings.TrimPrefix(err.Error(), "exchange: "))
 	}
@@ -62,11 +65,14 @@ func unarchived(in io.Reader) (io.Reader, error) {
 	case h.Typeflag != tar.TypeReg:
 		return nil, fmt.Errorf("the archive begins with %s, which is no file: want one file", source.Quote(h.Name))
 	}
-	return &onlyFile{t}, nil
+	return &onlyFile{t, b}, nil
 }
 
-// An onlyFile ends with an error if the archive has another file.
-type onlyFile struct{ *tar.Reader }
+// An onlyFile ends with an error if the archive has another file, or more behind it.
+type onlyFile struct {
+	*tar.Reader
+	archive io.Reader
+}
 
 func (f *onlyFile) Read(p []byte) (int, error) {
 	n, err := f.Reader.Read(p)
@@ -75,6 +81,8 @@ func (f *onlyFile) Read(p []byte) (int, error) {
 			err = fmt.Errorf("the archive also has the file %s: want one file", source.Quote(h.Name))
 		} else if another != io.EOF {
 			err = fmt.Errorf("the archive is broken or cut: %w", another)
+		} else if wrong := source.End(f.archive); wrong != nil {
+			err = wrong
 		}
 	}
 	return n, err

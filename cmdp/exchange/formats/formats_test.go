@@ -2,6 +2,7 @@ package formats_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -89,6 +90,72 @@ func TestWatch(t *testing.T) {
 			t.Error(name, err, least, most)
 		}
 	}
+}
+
+// TestDamage flips bits of compressed files, cuts them and adds to them: each is refused, or is the same model. A
+// checksum may be wrong too, so that nothing else tells that a file is not what was written.
+func TestDamage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	m := exchangetest.Random(rng, exchangetest.Has{StateRewards: true, Actions: true})
+	for _, name := range []string{"m.drn.gz", "m.drn.xz", "m.tra.gz", "m.tra.xz", "m.umb", "m.npz", "m.json"} {
+		files := fstest.MapFS{}
+		create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
+		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		if name == "m.json" {
+			files[name].Data = gzipped(t, files[name].Data)
+		}
+		whole, err := formats.Read(files, name)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		try := func(file, what string, at int, data []byte) {
+			t.Helper()
+			old := files[file]
+			files[file] = &fstest.MapFile{Data: data}
+			got, err := formats.Read(files, name)
+			files[file] = old
+			if err == nil && what != "flipped" {
+				t.Errorf("%s: %s %s at %d is read", name, file, what, at)
+			}
+			if err == nil && exchangetest.Same(whole, got) != nil {
+				t.Errorf("%s: %s %s at %d is read as another model", name, file, what, at)
+			}
+		}
+		for file, f := range files {
+			contents := len(f.Data)
+			if name == "m.npz" { // the names in its list of contents have no checksum, and arrays of other names are left out
+				contents = bytes.Index(f.Data, []byte("PK\x01\x02"))
+			}
+			for i := 0; i < contents; i += 5 {
+				flipped := bytes.Clone(f.Data)
+				flipped[i] ^= 1 << (i / 5 % 8)
+				try(file, "flipped", i, flipped)
+			}
+			for n := 1; n <= 9; n++ {
+				try(file, "cut", n, f.Data[:len(f.Data)-n])
+			}
+			try(file, "grown", len(f.Data), append(bytes.Clone(f.Data), "more"...))
+			if bytes.HasPrefix(f.Data, []byte("\x1f\x8b")) {
+				last := bytes.Clone(f.Data)
+				last[len(last)-8] ^= 1
+				try(file, "of another checksum", 0, last)
+				try(file, "with something behind it", 0, append(bytes.Clone(f.Data), gzipped(t, []byte("more"))...))
+			}
+		}
+	}
+}
+
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(data)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestUnknownNames(t *testing.T) {

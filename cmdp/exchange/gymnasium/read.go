@@ -15,6 +15,7 @@ package gymnasium
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -112,8 +113,13 @@ func (r *reader) read() error {
 	if _, err := r.d.Token(); err != nil {
 		return readable("the end", err)
 	}
-	if _, err := r.d.Token(); err != io.EOF {
+	_, err := r.d.Token()
+	var text *json.SyntaxError
+	switch {
+	case err == nil || errors.As(err, &text):
 		return fmt.Errorf("there is more text after the table")
+	case err != io.EOF:
+		return fmt.Errorf("after the table: %w", err)
 	}
 	return nil
 }

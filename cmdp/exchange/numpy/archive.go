@@ -37,6 +37,9 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("numpy: not an .npz file, or cut: %w", err)
 	}
+	if !endsArchive(f, size-int64(len(z.Comment))) {
+		return nil, errors.New("numpy: the file goes on behind its end: it is damaged, or something was added to it")
+	}
 	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { // faster than that of Go's library
 		return flate.NewReader(bufio.NewReaderSize(r, 1<<16))
 	})
@@ -51,6 +54,15 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 		a.unpacked += min(m.UncompressedSize64, math.MaxInt64/uint64(len(z.File)))
 	}
 	return a, nil
+}
+
+// endsArchive reports whether the last record of an archive, but for a comment, ends at a place. The zip reader lets
+// anything follow.
+func endsArchive(f io.ReaderAt, at int64) bool {
+	const record = 22
+	head := make([]byte, 4)
+	_, err := f.ReadAt(head, at-record)
+	return err == nil && string(head) == "PK\x05\x06"
 }
 
 // OpenFile is [Open] of a file. The archive must not be used once the file is closed. A file

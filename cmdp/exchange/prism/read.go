@@ -111,8 +111,12 @@ func (r *reader) open(ending, header string, read func(*table) error) (bool, err
 		var limit int64
 		if in, limit, err = source.Open(at, size); err == nil {
 			t := &table{Lines: source.NewLines(in), header: header, limit: limit}
-			if err = read(t); err == nil {
+			err = read(t)
+			if err == nil {
 				err = t.Err()
+			}
+			if err == nil {
+				err = source.End(in)
 			}
 		}
 	}

@@ -29,16 +29,13 @@ func (a archive) walk(each func(name string, size, limit int64, r io.Reader) err
 	if err != nil {
 		return err
 	}
-	t := tar.NewReader(bufio.NewReaderSize(in, 1<<16))
+	stream := bufio.NewReaderSize(in, 1<<16)
+	t := tar.NewReader(stream)
 	seen := make(map[string]bool)
 	for {
 		h, err := t.Next()
 		if err == io.EOF {
-			// What follows are zeros, and the checksum of a compressed file.
-			if _, err := io.Copy(io.Discard, in); err != nil {
-				return fmt.Errorf("the archive is broken or cut: %w", err)
-			}
-			return nil
+			return source.End(stream)
 		}
 		if err != nil {
 			return fmt.Errorf("the archive is broken or cut: %w", err)

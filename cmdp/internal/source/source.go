@@ -4,6 +4,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,6 +51,25 @@ func Open(f io.ReaderAt, size int64) (io.Reader, int64, error) {
 		return &limited{z, limit}, limit, nil
 	}
 	return in, size, nil
+}
+
+// End reads what is left of a file whose content has been read. It returns an error unless that is
+// nothing but zeros, with which archives are filled up. A compressed file is known to be whole only then,
+// for its checksum comes last.
+func End(r io.Reader) error {
+	buf := make([]byte, 1<<12)
+	for {
+		n, err := r.Read(buf)
+		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
+			return errors.New("the file goes on behind its end: it is damaged, or something was added to it")
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("the file is damaged or cut: %w", err)
+		}
+	}
 }
 
 // Pack returns a writer that compresses with gzip, "gz", or xz, "xz", and writes to w; with
