@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -34,7 +35,7 @@ var errDone = errors.New("the file was given up or is complete")
 // /dev/stdout, are written to directly. Temporary files that a killed process left of the same target are
 // removed.
 func Create(path string) (*File, error) {
-	t, err := find(path)
+	t, err := Find(path)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func WriteFile(path string, data []byte) error {
 
 // Check returns an error if Create would, and changes nothing.
 func Check(path string) error {
-	t, err := find(path)
+	t, err := Find(path)
 	if err != nil || t.direct {
 		return err
 	}
@@ -149,48 +150,81 @@ func Check(path string) error {
 	return nil
 }
 
-// A target is where a file is to be.
-type target struct {
+// A Target is a file that a path names, or the place where one would be made.
+type Target struct {
 	path   string // without symbolic links
-	old    fs.FileInfo
+	info   fs.FileInfo
+	folder fs.FileInfo
 	direct bool
 }
 
-// find follows the symbolic links of a path to the file that it names, or that it would name.
-func find(path string) (*target, error) {
+// Open is the target that an open file is.
+func Open(f *os.File) (Target, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{path: f.Name(), info: info, direct: !info.Mode().IsRegular()}, nil
+}
+
+// Same reports whether what is written to one target is written to the other: they are the same file, also by
+// links, or would be. Pipes and devices are shared, and the same as nothing.
+func (t Target) Same(u Target) bool {
+	switch {
+	case t.direct || u.direct:
+		return false
+	case t.info != nil && u.info != nil:
+		return os.SameFile(t.info, u.info)
+	case t.info != nil || u.info != nil || t.folder == nil || u.folder == nil:
+		return false
+	}
+	return os.SameFile(t.folder, u.folder) && sameName(filepath.Base(t.path), filepath.Base(u.path))
+}
+
+// sameName compares the names of files that do not exist.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// Find follows the symbolic links of a path to its target. A folder is an error.
+func Find(path string) (Target, error) {
 	at := path
 	for range 40 { // as many links as Linux follows
 		if own(at) {
 			_, err := os.Stat(path)
-			return &target{path: path, direct: true}, err
+			return Target{path: path, direct: true}, err
 		}
 		info, err := os.Lstat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &target{path: at}, nil
+			folder, err := os.Stat(filepath.Dir(at))
+			return Target{path: at, folder: folder}, err
 		case err != nil:
-			return nil, err
+			return Target{}, err
 		case info.IsDir():
-			return nil, &fs.PathError{Op: "write", Path: path, Err: errors.New("this is a folder")}
+			return Target{}, &fs.PathError{Op: "write", Path: path, Err: errors.New("this is a folder")}
 		case info.Mode().IsRegular():
-			return &target{path: at, old: info}, writable(at)
+			return Target{path: at, info: info}, nil
 		case info.Mode()&fs.ModeSymlink == 0:
-			return &target{path: at, direct: true}, nil
+			return Target{path: at, info: info, direct: true}, nil
 		}
 		link, err := os.Readlink(at)
 		if err != nil {
-			return nil, err
+			return Target{}, err
 		}
 		if !filepath.IsAbs(link) {
 			folder, err := filepath.EvalSymlinks(filepath.Dir(at))
 			if err != nil {
-				return nil, err
+				return Target{}, err
 			}
 			link = filepath.Join(folder, link)
 		}
 		at = link
 	}
-	return nil, &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
+	return Target{}, &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
 }
 
 // own reports whether a path names what a process has open. A file that would be put in its place is not
@@ -211,7 +245,7 @@ func writable(path string) error {
 
 // open opens what is written to directly. A standard stream is that of the process, so that what others
 // write to it comes behind.
-func (t *target) open(path string) (*os.File, error) {
+func (t Target) open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -225,17 +259,23 @@ func (t *target) open(path string) (*os.File, error) {
 }
 
 // temporary makes a file beside the target, with the permissions that the target will have, and locks it.
-func (t *target) temporary() (*os.File, error) {
+func (t Target) temporary() (*os.File, error) {
 	folder, name := filepath.Split(t.path)
 	if folder == "" {
 		folder = "."
 	}
 	mode := fs.FileMode(0o666)
+	if t.info != nil {
+		err := writable(t.path)
+		if err != nil {
+			return nil, err
+		}
+	}
 	info, err := os.Stat(folder)
 	switch {
 	case err != nil:
 		return nil, err
-	case t.old != nil, info.Mode().Perm()&0o077 == 0:
+	case t.info != nil, info.Mode().Perm()&0o077 == 0:
 		mode = 0o600
 	}
 	prefix := temporaryPrefix(name)
@@ -252,8 +292,8 @@ func (t *target) temporary() (*os.File, error) {
 			discard(f)
 			continue
 		}
-		if t.old != nil {
-			err = os.Chmod(f.Name(), t.old.Mode().Perm())
+		if t.info != nil {
+			err = os.Chmod(f.Name(), t.info.Mode().Perm())
 		}
 		if err != nil {
 			discard(f)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"cmdpsolve/internal/atomicfile"
 )
@@ -256,7 +257,7 @@ func TestHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.Stdout.WriteString("ready\n")
-		select {}
+		time.Sleep(time.Hour)
 	}
 	os.Exit(0)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // ErrLocked is the error of [NewLock] for a file that is locked.
@@ -14,12 +15,15 @@ var ErrLocked = errors.New("another process keeps it locked")
 // A Lock says that a process keeps a file up to date. It ends with the process, however that ends.
 type Lock struct{ file *os.File }
 
+// held are the files of all locks, so that none is closed as garbage.
+var held sync.Map
+
 // NewLock locks a file that is replaced by and by: files beside it, called .NAME.lock, are locked in its
 // place, for a lock on the file itself would go with the file that is replaced. The file need not exist. The
 // error is ErrLocked if another lock is held, by this process or another one. On file systems without locks
 // there are none, and NewLock returns no error.
 func NewLock(path string) (*Lock, error) {
-	t, err := find(path)
+	t, err := Find(path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +46,7 @@ func NewLock(path string) (*Lock, error) {
 			discard(f)
 			return new(Lock), nil
 		case named(f):
+			held.Store(f, nil)
 			return &Lock{f}, nil
 		}
 		f.Close() // who held it has just removed it
@@ -54,6 +59,7 @@ func (l *Lock) Unlock() {
 	if l == nil || l.file == nil {
 		return
 	}
+	held.Delete(l.file)
 	discard(l.file)
 	l.file = nil
 }
