@@ -100,6 +100,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	from, err := c.read(&c.settings, true)
+	defer c.lock.Unlock()
 	if err != nil {
 		return err
 	}

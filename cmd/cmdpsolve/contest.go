@@ -16,6 +16,7 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/atomicfile"
 
 	"github.com/spf13/pflag"
 )
@@ -28,6 +29,8 @@ type playOptions struct {
 	every    time.Duration
 	parallel int
 	quiet    bool
+	// lock keeps others from the checkpoint.
+	lock *atomicfile.Lock
 }
 
 func (o *playOptions) addFlags(f *pflag.FlagSet) {
@@ -65,9 +68,19 @@ func (o *playOptions) check() error {
 	return writable("--save", o.save)
 }
 
-// read prepares --save and --resume: it reads the checkpoint to go on from, whose settings
+// read prepares --save and --resume: it locks the checkpoint, reads the one to go on from, whose settings
 // replace those not given, and makes sure that no other checkpoint is overwritten.
 func (o *playOptions) read(s *contest.Settings, measured bool) (*cmdp.Checkpoint, error) {
+	if path := cmp.Or(o.save, o.resume); path != "" {
+		var err error
+		o.lock, err = atomicfile.NewLock(path)
+		switch {
+		case errors.Is(err, atomicfile.ErrLocked):
+			return nil, usage("checkpoint %s: another run is keeping it: wait until that has ended, or save to another file", path)
+		case err != nil:
+			return nil, usage("checkpoint %s: %w", path, err)
+		}
+	}
 	if o.resume == "" {
 		if _, err := os.Stat(o.save); o.save != "" && err == nil {
 			return nil, usage("--save %s: the file exists; go on from it with --resume, or remove it", o.save)

@@ -105,6 +105,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if err := s.files.check(); err != nil {
+		return nil, err
+	}
 	if p != nil && isProblemFile(out) {
 		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
@@ -135,7 +138,7 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		}
 		err = writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })
 	} else {
-		err = o.write(out, m)
+		err = o.write(s, out, m)
 	}
 	if err != nil && strings.HasSuffix(err.Error(), "take its mean first") {
 		err = fmt.Errorf("%w, see --mean", trim(err))
@@ -191,9 +194,12 @@ func isProblemFile(name string) bool {
 }
 
 // disk opens files by their path.
-type disk struct{}
+type disk struct{ files *fileUses }
 
-func (disk) Open(name string) (fs.File, error) { return os.Open(name) }
+func (d disk) Open(name string) (fs.File, error) {
+	d.files.reads("", name)
+	return os.Open(name)
+}
 
 // readAny reads a problem or a model of another tool; the other is nil.
 func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error) {
@@ -215,7 +221,7 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	}
 	line := newStatusLine(os.Stderr, false)
 	defer line.close()
-	m, err := formats.Read(formats.Watch(disk{}, line.reading(name)), name)
+	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, trim(err))
 		if strings.EqualFold(filepath.Ext(name), ".npz") && strings.HasSuffix(err.Error(), "the array P is missing") {
@@ -238,13 +244,13 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	return f.Commit()
 }
 
-// A pending file replaces what stood in its place when it is closed.
+// A pending file takes its place together with others.
 type pending struct{ *atomicfile.File }
 
-func (p pending) Close() error { return p.Commit() }
+func (pending) Close() error { return nil }
 
-// write writes a model of another tool. Each file is whole, or is left as it was.
-func (o *convertOptions) write(out string, m *exchange.Model) error {
+// write writes a model of another tool: all of its files, or none.
+func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
 	if strings.HasSuffix(out, "/") {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
@@ -256,7 +262,11 @@ func (o *convertOptions) write(out string, m *exchange.Model) error {
 			f.Discard()
 		}
 	}()
-	return formats.Write(func(name string) (io.WriteCloser, error) {
+	err := formats.Write(func(name string) (io.WriteCloser, error) {
+		s.files.writes(name, name)
+		if err := s.files.check(); err != nil {
+			return nil, err
+		}
 		f, err := atomicfile.Create(name)
 		if err != nil {
 			return nil, err
@@ -264,6 +274,12 @@ func (o *convertOptions) write(out string, m *exchange.Model) error {
 		open = append(open, f)
 		return pending{f}, nil
 	}, out, m, o.umb)
+	for _, f := range open {
+		if err == nil {
+			err = f.Commit()
+		}
+	}
+	return err
 }
 
 // convertReport is the data of what was converted.

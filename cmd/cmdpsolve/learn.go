@@ -104,6 +104,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	from, err := c.checkpoint()
+	defer c.lock.Unlock()
 	if err != nil {
 		return err
 	}

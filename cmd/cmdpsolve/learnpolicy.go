@@ -43,9 +43,6 @@ func (o *learnFiles) check(p *loaded, seeds int) error {
 			return err
 		}
 	}
-	if o.policy != "" && o.policy == o.mixture {
-		return usage("--mixture %s: this is the file of --policy too", o.mixture)
-	}
 	return drawable("--plot", o.plot)
 }
 

@@ -58,6 +58,9 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if err := s.files.check(); err != nil {
+		return nil, err
+	}
 	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: mostBytes(), Workers: o.workers})
 	if err == nil && !o.each {
 		q, err = q.Best(ctx)

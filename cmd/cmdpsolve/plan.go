@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"time"
 
@@ -270,22 +269,18 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	case c.policy == "":
 		return nil
 	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
-		c.say("no policy is written to %s: none is known to be what is wanted", c.policy)
-		return c.dropOld(c.policy)
+		c.notWritten(c.policy, "none is known to be what is wanted")
+		return nil
 	}
 	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Components))
 }
 
-// dropOld removes the policy of an earlier plan, which would be taken for one of this.
-func (c *planCommand) dropOld(path string) error {
-	err := os.Remove(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err == nil:
-		c.say("the older policy that was there is removed")
+// notWritten says that a policy is not written, and that one of before would be taken for it.
+func (c *planCommand) notWritten(path, why string) {
+	c.say("no policy is written to %s: %s", path, why)
+	if _, err := os.Lstat(path); err == nil {
+		c.say("the file that is there is older, and is left as it is")
 	}
-	return err
 }
 
 // verdict is the error that gives the exit status of an answer.
@@ -377,9 +372,9 @@ func (c *planCommand) writePlayers(p *loaded, agent, opponent *cmdp.Randomized) 
 		switch {
 		case w.path == "":
 		case w.policy == nil && w.player == problem.Agent:
-			c.say("no policy is written to %s: a target is approached by adapting to the opponent, as learn does, and not by one policy", w.path)
+			c.notWritten(w.path, "a target is approached by adapting to the opponent, as learn does, and not by one policy")
 		case w.policy == nil:
-			c.say("no policy is written to %s: the opponent has none that keeps the returns from the target", w.path)
+			c.notWritten(w.path, "the opponent has none that keeps the returns from the target")
 		default:
 			errs = append(errs, problem.WritePolicy(w.path, p.Process, p.PolicyRows(w.policy, w.player)))
 		}

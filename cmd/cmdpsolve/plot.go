@@ -65,6 +65,10 @@ func (c *plotCommand) run(args []string) error {
 	if _, err := chart.FormatOf(c.output); err != nil {
 		return usage("--output: %w", err)
 	}
+	c.files.writes("--output "+c.output, c.output)
+	if err := c.files.check(); err != nil {
+		return err
+	}
 	var all []drawing
 	for _, path := range args {
 		list, err := readDrawings(path)

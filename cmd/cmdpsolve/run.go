@@ -56,6 +56,7 @@ var errInterrupted = errors.New("interrupted")
 type streams struct {
 	out, err io.Writer
 	problem  *problem.Options // how problems are read
+	files    *fileUses        // what is read and written
 	command  []string         // the arguments, nil if results are not to keep them
 }
 
@@ -92,7 +93,10 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	written := &counter{to: stdout}
 	out := bufio.NewWriter(written)
-	root := newRoot(streams{out, stderr, new(problem.Options), args})
+	files := new(fileUses)
+	files.standard(stdout)
+	opts := &problem.Options{Opened: func(path string) { files.reads("", path) }}
+	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -138,6 +142,10 @@ Exit status: 0 done; 1 the run failed or was interrupted; 2 the command line or
 the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			s.files.given(cmd, args)
+			return s.files.check()
+		},
 	}
 	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(78) })
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags | wrapped"))

@@ -65,6 +65,9 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if err := s.files.check(); err != nil {
+		return nil, err
+	}
 	q, err := query.New(ctx, p, query.Options{})
 	if err != nil {
 		return nil, unread(name, err)

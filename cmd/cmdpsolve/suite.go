@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/internal/atomicfile"
 
@@ -147,6 +146,13 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Fold
 			return nil, nil, failed(err)
 		}
 		events = append(events, e)
+		if c.plot != "" {
+			name := plotName(c.plot, folder, e)
+			c.files.writes("--plot "+name, name)
+		}
+	}
+	if err := c.files.check(); err != nil {
+		return nil, nil, err
 	}
 	if err := os.MkdirAll(folder.Path, 0o755); err != nil {
 		return nil, nil, failed(err)
@@ -215,19 +221,20 @@ func (c *compareCommand) writeTables(rep *report.Report) error {
 	return nil
 }
 
-// plotSuite draws one figure for each problem: for "curves.svg" that of river
-// is "curves-river.svg".
+// plotName is the file of the figure of one problem: for "curves.svg" that of river is
+// "curves-river.svg".
+func plotName(path string, folder *contest.Folder, e *event) string {
+	ending := filepath.Ext(path)
+	return strings.TrimSuffix(path, ending) + "-" + folder.Name(e.Contest) + strings.ToLower(ending)
+}
+
+// plotSuite draws one figure for each problem.
 func plotSuite(path string, folder *contest.Folder, events []*event, reports []*compareReport) error {
-	format, err := chart.FormatOf(path)
-	if err != nil {
-		return err
-	}
 	for i, rep := range reports {
 		if rep.played() == 0 {
 			continue
 		}
-		name := fmt.Sprintf("%s-%s.%s", strings.TrimSuffix(path, filepath.Ext(path)), folder.Name(events[i].Contest), format)
-		if err := plotResult(rep, name); err != nil {
+		if err := plotResult(rep, plotName(path, folder, events[i])); err != nil {
 			return err
 		}
 	}

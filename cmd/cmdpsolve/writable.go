@@ -11,11 +11,11 @@ import (
 
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/atomicfile"
 )
 
 // writable returns an error if no file can be written where an option says, so that
-// this is found out before the work and not after it. Files are written beside
-// their place first and then renamed, so it is the folder that has to let us.
+// this is found out before the work and not after it.
 func writable(option, path string) error {
 	if path == "" {
 		return nil
@@ -23,16 +23,18 @@ func writable(option, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usage("%s %s: this is a folder: want the name of a file", option, path)
 	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".cmdpsolve-*")
-	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		return usage("%s %s: no file can be written in the folder %s: %w", option, path, filepath.Dir(path), err)
+	err := atomicfile.Check(path)
+	var at *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &at):
+		err = at.Err
 	}
-	probe.Close()
-	return os.Remove(probe.Name())
+	if _, there := os.Lstat(path); there == nil {
+		return usage("%s %s: this file cannot be replaced: %w", option, path, err)
+	}
+	return usage("%s %s: no file can be written in the folder %s: %w", option, path, filepath.Dir(path), err)
 }
 
 // drawable returns an error if no picture can be drawn where an option says.

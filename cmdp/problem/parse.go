@@ -23,6 +23,8 @@ type Options struct {
 	// Progress, if not nil, is called now and then with the part of the rows, or of a file of
 	// another tool, that has been read, from 0 to 1.
 	Progress func(part float64)
+	// Opened, if not nil, is called with the path of every file that is opened.
+	Opened func(path string)
 	// Set has values for constants of the file, which hold in the place of those under let: a
 	// number, or arithmetic with the constants above.
 	Set map[string]string
@@ -38,6 +40,7 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
 	defer f.Close()
+	opts.opened(path)
 	return ReadFrom(f, path, opts)
 }
 
@@ -54,24 +57,32 @@ func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
 	if _, err := io.Copy(&text, in); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
-	return parse(path, text.String(), folder{filepath.Dir(path), opts.Outside}, limits{maxStates, maxHorizon, maxStored}, opts)
+	return parse(path, text.String(), folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+}
+
+func (o *Options) opened(path string) {
+	if o.Opened != nil {
+		o.Opened(path)
+	}
 }
 
 // A folder opens files relative to itself, and others if that is allowed.
 type folder struct {
-	path    string
-	outside bool
+	path string
+	opts Options
 }
 
 var errOutside = errors.New("it is outside of the problem's folder: move it there, or allow it with --outside")
 
 func (f folder) Open(name string) (fs.File, error) {
 	name = filepath.FromSlash(name)
-	switch {
-	case f.outside && filepath.IsAbs(name):
-		return os.Open(name)
-	case f.outside:
-		return os.Open(filepath.Join(f.path, name))
+	path := name
+	if !filepath.IsAbs(name) {
+		path = filepath.Join(f.path, name)
+	}
+	f.opts.opened(path)
+	if f.opts.Outside {
+		return os.Open(path)
 	}
 	file, err := os.OpenInRoot(f.path, name)
 	if err == nil {

@@ -40,6 +40,7 @@ func ReadSimulated(path string, sim *Simulation, opts Options) (*Problem, error)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
 	}
+	opts.opened(path)
 	h := &header{decoder: decoder{file: path}, limits: limits{maxStates, maxHorizon, maxStored}, p: &Problem{Returns: sim.Returns}, options: opts}
 	if root, _ := h.root(string(text)); root != nil {
 		h.simulated(root, sim)
