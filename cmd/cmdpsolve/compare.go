@@ -99,7 +99,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	from, err := c.read(&c.settings, true)
+	from, err := c.read(ctx, &c.settings, true)
 	defer c.lock.Unlock()
 	if err != nil {
 		return err

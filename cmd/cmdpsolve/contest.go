@@ -70,7 +70,7 @@ func (o *playOptions) check() error {
 
 // read prepares --save and --resume: it locks the checkpoint, reads the one to go on from, whose settings
 // replace those not given, and makes sure that no other checkpoint is overwritten.
-func (o *playOptions) read(s *contest.Settings, measured bool) (*cmdp.Checkpoint, error) {
+func (o *playOptions) read(ctx context.Context, s *contest.Settings, measured bool) (*cmdp.Checkpoint, error) {
 	if path := cmp.Or(o.save, o.resume); path != "" {
 		var err error
 		o.lock, err = atomicfile.NewLock(path)
@@ -88,7 +88,9 @@ func (o *playOptions) read(s *contest.Settings, measured bool) (*cmdp.Checkpoint
 		return nil, nil
 	}
 	o.save = cmp.Or(o.save, o.resume)
-	return contest.ReadCheckpoint(o.resume, s, measured, o.flags.Changed)
+	return interruptible(ctx, 0, func() (*cmdp.Checkpoint, error) {
+		return contest.ReadCheckpoint(o.resume, s, measured, o.flags.Changed)
+	})
 }
 
 // keeper returns where the runs of a contest are kept. It takes over those of a checkpoint.
@@ -129,7 +131,7 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 // newContest prepares a contest. The opponent of --opponent must have something to do.
 func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
 	opts.Name = p.name
-	c, err := contest.New(ctx, p.Query, s, opts)
+	c, err := interruptible(ctx, 0, func() (*contest.Contest, error) { return contest.New(ctx, p.Query, s, opts) })
 	if ctx.Err() != nil {
 		return nil, failed(errInterrupted)
 	}

@@ -65,7 +65,11 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	for i := range d.Prices {
 		d.Prices[i], d.Constraints[i].Price = report.NaN, report.NaN
 	}
-	return c.conclude(ctx, p, d, &r, failed(fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem"))))
+	undecided := fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem"))
+	if ctx.Err() != nil {
+		undecided = fmt.Errorf("%w: the best policy and the bound are not within the gap after %s", errInterrupted, count(found.Nodes, "problem"))
+	}
+	return c.conclude(ctx, p, d, &r, failed(undecided))
 }
 
 // notes says what was searched.
@@ -116,5 +120,9 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	}
 	rep.sort()
 	rep.Vertices = rep.Points
-	return c.conclude(p, rep, nil, fmt.Sprintf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem")))
+	undecided := fmt.Sprintf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem"))
+	if ctx.Err() != nil {
+		undecided = errInterrupted.Error()
+	}
+	return c.conclude(p, rep, nil, undecided)
 }

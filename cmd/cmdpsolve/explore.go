@@ -68,7 +68,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	e, err := newExplorer(ctx, p, &c.planOptions)
+	e, err := interruptible(ctx, patience, func() (*explorer, error) { return newExplorer(ctx, p, &c.planOptions) })
 	if err != nil {
 		return p.stopped(err)
 	}

@@ -103,7 +103,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.playOptions.check(); err != nil {
 		return err
 	}
-	from, err := c.checkpoint()
+	from, err := c.checkpoint(ctx)
 	defer c.lock.Unlock()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.files.check(p, c.settings.Seeds); err != nil {
 		return err
 	}
-	s, err := c.newSession(ctx, p, from)
+	s, err := interruptible(ctx, patience, func() (*session, error) { return c.newSession(ctx, p, from) })
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 }
 
 // checkpoint reads the checkpoint to go on from.
-func (c *learnCommand) checkpoint() (*cmdp.Checkpoint, error) {
+func (c *learnCommand) checkpoint(ctx context.Context) (*cmdp.Checkpoint, error) {
 	if !slices.Contains(learnerNames, c.learner) {
 		return nil, usage("--learner %s: want %s", c.learner, strings.Join(learnerNames, ", "))
 	}
 	given := c.settings.Episodes
-	from, err := c.read(&c.settings, false)
+	from, err := c.read(ctx, &c.settings, false)
 	if err != nil || from == nil {
 		return nil, err
 	}

@@ -54,6 +54,11 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 	if !(o.resolution >= 0) || o.resolution > 1e300 {
 		return nil, usage("--resolution %g: want a number above 0", o.resolution)
 	}
+	return interruptible(ctx, 0, func() (*loaded, error) { return o.build(ctx, s, name) })
+}
+
+// build reads the problem and builds its model.
+func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loaded, error) {
 	p, err := read(name, *s.problem)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/atomicfile"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
@@ -91,8 +91,7 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	written := &counter{to: stdout}
-	out := bufio.NewWriter(written)
+	out := newOutput(stdout)
 	files := new(fileUses)
 	files.standard(stdout)
 	opts := &problem.Options{Opened: func(path string) { files.reads("", path) }}
@@ -101,11 +100,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && asksJSON(cmd) && out.Buffered() == 0 && written.n == 0 {
-		_ = writeFailure(out, err) // a standard output that is gone is no reason to say nothing
-	}
-	if werr := out.Flush(); err == nil && werr != nil {
-		err = failed(werr)
+	err = out.finish(ctx, err, asksJSON(cmd))
+	if ctx.Err() != nil {
+		clearStatus(stderr)
+		atomicfile.DiscardAll()
 	}
 	if err == nil {
 		return exitDone
@@ -154,6 +152,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
 	for _, cmd := range root.Commands() {
+		leavable(cmd)
 		cmd.Flags().SortFlags = cmd.Name() == "convert"
 		complete(cmd)
 		s.completeReturns(cmd)
@@ -256,16 +255,4 @@ func writeFailure(w io.Writer, err error) error {
 func asksJSON(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup("format")
 	return f != nil && f.Value.String() == "json"
-}
-
-// A counter counts what is written.
-type counter struct {
-	to io.Writer
-	n  int
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	c.n += n
-	return n, err
 }

@@ -121,7 +121,7 @@ func (c *compareCommand) suiteOnly() error {
 
 // openSuite reads the suite and prepares its events and its folder.
 func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Folder, error) {
-	suite, err := contest.ReadSuite(c.suite.file)
+	suite, err := interruptible(ctx, 0, func() (*contest.Suite, error) { return contest.ReadSuite(c.suite.file) })
 	if err != nil {
 		return nil, nil, err
 	}
