@@ -90,7 +90,7 @@ func (c *plotCommand) run(args []string) error {
 	if err := f.Save(c.output); err != nil {
 		return failed(err)
 	}
-	fmt.Fprintln(c.out, c.output)
+	fmt.Fprintln(c.out, report.Clean(c.output))
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 	}
 	l.last, l.shown = now, true
 	l.wait.Stop()
-	fmt.Fprint(l.w, "\r\x1b[K"+text(now.Sub(l.begin))) // a terminal that went away is no reason to stop
+	fmt.Fprint(l.w, "\r\x1b[K"+report.Clean(text(now.Sub(l.begin)))) // a terminal that went away is no reason to stop
 }
 
 // reading returns a function that shows how much of a file has been read.

@@ -113,7 +113,7 @@ func (c *reportCommand) run(args []string) error {
 	if err := atomicfile.WriteFile(c.output, text.Bytes()); err != nil {
 		return failed(fmt.Errorf("report: %w", err))
 	}
-	fmt.Fprintln(c.out, c.output)
+	fmt.Fprintln(c.out, report.Clean(c.output))
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (s streams) write(rep *report.Report, f report.Format) error {
 
 // say writes a message of one or more lines.
 func (s streams) say(format string, args ...any) {
-	for _, line := range report.Wrap(fmt.Sprintf(format, args...), report.Width) {
+	for _, line := range report.Wrap(report.Clean(fmt.Sprintf(format, args...)), report.Width) {
 		fmt.Fprintln(s.err, line)
 	}
 }
@@ -110,7 +110,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	status, said := statusOf(err)
 	if said {
-		fmt.Fprintf(stderr, "cmdpsolve: %v\n", err)
+		fmt.Fprintf(stderr, "cmdpsolve: %s\n", report.Clean(err.Error()))
 	}
 	return status
 }

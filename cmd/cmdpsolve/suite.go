@@ -170,7 +170,7 @@ func (c *compareCommand) partDone(part contest.Shard, played int, events []*even
 		}
 		missing += len(rest)
 	}
-	fmt.Fprintf(c.out, "part %s: %s played; %d of %d results of the suite are in %s\n", part, count(played, "run"), total-missing, total, folder.Path)
+	fmt.Fprintf(c.out, "part %s: %s played; %d of %d results of the suite are in %s\n", part, count(played, "run"), total-missing, total, report.Clean(folder.Path))
 	return nil
 }
 

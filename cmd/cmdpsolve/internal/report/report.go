@@ -111,7 +111,7 @@ func Only(s Section, formats ...Format) Section { return only{s, formats} }
 // Width is the most characters on a line of text for a terminal.
 const Width = 79
 
-// Write writes the report.
+// Write writes the report. What is for people is clean of control characters.
 func (r *Report) Write(w io.Writer, f Format) error {
 	switch f {
 	case JSON:
@@ -125,6 +125,18 @@ func (r *Report) Write(w io.Writer, f Format) error {
 			return writeJSONL(w, tables)
 		}
 		return writeCSV(w, tables)
+	}
+	var text strings.Builder
+	err := r.forPeople(&text, f)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, Clean(text.String()))
+	return err
+}
+
+func (r *Report) forPeople(w io.Writer, f Format) error {
+	switch f {
 	case LaTeX:
 		_, err := io.WriteString(w, latex(r.shown(f)))
 		return err
