@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/internal/atomicfile"
 
 	"github.com/goccy/go-yaml"
@@ -96,6 +97,9 @@ func ReadSuite(path string) (*Suite, error) {
 	}
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("suite %s: not text in UTF-8: want YAML, saved as UTF-8", path)
+	}
+	if err := problem.CheckNesting(string(data)); err != nil {
+		return nil, fmt.Errorf("suite %s: %w", path, err)
 	}
 	// Another kind of file would be blamed for its first key that a suite has too, or for being no mapping.
 	if err := yaml.Unmarshal(data, &head); head.Format != suiteFormat && (err == nil || !bytes.Contains(data, []byte(suiteFormat))) {

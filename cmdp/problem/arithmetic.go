@@ -11,6 +11,7 @@ import (
 // constants are the numbers that a problem file gives names to, and results of arithmetic with
 // them. The nil constants have no names.
 type constants struct {
+	spelling
 	names  []string
 	value  map[string]float64
 	result map[string]float64 // of text that has been evaluated
@@ -153,7 +154,7 @@ func (e *expression) factor() float64 {
 	case name == "", !known && e.c.names == nil:
 		return e.complain(wantNumber)
 	case !known:
-		return e.complain("unknown constant " + shorten(name) + orWant(name, e.c.names))
+		return e.complain("unknown constant " + shorten(name) + e.c.orWant(name, e.c.names))
 	}
 	return x
 }

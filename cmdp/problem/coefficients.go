@@ -73,9 +73,12 @@ func (c *Coefficients) vector(returns []string, dim int) ([]float64, error) {
 }
 
 // orWant completes a message about an unknown name.
-func orWant(name string, known []string) string {
-	if q := nearest(name, known); q != "" {
-		return q
+func orWant(name string, known []string) string { return meantOrWant(nearest(name, known), known) }
+
+// meantOrWant returns what was meant if that is known, else what is wanted.
+func meantOrWant(meant string, known []string) string {
+	if meant != "" {
+		return meant
 	}
 	const few = 8
 	switch {

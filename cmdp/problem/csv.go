@@ -175,24 +175,43 @@ func (c *csvReader) at(field int, column, message string) bool {
 
 func (c *csvReader) readColumns() bool {
 	required := []string{"state", "action", "next", "probability"}
-	known := append(append(slices.Clone(required), "step", "opponent"), c.given...)
-	place := func(name string) int { return slices.Index(c.record, name) }
-	ok := true
-	for i, name := range c.record {
-		if slices.Contains(c.record[:i], name) {
-			ok = c.at(i, name, "the column is given twice")
+	own := append(slices.Clone(required), "step", "opponent")
+	known := append(slices.Clone(own), c.given...)
+	wanted, places := numbered(known), make(map[string]int, len(c.record))
+	place := func(name string) int {
+		i, ok := places[name]
+		if !ok {
+			return -1
 		}
-		if !slices.Contains(known, name) && c.spec.Dim > 0 {
-			ok = c.at(i, name, "unknown column"+orColon(nearest(name, known))+" want "+oneOf(known))
+		return i
+	}
+	ok, before := true, len(c.errs)
+	for i, name := range c.record {
+		if len(c.errs)-before > shownErrors {
+			break // where a column stands takes a look at all before it
+		}
+		_, meant := wanted[name]
+		_, twice := places[name]
+		switch {
+		case twice:
+			ok = c.at(i, name, "the column is given twice")
+		case !meant && c.spec.Dim > 0:
+			ok = c.at(i, name, "unknown column"+c.orWant(name, known))
+		}
+		if !twice {
+			places[name] = i
 		}
 	}
 	for _, name := range append(required, c.given...) {
-		if !slices.Contains(c.record, name) {
+		if len(c.errs)-before > 2*shownErrors {
+			break
+		}
+		if place(name) < 0 && !slices.Contains(c.record, name) {
 			ok = c.at(0, name, "the column is missing")
 		}
 	}
 	for _, name := range c.given {
-		if slices.Contains(known[:len(required)+2], name) {
+		if slices.Contains(own, name) {
 			ok = c.at(0, name, "the return has the name of another column: want another name for it")
 		}
 		c.returns = append(c.returns, place(name))

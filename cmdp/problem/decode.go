@@ -20,6 +20,7 @@ type special interface {
 
 // A decoder turns nodes into values and collects what is wrong with them.
 type decoder struct {
+	spelling
 	file string
 	errs Errors
 	// constants are what numbers may be made of.
@@ -63,7 +64,7 @@ func (d *decoder) mapping(n *node, at *path, known []string) bool {
 		if m.key.kind != scalarNode || slices.Contains(known, m.key.text) {
 			continue // of a key that is no name pairs has complained
 		}
-		ok = d.bad(m.key, at.key(m.key.text), "unknown key%s want %s", orColon(nearest(m.key.text, known)), oneOf(known))
+		ok = d.bad(m.key, at.key(m.key.text), "unknown key%s want %s", orColon(d.nearest(m.key.text, known)), oneOf(known))
 	}
 	return ok
 }

@@ -104,11 +104,34 @@ func (p *path) String() string {
 	return up + "." + p.name
 }
 
+// A spelling looks for the names that somebody may have meant. It gives up after so many comparisons, since a file
+// may have as many wrong names as there are right ones.
+type spelling struct{ compared int }
+
+const mostCompared = 500_000
+
+// nearest is the function nearest, but for what is given up.
+func (s *spelling) nearest(name string, candidates []string) string {
+	s.compared += len(candidates)
+	if s.compared > mostCompared+len(candidates) {
+		return ""
+	}
+	return nearest(name, candidates)
+}
+
+// orWant is the function orWant with [spelling.nearest].
+func (s *spelling) orWant(name string, known []string) string {
+	return meantOrWant(s.nearest(name, known), known)
+}
+
 // nearest returns ", did you mean …?" with the candidate that is a slip of the
 // pen away from name, or nothing. Two letters in each other's place are one slip.
 func nearest(name string, candidates []string) string {
 	best, least := "", 1+(len(name)+1)/3
 	for _, c := range candidates {
+		if least == 1 {
+			break // nothing is nearer but the name itself
+		}
 		if gap := len(name) - len(c); gap >= least || -gap >= least {
 			continue // too different to be worth comparing
 		}

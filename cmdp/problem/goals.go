@@ -14,7 +14,7 @@ func (h *header) returnIndex(n *node, at *path) (int, bool) {
 	}
 	i := slices.Index(h.p.Returns, name)
 	if i < 0 {
-		return 0, h.bad(n, at, "unknown return %s%s", shorten(name), orWant(name, h.p.Returns))
+		return 0, h.bad(n, at, "unknown return %s%s", shorten(name), h.orWant(name, h.p.Returns))
 	}
 	return i, true
 }

@@ -187,7 +187,7 @@ func (h *header) state(n *node, at *path) (int, bool) {
 func (h *header) unknownState(text string) string {
 	want := ": want 0 to " + strconv.Itoa(h.states-1)
 	if h.p.States != nil && !isInteger(text) {
-		want = orWant(text, h.p.States)
+		want = h.orWant(text, h.p.States)
 	}
 	return "unknown state " + shorten(text) + want
 }

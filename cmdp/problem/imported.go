@@ -128,7 +128,7 @@ func (h *header) reward(n *node, at *path, name string) bool {
 	if len(x.m.Rewards) == 0 {
 		return h.bad(n, at, "%s has no rewards, and so none called %s", x.file, shorten(name))
 	}
-	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), orWant(name, x.m.RewardNames()))
+	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), h.orWant(name, x.m.RewardNames()))
 }
 
 // checkImported looks at what the problem file left to the imported model.

@@ -71,6 +71,7 @@ type stateFinder struct {
 	number map[string]int // of the state of a name
 	label  map[string]int // of a name in p.Labels
 	states int
+	spelling
 }
 
 func newStateFinder(p *Problem, states int) *stateFinder {
@@ -147,8 +148,12 @@ func (f *stateFinder) addNamed(in []bool, name string) error {
 	case !isLabel && !isState && isInteger(name):
 		return fmt.Errorf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)
 	case !isLabel && !isState:
-		known := slices.DeleteFunc(slices.Sorted(maps.Keys(f.label)), func(label string) bool { return slices.Contains(f.p.States, label) })
-		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), orWant(name, append(known, f.p.States...)))
+		if f.compared > mostCompared {
+			return fmt.Errorf("problem: unknown label or state %s", shorten(name))
+		}
+		known := slices.Sorted(maps.Keys(f.label))
+		known = slices.DeleteFunc(known, func(label string) bool { _, state := f.number[label]; return state })
+		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))
 	case !isLabel:
 		in[s] = true
 		return nil

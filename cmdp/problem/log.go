@@ -57,6 +57,7 @@ func ReadLog(path string, of *Process, counts *cmdp.Counts, opts LogOptions) (Lo
 
 // A logReader judges the rows of a log and counts them.
 type logReader struct {
+	spelling
 	path    string
 	of      *Process
 	shape   *cmdp.Shape
@@ -253,6 +254,6 @@ func (r *logReader) state(text string) int {
 	if s, ok := stateNamed(text, r.states, r.shape.States()); ok {
 		return s
 	}
-	r.bad("unknown state %q%s", shorten(text), nearest(text, r.names))
+	r.bad("unknown state %q%s", shorten(text), r.nearest(text, r.names))
 	return -1
 }

@@ -110,7 +110,7 @@ func (r *logReader) columns(header []string) bool {
 	for i, name := range header {
 		switch {
 		case !slices.Contains(known, name):
-			r.bad("unknown column %q%s", shorten(name), orWant(name, known))
+			r.bad("unknown column %q%s", shorten(name), r.orWant(name, known))
 		case slices.Contains(header[:i], name):
 			r.bad("the column %s is given twice", name)
 		}

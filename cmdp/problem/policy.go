@@ -102,7 +102,7 @@ func (f *FilePolicy) row(r policyLine) {
 	if s, ok := stateNamed(r.cells[1], f.file.states, f.of.of.states()); ok {
 		states = f.remembering(&r, s)
 	} else {
-		f.bad(r.line, "unknown state %q%s", r.cells[1], nearest(r.cells[1], f.of.of.States))
+		f.bad(r.line, "unknown state %q%s", r.cells[1], f.file.nearest(r.cells[1], f.of.of.States))
 	}
 	x, err := strconv.ParseFloat(r.cells[3], 64)
 	if err != nil || !(x >= 0 && x <= 1+cmdp.ProbabilityTolerance) {

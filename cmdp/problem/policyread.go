@@ -74,6 +74,7 @@ func ReadComponents(path string, of *Process) ([]FileComponent, error) {
 
 // A policyFile is a file while it is read.
 type policyFile struct {
+	spelling
 	path       string
 	of         *Process
 	states     map[string]int // of the problem, by their names

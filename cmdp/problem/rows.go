@@ -174,7 +174,7 @@ func (r *rowReader) readVector(n *node, at *path) {
 			case i >= 0 && ok:
 				r.vector[i] = x
 			case i < 0 && r.spec.Dim > 0:
-				r.bad(m.key, &here, "unknown return%s", orWant(m.key.text, r.given))
+				r.bad(m.key, &here, "unknown return%s", r.orWant(m.key.text, r.given))
 			}
 		}
 	default:

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -64,6 +65,15 @@ func yamlError(err error, first int) *syntaxError {
 	}
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	return &syntaxError{first, 1, message}
+}
+
+// CheckNesting returns an error if a YAML document is nested deeper than any file of this package, for which its
+// parser would take gigabytes.
+func CheckNesting(text string) error {
+	if t := tooDeep(lexer.Tokenize(text)); t != nil {
+		return fmt.Errorf("line %d, column %d: nested too deeply", t.Position.Line, t.Position.Column)
+	}
+	return nil
 }
 
 // tooDeep returns a token that stands deeper than maxDepth, or nil.
