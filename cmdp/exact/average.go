@@ -197,7 +197,7 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin}
+	out := priced{policy: &policy, value: value, margin: margin, level: p.gains(w.loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
 		out.returns, err = p.mean(ctx, &policy, false)
 	}

@@ -166,7 +166,9 @@ func (c *conflictSearch) clash(limits []int) (bool, error) {
 		if err := s.start(); err != nil {
 			return err
 		}
-		verdict, err = s.findFeasible()
+		if verdict, err = s.findFeasible(); err == nil && verdict == Optimal {
+			err = s.connected()
+		}
 		return err
 	})
 	return verdict == Infeasible, err
@@ -200,6 +202,7 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
+			err = s.connected()
 		}
 		return err
 	})

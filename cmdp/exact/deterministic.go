@@ -21,7 +21,7 @@ type DeterministicOptions struct {
 type DeterministicResult struct {
 	// Status is Optimal if Gap is within DeterministicOptions.Gap, 1e-9 by default, relative to the objective or 1;
 	// Infeasible if no policy that never draws meets the target; Undecided if the search was cut;
-	// and Unbounded where policies may draw already without a bound.
+	// and Unbounded where a policy that never draws has no bound.
 	Status Status
 	// Objective is the cost of Policy, and Bound a lower bound of the cost of every policy that never
 	// draws and meets the target; ±Inf where there is none. Gap is their difference.
@@ -52,13 +52,9 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	if gap == 0 {
 		gap = 1e-9
 	}
-	s := &search{m: m, task: task, opts: opts, gap: gap, best: &DeterministicResult{Objective: math.Inf(1)}}
+	s := &search{m: m, account: newAccount(task, concernOf(m.Dim(), task)), opts: opts, gap: gap, best: &DeterministicResult{Objective: math.Inf(1)}}
 	if err := s.open(ctx, nil); err != nil {
 		return nil, err
-	}
-	if s.best.Relaxed.Status == Unbounded {
-		s.best.Status, s.best.Bound = Unbounded, math.Inf(-1)
-		return s.best, nil
 	}
 	if done, err := s.paths(ctx); err != nil {
 		return nil, err
@@ -104,8 +100,8 @@ func (b *branch) rank() float64 { return -b.bound }
 
 // A search is a branch and bound.
 type search struct {
-	m     *cmdp.Model
-	task  cmdp.Task
+	m *cmdp.Model
+	account
 	opts  DeterministicOptions
 	gap   float64
 	queue []*branch // the least bound last, of equal ones the deepest
@@ -139,7 +135,7 @@ func (s *search) open(ctx context.Context, d *decision) error {
 	if d == nil {
 		s.best.Relaxed, s.best.Tolerance, s.lost = r, r.Tolerance, math.Inf(1)
 	}
-	if r.Status == Infeasible || r.Status == Unbounded && d == nil || s.closed(r.Bound) {
+	if r.Status == Infeasible || s.closed(r.Bound) {
 		return nil
 	}
 	if err := s.tryRounded(ctx, m, r, allowed); err != nil {
@@ -254,11 +250,12 @@ func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic,
 		}
 		v = e.Returns
 	}
-	objective, violation := 0.0, s.task.Violation(v)
+	objective, violation := 0.0, s.task.Violation(s.counted(v))
 	if s.task.Cost != nil {
-		objective = s.task.Cost.Value(v)
+		objective = s.costOf(v)
 	}
-	if !(violation <= s.best.Tolerance) || s.best.Policy != nil && objective >= s.best.Objective || math.IsNaN(objective) {
+	better := objective < s.best.Objective || s.best.Policy == nil && objective < math.Inf(1)
+	if !(violation <= s.best.Tolerance) || !better {
 		return nil
 	}
 	s.best.Objective, s.best.Returns, s.best.Violation = objective, v, violation
@@ -275,6 +272,8 @@ func (s *search) conclude() {
 	}
 	b.Gap = b.Objective - b.Bound
 	switch {
+	case b.Policy != nil && math.IsInf(b.Objective, -1):
+		b.Status, b.Bound, b.Gap = Unbounded, b.Objective, 0
 	case b.Policy == nil && math.IsInf(b.Bound, 1):
 		b.Status, b.Gap = Infeasible, 0
 	case b.Policy == nil:

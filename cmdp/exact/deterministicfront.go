@@ -8,8 +8,6 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A DeterministicPoint is a point of the trade-off curve of policies that never draw.
@@ -30,30 +28,48 @@ func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 		return nil, false, errors.New("exact: a front of policies that never draw needs the box of the task")
 	}
 	limit := [2]float64{math.Inf(1), math.Inf(1)}
-	var step [2]float64
-	for k, c := range over {
-		for i, x := range c {
-			step[k] += 1e-6 * math.Abs(x) * (task.Box.Upper()[i] - task.Box.Lower()[i])
-		}
-	}
 	for complete = true; ; {
 		var at DeterministicPoint
+		var step [2]float64
 		within := limit
 		for k := range over {
 			r, err := leastWithin(ctx, m, task, over, within, k, opts)
 			if err != nil {
 				return nil, false, err
 			}
-			if r == nil || r.Policy == nil {
+			if r == nil || r.Policy == nil || r.Status == Unbounded {
 				return points, complete && (r == nil || r.Status == Infeasible), nil
 			}
 			complete = complete && r.Status == Optimal
-			at = DeterministicPoint{[]float64{floats.Dot(over[0], r.Returns), floats.Dot(over[1], r.Returns)}, r.Returns, r.Policy}
+			step = frontSteps(task.Box, over, r.Returns)
+			at = DeterministicPoint{[]float64{dot(over[0], r.Returns), dot(over[1], r.Returns)}, r.Returns, r.Policy}
 			within[k] = at.Objectives[k] + 1e-3*step[k]
+		}
+		if n := len(points); n > 0 && !(at.Objectives[1] < points[n-1].Objectives[1]-0.5*step[1]) { // all that is left is rounding
+			return points, complete, nil
 		}
 		points = append(points, at)
 		limit[1] = at.Objectives[1] - step[1]
 	}
+}
+
+// frontSteps returns by how much points of a front differ at least: a millionth of what the costs vary over the box, where that
+// is bounded and more than rounding, else of the size of returns v.
+func frontSteps(box *geometry.Box, over [2][]float64, v []float64) (step [2]float64) {
+	lower, upper := box.Lower(), box.Upper()
+	for k, c := range over {
+		for i, x := range c {
+			side, size := upper[i]-lower[i], math.Max(math.Abs(lower[i]), math.Abs(upper[i]))
+			if size >= boundless || side <= 1e-9*size {
+				side = 1
+				if isFinite(v[i]) {
+					side = math.Max(side, math.Abs(v[i]))
+				}
+			}
+			step[k] += 1e-6 * math.Abs(x) * side
+		}
+	}
+	return step
 }
 
 // leastWithin searches for the least c_k·V with both below limits. It returns nil if limits and target have

@@ -162,7 +162,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		terms(z.q.choice[i], func(x float64) { size += math.Abs(x) })
 		return size
 	}
-	z.level = nil
+	z.level, z.loops = nil, nil
 	endless, err := z.scalar.solve(ctx)
 	if err == nil && endless != nil { // the quotient has no end component
 		err = errSystem

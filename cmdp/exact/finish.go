@@ -18,18 +18,20 @@ func (s *solver) finish() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
 	if s.task.Cost == nil {
 		r.Bound = 0
 	} else if err := s.recheckBound(r); err != nil {
 		return nil, err
 	}
-	r.Gap = r.Objective - r.Bound
-	if s.task.Target != nil {
-		r.Violation = s.violation(r.Returns)
+	if r.Gap = math.Max(0, r.Objective-r.Bound); !isFinite(r.Objective) {
+		r.Gap = math.Inf(1)
 	}
 	s.fillPrices(r)
 	r.Iterations = s.iterations
-	if s.task.Cost != nil && r.Gap > s.tolerance(s.enough) || !s.meets(r) {
+	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.enough)) || !s.meets(r) {
 		r.Status = Undecided
 	}
 	return r, nil
@@ -42,7 +44,7 @@ func (s *solver) reached() (*Result, error) {
 		return nil, err
 	}
 	if s.task.Cost != nil {
-		r.Objective = s.task.Cost.Value(r.Returns)
+		r.Objective = s.costOf(r.Returns)
 	}
 	return r, nil
 }
@@ -51,6 +53,7 @@ func (s *solver) reached() (*Result, error) {
 // the target show that it is within the tolerance: projections that iterate are slow and
 // not as exact.
 func (s *solver) violation(v []float64) float64 {
+	v = s.counted(v)
 	if parts, ok := s.task.Target.(geometry.Separator); ok {
 		if way := s.wayIn(parts, v); way <= 2*s.missing {
 			return way
@@ -63,8 +66,8 @@ func (s *solver) violation(v []float64) float64 {
 // each known half-space in its own measure, any other target by its distance.
 func (s *solver) meets(r *Result) bool {
 	for _, t := range s.master.rows[:len(s.rows)] {
-		excess := floats.Dot(t.Normal, r.Returns) - t.Offset
-		if excess > 2*s.opts.Feasibility*t.elastic+8*unit*math.Abs(t.Offset) {
+		excess := dot(t.Normal, r.Returns) - t.Offset
+		if !(excess <= 2*s.opts.Feasibility*t.elastic+8*unit*math.Abs(t.Offset)) {
 			return false
 		}
 	}
@@ -80,8 +83,10 @@ func (s *solver) recoverPolicy(r *Result) error {
 	var rays []column
 	var steps []float64
 	for j, x := range s.incumbent.lambda {
-		if c := s.master.columns[j]; x > 0 && c.ray != nil {
-			rays, steps = append(rays, c), append(steps, x)
+		if c := s.master.columns[j]; c.ray != nil {
+			if x > noSteps {
+				rays, steps = append(rays, c), append(steps, x)
+			}
 		} else if x > 0 {
 			points, columns = append(points, s.master.columns[j].returns), append(columns, s.master.columns[j])
 			weights = append(weights, x)
@@ -95,16 +100,18 @@ func (s *solver) recoverPolicy(r *Result) error {
 	}
 	var err error
 	p, endless := s.pricer.(*stationary)
-	if endless && len(rays) == 0 && len(kept) > 1 {
+	if endless && p.restless {
+		return s.recoverTotal(r, p, kept, share, rays, steps)
+	}
+	if endless && len(kept) > 1 {
 		if kept, share, err = p.narrow(s.ctx, kept, share, s.face(), s.spare()); err != nil {
 			return err
 		}
 	}
-	if r.Policy, err = s.pricer.combine(s.ctx, append(kept, rays...), append(share, steps...)); err != nil {
+	if r.Policy, err = s.pricer.combine(s.ctx, kept, share); err != nil {
 		return err
 	}
-	// Steps in a place that is hardly ever visited are not to be rounded away.
-	if len(rays) == 0 && !(endless && p.settled(r.Policy, kept, s.face())) {
+	if !(endless && p.settled(r.Policy, kept, s.face())) {
 		if err := s.pricer.purify(s.ctx, r.Policy, s.face()); err != nil {
 			return err
 		}
@@ -118,6 +125,9 @@ func (s *solver) recoverPolicy(r *Result) error {
 	}
 	return nil
 }
+
+// noSteps is the weight of a ray that is only rounding: a ray of the weight 1 changes the returns by what they vary about.
+const noSteps = 1e-13
 
 // spare is by how much the cost may grow while the policy is put together.
 func (s *solver) spare() float64 {
@@ -167,7 +177,11 @@ func (s *solver) recheckBound(r *Result) error {
 	}
 	p.Value, p.Margin = value, margin+p.slack
 	p.Bound = p.Value - conjugate - p.Support - p.Margin
-	r.Proof, r.Bound = &p, math.Min(p.Bound, r.Objective)
+	p.Without = s.concern.leftOut()
+	r.Proof, r.Bound = &p, p.Bound
+	if isFinite(r.Objective) && s.meets(r) {
+		r.Bound = math.Min(p.Bound, r.Objective)
+	}
 	return nil
 }
 

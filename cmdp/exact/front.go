@@ -187,6 +187,11 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 		r, err = f.solve(q, gradient)
 		return err
 	})
+	var lost *unreachableError
+	if errors.As(err, &lost) {
+		f.concern, f.columns = f.concern.leaving(lost.states), nil
+		return f.weigh(weights)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -231,7 +236,7 @@ func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
 func (f *front) add(weights []float64, r *Result) {
 	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components}
 	for _, c := range f.opts.Over {
-		point.Objectives = append(point.Objectives, floats.Dot(c, r.Returns))
+		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}
 	f.result.Points = append(f.result.Points, point)
 	f.gaps = append(f.gaps, r.Gap)

@@ -53,8 +53,9 @@ func (s *solver) missesWhole() (*Result, error) {
 		return nil, err
 	}
 	near := make([]float64, len(s.lower))
-	s.task.Whole.Project(near, r.Returns)
-	dir := minus(r.Returns, near)
+	reached := s.counted(r.Returns)
+	s.task.Whole.Project(near, reached)
+	dir := minus(reached, near)
 	c := &Certificate{Distance: floats.Norm(dir, 2), Whole: true}
 	if c.Distance == 0 {
 		return nil, nil
@@ -74,6 +75,7 @@ func (s *solver) missesWhole() (*Result, error) {
 
 // refutation is the answer "infeasible" with the nearest returns found.
 func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Result {
+	best.Without = s.concern.leftOut()
 	best.Rows, best.Weights = s.refuters()
 	out := &Result{
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,
@@ -85,15 +87,14 @@ func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Resu
 		out.Prices = append(out.Prices, Price{Constraint: row})
 	}
 	if s.task.Cost != nil {
-		out.Objective = s.task.Cost.Value(r.Returns)
+		out.Objective = s.costOf(r.Returns)
 	}
 	return out
 }
 
-// refuters returns the half-spaces whose weighted sum is the refuting direction: the
-// master has not been solved since.
+// refuters returns the half-spaces whose weighted sum is the refuting direction.
 func (s *solver) refuters() (rows []cmdp.Constraint, weights []float64) {
-	for k, y := range s.master.nu {
+	for k, y := range s.refuting {
 		if y > 0 {
 			rows, weights = append(rows, s.master.rows[k].Constraint), append(weights, y)
 		}

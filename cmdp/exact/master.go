@@ -170,7 +170,7 @@ func (m *master) step(c column) column {
 // same reports whether two points are equal up to rounding in each coordinate.
 func (m *master) same(a, b []float64) bool {
 	for i := range a {
-		if math.Abs(a[i]-b[i]) > 1e-14*m.scale[i] {
+		if math.Abs(a[i]-b[i]) > 1e-14*m.scale[i]+4*unit*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
 			return false
 		}
 	}

@@ -95,7 +95,7 @@ func TestMixedPrice(t *testing.T) {
 				all = append(all, v)
 			}
 		})
-		concern := concern{[]bool{true, true, true}, []bool{true, false, true}}
+		concern := concern{up: []bool{true, true, true}, down: []bool{true, false, true}}
 		p, err := newAverage(m, 1, concern, nil)
 		if err != nil {
 			if refused++; len(all) > 0 || !errors.Is(err, ErrNoTotal) {

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
@@ -131,25 +132,42 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 // explains and as an independent value iteration confirms, the direction refutes
 // the task.
 func (s *solver) separate() (added bool, err error) {
-	psi, support := s.master.psi(s.master.nu)
-	p, added, err := s.price(psi, 0.1*s.master.u)
-	if err != nil {
-		return false, err
+	p, added, err := s.separateAt(s.master.nu)
+	if err != nil || added || s.refuted != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
+		return added, err
 	}
-	if p.value-support > p.margin+s.supportMargin(s.master.nu) {
+	level := p.level
+	if p.ray != nil {
+		level = append(level, p.returns)
+	}
+	for raise := leastTilt; raise < mostTilt && !added && s.refuted == nil && err == nil; raise *= 10 {
+		_, added, err = s.separateAt(s.raised(s.master.nu, level, raise))
+	}
+	return added, err
+}
+
+// separateAt is separate for given multipliers of the rows.
+func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
+	nu = s.cancelled(make([]float64, len(s.lower)), nu)
+	psi, support := s.master.psi(nu)
+	p, added, err = s.price(psi, 0.1*s.master.u)
+	if err != nil {
+		return p, false, err
+	}
+	if p.value-support > p.margin+s.supportMargin(nu) {
 		if s.pricer == nil { // a Mixer gives no certificates
-			s.refuted = &Certificate{Direction: psi, Support: support, Value: p.value}
-			return added, nil
+			s.refuted, s.refuting = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
+			return p, added, nil
 		}
 		c, err := s.certify(psi)
 		if err != nil {
-			return false, err
+			return p, false, err
 		}
 		if c.proves() {
-			s.refuted = c
+			s.refuted, s.refuting = c, slices.Clone(nu)
 		}
 	}
-	return added, nil
+	return p, added, nil
 }
 
 // supportMargin bounds the rounding error of Σ ν_k h_k, and by how much Σ ν_k n_k·v,

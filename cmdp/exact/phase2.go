@@ -104,6 +104,7 @@ const smoothing = 0.5
 // priceAt is improveBound for given multipliers.
 func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	phi, conjugate := s.master.phi(mu)
+	nu = s.cancelled(phi, nu)
 	psi, support := s.master.psi(nu)
 	theta := append([]float64(nil), phi...)
 	floats.AddScaled(theta, 1, psi)
@@ -112,7 +113,10 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 		return added, err
 	}
 	if p.ray != nil {
-		return s.tilt(mu, nu, p.returns)
+		return s.tilt(mu, nu, append(p.level, p.returns))
+	}
+	if math.IsInf(p.margin, 1) && !added && !s.tilted {
+		return s.tilt(mu, nu, p.level)
 	}
 	proof := &Proof{Psi: psi, Support: support, Value: p.value}
 	for i, y := range mu {
@@ -137,27 +141,72 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	return added, nil
 }
 
-// tilt is priceAt for multipliers that leave a known ray free up to rounding: it raises
-// the prices of the rows that the ray breaks a little, until the ray costs something.
-func (s *solver) tilt(mu, nu, gain []float64) (added bool, err error) {
+// cancelled returns multipliers at which the entries of φ + ψ that cancel out up to rounding are 0, where a row of one return
+// can make them so. A loop that returns it on either side would pay otherwise.
+func (s *solver) cancelled(phi, nu []float64) []float64 {
+	out, changed := nu, false
+	for i := range phi {
+		for range 3 {
+			sum, size, at := phi[i], math.Abs(phi[i]), -1
+			for k, y := range out {
+				if n := s.master.rows[k].Normal; y != 0 && n[i] != 0 {
+					sum += y * n[i]
+					size += math.Abs(y * n[i])
+					if _, x := alone(n); x != 0 && (at < 0 || y > out[at]) {
+						at = k
+					}
+				}
+			}
+			if sum == 0 || at < 0 || !(math.Abs(sum) <= 1e-13*size) {
+				break
+			}
+			if !changed {
+				out, changed = slices.Clone(nu), true
+			}
+			out[at] = math.Max(0, out[at]-sum/s.master.rows[at].Normal[i])
+		}
+	}
+	return out
+}
+
+// tilt is priceAt for multipliers at which the returns of some loops cancel out up to rounding: it changes
+// them a little, until all of the loops cost something.
+func (s *solver) tilt(mu, nu []float64, gains [][]float64) (added bool, err error) {
 	if s.tilted {
 		return false, nil
 	}
 	s.tilted = true
 	defer func() { s.tilted = false }()
-	for raise := 1e-13; raise < 1e-6; raise *= 10 {
-		raised := slices.Clone(nu)
-		for k, y := range nu {
-			if floats.Dot(s.master.rows[k].Normal, gain) > 0 {
-				raised[k] = y * (1 + raise)
-			}
-		}
+	for raise := leastTilt; raise < mostTilt; raise *= 10 {
 		before := s.proof
-		if added, err = s.priceAt(mu, raised); added || err != nil || s.proof != before {
+		if added, err = s.priceAt(mu, s.raised(nu, gains, raise)); added || err != nil || s.proof != before {
 			return added, err
 		}
 	}
 	return false, nil
+}
+
+// By how much multipliers are changed so that loops cost something, relative to them.
+const leastTilt, mostTilt = 1e-13, 1e-6
+
+// raised returns multipliers that are a little larger for rows that loops of the given gains break, and for rays of the master that do
+// the same, and a little smaller for those that they help to keep.
+func (s *solver) raised(nu []float64, gains [][]float64, raise float64) []float64 {
+	out := slices.Clone(nu)
+	for k, y := range nu {
+		up, down := false, false
+		for _, g := range gains {
+			x := floats.Dot(s.master.rows[k].Normal, g)
+			up, down = up || x > 0, down || x < 0
+		}
+		if up && !down {
+			out[k] = y * (1 + raise)
+		}
+		if down && !up {
+			out[k] = y * (1 - raise)
+		}
+	}
+	return out
 }
 
 // gap is the distance between the incumbent and the best bound.

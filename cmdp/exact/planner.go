@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -49,6 +50,9 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		r, err = s.run()
 		return err
 	})
+	if err == nil && r.Status == Infeasible && task.Cost != nil {
+		return p.atAnyPrice(ctx, task, opts, r)
+	}
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
 		if r, unbound := p.grows(ctx, task, opts, found); r != nil || unbound != nil {
@@ -56,6 +60,58 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		}
 	}
 	return r, err
+}
+
+// atAnyPrice judges a task that is infeasible for policies whose cost is finite: an infinite one does not make limits out of
+// reach. The answer is an error then that names the return that does not end.
+func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
+	limits := task
+	limits.Cost = nil
+	if s := underlying(p.pricer); s == nil || !s.restless || concernOf(p.m.Dim(), task).equal(concernOf(p.m.Dim(), limits)) {
+		return r, nil
+	}
+	kept, err := p.Solve(ctx, limits, opts)
+	if errors.Is(err, ErrNoTotal) || err == nil && kept.Status == Infeasible {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kept.Status == Optimal {
+		if found := p.infinite(ctx, concernOf(p.m.Dim(), task), kept); found != nil {
+			return nil, found
+		}
+	}
+	r.Status, r.Certificate, r.Bound, r.Gap = Undecided, nil, math.Inf(-1), math.Inf(1)
+	return r, nil
+}
+
+// infinite returns an error that names a return that is infinite where that is unwanted, and a state and an action that give it for ever;
+// nil without one.
+func (p *Planner) infinite(ctx context.Context, c concern, r *Result) *NoTotalError {
+	s := reach(p.m, p.workers, nil)
+	s.concern = c
+	components := r.Components
+	if r.Policy != nil {
+		components = []Component{{1, r.Policy}}
+	}
+	for _, o := range components {
+		st := &o.Policy.steps[0]
+		x, err := s.visits(ctx, st, false)
+		if err != nil {
+			return nil
+		}
+		for _, at := range x.forever {
+			for _, t := range s.choose(nil, st, s.base.state[at]) {
+				for i, y := range s.k.Returns[t.c*s.dim():][:s.dim()] {
+					if s.seen(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
+						return &NoTotalError{State: int(at), Action: t.c - int(s.k.First[at]), Return: i}
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // use calls work with a solver that starts from what is kept, and keeps what it found.
@@ -67,15 +123,23 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
-	return p.inTurn(ctx, concernOf(p.m.Dim(), task), opts, func(q pricer) error {
-		s, err := newSolver(ctx, q, task, opts)
-		if err != nil {
+	c := concernOf(p.m.Dim(), task)
+	for {
+		err := p.inTurn(ctx, c, opts, func(q pricer) error {
+			s, err := newSolver(ctx, q, task, opts)
+			if err != nil {
+				return err
+			}
+			s.seed, s.warm = p.columns, len(p.columns) > 0
+			defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
+			return work(s)
+		})
+		var lost *unreachableError
+		if !errors.As(err, &lost) {
 			return err
 		}
-		s.seed, s.warm = p.columns, len(p.columns) > 0
-		defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
-		return work(s)
-	})
+		c = c.leaving(lost.states)
+	}
 }
 
 // inTurn waits until no other call works and calls work with the pricer for a concern.

@@ -45,8 +45,9 @@ type pricer interface {
 type priced struct {
 	returns       []float64
 	value, margin float64
-	policy        *actions // kept by pricers for which that is cheap
-	number        int      // of a Mixer
+	policy        *actions    // kept by pricers for which that is cheap
+	number        int         // of a Mixer
+	level         [][]float64 // returns of a step in loops whose returns cancel out in the direction, up to rounding
 	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
 	// each step in a place where a policy may go on for ever.
 	ray *ray
@@ -69,8 +70,12 @@ func newColumn(p priced, dir []float64) column {
 const boundless = 1e99
 
 // A concern says which returns matter, and on which side: up where large values may be
-// unwanted, down where small ones may be. Totals may be infinite where that is no harm.
-type concern struct{ up, down []bool }
+// unwanted, down where small ones may be. Totals may be infinite where that is no harm. without
+// holds the states, in order, that no policy comes to which keeps the limits.
+type concern struct {
+	up, down []bool
+	without  []int32
+}
 
 // concernOf returns what matters to a task. A cost or a target that is not known to be
 // made of half-spaces may depend on any of them, on either side.
@@ -86,26 +91,43 @@ func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
 	for _, f := range forms {
 		c.add(f)
 	}
-	if task.Target == nil {
-		return c
-	}
-	p, ok := task.Target.(geometry.Polyhedral)
+	limits, ok := limitsOf(task)
 	if !ok {
 		return everything(dim)
+	}
+	for _, r := range limits {
+		c.add(r.Normal)
+	}
+	return c
+}
+
+// limitsOf returns the half-spaces that a target was made of before it was cut with the box of all returns, which nobody asked for. ok is
+// false if they are not known.
+func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
+	target := task.Whole
+	if target == nil && task.Target != nil {
+		target = task.Target
+	}
+	if target == nil {
+		return task.Constraints, true
+	}
+	p, ok := target.(geometry.Polyhedral)
+	if !ok {
+		return nil, false
 	}
 	rows, ok := p.Rows()
 	if !ok {
-		return everything(dim)
+		return nil, false
 	}
 	for k, n := range rows.A {
 		if math.Abs(rows.B[k]) < boundless*floats.Norm(n, 2) {
-			c.add(n)
+			limits = append(limits, cmdp.Constraint{Normal: n, Offset: rows.B[k]})
 			if k < rows.Equalities {
-				c.add(scaled(-1, n))
+				limits = append(limits, cmdp.Constraint{Normal: scaled(-1, n), Offset: -rows.B[k]})
 			}
 		}
 	}
-	return c
+	return limits, true
 }
 
 func everything(dim int) concern {
@@ -117,10 +139,27 @@ func everything(dim int) concern {
 }
 
 // indifferent is the concern to which nothing matters.
-func indifferent(dim int) concern { return concern{make([]bool, dim), make([]bool, dim)} }
+func indifferent(dim int) concern { return concern{up: make([]bool, dim), down: make([]bool, dim)} }
 
 func (c concern) equal(d concern) bool {
-	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down)
+	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down) && slices.Equal(c.without, d.without)
+}
+
+// leaving returns the concern that leaves out more states.
+func (c concern) leaving(states []int32) concern {
+	c.without = slices.Concat(c.without, states)
+	slices.Sort(c.without)
+	c.without = slices.Compact(c.without)
+	return c
+}
+
+// leftOut returns the states that are left out, nil for none.
+func (c concern) leftOut() []int {
+	var out []int
+	for _, s := range c.without {
+		out = append(out, int(s))
+	}
+	return out
 }
 
 // add adds that large values of form·v may be unwanted.

@@ -99,6 +99,13 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		rounded[i], _ = t.Float64()
 	}
 	z := p.scalar(rounded)
+	if p.gamma == 1 { // where returns cancel out, lower values are no bound
+		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.level != nil {
+			if v := p.rationalValues(z, dir); v != nil {
+				return p.rationalBoundOf(z.q, v), 0, nil
+			}
+		}
+	}
 	for slack := 1.0; slack <= 1e8; slack *= 8 {
 		low, err := p.lowered(ctx, z, rounded, slack)
 		if low == nil || err != nil {

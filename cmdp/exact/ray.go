@@ -24,7 +24,7 @@ type ray struct {
 
 // ray returns the place where the policy of a quotient goes on for ever with a
 // negative gain in a direction.
-func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bool) priced {
+func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bool) (priced, error) {
 	st := &stepPolicy{actions: *policy}
 	in := make([]bool, q.over+1)
 	for _, n := range endless {
@@ -50,7 +50,6 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 	}
 	// The states of a component are numbered one after the other, and between those in
 	// question others may be, whose way does not lead there.
-	var closed []int32
 	y := p.chain
 	y.reset()
 	for n := lo; n < hi; n++ {
@@ -71,15 +70,40 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 		}
 		y.end(leak)
 	}
-	closed = slices.Clone(y.closed())
+	if lo >= hi {
+		return priced{}, errSystem
+	}
+	closed := slices.Clone(y.closed())
+	if len(closed) == 0 {
+		return priced{}, errSystem
+	}
 	r := &ray{policy: st, share: y.shares(closed, 0, new(chain))}
-	gain := make([]float64, p.dim())
+	gain, size := make([]float64, p.dim()), make([]float64, p.dim())
 	for j, n := range closed {
 		s := p.origin[lo+n]
 		r.states = append(r.states, s)
 		p.addReturns(gain, r.share[j], st, s)
+		for i, x := range p.magnitudes(st, s) {
+			size[i] += r.share[j] * x
+		}
 	}
-	return priced{returns: gain, value: math.Inf(-1), ray: r}
+	for i, x := range size {
+		if math.Abs(gain[i]) <= 1e-14*x { // what cancels out
+			gain[i] = 0
+		}
+	}
+	return priced{returns: gain, value: math.Inf(-1), ray: r}, nil
+}
+
+// magnitudes returns the largest magnitude of each return of the choices that a policy takes in state s.
+func (p *stationary) magnitudes(st *stepPolicy, s int32) []float64 {
+	out, d := make([]float64, p.dim()), p.dim()
+	for _, t := range p.choose(nil, st, p.base.state[s]) {
+		for i, r := range p.k.Returns[t.c*d:][:d] {
+			out[i] = math.Max(out[i], math.Abs(r))
+		}
+	}
+	return out
 }
 
 // linger lets the policy take all choices that stay in the harmless place of a state,
@@ -102,53 +126,23 @@ func (p *stationary) linger(st *stepPolicy, s int32) {
 	st.mixed[s] = scaled(1/kept, probs)
 }
 
-// way returns a policy that comes to the place of a ray with a positive probability, and
-// rests surely, as rest does: everywhere on a way there it takes that or does as rest.
-func (p *stationary) way(r *ray, rest *actions) *stepPolicy {
-	g := &p.graph
-	into, owner := g.choicesInto(), owners(p.k)
-	out := &stepPolicy{actions: *rest, mixed: make(map[int32][]float64)}
-	met, queue := make([]bool, g.states()), slices.Clone(r.states)
-	for _, s := range queue {
-		met[s] = true
-	}
-	for len(queue) > 0 {
-		s := queue[0]
-		queue = queue[1:]
-		for _, c := range into.of(s) {
-			if by := owner[c]; !met[by] && g.has(by) && g.allows(c) {
-				met[by] = true
-				probs := make([]float64, p.k.First[by+1]-p.k.First[by])
-				probs[rest.at(int(by))] += 0.5
-				probs[c-p.k.First[by]] += 0.5
-				out.mixed[by] = probs
-				queue = append(queue, by)
-			}
-		}
-	}
-	return out
-}
-
-// unbounded is the answer where the cost of the mixture falls without limit along rays:
-// a policy that goes on for ever where they do.
+// unbounded is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all limits and goes on for
+// ever where it gains. Where the gains of one place pay for those of another none does, and the policy goes round many times.
 func (s *solver) unbounded() (*Result, error) {
 	p, ok := s.pricer.(*stationary)
 	if !ok {
 		return nil, errNoBound
 	}
-	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
-	if err := s.recoverPolicy(r); err != nil {
+	base, places := s.split(s.incumbent.lambda), s.split(s.master.sol.Ray[firstLambda:])
+	gain := make([]float64, len(s.lower))
+	for j, c := range places.rays {
+		floats.AddScaled(gain, places.steps[j], c.returns)
+	}
+	ways, err := s.connect(p, base.parts, slices.Concat(base.rays, places.rays))
+	if err != nil {
 		return nil, err
 	}
-	gain := make([]float64, len(s.lower))
-	along := s.master.sol.Ray
-	var places []*ray
-	for j, c := range s.master.columns {
-		if x := along[firstLambda+j]; x > 0 && c.ray != nil {
-			floats.AddScaled(gain, x, c.returns)
-			places = append(places, c.ray)
-		}
-	}
+	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
 	slope, worst := make([]float64, len(gain)), 0.0
 	s.task.Cost.Subgradient(slope, s.incumbent.v)
 	for i, x := range gain {
@@ -156,53 +150,97 @@ func (s *solver) unbounded() (*Result, error) {
 			r.Return, worst = i, x*slope[i]
 		}
 	}
-	var err error
-	if r.Policy, err = p.stayIn(s.ctx, r.Policy, places); err != nil {
+	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
+	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
+	ok, err = s.settleOn(r, falls, s.forever(p, base, ways, places)...)
+	if err != nil {
 		return nil, err
 	}
-	r.Randomized = r.Policy.Randomized()
-	r.Returns, err = p.evaluate(s.ctx, r.Policy)
+	if !ok { // policies that come as low as one likes need to remember what they did
+		return s.finish()
+	}
 	r.Objective, r.Iterations = math.Inf(-1), s.iterations
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
 	r.Dual = make([]float64, len(s.lower))
 	for _, row := range s.rows {
 		r.Prices = append(r.Prices, Price{Constraint: row})
 	}
-	return r, err
+	return r, nil
 }
 
-// stayIn returns a policy that mostly does as policy does, and now and then goes to the
-// places of rays and stays there for ever.
-func (p *stationary) stayIn(ctx context.Context, policy *Policy, places []*ray) (*Policy, error) {
-	var all []int32
-	for _, r := range places {
-		all = append(all, r.states...)
+// split returns the blend of the columns with the given weights.
+func (s *solver) split(lambda []float64) *blend {
+	b := &blend{}
+	for j, x := range lambda {
+		switch c := s.master.columns[j]; {
+		case !(x > 0):
+		case c.ray != nil:
+			if x > noSteps {
+				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
+			}
+		default:
+			b.parts = append(b.parts, s.pricer.(*stationary).partsOf([]column{c}, []float64{x})...)
+		}
 	}
-	visited, err := p.spend(ctx, all, policy.steps[:1], []float64{1})
-	if err != nil {
-		return nil, err
-	}
-	out := &policy.steps[0]
-	for _, r := range places {
-		if !visited.comes(r) {
-			way := p.way(r, &out.actions)
-			for s, probs := range way.mixed {
-				if old, ok := out.mixed[s]; ok {
-					probs = between(old, probs, 0.5)
+	return b
+}
+
+// manySteps is how many steps, each of the size of what returns vary about, a policy goes along rays that it does not stay in.
+const manySteps = 1e6
+
+// forever returns drafts of policies that do without end what the rays of some places do, more modest ones later.
+func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *blend) []draft {
+	var out []draft
+	both := base.with(ways, 0.5)
+	stay := func(b *blend, places []column) (*Policy, error) {
+		policy, err := p.average(s.ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		st := &policy.steps[0]
+		for _, c := range places {
+			for _, at := range c.ray.states {
+				delete(st.mixed, at)
+				st.actions.set(int(at), c.ray.policy.actions.at(int(at)))
+				if probs, ok := c.ray.policy.mixed[at]; ok {
+					st.mix(at, probs)
 				}
-				out.mix(s, probs)
 			}
 		}
+		return policy, nil
 	}
-	for _, r := range places {
-		for _, s := range r.states {
-			delete(out.mixed, s)
-			out.actions.set(int(s), r.policy.actions.at(int(s)))
-			if probs, ok := r.policy.mixed[s]; ok {
-				out.mix(s, probs)
-			}
+	sets := [][]column{places.rays}
+	for j := range places.rays {
+		if len(places.rays) > 1 {
+			sets = append(sets, places.rays[j:j+1])
 		}
 	}
-	return policy, nil
+	for _, set := range sets {
+		out = append(out, func(context.Context) ([]Component, error) {
+			policy, err := stay(both, set)
+			return []Component{{1, policy}}, err
+		})
+	}
+	for _, set := range sets {
+		for _, share := range []float64{0.5, 1e-2, 1e-4} {
+			out = append(out, func(context.Context) ([]Component, error) {
+				policy, err := stay(both, set)
+				if err != nil {
+					return nil, err
+				}
+				usual, err := p.average(s.ctx, both)
+				return []Component{{1 - share, usual}, {share, policy}}, err
+			})
+		}
+	}
+	return append(out, func(ctx context.Context) ([]Component, error) {
+		b := *base.with(ways, 0.1)
+		b.rays, b.steps = slices.Concat(b.rays, places.rays), slices.Concat(b.steps, scaled(manySteps, places.steps))
+		policy, err := p.average(ctx, &b)
+		return []Component{{1, policy}}, err
+	})
 }
 
 func (st *stepPolicy) mix(s int32, probs []float64) {
@@ -234,10 +272,15 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	for c := i; c < len(spec.Kernels[0].Returns); c += d {
 		least, most = math.Min(least, spec.Kernels[0].Returns[c]), math.Max(most, spec.Kernels[0].Returns[c])
 	}
-	growth := cmdp.Task{Target: othersOf(task.Target, i, least, most)}
-	if growth.Target == nil && task.Target != nil {
+	limits, ok := limitsOf(task)
+	if !ok {
 		return nil, nil
 	}
+	within, err := othersOf(limits, i, slope, least, most, d)
+	if within == nil || err != nil {
+		return nil, err
+	}
+	growth := cmdp.Task{Target: within}
 	low, high := slices.Repeat([]float64{-boundless}, d), slices.Repeat([]float64{boundless}, d)
 	box, err := geometry.NewBox(low, high)
 	if err != nil {
@@ -267,34 +310,38 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	if !math.IsInf(total[i], -int(slope)) { // it goes up and down
 		return nil, nil
 	}
+	for _, l := range limits {
+		if !(dot(l.Normal, total) <= l.Offset+1e-9*(math.Abs(l.Offset)+width(l.Normal, slices.Repeat([]float64{most - least}, d)))) {
+			return nil, nil
+		}
+	}
 	return &Result{Status: Unbounded, Bound: math.Inf(-1), Objective: math.Inf(-1), Return: i, Returns: total, Policy: r.Policy, Components: r.Components,
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Dual: make([]float64, d)}, nil
 }
 
-// othersOf returns the part of a polyhedral target that does not depend on coordinate i, which goes from least to most instead.
-// It is nil without one.
-func othersOf(target geometry.Compact, i int, least, most float64) geometry.Compact {
-	p, ok := target.(geometry.Polyhedral)
-	if !ok {
-		return nil
-	}
-	rows, ok := p.Rows()
-	if !ok {
-		return nil
-	}
-	up, down := axis(target.Dim(), i, 1), axis(target.Dim(), i, -1)
-	a, b := [][]float64{up, down}, []float64{most, -least}
-	for k, n := range rows.A {
-		if n[i] != 0 {
-			continue
+// othersOf returns the set of those limits that do not depend on coordinate i, which goes from least to most instead and is
+// to grow against slope. It is nil if a limit keeps it from growing.
+func othersOf(limits []cmdp.Constraint, i int, slope, least, most float64, dim int) (geometry.Compact, error) {
+	var a [][]float64
+	var b []float64
+	for j := range dim {
+		up, down := boundless, boundless
+		if j == i {
+			up, down = most, -least
 		}
-		if a, b = append(a, n), append(b, rows.B[k]); k < rows.Equalities {
-			a, b = append(a, scaled(-1, n)), append(b, -rows.B[k])
+		a, b = append(a, axis(dim, j, 1), axis(dim, j, -1)), append(b, up, down)
+	}
+	for _, l := range limits {
+		if l.Normal[i]*slope < 0 {
+			return nil, nil
+		}
+		if l.Normal[i] == 0 {
+			a, b = append(a, l.Normal), append(b, l.Offset)
 		}
 	}
 	out, err := geometry.NewPolytope(a, b)
-	if err != nil {
-		return nil
+	if errors.Is(err, geometry.ErrEmpty) {
+		return nil, nil
 	}
-	return out
+	return out, err
 }

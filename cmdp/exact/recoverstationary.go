@@ -9,55 +9,69 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// combine averages the visits of the mixed policies, see finite.combine. The steps that
-// rays add are visits too, and one of the policies has to come to their places. If none
-// does, a policy that comes there gets a weight too small to matter.
-func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
-	var mixed []stepPolicy
-	var share []float64
-	var places []int32 // of rays
-	rest, most := columns[0].policy, 0.0
+// A weighed is a policy with its weight in a mixture. Its model is that of the mixture, or several copies of it one after the other.
+type weighed struct {
+	p      *stationary
+	st     stepPolicy
+	weight float64
+}
+
+// partsOf returns the parts that columns are.
+func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
+	var out []weighed
 	for j, c := range columns {
-		if c.ray != nil {
-			places = append(places, c.ray.states...)
-			continue
-		}
-		if mixed, share = append(mixed, stepPolicy{actions: *c.policy}), append(share, weights[j]); weights[j] > most || len(mixed) == 1 {
-			rest, most = c.policy, weights[j]
+		out = append(out, weighed{p, stepPolicy{actions: *c.policy}, weights[j]})
+	}
+	return out
+}
+
+// combine averages the visits of the mixed policies, see finite.combine.
+func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
+	return p.average(ctx, &blend{parts: p.partsOf(columns, weights)})
+}
+
+// average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the policies has to come to
+// their places.
+func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
+	rest, most, states := &b.parts[0].st.actions, 0.0, int32(p.m.States())
+	for i, o := range b.parts {
+		if o.p == p && o.weight > most {
+			rest, most = &b.parts[i].st.actions, o.weight
 		}
 	}
-	const nothing = 1e-10
-	for _, c := range columns {
-		if c.ray == nil {
-			continue
-		}
-		if visited, err := p.spend(ctx, places, mixed, share); err != nil {
-			return nil, err
-		} else if !visited.comes(c.ray) {
-			mixed, share = append(mixed, *p.way(c.ray, rest)), append(share, nothing)
-		}
+	var differ []int32
+	for _, c := range b.rays {
+		differ = append(differ, c.ray.states...)
 	}
-	differ := places
-	for s := range int32(p.m.States()) {
-		for _, st := range mixed {
-			if _, draws := st.mixed[s]; draws || st.actions.at(int(s)) != rest.at(int(s)) {
-				differ = append(differ, s)
-				break
+	for s := range states {
+		apart := func(o weighed) bool {
+			for at := s; at < int32(o.p.m.States()); at += states {
+				if _, draws := o.st.mixed[at]; draws || o.st.actions.at(int(at)) != rest.at(int(s)) {
+					return true
+				}
 			}
+			return false
+		}
+		if slices.ContainsFunc(b.parts, apart) {
+			differ = append(differ, s)
 		}
 	}
-	visited, err := p.spend(ctx, differ, mixed, share)
+	visited, err := p.spend(ctx, differ, b.parts)
 	if err != nil {
 		return nil, err
 	}
-	for j, c := range columns {
-		if c.ray != nil {
-			for i, s := range c.ray.states {
-				visited.add(weights[j]*c.ray.share[i], c.ray.policy, s)
-			}
+	for j, c := range b.rays {
+		for i, s := range c.ray.states {
+			visited.add(b.steps[j]*c.ray.share[i], c.ray.policy, s, s)
 		}
 	}
 	out := &Policy{steps: []stepPolicy{{actions: rest.clone()}}}
+	if most == 0 { // of a model of several copies
+		out.steps[0].actions = packedActions(int(states), p.mostActions)
+		for s := range int(states) {
+			out.steps[0].actions.set(s, rest.at(s))
+		}
+	}
 	for i, s := range visited.states {
 		out.steps[0].assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
@@ -71,20 +85,22 @@ type spent struct {
 }
 
 // spend adds up the visits that policies bring to the choices of some states.
-func (p *stationary) spend(ctx context.Context, states []int32, policies []stepPolicy, weights []float64) (*spent, error) {
+func (p *stationary) spend(ctx context.Context, states []int32, parts []weighed) (*spent, error) {
 	slices.Sort(states)
 	out := &spent{states: slices.Compact(states)}
 	for _, s := range out.states {
 		out.mass = append(out.mass, make([]float64, p.k.First[s+1]-p.k.First[s]))
 	}
-	for j := range policies {
-		x, err := p.visits(ctx, &policies[j], false)
+	for _, o := range parts {
+		x, err := o.p.visits(ctx, &o.st, false)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range out.states {
-			if y := p.seen(x, s); y > 0 {
-				out.add(weights[j]*y, &policies[j], s)
+		for at := int32(0); at < int32(o.p.m.States()); at += int32(p.m.States()) {
+			for _, s := range out.states {
+				if y := o.p.seen(x, at+s); y > 0 {
+					out.add(o.weight*y, &o.st, at+s, s)
+				}
 			}
 		}
 	}
@@ -97,26 +113,25 @@ func (v *spent) of(s int32) []float64 {
 	return v.mass[i]
 }
 
-// add adds x to the choices that the policy takes in a state.
-func (v *spent) add(x float64, st *stepPolicy, s int32) {
+// add adds x to the choices in state s that the policy takes in its copy at.
+func (v *spent) add(x float64, st *stepPolicy, at, s int32) {
 	mass := v.of(s)
-	probs, ok := st.mixed[s]
+	probs, ok := st.mixed[at]
 	if !ok {
-		mass[st.actions.at(int(s))] += x
+		mass[st.actions.at(int(at))] += x
 	}
 	for a, y := range probs {
 		mass[a] += x * y
 	}
 }
 
-// comes reports whether the place of a ray is visited.
-func (v *spent) comes(r *ray) bool {
-	for _, s := range r.states {
-		if slices.Max(v.of(s)) > 0 {
-			return true
-		}
+// most returns the most visits of a choice.
+func (v *spent) most() float64 {
+	most := 0.0
+	for _, mass := range v.mass {
+		most = math.Max(most, slices.Max(mass))
 	}
-	return false
+	return most
 }
 
 // settled reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes

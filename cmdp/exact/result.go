@@ -66,8 +66,9 @@ type Result struct {
 	Iterations int
 	// Policy is one policy, Markov or stationary, that has these returns. It randomises in
 	// Randomized (step, state) pairs. It is nil where no single policy without memory is
-	// enough, as for long-run averages. Then one of the Components is drawn at the start,
-	// with the probability of its weight, and played for good.
+	// enough, as for long-run averages, and for totals where some policies stay for good and others
+	// leave. Then one of the Components is drawn at the start, with the probability of its weight, and
+	// played for good.
 	Policy     *Policy
 	Components []Component
 	Randomized int
@@ -102,6 +103,8 @@ type Certificate struct {
 	// Whole says that Support and Distance are those of Task.Whole, not of the
 	// target, which is a part of it.
 	Whole bool
+	// Without holds the states that were left out, see Proof.
+	Without []int
 	// Rows and Weights say the same by half-spaces that contain the target: with
 	// θ = Σ Weights·Normal, V*(θ) > Σ Weights·Offset. They are what [VerifyRational]
 	// checks. θ need not be a multiple of Direction, which is the best one found.
@@ -125,6 +128,9 @@ type Proof struct {
 	// Prices·Normal, Support = Σ Prices·Offset.
 	Rows   []cmdp.Constraint
 	Prices []float64
+	// Without holds states that no policy comes to which keeps the limits: what policies could collect there, were they to come there at
+	// no cost, does not count. V* is that of the policies that do not come there.
+	Without []int
 	// Value is V*(φ+ψ), and Margin a bound of the rounding error of the whole.
 	Value, Margin float64
 	// Bound is the bound itself, the margin subtracted.

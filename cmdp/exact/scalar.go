@@ -28,6 +28,7 @@ type scalar struct {
 	reward  []float64             // of each choice, that of staying included
 	weight  func(i int32) float64 // of a choice, the sum of the magnitudes that its reward is made of
 	level   map[int32]bool        // choices of loops whose returns cancel out, which are not made cheaper
+	loops   []loop                // these loops
 	v       []float64             // of each state, and 0 for what is over
 	pick    []int32               // of each state, the index of a choice, −1 if none can rest
 	spilled map[int]bool          // components that are too wide to be eliminated
@@ -44,6 +45,12 @@ type scalar struct {
 	step    float64   // what a backup of a total may fall short by in a wide component, 0 for rounding
 	share   float64   // of what is returned in a step times enough, that step is
 	extra   float64   // what a choice is made cheaper by besides, for its sake
+}
+
+// A loop is a set of choices of a quotient between which a policy may go round, and the share of its steps that each takes.
+type loop struct {
+	choices []int32
+	share   []float64
 }
 
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
@@ -192,6 +199,9 @@ func (z *scalar) single(s int32) bool {
 				z.pick[s] = i
 				return false
 			}
+			if z.weight(i) > 0 {
+				z.loops = append(z.loops, loop{[]int32{q.choice[i]}, []float64{1}})
+			}
 			continue
 		}
 		// Of the same size again is what the value itself weighs.
@@ -244,7 +254,7 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 			continue
 		}
 		if endless != nil {
-			gain, size := z.gain(endless, lo)
+			gain, size, round := z.gain(endless, lo)
 			switch {
 			case gain < -level*size || z.pick[endless[0]] < 0:
 				return endless, nil
@@ -252,6 +262,8 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 				careful = true
 			case !z.levelled(endless):
 				return endless, nil
+			default:
+				z.loops = append(z.loops, round)
 			}
 			z.rest(lo, hi)
 			rest = 0
@@ -289,22 +301,24 @@ func (z *scalar) tolerance(lo, hi int32) float64 {
 // level is the relative size up to which a sum counts as 0 with rounding.
 const level = 1e-13
 
-// gain returns the mean return of a step in a loop, the states of which are at hand in
-// the chain of the component that begins at lo, and the size of what it is the sum of.
-func (z *scalar) gain(loop []int32, lo int32) (sum, size float64) {
-	if z.pick[loop[0]] < 0 {
-		return 0, 0
+// gain returns the mean return of a step in a closed set, the states of which are at hand in
+// the chain of the component that begins at lo, the size of what it is the sum of, and the set as a loop.
+func (z *scalar) gain(closed []int32, lo int32) (sum, size float64, round loop) {
+	if z.pick[closed[0]] < 0 {
+		return 0, 0, loop{}
 	}
-	local := make([]int32, len(loop))
-	for j, s := range loop {
+	local := make([]int32, len(closed))
+	for j, s := range closed {
 		local[j] = s - lo
 	}
-	for j, share := range z.chain.shares(local, 0, new(chain)) {
-		i := z.pick[loop[j]]
+	round.share = z.chain.shares(local, 0, new(chain))
+	for j, share := range round.share {
+		i := z.pick[closed[j]]
 		sum += share * z.reward[i]
 		size += share * z.weight(i)
+		round.choices = append(round.choices, z.q.choice[i])
 	}
-	return sum, size
+	return sum, size, round
 }
 
 // levelled sees to it that no choice of a loop whose returns cancel out is made cheaper,

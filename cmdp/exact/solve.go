@@ -87,14 +87,9 @@ func (s *solver) run() (*Result, error) {
 	if err := s.start(); err != nil {
 		return nil, err
 	}
-	verdict, err := s.findFeasible()
+	verdict, err := s.judge()
 	if err != nil {
 		return nil, err
-	}
-	if verdict == Optimal && s.task.Cost != nil {
-		if verdict, err = s.optimize(); err != nil {
-			return nil, err
-		}
 	}
 	switch verdict {
 	case Infeasible:
@@ -105,15 +100,40 @@ func (s *solver) run() (*Result, error) {
 	return s.finish()
 }
 
+// judge goes through the two phases, again as long as the box turns out to be too large.
+func (s *solver) judge() (verdict Status, err error) {
+	again := true
+	for again {
+		if verdict, err = s.findFeasible(); err != nil {
+			return 0, err
+		}
+		if again, err = s.narrowed(); again || err != nil {
+			continue
+		}
+		if verdict == Optimal && s.task.Cost != nil {
+			if verdict, err = s.optimize(); err != nil {
+				return 0, err
+			}
+			if verdict == Unbounded {
+				return verdict, nil
+			}
+			again, err = s.narrowed()
+		}
+	}
+	return verdict, err
+}
+
 // A solver is the state of one run.
 type solver struct {
 	ctx    context.Context
 	source source
 	pricer pricer // nil where no policy is wanted
-	task   cmdp.Task
-	opts   Options
+	account
+	opts Options
 
 	lower, upper []float64         // box around all returns that matter
+	steps        []float64         // the largest magnitude of each return in a step, 0 where it is not known
+	endless      bool              // returns are totals or discounted sums
 	rows         []cmdp.Constraint // half-spaces of the target known in advance
 	complete     bool              // they are all of it
 	affine       bool              // so is the tangent of the cost at any point
@@ -134,6 +154,7 @@ type solver struct {
 	bestMu     []float64 // multipliers of the proof
 	bestNu     []float64
 	refuted    *Certificate // separates the target
+	refuting   []float64    // the multipliers of the rows that do
 }
 
 // A point is a mixture of columns that meets the target.
@@ -144,16 +165,20 @@ type point struct {
 
 func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*solver, error) {
 	s, err := newMixing(ctx, p, task, opts)
-	if err == nil {
-		s.pricer = p
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.pricer = p
+	if q := underlying(p); q != nil {
+		s.account = newAccount(task, q.concern)
+	}
+	return s, nil
 }
 
 // newMixing is newSolver for what finds a mixture of columns and makes no policy of it.
 func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*solver, error) {
 	d := p.dim()
-	s := &solver{ctx: ctx, source: p, task: task, opts: opts}
+	s := &solver{ctx: ctx, source: p, account: account{task: task}, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
 	totals, endless := sums(p)
 	if totals && task.Box != nil {
@@ -173,13 +198,68 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 			s.opts.Gap, s.enough = defaultGap, defaultGap
 		}
 	}
-	extent := minus(s.upper, s.lower)
+	s.steps, s.endless = make([]float64, d), endless
+	if q, ok := p.(pricer); ok && underlying(q) != nil {
+		for j, r := range underlying(q).k.Returns {
+			s.steps[j%d] = math.Max(s.steps[j%d], math.Abs(r))
+		}
+	}
+	return s, s.measure()
+}
+
+// measure makes an empty master that measures returns by the box of the solver.
+func (s *solver) measure() (err error) {
+	extent := scaleOf(s.lower, s.upper, s.steps)
 	// No tolerance makes up for the rounding of returns that do not vary.
 	s.missing = s.opts.Feasibility*floats.Norm(extent, 2) + 64*unit*math.Hypot(floats.Norm(s.lower, 2), floats.Norm(s.upper, 2))
-	var err error
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) })
-	s.incumbent.cost = math.Inf(1)
-	return s, err
+	s.incumbent = point{cost: math.Inf(1)}
+	return err
+}
+
+// narrowed reports whether the box goes far beyond the returns of all policies that were found, as a limit of 1e9 on a return of 1 makes it. Then
+// the solver is back at its start with a smaller box and the policies that it found: rounding is not to be measured by it.
+func (s *solver) narrowed() (bool, error) {
+	const far, most = 1e3, 16
+	if !s.endless {
+		return false, nil
+	}
+	changed := false
+	for i := range s.lower {
+		size := s.steps[i]
+		for _, c := range s.master.columns {
+			if c.ray == nil {
+				size = math.Max(size, math.Abs(c.returns[i]))
+			}
+		}
+		if size > 0 && s.upper[i]-s.lower[i] > far*size {
+			s.lower[i], s.upper[i] = math.Max(s.lower[i], -most*size), math.Min(s.upper[i], most*size)
+			s.lower[i], s.upper[i] = math.Min(s.lower[i], most*size), math.Max(s.upper[i], -most*size)
+			changed = true
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	s.seed, s.warm = s.master.columns, s.master.point() != nil
+	s.proof, s.bestMu, s.bestNu, s.anchor, s.ease, s.refuted, s.refuting = nil, nil, nil, point{}, 0, nil, nil
+	if err := s.measure(); err != nil {
+		return false, err
+	}
+	return true, s.start()
+}
+
+// scaleOf returns the sides of a box that returns are measured by. A return that does not vary, up to rounding, is measured by its size: the
+// differences of what policies have of it say nothing. steps holds the largest magnitude of each in a step, 0 where it is not known.
+func scaleOf(lower, upper, steps []float64) []float64 {
+	const rounding = 1e-11
+	scale := minus(upper, lower)
+	for i, x := range scale {
+		if size := math.Max(steps[i], math.Max(math.Abs(lower[i]), math.Abs(upper[i]))); x <= rounding*size {
+			scale[i] = size
+		}
+	}
+	return scale
 }
 
 // sums reports whether some returns of a model are totals, and whether they are totals or discounted sums.
@@ -258,15 +338,15 @@ func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err er
 		if p, err = s.source.price(s.ctx, dir); err != nil {
 			return p, false, err
 		}
-		if added, err = s.counted(p, dir); added || err != nil || !ok || means.aim == 0 {
+		if added, err = s.take(p, dir); added || err != nil || !ok || means.aim == 0 {
 			return p, added, err
 		}
 		means.aim = 0
 	}
 }
 
-// counted adds the policy found in a direction to the master.
-func (s *solver) counted(p priced, dir []float64) (added bool, err error) {
+// take adds the policy found in a direction to the master.
+func (s *solver) take(p priced, dir []float64) (added bool, err error) {
 	s.iterations++
 	added, err = s.master.addColumn(newColumn(p, dir))
 	if s.opts.Progress != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -277,9 +278,9 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 		policy := packedActions(p.m.States(), p.mostActions)
 		z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
 		if endless != nil {
-			return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0), nil
+			return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0)
 		}
-		out := priced{policy: &policy, value: value, margin: margin}
+		out := priced{policy: &policy, value: value, margin: margin, level: p.gains(z.loops)}
 		if out.returns, err = p.returns(ctx, &stepPolicy{actions: policy}); err != nil {
 			return out, err
 		}
@@ -291,6 +292,21 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 			z.share = 0
 		}
 	}
+}
+
+// gains returns what each of some loops returns in a step.
+func (p *stationary) gains(loops []loop) [][]float64 {
+	var out [][]float64
+	for _, l := range loops {
+		gain := make([]float64, p.dim())
+		for j, c := range l.choices {
+			if c != stay {
+				floats.AddScaled(gain, l.share[j], p.k.Returns[int(c)*p.dim():][:p.dim()])
+			}
+		}
+		out = append(out, gain)
+	}
+	return out
 }
 
 // scalarize sets the rewards to dir·r of every choice, without a discount less by the
@@ -322,7 +338,7 @@ func (p *stationary) scalarize(z *scalar, dir []float64) {
 	if z.step *= z.share * p.enough / float64(len(z.q.choice)); p.gamma < 1 {
 		z.step = 0
 	}
-	z.level, z.enough = nil, p.enough
+	z.level, z.loops, z.enough = nil, nil, p.enough
 }
 
 // spread returns the values of the states of the model, in the memory of dst if that suffices.
@@ -353,11 +369,34 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 		}
 		p.mass = p.spread(p.mass, z) // nobody needs visits any more
 		value, margin = p.lowerBound(dir, p.mass)
-		if !math.IsInf(margin, 1) || z.level != nil || z.slack > most {
+		if p.gamma > patient && p.gamma < 1 && z.q.over <= mostPatient {
+			if sharp, error := p.rationally(z, dir, value); error < margin {
+				value, margin = sharp, error
+			}
+		}
+		if !math.IsInf(margin, 1) {
+			return nil, value, margin, nil
+		}
+		if z.level != nil || z.slack > most {
+			value, margin = p.rationally(z, dir, value)
 			return nil, value, margin, nil
 		}
 		z.slack *= 8
 	}
+}
+
+// rationally returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
+func (p *stationary) rationally(z *scalar, dir []float64, value float64) (bound, margin float64) {
+	exact := make([]*big.Rat, len(dir))
+	for i, x := range dir {
+		exact[i] = rational(x)
+	}
+	v := p.rationalValues(z, exact)
+	if v == nil {
+		return value, math.Inf(1)
+	}
+	bound, _ = p.rationalBoundOf(z.q, v).Float64()
+	return bound, 2 * unit * math.Abs(bound)
 }
 
 // magnitude returns the largest magnitude of a value.

@@ -83,11 +83,17 @@ func (p *stationary) returning() bool {
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
 func (p *stationary) settle() error {
-	p.harmless = p.graph.only(p.choices(p.unharmed)).endComponents()
 	g := &p.graph
 	into, owner := g.choicesInto(), owners(p.k)
 	g.allowed = p.choices(func(int32) bool { return true })
-	whole := true
+	whole := len(p.without) == 0
+	for _, s := range p.without {
+		g.in[s] = false
+		for _, c := range into.of(s) {
+			g.allowed[c] = false
+		}
+	}
+	p.harmless = p.graph.only(p.choices(func(c int32) bool { return g.allowed[c] && p.unharmed(c) })).endComponents()
 	for {
 		met := make([]bool, g.states())
 		var queue []int32

@@ -263,7 +263,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newStationary(m, 1, concern{[]bool{true}, []bool{false}}, nil)
+	p, err := newStationary(m, 1, concern{up: []bool{true}, down: []bool{false}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,11 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	p, err := newPricer(m, 1, concernOf(m.Dim(), task), nil)
+	left, err := leftOut(m, c.Without)
+	if err != nil {
+		return err
+	}
+	p, err := newPricer(m, 1, concernOf(m.Dim(), task).leaving(left), nil)
 	if err != nil {
 		return err
 	}
@@ -101,6 +105,18 @@ func (s separation) check(c *Certificate, margin float64) error {
 	return fmt.Errorf("exact: certificate with %s: %w", wrong, ErrNotProved)
 }
 
+// leftOut returns the states that a proof leaves out.
+func leftOut(m *cmdp.Model, without []int) ([]int32, error) {
+	out := make([]int32, 0, len(without))
+	for _, s := range without {
+		if s < 0 || s >= m.States() {
+			return nil, fmt.Errorf("exact: state %d is left out of a model of %d: %w", s, m.States(), ErrNotProved)
+		}
+		out = append(out, int32(s))
+	}
+	return out, nil
+}
+
 func checkCertificate(m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkTask(m, task); err != nil {
 		return err
@@ -127,7 +143,11 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	if err := addRows(task, c.Rows, c.Weights, theta, offset); err != nil {
 		return err
 	}
-	value, _, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task))
+	left, err := leftOut(m, c.Without)
+	if err != nil {
+		return err
+	}
+	value, _, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task).leaving(left))
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,11 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 		}
 		support = max(support, h)
 	}
-	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task), nil)
+	left, err := leftOut(m, p.Without)
+	if err != nil {
+		return 0, err
+	}
+	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task).leaving(left), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +161,11 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 	if err := addRows(task, p.Rows, p.Prices, theta, rest.Neg(rest)); err != nil {
 		return nil, err
 	}
-	value, loss, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task))
+	left, err := leftOut(m, p.Without)
+	if err != nil {
+		return nil, err
+	}
+	value, loss, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task).leaving(left))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,433 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// In the master a ray can have a weight without any policy that comes to its place. That is a limit of policies that come there ever
+// more rarely and stay ever longer, if some policy comes there at all while it keeps the limits. If none does, the ray is not
+// there: no policy that keeps the limits sees the states of its place, which are left out then.
+
+// unreachable is the probability up to which a place counts as one that no policy comes to within the limits.
+const unreachable = 1e-9
+
+// An unreachableError names states that no policy comes to which keeps the limits.
+type unreachableError struct{ states []int32 }
+
+func (e *unreachableError) Error() string {
+	return fmt.Sprintf("exact: no policy that keeps the limits comes to state %d", e.states[0])
+}
+
+// A passage is a mixture of policies that keeps the limits and comes to the place of a ray.
+type passage struct {
+	parts   []weighed
+	rays    []column // that it goes along besides
+	steps   []float64
+	returns []float64
+}
+
+// connect finds a passage to each ray whose place the policies of a mixture do not visit.
+func (s *solver) connect(p *stationary, parts []weighed, rays []column) ([]*passage, error) {
+	var out []*passage
+	var lost []int32
+	pool := slices.Clone(rays)
+	for i := 0; i < len(pool); i++ {
+		states := slices.Clone(pool[i].ray.states)
+		seen := parts
+		for _, w := range out {
+			seen = slices.Concat(seen, w.parts)
+		}
+		visited, err := p.spend(s.ctx, states, seen)
+		if err != nil {
+			return nil, err
+		}
+		if visited.most() > unreachable {
+			continue
+		}
+		w, err := s.passageTo(p, states)
+		if err != nil {
+			return nil, err
+		}
+		if w == nil {
+			lost = append(lost, states...)
+			continue
+		}
+		out, pool = append(out, w), append(pool, w.rays...)
+	}
+	if lost != nil {
+		return nil, &unreachableError{lost}
+	}
+	return out, nil
+}
+
+// connected returns an error that names the states to be left out if the incumbent goes along rays to which there is no passage.
+func (s *solver) connected() error {
+	p, ok := s.pricer.(*stationary)
+	if !ok {
+		return nil
+	}
+	b := s.split(s.incumbent.lambda)
+	_, err := s.connect(p, b.parts, b.rays)
+	return err
+}
+
+// passageTo maximises the probability of coming to one of some states within the limits. It returns nil if that is 0.
+func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
+	m, d := p.m, p.dim()
+	twice, err := marked(m, states)
+	if err != nil {
+		return nil, err
+	}
+	c := concern{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
+	for _, s := range p.without {
+		c.without = append(c.without, s, s+int32(m.States()))
+	}
+	slices.Sort(c.without)
+	q, err := newStationary(twice, p.workers, c, p.tell)
+	if err != nil {
+		return nil, err
+	}
+	box, err := geometry.NewBox(append(slices.Clone(s.lower), 0), append(slices.Clone(s.upper), 1))
+	if err != nil {
+		return nil, fmt.Errorf("exact: %w", err)
+	}
+	task := cmdp.Task{Box: box}
+	if task.Cost, err = cost.NewLinear(axis(d+1, d, -1), box); err != nil {
+		return nil, fmt.Errorf("exact: %w", err)
+	}
+	for _, r := range s.master.rows {
+		task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: append(slices.Clone(r.Normal), 0), Offset: r.Offset})
+	}
+	opts := s.opts
+	opts.Progress, opts.Early = nil, nil
+	n, err := newSolver(s.ctx, q, task, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.start(); err != nil {
+		return nil, err
+	}
+	verdict, err := n.findFeasible()
+	if err == nil && verdict == Optimal {
+		_, err = n.optimize()
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case verdict == Optimal && -n.incumbent.cost > unreachable:
+		return n.passage(q, int32(m.States())), nil
+	case verdict == Infeasible, verdict == Optimal && n.proof != nil && -n.proof.Bound <= 100*unreachable:
+		return nil, nil
+	}
+	return nil, errPassage
+}
+
+// errPassage is the error of a ray of which it is not known whether policies within the limits come to its place.
+var errPassage = errors.New("exact: whether a place can be reached within the limits is not known")
+
+// passage returns the mixture of a solver for a marked model.
+func (s *solver) passage(q *stationary, states int32) *passage {
+	w := &passage{returns: s.incumbent.v[:len(s.incumbent.v)-1]}
+	for j, x := range s.incumbent.lambda {
+		c := s.master.columns[j]
+		switch {
+		case !(x > 0):
+		case c.ray == nil:
+			w.parts = append(w.parts, weighed{q, stepPolicy{actions: *c.policy}, x})
+		default:
+			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.unmarked(states)
+			w.rays, w.steps = append(w.rays, c), append(w.steps, x)
+		}
+	}
+	return w
+}
+
+// unmarked returns a ray of a marked model in the model itself, which has so many states.
+func (r *ray) unmarked(states int32) *ray {
+	out := &ray{share: r.share, policy: &stepPolicy{actions: newActions(int(states), math.MaxInt)}}
+	for _, s := range r.states {
+		to := s % states
+		out.states = append(out.states, to)
+		out.policy.actions.set(int(to), r.policy.actions.at(int(s)))
+		if probs, ok := r.policy.mixed[s]; ok {
+			out.policy.mix(to, probs)
+		}
+	}
+	return out
+}
+
+// marked returns a model of two copies of the states of m, one after the other. It goes to the second one when it comes to one of some
+// states, and a return more has the probability of that.
+func marked(m *cmdp.Model, states []int32) (*cmdp.Model, error) {
+	k, d, n := m.Kernel(0), m.Dim(), int32(m.States())
+	in := make([]bool, n)
+	for _, s := range states {
+		in[s] = true
+	}
+	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for copy := range int32(2) {
+		for s := range n {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				comes := 0.0
+				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+					next := k.Next[e]
+					if copy == 0 && in[next] {
+						comes += k.Prob[e]
+					}
+					if copy == 1 || in[next] {
+						next += n
+					}
+					out.Next, out.Prob = append(out.Next, next), append(out.Prob, k.Prob[e])
+				}
+				out.Offset = append(out.Offset, len(out.Next))
+				out.Returns = append(append(out.Returns, k.Returns[int(c)*d:][:d]...), comes)
+			}
+			out.First = append(out.First, int32(len(out.Offset)-1))
+		}
+	}
+	return cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: d + 1, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}})
+}
+
+// A blend is what a policy is to be made of: policies with their weights, and steps along rays.
+type blend struct {
+	parts []weighed
+	rays  []column
+	steps []float64
+}
+
+// with returns the blend with a share given to passages.
+func (b *blend) with(ways []*passage, share float64) *blend {
+	if len(ways) == 0 {
+		return b
+	}
+	out := &blend{}
+	add := func(parts []weighed, rays []column, steps []float64, x float64) {
+		for _, o := range parts {
+			o.weight *= x
+			out.parts = append(out.parts, o)
+		}
+		out.rays, out.steps = append(out.rays, rays...), append(out.steps, scaled(x, steps)...)
+	}
+	add(b.parts, b.rays, b.steps, 1-share)
+	for _, w := range ways {
+		add(w.parts, w.rays, w.steps, share/float64(len(ways)))
+	}
+	return out
+}
+
+// A draft is a policy that may be the answer, or several of which one is drawn at the start.
+type draft func(ctx context.Context) ([]Component, error)
+
+// settleOn takes the first draft whose returns, as they are evaluated, are right. It reports whether there is one; r holds
+// the last one else.
+func (s *solver) settleOn(r *Result, right func(r *Result) bool, drafts ...draft) (bool, error) {
+	for _, make := range drafts {
+		components, err := make(s.ctx)
+		if err != nil {
+			return false, err
+		}
+		if components == nil {
+			continue
+		}
+		r.Policy, r.Components, r.Returns = nil, nil, nil
+		v := []float64(nil)
+		for _, c := range components {
+			x, err := s.pricer.evaluate(s.ctx, c.Policy)
+			if err != nil {
+				return false, err
+			}
+			if v == nil {
+				v = scaled(c.Weight, x)
+			} else {
+				floats.AddScaled(v, c.Weight, x)
+			}
+		}
+		if r.Returns = v; len(components) == 1 {
+			r.Policy = components[0].Policy
+		} else {
+			r.Components = components
+		}
+		r.Randomized = r.Policy.Randomized()
+		if right(r) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// recoverTotal is recoverPolicy for totals that policies may collect for ever. An average of policies that stay somewhere for good and of
+// others that leave there does not do what they do. One of them is drawn at the start then.
+func (s *solver) recoverTotal(r *Result, p *stationary, columns []column, weights []float64, rays []column, steps []float64) error {
+	b := &blend{parts: p.partsOf(columns, weights), rays: rays, steps: steps}
+	ways, err := s.connect(p, b.parts, rays)
+	if err != nil {
+		return err
+	}
+	b = b.with(ways, s.affordable(ways))
+	averaged := func(ctx context.Context) ([]Component, error) { return s.averaged(ctx, p, b, columns, weights) }
+	drawn := func(ctx context.Context) ([]Component, error) { return s.drawn(ctx, p, b) }
+	plain := func(context.Context) ([]Component, error) { return s.withoutRays() }
+	_, err = s.settleOn(r, s.attains, averaged, drawn, plain)
+	return err
+}
+
+// affordable is the weight that passages may have without costing more than the gap allows.
+func (s *solver) affordable(ways []*passage) float64 {
+	share := 0.1
+	for _, w := range ways {
+		if s.task.Cost == nil {
+			break
+		}
+		if more := s.costOf(w.returns) - s.incumbent.cost; more > 0 {
+			share = math.Min(share, s.spare()/more)
+		}
+	}
+	return share
+}
+
+// attains reports whether an answer keeps the limits and costs what it should.
+func (s *solver) attains(r *Result) bool {
+	if !s.meets(r) {
+		return false
+	}
+	return s.task.Cost == nil || s.costOf(r.Returns)-s.incumbent.cost <= 2*s.spare()
+}
+
+// averaged is the draft that averages the visits.
+func (s *solver) averaged(ctx context.Context, p *stationary, b *blend, columns []column, weights []float64) ([]Component, error) {
+	if len(b.rays) > 0 {
+		policy, err := p.average(ctx, b)
+		return []Component{{1, policy}}, err
+	}
+	var err error
+	if len(columns) > 1 {
+		if columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), s.face(), s.spare()); err != nil {
+			return nil, err
+		}
+	}
+	policy, err := p.combine(ctx, columns, weights)
+	if err != nil {
+		return nil, err
+	}
+	// Steps in a place that is hardly ever visited are not to be rounded away.
+	if !p.settled(policy, columns, s.face()) {
+		err = p.purify(ctx, policy, s.face())
+	}
+	return []Component{{1, policy}}, err
+}
+
+// drawn is the draft that draws one of the policies at the start. Steps along a ray are those of one that comes to its place and
+// leaves it.
+func (s *solver) drawn(ctx context.Context, p *stationary, b *blend) ([]Component, error) {
+	single := make([]*blend, len(b.parts))
+	for i, o := range b.parts {
+		single[i] = &blend{parts: []weighed{{o.p, o.st, 1}}}
+	}
+	for j, c := range b.rays {
+		carried := false
+		for i, o := range b.parts {
+			if carried || !(o.weight > 0) {
+				continue
+			}
+			with := *single[i]
+			with.rays, with.steps = append(slices.Clone(with.rays), c), append(slices.Clone(with.steps), b.steps[j]/o.weight)
+			var err error
+			if carried, err = p.carries(ctx, &with); err != nil {
+				return nil, err
+			}
+			if carried {
+				single[i] = &with
+			}
+		}
+		if !carried {
+			return nil, nil
+		}
+	}
+	var out []Component
+	for i, o := range b.parts {
+		policy, err := p.average(ctx, single[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Component{o.weight, policy})
+	}
+	return out, nil
+}
+
+// carries reports whether the averaged policy of a blend of one part has the returns of the blend, as far as they matter.
+func (p *stationary) carries(ctx context.Context, b *blend) (bool, error) {
+	policy, err := p.average(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	got, err := p.evaluate(ctx, policy)
+	if err != nil {
+		return false, err
+	}
+	want, err := b.parts[0].p.evaluate(ctx, &Policy{steps: []stepPolicy{b.parts[0].st}})
+	if err != nil {
+		return false, err
+	}
+	for j, c := range b.rays {
+		floats.AddScaled(want[:p.dim()], b.steps[j], c.returns)
+	}
+	for i, x := range got {
+		if (p.up[i] || p.down[i]) && !(math.Abs(want[i]-x) <= 1e-9*(1+math.Abs(x))) && want[i] != x {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// withoutRays is the draft that draws one of the policies found at the start and goes along no ray: the best mixture that keeps the
+// limits, or the one that breaks them least.
+func (s *solver) withoutRays() ([]Component, error) {
+	var columns []column
+	for _, c := range s.master.columns {
+		if c.ray == nil {
+			columns = append(columns, c)
+		}
+	}
+	const excess = 1e6 // what breaking a limit costs in terms of the cost
+	n := len(columns)
+	program := &lp.Problem{Minimize: make([]float64, n+1), Rows: []lp.Constraint{lp.Equal(make([]float64, n+1), 1)}}
+	for range s.master.rows {
+		program.Rows = append(program.Rows, lp.AtMost(make([]float64, n+1), math.Max(0, s.master.u)))
+	}
+	for j, c := range columns {
+		if s.task.Cost != nil {
+			program.Minimize[j] = (s.task.Cost.Value(c.returns) - s.incumbent.cost) / math.Max(s.master.extent, smallest)
+		}
+		program.Rows[0].Coef[j] = 1
+		for k := range s.master.rows {
+			program.Rows[k+1].Coef[j] = s.master.beyond(&s.master.rows[k], &c)
+		}
+	}
+	program.Minimize[n] = excess
+	for k := range s.master.rows {
+		program.Rows[k+1].Coef[n] = -1
+	}
+	weights := axis(n, 0, 1)
+	if found, err := lp.Solve(program); err == nil && found.Status == lp.Optimal {
+		weights = found.X[:n]
+	}
+	var out []Component
+	for j, x := range weights {
+		if x > 0 {
+			out = append(out, Component{x, &Policy{steps: []stepPolicy{{actions: columns[j].policy.clone()}}}})
+		}
+	}
+	return out, nil
+}
