@@ -50,7 +50,7 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	r := *found.Relaxed
 	if found.Policy != nil {
 		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,
-			Dual: make([]float64, len(p.Returns)), Violation: found.Violation, Tolerance: found.Tolerance, Policy: found.Policy}
+			Dual: make([]float64, len(p.Returns)), Violation: found.Violation, Tolerance: found.Tolerance, Policy: found.Policy, Return: found.Relaxed.Return}
 		for _, constraint := range p.Task.Constraints {
 			r.Prices = append(r.Prices, exact.Price{Constraint: constraint})
 		}

@@ -54,6 +54,7 @@ type planReport struct {
 	// Distribution is there with --distribution.
 	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
 	policy       []report.Section // with --show
+	draws        bool             // some of the components draw
 }
 
 // named holds a number for each return of a problem.
@@ -115,6 +116,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	if priced && p.Task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
+	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r, priced)
 	if c := r.Certificate; c != nil {
 		d.Certificate = p.certificate(c)
@@ -308,7 +310,11 @@ func (d *planReport) notes(p *loaded) report.Note {
 		what = "state"
 	}
 	if d.Components > 0 {
-		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; none of them draws anything.", d.Components))
+		note := "The policy draws one of %d components at the start and plays it for good; none of them draws anything."
+		if d.draws {
+			note = "The policy draws one of %d components at the start and plays it for good; some of them draw again."
+		}
+		return append(notes, fmt.Sprintf(note, d.Components))
 	}
 	if d.Randomized == 0 {
 		return append(notes, "The policy is deterministic.")
