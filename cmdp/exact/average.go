@@ -18,8 +18,8 @@ import (
 // Totals are collected on the way: a policy may stay only where they are 0.
 //
 // A column is a deterministic stationary policy which stays, in each end component where
-// it stays at all, in one recurrent class. A mixture of them draws its policy
-// at the start: policies without memory do not reach all of them.
+// it stays at all, in one recurrent class. A mixture of them becomes one policy in each end, see
+// settlement.
 type average struct {
 	*stationary
 	ends *endComponents  // in which a policy may stay
@@ -199,7 +199,7 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	}
 	out := priced{policy: &policy, value: value, margin: margin, level: p.gains(w.loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
-		out.returns, err = p.mean(ctx, &policy, false)
+		out.returns, err = p.mean(ctx, &stepPolicy{actions: policy}, false)
 	}
 	return out, err
 }
@@ -305,10 +305,9 @@ func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64)
 	return err
 }
 
-// mean returns the returns of a policy that stays in one class of an end at most. A total that does not
+// mean returns the returns of a policy. A total that does not
 // end, which does not matter then, is left out, or infinite if endless is true.
-func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]float64, error) {
-	st := &stepPolicy{actions: *policy}
+func (p *average) mean(ctx context.Context, st *stepPolicy, endless bool) ([]float64, error) {
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
@@ -320,30 +319,12 @@ func (p *average) mean(ctx context.Context, policy *actions, endless bool) ([]fl
 		}
 		p.keep(total, false)
 	}
-	stays := make(map[int32][]int32)
-	var order []int32
-	for _, s := range x.forever {
-		end := p.ends.of[s]
-		if stays[end] == nil {
-			order = append(order, end)
-		}
-		stays[end] = append(stays[end], s)
+	classes, err := p.classesOf(st, x)
+	if err != nil {
+		return nil, err
 	}
-	for _, end := range order {
-		states := stays[end]
-		choices, mass := make([]int32, len(states)), 0.0
-		for j, s := range states {
-			choices[j] = p.k.First[s] + int32(policy.at(int(s)))
-			mass += p.seen(x, s)
-		}
-		if mass == 0 {
-			continue
-		}
-		in, err := p.recur(states, choices, nil)
-		if err != nil {
-			return nil, err
-		}
-		floats.AddScaled(total, mass, in.mean)
+	for _, in := range classes {
+		floats.AddScaled(total, in.prob, in.mean)
 	}
 	return total, nil
 }
@@ -367,30 +348,13 @@ func (p *average) recheck(ctx context.Context, dir []float64) (value, margin flo
 	return value, margin, err
 }
 
-// combine returns a policy that draws one of the columns at the start.
-func (p *average) combine(_ context.Context, columns []column, weights []float64) (*Policy, error) {
-	out := &Policy{}
-	for j, c := range columns {
-		one := &Policy{steps: []stepPolicy{{actions: c.policy.clone()}}}
-		if len(columns) == 1 {
-			return one, nil
-		}
-		out.components = append(out.components, Component{weights[j], one})
-	}
-	return out, nil
-}
-
-// purify has nothing to do: a mixture has no more policies than constraints need, and
-// they draw nothing.
-func (p *average) purify(context.Context, *Policy, face) error { return nil }
-
 func (p *average) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	if len(policy.components) == 0 {
-		return p.mean(ctx, &policy.steps[0].actions, true)
+		return p.mean(ctx, &policy.steps[0], true)
 	}
 	total := make([]float64, p.dim())
 	for _, c := range policy.components {
-		v, err := p.mean(ctx, &c.Policy.steps[0].actions, true)
+		v, err := p.mean(ctx, &c.Policy.steps[0], true)
 		if err != nil {
 			return nil, err
 		}

@@ -256,11 +256,11 @@ func TestAverageSolve(t *testing.T) {
 			}
 			continue
 		}
-		if r.Status != Optimal || math.Abs(r.Objective-want) > 1e-6 || r.Bound > want+1e-7 {
+		if r.Status != Optimal || math.Abs(r.Objective-want) > 1e-5 || r.Objective-r.Bound > r.Gap+1e-12 || r.Bound > want+1e-7 {
 			t.Errorf("seed %d: %v %v, bound %v: want %v", seed, r.Status, r.Objective, r.Bound, want)
 			continue
 		}
-		if bound, err := VerifyBound(t.Context(), m, task, r.Proof); err != nil || math.Abs(bound-want) > 1e-6 {
+		if bound, err := VerifyBound(t.Context(), m, task, r.Proof); err != nil || math.Abs(bound-want) > 1e-5 {
 			t.Errorf("seed %d: bound %v, %v: want %v", seed, bound, err, want)
 		}
 		checkOwnMargin(t, m, task, r.Proof)
@@ -272,11 +272,9 @@ func TestAverageSolve(t *testing.T) {
 		}
 		total, weight := make([]float64, 3), 0.0
 		for _, c := range components {
-			policy := make([]int, m.States())
-			for s := range policy {
-				policy[s] = c.Policy.Choose(nil, 0, s)
+			for _, b := range denseBranches(t, m, c.Policy) {
+				floats.AddScaled(total, c.Weight*b.Probability, b.Returns)
 			}
-			floats.AddScaled(total, c.Weight, longRun(m, policy))
 			weight += c.Weight
 		}
 		if math.Abs(weight-1) > 1e-9 || !floats.EqualApprox(total, r.Returns, 1e-8) || total[1] > high[1]+1e-7 || total[2] > high[2]+1e-7 {
@@ -284,8 +282,8 @@ func TestAverageSolve(t *testing.T) {
 		}
 		checkShares(t, m, r)
 	}
-	if drawn < 10 || infeasible < 5 {
-		t.Errorf("%d mixtures and %d infeasible problems: the test says little", drawn, infeasible)
+	if drawn < 5 || infeasible < 5 {
+		t.Errorf("%d draws and %d infeasible problems: the test says little", drawn, infeasible)
 	}
 }
 
@@ -323,8 +321,12 @@ func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 		}
 		for s, x := range share {
 			if k := m.Kernel(0); x > 0 && k.First[s] < k.First[s+1] {
-				at := (int(k.First[s]) + c.Policy.Choose(nil, 0, s)) * m.Dim()
-				floats.AddScaled(total, c.Weight*x, k.Returns[at:at+m.Dim()])
+				probs := make([]float64, k.First[s+1]-k.First[s])
+				c.Policy.Distribution(probs, 0, s)
+				for a, y := range probs {
+					at := (int(k.First[s]) + a) * m.Dim()
+					floats.AddScaled(total, c.Weight*x*y, k.Returns[at:at+m.Dim()])
+				}
 			}
 		}
 	}

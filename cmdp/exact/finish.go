@@ -39,7 +39,7 @@ func (s *solver) finish() (*Result, error) {
 
 // reached returns the policy of the incumbent with its returns and the objective, and no bound.
 func (s *solver) reached() (*Result, error) {
-	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
+	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing, Joined: s.joined}
 	if err := s.recoverPolicy(r); err != nil {
 		return nil, err
 	}
@@ -77,27 +77,7 @@ func (s *solver) meets(r *Result) bool {
 // recoverPolicy sets policy and returns from the incumbent, with as few policies in
 // the mixture as Carathéodory's theorem allows.
 func (s *solver) recoverPolicy(r *Result) error {
-	var points [][]float64
-	var columns []column
-	var weights []float64
-	var rays []column
-	var steps []float64
-	for j, x := range s.incumbent.lambda {
-		if c := s.master.columns[j]; c.ray != nil {
-			if x > noSteps {
-				rays, steps = append(rays, c), append(steps, x)
-			}
-		} else if x > 0 {
-			points, columns = append(points, s.master.columns[j].returns), append(columns, s.master.columns[j])
-			weights = append(weights, x)
-		}
-	}
-	keep := caratheodory(points, weights, s.master.scale)
-	kept := columns[:0]
-	var share []float64
-	for _, j := range keep {
-		kept, share = append(kept, columns[j]), append(share, weights[j])
-	}
+	kept, share, rays, steps := s.mixture()
 	var err error
 	p, endless := s.pricer.(*stationary)
 	if endless && p.restless {
@@ -119,6 +99,15 @@ func (s *solver) recoverPolicy(r *Result) error {
 	r.Randomized = r.Policy.Randomized()
 	if r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy); err != nil {
 		return err
+	}
+	if p, ok := s.pricer.(*average); ok {
+		components := r.Policy.components
+		if len(components) == 0 {
+			components = []Component{{1, r.Policy}}
+		}
+		if r.Branches, err = p.branches(s.ctx, components); err != nil {
+			return err
+		}
 	}
 	if len(r.Policy.components) > 0 {
 		r.Policy, r.Components = nil, r.Policy.components

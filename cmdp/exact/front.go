@@ -225,9 +225,10 @@ func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
 		f.columns = f.planner.columns
 	}
 	s.seed = f.columns
+	s.defaultGap = false // the curve wants points as exact as they are without links
 	r, err := s.run()
 	f.planner.keep(s.master.columns)
-	f.columns = s.master.columns
+	f.columns = s.master.withoutLinks()
 	f.result.Iterations += s.iterations
 	return r, err
 }

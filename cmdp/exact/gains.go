@@ -189,7 +189,7 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 		}
 		c := choices[j]
 		right[j] = p.reward[c] - mean
-		p.row(y, int32(j), c)
+		p.row(y, int32(j), c, 1)
 		y.end(0)
 	}
 	if err := y.solve(ctx, x, right, false, 0.1*p.rough()); err != nil {
@@ -201,12 +201,12 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 	return nil
 }
 
-// row adds the entries of a choice to a chain. j is the number of its state in the
-// chain.
-func (p *average) row(y *chain, j, c int32) {
+// row adds the entries of a choice, which is taken with probability x, to a chain. j is the number of its state in
+// the chain.
+func (p *average) row(y *chain, j, c int32, x float64) {
 	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
 		if n := p.place[p.k.Next[e]]; p.k.Prob[e] > 0 && n != j {
-			y.next, y.prob = append(y.next, n), append(y.prob, p.k.Prob[e])
+			y.next, y.prob = append(y.next, n), append(y.prob, x*p.k.Prob[e])
 		}
 	}
 }
@@ -376,7 +376,7 @@ func (p *average) chainOf(states, choices []int32) *chain {
 	y := &p.loop
 	y.reset()
 	for j, c := range choices {
-		p.row(y, int32(j), c)
+		p.row(y, int32(j), c, 1)
 		y.end(0)
 	}
 	return y

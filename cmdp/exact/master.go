@@ -94,7 +94,7 @@ func (m *master) program() *lp.Problem {
 	p.Lower, p.Upper = lp.Free(len(m.costs))
 	ones := make([]float64, len(m.costs))
 	for j := firstLambda; j < len(ones); j++ {
-		p.Lower[j] = 0
+		p.Lower[j] = m.columns[j-firstLambda].least
 		if m.columns[j-firstLambda].ray == nil {
 			ones[j] = 1
 		}

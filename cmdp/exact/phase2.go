@@ -232,7 +232,7 @@ func (s *solver) tolerance(relative float64) float64 {
 func (s *solver) magnitude() float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, c := range s.master.columns {
-		if c.ray != nil {
+		if c.ray != nil || c.link != nil {
 			continue
 		}
 		g := s.task.Cost.Value(c.returns)

@@ -205,6 +205,7 @@ func underlying(q pricer) *stationary {
 // keep keeps columns, the newest where there are too many. Fewer than before are those of an
 // interruption at the start.
 func (p *Planner) keep(columns []column) {
+	columns = policiesOf(columns)
 	if len(columns) < len(p.columns) || len(columns) == 0 {
 		return
 	}

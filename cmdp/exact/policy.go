@@ -142,12 +142,15 @@ func (p *Policy) Steps() int {
 }
 
 // Randomized returns the number of (step, state) pairs in which the policy
-// randomises, 0 for no policy.
+// randomises, those of all components of a mixture, 0 for no policy.
 func (p *Policy) Randomized() int {
 	if p == nil {
 		return 0
 	}
 	n := 0
+	for _, c := range p.components {
+		n += c.Policy.Randomized()
+	}
 	for h := range p.steps {
 		n += len(p.steps[h].mixed)
 	}

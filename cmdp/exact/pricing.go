@@ -59,7 +59,9 @@ type column struct {
 	returns, dir []float64
 	policy       *actions
 	number       int
-	ray          *ray // returns are then those of a step, see priced
+	ray          *ray    // returns are then those of a step, see priced
+	link         *link   // instead of a policy: joins recurrent classes
+	least        float64 // the weight is at least that
 }
 
 func newColumn(p priced, dir []float64) column {

@@ -66,12 +66,18 @@ type Result struct {
 	Iterations int
 	// Policy is one policy, Markov or stationary, that has these returns. It randomises in
 	// Randomized (step, state) pairs. It is nil where no single policy without memory is
-	// enough, as for long-run averages, and for totals where some policies stay for good and others
-	// leave. Then one of the Components is drawn at the start, with the probability of its weight, and
+	// enough, as for long-run averages in models with several end components, and for totals where some policies stay for
+	// good and others leave. Then one of the Components is drawn at the start, with the probability of its weight, and
 	// played for good.
 	Policy     *Policy
 	Components []Component
 	Randomized int
+	// Branches are, with long-run averages, the ways in which endless runs can go on, the likeliest first. Returns are their mean, and
+	// limits are kept by that: a single run of a branch has the means of the branch for ever. In an end component there is
+	// one branch at most, see [Options.Gap].
+	Branches []Branch
+	// Joined says how recurrent classes of an end component were joined to one, nil if that was not necessary.
+	Joined *Joined
 	// Return is the number of the return that grows without bound, if Status is Unbounded: the one that changes
 	// the cost most in the steps that Policy repeats for ever. The cost is −Inf then.
 	Return int

@@ -91,6 +91,11 @@ func (s *solver) run() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if verdict == Optimal {
+		if err := s.join(); err != nil {
+			return nil, err
+		}
+	}
 	switch verdict {
 	case Infeasible:
 		return s.infeasible()
@@ -138,6 +143,7 @@ type solver struct {
 	complete     bool              // they are all of it
 	affine       bool              // so is the tangent of the cost at any point
 	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
+	defaultGap   bool              // none was asked for
 	missing      float64           // distance from the target that counts as none
 
 	seed       []column    // policies known in advance
@@ -155,6 +161,7 @@ type solver struct {
 	bestNu     []float64
 	refuted    *Certificate // separates the target
 	refuting   []float64    // the multipliers of the rows that do
+	joined     *Joined      // classes of the incumbent
 }
 
 // A point is a mixture of columns that meets the target.
@@ -193,6 +200,7 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	_, s.affine = task.Cost.(cost.Affine)
 	s.enough = s.opts.Gap
 	if s.opts.Gap == 0 {
+		s.defaultGap = true
 		s.opts.Gap, s.enough = defaultSmoothGap, smoothGap
 		if s.complete && (s.affine || task.Cost == nil) {
 			s.opts.Gap, s.enough = defaultGap, defaultGap

@@ -48,27 +48,15 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 	return out, nil
 }
 
-// spent adds weight times the share of time that a policy spends in each state, which stays
-// in one class of an end at most.
+// spent adds weight times the share of time that a policy spends in each state.
 func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *stepPolicy) error {
-	x, err := p.visits(ctx, st, false)
+	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return err
 	}
-	stays := make(map[int32][]int32)
-	for _, s := range x.forever {
-		stays[p.ends.of[s]] = append(stays[p.ends.of[s]], s)
-	}
-	for _, states := range stays {
-		choices, mass := make([]int32, len(states)), 0.0
-		for j, s := range states {
-			choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
-			mass += p.seen(x, s)
-		}
-		y := p.chainOf(states, choices)
-		set := y.closed()
-		for j, share := range y.shares(set, 0, p.chain) {
-			dst[states[set[j]]] += weight * mass * share
+	for _, in := range classes {
+		for j, s := range in.states {
+			dst[s] += weight * in.prob * in.share[j]
 		}
 	}
 	return nil

@@ -1,0 +1,189 @@
+package exact
+
+import (
+	"math"
+	"slices"
+
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// joinGap is the gap that a policy of long-run means may have where recurrent classes had to be joined, unless Options.Gap asks
+// for another.
+const joinGap = 1e-6
+
+// Joined says how a policy of long-run means goes round between recurrent classes that would not be left otherwise, so that
+// all its runs have the same means: seldom, by rare choices.
+type Joined struct {
+	// Classes is how many there are.
+	Classes int
+	// Steps is the mean number of steps from one such choice to the next.
+	Steps float64
+	// Loss is by how much the cost is larger than that of a draw between the classes.
+	Loss float64
+}
+
+// mixture returns the mixture of the incumbent, with as few policies as Carathéodory's theorem allows. The weights of
+// rays are steps.
+func (s *solver) mixture() (columns []column, weights []float64, rays []column, steps []float64) {
+	var points [][]float64
+	var kept, links []column
+	var share, linked []float64
+	for j, x := range s.incumbent.lambda {
+		c := s.master.columns[j]
+		switch {
+		case !(x > 0):
+		case c.ray != nil:
+			if x > noSteps {
+				rays, steps = append(rays, c), append(steps, x)
+			}
+		case c.link != nil:
+			links, linked = append(links, c), append(linked, x)
+		default:
+			points, kept, share = append(points, c.returns), append(kept, c), append(share, x)
+		}
+	}
+	rest := floats.Sum(share)
+	if links == nil {
+		rest = 1
+	}
+	for _, j := range caratheodory(points, share, s.master.scale) {
+		columns, weights = append(columns, kept[j]), append(weights, rest*share[j])
+	}
+	return append(columns, links...), append(weights, linked...), rays, steps
+}
+
+// join makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A link
+// leads round between the classes that the mixture consists of. It gets the largest share of the time that the gap has room
+// for, and the mixture of the other policies is chosen again, so that all together keep every limit. Where that fails the
+// incumbent stays as it is: its policy draws a class.
+func (s *solver) join() error {
+	p, ok := s.pricer.(*average)
+	if !ok {
+		return nil
+	}
+	runs := make(map[*actions]*frequencies)
+	columns, weights, _, _ := s.mixture()
+	if len(columns) < 2 {
+		return nil
+	}
+	t, err := p.settle(s.ctx, columns, weights, runs)
+	if err != nil || !t.apart() {
+		return err
+	}
+	before := *s
+	before.master = nil
+	known := slices.Clone(s.master.columns)
+	if s.defaultGap {
+		s.opts.Gap = math.Max(s.opts.Gap, joinGap)
+		s.enough = math.Max(s.enough, joinGap)
+	}
+	goal := s.opts.Gap
+	s.opts.Gap = 0.9 * goal // of which rounding takes a little
+	const rounds = 8
+	for range rounds {
+		l, err := t.link(s.ctx, s.lagrangian())
+		if err != nil {
+			break
+		}
+		if ok, err := s.admit(l, goal); err != nil {
+			return err
+		} else if !ok {
+			break
+		}
+		columns, weights, _, _ = s.mixture()
+		now, err := p.settle(s.ctx, columns, weights, runs)
+		if err != nil {
+			return err
+		}
+		if !now.apart() {
+			s.joined = &Joined{Classes: l.classes, Steps: 1 / now.rate(l), Loss: math.Max(0, s.incumbent.cost-before.incumbent.cost)}
+			return nil
+		}
+		// What is new is joined too, and nothing is forgotten.
+		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
+		if t, err = p.settle(s.ctx, columns, scaled(0.5, weights), runs); err != nil {
+			return err
+		}
+	}
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	s.incumbent, s.anchor, s.ease, s.enough, s.opts.Gap = before.incumbent, before.anchor, before.ease, before.enough, before.opts.Gap
+	return s.master.restart(known)
+}
+
+// rate returns how often per step, where there are several classes to join, a link leaves one.
+func (t *settlement) rate(l *link) float64 {
+	left, time := 0.0, 0.0
+	ends := make(map[int32]bool)
+	for c := range l.exits {
+		left += t.mass[c]
+		ends[t.p.ends.of[t.p.lifter.owner[c]]] = true
+	}
+	for end := range ends {
+		time += t.prob(end)
+	}
+	return left / time
+}
+
+// lagrangian returns the direction of the best bound, nil without one.
+func (s *solver) lagrangian() []float64 {
+	if s.proof == nil {
+		return nil
+	}
+	dir, _ := s.proof.direction()
+	return dir
+}
+
+// admit gives a link a share of the time, and finds the best mixture with it. It reports whether that is within the gap goal
+// and keeps the limits.
+func (s *solver) admit(l *link, goal float64) (bool, error) {
+	const most, least = 0.25, 1e-15
+	share := most
+	if dir := s.lagrangian(); dir != nil && s.task.Cost != nil {
+		price := floats.Dot(dir, l.returns) - floats.Dot(dir, s.incumbent.v)
+		if room := 0.5 * s.tolerance(goal); price > 0 {
+			share = math.Min(most, room/price)
+		}
+	}
+	for ; share >= least; share /= 8 {
+		columns := append(s.master.withoutLinks(), column{returns: l.returns, link: l, least: share})
+		if err := s.master.restart(columns); err != nil {
+			return false, err
+		}
+		if err := s.master.first(); err != nil {
+			return false, err
+		}
+		s.incumbent, s.refuted = point{cost: math.Inf(1)}, nil
+		verdict, err := s.findFeasible()
+		s.refuted = nil
+		if err == nil && verdict == Optimal && s.task.Cost != nil {
+			verdict, err = s.optimize()
+		}
+		if err != nil {
+			return false, err
+		}
+		if verdict == Optimal && (s.task.Cost == nil || s.gap() <= s.tolerance(goal)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// withoutLinks returns the columns that are no links.
+func (m *master) withoutLinks() []column { return policiesOf(m.columns) }
+
+// policiesOf returns the columns that are no links.
+func policiesOf(columns []column) []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.link != nil })
+}
+
+// restart solves from scratch with other columns.
+func (m *master) restart(columns []column) (err error) {
+	m.columns = columns
+	m.costs = append(m.costs[:firstLambda], make([]float64, len(columns))...)
+	m.solver, err = lp.NewEmbedded(m.program())
+	return err
+}

@@ -1,0 +1,468 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A settlement is a mixture of policies, and what becomes of it in the long run. In each end where several of them stay, they
+// become one: with the long-run frequencies x(s,a) of the mixture, the policy x(s,a)/x(s) has x as stationary frequencies
+// (Ross and Varadarajan 1991). Where its chain falls into several recurrent classes, a link leads from each of them to the others.
+type settlement struct {
+	p       *average
+	columns []column // without links
+	weights []float64
+	runs    []*frequencies
+	mass    []float64        // of each choice inside an end, the share of time
+	users   []int32          // of each choice inside an end, how many policies take it in the long run
+	inside  *stepPolicy      // what is done where the mixture stays
+	classes map[int32][]spot // of each end in which it stays
+	of      []int32          // of each state, its class in its end, or −1
+}
+
+// A spot is a recurrent class of a settlement.
+type spot struct {
+	states []int32
+	users  int // how many policies end up there
+}
+
+// unlinked returns the columns of a mixture, a link being divided into those that it joins.
+func unlinked(columns []column, weights []float64) ([]column, []float64) {
+	var out []column
+	var share []float64
+	add := func(c column, x float64) {
+		at := slices.IndexFunc(out, func(o column) bool { return o.policy == c.policy })
+		if at < 0 {
+			out, share = append(out, c), append(share, x)
+			return
+		}
+		share[at] += x
+	}
+	for j, c := range columns {
+		if c.link == nil {
+			add(c, weights[j])
+			continue
+		}
+		for i, o := range c.link.columns {
+			add(o, weights[j]*c.link.weights[i])
+		}
+	}
+	return out, share
+}
+
+// settle returns the settlement of a mixture. runs remembers the long runs of policies.
+func (p *average) settle(ctx context.Context, columns []column, weights []float64, runs map[*actions]*frequencies) (*settlement, error) {
+	t := &settlement{p: p, mass: make([]float64, len(p.k.Offset)-1), users: make([]int32, len(p.k.Offset)-1)}
+	t.columns, t.weights = unlinked(columns, weights)
+	for _, c := range t.columns {
+		run := runs[c.policy]
+		if run == nil {
+			var err error
+			if run, err = p.longRun(ctx, &stepPolicy{actions: *c.policy}); err != nil {
+				return nil, err
+			}
+			runs[c.policy] = run
+		}
+		t.runs = append(t.runs, run)
+	}
+	for j, c := range columns {
+		run := runs[c.policy]
+		if c.link != nil {
+			run = c.link.run
+		}
+		for i, choice := range run.choices {
+			t.mass[choice] += weights[j] * run.mass[i]
+			t.users[choice]++
+		}
+	}
+	t.divide()
+	return t, nil
+}
+
+// divide finds what is done where the mixture stays, and its classes.
+func (t *settlement) divide() {
+	p := t.p
+	t.inside = &stepPolicy{actions: newActions(p.m.States(), p.mostActions), mixed: make(map[int32][]float64)}
+	t.classes, t.of = make(map[int32][]spot), make([]int32, p.m.States())
+	for s := range t.of {
+		t.of[s] = -1
+	}
+	for _, run := range t.runs {
+		for _, end := range run.ends {
+			if _, done := t.classes[end]; done {
+				continue
+			}
+			var states []int32
+			for _, s := range p.ends.part(int(end)) {
+				if t.share(s) {
+					states = append(states, s)
+				}
+			}
+			slices.Sort(states)
+			var found []spot
+			for _, set := range p.chainUnder(states, t.inside).closedSets() {
+				in := spot{}
+				for _, j := range set {
+					t.of[states[j]] = int32(len(found))
+					in.states = append(in.states, states[j])
+				}
+				found = append(found, in)
+			}
+			t.classes[end] = found
+		}
+	}
+	for j := range t.runs {
+		for _, at := range t.stays(j) {
+			t.classes[at.end][at.class].users++
+		}
+	}
+}
+
+// share sets what is done in a state in the long run, and reports whether anything is.
+func (t *settlement) share(s int32) bool {
+	first, end := t.p.k.First[s], t.p.k.First[s+1]
+	total, taken, only := 0.0, 0, int32(0)
+	for c := first; c < end; c++ {
+		if t.users[c] > 0 {
+			total, taken, only = total+t.mass[c], taken+1, c
+		}
+	}
+	if taken == 0 {
+		return false
+	}
+	t.inside.actions.set(int(s), int(only-first))
+	if taken == 1 {
+		return true
+	}
+	probs := make([]float64, end-first)
+	for a := range probs {
+		if c := first + int32(a); t.users[c] > 0 {
+			probs[a] = 1 / float64(taken) // where the mixture hardly ever is
+			if total > 0 {
+				probs[a] = t.mass[c] / total
+			}
+		}
+	}
+	t.inside.mixed[s] = probs
+	t.inside.actions.set(int(s), floats.MaxIdx(probs))
+	return true
+}
+
+// A settled place is a class of an end.
+type classOf struct{ end, class int32 }
+
+// stays returns the classes in which policy j ends up, in order.
+func (t *settlement) stays(j int) []classOf {
+	var out []classOf
+	for i, c := range t.runs[j].choices {
+		if s := t.p.lifter.owner[c]; t.of[s] >= 0 {
+			at := classOf{t.p.ends.of[s], t.of[s]}
+			if i == 0 || len(out) == 0 || out[len(out)-1] != at {
+				out = append(out, at)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b classOf) int {
+		if a.end != b.end {
+			return int(a.end - b.end)
+		}
+		return int(a.class - b.class)
+	})
+	return slices.Compact(out)
+}
+
+// apart reports whether some end has several classes.
+func (t *settlement) apart() bool {
+	for _, found := range t.classes {
+		if len(found) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// components returns the policies to draw from at the start. Policies that end up in the same classes become one: what they
+// do on the way there is averaged by their visits.
+func (t *settlement) components(ctx context.Context) ([]Component, error) {
+	var order []string
+	groups := make(map[string][]int)
+	for j := range t.columns {
+		key := fmt.Sprint(t.stays(j))
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], j)
+	}
+	var out []Component
+	for _, key := range order {
+		st, weight, err := t.travel(ctx, groups[key])
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range t.stays(groups[key][0]) {
+			t.stay(st, at)
+		}
+		if len(st.mixed) == 0 {
+			st.mixed = nil
+		}
+		out = append(out, Component{weight, &Policy{steps: []stepPolicy{*st}}})
+	}
+	return out, nil
+}
+
+// travel returns one policy that comes to the classes of some policies, which are the same for all, as often as they
+// do, with the same totals.
+func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, weight float64, err error) {
+	p, heaviest := t.p, group[0]
+	for _, j := range group {
+		weight += t.weights[j]
+		if t.weights[j] > t.weights[heaviest] {
+			heaviest = j
+		}
+	}
+	st = &stepPolicy{actions: t.columns[heaviest].policy.clone(), mixed: make(map[int32][]float64)}
+	if len(group) == 1 || p.m.Average() && t.alike(group) {
+		return st, weight, nil
+	}
+	ends := make(map[int32]bool)
+	for _, at := range t.stays(heaviest) {
+		ends[at.end] = true
+	}
+	var differ []int32
+	var mixed []stepPolicy
+	var share []float64
+	for _, j := range group {
+		mixed, share = append(mixed, stepPolicy{actions: *t.columns[j].policy}), append(share, t.weights[j])
+	}
+	for s := range int32(p.m.States()) {
+		if p.k.First[s] == p.k.First[s+1] || ends[p.ends.of[s]] {
+			continue
+		}
+		if slices.ContainsFunc(mixed, func(o stepPolicy) bool { return o.actions.at(int(s)) != st.actions.at(int(s)) }) {
+			differ = append(differ, s)
+		}
+	}
+	visited, err := p.spend(ctx, differ, mixed, share)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, s := range visited.states {
+		st.assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
+	}
+	return st, weight, nil
+}
+
+// alike reports whether some policies stay in the same ends with the same probabilities.
+func (t *settlement) alike(group []int) bool {
+	first := t.runs[group[0]]
+	for _, j := range group {
+		run := t.runs[j]
+		if !slices.Equal(run.ends, first.ends) || !floats.EqualApprox(run.prob, first.prob, 1e-12) {
+			return false
+		}
+	}
+	return true
+}
+
+// stay makes a policy stay in a class of an end, and come there from everywhere in the end. A single policy
+// does so already.
+func (t *settlement) stay(st *stepPolicy, at classOf) {
+	p, in := t.p, t.classes[at.end][at.class]
+	states := p.ends.part(int(at.end))
+	if in.users == 1 && !t.linked(in) {
+		return
+	}
+	class := &class{states: in.states, choices: make([]int32, len(in.states))}
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
+	}
+	p.leadTo(class, states, choices)
+	for j, s := range states {
+		if t.of[s] == at.class {
+			st.actions.set(int(s), t.inside.actions.at(int(s)))
+			if probs, ok := t.inside.mixed[s]; ok {
+				st.mixed[s] = probs
+			}
+			continue
+		}
+		st.actions.set(int(s), int(choices[j]-p.k.First[s]))
+	}
+}
+
+// linked reports whether a class is more than what a single policy does: some choice is taken by a link.
+func (t *settlement) linked(in spot) bool {
+	for _, s := range in.states {
+		if _, draws := t.inside.mixed[s]; draws {
+			return true
+		}
+		if c := t.p.k.First[s] + int32(t.inside.actions.at(int(s))); t.users[c] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// combine returns the policy of a mixture, or one that draws at the start where the mixture ends up in classes that are not
+// joined.
+func (p *average) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
+	if len(columns) == 1 && columns[0].link == nil {
+		return &Policy{steps: []stepPolicy{{actions: columns[0].policy.clone()}}}, nil
+	}
+	t, err := p.settle(ctx, columns, weights, make(map[*actions]*frequencies))
+	if err != nil {
+		return nil, err
+	}
+	components, err := t.components(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(components) == 1 {
+		return components[0].Policy, nil
+	}
+	return &Policy{components: components}, nil
+}
+
+// purify has nothing to do: what a policy draws in the long run, its frequencies need.
+func (p *average) purify(context.Context, *Policy, face) error { return nil }
+
+// A link joins the classes of a settlement: a policy that goes round between them.
+type link struct {
+	columns []column // the mixture whose classes it joins
+	weights []float64
+	run     *frequencies
+	exits   map[int32]bool // the choices by which it leaves classes
+	classes int            // how many it joins
+	returns []float64
+}
+
+// link returns a link of all classes of an end, for each end. Ways are short where a choice costs little in the
+// direction dir, which may be nil.
+func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
+	p := t.p
+	l := &link{columns: t.columns, weights: t.weights, run: new(frequencies), exits: make(map[int32]bool), returns: make([]float64, p.dim())}
+	var least []float64
+	if dir != nil {
+		means, _ := p.split(dir)
+		var err error
+		if least, err = p.leastMeans(ctx, means); err != nil {
+			return nil, err
+		}
+	}
+	for end := range int32(p.ends.parts()) {
+		found, ok := t.classes[end]
+		switch {
+		case !ok:
+		case len(found) == 1:
+			for _, s := range found[0].states {
+				for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+					if t.users[c] > 0 {
+						l.run.choices, l.run.mass = append(l.run.choices, c), append(l.run.mass, t.mass[c])
+					}
+				}
+			}
+		default:
+			if err := t.tour(l, end, least); err != nil {
+				return nil, err
+			}
+			l.classes += len(found)
+		}
+	}
+	d := p.dim()
+	for i, c := range l.run.choices {
+		floats.AddScaled(l.returns, l.run.mass[i], p.k.Returns[int(c)*d:(int(c)+1)*d])
+	}
+	for i := range l.returns {
+		if !p.m.Mean(i) {
+			l.returns[i] = 0
+			for j, c := range t.columns {
+				l.returns[i] += t.weights[j] * c.returns[i]
+			}
+		}
+	}
+	return l, nil
+}
+
+// tour adds to a link the frequencies of a policy that goes round between the classes of an end.
+func (t *settlement) tour(l *link, end int32, least []float64) error {
+	p, states, found := t.p, t.p.ends.part(int(end)), t.classes[end]
+	w := t.newWays(end, least)
+	outside := make(map[int32][]int32) // choices on ways outside of classes
+	exits := make(map[int32][]int32)
+	for i := range found {
+		w.search([]int32{int32((i + 1) % len(found))})
+		w.follow(int32(i), func(s, c int32) {
+			at := outside
+			if t.of[s] >= 0 {
+				at = exits
+				l.exits[c] = true
+			}
+			if !slices.Contains(at[s], c) {
+				at[s] = append(at[s], c)
+			}
+		})
+	}
+	sources := make([]int32, 0, len(found)+len(outside))
+	for i := range found {
+		sources = append(sources, int32(i))
+	}
+	for s := range outside {
+		sources = append(sources, w.node(s))
+	}
+	slices.Sort(sources)
+	w.search(sources)
+	st := &stepPolicy{actions: newActions(p.m.States(), p.mostActions), mixed: make(map[int32][]float64)}
+	for _, s := range states {
+		probs := make([]float64, p.k.First[s+1]-p.k.First[s])
+		switch leave, on := exits[s], outside[s]; {
+		case t.of[s] >= 0:
+			half := 1.0
+			if leave != nil {
+				half = 0.5
+			}
+			for _, c := range p.choose(nil, t.inside, p.base.state[s]) {
+				probs[int32(c.c)-p.k.First[s]] += half * c.x
+			}
+			for _, c := range leave {
+				probs[c-p.k.First[s]] += (1 - half) / float64(len(leave))
+			}
+		case on != nil:
+			for _, c := range on {
+				probs[c-p.k.First[s]] = 1 / float64(len(on))
+			}
+		default:
+			probs[w.via[w.node(s)]-p.k.First[s]] = 1
+		}
+		st.mixed[s] = probs
+	}
+	y := p.chainUnder(states, st)
+	sets := y.closedSets()
+	if len(sets) != 1 {
+		return errNoClass
+	}
+	share, err := p.stationaryShares(y, sets[0])
+	if err != nil {
+		return err
+	}
+	for j, at := range sets[0] {
+		for _, c := range p.choose(nil, st, p.base.state[states[at]]) {
+			l.run.choices, l.run.mass = append(l.run.choices, int32(c.c)), append(l.run.mass, t.prob(end)*share[j]*c.x)
+		}
+	}
+	return nil
+}
+
+// prob returns the probability to stay in an end.
+func (t *settlement) prob(end int32) float64 {
+	sum := 0.0
+	for j, run := range t.runs {
+		if i, ok := slices.BinarySearch(run.ends, end); ok {
+			sum += t.weights[j] * run.prob[i]
+		}
+	}
+	return math.Min(1, sum)
+}

@@ -1,0 +1,142 @@
+package exact
+
+import (
+	"container/heap"
+	"math"
+)
+
+// ways finds cheap ways between the classes of a settlement inside an end, by the algorithm of Dijkstra. A
+// class is one node: whoever is in it comes to all its states. To take a choice costs as much as it does until it succeeds.
+type ways struct {
+	t       *settlement
+	states  []int32
+	classes int
+	cost    map[int32]float64 // of choices
+	dist    []float64         // of each node
+	via     []int32           // of each node, the choice that it takes
+	next    []int32           // of each node, the state that the choice is to lead to
+	goal    []bool
+}
+
+// newWays returns the ways of an end. A choice costs by how much it is worse than the best one, where the least means of ends
+// are known, and a little for the step.
+func (t *settlement) newWays(end int32, least []float64) *ways {
+	p := t.p
+	w := &ways{t: t, states: p.ends.part(int(end)), classes: len(t.classes[end]), cost: make(map[int32]float64)}
+	largest := 0.0
+	for _, s := range w.states {
+		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
+			if !p.ends.inside[c] {
+				continue
+			}
+			w.cost[c] = 0
+			if least == nil {
+				continue
+			}
+			worse := p.reward[c] - least[end]
+			next, prob := p.successors(c)
+			for j, n := range next {
+				worse += prob[j] * (p.h[n] - p.h[s])
+			}
+			w.cost[c] = math.Max(0, worse)
+			largest = math.Max(largest, worse)
+		}
+	}
+	step := 1e-3 * largest
+	if !(step > 0) {
+		step = 1
+	}
+	for c := range w.cost {
+		w.cost[c] += step
+	}
+	p.places(w.states)
+	n := w.classes + len(w.states)
+	w.dist, w.via, w.next, w.goal = make([]float64, n), make([]int32, n), make([]int32, n), make([]bool, n)
+	return w
+}
+
+// node returns the number of a state, which all states of a class share.
+func (w *ways) node(s int32) int32 {
+	if i := w.t.of[s]; i >= 0 {
+		return i
+	}
+	return int32(w.classes) + w.t.p.place[s]
+}
+
+// members returns the states of a node.
+func (w *ways) members(n int32, end int32) []int32 {
+	if int(n) < w.classes {
+		return w.t.classes[end][n].states
+	}
+	return w.states[int(n)-w.classes:][:1]
+}
+
+// search finds the cheapest way from every node to one of the goals.
+func (w *ways) search(goals []int32) {
+	p := w.t.p
+	end := p.ends.of[w.states[0]]
+	for n := range w.dist {
+		w.dist[n], w.via[n], w.goal[n] = math.Inf(1), -1, false
+	}
+	var queue nodes
+	for _, n := range goals {
+		w.dist[n], w.goal[n] = 0, true
+		heap.Push(&queue, node{0, n})
+	}
+	for len(queue) > 0 {
+		at := heap.Pop(&queue).(node)
+		if at.dist > w.dist[at.n] {
+			continue
+		}
+		for _, to := range w.members(at.n, end) {
+			for _, c := range p.lifter.into.of(to) {
+				from := w.node(p.lifter.owner[c])
+				if from == at.n || w.goal[from] {
+					continue
+				}
+				there := 0.0
+				next, prob := p.successors(c)
+				for j, n := range next {
+					if prob[j] > 0 && w.node(n) == at.n {
+						there += prob[j]
+					}
+				}
+				if dist := at.dist + w.cost[c]/there; dist < w.dist[from] {
+					w.dist[from], w.via[from], w.next[from] = dist, c, to
+					heap.Push(&queue, node{dist, from})
+				}
+			}
+		}
+	}
+}
+
+// follow calls visit with the choices on the way from a node to its goal, and the states in which they are taken.
+func (w *ways) follow(n int32, visit func(s, c int32)) {
+	for !w.goal[n] {
+		c := w.via[n]
+		visit(w.t.p.lifter.owner[c], c)
+		n = w.node(w.next[n])
+	}
+}
+
+// A node is one whose distance to a goal is at most dist.
+type node struct {
+	dist float64
+	n    int32
+}
+
+// nodes is a heap, the nearest first.
+type nodes []node
+
+func (q nodes) Len() int { return len(q) }
+func (q nodes) Less(i, j int) bool {
+	return q[i].dist < q[j].dist || q[i].dist == q[j].dist && q[i].n < q[j].n
+}
+func (q nodes) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *nodes) Push(x any)   { *q = append(*q, x.(node)) }
+func (q *nodes) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
+}
