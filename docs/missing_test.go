@@ -35,7 +35,7 @@ var functions = []any{
 	cmdp.NextRecord, cmdp.ProductActions, cmdp.SlaterPenalty,
 	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewRecorder, baseline.PlanCredibly, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog, contest.SavedEpisodes,
-	exact.ApproachabilityGap, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
+	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
 	exact.NewPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
 	instance.DefaultFrozenLake, instance.FromMap,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/query"
 
@@ -56,6 +57,11 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		}
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
+	if found.Policy != nil && p.Model.Means() {
+		if r.Branches, err = exact.Branches(ctx, p.Model, []cmdp.Policy{found.Policy}, []float64{1}); err != nil {
+			return p.stopped(err)
+		}
+	}
 	d := p.planData(&r, time.Since(begin))
 	d.Never = &neverReport{Nodes: found.Nodes, Relaxed: report.NaN}
 	if p.Task.Cost != nil && found.Relaxed.Status == exact.Optimal {

@@ -64,7 +64,7 @@ func newExplorer(ctx context.Context, p *loaded, o *planOptions) (*explorer, err
 	e := &explorer{loaded: p, options: o}
 	if o.gap == 0 && !p.isGame() {
 		quick := *o
-		quick.gap = exploreGap
+		quick.gap, quick.joinGap = exploreGap, exploreJoinGap
 		e.options = &quick
 	}
 	if !p.isGame() {
@@ -220,7 +220,7 @@ func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
 // answer tells the page of a plan.
 func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep []int) (*planAnswer, error) {
 	d := p.planData(r, 0)
-	a := &planAnswer{Report: d, Notes: append(d.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
+	a := &planAnswer{Report: d, Notes: append(append(d.notes(p), p.branchLines(d.Branches)...), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
 		var err error
 		if a.Conflict, err = p.conflict(ctx, e.options.solver(nil)); err != nil {
@@ -274,6 +274,9 @@ func (e *explorer) planGame(ctx context.Context, p *loaded, keep []int, progress
 // exploreGap is the gap that is certified unless another is asked for: finer ones, of which the
 // page shows nothing, take many value iterations more.
 const exploreGap = 1e-8
+
+// exploreJoinGap is that of plan, so that the page shows the policies that plan writes.
+const exploreJoinGap = 1e-6
 
 // keptPlans bounds the number of plans that are kept, and keptPlanBytes their memory.
 const (
@@ -389,5 +392,5 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 
 // solver returns the options of the solver.
 func (o *planOptions) solver(progress func(int, float64, float64)) exact.Options {
-	return exact.Options{Gap: o.gap, Iterations: o.iterations, Workers: o.parallel, Progress: progress}
+	return exact.Options{Gap: o.gap, JoinGap: o.joinGap, Iterations: o.iterations, Workers: o.parallel, Progress: progress}
 }

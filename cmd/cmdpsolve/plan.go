@@ -22,13 +22,14 @@ import (
 // planOptions are what plan, front and check may spend.
 type planOptions struct {
 	gap        float64
+	joinGap    float64 // see exact.Options, not a flag
 	iterations int
 	parallel   int
 	quiet      bool
 }
 
 func (o *planOptions) addFlags(f *pflag.FlagSet) {
-	f.Float64Var(&o.gap, "gap", 0, "certified gap to reach, relative to the size of the optimum (default: 1e-10, or 2e-8 if goal or target is curved)")
+	f.Float64Var(&o.gap, "gap", 0, "certified gap to reach, relative to the size of the optimum (default: 1e-10, 2e-8 if goal or target is curved, 1e-6 if long-run means are joined)")
 	f.IntVar(&o.iterations, "iterations", 2000, "most value iterations for one optimum")
 	f.IntVar(&o.parallel, "parallel", 0, "threads of a value iteration (default: one for each processor); results do not depend on it")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")

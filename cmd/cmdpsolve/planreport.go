@@ -38,7 +38,10 @@ type planReport struct {
 	Rho         report.Number `json:"rho" csv:"rho"`
 	Randomized  int           `json:"randomized" csv:"randomized"`
 	// Components is the number of policies, if the plan draws one of several at the start.
-	Components  int              `json:"components,omitempty" csv:"components"`
+	Components int `json:"components,omitempty" csv:"components"`
+	// Branches are there if endless runs differ in their long-run means, Joined if the policy joins recurrent classes.
+	Branches    []branchReport   `json:"branches,omitempty"`
+	Joined      *joinedReport    `json:"joined,omitempty"`
 	Certificate *planCertificate `json:"certificate" csv:"certificate"`
 	// Conflict names a smallest set of limits that no policy keeps together.
 	Conflict []conflictReport `json:"conflict,omitempty" csv:"conflict"`
@@ -90,6 +93,7 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
 		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p), p.memoryNotes()...),
 	}
+	sections = append(sections, p.branchSections(d.Branches)...)
 	sections = append(sections, d.policy...)
 	return &report.Report{Data: d, Sections: append(sections, distributionSections(d.Distribution, episodesOfPlans, false)...)}
 }
@@ -118,6 +122,9 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	}
 	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r, priced)
+	if p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided) {
+		d.Branches, d.Joined = p.branches(r.Branches), newJoinedReport(r.Joined)
+	}
 	if c := r.Certificate; c != nil {
 		d.Certificate = p.certificate(c)
 	}
@@ -310,12 +317,16 @@ func (d *planReport) notes(p *loaded) report.Note {
 		what = "state"
 	}
 	if d.Components > 0 {
-		note := "The policy draws one of %d components at the start and plays it for good; none of them draws anything."
-		if d.draws {
-			note = "The policy draws one of %d components at the start and plays it for good; some of them draw again."
+		draws := "none of them draws anything"
+		switch {
+		case d.Randomized > 0:
+			draws = "they randomise in " + count(d.Randomized, what)
+		case d.draws:
+			draws = "some of them draw again"
 		}
-		return append(notes, fmt.Sprintf(note, d.Components))
+		return append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good; %s.", d.Components, draws))
 	}
+	notes = append(notes, d.Joined.note()...)
 	if d.Randomized == 0 {
 		return append(notes, "The policy is deterministic.")
 	}

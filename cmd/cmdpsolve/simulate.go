@@ -145,6 +145,11 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []drawn)
 		}
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
+	if p.Model != nil && p.Model.Means() {
+		if rep.Branches, err = p.branchesOf(ctx, sim.components); err != nil {
+			return nil, stopped(err)
+		}
+	}
 	if c.distribution {
 		if rep.Distribution, err = sim.distributions(ctx, p.Returns, c.episodes); err != nil {
 			return nil, stopped(err)

@@ -23,6 +23,8 @@ type simulateReport struct {
 	Violation  report.Number            `json:"violation"`
 	Expected   expectedReport           `json:"expected"`
 	Truncation *truncationReport        `json:"truncation"`
+	// Branches are there if endless runs of the policy differ in their long-run means.
+	Branches []branchReport `json:"branches,omitempty"`
 	// Distribution is there with --distribution.
 	Distribution distributions `json:"distribution,omitzero"`
 	Seconds      report.Number `json:"seconds"`
@@ -92,11 +94,15 @@ func (p *loaded) largestReturn() float64 {
 
 // report declares what simulate found.
 func (rep *simulateReport) report(p *loaded) *report.Report {
-	return &report.Report{Data: rep, Sections: append([]report.Section{
+	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds)),
 		report.Only(rep.means(p, report.Terminal), report.Terminal, report.Markdown, report.LaTeX),
 		report.Only(rep.means(p, report.CSV), report.CSV), rep.notes(p),
-	}, distributionSections(rep.Distribution, rep.Episodes, true)...)}
+	}
+	for _, s := range p.branchSections(rep.Branches) {
+		sections = append(sections, report.Only(s, report.Terminal, report.Markdown, report.LaTeX))
+	}
+	return &report.Report{Data: rep, Sections: append(sections, distributionSections(rep.Distribution, rep.Episodes, true)...)}
 }
 
 // means lists what the episodes gave beside what is to be expected. People do not see a
@@ -141,6 +147,8 @@ func (rep *simulateReport) notes(p *loaded) report.Note {
 	case p.Model == nil:
 		notes = report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; what is expected of the policy in a simulator is not known."}
 	case p.Task.Target == nil:
+	case rep.keeps && breaking(rep.Branches):
+		notes = append(notes, "The policy keeps every limit in the mean over all runs, but not in each of them.")
 	case rep.keeps:
 		notes = append(notes, "The policy keeps every limit.")
 	default:

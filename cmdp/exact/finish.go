@@ -101,11 +101,7 @@ func (s *solver) recoverPolicy(r *Result) error {
 		return err
 	}
 	if p, ok := s.pricer.(*average); ok {
-		components := r.Policy.components
-		if len(components) == 0 {
-			components = []Component{{1, r.Policy}}
-		}
-		if r.Branches, err = p.branches(s.ctx, components); err != nil {
+		if r.Branches, err = p.branchesOf(s.ctx, r.Policy); err != nil {
 			return err
 		}
 	}

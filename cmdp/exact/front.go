@@ -66,6 +66,9 @@ type FrontResult struct {
 }
 
 func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
+	if o.JoinGap == 0 { // points of the curve are as exact as without classes to join
+		o.JoinGap = max(o.Gap, defaultGap)
+	}
 	var err error
 	if o.Options, err = o.Options.withDefaults(); err != nil {
 		return o, err
@@ -225,7 +228,6 @@ func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
 		f.columns = f.planner.columns
 	}
 	s.seed = f.columns
-	s.defaultGap = false // the curve wants points as exact as they are without links
 	r, err := s.run()
 	f.planner.keep(s.master.columns)
 	f.columns = s.master.withoutLinks()

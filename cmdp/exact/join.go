@@ -9,10 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// joinGap is the gap that a policy of long-run means may have where recurrent classes had to be joined, unless Options.Gap asks
-// for another.
-const joinGap = 1e-6
-
 // Joined says how a policy of long-run means goes round between recurrent classes that would not be left otherwise, so that
 // all its runs have the same means: seldom, by rare choices.
 type Joined struct {
@@ -75,11 +71,8 @@ func (s *solver) join() error {
 	before := *s
 	before.master = nil
 	known := slices.Clone(s.master.columns)
-	if s.defaultGap {
-		s.opts.Gap = math.Max(s.opts.Gap, joinGap)
-		s.enough = math.Max(s.enough, joinGap)
-	}
-	goal := s.opts.Gap
+	goal := max(s.opts.JoinGap, s.opts.Gap)
+	s.enough = max(s.enough, goal)
 	s.opts.Gap = 0.9 * goal // of which rounding takes a little
 	const rounds = 8
 	for range rounds {

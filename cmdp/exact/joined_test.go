@@ -291,14 +291,14 @@ func TestOnePolicyKeepsLimitsInEveryRun(t *testing.T) {
 			}
 		}
 		if gap == 0 {
-			gap = joinGap
+			gap = defaultJoinGap
 		}
 		size := math.Max(math.Abs(want), 60)
 		if r.Objective-want > gap*size || r.Bound > want+1e-9*size || math.Abs(r.Objective-r.Bound-r.Gap) > 1e-12*size {
 			t.Errorf("seed %d: cost %v, bound %v, gap %v: want %v within %g", seed, r.Objective, r.Bound, r.Gap, want, gap*size)
 		}
 		if r.Joined == nil {
-			if r.Gap > 1e-9*size && gap == joinGap {
+			if r.Gap > 1e-9*size && gap == defaultJoinGap {
 				t.Errorf("seed %d: gap %g without classes that are joined", seed, r.Gap)
 			}
 			if r.Randomized > 0 {

@@ -1,7 +1,9 @@
 package exact
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,83 +23,115 @@ type Branch struct {
 	States []int
 }
 
-// Branches returns the branches of an answer of [Solve] for a model with long-run means, the likeliest first: of its policy or,
-// where that is nil, its components.
-func Branches(ctx context.Context, m *cmdp.Model, policy *Policy, components []Component) ([]Branch, error) {
+// Branches returns the branches of a draw between stationary policies for a model with long-run means, the likeliest first, or none
+// for other models. weights are the probabilities of the policies. A policy is asked for step 0, and only for the states that it
+// reaches. Branches with the same states and means are one.
+func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weights []float64) ([]Branch, error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, err
+	}
+	if len(policies) != len(weights) || slices.Contains(policies, nil) {
+		return nil, fmt.Errorf("exact: branches: %d policies with %d weights: want a weight for each, and no policy missing", len(policies), len(weights))
 	}
 	if !m.Means() {
 		return nil, nil
 	}
-	p, err := newAverage(m, 1, indifferent(m.Dim()), nil)
+	var all []Branch
+	only := &stepPolicy{actions: newActions(m.States(), 1)}
+	for i, policy := range policies {
+		process, err := induced(m, policy)
+		if err != nil {
+			return nil, err
+		}
+		p, err := newAverage(process, 1, indifferent(m.Dim()), nil)
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.branches(ctx, only, weights[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return united(m, all), nil
+}
+
+// branches returns the branches of a policy that is drawn with a probability.
+func (p *average) branches(ctx context.Context, st *stepPolicy, weight float64) ([]Branch, error) {
+	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	if policy != nil {
-		components = []Component{{1, policy}}
-	}
-	return p.branches(ctx, components)
-}
-
-// branches is Branches of a pricer. Classes of several components with the same states and means are one.
-func (p *average) branches(ctx context.Context, components []Component) ([]Branch, error) {
-	const same = 1e-9
 	var out []Branch
-	extent := p.meanExtent()
-	add := func(b Branch) {
+	rest := 1.0
+	for _, in := range classes {
+		b := Branch{Probability: weight * in.prob, Returns: in.mean}
+		for _, s := range in.states {
+			b.States = append(b.States, int(s))
+		}
+		slices.Sort(b.States)
+		rest -= in.prob
+		out = append(out, b)
+	}
+	const rounding = 1e-12
+	if rest > rounding {
+		out = append(out, Branch{Probability: weight * rest, Returns: make([]float64, p.dim())})
+	}
+	for _, b := range out {
 		for i := range b.Returns {
 			if !p.m.Mean(i) {
 				b.Returns[i] = math.NaN()
 			}
 		}
-		for i := range out {
-			equal := slices.Equal(out[i].States, b.States)
-			for j, x := range b.Returns {
-				equal = equal && !(math.Abs(x-out[i].Returns[j]) > same*extent[j])
-			}
-			if equal {
-				out[i].Probability += b.Probability
-				return
-			}
-		}
-		out = append(out, b)
 	}
-	for _, c := range components {
-		classes, err := p.classes(ctx, &c.Policy.steps[0])
-		if err != nil {
-			return nil, err
-		}
-		rest := 1.0
-		for _, in := range classes {
-			b := Branch{Probability: c.Weight * in.prob, Returns: in.mean}
-			for _, s := range in.states {
-				b.States = append(b.States, int(s))
-			}
-			slices.Sort(b.States)
-			rest -= in.prob
-			add(b)
-		}
-		if rest > 1e-12 {
-			add(Branch{Probability: c.Weight * rest, Returns: make([]float64, p.dim())})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Branch) int {
-		if a.Probability > b.Probability {
-			return -1
-		} else if a.Probability < b.Probability {
-			return 1
-		}
-		return 0
-	})
 	return out, nil
 }
 
-// meanExtent returns how much each return varies over the steps, 0 being one of its values.
-func (p *average) meanExtent() []float64 {
-	d := p.dim()
+// branchesOf returns the branches of a policy that may draw one of several components.
+func (p *average) branchesOf(ctx context.Context, policy *Policy) ([]Branch, error) {
+	if len(policy.components) == 0 {
+		found, err := p.branches(ctx, &policy.steps[0], 1)
+		return united(p.m, found), err
+	}
+	var all []Branch
+	for _, c := range policy.components {
+		found, err := p.branches(ctx, &c.Policy.steps[0], c.Weight)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return united(p.m, all), nil
+}
+
+// united makes one of branches with the same states and means, and sorts them.
+func united(m *cmdp.Model, branches []Branch) []Branch {
+	const same = 1e-9
+	var out []Branch
+	extent := stepExtent(m)
+	for _, b := range branches {
+		at := slices.IndexFunc(out, func(o Branch) bool {
+			equal := slices.Equal(o.States, b.States)
+			for j, x := range b.Returns {
+				equal = equal && !(math.Abs(x-o.Returns[j]) > same*extent[j])
+			}
+			return equal
+		})
+		if at < 0 {
+			out = append(out, b)
+			continue
+		}
+		out[at].Probability += b.Probability
+	}
+	slices.SortStableFunc(out, func(a, b Branch) int { return cmp.Compare(b.Probability, a.Probability) })
+	return out
+}
+
+// stepExtent returns how much each return varies over the steps, 0 being one of its values.
+func stepExtent(m *cmdp.Model) []float64 {
+	d := m.Dim()
 	low, high := make([]float64, d), make([]float64, d)
-	for j, r := range p.k.Returns {
+	for j, r := range m.Kernel(0).Returns {
 		low[j%d], high[j%d] = math.Min(low[j%d], r), math.Max(high[j%d], r)
 	}
 	return minus(high, low)

@@ -13,6 +13,10 @@ type Options struct {
 	// knows cost and target as polyhedra. Otherwise it aims at 5e-10, and accepts
 	// 2e-8 as optimal where rounding allows no more.
 	Gap float64
+	// JoinGap is the gap that a policy of long-run means may have where recurrent classes have to be joined so that all runs
+	// have the same means, relative like Gap and at least Gap. The smaller it is, the more seldom they are left, see
+	// [Joined]. 0 stands for Gap or, where that is 0, for 1e-6.
+	JoinGap float64
 	// Feasibility is how far the returned policy may miss the target, relative to
 	// the extent of the returns. 0 stands for 1e-10.
 	Feasibility float64
@@ -41,6 +45,7 @@ const (
 	defaultGap         = 1e-10
 	defaultSmoothGap   = 5e-10
 	smoothGap          = 2e-8
+	defaultJoinGap     = 1e-6
 	defaultFeasibility = 1e-10
 	defaultIterations  = 2000
 )
@@ -50,11 +55,17 @@ func (o Options) withDefaults() (Options, error) {
 	if !(o.Gap >= 0 && o.Gap < 1) {
 		return o, fmt.Errorf("exact: relative gap %g: want at least 0 and below 1", o.Gap)
 	}
+	if !(o.JoinGap >= 0 && o.JoinGap < 1) {
+		return o, fmt.Errorf("exact: relative gap %g where classes are joined: want at least 0 and below 1", o.JoinGap)
+	}
 	if !(o.Feasibility >= 0 && o.Feasibility < 1) {
 		return o, fmt.Errorf("exact: feasibility tolerance %g: want at least 0 and below 1", o.Feasibility)
 	}
 	if o.Iterations < 0 || o.Workers < 0 {
 		return o, fmt.Errorf("exact: %d iterations, %d workers: want 0 for the default, or more", o.Iterations, o.Workers)
+	}
+	if o.JoinGap = max(o.JoinGap, o.Gap); o.JoinGap == 0 {
+		o.JoinGap = defaultJoinGap
 	}
 	if o.Feasibility == 0 {
 		o.Feasibility = defaultFeasibility

@@ -143,7 +143,6 @@ type solver struct {
 	complete     bool              // they are all of it
 	affine       bool              // so is the tangent of the cost at any point
 	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
-	defaultGap   bool              // none was asked for
 	missing      float64           // distance from the target that counts as none
 
 	seed       []column    // policies known in advance
@@ -200,7 +199,6 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	_, s.affine = task.Cost.(cost.Affine)
 	s.enough = s.opts.Gap
 	if s.opts.Gap == 0 {
-		s.defaultGap = true
 		s.opts.Gap, s.enough = defaultSmoothGap, smoothGap
 		if s.complete && (s.affine || task.Cost == nil) {
 			s.opts.Gap, s.enough = defaultGap, defaultGap

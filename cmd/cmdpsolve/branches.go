@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// branchReport is one of the ways in which endless runs go on.
+type branchReport struct {
+	Probability report.Number `json:"probability"`
+	// Returns are the long-run means of all its runs; totals have none.
+	Returns named `json:"returns"`
+	// Breaks names the limits on long-run means that its runs break for ever.
+	Breaks []string `json:"breaks"`
+	// State is one of the States states that its runs come back to for ever, empty at rest.
+	State  string `json:"state"`
+	States int    `json:"states"`
+}
+
+// joinedReport says how a policy goes round between recurrent classes, see exact.Joined.
+type joinedReport struct {
+	Classes int           `json:"classes"`
+	Steps   report.Number `json:"steps"`
+	Loss    report.Number `json:"loss"`
+}
+
+func newJoinedReport(j *exact.Joined) *joinedReport {
+	if j == nil {
+		return nil
+	}
+	return &joinedReport{j.Classes, report.Number(j.Steps), report.Number(j.Loss)}
+}
+
+func (j *joinedReport) note() report.Note {
+	if j == nil {
+		return nil
+	}
+	return report.Note{fmt.Sprintf("All runs have these long-run means: once in %s steps, on average, the policy moves on to another of %d groups of states. That costs %s of the goal.",
+		report.Brief(j.Steps), j.Classes, report.Brief(j.Loss))}
+}
+
+// branchesOf returns the branches of policies of which one is drawn at the start, none where all runs have the same means.
+func (p *loaded) branchesOf(ctx context.Context, components []drawn) ([]branchReport, error) {
+	var policies []cmdp.Policy
+	var weights []float64
+	for _, c := range components {
+		policies, weights = append(policies, c.Policy), append(weights, c.Weight)
+	}
+	found, err := exact.Branches(ctx, p.Model, policies, weights)
+	return p.branches(found), err
+}
+
+// branches says what each of several branches does to limits.
+func (p *loaded) branches(found []exact.Branch) []branchReport {
+	if len(found) < 2 {
+		return nil
+	}
+	var out []branchReport
+	for _, b := range found {
+		r := branchReport{Probability: report.Number(b.Probability), Returns: p.named(b.Returns), Breaks: []string{}, States: len(b.States)}
+		if len(b.States) > 0 {
+			r.State = p.recalled(b.States[0])
+		}
+		for _, c := range p.task.Constraints {
+			if p.breaks(c, b.Returns) {
+				r.Breaks = append(r.Breaks, c.Name)
+			}
+		}
+		if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); !polyhedral && p.Model.Average() && !p.keeps(b.Returns) {
+			r.Breaks = append(r.Breaks, "target")
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// limitsMeans reports whether a limit is on long-run means alone.
+func (p *loaded) limitsMeans(c cmdp.Constraint) bool {
+	for i, n := range c.Normal {
+		if n != 0 && !p.Model.Mean(i) {
+			return false
+		}
+	}
+	return c.Name != ""
+}
+
+// breaks reports whether long-run means break a limit on them.
+func (p *loaded) breaks(c cmdp.Constraint, means []float64) bool {
+	if !p.limitsMeans(c) {
+		return false
+	}
+	const rounding = 1e-9
+	excess, scale := -c.Offset, math.Abs(c.Offset)*1e-3
+	for i, n := range c.Normal {
+		if n != 0 {
+			excess += n * means[i]
+			scale += math.Abs(n) * p.sides()[i]
+		}
+	}
+	return excess > rounding*scale
+}
+
+// breaking reports whether some branch breaks a limit.
+func breaking(branches []branchReport) bool {
+	return slices.ContainsFunc(branches, func(b branchReport) bool { return len(b.Breaks) > 0 })
+}
+
+// mostBranches bounds the rows of the table of branches.
+const mostBranches = 12
+
+// branchSections shows the branches and what they mean for limits.
+func (p *loaded) branchSections(branches []branchReport) []report.Section {
+	if len(branches) == 0 {
+		return nil
+	}
+	const wide = 24
+	t := &report.Table{Columns: []report.Column{{Title: "branch", Align: report.Left}, {Title: "probability"}}}
+	for i, name := range p.Returns {
+		if p.Model.Mean(i) {
+			t.Columns = append(t.Columns, report.Column{Title: name})
+		}
+	}
+	t.Columns = append(t.Columns, report.Column{Title: "breaks for ever", Align: report.Left})
+	sides := p.sides()
+	for n, b := range branches[:min(len(branches), mostBranches)] {
+		lines := []string{"–"}
+		if len(b.Breaks) > 0 {
+			lines = nil
+			for _, name := range b.Breaks {
+				lines = append(lines, report.Wrap(name, wide)...)
+			}
+		}
+		where := "rest"
+		if b.States > 0 {
+			where = b.State
+		}
+		if b.States > 1 {
+			where += ", …"
+		}
+		for j, line := range lines {
+			row := []any{"", ""}
+			if j == 0 {
+				row = []any{clip(fmt.Sprintf("%d: %s", n+1, where), wide), report.Brief(b.Probability)}
+			}
+			for i := range p.Returns {
+				switch {
+				case !p.Model.Mean(i):
+				case j == 0:
+					row = append(row, report.Rounded(b.Returns.Values[i], sides[i]))
+				default:
+					row = append(row, "")
+				}
+			}
+			t.Add(append(row, clip(line, wide))...)
+		}
+	}
+	return []report.Section{t, p.branchNotes(branches)}
+}
+
+// branchNotes says what branches mean for limits.
+func (p *loaded) branchNotes(branches []branchReport) report.Note {
+	if len(branches) == 0 {
+		return nil
+	}
+	broken, limited := 0.0, false
+	for _, b := range branches {
+		if len(b.Breaks) > 0 {
+			broken += float64(b.Probability)
+		}
+	}
+	for _, c := range p.task.Constraints {
+		limited = limited || p.limitsMeans(c)
+	}
+	notes := report.Note{fmt.Sprintf("An endless run comes to one of %d branches, whose long-run means it then has for ever.", len(branches))}
+	switch {
+	case broken > 0:
+		notes = append(notes, fmt.Sprintf("Limits on these are kept only by the mean over all runs: with probability %s a run breaks one for ever.", report.Brief(broken)))
+	case limited:
+		notes = append(notes, "Each of them keeps every limit on these.")
+	}
+	if left := len(branches) - mostBranches; left > 0 {
+		rest := make([]float64, 0, left)
+		for _, b := range branches[mostBranches:] {
+			rest = append(rest, float64(b.Probability))
+		}
+		notes = append(notes, fmt.Sprintf("The table leaves out %s, with a probability of %s together.", branchCount(left), report.Brief(floats.Sum(rest))))
+	}
+	return notes
+}
+
+// branchLines says in sentences what branchSections shows.
+func (p *loaded) branchLines(branches []branchReport) report.Note {
+	notes := p.branchNotes(branches)
+	for n, b := range branches[:min(len(branches), mostBranches)] {
+		var means []string
+		sides := p.sides()
+		for i, name := range p.Returns {
+			if p.Model.Mean(i) {
+				means = append(means, name+" "+report.Rounded(b.Returns.Values[i], sides[i]))
+			}
+		}
+		line := fmt.Sprintf("Branch %d, with probability %s: %s", n+1, report.Brief(b.Probability), strings.Join(means, ", "))
+		if len(b.Breaks) > 0 {
+			line += "; it breaks " + strings.Join(b.Breaks, ", ") + " for ever"
+		}
+		notes = append(notes, line+".")
+	}
+	return notes
+}
+
+func branchCount(n int) string {
+	if n == 1 {
+		return "1 branch"
+	}
+	return fmt.Sprintf("%d branches", n)
+}
