@@ -315,3 +315,276 @@ func TestOnePolicyKeepsLimitsInEveryRun(t *testing.T) {
 		t.Errorf("%d joined, %d merged, %d infeasible: the test says little", joined, merged, infeasible)
 	}
 }
+
+// twoRooms is a model of two states in which one can stay, with ways between them over a third one. Its returns are given for staying
+// in the first, staying in the second, and a step on the way.
+func twoRooms(t testing.TB, first, second, way []float64) *cmdp.Model {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: len(first), Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	for _, row := range []cmdp.Row{
+		{State: 0, Action: 0, Returns: first, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
+		{State: 0, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		{State: 1, Action: 0, Returns: second, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{State: 1, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		{State: 2, Action: 0, Returns: way, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
+		{State: 2, Action: 1, Returns: way, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		row.Step = cmdp.EveryStep
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestLimitsWithoutRoom: only staying keeps the second return at its limit, and the third wants half of the time in either room. So the
+// ways get no more of the time than the tolerance of limits allows, and the policy is one all the same.
+func TestLimitsWithoutRoom(t *testing.T) {
+	for _, way := range []float64{1, 1e-3, 1e6} {
+		m := twoRooms(t, []float64{1, 0, 0}, []float64{3, 0, -1}, []float64{1, way, 0})
+		task, rows := meansTask(t, []float64{1, 0, 0}, []float64{1000, 0, -0.5})
+		r, err := Solve(t.Context(), m, task, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Optimal || r.Policy == nil || math.Abs(r.Objective-2) > 1e-5 {
+			t.Errorf("way %g: %v %v, %d components: want one policy of cost 2", way, r.Status, r.Objective, len(r.Components))
+			continue
+		}
+		classes := denseBranches(t, m, r.Policy)
+		if len(classes) != 1 || !floats.EqualApprox(classes[0].Returns, r.Returns, 1e-9*max(1, way)) {
+			t.Errorf("way %g: classes %+v: want one with the means %v", way, classes, r.Returns)
+		}
+		for _, row := range rows {
+			if excess := floats.Dot(row.Normal, r.Returns) - row.Offset; excess > 2e-10*max(1, way) {
+				t.Errorf("way %g: a limit is broken by %g", way, excess)
+			}
+		}
+	}
+}
+
+// TestCurvedMeansInEveryRun is TestOnePolicyKeepsLimitsInEveryRun for curved costs and targets, with the bound of a verifier.
+func TestCurvedMeansInEveryRun(t *testing.T) {
+	joined, curved := 0, 0
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 72))
+		m := communicating(t, rng, 2)
+		box, err := geometry.NewBox([]float64{0, 0}, []float64{60, 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{}
+		if task.Cost, err = cost.NewSquared([]float64{8 * rng.Float64(), 8 * rng.Float64()}, []float64{1, 1}, box); err != nil {
+			t.Fatal(err)
+		}
+		if seed%2 == 0 {
+			if task.Target, err = geometry.NewBall([]float64{4 * rng.Float64(), 4 * rng.Float64()}, 3); err != nil {
+				t.Fatal(err)
+			}
+			if task.Cost, err = cost.NewLinear([]float64{rng.NormFloat64(), rng.NormFloat64()}, box); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Solve(t.Context(), m, task, Options{Gap: 1e-5})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if r.Status == Infeasible {
+			continue
+		}
+		if r.Status != Optimal || r.Policy == nil {
+			t.Errorf("seed %d: %v, %d components: want one policy", seed, r.Status, len(r.Components))
+			continue
+		}
+		classes := denseBranches(t, m, r.Policy)
+		if len(classes) != 1 {
+			t.Errorf("seed %d: classes %+v: want one", seed, classes)
+			continue
+		}
+		v := classes[0].Returns
+		bound, err := VerifyBound(t.Context(), m, task, r.Proof)
+		if gap := task.Cost.Value(v) - bound; err != nil || gap > 1e-5*7200 || seed%2 == 0 && gap > 1e-5*400 {
+			t.Errorf("seed %d: cost %v, bound %v, %v: want a gap of 1e-5", seed, task.Cost.Value(v), bound, err)
+		}
+		if task.Target != nil && task.Violation(v) > r.Tolerance+1e-9 {
+			t.Errorf("seed %d: violation %v: want %v at most", seed, task.Violation(v), r.Tolerance)
+		}
+		if r.Joined != nil {
+			joined++
+			if task.Target != nil {
+				curved++
+			}
+		}
+	}
+	if joined < 20 || curved < 10 {
+		t.Errorf("%d joined, %d of them with a curved target: the test says little", joined, curved)
+	}
+}
+
+// naiveEnds returns the maximal end component of each state, −1 for none, by taking away choices that may leave the set of states which
+// lead to one another until nothing changes.
+func naiveEnds(m *cmdp.Model) []int {
+	k, n := m.Kernel(0), m.States()
+	allowed := make([]bool, len(k.Offset)-1)
+	for c := range allowed {
+		allowed[c] = true
+	}
+	end := make([]int, n)
+	for changed := true; changed; {
+		changed = false
+		leads := make([][]bool, n)
+		for s := range n {
+			leads[s] = make([]bool, n)
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				for e := k.Offset[c]; allowed[c] && e < k.Offset[c+1]; e++ {
+					leads[s][k.Next[e]] = leads[s][k.Next[e]] || k.Prob[e] > 0
+				}
+			}
+		}
+		for by := range n {
+			for s := range n {
+				for to := range n {
+					leads[s][to] = leads[s][to] || leads[s][by] && leads[by][to]
+				}
+			}
+		}
+		for s := range n {
+			end[s] = -1
+			for to := range n {
+				if leads[s][to] && leads[to][s] {
+					end[s] = to
+					break
+				}
+			}
+		}
+		for s := range n {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				for e := k.Offset[c]; allowed[c] && e < k.Offset[c+1]; e++ {
+					if k.Prob[e] > 0 && (end[s] < 0 || end[k.Next[e]] != end[s]) {
+						allowed[c], changed = false, true
+					}
+				}
+			}
+		}
+	}
+	return end
+}
+
+// TestBranchesOfSeveralEnds: with several end components, the branches have the probabilities and means that dense linear algebra finds
+// for the policies shown, add up to the returns, and no two of them are in the same end.
+func TestBranchesOfSeveralEnds(t *testing.T) {
+	several, drawn, chance := 0, 0, 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 73))
+		m := randomAverage(t, seed+5000, 3+rng.IntN(6), 3)
+		task, _ := meansTask(t, []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}, []float64{1000, 2*rng.Float64() - 0.5, 2*rng.Float64() - 0.5})
+		r, err := Solve(t.Context(), m, task, Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if r.Status != Optimal {
+			continue
+		}
+		components := r.Components
+		if r.Policy != nil {
+			components = []Component{{1, r.Policy}}
+		} else if drawn++; len(components) < 2 {
+			t.Errorf("seed %d: a draw between %d components", seed, len(components))
+		}
+		if several += min(1, len(r.Branches)-1); len(r.Branches) > len(components) {
+			chance++
+		}
+		ends := naiveEnds(m)
+		var policies []cmdp.Policy
+		var weights []float64
+		left, total := 1.0, make([]float64, 3)
+		seen := make(map[int]bool)
+		for _, b := range r.Branches {
+			left -= b.Probability
+			floats.AddScaled(total, b.Probability, b.Returns)
+			if len(b.States) > 0 {
+				if end := ends[b.States[0]]; end < 0 || seen[end] {
+					t.Errorf("seed %d: branches %+v: want one in an end", seed, r.Branches)
+				}
+				seen[ends[b.States[0]]] = true
+			}
+			want := 0.0
+			for _, c := range components {
+				for _, o := range denseBranches(t, m, c.Policy) {
+					rests := len(o.States) == 1 && m.Kernel(0).First[o.States[0]] == m.Kernel(0).First[o.States[0]+1]
+					if slices.Equal(o.States, b.States) || rests && len(b.States) == 0 {
+						want += c.Weight * o.Probability
+						if !floats.EqualApprox(o.Returns, b.Returns, 1e-8) {
+							t.Errorf("seed %d: branch %+v: want the means %v", seed, b, o.Returns)
+						}
+					}
+				}
+			}
+			if math.Abs(want-b.Probability) > 1e-9 {
+				t.Errorf("seed %d: branch %+v: want the probability %v", seed, b, want)
+			}
+		}
+		if math.Abs(left) > 1e-9 || !floats.EqualApprox(total, r.Returns, 1e-8) {
+			t.Errorf("seed %d: branches %+v add up to %v, %v is left: want %v", seed, r.Branches, total, left, r.Returns)
+		}
+		for _, c := range components {
+			policies, weights = append(policies, c.Policy), append(weights, c.Weight)
+		}
+		again, err := Branches(t.Context(), m, policies, weights)
+		if err != nil || len(again) != len(r.Branches) {
+			t.Fatalf("seed %d: branches %+v, %v: want %+v", seed, again, err, r.Branches)
+		}
+		for i, b := range again {
+			if !slices.Equal(b.States, r.Branches[i].States) || math.Abs(b.Probability-r.Branches[i].Probability) > 1e-9 || !floats.EqualApprox(b.Returns, r.Branches[i].Returns, 1e-8) {
+				t.Errorf("seed %d: branch %+v: want %+v", seed, b, r.Branches[i])
+			}
+		}
+	}
+	if several < 30 || drawn < 10 || chance < 10 {
+		t.Errorf("%d with several branches, %d draws, %d by chance: the test says little", several, drawn, chance)
+	}
+}
+
+// TestEveryRunKeepsLimits plays endless runs: each of them, not only their mean, is near the limits after many steps.
+func TestEveryRunKeepsLimits(t *testing.T) {
+	const runs, steps = 30, 400_000
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 74))
+		m := twoRooms(t, []float64{-8, 4, 0}, []float64{-5, 1, float64(seed)}, []float64{0, 1, 1})
+		task, _ := meansTask(t, []float64{1, 0, 0}, []float64{1000, 2, 1000})
+		r, err := Solve(t.Context(), m, task, Options{Gap: 0.02})
+		if err != nil || r.Status != Optimal || r.Joined == nil {
+			t.Fatalf("%+v, %v: want rooms that are joined", r, err)
+		}
+		changes, per := 0, 0.0
+		for range runs {
+			state, room, total := m.Start(rng), 0, make([]float64, 3)
+			at := make([]float64, 3)
+			for h := range steps {
+				clear(at)
+				next := m.Step(at, rng, h, state, r.Policy.Choose(rng, h, state))
+				floats.Add(total, at)
+				if state = next; state == 2 {
+					continue
+				}
+				if state != room {
+					room = state
+					changes++
+				}
+			}
+			floats.Scale(1.0/steps, total)
+			if math.Abs(total[0]-r.Returns[0]) > 0.4 || total[1] > 2.4 {
+				t.Errorf("seed %d: a run with the means %v: want %v", seed, total, r.Returns)
+			}
+		}
+		per = float64(runs*steps) / float64(changes)
+		// A step on the way comes back half of the times.
+		if per < 0.5*r.Joined.Steps || per > 3*r.Joined.Steps {
+			t.Errorf("seed %d: a room is left once in %g steps: said to be tried once in %g", seed, per, r.Joined.Steps)
+		}
+	}
+}
