@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -45,7 +47,17 @@ func (j *joinedReport) note() report.Note {
 		return nil
 	}
 	return report.Note{fmt.Sprintf("All runs have these long-run means: once in %s steps, on average, the policy moves on to another of %d groups of states. That costs %s of the goal.",
-		report.Brief(j.Steps), j.Classes, report.Brief(j.Loss))}
+		roundCount(float64(j.Steps)), j.Classes, report.Brief(j.Loss))}
+}
+
+// roundCount writes a large number with three significant digits and without an exponent, as far as that can be read.
+func roundCount(x float64) string {
+	const longest = 1e9
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	if !(x >= 1000 && x < longest) {
+		return report.Brief(x)
+	}
+	return strconv.FormatFloat(math.Round(x/unit)*unit, 'f', 0, 64)
 }
 
 // branchesOf returns the branches of policies of which one is drawn at the start, none where all runs have the same means.
@@ -70,12 +82,12 @@ func (p *loaded) branches(found []exact.Branch) []branchReport {
 		if len(b.States) > 0 {
 			r.State = p.recalled(b.States[0])
 		}
-		for _, c := range p.task.Constraints {
-			if p.breaks(c, b.Returns) {
-				r.Breaks = append(r.Breaks, c.Name)
+		for k, l := range p.Rows() {
+			if p.breaks(l, p.Task.Constraints[k], b.Returns) {
+				r.Breaks = append(r.Breaks, l.Name)
 			}
 		}
-		if _, polyhedral := p.task.LinearConstraints(p.task.Box.Lower(), p.task.Box.Upper()); !polyhedral && p.Model.Average() && !p.keeps(b.Returns) {
+		if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral && p.Model.Average() && !p.keeps(b.Returns) {
 			r.Breaks = append(r.Breaks, "target")
 		}
 		out = append(out, r)
@@ -84,18 +96,18 @@ func (p *loaded) branches(found []exact.Branch) []branchReport {
 }
 
 // limitsMeans reports whether a limit is on long-run means alone.
-func (p *loaded) limitsMeans(c cmdp.Constraint) bool {
+func (p *loaded) limitsMeans(l *query.Limit, c cmdp.Constraint) bool {
 	for i, n := range c.Normal {
 		if n != 0 && !p.Model.Mean(i) {
 			return false
 		}
 	}
-	return c.Name != ""
+	return l.Scope != query.EveryEpisode
 }
 
 // breaks reports whether long-run means break a limit on them.
-func (p *loaded) breaks(c cmdp.Constraint, means []float64) bool {
-	if !p.limitsMeans(c) {
+func (p *loaded) breaks(l *query.Limit, c cmdp.Constraint, means []float64) bool {
+	if !p.limitsMeans(l, c) {
 		return false
 	}
 	const rounding = 1e-9
@@ -177,8 +189,8 @@ func (p *loaded) branchNotes(branches []branchReport) report.Note {
 			broken += float64(b.Probability)
 		}
 	}
-	for _, c := range p.task.Constraints {
-		limited = limited || p.limitsMeans(c)
+	for k, l := range p.Rows() {
+		limited = limited || p.limitsMeans(l, p.Task.Constraints[k])
 	}
 	notes := report.Note{fmt.Sprintf("An endless run comes to one of %d branches, whose long-run means it then has for ever.", len(branches))}
 	switch {

@@ -481,12 +481,16 @@ func TestBranchesOfSeveralEnds(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 73))
 		m := randomAverage(t, seed+5000, 3+rng.IntN(6), 3)
-		task, _ := meansTask(t, []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}, []float64{1000, 2*rng.Float64() - 0.5, 2*rng.Float64() - 0.5})
+		gradient := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		task, rows := meansTask(t, gradient, []float64{1000, 2*rng.Float64() - 0.5, 2*rng.Float64() - 0.5})
 		r, err := Solve(t.Context(), m, task, Options{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if r.Status != Optimal {
+		if _, feasible := kallenberg(t, m, gradient, rows); r.Status != Optimal {
+			if feasible {
+				t.Errorf("seed %d: %v: want an optimum", seed, r.Status)
+			}
 			continue
 		}
 		components := r.Components
@@ -585,6 +589,103 @@ func TestEveryRunKeepsLimits(t *testing.T) {
 		// A step on the way comes back half of the times.
 		if per < 0.5*r.Joined.Steps || per > 3*r.Joined.Steps {
 			t.Errorf("seed %d: a room is left once in %g steps: said to be tried once in %g", seed, per, r.Joined.Steps)
+		}
+	}
+}
+
+// TestJoinedBehindChance: chance leads to one of three ends, in two of which classes have to be joined; the third cannot be left. All runs of an
+// end have the same means, and the mean over ends keeps the limit.
+func TestJoinedBehindChance(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 8)
+	add := func(s, a int, r []float64, next ...cmdp.Transition) {
+		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: r, Next: next}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	surely := func(s int) cmdp.Transition { return cmdp.Transition{Next: s, Probability: 1} }
+	add(0, 0, []float64{0, 0}, cmdp.Transition{Next: 1, Probability: 0.3}, cmdp.Transition{Next: 4, Probability: 0.5}, cmdp.Transition{Next: 7, Probability: 0.2})
+	for _, first := range []int{1, 4} {
+		size := float64(first)
+		add(first, 0, []float64{-8 * size, 4 * size}, surely(first))
+		add(first, 1, []float64{0, 1}, surely(first+2))
+		add(first+1, 0, []float64{-5 * size, size}, surely(first+1))
+		add(first+1, 1, []float64{0, 1}, surely(first+2))
+		add(first+2, 0, []float64{0, 1}, surely(first))
+		add(first+2, 1, []float64{0, 1}, surely(first+1))
+	}
+	add(7, 0, []float64{-1, 10}, surely(7))
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []float64{6, 7, 9} {
+		task, rows := meansTask(t, []float64{1, 0}, []float64{1000, limit})
+		want, _ := kallenberg(t, m, []float64{1, 0}, rows)
+		for _, gap := range []float64{0, 0.01} {
+			r, err := Solve(t.Context(), m, task, Options{Gap: gap})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Status != Optimal || r.Policy == nil || r.Joined == nil || len(r.Branches) != 3 || r.Iterations > 100 {
+				t.Fatalf("limit %g: %+v: want one policy with three branches", limit, r)
+			}
+			for i, p := range []float64{0.5, 0.3, 0.2} {
+				if math.Abs(r.Branches[i].Probability-p) > 1e-12 {
+					t.Errorf("limit %g: branches %+v: want the probabilities 0.5, 0.3 and 0.2", limit, r.Branches)
+				}
+			}
+			total := make([]float64, 2)
+			for _, b := range denseBranches(t, m, r.Policy) {
+				floats.AddScaled(total, b.Probability, b.Returns)
+			}
+			if !floats.EqualApprox(total, r.Returns, 1e-9) || total[1] > limit+1e-8 || total[0]-want > max(gap, 1e-6)*30 {
+				t.Errorf("limit %g: means %v: said %v, want a cost of %v", limit, total, r.Returns, want)
+			}
+			if gap > 0 && r.Joined.Loss < 1e-3*gap {
+				t.Errorf("limit %g: %+v: want a loss nearer to the gap %g, for more changes", limit, *r.Joined, gap)
+			}
+		}
+	}
+}
+
+// TestWaysAreAveraged: from the start two roads lead to the same two ends, with other probabilities, tolls and times. The limit on a mean, or on a total
+// beside means, asks for both roads; the answer draws the road, not a policy, and has two branches.
+func TestWaysAreAveraged(t *testing.T) {
+	for _, total := range []bool{false, true} {
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, !total}, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 4)
+		add := func(s, a int, r []float64, next ...cmdp.Transition) {
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: r, Next: next}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(0, 0, []float64{0, 6}, cmdp.Transition{Next: 1, Probability: 0.9}, cmdp.Transition{Next: 2, Probability: 0.1})
+		add(0, 1, []float64{0, 0}, cmdp.Transition{Next: 3, Probability: 1})
+		add(3, 0, []float64{0, 1}, cmdp.Transition{Next: 0, Probability: 0.5}, cmdp.Transition{Next: 1, Probability: 0.1}, cmdp.Transition{Next: 2, Probability: 0.4})
+		stay := 0.0
+		if !total {
+			stay = 5
+		}
+		add(1, 0, []float64{-3, stay}, cmdp.Transition{Next: 1, Probability: 1})
+		add(2, 0, []float64{-1, 0}, cmdp.Transition{Next: 2, Probability: 1})
+		m, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, _ := meansTask(t, []float64{1, 0}, []float64{1000, 4})
+		r, err := Solve(t.Context(), m, task, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Optimal || r.Policy == nil || r.Randomized != 1 || len(r.Branches) != 2 || r.Gap > 1e-9 || math.Abs(r.Returns[1]-4) > 1e-9 {
+			t.Errorf("total %v: %+v: want an optimum at the limit, with one policy that draws in one state", total, r)
+			continue
+		}
+		mean := 0.0
+		for _, b := range denseBranches(t, m, r.Policy) {
+			mean += b.Probability * b.Returns[0]
+		}
+		if math.Abs(mean-r.Returns[0]) > 1e-9 {
+			t.Errorf("total %v: mean %v: said %v", total, mean, r.Returns[0])
 		}
 	}
 }
