@@ -233,20 +233,19 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, w
 		ends[at.end] = true
 	}
 	var differ []int32
-	var mixed []stepPolicy
-	var share []float64
+	var parts []weighed
 	for _, j := range group {
-		mixed, share = append(mixed, stepPolicy{actions: *t.columns[j].policy}), append(share, t.weights[j])
+		parts = append(parts, weighed{p: p.stationary, st: stepPolicy{actions: *t.columns[j].policy}, weight: t.weights[j]})
 	}
 	for s := range int32(p.m.States()) {
 		if p.k.First[s] == p.k.First[s+1] || ends[p.ends.of[s]] {
 			continue
 		}
-		if slices.ContainsFunc(mixed, func(o stepPolicy) bool { return o.actions.at(int(s)) != st.actions.at(int(s)) }) {
+		if slices.ContainsFunc(parts, func(o weighed) bool { return o.st.actions.at(int(s)) != st.actions.at(int(s)) }) {
 			differ = append(differ, s)
 		}
 	}
-	visited, err := p.spend(ctx, differ, mixed, share)
+	visited, err := p.spend(ctx, differ, parts)
 	if err != nil {
 		return nil, 0, err
 	}
