@@ -1,3 +1,5 @@
+//go:build unix
+
 package simulator
 
 import (
@@ -266,17 +268,55 @@ func TestEnds(t *testing.T) {
 			if _, err := source.Hello(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			pid := source.spare.child.cmd.Process.Pid
+			leader := source.spare.child.group.leader.Process.Pid
 			source.Close()
-			for range 6000 {
-				if syscall.Kill(-pid, 0) == syscall.ESRCH {
-					return
-				}
-				time.Sleep(10 * time.Millisecond) // killed processes go once somebody has waited for them
-			}
-			t.Error("some of it is still there")
+			wantGone(t, leader)
 		})
 	}
+}
+
+// wantGone waits until nothing is left of a process group.
+func wantGone(t *testing.T, leader int) {
+	t.Helper()
+	for range 6000 {
+		if syscall.Kill(-leader, 0) == syscall.ESRCH {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // killed processes go once somebody has waited for them
+	}
+	t.Error("some of it is still there")
+}
+
+// playing is the environment variable that makes this test play a program and nothing else.
+const playing = "CMDPSOLVE_TEST_PLAYING"
+
+// A program and all that it has started end even if the process that plays it is killed and can do nothing about it.
+func TestEndsWithItsPlayer(t *testing.T) {
+	if os.Getenv(playing) != "" {
+		source := &Source{Command: `sleep 3000 & read -r l; echo '` + plain + `'; trap '' TERM HUP INT PIPE; while :; do sleep 50; done`, Timeout: time.Minute}
+		if _, err := source.Hello(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(source.spare.child.group.leader.Process.Pid)
+		select {}
+	}
+	player := exec.Command(os.Args[0], "-test.run=^TestEndsWithItsPlayer$")
+	player.Env = append(os.Environ(), playing+"=1")
+	out, err := player.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := player.Start(); err != nil {
+		t.Fatal(err)
+	}
+	leader := 0
+	_, scanned := fmt.Fscan(out, &leader)
+	_ = player.Process.Kill()
+	_ = player.Wait()
+	if scanned != nil {
+		t.Fatal(scanned)
+	}
+	wantGone(t, leader)
 }
 
 // When the context is done, no answer is waited for.

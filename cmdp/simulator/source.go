@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"reflect"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -134,40 +133,57 @@ func (t *talk) close() {
 	}
 }
 
-// A child is a program that was started here, in a process group of its own: an interrupt from
-// the terminal is for the learner, which then ends the program.
+// A child is a program that was started here, in a group of its own with all that it starts.
 type child struct {
 	cmd    *exec.Cmd
+	group  *group
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	done   chan struct{} // closed when it has ended
 }
 
 func start(command string, stderr io.Writer) (*child, error) {
-	c := &child{cmd: exec.Command("sh", "-c", command), done: make(chan struct{})}
+	g, err := newGroup()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: g.shell(command), group: g, done: make(chan struct{})}
+	if err := c.start(stderr); err != nil {
+		g.kill()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *child) start(stderr io.Writer) error {
 	c.cmd.Stderr, c.cmd.WaitDelay = stderr, time.Second
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	// Not StdoutPipe, which must not be waited for before everything is read.
 	in, out, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.stdout, c.cmd.Stdout = in, out
 	err = c.cmd.Start()
 	_ = out.Close() // the program has its own
 	if err != nil {
 		_ = in.Close()
-		return nil, err
+		return err
+	}
+	if err := c.group.add(c.cmd); err != nil {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		_ = in.Close()
+		return err
 	}
 	go func() {
 		_ = c.cmd.Wait() // ProcessState says how it ended
 		close(c.done)
 	}()
-	return c, nil
+	return nil
 }
 
 // how says how the program ended, if it did within a moment.
@@ -180,15 +196,15 @@ func (c *child) how() string {
 	}
 }
 
-// end closes the input of the program, and kills all of its process group that is still there
-// after a while.
+// end closes the input of the program, and kills all of its group that is still there after a
+// while.
 func (c *child) end() {
 	_ = c.stdin.Close()
 	select {
 	case <-c.done:
 	case <-time.After(patience):
 	}
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // an error says that nobody is left
+	c.group.kill()
 	<-c.done
 	_ = c.stdout.Close()
 }
