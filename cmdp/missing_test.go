@@ -2,6 +2,7 @@ package cmdp
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -40,10 +41,10 @@ func TestMissingArguments(t *testing.T) {
 			return err
 		},
 		"more than can be": func() error {
-			_, err := NewShape(ShapeSpec{Horizon: 1 << 60, Dim: 1, First: [][]int32{{0, 1}}, Returns: []Interval{{[]float64{0}, []float64{1}}}, Start: []StartState{{0, 1}}})
+			_, err := NewShape(ShapeSpec{Horizon: math.MaxInt, Dim: 1, First: [][]int32{{0, 1}}, Returns: []Interval{{[]float64{0}, []float64{1}}}, Start: []StartState{{0, 1}}})
 			return err
 		},
-		"states: want at most":         func() error { _, err := NewBuilder(ModelSpec{Horizon: 1, Dim: 1}, 1<<60).Build(); return err },
+		"states: want at most":         func() error { _, err := NewBuilder(ModelSpec{Horizon: 1, Dim: 1}, math.MaxInt).Build(); return err },
 		"no shape (panic): trajectory": func() error { NewTrajectory(nil); return nil },
 		"no shape (panic): confidence": func() error { NewReturnConfidence(nil, 1, 1); return nil },
 		"no shape (panic): opponent":   func() error { NewUniformOpponent(nil); return nil },

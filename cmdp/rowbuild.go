@@ -11,6 +11,10 @@ import (
 // maxRowErrors is how many errors Build lists.
 const maxRowErrors = 10_000
 
+// mostStates is the greatest number of states: they are numbered in 32 bits, and a machine of 32 bits must be able to address
+// their offsets.
+const mostStates = min(math.MaxInt32-1, math.MaxInt/16)
+
 // Build returns the model. At each step the actions of a state must be 0, 1, …
 // without a gap. In a game every action of the agent needs a row against every
 // action of the opponent. No row may be given twice. Errors of rows are
@@ -36,8 +40,8 @@ func (b *Builder) build(agent, opponent func([]int32), strict bool) (*Model, *Na
 	if b.states < 1 {
 		return nil, nil, errors.New("cmdp: no states: want at least 1")
 	}
-	if b.states > math.MaxInt32 {
-		return nil, nil, fmt.Errorf("cmdp: %d states: want at most %d", b.states, math.MaxInt32)
+	if b.states > mostStates {
+		return nil, nil, fmt.Errorf("cmdp: %d states: want at most %d", b.states, mostStates)
 	}
 	b.close()
 	s := rowSorter{rowTable: &b.rows, order: [2]func([]int32){agent, opponent}, lines: b.lines, strict: strict}

@@ -74,7 +74,7 @@ const (
 	noShape = "cmdp: no shape: want that of an environment with a horizon (a model without one has none)"
 	noModel = "cmdp: no model"
 	// mostNumbers bounds the numbers that a shape or a table of states may have to keep.
-	mostNumbers = 1 << 40
+	mostNumbers = min(1<<40, math.MaxInt/16)
 )
 
 func checkShape(sh *Shape) error {

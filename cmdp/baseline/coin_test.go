@@ -60,8 +60,8 @@ func (c *coin) counts(t *testing.T, bad, all int) *cmdp.Counts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(h, s, a, next, times int) {
-		if err := counts.Add(h, s, a, next, uint32(times)); err != nil {
+	add := func(h, s, a, next int, times uint32) {
+		if err := counts.Add(h, s, a, next, times); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,8 +70,8 @@ func (c *coin) counts(t *testing.T, bad, all int) *cmdp.Counts {
 		add(0, goodState, 0, goodState, 4e9)
 		last = 1
 	}
-	add(0, goodState, last, badState, bad)
-	add(0, goodState, last, goodState, all-bad)
+	add(0, goodState, last, badState, uint32(bad))
+	add(0, goodState, last, goodState, uint32(all-bad))
 	for h := 1; h < c.model.Horizon(); h++ {
 		add(h, goodState, 0, goodState, 4e9)
 		add(h, badState, 0, badState, 4e9)

@@ -250,7 +250,7 @@ func (b *Budget) Range(lower, upper []float64) {
 
 // Memory is the total in units, or from settledFrom on, once the total cannot cross a limit any more, the
 // number of limits that it passes.
-const settledFrom = 1 << 60
+const settledFrom = min(1<<60, math.MaxInt/4)
 
 func settled(passed int) int { return settledFrom + passed }
 

@@ -52,7 +52,7 @@ func index(x float64, unit *big.Rat) (i int, whole bool) {
 }
 
 // most is the largest number of units that is told from others.
-const most = 1 << 52
+const most = min(1<<52, math.MaxInt/8)
 
 // times writes i units as a decimal.
 func times(i int, unit *big.Rat) string {

@@ -47,7 +47,7 @@ type Spec struct {
 }
 
 // DefaultBytes is the value of Spec.Bytes that 0 stands for.
-const DefaultBytes = 8 << 30
+const DefaultBytes = min(8<<30, math.MaxInt)
 
 // New returns the product of a model and its monitors. What monitors return is summed, or averaged where
 // Means or all returns of the model say so. What a monitor returns at the start

@@ -1,5 +1,7 @@
 package problem
 
+import "math"
+
 // Format is the version of the format, the value of the key format.
 const Format = "cmdp/1"
 
@@ -9,7 +11,7 @@ const (
 	maxStates  = 100_000_000
 	maxHorizon = 10_000_000
 	// maxStored bounds the successors and state offsets of all kernels together.
-	maxStored = 1 << 31
+	maxStored = min(1<<31, math.MaxInt)
 	// freeStates is how many states a file may have that no transition leads to.
 	freeStates = 1_000_000
 	// Rows for single steps make a kernel for each step. All of them together may have

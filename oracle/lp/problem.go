@@ -56,7 +56,7 @@ type Problem struct {
 
 // Free returns bounds −Inf and +Inf for n columns that are free. It panics if n is no number of columns.
 func Free(n int) (lower, upper []float64) {
-	if n < 0 || n > 1<<40 {
+	if n < 0 || n > min(1<<40, math.MaxInt/16) {
 		panic("lp: the number of columns is negative, or more than memory can hold")
 	}
 	lower, upper = make([]float64, n), make([]float64, n)
