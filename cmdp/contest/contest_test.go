@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -275,4 +276,28 @@ func compiled(t *testing.T, p *problem.Problem) *query.Query {
 		t.Fatal(err)
 	}
 	return q
+}
+
+// TestSealed changes every byte of a result file: none of the files is read, but for those whose text means the same.
+func TestSealed(t *testing.T) {
+	file := sealed([]byte(`{"problem":"p","algorithm":"a","seed":7,"episodes":2,"metrics":{"regret":0.5},"average":[1.5],"history":null}`))
+	if r, err := unsealed(file); err != nil || r.Seed != 7 || r.Average[0] != 1.5 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for i := range file {
+		for _, flip := range []byte{1, 2, 4, 8, 16, 32, 64, 128} {
+			damaged := bytes.Clone(file)
+			damaged[i] ^= flip
+			if r, err := unsealed(damaged); err == nil {
+				t.Errorf("%s is read as %+v", damaged, r)
+			}
+		}
+		if _, err := unsealed(file[:i]); err == nil && i < len(file)-1 {
+			t.Errorf("%s is read", file[:i])
+		}
+	}
+	old := []byte(`{"problem":"p","algorithm":"a","seed":7,"episodes":2,"metrics":{},"average":[1.5],"history":null}` + "\n")
+	if _, err := unsealed(old); err != nil {
+		t.Error(err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -190,7 +191,7 @@ func (f *Folder) Finish(r *Run, result *Result) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(f.file(r.Trial), append(data, '\n')); err != nil {
+	if err := atomicfile.WriteFile(f.file(r.Trial), sealed(data)); err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
 	return nil
@@ -205,9 +206,9 @@ func (f *Folder) Read(trials []*Trial) (map[*Trial]bool, error) {
 			missing[t] = true
 			continue
 		}
-		r := new(Result)
+		var r *Result
 		if err == nil {
-			err = json.Unmarshal(data, r)
+			r, err = unsealed(data)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("result %s: %w; remove it to play the run again", f.file(t), err)
@@ -218,6 +219,38 @@ func (f *Folder) Read(trials []*Trial) (map[*Trial]bool, error) {
 		t.Results[t.Index] = r
 	}
 	return missing, nil
+}
+
+// seal begins the last member of a result file, the SHA-256 of what is before it.
+const seal = `,"sha256":"`
+
+// sealed returns the file of a result, which is an object in JSON.
+func sealed(object []byte) []byte {
+	object = bytes.TrimSuffix(object, []byte("}"))
+	return fmt.Appendf(nil, "%s%s%x\"}\n", object, seal, sha256.Sum256(object))
+}
+
+// unsealed reads the file of a result. Files from before there were checksums have none.
+func unsealed(file []byte) (*Result, error) {
+	var form struct {
+		Result
+		SHA256 *string `json:"sha256"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(file))
+	decoder.DisallowUnknownFields() // a damaged name of the checksum is no reason to do without it
+	if err := decoder.Decode(&form); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("more than one value")
+	}
+	if form.SHA256 != nil {
+		at := bytes.LastIndex(file, []byte(seal))
+		if at < 0 || !bytes.Equal(file, sealed(append(file[:at:at], '}'))) {
+			return nil, errors.New("it was damaged or changed: its checksum is another one")
+		}
+	}
+	return &form.Result, nil
 }
 
 // A Shard is part Index, from 0, of Count parts of a suite's runs.
