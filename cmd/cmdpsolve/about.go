@@ -25,20 +25,33 @@ type versionReport struct {
 	GLPK     bool   `json:"glpk" csv:"glpk"`
 }
 
+//go:embed licenses.txt
+var licenses string
+
 func newVersion(s streams) *cobra.Command {
 	var format *report.Format
+	var terms bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say which build of cmdpsolve this is",
 		Long: `Says which build of cmdpsolve this is: its version, the revision of its source
 where the build knows it, the Go release, the platform, and whether GLPK is
-built in.`,
+built in. With --licenses it prints the licenses of cmdpsolve and of all that is
+linked into it, which go with every copy of the binary.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case terms && cmd.Flags().Changed("format"):
+				return usage("--licenses prints text: want no --format")
+			case terms:
+				_, err := io.WriteString(s.out, licenses)
+				return failed(err)
+			}
 			info, _ := debug.ReadBuildInfo()
 			return s.write(thisBuild(info).report(), *format)
 		},
 	}
+	cmd.Flags().BoolVar(&terms, "licenses", false, "print the licenses of all that is in the binary")
 	format = addFormat(cmd.Flags())
 	return cmd
 }
