@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
@@ -96,11 +99,54 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 			return failed(err)
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var opening sync.WaitGroup
 	if !c.noOpen {
-		browser.Stdout, browser.Stderr = c.err, c.err
-		if err := browser.OpenURL(url); err != nil {
-			c.say("no browser could be opened (%v); open the address above", err)
+		opening.Go(func() { c.openBrowser(ctx, url, server.Opened()) })
+	}
+	err = server.Serve(ctx, l)
+	cancel()
+	opening.Wait()
+	return err
+}
+
+// browserPatience is how long a browser may take to ask for the page before a word is said.
+const browserPatience = 20 * time.Second
+
+// openBrowser opens a browser at an address and waits until it has asked for the page, or ctx is done. Everybody on the machine
+// sees command lines, and the address is a secret: the browser is told a file that only the user can read, which leads there.
+func (c *exploreCommand) openBrowser(ctx context.Context, url string, opened <-chan struct{}) {
+	folder, err := os.MkdirTemp("", "cmdpsolve-explore-") // with permissions for the user alone
+	if err != nil {
+		c.say("no browser is opened (%v); open the address above", err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "explore.html")
+	page := fmt.Sprintf(`<!doctype html><meta charset="utf-8"><title>cmdpsolve explore</title><meta http-equiv="refresh" content="0;url=%[1]s"><a href="%[1]s">%[1]s</a>`, url)
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		c.say("no browser is opened (%v); open the address above", err)
+		return
+	}
+	browser.Stdout, browser.Stderr = c.err, c.err
+	ended := make(chan error, 1)
+	go func() { ended <- browser.OpenURL(file) }() // it may last as long as the browser
+	patience := time.After(browserPatience)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-opened:
+			return
+		case err := <-ended:
+			if err != nil {
+				c.say("no browser could be opened (%v); open the address above", err)
+				return
+			}
+		case <-patience:
+			if !c.quiet {
+				c.say("no browser has asked for the page so far; open the address above")
+			}
 		}
 	}
-	return server.Serve(ctx, l)
 }

@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -544,6 +548,57 @@ func TestExploreCommand(t *testing.T) {
 	var line string
 	if _, err := fmt.Fscanln(out, &line); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
 		t.Errorf("%q, %v", line, err)
+	}
+	cancel()
+	if got := <-status; got != exitDone {
+		t.Errorf("status %d", got)
+	}
+}
+
+// TestExploreKeepsAddressSecret: the browser is told a private file that leads to the page, and the file is gone once the page was
+// opened.
+func TestExploreKeepsAddressSecret(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser is opened in another way")
+	}
+	programs, told := t.TempDir(), filepath.Join(t.TempDir(), "told")
+	opener := "#!/bin/sh\nstat -c '%a' \"$1\" \"$(dirname \"$1\")\" > " + told + ".new\necho \"$@\" >> " + told + ".new\nmv " + told + ".new " + told + "\n"
+	if err := os.WriteFile(filepath.Join(programs, "xdg-open"), []byte(opener), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"explore", "inventory"}, in, t.Output()) }()
+	var address string
+	if _, err := fmt.Fscanln(out, &address); err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for text == "" {
+		data, _ := os.ReadFile(told)
+		text = string(data)
+		time.Sleep(time.Millisecond)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 3 || lines[0] != "600" || lines[1] != "700" {
+		t.Fatalf("the file of the browser: %q: want permissions 600 in a folder with 700, and a name", lines)
+	}
+	page, err := os.ReadFile(lines[2])
+	if err != nil || !strings.Contains(string(page), `content="0;url=`+address+`"`) {
+		t.Errorf("%s, %v: want a page that leads to %s", page, err, address)
+	}
+	response, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	for {
+		if _, err := os.Stat(lines[2]); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	cancel()
 	if got := <-status; got != exitDone {

@@ -60,6 +60,8 @@ type Server struct {
 	token string
 	slots chan struct{}
 	once  sync.Once
+	asked chan struct{} // closed once the page was asked for
+	first sync.Once
 	mu    sync.Mutex
 	under map[*context.CancelCauseFunc]bool // the answers under way, by what ends them
 }
@@ -75,6 +77,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.token = rand.Text()
 		s.slots = make(chan struct{}, max(1, s.Asked))
+		s.asked = make(chan struct{})
 		s.under = make(map[*context.CancelCauseFunc]bool)
 	})
 }
@@ -83,6 +86,12 @@ func (s *Server) prepare() {
 func (s *Server) Path() string {
 	s.prepare()
 	return "/" + s.token + "/"
+}
+
+// Opened returns a channel that is closed once a browser has asked for the page.
+func (s *Server) Opened() <-chan struct{} {
+	s.prepare()
+	return s.asked
 }
 
 // Serve serves on a listener until ctx ends. Answers under way are cancelled then.
@@ -148,7 +157,11 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	path := s.Path()
-	mux.Handle("GET "+path, http.StripPrefix(strings.TrimSuffix(path, "/"), http.FileServerFS(files)))
+	serve := http.StripPrefix(strings.TrimSuffix(path, "/"), http.FileServerFS(files))
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		s.first.Do(func() { close(s.asked) })
+		serve.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("POST "+path+"ask/{name}", s.ask)
 	return s.guard(http.NewCrossOriginProtection().Handler(mux))
 }
