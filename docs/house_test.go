@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"cmdp/internal/source":       0,
 	"cmdp/internal/saved":        0,
 	"internal/atomicfile":        0,
+	"internal/available":         0,
 	"internal/scratch":           0,
 	"oracle":                     1,
 	"oracle/oracletest":          1,

@@ -38,7 +38,7 @@ var functions = []any{
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
 	exact.NewPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
-	instance.DefaultFrozenLake, instance.FromMap,
+	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
 	problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,

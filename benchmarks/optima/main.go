@@ -21,6 +21,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/internal/atomicfile"
 
 	"github.com/spf13/pflag"
@@ -126,11 +127,11 @@ func (o *options) prove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	task, err := p.Task()
+	q, err := query.New(ctx, p, query.Options{})
 	if err != nil {
 		return err
 	}
-	r, err := exact.Solve(ctx, p.Model, task, exact.Options{})
+	r, err := q.Solve(ctx, exact.Options{})
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (o *options) prove(ctx context.Context, name string) error {
 	for _, price := range r.Prices {
 		c.Limits = append(c.Limits, limit{price.Return, price.Kind, price.Bound, price.Value})
 	}
-	if err := problem.WritePolicy(filepath.Join(o.folder, c.Policy), p, p.PolicyRows(r.Policy, problem.Agent)); err != nil {
+	if err := problem.WritePolicy(filepath.Join(o.folder, c.Policy), q.Process, q.PolicyRows(r.Policy, problem.Agent)); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c, "", "  ")
@@ -187,10 +188,11 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	task, err := p.Task()
+	q, err := query.New(ctx, p, query.Options{})
 	if err != nil {
 		return err
 	}
+	task := q.Task
 	bound, err := exact.VerifyBound(ctx, p.Model, task, c.Proof)
 	if err != nil {
 		return err
@@ -202,29 +204,29 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 	if !(math.Abs(c.Objective-c.Bound) <= tolerance) {
 		return fmt.Errorf("the objective %g is not near the bound %g", c.Objective, c.Bound)
 	}
-	if err := c.verifyPolicy(p, task, folder); err != nil {
+	if err := c.verifyPolicy(q, folder); err != nil {
 		return fmt.Errorf("%s: %w", c.Policy, err)
 	}
 	return c.verifyLimits(task)
 }
 
 // verifyPolicy plays the policy in the model.
-func (c *certificate) verifyPolicy(p *problem.Problem, task cmdp.Task, folder string) error {
-	policy, err := problem.ReadPolicy(filepath.Join(folder, c.Policy), p)
+func (c *certificate) verifyPolicy(q *query.Query, folder string) error {
+	policy, err := problem.ReadPolicy(filepath.Join(folder, c.Policy), q.Process)
 	if err != nil {
 		return err
 	}
-	returns := make([]float64, p.Model.Dim())
-	cmdp.NewEvaluator(p.Model).Returns(returns, policy)
+	returns := make([]float64, q.Model.Dim())
+	cmdp.NewEvaluator(q.Model).Returns(returns, policy)
 	for i, x := range returns {
-		if name := p.Returns[i]; !(math.Abs(x-c.Returns[name]) <= 1e-9*(1+math.Abs(x))) {
+		if name := q.Returns[i]; !(math.Abs(x-c.Returns[name]) <= 1e-9*(1+math.Abs(x))) {
 			return fmt.Errorf("%s is %g, not %g", name, x, c.Returns[name])
 		}
 	}
-	if missed := task.Violation(returns); !(missed <= 1e-8) {
+	if missed := q.Task.Violation(returns); !(missed <= 1e-8) {
 		return fmt.Errorf("the limits are missed by %g", missed)
 	}
-	if reached := sense(p) * task.Cost.Value(returns); !(math.Abs(reached-c.Objective) <= 1e-9*(1+math.Abs(reached))) {
+	if reached := sense(q.Problem) * q.Task.Cost.Value(returns); !(math.Abs(reached-c.Objective) <= 1e-9*(1+math.Abs(reached))) {
 		return fmt.Errorf("it reaches %g, not %g", reached, c.Objective)
 	}
 	return nil

@@ -26,7 +26,7 @@ writes that problem as a problem file to standard output, in YAML or with
 			if len(args) == 0 {
 				return s.write(instancesReport(instance.List()), *format)
 			}
-			p, err := instance.New(args[0])
+			p, err := instance.NewWithin(args[0], mostBytes())
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}

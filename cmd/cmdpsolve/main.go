@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"cmdpsolve/internal/available"
 )
 
 func main() {
@@ -15,5 +17,6 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
+	available.Respect()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/internal/available"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
 )
 
@@ -30,15 +30,8 @@ type memoryOptions struct {
 // manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
 const manyPairs = 1 << 16
 
-// mostBytes bounds the memory of a problem with what it remembers: half of what this process may have, since planning takes about as
-// much again.
-func mostBytes() int {
-	has, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
-	if err != nil {
-		has = math.MaxInt64 // nobody knows
-	}
-	return int(min(has, uint64(debug.SetMemoryLimit(-1)), 2*monitor.DefaultBytes) / 2)
-}
+// mostBytes bounds the memory of a model: half of what this process may still have, since planning takes about as much again.
+func mostBytes() int { return int(min(available.Bytes()/2, math.MaxInt)) }
 
 func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")
@@ -59,14 +52,16 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 
 // build reads the problem and builds its model.
 func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loaded, error) {
-	p, err := read(name, *s.problem)
+	opts := *s.problem
+	opts.Bytes = mostBytes()
+	p, err := read(name, opts)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
 	if err := s.files.check(); err != nil {
 		return nil, err
 	}
-	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: mostBytes(), Workers: o.workers})
+	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: min(opts.Bytes, monitor.DefaultBytes), Workers: o.workers})
 	if err == nil && !o.each {
 		q, err = q.Best(ctx)
 	}
@@ -79,7 +74,10 @@ func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loa
 // unread is what is wrong with a problem that cannot be compiled. Errors of a file name it themselves.
 func unread(name string, err error) error {
 	var inFile problem.Errors
+	var large *cmdp.MemoryError
 	switch {
+	case errors.As(err, &large):
+		return failed(fmt.Errorf("%s: %w", name, large))
 	case errors.Is(err, context.Canceled):
 		return stopped(err)
 	case errors.As(err, &inFile):

@@ -72,7 +72,7 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 	case builtIn && len(opts.Set) > 0:
 		return nil, fmt.Errorf("--set: %s is a built-in instance, which has no constants: its parameters stand behind a colon, see cmdpsolve instances", kind)
 	}
-	p, err := instance.New(name)
+	p, err := instance.NewWithin(name, opts.Bytes)
 	if err != nil && !builtIn {
 		err = fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
 	}

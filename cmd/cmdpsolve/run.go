@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/internal/atomicfile"
 
@@ -118,6 +119,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // statusOf returns the exit status of an error, and whether it has something to say. Errors of
 // the command line itself carry no status.
 func statusOf(err error) (status int, said bool) {
+	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
+		return exitFailed, true // another machine would do it
+	}
 	if e := (*exitError)(nil); errors.As(err, &e) {
 		return e.status, e.err != nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -98,11 +99,20 @@ func List() []Info {
 // the defaults, in the order of [List]. The default problems take milliseconds. A spec may ask for
 // as many states as memory holds, at some hundred thousand transitions a second and more; that
 // cannot be interrupted.
-func New(spec string) (*problem.Problem, error) {
+func New(spec string) (*problem.Problem, error) { return NewWithin(spec, 0) }
+
+// NewWithin is [New] for a model of at most so many bytes, 0 for no bound. A larger one is not built: the error is a
+// [cmdp.MemoryError].
+func NewWithin(spec string, bytes int) (*problem.Problem, error) {
 	name, list, given := strings.Cut(spec, ":")
 	d, err := define(strings.TrimSpace(name), list, given)
 	if err != nil {
 		return nil, fmt.Errorf("instance: %w", err)
+	}
+	if large, ok := d.(interface{ size() cmdp.Size }); ok {
+		if err := large.size().Fits(bytes); err != nil {
+			return nil, fmt.Errorf("instance: %s: %w", spec, err)
+		}
 	}
 	return d.Problem()
 }

@@ -81,6 +81,12 @@ func (g *Garnet) check(name string, params []parameter) error {
 	return nil
 }
 
+// size is what the parameters ask for, before they are checked.
+func (g *Garnet) size() cmdp.Size {
+	choices := float64(g.States) * float64(g.Actions) * float64(g.kernels())
+	return cmdp.Size{States: g.States, Horizon: g.Horizon, Kernels: g.kernels(), Dim: g.Dim, Choices: choices, Transitions: choices * float64(g.Branching)}
+}
+
 func (g *Garnet) kernels() int {
 	if g.Stationary {
 		return 1

@@ -62,8 +62,7 @@ func (g *GarnetGame) parameters() []parameter {
 // Problem draws the game: every return at most its bound, against an opponent that
 // plays best responses. States and actions are numbered.
 func (g GarnetGame) Problem() (*problem.Problem, error) {
-	pairs := Garnet{States: g.States, Actions: g.Actions * g.Opponents, Horizon: g.Horizon, Dim: g.Dim,
-		Branching: g.Branching, Stationary: g.Stationary, Seed: g.Seed}
+	pairs := g.pairs()
 	if err := pairs.check("garnetgame", g.parameters()); err != nil {
 		return nil, err
 	}
@@ -80,6 +79,17 @@ func (g GarnetGame) Problem() (*problem.Problem, error) {
 		p.Constraints = append(p.Constraints, atMost(p.Returns[i], bound)...)
 	}
 	return p, nil
+}
+
+// pairs returns the model whose actions are the pairs of the players' actions.
+func (g *GarnetGame) pairs() Garnet {
+	return Garnet{States: g.States, Actions: g.Actions * g.Opponents, Horizon: g.Horizon, Dim: g.Dim,
+		Branching: g.Branching, Stationary: g.Stationary, Seed: g.Seed}
+}
+
+func (g *GarnetGame) size() cmdp.Size {
+	pairs := g.pairs()
+	return pairs.size()
 }
 
 func (g *GarnetGame) bounds(m *cmdp.Model) ([]float64, error) {

@@ -42,6 +42,8 @@ func (m *Media) parameters() []parameter {
 	}
 }
 
+func (m *Media) size() cmdp.Size { return chainSize(m.States, m.Horizon) }
+
 // Problem returns the stream as a problem: minimise empty, the steps begun with
 // an empty buffer, with fast, the uses of the fast service, at most the budget.
 // States are numbered by the packets in the buffer.

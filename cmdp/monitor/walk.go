@@ -198,8 +198,8 @@ func (w *walk) tooLarge(bytes int) error {
 			parts = append(parts, fmt.Sprintf("%s has %d values", m.Name(), n))
 		}
 	}
-	return fmt.Errorf("monitor: %d states and what is to be remembered make more than %d pairs, for which %.3g GB do not suffice: %s; want a coarser resolution, narrower limits or fewer states",
-		w.base.States(), len(w.state), float64(bytes)/1e9, strings.Join(parts, ", "))
+	return &cmdp.MemoryError{Err: fmt.Errorf("%d states and what is to be remembered make more than %d pairs, for which %.3g GB do not suffice: %s; want a coarser resolution, narrower limits or fewer states",
+		w.base.States(), len(w.state), float64(bytes)/1e9, strings.Join(parts, ", "))}
 }
 
 // visit goes through the rows of a pair at step h. It calls choice for each choice, then entry for

@@ -67,7 +67,11 @@ func (r *rowReader) readCSV(f fs.File) error {
 			return nil
 		}
 		read += end
-		if r.done(read, size); last {
+		r.done(read, size)
+		switch {
+		case r.large != nil:
+			return nil
+		case last:
 			return c.ended()
 		}
 		rest = copy(block, data[end:])

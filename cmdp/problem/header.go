@@ -21,6 +21,8 @@ type header struct {
 	given   []string // the returns that rows give: all that are not derived
 	// imported is the model of another tool that the transitions refer to, or nil.
 	imported *imported
+	// large is not nil if the model would take too much memory. Nothing more is read then.
+	large error
 }
 
 var (

@@ -36,6 +36,12 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 		return // a list of transitions, in arrays
 	}
 	h.imported = &imported{file: beside(h.file, n.text)}
+	if info, err := fs.Stat(files, n.text); err == nil && !info.IsDir() {
+		if err := fileFits(info.Size(), h.options.Bytes); err != nil {
+			h.large = fmt.Errorf("%s: %w", n.text, err)
+			return
+		}
+	}
 	if h.options.Progress != nil {
 		files = formats.Watch(files, h.options.Progress)
 	}
@@ -154,6 +160,10 @@ func (h *header) checkImported(root *node) {
 func (r *rowReader) addImported() error {
 	m, rewards := r.imported.m, r.imported.rewards
 	r.imported.m, r.imported.rewards = nil, nil
+	size := cmdp.Size{States: m.States(), Horizon: r.spec.Horizon, Kernels: 1, Dim: r.spec.Dim, Choices: float64(m.Choices()), Transitions: float64(m.Branches())}
+	if r.large = size.Fits(r.options.Bytes); r.large != nil {
+		return nil
+	}
 	names := m.DistinctActions()
 	r.builder.Grow(m.Branches())
 	returns := make([]float64, r.spec.Dim)

@@ -39,6 +39,10 @@ func (r *rowReader) readNPZ(f fs.File) error {
 		return nil // what is wrong has been said
 	}
 	before := len(r.errs)
+	size := cmdp.Size{States: r.states, Horizon: r.spec.Horizon, Kernels: 1, Dim: r.spec.Dim, Transitions: float64(arrays.count)}
+	if r.large = size.Fits(r.options.Bytes); r.large != nil {
+		return nil
+	}
 	r.builder.Grow(arrays.count)
 	for at := 0; at < arrays.count && err == nil; at += npzBlock {
 		n := min(npzBlock, arrays.count-at)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"cmdpsolve/cmdp"
 )
 
 // Read reads the problem file at the given path, YAML or JSON, and the file of
@@ -31,6 +33,9 @@ type Options struct {
 	// Outside allows the file to name files outside of its folder. Else these are errors, so that
 	// a problem that comes from elsewhere reads nothing but what came with it.
 	Outside bool
+	// Bytes bounds the memory of the model, 0 for no bound. A model that would take more is not built: the error is a
+	// [cmdp.MemoryError]. A file may have twice as many bytes.
+	Bytes int
 }
 
 // ReadWith is [Read] with options.
@@ -52,7 +57,11 @@ func ReadFrom(in io.Reader, path string, opts Options) (*Problem, error) {
 	}
 	var text strings.Builder
 	if f, ok := in.(fs.File); ok {
-		text.Grow(sizeOf(f))
+		size := sizeOf(f)
+		if err := fileFits(int64(size), opts.Bytes); err != nil {
+			return nil, tooLarge(path, err)
+		}
+		text.Grow(size)
 	}
 	if _, err := io.Copy(&text, in); err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
@@ -64,6 +73,19 @@ func (o *Options) opened(path string) {
 	if o.Opened != nil {
 		o.Opened(path)
 	}
+}
+
+// fileFits returns an error for a file that is too large to be read into so many bytes, twice.
+func fileFits(size int64, bytes int) error {
+	if bytes == 0 || size/2 <= int64(bytes) {
+		return nil
+	}
+	return fmt.Errorf("the file alone has %.3g GiB, and %.3g GiB of memory are free", float64(size)/(1<<30), 2*float64(bytes)/(1<<30))
+}
+
+// tooLarge returns the error of a file whose model takes too much memory.
+func tooLarge(name string, err error) error {
+	return &cmdp.MemoryError{Err: fmt.Errorf("%s: %s", name, strings.TrimPrefix(trimmed(err, "cmdp: "), "monitor: "))}
 }
 
 // A folder opens files relative to itself, and others if that is allowed.
@@ -109,7 +131,11 @@ func Parse(name string, data []byte, files fs.FS) (*Problem, error) {
 // needs the stages before it to be free of them.
 func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, error) {
 	h := &header{decoder: decoder{file: name}, limits: lim, p: new(Problem), options: opts}
-	if p := h.parse(text, files); len(h.errs) == 0 {
+	p := h.parse(text, files)
+	if h.large != nil {
+		return nil, tooLarge(name, h.large)
+	}
+	if len(h.errs) == 0 {
 		return p, nil
 	}
 	return nil, h.errs.sorted(name)
@@ -122,9 +148,15 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 	}
 	h.readConstants(root.get("let"), (*path)(nil).key("let"))
 	h.loadImported(root.get("transitions"), files)
+	if h.large != nil {
+		return nil
+	}
 	h.read(root)
 	r := newRowReader(h)
 	r.readAll(root.get("transitions"), rows, files)
+	if h.large != nil {
+		return nil
+	}
 	if len(h.errs) == 0 {
 		h.finish(r, root)
 	}
@@ -295,13 +327,15 @@ func (r *rowReader) jsonRows(n *node, row func(n *node, index int)) {
 			return
 		}
 		row(item, index)
-		r.done(f.at, len(n.text))
+		if r.done(f.at, len(n.text)); r.large != nil {
+			return
+		}
 	}
 }
 
 // finish builds the model and judges goal and target against it.
 func (h *header) finish(r *rowReader, root *node) {
-	if r.build(h.p, root); h.p.Model == nil {
+	if r.build(h.p, root); h.p.Model == nil || h.large != nil {
 		return
 	}
 	if n := root.get("opponent"); n != nil && !r.game {

@@ -44,12 +44,25 @@ func (r *rowReader) done(read, of int) {
 	const portion = 1 << 17
 	if read >= portion && !r.grown {
 		r.grown = true
+		if r.large = r.size(float64(of) / float64(read)).Fits(r.options.Bytes); r.large != nil {
+			return
+		}
 		r.builder.Grow(int(float64(r.builder.Transitions()) * float64(of-read) / float64(read)))
 	}
 	if r.options.Progress != nil && (read-r.told >= portion || read == of) {
 		r.told = read
 		r.options.Progress(float64(read) / float64(max(1, of)))
 	}
+}
+
+// size estimates the size of the model, if there are so many times the rows that were read.
+func (r *rowReader) size(times float64) cmdp.Size {
+	_, entries := r.builder.Stored() // of all kernels, with their states
+	size := cmdp.Size{States: r.states, Horizon: r.spec.Horizon, Kernels: 1, Dim: r.spec.Dim, Transitions: times * float64(entries-r.states)}
+	if given := r.builder.Transitions(); given > 0 {
+		size.Choices = size.Transitions * float64(r.builder.Rows()) / float64(given)
+	}
+	return size
 }
 
 // row reads the row at node n.
@@ -239,6 +252,9 @@ func (r *rowReader) build(p *Problem, root *node) {
 	kernels, entries := r.builder.Stored()
 	if kernels > 1 && entries+overhead*kernels > min(r.limits.stored/2, freeStored+stepsPerRow*given) {
 		r.bad(transitions, at, "rows for single steps make %d kernels: more than can be stored", kernels)
+		return
+	}
+	if r.large = r.size(1).Fits(r.options.Bytes); r.large != nil {
 		return
 	}
 	model, names, err := r.builder.BuildNamed(r.agent.order, r.opponent.order)

@@ -63,7 +63,7 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 	r.file = r.rows
 	before := len(r.errs)
 	err = read(f)
-	if err == nil && len(r.errs) == before && r.builder.Rows() == 0 && r.usable() {
+	if err == nil && len(r.errs) == before && r.large == nil && r.builder.Rows() == 0 && r.usable() {
 		r.report(&Error{File: r.file, Message: "the file has no transitions: want at least one"})
 	}
 	r.file = main
@@ -101,7 +101,7 @@ func (r *rowReader) readJSONLines(f fs.File) error {
 		}
 		read += len(data)
 		r.done(read, size)
-		if err == io.EOF {
+		if err == io.EOF || r.large != nil {
 			return nil
 		}
 	}

@@ -142,7 +142,9 @@ func (r *rowReader) yamlRows(rows block, row func(n *node, index int)) {
 			portionRows++
 		}
 		text, line = rest, line+lines
-		r.done(len(rows.text)-len(text), len(rows.text))
+		if r.done(len(rows.text)-len(text), len(rows.text)); r.large != nil {
+			return
+		}
 		if n != nil {
 			portion, portionLine = text, line
 		} else if portionRows == rowsAtOnce {

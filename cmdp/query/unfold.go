@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
@@ -230,6 +231,9 @@ func (u *unfolding) build(c *compiled) error {
 		u.spec.Means = means
 	}
 	product, err := monitor.New(u.spec)
+	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
+		return large
+	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
 	}

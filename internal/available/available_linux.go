@@ -1,0 +1,42 @@
+package available
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"golang.org/x/sys/unix"
+)
+
+// free returns the memory that the system can give without swapping.
+func free() int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err == nil {
+		_, rest, _ := strings.Cut(string(text), "\nMemAvailable:")
+		var kilobytes int64
+		if _, err = fmt.Sscan(rest, &kilobytes); err == nil {
+			return kilobytes << 10
+		}
+	}
+	if has, err := memlimit.FromSystem(); err == nil {
+		return clip(has)
+	}
+	return math.MaxInt64
+}
+
+// ofProcess returns what the resource limits of the process leave to it.
+func ofProcess() int64 {
+	most := int64(math.MaxInt64)
+	text, _ := os.ReadFile("/proc/self/statm") // in pages: all, resident, shared, text, 0, data
+	var pages [6]int64
+	_, _ = fmt.Sscan(string(text), &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5])
+	for resource, taken := range map[int]int64{unix.RLIMIT_AS: pages[0], unix.RLIMIT_DATA: pages[5]} {
+		var limit unix.Rlimit
+		if err := unix.Getrlimit(resource, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+			most = min(most, max(0, clip(limit.Cur)-taken*int64(os.Getpagesize())))
+		}
+	}
+	return most
+}
