@@ -4,9 +4,12 @@ import (
 	"embed"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
+
+	"cmdpsolve/cmdp/monitor"
 )
 
 // policyTables is a policy as the source code of a controller holds it. Steps at which the policy
@@ -20,6 +23,23 @@ type policyTables struct {
 	Table           []int     // of each component and step
 	First, Action   []int
 	Sum             []float64 // of each choice, the sum of the state's probabilities up to it
+	Memory          *memoryTables
+}
+
+// memoryTables say how what a policy remembers goes on. States are then those of the problem with what is remembered, and the
+// entries of state s in table t are First[t·S+s] to First[t·S+s+1]−1: after Action[i] led to state Next[i] of the problem, To[i] is
+// the state.
+type memoryTables struct {
+	Parts            []monitor.Remembered
+	Declared         []string // the states of the problem
+	Of               []int    // of each state, the number of the one of the problem
+	Start            []int    // of each state of the problem, where an episode begins that starts there, or −1
+	Table            []int    // of each step
+	First            []int
+	Action, Next, To []int
+	// Returns holds, with Names, what the problem's rows return in each entry, where that decides what is remembered.
+	Names   []string
+	Returns []float64
 }
 
 //go:embed policy.c.tmpl policy.go.tmpl
@@ -29,7 +49,7 @@ var policyTemplates embed.FS
 func sourcePolicy(w io.Writer, of *Process, rows iter.Seq[PolicyRow], ending string) error {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"quoteGo": strconv.Quote, "quoteC": quoteC,
-		"numbers": numberLines[int], "floats": numberLines[float64],
+		"numbers": numberLines[int], "floats": numberLines[float64], "comment": commented, "values": listValues,
 	}).ParseFS(policyTemplates, "policy."+ending+".tmpl")
 	if err != nil {
 		return err
@@ -39,6 +59,22 @@ func sourcePolicy(w io.Writer, of *Process, rows iter.Seq[PolicyRow], ending str
 
 // quoteC quotes text for C, where ?? may begin a trigraph.
 func quoteC(s string) string { return strings.ReplaceAll(strconv.Quote(s), "?", `\?`) }
+
+// commented quotes text for a comment, which it does not end.
+func commented(s string) string { return strings.ReplaceAll(strconv.Quote(s), "*/", `*\/`) }
+
+// listValues lists the values of a part of the memory, the first and the last of many.
+func listValues(values []string) string {
+	const most = 20
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = commented(v)
+	}
+	if len(quoted) > most {
+		quoted = append(append(quoted[:most/2:most/2], "…"), quoted[len(quoted)-most/2:]...)
+	}
+	return strings.Join(quoted, ", ")
+}
 
 // numberLines writes numbers in lines, at least one number.
 func numberLines[T int | float64](all []T) string {
@@ -110,8 +146,82 @@ func tablesOf(of *Process, rows iter.Seq[PolicyRow]) *policyTables {
 		}
 	}
 	t.Upto[len(t.Upto)-1] = 1
+	if of.Product != nil && of.Model.Tally() == nil {
+		t.Memory = memoryOf(of, actions.id)
+	}
 	t.First, t.Actions = append(t.First, len(t.Action)), actions.names
 	return t
+}
+
+// memoryOf makes tables of how what is remembered goes on. The model has the transitions of the declared one, in their order.
+func memoryOf(of *Process, action func(string) int) *memoryTables {
+	base, declared := of.Product.Base(), of.of.Process()
+	t := &memoryTables{Parts: of.Product.Remembered(), Start: slices.Repeat([]int{-1}, base.States())}
+	for s := range base.States() {
+		t.Declared = append(t.Declared, declared.StateName(s))
+	}
+	for s := range of.Model.States() {
+		t.Of = append(t.Of, of.Declared(s))
+	}
+	for _, st := range of.Model.StartStates() {
+		t.Start[t.Of[st.State]] = st.State
+	}
+	decides := false // what the rows return
+	tables := make(map[*int32]int)
+	for h := range max(1, of.Model.Horizon()) {
+		k := of.Model.Kernel(h)
+		n, known := tables[&k.First[0]]
+		t.Table = append(t.Table, n)
+		if known {
+			continue
+		}
+		t.Table[h], tables[&k.First[0]] = len(tables), len(tables)
+		for s := range of.Model.States() {
+			t.First = append(t.First, len(t.To))
+			for a := range int(k.First[s+1] - k.First[s]) {
+				decides = t.addChoice(of, h, s, a, action(of.ActionName(h, s, a))) || decides
+			}
+		}
+	}
+	t.First = append(t.First, len(t.To))
+	if decides {
+		t.Names = of.of.Given()
+	} else {
+		t.Returns = nil
+	}
+	return t
+}
+
+// addChoice adds the entries of a choice. It reports whether the same successor of the problem comes with different memories.
+func (t *memoryTables) addChoice(x *Process, h, s, a, action int) (decides bool) {
+	k, base, from := x.Model.Kernel(h), x.Product.Base(), len(t.To)
+	c, d := int(k.First[s])+a, base.Dim()
+	of := base.Kernel(h)
+	e, end, choice := 0, 0, -1
+	if rest := x.Product.Action(h, s, a); rest >= 0 {
+		choice = int(of.First[t.Of[s]]) + rest
+		e, end = of.Offset[choice], of.Offset[choice+1]
+	}
+	for i := k.Offset[c]; i < k.Offset[c+1]; i++ {
+		to := int(k.Next[i])
+		for e < end && of.Prob[e] == 0 { // the model leaves these out
+			e++
+		}
+		returns := make([]float64, d)
+		switch {
+		case choice >= 0 && of.Outcomes != nil:
+			copy(returns, of.Outcomes[e*d:(e+1)*d])
+		case choice >= 0:
+			copy(returns, of.Returns[choice*d:(choice+1)*d])
+		}
+		e++
+		for j := from; j < len(t.To); j++ {
+			decides = decides || t.Next[j] == t.Of[to] && t.To[j] != to
+		}
+		t.Action, t.Next, t.To = append(t.Action, action), append(t.Next, t.Of[to]), append(t.To, to)
+		t.Returns = append(t.Returns, returns...)
+	}
+	return decides
 }
 
 // table returns the number of the table of what a policy does at one step.
