@@ -33,7 +33,7 @@ type document struct {
 	Horizon     int                  `json:"horizon,omitempty" jsonschema:"steps of an episode; either this, or discount, or criterion"`
 	Discount    float64              `json:"discount,omitempty" jsonschema:"factor of an infinite horizon, above 0, at most 1; 1 means the total return until absorption"`
 	Criterion   string               `json:"criterion,omitempty" jsonschema:"average: long-run means of the returns of a step"`
-	States      statesForm           `json:"states,omitempty" jsonschema:"a count, or a list of names; may be left out if the transitions are a model of another tool"`
+	States      statesForm           `json:"states,omitempty" jsonschema:"a count, a list of names, or a count and a pattern of names; may be left out if the transitions are a model of another tool"`
 	Start       startForm            `json:"start,omitempty" jsonschema:"a state, or a mapping from states to probabilities; may be left out like states"`
 	Labels      map[string]*StateSet `json:"labels,omitempty" jsonschema:"names of sets of states, one after the other"`
 	Coordinates map[string][2]int    `json:"coordinates,omitempty" jsonschema:"for pictures: row and column of states on a map, from 0"`

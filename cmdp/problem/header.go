@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"cmdpsolve/cmdp"
 )
@@ -46,7 +47,7 @@ func (h *header) read(root *node) {
 	for _, key := range []string{"format", "states", "start", "returns", "transitions"} {
 		if root.get(key) == nil && (h.imported == nil || key == "format" || key == "transitions") {
 			h.bad(nil, (*path)(nil).key(key), "missing: want %s", map[string]string{
-				"format": Format, "states": "a count, or a list of names", "start": "a state, or a mapping from states to probabilities",
+				"format": Format, "states": wantStates, "start": "a state, or a mapping from states to probabilities",
 				"returns": "a list of names, or a mapping from names to what they are", "transitions": "a list of rows, or {file: NAME}",
 			}[key])
 		}
@@ -114,10 +115,16 @@ func (h *header) readTime(root *node) {
 	}
 }
 
+const wantStates = "a count, a list of names, or {count: N, name: \"x{}\"}"
+
 func (h *header) readStates(n *node, at *path) {
+	if n.kind == mapNode {
+		h.numberStates(n, at)
+		return
+	}
 	if n.kind != listNode {
-		if n.kind == mapNode || n.isNull() || !isInteger(n.text) && !h.isArithmetic(n) {
-			h.bad(n, at, "got %s: want a count, or a list of names", n.describe())
+		if n.isNull() || !isInteger(n.text) && !h.isArithmetic(n) {
+			h.bad(n, at, "got %s: want %s", n.describe(), wantStates)
 			return
 		}
 		h.states, _ = h.integer(n, at, 1, h.limits.states)
@@ -136,6 +143,39 @@ func (h *header) readStates(n *node, at *path) {
 		return
 	}
 	h.states, h.p.States, h.names = len(names), names, numbered(names)
+}
+
+// numberStates names states by a pattern in which {} stands for their numbers.
+func (h *header) numberStates(n *node, at *path) {
+	if !h.mapping(n, at, []string{"count", "name"}) {
+		return
+	}
+	for _, key := range []string{"count", "name"} {
+		if n.get(key) == nil {
+			h.bad(n, at, "%s is missing: want {count: N, name: \"x{}\"}", key)
+			return
+		}
+	}
+	// Each name takes memory, and nothing in the file but the count says how many there are.
+	count, ok := h.integer(n.get("count"), at.key("count"), 1, min(h.limits.states, freeStates))
+	pattern, good := h.name(n.get("name"), at.key("name"))
+	if !ok || !good {
+		return
+	}
+	before, after, found := strings.Cut(pattern, "{}")
+	if !found || strings.ContainsAny(before+after, "{}") {
+		h.bad(n.get("name"), at.key("name"), "got %s: want one {}, where the number of the state is put", shorten(pattern))
+		return
+	}
+	if pattern != "{}" && isInteger(before+"0"+after) {
+		h.bad(n.get("name"), at.key("name"), "got %s: the name of a state would be the number of another one", shorten(pattern))
+		return
+	}
+	names := make([]string, count)
+	for s := range names {
+		names[s] = before + strconv.Itoa(s) + after
+	}
+	h.states, h.p.States, h.names = count, names, numbered(names)
 }
 
 // uniqueNames reads a list of different names, at least one.

@@ -90,6 +90,13 @@ func (s *schemas) union(name string, t reflect.Type) {
 	}
 }
 
+// numberedStates makes the schema of states that are named by a pattern.
+func numberedStates(count *jsonschema.Schema) *jsonschema.Schema {
+	all := object(map[string]*jsonschema.Schema{"count": count, "name": {Type: "string", Pattern: `^[^{}]*\{\}[^{}]*$`}})
+	all.Required = []string{"count", "name"}
+	return all
+}
+
 // stateSet makes the schema of sets of states, which may contain others.
 func (s *schemas) stateSet() {
 	ref := &jsonschema.Schema{Ref: "#/$defs/states"}
@@ -205,7 +212,7 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[*float64]():      spelled("null", "number"),
 		reflect.TypeFor[int]():           spelled("integer"),
 		reflect.TypeFor[*int]():          spelled("integer"),
-		reflect.TypeFor[statesForm]():    either(states, list(either(text(), count(0)), 1)),
+		reflect.TypeFor[statesForm]():    either(states, list(either(text(), count(0)), 1), numberedStates(states)),
 		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +150,41 @@ func TestWriteStepwise(t *testing.T) {
 			t.Errorf("returns %v: %d rows, want at most %d:\n%s", c.returns, got, c.rows, b.String())
 		}
 		roundTrip(t, p)
+	}
+}
+
+// TestNumberedStates: a pattern names the states, in rows, start and labels too.
+func TestNumberedStates(t *testing.T) {
+	text := `{format: cmdp/1, horizon: 2, states: {count: 3, name: "x{} of 3"}, start: x1 of 3, returns: [r], labels: {end: [x2 of 3]},
+		transitions: [{state: x1 of 3, action: go, next: {x2 of 3: 1}}, {state: 0, action: go, next: {"x0 of 3": 1}}]}`
+	p := mustParse(t, text)
+	if want := []string{"x0 of 3", "x1 of 3", "x2 of 3"}; !slices.Equal(p.States, want) || p.Model.StartStates()[0].State != 1 {
+		t.Errorf("states %v, start %v: want %v and 1", p.States, p.Model.StartStates(), want)
+	}
+	root, bad := parseYAML(text, 1)
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	if err := resolvedSchema(t).Validate(plainValue(root)); err != nil {
+		t.Error(err)
+	}
+	for states, want := range map[string]string{
+		`{count: 3}`:                        `states: name is missing: want {count: N, name: "x{}"}`,
+		`{name: "x{}"}`:                     "states: count is missing",
+		`{count: 3, name: x}`:               "states.name: got x: want one {}",
+		`{count: 3, name: "{}{}"}`:          "states.name: got {}{}: want one {}",
+		`{count: 3, name: "1{}"}`:           "states.name: got 1{}: the name of a state would be the number of another one",
+		`{count: 0, name: "x{}"}`:           "states.count: got 0: want",
+		`{count: 2000000000, name: "x{}"}`:  "states.count: got 2000000000: want",
+		`{count: 3, name: "x{}", names: 1}`: `states.names: unknown key`,
+	} {
+		_, err := Parse("p", []byte(strings.Replace(text, `{count: 3, name: "x{} of 3"}`, states, 1)), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v: want %q", states, err, want)
+		}
+	}
+	plain := mustParse(t, `{format: cmdp/1, horizon: 2, states: {count: 3, name: "{}"}, start: 1, returns: [r], transitions: [{state: 1, action: go, next: {2: 1}}]}`)
+	if plain.StateName(2) != "2" {
+		t.Errorf("state 2 is called %s", plain.StateName(2))
 	}
 }
