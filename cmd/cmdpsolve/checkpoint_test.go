@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -127,6 +128,20 @@ func dropVaried(v any) {
 	}
 }
 
+// TestResuming: a command goes on with the same options, and the checkpoint in the place of --save and of an older one.
+func TestResuming(t *testing.T) {
+	for args, want := range map[string]string{
+		"learn grid --save a":                         "learn grid --resume a",
+		"learn --save=a grid --seeds 3":               "learn grid --seeds 3 --resume a",
+		"compare grid --resume b --save a --parallel": "compare grid --parallel --resume a",
+		"learn grid --resume=a --save-every 1s":       "learn grid --save-every 1s --resume a",
+	} {
+		if got := strings.Join(resuming(strings.Fields(args), "a"), " "); got != want {
+			t.Errorf("%s: got %s: want %s", args, got, want)
+		}
+	}
+}
+
 // TestInterruptedRunSaysWhatItKnows sends the signal of Ctrl-C.
 func TestInterruptedRunSaysWhatItKnows(t *testing.T) {
 	path := cmdpsolvePath(t)
@@ -145,8 +160,9 @@ func TestInterruptedRunSaysWhatItKnows(t *testing.T) {
 	if e := (*exec.ExitError)(nil); !errors.As(err, &e) || e.ExitCode() != exitFailed {
 		t.Errorf("ended with %v: want exit status %d", err, exitFailed)
 	}
-	if !bytes.Contains(errs.Bytes(), []byte("interrupted")) {
-		t.Errorf("messages: %s", errs.String())
+	again := "go on with: cmdpsolve learn grid --episodes 1000000000 --save-every 1ms --format json --resume " + file + "\n"
+	if !bytes.Contains(errs.Bytes(), []byte("interrupted")) || !bytes.Contains(errs.Bytes(), []byte(again)) {
+		t.Errorf("messages: %s: want %s", errs.String(), again)
 	}
 	var rep learnReport
 	if err := json.Unmarshal(out.Bytes(), &rep); err != nil {

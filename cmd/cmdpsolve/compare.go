@@ -126,6 +126,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	if runErr != nil {
+		c.sayResume(c.streams, runErr)
 		return failed(runErr)
 	}
 	return c.conclusion(p.name, e.Contest)

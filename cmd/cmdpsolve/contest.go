@@ -128,6 +128,35 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 	return err
 }
 
+// sayResume says with which command an interrupted run goes on, if it was saved.
+func (o *playOptions) sayResume(s streams, err error) {
+	if !errors.Is(err, errInterrupted) || o.save == "" {
+		return
+	}
+	if _, missing := os.Stat(o.save); missing != nil {
+		return
+	}
+	line := "cmdpsolve"
+	for _, word := range resuming(s.args, o.save) {
+		line += " " + quote(word)
+	}
+	fmt.Fprintln(s.err, "go on with: "+line)
+}
+
+// resuming returns the arguments of the command that goes on from a checkpoint where one with args stopped.
+func resuming(args []string, checkpoint string) []string {
+	var again []string
+	for i := 0; i < len(args); i++ {
+		switch name, _, joined := strings.Cut(args[i], "="); {
+		case name != "--save" && name != "--resume":
+			again = append(again, args[i])
+		case !joined:
+			i++ // its file
+		}
+	}
+	return append(again, "--resume", checkpoint)
+}
+
 // newContest prepares a contest. The opponent of --opponent must have something to do.
 func (p *loaded) newContest(ctx context.Context, s contest.Settings, opts contest.Options) (*contest.Contest, error) {
 	opts.Name = p.name

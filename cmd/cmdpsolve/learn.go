@@ -128,6 +128,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.write(s.report(data), *c.format); err != nil {
 		return err
 	}
+	c.sayResume(c.streams, runErr)
 	return failed(errors.Join(runErr, filesErr))
 }
 

@@ -211,7 +211,7 @@ func TestCheckAgrees(t *testing.T) {
 }
 
 // TestPricesBelowTheNoise: a price that changes the optimum by no more than the certified
-// gap, or a ten-millionth, over all returns that are possible, is shown as 0; one whose extent is not known
+// gap, or a billionth, over all returns that are possible, is shown as 0; one whose extent is not known
 // stays, and so does every digit for programs.
 func TestPricesBelowTheNoise(t *testing.T) {
 	d := &planReport{Objective: 2, Bound: 2 + 1e-6, Constraints: []limitReport{
@@ -221,13 +221,13 @@ func TestPricesBelowTheNoise(t *testing.T) {
 			t.Errorf("the price of %s is %v: want %s", row[0], row[2], want)
 		}
 	}
-	d.Objective, d.Bound, d.Constraints = 2, 2, []limitReport{{Constraint: "noise", Price: 1.9e-8, scale: 10}, {Constraint: "small", Price: 2.1e-8, scale: 10}}
-	for i, want := range []string{"0", "2.1e-08"} {
+	d.Objective, d.Bound, d.Constraints = 2, 2, []limitReport{{Constraint: "noise", Price: 1.9e-10, scale: 10}, {Constraint: "small", Price: 2.1e-10, scale: 10}}
+	for i, want := range []string{"0", "2.1e-10"} {
 		if row := d.limits().Rows[i]; row[2] != want {
 			t.Errorf("the price of %s is %v: want %s", row[0], row[2], want)
 		}
 	}
-	if d.Constraints[0].Price != 1.9e-8 {
+	if d.Constraints[0].Price != 1.9e-10 {
 		t.Error("the data are rounded")
 	}
 }

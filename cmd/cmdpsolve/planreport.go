@@ -274,7 +274,7 @@ func (d *planReport) limits() *report.Table {
 
 // priceNoise is the share of the objective up to which what a price comes to is noise: a degenerate optimum has many prices, and
 // rounding picks one.
-const priceNoise = 1e-7
+const priceNoise = 1e-9
 
 // shownPrice is the price of a limit, 0 where over all returns that are possible it changes
 // less than is certified, or no more than noise.

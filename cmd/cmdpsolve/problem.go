@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +21,7 @@ import (
 	"cmdpsolve/cmdp/simulator"
 	"cmdpsolve/cost"
 
+	"github.com/agnivade/levenshtein"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -67,6 +71,8 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 	builtIn := slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\")
 	_, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && name != "-" && !builtIn && strings.ContainsAny(name, "./\\"):
+		return nil, fmt.Errorf("%s: no such file%s", name, similarProblem(name))
 	case err == nil, name == "-", !builtIn && strings.ContainsAny(name, "./\\"):
 		return readFile(name, opts) // its error names the file
 	case builtIn && len(opts.Set) > 0:
@@ -74,9 +80,39 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 	}
 	p, err := instance.NewWithin(name, opts.Bytes)
 	if err != nil && !builtIn {
+		if similar := similarProblem(name); similar != "" {
+			return nil, fmt.Errorf("%q is neither a file nor a built-in instance%s", name, similar)
+		}
 		err = fmt.Errorf("%q is neither a file nor a built-in instance: %w", name, err)
 	}
 	return p, err
+}
+
+// similarProblem says which problem may be meant by a name that is none: a file of the same folder or a built-in instance, "" if
+// nothing is similar.
+func similarProblem(name string) string {
+	stem := func(file string) string {
+		file = filepath.Base(file)
+		return strings.ToLower(strings.TrimSuffix(file, filepath.Ext(file)))
+	}
+	best, least := "", 1+(len(stem(name))+1)/3
+	consider := func(meant, stem, given string) {
+		if d := levenshtein.ComputeDistance(given, stem); d < least {
+			best, least = ", did you mean "+meant+"?", d
+		}
+	}
+	entries, _ := os.ReadDir(filepath.Dir(name)) // a folder that cannot be read has no files to name
+	for _, e := range entries {
+		kind := strings.ToLower(filepath.Ext(e.Name()))
+		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, kind) {
+			consider(filepath.Join(filepath.Dir(name), e.Name()), stem(e.Name()), stem(name))
+		}
+	}
+	for _, known := range instance.Names() {
+		given, _, _ := strings.Cut(stem(name), ":")
+		consider("the built-in instance "+known, known, given)
+	}
+	return best
 }
 
 // title is the name of the problem, or what the user called it.

@@ -59,6 +59,7 @@ type streams struct {
 	problem  *problem.Options // how problems are read
 	files    *fileUses        // what is read and written
 	command  []string         // the arguments, nil if results are not to keep them
+	args     []string         // the arguments
 }
 
 // made says with which command a result was made.
@@ -96,7 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	files := new(fileUses)
 	files.standard(stdout)
 	opts := &problem.Options{Opened: func(path string) { files.reads("", path) }}
-	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args})
+	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args, args: args})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)

@@ -18,14 +18,15 @@ const wider = 1.15
 // A legend lists names in columns, row by row.
 type legend struct {
 	names   []string
+	points  map[string]bool // names of what is drawn as points, without lines
 	columns int
 	width   vg.Length // of a column
 	text    draw.TextStyle
 }
 
 // newLegend fits the names into a width.
-func newLegend(names []string, width vg.Length) *legend {
-	l := &legend{names: names, text: letters(fontSize, plot.DefaultTextHandler)}
+func newLegend(names []string, points map[string]bool, width vg.Length) *legend {
+	l := &legend{names: names, points: points, text: letters(fontSize, plot.DefaultTextHandler)}
 	for _, n := range names {
 		l.width = max(l.width, wider*l.text.Width(n))
 	}
@@ -47,8 +48,12 @@ func (l *legend) draw(c draw.Canvas) {
 		s := styleOf(i)
 		x := left + vg.Length(i%l.columns)*l.width
 		y := c.Max.Y - vg.Points(entryHeight)*vg.Length(i/l.columns) - vg.Points(entryHeight/2)
-		line := draw.LineStyle{Color: s.color, Width: vg.Points(lineWidth), Dashes: s.dashes}
-		c.StrokeLine2(line, x, y, x+vg.Points(sampleWidth), y)
+		if l.points[name] {
+			c.DrawGlyph(s.dot(), vg.Point{X: x + vg.Points(sampleWidth/2), Y: y})
+		} else {
+			line := draw.LineStyle{Color: s.color, Width: vg.Points(lineWidth), Dashes: s.dashes}
+			c.StrokeLine2(line, x, y, x+vg.Points(sampleWidth), y)
+		}
 		c.FillText(l.text, vg.Point{X: x + vg.Points(sampleWidth+4), Y: y - vg.Points(fontSize*0.35)}, name)
 	}
 }

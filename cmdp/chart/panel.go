@@ -57,7 +57,7 @@ func (p view) build(of map[string]int) (*plot.Plot, bool) {
 				plt.Add(&plotter.Line{XYs: run, LineStyle: line})
 			}
 			if c.Marks || len(run) == 1 {
-				plt.Add(&plotter.Scatter{XYs: run, GlyphStyle: draw.GlyphStyle{Color: s.color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
+				plt.Add(&plotter.Scatter{XYs: run, GlyphStyle: s.dot()})
 			}
 		}
 	}

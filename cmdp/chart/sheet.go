@@ -56,6 +56,18 @@ func (f *Figure) views() []view {
 	return all
 }
 
+// points returns the names whose curves have one point each.
+func (f *Figure) points() map[string]bool {
+	points := make(map[string]bool)
+	for i := range f.Panels {
+		for _, c := range f.Panels[i].Curves {
+			only, seen := points[c.Name]
+			points[c.Name] = len(c.X) == 1 && (only || !seen)
+		}
+	}
+	return points
+}
+
 func (f *Figure) layout() *sheet {
 	names, of := f.styles()
 	views := f.views()
@@ -80,7 +92,7 @@ func (f *Figure) layout() *sheet {
 	if cut {
 		s.notes = append(s.notes, "Values too small for a logarithmic axis, 0 and below among them, lie on its lower edge.")
 	}
-	s.legend = newLegend(names, s.width-vg.Points(2*margin))
+	s.legend = newLegend(names, f.points(), s.width-vg.Points(2*margin))
 	s.notes = wrapped(s.notes, letters(noteSize, plot.DefaultTextHandler), s.width-vg.Points(2*margin))
 	s.height = vg.Length(len(s.plots))*panelHeight + s.foot() + s.head() + vg.Points(2*margin)
 	return s

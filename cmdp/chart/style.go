@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // palette is that of Okabe and Ito (2008, "Color Universal Design") without yellow,
@@ -43,6 +44,11 @@ const (
 type style struct {
 	color  color.NRGBA
 	dashes []vg.Length
+}
+
+// dot is the mark at a point.
+func (s style) dot() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}
 }
 
 func styleOf(i int) style { return style{palette[i%len(palette)], dashes[i%len(dashes)]} }

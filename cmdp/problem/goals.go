@@ -3,6 +3,7 @@ package problem
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // returnIndex looks up the name of a return. Where the names are not known, it
@@ -20,6 +21,14 @@ func (h *header) returnIndex(n *node, at *path) (int, bool) {
 }
 
 func (h *header) readGoal(n *node, at *path) {
+	if n.kind == scalarNode {
+		want := "{maximize: NAME}, {minimize: NAME} or {cost: {…}}"
+		if words := strings.Fields(n.text); len(words) == 2 && (words[0] == "maximize" || words[0] == "minimize") {
+			want = "{" + words[0] + ": " + words[1] + "}"
+		}
+		h.bad(n, at, "got %s: want %s", n.describe(), want)
+		return
+	}
 	if !h.value(n, at, reflect.ValueOf(&h.p.Goal).Elem()) {
 		h.p.Goal = Goal{} // what is wrong has been said
 		return

@@ -38,7 +38,9 @@ func parseYAML(text string, first int) (root *node, bad *syntaxError) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, yamlError(err, first)
+		bad := yamlError(err, first)
+		bad.blameTab(text, first)
+		return nil, bad
 	}
 	c := converter{offset: first - 1}
 	for _, doc := range file.Docs {
@@ -52,6 +54,21 @@ func parseYAML(text string, first int) (root *node, bad *syntaxError) {
 		root = c.convert(doc.Body)
 	}
 	return root, c.bad
+}
+
+// blameTab makes the error one of a tab that indents a line up to where it is, since the parser speaks of what follows from it.
+func (e *syntaxError) blameTab(text string, first int) {
+	line := first
+	for raw := range strings.Lines(text) {
+		indent := raw[:len(raw)-len(strings.TrimLeft(raw, " \t"))]
+		if tab := strings.IndexByte(indent, '\t'); tab >= 0 && strings.TrimSpace(raw) != "" {
+			*e = syntaxError{line, tab + 1, "a tab indents this line: want spaces"}
+			return
+		}
+		if line++; line > e.line+1 {
+			return
+		}
+	}
 }
 
 func yamlError(err error, first int) *syntaxError {

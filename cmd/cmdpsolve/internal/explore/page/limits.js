@@ -185,5 +185,5 @@ export class Limits {
 export function shownPrice(price, report, range) {
   if (price === null) return null;
   const scale = (range.max ?? 0) - (range.min ?? 0);
-  return Math.abs(price) * scale <= Math.max(Math.abs(report.objective - report.bound), 1e-7 * Math.abs(report.objective)) ? 0 : price;
+  return Math.abs(price) * scale <= Math.max(Math.abs(report.objective - report.bound), 1e-9 * Math.abs(report.objective)) ? 0 : price;
 }
