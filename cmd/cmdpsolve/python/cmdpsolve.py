@@ -8,8 +8,9 @@ The command is looked for in $CMDPSOLVE, else on the path.
 A problem is the name of a problem file or of a built-in instance, a dict with the
 keys of a problem file, or a Problem that from_arrays, from_frame or from_gymnasium
 made. Options of the command are keyword arguments: bonus_scale=0.05 stands for
---bonus-scale 0.05. An infeasible problem is a result; everything that is wrong
-is an exception.
+--bonus-scale 0.05, and at_most={"cost": 2, "risk": 0.1} for --at-most cost=2 and
+--at-most risk=0.1. timeout=60 stops the command after so many seconds. An infeasible
+problem is a result; everything that is wrong is an exception.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import math
 import os
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -32,9 +34,9 @@ except ImportError:
     np = None
 
 __all__ = [
-    "plan", "front", "check", "simulate", "learn", "compare", "from_arrays", "from_frame", "from_gymnasium",
+    "plan", "sweep", "front", "check", "simulate", "learn", "compare", "from_arrays", "from_frame", "from_gymnasium",
     "Problem", "Policy", "Plan", "Front", "Point", "Check", "Simulation", "Learned", "Comparison", "Row",
-    "Estimate", "Certificate", "Fault", "Error", "ProblemError", "RunError",
+    "Estimate", "Certificate", "Fault", "Error", "ProblemError", "RunError", "Timeout",
 ]
 
 
@@ -70,6 +72,10 @@ class RunError(Error):
     def __init__(self, message: str, result: Any = None):
         super().__init__(message)
         self.result = result
+
+
+class Timeout(RunError):
+    """The command had no answer within timeout= seconds; result is what was found before, or None."""
 
 
 # Results
@@ -281,6 +287,10 @@ class Policy:
             return list(range(max([int(known or 0)] + [n + 1 for n in names])))
         return names
 
+    def __repr__(self) -> str:
+        steps = f", {self.horizon} steps" if self.horizon else ""
+        return f"Policy({len(self.states)} states, {len(self.actions)} actions{steps}, {len(self.rows)} rows)"
+
     @property
     def horizon(self) -> Optional[int]:
         """The number of steps, None for a stationary policy."""
@@ -335,6 +345,12 @@ class Problem:
         self.document = {"format": "cmdp/1", **document}
         self.files = dict(files or {})  # functions that write a file
         self.states = states if states is not None else document.get("states")
+
+    def __repr__(self) -> str:
+        count = self.states if self.states is None or isinstance(self.states, int) else len(self.states)
+        said = {"name": self.document.get("name"), "states": count, "returns": list(self.document.get("returns", []))}
+        said.update((key, self.document.get(key)) for key in ("horizon", "discount", "criterion", "goal", "constraints"))
+        return "Problem(" + ", ".join(f"{key}={value!r}" for key, value in said.items() if value is not None) + ")"
 
     def save(self, path) -> None:
         """Writes the problem file, as JSON, and beside it the files that it names."""
@@ -416,13 +432,16 @@ def from_gymnasium(env, *, costs: Optional[Mapping[str, Callable[..., float]]] =
                    start=None, **wanted) -> Problem:
     """A problem of the transition table P of a Gymnasium environment, such as those of toy_text.
 
-    Its return is called reward. costs are further returns, functions of (state, action, next,
-    reward, terminated). The horizon is that of the environment unless it or a discount is given.
+    Its return is called reward. costs are further returns: functions of a transition, which are
+    called by the names of their parameters, any of state, action, next, reward and terminated, or
+    s, a, t, r and done, in any order. The horizon is that of the environment unless it or a discount is given.
     A transition that is terminated leads to a state after the last one, in which nothing
     happens.
     """
     inner = env.unwrapped
-    count, costs = len(inner.P), dict(costs or {})
+    count, costs = len(inner.P), {name: _of_transition(name, f) for name, f in (costs or {}).items()}
+    if "returns" in wanted:
+        raise TypeError("returns: the reward of the environment and the names of costs are the returns")
     if horizon is None and not {"discount", "criterion"} & set(wanted):
         horizon = _time_limit(env)
     if start is None:
@@ -432,10 +451,38 @@ def from_gymnasium(env, *, costs: Optional[Mapping[str, Callable[..., float]]] =
         for a, outcomes in actions.items():
             rows.append({"state": int(s), "action": int(a), "outcomes": [
                 {"probability": float(p), "next": count if done else int(t),
-                 "returns": [float(r), *(float(f(s, a, t, r, done)) for f in costs.values())]}
+                 "returns": [float(r), *(f(s, a, t, r, done) for f in costs.values())]}
                 for p, t, r, done in outcomes if p > 0]})
     document = {"horizon": horizon, "states": count + 1, "start": start, "returns": ["reward", *costs], **wanted, "transitions": rows}
     return Problem(_document(document), states=count)
+
+
+_TRANSITION = {"state": 0, "s": 0, "action": 1, "a": 1, "next": 2, "next_state": 2, "t": 2, "reward": 3, "r": 3,
+               "terminated": 4, "done": 4}
+
+
+def _of_transition(name: str, function: Callable[..., float]) -> Callable[..., float]:
+    """A function of (state, action, next, reward, terminated), made of one that names those it wants.
+
+    The order in which they are named does not count: a function that took one for another would
+    give a wrong cost, and nobody would see it.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise TypeError(f"costs[{name!r}]: want a function whose parameters have names") from None
+    wrong = [p.name for p in parameters if p.name not in _TRANSITION or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    places = [_TRANSITION.get(p.name) for p in parameters]
+    if wrong or len(set(places)) < len(places):
+        raise TypeError(f"costs[{name!r}]: parameters {', '.join(p.name for p in parameters)}: want some of state, action, next, "
+                        "reward, terminated (or s, a, t, r, done), each at most once")
+    pairs = [(p.name, place, p.kind == p.POSITIONAL_ONLY) for p, place in zip(parameters, places)]
+
+    def cost(*transition):
+        first = [transition[place] for _, place, positional in pairs if positional]
+        return float(function(*first, **{key: transition[place] for key, place, positional in pairs if not positional}))
+
+    return cost
 
 
 def _time_limit(env) -> Optional[int]:
@@ -445,19 +492,26 @@ def _time_limit(env) -> Optional[int]:
 # The command
 
 
+_REPEATED = ("at_most", "at_least", "sweep", "set")  # options that are given once for each value
+
+
 def _flags(options: Mapping[str, Any]) -> List[str]:
+    """The options of a command. What the command does not know it refuses."""
     flags = []
     for name, value in options.items():
+        if name == "format":
+            raise TypeError("format: the client reads JSON; its answers have the data")
         if value is None:
             continue
         if isinstance(value, Mapping):
-            flags += [f"--{name}={k}={v}" for k, v in value.items()]
-            continue
-        if isinstance(value, bool):
-            value = "true" if value else "false"
+            values = [f"{k}={v}" for k, v in value.items()]
+        elif isinstance(value, (list, tuple)) and name in _REPEATED:
+            values = list(value)
         elif isinstance(value, (list, tuple)):
-            value = ",".join(map(str, value))
-        flags.append(f"--{name.replace('_', '-')}={value}")
+            values = [",".join(map(str, value))]
+        else:
+            values = [str(value).lower() if isinstance(value, bool) else value]
+        flags += [f"--{name.replace('_', '-')}={v}" for v in values]
     return flags
 
 
@@ -492,10 +546,64 @@ def _start(args: Sequence[str], **streams) -> subprocess.Popen:
         raise Error(f"the command {command} is not there: install cmdpsolve, or set the environment variable CMDPSOLVE to its path") from None
 
 
-def _judge(status: int, out: str, err: str, folder: str, result: Callable[[dict], Any]):
+_GRACE = 10.0  # seconds that a command has to stop in when it is asked to
+
+
+class _Watch:
+    """Ends a command that takes too long, and one whose answer nobody waits for any more.
+
+    The command is asked to stop, so that it saves what it has, and is killed if it does not.
+    """
+
+    def __init__(self, process: subprocess.Popen, timeout: Optional[float]):
+        self.process, self.timeout, self.late = process, timeout, False
+        self.timers = []
+        if timeout is not None:
+            self._after(timeout, self._expire)
+
+    def _after(self, seconds, action):
+        timer = threading.Timer(seconds, action)
+        timer.daemon = True
+        self.timers.append(timer)
+        timer.start()
+
+    def _expire(self):
+        self.late = True
+        self._stop()
+
+    def _stop(self):
+        self.process.terminate()
+        self._after(_GRACE, self.process.kill)
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self._stop()
+        try:
+            self.process.wait()
+        finally:
+            for timer in self.timers:
+                timer.cancel()
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+                if stream is not None:
+                    with contextlib.suppress(BrokenPipeError):
+                        stream.close()
+
+
+def _seconds(timeout: Optional[float]) -> Optional[float]:
+    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
+        raise ValueError(f"timeout={timeout!r}: want a number of seconds above 0, or None")
+    return timeout if timeout is None or timeout < threading.TIMEOUT_MAX else None
+
+
+def _judge(watch: _Watch, out: str, err: str, folder: str, result: Callable[[dict], Any]):
     """The result, or the exception that the exit status asks for."""
+    status = watch.process.returncode
     data = json.loads(out) if out.strip() else {}
     text = err.strip()
+    faults = []
     if "failed" in data:
         faults = [_read(Fault, f) for f in data["failed"].get("faults") or []]
         text = data["failed"]["message"]
@@ -507,21 +615,21 @@ def _judge(status: int, out: str, err: str, folder: str, result: Callable[[dict]
     if status in (0, 3) and data:
         return result(data)
     if status == 2:
-        raise ProblemError(text, faults if not data else ())
-    raise RunError(text.removeprefix("cmdpsolve: "), result(data) if data else None)
+        raise ProblemError(text, faults)
+    found = result(data) if data else None
+    if watch.late:
+        raise Timeout(f"no answer within {watch.timeout:g} seconds", found)
+    raise RunError(text.removeprefix("cmdpsolve: ") or f"the command ended with status {status}", found)
 
 
-def _run(command: str, problem, args: Sequence[str], folder: str, result: Callable[[dict], Any]):
+def _run(command: str, problem, args: Sequence[str], folder: str, result: Callable[[dict], Any], timeout: Optional[float]):
+    timeout = _seconds(timeout)
     name, text = _place(problem, folder)
     stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
-    process = _start([command, "--format=json", name, *args], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
+    process = _start([command, "--format=json", *args, "--", name], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with _Watch(process, timeout) as watch:
         out, err = process.communicate(text)
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    return _judge(process.returncode, out, err, folder, result)
+    return _judge(watch, out, err, folder, result)
 
 
 def _certificate(data: Mapping[str, Any]) -> Optional[Certificate]:
@@ -537,42 +645,66 @@ def _states(problem):
     return problem.states if isinstance(problem, Problem) else problem.get("states") if isinstance(problem, Mapping) else None
 
 
-def plan(problem, **options) -> Plan:
-    """The best policy of a known model. Infeasible is a status, with a certificate."""
+def _rows(path: str) -> List[dict]:
+    """The rows of a policy file, none if there is no such file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def plan(problem, *, timeout: Optional[float] = None, **options) -> Plan:
+    """The best policy of a known model. Infeasible is a status, with a certificate.
+
+    plan(p, at_most={"cost": 2}, at_least={"reward": 1}) changes or adds limits.
+    """
+    if options.get("sweep") is not None:
+        raise TypeError("sweep: use the function sweep, which gives a plan for each value")
+    if options.get("policy") is not None:
+        raise TypeError("policy: the answer has it; plan(...).policy.save(path) writes it")
     with _folder() as folder:
         path = os.path.join(folder, "policy.json")
 
         def result(data):
-            rows = []
-            if os.path.exists(path):
-                with open(path, encoding="utf-8") as f:
-                    rows = json.load(f)
+            rows = _rows(path)
             return _read(Plan, data, certificate=_certificate(data), policy=Policy(rows, _states(problem)) if rows else None)
 
-        return _run("plan", problem, ["--policy=" + path, *_flags(options)], folder, result)
+        return _run("plan", problem, ["--policy=" + path, *_flags(options)], folder, result, timeout)
 
 
-def front(problem, over: Union[str, Sequence[str], None] = None, **options) -> Front:
+def sweep(problem, over: Mapping[str, Union[str, Sequence[float]]], *, timeout: Optional[float] = None, **options) -> List[Plan]:
+    """A plan for each value of a limit: sweep(p, {"cost": (2, 5, 0.5)}) goes from 2 to 5 by 0.5. Several limits
+    make a grid. The values stand in json["limits"] of each plan."""
+    spans = {name: span if isinstance(span, str) else ":".join(map(str, span)) for name, span in over.items()}
+
+    def result(data):
+        return [_read(Plan, d, certificate=_certificate(d)) for d in data["plans"]]
+
+    with _folder() as folder:
+        return _run("plan", problem, _flags({"sweep": spans, **options}), folder, result, timeout)
+
+
+def front(problem, over: Union[str, Sequence[str], None] = None, *, timeout: Optional[float] = None, **options) -> Front:
     """The trade-off curve between returns: over="reward,-cost" maximises reward and minimises cost."""
     def result(data):
         points = [_read(Point, p) for p in data.get("points") or []]
         return _read(Front, data, points=points, certificate=_certificate(data))
 
     with _folder() as folder:
-        return _run("front", problem, _flags({"over": over, **options}), folder, result)
+        return _run("front", problem, _flags({"over": over, **options}), folder, result, timeout)
 
 
-def check(problem, **options) -> Check:
+def check(problem, *, timeout: Optional[float] = None, **options) -> Check:
     """Sizes, ranges, and whether the limits can be kept."""
     def result(data):
         ranges = {name: (r.get("min"), r.get("max")) for name, r in (data.get("returns") or {}).items()}
         return _read(Check, data, returns=ranges, certificate=_certificate(data))
 
     with _folder() as folder:
-        return _run("check", problem, _flags(options), folder, result)
+        return _run("check", problem, _flags(options), folder, result, timeout)
 
 
-def simulate(problem, policy, **options) -> Simulation:
+def simulate(problem, policy, *, timeout: Optional[float] = None, **options) -> Simulation:
     """Plays a policy: a Policy, an array as Policy.from_array takes it, or the path of a policy file."""
     def result(data):
         return _read(Simulation, data, returns={k: Estimate(v["mean"], v.get("ci95")) for k, v in data["returns"].items()})
@@ -583,11 +715,11 @@ def simulate(problem, policy, **options) -> Simulation:
             policy = policy if isinstance(policy, Policy) else Policy.from_array(policy, names if isinstance(names, (list, tuple)) else None)
             policy.save(os.path.join(folder, "policy.json"))
             policy = os.path.join(folder, "policy.json")
-        return _run("simulate", problem, ["--policy=" + os.fspath(policy), *_flags(options)], folder, result)
+        return _run("simulate", problem, ["--policy=" + os.fspath(policy), *_flags(options)], folder, result, timeout)
 
 
-def compare(problem, algorithms: Union[str, Sequence[str]] = "all", **options) -> Comparison:
-    """Several learners on the same problem, with the same seeds."""
+def compare(problem, algorithms: Union[None, str, Sequence[str]] = None, *, timeout: Optional[float] = None, **options) -> Comparison:
+    """Several learners on the same problem, with the same seeds: by default all that fit it."""
     def result(data):
         rows = []
         for r in data.get("rows") or []:
@@ -596,7 +728,7 @@ def compare(problem, algorithms: Union[str, Sequence[str]] = "all", **options) -
         return _read(Comparison, data, rows=rows)
 
     with _folder() as folder:
-        return _run("compare", problem, _flags({"algorithms": algorithms, **options}), folder, result)
+        return _run("compare", problem, _flags({"algorithms": algorithms, **options}), folder, result, timeout)
 
 
 # Learning
@@ -608,7 +740,7 @@ def _learned(data: dict) -> Learned:
 
 def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]]] = None, states: Optional[int] = None,
           actions: Union[None, int, Sequence[int]] = None, start=None, horizon: Optional[int] = None, goal=None,
-          constraints=None, target=None, name: Optional[str] = None, **options) -> Learned:
+          constraints=None, target=None, name: Optional[str] = None, timeout: Optional[float] = None, **options) -> Learned:
     """Learns an unknown model by playing it.
 
     problem is a problem as for the other functions, or an environment: of Gymnasium, with discrete
@@ -622,6 +754,7 @@ def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]
     step() returns (state, returns), (state, returns, done), or the five values of Gymnasium. Its
     returns are a number, a list or a dict; where a number is given and more returns are declared,
     the others are looked for in the info of Gymnasium. Exceptions of the environment are passed on.
+    timeout does not interrupt a step that does not end.
     """
     if not hasattr(problem, "step"):
         if isinstance(returns, str):  # the option: known or unknown
@@ -632,13 +765,13 @@ def learn(problem, *, returns: Union[None, str, Mapping[str, Tuple[float, float]
         if wrong:
             raise TypeError(f"{', '.join(wrong)}: only for environments; a problem says this itself")
         with _folder() as folder:
-            return _run("learn", problem, _flags(options), folder, _learned)
+            return _run("learn", problem, _flags(options), folder, _learned, timeout)
     player = _Player(problem, returns, states, actions, start, horizon)
     wanted = _document(dict(name=name, horizon=player.horizon, goal=goal, constraints=constraints, target=target))
     with _folder() as folder:
         path = os.path.join(folder, "problem.json")
         Problem(wanted).save(path)
-        return player.play(["learn", path, "--format=json", "--env-command=-", *_flags(options)], folder)
+        return player.play(["learn", path, "--format=json", "--env-command=-", *_flags(options)], folder, timeout)
 
 
 _CLOSE = '{"close":true}\n'
@@ -702,23 +835,24 @@ class _Player:
             raise ValueError(f"step({action}) returned {values}: want finite numbers")
         return {"done": True, "returns": values} if done else {"state": int(state), "returns": values}
 
-    def play(self, args, folder) -> Learned:
+    def play(self, args, folder, timeout) -> Learned:
+        timeout = _seconds(timeout)
         with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
             process = _start(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=1)
-            failure, rest = None, ""
-            try:
-                rest = self._serve(process)
-            except BaseException as e:  # the command must save, and must end
-                failure = e
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
-            out = (rest + process.stdout.read()).rpartition(_CLOSE)[2]
-            process.wait()
-            process.stdout.close()
+            with _Watch(process, timeout) as watch:
+                failure, rest = None, ""
+                try:
+                    rest = self._serve(process)
+                except BaseException as e:  # the command must save, and must end
+                    failure = e
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
+                out = (rest + process.stdout.read()).rpartition(_CLOSE)[2]
+                process.wait()
             if failure is not None:
                 raise failure
             errors.seek(0)
-            return _judge(process.returncode, out, errors.read(), folder, _learned)
+            return _judge(watch, out, errors.read(), folder, _learned)
 
     def _serve(self, process) -> str:
         """Answers requests, and returns the first line that is none."""

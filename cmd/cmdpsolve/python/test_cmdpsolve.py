@@ -149,12 +149,36 @@ class Models(unittest.TestCase):
             self.same(path)
 
     def test_gymnasium_table(self):
-        problem = cs.from_gymnasium(Lake(), costs={"hole": lambda s, a, r, t, done: done and t == 2}, goal={"maximize": "reward"})
-        problem.document["returns"] = ["reward", "hole"]
+        wanted = {"goal": {"maximize": "reward"}, "constraints": [{"return": "hole", "at_most": 0.1}]}
+        # By hand: from state 0 both ways end in state 2 or 3 in the end, by going to state 1 first with the chance
+        # 0.25 of the hole. A limit of 0.1 lets 0.4 of the episodes leave.
+        for hole in (lambda state, action, next, reward, terminated: terminated and next == 2,
+                     lambda s, a, t, r, done: done and r == 0, lambda s, a, r, t, done: done and r == 0,
+                     lambda done, reward: done and reward == 0, lambda *, next_state: next_state == 2):
+            answer = cs.plan(cs.from_gymnasium(Lake(), costs={"hole": hole}, **wanted))
+            self.assertAlmostEqual(answer.objective, 0.3, 8)
+            self.assertAlmostEqual(answer.returns["hole"], 0.1, 8)
+            free = cs.plan(cs.from_gymnasium(Lake(), costs={"hole": hole}, goal=wanted["goal"]))
+            self.assertAlmostEqual(free.objective, 0.75, 8)
+            self.assertEqual((len(free.policy.array[0]), free.policy.horizon), (4, 6))
+        for wrong in (lambda s, a, n, r, done: 0, lambda *args: 0, lambda **names: 0, lambda r, reward: 0, lambda s, a, t, r, d: 0, max):
+            with self.assertRaisesRegex(TypeError, r"costs\['hole'\]: .*want"):
+                cs.from_gymnasium(Lake(), costs={"hole": wrong}, **wanted)
+        with self.assertRaises(cs.ProblemError):  # a limit on a cost that is not there
+            cs.plan(cs.from_gymnasium(Lake(), **wanted))
+        with self.assertRaises(cs.ProblemError):
+            cs.plan(cs.from_gymnasium(Lake(), constraint=[{"return": "reward", "at_most": 0.1}]))
+        with self.assertRaises(TypeError):
+            cs.from_gymnasium(Lake(), returns=["reward", "hole"])
+
+    def test_repr(self):
+        problem = cs.from_arrays(P, R, returns=NAMES, **WANTED)
+        self.assertEqual(repr(problem), "Problem(states=2, returns=['reward', 'cost'], horizon=4, goal={'maximize': 'reward'}, "
+                                        "constraints=[{'return': 'cost', 'at_most': 1.5}])")
         answer = cs.plan(problem)
-        self.assertAlmostEqual(answer.objective, 0.75, 8)
-        self.assertEqual(len(answer.policy.array[0]), 4)
-        self.assertEqual(answer.policy.horizon, 6)
+        self.assertRegex(repr(answer.policy), r"^Policy\(2 states, 2 actions, 4 steps, \d+ rows\)$")
+        self.assertIn("Policy(2 states", repr(answer))
+        self.assertEqual(repr(cs.Policy.from_array([[1, 0], [0, 1]])), "Policy(2 states, 2 actions, 2 rows)")
 
 
 class Answers(unittest.TestCase):
@@ -189,6 +213,77 @@ class Answers(unittest.TestCase):
         self.assertAlmostEqual(cs.check(problem).json["horizon"], 4)
         self.assertTrue(cs.plan(problem).status == "infeasible")
         self.assertAlmostEqual(cs.plan(problem, set={"limit": 4}).objective, 4)
+
+    def test_what_if(self):
+        problem = cs.from_arrays(P, R, returns=NAMES, **WANTED)
+        self.assertAlmostEqual(cs.plan(problem, at_most={"cost": 0.5}).objective, 0.5, 8)
+        self.assertAlmostEqual(cs.plan(problem, at_most={"cost": 0.5, "reward": 0.25}).objective, 0.25, 8)
+        self.assertAlmostEqual(cs.plan(problem, at_most=["cost=0.5", "reward=0.25"]).objective, 0.25, 8)
+        both = cs.plan(problem, minimize="cost", at_least={"reward": 1}, at_most={"cost": 2})
+        self.assertAlmostEqual(both.objective, 1, 8)
+        self.assertFalse(cs.plan(problem, at_least={"reward": 2}).feasible)
+        self.assertFalse(cs.check(problem, at_least={"reward": 2}).feasible)
+        plans = cs.sweep(problem, {"cost": (1, 2, 0.5)})
+        for answer, limit in zip(plans, (1, 1.5, 2)):
+            self.assertAlmostEqual(answer.objective, limit, 8)
+            self.assertEqual(answer.json["limits"], [limit])
+        self.assertEqual(len(plans), 3)
+        for wrong in ({"format": "csv"}, {"policy": "p.csv"}, {"sweep": {"cost": "1:2:1"}}):
+            with self.assertRaisesRegex(TypeError, next(iter(wrong))):
+                cs.plan(problem, **wrong)
+        for wrong in ({"at_most": {"csot": 1}}, {"at_most": {"cost": "much"}}, {"at_mots": {"cost": 1}}, {"at_most": 5}):
+            with self.assertRaises(cs.ProblemError):
+                cs.plan(problem, **wrong)
+
+    def test_timeout(self):
+        before = os.environ["CMDPSOLVE"], tempfile.tempdir
+        with tempfile.TemporaryDirectory() as folder:
+            tempfile.tempdir = os.path.join(folder, "own")  # to see what is left behind
+            os.mkdir(tempfile.tempdir)
+            slow = os.path.join(folder, "slow")
+            with open(slow, "w") as f:
+                f.write("#!/bin/sh\nexec sleep 60\n")
+            os.chmod(slow, 0o700)
+            try:
+                os.environ["CMDPSOLVE"] = slow
+                problem = cs.from_arrays(P, R, returns=NAMES, **WANTED)
+                for call in (lambda: cs.plan("inventory", timeout=0.2), lambda: cs.check(problem, timeout=0.2),
+                             lambda: cs.compare(problem.document, timeout=0.2), lambda: learn(Chain(), timeout=0.2)):
+                    with self.assertRaisesRegex(cs.Timeout, "no answer within 0.2 seconds") as caught:
+                        call()
+                    self.assertIsNone(caught.exception.result)
+                os.environ["CMDPSOLVE"] = before[0]
+                with self.assertRaises(cs.Timeout) as caught:  # what was found until then
+                    cs.learn("inventory", episodes=10**9, exact=False, timeout=1)
+                self.assertTrue(caught.exception.result.interrupted)
+                self.assertEqual(cs.plan(problem, timeout=float("inf")).status, "optimal")
+                for wrong in (0, -1, "1", float("nan")):
+                    with self.assertRaisesRegex(ValueError, "timeout"):
+                        cs.plan(problem, timeout=wrong)
+                with self.assertRaises(KeyError):
+                    learn(Chain(failing=2))
+                with self.assertRaises(cs.ProblemError):
+                    cs.simulate(problem, [[0, 0, 1]])
+                self.assertEqual(os.listdir(tempfile.tempdir), [])
+            finally:
+                os.environ["CMDPSOLVE"], tempfile.tempdir = before
+
+    def test_names(self):
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                rows = [{"state": 0, "action": "go", "next": {0: 1}, "returns": [1]}]
+                problem = cs.Problem({"horizon": 3, "states": 1, "start": 0, "returns": ["--pay"], "goal": {"maximize": "--pay"}, "transitions": rows})
+                for name in ("--help", "-x.json", "--format=csv"):
+                    problem.save(name)
+                    self.assertEqual(cs.plan(name).returns, {"--pay": 3})
+                    self.assertEqual(cs.learn(name, episodes=2, bonus_scale=0.1).episodes, 2)
+                self.assertEqual(cs.plan(problem, at_most={"--pay": 2}).status, "infeasible")
+                cs.plan(problem).policy.save("--policy.json")
+                self.assertEqual(cs.simulate(problem, "--policy.json", episodes=3).returns["--pay"].mean, 3)
+            finally:
+                os.chdir(before)
 
     def test_faults(self):
         with tempfile.TemporaryDirectory() as folder:
