@@ -16,6 +16,8 @@ type constants struct {
 	value  map[string]float64
 	result map[string]float64 // of text that has been evaluated
 	broken map[string]bool    // names whose values are wrong, of which enough has been said
+	// anything may be the name of a constant: let could not be read.
+	anything bool
 }
 
 // maxResults bounds how many results are kept.
@@ -149,7 +151,7 @@ func (e *expression) factor() float64 {
 	e.rest = e.rest[end:]
 	x, known := e.c.value[name]
 	switch {
-	case e.c.broken[name]:
+	case e.c.broken[name], e.c.anything && name != "" && !known:
 		return e.complain(unknownValue)
 	case name == "", !known && e.c.names == nil:
 		return e.complain(wantNumber)
@@ -195,6 +197,7 @@ func isConstant(text string) bool {
 func (h *header) readConstants(n *node, at *path) {
 	c := &constants{value: make(map[string]float64), broken: make(map[string]bool)}
 	h.constants = c
+	c.anything = n != nil && n.kind != mapNode
 	if n != nil && h.pairs(n, at) {
 		for _, m := range n.members {
 			name, ok := h.name(m.key, at)

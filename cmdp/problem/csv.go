@@ -39,7 +39,7 @@ type csvReader struct {
 const csvBlock = 1 << 18
 
 func (r *rowReader) readCSV(f fs.File) error {
-	c := &csvReader{rowReader: r, vector: make([]float64, r.spec.Dim), last: make([][]byte, r.spec.Dim)}
+	c := &csvReader{rowReader: r, vector: make([]float64, len(r.vector)), last: make([][]byte, len(r.vector))}
 	block, rest := make([]byte, csvBlock), 0 // the first rest bytes begin a line
 	size, read := sizeOf(f), 0
 	for start := true; ; {
@@ -162,7 +162,13 @@ func (c *csvReader) read() bool {
 
 // at records an error in a field of the current record.
 func (c *csvReader) at(field int, column, message string) bool {
-	e := &Error{File: c.file, Line: c.line, Key: strings.Clone(column), Message: message}
+	return c.again(mistake{}, field, column, message)
+}
+
+// again is at for a mistake that other places may have too.
+func (c *csvReader) again(of mistake, field int, column, message string) bool {
+	of.name = strings.Clone(of.name)
+	e := &Error{File: c.file, Line: c.line, Key: strings.Clone(column), Message: message, of: of}
 	if c.quoted != nil {
 		e.Line, e.Column = c.quoted.FieldPos(field)
 		e.Line += c.before
@@ -229,7 +235,7 @@ func (c *csvReader) readColumns() bool {
 
 // transition reads the record as a transition.
 func (c *csvReader) transition() {
-	before := len(c.errs)
+	before := c.faults
 	step, opponent := cmdp.EveryStep, 0
 	state, action := c.readState(c.state, "state"), c.readAction(c.action, "action", &c.rowReader.agent)
 	if c.opponent >= 0 && c.record[c.opponent] != "" {
@@ -239,9 +245,9 @@ func (c *csvReader) transition() {
 		n, err := strconv.Atoi(c.record[c.step])
 		switch {
 		case c.spec.Horizon > 0 && (err != nil || n < 1 || n > c.spec.Horizon):
-			c.at(c.step, "step", "got "+shorten(c.record[c.step])+": want 1 to "+strconv.Itoa(c.spec.Horizon)+", or nothing for every step")
+			c.again(mistake{"horizon", c.record[c.step]}, c.step, "step", "got "+shorten(c.record[c.step])+": want 1 to "+strconv.Itoa(c.spec.Horizon)+", or nothing for every step")
 		case c.spec.Discount > 0 || c.spec.Average:
-			c.at(c.step, "step", "given without a horizon: the row must hold at every step")
+			c.again(mistake{"horizon", ""}, c.step, "step", "given without a horizon: the row must hold at every step")
 		}
 		step = n
 	}
@@ -252,13 +258,13 @@ func (c *csvReader) transition() {
 	for j, i := range c.returns {
 		// Mostly a row has the same returns in all its lines.
 		if c.record[i] != string(c.last[j]) || len(c.last[j]) == 0 {
-			before := len(c.errs)
-			if c.vector[j] = c.readNumber(i, c.given[j]); len(c.errs) == before {
+			before := c.faults
+			if c.vector[j] = c.readNumber(i, c.given[j]); c.faults == before {
 				c.last[j] = append(c.last[j][:0], c.record[i]...)
 			}
 		}
 	}
-	if len(c.errs) > before || !c.usable() {
+	if c.faults > before || !c.usable() {
 		return
 	}
 	if err := c.builder.AddTransition(step, state, action, opponent, t); err != nil {
@@ -272,7 +278,7 @@ func (c *csvReader) transition() {
 func (c *csvReader) readState(i int, column string) int {
 	s, ok := stateNamed(c.record[i], c.names, c.states)
 	if !ok && c.states > 0 {
-		c.at(i, column, c.unknownState(c.record[i]))
+		c.again(mistake{"states", c.record[i]}, i, column, c.unknownState(c.record[i]))
 	}
 	return s
 }
@@ -306,7 +312,7 @@ func (c *csvReader) readNumber(i int, column string) float64 {
 		x, complaint = c.constants.evaluate(c.record[i])
 	}
 	if complaint != "" && complaint != unknownValue {
-		c.at(i, column, "got "+shorten(strconv.Quote(c.record[i]))+": "+complaint)
+		c.again(mistake{"let", c.record[i]}, i, column, "got "+shorten(strconv.Quote(c.record[i]))+": "+complaint)
 	}
 	return x
 }

@@ -23,6 +23,9 @@ type decoder struct {
 	spelling
 	file string
 	errs Errors
+	// faults counts everything that is wrong, listed or not; first has the place of each mistake that may come again.
+	faults int
+	first  map[mistake]*Error
 	// constants are what numbers may be made of.
 	constants *constants
 }
@@ -31,8 +34,21 @@ type decoder struct {
 // each of them.
 const maxErrors = 10_000
 
-// report records an error.
+// report records an error, or counts it if its mistake is known.
 func (d *decoder) report(e *Error) {
+	d.faults++
+	if e.of != (mistake{}) {
+		if first := d.first[e.of]; first != nil {
+			first.again++
+			return
+		}
+		if d.first == nil {
+			d.first = make(map[mistake]*Error)
+		}
+		if len(d.errs) < maxErrors {
+			d.first[e.of] = e
+		}
+	}
 	switch n := len(d.errs); {
 	case n < maxErrors:
 		d.errs = append(d.errs, e)
@@ -45,7 +61,12 @@ func (d *decoder) report(e *Error) {
 // bad records an error at a node. It returns false, so that callers can return
 // its result.
 func (d *decoder) bad(n *node, at *path, format string, args ...any) bool {
-	e := &Error{File: d.file, Key: at.String(), Message: fmt.Sprintf(format, args...)}
+	return d.badAgain(mistake{}, n, at, format, args...)
+}
+
+// badAgain is bad for a mistake that other places may have too.
+func (d *decoder) badAgain(of mistake, n *node, at *path, format string, args ...any) bool {
+	e := &Error{File: d.file, Key: at.String(), Message: fmt.Sprintf(format, args...), of: of}
 	if n != nil {
 		e.Line, e.Column = n.line, n.col
 	}
@@ -119,9 +140,17 @@ func (d *decoder) list(n *node, at *path) bool {
 func (d *decoder) number(n *node, at *path) (float64, bool) {
 	x, complaint := d.evaluate(n)
 	if complaint != "" && complaint != unknownValue {
-		return 0, d.bad(n, at, "got %s: %s", n.describe(), complaint)
+		return 0, d.badAgain(notNumber(n), n, at, "got %s: %s", n.describe(), complaint)
 	}
 	return x, complaint == ""
+}
+
+// notNumber is the mistake of text in the place of a number: mostly that of a constant that let does not have.
+func notNumber(n *node) mistake {
+	if n.kind != scalarNode || n.isNull() || n.quoted {
+		return mistake{}
+	}
+	return mistake{"let", n.text}
 }
 
 // evaluate computes the value of a node that may be a number.

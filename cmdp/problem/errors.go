@@ -23,6 +23,40 @@ type Error struct {
 	Key string `json:"key"`
 	// Message says what is wrong and what was expected.
 	Message string `json:"message"`
+
+	of    mistake
+	again int // how many more places have the same mistake
+}
+
+// A mistake is what many places of a file may have in common: a name that the value of a header's key does not
+// have, such as a return. It is told once. The zero value stands for none.
+type mistake struct{ key, name string }
+
+// fewUnknown is how many names that a header's key does not have are told one by one: where there are more, the key is the mistake.
+const fewUnknown = 10
+
+// merged tells every mistake once, with the number of its places.
+func (es Errors) merged() Errors {
+	names, places := make(map[string]int), make(map[string]int)
+	for _, e := range es {
+		names[e.of.key]++
+		places[e.of.key] += 1 + e.again
+	}
+	told := make(map[string]bool)
+	return slices.DeleteFunc(es, func(e *Error) bool {
+		key := e.of.key
+		many := key != "" && key != "let" && names[key] > fewUnknown
+		switch {
+		case many && told[key]:
+			return true
+		case many:
+			told[key] = true
+			e.Message += fmt.Sprintf(" (and %d more like it in %d places: is %s right?)", names[key]-1, places[key]-1, key)
+		case e.again > 0:
+			e.Message += fmt.Sprintf(" (%d times)", 1+e.again)
+		}
+		return false
+	})
 }
 
 // Error returns "file:line:column: key: message", without the parts that are

@@ -223,13 +223,17 @@ func (h *header) state(n *node, at *path) (int, bool) {
 	if h.states == 0 {
 		return 0, false
 	}
-	return 0, h.bad(n, at, "%s", h.unknownState(n.text))
+	return 0, h.badAgain(mistake{"states", n.text}, n, at, "%s", h.unknownState(n.text))
 }
 
 func (h *header) unknownState(text string) string {
 	want := ": want 0 to " + strconv.Itoa(h.states-1)
-	if h.p.States != nil && !isInteger(text) {
+	switch {
+	case isInteger(text):
+	case h.p.States != nil:
 		want = h.orWant(text, h.p.States)
+	default:
+		want += ", or a list of names under states"
 	}
 	return "unknown state " + shorten(text) + want
 }
@@ -241,7 +245,7 @@ func (h *header) distribution(n *node, at *path, dst []cmdp.Transition) []cmdp.T
 		h.bad(n, at, "got %s: want a mapping from states to probabilities", n.describe())
 		return dst
 	}
-	before, first := len(h.errs), len(dst)
+	before, first := h.faults, len(dst)
 	if !h.pairs(n, at) {
 		return dst
 	}
@@ -258,7 +262,7 @@ func (h *header) distribution(n *node, at *path, dst []cmdp.Transition) []cmdp.T
 	if known {
 		h.checkSum(n, at, sum)
 	}
-	if h.p.States != nil && len(h.errs) == before && h.hasTwins(dst[first:]) {
+	if h.p.States != nil && h.faults == before && h.hasTwins(dst[first:]) {
 		h.bad(n, at, "a state is given twice, by its name and by its number")
 	}
 	return dst

@@ -87,6 +87,9 @@ func (h *header) misbuilt(n *node, at *path, err error) {
 		e.Key += written
 	}
 	e.Message = trimmed(err, "problem: ")
+	if unknown := (*unknownState)(nil); errors.As(err, &unknown) {
+		e.of = mistake{"states", unknown.name}
+	}
 	if e.Key != "" {
 		e.Line, e.Column = n.line, n.col
 	}

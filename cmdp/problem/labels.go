@@ -141,19 +141,24 @@ func (f *stateFinder) addCommon(in []bool, sets []*StateSet) error {
 	return errs.orNil()
 }
 
+// An unknownState is the error of a name that neither a state nor a label has.
+type unknownState struct{ name, message string }
+
+func (e *unknownState) Error() string { return e.message }
+
 func (f *stateFinder) addNamed(in []bool, name string) error {
 	s, isState := stateNamed(name, f.number, f.states)
 	i, isLabel := f.label[name]
 	switch {
 	case !isLabel && !isState && isInteger(name):
-		return fmt.Errorf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)
+		return &unknownState{name, fmt.Sprintf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)}
 	case !isLabel && !isState:
 		if f.compared > mostCompared {
-			return fmt.Errorf("problem: unknown label or state %s", shorten(name))
+			return &unknownState{name, "problem: unknown label or state " + shorten(name)}
 		}
 		known := slices.Sorted(maps.Keys(f.label))
 		known = slices.DeleteFunc(known, func(label string) bool { _, state := f.number[label]; return state })
-		return fmt.Errorf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))
+		return &unknownState{name, fmt.Sprintf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))}
 	case !isLabel:
 		in[s] = true
 		return nil

@@ -138,12 +138,13 @@ func parse(name, text string, files fs.FS, lim limits, opts Options) (*Problem, 
 	if len(h.errs) == 0 {
 		return p, nil
 	}
-	return nil, h.errs.sorted(name)
+	return nil, h.errs.merged().sorted(name)
 }
 
 func (h *header) parse(text string, files fs.FS) *Problem {
 	root, rows := h.root(text)
 	if root == nil {
+		h.readRowsAlone(rows)
 		return nil
 	}
 	h.readConstants(root.get("let"), (*path)(nil).key("let"))
@@ -152,18 +153,34 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 		return nil
 	}
 	h.read(root)
-	r := newRowReader(h)
+	r, before := newRowReader(h), h.faults
 	r.readAll(root.get("transitions"), rows, files)
 	if h.large != nil {
 		return nil
 	}
-	if len(h.errs) == 0 {
+	switch {
+	case h.faults == 0:
 		h.finish(r, root)
+	case h.faults == before && r.usable():
+		rest := *h.p
+		r.build(&rest, root) // what is wrong with the rows together
 	}
 	if h.p.Model == nil {
 		h.judgeForm(root)
 	}
 	return h.p
+}
+
+// timed reports whether it is known how long episodes are, or what counts in their place.
+func (h *header) timed() bool { return h.spec.Horizon > 0 || h.spec.Discount > 0 || h.spec.Average }
+
+// readRowsAlone looks at the form of the rows of a file whose header cannot be read.
+func (h *header) readRowsAlone(rows block) {
+	if rows.indent < 0 {
+		return
+	}
+	h.constants = &constants{anything: true}
+	newRowReader(h).readAll(&node{kind: listNode}, rows, nil)
 }
 
 // saveAsUTF8 is said of files that are inUTF16.

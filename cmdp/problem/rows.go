@@ -27,7 +27,15 @@ type rowReader struct {
 type place struct{ line, col int32 }
 
 func newRowReader(h *header) *rowReader {
-	r := &rowReader{header: h, builder: cmdp.NewBuilder(h.spec, h.states), vector: make([]float64, h.spec.Dim)}
+	spec := h.spec
+	if h.faults > 0 { // rows are checked as far as they can be
+		spec.Dim = max(1, spec.Dim)
+		spec.ReturnToGo = nil
+		if spec.Start == nil {
+			spec.Start = []cmdp.StartState{{State: 0, Probability: 1}}
+		}
+	}
+	r := &rowReader{header: h, builder: cmdp.NewBuilder(spec, h.states), vector: make([]float64, spec.Dim)}
 	r.opponent.id("0") // what a row without an action of the opponent stands for
 	return r
 }
@@ -35,7 +43,7 @@ func newRowReader(h *header) *rowReader {
 // usable reports whether rows can be added: there is no error without which it is not
 // known what they mean.
 func (r *rowReader) usable() bool {
-	return r.states > 0 && r.spec.Dim > 0 && len(r.constants.broken) == 0
+	return r.states > 0 && r.timed() && len(r.constants.broken) == 0 && !r.constants.anything
 }
 
 // done makes room for the rows to come, as many as those before for each byte, and reports how
@@ -67,7 +75,7 @@ func (r *rowReader) size(times float64) cmdp.Size {
 
 // row reads the row at node n.
 func (r *rowReader) row(n *node, at *path) {
-	before := len(r.errs)
+	before := r.faults
 	if !r.mapping(n, at, rowKeys) && n.kind != mapNode {
 		return
 	}
@@ -119,7 +127,7 @@ func (r *rowReader) row(n *node, at *path) {
 		}
 		row.Returns = r.vector
 	}
-	if len(r.errs) > before || !r.usable() {
+	if r.faults > before || !r.usable() {
 		return
 	}
 	row.Next = r.next
@@ -153,9 +161,13 @@ func (r *rowReader) action(n *node, at *path, of *labels) int {
 func (r *rowReader) step(n *node, at *path) int {
 	if r.spec.Horizon == 0 {
 		if r.spec.Discount > 0 || r.spec.Average {
-			r.bad(n, at, "given without a horizon: the row must hold at every step")
+			r.badAgain(mistake{"horizon", ""}, n, at, "given without a horizon: the row must hold at every step")
 		}
 		return cmdp.EveryStep
+	}
+	if step, err := strconv.Atoi(n.text); err == nil && n.kind == scalarNode && step > r.spec.Horizon {
+		r.badAgain(mistake{"horizon", n.text}, n, at, "got %s: want a whole number from 1 to %d", n.describe(), r.spec.Horizon)
+		return 1
 	}
 	step, _ := r.integer(n, at, 1, r.spec.Horizon)
 	return step
@@ -166,7 +178,7 @@ func (r *rowReader) readVector(n *node, at *path) {
 	switch n.kind {
 	case listNode:
 		if r.spec.Dim > 0 && len(n.items) != len(r.given) {
-			r.bad(n, at, "%d returns: want %d", len(n.items), len(r.given))
+			r.badAgain(mistake{"returns", strconv.Itoa(len(n.items))}, n, at, "%d returns: want %d", len(n.items), len(r.given))
 			return
 		}
 		for i, item := range n.items {
@@ -187,7 +199,7 @@ func (r *rowReader) readVector(n *node, at *path) {
 			case i >= 0 && ok:
 				r.vector[i] = x
 			case i < 0 && r.spec.Dim > 0:
-				r.bad(m.key, &here, "unknown return%s", r.orWant(m.key.text, r.given))
+				r.badAgain(mistake{"returns", m.key.text}, m.key, &here, "unknown return%s", r.orWant(m.key.text, r.given))
 			}
 		}
 	default:
