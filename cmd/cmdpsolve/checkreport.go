@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/query"
@@ -31,7 +32,63 @@ type checkReport struct {
 	Conflict    []conflictReport `json:"conflict,omitempty" csv:"conflict"`
 	Slater      *slaterReport    `json:"slater" csv:"slater"`
 	Rho         report.Number    `json:"rho" csv:"rho"`
+	Missing     *missingRows     `json:"missing_rows,omitempty"`
 	Seconds     report.Number    `json:"seconds"`
+}
+
+// missingRows are pairs of a state and a step that can be reached and have no row, although the state has rows for other steps.
+type missingRows struct {
+	Pairs  int         `json:"pairs"`
+	States []gapReport `json:"states"` // the first of them
+	more   int         // others
+}
+
+// gapReport is a state without rows in the steps First to Last.
+type gapReport struct {
+	State string `json:"state"`
+	First int    `json:"first"`
+	Last  int    `json:"last"`
+}
+
+// mostGaps bounds how many gaps a report lists.
+const mostGaps = 1000
+
+// missing returns the rows that seem to be missing, nil if there are none.
+func (p *loaded) missing() *missingRows {
+	gaps := p.Gaps()
+	if len(gaps) == 0 {
+		return nil
+	}
+	m := new(missingRows)
+	for _, g := range gaps {
+		m.Pairs += g.Last - g.First + 1
+		if len(m.States) < mostGaps {
+			m.States = append(m.States, gapReport{p.Declared().StateName(g.State), g.First, g.Last})
+		}
+	}
+	m.more = len(gaps) - len(m.States)
+	return m
+}
+
+// note names the first gaps.
+func (m *missingRows) note() report.Note {
+	if m == nil {
+		return nil
+	}
+	const few = 4
+	var named []string
+	for _, g := range m.States[:min(few, len(m.States))] {
+		steps := fmt.Sprintf("%s in step %d", g.State, g.First)
+		if g.Last > g.First {
+			steps = fmt.Sprintf("%s in steps %d to %d", g.State, g.First, g.Last)
+		}
+		named = append(named, steps)
+	}
+	if rest := len(m.States) + m.more - len(named); rest > 0 {
+		named = append(named, fmt.Sprintf("and %d more", rest))
+	}
+	return report.Note{fmt.Sprintf("Rows seem to be missing for %s of a state and a step: %s.", count(m.Pairs, "pair"), strings.Join(named, ", ")),
+		"These states have rows for other steps; in these steps they have no action and return 0."}
 }
 
 // rangeReport holds the least and the greatest expected return over all policies.
@@ -55,7 +112,7 @@ func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 	rep := &checkReport{
 		subject: p.subject(), States: m.States(), Choices: m.Choices(), Transitions: m.Transitions(),
 		Discount: report.NaN, Stationary: m.Stationary(), Random: m.RandomReturns(),
-		Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN, Tolerance: report.NaN,
+		Missing: p.missing(), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN, Tolerance: report.NaN,
 	}
 	if h := m.Horizon(); h > 0 {
 		rep.Horizon = &h
@@ -79,7 +136,7 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds)),
-		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), append(rep.notes(p), p.memoryNotes()...),
+		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), slices.Concat(rep.notes(p), p.memoryNotes()), rep.Missing.note(),
 	}}
 }
 
@@ -194,6 +251,6 @@ func (rep *gameCheck) report(p *loaded) *report.Report {
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.heading(fmt.Sprintf("a game, at most %s of the agent and %d of the opponent, %.3g s", count(rep.Actions, "action"), rep.OpponentActions, rep.Seconds)),
-		rep.ranges("forced down to", "forced up to"), policyTable("opponent", rep.Opponent), notes,
+		rep.ranges("forced down to", "forced up to"), policyTable("opponent", rep.Opponent), notes, rep.Missing.note(),
 	}}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -192,6 +193,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	if n := p.Model.States(); c.generate == 0 && p.Product != nil && n >= manyPairs {
 		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for needs the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
+	}
+	if note := p.missing().note(); note != nil {
+		c.say("%s", strings.Join(note, " "))
 	}
 	if p, err = p.vary(ctx, &c.what); err != nil {
 		return err

@@ -49,7 +49,9 @@ type planReport struct {
 	Memory     []monitor.Remembered `json:"memory,omitempty"`
 	Thresholds []thresholdReport    `json:"thresholds,omitempty"`
 	Iterations int                  `json:"iterations" csv:"iterations"`
-	Seconds    report.Number        `json:"seconds"`
+	// MissingRows counts the pairs of a state and a step that seem to have lost their rows.
+	MissingRows int           `json:"missing_rows,omitempty"`
+	Seconds     report.Number `json:"seconds"`
 	// Never is there with --deterministic.
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
@@ -106,6 +108,9 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized, Components: len(r.Components),
 		Memory: p.remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
+	}
+	if missing := p.missing(); missing != nil {
+		d.MissingRows = missing.Pairs
 	}
 	if p.Task.Cost != nil && r.Status != exact.Infeasible {
 		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound), report.Number(r.Gap)
