@@ -1,4 +1,3 @@
-// Package docs holds the manual. Its tests hold the manual against the code.
 package docs
 
 import (
@@ -58,7 +57,7 @@ var floors = map[string]int{
 	"cmdp/contest":               8,
 	"cmd":                        9,
 	"benchmarks":                 9,
-	"docs":                       9,
+	"docs":                       0,
 }
 
 func floorOf(path string) (int, bool) {

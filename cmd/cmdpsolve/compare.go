@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -40,8 +41,8 @@ in its row; the others are run. The same seed gives the same table whatever
 they are kept, and --resume goes on.
 
 With --suite the problems, learners and settings come from a file, each run has
-a result file of its own, and runs can be split over machines; see
-docs/comparing.md.`,
+a result file of its own, and runs can be split over machines; see cmdpsolve
+help comparing.`,
 		Example: `  cmdpsolve compare inventory --algorithms moma,optcmdp,optdual --slater auto
   cmdpsolve compare riverswim --episodes 500 --seeds 3 --save river.checkpoint
   cmdpsolve compare media --format latex > table.tex
@@ -104,6 +105,9 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if from == nil && !c.flags.Changed("algorithms") {
+		c.settings.Algorithms = []string{contest.Fitting}
+	}
 	if o := c.settings.Opponent; o != "" && !p.isGame() { // in a suite it is for the games
 		return usage("opponent %s: %s has one player", o, p.name)
 	}
@@ -163,6 +167,9 @@ func (rep *compareReport) played() int {
 // conclusion is the exit message about learners that did not play: an error only
 // if none did.
 func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
+	if e.Unfit > 0 {
+		c.say("%s left out, which cannot play this problem or need to be told something: --algorithms all lists why", map[bool]string{true: "1 learner is", false: strconv.Itoa(e.Unfit) + " learners are"}[e.Unfit == 1])
+	}
 	refusals := e.Refusals()
 	if len(refusals) == 0 {
 		return nil
@@ -178,7 +185,8 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 // addSettings declares the settings with their present values as defaults.
 func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
 	c := &cmd.settings
-	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known")
+	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known (default: those that can play the problem)")
+	f.Lookup("algorithms").DefValue = "" // the text says it
 	addSettings(f, c)
 	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
 	f.StringVar(&c.Slater, "slater", c.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number")

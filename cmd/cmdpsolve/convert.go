@@ -35,20 +35,21 @@ func newConvert(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert models and problems between file formats",
-		Long: `Converts IN, a model file of another tool, a problem file or a built-in instance,
-to OUT. The endings say which formats they have:
+		Long: `Converts IN, a model file of another tool, a problem file or a built-in
+instance, to OUT. The endings say which formats they have:
 
   .umb         unified Markov binary (PRISM, Storm, Modest)
   .drn         Storm's text format, also .drn.gz and .drn.xz
-  .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside it,
-               also .tra.gz and .tra.xz
+  .tra         PRISM's explicit files, with .sta, .lab, .srew and .trew beside
+               it, also .tra.gz and .tra.xz
   .pexp        the same in one file, as IN, also .pexp.gz and .pexp.xz
   .npz         a dense NumPy kernel P[s,a,s'] with R[s,a,d]
   NAME/        a folder with a SciPy sparse matrix for each action
   .json        a Gymnasium table P (or, as IN, a problem file)
   .yaml, .yml  a problem file
 
-Numbers are converted bit for bit. See docs/formats.md for what each format holds.`,
+Numbers are converted bit for bit. See cmdpsolve help formats for what each
+format holds.`,
 		Example: `  cmdpsolve convert inventory inventory.umb
   cmdpsolve convert inventory.umb inventory.yaml --horizon 7`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -29,7 +29,7 @@ type credibleOptions struct {
 
 func (o *credibleOptions) addFlags(f *pflag.FlagSet) {
 	o.flags = f
-	f.StringVar(&o.log, "log", "", "plan from the transitions of `FILE` in place of the model: CSV or JSON lines by its ending")
+	f.StringVar(&o.log, "log", "", "plan from the transitions of `FILE`, .csv or .jsonl, in the place of the model")
 	f.Float64Var(&o.level, "credible", 0.95, "with --log: share of the models that the data leaves possible in which the limits are to hold")
 	f.IntVar(&o.models, "models", 1000, "with --log: models drawn to choose the policy, and again to judge it")
 	f.Uint64Var(&o.seed, "seed", 1, "with --log: seed of the draws")

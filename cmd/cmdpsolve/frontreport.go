@@ -170,7 +170,8 @@ func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) fl
 
 // report declares the curve: all points for programs, the vertices for people.
 func (rep *frontReport) report(p *loaded) *report.Report {
-	heading := p.headed(rep.wanted(p), fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds))
+	rep.Wanted = rep.wanted(p) // the goal has no part in it
+	heading := p.headed(rep.Wanted, fmt.Sprintf("%s, %s, %s, %.3g s", rep.Status, count(len(rep.Points), "point"), count(rep.Iterations, "value iteration"), rep.Seconds))
 	heading[1] = p.sizeWith(rep.shown)
 	return &report.Report{Data: rep, Sections: []report.Section{
 		heading,

@@ -56,7 +56,7 @@ does what the run did, to which the guarantees apply; the report then has the
 exact returns of both.
 
 With --env-command a program is played in the place of a model; PROBLEM then
-says only what is wanted of it (see docs/simulators.md).
+says only what is wanted of it (see cmdpsolve help simulators).
 
 On Ctrl-C the run stops within an episode, reports what is known so far and
 exits with status 1.`,
@@ -76,7 +76,7 @@ exits with status 1.`,
 }
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior, which is MOMA with drawn models in place of bonuses")
+	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior (MOMA with drawn models in the place of bonuses)")
 	c.settings.Episodes, c.settings.Seeds = 10000, 1
 	addSettings(f, &c.settings)
 	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")

@@ -19,7 +19,7 @@ import (
 type learnFiles struct{ policy, mixture, plot string }
 
 func (o *learnFiles) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.policy, "policy", "", "write the best policy by what was seen to `FILE`, as plan does: the shares seen are taken for probabilities, and actions never taken are left out")
+	f.StringVar(&o.policy, "policy", "", "write the best policy by what was seen to `FILE`, as plan does (the shares seen are taken for probabilities, and actions never taken are left out)")
 	f.StringVar(&o.mixture, "mixture", "", "write to `FILE` the policy that does in each state and step what the run did there, in the same shares: its returns are those of the run, on average")
 	f.StringVar(&o.plot, "plot", "", "draw regret and violation against episodes to `FILE`, .svg, .png or .pdf")
 }

@@ -112,10 +112,10 @@ bound is certified, no policy does better. If no policy keeps them, plan says so
 (exit status 3) with a certificate: a direction in which every policy lies
 beyond the target.
 
-Works with a horizon, a discount, and total returns until absorption. The price
-of a constraint is how much the optimum improves for each unit by which it is
-relaxed. --policy writes the policy as rows of step, state, action and
-probability; see docs/planning.md.
+Works with a horizon, a discount, total returns until absorption, and long-run
+averages. The price of a constraint is how much the optimum improves for each
+unit by which it is relaxed. --policy writes the policy as rows of step, state,
+action and probability; see cmdpsolve help planning.
 
 --at-most, --at-least, --maximize, --minimize and --inflate ask "what if": they
 change limits and goal of PROBLEM. --sweep plans for a limit at many values. If
@@ -124,8 +124,8 @@ conflict, and how far each of it would have to give by itself.
 
 With --log plan does not look at the model's probabilities. It plans from logged
 transitions, for limits that hold in a share --credible of the models that the
-data leaves possible; see docs/data.md. The exit status is 3 if no policy is
-found for which they do.
+data leaves possible; see cmdpsolve help data. The exit status is 3 if no policy
+is found for which they do.
 
 In a game plan finds the minimax value of a goal, which the agent can force
 whatever the opponent does, and both policies. With a target it bounds the gap,
@@ -143,12 +143,12 @@ On Ctrl-C plan stops and exits with status 1.`,
 		RunE: onProblem(c.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`, by its ending .csv, .json, .npz, or .c or .go for source code of a controller")
+	f.StringVar(&c.policy, "policy", "", "write the policy to `FILE`: .csv, .json, .npz, or .c or .go for a controller")
 	f.StringVar(&c.opponentPolicy, "opponent-policy", "", "in a game, write the opponent's policy to `FILE`")
 	c.showOptions.addFlags(f)
 	c.deterministicOptions.addFlags(f)
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
-	f.BoolVar(&c.distribution, "distribution", false, "also how the returns of the plan vary from episode to episode, exact or of 10000 episodes as with simulate --distribution; --plot draws it")
+	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary over episodes (as with simulate --distribution; --plot draws it)")
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
 	c.credible.addFlags(f)

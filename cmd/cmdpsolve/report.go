@@ -35,9 +35,10 @@ func newReport(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RESULT… --output FILE.html",
 		Short: "Make one page of saved results, to read, print or send",
-		Long: `Writes one HTML page with everything in it: of each RESULT, which a command wrote
-with --format json, the verdict, its tables and figures, and how to get it again.
-The page needs nothing else and prints well. A click on a figure enlarges it.
+		Long: `Writes one HTML page with everything in it: of each RESULT, which a command
+wrote with --format json, the tables and sentences that a terminal shows,
+figures, and how to get it again. All other numbers stand in an appendix. The
+page needs nothing else and prints well. A click on a figure enlarges it.
 
 Results of plan, plan --sweep, front, check, learn, compare (of suites too) and
 simulate are taken.`,

@@ -136,10 +136,10 @@ func newRoot(s streams) *cobra.Command {
 		Long: `cmdpsolve plans and learns in Markov decision processes whose return is a
 vector: a convex target set says what is acceptable, a convex cost what is best.
 
-PROBLEM is a problem file (see docs/problem-file.md), - for standard input, or
-the name of a built-in instance (see cmdpsolve instances). The files of which
-examples speak are in the folder docs/examples. Tables go to standard output,
-progress and messages to standard error.
+PROBLEM is a problem file (see cmdpsolve help problem-file), - for standard
+input, or the name of a built-in instance (see cmdpsolve instances). The files
+of which examples speak are in the folder docs/examples. Tables go to standard
+output, progress and messages to standard error.
 
 Exit status: 0 done; 1 the run failed or was interrupted; 2 the command line or
 the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
@@ -150,9 +150,8 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 			return s.files.check()
 		},
 	}
-	cobra.AddTemplateFunc("wrapped", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(78) })
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags | wrapped"))
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelp(s))
 	root.AddCommand(newLearn(s), newInstances(s), newAlgorithms(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
 	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
@@ -163,8 +162,11 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		s.completeReturns(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
 			cmd.Flags().BoolVar(&s.problem.Outside, "outside", false, "let the problem file name files outside of its folder")
-			cmd.Flags().StringToStringVar(&s.problem.Set, "set", nil, "`NAME=VALUE` of a constant of the problem file, in the place of the one under let")
+			cmd.Flags().StringToStringVar(&s.problem.Set, "set", nil, "value of a constant that the problem file has under let")
+			placeholder(cmd.Flags(), "set", "NAME=VALUE")
+			cmd.Flags().Lookup("set").DefValue = ""
 		}
+		addHelp(cmd)
 	}
 	return root
 }
@@ -201,7 +203,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	switch f := bad.GetFlag(); f.Value.Type() {
+	if bad.GetFlag().Name == helpAll {
+		return pflag.ErrHelp
+	}
+	switch f := bad.GetFlag(); plainType(f.Value) {
 	case "int", "uint64":
 		return usage("--%s %q: want a whole number", f.Name, bad.GetValue())
 	case "float64":

@@ -20,7 +20,7 @@ import (
 type showOptions struct{ show bool }
 
 func (o *showOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.show, "show", false, "show what the policy does where, as a table, and as a map where states have coordinates or are called by row and column")
+	f.BoolVar(&o.show, "show", false, "show what the policy does where (as a table, and as a map where states have places)")
 }
 
 // check refuses problems whose policy no table is made for.

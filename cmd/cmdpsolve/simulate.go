@@ -43,8 +43,8 @@ A long-run mean is that of --steps steps; the report bounds how much more steps
 would change it. A policy that draws one of several components, as plan writes
 it for long-run means, draws it anew for every episode.
 
-With --env-command a program is played in the place of a model, see
-docs/simulators.md; nothing exact is known then.
+With --env-command a program is played in the place of a model, see cmdpsolve
+help simulators; nothing exact is known then.
 
 The file is checked: states, actions and steps must be known, probabilities of
 a state sum to 1, and every state that the policy reaches must have a row.

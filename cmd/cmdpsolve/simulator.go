@@ -28,7 +28,7 @@ type simulatorOptions struct {
 
 func (o *simulatorOptions) addFlags(f *pflag.FlagSet) {
 	o.flags = f
-	f.StringVar(&o.command, "env-command", "", "play the simulator that the shell starts with `CMD`, see docs/simulators.md; -: the one at the other end of standard input and output")
+	f.StringVar(&o.command, "env-command", "", "play the simulator that the shell starts with `CMD`, see cmdpsolve help simulators; -: the one at the other end of standard input and output")
 	f.DurationVar(&o.timeout, "env-timeout", time.Minute, "how long the simulator may take for an answer")
 }
 

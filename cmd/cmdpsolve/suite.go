@@ -261,8 +261,9 @@ func (o *suiteOptions) folder() string {
 func (o *suiteOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "suite", "", "compare on all problems of a suite `FILE`")
 	f.StringVar(&o.results, "results", "", "suite: `FOLDER` of the result files (default: beside FILE, with .results)")
-	f.StringVar(&o.shard, "shard", "", "suite: play part i of n only, `i/n` (default: from the array index of Slurm or Kubernetes, else 1/1)")
-	f.IntVar(&o.shards, "shards", 0, "suite: number n of parts, where the environment tells the index alone")
+	f.StringVar(&o.shard, "shard", "", "suite: play part I of N only (default: from the array index of Slurm or Kubernetes, else 1/1)")
+	f.IntVar(&o.shards, "shards", 0, "suite: number of parts, where the environment tells the index alone")
+	placeholder(f, "shard", "I/N")
 	f.BoolVar(&o.merge, "merge", false, "suite: play nothing; tables of the results that are there")
 	f.BoolVar(&o.wait, "wait", false, "suite: with --merge, wait until all results are there")
 	f.StringVar(&o.tables, "tables", "", "suite: write the tables to `FILE` (default: standard output)")

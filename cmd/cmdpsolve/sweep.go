@@ -30,8 +30,9 @@ type sweepOptions struct {
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	f.Func("sweep", "plan for the limit of a `RETURN=FROM:TO:STEP` at each of these values (may be repeated: a grid)", o.over.add)
-	f.StringVar(&o.plot, "plot", "", "with --sweep, draw optimum and prices, with --distribution the histograms, to `FILE`, as SVG, PNG or PDF by its ending")
+	f.Func("sweep", "a plan for each value from A to B of a limit, by STEP (may be repeated: a grid)", o.over.add)
+	placeholder(f, "sweep", "RETURN=A:B:STEP")
+	f.StringVar(&o.plot, "plot", "", "draw --sweep or --distribution to `FILE`, .svg, .png or .pdf")
 	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 }
 

@@ -18,6 +18,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp"
@@ -40,6 +41,7 @@ type Contest struct {
 	Penalty  *cmdp.Penalty // the rule for rho; nil if the task has none
 	Logged   problem.LogSize
 	Entrants []*Entrant
+	Unfit    int // how many learners [Fitting] left out since they do not play
 	// Fingerprint identifies the problem and the policy files that learners are told.
 	Fingerprint string
 
@@ -345,6 +347,9 @@ func (c *Contest) enter(name string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		c.Entrants = append(c.Entrants, e)
+	}
+	if slices.Contains(c.Algorithms, Fitting) {
+		c.fitting()
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // in JSON and YAML are those in checkpoints, results and suite files. [Defaults] returns
 // settings from which to start.
 type Settings struct {
-	// Algorithms are names of the registry of package baseline, or "all".
+	// Algorithms are names of the registry of package baseline, "all", or [Fitting].
 	Algorithms []string `json:"algorithms" yaml:"algorithms"`
 	// Episodes are those of each run.
 	Episodes int `json:"episodes" yaml:"episodes"`
@@ -77,6 +77,10 @@ func (o *Opponent) UnmarshalYAML(decode func(any) error) error {
 	return err
 }
 
+// Fitting in the place of names stands for all learners that can play the problem with what they are told. Variants of
+// another one that come to the same here are left out.
+const Fitting = "fitting"
+
 // Defaults returns settings under which all learners play 1000 episodes with 5 seeds.
 func Defaults() Settings {
 	return Settings{Algorithms: []string{"all"}, Episodes: 1000, Seed: 1, Seeds: 5, Bonus: "practice",
@@ -125,7 +129,7 @@ func (s *Settings) roster() ([]baseline.Algorithm, error) {
 	var names []string
 	for _, name := range s.Algorithms {
 		switch name = strings.TrimSpace(name); {
-		case name == "all":
+		case name == "all", name == Fitting:
 			names = append(names, baseline.Names()...)
 		case name == "moma" && s.Dual != "":
 			names = append(names, "moma-"+s.Dual)
@@ -147,6 +151,27 @@ func (s *Settings) roster() ([]baseline.Algorithm, error) {
 		return nil, fmt.Errorf("no algorithms: want some of %s, or all", strings.Join(baseline.Names(), ", "))
 	}
 	return list, nil
+}
+
+// fitting leaves out who does not play, and the variant of MOMA that moma is. If nobody plays all stay, with their reasons.
+func (c *Contest) fitting() {
+	same := "moma-double"
+	switch {
+	case c.Dual != "":
+		same = "moma" // whose dual is that of another one
+	case c.Task.Cost == nil:
+		same = "moma-free"
+	}
+	var fit []*Entrant
+	for _, e := range c.Entrants {
+		if e.Refused == "" && e.Name != same {
+			fit = append(fit, e)
+		}
+	}
+	if len(fit) > 0 {
+		c.Unfit = len(c.Entrants) - len(fit) - 1
+		c.Entrants = fit
+	}
 }
 
 // slater returns the constant that was given, 0 for none and auto.
