@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"os"
@@ -60,6 +61,7 @@ type reportPart struct {
 	Wanted  string
 	Verdict string
 	Good    bool
+	Shown   []report.Shown // what a terminal shows; an older version kept nothing of it
 	Facts   *pageTable
 	Tables  []*pageTable
 	Figures []template.HTML
@@ -86,7 +88,8 @@ func (c *reportCommand) run(args []string) error {
 		Title, Made string
 		Style       template.CSS
 		Parts       []*reportPart
-	}{c.title, strings.Join(thisBuild(info).report().Sections[0].(report.Heading), ", "), template.CSS(explore.Style()), nil}
+		Appendix    bool
+	}{c.title, strings.Join(thisBuild(info).report().Sections[0].(report.Heading), ", "), template.CSS(explore.Style()), nil, false}
 	var titles []string
 	for _, path := range args {
 		var part *reportPart
@@ -98,12 +101,13 @@ func (c *reportCommand) run(args []string) error {
 			return usage("report: %s: %w", path, err)
 		}
 		page.Parts = append(page.Parts, part)
+		page.Appendix = page.Appendix || part.Shown != nil
 		if !slices.Contains(titles, part.Title) {
 			titles = append(titles, part.Title)
 		}
 	}
 	page.Title = cmp.Or(page.Title, strings.Join(titles, ", "))
-	t, err := template.New("report").Parse(reportPage)
+	t, err := template.New("report").Funcs(template.FuncMap{"left": func(t *report.ShownTable, j int) bool { return j == 0 || slices.Contains(t.Left, j) }}).Parse(reportPage)
 	if err != nil {
 		panic("report: the template is wrong: " + err.Error())
 	}
@@ -141,6 +145,19 @@ func partIn(data []byte, file string) (*reportPart, error) {
 		part.Command += "> " + quote(file)
 	}
 	return part, nil
+}
+
+// shownIn returns the sections that a result keeps, without the first line of its heading, which the page says itself,
+// and histograms made of characters, which it draws.
+func shownIn(data []byte) []report.Shown {
+	var saved struct{ Shown []report.Shown }
+	if data == nil || json.Unmarshal(data, &saved) != nil {
+		return nil
+	}
+	if len(saved.Shown) > 0 && len(saved.Shown[0].Heading) > 0 {
+		saved.Shown[0].Heading = saved.Shown[0].Heading[1:]
+	}
+	return slices.DeleteFunc(saved.Shown, func(s report.Shown) bool { return s.Table != nil && s.Table.Bars() })
 }
 
 // kindOf tells what wrote a result, by a member that no other has.
@@ -189,6 +206,7 @@ func partOf(o report.Object, data []byte) (*reportPart, error) {
 		}
 		p.Title = cmp.Or(p.Title, "suite")
 	}
+	p.Shown = shownIn(data)
 	p.Facts, p.Tables = tablesFrom(o)
 	figures, err := figuresOf(p.Kind, data)
 	if err != nil {

@@ -112,7 +112,7 @@ func member(o report.Object, key string) (any, bool) {
 }
 
 // toldElsewhere are members that are parts of their own, or stand in other places too.
-var toldElsewhere = []string{"problems", "prices", "runs", "points", "wanted", "command"}
+var toldElsewhere = []string{"problems", "prices", "runs", "points", "wanted", "command", "shown"}
 
 // tablesFrom returns the members of a result that are single values as one table, and one for
 // each of the others.

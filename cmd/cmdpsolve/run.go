@@ -71,9 +71,11 @@ func (m *made) by(command []string) { m.Command = command }
 
 // write writes a report to out. The data keeps the command.
 func (s streams) write(rep *report.Report, f report.Format) error {
-	if data, ok := rep.Data.(interface{ by([]string) }); ok && s.command != nil {
+	data, result := rep.Data.(interface{ by([]string) })
+	if result && s.command != nil {
 		data.by(append([]string{"cmdpsolve"}, s.command...))
 	}
+	rep.Result = result
 	return failed(rep.Write(s.out, f))
 }
 

@@ -67,6 +67,8 @@ type Report struct {
 	Data any
 	// Sections are written for people in this order, with an empty line between them.
 	Sections []Section
+	// Result says that pages are made of the data: as JSON it has what a terminal shows, under "shown".
+	Result bool
 }
 
 // A Section is a part of a report: a Title, Heading, *Table, List, Listing or Note. Only
@@ -115,6 +117,9 @@ const Width = 79
 func (r *Report) Write(w io.Writer, f Format) error {
 	switch f {
 	case JSON:
+		if r.Result {
+			return r.writeResult(w)
+		}
 		return writeJSON(w, r.Data)
 	case CSV, JSONL:
 		tables := tablesOf(r.shown(CSV))
