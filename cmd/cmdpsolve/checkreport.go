@@ -55,7 +55,7 @@ const mostGaps = 1000
 
 // missing returns the rows that seem to be missing, nil if there are none.
 func (p *loaded) missing() *missingRows {
-	gaps := p.Gaps()
+	gaps := p.Problem.Gaps()
 	if len(gaps) == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (p *loaded) missing() *missingRows {
 	for _, g := range gaps {
 		m.Pairs += g.Last - g.First + 1
 		if len(m.States) < mostGaps {
-			m.States = append(m.States, gapReport{p.Declared().StateName(g.State), g.First, g.Last})
+			m.States = append(m.States, gapReport{p.Problem.StateName(g.State), g.First, g.Last})
 		}
 	}
 	m.more = len(gaps) - len(m.States)

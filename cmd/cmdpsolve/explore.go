@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+	"cmdpsolve/cmdp/problem"
 
 	"github.com/cli/browser"
 	"github.com/spf13/cobra"
@@ -79,12 +81,28 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if c.resolution > 0 {
 		e.called = append(e.called, "--resolution", strconv.FormatFloat(c.resolution, 'g', -1, 64))
 	}
+	if name == "-" {
+		e.about.Constants = nil // there is nothing to read again
+	}
+	x := &explorers{first: e, read: func(ctx context.Context, set map[string]string) (*loaded, error) {
+		opts := *c.problem
+		opts.Set = maps.Clone(opts.Set)
+		if opts.Set == nil {
+			opts.Set = make(map[string]string)
+		}
+		maps.Copy(opts.Set, set)
+		s := c.streams
+		s.problem = &opts
+		return c.load(ctx, s, name)
+	}, unfold: func(ctx context.Context, p *problem.Problem) (*loaded, error) {
+		return c.compile(ctx, p, name)
+	}}
 	l, err := net.Listen("tcp", c.listen)
 	if err != nil {
 		return usage("--listen %s: %w", c.listen, err)
 	}
 	defer l.Close()
-	server := &explore.Server{Timeout: c.timeout, Asked: 8, Memory: uint64(c.memory) << 20, Host: host, Answers: e.answers()}
+	server := &explore.Server{Timeout: c.timeout, Asked: 8, Memory: uint64(c.memory) << 20, Host: host, Answers: x.answers()}
 	at, _ := l.Addr().(*net.TCPAddr)
 	if !at.IP.IsLoopback() && !c.quiet {
 		c.say("whoever reaches %v and knows the token of the address can ask this page for plans", at)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 
 	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmd/cmdpsolve/internal/explore"
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -87,7 +90,8 @@ func serve(t testing.TB, problem string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &explore.Server{Timeout: time.Minute, Asked: 8, Answers: e.answers()}
+	// No test is about the time of an answer: on a machine with much else to do it may be long.
+	s := &explore.Server{Timeout: time.Hour, Asked: 8, Answers: e.answers()}
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { done <- s.Serve(ctx, l) }()
@@ -151,6 +155,12 @@ func (b *tab) text(selector string) string {
 	return s
 }
 
+// drawn waits until the pictures are those of the last plan, so that nothing moves any more.
+func (b *tab) drawn() {
+	b.Helper()
+	b.wait(`!document.body.hasAttribute("data-refining") && document.body.dataset.drawn === document.body.dataset.plan && document.querySelector("#busy").hidden`)
+}
+
 func (b *tab) number(expression string) float64 {
 	b.Helper()
 	b.wait(`!document.body.hasAttribute("data-refining")`)
@@ -160,7 +170,7 @@ func (b *tab) number(expression string) float64 {
 }
 
 // shownObjective is what the table says in the end.
-const shownObjective = `(document.body.hasAttribute("data-refining") ? NaN : 1) * Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))`
+const shownObjective = `(document.body.hasAttribute("data-refining") ? NaN : 1) * Number((document.querySelector("#numbers tr.main td")?.innerText ?? "none").replace("−", "-"))`
 
 // state is the address part of a state of the page.
 func state(t *testing.T, goal goalQuestion, limits ...map[string]any) string {
@@ -180,7 +190,7 @@ const slider = `[data-limit="at_most hole"] input[type=range]`
 
 func TestExploreInBrowser(t *testing.T) {
 	chrome := startBrowser(t)
-	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory} {
+	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory, "given": tryGiven, "stopped": tryStopped, "marks": tryMarks} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -208,6 +218,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 
 	// The point of the curve is dragged to the right: more risk, a better goal.
 	b.wait(`document.querySelector("#curve-note").innerText.includes("certified") && !document.querySelector(".handle").hidden`)
+	b.drawn() // until then the handle moves with the curve
 	before := b.number(shownObjective)
 	var box struct{ X, Y float64 }
 	b.run(chromedp.ScrollIntoView(".handle"), chromedp.Evaluate(`(() => { const r = document.querySelector(".handle").getBoundingClientRect(); return {x: r.x + r.width/2, y: r.y + r.height/2}; })()`, &box))
@@ -220,6 +231,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 	b.wait(`[...document.querySelectorAll("#numbers tbody tr")].find((r) => r.innerText.startsWith("hole")).lastChild.innerText === document.querySelector('[data-limit="at_most hole"] input[type=number]').value`)
 
 	// A reload keeps the state, a second tab has one of its own.
+	b.drawn()
 	after := b.number(shownObjective)
 	b.wait(`decodeURIComponent(location.hash).includes('"value":' + document.querySelector('[data-limit="at_most hole"] input[type=number]').value)`)
 	b.run(chromedp.Reload())
@@ -230,6 +242,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 	}
 
 	// Two plans side by side.
+	other.drawn()
 	other.run(chromedp.Click("#keep"), chromedp.Focus(slider), chromedp.KeyEvent(kb.ArrowRight))
 	other.wait(`document.querySelectorAll("#numbers thead th").length === 4 && document.querySelectorAll("#maps canvas").length === 2 && ` + shownObjective + " > 0.905")
 
@@ -250,6 +263,7 @@ func tryFeasible(t *testing.T, chrome context.Context) {
 // tryEarly: of a plan that takes long first numbers are shown, near those that stand in the end.
 func tryEarly(t *testing.T, chrome context.Context) {
 	b := open(t, chrome, serve(t, "garnet:S=1000,A=5,H=30,d=3,b=10"))
+	b.drawn()
 	b.run(chromedp.Evaluate(`window.seen = [];
 		new MutationObserver(() => { if (document.body.hasAttribute("data-refining")) window.seen.push(Number(document.querySelector("#numbers tr.main td").innerText.replace("−", "-"))); })
 			.observe(document.body, { attributeFilter: ["data-refining"] });`, nil),
@@ -459,9 +473,129 @@ func tryMemory(t *testing.T, chrome context.Context) {
 	var says string
 	b.run(chromedp.Evaluate("window.said", &says))
 	// The policy begins in the hall, goes left, and comes through again unless it fails to.
-	if !strings.HasPrefix(says, "hall (") || !strings.Contains(says, ", …: 2") || !strings.Contains(says, "left 4") || !strings.Contains(says, "right 5") {
+	if !strings.HasPrefix(says, "start · hall (key_first ") || !strings.Contains(says, ", …: 2") || !strings.Contains(says, "left 4") || !strings.Contains(says, "right 5") {
 		t.Errorf("the cell of the hall says %q", says)
 	}
+	if s := b.complaints(); s != "" {
+		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// tryGiven moves a constant of the file and a limit of every episode, of which other models are made, and types a probability that is none.
+func tryGiven(t *testing.T, chrome context.Context) {
+	const file = "../../docs/examples/delivery.yaml"
+	url, stop := serveCommand(t, file)
+	defer stop()
+	b := open(t, chrome, url)
+	b.drawn()
+	if got := b.number(shownObjective); got != planned(t, file) {
+		t.Errorf("objective %v: want %v", got, planned(t, file))
+	}
+	set := func(selector, value string) chromedp.Action {
+		return chromedp.Evaluate(fmt.Sprintf(`(() => { const f = document.querySelector(%q); f.value = %q; f.dispatchEvent(new Event("change", {bubbles: true})); })()`, selector, value), nil)
+	}
+	shows := func(want float64) { b.wait(fmt.Sprintf("Math.abs(%s - %v) < 1e-9", shownObjective, want)) }
+	// The constant is the limit on the crash, too, which goes along.
+	b.run(set(`[data-given="risk"] input[type=number]`, "0.04"))
+	shows(planned(t, file, "--set", "risk=0.04"))
+	b.wait(`document.querySelector('[data-limit="at_most crash"] input[type=number]').value === "0.04"`)
+	b.run(set(`[data-given="battery ≤"] input[type=number]`, "4"))
+	four := filepath.Join(t.TempDir(), "four.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(four, []byte(strings.Replace(string(text), "at_most: charge,", "at_most: 4,", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.wait(`document.querySelector("#wanted").innerText.includes("battery ≤ 4 always")`)
+	if want := planned(t, four, "--set", "risk=0.04"); math.IsNaN(want) {
+		b.wait(`document.querySelector("#verdict").innerText === "infeasible"`)
+	} else {
+		shows(want)
+	}
+	// The address keeps both, and Reset takes them back.
+	b.wait(`decodeURIComponent(location.hash).includes('"given":{"set":{"risk":0.04},"always":{"2":4}}')`)
+	b.run(chromedp.Reload())
+	b.wait(`document.body.dataset.plan > 0 && document.querySelector("#wanted").innerText.includes("battery ≤ 4 always")`)
+	b.drawn()
+	b.run(chromedp.Click("#reset"))
+	shows(planned(t, file))
+	// A probability above 1 is refused, by the server where a constant makes it, else where it stands.
+	b.run(set(`[data-given="wanted"] input[type=number]`, "1.5"))
+	b.wait(`document.querySelector("#wanted").innerText.includes("delivered is a probability: want a limit from 0 to 1, not 1.5")`)
+	b.run(chromedp.Click("#reset"))
+	shows(planned(t, file))
+	b.run(set(`[data-limit="at_most crash"] input[type=number]`, "1.5"))
+	b.wait(`document.querySelector('[data-limit="at_most crash"] .wrong').innerText.includes("crash is a probability: want 0 to 1")`)
+	shows(planned(t, file))
+	// What a policy remembers is called by its name, and nothing is said of learning.
+	b.wait(`document.querySelector("#table").innerText.includes("battery so far 2")`)
+	if text := b.text("main"); strings.Contains(text, "For learn") {
+		t.Errorf("the page speaks of learning: %s", text)
+	}
+	if s := b.complaints(); s != "" {
+		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// planned returns the objective of plan as the page shows it, NaN if no policy keeps the limits.
+func planned(t *testing.T, args ...string) float64 {
+	t.Helper()
+	var out bytes.Buffer
+	run(t.Context(), append([]string{"plan", "--format", "json"}, args...), &out, io.Discard)
+	var found struct{ Objective *float64 }
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if found.Objective == nil {
+		return math.NaN()
+	}
+	x, err := strconv.ParseFloat(report.Short(*found.Objective), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// serveCommand runs the command explore, and returns the address and what ends it.
+func serveCommand(t *testing.T, problem string) (url string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"explore", problem, "--no-open", "--timeout", "1h"}, in, io.Discard)
+		in.Close()
+	}()
+	if _, err := fmt.Fscanln(out, &url); err != nil {
+		t.Fatal(err)
+	}
+	return url, sync.OnceFunc(func() { cancel(); <-done })
+}
+
+// tryStopped: the page says that the server has stopped, before anything is asked.
+func tryStopped(t *testing.T, chrome context.Context) {
+	url, stop := serveCommand(t, "inventory")
+	defer stop()
+	b := open(t, chrome, url)
+	b.drawn()
+	b.wait(`document.querySelector("#stopped").hidden`)
+	stop()
+	b.wait(`!document.querySelector("#stopped").hidden && document.querySelector("#stopped").innerText.includes("has stopped")`)
+}
+
+// tryMarks: the map says where episodes start and end, and a page that is too low for its limits that there are more.
+func tryMarks(t *testing.T, chrome context.Context) {
+	b := open(t, chrome, serve(t, "frozenlake4"))
+	b.drawn()
+	b.wait(`document.querySelector("#policy-note").innerText.includes("Marks: S start, H hole, G goal.")`)
+	b.run(chromedp.EmulateViewport(1400, 250))
+	b.wait(`getComputedStyle(document.querySelector("#more")).display !== "none" && document.querySelector("#more").getBoundingClientRect().bottom <= innerHeight`)
+	b.run(chromedp.Evaluate(`document.querySelector("#controls").scrollTo(0, 1e6)`, nil))
+	b.wait(`getComputedStyle(document.querySelector("#more")).display === "none"`)
+	b.run(chromedp.EmulateViewport(1400, 1500))
+	b.wait(`getComputedStyle(document.querySelector("#more")).display === "none"`)
 	if s := b.complaints(); s != "" {
 		t.Errorf("the browser complains: %s", s)
 	}

@@ -31,14 +31,18 @@ type aboutReport struct {
 	Goal    goalQuestion  `json:"goal"`  // kind cost for one that is neither of two
 	Limits  []query.Bound `json:"limits"`
 	Others  []string      `json:"others"` // limits that the page cannot move
-	Target  bool          `json:"target"`
-	Extent  report.Number `json:"extent"` // of the possible returns
-	Game    bool          `json:"game"`
-	Average bool          `json:"average"`
-	Steps   int           `json:"steps"` // 0 without a horizon
-	States  int           `json:"states"`
-	Large   bool          `json:"large"` // too large for an answer at every touch
-	Grid    *gridReport   `json:"grid,omitempty"`
+	Always  []aboutAlways `json:"always"`
+	// Constants are those of the file.
+	Constants []problem.Constant `json:"constants"`
+	Remembers []string           `json:"remembers"` // what policies remember
+	Target    bool               `json:"target"`
+	Extent    report.Number      `json:"extent"` // of the possible returns
+	Game      bool               `json:"game"`
+	Average   bool               `json:"average"`
+	Steps     int                `json:"steps"` // 0 without a horizon
+	States    int                `json:"states"`
+	Large     bool               `json:"large"` // too large for an answer at every touch
+	Grid      *gridReport        `json:"grid,omitempty"`
 }
 
 // aboutReturn is a return with its range over all policies.
@@ -46,6 +50,8 @@ type aboutReturn struct {
 	Name string        `json:"name"`
 	Min  report.Number `json:"min"`
 	Max  report.Number `json:"max"`
+	// Probability says that limits below 0 and above 1 make no sense.
+	Probability bool `json:"probability,omitempty"`
 }
 
 // quick is up to how many transitions of all steps a plan is ready at every touch.
@@ -55,7 +61,7 @@ const quick = 20_000_000
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Problem.Target != nil, Extent: report.Number(e.extent()),
-		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: append([]string{}, e.alwaysNames()...), Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
+		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: []string{}, Always: alwaysLimits(e.Problem), Constants: e.Problem.Constants(), Remembers: []string{}, Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
 		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Query)}
 	switch g := e.Problem.Goal; {
 	case g.Maximize != "":
@@ -64,6 +70,14 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 		a.Goal = goalQuestion{"minimize", g.Minimize}
 	case g.Cost != nil:
 		a.Goal.Kind = "cost"
+	}
+	for _, name := range e.alwaysNames() {
+		if !slices.ContainsFunc(a.Always, func(l aboutAlways) bool { return strings.HasPrefix(name, l.Name) }) {
+			a.Others = append(a.Others, name)
+		}
+	}
+	for _, r := range e.remembered() {
+		a.Remembers = append(a.Remembers, r.Name)
 	}
 	names := e.Limitable()
 	for _, name := range names {
@@ -85,15 +99,24 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	}
 	for i, name := range e.Returns {
 		if slices.Contains(names, name) {
-			a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i]))})
+			a.Returns = append(a.Returns, aboutReturn{name, report.Number(min(low[i], high[i])), report.Number(max(low[i], high[i])), isProbability(e.Problem, name)})
 		}
 	}
 	for _, l := range e.Of(query.WorstEpisodes) {
 		name := e.Problem.Constraints[l.Constraint].Return
 		of := a.Returns[slices.IndexFunc(a.Returns, func(r aboutReturn) bool { return r.Name == name })]
-		a.Tails = append(a.Tails, aboutReturn{l.Return, of.Min, of.Max})
+		a.Tails = append(a.Tails, aboutReturn{Name: l.Return, Min: of.Min, Max: of.Max})
 	}
 	return a, nil
+}
+
+// isProbability reports whether a return is the probability of an event: one that the problem declares, or that a limit came to.
+func isProbability(p *problem.Problem, name string) bool {
+	i := slices.Index(p.Returns, name)
+	if i < 0 {
+		return strings.HasPrefix(name, "P(")
+	}
+	return p.Kinds != nil && (p.Kinds[i].Reach != nil || p.Kinds[i].Exceeds != nil)
 }
 
 // episodesQuestion asks for the returns of episodes.
@@ -206,7 +229,11 @@ func (e *explorer) files(ctx context.Context, text []byte, _ func(any)) (any, er
 	}
 	a := &filesAnswer{}
 	args := []string{"cmdpsolve", "plan", e.name}
-	args = append(args, e.called...)
+	if e.saved { // no option changes limits that hold in every episode
+		args[2] = "problem.yaml"
+	} else {
+		args = append(args, e.called...)
+	}
 	args = append(args, e.variation(&q).flags()...)
 	for i, s := range args {
 		args[i] = quote(s)

@@ -24,6 +24,8 @@ type explorer struct {
 	options *planOptions
 	about   *aboutReport
 	called  []string // options that say how the problem is read
+	given   bool     // values were given that the problem does not have
+	saved   bool     // only a saved problem has them
 
 	mu    sync.Mutex
 	last  int       // number of the last plan
@@ -162,6 +164,9 @@ type planStep struct {
 func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (any, error) {
 	begin := time.Now()
 	q, p, err := e.read(ctx, text)
+	if bad := e.improbable(&q); bad != nil && err == nil {
+		return nil, bad
+	}
 	var a *planAnswer
 	switch {
 	case errors.Is(err, geometry.ErrEmpty):
@@ -182,6 +187,17 @@ func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (a
 	}
 	a.Seconds = report.Number(time.Since(begin).Seconds())
 	return a, nil
+}
+
+// improbable returns an error for a limit on a probability that is none.
+func (e *explorer) improbable(q *question) error {
+	for _, l := range q.Limits {
+		i := slices.IndexFunc(e.about.Returns, func(r aboutReturn) bool { return r.Name == l.Return })
+		if i >= 0 && e.about.Returns[i].Probability && !(l.Value >= 0 && l.Value <= 1) {
+			return fmt.Errorf("%s is a probability: want a limit from 0 to 1, not %g", l.Return, l.Value)
+		}
+	}
+	return nil
 }
 
 // planNothing answers where the limits alone leave no returns.
@@ -220,7 +236,7 @@ func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
 // answer tells the page of a plan.
 func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep []int) (*planAnswer, error) {
 	d := p.planData(r, 0)
-	a := &planAnswer{Report: d, Notes: append(append(d.notes(p), p.branchLines(d.Branches)...), p.memoryNotes()...), Wanted: p.wanted()}
+	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), p.branchLines(d.Branches)...), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
 		var err error
 		if a.Conflict, err = p.conflict(ctx, e.options.solver(nil)); err != nil {

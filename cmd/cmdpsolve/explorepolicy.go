@@ -23,6 +23,7 @@ type policyQuestion struct {
 	Player string `json:"player"` // agent or opponent, in games
 	Search string `json:"search"` // part of the name of a state or an action
 	Most   int    `json:"most"`   // states
+	Grid   bool   `json:"grid"`   // say where the states are, too
 }
 
 // policyAnswer lists states, those most visited first.
@@ -74,7 +75,7 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 		return nil, err
 	}
 	a := v.answer()
-	if plan.of.Model != e.Model {
+	if plan.of.Model != e.Model || e.given || q.Grid {
 		a.Grid = gridOf(plan.of.Query)
 	}
 	return a, nil
@@ -225,7 +226,7 @@ func (v *policyView) answer() *policyAnswer {
 	h := max(0, v.question.Step)
 	search := strings.ToLower(v.question.Search)
 	for s, shares := range v.shares {
-		r := stateReport{State: s, Name: v.StateName(s), Visits: v.visits[s], Names: []string{}, Shares: []float64{}}
+		r := stateReport{State: s, Name: v.recalled(s), Visits: v.visits[s], Names: []string{}, Shares: []float64{}}
 		total, found := floats.Sum(shares), strings.Contains(strings.ToLower(r.Name), search)
 		for i, x := range shares {
 			if x > 0 {

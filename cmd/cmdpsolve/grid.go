@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -14,6 +17,95 @@ type gridReport struct {
 	Columns int   `json:"columns"`
 	Row     []int `json:"row"`
 	Column  []int `json:"column"`
+	// Marks are places that mean something: where episodes start and end, and what labels say.
+	Marks []gridMark `json:"marks"`
+}
+
+// A gridMark is a place with its meaning: start, the return that only episodes that end there have, or a label.
+type gridMark struct {
+	Row    int    `json:"row"`
+	Column int    `json:"column"`
+	Name   string `json:"name"`
+}
+
+// marks lists the places that mean something.
+func (g *gridReport) marks(p *problem.Problem, places map[int]problem.Place) {
+	add := func(s int, name string) {
+		if place, is := places[s]; is && name != "" {
+			g.Marks = append(g.Marks, gridMark{place.Row, place.Column, name})
+		}
+	}
+	for _, s := range p.Model.StartStates() {
+		if s.Probability > 0 {
+			add(s.State, "start")
+		}
+	}
+	for s, name := range endings(p) {
+		add(s, name)
+	}
+	for _, l := range p.Labels {
+		for _, s := range l.States {
+			add(int(s), l.Name)
+		}
+	}
+	slices.SortStableFunc(g.Marks, func(a, b gridMark) int {
+		return cmp.Or(a.Row-b.Row, a.Column-b.Column, strings.Compare(a.Name, b.Name))
+	})
+	g.Marks = slices.Compact(g.Marks)
+}
+
+// endings names the states in which nothing happens any more, by the one return that every step into them has; end where there is no
+// such return.
+func endings(p *problem.Problem) map[int]string {
+	m := p.Model
+	names := make(map[int]string)
+	if m.Tally() != nil {
+		return names
+	}
+	k, dim := m.Kernel(0), m.Dim()
+	rests := make([]bool, m.States())
+	for s := range rests {
+		rests[s] = true
+		for c := k.First[s]; c < k.First[s+1] && rests[s]; c++ {
+			at := k.Offset[c]
+			rests[s] = k.Offset[c+1] == at+1 && int(k.Next[at]) == s && !slices.ContainsFunc(k.Returns[int(c)*dim:int(c+1)*dim], func(x float64) bool { return x != 0 })
+		}
+	}
+	given := make(map[int][]bool) // which returns every step so far into a state had
+	for s := range rests {
+		if rests[s] {
+			continue
+		}
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+				next := int(k.Next[e])
+				if !rests[next] || k.Prob[e] == 0 {
+					continue
+				}
+				r := k.Returns[int(c)*dim : int(c+1)*dim]
+				if k.Outcomes != nil {
+					r = k.Outcomes[e*dim : (e+1)*dim]
+				}
+				if given[next] == nil {
+					given[next] = slices.Repeat([]bool{true}, dim)
+				}
+				for i, x := range r {
+					given[next][i] = given[next][i] && x != 0
+				}
+			}
+		}
+	}
+	returns := p.Returns
+	if p.Kinds != nil {
+		returns = nil // rows give some of them alone
+	}
+	for s, all := range given {
+		names[s] = "end"
+		if i := slices.Index(all, true); i >= 0 && i < len(returns) && !slices.Contains(all[i+1:], true) {
+			names[s] = returns[i]
+		}
+	}
+	return names
 }
 
 // gridOf returns the plan of the states by their coordinates or, where there are none, by their names; nil
@@ -26,7 +118,8 @@ func gridOf(p *query.Query) *gridReport {
 	if places == nil || p.Model.States() > mostShown {
 		return nil
 	}
-	g := &gridReport{}
+	g := &gridReport{Marks: []gridMark{}}
+	g.marks(p.Problem, places)
 	for s := range p.Model.States() {
 		place, is := places[p.Declared(s)]
 		if !is {

@@ -61,7 +61,12 @@ func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loa
 	if err := s.files.check(); err != nil {
 		return nil, err
 	}
-	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: min(opts.Bytes, monitor.DefaultBytes), Workers: o.workers})
+	return o.compile(ctx, p, name)
+}
+
+// compile compiles a problem that was read, with the thresholds of the worst episodes that are best for it.
+func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name string) (*loaded, error) {
+	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: min(mostBytes(), monitor.DefaultBytes), Workers: o.workers})
 	if err == nil && !o.each {
 		q, err = q.Best(ctx)
 	}

@@ -93,7 +93,7 @@ type planCertificate struct {
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p), p.memoryNotes()...),
+		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p, true), p.memoryNotes()...),
 	}
 	sections = append(sections, p.branchSections(d.Branches)...)
 	sections = append(sections, d.policy...)
@@ -290,8 +290,8 @@ func (d *planReport) shownPrice(c limitReport) report.Number {
 	return c.Price
 }
 
-// notes says in sentences what the tables mean.
-func (d *planReport) notes(p *loaded) report.Note {
+// notes says in sentences what the tables mean, and what a learner would be told.
+func (d *planReport) notes(p *loaded, learning bool) report.Note {
 	notes := d.SecondOpinion.note()
 	switch {
 	case d.Certificate != nil:
@@ -307,7 +307,7 @@ func (d *planReport) notes(p *loaded) report.Note {
 	case d.Rho > 0:
 		notes = append(notes, "The price of a constraint is how much the optimum improves for each unit by which it is relaxed.")
 		// With a smaller one the penalty would hardly count for a learner.
-		if p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
+		if learning && p.learnable() && float64(d.Rho)*p.extent() > 1e-3*math.Abs(float64(d.Objective)) {
 			notes = append(notes, fmt.Sprintf("For learn, --rho %s is enough.", report.Short(d.Rho)))
 		}
 	case d.Rho == 0:

@@ -206,6 +206,7 @@ func (h *header) readConstants(n *node, at *path) {
 			}
 			if x, good := h.constant(name, m.value, at.key(name)); ok && good {
 				c.names, c.value[name] = append(c.names, name), x
+				h.p.constants = append(h.p.constants, Constant{name, x})
 			} else {
 				c.broken[name] = true
 			}

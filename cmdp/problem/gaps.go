@@ -11,7 +11,7 @@ type Gap struct {
 // steps alone rests in the others too, mostly because rows were forgotten. Steps in which no policy comes to the state do not count.
 // It takes one pass over the rows of every step, and is empty where rows hold at every step.
 func (p *Problem) Gaps() []Gap {
-	m := p.Declared().Model
+	m := p.Model
 	if m == nil || m.Tally() != nil || m.Horizon() == 0 || m.Stationary() {
 		return nil
 	}

@@ -57,8 +57,18 @@ type Problem struct {
 	// leaves it open.
 	Opponent *Opponent
 
-	head *head // where the keys of the file stand; nil for problems that were not read from one
+	head      *head // where the keys of the file stand; nil for problems that were not read from one
+	constants []Constant
 }
+
+// A Constant is a number that a problem file has a name for, under let.
+type Constant struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Constants lists the constants of the file that the problem was read from, in its order. It allocates.
+func (p *Problem) Constants() []Constant { return append([]Constant{}, p.constants...) }
 
 // A Goal is what to optimise: one return, or a convex cost to be minimised. At
 // most one field is set.

@@ -2,9 +2,16 @@
 
 // ask sends a question and resolves to the answer. Each line of progress goes to onProgress.
 export async function ask(name, question, { signal, onProgress } = {}) {
-  const response = await fetch("ask/" + name, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal,
-  });
+  let response;
+  try {
+    response = await fetch("ask/" + name, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal,
+    });
+  } catch (err) {
+    if (signal?.aborted) throw err;
+    byId("stopped").hidden = false;
+    throw new Error("the server has stopped");
+  }
   if (!response.ok) throw new Error((await response.text()).trim() || response.statusText);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -19,7 +26,10 @@ export async function ask(name, question, { signal, onProgress } = {}) {
       if ("progress" in line) onProgress?.(line.progress);
       else return line.answer;
     }
-    if (done) throw new Error("the server has stopped; start cmdpsolve explore again");
+    if (done) {
+      byId("stopped").hidden = false;
+      throw new Error("the server has stopped");
+    }
   }
 }
 

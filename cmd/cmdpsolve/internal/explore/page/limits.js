@@ -4,7 +4,7 @@ import { short, el, byId } from "./ask.js";
 // newState returns the state in which the problem is as it was given. A limit has the key
 // kind and return, and is on or off.
 export function newState(about) {
-  return { goal: { ...about.goal }, inflate: 0, limits: about.limits.map((l) => ({ ...l, on: true })) };
+  return { goal: { ...about.goal }, inflate: 0, limits: about.limits.map((l) => ({ ...l, on: true })), given: { set: {}, always: {} } };
 }
 
 export function readHash(about) {
@@ -14,7 +14,10 @@ export function readHash(about) {
     const names = about.returns.map((r) => r.name), limited = [...names, ...about.tails.map((r) => r.name)];
     const limits = s.limits.filter((l) => limited.includes(l.return) && ["at_least", "at_most"].includes(l.kind) && Number.isFinite(l.value));
     const goal = ["none", "cost"].includes(s.goal.kind) || names.includes(s.goal.return) ? s.goal : about.goal;
-    return { goal, inflate: Number.isFinite(s.inflate) ? s.inflate : 0, limits };
+    const given = { set: {}, always: {} };
+    for (const { name } of about.constants ?? []) if (Number.isFinite(s.given?.set?.[name])) given.set[name] = s.given.set[name];
+    for (const { constraint } of about.always) if (Number.isFinite(s.given?.always?.[constraint])) given.always[constraint] = s.given.always[constraint];
+    return { goal, inflate: Number.isFinite(s.inflate) ? s.inflate : 0, limits, given };
   } catch {
     return null;
   }
@@ -28,7 +31,7 @@ export function questionOf(page) {
   const { state, about } = page;
   const goal = state.goal.kind === "maximize" || state.goal.kind === "minimize" ? state.goal : null;
   return {
-    goal, inflate: about.target ? state.inflate : 0, keep: page.kept ? [page.kept.id] : [],
+    goal, inflate: about.target ? state.inflate : 0, given: state.given, keep: page.kept ? [page.kept.id] : [],
     limits: state.limits.filter((l) => l.on).map(({ return: name, kind, value }) => ({ return: name, kind, value })),
   };
 }
@@ -47,6 +50,7 @@ function sliderRange(about, limit) {
   const room = high > low ? 0.05 * (high - low) : 0.1 * size;
   low = Math.min(low - (low === 0 ? 0 : room), limit.value);
   high = Math.max(high + room, limit.value);
+  if (r.probability) [low, high] = [Math.max(0, low), Math.min(1, high)];
   const step = 10 ** Math.floor(Math.log10((high - low) / 400));
   return { low: Math.floor(low / step) * step, high: Math.ceil(high / step) * step, step };
 }
@@ -55,8 +59,14 @@ const tidy = (x, step) => Number((Math.round(x / step) * step).toPrecision(12));
 
 // Limits are the controls.
 export class Limits {
-  constructor(page, changed) {
-    Object.assign(this, { page, changed, rows: new Map() });
+  constructor(page, changed, regiven) {
+    Object.assign(this, { page, changed, regiven, rows: new Map() });
+    const root = byId("controls");
+    const cue = () => byId("more").toggleAttribute("data-below", root.scrollHeight - root.scrollTop - root.clientHeight > 24);
+    root.addEventListener("scroll", cue);
+    new ResizeObserver(cue).observe(root);
+    new ResizeObserver(cue).observe(byId("limits"));
+    byId("more").addEventListener("click", () => root.scrollBy({ top: root.clientHeight * 0.7, behavior: "smooth" }));
     byId("goal").addEventListener("change", (e) => {
       page.state.goal = JSON.parse(e.target.value);
       changed();
@@ -100,6 +110,9 @@ export class Limits {
     this.rows.clear();
     const list = state.limits.map((l) => this.row(l));
     if (about.target) list.push(this.inflation());
+    const moved = state.given;
+    list.push(...about.always.map((a) => this.given(a.name, "in every episode", a.value, a.least, a.most, moved.always, a.constraint)));
+    list.push(...(about.constants ?? []).map((c) => this.given(c.name, "constant of the file", c.value, Math.min(0, 2 * c.value), Math.max(0, 2 * c.value) || 1, moved.set, c.name)));
     byId("limits").replaceChildren(...list);
     const there = new Set(state.limits.map((l) => l.kind + l.return));
     const more = about.returns.flatMap(({ name }) => [["at_most", name], ["at_least", name]]).filter(([kind, name]) => !there.has(kind + name));
@@ -112,10 +125,11 @@ export class Limits {
   row(limit) {
     const name = limit.return + " " + relation(limit.kind);
     const { low, high, step } = sliderRange(this.page.about, limit);
+    const probability = rangeOf(this.page.about, limit.return)?.probability;
     const box = el("input", { type: "checkbox", checked: limit.on, "aria-label": "Use the limit " + name, change: () => { limit.on = box.checked; this.changed(); } });
     const field = el("input", { type: "number", step: "any", value: limit.value, "aria-label": name });
     const slider = el("input", { type: "range", min: low, max: high, step, value: limit.value, "aria-label": name + ", slider" });
-    const facts = el("div", { class: "facts" }, el("span"), el("span"));
+    const facts = el("div", { class: "facts" }, el("span"), el("span")), wrong = el("p", { class: "wrong", role: "alert" });
     const put = (x) => {
       if (x < Number(slider.min)) slider.min = x;
       if (x > Number(slider.max)) slider.max = x;
@@ -123,7 +137,10 @@ export class Limits {
       if (Number(field.value) !== x) field.value = x;
     };
     const move = (x) => {
-      if (!Number.isFinite(x)) return;
+      const bad = !Number.isFinite(x) ? "Want a number." : probability && !(x >= 0 && x <= 1) ? limit.return + " is a probability: want 0 to 1." : "";
+      wrong.textContent = bad;
+      field.toggleAttribute("aria-invalid", bad !== "");
+      if (bad) return;
       Object.assign(limit, { value: x, on: true });
       box.checked = true;
       put(x);
@@ -132,9 +149,29 @@ export class Limits {
     slider.addEventListener("input", () => move(tidy(Number(slider.value), step)));
     field.addEventListener("change", () => move(field.valueAsNumber));
     const root = el("div", { class: "limit", "data-limit": limit.kind + " " + limit.return },
-      el("div", { class: "head" }, box, el("span", { class: "name" }, name), field), slider, facts);
+      el("div", { class: "head" }, box, el("span", { class: "name" }, name), field), slider, facts, wrong);
     this.rows.set(limit, { root, facts, box, put });
     return root;
+  }
+
+  // given is a control for a value of which another model is made: it is asked for when the slider is let go.
+  given(name, what, value, low, high, values, key) {
+    const now = values[key] ?? value, whole = Number.isInteger(value) && Math.abs(value) >= 2;
+    const least = Math.min(low, now), most = Math.max(value > 0 && value < 1 ? 1 : high, now);
+    const step = whole ? 1 : 10 ** Math.floor(Math.log10((most - least) / 200));
+    const field = el("input", { type: "number", step: "any", value: now, "aria-label": name });
+    const slider = el("input", { type: "range", min: least, max: most, step, value: now, "aria-label": name + ", slider" });
+    const move = (x) => {
+      if (!Number.isFinite(x)) return;
+      if (x === value) delete values[key];
+      else values[key] = x;
+      this.regiven();
+    };
+    slider.addEventListener("input", () => { field.value = tidy(Number(slider.value), step); });
+    slider.addEventListener("change", () => move(tidy(Number(slider.value), step)));
+    field.addEventListener("change", () => move(field.valueAsNumber));
+    return el("div", { class: "limit", "data-given": name }, el("div", { class: "head" }, el("span", { class: "name" }, name), field), slider,
+      el("div", { class: "facts" }, el("span", {}, what), el("span", {}, now === value ? "" : "was " + short(value, 6))));
   }
 
   inflation() {

@@ -39,9 +39,22 @@ export function drawMap(canvas, text, grid, answer) {
     s.names.forEach((name, i) => act(c, name, s.shares[i], (column + 0.5) * size, (row + 0.5) * size, size));
     c.restore();
   }
+  for (const [cell, names] of markedCells(grid)) {
+    if (size < 12) break;
+    const column = cell % grid.columns, row = Math.floor(cell / grid.columns), s = at.get(cell), empty = !s || s.visits === 0 || s.names.length === 0;
+    const heat = s ? Math.sqrt(s.visits / most) : 0;
+    c.strokeStyle = c.fillStyle = empty ? color("limit") : heat > 0.5 ? color("on-heat") : color("off-heat");
+    c.lineWidth = 2;
+    c.strokeRect(column * size + 2, row * size + 2, size - 4, size - 4);
+    c.font = `600 ${Math.round(empty ? size * 0.45 : size * 0.26)}px system-ui`;
+    c.textAlign = empty ? "center" : "left";
+    c.textBaseline = empty ? "middle" : "top";
+    c.fillText(names.map(mark).join(""), empty ? (column + 0.5) * size : column * size + 5, empty ? (row + 0.5) * size : row * size + 4, size - 8);
+  }
   const say = (column, row) => {
     const s = at.get(row * grid.columns + column);
-    text.textContent = s ? `${s.name}: ${answer.unit === "not counted" ? "" : short(s.visits, 3) + " " + answer.unit + "; "}` + s.names.map((n, i) => `${n} ${short(100 * s.shares[i], 3)} %`).join(", ") : "";
+    const means = (grid.marks ?? []).filter((m) => m.row === row && m.column === column).map((m) => m.name).join(", ");
+    text.textContent = (means ? means + (s ? " · " : "") : "") + (s ? `${s.name}: ${answer.unit === "not counted" ? "" : short(s.visits, 3) + " " + answer.unit + "; "}` + s.names.map((n, i) => `${n} ${short(100 * s.shares[i], 3)} %`).join(", ") : "");
   };
   canvas.addEventListener("pointermove", (e) => say(Math.floor(e.offsetX / size), Math.floor(e.offsetY / size)));
   canvas.addEventListener("pointerleave", () => { text.textContent = ""; });
@@ -54,6 +67,19 @@ export function drawMap(canvas, text, grid, answer) {
     cell[1] = Math.min(grid.rows - 1, Math.max(0, cell[1] + way[1]));
     say(...cell);
   });
+}
+
+// mark is the letter for a meaning.
+export const mark = (name) => name.charAt(0).toUpperCase();
+
+// markedCells lists the meanings of each cell that has any.
+function markedCells(grid) {
+  const at = new Map();
+  for (const m of grid.marks ?? []) {
+    const cell = m.row * grid.columns + m.column;
+    at.set(cell, [...(at.get(cell) ?? []), m.name]);
+  }
+  return at;
 }
 
 // cells returns what there is to show of each cell. Where states with different memories share one,

@@ -27,7 +27,7 @@ dark.addEventListener("change", () => theme(dark.matches ? "dark" : "light"));
 byId("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
 
-const limits = new Limits(page, changed);
+const limits = new Limits(page, changed, regiven);
 const tradeoff = about.game || about.returns.length < 2 ? null : new Tradeoff(page, (limit) => { limits.set(limit); changed(); });
 const returns = about.game ? null : new Returns(page);
 const policy = new Policy(page);
@@ -56,6 +56,31 @@ function changed() {
   if (!under) { plan(); return; }
   waiting = true;
   setTimeout(() => { if (waiting && performance.now() - begun >= patience) under?.abort(); }, Math.max(0, patience - (performance.now() - begun)));
+}
+
+// regiven asks for the problem with other values, of which another model is made. Limits that stood where the problem has them go
+// along with it.
+let asked = 0;
+async function regiven() {
+  const mine = ++asked;
+  try {
+    const next = await ask("about", { given: page.state.given });
+    if (mine !== asked) return;
+    for (const l of page.state.limits) {
+      const was = page.about.limits.find((x) => x.kind === l.kind && x.return === l.return);
+      const is = next.limits.find((x) => x.kind === l.kind && x.return === l.return);
+      if (was && is && was.value === l.value) l.value = is.value;
+    }
+    // What the controls start from is the problem as it was called for.
+    page.about = { ...next, always: about.always, constants: about.constants };
+    byId("size").textContent = next.size;
+    limits.build();
+    changed();
+  } catch (err) {
+    if (mine !== asked) return;
+    fail(err);
+    limits.build();
+  }
 }
 
 async function plan() {
@@ -133,11 +158,23 @@ function refresh() {
 byId("cancel").addEventListener("click", () => { waiting = false; under?.abort(); });
 byId("keep").addEventListener("click", () => { page.kept = page.now; byId("drop").hidden = false; refresh(); });
 byId("drop").addEventListener("click", () => { page.kept = null; byId("drop").hidden = true; refresh(); });
-byId("reset").addEventListener("click", () => { page.state = newState(about); limits.build(); changed(); });
+byId("reset").addEventListener("click", () => { page.state = newState(about); page.about = about; byId("size").textContent = about.size; limits.build(); changed(); });
+
+// A server that has stopped is noticed without a question, too.
+const look = 3000; // milliseconds
+setInterval(async () => {
+  if (document.hidden) return;
+  try {
+    await fetch("page.css", { method: "HEAD" });
+  } catch {
+    byId("stopped").hidden = false;
+  }
+}, look);
 addEventListener("hashchange", () => {
   const state = readHash(about);
-  if (state) { page.state = state; limits.build(); changed(); }
+  if (state) { page.state = state; limits.build(); regiven(); }
 });
 
 limits.build();
-plan();
+if (Object.keys(page.state.given.set).length + Object.keys(page.state.given.always).length > 0) regiven();
+else plan();

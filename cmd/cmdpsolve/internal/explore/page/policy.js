@@ -1,6 +1,12 @@
 // The policy: a map where states have places, and a table.
 import { latest, short, el, byId } from "./ask.js";
-import { drawMap } from "./map.js";
+import { drawMap, mark } from "./map.js";
+
+// legend says what the marks of a map mean.
+function legend(marks) {
+  const names = [...new Set(marks.map((m) => m.name))];
+  return names.length ? " Marks: " + names.map((n) => `${mark(n)} ${n}`).join(", ") + "." : "";
+}
 
 export class Policy {
   constructor(page) {
@@ -45,8 +51,8 @@ export class Policy {
     byId("at-text").textContent = about.steps > 1 ? (at === 0 ? "all steps" : `${at} of ${about.steps}`) : "";
     for (const b of document.querySelectorAll("[data-view]")) b.setAttribute("aria-pressed", String(b.dataset.view === this.view));
     byId("search-label").hidden = this.view === "map";
-    const question = (id) => ({
-      id, step: about.steps > 1 ? at - 1 : 0, player: byId("player").value,
+    const question = ({ id, question: { given } }) => ({
+      id, given, grid: JSON.stringify(given) !== JSON.stringify(this.page.state.given), step: about.steps > 1 ? at - 1 : 0, player: byId("player").value,
       search: this.view === "map" ? "" : byId("search").value, most: this.view === "map" ? 40000 : 300,
     });
     try {
@@ -54,12 +60,12 @@ export class Policy {
         this.now = null;
         byId("policy-note").textContent = "There is no policy to show.";
       } else {
-        const answer = await this.ask(question(now.id));
+        const answer = await this.ask(question(now));
         if (!answer) return;
         this.now = answer;
         byId("policy-note").textContent = this.note(answer);
       }
-      this.kept = kept?.id ? (await this.askKept(question(kept.id))) ?? this.kept : null;
+      this.kept = kept?.id ? (await this.askKept(question(kept))) ?? this.kept : null;
       this.redraw();
     } catch (err) {
       this.now = null;
@@ -70,9 +76,10 @@ export class Policy {
 
   note(answer) {
     const map = this.view === "map";
-    const shown = answer.states.length < answer.found ? ` The ${answer.states.length} most visited of ${answer.found} states are listed.` : "";
+    const remembers = !map && this.page.about.remembers.length > 0 ? " In parentheses: what the policy remembers." : "";
+    const shown = remembers + (answer.states.length < answer.found ? ` The ${answer.states.length} most visited of ${answer.found} states are listed.` : "");
     if (answer.unit === "not counted") return (map ? "Arrows show the actions. " : "") + "Visits are not counted." + shown;
-    return (map ? `Colour: ${answer.unit}. Arrows: what is done there, as long as it is frequent; fainter where the policy does not come.` : `Visits: ${answer.unit}.`) + shown;
+    return (map ? `Colour: ${answer.unit}. Arrows: what is done there, as long as it is frequent; fainter where the policy does not come.` + legend(this.page.about.grid.marks) : `Visits: ${answer.unit}.`) + shown;
   }
 
   redraw() {

@@ -23,12 +23,12 @@ export class Returns {
     if (!now.id) { byId("returns-note").textContent = ""; return; }
     try {
       if (!this.plays.has(now.id)) {
-        const answer = await this.ask({ id: now.id, seed: 1, count });
+        const answer = await this.ask({ id: now.id, given: now.question.given, seed: 1, count });
         if (!answer) return;
         this.plays.set(now.id, answer);
       }
       if (kept?.id && !this.plays.has(kept.id)) {
-        const answer = await this.askKept({ id: kept.id, seed: 1, count });
+        const answer = await this.askKept({ id: kept.id, given: kept.question.given, seed: 1, count });
         if (answer) this.plays.set(kept.id, answer);
       }
       this.redraw();
