@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,7 +56,7 @@ func Example_library() {
 	// learned: [10.6 5.0]
 }
 
-// TestReadmeShowsTheLibrary: the Go code of README.md is the body of the example above.
+// TestReadmeShowsTheLibrary: the Go code of README.md is the example above as a program, with what it imports.
 func TestReadmeShowsTheLibrary(t *testing.T) {
 	source, err := os.ReadFile("library_test.go")
 	if err != nil {
@@ -62,13 +64,23 @@ func TestReadmeShowsTheLibrary(t *testing.T) {
 	}
 	_, body, _ := strings.Cut(string(source), "func Example_library() {\n")
 	body, _, _ = strings.Cut(body, "\n}\n")
-	body = strings.ReplaceAll("\n"+body, "\n\t", "\n")[1:] + "\n"
 	body = strings.ReplaceAll(body, "examples/two-rooms.yaml", "two-rooms.yaml")
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), "```go\n"+body+"```") {
+	_, program, _ := strings.Cut(string(readme), "```go\n")
+	program, _, _ = strings.Cut(program, "```")
+	if !strings.HasSuffix(program, "func main() {\n"+body+"\n}\n") {
 		t.Errorf("README.md does not show the example of the library:\n%s", body)
+	}
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "vet", file)
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the program of README.md: %v\n%s", err, out)
 	}
 }
