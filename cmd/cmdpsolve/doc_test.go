@@ -97,4 +97,4 @@ func runLine(t *testing.T, page, line string) string {
 }
 
 // timeless takes running times out of a text.
-func timeless(text string) string { return seconds.ReplaceAllString(text, "T s$1") }
+func timeless(text string) string { return seconds.ReplaceAllString(text, "T s") }

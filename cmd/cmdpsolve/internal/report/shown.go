@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,6 +30,9 @@ type ShownTable struct {
 // mostShownRows bounds the rows of a table: a page is for people.
 const mostShownRows = 200
 
+// runningTime ends a line of a heading. Results that are the same but for it stay the same: it has a member of its own.
+var runningTime = regexp.MustCompile(`, [0-9.e+-]+ s$`)
+
 // shownSections lists what a terminal shows.
 func (r *Report) shownSections() []Shown {
 	list := []Shown{}
@@ -37,7 +41,11 @@ func (r *Report) shownSections() []Shown {
 		case Title:
 			list = append(list, Shown{Title: string(s)})
 		case Heading:
-			list = append(list, Shown{Heading: s})
+			lines := slices.Clone(s)
+			for i := range lines {
+				lines[i] = runningTime.ReplaceAllString(lines[i], "")
+			}
+			list = append(list, Shown{Heading: lines})
 		case List:
 			list = append(list, Shown{List: s})
 		case Note:
