@@ -1,6 +1,10 @@
 package exact
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"cmdpsolve/cmdp/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // A band holds the factors of a chain whose transitions lead to states with numbers nearby, by state elimination in the
 // order of the numbers, see elimination. Nothing fills up outside of the band.
@@ -12,9 +16,6 @@ type band struct {
 	leak   []float64
 	y      []float64
 }
-
-// widest bounds the width of a band. Work grows with its square, memory with twice the width.
-const widest = 40
 
 // place returns the place of a state among n.
 func (f *band) place(s, n int) int {
@@ -45,7 +46,7 @@ func (f *band) measure(y *chain) {
 
 // factorize reports false for a chain that is no narrow band, or has a part that it does not leave.
 func (f *band) factorize(y *chain) bool {
-	if f.measure(y); f.width > widest {
+	if f.measure(y); f.width > threshold.Band {
 		return false
 	}
 	n, w := y.states(), 2*f.width+1

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -29,6 +30,7 @@ type chain struct {
 	band    band
 	spilled bool // elimination was given up
 	met     []bool
+	place   []int32   // of each state, its number in a set
 	inverse []float64 // 1 / diag, for sweeps
 	room    [7][]float64
 	window  window // of sweeps in place
@@ -61,15 +63,12 @@ func (y *chain) end(leak float64) {
 
 var errSystem = errors.New("exact: a linear system of the model cannot be solved to rounding")
 
-// small bounds the states of a system that is always solved by elimination.
-const small = 200
-
 // direct reports whether the system could be eliminated, which is left alone where it
 // would fill up.
 func (y *chain) direct() bool {
 	if y.factors == nil && !y.spilled {
 		switch {
-		case y.states() <= small:
+		case y.states() <= threshold.Eliminated:
 			y.factors = y.work.factorize(y, math.MaxInt)
 		case y.band.factorize(y):
 			y.factors = &y.band
@@ -105,6 +104,10 @@ func (y *chain) solve(ctx context.Context, x, right []float64, transposed bool, 
 // rounding.
 func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
 	n := len(x)
+	if zero(right) {
+		clear(x)
+		return nil
+	}
 	for i := range y.room {
 		if cap(y.room[i]) < n {
 			y.room[i] = make([]float64, n)
@@ -300,7 +303,8 @@ func (y *chain) sweepOnce(x, right []float64, transposed bool) {
 // shares returns the share of the time that the chain spends in each state of a set that it does
 // not leave. It is exact to rounding, or up to a residual of rest. It works in the memory of cycle.
 func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
-	place := make([]int32, y.states())
+	y.place = grown(y.place, y.states())
+	place := y.place // of the states of the set, where all successors are too
 	for j, s := range set {
 		place[s] = int32(j)
 	}
@@ -354,12 +358,8 @@ func (y *chain) leaks() bool {
 	return left == 0
 }
 
-// closed returns a set of states that the chain never leaves once it is there, or nil
-// if there is none.
+// closed returns the first of closedSets, or nil if there is none.
 func (y *chain) closed() []int32 {
-	if y.leaks() {
-		return nil
-	}
 	if sets := y.closedSets(); len(sets) > 0 {
 		return sets[0]
 	}
@@ -368,6 +368,9 @@ func (y *chain) closed() []int32 {
 
 // closedSets returns the sets of states, each connected, that the chain never leaves once it is there.
 func (y *chain) closedSets() (sets [][]int32) {
+	if y.leaks() {
+		return nil
+	}
 	k := &cmdp.Kernel{First: make([]int32, y.states()+1), Offset: make([]int, y.states()+1), Next: y.next, Prob: y.prob}
 	for s, at := range y.first {
 		k.First[s], k.Offset[s] = int32(s), int(at)

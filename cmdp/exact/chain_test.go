@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -59,7 +60,7 @@ func TestChain(t *testing.T) {
 				if y.factors, y.spilled = nil, way == "iteration"; way == "band" {
 					if y.band.factorize(y) {
 						y.factors = &y.band
-					} else if y.band.width <= widest {
+					} else if y.band.width <= threshold.Band {
 						t.Fatalf("trial %d: a band of width %d cannot be solved", trial, y.band.width)
 					} else {
 						continue

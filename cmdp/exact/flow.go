@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -26,16 +27,12 @@ type flow struct {
 	sums       [][]float64 // of each block, d: its part of the returns
 }
 
-// mostBlocks bounds the number of blocks, and so of workers that are of use, and
-// leastBlock the number of states for which one is worth while.
-const (
-	mostBlocks = 4
-	leastBlock = 1024
-)
+// mostBlocks bounds the number of blocks, and so of workers that are of use.
+const mostBlocks = 4
 
 func newFlow(m *cmdp.Model, workers int) *flow {
 	states := m.States()
-	n := min(mostBlocks, max(1, states/leastBlock))
+	n := min(mostBlocks, max(1, states/threshold.Block))
 	size := (states + n - 1) / n
 	f := &flow{m: m, workers: workers, blocks: division{states, size, (states + size - 1) / size}}
 	if choices := len(m.Kernel(0).Offset) - 1; choices > 0 {
@@ -59,7 +56,7 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 	}
 	clear(room)
 	r := relay{workers: f.workers, stages: f.m.Horizon(), parts: f.blocks.parts}
-	if f.work < serial {
+	if f.work < threshold.Shared {
 		r.workers = 1
 	}
 	r.do = func(h, block int) {
@@ -127,9 +124,9 @@ func (f *flow) settle(k *cmdp.Kernel, block int, choices []float64) {
 	lo, hi := f.blocks.part(block)
 	d := f.m.Dim()
 	part := make([]float64, d)
-	for ; lo < hi; lo += chunk {
+	for ; lo < hi; lo += threshold.Chunk {
 		clear(part)
-		for c := int(k.First[lo]); c < int(k.First[min(hi, lo+chunk)]); c++ {
+		for c := int(k.First[lo]); c < int(k.First[min(hi, lo+threshold.Chunk)]); c++ {
 			if x := choices[c]; x != 0 {
 				for i, r := range k.Returns[c*d:][:d] {
 					part[i] += float64(x * r)

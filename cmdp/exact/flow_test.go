@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 )
 
 // largeModel returns a model whose policies are worth several blocks of states and
@@ -58,7 +59,7 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 					t.Errorf("%d workers: %v, want %v", workers, p, first)
 				}
 			}
-			if f.flow.blocks.parts != mostBlocks || f.flow.work < serial {
+			if f.flow.blocks.parts != mostBlocks || f.flow.work < threshold.Shared {
 				t.Errorf("%d blocks, %d transitions: want them shared", f.flow.blocks.parts, f.flow.work)
 			}
 			policy, want := &Policy{}, make([]float64, m.Dim())

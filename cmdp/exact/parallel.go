@@ -7,13 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// chunk is the largest number of states that a worker takes at a time, and serial the
-// number of transitions below which sharing them costs more than it saves.
-const (
-	chunk  = 4096
-	serial = 1 << 14
+	"cmdpsolve/cmdp/internal/threshold"
 )
 
 // A relay is work in stages, of parts that do not depend on each other; a stage begins
@@ -101,8 +96,8 @@ type division struct{ n, size, parts int }
 // transitions, is small.
 func divide(workers, n, work int) division {
 	size := n
-	if workers > 1 && work >= serial {
-		size = min(chunk, (n+4*workers-1)/(4*workers))
+	if workers > 1 && work >= threshold.Shared {
+		size = min(threshold.Chunk, (n+4*workers-1)/(4*workers))
 	}
 	return division{n, size, (n + size - 1) / size}
 }

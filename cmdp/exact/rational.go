@@ -120,7 +120,11 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 			if lower == nil || err != nil {
 				lower = low
 			}
-			return startValue(m, exact), atStart(m, low) - atStart(m, lower), nil
+			loss = atStart(m, low) - atStart(m, lower)
+			if p.gamma < 1 { // sweeps end anywhere within their tolerance
+				loss += z.tolerance(0, z.q.over) / (1 - p.gamma)
+			}
+			return startValue(m, exact), loss, nil
 		}
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")

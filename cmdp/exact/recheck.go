@@ -97,7 +97,11 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 					size += math.Abs(x)
 				}
 				terms := d + p.k.Offset[c+1] - p.k.Offset[c] + 4
-				if lack := float64(terms)*unit*size - sum; lack > short && !(g == 1 && p.holds(dir, v, s, c)) {
+				lack := float64(terms)*unit*size - sum
+				if math.IsNaN(lack) {
+					return math.Inf(1)
+				}
+				if lack > short && !(g == 1 && p.holds(dir, v, s, c)) {
 					short = lack
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"cmdpsolve/cmdp/internal/threshold"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -45,6 +47,7 @@ type scalar struct {
 	step    float64   // what a backup of a total may fall short by in a wide component, 0 for rounding
 	share   float64   // of what is returned in a step times enough, that step is
 	extra   float64   // what a choice is made cheaper by besides, for its sake
+	floor   float64   // positive values below are 0 in sweeps of totals
 }
 
 // A loop is a set of choices of a quotient between which a policy may go round, and the share of its steps that each takes.
@@ -220,13 +223,13 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 			return z.trapped(lo, hi), nil
 		}
 	}
-	if z.gamma < 1 && hi-lo > small && !z.slow[i] {
+	if z.gamma < 1 && int(hi-lo) > threshold.Eliminated && !z.slow[i] {
 		if done, err := z.sweep(ctx, lo, hi); done || err != nil {
 			return nil, err
 		}
 		z.slow[i] = true
 	}
-	if z.extra = 3 * z.step; z.gamma == 1 && hi-lo > large && z.level == nil && !z.slow[i] {
+	if z.extra = 3 * z.step; z.gamma == 1 && int(hi-lo) > threshold.Swept && z.level == nil && !z.slow[i] {
 		if z.creep(ctx, lo, hi) || ctx.Err() != nil {
 			z.extra = 0
 			return nil, ctx.Err()
@@ -245,25 +248,23 @@ func (z *scalar) iterate(ctx context.Context, i int, lo, hi int32) (endless []in
 	defer func() { z.extra = 0 }()
 	for range rounds {
 		z.tell.at(valuing, math.NaN(), int(hi-lo))
-		if endless, err = z.evaluate(ctx, i, lo, hi, rest); err != nil {
+		sets, err := z.evaluate(ctx, i, lo, hi, rest)
+		if err != nil {
 			return nil, err
 		}
-		if endless != nil && z.extra > 0 { // it may go on only because choices are that much cheaper
-			z.extra, rest = 0, 0
-			z.rest(lo, hi)
-			continue
-		}
-		if endless != nil {
-			gain, size, round := z.gain(endless, lo)
+		if len(sets) > 0 {
+			paying, rounds := z.gains(sets, lo)
 			switch {
-			case gain < -level*size || z.pick[endless[0]] < 0:
-				return endless, nil
+			case z.extra > 0: // they may go on only because choices are that much cheaper
+				z.extra = 0
+			case paying != nil:
+				return paying, nil
 			case !careful:
 				careful = true
-			case !z.levelled(endless):
-				return endless, nil
+			case !z.levelled(sets):
+				return sets[0], nil
 			default:
-				z.loops = append(z.loops, round)
+				z.loops = append(z.loops, rounds...)
 			}
 			z.rest(lo, hi)
 			rest = 0
@@ -301,12 +302,21 @@ func (z *scalar) tolerance(lo, hi int32) float64 {
 // level is the relative size up to which a sum counts as 0 with rounding.
 const level = 1e-13
 
+// gains returns a closed set with a negative gain, or nil if there is none, and the sets as loops.
+func (z *scalar) gains(sets [][]int32, lo int32) (paying []int32, rounds []loop) {
+	for _, set := range sets {
+		gain, size, round := z.gain(set, lo)
+		if gain < -level*size {
+			return set, nil
+		}
+		rounds = append(rounds, round)
+	}
+	return nil, rounds
+}
+
 // gain returns the mean return of a step in a closed set, the states of which are at hand in
 // the chain of the component that begins at lo, the size of what it is the sum of, and the set as a loop.
 func (z *scalar) gain(closed []int32, lo int32) (sum, size float64, round loop) {
-	if z.pick[closed[0]] < 0 {
-		return 0, 0, loop{}
-	}
 	local := make([]int32, len(closed))
 	for j, s := range closed {
 		local[j] = s - lo
@@ -321,18 +331,18 @@ func (z *scalar) gain(closed []int32, lo int32) (sum, size float64, round loop) 
 	return sum, size, round
 }
 
-// levelled sees to it that no choice of a loop whose returns cancel out is made cheaper,
-// which would let the loop go on for ever. It reports whether any was before.
-func (z *scalar) levelled(loop []int32) bool {
+// levelled sees to it that no choice of loops whose returns cancel out is made cheaper,
+// which would let a loop go on for ever. It reports whether any was before.
+func (z *scalar) levelled(loops [][]int32) bool {
 	fresh := false
-	for _, s := range loop {
-		fresh = fresh || !z.level[z.pick[s]]
-	}
 	if z.level == nil {
 		z.level = make(map[int32]bool)
 	}
-	for _, s := range loop {
-		z.level[z.pick[s]] = true
+	for _, loop := range loops {
+		for _, s := range loop {
+			fresh = fresh || !z.level[z.pick[s]]
+			z.level[z.pick[s]] = true
+		}
 	}
 	return fresh
 }
@@ -349,8 +359,8 @@ func (z *scalar) trapped(lo, hi int32) []int32 {
 }
 
 // evaluate sets v to the values of the policy in a component, those of earlier ones
-// being known.
-func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64) (endless []int32, err error) {
+// being known. It returns the loops that the policy does not leave, if there are any, and no values then.
+func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64) (loops [][]int32, err error) {
 	y, q := z.chain, z.q
 	y.reset()
 	z.right = z.right[:0]
@@ -383,14 +393,16 @@ func (z *scalar) evaluate(ctx context.Context, i int, lo, hi int32, rest float64
 	}
 	y.spilled = z.spilled[i]
 	if z.gamma == 1 && (!leaks || !y.direct()) {
-		if hi-lo > small { // or it is closed, which is rare
+		if int(hi-lo) > threshold.Eliminated { // or it is closed, which is rare
 			z.spilled[i] = true
 		}
-		if set := y.closed(); set != nil {
-			for j := range set {
-				set[j] += lo
+		if loops = y.closedSets(); len(loops) > 0 {
+			for _, loop := range loops {
+				for j := range loop {
+					loop[j] += lo
+				}
 			}
-			return set, nil
+			return loops, nil
 		}
 	}
 	if math.IsInf(rest, 1) {

@@ -111,7 +111,7 @@ func TestSweep(t *testing.T) {
 // 1.25 times. Another choice costs as much and gets nowhere. Where some choice leads back from the end to the start, sweeps are
 // given up, and the answer is the same.
 func TestSweepsOfTotals(t *testing.T) {
-	const states, start = 2 * large, 100
+	const states, start = 2 << 14, 100
 	for _, far := range []bool{false, true} {
 		k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 		row := func(back, ahead int32, p float64) {
@@ -186,7 +186,7 @@ func TestSweepsOfTotals(t *testing.T) {
 // of each state does the same for twice the price. From the start it takes (q⁻²⁰ − 1)/(1 − q) steps, and the i-th step is taken
 // q^(i−20) times.
 func TestWideSweepsOfTotals(t *testing.T) {
-	const ways, steps, q = mostHeld / 16, 20, 0.99
+	const ways, steps, q = 1 << 11, 20, 0.99
 	k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	for s := range int32(ways * steps) {
 		for c := range 2 {
@@ -237,10 +237,11 @@ func TestWideSweepsOfTotals(t *testing.T) {
 	}
 }
 
-// A policy that goes round in a circle for ever does not drain, wherever the circle is.
+// A policy that goes round in a circle for ever does not drain, wherever the circle is. A snake, which runs against the order
+// of the numbers here and there, does.
 func TestDrains(t *testing.T) {
 	all := func(next []int32) bool {
-		return drains(make([]bool, 4), func(s int32, met []bool) bool { return next[s] == 4 || met[next[s]] })
+		return drains(make([]bool, len(next)), func(s int32, visit func(n int32) bool) { visit(next[s]) })
 	}
 	for _, next := range [][]int32{{4, 0, 1, 2}, {1, 2, 3, 4}, {4, 0, 0, 0}} {
 		if !all(next) {
@@ -250,6 +251,25 @@ func TestDrains(t *testing.T) {
 	for _, next := range [][]int32{{1, 0, 4, 2}, {4, 0, 3, 2}, {0, 4, 4, 4}} {
 		if all(next) {
 			t.Errorf("%v: want false", next)
+		}
+	}
+	rng := rand.New(rand.NewPCG(8, 2))
+	for range 50 {
+		const states = 60
+		order, next := rng.Perm(states), make([]int32, states)
+		for i, s := range order {
+			next[s] = states
+			if i > 0 {
+				next[s] = int32(order[i-1])
+			}
+		}
+		if !all(next) {
+			t.Fatalf("%v: want true", next)
+		}
+		at := rng.IntN(states)
+		next[order[at]] = int32(order[at+rng.IntN(states-at)])
+		if all(next) {
+			t.Fatalf("%v: want false", next)
 		}
 	}
 }

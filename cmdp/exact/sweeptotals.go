@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp/internal/threshold"
 )
 
 // Totals of a large component are found by sweeps in place, in which values go from the states that are left last to those
@@ -11,21 +13,31 @@ import (
 // on to the next one: a state is then swept as often as the process goes back near it, not as often as it does on the whole
 // way. Where they lead back far, all states are one stretch.
 
-// large is the number of states from which this is tried, and patience how often all states may be swept.
-const (
-	large    = 1 << 14
-	patience = 200
-)
+// patience is how often all states may be swept.
+const patience = 200
+
+// forever is the price of a choice that does not leave its state, instead of +Inf, which is not to be made cheaper.
+const forever = 1e300
+
+// negligible is the size of a value, relative to the largest reward, that counts as 0 if it is above.
+const negligible = 1e-30
 
 // stretchOf returns by how many states sweeps are extended at a time where transitions lead back no farther than reach.
 func stretchOf(states, reach int32) int32 {
-	return int32(min(int64(states), max(64, 16*int64(reach))))
+	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
 // creep finds the values and the policy of a component, the states [lo, hi), without a discount. It reports false where
 // sweeps are slow, or the policy may not come to rest.
 func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
-	reach := z.reach(lo, hi)
+	reach, least, most := z.survey(lo, hi)
+	held := int32(threshold.Window)
+	if least >= 0 { // so are the values
+		for s := lo; s < hi; s++ {
+			z.v[s] = max(z.v[s], 0)
+		}
+	}
+	z.floor = negligible * most
 	step, cold := stretchOf(hi-lo, reach), zero(z.v[lo:hi])
 	part, w := 0.125, &z.chain.window
 	from, front := lo, lo+step
@@ -35,9 +47,9 @@ func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
 	}
 	for left := patience * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		changed := hi // the first state that did
-		for a := from; a < front; a += mostHeld {
-			b := min(front, a+mostHeld)
-			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-mostHeld, a-step/2))), b) {
+		for a := from; a < front; a += held {
+			b := min(front, a+held)
+			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-held, a-step/2))), b) {
 				return false
 			}
 			changed = min(changed, z.backup(w, a, b, hi, part))
@@ -74,13 +86,13 @@ func (z *scalar) see(w *window, from, to int32) bool {
 				out = 1
 			}
 			for j, n := range to {
-				if n != s {
+				if n != s && prob[j] > 0 {
 					next, share = append(next, n), append(share, prob[j])
 					out += prob[j]
 				}
 			}
 			w.next, w.share = next, share
-			x := math.Inf(1)
+			x := forever
 			if out > 0 {
 				x = (z.reward[i] - z.extra - rounding*z.weight(i)) / out
 				rests = true
@@ -100,7 +112,7 @@ func (z *scalar) see(w *window, from, to int32) bool {
 // backup gives the states [from, to) in a window the values of their best choices, one after the other. It returns the first
 // state that changed by more than part of what makes choices cheaper, or none.
 func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed int32) {
-	v, rounding, extra := z.v, z.rounding(), z.extra
+	v, rounding, extra, floor := z.v, z.rounding(), z.extra, z.floor
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
 	changed = none
@@ -122,6 +134,9 @@ func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed 
 				at = r - begin
 			}
 			best = min(best, x)
+		}
+		if best > 0 && best < floor { // it would go on to fall by the same factor again and again
+			best = 0
 		}
 		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
 			changed = s
@@ -158,55 +173,96 @@ func (z *scalar) begin(from, to, hi int32) {
 	}
 }
 
-// reach returns how far back, to a state with a larger number, some choice in a component leads.
-func (z *scalar) reach(lo, hi int32) (reach int32) {
+// survey returns how far back, to a state with a larger number, some choice in a component leads, the least reward or value
+// outside that a state may get, and the largest magnitude of one.
+func (z *scalar) survey(lo, hi int32) (reach int32, least, most float64) {
 	for s := lo; s < hi; s++ {
 		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
+			least, most = min(least, z.reward[i]), max(most, math.Abs(z.reward[i]))
 			to, _ := z.q.row(i)
 			for _, n := range to {
-				if n < hi {
+				switch {
+				case n >= lo && n < hi:
 					reach = max(reach, n-s)
+				default:
+					least, most = min(least, z.v[n]), max(most, math.Abs(z.v[n]))
 				}
 			}
 		}
 	}
-	return reach
+	return reach, least, most
 }
 
-// drains reports whether a few passes show that the policy leaves a component from everywhere, see chain.leaks.
+// drains reports whether the policy leaves a component from everywhere.
 func (z *scalar) drains(lo, hi int32) bool {
-	return drains(make([]bool, hi-lo), func(s int32, met []bool) bool {
+	return drains(make([]bool, hi-lo), func(s int32, visit func(n int32) bool) {
 		next, prob := z.q.row(z.pick[lo+s])
+		if len(next) == 0 {
+			visit(hi - lo)
+		}
 		for j, n := range next {
-			if prob[j] > 0 && (n < lo || n >= hi || met[n-lo]) {
-				return true
+			if n < lo || n >= hi {
+				n = hi
+			}
+			if prob[j] > 0 && visit(n-lo) {
+				return
 			}
 		}
-		return len(next) == 0
 	})
 }
 
-// drains goes on until all states are met, with what tells whether a state leads out, or to one that was met.
-func drains(met []bool, out func(s int32, met []bool) bool) bool {
-	left := 0
-	for _, m := range met {
-		if !m {
-			left++
+// drains reports whether each state that is not met leads to one that is, or out, in the end. row visits the successors of
+// a state until it is told to stop; what is out has the number after the last. As most successors have lower numbers, a few
+// passes are enough as a rule.
+func drains(met []bool, row func(s int32, visit func(n int32) bool)) bool {
+	states, passes := int32(len(met)), 4
+	for range passes {
+		left, changed := false, false
+		for s := range met {
+			if met[s] {
+				continue
+			}
+			row(int32(s), func(n int32) bool {
+				met[s] = met[s] || n == states || met[n]
+				return met[s]
+			})
+			changed, left = changed || met[s], left || !met[s]
+		}
+		if !left || !changed {
+			return !left
 		}
 	}
-	for n := 0; n < 8 && left > 0; n++ {
-		for s, m := range met {
-			if !m && out(int32(s), met) {
-				met[s] = true
-				left--
+	into := newLists(len(met), func(add func(at, item int32)) {
+		for s := range states {
+			if !met[s] {
+				row(s, func(n int32) bool {
+					add(n, s)
+					return false
+				})
+			}
+		}
+	})
+	var queue []int32
+	for s, m := range met {
+		if m {
+			queue = append(queue, int32(s))
+		}
+	}
+	for len(queue) > 0 {
+		s := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, by := range into.of(s) {
+			if !met[by] {
+				met[by] = true
+				queue = append(queue, by)
 			}
 		}
 	}
-	return left == 0
+	return !slices.Contains(met, false)
 }
 
 // A window holds rows of some states, one after the other, so that sweeps over these are fast: the shares of what leaves a
-// state that go to other states. It has room for what is swept again and again, and no more than mostHeld states.
+// state that go to other states. It has room for what is swept again and again, and no more than threshold.Window states.
 type window struct {
 	at    int32     // the first state
 	first []int32   // of each state, its first row, and the end
@@ -215,8 +271,6 @@ type window struct {
 	share []float64 // of what leaves the state
 	own   []float64 // of each row, what else a sweep needs: the reward of a choice for leaving, or how often a policy leaves
 }
-
-const mostHeld = 1 << 15
 
 // start empties the window, the next states in which are those from the given one on.
 func (w *window) start(at int32) {
@@ -279,7 +333,7 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 	w.start(0)
 	row := func(s int32) ([]int32, []float64) {
 		if !w.holds(s, s+1) {
-			p.see(w, st, lo, hi, s, min(states, s+chunk))
+			p.see(w, st, lo, hi, s, min(states, s+int32(threshold.Chunk)))
 		}
 		return w.row(s - w.at)
 	}
@@ -300,9 +354,13 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 			}
 		}
 	}
-	if !drains(leads, func(s int32, met []bool) bool {
+	if !drains(leads, func(s int32, visit func(n int32) bool) {
 		next, _ := row(s)
-		return slices.ContainsFunc(next, func(n int32) bool { return n == states || met[n] })
+		for _, n := range next {
+			if visit(n) {
+				return
+			}
+		}
 	}) {
 		return false
 	}
@@ -311,13 +369,13 @@ func (p *stationary) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arr
 		y := math.Abs(missing[s])
 		return y <= least || y <= unit/4*math.Abs(x[s])
 	}
-	step := stretchOf(states, reach)
+	step, held := stretchOf(states, reach), int32(threshold.Window)
 	from, front := states-1, states-step
 	for left := patience * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
-		for b := from + 1; b > front; b -= mostHeld {
-			a := max(front, b-mostHeld)
+		for b := from + 1; b > front; b -= held {
+			a := max(front, b-held)
 			if !w.holds(a, b) {
-				p.see(w, st, lo, hi, a, min(states, max(b, min(a+mostHeld, b+step/2))))
+				p.see(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
 			}
 			begin, next, share, own := w.begin[a-w.at:], w.next, w.share, w.own[a-w.at:]
 			for s := b - 1; s >= a; s-- {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -30,7 +31,7 @@ type tallied struct {
 func newTallied(m *cmdp.Model, workers int) *tallied {
 	f := &tallied{m: m, t: m.Tally(), workers: workers}
 	base := f.t.Base
-	f.parts = divide(mostBlocks, base.States(), serial)
+	f.parts = divide(mostBlocks, base.States(), threshold.Shared)
 	f.v, f.vNext = make([]float64, m.States()), make([]float64, m.States())
 	for h := range kernels(base) {
 		f.longest = max(f.longest, longestRow(base.Kernel(h)))

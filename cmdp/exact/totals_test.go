@@ -152,7 +152,9 @@ func everyPolicy(m *cmdp.Model, f func(policy []int32)) {
 // TestTotalsAgreeWithAllPolicies goes through all deterministic policies of small models
 // with end components of every kind: the least total of those that end is V*, unless a
 // policy can go on for ever at a negative return.
-func TestTotalsAgreeWithAllPolicies(t *testing.T) {
+func TestTotalsAgreeWithAllPolicies(t *testing.T) { bothSizes(t, totalsAgreeWithAllPolicies) }
+
+func totalsAgreeWithAllPolicies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 3))
 	finite, rays, refused, open := 0, 0, 0, 0
 	for trial := range 3000 {

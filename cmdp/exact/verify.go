@@ -73,11 +73,14 @@ func sameValue(stated, found, margin float64) bool {
 }
 
 // leastMargin is the least margin that a statement may have whose rounding errors come to margin here: a share of it. What long-run
-// means lose to rounding depends on the relative values that were at hand. This only tells numbers that cannot be meant: what is
-// proved is proved with the margin found here.
+// means and discounted sums lose to rounding depends on the values that were at hand. This only tells numbers that cannot be
+// meant: what is proved is proved with the margin found here.
 func leastMargin(m *cmdp.Model, margin, share float64) float64 {
-	if m.Means() {
+	switch {
+	case m.Means():
 		share = 64
+	case m.Horizon() == 0 && m.Discount() < 1:
+		share = max(share, 16)
 	}
 	return margin / share
 }

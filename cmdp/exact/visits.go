@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp/internal/threshold"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -70,17 +72,15 @@ func (p *stationary) build(st *stepPolicy, lo, hi int32) (forever []int32, leave
 		y.end(leak)
 		leaks = leaks || leak > 0
 	}
-	for p.gamma == 1 && (!leaks || !y.direct()) {
-		set := y.closed()
-		if set == nil {
-			break
+	if p.gamma == 1 && (!leaks || !y.direct()) {
+		for _, set := range y.closedSets() {
+			for _, n := range set {
+				y.leak[n]++
+				y.diag[n]++
+				forever = append(forever, lo+n)
+			}
+			y.spilled = wide
 		}
-		for _, n := range set {
-			y.leak[n]++
-			y.diag[n]++
-			forever = append(forever, lo+n)
-		}
-		leaks, y.spilled = true, wide
 	}
 	if y.direct(); y.spilled {
 		p.wide[lo] = true
@@ -203,7 +203,7 @@ func (p *stationary) visitMany(ctx context.Context, st *stepPolicy, lo, hi int32
 		}
 		return x
 	}
-	if p.gamma == 1 && hi-lo > large && !p.slow[lo] {
+	if p.gamma == 1 && int(hi-lo) > threshold.Swept && !p.slow[lo] {
 		x := guess()
 		if p.pour(ctx, st, lo, hi, mass, x, rest) {
 			copy(mass, x)
@@ -259,7 +259,7 @@ func (p *stationary) sum(st *stepPolicy, x *visits) []float64 {
 		if y := p.seen(x, int32(s)); y != 0 && !skip[int32(s)] {
 			p.addReturns(part, y, st, int32(s))
 		}
-		if s%chunk == chunk-1 { // sums of few terms are added up, which keeps rounding small
+		if (s+1)%threshold.Chunk == 0 { // sums of few terms are added up, which keeps rounding small
 			floats.AddScaled(total, 1, part)
 			clear(part)
 		}

@@ -1,0 +1,32 @@
+// Package threshold holds the sizes of models from which other methods are used. Tests lower them, so that the methods for
+// large models run on small ones too, whose answers are known.
+package threshold
+
+// These are the thresholds of package exact.
+var (
+	Eliminated = 200     // states up to which a linear system is always eliminated
+	Band       = 40      // width up to which it is eliminated as a band: work grows with the square, memory with twice the width
+	Swept      = 1 << 14 // states above which totals in a component are found by sweeps in place
+	Window     = 1 << 15 // states whose rows a sweep holds side by side
+	Stretch    = 16      // states that are swept before a sweep goes on, for each state that transitions lead back
+	Shared     = 1 << 14 // transitions from which workers share the states
+	Chunk      = 4096    // most states that a worker takes at a time, or whose terms are added up before sums are
+	Block      = 1024    // least states of a block of occupancies
+)
+
+// Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()). Tests that
+// use it must not run in parallel with others.
+func Lower() (restore func()) {
+	all := []*int{&Eliminated, &Band, &Swept, &Window, &Stretch, &Shared, &Chunk, &Block}
+	least := []int{1, 0, 1, 3, 1, 1, 2, 1}
+	before := make([]int, len(all))
+	for i, x := range all {
+		before[i] = *x
+		*x = least[i]
+	}
+	return func() {
+		for i, x := range all {
+			*x = before[i]
+		}
+	}
+}
