@@ -59,10 +59,17 @@ func (set *StateSet) encode(b []byte) []byte {
 }
 
 // StatesIn returns for each state whether it is in the set. It is an error if a name is
-// neither a label nor a state, or both but not the same, and if no state is in the set;
-// errors that concern a part are [MemberError]s. It allocates.
+// neither a label nor a state, or both but not the same, and if no state is in the set, unless
+// the set is the empty list or a label that no state has; errors that concern a part are
+// [MemberError]s. It allocates.
 func (p *Problem) StatesIn(set *StateSet) ([]bool, error) {
-	return newStateFinder(p, p.Model.States()).nonempty(set)
+	return newStateFinder(p, p.Model.States()).in(set)
+}
+
+// saysNone reports whether the set has no states on purpose, if it has none: a slip of the pen in
+// what it is made of would be seen.
+func (set *StateSet) saysNone() bool {
+	return set.Not == nil && set.And == nil && len(set.Or) == 0
 }
 
 // A stateFinder knows what names of states and labels mean.
@@ -82,12 +89,13 @@ func newStateFinder(p *Problem, states int) *stateFinder {
 	return f
 }
 
-func (f *stateFinder) nonempty(set *StateSet) ([]bool, error) {
+// in returns for each state whether it is in the set, see Problem.StatesIn.
+func (f *stateFinder) in(set *StateSet) ([]bool, error) {
 	in := make([]bool, f.states)
 	if err := f.add(in, set); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(in, true) {
+	if !slices.Contains(in, true) && !set.saysNone() {
 		return nil, errors.New("problem: no state is in this set")
 	}
 	return in, nil
@@ -189,10 +197,7 @@ func (h *header) readLabels(n *node, at *path) {
 		if !set.decode(&h.decoder, m.value, here) || !ok || h.states == 0 {
 			continue
 		}
-		in, err := make([]bool, h.states), error(nil)
-		if empty := m.value.kind == listNode && len(m.value.items) == 0; !empty {
-			in, err = finder.nonempty(set)
-		}
+		in, err := finder.in(set)
 		if err != nil {
 			h.misbuilt(m.value, here, err)
 			continue

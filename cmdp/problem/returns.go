@@ -69,7 +69,7 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 		set *StateSet
 	}{{"reach", r.Reach}, {"while", r.While}, {"visits", r.Visits}} {
 		if part.set != nil && finder.states > 0 {
-			_, err := finder.nonempty(part.set)
+			_, err := finder.in(part.set)
 			errs = append(errs, Inside(err, part.key))
 		}
 	}
