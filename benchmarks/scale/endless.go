@@ -195,7 +195,7 @@ func (j job) endlessModel() (*cmdp.Model, error) {
 	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family), Kernels: []cmdp.Kernel{k},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
 	if err == nil {
-		collector.Tighten(m)
+		collector.Limit(m)
 	}
 	return m, err
 }

@@ -51,7 +51,7 @@ func (o *planOptions) check() error {
 
 // exact returns the options of the solver for a model. w shows the progress.
 func (o *planOptions) exact(w io.Writer, m *cmdp.Model, sense float64) (exact.Options, *planProgress) {
-	collector.Tighten(m)
+	collector.Limit(m)
 	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
 	opts := o.solver(progress.show)
 	opts.Working = progress.working

@@ -1,7 +1,9 @@
 package collector
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"testing"
 
@@ -23,23 +25,56 @@ func line(t *testing.T, transitions int) *cmdp.Model {
 	return m
 }
 
-// Only large models change the setting, and none that the user has made.
-func TestTighten(t *testing.T) {
-	const before = 77
-	defer debug.SetGCPercent(debug.SetGCPercent(before))
+// Only large models get a limit, and none where the user has said how garbage is to be collected.
+func TestLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
 	for _, test := range []struct {
 		transitions int
-		gogc        string
-		want        int
-	}{{large - 1, "", before}, {large, "77", before}, {large, "", percent}} {
-		t.Setenv("GOGC", test.gogc)
-		if test.gogc == "" {
-			os.Unsetenv("GOGC") // Setenv puts back what was there
+		name, value string
+		limited     bool
+	}{{large - 1, "", "", false}, {large, "GOGC", "100", false}, {large, "GOMEMLIMIT", "1GiB", false}, {large, "", "", true}} {
+		for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+			t.Setenv(name, "") // which puts back what was there
+			os.Unsetenv(name)
 		}
-		debug.SetGCPercent(before)
-		Tighten(line(t, test.transitions))
-		if got := debug.SetGCPercent(before); got != test.want {
-			t.Errorf("%d transitions, GOGC=%q: %d: want %d", test.transitions, test.gogc, got, test.want)
+		if test.name != "" {
+			t.Setenv(test.name, test.value)
 		}
+		debug.SetMemoryLimit(before)
+		Limit(line(t, test.transitions))
+		if got := debug.SetMemoryLimit(before); (got != before) != test.limited || got <= 0 {
+			t.Errorf("%d transitions, %s=%s: limit %d, before %d", test.transitions, test.name, test.value, got, before)
+		}
+	}
+}
+
+// The limit leaves room for what is in use, however little is free.
+func TestLimitLeavesRoom(t *testing.T) {
+	for _, test := range []struct{ has, free, want uint64 }{{100, 1000, 1000}, {100, 0, 200}, {100, 50, 200}} {
+		if got, ok := limit(test.has, func() (uint64, error) { return test.free, nil }); !ok || got != int64(test.want) {
+			t.Errorf("%d in use, %d free: %d, %v: want %d", test.has, test.free, got, ok, test.want)
+		}
+	}
+	if _, ok := limit(1, func() (uint64, error) { return 0, errors.New("unknown") }); ok {
+		t.Error("a limit although nobody knows what is free")
+	}
+}
+
+func TestAvailable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "meminfo")
+	for text, want := range map[string]uint64{
+		"MemTotal:  24684096 kB\nMemFree: 15 kB\nMemAvailable:   21061956 kB\nBuffers: 1 kB\n": 21061956 << 10,
+		"MemTotal:  24684096 kB\n": 0, "": 0, "MemAvailable: much kB\n": 0, "MemAvailable: 99999999999999999999 kB\n": 0,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := available(path); (err == nil) != (want > 0) || err == nil && got != want {
+			t.Errorf("%q: %d, %v: want %d", text, got, err, want)
+		}
+	}
+	if _, err := available(path + ".not"); err == nil {
+		t.Error("a file that is not there was read")
 	}
 }
