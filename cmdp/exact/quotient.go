@@ -29,6 +29,7 @@ type quotient struct {
 	lifter    *lifter             // for the choices inside, nil to make one when a policy is lifted
 	keeps     []bool              // of each choice of the model, whether it stays in the place of a merged state
 	place     func(j int) []int32 // the states among those of the merged state j where it stays, if it can
+	free      [][2]int32          // states of the value 0 that take no part, each with its choice
 }
 
 // A merged state is a state of a quotient that stands for an end component.
@@ -138,6 +139,9 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 				set(s, q.choice[i])
 			}
 		}
+	}
+	for _, f := range q.free {
+		set(f[0], f[1])
 	}
 	l := q.lifter
 	if l != nil {

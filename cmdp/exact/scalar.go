@@ -47,6 +47,7 @@ type scalar struct {
 	step    float64   // what a backup of a total may fall short by in a wide component, 0 for rounding
 	share   float64   // of what is returned in a step times enough, that step is
 	extra   float64   // what a choice is made cheaper by besides, for its sake
+	low     float64   // no value is below, −Inf if that is not known
 	floor   float64   // positive values below are 0 in sweeps of totals
 }
 
@@ -57,7 +58,7 @@ type loop struct {
 }
 
 func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
-	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1}
+	z := &scalar{q: q, chain: chain, gamma: gamma, workers: workers, longest: longestRow(q.k), slack: 1, share: 1, broken: -1, low: math.Inf(-1)}
 	z.v, z.pick = make([]float64, q.over+1), make([]int32, q.over)
 	z.reward = make([]float64, len(q.choice))
 	z.spilled, z.slow = make(map[int]bool), make(map[int]bool)
@@ -174,6 +175,11 @@ func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
 		if endless, err := z.iterate(ctx, i, lo, hi); endless != nil || err != nil {
 			z.broken = i
 			return endless, err
+		}
+	}
+	if !math.IsInf(z.low, -1) { // what choices are made cheaper by may have added up to more
+		for s, x := range z.v {
+			z.v[s] = max(x, z.low)
 		}
 	}
 	return nil, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -35,11 +36,13 @@ type stationary struct {
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
-	guess    map[int32][]float64 // visits of the last policy in components that are not eliminated, by their first states
-	mass     []float64           // room for visits
-	wide     map[int32]bool      // components, by their first states, that are too wide to be eliminated
-	slow     map[int32]bool      // components in which sweeps of visits are slow, with a discount
-	enough   float64             // relative error of a bound that is no matter
+	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
+	swept    bool                      // some component is so large that its totals are swept
+	guess    map[int32][]float64       // visits of the last policy in components that are not eliminated, by their first states
+	mass     []float64                 // room for visits
+	wide     map[int32]bool            // components, by their first states, that are too wide to be eliminated
+	slow     map[int32]bool            // components in which sweeps of visits are slow, with a discount
+	enough   float64                   // relative error of a bound that is no matter
 }
 
 func newStationary(m *cmdp.Model, workers int, c concern, tell teller) (*stationary, error) {
@@ -56,6 +59,11 @@ func reach(m *cmdp.Model, workers int, tell teller) *stationary {
 	p.reached = p.reachable()
 	p.graph = graph{k: p.k, in: p.reached, tell: tell}
 	p.parts = p.graph.components()
+	p.signs = make([]struct{ up, down bool }, m.Dim())
+	for j, r := range p.k.Returns {
+		sign := &p.signs[j%m.Dim()]
+		sign.up, sign.down = sign.up || r > 0, sign.down || r < 0
+	}
 	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
 	p.wide, p.slow = make(map[int32]bool), make(map[int32]bool)
@@ -72,6 +80,10 @@ func (p *stationary) number() {
 		if n != p.base.over {
 			p.origin[n] = int32(s)
 		}
+	}
+	p.swept = false
+	for i, lo := range p.base.component[1:] {
+		p.swept = p.swept || int(lo-p.base.component[i]) > threshold.Swept
 	}
 }
 
@@ -178,8 +190,12 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 // return may stay for ever where it has no return in these. Where none may there is one for all.
 func (p *stationary) scalar(dir []float64) *scalar {
 	key := make([]byte, len(dir))
+	charged := p.charged(dir)
 	for i, t := range dir {
-		if t != 0 && p.harmless != nil {
+		switch {
+		case t != 0 && charged:
+			key[i] = 2
+		case t != 0 && p.harmless != nil:
 			key[i] = 1
 		}
 	}
@@ -187,7 +203,10 @@ func (p *stationary) scalar(dir []float64) *scalar {
 		return z
 	}
 	var z *scalar
-	if p.harmless != nil {
+	switch {
+	case charged:
+		z = p.charging(dir)
+	case p.harmless != nil:
 		z = p.collapsing(dir)
 	}
 	if z == nil {
@@ -205,7 +224,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 func (p *stationary) collapsing(dir []float64) *scalar {
 	nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
 	for key, z := range p.scalars { // as a rule the choices without returns are the same, which is soon seen
-		other, same := make([]float64, len(dir)), true
+		other, same := make([]float64, len(dir)), z.low < 0
 		for i := range other {
 			other[i] = float64(key[i])
 		}
@@ -228,11 +247,61 @@ func (p *stationary) collapsing(dir []float64) *scalar {
 		places = p.graph.only(safe).endComponents()
 	}
 	for _, z := range p.scalars {
-		if slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
+		if z.low < 0 && slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
 			return z
 		}
 	}
 	return newScalar(p.collapse(ends, places), p.gamma, p.workers, p.chain)
+}
+
+// charged reports whether a direction has no negative reward in a total with a component that is swept. What costs nothing is
+// found in the graph then: values that fall to 0 by the same factor again and again would never get there.
+func (p *stationary) charged(dir []float64) bool {
+	if p.gamma < 1 || !p.swept {
+		return false
+	}
+	for i, t := range dir {
+		if t > 0 && p.signs[i].down || t < 0 && p.signs[i].up {
+			return false
+		}
+	}
+	return true
+}
+
+// charging returns the solver for a direction without negative rewards. States take no part from which a policy surely comes to an
+// end, or to a place where it may stay, by choices without rewards. Other end components without rewards are collapsed.
+func (p *stationary) charging(dir []float64) *scalar {
+	nothing := p.choices(func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) })
+	places := &endComponents{partition: *newPartition(p.m.States())}
+	if p.harmless != nil {
+		places = p.graph.only(p.choices(func(c int32) bool { return nothing[c] && p.unharmed(c) })).endComponents()
+	}
+	free := graph{k: p.k, in: slices.Clone(p.graph.in), allowed: slices.Clone(nothing), tell: p.tell}
+	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }
+	_, nearer := free.surely(func(s int32) bool { return ends(s) || places.of[s] >= 0 })
+	var settled [][2]int32
+	rest := graph{k: p.k, in: slices.Clone(p.graph.in), allowed: p.graph.allowed, tell: p.tell}
+	for s, in := range free.in {
+		switch s := int32(s); {
+		case !in || ends(s):
+			continue
+		case places.of[s] >= 0:
+			c := p.k.First[s]
+			for !places.inside[c] {
+				c++
+			}
+			nearer[s] = c
+			fallthrough
+		default:
+			rest.in[s] = false
+			settled = append(settled, [2]int32{s, nearer[s]})
+		}
+	}
+	q := rest.quotient(rest.components(), rest.only(nothing).endComponents(), func(int32) bool { return false })
+	q.ends, q.place, q.free = q.ends.listed(), func(int) []int32 { return nil }, settled
+	z := newScalar(q, p.gamma, p.workers, p.chain)
+	z.low = 0
+	return z
 }
 
 // nothing reports whether a choice returns nothing that a direction has.

@@ -84,9 +84,11 @@ func (p *stationary) returning() bool {
 // has a bad infinite total or none.
 func (p *stationary) settle() error {
 	g := &p.graph
-	into, owner := g.choicesInto(), owners(p.k)
 	g.allowed = p.choices(func(int32) bool { return true })
-	whole := len(p.without) == 0
+	var into lists
+	if len(p.without) > 0 {
+		into = g.choicesInto()
+	}
 	for _, s := range p.without {
 		g.in[s] = false
 		for _, c := range into.of(s) {
@@ -94,25 +96,42 @@ func (p *stationary) settle() error {
 		}
 	}
 	p.harmless = p.graph.only(p.choices(func(c int32) bool { return g.allowed[c] && p.unharmed(c) })).endComponents()
+	if whole, _ := g.surely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.harmless.of[s] >= 0 }); whole && len(p.without) == 0 {
+		g.allowed = nil
+	}
+	for _, st := range p.m.StartStates() {
+		if st.Probability > 0 && !g.in[st.State] {
+			return p.stuck()
+		}
+	}
+	return nil
+}
+
+// surely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
+// Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
+// state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
+func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
+	into, owner := g.choicesInto(), owners(g.k)
+	nearer, whole = make([]int32, g.states()), true
+	met := make([]bool, g.states())
+	var queue []int32
 	for {
-		met := make([]bool, g.states())
-		var queue []int32
+		clear(met)
 		for s := range int32(g.states()) {
-			if g.in[s] && (p.k.First[s] == p.k.First[s+1] || p.harmless.of[s] >= 0) {
+			if g.in[s] && goal(s) {
 				met[s] = true
 				queue = append(queue, s)
 			}
 		}
-		for len(queue) > 0 {
-			s := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			for _, c := range into.of(s) {
+		for n := 0; n < len(queue); n++ {
+			for _, c := range into.of(queue[n]) {
 				if by := owner[c]; g.allowed[c] && g.in[by] && !met[by] {
-					met[by] = true
+					met[by], nearer[by] = true, c
 					queue = append(queue, by)
 				}
 			}
 		}
+		queue = queue[:0]
 		lost := false
 		for s := range int32(g.states()) {
 			if g.in[s] && !met[s] {
@@ -123,19 +142,10 @@ func (p *stationary) settle() error {
 			}
 		}
 		if !lost {
-			break
+			return whole, nearer
 		}
 		whole = false
 	}
-	if whole {
-		g.allowed = nil
-	}
-	for _, st := range p.m.StartStates() {
-		if st.Probability > 0 && !g.in[st.State] {
-			return p.stuck()
-		}
-	}
-	return nil
 }
 
 // choices reports which choices are ok.
