@@ -158,88 +158,112 @@ func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
 	return free == n && (n == 0 || slices.Min(apart) > 1e-10 && nullVector(matrix, n, 1e-6) == nil)
 }
 
-// purify takes randomisation out of p, see purifier. As many pairs as can leave a
-// surplus are treated at a time; every round makes one of them settle.
+// purify takes randomisation out of a policy, see purifier, one state after the other. Directions stay what they are while others
+// are added, so that each state is looked at once, and only where the flow changes.
 func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 	st := &policy.steps[0]
-	skip := 0 // pairs that cannot be reduced any more
-	for {
-		keys := slices.Sorted(maps.Keys(st.mixed))
-		if len(keys) <= skip {
-			return nil
+	keys := slices.Sorted(maps.Keys(st.mixed))
+	if len(keys) == 0 {
+		return nil
+	}
+	u := &purifier{face: f, mass: make([]float64, len(keys))}
+	u.settled = func(e entry) {
+		st.actions.set(e.s, e.a)
+		delete(st.mixed, int32(e.s))
+	}
+	const fresh = 256 // states after which visits are computed anew: rounding adds up
+	for j := range keys {
+		if j%fresh == 0 {
+			x, err := p.visits(ctx, st, false)
+			if err != nil {
+				return err
+			}
+			for i := j; i < len(keys); i++ {
+				u.mass[i] = p.seen(x, keys[i])
+			}
 		}
-		keys = keys[:min(len(keys), max(skip+1, len(f.keep)+1))]
-		u, err := p.purifier(ctx, st, f, keys)
+		if err := p.addPair(ctx, u, st, keys, j); err != nil {
+			return err
+		}
+		u.reduce()
+		u.share(st)
+		p.tell.at(purifying, float64(j)/float64(len(keys)), p.m.States())
+	}
+	u.write(policy)
+	return nil
+}
+
+// share makes the policy divide the mass of states that still randomise as the entries do.
+func (p *purifier) share(st *stepPolicy) {
+	total := make(map[int]float64)
+	for _, e := range p.entries {
+		total[e.s] += e.x
+	}
+	for _, e := range p.entries {
+		if total[e.s] > 0 {
+			clear(st.mixed[int32(e.s)])
+		}
+	}
+	for _, e := range p.entries {
+		if total[e.s] > 0 {
+			st.mixed[int32(e.s)][e.a] = e.x / total[e.s]
+		}
+	}
+}
+
+// purifying is what purify does, for those who wait.
+const purifying = "taking randomisation out of the policy"
+
+// addPair adds a state that randomises, the j-th of keys, with the directions that it gives.
+func (p *stationary) addPair(ctx context.Context, u *purifier, st *stepPolicy, keys []int32, j int) error {
+	s, base := keys[j], len(u.entries)
+	for a, prob := range st.mixed[s] {
+		if prob == 0 {
+			continue
+		}
+		u.entries = append(u.entries, entry{0, int(s), a, u.mass[j] * prob})
+		for _, d := range u.directions {
+			d.on = append(d.on, d.state[j]*prob)
+		}
+	}
+	for other := base + 1; other < len(u.entries); other++ {
+		d, err := p.exchange(ctx, st, u.entries, base, other, keys)
 		if err != nil {
 			return err
 		}
-		before := len(u.entries)
-		u.settled = func(e entry) {
-			st.actions.set(e.s, e.a)
-			delete(st.mixed, int32(e.s))
-		}
-		u.reduce()
-		u.write(policy)
-		f = u.face
-		if len(u.entries) == before {
-			skip = len(keys)
-		}
+		u.directions = append(u.directions, d)
 	}
-}
-
-// purifier returns the entries and directions of the given pairs, everything else
-// going on as before.
-func (p *stationary) purifier(ctx context.Context, st *stepPolicy, f face, keys []int32) (*purifier, error) {
-	x, err := p.visits(ctx, st, false)
-	if err != nil {
-		return nil, err
-	}
-	u := &purifier{face: f}
-	for _, s := range keys {
-		for a, prob := range st.mixed[s] {
-			if prob > 0 {
-				u.entries = append(u.entries, entry{0, int(s), a, p.seen(x, s) * prob})
-			}
-		}
-	}
-	for i, base := range u.entries {
-		if i > 0 && u.entries[i-1].s == base.s {
-			continue
-		}
-		for j := i + 1; j < len(u.entries) && u.entries[j].s == base.s; j++ {
-			d, err := p.exchange(ctx, st, u.entries, i, j)
-			if err != nil {
-				return nil, err
-			}
-			u.directions = append(u.directions, d)
-		}
-	}
-	return u, nil
+	return nil
 }
 
 // exchange returns the direction of moving one unit of mass from entry j to entry i
-// of the same state.
-func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []entry, i, j int) (*direction, error) {
+// of the same state, with what it changes of the visits of keys.
+func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []entry, i, j int, keys []int32) (*direction, error) {
 	d, first := p.dim(), int(p.k.First[entries[i].s])
-	out := &direction{effect: make([]float64, d), on: make([]float64, len(entries))}
-	mass := make([]float64, p.base.over+1)
+	out := &direction{effect: make([]float64, d), on: make([]float64, len(entries)), state: make([]float64, len(keys))}
+	change := p.newChange()
 	for _, part := range []struct {
 		c    int
 		sign float64
 	}{{first + entries[i].a, 1}, {first + entries[j].a, -1}} {
 		floats.AddScaled(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
 		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
-			mass[p.base.state[p.k.Next[e]]] += part.sign * p.gamma * p.k.Prob[e]
+			if x := part.sign * p.gamma * p.k.Prob[e]; x != 0 {
+				change.add(p.base.state[p.k.Next[e]], x)
+			}
 		}
 	}
-	change, err := p.flow(ctx, st, mass, false, false)
-	if err != nil {
+	if err := change.flow(ctx, st); err != nil {
 		return nil, err
 	}
-	floats.AddScaled(out.effect, 1, p.sum(st, change))
+	change.sum(out.effect, st)
 	for n, e := range entries {
-		out.on[n] = p.seen(change, int32(e.s)) * st.mixed[int32(e.s)][e.a]
+		out.on[n] = p.seen(&change.visits, int32(e.s)) * st.mixed[int32(e.s)][e.a]
 	}
+	for n, s := range keys {
+		out.state[n] = p.seen(&change.visits, s)
+	}
+	change.clear()
 	out.on[i]++
 	out.on[j]--
 	return out, nil

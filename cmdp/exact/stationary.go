@@ -39,6 +39,7 @@ type stationary struct {
 	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
 	swept    bool                      // some component is so large that its totals are swept
 	guess    map[int32][]float64       // visits of the last policy in components that are not eliminated, by their first states
+	changed  *change                   // room for a change of visits
 	mass     []float64                 // room for visits
 	wide     map[int32]bool            // components, by their first states, that are too wide to be eliminated
 	slow     map[int32]bool            // components in which sweeps of visits are slow, with a discount
