@@ -50,7 +50,6 @@ var floors = map[string]int{
 	"cmdp/chart":                 5,
 	"cmdp/exact":                 5,
 	"cmdp/simulator":             5,
-	"internal/collector":         5,
 	"cmdp/problem":               6,
 	"cmdp/query":                 7,
 	"cmdp/instance":              7,

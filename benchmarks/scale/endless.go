@@ -9,7 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/internal/collector"
+	"cmdpsolve/internal/available"
 )
 
 // An endlessCase is a model without a horizon that is measured.
@@ -195,7 +195,7 @@ func (j job) endlessModel() (*cmdp.Model, error) {
 	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: j.Gamma, Average: j.Gamma == 0, Dim: returnsOf(j.Family), Kernels: []cmdp.Kernel{k},
 		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
 	if err == nil {
-		collector.Limit(m)
+		available.Limit()
 	}
 	return m, err
 }

@@ -14,7 +14,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/internal/collector"
+	"cmdpsolve/internal/available"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,9 +49,14 @@ func (o *planOptions) check() error {
 	return nil
 }
 
+// manyTransitions is from where on planning takes so much memory that garbage is collected by what is free.
+const manyTransitions = 1 << 18
+
 // exact returns the options of the solver for a model. w shows the progress.
 func (o *planOptions) exact(w io.Writer, m *cmdp.Model, sense float64) (exact.Options, *planProgress) {
-	collector.Limit(m)
+	if m.Transitions() >= manyTransitions {
+		available.Limit()
+	}
 	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
 	opts := o.solver(progress.show)
 	opts.Working = progress.working

@@ -3,7 +3,9 @@ package available
 
 import (
 	"math"
+	"os"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -29,6 +31,34 @@ func Respect() {
 	if most := hard(); most < math.MaxInt64 {
 		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), most/10*9))
 	}
+}
+
+// share of what is free is what a large model may take before garbage is collected oftener.
+const share = 0.9
+
+// Limit sets a limit of memory for a process that plans for a large model: what it has already, and most of what is free on the
+// machine or allowed in its container. Garbage is collected as Go has it until memory comes near the limit, and oftener then. Nothing
+// changes where the user has set GOGC or GOMEMLIMIT, or where nobody knows what is free.
+func Limit() {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if _, set := os.LookupEnv(name); set {
+			return
+		}
+	}
+	if left := min(hard(), free()); left < math.MaxInt64 {
+		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), limit(inUse(), left)))
+	}
+}
+
+// limit returns the limit for a process that has so many bytes where so many are free. It is at least twice what the process has:
+// below, nearly all time would go into collecting.
+func limit(has, left int64) int64 { return has + max(has, int64(share*float64(left))) }
+
+// inUse returns the memory that the process has from the machine, without what was given back.
+func inUse() int64 {
+	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(of)
+	return clip(of[0].Value.Uint64() - of[1].Value.Uint64())
 }
 
 func clip(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

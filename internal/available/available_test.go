@@ -47,3 +47,35 @@ func TestRespect(t *testing.T) {
 		t.Error("the limit was raised")
 	}
 }
+
+// TestLimit: a limit is set unless the user has said how garbage is to be collected.
+func TestLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	for _, test := range []struct {
+		name, value string
+		limited     bool
+	}{{"GOGC", "100", false}, {"GOMEMLIMIT", "1GiB", false}, {"", "", true}} {
+		for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+			t.Setenv(name, "") // which puts back what was there
+			os.Unsetenv(name)
+		}
+		if test.name != "" {
+			t.Setenv(test.name, test.value)
+		}
+		debug.SetMemoryLimit(before)
+		Limit()
+		if got := debug.SetMemoryLimit(before); (got != before) != test.limited || got <= 0 {
+			t.Errorf("%s=%s: limit %d, before %d", test.name, test.value, got, before)
+		}
+	}
+}
+
+// TestLimitLeavesRoom: the limit leaves room for what is in use, however little is free.
+func TestLimitLeavesRoom(t *testing.T) {
+	for _, test := range []struct{ has, free, want int64 }{{100, 1000, 1000}, {100, 0, 200}, {100, 50, 200}} {
+		if got := limit(test.has, test.free); got != test.want {
+			t.Errorf("%d in use, %d free: %d, want %d", test.has, test.free, got, test.want)
+		}
+	}
+}
