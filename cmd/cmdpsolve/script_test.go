@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-	}, "playmodel": playModel})
+	}, "playmodel": playModel, "nastyworker": nastyWorker})
 }
 
 // setUp tells a script where the files of docs/examples are.

@@ -16,6 +16,9 @@ type Reach struct {
 	Target, While []bool
 	// Within is the largest number of steps, −1 for any number.
 	Within int
+	// Discount is that of the model, 0 for none. A step's returns count from its beginning on, and an arrival is at
+	// its end: it counts by this factor less.
+	Discount float64
 }
 
 // The memory of Reach is over, or the number of steps that are left, or waiting.
@@ -57,14 +60,20 @@ func (r *Reach) look(dst []float64, left, state int) int {
 
 // Step looks at the next state.
 func (r *Reach) Step(dst []float64, memory int, t Transition) int {
+	left := memory
 	switch memory {
 	case over:
 		dst[0] = 0
 		return over
 	case waiting:
-		return r.look(dst, waiting, t.Next)
+	default:
+		left--
 	}
-	return r.look(dst, memory-1, t.Next)
+	left = r.look(dst, left, t.Next)
+	if r.Discount > 0 {
+		dst[0] *= r.Discount
+	}
+	return left
 }
 
 // Value says whether it is over, or else how many steps are left.

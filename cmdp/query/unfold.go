@@ -278,7 +278,7 @@ func (u *unfolding) watch() error {
 			if r.Within != nil {
 				within = *r.Within
 			}
-			u.add(&monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: within}, name)
+			u.add(&monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: within, Discount: u.p.Model.Discount()}, name)
 		case r.Visits != nil:
 			u.add(&monitor.Visits{Title: name, States: sets[2]}, name)
 		case r.Judged() != nil && u.p.Mean(i):

@@ -1,0 +1,555 @@
+package nasty
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// planned is what plan prints as JSON.
+type planned struct {
+	Status      string              `json:"status"`
+	Return      string              `json:"return"`
+	Objective   *float64            `json:"objective"`
+	Bound       *float64            `json:"bound"`
+	Gap         *float64            `json:"gap"`
+	Returns     map[string]*float64 `json:"returns"`
+	Violation   *float64            `json:"violation"`
+	Tolerance   *float64            `json:"tolerance"`
+	Constraints []struct {
+		Constraint string   `json:"constraint"`
+		Kind       string   `json:"kind"`
+		Return     string   `json:"return"`
+		Limit      *float64 `json:"limit"`
+		Slack      *float64 `json:"slack"`
+		Price      *float64 `json:"price"`
+	} `json:"constraints"`
+	Certificate *struct {
+		Direction map[string]float64 `json:"direction"`
+		Support   *float64           `json:"support"`
+		Value     *float64           `json:"value"`
+		Distance  *float64           `json:"distance"`
+	} `json:"certificate"`
+	Conflict []struct {
+		Constraint string   `json:"constraint"`
+		Kind       string   `json:"kind"`
+		Return     string   `json:"return"`
+		Limit      *float64 `json:"limit"`
+		Needed     *float64 `json:"needed"`
+		Give       *float64 `json:"give"`
+	} `json:"conflict"`
+	Memory []struct {
+		Name string `json:"name"`
+	} `json:"memory"`
+	Failed *struct {
+		Status  int    `json:"status"`
+		Message string `json:"message"`
+	} `json:"failed"`
+}
+
+// limitsInOrder returns the constraints of the problem in the order in which reports list them: those with
+// always come last.
+func limitsInOrder(p *Problem) []int {
+	var first, last []int
+	for k, l := range p.Constraints {
+		if l.sure() {
+			last = append(last, k)
+		} else {
+			first = append(first, k)
+		}
+	}
+	return append(first, last...)
+}
+
+// named returns the coordinates that a return of a report is made of: coef·v + constant. constant is nil where
+// the return is one, and the graph has no coordinate for it.
+func (g *graph) named(name string) (map[int]*big.Rat, *big.Rat, bool) {
+	if i, ok := g.index[name]; ok {
+		return map[int]*big.Rat{i: big.NewRat(1, 1)}, new(big.Rat), true
+	}
+	kind, rest, sign, constant := "", "", int64(1), int64(0)
+	cut := func(from, separator string) bool {
+		of, at, ok := strings.Cut(from, separator)
+		rest = of + "\x00" + at
+		return ok
+	}
+	inner := strings.TrimSuffix(strings.TrimPrefix(name, "P("), ")")
+	switch {
+	case strings.HasPrefix(name, "excess of ") && cut(name[len("excess of "):], " over "):
+		kind = "excess"
+	case strings.HasPrefix(name, "shortfall of ") && cut(name[len("shortfall of "):], " below "):
+		kind = "shortfall"
+	case inner != name && cut(inner, " > "):
+		kind = "above"
+	case inner != name && cut(inner, " < "):
+		kind = "below"
+	case inner != name && cut(inner, " ≥ "):
+		kind, sign, constant = "below", -1, 1
+	case inner != name && cut(inner, " ≤ "):
+		kind, sign, constant = "above", -1, 1
+	default:
+		return nil, nil, false
+	}
+	of, at, _ := strings.Cut(rest, "\x00")
+	x, err := strconv.ParseFloat(at, 64)
+	if err != nil {
+		return nil, nil, false
+	}
+	best, distance := -1, math.Inf(1)
+	for i, c := range g.coords {
+		if c.of == of && c.kind == kind && c.name[0] != '?' {
+			if d := math.Abs(float(c.at) - x); d < distance {
+				best, distance = i, d
+			}
+		}
+	}
+	if best < 0 || distance > 1e-4*(math.Abs(x)+float(new(big.Rat).Abs(g.coords[best].at))) {
+		return nil, nil, true // a threshold that no total has
+	}
+	return map[int]*big.Rat{best: big.NewRat(sign, 1)}, big.NewRat(constant, 1), true
+}
+
+// A rule is a row of a policy file.
+type rule struct {
+	component, step, state int
+	weight                 *big.Rat
+	memory, action         string
+	probability            *big.Rat
+}
+
+// readPolicy reads a policy file in CSV.
+func readPolicy(text string) ([]rule, error) {
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, errors.New("an empty policy file")
+	}
+	var rules []rule
+	for _, record := range records[1:] {
+		r := rule{weight: big.NewRat(1, 1)}
+		for k, name := range records[0] {
+			cell := record[k]
+			number := func() *big.Rat {
+				x, ok := new(big.Rat).SetString(cell)
+				if !ok {
+					err = fmt.Errorf("policy file: %s %q", name, cell)
+					return new(big.Rat)
+				}
+				return x
+			}
+			switch name {
+			case "component":
+				r.component, _ = strconv.Atoi(cell)
+			case "weight":
+				r.weight = number()
+			case "step":
+				r.step, _ = strconv.Atoi(cell)
+			case "state":
+				r.state, _ = strconv.Atoi(cell)
+			case "memory":
+				r.memory = cell
+			case "action":
+				r.action = cell
+			case "probability":
+				r.probability = number()
+			default:
+				return nil, fmt.Errorf("policy file: unknown column %s", name)
+			}
+		}
+		rules = append(rules, r)
+	}
+	return rules, err
+}
+
+// remembers reports whether a node is where a policy remembers what the text says. names are those of what
+// is remembered.
+func (g *graph) remembers(n *node, text string, names []string) (bool, error) {
+	if text == "" {
+		return true, nil
+	}
+	parts := strings.Split(text, "; ")
+	if parts[0] == "start" || parts[0] == "later" {
+		if (n.step == 1) != (parts[0] == "start") {
+			return false, nil
+		}
+		parts = parts[1:]
+	}
+	if len(parts) != len(names) {
+		return false, fmt.Errorf("memory %q: want %d parts", text, len(names))
+	}
+	for k, part := range parts {
+		name, budget := strings.CutSuffix(names[k], " so far")
+		if !budget {
+			i, ok := g.index[name]
+			if !ok || !g.coords[i].reach {
+				return false, fmt.Errorf("memory %q: unknown %s", text, name)
+			}
+			past := n.reached[i]
+			pending := past != "won" && past != "lost"
+			switch {
+			case part == "over":
+				if pending {
+					return false, nil
+				}
+			case part == "under way":
+				if !pending {
+					return false, nil
+				}
+			default:
+				left, _, _ := strings.Cut(part, " ")
+				if past != left {
+					return false, nil
+				}
+			}
+			continue
+		}
+		total := float(n.totals[name])
+		word, number := "", part
+		if at := strings.LastIndex(part, " "); at >= 0 {
+			word, number = part[:at], part[at+1:]
+		}
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return false, fmt.Errorf("memory %q: %w", text, err)
+		}
+		close := 1e-9 * (math.Abs(x) + math.Abs(total))
+		ok := false
+		switch word {
+		case "":
+			ok = math.Abs(total-x) <= close
+		case "above":
+			ok = total > x+close
+		case "below":
+			ok = total < x-close
+		case "at most":
+			ok = total <= x+close
+		case "at least":
+			ok = total >= x-close
+		default:
+			return false, fmt.Errorf("memory %q: unknown word %s", text, word)
+		}
+		if !ok {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// play returns what each node does under one component of a policy: the probability of each choice. A node
+// that has no rows is nil.
+//
+// What is remembered of a total is a number, or in words that every way to go on is on one side of a limit.
+// A node may fit both, and only one is what the policy remembers there: numbers says which to take.
+func (g *graph) play(rules []rule, component int, names []string, numbers bool) ([][]*big.Rat, error) {
+	does := make([][]*big.Rat, len(g.nodes))
+	for id, n := range g.nodes {
+		memory, found := "", false
+		for _, r := range rules {
+			if r.component != component || r.state != n.state || r.step != 0 && r.step != n.step {
+				continue
+			}
+			ok, err := g.remembers(n, r.memory, names)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			// The words for the start stand before the others.
+			if found && r.memory != memory {
+				if strings.HasPrefix(memory, "start") {
+					continue
+				}
+				if !strings.HasPrefix(r.memory, "start") && (wordy(r.memory) > wordy(memory)) == numbers {
+					continue
+				}
+				does[id] = nil
+			}
+			if does[id] == nil {
+				does[id] = vector(len(n.choices))
+			}
+			memory, found = r.memory, true
+			if n.atRest() {
+				if r.action != "rest" {
+					return nil, fmt.Errorf("state %d at step %d is at rest, and has action %s", n.state, n.step, r.action)
+				}
+				continue
+			}
+			at := -1
+			for k, c := range n.choices {
+				if c.action == r.action {
+					at = k
+				}
+			}
+			if at < 0 {
+				return nil, fmt.Errorf("state %d at step %d: no action %s", n.state, n.step, r.action)
+			}
+			does[id][at].Add(does[id][at], r.probability)
+		}
+		if n.atRest() {
+			does[id] = make([]*big.Rat, len(n.choices))
+			for k := range does[id] {
+				does[id][k] = big.NewRat(1, 1)
+			}
+			continue
+		}
+		if does[id] != nil {
+			sum := new(big.Rat)
+			for _, w := range does[id] {
+				sum.Add(sum, w)
+			}
+			if math.Abs(float(sum)-1) > 1e-9 {
+				return nil, fmt.Errorf("state %d at step %d: probabilities sum to %v", n.state, n.step, float(sum))
+			}
+			for _, w := range does[id] {
+				w.Quo(w, sum)
+			}
+		}
+	}
+	return does, nil
+}
+
+// atRest reports whether a state offers nothing. Policies may name the action rest there.
+func (n *node) atRest() bool { return len(n.choices) == 0 || n.choices[0].action == "" }
+
+// wordy counts the words for totals in a memory.
+func wordy(memory string) int {
+	n := 0
+	for _, word := range []string{"above ", "below ", "at most ", "at least "} {
+		n += strings.Count(memory, word)
+	}
+	return n
+}
+
+// evaluate returns the coordinates of a policy. Totals may be infinite, or NaN where they are undefined.
+func (g *graph) evaluate(rules []rule, names []string, numbers bool) ([]float64, error) {
+	components := map[int]*big.Rat{}
+	for _, r := range rules {
+		components[r.component] = r.weight
+	}
+	if len(components) == 0 {
+		components[0] = big.NewRat(1, 1)
+	}
+	sum := make([]float64, len(g.coords))
+	weights := 0.0
+	for component, weight := range components {
+		does, err := g.play(rules, component, names, numbers)
+		if err != nil {
+			return nil, err
+		}
+		v, err := g.chain(does)
+		if err != nil {
+			return nil, err
+		}
+		weights += float(weight)
+		for i := range sum {
+			if w := float(weight); w > 0 {
+				sum[i] += w * v[i]
+			}
+		}
+	}
+	if math.Abs(weights-1) > 1e-9 {
+		return nil, fmt.Errorf("weights of components sum to %v", weights)
+	}
+	return sum, nil
+}
+
+// chain evaluates a policy that does the same whenever it comes to a node.
+func (g *graph) chain(does [][]*big.Rat) ([]float64, error) {
+	n := len(g.nodes)
+	next := make([]map[int]*big.Rat, n)
+	gives := make([][]*big.Rat, n)
+	for id, node := range g.nodes {
+		next[id] = map[int]*big.Rat{}
+		gives[id] = vector(len(g.coords))
+		for k, w := range does[id] {
+			c := node.choices[k]
+			for i := range g.coords {
+				addMul(gives[id][i], w, c.gives[i])
+			}
+			for _, b := range c.branches {
+				if w.Sign() > 0 {
+					if next[id][b.node] == nil {
+						next[id][b.node] = new(big.Rat)
+					}
+					addMul(next[id][b.node], w, b.p)
+				}
+			}
+		}
+	}
+	reach := make([]map[int]bool, n)
+	var visit func(from, id int)
+	visit = func(from, id int) {
+		if reach[from][id] {
+			return
+		}
+		reach[from][id] = true
+		for to := range next[id] {
+			visit(from, to)
+		}
+	}
+	for id := range n {
+		reach[id] = map[int]bool{}
+		visit(id, id)
+	}
+	started := map[int]bool{}
+	for id, w := range g.start {
+		if w.Sign() > 0 {
+			for to := range reach[id] {
+				started[to] = true
+			}
+		}
+	}
+	for id := range started {
+		if does[id] == nil && g.nodes[id].choices != nil {
+			return nil, fmt.Errorf("the policy comes to state %d at step %d, %v %v, and has no rows for it", g.nodes[id].state, g.nodes[id].step, g.nodes[id].reached, g.nodes[id].totals)
+		}
+	}
+	v := make([]float64, len(g.coords))
+	exact := vector(len(g.coords))
+	for i := range exact {
+		exact[i].Set(g.fixed[i])
+	}
+	if !g.problem.endless() {
+		at := vector(n)
+		for id := range g.nodes {
+			at[id].Add(at[id], g.start[id])
+			for i := range exact {
+				addMul(exact[i], at[id], gives[id][i])
+			}
+			for to, w := range next[id] {
+				addMul(at[to], at[id], w)
+			}
+		}
+		for i := range v {
+			v[i] = float(exact[i])
+		}
+		return v, nil
+	}
+	recurrent := func(id int) bool {
+		for to := range reach[id] {
+			if !reach[to][id] {
+				return false
+			}
+		}
+		return true
+	}
+	one := big.NewRat(1, 1)
+	ends := g.gamma.Cmp(one) < 0 // with a discount no state is recurrent
+	var transient []int
+	for id := range started {
+		if ends || !recurrent(id) {
+			transient = append(transient, id)
+		}
+	}
+	// Visits x = start + γ Pᵀ x.
+	a := make([][]*big.Rat, len(transient))
+	for k, id := range transient {
+		a[k] = vector(len(transient) + 1)
+		a[k][k].SetInt64(1)
+		a[k][len(transient)].Set(g.start[id])
+		for o, from := range transient {
+			if w := next[from][id]; w != nil {
+				a[k][o].Sub(a[k][o], mul(g.gamma, w))
+			}
+		}
+	}
+	x := gauss(a)
+	visits := vector(n)
+	for k, id := range transient {
+		visits[id] = x[k]
+		for i, c := range g.coords {
+			if ends || c.total {
+				addMul(exact[i], x[k], gives[id][i])
+			}
+		}
+	}
+	for i := range v {
+		v[i] = float(exact[i])
+	}
+	if ends {
+		return v, nil
+	}
+	done := map[int]bool{}
+	for id := range started {
+		if !recurrent(id) || done[id] {
+			continue
+		}
+		var class []int
+		enter := new(big.Rat)
+		for to := range reach[id] {
+			class = append(class, to)
+			done[to] = true
+			enter.Add(enter, g.start[to])
+			for _, from := range transient {
+				if w := next[from][to]; w != nil {
+					addMul(enter, visits[from], w)
+				}
+			}
+		}
+		a := make([][]*big.Rat, len(class))
+		for k, to := range class {
+			a[k] = vector(len(class) + 1)
+			a[k][k].SetInt64(1)
+			for o, from := range class {
+				if w := next[from][to]; w != nil {
+					a[k][o].Sub(a[k][o], w)
+				}
+			}
+		}
+		for o := range class {
+			a[0][o].SetInt64(1)
+		}
+		a[0][len(class)].SetInt64(1)
+		if len(next[class[0]]) == 0 {
+			a = [][]*big.Rat{{big.NewRat(1, 1), big.NewRat(1, 1)}} // rest
+		}
+		share := gauss(a)
+		for i, c := range g.coords {
+			mean, up, down := new(big.Rat), false, false
+			for k, at := range class {
+				addMul(mean, share[k], gives[at][i])
+				up, down = up || gives[at][i].Sign() > 0, down || gives[at][i].Sign() < 0
+			}
+			switch {
+			case enter.Sign() == 0:
+			case !c.total:
+				v[i] += float(mul(enter, mean))
+			case up && down:
+				v[i] = math.NaN()
+			case up:
+				v[i] += math.Inf(1)
+			case down:
+				v[i] += math.Inf(-1)
+			}
+		}
+	}
+	return v, nil
+}
+
+// gauss solves the square system whose last column is the right side.
+func gauss(a [][]*big.Rat) []*big.Rat {
+	n := len(a)
+	for j := range n {
+		p := j
+		for p < n && a[p][j].Sign() == 0 {
+			p++
+		}
+		if p == n {
+			panic("nasty: singular")
+		}
+		a[j], a[p] = a[p], a[j]
+		pivot(a, nil, j, j)
+	}
+	x := make([]*big.Rat, n)
+	for j := range x {
+		x[j] = a[j][n]
+	}
+	return x
+}

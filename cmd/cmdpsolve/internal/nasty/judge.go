@@ -1,0 +1,567 @@
+package nasty
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// A Failure is an answer of the command that is not right.
+type Failure struct {
+	Kind      string // what is wrong, the same for failures of one kind
+	Arguments []string
+	Wanted    string
+	Found     string
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: cmdpsolve %v\nwanted %s\nfound %s", f.Kind, f.Arguments, f.Wanted, f.Found)
+}
+
+func failure(kind, wanted string, args ...any) *Failure {
+	return &Failure{Kind: kind, Wanted: fmt.Sprintf(wanted, args...)}
+}
+
+func (f *Failure) but(found string, args ...any) *Failure {
+	f.Found = fmt.Sprintf(found, args...)
+	return f
+}
+
+// moderate is how far limits and answers are moved before an answer counts as wrong, as a share of the size
+// of the coordinate.
+const moderate = 1e-7
+
+// judgePlan compares an answer of plan with the reference. policy is the text of the policy file.
+func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Failure {
+	exact, err := q.best(q.cost, q.limits)
+	if err != nil {
+		return nil
+	}
+	want := map[string]int{"optimal": 0, "unbounded": 0, "undecided": 1, "infeasible": 3}
+	if code, ok := want[a.Status]; !ok || code != exit {
+		return failure("exit", "an answer with its exit status").but("status %q, exit status %d, %s", a.Status, exit, a.message())
+	}
+	loose, err := q.moved(q.limits, ratOf(moderate))
+	if err != nil {
+		return nil
+	}
+	tight, err := q.moved(q.limits, ratOf(-moderate))
+	if err != nil {
+		return nil
+	}
+	least, err := q.best(q.cost, loose)
+	if err != nil {
+		return nil
+	}
+	greatest, err := q.best(q.cost, tight)
+	if err != nil {
+		return nil
+	}
+	touching := least.status != greatest.status
+	said := func(r result) string {
+		if r.status != optimal {
+			return r.status.String()
+		}
+		v := float(r.value)
+		if q.maximized {
+			v = -v
+		}
+		return fmt.Sprintf("optimal, %.12g", v)
+	}
+	right := said(exact)
+	switch a.Status {
+	case "undecided":
+		if !touching {
+			return failure("undecided", "%s", right).but("undecided")
+		}
+		return nil
+	case "infeasible":
+		if exact.status != infeasible && !(touching && q.rounded()) {
+			return failure("infeasible", "%s", right).but("infeasible")
+		}
+		if f := q.judgeCertificate(p, a); f != nil {
+			return f
+		}
+		return q.judgeConflict(p, a)
+	case "unbounded":
+		if exact.status != unbounded && least.status != unbounded {
+			return failure("unbounded", "%s", right).but("unbounded in %s", a.Return)
+		}
+	case "optimal":
+		if least.status != optimal {
+			return failure("optimal", "%s", right).but("optimal %v", show(a.Objective))
+		}
+	}
+	if policy != "" {
+		if f := q.judgePolicy(p, a, policy); f != nil {
+			return f
+		}
+	}
+	if a.Status != "optimal" {
+		return nil
+	}
+	if f := q.judgeReturns(p, a); f != nil {
+		return f
+	}
+	if p.Goal == nil {
+		return nil
+	}
+	size := 0.0
+	for i := range q.cost {
+		s, err := q.scale(i)
+		if err != nil {
+			return nil
+		}
+		size = max(size, float(s))
+		if low, high, _ := q.extent(i); low == nil || high == nil {
+			size = max(size, math.Abs(float(least.value)))
+		}
+	}
+	if !finite(a.Objective) || !finite(a.Bound) || !finite(a.Gap) {
+		return failure("null", "%s", right).but("objective %s, bound %s, gap %s", show(a.Objective), show(a.Bound), show(a.Gap))
+	}
+	objective, bound := *a.Objective, *a.Bound
+	if q.maximized {
+		objective, bound = -objective, -bound
+	}
+	low, slack := float(least.value), moderate*size
+	high := math.Inf(1) // limits that only rounding keeps
+	if exact.status == optimal {
+		high = float(exact.value)
+	}
+	if !(objective >= low-slack && objective <= high+slack) {
+		return failure("objective", "%s", right).but("objective %.12g", *a.Objective)
+	}
+	if exact.status == optimal && !(bound <= high+1e-9*size) {
+		return failure("bound", "%s, and a bound beyond it", right).but("bound %.15g", *a.Bound)
+	}
+	if exact.status == optimal && !(objective-bound <= *a.Gap+1e-9*size && *a.Gap <= moderate*max(size, math.Abs(objective))) {
+		return failure("gap", "a gap between the bound and %s", right).but("objective %.15g, bound %.15g, gap %g", *a.Objective, *a.Bound, *a.Gap)
+	}
+	if name := p.Goal.Maximize + p.Goal.Minimize; !near(*a.Objective, value(a.Returns, name), 1e-9*size) {
+		return failure("returns", "objective = return %s", name).but("objective %v, return %v", *a.Objective, show(a.Returns[name]))
+	}
+	if exact.status == optimal && !touching {
+		if f := q.judgePrices(p, a, exact, size); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// rounded reports whether the numbers of the problem may change where floating point reads them, so that a
+// limit that is only touched is kept or not.
+func (q *question) rounded() bool { return true }
+
+func (a *planned) message() string {
+	if a.Failed != nil {
+		return a.Failed.Message
+	}
+	return ""
+}
+
+func finite(x *float64) bool { return x != nil && !math.IsNaN(*x) && !math.IsInf(*x, 0) }
+
+func near(x, y, within float64) bool {
+	return x == y || math.Abs(x-y) <= within+1e-9*(math.Abs(x)+math.Abs(y))
+}
+
+func show(x *float64) string {
+	if x == nil {
+		return "null"
+	}
+	return fmt.Sprintf("%.12g", *x)
+}
+
+func value(of map[string]*float64, name string) float64 {
+	if x := of[name]; x != nil {
+		return *x
+	}
+	return math.NaN()
+}
+
+// judgePolicy evaluates the policy file, and compares it with the returns of the report.
+func (q *question) judgePolicy(p *Problem, a *planned, policy string) *Failure {
+	rules, err := readPolicy(policy)
+	if err != nil {
+		return failure("policy file", "a policy").but("%v", err)
+	}
+	f := q.judgeRules(p, a, rules, policy, true)
+	if f != nil && q.judgeRules(p, a, rules, policy, false) == nil {
+		return nil
+	}
+	return f
+}
+
+func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy string, numbers bool) *Failure {
+	g := q.graph()
+	var names []string
+	for _, m := range a.Memory {
+		names = append(names, m.Name)
+	}
+	v, err := g.evaluate(rules, names, numbers)
+	if err != nil {
+		return failure("policy file", "a policy").but("%v\n%s", err, policy)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Returns)) {
+		coef, constant, ok := g.named(name)
+		if !ok {
+			return failure("names", "a return of the problem").but("%s", name)
+		}
+		if constant == nil {
+			continue
+		}
+		want, size := float(constant), 0.0
+		for i, c := range coef {
+			want += float(c) * v[i]
+			s, err := q.scale(i)
+			if err != nil {
+				return nil
+			}
+			size = max(size, float(s))
+		}
+		found := a.Returns[name]
+		switch {
+		case found == nil:
+			if !math.IsInf(want, 0) && !math.IsNaN(want) {
+				return failure("policy", "%s = %v under the policy\n%s", name, want, policy).but("null")
+			}
+		case !near(*found, want, moderate*size):
+			return failure("policy", "%s = %v under the policy\n%s", name, want, policy).but("%v", *found)
+		}
+	}
+	if a.Status == "unbounded" {
+		i, ok := g.index[a.Return]
+		if !ok || !math.IsInf(v[i], 0) {
+			return failure("ray", "a policy under which a return grows without end").but("return %q under\n%s", a.Return, policy)
+		}
+	}
+	return q.judgeKept(p, v, "of the policy file")
+}
+
+// judgeKept checks the limits at the coordinates v.
+func (q *question) judgeKept(p *Problem, v []float64, of string) *Failure {
+	for k, all := range q.limits {
+		best := math.Inf(1)
+		for _, l := range all {
+			broken, size := -float(l.bound), math.Abs(float(l.bound))
+			for i, c := range l.coef {
+				broken += float(c) * v[i]
+				s, err := q.scale(i)
+				if err != nil {
+					return nil
+				}
+				size = max(size, float(s)*math.Abs(float(c)))
+			}
+			if l.sense > 0 {
+				broken = -broken
+			}
+			if b := broken - moderate*size; math.IsNaN(broken) || b < best {
+				best = b
+			}
+		}
+		if !(best <= 0) {
+			return failure("limit", "%s, %+v", p.Constraints[k].text(), p.Constraints[k]).but("the returns %s break it", of)
+		}
+	}
+	return nil
+}
+
+// judgeReturns checks the limits at the returns of the report, and their slacks.
+func (q *question) judgeReturns(p *Problem, a *planned) *Failure {
+	g := q.graph()
+	if len(a.Constraints) != len(p.Constraints) {
+		return failure("constraints", "%d of them", len(p.Constraints)).but("%d", len(a.Constraints))
+	}
+	for at, k := range limitsInOrder(p) {
+		l, c := p.Constraints[k], a.Constraints[at]
+		if l.whole() {
+			continue
+		}
+		size, err := q.scale(g.index[l.Return])
+		if err != nil {
+			return nil
+		}
+		close := moderate * max(float(size), math.Abs(float(rat(l.AtMost))), math.Abs(float(rat(l.AtLeast))))
+		x := a.Returns[l.Return]
+		if x == nil {
+			if c.Slack != nil {
+				return failure("slack", "null for an infinite return %s", l.Return).but("%v", *c.Slack)
+			}
+			continue
+		}
+		slack := float(rat(l.AtMost)) - *x
+		if l.AtMost == "" {
+			slack = *x - float(rat(l.AtLeast))
+		}
+		if !finite(c.Slack) || !near(*c.Slack, slack, close) {
+			return failure("slack", "%s: %v", l.text(), slack).but("%s", show(c.Slack))
+		}
+		if slack < -close {
+			return failure("limit", "%s", l.text()).but("%v in the report", *x)
+		}
+	}
+	return nil
+}
+
+// judgePrices checks that prices are subgradients: moving limits by t changes the optimum by at least the
+// prices times t, however far.
+func (q *question) judgePrices(p *Problem, a *planned, exact result, size float64) *Failure {
+	if slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" || l.sure() }) {
+		return nil
+	}
+	for at, k := range limitsInOrder(p) {
+		price := a.Constraints[at].Price
+		if !finite(price) || *price < 0 {
+			return failure("price", "a price of %s", p.Constraints[k].text()).but("%s", show(price))
+		}
+	}
+	for at, k := range limitsInOrder(p) {
+		i := slices.Sorted(maps.Keys(q.limits[k][0].coef))[0]
+		width, err := q.scale(i)
+		if err != nil {
+			return nil
+		}
+		for _, share := range []float64{-0.5, -0.01, 0.01, 0.5} {
+			moved := slices.Clone(q.limits)
+			l := moved[k][0]
+			by := mul(width, ratOf(share)) // looser if positive
+			if l.sense > 0 {
+				moved[k] = []limited{l.with(sub(l.bound, by))}
+			} else {
+				moved[k] = []limited{l.with(add(l.bound, by))}
+			}
+			r, err := q.best(q.cost, moved)
+			if err != nil || r.status != optimal {
+				continue
+			}
+			least := float(exact.value) - *a.Constraints[at].Price*float(by)
+			if got := float(r.value); !(got >= least-1e-6*size-1e-9*math.Abs(least)) {
+				return failure("price", "optimum %.12g where %s is loosened by %g from %.12g", got, p.Constraints[k].text(), float(by), float(exact.value)).
+					but("price %g, by which the optimum is at least %.12g", *a.Constraints[at].Price, least)
+			}
+		}
+	}
+	return nil
+}
+
+// judgeCertificate re-computes both sides of a proof that no policy keeps the limits.
+func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
+	g := q.graph()
+	c := a.Certificate
+	if c == nil {
+		if slices.ContainsFunc(p.Constraints, Limit.sure) {
+			return nil
+		}
+		return failure("certificate", "a certificate").but("none")
+	}
+	if slices.ContainsFunc(p.Constraints, Limit.whole) {
+		return nil
+	}
+	cost := map[int]*big.Rat{}
+	norm := 0.0
+	for name, x := range c.Direction {
+		coef, _, ok := g.named(name)
+		if !ok || math.IsNaN(x) {
+			return failure("certificate", "a direction").but("%s: %v", name, x)
+		}
+		if x != 0 {
+			for i := range coef {
+				cost[i] = ratOf(x)
+			}
+		}
+		norm += x * x
+	}
+	if !near(norm, 1, 1e-6) {
+		return failure("certificate", "a unit vector").but("norm² %v", norm)
+	}
+	least, err := q.minimize(cost, nil)
+	if err != nil {
+		return nil
+	}
+	if least.status != optimal {
+		return failure("certificate", "a direction in which all policies have a bound").but("%v", c.Direction)
+	}
+	support, size := 0.0, 0.0
+	for i, x := range cost {
+		bound := math.Inf(1)
+		for k, l := range p.Constraints {
+			if g.index[l.Return] != i {
+				continue
+			}
+			if b := q.limits[k][0]; (b.sense < 0) == (x.Sign() > 0) {
+				bound = min(bound, float(mul(x, b.bound)))
+			}
+		}
+		low, high, err := q.extent(i)
+		if err != nil {
+			return nil
+		}
+		far := high
+		if x.Sign() < 0 {
+			far = low
+		}
+		if math.IsInf(bound, 1) && far != nil {
+			bound = float(mul(x, far))
+		}
+		support += bound
+		s, _ := q.scale(i)
+		size += math.Abs(float(x)) * max(float(s), math.Abs(bound/float(x)))
+	}
+	value := float(least.value)
+	switch {
+	case c.Value == nil || c.Support == nil || c.Distance == nil:
+		return failure("certificate", "value, support and distance").but("%s, %s, %s", show(c.Value), show(c.Support), show(c.Distance))
+	case !(*c.Value <= value+1e-9*size):
+		return failure("certificate", "value at most %.15g", value).but("%.15g", *c.Value)
+	case !(*c.Support >= support-1e-9*size):
+		return failure("certificate", "support at least %.15g", support).but("%.15g", *c.Support)
+	case !(*c.Value > *c.Support):
+		return failure("certificate", "value above support").but("%.15g and %.15g", *c.Value, *c.Support)
+	case !(*c.Distance >= *c.Value-*c.Support-1e-9*size):
+		return failure("certificate", "distance at least %.15g", *c.Value-*c.Support).but("%.15g", *c.Distance)
+	case a.Violation == nil || !near(*a.Violation, *c.Distance, 1e-6*size):
+		return failure("certificate", "violation %.15g, the distance", *c.Distance).but("%s", show(a.Violation))
+	}
+	broken := 0.0
+	for i := range g.coords {
+		worst := 0.0
+		for k, l := range p.Constraints {
+			if g.index[l.Return] == i {
+				x := a.Returns[l.Return]
+				if x == nil {
+					return nil
+				}
+				d := *x - float(q.limits[k][0].bound)
+				if q.limits[k][0].sense > 0 {
+					d = -d
+				}
+				worst = max(worst, d)
+			}
+		}
+		broken += worst * worst
+	}
+	if !near(math.Sqrt(broken), *a.Violation, 1e-7*size) {
+		return failure("violation", "%.15g at the returns of the report", math.Sqrt(broken)).but("%.15g", *a.Violation)
+	}
+	return nil
+}
+
+// judgeConflict checks that a conflict is one, that none of its limits can be left out, and that each could
+// be kept by what it is said to have to give.
+func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
+	order := limitsInOrder(p)
+	var in []int
+	for _, c := range a.Conflict {
+		at := slices.IndexFunc(a.Constraints, func(o struct {
+			Constraint string   `json:"constraint"`
+			Kind       string   `json:"kind"`
+			Return     string   `json:"return"`
+			Limit      *float64 `json:"limit"`
+			Slack      *float64 `json:"slack"`
+			Price      *float64 `json:"price"`
+		}) bool {
+			return o.Constraint == c.Constraint
+		})
+		if at < 0 || at >= len(order) {
+			return failure("conflict", "limits of the problem").but("%s", c.Constraint)
+		}
+		in = append(in, order[at])
+	}
+	if len(in) == 0 {
+		return failure("conflict", "a conflict").but("none")
+	}
+	pick := func(limits [][]limited, without int) [][]limited {
+		var some [][]limited
+		for _, k := range in {
+			if k != without {
+				some = append(some, limits[k])
+			}
+		}
+		return some
+	}
+	tight, err := q.moved(q.limits, ratOf(-1e-6))
+	if err != nil {
+		return nil
+	}
+	loose, err := q.moved(q.limits, ratOf(1e-6))
+	if err != nil {
+		return nil
+	}
+	if r, err := q.best(nil, pick(tight, -1)); err != nil || r.status != infeasible {
+		return failure("conflict", "limits that no policy keeps").but("%v", a.Conflict)
+	}
+	for _, k := range in {
+		if r, err := q.best(nil, pick(loose, k)); err != nil || r.status == infeasible {
+			return failure("conflict", "that without %s the others can be kept", p.Constraints[k].text()).but("that they cannot, conflict %v", a.Conflict)
+		}
+	}
+	if len(in) > 1 && len(p.Constraints) <= 6 { // the fewest
+		for mask := 1; mask < 1<<len(p.Constraints); mask++ {
+			var some [][]limited
+			var names []string
+			for k := range p.Constraints {
+				if mask>>k&1 == 1 {
+					some = append(some, loose[k])
+					names = append(names, p.Constraints[k].text())
+				}
+			}
+			if len(some) >= min(len(in), 4) {
+				continue
+			}
+			if r, err := q.best(nil, some); err == nil && r.status == infeasible {
+				return failure("conflict", "the fewest, such as %v", names).but("%d", len(in))
+			}
+		}
+	}
+	for at, c := range a.Conflict {
+		k := in[at]
+		if p.Constraints[k].whole() {
+			continue
+		}
+		l := q.limits[k][0]
+		others := slices.Clone(loose)
+		width, err := q.scale(slices.Sorted(maps.Keys(l.coef))[0])
+		if err != nil {
+			return nil
+		}
+		close := 1e-5 * max(float(width), math.Abs(float(l.bound)))
+		with := func(bound float64) (result, error) {
+			others[k] = []limited{l.with(ratOf(bound))}
+			return q.best(nil, others)
+		}
+		if c.Needed == nil {
+			others := slices.Clone(tight)
+			others[k] = nil
+			others = slices.Delete(others, k, k+1)
+			if r, err := q.best(nil, others); err == nil && r.status != infeasible {
+				return failure("needed", "how far %s has to give", p.Constraints[k].text()).but("null")
+			}
+			continue
+		}
+		looser, tighter := *c.Needed+close, *c.Needed-close
+		if l.sense > 0 {
+			looser, tighter = tighter, looser
+		}
+		if r, err := with(looser); err == nil && r.status == infeasible {
+			return failure("needed", "more than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
+		}
+		copy(others, tight)
+		if r, err := with(tighter); err == nil && r.status != infeasible {
+			return failure("needed", "less than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
+		}
+		if c.Give == nil || !near(*c.Give, math.Abs(*c.Needed-float(l.bound)), close) {
+			return failure("give", "%v", math.Abs(*c.Needed-float(l.bound))).but("%s", show(c.Give))
+		}
+	}
+	return nil
+}
+
+// read reads the JSON of a command.
+func read[T any](out string) (*T, error) {
+	v := new(T)
+	return v, json.Unmarshal([]byte(out), v)
+}

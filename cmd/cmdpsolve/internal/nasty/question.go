@@ -1,0 +1,194 @@
+package nasty
+
+import (
+	"math/big"
+	"slices"
+)
+
+// A question is what a problem asks, as linear inequalities over coordinates. A limit with cvar holds if it
+// holds for one of several thresholds; there is an alternative for each.
+type question struct {
+	region
+	cost      map[int]*big.Rat // to be minimised
+	maximized bool
+	limits    [][]limited // of each constraint, its alternatives
+	sizes     map[int]*big.Rat
+}
+
+const mostHistories = 160
+
+// ask makes the question of a problem whose goal is linear and which has no target.
+func ask(p *Problem) (*question, error) {
+	g, err := unroll(p, mostHistories)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{cost: map[int]*big.Rat{}, sizes: map[int]*big.Rat{}}
+	switch {
+	case !p.endless():
+		q.region = &episodes{g: g}
+	case p.Criterion == "average" || g.gamma.Cmp(big.NewRat(1, 1)) == 0:
+		q.region = undiscounted{g}
+	default:
+		q.region = discounted{g}
+	}
+	if p.Goal != nil && p.Goal.Maximize != "" {
+		q.cost[g.index[p.Goal.Maximize]] = big.NewRat(-1, 1)
+		q.maximized = true
+	}
+	if p.Goal != nil && p.Goal.Minimize != "" {
+		q.cost[g.index[p.Goal.Minimize]] = big.NewRat(1, 1)
+	}
+	for _, l := range p.Constraints {
+		q.limits = append(q.limits, g.alternatives(l))
+	}
+	return q, nil
+}
+
+// alternatives are the inequalities one of which a constraint asks for.
+func (g *graph) alternatives(l Limit) []limited {
+	sense, bound, kind, tail := -1, rat(l.AtMost), "above", "excess"
+	if l.AtMost == "" {
+		sense, bound, kind, tail = 1, rat(l.AtLeast), "below", "shortfall"
+	}
+	single := func(name string, sense int, bound *big.Rat) limited {
+		return limited{map[int]*big.Rat{g.index[name]: big.NewRat(1, 1)}, sense, bound}
+	}
+	switch {
+	case l.Always:
+		return []limited{single(coordName(kind, l.Return, bound), -1, new(big.Rat))}
+	case l.Probability != "":
+		return []limited{single(coordName(kind, l.Return, bound), -1, sub(big.NewRat(1, 1), rat(l.Probability)))}
+	case l.CVaR != "":
+		var all []limited
+		for _, threshold := range g.support[l.Return] {
+			// At most: threshold + E(total − threshold)⁺/α ≤ bound.
+			room := sub(bound, threshold)
+			if sense > 0 {
+				room.Neg(room)
+			}
+			if room.Sign() >= 0 {
+				all = append(all, single(coordName(tail, l.Return, threshold), -1, mul(rat(l.CVaR), room)))
+			}
+		}
+		return all
+	}
+	return []limited{single(l.Return, sense, bound)}
+}
+
+// best answers for given limits: the best of all alternatives.
+func (q *question) best(cost map[int]*big.Rat, limits [][]limited) (result, error) {
+	best := result{status: infeasible}
+	chosen := make([]limited, len(limits))
+	var try func(k int) error
+	try = func(k int) error {
+		if k < len(limits) {
+			for _, l := range limits[k] {
+				chosen[k] = l
+				if err := try(k + 1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		r, err := q.minimize(cost, slices.Clone(chosen))
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.status == infeasible:
+			if best.prices == nil {
+				best.prices = r.prices
+			}
+		case best.status == infeasible, r.status == unbounded, best.status == optimal && r.value.Cmp(best.value) < 0:
+			best = r
+		}
+		return nil
+	}
+	return best, try(0)
+}
+
+// extent returns the least and the greatest value of a coordinate, without limits; nil where there is none.
+func (q *question) extent(i int) (least, greatest *big.Rat, err error) {
+	low, err := q.minimize(map[int]*big.Rat{i: big.NewRat(1, 1)}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	high, err := q.minimize(map[int]*big.Rat{i: big.NewRat(-1, 1)}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if low.status == optimal {
+		least = low.value
+	}
+	if high.status == optimal {
+		greatest = neg(high.value)
+	}
+	return least, greatest, nil
+}
+
+// scale is the size of a coordinate: the largest of its extremes and of what a step gives. It is what rounding
+// is measured by.
+func (q *question) scale(i int) (*big.Rat, error) {
+	if s := q.sizes[i]; s != nil {
+		return s, nil
+	}
+	g := q.graph()
+	low, high, err := q.extent(i)
+	if err != nil {
+		return nil, err
+	}
+	size := new(big.Rat)
+	larger := func(x *big.Rat) {
+		if x != nil {
+			if a := new(big.Rat).Abs(x); a.Cmp(size) > 0 {
+				size = a
+			}
+		}
+	}
+	larger(low)
+	larger(high)
+	switch c := g.coords[i]; {
+	case c.reach, c.kind == "above", c.kind == "below":
+		larger(big.NewRat(1, 1))
+	case c.of != "":
+		larger(c.at)
+		for _, x := range g.support[c.of] {
+			larger(x)
+		}
+	}
+	for _, n := range g.nodes {
+		for _, c := range n.choices {
+			larger(c.gives[i])
+		}
+	}
+	q.sizes[i] = size
+	return size, nil
+}
+
+// moved are the limits, each loosened by its share of the size of its coordinate, or tightened if it is
+// negative.
+func (q *question) moved(limits [][]limited, share *big.Rat) ([][]limited, error) {
+	moved := make([][]limited, len(limits))
+	for k := range limits {
+		for _, l := range limits[k] {
+			size := new(big.Rat).Abs(l.bound)
+			for i, c := range l.coef {
+				s, err := q.scale(i)
+				if err != nil {
+					return nil, err
+				}
+				s.Mul(s, new(big.Rat).Abs(c))
+				if s.Cmp(size) > 0 {
+					size = s
+				}
+			}
+			by := mul(size, share)
+			if l.sense > 0 {
+				by.Neg(by)
+			}
+			moved[k] = append(moved[k], l.with(add(l.bound, by)))
+		}
+	}
+	return moved, nil
+}

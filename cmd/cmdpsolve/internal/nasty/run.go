@@ -1,0 +1,187 @@
+package nasty
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An Outcome of a command: its exit status and what it printed. Lost says why there is none.
+type Ran struct {
+	Status   int
+	Out, Err string
+	Lost     string // "panic" or "does not end"
+}
+
+// A Command runs cmdpsolve with arguments.
+type Command func(arguments ...string) Ran
+
+// A Bed tries problems.
+type Bed struct {
+	Command Command
+	Folder  string // for files
+}
+
+// Known tells failures that are no news.
+type Known []struct {
+	Why   string
+	Holds func(p *Problem, f *Failure) bool
+}
+
+// why says why a failure is no news, "" if it is.
+func (known Known) why(p *Problem, f *Failure) string {
+	for _, k := range known {
+		if k.Holds(p, f) {
+			return k.Why
+		}
+	}
+	return ""
+}
+
+// Try asks the command about a problem and judges what it says.
+func (b *Bed) Try(p *Problem) (f *Failure) {
+	q, err := ask(p)
+	if err != nil {
+		return nil
+	}
+	file := filepath.Join(b.Folder, "problem.json")
+	if err := os.WriteFile(file, p.JSON(), 0o600); err != nil {
+		panic(err)
+	}
+	for _, check := range b.checks(p, q, file) {
+		if f := check(); f != nil {
+			for k, a := range f.Arguments {
+				f.Arguments[k] = strings.TrimPrefix(a, b.Folder+string(filepath.Separator))
+			}
+			return f
+		}
+	}
+	return nil
+}
+
+// ran reads the JSON of a command that may refuse a problem. ok is false if there is nothing to judge.
+func ran[T any](b *Bed, arguments ...string) (answer *T, r Ran, f *Failure) {
+	r = b.Command(arguments...)
+	if r.Lost != "" {
+		return nil, r, failure(r.Lost, "an answer").but("%s", r.Err)
+	}
+	answer, err := read[T](r.Out)
+	if err != nil {
+		return nil, r, failure("JSON", "one object").but("%v: %s%s", err, r.Out, r.Err)
+	}
+	return answer, r, nil
+}
+
+// checks are the questions about one problem.
+func (b *Bed) checks(p *Problem, q *question, file string) []func() *Failure {
+	with := func(f *Failure, arguments ...string) *Failure {
+		if f != nil {
+			f.Arguments = arguments
+		}
+		return f
+	}
+	return []func() *Failure{
+		func() *Failure {
+			policy := filepath.Join(b.Folder, "policy.csv")
+			os.Remove(policy)
+			arguments := []string{"plan", file, "--format", "json", "--quiet", "--policy", policy}
+			a, r, f := ran[planned](b, arguments...)
+			if f != nil {
+				return with(f, arguments...)
+			}
+			if a.Failed != nil {
+				return with(q.judgeRefusal(p, a.message()), arguments...)
+			}
+			text, _ := os.ReadFile(policy)
+			return with(judgePlan(p, q, a, r.Status, string(text)), arguments...)
+		},
+	}
+}
+
+// judgeRefusal allows what the format forbids.
+func (q *question) judgeRefusal(p *Problem, message string) *Failure {
+	for _, allowed := range []string{"contradict", "has no point in common", "the set is empty"} {
+		if strings.Contains(message, allowed) {
+			if r, err := q.best(nil, q.limits); err == nil && r.status == infeasible {
+				return nil
+			}
+		}
+	}
+	if p.Goal == nil && !slices.ContainsFunc(p.Constraints, func(l Limit) bool { return !l.sure() }) {
+		return nil // nothing to plan for
+	}
+	if strings.Contains(message, "want a coarser resolution") {
+		return nil
+	}
+	// A total that is infinite under all policies is refused, and so is one that grows beside long-run means.
+	if strings.Contains(message, "is not well-defined") {
+		if r, err := q.best(q.cost, q.limits); err == nil && r.status == infeasible {
+			return nil
+		}
+	}
+	if strings.Contains(message, "the problem asks for long-run means too") && p.Criterion == "average" {
+		return nil
+	}
+	return failure("refused", "an answer").but("%s", message)
+}
+
+// Run tries problems until the time is over. It reports failures, shrunk, once for each kind.
+func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duration, known Known, report func(p *Problem, f *Failure, why string)) {
+	t.Helper()
+	seen := map[string]int{} // kinds of failures
+	printed := map[string]bool{}
+	statuses := map[string]int{}
+	end := time.Now().Add(duration)
+	tried := 0
+	for ; (problems == 0 || tried < problems) && (duration == 0 || time.Now().Before(end)); tried++ {
+		rng := rand.New(rand.NewPCG(seed, uint64(tried)))
+		p, q := generate(rng)
+		if r, err := q.best(q.cost, q.limits); err == nil {
+			statuses[r.status.String()]++
+		}
+		f := b.Try(p)
+		if f == nil {
+			continue
+		}
+		if why := known.why(p, f); why != "" {
+			if seen[why]++; report != nil && seen[why] < 3 {
+				small, sf := b.shrink(p, f)
+				report(small, sf, known.why(small, sf))
+			}
+			continue
+		}
+		key := f.Kind + p.kind()
+		if seen[key]++; seen[key] > 3 {
+			continue
+		}
+		small, sf := b.shrink(p, f)
+		if known.why(small, sf) != "" || printed[string(small.JSON())] {
+			continue
+		}
+		printed[string(small.JSON())] = true
+		text, _ := json.Marshal(small)
+		t.Errorf("problem %d of seed %d, shrunk:\n%s\n%v", tried, seed, text, sf)
+		if report != nil {
+			report(small, sf, "")
+		}
+	}
+	t.Logf("%d problems, %v, failures %v", tried, statuses, seen)
+}
+
+// kind is the criterion of a problem.
+func (p *Problem) kind() string {
+	switch {
+	case p.Horizon > 0:
+		return " horizon"
+	case p.Criterion != "":
+		return " average"
+	case p.Discount == "1":
+		return " total"
+	}
+	return " discount"
+}
