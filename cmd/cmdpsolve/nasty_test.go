@@ -19,6 +19,7 @@ import (
 
 var (
 	nastyTime = flag.Duration("nasty", 0, "for how long to try nasty problems, in place of a fixed number of them")
+	nastyMany = flag.Int("problems", 80, "how many nasty problems to try")
 	nastySeed = flag.Uint64("seed", 1, "seed of the nasty problems")
 	nastyOut  = flag.String("failures", "", "folder for the shrunk failures of nasty problems")
 )
@@ -26,7 +27,7 @@ var (
 // TestNasty asks the command about small problems that combine everything. -nasty 1h goes on for an hour.
 func TestNasty(t *testing.T) {
 	bed := nasty.Bed{Command: worker(t), Folder: t.TempDir()}
-	problems := 150
+	problems := *nastyMany
 	if *nastyTime > 0 {
 		problems = 0
 	}

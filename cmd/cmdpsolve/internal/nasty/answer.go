@@ -175,7 +175,7 @@ func (g *graph) remembers(n *node, text string, names []string) (bool, error) {
 	}
 	parts := strings.Split(text, "; ")
 	if parts[0] == "start" || parts[0] == "later" {
-		if (n.step == 1) != (parts[0] == "start") {
+		if parts[0] == "start" && n.step != 1 {
 			return false, nil
 		}
 		parts = parts[1:]

@@ -20,16 +20,22 @@ type maker struct {
 	signs  map[string]int // 0 any, 1 never negative, -1 never positive
 }
 
-// generate draws a problem. Where the reference is too small for it, or knows no answer, it draws another.
+// generate draws a problem, and its question unless it is a game. Where the reference is too small for it, or knows no answer, it draws another.
 func generate(rng *rand.Rand) (*Problem, *question) {
 	for {
 		m := &maker{Rand: rng, units: map[string]string{}, signs: map[string]int{}}
+		if m.chance(0.06) {
+			return generateGame(m), nil
+		}
 		p := m.problem()
 		q, err := ask(p)
 		if err != nil {
 			continue
 		}
 		if !m.limits(q) {
+			continue
+		}
+		if !p.undiscounted() && len(p.Returns) > 1 && !slices.ContainsFunc(p.Constraints, Limit.whole) && m.chance(0.15) && !m.curved(q) {
 			continue
 		}
 		if q, err = ask(p); err != nil {

@@ -11,6 +11,7 @@ import (
 
 // A Failure is an answer of the command that is not right.
 type Failure struct {
+	Check     string // the question
 	Kind      string // what is wrong, the same for failures of one kind
 	Arguments []string
 	Wanted    string

@@ -162,6 +162,12 @@ func (q *question) scale(i int) (*big.Rat, error) {
 			larger(c.gives[i])
 		}
 	}
+	for _, r := range g.problem.Transitions { // also where no policy comes
+		larger(rat(r.Returns[g.coords[i].name]))
+		for _, o := range r.Outcomes {
+			larger(rat(o.Returns[g.coords[i].name]))
+		}
+	}
 	q.sizes[i] = size
 	return size, nil
 }

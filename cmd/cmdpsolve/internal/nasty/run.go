@@ -43,25 +43,62 @@ func (known Known) why(p *Problem, f *Failure) string {
 	return ""
 }
 
-// Try asks the command about a problem and judges what it says.
-func (b *Bed) Try(p *Problem) (f *Failure) {
-	q, err := ask(p)
-	if err != nil {
-		return nil
+// Try asks the command the named questions about a problem, and judges what it says.
+func (b *Bed) Try(p *Problem, checks ...string) *Failure {
+	var q *question
+	if !p.game() {
+		var err error
+		if q, err = ask(p); err != nil {
+			return nil
+		}
 	}
 	file := filepath.Join(b.Folder, "problem.json")
 	if err := os.WriteFile(file, p.JSON(), 0o600); err != nil {
 		panic(err)
 	}
-	for _, check := range b.checks(p, q, file) {
-		if f := check(); f != nil {
-			for k, a := range f.Arguments {
-				f.Arguments[k] = strings.TrimPrefix(a, b.Folder+string(filepath.Separator))
-			}
-			return f
+	for _, name := range checks {
+		command := b.Command
+		var arguments []string
+		watched := Bed{Folder: b.Folder, Command: func(a ...string) Ran {
+			arguments = a
+			return command(a...)
+		}}
+		f := everyCheck[name](&watched, p, q, file)
+		if f == nil {
+			continue
 		}
+		f.Check = name
+		for _, a := range arguments {
+			f.Arguments = append(f.Arguments, strings.TrimPrefix(a, b.Folder+string(filepath.Separator)))
+		}
+		return f
 	}
 	return nil
+}
+
+// checks are the names of the questions that can be asked about a problem, the first always.
+func (p *Problem) checks() []string {
+	switch {
+	case p.game():
+		return []string{"game", "convert"}
+	case p.Target != nil, p.Goal != nil && p.Goal.Cost != nil:
+		return []string{"curved", "convert"}
+	}
+	return []string{"plan", "check", "convert", "deterministic", "distribution", "front", "simulate", "sweep"}
+}
+
+// everyCheck are the questions about a problem, by their names.
+var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *Failure{
+	"plan":          (*Bed).judgePlan,
+	"curved":        (*Bed).judgeCurved,
+	"game":          (*Bed).judgeGame,
+	"check":         (*Bed).judgeCheck,
+	"front":         (*Bed).judgeFront,
+	"simulate":      (*Bed).judgeSimulate,
+	"convert":       (*Bed).judgeConvert,
+	"deterministic": (*Bed).judgeDeterministic,
+	"sweep":         (*Bed).judgeSweep,
+	"distribution":  (*Bed).judgeDistribution,
 }
 
 // ran reads the JSON of a command that may refuse a problem. ok is false if there is nothing to judge.
@@ -77,30 +114,19 @@ func ran[T any](b *Bed, arguments ...string) (answer *T, r Ran, f *Failure) {
 	return answer, r, nil
 }
 
-// checks are the questions about one problem.
-func (b *Bed) checks(p *Problem, q *question, file string) []func() *Failure {
-	with := func(f *Failure, arguments ...string) *Failure {
-		if f != nil {
-			f.Arguments = arguments
-		}
+// judgePlan asks for the plan and its policy.
+func (b *Bed) judgePlan(p *Problem, q *question, file string) *Failure {
+	policy := filepath.Join(b.Folder, "policy.csv")
+	os.Remove(policy)
+	a, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--policy", policy)
+	if f != nil {
 		return f
 	}
-	return []func() *Failure{
-		func() *Failure {
-			policy := filepath.Join(b.Folder, "policy.csv")
-			os.Remove(policy)
-			arguments := []string{"plan", file, "--format", "json", "--quiet", "--policy", policy}
-			a, r, f := ran[planned](b, arguments...)
-			if f != nil {
-				return with(f, arguments...)
-			}
-			if a.Failed != nil {
-				return with(q.judgeRefusal(p, a.message()), arguments...)
-			}
-			text, _ := os.ReadFile(policy)
-			return with(judgePlan(p, q, a, r.Status, string(text)), arguments...)
-		},
+	if a.Failed != nil {
+		return q.judgeRefusal(p, a.message())
 	}
+	text, _ := os.ReadFile(policy)
+	return judgePlan(p, q, a, r.Status, string(text))
 }
 
 // judgeRefusal allows what the format forbids.
@@ -130,7 +156,10 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 	return failure("refused", "an answer").but("%s", message)
 }
 
-// Run tries problems until the time is over. It reports failures, shrunk, once for each kind.
+// enough is after how many failures a run of a fixed number of problems stops.
+const enough = 3
+
+// Run tries a number of problems, or as many as there is time for. It reports failures, shrunk, at most three of a kind.
 func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duration, known Known, report func(p *Problem, f *Failure, why string)) {
 	t.Helper()
 	seen := map[string]int{} // kinds of failures
@@ -141,10 +170,15 @@ func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duratio
 	for ; (problems == 0 || tried < problems) && (duration == 0 || time.Now().Before(end)); tried++ {
 		rng := rand.New(rand.NewPCG(seed, uint64(tried)))
 		p, q := generate(rng)
-		if r, err := q.best(q.cost, q.limits); err == nil {
-			statuses[r.status.String()]++
+		checks := p.checks()
+		if q != nil && checks[0] == "plan" {
+			if r, err := q.best(q.cost, q.limits); err == nil {
+				statuses[r.status.String()]++
+			}
+		} else {
+			statuses[checks[0]]++
 		}
-		f := b.Try(p)
+		f := b.Try(p, checks[0], checks[rng.IntN(len(checks))])
 		if f == nil {
 			continue
 		}
@@ -168,6 +202,10 @@ func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duratio
 		t.Errorf("problem %d of seed %d, shrunk:\n%s\n%v", tried, seed, text, sf)
 		if report != nil {
 			report(small, sf, "")
+		}
+		if duration == 0 && len(printed) == enough {
+			t.Errorf("stopped after %d problems: that is enough", tried+1)
+			return
 		}
 	}
 	t.Logf("%d problems, %v, failures %v", tried, statuses, seen)

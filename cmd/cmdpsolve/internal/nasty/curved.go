@@ -1,0 +1,505 @@
+package nasty
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A shape is a target set in a file.
+type shape struct {
+	Ball *struct {
+		Center []float64 `json:"center"`
+		Radius float64   `json:"radius"`
+	} `json:"ball,omitempty"`
+	Box *struct {
+		Lower []*float64 `json:"lower,omitempty"`
+		Upper []*float64 `json:"upper,omitempty"`
+	} `json:"box,omitempty"`
+	Polytope *struct {
+		A [][]float64 `json:"A"`
+		B []float64   `json:"b"`
+	} `json:"polytope,omitempty"`
+	Halfspace *struct {
+		Normal []float64 `json:"normal"`
+		Offset float64   `json:"offset"`
+	} `json:"halfspace,omitempty"`
+}
+
+// A price is a cost in a file.
+type price struct {
+	Linear    []float64 `json:"linear,omitempty"`
+	Squared   *centred  `json:"squared,omitempty"`
+	Huber     *centred  `json:"huber,omitempty"`
+	Distance  *shape    `json:"distance,omitempty"`
+	LogSumExp *struct {
+		Temperature float64 `json:"temperature"`
+	} `json:"logsumexp,omitempty"`
+}
+
+type centred struct {
+	Center    []float64 `json:"center"`
+	Weights   []float64 `json:"weights,omitempty"`
+	Threshold float64   `json:"threshold,omitempty"`
+}
+
+// at returns the cost and its gradient. smooth is false at a kink.
+func (c *price) at(x []float64) (value float64, gradient []float64, smooth bool) {
+	gradient = make([]float64, len(x))
+	switch {
+	case c.Linear != nil:
+		for i := range x {
+			value += c.Linear[i] * x[i]
+			gradient[i] = c.Linear[i]
+		}
+	case c.Squared != nil:
+		for i := range x {
+			d := x[i] - c.Squared.Center[i]
+			value += c.Squared.Weights[i] * d * d
+			gradient[i] = 2 * c.Squared.Weights[i] * d
+		}
+	case c.Huber != nil:
+		for i := range x {
+			d, t := x[i]-c.Huber.Center[i], c.Huber.Threshold
+			if math.Abs(d) <= t {
+				value += d * d / 2
+				gradient[i] = d
+			} else {
+				value += t * (math.Abs(d) - t/2)
+				gradient[i] = math.Copysign(t, d)
+			}
+		}
+	case c.Distance != nil:
+		norm := 0.0
+		for i := range x {
+			norm = math.Hypot(norm, x[i]-c.Distance.Ball.Center[i])
+		}
+		value = max(0, norm-c.Distance.Ball.Radius)
+		if math.Abs(norm-c.Distance.Ball.Radius) < 1e-6*(norm+c.Distance.Ball.Radius) {
+			return value, gradient, false
+		}
+		for i := range x {
+			if value > 0 {
+				gradient[i] = (x[i] - c.Distance.Ball.Center[i]) / norm
+			}
+		}
+	case c.LogSumExp != nil:
+		t := c.LogSumExp.Temperature
+		top, sum := slices.Max(x), 0.0
+		for i := range x {
+			sum += math.Exp((x[i] - top) / t)
+		}
+		for i := range x {
+			gradient[i] = math.Exp((x[i]-top)/t) / sum
+		}
+		value = top + t*math.Log(sum)
+	}
+	return value, gradient, true
+}
+
+// halfspaces are those whose intersection the set is, nil for a ball.
+func (s *shape) halfspaces() (normals [][]float64, offsets []float64) {
+	unit := func(n, i int, x float64) []float64 {
+		v := make([]float64, n)
+		v[i] = x
+		return v
+	}
+	switch {
+	case s.Box != nil:
+		for i, b := range s.Box.Lower {
+			if b != nil {
+				normals, offsets = append(normals, unit(len(s.Box.Lower), i, -1)), append(offsets, -*b)
+			}
+		}
+		for i, b := range s.Box.Upper {
+			if b != nil {
+				normals, offsets = append(normals, unit(len(s.Box.Upper), i, 1)), append(offsets, *b)
+			}
+		}
+	case s.Polytope != nil:
+		return s.Polytope.A, s.Polytope.B
+	case s.Halfspace != nil:
+		return [][]float64{s.Halfspace.Normal}, []float64{s.Halfspace.Offset}
+	}
+	return normals, offsets
+}
+
+// curved turns a problem into one with a target set or a cost.
+func (m *maker) curved(q *question) bool {
+	p := m.p
+	names := p.names()
+	d := len(names)
+	low, wide := make([]float64, d), make([]float64, d)
+	for i, name := range names {
+		a, b, err := q.extent(q.graph().index[name])
+		if err != nil || a == nil || b == nil {
+			return false
+		}
+		low[i], wide[i] = float(a), float(b)-float(a)
+	}
+	size := slices.Max(wide)
+	if size == 0 {
+		size = 1
+	}
+	short := func(x float64) float64 { return float(rat(rounded(x))) }
+	point := func() []float64 {
+		x := make([]float64, d)
+		for i := range x {
+			x[i] = short(low[i] + (1.4*m.Float64()-0.2)*wide[i])
+		}
+		return x
+	}
+	ball := func() *shape {
+		s := new(shape)
+		s.Ball = new(struct {
+			Center []float64 `json:"center"`
+			Radius float64   `json:"radius"`
+		})
+		s.Ball.Center, s.Ball.Radius = point(), short(size*(0.05+0.5*m.Float64()))
+		return s
+	}
+	if m.chance(0.7) {
+		var s *shape
+		switch m.IntN(4) {
+		case 0:
+			s = new(shape)
+			s.Box = new(struct {
+				Lower []*float64 `json:"lower,omitempty"`
+				Upper []*float64 `json:"upper,omitempty"`
+			})
+			a, b := point(), point()
+			for i := range a {
+				x, y := min(a[i], b[i]), max(a[i], b[i])
+				lower, upper := &x, &y
+				if m.chance(0.3) {
+					lower = nil
+				}
+				if m.chance(0.3) {
+					upper = nil
+				}
+				s.Box.Lower, s.Box.Upper = append(s.Box.Lower, lower), append(s.Box.Upper, upper)
+			}
+		case 1:
+			s = new(shape)
+			s.Polytope = new(struct {
+				A [][]float64 `json:"A"`
+				B []float64   `json:"b"`
+			})
+			x := point()
+			for range 1 + m.IntN(3) {
+				normal, offset := make([]float64, d), 0.0
+				for i := range normal {
+					normal[i] = float64(m.IntN(5) - 2)
+					offset += normal[i] * x[i]
+				}
+				if slices.ContainsFunc(normal, func(y float64) bool { return y != 0 }) {
+					s.Polytope.A, s.Polytope.B = append(s.Polytope.A, normal), append(s.Polytope.B, short(offset))
+				}
+			}
+			if s.Polytope.A == nil {
+				s = ball()
+			}
+		default:
+			s = ball()
+		}
+		p.Target, _ = json.Marshal(s)
+	}
+	if p.Target == nil || m.chance(0.6) {
+		c := new(price)
+		switch m.IntN(5) {
+		case 0:
+			c.Squared = &centred{Center: point()}
+			for range d {
+				c.Squared.Weights = append(c.Squared.Weights, float64(1+m.IntN(3)))
+			}
+		case 1:
+			c.Huber = &centred{Center: point(), Threshold: short(size * 0.3)}
+		case 2:
+			c.Distance = ball()
+		case 3:
+			c.LogSumExp = new(struct {
+				Temperature float64 `json:"temperature"`
+			})
+			c.LogSumExp.Temperature = short(size * 0.3)
+		default:
+			for range d {
+				c.Linear = append(c.Linear, float64(m.IntN(5)-2))
+			}
+		}
+		raw, _ := json.Marshal(c)
+		p.Goal = &Goal{Cost: raw}
+	}
+	return true
+}
+
+// judgeCurved checks an answer of a problem with a target set or a cost by the conditions of an optimum: no
+// policy improves on it in the direction of the gradient without leaving the tangents of the set.
+func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
+	policy := filepath.Join(b.Folder, "policy.csv")
+	os.Remove(policy)
+	a, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--policy", policy)
+	if f != nil {
+		return f
+	}
+	target := new(shape)
+	if p.Target != nil {
+		if err := json.Unmarshal(p.Target, target); err != nil {
+			return nil
+		}
+	}
+	g := q.graph()
+	names := p.names()
+	d := len(names)
+	at := make([]int, d)
+	size := 0.0
+	for i, name := range names {
+		at[i] = g.index[name]
+		s, err := q.scale(at[i])
+		if err != nil {
+			return nil
+		}
+		size = max(size, float(s))
+	}
+	if target.Ball != nil {
+		size = max(size, target.Ball.Radius, math.Abs(slices.Max(target.Ball.Center)), math.Abs(slices.Min(target.Ball.Center)))
+	}
+	linear := func(normal []float64, offset float64) limited {
+		l := limited{coef: map[int]*big.Rat{}, sense: -1, bound: ratOf(offset)}
+		for i, x := range normal {
+			if x != 0 {
+				l.coef[at[i]] = ratOf(x)
+			}
+		}
+		return l
+	}
+	// within returns the limits moved out by a distance, with those of a target that is a polyhedron.
+	within := func(out float64) ([][]limited, bool) {
+		limits, err := q.moved(q.limits, ratOf(out/size))
+		if err != nil {
+			return nil, false
+		}
+		normals, offsets := target.halfspaces()
+		for k, n := range normals {
+			norm := 0.0
+			for _, x := range n {
+				norm = math.Hypot(norm, x)
+			}
+			if norm > 0 {
+				limits = append(limits, []limited{linear(n, offsets[k]+out*norm)})
+			}
+		}
+		return limits, true
+	}
+	// meets looks for a policy in the target moved out by a distance, cutting off what the ball excludes.
+	meets := func(out float64) (yes, known bool) {
+		limits, ok := within(out)
+		if !ok {
+			return false, false
+		}
+		for range 60 {
+			r, err := q.best(nil, limits)
+			if err != nil {
+				return false, false
+			}
+			if r.status == infeasible {
+				return false, true
+			}
+			if target.Ball == nil {
+				return true, true
+			}
+			radius := target.Ball.Radius + out
+			if radius < 0 {
+				return false, true
+			}
+			norm, normal, offset := 0.0, make([]float64, d), 0.0
+			for i := range d {
+				normal[i] = float(r.point[at[i]]) - target.Ball.Center[i]
+				norm = math.Hypot(norm, normal[i])
+			}
+			if norm <= radius {
+				return true, true
+			}
+			for i := range d {
+				normal[i] /= norm
+				offset += normal[i] * target.Ball.Center[i]
+			}
+			limits = append(limits, []limited{linear(normal, offset+radius*(1+1e-13))})
+		}
+		return false, false
+	}
+	close := 1e-6 * size
+	if a.Failed != nil {
+		if yes, known := meets(-close); known && !yes && (strings.Contains(a.message(), "no point in common") || strings.Contains(a.message(), "empty") || strings.Contains(a.message(), "contradict")) {
+			return nil
+		}
+		return failure("refused", "an answer").but("%s", a.message())
+	}
+	want := map[string]int{"optimal": 0, "undecided": 1, "infeasible": 3}
+	if code, ok := want[a.Status]; !ok || code != r.Status {
+		return failure("exit", "an answer with its exit status").but("status %q, exit status %d", a.Status, r.Status)
+	}
+	switch a.Status {
+	case "undecided":
+		if yes, known := meets(-close); known && yes {
+			return failure("undecided", "optimal").but("undecided")
+		}
+		if yes, known := meets(close); known && !yes {
+			return failure("undecided", "infeasible").but("undecided")
+		}
+		return nil
+	case "infeasible":
+		if yes, known := meets(-close); known && yes {
+			return failure("infeasible", "optimal").but("infeasible")
+		}
+		return q.judgeDirection(p, a, target, names, at, size)
+	}
+	if yes, known := meets(close); known && !yes {
+		return failure("optimal", "infeasible").but("optimal %s", show(a.Objective))
+	}
+	text, _ := os.ReadFile(policy)
+	if f := q.judgePolicy(p, a, string(text)); f != nil {
+		return f
+	}
+	x := make([]float64, d)
+	for i, name := range names {
+		if x[i] = value(a.Returns, name); math.IsNaN(x[i]) {
+			return failure("returns", "%s", name).but("null")
+		}
+	}
+	normals, offsets := target.halfspaces()
+	for k, n := range normals {
+		sum := 0.0
+		for i := range n {
+			sum += n[i] * x[i]
+		}
+		if sum > offsets[k]+close*10 {
+			return failure("target", "%v·v ≤ %v", n, offsets[k]).but("%v", sum)
+		}
+	}
+	var tangent []float64
+	if target.Ball != nil {
+		norm := 0.0
+		tangent = make([]float64, d)
+		for i := range x {
+			tangent[i] = x[i] - target.Ball.Center[i]
+			norm = math.Hypot(norm, tangent[i])
+		}
+		if norm > target.Ball.Radius+close {
+			return failure("target", "within %v of %v", target.Ball.Radius, target.Ball.Center).but("%v, at %v", x, norm)
+		}
+		if norm < target.Ball.Radius-close*10 {
+			tangent = nil
+		}
+	}
+	if p.Goal == nil {
+		return nil
+	}
+	// The conditions hold at an optimum if some policy is inside of all that is allowed.
+	if yes, known := meets(-1e-3 * size); !known || !yes {
+		return nil
+	}
+	gradient, smooth := make([]float64, d), true
+	var objective float64
+	if p.Goal.Cost == nil {
+		sense := 1.0
+		if q.maximized {
+			sense = -1
+		}
+		i := slices.Index(names, p.Goal.Maximize+p.Goal.Minimize)
+		gradient[i], objective = sense, x[i]
+	} else {
+		c := new(price)
+		if err := json.Unmarshal(p.Goal.Cost, c); err != nil {
+			return nil
+		}
+		objective, gradient, smooth = c.at(x)
+	}
+	steep := 0.0
+	for _, y := range gradient {
+		steep = math.Hypot(steep, y)
+	}
+	slack := (steep + 1e-9) * 1e-5 * size
+	if a.Objective == nil || !near(*a.Objective, objective, slack*1e-2+1e-12*size*size) {
+		return failure("objective", "%.12g at the returns %v", objective, x).but("%s", show(a.Objective))
+	}
+	if !smooth {
+		return nil
+	}
+	limits, ok := within(0)
+	if !ok {
+		return nil
+	}
+	if tangent != nil {
+		offset := 0.0
+		for i := range x {
+			offset += tangent[i] * x[i]
+		}
+		limits = append(limits, []limited{linear(tangent, offset)})
+	}
+	cost := map[int]*big.Rat{}
+	here := 0.0
+	for i, y := range gradient {
+		if y != 0 {
+			cost[at[i]] = ratOf(y)
+			here += y * x[i]
+		}
+	}
+	least, err := q.best(cost, limits)
+	if err != nil || least.status != optimal {
+		return nil
+	}
+	// A gap of 2e-8 of the optimum allows a step of its square root.
+	allowed := 1e-3 * steep * size
+	if found := float(least.value); !(found >= here-allowed) {
+		better := make([]float64, d)
+		for i := range d {
+			better[i] = float(least.point[at[i]])
+		}
+		return failure("optimum", "no policy better along the gradient %v than %v", gradient, x).but("%v, by %g", better, here-found)
+	}
+	if a.Bound == nil || a.Gap == nil || !(math.Abs(*a.Objective-*a.Bound) <= *a.Gap+1e-12*math.Abs(*a.Objective)) {
+		return failure("gap", "the distance of objective %s and bound %s", show(a.Objective), show(a.Bound)).but("%s", show(a.Gap))
+	}
+	return nil
+}
+
+// judgeDirection checks a proof that no policy meets limits and target: both sides of it.
+func (q *question) judgeDirection(p *Problem, a *planned, target *shape, names []string, at []int, size float64) *Failure {
+	c := a.Certificate
+	if c == nil || c.Value == nil || c.Support == nil || c.Distance == nil {
+		return failure("certificate", "a certificate").but("%+v", c)
+	}
+	cost := map[int]*big.Rat{}
+	for i, name := range names {
+		if x := c.Direction[name]; x != 0 {
+			cost[at[i]] = ratOf(x)
+		}
+	}
+	least, err := q.minimize(cost, nil)
+	if err != nil || least.status != optimal {
+		return nil
+	}
+	if !(*c.Value <= float(least.value)+1e-9*size) {
+		return failure("certificate", "value at most %.15g", float(least.value)).but("%.15g", *c.Value)
+	}
+	if !(*c.Value > *c.Support) {
+		return failure("certificate", "value above support").but("%.15g and %.15g", *c.Value, *c.Support)
+	}
+	if target.Ball != nil && len(p.Constraints) == 0 {
+		support, norm := 0.0, 0.0
+		for i, name := range names {
+			support += c.Direction[name] * target.Ball.Center[i]
+			norm = math.Hypot(norm, c.Direction[name])
+		}
+		support += norm * target.Ball.Radius
+		// Of a ball that the box of possible returns cuts, the support may be less.
+		if *c.Support > support+1e-6*size {
+			return failure("certificate", "support %.15g of the ball", support).but("%.15g", *c.Support)
+		}
+	}
+	return nil
+}

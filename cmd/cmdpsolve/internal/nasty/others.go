@@ -1,0 +1,712 @@
+package nasty
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checked is what check prints.
+type checked struct {
+	Returns map[string]struct {
+		Min *float64 `json:"min"`
+		Max *float64 `json:"max"`
+	} `json:"returns"`
+	Feasible *bool    `json:"feasible"`
+	Lower    *float64 `json:"gap_lower"`
+	Upper    *float64 `json:"gap_upper"`
+	Failed   *refused `json:"failed"`
+}
+
+// refused is what a command prints that has no answer.
+type refused struct {
+	Message string `json:"message"`
+}
+
+// sure are the limits that hold in every episode; they take choices away.
+func (q *question) sure(p *Problem) [][]limited {
+	var some [][]limited
+	for k, l := range p.Constraints {
+		if l.sure() {
+			some = append(some, q.limits[k])
+		}
+	}
+	return some
+}
+
+// judgeCheck compares ranges and feasibility.
+func (b *Bed) judgeCheck(p *Problem, q *question, file string) *Failure {
+	a, r, f := ran[checked](b, "check", file, "--format", "json", "--quiet")
+	if f != nil {
+		return f
+	}
+	if a.Failed != nil {
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	sure := q.sure(p)
+	tight, err := q.moved(q.limits, ratOf(-moderate))
+	if err != nil {
+		return nil
+	}
+	loose, err := q.moved(q.limits, ratOf(moderate))
+	if err != nil {
+		return nil
+	}
+	can, err := q.best(nil, tight)
+	if err != nil {
+		return nil
+	}
+	could, err := q.best(nil, loose)
+	if err != nil {
+		return nil
+	}
+	switch {
+	case can.status != infeasible && (a.Feasible == nil || !*a.Feasible):
+		return failure("check", "feasible").but("not, gap from %s to %s", show(a.Lower), show(a.Upper))
+	case could.status == infeasible && (a.Feasible == nil || *a.Feasible || r.Status != 3):
+		return failure("check", "infeasible, exit status 3").but("feasible, exit status %d", r.Status)
+	case can.status != infeasible && (!finite(a.Lower) || *a.Lower != 0):
+		return failure("check", "gap 0").but("at least %s", show(a.Lower))
+	}
+	if possible, err := q.best(nil, sure); err != nil || possible.status == infeasible {
+		return nil
+	}
+	for i, c := range q.graph().coords {
+		if c.name[0] == '?' || a.Returns[c.name].Min == nil && a.Returns[c.name].Max == nil {
+			continue
+		}
+		size, err := q.scale(i)
+		if err != nil {
+			return nil
+		}
+		for sign, found := range map[int64]*float64{1: a.Returns[c.name].Min, -1: a.Returns[c.name].Max} {
+			r, err := q.best(map[int]*big.Rat{i: big.NewRat(sign, 1)}, sure)
+			if err != nil || r.status != optimal {
+				continue // without a bound, or under no policy defined
+			}
+			want := float(r.value) * float64(sign)
+			if found == nil && p.undiscounted() {
+				continue
+			}
+			if !finite(found) || !near(*found, want, moderate*float(size)) {
+				return failure("range", "%s from or to %.12g", c.name, want).but("%s", show(found))
+			}
+		}
+	}
+	return nil
+}
+
+// curve is what front prints.
+type curve struct {
+	Status string `json:"status"`
+	Points []struct {
+		Returns map[string]*float64 `json:"returns"`
+	} `json:"points"`
+	Vertices []struct {
+		Returns map[string]*float64 `json:"returns"`
+	} `json:"vertices"`
+	Error  *float64 `json:"error"`
+	Failed *refused `json:"failed"`
+}
+
+// judgeFront compares the support of the points with that of the region, in a few directions.
+func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
+	g := q.graph()
+	names := p.names()
+	if len(names) < 2 || slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" }) {
+		return nil
+	}
+	names = names[:2]
+	signs := []int64{1, -1}
+	a, _, f := ran[curve](b, "front", file, "--over", "+"+names[0]+",-"+names[1], "--format", "json", "--quiet")
+	if f != nil {
+		return f
+	}
+	if a.Failed != nil {
+		if p.totals() && (strings.Contains(a.Failed.Message, "without limit") || strings.Contains(a.Failed.Message, "is not well-defined")) {
+			return nil // an axis may be infinite under all policies
+		}
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	tight, err := q.moved(q.limits, ratOf(-moderate))
+	if err != nil {
+		return nil
+	}
+	loose, err := q.moved(q.limits, ratOf(moderate))
+	if err != nil {
+		return nil
+	}
+	can, err := q.best(nil, tight)
+	if err != nil {
+		return nil
+	}
+	could, err := q.best(nil, loose)
+	if err != nil {
+		return nil
+	}
+	switch a.Status {
+	case "infeasible":
+		if can.status != infeasible {
+			return failure("front", "points").but("infeasible")
+		}
+		return nil
+	case "optimal":
+		if could.status == infeasible {
+			return failure("front", "infeasible").but("%d points", len(a.Points))
+		}
+	default:
+		if !p.undiscounted() && can.status != infeasible {
+			return failure("front", "optimal").but("%s", a.Status)
+		}
+		return nil
+	}
+	var sizes [2]float64
+	for k, name := range names {
+		s, err := q.scale(g.index[name])
+		if err != nil {
+			return nil
+		}
+		sizes[k] = max(float(s), 1e-300)
+	}
+	for _, w := range [][2]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}} {
+		cost := map[int]*big.Rat{}
+		size := 0.0
+		for k, name := range names {
+			if w[k] > 0 {
+				x := ratOf(w[k] / sizes[k] * float64(-signs[k]))
+				cost[g.index[name]] = x
+				size += w[k]
+			}
+		}
+		found := math.Inf(-1)
+		for _, point := range a.Vertices {
+			sum := 0.0
+			for k, name := range names {
+				if w[k] > 0 {
+					sum += w[k] / sizes[k] * float64(signs[k]) * value(point.Returns, name)
+				}
+			}
+			if math.IsNaN(sum) {
+				return failure("front", "points").but("%s", "null")
+			}
+			found = max(found, sum)
+		}
+		least, err := q.best(cost, tight)
+		if err != nil || least.status != optimal {
+			continue
+		}
+		most, err := q.best(cost, loose)
+		if err != nil || most.status != optimal {
+			continue
+		}
+		if want := -float(least.value); !(found >= want-2e-4*size) { // --error 1e-4
+			return failure("front", "a point with %v·(%v) = %.9g in units of %v", w, names, want, sizes).but("at most %.9g", found)
+		}
+		if want := -float(most.value); !(found <= want+1e-6*size) {
+			return failure("front", "points with %v·(%v) at most %.9g in units of %v", w, names, want, sizes).but("%.9g", found)
+		}
+	}
+	return nil
+}
+
+// played is what simulate prints.
+type played struct {
+	Returns map[string]struct {
+		Mean     *float64 `json:"mean"`
+		CI95     *float64 `json:"ci95"`
+		Expected *float64 `json:"expected"`
+	} `json:"returns"`
+	Failed *refused `json:"failed"`
+}
+
+// judgeSimulate plays the plan: what is expected must be what the plan said, and the mean not far from it.
+func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
+	if p.undiscounted() || p.Discount != "" && float(rat(p.Discount)) > 0.95 {
+		return nil
+	}
+	policy := filepath.Join(b.Folder, "policy"+[]string{".csv", ".json", ".npz"}[len(p.Transitions)%3])
+	os.Remove(policy)
+	a, _, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--policy", policy)
+	if f != nil || a.Status != "optimal" {
+		return f
+	}
+	s, _, f := ran[played](b, "simulate", file, "--policy", policy, "--episodes", "300", "--seed", "1", "--format", "json")
+	if f != nil {
+		return f
+	}
+	if s.Failed != nil {
+		return failure("simulate", "the policy of the plan is played").but("%s", s.Failed.Message)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Returns)) {
+		want, found := a.Returns[name], s.Returns[name]
+		size := 1.0
+		if i, ok := q.graph().index[name]; ok {
+			s, err := q.scale(i)
+			if err != nil {
+				return nil
+			}
+			size = float(s)
+		}
+		if want == nil || !finite(found.Expected) || !near(*found.Expected, *want, 1e-9*size) {
+			return failure("simulate", "expected %s = %s", name, show(want)).but("%s", show(found.Expected))
+		}
+		if !finite(found.Mean) || !finite(found.CI95) {
+			return failure("simulate", "a mean of %s", name).but("%s ± %s", show(found.Mean), show(found.CI95))
+		}
+		// An event that 300 episodes did not see may be all that varies; its chance times its size is allowed.
+		if d := math.Abs(*found.Mean - *want); !(d <= 4*(*found.CI95)+0.1*size*float64(max(p.Horizon, 20))) {
+			return failure("simulate", "a mean of %s near %v", name, *want).but("%v ± %v", *found.Mean, *found.CI95)
+		}
+	}
+	return nil
+}
+
+// judgeConvert writes the problem in another form, and asks it again.
+func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
+	first, r1, f := ran[planned](b, "plan", file, "--format", "json", "--quiet")
+	if f != nil || first.Failed != nil {
+		return f
+	}
+	out := filepath.Join(b.Folder, "converted.yaml")
+	os.Remove(out)
+	if r := b.Command("convert", file, out, "--format", "json"); r.Status != 0 || r.Lost != "" {
+		return failure("convert", "a problem file").but("%s%s", r.Lost, r.Err)
+	}
+	second, r2, f := ran[planned](b, "plan", out, "--format", "json", "--quiet")
+	if f != nil {
+		return f
+	}
+	if r1.Status != r2.Status || first.Status != second.Status || show(first.Objective) != show(second.Objective) || show(first.Bound) != show(second.Bound) {
+		text, _ := os.ReadFile(out)
+		return failure("convert", "%s %s %s", first.Status, show(first.Objective), show(first.Bound)).
+			but("%s %s %s after\n%s", second.Status, show(second.Objective), show(second.Bound), text)
+	}
+	// Rows alone, through the formats of other tools.
+	plain := p.Criterion == "" && !slices.ContainsFunc(slices.Collect(maps.Values(p.Returns)), func(r Return) bool { return r != Return{} }) &&
+		!slices.ContainsFunc(p.Transitions, func(r Row) bool { return r.Step > 0 })
+	if !plain || p.Goal == nil || p.Goal.Cost != nil || p.Target != nil || q == nil {
+		return nil
+	}
+	goal := "--minimize"
+	if p.Goal.Maximize != "" {
+		goal = "--maximize"
+	}
+	for _, ending := range []string{".umb", ".drn", ".npz", ".json"} {
+		model := filepath.Join(b.Folder, "model"+ending)
+		os.Remove(model)
+		if r := b.Command("convert", file, model); r.Status != 0 {
+			if r.Lost != "" {
+				return failure("convert", "a model, or an error").but("%s%s", r.Lost, r.Err)
+			}
+			continue // not every format holds every model
+		}
+		again := filepath.Join(b.Folder, "again.yaml")
+		os.Remove(again)
+		arguments := []string{"convert", model, again}
+		if p.endless() {
+			arguments = append(arguments, "--discount", string(p.Discount))
+		} else {
+			arguments = append(arguments, "--horizon", strconv.Itoa(p.Horizon))
+		}
+		if r := b.Command(arguments...); r.Status != 0 {
+			return failure("convert", "a problem file of the model in %s", ending).but("%s%s", r.Lost, r.Err)
+		}
+		alone := p.clone()
+		alone.Constraints = nil
+		a, _, f := ran[planned](b, "plan", again, "--format", "json", "--quiet", goal, p.Goal.Maximize+p.Goal.Minimize)
+		if f != nil {
+			return f
+		}
+		if a.Failed != nil && strings.Contains(a.Failed.Message, "unknown return") {
+			continue // a return that is 0 everywhere, or one without a name
+		}
+		r, err := q.best(q.cost, nil)
+		if err != nil || r.status != optimal {
+			continue
+		}
+		want := float(r.value)
+		if q.maximized {
+			want = -want
+		}
+		size := 1.0
+		for i := range q.cost {
+			s, err := q.scale(i)
+			if err != nil {
+				return nil
+			}
+			size = float(s)
+		}
+		if !finite(a.Objective) || !near(*a.Objective, want, moderate*size) {
+			text, _ := os.ReadFile(again)
+			return failure("convert "+ending, "objective %.12g without limits", want).but("%s %s %s after\n%s", a.Status, show(a.Objective), a.message(), text)
+		}
+	}
+	return nil
+}
+
+// judgeDeterministic tries all policies that never draw.
+func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure {
+	g := q.graph()
+	if p.endless() || p.Goal == nil || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.of != "" || c.reach }) {
+		return nil
+	}
+	policies := 1
+	for _, n := range g.nodes {
+		if policies *= max(1, len(n.choices)); policies > 3000 {
+			return nil
+		}
+	}
+	a, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--deterministic")
+	if f != nil {
+		return f
+	}
+	if a.Failed != nil {
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	_ = r
+	does := make([][]*big.Rat, len(g.nodes))
+	best, loosest := math.Inf(1), math.Inf(1) // within the limits, and almost
+	var size float64
+	for i := range q.cost {
+		s, err := q.scale(i)
+		if err != nil {
+			return nil
+		}
+		size = float(s)
+	}
+	var try func(id int) error
+	try = func(id int) error {
+		if id < len(g.nodes) {
+			n := len(g.nodes[id].choices)
+			for k := range n {
+				does[id] = vector(n)
+				does[id][k].SetInt64(1)
+				if err := try(id + 1); err != nil {
+					return err
+				}
+			}
+			if n == 0 {
+				return try(id + 1)
+			}
+			return nil
+		}
+		v, err := g.chain(does)
+		if err != nil {
+			return err
+		}
+		cost := 0.0
+		for i, c := range q.cost {
+			cost += float(c) * v[i]
+		}
+		worst := math.Inf(-1) // in units of each limit
+		for k := range q.limits {
+			l := q.limits[k][0]
+			broken, unit := -float(l.bound), math.Abs(float(l.bound))
+			for i, c := range l.coef {
+				broken += float(c) * v[i]
+				s, err := q.scale(i)
+				if err != nil {
+					return err
+				}
+				unit = max(unit, float(s))
+			}
+			if l.sense > 0 {
+				broken = -broken
+			}
+			if unit > 0 {
+				worst = max(worst, broken/unit)
+			}
+		}
+		if worst <= 1e-13 {
+			best = min(best, cost)
+		}
+		if worst <= moderate {
+			loosest = min(loosest, cost)
+		}
+		return nil
+	}
+	if err := try(0); err != nil {
+		return nil
+	}
+	switch a.Status {
+	case "infeasible":
+		if !math.IsInf(best, 1) && !math.IsInf(loosest, 1) {
+			tight, err := q.moved(q.limits, ratOf(-moderate))
+			if err != nil {
+				return nil
+			}
+			if r, err := q.best(nil, tight); err != nil || r.status == infeasible {
+				return nil
+			}
+			return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("infeasible")
+		}
+	case "optimal":
+		if !finite(a.Objective) || !finite(a.Bound) {
+			return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("objective %s, bound %s", show(a.Objective), show(a.Bound))
+		}
+		x := sensed(q, *a.Objective)
+		if !(x >= loosest-moderate*size && x <= best+moderate*size) {
+			return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("objective %.12g", *a.Objective)
+		}
+	default:
+		return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("%s", a.Status)
+	}
+	return nil
+}
+
+// sensed turns a cost into an objective and back.
+func sensed(q *question, x float64) float64 {
+	if q.maximized {
+		return -x
+	}
+	return x
+}
+
+// swept is what plan --sweep prints.
+type swept struct {
+	Plans []struct {
+		Limits []float64 `json:"limits"`
+		planned
+	} `json:"plans"`
+	Failed *refused `json:"failed"`
+}
+
+// judgeSweep compares the plans of a sweep, and one with another limit on the command line, with the reference.
+func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
+	k := slices.IndexFunc(p.Constraints, func(l Limit) bool { return !l.whole() })
+	if k < 0 || p.Goal == nil || p.undiscounted() {
+		return nil
+	}
+	l := p.Constraints[k]
+	if slices.IndexFunc(p.Constraints[k+1:], func(o Limit) bool { return !o.whole() && o.Return == l.Return }) >= 0 {
+		return nil // which of the two is meant is another question
+	}
+	i := q.graph().index[l.Return]
+	low, high, err := q.extent(i)
+	if err != nil || low == nil || high == nil || low.Cmp(high) == 0 {
+		return nil
+	}
+	a, d := float(low), float(high)-float(low)
+	from, step := rounded(a+0.1*d), rounded(0.35*d)
+	if rat(step).Sign() <= 0 {
+		return nil
+	}
+	to := exactly(float(add(rat(from), mul(rat(step), big.NewRat(2, 1)))))
+	s, _, f := ran[swept](b, "plan", file, "--format", "json", "--quiet", "--sweep", fmt.Sprintf("%s=%s:%s:%s", l.Return, from, to, step))
+	if f != nil {
+		return f
+	}
+	if s.Failed != nil {
+		return q.judgeRefusal(p, s.Failed.Message)
+	}
+	for _, plan := range s.Plans {
+		if len(plan.Limits) != 1 {
+			return failure("sweep", "one limit").but("%v", plan.Limits)
+		}
+		other := p.clone()
+		if o := &other.Constraints[k]; o.AtMost != "" {
+			o.AtMost = exactly(plan.Limits[0])
+		} else {
+			o.AtLeast = exactly(plan.Limits[0])
+		}
+		oq, err := ask(other)
+		if err != nil {
+			return nil
+		}
+		code := map[string]int{"optimal": 0, "infeasible": 3, "undecided": 1}[plan.Status]
+		if plan.Status == "infeasible" {
+			continue // a sweep names no conflicts
+		}
+		if f := judgePlan(other, oq, &plan.planned, code, ""); f != nil {
+			f.Kind = "sweep " + f.Kind
+			f.Wanted = fmt.Sprintf("at %v: %s", plan.Limits[0], f.Wanted)
+			return f
+		}
+	}
+	flag, bound := "--at-most", l.AtMost
+	if bound == "" {
+		flag = "--at-least"
+	}
+	changed := p.clone()
+	bound = rounded(a + 0.6*d)
+	if flag == "--at-most" {
+		changed.Constraints[k].AtMost = bound
+	} else {
+		changed.Constraints[k].AtLeast = bound
+	}
+	cq, err := ask(changed)
+	if err != nil {
+		return nil
+	}
+	one, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", flag, l.Return+"="+string(bound))
+	if f != nil {
+		return f
+	}
+	if one.Failed != nil {
+		return cq.judgeRefusal(changed, one.Failed.Message)
+	}
+	if f := judgePlan(changed, cq, one, r.Status, ""); f != nil {
+		f.Kind = "what if " + f.Kind
+		f.Wanted = fmt.Sprintf("%s %s=%s: %s", flag, l.Return, bound, f.Wanted)
+		return f
+	}
+	return nil
+}
+
+// spread is what plan --distribution prints.
+type spread struct {
+	planned
+	Distribution map[string]struct {
+		Exact     bool                `json:"exact"`
+		Mean      *float64            `json:"mean"`
+		SD        *float64            `json:"sd"`
+		Quantiles map[string]*float64 `json:"quantiles"`
+		CVaR      map[string]*float64 `json:"cvar"`
+		Histogram []struct {
+			From, To, Probability *float64
+		} `json:"histogram"`
+	} `json:"distribution"`
+}
+
+// judgeDistribution computes the distribution of the first return under the plan's policy.
+func (b *Bed) judgeDistribution(p *Problem, q *question, file string) *Failure {
+	name := p.names()[len(p.names())-1]
+	if p.endless() || p.Returns[name] != (Return{}) {
+		return nil
+	}
+	policy := filepath.Join(b.Folder, "policy.csv")
+	os.Remove(policy)
+	a, _, f := ran[spread](b, "plan", file, "--format", "json", "--quiet", "--distribution", "--policy", policy)
+	if f != nil || a.Status != "optimal" {
+		return f
+	}
+	text, _ := os.ReadFile(policy)
+	rules, err := readPolicy(string(text))
+	if err != nil {
+		return failure("policy file", "a policy").but("%v", err)
+	}
+	d := a.Distribution[name]
+	if !d.Exact || len(a.Memory) > 0 || len(rules) == 0 {
+		return nil
+	}
+	probe := p.clone()
+	probe.Constraints = append(probe.Constraints, Limit{Return: name, AtMost: "0", Always: true})
+	g, err := unroll(probe, mostHistories)
+	if err != nil {
+		return nil
+	}
+	does, err := g.play(rules, rules[0].component, nil, true)
+	if err != nil || rules[0].weight.Cmp(big.NewRat(1, 1)) != 0 {
+		return nil
+	}
+	at := vector(len(g.nodes))
+	chances := map[string]*big.Rat{}
+	for id, n := range g.nodes {
+		at[id].Add(at[id], g.start[id])
+		if n.last {
+			key := n.totals[name].RatString()
+			if chances[key] == nil {
+				chances[key] = new(big.Rat)
+			}
+			chances[key].Add(chances[key], at[id])
+			continue
+		}
+		for k, w := range does[id] {
+			for _, br := range n.choices[k].branches {
+				addMul(at[br.node], mul(at[id], w), br.p)
+			}
+		}
+	}
+	type atom struct{ x, p float64 }
+	var atoms []atom
+	size := 0.0
+	for key, w := range chances {
+		x, _ := new(big.Rat).SetString(key)
+		if w.Sign() > 0 {
+			atoms = append(atoms, atom{float(x), float(w)})
+			size = max(size, math.Abs(float(x)))
+		}
+	}
+	slices.SortFunc(atoms, func(a, b atom) int {
+		if a.x < b.x {
+			return -1
+		}
+		return 1
+	})
+	mean, square := 0.0, 0.0
+	for _, a := range atoms {
+		mean += a.p * a.x
+	}
+	for _, a := range atoms {
+		square += a.p * (a.x - mean) * (a.x - mean)
+	}
+	if !finite(d.Mean) || !near(*d.Mean, mean, 1e-8*size) {
+		return failure("distribution", "mean %v of %s", mean, name).but("%s", show(d.Mean))
+	}
+	if !finite(d.SD) || math.Abs(*d.SD-math.Sqrt(square)) > 1e-6*size {
+		return failure("distribution", "standard deviation %v of %s", math.Sqrt(square), name).but("%s", show(d.SD))
+	}
+	for text, found := range d.Quantiles {
+		share, _ := strconv.ParseFloat(text, 64)
+		below, upTo := 0.0, 0.0
+		if found == nil {
+			return failure("distribution", "quantile %s", text).but("null")
+		}
+		for _, a := range atoms {
+			if a.x < *found-1e-9*size {
+				below += a.p
+			}
+			if a.x <= *found+1e-9*size {
+				upTo += a.p
+			}
+		}
+		if below > share+1e-9 || upTo < share-1e-9 {
+			return failure("distribution", "quantile %s of %v", text, atoms).but("%v", *found)
+		}
+	}
+	for text, found := range d.CVaR {
+		side, number, _ := strings.Cut(text, "_")
+		share, _ := strconv.ParseFloat(number, 64)
+		sorted := slices.Clone(atoms)
+		if side == "highest" {
+			slices.Reverse(sorted)
+		}
+		left, sum := share, 0.0
+		for _, a := range sorted {
+			take := min(left, a.p)
+			sum += take * a.x
+			left -= take
+		}
+		if want := sum / share; !finite(found) || math.Abs(*found-want) > 1e-6*size {
+			return failure("distribution", "%s %v of %v", text, want, atoms).but("%s", show(found))
+		}
+	}
+	total := 0.0
+	for _, bar := range d.Histogram {
+		want := 0.0
+		if bar.From == nil || bar.To == nil || bar.Probability == nil {
+			return failure("distribution", "bars").but("null")
+		}
+		total += *bar.Probability
+		if *bar.From == *bar.To {
+			for _, a := range atoms {
+				if math.Abs(a.x-*bar.From) <= 1e-9*size {
+					want += a.p
+				}
+			}
+			if !near(want, *bar.Probability, 1e-9) {
+				return failure("distribution", "%v at %v", want, *bar.From).but("%v", *bar.Probability)
+			}
+		}
+	}
+	if !near(total, 1, 1e-9) {
+		return failure("distribution", "bars that sum to 1").but("%v", total)
+	}
+	return nil
+}
