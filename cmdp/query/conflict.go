@@ -26,8 +26,13 @@ type Clash struct {
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if none
-// is proved.
+// is proved. Limits of every episode have taken choices away from the model. To count with the others they are
+// given up, for limits on chances.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
+	q, err := q.softened(ctx)
+	if err != nil {
+		return nil, err
+	}
 	planner, err := q.Planner()
 	if err != nil {
 		return nil, err
@@ -57,6 +62,20 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 		out = append(out, clash)
 	}
 	return out, nil
+}
+
+// softened returns the query with every choice offered, q itself if none has been taken away.
+func (q *Query) softened(ctx context.Context) (*Query, error) {
+	if !slices.ContainsFunc(q.Limits, (*Limit).Enforced) {
+		return q, nil
+	}
+	opts := q.options
+	opts.Soft = true
+	soft, err := (&family{declared: q.family.declared, opts: opts}).compile(ctx, q.Problem, opts.Thresholds)
+	if errors.Is(err, geometry.ErrEmpty) {
+		err = nil // limits that contradict each other are named all the same
+	}
+	return soft, err
 }
 
 // clash says how far a limit would have to give, whose row has to give so much.

@@ -48,6 +48,8 @@ type Options struct {
 	// Bytes bounds the memory of the product, and Generate says from how many pairs on its rows are not stored, see
 	// [monitor.Spec].
 	Bytes, Generate int
+	// Soft offers every choice. What has to hold in every episode is then a limit on the chance of breaking it.
+	Soft bool
 }
 
 // New compiles a problem. It is an error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a

@@ -112,11 +112,11 @@ func (f *family) keep(c *compiled) {
 
 // compile builds the model of a problem. declared is how many of its returns cost and target are about.
 func compile(p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
-	u, err := unfold(p, opts, nil, false)
+	u, err := unfold(p, opts, nil, opts.Soft)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &compiled{declared: declared, of: p, wanted: u.wanted, totals: u.totals}
+	c := &compiled{declared: declared, of: p, soft: opts.Soft, wanted: u.wanted, totals: u.totals}
 	c.planner = sync.OnceValues(func() (*exact.Planner, error) { return exact.NewPlanner(c.process.Model, opts.Workers) })
 	if p.Model == nil || !p.Episodic() {
 		c.process = problem.NewProcess(p, nil, nil)
@@ -159,7 +159,7 @@ func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bo
 	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
 		return nil, false, nil
 	}
-	if u, err = unfold(p, opts, c, false); err != nil {
+	if u, err = unfold(p, opts, c, opts.Soft); err != nil {
 		return nil, false, err
 	}
 	if !covers(c.wanted, u.wanted, opts) {

@@ -261,6 +261,11 @@ func (p *Problem) sound() bool {
 	if sum.Cmp(one) != 0 {
 		return false
 	}
+	for _, states := range p.Labels {
+		if len(states) == 0 {
+			return false
+		}
+	}
 	for _, r := range p.Returns {
 		for _, in := range []any{r.Reach, r.Visits} {
 			if in != nil && len(p.set(in)) == 0 {
