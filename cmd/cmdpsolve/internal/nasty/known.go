@@ -1,6 +1,7 @@
 package nasty
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -36,9 +37,6 @@ var KnownFailures = Known{
 		tail := slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" })
 		return tail && (strings.HasSuffix(f.Kind, "needed") || strings.HasSuffix(f.Kind, "conflict"))
 	}},
-	{"two limits with cvar and thousands of thresholds take for ever", func(p *Problem, f *Failure) bool {
-		return f.Kind == "does not end" && p.Horizon > 0
-	}},
 }
 
 // undiscounted reports whether the problem is about totals or long-run means without a horizon.
@@ -55,4 +53,30 @@ func (p *Problem) totals() bool {
 		}
 	}
 	return false
+}
+
+// slow reports whether plan would try too many pairs of thresholds: those of two limits with cvar are all
+// multiples of the unit of the values, not the totals that come up alone. Such problems are not asked, as long
+// as that is so.
+func (p *Problem) slow(g *graph) bool {
+	pairs := 1.0
+	for _, l := range p.Constraints {
+		if l.CVaR == "" {
+			continue
+		}
+		all := g.support[l.Return]
+		unit, width := 0.0, 0.0
+		for k := range all {
+			width = max(width, math.Abs(float(all[k])))
+			if k > 0 {
+				if d := float(sub(all[k], all[k-1])); unit == 0 || d < unit {
+					unit = d
+				}
+			}
+		}
+		if unit > 0 {
+			pairs *= max(1, 2*width/unit)
+		}
+	}
+	return pairs > 2000
 }
