@@ -328,7 +328,7 @@ func (m *maker) limits(q *question) bool {
 		l := Limit{Return: name}
 		below := m.chance(0.5)
 		var x json.Number
-		if _, base := m.units[name]; base && !p.endless() && m.chance(0.35) {
+		if _, base := m.units[name]; base && !p.endless() && m.chance(0.5) {
 			totals := m.totals(name)
 			if totals == nil {
 				return false

@@ -78,5 +78,5 @@ func (p *Problem) slow(g *graph) bool {
 			pairs *= max(1, 2*width/unit)
 		}
 	}
-	return pairs > 2000
+	return pairs > 300
 }

@@ -113,8 +113,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 		rows[[2]int{r.State, r.Step}] = append(rows[[2]int{r.State, r.Step}], r)
 	}
 	known := map[string]int{}
-	var enter func(step, state int, before *node, received map[string]*big.Rat) (int, []*big.Rat)
-	enter = func(step, state int, before *node, received map[string]*big.Rat) (int, []*big.Rat) {
+	enter := func(step, state int, before *node, received map[string]*big.Rat) (int, []*big.Rat) {
 		n := &node{step: step, state: state, reached: make([]string, len(g.coords)), totals: map[string]*big.Rat{}}
 		gives := vector(len(g.coords))
 		for i, c := range g.coords {
