@@ -209,36 +209,40 @@ func (g *graph) remembers(n *node, text string, names []string) (bool, error) {
 			}
 			continue
 		}
-		total := float(n.totals[name])
-		word, number := "", part
-		if at := strings.LastIndex(part, " "); at >= 0 {
-			word, number = part[:at], part[at+1:]
-		}
-		x, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return false, fmt.Errorf("memory %q: %w", text, err)
-		}
-		close := 1e-9 * (math.Abs(x) + math.Abs(total))
-		ok := false
-		switch word {
-		case "":
-			ok = math.Abs(total-x) <= close
-		case "above":
-			ok = total > x+close
-		case "below":
-			ok = total < x-close
-		case "at most":
-			ok = total <= x+close
-		case "at least":
-			ok = total >= x-close
-		default:
-			return false, fmt.Errorf("memory %q: unknown word %s", text, word)
-		}
-		if !ok {
-			return false, nil
+		for _, bound := range strings.Split(part, ", ") {
+			ok, err := isTotal(float(n.totals[name]), bound)
+			if err != nil || !ok {
+				return false, err
+			}
 		}
 	}
 	return true, nil
+}
+
+// isTotal reports whether a total is what a memory says of it: a number, or on one side of one.
+func isTotal(total float64, text string) (bool, error) {
+	word, number := "", text
+	if at := strings.LastIndex(text, " "); at >= 0 {
+		word, number = text[:at], text[at+1:]
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return false, fmt.Errorf("memory %q: %w", text, err)
+	}
+	close := 1e-12 * (math.Abs(x) + math.Abs(total))
+	switch word {
+	case "":
+		return math.Abs(total-x) <= close, nil
+	case "above":
+		return total > x+close, nil
+	case "below":
+		return total < x-close, nil
+	case "at most":
+		return total <= x+close, nil
+	case "at least":
+		return total >= x-close, nil
+	}
+	return false, fmt.Errorf("memory %q: unknown word %s", text, word)
 }
 
 // play returns what each node does under one component of a policy: the probability of each choice. A node
