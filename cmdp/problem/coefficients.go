@@ -61,9 +61,9 @@ func (c *Coefficients) vector(returns []string, dim int) ([]float64, error) {
 		}
 		return c.List, nil
 	}
-	v := make([]float64, dim)
+	v, place := make([]float64, dim), finder(returns)
 	for _, name := range slices.Sorted(maps.Keys(c.Named)) {
-		i := slices.Index(returns, name)
+		i := place(name)
 		if i < 0 {
 			return nil, fmt.Errorf("unknown return %q%s", name, orWant(name, returns))
 		}

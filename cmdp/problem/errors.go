@@ -195,3 +195,42 @@ func oneOf(names []string) string {
 		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
 	}
 }
+
+// finder returns a function that gives the first place of a name in a list, or -1. Looking up many names takes time
+// proportional to their number and to the length of the list.
+func finder(names []string) func(name string) int {
+	const few = 16 // below this many a map costs more than comparing
+	if len(names) <= few {
+		return func(name string) int { return slices.Index(names, name) }
+	}
+	first := make(map[string]int, len(names))
+	for i, name := range names {
+		if _, before := first[name]; !before {
+			first[name] = i
+		}
+	}
+	return func(name string) int {
+		i, known := first[name]
+		if !known {
+			return -1
+		}
+		return i
+	}
+}
+
+// A nameFinder looks up names in a list, which it goes through once for as long as it is given the same list.
+type nameFinder struct {
+	names []string
+	place func(name string) int
+}
+
+// find returns the place of a name in the list, or -1.
+func (f *nameFinder) find(names []string, name string) int {
+	if len(names) == 0 {
+		return -1
+	}
+	if len(f.names) != len(names) || &f.names[0] != &names[0] {
+		f.names, f.place = names, finder(names)
+	}
+	return f.place(name)
+}

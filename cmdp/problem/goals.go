@@ -2,7 +2,6 @@ package problem
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -13,7 +12,7 @@ func (h *header) returnIndex(n *node, at *path) (int, bool) {
 	if !ok || h.spec.Dim == 0 {
 		return 0, false
 	}
-	i := slices.Index(h.p.Returns, name)
+	i := h.returns.find(h.p.Returns, name)
 	if i < 0 {
 		return 0, h.badAgain(mistake{"returns", name}, n, at, "unknown return %s%s", shorten(name), h.orWant(name, h.p.Returns))
 	}

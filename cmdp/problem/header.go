@@ -20,6 +20,8 @@ type header struct {
 	options Options
 	game    bool     // a row names an action of the opponent
 	given   []string // the returns that rows give: all that are not derived
+	// returns finds names in p.Returns, rowReturns in given.
+	returns, rowReturns nameFinder
 	// imported is the model of another tool that the transitions refer to, or nil.
 	imported *imported
 	// large is not nil if the model would take too much memory. Nothing more is read then.

@@ -78,6 +78,8 @@ type stateFinder struct {
 	number map[string]int // of the state of a name
 	label  map[string]int // of a name in p.Labels
 	states int
+	// returns finds names of returns.
+	returns nameFinder
 	spelling
 }
 

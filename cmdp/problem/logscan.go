@@ -107,17 +107,18 @@ func (r *logReader) columns(header []string) bool {
 		need = known
 	}
 	r.known, r.counted = true, counted
+	inKnown, inHeader := finder(known), finder(header)
 	for i, name := range header {
 		switch {
-		case !slices.Contains(known, name):
+		case inKnown(name) < 0:
 			r.bad("unknown column %q%s", shorten(name), r.orWant(name, known))
-		case slices.Contains(header[:i], name):
+		case inHeader(name) < i:
 			r.bad("the column %s is given twice", name)
 		}
 	}
 	for _, name := range need {
 		switch {
-		case slices.Contains(header, name):
+		case inHeader(name) >= 0:
 		case counted && name == "step":
 			r.bad("the column step is missing: want %s, or --pool, which takes the counts for all steps alike", strings.Join(need, ", "))
 		default:

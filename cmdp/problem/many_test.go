@@ -1,16 +1,20 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/goccy/go-yaml/lexer"
 )
 
-// TestManyWrongNames reads files with 100,000 wrong names or columns, and as many right ones. If each were compared
-// with each, this would take hours.
+// TestManyWrongNames reads files with 20,000 wrong names or columns, and as many right ones. If each were compared
+// with each, this would take half an hour.
 func TestManyWrongNames(t *testing.T) {
-	const n = 100_000
+	const n = 20_000
 	var names, columns, rows strings.Builder
 	for i := range n {
 		fmt.Fprintf(&names, "name%06d, ", i)
@@ -31,13 +35,144 @@ func TestManyWrongNames(t *testing.T) {
 	}
 }
 
-func TestCheckNesting(t *testing.T) {
-	for _, part := range []string{"[", "{a: ", "- "} {
-		if err := CheckNesting("x:\n " + strings.Repeat(part, 50_000)); err == nil || !strings.Contains(err.Error(), "nested too deeply") {
-			t.Errorf("%q: %v", part, err)
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestManyKeys reads mappings of 1,500 and of 6,000 keys that only the YAML library can read. It copies what it has
+// for each key of a mapping, so that the memory that is taken in all tells how often.
+func TestManyKeys(t *testing.T) {
+	for what, form := range map[string][2]string{
+		"top":      {"", "key%d: 'one'\n"},
+		"twice":    {"", "key: 'one' # %d\n"},
+		"nested":   {"labels:\n", "  key%d: 'one'\n"},
+		"in lists": {"labels:\n", "  key%d:\n  - 'one'\n"},
+	} {
+		work := func(n int) uint64 {
+			var text strings.Builder
+			text.WriteString(form[0])
+			for i := range n {
+				fmt.Fprintf(&text, form[1], i)
+			}
+			return allocated(func() {
+				if _, bad := parseYAML(text.String(), 1); bad != nil {
+					t.Errorf("%s: %v", what, bad)
+				}
+			})
 		}
+		if few, many := work(1500), work(6000); many > 8*few {
+			t.Errorf("%s: %d bytes for 1500 keys, but %d for 6000", what, few, many)
+		}
+	}
+}
+
+// TestLargeMapping compares what is read in portions, or by the flowReader, with what the library makes of the whole.
+func TestLargeMapping(t *testing.T) {
+	for what, entry := range map[string]string{
+		"plain":  "key%d: [1, {a: b}]\n",
+		"quoted": "'key%d': 'it''s: fine' # said\n",
+		"block":  "key%d: |\n  a: b\n\n  c\n",
+		"lists":  "key%d:\n- a: 1\n  b: 'x'\n- {c: d}\n",
+		"empty":  "key%d:\n# nothing\n",
+		"flow":   "key%d: [1,\n  2, {a:\n  b}]\n",
+		"inner":  "key%d:\n  a: 1\n  b:\n    c: 'x y'\n",
+	} {
+		for _, indent := range []string{"", "  "} {
+			var text strings.Builder
+			if indent != "" {
+				text.WriteString("first: 1\nlabels: # which are many\n")
+			}
+			for i := range 1200 {
+				for line := range strings.Lines(fmt.Sprintf(entry, i)) {
+					text.WriteString(indent + line)
+				}
+			}
+			text.WriteString("last: one\n"[min(len(indent)*9, 10):])
+			got, bad := parseYAML(text.String(), 1)
+			want, wrong := new(converter).parse(lexer.Tokenize(text.String()))
+			if wrong != nil || bad != nil {
+				t.Fatalf("%s: %v, %v", what, bad, wrong)
+			}
+			if err := sameTree(got, want); err != nil {
+				t.Errorf("%s, indent %q: %v", what, indent, err)
+			}
+		}
+	}
+}
+
+// sameTree tells where two trees differ.
+func sameTree(x, y *node) error {
+	if x.kind != y.kind || x.text != y.text || x.quoted != y.quoted || x.line != y.line || x.col != y.col ||
+		len(x.items) != len(y.items) || len(x.members) != len(y.members) {
+		return fmt.Errorf("line %d, column %d: %s; line %d, column %d: %s", x.line, x.col, x.describe(), y.line, y.col, y.describe())
+	}
+	for i := range x.items {
+		if err := sameTree(x.items[i], y.items[i]); err != nil {
+			return err
+		}
+	}
+	for i := range x.members {
+		if err := cmp.Or(sameTree(x.members[i].key, y.members[i].key), sameTree(x.members[i].value, y.members[i].value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestCheckNesting also looks at the memory: a token takes hundreds of bytes, but those beyond the limit are not made.
+func TestCheckNesting(t *testing.T) {
+	for _, part := range []string{"[", "{a: ", "- ", "[\n "} {
 		if err := CheckNesting("x:\n " + strings.Repeat(part, 50)); err != nil {
 			t.Errorf("%q: %v", part, err)
+		}
+		text := "x:\n " + strings.Repeat(part, 20_000)
+		for what, read := range map[string]func() string{
+			"suite":   func() string { return fmt.Sprint(CheckNesting(text)) },
+			"problem": func() string { _, err := Parse("deep.yaml", []byte(text), nil); return fmt.Sprint(err) },
+		} {
+			said := ""
+			took := allocated(func() { said = read() })
+			if !strings.Contains(said, "nested too deeply") {
+				t.Errorf("%s, %q: %v", what, part, said)
+			}
+			if took > 4_000_000 {
+				t.Errorf("%s, %q: %d bytes", what, part, took)
+			}
+		}
+	}
+	// Brackets that are text do not nest.
+	if err := CheckNesting(strings.Repeat("a: '[[[[[['\n- ", 300)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckNestingKeys(t *testing.T) {
+	keys := func(n int, form, between string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(form, i)
+		}
+		return strings.Join(all, between)
+	}
+	for text, wrong := range map[string]bool{
+		keys(1001, "k%d: 1", "\n"):                        true,
+		keys(1000, "k%d: 1", "\n"):                        false,
+		"a: {" + keys(1001, "k%d: 1", ", ") + "}":         true,
+		"a:\n" + keys(1001, "  k%d: 1", "\n"):             true,
+		"a:\n" + keys(3000, "- k%d: 1\n  x: 2", "\n"):     false,
+		"a: [" + keys(3000, "{k%d: 1, x: 2}", ", ") + "]": false,
+		"a:\n" + keys(900, "  k%d: {a: 1, b: 2}", "\n"):   false,
+		"a:\n" + keys(900, "  k%d:\n    a: 1", "\n"):      false,
+		"- " + keys(1001, "k%d: {a: [b: 1]}", "\n  "):     true,
+	} {
+		err := CheckNesting(text)
+		if wrong != (err != nil && strings.Contains(err.Error(), "more than 1000 keys")) {
+			t.Errorf("%.30q…: %v", text, err)
 		}
 	}
 }

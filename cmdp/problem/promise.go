@@ -2,7 +2,6 @@ package problem
 
 import (
 	"math"
-	"slices"
 
 	"cmdpsolve/cmdp"
 )
@@ -24,7 +23,7 @@ func (h *header) readReturnToGo(n *node, at *path) {
 	for _, m := range n.members {
 		here := at.key(m.key.text)
 		_, known := h.returnIndex(m.key, here)
-		i := slices.Index(h.given, m.key.text)
+		i := h.rowReturns.find(h.given, m.key.text)
 		if known && i < 0 {
 			known = h.bad(m.key, here, "a promise about a return that rows do not give: want one of those that they give")
 		}

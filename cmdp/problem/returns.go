@@ -78,17 +78,17 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 		of  *Threshold
 	}{{"exceeds", r.Exceeds}, {"meets", r.Meets}, {"excess", r.Excess}} {
 		if part.of != nil {
-			errs = append(errs, Inside(p.checkThreshold(part.of), part.key))
+			errs = append(errs, Inside(p.checkThreshold(part.of, finder), part.key))
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	return errs.orNil()
 }
 
-func (p *Problem) checkThreshold(t *Threshold) error {
-	switch i := slices.Index(p.Returns, t.Return); {
+func (p *Problem) checkThreshold(t *Threshold, finder *stateFinder) error {
+	switch i := finder.returns.find(p.Returns, t.Return); {
 	case i < 0:
-		return Inside(fmt.Errorf("problem: unknown return %s%s", shorten(t.Return), orWant(t.Return, p.Returns)), "return")
+		return Inside(fmt.Errorf("problem: unknown return %s%s", shorten(t.Return), finder.orWant(t.Return, p.Returns)), "return")
 	case p.Kinds[i].Judged() != nil:
 		return Inside(fmt.Errorf("problem: %s is about the total of a return itself: want another return", t.Return), "return")
 	case math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0):

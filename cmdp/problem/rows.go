@@ -2,7 +2,6 @@ package problem
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"cmdpsolve/cmdp"
@@ -194,7 +193,7 @@ func (r *rowReader) readVector(n *node, at *path) {
 		for _, m := range n.members {
 			here := path{up: at, name: m.key.text}
 			x, ok := r.number(m.value, &here)
-			i := slices.Index(r.given, m.key.text)
+			i := r.rowReturns.find(r.given, m.key.text)
 			switch {
 			case i >= 0 && ok:
 				r.vector[i] = x

@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -31,18 +32,51 @@ func parseYAML(text string, first int) (root *node, bad *syntaxError) {
 			root, bad = nil, &syntaxError{first, 1, "this is not YAML that can be read"}
 		}
 	}()
-	// The lexer counts a line that ends in a comment and "\r\n" twice.
-	tokens := lexer.Tokenize(strings.ReplaceAll(text, "\r\n", "\n"))
-	if t := tooDeep(tokens); t != nil {
-		return nil, &syntaxError{t.Position.Line + first - 1, t.Position.Column, "nested too deeply"}
+	if len(text) > longText {
+		if n := readFlow(text, first); n != nil {
+			return n, nil
+		}
 	}
+	// The lexer counts a line that ends in a comment and "\r\n" twice.
+	tokens, deep := tokenize(strings.ReplaceAll(text, "\r\n", "\n"))
+	if deep != nil {
+		return nil, &syntaxError{deep.Position.Line + first - 1, deep.Position.Column, "nested too deeply"}
+	}
+	c := converter{offset: first - 1, text: text}
+	if len(tokens) > manyTokens {
+		bare := slices.DeleteFunc(slices.Clone(tokens), func(t *token.Token) bool { return t.Type == token.CommentType })
+		if starts := entries(bare); starts != nil {
+			return c.largeMapping(bare, starts)
+		}
+	}
+	return c.parse(tokens)
+}
+
+// longText is from how many bytes on a text is given to a flowReader first, which takes a tenth of the time.
+const longText = 1 << 16
+
+// readFlow reads a document that a flowReader understands, else it returns nil.
+func readFlow(text string, first int) *node {
+	f := newFlowReader(text, first, false)
+	f.nextLine()
+	if f.at == len(text) {
+		return nil
+	}
+	n := f.block(1)
+	if n == nil || f.at < len(text) {
+		return nil
+	}
+	return n
+}
+
+// parse reads the tokens of one document.
+func (c *converter) parse(tokens token.Tokens) (root *node, bad *syntaxError) {
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		bad := yamlError(err, first)
-		bad.blameTab(text, first)
+		bad := yamlError(err, c.offset+1)
+		bad.blameTab(c.text, c.offset+1)
 		return nil, bad
 	}
-	c := converter{offset: first - 1}
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.DirectiveType {
 			continue
@@ -71,6 +105,106 @@ func (e *syntaxError) blameTab(text string, first int) {
 	}
 }
 
+// manyTokens is from how many tokens on a mapping is parsed in portions of so many. The library calls itself and
+// copies all that it has for each key of a mapping without braces: twice as many keys take four times as long.
+const manyTokens = 2048
+
+// entries returns where the entries of a mapping without braces begin among its tokens, which have no comments. It is
+// nil if they are something else, or if that is not certain.
+func entries(tokens token.Tokens) []int {
+	var starts []int
+	column, flow := tokens[0].Position.Column, 0
+	for i, t := range tokens {
+		inside := flow > 0
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		}
+		if i > 0 {
+			before := tokens[i-1].Type // the text of a block has a place of its own
+			inside = inside || t.Position.Column > column || before == token.LiteralType || before == token.FoldedType ||
+				t.Position.Column == column && t.Type == token.SequenceEntryType
+		}
+		switch {
+		case inside:
+		case t.Position.Column < column || !isKey(tokens[i:]):
+			return nil
+		default:
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// isKey reports whether the first token is a plain or quoted key, with its colon.
+func isKey(tokens token.Tokens) bool {
+	t := tokens[0]
+	scalar := t.CharacterType == token.CharacterTypeMiscellaneous || t.Type == token.SingleQuoteType ||
+		t.Type == token.DoubleQuoteType
+	return scalar && len(tokens) > 1 && tokens[1].Type == token.MappingValueType &&
+		tokens[1].Position.Line == t.Position.Line
+}
+
+// largeMapping reads a mapping without braces, whose entries begin at the given places, in portions.
+func (c *converter) largeMapping(tokens token.Tokens, starts []int) (*node, *syntaxError) {
+	first := tokens[0].Position
+	n := &node{kind: mapNode, line: first.Line + c.offset, col: first.Column}
+	from := 0
+	flush := func(to int) *syntaxError {
+		if from == to {
+			return nil
+		}
+		portion, bad := c.parse(tokens[from:to:to])
+		if bad != nil {
+			return bad
+		}
+		n.members = append(n.members, portion.members...)
+		last := tokens[to-1]
+		if last.Type == token.MappingValueType && to < len(tokens) {
+			// At the end of a document the library gives an empty value another place.
+			n.members[len(n.members)-1].value.col = last.Position.Column + 1
+		}
+		from = to
+		return nil
+	}
+	for i, start := range starts {
+		end := len(tokens)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		var inner []int
+		value := tokens[start+2 : end]
+		if len(value) > manyTokens && value[0].Position.Line > tokens[start].Position.Line &&
+			value[0].Position.Column > first.Column {
+			inner = entries(value)
+		}
+		if inner == nil && end-from < manyTokens && end < len(tokens) {
+			continue
+		}
+		if inner == nil {
+			if bad := flush(end); bad != nil {
+				return nil, bad
+			}
+			continue
+		}
+		if bad := flush(start); bad != nil {
+			return nil, bad
+		}
+		if bad := flush(start + 2); bad != nil { // the key alone
+			return nil, bad
+		}
+		whole, bad := c.largeMapping(value, inner)
+		if bad != nil {
+			return nil, bad
+		}
+		n.members[len(n.members)-1].value = whole
+		from = end
+	}
+	return n, c.bad
+}
+
 func yamlError(err error, first int) *syntaxError {
 	var ye yaml.Error
 	if errors.As(err, &ye) {
@@ -84,13 +218,101 @@ func yamlError(err error, first int) *syntaxError {
 	return &syntaxError{first, 1, message}
 }
 
-// CheckNesting returns an error if a YAML document is nested deeper than any file of this package, for which its
-// parser would take gigabytes.
+// mostKeys is how many keys a mapping of a settings file may have.
+const mostKeys = 1000
+
+// CheckNesting returns an error if a YAML document is nested deeper than any file of this package, or has a mapping
+// with more than a thousand keys: the library would take gigabytes for the one, and minutes for the other. It is for
+// files of settings, in which a mapping has as many keys as there are settings.
 func CheckNesting(text string) error {
-	if t := tooDeep(lexer.Tokenize(text)); t != nil {
-		return fmt.Errorf("line %d, column %d: nested too deeply", t.Position.Line, t.Position.Column)
+	tokens, deep := tokenize(text)
+	if deep != nil {
+		return fmt.Errorf("line %d, column %d: nested too deeply", deep.Position.Line, deep.Position.Column)
+	}
+	if t := tooMany(tokens, mostKeys); t != nil {
+		return fmt.Errorf("line %d, column %d: more than %d keys in one mapping", t.Position.Line, t.Position.Column, mostKeys)
 	}
 	return nil
+}
+
+// tooMany returns the colon of a key that its mapping has beyond so many, or nil.
+func tooMany(tokens token.Tokens, most int) *token.Token {
+	// The open mappings and lists, innermost last: those without brackets by the column of their keys or dashes.
+	type level struct{ column, keys int }
+	open := []level{{}}
+	for i, t := range tokens {
+		column := t.Position.Column
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			open = append(open, level{})
+			continue
+		case token.MappingEndType, token.SequenceEndType:
+			for len(open) > 1 && open[len(open)-1].column > 0 {
+				open = open[:len(open)-1]
+			}
+			open = open[:max(1, len(open)-1)]
+			continue
+		case token.SequenceEntryType:
+		case token.MappingValueType:
+			if i > 0 {
+				column = tokens[i-1].Position.Column
+			}
+		default:
+			continue
+		}
+		inner := slices.ContainsFunc(open[1:], func(l level) bool { return l.column == 0 })
+		if !inner {
+			for len(open) > 1 && open[len(open)-1].column > column {
+				open = open[:len(open)-1]
+			}
+			if open[len(open)-1].column < column {
+				open = append(open, level{column: column})
+			}
+		}
+		if t.Type == token.MappingValueType {
+			last := &open[len(open)-1]
+			last.keys++
+			if last.keys > most {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// tokenize returns the tokens of a text, or one that stands too deep. A token takes a hundred times its text, so the
+// library does not see what follows the first place that may be too deep, until it is known not to be.
+func tokenize(text string) (tokens token.Tokens, deep *token.Token) {
+	if most := deepAt(text); most < len(text) {
+		if deep := tooDeep(lexer.Tokenize(text[:most])); deep != nil {
+			return nil, deep
+		}
+	}
+	tokens = lexer.Tokenize(text)
+	return tokens, tooDeep(tokens)
+}
+
+// deepAt returns the end of the shortest beginning of a text that may be nested too deeply. Brackets and dashes
+// count, wherever they stand.
+func deepAt(text string) int {
+	const most = maxDepth + 1
+	flow, marks := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			flow++
+		case ']', '}':
+			flow = max(0, flow-1)
+		case '-', '?', ':', '!', '&':
+			marks++
+		case '\n':
+			marks = 0
+		}
+		if flow > most || flow == 0 && marks > most {
+			return min(len(text), i+2) // the last mark is one only if a space follows
+		}
+	}
+	return len(text)
 }
 
 // tooDeep returns a token that stands deeper than maxDepth, or nil.
@@ -121,6 +343,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 // A converter turns the parser's nodes into nodes.
 type converter struct {
 	offset int // lines before the text
+	text   string
 	bad    *syntaxError
 }
 
