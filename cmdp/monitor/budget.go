@@ -67,6 +67,7 @@ type BudgetSpec struct {
 type Budget struct {
 	title      string
 	coordinate int
+	model      *cmdp.Model
 	unit       *big.Rat
 	size       float64 // the unit
 	limits     []threshold
@@ -99,7 +100,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	if len(spec.Limits) == 0 {
 		return nil, bad("no limit")
 	}
-	b := &Budget{title: spec.Title, coordinate: spec.Coordinate, amount: make(map[float64]int)}
+	b := &Budget{title: spec.Title, coordinate: spec.Coordinate, model: m, amount: make(map[float64]int)}
 	for _, st := range m.StartStates() {
 		b.starts = append(b.starts, st.State)
 	}
@@ -189,8 +190,8 @@ func (b *Budget) Nearest(limit int) (total float64, same bool) {
 	return total, total == l.At
 }
 
-// Totals lists the totals up to a bound, or from it on, that an episode may have: multiples of the unit
-// between the extremes of the model, in ascending order, cut after 100,000.
+// Totals lists the totals up to a bound, or from it on, that an episode may have, in ascending order, cut after 100,000. Where it
+// would take too long to find out which they are, these are all multiples of the unit between the extremes of the model.
 func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 	least, most := b.extremes()
 	n, whole := index(bound, b.unit)
@@ -202,8 +203,12 @@ func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 		}
 		least = max(least, n)
 	}
+	possible := b.possible(most)
 	var out []float64
 	for i := least; i <= most && len(out) < 100_000; i++ {
+		if possible != nil && !possible(i) {
+			continue
+		}
 		x, _ := new(big.Rat).Mul(big.NewRat(int64(i), 1), b.unit).Float64()
 		out = append(out, x)
 	}

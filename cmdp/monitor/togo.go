@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"math"
+	"math/big"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -144,4 +145,105 @@ func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 		}
 	}
 	return out
+}
+
+// mostWords bounds the words of 64 totals that possible looks at.
+const mostWords = 1 << 26
+
+// possible returns what says of totals of at most so many units whether an episode may have them; of some it may say so in vain. It
+// returns nil where that is not known.
+func (b *Budget) possible(most int) func(total int) bool {
+	m := b.model
+	low, high := 0, 0 // of a step
+	for _, n := range b.amount {
+		low, high = min(low, n), max(high, n)
+	}
+	bits, steps := m.Horizon()*(high-low)+1, m.Horizon()
+	if steps == 0 {
+		bits, steps = most+1, settling
+	}
+	if b.coordinate >= m.Dim() || m.Horizon() == 0 && low < 0 || bits <= 0 || bits > mostWords/max(1, steps*m.Transitions())*64 {
+		return nil
+	}
+	if m.Horizon() == 0 {
+		return b.possibleEver(bits)
+	}
+	// Bit i of a state after h steps stands for the total i + h·low.
+	now := b.nothing()
+	for h := range m.Horizon() {
+		then, k := make([]*big.Int, m.States()), m.Kernel(h)
+		for s, set := range now {
+			switch {
+			case set == nil:
+			case k.First[s] == k.First[s+1]:
+				add(then, int32(s), set, -low, 0)
+			default:
+				b.edges(m, k, s, func(n int, to int32) { add(then, to, set, n-low, 0) })
+			}
+		}
+		now = then
+	}
+	all := union(now)
+	return func(total int) bool {
+		i := total - m.Horizon()*low
+		return i >= 0 && all.Bit(i) == 1
+	}
+}
+
+// possibleEver is possible without a horizon, where no return is negative: totals on the way count, up to a number of bits.
+func (b *Budget) possibleEver(bits int) func(total int) bool {
+	m := b.model
+	k, sets := m.Kernel(0), b.nothing()
+	for range settling {
+		changed := false
+		for s := range sets {
+			if sets[s] != nil {
+				b.edges(m, k, s, func(n int, to int32) { changed = add(sets, to, sets[s], n, bits) || changed })
+			}
+		}
+		if !changed {
+			all := union(sets)
+			return func(total int) bool { return total >= 0 && all.Bit(total) == 1 }
+		}
+	}
+	return nil
+}
+
+// nothing returns of each start state the set of the total 0.
+func (b *Budget) nothing() []*big.Int {
+	sets := make([]*big.Int, b.model.States())
+	for _, st := range b.model.StartStates() {
+		if st.Probability > 0 {
+			sets[st.State] = big.NewInt(1)
+		}
+	}
+	return sets
+}
+
+// add adds a set of totals, each larger by n, to that of a state, cut to a number of bits unless that is 0. It reports whether
+// there are new ones.
+func add(sets []*big.Int, state int32, set *big.Int, n, bits int) (changed bool) {
+	more := new(big.Int).Lsh(set, uint(n))
+	if bits > 0 && more.BitLen() > bits {
+		more.And(more, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1)))
+	}
+	old := sets[state]
+	if old == nil {
+		sets[state] = more
+		return more.Sign() > 0
+	}
+	more.Or(more, old)
+	sets[state] = more
+	return more.Cmp(old) != 0
+}
+
+// union returns the totals of all states.
+func union(sets []*big.Int) *big.Int {
+	all := new(big.Int)
+	for _, set := range sets {
+		if set != nil {
+			all.Or(all, set)
+		}
+	}
+	return all
 }
