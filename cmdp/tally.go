@@ -172,7 +172,8 @@ func (t *Tally) keep() bool {
 		k, amounts := m.Kernel(h), t.amountAt(h)
 		t.allowed[h] = make([]Levels, len(k.Offset)-1)
 		for s := range now {
-			if now[s] = after[s]; k.First[s] < k.First[s+1] {
+			now[s] = after[s]
+			if k.First[s] < k.First[s+1] {
 				now[s] = none
 			}
 			for i := k.First[s]; i < k.First[s+1]; i++ {

@@ -49,7 +49,8 @@ func (b *Ball) MaximizeLinear(dst, dir []float64) {
 	check(len(b.center), dst, dir)
 	length := floats.Norm(dir, 2)
 	for i, c := range b.center {
-		if dst[i] = c; length > 0 {
+		dst[i] = c
+		if length > 0 {
 			dst[i] += b.radius * (dir[i] / length)
 		}
 	}

@@ -66,7 +66,8 @@ func (s *inflation) Project(dst, x []float64) {
 	s.set.Project(*nearest, x)
 	gap := floats.Distance(x, *nearest, 2)
 	for i, v := range *nearest {
-		if dst[i] = x[i]; gap > s.radius {
+		dst[i] = x[i]
+		if gap > s.radius {
 			dst[i] = v + s.radius*((dst[i]-v)/gap)
 		}
 	}

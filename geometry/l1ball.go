@@ -73,7 +73,8 @@ func (b *L1Ball) ProjectFace(dst, dir, x []float64) {
 		return
 	}
 	for i, c := range b.center { // distances along the signs of dir; a mark elsewhere
-		if dst[i] = math.Copysign(1, dir[i]) * (x[i] - c); math.Abs(dir[i]) != most {
+		dst[i] = math.Copysign(1, dir[i]) * (x[i] - c)
+		if math.Abs(dir[i]) != most {
 			dst[i] = math.Inf(-1)
 		}
 	}
@@ -109,7 +110,8 @@ func (b *L1Ball) Rows() (Rows, bool) {
 	for signs := range 1 << d {
 		a := make([]float64, d)
 		for i := range a {
-			if a[i] = 1; signs>>i&1 == 1 {
+			a[i] = 1
+			if signs>>i&1 == 1 {
 				a[i] = -1
 			}
 		}

@@ -53,7 +53,8 @@ func (p *Polyhedron) Bounded() (*Polytope, error) {
 // recession returns a direction in which coordinate i is unbounded.
 func (p *Polyhedron) recession(i int) []float64 {
 	cost := make([]float64, p.Dim())
-	if cost[i] = 1; math.IsInf(p.upper[i], 0) {
+	cost[i] = 1
+	if math.IsInf(p.upper[i], 0) {
 		cost[i] = -1
 	}
 	answer, err := lp.Solve(p.rows.program(cost))

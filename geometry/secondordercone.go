@@ -57,7 +57,8 @@ func (c *SecondOrderCone) Bounds(lower, upper []float64) {
 func (c *SecondOrderCone) InteriorPoint(dst []float64) float64 {
 	check(c.dim, dst)
 	clear(dst)
-	if dst[c.dim-1] = math.Sqrt2; c.dim == 1 {
+	dst[c.dim-1] = math.Sqrt2
+	if c.dim == 1 {
 		dst[0] = 1
 	}
 	return 1

@@ -55,7 +55,8 @@ func (s *Simplex) ProjectFace(dst, dir, x []float64) {
 	soft := threshold{x: x, mask: dir, keep: most}
 	base, tau := soft.find(s.total)
 	for i, v := range x {
-		if dst[i] = 0; dir[i] == most {
+		dst[i] = 0
+		if dir[i] == most {
 			dst[i] = math.Max(v-base-tau, 0)
 		}
 	}

@@ -135,7 +135,8 @@ func (b *boxMaximizer) Dim() int { return len(b.lower) }
 
 func (b *boxMaximizer) MaximizeLinear(dst, dir []float64) {
 	for i, v := range dir {
-		if dst[i] = b.lower[i]; v > 0 {
+		dst[i] = b.lower[i]
+		if v > 0 {
 			dst[i] = b.upper[i]
 		}
 	}

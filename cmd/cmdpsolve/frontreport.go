@@ -131,7 +131,8 @@ func scaleOf(points []exact.FrontPoint, rounding []float64) []float64 {
 		for _, p := range points {
 			least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
 		}
-		if scale[k] = most - least + 1e9*rounding[k]; scale[k] == 0 {
+		scale[k] = most - least + 1e9*rounding[k]
+		if scale[k] == 0 {
 			scale[k] = 1
 		}
 	}

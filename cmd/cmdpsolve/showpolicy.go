@@ -144,7 +144,8 @@ func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float6
 		}
 		come := p.comesTo(policy)
 		for s := range x {
-			if x[s] = max(x[s], 1e-300); !come[s] {
+			x[s] = max(x[s], 1e-300)
+			if !come[s] {
 				x[s] = 0
 			}
 		}

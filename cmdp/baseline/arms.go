@@ -84,7 +84,8 @@ func corner(point, dir, low, high []float64) float64 {
 		if point == nil {
 			continue
 		}
-		if point[j] = low[j]; y < x {
+		point[j] = low[j]
+		if y < x {
 			point[j] = high[j]
 		}
 	}

@@ -170,7 +170,8 @@ func (d *drawer) twinRows(h int, draw func([]int32, []float64, *row) ([]int32, [
 			}
 			twins = slices.DeleteFunc(twins, func(x slot) bool {
 				c := at(x)
-				if settled[c] = x == lead || out[c].tells(&rows[c]); !settled[c] {
+				settled[c] = x == lead || out[c].tells(&rows[c])
+				if !settled[c] {
 					out[c] = twinRow{}
 				}
 				return settled[c]

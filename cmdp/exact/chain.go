@@ -347,7 +347,8 @@ func (y *chain) leaks() bool {
 			for _, n := range y.next[y.first[s]:y.first[s+1]] {
 				met = met || y.met[n]
 			}
-			if y.met[s] = met; met {
+			y.met[s] = met
+			if met {
 				left--
 			}
 		}

@@ -30,13 +30,15 @@ func (g *graph) endComponents() *endComponents {
 	}
 	var all []int32
 	for s := range int32(g.states()) {
-		if f.part[s] = -1; !g.has(s) {
+		f.part[s] = -1
+		if !g.has(s) {
 			continue
 		}
 		f.part[s], f.sub.in[s] = 0, true
 		all = append(all, s)
 		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			if f.sub.allowed[c] = g.allows(c); f.sub.allowed[c] {
+			f.sub.allowed[c] = g.allows(c)
+			if f.sub.allowed[c] {
 				f.left[s]++
 			}
 		}

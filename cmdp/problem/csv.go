@@ -259,7 +259,8 @@ func (c *csvReader) transition() {
 		// Mostly a row has the same returns in all its lines.
 		if c.record[i] != string(c.last[j]) || len(c.last[j]) == 0 {
 			before := c.faults
-			if c.vector[j] = c.readNumber(i, c.given[j]); c.faults == before {
+			c.vector[j] = c.readNumber(i, c.given[j])
+			if c.faults == before {
 				c.last[j] = append(c.last[j][:0], c.record[i]...)
 			}
 		}

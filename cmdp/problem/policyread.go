@@ -333,7 +333,8 @@ func scanJSON(text string, each func(policyLine), bad complain) {
 			case value.isNull() && i > 0:
 				bad(m.key.line, 0, "%s is null", key)
 			}
-			if seen[i] = true; !value.isNull() {
+			seen[i] = true
+			if !value.isNull() {
 				row.cells[i] = value.text
 			}
 		}

@@ -129,7 +129,8 @@ func (f *writer) checkWanted() error {
 func (f *writer) checkLabels() error {
 	names := make([]string, len(f.p.Labels))
 	for i, l := range f.p.Labels {
-		if names[i] = l.Name; isInteger(l.Name) {
+		names[i] = l.Name
+		if isInteger(l.Name) {
 			return fmt.Errorf("label %s: the name is a number", l.Name)
 		}
 		for _, s := range l.States {

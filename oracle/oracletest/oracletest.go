@@ -134,7 +134,8 @@ func Lengths(calls []Call) error {
 			}
 			for k, v := range c.Inputs {
 				in := copies(c.Inputs)
-				if in[k] = resized(len(v)); !panics(func() { c.Do(make([]float64, c.Size), in) }) {
+				in[k] = resized(len(v))
+				if !panics(func() { c.Do(make([]float64, c.Size), in) }) {
 					return fmt.Errorf("no panic at input %d of length %d", k, len(in[k]))
 				}
 			}

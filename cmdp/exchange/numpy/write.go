@@ -190,7 +190,8 @@ func (k *kernel) rest(f *Writer) {
 				for a := range actions {
 					c := k.choice(s, a)
 					for i := range row {
-						if row[i] = 0; c >= 0 {
+						row[i] = 0
+						if c >= 0 {
 							row[i] = m.Rewards[i].Step(s, c)
 						}
 					}

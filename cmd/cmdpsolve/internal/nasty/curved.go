@@ -369,7 +369,8 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	}
 	x := make([]float64, d)
 	for i, name := range names {
-		if x[i] = value(a.Returns, name); math.IsNaN(x[i]) {
+		x[i] = value(a.Returns, name)
+		if math.IsNaN(x[i]) {
 			return failure("returns", "%s", name).but("null")
 		}
 	}

@@ -179,7 +179,8 @@ func (m *maker) rows() {
 			if x, ok := g["r0"]; len(m.names) > 1 && m.p.Returns["r1"].Criterion == m.p.Returns["r0"].Criterion && relation < 2 {
 				delete(g, "r1")
 				if ok {
-					if g["r1"] = x; relation == 1 {
+					g["r1"] = x
+					if relation == 1 {
 						g["r1"] = negated(x)
 					}
 				}
