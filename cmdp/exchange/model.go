@@ -21,6 +21,8 @@ type Model struct {
 	// Variables describe the states. A model whose states have plain names has one
 	// variable with Text.
 	Variables []Variable
+	// Described, if not nil, describes the states in the place of Variables, without memory for names.
+	Described Described
 
 	// Start lists the initial states in ascending order; none if the file names none.
 	Start []Start
@@ -79,6 +81,20 @@ type Variable struct {
 	Bool bool
 	Ints []int64
 	Text []string
+}
+
+// Described are states whose names are made when they are asked for. It is safe for concurrent use.
+type Described interface {
+	// StateName returns the name of a state, such as "x=1,b=true".
+	StateName(state int) string
+	// Find returns the state of a name, and whether there is one.
+	Find(name string) (state int, ok bool)
+	// Where returns the states where a condition on their variables holds, in ascending order.
+	Where(condition string) ([]int32, error)
+	// Columns returns the variables with a value for each state.
+	Columns() []Variable
+	// Deadlocks returns how many states have no choices, but for a loop that earns a reward.
+	Deadlocks() int
 }
 
 // States returns the number of states.

@@ -9,9 +9,12 @@
 //	.npz                 a dense NumPy kernel
 //	.json                a Gymnasium table
 //	a folder             a SciPy matrix for each action; a name that ends in / is one
+//	.prism .nm .pm .sm   PRISM's language; only read
 package formats
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,10 +28,12 @@ import (
 	"cmdpsolve/cmdp/exchange/prism"
 	"cmdpsolve/cmdp/exchange/umb"
 	"cmdpsolve/cmdp/internal/source"
+	"cmdpsolve/cmdp/language"
+	prismlang "cmdpsolve/cmdp/language/prism"
 )
 
 // Endings says for messages which names are known.
-const Endings = ".umb, .drn, .tra, .pexp, .npz, .json or / for a folder"
+const Endings = ".umb, .drn, .tra, .pexp, .npz, .json, .prism, .nm, .pm, .sm or / for a folder"
 
 // ending returns the ending of a known name, / for a folder, else nothing.
 func ending(name string) string {
@@ -39,6 +44,10 @@ func ending(name string) string {
 	switch e := path.Ext(plain); e {
 	case ".drn", ".tra", ".pexp":
 		return e
+	case ".prism", ".nm", ".pm", ".sm":
+		if how == "" {
+			return ".prism"
+		}
 	case ".umb", ".npz", ".json":
 		if how == "" {
 			return e
@@ -50,9 +59,62 @@ func ending(name string) string {
 // Known reports whether the name has one of the [Endings].
 func Known(name string) bool { return ending(name) != "" }
 
+// IsLanguage reports whether a name is that of a model in a language, whose states are explored.
+func IsLanguage(name string) bool { return ending(name) == ".prism" }
+
+// Options say how a model in a language is read.
+type Options struct {
+	// Path is the name of the file in errors, if it is another one.
+	Path string
+	// Constants are the values of constants that the model leaves open.
+	Constants map[string]string
+	// Rest is a condition: states where it holds are at rest. Empty for none.
+	Rest string
+	// Context stops an exploration; nil for none that does.
+	Context context.Context
+	// Explore bounds it and sees its progress.
+	Explore language.Options
+	// AnyStart allows several initial states, which then have no distribution.
+	AnyStart bool
+}
+
+// maxLanguage bounds the bytes of a model in a language.
+const maxLanguage = 256 << 20
+
+// readLanguage reads and explores a model in a language.
+func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
+	text, err := io.ReadAll(io.LimitReader(f, maxLanguage+1))
+	if err != nil {
+		return nil, err
+	}
+	path := cmp.Or(o.Path, name)
+	if len(text) > maxLanguage {
+		return nil, fmt.Errorf("%s: more than %d MB of text", path, maxLanguage>>20)
+	}
+	p, err := prismlang.Read(path, string(text), o.Constants)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Initial) > 1 && !o.AnyStart {
+		return nil, &language.Error{File: path, At: p.InitialAt, Message: fmt.Sprintf("%d initial states without a distribution: want one, or a problem file with start", len(p.Initial))}
+	}
+	if o.Rest != "" {
+		if p.Rest, err = p.Parse(o.Rest); err != nil {
+			return nil, fmt.Errorf("the condition of states at rest: %w", err)
+		}
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
+	return p.Model(o.Context, o.Explore)
+}
+
 // Read reads the model that stands in the file of the given name, or in the folder
 // if it is one.
-func Read(files fs.FS, name string) (*exchange.Model, error) {
+func Read(files fs.FS, name string) (*exchange.Model, error) { return ReadWith(files, name, Options{}) }
+
+// ReadWith is [Read] with options.
+func ReadWith(files fs.FS, name string, o Options) (*exchange.Model, error) {
 	kind := ending(name)
 	if kind == "/" {
 		return numpy.ReadFolder(files, strings.TrimRight(name, "/"))
@@ -71,6 +133,9 @@ func Read(files fs.FS, name string) (*exchange.Model, error) {
 	}
 	if kind == ".tra" || kind == ".pexp" {
 		return prism.Read(files, name)
+	}
+	if kind == ".prism" {
+		return readLanguage(f, name, o)
 	}
 	at, size, err := source.At(f)
 	if err != nil {
@@ -130,6 +195,11 @@ type Create func(name string) (io.WriteCloser, error)
 // Write writes a model to the file of the given name, or to several whose names
 // begin like it, all of them made by create.
 func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
+	if m.Variables == nil && m.Described != nil {
+		written := *m
+		written.Variables = m.Described.Columns()
+		m = &written
+	}
 	switch ending(name) {
 	case "/":
 		return numpy.WriteFolder(func(file string) (io.WriteCloser, error) { return create(name + file) }, m)
@@ -139,6 +209,8 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 		return prism.Write(packed, plain[:len(plain)-len(".tra")], m)
 	case ".pexp":
 		return fmt.Errorf("%s: .pexp files are read, not written: want .tra, which PRISM reads too", name)
+	case ".prism":
+		return fmt.Errorf("%s: models in PRISM's language are read, not written: want .tra, which PRISM reads too", name)
 	case ".umb":
 		return file(create, name, func(w io.Writer) error { return umb.Write(w, m, o) })
 	case ".npz":

@@ -1,0 +1,348 @@
+package prism
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"cmdpsolve/cmdp/language"
+)
+
+// A Property is a question about a model: one formula, or several of multi(…).
+type Property struct {
+	At       language.Pos
+	Name     string // empty without one
+	Formulas []Formula
+}
+
+// A Formula measures what happens: a probability (P), rewards (R), or a share of time (S).
+type Formula struct {
+	At   language.Pos
+	Kind byte // P, R or S
+	// Reward is the name of the reward structure, empty for the first one.
+	Reward string
+	// Bound is ">=" or "<=" with Value, or "max" or "min" for an optimum, or "=" for the value in a chain.
+	Bound string
+	Value float64
+	// Path is F, G or U for a probability, C, F or S for rewards, and S for a share.
+	Path byte
+	// While and Goal are conditions in the language; While is empty but for U.
+	While, Goal string
+	// Within is the number of steps, or −1 without a bound.
+	Within int
+}
+
+// ReadProperties reads properties in PRISM's language. Name is that of their file, for errors. Given are the
+// values of constants, those of the model too. What the file defines, constants and labels, is put where its names
+// stand in conditions. Defined are the names of the constants that it defines.
+func ReadProperties(name, text string, given map[string]string) (list []Property, defined []string, err error) {
+	list, defined, err = readProperties(text, given)
+	if e, ok := err.(*language.Error); ok {
+		e.File = name
+	}
+	return list, defined, err
+}
+
+func readProperties(text string, given map[string]string) ([]Property, []string, error) {
+	tokens, err := lex(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &properties{parser: parser{tokens: tokens}, given: given, scope: language.NewScope(), constants: make(map[string]string), defined: make(map[string]string)}
+	for p.peek().kind != endOfFile {
+		if p.accept(";") {
+			continue
+		}
+		if err := p.top(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(p.list) == 0 {
+		return nil, nil, wrong(p.peek().at, "no property: want P, R, S or multi(…)")
+	}
+	return p.list, slices.Sorted(maps.Keys(p.constants)), nil
+}
+
+type properties struct {
+	parser
+	list      []Property
+	scope     *language.Scope
+	given     map[string]string
+	constants map[string]string // their values
+	defined   map[string]string // conditions of labels
+}
+
+func (p *properties) top() error {
+	t := p.peek()
+	switch {
+	case t.is("const"):
+		return p.define()
+	case t.is("label"):
+		s := new(source)
+		begin := p.at
+		if err := p.definition(s); err != nil {
+			return err
+		}
+		p.defined[s.labels[0].name.text] = p.text(begin+3, p.at-1)
+		return nil
+	}
+	property := Property{At: t.at}
+	if t.kind == quoted && p.ahead(1).is(":") {
+		property.Name = t.text
+		p.next()
+		p.next()
+	}
+	if p.peek().text == "multi" && p.ahead(1).is("(") {
+		p.next()
+		p.next()
+		for {
+			f, err := p.formula()
+			if err != nil {
+				return err
+			}
+			property.Formulas = append(property.Formulas, f)
+			if !p.accept(",") {
+				break
+			}
+		}
+		if err := p.expect(")"); err != nil {
+			return err
+		}
+	} else {
+		f, err := p.formula()
+		if err != nil {
+			return err
+		}
+		property.Formulas = []Formula{f}
+	}
+	p.list = append(p.list, property)
+	if t := p.peek(); t.kind != endOfFile && !t.is(";") {
+		return wrong(t.at, "got %s: want ; after a property: formulas are joined by multi(…) alone", t)
+	}
+	return nil
+}
+
+// define reads a constant. Its value is put where its name stands in conditions.
+func (p *properties) define() error {
+	s := new(source)
+	if err := p.constant(s); err != nil {
+		return err
+	}
+	c := s.constants[0]
+	value := c.value
+	if text, ok := p.given[c.name.text]; ok && value == nil {
+		var err error
+		if value, err = parseValue(c, text); err != nil {
+			return err
+		}
+	}
+	if value == nil {
+		return wrong(c.name.at, "constant %s has no value: give it by --const", c.name)
+	}
+	if err := p.scope.Constant(c.name.at, c.name.text, c.typ, value); err != nil {
+		return err
+	}
+	literal, err := p.scope.Compute(c.typ, language.NewName(c.name.at, c.name.text), nil)
+	if err != nil {
+		return err
+	}
+	p.constants[c.name.text] = literal.Value()
+	return nil
+}
+
+// text writes the tokens from begin to end−1 with the values of constants.
+func (p *properties) text(begin, end int) string {
+	var b strings.Builder
+	for i, t := range p.tokens[begin:end] {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		value, ok := p.constants[t.text]
+		condition, isLabel := p.defined[t.text]
+		switch {
+		case t.kind == quoted && isLabel:
+			b.WriteString("(" + condition + ")")
+		case t.kind == quoted:
+			b.WriteString(t.String())
+		case ok && t.kind == identifier:
+			b.WriteString("(" + value + ")")
+		default:
+			b.WriteString(t.text)
+		}
+	}
+	return b.String()
+}
+
+// bounds are what may follow P and R.
+var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
+
+func (p *properties) formula() (f Formula, err error) {
+	t := p.next()
+	f.At = t.at
+	f.Within = -1
+	kind, bound := t.text, ""
+	for _, b := range []string{"max", "min"} {
+		if k, ok := strings.CutSuffix(kind, b); ok && len(k) == 1 {
+			kind, bound = k, b
+		}
+	}
+	switch kind {
+	case "P", "R", "S":
+		f.Kind = kind[0]
+	case "LRA":
+		f.Kind = 'S'
+	default:
+		return f, wrong(t.at, "got %s: want a formula P, R, S or multi(…); filters, nesting, E, A, T and strategies are not supported", t)
+	}
+	if f.Kind == 'R' && p.accept("{") {
+		name, err := p.quotedName("the name of rewards")
+		if err != nil {
+			return f, err
+		}
+		f.Reward = name.text
+		if err := p.expect("}"); err != nil {
+			return f, err
+		}
+	}
+	if bound == "" {
+		if b := p.peek(); bounds[b.text] && b.kind != quoted {
+			bound = p.next().text
+		} else {
+			return f, wrong(b.at, "got %s: want >=, <=, max=?, min=? or =?", b)
+		}
+	}
+	f.Bound = bound
+	if bound == ">=" || bound == "<=" {
+		if f.Value, err = p.number(language.Double); err != nil {
+			return f, err
+		}
+	} else if err := p.optimum(bound); err != nil {
+		return f, err
+	}
+	if err := p.expect("["); err != nil {
+		return f, err
+	}
+	if err := p.path(&f); err != nil {
+		return f, err
+	}
+	return f, p.expect("]")
+}
+
+// optimum takes what stands between max, min or = and the path.
+func (p *properties) optimum(bound string) error {
+	if bound != "=" {
+		if err := p.expect("="); err != nil {
+			return err
+		}
+	}
+	return p.expect("?")
+}
+
+// number takes a number: an expression of constants.
+func (p *properties) number(t language.Type) (float64, error) {
+	e, err := p.level(levelOfNot + 2) // no comparisons
+	if err != nil {
+		return 0, err
+	}
+	for name, value := range p.given {
+		c := constant{name: token{identifier, name, e.At}, typ: language.Double}
+		if _, err := p.scope.Resolve(language.NewName(e.At, name), nil); err == nil {
+			continue
+		}
+		if t == language.Int {
+			c.typ = language.Int
+		}
+		if v, err := parseValue(c, value); err == nil {
+			_ = p.scope.Constant(e.At, name, c.typ, v) // it is not there, as was seen above
+		}
+	}
+	v, err := p.scope.Compute(t, e, nil)
+	if err != nil {
+		return 0, err
+	}
+	if t == language.Int {
+		return float64(v.Int), nil
+	}
+	return v.Num, nil
+}
+
+// path reads what stands in brackets.
+func (p *properties) path(f *Formula) error {
+	t := p.peek()
+	switch {
+	case f.Kind == 'S':
+		f.Path = 'S'
+		return p.condition(&f.Goal)
+	case f.Kind == 'R' && (t.is("S") || t.text == "LRA"):
+		p.next()
+		f.Path = 'S'
+		return nil
+	case f.Kind == 'R' && t.is("C"), t.is("F"), f.Kind == 'P' && t.is("G"):
+		p.next()
+		f.Path = t.text[0]
+		if err := p.within(f); err != nil || f.Path == 'C' {
+			return err
+		}
+		if f.Kind == 'R' && f.Within >= 0 {
+			return wrong(t.at, "rewards of F with a bound of steps are not supported: want C<=k or F")
+		}
+		return p.condition(&f.Goal)
+	case f.Kind == 'R' || t.is("X"):
+		return wrong(t.at, "%s is not supported: want %s", t, map[bool]string{true: "C, C<=k, F or S", false: "F, G or U"}[f.Kind == 'R'])
+	}
+	if err := p.condition(&f.While); err != nil {
+		return err
+	}
+	if u := p.next(); !u.is("U") {
+		return wrong(u.at, "got %s: want U, which stands between two conditions", u)
+	}
+	f.Path = 'U'
+	if err := p.within(f); err != nil {
+		return err
+	}
+	return p.condition(&f.Goal)
+}
+
+func (p *properties) within(f *Formula) error {
+	t := p.peek()
+	switch {
+	case t.is("[") || t.is(">=") || t.is(">") || t.is("{"):
+		return wrong(t.at, "only bounds of steps from above are supported, as in F<=10")
+	case !t.is("<=") && !t.is("<"):
+		return nil
+	}
+	p.next()
+	// A parenthesis after a simple bound begins the condition.
+	simple := p.peek()
+	var x float64
+	var err error
+	if simple.kind == integer || simple.kind == identifier && !keywords[simple.text] {
+		end := p.at + 1
+		sub := &properties{parser: parser{tokens: append(append([]token(nil), p.tokens[p.at:end]...), token{endOfFile, "", simple.at})}, scope: p.scope, given: p.given}
+		p.at = end
+		x, err = sub.number(language.Int)
+	} else {
+		x, err = p.number(language.Int)
+	}
+	if err != nil {
+		return err
+	}
+	if t.text == "<" {
+		x--
+	}
+	if x < 0 || x > 1<<31 {
+		return wrong(t.at, "a bound of %g steps: want 0 or more", x)
+	}
+	f.Within = int(x)
+	return nil
+}
+
+// condition takes a state formula as text.
+func (p *properties) condition(to *string) error {
+	begin := p.at
+	p.labels = true
+	_, err := p.expression()
+	p.labels = false
+	*to = p.text(begin, p.at)
+	return err
+}

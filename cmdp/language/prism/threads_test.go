@@ -1,0 +1,155 @@
+package prism_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/prism"
+)
+
+// randomModel writes a model of several modules that write sums of what they read.
+func randomModel(rng *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString("mdp\nglobal g : [0..2];\n")
+	modules := 2 + rng.IntN(3)
+	for m := range modules {
+		fmt.Fprintf(&b, "module m%d\n x%d : [-1..%d]; b%d : bool;\n", m, m, 1+rng.IntN(70), m)
+		for range 1 + rng.IntN(4) {
+			other := rng.IntN(modules)
+			fmt.Fprintf(&b, " [%s] %s & x%d>=%d -> ", []string{"", "a", "c"}[rng.IntN(3)], []string{fmt.Sprint("b", other), fmt.Sprint("x", other, "<40"), "g<2"}[rng.IntN(3)], m, rng.IntN(3)-1)
+			fmt.Fprintf(&b, "0.25:(x%d'=min(max(-1,x%d-%d), x%d+%d)) + 0.75:(b%d'=!b%d)&(x%d'=mod(max(0,x%d),%d));\n", m, other, rng.IntN(2), m, rng.IntN(3), m, m, m, other, 1+rng.IntN(2))
+			fmt.Fprintf(&b, " [] x%d<1 -> (x%d'=x%d+1)%s;\n", m, m, m, []string{"", "&(g'=mod(g+1,3))"}[rng.IntN(2)])
+		}
+		b.WriteString("endmodule\n")
+	}
+	b.WriteString("rewards \"r\" [] true : x0; b0 : 2; endrewards\n")
+	return b.String()
+}
+
+// TestThreads explores random models with any number of threads: states have the same numbers, and
+// every choice is the same.
+func TestThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	large := 0
+	for range 40 {
+		model := randomModel(rng)
+		one, err := explore(model, nil, 1)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, model)
+		}
+		if one.result.States.Len() > 1000 {
+			large++
+		}
+		want := one.String()
+		for _, threads := range []int{2, 7} {
+			more, err := explore(model, nil, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more.String() != want {
+				t.Fatalf("%d threads find something else in\n%s", threads, model)
+			}
+		}
+		for s := range one.result.States.Len() {
+			if n, ok := one.result.States.Find(one.result.States.StateName(s)); !ok || n != s {
+				t.Fatalf("state %d is found as %d in\n%s", s, n, model)
+			}
+		}
+	}
+	if large < 5 {
+		t.Errorf("%d models have more than 1000 states", large)
+	}
+}
+
+// TestStops: a context ends an exploration, and an error of the sink does.
+func TestStops(t *testing.T) {
+	const endless = "module m x : [0..1000000000]; [] true -> (x'=x+1); endmodule"
+	p, err := prism.Read("m.prism", endless, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	seen := 0
+	o := language.Options{Progress: func(p language.Progress) {
+		if seen = p.States; seen > 10_000 {
+			cancel()
+		}
+	}}
+	if _, err := language.Explore(ctx, p, nothing{}, o); !errors.Is(err, context.Canceled) || seen < 10_000 {
+		t.Error(err, seen)
+	}
+	if _, err := language.Explore(context.Background(), p, full{}, language.Options{}); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	_, err = language.Explore(context.Background(), p, nothing{}, language.Options{Memory: 1 << 20})
+	if err == nil || !strings.Contains(err.Error(), "more than 1 MB of memory") {
+		t.Error(err)
+	}
+	_, err = language.Explore(context.Background(), p, nothing{}, language.Options{Transitions: 500})
+	if err == nil || !strings.Contains(err.Error(), "more than 500 transitions") {
+		t.Error(err)
+	}
+}
+
+var errFull = errors.New("full")
+
+type full struct{ nothing }
+
+func (full) Choice(int, []int32, []float64, []float64) error { return errFull }
+
+// FuzzRead: any text is a model or an error that names its file, and a small model can be explored.
+func FuzzRead(f *testing.F) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	f.Add(three + "system ((P |[a]| Q) / {a}) {b<-c} endsystem")
+	f.Add(randomModel(rng))
+	f.Add("pta const int N=2; module m x : clock; s : [0..N] init 1; invariant s=1=>x<=3 endinvariant [a] x>=1 -> 0.5:(x'=0) + 1/2:(s'=0); endmodule module n = m [x=y,s=t,a=b] endmodule")
+	f.Add("smg player p m,[a] endplayer label \"l\"=true; rewards \"r\" [a] true:1; x>0:x^2; endrewards formula f=func(max,1,2.5); module m x:[0..3]; [a] f>1?x<3:false -> (x'=x+1); endmodule init x=0 endinit")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := prism.Read("m.prism", text, nil)
+		if err == nil {
+			_, err = language.Explore(context.Background(), p, nothing{}, language.Options{States: 200, Transitions: 5000})
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "m.prism:") {
+			t.Error(err)
+		}
+	})
+}
+
+// BenchmarkExplore explores the model in the file that the environment variable MODEL names, or one of
+// random modules: states a second of processor time are what counts on a busy machine.
+func BenchmarkExplore(b *testing.B) {
+	text := "mdp\nmodule a x : [0..999]; [] x<999 -> 0.5:(x'=x+1) + 0.5:(x'=0); [s] x=7 -> true; endmodule\nmodule b = a [x=y] endmodule\n"
+	constants := make(map[string]string)
+	if file, given, _ := strings.Cut(os.Getenv("MODEL"), ","); file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text = string(data)
+		for _, c := range strings.Split(given, ",") {
+			name, value, _ := strings.Cut(c, "=")
+			if name != "" {
+				constants[name] = value
+			}
+		}
+	}
+	states := 0
+	for b.Loop() {
+		p, err := prism.Read("m.prism", text, constants)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := language.Explore(context.Background(), p, nothing{}, language.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		states += r.States.Len()
+	}
+	b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
+}

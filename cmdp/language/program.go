@@ -1,0 +1,110 @@
+package language
+
+// A Kind is what a program describes.
+type Kind uint8
+
+// The kinds. In a chain what is enabled in a state is chosen with equal probability. In a game every
+// state belongs to one of two players.
+const (
+	Process Kind = iota
+	Chain
+	Game
+)
+
+// A Program is a model in resolved expressions. Its commands stand in groups, one after the other; a
+// vector names the groups that move together, each with one of its enabled commands.
+type Program struct {
+	File      string // for errors
+	Kind      Kind
+	Variables []Variable
+	// Initial holds the values of all variables in the initial states.
+	Initial [][]int64
+	// InitialAt is where they are said, if it is a condition.
+	InitialAt Pos
+	// Actions names the actions. The empty name stands for none.
+	Actions  []string
+	Commands []Command
+	// Groups holds where each group ends among the commands; it begins where the one before ends.
+	Groups  []int32
+	Vectors []Vector
+	Rewards []Reward
+	Labels  []Label
+	// Invariants hold in every state; where one does not, that is an error.
+	Invariants []Label
+	// NoDeadlocks makes a state without choices an error, with this message.
+	NoDeadlocks string
+	// Rest, if not nil, is a condition: states where it holds are at rest, without choices and rewards.
+	Rest *Expr
+	// Parse reads a condition on the variables in the program's language.
+	Parse func(text string) (*Expr, error)
+}
+
+// A Command is enabled where its guard holds.
+type Command struct {
+	At      Pos
+	Name    string // for errors
+	Guard   *Expr
+	Updates []Update
+}
+
+// An Update assigns values, all of which are computed before, with a probability.
+type Update struct {
+	At          Pos
+	Probability *Expr // nil for 1
+	Assign      []Assignment
+}
+
+// An Assignment gives a variable the value of an expression of its type.
+type Assignment struct {
+	At       Pos
+	Variable int
+	Value    *Expr
+}
+
+// A Vector is a way to move: one command of each of its groups, under the name of an action, which
+// belongs to a player, or to none where that is −1.
+type Vector struct {
+	Action int32
+	Player int8
+	Groups []int32
+}
+
+// A Reward is a reward structure. What its items give adds up.
+type Reward struct {
+	Name  string
+	Items []RewardItem
+}
+
+// A RewardItem is earned in every step from states where the guard holds, or if Action is not −1, with
+// every choice of that action there.
+type RewardItem struct {
+	At           Pos
+	Action       int32
+	Guard, Value *Expr
+}
+
+// A Label names the states where a condition holds.
+type Label struct {
+	Name string
+	At   Pos
+	When *Expr
+}
+
+// group returns the commands of a group, from first to end−1.
+func (p *Program) group(g int32) (first, end int32) {
+	if g > 0 {
+		first = p.Groups[g-1]
+	}
+	return first, p.Groups[g]
+}
+
+// conjuncts splits a condition at its conjunctions.
+func conjuncts(e *Expr, dst []*Expr) []*Expr {
+	if e.Op != And {
+		return append(dst, e)
+	}
+	for _, a := range e.Args {
+		dst = conjuncts(a, dst)
+	}
+	return dst
+}
