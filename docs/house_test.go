@@ -38,7 +38,9 @@ var floors = map[string]int{
 	"cmdp/exchange/prism":        1,
 	"cmdp/exchange/numpy":        1,
 	"cmdp/exchange/gymnasium":    1,
-	"cmdp/exchange/formats":      2,
+	"cmdp/exchange/formats":      3,
+	"cmdp/language":              1,
+	"cmdp/language/prism":        2,
 	"cmdp/exchange/exchangetest": 1,
 	"geometry":                   2,
 	"geometry/geometrytest":      3,
@@ -152,10 +154,10 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 // identifiers matches what notation.md and design.md name in backquotes as Go
 // identifiers of a package, such as `cmdp.Shape` or `cmdp.Shape.Horizon`.
-var identifiers = regexp.MustCompile("`((?:oracle|geometry|cost|cmdp|exact|game|lp)\\.[A-Z][A-Za-z0-9]*(?:\\.[A-Z][A-Za-z0-9]*)?)`")
+var identifiers = regexp.MustCompile("`((?:oracle|geometry|cost|cmdp|exact|game|lp|language)\\.[A-Z][A-Za-z0-9]*(?:\\.[A-Z][A-Za-z0-9]*)?)`")
 
 func TestNotationNamesWhatExists(t *testing.T) {
-	folders := map[string]string{"exact": "cmdp/exact", "game": "oracle/game", "lp": "oracle/lp"}
+	folders := map[string]string{"exact": "cmdp/exact", "game": "oracle/game", "lp": "oracle/lp", "language": "cmdp/language"}
 	for _, page := range []string{"notation.md", "design.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {

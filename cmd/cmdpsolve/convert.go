@@ -14,6 +14,7 @@ import (
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
+	"cmdpsolve/cmdp/language"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/internal/atomicfile"
 
@@ -102,6 +103,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if !isProblemFile(out) && !formats.Known(out) {
 		return nil, usage("%s: unknown kind of file: want a name that ends in .yaml, %s", out, formats.Endings)
 	}
+	if s.problem.Property != nil && isProblemFile(out) {
+		return o.ask(s, in, out)
+	}
 	p, m, err := s.readAny(in)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -123,6 +127,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 			return nil, usage("--mean and --normalize are for models of other tools; %s is a problem", in)
 		}
 		s.say("%s holds the model alone. What it leaves out: %s", out, without(p))
+	}
+	if d := m.Described; d != nil && d.Deadlocks() > 0 {
+		s.say("%s: %s: no command is enabled there", in, count(d.Deadlocks(), "deadlock"))
 	}
 	if n := m.Normalize(o.normalize); n > 0 {
 		s.say("the probabilities of %d choices were divided by their sum", n)
@@ -148,6 +155,38 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		return nil, failed(fmt.Errorf("%s: %w", out, trim(err)))
 	}
 	return describe(in, out, nil, m), nil
+}
+
+// ask writes the problem file that asks a property. It refers to the model, whose states are explored to check it.
+func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) {
+	p, err := read(in, *s.problem)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	model, err := filepath.Abs(in)
+	if err != nil {
+		return nil, failed(err)
+	}
+	folder, err := filepath.Abs(filepath.Dir(out))
+	if err != nil {
+		return nil, failed(err)
+	}
+	name, err := filepath.Rel(folder, model)
+	if err != nil {
+		name = model // on another drive
+	}
+	text, err := problem.Ask(in, filepath.ToSlash(name), *s.problem)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	err = writeFile(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return nil, failed(err)
+	}
+	return describe(in, out, p, nil), nil
 }
 
 // trim drops the name of the package from an error whose file has been named.
@@ -205,7 +244,7 @@ func (d disk) Open(name string) (fs.File, error) {
 // readAny reads a problem or a model of another tool; the other is nil.
 func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error) {
 	info, err := os.Stat(name)
-	foreign := err == nil && info.IsDir() || formats.Known(name)
+	foreign := err == nil && info.IsDir() || formats.Known(name) && s.problem.Property == nil
 	if strings.EqualFold(filepath.Ext(name), ".json") {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -222,7 +261,17 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	}
 	line := newStatusLine(os.Stderr, false)
 	defer line.close()
-	m, err := formats.Read(formats.Watch(disk{s.files}, line.reading(name)), name)
+	if len(s.problem.Constants) > 0 && !formats.IsLanguage(name) {
+		return nil, nil, fmt.Errorf("--const: %s is no model in a language, which alone has constants", name)
+	}
+	o := formats.Options{Constants: s.problem.Constants, Context: s.problem.Context}
+	o.Explore.Progress = line.exploring(name)
+	o.Explore.Memory = mostBytes()
+	m, err := formats.ReadWith(formats.Watch(disk{s.files}, line.reading(name)), name, o)
+	var le *language.Error
+	if errors.As(err, &le) {
+		return nil, nil, err // it names the file
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, trim(err))
 		if strings.EqualFold(filepath.Ext(name), ".npz") && strings.HasSuffix(err.Error(), "the array P is missing") {

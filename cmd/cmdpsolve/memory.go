@@ -54,6 +54,7 @@ func (o *memoryOptions) load(ctx context.Context, s streams, name string) (*load
 func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loaded, error) {
 	opts := *s.problem
 	opts.Bytes = mostBytes()
+	opts.Context = ctx
 	p, err := read(name, opts)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}

@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
@@ -49,7 +50,46 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 	line := newStatusLine(os.Stderr, false)
 	defer line.close()
 	opts.Progress = line.reading(name)
+	opts.Exploring = line.exploring(name)
 	return problem.ReadWith(name, opts)
+}
+
+// A propertyFlag is the value of --property: a property itself, or a file of properties and perhaps a name.
+type propertyFlag struct{ of *problem.Options }
+
+func (o propertyFlag) Type() string { return "property" }
+
+func (o propertyFlag) String() string {
+	switch {
+	case o.of == nil || o.of.Property == nil:
+		return ""
+	case o.of.Property.File == "--property":
+		return o.of.Property.Text
+	case o.of.Property.Name != "":
+		return o.of.Property.File + ":" + o.of.Property.Name
+	}
+	return o.of.Property.File
+}
+
+func (o propertyFlag) Set(text string) error {
+	p := &problem.Property{File: text}
+	if _, err := os.Stat(text); err != nil {
+		if i := strings.LastIndexByte(text, ':'); i >= 0 {
+			p.File = text[:i]
+			p.Name = text[i+1:]
+		}
+	}
+	data, err := os.ReadFile(p.File)
+	switch {
+	case err == nil:
+		p.Text = string(data)
+	case strings.ContainsAny(text, "[?"):
+		p = &problem.Property{File: "--property", Text: text}
+	default:
+		return err
+	}
+	o.of.Property = p
+	return nil
 }
 
 // problemFlags are the options with which problems are read.
@@ -61,6 +101,13 @@ func (s streams) problemFlags() []string {
 	for _, name := range slices.Sorted(maps.Keys(s.problem.Set)) {
 		flags = append(flags, "--set", name+"="+s.problem.Set[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.problem.Constants)) {
+		flags = append(flags, "--const", name+"="+s.problem.Constants[name])
+	}
+	asked := propertyFlag{s.problem}
+	if asked := asked.String(); asked != "" {
+		flags = append(flags, "--property", asked)
+	}
 	return flags
 }
 
@@ -70,11 +117,16 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	builtIn := slices.Contains(instance.Names(), kind) && !strings.ContainsAny(kind, "./\\")
 	_, err := os.Stat(name)
+	if opts.Property != nil && !formats.IsLanguage(name) {
+		return nil, fmt.Errorf("--property: %s is no model in a language: a problem file says itself what is asked", name)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name != "-" && !builtIn && strings.ContainsAny(name, "./\\"):
 		return nil, fmt.Errorf("%s: no such file%s", name, similarProblem(name))
 	case err == nil, name == "-", !builtIn && strings.ContainsAny(name, "./\\"):
 		return readFile(name, opts) // its error names the file
+	case builtIn && len(opts.Constants) > 0:
+		return nil, fmt.Errorf("--const: %s is a built-in instance: its parameters stand behind a colon, see cmdpsolve instances", kind)
 	case builtIn && len(opts.Set) > 0:
 		return nil, fmt.Errorf("--set: %s is a built-in instance, which has no constants: its parameters stand behind a colon, see cmdpsolve instances", kind)
 	}
@@ -190,9 +242,13 @@ func (p *loaded) sizeWith(returns []string) string {
 	if m == nil {
 		return p.simulated()
 	}
-	states := count(m.States(), "state")
+	states, deadlocks := count(m.States(), "state"), ""
+	if d := p.Problem.Described; d != nil && d.Deadlocks() > 0 {
+		deadlocks = fmt.Sprintf(" (%s)", count(d.Deadlocks(), "deadlock"))
+	}
+	states += deadlocks
 	if p.Product != nil {
-		states = fmt.Sprintf("%s, %d with memory", count(p.Product.Base().States(), "state"), m.States())
+		states = fmt.Sprintf("%s%s, %d with memory", count(p.Product.Base().States(), "state"), deadlocks, m.States())
 	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",
 		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(returns, ", "))

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/language"
 
 	"golang.org/x/term"
 )
@@ -64,6 +65,15 @@ func (l *statusLine) show(text func(took time.Duration) string) {
 func (l *statusLine) reading(name string) func(part float64) {
 	return func(part float64) {
 		l.show(func(time.Duration) string { return fmt.Sprintf("reading %s, %.0f%%", name, 100*part) })
+	}
+}
+
+// exploring returns a function that shows how many states of a model have been found.
+func (l *statusLine) exploring(name string) func(language.Progress) {
+	return func(p language.Progress) {
+		l.show(func(took time.Duration) string {
+			return fmt.Sprintf("exploring %s: %s, %s, %.0f states a second", name, count(p.States, "state"), count(p.Transitions, "transition"), float64(p.Explored)/took.Seconds())
+		})
 	}
 }
 

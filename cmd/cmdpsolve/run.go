@@ -164,6 +164,11 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		s.completeReturns(cmd)
 		if strings.Contains(cmd.Use, "PROBLEM") || cmd.Name() == "convert" {
 			cmd.Flags().BoolVar(&s.problem.Outside, "outside", false, "let the problem file name files outside of its folder")
+			cmd.Flags().StringToStringVar(&s.problem.Constants, "const", nil, "constants that a model in a language leaves open")
+			placeholder(cmd.Flags(), "const", "NAME=VALUE,…")
+			cmd.Flags().Lookup("const").DefValue = ""
+			cmd.Flags().Var(propertyFlag{s.problem}, "property", "what to ask about a model in a language: a property such as 'multi(…)', FILE or FILE:NAME")
+			placeholder(cmd.Flags(), "property", "PROPERTY")
 			cmd.Flags().StringToStringVar(&s.problem.Set, "set", nil, "value of a constant that the problem file has under let")
 			placeholder(cmd.Flags(), "set", "NAME=VALUE")
 			cmd.Flags().Lookup("set").DefValue = ""

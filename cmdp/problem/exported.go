@@ -19,7 +19,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 	k := p.Model.Kernel(0)
 	m := &exchange.Model{
 		Players: 1, First: k.First, Offset: k.Offset, Target: k.Next, Probability: k.Prob,
-		Variables: exchange.Named(p.States), Labels: p.Labels,
+		Variables: exchange.Named(p.States), Described: p.Described, Labels: p.Labels,
 	}
 	start := make([]float64, p.Model.States())
 	for _, st := range p.Model.StartStates() {

@@ -16,7 +16,7 @@ type header struct {
 	p       *Problem
 	spec    cmdp.ModelSpec
 	states  int // 0 if not known, because of an error
-	names   map[string]int
+	names   stateIndex
 	options Options
 	game    bool     // a row names an action of the opponent
 	given   []string // the returns that rows give: all that are not derived
@@ -144,7 +144,7 @@ func (h *header) readStates(n *node, at *path) {
 	if !ok {
 		return
 	}
-	h.states, h.p.States, h.names = len(names), names, numbered(names)
+	h.states, h.p.States, h.names = len(names), names, listed(numbered(names))
 }
 
 // numberStates names states by a pattern in which {} stands for their numbers.
@@ -177,7 +177,7 @@ func (h *header) numberStates(n *node, at *path) {
 	for s := range names {
 		names[s] = before + strconv.Itoa(s) + after
 	}
-	h.states, h.p.States, h.names = count, names, numbered(names)
+	h.states, h.p.States, h.names = count, names, listed(numbered(names))
 }
 
 // uniqueNames reads a list of different names, at least one.
@@ -264,7 +264,7 @@ func (h *header) distribution(n *node, at *path, dst []cmdp.Transition) []cmdp.T
 	if known {
 		h.checkSum(n, at, sum)
 	}
-	if h.p.States != nil && h.faults == before && h.hasTwins(dst[first:]) {
+	if (h.p.States != nil || h.p.Described != nil) && h.faults == before && h.hasTwins(dst[first:]) {
 		h.bad(n, at, "a state is given twice, by its name and by its number")
 	}
 	return dst

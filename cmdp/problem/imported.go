@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/numpy"
+	"cmdpsolve/cmdp/language"
 )
 
 // An imported model is one that the transitions of a problem refer to, in the format
@@ -25,10 +27,13 @@ type imported struct {
 
 // loadImported reads the model that the transitions refer to, if they refer to one.
 func (h *header) loadImported(transitions *node, files fs.FS) {
-	if transitions == nil || transitions.kind != mapNode || files == nil {
-		return
+	var n *node
+	if transitions != nil && transitions.kind == mapNode && files != nil {
+		n = transitions.get("file")
 	}
-	n := transitions.get("file")
+	if len(h.options.Constants) > 0 && (n == nil || n.kind != scalarNode || !formats.IsLanguage(n.text)) {
+		h.bad(nil, nil, "values of constants are given, and the transitions are no model in a language, which alone has them")
+	}
 	if n == nil || n.kind != scalarNode || !formats.Known(n.text) {
 		return
 	}
@@ -45,9 +50,12 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 	if h.options.Progress != nil {
 		files = formats.Watch(files, h.options.Progress)
 	}
-	m, err := formats.Read(files, n.text)
+	m, err := formats.ReadWith(files, n.text, h.languageOptions(n.text, transitions))
 	var pe *fs.PathError
+	var le *language.Error
 	switch {
+	case errors.As(err, &le):
+		h.report(&Error{File: le.File, Line: int(le.At.Line), Column: int(le.At.Column), Message: le.Message})
 	case errors.As(err, &pe):
 		h.bad(n, (*path)(nil).key("transitions").key("file"), "%v", reason(err))
 	case err != nil:
@@ -62,6 +70,42 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 		}
 		h.take(m)
 	}
+}
+
+// languageOptions says how a model in a language is read.
+func (h *header) languageOptions(file string, transitions *node) formats.Options {
+	constants, rest := transitions.get("constants"), transitions.get("rest")
+	o := formats.Options{Path: beside(h.file, file), Constants: make(map[string]string), Context: h.options.Context, AnyStart: true}
+	o.Explore.States = h.limits.states
+	o.Explore.Transitions = h.limits.stored / 2
+	o.Explore.Memory = h.options.Bytes
+	o.Explore.Progress = h.options.Exploring
+	at := (*path)(nil).key("transitions").key("constants")
+	switch {
+	case constants != nil && !formats.IsLanguage(file):
+		h.bad(constants, at, "%s is no model in a language: it has no constants", file)
+	case constants != nil && h.pairs(constants, at):
+		for _, m := range constants.members {
+			if m.value.kind != scalarNode || m.value.isNull() {
+				h.bad(m.value, at.key(m.key.text), "got %s: want a number, true or false", m.value.describe())
+				continue
+			}
+			o.Constants[m.key.text] = m.value.text
+		}
+	}
+	if rest != nil {
+		here := (*path)(nil).key("transitions").key("rest")
+		switch {
+		case !formats.IsLanguage(file):
+			h.bad(rest, here, "%s is no model in a language: its states are at rest where they have no rows", file)
+		case rest.kind != scalarNode || rest.isNull():
+			h.bad(rest, here, "got %s: want a condition on the variables", rest.describe())
+		default:
+			o.Rest = rest.text
+		}
+	}
+	maps.Copy(o.Constants, h.options.Constants)
+	return o
 }
 
 // beside returns the name of a file that a problem file names.
@@ -89,8 +133,11 @@ func isDense(files fs.FS, name string) bool {
 func (h *header) take(m *exchange.Model) {
 	h.imported.m = m
 	h.states, h.game = m.States(), m.Players == 2
-	if names := m.StateNames(); names != nil && checkStates(names) == nil {
-		h.p.States, h.names = names, numbered(names)
+	if m.Described != nil {
+		h.p.Described = m.Described
+		h.names = m.Described
+	} else if names := m.StateNames(); names != nil && checkStates(names) == nil {
+		h.p.States, h.names = names, listed(numbered(names))
 	}
 	for _, st := range m.Start {
 		h.spec.Start = append(h.spec.Start, cmdp.StartState{State: int(st.State), Probability: st.Probability})
@@ -147,7 +194,11 @@ func (h *header) checkImported(root *node) {
 		h.bad(n, (*path)(nil).key("states"), "%d states: %s has %d; states may be left out", h.states, x.file, x.m.States())
 	}
 	if root.get("start") == nil && len(h.spec.Start) == 0 {
-		h.bad(nil, (*path)(nil).key("start"), "missing, and %s has no initial states: want a state, or a mapping from states to probabilities", x.file)
+		has := "no initial states"
+		if x.m.Described != nil {
+			has = "several initial states without a distribution"
+		}
+		h.bad(nil, (*path)(nil).key("start"), "missing, and %s has %s: want a state, or a mapping from states to probabilities", x.file, has)
 	}
 	if root.get("returns") == nil && h.spec.Dim == 0 {
 		h.bad(nil, (*path)(nil).key("returns"), "%s has no rewards that could be returns", x.file)

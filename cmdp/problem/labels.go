@@ -75,7 +75,7 @@ func (set *StateSet) saysNone() bool {
 // A stateFinder knows what names of states and labels mean.
 type stateFinder struct {
 	p      *Problem
-	number map[string]int // of the state of a name
+	number stateIndex
 	label  map[string]int // of a name in p.Labels
 	states int
 	// returns finds names of returns.
@@ -84,7 +84,7 @@ type stateFinder struct {
 }
 
 func newStateFinder(p *Problem, states int) *stateFinder {
-	f := &stateFinder{p: p, number: numbered(p.States), label: make(map[string]int, len(p.Labels)), states: states}
+	f := &stateFinder{p: p, number: p.stateIndex(), label: make(map[string]int, len(p.Labels)), states: states}
 	for i := range p.Labels {
 		f.label[p.Labels[i].Name] = i
 	}
@@ -162,12 +162,14 @@ func (f *stateFinder) addNamed(in []bool, name string) error {
 	switch {
 	case !isLabel && !isState && isInteger(name):
 		return &unknownState{name, fmt.Sprintf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)}
+	case !isLabel && !isState && f.p.Described != nil:
+		return f.addWhere(in, name)
 	case !isLabel && !isState:
 		if f.compared > mostCompared {
 			return &unknownState{name, "problem: unknown label or state " + shorten(name)}
 		}
 		known := slices.Sorted(maps.Keys(f.label))
-		known = slices.DeleteFunc(known, func(label string) bool { _, state := f.number[label]; return state })
+		known = slices.DeleteFunc(known, func(label string) bool { _, state := f.number.Find(label); return state })
 		return &unknownState{name, fmt.Sprintf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))}
 	case !isLabel:
 		in[s] = true
@@ -176,6 +178,18 @@ func (f *stateFinder) addNamed(in []bool, name string) error {
 		return fmt.Errorf("problem: %s is a state and a label of other states: want two names", shorten(name))
 	}
 	for _, s := range f.p.Labels[i].States {
+		in[s] = true
+	}
+	return nil
+}
+
+// addWhere adds the states where a condition on variables holds.
+func (f *stateFinder) addWhere(in []bool, condition string) error {
+	states, err := f.p.Described.Where(condition)
+	if err != nil {
+		return fmt.Errorf("problem: %s is no label or state, and no condition on the variables: %w", shorten(condition), err)
+	}
+	for _, s := range states {
 		in[s] = true
 	}
 	return nil

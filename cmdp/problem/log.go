@@ -36,10 +36,11 @@ func ReadLog(path string, of *Process, counts *cmdp.Counts, opts LogOptions) (Lo
 	}
 	r := &logReader{path: path, of: of, shape: of.Model.Shape(), counts: counts, opts: opts,
 		begun: make(map[string]bool)}
+	r.states = listed(nil)
 	if of.Product == nil {
 		r.names = of.of.States
+		r.states = of.of.stateIndex()
 	}
-	r.states = numbered(r.names)
 	if r.shape == nil || r.shape.Game() {
 		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with a horizon and one player", path)
 	}
@@ -64,7 +65,7 @@ type logReader struct {
 	counts  *cmdp.Counts
 	opts    LogOptions
 	names   []string // of states; none of those of a product
-	states  map[string]int
+	states  stateIndex
 	errs    Errors
 	size    LogSize
 	known   bool // the columns have been read

@@ -10,10 +10,13 @@ import (
 
 // StateName returns the name of a state, its number if states have no names.
 func (p *Problem) StateName(s int) string {
-	if p.States == nil {
-		return strconv.Itoa(s)
+	switch {
+	case p.States != nil:
+		return p.States[s]
+	case p.Described != nil:
+		return p.Described.StateName(s)
 	}
-	return p.States[s]
+	return strconv.Itoa(s)
 }
 
 // ActionName returns the name of action a of state s at the 0-based step h, its
@@ -35,10 +38,45 @@ func numbered(names []string) map[string]int {
 	return of
 }
 
+// A stateIndex finds states by their names.
+type stateIndex interface {
+	Find(name string) (state int, ok bool)
+}
+
+// listed are states whose names are listed.
+type listed map[string]int
+
+func (l listed) Find(name string) (state int, ok bool) {
+	state, ok = l[name]
+	return state, ok
+}
+
+// stateIndex returns what finds the states of the problem.
+func (p *Problem) stateIndex() stateIndex {
+	if p.States == nil && p.Described != nil {
+		return p.Described
+	}
+	return listed(numbered(p.States))
+}
+
+// stateNames lists the names of all states; nil if they are numbered.
+func (p *Problem) stateNames() []string {
+	if p.States != nil || p.Described == nil {
+		return p.States
+	}
+	names := make([]string, p.states())
+	for s := range names {
+		names[s] = p.Described.StateName(s)
+	}
+	return names
+}
+
 // stateNamed returns the state, of so many, that has a name or else a number in text.
-func stateNamed(text string, names map[string]int, states int) (int, bool) {
-	if s, ok := names[text]; ok {
-		return s, true
+func stateNamed(text string, names stateIndex, states int) (int, bool) {
+	if names != nil {
+		if s, ok := names.Find(text); ok {
+			return s, true
+		}
 	}
 	s, ok := labelNumber(text)
 	return s, ok && s < states

@@ -13,7 +13,7 @@ import (
 
 // fixed returns the Markov policy of the probabilities.
 func (o *Opponent) fixed(p *Problem) (cmdp.Policy, error) {
-	f := fixedPolicy{p: p, rows: make(map[[2]int][]int), states: numbered(p.States)}
+	f := fixedPolicy{p: p, rows: make(map[[2]int][]int), states: p.stateIndex()}
 	for i := range o.Probabilities {
 		f.read(i, &o.Probabilities[i])
 	}
@@ -47,7 +47,7 @@ func (o *Opponent) fixed(p *Problem) (cmdp.Policy, error) {
 // A fixedPolicy collects the rows of a policy by step, −1 for every step, and state.
 type fixedPolicy struct {
 	p      *Problem
-	states map[string]int // by name
+	states stateIndex
 	rows   map[[2]int][]int
 	steps  bool // some row is for a step alone
 	wrong  memberErrors

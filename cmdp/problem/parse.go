@@ -1,10 +1,12 @@
 package problem
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,9 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange/formats"
+	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/prism"
 )
 
 // Read reads the problem file at the given path, YAML or JSON, and the file of
@@ -30,6 +35,15 @@ type Options struct {
 	// Set has values for constants of the file, which hold in the place of those under let: a
 	// number, or arithmetic with the constants above.
 	Set map[string]string
+	// Constants has values for constants of a model in a language, in the place of those that the
+	// problem file gives it.
+	Constants map[string]string
+	// Property is what is asked about a model in a language, nil if its rewards are all returns.
+	Property *Property
+	// Context stops the exploration of a model in a language; nil for none that does. Exploring sees its
+	// progress, if it is not nil.
+	Context   context.Context
+	Exploring func(language.Progress)
 	// Outside allows the file to name files outside of its folder. Else these are errors, so that
 	// a problem that comes from elsewhere reads nothing but what came with it.
 	Outside bool
@@ -40,6 +54,9 @@ type Options struct {
 
 // ReadWith is [Read] with options.
 func ReadWith(path string, opts Options) (*Problem, error) {
+	if formats.IsLanguage(path) {
+		return readLanguage(path, opts)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
@@ -47,6 +64,57 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 	defer f.Close()
 	opts.opened(path)
 	return ReadFrom(f, path, opts)
+}
+
+// readLanguage reads a model in a language as a problem: all of its rewards, as totals, are returns.
+func readLanguage(path string, opts Options) (*Problem, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	if opts.Property != nil {
+		return readAsked(path, string(data), opts)
+	}
+	text := string(appendName(append([]byte(nil), "{format: cmdp/1, discount: 1, transitions: {file: "...), filepath.Base(path))) + "}}"
+	return parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+}
+
+// readAsked reads a model in a language with a property.
+func readAsked(path, model string, opts Options) (*Problem, error) {
+	opts.Constants = maps.Clone(opts.Constants)
+	text, err := askedText(path, model, filepath.Base(path), opts)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+}
+
+// Ask returns the problem file that asks opts.Property about the model in a language at the given path, and that refers
+// to the model by a name.
+func Ask(path, name string, opts Options) ([]byte, error) {
+	model, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	opts.Constants = maps.Clone(opts.Constants)
+	text, err := askedText(path, string(model), name, opts)
+	return []byte(text), err
+}
+
+func askedText(path, model, name string, opts Options) (string, error) {
+	property, err := opts.Property.choose(opts.Constants)
+	if err != nil {
+		return "", err
+	}
+	program, err := prism.Read(path, model, opts.Constants)
+	if err != nil {
+		return "", err
+	}
+	var rewards []string
+	for _, r := range program.Rewards {
+		rewards = append(rewards, r.Name)
+	}
+	return problemOf(name, opts.Constants, opts.Property.File, property, rewards)
 }
 
 // ReadFrom reads a problem from a stream. Path is the file's name in errors; a file of

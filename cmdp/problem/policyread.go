@@ -45,7 +45,7 @@ func ReadComponents(path string, of *Process) ([]FileComponent, error) {
 	if of == nil {
 		return nil, fmt.Errorf("problem: policy %s: no process that it is for", path)
 	}
-	f := &policyFile{path: path, of: of, states: numbered(of.of.States), numbers: make(map[int]int)}
+	f := &policyFile{path: path, of: of, states: of.of.stateIndex(), numbers: make(map[int]int)}
 	formed := true
 	err := scanPolicy(path, f.row, func(line, column int, format string, args ...any) {
 		formed = false
@@ -77,7 +77,7 @@ type policyFile struct {
 	spelling
 	path       string
 	of         *Process
-	states     map[string]int // of the problem, by their names
+	states     stateIndex // of the problem
 	errs       Errors
 	components []FileComponent
 	numbers    map[int]int // of each component that the file names, its place among them

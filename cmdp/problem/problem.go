@@ -36,6 +36,9 @@ type Problem struct {
 	Kinds []Return
 	// States names the states; nil if they are numbered.
 	States []string
+	// Described names the states if States is nil and they have variables: a model in a language. It is
+	// nil otherwise.
+	Described exchange.Described
 	// Labels names sets of states. Names are different, and none is a number.
 	Labels []exchange.Label
 	// Coordinates are the places of states on a map, for people; nil if none are given, and a state may

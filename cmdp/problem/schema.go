@@ -32,7 +32,7 @@ func Schema() ([]byte, error) {
 	s.opponent()
 	s.types[reflect.TypeFor[transitionsForm]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 		{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/row"}, Description: "rows"},
-		object(map[string]*jsonschema.Schema{"file": {Type: "string", Pattern: `\.([cC][sS][vV]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]|[nN][pP][zZ]|[uU][mM][bB]|[dD][rR][nN](\.[gG][zZ]|\.[xX][zZ])?|[tT][rR][aA]|[jJ][sS][oO][nN])$|/$`}}, "file"),
+		object(map[string]*jsonschema.Schema{"rest": {Type: "string", Description: "a condition on the variables of a model in a language: states where it holds are at rest"}, "constants": {Type: "object", Description: "values of constants that a model in a language leaves open", AdditionalProperties: &jsonschema.Schema{Types: []string{"number", "boolean", "string"}}}, "file": {Type: "string", Pattern: `\.([cC][sS][vV]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]|[nN][pP][zZ]|[uU][mM][bB]|[dD][rR][nN](\.[gG][zZ]|\.[xX][zZ])?|[tT][rR][aA]|[jJ][sS][oO][nN]|[pP][rR][iI][sS][mM]|[nN][mM]|[pP][mM]|[sS][mM])$|/$`}}, "file"),
 	}}
 	root := s.structure("", reflect.TypeFor[document]())
 	if s.err != nil {

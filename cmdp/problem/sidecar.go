@@ -15,7 +15,7 @@ import (
 // readFile reads the rows of the file that n names. Meanwhile r.file is its name, for
 // errors.
 func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
-	if !r.mapping(n, at, []string{"file"}) {
+	if !r.mapping(n, at, []string{"file", "constants", "rest"}) {
 		return
 	}
 	m := n.get("file")
@@ -35,6 +35,12 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 			}
 		}
 		return
+	}
+	for _, key := range []string{"constants", "rest"} {
+		if c := n.get(key); c != nil {
+			r.bad(c, at.key(key), "%s is no model in a language, which alone has %s", name, key)
+			return
+		}
 	}
 	var read func(f fs.File) error
 	switch strings.ToLower(filepath.Ext(name)) {

@@ -194,10 +194,10 @@ func (f *writer) header() {
 	} else {
 		line("discount", appendNumber(nil, m.Discount()))
 	}
-	if p.States == nil {
+	if names := p.stateNames(); names == nil {
 		line("states", strconv.AppendInt(nil, int64(m.States()), 10))
 	} else {
-		line("states", appendValue(nil, reflect.ValueOf(&p.States).Elem()))
+		line("states", appendValue(nil, reflect.ValueOf(&names).Elem()))
 	}
 	line("start", f.start())
 	f.labels()

@@ -1,0 +1,216 @@
+package problem
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/prism"
+)
+
+// A Property is a question in PRISM's language about a model in a language.
+type Property struct {
+	// File names the text in errors. Name chooses a property of the text by its name; it may be empty if there is only one.
+	File, Text, Name string
+}
+
+// choose returns the property that is meant, and takes the constants that its text defines out of those given.
+func (p *Property) choose(given map[string]string) (*prism.Property, error) {
+	list, defined, err := prism.ReadProperties(p.File, p.Text, given)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range defined {
+		delete(given, name)
+	}
+	var names []string
+	for i := range list {
+		if list[i].Name == p.Name || p.Name == "" && len(list) == 1 {
+			return &list[i], nil
+		}
+		names = append(names, list[i].Name)
+	}
+	if p.Name == "" {
+		return nil, fmt.Errorf("%s: %d properties: want FILE:NAME, which names one of %s", p.File, len(list), strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("%s: no property %s%s", p.File, shorten(p.Name), orWant(p.Name, names))
+}
+
+// An asked problem is a property in the words of a problem file.
+type asked struct {
+	file        string
+	rewards     []string // of the model
+	horizon     int
+	average     bool // some formula is a mean
+	total       bool // some formula is none
+	rest        string
+	names       map[string]bool
+	returns     []string // as members of the mapping
+	constraints []string
+	goals       []string
+}
+
+func (a *asked) bad(f *prism.Formula, format string, args ...any) error {
+	return &language.Error{File: a.file, At: f.At, Message: fmt.Sprintf(format, args...)}
+}
+
+func quote(text string) string { return string(appendName(nil, text)) }
+
+// problemOf writes the problem file that asks a property about a model with the given reward structures.
+func problemOf(model string, constants map[string]string, file string, p *prism.Property, rewards []string) (string, error) {
+	a := &asked{file: file, rewards: rewards, names: make(map[string]bool)}
+	for i := range p.Formulas {
+		f := &p.Formulas[i]
+		if f.Kind == 'R' && f.Path == 'C' && f.Within >= 0 {
+			a.horizon = f.Within
+		}
+		if f.Kind == 'R' && f.Path == 'F' {
+			a.rest = f.Goal
+		}
+	}
+	for i := range p.Formulas {
+		if err := a.add(&p.Formulas[i]); err != nil {
+			return "", err
+		}
+	}
+	if a.average && a.total {
+		return "", a.bad(&p.Formulas[0], "long-run means beside totals or probabilities: ask them in a problem file, see docs/properties.md")
+	}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("format: " + Format)
+	if p.Name != "" {
+		line("name: %s", quote(p.Name))
+	}
+	switch {
+	case a.average:
+		line("criterion: average")
+	case a.horizon > 0:
+		line("horizon: %d", a.horizon)
+	default:
+		line("discount: 1")
+	}
+	line("returns:\n  %s", strings.Join(a.returns, "\n  "))
+	if len(a.goals) == 1 {
+		line("goal: {%s}", a.goals[0])
+	}
+	if a.constraints != nil {
+		line("constraints:\n  - %s", strings.Join(a.constraints, "\n  - "))
+	}
+	line("transitions:\n  file: %s", quote(model))
+	if len(constants) > 0 {
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(constants)) {
+			values = append(values, name+": "+quote(constants[name]))
+		}
+		line("  constants: {%s}", strings.Join(values, ", "))
+	}
+	if a.rest != "" {
+		line("  rest: %s", quote(a.rest))
+	}
+	return b.String(), nil
+}
+
+// add adds the return, bound or goal of a formula.
+func (a *asked) add(f *prism.Formula) error {
+	name, kind, err := a.measured(f)
+	if err != nil {
+		return err
+	}
+	for n, first := 2, name; a.names[name]; n++ {
+		name = first + strconv.Itoa(n)
+	}
+	a.names[name] = true
+	a.returns = append(a.returns, quote(name)+": "+kind)
+	bound, value := f.Bound, f.Value
+	if f.Path == 'G' { // the probability of leaving
+		bound = map[string]string{">=": "<=", "<=": ">=", "max": "min", "min": "max", "=": "="}[bound]
+		value = 1 - value
+	}
+	number := strconv.FormatFloat(value, 'g', -1, 64)
+	switch bound {
+	case ">=":
+		a.constraints = append(a.constraints, `{return: `+quote(name)+`, at_least: `+number+"}")
+	case "<=":
+		a.constraints = append(a.constraints, `{return: `+quote(name)+`, at_most: `+number+"}")
+	case "min":
+		a.goals = append(a.goals, "minimize: "+quote(name))
+	default:
+		a.goals = append(a.goals, "maximize: "+quote(name))
+	}
+	return nil
+}
+
+// measured returns a name for what a formula measures, and the return that does.
+func (a *asked) measured(f *prism.Formula) (name, kind string, err error) {
+	if f.Path == 'S' {
+		a.average = true
+	} else {
+		a.total = true
+	}
+	switch {
+	case a.rest != "" && f.Path != 'S' && f.Path != 'C' && f.Path != 'G' && f.Goal == a.rest && f.Kind == 'R':
+		err := a.reached(f)
+		if err != nil {
+			return "", "", err
+		}
+	case a.rest != "" && (f.Goal != a.rest || f.Path == 'G'):
+		return "", "", a.bad(f, "rewards up to %s beside what does not end there: formulas beside R [F …] have to be F or U with the same states", a.rest)
+	case a.horizon > 0 && f.Kind == 'R' && f.Within != a.horizon:
+		return "", "", a.bad(f, "the total of another number of steps than %d: want the same for all", a.horizon)
+	case a.horizon > 0 && f.Kind == 'P' && (f.Within < 0 || f.Within > a.horizon):
+		return "", "", a.bad(f, "a probability without a bound of at most %d steps beside totals of %d steps", a.horizon, a.horizon)
+	}
+	if f.Kind == 'R' {
+		name, err = a.rewardOf(f)
+		return name, `{reward: ` + quote(name) + "}", err
+	}
+	if f.Kind == 'S' {
+		return "share", `{visits: ` + quote(f.Goal) + "}", nil
+	}
+	name = "p"
+	goal := quote(f.Goal)
+	if f.Path == 'G' {
+		name = "leaves"
+		goal = quote("!(" + f.Goal + ")")
+	}
+	kind = `{reach: ` + goal
+	if f.While != "" {
+		kind += `, while: ` + quote(f.While)
+	}
+	if f.Within >= 0 {
+		kind += `, within: ` + strconv.Itoa(f.Within)
+	}
+	return name, kind + "}", nil
+}
+
+func (a *asked) rewardOf(f *prism.Formula) (string, error) {
+	switch {
+	case len(a.rewards) == 0:
+		return "", a.bad(f, "the model has no rewards")
+	case f.Reward == "":
+		return a.rewards[0], nil
+	case !slices.Contains(a.rewards, f.Reward):
+		return "", a.bad(f, "the model has no rewards %s%s", shorten(f.Reward), orWant(f.Reward, a.rewards))
+	}
+	return f.Reward, nil
+}
+
+// reached asks that the states up to which rewards are earned are reached for certain; else rewards up to
+// them have no end.
+func (a *asked) reached(f *prism.Formula) error {
+	const name = "reached"
+	if a.names[name] {
+		return nil
+	}
+	if slices.Contains(a.rewards, name) {
+		return a.bad(f, "rewards called %s, which is the name of the probability of coming to an end", name)
+	}
+	a.names[name] = true
+	a.returns = append(a.returns, quote(name)+`: {reach: `+quote(f.Goal)+"}")
+	a.constraints = append(a.constraints, `{return: `+quote(name)+`, at_least: 1, always: true}`)
+	return nil
+}

@@ -1,0 +1,120 @@
+package problem_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+)
+
+// trip goes up with 0.8 or falls back. The fast way costs 3 and may crash.
+const trip = `mdp
+const int N;
+module m
+  x : [0..N]; crashed : bool;
+  [slow] x<N & !crashed -> 0.5:(x'=x+1) + 0.5:true;
+  [fast] x<N & !crashed -> 0.75:(x'=x+1) + 0.25:(crashed'=true);
+endmodule
+label "home" = x=N;
+rewards "time" [slow] true : 2; [fast] true : 1; endrewards
+rewards "fuel" [fast] true : 3; endrewards
+`
+
+// TestProperties asks about a model whose answers are worked out by hand: slow takes 4 for a step on average, fast 1
+// unless it crashes.
+func TestProperties(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trip.nm")
+	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		property, name string
+		want           float64
+	}{
+		{`Pmax=? [F "home"]`, "", 1},
+		{`Pmin=? [F "home"]`, "", 0.5625},
+		{`P=? [F<=1 x=N]`, "", 0},
+		{`Pmax=? [F<=2 "home"]`, "", 0.5625},
+		{`Pmax=? [F<3 "home"]`, "", 0.5625},
+		{`Pmin=? [G !crashed]`, "", 0.4375}, // the probability of leaving is minimised or maximised
+		{`Pmax=? [x<2 & !crashed U<=(1+1) x=N]`, "", 0.5625},
+		{`R{"time"}min=? [F "home"]`, "", 8},
+		{`R{"time"}min=? [F "home" | crashed]`, "", 1 + 0.75},
+		{`R{"fuel"}max=? [C]`, "", 3 + 0.75*3},
+		{`Rmax=? [C<=1]`, "", 2},
+		{`R{"time"}max=? [C<=3]`, "", 2 + 2 + 2 - 0.25*2},
+		{`multi(R{"time"}min=? [C], P>=1 [F "home"])`, "", 8},
+		{`multi(R{"time"}min=? [C], P>=0.75 [F "home"])`, "", 1 + 0.75*4},
+		{`multi(R{"time"}min=? [F "home"|crashed], P<=0.25 [F "home"|crashed])`, "", math.NaN()},
+		{`const int k; const int m = k-1; const double p = 1/2; label "up" = x>=m; "a": Pmin=? [F "up" & !crashed]; "b": P>=p [F "up"];`, "a", 0.75},
+		{`S=? ["home"]`, "", 1},
+		{`R{"fuel"}max=? [S]`, "", 0},
+	} {
+		opts := problem.Options{Constants: map[string]string{"N": "2"}, Property: &problem.Property{File: "p.props", Text: c.property, Name: c.name}}
+		if strings.HasPrefix(c.property, "const int k") {
+			opts.Constants["k"] = "2"
+		}
+		p, err := problem.ReadWith(path, opts)
+		if err != nil {
+			t.Errorf("%s: %v", c.property, err)
+			continue
+		}
+		q, err := query.New(context.Background(), p, query.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.property, err)
+			continue
+		}
+		r, err := exact.Solve(context.Background(), q.Model, q.Task, exact.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.property, err)
+			continue
+		}
+		if math.IsNaN(c.want) {
+			if r.Status != exact.Infeasible {
+				t.Errorf("%s: %v", c.property, r.Status)
+			}
+			continue
+		}
+		if got := math.Abs(q.Task.Cost.Value(r.Returns)); r.Status != exact.Optimal || math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v %.9g, want %.9g", c.property, r.Status, got, c.want)
+		}
+	}
+}
+
+// TestRefusedProperties holds what is refused, with its place.
+func TestRefusedProperties(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trip.nm")
+	if err := os.WriteFile(path, []byte(trip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ property, want string }{
+		{``, "p.props:1:1: no property"},
+		{`Pmax=? [X x=1]`, "p.props:1:9: X is not supported: want F, G or U"},
+		{`P>0.5 [F x=1]`, "p.props:1:2: got >: want >=, <=, max=?, min=? or =?"},
+		{`Pmax=? [F[1,2] x=1]`, "p.props:1:10: only bounds of steps from above"},
+		{`Pmax=? [F<=x x=1]`, "p.props:1:12: unknown name x"},
+		{`Pmax=? [F<=(0-1) x=1]`, "a bound of -1 steps: want 0 or more"},
+		{`R{"time"}max=? [I=3]`, "p.props:1:17: I is not supported: want C, C<=k, F or S"},
+		{`R{"tame"}max=? [C]`, "p.props:1:1: the model has no rewards tame, did you mean \"time\"?"},
+		{`filter(max, x=1)`, "p.props:1:1: got filter: want a formula P, R, S or multi(…)"},
+		{`P>=1 [F x=1] & P>=1 [F x=2]`, "p.props:1:14: got &: want ; after a property"},
+		{`"a": P>=1 [F x=1]; "b": P>=1 [F x=2];`, "p.props: 2 properties: want FILE:NAME, which names one of a, b"},
+		{`multi(R{"time"}min=? [F x=1], Pmax=? [F x=2])`, "p.props:1:31: rewards up to x = 1 beside what does not end there"},
+		{`multi(R{"time"}min=? [C<=3], R{"fuel"}<=1 [C<=4])`, "the total of another number of steps"},
+		{`multi(R{"time"}min=? [C], R{"fuel"}<=1 [S])`, "long-run means beside totals"},
+		{`Pmax=? [F "nowhere"]`, "unknown name"},
+		{`Pmax=? [F y=1]`, "unknown name y"},
+		{`const int k; Pmax=? [F x=k]`, "p.props:1:11: constant k has no value"},
+	} {
+		_, err := problem.ReadWith(path, problem.Options{Constants: map[string]string{"N": "2"}, Property: &problem.Property{File: "p.props", Text: c.property}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.property, err, c.want)
+		}
+	}
+}
