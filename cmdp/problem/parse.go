@@ -92,6 +92,9 @@ func readAsked(path, model string, opts Options) (*Problem, error) {
 // Ask returns the problem file that asks opts.Property about the model in a language at the given path, and that refers
 // to the model by a name.
 func Ask(path, name string, opts Options) ([]byte, error) {
+	if opts.Property == nil {
+		return nil, fmt.Errorf("problem: %s: no property to ask", path)
+	}
 	model, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("problem: %w", err)
