@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/exchange/umb"
@@ -107,7 +108,11 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		return o.ask(s, in, out)
 	}
 	p, m, err := s.readAny(in)
-	if err != nil {
+	var large *cmdp.MemoryError
+	switch {
+	case errors.As(err, &large):
+		return nil, failed(err)
+	case err != nil:
 		return nil, &exitError{exitUsage, err}
 	}
 	if err := s.files.check(); err != nil {
@@ -253,7 +258,9 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 		foreign = !bytes.Contains(data, []byte(problem.Format))
 	}
 	if !foreign {
-		p, err := read(name, *s.problem)
+		opts := *s.problem
+		opts.Bytes = mostBytes()
+		p, err := read(name, opts)
 		return p, nil, err
 	}
 	if len(s.problem.Set) > 0 {
