@@ -198,7 +198,7 @@ func TestBadHellos(t *testing.T) {
 		`{"hello":2}`:            `"hello": want 1`,
 		`{"hello":1}`:            `"states": want a count`,
 		`{"hello":1,"states":0}`: `"states": want a count from 1`,
-		`{"hello":1,"states":99999999999,"actions":1}`:                                                  `"states": want a count from 1`,
+		`{"hello":1,"states":2000000000,"actions":1}`:                                                   `"states": want a count from 1`,
 		`{"hello":1,"states":2}`:                                                                        `"actions": want a count, or a list`,
 		`{"hello":1,"states":2,"actions":"x"}`:                                                          `"actions": want a count, or a list`,
 		`{"hello":1,"states":2,"actions":0}`:                                                            `"actions": 0 in all`,
