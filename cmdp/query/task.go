@@ -113,8 +113,8 @@ func stepRange(k *cmdp.Kernel, lower, upper []float64) {
 // there are neither limits nor a target. The rows of the task are the limits that are not kept by what the model offers,
 // in their order, then the sides that the target is given by, then others that its kind has. A limit that no possible
 // return keeps is not a mistake: the target is then the face of the limit, outside of the box, and no policy meets it. It is an
-// error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a target set, or in a game a
-// limit, does not meet the box. Task then has no target and all its rows.
+// error, wrapping [geometry.ErrEmpty], if limits contradict each other, or if a target set
+// does not meet the box. Task then has no target and all its rows.
 func (q *Query) setTask(ctx context.Context) error {
 	box, err := q.box(ctx)
 	if err != nil {
@@ -210,7 +210,7 @@ func (q *Query) setTarget(t *cmdp.Task) error {
 	if !slices.ContainsFunc(q.Limits, func(l *Limit) bool { return l.row >= 0 }) && q.Problem.Target == nil {
 		return nil
 	}
-	least, most, err := q.allowed(t.Box)
+	least, most, err := q.allowed()
 	if err != nil {
 		return err
 	}
@@ -254,19 +254,15 @@ func (q *Query) setTarget(t *cmdp.Task) error {
 }
 
 // allowed returns the bounds on each return that the limits ask for, ±Inf without one.
-func (q *Query) allowed(box *geometry.Box) (least, most []float64, err error) {
+func (q *Query) allowed() (least, most []float64, err error) {
 	d := len(q.Returns)
 	least, most = slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
-	game := q.Shape() != nil && q.Shape().Game()
 	for _, l := range q.Limits {
 		if l.row < 0 || l.Constraint < 0 {
 			continue
 		}
 		i := l.expected.coordinate
 		err := l.expected.narrow(&least[i], &most[i])
-		if err == nil && game {
-			err = l.expected.meets(box.Lower()[i], box.Upper()[i])
-		}
 		if err != nil {
 			return nil, nil, problem.Inside(err, "constraints", l.Constraint)
 		}
@@ -288,18 +284,6 @@ func (e *expected) narrow(least, most *float64) error {
 		return fmt.Errorf(contradiction, "at most", e.bound, e.name, "at least", *least, geometry.ErrEmpty)
 	default:
 		*most = min(*most, e.bound)
-	}
-	return nil
-}
-
-// meets refuses a bound that no possible return keeps.
-func (e *expected) meets(lower, upper float64) error {
-	const outside = "%s %g is asked for, but %s is %s %g: the target and the box of possible returns do not meet: %w"
-	switch {
-	case e.atLeast && e.bound > upper:
-		return fmt.Errorf(outside, "at least", e.bound, e.name, "at most", upper, geometry.ErrEmpty)
-	case !e.atLeast && e.bound < lower:
-		return fmt.Errorf(outside, "at most", e.bound, e.name, "at least", lower, geometry.ErrEmpty)
 	}
 	return nil
 }
