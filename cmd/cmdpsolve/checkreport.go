@@ -180,6 +180,8 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 	return t
 }
 
+func infinite(x report.Number) bool { return math.IsInf(float64(x), 0) }
+
 // notes says in sentences what was found.
 func (rep *checkReport) notes(p *loaded) report.Note {
 	switch {
@@ -198,6 +200,8 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 	notes := report.Note{"Some policy keeps every limit: the approachability gap is 0."}
 	s, none := rep.Slater, 1e-9*slices.Min(p.sides())
 	switch r := float64(s.Radius); {
+	case math.IsInf(r, 1) && slices.ContainsFunc(s.Returns.Values, infinite):
+		return append(notes, "A policy whose returns grow without end keeps them with any room to spare.")
 	case math.IsInf(r, 1):
 		return append(notes, "All policies do.")
 	case r <= none && float64(s.Bound) > 2*none:
@@ -208,7 +212,7 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 			"None keeps them with room to spare: there is no Slater ball, and whether one keeps them exactly is left to rounding."}
 	default:
 		notes = append(notes, fmt.Sprintf("The largest slack in all of them at once is %s: a ball of that radius (Slater) around the returns %s is allowed.", report.Short(r), p.vector(s.Returns)))
-		if b := float64(s.Bound); b > r*(1+1e-9) {
+		if b := float64(s.Bound); b > r*(1+1e-9) && !math.IsInf(b, 1) {
 			notes = append(notes, fmt.Sprintf("No ball is larger than %s.", report.Short(b)))
 		}
 	}

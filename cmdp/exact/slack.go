@@ -2,6 +2,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -104,7 +105,11 @@ func (s *solver) deepest() (*SlackResult, error) {
 	}
 	least := math.Inf(-1) // certified lower bound of u
 	for range 400 {
-		if err := s.master.solve(); err != nil {
+		err := s.master.solve()
+		if errors.Is(err, errNoBound) {
+			return s.boundlessSlack()
+		}
+		if err != nil {
 			return nil, err
 		}
 		cut, err := s.probe()
@@ -130,6 +135,23 @@ func (s *solver) deepest() (*SlackResult, error) {
 	}
 	inner := s.crossPolytope() / math.Sqrt(float64(len(s.lower)))
 	return s.slackResult(inner, math.Max(inner, -least))
+}
+
+// boundlessSlack answers where totals grow without end on the inner side of all rows. The policy shown lies inside by the size of
+// what the returns vary about, or by more.
+func (s *solver) boundlessSlack() (*SlackResult, error) {
+	size := 1.0
+	if s.missing > 0 {
+		size = s.missing / s.opts.Feasibility
+	}
+	if err := s.master.elasticity(-size, math.Inf(1)); err != nil {
+		return nil, err
+	}
+	if err := s.master.solve(); err != nil {
+		return nil, err
+	}
+	s.remember()
+	return s.slackResult(0, math.Inf(1))
 }
 
 // probe asks the target for the corners of the cross-polytope around the mixture and
@@ -198,7 +220,7 @@ func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
 	if s.complete && len(s.rows) > 0 { // from the evaluated returns
 		room := math.Inf(1)
 		for _, row := range s.rows {
-			room = math.Min(room, (row.Offset-floats.Dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
+			room = math.Min(room, (row.Offset-dot(row.Normal, r.Returns))/floats.Norm(row.Normal, 2))
 		}
 		radius = math.Max(0, room)
 		bound = math.Max(bound, radius)

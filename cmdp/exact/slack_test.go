@@ -137,3 +137,38 @@ func largestBall(t *testing.T, p *problem.Problem, of *cmdp.Model) float64 {
 	}
 	return sol.Objective * -1
 }
+
+// TestBoundlessSlack: totals that grow without end on the inner side of all limits leave a slack that nothing bounds, unless a
+// limit on another total holds them.
+func TestBoundlessSlack(t *testing.T) {
+	for _, c := range []struct {
+		name, rows, limits string
+		radius             float64
+	}{
+		{"one loop", "{state: 0, action: on, next: {0: 1}, returns: [0.7, 0]}", "{return: gain, at_least: 1}", math.Inf(1)},
+		{"one loop that costs", "{state: 0, action: on, next: {0: 1}, returns: [-2, 0]}", "{return: gain, at_most: 1}", math.Inf(1)},
+		{"both grow", "{state: 0, action: on, next: {0: 1}, returns: [0.7, 0.2]}, {state: 0, action: off, next: {1: 1}, returns: [-2, -3]}",
+			"{return: gain, at_least: 1}, {return: toll, at_least: 1}", math.Inf(1)},
+		// 0.7 k − 2 − 1 = 1 − (0.2 k − 3) after k rounds.
+		{"one holds the other", "{state: 0, action: on, next: {0: 1}, returns: [0.7, 0.2]}, {state: 0, action: off, next: {1: 1}, returns: [-2, -3]}",
+			"{return: gain, at_least: 1}, {return: toll, at_most: 1}", 22.0 / 9},
+	} {
+		text := "format: cmdp/1\ndiscount: 1\nstates: 2\nstart: 0\nreturns: [gain, toll]\ntransitions: [" + c.rows + "]\nconstraints: [" + c.limits + "]\n"
+		p, err := problem.Parse("test.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := query.TaskOf(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Slack(context.Background(), p.Model, task, exact.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if !(r.Radius == c.radius || math.Abs(r.Radius-c.radius) <= 1e-9) || r.Bound < r.Radius {
+			t.Errorf("%s: radius %g, at most %g: want %g", c.name, r.Radius, r.Bound, c.radius)
+		}
+	}
+}

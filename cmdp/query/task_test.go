@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
 )
 
 const taskHead = `format: cmdp/1
@@ -131,6 +132,19 @@ func TestBoundsOutOfReach(t *testing.T) {
 		if !ok || !slices.Equal(box.Lower(), c.lower) || !slices.Equal(box.Upper(), c.upper) {
 			t.Errorf("%s: target %v to %v: want %v to %v", c.constraints, box.Lower(), box.Upper(), c.lower, c.upper)
 		}
+	}
+	game := parsed(t, `format: cmdp/1
+horizon: 1
+states: 1
+start: 0
+returns: [reward]
+transitions:
+  - {state: 0, action: on, opponent: left, next: {0: 1}, returns: [1]}
+  - {state: 0, action: on, opponent: right, next: {0: 1}, returns: [2]}
+constraints: [{return: reward, at_most: -1}]
+`)
+	if distance := oracle.Distance(game.Task.Target, []float64{1}); distance != 2 {
+		t.Errorf("a game whose bound is out of reach: the distance of 1 from the target is %g: want 2", distance)
 	}
 	p := mustParse(t, taskHead)
 	for _, pair := range [][2]problem.Constraint{
