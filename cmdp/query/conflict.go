@@ -26,7 +26,7 @@ type Clash struct {
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if none
-// is proved. Limits of every episode have taken choices away from the model. To count with the others they are
+// is proved, as where other thresholds of the worst episodes would do. Limits of every episode have taken choices away from the model. To count with the others they are
 // given up, for limits on chances.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
 	q, err := q.softened(ctx)
@@ -53,6 +53,11 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 			return nil, err
 		}
 		out = append(out, clash)
+	}
+	if len(q.Of(WorstEpisodes)) > 0 {
+		if kept, err := q.kept(ctx, out, c.Set); err != nil || kept {
+			return nil, err
+		}
 	}
 	if c.Set {
 		clash := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
@@ -82,6 +87,10 @@ func (q *Query) softened(ctx context.Context) (*Query, error) {
 func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give float64) (Clash, error) {
 	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 	switch {
+	case (l.Scope == OnAverage || l.Scope == WithProbability) && len(q.Of(WorstEpisodes)) > 0:
+		needed, err := q.neededAnywhere(ctx, l, give)
+		clash.Needed, clash.Give = needed, math.Abs(needed-l.Bound)
+		return clash, err
 	case math.IsInf(give, 1):
 	case l.Scope == WorstEpisodes:
 		needed, err := q.neededOfWorst(ctx, l, l.Slack(give))
@@ -126,7 +135,67 @@ func (q *Query) neededOfWorst(ctx context.Context, l *Limit, enough float64) (fl
 	return needed, err
 }
 
-// without returns the task of keeping what a limit bounds small, without the limit.
+// kept reports whether some thresholds of the worst episodes allow a policy that keeps the limits of a conflict, with the target or
+// without it.
+func (q *Query) kept(ctx context.Context, conflict []Clash, target bool) (kept bool, err error) {
+	err = q.EachThreshold(ctx, func(at *Query) error {
+		some := *at
+		some.Limits = nil
+		for i, l := range q.Limits {
+			if slices.ContainsFunc(conflict, func(c Clash) bool { return c.Limit == l }) {
+				some.Limits = append(some.Limits, at.Limits[i])
+			}
+		}
+		p := *at.Problem
+		p.Goal = problem.Goal{}
+		if !target {
+			p.Target = nil
+		}
+		some.Problem = &p
+		err := some.setTask(ctx)
+		if kept || errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r, err := exact.Solve(ctx, at.Model, some.Task, exact.Options{})
+		kept = err == nil && r.Status == exact.Optimal
+		return err
+	})
+	return kept, err
+}
+
+// neededAnywhere returns what the bound on an expected return would have to be, all other limits being as they are, whatever the
+// thresholds of the worst episodes. It is enough if the bound gives so much at the thresholds of the query. It is NaN if no bound is enough.
+func (q *Query) neededAnywhere(ctx context.Context, l *Limit, enough float64) (float64, error) {
+	way := 1.0
+	if l.expected.atLeast {
+		way = -1
+	}
+	number := slices.Index(q.Limits, l)
+	least := way*l.Bound + enough
+	err := q.EachThreshold(ctx, func(at *Query) error {
+		task, err := at.without(ctx, at.Limits[number])
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r, err := exact.Solve(ctx, at.Model, task, exact.Options{})
+		if err == nil && r.Status == exact.Optimal {
+			least = min(least, r.Objective)
+		}
+		return err
+	})
+	if math.IsInf(least, 1) {
+		return math.NaN(), err
+	}
+	return way * least, err
+}
+
+// without returns the task of making what a limit bounds as small as can be, or as large if it is to be large, without the limit.
 func (q *Query) without(ctx context.Context, l *Limit) (cmdp.Task, error) {
 	free := *q
 	free.Limits = slices.DeleteFunc(slices.Clone(q.Limits), func(o *Limit) bool { return o == l || o.Scope == OfTarget })
@@ -138,6 +207,9 @@ func (q *Query) without(ctx context.Context, l *Limit) (cmdp.Task, error) {
 	}
 	gradient := make([]float64, len(q.Returns))
 	gradient[l.expected.coordinate] = 1
+	if l.expected.atLeast {
+		gradient[l.expected.coordinate] = -1
+	}
 	c, err := cost.NewLinear(gradient, free.Task.Box)
 	if err != nil {
 		return cmdp.Task{}, err

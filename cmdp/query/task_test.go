@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
@@ -255,6 +256,36 @@ func TestOpponentsPlay(t *testing.T) {
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s plays %v: want %v", text, got, want)
+		}
+	}
+}
+
+// TestConflictOfWorstEpisodes: what a limit has to give beside one on the worst episodes is the least over all thresholds. The first action
+// may have a share x with −0.4 x − 0.7 (0.01 − x) ≤ −0.6·0.01, so x = 1/300, and the other 0.3 (1 − x) = 0.299.
+func TestConflictOfWorstEpisodes(t *testing.T) {
+	q := parsed(t, `format: cmdp/1
+horizon: 1
+states: 1
+start: 0
+returns: [delay, price]
+transitions:
+  - {state: 0, action: cheap, next: {0: 1}, returns: [-0.4, 0]}
+  - {state: 0, action: dear, next: {0: 1}, returns: [-0.7, 0.3]}
+constraints:
+  - {return: price, at_most: 0.2}
+  - {return: delay, at_most: -0.6, cvar: 0.01}
+`)
+	q, err := q.Best(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clashes, err := q.Conflict(t.Context(), exact.Options{})
+	if err != nil || len(clashes) != 2 {
+		t.Fatalf("conflict %v, error %v: want both limits", clashes, err)
+	}
+	for _, c := range clashes {
+		if c.Limit.Scope == OnAverage && !(math.Abs(c.Needed-0.299) <= 1e-9 && math.Abs(c.Give-0.099) <= 1e-9) {
+			t.Errorf("%s: needed %g, gives %g: want 0.299, 0.099", c.Limit.Name, c.Needed, c.Give)
 		}
 	}
 }

@@ -75,6 +75,9 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	right := said(exact)
 	switch a.Status {
 	case "undecided":
+		if f := q.judgeUndecided(p, a, exact); f != nil {
+			return f
+		}
 		if !touching {
 			return failure("undecided", "%s", right).but("undecided")
 		}
@@ -92,7 +95,7 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 			return failure("unbounded", "%s", right).but("unbounded in %s", a.Return)
 		}
 	case "optimal":
-		if least.status != optimal {
+		if least.status != optimal && exact.status != optimal {
 			return failure("optimal", "%s", right).but("optimal %v", show(a.Objective))
 		}
 	}
@@ -109,6 +112,9 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	}
 	if p.Goal == nil {
 		return nil
+	}
+	if least.status != optimal { // limits that are moved a little let the goal grow without end
+		least = exact
 	}
 	size := 0.0
 	for i := range q.cost {
@@ -236,11 +242,47 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 	}
 	if a.Status == "unbounded" {
 		i, ok := g.index[a.Return]
-		if !ok || !math.IsInf(v[i], 0) {
+		if !ok || !q.grown(i, v[i]) {
 			return failure("ray", "a policy under which a return grows without end").but("return %q under\n%s", a.Return, policy)
 		}
 	}
 	return q.judgeKept(p, v, "of the policy file")
+}
+
+// judgeUndecided checks the bound of an answer that is not proved.
+func (q *question) judgeUndecided(p *Problem, a *planned, exact result) *Failure {
+	if p.Goal == nil || a.Bound == nil || exact.status != optimal {
+		return nil
+	}
+	bound, optimum := *a.Bound, float(exact.value)
+	if q.maximized {
+		bound = -bound
+	}
+	size := math.Abs(optimum)
+	for i := range q.cost {
+		s, err := q.scale(i)
+		if err != nil {
+			return nil
+		}
+		size = max(size, float(s))
+	}
+	if !(bound <= optimum+1e-9*size) {
+		return failure("bound", "undecided, and a bound beyond %.12g in the cost", optimum).but("bound %.15g", *a.Bound)
+	}
+	return nil
+}
+
+// grown reports whether a return shows that it has no bound. It is infinite, or, where no single policy has that, what many steps
+// along the loop give.
+func (q *question) grown(i int, x float64) bool {
+	const manySteps = 1e5
+	step := 0.0
+	for _, n := range q.graph().nodes {
+		for _, c := range n.choices {
+			step = max(step, math.Abs(float(c.gives[i])))
+		}
+	}
+	return math.Abs(x) >= manySteps*step
 }
 
 // judgeKept checks the limits at the coordinates v.

@@ -1,7 +1,7 @@
 package nasty
 
 import (
-	"math"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -9,33 +9,16 @@ import (
 // KnownFailures are failures of the command that are known and not yet mended. The list is temporary: it is
 // empty when the command is right.
 var KnownFailures = Known{
-	{"without a horizon, a return that nothing asks about is infinite, and objective, bound and gap are null", func(p *Problem, f *Failure) bool {
-		return f.Kind == "null" && p.totals()
+	// docs/exact.md, "Staying and leaving".
+	{"totals: an optimum that has to remember whether it went round a loop is undecided", func(p *Problem, f *Failure) bool {
+		return f.Kind == "undecided" && p.remembers()
 	}},
-	{"with a discount near 1 a gap is not reached, or the verdict is undecided", func(p *Problem, f *Failure) bool {
-		return slices.Contains([]string{"gap", "undecided", "range", "front", "check"}, f.Kind) && p.Discount != "" && p.Discount != "1" && float(rat(p.Discount)) > 0.9999
+	{"totals: whether limits can be kept is not known where a policy has to remember whether it went round a loop", func(p *Problem, f *Failure) bool {
+		return f.Kind == "check" && strings.HasPrefix(f.Found, "not, gap from 0 to") && p.remembers()
 	}},
-	{"without a horizon, a return that nothing asks about is infinite, and the distance of a certificate is null", func(p *Problem, f *Failure) bool {
-		return f.Kind == "certificate" && strings.HasSuffix(f.Found, "null") && p.totals()
-	}},
-	{"means beside totals: undecided", func(p *Problem, f *Failure) bool {
-		return f.Kind == "undecided" && p.Criterion == "average" && p.totals()
-	}},
-	{"totals: a policy that breaks a limit, or a ray that is none", func(p *Problem, f *Failure) bool {
-		return p.totals() && slices.Contains([]string{"limit", "unbounded", "infeasible", "ray", "optimal", "objective", "policy"}, f.Kind)
-	}},
-	{"totals: undecided where loops gain", func(p *Problem, f *Failure) bool {
-		return p.totals() && slices.Contains([]string{"undecided", "front"}, f.Kind)
-	}},
-	{"totals: a linear program of front and check has no bound, or NaN in it", func(p *Problem, f *Failure) bool {
-		return p.totals() && f.Kind == "refused" && (strings.Contains(f.Found, "linear program") || strings.Contains(f.Found, "lp:"))
-	}},
-	{"a bound of a game that no possible return keeps is refused, not infeasible", func(p *Problem, f *Failure) bool {
-		return p.game() && f.Kind == "refused" && strings.Contains(f.Found, "do not meet")
-	}},
-	{"what other limits have to give is computed for one threshold of a limit with cvar", func(p *Problem, f *Failure) bool {
+	{"a conflict is only looked for at one threshold of a limit with cvar; none is named if other thresholds keep those limits", func(p *Problem, f *Failure) bool {
 		tail := slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.CVaR != "" })
-		return tail && (strings.HasSuffix(f.Kind, "needed") || strings.HasSuffix(f.Kind, "conflict"))
+		return tail && strings.HasSuffix(f.Kind, "conflict") && f.Found == "none"
 	}},
 }
 
@@ -55,28 +38,69 @@ func (p *Problem) totals() bool {
 	return false
 }
 
-// slow reports whether plan would try too many pairs of thresholds: those of two limits with cvar are all
-// multiples of the unit of the values, not the totals that come up alone. Such problems are not asked, as long
-// as that is so.
-func (p *Problem) slow(g *graph) bool {
-	pairs := 1.0
-	for _, l := range p.Constraints {
-		if l.CVaR == "" {
-			continue
-		}
-		all := g.support[l.Return]
-		unit, width := 0.0, 0.0
-		for k := range all {
-			width = max(width, math.Abs(float(all[k])))
-			if k > 0 {
-				if d := float(sub(all[k], all[k-1])); unit == 0 || d < unit {
-					unit = d
+// remembers reports whether the process may come back, through a choice that returns something which is asked about, to a state where it
+// may also stay for nothing. An optimum may then be to go round once, and stay after that, which only a policy that remembers can do.
+func (p *Problem) remembers() bool {
+	if !p.totals() {
+		return false
+	}
+	leads := make([][]bool, p.States) // from each state to each, in no step or more
+	for s := range leads {
+		leads[s] = make([]bool, p.States)
+		leads[s][s] = true
+	}
+	for range p.States {
+		for _, r := range p.Transitions {
+			for _, o := range r.outcomes() {
+				for t, yes := range leads[o.Next] {
+					leads[r.State][t] = leads[r.State][t] || yes && sign(o.Probability) > 0
 				}
 			}
 		}
-		if unit > 0 {
-			pairs *= max(1, 2*width/unit)
+	}
+	free := p.free()
+	return slices.ContainsFunc(p.Transitions, func(r Row) bool {
+		return p.pays(r) && slices.ContainsFunc(r.outcomes(), func(o Outcome) bool {
+			for s, stays := range free {
+				if stays && leads[s][r.State] && leads[o.Next][s] && sign(o.Probability) > 0 {
+					return true
+				}
+			}
+			return false
+		})
+	})
+}
+
+// free reports in which states the process may stay for ever, by choices that return nothing that is asked about.
+func (p *Problem) free() []bool {
+	free := slices.Repeat([]bool{true}, p.States)
+	for range p.States {
+		stays := make([]bool, p.States)
+		for _, r := range p.Transitions {
+			inside := !p.pays(r) && !slices.ContainsFunc(r.outcomes(), func(o Outcome) bool { return sign(o.Probability) > 0 && !free[o.Next] })
+			stays[r.State] = stays[r.State] || inside
+		}
+		for s := range free {
+			free[s] = free[s] && stays[s]
 		}
 	}
-	return pairs > 300
+	return free
 }
+
+// pays reports whether a row returns something that is asked about.
+func (p *Problem) pays(r Row) bool {
+	asked := func(name string) bool {
+		return p.Goal != nil && (p.Goal.Maximize == name || p.Goal.Minimize == name) ||
+			slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.Return == name })
+	}
+	for _, o := range r.outcomes() {
+		for name, x := range o.Returns {
+			if asked(name) && sign(x) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sign(x json.Number) int { return rat(x).Sign() }
