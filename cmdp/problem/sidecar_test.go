@@ -200,7 +200,7 @@ func TestArraysThatAreRefused(t *testing.T) {
 		"a table of states":  {"state", npy("<i8", "False", "(2, 1)", []int64{0, 1}), "rows.npz: state: 2 dimensions: want 1"},
 		"three returns":      {"returns", npy("<f8", "False", "(2, 3)", make([]float64, 6)), "rows.npz: returns: 3 returns for each entry: want 2"},
 		"one probability":    {"probability", vectorOf(1.0), "rows.npz: probability: 1 entries: want 2 as state has"},
-		"a longer shape":     {"probability", npy("<f8", "False", "(20000000,)", []float64{1, 1}), "rows.npz: probability: the array has 144 bytes, but 160000128 by its shape and type: it is cut off or damaged"},
+		"a longer shape":     {"probability", npy("<f8", "False", "(200000,)", []float64{1, 1}), "rows.npz: probability: the array has 144 bytes, but 1600128 by its shape and type: it is cut off or damaged"},
 		"a shorter shape":    {"probability", npy("<f8", "False", "(2,)", []float64{1, 1, 1}), "rows.npz: probability: the array has 152 bytes, but 144 by its shape and type: it is cut off or damaged"},
 		"too large a shape":  {"returns", npy("<f8", "False", "(2, 99999999999999999)", []float64{1, 2, 3, 4}), "rows.npz: returns: the shape (2, 99999999999999999) is too large"},
 		"no array":           {"action", []byte("0 0\n and more text"), "rows.npz: action: not a NumPy array"},
