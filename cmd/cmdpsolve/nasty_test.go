@@ -102,7 +102,7 @@ func worker(t *testing.T) nasty.Command {
 				p = nil
 			}
 			return r
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			stop()
 			return nasty.Ran{Lost: "does not end"}
 		}

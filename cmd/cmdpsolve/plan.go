@@ -242,6 +242,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		}
 	}
 	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	opts.NoNearest = p.Model.Horizon() == 0
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport

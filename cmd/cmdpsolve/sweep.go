@@ -155,6 +155,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 		rep.Over, counts[i] = append(rep.Over, l.String()), len(l.values)
 	}
 	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	opts.NoNearest = p.Model.Horizon() == 0
 	defer progress.close()
 	for grid := combin.NewCartesianGenerator(counts); grid.Next(); {
 		if err := c.sweepOne(ctx, p, opts, grid.Product(nil), rep); err != nil {

@@ -715,3 +715,45 @@ func embeddedSolution(p *lp.Problem) (*lp.Solution, error) {
 	err = s.Solve(sol)
 	return sol, err
 }
+
+// TestNearestWithoutPolicy: without the nearest policy the verdict is the same, and the returns are as near.
+func TestNearestWithoutPolicy(t *testing.T) {
+	infeasible := 0
+	for trial := range 300 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 31))
+		p := drawEndless(t, rng, trial%2 == 0)
+		k := *p.Model.Kernel(0)
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: p.Model.Dim(), Start: p.Model.StartStates(), Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Model = m
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			continue
+		}
+		with, err := exact.Solve(t.Context(), m, task, exact.Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := exact.Solve(t.Context(), m, task, exact.Options{Workers: 1, NoNearest: true})
+		if err != nil || without.Status != with.Status {
+			t.Fatalf("trial %d: %v, %v: want %v", trial, without.Status, err, with.Status)
+		}
+		if with.Status != exact.Infeasible {
+			continue
+		}
+		infeasible++
+		if without.Policy != nil || with.Policy == nil {
+			t.Errorf("trial %d: a policy that nobody asked for, or none that is asked for", trial)
+		}
+		whole := cmdp.Task{Target: task.Target}
+		near, nearest := whole.Violation(without.Returns), whole.Violation(with.Returns)
+		if math.Abs(near-nearest) > 1e-6*(1+nearest) || math.Abs(without.Violation-with.Violation) > 1e-6*(1+with.Violation) {
+			t.Errorf("trial %d: %g away without the policy, %g with it", trial, near, nearest)
+		}
+	}
+	if infeasible < 30 {
+		t.Errorf("%d infeasible problems: want more", infeasible)
+	}
+}

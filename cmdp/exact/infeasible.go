@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
@@ -32,12 +33,22 @@ func (s *solver) infeasible() (*Result, error) {
 			best = c
 		}
 	}
-	r, err := nearest.reached()
+	r, err := nearest.closest()
 	if err != nil {
 		return nil, err
 	}
 	best.Distance = r.Objective
 	return s.refutation(best, nearest, r), nil
+}
+
+// closest returns the nearest returns with their policy, or without one where none is asked for. Where totals need not end, returns
+// are those of one policy in any case: only its evaluation tells which of them end.
+func (s *solver) closest() (*Result, error) {
+	q := underlying(s.pricer)
+	if !s.opts.NoNearest || q != nil && q.restless {
+		return s.reached()
+	}
+	return &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost}, nil
 }
 
 // missesWhole is infeasible for the set that the target was cut from: the direction
@@ -48,7 +59,7 @@ func (s *solver) missesWhole() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := nearest.reached()
+	r, err := nearest.closest()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ type Options struct {
 	// Feasibility is how far the returned policy may miss the target, relative to
 	// the extent of the returns. 0 stands for 1e-10.
 	Feasibility float64
+	// NoNearest leaves out the policy of an infeasible answer: its returns are then those of a mixture of the policies that were
+	// found. To put one policy together may take many times as long as the verdict.
+	NoNearest bool
 	// Iterations bounds the number of value iterations. 0 stands for 2000.
 	Iterations int
 	// Workers bounds the number of goroutines of a value iteration. 0 stands for
