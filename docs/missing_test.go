@@ -42,7 +42,7 @@ var functions = []any{
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
 	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
-	query.New, query.TaskOf,
+	query.Draws, query.New, query.NewSimulation, query.TaskOf,
 	cost.ConjugateValue, cost.New, cost.NewAffine, cost.NewCVaR, cost.NewConjugated, cost.NewCoordinate, cost.NewDistance, cost.NewEntropic,
 	cost.NewHinge, cost.NewHuber, cost.NewLinear, cost.NewLogSumExp, cost.NewMaxAffine, cost.NewMaximum, cost.NewNorm, cost.NewPrecomposed,
 	cost.NewScaled, cost.NewSquared, cost.NewSum,

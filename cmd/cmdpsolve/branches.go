@@ -61,7 +61,7 @@ func roundCount(x float64) string {
 }
 
 // branchesOf returns the branches of policies of which one is drawn at the start, none where all runs have the same means.
-func (p *loaded) branchesOf(ctx context.Context, components []drawn) ([]branchReport, error) {
+func (p *loaded) branchesOf(ctx context.Context, components []query.Drawn) ([]branchReport, error) {
 	var policies []cmdp.Policy
 	var weights []float64
 	for _, c := range components {

@@ -10,7 +10,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/monitor"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -59,26 +59,26 @@ type binReport struct {
 	CI95        report.Number `json:"ci95"`
 }
 
-// distributions describes the returns of the policy: exactly where that can be done, else by so many episodes, of which
+// distributionsOf describes the returns of the policy: exactly where that can be done, else by so many episodes, of which
 // those not played yet are played.
-func (s *simulation) distributions(ctx context.Context, names []string, episodes int) (distributions, error) {
+func distributionsOf(ctx context.Context, s *query.Simulation, names []string, episodes int) (distributions, error) {
 	out := distributions{Names: names}
-	for i := range s.mean {
-		if values, probabilities, ok := s.exactly(ctx, i); ok {
+	for i := range s.Mean {
+		if values, probabilities, ok := s.Exactly(ctx, i); ok {
 			out.Values = append(out.Values, described(values, probabilities, 0))
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		for s.keep = true; s.episodes < episodes; {
-			if err := s.play(ctx); err != nil {
+		for s.Keep = true; s.Episodes < episodes; {
+			if err := s.Play(ctx); err != nil {
 				return out, err
 			}
 		}
-		values, probabilities := make([]float64, len(s.totals)), make([]float64, len(s.totals))
-		for j, total := range s.totals {
-			values[j], probabilities[j] = total[i], 1/float64(len(s.totals))
+		values, probabilities := make([]float64, len(s.Totals)), make([]float64, len(s.Totals))
+		for j, total := range s.Totals {
+			values[j], probabilities[j] = total[i], 1/float64(len(s.Totals))
 		}
 		slices.Sort(values)
 		out.Values = append(out.Values, described(values, probabilities, len(values)))
@@ -98,35 +98,10 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}
-	if d, err = newSimulation(p, draws(r.Policy, r.Components), 1, 1000).distributions(ctx, p.Returns, episodesOfPlans); err == nil && c.sweep.plot != "" {
+	if d, err = distributionsOf(ctx, query.NewSimulation(p.Query, query.Draws(r.Policy, r.Components), 1, 1000), p.Returns, episodesOfPlans); err == nil && c.sweep.plot != "" {
 		err = distributionFigure(p.title(), d).Save(c.sweep.plot)
 	}
 	return d, err
-}
-
-// exactly returns the distribution of a return where it can be computed.
-func (s *simulation) exactly(ctx context.Context, i int) (values, probabilities []float64, ok bool) {
-	if s.m == nil {
-		return nil, nil, false
-	}
-	sum := make(map[float64]float64)
-	for _, c := range s.components {
-		x, p, ok := monitor.Distribution(ctx, s.m, c.Policy, i)
-		if !ok {
-			return nil, nil, false
-		}
-		for j := range x {
-			if _, seen := sum[x[j]]; !seen {
-				values = append(values, x[j])
-			}
-			sum[x[j]] += c.Weight * p[j]
-		}
-	}
-	slices.Sort(values)
-	for _, x := range values {
-		probabilities = append(probabilities, sum[x])
-	}
-	return values, probabilities, true
 }
 
 // tail is the share of the episodes whose means are reported as the lowest and the highest.

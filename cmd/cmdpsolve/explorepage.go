@@ -166,8 +166,8 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if e.isGame() {
 		return nil, errors.New("the returns of a game depend on both players")
 	}
-	sim := newSimulation(plan.of, draws(plan.policy, plan.components), q.Seed, 1000)
-	if sim.over != nil && e.Model.Discount() == 1 {
+	sim := query.NewSimulation(plan.of.Query, query.Draws(plan.policy, plan.components), q.Seed, 1000)
+	if sim.Ends() && e.Model.Discount() == 1 {
 		for i, x := range plan.returns {
 			if math.IsInf(x, 0) || math.IsNaN(x) {
 				return nil, fmt.Errorf("under this policy the total %s does not end, and neither does an episode", plan.of.Returns[i])
@@ -183,7 +183,7 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	defer cancel()
 	var sampled []int
 	for i := range a.Returns {
-		if values, shares, ok := sim.exactly(counted, at[i]); ok && len(values) <= mostValues {
+		if values, shares, ok := sim.Exactly(counted, at[i]); ok && len(values) <= mostValues {
 			a.Returns[i] = variedReturn{report.Numbers(values), report.Numbers(shares), true, report.Number(floats.Dot(values, shares)), 0}
 		} else {
 			sampled = append(sampled, i)
@@ -195,15 +195,15 @@ func (e *explorer) playEpisodes(ctx context.Context, text []byte, progress func(
 	if sampled == nil {
 		return a, nil
 	}
-	a.Played = min(mostEpisodes, max(200, q.Count), max(200, mostPlayed/max(1, min(sim.steps, mostPlayed))))
+	a.Played = min(mostEpisodes, max(200, q.Count), max(200, mostPlayed/max(1, min(sim.Steps, mostPlayed))))
 	for range a.Played {
-		if err := sim.play(ctx); err != nil {
+		if err := sim.Play(ctx); err != nil {
 			return nil, err
 		}
 		for _, i := range sampled {
 			r := &a.Returns[i]
-			r.Values, r.Shares = append(r.Values, report.Number(sim.total[at[i]])), append(r.Shares, 1/report.Number(a.Played))
-			r.Mean, r.Half = report.Number(sim.mean[at[i]]), report.Number(sim.half(at[i]))
+			r.Values, r.Shares = append(r.Values, report.Number(sim.Total[at[i]])), append(r.Shares, 1/report.Number(a.Played))
+			r.Mean, r.Half = report.Number(sim.Mean[at[i]]), report.Number(sim.Half(at[i]))
 		}
 	}
 	return a, nil

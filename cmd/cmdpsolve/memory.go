@@ -94,9 +94,9 @@ func unread(name string, err error) error {
 
 // readPolicy reads a policy, and returns with it the problem with the thresholds for which it keeps the limits best: they decide
 // what is remembered.
-func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []drawn, error) {
+func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []query.Drawn, error) {
 	var best *loaded
-	var policies []drawn
+	var policies []query.Drawn
 	var first error
 	least := math.Inf(1)
 	err := p.EachThreshold(ctx, func(q *query.Query) error {
@@ -107,13 +107,13 @@ func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []drawn,
 			}
 			return nil
 		}
-		of, read := p.as(q), []drawn(nil)
+		of, read := p.as(q), []query.Drawn(nil)
 		for _, c := range components {
-			read = append(read, drawn{c.Weight, c.Policy})
+			read = append(read, query.Drawn{Weight: c.Weight, Policy: c.Policy})
 		}
 		missed := 0.0
 		if q != p.Query {
-			returns, _, err := newSimulation(of, read, 1, 1000).expected(ctx)
+			returns, _, err := query.NewSimulation(of.Query, read, 1, 1000).Expected(ctx)
 			if err != nil {
 				return err
 			}

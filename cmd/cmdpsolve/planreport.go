@@ -170,7 +170,7 @@ func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
 
 // slackAlways returns by how much the episode that fares worst under an answer keeps a limit on return i, NaN if it is not known.
 func (p *loaded) slackAlways(l *query.Limit, i int, r *exact.Result) float64 {
-	policies := draws(r.Policy, r.Components)
+	policies := query.Draws(r.Policy, r.Components)
 	if len(policies) == 0 || p.Model.Tally() != nil {
 		return math.NaN()
 	}

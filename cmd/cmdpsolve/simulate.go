@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/cobra"
 )
@@ -121,11 +122,11 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 }
 
 // play plays the episodes.
-func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []drawn) (*simulateReport, error) {
+func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.Drawn) (*simulateReport, error) {
 	begin := time.Now()
-	sim := newSimulation(p, policies, c.seed, c.steps)
-	sim.keep = c.distribution
-	expected, stopping, err := sim.expected(ctx)
+	sim := query.NewSimulation(p.Query, policies, c.seed, c.steps)
+	sim.Keep = c.distribution
+	expected, stopping, err := sim.Expected(ctx)
 	if err != nil {
 		return nil, stopped(err)
 	}
@@ -135,23 +136,23 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []drawn)
 			return nil, failed(err)
 		}
 		defer program.Close()
-		sim.env = program
+		sim.Environment, sim.Steps = program, p.steps()
 	} else if i := slices.IndexFunc(expected, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }); i >= 0 {
 		return nil, usage("--policy %s: under this policy the total %s does not end, and neither does an episode", c.policy, p.Returns[i])
 	}
 	for range c.episodes {
-		if err := sim.play(ctx); err != nil {
+		if err := sim.Play(ctx); err != nil {
 			return nil, stopped(err)
 		}
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
 	if p.Model != nil && p.Model.Means() {
-		if rep.Branches, err = p.branchesOf(ctx, sim.components); err != nil {
+		if rep.Branches, err = p.branchesOf(ctx, sim.Components); err != nil {
 			return nil, stopped(err)
 		}
 	}
 	if c.distribution {
-		if rep.Distribution, err = sim.distributions(ctx, p.Returns, c.episodes); err != nil {
+		if rep.Distribution, err = distributionsOf(ctx, sim, p.Returns, c.episodes); err != nil {
 			return nil, stopped(err)
 		}
 	}

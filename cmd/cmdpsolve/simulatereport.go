@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -54,31 +55,31 @@ type truncationReport struct {
 	Error report.Number `json:"error"`
 }
 
-func newSimulateReport(p *loaded, s *simulation, expected, stopping []float64) *simulateReport {
+func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
-		subject: p.subject(), Episodes: s.episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.Objective(s.mean)), Violation: report.Number(p.Task.Violation(s.mean)),
+		subject: p.subject(), Episodes: s.Episodes, Returns: report.Named[meanReport]{Names: p.Returns},
+		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(s.Mean)),
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {
 		rep.keeps = p.keeps(expected)
 	}
 	for i, x := range expected {
-		m := meanReport{Mean: report.Number(s.mean[i]), CI95: report.Number(s.half(i)), Expected: report.Number(x)}
-		if s.meanSteps > 0 && p.Model.Mean(i) {
+		m := meanReport{Mean: report.Number(s.Mean[i]), CI95: report.Number(s.Half(i)), Expected: report.Number(x)}
+		if s.MeanSteps > 0 && p.Model.Mean(i) {
 			m.Stopping = new(report.Number)
 			*m.Stopping = report.Number(stopping[i])
 		}
 		rep.Returns.Values = append(rep.Returns.Values, m)
 	}
-	if n := len(s.components); n > 1 {
+	if n := len(s.Components); n > 1 {
 		rep.Components = n
 	}
 	switch {
-	case s.meanSteps > 0:
-		rep.Truncation = &truncationReport{s.meanSteps, report.Number(floats.Max(stopping))}
-	case s.over != nil && p.Model.Discount() < 1:
-		rep.Truncation = &truncationReport{s.steps, report.Number(math.Pow(p.Model.Discount(), float64(s.steps)) * p.largestReturn())}
+	case s.MeanSteps > 0:
+		rep.Truncation = &truncationReport{s.MeanSteps, report.Number(floats.Max(stopping))}
+	case s.Ends() && p.Model.Discount() < 1:
+		rep.Truncation = &truncationReport{s.Steps, report.Number(math.Pow(p.Model.Discount(), float64(s.Steps)) * p.largestReturn())}
 	}
 	return rep
 }

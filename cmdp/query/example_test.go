@@ -10,7 +10,7 @@ import (
 	"cmdpsolve/cmdp/query"
 )
 
-// A problem file is read, planned for and answered in its own names; then one of its limits is moved.
+// A problem file is read, planned for and answered in its own names, its policy is played, and one of its limits is moved.
 func Example() {
 	ctx := context.Background()
 	p, err := problem.Parse("pump.yaml", []byte(`
@@ -40,6 +40,13 @@ transitions:
 	for row := range q.PlanRows(r.Policy, r.Components) {
 		fmt.Printf("step %d, %s: %s with probability %.3f\n", row.Step, row.State, row.Action, row.Probability)
 	}
+	s := query.NewSimulation(q, query.Draws(r.Policy, r.Components), 1, 1000)
+	for range 1000 {
+		if err := s.Play(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Printf("%d episodes: output %.2f ± %.2f\n", s.Episodes, s.Mean[0], s.Half(0))
 	for _, most := range []float64{0.5, 1.5} {
 		moved, err := q.With(ctx, query.Change{Bounds: []query.Bound{{Return: "noise", Kind: "at_most", Value: most}}})
 		if err != nil {
@@ -56,6 +63,7 @@ transitions:
 	// step 1, on: slow with probability 1.000
 	// step 2, on: slow with probability 0.333
 	// step 2, on: fast with probability 0.667
+	// 1000 episodes: output 3.28 ± 0.06
 	// noise ≤ 0.5: output 2.000, price 2.667
 	// noise ≤ 1.5: output 4.667, price 2.667
 }
