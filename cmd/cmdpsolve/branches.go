@@ -87,7 +87,7 @@ func (p *loaded) branches(found []exact.Branch) []branchReport {
 				r.Breaks = append(r.Breaks, l.Name)
 			}
 		}
-		if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral && p.Model.Average() && !p.keeps(b.Returns) {
+		if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral && p.Model.Average() && !p.Keeps(b.Returns) {
 			r.Breaks = append(r.Breaks, "target")
 		}
 		out = append(out, r)
@@ -115,7 +115,7 @@ func (p *loaded) breaks(l *query.Limit, c cmdp.Constraint, means []float64) bool
 	for i, n := range c.Normal {
 		if n != 0 {
 			excess += n * means[i]
-			scale += math.Abs(n) * p.sides()[i]
+			scale += math.Abs(n) * p.Scale()[i]
 		}
 	}
 	return excess > rounding*scale
@@ -142,7 +142,7 @@ func (p *loaded) branchSections(branches []branchReport) []report.Section {
 		}
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "breaks for ever", Align: report.Left})
-	sides := p.sides()
+	sides := p.Scale()
 	for n, b := range branches[:min(len(branches), mostBranches)] {
 		lines := []string{"–"}
 		if len(b.Breaks) > 0 {
@@ -214,7 +214,7 @@ func (p *loaded) branchLines(branches []branchReport) report.Note {
 	notes := p.branchNotes(branches)
 	for n, b := range branches[:min(len(branches), mostBranches)] {
 		var means []string
-		sides := p.sides()
+		sides := p.Scale()
 		for i, name := range p.Returns {
 			if p.Model.Mean(i) {
 				means = append(means, name+" "+report.Rounded(b.Returns.Values[i], sides[i]))

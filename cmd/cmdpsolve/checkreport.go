@@ -198,7 +198,7 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 		return append(notes, conflictNotes(rep.Conflict)...)
 	}
 	notes := report.Note{"Some policy keeps every limit: the approachability gap is 0."}
-	s, none := rep.Slater, 1e-9*slices.Min(p.sides())
+	s, none := rep.Slater, 1e-9*slices.Min(p.Scale())
 	switch r := float64(s.Radius); {
 	case math.IsInf(r, 1) && slices.ContainsFunc(s.Returns.Values, infinite):
 		return append(notes, "A policy whose returns grow without end keeps them with any room to spare.")

@@ -176,7 +176,7 @@ func (c *planCommand) credibleReport(p *loaded, plan *baseline.Credible, size pr
 	if !plan.Promised {
 		d.Status = "not credible"
 	}
-	if !p.keeps(plan.Returns) {
+	if !p.Keeps(plan.Returns) {
 		d.Violation = report.Number(p.Task.Violation(plan.Returns))
 	}
 	r := &d.Credible
@@ -206,7 +206,7 @@ func (d *loggedReport) report(p *loaded) *report.Report {
 		from += ", counts pooled over steps"
 	}
 	values := report.NewTable("", "mean model", fmt.Sprintf("%s%% credible interval", report.Short(100*r.Level)))
-	sides := p.sides()
+	sides := p.Scale()
 	for i, name := range p.Returns {
 		low, high := r.Low.Values[i], r.High.Values[i]
 		values.Add(name, d.Returns.Values[i], report.Rounded(low, sides[i])+" to "+report.Rounded(high, sides[i]))

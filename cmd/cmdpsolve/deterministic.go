@@ -53,7 +53,7 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		r = exact.Result{Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Returns,
 			Dual: make([]float64, len(p.Returns)), Violation: found.Violation, Tolerance: found.Tolerance, Policy: found.Policy, Return: found.Relaxed.Return}
 		for _, constraint := range p.Task.Constraints {
-			r.Prices = append(r.Prices, exact.Price{Constraint: constraint})
+			r.Prices = append(r.Prices, exact.Price{Constraint: constraint, Value: math.NaN()})
 		}
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
@@ -68,9 +68,6 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 		d.Never.Relaxed = report.Number(p.Sense() * found.Relaxed.Objective)
 	}
 	d.Rho = report.NaN // the search has no prices
-	for i := range d.Prices {
-		d.Prices[i], d.Constraints[i].Price = report.NaN, report.NaN
-	}
 	undecided := fmt.Errorf("undecided: the best policy and the bound are not within the gap after %s (see --nodes and --gap)", count(found.Nodes, "problem"))
 	if ctx.Err() != nil {
 		undecided = fmt.Errorf("%w: the best policy and the bound are not within the gap after %s", errInterrupted, count(found.Nodes, "problem"))

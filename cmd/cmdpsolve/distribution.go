@@ -11,8 +11,6 @@ import (
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/query"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // distributions holds how each return varies from one episode to the next.
@@ -59,31 +57,32 @@ type binReport struct {
 	CI95        report.Number `json:"ci95"`
 }
 
-// distributionsOf describes the returns of the policy: exactly where that can be done, else by so many episodes, of which
-// those not played yet are played.
+// distributionsOf describes the returns of the policies of a simulation, see [query.Simulation.Distributions].
 func distributionsOf(ctx context.Context, s *query.Simulation, names []string, episodes int) (distributions, error) {
+	found, err := s.Distributions(ctx, episodes)
 	out := distributions{Names: names}
-	for i := range s.Mean {
-		if values, probabilities, ok := s.Exactly(ctx, i); ok {
-			out.Values = append(out.Values, described(values, probabilities, 0))
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		for s.Keep = true; s.Episodes < episodes; {
-			if err := s.Play(ctx); err != nil {
-				return out, err
-			}
-		}
-		values, probabilities := make([]float64, len(s.Totals)), make([]float64, len(s.Totals))
-		for j, total := range s.Totals {
-			values[j], probabilities[j] = total[i], 1/float64(len(s.Totals))
-		}
-		slices.Sort(values)
-		out.Values = append(out.Values, described(values, probabilities, len(values)))
+	for _, d := range found {
+		out.Values = append(out.Values, newDistributionReport(&d))
 	}
-	return out, nil
+	return out, err
+}
+
+func newDistributionReport(d *query.Distribution) distributionReport {
+	r := distributionReport{Exact: d.Episodes == 0, spread: newSpread(&d.Spread), Histogram: []binReport{}}
+	if d.CI95 != nil {
+		half := newSpread(d.CI95)
+		r.CI95 = &half
+	}
+	for _, b := range d.Histogram {
+		r.Histogram = append(r.Histogram, binReport{report.Number(b.From), report.Number(b.To), report.Number(b.Probability), report.Number(b.CI95)})
+	}
+	return r
+}
+
+func newSpread(s *query.Spread) spread {
+	q := report.Numbers(s.Quantiles[:])
+	return spread{report.Number(s.Mean), report.Number(s.SD), quantileReport{q[0], q[1], q[2], q[3], q[4]},
+		tailReport{report.Number(s.Lowest), report.Number(s.Highest)}}
 }
 
 // episodesOfPlans is the number of episodes played for a return of a plan whose distribution cannot be computed.
@@ -102,104 +101,6 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 		err = distributionFigure(p.title(), d).Save(c.sweep.plot)
 	}
 	return d, err
-}
-
-// tail is the share of the episodes whose means are reported as the lowest and the highest.
-const tail = 0.05
-
-// described describes a distribution, whose values are in ascending order. Episodes is the number of episodes of which it is
-// the outcome, 0 if it was computed.
-func described(values, probabilities []float64, episodes int) distributionReport {
-	quantile := func(p float64) float64 { return stat.Quantile(p-1e-12, stat.Empirical, values, probabilities) }
-	mean := func(of func(x float64) float64) float64 {
-		sum := 0.0
-		for i, x := range values {
-			sum += probabilities[i] * of(x)
-		}
-		return sum
-	}
-	centre := mean(func(x float64) float64 { return x })
-	power := func(about, k float64) float64 {
-		return mean(func(x float64) float64 { return math.Pow(x-about, k) })
-	}
-	variance, low, high := power(centre, 2), quantile(tail), quantile(1-tail)
-	below := func(x float64) float64 { return max(0, low-x) }
-	above := func(x float64) float64 { return max(0, x-high) }
-	d := distributionReport{Exact: episodes == 0, Histogram: histogram(values, probabilities, quantile)}
-	d.spread = newSpread(centre, math.Sqrt(variance), quantile, low-mean(below)/tail, high+mean(above)/tail)
-	if episodes == 0 {
-		return d
-	}
-	n := float64(episodes)
-	half := func(variance float64) float64 { return z95 * math.Sqrt(max(0, variance)/n) }
-	deviation := func(of func(x float64) float64) float64 {
-		m := mean(of)
-		return half(mean(func(x float64) float64 { return (of(x) - m) * (of(x) - m) })) / tail
-	}
-	sd := 0.0 // the delta method; 0 where nothing varies
-	if variance > 0 {
-		sd = half((power(centre, 4) - variance*variance) / (4 * variance))
-	}
-	ci := newSpread(half(variance), sd, func(p float64) float64 { // between order statistics
-		at, room := n*p, z95*math.Sqrt(n*p*(1-p))
-		from, to := max(0, int(math.Floor(at-room))-1), min(episodes-1, int(math.Ceil(at+room)))
-		return max(values[to]-quantile(p), quantile(p)-values[from])
-	}, deviation(below), deviation(above))
-	d.CI95 = &ci
-	for i := range d.Histogram {
-		b := &d.Histogram[i]
-		b.CI95 = report.Number(wilson(float64(b.Probability), n))
-	}
-	return d
-}
-
-func newSpread(mean, sd float64, quantile func(p float64) float64, lowest, highest float64) spread {
-	q := func(p float64) report.Number { return report.Number(quantile(p)) }
-	return spread{report.Number(mean), report.Number(sd), quantileReport{q(0.05), q(0.25), q(0.5), q(0.75), q(0.95)},
-		tailReport{report.Number(lowest), report.Number(highest)}}
-}
-
-// z95 is the quantile of the normal distribution for intervals of 95%.
-const z95 = 1.959963984540054
-
-// wilson returns how far the ends of Wilson's interval of a share p of n episodes are from p at most.
-func wilson(p, n float64) float64 {
-	middle := (p + z95*z95/(2*n)) / (1 + z95*z95/n)
-	half := z95 / (1 + z95*z95/n) * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n))
-	return math.Abs(middle-p) + half
-}
-
-// bins is how many bins a histogram has at most.
-const bins = 20
-
-// histogram returns a bin for each value where they are few, else bins of the same width. The first and the last then also hold
-// the thousandth of the episodes with the least and the greatest values.
-func histogram(values, probabilities []float64, quantile func(p float64) float64) []binReport {
-	different := slices.Compact(slices.Clone(values))
-	out := make([]binReport, min(len(different), bins))
-	few, last := len(different) <= bins, len(out)-1
-	from, to := quantile(0.001), quantile(0.999)
-	if from == to {
-		from, to = values[0], values[len(values)-1]
-	}
-	width := (to - from) / bins
-	for i := range out {
-		out[i].From, out[i].To = report.Number(from+float64(i)*width), report.Number(from+float64(i+1)*width)
-		if few {
-			out[i].From, out[i].To = report.Number(different[i]), report.Number(different[i])
-		}
-	}
-	if !few {
-		out[0].From, out[last].To = report.Number(values[0]), report.Number(values[len(values)-1])
-	}
-	at := 0
-	for i, x := range values {
-		for at < last && x >= float64(out[at+1].From) {
-			at++
-		}
-		out[at].Probability += report.Number(probabilities[i])
-	}
-	return out
 }
 
 // distributionSections shows distributions to people, with a table for CSV too where csv says so.

@@ -18,7 +18,7 @@ const mostRethinking = 10 * time.Second
 func (e *explorer) planWorst(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts, begin := e.options.solver(shown(p.Sense(), progress)), time.Now()
 	near := p
-	if beyond(p.Query) {
+	if p.Beyond() {
 		at, err := p.At(ctx, atBounds(p.Query))
 		if errors.Is(err, geometry.ErrEmpty) {
 			return e.planNothing(ctx, p.as(at), err)

@@ -262,7 +262,7 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 
 // cells writes the returns of a vertex.
 func (rep *frontReport) cells(p *loaded, i int) (row []any) {
-	sides := p.sides()
+	sides := p.Scale()
 	for k, x := range rep.Vertices[i].returns {
 		row = append(row, report.Rounded(x, sides[k]))
 	}

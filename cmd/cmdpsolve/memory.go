@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,44 +89,6 @@ func unread(name string, err error) error {
 		return &exitError{exitUsage, inFile}
 	}
 	return usage("%s: %w", name, err)
-}
-
-// readPolicy reads a policy, and returns with it the problem with the thresholds for which it keeps the limits best: they decide
-// what is remembered.
-func (p *loaded) readPolicy(ctx context.Context, path string) (*loaded, []query.Drawn, error) {
-	var best *loaded
-	var policies []query.Drawn
-	var first error
-	least := math.Inf(1)
-	err := p.EachThreshold(ctx, func(q *query.Query) error {
-		components, err := problem.ReadComponents(path, q.Process)
-		if err != nil { // it may be for another threshold
-			if first == nil {
-				first = err
-			}
-			return nil
-		}
-		of, read := p.as(q), []query.Drawn(nil)
-		for _, c := range components {
-			read = append(read, query.Drawn{Weight: c.Weight, Policy: c.Policy})
-		}
-		missed := 0.0
-		if q != p.Query {
-			returns, _, err := query.NewSimulation(of.Query, read, 1, 1000).Expected(ctx)
-			if err != nil {
-				return err
-			}
-			missed = of.Task.Violation(returns)
-		}
-		if missed < least {
-			best, policies, least = of, read, missed
-		}
-		return nil
-	})
-	if best == nil {
-		err = cmp.Or(err, first)
-	}
-	return best, policies, err
 }
 
 // thresholdReport is where the worst episodes of a constraint on their mean begin.

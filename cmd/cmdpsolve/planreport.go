@@ -75,6 +75,7 @@ type limitReport struct {
 	Limit      report.Number `json:"limit"`
 	Slack      report.Number `json:"slack" csv:"slack"`
 	Price      report.Number `json:"price" csv:"price"`
+	shown      float64       // price, see query.Standing
 	scale      float64       // of rounding errors of the slack
 }
 
@@ -121,12 +122,11 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	if p.Task.Target != nil {
 		d.Tolerance = report.Number(r.Tolerance)
 	}
-	priced := r.Status == exact.Optimal && p.Task.Cost != nil
-	if priced && p.Task.Target != nil {
+	if r.Status == exact.Optimal && p.Task.Cost != nil && p.Task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
 	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
-	d.addLimits(p, r, priced)
+	d.addLimits(p, r)
 	if p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided) {
 		d.Branches, d.Joined = p.branches(r.Branches), newJoinedReport(r.Joined)
 	}
@@ -136,62 +136,19 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	return d
 }
 
-// addLimits adds constraints and target with their prices. What is left of the
-// dual vector when those of all rows are taken off is the price of a curved target.
-func (d *planReport) addLimits(p *loaded, r *exact.Result, priced bool) {
-	rest := append([]float64(nil), r.Dual...)
-	sides := p.sides()
-	rows := p.Rows()
-	for k, price := range r.Prices {
-		floats.AddScaled(rest, -price.Value, price.Normal)
-		if k >= len(rows) || rows[k].Scope == query.EveryEpisode {
-			continue // it holds for all returns that are possible, or is listed below
+// addLimits adds constraints and target with their prices.
+func (d *planReport) addLimits(p *loaded, r *exact.Result) {
+	for _, s := range p.Standings(r) {
+		c := limitReport{Constraint: "target", Kind: "target", Limit: report.NaN}
+		if l := s.Limit; l != nil {
+			c.Constraint, c.Kind, c.Return, c.Limit = l.Name, l.Kind(), l.Return, report.Number(l.Bound)
 		}
-		slack, scale := price.Offset, 0.0
-		for i, n := range price.Normal {
-			if n != 0 { // what has no limit may be infinite
-				slack, scale = slack-n*r.Returns[i], scale+math.Abs(n)*sides[i]
-			}
-		}
-		l := rows[k]
-		d.add(l.Name, l.Kind(), l.Return, l.Bound, l.Slack(slack), l.Slack(scale), l.Price(price.Value), priced)
-	}
-	if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral {
-		d.add("target", "target", "", math.NaN(), math.NaN(), 0, floats.Norm(rest, 2), priced)
-		if priced {
-			d.TargetPrice = p.named(rest)
+		c.Slack, c.Price, c.shown, c.scale = report.Number(s.Slack), report.Number(s.Price), s.Shown(), s.Scale
+		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
+		if s.Prices != nil {
+			d.TargetPrice = p.named(s.Prices)
 		}
 	}
-	for _, l := range p.Of(query.EveryEpisode) {
-		i := slices.Index(p.Returns, l.Return)
-		d.add(l.Name, l.Kind(), l.Return, l.Bound, p.slackAlways(l, i, r), sides[i], 0, false)
-	}
-}
-
-// slackAlways returns by how much the episode that fares worst under an answer keeps a limit on return i, NaN if it is not known.
-func (p *loaded) slackAlways(l *query.Limit, i int, r *exact.Result) float64 {
-	policies := query.Draws(r.Policy, r.Components)
-	if len(policies) == 0 || p.Model.Tally() != nil {
-		return math.NaN()
-	}
-	slack := math.Inf(1)
-	for _, c := range policies {
-		if l.AtLeast {
-			slack = min(slack, 0-monitor.Greatest(p.Model, c.Policy, i, -1)-l.Bound)
-		} else {
-			slack = min(slack, l.Bound-monitor.Greatest(p.Model, c.Policy, i, 1))
-		}
-	}
-	return slack
-}
-
-func (d *planReport) add(name, kind, of string, bound, slack, scale, value float64, priced bool) {
-	price := report.Number(value)
-	if !priced {
-		price = report.NaN
-	}
-	d.Prices = append(d.Prices, price)
-	d.Constraints = append(d.Constraints, limitReport{name, kind, of, report.Number(bound), report.Number(slack), price, scale})
 }
 
 func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
@@ -210,7 +167,7 @@ func (p *loaded) holdsUncut(dir []float64) bool {
 	at, beyond := make([]float64, len(dir)), make([]float64, len(dir))
 	p.Task.Target.MaximizeLinear(at, dir)
 	size := 0.0
-	for i, x := range p.sides() {
+	for i, x := range p.Scale() {
 		size = max(size, x, math.Abs(at[i]))
 	}
 	for i, x := range dir {
@@ -270,24 +227,11 @@ func (d *planReport) limits() *report.Table {
 	for _, c := range d.Constraints {
 		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}
 		if priced {
-			row = append(row, report.Rounded(d.shownPrice(c), largest))
+			row = append(row, report.Rounded(c.shown, largest))
 		}
 		t.Add(row...)
 	}
 	return t
-}
-
-// priceNoise is the share of the objective up to which what a price comes to is noise: a degenerate optimum has many prices, and
-// rounding picks one.
-const priceNoise = 1e-9
-
-// shownPrice is the price of a limit, 0 where over all returns that are possible it changes
-// less than is certified, or no more than noise.
-func (d *planReport) shownPrice(c limitReport) report.Number {
-	if c.scale > 0 && float64(c.Price)*c.scale <= max(math.Abs(float64(d.Objective-d.Bound)), priceNoise*math.Abs(float64(d.Objective))) {
-		return 0
-	}
-	return c.Price
 }
 
 // notes says in sentences what the tables mean, and what a learner would be told.
@@ -401,7 +345,7 @@ func (c *planCommand) undecided(r *exact.Result) error {
 // vector writes returns by name.
 func (p *loaded) vector(v named) string {
 	var parts []string
-	sides := p.sides()
+	sides := p.Scale()
 	for i, x := range v.Values {
 		parts = append(parts, v.Names[i]+" "+report.Rounded(x, sides[i]))
 	}

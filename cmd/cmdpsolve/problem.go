@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
@@ -293,42 +291,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sides returns the sides of the box of possible returns. Rounding errors are
-// measured relative to them, because returns may be of very different sizes.
-func (p *loaded) sides() []float64 {
-	sides, lower, upper := make([]float64, len(p.Returns)), p.Task.Box.Lower(), p.Task.Box.Upper()
-	if p.Shape() == nil {
-		exact.CutBox(lower, upper, p.Task.Target)
-	}
-	for i, x := range lower {
-		sides[i] = max(upper[i]-x, 1e-3*math.Abs(x), 1e-3*math.Abs(upper[i]))
-	}
-	return sides
-}
-
 // extent is the diameter of the box of possible returns.
-func (p *loaded) extent() float64 { return floats.Norm(p.sides(), 2) }
-
-// keeps reports whether v lies in the target up to rounding, each coordinate in its
-// own measure.
-func (p *loaded) keeps(v []float64) bool {
-	if p.Task.Target == nil {
-		return true
-	}
-	near := make([]float64, len(v))
-	p.Task.Target.Project(near, v)
-	for i, side := range p.sides() {
-		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == query.Boundless
-		if math.Abs(v[i]-near[i]) > 1e-9*side && !endless {
-			return false
-		}
-	}
-	return true
-}
+func (p *loaded) extent() float64 { return floats.Norm(p.Scale(), 2) }
 
 // missed writes the distance of v from the target, 0 if it is rounding.
 func (p *loaded) missed(v []float64) string {
-	if p.keeps(v) {
+	if p.Keeps(v) {
 		return "0"
 	}
 	return report.Short(p.Task.Violation(v))

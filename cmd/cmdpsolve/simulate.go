@@ -101,12 +101,13 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	case c.steps == 0:
 		c.steps = 1000
 	}
-	p, policies, err := p.readPolicy(ctx, c.policy)
+	q, policies, err := p.ReadPolicy(ctx, c.policy)
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {
 		return usage("--policy: %w", err)
 	}
+	p = p.as(q)
 	rep, err := c.play(ctx, p, policies)
 	if err != nil {
 		return err

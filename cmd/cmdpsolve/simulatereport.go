@@ -62,7 +62,7 @@ func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []floa
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {
-		rep.keeps = p.keeps(expected)
+		rep.keeps = p.Keeps(expected)
 	}
 	for i, x := range expected {
 		m := meanReport{Mean: report.Number(s.Mean[i]), CI95: report.Number(s.Half(i)), Expected: report.Number(x)}

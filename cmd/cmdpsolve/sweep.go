@@ -19,7 +19,6 @@ import (
 	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
-	"gonum.org/v1/gonum/stat/combin"
 )
 
 // sweepOptions ask for a plan at each of many values of a limit, or of several: a grid.
@@ -58,19 +57,13 @@ func (o *sweepOptions) check(distribution bool) error {
 // mostSwept bounds the plans of a sweep.
 const mostSwept = 10_000
 
-// A sweptLimit is a return with the values of its limit, and on which side that is once the problem is known.
-type sweptLimit struct {
-	name   string
-	kind   string // at_most or at_least
-	values []float64
-}
-
-func (l *sweptLimit) String() string {
-	return l.name + map[string]string{"at_most": " ≤", "at_least": " ≥"}[l.kind]
+// overWords writes a limit that is swept.
+func overWords(s query.Span) string {
+	return s.Return + map[string]string{"at_most": " ≤", "at_least": " ≥"}[s.Kind]
 }
 
 // sweepFlags are the values of --sweep.
-type sweepFlags []sweptLimit
+type sweepFlags []query.Span
 
 // add reads RETURN=FROM:TO:STEP.
 func (s *sweepFlags) add(text string) error {
@@ -93,14 +86,14 @@ func (s *sweepFlags) add(text string) error {
 	case steps > mostSwept:
 		return fmt.Errorf("%.0f values: want at most %d", steps, mostSwept)
 	}
-	l := sweptLimit{name: name}
+	l := query.Span{Return: name}
 	for i := range int(steps+1e-9) + 1 {
 		// As people write it: 2 + 3·0.1 is 2.3.
 		v, err := strconv.ParseFloat(strconv.FormatFloat(x[0]+float64(i)*x[2], 'g', 12, 64), 64)
 		if err != nil {
 			return err
 		}
-		l.values = append(l.values, v)
+		l.Values = append(l.Values, v)
 	}
 	*s = append(*s, l)
 	return nil
@@ -109,7 +102,7 @@ func (s *sweepFlags) add(text string) error {
 func (s sweepFlags) plans() int {
 	n := 1
 	for _, l := range s {
-		if n *= len(l.values); n > mostSwept {
+		if n *= len(l.Values); n > mostSwept {
 			break
 		}
 	}
@@ -150,17 +143,24 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 		return err
 	}
 	rep, begin := &sweepReport{subject: subject{Problem: p.title(), Wanted: c.sweep.over.wanted(ctx, p)}, Plans: []*sweptReport{}}, time.Now()
-	counts := make([]int, len(c.sweep.over))
-	for i, l := range c.sweep.over {
-		rep.Over, counts[i] = append(rep.Over, l.String()), len(l.values)
+	for _, l := range c.sweep.over {
+		rep.Over = append(rep.Over, overWords(l))
 	}
 	opts, progress := c.exact(c.err, p.Model, p.Sense())
 	opts.NoNearest = p.Model.Horizon() == 0
 	defer progress.close()
-	for grid := combin.NewCartesianGenerator(counts); grid.Next(); {
-		if err := c.sweepOne(ctx, p, opts, grid.Product(nil), rep); err != nil {
+	since := time.Now()
+	for one, err := range p.Sweep(ctx, c.sweep.over, opts) {
+		switch {
+		case err != nil && one.Query == nil:
+			return p.unvaried(err)
+		case err != nil:
+			return p.stopped(err)
+		}
+		if err := c.addSwept(p, one, time.Since(since), rep); err != nil {
 			return err
 		}
+		since = time.Now()
 	}
 	progress.close()
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
@@ -178,64 +178,34 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 }
 
 // chooseSides has each limit on the side that the problem limits, above if it limits none.
-func (s sweepFlags) chooseSides(p *loaded) error {
+func (s sweepFlags) chooseSides(p *loaded) (err error) {
 	for i := range s {
 		l := &s[i]
-		if names := p.Limitable(); !slices.Contains(names, l.name) {
-			return usage("--sweep: unknown return %q: want %s", l.name, strings.Join(names, ", "))
+		if slices.ContainsFunc(s[:i], func(k query.Span) bool { return k.Return == l.Return }) {
+			return usage("--sweep: %s is given twice", l.Return)
 		}
-		if slices.ContainsFunc(s[:i], func(k sweptLimit) bool { return k.name == l.name }) {
-			return usage("--sweep: %s is given twice", l.name)
+		if l.Kind, err = p.Side(l.Return); errors.Is(err, query.ErrSides) {
+			return usage("--sweep: %w; take one away with --at-least %s=none or --at-most %s=none", err, l.Return, l.Return)
+		} else if err != nil {
+			return usage("--sweep: %w", err)
 		}
-		_, below := p.Given("at_least", l.name)
-		_, above := p.Given("at_most", l.name)
-		if below && above {
-			return usage("--sweep: %s is limited from both sides; take one away with --at-least %s=none or --at-most %s=none", l.name, l.name, l.name)
-		}
-		l.kind = map[bool]string{true: "at_least", false: "at_most"}[below]
 	}
 	return nil
 }
 
-// sweepOne plans at one point of the grid.
-func (c *planCommand) sweepOne(ctx context.Context, p *loaded, opts exact.Options, at []int, rep *sweepReport) error {
-	v := &variation{}
-	one := &sweptReport{}
-	for i, l := range c.sweep.over {
-		v.Bounds = append(v.Bounds, query.Bound{Return: l.name, Kind: l.kind, Value: l.values[at[i]]})
-		one.Limits = append(one.Limits, report.Number(l.values[at[i]]))
-	}
-	q, err := p.vary(ctx, v)
-	if err != nil {
-		return err
-	}
-	begin := time.Now()
-	if q, err = q.rethought(ctx); err != nil {
-		return err
-	}
-	r, err := q.Solve(ctx, opts)
-	if err != nil {
-		return p.stopped(err)
-	}
-	one.planReport = *q.planData(r, time.Since(begin))
-	for _, l := range c.sweep.over {
-		price := report.NaN
-		for _, limit := range one.Constraints {
-			if limit.Kind == l.kind && limit.Return == l.name {
-				price = one.shownPrice(limit)
-			}
-		}
-		one.Prices = append(one.Prices, price)
-	}
+// add adds a plan of the sweep to its report, and writes its policy.
+func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, rep *sweepReport) error {
+	q := p.as(s.Query)
+	one := &sweptReport{Limits: report.Numbers(s.Values), Prices: report.Numbers(s.Prices), planReport: *q.planData(s.Result, took)}
 	rep.Plans = append(rep.Plans, one)
-	if c.sweep.policies == "" || r.Status != exact.Optimal {
+	if c.sweep.policies == "" || s.Result.Status != exact.Optimal {
 		return nil
 	}
 	one.Policy = numberedPolicy(c.sweep.policies, "plan", len(rep.Plans), c.sweep.over.plans())
 	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	return failed(problem.WritePolicy(one.Policy, q.Process, q.PlanRows(r.Policy, r.Components)))
+	return failed(problem.WritePolicy(one.Policy, q.Process, q.PlanRows(s.Result.Policy, s.Result.Components)))
 }
 
 // verdict is infeasible if no limit can be kept, and a failure if a plan is undecided.
@@ -260,8 +230,10 @@ func (rep *sweepReport) verdict(iterations int) error {
 func (s sweepFlags) wanted(ctx context.Context, p *loaded) string {
 	free, over := &variation{}, make([]string, len(s))
 	for i, l := range s {
-		free.Bounds = append(free.Bounds, query.Bound{Return: l.name, Kind: "at_least", Value: math.Inf(1)}, query.Bound{Return: l.name, Kind: "at_most", Value: math.Inf(1)})
-		over[i] = l.String()
+		for _, kind := range []string{"at_least", "at_most"} {
+			free.Bounds = append(free.Bounds, query.Bound{Return: l.Return, Kind: kind, Value: math.Inf(1)})
+		}
+		over[i] = overWords(l)
 	}
 	rest, err := p.vary(ctx, free)
 	if err != nil {
@@ -283,7 +255,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	for _, l := range rep.Over {
 		t.Columns = append(t.Columns, report.Column{Title: "price of " + strings.TrimRight(l, " ≤≥")})
 	}
-	scale, iterations := p.sides(), 0
+	scale, iterations := p.Scale(), 0
 	for _, one := range rep.Plans {
 		iterations += one.Iterations
 		var row []any

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/geometry"
 
@@ -65,18 +65,27 @@ func (p *loaded) vary(ctx context.Context, v *variation) (*loaded, error) {
 		return p, nil
 	}
 	q, err := p.With(ctx, change)
-	switch {
-	case errors.Is(err, query.ErrChange):
-		return nil, usage("%w", err)
-	case errors.Is(err, geometry.ErrEmpty) && beyond(q):
+	if errors.Is(err, geometry.ErrEmpty) && q.Beyond() {
 		err = nil // a plan that keeps the limits has other thresholds, see rethought
-	case err != nil:
-		err = usage("%s: %w", p.name, err)
 	}
 	if q == nil {
-		return nil, err
+		return nil, p.unvaried(err)
 	}
-	return p.as(q), err
+	return p.as(q), p.unvaried(err)
+}
+
+// unvaried turns an error about a change of the problem into one of the command.
+func (p *loaded) unvaried(err error) error {
+	var large *cmdp.MemoryError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, query.ErrChange):
+		return usage("%w", err)
+	case errors.Is(err, context.Canceled) || errors.As(err, &large):
+		return unread(p.name, err)
+	}
+	return usage("%s: %w", p.name, err)
 }
 
 // rethought returns a problem whose goal or limits were varied with the thresholds of the worst episodes that are best for them.
@@ -86,11 +95,6 @@ func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
 		return nil, unread(p.name, err)
 	}
 	return p.as(q), nil
-}
-
-// beyond reports whether a threshold of the worst episodes is beyond the bound of their mean.
-func beyond(q *query.Query) bool {
-	return slices.ContainsFunc(q.Limits, (*query.Limit).Beyond)
 }
 
 // flags writes the changes as options of the command line.

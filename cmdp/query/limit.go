@@ -117,8 +117,8 @@ func (l *Limit) room() float64 {
 	return x
 }
 
-// Beyond reports whether a threshold of the worst episodes is beyond the bound of their mean, so that no policy can do.
-func (l *Limit) Beyond() bool { return l.Scope == WorstEpisodes && l.room() < 0 }
+// beyond reports whether its threshold of the worst episodes is beyond the bound of their mean, so that no policy can do.
+func (l *Limit) beyond() bool { return l.Scope == WorstEpisodes && l.room() < 0 }
 
 // words writes a bound, such as "fuel ≤ 8 always".
 func words(of string, atLeast bool, bound, after string) string {

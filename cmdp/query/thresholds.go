@@ -1,10 +1,14 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
+	"slices"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
 )
 
@@ -99,4 +103,42 @@ func better(r, than *exact.Result) bool {
 		return r.Status == exact.Unbounded
 	}
 	return r.Objective < than.Objective-than.Gap
+}
+
+// Beyond reports whether a threshold of the worst episodes is beyond the bound of their mean. No policy can do at such thresholds, but
+// one may at others, see [Query.Best].
+func (q *Query) Beyond() bool { return slices.ContainsFunc(q.Limits, (*Limit).beyond) }
+
+// ReadPolicy reads a policy file for the query. It returns with it the query with those thresholds of the worst episodes for which the policy
+// keeps the limits best: they decide what is remembered.
+func (q *Query) ReadPolicy(ctx context.Context, path string) (best *Query, policies []Drawn, err error) {
+	var first error
+	least := math.Inf(1)
+	err = q.EachThreshold(ctx, func(of *Query) error {
+		components, err := problem.ReadComponents(path, of.Process)
+		if err != nil { // it may be for another threshold
+			first = cmp.Or(first, err)
+			return nil
+		}
+		var read []Drawn
+		for _, c := range components {
+			read = append(read, Drawn{Weight: c.Weight, Policy: c.Policy})
+		}
+		missed := 0.0
+		if of != q {
+			returns, _, err := NewSimulation(of, read, 1, 1000).Expected(ctx)
+			if err != nil {
+				return err
+			}
+			missed = of.Task.Violation(returns)
+		}
+		if missed < least {
+			best, policies, least = of, read, missed
+		}
+		return nil
+	})
+	if best == nil {
+		err = cmp.Or(err, first)
+	}
+	return best, policies, err
 }
