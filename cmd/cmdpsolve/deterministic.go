@@ -98,31 +98,15 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if c.plot != "" {
 		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
 	}
-	var forms [2][]float64
-	for k, o := range over {
-		forms[k] = make([]float64, len(p.Returns))
-		forms[k][o.index] = -o.sign
-	}
 	opts, progress := c.exact(c.err, p.Model, 1)
 	begin := time.Now()
-	points, complete, err := exact.DeterministicFront(ctx, p.Model, p.Task, forms, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
+	f, err := p.DeterministicFront(ctx, [2]query.Objective{over[0].wanted(), over[1].wanted()}, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
 	}
-	r := &exact.FrontResult{Status: exact.Optimal, Error: math.NaN(), Relative: math.NaN()}
-	if len(points) == 0 && complete {
-		r.Status = exact.Infeasible
-	} else if !complete {
-		r.Status = exact.Undecided
-	}
-	rep := newFrontReport(p, over, r, time.Since(begin))
+	rep := newFrontReport(p, over, f, time.Since(begin))
 	rep.Never = true
-	for _, q := range points {
-		rep.Points = append(rep.Points, &pointReport{Returns: p.named(q.Returns), Vertex: true, returns: q.Returns, policy: q.Policy, of: p})
-	}
-	rep.sort()
-	rep.Vertices = rep.Points
 	undecided := fmt.Sprintf("undecided: some search took more than %s (see --nodes)", count(c.nodes, "problem"))
 	if ctx.Err() != nil {
 		undecided = errInterrupted.Error()

@@ -379,20 +379,19 @@ func (e *explorer) front(ctx context.Context, text []byte, progress func(any)) (
 	}
 	opts.Gap = max(opts.Gap, curveGap)
 	var over []objective
+	var wanted []query.Objective
 	for i, name := range q.Over {
 		o, err := p.parseOver(name + "," + q.Over[1-i])
 		if err != nil {
 			return nil, err
 		}
-		direction := make([]float64, len(p.Returns))
-		direction[o[0].index] = -q.Signs[i]
-		over, opts.Over = append(over, o[0]), append(opts.Over, direction)
+		over, wanted = append(over, o[0]), append(wanted, query.Objective{Return: name, Maximize: q.Signs[i] > 0})
 	}
 	at := func(v []float64) [2]report.Number {
 		return [2]report.Number{report.Number(v[over[0].index]), report.Number(v[over[1].index])}
 	}
 	opts.Each = func(f exact.FrontPoint) { progress(at(f.Returns)) }
-	r, err := p.Front(ctx, opts)
+	r, err := p.Curve(ctx, wanted, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,11 @@ type objective struct {
 	sign  float64
 }
 
+// wanted is the objective for the library.
+func (o objective) wanted() query.Objective {
+	return query.Objective{Return: o.name, Maximize: o.sign > 0}
+}
+
 // parseOver reads the list of --over.
 func (p *loaded) parseOver(list string) ([]objective, error) {
 	var out []objective
@@ -161,23 +166,31 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if c.deterministic {
 		return c.frontDeterministic(ctx, p, over)
 	}
-	if len(p.Of(query.WorstEpisodes)) > 0 {
-		return c.frontUnion(ctx, p, over)
+	if len(p.Of(query.WorstEpisodes)) > 0 && slices.ContainsFunc(over, func(o objective) bool { return o.index >= len(p.Problem.Returns) }) {
+		return usage("--over %s: it depends on where the worst episodes begin: want %v", c.over, p.Problem.Returns)
 	}
-	opts, progress := c.options(p, over)
+	opts, progress := c.options(p)
+	wanted := make([]query.Objective, len(over))
+	for k, o := range over {
+		wanted[k] = o.wanted()
+	}
 	begin := time.Now()
-	r, err := exact.Front(ctx, p.Model, p.Task, opts)
+	f, err := p.Front(ctx, wanted, opts)
 	progress.close()
 	if err != nil {
 		return p.stopped(err)
 	}
-	rep := newFrontReport(p, over, r, time.Since(begin))
+	rep := newFrontReport(p, over, f, time.Since(begin))
 	rep.all = c.all
-	undecided := ""
-	if len(r.Points) > 0 {
-		undecided = fmt.Sprintf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(r.Relative))
+	undecided, figure := "", func() *chart.Figure { return frontFigure(p, rep, f.Parts[0].Result) }
+	switch {
+	case rep.Union > 0:
+		undecided = fmt.Sprintf("the error %g was not reached (see --error, --points and --gap)", c.error)
+		figure = func() *chart.Figure { return unionFigure(p, rep, f) }
+	case len(f.Points) > 0:
+		undecided = fmt.Sprintf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(rep.Relative))
 	}
-	return c.conclude(p, rep, func() *chart.Figure { return frontFigure(p, rep, r) }, undecided)
+	return c.conclude(p.as(f.Parts[0].Query), rep, figure, undecided)
 }
 
 // conclude writes a curve with its policies and picture. undecided says why it is not what was asked for, if it could not be
@@ -191,13 +204,8 @@ func (c *frontCommand) conclude(p *loaded, rep *frontReport, figure func() *char
 }
 
 // options returns the options of a curve, and its progress.
-func (c *frontCommand) options(p *loaded, over []objective) (exact.FrontOptions, *planProgress) {
+func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 	opts := exact.FrontOptions{Error: c.error, Points: c.points}
-	for _, o := range over {
-		direction := make([]float64, len(p.Returns))
-		direction[o.index] = -o.sign
-		opts.Over = append(opts.Over, direction)
-	}
 	var progress *planProgress
 	opts.Options, progress = c.exact(c.err, p.Model, 1)
 	opts.Each = progress.point
@@ -215,7 +223,7 @@ func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure)
 			if err := os.MkdirAll(filepath.Dir(v.File), 0o777); err != nil {
 				return err
 			}
-			if err := problem.WritePolicy(v.File, v.of.Process, v.of.PlanRows(v.policy, v.components)); err != nil {
+			if err := problem.WritePolicy(v.File, v.at.Query.Process, v.at.Query.PlanRows(v.at.Policy, v.at.Components)); err != nil {
 				return err
 			}
 		}

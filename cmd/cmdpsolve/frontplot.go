@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
 
@@ -31,6 +33,24 @@ func frontFigure(p *loaded, rep *frontReport, r *exact.FrontResult) *chart.Figur
 		}
 	}
 	return f
+}
+
+// unionFigure draws the curves of which something is left, of the first two returns.
+func unionFigure(p *loaded, rep *frontReport, f *query.Front) *chart.Figure {
+	drawn := &chart.Figure{Title: p.title() + ": trade-off curves", Notes: []string{"One curve for each threshold at which the worst episodes begin."}}
+	panel := chart.Panel{X: axisOf(rep.over[0]), Y: axisOf(rep.over[1])}
+	for i, part := range f.Parts {
+		k := slices.IndexFunc(rep.Vertices, func(v *pointReport) bool { return v.at.Query == part.Query })
+		if k < 0 {
+			continue
+		}
+		for _, curve := range newFrontReport(p.as(part.Query), rep.over, f.Part(i), 0).curves(part.Result) {
+			curve.Name = fmt.Sprint("threshold ", rep.Vertices[k].Thresholds)
+			panel.Curves = append(panel.Curves, curve)
+		}
+	}
+	drawn.Panels = append(drawn.Panels, panel)
+	return drawn
 }
 
 func axisOf(o objective) chart.Axis {

@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/oracle/lp"
+	"cmdpsolve/cmdp/query"
 )
 
 // frontReport is the data of a trade-off curve. Points and vertices stand in
@@ -45,15 +44,14 @@ type pointReport struct {
 	Thresholds []report.Number `json:"thresholds,omitempty"`
 	File       string          `json:"policy,omitempty"`
 	returns    []float64
-	policy     *exact.Policy
-	components []exact.Component
-	of         *loaded // whose policy it is
+	at         query.FrontPoint
 }
 
-func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time.Duration) *frontReport {
+func newFrontReport(p *loaded, over []objective, f *query.Front, took time.Duration) *frontReport {
 	rep := &frontReport{
-		subject: p.subject(), Status: r.Status.String(), status: r.Status, Points: []*pointReport{}, Vertices: []*pointReport{},
-		Error: report.NaN, Relative: report.NaN, Iterations: r.Iterations, Seconds: report.Number(took.Seconds()), over: over, shown: p.Returns,
+		subject: p.subject(), Status: f.Status.String(), status: f.Status, Points: []*pointReport{}, Vertices: []*pointReport{},
+		Error: report.Number(f.Error), Relative: report.Number(f.Relative), Iterations: f.Iterations, Seconds: report.Number(took.Seconds()),
+		over: over, shown: p.Returns,
 	}
 	for _, o := range over {
 		sign := "+"
@@ -62,23 +60,15 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 		}
 		rep.Over = append(rep.Over, sign+o.name)
 	}
-	if c := r.Certificate; c != nil {
-		rep.Certificate = p.certificate(c)
+	if len(f.Parts) == 1 && f.Parts[0].Result.Certificate != nil {
+		rep.Certificate = p.certificate(f.Parts[0].Result.Certificate)
 	}
-	if r.Status == exact.Infeasible || len(r.Points) == 0 {
-		return rep
+	if len(p.Of(query.WorstEpisodes)) > 0 && len(f.Parts) > 0 {
+		rep.Union, rep.shown = len(f.Parts), p.Problem.Returns // the others depend on thresholds
 	}
-	rep.Error, rep.Relative = report.Number(r.Error), report.Number(r.Relative)
-	vertices := verticesOf(r)
-	for i, q := range r.Points {
-		point := &pointReport{Returns: p.named(q.Returns), Weights: named{Values: report.Numbers(q.Weights)},
-			Randomized: q.Policy.Randomized(), Vertex: vertices[i], returns: q.Returns, policy: q.Policy, components: q.Components, of: p}
-		for _, o := range over {
-			point.Weights.Names = append(point.Weights.Names, o.name)
-		}
-		rep.Points = append(rep.Points, point)
+	for _, q := range f.Points {
+		rep.Points = append(rep.Points, rep.point(q))
 	}
-	rep.sort()
 	for _, point := range rep.Points {
 		if point.Vertex {
 			rep.Vertices = append(rep.Vertices, point)
@@ -87,86 +77,22 @@ func newFrontReport(p *loaded, over []objective, r *exact.FrontResult, took time
 	return rep
 }
 
-// sort orders the points by the returns of the curve.
-func (rep *frontReport) sort() {
-	slices.SortStableFunc(rep.Points, func(a, b *pointReport) int {
+// point is a point of the curve as it is reported.
+func (rep *frontReport) point(q query.FrontPoint) *pointReport {
+	returns := q.Returns[:len(rep.shown)]
+	point := &pointReport{Returns: named{Names: rep.shown, Values: report.Numbers(returns)}, Randomized: q.Policy.Randomized(), Vertex: q.Vertex, returns: returns, at: q}
+	if q.Weights != nil {
+		point.Weights = named{Values: report.Numbers(q.Weights)}
 		for _, o := range rep.over {
-			if x, y := a.returns[o.index], b.returns[o.index]; x != y {
-				return int(math.Copysign(1, x-y))
-			}
-		}
-		return 0
-	})
-}
-
-// verticesOf reports which points no mixture of the others equals or improves on. A
-// billionth of the scale is at least what rounding may come to.
-func verticesOf(r *exact.FrontResult) []bool {
-	points := r.Points
-	vertex := make([]bool, len(points))
-	for i := range vertex {
-		vertex[i] = true
-	}
-	scale := scaleOf(points, r.Rounding)
-	for i := range points {
-		var others []exact.FrontPoint
-		for j := range points {
-			if vertex[j] && j != i {
-				others = append(others, points[j])
-			}
-		}
-		vertex[i] = worse(others, points[i], scale) > roundingOfPoints
-	}
-	return vertex
-}
-
-// roundingOfPoints is the part of the scale up to which points are the same.
-const roundingOfPoints = 1e-9
-
-// scaleOf is the range of each objective, by which rounding is measured.
-func scaleOf(points []exact.FrontPoint, rounding []float64) []float64 {
-	scale := make([]float64, len(rounding))
-	for k := range scale {
-		least, most := math.Inf(1), math.Inf(-1)
-		for _, p := range points {
-			least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
-		}
-		scale[k] = most - least + 1e9*rounding[k]
-		if scale[k] == 0 {
-			scale[k] = 1
+			point.Weights.Names = append(point.Weights.Names, o.name)
 		}
 	}
-	return scale
-}
-
-// worse returns by how much of the scale the best mixture of other points is worse than a point, in the objective in which it
-// is worst, +∞ if there are none: it solves
-//
-//	min t  s.t.  Σ λ_j y_j ≤ y + t·scale,  Σ λ_j = 1,  λ ≥ 0
-func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) float64 {
-	n := len(others)
-	if n == 0 {
-		return math.Inf(1)
-	}
-	program := &lp.Problem{Minimize: make([]float64, n+1)}
-	program.Minimize[n] = 1
-	program.Lower, program.Upper = lp.Free(n + 1)
-	sum := make([]float64, n+1)
-	for k := range scale {
-		row := make([]float64, n+1)
-		row[n] = -1
-		for at, q := range others {
-			program.Lower[at], sum[at] = 0, 1
-			row[at] = (q.Objectives[k] - than.Objectives[k]) / scale[k]
+	if rep.Union > 0 {
+		for _, tail := range q.Query.Of(query.WorstEpisodes) {
+			point.Thresholds = append(point.Thresholds, report.Number(tail.Threshold))
 		}
-		program.Rows = append(program.Rows, lp.AtMost(row, 0))
 	}
-	program.Rows = append(program.Rows, lp.Equal(sum, 1))
-	sol, err := lp.Solve(program)
-	if err != nil || sol.Status != lp.Optimal {
-		return math.Inf(1)
-	}
-	return sol.Objective
+	return point
 }
 
 // report declares the curve: all points for programs, the vertices for people.

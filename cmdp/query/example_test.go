@@ -10,7 +10,7 @@ import (
 	"cmdpsolve/cmdp/query"
 )
 
-// A problem file is read, planned for and answered in its own names, its policy is played, and one of its limits is moved.
+// A problem file is read, planned for and answered in its own names, its policy is played, and one of its limits is swept.
 func Example() {
 	ctx := context.Background()
 	p, err := problem.Parse("pump.yaml", []byte(`
@@ -47,16 +47,11 @@ transitions:
 		}
 	}
 	fmt.Printf("%d episodes: output %.2f ± %.2f\n", s.Episodes, s.Mean[0], s.Half(0))
-	for _, most := range []float64{0.5, 1.5} {
-		moved, err := q.With(ctx, query.Change{Bounds: []query.Bound{{Return: "noise", Kind: "at_most", Value: most}}})
+	for moved, err := range q.Sweep(ctx, []query.Span{{Return: "noise", Kind: "at_most", Values: []float64{0.5, 1.5}}}, exact.Options{}) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		r, err := moved.Solve(ctx, exact.Options{})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%s: output %.3f, price %.3f\n", moved.Limits[0].Name, moved.Objective(r.Returns), r.Prices[0].Value)
+		fmt.Printf("%s: output %.3f, price %.3f\n", moved.Query.Limits[0].Name, moved.Query.Objective(moved.Result.Returns), moved.Prices[0])
 	}
 	// Output:
 	// optimal, output 3.333

@@ -189,7 +189,7 @@ func TestPriceOfAChance(t *testing.T) {
 // beyond the vertices, nor do they fall short of them.
 func TestFrontOfAChance(t *testing.T) {
 	p := parsed(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}", "constraints: [{return: gain, at_least: 2, probability: 0.96}]"))
-	front, err := p.Front(t.Context(), exact.FrontOptions{Over: [][]float64{{-1, 0, 0}, {0, 1, 0}}})
+	front, err := p.Front(t.Context(), []Objective{{"gain", true}, {"much", false}}, exact.FrontOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,17 +134,6 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	return planner.Solve(ctx, q.Task, opts)
 }
 
-// Front computes a trade-off curve within the limits of a query with one player; its goal has no part in it.
-func (q *Query) Front(ctx context.Context, opts exact.FrontOptions) (*exact.FrontResult, error) {
-	planner, err := q.Planner()
-	if err != nil {
-		return nil, err
-	}
-	task := q.Task
-	task.Cost = nil
-	return planner.Front(ctx, task, opts)
-}
-
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is none, of its
 // components.
 func (q *Query) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[problem.PolicyRow] {

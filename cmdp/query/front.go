@@ -1,0 +1,297 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/oracle/lp"
+)
+
+// An Objective is a return of a trade-off.
+type Objective struct {
+	Return string
+	// Maximize says that large values are better, else small ones.
+	Maximize bool
+}
+
+// A Front is the trade-off curve between some returns.
+type Front struct {
+	// Status is Infeasible if no policy keeps the limits, and Undecided if the error that was asked for is not reached.
+	Status exact.Status
+	// Parts are the curves of which this one is made, one for each choice of the thresholds of the worst episodes.
+	Parts []FrontPart
+	// Points are in the order of the first objective, then of the others. Of several parts they are the vertices that no mixture of points
+	// of another part equals or improves on. Mixtures of points of one part keep the limits, and those of several parts need not.
+	Points []FrontPoint
+	// Error and Relative are the greatest of the parts, NaN without a curve, see [exact.FrontResult].
+	Error, Relative float64
+	Iterations      int
+
+	places []int // of the objectives among the returns
+}
+
+// A FrontPart is the curve for one choice of the thresholds of the worst episodes.
+type FrontPart struct {
+	Query  *Query
+	Result *exact.FrontResult
+}
+
+// A FrontPoint is a point of a trade-off curve.
+type FrontPoint struct {
+	exact.FrontPoint
+	// Query is whose policy it is.
+	Query *Query
+	// Vertex says that no mixture of the other points equals or improves on it.
+	Vertex bool
+}
+
+// Front computes the trade-off curve between returns within the limits of a query with one player; its goal has no part in it. Limits on
+// the mean of the worst episodes make it the union of the curves of all choices of thresholds. The objectives of opts are not looked at.
+func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOptions) (*Front, error) {
+	places, err := q.coordinates(over)
+	if err != nil {
+		return nil, err
+	}
+	f := newFront(places)
+	err = q.EachThreshold(ctx, func(of *Query) error {
+		r, err := of.Curve(ctx, over, opts)
+		if err == nil {
+			f.add(FrontPart{of, r})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.join()
+	return f, nil
+}
+
+// DeterministicFront computes the trade-off of policies that never draw, between two returns, as [exact.DeterministicFront] does. It has no
+// parts, and its points are not those of a convex curve; with limits on the mean of the worst episodes it is for the thresholds of the query.
+func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective, opts exact.DeterministicOptions) (*Front, error) {
+	places, err := q.coordinates(over[:])
+	if err != nil {
+		return nil, err
+	}
+	directions, err := q.Directions(over[:])
+	if err != nil {
+		return nil, err
+	}
+	points, complete, err := exact.DeterministicFront(ctx, q.Model, q.Task, [2][]float64(directions), opts)
+	if err != nil {
+		return nil, err
+	}
+	f := newFront(places)
+	for _, at := range points {
+		f.Points = append(f.Points, FrontPoint{exact.FrontPoint{Objectives: at.Objectives, Returns: at.Returns, Policy: at.Policy}, q, true})
+	}
+	f.sort()
+	switch {
+	case !complete:
+		f.Status = exact.Undecided
+	case len(points) == 0:
+		f.Status = exact.Infeasible
+	}
+	return f, nil
+}
+
+// Part returns the curve of one of the parts alone.
+func (f *Front) Part(i int) *Front {
+	part := newFront(f.places)
+	part.add(f.Parts[i])
+	part.join()
+	return part
+}
+
+func newFront(places []int) *Front {
+	return &Front{Error: math.NaN(), Relative: math.NaN(), places: places}
+}
+
+// Curve is [Query.Front] for the thresholds of the query alone.
+func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOptions) (*exact.FrontResult, error) {
+	planner, err := q.Planner()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Over, err = q.Directions(over); err != nil {
+		return nil, err
+	}
+	task := q.Task
+	task.Cost = nil
+	return planner.Front(ctx, task, opts)
+}
+
+// Directions returns the objectives as vectors c, c·V being what is to be small.
+func (q *Query) Directions(over []Objective) ([][]float64, error) {
+	places, err := q.coordinates(over)
+	if err != nil {
+		return nil, err
+	}
+	directions := make([][]float64, len(over))
+	for k, o := range over {
+		directions[k] = make([]float64, len(q.Returns))
+		directions[k][places[k]] = 1
+		if o.Maximize {
+			directions[k][places[k]] = -1
+		}
+	}
+	return directions, nil
+}
+
+// coordinates returns the numbers of the returns of objectives.
+func (q *Query) coordinates(over []Objective) ([]int, error) {
+	places := make([]int, len(over))
+	for k, o := range over {
+		places[k] = indexOf(q.Returns, o.Return)
+		if places[k] < 0 {
+			return nil, unknownReturn(o.Return, q.Returns)
+		}
+	}
+	return places, nil
+}
+
+// add adds the curve of one choice of thresholds.
+func (f *Front) add(part FrontPart) {
+	r, first := part.Result, len(f.Parts) == 0
+	f.Parts = append(f.Parts, part)
+	f.Iterations += r.Iterations
+	// One part with a curve is enough, and one that is undecided leaves all of it open.
+	if first || r.Status == exact.Undecided || f.Status == exact.Infeasible {
+		f.Status = r.Status
+	}
+	if r.Status != exact.Infeasible && len(r.Points) > 0 && !(r.Error <= f.Error) {
+		f.Error, f.Relative = r.Error, r.Relative
+	}
+}
+
+// join sets the points, of several parts those that none of the others covers.
+func (f *Front) join() {
+	var all []exact.FrontPoint
+	for _, part := range f.Parts {
+		all = append(all, part.Result.Points...)
+	}
+	for i, part := range f.Parts {
+		points, scale := part.Result.Points, scaleOf(all, part.Result.Rounding)
+		vertices := verticesOf(part.Result)
+		for k, point := range points {
+			if len(f.Parts) > 1 && (!vertices[k] || f.covered(i, point, scale)) {
+				continue
+			}
+			f.Points = append(f.Points, FrontPoint{point, part.Query, vertices[k]})
+		}
+	}
+	f.sort()
+}
+
+// sort orders the points by their objectives.
+func (f *Front) sort() {
+	slices.SortStableFunc(f.Points, func(a, b FrontPoint) int {
+		for _, i := range f.places {
+			if a.Returns[i] != b.Returns[i] {
+				return cmp.Compare(a.Returns[i], b.Returns[i])
+			}
+		}
+		return 0
+	})
+}
+
+// covered reports whether a mixture of points of another part than part i is as good as a point; of the same points the first stay.
+func (f *Front) covered(i int, point exact.FrontPoint, scale []float64) bool {
+	for j, other := range f.Parts {
+		points := other.Result.Points
+		if i == j || len(points) == 0 {
+			continue
+		}
+		t := worse(points, point, scale)
+		if t < -roundingOfPoints || t <= roundingOfPoints && (j < i || improved(points, point, scale)) {
+			return true
+		}
+	}
+	return false
+}
+
+// verticesOf reports which points no mixture of the others equals or improves on. A
+// billionth of the scale is at least what rounding may come to.
+func verticesOf(r *exact.FrontResult) []bool {
+	points := r.Points
+	vertex := make([]bool, len(points))
+	for i := range vertex {
+		vertex[i] = true
+	}
+	scale := scaleOf(points, r.Rounding)
+	for i := range points {
+		var others []exact.FrontPoint
+		for j := range points {
+			if vertex[j] && j != i {
+				others = append(others, points[j])
+			}
+		}
+		vertex[i] = worse(others, points[i], scale) > roundingOfPoints
+	}
+	return vertex
+}
+
+// roundingOfPoints is the part of the scale up to which points are the same.
+const roundingOfPoints = 1e-9
+
+// scaleOf is the range of each objective, by which rounding is measured.
+func scaleOf(points []exact.FrontPoint, rounding []float64) []float64 {
+	scale := make([]float64, len(rounding))
+	for k := range scale {
+		least, most := math.Inf(1), math.Inf(-1)
+		for _, p := range points {
+			least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
+		}
+		scale[k] = most - least + 1e9*rounding[k]
+		if scale[k] == 0 {
+			scale[k] = 1
+		}
+	}
+	return scale
+}
+
+// worse returns by how much of the scale the best mixture of other points is worse than a point, in the objective in which it
+// is worst, +∞ if there are none: it solves
+//
+//	min t  s.t.  Σ λ_j y_j ≤ y + t·scale,  Σ λ_j = 1,  λ ≥ 0
+func worse(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) float64 {
+	n := len(others)
+	if n == 0 {
+		return math.Inf(1)
+	}
+	program := &lp.Problem{Minimize: make([]float64, n+1)}
+	program.Minimize[n] = 1
+	program.Lower, program.Upper = lp.Free(n + 1)
+	sum := make([]float64, n+1)
+	for k := range scale {
+		row := make([]float64, n+1)
+		row[n] = -1
+		for at, q := range others {
+			program.Lower[at], sum[at] = 0, 1
+			row[at] = (q.Objectives[k] - than.Objectives[k]) / scale[k]
+		}
+		program.Rows = append(program.Rows, lp.AtMost(row, 0))
+	}
+	program.Rows = append(program.Rows, lp.Equal(sum, 1))
+	sol, err := lp.Solve(program)
+	if err != nil || sol.Status != lp.Optimal {
+		return math.Inf(1)
+	}
+	return sol.Objective
+}
+
+// improved reports whether a mixture of other points is as good as a point, and better in one objective by a millionth of the scale.
+func improved(others []exact.FrontPoint, than exact.FrontPoint, scale []float64) bool {
+	for k := range scale {
+		better := exact.FrontPoint{Objectives: slices.Clone(than.Objectives)}
+		better.Objectives[k] -= 1e-6 * scale[k]
+		if worse(others, better, scale) <= roundingOfPoints {
+			return true
+		}
+	}
+	return false
+}
