@@ -59,7 +59,7 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 	if err := checkShape(shape); err != nil {
 		return nil, err
 	}
-	if err := task.checkDim(shape.dim); err != nil {
+	if err := task.Check(shape.dim); err != nil {
 		return nil, err
 	}
 	d := shape.dim

@@ -3,6 +3,8 @@ package cmdp
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Settings choose the parts of a MOMA. The zero value of each field is a default.
@@ -26,20 +28,65 @@ type Settings struct {
 	Pooled bool
 }
 
+// A Part is one of several that [Settings] can choose. Title is its name in papers.
+type Part struct{ Name, Title string }
+
+// Planners and Duals are the planners and the dual updates of MOMA.
+var (
+	Planners = Parts{{"bernstein", "VI-Bernstein"}, {"hoeffding", "VI-Hoeffding"}, {"mvp", "MVP"}}
+	Duals    = Parts{{"projection", "projection-based"}, {"free", "projection-free"}, {"double", "double"}}
+)
+
+// Parts are parts of one kind.
+type Parts []Part
+
+// Check returns an error unless a name is that of a part, or "", which stands for the default.
+func (p Parts) Check(kind, name string) error {
+	names := p.Names()
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	last := len(names) - 1
+	return fmt.Errorf("%s %q: want %s or %s", kind, name, strings.Join(names[:last], ", "), names[last])
+}
+
+// Names lists the names.
+func (p Parts) Names() (names []string) {
+	for _, part := range p {
+		names = append(names, part.Name)
+	}
+	return names
+}
+
+// Title returns the title of a name, "" if there is none of that name.
+func (p Parts) Title(name string) string {
+	for _, part := range p {
+		if part.Name == name {
+			return part.Title
+		}
+	}
+	return ""
+}
+
+// DefaultPlanner is the planner that Settings choose if they name none. Against an opponent no rate is proved for the others.
+func DefaultPlanner(game bool) string {
+	if game {
+		return "hoeffding"
+	}
+	return "bernstein"
+}
+
 // NewLearner returns a MOMA for a task in an environment of the given shape.
 // returns is the table of expected returns if they are known, else nil.
 func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, err
 	}
-	if err := task.checkDim(shape.dim); err != nil {
-		return nil, err
+	if err := task.Check(shape.dim); err != nil {
+		return nil, fmt.Errorf("cmdp: %w", err)
 	}
 	if s.Planner == "" {
-		s.Planner = "bernstein"
-		if shape.Game() {
-			s.Planner = "hoeffding"
-		}
+		s.Planner = DefaultPlanner(shape.Game())
 	}
 	var confidence *ReturnConfidence
 	kernel := s.Confidence

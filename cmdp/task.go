@@ -32,31 +32,31 @@ type Task struct {
 	Box *geometry.Box
 }
 
-// checkDim returns an error unless cost and target have the dimension of the returns.
-func (t Task) checkDim(dim int) error {
-	if t.Cost != nil && t.Cost.Dim() != dim {
-		return fmt.Errorf("cmdp: cost of dimension %d: want %d as the returns", t.Cost.Dim(), dim)
+// Check returns an error unless cost, target, box and constraints are about so many returns, and the numbers of constraints are finite.
+func (t Task) Check(dim int) error {
+	for _, part := range []struct {
+		name string
+		of   interface{ Dim() int }
+		is   bool
+	}{{"cost", t.Cost, t.Cost != nil}, {"target", t.Target, t.Target != nil}, {"whole target", t.Whole, t.Whole != nil}, {"box", t.Box, t.Box != nil}} {
+		if part.is && part.of.Dim() != dim {
+			return fmt.Errorf("%s of dimension %d: want %d as the returns", part.name, part.of.Dim(), dim)
+		}
 	}
-	if t.Target != nil && t.Target.Dim() != dim {
-		return fmt.Errorf("cmdp: target of dimension %d: want %d as the returns", t.Target.Dim(), dim)
+	for k, c := range t.Constraints {
+		if err := c.Check(dim); err != nil {
+			return fmt.Errorf("constraint %d: %w", k, err)
+		}
 	}
 	return nil
 }
 
-// A Constraint is the linear inequality Normal·v ≤ Offset of returns. What else it says
-// is for people, and may be left out.
+// A Constraint is the linear inequality Normal·v ≤ Offset of returns. Its name is for people, and may be left out.
 type Constraint struct {
 	Normal []float64
 	Offset float64
 	// Name is in the user's words, such as "cost ≤ 0.3".
 	Name string
-	// Kind is "at_least" or "at_most" for a bound on a return, "always" for one on the probability that stands for a bound
-	// of every episode, and "target" for a side of a target set.
-	Kind string
-	// Return is the name of the return that is bounded, "" for a form of several.
-	Return string
-	// Bound is the number in Name.
-	Bound float64
 }
 
 // Check returns an error unless the normal has dim entries, not all zero, and all

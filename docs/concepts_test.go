@@ -51,8 +51,8 @@ func dronePicture() (*chart.Figure, error) {
 		return nil, err
 	}
 	price := 0.0
-	for k, c := range task.Constraints {
-		if c.Return == "crash" {
+	for k, l := range q.Rows() {
+		if l.Return == "crash" {
 			price = r.Prices[k].Value
 		}
 	}

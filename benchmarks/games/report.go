@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
 )
@@ -76,7 +77,7 @@ func (res *result) Figure() *chart.Figure {
 	delta := res.gap.Lower
 	f := &chart.Figure{Title: res.spec}
 	for _, dual := range duals {
-		p := chart.Panel{Title: map[string]string{"free": "projection-free", "projection": "projection-based"}[dual],
+		p := chart.Panel{Title: cmdp.Duals.Title(dual),
 			X: chart.Axis{Title: "episode", Log: true}, Y: chart.Axis{Title: "distance from the target", Log: true}}
 		var x []float64
 		for _, l := range res.lines {

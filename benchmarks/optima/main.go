@@ -143,8 +143,8 @@ func (o *options) prove(ctx context.Context, name string) error {
 	for i, x := range r.Returns {
 		c.Returns[p.Returns[i]] = x
 	}
-	for _, price := range r.Prices {
-		c.Limits = append(c.Limits, limit{price.Return, price.Kind, price.Bound, price.Value})
+	for _, s := range q.Standings(r) { // no built-in problem has a curved target
+		c.Limits = append(c.Limits, limit{s.Limit.Return, s.Limit.Kind(), s.Limit.Bound, s.Price})
 	}
 	if err := problem.WritePolicy(filepath.Join(o.folder, c.Policy), q.Process, q.PolicyRows(r.Policy, problem.Agent)); err != nil {
 		return err
@@ -192,8 +192,8 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	task := q.Task
-	bound, err := exact.VerifyBound(ctx, p.Model, task, c.Proof)
+
+	bound, err := exact.VerifyBound(ctx, p.Model, q.Task, c.Proof)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (c *certificate) verify(ctx context.Context, folder string) error {
 	if err := c.verifyPolicy(q, folder); err != nil {
 		return fmt.Errorf("%s: %w", c.Policy, err)
 	}
-	return c.verifyLimits(task)
+	return c.verifyLimits(q.Rows())
 }
 
 // verifyPolicy plays the policy in the model.
@@ -233,17 +233,18 @@ func (c *certificate) verifyPolicy(q *query.Query, folder string) error {
 }
 
 // verifyLimits compares limits and prices with those of the problem and the proof.
-func (c *certificate) verifyLimits(task cmdp.Task) error {
-	if len(c.Limits) != len(task.Constraints) {
-		return fmt.Errorf("%d limits: want %d", len(c.Limits), len(task.Constraints))
+func (c *certificate) verifyLimits(rows []*query.Limit) error {
+	if len(c.Limits) != len(rows) {
+		return fmt.Errorf("%d limits: want %d", len(c.Limits), len(rows))
 	}
 	for i, l := range c.Limits {
-		if of := task.Constraints[i]; l.Return != of.Return || l.Kind != of.Kind || l.Bound != of.Bound {
+		of := rows[i]
+		if l.Return != of.Return || l.Kind != of.Kind() || l.Bound != of.Bound {
 			return fmt.Errorf("limit %v: want %s", l, of.Name)
 		}
 		price := 0.0
 		for k, row := range c.Proof.Rows {
-			if row.Return == l.Return && row.Kind == l.Kind {
+			if row.Name == of.Name {
 				price += c.Proof.Prices[k]
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 )
@@ -230,7 +231,7 @@ func settingWords(c *contest.Settings, game bool) string {
 	if c.Rho != contest.Defaults().Rho {
 		text += ", rho " + c.Rho
 	}
-	if c.Planner != "bernstein" && !game {
+	if c.Planner != cmdp.DefaultPlanner(game) && !game {
 		text += ", planner " + c.Planner
 	}
 	if c.Opponent != "" && game {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/instance"
 
@@ -61,8 +62,8 @@ func complete(cmd *cobra.Command) {
 		"format":     strings.Split(report.FormatNames(), ", "),
 		"algorithms": baseline.Names(),
 		"learner":    learnerNames,
-		"planner":    {"bernstein", "hoeffding", "mvp"},
-		"dual":       {"projection", "free", "double"},
+		"planner":    cmdp.Planners.Names(),
+		"dual":       cmdp.Duals.Names(),
 		"submit":     {"slurm", "kubernetes"},
 		"returns":    {"known", "unknown"},
 	}

@@ -117,9 +117,9 @@ func (rep *frontReport) wanted(p *loaded) string {
 	limits := p.wantedLimits()
 	if rep.Union > 0 { // in the place of what they come to with one threshold
 		limits = p.alwaysNames()
-		for _, c := range p.Task.Constraints {
-			if slices.Contains(rep.shown, c.Return) {
-				limits = append(limits, c.Name)
+		for _, l := range p.Rows() {
+			if slices.Contains(rep.shown, l.Return) {
+				limits = append(limits, l.Name)
 			}
 		}
 		for _, t := range p.thresholds() {

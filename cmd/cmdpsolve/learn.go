@@ -199,8 +199,8 @@ func (c *learnCommand) choose(p *loaded) error {
 	case s.Dual == "":
 		s.Dual = "free"
 	}
-	if !slices.Contains([]string{"projection", "free", "double"}, s.Dual) {
-		return usage("--dual %q: want projection, free or double", s.Dual)
+	if err := cmdp.Duals.Check("--dual", s.Dual); err != nil {
+		return usage("%w", err)
 	}
 	if s.Rho != "auto" && s.Dual != "double" {
 		return usage("--rho %s: only the double dual update, with a goal and a target, has a rho", s.Rho)

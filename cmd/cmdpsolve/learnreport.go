@@ -176,9 +176,7 @@ func (s *session) heading(rep *learnReport) report.Heading {
 		text += ", told the possible successors"
 	}
 	if s.moma() {
-		dual := map[string]string{"projection": "projection-based", "free": "projection-free", "double": "double"}[rep.Dual]
-		planner := map[string]string{"bernstein": "VI-Bernstein", "hoeffding": "VI-Hoeffding", "mvp": "MVP"}[rep.Planner]
-		text = fmt.Sprintf("MOMA, %s dual update, %s, %s bonus, ", dual, planner, rep.Bonus)
+		text = fmt.Sprintf("MOMA, %s dual update, %s, %s bonus, ", cmdp.Duals.Title(rep.Dual), cmdp.Planners.Title(rep.Planner), rep.Bonus)
 		if rep.Guaranteed {
 			text += fmt.Sprintf("bounds hold with probability %s", report.Short(1-rep.Failure))
 		} else {

@@ -90,10 +90,6 @@ func (c *Config) check() error {
 	switch {
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return errors.New("baseline: a task without a cost and without a target")
-	case c.Task.Cost != nil && c.Task.Cost.Dim() != d:
-		return fmt.Errorf("baseline: cost of dimension %d: want %d", c.Task.Cost.Dim(), d)
-	case c.Task.Target != nil && c.Task.Target.Dim() != d:
-		return fmt.Errorf("baseline: target of dimension %d: want %d", c.Task.Target.Dim(), d)
 	case c.Confidence.Episodes < 1:
 		return fmt.Errorf("baseline: %d episodes: want at least 1", c.Confidence.Episodes)
 	case !(c.Confidence.Failure > 0 && c.Confidence.Failure < 1):
@@ -106,6 +102,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("baseline: safe policy with %d returns: want both, %d returns", len(k.SafeReturns), d)
 	case (k.Null == nil) != (k.NullReturns == nil) || k.NullReturns != nil && len(k.NullReturns) != d:
 		return fmt.Errorf("baseline: null policy with %d returns: want both, %d returns", len(k.NullReturns), d)
+	}
+	if err := c.Task.Check(d); err != nil {
+		return fmt.Errorf("baseline: %w", err)
 	}
 	if err := c.Tuning.check(); err != nil {
 		return err

@@ -50,8 +50,9 @@ func NewRecorder(learner cmdp.Learner, m *cmdp.Model, task cmdp.Task, optimum fl
 		return nil, fmt.Errorf("baseline: recorder without a model of finite horizon")
 	case m.Shape().Game():
 		return nil, fmt.Errorf("baseline: recorder of a game: %w: its policies have no expected return", ErrUnsupported)
-	case task.Cost != nil && task.Cost.Dim() != m.Dim(), task.Target != nil && task.Target.Dim() != m.Dim():
-		return nil, fmt.Errorf("baseline: recorder: the task has not the dimension %d of the model", m.Dim())
+	}
+	if err := task.Check(m.Dim()); err != nil {
+		return nil, fmt.Errorf("baseline: recorder: %w", err)
 	}
 	r := &Recorder{learner: learner, task: task, optimum: optimum, evaluator: cmdp.NewEvaluator(m),
 		value: make([]float64, m.Dim()), point: make([]float64, m.Dim())}

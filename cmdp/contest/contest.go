@@ -163,7 +163,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	}
 	game := q.Shape().Game()
 	if c.Planner == "" {
-		c.Planner = map[bool]string{false: "bernstein", true: "hoeffding"}[game]
+		c.Planner = cmdp.DefaultPlanner(game)
 	}
 	if game {
 		if err := c.prepareGame(opts); err != nil {
@@ -288,7 +288,7 @@ func (c *Contest) prepareGame(opts Options) error {
 	if opponent == nil && opts.Opponent == nil {
 		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays against the agent", name)
 	}
-	if c.Planner != "hoeffding" {
+	if c.Planner != cmdp.DefaultPlanner(true) {
 		return fmt.Errorf("%s: planner %s: with an opponent no rate is proved for this bonus, because the variance that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name, c.Planner)
 	}
 	c.Against = opponent

@@ -98,16 +98,18 @@ func (s *Settings) Check() error {
 		return fmt.Errorf("seeds %d: want at most a million", s.Seeds)
 	case s.Returns != "known" && s.Returns != "unknown":
 		return fmt.Errorf("returns %q: want known or unknown", s.Returns)
-	case !slices.Contains([]string{"", "bernstein", "hoeffding", "mvp"}, s.Planner):
-		return fmt.Errorf("planner %q: want bernstein, hoeffding or mvp", s.Planner)
-	case !slices.Contains([]string{"", "projection", "free", "double"}, s.Dual):
-		return fmt.Errorf("dual %q: want projection, free or double", s.Dual)
 	case s.Support != "none" && s.Support != "auto":
 		return fmt.Errorf("support %q: want none or auto", s.Support)
 	case !(s.Margin >= 0 && s.Margin < 1):
 		return fmt.Errorf("knapsack margin %g: want at least 0 and less than 1", s.Margin)
 	case !(s.Failure > 0 && s.Failure < 1):
 		return fmt.Errorf("failure probability %g: want between 0 and 1", s.Failure)
+	}
+	if err := cmdp.Planners.Check("planner", s.Planner); err != nil {
+		return err
+	}
+	if err := cmdp.Duals.Check("dual", s.Dual); err != nil {
+		return err
 	}
 	if _, err := cmdp.ParseBonusScale(s.Bonus); err != nil {
 		return err

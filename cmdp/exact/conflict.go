@@ -110,7 +110,7 @@ func (c *conflictSearch) findBox() error {
 	}
 	for i := range lower {
 		room := 1e-9 * (math.Abs(lower[i]) + math.Abs(upper[i])) // what rounding moves is no conflict
-		lower[i], upper[i] = max(lower[i]-room, -boundless), min(upper[i]+room, boundless)
+		lower[i], upper[i] = max(lower[i]-room, -Boundless), min(upper[i]+room, Boundless)
 	}
 	c.box, err = geometry.NewBox(lower, upper)
 	return err

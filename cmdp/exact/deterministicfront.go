@@ -60,7 +60,7 @@ func frontSteps(box *geometry.Box, over [2][]float64, v []float64) (step [2]floa
 	for k, c := range over {
 		for i, x := range c {
 			side, size := upper[i]-lower[i], math.Max(math.Abs(lower[i]), math.Abs(upper[i]))
-			if size >= boundless || side <= 1e-9*size {
+			if size >= Boundless || side <= 1e-9*size {
 				side = 1
 				if isFinite(v[i]) {
 					side = math.Max(side, math.Abs(v[i]))

@@ -230,7 +230,7 @@ func (m *master) targetRow(t targetRow) lp.Constraint {
 // far beyond what returns can vary is out of reach, or no limit, and its exact size does
 // not matter.
 func (m *master) beyond(t *targetRow, c *column) float64 {
-	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), 1e99)
+	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), Boundless)
 	x := floats.Dot(t.Normal, c.returns) / t.elastic // what a ray adds
 	if c.ray == nil {
 		x = t.excess(c.returns)

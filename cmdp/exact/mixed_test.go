@@ -300,7 +300,7 @@ func TestMixedUnbounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		within, err := geometry.NewBox([]float64{-10, -boundless}, most)
+		within, err := geometry.NewBox([]float64{-10, -Boundless}, most)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,9 +310,9 @@ func TestMixedUnbounded(t *testing.T) {
 		}
 		return Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target}, Options{})
 	}
-	free := []float64{10, boundless}
+	free := []float64{10, Boundless}
 	for _, mean := range []float64{10, 1} { // the loop has the mean 1
-		r, err := solve([]float64{mean, boundless}, 1, 1)
+		r, err := solve([]float64{mean, Boundless}, 1, 1)
 		if err != nil || r.Status != Unbounded || r.Return != 1 || r.Policy == nil || r.Policy.Choose(nil, 0, 0) != 0 || r.Returns[0] != 1 || !math.IsInf(r.Returns[1], -1) {
 			t.Errorf("%+v, %v: want that return 1 is unbounded by action 0 in states 0 and 1", r, err)
 		}
@@ -321,7 +321,7 @@ func TestMixedUnbounded(t *testing.T) {
 	if _, err := solve([]float64{10, -5}, 1, 0); !errors.As(err, &no) || !no.Wanted || no.State != 1 || no.Action != 0 || no.Return != 1 {
 		t.Errorf("%v: want that return 1 grows by action 0 in state 1", err)
 	}
-	if r, err := solve([]float64{0.5, boundless}, 1, 1); !errors.As(err, &no) || !no.Wanted {
+	if r, err := solve([]float64{0.5, Boundless}, 1, 1); !errors.As(err, &no) || !no.Wanted {
 		t.Errorf("%+v, %v: want no answer where the loop breaks the limit of the mean", r, err)
 	}
 	// Where a loss is unwanted, or nothing to the question, there is a best policy.

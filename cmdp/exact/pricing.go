@@ -18,7 +18,7 @@ import (
 type source interface {
 	// dim returns the dimension of 𝒱.
 	dim() int
-	// extent sets lower and upper to the sides of a box around 𝒱, ±boundless where there
+	// extent sets lower and upper to the sides of a box around 𝒱, ±Boundless where there
 	// is none.
 	extent(ctx context.Context, lower, upper []float64) error
 	// price finds a deterministic policy that minimises dir·V. The same direction
@@ -68,8 +68,8 @@ func newColumn(p priced, dir []float64) column {
 	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, number: p.number, ray: p.ray}
 }
 
-// boundless stands for infinity in the sides of boxes that have to be finite.
-const boundless = 1e99
+// Boundless stands for infinity in the sides of boxes, which have to be finite.
+const Boundless = 1e99
 
 // A concern says which returns matter, and on which side: up where large values may be
 // unwanted, down where small ones may be. Totals may be infinite where that is no harm. without
@@ -122,7 +122,7 @@ func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
 		return nil, false
 	}
 	for k, n := range rows.A {
-		if math.Abs(rows.B[k]) < boundless*floats.Norm(n, 2) {
+		if math.Abs(rows.B[k]) < Boundless*floats.Norm(n, 2) {
 			limits = append(limits, cmdp.Constraint{Normal: n, Offset: rows.B[k]})
 			if k < rows.Equalities {
 				limits = append(limits, cmdp.Constraint{Normal: scaled(-1, n), Offset: -rows.B[k]})

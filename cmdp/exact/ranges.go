@@ -54,10 +54,10 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 // unbox turns sides that stand for infinity into infinity.
 func unbox(lower, upper []float64) {
 	for i := range lower {
-		if lower[i] <= -boundless {
+		if lower[i] <= -Boundless {
 			lower[i] = math.Inf(-1)
 		}
-		if upper[i] >= boundless {
+		if upper[i] >= Boundless {
 			upper[i] = math.Inf(1)
 		}
 	}
@@ -72,7 +72,7 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 	for i := range lower {
 		size := 0.0
 		note := func(x float64) {
-			if math.Abs(x) < boundless {
+			if math.Abs(x) < Boundless {
 				size = math.Max(size, math.Abs(x))
 			}
 		}
@@ -86,7 +86,7 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 		if size == 0 {
 			size = 1
 		}
-		if target != nil || lower[i] <= -boundless || upper[i] >= boundless {
+		if target != nil || lower[i] <= -Boundless || upper[i] >= Boundless {
 			lower[i], upper[i] = math.Max(lower[i], -far*size), math.Min(upper[i], far*size)
 		}
 	}

@@ -281,7 +281,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		return nil, err
 	}
 	growth := cmdp.Task{Target: within}
-	low, high := slices.Repeat([]float64{-boundless}, d), slices.Repeat([]float64{boundless}, d)
+	low, high := slices.Repeat([]float64{-Boundless}, d), slices.Repeat([]float64{Boundless}, d)
 	box, err := geometry.NewBox(low, high)
 	if err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func othersOf(limits []cmdp.Constraint, i int, slope, least, most float64, dim i
 	var a [][]float64
 	var b []float64
 	for j := range dim {
-		up, down := boundless, boundless
+		up, down := Boundless, Boundless
 		if j == i {
 			up, down = most, -least
 		}

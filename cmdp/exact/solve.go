@@ -44,21 +44,11 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 	if m == nil || m.States() == 0 {
 		return errors.New("exact: no model")
 	}
-	if task.Cost != nil && task.Cost.Dim() != m.Dim() {
-		return fmt.Errorf("exact: cost of dimension %d: want %d as the returns of the model", task.Cost.Dim(), m.Dim())
-	}
-	if task.Target != nil && task.Target.Dim() != m.Dim() {
-		return fmt.Errorf("exact: target of dimension %d: want %d as the returns of the model", task.Target.Dim(), m.Dim())
-	}
-	if task.Box != nil && task.Box.Dim() != m.Dim() {
-		return fmt.Errorf("exact: box of dimension %d: want %d as the returns of the model", task.Box.Dim(), m.Dim())
+	if err := task.Check(m.Dim()); err != nil {
+		return fmt.Errorf("exact: %w", err)
 	}
 	for k, c := range task.Constraints {
-		err := c.Check(m.Dim())
-		if err == nil {
-			err = checkContains(task.Target, c)
-		}
-		if err != nil {
+		if err := checkContains(task.Target, c); err != nil {
 			return fmt.Errorf("exact: constraint %d: %w", k, err)
 		}
 	}

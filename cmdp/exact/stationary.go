@@ -152,7 +152,7 @@ func (p *stationary) possible(ctx context.Context, lower, upper []float64) error
 type extremes struct{ lower, upper []float64 }
 
 // ranges sets lower and upper to the extremes of each total over all policies, rounded
-// outwards, ±boundless where there are none.
+// outwards, ±Boundless where there are none.
 func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 	if p.extremes.lower != nil {
 		copy(lower, p.extremes.lower)
@@ -164,7 +164,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			continue
 		}
 		for _, sign := range []float64{1, -1} {
-			bound := -boundless
+			bound := -Boundless
 			dir := axis(len(lower), i, sign)
 			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {

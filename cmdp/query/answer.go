@@ -114,7 +114,7 @@ func (q *Query) Keeps(v []float64) bool {
 	near := make([]float64, len(v))
 	q.Task.Target.Project(near, v)
 	for i, side := range q.Scale() {
-		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == Boundless
+		endless := math.IsInf(v[i], 0) && math.Abs(near[i]) == exact.Boundless
 		if math.Abs(v[i]-near[i]) > 1e-9*side && !endless {
 			return false
 		}

@@ -39,7 +39,7 @@ func (q *Query) rowOf(l *Limit) cmdp.Constraint {
 	}
 	normal := make([]float64, len(q.Returns))
 	normal[l.expected.coordinate] = sign
-	return cmdp.Constraint{Normal: normal, Offset: sign * l.expected.bound, Name: l.Name, Kind: l.Kind(), Return: l.Return, Bound: l.Bound}
+	return cmdp.Constraint{Normal: normal, Offset: sign * l.expected.bound, Name: l.Name}
 }
 
 // addSides adds the half-spaces that the target is said to be made of, in the user's numbers.
@@ -93,7 +93,7 @@ func (q *Query) addSide(t *cmdp.Task, normal []float64, offset float64) {
 	}
 	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, short6(offset), ""), Bound: offset,
 		expected: expected{coordinate: -1, bound: offset}}
-	q.addLimit(t, l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name, Kind: l.Kind(), Bound: offset})
+	q.addLimit(t, l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
 }
 
 // addLimit adds a side of the target to the limits and the rows.

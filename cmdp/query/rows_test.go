@@ -28,12 +28,17 @@ func TestTaskNamesItsConstraints(t *testing.T) {
 			"reward + cost ≤ 2 target  [1 1] 2", "-reward - cost ≤ -2 target  [-1 -1] -2", "reward ≥ 0 target reward [-1 0] 0"}},
 		{"target: {ball: {center: [0, 0], radius: 1}}", nil},
 	} {
-		_, task := mustTask(t, c.text)
+		q, task := mustTask(t, c.text)
+		rows := q.Rows()
+		if len(rows) != len(task.Constraints) {
+			t.Fatalf("%s: %d limits of %d rows", c.text, len(rows), len(task.Constraints))
+		}
 		var got []string
-		for _, k := range task.Constraints {
-			got = append(got, fmt.Sprintf("%s %s %s %v %v", k.Name, k.Kind, k.Return, addZero(k.Normal), k.Offset+0))
-			if k.Return != "" && math.Abs(k.Bound) != math.Abs(k.Offset) || k.Return == "" && k.Bound != k.Offset {
-				t.Errorf("%s: %s has the bound %g", c.text, k.Name, k.Bound)
+		for i, k := range task.Constraints {
+			l := rows[i]
+			got = append(got, fmt.Sprintf("%s %s %s %v %v", k.Name, l.Kind(), l.Return, addZero(k.Normal), k.Offset+0))
+			if l.Name != k.Name || l.Return != "" && math.Abs(l.Bound) != math.Abs(k.Offset) || l.Return == "" && l.Bound != k.Offset {
+				t.Errorf("%s: %s has the bound %g and the row %v", c.text, l.Name, l.Bound, k)
 			}
 		}
 		for i := range c.want {

@@ -15,10 +15,6 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// Boundless stands for infinity in the sides of the box of possible returns, which are
-// numbers.
-const Boundless = 1e99
-
 // ranges remembers the extremes of the total return of a model, which are problems of
 // their own.
 type ranges struct {
@@ -36,7 +32,7 @@ func (r *ranges) of(ctx context.Context, m *cmdp.Model, lower, upper []float64) 
 			return problem.Inside(err, "discount")
 		}
 		for i := range least {
-			least[i], most[i] = max(least[i], -Boundless), min(most[i], Boundless)
+			least[i], most[i] = max(least[i], -exact.Boundless), min(most[i], exact.Boundless)
 		}
 		r.lower, r.upper = least, most
 	}
@@ -48,7 +44,7 @@ func (r *ranges) of(ctx context.Context, m *cmdp.Model, lower, upper []float64) 
 // box returns the box of possible returns: with a horizon, the sums of the
 // extremes of single steps, cut to the promised range of the return to go; with
 // a discount below 1, the geometric series of the extremes; with discount 1, bounds of
-// the expected total return over all policies, [Boundless] where it may be infinite; of
+// the expected total return over all policies, [exact.Boundless] where it may be infinite; of
 // long-run averages, the extremes of single steps. Errors say which key of the file they are about.
 func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 	m, shape, d := q.Model, q.Shape(), len(q.Returns)
