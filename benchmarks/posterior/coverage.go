@@ -97,7 +97,7 @@ func planTruth(ctx context.Context, rng *rand.Rand, level float64, logged int, s
 		tr.Play(m, cmdp.Uniform{Shape: m.Shape()}, rng, rng)
 		counts.Observe(tr)
 	}
-	out, err := baseline.PlanCredibly(ctx, baseline.Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: task, Pooled: true, Prior: counts, Seed: seed}, level, truthModels)
+	out, err := baseline.PlanCredibly(ctx, baseline.Config{Settings: cmdp.Settings{Pooled: true}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: task, Prior: counts, Seed: seed}, level, truthModels)
 	return out, m, limit, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
@@ -81,7 +82,7 @@ func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	} else if err != nil {
 		return usage("--log: %w", err)
 	}
-	cfg := baseline.Config{Shape: p.Model.Shape(), Task: p.Task, Pooled: o.pool, Prior: counts, Seed: o.seed}
+	cfg := baseline.Config{Settings: cmdp.Settings{Pooled: o.pool}, Shape: p.Model.Shape(), Task: p.Task, Prior: counts, Seed: o.seed}
 	if o.returns == "known" {
 		cfg.Returns = p.Model.KnownReturns()
 	}

@@ -98,8 +98,8 @@ func metricOf(t *testing.T, m baseline.Metrics, key string) float64 {
 // replayed plays one run of a comparison again and returns its metrics after every episode.
 func replayed(t *testing.T, p *loaded, algorithm string, episodes int, seed uint64, optimum, slater float64) []baseline.Metrics {
 	t.Helper()
-	l, err := baseline.New(algorithm, baseline.Config{Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: p.Task, Seed: seed,
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05}, Bonus: cmdp.TheoryTimes(0.02), Knowledge: baseline.Knowledge{Slater: slater}})
+	l, err := baseline.New(algorithm, baseline.Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.05}, Bonus: cmdp.TheoryTimes(0.02)}, Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: p.Task, Seed: seed,
+		Knowledge: baseline.Knowledge{Slater: slater}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,10 +117,9 @@ func handConfig(t testing.TB, edit ...func(*Config)) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
-		Linear:     &Linear{Goal: []float64{-1, 0, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.6}, {Normal: []float64{0, 0, -1}, Offset: -10.4}}},
-		Confidence: cmdp.Confidence{Episodes: handK, Failure: handP},
-		Knowledge:  Knowledge{Slater: 0.8, Safe: onlyAction(1), SafeReturns: []float64{1, -0.4, 12}}}
+	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: handK, Failure: handP}}, Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
+		Linear:    &Linear{Goal: []float64{-1, 0, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1, 0}, Offset: 0.6}, {Normal: []float64{0, 0, -1}, Offset: -10.4}}},
+		Knowledge: Knowledge{Slater: 0.8, Safe: onlyAction(1), SafeReturns: []float64{1, -0.4, 12}}}
 	for _, f := range edit {
 		f(&c)
 	}

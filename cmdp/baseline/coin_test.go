@@ -135,8 +135,8 @@ func TestOptimismBites(t *testing.T) {
 	} {
 		at := func(factor float64) float64 {
 			return chance(coinTosses, false, func(bad int) bool {
-				return tt.wrong(newLearner(t, tt.name, Config{Shape: c.model.Shape(), Returns: c.model.KnownReturns(), Task: cmdp.Task{Cost: goal},
-					Confidence: cmdp.Confidence{Episodes: coinTosses, Failure: 0.1}, Bonus: cmdp.TheoryTimes(factor), Prior: c.counts(t, bad, coinTosses)}))
+				return tt.wrong(newLearner(t, tt.name, Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: coinTosses, Failure: 0.1}, Bonus: cmdp.TheoryTimes(factor)}, Shape: c.model.Shape(), Returns: c.model.KnownReturns(), Task: cmdp.Task{Cost: goal},
+					Prior: c.counts(t, bad, coinTosses)}))
 			})
 		}
 		theory, small := at(1), at(tt.small)

@@ -19,13 +19,10 @@ type Config struct {
 	// Linear is the linear form of the task. nil derives it where it is needed; a
 	// task that has none is then refused by linear methods.
 	Linear *Linear
-	// Confidence is the number K of episodes and the failure probability p.
-	Confidence cmdp.Confidence
-	// Bonus says how large bonuses and confidence radii are.
-	Bonus cmdp.BonusScale
-	// Pooled counts are shared by all steps: right only if the kernel does not
-	// depend on the step, and worth a factor √H in regret.
-	Pooled bool
+	// Settings are those of MOMA. Other learners ask them too: for the number K of episodes and the failure probability p, for how
+	// large bonuses and confidence radii are, and whether counts are pooled over steps; learners with a double dual update for the
+	// penalty.
+	cmdp.Settings
 	// Seed is the seed of what a learner itself draws, which are the preferences of
 	// mo-ucbvi if they are random. The draws of policies come from the runner's stream.
 	Seed uint64
@@ -33,11 +30,6 @@ type Config struct {
 	// default, takes the dual variables of MOMA and so pursues the task; "random" draws
 	// them from the simplex, as in the paper's experiments, and the task plays no part.
 	Preferences string
-	// Planner is the planner of MOMA, "bernstein", "hoeffding" or "mvp".
-	Planner string
-	// Penalty is the rule for the weight of the target in methods with a double dual
-	// update; nil means doubling.
-	Penalty *cmdp.Penalty
 	// Tuning has settings of single algorithms; its zero value means their defaults.
 	Tuning Tuning
 	// Lazy learners of the LP family plan anew only once the visits of some

@@ -360,9 +360,8 @@ func TestOptPessPrimalDualByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, scale := range []float64{0.0005, 0.05} { // with the larger one v is below 0 at first
-		c := Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOfShape(t, sh))},
-			Linear: &Linear{Goal: []float64{-1, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}, Bonus: cmdp.TheoryTimes(scale),
-			Confidence: cmdp.Confidence{Episodes: 300, Failure: 0.1}, Knowledge: Knowledge{Slater: room}}
+		c := Config{Settings: cmdp.Settings{Bonus: cmdp.TheoryTimes(scale), Confidence: cmdp.Confidence{Episodes: 300, Failure: 0.1}}, Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOfShape(t, sh))},
+			Linear: &Linear{Goal: []float64{-1, 0}, Rows: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}, Knowledge: Knowledge{Slater: room}}
 		l := newLearner(t, "optpess-pd", c)
 		visits, lambda := [2][3]float64{}, 0.0
 		played, probs := map[int]int{}, make([]float64, 3)

@@ -30,8 +30,7 @@ func Example() {
 	}
 	config := baseline.Config{
 		Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: task,
-		Confidence: cmdp.Confidence{Episodes: 5000, Failure: 0.05},
-		Bonus:      cmdp.TheoryTimes(0.001),
+		Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 5000, Failure: 0.05}, Bonus: cmdp.TheoryTimes(0.001)},
 	}
 	for _, name := range []string{"moma", "conrl-lp", "dope"} {
 		learner, err := baseline.New(name, config)

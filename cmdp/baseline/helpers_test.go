@@ -150,8 +150,7 @@ func solve(t testing.TB, m *cmdp.Model, task cmdp.Task) *exact.Result {
 
 // config returns a Config for an example, with theory constants.
 func (ex *example) config(episodes int) Config {
-	return Config{Shape: ex.model.Shape(), Returns: ex.model.KnownReturns(), Task: ex.task, Knowledge: ex.know,
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
+	return Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}, Shape: ex.model.Shape(), Returns: ex.model.KnownReturns(), Task: ex.task, Knowledge: ex.know}
 }
 
 // known returns counts in which every choice was visited so often that the

@@ -38,8 +38,11 @@ func counted(m *cmdp.MOMA) *MOMA {
 	return l
 }
 
-// newMOMA returns a MOMA with the given dual update; "" chooses by the task.
+// newMOMA returns a MOMA with the given dual update; "" is that of the settings, or else chosen by the task.
 func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
+	if dual == "" {
+		dual = c.Dual
+	}
 	switch {
 	case c.Task.Target == nil && dual != "" && dual != "double":
 		return nil, unsupported(name, "it pursues a target, and the task has none")
@@ -48,9 +51,8 @@ func newMOMA(name, dual string, c Config) (cmdp.Learner, error) {
 	case c.Shape.Game() && c.Task.Cost != nil && c.Task.Target != nil && (dual == "" || dual == "double"):
 		return nil, unsupported(name, "against an opponent it pursues a cost or a target, not a cost within a target")
 	}
-	l, err := cmdp.NewLearner(c.Shape, c.Returns, c.Task, cmdp.Settings{
-		Planner: c.Planner, Dual: dual, Bonus: c.Bonus, Penalty: c.Penalty, Confidence: c.Confidence, Pooled: c.Pooled,
-	})
+	c.Dual = dual
+	l, err := cmdp.NewLearner(c.Shape, c.Returns, c.Task, c.Settings)
 	if err != nil {
 		return nil, err
 	}

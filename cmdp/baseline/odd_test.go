@@ -74,8 +74,7 @@ func TestOdd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range append(planners, bandits...) {
-			c := Config{Shape: m.Shape(), Task: task, Lazy: trial%5 == 0,
-				Confidence: cmdp.Confidence{Episodes: 30, Failure: 0.1}, Bonus: cmdp.BonusScale{Mode: cmdp.BonusMode(trial % 4), Factor: 1}}
+			c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 30, Failure: 0.1}, Bonus: cmdp.BonusScale{Mode: cmdp.BonusMode(trial % 4), Factor: 1}}, Shape: m.Shape(), Task: task, Lazy: trial%5 == 0}
 			if trial%2 == 0 {
 				c.Returns = m.KnownReturns()
 			}

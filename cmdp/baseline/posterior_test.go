@@ -156,8 +156,8 @@ func TestPosteriorCorrection(t *testing.T) {
 		beta     float64
 		m        float64
 	}{{"posterior", 100, 0, 3}, {"posterior", 12, 0, 2}, {"posterior", 100, 0.11, 2}, {"posterior", 10, 0, 1}} {
-		c := Config{Returns: m.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: bounded},
-			Confidence: cmdp.Confidence{Episodes: tc.episodes}, Tuning: Tuning{Correction: tc.beta}}
+		c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: tc.episodes}}, Returns: m.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: bounded},
+			Tuning: Tuning{Correction: tc.beta}}
 		l := posteriorOf(t, m, c)
 		see(l, m, 10, 1, 0.4, 0)
 		task, err := l.remaining()
@@ -185,7 +185,7 @@ func TestPosteriorCorrection(t *testing.T) {
 // choice keeps doubling, every episode starts one; then the growth of k by ε does.
 func TestPosteriorBlocks(t *testing.T) {
 	m := fourStates(t)
-	l := posteriorOf(t, m, Config{Returns: m.KnownReturns(), Confidence: cmdp.Confidence{Episodes: 1000}, Tuning: Tuning{Growth: 0.5}})
+	l := posteriorOf(t, m, Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1000}}, Returns: m.KnownReturns(), Tuning: Tuning{Growth: 0.5}})
 	var starts []int
 	for k := range 40 {
 		before := l.Work().Programs
@@ -208,7 +208,7 @@ func TestPosteriorBlocks(t *testing.T) {
 	}
 	// With a large ε only doubling ends a block: it does when all steps go through a
 	// choice whose visits have doubled.
-	l = posteriorOf(t, m, Config{Returns: m.KnownReturns(), Confidence: cmdp.Confidence{Episodes: 1000}, Tuning: Tuning{Growth: 1e9}})
+	l = posteriorOf(t, m, Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1000}}, Returns: m.KnownReturns(), Tuning: Tuning{Growth: 1e9}})
 	starts = nil
 	for k := range 40 {
 		before := l.Work().Programs
@@ -325,7 +325,7 @@ func TestPosteriorPooledSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := posteriorOf(t, m, Config{Returns: stepped, Pooled: true, Task: cmdp.Task{Cost: mustLinear(t, m)}})
+	l := posteriorOf(t, m, Config{Settings: cmdp.Settings{Pooled: true}, Returns: stepped, Task: cmdp.Task{Cost: mustLinear(t, m)}})
 	drawn, err := l.drawer.model()
 	if err != nil {
 		t.Fatal(err)
@@ -355,8 +355,7 @@ func TestPosteriorPooledRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLearner(t, "posterior", Config{Shape: sh, Pooled: true, Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOfShape(t, sh))},
-		Confidence: cmdp.Confidence{Episodes: 20000, Failure: 0.1}}).(*posterior)
+	l := newLearner(t, "posterior", Config{Settings: cmdp.Settings{Pooled: true, Confidence: cmdp.Confidence{Episodes: 20000, Failure: 0.1}}, Shape: sh, Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOfShape(t, sh))}}).(*posterior)
 	tr := cmdp.NewTrajectory(sh)
 	tr.Steps, tr.Total[0] = 2, 10
 	tr.Return(0)[0], tr.Return(1)[0] = 1, 9

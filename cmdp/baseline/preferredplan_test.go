@@ -103,8 +103,8 @@ func TestMOUCBVIOneReturn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Shape: one.Shape(), Returns: one.KnownReturns(), Prior: s.prior(t, one.Shape()),
-		Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOf(t, one))}, Confidence: cmdp.Confidence{Episodes: 50, Failure: 0.1}}
+	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 50, Failure: 0.1}}, Shape: one.Shape(), Returns: one.KnownReturns(), Prior: s.prior(t, one.Shape()),
+		Task: cmdp.Task{Cost: linearCost(t, []float64{-1}, boxOf(t, one))}}
 	p := newLearner(t, "mo-ucbvi", c).Policy().(*cmdp.Plan)
 	if want := s.optimisticLow([]float64{-1}, math.Sqrt(math.Log(8*50/0.1)), 0); math.Abs(p.Low-want) > 1e-9 {
 		t.Errorf("value %v, want %v", p.Low, want)

@@ -69,8 +69,8 @@ func TestPublishedPreferences(t *testing.T) {
 	fixed := make([]float64, m.Dim())
 	cmdp.NewEvaluator(m).Returns(fixed, stationary)
 	const episodes = 1000
-	l := newLearner(t, "mo-ucbvi", Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: linearCost(t, down, box)},
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}, Bonus: cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, Preferences: "random", Seed: 1, Pooled: true})
+	l := newLearner(t, "mo-ucbvi", Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}, Bonus: cmdp.BonusScale{Mode: cmdp.Published, Factor: 1}, Pooled: true}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: linearCost(t, down, box)},
+		Preferences: "random", Seed: 1})
 	dual := newRandomPreferences(m.Dim(), 1)
 	var regret, other float64
 	for k := range episodes {

@@ -132,7 +132,7 @@ func TestArms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Shape: sh, Bonus: cmdp.TheoryTimes(0.2), Confidence: cmdp.Confidence{Episodes: 1000, Failure: 0.1}}
+	c := Config{Settings: cmdp.Settings{Bonus: cmdp.TheoryTimes(0.2), Confidence: cmdp.Confidence{Episodes: 1000, Failure: 0.1}}, Shape: sh}
 	a, err := newArms("x", &c)
 	if err != nil {
 		t.Fatal(err)

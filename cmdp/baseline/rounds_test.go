@@ -69,7 +69,7 @@ func roundsGame(moved float64) [][][]float64 {
 
 func roundsConfig(t *testing.T, m *cmdp.Model, target geometry.Compact) Config {
 	t.Helper()
-	return Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Target: target}, Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}}
+	return Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Target: target}}
 }
 
 func ballOf(t *testing.T, radius float64, center ...float64) geometry.Compact {
@@ -213,8 +213,7 @@ var armsTold = []struct {
 func armsLearner(t *testing.T, name string, task func(box *geometry.Box) cmdp.Task, factor float64) (l cmdp.Learner, low, high [3][2]float64) {
 	t.Helper()
 	m := roundsModel(t, roundsArms)
-	c := Config{Shape: m.Shape(), Task: task(boxOf(t, m)), Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1},
-		Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}, Bonus: cmdp.TheoryTimes(factor)}
+	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}, Bonus: cmdp.TheoryTimes(factor)}, Shape: m.Shape(), Task: task(boxOf(t, m))}
 	l = newLearner(t, name, c)
 	for i, a := range armsTold {
 		for k := range a.pulls { // two returns in turn, with the mean that is wanted
@@ -258,8 +257,7 @@ func boundedBox(t *testing.T, lower, upper []float64) geometry.Compact {
 // ϕ = (0, 1.1/2) and θ = φ + 3ϕ.
 func TestBwCRByHand(t *testing.T) {
 	m := roundsModel(t, roundsArms)
-	c := Config{Shape: m.Shape(), Task: atMost(t, 0.5)(boxOf(t, m)), Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1},
-		Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}}
+	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyGiven, Rho: 3}}, Shape: m.Shape(), Task: atMost(t, 0.5)(boxOf(t, m))}
 	first := newLearner(t, "bwcr", c).(*banditLearner)
 	wantVector(t, "first direction", first.dual.Direction(), -1, 0)
 	tell(first, m.Shape(), 0, 2, 1.6)
@@ -296,8 +294,7 @@ func TestBwCRByHand(t *testing.T) {
 // rounds say so: with known means those are the least means, and the weight is that of MOMA.
 func TestBwCRDoubles(t *testing.T) {
 	m := roundsModel(t, roundsArms)
-	c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: atMost(t, 0.5)(boxOf(t, m)), Bonus: cmdp.TheoryTimes(0),
-		Confidence: cmdp.Confidence{Episodes: 3000, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyDoubling, Rho: 0.05}}
+	c := Config{Settings: cmdp.Settings{Bonus: cmdp.TheoryTimes(0), Confidence: cmdp.Confidence{Episodes: 3000, Failure: 0.1}, Penalty: &cmdp.Penalty{Rule: cmdp.PenaltyDoubling, Rho: 0.05}}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: atMost(t, 0.5)(boxOf(t, m))}
 	l, moma := newLearner(t, "bwcr", c).(*banditLearner), newLearner(t, "moma-double", c).(*MOMA)
 	play(t, m, l, 1, 3000)
 	play(t, m, moma, 1, 3000)
@@ -334,7 +331,7 @@ func TestBwCRFrankWolfeByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: f}, Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}}
+	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 100, Failure: 0.1}}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: cmdp.Task{Cost: f}}
 	pure := [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 	l := newLearner(t, "bwcr-fw", c)
 	wantProbs(t, "∇ (0, 1.6) at (1, 1)", l.Policy(), pure[2]...) // 3.2, 0.8, 0

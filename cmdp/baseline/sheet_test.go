@@ -125,9 +125,8 @@ func (s *sheet) config(t testing.TB, episodes int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Shape: m.Shape(), Returns: m.KnownReturns(), Prior: s.prior(t, m.Shape()),
-		Task:       cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, box), Target: target},
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
+	return Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}, Shape: m.Shape(), Returns: m.KnownReturns(), Prior: s.prior(t, m.Shape()),
+		Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, box), Target: target}}
 }
 
 func (s *sheet) prior(t testing.TB, sh *cmdp.Shape) *cmdp.Counts {

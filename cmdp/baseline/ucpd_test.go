@@ -27,10 +27,9 @@ func ucpdConfig(t *testing.T, episodes int, limit [2]float64) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
+	return Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}, Shape: sh, Returns: returns, Task: cmdp.Task{Cost: linearCost(t, []float64{-1, 0, 0}, boxOfShape(t, sh))},
 		Linear: &Linear{Goal: []float64{-1, 0, 0}, Rows: []cmdp.Constraint{
-			{Normal: []float64{0, 1, 0}, Offset: 2*limit[0] - 2}, {Normal: []float64{0, 0, -1}, Offset: 4*limit[1] - 8}}},
-		Confidence: cmdp.Confidence{Episodes: episodes, Failure: 0.1}}
+			{Normal: []float64{0, 1, 0}, Offset: 2*limit[0] - 2}, {Normal: []float64{0, 0, -1}, Offset: 4*limit[1] - 8}}}}
 }
 
 // TestUCPDByHand follows UCPD (Qiu et al. 2020) while nothing was seen, so that any kernel is

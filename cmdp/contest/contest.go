@@ -202,10 +202,10 @@ func (c *Contest) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.cfg = baseline.Config{
-		Shape: c.Query.Shape(), Task: c.Task, Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty, Lazy: c.Lazy,
-		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}, Knowledge: know, Tuning: baseline.Tuning{KnapsackMargin: &c.Margin},
-	}
+	settings := cmdp.Settings{Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty,
+		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
+	c.cfg = baseline.Config{Shape: c.Query.Shape(), Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
+		Tuning: baseline.Tuning{KnapsackMargin: &c.Margin}}
 	if c.Returns == "known" {
 		c.cfg.Returns = c.Query.Model.KnownReturns()
 	}

@@ -215,7 +215,7 @@ func moma(m *cmdp.Model, task cmdp.Task, k cmdp.Confidence) (cmdp.Learner, error
 }
 
 func posterior(m *cmdp.Model, task cmdp.Task, k cmdp.Confidence) (cmdp.Learner, error) {
-	return baseline.New("posterior", baseline.Config{Shape: m.Shape(), Returns: m.KnownReturns(), Task: task, Confidence: k, Seed: 1})
+	return baseline.New("posterior", baseline.Config{Settings: cmdp.Settings{Confidence: k}, Shape: m.Shape(), Returns: m.KnownReturns(), Task: task, Seed: 1})
 }
 
 // learned returns the regret of a learner that is to have much of the first return. No episode may have more of the second than
