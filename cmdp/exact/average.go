@@ -26,10 +26,10 @@ type average struct {
 	ways map[string]*way // by the totals that a direction has
 	best []class         // of each end, what was found last
 
-	lifter *lifter // for the choices inside ends
-	place  []int32 // of each state, its number among those that are looked at
-	stale  []bool  // of each state, whether a successor's relative value is lower than when it was looked at
-	sweeps int     // of an improvement of relative values, fewer once they led to what cannot be solved
+	into   *predecessors // by the choices inside ends
+	place  []int32       // of each state, its number among those that are looked at
+	stale  []bool        // of each state, whether a successor's relative value is lower than when it was looked at
+	sweeps int           // of an improvement of relative values, fewer once they led to what cannot be solved
 
 	reward  []float64 // of each choice inside an end, in the direction
 	h, next []float64 // of each state, its relative value within its end
@@ -56,7 +56,7 @@ func newAverage(m *cmdp.Model, workers int, c concern, tell teller) (*average, e
 		return nil, err
 	}
 	states := m.States()
-	p.lifter = newLifter(p.k, p.ends.inside)
+	p.into = (&graph{k: p.k, allowed: p.ends.inside}).predecessors()
 	p.ways, p.best, p.reward, p.greedy = make(map[string]*way), make([]class, p.ends.parts()), make([]float64, len(p.k.Offset)-1), make([]int32, states)
 	p.h, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
 	return p, nil
@@ -134,7 +134,7 @@ func (p *average) way(totals []float64) *way {
 		return p.best[w.stays[j]].states
 	}
 	if p.m.Average() { // all ends are collapsed
-		q.lifter = p.lifter
+		q.into = p.into
 	}
 	p.ways[string(key)] = w
 	return w

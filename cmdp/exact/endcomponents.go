@@ -45,8 +45,7 @@ func (g *graph) endComponents() *endComponents {
 	}
 	f.parts, f.found = 1, &endComponents{partition: *newPartition(g.states())}
 	f.tarjan = newTarjan(&f.sub, "finding end components")
-	f.owner = owners(g.k)
-	f.into = f.sub.choicesInto()
+	f.into = f.sub.predecessors()
 	f.split(all)
 	f.found.inside = f.sub.allowed
 	for s, in := range f.sub.in {
@@ -65,9 +64,8 @@ type peeler struct {
 	sub    graph   // what is left
 	part   []int32 // component that a state is in at present
 	parts  int32
-	left   []int32 // of each state, the number of its allowed choices
-	owner  []int32 // state of each choice
-	into   lists   // of each state, the choices that may lead there
+	left   []int32       // of each state, the number of its allowed choices
+	into   *predecessors // by the choices of what is left at first
 	tarjan *tarjan
 	found  *endComponents
 }
@@ -122,8 +120,8 @@ func (f *peeler) peel(states []int32) []int32 {
 		s := out[len(out)-1]
 		out = out[:len(out)-1]
 		f.sub.in[s] = false
-		for _, c := range f.into.of(s) {
-			if by := f.owner[c]; f.part[by] == f.part[s] && f.sub.allowed[c] {
+		for _, c := range f.into.choices(s) {
+			if by := f.into.owner[c]; f.part[by] == f.part[s] && f.sub.allowed[c] {
 				f.sub.allowed[c] = false
 				if f.left[by]--; f.left[by] == 0 {
 					out = append(out, by)

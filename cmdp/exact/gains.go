@@ -153,8 +153,8 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 	}
 	for _, anything := range []bool{false, true} {
 		for n := 0; n < len(queue); n++ {
-			for _, c := range p.lifter.into.of(queue[n]) {
-				s := p.lifter.owner[c]
+			for _, c := range p.into.choices(queue[n]) {
+				s := p.into.owner[c]
 				at := p.place[s]
 				if !met[at] && (anything || choices[at] == c) {
 					met[at], choices[at] = true, c
@@ -237,8 +237,8 @@ func (p *average) better(states, choices []int32, mean float64) bool {
 			if best := p.lower(s, mean, slack); best >= 0 {
 				changed, found = true, found || best != choices[j]
 				choices[j] = best
-				for _, c := range p.lifter.into.of(s) {
-					p.stale[p.lifter.owner[c]] = true
+				for _, c := range p.into.choices(s) {
+					p.stale[p.into.owner[c]] = true
 				}
 			}
 		}

@@ -181,33 +181,6 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 	t.stack = t.stack[:at]
 }
 
-// owners returns the state of every choice.
-func owners(k *cmdp.Kernel) []int32 {
-	owner := make([]int32, len(k.Offset)-1)
-	for s := range int32(len(k.First) - 1) {
-		for c := k.First[s]; c < k.First[s+1]; c++ {
-			owner[c] = s
-		}
-	}
-	return owner
-}
-
-// choicesInto lists, for every state, the choices that may lead there, one as often as
-// it has entries that do.
-func (g *graph) choicesInto() lists {
-	return newLists(g.states(), func(add func(at, item int32)) {
-		for s := range int32(g.states()) {
-			for c := g.k.First[s]; g.has(s) && c < g.k.First[s+1]; c++ {
-				for e := g.k.Offset[c]; g.allows(c) && e < g.k.Offset[c+1]; e++ {
-					if g.k.Prob[e] > 0 && g.has(g.k.Next[e]) {
-						add(g.k.Next[e], c)
-					}
-				}
-			}
-		}
-	})
-}
-
 // lists holds a list of numbers for each state.
 type lists struct {
 	first []int

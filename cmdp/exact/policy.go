@@ -24,59 +24,6 @@ type Component struct {
 	Policy *Policy
 }
 
-// stepPolicy is the policy of one step.
-type stepPolicy struct {
-	actions actions
-	mixed   map[int32][]float64 // probabilities of the states that randomise
-}
-
-// actions holds one action for each state, in bytes or bits where that suffices.
-type actions struct {
-	narrow []uint8
-	bits   []uint8 // of eight states each
-	wide   []int32
-}
-
-// newActions returns room for actions below most, which may be set for several states at the same time.
-func newActions(states, most int) actions {
-	if most <= 256 {
-		return actions{narrow: make([]uint8, states)}
-	}
-	return actions{wide: make([]int32, states)}
-}
-
-// packedActions is newActions for those that are set one after the other.
-func packedActions(states, most int) actions {
-	if most <= 2 {
-		return actions{bits: make([]uint8, states/8+1)}
-	}
-	return newActions(states, most)
-}
-
-func (a *actions) set(s, action int) {
-	switch {
-	case a.narrow != nil:
-		a.narrow[s] = uint8(action)
-	case a.bits != nil:
-		a.bits[s/8] = a.bits[s/8]&^(1<<(s%8)) | uint8(action)<<(s%8)
-	default:
-		a.wide[s] = int32(action)
-	}
-}
-
-func (a *actions) at(s int) int {
-	switch {
-	case a.narrow != nil:
-		return int(a.narrow[s])
-	case a.bits != nil:
-		return int(a.bits[s/8] >> (s % 8) & 1)
-	}
-	return int(a.wide[s])
-}
-
-// bytes returns how much memory the actions take.
-func (a *actions) bytes() int { return len(a.narrow) + len(a.bits) + 4*len(a.wide) }
-
 // fixed returns a policy that never draws in compact form.
 func fixed(p cmdp.Deterministic) *Policy {
 	out := &Policy{steps: make([]stepPolicy, len(p))}
@@ -155,8 +102,4 @@ func (p *Policy) Randomized() int {
 		n += len(p.steps[h].mixed)
 	}
 	return n
-}
-
-func (a *actions) clone() actions {
-	return actions{slices.Clone(a.narrow), slices.Clone(a.bits), slices.Clone(a.wide)}
 }

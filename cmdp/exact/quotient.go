@@ -26,7 +26,7 @@ type quotient struct {
 	ends      *endComponents
 	collapsed []merged            // in the order of their states
 	inside    []bool              // of each choice of the model, whether it is within a collapsed component, nil without any
-	lifter    *lifter             // for the choices inside, nil to make one when a policy is lifted
+	into      *predecessors       // by the choices inside, nil to make them when a policy is lifted
 	keeps     []bool              // of each choice of the model, whether it stays in the place of a merged state
 	place     func(j int) []int32 // the states among those of the merged state j where it stays, if it can
 	free      [][2]int32          // states of the value 0 that take no part, each with its choice
@@ -143,18 +143,15 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 	for _, f := range q.free {
 		set(f[0], f[1])
 	}
-	l := q.lifter
-	if l != nil {
-		clear(l.met)
-	}
+	into := q.into
 	lead := func(members, to []int32) {
 		if len(to) == len(members) { // there is no way to find
 			return
 		}
-		if l == nil {
-			l = newLifter(q.k, q.inside)
+		if into == nil {
+			into = (&graph{k: q.k, allowed: q.inside}).predecessors()
 		}
-		l.lead(to, set)
+		into.attract(to, set)
 	}
 	for j, end := range q.collapsed {
 		i := pick[end.state]
@@ -177,36 +174,4 @@ func (q *quotient) lift(pick []int32, set func(s, c int32)) {
 // owner returns the state of a choice of the model.
 func (q *quotient) owner(c int32) int32 {
 	return int32(sort.Search(len(q.state), func(s int) bool { return q.k.First[s+1] > c }))
-}
-
-// A lifter finds policies inside end components.
-type lifter struct {
-	owner []int32 // state of each choice
-	into  lists
-	met   []bool
-}
-
-func newLifter(k *cmdp.Kernel, inside []bool) *lifter {
-	return &lifter{owner: owners(k), into: (&graph{k: k, allowed: inside}).choicesInto(), met: make([]bool, len(k.First)-1)}
-}
-
-// lead sets choices inside the component of the states in to that go there: backwards
-// from them, each state takes a choice that may lead to one met before, so that from
-// everywhere in the component there is a way; and nothing leaves the component, so that
-// it is surely found.
-func (l *lifter) lead(to []int32, set func(s, c int32)) {
-	for _, s := range to {
-		l.met[s] = true
-	}
-	for queue := append([]int32(nil), to...); len(queue) > 0; {
-		s := queue[0]
-		queue = queue[1:]
-		for _, c := range l.into.of(s) {
-			if by := l.owner[c]; !l.met[by] {
-				l.met[by] = true
-				set(by, c)
-				queue = append(queue, by)
-			}
-		}
-	}
 }

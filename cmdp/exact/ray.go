@@ -243,13 +243,6 @@ func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *bl
 	})
 }
 
-func (st *stepPolicy) mix(s int32, probs []float64) {
-	if st.mixed == nil {
-		st.mixed = make(map[int32][]float64)
-	}
-	st.mixed[s] = probs
-}
-
 // grows answers a task for which found says that a total may grow for ever beside long-run means. The total is without
 // bound if its own long-run mean can be on that side while all other limits are kept: the policy is then one that
 // shows it. The answer is nil if that is not so, or not known.

@@ -84,36 +84,6 @@ func push(k *cmdp.Kernel, c int, mass float64, next []float64) {
 	}
 }
 
-// assign makes the policy divide the mass total of state s as given; without mass it
-// stays as it is.
-func (st *stepPolicy) assign(s int, mass []float64, total float64) {
-	if total == 0 {
-		return
-	}
-	delete(st.mixed, int32(s))
-	best := 0
-	for a, x := range mass {
-		if x > mass[best] {
-			best = a
-		}
-	}
-	st.actions.set(s, best)
-	if mass[best] == total {
-		return
-	}
-	probs := make([]float64, len(mass))
-	for a, x := range mass {
-		probs[a] = x / total
-	}
-	if probs[best] == 1 { // the rest is below rounding
-		return
-	}
-	if st.mixed == nil {
-		st.mixed = make(map[int32][]float64)
-	}
-	st.mixed[int32(s)] = probs
-}
-
 func (f *finite) evaluate(_ context.Context, p *Policy) ([]float64, error) {
 	v := make([]float64, f.m.Dim())
 	cmdp.NewEvaluator(f.m).Returns(v, p)

@@ -159,7 +159,7 @@ type classOf struct{ end, class int32 }
 func (t *settlement) stays(j int) []classOf {
 	var out []classOf
 	for i, c := range t.runs[j].choices {
-		if s := t.p.lifter.owner[c]; t.of[s] >= 0 {
+		if s := t.p.into.owner[c]; t.of[s] >= 0 {
 			at := classOf{t.p.ends.of[s], t.of[s]}
 			if i == 0 || len(out) == 0 || out[len(out)-1] != at {
 				out = append(out, at)

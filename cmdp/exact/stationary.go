@@ -474,3 +474,8 @@ func (p *stationary) magnitude(z *scalar) float64 {
 	most := floats.Norm(z.v, math.Inf(1))
 	return most
 }
+
+// choose appends the choices that a policy takes in state n of the base quotient.
+func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
+	return st.choose(dst, p.k, p.origin[n])
+}

@@ -85,13 +85,13 @@ func (p *stationary) returning() bool {
 func (p *stationary) settle() error {
 	g := &p.graph
 	g.allowed = p.choices(func(int32) bool { return true })
-	var into lists
+	var into *predecessors
 	if len(p.without) > 0 {
-		into = g.choicesInto()
+		into = g.predecessors()
 	}
 	for _, s := range p.without {
 		g.in[s] = false
-		for _, c := range into.of(s) {
+		for _, c := range into.choices(s) {
 			g.allowed[c] = false
 		}
 	}
@@ -111,7 +111,7 @@ func (p *stationary) settle() error {
 // Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
 // state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
 func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
-	into, owner := g.choicesInto(), owners(g.k)
+	into := g.predecessors()
 	nearer, whole = make([]int32, g.states()), true
 	met := make([]bool, g.states())
 	var queue []int32
@@ -124,8 +124,8 @@ func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
 			}
 		}
 		for n := 0; n < len(queue); n++ {
-			for _, c := range into.of(queue[n]) {
-				if by := owner[c]; g.allowed[c] && g.in[by] && !met[by] {
+			for _, c := range into.choices(queue[n]) {
+				if by := into.owner[c]; g.allowed[c] && g.in[by] && !met[by] {
 					met[by], nearer[by] = true, c
 					queue = append(queue, by)
 				}
@@ -136,7 +136,7 @@ func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
 		for s := range int32(g.states()) {
 			if g.in[s] && !met[s] {
 				lost, g.in[s] = true, false
-				for _, c := range into.of(s) {
+				for _, c := range into.choices(s) {
 					g.allowed[c] = false
 				}
 			}

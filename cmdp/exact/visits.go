@@ -20,28 +20,6 @@ type visits struct {
 // seen returns the visits of a state of the model, 0 for one without choices.
 func (p *stationary) seen(x *visits, s int32) float64 { return x.of[p.base.state[s]] }
 
-// taken is a choice that a policy takes with a probability.
-type taken struct {
-	c int
-	x float64
-}
-
-// choose appends the choices that a policy takes in state n of the base quotient.
-func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
-	s := p.origin[n]
-	first := int(p.k.First[s])
-	probs, ok := st.mixed[s]
-	if !ok {
-		return append(dst, taken{first + st.actions.at(int(s)), 1})
-	}
-	for a, x := range probs {
-		if x > 0 {
-			dst = append(dst, taken{first + a, x})
-		}
-	}
-	return dst
-}
-
 // build makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
 // where the policy goes on for ever, which are left out of the chain, and whether there is a way out of
 // [lo, hi).

@@ -89,8 +89,8 @@ func (w *ways) search(goals []int32) {
 			continue
 		}
 		for _, to := range w.members(at.n, end) {
-			for _, c := range p.lifter.into.of(to) {
-				from := w.node(p.lifter.owner[c])
+			for _, c := range p.into.choices(to) {
+				from := w.node(p.into.owner[c])
 				if from == at.n || w.goal[from] {
 					continue
 				}
@@ -114,7 +114,7 @@ func (w *ways) search(goals []int32) {
 func (w *ways) follow(n int32, visit func(s, c int32)) {
 	for !w.goal[n] {
 		c := w.via[n]
-		visit(w.t.p.lifter.owner[c], c)
+		visit(w.t.p.into.owner[c], c)
 		n = w.node(w.next[n])
 	}
 }
