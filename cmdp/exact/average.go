@@ -22,23 +22,11 @@ import (
 // settlement.
 type average struct {
 	*stationary
-	ends *endComponents  // in which a policy may stay
-	ways map[string]*way // by the totals that a direction has
-	best []class         // of each end, what was found last
-
-	into   *predecessors // by the choices inside ends
-	place  []int32       // of each state, its number among those that are looked at
-	stale  []bool        // of each state, whether a successor's relative value is lower than when it was looked at
-	sweeps int           // of an improvement of relative values, fewer once they led to what cannot be solved
-
-	reward  []float64 // of each choice inside an end, in the direction
-	h, next []float64 // of each state, its relative value within its end
-	greedy  []int32   // of each state in a slow end, the choice that relaxation found
-	slow    []int     // the ends in which relaxation does not converge
-	size    float64   // the largest reward
-	loop    chain     // of a policy inside an end
-	loose   float64   // how exact shares of time need to be, 0 for rounding
-	aim     float64   // by how much the policy of a price may be worse than the best, see solver.price
+	ends  *endComponents  // in which a policy may stay
+	ways  map[string]*way // by the totals that a direction has
+	least *leastMean      // in ends
+	place []int32         // of each state, its number among those that are looked at
+	loop  chain           // of a policy inside an end
 }
 
 // A way is the problem how to come to the ends, with the totals that are collected before.
@@ -55,11 +43,21 @@ func newAverage(m *cmdp.Model, workers int, c concern, tell teller) (*average, e
 	} else if err := p.settled(c); err != nil {
 		return nil, err
 	}
-	states := m.States()
-	p.into = (&graph{k: p.k, allowed: p.ends.inside}).predecessors()
-	p.ways, p.best, p.reward, p.greedy = make(map[string]*way), make([]class, p.ends.parts()), make([]float64, len(p.k.Offset)-1), make([]int32, states)
-	p.h, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
+	p.ways, p.least, p.place = make(map[string]*way), newLeastMean(p.k, p.ends, p.chain), make([]int32, m.States())
 	return p, nil
+}
+
+// places notes the places of states in their order.
+func (p *average) places(states []int32) {
+	for j, s := range states {
+		p.place[s] = int32(j)
+	}
+}
+
+// successors returns those of a choice and their probabilities.
+func (p *average) successors(c int32) ([]int32, []float64) {
+	next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
+	return next, p.k.Prob[p.k.Offset[c]:][:len(next)]
 }
 
 // settled finds the ends of a model with means and totals. It is an error if a policy
@@ -131,10 +129,10 @@ func (p *average) way(totals []float64) *way {
 		if len(w.within[j]) == 0 {
 			return nil
 		}
-		return p.best[w.stays[j]].states
+		return p.least.best[w.stays[j]].states
 	}
 	if p.m.Average() { // all ends are collapsed
-		q.into = p.into
+		q.into = p.least.into
 	}
 	p.ways[string(key)] = w
 	return w
@@ -191,7 +189,7 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	q.lift(w.pick, set)
 	for j, end := range q.collapsed {
 		if q.choice[w.pick[end.state]] == stay {
-			in := p.best[w.stays[j]]
+			in := p.least.best[w.stays[j]]
 			for i, s := range in.states {
 				set(s, in.choices[i])
 			}
@@ -213,7 +211,7 @@ func (p *average) atOnce(w *way) []float64 {
 			return nil
 		}
 		j, _ := slices.BinarySearchFunc(q.collapsed, n, func(end merged, n int32) int { return int(end.state - n) })
-		floats.AddScaled(total, st.Probability, p.best[w.stays[j]].mean)
+		floats.AddScaled(total, st.Probability, p.least.best[w.stays[j]].mean)
 	}
 	return total
 }
@@ -233,7 +231,7 @@ func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, marg
 			return nil, 0, 0, err
 		}
 		value, margin = p.bound(means, totals, w)
-		if !math.IsInf(margin, 1) || w.level != nil || w.slack > most {
+		if !math.IsInf(margin, 1) || w.cancels() || w.slack > most {
 			return w, value, margin, nil
 		}
 		w.slack *= 8
@@ -262,24 +260,10 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 	return found
 }
 
-// meaning is what leastMeans does, for those who wait.
-const meaning = "finding long-run means"
-
 // leastMeans finds the least mean of every end in a direction.
 func (p *average) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
-	least = make([]float64, p.ends.parts())
-	for i := range least {
-		p.tell.at(meaning, math.NaN(), len(p.ends.part(i)))
-		if least[i], err = p.nearly(i, means); err != nil {
-			return nil, err
-		}
-	}
-	for _, i := range p.slow {
-		if least[i], err = p.leastIn(ctx, i, means); err != nil {
-			return nil, err
-		}
-	}
-	return least, nil
+	p.least.tell, p.least.enough = p.tell, p.enough
+	return p.least.solve(ctx, means)
 }
 
 // solveWay finds the best way to the ends. Staying in an end is worth its least mean.
@@ -336,14 +320,7 @@ func (p *average) recheck(ctx context.Context, dir []float64) (value, margin flo
 	q, base := *p, *p.stationary
 	base.enough, base.mass = 0, nil
 	q.stationary, q.ways = &base, make(map[string]*way)
-	for i := range q.best {
-		q.best[i] = class{slow: q.best[i].slow} // whose mean may be a rough one
-		if !q.best[i].slow {
-			for _, s := range q.ends.part(i) {
-				q.h[s] = 0
-			}
-		}
-	}
+	q.least.restart()
 	_, value, margin, err = q.solve(ctx, dir)
 	return value, margin, err
 }

@@ -359,10 +359,11 @@ func slowRing(t testing.TB, rng *rand.Rand, n int) *cmdp.Model {
 // TestSolvedGoesBack wants a policy that was solved back as it was, with its relative values and its class, as often as later ones
 // cannot be solved.
 func TestSolvedGoesBack(t *testing.T) {
-	p, err := newAverage(ring(t, 6), 1, everything(1), nil)
+	q, err := newAverage(ring(t, 6), 1, everything(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := q.least
 	states, best := p.ends.part(0), class{mean: []float64{2}, slow: true}
 	choices := make([]int32, len(states))
 	for j, s := range states {
@@ -406,10 +407,11 @@ func TestClassBeginsWhereItIsMost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newAverage(m, 1, everything(1), nil)
+		q, err := newAverage(m, 1, everything(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		p := q.least
 		states := p.ends.part(0)
 		choices := make([]int32, len(states))
 		for j, s := range states {

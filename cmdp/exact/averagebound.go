@@ -27,7 +27,7 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 				return atStart(p.m, v), math.Inf(1)
 			}
 			if p.ends.inside[c] {
-				up, weight, lost := p.gain(means, p.h, s, c)
+				up, weight, lost := p.gain(means, p.least.h, s, c)
 				size = max(size, weight)
 				margin = max(margin, x-(up-lost))
 			}

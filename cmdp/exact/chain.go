@@ -45,6 +45,20 @@ func (y *chain) reset() {
 
 func (y *chain) states() int { return len(y.leak) }
 
+// add adds an entry to the row of the next state.
+func (y *chain) add(n int32, x float64) { y.next, y.prob = append(y.next, n), append(y.prob, x) }
+
+// addChoice adds the entries of a choice that is taken with probability x, whose successors have the given numbers, to the
+// row of the next state.
+func (y *chain) addChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
+	s := int32(y.states())
+	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+		if n := number[k.Next[e]]; k.Prob[e] > 0 && n != s {
+			y.next, y.prob = append(y.next, n), append(y.prob, x*k.Prob[e])
+		}
+	}
+}
+
 // end ends the row of a state whose entries are there, with its leak.
 func (y *chain) end(leak float64) {
 	sum, s := leak, int32(len(y.leak))
@@ -332,6 +346,26 @@ func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
 	return scaled(1/floats.Sum(x), x)
 }
 
+// stationaryShares returns the share of time in each state of a closed set, or an error if it could not be found.
+func (y *chain) stationaryShares(set []int32) ([]float64, error) {
+	shares := y.shares(set, 0, new(chain))
+	flow := make([]float64, y.states())
+	size := 0.0
+	for j, s := range set {
+		out := y.diag[s] * shares[j]
+		size = max(size, out)
+		flow[s] -= out
+		for e := y.first[s]; e < y.first[s+1]; e++ {
+			flow[y.next[e]] += shares[j] * y.prob[e]
+		}
+	}
+	const balanced = 1e-9
+	if len(set) > 1 && !(floats.Norm(flow, math.Inf(1)) <= balanced*size) {
+		return nil, errSystem
+	}
+	return shares, nil
+}
+
 // leaks reports whether a few passes show that the chain leaks from every state, sooner or later. As
 // most successors are below, one pass is enough as a rule.
 func (y *chain) leaks() bool {
@@ -359,14 +393,6 @@ func (y *chain) leaks() bool {
 	return left == 0
 }
 
-// closed returns the first of closedSets, or nil if there is none.
-func (y *chain) closed() []int32 {
-	if sets := y.closedSets(); len(sets) > 0 {
-		return sets[0]
-	}
-	return nil
-}
-
 // closedSets returns the sets of states, each connected, that the chain never leaves once it is there.
 func (y *chain) closedSets() (sets [][]int32) {
 	if y.leaks() {
@@ -390,4 +416,13 @@ func (y *chain) closedSets() (sets [][]int32) {
 		}
 	}
 	return sets
+}
+
+func zero(x []float64) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }

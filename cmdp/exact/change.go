@@ -4,28 +4,26 @@ import (
 	"container/heap"
 	"context"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A change is what different arrivals at a few states change of the visits of a policy. It looks only at components that the
 // change comes to, first ones first.
 type change struct {
-	*stationary
-	visits           // of all states of the base quotient, 0 where nothing changes
-	waits  backwards // numbers of components that are to be visited
-	number []int32   // of each state, that of its component
-	met    []int32   // components that the change came to
-	in     []bool    // of each component, whether it is in met
+	*visitor
+	occupancy           // of all states of the quotient, 0 where nothing changes
+	waits     backwards // numbers of components that are to be visited
+	number    []int32   // of each state, that of its component
+	met       []int32   // components that the change came to
+	in        []bool    // of each component, whether it is in met
 }
 
 // newChange returns a change without arrivals, in the memory of the last one, which has to be cleared before.
-func (p *stationary) newChange() *change {
-	if p.changed == nil || p.changed.stationary != p || len(p.changed.of) != int(p.base.over)+1 {
-		c := &change{stationary: p, visits: visits{of: make([]float64, p.base.over+1)}, in: make([]bool, len(p.base.component))}
-		c.number = make([]int32, p.base.over)
-		for i, hi := range p.base.component[1:] {
-			for n := p.base.component[i]; n < hi; n++ {
+func (p *visitor) newChange() *change {
+	if p.changed == nil {
+		c := &change{visitor: p, occupancy: occupancy{of: make([]float64, p.q.over+1)}, in: make([]bool, len(p.q.component))}
+		c.number = make([]int32, p.q.over)
+		for i, hi := range p.q.component[1:] {
+			for n := p.q.component[i]; n < hi; n++ {
 				c.number[n] = int32(i)
 			}
 		}
@@ -34,9 +32,9 @@ func (p *stationary) newChange() *change {
 	return p.changed
 }
 
-// add adds arrivals at a state of the base quotient.
+// add adds arrivals at a state of the quotient.
 func (c *change) add(n int32, x float64) {
-	if n == c.base.over {
+	if n == c.q.over {
 		return
 	}
 	c.of[n] += x
@@ -45,7 +43,7 @@ func (c *change) add(n int32, x float64) {
 
 // mark makes the component of a state be visited.
 func (c *change) mark(n int32) {
-	if n == c.base.over {
+	if n == c.q.over {
 		return
 	}
 	i := c.number[n]
@@ -56,21 +54,21 @@ func (c *change) mark(n int32) {
 	}
 }
 
-// flow replaces arrivals by the visits that they bring about, see stationary.flow.
+// flow replaces arrivals by the visits that they bring about, see visitor.flow.
 func (c *change) flow(ctx context.Context, st *stepPolicy) error {
-	room := make([]taken, 0, c.mostActions)
+	room := make([]taken, 0, c.most)
 	for n := 0; len(c.waits) > 0; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		i := heap.Pop(&c.waits).(int32)
-		lo, hi := c.base.component[i], c.base.component[i+1]
+		lo, hi := c.q.component[i], c.q.component[i+1]
 		if zero(c.of[lo:hi]) {
 			continue
 		}
 		if hi == lo+1 {
-			c.visitOne(st, lo, &c.visits)
-		} else if err := c.visitMany(ctx, st, lo, hi, false, false, &c.visits); err != nil {
+			c.visitOne(st, lo, &c.occupancy)
+		} else if err := c.visitMany(ctx, st, lo, hi, false, false, &c.occupancy); err != nil {
 			return err
 		}
 		for n := lo; n < hi; n++ {
@@ -79,7 +77,7 @@ func (c *change) flow(ctx context.Context, st *stepPolicy) error {
 			}
 			for _, t := range c.choose(room[:0], st, n) {
 				for _, to := range c.k.Next[c.k.Offset[t.c]:c.k.Offset[t.c+1]] {
-					if to := c.base.state[to]; to < lo {
+					if to := c.q.state[to]; to < lo {
 						c.mark(to)
 					}
 				}
@@ -89,30 +87,29 @@ func (c *change) flow(ctx context.Context, st *stepPolicy) error {
 	return nil
 }
 
-// sum adds the returns of the visits to dst, except where the policy goes on for ever.
-func (c *change) sum(dst []float64, st *stepPolicy) {
+// each calls f with the states of the model whose visits change, and by how much, except where the policy goes on for ever.
+func (c *change) each(f func(s int32, x float64)) {
 	slices.Sort(c.forever)
-	total := make([]float64, len(dst))
 	for _, i := range c.met {
-		for n := c.base.component[i]; n < c.base.component[i+1]; n++ {
-			s := c.origin[n]
-			if y := c.of[n]; y != 0 {
-				if _, skip := slices.BinarySearch(c.forever, s); !skip {
-					c.addReturns(total, y, st, s)
-				}
+		for n := c.q.component[i]; n < c.q.component[i+1]; n++ {
+			if c.of[n] == 0 {
+				continue
+			}
+			s := c.q.origin[n]
+			if _, skip := slices.BinarySearch(c.forever, s); !skip {
+				f(s, c.of[n])
 			}
 		}
 	}
-	floats.AddScaled(dst, 1, total)
 }
 
 // clear makes the change be without arrivals.
 func (c *change) clear() {
 	for _, i := range c.met {
-		clear(c.of[c.base.component[i]:c.base.component[i+1]])
+		clear(c.of[c.q.component[i]:c.q.component[i+1]])
 		c.in[i] = false
 	}
-	c.of[c.base.over] = 0
+	c.of[c.q.over] = 0
 	c.met, c.waits, c.forever = c.met[:0], c.waits[:0], c.forever[:0]
 }
 

@@ -131,10 +131,10 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 	for i := range p.ends.parts() {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, s := range p.ends.part(i) {
-			low, high = math.Min(low, p.h[s]), math.Max(high, p.h[s])
+			low, high = math.Min(low, p.least.h[s]), math.Max(high, p.least.h[s])
 		}
 		for _, s := range p.ends.part(i) { // only differences count, within each end
-			p.h[s] -= low + (high-low)/2
+			p.least.h[s] -= low + (high-low)/2
 		}
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
@@ -150,7 +150,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		}
 		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
 			if n := p.k.Next[e]; p.ends.of[n] >= 0 {
-				add(p.k.Prob[e] * p.h[n])
+				add(p.k.Prob[e] * p.least.h[n])
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		terms(z.q.choice[i], func(x float64) { size += math.Abs(x) })
 		return size
 	}
-	z.level, z.loops = nil, nil
+	z.reset(0)
 	endless, err := z.scalar.solve(ctx)
 	if err == nil && endless != nil { // the quotient has no end component
 		err = errSystem
@@ -173,12 +173,12 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for s, n := range z.q.state {
 		if p.ends.of[s] < 0 {
-			p.h[s] = z.v[n] // 0 at rest
+			p.least.h[s] = z.v[n] // 0 at rest
 		}
 		if p.reached[s] {
-			low, high = math.Min(low, p.h[s]), math.Max(high, p.h[s])
+			low, high = math.Min(low, p.least.h[s]), math.Max(high, p.least.h[s])
 		}
 	}
-	begin := atStart(p.m, p.h)
+	begin := atStart(p.m, p.least.h)
 	return math.Max(begin-low, high-begin), nil
 }

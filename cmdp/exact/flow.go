@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +22,7 @@ import (
 type flow struct {
 	m          *cmdp.Model
 	workers    int
-	blocks     division
+	blocks     parallel.Division
 	work       int         // transitions of a policy and step, about
 	mass, next [][]float64 // of each block, S: share of the occupancy; 0 between calls
 	sums       [][]float64 // of each block, d: its part of the returns
@@ -34,11 +35,11 @@ func newFlow(m *cmdp.Model, workers int) *flow {
 	states := m.States()
 	n := min(mostBlocks, max(1, states/threshold.Block))
 	size := (states + n - 1) / n
-	f := &flow{m: m, workers: workers, blocks: division{states, size, (states + size - 1) / size}}
+	f := &flow{m: m, workers: workers, blocks: parallel.Division{N: states, Size: size, Parts: (states + size - 1) / size}}
 	if choices := len(m.Kernel(0).Offset) - 1; choices > 0 {
 		f.work = int(float64(len(m.Kernel(0).Next)) / float64(choices) * float64(states))
 	}
-	for range f.blocks.parts {
+	for range f.blocks.Parts {
 		f.mass, f.next = append(f.mass, make([]float64, states)), append(f.next, make([]float64, states))
 		f.sums = append(f.sums, make([]float64, m.Dim()))
 	}
@@ -55,11 +56,11 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 		clear(sum)
 	}
 	clear(room)
-	r := relay{workers: f.workers, stages: f.m.Horizon(), parts: f.blocks.parts}
+	r := parallel.Relay{Workers: f.workers, Stages: f.m.Horizon(), Parts: f.blocks.Parts}
 	if f.work < threshold.Shared {
-		r.workers = 1
+		r.Workers = 1
 	}
-	r.do = func(h, block int) {
+	r.Do = func(h, block int) {
 		from, to := f.mass, f.next
 		if h%2 == 1 {
 			from, to = to, from
@@ -69,7 +70,7 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 			f.settle(f.m.Kernel(h), block, room)
 		}
 	}
-	if err := r.run(ctx); err != nil {
+	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
 	total := make([]float64, f.m.Dim())
@@ -83,7 +84,7 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 // the choices taken, and goes on to next. A state has mass from every block.
 func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *actions, choices []float64) {
 	k, last := f.m.Kernel(h), h == f.m.Horizon()-1
-	lo, hi := f.blocks.part(block)
+	lo, hi := f.blocks.Part(block)
 	var room [256]float64
 	for ; lo < hi; lo += len(room) {
 		end := min(hi, lo+len(room))
@@ -121,7 +122,7 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *acti
 // settle adds the returns of the occupancies of the choices of a block to its sum, and
 // takes them away. The sums of few terms are added up, which keeps their rounding small.
 func (f *flow) settle(k *cmdp.Kernel, block int, choices []float64) {
-	lo, hi := f.blocks.part(block)
+	lo, hi := f.blocks.Part(block)
 	d := f.m.Dim()
 	part := make([]float64, d)
 	for ; lo < hi; lo += threshold.Chunk {

@@ -59,8 +59,8 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 					t.Errorf("%d workers: %v, want %v", workers, p, first)
 				}
 			}
-			if f.flow.blocks.parts != mostBlocks || f.flow.work < threshold.Shared {
-				t.Errorf("%d blocks, %d transitions: want them shared", f.flow.blocks.parts, f.flow.work)
+			if f.flow.blocks.Parts != mostBlocks || f.flow.work < threshold.Shared {
+				t.Errorf("%d blocks, %d transitions: want them shared", f.flow.blocks.Parts, f.flow.work)
 			}
 			policy, want := &Policy{}, make([]float64, m.Dim())
 			for _, a := range f.policy {
@@ -112,45 +112,6 @@ func (c *ending) Err() error {
 		return context.Canceled
 	}
 	return nil
-}
-
-// No part of a stage begins before all parts of the stages before it are done, and
-// each is done once.
-func TestRelayKeepsStagesApart(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-	for _, workers := range []int{1, 2, 7} {
-		const stages, parts = 50, 9
-		var done [stages]atomic.Int64
-		var seen [stages * parts]atomic.Int64
-		r := relay{workers: workers, stages: stages, parts: parts, do: func(stage, part int) {
-			if stage > 0 && done[stage-1].Load() != parts || done[stage].Load() >= parts {
-				t.Errorf("%d workers: stage %d began too early or went on too long", workers, stage)
-			}
-			seen[stage*parts+part].Add(1)
-			done[stage].Add(1)
-		}}
-		if err := r.run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		for i := range seen {
-			if n := seen[i].Load(); n != 1 {
-				t.Errorf("%d workers: part %d done %d times", workers, i, n)
-			}
-		}
-	}
-}
-
-func TestLargest(t *testing.T) {
-	var l maximum
-	if x := l.get(); x != 0 {
-		t.Errorf("of none: %v", x)
-	}
-	for _, x := range []float64{0, 1e-300, 2.5, 1, math.Inf(1), 3} {
-		l.add(x)
-	}
-	if x := l.get(); !math.IsInf(x, 1) {
-		t.Errorf("largest is %v", x)
-	}
 }
 
 // The mean of many values is as good as its bound says: a plain sum of these loses more than

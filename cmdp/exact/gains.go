@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -23,13 +25,79 @@ func (c *class) begin(j int) {
 	c.choices[0], c.choices[j] = c.choices[j], c.choices[0]
 }
 
+// leastMean finds the least long-run mean of a reward in each end component, and a policy that has it: by relative value iteration
+// and, where components mix too slowly for that, by policy iteration (Puterman 1994, chapters 8 and 9). It remembers what it found
+// for the rewards before, as a first guess.
+type leastMean struct {
+	k     *cmdp.Kernel
+	ends  *endComponents
+	into  *predecessors // by the choices inside ends
+	tell  teller
+	chain *chain    // shared with others
+	best  []class   // of each end, what was found last
+	h     []float64 // of each state, its relative value within its end
+	// enough is how far, relative to the largest reward, a least mean may be off, 0 for rounding; aim how far in absolute terms.
+	enough, aim float64
+
+	longest int       // most successors of a choice
+	reward  []float64 // of each choice inside an end
+	next    []float64
+	place   []int32 // of each state, its number among those that are looked at
+	stale   []bool  // of each state, whether a successor's relative value is lower than when it was looked at
+	sweeps  int     // of an improvement of relative values, fewer once they led to what cannot be solved
+	greedy  []int32 // of each state in a slow end, the choice that relaxation found
+	slow    []int   // the ends in which relaxation does not converge
+	size    float64 // the largest reward
+	loop    chain   // of a policy inside an end
+	loose   float64 // how exact shares of time need to be, 0 for rounding
+}
+
+func newLeastMean(k *cmdp.Kernel, ends *endComponents, chain *chain) *leastMean {
+	states := len(k.First) - 1
+	p := &leastMean{k: k, ends: ends, chain: chain, longest: longestRow(k)}
+	p.into = (&graph{k: k, allowed: ends.inside}).predecessors()
+	p.best, p.reward, p.greedy = make([]class, ends.parts()), make([]float64, len(k.Offset)-1), make([]int32, states)
+	p.h, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
+	return p
+}
+
+// solve returns the least mean of each end in a direction of the returns.
+func (p *leastMean) solve(ctx context.Context, dir []float64) (least []float64, err error) {
+	p.slow, p.size = p.slow[:0], 0
+	least = make([]float64, p.ends.parts())
+	for i := range least {
+		p.tell.at(meaning, math.NaN(), len(p.ends.part(i)))
+		if least[i], err = p.nearly(i, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range p.slow {
+		if least[i], err = p.leastIn(ctx, i, dir); err != nil {
+			return nil, err
+		}
+	}
+	return least, nil
+}
+
+// meaning is what solve does, for those who wait.
+const meaning = "finding long-run means"
+
+// restart forgets what was found last, except in slow ends, whose relative values are worth keeping.
+func (p *leastMean) restart() {
+	for i := range p.best {
+		p.best[i] = class{slow: p.best[i].slow} // whose mean may be a rough one
+		if !p.best[i].slow {
+			for _, s := range p.ends.part(i) {
+				p.h[s] = 0
+			}
+		}
+	}
+}
+
 // nearly finds the least average of end i by relative value iteration, whose policy is
 // evaluated. Ends that mix too slowly for that are put on the list of slow ones. Where an end is known
 // to be slow, the policy is only where leastIn starts from, and is not evaluated.
-func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
-	if i == 0 {
-		p.slow, p.size = p.slow[:0], 0
-	}
+func (p *leastMean) nearly(i int, dir []float64) (mean float64, err error) {
 	states := p.ends.part(i)
 	choices := make([]int32, len(states))
 	slow := p.best[i].slow
@@ -58,7 +126,7 @@ func (p *average) nearly(i int, dir []float64) (mean float64, err error) {
 // leastIn finds the least mean of end i by policy iteration (Howard 1960). All states of an end lead to one
 // another, so the policy outside of the best known class can be made to lead there, and then has relative
 // values. Where they show a better choice it is taken, which gives values or a class that are better.
-func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
+func (p *leastMean) leastIn(ctx context.Context, i int, dir []float64) (mean float64, err error) {
 	states, best := p.ends.part(i), &p.best[i]
 	choices := make([]int32, len(states))
 	for j, s := range states {
@@ -71,7 +139,10 @@ func (p *average) leastIn(ctx context.Context, i int, dir []float64) (mean float
 	few := 0 // rounds that gained less than is aimed at
 	for range rounds {
 		p.tell.at(meaning, math.NaN(), len(states))
-		p.leadTo(best, states, choices)
+		p.leadTo(best.states, states, choices)
+		for j, s := range best.states {
+			choices[p.place[s]] = best.choices[j]
+		}
 		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 			break
 		}
@@ -126,14 +197,14 @@ type solved struct {
 	best    class
 }
 
-func (v *solved) keep(p *average, states, choices []int32, best *class) {
+func (v *solved) keep(p *leastMean, states, choices []int32, best *class) {
 	v.choices, v.h, v.best = append(v.choices[:0], choices...), v.h[:0], *best
 	for _, s := range states {
 		v.h = append(v.h, p.h[s])
 	}
 }
 
-func (v *solved) restore(p *average, states, choices []int32, best *class) {
+func (v *solved) restore(p *leastMean, states, choices []int32, best *class) {
 	copy(choices, v.choices)
 	for j, s := range states {
 		p.h[s] = v.h[j]
@@ -141,15 +212,14 @@ func (v *solved) restore(p *average, states, choices []int32, best *class) {
 	*best = v.best
 }
 
-// leadTo makes a policy inside an end lead to a class of it. States that lead there already keep their
-// choice; others take any choice that may lead to one of these.
-func (p *average) leadTo(class *class, states, choices []int32) {
+// leadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead there already keep
+// their choice; others take any choice that may lead to one of these.
+func (p *leastMean) leadTo(targets, states, choices []int32) {
 	p.places(states)
 	met := make([]bool, len(states))
-	queue := slices.Clone(class.states)
-	for j, s := range class.states {
-		at := p.place[s]
-		met[at], choices[at] = true, class.choices[j]
+	queue := slices.Clone(targets)
+	for _, s := range targets {
+		met[p.place[s]] = true
 	}
 	for _, anything := range []bool{false, true} {
 		for n := 0; n < len(queue); n++ {
@@ -166,17 +236,17 @@ func (p *average) leadTo(class *class, states, choices []int32) {
 }
 
 // rough is how far a least mean may be off, 0 for rounding.
-func (p *average) rough() float64 { return max(p.enough*p.size, p.aim) }
+func (p *leastMean) rough() float64 { return max(p.enough*p.size, p.aim) }
 
 // places notes the places of states in their order.
-func (p *average) places(states []int32) {
+func (p *leastMean) places(states []int32) {
 	for j, s := range states {
 		p.place[s] = int32(j)
 	}
 }
 
 // relative sets h to the relative values of a policy that has one class inside an end, 0 in a state of that.
-func (p *average) relative(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
+func (p *leastMean) relative(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
 	y := p.chain
 	y.reset()
 	x, right := make([]float64, len(states)), make([]float64, len(states))
@@ -189,7 +259,7 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 		}
 		c := choices[j]
 		right[j] = p.reward[c] - mean
-		p.row(y, int32(j), c, 1)
+		y.addChoice(p.k, p.place, c, 1)
 		y.end(0)
 	}
 	if err := y.solve(ctx, x, right, false, 0.1*p.rough()); err != nil {
@@ -201,20 +271,10 @@ func (p *average) relative(ctx context.Context, states, choices []int32, zero in
 	return nil
 }
 
-// row adds the entries of a choice, which is taken with probability x, to a chain. j is the number of its state in
-// the chain.
-func (p *average) row(y *chain, j, c int32, x float64) {
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		if n := p.place[p.k.Next[e]]; p.k.Prob[e] > 0 && n != j {
-			y.next, y.prob = append(y.next, n), append(y.prob, x*p.k.Prob[e])
-		}
-	}
-}
-
 // better changes the choices of a policy wherever another is better by more than rounding, and reports
 // whether there were any. Its sweeps go to and fro and lower h at once, so that what is found in one place
 // is known in others, as in modified policy iteration (Puterman, Shin 1978).
-func (p *average) better(states, choices []int32, mean float64) bool {
+func (p *leastMean) better(states, choices []int32, mean float64) bool {
 	size, found := 0.0, false
 	for j, s := range states {
 		size = max(size, math.Abs(p.h[s])+math.Abs(p.reward[choices[j]]))
@@ -251,7 +311,7 @@ func (p *average) better(states, choices []int32, mean float64) bool {
 
 // lower gives a state the value of its best choice if that gains more than slack, and returns the choice,
 // or −1.
-func (p *average) lower(s int32, mean, slack float64) (best int32) {
+func (p *leastMean) lower(s int32, mean, slack float64) (best int32) {
 	best = -1
 	now := p.h[s]
 	least := now
@@ -284,7 +344,7 @@ func (p *average) lower(s int32, mean, slack float64) (best int32) {
 }
 
 // successors returns those of a choice and their probabilities.
-func (p *average) successors(c int32) ([]int32, []float64) {
+func (p *leastMean) successors(c int32) ([]int32, []float64) {
 	next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
 	return next, p.k.Prob[p.k.Offset[c]:][:len(next)]
 }
@@ -292,7 +352,7 @@ func (p *average) successors(c int32) ([]int32, []float64) {
 // relax improves h in the states of an end by damped sweeps of relative value iteration, which converge in periodic
 // ends too. It sets choices to the best ones, after a few sweeps if the end is known to be slow, and returns a lower
 // bound of the least average, without what rounding takes, and the size of the rewards.
-func (p *average) relax(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
+func (p *leastMean) relax(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
 	d := len(dir)
 	for _, s := range states {
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
@@ -347,8 +407,8 @@ var errNoClass = errors.New("exact: a policy that stays in an end component has 
 // recur returns the recurrent class of a policy in states that it does not leave, with its average
 // returns. If there are several, it returns the one with the least mean in a direction, or the first
 // where the direction is nil.
-func (p *average) recur(states, choices []int32, dir []float64) (*class, error) {
-	y, d := p.chainOf(states, choices), p.dim()
+func (p *leastMean) recur(states, choices []int32, dir []float64) (*class, error) {
+	y, d := p.chainOf(states, choices), len(p.k.Returns)/(len(p.k.Offset)-1)
 	var best *class
 	for _, set := range y.closedSets() {
 		out := &class{mean: make([]float64, d)}
@@ -359,7 +419,7 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 			floats.AddScaled(out.mean, share, p.k.Returns[int(c)*d:(int(c)+1)*d])
 		}
 		out.begin(floats.MaxIdx(shares))
-		if p.keep(out.mean, true); best == nil || dir != nil && floats.Dot(dir, out.mean) < floats.Dot(dir, best.mean) {
+		if best == nil || dir != nil && floats.Dot(dir, out.mean) < floats.Dot(dir, best.mean) {
 			best = out
 		}
 	}
@@ -371,12 +431,12 @@ func (p *average) recur(states, choices []int32, dir []float64) (*class, error) 
 
 // chainOf returns the chain of a policy in states, numbered in their order, that it does
 // not leave.
-func (p *average) chainOf(states, choices []int32) *chain {
+func (p *leastMean) chainOf(states, choices []int32) *chain {
 	p.places(states)
 	y := &p.loop
 	y.reset()
-	for j, c := range choices {
-		p.row(y, int32(j), c, 1)
+	for _, c := range choices {
+		y.addChoice(p.k, p.place, c, 1)
 		y.end(0)
 	}
 	return y

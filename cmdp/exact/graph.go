@@ -181,6 +181,81 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 	t.stack = t.stack[:at]
 }
 
+// cyclic reports whether a path comes back to a state of it, given the strongly connected components.
+func (g *graph) cyclic(components *partition) bool {
+	for s := range int32(g.states()) {
+		for c := g.k.First[s]; g.has(s) && c < g.k.First[s+1]; c++ {
+			for e := g.k.Offset[c]; g.allows(c) && e < g.k.Offset[c+1]; e++ {
+				if n := g.k.Next[e]; g.k.Prob[e] > 0 && components.of[n] == components.of[s] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// reachable reports which states of a model can be reached from some.
+func reachable(k *cmdp.Kernel, from []int32) []bool {
+	met := make([]bool, len(k.First)-1)
+	queue := append([]int32(nil), from...)
+	for _, s := range from {
+		met[s] = true
+	}
+	for len(queue) > 0 {
+		s := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
+			if n := k.Next[e]; k.Prob[e] > 0 && !met[n] {
+				met[n] = true
+				queue = append(queue, n)
+			}
+		}
+	}
+	return met
+}
+
+// surely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
+// Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
+// state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
+func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
+	into := g.predecessors()
+	nearer, whole = make([]int32, g.states()), true
+	met := make([]bool, g.states())
+	var queue []int32
+	for {
+		clear(met)
+		for s := range int32(g.states()) {
+			if g.in[s] && goal(s) {
+				met[s] = true
+				queue = append(queue, s)
+			}
+		}
+		for n := 0; n < len(queue); n++ {
+			for _, c := range into.choices(queue[n]) {
+				if by := into.owner[c]; g.allowed[c] && g.in[by] && !met[by] {
+					met[by], nearer[by] = true, c
+					queue = append(queue, by)
+				}
+			}
+		}
+		queue = queue[:0]
+		lost := false
+		for s := range int32(g.states()) {
+			if g.in[s] && !met[s] {
+				lost, g.in[s] = true, false
+				for _, c := range into.choices(s) {
+					g.allowed[c] = false
+				}
+			}
+		}
+		if !lost {
+			return whole, nearer
+		}
+		whole = false
+	}
+}
+
 // lists holds a list of numbers for each state.
 type lists struct {
 	first []int

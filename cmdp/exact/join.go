@@ -113,7 +113,7 @@ func (t *settlement) rate(l *link) float64 {
 	ends := make(map[int32]bool)
 	for c := range l.exits {
 		left += t.mass[c]
-		ends[t.p.ends.of[t.p.into.owner[c]]] = true
+		ends[t.p.ends.of[t.p.least.into.owner[c]]] = true
 	}
 	for end := range ends {
 		time += t.prob(end)

@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Branch is one of the ways in which the endless runs of an answer can go on: a recurrent class of its policy, or rest.
@@ -156,7 +154,7 @@ func (p *average) classes(ctx context.Context, st *stepPolicy) ([]recurrent, err
 }
 
 // classesOf is classes for a policy whose visits are known.
-func (p *average) classesOf(st *stepPolicy, x *visits) ([]recurrent, error) {
+func (p *average) classesOf(st *stepPolicy, x *occupancy) ([]recurrent, error) {
 	stays := make(map[int32][]int32)
 	var order []int32
 	for _, s := range x.forever {
@@ -179,7 +177,7 @@ func (p *average) classesOf(st *stepPolicy, x *visits) ([]recurrent, error) {
 				continue
 			}
 			var err error
-			if in.share, err = p.stationaryShares(y, set); err != nil {
+			if in.share, err = y.stationaryShares(set); err != nil {
 				return nil, err
 			}
 			for j, at := range set {
@@ -194,35 +192,15 @@ func (p *average) classesOf(st *stepPolicy, x *visits) ([]recurrent, error) {
 	return out, nil
 }
 
-// stationaryShares returns the share of time in each state of a closed set, or an error if it could not be found.
-func (p *average) stationaryShares(y *chain, set []int32) ([]float64, error) {
-	shares := y.shares(set, 0, p.chain)
-	flow := make([]float64, y.states())
-	size := 0.0
-	for j, s := range set {
-		out := y.diag[s] * shares[j]
-		size = max(size, out)
-		flow[s] -= out
-		for e := y.first[s]; e < y.first[s+1]; e++ {
-			flow[y.next[e]] += shares[j] * y.prob[e]
-		}
-	}
-	const balanced = 1e-9
-	if len(set) > 1 && !(floats.Norm(flow, math.Inf(1)) <= balanced*size) {
-		return nil, errSystem
-	}
-	return shares, nil
-}
-
 // chainUnder returns the chain of a policy in states, numbered in their order, that it does not leave.
 func (p *average) chainUnder(states []int32, st *stepPolicy) *chain {
 	p.places(states)
 	y := &p.loop
 	y.reset()
 	room := make([]taken, 0, p.mostActions)
-	for j, s := range states {
+	for _, s := range states {
 		for _, t := range p.choose(room[:0], st, p.base.state[s]) {
-			p.row(y, int32(j), int32(t.c), t.x)
+			y.addChoice(p.k, p.place, int32(t.c), t.x)
 		}
 		y.end(0)
 	}

@@ -118,7 +118,7 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ [
 }
 
 // outline returns visits of some states that are above 0 where x is, in half the memory.
-func (p *stationary) outline(x *visits, states []int32) []float32 {
+func (p *stationary) outline(x *occupancy, states []int32) []float32 {
 	out := make([]float32, len(states))
 	for j, s := range states {
 		if y := p.seen(x, s); y > 0 {

@@ -81,16 +81,3 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	return o, nil
 }
-
-// A teller is Options.Working, told of what is done for many states. Small models are not worth it.
-type teller func(what string, part float64)
-
-// portion is for how many states something is done between two calls of a teller, or more.
-const portion = 1 << 14
-
-// at tells that a part is done of something with so many states.
-func (t teller) at(what string, part float64, states int) {
-	if t != nil && states >= portion {
-		t(what, min(part, 1))
-	}
-}

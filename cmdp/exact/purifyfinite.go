@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -54,7 +55,7 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 		}
 		k, st := f.m.Kernel(h), &p.steps[h]
 		values[h] = make(map[int32][][]float64, len(st.mixed))
-		forStates(f.workers, f.m.States(), len(k.Next), func(lo, hi int) float64 {
+		parallel.ForStates(f.workers, f.m.States(), len(k.Next), func(lo, hi int) float64 {
 			for s := lo; s < hi; s++ {
 				if k.First[s] == k.First[s+1] {
 					copy(now[s*d:(s+1)*d], after[s*d:(s+1)*d])

@@ -19,6 +19,7 @@ type quotient struct {
 	k         *cmdp.Kernel
 	state     []int32 // of each state of the model, its number, or over
 	over      int32   // the number of states, and of what is over
+	origin    []int32 // of each state, that of the model, nil where some are merged
 	first     []int32 // of each state, where its choices begin in choice, and the end
 	choice    []int32 // of the model, or stay
 	to        []int32 // of each transition of the model
@@ -84,9 +85,15 @@ func (g *graph) numbering(components *partition, ends *endComponents) *quotient 
 		}
 	}
 	q.component = append(q.component, q.over)
+	if ends == nil {
+		q.origin = make([]int32, q.over)
+	}
 	for s, n := range q.state {
-		if n == unnumbered {
+		switch {
+		case n == unnumbered:
 			q.state[s] = q.over
+		case ends == nil:
+			q.origin[n] = int32(s)
 		}
 	}
 	return q

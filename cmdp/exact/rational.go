@@ -3,9 +3,12 @@ package exact
 import (
 	"context"
 	"errors"
+	"math"
 	"math/big"
 
 	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // RationalValue returns V*(dir) = min over all policies of dir·V in rational
@@ -100,7 +103,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	}
 	z := p.scalar(rounded)
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
-		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.level != nil {
+		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.cancels() {
 			if v := p.rationalValues(z, dir); v != nil {
 				return p.rationalBoundOf(z.q, v), 0, nil
 			}
@@ -122,7 +125,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 			}
 			loss = atStart(m, low) - atStart(m, lower)
 			if p.gamma < 1 { // sweeps end anywhere within their tolerance
-				loss += z.tolerance(0, z.q.over) / (1 - p.gamma)
+				loss += 4 * float64(p.longest+4) * unit * floats.Norm(z.v, math.Inf(1)) / (1 - p.gamma)
 			}
 			return startValue(m, exact), loss, nil
 		}
@@ -141,7 +144,7 @@ func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slac
 	v := p.spread(nil, z)
 	for s := range v {
 		if p.gamma < 1 && p.base.state[s] != p.base.over {
-			v[s] -= slack * perturbation * p.magnitude(z) / (1 - p.gamma)
+			v[s] -= slack * 16 * unit * floats.Norm(z.v, math.Inf(1)) / (1 - p.gamma)
 		}
 	}
 	return v, nil
@@ -209,8 +212,8 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	if err != nil {
 		return nil, 0, err
 	}
-	h := make([]*big.Rat, len(p.h))
-	for s, x := range p.h {
+	h := make([]*big.Rat, len(p.least.h))
+	for s, x := range p.least.h {
 		h[s] = rational(x)
 	}
 	w := p.way(totals)

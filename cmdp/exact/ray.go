@@ -59,13 +59,13 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 				switch to, x := p.base.state[p.k.Next[e]], t.x*p.k.Prob[e]; {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
-					y.next, y.prob = append(y.next, to-lo), append(y.prob, x)
+					y.add(to-lo, x)
 				default:
 					leak += x
 				}
 			}
 		}
-		if !of[p.origin[n]] {
+		if !of[p.base.origin[n]] {
 			leak++
 		}
 		y.end(leak)
@@ -73,14 +73,19 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 	if lo >= hi {
 		return priced{}, errSystem
 	}
-	closed := slices.Clone(y.closed())
-	if len(closed) == 0 {
+	sets := y.closedSets()
+	if len(sets) == 0 {
 		return priced{}, errSystem
 	}
-	r := &ray{policy: st, share: y.shares(closed, 0, new(chain))}
+	closed := sets[0]
+	share, err := y.stationaryShares(closed)
+	if err != nil {
+		return priced{}, err
+	}
+	r := &ray{policy: st, share: share}
 	gain, size := make([]float64, p.dim()), make([]float64, p.dim())
 	for j, n := range closed {
-		s := p.origin[lo+n]
+		s := p.base.origin[lo+n]
 		r.states = append(r.states, s)
 		p.addReturns(gain, r.share[j], st, s)
 		for i, x := range p.magnitudes(st, s) {

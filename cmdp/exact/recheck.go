@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -21,7 +22,7 @@ func (f *finite) recheck(ctx context.Context, dir []float64) (value, margin floa
 			return 0, 0, err
 		}
 		k := f.m.Kernel(h - 1)
-		size := forStates(f.workers, states, len(k.Next), func(lo, hi int) float64 {
+		size := parallel.ForStates(f.workers, states, len(k.Next), func(lo, hi int) float64 {
 			return within(at(f.spans, h-1), lo, hi, func(lo, hi int) float64 { return again(k, dir, next, now, lo, hi) })
 		})
 		margin += float64(f.longest+len(dir)+4) * unit * (size + most)
@@ -74,7 +75,7 @@ func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin 
 // below the returns to come of every policy that rests. The margin is infinite where that is not so.
 func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 	d, g := len(dir), p.gamma
-	short := forStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
+	short := parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
 		short := 0.0
 		for s := lo; s < hi; s++ {
 			if !p.graph.in[s] {
@@ -142,16 +143,17 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 	return sum.Sign() >= 0
 }
 
-// bound returns μ·v and the solver's own bound on how far V* may lie below it. What is
+// boundOf returns μ·v and the solver's own bound on how far V* may lie below it. What is
 // said in the end goes through stationary.recheck.
-func (z *scalar) bound(m *cmdp.Model) (value, margin float64) {
+func (p *stationary) boundOf(z *scalar) (value, margin float64) {
+	m := p.m
 	sum, size := 0.0, floats.Norm(z.v, math.Inf(1))
 	for _, st := range m.StartStates() {
 		sum += st.Probability * z.v[z.q.state[st.State]]
 	}
 	margin = (startError + float64(len(m.StartStates()))*unit) * size
-	if z.gamma < 1 {
-		margin += 1.001 * (z.short + 2*float64(z.longest+m.Dim()+5)*unit*size) / (1 - z.gamma)
+	if p.gamma < 1 {
+		margin += 1.001 * (z.short + 2*float64(p.longest+m.Dim()+5)*unit*size) / (1 - p.gamma)
 	}
 	return sum, margin
 }

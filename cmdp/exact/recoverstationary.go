@@ -241,7 +241,7 @@ func (p *stationary) addPair(ctx context.Context, u *purifier, st *stepPolicy, k
 func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []entry, i, j int, keys []int32) (*direction, error) {
 	d, first := p.dim(), int(p.k.First[entries[i].s])
 	out := &direction{effect: make([]float64, d), on: make([]float64, len(entries)), state: make([]float64, len(keys))}
-	change := p.newChange()
+	change := p.visitor.newChange()
 	for _, part := range []struct {
 		c    int
 		sign float64
@@ -256,15 +256,22 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 	if err := change.flow(ctx, st); err != nil {
 		return nil, err
 	}
-	change.sum(out.effect, st)
+	p.addChange(out.effect, change, st)
 	for n, e := range entries {
-		out.on[n] = p.seen(&change.visits, int32(e.s)) * st.mixed[int32(e.s)][e.a]
+		out.on[n] = p.seen(&change.occupancy, int32(e.s)) * st.mixed[int32(e.s)][e.a]
 	}
 	for n, s := range keys {
-		out.state[n] = p.seen(&change.visits, s)
+		out.state[n] = p.seen(&change.occupancy, s)
 	}
 	change.clear()
 	out.on[i]++
 	out.on[j]--
 	return out, nil
+}
+
+// addChange adds the returns of a change of visits to dst, except where the policy goes on for ever.
+func (p *stationary) addChange(dst []float64, c *change, st *stepPolicy) {
+	total := make([]float64, len(dst))
+	c.each(func(s int32, x float64) { p.addReturns(total, x, st, s) })
+	floats.AddScaled(dst, 1, total)
 }

@@ -68,6 +68,37 @@ func newScalar(q *quotient, gamma float64, workers int, chain *chain) *scalar {
 	return z
 }
 
+// reset forgets what was found for other rewards, and sets the relative error that is no matter, 0 for rounding. Rewards, and
+// the weight, are to be set before the next call of solve.
+func (z *scalar) reset(enough float64) { z.level, z.loops, z.enough = nil, nil, enough }
+
+// cancels reports whether the returns of some loop cancel out.
+func (z *scalar) cancels() bool { return z.level != nil }
+
+// allowance is what a backup of a total may fall short by in components that are too wide to be eliminated, 0 for rounding.
+func (z *scalar) allowance() float64 { return z.step }
+
+// sharpen makes the allowance of the next call smaller.
+func (z *scalar) sharpen() {
+	if z.share /= 16; z.share < 1e-6 {
+		z.share = 0
+	}
+}
+
+// allow sets the allowance: a share of what a choice returns on average.
+func (z *scalar) allow() {
+	z.step = 0
+	if z.gamma < 1 || z.enough == 0 {
+		return
+	}
+	for i := range z.q.choice {
+		if z.q.choice[i] != stay {
+			z.step += z.weight(int32(i))
+		}
+	}
+	z.step *= z.share * z.enough / float64(len(z.q.choice))
+}
+
 // valuing is what a scalar does, for those who wait.
 const valuing = "finding values of states"
 
@@ -154,6 +185,7 @@ func (q *quotient) row(i int32) ([]int32, []float64) {
 // then.
 func (z *scalar) solve(ctx context.Context) (endless []int32, err error) {
 	z.short = 0
+	z.allow()
 	if z.broken >= 0 {
 		z.rest(z.q.component[z.broken], z.q.component[z.broken+1])
 		z.broken = -1

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/internal/parallel"
 	"math"
 	"sync/atomic"
 )
@@ -13,7 +14,7 @@ func (z *scalar) improve(lo, hi int32, slack float64) (changed int, worst float6
 		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-first)
 	}
 	var count atomic.Int64
-	worst = forStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
+	worst = parallel.ForStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
 		worst, changed := 0.0, 0
 		for s := lo + int32(from); s < lo+int32(to); s++ {
 			if x := z.better(s, slack); x > 0 {

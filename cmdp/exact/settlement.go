@@ -159,7 +159,7 @@ type classOf struct{ end, class int32 }
 func (t *settlement) stays(j int) []classOf {
 	var out []classOf
 	for i, c := range t.runs[j].choices {
-		if s := t.p.into.owner[c]; t.of[s] >= 0 {
+		if s := t.p.least.into.owner[c]; t.of[s] >= 0 {
 			at := classOf{t.p.ends.of[s], t.of[s]}
 			if i == 0 || len(out) == 0 || out[len(out)-1] != at {
 				out = append(out, at)
@@ -275,12 +275,11 @@ func (t *settlement) stay(st *stepPolicy, at classOf) {
 	if in.users == 1 && !t.linked(in) {
 		return
 	}
-	class := &class{states: in.states, choices: make([]int32, len(in.states))}
 	choices := make([]int32, len(states))
 	for j, s := range states {
 		choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
 	}
-	p.leadTo(class, states, choices)
+	p.least.leadTo(in.states, states, choices)
 	for j, s := range states {
 		if t.of[s] == at.class {
 			st.actions.set(int(s), t.inside.actions.at(int(s)))
@@ -443,7 +442,7 @@ func (t *settlement) tour(l *link, end int32, least []float64) error {
 	if len(sets) != 1 {
 		return errNoClass
 	}
-	share, err := p.stationaryShares(y, sets[0])
+	share, err := y.stationaryShares(sets[0])
 	if err != nil {
 		return err
 	}

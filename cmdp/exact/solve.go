@@ -327,17 +327,17 @@ func (s *solver) start() error {
 func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
 	means, ok := s.source.(*average)
 	if ok {
-		means.aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
-		defer func() { means.aim = 0 }()
+		means.least.aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
+		defer func() { means.least.aim = 0 }()
 	}
 	for {
 		if p, err = s.source.price(s.ctx, dir); err != nil {
 			return p, false, err
 		}
-		if added, err = s.take(p, dir); added || err != nil || !ok || means.aim == 0 {
+		if added, err = s.take(p, dir); added || err != nil || !ok || means.least.aim == 0 {
 			return p, added, err
 		}
-		means.aim = 0
+		means.least.aim = 0
 	}
 }
 

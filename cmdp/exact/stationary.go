@@ -26,23 +26,19 @@ type stationary struct {
 	mostActions int
 	concern
 
-	reached  []bool         // by some policy
-	restless bool           // some policy need not come to rest
-	extremes *extremes      // shared by all concerns
-	graph    graph          // what is reached, and policies may use
-	parts    *partition     // its strongly connected components
+	reached  []bool     // by some policy
+	restless bool       // some policy need not come to rest
+	extremes *extremes  // shared by all concerns
+	graph    graph      // what is reached, and policies may use
+	parts    *partition // its strongly connected components
+	visitor  *visitor
 	base     *quotient      // nothing being collapsed; without choices until a scalar needs them
-	origin   []int32        // of each state of base, that of the model
 	harmless *endComponents // in which a total return may go on, nil without a cycle
 	scalars  map[string]*scalar
 	chain    *chain
 	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
 	swept    bool                      // some component is so large that its totals are swept
-	guess    map[int32][]float64       // visits of the last policy in components that are not eliminated, by their first states
-	changed  *change                   // room for a change of visits
 	mass     []float64                 // room for visits
-	wide     map[int32]bool            // components, by their first states, that are too wide to be eliminated
-	slow     map[int32]bool            // components in which sweeps of visits are slow, with a discount
 	enough   float64                   // relative error of a bound that is no matter
 }
 
@@ -57,7 +53,13 @@ func reach(m *cmdp.Model, workers int, tell teller) *stationary {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
 	tell.at("finding states that are reached", math.NaN(), m.States())
-	p.reached = p.reachable()
+	var start []int32
+	for _, st := range m.StartStates() {
+		if st.Probability > 0 {
+			start = append(start, int32(st.State))
+		}
+	}
+	p.reached = reachable(p.k, start)
 	p.graph = graph{k: p.k, in: p.reached, tell: tell}
 	p.parts = p.graph.components()
 	p.signs = make([]struct{ up, down bool }, m.Dim())
@@ -65,23 +67,17 @@ func reach(m *cmdp.Model, workers int, tell teller) *stationary {
 		sign := &p.signs[j%m.Dim()]
 		sign.up, sign.down = sign.up || r > 0, sign.down || r < 0
 	}
-	p.restless = p.gamma == 1 && !m.Average() && p.returning() && p.graph.endComponents().parts() > 0
+	p.restless = p.gamma == 1 && !m.Average() && p.graph.cyclic(p.parts) && p.graph.endComponents().parts() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
-	p.wide, p.slow = make(map[int32]bool), make(map[int32]bool)
 	p.number()
-	p.parts = &partition{first: p.base.component, order: p.origin} // without the states that rest
+	p.parts = &partition{first: p.base.component, order: p.base.origin} // without the states that rest
 	return p
 }
 
 // number makes the base quotient, without its choices.
 func (p *stationary) number() {
 	p.base = p.graph.numbering(p.parts, nil)
-	p.origin, p.guess = make([]int32, p.base.over), make(map[int32][]float64)
-	for s, n := range p.base.state {
-		if n != p.base.over {
-			p.origin[n] = int32(s)
-		}
-	}
+	p.visitor = newVisitor(p.base, p.gamma, p.chain)
 	p.swept = false
 	for i, lo := range p.base.component[1:] {
 		p.swept = p.swept || int(lo-p.base.component[i]) > threshold.Swept
@@ -96,13 +92,14 @@ func (p *stationary) with(c concern) (*stationary, error) {
 	if !p.restless {
 		return &q, nil
 	}
-	q.scalars, q.wide = make(map[string]*scalar), make(map[int32]bool)
+	q.scalars = make(map[string]*scalar)
 	q.graph.in = slices.Clone(p.reached)
 	if err := q.settle(); err != nil {
 		return nil, err
 	}
-	if q.guess = make(map[int32][]float64); slices.Equal(q.graph.in, p.reached) && q.graph.allowed == nil {
+	if slices.Equal(q.graph.in, p.reached) && q.graph.allowed == nil {
 		q.graph.in = p.reached
+		q.visitor = newVisitor(q.base, q.gamma, q.chain)
 		return &q, nil
 	}
 	q.number()
@@ -212,7 +209,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	}
 	if z == nil {
 		if p.base.first == nil {
-			p.base.fill(&p.graph, p.origin, nil)
+			p.base.fill(&p.graph, p.base.origin, nil)
 		}
 		z = newScalar(p.base, p.gamma, p.workers, p.chain)
 	}
@@ -355,12 +352,10 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 			return out, err
 		}
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
-		if reached := floats.Dot(dir, out.returns); z.step == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
+		if reached := floats.Dot(dir, out.returns); z.allowance() == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
 			return out, nil
 		}
-		if z.share /= 16; z.share < 1e-6 {
-			z.share = 0
-		}
+		z.sharpen()
 	}
 }
 
@@ -383,7 +378,7 @@ func (p *stationary) gains(loops []loop) [][]float64 {
 // perturbation.
 func (p *stationary) scalarize(z *scalar, dir []float64) {
 	d := len(dir)
-	z.step = 0
+	z.reset(p.enough)
 	z.weight = func(i int32) float64 {
 		c, size := z.q.choice[i], 0.0
 		if c == stay {
@@ -403,17 +398,12 @@ func (p *stationary) scalarize(z *scalar, dir []float64) {
 			sum += float64(dir[j] * r)
 		}
 		z.reward[i] = sum
-		z.step += z.weight(int32(i))
 	}
-	if z.step *= z.share * p.enough / float64(len(z.q.choice)); p.gamma < 1 {
-		z.step = 0
-	}
-	z.level, z.loops, z.enough = nil, nil, p.enough
 }
 
 // spread returns the values of the states of the model, in the memory of dst if that suffices.
 func (p *stationary) spread(dst []float64, z *scalar) []float64 {
-	dst = grown(dst, p.m.States())
+	dst = slices.Grow(dst[:0], p.m.States())[:p.m.States()]
 	for s, n := range z.q.state {
 		dst[s] = z.v[n]
 	}
@@ -427,14 +417,14 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 	const most = 1000
 	for {
 		if p.scalarize(z, dir); !rough {
-			z.step, z.enough = 0, 0
+			z.enough = 0
 		}
 		z.tell = p.tell
 		if endless, err = z.solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err
 		}
 		if rough {
-			value, margin = z.bound(p.m)
+			value, margin = p.boundOf(z)
 			return nil, value, margin, nil
 		}
 		p.mass = p.spread(p.mass, z) // nobody needs visits any more
@@ -447,7 +437,7 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 		if !math.IsInf(margin, 1) {
 			return nil, value, margin, nil
 		}
-		if z.level != nil || z.slack > most {
+		if z.cancels() || z.slack > most {
 			value, margin = p.rationally(z, dir, value)
 			return nil, value, margin, nil
 		}
@@ -469,13 +459,7 @@ func (p *stationary) rationally(z *scalar, dir []float64, value float64) (bound,
 	return bound, 2 * unit * math.Abs(bound)
 }
 
-// magnitude returns the largest magnitude of a value.
-func (p *stationary) magnitude(z *scalar) float64 {
-	most := floats.Norm(z.v, math.Inf(1))
-	return most
-}
-
 // choose appends the choices that a policy takes in state n of the base quotient.
 func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
-	return st.choose(dst, p.k, p.origin[n])
+	return st.choose(dst, p.k, p.base.origin[n])
 }

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/internal/parallel"
 	"context"
 	"math"
 )
@@ -66,7 +67,7 @@ func (z *scalar) closed(lo, hi int32) bool {
 func (z *scalar) backups(lo, hi int32, all bool) (low, high float64) {
 	v := z.v
 	z.right = grown(z.right, int(hi-lo))
-	forStates(z.workers, int(hi-lo), len(z.q.to), func(from, to int) float64 {
+	parallel.ForStates(z.workers, int(hi-lo), len(z.q.to), func(from, to int) float64 {
 		if all {
 			z.bestBackups(z.right, lo, from, to)
 		} else {

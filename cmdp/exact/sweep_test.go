@@ -100,8 +100,8 @@ func TestSweep(t *testing.T) {
 					t.Errorf("γ = %g: state %d is visited %g times: want %g", gamma, s, p.seen(found, int32(s)), visits.AtVec(s))
 				}
 			}
-			if len(z.slow) != 0 || len(p.slow) != 2 || p.slow[0] || p.slow[half] {
-				t.Errorf("γ = %g: sweeps were given up: %v, %v", gamma, z.slow, p.slow)
+			if len(z.slow) != 0 || len(p.visitor.slow) != 2 || p.visitor.slow[0] || p.visitor.slow[half] {
+				t.Errorf("γ = %g: sweeps were given up: %v, %v", gamma, z.slow, p.visitor.slow)
 			}
 		}
 	}

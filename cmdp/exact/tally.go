@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
@@ -19,7 +20,7 @@ type tallied struct {
 	m         *cmdp.Model
 	t         *cmdp.Tally
 	workers   int
-	parts     division // of the states of the base
+	parts     parallel.Division // of the states of the base
 	longest   int
 	v, vNext  []float64   // of each pair, its value in the direction
 	reward    [][]float64 // of each kernel and choice of the base, in the direction
@@ -31,7 +32,7 @@ type tallied struct {
 func newTallied(m *cmdp.Model, workers int) *tallied {
 	f := &tallied{m: m, t: m.Tally(), workers: workers}
 	base := f.t.Base
-	f.parts = divide(mostBlocks, base.States(), threshold.Shared)
+	f.parts = parallel.Divide(mostBlocks, base.States(), threshold.Shared)
 	f.v, f.vNext = make([]float64, m.States()), make([]float64, m.States())
 	for h := range kernels(base) {
 		f.longest = max(f.longest, longestRow(base.Kernel(h)))
@@ -115,16 +116,16 @@ func (f *tallied) recheck(ctx context.Context, dir []float64) (value, margin flo
 // a bound of its error.
 func (f *tallied) iterate(ctx context.Context, dir []float64, do func(b *tallySweep, s int)) (value, margin float64, err error) {
 	final, steps := f.scalarize(dir), f.m.Horizon()
-	r := relay{workers: f.workers, stages: steps, parts: f.parts.parts, do: func(stage, part int) {
+	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: f.parts.Parts, Do: func(stage, part int) {
 		b := f.sweep(steps-1-stage, stage%2 == 1)
-		lo, hi := f.parts.part(part)
+		lo, hi := f.parts.Part(part)
 		for s := lo; s < hi; s++ {
 			if b.apart[s].Reached() {
 				do(b, s)
 			}
 		}
 	}}
-	if err := r.run(ctx); err != nil {
+	if err := r.Run(ctx); err != nil {
 		return 0, 0, err
 	}
 	if steps%2 == 1 {

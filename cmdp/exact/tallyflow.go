@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -134,7 +135,7 @@ type inflow struct {
 
 func newTallyFlow(f *tallied) *tallyFlow {
 	x, base := &tallyFlow{tallied: f}, f.t.Base
-	for range f.parts.parts {
+	for range f.parts.Parts {
 		x.sums = append(x.sums, make([]float64, f.dim()))
 	}
 	for h := range kernels(base) {
@@ -173,13 +174,13 @@ func (f *tallyFlow) returns(ctx context.Context, p *tallyPolicy) ([]float64, err
 		clear(sum)
 	}
 	steps := f.m.Horizon()
-	r := relay{workers: f.workers, stages: steps, parts: f.parts.parts, do: func(h, part int) {
+	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: f.parts.Parts, Do: func(h, part int) {
 		b := &tallyPull{tallyStep: f.step(h), policy: p, mass: f.v, to: f.vNext, sum: make([]float64, f.dim())}
 		if h%2 == 1 {
 			b.mass, b.to = b.to, b.mass
 		}
 		at := min(h, len(f.into)-1)
-		lo, hi := f.parts.part(part)
+		lo, hi := f.parts.Part(part)
 		for s := lo; s < hi; s++ {
 			if b.then[s].Reached() {
 				b.state(s, f.into[at][f.from[at][s]:f.from[at][s+1]])
@@ -187,7 +188,7 @@ func (f *tallyFlow) returns(ctx context.Context, p *tallyPolicy) ([]float64, err
 		}
 		floats.AddScaled(f.sums[part], 1, b.sum)
 	}}
-	if err := r.run(ctx); err != nil {
+	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
 	if steps%2 == 1 {

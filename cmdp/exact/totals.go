@@ -36,49 +36,6 @@ func (e *NoTotalError) Error() string {
 // Unwrap returns ErrNoTotal.
 func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 
-// reachable reports which states some policy reaches with positive probability.
-func (p *stationary) reachable() []bool {
-	k := p.k
-	seen := make([]bool, p.m.States())
-	var queue []int32
-	visit := func(s int32) {
-		if !seen[s] {
-			seen[s] = true
-			queue = append(queue, s)
-		}
-	}
-	for _, st := range p.m.StartStates() {
-		if st.Probability > 0 {
-			visit(int32(st.State))
-		}
-	}
-	for len(queue) > 0 {
-		s := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
-			if k.Prob[e] > 0 {
-				visit(k.Next[e])
-			}
-		}
-	}
-	return seen
-}
-
-// returning reports whether a policy may come back to some state.
-func (p *stationary) returning() bool {
-	for s := range int32(p.m.States()) {
-		if !p.graph.has(s) {
-			continue
-		}
-		for e := p.k.Offset[p.k.First[s]]; e < p.k.Offset[p.k.First[s+1]]; e++ {
-			if n := p.k.Next[e]; p.k.Prob[e] > 0 && p.parts.of[n] == p.parts.of[s] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // settle finds the places where a policy may go on for ever without harm. It leaves out the states
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
@@ -105,47 +62,6 @@ func (p *stationary) settle() error {
 		}
 	}
 	return nil
-}
-
-// surely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
-// Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
-// state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
-func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
-	into := g.predecessors()
-	nearer, whole = make([]int32, g.states()), true
-	met := make([]bool, g.states())
-	var queue []int32
-	for {
-		clear(met)
-		for s := range int32(g.states()) {
-			if g.in[s] && goal(s) {
-				met[s] = true
-				queue = append(queue, s)
-			}
-		}
-		for n := 0; n < len(queue); n++ {
-			for _, c := range into.choices(queue[n]) {
-				if by := into.owner[c]; g.allowed[c] && g.in[by] && !met[by] {
-					met[by], nearer[by] = true, c
-					queue = append(queue, by)
-				}
-			}
-		}
-		queue = queue[:0]
-		lost := false
-		for s := range int32(g.states()) {
-			if g.in[s] && !met[s] {
-				lost, g.in[s] = true, false
-				for _, c := range into.choices(s) {
-					g.allowed[c] = false
-				}
-			}
-		}
-		if !lost {
-			return whole, nearer
-		}
-		whole = false
-	}
 }
 
 // choices reports which choices are ok.

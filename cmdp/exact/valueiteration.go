@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
 )
 
 // finite is the pricer of a model with a finite horizon: value iteration from the
@@ -107,26 +108,26 @@ func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
 func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, spans [][]span) (value, margin float64, err error) {
 	clear(f.v)
 	d, steps, states := len(dir), f.m.Horizon(), f.m.States()
-	div := divide(f.workers, states, len(f.m.Kernel(0).Next))
-	size := make([]maximum, steps)
-	r := relay{workers: f.workers, stages: steps, parts: div.parts, do: func(stage, part int) {
+	div := parallel.Divide(f.workers, states, len(f.m.Kernel(0).Next))
+	size := make([]parallel.Maximum, steps)
+	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
 		h := steps - 1 - stage
-		if part == 0 && (stage+1)*states/portion > stage*states/portion {
-			f.tell.at(valuing, float64(stage)/float64(steps), portion)
+		if part == 0 {
+			f.tell.atStep(valuing, stage, steps, states)
 		}
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}
 		if stage%2 == 1 {
 			b.v, b.out = b.out, b.v
 		}
-		lo, hi := div.part(part)
+		lo, hi := div.Part(part)
 		// Steps that share a kernel share the rewards: done again at each of them they would
 		// take as long as all the rest.
 		if stage == 0 || !f.m.Stationary() {
 			b.scalarize(dir, lo, hi)
 		}
-		size[h].add(within(at(spans, h), lo, hi, b.states))
+		size[h].Add(within(at(spans, h), lo, hi, b.states))
 	}}
-	if err := r.run(ctx); err != nil {
+	if err := r.Run(ctx); err != nil {
 		return 0, 0, err
 	}
 	if steps%2 == 1 {
@@ -137,7 +138,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, s
 		// Every backup adds the rounding of sums over at most longest successors and d
 		// coordinates; see Higham, Accuracy and Stability of Numerical Algorithms, §3.1.
 		margin += float64(f.longest+d+4) * unit * (f.largestReward(h, dir) + most)
-		most = size[h].get()
+		most = size[h].Get()
 	}
 	return atStart(f.m, f.v), 1.001*margin + startError*most, nil
 }

@@ -33,10 +33,10 @@ func (t *settlement) newWays(end int32, least []float64) *ways {
 			if least == nil {
 				continue
 			}
-			worse := p.reward[c] - least[end]
+			worse := p.least.reward[c] - least[end]
 			next, prob := p.successors(c)
 			for j, n := range next {
-				worse += prob[j] * (p.h[n] - p.h[s])
+				worse += prob[j] * (p.least.h[n] - p.least.h[s])
 			}
 			w.cost[c] = math.Max(0, worse)
 			largest = math.Max(largest, worse)
@@ -89,8 +89,8 @@ func (w *ways) search(goals []int32) {
 			continue
 		}
 		for _, to := range w.members(at.n, end) {
-			for _, c := range p.into.choices(to) {
-				from := w.node(p.into.owner[c])
+			for _, c := range p.least.into.choices(to) {
+				from := w.node(p.least.into.owner[c])
 				if from == at.n || w.goal[from] {
 					continue
 				}
@@ -114,7 +114,7 @@ func (w *ways) search(goals []int32) {
 func (w *ways) follow(n int32, visit func(s, c int32)) {
 	for !w.goal[n] {
 		c := w.via[n]
-		visit(w.t.p.into.owner[c], c)
+		visit(w.t.p.least.into.owner[c], c)
 		n = w.node(w.next[n])
 	}
 }

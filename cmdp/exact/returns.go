@@ -1,0 +1,100 @@
+package exact
+
+import (
+	"context"
+	"math"
+
+	"cmdpsolve/cmdp/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// seen returns the visits of a state of the model, 0 for one without choices.
+func (p *stationary) seen(x *occupancy, s int32) float64 { return x.of[p.base.state[s]] }
+
+// visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
+// prices need them. They are good until the next call.
+func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*occupancy, error) {
+	if cap(p.mass) <= int(p.base.over) {
+		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
+	}
+	p.mass = p.mass[:p.base.over+1]
+	clear(p.mass)
+	for _, s := range p.m.StartStates() {
+		p.mass[p.base.state[s.State]] += s.Probability
+	}
+	p.visitor.tell = p.tell
+	// Returns are to meet a target, whatever the gap is.
+	return p.visitor.flow(ctx, st, p.mass, true, rough && p.enough > 0)
+}
+
+// returns computes the returns of a policy. What does not end is left out.
+func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, error) {
+	x, err := p.visits(ctx, st, true)
+	if err != nil {
+		return nil, err
+	}
+	return p.sum(st, x), nil
+}
+
+// sum adds up the returns of the visits, except where the policy goes on for ever.
+func (p *stationary) sum(st *stepPolicy, x *occupancy) []float64 {
+	d := p.dim()
+	total, part := make([]float64, d), make([]float64, d)
+	skip := make(map[int32]bool, len(x.forever))
+	for _, s := range x.forever {
+		skip[s] = true
+	}
+	for s := range p.m.States() {
+		if y := p.seen(x, int32(s)); y != 0 && !skip[int32(s)] {
+			p.addReturns(part, y, st, int32(s))
+		}
+		if (s+1)%threshold.Chunk == 0 { // sums of few terms are added up, which keeps rounding small
+			floats.AddScaled(total, 1, part)
+			clear(part)
+		}
+	}
+	floats.AddScaled(total, 1, part)
+	return total
+}
+
+// addReturns adds x times the returns that a policy has in a step from state s.
+func (p *stationary) addReturns(dst []float64, x float64, st *stepPolicy, s int32) {
+	d, first := p.dim(), int(p.k.First[s])
+	if probs, ok := st.mixed[s]; ok {
+		for a, y := range probs {
+			floats.AddScaled(dst, x*y, p.k.Returns[(first+a)*d:(first+a+1)*d])
+		}
+		return
+	}
+	c := first + st.actions.at(int(s))
+	floats.AddScaled(dst, x, p.k.Returns[c*d:(c+1)*d])
+}
+
+// evaluate sums returns over visits. A return that does not end is infinite, or NaN where it goes up and
+// down.
+func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+	st := &policy.steps[0]
+	x, err := p.visits(ctx, st, false)
+	if err != nil {
+		return nil, err
+	}
+	return p.endless(p.sum(st, x), st, x), nil
+}
+
+// endless adds to the returns v of a policy what it returns for ever.
+func (p *stationary) endless(v []float64, st *stepPolicy, x *occupancy) []float64 {
+	once := make([]float64, len(v))
+	for _, s := range x.forever {
+		if p.seen(x, s) > 0 {
+			clear(once)
+			p.addReturns(once, 1, st, s)
+			for i, r := range once {
+				if r != 0 {
+					v[i] += math.Inf(int(math.Copysign(1, r)))
+				}
+			}
+		}
+	}
+	return v
+}

@@ -1,0 +1,135 @@
+// Package parallel shares the states of a model between goroutines, so that results do not depend on how many there are.
+package parallel
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cmdpsolve/cmdp/internal/threshold"
+)
+
+// A Relay is work in stages, of parts that do not depend on each other; a stage begins
+// when all parts of those before it are done. Workers take one part after the other,
+// across stages. So none is started or woken between two stages, and a worker that the
+// system puts aside holds up the others by one part at most.
+type Relay struct {
+	Workers, Stages, Parts int
+	Do                     func(stage, part int)
+
+	taken, done atomic.Int64
+	stopped     atomic.Bool
+}
+
+// Run does the work, or a part of it if ctx ends, and returns the error of ctx then.
+// What a part does must depend on its numbers alone: the result is then the same for
+// any number of workers.
+func (r *Relay) Run(ctx context.Context) error {
+	workers := min(r.Workers, r.Parts, runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for stage := range r.Stages {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for part := range r.Parts {
+				r.Do(stage, part)
+			}
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(func() { r.work(ctx) })
+	}
+	r.work(ctx)
+	wg.Wait()
+	if r.stopped.Load() {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (r *Relay) work(ctx context.Context) {
+	last := -1
+	for {
+		n := int(r.taken.Add(1)) - 1
+		stage, part := n/r.Parts, n%r.Parts
+		if stage >= r.Stages {
+			return
+		}
+		if stage > last {
+			if ctx.Err() != nil {
+				r.stopped.Store(true)
+			}
+			if !r.await(int64(stage * r.Parts)) {
+				return
+			}
+			last = stage
+		}
+		r.Do(stage, part)
+		r.done.Add(1)
+	}
+}
+
+// await waits until so many parts are done and reports whether the work goes on. The
+// wait is short as a rule, shorter than it takes to wake a thread.
+func (r *Relay) await(parts int64) bool {
+	for n := 0; r.done.Load() < parts; n++ {
+		switch {
+		case r.stopped.Load():
+			return false
+		case n >= 1000: // the others are not running
+			time.Sleep(50 * time.Microsecond)
+		case n >= 100:
+			runtime.Gosched()
+		}
+	}
+	return !r.stopped.Load()
+}
+
+// A Division cuts the states [0, n) into parts of equal size, the last may be smaller.
+type Division struct{ N, Size, Parts int }
+
+// Divide returns parts for so many workers, one part if work, the number of
+// transitions, is small.
+func Divide(workers, n, work int) Division {
+	size := n
+	if workers > 1 && work >= threshold.Shared {
+		size = min(threshold.Chunk, (n+4*workers-1)/(4*workers))
+	}
+	return Division{n, size, (n + size - 1) / size}
+}
+
+// Part returns the states [lo, hi) of a part.
+func (d Division) Part(i int) (lo, hi int) { return i * d.Size, min(d.N, (i+1)*d.Size) }
+
+// ForStates calls f on ranges that cover the states [0, n), at the same time where
+// work, the number of transitions, is large, and returns the largest of its results,
+// which are at least 0.
+func ForStates(workers, n, work int, f func(lo, hi int) float64) float64 {
+	d := Divide(workers, n, work)
+	var most Maximum
+	r := Relay{Workers: workers, Stages: 1, Parts: d.Parts, Do: func(_, part int) { most.Add(f(d.Part(part))) }}
+	_ = r.Run(context.Background()) // which never ends
+	return most.Get()
+}
+
+// A Maximum is the largest of some numbers that are at least 0, 0 of none.
+type Maximum struct{ bits atomic.Uint64 }
+
+// Add takes in a number. It may be called concurrently.
+func (l *Maximum) Add(x float64) {
+	// Floating-point numbers of one sign are ordered as their bits are.
+	for b := math.Float64bits(x); ; {
+		old := l.bits.Load()
+		if b <= old || l.bits.CompareAndSwap(old, b) {
+			return
+		}
+	}
+}
+
+// Get returns the largest number so far.
+func (l *Maximum) Get() float64 { return math.Float64frombits(l.bits.Load()) }

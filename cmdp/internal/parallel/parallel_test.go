@@ -1,0 +1,48 @@
+package parallel
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// No part of a stage begins before all parts of the stages before it are done, and
+// each is done once.
+func TestRelayKeepsStagesApart(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	for _, workers := range []int{1, 2, 7} {
+		const stages, parts = 50, 9
+		var done [stages]atomic.Int64
+		var seen [stages * parts]atomic.Int64
+		r := Relay{Workers: workers, Stages: stages, Parts: parts, Do: func(stage, part int) {
+			if stage > 0 && done[stage-1].Load() != parts || done[stage].Load() >= parts {
+				t.Errorf("%d workers: stage %d began too early or went on too long", workers, stage)
+			}
+			seen[stage*parts+part].Add(1)
+			done[stage].Add(1)
+		}}
+		if err := r.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range seen {
+			if n := seen[i].Load(); n != 1 {
+				t.Errorf("%d workers: part %d done %d times", workers, i, n)
+			}
+		}
+	}
+}
+
+func TestLargest(t *testing.T) {
+	var l Maximum
+	if x := l.Get(); x != 0 {
+		t.Errorf("of none: %v", x)
+	}
+	for _, x := range []float64{0, 1e-300, 2.5, 1, math.Inf(1), 3} {
+		l.Add(x)
+	}
+	if x := l.Get(); !math.IsInf(x, 1) {
+		t.Errorf("largest is %v", x)
+	}
+}
