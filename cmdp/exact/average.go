@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -22,28 +23,28 @@ import (
 // settlement.
 type average struct {
 	*stationary
-	ends  *endComponents  // in which a policy may stay
-	ways  map[string]*way // by the totals that a direction has
-	least *leastMean      // in ends
-	place []int32         // of each state, its number among those that are looked at
-	loop  chain           // of a policy inside an end
+	ends  *markov.EndComponents // in which a policy may stay
+	ways  map[string]*way       // by the totals that a direction has
+	least *markov.LeastMean     // in ends
+	place []int32               // of each state, its number among those that are looked at
+	loop  markov.Chain          // of a policy inside an end
 }
 
 // A way is the problem how to come to the ends, with the totals that are collected before.
 type way struct {
-	*scalar
+	*markov.LeastTotal
 	within [][]int32 // of each collapsed state, the ends inside
 	stays  []int32   // of each collapsed state, the best of them
 }
 
-func newAverage(m *cmdp.Model, workers int, c concern, tell teller) (*average, error) {
+func newAverage(m *cmdp.Model, workers int, c concern, tell markov.Progress) (*average, error) {
 	p := &average{stationary: reach(m, workers, tell)}
 	if p.concern = c; m.Average() {
-		p.ends = p.graph.endComponents()
+		p.ends = p.graph.EndComponents()
 	} else if err := p.settled(c); err != nil {
 		return nil, err
 	}
-	p.ways, p.least, p.place = make(map[string]*way), newLeastMean(p.k, p.ends, p.chain), make([]int32, m.States())
+	p.ways, p.least, p.place = make(map[string]*way), markov.NewLeastMean(p.k, p.ends, p.chain), make([]int32, m.States())
 	return p, nil
 }
 
@@ -68,12 +69,12 @@ func (p *average) settled(c concern) error {
 		return err
 	}
 	if p.stationary, p.ends = q, q.harmless; p.ends == nil { // nothing ever comes back
-		p.ends = p.graph.endComponents()
+		p.ends = p.graph.EndComponents()
 	}
-	for _, s := range p.ends.order {
+	for _, s := range p.ends.Order {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
 			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
-				if p.ends.inside[c] && r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
+				if p.ends.Inside[c] && r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 					return &NoTotalError{State: int(s), Action: int(c - p.k.First[s]), Return: i, Wanted: true}
 				}
 			}
@@ -112,27 +113,27 @@ func (p *average) way(totals []float64) *way {
 	}
 	ends := p.ends
 	if !p.m.Average() {
-		ends = p.graph.only(p.choices(func(c int32) bool { return p.graph.allows(c) && p.nothing(totals, c) })).endComponents()
+		ends = p.graph.Only(p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(totals, c) })).EndComponents()
 	}
-	inside := make([][]int32, ends.parts())
-	for i := range p.ends.parts() {
-		if e := ends.of[p.ends.part(i)[0]]; e >= 0 {
+	inside := make([][]int32, ends.Len())
+	for i := range p.ends.Len() {
+		if e := ends.Of[p.ends.Part(i)[0]]; e >= 0 {
 			inside[e] = append(inside[e], int32(i))
 		}
 	}
-	q := p.graph.quotient(p.parts, ends, func(i int32) bool { return len(inside[i]) > 0 })
-	w := &way{scalar: newScalar(q, 1, p.workers, p.chain), stays: make([]int32, len(q.collapsed))}
-	for _, end := range q.collapsed {
-		w.within = append(w.within, inside[end.end])
+	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return len(inside[i]) > 0 })
+	w := &way{LeastTotal: markov.NewLeastTotal(q, 1, p.workers, p.chain), stays: make([]int32, len(q.Merged))}
+	for _, end := range q.Merged {
+		w.within = append(w.within, inside[end.End])
 	}
-	q.keeps, q.place = p.ends.inside, func(j int) []int32 {
+	q.Keeps, q.Place = p.ends.Inside, func(j int) []int32 {
 		if len(w.within[j]) == 0 {
 			return nil
 		}
-		return p.least.best[w.stays[j]].states
+		return p.least.Best[w.stays[j]].States
 	}
 	if p.m.Average() { // all ends are collapsed
-		q.into = p.least.into
+		q.Predecessors = p.least.Predecessors
 	}
 	p.ways[string(key)] = w
 	return w
@@ -183,35 +184,35 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 	if err != nil {
 		return priced{}, err
 	}
-	policy := packedActions(p.m.States(), p.mostActions)
-	set := func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) }
-	q := w.q
-	q.lift(w.pick, set)
-	for j, end := range q.collapsed {
-		if q.choice[w.pick[end.state]] == stay {
-			in := p.least.best[w.stays[j]]
-			for i, s := range in.states {
-				set(s, in.choices[i])
+	policy := markov.NewPackedActions(p.m.States(), p.mostActions)
+	set := func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) }
+	q := w.Quotient
+	q.Lift(w.Policy, set)
+	for j, end := range q.Merged {
+		if q.Choice[w.Policy[end.State]] == markov.Stay {
+			in := p.least.Best[w.stays[j]]
+			for i, s := range in.States {
+				set(s, in.Choices[i])
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin, level: p.gains(w.loops)}
+	out := priced{policy: &policy, value: value, margin: margin, level: p.gains(w.Loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
-		out.returns, err = p.mean(ctx, &stepPolicy{actions: policy}, false)
+		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
 	}
 	return out, err
 }
 
 // atOnce returns the means of a policy that stays where it starts, or nil if it has a way to go.
 func (p *average) atOnce(w *way) []float64 {
-	total, q := make([]float64, p.dim()), w.q
+	total, q := make([]float64, p.dim()), w.Quotient
 	for _, st := range p.m.StartStates() {
-		n := q.state[st.State]
-		if !p.m.Average() || n == q.over || q.choice[w.pick[n]] != stay {
+		n := q.Number[st.State]
+		if !p.m.Average() || n == q.Rest || q.Choice[w.Policy[n]] != markov.Stay {
 			return nil
 		}
-		j, _ := slices.BinarySearchFunc(q.collapsed, n, func(end merged, n int32) int { return int(end.state - n) })
-		floats.AddScaled(total, st.Probability, p.least.best[w.stays[j]].mean)
+		j, _ := slices.BinarySearchFunc(q.Merged, n, func(end markov.MergedState, n int32) int { return int(end.State - n) })
+		floats.AddScaled(total, st.Probability, p.least.Best[w.stays[j]].Mean)
 	}
 	return total
 }
@@ -231,10 +232,10 @@ func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, marg
 			return nil, 0, 0, err
 		}
 		value, margin = p.bound(means, totals, w)
-		if !math.IsInf(margin, 1) || w.cancels() || w.slack > most {
+		if !math.IsInf(margin, 1) || w.Cancels() || w.Perturbation > most {
 			return w, value, margin, nil
 		}
-		w.slack *= 8
+		w.Perturbation *= 8
 	}
 }
 
@@ -243,11 +244,11 @@ func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, marg
 func (p *average) boundlessLoop(w *way, endless []int32) error {
 	found := &NoTotalError{Return: -1, Wanted: true}
 	for _, n := range endless {
-		c := w.q.choice[max(0, w.pick[n])]
-		if w.pick[n] < 0 || c == stay {
+		c := w.Quotient.Choice[max(0, w.Policy[n])]
+		if w.Policy[n] < 0 || c == markov.Stay {
 			continue
 		}
-		s := p.base.owner(c)
+		s := p.base.Owner(c)
 		for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
 			if r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 				found.Return = i
@@ -262,14 +263,14 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 
 // leastMeans finds the least mean of every end in a direction.
 func (p *average) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
-	p.least.tell, p.least.enough = p.tell, p.enough
-	return p.least.solve(ctx, means)
+	p.least.Progress, p.least.Tolerance = p.tell, p.enough
+	return p.least.Solve(ctx, means)
 }
 
 // solveWay finds the best way to the ends. Staying in an end is worth its least mean.
 func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64) error {
-	p.scalarize(w.scalar, totals)
-	for j, end := range w.q.collapsed {
+	p.scalarize(w.LeastTotal, totals)
+	for j, end := range w.Quotient.Merged {
 		if len(w.within[j]) == 0 {
 			continue
 		}
@@ -279,10 +280,10 @@ func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64)
 				w.stays[j] = i
 			}
 		}
-		i := w.q.first[end.state] // to stay is the first choice
-		w.reward[i] = least[w.stays[j]]
+		i := w.Quotient.First[end.State] // to stay is the first choice
+		w.Reward[i] = least[w.stays[j]]
 	}
-	endless, err := w.scalar.solve(ctx)
+	endless, err := w.LeastTotal.Solve(ctx)
 	if err == nil && endless != nil {
 		err = p.boundlessLoop(w, endless)
 	}
@@ -291,7 +292,7 @@ func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64)
 
 // mean returns the returns of a policy. A total that does not
 // end, which does not matter then, is left out, or infinite if endless is true.
-func (p *average) mean(ctx context.Context, st *stepPolicy, endless bool) ([]float64, error) {
+func (p *average) mean(ctx context.Context, st *markov.Rule, endless bool) ([]float64, error) {
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
@@ -320,7 +321,7 @@ func (p *average) recheck(ctx context.Context, dir []float64) (value, margin flo
 	q, base := *p, *p.stationary
 	base.enough, base.mass = 0, nil
 	q.stationary, q.ways = &base, make(map[string]*way)
-	q.least.restart()
+	q.least.Restart()
 	_, value, margin, err = q.solve(ctx, dir)
 	return value, margin, err
 }

@@ -129,7 +129,7 @@ func TestAveragePrice(t *testing.T) {
 			}
 			policy := make([]int, m.States())
 			for s := range policy {
-				policy[s] = got.policy.at(s)
+				policy[s] = got.policy.At(s)
 			}
 			if v := longRun(m, policy); !floats.EqualApprox(v, got.returns, 1e-9) || math.Abs(floats.Dot(dir, v)-want) > 1e-9 {
 				t.Errorf("seed %d: the policy returns %v, by simulation of its matrix %v", seed, got.returns, v)
@@ -354,75 +354,4 @@ func slowRing(t testing.TB, rng *rand.Rand, n int) *cmdp.Model {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// TestSolvedGoesBack wants a policy that was solved back as it was, with its relative values and its class, as often as later ones
-// cannot be solved.
-func TestSolvedGoesBack(t *testing.T) {
-	q, err := newAverage(ring(t, 6), 1, everything(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := q.least
-	states, best := p.ends.part(0), class{mean: []float64{2}, slow: true}
-	choices := make([]int32, len(states))
-	for j, s := range states {
-		choices[j], p.h[s] = p.k.First[s], float64(s)
-	}
-	var last solved
-	last.keep(p, states, choices, &best)
-	for range 2 {
-		for j, s := range states {
-			choices[j], p.h[s] = p.k.First[s]+1, -1
-		}
-		best = class{mean: []float64{1}}
-		last.restore(p, states, choices, &best)
-		for j, s := range states {
-			if choices[j] != p.k.First[s] || p.h[s] != float64(s) {
-				t.Errorf("state %d: choice %d, relative value %g: want those of before", s, choices[j], p.h[s])
-			}
-		}
-		if best.mean[0] != 2 || !best.slow {
-			t.Errorf("class %+v: want the one of before", best)
-		}
-	}
-}
-
-// TestClassBeginsWhereItIsMost wants the first state of a class to be one that is visited often: one state is visited once in
-// about a million steps, the two others in turn.
-func TestClassBeginsWhereItIsMost(t *testing.T) {
-	for rare := range 3 {
-		b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 1, Start: []cmdp.StartState{{State: rare, Probability: 1}}}, 3)
-		one, other := (rare+1)%3, (rare+2)%3
-		for s, next := range map[int][]cmdp.Transition{
-			rare:  {{Next: one, Probability: 1}},
-			one:   {{Next: rare, Probability: 1e-6}, {Next: other, Probability: 1 - 1e-6}},
-			other: {{Next: one, Probability: 1}},
-		} {
-			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{float64(s)}, Next: next}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := newAverage(m, 1, everything(1), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := q.least
-		states := p.ends.part(0)
-		choices := make([]int32, len(states))
-		for j, s := range states {
-			choices[j] = p.k.First[s]
-		}
-		found, err := p.recur(states, choices, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(found.states) != 3 || found.states[0] == int32(rare) || found.choices[0] != p.k.First[found.states[0]] {
-			t.Errorf("class %v with choices %v: want all three states, and not %d first", found.states, found.choices, rare)
-		}
-	}
 }

@@ -7,12 +7,12 @@ import "math"
 // its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
 // every choice, so that with what has been collected it can only rise on the way.
 func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
-	v, size := p.spread(nil, w.scalar), 0.0
+	v, size := p.spread(nil, w.LeastTotal), 0.0
 	if !p.bounded(totals) {
 		return atStart(p.m, v), math.Inf(1)
 	}
 	for s, x := range v {
-		if !p.graph.in[s] {
+		if !p.graph.In[s] {
 			continue
 		}
 		size = max(size, math.Abs(x))
@@ -20,14 +20,14 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 			margin = max(margin, x)
 		}
 		for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-			if !p.graph.allows(int32(c)) {
+			if !p.graph.Allows(int32(c)) {
 				continue
 			}
 			if up, weight, lost := p.gain(totals, v, s, c); up < lost && weight > 0 && !p.holds(totals, v, s, c) {
 				return atStart(p.m, v), math.Inf(1)
 			}
-			if p.ends.inside[c] {
-				up, weight, lost := p.gain(means, p.least.h, s, c)
+			if p.ends.Inside[c] {
+				up, weight, lost := p.gain(means, p.least.Bias, s, c)
 				size = max(size, weight)
 				margin = max(margin, x-(up-lost))
 			}

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/markov"
 	"math/big"
 	"slices"
 )
@@ -17,15 +18,15 @@ const (
 
 // rationalValues improves the policy of a scalar in rational arithmetic until no choice is better, and returns the values of the states
 // of its quotient, which are at most all of their backups. It returns nil if a policy would go on for ever or a component is too large.
-func (p *stationary) rationalValues(z *scalar, dir []*big.Rat) []*big.Rat {
-	q := z.q
-	v := make([]*big.Rat, q.over+1)
-	v[q.over] = new(big.Rat)
-	before := slices.Clone(z.pick)
-	for i := range len(q.component) - 1 {
-		lo, hi := q.component[i], q.component[i+1]
+func (p *stationary) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {
+	q := z.Quotient
+	v := make([]*big.Rat, q.Rest+1)
+	v[q.Rest] = new(big.Rat)
+	before := slices.Clone(z.Policy)
+	for i := range len(q.Component) - 1 {
+		lo, hi := q.Component[i], q.Component[i+1]
 		if hi-lo > mostRational || !p.rationalIteration(z, dir, v, lo, hi) {
-			copy(z.pick, before)
+			copy(z.Policy, before)
 			return nil
 		}
 	}
@@ -33,11 +34,11 @@ func (p *stationary) rationalValues(z *scalar, dir []*big.Rat) []*big.Rat {
 }
 
 // rationalIteration is policy iteration in the component of the states [lo, hi). It reports whether it came to an end.
-func (p *stationary) rationalIteration(z *scalar, dir, v []*big.Rat, lo, hi int32) bool {
+func (p *stationary) rationalIteration(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
 	const rounds = 100
 	for range rounds {
 		for s := lo; s < hi; s++ {
-			if z.pick[s] < 0 {
+			if z.Policy[s] < 0 {
 				return false
 			}
 		}
@@ -47,9 +48,9 @@ func (p *stationary) rationalIteration(z *scalar, dir, v []*big.Rat, lo, hi int3
 		best := true
 		for s := lo; s < hi; s++ {
 			least := new(big.Rat)
-			for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
-				if x := p.rationalAdvantage(z.q, i, s, dir, v); x.Cmp(least) < 0 {
-					least, z.pick[s], best = x, i, false
+			for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+				if x := p.rationalAdvantage(z.Quotient, i, s, dir, v); x.Cmp(least) < 0 {
+					least, z.Policy[s], best = x, i, false
 				}
 			}
 		}
@@ -61,10 +62,10 @@ func (p *stationary) rationalIteration(z *scalar, dir, v []*big.Rat, lo, hi int3
 }
 
 // rationalAdvantage returns by how much the backup of choice i is above the value of state s.
-func (p *stationary) rationalAdvantage(q *quotient, i, s int32, dir, v []*big.Rat) *big.Rat {
+func (p *stationary) rationalAdvantage(q *markov.Quotient, i, s int32, dir, v []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
-	to, prob := q.row(i)
-	if len(to) == 0 && q.choice[i] == stay {
+	to, prob := q.Row(i)
+	if len(to) == 0 && q.Choice[i] == markov.Stay {
 		return sum.Sub(sum, v[s])
 	}
 	for j, n := range to {
@@ -82,9 +83,9 @@ func (p *stationary) rationalAdvantage(q *quotient, i, s int32, dir, v []*big.Ra
 }
 
 // rationalReward returns dir·r of choice i of a quotient.
-func (p *stationary) rationalReward(q *quotient, i int32, dir []*big.Rat) *big.Rat {
-	sum, c := new(big.Rat), int(q.choice[i])
-	if c == stay {
+func (p *stationary) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat) *big.Rat {
+	sum, c := new(big.Rat), int(q.Choice[i])
+	if c == markov.Stay {
 		return sum
 	}
 	for j, t := range dir {
@@ -96,7 +97,7 @@ func (p *stationary) rationalReward(q *quotient, i int32, dir []*big.Rat) *big.R
 }
 
 // rationalSystem sets v to the values of the policy in the states [lo, hi), by elimination. It reports whether the policy comes to rest.
-func (p *stationary) rationalSystem(z *scalar, dir, v []*big.Rat, lo, hi int32) bool {
+func (p *stationary) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
 	n := int(hi - lo)
 	rows := make([][]*big.Rat, n) // the last entry is the right-hand side
 	for j := range rows {
@@ -105,11 +106,11 @@ func (p *stationary) rationalSystem(z *scalar, dir, v []*big.Rat, lo, hi int32) 
 			row[l] = new(big.Rat)
 		}
 		s := lo + int32(j)
-		i := z.pick[s]
-		row[n].Set(p.rationalReward(z.q, i, dir))
-		to, prob := z.q.row(i)
+		i := z.Policy[s]
+		row[n].Set(p.rationalReward(z.Quotient, i, dir))
+		to, prob := z.Quotient.Row(i)
 		gamma := rational(p.gamma)
-		if z.q.choice[i] == stay {
+		if z.Quotient.Choice[i] == markov.Stay {
 			row[j].SetInt64(1)
 		} else if p.gamma < 1 {
 			row[j].Sub(big.NewRat(1, 1), gamma)
@@ -157,10 +158,10 @@ func (p *stationary) rationalSystem(z *scalar, dir, v []*big.Rat, lo, hi int32) 
 }
 
 // rationalBoundOf returns μ·v for rational values of the states of a quotient.
-func (p *stationary) rationalBoundOf(q *quotient, v []*big.Rat) *big.Rat {
+func (p *stationary) rationalBoundOf(q *markov.Quotient, v []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	for _, st := range p.m.StartStates() {
-		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[q.state[st.State]]))
+		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[q.Number[st.State]]))
 	}
 	return sum
 }

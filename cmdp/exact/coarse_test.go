@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -169,13 +170,13 @@ func TestCoarseReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := &stepPolicy{actions: newActions(states, 1)}
+		st := &markov.Rule{Actions: markov.NewActions(states, 1)}
 		p.enough = 1e-8
 		rough, err := p.returns(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact, err := p.evaluate(t.Context(), &Policy{steps: []stepPolicy{*st}})
+		exact, err := p.evaluate(t.Context(), &Policy{steps: []markov.Rule{*st}})
 		if err != nil {
 			t.Fatal(err)
 		}

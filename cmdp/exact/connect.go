@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle/lp"
@@ -145,7 +146,7 @@ func (s *solver) passage(q *stationary, states int32) *passage {
 		switch {
 		case !(x > 0):
 		case c.ray == nil:
-			w.parts = append(w.parts, weighed{q, stepPolicy{actions: *c.policy}, x})
+			w.parts = append(w.parts, weighed{q, markov.Rule{Actions: *c.policy}, x})
 		default:
 			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.unmarked(states)
 			w.rays, w.steps = append(w.rays, c), append(w.steps, x)
@@ -156,13 +157,13 @@ func (s *solver) passage(q *stationary, states int32) *passage {
 
 // unmarked returns a ray of a marked model in the model itself, which has so many states.
 func (r *ray) unmarked(states int32) *ray {
-	out := &ray{share: r.share, policy: &stepPolicy{actions: newActions(int(states), math.MaxInt)}}
+	out := &ray{share: r.share, policy: &markov.Rule{Actions: markov.NewActions(int(states), math.MaxInt)}}
 	for _, s := range r.states {
 		to := s % states
 		out.states = append(out.states, to)
-		out.policy.actions.set(int(to), r.policy.actions.at(int(s)))
-		if probs, ok := r.policy.mixed[s]; ok {
-			out.policy.mix(to, probs)
+		out.policy.Actions.Set(int(to), r.policy.Actions.At(int(s)))
+		if probs, ok := r.policy.Mixed[s]; ok {
+			out.policy.Mix(to, probs)
 		}
 	}
 	return out
@@ -376,7 +377,7 @@ func (p *stationary) carries(ctx context.Context, b *blend) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	want, err := b.parts[0].p.evaluate(ctx, &Policy{steps: []stepPolicy{b.parts[0].st}})
+	want, err := b.parts[0].p.evaluate(ctx, &Policy{steps: []markov.Rule{b.parts[0].st}})
 	if err != nil {
 		return false, err
 	}
@@ -426,7 +427,7 @@ func (s *solver) withoutRays() ([]Component, error) {
 	var out []Component
 	for j, x := range weights {
 		if x > 0 {
-			out = append(out, Component{x, &Policy{steps: []stepPolicy{{actions: columns[j].policy.clone()}}}})
+			out = append(out, Component{x, &Policy{steps: []markov.Rule{{Actions: columns[j].policy.Clone()}}}})
 		}
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -38,7 +39,7 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	if err != nil {
 		return nil, err
 	}
-	only := &Policy{steps: []stepPolicy{{actions: newActions(m.States(), 1)}}}
+	only := &Policy{steps: []markov.Rule{{Actions: markov.NewActions(m.States(), 1)}}}
 	out := &Evaluation{Drift: make([]float64, m.Dim())}
 	if !m.Means() {
 		p := reach(process, 1, nil)
@@ -128,57 +129,57 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range p.ends.parts() {
+	for i := range p.ends.Len() {
 		low, high := math.Inf(1), math.Inf(-1)
-		for _, s := range p.ends.part(i) {
-			low, high = math.Min(low, p.least.h[s]), math.Max(high, p.least.h[s])
+		for _, s := range p.ends.Part(i) {
+			low, high = math.Min(low, p.least.Bias[s]), math.Max(high, p.least.Bias[s])
 		}
-		for _, s := range p.ends.part(i) { // only differences count, within each end
-			p.least.h[s] -= low + (high-low)/2
+		for _, s := range p.ends.Part(i) { // only differences count, within each end
+			p.least.Bias[s] -= low + (high-low)/2
 		}
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
-	mean, d := p.spread(nil, z.scalar), len(dir)
+	mean, d := p.spread(nil, z.LeastTotal), len(dir)
 	terms := func(c int32, add func(x float64)) {
-		if c == stay {
+		if c == markov.Stay {
 			return
 		}
-		s := p.base.owner(c)
+		s := p.base.Owner(c)
 		add(-mean[s])
 		for j, r := range p.k.Returns[int(c)*d:][:d] {
 			add(dir[j] * r)
 		}
 		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := p.k.Next[e]; p.ends.of[n] >= 0 {
-				add(p.k.Prob[e] * p.least.h[n])
+			if n := p.k.Next[e]; p.ends.Of[n] >= 0 {
+				add(p.k.Prob[e] * p.least.Bias[n])
 			}
 		}
 	}
-	for i, c := range z.q.choice {
-		z.reward[i] = 0
-		terms(c, func(x float64) { z.reward[i] += x })
+	for i, c := range z.Quotient.Choice {
+		z.Reward[i] = 0
+		terms(c, func(x float64) { z.Reward[i] += x })
 	}
-	z.weight = func(i int32) (size float64) {
-		terms(z.q.choice[i], func(x float64) { size += math.Abs(x) })
+	z.Weight = func(i int32) (size float64) {
+		terms(z.Quotient.Choice[i], func(x float64) { size += math.Abs(x) })
 		return size
 	}
-	z.reset(0)
-	endless, err := z.scalar.solve(ctx)
+	z.Reset(0)
+	endless, err := z.LeastTotal.Solve(ctx)
 	if err == nil && endless != nil { // the quotient has no end component
-		err = errSystem
+		err = markov.ErrSingular
 	}
 	if err != nil {
 		return 0, err
 	}
 	low, high := math.Inf(1), math.Inf(-1)
-	for s, n := range z.q.state {
-		if p.ends.of[s] < 0 {
-			p.least.h[s] = z.v[n] // 0 at rest
+	for s, n := range z.Quotient.Number {
+		if p.ends.Of[s] < 0 {
+			p.least.Bias[s] = z.Values[n] // 0 at rest
 		}
 		if p.reached[s] {
-			low, high = math.Min(low, p.least.h[s]), math.Max(high, p.least.h[s])
+			low, high = math.Min(low, p.least.Bias[s]), math.Max(high, p.least.Bias[s])
 		}
 	}
-	begin := atStart(p.m, p.least.h)
+	begin := atStart(p.m, p.least.Bias)
 	return math.Max(begin-low, high-begin), nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -48,7 +49,7 @@ func newFlow(m *cmdp.Model, workers int) *flow {
 
 // returns computes the returns of a policy, and leaves room, an entry for each choice,
 // in disorder. After an error the flow must not be used any more.
-func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([]float64, error) {
+func (f *flow) returns(ctx context.Context, policy []markov.Actions, room []float64) ([]float64, error) {
 	for _, st := range f.m.StartStates() {
 		f.mass[0][st.State] = st.Probability
 	}
@@ -82,7 +83,7 @@ func (f *flow) returns(ctx context.Context, policy []actions, room []float64) ([
 
 // step moves the occupancy of a block of states at step h: it leaves mass, is added to
 // the choices taken, and goes on to next. A state has mass from every block.
-func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *actions, choices []float64) {
+func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *markov.Actions, choices []float64) {
 	k, last := f.m.Kernel(h), h == f.m.Horizon()-1
 	lo, hi := f.blocks.Part(block)
 	var room [256]float64
@@ -110,7 +111,7 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *acti
 				}
 				continue
 			}
-			c += policy.at(s)
+			c += policy.At(s)
 			choices[c] += x
 			if !last {
 				push(k, c, x, next)

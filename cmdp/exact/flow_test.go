@@ -13,6 +13,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 )
 
 // largeModel returns a model whose policies are worth several blocks of states and
@@ -64,7 +65,7 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 			}
 			policy, want := &Policy{}, make([]float64, m.Dim())
 			for _, a := range f.policy {
-				policy.steps = append(policy.steps, stepPolicy{actions: a})
+				policy.steps = append(policy.steps, markov.Rule{Actions: a})
 			}
 			cmdp.NewEvaluator(m).Returns(want, policy)
 			for i, x := range want {

@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -181,7 +182,7 @@ func TestGrids(t *testing.T) {
 				if err != nil || !(margin <= 1e-9*want && value-margin <= want && value >= want*(1-1e-9)) {
 					t.Errorf("trial %d, %+v: bound %.15g, margin %g, error %v: want %.15g", trial, g, value, margin, err, want)
 				}
-				x, err := p.visits(t.Context(), &stepPolicy{actions: *got.policy}, false)
+				x, err := p.visits(t.Context(), &markov.Rule{Actions: *got.policy}, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,14 +193,14 @@ func TestGrids(t *testing.T) {
 }
 
 // checkVisits compares the visits of a policy that rests with the solution of a dense system.
-func checkVisits(t *testing.T, m *cmdp.Model, policy *actions, seen func(s int) float64) {
+func checkVisits(t *testing.T, m *cmdp.Model, policy *markov.Actions, seen func(s int) float64) {
 	t.Helper()
 	k, n := m.Kernel(0), m.States()-1
 	a, right := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
 	right.SetVec(0, 1)
 	for s := range n {
 		a.Set(s, s, a.At(s, s)+1)
-		c := int(k.First[s]) + policy.at(s)
+		c := int(k.First[s]) + policy.At(s)
 		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 			if to := int(k.Next[e]); to < n {
 				a.Set(to, s, a.At(to, s)-k.Prob[e])

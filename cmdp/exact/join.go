@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/oracle/lp"
 
 	"gonum.org/v1/gonum/floats"
@@ -59,7 +60,7 @@ func (s *solver) join() error {
 	if !ok {
 		return nil
 	}
-	runs := make(map[*actions]*frequencies)
+	runs := make(map[*markov.Actions]*frequencies)
 	columns, weights, _, _ := s.mixture()
 	if len(columns) < 2 {
 		return nil
@@ -113,7 +114,7 @@ func (t *settlement) rate(l *link) float64 {
 	ends := make(map[int32]bool)
 	for c := range l.exits {
 		left += t.mass[c]
-		ends[t.p.ends.of[t.p.least.into.owner[c]]] = true
+		ends[t.p.ends.Of[t.p.least.Predecessors.Owner[c]]] = true
 	}
 	for end := range ends {
 		time += t.prob(end)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // A Branch is one of the ways in which the endless runs of an answer can go on: a recurrent class of its policy, or rest.
@@ -35,7 +36,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		return nil, nil
 	}
 	var all []Branch
-	only := &stepPolicy{actions: newActions(m.States(), 1)}
+	only := &markov.Rule{Actions: markov.NewActions(m.States(), 1)}
 	for i, policy := range policies {
 		process, err := induced(m, policy)
 		if err != nil {
@@ -55,7 +56,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 }
 
 // branches returns the branches of a policy that is drawn with a probability.
-func (p *average) branches(ctx context.Context, st *stepPolicy, weight float64) ([]Branch, error) {
+func (p *average) branches(ctx context.Context, st *markov.Rule, weight float64) ([]Branch, error) {
 	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ type recurrent struct {
 }
 
 // classes returns the recurrent classes that a policy comes to.
-func (p *average) classes(ctx context.Context, st *stepPolicy) ([]recurrent, error) {
+func (p *average) classes(ctx context.Context, st *markov.Rule) ([]recurrent, error) {
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
@@ -154,11 +155,11 @@ func (p *average) classes(ctx context.Context, st *stepPolicy) ([]recurrent, err
 }
 
 // classesOf is classes for a policy whose visits are known.
-func (p *average) classesOf(st *stepPolicy, x *occupancy) ([]recurrent, error) {
+func (p *average) classesOf(st *markov.Rule, x *markov.Occupancy) ([]recurrent, error) {
 	stays := make(map[int32][]int32)
 	var order []int32
-	for _, s := range x.forever {
-		end := p.ends.of[s]
+	for _, s := range x.Recurrent {
+		end := p.ends.Of[s]
 		if stays[end] == nil {
 			order = append(order, end)
 		}
@@ -168,7 +169,7 @@ func (p *average) classesOf(st *stepPolicy, x *occupancy) ([]recurrent, error) {
 	for _, end := range order {
 		states := stays[end]
 		y := p.chainUnder(states, st)
-		for _, set := range y.closedSets() {
+		for _, set := range y.ClosedSets() {
 			in := recurrent{end: end, mean: make([]float64, p.dim())}
 			for _, j := range set {
 				in.prob += p.seen(x, states[j])
@@ -177,7 +178,7 @@ func (p *average) classesOf(st *stepPolicy, x *occupancy) ([]recurrent, error) {
 				continue
 			}
 			var err error
-			if in.share, err = y.stationaryShares(set); err != nil {
+			if in.share, err = y.StationaryShares(set); err != nil {
 				return nil, err
 			}
 			for j, at := range set {
@@ -193,16 +194,16 @@ func (p *average) classesOf(st *stepPolicy, x *occupancy) ([]recurrent, error) {
 }
 
 // chainUnder returns the chain of a policy in states, numbered in their order, that it does not leave.
-func (p *average) chainUnder(states []int32, st *stepPolicy) *chain {
+func (p *average) chainUnder(states []int32, st *markov.Rule) *markov.Chain {
 	p.places(states)
 	y := &p.loop
-	y.reset()
-	room := make([]taken, 0, p.mostActions)
+	y.Reset()
+	room := make([]markov.Taken, 0, p.mostActions)
 	for _, s := range states {
-		for _, t := range p.choose(room[:0], st, p.base.state[s]) {
-			y.addChoice(p.k, p.place, int32(t.c), t.x)
+		for _, t := range p.choose(room[:0], st, p.base.Number[s]) {
+			y.AddChoice(p.k, p.place, int32(t.Choice), t.Prob)
 		}
-		y.end(0)
+		y.EndRow(0)
 	}
 	return y
 }
@@ -217,19 +218,19 @@ type frequencies struct {
 }
 
 // longRun returns the long run of a policy.
-func (p *average) longRun(ctx context.Context, st *stepPolicy) (*frequencies, error) {
+func (p *average) longRun(ctx context.Context, st *markov.Rule) (*frequencies, error) {
 	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return nil, err
 	}
 	out := new(frequencies)
 	slices.SortStableFunc(classes, func(a, b recurrent) int { return int(a.end - b.end) })
-	room := make([]taken, 0, p.mostActions)
+	room := make([]markov.Taken, 0, p.mostActions)
 	for _, in := range classes {
 		for j, s := range in.states {
-			for _, t := range p.choose(room[:0], st, p.base.state[s]) {
-				out.choices = append(out.choices, int32(t.c))
-				out.mass = append(out.mass, in.prob*in.share[j]*t.x)
+			for _, t := range p.choose(room[:0], st, p.base.Number[s]) {
+				out.choices = append(out.choices, int32(t.Choice))
+				out.mass = append(out.mass, in.prob*in.share[j]*t.Prob)
 			}
 		}
 		if n := len(out.ends); n > 0 && out.ends[n-1] == in.end {

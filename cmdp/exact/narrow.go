@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/markov"
 	"context"
 	"math"
 	"slices"
@@ -22,13 +23,13 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 	const few, most = 1, 200
 	var apart []int32 // where they differ, which policies between them do not elsewhere
 	for s := range p.m.States() {
-		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.at(s) != columns[0].policy.at(s) }) {
+		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(s) != columns[0].policy.At(s) }) {
 			apart = append(apart, int32(s))
 		}
 	}
 	mix := make([]*halfway, len(columns))
 	for j, c := range columns {
-		x, err := p.visits(ctx, &stepPolicy{actions: *c.policy}, true)
+		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, true)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -78,7 +79,7 @@ func farthest(mix []*halfway, apart []int32) (a, b *halfway, differ []int32) {
 		for _, y := range mix[:i] {
 			var places []int32
 			for j, s := range apart {
-				if x.policy.at(int(s)) != y.policy.at(int(s)) && (x.visits[j] > 0 || y.visits[j] > 0) {
+				if x.policy.At(int(s)) != y.policy.At(int(s)) && (x.visits[j] > 0 || y.visits[j] > 0) {
 					places = append(places, int32(j))
 				}
 			}
@@ -94,7 +95,7 @@ func farthest(mix []*halfway, apart []int32) (a, b *halfway, differ []int32) {
 // if guess is true, as far as makes up for the weight of b, and a little farther. forever reports that it does not come
 // to rest as a and b do.
 func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ []int32, guess bool) (h *halfway, forever bool, err error) {
-	policy, first := a.policy.clone(), len(differ)/2
+	policy, first := a.policy.Clone(), len(differ)/2
 	if guess {
 		left := 0.0
 		for _, j := range differ {
@@ -107,18 +108,18 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ [
 	}
 	for _, j := range differ[:first] {
 		s := int(apart[j])
-		policy.set(s, b.policy.at(s))
+		policy.Set(s, b.policy.At(s))
 	}
-	st := &stepPolicy{actions: policy}
+	st := &markov.Rule{Actions: policy}
 	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, false, err
 	}
-	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.forever) > 0, nil
+	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.Recurrent) > 0, nil
 }
 
 // outline returns visits of some states that are above 0 where x is, in half the memory.
-func (p *stationary) outline(x *occupancy, states []int32) []float32 {
+func (p *stationary) outline(x *markov.Occupancy, states []int32) []float32 {
 	out := make([]float32, len(states))
 	for j, s := range states {
 		if y := p.seen(x, s); y > 0 {

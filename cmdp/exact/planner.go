@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // A Planner solves one task after the other of a model, see [Solve]. It keeps the policies
@@ -101,11 +102,11 @@ func (p *Planner) infinite(ctx context.Context, c concern, r *Result) *NoTotalEr
 		if err != nil {
 			return nil
 		}
-		for _, at := range x.forever {
-			for _, t := range s.choose(nil, st, s.base.state[at]) {
-				for i, y := range s.k.Returns[t.c*s.dim():][:s.dim()] {
+		for _, at := range x.Recurrent {
+			for _, t := range s.choose(nil, st, s.base.Number[at]) {
+				for i, y := range s.k.Returns[t.Choice*s.dim():][:s.dim()] {
 					if s.seen(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
-						return &NoTotalError{State: int(at), Action: t.c - int(s.k.First[at]), Return: i}
+						return &NoTotalError{State: int(at), Action: t.Choice - int(s.k.First[at]), Return: i}
 					}
 				}
 			}
@@ -172,7 +173,7 @@ func (p *Planner) inTurn(ctx context.Context, c concern, opts Options, work func
 
 // prepare makes the pricer for a concern, unless there is one. Totals that may go on for ever have one of their own for
 // each concern, and policies that are of no use for another.
-func (p *Planner) prepare(c concern, tell teller) error {
+func (p *Planner) prepare(c concern, tell markov.Progress) error {
 	s := underlying(p.pricer)
 	if p.pricer != nil && (s == nil || !s.restless || s.concern.equal(c)) {
 		return nil
@@ -211,7 +212,7 @@ func (p *Planner) keep(columns []column) {
 	}
 	each := p.m.States()
 	if columns[0].policy != nil {
-		each = columns[0].policy.bytes()
+		each = columns[0].policy.Bytes()
 	}
 	most := max(1, min(keptColumns, keptBytes/max(1, each)))
 	p.columns = slices.Clone(columns[max(0, len(columns)-most):])

@@ -50,7 +50,7 @@ func TestPlannerAgainstOccupancyLP(t *testing.T) {
 			if err != nil {
 				t.Fatalf("trial %d: %v", trial, err)
 			}
-			want := occupancy(t, m, c, rows)
+			want := Occupancy(t, m, c, rows)
 			if want.Status == lp.Infeasible {
 				infeasible++
 				if err := exact.Verify(t.Context(), m, task, r.Certificate); r.Status != exact.Infeasible || err != nil {
@@ -257,7 +257,7 @@ func TestConflictByBruteForce(t *testing.T) {
 		}
 		least := math.MaxInt // size of the smallest conflict
 		for set := range 1 << len(rows) {
-			if chosen := pick(rows, set); occupancy(t, m, make([]float64, sh.dim), chosen).Status == lp.Infeasible {
+			if chosen := pick(rows, set); Occupancy(t, m, make([]float64, sh.dim), chosen).Status == lp.Infeasible {
 				least = min(least, len(chosen))
 			}
 		}
@@ -273,7 +273,7 @@ func TestConflictByBruteForce(t *testing.T) {
 		sizes[len(got.Rows)]++
 		for j, k := range got.Rows {
 			others := append(append([]cmdp.Constraint(nil), rows[:k]...), rows[k+1:]...)
-			sol := occupancy(t, m, rows[k].Normal, others)
+			sol := Occupancy(t, m, rows[k].Normal, others)
 			want := math.Inf(1)
 			if sol.Status == lp.Optimal {
 				want = sol.Objective - rows[k].Offset

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // A Policy is a Markov policy in compact form: one byte for each (step, state)
@@ -12,7 +13,7 @@ import (
 // pairs in which it randomises. A stationary policy has the same for every step.
 // It is a cmdp.Policy, immutable and safe for concurrent use.
 type Policy struct {
-	steps      []stepPolicy
+	steps      []markov.Rule
 	components []Component  // of a mixture, which has no steps
 	tally      *tallyPolicy // of a cmdp.Tally, in the place of steps
 }
@@ -26,17 +27,17 @@ type Component struct {
 
 // fixed returns a policy that never draws in compact form.
 func fixed(p cmdp.Deterministic) *Policy {
-	out := &Policy{steps: make([]stepPolicy, len(p))}
+	out := &Policy{steps: make([]markov.Rule, len(p))}
 	for h, row := range p {
-		out.steps[h].actions = newActions(len(row), int(slices.Max(row))+1)
+		out.steps[h].Actions = markov.NewActions(len(row), int(slices.Max(row))+1)
 		for s, a := range row {
-			out.steps[h].actions.set(s, int(a))
+			out.steps[h].Actions.Set(s, int(a))
 		}
 	}
 	return out
 }
 
-func (p *Policy) step(h int) *stepPolicy {
+func (p *Policy) step(h int) *markov.Rule {
 	if len(p.steps) == 1 {
 		return &p.steps[0]
 	}
@@ -49,9 +50,9 @@ func (p *Policy) Choose(rng *rand.Rand, h, s int) int {
 		return p.tally.action(h, s)
 	}
 	st := p.step(h)
-	probs, ok := st.mixed[int32(s)]
+	probs, ok := st.Mixed[int32(s)]
 	if !ok {
-		return st.actions.at(s)
+		return st.Actions.At(s)
 	}
 	u := rng.Float64()
 	for a, x := range probs {
@@ -60,7 +61,7 @@ func (p *Policy) Choose(rng *rand.Rand, h, s int) int {
 		}
 	}
 	// What rounding leaves of the mass goes to the principal action.
-	return st.actions.at(s)
+	return st.Actions.At(s)
 }
 
 // Distribution sets dst, one entry for each action of s, to their probabilities.
@@ -71,12 +72,12 @@ func (p *Policy) Distribution(dst []float64, h, s int) {
 		return
 	}
 	st := p.step(h)
-	if probs, ok := st.mixed[int32(s)]; ok {
+	if probs, ok := st.Mixed[int32(s)]; ok {
 		copy(dst, probs)
 		return
 	}
 	clear(dst)
-	dst[st.actions.at(s)] = 1
+	dst[st.Actions.At(s)] = 1
 }
 
 // Steps returns the number of steps that the policy tells apart: 1 if it is
@@ -99,7 +100,7 @@ func (p *Policy) Randomized() int {
 		n += c.Policy.Randomized()
 	}
 	for h := range p.steps {
-		n += len(p.steps[h].mixed)
+		n += len(p.steps[h].Mixed)
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -45,9 +46,9 @@ type pricer interface {
 type priced struct {
 	returns       []float64
 	value, margin float64
-	policy        *actions    // kept by pricers for which that is cheap
-	number        int         // of a Mixer
-	level         [][]float64 // returns of a step in loops whose returns cancel out in the direction, up to rounding
+	policy        *markov.Actions // kept by pricers for which that is cheap
+	number        int             // of a Mixer
+	level         [][]float64     // returns of a step in loops whose returns cancel out in the direction, up to rounding
 	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
 	// each step in a place where a policy may go on for ever.
 	ray *ray
@@ -57,7 +58,7 @@ type priced struct {
 // itself or the direction for which the pricer finds it again.
 type column struct {
 	returns, dir []float64
-	policy       *actions
+	policy       *markov.Actions
 	number       int
 	ray          *ray    // returns are then those of a step, see priced
 	link         *link   // instead of a policy: joins recurrent classes

@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -24,8 +25,8 @@ func (f *finite) purify(ctx context.Context, p *Policy, face face) error {
 	}
 	u := &purifier{face: face, mass: make([]float64, f.m.States())}
 	u.settled = func(e entry) {
-		p.steps[e.h].actions.set(e.s, e.a)
-		delete(p.steps[e.h].mixed, int32(e.s))
+		p.steps[e.h].Actions.Set(e.s, e.a)
+		delete(p.steps[e.h].Mixed, int32(e.s))
 	}
 	for _, st := range f.m.StartStates() {
 		u.mass[st.State] = st.Probability
@@ -34,8 +35,8 @@ func (f *finite) purify(ctx context.Context, p *Policy, face face) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for _, s := range slices.Sorted(maps.Keys(p.steps[h].mixed)) {
-			u.addPair(h, int(s), p.steps[h].mixed[s], values[h][s])
+		for _, s := range slices.Sorted(maps.Keys(p.steps[h].Mixed)) {
+			u.addPair(h, int(s), p.steps[h].Mixed[s], values[h][s])
 		}
 		u.advance(f.m.Kernel(h), &p.steps[h], h)
 	}
@@ -54,18 +55,18 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 			return nil, err
 		}
 		k, st := f.m.Kernel(h), &p.steps[h]
-		values[h] = make(map[int32][][]float64, len(st.mixed))
+		values[h] = make(map[int32][][]float64, len(st.Mixed))
 		parallel.ForStates(f.workers, f.m.States(), len(k.Next), func(lo, hi int) float64 {
 			for s := lo; s < hi; s++ {
 				if k.First[s] == k.First[s+1] {
 					copy(now[s*d:(s+1)*d], after[s*d:(s+1)*d])
 					continue
 				}
-				follow(k, int(k.First[s])+st.actions.at(s), after, now[s*d:][:d])
+				follow(k, int(k.First[s])+st.Actions.At(s), after, now[s*d:][:d])
 			}
 			return 0
 		})
-		for s, probs := range st.mixed {
+		for s, probs := range st.Mixed {
 			out := now[int(s)*d:][:d]
 			mean, each := make([]float64, d), make([][]float64, len(probs))
 			for a, x := range probs {
@@ -97,7 +98,7 @@ func follow(k *cmdp.Kernel, c int, after, out []float64) {
 
 // advance moves the occupancies of the states, and their changes in all directions,
 // through step h.
-func (p *purifier) advance(k *cmdp.Kernel, st *stepPolicy, h int) {
+func (p *purifier) advance(k *cmdp.Kernel, st *markov.Rule, h int) {
 	p.mass = p.forward(k, st, p.mass)
 	for _, e := range p.entries {
 		if e.h == h {
@@ -116,7 +117,7 @@ func (p *purifier) advance(k *cmdp.Kernel, st *stepPolicy, h int) {
 
 // forward sends mass, nil for none, through the states where the policy does not
 // randomise. Its room is used for the next answer.
-func (p *purifier) forward(k *cmdp.Kernel, st *stepPolicy, mass []float64) []float64 {
+func (p *purifier) forward(k *cmdp.Kernel, st *markov.Rule, mass []float64) []float64 {
 	next := p.spare
 	if next == nil {
 		next = make([]float64, len(k.First)-1)
@@ -131,8 +132,8 @@ func (p *purifier) forward(k *cmdp.Kernel, st *stepPolicy, mass []float64) []flo
 			next[s] += x
 			continue
 		}
-		if _, ok := st.mixed[int32(s)]; !ok {
-			push(k, int(k.First[s])+st.actions.at(s), x, next)
+		if _, ok := st.Mixed[int32(s)]; !ok {
+			push(k, int(k.First[s])+st.Actions.At(s), x, next)
 		}
 	}
 	return next
@@ -147,11 +148,11 @@ func (p *purifier) write(policy *Policy) {
 			j++
 		}
 		st := &policy.steps[p.entries[i].h]
-		mass := make([]float64, len(st.mixed[int32(p.entries[i].s)]))
+		mass := make([]float64, len(st.Mixed[int32(p.entries[i].s)]))
 		for _, e := range p.entries[i:j] {
 			mass[e.a] = e.x
 		}
-		st.assign(p.entries[i].s, mass, total)
+		st.Assign(p.entries[i].s, mass, total)
 		i = j
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -103,9 +104,9 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	}
 	z := p.scalar(rounded)
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
-		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.cancels() {
+		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
 			if v := p.rationalValues(z, dir); v != nil {
-				return p.rationalBoundOf(z.q, v), 0, nil
+				return p.rationalBoundOf(z.Quotient, v), 0, nil
 			}
 		}
 	}
@@ -118,14 +119,14 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		for s, x := range low {
 			exact[s] = rational(x)
 		}
-		if p.below(dir, exact) && !p.paid(z.q, exact) {
+		if p.below(dir, exact) && !p.paid(z.Quotient, exact) {
 			lower, err := p.lowered(ctx, z, rounded, 2*slack)
 			if lower == nil || err != nil {
 				lower = low
 			}
 			loss = atStart(m, low) - atStart(m, lower)
 			if p.gamma < 1 { // sweeps end anywhere within their tolerance
-				loss += 4 * float64(p.longest+4) * unit * floats.Norm(z.v, math.Inf(1)) / (1 - p.gamma)
+				loss += 4 * float64(p.longest+4) * unit * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
 			}
 			return startValue(m, exact), loss, nil
 		}
@@ -135,16 +136,16 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 
 // lowered returns values that are below the true ones by about slack times what rounding
 // may amount to, nil if there are none.
-func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slack float64) ([]float64, error) {
-	z.slack = slack
+func (p *stationary) lowered(ctx context.Context, z *markov.LeastTotal, dir []float64, slack float64) ([]float64, error) {
+	z.Perturbation = slack
 	p.scalarize(z, dir)
-	if endless, err := z.solve(ctx); endless != nil || err != nil {
+	if endless, err := z.Solve(ctx); endless != nil || err != nil {
 		return nil, err
 	}
 	v := p.spread(nil, z)
 	for s := range v {
-		if p.gamma < 1 && p.base.state[s] != p.base.over {
-			v[s] -= slack * 16 * unit * floats.Norm(z.v, math.Inf(1)) / (1 - p.gamma)
+		if p.gamma < 1 && p.base.Number[s] != p.base.Rest {
+			v[s] -= slack * 16 * unit * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
 		}
 	}
 	return v, nil
@@ -154,8 +155,8 @@ func (p *stationary) lowered(ctx context.Context, z *scalar, dir []float64, slac
 // stationary.lowerBound needs as well.
 func (p *stationary) below(dir, v []*big.Rat) bool {
 	for s := range v {
-		for c := p.k.First[s]; p.graph.in[s] && c < p.k.First[s+1]; c++ {
-			if p.graph.allows(c) && p.rationalGain(dir, v, s, int(c)).Sign() < 0 {
+		for c := p.k.First[s]; p.graph.In[s] && c < p.k.First[s+1]; c++ {
+			if p.graph.Allows(c) && p.rationalGain(dir, v, s, int(c)).Sign() < 0 {
 				return false
 			}
 		}
@@ -164,9 +165,9 @@ func (p *stationary) below(dir, v []*big.Rat) bool {
 }
 
 // paid reports whether it costs anything to stay for ever where that is free.
-func (p *stationary) paid(q *quotient, v []*big.Rat) bool {
-	for j := range q.collapsed {
-		if place := q.place(j); place != nil && v[place[0]].Sign() > 0 {
+func (p *stationary) paid(q *markov.Quotient, v []*big.Rat) bool {
+	for j := range q.Merged {
+		if place := q.Place(j); place != nil && v[place[0]].Sign() > 0 {
 			return true
 		}
 	}
@@ -212,16 +213,16 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 	if err != nil {
 		return nil, 0, err
 	}
-	h := make([]*big.Rat, len(p.least.h))
-	for s, x := range p.least.h {
+	h := make([]*big.Rat, len(p.least.Bias))
+	for s, x := range p.least.Bias {
 		h[s] = rational(x)
 	}
 	w := p.way(totals)
-	for w.slack = 1; p.bounded(totals) && w.slack <= 1e8; w.slack *= 8 {
+	for w.Perturbation = 1; p.bounded(totals) && w.Perturbation <= 1e8; w.Perturbation *= 8 {
 		if err := p.solveWay(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
-		low := p.spread(nil, w.scalar)
+		low := p.spread(nil, w.LeastTotal)
 		v := make([]*big.Rat, len(low))
 		for s, x := range low {
 			v[s] = rational(x)
@@ -230,12 +231,12 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 			continue
 		}
 		over := p.aboveMeans(ofMeans, v, h)
-		w.slack *= 2
+		w.Perturbation *= 2
 		if err := p.solveWay(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
 		margin, _ := over.Float64()
-		return new(big.Rat).Sub(startValue(m, v), over), margin + atStart(m, low) - atStart(m, p.spread(nil, w.scalar)), nil
+		return new(big.Rat).Sub(startValue(m, v), over), margin + atStart(m, low) - atStart(m, p.spread(nil, w.LeastTotal)), nil
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
@@ -245,14 +246,14 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
 	most := new(big.Rat)
 	for s := range v {
-		if !p.graph.in[s] {
+		if !p.graph.In[s] {
 			continue
 		}
 		if p.k.First[s] == p.k.First[s+1] && v[s].Cmp(most) > 0 {
 			most.Set(v[s])
 		}
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if !p.ends.inside[c] {
+			if !p.ends.Inside[c] {
 				continue
 			}
 			if over := new(big.Rat).Sub(v[s], p.rationalGain(dir, h, s, int(c))); over.Cmp(most) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -19,73 +20,73 @@ import (
 type ray struct {
 	states []int32
 	share  []float64 // of the time, spent in each
-	policy *stepPolicy
+	policy *markov.Rule
 }
 
 // ray returns the place where the policy of a quotient goes on for ever with a
 // negative gain in a direction.
-func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bool) (priced, error) {
-	st := &stepPolicy{actions: *policy}
-	in := make([]bool, q.over+1)
+func (p *stationary) ray(q *markov.Quotient, policy *markov.Actions, endless []int32, stuck bool) (priced, error) {
+	st := &markov.Rule{Actions: *policy}
+	in := make([]bool, q.Rest+1)
 	for _, n := range endless {
 		in[n] = true
 	}
-	lo, hi := p.base.over, int32(0)
-	place, of := int32(-1), make([]bool, len(q.state))
-	for s, n := range q.state {
-		if !in[n] || n == q.over {
+	lo, hi := p.base.Rest, int32(0)
+	place, of := int32(-1), make([]bool, len(q.Number))
+	for s, n := range q.Number {
+		if !in[n] || n == q.Rest {
 			continue
 		}
 		if stuck { // one of the harmless places that it can go to
 			if place < 0 {
-				place = p.harmless.of[s]
+				place = p.harmless.Of[s]
 			}
-			if place < 0 || p.harmless.of[s] != place {
+			if place < 0 || p.harmless.Of[s] != place {
 				continue
 			}
 			p.linger(st, int32(s))
 		}
 		of[s] = true
-		lo, hi = min(lo, p.base.state[s]), max(hi, p.base.state[s]+1)
+		lo, hi = min(lo, p.base.Number[s]), max(hi, p.base.Number[s]+1)
 	}
 	// The states of a component are numbered one after the other, and between those in
 	// question others may be, whose way does not lead there.
 	y := p.chain
-	y.reset()
+	y.Reset()
 	for n := lo; n < hi; n++ {
 		leak := 0.0
 		for _, t := range p.choose(nil, st, n) {
-			for e := p.k.Offset[t.c]; e < p.k.Offset[t.c+1]; e++ {
-				switch to, x := p.base.state[p.k.Next[e]], t.x*p.k.Prob[e]; {
+			for e := p.k.Offset[t.Choice]; e < p.k.Offset[t.Choice+1]; e++ {
+				switch to, x := p.base.Number[p.k.Next[e]], t.Prob*p.k.Prob[e]; {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
-					y.add(to-lo, x)
+					y.Add(to-lo, x)
 				default:
 					leak += x
 				}
 			}
 		}
-		if !of[p.base.origin[n]] {
+		if !of[p.base.Origin[n]] {
 			leak++
 		}
-		y.end(leak)
+		y.EndRow(leak)
 	}
 	if lo >= hi {
-		return priced{}, errSystem
+		return priced{}, markov.ErrSingular
 	}
-	sets := y.closedSets()
+	sets := y.ClosedSets()
 	if len(sets) == 0 {
-		return priced{}, errSystem
+		return priced{}, markov.ErrSingular
 	}
 	closed := sets[0]
-	share, err := y.stationaryShares(closed)
+	share, err := y.StationaryShares(closed)
 	if err != nil {
 		return priced{}, err
 	}
 	r := &ray{policy: st, share: share}
 	gain, size := make([]float64, p.dim()), make([]float64, p.dim())
 	for j, n := range closed {
-		s := p.base.origin[lo+n]
+		s := p.base.Origin[lo+n]
 		r.states = append(r.states, s)
 		p.addReturns(gain, r.share[j], st, s)
 		for i, x := range p.magnitudes(st, s) {
@@ -101,10 +102,10 @@ func (p *stationary) ray(q *quotient, policy *actions, endless []int32, stuck bo
 }
 
 // magnitudes returns the largest magnitude of each return of the choices that a policy takes in state s.
-func (p *stationary) magnitudes(st *stepPolicy, s int32) []float64 {
+func (p *stationary) magnitudes(st *markov.Rule, s int32) []float64 {
 	out, d := make([]float64, p.dim()), p.dim()
-	for _, t := range p.choose(nil, st, p.base.state[s]) {
-		for i, r := range p.k.Returns[t.c*d:][:d] {
+	for _, t := range p.choose(nil, st, p.base.Number[s]) {
+		for i, r := range p.k.Returns[t.Choice*d:][:d] {
 			out[i] = math.Max(out[i], math.Abs(r))
 		}
 	}
@@ -113,11 +114,11 @@ func (p *stationary) magnitudes(st *stepPolicy, s int32) []float64 {
 
 // linger lets the policy take all choices that stay in the harmless place of a state,
 // with the same probability.
-func (p *stationary) linger(st *stepPolicy, s int32) {
+func (p *stationary) linger(st *markov.Rule, s int32) {
 	n := p.k.First[s+1] - p.k.First[s]
 	probs, kept := make([]float64, n), 0.0
 	for a := range n {
-		if p.harmless.inside[p.k.First[s]+a] {
+		if p.harmless.Inside[p.k.First[s]+a] {
 			probs[a] = 1
 			kept++
 		}
@@ -125,10 +126,10 @@ func (p *stationary) linger(st *stepPolicy, s int32) {
 	if kept == 0 {
 		return
 	}
-	if st.mixed == nil {
-		st.mixed = make(map[int32][]float64)
+	if st.Mixed == nil {
+		st.Mixed = make(map[int32][]float64)
 	}
-	st.mixed[s] = scaled(1/kept, probs)
+	st.Mixed[s] = scaled(1/kept, probs)
 }
 
 // unbounded is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all limits and goes on for
@@ -207,10 +208,10 @@ func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *bl
 		st := &policy.steps[0]
 		for _, c := range places {
 			for _, at := range c.ray.states {
-				delete(st.mixed, at)
-				st.actions.set(int(at), c.ray.policy.actions.at(int(at)))
-				if probs, ok := c.ray.policy.mixed[at]; ok {
-					st.mix(at, probs)
+				delete(st.Mixed, at)
+				st.Actions.Set(int(at), c.ray.policy.Actions.At(int(at)))
+				if probs, ok := c.ray.policy.Mixed[at]; ok {
+					st.Mix(at, probs)
 				}
 			}
 		}

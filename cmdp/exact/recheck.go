@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -78,11 +79,11 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 	short := parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
 		short := 0.0
 		for s := lo; s < hi; s++ {
-			if !p.graph.in[s] {
+			if !p.graph.In[s] {
 				continue
 			}
 			for c := int(p.k.First[s]); c < int(p.k.First[s+1]); c++ {
-				if !p.graph.allows(int32(c)) {
+				if !p.graph.Allows(int32(c)) {
 					continue
 				}
 				// All that is added up, and a bound of it. The way back to s itself drops out.
@@ -116,9 +117,9 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 			short = math.Inf(1)
 		}
 	}
-	q := p.scalar(dir).q
-	for j := range q.collapsed {
-		if place := q.place(j); place != nil && v[place[0]] > 0 {
+	q := p.scalar(dir).Quotient
+	for j := range q.Merged {
+		if place := q.Place(j); place != nil && v[place[0]] > 0 {
 			short = math.Inf(1)
 		}
 	}
@@ -145,15 +146,15 @@ func (p *stationary) holds(dir, v []float64, s, c int) bool {
 
 // boundOf returns μ·v and the solver's own bound on how far V* may lie below it. What is
 // said in the end goes through stationary.recheck.
-func (p *stationary) boundOf(z *scalar) (value, margin float64) {
+func (p *stationary) boundOf(z *markov.LeastTotal) (value, margin float64) {
 	m := p.m
-	sum, size := 0.0, floats.Norm(z.v, math.Inf(1))
+	sum, size := 0.0, floats.Norm(z.Values, math.Inf(1))
 	for _, st := range m.StartStates() {
-		sum += st.Probability * z.v[z.q.state[st.State]]
+		sum += st.Probability * z.Values[z.Quotient.Number[st.State]]
 	}
 	margin = (startError + float64(len(m.StartStates()))*unit) * size
 	if p.gamma < 1 {
-		margin += 1.001 * (z.short + 2*float64(p.longest+m.Dim()+5)*unit*size) / (1 - p.gamma)
+		margin += 1.001 * (z.Shortfall + 2*float64(p.longest+m.Dim()+5)*unit*size) / (1 - p.gamma)
 	}
 	return sum, margin
 }

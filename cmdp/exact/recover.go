@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // combine averages the occupancies of the mixed policies: π(a|s) at step h is the
@@ -12,7 +13,7 @@ import (
 // again.
 func (f *finite) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
 	heaviest := 0
-	tables := make([][]actions, len(columns))
+	tables := make([][]markov.Actions, len(columns))
 	for j, c := range columns {
 		tables[j] = f.newTable()
 		if _, _, err := f.iterate(ctx, c.dir, tables[j], nil); err != nil {
@@ -22,9 +23,9 @@ func (f *finite) combine(ctx context.Context, columns []column, weights []float6
 			heaviest = j
 		}
 	}
-	p := &Policy{steps: make([]stepPolicy, f.m.Horizon())}
+	p := &Policy{steps: make([]markov.Rule, f.m.Horizon())}
 	for h := range p.steps {
-		p.steps[h].actions = tables[heaviest][h]
+		p.steps[h].Actions = tables[heaviest][h]
 	}
 	if len(columns) == 1 {
 		return p, nil
@@ -33,7 +34,7 @@ func (f *finite) combine(ctx context.Context, columns []column, weights []float6
 }
 
 // average fills p with the averaged policy, starting from the heaviest one.
-func (f *finite) average(ctx context.Context, p *Policy, tables [][]actions, weights []float64) error {
+func (f *finite) average(ctx context.Context, p *Policy, tables [][]markov.Actions, weights []float64) error {
 	mass, next := make([][]float64, len(tables)), make([][]float64, len(tables))
 	for j := range mass {
 		mass[j], next[j] = make([]float64, f.m.States()), make([]float64, f.m.States())
@@ -59,13 +60,13 @@ func (f *finite) average(ctx context.Context, p *Policy, tables [][]actions, wei
 			clear(probs)
 			for j := range mass {
 				if x := mass[j][s]; x > 0 {
-					a := tables[j][h].at(s)
+					a := tables[j][h].At(s)
 					probs[a] += x
 					total += x
 					push(k, int(k.First[s])+a, x, next[j])
 				}
 			}
-			p.steps[h].assign(s, probs, total)
+			p.steps[h].Assign(s, probs, total)
 		}
 		for j := range mass {
 			mass[j], next[j] = next[j], mass[j]

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/markov"
 	"context"
 	"maps"
 	"math"
@@ -12,7 +13,7 @@ import (
 // A weighed is a policy with its weight in a mixture. Its model is that of the mixture, or several copies of it one after the other.
 type weighed struct {
 	p      *stationary
-	st     stepPolicy
+	st     markov.Rule
 	weight float64
 }
 
@@ -20,7 +21,7 @@ type weighed struct {
 func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
 	var out []weighed
 	for j, c := range columns {
-		out = append(out, weighed{p, stepPolicy{actions: *c.policy}, weights[j]})
+		out = append(out, weighed{p, markov.Rule{Actions: *c.policy}, weights[j]})
 	}
 	return out
 }
@@ -33,10 +34,10 @@ func (p *stationary) combine(ctx context.Context, columns []column, weights []fl
 // average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the policies has to come to
 // their places.
 func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
-	rest, most, states := &b.parts[0].st.actions, 0.0, int32(p.m.States())
+	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())
 	for i, o := range b.parts {
 		if o.p == p && o.weight > most {
-			rest, most = &b.parts[i].st.actions, o.weight
+			rest, most = &b.parts[i].st.Actions, o.weight
 		}
 	}
 	var differ []int32
@@ -46,7 +47,7 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 	for s := range states {
 		apart := func(o weighed) bool {
 			for at := s; at < int32(o.p.m.States()); at += states {
-				if _, draws := o.st.mixed[at]; draws || o.st.actions.at(int(at)) != rest.at(int(s)) {
+				if _, draws := o.st.Mixed[at]; draws || o.st.Actions.At(int(at)) != rest.At(int(s)) {
 					return true
 				}
 			}
@@ -65,15 +66,15 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 			visited.add(b.steps[j]*c.ray.share[i], c.ray.policy, s, s)
 		}
 	}
-	out := &Policy{steps: []stepPolicy{{actions: rest.clone()}}}
+	out := &Policy{steps: []markov.Rule{{Actions: rest.Clone()}}}
 	if most == 0 { // of a model of several copies
-		out.steps[0].actions = packedActions(int(states), p.mostActions)
+		out.steps[0].Actions = markov.NewPackedActions(int(states), p.mostActions)
 		for s := range int(states) {
-			out.steps[0].actions.set(s, rest.at(s))
+			out.steps[0].Actions.Set(s, rest.At(s))
 		}
 	}
 	for i, s := range visited.states {
-		out.steps[0].assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
+		out.steps[0].Assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
 	return out, nil
 }
@@ -114,11 +115,11 @@ func (v *spent) of(s int32) []float64 {
 }
 
 // add adds x to the choices in state s that the policy takes in its copy at.
-func (v *spent) add(x float64, st *stepPolicy, at, s int32) {
+func (v *spent) add(x float64, st *markov.Rule, at, s int32) {
 	mass := v.of(s)
-	probs, ok := st.mixed[at]
+	probs, ok := st.Mixed[at]
 	if !ok {
-		mass[st.actions.at(int(at))] += x
+		mass[st.Actions.At(int(at))] += x
 	}
 	for a, y := range probs {
 		mass[a] += x * y
@@ -138,7 +139,7 @@ func (v *spent) most() float64 {
 // need, because what the face preserves tells these apart.
 func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
 	free, n := 0, len(columns)-1
-	for _, probs := range policy.steps[0].mixed {
+	for _, probs := range policy.steps[0].Mixed {
 		free--
 		for _, x := range probs {
 			if x > 0 {
@@ -162,14 +163,14 @@ func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
 // are added, so that each state is looked at once, and only where the flow changes.
 func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 	st := &policy.steps[0]
-	keys := slices.Sorted(maps.Keys(st.mixed))
+	keys := slices.Sorted(maps.Keys(st.Mixed))
 	if len(keys) == 0 {
 		return nil
 	}
 	u := &purifier{face: f, mass: make([]float64, len(keys))}
 	u.settled = func(e entry) {
-		st.actions.set(e.s, e.a)
-		delete(st.mixed, int32(e.s))
+		st.Actions.Set(e.s, e.a)
+		delete(st.Mixed, int32(e.s))
 	}
 	const fresh = 256 // states after which visits are computed anew: rounding adds up
 	for j := range keys {
@@ -187,26 +188,26 @@ func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 		}
 		u.reduce()
 		u.share(st)
-		p.tell.at(purifying, float64(j)/float64(len(keys)), p.m.States())
+		p.tell.At(purifying, float64(j)/float64(len(keys)), p.m.States())
 	}
 	u.write(policy)
 	return nil
 }
 
 // share makes the policy divide the mass of states that still randomise as the entries do.
-func (p *purifier) share(st *stepPolicy) {
+func (p *purifier) share(st *markov.Rule) {
 	total := make(map[int]float64)
 	for _, e := range p.entries {
 		total[e.s] += e.x
 	}
 	for _, e := range p.entries {
 		if total[e.s] > 0 {
-			clear(st.mixed[int32(e.s)])
+			clear(st.Mixed[int32(e.s)])
 		}
 	}
 	for _, e := range p.entries {
 		if total[e.s] > 0 {
-			st.mixed[int32(e.s)][e.a] = e.x / total[e.s]
+			st.Mixed[int32(e.s)][e.a] = e.x / total[e.s]
 		}
 	}
 }
@@ -215,9 +216,9 @@ func (p *purifier) share(st *stepPolicy) {
 const purifying = "taking randomisation out of the policy"
 
 // addPair adds a state that randomises, the j-th of keys, with the directions that it gives.
-func (p *stationary) addPair(ctx context.Context, u *purifier, st *stepPolicy, keys []int32, j int) error {
+func (p *stationary) addPair(ctx context.Context, u *purifier, st *markov.Rule, keys []int32, j int) error {
 	s, base := keys[j], len(u.entries)
-	for a, prob := range st.mixed[s] {
+	for a, prob := range st.Mixed[s] {
 		if prob == 0 {
 			continue
 		}
@@ -238,10 +239,10 @@ func (p *stationary) addPair(ctx context.Context, u *purifier, st *stepPolicy, k
 
 // exchange returns the direction of moving one unit of mass from entry j to entry i
 // of the same state, with what it changes of the visits of keys.
-func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []entry, i, j int, keys []int32) (*direction, error) {
+func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []entry, i, j int, keys []int32) (*direction, error) {
 	d, first := p.dim(), int(p.k.First[entries[i].s])
 	out := &direction{effect: make([]float64, d), on: make([]float64, len(entries)), state: make([]float64, len(keys))}
-	change := p.visitor.newChange()
+	change := p.visitor.Change()
 	for _, part := range []struct {
 		c    int
 		sign float64
@@ -249,29 +250,29 @@ func (p *stationary) exchange(ctx context.Context, st *stepPolicy, entries []ent
 		floats.AddScaled(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
 		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
 			if x := part.sign * p.gamma * p.k.Prob[e]; x != 0 {
-				change.add(p.base.state[p.k.Next[e]], x)
+				change.Add(p.base.Number[p.k.Next[e]], x)
 			}
 		}
 	}
-	if err := change.flow(ctx, st); err != nil {
+	if err := change.Solve(ctx, st); err != nil {
 		return nil, err
 	}
 	p.addChange(out.effect, change, st)
 	for n, e := range entries {
-		out.on[n] = p.seen(&change.occupancy, int32(e.s)) * st.mixed[int32(e.s)][e.a]
+		out.on[n] = p.seen(&change.Occupancy, int32(e.s)) * st.Mixed[int32(e.s)][e.a]
 	}
 	for n, s := range keys {
-		out.state[n] = p.seen(&change.occupancy, s)
+		out.state[n] = p.seen(&change.Occupancy, s)
 	}
-	change.clear()
+	change.Clear()
 	out.on[i]++
 	out.on[j]--
 	return out, nil
 }
 
 // addChange adds the returns of a change of visits to dst, except where the policy goes on for ever.
-func (p *stationary) addChange(dst []float64, c *change, st *stepPolicy) {
+func (p *stationary) addChange(dst []float64, c *markov.Change, st *markov.Rule) {
 	total := make([]float64, len(dst))
-	c.each(func(s int32, x float64) { p.addReturns(total, x, st, s) })
+	c.Each(func(s int32, x float64) { p.addReturns(total, x, st, s) })
 	floats.AddScaled(dst, 1, total)
 }

@@ -5,31 +5,32 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 // seen returns the visits of a state of the model, 0 for one without choices.
-func (p *stationary) seen(x *occupancy, s int32) float64 { return x.of[p.base.state[s]] }
+func (p *stationary) seen(x *markov.Occupancy, s int32) float64 { return x.Counts[p.base.Number[s]] }
 
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
 // prices need them. They are good until the next call.
-func (p *stationary) visits(ctx context.Context, st *stepPolicy, rough bool) (*occupancy, error) {
-	if cap(p.mass) <= int(p.base.over) {
+func (p *stationary) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
+	if cap(p.mass) <= int(p.base.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
 	}
-	p.mass = p.mass[:p.base.over+1]
+	p.mass = p.mass[:p.base.Rest+1]
 	clear(p.mass)
 	for _, s := range p.m.StartStates() {
-		p.mass[p.base.state[s.State]] += s.Probability
+		p.mass[p.base.Number[s.State]] += s.Probability
 	}
-	p.visitor.tell = p.tell
+	p.visitor.Progress = p.tell
 	// Returns are to meet a target, whatever the gap is.
-	return p.visitor.flow(ctx, st, p.mass, true, rough && p.enough > 0)
+	return p.visitor.Solve(ctx, st, p.mass, rough && p.enough > 0)
 }
 
 // returns computes the returns of a policy. What does not end is left out.
-func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, error) {
+func (p *stationary) returns(ctx context.Context, st *markov.Rule) ([]float64, error) {
 	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, err
@@ -38,11 +39,11 @@ func (p *stationary) returns(ctx context.Context, st *stepPolicy) ([]float64, er
 }
 
 // sum adds up the returns of the visits, except where the policy goes on for ever.
-func (p *stationary) sum(st *stepPolicy, x *occupancy) []float64 {
+func (p *stationary) sum(st *markov.Rule, x *markov.Occupancy) []float64 {
 	d := p.dim()
 	total, part := make([]float64, d), make([]float64, d)
-	skip := make(map[int32]bool, len(x.forever))
-	for _, s := range x.forever {
+	skip := make(map[int32]bool, len(x.Recurrent))
+	for _, s := range x.Recurrent {
 		skip[s] = true
 	}
 	for s := range p.m.States() {
@@ -59,15 +60,15 @@ func (p *stationary) sum(st *stepPolicy, x *occupancy) []float64 {
 }
 
 // addReturns adds x times the returns that a policy has in a step from state s.
-func (p *stationary) addReturns(dst []float64, x float64, st *stepPolicy, s int32) {
+func (p *stationary) addReturns(dst []float64, x float64, st *markov.Rule, s int32) {
 	d, first := p.dim(), int(p.k.First[s])
-	if probs, ok := st.mixed[s]; ok {
+	if probs, ok := st.Mixed[s]; ok {
 		for a, y := range probs {
 			floats.AddScaled(dst, x*y, p.k.Returns[(first+a)*d:(first+a+1)*d])
 		}
 		return
 	}
-	c := first + st.actions.at(int(s))
+	c := first + st.Actions.At(int(s))
 	floats.AddScaled(dst, x, p.k.Returns[c*d:(c+1)*d])
 }
 
@@ -83,9 +84,9 @@ func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, e
 }
 
 // endless adds to the returns v of a policy what it returns for ever.
-func (p *stationary) endless(v []float64, st *stepPolicy, x *occupancy) []float64 {
+func (p *stationary) endless(v []float64, st *markov.Rule, x *markov.Occupancy) []float64 {
 	once := make([]float64, len(v))
-	for _, s := range x.forever {
+	for _, s := range x.Recurrent {
 		if p.seen(x, s) > 0 {
 			clear(once)
 			p.addReturns(once, 1, st, s)

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/markov"
 	"context"
 	"fmt"
 	"math"
@@ -19,7 +20,7 @@ type settlement struct {
 	runs    []*frequencies
 	mass    []float64        // of each choice inside an end, the share of time
 	users   []int32          // of each choice inside an end, how many policies take it in the long run
-	inside  *stepPolicy      // what is done where the mixture stays
+	inside  *markov.Rule     // what is done where the mixture stays
 	classes map[int32][]spot // of each end in which it stays
 	of      []int32          // of each state, its class in its end, or −1
 }
@@ -55,14 +56,14 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 }
 
 // settle returns the settlement of a mixture. runs remembers the long runs of policies.
-func (p *average) settle(ctx context.Context, columns []column, weights []float64, runs map[*actions]*frequencies) (*settlement, error) {
+func (p *average) settle(ctx context.Context, columns []column, weights []float64, runs map[*markov.Actions]*frequencies) (*settlement, error) {
 	t := &settlement{p: p, mass: make([]float64, len(p.k.Offset)-1), users: make([]int32, len(p.k.Offset)-1)}
 	t.columns, t.weights = unlinked(columns, weights)
 	for _, c := range t.columns {
 		run := runs[c.policy]
 		if run == nil {
 			var err error
-			if run, err = p.longRun(ctx, &stepPolicy{actions: *c.policy}); err != nil {
+			if run, err = p.longRun(ctx, &markov.Rule{Actions: *c.policy}); err != nil {
 				return nil, err
 			}
 			runs[c.policy] = run
@@ -86,7 +87,7 @@ func (p *average) settle(ctx context.Context, columns []column, weights []float6
 // divide finds what is done where the mixture stays, and its classes.
 func (t *settlement) divide() {
 	p := t.p
-	t.inside = &stepPolicy{actions: newActions(p.m.States(), p.mostActions), mixed: make(map[int32][]float64)}
+	t.inside = &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
 	t.classes, t.of = make(map[int32][]spot), make([]int32, p.m.States())
 	for s := range t.of {
 		t.of[s] = -1
@@ -97,14 +98,14 @@ func (t *settlement) divide() {
 				continue
 			}
 			var states []int32
-			for _, s := range p.ends.part(int(end)) {
+			for _, s := range p.ends.Part(int(end)) {
 				if t.share(s) {
 					states = append(states, s)
 				}
 			}
 			slices.Sort(states)
 			var found []spot
-			for _, set := range p.chainUnder(states, t.inside).closedSets() {
+			for _, set := range p.chainUnder(states, t.inside).ClosedSets() {
 				in := spot{}
 				for _, j := range set {
 					t.of[states[j]] = int32(len(found))
@@ -134,7 +135,7 @@ func (t *settlement) share(s int32) bool {
 	if taken == 0 {
 		return false
 	}
-	t.inside.actions.set(int(s), int(only-first))
+	t.inside.Actions.Set(int(s), int(only-first))
 	if taken == 1 {
 		return true
 	}
@@ -147,8 +148,8 @@ func (t *settlement) share(s int32) bool {
 			}
 		}
 	}
-	t.inside.mixed[s] = probs
-	t.inside.actions.set(int(s), floats.MaxIdx(probs))
+	t.inside.Mixed[s] = probs
+	t.inside.Actions.Set(int(s), floats.MaxIdx(probs))
 	return true
 }
 
@@ -159,8 +160,8 @@ type classOf struct{ end, class int32 }
 func (t *settlement) stays(j int) []classOf {
 	var out []classOf
 	for i, c := range t.runs[j].choices {
-		if s := t.p.least.into.owner[c]; t.of[s] >= 0 {
-			at := classOf{t.p.ends.of[s], t.of[s]}
+		if s := t.p.least.Predecessors.Owner[c]; t.of[s] >= 0 {
+			at := classOf{t.p.ends.Of[s], t.of[s]}
 			if i == 0 || len(out) == 0 || out[len(out)-1] != at {
 				out = append(out, at)
 			}
@@ -206,17 +207,17 @@ func (t *settlement) components(ctx context.Context) ([]Component, error) {
 		for _, at := range t.stays(groups[key][0]) {
 			t.stay(st, at)
 		}
-		if len(st.mixed) == 0 {
-			st.mixed = nil
+		if len(st.Mixed) == 0 {
+			st.Mixed = nil
 		}
-		out = append(out, Component{weight, &Policy{steps: []stepPolicy{*st}}})
+		out = append(out, Component{weight, &Policy{steps: []markov.Rule{*st}}})
 	}
 	return out, nil
 }
 
 // travel returns one policy that comes to the classes of some policies, which are the same for all, as often as they
 // do, with the same totals.
-func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, weight float64, err error) {
+func (t *settlement) travel(ctx context.Context, group []int) (st *markov.Rule, weight float64, err error) {
 	p, heaviest := t.p, group[0]
 	for _, j := range group {
 		weight += t.weights[j]
@@ -224,7 +225,7 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, w
 			heaviest = j
 		}
 	}
-	st = &stepPolicy{actions: t.columns[heaviest].policy.clone(), mixed: make(map[int32][]float64)}
+	st = &markov.Rule{Actions: t.columns[heaviest].policy.Clone(), Mixed: make(map[int32][]float64)}
 	if len(group) == 1 || p.m.Average() && t.alike(group) {
 		return st, weight, nil
 	}
@@ -235,13 +236,13 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, w
 	var differ []int32
 	var parts []weighed
 	for _, j := range group {
-		parts = append(parts, weighed{p: p.stationary, st: stepPolicy{actions: *t.columns[j].policy}, weight: t.weights[j]})
+		parts = append(parts, weighed{p: p.stationary, st: markov.Rule{Actions: *t.columns[j].policy}, weight: t.weights[j]})
 	}
 	for s := range int32(p.m.States()) {
-		if p.k.First[s] == p.k.First[s+1] || ends[p.ends.of[s]] {
+		if p.k.First[s] == p.k.First[s+1] || ends[p.ends.Of[s]] {
 			continue
 		}
-		if slices.ContainsFunc(parts, func(o weighed) bool { return o.st.actions.at(int(s)) != st.actions.at(int(s)) }) {
+		if slices.ContainsFunc(parts, func(o weighed) bool { return o.st.Actions.At(int(s)) != st.Actions.At(int(s)) }) {
 			differ = append(differ, s)
 		}
 	}
@@ -250,7 +251,7 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *stepPolicy, w
 		return nil, 0, err
 	}
 	for i, s := range visited.states {
-		st.assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
+		st.Assign(int(s), visited.mass[i], floats.Sum(visited.mass[i]))
 	}
 	return st, weight, nil
 }
@@ -269,36 +270,36 @@ func (t *settlement) alike(group []int) bool {
 
 // stay makes a policy stay in a class of an end, and come there from everywhere in the end. A single policy
 // does so already.
-func (t *settlement) stay(st *stepPolicy, at classOf) {
+func (t *settlement) stay(st *markov.Rule, at classOf) {
 	p, in := t.p, t.classes[at.end][at.class]
-	states := p.ends.part(int(at.end))
+	states := p.ends.Part(int(at.end))
 	if in.users == 1 && !t.linked(in) {
 		return
 	}
 	choices := make([]int32, len(states))
 	for j, s := range states {
-		choices[j] = p.k.First[s] + int32(st.actions.at(int(s)))
+		choices[j] = p.k.First[s] + int32(st.Actions.At(int(s)))
 	}
-	p.least.leadTo(in.states, states, choices)
+	p.least.LeadTo(in.states, states, choices)
 	for j, s := range states {
 		if t.of[s] == at.class {
-			st.actions.set(int(s), t.inside.actions.at(int(s)))
-			if probs, ok := t.inside.mixed[s]; ok {
-				st.mixed[s] = probs
+			st.Actions.Set(int(s), t.inside.Actions.At(int(s)))
+			if probs, ok := t.inside.Mixed[s]; ok {
+				st.Mixed[s] = probs
 			}
 			continue
 		}
-		st.actions.set(int(s), int(choices[j]-p.k.First[s]))
+		st.Actions.Set(int(s), int(choices[j]-p.k.First[s]))
 	}
 }
 
 // linked reports whether a class is more than what a single policy does: some choice is taken by a link.
 func (t *settlement) linked(in spot) bool {
 	for _, s := range in.states {
-		if _, draws := t.inside.mixed[s]; draws {
+		if _, draws := t.inside.Mixed[s]; draws {
 			return true
 		}
-		if c := t.p.k.First[s] + int32(t.inside.actions.at(int(s))); t.users[c] > 1 {
+		if c := t.p.k.First[s] + int32(t.inside.Actions.At(int(s))); t.users[c] > 1 {
 			return true
 		}
 	}
@@ -309,9 +310,9 @@ func (t *settlement) linked(in spot) bool {
 // joined.
 func (p *average) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
 	if len(columns) == 1 && columns[0].link == nil {
-		return &Policy{steps: []stepPolicy{{actions: columns[0].policy.clone()}}}, nil
+		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
 	}
-	t, err := p.settle(ctx, columns, weights, make(map[*actions]*frequencies))
+	t, err := p.settle(ctx, columns, weights, make(map[*markov.Actions]*frequencies))
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +352,7 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 			return nil, err
 		}
 	}
-	for end := range int32(p.ends.parts()) {
+	for end := range int32(p.ends.Len()) {
 		found, ok := t.classes[end]
 		switch {
 		case !ok:
@@ -387,7 +388,7 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 
 // tour adds to a link the frequencies of a policy that goes round between the classes of an end.
 func (t *settlement) tour(l *link, end int32, least []float64) error {
-	p, states, found := t.p, t.p.ends.part(int(end)), t.classes[end]
+	p, states, found := t.p, t.p.ends.Part(int(end)), t.classes[end]
 	w := t.newWays(end, least)
 	outside := make(map[int32][]int32) // choices on ways outside of classes
 	exits := make(map[int32][]int32)
@@ -413,7 +414,7 @@ func (t *settlement) tour(l *link, end int32, least []float64) error {
 	}
 	slices.Sort(sources)
 	w.search(sources)
-	st := &stepPolicy{actions: newActions(p.m.States(), p.mostActions), mixed: make(map[int32][]float64)}
+	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
 	for _, s := range states {
 		probs := make([]float64, p.k.First[s+1]-p.k.First[s])
 		switch leave, on := exits[s], outside[s]; {
@@ -422,8 +423,8 @@ func (t *settlement) tour(l *link, end int32, least []float64) error {
 			if leave != nil {
 				half = 0.5
 			}
-			for _, c := range p.choose(nil, t.inside, p.base.state[s]) {
-				probs[int32(c.c)-p.k.First[s]] += half * c.x
+			for _, c := range p.choose(nil, t.inside, p.base.Number[s]) {
+				probs[int32(c.Choice)-p.k.First[s]] += half * c.Prob
 			}
 			for _, c := range leave {
 				probs[c-p.k.First[s]] += (1 - half) / float64(len(leave))
@@ -435,20 +436,20 @@ func (t *settlement) tour(l *link, end int32, least []float64) error {
 		default:
 			probs[w.via[w.node(s)]-p.k.First[s]] = 1
 		}
-		st.mixed[s] = probs
+		st.Mixed[s] = probs
 	}
 	y := p.chainUnder(states, st)
-	sets := y.closedSets()
+	sets := y.ClosedSets()
 	if len(sets) != 1 {
-		return errNoClass
+		return markov.ErrNoClass
 	}
-	share, err := y.stationaryShares(sets[0])
+	share, err := y.StationaryShares(sets[0])
 	if err != nil {
 		return err
 	}
 	for j, at := range sets[0] {
-		for _, c := range p.choose(nil, st, p.base.state[states[at]]) {
-			l.run.choices, l.run.mass = append(l.run.choices, int32(c.c)), append(l.run.mass, t.prob(end)*share[j]*c.x)
+		for _, c := range p.choose(nil, st, p.base.Number[states[at]]) {
+			l.run.choices, l.run.mass = append(l.run.choices, int32(c.Choice)), append(l.run.mass, t.prob(end)*share[j]*c.Prob)
 		}
 	}
 	return nil

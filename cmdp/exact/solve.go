@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
@@ -56,7 +57,7 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(m *cmdp.Model, workers int, c concern, tell teller) (pricer, error) {
+func newPricer(m *cmdp.Model, workers int, c concern, tell markov.Progress) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
@@ -327,17 +328,17 @@ func (s *solver) start() error {
 func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
 	means, ok := s.source.(*average)
 	if ok {
-		means.least.aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
-		defer func() { means.least.aim = 0 }()
+		means.least.Aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
+		defer func() { means.least.Aim = 0 }()
 	}
 	for {
 		if p, err = s.source.price(s.ctx, dir); err != nil {
 			return p, false, err
 		}
-		if added, err = s.take(p, dir); added || err != nil || !ok || means.least.aim == 0 {
+		if added, err = s.take(p, dir); added || err != nil || !ok || means.least.Aim == 0 {
 			return p, added, err
 		}
-		means.least.aim = 0
+		means.least.Aim = 0
 	}
 }
 

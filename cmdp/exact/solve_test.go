@@ -32,7 +32,7 @@ func TestSolveAgainstOccupancyLP(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
-		want := occupancy(t, m, c, rows)
+		want := Occupancy(t, m, c, rows)
 		if (want.Status == lp.Infeasible) != (r.Status == exact.Infeasible) {
 			t.Fatalf("trial %d: %v, want %v (%+v)", trial, r.Status, want.Status, r)
 		}
@@ -74,7 +74,7 @@ func randomTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, x *geometry.Box, c 
 	return cmdp.Task{Cost: g, Target: atMost(t, x, bounds)}, rows
 }
 
-func occupancy(t *testing.T, m *cmdp.Model, c []float64, rows []cmdp.Constraint) *lp.Solution {
+func Occupancy(t *testing.T, m *cmdp.Model, c []float64, rows []cmdp.Constraint) *lp.Solution {
 	t.Helper()
 	p, err := exact.OccupancyLP(m, c, rows)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -20,67 +21,67 @@ type stationary struct {
 	m           *cmdp.Model
 	k           *cmdp.Kernel
 	workers     int
-	tell        teller
+	tell        markov.Progress
 	gamma       float64
 	longest     int
 	mostActions int
 	concern
 
-	reached  []bool     // by some policy
-	restless bool       // some policy need not come to rest
-	extremes *extremes  // shared by all concerns
-	graph    graph      // what is reached, and policies may use
-	parts    *partition // its strongly connected components
-	visitor  *visitor
-	base     *quotient      // nothing being collapsed; without choices until a scalar needs them
-	harmless *endComponents // in which a total return may go on, nil without a cycle
-	scalars  map[string]*scalar
-	chain    *chain
+	reached  []bool            // by some policy
+	restless bool              // some policy need not come to rest
+	extremes *extremes         // shared by all concerns
+	graph    markov.Graph      // what is reached, and policies may use
+	parts    *markov.Partition // its strongly connected components
+	visitor  *markov.Visits
+	base     *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
+	harmless *markov.EndComponents // in which a total return may go on, nil without a cycle
+	scalars  map[string]*markov.LeastTotal
+	chain    *markov.Chain
 	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
 	swept    bool                      // some component is so large that its totals are swept
 	mass     []float64                 // room for visits
 	enough   float64                   // relative error of a bound that is no matter
 }
 
-func newStationary(m *cmdp.Model, workers int, c concern, tell teller) (*stationary, error) {
+func newStationary(m *cmdp.Model, workers int, c concern, tell markov.Progress) (*stationary, error) {
 	return reach(m, workers, tell).with(c)
 }
 
 // reach returns the pricer of all that is reached, without a concern.
-func reach(m *cmdp.Model, workers int, tell teller) *stationary {
-	p := &stationary{m: m, k: m.Kernel(0), workers: workers, tell: tell, gamma: m.Discount(), longest: longestRow(m.Kernel(0))}
+func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
+	p := &stationary{m: m, k: m.Kernel(0), workers: workers, tell: tell, gamma: m.Discount(), longest: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
-	tell.at("finding states that are reached", math.NaN(), m.States())
+	tell.At("finding states that are reached", math.NaN(), m.States())
 	var start []int32
 	for _, st := range m.StartStates() {
 		if st.Probability > 0 {
 			start = append(start, int32(st.State))
 		}
 	}
-	p.reached = reachable(p.k, start)
-	p.graph = graph{k: p.k, in: p.reached, tell: tell}
-	p.parts = p.graph.components()
+	p.reached = markov.Reachable(p.k, start)
+	p.graph = markov.Graph{Kernel: p.k, In: p.reached, Progress: tell}
+	p.parts = p.graph.Components()
 	p.signs = make([]struct{ up, down bool }, m.Dim())
 	for j, r := range p.k.Returns {
 		sign := &p.signs[j%m.Dim()]
 		sign.up, sign.down = sign.up || r > 0, sign.down || r < 0
 	}
-	p.restless = p.gamma == 1 && !m.Average() && p.graph.cyclic(p.parts) && p.graph.endComponents().parts() > 0
-	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*scalar), new(chain)
+	p.restless = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
+	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.number()
-	p.parts = &partition{first: p.base.component, order: p.base.origin} // without the states that rest
+	p.parts = &markov.Partition{First: p.base.Component, Order: p.base.Origin} // without the states that rest
 	return p
 }
 
 // number makes the base quotient, without its choices.
 func (p *stationary) number() {
-	p.base = p.graph.numbering(p.parts, nil)
-	p.visitor = newVisitor(p.base, p.gamma, p.chain)
+	p.base = p.graph.Number(p.parts, nil)
+	p.visitor = markov.NewVisits(p.base, p.gamma, p.chain)
 	p.swept = false
-	for i, lo := range p.base.component[1:] {
-		p.swept = p.swept || int(lo-p.base.component[i]) > threshold.Swept
+	for i, lo := range p.base.Component[1:] {
+		p.swept = p.swept || int(lo-p.base.Component[i]) > threshold.Swept
 	}
 }
 
@@ -88,18 +89,18 @@ func (p *stationary) number() {
 func (p *stationary) with(c concern) (*stationary, error) {
 	q := *p
 	q.concern, q.mass = c, nil
-	q.graph, q.harmless = graph{k: p.k, in: p.reached, tell: p.tell}, nil
+	q.graph, q.harmless = markov.Graph{Kernel: p.k, In: p.reached, Progress: p.tell}, nil
 	if !p.restless {
 		return &q, nil
 	}
-	q.scalars = make(map[string]*scalar)
-	q.graph.in = slices.Clone(p.reached)
+	q.scalars = make(map[string]*markov.LeastTotal)
+	q.graph.In = slices.Clone(p.reached)
 	if err := q.settle(); err != nil {
 		return nil, err
 	}
-	if slices.Equal(q.graph.in, p.reached) && q.graph.allowed == nil {
-		q.graph.in = p.reached
-		q.visitor = newVisitor(q.base, q.gamma, q.chain)
+	if slices.Equal(q.graph.In, p.reached) && q.graph.Allowed == nil {
+		q.graph.In = p.reached
+		q.visitor = markov.NewVisits(q.base, q.gamma, q.chain)
 		return &q, nil
 	}
 	q.number()
@@ -186,7 +187,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 
 // scalar returns the solver for directions with the same entries that are not 0: a total
 // return may stay for ever where it has no return in these. Where none may there is one for all.
-func (p *stationary) scalar(dir []float64) *scalar {
+func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
 	key := make([]byte, len(dir))
 	charged := p.charged(dir)
 	for i, t := range dir {
@@ -200,7 +201,7 @@ func (p *stationary) scalar(dir []float64) *scalar {
 	if z, ok := p.scalars[string(key)]; ok {
 		return z
 	}
-	var z *scalar
+	var z *markov.LeastTotal
 	switch {
 	case charged:
 		z = p.charging(dir)
@@ -208,10 +209,10 @@ func (p *stationary) scalar(dir []float64) *scalar {
 		z = p.collapsing(dir)
 	}
 	if z == nil {
-		if p.base.first == nil {
-			p.base.fill(&p.graph, p.base.origin, nil)
+		if p.base.First == nil {
+			p.base.Fill(&p.graph, p.base.Origin, nil)
 		}
-		z = newScalar(p.base, p.gamma, p.workers, p.chain)
+		z = markov.NewLeastTotal(p.base, p.gamma, p.workers, p.chain)
 	}
 	p.scalars[string(key)] = z
 	return z
@@ -219,37 +220,37 @@ func (p *stationary) scalar(dir []float64) *scalar {
 
 // collapsing returns the solver for a direction in which end components are collapsed, the same one as for
 // another direction with the same ones, or nil without any.
-func (p *stationary) collapsing(dir []float64) *scalar {
-	nothing := func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) }
+func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
+	nothing := func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) }
 	for key, z := range p.scalars { // as a rule the choices without returns are the same, which is soon seen
-		other, same := make([]float64, len(dir)), z.low < 0
+		other, same := make([]float64, len(dir)), z.LowerBound < 0
 		for i := range other {
 			other[i] = float64(key[i])
 		}
 		for c := int32(0); same && int(c) < len(p.k.Offset)-1; c++ {
-			same = !p.graph.allows(c) || p.nothing(dir, c) == p.nothing(other, c)
+			same = !p.graph.Allows(c) || p.nothing(dir, c) == p.nothing(other, c)
 		}
 		if same {
 			return z
 		}
 	}
 	free, ends := p.choices(nothing), p.harmless
-	if p.graph.allowed != nil || !slices.Equal(free, p.choices(p.unharmed)) {
-		ends = p.graph.only(free).endComponents()
+	if p.graph.Allowed != nil || !slices.Equal(free, p.choices(p.unharmed)) {
+		ends = p.graph.Only(free).EndComponents()
 	}
-	if ends.parts() == 0 {
+	if ends.Len() == 0 {
 		return nil
 	}
 	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.unharmed(c) })
 	if !slices.Equal(safe, free) {
-		places = p.graph.only(safe).endComponents()
+		places = p.graph.Only(safe).EndComponents()
 	}
 	for _, z := range p.scalars {
-		if z.low < 0 && slices.Equal(z.q.inside, ends.inside) && slices.Equal(z.q.keeps, places.inside) {
+		if z.LowerBound < 0 && slices.Equal(z.Quotient.Inside, ends.Inside) && slices.Equal(z.Quotient.Keeps, places.Inside) {
 			return z
 		}
 	}
-	return newScalar(p.collapse(ends, places), p.gamma, p.workers, p.chain)
+	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain)
 }
 
 // charged reports whether a direction has no negative reward in a total with a component that is swept. What costs nothing is
@@ -268,37 +269,37 @@ func (p *stationary) charged(dir []float64) bool {
 
 // charging returns the solver for a direction without negative rewards. States take no part from which a policy surely comes to an
 // end, or to a place where it may stay, by choices without rewards. Other end components without rewards are collapsed.
-func (p *stationary) charging(dir []float64) *scalar {
-	nothing := p.choices(func(c int32) bool { return p.graph.allows(c) && p.nothing(dir, c) })
-	places := &endComponents{partition: *newPartition(p.m.States())}
+func (p *stationary) charging(dir []float64) *markov.LeastTotal {
+	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) })
+	places := &markov.EndComponents{Partition: *markov.NewPartition(p.m.States())}
 	if p.harmless != nil {
-		places = p.graph.only(p.choices(func(c int32) bool { return nothing[c] && p.unharmed(c) })).endComponents()
+		places = p.graph.Only(p.choices(func(c int32) bool { return nothing[c] && p.unharmed(c) })).EndComponents()
 	}
-	free := graph{k: p.k, in: slices.Clone(p.graph.in), allowed: slices.Clone(nothing), tell: p.tell}
+	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing), Progress: p.tell}
 	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }
-	_, nearer := free.surely(func(s int32) bool { return ends(s) || places.of[s] >= 0 })
+	_, nearer := free.AlmostSurely(func(s int32) bool { return ends(s) || places.Of[s] >= 0 })
 	var settled [][2]int32
-	rest := graph{k: p.k, in: slices.Clone(p.graph.in), allowed: p.graph.allowed, tell: p.tell}
-	for s, in := range free.in {
+	rest := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: p.graph.Allowed, Progress: p.tell}
+	for s, in := range free.In {
 		switch s := int32(s); {
 		case !in || ends(s):
 			continue
-		case places.of[s] >= 0:
+		case places.Of[s] >= 0:
 			c := p.k.First[s]
-			for !places.inside[c] {
+			for !places.Inside[c] {
 				c++
 			}
 			nearer[s] = c
 			fallthrough
 		default:
-			rest.in[s] = false
+			rest.In[s] = false
 			settled = append(settled, [2]int32{s, nearer[s]})
 		}
 	}
-	q := rest.quotient(rest.components(), rest.only(nothing).endComponents(), func(int32) bool { return false })
-	q.ends, q.place, q.free = q.ends.listed(), func(int) []int32 { return nil }, settled
-	z := newScalar(q, p.gamma, p.workers, p.chain)
-	z.low = 0
+	q := rest.Quotient(rest.Components(), rest.Only(nothing).EndComponents(), func(int32) bool { return false })
+	q.Ends, q.Place, q.Free = q.Ends.Listed(), func(int) []int32 { return nil }, settled
+	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)
+	z.LowerBound = 0
 	return z
 }
 
@@ -314,21 +315,21 @@ func (p *stationary) nothing(dir []float64, c int32) bool {
 
 // collapse returns the quotient by end components without returns. A policy may stay in
 // a component that has a place where it does no harm.
-func (p *stationary) collapse(ends, places *endComponents) *quotient {
-	place := make([]int32, ends.parts())
+func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotient {
+	place := make([]int32, ends.Len())
 	for i := range place {
 		place[i] = -1
 	}
-	for _, s := range places.order {
-		if i := ends.of[s]; i >= 0 && place[i] < 0 {
-			place[i] = places.of[s]
+	for _, s := range places.Order {
+		if i := ends.Of[s]; i >= 0 && place[i] < 0 {
+			place[i] = places.Of[s]
 		}
 	}
-	q := p.graph.quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
-	q.ends, places = ends.listed(), places.listed()
-	q.keeps, q.place = places.inside, func(j int) []int32 {
-		if i := place[q.collapsed[j].end]; i >= 0 {
-			return places.part(int(i))
+	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
+	q.Ends, places = ends.Listed(), places.Listed()
+	q.Keeps, q.Place = places.Inside, func(j int) []int32 {
+		if i := place[q.Merged[j].End]; i >= 0 {
+			return places.Part(int(i))
 		}
 		return nil
 	}
@@ -342,31 +343,31 @@ func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
 		if err != nil {
 			return priced{}, err
 		}
-		policy := packedActions(p.m.States(), p.mostActions)
-		z.q.lift(z.pick, func(s, c int32) { policy.set(int(s), int(c-p.k.First[s])) })
+		policy := markov.NewPackedActions(p.m.States(), p.mostActions)
+		z.Quotient.Lift(z.Policy, func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) })
 		if endless != nil {
-			return p.ray(z.q, &policy, endless, z.pick[endless[0]] < 0)
+			return p.ray(z.Quotient, &policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := priced{policy: &policy, value: value, margin: margin, level: p.gains(z.loops)}
-		if out.returns, err = p.returns(ctx, &stepPolicy{actions: policy}); err != nil {
+		out := priced{policy: &policy, value: value, margin: margin, level: p.gains(z.Loops)}
+		if out.returns, err = p.returns(ctx, &markov.Rule{Actions: policy}); err != nil {
 			return out, err
 		}
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
-		if reached := floats.Dot(dir, out.returns); z.allowance() == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
+		if reached := floats.Dot(dir, out.returns); z.Allowance() == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
 			return out, nil
 		}
-		z.sharpen()
+		z.Sharpen()
 	}
 }
 
 // gains returns what each of some loops returns in a step.
-func (p *stationary) gains(loops []loop) [][]float64 {
+func (p *stationary) gains(loops []markov.Loop) [][]float64 {
 	var out [][]float64
 	for _, l := range loops {
 		gain := make([]float64, p.dim())
-		for j, c := range l.choices {
-			if c != stay {
-				floats.AddScaled(gain, l.share[j], p.k.Returns[int(c)*p.dim():][:p.dim()])
+		for j, c := range l.Choices {
+			if c != markov.Stay {
+				floats.AddScaled(gain, l.Share[j], p.k.Returns[int(c)*p.dim():][:p.dim()])
 			}
 		}
 		out = append(out, gain)
@@ -376,36 +377,36 @@ func (p *stationary) gains(loops []loop) [][]float64 {
 
 // scalarize sets the rewards to dir·r of every choice, without a discount less by the
 // perturbation.
-func (p *stationary) scalarize(z *scalar, dir []float64) {
+func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
-	z.reset(p.enough)
-	z.weight = func(i int32) float64 {
-		c, size := z.q.choice[i], 0.0
-		if c == stay {
-			return math.Abs(z.reward[i])
+	z.Reset(p.enough)
+	z.Weight = func(i int32) float64 {
+		c, size := z.Quotient.Choice[i], 0.0
+		if c == markov.Stay {
+			return math.Abs(z.Reward[i])
 		}
 		for j, r := range p.k.Returns[int(c)*d:][:d] {
 			size += math.Abs(float64(dir[j] * r))
 		}
 		return size
 	}
-	for i, c := range z.q.choice {
-		if c == stay {
+	for i, c := range z.Quotient.Choice {
+		if c == markov.Stay {
 			continue
 		}
 		sum := 0.0
 		for j, r := range p.k.Returns[int(c)*d:][:d] {
 			sum += float64(dir[j] * r)
 		}
-		z.reward[i] = sum
+		z.Reward[i] = sum
 	}
 }
 
 // spread returns the values of the states of the model, in the memory of dst if that suffices.
-func (p *stationary) spread(dst []float64, z *scalar) []float64 {
+func (p *stationary) spread(dst []float64, z *markov.LeastTotal) []float64 {
 	dst = slices.Grow(dst[:0], p.m.States())[:p.m.States()]
-	for s, n := range z.q.state {
-		dst[s] = z.v[n]
+	for s, n := range z.Quotient.Number {
+		dst[s] = z.Values[n]
 	}
 	return dst
 }
@@ -413,14 +414,14 @@ func (p *stationary) spread(dst []float64, z *scalar) []float64 {
 // solve finds the cheapest policy in a direction and a bound, which is proved by going
 // through all choices of the model unless rough is true. A total whose bound is lost to rounding
 // is sought again with a larger perturbation.
-func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough bool) (endless []int32, value, margin float64, err error) {
+func (p *stationary) solve(ctx context.Context, z *markov.LeastTotal, dir []float64, rough bool) (endless []int32, value, margin float64, err error) {
 	const most = 1000
 	for {
 		if p.scalarize(z, dir); !rough {
-			z.enough = 0
+			z.Tolerance = 0
 		}
-		z.tell = p.tell
-		if endless, err = z.solve(ctx); endless != nil || err != nil {
+		z.Progress = p.tell
+		if endless, err = z.Solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err
 		}
 		if rough {
@@ -429,7 +430,7 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 		}
 		p.mass = p.spread(p.mass, z) // nobody needs visits any more
 		value, margin = p.lowerBound(dir, p.mass)
-		if p.gamma > patient && p.gamma < 1 && z.q.over <= mostPatient {
+		if p.gamma > patient && p.gamma < 1 && z.Quotient.Rest <= mostPatient {
 			if sharp, error := p.rationally(z, dir, value); error < margin {
 				value, margin = sharp, error
 			}
@@ -437,16 +438,16 @@ func (p *stationary) solve(ctx context.Context, z *scalar, dir []float64, rough 
 		if !math.IsInf(margin, 1) {
 			return nil, value, margin, nil
 		}
-		if z.cancels() || z.slack > most {
+		if z.Cancels() || z.Perturbation > most {
 			value, margin = p.rationally(z, dir, value)
 			return nil, value, margin, nil
 		}
-		z.slack *= 8
+		z.Perturbation *= 8
 	}
 }
 
 // rationally returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
-func (p *stationary) rationally(z *scalar, dir []float64, value float64) (bound, margin float64) {
+func (p *stationary) rationally(z *markov.LeastTotal, dir []float64, value float64) (bound, margin float64) {
 	exact := make([]*big.Rat, len(dir))
 	for i, x := range dir {
 		exact[i] = rational(x)
@@ -455,11 +456,11 @@ func (p *stationary) rationally(z *scalar, dir []float64, value float64) (bound,
 	if v == nil {
 		return value, math.Inf(1)
 	}
-	bound, _ = p.rationalBoundOf(z.q, v).Float64()
+	bound, _ = p.rationalBoundOf(z.Quotient, v).Float64()
 	return bound, 2 * unit * math.Abs(bound)
 }
 
 // choose appends the choices that a policy takes in state n of the base quotient.
-func (p *stationary) choose(dst []taken, st *stepPolicy, n int32) []taken {
-	return st.choose(dst, p.k, p.base.origin[n])
+func (p *stationary) choose(dst []markov.Taken, st *markov.Rule, n int32) []markov.Taken {
+	return st.Choose(dst, p.k, p.base.Origin[n])
 }

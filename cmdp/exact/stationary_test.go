@@ -26,7 +26,7 @@ func TestDiscounted(t *testing.T) {
 			c[i] = rng.NormFloat64()
 		}
 		task, rows := randomStationaryTask(t, rng, m, c)
-		want := occupancy(t, m, c, rows)
+		want := Occupancy(t, m, c, rows)
 		for _, model := range []*cmdp.Model{m, ending(t, m)} {
 			r, err := exact.Solve(context.Background(), model, task, exact.Options{})
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/cmdp/markov"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -35,7 +36,7 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 	f.parts = parallel.Divide(mostBlocks, base.States(), threshold.Shared)
 	f.v, f.vNext = make([]float64, m.States()), make([]float64, m.States())
 	for h := range kernels(base) {
-		f.longest = max(f.longest, longestRow(base.Kernel(h)))
+		f.longest = max(f.longest, markov.LongestRow(base.Kernel(h)))
 		f.reward = append(f.reward, make([]float64, len(base.Kernel(h).Offset)-1))
 	}
 	return f

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmdpsolve/cmdp/markov"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,23 +42,23 @@ func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 // has a bad infinite total or none.
 func (p *stationary) settle() error {
 	g := &p.graph
-	g.allowed = p.choices(func(int32) bool { return true })
-	var into *predecessors
+	g.Allowed = p.choices(func(int32) bool { return true })
+	var into *markov.Predecessors
 	if len(p.without) > 0 {
-		into = g.predecessors()
+		into = g.Predecessors()
 	}
 	for _, s := range p.without {
-		g.in[s] = false
-		for _, c := range into.choices(s) {
-			g.allowed[c] = false
+		g.In[s] = false
+		for _, c := range into.Choices(s) {
+			g.Allowed[c] = false
 		}
 	}
-	p.harmless = p.graph.only(p.choices(func(c int32) bool { return g.allowed[c] && p.unharmed(c) })).endComponents()
-	if whole, _ := g.surely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.harmless.of[s] >= 0 }); whole && len(p.without) == 0 {
-		g.allowed = nil
+	p.harmless = p.graph.Only(p.choices(func(c int32) bool { return g.Allowed[c] && p.unharmed(c) })).EndComponents()
+	if whole, _ := g.AlmostSurely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.harmless.Of[s] >= 0 }); whole && len(p.without) == 0 {
+		g.Allowed = nil
 	}
 	for _, st := range p.m.StartStates() {
-		if st.Probability > 0 && !g.in[st.State] {
+		if st.Probability > 0 && !g.In[st.State] {
 			return p.stuck()
 		}
 	}
@@ -87,14 +88,14 @@ func (p *stationary) unharmed(c int32) bool {
 // stuck names a place among the states left out where every policy may stay.
 func (p *stationary) stuck() error {
 	out := slices.Clone(p.reached)
-	for s, in := range p.graph.in {
+	for s, in := range p.graph.In {
 		out[s] = out[s] && !in
 	}
-	ends := (&graph{k: p.k, in: out}).endComponents()
+	ends := (&markov.Graph{Kernel: p.k, In: out}).EndComponents()
 	found := &NoTotalError{Return: -1}
-	for _, s := range ends.order {
+	for _, s := range ends.Order {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if !ends.inside[c] {
+			if !ends.Inside[c] {
 				continue
 			}
 			if found.Return < 0 {

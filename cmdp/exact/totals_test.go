@@ -49,9 +49,7 @@ type brute struct {
 // bruteForce evaluates a policy, a choice for each state, −1 where there is none.
 func bruteForce(m *cmdp.Model, theta []float64, policy []int32, up, down []bool) brute {
 	k, n := m.Kernel(0), m.States()
-	g := &graph{k: k}
-	use := func(s, c int32) bool { return policy[s] == c }
-	r := g.reach(use)
+	r := closure(k, policy)
 	reward := func(s int) float64 { return floats.Dot(theta, k.Returns[int(policy[s])*m.Dim():][:m.Dim()]) }
 	start := func(s int) bool {
 		return slices.ContainsFunc(m.StartStates(), func(st cmdp.StartState) bool { return r[st.State][s] })
@@ -234,10 +232,10 @@ func checkRay(t *testing.T, m *cmdp.Model, got priced) {
 		if y == 0 {
 			continue
 		}
-		probs, ok := r.policy.mixed[int32(s)]
+		probs, ok := r.policy.Mixed[int32(s)]
 		if !ok {
 			probs = make([]float64, k.First[s+1]-k.First[s])
-			probs[r.policy.actions.at(s)] = 1
+			probs[r.policy.Actions.At(s)] = 1
 		}
 		for a, p := range probs {
 			push(k, int(k.First[s])+a, y*p, next)
@@ -333,4 +331,83 @@ func TestPlannerOfTotals(t *testing.T) {
 	if optimal < 50 || other < 50 || restless < 50 {
 		t.Errorf("%d optimal, %d others, %d on models that may go on: the test says little", optimal, other, restless)
 	}
+}
+
+// TestLongTotals asks for totals that take very many steps: a loop with probability
+// 1 − 1e-9, and two states between which the process goes to and fro for 2e9 steps. The
+// first has to be found to nearly all digits, since a state's way to itself cancels.
+func TestLongTotals(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		next        [][]cmdp.Transition
+		want, error float64
+	}{
+		{"a loop", [][]cmdp.Transition{{{Next: 0, Probability: 1 - 1e-9}, {Next: 2, Probability: 1e-9}}}, 1e9, 1e-9},
+		{"to and fro", [][]cmdp.Transition{{{Next: 1, Probability: 1}}, {{Next: 0, Probability: 1 - 1e-9}, {Next: 2, Probability: 1e-9}}}, 2e9, 1e-4},
+	} {
+		b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+		for s, next := range test.next {
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Returns: []float64{1}, Next: next}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper, err := Ranges(context.Background(), m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(lower[0] <= test.want*(1+1e-4) && upper[0] >= test.want*(1-1e-4) && upper[0]-lower[0] <= test.error*test.want) {
+			t.Errorf("%s: %.17g to %.17g, want %g", test.name, lower[0], upper[0], test.want)
+		}
+	}
+}
+
+// drawKernel draws a kernel in which end components of every size are common: few
+// successors, some entries of probability 0, some states without choices.
+func drawKernel(rng *rand.Rand, states int) *cmdp.Kernel {
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range states {
+		n := rng.IntN(4)
+		for range n {
+			to := 1 + rng.IntN(2)
+			for j := range to {
+				next := rng.IntN(states)
+				if rng.IntN(3) == 0 {
+					next = s
+				}
+				k.Next, k.Prob = append(k.Next, int32(next)), append(k.Prob, 1/float64(to))
+				if j == 0 && rng.IntN(6) == 0 {
+					k.Next, k.Prob = append(k.Next, int32(rng.IntN(states))), append(k.Prob, 0)
+				}
+			}
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k
+}
+
+// closure returns which states lead to which under a policy, a choice for each state, −1 for none. Every state leads to itself.
+func closure(k *cmdp.Kernel, policy []int32) [][]bool {
+	r := make([][]bool, len(policy))
+	for s := range r {
+		r[s] = make([]bool, len(r))
+		r[s][s] = true
+		for c := policy[s]; c >= 0; c = -1 {
+			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+				r[s][k.Next[e]] = r[s][k.Next[e]] || k.Prob[e] > 0
+			}
+		}
+	}
+	for m := range r {
+		for s := range r {
+			for n := range r {
+				r[s][n] = r[s][n] || r[s][m] && r[m][n]
+			}
+		}
+	}
+	return r
 }

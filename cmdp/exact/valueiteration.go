@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/markov"
 )
 
 // finite is the pricer of a model with a finite horizon: value iteration from the
@@ -14,12 +15,12 @@ import (
 type finite struct {
 	m           *cmdp.Model
 	workers     int
-	tell        teller
-	longest     int         // most successors of a choice
-	mostReturn  [][]float64 // of each kernel, the largest magnitude of each return
-	v, vNext    []float64   // S: values in the direction
-	reward      []float64   // of each choice of a step, in the direction
-	policy      []actions   // of each step, the actions found last
+	tell        markov.Progress
+	longest     int              // most successors of a choice
+	mostReturn  [][]float64      // of each kernel, the largest magnitude of each return
+	v, vNext    []float64        // S: values in the direction
+	reward      []float64        // of each choice of a step, in the direction
+	policy      []markov.Actions // of each step, the actions found last
 	flow        *flow
 	mostActions int
 	spans       [][]span // of each step, the states that can be reached; nil for all
@@ -30,7 +31,7 @@ func newFinite(m *cmdp.Model, workers int) *finite {
 	s, d, choices := m.States(), m.Dim(), 0
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
 	for h := range kernels(m) {
-		f.longest = max(f.longest, longestRow(m.Kernel(h)))
+		f.longest = max(f.longest, markov.LongestRow(m.Kernel(h)))
 		f.mostReturn = append(f.mostReturn, mostReturns(m.Kernel(h), d))
 		choices = max(choices, len(m.Kernel(h).Offset)-1)
 	}
@@ -39,10 +40,10 @@ func newFinite(m *cmdp.Model, workers int) *finite {
 }
 
 // newTable returns room for the actions of a policy.
-func (f *finite) newTable() []actions {
-	table := make([]actions, f.m.Horizon())
+func (f *finite) newTable() []markov.Actions {
+	table := make([]markov.Actions, f.m.Horizon())
 	for h := range table {
-		table[h] = newActions(f.m.States(), f.mostActions)
+		table[h] = markov.NewActions(f.m.States(), f.mostActions)
 	}
 	return table
 }
@@ -53,14 +54,6 @@ func kernels(m *cmdp.Model) int {
 		return 1
 	}
 	return m.Horizon()
-}
-
-func longestRow(k *cmdp.Kernel) int {
-	most := 0
-	for c := 1; c < len(k.Offset); c++ {
-		most = max(most, k.Offset[c]-k.Offset[c-1])
-	}
-	return most
 }
 
 func mostReturns(k *cmdp.Kernel, dim int) []float64 {
@@ -103,9 +96,12 @@ func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
 	return priced{returns: returns, value: value, margin: margin}, nil
 }
 
+// iterating is what iterate does, for those who wait.
+const iterating = "finding values of states"
+
 // iterate runs value iteration, returns V*(dir) with a bound of its error, and records
 // the action of every (step, state) pair of the spans, or of all if these are nil, of several best ones the first.
-func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, spans [][]span) (value, margin float64, err error) {
+func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Actions, spans [][]span) (value, margin float64, err error) {
 	clear(f.v)
 	d, steps, states := len(dir), f.m.Horizon(), f.m.States()
 	div := parallel.Divide(f.workers, states, len(f.m.Kernel(0).Next))
@@ -113,7 +109,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []actions, s
 	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
 		h := steps - 1 - stage
 		if part == 0 {
-			f.tell.atStep(valuing, stage, steps, states)
+			f.tell.AtStep(iterating, stage, steps, states)
 		}
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}
 		if stage%2 == 1 {
@@ -156,7 +152,7 @@ type backup struct {
 	k      *cmdp.Kernel
 	reward []float64 // of each choice
 	v, out []float64 // values from the next step on, and from this one on
-	record *actions
+	record *markov.Actions
 }
 
 // scalarize sets the reward of the choices of the states [lo, hi) to dir·r.
@@ -202,7 +198,7 @@ func (b *backup) states(lo, hi int) float64 {
 		}
 		b.out[s] = least
 		most = max(most, math.Abs(least))
-		b.record.set(s, best-first)
+		b.record.Set(s, best-first)
 	}
 	return most
 }

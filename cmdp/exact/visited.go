@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // Visits returns how much each state is visited under an answer of [Solve] without a horizon:
@@ -49,7 +50,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 }
 
 // spent adds weight times the share of time that a policy spends in each state.
-func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *stepPolicy) error {
+func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *markov.Rule) error {
 	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return err

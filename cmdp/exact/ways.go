@@ -22,21 +22,21 @@ type ways struct {
 // are known, and a little for the step.
 func (t *settlement) newWays(end int32, least []float64) *ways {
 	p := t.p
-	w := &ways{t: t, states: p.ends.part(int(end)), classes: len(t.classes[end]), cost: make(map[int32]float64)}
+	w := &ways{t: t, states: p.ends.Part(int(end)), classes: len(t.classes[end]), cost: make(map[int32]float64)}
 	largest := 0.0
 	for _, s := range w.states {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			if !p.ends.inside[c] {
+			if !p.ends.Inside[c] {
 				continue
 			}
 			w.cost[c] = 0
 			if least == nil {
 				continue
 			}
-			worse := p.least.reward[c] - least[end]
+			worse := p.least.Reward[c] - least[end]
 			next, prob := p.successors(c)
 			for j, n := range next {
-				worse += prob[j] * (p.least.h[n] - p.least.h[s])
+				worse += prob[j] * (p.least.Bias[n] - p.least.Bias[s])
 			}
 			w.cost[c] = math.Max(0, worse)
 			largest = math.Max(largest, worse)
@@ -74,7 +74,7 @@ func (w *ways) members(n int32, end int32) []int32 {
 // search finds the cheapest way from every node to one of the goals.
 func (w *ways) search(goals []int32) {
 	p := w.t.p
-	end := p.ends.of[w.states[0]]
+	end := p.ends.Of[w.states[0]]
 	for n := range w.dist {
 		w.dist[n], w.via[n], w.goal[n] = math.Inf(1), -1, false
 	}
@@ -89,8 +89,8 @@ func (w *ways) search(goals []int32) {
 			continue
 		}
 		for _, to := range w.members(at.n, end) {
-			for _, c := range p.least.into.choices(to) {
-				from := w.node(p.least.into.owner[c])
+			for _, c := range p.least.Predecessors.Choices(to) {
+				from := w.node(p.least.Predecessors.Owner[c])
 				if from == at.n || w.goal[from] {
 					continue
 				}
@@ -114,7 +114,7 @@ func (w *ways) search(goals []int32) {
 func (w *ways) follow(n int32, visit func(s, c int32)) {
 	for !w.goal[n] {
 		c := w.via[n]
-		visit(w.t.p.least.into.owner[c], c)
+		visit(w.t.p.least.Predecessors.Owner[c], c)
 		n = w.node(w.next[n])
 	}
 }

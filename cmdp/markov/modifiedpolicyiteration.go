@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"cmdpsolve/cmdp/internal/parallel"
@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// brisk is how many sweeps may take to leave a tenth of an error. Where more are needed other methods are faster.
-const brisk = 12
+// reviewEvery is how many sweeps may take to leave a tenth of an error. Where more are needed other methods are faster.
+const reviewEvery = 12
 
-// sweep finds the values of a component, with a discount, by modified policy iteration (Puterman, Shin 1978): sweeps of
+// modifiedPolicyIteration finds the values of a component, with a discount, by modified policy iteration (Puterman, Shin 1978): sweeps of
 // all choices, each followed by sweeps of the policy. If a sweep raises every value by low to high, γ/(1−γ) times as much
 // is still missing (MacQueen 1966, Porteus 1971). The lower of the two is added, and then no backup is below a value. Where
 // transitions lead anywhere values soon rise by the same everywhere, whatever γ is. Where they do not sweep reports false.
-func (z *scalar) sweep(ctx context.Context, lo, hi int32) (done bool, err error) {
+func (z *LeastTotal) modifiedPolicyIteration(ctx context.Context, lo, hi int32) (done bool, err error) {
 	const most = 60
-	z.rows.start(z.q, lo, hi)
+	z.rows.start(z.Quotient, lo, hi)
 	closed, low, high := z.closed(lo, hi), 0.0, 0.0
 	span := func(all bool) float64 {
 		if low, high = z.backups(lo, hi, all); !closed { // values outside do not rise
@@ -27,18 +27,18 @@ func (z *scalar) sweep(ctx context.Context, lo, hi int32) (done bool, err error)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		z.tell.at(valuing, math.NaN(), int(hi-lo))
+		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
 		before := span(true)
-		least := z.tolerance(lo, hi)
+		least := z.backupTolerance(lo, hi)
 		done := z.gamma*before <= least
 		for s := lo; s < hi && (done || closed); s++ { // early, what leaks would be far too low
-			z.v[s] += z.gamma / (1 - z.gamma) * low
+			z.Values[s] += z.gamma / (1 - z.gamma) * low
 		}
 		if done {
 			return true, nil
 		}
 		for n := 1; span(false) > math.Max(0.02*before, least); n++ {
-			if n == brisk {
+			if n == reviewEvery {
 				if high-low > 0.1*before {
 					return false, nil
 				}
@@ -50,9 +50,9 @@ func (z *scalar) sweep(ctx context.Context, lo, hi int32) (done bool, err error)
 }
 
 // closed reports whether no choice leaves a component.
-func (z *scalar) closed(lo, hi int32) bool {
-	for i := z.q.first[lo]; i < z.q.first[hi]; i++ {
-		to, prob := z.q.row(i)
+func (z *LeastTotal) closed(lo, hi int32) bool {
+	for i := z.Quotient.First[lo]; i < z.Quotient.First[hi]; i++ {
+		to, prob := z.Quotient.Row(i)
 		for j, n := range to {
 			if prob[j] > 0 && (n < lo || n >= hi) {
 				return false
@@ -64,14 +64,14 @@ func (z *scalar) closed(lo, hi int32) bool {
 
 // backups replaces the values of a component by their backups, of all choices, which sets the policy, or of the policy alone.
 // It returns the least and the largest change.
-func (z *scalar) backups(lo, hi int32, all bool) (low, high float64) {
-	v := z.v
+func (z *LeastTotal) backups(lo, hi int32, all bool) (low, high float64) {
+	v := z.Values
 	z.right = grown(z.right, int(hi-lo))
-	parallel.ForStates(z.workers, int(hi-lo), len(z.q.to), func(from, to int) float64 {
+	parallel.ForStates(z.workers, int(hi-lo), len(z.Quotient.To), func(from, to int) float64 {
 		if all {
 			z.bestBackups(z.right, lo, from, to)
 		} else {
-			z.rows.backups(z.right, z.v, from, to)
+			z.rows.backups(z.right, z.Values, from, to)
 		}
 		return 0
 	})
@@ -86,16 +86,16 @@ func (z *scalar) backups(lo, hi int32, all bool) (low, high float64) {
 
 // bestBackups sets out to the best backups of the states lo + [from, to), and the policy to the choices that have them. States
 // are numbered backwards as a rule, and processors fetch memory in advance that is read forwards.
-func (z *scalar) bestBackups(out []float64, lo int32, from, to int) {
-	q, v, gamma, reward := z.q, z.v, z.gamma, z.reward
-	offset, prob := q.k.Offset, q.k.Prob
+func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
+	q, v, gamma, reward := z.Quotient, z.Values, z.gamma, z.Reward
+	offset, prob := q.Kernel.Offset, q.Kernel.Prob
 	for s := to - 1; s >= from; s-- {
-		first, end := int(q.first[int(lo)+s]), int(q.first[int(lo)+s+1])
+		first, end := int(q.First[int(lo)+s]), int(q.First[int(lo)+s+1])
 		best, least := 0, math.Inf(1)
 		reward := reward[first:end]
-		for i, c := range q.choice[first:end][:len(reward)] {
+		for i, c := range q.Choice[first:end][:len(reward)] {
 			o, e := offset[c], offset[c+1]
-			next := q.to[o:e]
+			next := q.To[o:e]
 			prob := prob[o:e][:len(next)]
 			sum := 0.0
 			for j, n := range next {
@@ -108,9 +108,9 @@ func (z *scalar) bestBackups(out []float64, lo int32, from, to int) {
 			}
 			least = min(least, x)
 		}
-		out[s], z.pick[int(lo)+s] = least, int32(first+best)
-		o, e := offset[q.choice[first+best]], offset[q.choice[first+best]+1]
-		z.rows.set(s, q.to[o:e], prob[o:e], gamma, reward[best])
+		out[s], z.Policy[int(lo)+s] = least, int32(first+best)
+		o, e := offset[q.Choice[first+best]], offset[q.Choice[first+best]+1]
+		z.rows.set(s, q.To[o:e], prob[o:e], gamma, reward[best])
 	}
 }
 
@@ -124,14 +124,14 @@ type rows struct {
 }
 
 // start makes room for a component.
-func (r *rows) start(q *quotient, lo, hi int32) {
+func (r *rows) start(q *Quotient, lo, hi int32) {
 	n, room := int(hi-lo), 0
 	r.first, r.end, r.reward = grown(r.first, n), grown(r.end, n), grown(r.reward, n)
 	for s := range r.first {
 		r.first[s] = int32(room)
 		longest := 0
-		for _, c := range q.choice[q.first[int(lo)+s]:q.first[int(lo)+s+1]] {
-			longest = max(longest, q.k.Offset[c+1]-q.k.Offset[c])
+		for _, c := range q.Choice[q.First[int(lo)+s]:q.First[int(lo)+s+1]] {
+			longest = max(longest, q.Kernel.Offset[c+1]-q.Kernel.Offset[c])
 		}
 		room += longest
 	}
@@ -162,11 +162,11 @@ func (r *rows) backups(out, v []float64, from, to int) {
 	}
 }
 
-// carry solves the transposed system of a chain, for arrivals right that are not negative. It improves a guess x of the visits
+// rescaledSweeps solves the transposed system of a chain, for arrivals right that are not negative. It improves a guess x of the visits
 // by sweeps in which every state sends on what comes to it, until a sweep changes the flows by no more than rest in
 // all, or by rounding. After each sweep all are multiplied so that as much leaks as arrives (Takahashi 1975): what sweeps
 // are slow to change is their sum. It reports false where they are slow all the same.
-func (y *chain) carry(ctx context.Context, x, right []float64, rest float64) bool {
+func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest float64) bool {
 	arrives := 0.0
 	for s, r := range right {
 		x[s] = math.Max(x[s], 0)
@@ -190,7 +190,7 @@ func (y *chain) carry(ctx context.Context, x, right []float64, rest float64) boo
 			x[s] = r / y.diag[s]
 			leaks += x[s] * y.leak[s]
 		}
-		if n%brisk == 0 {
+		if n%reviewEvery == 0 {
 			if most > 0.1*last {
 				return false
 			}

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"cmdpsolve/cmdp/internal/threshold"
@@ -29,8 +29,8 @@ func (f *band) place(s, n int) int {
 }
 
 // measure sets the width of the band of a chain, and whether it is folded.
-func (f *band) measure(y *chain) {
-	n := y.states()
+func (f *band) measure(y *Chain) {
+	n := y.States()
 	straight, round := 0, 0
 	for s := range n {
 		for _, next := range y.next[y.first[s]:y.first[s+1]] {
@@ -45,11 +45,11 @@ func (f *band) measure(y *chain) {
 }
 
 // factorize reports false for a chain that is no narrow band, or has a part that it does not leave.
-func (f *band) factorize(y *chain) bool {
+func (f *band) factorize(y *Chain) bool {
 	if f.measure(y); f.width > threshold.Band {
 		return false
 	}
-	n, w := y.states(), 2*f.width+1
+	n, w := y.States(), 2*f.width+1
 	f.row, f.out, f.leak, f.y = resized(f.row, n*w), grown(f.out, n), grown(f.leak, n), grown(f.y, n)
 	for s := range n {
 		at := f.place(s, n)

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"math/rand/v2"
@@ -8,9 +8,9 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// drawKernel draws a kernel in which end components of every size are common: few
+// drawSupport draws a kernel in which end components of every size are common: few
 // successors, some entries of probability 0, some states without choices.
-func drawKernel(rng *rand.Rand, states int) *cmdp.Kernel {
+func drawSupport(rng *rand.Rand, states int) *cmdp.Kernel {
 	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	for s := range states {
 		n := rng.IntN(4)
@@ -33,26 +33,26 @@ func drawKernel(rng *rand.Rand, states int) *cmdp.Kernel {
 	return k
 }
 
-func drawGraph(rng *rand.Rand, states int) *graph {
-	g := &graph{k: drawKernel(rng, states)}
+func drawGraph(rng *rand.Rand, states int) *Graph {
+	g := &Graph{Kernel: drawSupport(rng, states)}
 	if rng.IntN(2) == 0 {
-		g.in, g.allowed = make([]bool, states), make([]bool, len(g.k.Offset)-1)
-		for s := range g.in {
-			g.in[s] = rng.IntN(8) > 0
+		g.In, g.Allowed = make([]bool, states), make([]bool, len(g.Kernel.Offset)-1)
+		for s := range g.In {
+			g.In[s] = rng.IntN(8) > 0
 		}
-		for c := range g.allowed {
-			g.allowed[c] = rng.IntN(8) > 0
+		for c := range g.Allowed {
+			g.Allowed[c] = rng.IntN(8) > 0
 		}
 	}
 	return g
 }
 
 // edges calls f for the edges of the choices that use takes.
-func (g *graph) edges(use func(s, c int32) bool, f func(s, n int32)) {
-	for s := range int32(g.states()) {
-		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
-				if n := g.k.Next[e]; g.k.Prob[e] > 0 && g.has(s) && g.has(n) && g.allows(c) && use(s, c) {
+func (g *Graph) edges(use func(s, c int32) bool, f func(s, n int32)) {
+	for s := range int32(g.States()) {
+		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+			for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
+				if n := g.Kernel.Next[e]; g.Kernel.Prob[e] > 0 && g.Has(s) && g.Has(n) && g.Allows(c) && use(s, c) {
 					f(s, n)
 				}
 			}
@@ -61,8 +61,8 @@ func (g *graph) edges(use func(s, c int32) bool, f func(s, n int32)) {
 }
 
 // reach is the transitive closure of edges, every state reaching itself.
-func (g *graph) reach(use func(s, c int32) bool) [][]bool {
-	r := make([][]bool, g.states())
+func (g *Graph) reach(use func(s, c int32) bool) [][]bool {
+	r := make([][]bool, g.States())
 	for s := range r {
 		r[s] = make([]bool, len(r))
 		r[s][s] = true
@@ -81,30 +81,30 @@ func (g *graph) reach(use func(s, c int32) bool) [][]bool {
 func all(int32, int32) bool { return true }
 
 // bruteEnds returns the maximal end components by looking at every set of states.
-func bruteEnds(g *graph) []int {
+func bruteEnds(g *Graph) []int {
 	var found []int
-	for set := 1; set < 1<<g.states(); set++ {
+	for set := 1; set < 1<<g.States(); set++ {
 		in := func(s int32) bool { return set>>s&1 > 0 }
 		stays := func(s, c int32) bool {
-			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
-				if n := g.k.Next[e]; g.k.Prob[e] > 0 && (!in(n) || !g.has(n)) {
+			for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
+				if n := g.Kernel.Next[e]; g.Kernel.Prob[e] > 0 && (!in(n) || !g.Has(n)) {
 					return false
 				}
 			}
-			return in(s) && g.allows(c)
+			return in(s) && g.Allows(c)
 		}
 		ok := true
 		r := g.reach(stays)
-		for s := range int32(g.states()) {
+		for s := range int32(g.States()) {
 			if !in(s) {
 				continue
 			}
 			some := false
-			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
+			for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
 				some = some || stays(s, c)
 			}
-			ok = ok && g.has(s) && some
-			for n := range int32(g.states()) {
+			ok = ok && g.Has(s) && some
+			for n := range int32(g.States()) {
 				ok = ok && (!in(n) || r[s][n])
 			}
 		}
@@ -117,60 +117,60 @@ func bruteEnds(g *graph) []int {
 	})
 }
 
-func checkComponents(t *testing.T, g *graph, p *partition) {
+func checkComponents(t *testing.T, g *Graph, p *Partition) {
 	t.Helper()
 	r := g.reach(all)
-	for s := range g.states() {
-		if (p.of[s] >= 0) != g.has(int32(s)) {
-			t.Fatalf("state %d in component %d", s, p.of[s])
+	for s := range g.States() {
+		if (p.Of[s] >= 0) != g.Has(int32(s)) {
+			t.Fatalf("state %d in component %d", s, p.Of[s])
 		}
-		for n := range g.states() {
-			if g.has(int32(s)) && g.has(int32(n)) && (p.of[s] == p.of[n]) != (r[s][n] && r[n][s]) {
-				t.Fatalf("states %d and %d: components %d and %d", s, n, p.of[s], p.of[n])
+		for n := range g.States() {
+			if g.Has(int32(s)) && g.Has(int32(n)) && (p.Of[s] == p.Of[n]) != (r[s][n] && r[n][s]) {
+				t.Fatalf("states %d and %d: components %d and %d", s, n, p.Of[s], p.Of[n])
 			}
 		}
 	}
 	g.edges(all, func(s, n int32) {
-		if p.of[n] > p.of[s] {
-			t.Fatalf("an edge from component %d to %d", p.of[s], p.of[n])
+		if p.Of[n] > p.Of[s] {
+			t.Fatalf("an edge from component %d to %d", p.Of[s], p.Of[n])
 		}
 	})
 	total := 0
-	for i := range p.parts() {
-		for _, s := range p.part(i) {
-			if total++; p.of[s] != int32(i) {
+	for i := range p.Len() {
+		for _, s := range p.Part(i) {
+			if total++; p.Of[s] != int32(i) {
 				t.Fatalf("state %d is listed in component %d", s, i)
 			}
 		}
 	}
-	if total != len(p.order) {
-		t.Fatalf("%d states listed of %d", total, len(p.order))
+	if total != len(p.Order) {
+		t.Fatalf("%d states listed of %d", total, len(p.Order))
 	}
 }
 
-func checkEnds(t *testing.T, g *graph, ends *endComponents) {
+func checkEnds(t *testing.T, g *Graph, ends *EndComponents) {
 	t.Helper()
 	want := bruteEnds(g)
-	if ends.parts() != len(want) {
-		t.Fatalf("%d end components, want %d", ends.parts(), len(want))
+	if ends.Len() != len(want) {
+		t.Fatalf("%d end components, want %d", ends.Len(), len(want))
 	}
-	for i := range ends.parts() {
+	for i := range ends.Len() {
 		set := 0
-		for _, s := range ends.part(i) {
+		for _, s := range ends.Part(i) {
 			set |= 1 << s
 		}
 		if !slices.Contains(want, set) {
 			t.Fatalf("%b is no maximal end component, want one of %b", set, want)
 		}
 	}
-	for s := range g.states() {
-		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			inside := ends.of[s] >= 0 && g.allows(c)
-			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
-				inside = inside && (g.k.Prob[e] == 0 || ends.of[g.k.Next[e]] == ends.of[s])
+	for s := range g.States() {
+		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+			inside := ends.Of[s] >= 0 && g.Allows(c)
+			for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
+				inside = inside && (g.Kernel.Prob[e] == 0 || ends.Of[g.Kernel.Next[e]] == ends.Of[s])
 			}
-			if inside != ends.inside[c] {
-				t.Fatalf("choice %d of state %d: inside is %v", c, s, ends.inside[c])
+			if inside != ends.Inside[c] {
+				t.Fatalf("choice %d of state %d: inside is %v", c, s, ends.Inside[c])
 			}
 		}
 	}
@@ -178,42 +178,42 @@ func checkEnds(t *testing.T, g *graph, ends *endComponents) {
 
 // checkQuotient compares a quotient with what it is said to be, and plays a lifted
 // policy.
-func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *endComponents) {
+func checkQuotient(t *testing.T, rng *rand.Rand, g *Graph, p *Partition, ends *EndComponents) {
 	t.Helper()
-	stays := make([]bool, ends.parts())
+	stays := make([]bool, ends.Len())
 	for i := range stays {
 		stays[i] = rng.IntN(2) == 0
 	}
-	q := g.quotient(p, ends, func(i int32) bool { return stays[i] })
-	same := func(s, n int) bool { return s == n || ends.of[s] >= 0 && ends.of[s] == ends.of[n] }
+	q := g.Quotient(p, ends, func(i int32) bool { return stays[i] })
+	same := func(s, n int) bool { return s == n || ends.Of[s] >= 0 && ends.Of[s] == ends.Of[n] }
 	got := make(map[int32][]int32) // of each state of the quotient, its choices
-	for s := range g.states() {
-		if (q.state[s] == q.over) != (!g.has(int32(s)) || g.k.First[s] == g.k.First[s+1]) {
-			t.Fatalf("state %d is number %d of %d", s, q.state[s], q.over)
+	for s := range g.States() {
+		if (q.Number[s] == q.Rest) != (!g.Has(int32(s)) || g.Kernel.First[s] == g.Kernel.First[s+1]) {
+			t.Fatalf("state %d is number %d of %d", s, q.Number[s], q.Rest)
 		}
-		for n := range g.states() {
-			if q.state[s] != q.over && (q.state[s] == q.state[n]) != same(s, n) {
-				t.Fatalf("states %d and %d are numbers %d and %d", s, n, q.state[s], q.state[n])
+		for n := range g.States() {
+			if q.Number[s] != q.Rest && (q.Number[s] == q.Number[n]) != same(s, n) {
+				t.Fatalf("states %d and %d are numbers %d and %d", s, n, q.Number[s], q.Number[n])
 			}
 		}
-		for c := g.k.First[s]; c < g.k.First[s+1] && q.state[s] != q.over; c++ {
-			if g.allows(c) && !ends.inside[c] {
-				got[q.state[s]] = append(got[q.state[s]], c)
+		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1] && q.Number[s] != q.Rest; c++ {
+			if g.Allows(c) && !ends.Inside[c] {
+				got[q.Number[s]] = append(got[q.Number[s]], c)
 			}
-			for e := g.k.Offset[c]; e < g.k.Offset[c+1]; e++ {
-				if n := g.k.Next[e]; g.k.Prob[e] > 0 && q.to[e] != q.state[n] || g.k.Prob[e] == 0 && q.to[e] != q.over {
-					t.Fatalf("transition to %d leads to %d", n, q.to[e])
+			for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
+				if n := g.Kernel.Next[e]; g.Kernel.Prob[e] > 0 && q.To[e] != q.Number[n] || g.Kernel.Prob[e] == 0 && q.To[e] != q.Rest {
+					t.Fatalf("transition to %d leads to %d", n, q.To[e])
 				}
 			}
 		}
 	}
-	for n := range q.over {
-		choices := slices.Clone(q.choice[q.first[n]:q.first[n+1]])
+	for n := range q.Rest {
+		choices := slices.Clone(q.Choice[q.First[n]:q.First[n+1]])
 		slices.Sort(choices)
 		want := got[n]
-		for s := range g.states() {
-			if q.state[s] == n && ends.of[s] >= 0 && stays[ends.of[s]] {
-				want = append([]int32{stay}, want...)
+		for s := range g.States() {
+			if q.Number[s] == n && ends.Of[s] >= 0 && stays[ends.Of[s]] {
+				want = append([]int32{Stay}, want...)
 				break
 			}
 		}
@@ -227,26 +227,26 @@ func checkQuotient(t *testing.T, rng *rand.Rand, g *graph, p *partition, ends *e
 
 // checkNumbers checks that components follow one another, and what is later is only
 // reached from what comes after it.
-func checkNumbers(t *testing.T, g *graph, p *partition, q *quotient) {
+func checkNumbers(t *testing.T, g *Graph, p *Partition, q *Quotient) {
 	t.Helper()
-	at := make([]int, q.over)
-	for i := range len(q.component) - 1 {
-		if q.component[i] >= q.component[i+1] {
-			t.Fatalf("components %v", q.component)
+	at := make([]int, q.Rest)
+	for i := range len(q.Component) - 1 {
+		if q.Component[i] >= q.Component[i+1] {
+			t.Fatalf("components %v", q.Component)
 		}
-		for n := q.component[i]; n < q.component[i+1]; n++ {
+		for n := q.Component[i]; n < q.Component[i+1]; n++ {
 			at[n] = i
 		}
 	}
-	for s, n := range q.state {
-		for o, m := range q.state {
-			if n != q.over && m != q.over && (at[n] == at[m]) != (p.of[s] == p.of[o]) {
+	for s, n := range q.Number {
+		for o, m := range q.Number {
+			if n != q.Rest && m != q.Rest && (at[n] == at[m]) != (p.Of[s] == p.Of[o]) {
 				t.Fatalf("states %d and %d: components %d and %d", s, o, at[n], at[m])
 			}
 		}
 	}
 	g.edges(all, func(s, n int32) {
-		if a, b := q.state[s], q.state[n]; a != q.over && b != q.over && at[b] > at[a] {
+		if a, b := q.Number[s], q.Number[n]; a != q.Rest && b != q.Rest && at[b] > at[a] {
 			t.Fatalf("an edge from component %d to %d", at[a], at[b])
 		}
 	})
@@ -254,39 +254,39 @@ func checkNumbers(t *testing.T, g *graph, p *partition, q *quotient) {
 
 // checkLift checks that a lifted policy goes surely to the state whose choice was
 // picked and takes it, or stays.
-func checkLift(t *testing.T, rng *rand.Rand, g *graph, q *quotient) {
+func checkLift(t *testing.T, rng *rand.Rand, g *Graph, q *Quotient) {
 	t.Helper()
-	pick := make([]int32, q.over)
+	pick := make([]int32, q.Rest)
 	for n := range pick {
 		pick[n] = -1
-		if first, end := q.first[n], q.first[n+1]; first < end {
+		if first, end := q.First[n], q.First[n+1]; first < end {
 			pick[n] = first + rng.Int32N(end-first)
 		}
 	}
-	taken := make([]int32, g.states())
+	taken := make([]int32, g.States())
 	for s := range taken {
 		taken[s] = -1
 	}
-	q.lift(pick, func(s, c int32) { taken[s] = c })
+	q.Lift(pick, func(s, c int32) { taken[s] = c })
 	r := g.reach(func(s, c int32) bool { return taken[s] == c })
-	for s := range int32(g.states()) {
-		n := q.state[s]
-		if n == q.over {
+	for s := range int32(g.States()) {
+		n := q.Number[s]
+		if n == q.Rest {
 			continue
 		}
-		want := int32(stay)
+		want := int32(Stay)
 		if pick[n] >= 0 {
-			want = q.choice[pick[n]]
+			want = q.Choice[pick[n]]
 		}
-		single := q.first[n] == q.first[n+1] && taken[s] < 0
+		single := q.First[n] == q.First[n+1] && taken[s] < 0
 		switch {
-		case single && !slices.ContainsFunc(q.collapsed, func(m merged) bool { return m.state == n }):
+		case single && !slices.ContainsFunc(q.Merged, func(m MergedState) bool { return m.State == n }):
 			// a state whose choices are all forbidden
-		case taken[s] < g.k.First[s] || taken[s] >= g.k.First[s+1] || !g.allows(taken[s]):
+		case taken[s] < g.Kernel.First[s] || taken[s] >= g.Kernel.First[s+1] || !g.Allows(taken[s]):
 			t.Fatalf("state %d takes choice %d", s, taken[s])
-		case want == stay && !q.inside[taken[s]]:
+		case want == Stay && !q.Inside[taken[s]]:
 			t.Fatalf("state %d takes choice %d and does not stay", s, taken[s])
-		case want != stay && taken[s] != want && (!q.inside[taken[s]] || !r[s][q.owner(want)]):
+		case want != Stay && taken[s] != want && (!q.Inside[taken[s]] || !r[s][q.Owner(want)]):
 			t.Fatalf("state %d takes choice %d: no way to choice %d", s, taken[s], want)
 		}
 	}
@@ -295,11 +295,11 @@ func checkLift(t *testing.T, rng *rand.Rand, g *graph, q *quotient) {
 func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	t.Helper()
 	g := drawGraph(rng, states)
-	p, e := g.components(), g.endComponents()
+	p, e := g.Components(), g.EndComponents()
 	checkComponents(t, g, p)
 	checkEnds(t, g, e)
 	checkQuotient(t, rng, g, p, e)
-	return e.parts()
+	return e.Len()
 }
 
 // TestQuotient checks components, end components and quotients of small random graphs
@@ -351,19 +351,19 @@ func TestComponentsDeep(t *testing.T) {
 		}
 		k.First = append(k.First, int32(len(k.Offset)-1))
 	}
-	g := &graph{k: k}
-	if n := g.components().parts(); n != states {
+	g := &Graph{Kernel: k}
+	if n := g.Components().Len(); n != states {
 		t.Errorf("%d components of a path, want %d", n, states)
 	}
-	if n := g.endComponents().parts(); n != 0 {
+	if n := g.EndComponents().Len(); n != 0 {
 		t.Errorf("%d end components of a path, want none", n)
 	}
 	k.Next, k.Prob, k.Offset = append(k.Next, 0), append(k.Prob, 1), append(k.Offset, states)
 	k.First[states] = states
-	if n := g.components().parts(); n != 1 {
+	if n := g.Components().Len(); n != 1 {
 		t.Errorf("%d components of a ring, want 1", n)
 	}
-	if n := g.endComponents().parts(); n != 1 {
+	if n := g.EndComponents().Len(); n != 1 {
 		t.Errorf("%d end components of a ring, want 1", n)
 	}
 }

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // on to the next one: a state is then swept as often as the process goes back near it, not as often as it does on the whole
 // way. Where they lead back far, all states are one stretch.
 
-// patience is how often all states may be swept.
-const patience = 200
+// mostSweeps is how often all states may be swept.
+const mostSweeps = 200
 
 // forever is the price of a choice that does not leave its state, instead of +Inf, which is not to be made cheaper.
 const forever = 1e300
@@ -27,60 +27,60 @@ func stretchOf(states, reach int32) int32 {
 	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
-// creep finds the values and the policy of a component, the states [lo, hi), without a discount. It reports false where
+// gaussSeidel finds the values and the policy of a component, the states [lo, hi), without a discount. It reports false where
 // sweeps are slow, or the policy may not come to rest.
-func (z *scalar) creep(ctx context.Context, lo, hi int32) bool {
+func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 	reach, least, most := z.survey(lo, hi)
 	held := int32(threshold.Window)
 	if least >= 0 { // so are the values
 		for s := lo; s < hi; s++ {
-			z.v[s] = max(z.v[s], 0)
+			z.Values[s] = max(z.Values[s], 0)
 		}
 	}
 	z.floor = negligible * most
-	step, cold := stretchOf(hi-lo, reach), zero(z.v[lo:hi])
+	step, cold := stretchOf(hi-lo, reach), zero(z.Values[lo:hi])
 	part, w := 0.125, &z.chain.window
 	from, front := lo, lo+step
 	w.start(lo)
 	if cold {
-		z.begin(lo, front+min(reach, hi-front), hi)
+		z.initialValues(lo, front+min(reach, hi-front), hi)
 	}
-	for left := patience * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
+	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		changed := hi // the first state that did
 		for a := from; a < front; a += held {
 			b := min(front, a+held)
-			if !w.holds(a, b) && !z.see(w, max(lo, min(a, max(b-held, a-step/2))), b) {
+			if !w.holds(a, b) && !z.loadChoices(w, max(lo, min(a, max(b-held, a-step/2))), b) {
 				return false
 			}
-			changed = min(changed, z.backup(w, a, b, hi, part))
+			changed = min(changed, z.sweepWindow(w, a, b, hi, part))
 		}
 		switch {
 		case changed < hi:
 			from = max(lo, changed-reach)
 		case front < hi:
-			z.tell.at(valuing, float64(front-lo)/float64(hi-lo), int(hi-lo))
+			z.Progress.At(findingValues, float64(front-lo)/float64(hi-lo), int(hi-lo))
 			from, front = front, front+min(step, hi-front)
 			if cold {
-				z.begin(from, front+min(reach, hi-front), hi)
+				z.initialValues(from, front+min(reach, hi-front), hi)
 			}
 		case from > lo: // little changes may have added up
 			from, part = lo, 0.5
 		default:
-			return z.drains(lo, hi)
+			return z.proper(lo, hi)
 		}
 	}
 	return false
 }
 
-// see makes a window hold the choices of the states [from, to), which are made cheaper by what does not depend on values, see
+// loadChoices makes a window hold the choices of the states [from, to), which are made cheaper by what does not depend on values, see
 // charge. It reports false where one goes on for ever at a prize, or all of a state go on for ever.
-func (z *scalar) see(w *window, from, to int32) bool {
-	rounding := z.rounding()
+func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
+	rounding := z.roundingShare()
 	w.start(from)
 	for s := from; s < to; s++ {
 		rests := false
-		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
-			to, prob := z.q.row(i)
+		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+			to, prob := z.Quotient.Row(i)
 			next, share, out := w.next, w.share, 0.0
 			if len(to) == 0 {
 				out = 1
@@ -94,9 +94,9 @@ func (z *scalar) see(w *window, from, to int32) bool {
 			w.next, w.share = next, share
 			x := forever
 			if out > 0 {
-				x = (z.reward[i] - z.extra - rounding*z.weight(i)) / out
+				x = (z.Reward[i] - z.extra - rounding*z.Weight(i)) / out
 				rests = true
-			} else if z.reward[i] < -level*z.weight(i) {
+			} else if z.Reward[i] < -level*z.Weight(i) {
 				return false
 			}
 			w.end(x, out)
@@ -109,10 +109,10 @@ func (z *scalar) see(w *window, from, to int32) bool {
 	return true
 }
 
-// backup gives the states [from, to) in a window the values of their best choices, one after the other. It returns the first
+// sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It returns the first
 // state that changed by more than part of what makes choices cheaper, or none.
-func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed int32) {
-	v, rounding, extra, floor := z.v, z.rounding(), z.extra, z.floor
+func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) (changed int32) {
+	v, rounding, extra, floor := z.Values, z.roundingShare(), z.extra, z.floor
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
 	changed = none
@@ -141,25 +141,25 @@ func (z *scalar) backup(w *window, from, to, none int32, part float64) (changed 
 		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
 			changed = s
 		}
-		v[s], z.pick[s] = best, z.q.first[s]+at
+		v[s], z.Policy[s] = best, z.Quotient.First[s]+at
 	}
 	return changed
 }
 
-// begin sets the values of the states [from, to) of a component that ends at hi to what they are where each way back is replaced by
+// initialValues sets the values of the states [from, to) of a component that ends at hi to what they are where each way back is replaced by
 // staying. States ahead of a sweep whose values are far too low would draw the policy there.
-func (z *scalar) begin(from, to, hi int32) {
+func (z *LeastTotal) initialValues(from, to, hi int32) {
 	for s := from; s < to; s++ {
 		best := math.Inf(1)
-		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
-			x, out := z.reward[i], 0.0
-			to, prob := z.q.row(i)
+		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+			x, out := z.Reward[i], 0.0
+			to, prob := z.Quotient.Row(i)
 			if len(to) == 0 {
 				out = 1
 			}
 			for j, n := range to {
 				if n < s || n >= hi {
-					x += float64(prob[j] * z.v[n])
+					x += float64(prob[j] * z.Values[n])
 					out += prob[j]
 				}
 			}
@@ -168,24 +168,24 @@ func (z *scalar) begin(from, to, hi int32) {
 			}
 		}
 		if !math.IsInf(best, 1) {
-			z.v[s] = best
+			z.Values[s] = best
 		}
 	}
 }
 
 // survey returns how far back, to a state with a larger number, some choice in a component leads, the least reward or value
 // outside that a state may get, and the largest magnitude of one.
-func (z *scalar) survey(lo, hi int32) (reach int32, least, most float64) {
+func (z *LeastTotal) survey(lo, hi int32) (reach int32, least, most float64) {
 	for s := lo; s < hi; s++ {
-		for i := z.q.first[s]; i < z.q.first[s+1]; i++ {
-			least, most = min(least, z.reward[i]), max(most, math.Abs(z.reward[i]))
-			to, _ := z.q.row(i)
+		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
+			least, most = min(least, z.Reward[i]), max(most, math.Abs(z.Reward[i]))
+			to, _ := z.Quotient.Row(i)
 			for _, n := range to {
 				switch {
 				case n >= lo && n < hi:
 					reach = max(reach, n-s)
 				default:
-					least, most = min(least, z.v[n]), max(most, math.Abs(z.v[n]))
+					least, most = min(least, z.Values[n]), max(most, math.Abs(z.Values[n]))
 				}
 			}
 		}
@@ -193,10 +193,10 @@ func (z *scalar) survey(lo, hi int32) (reach int32, least, most float64) {
 	return reach, least, most
 }
 
-// drains reports whether the policy leaves a component from everywhere.
-func (z *scalar) drains(lo, hi int32) bool {
-	return drains(make([]bool, hi-lo), func(s int32, visit func(n int32) bool) {
-		next, prob := z.q.row(z.pick[lo+s])
+// proper reports whether the policy leaves a component from everywhere.
+func (z *LeastTotal) proper(lo, hi int32) bool {
+	return reachesExit(make([]bool, hi-lo), func(s int32, visit func(n int32) bool) {
+		next, prob := z.Quotient.Row(z.Policy[lo+s])
 		if len(next) == 0 {
 			visit(hi - lo)
 		}
@@ -211,10 +211,10 @@ func (z *scalar) drains(lo, hi int32) bool {
 	})
 }
 
-// drains reports whether each state that is not met leads to one that is, or out, in the end. row visits the successors of
+// reachesExit reports whether each state that is not met leads to one that is, or out, in the end. row visits the successors of
 // a state until it is told to stop; what is out has the number after the last. As most successors have lower numbers, a few
 // passes are enough as a rule.
-func drains(met []bool, row func(s int32, visit func(n int32) bool)) bool {
+func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
 	states, passes := int32(len(met)), 4
 	for range passes {
 		left, changed := false, false

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"context"
@@ -11,47 +11,50 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A chain is the linear system of a policy over the states of a strongly connected
+// unit is half the distance from 1 to the next float64, the relative error of one rounding.
+const unit = 0x1p-53
+
+// A Chain is the linear system of a policy over the states of a strongly connected
 // component, numbered from 0:
 //
 //	(leak + Σ prob)·x(s) − Σ prob·x(next) = right(s),
 //
 // where leak is what goes out of the component in a step, by a transition or the discount. A
 // state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
-type chain struct {
-	first   []int32
-	mid     []int32 // of each row, where the entries for higher numbers begin
-	next    []int32
-	prob    []float64
-	leak    []float64
-	diag    []float64
-	factors factors
-	work    elimination
-	band    band
-	spilled bool // elimination was given up
-	met     []bool
-	place   []int32   // of each state, its number in a set
-	inverse []float64 // 1 / diag, for sweeps
-	room    [7][]float64
-	window  window // of sweeps in place
+type Chain struct {
+	first     []int32
+	mid       []int32 // of each row, where the entries for higher numbers begin
+	next      []int32
+	prob      []float64
+	leak      []float64
+	diag      []float64
+	factors   factors
+	work      elimination
+	band      band
+	iterative bool // elimination was given up
+	met       []bool
+	place     []int32   // of each state, its number in a set
+	inverse   []float64 // 1 / diag, for sweeps
+	room      [7][]float64
+	window    window // of sweeps in place
 }
 
-// reset makes the chain empty.
-func (y *chain) reset() {
+// Reset makes the chain empty.
+func (y *Chain) Reset() {
 	y.first, y.mid, y.next, y.prob = append(y.first[:0], 0), y.mid[:0], y.next[:0], y.prob[:0]
 	y.leak, y.diag = y.leak[:0], y.diag[:0]
-	y.factors, y.spilled = nil, false
+	y.factors, y.iterative = nil, false
 }
 
-func (y *chain) states() int { return len(y.leak) }
+func (y *Chain) States() int { return len(y.leak) }
 
-// add adds an entry to the row of the next state.
-func (y *chain) add(n int32, x float64) { y.next, y.prob = append(y.next, n), append(y.prob, x) }
+// Add adds an entry to the row of the next state.
+func (y *Chain) Add(n int32, x float64) { y.next, y.prob = append(y.next, n), append(y.prob, x) }
 
-// addChoice adds the entries of a choice that is taken with probability x, whose successors have the given numbers, to the
+// AddChoice adds the entries of a choice that is taken with probability x, whose successors have the given numbers, to the
 // row of the next state.
-func (y *chain) addChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
-	s := int32(y.states())
+func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
+	s := int32(y.States())
 	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
 		if n := number[k.Next[e]]; k.Prob[e] > 0 && n != s {
 			y.next, y.prob = append(y.next, n), append(y.prob, x*k.Prob[e])
@@ -59,8 +62,8 @@ func (y *chain) addChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	}
 }
 
-// end ends the row of a state whose entries are there, with its leak.
-func (y *chain) end(leak float64) {
+// EndRow ends the row of a state whose entries are there, with its leak.
+func (y *Chain) EndRow(leak float64) {
 	sum, s := leak, int32(len(y.leak))
 	mid := y.first[s]
 	for e := mid; e < int32(len(y.next)); e++ {
@@ -75,37 +78,37 @@ func (y *chain) end(leak float64) {
 	y.leak, y.diag = append(y.leak, leak), append(y.diag, sum)
 }
 
-var errSystem = errors.New("exact: a linear system of the model cannot be solved to rounding")
+var ErrSingular = errors.New("exact: a linear system of the model cannot be solved to rounding")
 
-// direct reports whether the system could be eliminated, which is left alone where it
+// eliminated reports whether the system could be eliminated, which is left alone where it
 // would fill up.
-func (y *chain) direct() bool {
-	if y.factors == nil && !y.spilled {
+func (y *Chain) eliminated() bool {
+	if y.factors == nil && !y.iterative {
 		switch {
-		case y.states() <= threshold.Eliminated:
+		case y.States() <= threshold.Eliminated:
 			y.factors = y.work.factorize(y, math.MaxInt)
 		case y.band.factorize(y):
 			y.factors = &y.band
-		case 2*len(y.next) <= 5*y.states(): // else it fills up, as a rule
+		case 2*len(y.next) <= 5*y.States(): // else it fills up, as a rule
 			y.factors = y.work.factorize(y, 3*len(y.next))
 		}
-		if y.spilled = y.factors == nil; y.spilled {
+		if y.iterative = y.factors == nil; y.iterative {
 			y.work = elimination{} // which may be large
 		}
 	}
 	return y.factors != nil
 }
 
-// solve sets x to the solution of the system, or the transposed one; x holds a first
+// Solve sets x to the solution of the system, or the transposed one; x holds a first
 // guess. It is solved to rounding, or, where that is not asked for, until the residual has fallen
 // to rest.
-func (y *chain) solve(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
-	if y.direct() {
+func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
+	if y.eliminated() {
 		y.factors.solve(x, right, transposed)
 		return nil
 	}
-	err := y.refine(ctx, x, right, transposed, rest)
-	if errors.Is(err, errSystem) { // what mixes that slowly is eliminated even if it fills up
+	err := y.iterate(ctx, x, right, transposed, rest)
+	if errors.Is(err, ErrSingular) { // what mixes that slowly is eliminated even if it fills up
 		if y.factors = y.work.factorize(y, 40*len(y.next)); y.factors != nil {
 			y.factors.solve(x, right, transposed)
 			return nil
@@ -114,9 +117,9 @@ func (y *chain) solve(ctx context.Context, x, right []float64, transposed bool, 
 	return err
 }
 
-// refine is solve by an iterative method, started again from the residual until that is
+// iterate is solve by an iterative method, started again from the residual until that is
 // rounding.
-func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
+func (y *Chain) iterate(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
 	n := len(x)
 	if zero(right) {
 		clear(x)
@@ -152,11 +155,11 @@ func (y *chain) refine(ctx context.Context, x, right []float64, transposed bool,
 		}
 		floats.AddScaled(x, 1, step)
 	}
-	return errSystem
+	return ErrSingular
 }
 
 // residual returns the largest residual at x.
-func (y *chain) residual(x, right []float64) float64 {
+func (y *Chain) residual(x, right []float64) float64 {
 	most := 0.0
 	for s, d := range y.diag {
 		sum := right[s] - d*x[s]
@@ -169,7 +172,7 @@ func (y *chain) residual(x, right []float64) float64 {
 }
 
 // apply sets dst to the left-hand side of the system at x.
-func (y *chain) apply(dst, x []float64, transposed bool) {
+func (y *Chain) apply(dst, x []float64, transposed bool) {
 	if transposed {
 		for s, d := range y.diag {
 			dst[s] = d * x[s]
@@ -194,10 +197,10 @@ func (y *chain) apply(dst, x []float64, transposed bool) {
 	}
 }
 
-// sweep sets dst to the solution of the system without the entries that lead to higher
+// lowerSolve sets dst to the solution of the system without the entries that lead to higher
 // numbers. These are the entries that a sweep of Gauss and Seidel does not know yet;
 // states are numbered so that most successors have lower numbers. dst may be right.
-func (y *chain) sweep(dst, right []float64, transposed bool) {
+func (y *Chain) lowerSolve(dst, right []float64, transposed bool) {
 	if !transposed {
 		for s, d := range y.inverse {
 			sum := right[s]
@@ -222,9 +225,9 @@ func (y *chain) sweep(dst, right []float64, transposed bool) {
 	}
 }
 
-// rest sets dst to the left-hand side of the system at x, which sweep has made of right:
+// upperResidual sets dst to the left-hand side of the system at x, which lowerSolve has made of right:
 // only the entries that it left out are missing.
-func (y *chain) rest(dst, x, right []float64, transposed bool) {
+func (y *Chain) upperResidual(dst, x, right []float64, transposed bool) {
 	copy(dst, right)
 	for s := range x {
 		next := y.next[y.mid[s]:y.first[s+1]]
@@ -248,7 +251,7 @@ func (y *chain) rest(dst, x, right []float64, transposed bool) {
 // der Vorst 1992), preconditioned by sweep from the right. Its residual is shrink times that of
 // 0, or about 1e-8. Where it breaks down it returns what it has; refine starts again from
 // there.
-func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
+func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
 	clear(x)
 	r, p, v, t, hat := y.room[2], y.room[3], y.room[4], y.room[5], y.room[6]
 	copy(r, right)
@@ -271,8 +274,8 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 		for i := range p {
 			p[i] = r[i] + beta*(p[i]-omega*v[i])
 		}
-		y.sweep(hat, p, transposed)
-		y.rest(v, hat, p, transposed)
+		y.lowerSolve(hat, p, transposed)
+		y.upperResidual(v, hat, p, transposed)
 		alpha = rho / floats.Dot(right, v)
 		if math.IsNaN(alpha) || math.IsInf(alpha, 0) {
 			return nil
@@ -282,8 +285,8 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 		if floats.Norm(r, 2) <= goal {
 			return nil
 		}
-		y.sweep(hat, r, transposed)
-		y.rest(t, hat, r, transposed)
+		y.lowerSolve(hat, r, transposed)
+		y.upperResidual(t, hat, r, transposed)
 		omega = floats.Dot(t, r) / floats.Dot(t, t)
 		if math.IsNaN(omega) || math.IsInf(omega, 0) {
 			return nil
@@ -295,7 +298,7 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 		} else if left > 1e6*start {
 			clear(x) // lost; sweeps do not diverge
 			for range 50 {
-				y.sweepOnce(x, right, transposed)
+				y.gaussSeidelStep(x, right, transposed)
 			}
 			return nil
 		}
@@ -303,27 +306,27 @@ func (y *chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 	return nil
 }
 
-// sweepOnce improves x by a sweep.
-func (y *chain) sweepOnce(x, right []float64, transposed bool) {
+// gaussSeidelStep improves x by a sweep.
+func (y *Chain) gaussSeidelStep(x, right []float64, transposed bool) {
 	r, hat := y.room[5], y.room[6]
 	y.apply(r, x, transposed)
 	for i := range r {
 		r[i] = right[i] - r[i]
 	}
-	y.sweep(hat, r, transposed)
+	y.lowerSolve(hat, r, transposed)
 	floats.AddScaled(x, 1, hat)
 }
 
 // shares returns the share of the time that the chain spends in each state of a set that it does
 // not leave. It is exact to rounding, or up to a residual of rest. It works in the memory of cycle.
-func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
-	y.place = grown(y.place, y.states())
+func (y *Chain) shares(set []int32, rest float64, cycle *Chain) []float64 {
+	y.place = grown(y.place, y.States())
 	place := y.place // of the states of the set, where all successors are too
 	for j, s := range set {
 		place[s] = int32(j)
 	}
 	// Cut open at the first state: the visits between two arrivals there.
-	cycle.reset()
+	cycle.Reset()
 	for _, s := range set {
 		leak := 0.0
 		for e := y.first[s]; e < y.first[s+1]; e++ {
@@ -333,23 +336,24 @@ func (y *chain) shares(set []int32, rest float64, cycle *chain) []float64 {
 				cycle.next, cycle.prob = append(cycle.next, n), append(cycle.prob, y.prob[e])
 			}
 		}
-		cycle.end(leak)
+		cycle.EndRow(leak)
 	}
 	x, right := make([]float64, len(set)), make([]float64, len(set))
 	right[0] = 1
 	if len(set) == 1 {
 		return right
 	}
-	if err := cycle.solve(context.Background(), x, right, true, rest); err != nil {
+	if err := cycle.Solve(context.Background(), x, right, true, rest); err != nil {
 		return right // no loop that is worth more than its first state
 	}
-	return scaled(1/floats.Sum(x), x)
+	floats.Scale(1/floats.Sum(x), x)
+	return x
 }
 
-// stationaryShares returns the share of time in each state of a closed set, or an error if it could not be found.
-func (y *chain) stationaryShares(set []int32) ([]float64, error) {
-	shares := y.shares(set, 0, new(chain))
-	flow := make([]float64, y.states())
+// StationaryShares returns the share of time in each state of a closed set, or an error if it could not be found.
+func (y *Chain) StationaryShares(set []int32) ([]float64, error) {
+	shares := y.shares(set, 0, new(Chain))
+	flow := make([]float64, y.States())
 	size := 0.0
 	for j, s := range set {
 		out := y.diag[s] * shares[j]
@@ -361,15 +365,15 @@ func (y *chain) stationaryShares(set []int32) ([]float64, error) {
 	}
 	const balanced = 1e-9
 	if len(set) > 1 && !(floats.Norm(flow, math.Inf(1)) <= balanced*size) {
-		return nil, errSystem
+		return nil, ErrSingular
 	}
 	return shares, nil
 }
 
-// leaks reports whether a few passes show that the chain leaks from every state, sooner or later. As
+// leaksEverywhere reports whether a few passes show that the chain leaks from every state, sooner or later. As
 // most successors are below, one pass is enough as a rule.
-func (y *chain) leaks() bool {
-	y.met = resized(y.met, y.states())
+func (y *Chain) leaksEverywhere() bool {
+	y.met = resized(y.met, y.States())
 	left := len(y.met)
 	for range 8 {
 		before := left
@@ -393,26 +397,26 @@ func (y *chain) leaks() bool {
 	return left == 0
 }
 
-// closedSets returns the sets of states, each connected, that the chain never leaves once it is there.
-func (y *chain) closedSets() (sets [][]int32) {
-	if y.leaks() {
+// ClosedSets returns the sets of states, each connected, that the chain never leaves once it is there.
+func (y *Chain) ClosedSets() (sets [][]int32) {
+	if y.leaksEverywhere() {
 		return nil
 	}
-	k := &cmdp.Kernel{First: make([]int32, y.states()+1), Offset: make([]int, y.states()+1), Next: y.next, Prob: y.prob}
+	k := &cmdp.Kernel{First: make([]int32, y.States()+1), Offset: make([]int, y.States()+1), Next: y.next, Prob: y.prob}
 	for s, at := range y.first {
 		k.First[s], k.Offset[s] = int32(s), int(at)
 	}
-	p := (&graph{k: k}).components()
-	open := make([]bool, p.parts())
+	p := (&Graph{Kernel: k}).Components()
+	open := make([]bool, p.Len())
 	for s := range y.leak {
 		for _, n := range y.next[y.first[s]:y.first[s+1]] {
-			open[p.of[s]] = open[p.of[s]] || p.of[n] != p.of[s]
+			open[p.Of[s]] = open[p.Of[s]] || p.Of[n] != p.Of[s]
 		}
-		open[p.of[s]] = open[p.of[s]] || y.leak[s] > 0
+		open[p.Of[s]] = open[p.Of[s]] || y.leak[s] > 0
 	}
 	for i, o := range open {
 		if !o {
-			sets = append(sets, p.part(i))
+			sets = append(sets, p.Part(i))
 		}
 	}
 	return sets

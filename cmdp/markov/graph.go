@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"slices"
@@ -6,68 +6,68 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// A graph is the support of a kernel that is the same at every step: a state leads to
+// A Graph is the support of a kernel that is the same at every step: a state leads to
 // the successors, with positive probability, of its choices. Only the states of in take
 // part, and of their choices those of allowed; nil stands for all. An edge to a state
 // that takes no part counts for nothing.
-type graph struct {
-	k       *cmdp.Kernel
-	in      []bool // of each state
-	allowed []bool // of each choice
-	tell    teller
+type Graph struct {
+	Kernel   *cmdp.Kernel
+	In       []bool // of each state
+	Allowed  []bool // of each choice
+	Progress Progress
 }
 
-// only returns the graph with the choices of a set alone.
-func (g *graph) only(allowed []bool) *graph {
-	return &graph{k: g.k, in: g.in, allowed: allowed, tell: g.tell}
+// Only returns the graph with the choices of a set alone.
+func (g *Graph) Only(allowed []bool) *Graph {
+	return &Graph{Kernel: g.Kernel, In: g.In, Allowed: allowed, Progress: g.Progress}
 }
 
-func (g *graph) states() int { return len(g.k.First) - 1 }
+func (g *Graph) States() int { return len(g.Kernel.First) - 1 }
 
-func (g *graph) has(s int32) bool { return g.in == nil || g.in[s] }
+func (g *Graph) Has(s int32) bool { return g.In == nil || g.In[s] }
 
-func (g *graph) allows(c int32) bool { return g.allowed == nil || g.allowed[c] }
+func (g *Graph) Allows(c int32) bool { return g.Allowed == nil || g.Allowed[c] }
 
-// A partition divides states into numbered parts.
-type partition struct {
-	of    []int32 // part of each state, −1 if it is in none
-	first []int32 // of each part, where its states begin in order, and the end
-	order []int32
+// A Partition divides states into numbered parts.
+type Partition struct {
+	Of    []int32 // part of each state, −1 if it is in none
+	First []int32 // of each part, where its states begin in order, and the end
+	Order []int32
 }
 
-func newPartition(states int) *partition {
-	p := &partition{of: make([]int32, states), first: []int32{0}}
-	for s := range p.of {
-		p.of[s] = -1
+func NewPartition(states int) *Partition {
+	p := &Partition{Of: make([]int32, states), First: []int32{0}}
+	for s := range p.Of {
+		p.Of[s] = -1
 	}
 	return p
 }
 
-// parts returns their number.
-func (p *partition) parts() int { return len(p.first) - 1 }
+// Len returns their number.
+func (p *Partition) Len() int { return len(p.First) - 1 }
 
-// part returns the states of part i.
-func (p *partition) part(i int) []int32 { return p.order[p.first[i]:p.first[i+1]] }
+// Part returns the states of part i.
+func (p *Partition) Part(i int) []int32 { return p.Order[p.First[i]:p.First[i+1]] }
 
 // add makes states the next part.
-func (p *partition) add(states []int32) {
+func (p *Partition) add(states []int32) {
 	for _, s := range states {
-		p.of[s] = int32(p.parts())
+		p.Of[s] = int32(p.Len())
 	}
-	p.order = append(p.order, states...)
-	p.first = append(p.first, int32(len(p.order)))
+	p.Order = append(p.Order, states...)
+	p.First = append(p.First, int32(len(p.Order)))
 }
 
-// components returns the strongly connected components in topological order, last
+// Components returns the strongly connected components in topological order, last
 // first: every edge leads into the same component or one with a smaller number. Within
 // one the states stand from the last to the first, since models count forwards as a rule. It
 // takes time linear in the transitions, but for sorting.
-func (g *graph) components() *partition {
-	p := newPartition(g.states())
-	p.order = make([]int32, 0, g.states())
+func (g *Graph) Components() *Partition {
+	p := NewPartition(g.States())
+	p.Order = make([]int32, 0, g.States())
 	t := newTarjan(g, "finding components")
-	for s := range int32(g.states()) {
-		if g.has(s) {
+	for s := range int32(g.States()) {
+		if g.Has(s) {
 			t.from(s, func(states []int32) {
 				if len(states) > 1 {
 					slices.SortFunc(states, func(a, b int32) int { return int(b - a) })
@@ -81,7 +81,7 @@ func (g *graph) components() *partition {
 
 // tarjan finds strongly connected components (Tarjan 1972) without recursion.
 type tarjan struct {
-	g     *graph
+	g     *Graph
 	what  string  // the search is for, to be told
 	seen  []int32 // when the state was first met, from 1; 0 before, done after its component
 	low   []int32 // earliest state on the stack that is known to be reached
@@ -99,8 +99,8 @@ type visit struct {
 
 const done = -1
 
-func newTarjan(g *graph, what string) *tarjan {
-	return &tarjan{g: g, what: what, seen: make([]int32, g.states()), low: make([]int32, g.states())}
+func newTarjan(g *Graph, what string) *tarjan {
+	return &tarjan{g: g, what: what, seen: make([]int32, g.States()), low: make([]int32, g.States())}
 }
 
 // forget makes states be met anew.
@@ -141,26 +141,26 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 
 func (t *tarjan) enter(s int32) {
 	if t.clock%portion == 0 {
-		t.g.tell.at(t.what, float64(t.clock)/float64(t.g.states()), t.g.states())
+		t.g.Progress.At(t.what, float64(t.clock)/float64(t.g.States()), t.g.States())
 	}
 	t.clock++
 	t.seen[s], t.low[s] = t.clock, t.clock
 	t.stack = append(t.stack, s)
-	c := t.g.k.First[s]
-	t.path = append(t.path, visit{s, c, t.g.k.Offset[c]})
+	c := t.g.Kernel.First[s]
+	t.path = append(t.path, visit{s, c, t.g.Kernel.Offset[c]})
 }
 
 // next returns the next successor of a visit.
 func (t *tarjan) next(v *visit) (n int32, ok bool) {
-	k := t.g.k
+	k := t.g.Kernel
 	for ; v.c < k.First[v.s+1]; v.c++ {
-		if v.e = max(v.e, k.Offset[v.c]); !t.g.allows(v.c) {
+		if v.e = max(v.e, k.Offset[v.c]); !t.g.Allows(v.c) {
 			continue
 		}
 		for v.e < k.Offset[v.c+1] {
 			e := v.e
 			v.e++
-			if k.Prob[e] > 0 && t.g.has(k.Next[e]) {
+			if k.Prob[e] > 0 && t.g.Has(k.Next[e]) {
 				return k.Next[e], true
 			}
 		}
@@ -181,12 +181,12 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 	t.stack = t.stack[:at]
 }
 
-// cyclic reports whether a path comes back to a state of it, given the strongly connected components.
-func (g *graph) cyclic(components *partition) bool {
-	for s := range int32(g.states()) {
-		for c := g.k.First[s]; g.has(s) && c < g.k.First[s+1]; c++ {
-			for e := g.k.Offset[c]; g.allows(c) && e < g.k.Offset[c+1]; e++ {
-				if n := g.k.Next[e]; g.k.Prob[e] > 0 && components.of[n] == components.of[s] {
+// Cyclic reports whether a path comes back to a state of it, given the strongly connected components.
+func (g *Graph) Cyclic(components *Partition) bool {
+	for s := range int32(g.States()) {
+		for c := g.Kernel.First[s]; g.Has(s) && c < g.Kernel.First[s+1]; c++ {
+			for e := g.Kernel.Offset[c]; g.Allows(c) && e < g.Kernel.Offset[c+1]; e++ {
+				if n := g.Kernel.Next[e]; g.Kernel.Prob[e] > 0 && components.Of[n] == components.Of[s] {
 					return true
 				}
 			}
@@ -195,8 +195,8 @@ func (g *graph) cyclic(components *partition) bool {
 	return false
 }
 
-// reachable reports which states of a model can be reached from some.
-func reachable(k *cmdp.Kernel, from []int32) []bool {
+// Reachable reports which states of a model can be reached from some.
+func Reachable(k *cmdp.Kernel, from []int32) []bool {
 	met := make([]bool, len(k.First)-1)
 	queue := append([]int32(nil), from...)
 	for _, s := range from {
@@ -215,25 +215,25 @@ func reachable(k *cmdp.Kernel, from []int32) []bool {
 	return met
 }
 
-// surely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
+// AlmostSurely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
 // Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
 // state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
-func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
-	into := g.predecessors()
-	nearer, whole = make([]int32, g.states()), true
-	met := make([]bool, g.states())
+func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int32) {
+	into := g.Predecessors()
+	nearer, whole = make([]int32, g.States()), true
+	met := make([]bool, g.States())
 	var queue []int32
 	for {
 		clear(met)
-		for s := range int32(g.states()) {
-			if g.in[s] && goal(s) {
+		for s := range int32(g.States()) {
+			if g.In[s] && goal(s) {
 				met[s] = true
 				queue = append(queue, s)
 			}
 		}
 		for n := 0; n < len(queue); n++ {
-			for _, c := range into.choices(queue[n]) {
-				if by := into.owner[c]; g.allowed[c] && g.in[by] && !met[by] {
+			for _, c := range into.Choices(queue[n]) {
+				if by := into.Owner[c]; g.Allowed[c] && g.In[by] && !met[by] {
 					met[by], nearer[by] = true, c
 					queue = append(queue, by)
 				}
@@ -241,11 +241,11 @@ func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
 		}
 		queue = queue[:0]
 		lost := false
-		for s := range int32(g.states()) {
-			if g.in[s] && !met[s] {
-				lost, g.in[s] = true, false
-				for _, c := range into.choices(s) {
-					g.allowed[c] = false
+		for s := range int32(g.States()) {
+			if g.In[s] && !met[s] {
+				lost, g.In[s] = true, false
+				for _, c := range into.Choices(s) {
+					g.Allowed[c] = false
 				}
 			}
 		}
@@ -254,6 +254,15 @@ func (g *graph) surely(goal func(s int32) bool) (whole bool, nearer []int32) {
 		}
 		whole = false
 	}
+}
+
+// LongestRow returns the most successors of a choice.
+func LongestRow(k *cmdp.Kernel) int {
+	most := 0
+	for c := 1; c < len(k.Offset); c++ {
+		most = max(most, k.Offset[c]-k.Offset[c-1])
+	}
+	return most
 }
 
 // lists holds a list of numbers for each state.

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"cmdpsolve/cmdp/internal/parallel"
@@ -8,16 +8,16 @@ import (
 
 // improve changes the policy in a component wherever an action is better by more than
 // slack. It returns in how many states, and the largest difference.
-func (z *scalar) improve(lo, hi int32, slack float64) (changed int, worst float64) {
-	work, first := 0, z.q.first[lo]
-	if z.q.first[hi] > first {
-		work = len(z.q.to) / len(z.q.choice) * int(z.q.first[hi]-first)
+func (z *LeastTotal) improve(lo, hi int32, slack float64) (changed int, worst float64) {
+	work, first := 0, z.Quotient.First[lo]
+	if z.Quotient.First[hi] > first {
+		work = len(z.Quotient.To) / len(z.Quotient.Choice) * int(z.Quotient.First[hi]-first)
 	}
 	var count atomic.Int64
 	worst = parallel.ForStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
 		worst, changed := 0.0, 0
 		for s := lo + int32(from); s < lo+int32(to); s++ {
-			if x := z.better(s, slack); x > 0 {
+			if x := z.improveState(s, slack); x > 0 {
 				worst = math.Max(worst, x)
 				changed++
 			}
@@ -28,27 +28,27 @@ func (z *scalar) improve(lo, hi int32, slack float64) (changed int, worst float6
 	return int(count.Load()), worst
 }
 
-// better changes the policy in a state if a choice is better by more than slack, and
+// improveState changes the policy in a state if a choice is better by more than slack, and
 // half the perturbation, and returns by how much it is.
-func (z *scalar) better(s int32, slack float64) float64 {
-	q, old := z.q, z.v[s]
+func (z *LeastTotal) improveState(s int32, slack float64) float64 {
+	q, old := z.Quotient, z.Values[s]
 	least, best := 0.0, int32(-1)
 	worst := 0.0
-	for i := q.first[s]; i < q.first[s+1]; i++ {
-		if i == z.pick[s] {
+	for i := q.First[s]; i < q.First[s+1]; i++ {
+		if i == z.Policy[s] {
 			continue
 		}
-		gain, out := z.reward[i]-(1-z.gamma)*old, 1-z.gamma
+		gain, out := z.Reward[i]-(1-z.gamma)*old, 1-z.gamma
 		size, charge := 0.0, 0.0
-		to, prob := q.row(i)
+		to, prob := q.Row(i)
 		switch {
 		case len(to) == 0:
-			gain, out = z.reward[i]-old, 1
-			charge = z.charge(i, 0)
+			gain, out = z.Reward[i]-old, 1
+			charge = z.perturb(i, 0)
 		case z.gamma < 1:
 			sum := 0.0
 			for j, n := range to {
-				x := prob[j] * (z.v[n] - old) // 0 where n is s
+				x := prob[j] * (z.Values[n] - old) // 0 where n is s
 				sum += x
 				if n != s {
 					out += z.gamma * prob[j]
@@ -58,15 +58,15 @@ func (z *scalar) better(s int32, slack float64) float64 {
 		default:
 			for j, n := range to {
 				if n != s {
-					x := z.v[n]
+					x := z.Values[n]
 					gain += float64(prob[j] * (x - old))
 					out += prob[j]
 					size += prob[j] * (math.Abs(x) + math.Abs(old))
 				}
 			}
-			charge = z.charge(i, size)
+			charge = z.perturb(i, size)
 		}
-		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.weight(i)) {
+		if gain -= charge; gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.Weight(i)) {
 			continue
 		}
 		worst = math.Max(worst, -gain)
@@ -81,7 +81,7 @@ func (z *scalar) better(s int32, slack float64) float64 {
 		}
 	}
 	if best >= 0 {
-		z.pick[s] = best
+		z.Policy[s] = best
 	}
 	return worst
 }

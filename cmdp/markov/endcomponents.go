@@ -1,57 +1,57 @@
-package exact
+package markov
 
 import "cmdpsolve/cmdp"
 
-// endComponents are the maximal end components of a graph (de Alfaro 1997). Each is a
+// EndComponents are the maximal end components of a graph (de Alfaro 1997). Each is a
 // set of states that are connected by choices which surely stay in it. A state without
 // choices is in none.
-type endComponents struct {
-	partition
-	inside []bool // of each choice, whether it stays in the component of its state
+type EndComponents struct {
+	Partition
+	Inside []bool // of each choice, whether it stays in the component of its state
 }
 
-// listed returns the components without the part of each state, which takes memory.
-func (e *endComponents) listed() *endComponents {
+// Listed returns the components without the part of each state, which takes memory.
+func (e *EndComponents) Listed() *EndComponents {
 	out := *e
-	out.of = nil
+	out.Of = nil
 	return &out
 }
 
-// endComponents splits the graph into strongly connected components. It takes away the
+// EndComponents splits the graph into strongly connected components. It takes away the
 // choices that may leave their component and the states without a choice, and then
 // splits the components again that lost something. A choice that may lead to a state
 // which takes no part is not in an end component.
-func (g *graph) endComponents() *endComponents {
+func (g *Graph) EndComponents() *EndComponents {
 	f := &peeler{
-		k:    g.k,
-		sub:  graph{k: g.k, in: make([]bool, g.states()), allowed: make([]bool, len(g.k.Offset)-1), tell: g.tell},
-		part: make([]int32, g.states()),
-		left: make([]int32, g.states()),
+		k:    g.Kernel,
+		sub:  Graph{Kernel: g.Kernel, In: make([]bool, g.States()), Allowed: make([]bool, len(g.Kernel.Offset)-1), Progress: g.Progress},
+		part: make([]int32, g.States()),
+		left: make([]int32, g.States()),
 	}
 	var all []int32
-	for s := range int32(g.states()) {
+	for s := range int32(g.States()) {
 		f.part[s] = -1
-		if !g.has(s) {
+		if !g.Has(s) {
 			continue
 		}
-		f.part[s], f.sub.in[s] = 0, true
+		f.part[s], f.sub.In[s] = 0, true
 		all = append(all, s)
-		for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-			f.sub.allowed[c] = g.allows(c)
-			if f.sub.allowed[c] {
+		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+			f.sub.Allowed[c] = g.Allows(c)
+			if f.sub.Allowed[c] {
 				f.left[s]++
 			}
 		}
 	}
-	f.parts, f.found = 1, &endComponents{partition: *newPartition(g.states())}
+	f.parts, f.found = 1, &EndComponents{Partition: *NewPartition(g.States())}
 	f.tarjan = newTarjan(&f.sub, "finding end components")
-	f.into = f.sub.predecessors()
+	f.into = f.sub.Predecessors()
 	f.split(all)
-	f.found.inside = f.sub.allowed
-	for s, in := range f.sub.in {
+	f.found.Inside = f.sub.Allowed
+	for s, in := range f.sub.In {
 		if !in { // its choices were taken away only as far as others needed to know
-			for c := g.k.First[s]; c < g.k.First[s+1]; c++ {
-				f.found.inside[c] = false
+			for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+				f.found.Inside[c] = false
 			}
 		}
 	}
@@ -61,13 +61,13 @@ func (g *graph) endComponents() *endComponents {
 // A peeler is the state of the search for end components.
 type peeler struct {
 	k      *cmdp.Kernel
-	sub    graph   // what is left
+	sub    Graph   // what is left
 	part   []int32 // component that a state is in at present
 	parts  int32
 	left   []int32       // of each state, the number of its allowed choices
-	into   *predecessors // by the choices of what is left at first
+	into   *Predecessors // by the choices of what is left at first
 	tarjan *tarjan
-	found  *endComponents
+	found  *EndComponents
 }
 
 // split finds the end components within states, whose allowed choices do not leave them.
@@ -107,8 +107,8 @@ func (f *peeler) peel(states []int32) []int32 {
 	var out []int32
 	for _, s := range states {
 		for c := f.k.First[s]; c < f.k.First[s+1]; c++ {
-			if f.sub.allowed[c] && f.leaves(s, c) {
-				f.sub.allowed[c] = false
+			if f.sub.Allowed[c] && f.leaves(s, c) {
+				f.sub.Allowed[c] = false
 				f.left[s]--
 			}
 		}
@@ -119,10 +119,10 @@ func (f *peeler) peel(states []int32) []int32 {
 	for len(out) > 0 {
 		s := out[len(out)-1]
 		out = out[:len(out)-1]
-		f.sub.in[s] = false
-		for _, c := range f.into.choices(s) {
-			if by := f.into.owner[c]; f.part[by] == f.part[s] && f.sub.allowed[c] {
-				f.sub.allowed[c] = false
+		f.sub.In[s] = false
+		for _, c := range f.into.Choices(s) {
+			if by := f.into.Owner[c]; f.part[by] == f.part[s] && f.sub.Allowed[c] {
+				f.sub.Allowed[c] = false
 				if f.left[by]--; f.left[by] == 0 {
 					out = append(out, by)
 				}
@@ -131,7 +131,7 @@ func (f *peeler) peel(states []int32) []int32 {
 	}
 	kept := states[:0]
 	for _, s := range states {
-		if f.sub.in[s] {
+		if f.sub.In[s] {
 			kept = append(kept, s)
 		}
 	}
@@ -141,7 +141,7 @@ func (f *peeler) peel(states []int32) []int32 {
 // leaves reports whether a choice may lead out of the part of its state.
 func (f *peeler) leaves(s, c int32) bool {
 	for e := f.k.Offset[c]; e < f.k.Offset[c+1]; e++ {
-		if n := f.k.Next[e]; f.k.Prob[e] > 0 && (f.part[n] != f.part[s] || !f.sub.in[n]) {
+		if n := f.k.Next[e]; f.k.Prob[e] > 0 && (f.part[n] != f.part[s] || !f.sub.In[n]) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"cmdpsolve/cmdp/internal/threshold"
 )
 
-// see makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose states are numbered from 0
+// loadRows makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose states are numbered from 0
 // there, what is outside being the number after the last. A row's own number is how often the state is left.
-func (p *visitor) see(w *window, st *stepPolicy, lo, hi, from, to int32) {
+func (p *Visits) loadRows(w *window, st *Rule, lo, hi, from, to int32) {
 	w.start(from)
-	room, state := make([]taken, 0, p.most), p.q.state
+	room, state := make([]Taken, 0, p.most), p.quotient.Number
 	for s := lo + from; s < lo+to; s++ {
 		next, share, out := w.next, w.share, 0.0
 		for _, t := range p.choose(room[:0], st, s) {
-			o, e := p.k.Offset[t.c], p.k.Offset[t.c+1]
-			prob := p.k.Prob[o:e]
-			for j, n := range p.k.Next[o:e] {
-				n, x := state[n], t.x*prob[j]
+			o, e := p.kernel.Offset[t.Choice], p.kernel.Offset[t.Choice+1]
+			prob := p.kernel.Prob[o:e]
+			for j, n := range p.kernel.Next[o:e] {
+				n, x := state[n], t.Prob*prob[j]
 				if n == s || x == 0 {
 					continue
 				}
@@ -35,15 +35,15 @@ func (p *visitor) see(w *window, st *stepPolicy, lo, hi, from, to int32) {
 	}
 }
 
-// pour corrects a guess x of the visits of the states [lo, hi) of the quotient, without a discount, until what is still on
+// propagate corrects a guess x of the visits of the states [lo, hi) of the quotient, without a discount, until what is still on
 // its way is at most rest in all, or rounding. It reports false where that is slow, or where the policy may not leave
 // the component from everywhere.
-func (p *visitor) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arrivals, x []float64, rest float64) bool {
+func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals, x []float64, rest float64) bool {
 	states, reach, w := hi-lo, int32(0), &p.chain.window
 	w.start(0)
 	row := func(s int32) ([]int32, []float64) {
 		if !w.holds(s, s+1) {
-			p.see(w, st, lo, hi, s, min(states, s+int32(threshold.Chunk)))
+			p.loadRows(w, st, lo, hi, s, min(states, s+int32(threshold.Chunk)))
 		}
 		return w.row(s - w.at)
 	}
@@ -64,7 +64,7 @@ func (p *visitor) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arriva
 			}
 		}
 	}
-	if !drains(leads, func(s int32, visit func(n int32) bool) {
+	if !reachesExit(leads, func(s int32, visit func(n int32) bool) {
 		next, _ := row(s)
 		for _, n := range next {
 			if visit(n) {
@@ -81,11 +81,11 @@ func (p *visitor) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arriva
 	}
 	step, held := stretchOf(states, reach), int32(threshold.Window)
 	from, front := states-1, states-step
-	for left := patience * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
+	for left := mostSweeps * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
 		for b := from + 1; b > front; b -= held {
 			a := max(front, b-held)
 			if !w.holds(a, b) {
-				p.see(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
+				p.loadRows(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
 			}
 			begin, next, share, own := w.begin[a-w.at:], w.next, w.share, w.own[a-w.at:]
 			for s := b - 1; s >= a; s-- {
@@ -107,7 +107,7 @@ func (p *visitor) pour(ctx context.Context, st *stepPolicy, lo, hi int32, arriva
 		case again >= front:
 			from = again
 		case front > 0:
-			p.tell.at(visiting, float64(states-front)/float64(states), int(states))
+			p.Progress.At(findingVisits, float64(states-front)/float64(states), int(states))
 			from, front = front-1, max(0, front-step)
 		default:
 			return true

@@ -1,4 +1,4 @@
-package exact
+package markov
 
 import (
 	"math"
@@ -164,8 +164,8 @@ func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0]
 
 // factorize returns nil if there would be more than most entries, or if the chain has
 // a part that it does not leave. The factors are good until the next elimination.
-func (e *elimination) factorize(y *chain, most int) factors {
-	n := y.states()
+func (e *elimination) factorize(y *Chain, most int) factors {
+	n := y.States()
 	e.start(n)
 	e.leak = append(e.leak[:0], y.leak...)
 	e.load(y)
@@ -190,7 +190,7 @@ func (e *elimination) factorize(y *chain, most int) factors {
 }
 
 // load copies the rows, entries for the same successor added up, with some room to grow.
-func (e *elimination) load(y *chain) {
+func (e *elimination) load(y *Chain) {
 	const room = 2
 	for s := range e.rows.part {
 		e.rows.part[s].room = y.first[s+1] - y.first[s] + room
@@ -209,7 +209,7 @@ func (e *elimination) load(y *chain) {
 		l.at = grown(l.at, size)
 	}
 	e.rows.x = grown(e.rows.x, size)
-	for s := range int32(y.states()) {
+	for s := range int32(y.States()) {
 		for j := y.first[s]; j < y.first[s+1]; j++ {
 			e.give(s, y.next[j], y.prob[j])
 		}

@@ -1,0 +1,443 @@
+package markov
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Class is a recurrent class of a policy.
+type Class struct {
+	States, Choices []int32
+	Mean            []float64 // its average returns
+	slow            bool      // its end mixes so slowly that sweeps are of little use
+}
+
+// begin moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding takes of the mean
+// is missing in its equation, divided by its share of the time, and another policy may come there more often.
+func (c *Class) begin(j int) {
+	c.States[0], c.States[j] = c.States[j], c.States[0]
+	c.Choices[0], c.Choices[j] = c.Choices[j], c.Choices[0]
+}
+
+// LeastMean finds the least long-run mean of a reward in each end component, and a policy that has it: by relative value iteration
+// and, where components mix too slowly for that, by policy iteration (Puterman 1994, chapters 8 and 9). It remembers what it found
+// for the rewards before, as a first guess.
+type LeastMean struct {
+	kernel       *cmdp.Kernel
+	ends         *EndComponents
+	Predecessors *Predecessors // by the choices inside ends
+	Progress     Progress
+	chain        *Chain    // shared with others
+	Best         []Class   // of each end, what was found last
+	Bias         []float64 // of each state, its relative value within its end
+	// enough is how far, relative to the largest reward, a least mean may be off, 0 for rounding; aim how far in absolute terms.
+	Tolerance, Aim float64
+
+	longest        int       // most successors of a choice
+	Reward         []float64 // of each choice inside an end
+	next           []float64
+	place          []int32 // of each state, its number among those that are looked at
+	stale          []bool  // of each state, whether a successor's relative value is lower than when it was looked at
+	sweeps         int     // of an improvement of relative values, fewer once they led to what cannot be solved
+	greedy         []int32 // of each state in a slow end, the choice that relaxation found
+	slow           []int   // the ends in which relaxation does not converge
+	size           float64 // the largest reward
+	loop           Chain   // of a policy inside an end
+	shareTolerance float64 // how exact shares of time need to be, 0 for rounding
+}
+
+func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean {
+	states := len(k.First) - 1
+	p := &LeastMean{kernel: k, ends: ends, chain: chain, longest: LongestRow(k)}
+	p.Predecessors = (&Graph{Kernel: k, Allowed: ends.Inside}).Predecessors()
+	p.Best, p.Reward, p.greedy = make([]Class, ends.Len()), make([]float64, len(k.Offset)-1), make([]int32, states)
+	p.Bias, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
+	return p
+}
+
+// Solve returns the least mean of each end in a direction of the returns.
+func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, err error) {
+	p.slow, p.size = p.slow[:0], 0
+	least = make([]float64, p.ends.Len())
+	for i := range least {
+		p.Progress.At(findingMeans, math.NaN(), len(p.ends.Part(i)))
+		if least[i], err = p.relativeValueIteration(i, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range p.slow {
+		if least[i], err = p.policyIteration(ctx, i, dir); err != nil {
+			return nil, err
+		}
+	}
+	return least, nil
+}
+
+// findingMeans is what solve does, for those who wait.
+const findingMeans = "finding long-run means"
+
+// Restart forgets what was found last, except in slow ends, whose relative values are worth keeping.
+func (p *LeastMean) Restart() {
+	for i := range p.Best {
+		p.Best[i] = Class{slow: p.Best[i].slow} // whose mean may be a rough one
+		if !p.Best[i].slow {
+			for _, s := range p.ends.Part(i) {
+				p.Bias[s] = 0
+			}
+		}
+	}
+}
+
+// relativeValueIteration finds the least average of end i by relative value iteration, whose policy is
+// evaluated. Ends that mix too slowly for that are put on the list of slow ones. Where an end is known
+// to be slow, the policy is only where leastIn starts from, and is not evaluated.
+func (p *LeastMean) relativeValueIteration(i int, dir []float64) (mean float64, err error) {
+	states := p.ends.Part(i)
+	choices := make([]int32, len(states))
+	slow := p.Best[i].slow
+	low, scale := p.relativeSweeps(states, choices, dir, slow)
+	p.size = max(p.size, scale)
+	if known := p.Best[i].States != nil; !known || !slow {
+		found, err := p.recurrentClass(states, choices, dir)
+		if err != nil {
+			return 0, err
+		}
+		if !known || floats.Dot(dir, found.Mean) < floats.Dot(dir, p.Best[i].Mean) {
+			p.Best[i] = *found
+		}
+	}
+	mean = floats.Dot(dir, p.Best[i].Mean)
+	const close = 1e-13
+	if p.Best[i].slow = slow; mean-low > math.Max(close*scale, p.Aim) {
+		p.slow, p.Best[i].slow = append(p.slow, i), true
+		for j, s := range states {
+			p.greedy[s] = choices[j]
+		}
+	}
+	return mean, nil
+}
+
+// policyIteration finds the least mean of end i by policy iteration (Howard 1960). All states of an end lead to one
+// another, so the policy outside of the best known class can be made to lead there, and then has relative
+// values. Where they show a better choice it is taken, which gives values or a class that are better.
+func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (mean float64, err error) {
+	states, best := p.ends.Part(i), &p.Best[i]
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j] = p.greedy[s]
+	}
+	var before []int32
+	var last solved
+	const rounds = 10_000
+	p.sweeps = 4
+	few := 0 // rounds that gained less than is aimed at
+	for range rounds {
+		p.Progress.At(findingMeans, math.NaN(), len(states))
+		p.LeadTo(best.States, states, choices)
+		for j, s := range best.States {
+			choices[p.place[s]] = best.Choices[j]
+		}
+		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
+			break
+		}
+		before = append(before[:0], choices...)
+		mean = floats.Dot(dir, best.Mean)
+		var found *Class
+		err := p.evaluate(ctx, states, choices, best.States[0], mean)
+		if err == nil {
+			last.keep(p, states, choices, best)
+			better := p.improve(states, choices, mean)
+			for j, s := range states {
+				p.greedy[s] = choices[j]
+			}
+			if !better {
+				break
+			}
+			p.shareTolerance = p.Tolerance
+			found, err = p.recurrentClass(states, choices, dir)
+			p.shareTolerance = 0
+		}
+		if errors.Is(err, ErrSingular) && p.sweeps > 1 && last.choices != nil {
+			p.sweeps /= 4
+			last.restore(p, states, choices, best)
+			before = before[:0]
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by no more
+		// than the error of its mean; the class at hand stays then.
+		gained := mean - floats.Dot(dir, found.Mean)
+		if few++; gained >= p.Aim {
+			few = 0
+		}
+		if gained >= 0 {
+			found.slow = true
+			*best = *found
+		}
+		if few > 1 {
+			break
+		}
+	}
+	return floats.Dot(dir, best.Mean), nil
+}
+
+// A solved policy is one whose relative values are known. Many sweeps can end with a policy that mixes
+// too slowly to be solved; then policy iteration goes back to the last solved one and takes a smaller step.
+type solved struct {
+	choices []int32
+	h       []float64
+	best    Class
+}
+
+func (v *solved) keep(p *LeastMean, states, choices []int32, best *Class) {
+	v.choices, v.h, v.best = append(v.choices[:0], choices...), v.h[:0], *best
+	for _, s := range states {
+		v.h = append(v.h, p.Bias[s])
+	}
+}
+
+func (v *solved) restore(p *LeastMean, states, choices []int32, best *Class) {
+	copy(choices, v.choices)
+	for j, s := range states {
+		p.Bias[s] = v.h[j]
+	}
+	*best = v.best
+}
+
+// LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead there already keep
+// their choice; others take any choice that may lead to one of these.
+func (p *LeastMean) LeadTo(targets, states, choices []int32) {
+	p.number(states)
+	met := make([]bool, len(states))
+	queue := slices.Clone(targets)
+	for _, s := range targets {
+		met[p.place[s]] = true
+	}
+	for _, anything := range []bool{false, true} {
+		for n := 0; n < len(queue); n++ {
+			for _, c := range p.Predecessors.Choices(queue[n]) {
+				s := p.Predecessors.Owner[c]
+				at := p.place[s]
+				if !met[at] && (anything || choices[at] == c) {
+					met[at], choices[at] = true, c
+					queue = append(queue, s)
+				}
+			}
+		}
+	}
+}
+
+// tolerance is how far a least mean may be off, 0 for rounding.
+func (p *LeastMean) tolerance() float64 { return max(p.Tolerance*p.size, p.Aim) }
+
+// number notes the places of states in their order.
+func (p *LeastMean) number(states []int32) {
+	for j, s := range states {
+		p.place[s] = int32(j)
+	}
+}
+
+// evaluate sets h to the relative values of a policy that has one class inside an end, 0 in a state of that.
+func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
+	y := p.chain
+	y.Reset()
+	x, right := make([]float64, len(states)), make([]float64, len(states))
+	base := p.Bias[zero]
+	for j, s := range states {
+		x[j] = p.Bias[s] - base
+		if s == zero {
+			y.EndRow(1)
+			continue
+		}
+		c := choices[j]
+		right[j] = p.Reward[c] - mean
+		y.AddChoice(p.kernel, p.place, c, 1)
+		y.EndRow(0)
+	}
+	if err := y.Solve(ctx, x, right, false, 0.1*p.tolerance()); err != nil {
+		return err
+	}
+	for j, s := range states {
+		p.Bias[s] = x[j]
+	}
+	return nil
+}
+
+// improve changes the choices of a policy wherever another is better by more than rounding, and reports
+// whether there were any. Its sweeps go to and fro and lower h at once, so that what is found in one place
+// is known in others, as in modified policy iteration (Puterman, Shin 1978).
+func (p *LeastMean) improve(states, choices []int32, mean float64) bool {
+	size, found := 0.0, false
+	for j, s := range states {
+		size = max(size, math.Abs(p.Bias[s])+math.Abs(p.Reward[choices[j]]))
+	}
+	slack := math.Max(float64(64+4*p.longest)*unit*size, 0.5*p.tolerance())
+	for _, s := range states {
+		p.stale[s] = true
+	}
+	for n := range p.sweeps {
+		changed := false
+		for j := range states {
+			if n%2 == 1 {
+				j = len(states) - 1 - j
+			}
+			s := states[j]
+			if !p.stale[s] {
+				continue
+			}
+			p.stale[s] = false
+			if best := p.improveState(s, mean, slack); best >= 0 {
+				changed, found = true, found || best != choices[j]
+				choices[j] = best
+				for _, c := range p.Predecessors.Choices(s) {
+					p.stale[p.Predecessors.Owner[c]] = true
+				}
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return found
+}
+
+// improveState gives a state the value of its best choice if that gains more than slack, and returns the choice,
+// or −1.
+func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
+	best = -1
+	now := p.Bias[s]
+	least := now
+	for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+		if !p.ends.Inside[c] {
+			continue
+		}
+		x := p.Reward[c] - mean
+		next, prob := p.successors(c)
+		for j, n := range next {
+			x += prob[j] * (p.Bias[n] - now)
+		}
+		if x >= -slack {
+			continue
+		}
+		out := 0.0
+		for j, n := range next {
+			if n != s {
+				out += prob[j]
+			}
+		}
+		if now+x/out < least {
+			least, best = now+x/out, c
+		}
+	}
+	if best >= 0 {
+		p.Bias[s] = least
+	}
+	return best
+}
+
+// successors returns those of a choice and their probabilities.
+func (p *LeastMean) successors(c int32) ([]int32, []float64) {
+	next := p.kernel.Next[p.kernel.Offset[c]:p.kernel.Offset[c+1]]
+	return next, p.kernel.Prob[p.kernel.Offset[c]:][:len(next)]
+}
+
+// relativeSweeps improves h in the states of an end by damped sweeps of relative value iteration, which converge in periodic
+// ends too. It sets choices to the best ones, after a few sweeps if the end is known to be slow, and returns a lower
+// bound of the least average, without what rounding takes, and the size of the rewards.
+func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
+	d := len(dir)
+	for _, s := range states {
+		for c := int(p.kernel.First[s]); c < int(p.kernel.First[s+1]); c++ {
+			if p.ends.Inside[c] {
+				p.Reward[c] = floats.Dot(dir, p.kernel.Returns[c*d:(c+1)*d])
+				scale = max(scale, math.Abs(p.Reward[c]))
+			}
+		}
+	}
+	const sweeps, brief, patience, least, step = 64, 8, 8, 1.0 / 16, 0.9
+	last := math.Inf(1)
+	for n := 1; ; n++ {
+		var high float64
+		low, high = math.Inf(1), math.Inf(-1)
+		for j, s := range states {
+			up, best := math.Inf(1), int32(0)
+			for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+				if !p.ends.Inside[c] {
+					continue
+				}
+				x := p.Reward[c]
+				next, prob := p.successors(c)
+				for j, n := range next {
+					x += prob[j] * p.Bias[n]
+				}
+				if x < up { // without a branch, see backup.states
+					best = c
+				}
+				up = min(up, x)
+			}
+			choices[j] = best
+			up -= p.Bias[s]
+			low, high = min(low, up), max(high, up)
+			p.next[s] = p.Bias[s] + step*up
+		}
+		span := high - low
+		if span <= math.Max(1e-14*scale, 0.5*p.Aim) || n >= sweeps || slow && n >= brief || n%patience == 0 && span > least*last {
+			return low, scale
+		}
+		if n == 1 || n%patience == 0 {
+			last = span
+		}
+		base := p.next[states[0]]
+		for _, s := range states {
+			p.Bias[s] = p.next[s] - base
+		}
+	}
+}
+
+var ErrNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
+
+// recurrentClass returns the recurrent class of a policy in states that it does not leave, with its average
+// returns. If there are several, it returns the one with the least mean in a direction, or the first
+// where the direction is nil.
+func (p *LeastMean) recurrentClass(states, choices []int32, dir []float64) (*Class, error) {
+	y, d := p.chainOf(states, choices), len(p.kernel.Returns)/(len(p.kernel.Offset)-1)
+	var best *Class
+	for _, set := range y.ClosedSets() {
+		out := &Class{Mean: make([]float64, d)}
+		shares := y.shares(set, 1e-3*p.shareTolerance, p.chain)
+		for j, share := range shares {
+			c := choices[set[j]]
+			out.States, out.Choices = append(out.States, states[set[j]]), append(out.Choices, c)
+			floats.AddScaled(out.Mean, share, p.kernel.Returns[int(c)*d:(int(c)+1)*d])
+		}
+		out.begin(floats.MaxIdx(shares))
+		if best == nil || dir != nil && floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
+			best = out
+		}
+	}
+	if best == nil {
+		return nil, ErrNoClass
+	}
+	return best, nil
+}
+
+// chainOf returns the chain of a policy in states, numbered in their order, that it does
+// not leave.
+func (p *LeastMean) chainOf(states, choices []int32) *Chain {
+	p.number(states)
+	y := &p.loop
+	y.Reset()
+	for _, c := range choices {
+		y.AddChoice(p.kernel, p.place, c, 1)
+		y.EndRow(0)
+	}
+	return y
+}

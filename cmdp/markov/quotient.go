@@ -1,0 +1,184 @@
+package markov
+
+import (
+	"sort"
+
+	"cmdpsolve/cmdp"
+)
+
+// A Quotient is a model with each chosen end component merged into one state. The
+// choices of that state are those that may leave the component and, if wanted, to stay
+// in it for ever. Its states are numbered in topological order, last first, so that
+// those of a strongly connected component follow one another. States without choices,
+// states that take no part, and staying have the value 0 and no number.
+//
+// Transitions and probabilities are those of the model: a choice of the quotient is a
+// choice of the model, and to lists the state of the quotient that each transition
+// leads to.
+type Quotient struct {
+	Kernel       *cmdp.Kernel
+	Number       []int32 // of each state of the model, its number, or over
+	Rest         int32   // the number of states, and of what is over
+	Origin       []int32 // of each state, that of the model, nil where some are merged
+	First        []int32 // of each state, where its choices begin in choice, and the end
+	Choice       []int32 // of the model, or stay
+	To           []int32 // of each transition of the model
+	Component    []int32 // of each strongly connected component, its first state, and the end
+	Ends         *EndComponents
+	Merged       []MergedState       // in the order of their states
+	Inside       []bool              // of each choice of the model, whether it is within a collapsed component, nil without any
+	Predecessors *Predecessors       // by the choices inside, nil to make them when a policy is lifted
+	Keeps        []bool              // of each choice of the model, whether it stays in the place of a merged state
+	Place        func(j int) []int32 // the states among those of the merged state j where it stays, if it can
+	Free         [][2]int32          // states of the value 0 that take no part, each with its choice
+}
+
+// A MergedState state is a state of a quotient that stands for an end component.
+type MergedState struct{ State, End int32 }
+
+// Members returns the states in the model of the merged state j.
+func (q *Quotient) Members(j int) []int32 { return q.Ends.Part(int(q.Merged[j].End)) }
+
+// Stay is the choice to stay in an end component for ever.
+const Stay = -1
+
+// Quotient collapses the end components of ends; those for which stays is true have the choice stay besides, as their
+// first. Components are the strongly connected ones of g. A component without a choice that leaves it and without stay has no
+// choice at all.
+func (g *Graph) Quotient(components *Partition, ends *EndComponents, stays func(i int32) bool) *Quotient {
+	q := g.Number(components, ends)
+	q.Inside, q.Keeps, q.Place = ends.Inside, ends.Inside, q.Members
+	q.Fill(g, components.Order, stays)
+	return q
+}
+
+const unnumbered = -1
+
+// Number returns a quotient without its choices.
+func (g *Graph) Number(components *Partition, ends *EndComponents) *Quotient {
+	q := &Quotient{Kernel: g.Kernel, Ends: ends, Number: make([]int32, g.States()), Component: make([]int32, 0, components.Len()+1)}
+	if ends != nil {
+		q.Merged = make([]MergedState, 0, ends.Len())
+	}
+	one := make([]int32, 1)
+	for s := range q.Number {
+		q.Number[s] = unnumbered
+	}
+	for i := range components.Len() {
+		before := q.Rest
+		for _, s := range components.Part(i) {
+			if q.Number[s] != unnumbered || !g.Has(s) || g.Kernel.First[s] == g.Kernel.First[s+1] {
+				continue
+			}
+			of := append(one[:0], s)
+			if ends != nil && ends.Of[s] >= 0 {
+				of = ends.Part(int(ends.Of[s]))
+				q.Merged = append(q.Merged, MergedState{q.Rest, ends.Of[s]})
+			}
+			for _, s := range of {
+				q.Number[s] = q.Rest
+			}
+			q.Rest++
+		}
+		if q.Rest > before {
+			q.Component = append(q.Component, before)
+		}
+	}
+	q.Component = append(q.Component, q.Rest)
+	if ends == nil {
+		q.Origin = make([]int32, q.Rest)
+	}
+	for s, n := range q.Number {
+		switch {
+		case n == unnumbered:
+			q.Number[s] = q.Rest
+		case ends == nil:
+			q.Origin[n] = int32(s)
+		}
+	}
+	return q
+}
+
+// Fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of the quotient
+// in the order of their numbers and any others.
+func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
+	q.First, q.Choice = make([]int32, 0, q.Rest+1), make([]int32, 0, len(g.Kernel.Offset)-1)
+	j := 0 // the next merged state
+	one := make([]int32, 1)
+	for _, s := range order {
+		n := q.Number[s]
+		if n == q.Rest || int(n) != len(q.First) {
+			continue
+		}
+		q.First = append(q.First, int32(len(q.Choice)))
+		of := append(one[:0], s)
+		if j < len(q.Merged) && q.Merged[j].State == n {
+			if of = q.Members(j); stays(q.Merged[j].End) {
+				q.Choice = append(q.Choice, Stay)
+			}
+			j++
+		}
+		for _, s := range of {
+			for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+				if g.Allows(c) && (q.Inside == nil || !q.Inside[c]) {
+					q.Choice = append(q.Choice, c)
+				}
+			}
+		}
+	}
+	q.First = append(q.First, int32(len(q.Choice)))
+	q.To = make([]int32, len(q.Kernel.Next))
+	for e, n := range q.Kernel.Next {
+		q.To[e] = q.Rest
+		if q.Kernel.Prob[e] > 0 {
+			q.To[e] = q.Number[n]
+		}
+	}
+}
+
+// Lift turns a policy of the quotient into one of the model and calls set for each state. The policy is an index into
+// choice for each state, negative where there is none. Inside a merged component it surely goes to the state where
+// the policy leaves, or it stays, by the first choices that stay.
+func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
+	for s := range int32(len(q.Number)) {
+		if n := q.Number[s]; n != q.Rest {
+			if i := pick[n]; i >= 0 && q.Choice[i] >= q.Kernel.First[s] && q.Choice[i] < q.Kernel.First[s+1] {
+				set(s, q.Choice[i])
+			}
+		}
+	}
+	for _, f := range q.Free {
+		set(f[0], f[1])
+	}
+	into := q.Predecessors
+	lead := func(members, to []int32) {
+		if len(to) == len(members) { // there is no way to find
+			return
+		}
+		if into == nil {
+			into = (&Graph{Kernel: q.Kernel, Allowed: q.Inside}).Predecessors()
+		}
+		into.Attract(to, set)
+	}
+	for j, end := range q.Merged {
+		i := pick[end.State]
+		if i >= 0 && q.Choice[i] != Stay {
+			lead(q.Members(j), []int32{q.Owner(q.Choice[i])})
+			continue
+		}
+		place := q.Place(j)
+		for _, s := range place {
+			c := q.Kernel.First[s]
+			for !q.Keeps[c] {
+				c++
+			}
+			set(s, c)
+		}
+		lead(q.Members(j), place)
+	}
+}
+
+// Owner returns the state of a choice of the model.
+func (q *Quotient) Owner(c int32) int32 {
+	return int32(sort.Search(len(q.Number), func(s int) bool { return q.Kernel.First[s+1] > c }))
+}

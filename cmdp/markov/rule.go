@@ -1,0 +1,122 @@
+package markov
+
+import (
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// Rule is the policy of one step.
+type Rule struct {
+	Actions Actions
+	Mixed   map[int32][]float64 // probabilities of the states that randomise
+}
+
+// Taken is a choice that a policy takes with a probability.
+type Taken struct {
+	Choice int
+	Prob   float64
+}
+
+// Choose appends the choices that the policy takes in state s of a model.
+func (st *Rule) Choose(dst []Taken, k *cmdp.Kernel, s int32) []Taken {
+	first := int(k.First[s])
+	probs, ok := st.Mixed[s]
+	if !ok {
+		return append(dst, Taken{first + st.Actions.At(int(s)), 1})
+	}
+	for a, x := range probs {
+		if x > 0 {
+			dst = append(dst, Taken{first + a, x})
+		}
+	}
+	return dst
+}
+
+func (st *Rule) Mix(s int32, probs []float64) {
+	if st.Mixed == nil {
+		st.Mixed = make(map[int32][]float64)
+	}
+	st.Mixed[s] = probs
+}
+
+// Assign makes the policy divide the mass total of state s as given; without mass it
+// stays as it is.
+func (st *Rule) Assign(s int, mass []float64, total float64) {
+	if total == 0 {
+		return
+	}
+	delete(st.Mixed, int32(s))
+	best := 0
+	for a, x := range mass {
+		if x > mass[best] {
+			best = a
+		}
+	}
+	st.Actions.Set(s, best)
+	if mass[best] == total {
+		return
+	}
+	probs := make([]float64, len(mass))
+	for a, x := range mass {
+		probs[a] = x / total
+	}
+	if probs[best] == 1 { // the rest is below rounding
+		return
+	}
+	if st.Mixed == nil {
+		st.Mixed = make(map[int32][]float64)
+	}
+	st.Mixed[int32(s)] = probs
+}
+
+// Actions holds one action for each state, in bytes or bits where that suffices.
+type Actions struct {
+	narrow []uint8
+	bits   []uint8 // of eight states each
+	wide   []int32
+}
+
+// NewActions returns room for actions below most, which may be set for several states at the same time.
+func NewActions(states, most int) Actions {
+	if most <= 256 {
+		return Actions{narrow: make([]uint8, states)}
+	}
+	return Actions{wide: make([]int32, states)}
+}
+
+// NewPackedActions is newActions for those that are set one after the other.
+func NewPackedActions(states, most int) Actions {
+	if most <= 2 {
+		return Actions{bits: make([]uint8, states/8+1)}
+	}
+	return NewActions(states, most)
+}
+
+func (a *Actions) Set(s, action int) {
+	switch {
+	case a.narrow != nil:
+		a.narrow[s] = uint8(action)
+	case a.bits != nil:
+		a.bits[s/8] = a.bits[s/8]&^(1<<(s%8)) | uint8(action)<<(s%8)
+	default:
+		a.wide[s] = int32(action)
+	}
+}
+
+func (a *Actions) At(s int) int {
+	switch {
+	case a.narrow != nil:
+		return int(a.narrow[s])
+	case a.bits != nil:
+		return int(a.bits[s/8] >> (s % 8) & 1)
+	}
+	return int(a.wide[s])
+}
+
+// Bytes returns how much memory the actions take.
+func (a *Actions) Bytes() int { return len(a.narrow) + len(a.bits) + 4*len(a.wide) }
+
+func (a *Actions) Clone() Actions {
+	return Actions{slices.Clone(a.narrow), slices.Clone(a.bits), slices.Clone(a.wide)}
+}

@@ -1,0 +1,221 @@
+package markov
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
+)
+
+// An Occupancy is what a policy visits: the expected numbers of visits of each state, discounted or in total.
+// Where it goes on for ever without a discount, a visit is the arrival.
+type Occupancy struct {
+	Counts    []float64 // of each state of the quotient, and 0 at rest
+	Recurrent []int32   // the states of the model in which the policy goes on for ever, if it comes there
+}
+
+// A Visits computes occupancies of policies of a model, component by component, first ones first. It remembers the
+// last occupancy in components that are not eliminated, which is a first guess of the next.
+type Visits struct {
+	quotient *Quotient // in which nothing is merged; its choices are not needed
+	kernel   *cmdp.Kernel
+	gamma    float64
+	most     int // of choices in a state
+	Progress Progress
+	chain    *Chain
+	guess    map[int32][]float64 // visits of the last policy in components that are not eliminated, by their first states
+	wide     map[int32]bool      // components, by their first states, that are too wide to be eliminated
+	slow     map[int32]bool      // components in which sweeps are slow
+	changed  *Change             // room for a change
+}
+
+// NewVisits returns a visitor of a model with discount gamma, 1 for totals, whose components a quotient without merged
+// states numbers. It works in the memory of chain.
+func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
+	p := &Visits{quotient: q, kernel: q.Kernel, gamma: gamma, chain: chain}
+	p.guess, p.wide, p.slow = make(map[int32][]float64), make(map[int32]bool), make(map[int32]bool)
+	for s := range len(p.kernel.First) - 1 {
+		p.most = max(p.most, int(p.kernel.First[s+1]-p.kernel.First[s]))
+	}
+	return p
+}
+
+// choose appends the choices that a policy takes in state n of the quotient.
+func (p *Visits) choose(dst []Taken, st *Rule, n int32) []Taken {
+	return st.Choose(dst, p.kernel, p.quotient.Origin[n])
+}
+
+// induce makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
+// where the policy goes on for ever, which are left out of the chain, and whether there is a way out of
+// [lo, hi).
+func (p *Visits) induce(st *Rule, lo, hi int32) (forever []int32, leaves bool) {
+	y := p.chain
+	y.Reset()
+	wide := p.wide[lo]
+	y.iterative = wide
+	leaks, room := false, make([]Taken, 0, p.most)
+	for n := lo; n < hi; n++ {
+		leak := 0.0
+		for _, t := range p.choose(room[:0], st, n) {
+			o, e := p.kernel.Offset[t.Choice], p.kernel.Offset[t.Choice+1]
+			prob := p.kernel.Prob[o:e]
+			for j, next := range p.kernel.Next[o:e] {
+				to, x := p.quotient.Number[next], p.gamma*t.Prob*prob[j]
+				switch {
+				case to == n || x == 0:
+				case to >= lo && to < hi:
+					y.next, y.prob = append(y.next, to-lo), append(y.prob, x)
+				default:
+					leak += x
+				}
+			}
+		}
+		leaves = leaves || leak > 0
+		leak += 1 - p.gamma
+		y.EndRow(leak)
+		leaks = leaks || leak > 0
+	}
+	if p.gamma == 1 && (!leaks || !y.eliminated()) {
+		for _, set := range y.ClosedSets() {
+			for _, n := range set {
+				y.leak[n]++
+				y.diag[n]++
+				forever = append(forever, lo+n)
+			}
+			y.iterative = wide
+		}
+	}
+	if y.eliminated(); y.iterative {
+		p.wide[lo] = true
+	}
+	return forever, leaves
+}
+
+// findingVisits is what flow does, for those who wait.
+const findingVisits = "finding visits of states"
+
+// Solve replaces arrivals at the states of the quotient by the numbers of visits that they bring about, to rounding or, if rough is true,
+// to ten digits. Arrivals may be negative: visits that are no more. The visits of the last policy are a first guess.
+func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool) (*Occupancy, error) {
+	q := p.quotient
+	out := &Occupancy{Counts: mass}
+	for i := len(q.Component) - 2; i >= 0; i-- {
+		lo, hi := q.Component[i], q.Component[i+1]
+		if i%1024 == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p.Progress.At(findingVisits, 1-float64(lo)/float64(q.Rest), int(q.Rest))
+		}
+		if zero(mass[lo:hi]) {
+			continue
+		}
+		if hi > lo+1 {
+			if err := p.solveComponent(ctx, st, lo, hi, true, rough, out); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p.solveState(st, lo, out)
+	}
+	mass[q.Rest] = 0
+	return out, nil
+}
+
+// solveState is flow for a component of one state.
+func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
+	var room [4]Taken
+	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
+	for _, t := range choices {
+		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
+			if p.quotient.Number[p.kernel.Next[e]] != n {
+				leaves += p.gamma * t.Prob * p.kernel.Prob[e]
+			}
+		}
+	}
+	if leaves == 0 {
+		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
+		return
+	}
+	out.Counts[n] /= leaves
+	p.leave(choices, out.Counts[n], n, n+1, out.Counts)
+}
+
+// leave adds what x visits bring to states outside of [lo, hi).
+func (p *Visits) leave(choices []Taken, x float64, lo, hi int32, mass []float64) {
+	for _, t := range choices {
+		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
+			if to := p.quotient.Number[p.kernel.Next[e]]; to < lo || to >= hi {
+				mass[to] += float64(p.gamma * x * t.Prob * p.kernel.Prob[e])
+			}
+		}
+	}
+}
+
+// leaveAll is send for the visits of all states of a component.
+func (p *Visits) leaveAll(st *Rule, lo, hi int32, out *Occupancy) {
+	room := make([]Taken, 0, p.most)
+	for n := lo; n < hi; n++ {
+		if y := out.Counts[n]; y != 0 {
+			p.leave(p.choose(room[:0], st, n), y, lo, hi, out.Counts)
+		}
+	}
+}
+
+// solveComponent is flow for a component of several states.
+func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, again, rough bool, out *Occupancy) error {
+	mass := out.Counts[lo:hi]
+	rest := 0.0
+	if rough {
+		for _, y := range mass {
+			rest += math.Abs(y)
+		}
+		// Returns are to meet a target, whatever the gap is, and what is missing at many states may add up.
+		rest *= 1e-10
+	}
+	guess := func() []float64 {
+		x := p.guess[lo]
+		if x == nil || !again {
+			x = make([]float64, hi-lo)
+		}
+		if again {
+			p.guess[lo] = x
+		}
+		return x
+	}
+	if p.gamma == 1 && int(hi-lo) > threshold.Swept && !p.slow[lo] {
+		x := guess()
+		if p.propagate(ctx, st, lo, hi, mass, x, rest) {
+			copy(mass, x)
+			p.leaveAll(st, lo, hi, out)
+			return nil
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	forever, leaves := p.induce(st, lo, hi)
+	x := mass
+	if !p.chain.eliminated() {
+		x = guess()
+	}
+	brisk := p.gamma < 1 && !p.slow[lo] && !p.chain.eliminated() && slices.Min(mass) >= 0
+	if brisk {
+		brisk = p.chain.rescaledSweeps(ctx, x, mass, rest)
+		p.slow[lo] = !brisk
+	}
+	if !brisk {
+		if err := p.chain.Solve(ctx, x, mass, true, rest/float64(hi-lo)); err != nil {
+			return err
+		}
+	}
+	copy(mass, x)
+	if leaves {
+		p.leaveAll(st, lo, hi, out)
+	}
+	for _, n := range forever {
+		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
+	}
+	return nil
+}
