@@ -10,15 +10,15 @@ import (
 // induct is backward induction on a known model of finite horizon. backup returns the
 // value of a state at step h from the values of the next step. The answer is the values of
 // the first step. now and next have an entry for each state. The error is that of ctx.
-func induct[V any](ctx context.Context, m *Model, now, next []V, backup func(k *Kernel, h, s int, next []V) V) ([]V, error) {
+func induct[V any](ctx context.Context, m *Model, now, next []V, backup func(rows *Rows, h, s int, next []V) V) ([]V, error) {
 	clear(next)
 	for h := m.horizon - 1; h >= 0; h-- {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		for s := range now {
-			now[s] = backup(k, h, s, next)
+			now[s] = backup(rows, h, s, next)
 		}
 		now, next = next, now
 	}
@@ -30,8 +30,8 @@ func induct[V any](ctx context.Context, m *Model, now, next []V, backup func(k *
 // actions that are equal up to rounding it takes the first. It allocates.
 func BestPolicy(m *Model, direction []float64) (policy Deterministic, least float64) {
 	policy = firstActions(m)
-	values, _ := induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
-		x, a := k.best(direction, s, next)
+	values, _ := induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(rows *Rows, h, s int, next []float64) float64 {
+		x, a := rows.best(direction, s, next)
 		policy[h][s] = int32(a)
 		return x
 	})
@@ -56,9 +56,9 @@ func firstActions(m *Model) Deterministic {
 func BestReturns(m *Model, direction []float64) []float64 {
 	d := m.Dim()
 	vectors := [2][]float64{make([]float64, d*m.states), make([]float64, d*m.states)} // of even and odd steps
-	induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(k *Kernel, h, s int, next []float64) float64 {
-		x, a := k.best(direction, s, next)
-		k.follow(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
+	induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states), func(rows *Rows, h, s int, next []float64) float64 {
+		x, a := rows.best(direction, s, next)
+		rows.follow(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
 		return x
 	})
 	returns := make([]float64, d)
@@ -73,20 +73,24 @@ func BestReturns(m *Model, direction []float64) []float64 {
 // best returns the least value of a choice of state s, and the first action that has it up
 // to rounding. Products are rounded before they are added (the conversions forbid a fused
 // operation), so that the answer is the same on every machine.
-func (k *Kernel) best(direction []float64, s int, next []float64) (least float64, action int) {
+func (r *Rows) best(direction []float64, s int, next []float64) (least float64, action int) {
 	const rounding = 1e-12
-	d, first, end := len(direction), int(k.First[s]), int(k.First[s+1])
+	first, end := r.Choices(s)
 	if first == end { // the process rests
 		return next[s], 0
 	}
 	least = math.Inf(1)
 	for c := first; c < end; c++ {
+		to, prob := r.Row(c)
+		if len(to) == 0 { // it is not offered
+			continue
+		}
 		x := 0.0
-		for i, y := range k.Returns[c*d : (c+1)*d] {
+		for i, y := range r.Returns(c) {
 			x += float64(direction[i] * y)
 		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			x += float64(k.Prob[e] * next[k.Next[e]])
+		for e, s := range to {
+			x += float64(prob[e] * next[s])
 		}
 		if x < least-rounding {
 			least, action = x, c-first
@@ -96,16 +100,18 @@ func (k *Kernel) best(direction []float64, s int, next []float64) (least float64
 }
 
 // follow sets v to the returns of an action in state s and of what follows it.
-func (k *Kernel) follow(v, next []float64, s, action int) {
-	d, c := len(v), int(k.First[s])+action
-	if c == int(k.First[s+1]) { // the process rests
+func (r *Rows) follow(v, next []float64, s, action int) {
+	d := len(v)
+	first, end := r.Choices(s)
+	if first == end { // the process rests
 		copy(v, next[s*d:])
 		return
 	}
-	copy(v, k.Returns[c*d:(c+1)*d])
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		for i, x := range next[int(k.Next[e])*d:][:d] {
-			v[i] += float64(k.Prob[e] * x)
+	copy(v, r.Returns(first+action))
+	to, prob := r.Row(first + action)
+	for e, s := range to {
+		for i, x := range next[int(s)*d:][:d] {
+			v[i] += float64(prob[e] * x)
 		}
 	}
 }
@@ -130,8 +136,8 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 	if policy != nil {
 		probs = make([]float64, m.shape.MaxActions())
 	}
-	values, _ := induct(context.Background(), m, make([]bounds, m.states), make([]bounds, m.states), func(k *Kernel, h, s int, next []bounds) bounds {
-		first, end := int(k.First[s]), int(k.First[s+1])
+	values, _ := induct(context.Background(), m, make([]bounds, m.states), make([]bounds, m.states), func(rows *Rows, h, s int, next []bounds) bounds {
+		first, end := rows.Choices(s)
 		b := bounds{math.Inf(1), math.Inf(-1)}
 		if first == end { // the process rests
 			b = next[s]
@@ -140,7 +146,7 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 		}
 		for c := first; c < end; c++ {
 			if policy == nil || probs[c-first] > 0 {
-				k.widen(&b, direction, c, next)
+				rows.widen(&b, direction, c, next)
 			}
 		}
 		visit(h, s, b)
@@ -150,18 +156,19 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 }
 
 // widen makes b contain ⟨direction, return⟩ of all that can come of choice c.
-func (k *Kernel) widen(b *bounds, direction []float64, c int, next []bounds) {
-	d, x := len(direction), 0.0
-	if k.Outcomes == nil {
-		x = floats.Dot(direction, k.Returns[c*d:(c+1)*d])
+func (r *Rows) widen(b *bounds, direction []float64, c int, next []bounds) {
+	x := 0.0
+	if !r.Random() {
+		x = floats.Dot(direction, r.Returns(c))
 	}
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		if k.Prob[e] == 0 {
+	to, prob := r.Row(c)
+	for e, s := range to {
+		if prob[e] == 0 {
 			continue
 		}
-		if k.Outcomes != nil {
-			x = floats.Dot(direction, k.Outcomes[e*d:(e+1)*d])
+		if r.Random() {
+			x = floats.Dot(direction, r.Outcome(c, e))
 		}
-		b.low, b.up = min(b.low, x+next[k.Next[e]].low), max(b.up, x+next[k.Next[e]].up)
+		b.low, b.up = min(b.low, x+next[s].low), max(b.up, x+next[s].up)
 	}
 }

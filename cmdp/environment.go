@@ -53,22 +53,19 @@ func (m *Model) Start(rng *rand.Rand) int {
 
 // Step samples a successor and the return vector received on the way.
 func (m *Model) Step(returns []float64, rng *rand.Rand, h, state, action int) int {
-	k := m.Kernel(h)
-	c := int(k.First[state]) + action
-	if action < 0 || c >= int(k.First[state+1]) {
+	rows := m.Rows(h)
+	first, end := rows.Choices(state)
+	c := first + action
+	if action < 0 || c >= end {
 		panic(badAction)
 	}
-	first, end := k.Offset[c], k.Offset[c+1]
-	e := first
-	if end-first > 1 {
-		e += draw(rng, k.Prob[first:end])
+	next, prob := rows.Row(c)
+	e := 0
+	if len(next) > 1 {
+		e = draw(rng, prob)
 	}
-	if k.Outcomes != nil {
-		copy(returns, k.Outcomes[e*m.dim:(e+1)*m.dim])
-	} else {
-		copy(returns, k.Returns[c*m.dim:(c+1)*m.dim])
-	}
-	return int(k.Next[e])
+	copy(returns, rows.Outcome(c, e))
+	return int(next[e])
 }
 
 // A Trajectory records one episode. Step t < Steps took action Actions[t] in state

@@ -42,8 +42,8 @@ func (e *Evaluator) ReturnsAgainst(dst []float64, agent, opponent Policy) {
 		panic(badDim)
 	}
 	clear(dst)
-	e.forward(agent, opponent, func(k *Kernel, _, c int, q float64) {
-		floats.AddScaled(dst, q, k.Returns[c*len(dst):(c+1)*len(dst)])
+	e.forward(agent, opponent, func(rows *Rows, _, c int, q float64) {
+		floats.AddScaled(dst, q, rows.Returns(c))
 	})
 }
 
@@ -58,12 +58,12 @@ func (e *Evaluator) OccupancyAgainst(agent, opponent Policy) [][]float64 {
 	for h := range q {
 		q[h] = make([]float64, e.model.shape.StepChoices(h))
 	}
-	e.forward(agent, opponent, func(_ *Kernel, h, c int, mass float64) { q[h][c] = mass })
+	e.forward(agent, opponent, func(_ *Rows, h, c int, mass float64) { q[h][c] = mass })
 	return q
 }
 
 // forward calls visit with every choice of positive probability.
-func (e *Evaluator) forward(agent, opponent Policy, visit func(k *Kernel, h, c int, mass float64)) {
+func (e *Evaluator) forward(agent, opponent Policy, visit func(rows *Rows, h, c int, mass float64)) {
 	m := e.model
 	if m.shape.Game() && opponent == nil {
 		panic(noOpponent)
@@ -73,13 +73,13 @@ func (e *Evaluator) forward(agent, opponent Policy, visit func(k *Kernel, h, c i
 		e.now[st.State] = st.Probability
 	}
 	for h := range m.horizon {
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		clear(e.next)
 		for s, mass := range e.now {
 			if mass == 0 {
 				continue
 			}
-			first, end := int(k.First[s]), int(k.First[s+1])
+			first, end := rows.Choices(s)
 			if first == end {
 				e.next[s] += mass
 				continue
@@ -95,9 +95,10 @@ func (e *Evaluator) forward(agent, opponent Policy, visit func(k *Kernel, h, c i
 			for _, x := range probs {
 				for _, y := range against {
 					if q := mass * x * y; x != 0 && y != 0 {
-						visit(k, h, c, q)
-						for j := k.Offset[c]; j < k.Offset[c+1]; j++ {
-							e.next[k.Next[j]] += q * k.Prob[j]
+						visit(rows, h, c, q)
+						next, prob := rows.Row(c)
+						for j, to := range next {
+							e.next[to] += q * prob[j]
 						}
 					}
 					c++

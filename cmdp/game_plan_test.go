@@ -242,8 +242,11 @@ func TestGamesWithoutARealOpponentAreBitEqual(t *testing.T) {
 func TestAGameWithOneColumnIsTheSameRun(t *testing.T) {
 	for seed := range uint64(20) {
 		m := randomModel(t, seed, 6, 5, 2, seed%2 == 0)
-		spec := ModelSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, Kernels: m.kernels}
-		for range m.kernels {
+		spec := ModelSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, Kernels: []Kernel{*m.Kernel(0)}}
+		for h := range m.rows {
+			if h > 0 {
+				spec.Kernels = append(spec.Kernels, *m.Kernel(h))
+			}
 			ones := make([]int32, m.states)
 			for s := range ones {
 				ones[s] = 1

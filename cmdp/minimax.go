@@ -131,8 +131,8 @@ func (g *Minimax) backward(ctx context.Context, dir []float64, value func(h, s, 
 	if len(dir) != g.model.dim {
 		panic(badDim)
 	}
-	values, err := induct(ctx, g.model, g.now, g.next, func(k *Kernel, h, s int, next []bounds) bounds {
-		n := g.state(k, s, dir, next)
+	values, err := induct(ctx, g.model, g.now, g.next, func(rows *Rows, h, s int, next []bounds) bounds {
+		n := g.state(rows, s, dir, next)
 		if n == 0 { // the process rests
 			return next[s]
 		}
@@ -150,16 +150,16 @@ func (g *Minimax) backward(ctx context.Context, dir []float64, value func(h, s, 
 
 // state sets g.low and g.up to Q of the choices of a state, from the values of the
 // next step, and returns their number.
-func (g *Minimax) state(k *Kernel, s int, dir []float64, next []bounds) int {
-	first, end := int(k.First[s]), int(k.First[s+1])
-	d := len(dir)
+func (g *Minimax) state(rows *Rows, s int, dir []float64, next []bounds) int {
+	first, end := rows.Choices(s)
 	for c := first; c < end; c++ {
-		r := floats.Dot(dir, k.Returns[c*d:(c+1)*d])
+		r := floats.Dot(dir, rows.Returns(c))
 		low, up := r, r
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			v := next[k.Next[e]]
-			low += k.Prob[e] * v.low
-			up += k.Prob[e] * v.up
+		to, prob := rows.Row(c)
+		for e, s := range to {
+			v := next[s]
+			low += prob[e] * v.low
+			up += prob[e] * v.up
 		}
 		g.low[c-first], g.up[c-first] = low, up
 	}

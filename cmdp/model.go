@@ -35,10 +35,10 @@ type Model struct {
 	dim      int
 	states   int
 	start    []StartState
-	kernels  []Kernel // one, or one for each step
-	shape    *Shape   // nil if the horizon is infinite
+	rows     []Rows // one, or one for each step
+	shape    *Shape // nil if the horizon is infinite
 	random   bool
-	tally    *Tally // generates the rows, in the place of kernels; nil for most models
+	tally    *Tally // generates the rows; nil for most models
 }
 
 // ModelSpec describes a Model.
@@ -89,8 +89,9 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		horizon: spec.Horizon, discount: spec.Discount, means: spec.means(), dim: spec.Dim,
 		states: len(spec.Kernels[0].First) - 1,
 		start:  append([]StartState(nil), spec.Start...),
-		// A copy of the headers: the caller may reuse the outer slice.
-		kernels: append([]Kernel(nil), spec.Kernels...),
+	}
+	for _, k := range spec.Kernels {
+		m.rows = append(m.rows, Rows{first: k.First, kernel: k, dim: m.dim})
 	}
 	if spec.Horizon > 0 || spec.Average {
 		m.discount = 1
@@ -101,18 +102,19 @@ func NewModel(spec ModelSpec) (*Model, error) {
 	if err := checkStart(m.start, m.states); err != nil {
 		return nil, err
 	}
-	for h := range m.kernels {
+	for h := range m.rows {
 		var opponents []int32
+		k := &m.rows[h].kernel
 		if h < len(spec.Opponents) {
 			opponents = spec.Opponents[h]
 		}
-		if err := m.kernels[h].check(m.states, m.dim, opponents); err != nil {
-			if len(m.kernels) > 1 {
+		if err := k.check(m.states, m.dim, opponents); err != nil {
+			if len(m.rows) > 1 {
 				return nil, fmt.Errorf("cmdp: step %d: %w", h+1, err)
 			}
 			return nil, fmt.Errorf("cmdp: %w", err)
 		}
-		m.random = m.random || m.kernels[h].Outcomes != nil
+		m.random = m.random || k.Outcomes != nil
 	}
 	if spec.Horizon > 0 {
 		return m, m.buildShape(&spec)
@@ -234,9 +236,10 @@ func (k *Kernel) checkRow(c, states, dim int) error {
 func (m *Model) buildShape(of *ModelSpec) error {
 	toGo := of.ReturnToGo
 	spec := ShapeSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, ReturnToGo: toGo, Opponents: of.Opponents, Twins: of.Twins}
-	for h := range m.kernels {
-		spec.First = append(spec.First, m.kernels[h].First)
-		spec.Returns = append(spec.Returns, m.kernels[h].returnRange(m.dim))
+	for h := range m.rows {
+		k := &m.rows[h].kernel
+		spec.First = append(spec.First, k.First)
+		spec.Returns = append(spec.Returns, k.returnRange(m.dim))
 	}
 	shape, err := NewShape(spec)
 	if err != nil {
@@ -327,43 +330,35 @@ func (m *Model) States() int { return m.known().states }
 func (m *Model) StartStates() []StartState { return m.start }
 
 // Stationary reports whether the kernel is the same at every step.
-func (m *Model) Stationary() bool { return len(m.known().kernels) == 1 }
+func (m *Model) Stationary() bool { return len(m.known().rows) == 1 }
 
 // RandomReturns reports whether some return is random given state and action.
 func (m *Model) RandomReturns() bool { return m.random }
 
-// Tally returns the tally whose model it is, or nil for a model with kernels.
+// Tally returns the tally whose model it is, or nil for a model whose rows are stored.
 func (m *Model) Tally() *Tally { return m.tally }
 
-// Kernel returns the kernel of step h. It must not be changed. It panics for the model of a Tally.
-func (m *Model) Kernel(h int) *Kernel {
-	if m.tally != nil {
-		panic("cmdp: the rows of a tally are not stored")
-	}
-	return &m.kernels[min(h, len(m.kernels)-1)]
-}
-
 // Choices returns the number of choices, (state, action) pairs or in a game
-// (state, action, opponent's action) triples, over all stored kernels.
+// (state, action, opponent's action) triples, over all kernels.
 func (m *Model) Choices() int {
 	if m.tally != nil {
-		return m.tally.sum(func(k *Kernel, s int) int { return int(k.First[s+1] - k.First[s]) })
+		return m.tally.sum(m.tally.offered)
 	}
 	n := 0
-	for h := range m.kernels {
-		n += len(m.kernels[h].Offset) - 1
+	for h := range m.rows {
+		n += m.rows[h].choices()
 	}
 	return n
 }
 
-// Transitions returns the number of successors over all stored kernels.
+// Transitions returns the number of successors over all kernels.
 func (m *Model) Transitions() int {
 	if m.tally != nil {
-		return m.tally.sum(func(k *Kernel, s int) int { return k.Offset[k.First[s+1]] - k.Offset[k.First[s]] })
+		return m.tally.sum(m.tally.transitions)
 	}
 	n := 0
-	for h := range m.kernels {
-		n += len(m.kernels[h].Next)
+	for h := range m.rows {
+		n += m.rows[h].transitions()
 	}
 	return n
 }
@@ -375,9 +370,12 @@ func (m *Model) Shape() *Shape { return m.known().shape }
 // KnownReturns returns the expected one-step returns for a learner that is told
 // them.
 func (m *Model) KnownReturns() *Returns {
-	tables := make([][]float64, len(m.kernels))
-	for h := range m.kernels {
-		tables[h] = m.kernels[h].Returns
+	tables := make([][]float64, len(m.rows))
+	for h := range m.rows {
+		tables[h] = m.rows[h].kernel.Returns
+	}
+	if m.tally != nil {
+		tables = m.tally.tables(m)
 	}
 	r, err := NewReturns(m.shape, tables)
 	if err != nil {

@@ -73,7 +73,7 @@ func NewTally(spec TallySpec) (*Tally, error) {
 		return nil, errors.New(noModel)
 	case m.horizon == 0 || m.shape.Game():
 		return nil, errors.New("cmdp: tally: want a model with a horizon and one player")
-	case len(spec.Amount) != len(m.kernels) || len(spec.Final) == 0:
+	case len(spec.Amount) != len(m.rows) || len(spec.Final) == 0:
 		return nil, errors.New("cmdp: tally: want amounts for each kernel, and final returns")
 	case spec.AtLeast != nil && spec.AtMost != nil:
 		return nil, errors.New("cmdp: tally: want a bound on one side of the count")
@@ -83,8 +83,8 @@ func NewTally(spec TallySpec) (*Tally, error) {
 		largest = max(largest, int64(f.Cut), -int64(f.Cut))
 	}
 	for h, amounts := range spec.Amount {
-		if len(amounts) != len(m.kernels[h].Next) {
-			return nil, fmt.Errorf("cmdp: tally: %d amounts for %d transitions", len(amounts), len(m.kernels[h].Next))
+		if n := m.rows[h].transitions(); len(amounts) != n {
+			return nil, fmt.Errorf("cmdp: tally: %d amounts for %d transitions", len(amounts), n)
 		}
 		for _, a := range amounts {
 			largest = max(largest, int64(m.horizon)*max(int64(a), -int64(a)))
@@ -102,8 +102,11 @@ func NewTally(spec TallySpec) (*Tally, error) {
 	return t, nil
 }
 
-// amountAt returns the amounts of step h.
-func (t *Tally) amountAt(h int) []int32 { return t.Amount[min(h, len(t.Amount)-1)] }
+// Amounts returns by how much the entries of the row of a choice of the base at step h change the count.
+func (t *Tally) Amounts(h, choice int) []int32 {
+	offset := t.Base.Rows(h).kernel.Offset
+	return t.Amount[min(h, len(t.Amount)-1)][offset[choice]:offset[choice+1]]
+}
 
 // Pairs returns the number of pairs.
 func (t *Tally) Pairs() int { return t.first[t.Base.states] }
@@ -169,21 +172,24 @@ func (t *Tally) keep() bool {
 	after, now := slices.Repeat([]Levels{sure}, m.states), make([]Levels, m.states)
 	t.allowed = make([][]Levels, m.horizon)
 	for h := m.horizon - 1; h >= 0; h-- {
-		k, amounts := m.Kernel(h), t.amountAt(h)
-		t.allowed[h] = make([]Levels, len(k.Offset)-1)
+		rows := m.Rows(h)
+		t.allowed[h] = make([]Levels, rows.choices())
 		for s := range now {
 			now[s] = after[s]
-			if k.First[s] < k.First[s+1] {
+			first, end := rows.Choices(s)
+			if first < end {
 				now[s] = none
 			}
-			for i := k.First[s]; i < k.First[s+1]; i++ {
+			for c := first; c < end; c++ {
 				in := all
-				for e := k.Offset[i]; e < k.Offset[i+1]; e++ {
-					if to := after[k.Next[e]]; k.Prob[e] > 0 {
+				next, prob := rows.Row(c)
+				amounts := t.Amounts(h, c)
+				for e, to := range next {
+					if to := after[to]; prob[e] > 0 {
 						in = in.And(Levels{max(all.Least, to.Least-amounts[e]), min(all.Most, to.Most-amounts[e])})
 					}
 				}
-				t.allowed[h][i] = in
+				t.allowed[h][c] = in
 				now[s] = now[s].or(in) // without a gap between them: all are open on the same side
 			}
 		}
@@ -220,14 +226,19 @@ func (t *Tally) tellApart() {
 		if h == 0 {
 			return
 		}
-		k, amounts, before := m.Kernel(h-1), t.amountAt(h-1), slices.Repeat([]Levels{none}, m.states)
+		rows, before := m.Rows(h-1), slices.Repeat([]Levels{none}, m.states)
 		for s := range before {
-			if k.First[s] == k.First[s+1] {
+			first, end := rows.Choices(s)
+			if first == end {
 				before[s] = rest[s]
 			}
-			for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
-				if come := rest[k.Next[e]]; k.Prob[e] > 0 {
-					before[s] = before[s].or(Levels{come.Least + amounts[e], come.Most + amounts[e]})
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				amounts := t.Amounts(h-1, c)
+				for e, to := range next {
+					if come := rest[to]; prob[e] > 0 {
+						before[s] = before[s].or(Levels{come.Least + amounts[e], come.Most + amounts[e]})
+					}
 				}
 			}
 		}
@@ -259,16 +270,22 @@ func (t *Tally) reach() {
 		if h == m.horizon {
 			break
 		}
-		k, amounts, then := m.Kernel(h), t.amountAt(h), slices.Repeat([]Levels{none}, m.states)
+		rows, then := m.Rows(h), slices.Repeat([]Levels{none}, m.states)
 		for s, counts := range now {
-			if k.First[s] == k.First[s+1] {
+			first, end := rows.Choices(s)
+			if first == end {
 				then[s] = then[s].or(counts)
 			}
-			for i := k.First[s]; i < k.First[s+1]; i++ {
-				in := counts.And(t.Allowed(h, int(i)))
-				for e := k.Offset[i]; e < k.Offset[i+1] && in.Least <= in.Most; e++ {
-					if k.Prob[e] > 0 {
-						then[k.Next[e]] = then[k.Next[e]].or(Levels{in.Least + amounts[e], in.Most + amounts[e]})
+			for c := first; c < end; c++ {
+				in := counts.And(t.Allowed(h, c))
+				if in.Least > in.Most {
+					continue
+				}
+				next, prob := rows.Row(c)
+				amounts := t.Amounts(h, c)
+				for e, to := range next {
+					if prob[e] > 0 {
+						then[to] = then[to].or(Levels{in.Least + amounts[e], in.Most + amounts[e]})
 					}
 				}
 			}
@@ -295,11 +312,13 @@ func (t *Tally) At(h, s int, count int32) int {
 	return t.Index(s, count)
 }
 
-// Model returns the tally as a model, whose rows are not stored: Kernel panics. The promise bounds the return still to come
-// at any moment, see [ShapeSpec], for the returns of Final on both sides.
+// Model returns the tally as a model, whose rows are generated: those of a pair are made when they are asked for. A base that rests
+// has one choice in each of its pairs, and a choice that is not [Tally.Allowed] for a count has a row without successors. Pairs that do not come
+// up at a step have no choices there. The promise bounds the return still to come at any moment, see [ShapeSpec], for the returns of
+// Final on both sides.
 func (t *Tally) Model(promise *Interval) (*Model, error) {
 	m := t.Base
-	out := &Model{horizon: m.horizon, discount: 1, dim: len(t.Columns), states: t.Pairs(), tally: t}
+	out := &Model{horizon: m.horizon, discount: 1, dim: len(t.Columns), states: t.Pairs(), random: true, tally: t}
 	if n := max(out.states, out.Choices()); n > math.MaxInt32 {
 		return nil, fmt.Errorf("cmdp: tally: %d pairs of a state and a count, with %d choices: more than can be numbered", out.states, out.Choices())
 	}
@@ -307,43 +326,220 @@ func (t *Tally) Model(promise *Interval) (*Model, error) {
 		out.start = append(out.start, StartState{t.At(0, st.State, 0), st.Probability})
 	}
 	spec := ShapeSpec{Horizon: m.horizon, Dim: out.dim, Start: out.start, ReturnToGo: promise}
-	for h := range m.kernels {
-		k := &m.kernels[h]
+	for h := range m.rows {
 		first := make([]int32, 1, out.states+1)
 		for s := range m.states {
+			n := int32(t.offered(h, s))
 			for range t.first[s+1] - t.first[s] {
-				first = append(first, first[len(first)-1]+k.First[s+1]-k.First[s])
+				first = append(first, first[len(first)-1]+n)
 			}
 		}
 		spec.First = append(spec.First, first)
-		spec.Returns = append(spec.Returns, t.stepRange(k, promise))
+		spec.Returns = append(spec.Returns, t.stepRange(h, promise))
 	}
 	var err error
 	out.shape, err = NewShape(spec)
 	return out, err
 }
 
-// stepRange bounds what a step returns. A return that comes at the end comes in any of them.
-func (t *Tally) stepRange(k *Kernel, promise *Interval) Interval {
-	of := k.returnRange(t.Base.dim)
+// offered returns how many choices each pair of a state of the base has at step h.
+func (t *Tally) offered(h, s int) int {
+	first, end := t.Base.Rows(h).Choices(s)
+	return max(1, end-first)
+}
+
+// stepRange bounds what a step returns. What the count adds to a final return is paid at once where it is decided how: all of it, or
+// what one step changes.
+func (t *Tally) stepRange(h int, promise *Interval) Interval {
+	of := t.Base.rows[h].kernel.returnRange(t.Base.dim)
 	out := Interval{make([]float64, len(t.Columns)), make([]float64, len(t.Columns))}
 	for j, i := range t.Columns {
 		if i < t.Base.dim {
 			out.Lower[j], out.Upper[j] = of.Lower[i], of.Upper[i]
-		} else {
-			out.Lower[j], out.Upper[j] = promise.Lower[j], promise.Upper[j]
+			continue
+		}
+		out.Lower[j], out.Upper[j] = promise.Lower[j], promise.Upper[j]
+		final := t.Final[i-t.Base.dim]
+		for _, amount := range t.Amount[h] {
+			for _, x := range []float64{final.Low.Slope * float64(amount), final.High.Slope * float64(amount)} {
+				out.Lower[j], out.Upper[j] = min(out.Lower[j], x), max(out.Upper[j], x)
+			}
 		}
 	}
 	return out
 }
 
-// sum adds up what the kernels of the base have in each state, for all pairs.
-func (t *Tally) sum(of func(k *Kernel, s int) int) int {
+// sum adds up what of says of each state at the kernels of the base, for all pairs.
+func (t *Tally) sum(of func(h, s int) int) int {
 	n := 0
-	for h := range t.Base.kernels {
+	for h := range t.Base.rows {
 		for s := range t.Base.states {
-			n += of(&t.Base.kernels[h], s) * (t.first[s+1] - t.first[s])
+			n += of(h, s) * (t.first[s+1] - t.first[s])
 		}
 	}
 	return n
+}
+
+// A tallyRows makes the rows of a step of a tally, those of one pair at a time.
+type tallyRows struct {
+	t     *Tally
+	h     int
+	last  bool // it is the last step
+	first []int32
+	base  *Rows
+	state int // of the base, of which a pair was asked for last
+}
+
+// The sides of the counts that are told apart.
+const (
+	below = iota - 1
+	apart
+	above
+)
+
+// rows returns the rows of step h of the tally's model m.
+func (t *Tally) rows(m *Model, h int) *Rows {
+	return &Rows{first: make([]int32, 2), dim: len(t.Columns), kernel: Kernel{Outcomes: []float64{}},
+		tally: &tallyRows{t: t, h: h, last: h == m.horizon-1, first: m.shape.firstAt(h), base: t.Base.Rows(h)}}
+}
+
+// generate makes the rows of a pair. It returns the place of its first choice in r.first.
+func (r *Rows) generate(pair int) int {
+	g, k := r.tally, &r.kernel
+	t := g.t
+	if pair < t.first[g.state] || pair >= t.first[g.state+1] {
+		g.state, _ = t.State(pair)
+	}
+	s, in := g.state, t.apart[g.h][g.state]
+	count, side := t.least[s]+int32(pair-t.first[s]-1), apart
+	switch pair {
+	case t.Below(s):
+		side = below
+	case t.Above(s):
+		side = above
+	}
+	r.from, r.first[0], r.first[1] = int(g.first[pair]), g.first[pair], g.first[pair]
+	if !in.Reached() || side == apart && (count < in.Least || count > in.Most) {
+		return 0
+	}
+	k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes = append(k.Offset[:0], 0), k.Next[:0], k.Prob[:0], k.Returns[:0], k.Outcomes[:0]
+	c, last := g.base.Choices(s)
+	if c == last { // the count changes no more, but may be told apart no more, or come to its end
+		g.entry(k, -1, 0, s, count, 0, 1, side)
+		g.mean(k, -1)
+	}
+	for ; c < last; c++ {
+		if allowed := t.Allowed(g.h, c); side != apart || allowed.Least <= count && count <= allowed.Most {
+			next, prob := g.base.Row(c)
+			amounts := t.Amounts(g.h, c)
+			for e, to := range next {
+				if prob[e] > 0 {
+					g.entry(k, c, e, int(to), count, amounts[e], prob[e], side)
+				}
+			}
+		}
+		g.mean(k, c)
+	}
+	r.first[1] += int32(len(k.Offset) - 1)
+	return 0
+}
+
+// entry adds a transition to state s of the base, number e of choice c, −1 for rest.
+func (g *tallyRows) entry(k *Kernel, c, e, s int, count, amount int32, prob float64, side int) {
+	t, to, then := g.t, count+amount, side
+	if in := t.apart[g.h+1][s]; side == apart && to < in.Least {
+		then = below
+	} else if side == apart && to > in.Most {
+		then = above
+	}
+	pair := 0
+	switch then {
+	case below:
+		pair = t.Below(s)
+	case above:
+		pair = t.Above(s)
+	default:
+		pair = t.Index(s, to)
+	}
+	k.Next, k.Prob = append(k.Next, int32(pair)), append(k.Prob, prob)
+	for _, i := range t.Columns {
+		x := 0.0
+		switch d := t.Base.dim; {
+		case i >= d:
+			x = g.paid(t.Final[i-d], count, amount, side, then)
+		case c >= 0:
+			x = g.base.Outcome(c, e)[i]
+		}
+		k.Outcomes = append(k.Outcomes, x)
+	}
+}
+
+// paid returns what a transition pays of a final return: all that it comes to so far once it is known on which side of the cuts the
+// count ends, and from then on what each step changes.
+func (g *tallyRows) paid(f FinalReturn, count, amount int32, side, then int) float64 {
+	line := f.Low
+	if then == above {
+		line = f.High
+	}
+	switch {
+	case side == apart && then != apart:
+		return line.at(count + amount)
+	case side == apart && g.last:
+		return f.At(count + amount)
+	case side == apart:
+		return 0
+	case g.h == 0: // an episode that begins on a side
+		return line.at(amount)
+	}
+	return line.Slope * float64(amount)
+}
+
+// mean ends the row of a choice of the base, −1 for rest, and adds its expected returns.
+func (g *tallyRows) mean(k *Kernel, c int) {
+	d, from := len(g.t.Columns), k.Offset[len(k.Offset)-1]
+	for j, i := range g.t.Columns {
+		if c >= 0 && i < g.t.Base.dim {
+			k.Returns = append(k.Returns, g.base.Returns(c)[i])
+			continue
+		}
+		mean, least, most := 0.0, math.Inf(1), math.Inf(-1)
+		for e := from; e < len(k.Next); e++ {
+			x := k.Outcomes[e*d+j]
+			mean += float64(k.Prob[e] * x)
+			least, most = min(least, x), max(most, x)
+		}
+		if least <= most { // probabilities may sum to 1 but for rounding
+			mean = max(least, min(most, mean))
+		}
+		k.Returns = append(k.Returns, mean)
+	}
+	k.Offset = append(k.Offset, len(k.Next))
+}
+
+// transitions returns how many successors each pair of a state of the base has at step h.
+func (t *Tally) transitions(h, s int) int {
+	rows := t.Base.Rows(h)
+	first, end := rows.Choices(s)
+	if first == end {
+		return 1
+	}
+	return rows.kernel.Offset[end] - rows.kernel.Offset[first]
+}
+
+// tables returns the expected returns of all choices at each step; those of choices that are not offered are the least of the step.
+func (t *Tally) tables(m *Model) [][]float64 {
+	tables := make([][]float64, m.horizon)
+	for h := range tables {
+		rows := m.Rows(h)
+		least, _ := m.shape.StepReturns(h)
+		tables[h] = slices.Repeat(least, m.shape.StepChoices(h))
+		for s := range m.states {
+			for c, end := rows.Choices(s); c < end; c++ {
+				if next, _ := rows.Row(c); len(next) > 0 {
+					copy(tables[h][c*m.dim:], rows.Returns(c))
+				}
+			}
+		}
+	}
+	return tables
 }

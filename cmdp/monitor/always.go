@@ -23,7 +23,6 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 			keeps[s] = keeps[s] && !p.monitors[i].(Breaker).Broken(p.tuples[int(p.memory[s])*len(p.monitors)+i])
 		}
 	}
-	p.actions = make(map[*int32][]int32)
 	var kernels []cmdp.Kernel
 	if spec.Horizon > 0 {
 		kernels, keeps = p.enforceSteps(spec, keeps)
@@ -36,7 +35,8 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 			}
 			settled = slices.Equal(keeps, before)
 		}
-		kernels = []cmdp.Kernel{p.restrict(&spec.Kernels[0], 0, keeps, keeps)}
+		kernels, p.actions = make([]cmdp.Kernel, 1), make([][]int32, 1)
+		kernels[0], p.actions[0] = p.restrict(&spec.Kernels[0], 0, keeps, keeps)
 	}
 	for _, st := range spec.Start {
 		if st.Probability > 0 && !keeps[st.State] {
@@ -52,7 +52,7 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 // that can still keep everything at the first step. Steps with the same choices share a
 // kernel.
 func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cmdp.Kernel, keeps []bool) {
-	kernels = make([]cmdp.Kernel, spec.Horizon)
+	kernels, p.actions = make([]cmdp.Kernel, spec.Horizon), make([][]int32, spec.Horizon)
 	var beyond []bool
 	same := true
 	for h := spec.Horizon - 1; h >= 0; h-- {
@@ -60,15 +60,15 @@ func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cm
 		now := sure(&spec.Kernels[from], after)
 		// The rows of pairs that are lost do not matter: they are not reached.
 		if len(spec.Kernels) == 1 && beyond != nil && slices.Equal(after, beyond) {
-			kernels[h] = kernels[h+1]
+			kernels[h], p.actions[h] = kernels[h+1], p.actions[h+1]
 		} else {
 			same = same && beyond == nil
-			kernels[h] = p.restrict(&spec.Kernels[from], h, now, after)
+			kernels[h], p.actions[h] = p.restrict(&spec.Kernels[from], h, now, after)
 		}
 		beyond, after = after, now
 	}
 	if same {
-		kernels = kernels[:1]
+		kernels, p.actions = kernels[:1], p.actions[:1]
 	}
 	return kernels, after
 }
@@ -95,27 +95,27 @@ func leads(k *cmdp.Kernel, c int, into []bool) bool {
 }
 
 // restrict returns the kernel with the choices alone, of the states in keeps, that lead into a set
-// surely, and remembers which actions of the base they are.
-func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) cmdp.Kernel {
+// surely, and says which actions of the base they are.
+func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.Kernel, actions []int32) {
 	d := len(p.columns)
-	out := cmdp.Kernel{First: make([]int32, 1, len(k.First)), Offset: []int{0}}
-	var actions []int32
-	base := p.base.Kernel(h).First
+	out = cmdp.Kernel{First: make([]int32, 1, len(k.First)), Offset: []int{0}}
+	base := p.base.Rows(h)
 	for s := range keeps {
+		first, end := base.Choices(int(p.state[s]))
 		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
 			if !keeps[s] || !leads(k, c, into) {
 				continue
 			}
 			a := int32(c) - k.First[s]
-			if base[p.state[s]] == base[p.state[s]+1] {
+			if first == end {
 				a = -1
 			}
 			actions = append(actions, a)
-			first, end := k.Offset[c], k.Offset[c+1]
-			out.Next, out.Prob = append(out.Next, k.Next[first:end]...), append(out.Prob, k.Prob[first:end]...)
+			lo, hi := k.Offset[c], k.Offset[c+1]
+			out.Next, out.Prob = append(out.Next, k.Next[lo:hi]...), append(out.Prob, k.Prob[lo:hi]...)
 			out.Returns = append(out.Returns, k.Returns[c*d:(c+1)*d]...)
 			if k.Outcomes != nil {
-				out.Outcomes = append(out.Outcomes, k.Outcomes[first*d:end*d]...)
+				out.Outcomes = append(out.Outcomes, k.Outcomes[lo*d:hi*d]...)
 			}
 			out.Offset = append(out.Offset, len(out.Next))
 		}
@@ -124,6 +124,13 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) cmdp.Kerne
 	if k.Outcomes != nil && out.Outcomes == nil {
 		out.Outcomes = []float64{}
 	}
-	p.actions[&out.First[0]] = actions
-	return out
+	return out, actions
+}
+
+// left returns which action of the base each choice of step h is, nil if no choices are left out.
+func (p *Product) left(h int) []int32 {
+	if p.actions == nil {
+		return nil
+	}
+	return p.actions[min(h, len(p.actions)-1)]
 }

@@ -148,24 +148,22 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 // amounts lists the different values of a return.
 func amounts(m *cmdp.Model, coordinate int) []float64 {
 	seen := make(map[float64]bool)
-	for h := 0; h < kernels(m); h++ {
-		k := m.Kernel(h)
-		values := k.Returns
-		if k.Outcomes != nil {
-			values = k.Outcomes
-		}
-		for i := coordinate; i < len(values); i += m.Dim() {
-			seen[values[i]] = true
+	for h := range m.Kernels() {
+		rows := m.Rows(h)
+		for s := range m.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				if !rows.Random() {
+					seen[rows.Returns(c)[coordinate]] = true
+					continue
+				}
+				next, _ := rows.Row(c)
+				for e := range next {
+					seen[rows.Outcome(c, e)[coordinate]] = true
+				}
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
-}
-
-func kernels(m *cmdp.Model) int {
-	if m.Stationary() {
-		return 1
-	}
-	return m.Horizon()
 }
 
 // Unit returns the unit of the totals.

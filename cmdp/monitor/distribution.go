@@ -38,10 +38,10 @@ func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy, coordi
 		if ctx.Err() != nil {
 			return nil, nil, false
 		}
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		then = then[:0]
 		for _, p := range now {
-			first, end := int(k.First[p.state]), int(k.First[p.state+1])
+			first, end := rows.Choices(int(p.state))
 			if over[p.state] {
 				ended = append(ended, p)
 				continue
@@ -56,8 +56,9 @@ func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy, coordi
 				if x == 0 {
 					continue
 				}
-				b.choice(m, k, first+a, func(e, units int) {
-					then = append(then, place{k.Next[e], p.total + units, p.mass * x * k.Prob[e]})
+				next, prob := rows.Row(first + a)
+				b.choice(rows, first+a, func(e, units int) {
+					then = append(then, place{next[e], p.total + units, p.mass * x * prob[e]})
 				})
 			}
 		}
@@ -126,32 +127,32 @@ func Over(m *cmdp.Model, f cmdp.Policy) []bool {
 
 // idle reports whether a step from s returns nothing and leads to states of in.
 func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
-	k, d := m.Kernel(0), m.Dim()
-	probs := make([]float64, k.First[s+1]-k.First[s])
+	rows := m.Rows(0)
+	first, end := rows.Choices(s)
+	probs := make([]float64, end-first)
 	if len(probs) > 0 {
 		f.Distribution(probs, 0, s)
 	}
-	for a, x := range probs {
-		c := int(k.First[s]) + a
-		if !(x > 0) {
-			continue
-		}
-		for i, r := range k.Returns[c*d : (c+1)*d] {
+	nothing := func(returns []float64) bool {
+		for i, r := range returns {
 			if r != 0 && !m.Mean(i) {
 				return false
 			}
 		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if !(k.Prob[e] > 0) {
-				continue
-			}
-			if !in[k.Next[e]] {
+		return true
+	}
+	for a, x := range probs {
+		c := first + a
+		if !(x > 0) {
+			continue
+		}
+		if !nothing(rows.Returns(c)) {
+			return false
+		}
+		next, prob := rows.Row(c)
+		for e, to := range next {
+			if prob[e] > 0 && (!in[to] || !nothing(rows.Outcome(c, e))) {
 				return false
-			}
-			for i := range d {
-				if k.Outcomes != nil && k.Outcomes[e*d+i] != 0 && !m.Mean(i) {
-					return false
-				}
 			}
 		}
 	}
@@ -168,8 +169,9 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 		then := make([]float64, m.States())
 		for h := steps - 1; h >= 0; h-- {
 			now, then = then, now
+			rows := m.Rows(h)
 			for s := range now {
-				now[s] = g.step(h, s, then)
+				now[s] = g.step(rows, h, s, then)
 			}
 		}
 		return g.atStart(now)
@@ -186,7 +188,7 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 			if over[s] {
 				continue
 			}
-			if x := g.step(0, s, now); x > now[s] {
+			if x := g.step(m.Rows(0), 0, s, now); x > now[s] {
 				if now[s], changed = x, true; sweep >= len(now) {
 					now[s] = math.Inf(1) // a loop leads here that gains something
 				}
@@ -213,9 +215,8 @@ type greatest struct {
 }
 
 // step returns the greatest total from a state on, given those from the next states on.
-func (g *greatest) step(h, s int, then []float64) float64 {
-	k, d := g.m.Kernel(h), g.m.Dim()
-	first, end := int(k.First[s]), int(k.First[s+1])
+func (g *greatest) step(rows *cmdp.Rows, h, s int, then []float64) float64 {
+	first, end := rows.Choices(s)
 	if first == end {
 		return then[s]
 	}
@@ -226,17 +227,13 @@ func (g *greatest) step(h, s int, then []float64) float64 {
 		if !(x > 0) {
 			continue
 		}
-		c := first + a
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			r := k.Returns[c*d+g.coordinate]
-			if k.Outcomes != nil {
-				r = k.Outcomes[e*d+g.coordinate]
-			}
-			if k.Prob[e] > 0 {
-				most = max(most, g.sign*r+then[k.Next[e]])
+		next, prob := rows.Row(first + a)
+		for e, to := range next {
+			if prob[e] > 0 {
+				most = max(most, g.sign*rows.Outcome(first+a, e)[g.coordinate]+then[to])
 			}
 		}
-		g.work += k.Offset[c+1] - k.Offset[c]
+		g.work += len(next)
 	}
 	return most
 }

@@ -20,9 +20,9 @@ type Product struct {
 	Worst *Doomed
 
 	walk
-	generated *generated         // nil if rows are stored
-	recalls   []bool             // of each monitor: it has more than one memory value
-	actions   map[*int32][]int32 // of each choice of a kernel, which its First tells; nil if nothing is left out
+	generated *generated // nil if rows are stored
+	recalls   []bool     // of each monitor: it has more than one memory value
+	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
 }
 
 // Spec says what a product is made of.
@@ -42,7 +42,7 @@ type Spec struct {
 	// it is built.
 	Bytes int
 	// Generate, if not 0, is a number of pairs from which on the rows of a product of one budget are not stored, where that
-	// can be: its Model is one of a [cmdp.Tally], which package exact plans for, and which others cannot play.
+	// can be: they are generated when they are asked for. Its Model is one of a [cmdp.Tally].
 	Generate int
 }
 
@@ -168,17 +168,11 @@ func (p *Product) Base() *cmdp.Model { return p.base }
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
 func (p *Product) Action(h, s, a int) int {
-	if g := p.generated; g != nil {
-		if first := p.base.Kernel(h).First; first[p.State(s)] == first[p.State(s)+1] {
-			return -1
-		}
-		return a
+	if of := p.left(h); of != nil {
+		first, _ := p.Model.Rows(h).Choices(s)
+		return int(of[first+a])
 	}
-	k := p.Model.Kernel(h)
-	if of := p.actions[&k.First[0]]; of != nil {
-		return int(of[int(k.First[s])+a])
-	}
-	if first := p.base.Kernel(h).First; first[p.state[s]] == first[p.state[s]+1] {
+	if first, end := p.base.Rows(h).Choices(p.State(s)); first == end {
 		return -1
 	}
 	return a

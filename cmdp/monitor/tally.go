@@ -89,11 +89,15 @@ func (p *Product) tallyColumns(at int) []int {
 // describe sets amounts, counts and final returns, and reports whether a tally can have them.
 func (g *generated) describe(of *cmdp.TallySpec, enforced bool) bool {
 	b := g.budget
-	for h := range kernels(of.Base) {
-		k := of.Base.Kernel(h)
-		amounts := make([]int32, len(k.Next))
-		for c := range len(k.Offset) - 1 {
-			b.choice(of.Base, k, c, func(e, n int) { amounts[e] = int32(min(max(n, math.MinInt32), math.MaxInt32)) })
+	for h := range of.Base.Kernels() {
+		rows, amounts := of.Base.Rows(h), []int32(nil)
+		for s := range of.Base.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				next, _ := rows.Row(c)
+				amounts = append(amounts, make([]int32, len(next))...)
+				row := amounts[len(amounts)-len(next):]
+				b.choice(rows, c, func(e, n int) { row[e] = int32(min(max(n, math.MinInt32), math.MaxInt32)) })
+			}
 		}
 		of.Amount = append(of.Amount, amounts)
 	}
@@ -130,7 +134,7 @@ func (g *generated) bytes(m *cmdp.Model) int {
 	for 1<<bits < m.Shape().MaxActions() {
 		bits *= 2
 	}
-	return pairs * (32 + 4*kernels(m) + 3*m.Horizon()*bits/8)
+	return pairs * (32 + 4*m.Kernels() + 3*m.Horizon()*bits/8)
 }
 
 // few reports whether no more than so many pairs come up.

@@ -38,9 +38,9 @@ func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
 	}
 	now, then, best := make([]int, m.States()), make([]int, m.States()), make([]int, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		for s := range now {
-			now[s] = b.farthestStep(m, k, s, sign, then)
+			now[s] = b.farthestStep(rows, s, sign, then)
 			best[s] = max(best[s], now[s])
 		}
 		if m.Stationary() && slices.Equal(now, then) {
@@ -51,34 +51,36 @@ func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
 	return best, then
 }
 
-func (b *Budget) farthestStep(m *cmdp.Model, k *cmdp.Kernel, s, sign int, then []int) int {
-	if k.First[s] == k.First[s+1] {
+func (b *Budget) farthestStep(rows *cmdp.Rows, s, sign int, then []int) int {
+	if first, end := rows.Choices(s); first == end {
 		return then[s]
 	}
 	most := math.MinInt
-	b.edges(m, k, s, func(n int, to int32) { most = max(most, sign*n+then[to]) })
+	b.edges(rows, s, func(n int, to int32) { most = max(most, sign*n+then[to]) })
 	return most
 }
 
 // edges calls visit with the units and the successor of each transition from s.
-func (b *Budget) edges(m *cmdp.Model, k *cmdp.Kernel, s int, visit func(n int, to int32)) {
-	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-		b.choice(m, k, c, func(e, n int) { visit(n, k.Next[e]) })
+func (b *Budget) edges(rows *cmdp.Rows, s int, visit func(n int, to int32)) {
+	for c, end := rows.Choices(s); c < end; c++ {
+		next, _ := rows.Row(c)
+		b.choice(rows, c, func(e, n int) { visit(n, next[e]) })
 	}
 }
 
-// choice calls visit with the transitions of a choice and their units.
-func (b *Budget) choice(m *cmdp.Model, k *cmdp.Kernel, c int, visit func(e, n int)) {
-	d, n := m.Dim(), 0
-	if k.Outcomes == nil {
-		n = b.amount[k.Returns[c*d+b.coordinate]]
+// choice calls visit with the transitions of a choice, by their numbers in its row, and their units.
+func (b *Budget) choice(rows *cmdp.Rows, c int, visit func(e, n int)) {
+	n := 0
+	if !rows.Random() {
+		n = b.amount[rows.Returns(c)[b.coordinate]]
 	}
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		if k.Prob[e] == 0 {
+	_, prob := rows.Row(c)
+	for e, p := range prob {
+		if p == 0 {
 			continue
 		}
-		if k.Outcomes != nil {
-			n = b.amount[k.Outcomes[e*d+b.coordinate]]
+		if rows.Random() {
+			n = b.amount[rows.Outcome(c, e)[b.coordinate]]
 		}
 		visit(e, n)
 	}
@@ -90,10 +92,10 @@ func (b *Budget) endless(m *cmdp.Model, sign int) (best, then []int) {
 	if b.signs[(1-sign)/2] {
 		return make([]int, m.States()), b.shortest(m, sign)
 	}
-	k, best := m.Kernel(0), make([]int, m.States())
+	rows, best := m.Rows(0), make([]int, m.States())
 	sweep := func(visit func(s, sum int)) {
 		for s := len(best) - 1; s >= 0; s-- {
-			b.edges(m, k, s, func(n int, to int32) { visit(s, bound(sign*n, best[to])) })
+			b.edges(rows, s, func(n int, to int32) { visit(s, bound(sign*n, best[to])) })
 		}
 	}
 	grows := true
@@ -117,17 +119,19 @@ const settling = 100
 // shortest returns the greatest sum of sign·return, none of which is above 0, over an episode from each state that may
 // come about with a positive probability. Such an episode ends in a state where nothing more need be returned.
 func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
-	k, out := m.Kernel(0), make([]int, m.States())
+	rows, out := m.Rows(0), make([]int, m.States())
 	for changed := true; changed; { // out is 0 for states from which nothing need be returned, as far as is known
 		changed = false
 		for s := range out {
-			if out[s] != 0 || k.First[s] == k.First[s+1] {
+			first, end := rows.Choices(s)
+			if out[s] != 0 || first == end {
 				continue
 			}
 			stays := false
-			for c := int(k.First[s]); c < int(k.First[s+1]) && !stays; c++ {
+			for c := first; c < end && !stays; c++ {
 				stays = true
-				b.choice(m, k, c, func(e, n int) { stays = stays && n == 0 && out[k.Next[e]] == 0 })
+				next, _ := rows.Row(c)
+				b.choice(rows, c, func(e, n int) { stays = stays && n == 0 && out[next[e]] == 0 })
 			}
 			if !stays {
 				out[s], changed = -unbounded, true
@@ -137,7 +141,7 @@ func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 	for changed := true; changed; {
 		changed = false
 		for s := len(out) - 1; s >= 0; s-- {
-			b.edges(m, k, s, func(n int, to int32) {
+			b.edges(rows, s, func(n int, to int32) {
 				if sum := bound(sign*n, out[to]); sum > max(out[s], -most) {
 					out[s], changed = sum, true
 				}
@@ -171,14 +175,15 @@ func (b *Budget) possible(most int) func(total int) bool {
 	// Bit i of a state after h steps stands for the total i + h·low.
 	now := b.nothing()
 	for h := range m.Horizon() {
-		then, k := make([]*big.Int, m.States()), m.Kernel(h)
+		then, rows := make([]*big.Int, m.States()), m.Rows(h)
 		for s, set := range now {
-			switch {
-			case set == nil:
-			case k.First[s] == k.First[s+1]:
+			if set == nil {
+				continue
+			}
+			if first, end := rows.Choices(s); first == end {
 				add(then, int32(s), set, -low, 0)
-			default:
-				b.edges(m, k, s, func(n int, to int32) { add(then, to, set, n-low, 0) })
+			} else {
+				b.edges(rows, s, func(n int, to int32) { add(then, to, set, n-low, 0) })
 			}
 		}
 		now = then
@@ -193,12 +198,12 @@ func (b *Budget) possible(most int) func(total int) bool {
 // possibleEver is possible without a horizon, where no return is negative: totals on the way count, up to a number of bits.
 func (b *Budget) possibleEver(bits int) func(total int) bool {
 	m := b.model
-	k, sets := m.Kernel(0), b.nothing()
+	rows, sets := m.Rows(0), b.nothing()
 	for range settling {
 		changed := false
 		for s := range sets {
 			if sets[s] != nil {
-				b.edges(m, k, s, func(n int, to int32) { changed = add(sets, to, sets[s], n, bits) || changed })
+				b.edges(rows, s, func(n int, to int32) { changed = add(sets, to, sets[s], n, bits) || changed })
 			}
 		}
 		if !changed {

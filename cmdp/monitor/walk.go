@@ -205,13 +205,14 @@ func (w *walk) tooLarge(bytes int) error {
 // visit goes through the rows of a pair at step h. It calls choice for each choice, then entry for
 // each transition of it, with w.returns set, and reports whether there are rows.
 func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNew bool, probability float64)) bool {
-	k, d := w.base.Kernel(h), w.base.Dim()
+	rows, d := w.base.Rows(h), w.base.Dim()
 	s, tuple := int(w.state[pair]), w.memory[pair]
 	unpaid := w.unpaid[tuple]
 	if unpaid {
 		w.begin(s)
 	}
-	if k.First[s] == k.First[s+1] {
+	first, end := rows.Choices(s)
+	if first == end {
 		clear(w.returns[:d])
 		after := w.step(tuple, Transition{s, -1, s, nil}, unpaid)
 		if after == tuple && !w.pays() {
@@ -222,29 +223,26 @@ func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNe
 		entry(to, isNew, 1)
 		return true
 	}
-	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
+	for c := first; c < end; c++ {
 		choice()
-		first := true
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if k.Prob[e] == 0 {
+		alone := true
+		next, prob := rows.Row(c)
+		for e, to := range next {
+			if prob[e] == 0 {
 				continue
 			}
-			if k.Outcomes != nil {
-				copy(w.returns, k.Outcomes[e*d:(e+1)*d])
-			} else {
-				copy(w.returns, k.Returns[c*d:(c+1)*d])
-			}
-			after := w.step(tuple, Transition{s, c, int(k.Next[e]), nil}, unpaid)
+			copy(w.returns, rows.Outcome(c, e))
+			after := w.step(tuple, Transition{s, c, int(to), nil}, unpaid)
 			if !w.random {
-				if first {
+				if alone {
 					copy(w.before, w.returns)
 				} else {
 					w.random = !slices.Equal(w.before, w.returns)
 				}
 			}
-			first = false
-			to, isNew := w.find(k.Next[e], after)
-			entry(to, isNew, k.Prob[e])
+			alone = false
+			pair, isNew := w.find(to, after)
+			entry(pair, isNew, prob[e])
 		}
 	}
 	return true

@@ -1,0 +1,116 @@
+package cmdp
+
+// Rows reads the rows of a model at one step: the choices of each state, and for each choice its successors with their
+// probabilities and its returns. Whoever sweeps over a model or walks through it asks [Model.Rows], whether rows are stored or
+// generated:
+//
+//	rows := m.Rows(h)
+//	for s := range m.States() {
+//		first, end := rows.Choices(s)
+//		for c := first; c < end; c++ {
+//			next, probabilities := rows.Row(c)
+//			…
+//
+// Stored rows may be read in any order and by several goroutines at a time. Generated ones are made when Choices is asked
+// for a state, and stand until it is asked again: each goroutine asks for Rows of its own. Nothing that Rows return
+// may be changed. A choice out of range panics.
+type Rows struct {
+	first  []int32 // that of the kernel, or the first choice of the state that was asked for last and the end of its choices
+	kernel Kernel  // of all states, or what was generated for one
+	from   int     // the first choice in the kernel
+	dim    int
+	tally  *tallyRows // nil if rows are stored
+}
+
+// Rows returns the rows of step h, from 0 on. It allocates if they are generated.
+func (m *Model) Rows(h int) *Rows {
+	if m.tally != nil {
+		return m.tally.rows(m, h)
+	}
+	return &m.rows[min(h, len(m.rows)-1)]
+}
+
+// Choices returns the numbers [first, end) of the choices of state s among those of all states. There are none where the process
+// rests: it stays, with zero return.
+func (r *Rows) Choices(s int) (first, end int) {
+	if r.tally != nil {
+		s = r.generate(s)
+	}
+	return int(r.first[s]), int(r.first[s+1])
+}
+
+// Row returns the successors of choice c, with their probabilities. A generated choice without successors is not offered.
+func (r *Rows) Row(c int) (next []int32, probabilities []float64) {
+	c -= r.from
+	lo, hi := r.kernel.Offset[c], r.kernel.Offset[c+1]
+	return r.kernel.Next[lo:hi], r.kernel.Prob[lo:hi]
+}
+
+// Returns returns the expected returns of choice c, d of them.
+func (r *Rows) Returns(c int) []float64 {
+	c = (c - r.from) * r.dim
+	return r.kernel.Returns[c : c+r.dim]
+}
+
+// Random reports whether some returns of the step are random.
+func (r *Rows) Random() bool { return r.kernel.Outcomes != nil }
+
+// Outcome returns the returns of choice c together with successor number i of its row. If they are not random, these are the
+// expected ones.
+func (r *Rows) Outcome(c, i int) []float64 {
+	if r.kernel.Outcomes == nil {
+		return r.Returns(c)
+	}
+	e := (r.kernel.Offset[c-r.from] + i) * r.dim
+	return r.kernel.Outcomes[e : e+r.dim]
+}
+
+// Entry returns the number of the first successor of a stored choice among those of all choices of the step.
+func (r *Rows) Entry(c int) int { return r.kernel.Offset[c] }
+
+// Kernels returns how many different Rows the steps have: 1 if they are the same at every step, else the horizon.
+func (m *Model) Kernels() int {
+	if m.Stationary() {
+		return 1
+	}
+	return m.horizon
+}
+
+// Kernel returns the rows of step h as a table, to make another model from or to compare with. It must not be changed. It is the
+// table that is stored, or holds all rows of the step, generated, and takes memory for them.
+func (m *Model) Kernel(h int) *Kernel {
+	if m.tally == nil {
+		return &m.rows[min(h, len(m.rows)-1)].kernel
+	}
+	return m.Rows(h).table(m.states)
+}
+
+// table returns all rows.
+func (r *Rows) table(states int) *Kernel {
+	k := &Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1)}
+	if r.Random() {
+		k.Outcomes = []float64{}
+	}
+	for s := range states {
+		first, end := r.Choices(s)
+		for c := first; c < end; c++ {
+			next, probabilities := r.Row(c)
+			k.Next, k.Prob = append(k.Next, next...), append(k.Prob, probabilities...)
+			k.Returns = append(k.Returns, r.Returns(c)...)
+			for i := range next {
+				if r.Random() {
+					k.Outcomes = append(k.Outcomes, r.Outcome(c, i)...)
+				}
+			}
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k
+}
+
+// choices returns how many choices are stored.
+func (r *Rows) choices() int { return len(r.kernel.Offset) - 1 }
+
+// transitions returns how many successors are stored.
+func (r *Rows) transitions() int { return len(r.kernel.Next) }
