@@ -35,8 +35,8 @@ type Model struct {
 	dim      int
 	states   int
 	start    []StartState
-	rows     []Rows // one, or one for each step
-	shape    *Shape // nil if the horizon is infinite
+	rows     []*Rows // one, or one for each step
+	shape    *Shape  // nil if the horizon is infinite
 	random   bool
 	tally    *Tally // generates the rows; nil for most models
 }
@@ -90,9 +90,6 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		states: len(spec.Kernels[0].First) - 1,
 		start:  append([]StartState(nil), spec.Start...),
 	}
-	for _, k := range spec.Kernels {
-		m.rows = append(m.rows, Rows{first: k.First, kernel: k, dim: m.dim})
-	}
 	if spec.Horizon > 0 || spec.Average {
 		m.discount = 1
 	}
@@ -102,9 +99,10 @@ func NewModel(spec ModelSpec) (*Model, error) {
 	if err := checkStart(m.start, m.states); err != nil {
 		return nil, err
 	}
+	m.rows = make([]*Rows, len(spec.Kernels))
 	for h := range m.rows {
 		var opponents []int32
-		k := &m.rows[h].kernel
+		k := spec.Kernels[h]
 		if h < len(spec.Opponents) {
 			opponents = spec.Opponents[h]
 		}
@@ -115,6 +113,11 @@ func NewModel(spec ModelSpec) (*Model, error) {
 			return nil, fmt.Errorf("cmdp: %w", err)
 		}
 		m.random = m.random || k.Outcomes != nil
+		if h > 0 && k.same(&spec.Kernels[h-1]) {
+			m.rows[h] = m.rows[h-1]
+		} else {
+			m.rows[h] = &Rows{first: k.First, kernel: k, dim: m.dim}
+		}
 	}
 	if spec.Horizon > 0 {
 		return m, m.buildShape(&spec)
@@ -159,6 +162,16 @@ func (spec *ModelSpec) means() []bool {
 		return slices.Clone(spec.Means)
 	}
 	return nil
+}
+
+// same reports whether two kernels have the same slices.
+func (k *Kernel) same(o *Kernel) bool {
+	return sameSlice(k.First, o.First) && sameSlice(k.Offset, o.Offset) && sameSlice(k.Next, o.Next) && sameSlice(k.Prob, o.Prob) &&
+		sameSlice(k.Returns, o.Returns) && sameSlice(k.Outcomes, o.Outcomes)
+}
+
+func sameSlice[T any](x, y []T) bool {
+	return len(x) == len(y) && (x == nil) == (y == nil) && (len(x) == 0 || &x[0] == &y[0])
 }
 
 func (k *Kernel) check(states, dim int, opponents []int32) error {

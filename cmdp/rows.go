@@ -27,7 +27,7 @@ func (m *Model) Rows(h int) *Rows {
 	if m.tally != nil {
 		return m.tally.rows(m, h)
 	}
-	return &m.rows[min(h, len(m.rows)-1)]
+	return m.rows[min(h, len(m.rows)-1)]
 }
 
 // Choices returns the numbers [first, end) of the choices of state s among those of all states. There are none where the process

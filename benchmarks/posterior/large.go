@@ -32,7 +32,7 @@ func large(ctx context.Context, o *options) (string, []record, error) {
 
 | variant | episodes | plans | value iterations | ms per episode | regret | violation |
 |:--|--:|--:|--:|--:|--:|--:|
-`, largeProblem, p.model.States(), p.model.Choices(), len(p.model.Kernel(0).Next), p.model.Horizon(), largeSeeds, harness.Machine())
+`, largeProblem, p.model.States(), p.model.Choices(), p.model.Transitions(), p.model.Horizon(), largeSeeds, harness.Machine())
 	var rows []record
 	for _, v := range []struct {
 		algorithm string

@@ -179,13 +179,13 @@ func (p *played) play(ctx context.Context, v *variant, seeds, episodes, parallel
 func wrongSupport(m *cmdp.Model) baseline.Support {
 	support := baseline.SupportOf(m)
 	for h := range support {
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		for c, next := range support[h] {
 			if len(next) < 2 {
 				continue
 			}
-			first, end := k.Offset[c], k.Offset[c+1]
-			likeliest := k.Next[first+floats.MaxIdx(k.Prob[first:end])]
+			successors, prob := rows.Row(c)
+			likeliest := successors[floats.MaxIdx(prob)]
 			support[h][c] = slices.DeleteFunc(slices.Clone(next), func(s int32) bool { return s == likeliest })
 		}
 	}

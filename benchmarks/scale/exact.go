@@ -94,12 +94,13 @@ func checksum(m *cmdp.Model, policy *exact.Policy) string {
 	sum := uint64(0)
 	buffer := make([]byte, 0, 8*actions)
 	for h := range max(1, m.Horizon()) {
-		first := m.Kernel(h).First
+		rows := m.Rows(h)
 		for s := range m.States() {
-			if first[s] == first[s+1] {
+			first, end := rows.Choices(s)
+			if first == end {
 				continue
 			}
-			dst := make([]float64, first[s+1]-first[s])
+			dst := make([]float64, end-first)
 			policy.Distribution(dst, h, s)
 			buffer = buffer[:0]
 			for _, x := range dst {

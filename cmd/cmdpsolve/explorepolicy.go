@@ -99,7 +99,7 @@ func (v *policyView) count(ctx context.Context) error {
 	if m.Horizon() == 0 {
 		return v.countForever(ctx)
 	}
-	choices := len(m.Kernel(0).Offset)
+	choices := m.Shape().StepChoices(0)
 	agent, opponent := v.plan.agent, v.plan.opponent
 	if choices*m.Horizon() > mostOccupancy || agent == nil || m.Shape().Game() && opponent == nil {
 		v.unit = "not counted"
@@ -111,11 +111,12 @@ func (v *policyView) count(ctx context.Context) error {
 		if v.question.Step >= 0 && h != v.question.Step {
 			continue
 		}
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		for s := range v.visits {
-			for c := k.First[s]; c < k.First[s+1]; c++ {
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
 				v.visits[s] += q[h][c]
-				v.take(h, s, int(c-k.First[s]), q[h][c])
+				v.take(h, s, c-first, q[h][c])
 			}
 		}
 	}
@@ -165,9 +166,10 @@ func (v *policyView) list(h int) {
 	if policy == nil {
 		return
 	}
-	k := m.Kernel(h)
+	rows := m.Rows(h)
 	for s := range v.shares {
-		n := int(k.First[s+1] - k.First[s])
+		first, end := rows.Choices(s)
+		n := end - first
 		if sh := m.Shape(); sh != nil && n > 0 && sh.Game() {
 			if n = sh.Actions(h, s); v.question.Player == "opponent" {
 				n = sh.OpponentActions(h, s)
@@ -195,14 +197,15 @@ func (v *policyView) countForever(ctx context.Context) error {
 	if v.plan.policy != nil {
 		components = []exact.Component{{Weight: 1, Policy: v.plan.policy}}
 	}
-	k := m.Kernel(0)
+	rows := m.Rows(0)
 	for _, c := range components {
 		x, err := exact.Visits(ctx, m, c.Policy, nil)
 		if err != nil {
 			return err
 		}
 		for s, y := range x {
-			n := int(k.First[s+1] - k.First[s])
+			first, end := rows.Choices(s)
+			n := end - first
 			v.visits[s] += c.Weight * y
 			if v.shares[s] == nil {
 				v.shares[s] = make([]float64, n)

@@ -59,16 +59,14 @@ func (g *gridReport) marks(p *problem.Problem, places map[int]problem.Place) {
 func endings(p *problem.Problem) map[int]string {
 	m := p.Model
 	names := make(map[int]string)
-	if m.Tally() != nil {
-		return names
-	}
-	k, dim := m.Kernel(0), m.Dim()
+	rows, dim := m.Rows(0), m.Dim()
 	rests := make([]bool, m.States())
 	for s := range rests {
 		rests[s] = true
-		for c := k.First[s]; c < k.First[s+1] && rests[s]; c++ {
-			at := k.Offset[c]
-			rests[s] = k.Offset[c+1] == at+1 && int(k.Next[at]) == s && !slices.ContainsFunc(k.Returns[int(c)*dim:int(c+1)*dim], func(x float64) bool { return x != 0 })
+		first, end := rows.Choices(s)
+		for c := first; c < end && rests[s]; c++ {
+			next, _ := rows.Row(c)
+			rests[s] = len(next) == 1 && int(next[0]) == s && !slices.ContainsFunc(rows.Returns(c), func(x float64) bool { return x != 0 })
 		}
 	}
 	given := make(map[int][]bool) // which returns every step so far into a state had
@@ -76,20 +74,17 @@ func endings(p *problem.Problem) map[int]string {
 		if rests[s] {
 			continue
 		}
-		for c := k.First[s]; c < k.First[s+1]; c++ {
-			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-				next := int(k.Next[e])
-				if !rests[next] || k.Prob[e] == 0 {
+		for c, end := rows.Choices(s); c < end; c++ {
+			successors, prob := rows.Row(c)
+			for e, to := range successors {
+				next := int(to)
+				if !rests[next] || prob[e] == 0 {
 					continue
-				}
-				r := k.Returns[int(c)*dim : int(c+1)*dim]
-				if k.Outcomes != nil {
-					r = k.Outcomes[e*dim : (e+1)*dim]
 				}
 				if given[next] == nil {
 					given[next] = slices.Repeat([]bool{true}, dim)
 				}
-				for i, x := range r {
+				for i, x := range rows.Outcome(c, e) {
 					given[next][i] = given[next][i] && x != 0
 				}
 			}

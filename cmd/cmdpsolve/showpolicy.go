@@ -153,9 +153,10 @@ func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float6
 	}
 	visits := cmdp.NewEvaluator(m).Occupancy(policy)
 	for h, q := range visits {
-		k, x := m.Kernel(h), make([]float64, m.States())
+		rows, x := m.Rows(h), make([]float64, m.States())
 		for s := range x {
-			for _, y := range q[k.First[s]:k.First[s+1]] {
+			first, end := rows.Choices(s)
+			for _, y := range q[first:end] {
 				x[s] += y
 			}
 		}
@@ -166,7 +167,7 @@ func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float6
 
 // comesTo reports which states a stationary policy reaches.
 func (p *loaded) comesTo(policy *exact.Policy) []bool {
-	k, come := p.Model.Kernel(0), make([]bool, p.Model.States())
+	rows, come := p.Model.Rows(0), make([]bool, p.Model.States())
 	var next []int32
 	add := func(s int32) {
 		if !come[s] {
@@ -181,16 +182,17 @@ func (p *loaded) comesTo(policy *exact.Policy) []bool {
 	for len(next) > 0 {
 		s := next[len(next)-1]
 		next = next[:len(next)-1]
-		first, end := int(k.First[s]), int(k.First[s+1])
+		first, end := rows.Choices(int(s))
 		if first == end {
 			continue
 		}
 		probs := make([]float64, end-first)
 		policy.Distribution(probs, 0, int(s))
 		for a, x := range probs {
-			for i := k.Offset[first+a]; i < k.Offset[first+a+1] && x > 0; i++ {
-				if k.Prob[i] > 0 {
-					add(k.Next[i])
+			successors, prob := rows.Row(first + a)
+			for i, to := range successors {
+				if x > 0 && prob[i] > 0 {
+					add(to)
 				}
 			}
 		}
@@ -200,8 +202,8 @@ func (p *loaded) comesTo(policy *exact.Policy) []bool {
 
 // does writes what a policy does in a state: "go", or "0.7 go, 0.3 stay".
 func (p *loaded) does(policy *exact.Policy, h, s int) string {
-	k := p.Model.Kernel(h)
-	probs := make([]float64, k.First[s+1]-k.First[s])
+	first, end := p.Model.Rows(h).Choices(s)
+	probs := make([]float64, end-first)
 	if len(probs) == 0 {
 		return ""
 	}

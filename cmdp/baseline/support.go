@@ -14,23 +14,22 @@ type Support [][][]int32
 
 // SupportOf returns the support of a model.
 func SupportOf(m *cmdp.Model) Support {
-	steps := m.Horizon()
-	if m.Stationary() {
-		steps = 1
-	}
-	support := make(Support, steps)
+	support := make(Support, m.Kernels())
 	for h := range support {
-		k := m.Kernel(h)
-		support[h] = make([][]int32, len(k.Offset)-1)
-		for c := range support[h] {
-			var next []int32
-			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-				if k.Prob[e] > 0 {
-					next = append(next, k.Next[e])
+		rows := m.Rows(h)
+		support[h] = make([][]int32, m.Shape().StepChoices(h))
+		for s := range m.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				var next []int32
+				successors, prob := rows.Row(c)
+				for e, to := range successors {
+					if prob[e] > 0 {
+						next = append(next, to)
+					}
 				}
+				slices.Sort(next)
+				support[h][c] = slices.Compact(next)
 			}
-			slices.Sort(next)
-			support[h][c] = slices.Compact(next)
 		}
 	}
 	return support

@@ -54,7 +54,7 @@ func (d *drawer) unsure(mean *cmdp.Model, policy cmdp.Policy, variance []float64
 				}
 				part := make([]float64, dim)
 				for i := range part {
-					part[i] = d.rowVariance(mean.Kernel(h), h, c, steps, values, i) + d.returnVariance(h, s, c-int(f[s]), u.PerEpisode, i)
+					part[i] = d.rowVariance(mean.Rows(h), h, c, steps, values, i) + d.returnVariance(h, s, c-int(f[s]), u.PerEpisode, i)
 				}
 				list, parts = append(list, u), append(parts, part)
 			}
@@ -92,9 +92,9 @@ func (d *drawer) valuesOf(m *cmdp.Model, policy cmdp.Policy) [][]float64 {
 	values[d.horizon] = make([]float64, d.states*dim)
 	probs := make([]float64, d.most)
 	for h := d.horizon - 1; h >= 0; h-- {
-		k, now, next := m.Kernel(h), make([]float64, d.states*dim), values[h+1]
+		rows, now, next := m.Rows(h), make([]float64, d.states*dim), values[h+1]
 		for s := range d.states {
-			first, end := int(k.First[s]), int(k.First[s+1])
+			first, end := rows.Choices(s)
 			v := now[s*dim : (s+1)*dim]
 			if first == end {
 				copy(v, next[s*dim:])
@@ -105,10 +105,11 @@ func (d *drawer) valuesOf(m *cmdp.Model, policy cmdp.Policy) [][]float64 {
 				if probs[c-first] == 0 {
 					continue
 				}
-				floats.AddScaled(v, probs[c-first], k.Returns[c*dim:(c+1)*dim])
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					to := int(k.Next[e]) * dim
-					floats.AddScaled(v, probs[c-first]*k.Prob[e], next[to:to+dim])
+				floats.AddScaled(v, probs[c-first], rows.Returns(c))
+				successors, prob := rows.Row(c)
+				for e, s := range successors {
+					to := int(s) * dim
+					floats.AddScaled(v, probs[c-first]*prob[e], next[to:to+dim])
 				}
 			}
 		}
@@ -119,16 +120,17 @@ func (d *drawer) valuesOf(m *cmdp.Model, policy cmdp.Policy) [][]float64 {
 
 // rowVariance is what the row of choice c adds to the variance of return i; steps holds how
 // often it is made at each of the steps from h on that share it.
-func (d *drawer) rowVariance(k *cmdp.Kernel, h, c int, steps, values [][]float64, i int) float64 {
+func (d *drawer) rowVariance(rows *cmdp.Rows, h, c int, steps, values [][]float64, i int) float64 {
 	dim := d.shape.Dim()
 	mean, square := 0.0, 0.0
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+	next, prob := rows.Row(c)
+	for e, s := range next {
 		w := 0.0
 		for t, q := range steps {
-			w += q[c] * values[h+t+1][int(k.Next[e])*dim+i]
+			w += q[c] * values[h+t+1][int(s)*dim+i]
 		}
-		mean += k.Prob[e] * w
-		square += k.Prob[e] * w * w
+		mean += prob[e] * w
+		square += prob[e] * w * w
 	}
 	return max(0, square-mean*mean) / (d.layers[h][c].visits + d.alpha + 1)
 }

@@ -76,12 +76,12 @@ func watch(m *cmdp.Model, mon monitor.Monitor) ([]float64, error) {
 			return nil, err
 		}
 		for h := range steps {
-			k := m.Kernel(h)
+			first, end := m.Rows(h).Choices(s)
 			t := monitor.Transition{State: s, Choice: -1, Next: s, Returns: r}
 			clear(r)
-			if a := int(k.First[s+1] - k.First[s]); a > 0 {
-				a = rng.IntN(a)
-				t.Choice = int(k.First[s]) + a
+			if first < end {
+				a := rng.IntN(end - first)
+				t.Choice = first + a
 				t.Next = m.Step(r, rng, h, s, a)
 			}
 			if memory, err = w.see(func(dst []float64) int { return mon.Step(dst, memory, t) }, r); err != nil {

@@ -12,14 +12,15 @@ type Gap struct {
 // It takes one pass over the rows of every step, and is empty where rows hold at every step.
 func (p *Problem) Gaps() []Gap {
 	m := p.Model
-	if m == nil || m.Tally() != nil || m.Horizon() == 0 || m.Stationary() {
+	if m == nil || m.Horizon() == 0 || m.Stationary() {
 		return nil
 	}
 	acts := make([]bool, m.States())
 	for h := range m.Horizon() {
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		for s := range acts {
-			acts[s] = acts[s] || k.First[s] < k.First[s+1]
+			first, end := rows.Choices(s)
+			acts[s] = acts[s] || first < end
 		}
 	}
 	reached, next := make([]bool, m.States()), make([]bool, m.States())
@@ -29,21 +30,21 @@ func (p *Problem) Gaps() []Gap {
 	var gaps []Gap
 	last := make(map[int]int) // of a state, the place of its latest gap
 	for h := range m.Horizon() {
-		k := m.Kernel(h)
+		rows := m.Rows(h)
 		clear(next)
 		for s, here := range reached {
 			if !here {
 				continue
 			}
-			first, end := k.First[s], k.First[s+1]
-			if first < end {
-				for i := k.Offset[first]; i < k.Offset[end]; i++ {
-					next[k.Next[i]] = next[k.Next[i]] || k.Prob[i] > 0
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				successors, prob := rows.Row(c)
+				for i, to := range successors {
+					next[to] = next[to] || prob[i] > 0
 				}
-				continue
 			}
-			next[s] = true
-			if !acts[s] {
+			next[s] = next[s] || first == end
+			if first < end || !acts[s] {
 				continue
 			}
 			if i, before := last[s]; before && gaps[i].Last == h {

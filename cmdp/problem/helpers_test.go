@@ -19,11 +19,11 @@ func bits(x []float64) []uint64 {
 	return b
 }
 
-// randomness returns the outcomes of a kernel, nil if they are all the means.
-func randomness(k *cmdp.Kernel, d int) []float64 {
+// randomness returns the outcomes of a step, nil if they are all the means.
+func randomness(m *cmdp.Model, h int) []float64 {
+	k := m.Kernel(h)
 	for c := range len(k.Offset) - 1 {
-		first, end := k.Offset[c], k.Offset[c+1]
-		if k.Outcomes != nil && saysMore(k.Outcomes[first*d:end*d], k.Returns[c*d:(c+1)*d], k.Next[first:end]) {
+		if saysMore(m.Rows(h), c) {
 			return k.Outcomes
 		}
 	}
@@ -78,7 +78,7 @@ func difference(p, q *Problem) string {
 			return "probabilities"
 		case !slices.Equal(bits(k.Returns), bits(l.Returns)):
 			return "returns of the model"
-		case !slices.Equal(bits(randomness(k, x.Dim())), bits(randomness(l, x.Dim()))):
+		case !slices.Equal(bits(randomness(x, h)), bits(randomness(y, h))):
 			return "outcomes"
 		}
 	}

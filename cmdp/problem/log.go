@@ -240,10 +240,11 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 
 // possible reports whether the problem knows the successor of a step.
 func (r *logReader) possible(x logStep) bool {
-	k := r.of.Model.Kernel(x.h)
-	c := int(k.First[x.state]) + x.action
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		if int(k.Next[e]) == x.next && k.Prob[e] > 0 {
+	rows := r.of.Model.Rows(x.h)
+	first, _ := rows.Choices(x.state)
+	next, prob := rows.Row(first + x.action)
+	for e, s := range next {
+		if int(s) == x.next && prob[e] > 0 {
 			return true
 		}
 	}

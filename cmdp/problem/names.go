@@ -25,8 +25,8 @@ func (p *Problem) ActionName(h, s, a int) string {
 	if p.Actions == nil {
 		return strconv.Itoa(a)
 	}
-	first := p.Model.Kernel(h).First[s]
-	return p.Actions[min(h, len(p.Actions)-1)][int(first)+a*p.columns(h, s)]
+	first, _ := p.Model.Rows(h).Choices(s)
+	return p.Actions[min(h, len(p.Actions)-1)][first+a*p.columns(h, s)]
 }
 
 // numbered returns the number of each name.
@@ -88,8 +88,8 @@ func (p *Problem) OpponentName(h, s, b int) string {
 	if p.Opponents == nil {
 		return strconv.Itoa(b)
 	}
-	first := p.Model.Kernel(h).First[s]
-	return p.Opponents[min(h, len(p.Opponents)-1)][int(first)+b]
+	first, _ := p.Model.Rows(h).Choices(s)
+	return p.Opponents[min(h, len(p.Opponents)-1)][first+b]
 }
 
 // columns returns the number of the opponent's actions.
@@ -227,14 +227,16 @@ func (r *rowReader) nameActions(p *Problem, names *cmdp.Names) {
 	// opponent has there. Choices are asked for in order.
 	s, at := 0, -1
 	in := func(h, c int) (int, int) {
-		k := p.Model.Kernel(h)
+		rows := p.Model.Rows(h)
 		if h != at || c == 0 {
 			s, at = 0, h
 		}
-		for int(k.First[s+1]) <= c {
+		first, end := rows.Choices(s)
+		for end <= c {
 			s++
+			first, end = rows.Choices(s)
 		}
-		return c - int(k.First[s]), p.columns(h, s)
+		return c - first, p.columns(h, s)
 	}
 	p.Actions = r.agent.spelled(names.Agent, func(h, c int) int { i, n := in(h, c); return i / n })
 	if names.Opponent != nil {

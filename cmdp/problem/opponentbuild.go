@@ -136,8 +136,7 @@ func (p *Problem) opponentEverywhere(label string) (int, error) {
 // offered returns how many actions the opponent has where the process does not
 // rest.
 func (p *Problem) offered(h, s int) int {
-	first := p.Model.Kernel(h).First
-	if first[s] == first[s+1] {
+	if first, end := p.Model.Rows(h).Choices(s); first == end {
 		return 0
 	}
 	return p.columns(h, s)

@@ -280,8 +280,9 @@ func (f *FilePolicy) reach() {
 
 // successors calls visit with the states that the policy reaches from s.
 func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
-	k, t := f.of.Model.Kernel(h), f.steps[min(h, len(f.steps)-1)]
-	if k.First[s] == k.First[s+1] {
+	rows, t := f.of.Model.Rows(h), f.steps[min(h, len(f.steps)-1)]
+	first, end := rows.Choices(int(s))
+	if first == end {
 		visit(s)
 		return
 	}
@@ -290,13 +291,14 @@ func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
 		f.bad(0, "no row for state %s%s, which the policy reaches", f.of.StateName(int(s)), atStep(h, f.of.Model.Horizon() > 0))
 		return
 	}
-	for c := k.First[s]; c < k.First[s+1]; c++ {
+	for c := first; c < end; c++ {
 		if !(t.probs[c] > 0) {
 			continue
 		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if k.Prob[e] > 0 {
-				visit(k.Next[e])
+		next, prob := rows.Row(c)
+		for e, to := range next {
+			if prob[e] > 0 {
+				visit(to)
 			}
 		}
 	}

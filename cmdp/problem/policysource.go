@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
 )
 
@@ -146,7 +147,7 @@ func tablesOf(of *Process, rows iter.Seq[PolicyRow]) *policyTables {
 		}
 	}
 	t.Upto[len(t.Upto)-1] = 1
-	if of.Product != nil && of.Model.Tally() == nil {
+	if of.Product != nil {
 		t.Memory = memoryOf(of, actions.id)
 	}
 	t.First, t.Actions = append(t.First, len(t.Action)), actions.names
@@ -167,19 +168,20 @@ func memoryOf(of *Process, action func(string) int) *memoryTables {
 		t.Start[t.Of[st.State]] = st.State
 	}
 	decides := false // what the rows return
-	tables := make(map[*int32]int)
+	tables := make(map[*cmdp.Rows]int) // steps may share rows
 	for h := range max(1, of.Model.Horizon()) {
-		k := of.Model.Kernel(h)
-		n, known := tables[&k.First[0]]
+		rows := of.Model.Rows(h)
+		n, known := tables[rows]
 		t.Table = append(t.Table, n)
 		if known {
 			continue
 		}
-		t.Table[h], tables[&k.First[0]] = len(tables), len(tables)
+		t.Table[h], tables[rows] = len(tables), len(tables)
 		for s := range of.Model.States() {
 			t.First = append(t.First, len(t.To))
-			for a := range int(k.First[s+1] - k.First[s]) {
-				decides = t.addChoice(of, h, s, a, action(of.ActionName(h, s, a))) || decides
+			first, end := rows.Choices(s)
+			for a := range end - first {
+				decides = t.addChoice(of, rows, h, s, a, action(of.ActionName(h, s, a))) || decides
 			}
 		}
 	}
@@ -193,26 +195,25 @@ func memoryOf(of *Process, action func(string) int) *memoryTables {
 }
 
 // addChoice adds the entries of a choice. It reports whether the same successor of the problem comes with different memories.
-func (t *memoryTables) addChoice(x *Process, h, s, a, action int) (decides bool) {
-	k, base, from := x.Model.Kernel(h), x.Product.Base(), len(t.To)
-	c, d := int(k.First[s])+a, base.Dim()
-	of := base.Kernel(h)
-	e, end, choice := 0, 0, -1
+func (t *memoryTables) addChoice(x *Process, rows *cmdp.Rows, h, s, a, action int) (decides bool) {
+	base, from := x.Product.Base(), len(t.To)
+	of, e, choice := base.Rows(h), 0, -1
+	var prob []float64 // of the base
 	if rest := x.Product.Action(h, s, a); rest >= 0 {
-		choice = int(of.First[t.Of[s]]) + rest
-		e, end = of.Offset[choice], of.Offset[choice+1]
+		choice, _ = of.Choices(t.Of[s])
+		choice += rest
+		_, prob = of.Row(choice)
 	}
-	for i := k.Offset[c]; i < k.Offset[c+1]; i++ {
-		to := int(k.Next[i])
-		for e < end && of.Prob[e] == 0 { // the model leaves these out
+	first, _ := rows.Choices(s)
+	next, _ := rows.Row(first + a)
+	for _, successor := range next {
+		to := int(successor)
+		for e < len(prob) && prob[e] == 0 { // the model leaves these out
 			e++
 		}
-		returns := make([]float64, d)
-		switch {
-		case choice >= 0 && of.Outcomes != nil:
-			copy(returns, of.Outcomes[e*d:(e+1)*d])
-		case choice >= 0:
-			copy(returns, of.Returns[choice*d:(choice+1)*d])
+		returns := make([]float64, base.Dim())
+		if choice >= 0 {
+			copy(returns, of.Outcome(choice, e))
 		}
 		e++
 		for j := from; j < len(t.To); j++ {

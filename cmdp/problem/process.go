@@ -118,11 +118,18 @@ func (x *Process) OpponentName(h, s, b int) string { return x.of.OpponentName(h,
 
 // span returns the numbers [first, end) of the actions of a state among those of all states; in a game, of pairs of actions.
 func (x *Process) span(h, s int) (first, end int) {
-	if x.Model == nil {
-		return x.of.Simulated.Choices(h, s)
+	if sh := x.Shape(); sh != nil {
+		return sh.Choices(h, s)
 	}
-	of := x.Model.Kernel(h).First
-	return int(of[s]), int(of[s+1])
+	return x.Model.Rows(h).Choices(s)
+}
+
+// offered returns a function that returns the numbers of the actions that a state offers at step h, none if it does not come up then.
+func (x *Process) offered(h int) func(s int) (first, end int) {
+	if x.Model != nil {
+		return x.Model.Rows(h).Choices
+	}
+	return func(s int) (first, end int) { return x.span(h, s) }
 }
 
 // columns returns the number of the opponent's actions.
@@ -165,10 +172,10 @@ func (x *Process) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyR
 	return func(yield func(PolicyRow) bool) {
 		horizon, states, probs := x.horizon(), x.states(), []float64(nil)
 		for h := range max(1, horizon) {
-			row := PolicyRow{Step: min(h+1, horizon)}
+			row, offered := PolicyRow{Step: min(h+1, horizon)}, x.offered(h)
 			for s := range states {
 				columns, name := x.columns(h, s), x.ActionName
-				first, end := x.span(h, s)
+				first, end := offered(s)
 				n := (end - first) / columns
 				if n == 0 {
 					continue

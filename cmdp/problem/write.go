@@ -67,8 +67,8 @@ func (f *writer) checkActions(all [][]string, opponent bool) error {
 		return fmt.Errorf("names of the actions of %d kernels: want %d", len(all), f.p.steps())
 	}
 	for h, names := range all {
-		k := f.p.Model.Kernel(h)
-		if n := len(k.Offset) - 1; len(names) != n {
+		rows := f.p.Model.Rows(h)
+		if _, n := rows.Choices(f.p.Model.States() - 1); len(names) != n {
 			return fmt.Errorf("kernel %d: %d names of actions: want %d", h, len(names), n)
 		}
 		for _, name := range names {
@@ -77,8 +77,9 @@ func (f *writer) checkActions(all [][]string, opponent bool) error {
 			}
 		}
 		for s := range f.p.Model.States() {
-			first, cols := int(k.First[s]), f.p.columns(h, s)
-			for c := first; c < int(k.First[s+1]) && f.game; c++ {
+			cols := f.p.columns(h, s)
+			first, end := rows.Choices(s)
+			for c := first; c < end && f.game; c++ {
 				same := c - (c-first)%cols
 				if opponent {
 					same = first + (c-first)%cols

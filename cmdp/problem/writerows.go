@@ -70,8 +70,8 @@ func (f *writer) alike(kernels int) bool {
 
 // actions returns how many actions the agent has.
 func (f *writer) actions(h, s int) int {
-	k := f.p.Model.Kernel(h)
-	return int(k.First[s+1]-k.First[s]) / f.p.columns(h, s)
+	first, end := f.p.Model.Rows(h).Choices(s)
+	return (end - first) / f.p.columns(h, s)
 }
 
 // A playerActions is the names of one player's actions in a state over all steps,
@@ -214,46 +214,49 @@ func (f *writer) row(h, s int, labels [2]string) string {
 		if f.p.ActionName(h, s, a) != labels[0] {
 			continue
 		}
-		k, cols := f.p.Model.Kernel(h), f.p.columns(h, s)
+		rows, cols := f.p.Model.Rows(h), f.p.columns(h, s)
+		first, _ := rows.Choices(s)
 		for b := range cols {
 			if !f.game || f.p.OpponentName(h, s, b) == labels[1] {
-				return f.rowOf(k, int(k.First[s])+a*cols+b)
+				return f.rowOf(rows, first+a*cols+b)
 			}
 		}
 	}
 	return ""
 }
 
-func (f *writer) rowOf(k *cmdp.Kernel, c int) string {
-	d, first, end := f.p.Model.Dim(), k.Offset[c], k.Offset[c+1]
-	mean := k.Returns[c*d : (c+1)*d]
-	random := k.Outcomes != nil && saysMore(k.Outcomes[first*d:end*d], mean, k.Next[first:end])
+func (f *writer) rowOf(rows *cmdp.Rows, c int) string {
+	next, prob := rows.Row(c)
 	returns := func(b []byte, of []float64) []byte {
 		return (&Coefficients{List: of}).encode(append(b, ", returns: "...))
 	}
-	if random {
-		return string(appendAll([]byte("outcomes: "), "[]", end-first, func(b []byte, i int) []byte {
-			e := first + i
-			b = append(appendNumber(append(b, "{probability: "...), k.Prob[e]), ", next: "...)
-			b = appendLabel(b, f.p.StateName(int(k.Next[e])))
-			return append(returns(b, k.Outcomes[e*d:(e+1)*d]), '}')
+	if saysMore(rows, c) {
+		return string(appendAll([]byte("outcomes: "), "[]", len(next), func(b []byte, i int) []byte {
+			b = append(appendNumber(append(b, "{probability: "...), prob[i]), ", next: "...)
+			b = appendLabel(b, f.p.StateName(int(next[i])))
+			return append(returns(b, rows.Outcome(c, i)), '}')
 		}))
 	}
-	b := appendAll([]byte("next: "), "{}", end-first, func(b []byte, i int) []byte {
-		return f.next(b, int(k.Next[first+i]), k.Prob[first+i])
-	})
+	b := appendAll([]byte("next: "), "{}", len(next), func(b []byte, i int) []byte { return f.next(b, int(next[i]), prob[i]) })
 	if len(f.p.Given()) > 0 {
-		b = returns(b, mean)
+		b = returns(b, rows.Returns(c))
 	}
 	return string(b)
 }
 
-// saysMore reports whether the returns of the outcomes are not all the mean, or
+// saysMore reports whether the returns of the outcomes of a choice are not all the mean, or
 // a successor appears twice.
-func saysMore(outcomes, mean []float64, next []int32) bool {
-	for j, r := range outcomes {
-		if math.Float64bits(r) != math.Float64bits(mean[j%len(mean)]) {
-			return true
+func saysMore(rows *cmdp.Rows, c int) bool {
+	if !rows.Random() {
+		return false
+	}
+	next, _ := rows.Row(c)
+	mean := rows.Returns(c)
+	for i := range next {
+		for j, r := range rows.Outcome(c, i) {
+			if math.Float64bits(r) != math.Float64bits(mean[j]) {
+				return true
+			}
 		}
 	}
 	sorted := slices.Sorted(slices.Values(next))

@@ -168,11 +168,14 @@ func (s *Simulation) Play(ctx context.Context) error {
 
 // rests reports whether nothing can be done in a state.
 func (s *Simulation) rests(h, state int) bool {
-	if s.m == nil {
+	switch {
+	case s.m == nil:
 		return s.Environment.Shape().Actions(h, state) == 0
+	case s.m.Shape() != nil:
+		return s.m.Shape().Actions(h, state) == 0
 	}
-	first := s.m.Kernel(h).First
-	return first[state] == first[state+1]
+	first, end := s.m.Rows(h).Choices(state)
+	return first == end
 }
 
 // ready returns an error if a simulator has failed, or has come to a state of which the policy says nothing.

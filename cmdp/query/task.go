@@ -55,14 +55,14 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		shape.ReturnToGo(lower, upper, 0)
 	case m.Average():
 		key = "criterion"
-		stepRange(m.Kernel(0), lower, upper)
+		stepRange(m, lower, upper)
 	case m.Discount() == 1:
 		key = "discount"
 		if err := q.compiled.ranges.of(ctx, m, lower, upper); err != nil {
 			return nil, err
 		}
 		low, high := make([]float64, d), make([]float64, d)
-		stepRange(m.Kernel(0), low, high)
+		stepRange(m, low, high)
 		for i := range lower {
 			if m.Mean(i) {
 				lower[i], upper[i] = low[i], high[i]
@@ -70,7 +70,7 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		}
 	default:
 		key = "discount"
-		stepRange(m.Kernel(0), lower, upper)
+		stepRange(m, lower, upper)
 		for i := range lower {
 			lower[i] /= 1 - m.Discount()
 			upper[i] /= 1 - m.Discount()
@@ -86,21 +86,28 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 
 // stepRange sets lower and upper to the extremes of one step, 0 included if the
 // process can rest.
-func stepRange(k *cmdp.Kernel, lower, upper []float64) {
-	values, d := k.Returns, len(lower)
-	if k.Outcomes != nil {
-		values = k.Outcomes
+func stepRange(m *cmdp.Model, lower, upper []float64) {
+	rows, rests := m.Rows(0), false
+	for i := range lower {
+		lower[i], upper[i] = math.Inf(1), math.Inf(-1)
 	}
-	rests := len(values) == 0
-	for s := range len(k.First) - 1 {
-		rests = rests || k.First[s] == k.First[s+1]
-	}
-	for j, x := range values {
-		if i := j % d; j < d && !rests {
-			lower[i], upper[i] = x, x
-		} else {
+	add := func(returns []float64) {
+		for i, x := range returns {
 			lower[i], upper[i] = min(lower[i], x), max(upper[i], x)
 		}
+	}
+	for s := range m.States() {
+		first, end := rows.Choices(s)
+		rests = rests || first == end
+		for c := first; c < end; c++ {
+			next, _ := rows.Row(c)
+			for e := range next {
+				add(rows.Outcome(c, e))
+			}
+		}
+	}
+	if rests {
+		add(make([]float64, len(lower)))
 	}
 }
 
