@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,6 +79,12 @@ func startBrowser(t testing.TB) context.Context {
 // serve serves the page of a problem and returns its address.
 func serve(t testing.TB, problem string) string {
 	t.Helper()
+	return serveAnswers(t, problem, func(map[string]explore.Answer) {})
+}
+
+// serveAnswers is serve with some answers changed.
+func serveAnswers(t testing.TB, problem string, change func(answers map[string]explore.Answer)) string {
+	t.Helper()
 	p, err := load(problem)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +98,9 @@ func serve(t testing.TB, problem string) string {
 		t.Fatal(err)
 	}
 	// No test is about the time of an answer: on a machine with much else to do it may be long.
-	s := &explore.Server{Timeout: time.Hour, Asked: 8, Answers: e.answers()}
+	answers := e.answers()
+	change(answers)
+	s := &explore.Server{Timeout: time.Hour, Asked: 8, Answers: answers}
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { done <- s.Serve(ctx, l) }()
@@ -189,6 +198,7 @@ func limitOf(name, kind string, value float64) map[string]any {
 const slider = `[data-limit="at_most hole"] input[type=range]`
 
 func TestExploreInBrowser(t *testing.T) {
+	t.Parallel()
 	chrome := startBrowser(t)
 	for name, try := range map[string]func(*testing.T, context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible, "cancelled": tryCancelled, "memory": tryMemory, "given": tryGiven, "stopped": tryStopped, "marks": tryMarks} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
@@ -309,14 +319,27 @@ func tryInfeasible(t *testing.T, chrome context.Context) {
 }
 
 // tryCancelled: a plan that takes long shows its progress and can be cancelled, and one
-// that is out of date gives way to the next.
+// that is out of date gives way to the next. The first plan takes until it is cancelled: its solver is held once it has shown
+// progress.
 func tryCancelled(t *testing.T, chrome context.Context) {
 	ctx, cancel := chromedp.NewContext(chrome)
 	defer cancel()
 	ctx, cancel = context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	b := &tab{TB: t, ctx: ctx}
-	b.run(chromedp.Navigate(serve(t, "garnet:S=2000,A=5,H=500,b=10,d=4")))
+	var asked atomic.Int32
+	b.run(chromedp.Navigate(serveAnswers(t, "garnet:S=500,A=5,H=200,b=10,d=4", func(answers map[string]explore.Answer) {
+		plan := answers["plan"]
+		answers["plan"] = func(ctx context.Context, question []byte, progress func(any)) (any, error) {
+			held := asked.Add(1) == 1
+			return plan(ctx, question, func(step any) {
+				progress(step)
+				if held {
+					<-ctx.Done()
+				}
+			})
+		}
+	})))
 	b.wait(`!document.querySelector("#busy").hidden && document.querySelector("#step").innerText.includes("value iterations")`)
 	b.run(chromedp.Click("#cancel"))
 	b.wait(`document.querySelector("#verdict").innerText === "cancelled" && document.querySelector("#busy").hidden`)

@@ -26,6 +26,7 @@ var (
 
 // TestNasty asks the command about small problems that combine everything. -nasty 1h goes on for an hour.
 func TestNasty(t *testing.T) {
+	t.Parallel()
 	bed := nasty.Bed{Command: worker(t), Folder: t.TempDir()}
 	problems := *nastyMany
 	if *nastyTime > 0 {

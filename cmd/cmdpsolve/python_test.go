@@ -28,6 +28,7 @@ func runPython(t *testing.T, args func(numpy bool) []string) {
 	}
 	for _, with := range []string{"with NumPy", "without NumPy"} {
 		t.Run(with, func(t *testing.T) {
+			t.Parallel()
 			numpy, dir := with == "with NumPy", t.TempDir()
 			if numpy && exec.Command(python, "-c", "import numpy").Run() != nil {
 				t.Skip("NumPy is not installed")
@@ -55,11 +56,13 @@ func runPython(t *testing.T, args func(numpy bool) []string) {
 }
 
 func TestPythonClient(t *testing.T) {
+	t.Parallel()
 	runPython(t, func(bool) []string { return []string{"python/test_cmdpsolve.py"} })
 }
 
 // TestPythonPage runs docs/python.md as a doctest, with a stand-in for Gymnasium.
 func TestPythonPage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/python.md")
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func setUp(env *testscript.Env) error {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -48,8 +49,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestExamplesOfHelp runs the examples that --help of every command shows, beside the files of docs/examples.
+// TestExamplesOfHelp runs the examples that --help of every command shows, beside the files of docs/examples. Learners play few
+// episodes, since what they learn is no matter here.
 func TestExamplesOfHelp(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs every example")
 	}
@@ -66,7 +69,7 @@ func TestExamplesOfHelp(t *testing.T) {
 			if strings.Contains(line, "--submit") {
 				continue // needs a cluster
 			}
-			script += "exec sh -c '" + strings.TrimSpace(line) + "'\n"
+			script += "exec sh -c '" + withFewEpisodes(strings.TrimSpace(line)) + "'\n"
 		}
 		name := filepath.Join(t.TempDir(), cmd.Name()+".txtar")
 		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
@@ -75,6 +78,24 @@ func TestExamplesOfHelp(t *testing.T) {
 		scripts = append(scripts, name)
 	}
 	testscript.Run(t, testscript.Params{Files: scripts, Setup: setUp})
+}
+
+// withFewEpisodes returns the command of an example with fewer episodes if it learns anew. Of an option that is given twice the last
+// one counts.
+func withFewEpisodes(line string) string {
+	command, output, into := strings.Cut(line, " > ")
+	switch {
+	case strings.Contains(line, "--resume") || strings.Contains(line, "--suite"):
+		return line
+	case strings.HasPrefix(line, "cmdpsolve compare "):
+		command += " --episodes 40 --seeds 2"
+	case strings.HasPrefix(line, "cmdpsolve learn "):
+		command += " --episodes 40"
+	}
+	if into {
+		command += " > " + output
+	}
+	return command
 }
 
 var (

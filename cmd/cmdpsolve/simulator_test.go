@@ -116,6 +116,7 @@ var fence = regexp.MustCompile("(?s)```(yaml|python|c)\n(.*?)```")
 // TestSimulatorsOfTheManual lets learn play the examples of docs/simulators.md, and compares what
 // it learned with the best policy of the same chain, which is worked out by its model.
 func TestSimulatorsOfTheManual(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("long, and nothing concurrent in it")
 	}
