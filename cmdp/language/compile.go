@@ -67,9 +67,9 @@ func compileBool(e *Expr) boolFunc {
 		a, b, same := compileBool(e.Args[0]), compileBool(e.Args[1]), e.Op == Eq
 		return func(v []int64) bool { return (a(v) == b(v)) == same }
 	case Int:
-		return compileIntComparison(e)
+		return compare(e.Op, compileInt(e.Args[0]), compileInt(e.Args[1]))
 	}
-	return compileDoubleComparison(e)
+	return compare(e.Op, compileDouble(e.Args[0]), compileDouble(e.Args[1]))
 }
 
 // compileJunction compiles a conjunction or disjunction, which looks at its arguments in order until
@@ -97,43 +97,9 @@ func compileJunction(e *Expr) boolFunc {
 	}
 }
 
-func compileIntComparison(e *Expr) boolFunc {
-	if x, y := e.Args[0], e.Args[1]; x.Op == Var && y.Op == Literal {
-		i, c := x.Int, y.Int
-		switch e.Op {
-		case Eq:
-			return func(v []int64) bool { return v[i] == c }
-		case Ne:
-			return func(v []int64) bool { return v[i] != c }
-		case Lt:
-			return func(v []int64) bool { return v[i] < c }
-		case Le:
-			return func(v []int64) bool { return v[i] <= c }
-		case Gt:
-			return func(v []int64) bool { return v[i] > c }
-		case Ge:
-			return func(v []int64) bool { return v[i] >= c }
-		}
-	}
-	a, b := compileInt(e.Args[0]), compileInt(e.Args[1])
-	switch e.Op {
-	case Eq:
-		return func(v []int64) bool { return a(v) == b(v) }
-	case Ne:
-		return func(v []int64) bool { return a(v) != b(v) }
-	case Lt:
-		return func(v []int64) bool { return a(v) < b(v) }
-	case Le:
-		return func(v []int64) bool { return a(v) <= b(v) }
-	case Gt:
-		return func(v []int64) bool { return a(v) > b(v) }
-	}
-	return func(v []int64) bool { return a(v) >= b(v) }
-}
-
-func compileDoubleComparison(e *Expr) boolFunc {
-	a, b := compileDouble(e.Args[0]), compileDouble(e.Args[1])
-	switch e.Op {
+// compare compiles a comparison of numbers.
+func compare[T int64 | float64](op Op, a, b func(v []int64) T) boolFunc {
+	switch op {
 	case Eq:
 		return func(v []int64) bool { return a(v) == b(v) }
 	case Ne:
@@ -286,6 +252,9 @@ func compileDouble(e *Expr) doubleFunc {
 	case Literal:
 		value := e.Num
 		return func([]int64) float64 { return value }
+	case Var:
+		i := e.Int
+		return func(v []int64) float64 { return math.Float64frombits(uint64(v[i])) }
 	case toDouble:
 		a := compileInt(e.Args[0])
 		return func(v []int64) float64 { return float64(a(v)) }

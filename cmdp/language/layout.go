@@ -10,8 +10,10 @@ import (
 // A Variable has the integers from Low to High, or the Booleans as 0 and 1.
 type Variable struct {
 	Name      string
-	Type      Type // Bool or Int
+	Type      Type // Bool or Int, of transient ones also Double
 	Low, High int64
+	// Initial is the value of a transient variable when a step begins.
+	Initial int64
 }
 
 // A field says where a variable stands in a packed state.

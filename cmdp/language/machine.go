@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -20,11 +21,13 @@ const (
 // A machine is a compiled program. It may be used concurrently.
 type machine struct {
 	*Program
-	layout     *layout
-	guards     *guardTable
-	group      []int32 // of each command
-	commands   []compiledCommand
-	conflicts  []bool // of vectors whose groups may write the same variable
+	layout    *layout
+	guards    *guardTable
+	group     []int32 // of each command
+	commands  []compiledCommand
+	conflicts []bool // of vectors whose groups may write the same variable
+	// indices are those of assignments, in order, if they matter or rewards look at what comes after.
+	indices    []int32
 	rewards    []compiledReward
 	invariants []boolFunc
 	rest       boolFunc // nil for none
@@ -43,6 +46,7 @@ type compiledUpdate struct {
 
 type compiledAssignment struct {
 	variable  int32
+	index     int32
 	field     field
 	low, high int64
 	at        Pos
@@ -55,6 +59,7 @@ type compiledReward struct {
 	name     string // for errors
 	ofState  []compiledItem
 	ofAction map[int32][]compiledItem
+	after    map[int32][]compiledItem
 }
 
 type compiledItem struct {
@@ -74,6 +79,7 @@ func compile(p *Program) *machine {
 	for i := range p.Commands {
 		m.commands[i] = m.compileCommand(&p.Commands[i])
 	}
+	m.findIndices()
 	m.findConflicts()
 	for i := range p.Rewards {
 		m.rewards = append(m.rewards, compileReward(&p.Rewards[i]))
@@ -114,9 +120,15 @@ func (m *machine) compileCommand(c *Command) compiledCommand {
 }
 
 func (m *machine) compileAssignment(a Assignment) compiledAssignment {
-	v := &m.Variables[a.Variable]
-	c := compiledAssignment{variable: int32(a.Variable), field: m.layout.fields[a.Variable], low: v.Low, high: v.High, at: a.At}
+	v := m.variable(a.Variable)
+	c := compiledAssignment{variable: int32(a.Variable), index: a.Index, low: v.Low, high: v.High, at: a.At}
+	if a.Variable < len(m.Variables) {
+		c.field = m.layout.fields[a.Variable]
+	}
 	switch {
+	case a.Value.Type == Double:
+		compute := compileDouble(a.Value)
+		c.compute = func(values []int64) int64 { return int64(math.Float64bits(compute(values))) }
 	case a.Value.Op == Literal && a.Value.Int >= v.Low && a.Value.Int <= v.High:
 		c.constant = true
 		c.value = a.Value.Int
@@ -147,6 +159,25 @@ func checkProbabilities(p []float64) string {
 		return fmt.Sprintf("the probabilities sum to %.12g: want 1", sum)
 	}
 	return ""
+}
+
+// findIndices lists the indices of assignments, unless each step can write its values at once.
+func (m *machine) findIndices() {
+	used := make(map[int32]bool)
+	for i := range m.commands {
+		for _, u := range m.commands[i].updates {
+			for _, a := range u.assign {
+				used[a.index] = true
+			}
+		}
+	}
+	after := slices.ContainsFunc(m.Rewards, func(r Reward) bool {
+		return slices.ContainsFunc(r.Items, func(i RewardItem) bool { return i.After })
+	})
+	if len(used) > 1 || after || len(m.Transient) > 0 {
+		used[0] = true
+		m.indices = slices.Sorted(maps.Keys(used))
+	}
 }
 
 // findConflicts marks the vectors in which a variable may be written by two commands.
@@ -180,7 +211,7 @@ func (m *machine) findConflicts() {
 }
 
 func compileReward(r *Reward) compiledReward {
-	c := compiledReward{name: "reward " + r.Name, ofAction: make(map[int32][]compiledItem)}
+	c := compiledReward{name: "reward " + r.Name, ofAction: make(map[int32][]compiledItem), after: make(map[int32][]compiledItem)}
 	for i := range r.Items {
 		item := &r.Items[i]
 		if item.Guard.is(false) {
@@ -190,9 +221,12 @@ func compileReward(r *Reward) compiledReward {
 		if !item.Guard.is(true) {
 			compiled.guard = compileBool(item.Guard)
 		}
-		if item.Action < 0 {
+		switch {
+		case item.Action < 0:
 			c.ofState = append(c.ofState, compiled)
-		} else {
+		case item.After:
+			c.after[item.Action] = append(c.after[item.Action], compiled)
+		default:
 			c.ofAction[item.Action] = append(c.ofAction[item.Action], compiled)
 		}
 	}
@@ -242,6 +276,11 @@ type expander struct {
 	scratch [][]uint64
 	written []int32 // variables along the way, in a vector with conflicts
 	check   bool
+	action  int32
+	taken   []taken             // updates along the way, if indices matter
+	after   []int64             // values after the assignments
+	writes  []written           // assignments of an index
+	gained  []float64           // rewards of the choice
 	weights map[int32][]float64 // probabilities of commands in this state that are not fixed
 	keys    []uint64            // of the choices of the state, for repeated
 	// successors and choices find those that are there already.
@@ -252,6 +291,16 @@ type expander struct {
 	at      Pos
 }
 
+type taken struct {
+	command int32
+	update  *compiledUpdate
+}
+
+type written struct {
+	variable int32
+	value    int64
+}
+
 func (x *expander) says(what string, at Pos) {
 	x.command = -1
 	x.what = what
@@ -259,7 +308,11 @@ func (x *expander) says(what string, at Pos) {
 }
 
 func newExpander(m *machine) *expander {
-	x := &expander{machine: m, values: make([]int64, len(m.Variables)), set: make([]uint64, len(m.guards.none)),
+	values := make([]int64, len(m.Variables)+len(m.Transient))
+	for i, v := range m.Transient {
+		values[len(m.Variables)+i] = v.Initial
+	}
+	x := &expander{machine: m, values: values, after: slices.Clone(values), gained: make([]float64, len(m.rewards)), set: make([]uint64, len(m.guards.none)),
 		first: slices.Repeat([]int32{-1}, len(m.Groups)), end: make([]int32, len(m.Groups)), weights: make(map[int32][]float64)}
 	return x
 }
@@ -311,7 +364,7 @@ func (x *expander) state() (err error) {
 	x.open()
 	defer x.close()
 	for r := range x.rewards {
-		b.stateRewards = append(b.stateRewards, x.sum(x.rewards[r].ofState, r))
+		b.stateRewards = append(b.stateRewards, x.sum(x.rewards[r].ofState, r, x.values))
 	}
 	before := len(b.actions)
 	player := int8(-1)
@@ -430,16 +483,17 @@ func (x *expander) choice(v *Vector) {
 		x.says("", Pos{})
 		fail(Pos{}, "it has more than %d choices, or successors that take more than %d MB", maxChoices, maxWords>>17)
 	}
-	begin := len(b.hashes)
-	x.written = x.written[:0]
+	begin, earned := len(b.hashes), len(b.rewards)
+	x.written, x.taken, x.action = x.written[:0], x.taken[:0], v.Action
+	clear(x.gained)
 	copy(x.scratchAt(0), x.packed)
 	x.product(0, 0, 1, 1, begin)
-	if x.Kind != Chain && x.repeated(v.Action, begin) {
-		b.next, b.hashes, b.probability = b.next[:begin*x.layout.words], b.hashes[:begin], b.probability[:begin]
-		return
-	}
 	for r := range x.rewards {
-		b.rewards = append(b.rewards, x.sum(x.rewards[r].ofAction[v.Action], r))
+		b.rewards = append(b.rewards, x.gained[r]+x.sum(x.rewards[r].ofAction[v.Action], r, x.values))
+	}
+	if x.Kind != Chain && x.repeated(v.Action, begin) {
+		b.next, b.hashes, b.probability, b.rewards = b.next[:begin*x.layout.words], b.hashes[:begin], b.probability[:begin], b.rewards[:earned]
+		return
 	}
 	b.actions = append(b.actions, v.Action)
 	b.ends = append(b.ends, int32(len(b.hashes)))
@@ -454,7 +508,7 @@ func (x *expander) product(k, level int, probability float64, ways, begin int) {
 		weights := x.weightsOf(c)
 		updates := x.commands[c].updates
 		if len(updates) == 1 {
-			x.assign(c, updates[0].assign, to)
+			x.assign(c, &updates[0], to)
 			continue
 		}
 		ways *= len(updates)
@@ -462,18 +516,24 @@ func (x *expander) product(k, level int, probability float64, ways, begin int) {
 			x.command = c
 			fail(Pos{}, "a choice has more than %d successors", maxSuccessors)
 		}
-		written := len(x.written)
+		written, taken := len(x.written), len(x.taken)
 		for i, w := range weights {
 			if w == 0 {
 				continue
 			}
 			next := x.scratchAt(level + 1)
 			copy(next, to)
-			x.assign(c, updates[i].assign, next)
+			x.assign(c, &updates[i], next)
 			x.product(k+1, level+1, probability*w, ways, begin)
-			x.written = x.written[:written]
+			x.written, x.taken = x.written[:written], x.taken[:taken]
 		}
 		return
+	}
+	if x.indices != nil {
+		x.settle(to)
+		for r := range x.rewards {
+			x.gained[r] += probability * x.sum(x.rewards[r].after[x.action], r, x.after)
+		}
 	}
 	x.add(to, probability, begin)
 }
@@ -509,27 +569,65 @@ func (x *expander) weightsOf(c int32) []float64 {
 	return w
 }
 
-// assign writes what a command assigns into a packed state.
-func (x *expander) assign(c int32, list []compiledAssignment, to []uint64) {
-	for i := range list {
-		a := &list[i]
-		value := a.value
-		if !a.constant {
-			x.command = c
-			value = a.compute(x.values)
-			if value < a.low || value > a.high {
-				fail(a.at, "%s would become %d", x.Variables[a.variable], value)
-			}
-		}
+// assign writes what an update of a command assigns into a packed state, unless indices matter.
+func (x *expander) assign(c int32, u *compiledUpdate, to []uint64) {
+	if x.indices != nil {
+		x.taken = append(x.taken, taken{c, u})
+		return
+	}
+	for i := range u.assign {
+		a := &u.assign[i]
+		value := x.value(c, a, x.values)
 		if x.check {
 			if slices.Contains(x.written, a.variable) {
-				x.command = c
-				fail(a.at, "%s is written by another command of the same step too", x.Variables[a.variable].Name)
+				x.twice(c, a)
 			}
 			x.written = append(x.written, a.variable)
 		}
 		a.field.set(to, value)
 	}
+}
+
+// value is what a command assigns, which depends on the given values.
+func (x *expander) value(c int32, a *compiledAssignment, values []int64) int64 {
+	if a.constant {
+		return a.value
+	}
+	x.command = c
+	value := a.compute(values)
+	if value < a.low || value > a.high {
+		fail(a.at, "%s would become %d", *x.variable(int(a.variable)), value)
+	}
+	return value
+}
+
+func (x *expander) twice(c int32, a *compiledAssignment) {
+	x.command = c
+	fail(a.at, "%s is written by another command of the same step too", x.variable(int(a.variable)).Name)
+}
+
+// settle carries out the assignments of the updates along the way, index by index, and packs the state.
+func (x *expander) settle(to []uint64) {
+	copy(x.after, x.values)
+	for _, index := range x.indices {
+		x.writes = x.writes[:0]
+		for _, t := range x.taken {
+			for i := range t.update.assign {
+				a := &t.update.assign[i]
+				if a.index != index {
+					continue
+				}
+				if x.check && slices.ContainsFunc(x.writes, func(w written) bool { return w.variable == a.variable }) {
+					x.twice(t.command, a)
+				}
+				x.writes = append(x.writes, written{a.variable, x.value(t.command, a, x.after)})
+			}
+		}
+		for _, w := range x.writes {
+			x.after[w.variable] = w.value
+		}
+	}
+	x.layout.pack(to, x.after)
 }
 
 // add adds a successor to the choice that begins at begin. The same state is listed once.
@@ -549,7 +647,7 @@ func (x *expander) add(to []uint64, probability float64, begin int) {
 // repeated reports whether the state has had a choice of the same action with the same distribution as
 // the one whose successors begin at begin.
 func (x *expander) repeated(action int32, begin int) bool {
-	b, n := x.b, x.layout.words
+	b, n, earned := x.b, x.layout.words, len(x.rewards)
 	key := uint64(action)
 	for i := begin; i < len(b.hashes); i++ {
 		key = (key ^ b.hashes[i] ^ math.Float64bits(b.probability[i])) * 0x9e3779b97f4a7c15
@@ -558,7 +656,8 @@ func (x *expander) repeated(action int32, begin int) bool {
 	i := x.choices.find(x.keys, key, func(i int) bool {
 		c := first + i
 		from, end := b.successors(c), int(b.ends[c])
-		return b.actions[c] == action && slices.Equal(b.probability[from:end], b.probability[begin:]) && slices.Equal(b.next[from*n:end*n], b.next[begin*n:])
+		return b.actions[c] == action && slices.Equal(b.probability[from:end], b.probability[begin:]) && slices.Equal(b.next[from*n:end*n], b.next[begin*n:]) &&
+			slices.Equal(b.rewards[c*earned:(c+1)*earned], b.rewards[len(b.rewards)-earned:])
 	})
 	if i < 0 {
 		x.keys = append(x.keys, key)
@@ -637,16 +736,16 @@ func (x *expander) mix(first int) {
 	b.ends = append(b.ends[:first], int32(len(b.hashes)))
 }
 
-// sum adds up what the items of a reward structure give in the state.
-func (x *expander) sum(items []compiledItem, r int) float64 {
+// sum adds up what the items of a reward structure give for values.
+func (x *expander) sum(items []compiledItem, r int, values []int64) float64 {
 	total := 0.0
 	for i := range items {
 		item := &items[i]
 		x.says(x.rewards[r].name, item.at)
-		if item.guard != nil && !item.guard(x.values) {
+		if item.guard != nil && !item.guard(values) {
 			continue
 		}
-		value := item.value(x.values)
+		value := item.value(values)
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			fail(item.at, "%g: want a finite number", value)
 		}

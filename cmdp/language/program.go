@@ -17,6 +17,9 @@ type Program struct {
 	File      string // for errors
 	Kind      Kind
 	Variables []Variable
+	// Transient variables, which are numbered after the others, are no part of a state. Values of type
+	// Double stand as the bits of the number.
+	Transient []Variable
 	// Initial holds the values of all variables in the initial states.
 	Initial [][]int64
 	// InitialAt is where they are said, if it is a condition.
@@ -54,9 +57,11 @@ type Update struct {
 	Assign      []Assignment
 }
 
-// An Assignment gives a variable the value of an expression of its type.
+// An Assignment gives a variable the value of an expression of its type. Those with a lower index come
+// first, of all commands that move together; those with the same one are carried out at once.
 type Assignment struct {
 	At       Pos
+	Index    int32
 	Variable int
 	Value    *Expr
 }
@@ -76,10 +81,12 @@ type Reward struct {
 }
 
 // A RewardItem is earned in every step from states where the guard holds, or if Action is not −1, with
-// every choice of that action there.
+// every choice of that action there. If After is set, guard and value are those of the values, also of
+// transient variables, after the assignments; a choice then earns what is expected.
 type RewardItem struct {
 	At           Pos
 	Action       int32
+	After        bool
 	Guard, Value *Expr
 }
 
@@ -88,6 +95,21 @@ type Label struct {
 	Name string
 	At   Pos
 	When *Expr
+}
+
+// variable returns a variable or transient variable by its number.
+func (p *Program) variable(i int) *Variable {
+	if n := len(p.Variables); i >= n {
+		return &p.Transient[i-n]
+	}
+	return &p.Variables[i]
+}
+
+// AddGroup adds commands as a group of their own and returns its number.
+func (p *Program) AddGroup(commands []Command) int32 {
+	p.Commands = append(p.Commands, commands...)
+	p.Groups = append(p.Groups, int32(len(p.Commands)))
+	return int32(len(p.Groups) - 1)
 }
 
 // group returns the commands of a group, from first to end−1.

@@ -33,6 +33,7 @@ func read(text string, constants map[string]string) (*language.Program, error) {
 	}
 	b := &builder{source: s, scope: language.NewScope(), program: new(language.Program), instances: make(map[string]*instance),
 		actions: map[string]int32{"": 0}, owners: make(map[string]*instance)}
+	b.times = language.NewClocks(b.program)
 	b.program.Actions = []string{""}
 	steps := []func() error{
 		func() error { return b.define(constants) },
@@ -75,7 +76,7 @@ type builder struct {
 	owners    map[string]*instance // of variables; nil for globals
 	variables []language.Variable
 	starts    []*language.Expr // literals, one for each variable
-	times     []*clock
+	times     *language.Clocks
 }
 
 // An instance is a module with its names.
@@ -85,7 +86,6 @@ type instance struct {
 	rename map[string]string
 	groups map[string]int32 // of commands, by action
 	order  []string         // of actions
-	clocks []*clock
 }
 
 func (in *instance) renamed(name string) string {
@@ -286,11 +286,7 @@ func (b *builder) variable(d declaration, in *instance) error {
 		return err
 	}
 	if d.clock {
-		c := &clock{variable: len(b.variables), most: start.Int}
-		b.times = append(b.times, c)
-		if in != nil {
-			in.clocks = append(in.clocks, c)
-		}
+		b.times.Add(len(b.variables), start.Int)
 	}
 	b.owners[name] = in
 	b.variables = append(b.variables, v)
@@ -335,17 +331,10 @@ func (b *builder) commands() error {
 		}
 		for _, action := range in.order {
 			b.action(action)
-			in.groups[action] = b.group(byAction[action])
+			in.groups[action] = b.program.AddGroup(byAction[action])
 		}
 	}
 	return nil
-}
-
-func (b *builder) group(commands []language.Command) int32 {
-	p := b.program
-	p.Commands = append(p.Commands, commands...)
-	p.Groups = append(p.Groups, int32(len(p.Commands)))
-	return int32(len(p.Groups) - 1)
 }
 
 func (b *builder) command(in *instance, c *command, action string) (r language.Command, err error) {
@@ -360,7 +349,7 @@ func (b *builder) command(in *instance, c *command, action string) (r language.C
 			if update.Probability, err = b.scope.ResolveAs(language.Double, u.probability, in.rename); err != nil {
 				return r, err
 			}
-			if err := b.noClocks(update.Probability, "a probability"); err != nil {
+			if err := b.times.None(update.Probability, "a probability"); err != nil {
 				return r, err
 			}
 		}
@@ -392,10 +381,7 @@ func (b *builder) assignment(in *instance, a assignment) (r language.Assignment,
 	if r.Value, err = b.scope.ResolveAs(b.variables[index].Type, a.value, in.rename); err != nil {
 		return r, err
 	}
-	if c := b.clockOf(index); c != nil {
-		return r, c.set(r.Value)
-	}
-	return r, b.noClocks(r.Value, "a value")
+	return r, b.times.Assign(r)
 }
 
 // condition resolves a Boolean expression, in which clocks may be compared.
@@ -404,7 +390,7 @@ func (b *builder) condition(e *expr, rename map[string]string) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, b.checkClocks(r)
+	return r, b.times.Condition(r)
 }
 
 // players gives vectors their players.
@@ -499,7 +485,7 @@ func (b *builder) rewardItem(item rewardItem) (r language.RewardItem, err error)
 		}
 		r.Action = action
 	} else if b.isTimed() {
-		r.Action = b.actions[timeAction] // a rate, which time earns
+		r.Action = b.actions[language.TimeAction] // a rate, which time earns
 	}
 	if r.Guard, err = b.condition(item.guard, nil); err != nil {
 		return r, err
@@ -507,7 +493,7 @@ func (b *builder) rewardItem(item rewardItem) (r language.RewardItem, err error)
 	if r.Value, err = b.scope.ResolveAs(language.Double, item.value, nil); err != nil {
 		return r, err
 	}
-	return r, b.noClocks(r.Value, "a reward")
+	return r, b.times.None(r.Value, "a reward")
 }
 
 func (b *builder) labels() error {
