@@ -77,11 +77,11 @@ func (o propertyFlag) Set(text string) error {
 			p.Name = text[i+1:]
 		}
 	}
-	data, err := os.ReadFile(p.File)
+	data, err := problem.ReadText(p.File)
 	switch {
 	case err == nil:
 		p.Text = string(data)
-	case strings.ContainsAny(text, "[?"):
+	case strings.ContainsAny(text, "[?") || !strings.ContainsAny(text, "./\\:"): // the second a name in a file in JANI
 		p = &problem.Property{File: "--property", Text: text}
 	default:
 		return err

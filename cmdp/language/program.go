@@ -97,6 +97,9 @@ type Label struct {
 	When *Expr
 }
 
+// TypeOf returns the type of a variable or transient variable.
+func (p *Program) TypeOf(variable int) Type { return p.variable(variable).Type }
+
 // variable returns a variable or transient variable by its number.
 func (p *Program) variable(i int) *Variable {
 	if n := len(p.Variables); i >= n {
@@ -110,6 +113,12 @@ func (p *Program) AddGroup(commands []Command) int32 {
 	p.Commands = append(p.Commands, commands...)
 	p.Groups = append(p.Groups, int32(len(p.Commands)))
 	return int32(len(p.Groups) - 1)
+}
+
+// Group returns the commands of a group.
+func (p *Program) Group(g int32) []Command {
+	first, end := p.group(g)
+	return p.Commands[first:end]
 }
 
 // group returns the commands of a group, from first to end−1.

@@ -7,18 +7,28 @@ import (
 	"strconv"
 	"strings"
 
+	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/jani"
 	"cmdpsolve/cmdp/language/prism"
+	"cmdpsolve/cmdp/language/property"
 )
 
-// A Property is a question in PRISM's language about a model in a language.
+// A Property is a question about a model in a language.
 type Property struct {
 	// File names the text in errors. Name chooses a property of the text by its name; it may be empty if there is only one.
 	File, Text, Name string
 }
 
-// choose returns the property that is meant, and takes the constants that its text defines out of those given.
-func (p *Property) choose(given map[string]string) (*prism.Property, error) {
+// choose returns the property that is meant, and takes the constants that its text defines out of those given. It
+// stands in a text in PRISM's language, in another file in JANI, or in the model if the text is its name there.
+func (p Property) choose(path string, model []byte, given map[string]string) (*property.Property, error) {
+	if formats.IsJANI(p.File) {
+		return jani.Property(p.File, []byte(p.Text), p.Name, given)
+	}
+	if formats.IsJANI(path) && !strings.ContainsAny(p.Text, "[?") {
+		return jani.Property(path, model, p.Text, given)
+	}
 	list, defined, err := prism.ReadProperties(p.File, p.Text, given)
 	if err != nil {
 		return nil, err
@@ -53,14 +63,14 @@ type asked struct {
 	goals       []string
 }
 
-func (a *asked) bad(f *prism.Formula, format string, args ...any) error {
+func (a *asked) bad(f *property.Formula, format string, args ...any) error {
 	return &language.Error{File: a.file, At: f.At, Message: fmt.Sprintf(format, args...)}
 }
 
 func quote(text string) string { return string(appendName(nil, text)) }
 
 // problemOf writes the problem file that asks a property about a model with the given reward structures.
-func problemOf(model string, constants map[string]string, file string, p *prism.Property, rewards []string) (string, error) {
+func problemOf(model string, constants map[string]string, file string, p *property.Property, rewards []string) (string, error) {
 	a := &asked{file: file, rewards: rewards, names: make(map[string]bool)}
 	for i := range p.Formulas {
 		f := &p.Formulas[i]
@@ -115,7 +125,7 @@ func problemOf(model string, constants map[string]string, file string, p *prism.
 }
 
 // add adds the return, bound or goal of a formula.
-func (a *asked) add(f *prism.Formula) error {
+func (a *asked) add(f *property.Formula) error {
 	name, kind, err := a.measured(f)
 	if err != nil {
 		return err
@@ -145,7 +155,7 @@ func (a *asked) add(f *prism.Formula) error {
 }
 
 // measured returns a name for what a formula measures, and the return that does.
-func (a *asked) measured(f *prism.Formula) (name, kind string, err error) {
+func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 	if f.Path == 'S' {
 		a.average = true
 	} else {
@@ -187,7 +197,7 @@ func (a *asked) measured(f *prism.Formula) (name, kind string, err error) {
 	return name, kind + "}", nil
 }
 
-func (a *asked) rewardOf(f *prism.Formula) (string, error) {
+func (a *asked) rewardOf(f *property.Formula) (string, error) {
 	switch {
 	case len(a.rewards) == 0:
 		return "", a.bad(f, "the model has no rewards")
@@ -201,7 +211,7 @@ func (a *asked) rewardOf(f *prism.Formula) (string, error) {
 
 // reached asks that the states up to which rewards are earned are reached for certain; else rewards up to
 // them have no end.
-func (a *asked) reached(f *prism.Formula) error {
+func (a *asked) reached(f *property.Formula) error {
 	const name = "reached"
 	if a.names[name] {
 		return nil

@@ -16,7 +16,6 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/language"
-	"cmdpsolve/cmdp/language/prism"
 )
 
 // Read reads the problem file at the given path, YAML or JSON, and the file of
@@ -66,25 +65,16 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 	return ReadFrom(f, path, opts)
 }
 
-// readLanguage reads a model in a language as a problem: all of its rewards, as totals, are returns.
+// readLanguage reads a model in a language as a problem: all of its rewards, as totals, are returns, unless a property
+// is asked.
 func readLanguage(path string, opts Options) (*Problem, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("problem: %w", err)
-	}
-	if opts.Property != nil {
-		return readAsked(path, string(data), opts)
-	}
 	text := string(appendName(append([]byte(nil), "{format: cmdp/1, discount: 1, transitions: {file: "...), filepath.Base(path))) + "}}"
-	return parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
-}
-
-// readAsked reads a model in a language with a property.
-func readAsked(path, model string, opts Options) (*Problem, error) {
-	opts.Constants = maps.Clone(opts.Constants)
-	text, err := askedText(path, model, filepath.Base(path), opts)
-	if err != nil {
-		return nil, err
+	if opts.Property != nil {
+		opts.Constants = maps.Clone(opts.Constants)
+		var err error
+		if text, err = askedText(path, filepath.Base(path), opts); err != nil {
+			return nil, err
+		}
 	}
 	return parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
 }
@@ -95,21 +85,21 @@ func Ask(path, name string, opts Options) ([]byte, error) {
 	if opts.Property == nil {
 		return nil, fmt.Errorf("problem: %s: no property to ask", path)
 	}
-	model, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("problem: %w", err)
-	}
 	opts.Constants = maps.Clone(opts.Constants)
-	text, err := askedText(path, string(model), name, opts)
+	text, err := askedText(path, name, opts)
 	return []byte(text), err
 }
 
-func askedText(path, model, name string, opts Options) (string, error) {
-	property, err := opts.Property.choose(opts.Constants)
+func askedText(path, name string, opts Options) (string, error) {
+	model, err := ReadText(path)
 	if err != nil {
 		return "", err
 	}
-	program, err := prism.Read(path, model, opts.Constants)
+	property, err := opts.Property.choose(path, model, opts.Constants)
+	if err != nil {
+		return "", err
+	}
+	program, err := formats.Program(path, model, opts.Constants)
 	if err != nil {
 		return "", err
 	}
@@ -118,6 +108,16 @@ func askedText(path, model, name string, opts Options) (string, error) {
 		rewards = append(rewards, r.Name)
 	}
 	return problemOf(name, opts.Constants, opts.Property.File, property, rewards)
+}
+
+// ReadText reads the text of a model in a language, or of properties.
+func ReadText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("problem: %w", err)
+	}
+	defer f.Close()
+	return formats.Text(f, path)
 }
 
 // ReadFrom reads a problem from a stream. Path is the file's name in errors; a file of

@@ -10,6 +10,7 @@
 //	.json                a Gymnasium table
 //	a folder             a SciPy matrix for each action; a name that ends in / is one
 //	.prism .nm .pm .sm   PRISM's language; only read
+//	.jani                JANI, also .jani.gz and .jani.xz; only read
 package formats
 
 import (
@@ -29,11 +30,12 @@ import (
 	"cmdpsolve/cmdp/exchange/umb"
 	"cmdpsolve/cmdp/internal/source"
 	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/jani"
 	prismlang "cmdpsolve/cmdp/language/prism"
 )
 
 // Endings says for messages which names are known.
-const Endings = ".umb, .drn, .tra, .pexp, .npz, .json, .prism, .nm, .pm, .sm or / for a folder"
+const Endings = ".umb, .drn, .tra, .pexp, .npz, .json, .prism, .nm, .pm, .sm, .jani or / for a folder"
 
 // ending returns the ending of a known name, / for a folder, else nothing.
 func ending(name string) string {
@@ -42,7 +44,7 @@ func ending(name string) string {
 	}
 	plain, how := source.CutPacked(strings.ToLower(name))
 	switch e := path.Ext(plain); e {
-	case ".drn", ".tra", ".pexp":
+	case ".drn", ".tra", ".pexp", ".jani":
 		return e
 	case ".prism", ".nm", ".pm", ".sm":
 		if how == "" {
@@ -60,7 +62,10 @@ func ending(name string) string {
 func Known(name string) bool { return ending(name) != "" }
 
 // IsLanguage reports whether a name is that of a model in a language, whose states are explored.
-func IsLanguage(name string) bool { return ending(name) == ".prism" }
+func IsLanguage(name string) bool { return ending(name) == ".prism" || IsJANI(name) }
+
+// IsJANI reports whether a name is that of a model in JANI.
+func IsJANI(name string) bool { return ending(name) == ".jani" }
 
 // Options say how a model in a language is read.
 type Options struct {
@@ -81,17 +86,39 @@ type Options struct {
 // maxLanguage bounds the bytes of a model in a language.
 const maxLanguage = 256 << 20
 
-// readLanguage reads and explores a model in a language.
-func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
-	text, err := io.ReadAll(io.LimitReader(f, maxLanguage+1))
+// Text reads the text of a model in a language. Name is that of its file.
+func Text(f fs.File, name string) ([]byte, error) {
+	at, size, err := source.At(f)
 	if err != nil {
 		return nil, err
 	}
-	path := cmp.Or(o.Path, name)
-	if len(text) > maxLanguage {
-		return nil, fmt.Errorf("%s: more than %d MB of text", path, maxLanguage>>20)
+	in, _, err := source.Open(at, size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	p, err := prismlang.Read(path, string(text), o.Constants)
+	text, err := io.ReadAll(io.LimitReader(in, maxLanguage+1))
+	if err == nil && len(text) > maxLanguage {
+		err = fmt.Errorf("%s: more than %d MB of text", name, maxLanguage>>20)
+	}
+	return text, err
+}
+
+// Program reads a model in a language from its text. Name is that of its file.
+func Program(name string, text []byte, constants map[string]string) (*language.Program, error) {
+	if IsJANI(name) {
+		return jani.Read(name, text, constants)
+	}
+	return prismlang.Read(name, string(text), constants)
+}
+
+// readLanguage reads and explores a model in a language.
+func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
+	path := cmp.Or(o.Path, name)
+	text, err := Text(f, path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Program(path, text, o.Constants)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +161,7 @@ func ReadWith(files fs.FS, name string, o Options) (*exchange.Model, error) {
 	if kind == ".tra" || kind == ".pexp" {
 		return prism.Read(files, name)
 	}
-	if kind == ".prism" {
+	if IsLanguage(name) {
 		return readLanguage(f, name, o)
 	}
 	at, size, err := source.At(f)
@@ -209,8 +236,8 @@ func Write(create Create, name string, m *exchange.Model, o umb.Options) error {
 		return prism.Write(packed, plain[:len(plain)-len(".tra")], m)
 	case ".pexp":
 		return fmt.Errorf("%s: .pexp files are read, not written: want .tra, which PRISM reads too", name)
-	case ".prism":
-		return fmt.Errorf("%s: models in PRISM's language are read, not written: want .tra, which PRISM reads too", name)
+	case ".prism", ".jani":
+		return fmt.Errorf("%s: models in languages are read, not written: want .tra, which PRISM reads too, or .umb", name)
 	case ".umb":
 		return file(create, name, func(w io.Writer) error { return umb.Write(w, m, o) })
 	case ".npz":

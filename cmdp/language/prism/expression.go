@@ -11,8 +11,8 @@ import (
 // maxNested bounds how deep expressions may be nested.
 const maxNested = 1000
 
-// labelPrefix makes the name of a label one that nothing else has.
-const labelPrefix = "label "
+// LabelPrefix makes the name of what stands in quotes one that nothing else has.
+const LabelPrefix = "label "
 
 // A parser reads tokens by recursive descent.
 type parser struct {
@@ -278,7 +278,7 @@ func (p *parser) primary() (*language.Expr, error) {
 		return p.call(t)
 	case t.kind == quoted && p.labels:
 		p.next()
-		return language.NewName(t.at, labelPrefix+t.text), nil
+		return language.NewName(t.at, LabelPrefix+t.text), nil
 	case t.kind == quoted:
 		return nil, wrong(t.at, "got the label %s: labels stand in properties", t)
 	}

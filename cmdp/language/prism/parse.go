@@ -11,7 +11,7 @@ type expr = language.Expr
 // A source is a parsed file. Names in it are not resolved.
 type source struct {
 	kind      token // of the model; without text if none is given
-	constants []constant
+	constants []Constant
 	formulas  []definition
 	labels    []definition
 	globals   []declaration
@@ -20,12 +20,6 @@ type source struct {
 	players   []player
 	initial   *expr // of init … endinit
 	systems   []system
-}
-
-type constant struct {
-	name  token
-	typ   language.Type
-	value *expr // nil if it is given from outside
 }
 
 type definition struct {
@@ -187,20 +181,21 @@ func (p *parser) item(s *source) error {
 var types = map[string]language.Type{"int": language.Int, "double": language.Double, "bool": language.Bool}
 
 func (p *parser) constant(s *source) error {
-	c := constant{typ: language.Double}
+	c := Constant{Type: language.Double}
 	if p.next().text == "const" {
-		c.typ = language.Int
+		c.Type = language.Int
 		if t, ok := types[p.peek().text]; ok {
 			p.next()
-			c.typ = t
+			c.Type = t
 		}
 	}
-	var err error
-	if c.name, err = p.name("the name of a constant"); err != nil {
+	name, err := p.name("the name of a constant")
+	if err != nil {
 		return err
 	}
+	c.At, c.Name = name.at, name.text
 	if p.accept("=") {
-		if c.value, err = p.expression(); err != nil {
+		if c.Value, err = p.expression(); err != nil {
 			return err
 		}
 	}

@@ -44,12 +44,12 @@ func read(text string, constants map[string]string) (*language.Program, error) {
 			return nil, err
 		}
 	}
-	b.program.Parse = b.parseCondition
+	b.program.Parse = func(text string) (*expr, error) { return Condition(b.scope, text) }
 	return b.program, nil
 }
 
-// parseCondition reads a condition that somebody asks about.
-func (b *builder) parseCondition(text string) (*expr, error) {
+// Condition reads a condition, in which labels stand in quotes.
+func Condition(scope *language.Scope, text string) (*expr, error) {
 	tokens, err := lex(text)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (b *builder) parseCondition(text string) (*expr, error) {
 	if t := p.peek(); t.kind != endOfFile {
 		return nil, wrong(t.at, "got %s: want the end of the condition", t)
 	}
-	return b.scope.ResolveAs(language.Bool, e, nil)
+	return scope.ResolveAs(language.Bool, e, nil)
 }
 
 // A builder makes a program of a source.
@@ -97,15 +97,36 @@ func (in *instance) renamed(name string) string {
 
 // define puts constants and formulas into the scope.
 func (b *builder) define(given map[string]string) error {
+	if err := Define(b.scope, b.constants, given); err != nil {
+		return err
+	}
+	for _, f := range b.formulas {
+		if err := b.scope.Formula(f.name.at, f.name.text, f.value); err != nil {
+			return err
+		}
+	}
+	return CheckConstants(b.scope, b.constants)
+}
+
+// A Constant is one of a model, whose value is nil if it is given from outside.
+type Constant struct {
+	At    language.Pos
+	Name  string
+	Type  language.Type
+	Value *expr
+}
+
+// Define puts constants into a scope. Given are the values of those that the model leaves open, and of no others.
+func Define(scope *language.Scope, constants []Constant, given map[string]string) error {
 	known := make(map[string]bool)
 	var open []string
-	for _, c := range b.constants {
-		value := c.value
-		text, ok := given[c.name.text]
-		known[c.name.text] = true
+	for _, c := range constants {
+		value := c.Value
+		text, ok := given[c.Name]
+		known[c.Name] = true
 		switch {
 		case ok && value != nil:
-			return wrong(c.name.at, "constant %s has a value in the model: only constants without one can be given", c.name)
+			return wrong(c.At, "constant %s has a value in the model: only constants without one can be given", shorten(c.Name))
 		case ok:
 			e, err := parseValue(c, text)
 			if err != nil {
@@ -113,9 +134,9 @@ func (b *builder) define(given map[string]string) error {
 			}
 			value = e
 		case value == nil:
-			open = append(open, c.name.text)
+			open = append(open, c.Name)
 		}
-		if err := b.scope.Constant(c.name.at, c.name.text, c.typ, value); err != nil {
+		if err := scope.Constant(c.At, c.Name, c.Type, value); err != nil {
 			return err
 		}
 	}
@@ -128,13 +149,13 @@ func (b *builder) define(given map[string]string) error {
 		return wrong(language.Pos{}, "constants without a value: %s: give them by --const, as in --const %s=1, or under constants in a problem file",
 			strings.Join(open, ", "), open[0])
 	}
-	for _, f := range b.formulas {
-		if err := b.scope.Formula(f.name.at, f.name.text, f.value); err != nil {
-			return err
-		}
-	}
-	for _, c := range b.constants { // also those that nothing uses are checked
-		if _, err := b.scope.Resolve(language.NewName(c.name.at, c.name.text), nil); err != nil {
+	return nil
+}
+
+// CheckConstants computes all constants, also those that nothing uses.
+func CheckConstants(scope *language.Scope, constants []Constant) error {
+	for _, c := range constants {
+		if _, err := scope.Resolve(language.NewName(c.At, c.Name), nil); err != nil {
 			return err
 		}
 	}
@@ -142,9 +163,9 @@ func (b *builder) define(given map[string]string) error {
 }
 
 // parseValue reads the value of a constant that is given from outside: an expression of numbers.
-func parseValue(c constant, text string) (*expr, error) {
+func parseValue(c Constant, text string) (*expr, error) {
 	bad := func(err error) error {
-		return wrong(c.name.at, "constant %s is given the value %s, which is no expression of type %s: %s", c.name, shorten(text), c.typ, err.(*language.Error).Message)
+		return wrong(c.At, "constant %s is given the value %s, which is no expression of type %s: %s", c.Name, shorten(text), c.Type, err.(*language.Error).Message)
 	}
 	tokens, err := lex(text)
 	if err != nil {
@@ -153,12 +174,12 @@ func parseValue(c constant, text string) (*expr, error) {
 	p := &parser{tokens: tokens}
 	e, err := p.expression()
 	if err == nil && p.peek().kind != endOfFile {
-		err = wrong(c.name.at, "%s follows", p.peek())
+		err = wrong(c.At, "%s follows", p.peek())
 	}
 	if err != nil {
 		return nil, bad(err)
 	}
-	value, err := language.NewScope().Compute(c.typ, e, nil)
+	value, err := language.NewScope().Compute(c.Type, e, nil)
 	if err != nil {
 		return nil, bad(err)
 	}
@@ -507,7 +528,7 @@ func (b *builder) labels() error {
 		if err != nil {
 			return err
 		}
-		if err := b.scope.Formula(l.name.at, labelPrefix+l.name.text, l.value); err != nil {
+		if err := b.scope.Formula(l.name.at, LabelPrefix+l.name.text, l.value); err != nil {
 			return err
 		}
 		b.program.Labels = append(b.program.Labels, language.Label{Name: l.name.text, At: l.name.at, When: when})

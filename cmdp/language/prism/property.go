@@ -6,36 +6,13 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/property"
 )
-
-// A Property is a question about a model: one formula, or several of multi(…).
-type Property struct {
-	At       language.Pos
-	Name     string // empty without one
-	Formulas []Formula
-}
-
-// A Formula measures what happens: a probability (P), rewards (R), or a share of time (S).
-type Formula struct {
-	At   language.Pos
-	Kind byte // P, R or S
-	// Reward is the name of the reward structure, empty for the first one.
-	Reward string
-	// Bound is ">=" or "<=" with Value, or "max" or "min" for an optimum, or "=" for the value in a chain.
-	Bound string
-	Value float64
-	// Path is F, G or U for a probability, C, F or S for rewards, and S for a share.
-	Path byte
-	// While and Goal are conditions in the language; While is empty but for U.
-	While, Goal string
-	// Within is the number of steps, or −1 without a bound.
-	Within int
-}
 
 // ReadProperties reads properties in PRISM's language. Name is that of their file, for errors. Given are the
 // values of constants, those of the model too. What the file defines, constants and labels, is put where its names
 // stand in conditions. Defined are the names of the constants that it defines.
-func ReadProperties(name, text string, given map[string]string) (list []Property, defined []string, err error) {
+func ReadProperties(name, text string, given map[string]string) (list []property.Property, defined []string, err error) {
 	list, defined, err = readProperties(text, given)
 	if e, ok := err.(*language.Error); ok {
 		e.File = name
@@ -43,7 +20,7 @@ func ReadProperties(name, text string, given map[string]string) (list []Property
 	return list, defined, err
 }
 
-func readProperties(text string, given map[string]string) ([]Property, []string, error) {
+func readProperties(text string, given map[string]string) ([]property.Property, []string, error) {
 	tokens, err := lex(text)
 	if err != nil {
 		return nil, nil, err
@@ -65,7 +42,7 @@ func readProperties(text string, given map[string]string) ([]Property, []string,
 
 type properties struct {
 	parser
-	list      []Property
+	list      []property.Property
 	scope     *language.Scope
 	given     map[string]string
 	constants map[string]string // their values
@@ -86,9 +63,9 @@ func (p *properties) top() error {
 		p.defined[s.labels[0].name.text] = p.text(begin+3, p.at-1)
 		return nil
 	}
-	property := Property{At: t.at}
+	asked := property.Property{At: t.at}
 	if t.kind == quoted && p.ahead(1).is(":") {
-		property.Name = t.text
+		asked.Name = t.text
 		p.next()
 		p.next()
 	}
@@ -100,7 +77,7 @@ func (p *properties) top() error {
 			if err != nil {
 				return err
 			}
-			property.Formulas = append(property.Formulas, f)
+			asked.Formulas = append(asked.Formulas, f)
 			if !p.accept(",") {
 				break
 			}
@@ -113,9 +90,9 @@ func (p *properties) top() error {
 		if err != nil {
 			return err
 		}
-		property.Formulas = []Formula{f}
+		asked.Formulas = []property.Formula{f}
 	}
-	p.list = append(p.list, property)
+	p.list = append(p.list, asked)
 	if t := p.peek(); t.kind != endOfFile && !t.is(";") {
 		return wrong(t.at, "got %s: want ; after a property: formulas are joined by multi(…) alone", t)
 	}
@@ -129,24 +106,24 @@ func (p *properties) define() error {
 		return err
 	}
 	c := s.constants[0]
-	value := c.value
-	if text, ok := p.given[c.name.text]; ok && value == nil {
+	value := c.Value
+	if text, ok := p.given[c.Name]; ok && value == nil {
 		var err error
 		if value, err = parseValue(c, text); err != nil {
 			return err
 		}
 	}
 	if value == nil {
-		return wrong(c.name.at, "constant %s has no value: give it by --const", c.name)
+		return wrong(c.At, "constant %s has no value: give it by --const", c.Name)
 	}
-	if err := p.scope.Constant(c.name.at, c.name.text, c.typ, value); err != nil {
+	if err := p.scope.Constant(c.At, c.Name, c.Type, value); err != nil {
 		return err
 	}
-	literal, err := p.scope.Compute(c.typ, language.NewName(c.name.at, c.name.text), nil)
+	literal, err := p.scope.Compute(c.Type, language.NewName(c.At, c.Name), nil)
 	if err != nil {
 		return err
 	}
-	p.constants[c.name.text] = literal.Value()
+	p.constants[c.Name] = literal.Value()
 	return nil
 }
 
@@ -176,7 +153,7 @@ func (p *properties) text(begin, end int) string {
 // bounds are what may follow P and R.
 var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
 
-func (p *properties) formula() (f Formula, err error) {
+func (p *properties) formula() (f property.Formula, err error) {
 	t := p.next()
 	f.At = t.at
 	f.Within = -1
@@ -245,15 +222,15 @@ func (p *properties) number(t language.Type) (float64, error) {
 		return 0, err
 	}
 	for name, value := range p.given {
-		c := constant{name: token{identifier, name, e.At}, typ: language.Double}
+		c := Constant{At: e.At, Name: name, Type: language.Double}
 		if _, err := p.scope.Resolve(language.NewName(e.At, name), nil); err == nil {
 			continue
 		}
 		if t == language.Int {
-			c.typ = language.Int
+			c.Type = language.Int
 		}
 		if v, err := parseValue(c, value); err == nil {
-			_ = p.scope.Constant(e.At, name, c.typ, v) // it is not there, as was seen above
+			_ = p.scope.Constant(e.At, name, c.Type, v) // it is not there, as was seen above
 		}
 	}
 	v, err := p.scope.Compute(t, e, nil)
@@ -267,7 +244,7 @@ func (p *properties) number(t language.Type) (float64, error) {
 }
 
 // path reads what stands in brackets.
-func (p *properties) path(f *Formula) error {
+func (p *properties) path(f *property.Formula) error {
 	t := p.peek()
 	switch {
 	case f.Kind == 'S':
@@ -303,7 +280,7 @@ func (p *properties) path(f *Formula) error {
 	return p.condition(&f.Goal)
 }
 
-func (p *properties) within(f *Formula) error {
+func (p *properties) within(f *property.Formula) error {
 	t := p.peek()
 	switch {
 	case t.is("[") || t.is(">=") || t.is(">") || t.is("{"):
