@@ -9,22 +9,17 @@ import (
 )
 
 // edges makes commands of the edges of each automaton, in a group for each action.
-func (b *builder) edges() error {
+func (b *builder) edges() {
 	for _, a := range b.order {
 		byAction := make(map[string][]language.Command)
 		var order []string
-		for i, n := range a.get("edges").list() {
-			if err := n.object("an edge", "location destinations | action guard"); err != nil {
-				return err
-			}
+		for i, n := range a.list("edges") {
+			n.object("an edge", "location destinations | action guard")
 			action := n.word("action")
 			if _, ok := b.actions[action]; !ok {
-				return wrong(n.get("action").at, "unknown action %s", shorten(action))
+				fail(n.get("action").at, "unknown action %s", shorten(action))
 			}
-			command, err := b.command(a, n)
-			if err != nil {
-				return err
-			}
+			command := b.command(a, n)
 			command.Name = fmt.Sprintf("edge %d [%s] of automaton %s", i, action, a.name)
 			if byAction[action] == nil {
 				order = append(order, action)
@@ -35,83 +30,56 @@ func (b *builder) edges() error {
 			a.groups[action] = b.program.AddGroup(byAction[action])
 		}
 	}
-	return nil
 }
 
-func (b *builder) command(a *automaton, n *node) (r language.Command, err error) {
-	r.At = n.at
-	location, ok := a.locations[n.word("location")]
-	if !ok {
-		return r, wrong(n.get("location").at, "unknown location %s", shorten(n.word("location")))
-	}
-	guard := a.in(n.at, location)
+func (b *builder) command(a *automaton, n *node) language.Command {
+	guard := a.in(n.at, a.number(n.get("location")))
 	if g := n.get("guard"); g != nil {
-		if err := g.object("a guard", "exp"); err != nil {
-			return r, err
-		}
-		e, err := b.expression(g.get("exp"), &a.context)
-		if err != nil {
-			return r, err
-		}
-		guard = language.New(language.And, n.at, guard, e)
+		g.object("a guard", "exp")
+		guard = language.New(language.And, n.at, guard, b.expression(g.get("exp"), &a.context))
 	}
-	if r.Guard, err = b.scope.ResolveAs(language.Bool, guard, nil); err != nil {
-		return r, err
-	}
-	if err := b.clocks.Condition(r.Guard); err != nil {
-		return r, err
-	}
-	for _, d := range n.get("destinations").list() {
-		u, err := b.destination(a, d)
-		if err != nil {
-			return r, err
-		}
-		r.Updates = append(r.Updates, u)
+	r := language.Command{At: n.at, Guard: b.condition(guard)}
+	for _, d := range n.list("destinations") {
+		r.Updates = append(r.Updates, b.destination(a, d))
 	}
 	if r.Updates == nil {
-		return r, wrong(n.at, "an edge without destinations")
+		fail(n.at, "an edge without destinations")
 	}
-	return r, nil
+	return r
 }
 
-func (b *builder) destination(a *automaton, n *node) (u language.Update, err error) {
-	u.At = n.at
-	if err := n.object("a destination", "location | probability assignments"); err != nil {
-		return u, err
-	}
+// condition resolves a condition in which clocks may be compared.
+func (b *builder) condition(e *expr) *expr {
+	e = must(b.scope.ResolveAs(language.Bool, e, nil))
+	check(b.clocks.Condition(e))
+	return e
+}
+
+func (b *builder) destination(a *automaton, n *node) language.Update {
+	n.object("a destination", "location | probability assignments")
+	u := language.Update{At: n.at}
 	if p := n.get("probability"); p != nil {
-		if err := p.object("a probability", "exp"); err != nil {
-			return u, err
-		}
-		if u.Probability, err = b.value(language.Double, p.get("exp"), &a.context, "a probability"); err != nil {
-			return u, err
-		}
+		p.object("a probability", "exp")
+		u.Probability = must(b.scope.ResolveAs(language.Double, b.expression(p.get("exp"), &a.context), nil))
+		check(b.clocks.None(u.Probability, "a probability"))
 	}
-	location, ok := a.locations[n.word("location")]
-	if !ok {
-		return u, wrong(n.get("location").at, "unknown location %s", shorten(n.word("location")))
+	location := a.number(n.get("location"))
+	if i, ok := b.scope.IndexOf(a.location); ok {
+		u.Assign = append(u.Assign, language.Assignment{At: n.at, Variable: i, Value: language.NewInt(n.at, location)})
 	}
-	if a.location != "" {
-		i, _ := b.scope.IndexOf(a.location)
-		u.Assign = append(u.Assign, language.Assignment{At: n.at, Variable: i, Value: language.NewInt(n.at, int64(location))})
-	}
-	for _, n := range n.get("assignments").list() {
-		assign, err := b.assignment(a, n)
-		if err != nil {
-			return u, err
-		}
+	for _, n := range n.list("assignments") {
+		assign := b.assignment(a, n)
 		if slices.ContainsFunc(u.Assign, func(x language.Assignment) bool { return x.Variable == assign.Variable && x.Index == assign.Index }) {
-			return u, wrong(n.at, "%s is written twice", shorten(n.word("ref")))
+			fail(n.at, "%s is written twice", n.get("ref"))
 		}
 		u.Assign = append(u.Assign, assign)
 	}
-	return u, nil
+	return u
 }
 
-func (b *builder) assignment(a *automaton, n *node) (r language.Assignment, err error) {
-	if err := n.object("an assignment", "ref value | index"); err != nil {
-		return r, err
-	}
+func (b *builder) assignment(a *automaton, n *node) language.Assignment {
+	n.object("an assignment", "ref value | index")
+	r := language.Assignment{At: n.at}
 	c := a.context
 	c.step = true
 	name := c.nameOf(n.word("ref"))
@@ -121,125 +89,103 @@ func (b *builder) assignment(a *automaton, n *node) (r language.Assignment, err 
 	}
 	var ok bool
 	if r.Variable, ok = b.scope.IndexOf(name); !ok {
-		return r, wrong(n.at, "%s is no variable", shorten(n.word("ref")))
+		fail(n.at, "%s is no variable", n.get("ref"))
 	}
-	r.At = n.at
-	if i := n.get("index"); i != nil {
-		index, err := b.constant(language.Int, i, &context{})
-		if err != nil {
-			return r, err
-		}
+	if index := b.constant(language.Int, n.get("index"), &context{}); index != nil {
 		if index.Int < math.MinInt32 || index.Int > math.MaxInt32 {
-			return r, wrong(i.at, "the index %d is too large", index.Int)
+			fail(index.At, "the index %d is too large", index.Int)
 		}
 		r.Index = int32(index.Int)
 	}
-	value, err := b.expression(n.get("value"), &c)
-	if err != nil {
-		return r, err
-	}
-	r.Value, err = b.scope.ResolveAs(b.program.TypeOf(r.Variable), whole(value), nil)
-	if err != nil {
-		return r, err
-	}
-	return r, b.clocks.Assign(r)
-}
-
-// value resolves an expression that does not depend on clocks.
-func (b *builder) value(t language.Type, n *node, c *context, what string) (*expr, error) {
-	e, err := b.expression(n, c)
-	if err != nil {
-		return nil, err
-	}
-	if e, err = b.scope.ResolveAs(t, e, nil); err != nil {
-		return nil, err
-	}
-	return e, b.clocks.None(e, what)
+	r.Value = must(b.scope.ResolveAs(b.program.TypeOf(r.Variable), whole(b.expression(n.get("value"), &c)), nil))
+	check(b.clocks.Assign(r))
+	return r
 }
 
 // compose makes vectors: edges without an action are taken by one automaton alone, others as the synchronisation vectors
 // say. A model of one automaton without vectors takes all of its edges.
-func (b *builder) compose() error {
+func (b *builder) compose() {
 	system := b.root.get("system")
-	if err := system.object("a system", "elements | syncs"); err != nil {
-		return err
-	}
+	system.object("a system", "elements | syncs")
 	var elements []*automaton
 	used := make(map[*automaton]bool)
-	for _, n := range system.get("elements").list() {
-		if err := n.object("an element", "automaton | input-enable"); err != nil {
-			return err
-		}
+	for _, n := range system.list("elements") {
+		n.object("an element", "automaton | input-enable")
 		a := b.automata[n.word("automaton")]
 		if a == nil || used[a] {
-			return wrong(n.at, "%s is no automaton of the model, or stands in the system twice", shorten(n.word("automaton")))
+			fail(n.at, "%s is no automaton of the model, or stands in the system twice", n.get("automaton"))
 		}
 		used[a] = true
 		elements = append(elements, a)
-		for _, action := range n.get("input-enable").list() {
-			if err := b.enableInput(a, action); err != nil {
-				return err
-			}
+		for _, action := range n.list("input-enable") {
+			b.enableInput(a, action)
 		}
-		if g, ok := a.groups[""]; ok {
-			b.program.Vectors = append(b.program.Vectors, language.Vector{Groups: []int32{g}})
-		}
+		b.vector(0, a.groups, "")
 	}
 	if len(used) < len(b.order) {
-		return wrong(system.at, "the system has %d automata of %d: want every one once", len(used), len(b.order))
+		fail(system.at, "the system has %d automata of %d: want every one once", len(used), len(b.order))
 	}
 	if len(elements) == 1 && system.get("syncs") == nil {
 		for i, name := range b.program.Actions[1:] {
-			if g, ok := elements[0].groups[name]; ok {
-				b.program.Vectors = append(b.program.Vectors, language.Vector{Action: int32(i + 1), Groups: []int32{g}})
-			}
-		}
-		return nil
-	}
-	for _, n := range system.get("syncs").list() {
-		if err := b.synchronise(n, elements); err != nil {
-			return err
+			b.vector(int32(i+1), elements[0].groups, name)
 		}
 	}
-	return nil
+	for _, n := range system.list("syncs") {
+		b.synchronise(n, elements)
+	}
+	edged := make(map[int32]bool)
+	for _, v := range b.program.Vectors {
+		if !edged[v.Action] {
+			b.edged = append(b.edged, v.Action)
+		}
+		edged[v.Action] = true
+	}
+}
+
+// vector adds the moves of one automaton alone with an action.
+func (b *builder) vector(action int32, groups map[string]int32, name string) {
+	if g, ok := groups[name]; ok {
+		b.program.Vectors = append(b.program.Vectors, language.Vector{Action: action, Groups: []int32{g}})
+	}
 }
 
 // synchronise adds a synchronisation vector, unless an automaton has no edge for it.
-func (b *builder) synchronise(n *node, elements []*automaton) error {
-	if err := n.object("a synchronisation vector", "synchronise | result"); err != nil {
-		return err
-	}
-	list := n.get("synchronise").list()
+func (b *builder) synchronise(n *node, elements []*automaton) {
+	n.object("a synchronisation vector", "synchronise | result")
+	list := n.list("synchronise")
 	if len(list) != len(elements) {
-		return wrong(n.at, "a synchronisation vector of %d actions: want one, or null, for each of %d elements", len(list), len(elements))
+		fail(n.at, "a synchronisation vector of %d actions: want one, or null, for each of %d elements", len(list), len(elements))
 	}
 	result, ok := b.actions[n.word("result")]
 	if !ok {
-		return wrong(n.get("result").at, "unknown action %s", shorten(n.word("result")))
+		fail(n.get("result").at, "unknown action %s", n.get("result"))
 	}
 	v := language.Vector{Action: result}
+	possible := true
 	for i, action := range list {
 		if action.kind == "null" {
 			continue
 		}
 		if _, ok := b.actions[action.text]; !ok || action.text == "" {
-			return wrong(action.at, "unknown action %s", action.describe())
+			fail(action.at, "unknown action %s", action)
 		}
 		g, ok := elements[i].groups[action.text]
-		if !ok {
-			return nil
-		}
+		possible = possible && ok
 		v.Groups = append(v.Groups, g)
 	}
 	if v.Groups == nil {
-		return wrong(n.at, "a synchronisation vector without actions")
+		fail(n.at, "a synchronisation vector without actions")
 	}
-	b.program.Vectors = append(b.program.Vectors, v)
-	return nil
+	if possible {
+		b.program.Vectors = append(b.program.Vectors, v)
+	}
 }
 
 // enableInput lets an automaton take an action where none of its edges can, without effect.
-func (b *builder) enableInput(a *automaton, n *node) error {
+func (b *builder) enableInput(a *automaton, n *node) {
+	if _, ok := b.actions[n.text]; !ok || n.text == "" {
+		fail(n.at, "unknown action %s", n)
+	}
 	var commands []language.Command
 	guards := []*expr{language.NewBool(n.at, false)}
 	if g, ok := a.groups[n.text]; ok {
@@ -250,56 +196,34 @@ func (b *builder) enableInput(a *automaton, n *node) error {
 	}
 	some := &expr{Op: language.Or, Type: language.Bool, At: n.at, Args: guards}
 	none := &expr{Op: language.Not, Type: language.Bool, At: n.at, Args: []*expr{some}}
+	check(b.clocks.Condition(none))
 	idle := language.Command{At: n.at, Name: "no edge [" + n.text + "] of automaton " + a.name, Guard: none, Updates: []language.Update{{At: n.at}}}
 	a.groups[n.text] = b.program.AddGroup(append(slices.Clone(commands), idle))
-	return b.clocks.Condition(none)
 }
 
 // addTime lets time pass as long as the locations allow it.
-func (b *builder) addTime() error {
-	used := make(map[int32]bool)
-	for _, v := range b.program.Vectors {
-		used[v.Action] = true
-	}
-	for i := range b.program.Actions {
-		if used[int32(i)] {
-			b.untimed = append(b.untimed, int32(i))
-		}
-	}
+func (b *builder) addTime() {
 	var invariants []*expr
 	for _, a := range b.order {
-		for i, l := range a.get("locations").list() {
+		for i, l := range a.list("locations") {
 			n := l.get("time-progress")
 			if n == nil {
 				continue
 			}
-			if err := n.object("time-progress", "exp"); err != nil {
-				return err
-			}
+			n.object("time-progress", "exp")
 			if !b.isTimed() {
-				return wrong(n.at, "time-progress in a model of type %s: want pta", b.root.word("type"))
+				fail(n.at, "time-progress in a model of type %s: want pta", b.root.word("type"))
 			}
-			e, err := b.expression(n.get("exp"), &a.context)
-			if err != nil {
-				return err
-			}
-			if e, err = b.scope.ResolveAs(language.Bool, language.New(language.Implies, n.at, a.in(n.at, i), e), nil); err != nil {
-				return err
-			}
-			if err := b.clocks.Condition(e); err != nil {
-				return err
-			}
-			invariants = append(invariants, e)
+			e := language.New(language.Implies, n.at, a.in(n.at, int64(i)), b.expression(n.get("exp"), &a.context))
+			invariants = append(invariants, b.condition(e))
 		}
 	}
 	if !b.isTimed() {
-		return nil
+		return
 	}
 	if _, ok := b.actions[language.TimeAction]; ok {
-		return wrong(b.root.at, "an action called time, which is that of steps in which time passes: want another name")
+		fail(b.root.at, "an action called time, which is that of steps in which time passes: want another name")
 	}
-	b.actions[language.TimeAction] = int32(len(b.program.Actions))
-	b.program.Actions = append(b.program.Actions, language.TimeAction)
+	b.action(language.TimeAction)
 	b.clocks.AddTime(b.actions[language.TimeAction], invariants)
-	return nil
 }

@@ -27,58 +27,47 @@ type context struct {
 type function struct {
 	parameters []string
 	body       *node
-	context    context // without parameters
+	context    *context
 	open       bool
 }
 
 // stepPrefix makes the name of a transient variable in a step one that nothing else has.
 const stepPrefix = "step "
 
-// binary are the operators with left and right, unary those with exp.
+// binary are the operators with left and right.
 var binary = map[string]language.Op{"∨": language.Or, "∧": language.And, "⇒": language.Implies, "=": language.Eq, "≠": language.Ne,
 	"<": language.Lt, "≤": language.Le, ">": language.Gt, "≥": language.Ge, "+": language.Add, "-": language.Sub, "*": language.Mul,
 	"/": language.Div, "%": language.Mod, "pow": language.Pow, "log": language.Log, "min": language.Min, "max": language.Max}
 
-var unary = map[string]language.Op{"¬": language.Not, "floor": language.Floor, "ceil": language.Ceil, "abs": language.Max, "sgn": language.If, "trc": language.If}
-
 // expression reads an expression. Names in it are those of the program.
-func (b *builder) expression(n *node, c *context) (*expr, error) {
+func (b *builder) expression(n *node, c *context) *expr {
 	if b.inlined++; b.inlined > maxInlined {
-		return nil, wrong(n.at, "the expressions have more than %d operators once functions are put in", maxInlined)
+		fail(n.at, "the expressions have more than %d operators once functions are put in", maxInlined)
 	}
 	switch n.kind {
 	case "a number":
 		return number(n)
 	case "true or false":
-		return language.NewBool(n.at, n.text == "true"), nil
+		return language.NewBool(n.at, n.text == "true")
 	case "a string":
 		return b.identifier(n, c)
 	case "an object":
-		if n.get("constant") != nil {
-			value, ok := map[string]float64{"e": math.E, "π": math.Pi}[n.word("constant")]
-			if !ok {
-				return nil, wrong(n.at, "unknown constant %s: want e or π", n.get("constant").describe())
-			}
-			return language.NewDouble(n.at, value), nil
-		}
 		return b.operation(n, c)
 	}
-	return nil, wrong(n.at, "got %s: want an expression", n.kind)
+	fail(n.at, "got %s: want an expression", n)
+	return nil
 }
 
-func number(n *node) (*expr, error) {
-	if !strings.ContainsAny(n.text, ".eE") {
-		x, err := strconv.ParseInt(n.text, 10, 64)
-		if err != nil {
-			return nil, wrong(n.at, "the number %s is too large", shorten(n.text))
-		}
-		return language.NewInt(n.at, x), nil
+func number(n *node) *expr {
+	x, err := strconv.ParseInt(n.text, 10, 64)
+	if err == nil {
+		return language.NewInt(n.at, x)
 	}
-	x, err := strconv.ParseFloat(n.text, 64)
-	if errors.Is(err, strconv.ErrRange) && x != 0 {
-		return nil, wrong(n.at, "the number %s is too large", shorten(n.text))
+	y, err := strconv.ParseFloat(n.text, 64)
+	if errors.Is(err, strconv.ErrRange) && y != 0 || !strings.ContainsAny(n.text, ".eE") {
+		fail(n.at, "the number %s is too large", n)
 	}
-	return language.NewDouble(n.at, x), nil
+	return language.NewDouble(n.at, y)
 }
 
 // nameOf returns what an identifier is called in the program.
@@ -89,142 +78,114 @@ func (c *context) nameOf(name string) string {
 	return name
 }
 
-func (b *builder) identifier(n *node, c *context) (*expr, error) {
+func (b *builder) identifier(n *node, c *context) *expr {
 	if value, ok := c.parameters[n.text]; ok {
-		return value, nil
+		return value
 	}
 	name := c.nameOf(n.text)
 	if c.step && b.transient[name] != nil {
 		name = stepPrefix + name
 	}
-	return language.NewName(n.at, name), nil
+	return language.NewName(n.at, name)
 }
 
-func (b *builder) operation(n *node, c *context) (*expr, error) {
-	op := n.get("op")
-	if op == nil {
-		return nil, wrong(n.at, "got an object without op: want an expression")
-	}
-	if two, ok := binary[op.text]; ok {
-		args, err := b.arguments(n, c, "left", "right")
-		if err != nil {
-			return nil, err
-		}
+func (b *builder) operation(n *node, c *context) *expr {
+	op := n.word("op")
+	if two, ok := binary[op]; ok {
+		args := b.arguments(n, c, "left", "right")
 		left := args[0]
-		isOwn := n.get("left").word("op") == op.text // no parameter, which stands elsewhere too
+		isOwn := n.get("left").word("op") == op // no parameter, which stands elsewhere too
 		if isOwn && (two == language.And || two == language.Or || two == language.Add || two == language.Mul) {
 			left.Args = append(left.Args, args[1])
-			return left, nil
+			return left
 		}
-		return language.New(two, n.at, args...), nil
+		return language.New(two, n.at, args...)
 	}
-	if one, ok := unary[op.text]; ok {
-		args, err := b.arguments(n, c, "exp")
-		if err != nil {
-			return nil, err
-		}
-		return derived(op.text, one, n.at, args[0]), nil
-	}
-	switch op.text {
+	switch op {
+	case "¬":
+		return language.New(language.Not, n.at, b.arguments(n, c, "exp")...)
+	case "floor", "ceil":
+		return language.New(language.Functions[op], n.at, b.arguments(n, c, "exp")...)
+	case "abs", "sgn", "trc":
+		return signed(op, n.at, b.arguments(n, c, "exp")[0])
 	case "ite":
-		args, err := b.arguments(n, c, "if", "then", "else")
-		return language.New(language.If, n.at, args...), err
+		return language.New(language.If, n.at, b.arguments(n, c, "if", "then", "else")...)
 	case "call":
 		return b.call(n, c)
 	}
-	return nil, wrong(n.at, "the operator %s is not supported in an expression", shorten(op.text))
+	if value, ok := map[string]float64{"e": math.E, "π": math.Pi}[n.word("constant")]; ok && op == "" {
+		return language.NewDouble(n.at, value)
+	}
+	fail(n.at, "the operator %s is not supported in an expression", strconv.Quote(shorten(op)))
+	return nil
 }
 
-// derived writes an operator with one argument in those that there are.
-func derived(name string, op language.Op, at language.Pos, x *expr) *expr {
+// signed writes a function that looks at the sign of its argument in the operators that there are.
+func signed(name string, at language.Pos, x *expr) *expr {
 	zero := language.NewInt(at, 0)
 	negative := language.New(language.Lt, at, x, zero)
 	switch name {
 	case "abs":
-		return language.New(op, at, x, language.New(language.Neg, at, x))
+		return language.New(language.Max, at, x, language.New(language.Neg, at, x))
 	case "sgn":
 		positive := language.New(language.If, at, language.New(language.Gt, at, x, zero), language.NewInt(at, 1), zero)
-		return language.New(op, at, negative, language.NewInt(at, -1), positive)
-	case "trc":
-		return language.New(op, at, negative, language.New(language.Ceil, at, x), language.New(language.Floor, at, x))
+		return language.New(language.If, at, negative, language.NewInt(at, -1), positive)
 	}
-	return language.New(op, at, x)
+	return language.New(language.If, at, negative, language.New(language.Ceil, at, x), language.New(language.Floor, at, x))
 }
 
 // arguments reads the items of an operator.
-func (b *builder) arguments(n *node, c *context, keys ...string) ([]*expr, error) {
-	if err := n.object("an operator", "op "+strings.Join(keys, " ")); err != nil {
-		return nil, err
-	}
+func (b *builder) arguments(n *node, c *context, keys ...string) []*expr {
+	n.object("an operator", "op "+strings.Join(keys, " "))
 	args := make([]*expr, len(keys))
 	for i, key := range keys {
-		var err error
-		if args[i], err = b.expression(n.get(key), c); err != nil {
-			return nil, err
-		}
+		args[i] = b.expression(n.get(key), c)
 	}
-	return args, nil
+	return args
 }
 
 // call puts the body of a function in the place of its call.
-func (b *builder) call(n *node, c *context) (*expr, error) {
-	if err := n.object("a call", "op function args"); err != nil {
-		return nil, err
-	}
-	name := n.word("function")
+func (b *builder) call(n *node, c *context) *expr {
+	n.object("a call", "op function args")
+	name, args := n.word("function"), n.list("args")
 	f := c.functions[name]
 	if f == nil {
 		f = b.global.functions[name]
 	}
-	args := n.get("args").list()
 	switch {
 	case f == nil:
-		return nil, wrong(n.at, "unknown function %s", shorten(name))
+		fail(n.at, "unknown function %s", shorten(name))
 	case f.open:
-		return nil, wrong(n.at, "function %s calls itself: recursion is not supported", shorten(name))
+		fail(n.at, "function %s calls itself: recursion is not supported", shorten(name))
 	case len(args) != len(f.parameters):
-		return nil, wrong(n.at, "%d arguments for function %s: want %d", len(args), shorten(name), len(f.parameters))
+		fail(n.at, "%d arguments for function %s: want %d", len(args), shorten(name), len(f.parameters))
 	}
-	inner := f.context
+	inner := *f.context
 	inner.step = c.step
 	inner.parameters = make(map[string]*expr, len(args))
 	for i, a := range args {
-		value, err := b.expression(a, c)
-		if err != nil {
-			return nil, err
-		}
-		inner.parameters[f.parameters[i]] = value
+		inner.parameters[f.parameters[i]] = b.expression(a, c)
 	}
 	f.open = true
 	defer func() { f.open = false }()
 	return b.expression(f.body, &inner)
 }
 
-// declareFunctions returns functions, which may call each other.
-func (b *builder) declareFunctions(n *node, c *context) error {
+// declareFunctions adds functions to a context, which may call each other.
+func (b *builder) declareFunctions(list []*node, c *context) {
 	c.functions = make(map[string]*function)
-	for _, d := range n.list() {
-		if err := d.object("a function", "name type parameters body"); err != nil {
-			return err
-		}
-		name := d.word("name")
-		if c.functions[name] != nil {
-			return wrong(d.at, "function %s is defined twice", shorten(name))
-		}
-		if _, err := b.typeOf(d.get("type")); err != nil {
-			return err
-		}
-		f := &function{body: d.get("body"), context: *c}
-		for _, p := range d.get("parameters").list() {
-			if err := p.object("a parameter", "name type"); err != nil {
-				return err
-			}
-			if _, err := b.typeOf(p.get("type")); err != nil {
-				return err
-			}
+	for _, d := range list {
+		d.object("a function", "name type parameters body")
+		b.typeOf(d.get("type"))
+		f := &function{body: d.get("body"), context: c}
+		for _, p := range d.list("parameters") {
+			p.object("a parameter", "name type")
+			b.typeOf(p.get("type"))
 			f.parameters = append(f.parameters, p.word("name"))
 		}
-		c.functions[name] = f
+		if c.functions[d.word("name")] != nil {
+			fail(d.at, "function %s is defined twice", d.get("name"))
+		}
+		c.functions[d.word("name")] = f
 	}
-	return nil
 }

@@ -17,35 +17,33 @@ import (
 // Read reads a model. Name is that of its file, for errors, which are [language.Error]s. Constants hold
 // the values of those constants of the model that it leaves open; others cannot be given one.
 func Read(name string, text []byte, constants map[string]string) (*language.Program, error) {
-	b := new(builder)
-	err := b.read(text, constants)
-	if err != nil {
-		return nil, b.explain(name, err)
+	b := newBuilder()
+	if err := b.try(name, func() { b.read(text, constants) }); err != nil {
+		return nil, err
 	}
 	b.program.File = name
 	return b.program, nil
 }
 
-// A builder makes a program of a file.
+// A builder makes a program of a file. Its methods fail with what is wrong.
 type builder struct {
 	root      *node
 	scope     *language.Scope
 	program   *language.Program
 	clocks    *language.Clocks
 	global    context
-	constants []prism.Constant
 	actions   map[string]int32 // numbers of actions in the program
 	automata  map[string]*automaton
 	order     []*automaton          // in the order of the file
-	names     map[string]int        // how often a name is declared
+	declared  map[string]int        // how often a name is
 	transient map[string]*transient // by name in the program
 	listed    []*transient
 	starts    []language.Variable // the variables, with the values that they may have in the beginning
 	free      language.Pos        // of a variable without initial value
-	start     *expr               // what has to hold in the beginning
-	untimed   []int32             // actions of steps in which no time passes
-	inlined   int
-	items     int // of rewards
+	start     []*expr             // what has to hold in the beginning
+	edged     []int32             // actions of edges
+	inlined   int                 // operators of expressions
+	items     int                 // of rewards
 	// accumulates are the names of reward structures that properties stand for.
 	accumulates map[*node]string
 }
@@ -70,86 +68,88 @@ type transient struct {
 	assigned bool       // by some edge
 }
 
-// explain says in which file and where in it something is wrong.
-func (b *builder) explain(name string, err error) error {
-	e, ok := err.(*language.Error)
-	if !ok {
-		return err
-	}
-	e.File = name
-	if b.root != nil && e.At.Line > 0 {
-		if path := b.root.path(e.At); path != "" {
-			e.Message = path + ": " + e.Message
+// always reports whether the variable may be other than 0 without any assignment.
+func (t *transient) always() bool { return t.Initial != 0 }
+
+func newBuilder() *builder {
+	b := &builder{scope: language.NewScope(), program: &language.Program{Actions: []string{""}}, actions: map[string]int32{"": 0},
+		automata: make(map[string]*automaton), declared: make(map[string]int), transient: make(map[string]*transient), accumulates: make(map[*node]string)}
+	b.clocks = language.NewClocks(b.program)
+	return b
+}
+
+// try returns the error that something fails with. It says in which file and where in it that is.
+func (b *builder) try(name string, do func()) (err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *language.Error:
+			e.File = name
+			if path := b.root.path(e.At); path != "" {
+				e.Message = path + ": " + e.Message
+			}
+			err = e
+		default:
+			panic(e)
 		}
-	}
-	return e
+	}()
+	do()
+	return nil
+}
+
+func (b *builder) read(text []byte, given map[string]string) {
+	b.root = readJSON(bytes.TrimPrefix(text, []byte("\ufeff")))
+	b.kind()
+	b.constants(given)
+	b.declare()
+	b.valuesOfLocations()
+	b.edges()
+	b.compose()
+	b.addTime()
+	b.rewards()
+	b.initial()
+	b.program.Parse = func(text string) (*expr, error) { return prism.Condition(b.scope, text) }
 }
 
 // features are what a file may say that it uses.
 var features = []string{"derived-operators", "functions", "state-exit-rewards"}
 
-// refusedTypes says why a type of models is not read.
-var refusedTypes = map[string]string{"ctmc": "continuous-time Markov chains", "ctmdp": "continuous-time Markov decision processes",
+// refused says why a type of models is not read.
+var refused = map[string]string{"ctmc": "continuous-time Markov chains", "ctmdp": "continuous-time Markov decision processes",
 	"ma": "Markov automata", "sta": "stochastic timed automata", "ha": "hybrid automata", "pha": "probabilistic hybrid automata",
 	"sha": "stochastic hybrid automata"}
 
-func (b *builder) read(text []byte, given map[string]string) (err error) {
-	if b.root, err = readJSON(bytes.TrimPrefix(text, []byte("\ufeff"))); err != nil {
-		return err
-	}
-	b.scope = language.NewScope()
-	b.program = new(language.Program)
-	b.clocks = language.NewClocks(b.program)
-	b.actions = map[string]int32{"": 0}
-	b.program.Actions = []string{""}
-	b.automata = make(map[string]*automaton)
-	b.names = make(map[string]int)
-	b.accumulates = make(map[*node]string)
-	b.transient = make(map[string]*transient)
-	steps := []func() error{
-		b.kind, func() error { return b.define(given) }, b.declare, b.valuesOfLocations, b.edges, b.compose, b.addTime, b.rewards, b.labels, b.initial,
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	b.program.Parse = func(text string) (*expr, error) { return prism.Condition(b.scope, text) }
-	return nil
-}
-
-func (b *builder) kind() error {
+func (b *builder) kind() {
 	r := b.root
-	if err := r.object("a model", "jani-version name type automata system | metadata features actions constants variables restrict-initial properties functions"); err != nil {
-		return err
-	}
+	r.object("a model", "jani-version name type automata system | metadata features actions constants variables restrict-initial properties functions")
 	switch name := r.word("type"); name {
 	case "lts", "mdp", "ta", "pta":
 	case "dtmc":
 		b.program.Kind = language.Chain
 	default:
-		if what := refusedTypes[name]; what != "" {
-			return wrong(r.get("type").at, "%s (%s) are not supported: want mdp, dtmc or pta", what, name)
+		if what := refused[name]; what != "" {
+			fail(r.get("type").at, "%s (%s) are not supported: want mdp, dtmc or pta", what, name)
 		}
-		return wrong(r.get("type").at, "unknown type of models %s: want mdp, dtmc or pta", r.get("type").describe())
+		fail(r.get("type").at, "unknown type of models %s: want mdp, dtmc or pta", r.get("type"))
 	}
-	for _, f := range r.get("features").list() {
+	for _, f := range r.list("features") {
 		if !slices.Contains(features, f.text) {
-			return wrong(f.at, "the feature %s is not supported: want %s", f.describe(), strings.Join(features, ", "))
+			fail(f.at, "the feature %s is not supported: want %s", f, strings.Join(features, ", "))
 		}
 	}
-	for _, a := range r.get("actions").list() {
-		if err := a.object("an action", "name"); err != nil {
-			return err
+	for _, a := range r.list("actions") {
+		a.object("an action", "name")
+		if _, ok := b.actions[a.word("name")]; ok {
+			fail(a.at, "action %s is declared twice, or has no name", a.get("name"))
 		}
-		name := a.word("name")
-		if _, ok := b.actions[name]; ok {
-			return wrong(a.at, "action %s is declared twice, or has no name", shorten(name))
-		}
-		b.actions[name] = int32(len(b.program.Actions))
-		b.program.Actions = append(b.program.Actions, name)
+		b.action(a.word("name"))
 	}
-	return b.declareFunctions(r.get("functions"), &b.global)
+	b.declareFunctions(r.list("functions"), &b.global)
+}
+
+func (b *builder) action(name string) {
+	b.actions[name] = int32(len(b.program.Actions))
+	b.program.Actions = append(b.program.Actions, name)
 }
 
 func (b *builder) isTimed() bool { return strings.HasSuffix(b.root.word("type"), "ta") }
@@ -161,15 +161,11 @@ type typed struct {
 	low, high *node
 }
 
-func (b *builder) typeOf(n *node) (t typed, err error) {
+func (b *builder) typeOf(n *node) typed {
+	var t typed
 	name := n.text
-	if n.kind == "an object" {
-		if kind := n.word("kind"); kind != "bounded" {
-			return t, wrong(n.at, "the type %s is not supported", shorten(kind))
-		}
-		if err := n.object("a type", "kind base | lower-bound upper-bound"); err != nil {
-			return t, err
-		}
+	if n.kind == "an object" && n.word("kind") == "bounded" {
+		n.object("a type", "kind base | lower-bound upper-bound")
 		name, t.low, t.high = n.word("base"), n.get("lower-bound"), n.get("upper-bound")
 	}
 	switch name {
@@ -183,211 +179,145 @@ func (b *builder) typeOf(n *node) (t typed, err error) {
 		t.typ = language.Int
 		t.clock = true
 	default:
-		return t, wrong(n.at, "the type %s is not supported: want bool, int, real, clock or a bounded one", n.describe())
+		fail(n.at, "the type %s is not supported: want bool, int, real, clock or a bounded one", strconv.Quote(shorten(n.word("kind")+name)))
 	}
-	return t, nil
+	return t
 }
 
-// define puts the constants into the scope.
-func (b *builder) define(given map[string]string) error {
+// constants puts the constants into the scope.
+func (b *builder) constants(given map[string]string) {
+	var list []prism.Constant
 	var bounds []*expr
-	for _, d := range b.root.get("constants").list() {
-		if err := d.object("a constant", "name type | value"); err != nil {
-			return err
-		}
-		t, err := b.typeOf(d.get("type"))
-		if err != nil {
-			return err
-		}
+	for _, d := range b.root.list("constants") {
+		d.object("a constant", "name type | value")
+		t := b.typeOf(d.get("type"))
 		c := prism.Constant{At: d.at, Name: d.word("name"), Type: t.typ}
 		if v := d.get("value"); v != nil {
-			if c.Value, err = b.expression(v, &b.global); err != nil {
-				return err
-			}
+			c.Value = b.expression(v, &b.global)
 		}
-		if err := b.naming(d, c.Name); err != nil {
-			return err
+		b.naming(d, c.Name)
+		list = append(list, c)
+		if t.low != nil {
+			bounds = append(bounds, language.New(language.Ge, d.at, language.NewName(d.at, c.Name), b.expression(t.low, &b.global)))
 		}
-		b.constants = append(b.constants, c)
-		name := language.NewName(c.At, c.Name)
-		for i, bound := range []*node{t.low, t.high} {
-			if bound == nil {
-				continue
-			}
-			e, err := b.expression(bound, &b.global)
-			if err != nil {
-				return err
-			}
-			bounds = append(bounds, language.New([]language.Op{language.Ge, language.Le}[i], c.At, name, e))
+		if t.high != nil {
+			bounds = append(bounds, language.New(language.Le, d.at, language.NewName(d.at, c.Name), b.expression(t.high, &b.global)))
 		}
 	}
-	if err := prism.Define(b.scope, b.constants, given); err != nil {
-		return err
-	}
+	check(prism.Define(b.scope, list, given))
+	check(prism.CheckConstants(b.scope, list))
 	for _, e := range bounds {
-		if kept, err := b.scope.Compute(language.Bool, e, nil); err != nil || kept.Int == 0 {
-			if err == nil {
-				err = wrong(e.At, "the value of constant %s is outside of its bounds", e.Args[0].Name)
-			}
-			return err
+		if must(b.scope.Compute(language.Bool, e, nil)).Int == 0 {
+			fail(e.At, "the value of constant %s is outside of its bounds", e.Args[0].Name)
 		}
 	}
-	return prism.CheckConstants(b.scope, b.constants)
 }
 
 // naming checks a name, and makes it one of conditions in quotes too, where PRISM's language does not have it.
-func (b *builder) naming(d *node, name string) error {
+func (b *builder) naming(d *node, name string) {
 	if name == "" || strings.ContainsAny(name, "\",=\r\n") || strings.HasPrefix(name, "#") {
-		return wrong(d.at, "%s as a name: want one without quotes, commas, equality signs and line breaks, and without # at its beginning", strconv.Quote(shorten(name)))
+		fail(d.at, "%s as a name: want one without quotes, commas, equality signs and line breaks, and without # at its beginning", strconv.Quote(shorten(name)))
 	}
-	return b.scope.Formula(d.at, prism.LabelPrefix+name, language.NewName(d.at, name))
+	check(b.scope.Formula(d.at, prism.LabelPrefix+name, language.NewName(d.at, name)))
 }
 
 // declare numbers the variables: global ones, then those of automata, with their locations. A variable of an automaton
 // is called AUTOMATON.NAME if something else has its name.
-func (b *builder) declare() error {
-	for _, d := range b.root.get("variables").list() {
-		b.names[d.word("name")]++
+func (b *builder) declare() {
+	for _, d := range b.root.list("variables") {
+		b.declared[d.word("name")]++
 	}
-	for _, n := range b.root.get("automata").list() {
-		if err := n.object("an automaton", "name locations initial-locations edges | variables restrict-initial functions"); err != nil {
-			return err
-		}
-		b.names[n.word("name")]++
-		for _, d := range n.get("variables").list() {
-			b.names[d.word("name")]++
+	for _, n := range b.root.list("automata") {
+		n.object("an automaton", "name locations initial-locations edges | variables restrict-initial functions")
+		b.declared[n.word("name")]++
+		for _, d := range n.list("variables") {
+			b.declared[d.word("name")]++
 		}
 	}
-	for _, d := range b.root.get("variables").list() {
-		if err := b.variable(d, nil); err != nil {
-			return err
-		}
+	for _, d := range b.root.list("variables") {
+		b.variable(d, nil)
 	}
-	if err := b.restrict(b.root, &b.global); err != nil {
-		return err
-	}
-	for _, n := range b.root.get("automata").list() {
+	b.restrict(b.root, &b.global)
+	for _, n := range b.root.list("automata") {
 		a := &automaton{node: n, name: n.word("name"), locations: make(map[string]int), groups: make(map[string]int32)}
 		if b.automata[a.name] != nil {
-			return wrong(n.at, "automaton %s is defined twice", shorten(a.name))
+			fail(n.at, "automaton %s is defined twice", shorten(a.name))
 		}
 		b.automata[a.name] = a
 		b.order = append(b.order, a)
 		a.context.local = make(map[string]string)
-		for _, d := range n.get("variables").list() {
-			if err := b.variable(d, a); err != nil {
-				return err
-			}
+		for _, d := range n.list("variables") {
+			b.variable(d, a)
 		}
-		if err := b.declareFunctions(n.get("functions"), &a.context); err != nil {
-			return err
-		}
-		if err := b.location(a); err != nil {
-			return err
-		}
-		if err := b.restrict(n, &a.context); err != nil {
-			return err
-		}
+		b.declareFunctions(n.list("functions"), &a.context)
+		b.declareLocation(a)
+		b.restrict(n, &a.context)
 	}
 	if len(b.starts) == 0 {
-		return wrong(b.root.at, "the model has no variables, and no automaton with two locations")
+		fail(b.root.at, "the model has no variables, and no automaton with two locations")
 	}
 	for i, t := range b.listed {
-		if err := b.scope.Variable(t.at, stepPrefix+t.Name, t.Type, len(b.starts)+i); err != nil {
-			return err
-		}
+		check(b.scope.Variable(t.at, stepPrefix+t.Name, t.Type, len(b.starts)+i))
 		b.program.Transient = append(b.program.Transient, t.Variable)
 	}
-	return nil
 }
 
 // restrict takes what has to hold in the beginning.
-func (b *builder) restrict(n *node, c *context) error {
-	condition := n.get("restrict-initial")
-	if condition == nil {
-		return nil
+func (b *builder) restrict(n *node, c *context) {
+	if condition := n.get("restrict-initial"); condition != nil {
+		condition.object("restrict-initial", "exp")
+		b.start = append(b.start, b.expression(condition.get("exp"), c))
 	}
-	if err := condition.object("restrict-initial", "exp"); err != nil {
-		return err
-	}
-	e, err := b.expression(condition.get("exp"), c)
-	if err != nil {
-		return err
-	}
-	b.require(e)
-	return nil
-}
-
-func (b *builder) require(e *expr) {
-	if b.start == nil {
-		b.start = language.NewBool(e.At, true)
-	}
-	b.start = language.New(language.And, e.At, b.start, e)
 }
 
 // variable declares a variable, which is global if a is nil.
-func (b *builder) variable(d *node, a *automaton) error {
-	if err := d.object("a variable", "name type | transient initial-value"); err != nil {
-		return err
-	}
+func (b *builder) variable(d *node, a *automaton) {
+	d.object("a variable", "name type | transient initial-value")
 	name, c := d.word("name"), &b.global
 	if a != nil {
 		c = &a.context
-		if b.names[name] > 1 {
+		if b.declared[name] > 1 {
 			name = a.name + "." + name
-		}
-		if _, ok := c.local[d.word("name")]; ok {
-			return wrong(d.at, "variable %s is defined twice", shorten(name))
 		}
 		c.local[d.word("name")] = name
 	}
-	if err := b.naming(d, name); err != nil {
-		return err
+	b.naming(d, name)
+	t := b.typeOf(d.get("type"))
+	low, high := b.constant(t.typ, t.low, c), b.constant(t.typ, t.high, c)
+	if low != nil && high != nil && low.Int > high.Int {
+		fail(d.at, "the range of %s is empty: %s to %s", shorten(name), low.Value(), high.Value())
 	}
-	t, err := b.typeOf(d.get("type"))
-	if err != nil {
-		return err
-	}
-	low, high, err := b.bounds(t, c)
-	if err != nil {
-		return err
-	}
-	var initial *expr
-	if n := d.get("initial-value"); n != nil {
-		if initial, err = b.constant(t.typ, n, c); err != nil {
-			return err
-		}
-	}
+	initial := b.constant(t.typ, d.get("initial-value"), c)
 	if d.word("transient") == "true" {
-		return b.declareTransient(d, name, t, initial, low, high)
+		b.declareTransient(d, name, t, initial, low, high)
+		return
 	}
 	v := language.Variable{Name: name, Type: t.typ, High: 1}
 	switch {
 	case t.clock && (!b.isTimed() || initial == nil || initial.Int < 0 || initial.Int > math.MaxInt32):
-		return wrong(d.at, "clock %s: want an initial value of 0 or more, and a model of type pta", shorten(name))
+		fail(d.at, "clock %s: want an initial value of 0 or more, and a model of type pta", shorten(name))
 	case t.clock:
 		b.clocks.Add(len(b.starts), initial.Int)
 	case t.typ == language.Bool:
 	case t.typ == language.Double:
-		return wrong(d.at, "variable %s is of type real: want bool, int with bounds, or a transient variable", shorten(name))
+		fail(d.at, "variable %s is of type real: want bool, int with bounds, or a transient variable", shorten(name))
 	case low == nil || high == nil:
-		return wrong(d.at, "variable %s is an integer without bounds: want a type of kind bounded with lower-bound and upper-bound", shorten(name))
+		fail(d.at, "variable %s is an integer without bounds: want a type of kind bounded with lower-bound and upper-bound", shorten(name))
 	default:
 		v.Low, v.High = low.Int, high.Int
 	}
 	if initial != nil && !t.clock && (initial.Int < v.Low || initial.Int > v.High) {
-		return wrong(d.at, "the initial value of %s is %s: want %d to %d", shorten(name), initial.Value(), v.Low, v.High)
+		fail(d.at, "the initial value of %s is %s: want %d to %d", shorten(name), initial.Value(), v.Low, v.High)
 	}
-	return b.add(d, v, initial)
+	b.add(d, v, initial)
 }
 
-// constant computes an expression of constants.
-func (b *builder) constant(t language.Type, n *node, c *context) (*expr, error) {
-	e, err := b.expression(n, c)
-	if err != nil {
-		return nil, err
+// constant computes an expression of constants, nil of nil.
+func (b *builder) constant(t language.Type, n *node, c *context) *expr {
+	if n == nil {
+		return nil
 	}
-	return b.scope.Compute(t, whole(e), nil)
+	return must(b.scope.Compute(t, whole(b.expression(n, c)), nil))
 }
 
 // whole makes an integer of a literal such as 0.0, which is often written for clocks.
@@ -398,27 +328,9 @@ func whole(e *expr) *expr {
 	return e
 }
 
-// bounds returns those of a type, nil where it has none.
-func (b *builder) bounds(t typed, c *context) (low, high *expr, err error) {
-	if t.low != nil {
-		if low, err = b.constant(t.typ, t.low, c); err != nil {
-			return nil, nil, err
-		}
-	}
-	if t.high != nil {
-		if high, err = b.constant(t.typ, t.high, c); err != nil {
-			return nil, nil, err
-		}
-	}
-	if low != nil && high != nil && low.Int > high.Int {
-		err = wrong(t.low.at, "the range is empty: %s to %s", low.Value(), high.Value())
-	}
-	return low, high, err
-}
-
 // add adds a variable, whose initial value may be nil for any.
-func (b *builder) add(d *node, v language.Variable, initial *expr) error {
-	err := b.scope.Variable(d.at, v.Name, v.Type, len(b.starts))
+func (b *builder) add(d *node, v language.Variable, initial *expr) {
+	check(b.scope.Variable(d.at, v.Name, v.Type, len(b.starts)))
 	b.program.Variables = append(b.program.Variables, v)
 	if initial != nil {
 		v.Low, v.High = initial.Int, initial.Int
@@ -426,18 +338,18 @@ func (b *builder) add(d *node, v language.Variable, initial *expr) error {
 		b.free = d.at
 	}
 	b.starts = append(b.starts, v)
-	return err
 }
 
-func (b *builder) declareTransient(d *node, name string, t typed, initial, low, high *expr) error {
+func (b *builder) declareTransient(d *node, name string, t typed, initial, low, high *expr) {
 	v := language.Variable{Name: name, Type: t.typ, Low: math.MinInt64, High: math.MaxInt64}
 	switch {
 	case t.clock || t.typ == language.Double && (low != nil || high != nil):
-		return wrong(d.at, "transient variable %s is a clock or a real number with bounds: want another type", shorten(name))
-	case initial == nil && t.typ == language.Bool:
-		initial = language.NewBool(d.at, false)
+		fail(d.at, "transient variable %s is a clock or a real number with bounds: want another type", shorten(name))
 	case initial == nil:
 		initial = language.NewInt(d.at, 0)
+		if t.typ == language.Bool {
+			initial = language.NewBool(d.at, false)
+		}
 	}
 	if low != nil {
 		v.Low = low.Int
@@ -449,102 +361,101 @@ func (b *builder) declareTransient(d *node, name string, t typed, initial, low, 
 	if initial.Type == language.Double {
 		v.Initial = int64(math.Float64bits(initial.Num))
 	}
-	b.transient[name] = &transient{Variable: v, at: d.at, initial: initial}
+	b.transient[name] = &transient{Variable: v, at: d.at, initial: initial, value: initial}
 	b.listed = append(b.listed, b.transient[name])
-	return nil
 }
 
-// location declares the variable of an automaton's location.
-func (b *builder) location(a *automaton) error {
-	list := a.get("locations").list()
+// declareLocation declares the variable of an automaton's location.
+func (b *builder) declareLocation(a *automaton) {
+	list := a.list("locations")
 	for i, l := range list {
-		if err := l.object("a location", "name | time-progress transient-values"); err != nil {
-			return err
-		}
+		l.object("a location", "name | time-progress transient-values")
 		if _, twice := a.locations[l.word("name")]; twice {
-			return wrong(l.at, "location %s is defined twice", shorten(l.word("name")))
+			fail(l.at, "location %s is defined twice", l.get("name"))
 		}
 		a.locations[l.word("name")] = i
 	}
-	var initial []*expr
-	for _, l := range a.get("initial-locations").list() {
-		i, ok := a.locations[l.text]
-		if !ok {
-			return wrong(l.at, "unknown location %s", l.describe())
+	if len(list) > 1 {
+		a.location = a.name
+		if b.declared[a.name] > 1 {
+			a.location += ".location"
 		}
-		initial = append(initial, language.NewInt(l.at, int64(i)))
+		b.naming(a.node, a.location)
 	}
-	if len(initial) == 0 {
-		return wrong(a.at, "automaton %s has no initial location", shorten(a.name))
+	some := language.New(language.Or, a.at)
+	for _, l := range a.list("initial-locations") {
+		some.Args = append(some.Args, a.in(l.at, a.number(l)))
 	}
-	if len(list) == 1 {
-		return nil
+	v := language.Variable{Name: a.location, Type: language.Int, High: int64(len(list) - 1)}
+	switch {
+	case len(some.Args) == 0:
+		fail(a.at, "automaton %s has no initial location", shorten(a.name))
+	case len(list) > 1 && len(some.Args) == 1:
+		b.add(a.node, v, some.Args[0].Args[1])
+	case len(list) > 1:
+		b.start = append(b.start, some)
+		b.add(a.node, v, nil)
 	}
-	a.location = a.name
-	if b.names[a.name] > 1 {
-		a.location += ".location"
+}
+
+// number returns the number of a location, by its name.
+func (a *automaton) number(n *node) int64 {
+	i, ok := a.locations[n.text]
+	if !ok {
+		fail(n.at, "unknown location %s", n)
 	}
-	if err := b.naming(a.node, a.location); err != nil {
-		return err
-	}
-	if len(initial) == 1 {
-		return b.add(a.node, language.Variable{Name: a.location, Type: language.Int, High: int64(len(list) - 1)}, initial[0])
-	}
-	any := language.NewBool(a.at, false)
-	for _, e := range initial {
-		any = language.New(language.Or, e.At, any, language.New(language.Eq, e.At, language.NewName(e.At, a.location), e))
-	}
-	b.require(any)
-	return b.add(a.node, language.Variable{Name: a.location, Type: language.Int, High: int64(len(list) - 1)}, nil)
+	return int64(i)
 }
 
 // in returns the condition that an automaton is in a location.
-func (a *automaton) in(at language.Pos, location int) *expr {
+func (a *automaton) in(at language.Pos, location int64) *expr {
 	if a.location == "" {
 		return language.NewBool(at, true)
 	}
-	return language.New(language.Eq, at, language.NewName(at, a.location), language.NewInt(at, int64(location)))
+	return language.New(language.Eq, at, language.NewName(at, a.location), language.NewInt(at, location))
 }
 
-// valuesOfLocations finds the values of transient variables in states.
-func (b *builder) valuesOfLocations() error {
+// valuesOfLocations finds the values of transient variables in states, and makes labels of those that are true or false.
+func (b *builder) valuesOfLocations() {
 	for _, a := range b.order {
-		for i, l := range a.get("locations").list() {
+		for i, l := range a.list("locations") {
 			seen := make(map[*transient]bool)
-			for _, v := range l.get("transient-values").list() {
-				if err := v.object("a transient value", "ref value"); err != nil {
-					return err
-				}
+			for _, v := range l.list("transient-values") {
+				v.object("a transient value", "ref value")
 				t := b.transient[a.context.nameOf(v.word("ref"))]
 				switch {
 				case t == nil:
-					return wrong(v.at, "%s is no transient variable", shorten(v.word("ref")))
+					fail(v.at, "%s is no transient variable", v.get("ref"))
 				case seen[t] || t.by != nil && t.by != a:
-					return wrong(v.at, "%s has a value of another automaton or twice in a location", t.Name)
+					fail(v.at, "%s has a value of another automaton, or twice in a location", t.Name)
 				}
 				seen[t] = true
 				t.by = a
-				value, err := b.expression(v.get("value"), &a.context)
-				if err != nil {
-					return err
-				}
-				if t.value == nil {
-					t.value = t.initial
-				}
-				t.value = language.New(language.If, v.at, a.in(v.at, i), value, t.value)
+				t.value = language.New(language.If, v.at, a.in(v.at, int64(i)), b.expression(v.get("value"), &a.context), t.value)
 			}
 		}
 	}
 	for _, t := range b.listed {
-		if t.value == nil {
-			t.value = t.initial
-		}
-		if err := b.scope.Formula(t.at, t.Name, t.value); err != nil {
-			return err
-		}
-		if _, err := b.scope.ResolveAs(t.Type, language.NewName(t.at, t.Name), nil); err != nil {
-			return err
+		check(b.scope.Formula(t.at, t.Name, t.value))
+	}
+	for _, t := range b.listed {
+		value := must(b.scope.ResolveAs(t.Type, language.NewName(t.at, t.Name), nil))
+		if t.Type == language.Bool {
+			b.program.Labels = append(b.program.Labels, language.Label{Name: t.Name, At: t.at, When: value})
 		}
 	}
-	return nil
+}
+
+// initial finds the initial states.
+func (b *builder) initial() {
+	when := language.NewBool(b.root.at, true)
+	b.program.InitialAt = b.free
+	if b.start != nil {
+		b.program.InitialAt = b.start[0].At
+		when = must(b.scope.ResolveAs(language.Bool, language.New(language.And, b.start[0].At, b.start...), nil))
+	}
+	b.program.Initial = must(language.Solutions(b.starts, when))
+	if len(b.program.Initial) == 0 {
+		fail(when.At, "no state is initial: restrict-initial holds nowhere")
+	}
 }

@@ -19,8 +19,21 @@ const (
 	maxValues = 20_000_000
 )
 
-func wrong(at language.Pos, format string, args ...any) error {
-	return &language.Error{At: at, Message: fmt.Sprintf(format, args...)}
+// fail ends the reading of a file: [Read] returns the error.
+func fail(at language.Pos, format string, args ...any) {
+	panic(&language.Error{At: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// check and must fail with an error of others.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](x T, err error) T {
+	check(err)
+	return x
 }
 
 // A node is a JSON value with its place: an object has a key for each item. A nil node stands for one that is not there.
@@ -32,7 +45,6 @@ type node struct {
 	items []*node
 }
 
-// A reader reads JSON.
 type reader struct {
 	data    []byte
 	decoder *json.Decoder
@@ -43,14 +55,14 @@ type reader struct {
 }
 
 // readJSON reads a text of one value.
-func readJSON(data []byte) (*node, error) {
+func readJSON(data []byte) *node {
 	r := &reader{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), at: language.Pos{Line: 1, Column: 1}}
 	r.decoder.UseNumber()
-	root, err := r.value()
-	if err == nil && strings.Trim(string(data[r.decoder.InputOffset():]), " \t\r\n") != "" {
-		err = wrong(r.place(int(r.decoder.InputOffset())), "text after the end of the model")
+	root := r.value()
+	if end := int(r.decoder.InputOffset()); strings.Trim(string(data[end:]), " \t\r\n") != "" {
+		fail(r.place(end), "text after the end of the model")
 	}
-	return root, err
+	return root
 }
 
 // place returns the place of a byte, which is not before that of an earlier call.
@@ -66,7 +78,7 @@ func (r *reader) place(offset int) language.Pos {
 	return r.at
 }
 
-func (r *reader) token() (json.Token, language.Pos, error) {
+func (r *reader) token() (json.Token, language.Pos) {
 	offset := int(r.decoder.InputOffset())
 	for offset < len(r.data) && strings.IndexByte(" \t\r\n:,", r.data[offset]) >= 0 {
 		offset++
@@ -74,60 +86,50 @@ func (r *reader) token() (json.Token, language.Pos, error) {
 	t, err := r.decoder.Token()
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, language.Pos{}, wrong(r.place(max(0, int(syntax.Offset)-1)), "no JSON: %s", syntax)
+		fail(r.place(max(0, int(syntax.Offset)-1)), "no JSON: %s", syntax)
 	}
 	if err != nil {
-		return nil, language.Pos{}, wrong(r.place(len(r.data)), "no JSON: the text ends too early")
+		fail(r.place(len(r.data)), "no JSON: the text ends too early")
 	}
-	return t, r.place(offset), nil
+	return t, r.place(offset)
 }
 
-func (r *reader) value() (*node, error) {
-	t, at, err := r.token()
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) value() *node {
+	t, at := r.token()
 	if r.values++; r.values > maxValues {
-		return nil, wrong(at, "more than %d values", maxValues)
+		fail(at, "more than %d values", maxValues)
 	}
 	switch t := t.(type) {
 	case json.Delim:
 		return r.collection(t, at)
 	case string:
-		return &node{at: at, kind: "a string", text: t}, nil
+		return &node{at: at, kind: "a string", text: t}
 	case json.Number:
-		return &node{at: at, kind: "a number", text: t.String()}, nil
+		return &node{at: at, kind: "a number", text: t.String()}
 	case bool:
-		return &node{at: at, kind: "true or false", text: strconv.FormatBool(t)}, nil
+		return &node{at: at, kind: "true or false", text: strconv.FormatBool(t)}
 	}
-	return &node{at: at, kind: "null"}, nil
+	return &node{at: at, kind: "null"}
 }
 
-func (r *reader) collection(begin json.Delim, at language.Pos) (*node, error) {
+func (r *reader) collection(begin json.Delim, at language.Pos) *node {
 	if r.depth++; r.depth > maxNested {
-		return nil, wrong(at, "values are nested more than %d deep", maxNested)
+		fail(at, "values are nested more than %d deep", maxNested)
 	}
-	defer func() { r.depth-- }()
 	n := &node{at: at, kind: "a list"}
 	if begin == '{' {
 		n.kind = "an object"
 	}
 	for r.decoder.More() {
 		if begin == '{' {
-			key, _, err := r.token()
-			if err != nil {
-				return nil, err
-			}
+			key, _ := r.token()
 			n.keys = append(n.keys, key.(string))
 		}
-		item, err := r.value()
-		if err != nil {
-			return nil, err
-		}
-		n.items = append(n.items, item)
+		n.items = append(n.items, r.value())
 	}
-	_, _, err := r.token()
-	return n, err
+	r.token()
+	r.depth--
+	return n
 }
 
 // get returns the item of a key, nil if there is none or it is null.
@@ -149,27 +151,27 @@ func (n *node) word(key string) string {
 	return ""
 }
 
-// list returns the items of a list, none of nil.
-func (n *node) list() []*node {
-	if n == nil {
-		return nil
-	}
-	return n.items
-}
-
-// want checks that a node is of a kind.
-func (n *node) want(kind string) error {
-	if n.kind != kind {
-		return wrong(n.at, "got %s: want %s", n.describe(), kind)
+// list returns the items of the item of a key, none if it is not there.
+func (n *node) list(key string) []*node {
+	if item := n.get(key); item != nil {
+		return item.items
 	}
 	return nil
 }
 
-func (n *node) describe() string {
-	if n.text != "" {
-		return shorten(n.text)
+// want checks that a node is of a kind.
+func (n *node) want(kind string) {
+	if n.kind != kind {
+		fail(n.at, "got %s: want %s", n, kind)
 	}
-	return n.kind
+}
+
+// String describes a node for messages.
+func (n *node) String() string {
+	if n.text == "" {
+		return n.kind
+	}
+	return shorten(n.text)
 }
 
 func shorten(text string) string {
@@ -180,50 +182,54 @@ func shorten(text string) string {
 	return text
 }
 
-// kinds say what belongs to keys that have the same meaning everywhere.
-var kinds = map[string]string{"name": "a string", "location": "a string", "action": "a string", "ref": "a string", "automaton": "a string",
-	"op": "a string", "function": "a string", "type": "", "automata": "a list", "actions": "a list", "constants": "a list", "variables": "a list",
-	"properties": "a list", "features": "a list", "functions": "a list", "locations": "a list", "edges": "a list", "destinations": "a list",
-	"assignments": "a list", "initial-locations": "a list", "transient-values": "a list", "parameters": "a list", "elements": "a list", "syncs": "a list",
-	"synchronise": "a list", "input-enable": "a list", "args": "a list", "accumulate": "a list", "guard": "an object", "probability": "an object",
-	"time-progress": "an object", "restrict-initial": "an object", "system": "an object", "result": "a string", "transient": "true or false"}
+// kinds says what belongs to keys that have the same meaning everywhere.
+var kinds = func() map[string]string {
+	all := make(map[string]string)
+	for kind, keys := range map[string]string{
+		"a string": "name location action ref automaton op function result fun",
+		"a list": "automata actions constants variables properties features functions locations edges destinations assignments initial-locations" +
+			" transient-values parameters elements syncs synchronise input-enable args accumulate",
+		"an object":     "guard probability time-progress restrict-initial system step-bounds",
+		"true or false": "transient upper-exclusive",
+	} {
+		for _, key := range strings.Fields(keys) {
+			all[key] = kind
+		}
+	}
+	return all
+}()
 
 // object checks that a node is an object with the keys that it needs, and no others than these and those that it may
 // have, which follow a stroke. Comments and what begins with x- are left out.
-func (n *node) object(what, keys string) error {
-	if err := n.want("an object"); err != nil {
-		return err
-	}
+func (n *node) object(what, keys string) {
+	n.want("an object")
 	needed, optional, _ := strings.Cut(keys, "|")
 	for _, key := range strings.Fields(needed) {
 		if n.get(key) == nil {
-			return wrong(n.at, "%s without %s", what, key)
+			fail(n.at, "%s without %s", what, key)
 		}
 	}
 	known := append(strings.Fields(needed), strings.Fields(optional)...)
 	for i, key := range n.keys {
+		item := n.items[i]
 		switch {
-		case key == "comment" || strings.HasPrefix(key, "x-") || n.items[i].kind == "null":
+		case key == "comment" || strings.HasPrefix(key, "x-") || item.kind == "null":
 		case !slices.Contains(known, key):
-			return wrong(n.items[i].at, "%s with %s, which is not supported: want %s", what, shorten(key), strings.Join(known, ", "))
+			fail(item.at, "%s with %s, which is not supported: want %s", what, shorten(key), strings.Join(known, ", "))
 		case slices.Contains(n.keys[:i], key):
-			return wrong(n.items[i].at, "%s with %s twice", what, key)
+			fail(item.at, "%s with %s twice", what, key)
 		case kinds[key] != "":
-			if err := n.items[i].want(kinds[key]); err != nil {
-				return err
-			}
+			item.want(kinds[key])
 		}
 	}
-	return nil
 }
 
 // path returns where the value at a place stands in n, such as automata[0].edges[2].guard; empty if there is none.
 func (n *node) path(at language.Pos) string {
-	before := func(a, b language.Pos) bool { return a.Line < b.Line || a.Line == b.Line && a.Column <= b.Column }
 	path := ""
-	for n.at != at {
+	for n != nil && n.at != at {
 		i, _ := slices.BinarySearchFunc(n.items, at, func(item *node, at language.Pos) int {
-			if before(item.at, at) {
+			if item.at.Line < at.Line || item.at.Line == at.Line && item.at.Column <= at.Column {
 				return -1
 			}
 			return 1
@@ -232,7 +238,7 @@ func (n *node) path(at language.Pos) string {
 			return ""
 		}
 		if n.keys != nil {
-			path += "." + n.keys[i-1]
+			path += "." + shorten(n.keys[i-1])
 		} else {
 			path += "[" + strconv.Itoa(i-1) + "]"
 		}
