@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/internal/atomicfile"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -107,7 +113,7 @@ environment or any object with reset and step can be learned in. It needs Python
 	}
 }
 
-func newMan() *cobra.Command {
+func newMan(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
@@ -121,13 +127,63 @@ build are replaced.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return failed(err)
-			}
-			header := &doc.GenManHeader{Section: "1", Source: "cmdpsolve", Manual: "cmdpsolve"}
-			cmd.Root().DisableAutoGenTag = true
-			return failed(doc.GenManTree(cmd.Root(), header, args[0]))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return s.writeManual(cmd.Root(), args[0]) },
 	}
+}
+
+// writeManual writes the manual pages of the command and of all below it into a folder. All are made before the first
+// is written.
+func (s streams) writeManual(root *cobra.Command, folder string) error {
+	root.DisableAutoGenTag = true
+	pages := map[string][]byte{}
+	err := addManual(pages, root)
+	if err != nil {
+		return failed(err)
+	}
+	err = os.MkdirAll(folder, 0o755)
+	if err != nil {
+		return failed(err)
+	}
+	names := slices.Sorted(maps.Keys(pages))
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		err = writable(name, path)
+		if err != nil {
+			return err
+		}
+		s.files.writes(path, path)
+	}
+	err = s.files.check()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err = atomicfile.WriteFile(filepath.Join(folder, name), pages[name])
+		if err != nil {
+			return failed(err)
+		}
+	}
+	return nil
+}
+
+// addManual adds the manual page of a command, and those of the commands below it, under the names of their files.
+func addManual(pages map[string][]byte, cmd *cobra.Command) error {
+	if cmd != cmd.Root() && (!cmd.IsAvailableCommand() || cmd.IsAdditionalHelpTopicCommand()) {
+		return nil
+	}
+	const section = "1"
+	header := &doc.GenManHeader{Section: section, Source: "cmdpsolve", Manual: "cmdpsolve"}
+	var page bytes.Buffer
+	err := doc.GenMan(cmd, header, &page)
+	if err != nil {
+		return err
+	}
+	pages[strings.ReplaceAll(cmd.CommandPath(), " ", "-")+"."+section] = page.Bytes()
+	for _, sub := range cmd.Commands() {
+		err = addManual(pages, sub)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -143,6 +143,10 @@ type event struct {
 }
 
 func (c *compareCommand) newEvent(ctx context.Context, p *loaded, s contest.Settings) (*event, error) {
+	c.files.told(s)
+	if err := c.files.check(); err != nil {
+		return nil, err
+	}
 	e, err := p.newContest(ctx, s, contest.Options{})
 	if err != nil {
 		return nil, err

@@ -168,6 +168,9 @@ func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if err := s.files.check(); err != nil {
+		return nil, err
+	}
 	model, err := filepath.Abs(in)
 	if err != nil {
 		return nil, failed(err)

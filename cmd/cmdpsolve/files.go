@@ -1,12 +1,13 @@
 package main
 
 import (
-	"io"
+	"cmp"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/internal/atomicfile"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,9 @@ var inputFlags = map[string][]string{
 	"learn":    {"log"},
 	"compare":  {"suite", "safe-policy", "null-policy"},
 }
+
+// wordCommands are the commands whose arguments are no files to read.
+var wordCommands = []string{"algorithms", "help", "instances", "man"}
 
 // checkpointFlags may name the same file: a run goes on from it and keeps it up to date.
 var checkpointFlags = []string{"save", "resume"}
@@ -68,15 +72,27 @@ func (u *fileUses) reads(said, path string) { u.add(fileUse{said: said}, path) }
 // writes notes a file that is to be written.
 func (u *fileUses) writes(said, path string) { u.add(fileUse{said: said, writes: true}, path) }
 
-// standard notes the standard output, if it leads to a file.
-func (u *fileUses) standard(out io.Writer) {
-	f, ok := out.(*os.File)
-	if !ok {
+// stream notes standard input or standard output, if it leads to a file.
+func (u *fileUses) stream(said string, stream any, writes bool) {
+	f, ok := stream.(*os.File)
+	if !ok || u == nil {
 		return
 	}
 	target, err := atomicfile.Open(f)
-	if err == nil {
-		u.list = append(u.list, fileUse{target: target, said: "standard output", writes: true})
+	if err != nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = append(u.list, fileUse{target: target, said: said, writes: writes})
+}
+
+// told notes the files that the settings of runs name.
+func (u *fileUses) told(s contest.Settings) {
+	for _, path := range []string{s.Safe, s.Null, s.Log} {
+		if path != "none" && path != "auto" {
+			u.reads(path, path)
+		}
 	}
 }
 
@@ -94,12 +110,33 @@ func (u *fileUses) given(cmd *cobra.Command, args []string) {
 		}, path)
 	})
 	for i, path := range args {
-		if cmd.Name() == "convert" && i == 1 {
+		switch {
+		case slices.Contains(wordCommands, cmd.Name()):
+		case path == "-":
+			u.stream("standard input", os.Stdin, false)
+		case cmd.Name() == "convert" && i == 1:
 			u.writes(path, path)
-		} else {
+		default:
 			u.reads(path, path)
 		}
 	}
+}
+
+// result returns an error if the file of one result of a suite is another file of the call. There may be many thousands,
+// which are not compared with each other.
+func (u *fileUses) result(path string) error {
+	target, err := atomicfile.Find(path)
+	if u == nil || err != nil {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, other := range u.list {
+		if target.Same(other.target) || other.writes && other.target.Beside(target) {
+			return usage("%s is the file of a result: want another name, or another folder with --results", cmp.Or(other.said, path))
+		}
+	}
+	return nil
 }
 
 // check returns an error if a file that is written is another file of the call.
@@ -115,10 +152,13 @@ func (u *fileUses) check() error {
 		}
 		for j, other := range u.list {
 			again := other.writes && (j <= i || other.said == out.said || other.checkpoint && out.checkpoint)
-			if again || !out.target.Same(other.target) {
+			beside := out.target.Beside(other.target)
+			if !beside && (again || !out.target.Same(other.target)) {
 				continue
 			}
 			switch {
+			case beside:
+				return usage("%s: writing it removes %s, which has the name of a temporary file: want another name", out.said, other.target.Path())
 			case other.writes:
 				return usage("%s and %s are the same file: want two", out.said, other.said)
 			case other.said == "" || strings.HasSuffix(out.said, other.said):

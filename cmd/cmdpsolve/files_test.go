@@ -190,6 +190,132 @@ func TestOutputsAreNoInputs(t *testing.T) {
 	}
 }
 
+// TestOutputsAreNoInputsOfOtherKinds tries inputs that no flag or argument of the command line is the name of: the file of a
+// property, standard input, what a suite and a checkpoint name, results of a suite, and what writing an output would sweep up.
+func TestOutputsAreNoInputsOfOtherKinds(t *testing.T) {
+	filesOf(t)
+	for name, text := range map[string]string{
+		"dice.prism": "mdp module m s:[0..1]; [go] s=0 -> 0.5:(s'=0) + 0.5:(s'=1); endmodule rewards \"time\" s=0: 1; endrewards",
+		"ask.csv":    "\"q\": R{\"time\"}min=? [F s=1];",
+		"told.yaml": `format: cmdp-suite/1
+algorithms: [optcmdp]
+episodes: 5
+seeds: 1
+safe-policy: policy.csv
+problems: [problem.yaml]
+`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".new.csv.7.tmp", ".new.csv.lock", "ask.yaml"} {
+		data, err := os.ReadFile(map[bool]string{true: "ask.csv", false: "problem.yaml"}[name == "ask.yaml"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, said := called("learn problem.yaml --episodes 5 --log log.csv --save logged.checkpoint"); status != exitDone {
+		t.Fatal(said)
+	}
+	before := contents(t)
+	for _, c := range []struct{ line, output, input string }{
+		{"plan dice.prism --property ask.csv", "--policy ", "ask.csv"},
+		{"plan dice.prism --property ask.csv:q", "--policy ", "ask.csv"},
+		{"convert dice.prism --property ask.yaml", "", "ask.yaml"},
+		{"plan -", "--policy ", "problem.yaml"},
+		{"learn problem.yaml --resume logged.checkpoint", "--policy ", "log.csv"},
+		{"compare --suite told.yaml", "--tables ", "policy.csv"},
+		{"plan .new.csv.7.tmp", "--policy ", "new.csv"},
+		{"plan .new.csv.lock", "--policy ", "./new.csv"},
+		{"learn .new.csv.lock --episodes 5", "--save ", "new.csv"},
+	} {
+		for _, how := range []string{"same name", "symbolic link", "hard link"} {
+			if strings.HasSuffix(c.input, "new.csv") && how != "same name" {
+				continue // it is not there, so that it has no links
+			}
+			name := link(t, how, c.input, "link"+map[bool]string{true: ".yaml", false: ".csv"}[c.output == ""])
+			if strings.Contains(c.line, " -") {
+				in, err := os.Open("problem.yaml")
+				if err != nil {
+					t.Fatal(err)
+				}
+				was := os.Stdin
+				os.Stdin = in
+				t.Cleanup(func() { os.Stdin = was; in.Close() })
+			}
+			status, said := called(c.line + " " + c.output + name)
+			if how != "same name" {
+				os.Remove(name)
+			}
+			if status != exitUsage || !strings.Contains(said, "is read too") && !strings.Contains(said, "name of a temporary file") {
+				t.Errorf("%s %s%s, %s: status %d, %s", c.line, c.output, c.input, how, status, said)
+			}
+		}
+	}
+	for _, name := range []string{"suite.results/problem--optcmdp--1.json", "./suite.results/../suite.results/problem--optcmdp--1.json"} {
+		if err := os.MkdirAll("suite.results", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if status, said := called("compare --suite suite.yaml --tables " + name); status != exitUsage || !strings.Contains(said, "is the file of a result") {
+			t.Errorf("--tables %s: status %d, %s", name, status, said)
+		}
+	}
+	if after := contents(t); !maps.Equal(before, after) {
+		t.Error("some file is not what it was")
+	}
+}
+
+// TestManualThroughLinks leads standard output to a page of the manual, and a page to a device.
+func TestManualThroughLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("man", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	link(t, "hard link", "page", "man/cmdpsolve-plan.1")
+	var said bytes.Buffer
+	if status := run(context.Background(), []string{"man", "man"}, f, &said); status != exitUsage || !strings.Contains(said.String(), "are the same file") {
+		t.Errorf("status %d, %s", status, said.String())
+	}
+	if all := contents(t); len(all) != 2 || all["page"] != "" {
+		t.Errorf("pages were written: %d files", len(all))
+	}
+	f.Close() // Windows removes no open file
+	os.Remove("man/cmdpsolve-plan.1")
+	link(t, "symbolic link", "../page", "man/cmdpsolve-front.1")
+	if status, said := called("man man"); status != exitDone {
+		t.Error(status, said)
+	}
+	if to, err := os.Readlink("man/cmdpsolve-front.1"); err != nil || !strings.Contains(contents(t)["page"], ".TH") {
+		t.Error("the page is not where its link leads: ", to, err)
+	}
+}
+
+// TestNamesAreNoFiles leads standard output to a file that is called like an instance.
+func TestNamesAreNoFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, line := range map[string]string{"cliff": "instances cliff", "moma": "algorithms moma", "problem-file": "help problem-file"} {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		status := run(context.Background(), strings.Fields(line), f, &said)
+		f.Close()
+		if data, err := os.ReadFile(name); status != exitDone || len(data) == 0 || err != nil {
+			t.Errorf("%s > %s: status %d, %s", line, name, status, said.String())
+		}
+	}
+}
+
 // TestOutputsDiffer gives any two outputs of a command the same file.
 func TestOutputsDiffer(t *testing.T) {
 	filesOf(t)

@@ -111,6 +111,10 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err := c.choose(p); err != nil {
 		return err
 	}
+	c.streams.files.told(c.settings)
+	if err := c.streams.files.check(); err != nil {
+		return err
+	}
 	if err := c.files.check(p, c.settings.Seeds); err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func readFile(name string, opts problem.Options) (*problem.Problem, error) {
 	return problem.ReadWith(name, opts)
 }
 
+// inlineProperty stands where the file of a property would for one that the command line has.
+const inlineProperty = "--property"
+
 // A propertyFlag is the value of --property: a property itself, or a file of properties and perhaps a name.
 type propertyFlag struct{ of *problem.Options }
 
@@ -61,7 +64,7 @@ func (o propertyFlag) String() string {
 	switch {
 	case o.of == nil || o.of.Property == nil:
 		return ""
-	case o.of.Property.File == "--property":
+	case o.of.Property.File == inlineProperty:
 		return o.of.Property.Text
 	case o.of.Property.Name != "":
 		return o.of.Property.File + ":" + o.of.Property.Name
@@ -82,7 +85,7 @@ func (o propertyFlag) Set(text string) error {
 	case err == nil:
 		p.Text = string(data)
 	case strings.ContainsAny(text, "[?") || !strings.ContainsAny(text, "./\\:"): // the second a name in a file in JANI
-		p = &problem.Property{File: "--property", Text: text}
+		p = &problem.Property{File: inlineProperty, Text: text}
 	default:
 		return err
 	}

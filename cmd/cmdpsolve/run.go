@@ -97,7 +97,7 @@ func addFormat(flags *pflag.FlagSet) *report.Format {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := newOutput(stdout)
 	files := new(fileUses)
-	files.standard(stdout)
+	files.stream("standard output", stdout, true)
 	opts := &problem.Options{Opened: func(path string) { files.reads("", path) }}
 	root := newRoot(streams{out: out, err: stderr, problem: opts, files: files, command: args, args: args})
 	root.SetArgs(args)
@@ -149,6 +149,9 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			s.files.given(cmd, args)
+			if asked := s.problem.Property; asked != nil && asked.File != inlineProperty {
+				s.files.reads("--property "+asked.File, asked.File)
+			}
 			return s.files.check()
 		},
 	}
@@ -156,7 +159,7 @@ the problem file is wrong; 3 the answer is "infeasible" (plan, check, front).`,
 	root.SetHelpCommand(newHelp(s))
 	root.AddCommand(newLearn(s), newInstances(s), newAlgorithms(s))
 	root.AddCommand(newPlan(s), newFront(s), newCheck(s), newSimulate(s))
-	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan())
+	root.AddCommand(newCompare(s), newPlot(s), newConvert(s), newPython(s), newVersion(s), newExplore(s), newReport(s), newMan(s))
 	for _, cmd := range root.Commands() {
 		leavable(cmd)
 		cmd.Flags().SortFlags = cmd.Name() == "convert"

@@ -154,6 +154,13 @@ func (c *compareCommand) openSuite(ctx context.Context) ([]*event, *contest.Fold
 	if err := c.files.check(); err != nil {
 		return nil, nil, err
 	}
+	for _, e := range events {
+		for _, t := range e.Trials() {
+			if err := c.files.result(folder.File(t)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
 	if err := os.MkdirAll(folder.Path, 0o755); err != nil {
 		return nil, nil, failed(err)
 	}

@@ -174,7 +174,8 @@ func (f *Folder) Add(c *Contest, name string) error {
 // Name is the name of a contest in file names.
 func (f *Folder) Name(c *Contest) string { return f.ids[c].name }
 
-func (f *Folder) file(t *Trial) string {
+// File is the path of the file of a run's result.
+func (f *Folder) File(t *Trial) string {
 	return filepath.Join(f.Path, fmt.Sprintf("%s--%s--%d.json", f.ids[t.Contest].name, t.Entrant.Name, t.Seed()))
 }
 
@@ -191,7 +192,7 @@ func (f *Folder) Finish(r *Run, result *Result) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(f.file(r.Trial), sealed(data)); err != nil {
+	if err := atomicfile.WriteFile(f.File(r.Trial), sealed(data)); err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
 	return nil
@@ -201,7 +202,7 @@ func (f *Folder) Finish(r *Run, result *Result) error {
 func (f *Folder) Read(trials []*Trial) (map[*Trial]bool, error) {
 	missing := map[*Trial]bool{}
 	for _, t := range trials {
-		data, err := os.ReadFile(f.file(t))
+		data, err := os.ReadFile(f.File(t))
 		if errors.Is(err, fs.ErrNotExist) {
 			missing[t] = true
 			continue
@@ -211,10 +212,10 @@ func (f *Folder) Read(trials []*Trial) (map[*Trial]bool, error) {
 			r, err = unsealed(data)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("result %s: %w; remove it to play the run again", f.file(t), err)
+			return nil, fmt.Errorf("result %s: %w; remove it to play the run again", f.File(t), err)
 		}
 		if r.Suite != f.ids[t.Contest].fingerprint || r.Algorithm != t.Entrant.Name || r.Seed != t.Seed() || r.Episodes != t.Episodes {
-			return nil, fmt.Errorf("result %s: it is of other settings or another problem; remove it, or take another folder with --results", f.file(t))
+			return nil, fmt.Errorf("result %s: it is of other settings or another problem; remove it, or take another folder with --results", f.File(t))
 		}
 		t.Results[t.Index] = r
 	}

@@ -4,6 +4,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,6 +168,9 @@ func Open(f *os.File) (Target, error) {
 	return Target{path: f.Name(), info: info, direct: !info.Mode().IsRegular()}, nil
 }
 
+// Path is the path of the target without symbolic links.
+func (t Target) Path() string { return t.path }
+
 // Same reports whether what is written to one target is written to the other: they are the same file, also by
 // links, or would be. Pipes and devices are shared, and the same as nothing.
 func (t Target) Same(u Target) bool {
@@ -179,6 +183,22 @@ func (t Target) Same(u Target) bool {
 		return false
 	}
 	return os.SameFile(t.folder, u.folder) && sameName(filepath.Base(t.path), filepath.Base(u.path))
+}
+
+// Beside reports whether u is a temporary file or a lock of the target, by its name: writing the target removes it.
+func (t Target) Beside(u Target) bool {
+	if t.direct || u.info == nil {
+		return false
+	}
+	folder, name := filepath.Split(t.path)
+	of, beside := filepath.Split(u.path)
+	rest, begins := strings.CutPrefix(beside, temporaryPrefix(name))
+	if !begins || rest != lockSuffix && !isTemporary(rest) {
+		return false
+	}
+	one, err := os.Stat(cmp.Or(folder, "."))
+	other, otherErr := os.Stat(cmp.Or(of, "."))
+	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // sameName compares the names of files that do not exist.
@@ -261,9 +281,7 @@ func (t Target) open(path string) (*os.File, error) {
 // temporary makes a file beside the target, with the permissions that the target will have, and locks it.
 func (t Target) temporary() (*os.File, error) {
 	folder, name := filepath.Split(t.path)
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	mode := fs.FileMode(0o666)
 	if t.info != nil {
 		err := writable(t.path)
@@ -316,6 +334,12 @@ func temporaryPrefix(name string) string {
 	return "." + name + "."
 }
 
+// isTemporary reports whether the name of a temporary file may go on like this after the prefix.
+func isTemporary(rest string) bool {
+	number, ends := strings.CutSuffix(rest, temporarySuffix)
+	return ends && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
 // sweep removes the temporary files of a target that no process is writing.
 func sweep(folder, prefix string) {
 	entries, err := os.ReadDir(folder)
@@ -323,9 +347,8 @@ func sweep(folder, prefix string) {
 		return // it may be a folder that lets files be made and not be listed
 	}
 	for _, e := range entries {
-		number, begins := strings.CutPrefix(e.Name(), prefix)
-		number, ends := strings.CutSuffix(number, temporarySuffix)
-		if !begins || !ends || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+		rest, begins := strings.CutPrefix(e.Name(), prefix)
+		if !begins || !isTemporary(rest) || !e.Type().IsRegular() {
 			continue
 		}
 		f, err := os.OpenFile(filepath.Join(folder, e.Name()), os.O_RDWR, 0)

@@ -18,6 +18,8 @@ type Lock struct{ file *os.File }
 // held are the files of all locks, so that none is closed as garbage.
 var held sync.Map
 
+const lockSuffix = "lock"
+
 // NewLock locks a file that is replaced by and by: files beside it, called .NAME.lock, are locked in its
 // place, for a lock on the file itself would go with the file that is replaced. The file need not exist. The
 // error is ErrLocked if another lock is held, by this process or another one. On file systems without locks
@@ -31,7 +33,7 @@ func NewLock(path string) (*Lock, error) {
 		return new(Lock), nil
 	}
 	folder, name := filepath.Split(t.path)
-	beside := filepath.Join(folder, temporaryPrefix(name)+"lock")
+	beside := filepath.Join(folder, temporaryPrefix(name)+lockSuffix)
 	for range 1000 {
 		f, err := os.OpenFile(beside, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
