@@ -209,25 +209,3 @@ func TestCheckAgrees(t *testing.T) {
 		t.Errorf("rho %g and %g, by the ball %g, price %g", check.Rho, plan.Rho, check.Slater.Rho, plan.Prices[0])
 	}
 }
-
-// TestPricesBelowTheNoise: a price that changes the optimum by no more than the certified
-// gap, or a billionth, over all returns that are possible, is shown as 0; one whose extent is not known
-// stays, and so does every digit for programs.
-func TestPricesBelowTheNoise(t *testing.T) {
-	d := &planReport{Objective: 2, Bound: 2 + 1e-6, Constraints: []limitReport{
-		{Constraint: "noise", Price: 1e-7, scale: 9}, {Constraint: "small", Price: 1e-7, scale: 11}, {Constraint: "curved", Price: 1e-7}}}
-	for i, want := range []string{"0", "1e-07", "1e-07"} {
-		if row := d.limits().Rows[i]; row[2] != want {
-			t.Errorf("the price of %s is %v: want %s", row[0], row[2], want)
-		}
-	}
-	d.Objective, d.Bound, d.Constraints = 2, 2, []limitReport{{Constraint: "noise", Price: 1.9e-10, scale: 10}, {Constraint: "small", Price: 2.1e-10, scale: 10}}
-	for i, want := range []string{"0", "2.1e-10"} {
-		if row := d.limits().Rows[i]; row[2] != want {
-			t.Errorf("the price of %s is %v: want %s", row[0], row[2], want)
-		}
-	}
-	if d.Constraints[0].Price != 1.9e-10 {
-		t.Error("the data are rounded")
-	}
-}

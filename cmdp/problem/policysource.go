@@ -167,7 +167,7 @@ func memoryOf(of *Process, action func(string) int) *memoryTables {
 	for _, st := range of.Model.StartStates() {
 		t.Start[t.Of[st.State]] = st.State
 	}
-	decides := false // what the rows return
+	decides := false                   // what the rows return
 	tables := make(map[*cmdp.Rows]int) // steps may share rows
 	for h := range max(1, of.Model.Horizon()) {
 		rows := of.Model.Rows(h)

@@ -39,6 +39,10 @@ func (s *Standing) Shown() float64 {
 	return s.Price
 }
 
+func (s *Standing) setNoise(r *exact.Result) {
+	s.noise = max(math.Abs(r.Objective-r.Bound), priceNoise*math.Abs(r.Objective))
+}
+
 // Standings returns how an answer stands to each limit: to those that are rows of the task, to the target as a whole if it is no list of
 // half-spaces, then to those of every episode.
 func (q *Query) Standings(r *exact.Result) (list []Standing) {
@@ -64,7 +68,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 	}
 	for i := range list {
 		s := &list[i]
-		s.noise = max(math.Abs(r.Objective-r.Bound), priceNoise*math.Abs(r.Objective))
+		s.setNoise(r)
 		if r.Status != exact.Optimal || q.Task.Cost == nil {
 			s.Price, s.Prices = math.NaN(), nil
 		}

@@ -90,6 +90,7 @@ func (q *Query) DeterministicFront(ctx context.Context, over [2]Objective, opts 
 		f.Points = append(f.Points, FrontPoint{exact.FrontPoint{Objectives: at.Objectives, Returns: at.Returns, Policy: at.Policy}, q, true})
 	}
 	f.sort()
+	f.Status = exact.Optimal
 	switch {
 	case !complete:
 		f.Status = exact.Undecided
