@@ -271,7 +271,7 @@ func (p *stationary) charged(dir []float64) bool {
 // end, or to a place where it may stay, by choices without rewards. Other end components without rewards are collapsed.
 func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) })
-	places := &markov.EndComponents{Partition: *markov.NewPartition(p.m.States())}
+	places := p.graph.Only(make([]bool, len(nothing))).EndComponents() // none
 	if p.harmless != nil {
 		places = p.graph.Only(p.choices(func(c int32) bool { return nothing[c] && p.unharmed(c) })).EndComponents()
 	}

@@ -6,15 +6,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A band holds the factors of a chain whose transitions lead to states with numbers nearby, by state elimination in the
-// order of the numbers, see elimination. Nothing fills up outside of the band.
+// A band holds the factors of a chain whose transitions lead to states with numbers nearby, by state
+// elimination in the order of the numbers, see elimination. Nothing fills up outside of the band.
 type band struct {
-	width  int       // the largest distance of a transition
-	folded bool      // states are taken from both ends in turn, so that a ring is a band too
-	row    []float64 // of each place, the entries for the places up to width before and behind: before it, its share of these
-	out    []float64 // of each place, what leaves its state when that is eliminated
-	leak   []float64
-	y      []float64
+	width  int  // the largest distance of a transition
+	folded bool // states are taken from both ends in turn, so that a ring is a band too
+	// row has of each place the entries for the places up to width before and behind it; those before
+	// are its shares of these.
+	row  []float64
+	out  []float64 // of each place, what leaves its state when that is eliminated
+	leak []float64
+	y    []float64
 }
 
 // place returns the place of a state among n.
@@ -46,7 +48,8 @@ func (f *band) measure(y *Chain) {
 
 // factorize reports false for a chain that is no narrow band, or has a part that it does not leave.
 func (f *band) factorize(y *Chain) bool {
-	if f.measure(y); f.width > threshold.Band {
+	f.measure(y)
+	if f.width > threshold.Band {
 		return false
 	}
 	n, w := y.States(), 2*f.width+1

@@ -15,20 +15,21 @@ import (
 const unit = 0x1p-53
 
 // A Chain is the linear system of a policy over the states of a strongly connected
-// component, numbered from 0:
+// component, numbered from 0, which is (I − P)x = right without what leads from a state to itself:
 //
 //	(leak + Σ prob)·x(s) − Σ prob·x(next) = right(s),
 //
 // where leak is what goes out of the component in a step, by a transition or the discount. A
 // state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
+// Rows are added in the order of their numbers, after a Reset. Memory serves the next system.
 type Chain struct {
-	first     []int32
+	first     []int32 // of each row, where its entries begin in next and prob, and the end
 	mid       []int32 // of each row, where the entries for higher numbers begin
 	next      []int32
 	prob      []float64
 	leak      []float64
-	diag      []float64
-	factors   factors
+	diag      []float64 // leak + Σ prob
+	factors   factors   // nil as long as the system is not eliminated
 	work      elimination
 	band      band
 	iterative bool // elimination was given up
@@ -41,18 +42,27 @@ type Chain struct {
 
 // Reset makes the chain empty.
 func (y *Chain) Reset() {
-	y.first, y.mid, y.next, y.prob = append(y.first[:0], 0), y.mid[:0], y.next[:0], y.prob[:0]
-	y.leak, y.diag = y.leak[:0], y.diag[:0]
-	y.factors, y.iterative = nil, false
+	y.first = append(y.first[:0], 0)
+	y.mid = y.mid[:0]
+	y.next = y.next[:0]
+	y.prob = y.prob[:0]
+	y.leak = y.leak[:0]
+	y.diag = y.diag[:0]
+	y.factors = nil
+	y.iterative = false
 }
 
+// States returns the number of rows.
 func (y *Chain) States() int { return len(y.leak) }
 
-// Add adds an entry to the row of the next state.
-func (y *Chain) Add(n int32, x float64) { y.next, y.prob = append(y.next, n), append(y.prob, x) }
+// Add adds a transition to another state n, with probability x, to the row that EndRow ends.
+func (y *Chain) Add(n int32, x float64) {
+	y.next = append(y.next, n)
+	y.prob = append(y.prob, x)
+}
 
-// AddChoice adds the entries of a choice that is taken with probability x, whose successors have the given numbers, to the
-// row of the next state.
+// AddChoice adds the transitions of a choice that is taken with probability x to the row that EndRow ends.
+// number holds the number in the chain of each state of the kernel that the choice may lead to.
 func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	s := int32(y.States())
 	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
@@ -62,7 +72,7 @@ func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	}
 }
 
-// EndRow ends the row of a state whose entries are there, with its leak.
+// EndRow ends the row of the next state, whose transitions have been added, with its leak.
 func (y *Chain) EndRow(leak float64) {
 	sum, s := leak, int32(len(y.leak))
 	mid := y.first[s]
@@ -78,7 +88,8 @@ func (y *Chain) EndRow(leak float64) {
 	y.leak, y.diag = append(y.leak, leak), append(y.diag, sum)
 }
 
-var ErrSingular = errors.New("exact: a linear system of the model cannot be solved to rounding")
+// ErrSingular is the error of a system that has no solution, or whose solution cannot be found to rounding.
+var ErrSingular = errors.New("markov: a linear system of the model cannot be solved to rounding")
 
 // eliminated reports whether the system could be eliminated, which is left alone where it
 // would fill up.
@@ -92,16 +103,17 @@ func (y *Chain) eliminated() bool {
 		case 2*len(y.next) <= 5*y.States(): // else it fills up, as a rule
 			y.factors = y.work.factorize(y, 3*len(y.next))
 		}
-		if y.iterative = y.factors == nil; y.iterative {
+		y.iterative = y.factors == nil
+		if y.iterative {
 			y.work = elimination{} // which may be large
 		}
 	}
 	return y.factors != nil
 }
 
-// Solve sets x to the solution of the system, or the transposed one; x holds a first
-// guess. It is solved to rounding, or, where that is not asked for, until the residual has fallen
-// to rest.
+// Solve sets x to the solution of the system, or the transposed one; x holds a first guess. Small systems,
+// bands and sparse ones are eliminated. Others are solved by an iterative method, to rounding, or until no
+// residual is above rest. The error is ErrSingular or that of ctx.
 func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
 	if y.eliminated() {
 		y.factors.solve(x, right, transposed)
@@ -109,7 +121,8 @@ func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, 
 	}
 	err := y.iterate(ctx, x, right, transposed, rest)
 	if errors.Is(err, ErrSingular) { // what mixes that slowly is eliminated even if it fills up
-		if y.factors = y.work.factorize(y, 40*len(y.next)); y.factors != nil {
+		y.factors = y.work.factorize(y, 40*len(y.next))
+		if y.factors != nil {
 			y.factors.solve(x, right, transposed)
 			return nil
 		}
@@ -248,7 +261,7 @@ func (y *Chain) upperResidual(dst, x, right []float64, transposed bool) {
 }
 
 // bicgstab sets x to an approximate solution by the stabilised biconjugate gradient method (van
-// der Vorst 1992), preconditioned by sweep from the right. Its residual is shrink times that of
+// der Vorst 1992), preconditioned by lowerSolve from the right. Its residual is shrink times that of
 // 0, or about 1e-8. Where it breaks down it returns what it has; refine starts again from
 // there.
 func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
@@ -315,6 +328,57 @@ func (y *Chain) gaussSeidelStep(x, right []float64, transposed bool) {
 	}
 	y.lowerSolve(hat, r, transposed)
 	floats.AddScaled(x, 1, hat)
+}
+
+// rescaledSweeps solves the transposed system of a chain, for arrivals right that are not negative. It improves
+// a guess x of the visits by sweeps in which every state sends on what comes to it, until a sweep changes the
+// flows by no more than rest in all, or by rounding. After each sweep all are multiplied so that as much leaks
+// as arrives (Takahashi 1975): what sweeps are slow to change is their sum. It reports false where they are
+// slow all the same.
+func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest float64) bool {
+	arrives := 0.0
+	for s, r := range right {
+		x[s] = math.Max(x[s], 0)
+		arrives += r
+	}
+	y.room[0] = grown(y.room[0], len(x))
+	come, last := y.room[0], math.Inf(1)
+	for n := 1; ctx.Err() == nil; n++ {
+		copy(come, right)
+		for s, v := range x {
+			next := y.next[y.first[s]:y.first[s+1]]
+			prob := y.prob[y.first[s]:][:len(next)]
+			for j, n := range next {
+				come[n] += float64(prob[j] * v)
+			}
+		}
+		most, sum, size, leaks := 0.0, 0.0, 0.0, 0.0
+		for s, r := range come {
+			change := math.Abs(r - x[s]*y.diag[s])
+			most, sum, size = max(most, change), sum+change, max(size, r)
+			x[s] = r / y.diag[s]
+			leaks += x[s] * y.leak[s]
+		}
+		if n%reviewEvery == 0 {
+			if most > 0.1*last {
+				return false
+			}
+			last = most
+		}
+		if !(leaks > 0) {
+			return false
+		}
+		if math.Abs(arrives-leaks) <= 1e-13*arrives { // to rounding
+			if sum <= rest || most <= 4*unit*size {
+				return true
+			}
+			continue
+		}
+		for s := range x {
+			x[s] *= arrives / leaks
+		}
+	}
+	return false
 }
 
 // shares returns the share of the time that the chain spends in each state of a set that it does

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Change is what different arrivals at a few states change of the visits of a policy. It looks only at components that the
-// change comes to, first ones first.
+// A Change is what different arrivals at a few states change of the visits of a policy. It looks only at
+// components that the change comes to, first ones first.
 type Change struct {
 	*Visits
 	Occupancy           // of all states of the quotient, 0 where nothing changes
@@ -20,7 +20,8 @@ type Change struct {
 // Change returns a change without arrivals, in the memory of the last one, which has to be cleared before.
 func (p *Visits) Change() *Change {
 	if p.changed == nil {
-		c := &Change{Visits: p, Occupancy: Occupancy{Counts: make([]float64, p.quotient.Rest+1)}, in: make([]bool, len(p.quotient.Component))}
+		c := &Change{Visits: p, in: make([]bool, len(p.quotient.Component))}
+		c.Counts = make([]float64, p.quotient.Rest+1)
 		c.number = make([]int32, p.quotient.Rest)
 		for i, hi := range p.quotient.Component[1:] {
 			for n := p.quotient.Component[i]; n < hi; n++ {
@@ -54,7 +55,7 @@ func (c *Change) mark(n int32) {
 	}
 }
 
-// Solve replaces arrivals by the visits that they bring about, see visitor.flow.
+// Solve replaces arrivals by the visits that they bring about, see Visits.Solve.
 func (c *Change) Solve(ctx context.Context, st *Rule) error {
 	room := make([]Taken, 0, c.most)
 	for n := 0; len(c.waits) > 0; n++ {
@@ -87,7 +88,8 @@ func (c *Change) Solve(ctx context.Context, st *Rule) error {
 	return nil
 }
 
-// Each calls f with the states of the model whose visits change, and by how much, except where the policy goes on for ever.
+// Each calls f with the states of the model whose visits change, and by how much, except where the policy goes
+// on for ever.
 func (c *Change) Each(f func(s int32, x float64)) {
 	slices.Sort(c.Recurrent)
 	for _, i := range c.met {

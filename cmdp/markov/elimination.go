@@ -14,9 +14,9 @@ type factors interface {
 	solve(x, right []float64, transposed bool)
 }
 
-// triangles are factors found by state elimination (Grassmann, Taksar, Heyman
-// 1985): a state is left out and its predecessors lead on to its successors. Nothing is subtracted, so that every number has
-// nearly the full precision, however long the chain may stay in the component.
+// triangles are factors found by state elimination (Grassmann, Taksar, Heyman 1985): a state is left out and
+// its predecessors lead on to its successors. Nothing is subtracted, so that every number has nearly the full
+// precision, however long the chain may stay in the component.
 type triangles struct {
 	order []int32   // states as they were eliminated
 	out   []float64 // of each state, what leaves it at that time
@@ -178,7 +178,9 @@ func (e *elimination) factorize(y *Chain, most int) factors {
 		if n > plain {
 			s = e.queue.pop()
 			// The others have at least as many neighbours, and as a rule more and more.
-			if filled := len(e.f.upper.at) + len(e.f.lower.at); float64(filled)+2*math.Sqrt(float64(e.queue.key[s]))*float64(int32(n)-i) > float64(most) {
+			filled := float64(len(e.f.upper.at) + len(e.f.lower.at))
+			ahead := 2 * math.Sqrt(float64(e.queue.key[s])) * float64(int32(n)-i)
+			if filled+ahead > float64(most) {
 				return nil
 			}
 		}
@@ -304,8 +306,8 @@ func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) 
 	return share, at >= 0
 }
 
-// A queue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states for each
-// degree or, from 32 on, for degrees that share their first five bits.
+// A queue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states
+// for each degree or, from 32 on, for degrees that share their first five bits.
 type queue struct {
 	key        []int   // of each state, its degree
 	head       []int32 // of each list, its first state, or none

@@ -10,7 +10,7 @@ type EndComponents struct {
 	Inside []bool // of each choice, whether it stays in the component of its state
 }
 
-// Listed returns the components without the part of each state, which takes memory.
+// Listed returns the components without Of, which takes memory.
 func (e *EndComponents) Listed() *EndComponents {
 	out := *e
 	out.Of = nil
@@ -24,10 +24,12 @@ func (e *EndComponents) Listed() *EndComponents {
 func (g *Graph) EndComponents() *EndComponents {
 	f := &peeler{
 		k:    g.Kernel,
-		sub:  Graph{Kernel: g.Kernel, In: make([]bool, g.States()), Allowed: make([]bool, len(g.Kernel.Offset)-1), Progress: g.Progress},
+		sub:  Graph{Kernel: g.Kernel, Progress: g.Progress},
 		part: make([]int32, g.States()),
 		left: make([]int32, g.States()),
 	}
+	f.sub.In = make([]bool, g.States())
+	f.sub.Allowed = make([]bool, len(g.Kernel.Offset)-1)
 	var all []int32
 	for s := range int32(g.States()) {
 		f.part[s] = -1
@@ -43,7 +45,7 @@ func (g *Graph) EndComponents() *EndComponents {
 			}
 		}
 	}
-	f.parts, f.found = 1, &EndComponents{Partition: *NewPartition(g.States())}
+	f.parts, f.found = 1, &EndComponents{Partition: *newPartition(g.States())}
 	f.tarjan = newTarjan(&f.sub, "finding end components")
 	f.into = f.sub.Predecessors()
 	f.split(all)
@@ -123,7 +125,8 @@ func (f *peeler) peel(states []int32) []int32 {
 		for _, c := range f.into.Choices(s) {
 			if by := f.into.Owner[c]; f.part[by] == f.part[s] && f.sub.Allowed[c] {
 				f.sub.Allowed[c] = false
-				if f.left[by]--; f.left[by] == 0 {
+				f.left[by]--
+				if f.left[by] == 0 {
 					out = append(out, by)
 				}
 			}

@@ -8,10 +8,10 @@ import (
 	"cmdpsolve/cmdp/internal/threshold"
 )
 
-// Totals of a large component are found by sweeps in place, in which values go from the states that are left last to those
-// before, and visits the other way. Where transitions lead back only a little, sweeps rest on one stretch of states before they go
-// on to the next one: a state is then swept as often as the process goes back near it, not as often as it does on the whole
-// way. Where they lead back far, all states are one stretch.
+// Totals of a large component are found by sweeps in place, in which values go from the states that are left
+// last to those before, and visits the other way. Where transitions lead back only a little, sweeps rest on one
+// stretch of states before they go on to the next one: a state is then swept as often as the process goes back
+// near it, not as often as it does on the whole way. Where they lead back far, all states are one stretch.
 
 // mostSweeps is how often all states may be swept.
 const mostSweeps = 200
@@ -22,13 +22,14 @@ const forever = 1e300
 // negligible is the size of a value, relative to the largest reward, that counts as 0 if it is above.
 const negligible = 1e-30
 
-// stretchOf returns by how many states sweeps are extended at a time where transitions lead back no farther than reach.
+// stretchOf returns by how many states sweeps are extended at a time where transitions lead back no farther
+// than reach.
 func stretchOf(states, reach int32) int32 {
 	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
-// gaussSeidel finds the values and the policy of a component, the states [lo, hi), without a discount. It reports false where
-// sweeps are slow, or the policy may not come to rest.
+// gaussSeidel finds the values and the policy of a component, the states [lo, hi), without a discount. It
+// reports false where sweeps are slow, or the policy may not come to rest.
 func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 	reach, least, most := z.survey(lo, hi)
 	held := int32(threshold.Window)
@@ -72,8 +73,9 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 	return false
 }
 
-// loadChoices makes a window hold the choices of the states [from, to), which are made cheaper by what does not depend on values, see
-// charge. It reports false where one goes on for ever at a prize, or all of a state go on for ever.
+// loadChoices makes a window hold the choices of the states [from, to), which are made cheaper by what does not
+// depend on values, see perturb. It reports false where one goes on for ever at a prize, or all of a state go
+// on for ever.
 func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
 	rounding := z.roundingShare()
 	w.start(from)
@@ -109,8 +111,8 @@ func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
 	return true
 }
 
-// sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It returns the first
-// state that changed by more than part of what makes choices cheaper, or none.
+// sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It
+// returns the first state that changed by more than part of what makes choices cheaper, or none.
 func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) (changed int32) {
 	v, rounding, extra, floor := z.Values, z.roundingShare(), z.extra, z.floor
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
@@ -130,7 +132,7 @@ func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) 
 			}
 			// Of the same size again is what the value itself weighs.
 			x -= rounding * (size + math.Abs(x))
-			if x < best { // without a branch, see backup.states
+			if x < best { // two assignments without a branch, which would be guessed wrong
 				at = r - begin
 			}
 			best = min(best, x)
@@ -146,8 +148,9 @@ func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) 
 	return changed
 }
 
-// initialValues sets the values of the states [from, to) of a component that ends at hi to what they are where each way back is replaced by
-// staying. States ahead of a sweep whose values are far too low would draw the policy there.
+// initialValues sets the values of the states [from, to) of a component that ends at hi to what they are where
+// each way back is replaced by staying. States ahead of a sweep whose values are far too low would draw the
+// policy there.
 func (z *LeastTotal) initialValues(from, to, hi int32) {
 	for s := from; s < to; s++ {
 		best := math.Inf(1)
@@ -173,8 +176,8 @@ func (z *LeastTotal) initialValues(from, to, hi int32) {
 	}
 }
 
-// survey returns how far back, to a state with a larger number, some choice in a component leads, the least reward or value
-// outside that a state may get, and the largest magnitude of one.
+// survey returns how far back, to a state with a larger number, some choice in a component leads, the least
+// reward or value outside that a state may get, and the largest magnitude of one.
 func (z *LeastTotal) survey(lo, hi int32) (reach int32, least, most float64) {
 	for s := lo; s < hi; s++ {
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
@@ -211,9 +214,9 @@ func (z *LeastTotal) proper(lo, hi int32) bool {
 	})
 }
 
-// reachesExit reports whether each state that is not met leads to one that is, or out, in the end. row visits the successors of
-// a state until it is told to stop; what is out has the number after the last. As most successors have lower numbers, a few
-// passes are enough as a rule.
+// reachesExit reports whether each state that is not met leads to one that is, or out, in the end. row visits
+// the successors of a state until it is told to stop; what is out has the number after the last. As most
+// successors have lower numbers, a few passes are enough as a rule.
 func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
 	states, passes := int32(len(met)), 4
 	for range passes {
@@ -261,15 +264,16 @@ func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
 	return !slices.Contains(met, false)
 }
 
-// A window holds rows of some states, one after the other, so that sweeps over these are fast: the shares of what leaves a
-// state that go to other states. It has room for what is swept again and again, and no more than threshold.Window states.
+// A window holds rows of some states, one after the other, so that sweeps over these are fast: the shares of
+// what leaves a state that go to other states. It has room for what is swept again and again, and no more than
+// threshold.Window states.
 type window struct {
 	at    int32     // the first state
 	first []int32   // of each state, its first row, and the end
 	begin []int32   // of each row, where its entries begin in next, and the end
 	next  []int32   // where it leads
 	share []float64 // of what leaves the state
-	own   []float64 // of each row, what else a sweep needs: the reward of a choice for leaving, or how often a policy leaves
+	own   []float64 // of each row, the reward of a choice for leaving, or how often a policy leaves
 }
 
 // start empties the window, the next states in which are those from the given one on.

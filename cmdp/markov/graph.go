@@ -7,8 +7,8 @@ import (
 )
 
 // A Graph is the support of a kernel that is the same at every step: a state leads to
-// the successors, with positive probability, of its choices. Only the states of in take
-// part, and of their choices those of allowed; nil stands for all. An edge to a state
+// the successors, with positive probability, of its choices. Only the states of In take
+// part, and of their choices those of Allowed; nil stands for all. An edge to a state
 // that takes no part counts for nothing.
 type Graph struct {
 	Kernel   *cmdp.Kernel
@@ -22,20 +22,24 @@ func (g *Graph) Only(allowed []bool) *Graph {
 	return &Graph{Kernel: g.Kernel, In: g.In, Allowed: allowed, Progress: g.Progress}
 }
 
+// States returns the number of states of the kernel.
 func (g *Graph) States() int { return len(g.Kernel.First) - 1 }
 
+// Has reports whether a state takes part.
 func (g *Graph) Has(s int32) bool { return g.In == nil || g.In[s] }
 
+// Allows reports whether a choice takes part, if its state does.
 func (g *Graph) Allows(c int32) bool { return g.Allowed == nil || g.Allowed[c] }
 
 // A Partition divides states into numbered parts.
 type Partition struct {
 	Of    []int32 // part of each state, −1 if it is in none
 	First []int32 // of each part, where its states begin in order, and the end
-	Order []int32
+	Order []int32 // the states of the first part, of the second, and so on
 }
 
-func NewPartition(states int) *Partition {
+// newPartition returns a partition without parts.
+func newPartition(states int) *Partition {
 	p := &Partition{Of: make([]int32, states), First: []int32{0}}
 	for s := range p.Of {
 		p.Of[s] = -1
@@ -43,7 +47,7 @@ func NewPartition(states int) *Partition {
 	return p
 }
 
-// Len returns their number.
+// Len returns the number of parts.
 func (p *Partition) Len() int { return len(p.First) - 1 }
 
 // Part returns the states of part i.
@@ -63,7 +67,7 @@ func (p *Partition) add(states []int32) {
 // one the states stand from the last to the first, since models count forwards as a rule. It
 // takes time linear in the transitions, but for sorting.
 func (g *Graph) Components() *Partition {
-	p := NewPartition(g.States())
+	p := newPartition(g.States())
 	p.Order = make([]int32, 0, g.States())
 	t := newTarjan(g, "finding components")
 	for s := range int32(g.States()) {
@@ -154,7 +158,8 @@ func (t *tarjan) enter(s int32) {
 func (t *tarjan) next(v *visit) (n int32, ok bool) {
 	k := t.g.Kernel
 	for ; v.c < k.First[v.s+1]; v.c++ {
-		if v.e = max(v.e, k.Offset[v.c]); !t.g.Allows(v.c) {
+		v.e = max(v.e, k.Offset[v.c])
+		if !t.g.Allows(v.c) {
 			continue
 		}
 		for v.e < k.Offset[v.c+1] {
@@ -195,7 +200,7 @@ func (g *Graph) Cyclic(components *Partition) bool {
 	return false
 }
 
-// Reachable reports which states of a model can be reached from some.
+// Reachable reports of each state whether it can be reached from one of the given states, by whatever choices.
 func Reachable(k *cmdp.Kernel, from []int32) []bool {
 	met := make([]bool, len(k.First)-1)
 	queue := append([]int32(nil), from...)
@@ -215,9 +220,10 @@ func Reachable(k *cmdp.Kernel, from []int32) []bool {
 	return met
 }
 
-// AlmostSurely leaves out the states from which no policy surely comes to a goal, and the choices that may lead to such (Baier and
-// Katoen 2008, section 10.6.1). The slices of the graph are changed. It reports whether all states stay, and returns of each
-// state that does and is no goal a choice that may lead nearer: taken everywhere, these surely come to a goal.
+// AlmostSurely leaves out of In the states from which no policy reaches a goal with probability one, and of
+// Allowed the choices that may lead there (Baier and Katoen 2008, section 10.6.1); neither may be nil. It
+// reports whether all states stay. Of each state that does and is no goal it returns a choice that may lead
+// nearer: taken everywhere, these reach a goal with probability one.
 func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int32) {
 	into := g.Predecessors()
 	nearer, whole = make([]int32, g.States()), true

@@ -11,75 +11,89 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Class is a recurrent class of a policy.
+// A Class is a recurrent class of a deterministic policy.
 type Class struct {
-	States, Choices []int32
-	Mean            []float64 // its average returns
-	slow            bool      // its end mixes so slowly that sweeps are of little use
+	States  []int32
+	Choices []int32   // of each of the states
+	Mean    []float64 // its long-run mean returns
+	slow    bool      // its end component mixes so slowly that sweeps are of little use
 }
 
-// begin moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding takes of the mean
-// is missing in its equation, divided by its share of the time, and another policy may come there more often.
+// begin moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding
+// takes of the mean is missing in its equation, divided by its share of the time, and another policy may come
+// there more often.
 func (c *Class) begin(j int) {
 	c.States[0], c.States[j] = c.States[j], c.States[0]
 	c.Choices[0], c.Choices[j] = c.Choices[j], c.Choices[0]
 }
 
-// LeastMean finds the least long-run mean of a reward in each end component, and a policy that has it: by relative value iteration
-// and, where components mix too slowly for that, by policy iteration (Puterman 1994, chapters 8 and 9). It remembers what it found
-// for the rewards before, as a first guess.
+// LeastMean finds the least long-run mean of a reward, the gain, in each end component, and a policy that has
+// it: by relative value iteration and, where components mix too slowly for that, by policy iteration (Puterman
+// 1994, chapters 8 and 9). It remembers what it found for the rewards before, as a first guess.
 type LeastMean struct {
-	kernel       *cmdp.Kernel
-	ends         *EndComponents
-	Predecessors *Predecessors // by the choices inside ends
+	Predecessors *Predecessors // by the choices inside the end components
 	Progress     Progress
-	chain        *Chain    // shared with others
-	Best         []Class   // of each end, what was found last
-	Bias         []float64 // of each state, its relative value within its end
-	// enough is how far, relative to the largest reward, a least mean may be off, 0 for rounding; aim how far in absolute terms.
+	// Tolerance is how far a least mean may be off relative to the largest reward, 0 for rounding, and Aim how far in
+	// absolute terms.
 	Tolerance, Aim float64
 
+	// What Solve finds:
+	Reward []float64 // of each choice inside an end component, in the direction
+	Bias   []float64 // of each state, its relative value within its end component
+	Best   []Class   // of each end component, the class of the least mean
+
+	kernel         *cmdp.Kernel
+	ends           *EndComponents
+	chain          *Chain    // shared with others
+	loop           Chain     // of a policy inside an end component
 	longest        int       // most successors of a choice
-	Reward         []float64 // of each choice inside an end
-	next           []float64
-	place          []int32 // of each state, its number among those that are looked at
-	stale          []bool  // of each state, whether a successor's relative value is lower than when it was looked at
-	sweeps         int     // of an improvement of relative values, fewer once they led to what cannot be solved
-	greedy         []int32 // of each state in a slow end, the choice that relaxation found
-	slow           []int   // the ends in which relaxation does not converge
-	size           float64 // the largest reward
-	loop           Chain   // of a policy inside an end
-	shareTolerance float64 // how exact shares of time need to be, 0 for rounding
+	next           []float64 // the next relative values
+	place          []int32   // of each state, its number among those that are looked at
+	stale          []bool    // of each state, whether the bias of a successor is lower than when it was looked at
+	sweeps         int       // of an improvement, fewer once they led to what cannot be solved
+	greedy         []int32   // of each state in a slow end component, the choice that relative value iteration found
+	slow           []int     // the end components in which relative value iteration does not converge
+	size           float64   // the largest reward
+	shareTolerance float64   // how exact shares of time need to be, 0 for rounding
 }
 
+// NewLeastMean returns the dynamic program of the long-run means in the end components of a kernel. It works in
+// the memory of chain.
 func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean {
 	states := len(k.First) - 1
 	p := &LeastMean{kernel: k, ends: ends, chain: chain, longest: LongestRow(k)}
 	p.Predecessors = (&Graph{Kernel: k, Allowed: ends.Inside}).Predecessors()
-	p.Best, p.Reward, p.greedy = make([]Class, ends.Len()), make([]float64, len(k.Offset)-1), make([]int32, states)
-	p.Bias, p.next, p.place, p.stale = make([]float64, states), make([]float64, states), make([]int32, states), make([]bool, states)
+	p.Reward = make([]float64, len(k.Offset)-1)
+	p.Bias = make([]float64, states)
+	p.Best = make([]Class, ends.Len())
+	p.next = make([]float64, states)
+	p.place = make([]int32, states)
+	p.stale = make([]bool, states)
+	p.greedy = make([]int32, states)
 	return p
 }
 
-// Solve returns the least mean of each end in a direction of the returns.
+// Solve returns the least mean of each end component, the reward of a choice being its returns in the direction dir.
 func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, err error) {
 	p.slow, p.size = p.slow[:0], 0
 	least = make([]float64, p.ends.Len())
 	for i := range least {
 		p.Progress.At(findingMeans, math.NaN(), len(p.ends.Part(i)))
-		if least[i], err = p.relativeValueIteration(i, dir); err != nil {
+		least[i], err = p.relativeValueIteration(i, dir)
+		if err != nil {
 			return nil, err
 		}
 	}
 	for _, i := range p.slow {
-		if least[i], err = p.policyIteration(ctx, i, dir); err != nil {
+		least[i], err = p.policyIteration(ctx, i, dir)
+		if err != nil {
 			return nil, err
 		}
 	}
 	return least, nil
 }
 
-// findingMeans is what solve does, for those who wait.
+// findingMeans is what Progress is told.
 const findingMeans = "finding long-run means"
 
 // Restart forgets what was found last, except in slow ends, whose relative values are worth keeping.
@@ -96,7 +110,7 @@ func (p *LeastMean) Restart() {
 
 // relativeValueIteration finds the least average of end i by relative value iteration, whose policy is
 // evaluated. Ends that mix too slowly for that are put on the list of slow ones. Where an end is known
-// to be slow, the policy is only where leastIn starts from, and is not evaluated.
+// to be slow, the policy is only where policyIteration starts from, and is not evaluated.
 func (p *LeastMean) relativeValueIteration(i int, dir []float64) (mean float64, err error) {
 	states := p.ends.Part(i)
 	choices := make([]int32, len(states))
@@ -114,7 +128,8 @@ func (p *LeastMean) relativeValueIteration(i int, dir []float64) (mean float64, 
 	}
 	mean = floats.Dot(dir, p.Best[i].Mean)
 	const close = 1e-13
-	if p.Best[i].slow = slow; mean-low > math.Max(close*scale, p.Aim) {
+	p.Best[i].slow = slow
+	if mean-low > math.Max(close*scale, p.Aim) {
 		p.slow, p.Best[i].slow = append(p.slow, i), true
 		for j, s := range states {
 			p.greedy[s] = choices[j]
@@ -172,10 +187,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		if err != nil {
 			return 0, err
 		}
-		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by no more
-		// than the error of its mean; the class at hand stays then.
+		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by
+		// no more than the error of its mean; the class at hand stays then.
 		gained := mean - floats.Dot(dir, found.Mean)
-		if few++; gained >= p.Aim {
+		few++
+		if gained >= p.Aim {
 			few = 0
 		}
 		if gained >= 0 {
@@ -212,8 +228,8 @@ func (v *solved) restore(p *LeastMean, states, choices []int32, best *Class) {
 	*best = v.best
 }
 
-// LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead there already keep
-// their choice; others take any choice that may lead to one of these.
+// LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead
+// there already keep their choice; others take any choice that may lead to one of these.
 func (p *LeastMean) LeadTo(targets, states, choices []int32) {
 	p.number(states)
 	met := make([]bool, len(states))
@@ -349,9 +365,10 @@ func (p *LeastMean) successors(c int32) ([]int32, []float64) {
 	return next, p.kernel.Prob[p.kernel.Offset[c]:][:len(next)]
 }
 
-// relativeSweeps improves h in the states of an end by damped sweeps of relative value iteration, which converge in periodic
-// ends too. It sets choices to the best ones, after a few sweeps if the end is known to be slow, and returns a lower
-// bound of the least average, without what rounding takes, and the size of the rewards.
+// relativeSweeps improves the bias in the states of an end by damped sweeps of relative value iteration, which
+// converge in periodic ends too. It sets choices to the best ones, after a few sweeps if the end is known to be
+// slow, and returns a lower bound of the least average, without what rounding takes, and the size of the
+// rewards.
 func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow bool) (low, scale float64) {
 	d := len(dir)
 	for _, s := range states {
@@ -378,7 +395,7 @@ func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow 
 				for j, n := range next {
 					x += prob[j] * p.Bias[n]
 				}
-				if x < up { // without a branch, see backup.states
+				if x < up { // two assignments without a branch, which would be guessed wrong
 					best = c
 				}
 				up = min(up, x)
@@ -389,7 +406,9 @@ func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow 
 			p.next[s] = p.Bias[s] + step*up
 		}
 		span := high - low
-		if span <= math.Max(1e-14*scale, 0.5*p.Aim) || n >= sweeps || slow && n >= brief || n%patience == 0 && span > least*last {
+		enough := span <= math.Max(1e-14*scale, 0.5*p.Aim)
+		converges := n%patience != 0 || span <= least*last
+		if enough || !converges || n >= sweeps || slow && n >= brief {
 			return low, scale
 		}
 		if n == 1 || n%patience == 0 {
@@ -402,7 +421,9 @@ func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow 
 	}
 }
 
-var ErrNoClass = errors.New("exact: a policy that stays in an end component has no recurrent class")
+// ErrNoClass is the error of a policy that stays in an end component and has no recurrent class there, or
+// several, where it should have one.
+var ErrNoClass = errors.New("markov: a policy that stays in an end component has no recurrent class")
 
 // recurrentClass returns the recurrent class of a policy in states that it does not leave, with its average
 // returns. If there are several, it returns the one with the least mean in a direction, or the first

@@ -6,19 +6,22 @@ import (
 	"math"
 )
 
-// reviewEvery is how many sweeps may take to leave a tenth of an error. Where more are needed other methods are faster.
+// reviewEvery is how many sweeps may take to leave a tenth of an error. Where more are needed other methods are
+// faster.
 const reviewEvery = 12
 
-// modifiedPolicyIteration finds the values of a component, with a discount, by modified policy iteration (Puterman, Shin 1978): sweeps of
-// all choices, each followed by sweeps of the policy. If a sweep raises every value by low to high, γ/(1−γ) times as much
-// is still missing (MacQueen 1966, Porteus 1971). The lower of the two is added, and then no backup is below a value. Where
-// transitions lead anywhere values soon rise by the same everywhere, whatever γ is. Where they do not sweep reports false.
+// modifiedPolicyIteration finds the values of a component, with a discount, by modified policy iteration
+// (Puterman, Shin 1978): sweeps of all choices, each followed by sweeps of the policy. If a sweep raises every
+// value by low to high, γ/(1−γ) times as much is still missing (MacQueen 1966, Porteus 1971). The lower of the
+// two is added, and then no backup is below a value. Where transitions lead anywhere values soon rise by the
+// same everywhere, whatever γ is. Where they do not, it reports false.
 func (z *LeastTotal) modifiedPolicyIteration(ctx context.Context, lo, hi int32) (done bool, err error) {
 	const most = 60
 	z.rows.start(z.Quotient, lo, hi)
 	closed, low, high := z.closed(lo, hi), 0.0, 0.0
 	span := func(all bool) float64 {
-		if low, high = z.backups(lo, hi, all); !closed { // values outside do not rise
+		low, high = z.backups(lo, hi, all)
+		if !closed { // values outside do not rise
 			low, high = math.Min(low, 0), math.Max(high, 0)
 		}
 		return high - low
@@ -62,8 +65,8 @@ func (z *LeastTotal) closed(lo, hi int32) bool {
 	return true
 }
 
-// backups replaces the values of a component by their backups, of all choices, which sets the policy, or of the policy alone.
-// It returns the least and the largest change.
+// backups replaces the values of a component by their backups, of all choices, which sets the policy, or of the
+// policy alone. It returns the least and the largest change.
 func (z *LeastTotal) backups(lo, hi int32, all bool) (low, high float64) {
 	v := z.Values
 	z.right = grown(z.right, int(hi-lo))
@@ -84,8 +87,9 @@ func (z *LeastTotal) backups(lo, hi int32, all bool) (low, high float64) {
 	return low, high
 }
 
-// bestBackups sets out to the best backups of the states lo + [from, to), and the policy to the choices that have them. States
-// are numbered backwards as a rule, and processors fetch memory in advance that is read forwards.
+// bestBackups sets out to the best backups of the states lo + [from, to), and the policy to the choices that
+// have them. States are numbered backwards as a rule, and processors fetch memory in advance that is read
+// forwards.
 func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 	q, v, gamma, reward := z.Quotient, z.Values, z.gamma, z.Reward
 	offset, prob := q.Kernel.Offset, q.Kernel.Prob
@@ -101,7 +105,7 @@ func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 			for j, n := range next {
 				sum += float64(prob[j] * v[n])
 			}
-			// Two assignments without a branch, see backup.states.
+			// Two assignments without a branch, as a processor that guesses would wait for wrong guesses.
 			x := reward[i] + float64(gamma*sum)
 			if x < least {
 				best = i
@@ -114,7 +118,8 @@ func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 	}
 }
 
-// rows are those of the policy, one after the other: to fetch one in several rows of the model takes as long as to fetch them all.
+// rows are those of the policy, one after the other: to fetch one in several rows of the model takes as long as
+// to fetch them all.
 type rows struct {
 	first  []int32 // of each state, where there is room for its longest row
 	end    []int32 // of each state, where the row of the policy ends
@@ -160,54 +165,4 @@ func (r *rows) backups(out, v []float64, from, to int) {
 		}
 		out[s] = sum
 	}
-}
-
-// rescaledSweeps solves the transposed system of a chain, for arrivals right that are not negative. It improves a guess x of the visits
-// by sweeps in which every state sends on what comes to it, until a sweep changes the flows by no more than rest in
-// all, or by rounding. After each sweep all are multiplied so that as much leaks as arrives (Takahashi 1975): what sweeps
-// are slow to change is their sum. It reports false where they are slow all the same.
-func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest float64) bool {
-	arrives := 0.0
-	for s, r := range right {
-		x[s] = math.Max(x[s], 0)
-		arrives += r
-	}
-	y.room[0] = grown(y.room[0], len(x))
-	come, last := y.room[0], math.Inf(1)
-	for n := 1; ctx.Err() == nil; n++ {
-		copy(come, right)
-		for s, v := range x {
-			next := y.next[y.first[s]:y.first[s+1]]
-			prob := y.prob[y.first[s]:][:len(next)]
-			for j, n := range next {
-				come[n] += float64(prob[j] * v)
-			}
-		}
-		most, sum, size, leaks := 0.0, 0.0, 0.0, 0.0
-		for s, r := range come {
-			change := math.Abs(r - x[s]*y.diag[s])
-			most, sum, size = max(most, change), sum+change, max(size, r)
-			x[s] = r / y.diag[s]
-			leaks += x[s] * y.leak[s]
-		}
-		if n%reviewEvery == 0 {
-			if most > 0.1*last {
-				return false
-			}
-			last = most
-		}
-		if !(leaks > 0) {
-			return false
-		}
-		if math.Abs(arrives-leaks) <= 1e-13*arrives { // to rounding
-			if sum <= rest || most <= 4*unit*size {
-				return true
-			}
-			continue
-		}
-		for s := range x {
-			x[s] *= arrives / leaks
-		}
-	}
-	return false
 }

@@ -2,7 +2,7 @@ package markov
 
 // Predecessors lists, for every state of a graph, the choices that may lead there.
 type Predecessors struct {
-	Owner []int32 // of each choice of the model, its state
+	Owner []int32 // of each choice of the kernel, its state
 	into  lists
 	met   []bool // of each state, false between calls
 }
@@ -33,9 +33,9 @@ func (g *Graph) Predecessors() *Predecessors {
 // Choices returns the choices that may lead to a state.
 func (p *Predecessors) Choices(s int32) []int32 { return p.into.of(s) }
 
-// Attract calls set with a choice for each state from which some of the targets can be reached, other than these: one that may
-// lead nearer. It goes backwards from the targets, so that each state takes the first choice that may lead to a state met before.
-// Inside an end component these choices surely come to a target.
+// Attract calls set with a choice for each state from which some of the targets can be reached, other than
+// these: one that may lead nearer. It goes backwards from the targets, so that each state takes the first
+// choice that may lead to a state met before. Inside an end component these choices surely come to a target.
 func (p *Predecessors) Attract(targets []int32, set func(s, c int32)) {
 	queue := append([]int32(nil), targets...)
 	for _, s := range targets {

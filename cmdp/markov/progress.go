@@ -1,7 +1,7 @@
 package markov
 
-// A Progress is told what is being done and which part of it is done, NaN if that is not known. Small models are not worth
-// telling of. nil tells nobody.
+// A Progress is told what is being done and which part of it is done, NaN if that is not known. Small models
+// are not worth telling of. nil tells nobody.
 type Progress func(what string, part float64)
 
 // portion is for how many states something is done between two calls of a teller, or more.

@@ -12,39 +12,41 @@ import (
 // those of a strongly connected component follow one another. States without choices,
 // states that take no part, and staying have the value 0 and no number.
 //
-// Transitions and probabilities are those of the model: a choice of the quotient is a
-// choice of the model, and to lists the state of the quotient that each transition
+// Transitions and probabilities are those of the kernel: a choice of the quotient is a
+// choice of the kernel, and To lists the state of the quotient that each transition
 // leads to.
 type Quotient struct {
-	Kernel       *cmdp.Kernel
-	Number       []int32 // of each state of the model, its number, or over
-	Rest         int32   // the number of states, and of what is over
-	Origin       []int32 // of each state, that of the model, nil where some are merged
-	First        []int32 // of each state, where its choices begin in choice, and the end
-	Choice       []int32 // of the model, or stay
-	To           []int32 // of each transition of the model
-	Component    []int32 // of each strongly connected component, its first state, and the end
-	Ends         *EndComponents
-	Merged       []MergedState       // in the order of their states
-	Inside       []bool              // of each choice of the model, whether it is within a collapsed component, nil without any
-	Predecessors *Predecessors       // by the choices inside, nil to make them when a policy is lifted
-	Keeps        []bool              // of each choice of the model, whether it stays in the place of a merged state
-	Place        func(j int) []int32 // the states among those of the merged state j where it stays, if it can
+	Kernel    *cmdp.Kernel
+	Number    []int32 // of each state of the kernel, that of its state of the quotient, or Rest
+	Rest      int32   // the number of states, and the number of what has the value 0
+	Origin    []int32 // of each state, that of the kernel, nil where some are merged
+	First     []int32 // of each state, where its choices begin in Choice, and the end
+	Choice    []int32 // of the kernel, or Stay
+	To        []int32 // of each transition of the kernel
+	Component []int32 // of each strongly connected component, its first state, and the end
+	Ends      *EndComponents
+	Merged    []MergedState // in the order of their states
+	Inside    []bool        // of each choice of the kernel, whether it is inside a merged component, nil without any
+
+	// How a policy is lifted:
+	Predecessors *Predecessors       // by the choices inside, nil to make them when it is needed
+	Keeps        []bool              // of each choice of the kernel, whether it stays in the place of a merged state
+	Place        func(j int) []int32 // the states among those of merged state j where it stays, nil if it cannot
 	Free         [][2]int32          // states of the value 0 that take no part, each with its choice
 }
 
-// A MergedState state is a state of a quotient that stands for an end component.
+// A MergedState is a state of a quotient that stands for an end component.
 type MergedState struct{ State, End int32 }
 
-// Members returns the states in the model of the merged state j.
+// Members returns the states of the kernel that merged state j stands for.
 func (q *Quotient) Members(j int) []int32 { return q.Ends.Part(int(q.Merged[j].End)) }
 
-// Stay is the choice to stay in an end component for ever.
+// Stay is the choice of a merged state to stay in its end component for ever.
 const Stay = -1
 
-// Quotient collapses the end components of ends; those for which stays is true have the choice stay besides, as their
-// first. Components are the strongly connected ones of g. A component without a choice that leaves it and without stay has no
-// choice at all.
+// Quotient collapses the end components of ends; those for which stays is true have the choice stay besides, as
+// their first. Components are the strongly connected ones of g. A component without a choice that leaves it and
+// without stay has no choice at all.
 func (g *Graph) Quotient(components *Partition, ends *EndComponents, stays func(i int32) bool) *Quotient {
 	q := g.Number(components, ends)
 	q.Inside, q.Keeps, q.Place = ends.Inside, ends.Inside, q.Members
@@ -54,9 +56,11 @@ func (g *Graph) Quotient(components *Partition, ends *EndComponents, stays func(
 
 const unnumbered = -1
 
-// Number returns a quotient without its choices.
+// Number returns a quotient without its choices, which Fill adds, in which some end components are merged; nil
+// for none. Components are the strongly connected ones.
 func (g *Graph) Number(components *Partition, ends *EndComponents) *Quotient {
-	q := &Quotient{Kernel: g.Kernel, Ends: ends, Number: make([]int32, g.States()), Component: make([]int32, 0, components.Len()+1)}
+	q := &Quotient{Kernel: g.Kernel, Ends: ends, Number: make([]int32, g.States())}
+	q.Component = make([]int32, 0, components.Len()+1)
 	if ends != nil {
 		q.Merged = make([]MergedState, 0, ends.Len())
 	}
@@ -99,8 +103,8 @@ func (g *Graph) Number(components *Partition, ends *EndComponents) *Quotient {
 	return q
 }
 
-// Fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of the quotient
-// in the order of their numbers and any others.
+// Fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of
+// the quotient in the order of their numbers and any others.
 func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
 	q.First, q.Choice = make([]int32, 0, q.Rest+1), make([]int32, 0, len(g.Kernel.Offset)-1)
 	j := 0 // the next merged state
@@ -113,7 +117,8 @@ func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
 		q.First = append(q.First, int32(len(q.Choice)))
 		of := append(one[:0], s)
 		if j < len(q.Merged) && q.Merged[j].State == n {
-			if of = q.Members(j); stays(q.Merged[j].End) {
+			of = q.Members(j)
+			if stays(q.Merged[j].End) {
 				q.Choice = append(q.Choice, Stay)
 			}
 			j++
@@ -136,9 +141,9 @@ func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
 	}
 }
 
-// Lift turns a policy of the quotient into one of the model and calls set for each state. The policy is an index into
-// choice for each state, negative where there is none. Inside a merged component it surely goes to the state where
-// the policy leaves, or it stays, by the first choices that stay.
+// Lift turns a policy of the quotient into one of the kernel and calls set for each state. The policy is an
+// index into choice for each state, negative where there is none. Inside a merged component it surely goes to
+// the state where the policy leaves, or it stays, by the first choices that stay.
 func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 	for s := range int32(len(q.Number)) {
 		if n := q.Number[s]; n != q.Rest {
@@ -178,7 +183,17 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 	}
 }
 
-// Owner returns the state of a choice of the model.
+// Row returns the successors of a choice of the quotient and their probabilities.
+func (q *Quotient) Row(i int32) ([]int32, []float64) {
+	c := q.Choice[i]
+	if c == Stay {
+		return nil, nil
+	}
+	to := q.To[q.Kernel.Offset[c]:q.Kernel.Offset[c+1]]
+	return to, q.Kernel.Prob[q.Kernel.Offset[c]:][:len(to)]
+}
+
+// Owner returns the state of a choice of the kernel.
 func (q *Quotient) Owner(c int32) int32 {
 	return int32(sort.Search(len(q.Number), func(s int) bool { return q.Kernel.First[s+1] > c }))
 }

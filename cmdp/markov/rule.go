@@ -6,19 +6,20 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// Rule is the policy of one step.
+// A Rule is a decision rule (Puterman 1994, section 2.1.4): what a policy does in one step, or in every step if
+// it is stationary.
 type Rule struct {
 	Actions Actions
-	Mixed   map[int32][]float64 // probabilities of the states that randomise
+	Mixed   map[int32][]float64 // of each state that randomises, the probabilities of its actions
 }
 
-// Taken is a choice that a policy takes with a probability.
+// A Taken choice is one that a rule takes with a probability.
 type Taken struct {
-	Choice int
+	Choice int // of the kernel
 	Prob   float64
 }
 
-// Choose appends the choices that the policy takes in state s of a model.
+// Choose appends to dst the choices that the rule takes in state s of a kernel, which offers some.
 func (st *Rule) Choose(dst []Taken, k *cmdp.Kernel, s int32) []Taken {
 	first := int(k.First[s])
 	probs, ok := st.Mixed[s]
@@ -33,6 +34,7 @@ func (st *Rule) Choose(dst []Taken, k *cmdp.Kernel, s int32) []Taken {
 	return dst
 }
 
+// Mix makes the rule draw the action of a state with the given probabilities, which are kept.
 func (st *Rule) Mix(s int32, probs []float64) {
 	if st.Mixed == nil {
 		st.Mixed = make(map[int32][]float64)
@@ -40,8 +42,8 @@ func (st *Rule) Mix(s int32, probs []float64) {
 	st.Mixed[s] = probs
 }
 
-// Assign makes the policy divide the mass total of state s as given; without mass it
-// stays as it is.
+// Assign makes the rule divide the mass total of state s between its actions as given; without mass it stays as
+// it is.
 func (st *Rule) Assign(s int, mass []float64, total float64) {
 	if total == 0 {
 		return
@@ -70,7 +72,7 @@ func (st *Rule) Assign(s int, mass []float64, total float64) {
 	st.Mixed[int32(s)] = probs
 }
 
-// Actions holds one action for each state, in bytes or bits where that suffices.
+// Actions hold one action for each state, in bytes or bits where that suffices.
 type Actions struct {
 	narrow []uint8
 	bits   []uint8 // of eight states each
@@ -85,7 +87,7 @@ func NewActions(states, most int) Actions {
 	return Actions{wide: make([]int32, states)}
 }
 
-// NewPackedActions is newActions for those that are set one after the other.
+// NewPackedActions is NewActions for those that are set one after the other.
 func NewPackedActions(states, most int) Actions {
 	if most <= 2 {
 		return Actions{bits: make([]uint8, states/8+1)}
@@ -93,6 +95,7 @@ func NewPackedActions(states, most int) Actions {
 	return NewActions(states, most)
 }
 
+// Set sets the action of a state.
 func (a *Actions) Set(s, action int) {
 	switch {
 	case a.narrow != nil:
@@ -104,6 +107,7 @@ func (a *Actions) Set(s, action int) {
 	}
 }
 
+// At returns the action of a state.
 func (a *Actions) At(s int) int {
 	switch {
 	case a.narrow != nil:
@@ -117,6 +121,7 @@ func (a *Actions) At(s int) int {
 // Bytes returns how much memory the actions take.
 func (a *Actions) Bytes() int { return len(a.narrow) + len(a.bits) + 4*len(a.wide) }
 
+// Clone returns a copy.
 func (a *Actions) Clone() Actions {
 	return Actions{slices.Clone(a.narrow), slices.Clone(a.bits), slices.Clone(a.wide)}
 }

@@ -16,23 +16,23 @@ type Occupancy struct {
 	Recurrent []int32   // the states of the model in which the policy goes on for ever, if it comes there
 }
 
-// A Visits computes occupancies of policies of a model, component by component, first ones first. It remembers the
+// Visits computes occupancies of policies of a kernel, component by component, first ones first. It remembers the
 // last occupancy in components that are not eliminated, which is a first guess of the next.
 type Visits struct {
+	Progress Progress
 	quotient *Quotient // in which nothing is merged; its choices are not needed
 	kernel   *cmdp.Kernel
 	gamma    float64
-	most     int // of choices in a state
-	Progress Progress
-	chain    *Chain
+	most     int                 // of choices in a state
+	chain    *Chain              // shared with others
 	guess    map[int32][]float64 // visits of the last policy in components that are not eliminated, by their first states
 	wide     map[int32]bool      // components, by their first states, that are too wide to be eliminated
 	slow     map[int32]bool      // components in which sweeps are slow
 	changed  *Change             // room for a change
 }
 
-// NewVisits returns a visitor of a model with discount gamma, 1 for totals, whose components a quotient without merged
-// states numbers. It works in the memory of chain.
+// NewVisits returns the visits of policies with discount gamma, 1 for totals. A quotient without merged states,
+// whose choices are not needed, numbers the states of the components. It works in the memory of chain.
 func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
 	p := &Visits{quotient: q, kernel: q.Kernel, gamma: gamma, chain: chain}
 	p.guess, p.wide, p.slow = make(map[int32][]float64), make(map[int32]bool), make(map[int32]bool)
@@ -87,17 +87,19 @@ func (p *Visits) induce(st *Rule, lo, hi int32) (forever []int32, leaves bool) {
 			y.iterative = wide
 		}
 	}
-	if y.eliminated(); y.iterative {
+	y.eliminated()
+	if y.iterative {
 		p.wide[lo] = true
 	}
 	return forever, leaves
 }
 
-// findingVisits is what flow does, for those who wait.
+// findingVisits is what Progress is told.
 const findingVisits = "finding visits of states"
 
-// Solve replaces arrivals at the states of the quotient by the numbers of visits that they bring about, to rounding or, if rough is true,
-// to ten digits. Arrivals may be negative: visits that are no more. The visits of the last policy are a first guess.
+// Solve replaces arrivals at the states of the quotient by the numbers of visits that they bring about, to
+// rounding or, if rough is true, to ten digits. The occupancy holds mass itself. Arrivals may be negative:
+// visits that are no more. The visits of the last policy are a first guess.
 func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool) (*Occupancy, error) {
 	q := p.quotient
 	out := &Occupancy{Counts: mass}
@@ -124,7 +126,7 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 	return out, nil
 }
 
-// solveState is flow for a component of one state.
+// solveState is Solve for a component of one state.
 func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
 	var room [4]Taken
 	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
@@ -164,7 +166,7 @@ func (p *Visits) leaveAll(st *Rule, lo, hi int32, out *Occupancy) {
 	}
 }
 
-// solveComponent is flow for a component of several states.
+// solveComponent is Solve for a component of several states.
 func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, again, rough bool, out *Occupancy) error {
 	mass := out.Counts[lo:hi]
 	rest := 0.0
@@ -218,4 +220,115 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
 	}
 	return nil
+}
+
+// loadRows makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
+// states are numbered from 0 there, what is outside being the number after the last. A row's own number is how
+// often the state is left.
+func (p *Visits) loadRows(w *window, st *Rule, lo, hi, from, to int32) {
+	w.start(from)
+	room, state := make([]Taken, 0, p.most), p.quotient.Number
+	for s := lo + from; s < lo+to; s++ {
+		next, share, out := w.next, w.share, 0.0
+		for _, t := range p.choose(room[:0], st, s) {
+			o, e := p.kernel.Offset[t.Choice], p.kernel.Offset[t.Choice+1]
+			prob := p.kernel.Prob[o:e]
+			for j, n := range p.kernel.Next[o:e] {
+				n, x := state[n], t.Prob*prob[j]
+				if n == s || x == 0 {
+					continue
+				}
+				if n < lo || n >= hi {
+					n = hi
+				}
+				out += x
+				next, share = append(next, n-lo), append(share, x)
+			}
+		}
+		w.next, w.share = next, share
+		w.end(out, out)
+		w.first = append(w.first, int32(len(w.own)))
+	}
+}
+
+// propagate corrects a guess x of the visits of the states [lo, hi) of the quotient, without a discount, until
+// what is still on its way is at most rest in all, or rounding. It reports false where that is slow, or where
+// the policy may not leave the component from everywhere.
+func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals, x []float64, rest float64) bool {
+	states, reach, w := hi-lo, int32(0), &p.chain.window
+	w.start(0)
+	row := func(s int32) ([]int32, []float64) {
+		if !w.holds(s, s+1) {
+			p.loadRows(w, st, lo, hi, s, min(states, s+int32(threshold.Chunk)))
+		}
+		return w.row(s - w.at)
+	}
+	// What is still on its way, or too much of it. What has left stands last.
+	missing := grown(p.chain.room[0], int(states)+1)
+	p.chain.room[0] = missing
+	missing[copy(missing, arrivals)] = 0
+	leads := make([]bool, states) // out, as far as one pass shows
+	for s := range states {
+		next, share := row(s)
+		y := x[s] * w.own[s-w.at]
+		missing[s] -= y
+		for j, n := range next {
+			missing[n] += float64(y * share[j])
+			if n == states || leads[n] {
+				leads[s] = true
+			} else {
+				reach = max(reach, n-s)
+			}
+		}
+	}
+	if !reachesExit(leads, func(s int32, visit func(n int32) bool) {
+		next, _ := row(s)
+		for _, n := range next {
+			if visit(n) {
+				return
+			}
+		}
+	}) {
+		return false
+	}
+	least := rest / float64(states)
+	nothing := func(s int32) bool {
+		y := math.Abs(missing[s])
+		return y <= least || y <= unit/4*math.Abs(x[s])
+	}
+	step, held := stretchOf(states, reach), int32(threshold.Window)
+	from, front := states-1, states-step
+	for left := mostSweeps * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
+		for b := from + 1; b > front; b -= held {
+			a := max(front, b-held)
+			if !w.holds(a, b) {
+				p.loadRows(w, st, lo, hi, a, min(states, max(b, min(a+held, b+step/2))))
+			}
+			begin, next, share, own := w.begin[a-w.at:], w.next, w.share, w.own[a-w.at:]
+			for s := b - 1; s >= a; s-- {
+				if y := missing[s]; !nothing(s) {
+					x[s], missing[s] = x[s]+y/own[s-a], 0
+					next := next[begin[s-a]:begin[s-a+1]]
+					share := share[begin[s-a]:][:len(next)]
+					for j, n := range next {
+						missing[n] += float64(y * share[j])
+					}
+				}
+			}
+		}
+		again := min(states-1, from+reach) // the last state that something came back to
+		for again >= front && nothing(again) {
+			again--
+		}
+		switch {
+		case again >= front:
+			from = again
+		case front > 0:
+			p.Progress.At(findingVisits, float64(states-front)/float64(states), int(states))
+			from, front = front-1, max(0, front-step)
+		default:
+			return true
+		}
+	}
+	return false
 }
