@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A StartState is one possible first state of an episode.
@@ -34,6 +35,7 @@ type Shape struct {
 	lower     []float64 // H×d: least one-step returns
 	upper     []float64 // H×d: greatest one-step returns
 	toGo      *Interval // promised range of the return still to come, or nil
+	totals    *Interval // promised range of the return of an episode, or nil
 	twins     Twins     // nil if no part of a state is a known memory
 }
 
@@ -66,6 +68,8 @@ type ShapeSpec struct {
 	// the box of possible returns, as for a goal that can be reached only once. An
 	// infinite end promises nothing.
 	ReturnToGo *Interval
+	// Totals, if not nil, is a promise for whole episodes: their returns lie in this interval.
+	Totals *Interval
 	// Twins, if not nil, tells learners which transitions are as likely as others.
 	Twins Twins
 }
@@ -131,6 +135,12 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 			return nil, err
 		}
 	}
+	if iv := spec.Totals; iv != nil {
+		if len(iv.Lower) != spec.Dim || len(iv.Upper) != spec.Dim {
+			return nil, fmt.Errorf("cmdp: range of the return of an episode: %d and %d bounds: want %d", len(iv.Lower), len(iv.Upper), spec.Dim)
+		}
+		sh.totals = iv.clone()
+	}
 	if iv := spec.ReturnToGo; iv != nil {
 		if len(iv.Lower) != spec.Dim || len(iv.Upper) != spec.Dim {
 			return nil, fmt.Errorf("cmdp: range of the return to go: %d and %d bounds: want %d", len(iv.Lower), len(iv.Upper), spec.Dim)
@@ -140,10 +150,12 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 				return nil, fmt.Errorf("cmdp: range of the return to go, coordinate %d: [%g, %g] must contain 0, the return of no steps", i, iv.Lower[i], iv.Upper[i])
 			}
 		}
-		sh.toGo = &Interval{append([]float64(nil), iv.Lower...), append([]float64(nil), iv.Upper...)}
+		sh.toGo = iv.clone()
 	}
 	return sh, nil
 }
+
+func (iv Interval) clone() *Interval { return &Interval{slices.Clone(iv.Lower), slices.Clone(iv.Upper)} }
 
 // addStep appends the bounds of a step's returns.
 func (sh *Shape) addStep(h int, iv Interval) error {
@@ -323,7 +335,7 @@ func (sh *Shape) Promise() *Interval { return sh.toGo }
 
 // ReturnToGo sets lower and upper, each of length d, to bounds of the return
 // that steps h, h+1, … H-1 can still add: the sums of the one-step bounds, cut to
-// the promised range if there is one.
+// the promised ranges if there are any.
 func (sh *Shape) ReturnToGo(lower, upper []float64, h int) {
 	if len(lower) != sh.dim || len(upper) != sh.dim {
 		panic(badDim)
@@ -336,6 +348,9 @@ func (sh *Shape) ReturnToGo(lower, upper []float64, h int) {
 		}
 		if sh.toGo != nil {
 			lo, up = max(lo, sh.toGo.Lower[i]), min(up, sh.toGo.Upper[i])
+		}
+		if sh.totals != nil && h == 0 {
+			lo, up = max(lo, sh.totals.Lower[i]), min(up, sh.totals.Upper[i])
 		}
 		lower[i], upper[i] = lo, up
 	}

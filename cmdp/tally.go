@@ -51,6 +51,7 @@ type Tally struct {
 	least   []int32    // and the least count that is told apart
 	apart   [][]Levels // of each step and one more, of each state: the counts that come up and are told apart
 	allowed [][]Levels // of each step, the counts for which each choice is offered; nil if all are
+	counts  Levels     // those that come up
 }
 
 // Levels are the counts from Least to Most, none if Most is Least−1.
@@ -249,12 +250,14 @@ func (t *Tally) tellApart() {
 // reach leaves the counts that come up, and numbers the pairs.
 func (t *Tally) reach() {
 	m := t.Base
+	t.counts = none
 	now, hull := slices.Repeat([]Levels{none}, m.states), slices.Repeat([]Levels{none}, m.states)
 	for _, st := range m.start {
 		now[st.State] = Levels{0, 0}
 	}
 	for h, apart := range t.apart {
 		for s, counts := range now {
+			t.counts = t.counts.or(counts)
 			switch open := apart[s]; {
 			case counts == none:
 				apart[s] = none
@@ -314,9 +317,8 @@ func (t *Tally) At(h, s int, count int32) int {
 
 // Model returns the tally as a model, whose rows are generated: those of a pair are made when they are asked for. A base that rests
 // has one choice in each of its pairs, and a choice that is not [Tally.Allowed] for a count has a row without successors. Pairs that do not come
-// up at a step have no choices there. The promise bounds the return still to come at any moment, see [ShapeSpec], for the returns of
-// Final on both sides.
-func (t *Tally) Model(promise *Interval) (*Model, error) {
+// up at a step have no choices there. The totals bound the return of an episode, and those of Base are promised, see [ShapeSpec].
+func (t *Tally) Model(totals Interval) (*Model, error) {
 	m := t.Base
 	out := &Model{horizon: m.horizon, discount: 1, dim: len(t.Columns), states: t.Pairs(), random: true, tally: t}
 	if n := max(out.states, out.Choices()); n > math.MaxInt32 {
@@ -325,7 +327,7 @@ func (t *Tally) Model(promise *Interval) (*Model, error) {
 	for _, st := range m.start {
 		out.start = append(out.start, StartState{t.At(0, st.State, 0), st.Probability})
 	}
-	spec := ShapeSpec{Horizon: m.horizon, Dim: out.dim, Start: out.start, ReturnToGo: promise}
+	spec := ShapeSpec{Horizon: m.horizon, Dim: out.dim, Start: out.start, Totals: &totals, ReturnToGo: t.promise()}
 	for h := range m.rows {
 		first := make([]int32, 1, out.states+1)
 		for s := range m.states {
@@ -335,7 +337,7 @@ func (t *Tally) Model(promise *Interval) (*Model, error) {
 			}
 		}
 		spec.First = append(spec.First, first)
-		spec.Returns = append(spec.Returns, t.stepRange(h, promise))
+		spec.Returns = append(spec.Returns, t.stepRange(h))
 	}
 	var err error
 	out.shape, err = NewShape(spec)
@@ -348,23 +350,47 @@ func (t *Tally) offered(h, s int) int {
 	return max(1, end-first)
 }
 
-// stepRange bounds what a step returns. What the count adds to a final return is paid at once where it is decided how: all of it, or
-// what one step changes.
-func (t *Tally) stepRange(h int, promise *Interval) Interval {
-	of := t.Base.rows[h].kernel.returnRange(t.Base.dim)
-	out := Interval{make([]float64, len(t.Columns)), make([]float64, len(t.Columns))}
-	for j, i := range t.Columns {
-		if i < t.Base.dim {
-			out.Lower[j], out.Upper[j] = of.Lower[i], of.Upper[i]
-			continue
+// promise is that of the base. What a final return pays is not bounded from any step on: it is paid as soon as it is known on which side
+// of the cuts the count ends, and then changed.
+func (t *Tally) promise() *Interval {
+	of, d := t.Base.shape.toGo, t.Base.dim
+	out := &Interval{}
+	for _, i := range t.Columns {
+		lower, upper := math.Inf(-1), math.Inf(1)
+		if i < d && of != nil {
+			lower, upper = of.Lower[i], of.Upper[i]
 		}
-		out.Lower[j], out.Upper[j] = promise.Lower[j], promise.Upper[j]
-		final := t.Final[i-t.Base.dim]
-		for _, amount := range t.Amount[h] {
-			for _, x := range []float64{final.Low.Slope * float64(amount), final.High.Slope * float64(amount)} {
-				out.Lower[j], out.Upper[j] = min(out.Lower[j], x), max(out.Upper[j], x)
+		out.Lower, out.Upper = append(out.Lower, lower), append(out.Upper, upper)
+	}
+	return out
+}
+
+// stepRange bounds what a step returns.
+func (t *Tally) stepRange(h int) Interval {
+	d, of := t.Base.dim, t.Base.rows[h].kernel.returnRange(t.Base.dim)
+	least, most := int32(0), int32(0) // by which a step changes the count
+	for _, amount := range t.Amount[h] {
+		least, most = min(least, amount), max(most, amount)
+	}
+	var out Interval
+	for _, i := range t.Columns {
+		lower, upper := math.Inf(1), math.Inf(-1)
+		add := func(values ...float64) {
+			lower, upper = min(lower, slices.Min(values)), max(upper, slices.Max(values))
+		}
+		if i < d {
+			add(of.Lower[i], of.Upper[i])
+			if t.Base.shape.Rests(h) { // which is a choice here
+				add(0)
+			}
+		} else {
+			add(0)
+			for _, line := range []Line{t.Final[i-d].Low, t.Final[i-d].High} {
+				add(line.at(t.counts.Least), line.at(t.counts.Most), line.at(least), line.at(most))
+				add(line.Slope*float64(least), line.Slope*float64(most))
 			}
 		}
+		out.Lower, out.Upper = append(out.Lower, lower), append(out.Upper, upper)
 	}
 	return out
 }
@@ -526,17 +552,21 @@ func (t *Tally) transitions(h, s int) int {
 	return rows.kernel.Offset[end] - rows.kernel.Offset[first]
 }
 
-// tables returns the expected returns of all choices at each step; those of choices that are not offered are the least of the step.
+// tables returns the expected returns of all choices at each step. Those of choices that are not offered are the least of the step, and
+// those of pairs that do not come up are cut to its bounds.
 func (t *Tally) tables(m *Model) [][]float64 {
 	tables := make([][]float64, m.horizon)
 	for h := range tables {
 		rows := m.Rows(h)
-		least, _ := m.shape.StepReturns(h)
+		least, most := m.shape.StepReturns(h)
 		tables[h] = slices.Repeat(least, m.shape.StepChoices(h))
 		for s := range m.states {
 			for c, end := rows.Choices(s); c < end; c++ {
-				if next, _ := rows.Row(c); len(next) > 0 {
-					copy(tables[h][c*m.dim:], rows.Returns(c))
+				next, _ := rows.Row(c)
+				for i, x := range rows.Returns(c) {
+					if len(next) > 0 {
+						tables[h][c*m.dim+i] = max(least[i], min(most[i], x))
+					}
 				}
 			}
 		}

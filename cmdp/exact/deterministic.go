@@ -161,9 +161,10 @@ func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
 		policies = []Component{{1, r.Policy}}
 	}
 	for h := range steps(m) {
-		first := m.Kernel(h).First
+		rows := m.Rows(h)
 		for state := range m.States() {
-			n := int(first[state+1] - first[state])
+			first, end := rows.Choices(state)
+			n := end - first
 			if n < 2 {
 				continue
 			}
@@ -215,10 +216,11 @@ func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
 	out := make(cmdp.Deterministic, steps(m))
 	drawn := 0
 	for h := range out {
-		first := m.Kernel(h).First
+		rows := m.Rows(h)
 		out[h] = make([]int32, m.States())
 		for state := range out[h] {
-			n := int(first[state+1] - first[state])
+			first, end := rows.Choices(state)
+			n := end - first
 			if n == 0 {
 				continue
 			}

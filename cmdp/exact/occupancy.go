@@ -63,14 +63,16 @@ func (b *occupancyBuilder) build() *lp.Problem {
 		row.Lower, row.Upper = math.Inf(-1), r.Offset
 	}
 	for h := range b.steps {
-		k := b.m.Kernel(h)
+		rows := b.m.Rows(h)
 		for s := range states {
-			if k.First[s] == k.First[s+1] {
+			first, end := rows.Choices(s)
+			if first == end {
 				b.variable(h, s, []int32{int32(s)}, []float64{1}, nil)
 			}
-			for c := k.First[s]; c < k.First[s+1]; c++ {
-				o, e, d := k.Offset[c], k.Offset[c+1], len(b.cost)
-				b.variable(h, s, k.Next[o:e], k.Prob[o:e], k.Returns[int(c)*d:(int(c)+1)*d])
+			for c := first; c < end; c++ {
+				if next, prob := rows.Row(c); len(next) > 0 {
+					b.variable(h, s, next, prob, rows.Returns(c))
+				}
 			}
 		}
 	}

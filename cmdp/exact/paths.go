@@ -73,9 +73,13 @@ func (s *search) paths(ctx context.Context) (done bool, err error) {
 // certain reports whether each choice has one successor.
 func certain(m *cmdp.Model) bool {
 	for h := range steps(m) {
-		k := m.Kernel(h)
-		if len(k.Next) != len(k.Offset)-1 {
-			return false
+		rows := m.Rows(h)
+		for s := range m.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				if next, _ := rows.Row(c); len(next) > 1 {
+					return false
+				}
+			}
 		}
 	}
 	return true
@@ -114,7 +118,7 @@ func (s *search) looks() func(v []float64) []float64 {
 
 // step returns the paths that are one step longer and that no other one betters, nil if they are too many.
 func (s *search) step(h int, now []path, look func([]float64) []float64) []path {
-	k, d := s.m.Kernel(h), s.m.Dim()
+	rows := s.m.Rows(h)
 	var then []path
 	byState := make(map[int32][]int32)
 	dead := make(map[int32]bool)
@@ -134,13 +138,18 @@ func (s *search) step(h int, now []path, look func([]float64) []float64) []path 
 		then = append(then, p)
 	}
 	for i, p := range now {
-		if k.First[p.state] == k.First[p.state+1] {
+		first, end := rows.Choices(int(p.state))
+		if first == end {
 			add(path{p.returns, p.key, p.state, -1, int32(i)})
 		}
-		for c := int(k.First[p.state]); c < int(k.First[p.state+1]); c++ {
+		for c := first; c < end; c++ {
+			next, _ := rows.Row(c)
+			if len(next) == 0 { // it is not offered
+				continue
+			}
 			v := append([]float64(nil), p.returns...)
-			floats.Add(v, k.Returns[c*d:(c+1)*d])
-			add(path{v, look(v), k.Next[c], int32(c) - k.First[p.state], int32(i)})
+			floats.Add(v, rows.Returns(c))
+			add(path{v, look(v), next[0], int32(c - first), int32(i)})
 		}
 		if len(then) > maxPaths {
 			return nil

@@ -51,8 +51,9 @@ func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern
 		}
 		next := v
 		v = make([]*big.Rat, len(next))
+		rows := m.Rows(h)
 		for s := range v {
-			v[s] = rationalBackup(m.Kernel(h), dir, next, s)
+			v[s] = rationalBackup(rows, dir, next, s)
 		}
 	}
 	return startValue(m, v), 0, nil
@@ -67,18 +68,23 @@ func startValue(m *cmdp.Model, v []*big.Rat) *big.Rat {
 }
 
 // rationalBackup returns the least of dir·r + Σ p·v over the choices of a state.
-func rationalBackup(k *cmdp.Kernel, dir, v []*big.Rat, s int) *big.Rat {
-	if k.First[s] == k.First[s+1] {
+func rationalBackup(rows *cmdp.Rows, dir, v []*big.Rat, s int) *big.Rat {
+	first, end := rows.Choices(s)
+	if first == end {
 		return v[s]
 	}
 	var best *big.Rat
-	for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-		q := new(big.Rat)
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			q.Add(q, new(big.Rat).Mul(rational(k.Prob[e]), v[k.Next[e]]))
+	for c := first; c < end; c++ {
+		next, prob := rows.Row(c)
+		if len(next) == 0 { // it is not offered
+			continue
 		}
-		for i, t := range dir {
-			q.Add(q, new(big.Rat).Mul(t, rational(k.Returns[c*len(dir)+i])))
+		q := new(big.Rat)
+		for e, n := range next {
+			q.Add(q, new(big.Rat).Mul(rational(prob[e]), v[n]))
+		}
+		for i, x := range rows.Returns(c) {
+			q.Add(q, new(big.Rat).Mul(dir[i], rational(x)))
 		}
 		if best == nil || q.Cmp(best) < 0 {
 			best = q

@@ -24,8 +24,9 @@ func reachedSpans(m *cmdp.Model) [][]span {
 		}
 		out = append(out, spans)
 		then := make([]bool, len(now))
+		rows := m.Rows(h)
 		for _, r := range spans {
-			r.mark(m.Kernel(h), then)
+			r.mark(rows, then)
 		}
 		if m.Stationary() && slices.Equal(now, then) { // and so on
 			if left < count*(steps-h-1) {
@@ -58,13 +59,16 @@ func spansOf(marked []bool) (spans []span, count int) {
 }
 
 // mark marks the states that follow on those of a span.
-func (r span) mark(k *cmdp.Kernel, marked []bool) {
+func (r span) mark(rows *cmdp.Rows, marked []bool) {
 	for s := r.lo; s < r.hi; s++ {
-		first, end := k.First[s], k.First[s+1]
+		first, end := rows.Choices(s)
 		marked[s] = marked[s] || first == end // the process rests
-		for e := k.Offset[first]; e < k.Offset[end]; e++ {
-			if k.Prob[e] > 0 {
-				marked[k.Next[e]] = true
+		for c := first; c < end; c++ {
+			next, prob := rows.Row(c)
+			for e, n := range next {
+				if prob[e] > 0 {
+					marked[n] = true
+				}
 			}
 		}
 	}

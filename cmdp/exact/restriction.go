@@ -19,9 +19,9 @@ func (r *restriction) original(m *cmdp.Model, p cmdp.Deterministic) cmdp.Determi
 	out := make(cmdp.Deterministic, len(p))
 	for h := range p {
 		out[h] = make([]int32, len(p[h]))
-		first := m.Kernel(h).First
+		rows := m.Rows(h)
 		for s, a := range p[h] {
-			if first[s] < first[s+1] {
+			if first, end := rows.Choices(s); first < end {
 				out[h][s] = int32(r.number(h, s, int(a)))
 			}
 		}
@@ -37,10 +37,7 @@ func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
 		at := [2]int{d.step, d.state}
 		left, ok := r.left[at]
 		if !ok {
-			first := s.m.Kernel(d.step).First
-			for a := range first[d.state+1] - first[d.state] {
-				left = append(left, a)
-			}
+			left = offered(s.m.Rows(d.step), d.state)
 		}
 		var kept []int32
 		for _, a := range left {
@@ -63,10 +60,11 @@ func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
 		}
 	}
 	for h := range steps(s.m) {
-		k := *s.m.Kernel(h)
-		if restricted[h] {
-			k = r.kernel(&k, h, s.m.Dim())
+		if restricted[h] || s.m.Tally() != nil {
+			spec.Kernels = append(spec.Kernels, r.kernel(s.m, h))
+			continue
 		}
+		k := *s.m.Kernel(h)
 		k.Outcomes = nil // only means matter
 		spec.Kernels = append(spec.Kernels, k)
 	}
@@ -74,20 +72,33 @@ func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
 	return m, r, err
 }
 
-// kernel returns a kernel with the choices that are left at step h.
-func (r *restriction) kernel(k *cmdp.Kernel, h, dim int) cmdp.Kernel {
-	out := cmdp.Kernel{First: make([]int32, 1, len(k.First)), Offset: []int{0}}
-	for s := range len(k.First) - 1 {
-		left, some := r.left[[2]int{h, s}]
-		n := int(k.First[s+1] - k.First[s])
-		if some {
-			n = len(left)
+// offered returns the actions of a state that have successors.
+func offered(rows *cmdp.Rows, s int) (actions []int32) {
+	first, end := rows.Choices(s)
+	for c := first; c < end; c++ {
+		if next, _ := rows.Row(c); len(next) > 0 {
+			actions = append(actions, int32(c-first))
 		}
-		for i := range n {
-			c := int(k.First[s]) + r.number(h, s, i)
-			first, end := k.Offset[c], k.Offset[c+1]
-			out.Next, out.Prob = append(out.Next, k.Next[first:end]...), append(out.Prob, k.Prob[first:end]...)
-			out.Returns = append(out.Returns, k.Returns[c*dim:(c+1)*dim]...)
+	}
+	return actions
+}
+
+// kernel returns a kernel with the choices that are left at step h. What is not offered is left out.
+func (r *restriction) kernel(m *cmdp.Model, h int) cmdp.Kernel {
+	out, rows := cmdp.Kernel{First: make([]int32, 1, m.States()+1), Offset: []int{0}}, m.Rows(h)
+	for s := range m.States() {
+		first, end := rows.Choices(s)
+		left, some := r.left[[2]int{h, s}]
+		if !some {
+			left = offered(rows, s)
+		}
+		if len(left) < end-first {
+			r.left[[2]int{h, s}] = left
+		}
+		for _, a := range left {
+			next, prob := rows.Row(first + int(a))
+			out.Next, out.Prob = append(out.Next, next...), append(out.Prob, prob...)
+			out.Returns = append(out.Returns, rows.Returns(first+int(a))...)
 			out.Offset = append(out.Offset, len(out.Next))
 		}
 		out.First = append(out.First, int32(len(out.Offset)-1))

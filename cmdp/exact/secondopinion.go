@@ -90,9 +90,10 @@ func SecondOpinion(ctx context.Context, m *cmdp.Model, task cmdp.Task) (*Opinion
 func occupancies(m *cmdp.Model) int {
 	n := 0
 	for h := range max(1, m.Horizon()) {
-		first := m.Kernel(h).First
+		rows := m.Rows(h)
 		for s := range m.States() {
-			n += int(max(1, first[s+1]-first[s]))
+			first, end := rows.Choices(s)
+			n += max(1, end-first)
 		}
 	}
 	return n

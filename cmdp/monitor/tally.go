@@ -67,7 +67,7 @@ func generate(spec Spec) (*Product, error) {
 	if pairs := g.tally.Pairs(); pairs <= spec.Generate || g.bytes(m) > spec.Bytes || newWalk(m, spec.Monitors, spec.Columns).few(spec.Generate) {
 		return nil, nil
 	}
-	p.Model, err = g.tally.Model(g.promise(of.Columns))
+	p.Model, err = g.tally.Model(g.totals(of.Columns))
 	return p, err
 }
 
@@ -143,11 +143,11 @@ func (w walk) few(most int) bool {
 	return !errors.Is(w.count(math.MaxInt), errMany)
 }
 
-// promise bounds the returns still to come. Final returns are piecewise linear.
-func (g *generated) promise(columns []int) *cmdp.Interval {
+// totals bounds the returns of an episode. Final returns are piecewise linear.
+func (g *generated) totals(columns []int) cmdp.Interval {
 	sh, d := g.tally.Base.Shape(), g.tally.Base.Dim()
 	least, most := g.budget.extremes()
-	out := &cmdp.Interval{}
+	out := cmdp.Interval{}
 	for _, c := range columns {
 		lower, upper := 0.0, 0.0
 		if c < d {

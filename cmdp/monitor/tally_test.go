@@ -3,7 +3,9 @@ package monitor_test
 import (
 	"context"
 	"math"
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -11,6 +13,9 @@ import (
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestGeneratedRows: a product whose rows are generated has the same ranges of returns, the same optimum, and the same prices as the
@@ -138,5 +143,346 @@ func comparePlans(t *testing.T, rng *rand.Rand, number int, stored, generated *c
 	}
 	if got.Status != want.Status || math.Abs(got.Objective-want.Objective) > 1e-8 || math.Abs(got.Bound-want.Bound) > 1e-8 {
 		t.Errorf("model %d: %v, %.12g, at least %.12g, generated; %v, %.12g, at least %.12g, stored", number, got.Status, got.Objective, got.Bound, want.Status, want.Objective, want.Bound)
+	}
+}
+
+// TestGeneratedRowsAreAModel: the rows of generated products are those of a model, and give policies the returns that all histories
+// of the base add up to. What plans, evaluates or plays a model does so with them as with the stored ones.
+func TestGeneratedRowsAreAModel(t *testing.T) {
+	ctx, rng, generated := t.Context(), rand.New(rand.NewPCG(17, 5)), 0
+	for i := range 120 {
+		m := randomModel(t, rng, shape{states: 2 + rng.IntN(3), horizon: 1 + rng.IntN(5), stepwise: i%5 == 0, rests: i%3 == 0, outcomes: i%2 == 0, negative: i%7 < 3})
+		spec := monitor.Spec{Model: m, Generate: 1}
+		if i%4 == 0 {
+			spec.Monitors = append(spec.Monitors, &monitor.Reach{Title: "there", Target: randomSet(rng, m.States()), Within: rng.IntN(4) - 1})
+		}
+		var limits []monitor.Limit
+		for range 1 + rng.IntN(3) {
+			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(9)-1) / 10})
+		}
+		if i%6 == 5 {
+			limits = append(limits, monitor.Limit{Kind: monitor.Above, At: float64(2+rng.IntN(7)) / 10, Enforced: true})
+			spec.Enforced = []int{len(spec.Monitors)}
+		}
+		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
+		spec.Monitors = append(spec.Monitors, spent)
+		p := product(t, spec)
+		if p.Model.Tally() == nil {
+			continue // one pair
+		}
+		generated++
+		spec.Generate = 0
+		stored := product(t, spec).Model
+		checkRows(t, i, p.Model)
+		w := walked{m: p.Model, t: p.Model.Tally(), limits: limits, unit: spent.Unit()}
+		for range 3 {
+			dir := make([]float64, stored.Dim())
+			for j := range dir {
+				dir[j] = rng.NormFloat64()
+			}
+			policy, least := cmdp.BestPolicy(p.Model, dir)
+			if _, want := cmdp.BestPolicy(stored, dir); math.Abs(least-want) > 1e-9 {
+				t.Fatalf("model %d: least value %g: want %g as of stored rows", i, least, want)
+			}
+			w.compare(t, i, policy)
+			box, err := geometry.NewBox(slices.Repeat([]float64{-100}, len(dir)), slices.Repeat([]float64{100}, len(dir)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			linear, err := cost.NewLinear(dir, box)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := exact.Solve(ctx, p.Model, cmdp.Task{Cost: linear}, exact.Options{})
+			if err != nil || math.Abs(r.Objective-least) > 1e-8 {
+				t.Fatalf("model %d: optimum %g: want %g, %v", i, r.Objective, least, err)
+			}
+			w.compare(t, i, r.Policy)
+			compareOthers(t, i, p.Model, stored, dir, least)
+		}
+		w.compare(t, i, &anywhere{p.Model, rng.Uint64()})
+		p.Model.KnownReturns()
+	}
+	if generated < 80 {
+		t.Errorf("%d products were generated: want most of 120", generated)
+	}
+}
+
+// anywhere is a policy that draws, by weights that depend on step and pair.
+type anywhere struct {
+	m    *cmdp.Model
+	seed uint64
+}
+
+func (p *anywhere) Distribution(dst []float64, h, s int) {
+	rows, rng := p.m.Rows(h), rand.New(rand.NewPCG(p.seed, uint64(h<<32+s)))
+	first, _ := rows.Choices(s)
+	sum := 0.0
+	for a := range dst {
+		dst[a] = 0
+		if next, _ := rows.Row(first + a); len(next) > 0 {
+			dst[a] = rng.Float64()
+		}
+		sum += dst[a]
+	}
+	floats.Scale(1/sum, dst)
+}
+
+func (p *anywhere) Choose(rng *rand.Rand, h, s int) int {
+	first, end := p.m.Rows(h).Choices(s)
+	probs := make([]float64, end-first)
+	p.Distribution(probs, h, s)
+	u := rng.Float64()
+	for a, x := range probs {
+		if u -= x; x > 0 && u < 0 {
+			return a
+		}
+	}
+	return floats.MaxIdx(probs)
+}
+
+// checkRows looks at all rows of a model.
+func checkRows(t *testing.T, number int, m *cmdp.Model) {
+	t.Helper()
+	come := make([]bool, m.States())
+	for _, st := range m.StartStates() {
+		come[st.State] = true
+	}
+	for h := range m.Horizon() {
+		rows, then := m.Rows(h), make([]bool, m.States())
+		lower, upper := m.Shape().StepReturns(h)
+		k := m.Kernel(h)
+		for s, in := range come {
+			first, end := rows.Choices(s)
+			if n := int(k.First[s+1] - k.First[s]); n != end-first {
+				t.Fatalf("model %d: pair %d at step %d has %d choices, and %d in a table of all", number, s, h, end-first, n)
+			}
+			if from, to := m.Shape().Choices(h, s); first < end && (first != from || end != to) || in && first == end {
+				t.Fatalf("model %d: pair %d at step %d has the choices %d to %d: want %d to %d as its shape", number, s, h, first, end, from, to)
+			}
+			offered := false
+			for c := first; c < end; c++ {
+				next, prob := rows.Row(c)
+				mean := make([]float64, m.Dim())
+				for e, to := range next {
+					then[to] = then[to] || in
+					floats.AddScaled(mean, prob[e], rows.Outcome(c, e))
+				}
+				if len(next) == 0 {
+					continue
+				}
+				offered = true
+				if sum := floats.Sum(prob); math.Abs(sum-1) > 1e-12 || !floats.EqualApprox(mean, rows.Returns(c), 1e-12) {
+					t.Fatalf("model %d: choice %d of pair %d: probabilities sum to %g, returns are %v: want %v", number, c, s, sum, rows.Returns(c), mean)
+				}
+				for j, x := range rows.Returns(c) {
+					if in && (x < lower[j] || x > upper[j]) {
+						t.Fatalf("model %d: return %d of choice %d of pair %d: %g: want %g to %g as its shape says", number, j, c, s, x, lower[j], upper[j])
+					}
+				}
+			}
+			if in && !offered {
+				t.Fatalf("model %d: pair %d offers nothing at step %d", number, s, h)
+			}
+		}
+		come = then
+	}
+}
+
+// compareOthers compares what other methods make of generated rows with what they make of stored ones.
+func compareOthers(t *testing.T, number int, generated, stored *cmdp.Model, dir []float64, least float64) {
+	t.Helper()
+	form := make([]*big.Rat, len(dir))
+	for j, x := range dir {
+		form[j] = new(big.Rat).SetFloat64(x)
+	}
+	value, err := exact.RationalValue(t.Context(), generated, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, _ := value.Float64(); math.Abs(x-least) > 1e-9 {
+		t.Fatalf("model %d: %.12g in rational arithmetic: want %.12g", number, x, least)
+	}
+	low, high := cmdp.Extremes(generated, nil, dir)
+	if a, b := cmdp.Extremes(stored, nil, dir); math.Abs(low-a) > 1e-9 || math.Abs(high-b) > 1e-9 {
+		t.Fatalf("model %d: episodes from %g to %g: want %g to %g", number, low, high, a, b)
+	}
+	program, err := exact.OccupancyLP(generated, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(program.Minimize) > 400 {
+		return
+	}
+	solver, err := lp.NewEmbedded(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var solution lp.Solution
+	if err := solver.Solve(&solution); err != nil || solution.Status != lp.Optimal || math.Abs(solution.Objective-least) > 1e-8 {
+		t.Fatalf("model %d: %v, %g by a linear program: want %g, %v", number, solution.Status, solution.Objective, least, err)
+	}
+	box, err := geometry.NewBox(slices.Repeat([]float64{-100}, len(dir)), slices.Repeat([]float64{100}, len(dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear, err := cost.NewLinear(dir, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := cmdp.Task{Cost: linear, Target: halfway(t, generated)}
+	got, err := exact.SolveDeterministic(t.Context(), generated, task, exact.DeterministicOptions{Nodes: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The stored product tells more counts apart, and so has more policies that never draw.
+	spec := cmdp.ModelSpec{Horizon: generated.Horizon(), Dim: generated.Dim(), Start: generated.StartStates()}
+	for h := range generated.Horizon() {
+		spec.Kernels = append(spec.Kernels, *generated.Kernel(h))
+	}
+	same, err := cmdp.NewModel(spec)
+	if err != nil {
+		return // some choices are not offered
+	}
+	want, err := exact.SolveDeterministic(t.Context(), same, task, exact.DeterministicOptions{Nodes: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != want.Status && got.Status != exact.Undecided && want.Status != exact.Undecided ||
+		got.Status == exact.Optimal && want.Status == exact.Optimal && math.Abs(got.Objective-want.Objective) > 1e-8 {
+		t.Fatalf("model %d: %v, %g without draws: want %v, %g as of stored rows", number, got.Status, got.Objective, want.Status, want.Objective)
+	}
+}
+
+// halfway is what keeps the last return below the middle of what it may be.
+func halfway(t *testing.T, m *cmdp.Model) geometry.Compact {
+	t.Helper()
+	lower, upper, err := exact.Ranges(t.Context(), m, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range lower {
+		lower[j], upper[j] = lower[j]-1, upper[j]+1
+	}
+	last := len(upper) - 1
+	upper[last] = (lower[last] + upper[last]) / 2
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := box.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// walked is a generated product whose policies are followed through all histories of its base.
+type walked struct {
+	m      *cmdp.Model
+	t      *cmdp.Tally
+	limits []monitor.Limit
+	unit   float64
+}
+
+// outcome returns the returns of an episode by their definition, from the returns of the base.
+func (w *walked) outcome(base []float64) []float64 {
+	total := math.Round(base[0]*1e6) / 1e6
+	var out []float64
+	for _, i := range w.t.Columns {
+		if i < w.t.Base.Dim() {
+			out = append(out, base[i])
+			continue
+		}
+		x, at := 0.0, w.limits[i-w.t.Base.Dim()]
+		switch {
+		case at.Kind == monitor.Above && total > at.At, at.Kind == monitor.AtLeast && total >= at.At:
+			x = 1
+		case at.Kind == monitor.Excess:
+			x = max(0, total-at.At)
+		case at.Kind == monitor.Shortfall:
+			x = max(0, at.At-total)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// each calls visit with the returns and the probability of each episode of a policy.
+func (w *walked) each(policy cmdp.Policy, visit func(returns []float64, probability float64)) {
+	var from func(h, s int, so []float64, mass float64)
+	from = func(h, s int, so []float64, mass float64) {
+		if h == w.t.Base.Horizon() {
+			visit(w.outcome(so), mass)
+			return
+		}
+		rows := w.t.Base.Rows(h)
+		first, end := rows.Choices(s)
+		if first == end {
+			from(h+1, s, so, mass)
+			return
+		}
+		probs := make([]float64, end-first)
+		policy.Distribution(probs, h, w.t.At(h, s, int32(math.Round(so[0]/w.unit))))
+		for a, x := range probs {
+			next, prob := rows.Row(first + a)
+			for e, to := range next {
+				if x*prob[e] > 0 {
+					then := slices.Clone(so)
+					floats.Add(then, rows.Outcome(first+a, e))
+					from(h+1, int(to), then, mass*x*prob[e])
+				}
+			}
+		}
+	}
+	for _, st := range w.t.Base.StartStates() {
+		from(0, st.State, make([]float64, w.t.Base.Dim()), st.Probability)
+	}
+}
+
+// compare compares the returns of a policy, and how they are distributed, with those of all histories, and plays some episodes.
+func (w *walked) compare(t *testing.T, number int, policy cmdp.Policy) {
+	t.Helper()
+	want, got := make([]float64, w.m.Dim()), make([]float64, w.m.Dim())
+	shares := make([]map[float64]float64, w.m.Dim())
+	for j := range shares {
+		shares[j] = make(map[float64]float64)
+	}
+	w.each(policy, func(returns []float64, probability float64) {
+		floats.AddScaled(want, probability, returns)
+		for j, x := range returns {
+			shares[j][math.Round(x*1e6)/1e6] += probability
+		}
+	})
+	cmdp.NewEvaluator(w.m).Returns(got, policy)
+	if !floats.EqualApprox(got, want, 1e-9) {
+		t.Fatalf("model %d: returns %v: want %v", number, got, want)
+	}
+	for j, share := range shares {
+		values, probabilities, ok := monitor.Distribution(t.Context(), w.m, policy, j)
+		for i, x := range values {
+			share[math.Round(x*1e6)/1e6] -= probabilities[i]
+		}
+		for x, left := range share {
+			if ok && math.Abs(left) > 1e-9 {
+				t.Fatalf("model %d: the distribution of return %d misses %g at %g", number, j, left, x)
+			}
+		}
+		if !ok && w.t.Columns[j] < w.t.Base.Dim() {
+			t.Fatalf("model %d: return %d has no distribution", number, j)
+		}
+	}
+	played, rng := cmdp.NewTrajectory(w.m.Shape()), rand.New(rand.NewPCG(uint64(number), 3))
+	for range 5 {
+		played.Play(w.m, policy, rng, rng)
+		base := make([]float64, w.t.Base.Dim())
+		for j, i := range w.t.Columns {
+			if i < len(base) {
+				base[i] = played.Total[j]
+			}
+		}
+		if want := w.outcome(base); !floats.EqualApprox(played.Total, want, 1e-9) {
+			t.Fatalf("model %d: an episode returns %v: want %v", number, played.Total, want)
+		}
 	}
 }
