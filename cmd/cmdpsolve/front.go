@@ -146,6 +146,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	c.stored = c.deterministic
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err

@@ -21,13 +21,13 @@ import (
 // memoryOptions say how what happens along the way is remembered.
 type memoryOptions struct {
 	resolution float64
-	generate   int  // see query.Options
+	stored     bool // rows are stored however many there are, for learners and searches that go through them again and again
 	each       bool // threshold of the worst episodes is gone through later: none is planned for here
 	workers    int  // of a value iteration, 0 for one for each processor
 }
 
-// manyPairs is the number of pairs of a state and what is remembered from which on planning generates them.
-const manyPairs = 1 << 16
+// manyPairs is the number of pairs of a state and what is remembered from which on their rows are generated, see query.Options.
+var manyPairs = 1 << 16
 
 // mostBytes bounds the memory of a model: half of what this process may still have, since planning takes about as much again.
 func mostBytes() int { return int(min(available.Bytes()/2, math.MaxInt)) }
@@ -38,7 +38,7 @@ func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 
 // open reads a problem.
 func (s streams) open(ctx context.Context, name string) (*loaded, error) {
-	return (&memoryOptions{}).load(ctx, s, name)
+	return (&memoryOptions{stored: true}).load(ctx, s, name)
 }
 
 // load reads a problem that may ask about the course of episodes.
@@ -66,7 +66,11 @@ func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loa
 
 // compile compiles a problem that was read, with the thresholds of the worst episodes that are best for it.
 func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name string) (*loaded, error) {
-	q, err := query.New(ctx, p, query.Options{Resolution: o.resolution, Generate: o.generate, Bytes: min(mostBytes(), monitor.DefaultBytes), Workers: o.workers})
+	opts := query.Options{Resolution: o.resolution, Generate: manyPairs, Bytes: min(mostBytes(), monitor.DefaultBytes), Workers: o.workers}
+	if o.stored {
+		opts.Generate = 0
+	}
+	q, err := query.New(ctx, p, opts)
 	if err == nil && !o.each {
 		q, err = q.Best(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,15 +191,15 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.policy == "" && !c.show && !c.distribution && !c.secondOpinion && !c.deterministic && c.credible.log == "" {
-		c.generate = manyPairs // all others look at rows
-	}
+	controller := slices.Contains([]string{".c", ".go"}, filepath.Ext(c.policy)) // with the rows of all steps as tables
+	c.stored = c.secondOpinion || c.deterministic || c.credible.log != "" || controller
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}
-	if n := p.Model.States(); c.generate == 0 && p.Product != nil && n >= manyPairs {
-		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for needs the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
+	wide := c.policy != "" || c.show || c.distribution || c.deterministic || c.secondOpinion
+	if n := p.Model.States(); wide && p.Product != nil && n >= manyPairs {
+		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for goes through the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
 	}
 	if note := p.missing().note(); note != nil {
 		c.say("%s", strings.Join(note, " "))

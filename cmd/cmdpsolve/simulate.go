@@ -102,6 +102,14 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 		c.steps = 1000
 	}
 	q, policies, err := p.ReadPolicy(ctx, c.policy)
+	if err != nil && p.Model != nil && p.Model.Tally() != nil { // it may be a policy of the stored product, which tells more apart
+		c.stored = true
+		if stored, failed := c.memoryOptions.load(ctx, c.streams, name); failed == nil {
+			if r, read, failed := stored.ReadPolicy(ctx, c.policy); failed == nil {
+				p, q, policies, err = stored, r, read, nil
+			}
+		}
+	}
 	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
 		return &exitError{exitUsage, errs}
 	} else if err != nil {

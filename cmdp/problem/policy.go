@@ -266,8 +266,9 @@ func (f *FilePolicy) reach() {
 			next = make([]bool, m.States())
 		}
 		var then []int32
+		rows := m.Rows(h)
 		for _, s := range queue {
-			f.successors(h, s, func(to int32) {
+			f.successors(rows, h, s, func(to int32) {
 				if !next[to] {
 					next[to] = true
 					then = append(then, to)
@@ -279,8 +280,8 @@ func (f *FilePolicy) reach() {
 }
 
 // successors calls visit with the states that the policy reaches from s.
-func (f *FilePolicy) successors(h int, s int32, visit func(int32)) {
-	rows, t := f.of.Model.Rows(h), f.steps[min(h, len(f.steps)-1)]
+func (f *FilePolicy) successors(rows *cmdp.Rows, h int, s int32, visit func(int32)) {
+	t := f.steps[min(h, len(f.steps)-1)]
 	first, end := rows.Choices(int(s))
 	if first == end {
 		visit(s)
