@@ -19,6 +19,12 @@ const (
 	// file.
 	freeStored  = 1 << 26
 	stepsPerRow = 1000
+	// maxReturns bounds the returns: what is found for each of them has one number for each of them.
+	maxReturns = 10_000
+	// maxLabelled bounds the states of all labels together. A label may be the complement of another one.
+	maxLabelled = 1 << 26
+	// maxRows bounds the rows of a polytope: the linear programs on it keep a matrix of so many rows and columns.
+	maxRows = 10_000
 )
 
 // limits are the bounds above; tests lower them.

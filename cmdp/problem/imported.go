@@ -203,6 +203,9 @@ func (h *header) checkImported(root *node) {
 	if root.get("returns") == nil && h.spec.Dim == 0 {
 		h.bad(nil, (*path)(nil).key("returns"), "%s has no rewards that could be returns", x.file)
 	}
+	if h.spec.Dim > maxReturns {
+		h.bad(nil, (*path)(nil).key("returns"), "missing, and %s has %d rewards: name those that are returns, at most %d", x.file, h.spec.Dim, maxReturns)
+	}
 }
 
 // addImported adds the choices of the imported model to the builder, and lets the model

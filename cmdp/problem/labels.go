@@ -118,7 +118,11 @@ func (f *stateFinder) add(in []bool, set *StateSet) error {
 	case set.And != nil:
 		return Inside(f.addCommon(in, set.And), "and")
 	case set.Name != "":
-		return f.addNamed(in, set.Name)
+		states, err := f.named(set.Name)
+		for _, s := range states {
+			in[s] = true
+		}
+		return err
 	}
 	var errs memberErrors
 	for i, part := range set.Or {
@@ -156,43 +160,71 @@ type unknownState struct{ name, message string }
 
 func (e *unknownState) Error() string { return e.message }
 
-func (f *stateFinder) addNamed(in []bool, name string) error {
+// union returns the states of a set that is a union of states and labels, in order and possibly more than once, at the cost
+// of their number alone. known is false for other sets.
+func (f *stateFinder) union(set *StateSet) (states []int32, known bool) {
+	if set.Not != nil || set.And != nil {
+		return nil, false
+	}
+	if set.Name != "" {
+		states, err := f.named(set.Name)
+		return states, err == nil
+	}
+	for _, part := range set.Or {
+		more, known := f.union(part)
+		if !known {
+			return nil, false
+		}
+		states = append(states, more...)
+	}
+	return states, states != nil
+}
+
+// list returns the states of a set in ascending order.
+func (f *stateFinder) list(set *StateSet) ([]int32, error) {
+	if states, known := f.union(set); known {
+		states = slices.Clone(states)
+		slices.Sort(states)
+		return slices.Compact(states), nil
+	}
+	in, err := f.in(set)
+	if err != nil {
+		return nil, err
+	}
+	return exchange.StatesOf(in), nil
+}
+
+// named returns the states that a name stands for: a state, a label, or a condition on variables.
+func (f *stateFinder) named(name string) ([]int32, error) {
 	s, isState := stateNamed(name, f.number, f.states)
 	i, isLabel := f.label[name]
 	switch {
 	case !isLabel && !isState && isInteger(name):
-		return &unknownState{name, fmt.Sprintf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)}
+		return nil, &unknownState{name, fmt.Sprintf("problem: unknown state %s: want 0 to %d", shorten(name), f.states-1)}
 	case !isLabel && !isState && f.p.Described != nil:
-		return f.addWhere(in, name)
+		return f.where(name)
 	case !isLabel && !isState:
 		if f.compared > mostCompared {
-			return &unknownState{name, "problem: unknown label or state " + shorten(name)}
+			return nil, &unknownState{name, "problem: unknown label or state " + shorten(name)}
 		}
 		known := slices.Sorted(maps.Keys(f.label))
 		known = slices.DeleteFunc(known, func(label string) bool { _, state := f.number.Find(label); return state })
-		return &unknownState{name, fmt.Sprintf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))}
+		return nil, &unknownState{name, fmt.Sprintf("problem: unknown label or state %s%s", shorten(name), f.orWant(name, append(known, f.p.States...)))}
 	case !isLabel:
-		in[s] = true
-		return nil
+		return []int32{int32(s)}, nil
 	case isState && !slices.Equal(f.p.Labels[i].States, []int32{int32(s)}):
-		return fmt.Errorf("problem: %s is a state and a label of other states: want two names", shorten(name))
+		return nil, fmt.Errorf("problem: %s is a state and a label of other states: want two names", shorten(name))
 	}
-	for _, s := range f.p.Labels[i].States {
-		in[s] = true
-	}
-	return nil
+	return f.p.Labels[i].States, nil
 }
 
-// addWhere adds the states where a condition on variables holds.
-func (f *stateFinder) addWhere(in []bool, condition string) error {
+// where returns the states where a condition on variables holds.
+func (f *stateFinder) where(condition string) ([]int32, error) {
 	states, err := f.p.Described.Where(condition)
 	if err != nil {
-		return fmt.Errorf("problem: %s is no label or state, and no condition on the variables: %w", shorten(condition), err)
+		return nil, fmt.Errorf("problem: %s is no label or state, and no condition on the variables: %w", shorten(condition), err)
 	}
-	for _, s := range states {
-		in[s] = true
-	}
-	return nil
+	return states, nil
 }
 
 // readLabels reads the labels one after the other. A label may be said by those above it and by
@@ -203,6 +235,7 @@ func (h *header) readLabels(n *node, at *path) {
 		return
 	}
 	finder := newStateFinder(h.p, h.states)
+	total := 0
 	for _, m := range n.members {
 		here := at.key(m.key.text)
 		name, ok := h.name(m.key, at)
@@ -213,16 +246,21 @@ func (h *header) readLabels(n *node, at *path) {
 		if !set.decode(&h.decoder, m.value, here) || !ok || h.states == 0 {
 			continue
 		}
-		in, err := finder.in(set)
+		states, err := finder.list(set)
 		if err != nil {
 			h.misbuilt(m.value, here, err)
 			continue
+		}
+		total += len(states)
+		if total > maxLabelled {
+			h.bad(m.value, here, "the labels so far have %d states together: want at most %d", total, maxLabelled)
+			return
 		}
 		i, old := finder.label[name]
 		if !old {
 			i = len(h.p.Labels)
 			finder.label[name], h.p.Labels = i, append(h.p.Labels, exchange.Label{})
 		}
-		h.p.Labels[i] = exchange.Label{Name: name, States: exchange.StatesOf(in)}
+		h.p.Labels[i] = exchange.Label{Name: name, States: states}
 	}
 }

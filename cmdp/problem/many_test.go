@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 )
 
 // TestManyWrongNames reads files with 20,000 wrong names or columns, and as many right ones. If each were compared
@@ -52,6 +54,11 @@ func TestManyKeys(t *testing.T) {
 		"twice":    {"", "key: 'one' # %d\n"},
 		"nested":   {"labels:\n", "  key%d: 'one'\n"},
 		"in lists": {"labels:\n", "  key%d:\n  - 'one'\n"},
+		"items":    {"labels:\n", "- key%d: 'one'\n"},
+		"an item":  {"constraints:\n  -\n", "    key%d: 'one'\n"},
+		"compact":  {"constraints:\n- - return: 'one'\n", "    key%d: 'one'\n"},
+		"inside":   {"labels:\n  a:\n    - or:\n", "      - and%d: ['one']\n"},
+		"flush":    {"labels:\n  a:\n  - or:\n", "    - and%d: ['one']\n"},
 	} {
 		work := func(n int) uint64 {
 			var text strings.Builder
@@ -101,6 +108,88 @@ func TestLargeMapping(t *testing.T) {
 			if err := sameTree(got, want); err != nil {
 				t.Errorf("%s, indent %q: %v", what, indent, err)
 			}
+		}
+	}
+}
+
+// TestLargeList is TestLargeMapping for lists, and for mappings in the items of lists, in small portions.
+func TestLargeList(t *testing.T) {
+	const n, many = 60, 50
+	for _, entry := range []string{
+		"- 'item%d'\n",
+		"- # nothing\n- x%d\n", // an empty item at the end would take the key that follows, in the library
+		"-\n  'item%d'\n",
+		"- key%d: 'it''s: fine' # said\n  other: [1,\n   2]\n",
+		"-\n  key%d: 1\n  b:\n  - c: 'x'\n    d:\n  -\n",
+		"- - 'a%d'\n  - b\n",
+		"- |\n  text: %d\n\n  more\n",
+		"- {a%d: 'b', c: [d]}\n",
+	} {
+		list := ""
+		for i := range n {
+			list += fmt.Sprintf(entry, i)
+		}
+		for _, around := range [][2]string{
+			{"", ""}, {"first: 1\nrows:\n", ""}, {"rows:\n", "last: one\n"}, {"- x\n-\n  ", "- y\n"}, {"- first: 'x'\n  rows:\n    ", "  last: y\n- z\n"},
+			{"- first: 'x'\n  rows:\n  ", "  last: y\n"}, {"- - ", "  - z\n- w\n"}, {"a:\n  b:\n   - - x\n     - ", "     - y\nc: d\n"},
+		} {
+			indent := strings.Repeat(" ", len(around[0])-strings.LastIndexByte(around[0], '\n')-1)
+			text := around[0] + strings.ReplaceAll(strings.TrimSuffix(list, "\n"), "\n", "\n"+indent) + "\n" + around[1]
+			tokens := slices.DeleteFunc(lexer.Tokenize(text), func(t *token.Token) bool { return t.Type == token.CommentType })
+			b := newBlockCollection(tokens)
+			if b == nil {
+				t.Fatalf("%.60q: it is no block", text)
+			}
+			got, bad := (&converter{text: text, end: tokens[len(tokens)-1]}).inPortions(b, many)
+			want, wrong := new(converter).parse(lexer.Tokenize(text))
+			if wrong != nil || bad != nil {
+				t.Fatalf("%.60q: %v, %v", text, bad, wrong)
+			}
+			if err := sameTree(got, want); err != nil {
+				t.Errorf("%.60q: %v", text, err)
+			}
+		}
+	}
+}
+
+// TestManyLabels reads labels that all name few of many states. Looking at each state for each label would take 10^10 steps.
+func TestManyLabels(t *testing.T) {
+	const n = 100_000
+	var text strings.Builder
+	fmt.Fprintf(&text, "format: cmdp/1\nhorizon: 1\nstates: %d\nstart: 0\nreturns: [reward]\ntransitions: []\nlabels:\n", n)
+	for i := range n {
+		fmt.Fprintf(&text, "  label%d: [%d, %d]\n", i, n-1, i)
+	}
+	text.WriteString("  some: [label7, 3, label7, label9]\n")
+	p, err := Parse("labels.yaml", []byte(text.String()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(p.Labels[n].States); got != fmt.Sprintf("[3 7 9 %d]", n-1) {
+		t.Error(got)
+	}
+}
+
+// TestAbsurdSizes: what would take minutes or gigabytes later is refused where it is said.
+func TestAbsurdSizes(t *testing.T) {
+	many := func(n int, form string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.ReplaceAll(form, "#", fmt.Sprint(i))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	head := "format: cmdp/1\nhorizon: 1\nstart: 0\ntransitions: []\n"
+	for text, want := range map[string]string{
+		head + "states: 2\nreturns: " + many(maxReturns, "r#"):                                                                     "",
+		head + "states: 2\nreturns: " + many(maxReturns+1, "r#"):                                                                   "returns: 10001 returns: want at most 10000",
+		head + "states: 2\nreturns: [a]\ntarget: {polytope: {A: " + many(maxRows+1, "[1]") + ", b: " + many(maxRows+1, "1") + "}}": "target.polytope: 10001 rows: want at most 10000",
+		head + "states: 2\nreturns: [a]\ntarget: {affine: {A: " + many(maxRows+1, "[1]") + ", b: " + many(maxRows+1, "1") + "}}":   "target.affine: 10001 rows: want at most 10000",
+		head + "states: 1000000\nreturns: [a]\nlabels: {" + strings.Trim(many(68, "l#: {not: ['#']}"), "[]") + "}\n":               "labels.l67: the labels so far have 67999932 states together: want at most 67108864",
+	} {
+		_, err := Parse("absurd.yaml", []byte(text), nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.200v: want %q", err, want)
 		}
 	}
 }

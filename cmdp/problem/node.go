@@ -41,6 +41,17 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// last returns the value that ends the node: the node itself, or the last one inside.
+func (n *node) last() *node {
+	switch {
+	case len(n.items) > 0:
+		return n.items[len(n.items)-1].last()
+	case len(n.members) > 0:
+		return n.members[len(n.members)-1].value.last()
+	}
+	return n
+}
+
 func (n *node) isNull() bool { return n.isOne("", "~", "null", "Null", "NULL") }
 
 func (n *node) isBool() bool { return n.isOne("true", "True", "TRUE", "false", "False", "FALSE") }

@@ -103,7 +103,9 @@ func (h *header) readReturns(n *node, at *path) {
 	if h.imported != nil {
 		h.imported.rewards = nil
 	}
-	switch {
+	switch count := max(len(n.items), len(n.members)); {
+	case count > maxReturns:
+		h.bad(n, at, "%d returns: want at most %d", count, maxReturns)
 	case n.kind == listNode:
 		if names, ok := h.uniqueNames(n, at); ok {
 			h.giveReturns(names, make([]Return, len(names)), n.items, at)

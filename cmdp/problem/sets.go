@@ -217,7 +217,18 @@ type Polytope struct {
 
 func (p *Polytope) size() int { return width(p.A) }
 func (p *Polytope) build(int, []string) (geometry.Set, error) {
+	if err := fewRows(p.A); err != nil {
+		return nil, err
+	}
 	return bounded(geometry.NewPolyhedron(p.A, p.B))
+}
+
+// fewRows returns an error for more rows than linear programs take.
+func fewRows(rows [][]float64) error {
+	if len(rows) > maxRows {
+		return fmt.Errorf("problem: %d rows: want at most %d", len(rows), maxRows)
+	}
+	return nil
 }
 
 // Equations is the affine set A x = B.
@@ -225,6 +236,9 @@ type Equations Polytope
 
 func (e *Equations) size() int { return width(e.A) }
 func (e *Equations) build(int, []string) (geometry.Set, error) {
+	if err := fewRows(e.A); err != nil {
+		return nil, err
+	}
 	return made(geometry.NewAffine(e.A, e.B))
 }
 

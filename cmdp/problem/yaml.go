@@ -45,8 +45,9 @@ func parseYAML(text string, first int) (root *node, bad *syntaxError) {
 	c := converter{offset: first - 1, text: text}
 	if len(tokens) > manyTokens {
 		bare := slices.DeleteFunc(slices.Clone(tokens), func(t *token.Token) bool { return t.Type == token.CommentType })
-		if starts := entries(bare); starts != nil {
-			return c.largeMapping(bare, starts)
+		if b := newBlockCollection(bare); b != nil {
+			c.end = bare[len(bare)-1]
+			return c.inPortions(b, manyTokens)
 		}
 	}
 	return c.parse(tokens)
@@ -105,14 +106,20 @@ func (e *syntaxError) blameTab(text string, first int) {
 	}
 }
 
-// manyTokens is from how many tokens on a mapping is parsed in portions of so many. The library calls itself and
+// manyTokens is from how many tokens on a block is parsed in portions of so many. The library calls itself and
 // copies all that it has for each key of a mapping without braces: twice as many keys take four times as long.
 const manyTokens = 2048
 
-// entries returns where the entries of a mapping without braces begin among its tokens, which have no comments. It is
-// nil if they are something else, or if that is not certain.
-func entries(tokens token.Tokens) []int {
-	var starts []int
+// A blockCollection is a mapping without braces or a list without brackets, in tokens without comments.
+type blockCollection struct {
+	tokens token.Tokens
+	list   bool
+	starts []int // where its entries begin, or the dashes of its items
+}
+
+// newBlockCollection returns the block that the tokens are. It is nil if they are something else, or if that is not certain.
+func newBlockCollection(tokens token.Tokens) *blockCollection {
+	b := &blockCollection{tokens: tokens, list: tokens[0].Type == token.SequenceEntryType}
 	column, flow := tokens[0].Position.Column, 0
 	for i, t := range tokens {
 		inside := flow > 0
@@ -122,20 +129,21 @@ func entries(tokens token.Tokens) []int {
 		case token.MappingEndType, token.SequenceEndType:
 			flow--
 		}
+		dash := t.Type == token.SequenceEntryType
 		if i > 0 {
 			before := tokens[i-1].Type // the text of a block has a place of its own
 			inside = inside || t.Position.Column > column || before == token.LiteralType || before == token.FoldedType ||
-				t.Position.Column == column && t.Type == token.SequenceEntryType
+				!b.list && t.Position.Column == column && dash
 		}
 		switch {
 		case inside:
-		case t.Position.Column < column || !isKey(tokens[i:]):
+		case t.Position.Column < column || b.list && !dash || !b.list && !isKey(tokens[i:]):
 			return nil
 		default:
-			starts = append(starts, i)
+			b.starts = append(b.starts, i)
 		}
 	}
-	return starts
+	return b
 }
 
 // isKey reports whether the first token is a plain or quoted key, with its colon.
@@ -147,40 +155,70 @@ func isKey(tokens token.Tokens) bool {
 		tokens[1].Position.Line == t.Position.Line
 }
 
-// largeMapping reads a mapping without braces, whose entries begin at the given places, in portions.
-func (c *converter) largeMapping(tokens token.Tokens, starts []int) (*node, *syntaxError) {
-	first := tokens[0].Position
+// inner returns the block, of many tokens, that is the value of the i-th entry or the i-th item, else nil.
+func (b *blockCollection) inner(i int, many int) *blockCollection {
+	first := b.tokens[b.starts[i]]
+	value := b.tokens[b.starts[i]+b.head() : b.end(i)]
+	if len(value) <= many {
+		return nil
+	}
+	at := value[0].Position
+	below := at.Line > first.Position.Line
+	dash := value[0].Type == token.SequenceEntryType
+	switch {
+	case b.list && at.Column > first.Position.Column:
+	case !b.list && below && (at.Column > first.Position.Column || dash && at.Column == first.Position.Column):
+	default:
+		return nil
+	}
+	return newBlockCollection(value)
+}
+
+// head is how many tokens stand before a value: a key and its colon, or a dash.
+func (b *blockCollection) head() int {
+	if b.list {
+		return 1
+	}
+	return 2
+}
+
+func (b *blockCollection) end(i int) int {
+	if i+1 < len(b.starts) {
+		return b.starts[i+1]
+	}
+	return len(b.tokens)
+}
+
+// inPortions reads a block in portions of about so many tokens.
+func (c *converter) inPortions(b *blockCollection, many int) (*node, *syntaxError) {
+	first := b.tokens[0].Position
 	n := &node{kind: mapNode, line: first.Line + c.offset, col: first.Column}
+	if b.list {
+		n.kind = listNode
+	}
 	from := 0
 	flush := func(to int) *syntaxError {
 		if from == to {
 			return nil
 		}
-		portion, bad := c.parse(tokens[from:to:to])
+		portion, bad := c.parse(b.tokens[from:to:to])
 		if bad != nil {
 			return bad
 		}
-		n.members = append(n.members, portion.members...)
-		last := tokens[to-1]
-		if last.Type == token.MappingValueType && to < len(tokens) {
+		last := b.tokens[to-1]
+		if last != c.end && (last.Type == token.MappingValueType || last.Type == token.SequenceEntryType) {
 			// At the end of a document the library gives an empty value another place.
-			n.members[len(n.members)-1].value.col = last.Position.Column + 1
+			portion.last().col = last.Position.Column + 1
 		}
+		n.members = append(n.members, portion.members...)
+		n.items = append(n.items, portion.items...)
 		from = to
 		return nil
 	}
-	for i, start := range starts {
-		end := len(tokens)
-		if i+1 < len(starts) {
-			end = starts[i+1]
-		}
-		var inner []int
-		value := tokens[start+2 : end]
-		if len(value) > manyTokens && value[0].Position.Line > tokens[start].Position.Line &&
-			value[0].Position.Column > first.Column {
-			inner = entries(value)
-		}
-		if inner == nil && end-from < manyTokens && end < len(tokens) {
+	for i, start := range b.starts {
+		end := b.end(i)
+		inner := b.inner(i, many)
+		if inner == nil && end-from < many && end < len(b.tokens) {
 			continue
 		}
 		if inner == nil {
@@ -192,14 +230,20 @@ func (c *converter) largeMapping(tokens token.Tokens, starts []int) (*node, *syn
 		if bad := flush(start); bad != nil {
 			return nil, bad
 		}
-		if bad := flush(start + 2); bad != nil { // the key alone
-			return nil, bad
+		if !b.list {
+			if bad := flush(start + b.head()); bad != nil { // the key alone
+				return nil, bad
+			}
 		}
-		whole, bad := c.largeMapping(value, inner)
+		whole, bad := c.inPortions(inner, many)
 		if bad != nil {
 			return nil, bad
 		}
-		n.members[len(n.members)-1].value = whole
+		if b.list {
+			n.items = append(n.items, whole)
+		} else {
+			n.members[len(n.members)-1].value = whole
+		}
 		from = end
 	}
 	return n, c.bad
@@ -344,6 +388,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 type converter struct {
 	offset int // lines before the text
 	text   string
+	end    *token.Token // the last of a document that is read in portions
 	bad    *syntaxError
 }
 
