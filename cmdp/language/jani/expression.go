@@ -12,7 +12,7 @@ import (
 type expr = language.Expr
 
 // maxInlined bounds the operators of all expressions, with functions written out.
-const maxInlined = 4_000_000
+const maxInlined = 2_000_000
 
 // A context says what names mean in an expression.
 type context struct {

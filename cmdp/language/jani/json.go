@@ -204,18 +204,18 @@ var kinds = func() map[string]string {
 func (n *node) object(what, keys string) {
 	n.want("an object")
 	needed, optional, _ := strings.Cut(keys, "|")
-	for _, key := range strings.Fields(needed) {
+	for key := range strings.FieldsSeq(needed) {
 		if n.get(key) == nil {
 			fail(n.at, "%s without %s", what, key)
 		}
 	}
-	known := append(strings.Fields(needed), strings.Fields(optional)...)
+	known := " " + needed + optional + " "
 	for i, key := range n.keys {
 		item := n.items[i]
 		switch {
 		case key == "comment" || strings.HasPrefix(key, "x-") || item.kind == "null":
-		case !slices.Contains(known, key):
-			fail(item.at, "%s with %s, which is not supported: want %s", what, shorten(key), strings.Join(known, ", "))
+		case strings.Contains(key, " ") || !strings.Contains(known, " "+key+" "):
+			fail(item.at, "%s with %s, which is not supported: want %s", what, shorten(key), strings.Join(strings.Fields(known), ", "))
 		case slices.Contains(n.keys[:i], key):
 			fail(item.at, "%s with %s twice", what, key)
 		case kinds[key] != "":

@@ -121,6 +121,30 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// FuzzProperties: any text is a list of properties or an error that names its file, and conditions that were read are
+// read again.
+func FuzzProperties(f *testing.F) {
+	f.Add(`const int k = N+1; label "up" = x>=k; "a": multi(Pmax=? [F<=k "up"], R{"t"}<=2^3 [C<=(1+1)]); "b": P>=0.5 [x=1 & "up" U<3 !y];`)
+	f.Add(`S=? [x>0 ? true : "up"]; "c": R{"t"}min=? [F x=1|y]; LRA>=1/2 [x<=func(max,1,2)]; Rmax=? [S]; Pmin=? [G x!=1 => y <=> false];`)
+	f.Fuzz(func(t *testing.T, text string) {
+		list, _, err := prism.ReadProperties("m.props", text, map[string]string{"N": "3"})
+		if err != nil && !strings.HasPrefix(err.Error(), "m.props:") {
+			t.Fatal(err)
+		}
+		for _, p := range list {
+			for _, formula := range p.Formulas {
+				if formula.Goal == "" {
+					continue
+				}
+				again := "P>=1 [F (" + formula.Goal + ")]"
+				if _, _, err := prism.ReadProperties("m.props", again, nil); err != nil && !strings.Contains(err.Error(), "nested") {
+					t.Fatalf("%s: %v", again, err)
+				}
+			}
+		}
+	})
+}
+
 // BenchmarkExplore explores the model in the file that the environment variable MODEL names, or one of
 // random modules: states a second of processor time are what counts on a busy machine.
 func BenchmarkExplore(b *testing.B) {
