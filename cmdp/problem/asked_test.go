@@ -118,3 +118,51 @@ func TestRefusedProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestJANIProperties asks what models of the Quantitative Verification Benchmark Set ask, whose answers it publishes.
+func TestJANIProperties(t *testing.T) {
+	for _, c := range []struct {
+		file, property string
+		constants      map[string]string
+		want           float64
+	}{
+		{"consensus.2.jani.gz", "c1", map[string]string{"K": "2"}, 1},
+		{"consensus.2.jani.gz", "c2", map[string]string{"K": "2"}, 49.0 / 128},
+		{"consensus.2.jani.gz", "disagree", map[string]string{"K": "2"}, 13.0 / 120},
+		{"consensus.2.jani.gz", "steps_max", map[string]string{"K": "2"}, 75},
+		{"consensus.2.jani.gz", `R{"steps"}min=? [F "finished"]`, map[string]string{"K": "2"}, 48},
+		{"csma.2-2.jani.gz", "all_before_max", nil, 0.875},
+		{"csma.2-2.jani.gz", "some_before", nil, 0.5},
+		{"csma.2-2.jani.gz", "time_max", nil, 70.66575976616393},
+		{"beb.3-4.jani.gz", "GaveUp", map[string]string{"N": "3"}, 683.0 / 8192},
+		{"brp-pta.jani.gz", "P_1", map[string]string{"N": "16", "MAX": "2", "TD": "1", "TIME_BOUND": "64"}, 0.0004233334437734179},
+		{"brp-pta.jani.gz", "Emax", map[string]string{"N": "16", "MAX": "2", "TD": "1", "TIME_BOUND": "64"}, 33.473156451738696},
+	} {
+		opts := problem.Options{Constants: c.constants, Property: &problem.Property{File: "--property", Text: c.property}}
+		p, err := problem.ReadWith("../language/jani/testdata/"+c.file, opts)
+		if err != nil {
+			t.Fatalf("%s: %v", c.property, err)
+		}
+		q, err := query.New(context.Background(), p, query.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.property, err)
+		}
+		r, err := exact.Solve(context.Background(), q.Model, q.Task, exact.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.property, err)
+		}
+		if got := math.Abs(q.Task.Cost.Value(r.Returns)); r.Status != exact.Optimal || math.Abs(got-c.want) > 1e-7 {
+			t.Errorf("%s: %v %.9g, want %.9g", c.property, r.Status, got, c.want)
+		}
+	}
+	opts := problem.Options{Property: &problem.Property{File: "../language/jani/testdata/csma.2-2.jani.gz", Name: "none"}}
+	text, err := problem.ReadText(opts.Property.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Property.Text = string(text)
+	_, err = problem.ReadWith(opts.Property.File, opts)
+	if err == nil || !strings.Contains(err.Error(), "csma.2-2.jani.gz: no property none: want one of all_before_max, all_before_min, some_before") {
+		t.Error(err)
+	}
+}
