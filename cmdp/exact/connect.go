@@ -128,7 +128,7 @@ func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
 	}
 	switch {
 	case verdict == Optimal && -n.incumbent.cost > unreachable:
-		return n.passage(q, int32(m.States())), nil
+		return n.passage(q, states), nil
 	case verdict == Infeasible, verdict == Optimal && n.proof != nil && -n.proof.Bound <= 100*unreachable:
 		return nil, nil
 	}
@@ -138,17 +138,17 @@ func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
 // errPassage is the error of a ray of which it is not known whether policies within the limits come to its place.
 var errPassage = errors.New("exact: whether a place can be reached within the limits is not known")
 
-// passage returns the mixture of a solver for a marked model.
-func (s *solver) passage(q *stationary, states int32) *passage {
+// passage returns the mixture of a solver for a model that is marked with some states.
+func (s *solver) passage(q *stationary, states []int32) *passage {
 	w := &passage{returns: s.incumbent.v[:len(s.incumbent.v)-1]}
 	for j, x := range s.incumbent.lambda {
 		c := s.master.columns[j]
 		switch {
 		case !(x > 0):
 		case c.ray == nil:
-			w.parts = append(w.parts, weighed{q, markov.Rule{Actions: *c.policy}, x})
+			w.parts = append(w.parts, weighed{p: q, st: markov.Rule{Actions: *c.policy}, weight: x, marks: states})
 		default:
-			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.unmarked(states)
+			c.returns, c.ray = c.returns[:len(c.returns)-1], c.ray.unmarked(int32(q.m.States()/2))
 			w.rays, w.steps = append(w.rays, c), append(w.steps, x)
 		}
 	}
@@ -234,6 +234,11 @@ type draft func(ctx context.Context) ([]Component, error)
 // settleOn takes the first draft whose returns, as they are evaluated, are right. It reports whether there is one; r holds
 // the last one else.
 func (s *solver) settleOn(r *Result, right func(r *Result) bool, drafts ...draft) (bool, error) {
+	return s.settleIn(s.pricer, r, right, drafts...)
+}
+
+// settleIn is settleOn for policies of the model of a pricer.
+func (s *solver) settleIn(p pricer, r *Result, right func(r *Result) bool, drafts ...draft) (bool, error) {
 	for _, make := range drafts {
 		components, err := make(s.ctx)
 		if err != nil {
@@ -245,7 +250,7 @@ func (s *solver) settleOn(r *Result, right func(r *Result) bool, drafts ...draft
 		r.Policy, r.Components, r.Returns = nil, nil, nil
 		v := []float64(nil)
 		for _, c := range components {
-			x, err := s.pricer.evaluate(s.ctx, c.Policy)
+			x, err := p.evaluate(s.ctx, c.Policy)
 			if err != nil {
 				return false, err
 			}
@@ -280,7 +285,14 @@ func (s *solver) recoverTotal(r *Result, p *stationary, columns []column, weight
 	averaged := func(ctx context.Context) ([]Component, error) { return s.averaged(ctx, p, b, columns, weights) }
 	drawn := func(ctx context.Context) ([]Component, error) { return s.drawn(ctx, p, b) }
 	plain := func(context.Context) ([]Component, error) { return s.withoutRays() }
-	_, err = s.settleOn(r, s.attains, averaged, drawn, plain)
+	ok, err := s.settleOn(r, s.attains, averaged, drawn, plain)
+	if ok || err != nil {
+		return err
+	}
+	if ok, err = s.withMemory(r, p, b, s.attains); ok || err != nil {
+		return err
+	}
+	_, err = s.settleOn(r, s.attains, plain)
 	return err
 }
 
@@ -334,7 +346,7 @@ func (s *solver) averaged(ctx context.Context, p *stationary, b *blend, columns 
 func (s *solver) drawn(ctx context.Context, p *stationary, b *blend) ([]Component, error) {
 	single := make([]*blend, len(b.parts))
 	for i, o := range b.parts {
-		single[i] = &blend{parts: []weighed{{o.p, o.st, 1}}}
+		single[i] = &blend{parts: []weighed{{p: o.p, st: o.st, weight: 1, marks: o.marks}}}
 	}
 	for j, c := range b.rays {
 		carried := false

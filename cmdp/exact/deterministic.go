@@ -123,7 +123,9 @@ func (s *search) open(ctx context.Context, d *decision) error {
 	if err != nil {
 		return err
 	}
-	r, err := Solve(ctx, m, s.task, s.opts.Options)
+	opts := s.opts.Options
+	opts.memoryless = true
+	r, err := Solve(ctx, m, s.task, opts)
 	if err != nil {
 		if errors.Is(err, ErrNoTotal) && d != nil {
 			return nil // with these decisions every policy goes on for ever
@@ -156,10 +158,7 @@ func (s *search) open(ctx context.Context, d *decision) error {
 // undecided returns the first step and state where the policy of an answer draws, and the likeliest
 // action there. Where it draws nowhere and the answer is undecided, any choice will do.
 func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
-	policies := r.Components
-	if r.Policy != nil {
-		policies = []Component{{1, r.Policy}}
-	}
+	policies := r.components()
 	for h := range steps(m) {
 		rows := m.Rows(h)
 		for state := range m.States() {

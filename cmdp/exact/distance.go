@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -24,9 +25,10 @@ type DistanceResult struct {
 	// in the bounds.
 	Support float64
 	Whole   bool
-	// Returns and Policy are of a policy nearest to the target.
+	// Returns and Policy are of a policy nearest to the target. Product is that of the policy, see [Result].
 	Returns    []float64
 	Policy     *Policy
+	Product    *monitor.Product
 	Iterations int
 }
 
@@ -41,7 +43,7 @@ func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) 
 	if err != nil {
 		return nil, err
 	}
-	out := &DistanceResult{Returns: r.Returns, Policy: r.Policy, Upper: r.Violation, Tolerance: r.Tolerance, Iterations: r.Iterations}
+	out := &DistanceResult{Returns: r.Returns, Policy: r.Policy, Product: r.Product, Upper: r.Violation, Tolerance: r.Tolerance, Iterations: r.Iterations}
 	switch r.Status {
 	case Optimal:
 		out.Upper = 0

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 
@@ -37,6 +38,7 @@ type FrontPoint struct {
 	Weights             []float64
 	Policy              *Policy // nil if one of the Components is drawn at the start, see [Result]
 	Components          []Component
+	Product             *monitor.Product // of the policy with memory, nil without
 }
 
 // A FrontResult is an approximation of the trade-off curve from both sides.
@@ -237,7 +239,7 @@ func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
 
 // add keeps the point and the half-space that a weighted problem has found.
 func (f *front) add(weights []float64, r *Result) {
-	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components}
+	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components, Product: r.Product}
 	for _, c := range f.opts.Over {
 		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}

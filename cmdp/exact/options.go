@@ -39,6 +39,8 @@ type Options struct {
 	// a policy, whose returns are those of a mixture of policies. It is certified like others up to the rounding of the
 	// bound, which is computed anew for the answer in the end.
 	Early func(*Result)
+
+	memoryless bool // no policy has to remember anything
 }
 
 // EarlyGap is the gap of early answers, relative like Options.Gap.

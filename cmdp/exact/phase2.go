@@ -218,11 +218,12 @@ func (s *solver) gap() float64 {
 }
 
 // tolerance is the absolute gap of a relative one. It is at least the rounding of the bound, as far as
-// that is small, and the absolute error of numbers that are too small for relative rounding.
+// that is small, and the absolute error of numbers that are too small for relative rounding. Where the cost of all policies found is 0,
+// the size of what cancels out in it is all that rounding can be measured by.
 func (s *solver) tolerance(relative float64) float64 {
 	tol := relative*s.magnitude() + smallest
 	if s.proof != nil {
-		tol += math.Min(2*s.proof.Margin, 1e-10*(s.master.extent+math.Abs(s.incumbent.cost)))
+		tol += math.Min(math.Max(2*s.proof.Margin, 1e-13*s.master.extent), 1e-10*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
 	return tol
 }

@@ -90,13 +90,13 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 // infinite returns an error that names a return that is infinite where that is unwanted, and a state and an action that give it for ever;
 // nil without one.
 func (p *Planner) infinite(ctx context.Context, c concern, r *Result) *NoTotalError {
-	s := reach(p.m, p.workers, nil)
-	s.concern = c
-	components := r.Components
-	if r.Policy != nil {
-		components = []Component{{1, r.Policy}}
+	m, state := p.m, func(s int32) int32 { return s }
+	if r.Product != nil {
+		m, state = r.Product.Model, func(s int32) int32 { return int32(r.Product.State(int(s))) }
 	}
-	for _, o := range components {
+	s := reach(m, p.workers, nil)
+	s.concern = c
+	for _, o := range r.components() {
 		st := &o.Policy.steps[0]
 		x, err := s.visits(ctx, st, false)
 		if err != nil {
@@ -106,7 +106,7 @@ func (p *Planner) infinite(ctx context.Context, c concern, r *Result) *NoTotalEr
 			for _, t := range s.choose(nil, st, s.base.Number[at]) {
 				for i, y := range s.k.Returns[t.Choice*s.dim():][:s.dim()] {
 					if s.seen(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
-						return &NoTotalError{State: int(at), Action: t.Choice - int(s.k.First[at]), Return: i}
+						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i}
 					}
 				}
 			}

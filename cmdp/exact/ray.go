@@ -158,7 +158,11 @@ func (s *solver) unbounded() (*Result, error) {
 	}
 	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
 	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
-	ok, err = s.settleOn(r, falls, s.forever(p, base, ways, places)...)
+	plain := func(context.Context) ([]Component, error) { return s.withoutRays() }
+	ok, err = s.settleOn(r, falls, append(s.forever(p, base, ways, places), plain)...)
+	if !ok && err == nil {
+		ok, err = s.withMemory(r, p, base.manyTimes(ways, places), falls)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -242,11 +246,16 @@ func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *bl
 		}
 	}
 	return append(out, func(ctx context.Context) ([]Component, error) {
-		b := *base.with(ways, 0.1)
-		b.rays, b.steps = slices.Concat(b.rays, places.rays), slices.Concat(b.steps, scaled(manySteps, places.steps))
-		policy, err := p.average(ctx, &b)
+		policy, err := p.average(ctx, base.manyTimes(ways, places))
 		return []Component{{1, policy}}, err
 	})
+}
+
+// manyTimes returns a blend that goes many times round the rays of some places.
+func (b *blend) manyTimes(ways []*passage, places *blend) *blend {
+	out := *b.with(ways, 0.1)
+	out.rays, out.steps = slices.Concat(out.rays, places.rays), slices.Concat(out.steps, scaled(manySteps, places.steps))
+	return &out
 }
 
 // grows answers a task for which found says that a total may grow for ever beside long-run means. The total is without

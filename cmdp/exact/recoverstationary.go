@@ -10,18 +10,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A weighed is a policy with its weight in a mixture. Its model is that of the mixture, or several copies of it one after the other.
+// A weighed is a policy with its weight in a mixture. Its model is that of the mixture, or that marked with some states: two copies of
+// it one after the other.
 type weighed struct {
 	p      *stationary
 	st     markov.Rule
 	weight float64
+	marks  []int32 // nil for the model of the mixture
 }
 
 // partsOf returns the parts that columns are.
 func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
 	var out []weighed
 	for j, c := range columns {
-		out = append(out, weighed{p, markov.Rule{Actions: *c.policy}, weights[j]})
+		out = append(out, weighed{p: p, st: markov.Rule{Actions: *c.policy}, weight: weights[j]})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
 
@@ -20,7 +21,8 @@ type SlackResult struct {
 	// inside, and +Inf if nothing bounds it.
 	Radius, Bound float64
 	Returns       []float64
-	Policy        *Policy
+	Policy        *Policy          // nil if one of several is drawn
+	Product       *monitor.Product // of the policy, see [Result]
 	Iterations    int
 }
 
@@ -225,5 +227,5 @@ func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
 		radius = math.Max(0, room)
 		bound = math.Max(bound, radius)
 	}
-	return &SlackResult{Radius: radius, Bound: bound, Returns: r.Returns, Policy: r.Policy, Iterations: s.iterations}, nil
+	return &SlackResult{Radius: radius, Bound: bound, Returns: r.Returns, Policy: r.Policy, Product: r.Product, Iterations: s.iterations}, nil
 }

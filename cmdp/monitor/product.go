@@ -20,6 +20,7 @@ type Product struct {
 	Worst *Doomed
 
 	walk
+	inner     *Product   // whose pairs are the states that the walk goes through, see With; nil for those of the base
 	generated *generated // nil if rows are stored
 	recalls   []bool     // of each monitor: it has more than one memory value
 	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
@@ -156,14 +157,24 @@ func (p *Product) State(s int) int {
 		of, _ := g.tally.State(s)
 		return g.state(of)
 	}
+	if p.inner != nil {
+		return p.inner.State(int(p.state[s]))
+	}
 	return int(p.state[s])
 }
 
 // Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
-func (p *Product) Restricted() bool { return p.actions != nil }
+func (p *Product) Restricted() bool {
+	return p.actions != nil || p.inner != nil && p.inner.Restricted()
+}
 
 // Base returns the model without memory.
-func (p *Product) Base() *cmdp.Model { return p.base }
+func (p *Product) Base() *cmdp.Model {
+	if p.inner != nil {
+		return p.inner.Base()
+	}
+	return p.base
+}
 
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
@@ -171,6 +182,9 @@ func (p *Product) Action(h, s, a int) int {
 	if of := p.left(h); of != nil {
 		first, _ := p.Model.Rows(h).Choices(s)
 		return int(of[first+a])
+	}
+	if p.inner != nil {
+		return p.inner.Action(h, int(p.state[s]), a)
 	}
 	if first, end := p.base.Rows(h).Choices(p.State(s)); first == end {
 		return -1
@@ -197,6 +211,9 @@ func (p *Product) Recall(s int) string {
 
 // recall lists what is remembered in state s, each as write puts it.
 func (p *Product) recall(s int, write func(name, value string) string) (parts []string) {
+	if p.inner != nil {
+		parts = p.inner.recall(int(p.state[s]), write)
+	}
 	tuple := p.memory[s]
 	if p.unpaid[tuple] {
 		parts = append(parts, "start")
@@ -225,6 +242,9 @@ func (p *Product) Remembered() []Remembered {
 		return p.generated.remembered()
 	}
 	var out []Remembered
+	if p.inner != nil {
+		out = p.inner.Remembered()
+	}
 	for i, m := range p.monitors {
 		if !p.recalls[i] {
 			continue

@@ -1,0 +1,315 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cmdp/monitor"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Visits and the probabilities of staying for good satisfy the same equations whether or not somebody stays where others pass. A policy
+// without memory cannot do both in one state: if it goes round a loop with a probability and stays at no cost otherwise, it draws
+// again in every step, and goes round for ever. One that remembers whether it is done with its loops can (Forejt, Kwiatkowska, Norman,
+// Parker and Qu 2011, where such a policy draws what it remembers). Here what is done tells it: in the states of the loops that policy takes
+// their choices until it is done, and any other choice there says that it is.
+
+// withMemory looks for a policy that remembers whether it is done with the loops of a blend. It reports whether there is one that is
+// right. Loops in which a policy may stay for ever are left out second: whoever stays there in the end need not go round them before.
+func (s *solver) withMemory(r *Result, p *stationary, b *blend, right func(r *Result) bool) (bool, error) {
+	fewer := &blend{parts: b.parts}
+	for j, c := range b.rays {
+		if !p.mayStay(c.ray) {
+			fewer.rays, fewer.steps = append(fewer.rays, c), append(fewer.steps, b.steps[j])
+		}
+	}
+	ok, err := s.doneWithLoops(r, p, b, right)
+	if !ok && err == nil && len(fewer.rays) < len(b.rays) {
+		ok, err = s.doneWithLoops(r, p, fewer, right)
+	}
+	return ok, err
+}
+
+// mayStay reports whether a policy may go along a ray for ever.
+func (p *stationary) mayStay(r *ray) bool {
+	var room []markov.Taken
+	return !slices.ContainsFunc(r.states, func(s int32) bool {
+		return slices.ContainsFunc(p.choose(room[:0], r.policy, p.base.Number[s]), func(t markov.Taken) bool { return !p.harmless.Inside[t.Choice] })
+	})
+}
+
+// doneWithLoops is withMemory for all rays of a blend.
+func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r *Result) bool) (bool, error) {
+	if len(b.rays) == 0 || s.opts.memoryless {
+		return false, nil
+	}
+	loops := loopsOf(b.rays)
+	var leaving [][]bool
+	for _, rays := range loops {
+		leaving = append(leaving, p.leaving(rays))
+	}
+	ok, err := s.doneBy(r, p, b, loops, leaving, right)
+	if !ok || err != nil {
+		return ok, err
+	}
+	// What the policy never does need not be remembered.
+	fewer, same := *r, true
+	for i := range leaving {
+		done := r.Product.Monitors()[i].(*monitor.Taken).Choices
+		leaving[i] = r.takes(done)
+		same = same && slices.Equal(leaving[i], done)
+	}
+	if same {
+		return true, nil
+	}
+	ok, err = s.doneBy(&fewer, p, b, loops, leaving, right)
+	if ok && err == nil {
+		*r = fewer
+	}
+	return true, err
+}
+
+// takes returns those of some choices of the model that the policy of an answer with memory may take.
+func (r *Result) takes(choices []bool) []bool {
+	out := make([]bool, len(choices))
+	k := r.Product.Model.Kernel(0)
+	base := r.Product.Base().Kernel(0)
+	for _, c := range r.components() {
+		for s := range r.Product.Model.States() {
+			if k.First[s] == k.First[s+1] {
+				continue
+			}
+			probs := make([]float64, k.First[s+1]-k.First[s])
+			c.Policy.Distribution(probs, 0, s)
+			for a, x := range probs {
+				if c := int(base.First[r.Product.State(s)]) + a; x > 0 && choices[c] {
+					out[c] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// components returns what is drawn at the start.
+func (r *Result) components() []Component {
+	if r.Policy != nil {
+		return []Component{{1, r.Policy}}
+	}
+	return r.Components
+}
+
+// doneBy is doneWithLoops where some choices, of each loop, say that it is done.
+func (s *solver) doneBy(r *Result, p *stationary, b *blend, loops [][]column, leaving [][]bool, right func(r *Result) bool) (bool, error) {
+	var monitors []monitor.Monitor
+	for i := range loops {
+		monitors = append(monitors, &monitor.Taken{Title: fmt.Sprintf("done with loop %d", i+1), Choices: leaving[i]})
+	}
+	product, err := monitor.New(monitor.Spec{Model: p.m, Monitors: monitors})
+	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("exact: %w", err)
+	}
+	l, err := newRemembering(p, product)
+	if err != nil {
+		return false, err
+	}
+	lifted, err := l.blend(s.ctx, b, loops)
+	if lifted == nil || err != nil {
+		return false, err
+	}
+	averaged := func(ctx context.Context) ([]Component, error) {
+		policy, err := l.to.average(ctx, lifted)
+		return []Component{{1, policy}}, err
+	}
+	drawn := func(ctx context.Context) ([]Component, error) { return s.drawn(ctx, l.to, lifted) }
+	ok, err := s.settleIn(l.to, r, right, averaged, drawn)
+	if ok {
+		r.Product = product
+	}
+	return ok, err
+}
+
+// loopsOf returns rays in groups that have no state in common.
+func loopsOf(rays []column) [][]column {
+	var out [][]column
+	for _, c := range rays {
+		loop := []column{c}
+		apart := out[:0:0]
+		for _, other := range out {
+			if slices.ContainsFunc(other, c.ray.meets) {
+				loop = append(other, loop...)
+			} else {
+				apart = append(apart, other)
+			}
+		}
+		out = append(apart, loop)
+	}
+	return out
+}
+
+// meets reports whether the ray of a column has a state in common.
+func (r *ray) meets(c column) bool {
+	return slices.ContainsFunc(r.states, func(s int32) bool { return slices.Contains(c.ray.states, s) })
+}
+
+// leaving returns the choices in the states of some rays that none of these takes there.
+func (p *stationary) leaving(rays []column) []bool {
+	out := make([]bool, len(p.k.Offset)-1)
+	for _, c := range rays {
+		for _, s := range c.ray.states {
+			for choice := p.k.First[s]; choice < p.k.First[s+1]; choice++ {
+				out[choice] = true
+			}
+		}
+	}
+	var room []markov.Taken
+	for _, c := range rays {
+		for _, s := range c.ray.states {
+			for _, t := range p.choose(room[:0], c.ray.policy, p.base.Number[s]) {
+				out[t.Choice] = false
+			}
+		}
+	}
+	return out
+}
+
+// A remembering takes policies of a model to its product with the memory of which loops are done.
+type remembering struct {
+	from, to *stationary
+	product  *monitor.Product
+	pairs    map[int32][]int32 // of each state of the model, those of the product
+}
+
+func newRemembering(p *stationary, product *monitor.Product) (*remembering, error) {
+	l := &remembering{from: p, product: product, pairs: make(map[int32][]int32)}
+	c := concern{up: p.up, down: p.down}
+	for i := range int32(product.Model.States()) {
+		of := int32(product.State(int(i)))
+		l.pairs[of] = append(l.pairs[of], i)
+	}
+	for _, s := range p.without {
+		c.without = append(c.without, l.pairs[s]...)
+	}
+	slices.Sort(c.without)
+	var err error
+	l.to, err = newStationary(product.Model, p.workers, c, p.tell)
+	return l, err
+}
+
+// blend returns a blend of the same policies, which follow the rays of a loop before that is done. It is nil if nobody comes to some
+// ray then.
+func (l *remembering) blend(ctx context.Context, b *blend, loops [][]column) (*blend, error) {
+	out := &blend{steps: b.steps}
+	for _, o := range b.parts {
+		to := l.to
+		if o.marks != nil {
+			var marks []int32
+			for _, s := range o.marks {
+				marks = append(marks, l.pairs[s]...)
+			}
+			twice, err := l.marked(marks)
+			if err != nil {
+				return nil, err
+			}
+			to, o.marks = twice, marks
+		}
+		st := l.policy(&o.st, o.p.m, to.m)
+		o.p, o.st = to, *st
+		out.parts = append(out.parts, o)
+	}
+	places := make([]map[int32]int32, len(loops))
+	for i, rays := range loops {
+		var err error
+		if places[i], err = l.place(ctx, out.parts, rays, i); places[i] == nil || err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range b.rays {
+		loop := slices.IndexFunc(loops, func(rays []column) bool { return slices.ContainsFunc(rays, c.ray.meets) })
+		r := &ray{share: c.ray.share, policy: l.policy(c.ray.policy, l.from.m, l.to.m)}
+		for _, s := range c.ray.states {
+			r.states = append(r.states, places[loop][s])
+		}
+		c.ray = r
+		out.rays = append(out.rays, c)
+	}
+	return out, nil
+}
+
+// place returns, of each state of a loop, that of the product in which some policies come there before it is done, in the memory of the other
+// loops with which they do most often; nil if they do not.
+func (l *remembering) place(ctx context.Context, parts []weighed, rays []column, loop int) (map[int32]int32, error) {
+	var states, pairs []int32
+	for _, c := range rays {
+		states = append(states, c.ray.states...)
+	}
+	slices.Sort(states)
+	states = slices.Compact(states)
+	for _, s := range states {
+		pairs = append(pairs, l.pairs[s]...)
+	}
+	visited, err := l.to.spend(ctx, pairs, parts)
+	if err != nil {
+		return nil, err
+	}
+	mass, met := make(map[int]float64), make(map[int]int)
+	best := -1
+	for _, i := range visited.states {
+		tuple := l.product.Tuple(int(i))
+		mass[tuple] += floats.Sum(visited.of(i))
+		met[tuple]++
+	}
+	for _, i := range visited.states {
+		tuple := l.product.Tuple(int(i))
+		if l.product.Part(int(i), loop) == 0 && met[tuple] == len(states) && mass[tuple] > 0 && (best < 0 || mass[tuple] > mass[best]) {
+			best = tuple
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	out := make(map[int32]int32)
+	for _, i := range visited.states {
+		if l.product.Tuple(int(i)) == best {
+			out[int32(l.product.State(int(i)))] = i
+		}
+	}
+	return out, nil
+}
+
+// marked returns the product, marked with some of its states.
+func (l *remembering) marked(states []int32) (*stationary, error) {
+	m, err := marked(l.to.m, states)
+	if err != nil {
+		return nil, err
+	}
+	n := int32(l.to.m.States())
+	c := concern{up: append(slices.Clone(l.to.up), false), down: append(slices.Clone(l.to.down), true)}
+	for _, s := range l.to.without {
+		c.without = append(c.without, s, s+n)
+	}
+	slices.Sort(c.without)
+	return newStationary(m, l.to.workers, c, l.to.tell)
+}
+
+// policy returns a policy that does what another does, in each copy of the product what that does in the copy of the model.
+func (l *remembering) policy(st *markov.Rule, from, to *cmdp.Model) *markov.Rule {
+	states, pairs := l.from.m.States(), l.to.m.States()
+	out := &markov.Rule{Actions: markov.NewActions(to.States(), l.from.mostActions)}
+	for i := range to.States() {
+		s := i/pairs*states + l.product.State(i%pairs)
+		out.Actions.Set(i, st.Actions.At(s))
+		if probs, ok := st.Mixed[int32(s)]; ok {
+			out.Mix(int32(i), probs)
+		}
+	}
+	return out
+}
