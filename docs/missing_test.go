@@ -40,7 +40,7 @@ var functions = []any{
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
-	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
+	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
 	query.Draws, query.New, query.NewSimulation, query.TaskOf,
 	cost.ConjugateValue, cost.New, cost.NewAffine, cost.NewCVaR, cost.NewConjugated, cost.NewCoordinate, cost.NewDistance, cost.NewEntropic,

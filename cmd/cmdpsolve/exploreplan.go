@@ -235,10 +235,13 @@ func (p *loaded) early(r *exact.Result, begin time.Time) earlyAnswer {
 
 // answer tells the page of a plan.
 func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep []int) (*planAnswer, error) {
+	p, err := p.remembering(r.Product)
+	if err != nil {
+		return nil, err
+	}
 	d := p.planData(r, 0)
 	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), p.branchLines(d.Branches)...), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
-		var err error
 		if a.Conflict, err = p.conflict(ctx, e.options.solver(nil)); err != nil {
 			return nil, err
 		}

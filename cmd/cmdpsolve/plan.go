@@ -252,6 +252,9 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		clash, err = p.conflict(ctx, opts)
 	}
 	progress.close()
+	if err == nil {
+		p, err = p.remembering(r.Product)
+	}
 	if err != nil {
 		return p.stopped(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange/formats"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/simulator"
@@ -37,6 +38,15 @@ func (p *loaded) as(q *query.Query) *loaded {
 	other := *p
 	other.Query = q
 	return &other
+}
+
+// remembering returns the problem whose states remember what the policies of an answer do.
+func (p *loaded) remembering(product *monitor.Product) (*loaded, error) {
+	q, err := p.Remembering(product)
+	if err != nil {
+		return p, err
+	}
+	return p.as(q), nil
 }
 
 // readFile reads a problem file. On a terminal it shows how much has been read, if that

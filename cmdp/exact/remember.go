@@ -60,9 +60,11 @@ func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r 
 	// What the policy never does need not be remembered.
 	fewer, same := *r, true
 	for i := range leaving {
-		done := r.Product.Monitors()[i].(*monitor.Taken).Choices
-		leaving[i] = r.takes(done)
-		same = same && slices.Equal(leaving[i], done)
+		taken, err := r.takes(i)
+		if err != nil {
+			return false, err
+		}
+		same, leaving[i] = same && slices.Equal(taken, leaving[i]), taken
 	}
 	if same {
 		return true, nil
@@ -74,14 +76,18 @@ func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r 
 	return true, err
 }
 
-// takes returns those of some choices of the model that the policy of an answer with memory may take.
-func (r *Result) takes(choices []bool) []bool {
+// takes returns those of the choices of the i-th memory that the policy of an answer may take before it took one of them.
+func (r *Result) takes(i int) ([]bool, error) {
+	choices := r.Product.Monitors()[i].(*monitor.Taken).Choices
 	out := make([]bool, len(choices))
-	k := r.Product.Model.Kernel(0)
-	base := r.Product.Base().Kernel(0)
+	k, base := r.Product.Model.Kernel(0), r.Product.Base().Kernel(0)
 	for _, c := range r.components() {
-		for s := range r.Product.Model.States() {
-			if k.First[s] == k.First[s+1] {
+		process, err := induced(r.Product.Model, c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		for s, yes := range reach(process, 1, nil).reached {
+			if !yes || k.First[s] == k.First[s+1] || r.Product.Part(s, i) != 0 {
 				continue
 			}
 			probs := make([]float64, k.First[s+1]-k.First[s])
@@ -93,7 +99,7 @@ func (r *Result) takes(choices []bool) []bool {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // components returns what is drawn at the start.

@@ -26,7 +26,7 @@ type Clash struct {
 }
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if none
-// is proved, as where other thresholds of the worst episodes would do. Limits of every episode have taken choices away from the model. To count with the others they are
+// is proved. With limits on the mean of the worst episodes a set is in conflict if no thresholds of these do. Limits of every episode have taken choices away from the model. To count with the others they are
 // given up, for limits on chances.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
 	q, err := q.softened(ctx)
@@ -46,6 +46,20 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 		return nil, err
 	}
 	rows := separate.Rows()
+	var core []*Limit
+	for _, row := range c.Rows {
+		core = append(core, rows[row])
+	}
+	if len(q.Of(WorstEpisodes)) > 0 {
+		sides := slices.ContainsFunc(core, func(l *Limit) bool { return l.Scope == OfTarget })
+		clashes, err := q.clashes(ctx, core, c.Set || sides)
+		if err != nil {
+			return nil, err
+		}
+		if !clashes || sides {
+			return q.conflictAnywhere(ctx)
+		}
+	}
 	var out []Clash
 	for j, row := range c.Rows {
 		clash, err := q.clash(ctx, rows[row], separate.Task.Constraints[row], c.Relax[j])
@@ -53,11 +67,6 @@ func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, erro
 			return nil, err
 		}
 		out = append(out, clash)
-	}
-	if len(q.Of(WorstEpisodes)) > 0 {
-		if kept, err := q.kept(ctx, out, c.Set); err != nil || kept {
-			return nil, err
-		}
 	}
 	if c.Set {
 		clash := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
@@ -135,35 +144,194 @@ func (q *Query) neededOfWorst(ctx context.Context, l *Limit, enough float64) (fl
 	return needed, err
 }
 
-// kept reports whether some thresholds of the worst episodes allow a policy that keeps the limits of a conflict, with the target or
+// clashes reports whether it is proved that no thresholds of the worst episodes allow a policy that keeps some limits, with the target or
 // without it.
-func (q *Query) kept(ctx context.Context, conflict []Clash, target bool) (kept bool, err error) {
+func (q *Query) clashes(ctx context.Context, limits []*Limit, target bool) (clashes bool, err error) {
+	clashes = true
 	err = q.EachThreshold(ctx, func(at *Query) error {
-		some := *at
-		some.Limits = nil
-		for i, l := range q.Limits {
-			if slices.ContainsFunc(conflict, func(c Clash) bool { return c.Limit == l }) {
-				some.Limits = append(some.Limits, at.Limits[i])
-			}
+		if !clashes {
+			return nil
 		}
-		p := *at.Problem
-		p.Goal = problem.Goal{}
-		if !target {
-			p.Target = nil
-		}
-		some.Problem = &p
-		err := some.setTask(ctx)
-		if kept || errors.Is(err, geometry.ErrEmpty) {
+		task, err := q.only(ctx, at, limits, target)
+		if errors.Is(err, geometry.ErrEmpty) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r, err := exact.Solve(ctx, at.Model, some.Task, exact.Options{})
-		kept = err == nil && r.Status == exact.Optimal
+		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
+		clashes = err == nil && r.Status == exact.Infeasible
 		return err
 	})
-	return kept, err
+	return clashes, err
+}
+
+// only returns the task of keeping some limits of q, with the thresholds of another query, and the target or not.
+func (q *Query) only(ctx context.Context, at *Query, limits []*Limit, target bool) (cmdp.Task, error) {
+	some := *at
+	some.Limits = nil
+	for i, l := range q.Limits {
+		if slices.Contains(limits, l) && !(target && l.Scope == OfTarget) {
+			some.Limits = append(some.Limits, at.Limits[i])
+		}
+	}
+	p := *at.Problem
+	p.Goal = problem.Goal{}
+	if !target {
+		p.Target = nil
+	}
+	some.Problem = &p
+	err := some.setTask(ctx)
+	return some.Task, err
+}
+
+// conflictAnywhere is Conflict where what is in conflict at the thresholds of the query is kept at others: it looks for limits that are not
+// kept at any, one alone, then two, then by leaving out one after the other. The target counts as one of them.
+func (q *Query) conflictAnywhere(ctx context.Context) ([]Clash, error) {
+	var err error
+	var all []*Limit // the target as nil
+	for _, l := range q.Limits {
+		if l.row >= 0 && l.Scope != OfTarget {
+			all = append(all, l)
+		}
+	}
+	if q.Problem.Target != nil {
+		all = append(all, nil)
+	}
+	clash := func(some []*Limit) bool {
+		if err != nil {
+			return false
+		}
+		found := false
+		found, err = q.clashes(ctx, some, slices.Contains(some, nil))
+		return found && err == nil
+	}
+	if !clash(all) {
+		return nil, err
+	}
+	core := fewest(all, clash)
+	var out []Clash
+	for _, l := range core {
+		if err != nil {
+			break
+		}
+		one := Clash{Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+		if l == nil {
+			one.Give, err = q.distanceAnywhere(ctx)
+		} else {
+			one, err = q.clashAnywhere(ctx, l)
+		}
+		out = append(out, one)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// fewest returns one limit or a pair that clash or, where there is none, limits of which none can be left out.
+func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
+	for _, l := range all {
+		if one := []*Limit{l}; clash(one) {
+			return one
+		}
+	}
+	for i := range all {
+		for j := range i {
+			if two := []*Limit{all[j], all[i]}; clash(two) {
+				return two
+			}
+		}
+	}
+	core := all
+	for i := len(core) - 1; i >= 0; i-- {
+		if rest := slices.Delete(slices.Clone(core), i, i+1); clash(rest) {
+			core = rest
+		}
+	}
+	return core
+}
+
+// clashAnywhere says how far a limit has to give, whatever the thresholds of the worst episodes.
+func (q *Query) clashAnywhere(ctx context.Context, l *Limit) (Clash, error) {
+	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+	if l.Scope == WorstEpisodes {
+		enough, err := q.enoughOfWorst(ctx, l)
+		if err != nil || math.IsInf(enough, 1) {
+			return clash, err
+		}
+		clash.Needed, err = q.neededOfWorst(ctx, l, enough)
+		clash.Give = math.Abs(clash.Needed - l.Bound)
+		return clash, err
+	}
+	needed, err := q.neededAnywhere(ctx, l, math.Inf(1))
+	if l.Scope == EveryEpisode {
+		clash.Probability = 1 - math.Abs(needed-l.expected.bound)
+		return clash, err
+	}
+	clash.Needed, clash.Give = needed, math.Abs(needed-l.Bound)
+	return clash, err
+}
+
+// enoughOfWorst returns how far the bound on a mean of the worst episodes has to give at the most suitable of the thresholds that it has,
+// +Inf if that does not do.
+func (q *Query) enoughOfWorst(ctx context.Context, l *Limit) (float64, error) {
+	way, enough := 1.0, math.Inf(1)
+	if l.AtLeast {
+		way = -1
+	}
+	number := slices.Index(q.Limits, l)
+	err := q.EachThreshold(ctx, func(at *Query) error {
+		here := at.Limits[number]
+		task, err := at.without(ctx, here)
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
+		if err == nil && r.Status == exact.Optimal {
+			enough = min(enough, max(0, way*here.Threshold+r.Objective/l.Share-way*l.Bound))
+		}
+		return err
+	})
+	return enough, err
+}
+
+// distanceAnywhere returns how near a policy that keeps all limits comes to the target set, whatever the thresholds of the worst
+// episodes, NaN if none keeps them.
+func (q *Query) distanceAnywhere(ctx context.Context) (float64, error) {
+	least := math.NaN()
+	set, err := q.target()
+	if err != nil {
+		return least, err
+	}
+	err = q.EachThreshold(ctx, func(at *Query) error {
+		task, err := q.only(ctx, at, q.Limits, false)
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		compact, err := geometry.Restrict(set, at.Task.Box)
+		if errors.Is(err, geometry.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if task.Cost, err = cost.NewDistance(compact); err != nil {
+			return err
+		}
+		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})
+		if err == nil && r.Status == exact.Optimal && !(r.Objective >= least) {
+			least = r.Objective
+		}
+		return err
+	})
+	return least, err
 }
 
 // neededAnywhere returns what the bound on an expected return would have to be, all other limits being as they are, whatever the

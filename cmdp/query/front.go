@@ -37,12 +37,14 @@ type Front struct {
 type FrontPart struct {
 	Query  *Query
 	Result *exact.FrontResult
+
+	queries []*Query // of each point, the query that remembers what its policy does
 }
 
 // A FrontPoint is a point of a trade-off curve.
 type FrontPoint struct {
 	exact.FrontPoint
-	// Query is whose policy it is.
+	// Query is whose policy it is, with the memory that this needs.
 	Query *Query
 	// Vertex says that no mixture of the other points equals or improves on it.
 	Vertex bool
@@ -58,10 +60,19 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 	f := newFront(places)
 	err = q.EachThreshold(ctx, func(of *Query) error {
 		r, err := of.Curve(ctx, over, opts)
-		if err == nil {
-			f.add(FrontPart{of, r})
+		if err != nil {
+			return err
 		}
-		return err
+		part := FrontPart{Query: of, Result: r}
+		for _, point := range r.Points {
+			remembers, err := of.Remembering(point.Product)
+			if err != nil {
+				return err
+			}
+			part.queries = append(part.queries, remembers)
+		}
+		f.add(part)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -182,7 +193,7 @@ func (f *Front) join() {
 			if len(f.Parts) > 1 && (!vertices[k] || f.covered(i, point, scale)) {
 				continue
 			}
-			f.Points = append(f.Points, FrontPoint{point, part.Query, vertices[k]})
+			f.Points = append(f.Points, FrontPoint{point, part.queries[k], vertices[k]})
 		}
 	}
 	f.sort()

@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/geometry"
 )
@@ -132,6 +133,40 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 		return nil, err
 	}
 	return planner.Solve(ctx, q.Task, opts)
+}
+
+// Remembering returns the query whose process remembers what the policies of an answer do, see [exact.Result.Product]: the query itself where
+// that is nil.
+func (q *Query) Remembering(product *monitor.Product) (*Query, error) {
+	if product == nil {
+		return q, nil
+	}
+	var sets [][]bool
+	for _, m := range product.Monitors() {
+		taken, ok := m.(*monitor.Taken)
+		if !ok || product.Base() != q.Model {
+			return nil, errors.New("query: want the product of an answer for the model of the query")
+		}
+		sets = append(sets, taken.Choices)
+	}
+	process, err := q.Process.Remembering(sets)
+	if err != nil {
+		return nil, err
+	}
+	of := *q
+	of.Process = process
+	return &of, nil
+}
+
+// reading returns the query whose process remembers what a policy file does.
+func (q *Query) reading(path string) (*Query, error) {
+	process, err := problem.PolicyProcess(path, q.Process)
+	if err != nil || process == q.Process {
+		return q, err
+	}
+	of := *q
+	of.Process = process
+	return &of, nil
 }
 
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is none, of its

@@ -26,7 +26,7 @@ type Span struct {
 type Swept struct {
 	// Values are those of the limits that are moved, in the order of the spans.
 	Values []float64
-	// Query is the varied problem, and Result its answer.
+	// Query is the varied problem, whose process remembers what the policies do, and Result its answer.
 	Query  *Query
 	Result *exact.Result
 	// Prices are those of the limits that are moved, as they are shown, NaN where there is none.
@@ -69,7 +69,10 @@ func (q *Query) sweepOne(ctx context.Context, over []Span, at []int, opts exact.
 	if one.Result, err = of.Solve(ctx, opts); err != nil {
 		return one, err
 	}
-	standings := of.Standings(one.Result)
+	if one.Query, err = of.Remembering(one.Result.Product); err != nil {
+		return one, err
+	}
+	standings := one.Query.Standings(one.Result)
 	for _, s := range over {
 		price := math.NaN()
 		for _, standing := range standings {

@@ -114,7 +114,11 @@ func (q *Query) Beyond() bool { return slices.ContainsFunc(q.Limits, (*Limit).be
 func (q *Query) ReadPolicy(ctx context.Context, path string) (best *Query, policies []Drawn, err error) {
 	var first error
 	least := math.Inf(1)
-	err = q.EachThreshold(ctx, func(of *Query) error {
+	err = q.EachThreshold(ctx, func(each *Query) error {
+		of, err := each.reading(path)
+		if err != nil {
+			return err
+		}
 		components, err := problem.ReadComponents(path, of.Process)
 		if err != nil { // it may be for another threshold
 			first = cmp.Or(first, err)
@@ -125,7 +129,7 @@ func (q *Query) ReadPolicy(ctx context.Context, path string) (best *Query, polic
 			read = append(read, Drawn{Weight: c.Weight, Policy: c.Policy})
 		}
 		missed := 0.0
-		if of != q {
+		if each != q {
 			returns, _, err := NewSimulation(of, read, 1, 1000).Expected(ctx)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -173,7 +174,7 @@ func (g *graph) remembers(n *node, text string, names []string) (bool, error) {
 	if text == "" {
 		return true, nil
 	}
-	parts := strings.Split(text, "; ")
+	parts := splitOutside(text, "; ")
 	if parts[0] == "start" || parts[0] == "later" {
 		if parts[0] == "start" && n.step != 1 {
 			return false, nil
@@ -184,6 +185,12 @@ func (g *graph) remembers(n *node, text string, names []string) (bool, error) {
 		return false, fmt.Errorf("memory %q: want %d parts", text, len(names))
 	}
 	for k, part := range parts {
+		if names[k] == loopName {
+			if n.loops[k-slices.Index(names, loopName)] != part {
+				return false, nil
+			}
+			continue
+		}
 		name, budget := strings.CutSuffix(names[k], " so far")
 		if !budget {
 			i, ok := g.index[name]
@@ -333,6 +340,13 @@ func wordy(memory string) int {
 
 // evaluate returns the coordinates of a policy. Totals may be infinite, or NaN where they are undefined.
 func (g *graph) evaluate(rules []rule, names []string, numbers bool) ([]float64, error) {
+	if loops := loopsOf(rules, names); loops != nil {
+		with, err := g.looped(loops, names)
+		if err != nil {
+			return nil, err
+		}
+		g = with
+	}
 	components := map[int]*big.Rat{}
 	for _, r := range rules {
 		components[r.component] = r.weight

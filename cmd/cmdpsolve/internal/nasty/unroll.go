@@ -42,7 +42,8 @@ type node struct {
 	reached []string // of each coordinate: "pending", with the steps left if counted, "over", or nothing
 	totals  map[string]*big.Rat
 	choices []*choice
-	last    bool // the episode is over
+	loops   []string // what a policy remembers of loops
+	last    bool     // the episode is over
 }
 
 // A choice is an action, with the expected coordinates of the step.

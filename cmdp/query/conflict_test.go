@@ -1,0 +1,125 @@
+package query
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+// drawWorst draws a small problem with a horizon, of two returns, limits on their means and on the means of their worst episodes.
+func drawWorst(t *testing.T, rng *rand.Rand) *problem.Problem {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 2, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	for s := range 3 {
+		for a := range 2 + rng.IntN(2) {
+			next := rng.IntN(3)
+			to := []cmdp.Transition{{Next: next, Probability: 0.5}, {Next: (next + 1) % 3, Probability: 0.5}}
+			r := []float64{float64(rng.IntN(4)), float64(rng.IntN(4))}
+			if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: s, Action: a, Returns: r, Next: to}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &problem.Problem{Model: m, Returns: []string{"a", "b"}}
+	share := []float64{0.1, 0.3, 0.5}[rng.IntN(3)]
+	for i := range 3 + rng.IntN(2) {
+		x, of := float64(rng.IntN(11))/2, p.Returns[rng.IntN(2)]
+		c := problem.Constraint{Return: of}
+		if i < 2 {
+			c.CVaR = &share
+		}
+		if rng.IntN(2) == 0 {
+			c.AtMost = &x
+		} else {
+			c.AtLeast = &x
+		}
+		p.Constraints = append(p.Constraints, c)
+	}
+	return p
+}
+
+// impossible reports whether no thresholds of the worst episodes allow a policy that keeps some constraints of a problem, which is compiled
+// anew with these alone.
+func impossible(t *testing.T, p *problem.Problem, some []int) bool {
+	t.Helper()
+	fewer := *p
+	fewer.Constraints = nil
+	for _, i := range some {
+		fewer.Constraints = append(fewer.Constraints, p.Constraints[i])
+	}
+	q, err := New(t.Context(), &fewer, Options{})
+	if err != nil {
+		return true // they contradict each other
+	}
+	none := true
+	err = q.EachThreshold(t.Context(), func(at *Query) error {
+		r, err := exact.Solve(t.Context(), at.Model, at.Task, exact.Options{Workers: 1})
+		none = none && (err != nil || r.Status == exact.Infeasible)
+		return err
+	})
+	return none && err == nil
+}
+
+// TestConflictAtNoThreshold: where no thresholds of the worst episodes allow a policy, a conflict is named, which there is at all of them,
+// and no longer without any one of its limits.
+func TestConflictAtNoThreshold(t *testing.T) {
+	infeasible, elsewhere := 0, 0
+	for trial := range 120 {
+		p := drawWorst(t, rand.New(rand.NewPCG(uint64(trial), 29)))
+		all := make([]int, len(p.Constraints))
+		for i := range all {
+			all[i] = i
+		}
+		q, err := New(t.Context(), p, Options{})
+		if err != nil || !impossible(t, p, all) {
+			continue
+		}
+		infeasible++
+		q, err = q.Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		planner, err := q.Planner()
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := planner.Conflict(t.Context(), q.Task, nil, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := q.Conflict(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in, first []int
+		for _, c := range found {
+			in = append(in, c.Limit.Constraint)
+		}
+		for _, row := range here.Rows {
+			first = append(first, q.Rows()[row].Constraint)
+		}
+		if !slices.Equal(in, first) {
+			elsewhere++
+		}
+		if len(in) == 0 || !impossible(t, p, in) {
+			t.Errorf("trial %d: conflict %v of %v: want one", trial, in, p.Constraints)
+		}
+		for i := range in {
+			if fewer := slices.Delete(slices.Clone(in), i, i+1); len(fewer) > 0 && impossible(t, p, fewer) {
+				t.Errorf("trial %d: conflict %v of %v: %v is one", trial, in, p.Constraints, fewer)
+			}
+		}
+	}
+	if infeasible < 30 || elsewhere == 0 {
+		t.Errorf("%d infeasible problems, of which %d have another conflict at some thresholds: want more", infeasible, elsewhere)
+	}
+	t.Log(infeasible, elsewhere)
+}

@@ -1,0 +1,70 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+// loopProblem is one of a loop of two states that pays 1 and costs 1 each time it is gone round, in which one may stay for nothing. What it
+// limits besides needs more memory.
+func loopProblem(t *testing.T, here, there, stay, limits string) *Query {
+	t.Helper()
+	text := fmt.Sprintf(`{"format":"cmdp/1","discount":1,"states":[%[1]q,%[2]q],"start":%[1]q,
+		"returns":{"pay":{},"cost":{},"seen":{"reach":[%[2]q]}},"transitions":[
+		{"state":%[1]q,"action":"go","next":{%[2]q:1},"returns":{"pay":1,"cost":1}},
+		{"state":%[1]q,"action":%[3]q,"next":{%[1]q:1}},
+		{"state":%[2]q,"action":"back","next":{%[1]q:1}}],
+		"goal":{"maximize":"pay"},"constraints":[%[4]s]}`, here, there, stay, limits)
+	p, err := problem.ReadFrom(strings.NewReader(text), "loop", problem.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := New(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestLoopsInPolicyFiles: a plan that remembers whether it is done with a loop is written, read and evaluated, whatever states and actions
+// are called.
+func TestLoopsInPolicyFiles(t *testing.T) {
+	for _, names := range [][3]string{{"here", "there", "stay"}, {"0", "1", "2"}, {"(1, 2)", "before x in y", `say "so"; then, in`}, {"after a in b", "; ", " "}} {
+		for _, limits := range []string{`{"return":"cost","at_most":2.5}`, `{"return":"cost","at_most":2.5},{"return":"seen","at_most":0.25}`} {
+			q := loopProblem(t, names[0], names[1], names[2], limits)
+			r, err := q.Solve(t.Context(), exact.Options{})
+			if err != nil || r.Status != exact.Optimal || math.Abs(r.Objective+2.5) > 1e-9 || r.Product == nil {
+				t.Fatalf("%v: %+v, %v: want 2.5 with memory", names, r, err)
+			}
+			of, err := q.Remembering(r.Product)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ending := range []string{"csv", "json", "npz"} {
+				path := filepath.Join(t.TempDir(), "policy."+ending)
+				if err := problem.WritePolicy(path, of.Process, of.PlanRows(r.Policy, r.Components)); err != nil {
+					t.Fatal(err)
+				}
+				read, policies, err := q.ReadPolicy(t.Context(), path)
+				if err != nil {
+					t.Fatalf("%v: %v", names, err)
+				}
+				v, _, err := NewSimulation(read, policies, 1, 100).Expected(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, x := range v {
+					if math.Abs(x-r.Returns[i]) > 1e-9 {
+						t.Errorf("%v, %s: returns %v: want %v", names, ending, v, r.Returns)
+					}
+				}
+			}
+		}
+	}
+}
