@@ -91,6 +91,71 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
+// withoutHorizon returns a random model without a horizon, with 3 actions, 3 successors at most reach states away on a ring, and 3
+// returns. Totals end with the probability 0.002 in each step.
+func withoutHorizon(b *testing.B, states, reach int, spec cmdp.ModelSpec) *cmdp.Model {
+	b.Helper()
+	const actions, successors, dim = 3, 3, 3
+	rng := rand.New(rand.NewPCG(2, uint64(states)))
+	k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	ends := 0.0
+	if spec.Discount == 1 {
+		ends = 0.002
+	}
+	for s := range states {
+		for range actions {
+			shares, sum := make([]float64, successors), 0.0
+			for j := range shares {
+				shares[j] = 0.1 + rng.Float64()
+				sum += shares[j]
+			}
+			for _, p := range shares {
+				next := (s + states - reach + rng.IntN(2*reach+1)) % states
+				k.Next, k.Prob = append(k.Next, int32(next)), append(k.Prob, p*(1-ends)/sum)
+			}
+			if ends > 0 {
+				k.Next, k.Prob = append(k.Next, int32(states)), append(k.Prob, ends)
+			}
+			k.Offset = append(k.Offset, len(k.Next))
+			k.Returns = append(k.Returns, rng.Float64(), rng.Float64(), rng.Float64())
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	k.First = append(k.First, k.First[states]) // the state at rest
+	spec.Dim, spec.Start, spec.Kernels = dim, []cmdp.StartState{{State: 0, Probability: 1}}, []cmdp.Kernel{k}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m
+}
+
+// BenchmarkEndless is BenchmarkSolve without a horizon, for models that mix fast, and for rings that mix slowly, whose policies are
+// found by other methods.
+func BenchmarkEndless(b *testing.B) {
+	discounted, total, average := cmdp.ModelSpec{Discount: 0.99}, cmdp.ModelSpec{Discount: 1}, cmdp.ModelSpec{Average: true}
+	for _, test := range []struct {
+		name          string
+		states, reach int
+		spec          cmdp.ModelSpec
+	}{
+		{"discounted/small", 100, 50, discounted}, {"discounted/mixing", 3000, 1500, discounted}, {"discounted/ring", 3000, 2, discounted},
+		{"total/small", 100, 50, total}, {"total/mixing", 1000, 500, total}, {"total/ring", 3000, 2, total}, {"total/swept", 20_000, 2, total},
+		{"average/small", 100, 50, average}, {"average/mixing", 3000, 1500, average}, {"average/ring", 1000, 2, average},
+	} {
+		m := withoutHorizon(b, test.states, test.reach, test.spec)
+		task, _ := bindingTask(b, m)
+		b.Run(test.name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := exact.Solve(context.Background(), m, task, exact.Options{})
+				if err != nil || r.Status != exact.Optimal {
+					b.Fatal(err, r)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkOccupancyLP is the same problem as one explicit linear program.
 func BenchmarkOccupancyLP(b *testing.B) {
 	for name, newSolver := range map[string]func(*lp.Problem) (lp.Solver, error){"embedded": lp.NewEmbedded, "glpk": lp.NewGLPK} {

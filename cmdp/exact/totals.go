@@ -43,15 +43,8 @@ func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 func (p *stationary) settle() error {
 	g := &p.graph
 	g.Allowed = p.choices(func(int32) bool { return true })
-	var into *markov.Predecessors
-	if len(p.without) > 0 {
-		into = g.Predecessors()
-	}
 	for _, s := range p.without {
 		g.In[s] = false
-		for _, c := range into.Choices(s) {
-			g.Allowed[c] = false
-		}
 	}
 	p.harmless = p.graph.Only(p.choices(func(c int32) bool { return g.Allowed[c] && p.unharmed(c) })).EndComponents()
 	if whole, _ := g.AlmostSurely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.harmless.Of[s] >= 0 }); whole && len(p.without) == 0 {

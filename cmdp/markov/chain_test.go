@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp/internal/threshold"
@@ -80,5 +81,156 @@ func TestChain(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// chainOf returns the chain of a matrix, what is missing in a row being the leak.
+func chainOf(p *mat.Dense) *Chain {
+	n, _ := p.Dims()
+	y := new(Chain)
+	y.Reset()
+	for s := range n {
+		leak := 1 - mat.Sum(p.RowView(s))
+		for to := range n {
+			if x := p.At(s, to); x > 0 && to != s {
+				y.Add(int32(to), x)
+			}
+		}
+		y.EndRow(max(0, leak*math.Round(math.Min(1, leak*1e6)))) // none by rounding
+	}
+	return y
+}
+
+// TestClosedSets compares recurrent classes and the shares of time in them with dense ones, in chains with
+// several classes, periodic ones, and states that leak.
+func TestClosedSets(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		if large {
+			t.Cleanup(threshold.Lower())
+		}
+		rng := rand.New(rand.NewPCG(22, 7))
+		several := 0
+		for range 500 {
+			k := drawModel(rng, 1+rng.IntN(8))
+			p, _ := transition(k, drawRule(rng, k))
+			rec, r := recurrent(k, p), closure(p)
+			y := chainOf(p)
+			sets := y.ClosedSets()
+			if len(sets) > 1 {
+				several++
+			}
+			met := make([]bool, len(rec))
+			for _, set := range sets {
+				class := make([]int, len(set))
+				for j, s := range set {
+					class[j], met[s] = int(s), true
+					if !rec[s] || !r[set[0]][s] {
+						t.Fatalf("closed sets %v: state %d is in none, or in another", sets, s)
+					}
+				}
+				share, err := y.StationaryShares(set)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for j, want := range denseShares(t, p, class) {
+					if math.Abs(share[j]-want) > 1e-8 {
+						t.Fatalf("state %d has the share %.15g of the time: want %.15g", set[j], share[j], want)
+					}
+				}
+			}
+			for s, in := range rec {
+				if in != met[s] {
+					t.Fatalf("closed sets %v: state %d recurrent %v", sets, s, in)
+				}
+			}
+			right, x := make([]float64, len(rec)), make([]float64, len(rec))
+			right[rng.IntN(len(rec))] = 1
+			if err := y.Solve(t.Context(), x, right, false, 0); len(sets) > 0 && err == nil {
+				for s := range x { // it may have a solution by chance, as where nothing leads to a class
+					got := y.diag[s] * x[s]
+					for e := y.first[s]; e < y.first[s+1]; e++ {
+						got -= y.prob[e] * x[y.next[e]]
+					}
+					if math.Abs(got-right[s]) > 1e-9*(1+math.Abs(x[s])) {
+						t.Fatalf("a singular system was solved, with an error of %g", got-right[s])
+					}
+				}
+			} else if len(sets) == 0 && err != nil {
+				t.Fatal(err)
+			}
+		}
+		if several < 50 {
+			t.Errorf("%d chains with several classes: want many", several)
+		}
+	}
+}
+
+// TestNearlySingular solves systems that leak hardly ever, whose answers are known: from each state of a ring
+// of n states the process goes on with probability 1 − ε to the next one. Elimination subtracts nothing, so
+// that all digits are right.
+func TestNearlySingular(t *testing.T) {
+	for _, n := range []int{1, 2, 7, 500} {
+		for _, epsilon := range []float64{1e-3, 1e-9, 1e-15, 1e-30} {
+			y := new(Chain)
+			y.Reset()
+			for s := range n {
+				if n > 1 {
+					y.Add(int32((s+1)%n), 1)
+				}
+				leak := 0.0
+				if s == 0 {
+					leak = epsilon
+				}
+				y.EndRow(leak)
+			}
+			right, x := make([]float64, n), make([]float64, n)
+			right[n-1] = 1 // each round
+			for _, transposed := range []bool{false, true} {
+				if err := y.Solve(t.Context(), x, right, transposed, 0); err != nil {
+					t.Fatal(err)
+				}
+				// From state 0 the process sees the last state 1/ε times, from the others once more. From the
+				// last state on it sees each state 1/ε times, and the last one once more.
+				want := slices.Repeat([]float64{1 / epsilon}, n)
+				for s := 1; s < n; s++ {
+					if !transposed || s == n-1 {
+						want[s]++
+					}
+				}
+				for s := range x {
+					if math.Abs(x[s]-want[s]) > 1e-13*want[s] {
+						t.Fatalf("%d states, ε = %g, transposed %v: x[%d] = %.17g: want %.17g", n, epsilon, transposed, s, x[s], want[s])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRescaledSweeps compares visits found by sweeps with a dense system.
+func TestRescaledSweeps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 8))
+	solved := 0
+	for range 200 {
+		k := drawModel(rng, 1+rng.IntN(30))
+		p, _ := transition(k, drawRule(rng, k))
+		gamma, n := 0.2+0.75*rng.Float64(), len(k.First)-1
+		p.Scale(gamma, p)
+		arrivals, x := make([]float64, n), make([]float64, n)
+		for s := range x {
+			arrivals[s], x[s] = rng.Float64(), 3*rng.NormFloat64()
+		}
+		if !chainOf(p).rescaledSweeps(t.Context(), x, arrivals, 0) {
+			continue
+		}
+		solved++
+		for s, want := range denseSolve(t, minus(p, 1, nil).T(), arrivals) {
+			if math.Abs(x[s]-want) > 1e-11*(1+want) {
+				t.Fatalf("%.15g visits of state %d: want %.15g", x[s], s, want)
+			}
+		}
+	}
+	if solved < 100 {
+		t.Errorf("%d systems were solved: want most of 200", solved)
 	}
 }

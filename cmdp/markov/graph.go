@@ -220,13 +220,16 @@ func Reachable(k *cmdp.Kernel, from []int32) []bool {
 	return met
 }
 
-// AlmostSurely leaves out of In the states from which no policy reaches a goal with probability one, and of
-// Allowed the choices that may lead there (Baier and Katoen 2008, section 10.6.1); neither may be nil. It
-// reports whether all states stay. Of each state that does and is no goal it returns a choice that may lead
-// nearer: taken everywhere, these reach a goal with probability one.
+// AlmostSurely leaves out of In the states from which no policy reaches a goal with probability one, and of Allowed the
+// choices that may lead to a state which takes no part (Baier and Katoen 2008, section 10.6.1); neither may be nil. It
+// reports whether all states stay. Of each state that does and is no goal it returns a choice that may lead nearer: taken
+// everywhere, these reach a goal with probability one.
 func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int32) {
 	into := g.Predecessors()
 	nearer, whole = make([]int32, g.States()), true
+	for c := range g.Allowed {
+		g.Allowed[c] = g.Allowed[c] && !g.leaves(int32(c))
+	}
 	met := make([]bool, g.States())
 	var queue []int32
 	for {
@@ -260,6 +263,16 @@ func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int3
 		}
 		whole = false
 	}
+}
+
+// leaves reports whether a choice may lead to a state that takes no part.
+func (g *Graph) leaves(c int32) bool {
+	for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
+		if g.Kernel.Prob[e] > 0 && !g.Has(g.Kernel.Next[e]) {
+			return true
+		}
+	}
+	return false
 }
 
 // LongestRow returns the most successors of a choice.

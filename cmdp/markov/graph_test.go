@@ -1,0 +1,123 @@
+package markov
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestReachable compares what is reached, cycles, and who can be attracted with the transitive closure.
+func TestReachable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 9))
+	cycles := 0
+	for range 500 {
+		g := drawGraph(rng, 1+rng.IntN(7))
+		n := int32(g.States())
+		from := []int32{rng.Int32N(n), rng.Int32N(n)}
+		whole := (&Graph{Kernel: g.Kernel}).reach(all)
+		for s, met := range Reachable(g.Kernel, from) {
+			if want := whole[from[0]][s] || whole[from[1]][s]; met != want {
+				t.Fatalf("from %v: state %d is reached: %v", from, s, met)
+			}
+		}
+		r := g.reach(all)
+		cyclic := false
+		g.edges(all, func(s, n int32) { cyclic = cyclic || r[n][s] })
+		if cyclic {
+			cycles++
+		}
+		if g.Cyclic(g.Components()) != cyclic {
+			t.Fatalf("cyclic %v: want %v", !cyclic, cyclic)
+		}
+		next := slices.Repeat([]int32{-1}, int(n))
+		into := g.Predecessors()
+		for range 2 { // nothing is left from the first time
+			into.Attract(from, func(s, c int32) { next[s] = c })
+		}
+		nearer := g.reach(func(s, c int32) bool { return next[s] == c })
+		for s := range n {
+			target := s == from[0] || s == from[1]
+			if can := r[s][from[0]] || r[s][from[1]]; can != (target || next[s] >= 0 && into.Owner[next[s]] == s) {
+				t.Fatalf("state %d takes choice %d on the way to %v: want one: %v", s, next[s], from, can)
+			}
+			if next[s] >= 0 && !target && !nearer[s][from[0]] && !nearer[s][from[1]] {
+				t.Fatalf("the choices %v do not lead from %d to %v", next, s, from)
+			}
+		}
+	}
+	if cycles < 100 || cycles > 480 {
+		t.Errorf("%d of 500 graphs have cycles: want both kinds", cycles)
+	}
+}
+
+// TestAlmostSurely compares with all deterministic policies: one of them surely comes to a goal if all states
+// that it may come to, before it does, lead there.
+func TestAlmostSurely(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 10))
+	some, whole := 0, 0
+	for range 2000 {
+		g := drawGraph(rng, 1+rng.IntN(5))
+		n := g.States()
+		if g.In == nil {
+			g.In, g.Allowed = slices.Repeat([]bool{true}, n), slices.Repeat([]bool{true}, len(g.Kernel.Offset)-1)
+		}
+		before, allowed := slices.Clone(g.In), slices.Clone(g.Allowed)
+		goal := make([]bool, n)
+		for s := range goal {
+			goal[s] = rng.IntN(3) == 0
+		}
+		surely := func(st *Rule) []bool {
+			takes := func(s, c int32) bool { return !goal[s] && int(c-g.Kernel.First[s]) == st.Actions.At(int(s)) }
+			in, choices := g.In, g.Allowed
+			g.In, g.Allowed = nil, nil // a way out of the graph is a way out
+			r := g.reach(takes)
+			g.In, g.Allowed = in, choices
+			out := make([]bool, n)
+			for s := range out {
+				out[s] = true
+				for to := range out {
+					if !r[s][to] {
+						continue
+					}
+					ends := false
+					for o, leads := range r[to] {
+						ends = ends || leads && goal[o] && before[o]
+					}
+					first := int(g.Kernel.First[to])
+					takes := first + st.Actions.At(to)
+					legal := goal[to] || first < int(g.Kernel.First[to+1]) && allowed[takes]
+					out[s] = out[s] && ends && before[to] && legal
+				}
+			}
+			return out
+		}
+		want := make([]bool, n)
+		deterministic(g.Kernel, func(st *Rule) {
+			for s, x := range surely(st) {
+				want[s] = want[s] || x
+			}
+		})
+		stays, nearer := g.AlmostSurely(func(s int32) bool { return goal[s] })
+		if !slices.Equal(g.In, want) || stays != slices.Equal(before, want) {
+			t.Fatalf("surely from %v, all %v: want %v of %v, goals %v", g.In, stays, want, before, goal)
+		}
+		st := &Rule{Actions: NewActions(n, 256)}
+		for s, in := range g.In {
+			if in && !goal[s] {
+				some++
+				st.Actions.Set(s, int(nearer[s]-g.Kernel.First[s]))
+			}
+		}
+		if stays {
+			whole++
+		}
+		for s, x := range surely(st) {
+			if x != want[s] {
+				t.Fatalf("the choices %v surely lead from state %d to goals %v: %v", nearer, s, goal, x)
+			}
+		}
+	}
+	if some < 100 || whole < 20 {
+		t.Errorf("%d states, and all of them in %d graphs: want many of both", some, whole)
+	}
+}

@@ -1,0 +1,143 @@
+package markov
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
+)
+
+// checkLeastMean compares with the recurrent classes of all deterministic policies, and wants relative values
+// that prove the mean.
+func checkLeastMean(t *testing.T, k *cmdp.Kernel) (ends, slow int) {
+	t.Helper()
+	components := (&Graph{Kernel: k}).EndComponents()
+	want := make([]float64, components.Len())
+	for i := range want {
+		want[i] = math.Inf(1)
+	}
+	deterministic(k, func(st *Rule) {
+		p, _ := transition(k, st)
+		rec, gain := recurrent(k, p), denseGain(t, k, st)
+		for s, in := range rec {
+			if in {
+				i := components.Of[s]
+				want[i] = min(want[i], gain[s])
+			}
+		}
+	})
+	z := NewLeastMean(k, components, new(Chain))
+	for _, sign := range []float64{-1, 1} { // what is found for the first is a guess for the second
+		least, err := z.Solve(t.Context(), []float64{sign})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range least {
+			if sign > 0 && math.Abs(x-want[i]) > 1e-9 || math.Abs(x-sign*z.Best[i].Mean[0]) > 1e-9 {
+				t.Fatalf("end component %d: least mean %.15g, of its class %v: want %.15g", i, x, z.Best[i].Mean, want[i])
+			}
+			if z.Best[i].slow {
+				slow++
+			}
+			for _, s := range components.Part(i) {
+				for c := k.First[s]; c < k.First[s+1]; c++ {
+					if !components.Inside[c] {
+						continue
+					}
+					gain, size := sign*k.Returns[c]-x, 1.0
+					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+						y := k.Prob[e] * (z.Bias[k.Next[e]] - z.Bias[s])
+						gain += y
+						size += math.Abs(y)
+					}
+					if gain < -1e-11*size {
+						t.Fatalf("end component %d: choice %d of state %d is better than the mean %g by %g", i, c, s, x, -gain)
+					}
+				}
+			}
+		}
+	}
+	return components.Len(), slow
+}
+
+// TestLeastMean compares with all deterministic policies of small models.
+func TestLeastMean(t *testing.T) {
+	for _, large := range []bool{false, true} { // by the methods for large models too
+		if large {
+			t.Cleanup(threshold.Lower())
+		}
+		rng := rand.New(rand.NewPCG(22, 6))
+		ends, slow := 0, 0
+		for range 500 {
+			e, s := checkLeastMean(t, drawModel(rng, 1+rng.IntN(6)))
+			ends, slow = ends+e, slow+s
+		}
+		if ends < 200 || slow < 50 {
+			t.Errorf("%d end components, and relative value iteration was slow %d times: want many of both", ends, slow)
+		}
+	}
+}
+
+// kernelOf returns a kernel in which each state has one choice, with one return, which leads to the given
+// states with the given probabilities.
+func kernelOf(returns []float64, next [][]int32, prob [][]float64) *cmdp.Kernel {
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}, Returns: returns}
+	for s := range next {
+		k.Next, k.Prob = append(k.Next, next[s]...), append(k.Prob, prob[s]...)
+		k.Offset = append(k.Offset, len(k.Next))
+		k.First = append(k.First, int32(s+1))
+	}
+	return k
+}
+
+// TestSolvedGoesBack wants a policy that was solved back as it was, with its relative values and its class, as
+// often as later ones cannot be solved.
+func TestSolvedGoesBack(t *testing.T) {
+	k := drawModel(rand.New(rand.NewPCG(1, 1)), 6)
+	p := NewLeastMean(k, (&Graph{Kernel: k}).EndComponents(), new(Chain))
+	states, best := []int32{0, 1, 2, 3, 4, 5}, Class{Mean: []float64{2}, slow: true}
+	choices := make([]int32, len(states))
+	for j, s := range states {
+		choices[j], p.Bias[s] = 10*s, float64(s)
+	}
+	var last solved
+	last.keep(p, states, choices, &best)
+	for range 2 {
+		for j, s := range states {
+			choices[j], p.Bias[s] = 10*s+1, -1
+		}
+		best = Class{Mean: []float64{1}}
+		last.restore(p, states, choices, &best)
+		for j, s := range states {
+			if choices[j] != 10*s || p.Bias[s] != float64(s) {
+				t.Errorf("state %d: choice %d, relative value %g: want those of before", s, choices[j], p.Bias[s])
+			}
+		}
+		if best.Mean[0] != 2 || !best.slow {
+			t.Errorf("class %+v: want the one of before", best)
+		}
+	}
+}
+
+// TestClassBeginsWhereItIsMost wants the first state of a class to be one that is visited often: one state is
+// visited once in about a million steps, the two others in turn.
+func TestClassBeginsWhereItIsMost(t *testing.T) {
+	for rare := range int32(3) {
+		one, other := (rare+1)%3, (rare+2)%3
+		next, prob := make([][]int32, 3), make([][]float64, 3)
+		next[rare], prob[rare] = []int32{one}, []float64{1}
+		next[one], prob[one] = []int32{rare, other}, []float64{1e-6, 1 - 1e-6}
+		next[other], prob[other] = []int32{one}, []float64{1}
+		k := kernelOf([]float64{0, 1, 2}, next, prob)
+		p := NewLeastMean(k, (&Graph{Kernel: k}).EndComponents(), new(Chain))
+		found, err := p.recurrentClass([]int32{0, 1, 2}, []int32{0, 1, 2}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.States) != 3 || found.States[0] == rare || found.Choices[0] != found.States[0] {
+			t.Errorf("class %v with choices %v: want all three states, and not %d first", found.States, found.Choices, rare)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package markov
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// leastTotalOf returns the dynamic program of a kernel whose end components without rewards are merged, if
+// there is no discount: a policy may stay there. Rewards are the first of dim returns.
+func leastTotalOf(k *cmdp.Kernel, gamma float64, dim, workers int) *LeastTotal {
+	g := &Graph{Kernel: k}
+	components := g.Components()
+	var q *Quotient
+	if gamma < 1 {
+		q = g.Number(components, nil)
+		q.Fill(g, q.Origin, nil)
+	} else {
+		free := make([]bool, len(k.Offset)-1)
+		for c := range free {
+			free[c] = k.Returns[c*dim] == 0
+		}
+		q = g.Quotient(components, g.Only(free).EndComponents(), func(int32) bool { return true })
+	}
+	z := NewLeastTotal(q, gamma, workers, new(Chain))
+	for i, c := range q.Choice {
+		if c != Stay {
+			z.Reward[i] = k.Returns[int(c)*dim]
+		}
+	}
+	z.Weight = func(i int32) float64 { return math.Abs(z.Reward[i]) }
+	return z
+}
+
+// ruleOf returns the policy of the kernel that a solved dynamic program has found.
+func ruleOf(z *LeastTotal, k *cmdp.Kernel) *Rule {
+	st := &Rule{Actions: NewActions(len(k.First)-1, 256)}
+	z.Quotient.Lift(z.Policy, func(s, c int32) { st.Actions.Set(int(s), int(c-k.First[s])) })
+	return st
+}
+
+// denseTotal returns the expected total of a rule from each state: NaN where rewards of both signs go on for
+// ever in some recurrent class that is reached, −Inf or +Inf where they go on with a mean that is not 0.
+func denseTotal(t *testing.T, k *cmdp.Kernel, st *Rule) []float64 {
+	t.Helper()
+	p, reward := transition(k, st)
+	rec, r := recurrent(k, p), closure(p)
+	gain := denseGain(t, k, st)
+	a := minus(p, 1, rec)
+	if mat.Cond(a, 1) > 1e9 {
+		return nil
+	}
+	b := slices.Clone(reward)
+	for s := range b {
+		if rec[s] {
+			b[s] = 0
+		}
+	}
+	out := denseSolve(t, a, b)
+	for s := range out {
+		for to := range out {
+			if !r[s][to] || !rec[to] {
+				continue
+			}
+			switch {
+			case gain[to] < -1e-9:
+				out[s] = math.Inf(-1)
+			case gain[to] > 1e-9 && !math.IsInf(out[s], -1):
+				out[s] = math.Inf(1)
+			case reward[to] != 0 && !math.IsInf(out[s], 0):
+				out[s] = math.NaN()
+			}
+		}
+	}
+	return out
+}
+
+// checkDiscounted compares with all deterministic policies, whose values are found by dense systems.
+func checkDiscounted(t *testing.T, k *cmdp.Kernel, gamma float64, workers int) {
+	t.Helper()
+	n := len(k.First) - 1
+	want := slices.Repeat([]float64{math.Inf(1)}, n)
+	deterministic(k, func(st *Rule) {
+		p, reward := transition(k, st)
+		for s, x := range denseSolve(t, minus(p, gamma, nil), reward) {
+			want[s] = min(want[s], x)
+		}
+	})
+	z := leastTotalOf(k, gamma, 1, workers)
+	if endless, err := z.Solve(t.Context()); err != nil || endless != nil {
+		t.Fatalf("γ = %g: endless %v, error %v", gamma, endless, err)
+	}
+	p, reward := transition(k, ruleOf(z, k))
+	of, size := denseSolve(t, minus(p, gamma, nil), reward), floats.Norm(want, math.Inf(1))
+	for s, i := range z.Quotient.Number {
+		if x := z.Values[i]; math.Abs(x-want[s]) > 1e-11*size || math.Abs(of[s]-want[s]) > 1e-11*size {
+			t.Fatalf("γ = %g: state %d: value %.15g, of the policy %.15g: want %.15g", gamma, s, x, of[s], want[s])
+		}
+	}
+}
+
+// checkTotal compares with all deterministic policies for which the total exists. Where one gains in every
+// step, the states in which the policy found does so have to be returned.
+func checkTotal(t *testing.T, k *cmdp.Kernel, workers int) (finite, unbounded bool) {
+	t.Helper()
+	n := len(k.First) - 1
+	want := slices.Repeat([]float64{math.Inf(1)}, n)
+	known := true
+	deterministic(k, func(st *Rule) {
+		total := denseTotal(t, k, st)
+		known = known && total != nil
+		for s, x := range total {
+			if !math.IsNaN(x) {
+				want[s] = min(want[s], x)
+			}
+		}
+	})
+	if !known || slices.Contains(want, math.Inf(1)) { // no policy comes to rest from somewhere
+		return false, false
+	}
+	z := leastTotalOf(k, 1, 1, workers)
+	endless, err := z.Solve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unbounded = slices.Contains(want, math.Inf(-1)); unbounded != (endless != nil) {
+		t.Fatalf("the process goes on for ever in %v: want totals %v", endless, want)
+	}
+	if unbounded {
+		return false, true
+	}
+	for s, i := range z.Quotient.Number {
+		if x := z.Values[i]; !near(x, want[s], 1e-6) {
+			t.Fatalf("state %d: value %.15g: want %.15g", s, x, want[s])
+		}
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			gain, size := k.Returns[c], math.Abs(k.Returns[c])
+			for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+				x := k.Prob[e] * (z.Values[z.Quotient.Number[k.Next[e]]] - z.Values[i])
+				gain += x
+				size += math.Abs(x)
+			}
+			if gain < -1e-15*size && !z.Cancels() {
+				t.Fatalf("state %d: the value is above the backup of choice %d by %g", s, c, -gain)
+			}
+		}
+	}
+	return true, false
+}
+
+// TestLeastTotal compares with all deterministic policies of small models.
+func TestLeastTotal(t *testing.T) {
+	for _, large := range []bool{false, true} { // by the methods for large models too
+		if large {
+			t.Cleanup(threshold.Lower())
+		}
+		rng := rand.New(rand.NewPCG(22, 5))
+		finite, unbounded := 0, 0
+		for trial := range 500 {
+			k := drawModel(rng, 1+rng.IntN(5))
+			checkDiscounted(t, k, []float64{0.3, 0.9, 0.999}[trial%3], 1+trial%2)
+			if trial%2 > 0 { // so that totals are more often finite
+				for c, r := range k.Returns {
+					k.Returns[c] = math.Abs(r)
+				}
+			}
+			f, u := checkTotal(t, k, 1+trial%2)
+			if f {
+				finite++
+			}
+			if u {
+				unbounded++
+			}
+		}
+		if finite < 100 || unbounded < 50 {
+			t.Errorf("%d finite totals and %d without a bound: want many of both", finite, unbounded)
+		}
+	}
+}

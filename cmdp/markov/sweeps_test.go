@@ -1,0 +1,214 @@
+package markov
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+)
+
+// drawMixing draws a kernel whose states lead anywhere in their half; from the first half, three steps in ten lead
+// to the second. So it has two components, of which the second is closed.
+func drawMixing(half int) *cmdp.Kernel {
+	rng := rand.New(rand.NewPCG(15, 11))
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range 2 * half {
+		for range 3 {
+			k.Next, k.Prob = append(k.Next, int32(half+rng.IntN(half))), append(k.Prob, 0.3)
+			for _, p := range []float64{0.1, 0.1, 0.2, 0.3} {
+				k.Next, k.Prob = append(k.Next, int32(s/half*half+rng.IntN(half))), append(k.Prob, p)
+			}
+			k.Offset, k.Returns = append(k.Offset, len(k.Next)), append(k.Returns, rng.Float64()-0.5*rng.NormFloat64())
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k
+}
+
+// TestModifiedPolicyIteration wants values found by sweeps to be at most their backups, and near the returns of
+// the policy, which a dense system gives; and the visits of the policy to solve the transposed system. Sweeps
+// are not to be given up where all mixes.
+func TestModifiedPolicyIteration(t *testing.T) {
+	const half = 250
+	k := drawMixing(half)
+	for _, gamma := range []float64{0.9, 0.9999} {
+		for _, tolerance := range []float64{0, 1e-8} {
+			z := leastTotalOf(k, gamma, 1, 1)
+			z.Reset(tolerance)
+			if endless, err := z.Solve(t.Context()); err != nil || endless != nil {
+				t.Fatal(endless, err)
+			}
+			v, size := make([]float64, 2*half), 0.0
+			for s, n := range z.Quotient.Number {
+				v[s] = z.Values[n]
+				size = math.Max(size, math.Abs(v[s]))
+			}
+			for s := range v {
+				for c := k.First[s]; c < k.First[s+1]; c++ {
+					x := k.Returns[c] - v[s]
+					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+						x += gamma * k.Prob[e] * v[k.Next[e]]
+					}
+					if x < -1e-14*size {
+						t.Errorf("γ = %g, error %g: state %d: the value %g is above a backup by %g", gamma, tolerance, s, v[s], -x)
+					}
+				}
+			}
+			st := ruleOf(z, k)
+			p, reward := transition(k, st)
+			a, start := minus(p, gamma, nil), make([]float64, 2*half)
+			start[0] = 1
+			for s, x := range denseSolve(t, a, reward) {
+				if more := x - v[s]; more > (2*tolerance+1e-12/(1-gamma))*size {
+					t.Errorf("γ = %g, error %g: state %d: the policy returns %g, more than the value by %g", gamma, tolerance, s, x, more)
+				}
+			}
+			visits, q := visitsOf(k, gamma)
+			mass := make([]float64, q.Rest+1)
+			mass[q.Number[0]] = 1
+			found, err := visits.Solve(t.Context(), st, mass, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for s, want := range denseSolve(t, a.T(), start) {
+				if x := found.Counts[q.Number[s]]; math.Abs(x-want) > 1e-11*(1+want) {
+					t.Errorf("γ = %g: state %d is visited %g times: want %g", gamma, s, x, want)
+				}
+			}
+			if len(z.slow) != 0 || len(visits.slow) != 2 || visits.slow[0] || visits.slow[half] {
+				t.Errorf("γ = %g: sweeps were given up: %v, %v", gamma, z.slow, visits.slow)
+			}
+		}
+	}
+}
+
+// A walk forwards, that every tenth step leads back from, takes 1.25 steps for each state on its way. Another
+// choice costs as much and gets nowhere. Where some choice leads back from the end to the start, sweeps are
+// given up, and the answer is the same.
+func TestGaussSeidel(t *testing.T) {
+	const states = 2 << 14
+	for _, far := range []bool{false, true} {
+		k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+		row := func(back, ahead int32, p float64) {
+			k.Next, k.Prob, k.Returns = append(k.Next, back, ahead), append(k.Prob, 1-p, p), append(k.Returns, 1)
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		for s := range int32(states - 1) {
+			row(max(0, s-1), s+1, 0.5)
+			row(max(0, s-1), s+1, 0.9)
+			if far && s == states-2 {
+				row(0, s+1, 0.9)
+			}
+			k.First = append(k.First, int32(len(k.Offset)-1))
+		}
+		k.First = append(k.First, k.First[states-1])
+		for _, tolerance := range []float64{0, 1e-8} {
+			z := leastTotalOf(k, 1, 1, 1)
+			z.Reset(tolerance)
+			if endless, err := z.Solve(t.Context()); err != nil || endless != nil {
+				t.Fatal(endless, err)
+			}
+			// Where the walk is turned round, at state 0, it loses what it would win back there.
+			const start = 100
+			want := (states - 1 - start) * 1.25
+			if x := z.Values[z.Quotient.Number[start]]; x > want*(1+1e-12) || x < want*(1-10*tolerance-1e-9) {
+				t.Errorf("far %v, error %g: value %.15g: want %.15g", far, tolerance, x, want)
+			}
+			st := ruleOf(z, k)
+			for s := range states - 1 {
+				if a := st.Actions.At(s); a != 1 {
+					t.Fatalf("far %v, error %g: action %d in state %d", far, tolerance, a, s)
+				}
+			}
+			if gone := len(z.slow) > 0; gone != far || !far && z.chain.States() > 0 {
+				t.Errorf("far %v: sweeps were given up: %v", far, gone)
+			}
+		}
+	}
+}
+
+// Twenty steps in a row are to succeed, each with the probability q; a failure leads back to the first step on
+// the next of many ways. Steps back are then so wide that all states are swept at a time, and these are more
+// than a window holds. A second choice of each state does the same for twice the price. From the start it takes
+// (q⁻²⁰ − 1)/(1 − q) steps, and the i-th step is taken q^(i−20) times.
+func TestWideGaussSeidel(t *testing.T) {
+	const ways, steps, q = 1 << 11, 20, 0.99
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	for s := range int32(ways * steps) {
+		for c := range 2 {
+			k.Next, k.Prob, k.Returns = append(k.Next, (s+1)%ways, min(s+ways, ways*steps)), append(k.Prob, 1-q, q), append(k.Returns, float64(1+c))
+			k.Offset = append(k.Offset, len(k.Next))
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	k.First = append(k.First, k.First[ways*steps])
+	z := leastTotalOf(k, 1, 1, 1)
+	if endless, err := z.Solve(t.Context()); err != nil || endless != nil {
+		t.Fatal(endless, err)
+	}
+	st := ruleOf(z, k)
+	visits, number := visitsOf(k, 1)
+	mass := make([]float64, number.Rest+1)
+	for s := range ways {
+		mass[number.Number[s]] = 1.0 / ways
+	}
+	found, err := visits.Solve(t.Context(), st, mass, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(z.slow) > 0 || z.chain.States() > 0 || visits.chain.States() > 0 {
+		t.Error("sweeps were given up")
+	}
+	whole := (math.Pow(q, -steps) - 1) / (1 - q)
+	for s := range ways * steps {
+		i := s / ways
+		success := math.Pow(q, float64(steps-i))
+		if want, x := (1-success)/(1-q)+(1-success)*whole, z.Values[z.Quotient.Number[s]]; math.Abs(x-want) > 1e-11*want {
+			t.Fatalf("value %.15g of state %d: want %.15g", x, s, want)
+		}
+		if want, y := math.Pow(q, float64(i-steps))/ways, found.Counts[number.Number[s]]; math.Abs(y-want) > 1e-12*want {
+			t.Fatalf("%.15g visits of state %d: want %.15g", y, s, want)
+		}
+		if st.Actions.At(s) != 0 {
+			t.Fatalf("state %d takes the dear choice", s)
+		}
+	}
+}
+
+// A policy that goes round in a circle for ever never gets out, wherever the circle is. A snake, which runs
+// against the order of the numbers here and there, does.
+func TestReachesExit(t *testing.T) {
+	all := func(next []int32) bool {
+		return reachesExit(make([]bool, len(next)), func(s int32, visit func(n int32) bool) { visit(next[s]) })
+	}
+	for _, next := range [][]int32{{4, 0, 1, 2}, {1, 2, 3, 4}, {4, 0, 0, 0}} {
+		if !all(next) {
+			t.Errorf("%v: want true", next)
+		}
+	}
+	for _, next := range [][]int32{{1, 0, 4, 2}, {4, 0, 3, 2}, {0, 4, 4, 4}} {
+		if all(next) {
+			t.Errorf("%v: want false", next)
+		}
+	}
+	rng := rand.New(rand.NewPCG(8, 2))
+	for range 50 {
+		const states = 60
+		order, next := rng.Perm(states), make([]int32, states)
+		for i, s := range order {
+			next[s] = states
+			if i > 0 {
+				next[s] = int32(order[i-1])
+			}
+		}
+		if !all(next) {
+			t.Fatalf("%v: want true", next)
+		}
+		at := rng.IntN(states)
+		next[order[at]] = int32(order[at+rng.IntN(states-at)])
+		if all(next) {
+			t.Fatalf("%v: want false", next)
+		}
+	}
+}
