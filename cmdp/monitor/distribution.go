@@ -161,11 +161,15 @@ func idle(m *cmdp.Model, f cmdp.Policy, s int, in []bool) bool {
 
 // Greatest returns the greatest total of sign times a return, sign being 1 or −1, over the episodes that a policy may come to: the
 // longest way along transitions with a probability above 0. Without a horizon that is up to where an episode is [Over]: +∞ if it may
-// go on at a gain for as long as chance likes, −∞ if no episode is ever over, and NaN where looking for it takes too long.
+// go on at a gain for as long as chance likes, −∞ if no episode is ever over. It is NaN where looking for it takes too long: without a
+// horizon, and in rows that are generated.
 func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) float64 {
 	g := &greatest{m: m, policy: policy, coordinate: coordinate, sign: sign}
 	now, steps := make([]float64, m.States()), m.Horizon()
 	if steps > 0 {
+		if m.Tally() != nil && m.Transitions() > mostGenerated/steps {
+			return math.NaN()
+		}
 		then := make([]float64, m.States())
 		for h := steps - 1; h >= 0; h-- {
 			now, then = then, now
@@ -203,6 +207,9 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 
 // mostLooking bounds the transitions that Greatest looks at without a horizon.
 const mostLooking = 1 << 28
+
+// mostGenerated bounds those that it generates, which takes some seconds.
+const mostGenerated = 1 << 25
 
 // greatest is what Greatest is asked for.
 type greatest struct {
