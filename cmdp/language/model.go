@@ -20,6 +20,7 @@ func (p *Program) Model(ctx context.Context, o Options) (*exchange.Model, error)
 		m.Players = 0
 	case Game:
 		m.Players = 2
+		m.PlayerNames = p.Players
 	}
 	s := &modelSink{m: m, actions: &exchange.Actions{Names: p.Actions}}
 	for _, r := range p.Rewards {

@@ -24,6 +24,8 @@ type Program struct {
 	Initial [][]int64
 	// InitialAt is where they are said, if it is a condition.
 	InitialAt Pos
+	// Players names the two players of a game; nil where nobody has a name.
+	Players []string
 	// Actions names the actions. The empty name stands for none.
 	Actions  []string
 	Commands []Command
@@ -95,6 +97,25 @@ type Label struct {
 	Name string
 	At   Pos
 	When *Expr
+}
+
+// Entering adds a reward structure that gives 1 for a step into a state where a condition holds.
+func (p *Program) Entering(name string, when *Expr) {
+	r := Reward{Name: name}
+	for i := range p.Actions {
+		r.Items = append(r.Items, RewardItem{At: when.At, Action: int32(i), After: true, Guard: when, Value: NewDouble(when.At, 1)})
+	}
+	p.Rewards = append(p.Rewards, r)
+}
+
+// Initially reports whether a condition holds in some initial state.
+func (p *Program) Initially(when *Expr) (holds bool, err error) {
+	defer recoverEval(&err)
+	in := compileBool(when)
+	for _, values := range p.Initial {
+		holds = holds || in(values)
+	}
+	return holds, nil
 }
 
 // TypeOf returns the type of a variable or transient variable.

@@ -57,6 +57,9 @@ type asked struct {
 	average     bool // some formula is a mean
 	total       bool // some formula is none
 	rest        string
+	program     *language.Program
+	agent       string            // of a game
+	entering    map[string]string // conditions that are returns of a game
 	names       map[string]bool
 	returns     []string // as members of the mapping
 	constraints []string
@@ -69,11 +72,17 @@ func (a *asked) bad(f *property.Formula, format string, args ...any) error {
 
 func quote(text string) string { return string(appendName(nil, text)) }
 
-// problemOf writes the problem file that asks a property about a model with the given reward structures.
-func problemOf(model string, constants map[string]string, file string, p *property.Property, rewards []string) (string, error) {
-	a := &asked{file: file, rewards: rewards, names: make(map[string]bool)}
+// problemOf writes the problem file that asks a property about a model.
+func problemOf(model string, constants map[string]string, file string, p *property.Property, program *language.Program) (string, error) {
+	a := &asked{file: file, program: program, names: make(map[string]bool), entering: make(map[string]string)}
+	for _, r := range program.Rewards {
+		a.rewards = append(a.rewards, r.Name)
+	}
 	for i := range p.Formulas {
 		f := &p.Formulas[i]
+		if err := a.play(f, len(p.Formulas)); err != nil {
+			return "", err
+		}
 		if f.Kind == 'R' && f.Path == 'C' && f.Within >= 0 {
 			a.horizon = f.Within
 		}
@@ -111,17 +120,69 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 		line("constraints:\n  - %s", strings.Join(a.constraints, "\n  - "))
 	}
 	line("transitions:\n  file: %s", quote(model))
-	if len(constants) > 0 {
+	for i, of := range []map[string]string{constants, a.entering} {
 		var values []string
-		for _, name := range slices.Sorted(maps.Keys(constants)) {
-			values = append(values, name+": "+quote(constants[name]))
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			values = append(values, name+": "+quote(of[name]))
 		}
-		line("  constants: {%s}", strings.Join(values, ", "))
+		if values != nil {
+			line("  %s: {%s}", []string{"constants", "entering"}[i], strings.Join(values, ", "))
+		}
+	}
+	if a.agent != "" {
+		line("  agent: %s", quote(a.agent))
 	}
 	if a.rest != "" {
 		line("  rest: %s", quote(a.rest))
 	}
 	return b.String(), nil
+}
+
+// play looks at who asks a formula. In a game that is one player, against the other one, and for a number of steps.
+func (a *asked) play(f *property.Formula, formulas int) error {
+	players := a.program.Players
+	if a.program.Kind != language.Game {
+		if f.Coalition != nil {
+			return a.bad(f, "a coalition in a model of one player: want the formula without it")
+		}
+		return nil
+	}
+	agent := players[0]
+	if f.Coalition != nil {
+		agent = strings.Join(f.Coalition, ",")
+		if n, err := strconv.Atoi(agent); err == nil && (n == 1 || n == 2) {
+			agent = players[n-1]
+		}
+		if !slices.Contains(players, agent) {
+			return a.bad(f, "the coalition <<%s>>: want one of the players, %s, against the other one", shorten(agent), strings.Join(players, " or "))
+		}
+	}
+	switch {
+	case a.agent != "" && a.agent != agent:
+		return a.bad(f, "formulas of both players: want those of one")
+	case f.Within < 1 || f.Path == 'G':
+		return a.bad(f, "a game without a bound of steps, or with G: want F<=k, U<=k or C<=k")
+	case f.Kind == 'P' && formulas > 1:
+		return a.bad(f, "a probability beside other formulas in a game: want it alone")
+	}
+	a.agent = agent
+	if f.Kind == 'R' {
+		return nil
+	}
+	goal, err := a.program.Parse(f.Goal)
+	if err != nil {
+		return a.bad(f, "%s", err.(*language.Error).Message)
+	}
+	already, err := a.program.Initially(goal)
+	if err == nil && already {
+		return a.bad(f, "the initial state satisfies %s already: the probability is 1", shorten(f.Goal))
+	}
+	a.horizon = f.Within
+	a.rest = f.Goal
+	if f.While != "" {
+		a.rest = "(" + f.Goal + ") | !(" + f.While + ")"
+	}
+	return err
 }
 
 // add adds the return, bound or goal of a formula.
@@ -160,6 +221,14 @@ func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 		a.average = true
 	} else {
 		a.total = true
+	}
+	if a.program.Kind == language.Game && f.Kind == 'P' {
+		name = "p"
+		for slices.Contains(a.rewards, name) {
+			name += "'"
+		}
+		a.entering[name] = f.Goal
+		return name, "{}", nil
 	}
 	switch {
 	case a.rest != "" && f.Path != 'S' && f.Path != 'C' && f.Path != 'G' && f.Goal == a.rest && f.Kind == 'R':

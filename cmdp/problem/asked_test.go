@@ -166,3 +166,75 @@ func TestJANIProperties(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// duel is a game: one goes by a coin or surely to 1, where two has the next word.
+const duel = `smg
+player one [a],[b] endplayer
+player two [c],[d] endplayer
+module m
+  x : [0..3];
+  [a] x=0 -> 0.5:(x'=1) + 0.5:(x'=2);
+  [b] x=0 -> (x'=1);
+  [c] x=1 -> (x'=3);
+  [d] x=1 -> (x'=0);
+endmodule
+label "goal" = x=2;
+rewards "r" [a] true : 1; [b] true : 3; [d] true : 0.5; endrewards
+`
+
+// TestGameProperties asks about games of a few steps; values are worked out by hand.
+func TestGameProperties(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "duel.prism")
+	if err := os.WriteFile(path, []byte(duel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		property string
+		want     float64
+		wrong    string
+	}{
+		{`Pmax=? [F<=4 "goal"]`, 0.5, ""},          // after the first toss two goes to 3
+		{`<<two>> Pmax=? [F<=4 "goal"]`, 0, ""},    // one never tosses
+		{`<<2>> Pmax=? [F<=2 x=3]`, 0.5, ""},       // one tosses
+		{`<<two>> Pmin=? [x<3 U<=4 x=2]`, 0.5, ""}, // two lets one toss once
+		{`<<one>> Pmin=? [F<=3 x=3]`, 0.5, ""},     // one tosses, and again if two goes back, but not in time
+		{`<<one>> Rmax=? [C<=2]`, 3, ""},           // one takes b, then two c, which gives nothing
+		{`<<two>> R{"r"}min=? [C<=4]`, 3, ""},      // one takes b, two ends it
+		{`<<one>> R{"r"}min=? [C<=4]`, 1.875, ""},  // one always tosses, two goes back: 1 + (0.5 + 1 + 0.5*0.5)/2
+		{`<<one,two>> Pmax=? [F<=4 "goal"]`, 0, "p.props:1:13: the coalition <<one,two>>: want one of the players, one or two"},
+		{`<<three>> Pmax=? [F<=4 "goal"]`, 0, "the coalition <<three>>"},
+		{`<<>> Pmax=? [F<=4 "goal"]`, 0, "the coalition <<>>"},
+		{`<<one>> Pmax=? [F "goal"]`, 0, "a game without a bound of steps"},
+		{`R{"r"}max=? [C]`, 0, "a game without a bound of steps"},
+		{`<<one>> R{"r"}min=? [F "goal"]`, 0, "a game without a bound of steps"},
+		{`<<one>> Pmax=? [F<=0 "goal"]`, 0, "a game without a bound of steps"},
+		{`<<one>> Pmax=? [G<=3 x<2]`, 0, "or with G"},
+		{`<<one>> Pmax=? [F<=4 x=0]`, 0, "the initial state satisfies x = 0 already"},
+		{`multi(<<one>> P>=0.5 [F<=4 x=2], <<one>> R{"r"}max=? [C<=4])`, 0, "a probability beside other formulas"},
+		{`multi(<<one>> R{"r"}<=4 [C<=4], <<two>> R{"r"}max=? [C<=4])`, 0, "formulas of both players"},
+	} {
+		p, err := problem.ReadWith(path, problem.Options{Property: &problem.Property{File: "p.props", Text: c.property}})
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v, want %s", c.property, err, c.wrong)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.property, err)
+			continue
+		}
+		q, err := query.New(context.Background(), p, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := exact.SolveGame(context.Background(), q.Model, q.Task)
+		if err != nil {
+			t.Errorf("%s: %v", c.property, err)
+			continue
+		}
+		if math.Abs(v.Returns[0]-c.want) > 1e-9 {
+			t.Errorf("%s: %.9g, want %.9g", c.property, v.Returns[0], c.want)
+		}
+	}
+}

@@ -74,38 +74,49 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 
 // languageOptions says how a model in a language is read.
 func (h *header) languageOptions(file string, transitions *node) formats.Options {
-	constants, rest := transitions.get("constants"), transitions.get("rest")
 	o := formats.Options{Path: beside(h.file, file), Constants: make(map[string]string), Context: h.options.Context, AnyStart: true}
 	o.Explore.States = h.limits.states
 	o.Explore.Transitions = h.limits.stored / 2
 	o.Explore.Memory = h.options.Bytes
 	o.Explore.Progress = h.options.Exploring
-	at := (*path)(nil).key("transitions").key("constants")
-	switch {
-	case constants != nil && !formats.IsLanguage(file):
-		h.bad(constants, at, "%s is no model in a language: it has no constants", file)
-	case constants != nil && h.pairs(constants, at):
-		for _, m := range constants.members {
-			if m.value.kind != scalarNode || m.value.isNull() {
-				h.bad(m.value, at.key(m.key.text), "got %s: want a number, true or false", m.value.describe())
-				continue
-			}
-			o.Constants[m.key.text] = m.value.text
+	at := (*path)(nil).key("transitions")
+	for _, key := range languageKeys {
+		if n := transitions.get(key); n != nil && !formats.IsLanguage(file) {
+			h.bad(n, at.key(key), "%s is no model in a language, which alone has %s", file, key)
+			return o
 		}
 	}
-	if rest != nil {
-		here := (*path)(nil).key("transitions").key("rest")
-		switch {
-		case !formats.IsLanguage(file):
-			h.bad(rest, here, "%s is no model in a language: its states are at rest where they have no rows", file)
-		case rest.kind != scalarNode || rest.isNull():
-			h.bad(rest, here, "got %s: want a condition on the variables", rest.describe())
-		default:
-			o.Rest = rest.text
-		}
-	}
+	h.scalars(transitions.get("constants"), at.key("constants"), "a number, true or false", o.Constants)
 	maps.Copy(o.Constants, h.options.Constants)
+	if n := transitions.get("entering"); n != nil {
+		o.Entering = make(map[string]string)
+		h.scalars(n, at.key("entering"), "a condition on the variables", o.Entering)
+	}
+	o.Rest = h.scalar(transitions.get("rest"), at.key("rest"), "a condition on the variables")
+	o.Agent = h.scalar(transitions.get("agent"), at.key("agent"), "the name of a player")
 	return o
+}
+
+// scalars reads a mapping to what is wanted, if it is there.
+func (h *header) scalars(n *node, at *path, want string, into map[string]string) {
+	if n == nil || !h.pairs(n, at) {
+		return
+	}
+	for _, m := range n.members {
+		into[m.key.text] = h.scalar(m.value, at.key(m.key.text), want)
+	}
+}
+
+// scalar reads what is wanted, if it is there.
+func (h *header) scalar(n *node, at *path, want string) string {
+	switch {
+	case n == nil:
+		return ""
+	case n.kind != scalarNode || n.isNull():
+		h.bad(n, at, "got %s: want %s", n.describe(), want)
+		return ""
+	}
+	return n.text
 }
 
 // beside returns the name of a file that a problem file names.
@@ -220,14 +231,17 @@ func (r *rowReader) addImported() error {
 	}
 	names := m.DistinctActions()
 	r.builder.Grow(m.Branches())
-	returns := make([]float64, r.spec.Dim)
+	const enough = 1 << 15 // transitions that are added together
+	var columns = new(cmdp.Transitions)
+	var choices []int
+	none := make([]float64, r.spec.Dim)
 	for s := range m.States() {
 		theirs := m.Owner != nil && m.Owner[s] == 1
+		of := &r.agent
+		if theirs {
+			of = &r.opponent
+		}
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
-			of := &r.agent
-			if theirs {
-				of = &r.opponent
-			}
 			action, opponent := 0, 0
 			if names == nil {
 				action = of.numbered(c - int(m.First[s]))
@@ -238,14 +252,50 @@ func (r *rowReader) addImported() error {
 				action, opponent = r.agent.numbered(0), action
 			}
 			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
+				columns.State = append(columns.State, int32(s))
+				columns.Action = append(columns.Action, int32(action))
+				columns.Opponent = append(columns.Opponent, int32(opponent))
+				columns.Next = append(columns.Next, m.Target[e])
+				columns.Probability = append(columns.Probability, m.Probability[e])
+				at := len(columns.Returns)
+				columns.Returns = append(columns.Returns, none...)
 				for i, reward := range rewards {
-					returns[i] = reward.Total(s, c, e)
-				}
-				t := cmdp.Transition{Next: int(m.Target[e]), Probability: m.Probability[e], Returns: returns}
-				if err := r.builder.AddTransition(cmdp.EveryStep, s, action, opponent, t); err != nil {
-					return fmt.Errorf("state %s, choice %d: %w", r.p.StateName(s), c-int(m.First[s]), err)
+					columns.Returns[at+i] = reward.Total(s, c, e)
 				}
 			}
+			choices = append(choices, c)
+		}
+		if len(columns.State) >= enough || s == m.States()-1 {
+			if err := r.addColumns(m, columns, choices); err != nil {
+				return err
+			}
+			choices = choices[:0]
+		}
+	}
+	return nil
+}
+
+// addColumns adds the transitions of choices and empties the columns.
+func (r *rowReader) addColumns(m *exchange.Model, columns *cmdp.Transitions, choices []int) error {
+	if err := r.builder.AddTransitions(columns); err != nil {
+		return r.blame(m, columns, choices)
+	}
+	*columns = cmdp.Transitions{State: columns.State[:0], Action: columns.Action[:0], Opponent: columns.Opponent[:0], Next: columns.Next[:0],
+		Probability: columns.Probability[:0], Returns: columns.Returns[:0]}
+	return nil
+}
+
+// blame returns the error of the first transition that cannot be added.
+func (r *rowReader) blame(m *exchange.Model, columns *cmdp.Transitions, choices []int) error {
+	i := 0
+	for _, c := range choices {
+		for range m.Offset[c+1] - m.Offset[c] {
+			s, dim := int(columns.State[i]), r.spec.Dim
+			t := cmdp.Transition{Next: int(columns.Next[i]), Probability: columns.Probability[i], Returns: columns.Returns[i*dim : (i+1)*dim]}
+			if err := r.builder.AddTransition(cmdp.EveryStep, s, int(columns.Action[i]), int(columns.Opponent[i]), t); err != nil {
+				return fmt.Errorf("state %s, choice %d: %w", r.p.StateName(s), c-int(m.First[s]), err)
+			}
+			i++
 		}
 	}
 	return nil

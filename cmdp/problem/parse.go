@@ -103,11 +103,7 @@ func askedText(path, name string, opts Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var rewards []string
-	for _, r := range program.Rewards {
-		rewards = append(rewards, r.Name)
-	}
-	return problemOf(name, opts.Constants, opts.Property.File, property, rewards)
+	return problemOf(name, opts.Constants, opts.Property.File, property, program)
 }
 
 // ReadText reads the text of a model in a language, or of properties.

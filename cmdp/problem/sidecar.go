@@ -12,10 +12,13 @@ import (
 	"cmdpsolve/cmdp/exchange/formats"
 )
 
+// languageKeys are those of transitions that models in a language alone have.
+var languageKeys = []string{"constants", "rest", "entering", "agent"}
+
 // readFile reads the rows of the file that n names. Meanwhile r.file is its name, for
 // errors.
 func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
-	if !r.mapping(n, at, []string{"file", "constants", "rest"}) {
+	if !r.mapping(n, at, append([]string{"file"}, languageKeys...)) {
 		return
 	}
 	m := n.get("file")
@@ -36,7 +39,7 @@ func (r *rowReader) readFile(n *node, at *path, files fs.FS) {
 		}
 		return
 	}
-	for _, key := range []string{"constants", "rest"} {
+	for _, key := range languageKeys {
 		if c := n.get(key); c != nil {
 			r.bad(c, at.key(key), "%s is no model in a language, which alone has %s", name, key)
 			return

@@ -19,7 +19,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
@@ -75,6 +77,10 @@ type Options struct {
 	Constants map[string]string
 	// Rest is a condition: states where it holds are at rest. Empty for none.
 	Rest string
+	// Entering holds conditions: each is a reward of 1 for a step into a state where it holds.
+	Entering map[string]string
+	// Agent is the name of the player of a game who plans; empty for the first one.
+	Agent string
 	// Context stops an exploration; nil for none that does.
 	Context context.Context
 	// Explore bounds it and sees its progress.
@@ -130,10 +136,30 @@ func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
 			return nil, fmt.Errorf("the condition of states at rest: %w", err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.Entering)) {
+		when, err := p.Parse(o.Entering[name])
+		if err != nil {
+			return nil, fmt.Errorf("the condition of entering %s: %w", name, err)
+		}
+		if slices.ContainsFunc(p.Rewards, func(r language.Reward) bool { return r.Name == name }) {
+			return nil, fmt.Errorf("entering: the model has rewards %s: want another name", name)
+		}
+		p.Entering(name, when)
+	}
+	if o.Agent != "" && !slices.Contains(p.Players, o.Agent) {
+		return nil, fmt.Errorf("the agent %s is no player of the model", o.Agent)
+	}
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	return p.Model(o.Context, o.Explore)
+	m, err := p.Model(o.Context, o.Explore)
+	if err == nil && o.Agent != "" && o.Agent == p.Players[1] {
+		m.PlayerNames = []string{p.Players[1], p.Players[0]}
+		for s := range m.Owner {
+			m.Owner[s] = 1 - m.Owner[s]
+		}
+	}
+	return m, err
 }
 
 // Read reads the model that stands in the file of the given name, or in the folder

@@ -426,7 +426,9 @@ func (b *builder) players() error {
 		return wrong(b.source.players[2].name.at, "%d players: want two at most", n)
 	}
 	ofModule, ofAction := make(map[string]int8), make(map[string]int8)
+	b.program.Players = []string{b.source.players[0].name.text, "nobody"}
 	for i, p := range b.source.players {
+		b.program.Players[i] = p.name.text
 		for _, m := range p.modules {
 			if b.instances[m.text] == nil {
 				return wrong(m.at, "no module %s is defined", m)

@@ -154,6 +154,9 @@ func (p *properties) text(begin, end int) string {
 var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
 
 func (p *properties) formula() (f property.Formula, err error) {
+	if f.Coalition, err = p.coalition(); err != nil {
+		return f, err
+	}
 	t := p.next()
 	f.At = t.at
 	f.Within = -1
@@ -203,6 +206,30 @@ func (p *properties) formula() (f property.Formula, err error) {
 		return f, err
 	}
 	return f, p.expect("]")
+}
+
+// coalition takes the players of a formula, as in <<one>>; nil without any.
+func (p *properties) coalition() ([]string, error) {
+	if !p.peek().is("<") || !p.ahead(1).is("<") {
+		return nil, nil
+	}
+	at := p.next().at
+	p.next()
+	players := []string{}
+	for !p.peek().is(">") {
+		t := p.next()
+		if t.kind != identifier && t.kind != integer {
+			return nil, wrong(at, "got %s: want players, as in <<one>>", t)
+		}
+		players = append(players, t.text)
+		if !p.accept(",") {
+			break
+		}
+	}
+	if err := p.expect(">"); err != nil {
+		return nil, err
+	}
+	return players, p.expect(">")
 }
 
 // optimum takes what stands between max, min or = and the path.

@@ -23,6 +23,8 @@ type Formula struct {
 	Path byte
 	// While and Goal are conditions in the language; While is empty but for U.
 	While, Goal string
+	// Coalition are the players who ask, by name or number from 1; nil where nobody is named.
+	Coalition []string
 	// Within is the number of steps, or −1 without a bound.
 	Within int
 }
