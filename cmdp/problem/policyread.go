@@ -250,7 +250,7 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 }
 
 // scanCSV reads a table whose first line names the columns, in any order; step
-// may be missing.
+// may be missing. Columns of variables are left out.
 func scanCSV(data []byte, each func(policyLine), bad complain) {
 	place, empty := [7]int{-1, -1, -1, -1, -1, -1, -1}, true
 	err := scanTable(bytes.NewReader(data), func(_ int, names []string) bool {
@@ -282,6 +282,8 @@ func policyPlaces(place *[7]int, header []string, bad complain) bool {
 	for at, name := range header {
 		i := slices.Index(readColumns, strings.TrimSpace(name))
 		switch {
+		case strings.HasPrefix(name, variablePrefix):
+			continue // the name of the state says the same
 		case i < 0:
 			bad(1, 0, "unknown column %q: want %s", name, want)
 		case place[i] >= 0:

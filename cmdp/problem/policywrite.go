@@ -84,7 +84,7 @@ func WritePolicy(path string, of *Process, rows iter.Seq[PolicyRow]) error {
 	out := bufio.NewWriterSize(file, 1<<16)
 	switch format {
 	case "csv":
-		err = WritePolicyCSV(out, rows)
+		err = csvPolicy(out, of.variables(), rows)
 	case "json":
 		err = jsonPolicy(out, rows)
 	case "npz":
@@ -109,6 +109,27 @@ func WritePolicyCSV(w io.Writer, rows iter.Seq[PolicyRow]) error {
 	if w == nil {
 		return errors.New("problem: no stream to write a policy to")
 	}
+	return csvPolicy(w, nil, rows)
+}
+
+// variablePrefix begins the names of columns with the value of a variable of the state, which say what its name says.
+const variablePrefix = "state."
+
+// variables returns the names of the variables of which the names of states consist, none for plain names.
+func (x *Process) variables() []string {
+	if x == nil || x.of.Described == nil {
+		return nil
+	}
+	var names []string
+	for _, part := range strings.Split(x.of.Described.StateName(0), ",") {
+		name, _, _ := strings.Cut(part, "=")
+		names = append(names, variablePrefix+name)
+	}
+	return names
+}
+
+// csvPolicy writes rows with a column for each of the variables at the end.
+func csvPolicy(w io.Writer, variables []string, rows iter.Seq[PolicyRow]) error {
 	out, begun := csv.NewWriter(w), false
 	begin := func(memory bool, columns ...string) error {
 		if begun {
@@ -119,7 +140,7 @@ func WritePolicyCSV(w io.Writer, rows iter.Seq[PolicyRow]) error {
 		if memory {
 			columns = append(columns, memoryColumn)
 		}
-		return out.Write(append(columns, policyColumns[2:]...))
+		return out.Write(slices.Concat(columns, policyColumns[2:], variables))
 	}
 	for row := range rows {
 		remembers := row.Memory != ""
@@ -141,7 +162,14 @@ func WritePolicyCSV(w io.Writer, rows iter.Seq[PolicyRow]) error {
 		if remembers {
 			of = append(of, row.Memory)
 		}
-		if err := out.Write(append(of, row.Action, string(appendNumber(nil, row.Probability)))); err != nil {
+		of = append(of, row.Action, string(appendNumber(nil, row.Probability)))
+		if variables != nil {
+			for part := range strings.SplitSeq(row.State, ",") {
+				_, value, _ := strings.Cut(part, "=")
+				of = append(of, value)
+			}
+		}
+		if err := out.Write(of); err != nil {
 			return err
 		}
 	}
