@@ -1,0 +1,243 @@
+// Command languages measures what it takes to find the states of models in PRISM's language, to build them and to plan for
+// them: processor time and peak memory of a process for each.
+//
+//	go run ./benchmarks/languages --models prism-benchmarks/models/mdps
+//
+// writes benchmarks/results/languages.md. The models are those of the PRISM Benchmark Suite
+// (https://github.com/prismmodelchecker/prism-benchmarks).
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/exchange/formats"
+	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+
+	"github.com/spf13/pflag"
+)
+
+// A question is a property of a model with values of its constants.
+type question struct {
+	File      string
+	Constants map[string]string
+	Property  string
+}
+
+var questions = []question{
+	{"consensus/coin4.nm", map[string]string{"K": "4"}, `Pmax=? [F "finished" & !"agree"]`},
+	{"consensus/coin6.nm", map[string]string{"K": "2"}, `Pmax=? [F "finished" & !"agree"]`},
+	{"consensus/coin6.nm", map[string]string{"K": "8"}, `Pmax=? [F "finished" & !"agree"]`},
+	{"csma/csma2_6.nm", nil, `R{"time"}min=? [F "all_delivered"]`},
+	{"csma/csma4_2.nm", nil, `R{"time"}min=? [F "all_delivered"]`},
+	{"csma/csma3_4.nm", nil, `R{"time"}min=? [F "all_delivered"]`},
+	{"wlan/wlan4.nm", map[string]string{"COL": "0"}, `R{"cost"}min=? [F s1=12 & s2=12]`},
+	{"wlan/wlan5.nm", map[string]string{"COL": "0"}, `R{"cost"}min=? [F s1=12 & s2=12]`},
+	{"wlan/wlan6.nm", map[string]string{"COL": "0"}, `R{"cost"}min=? [F s1=12 & s2=12]`},
+	{"wlan/wlan5.nm", map[string]string{"COL": "0"}, `multi(R{"cost"}min=? [F s1=12 & s2=12], R{"time"}<=5000 [F s1=12 & s2=12])`},
+}
+
+func (q question) String() string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(q.Constants)) {
+		values = append(values, name+"="+q.Constants[name])
+	}
+	return strings.TrimSpace(strings.TrimSuffix(filepath.Base(q.File), ".nm") + " " + strings.Join(values, ","))
+}
+
+// A record is what a process measured; seconds are of processor time, bytes the most that it held.
+type record struct {
+	States, Choices, Transitions int
+	Exploring                    float64 `json:",omitempty"`
+	Building                     float64 `json:",omitempty"`
+	Planning                     float64 `json:",omitempty"`
+	Answer                       string  `json:",omitempty"`
+	Bytes                        float64
+}
+
+type options struct {
+	models, out, job, command string
+	only                      []string
+	bytes                     int
+}
+
+func main() { harness.Main(run) }
+
+func run(ctx context.Context, args []string) error {
+	var o options
+	f := pflag.NewFlagSet("languages", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.StringVar(&o.models, "models", "", "folder of the models, models/mdps of prism-benchmarks")
+	f.StringSliceVar(&o.only, "only", nil, "models to measure, such as csma3_4; all of them if not given")
+	f.IntVar(&o.bytes, "megabytes", 16_000, "memory that a model may take")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the results")
+	f.StringVar(&o.job, "job", "", "explore or plan for one model, in this process")
+	if err := f.MarkHidden("job"); err != nil {
+		return err
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if o.models == "" || o.job != "" && f.NArg() != 1 || o.job == "" && f.NArg() > 0 {
+		return errors.New("languages: want --models FOLDER and no arguments")
+	}
+	o.command = harness.Command(f, "out", "models")
+	if o.job != "" {
+		return o.work(ctx, f.Arg(0))
+	}
+	text, err := o.measure(ctx)
+	fmt.Print(text)
+	if err != nil || o.only != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.out, "languages.md"), []byte(text), 0o644)
+}
+
+// work measures one question in this process and writes the record.
+func (o *options) work(ctx context.Context, text string) error {
+	var q question
+	if err := json.Unmarshal([]byte(text), &q); err != nil {
+		return err
+	}
+	path := filepath.Join(o.models, q.File)
+	var r record
+	var err error
+	if o.job == explore {
+		err = r.explore(ctx, path, &q)
+	} else {
+		err = r.plan(ctx, path, &q, o.bytes<<20)
+	}
+	if err != nil {
+		return err
+	}
+	r.Bytes = harness.PeakMemory()
+	return json.NewEncoder(os.Stdout).Encode(&r)
+}
+
+const explore, plan = "explore", "plan"
+
+// counted counts choices and forgets them.
+type counted struct{ choices int }
+
+func (c *counted) State(int, []float64) error { return nil }
+
+func (c *counted) Choice(int, []int32, []float64, []float64) error {
+	c.choices++
+	return nil
+}
+
+func (r *record) explore(ctx context.Context, path string, q *question) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	p, err := formats.Program(path, text, q.Constants)
+	if err != nil {
+		return err
+	}
+	before := harness.ProcessorTime()
+	var c counted
+	found, err := language.Explore(ctx, p, &c, language.Options{})
+	if err != nil {
+		return err
+	}
+	r.Exploring = (harness.ProcessorTime() - before).Seconds()
+	r.States, r.Choices, r.Transitions = found.States.Len(), c.choices, found.Transitions
+	return nil
+}
+
+func (r *record) plan(ctx context.Context, path string, q *question, bytes int) error {
+	before := harness.ProcessorTime()
+	p, err := problem.ReadWith(path, problem.Options{Constants: q.Constants, Property: &problem.Property{File: "--property", Text: q.Property}, Bytes: bytes})
+	if err != nil {
+		return err
+	}
+	built := harness.ProcessorTime()
+	asked, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		return err
+	}
+	answer, err := exact.Solve(ctx, asked.Model, asked.Task, exact.Options{})
+	if err != nil {
+		return err
+	}
+	r.Building = (built - before).Seconds()
+	r.Planning = (harness.ProcessorTime() - built).Seconds()
+	r.Answer = fmt.Sprintf("%s %.7g", answer.Status, math.Abs(answer.Objective))
+	return nil
+}
+
+// measure measures all questions, each in two processes: one that explores, and one that builds the model and plans.
+func (o *options) measure(ctx context.Context) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Models in languages
+
+`+"```sh\n%s --models prism-benchmarks/models/mdps\n```"+`
+
+What it takes to find the states of models of the PRISM Benchmark Suite, to build the model, and to plan for it, with a proof. Seconds are
+processor time of all threads, memory is the most that a process held: one that explores and forgets what it finds, and one that
+builds and plans. States a second are those of the exploration alone.
+
+Machine: %s. It was shared with other work.
+
+| model | states | choices | transitions | exploring, s | states/s | MB | building, s | planning, s | MB | property | answer |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+`, o.command, harness.Machine())
+	for _, q := range questions {
+		name, _, _ := strings.Cut(q.String(), " ")
+		if o.only != nil && !slices.Contains(o.only, name) {
+			continue
+		}
+		explored, err := o.start(ctx, explore, q)
+		if err != nil {
+			return b.String(), fmt.Errorf("languages: %s: %w", q, err)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.2f | %.3g | %.0f |", q, explored.States, explored.Choices, explored.Transitions,
+			explored.Exploring, float64(explored.States)/explored.Exploring, explored.Bytes/1e6)
+		planned, err := o.start(ctx, plan, q)
+		property := strings.ReplaceAll(q.Property, "|", `\|`)
+		if err != nil {
+			fmt.Fprintf(&b, " | | | `%s` | %s |\n", property, err)
+			continue
+		}
+		fmt.Fprintf(&b, " %.2f | %.2f | %.0f | `%s` | %s |\n", planned.Building, planned.Planning, planned.Bytes/1e6, property, planned.Answer)
+	}
+	return b.String(), nil
+}
+
+// start measures a question in a process of its own.
+func (o *options) start(ctx context.Context, job string, q question) (*record, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "--models", o.models, "--megabytes", fmt.Sprint(o.bytes), "--job", job, string(text))
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		return nil, fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+	}
+	var r record
+	err = json.Unmarshal(out, &r)
+	fmt.Fprintf(os.Stderr, "%s, %s: %s", q, job, out)
+	return &r, err
+}
