@@ -155,7 +155,9 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 	return sh, nil
 }
 
-func (iv Interval) clone() *Interval { return &Interval{slices.Clone(iv.Lower), slices.Clone(iv.Upper)} }
+func (iv Interval) clone() *Interval {
+	return &Interval{slices.Clone(iv.Lower), slices.Clone(iv.Upper)}
+}
 
 // addStep appends the bounds of a step's returns.
 func (sh *Shape) addStep(h int, iv Interval) error {

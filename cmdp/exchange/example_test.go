@@ -43,9 +43,6 @@ state 1 [0] home
 		log.Fatal(err)
 	}
 	in := bytes.NewReader(file.Bytes())
-	if err := umb.Validate(in, in.Size()); err != nil {
-		log.Fatal(err)
-	}
 	again, err := umb.Read(in, in.Size())
 	if err != nil {
 		log.Fatal(err)
