@@ -174,12 +174,21 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 	return nil
 }
 
+func (p *average) traits() traits {
+	totals := !p.m.Average()
+	return traits{unbounded: totals, endless: totals, steps: p.steps, concern: &p.concern, chosen: p.restless, classes: p}
+}
+
 // possible is extent: nothing is cut off.
 func (p *average) possible(ctx context.Context, lower, upper []float64) error {
 	return p.extent(ctx, lower, upper)
 }
 
-func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
+// price stops improving the policy once it is worse than the best one by aim at most: what a direction has to gain is found with the
+// first of many improvements.
+func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
+	p.least.Aim = aim
+	defer func() { p.least.Aim = 0 }()
 	w, value, margin, err := p.solve(ctx, dir)
 	if err != nil {
 		return priced{}, err
@@ -196,7 +205,7 @@ func (p *average) price(ctx context.Context, dir []float64) (priced, error) {
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin, level: p.gains(w.Loops)}
+	out := priced{policy: &policy, value: value, margin: margin, rough: aim > 0, level: p.gains(w.Loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
 		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
 	}

@@ -120,7 +120,7 @@ func TestAveragePrice(t *testing.T) {
 			}
 			want := math.Inf(1)
 			everyStationary(m, func(policy []int) { want = math.Min(want, floats.Dot(dir, longRun(m, policy))) })
-			got, err := p.price(t.Context(), dir)
+			got, err := p.price(t.Context(), dir, 0)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

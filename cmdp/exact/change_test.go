@@ -55,13 +55,13 @@ func TestPurifyWithoutHorizon(t *testing.T) {
 			var columns []column
 			for range 4 {
 				dir := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
-				x, err := p.price(t.Context(), dir)
+				x, err := p.price(t.Context(), dir, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
 				columns = append(columns, newColumn(x, dir))
 			}
-			policy, err := p.combine(t.Context(), columns, []float64{0.1, 0.2, 0.3, 0.4})
+			policy, err := p.average(t.Context(), &blend{parts: p.partsOf(columns, []float64{0.1, 0.2, 0.3, 0.4})})
 			if err != nil {
 				t.Fatal(err)
 			}

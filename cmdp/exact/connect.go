@@ -74,8 +74,8 @@ func (s *solver) connect(p *stationary, parts []weighed, rays []column) ([]*pass
 
 // connected returns an error that names the states to be left out if the incumbent goes along rays to which there is no passage.
 func (s *solver) connected() error {
-	p, ok := s.pricer.(*stationary)
-	if !ok {
+	p := s.traits.rays
+	if p == nil {
 		return nil
 	}
 	b := s.split(s.incumbent.lambda)
@@ -112,7 +112,7 @@ func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
 	}
 	opts := s.opts
 	opts.Progress, opts.Early = nil, nil
-	n, err := newSolver(s.ctx, q, task, opts)
+	n, err := newSolver(s.ctx, &total{q}, task, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -324,20 +324,7 @@ func (s *solver) averaged(ctx context.Context, p *stationary, b *blend, columns 
 		policy, err := p.average(ctx, b)
 		return []Component{{1, policy}}, err
 	}
-	var err error
-	if len(columns) > 1 {
-		if columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), s.face(), s.spare()); err != nil {
-			return nil, err
-		}
-	}
-	policy, err := p.combine(ctx, columns, weights)
-	if err != nil {
-		return nil, err
-	}
-	// Steps in a place that is hardly ever visited are not to be rounded away.
-	if !p.settled(policy, columns, s.face()) {
-		err = p.purify(ctx, policy, s.face())
-	}
+	policy, err := p.combine(ctx, columns, weights, s.face(), s.spare())
 	return []Component{{1, policy}}, err
 }
 

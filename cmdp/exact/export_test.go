@@ -13,7 +13,7 @@ type Iterator struct{ f *finite }
 func NewIterator(m *cmdp.Model, workers int) Iterator { return Iterator{newFinite(m, workers)} }
 
 func (p Iterator) Plan(ctx context.Context, dir []float64) {
-	if _, err := p.f.price(ctx, dir); err != nil {
+	if _, err := p.f.price(ctx, dir, 0); err != nil {
 		panic(err)
 	}
 }

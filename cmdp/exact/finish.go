@@ -79,31 +79,21 @@ func (s *solver) meets(r *Result) bool {
 func (s *solver) recoverPolicy(r *Result) error {
 	kept, share, rays, steps := s.mixture()
 	var err error
-	p, endless := s.pricer.(*stationary)
-	if endless && p.restless {
-		return s.recoverTotal(r, p, kept, share, rays, steps)
+	if s.traits.rays != nil {
+		return s.recoverTotal(r, s.traits.rays, kept, share, rays, steps)
 	}
-	if endless && len(kept) > 1 {
-		if kept, share, err = p.narrow(s.ctx, kept, share, s.face(), s.spare()); err != nil {
-			return err
-		}
-	}
-	if r.Policy, err = s.pricer.combine(s.ctx, kept, share); err != nil {
+	r.Policy, err = s.pricer.combine(s.ctx, kept, share, s.face(), s.spare())
+	if err != nil {
 		return err
-	}
-	if !(endless && p.settled(r.Policy, kept, s.face())) {
-		if err := s.pricer.purify(s.ctx, r.Policy, s.face()); err != nil {
-			return err
-		}
 	}
 	r.Randomized = r.Policy.Randomized()
-	if r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy); err != nil {
+	r.Returns, err = s.pricer.evaluate(s.ctx, r.Policy)
+	if err != nil {
 		return err
 	}
-	if p, ok := s.pricer.(*average); ok {
-		if r.Branches, err = p.branchesOf(s.ctx, r.Policy); err != nil {
-			return err
-		}
+	r.Branches, err = s.pricer.branches(s.ctx, r.Policy)
+	if err != nil {
+		return err
 	}
 	if len(r.Policy.components) > 0 {
 		r.Policy, r.Components = nil, r.Policy.components

@@ -49,7 +49,7 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 		for workers := 1; workers <= 4; workers++ {
 			f := newFinite(m, workers)
 			for range 2 { // nothing is left of the first
-				p, err := f.price(context.Background(), dir)
+				p, err := f.price(context.Background(), dir, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func TestInterruptedFlow(t *testing.T) {
 	dir := []float64{1, 0, 0.5}
 	for _, workers := range []int{1, 3} {
 		f := newFinite(m, workers)
-		want, err := f.price(context.Background(), dir)
+		want, err := f.price(context.Background(), dir, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,10 +92,10 @@ func TestInterruptedFlow(t *testing.T) {
 			ctx := &ending{Context: context.Background()}
 			ctx.left.Store(after)
 			// A worker that is late may find all parts taken before it looks at the context.
-			if _, err := f.price(ctx, dir); err == nil && workers == 1 || err != nil && !errors.Is(err, context.Canceled) {
+			if _, err := f.price(ctx, dir, 0); err == nil && workers == 1 || err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatalf("interrupted after %d looks: %v", after, err)
 			}
-			if p, err := f.price(context.Background(), dir); err != nil || p.value != want.value || !slices.Equal(p.returns, want.returns) {
+			if p, err := f.price(context.Background(), dir, 0); err != nil || p.value != want.value || !slices.Equal(p.returns, want.returns) {
 				t.Errorf("after an interruption after %d looks: %v, %v: want %v", after, p, err, want)
 			}
 		}

@@ -167,7 +167,7 @@ func TestGrids(t *testing.T) {
 				price := func(c int32) float64 { return floats.Dot(dir, m.Kernel(0).Returns[2*c:2*c+2]) }
 				v, _ := howard(t, m, price)
 				p.enough = enough
-				got, err := p.price(t.Context(), dir)
+				got, err := p.price(t.Context(), dir, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

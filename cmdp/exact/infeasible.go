@@ -44,8 +44,7 @@ func (s *solver) infeasible() (*Result, error) {
 // closest returns the nearest returns with their policy, or without one where none is asked for. Where totals need not end, returns
 // are those of one policy in any case: only its evaluation tells which of them end.
 func (s *solver) closest() (*Result, error) {
-	q := underlying(s.pricer)
-	if !s.opts.NoNearest || q != nil && q.restless {
+	if !s.opts.NoNearest || s.traits.chosen {
 		return s.reached()
 	}
 	return &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost}, nil

@@ -56,8 +56,8 @@ func (s *solver) mixture() (columns []column, weights []float64, rays []column, 
 // for, and the mixture of the other policies is chosen again, so that all together keep every limit. Where that fails the
 // incumbent stays as it is: its policy draws a class.
 func (s *solver) join() error {
-	p, ok := s.pricer.(*average)
-	if !ok {
+	p := s.traits.classes
+	if p == nil {
 		return nil
 	}
 	runs := make(map[*markov.Actions]*frequencies)

@@ -124,14 +124,14 @@ func TestAveragesAgainstLongHorizons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.price(t.Context(), dir)
+		got, err := p.price(t.Context(), dir, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		const steps, more = 5_000, 5_040
 		var total [2]float64
 		for i, horizon := range []int{steps, steps + more} {
-			long, err := newFinite(inSteps(t, m, horizon), 1).price(t.Context(), dir)
+			long, err := newFinite(inSteps(t, m, horizon), 1).price(t.Context(), dir, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestAverageRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.price(t.Context(), []float64{1})
+		got, err := p.price(t.Context(), []float64{1}, 0)
 		if err != nil || math.Abs(got.value-want) > 1e-9 || math.Abs(got.returns[0]-want) > 1e-9 {
 			t.Errorf("ring of %d: %v, returns %v, %v: want %v", n, got.value, got.returns, err, want)
 		}

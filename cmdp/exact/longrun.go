@@ -46,7 +46,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		if err != nil {
 			return nil, err
 		}
-		found, err := p.branches(ctx, only, weights[i])
+		found, err := p.branchesUnder(ctx, only, weights[i])
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +55,8 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 	return united(m, all), nil
 }
 
-// branches returns the branches of a policy that is drawn with a probability.
-func (p *average) branches(ctx context.Context, st *markov.Rule, weight float64) ([]Branch, error) {
+// branchesUnder returns the branches of a rule that is drawn with a probability.
+func (p *average) branchesUnder(ctx context.Context, st *markov.Rule, weight float64) ([]Branch, error) {
 	classes, err := p.classes(ctx, st)
 	if err != nil {
 		return nil, err
@@ -86,15 +86,15 @@ func (p *average) branches(ctx context.Context, st *markov.Rule, weight float64)
 	return out, nil
 }
 
-// branchesOf returns the branches of a policy that may draw one of several components.
-func (p *average) branchesOf(ctx context.Context, policy *Policy) ([]Branch, error) {
+// branches returns the branches of a policy that may draw one of several components.
+func (p *average) branches(ctx context.Context, policy *Policy) ([]Branch, error) {
 	if len(policy.components) == 0 {
-		found, err := p.branches(ctx, &policy.steps[0], 1)
+		found, err := p.branchesUnder(ctx, &policy.steps[0], 1)
 		return united(p.m, found), err
 	}
 	var all []Branch
 	for _, c := range policy.components {
-		found, err := p.branches(ctx, &c.Policy.steps[0], c.Weight)
+		found, err := p.branchesUnder(ctx, &c.Policy.steps[0], c.Weight)
 		if err != nil {
 			return nil, err
 		}

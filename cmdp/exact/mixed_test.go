@@ -112,7 +112,7 @@ func TestMixedPrice(t *testing.T) {
 			for _, v := range all {
 				want = math.Min(want, floats.Dot(dir, v))
 			}
-			got, err := p.price(t.Context(), dir)
+			got, err := p.price(t.Context(), dir, 0)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

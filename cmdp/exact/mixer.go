@@ -312,7 +312,9 @@ func (n *numbered) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (n *numbered) price(ctx context.Context, dir []float64) (priced, error) {
+func (n *numbered) traits() traits { return traits{} }
+
+func (n *numbered) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if err := ctx.Err(); err != nil {
 		return priced{}, err
 	}
@@ -323,7 +325,7 @@ func (n *numbered) price(ctx context.Context, dir []float64) (priced, error) {
 }
 
 func (n *numbered) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	p, err := n.price(ctx, dir)
+	p, err := n.price(ctx, dir, 0)
 	return p.value, p.margin, err
 }
 

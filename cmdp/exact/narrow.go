@@ -21,7 +21,8 @@ type halfway struct {
 // grow by allowance in all; it is the same up to rounding for all policies between two best ones.
 func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face, allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
-	var apart []int32 // where they differ, which policies between them do not elsewhere
+	f.limits = slices.Clone(f.limits) // whose offsets change on the way
+	var apart []int32                 // where they differ, which policies between them do not elsewhere
 	for s := range p.m.States() {
 		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(s) != columns[0].policy.At(s) }) {
 			apart = append(apart, int32(s))

@@ -79,7 +79,7 @@ func (s *solver) early() {
 // a tally are dear: the multipliers themselves then take half as many.
 func (s *solver) improveBound() (added bool, err error) {
 	mu, nu := s.master.mu, s.master.nu
-	if _, tally := s.source.(*tallied); s.proof != nil && !(tally && len(s.rows) == 1) {
+	if s.proof != nil && !(s.traits.dear && len(s.rows) == 1) {
 		if added, err := s.priceAt(s.mixed(s.bestMu, mu), s.mixed(s.bestNu, nu)); added || err != nil {
 			return added, err
 		}

@@ -68,7 +68,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if s := underlying(p.pricer); s == nil || !s.restless || concernOf(p.m.Dim(), task).equal(concernOf(p.m.Dim(), limits)) {
+	if !p.pricer.traits().chosen || concernOf(p.m.Dim(), task).equal(concernOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
 	kept, err := p.Solve(ctx, limits, opts)
@@ -151,38 +151,36 @@ func (p *Planner) inTurn(ctx context.Context, c concern, opts Options, work func
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// An interrupted pricer may be left between two states. One with a horizon starts every sweep anew.
-	defer func() {
-		if _, ok := p.pricer.(*finite); ctx.Err() != nil && !ok {
-			p.pricer = nil
-		}
-	}()
 	if err := p.prepare(c, opts.Working); err != nil {
 		return err
 	}
-	if q, ok := p.pricer.(*finite); ok {
-		q.tell = opts.Working
-	}
-	if q := underlying(p.pricer); q != nil {
-		if q.tell, q.enough = opts.Working, 0; opts.Gap >= coarse {
-			q.enough = 0.01 * opts.Gap
+	defer func() {
+		if ctx.Err() != nil && !p.pricer.traits().fresh { // it may be left between two states
+			p.pricer = nil
 		}
+	}()
+	enough := 0.0
+	if opts.Gap >= coarse {
+		enough = 0.01 * opts.Gap
 	}
+	p.pricer.work(opts.Working, enough)
 	return work(p.pricer)
 }
 
 // prepare makes the pricer for a concern, unless there is one. Totals that may go on for ever have one of their own for
 // each concern, and policies that are of no use for another.
 func (p *Planner) prepare(c concern, tell markov.Progress) error {
-	s := underlying(p.pricer)
-	if p.pricer != nil && (s == nil || !s.restless || s.concern.equal(c)) {
-		return nil
+	if p.pricer != nil {
+		now := p.pricer.traits()
+		if !now.chosen || now.concern.equal(c) {
+			return nil
+		}
 	}
 	q, err := newPricer(p.m, p.workers, c, tell)
 	if err != nil {
 		return err
 	}
-	if s = underlying(q); s != nil && s.restless {
+	if q.traits().chosen {
 		p.columns = nil
 	}
 	p.pricer = q
@@ -191,17 +189,6 @@ func (p *Planner) prepare(c concern, tell markov.Progress) error {
 
 // coarse is the gap from which prices need not be found to rounding.
 const coarse = 1e-8
-
-// underlying returns the part of a pricer that all models without a horizon have, nil with one.
-func underlying(q pricer) *stationary {
-	switch s := q.(type) {
-	case *stationary:
-		return s
-	case *average:
-		return s.stationary
-	}
-	return nil
-}
 
 // keep keeps columns, the newest where there are too many. Fewer than before are those of an
 // interruption at the start.

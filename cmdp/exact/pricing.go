@@ -22,23 +22,51 @@ type source interface {
 	// extent sets lower and upper to the sides of a box around 𝒱, ±Boundless where there
 	// is none.
 	extent(ctx context.Context, lower, upper []float64) error
-	// price finds a deterministic policy that minimises dir·V. The same direction
-	// finds the same policy again.
-	price(ctx context.Context, dir []float64) (priced, error)
+	// price finds a deterministic policy that minimises dir·V, or one that is worse by aim at most, if it says so. The
+	// same direction finds the same policy again.
+	price(ctx context.Context, dir []float64, aim float64) (priced, error)
 	// recheck computes a lower bound of V*(dir) by other means than price: value −
 	// margin, margin being a bound of all errors.
 	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
+	// traits says what is special about the source. It is the same at all times.
+	traits() traits
+}
+
+// Traits are what the sources of columns differ in, for those who use them.
+type traits struct {
+	// unbounded tells that some returns are totals, whose extremes take as long to find as an answer, and may be infinite.
+	unbounded bool
+	// endless tells that some returns are totals or discounted sums, which may be far smaller than the sides of a box around them.
+	endless bool
+	// dear tells that to price a direction takes so long that no direction is tried in vain.
+	dear bool
+	// fresh tells that every call starts anew: the next one may follow on one that was interrupted.
+	fresh bool
+	// steps are the largest magnitudes of each return in a step, nil if they are not known.
+	steps []float64
+	// concern is what the answers are good for, nil for everything. Where chosen is true, they are good for nothing else.
+	concern *concern
+	chosen  bool
+	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
+	rays *stationary
+	// classes joins recurrent classes, nil where policies have none that matter.
+	classes *average
 }
 
 // A pricer is the source of a model, which makes one policy of a mixture as well.
 type pricer interface {
 	source
-	// combine returns the policy that has the occupancies of the mixture of columns.
-	combine(ctx context.Context, columns []column, weights []float64) (*Policy, error)
-	// purify takes randomisation out of a policy as far as the face allows.
-	purify(ctx context.Context, p *Policy, face face) error
+	// work says whom to tell of what is done from now on, and the relative error of a bound that is no matter, 0 for rounding.
+	work(tell markov.Progress, enough float64)
+	// possible is extent, less wide where a bound of a step is far from what policies return. Errors are measured by it.
+	possible(ctx context.Context, lower, upper []float64) error
+	// combine returns the policy that has the occupancies of the mixture of columns, which draws as seldom as the face allows. The
+	// cost may grow by spare.
+	combine(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
 	// evaluate returns the expected returns of a policy, by other means than price.
 	evaluate(ctx context.Context, p *Policy) ([]float64, error)
+	// branches returns the ways in which endless runs of a policy can go on, nil where that is no matter.
+	branches(ctx context.Context, p *Policy) ([]Branch, error)
 }
 
 // priced is an answer of a pricer: the returns of the policy found, and
@@ -46,6 +74,7 @@ type pricer interface {
 type priced struct {
 	returns       []float64
 	value, margin float64
+	rough         bool            // the policy may be worse than the best one by what was aimed at
 	policy        *markov.Actions // kept by pricers for which that is cheap
 	number        int             // of a Mixer
 	level         [][]float64     // returns of a step in loops whose returns cancel out in the direction, up to rounding

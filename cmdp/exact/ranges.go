@@ -38,11 +38,11 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		if m.Means() && !m.Mean(i) {
 			continue
 		}
-		least, err := p.price(ctx, axis(m.Dim(), i, 1))
+		least, err := p.price(ctx, axis(m.Dim(), i, 1), 0)
 		if err != nil {
 			return nil, nil, err
 		}
-		most, err := p.price(ctx, axis(m.Dim(), i, -1))
+		most, err := p.price(ctx, axis(m.Dim(), i, -1), 0)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -135,8 +135,8 @@ func (p *stationary) linger(st *markov.Rule, s int32) {
 // unbounded is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all limits and goes on for
 // ever where it gains. Where the gains of one place pay for those of another none does, and the policy goes round many times.
 func (s *solver) unbounded() (*Result, error) {
-	p, ok := s.pricer.(*stationary)
-	if !ok {
+	p := s.traits.rays
+	if p == nil {
 		return nil, errNoBound
 	}
 	base, places := s.split(s.incumbent.lambda), s.split(s.master.sol.Ray[firstLambda:])
@@ -159,7 +159,7 @@ func (s *solver) unbounded() (*Result, error) {
 	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
 	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
 	plain := func(context.Context) ([]Component, error) { return s.withoutRays() }
-	ok, err = s.settleOn(r, falls, append(s.forever(p, base, ways, places), plain)...)
+	ok, err := s.settleOn(r, falls, append(s.forever(p, base, ways, places), plain)...)
 	if !ok && err == nil {
 		ok, err = s.withMemory(r, p, base.manyTimes(ways, places), falls)
 	}
@@ -191,7 +191,7 @@ func (s *solver) split(lambda []float64) *blend {
 				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
 			}
 		default:
-			b.parts = append(b.parts, s.pricer.(*stationary).partsOf([]column{c}, []float64{x})...)
+			b.parts = append(b.parts, s.traits.rays.partsOf([]column{c}, []float64{x})...)
 		}
 	}
 	return b

@@ -54,7 +54,7 @@ func TestReachedSpans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := f.price(t.Context(), dir)
+		got, err := f.price(t.Context(), dir, 0)
 		if err != nil || got.value != all {
 			t.Errorf("seed %d: %v, %v: want %v as with all states", seed, got.value, err, all)
 		}

@@ -11,7 +11,7 @@ import (
 // share of the mass in s that the mixture sends through a. To average action
 // probabilities would be wrong. Only the policies that are mixed are computed
 // again.
-func (f *finite) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
+func (f *finite) combine(ctx context.Context, columns []column, weights []float64, face face, _ float64) (*Policy, error) {
 	heaviest := 0
 	tables := make([][]markov.Actions, len(columns))
 	for j, c := range columns {
@@ -27,10 +27,12 @@ func (f *finite) combine(ctx context.Context, columns []column, weights []float6
 	for h := range p.steps {
 		p.steps[h].Actions = tables[heaviest][h]
 	}
-	if len(columns) == 1 {
-		return p, nil
+	if len(columns) > 1 {
+		if err := f.average(ctx, p, tables, weights); err != nil {
+			return nil, err
+		}
 	}
-	return p, f.average(ctx, p, tables, weights)
+	return p, f.purify(ctx, p, face)
 }
 
 // average fills p with the averaged policy, starting from the heaviest one.
@@ -90,3 +92,6 @@ func (f *finite) evaluate(_ context.Context, p *Policy) ([]float64, error) {
 	cmdp.NewEvaluator(f.m).Returns(v, p)
 	return v, nil
 }
+
+// branches returns none: every run has an end.
+func (f *finite) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }

@@ -28,9 +28,24 @@ func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
 	return out
 }
 
-// combine averages the visits of the mixed policies, see finite.combine.
-func (p *stationary) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
-	return p.average(ctx, &blend{parts: p.partsOf(columns, weights)})
+// combine averages the visits of the mixed policies, see finite.combine, after it has made the mixture narrower.
+func (p *stationary) combine(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error) {
+	if len(columns) > 1 {
+		var err error
+		columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
+		if err != nil {
+			return nil, err
+		}
+	}
+	policy, err := p.average(ctx, &blend{parts: p.partsOf(columns, weights)})
+	if err != nil {
+		return nil, err
+	}
+	// Steps in a place that is hardly ever visited are not to be rounded away.
+	if p.pure(policy, columns, face) {
+		return policy, nil
+	}
+	return policy, p.purify(ctx, policy, face)
 }
 
 // average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the policies has to come to
@@ -137,9 +152,9 @@ func (v *spent) most() float64 {
 	return most
 }
 
-// settled reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
+// pure reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
 // need, because what the face preserves tells these apart.
-func (p *stationary) settled(policy *Policy, columns []column, f face) bool {
+func (p *stationary) pure(policy *Policy, columns []column, f face) bool {
 	free, n := 0, len(columns)-1
 	for _, probs := range policy.steps[0].Mixed {
 		free--

@@ -136,7 +136,7 @@ func (s *solver) doneBy(r *Result, p *stationary, b *blend, loops [][]column, le
 		return []Component{{1, policy}}, err
 	}
 	drawn := func(ctx context.Context) ([]Component, error) { return s.drawn(ctx, l.to, lifted) }
-	ok, err := s.settleIn(l.to, r, right, averaged, drawn)
+	ok, err := s.settleIn(&total{l.to}, r, right, averaged, drawn)
 	if ok {
 		r.Product = product
 	}

@@ -308,7 +308,7 @@ func (t *settlement) linked(in spot) bool {
 
 // combine returns the policy of a mixture, or one that draws at the start where the mixture ends up in classes that are not
 // joined.
-func (p *average) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
+func (p *average) combine(ctx context.Context, columns []column, weights []float64, _ face, _ float64) (*Policy, error) {
 	if len(columns) == 1 && columns[0].link == nil {
 		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
 	}
@@ -325,9 +325,6 @@ func (p *average) combine(ctx context.Context, columns []column, weights []float
 	}
 	return &Policy{components: components}, nil
 }
-
-// purify has nothing to do: what a policy draws in the long run, its frequencies need.
-func (p *average) purify(context.Context, *Policy, face) error { return nil }
 
 // A link joins the classes of a settlement: a policy that goes round between them.
 type link struct {

@@ -69,13 +69,9 @@ func (s *solver) slack() (*SlackResult, error) {
 // kept.
 func (s *solver) dropLoose() error {
 	lower, upper := s.lower, s.upper
-	if p, ok := s.pricer.(interface {
-		possible(ctx context.Context, lower, upper []float64) error
-	}); ok {
-		lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
-		if err := p.possible(s.ctx, lower, upper); err != nil {
-			return err
-		}
+	lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
+	if err := s.pricer.possible(s.ctx, lower, upper); err != nil {
+		return err
 	}
 	extent, kept := minus(s.upper, s.lower), s.rows[:0:0]
 	for _, r := range s.rows {

@@ -65,7 +65,14 @@ func newPricer(m *cmdp.Model, workers int, c concern, tell markov.Progress) (pri
 		return newAverage(m, workers, c, tell)
 	}
 	if m.Horizon() == 0 {
-		return newStationary(m, workers, c, tell)
+		p, err := newStationary(m, workers, c, tell)
+		if err != nil {
+			return nil, err
+		}
+		if m.Discount() < 1 {
+			return &discounted{p}, nil
+		}
+		return &total{p}, nil
 	}
 	if m.Tally() != nil {
 		return newTallied(m, workers), nil
@@ -124,12 +131,12 @@ type solver struct {
 	ctx    context.Context
 	source source
 	pricer pricer // nil where no policy is wanted
+	traits traits // of the source
 	account
 	opts Options
 
 	lower, upper []float64         // box around all returns that matter
 	steps        []float64         // the largest magnitude of each return in a step, 0 where it is not known
-	endless      bool              // returns are totals or discounted sums
 	rows         []cmdp.Constraint // half-spaces of the target known in advance
 	complete     bool              // they are all of it
 	affine       bool              // so is the tangent of the cost at any point
@@ -166,8 +173,8 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 		return nil, err
 	}
 	s.pricer = p
-	if q := underlying(p); q != nil {
-		s.account = newAccount(task, q.concern)
+	if s.traits.concern != nil {
+		s.account = newAccount(task, *s.traits.concern)
 	}
 	return s, nil
 }
@@ -175,16 +182,15 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 // newMixing is newSolver for what finds a mixture of columns and makes no policy of it.
 func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*solver, error) {
 	d := p.dim()
-	s := &solver{ctx: ctx, source: p, account: account{task: task}, opts: opts}
+	s := &solver{ctx: ctx, source: p, traits: p.traits(), account: account{task: task}, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	totals, endless := sums(p)
-	if totals && task.Box != nil {
+	if s.traits.unbounded && task.Box != nil {
 		task.Box.Bounds(s.lower, s.upper)
 	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
 	}
 	s.rows, s.complete = task.LinearConstraints(s.lower, s.upper)
-	if endless {
+	if s.traits.endless {
 		CutBox(s.lower, s.upper, task.Target)
 	}
 	_, s.affine = task.Cost.(cost.Affine)
@@ -195,11 +201,9 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 			s.opts.Gap, s.enough = defaultGap, defaultGap
 		}
 	}
-	s.steps, s.endless = make([]float64, d), endless
-	if q, ok := p.(pricer); ok && underlying(q) != nil {
-		for j, r := range underlying(q).k.Returns {
-			s.steps[j%d] = math.Max(s.steps[j%d], math.Abs(r))
-		}
+	s.steps = s.traits.steps
+	if s.steps == nil {
+		s.steps = make([]float64, d)
 	}
 	return s, s.measure()
 }
@@ -218,7 +222,7 @@ func (s *solver) measure() (err error) {
 // the solver is back at its start with a smaller box and the policies that it found: rounding is not to be measured by it.
 func (s *solver) narrowed() (bool, error) {
 	const far, most = 1e3, 16
-	if !s.endless {
+	if !s.traits.endless {
 		return false, nil
 	}
 	changed := false
@@ -257,18 +261,6 @@ func scaleOf(lower, upper, steps []float64) []float64 {
 		}
 	}
 	return scale
-}
-
-// sums reports whether some returns of a model are totals, and whether they are totals or discounted sums.
-func sums(p source) (totals, endless bool) {
-	switch p := p.(type) {
-	case *stationary:
-		return p.gamma == 1, true
-	case *average:
-		totals = !p.m.Average()
-		return totals, totals
-	}
-	return false, false
 }
 
 // width is how much normal·v varies over a box with sides extent; rows are measured
@@ -322,23 +314,20 @@ func (s *solver) start() error {
 	return s.master.addCut(s.tangent(s.master.point()))
 }
 
-// price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, a
-// policy of long-run means may be worse than the best one by aim: what a direction has to gain is found with the
-// first of many improvements.
+// price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, it may be worse than the
+// best one by aim.
 func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
-	means, ok := s.source.(*average)
-	if ok {
-		means.least.Aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
-		defer func() { means.least.Aim = 0 }()
-	}
+	aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
 	for {
-		if p, err = s.source.price(s.ctx, dir); err != nil {
+		p, err = s.source.price(s.ctx, dir, aim)
+		if err != nil {
 			return p, false, err
 		}
-		if added, err = s.take(p, dir); added || err != nil || !ok || means.least.Aim == 0 {
+		added, err = s.take(p, dir)
+		if added || err != nil || !p.rough {
 			return p, added, err
 		}
-		means.least.Aim = 0
+		aim = 0
 	}
 }
 

@@ -2,7 +2,6 @@ package exact
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -38,6 +37,7 @@ type stationary struct {
 	scalars  map[string]*markov.LeastTotal
 	chain    *markov.Chain
 	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
+	steps    []float64                 // of each return, the largest magnitude in a step
 	swept    bool                      // some component is so large that its totals are swept
 	mass     []float64                 // room for visits
 	enough   float64                   // relative error of a bound that is no matter
@@ -64,9 +64,12 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 	p.graph = markov.Graph{Kernel: p.k, In: p.reached, Progress: tell}
 	p.parts = p.graph.Components()
 	p.signs = make([]struct{ up, down bool }, m.Dim())
+	p.steps = make([]float64, m.Dim())
 	for j, r := range p.k.Returns {
-		sign := &p.signs[j%m.Dim()]
-		sign.up, sign.down = sign.up || r > 0, sign.down || r < 0
+		i := j % m.Dim()
+		p.signs[i].up = p.signs[i].up || r > 0
+		p.signs[i].down = p.signs[i].down || r < 0
+		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
 	p.restless = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*markov.LeastTotal), new(markov.Chain)
@@ -109,81 +112,13 @@ func (p *stationary) with(c concern) (*stationary, error) {
 
 func (p *stationary) dim() int { return p.m.Dim() }
 
-func (p *stationary) extent(ctx context.Context, lower, upper []float64) error {
-	if p.gamma == 1 {
-		return p.ranges(ctx, lower, upper)
-	}
-	clear(lower)
-	clear(upper)
-	d, time := p.dim(), (1+4*unit)/(1-p.gamma)
-	for j, r := range p.k.Returns {
-		lower[j%d], upper[j%d] = min(lower[j%d], r*time), max(upper[j%d], r*time)
-	}
-	return nil
+func (p *stationary) work(tell markov.Progress, enough float64) {
+	p.tell = tell
+	p.enough = enough
 }
 
-// possible is extent, less wide with a discount, which is there to measure errors by:
-// what the extremes of a step come to.
-func (p *stationary) possible(ctx context.Context, lower, upper []float64) error {
-	if p.gamma == 1 {
-		return p.ranges(ctx, lower, upper)
-	}
-	d := p.dim()
-	rests := len(p.k.Returns) == 0
-	for s := range p.m.States() {
-		rests = rests || p.k.First[s] == p.k.First[s+1]
-	}
-	for i := range lower {
-		lower[i], upper[i] = 0, 0
-		if !rests {
-			lower[i], upper[i] = math.Inf(1), math.Inf(-1)
-		}
-	}
-	for j, r := range p.k.Returns {
-		total := r / (1 - p.gamma)
-		lower[j%d], upper[j%d] = min(lower[j%d], total), max(upper[j%d], total)
-	}
-	return nil
-}
-
-// extremes remembers the extremes of the returns.
-type extremes struct{ lower, upper []float64 }
-
-// ranges sets lower and upper to the extremes of each total over all policies, rounded
-// outwards, ±Boundless where there are none.
-func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
-	if p.extremes.lower != nil {
-		copy(lower, p.extremes.lower)
-		copy(upper, p.extremes.upper)
-		return nil
-	}
-	for i := range lower {
-		if p.m.Mean(i) {
-			continue
-		}
-		for _, sign := range []float64{1, -1} {
-			bound := -Boundless
-			dir := axis(len(lower), i, sign)
-			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
-			if err == nil {
-				var value, margin float64
-				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {
-					bound = value - margin
-				}
-			}
-			if err != nil && !errors.Is(err, ErrNoTotal) {
-				return err
-			}
-			if sign > 0 {
-				lower[i] = bound
-			} else {
-				upper[i] = -bound
-			}
-		}
-	}
-	p.extremes.lower, p.extremes.upper = slices.Clone(lower), slices.Clone(upper)
-	return nil
-}
+// branches returns none: what goes on for ever does so with nothing that matters, or is the answer.
+func (p *stationary) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
 
 // scalar returns the solver for directions with the same entries that are not 0: a total
 // return may stay for ever where it has no return in these. Where none may there is one for all.
@@ -336,7 +271,7 @@ func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotie
 	return q
 }
 
-func (p *stationary) price(ctx context.Context, dir []float64) (priced, error) {
+func (p *stationary) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	z := p.scalar(dir)
 	for {
 		endless, value, margin, err := p.solve(ctx, z, dir, p.enough > 0)

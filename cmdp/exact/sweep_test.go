@@ -38,7 +38,7 @@ func TestSweepsOfTotals(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.enough = enough
-			found, err := p.price(t.Context(), []float64{1, 0})
+			found, err := p.price(t.Context(), []float64{1, 0}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,12 +44,20 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 
 func (f *tallied) dim() int { return f.m.Dim() }
 
+func (f *tallied) traits() traits { return traits{dear: true} }
+
+func (f *tallied) work(markov.Progress, float64) {}
+
 func (f *tallied) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)
 	return nil
 }
 
-func (f *tallied) price(ctx context.Context, dir []float64) (priced, error) {
+func (f *tallied) possible(ctx context.Context, lower, upper []float64) error {
+	return f.extent(ctx, lower, upper)
+}
+
+func (f *tallied) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if f.policy == nil {
 		f.policy, f.flow = newTallyPolicy(f.m), newTallyFlow(f)
 	}
@@ -61,8 +69,8 @@ func (f *tallied) price(ctx context.Context, dir []float64) (priced, error) {
 	return priced{returns: returns, value: value, margin: margin}, err
 }
 
-// combine returns the policies of the columns, one of which is drawn at the start.
-func (f *tallied) combine(ctx context.Context, columns []column, weights []float64) (*Policy, error) {
+// combine returns the policies of the columns, one of which is drawn at the start. None of them draws.
+func (f *tallied) combine(ctx context.Context, columns []column, weights []float64, _ face, _ float64) (*Policy, error) {
 	out := &Policy{}
 	for j, c := range columns {
 		p := newTallyPolicy(f.m)
@@ -77,8 +85,8 @@ func (f *tallied) combine(ctx context.Context, columns []column, weights []float
 	return out, nil
 }
 
-// purify has nothing to do: no component draws.
-func (f *tallied) purify(context.Context, *Policy, face) error { return nil }
+// branches returns none: every run has an end.
+func (f *tallied) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
 
 // evaluate goes from the last step to the first, for one return after the other.
 func (f *tallied) evaluate(ctx context.Context, p *Policy) ([]float64, error) {

@@ -187,7 +187,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.price(context.Background(), theta)
+		got, err := p.price(context.Background(), theta, 0)
 		if err != nil {
 			t.Fatalf("trial %d: %v", trial, err)
 		}
@@ -315,7 +315,7 @@ func TestPlannerOfTotals(t *testing.T) {
 			if err != nil { // no total is well-defined
 				continue
 			}
-			if s := underlying(p.pricer); s != nil && s.restless {
+			if p.pricer.traits().chosen {
 				restless++
 			}
 			if want.Status != Optimal {

@@ -75,12 +75,20 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 
 func (f *finite) dim() int { return f.m.Dim() }
 
+func (f *finite) traits() traits { return traits{fresh: true} }
+
+func (f *finite) work(tell markov.Progress, _ float64) { f.tell = tell }
+
 func (f *finite) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)
 	return nil
 }
 
-func (f *finite) price(ctx context.Context, dir []float64) (priced, error) {
+func (f *finite) possible(ctx context.Context, lower, upper []float64) error {
+	return f.extent(ctx, lower, upper)
+}
+
+func (f *finite) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if f.policy == nil {
 		f.policy, f.flow = f.newTable(), newFlow(f.m, f.workers)
 	}

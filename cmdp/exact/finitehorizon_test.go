@@ -49,7 +49,7 @@ func TestValueIterationAgreesWithRecheck(t *testing.T) {
 		for i := range 5 {
 			t.Run(fmt.Sprintf("kernels=%d/direction=%d", kernels, i), func(t *testing.T) {
 				dir := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
-				p, err := f.price(context.Background(), dir)
+				p, err := f.price(context.Background(), dir, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,43 @@
+package exact
+
+import (
+	"context"
+	"math"
+)
+
+// discounted is the pricer of discounted sums.
+type discounted struct{ *stationary }
+
+func (p *discounted) traits() traits {
+	return traits{endless: true, steps: p.steps, concern: &p.concern}
+}
+
+func (p *discounted) extent(_ context.Context, lower, upper []float64) error {
+	clear(lower)
+	clear(upper)
+	d, time := p.dim(), (1+4*unit)/(1-p.gamma)
+	for j, r := range p.k.Returns {
+		lower[j%d], upper[j%d] = min(lower[j%d], r*time), max(upper[j%d], r*time)
+	}
+	return nil
+}
+
+// possible takes what the extremes of a step come to.
+func (p *discounted) possible(_ context.Context, lower, upper []float64) error {
+	d := p.dim()
+	rests := len(p.k.Returns) == 0
+	for s := range p.m.States() {
+		rests = rests || p.k.First[s] == p.k.First[s+1]
+	}
+	for i := range lower {
+		lower[i], upper[i] = 0, 0
+		if !rests {
+			lower[i], upper[i] = math.Inf(1), math.Inf(-1)
+		}
+	}
+	for j, r := range p.k.Returns {
+		total := r / (1 - p.gamma)
+		lower[j%d], upper[j%d] = min(lower[j%d], total), max(upper[j%d], total)
+	}
+	return nil
+}
