@@ -158,6 +158,9 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if c.over == "" {
+		c.over = strings.Join(p.Problem.TradeOff, ",")
+	}
+	if c.over == "" {
 		return usage("front needs the returns to trade off: give --over, such as --over %s", strings.Join(p.tradedOff(), ","))
 	}
 	over, err := p.parseOver(c.over)

@@ -219,6 +219,9 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	case c.opponentPolicy != "" && c.credible.log == "" && !p.isGame():
 		return usage("--opponent-policy %s: %s has one player", c.opponentPolicy, p.name)
 	case p.Task.Cost == nil && p.Task.Target == nil:
+		if over := p.Problem.TradeOff; over != nil {
+			return usage("%s: the property has %d optima: front trades them off", p.name, len(over))
+		}
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
 	case c.credible.log != "":
 		return c.planLogged(ctx, p)

@@ -64,6 +64,7 @@ type asked struct {
 	returns     []string // as members of the mapping
 	constraints []string
 	goals       []string
+	tradeOff    []string
 }
 
 func (a *asked) bad(f *property.Formula, format string, args ...any) error {
@@ -72,8 +73,9 @@ func (a *asked) bad(f *property.Formula, format string, args ...any) error {
 
 func quote(text string) string { return string(appendName(nil, text)) }
 
-// problemOf writes the problem file that asks a property about a model.
-func problemOf(model string, constants map[string]string, file string, p *property.Property, program *language.Program) (string, error) {
+// problemOf writes the problem file that asks a property about a model. If it has several optima they are no part of it, and
+// are returned too.
+func problemOf(model string, constants map[string]string, file string, p *property.Property, program *language.Program) (text string, tradeOff []string, err error) {
 	a := &asked{file: file, program: program, names: make(map[string]bool), entering: make(map[string]string)}
 	for _, r := range program.Rewards {
 		a.rewards = append(a.rewards, r.Name)
@@ -81,7 +83,7 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	for i := range p.Formulas {
 		f := &p.Formulas[i]
 		if err := a.play(f, len(p.Formulas)); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if f.Kind == 'R' && f.Path == 'C' && f.Within >= 0 {
 			a.horizon = f.Within
@@ -92,11 +94,11 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	}
 	for i := range p.Formulas {
 		if err := a.add(&p.Formulas[i]); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	if a.average && a.total {
-		return "", a.bad(&p.Formulas[0], "long-run means beside totals or probabilities: ask them in a problem file, see docs/properties.md")
+		return "", nil, a.bad(&p.Formulas[0], "long-run means beside totals or probabilities: ask them in a problem file, see docs/properties.md")
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -135,7 +137,10 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	if a.rest != "" {
 		line("  rest: %s", quote(a.rest))
 	}
-	return b.String(), nil
+	if len(a.goals) < 2 {
+		a.tradeOff = nil
+	}
+	return b.String(), a.tradeOff, nil
 }
 
 // play looks at who asks a formula. In a game that is one player, against the other one, and for a number of steps.
@@ -209,8 +214,10 @@ func (a *asked) add(f *property.Formula) error {
 		a.constraints = append(a.constraints, `{return: `+quote(name)+`, at_most: `+number+"}")
 	case "min":
 		a.goals = append(a.goals, "minimize: "+quote(name))
+		a.tradeOff = append(a.tradeOff, "-"+name)
 	default:
 		a.goals = append(a.goals, "maximize: "+quote(name))
+		a.tradeOff = append(a.tradeOff, "+"+name)
 	}
 	return nil
 }

@@ -69,14 +69,19 @@ func ReadWith(path string, opts Options) (*Problem, error) {
 // is asked.
 func readLanguage(path string, opts Options) (*Problem, error) {
 	text := string(appendName(append([]byte(nil), "{format: cmdp/1, discount: 1, transitions: {file: "...), filepath.Base(path))) + "}}"
+	var tradeOff []string
 	if opts.Property != nil {
 		opts.Constants = maps.Clone(opts.Constants)
 		var err error
-		if text, err = askedText(path, filepath.Base(path), opts); err != nil {
+		if text, tradeOff, err = askedText(path, filepath.Base(path), opts); err != nil {
 			return nil, err
 		}
 	}
-	return parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+	p, err := parse(path, text, folder{filepath.Dir(path), opts}, limits{maxStates, maxHorizon, maxStored}, opts)
+	if err == nil {
+		p.TradeOff = tradeOff
+	}
+	return p, err
 }
 
 // Ask returns the problem file that asks opts.Property about the model in a language at the given path, and that refers
@@ -86,22 +91,22 @@ func Ask(path, name string, opts Options) ([]byte, error) {
 		return nil, fmt.Errorf("problem: %s: no property to ask", path)
 	}
 	opts.Constants = maps.Clone(opts.Constants)
-	text, err := askedText(path, name, opts)
+	text, _, err := askedText(path, name, opts)
 	return []byte(text), err
 }
 
-func askedText(path, name string, opts Options) (string, error) {
+func askedText(path, name string, opts Options) (text string, tradeOff []string, err error) {
 	model, err := ReadText(path)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	property, err := opts.Property.choose(path, model, opts.Constants)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	program, err := formats.Program(path, model, opts.Constants)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	return problemOf(name, opts.Constants, opts.Property.File, property, program)
 }

@@ -36,6 +36,9 @@ type Problem struct {
 	Kinds []Return
 	// States names the states; nil if they are numbered.
 	States []string
+	// TradeOff are the returns that a property with several optima asks about: + before one that is to be large, − (a
+	// hyphen) before one that is to be small.
+	TradeOff []string
 	// Described names the states if States is nil and they have variables: a model in a language. It is
 	// nil otherwise.
 	Described exchange.Described

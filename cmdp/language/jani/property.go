@@ -1,6 +1,7 @@
 package jani
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -245,7 +246,7 @@ func (b *builder) within(f *property.Formula, n *node, exclusive bool) {
 	if exclusive {
 		k--
 	}
-	if k < 0 || k > 1<<31 {
+	if k < 0 || k > math.MaxInt32 {
 		fail(n.at, "a bound of %d steps: want 0 or more", k)
 	}
 	f.Within = int(k)

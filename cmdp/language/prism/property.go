@@ -334,7 +334,7 @@ func (p *properties) within(f *property.Formula) error {
 	if t.text == "<" {
 		x--
 	}
-	if x < 0 || x > 1<<31 {
+	if x < 0 || x > 1<<31-1 {
 		return wrong(t.at, "a bound of %g steps: want 0 or more", x)
 	}
 	f.Within = int(x)
