@@ -205,7 +205,6 @@ func (b *builder) constants(given map[string]string) {
 		}
 	}
 	check(prism.Define(b.scope, list, given))
-	check(prism.CheckConstants(b.scope, list))
 	for _, e := range bounds {
 		if must(b.scope.Compute(language.Bool, e, nil)).Int == 0 {
 			fail(e.At, "the value of constant %s is outside of its bounds", e.Args[0].Name)

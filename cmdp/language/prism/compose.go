@@ -44,11 +44,8 @@ func (p *part) drop(action string) {
 
 // compose finds the vectors: those without an action in the order of modules, then the others in the
 // order in which actions first appear.
-func (b *builder) compose() error {
-	all, err := b.composed()
-	if err != nil {
-		return err
-	}
+func (b *builder) compose() {
+	all := b.composed()
 	p := b.program
 	for _, groups := range all.silent {
 		p.Vectors = append(p.Vectors, language.Vector{Groups: groups})
@@ -59,12 +56,11 @@ func (b *builder) compose() error {
 			p.Vectors = append(p.Vectors, language.Vector{Action: b.action(action), Groups: groups})
 		}
 	}
-	return nil
 }
 
 // composed composes the modules as the file says, or all of them with synchronisation over the actions
 // that they share.
-func (b *builder) composed() (*part, error) {
+func (b *builder) composed() *part {
 	var unnamed []*composition
 	named := make(map[string]*composition)
 	for _, s := range b.systems {
@@ -72,39 +68,34 @@ func (b *builder) composed() (*part, error) {
 		case name == "":
 			unnamed = append(unnamed, s.root)
 		case named[name] != nil:
-			return nil, wrong(s.name.at, "system %s is defined twice", s.name)
+			fail(s.name.at, "system %s is defined twice", s.name)
 		default:
 			named[name] = s.root
 		}
 	}
 	switch {
 	case len(unnamed) > 1:
-		return nil, wrong(unnamed[1].at, "a second system without a name: want one")
+		fail(unnamed[1].at, "a second system without a name: want one")
 	case len(unnamed) == 0 && len(named) > 1:
-		return nil, wrong(b.systems[1].name.at, "several systems with names and none without: want one without a name, which is the model")
+		fail(b.systems[1].name.at, "several systems with names and none without: want one without a name, which is the model")
 	case len(unnamed) == 0 && len(named) == 1:
 		unnamed = []*composition{b.systems[0].root}
 	}
 	if len(unnamed) == 0 {
 		all := &part{vectors: make(map[string][][]int32)}
 		for _, in := range b.modules {
-			if err := all.join(b.partOf(in), nil); err != nil {
-				return nil, err
-			}
+			all.join(b.partOf(in), nil)
 		}
-		return all, nil
+		return all
 	}
 	c := &composer{builder: b, named: named, used: make(map[*instance]bool), open: make(map[string]bool)}
-	all, err := c.part(unnamed[0])
-	if err != nil {
-		return nil, err
-	}
+	all := c.part(unnamed[0])
 	for _, in := range b.modules {
 		if !c.used[in] {
-			return nil, wrong(unnamed[0].at, "the system leaves out module %s: want every module once", in.name)
+			fail(unnamed[0].at, "the system leaves out module %s: want every module once", in.name)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // partOf returns a module as a part.
@@ -118,7 +109,7 @@ func (b *builder) partOf(in *instance) *part {
 
 // join puts a second part beside p. They move together under the actions of both, or if over is not
 // nil under those, and else each by itself.
-func (p *part) join(q *part, over map[string]bool) error {
+func (p *part) join(q *part, over map[string]bool) {
 	p.silent = append(p.silent, q.silent...)
 	count := len(p.silent)
 	for _, action := range q.order {
@@ -133,7 +124,7 @@ func (p *part) join(q *part, over map[string]bool) error {
 		}
 		count += len(mine) * len(theirs)
 		if count > maxVectors {
-			return wrong(language.Pos{}, "more than %d ways in which modules can move together", maxVectors)
+			fail(language.Pos{}, "more than %d ways in which modules can move together", maxVectors)
 		}
 		var joined [][]int32
 		for _, groups := range mine {
@@ -152,7 +143,6 @@ func (p *part) join(q *part, over map[string]bool) error {
 			p.block(action)
 		}
 	}
-	return nil
 }
 
 // A composer composes what stands between system and endsystem.
@@ -163,34 +153,31 @@ type composer struct {
 	open  map[string]bool // named compositions on the way
 }
 
-func (c *composer) part(e *composition) (*part, error) {
+func (c *composer) part(e *composition) *part {
 	switch e.op {
 	case "module":
 		in := c.instances[e.name.text]
 		switch {
 		case in == nil:
-			return nil, wrong(e.at, "no module %s is defined", e.name)
+			fail(e.at, "no module %s is defined", e.name)
 		case c.used[in]:
-			return nil, wrong(e.at, "module %s stands in the system twice", e.name)
+			fail(e.at, "module %s stands in the system twice", e.name)
 		}
 		c.used[in] = true
-		return c.partOf(in), nil
+		return c.partOf(in)
 	case "reference":
 		name := e.name.text
 		switch {
 		case c.named[name] == nil:
-			return nil, wrong(e.at, "no system %s is defined", e.name)
+			fail(e.at, "no system %s is defined", e.name)
 		case c.open[name]:
-			return nil, wrong(e.at, "system %s is part of itself", e.name)
+			fail(e.at, "system %s is part of itself", e.name)
 		}
 		c.open[name] = true
 		defer delete(c.open, name)
 		return c.part(c.named[name])
 	}
-	all, err := c.part(e.of[0])
-	if err != nil {
-		return nil, err
-	}
+	all := c.part(e.of[0])
 	switch e.op {
 	case "/":
 		for _, t := range e.names {
@@ -199,7 +186,7 @@ func (c *composer) part(e *composition) (*part, error) {
 			all.silent = append(all.silent, groups...)
 		}
 	case "{}":
-		return all.renamed(e.rename), nil
+		return all.renamed(e.rename)
 	}
 	over := make(map[string]bool)
 	for _, t := range e.names {
@@ -212,15 +199,10 @@ func (c *composer) part(e *composition) (*part, error) {
 		over = map[string]bool{}
 	}
 	for _, of := range e.of[1:] {
-		other, err := c.part(of)
-		if err != nil {
-			return nil, err
-		}
-		if err := all.join(other, over); err != nil {
-			return nil, err
-		}
+		other := c.part(of)
+		all.join(other, over)
 	}
-	return all, nil
+	return all
 }
 
 // renamed returns the part with other names of actions, all of which change at once.

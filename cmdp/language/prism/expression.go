@@ -61,36 +61,35 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-func (p *parser) expect(text string) error {
+func (p *parser) expect(text string) {
 	if t := p.peek(); !t.is(text) {
-		return wrong(t.at, "got %s: want %s", t, text)
+		fail(t.at, "got %s: want %s", t, text)
 	}
 	p.next()
-	return nil
 }
 
 // name takes an identifier.
-func (p *parser) name(what string) (token, error) {
+func (p *parser) name(what string) token {
 	t := p.peek()
 	switch {
 	case t.kind != identifier:
-		return t, wrong(t.at, "got %s: want %s", t, what)
+		fail(t.at, "got %s: want %s", t, what)
 	case keywords[t.text]:
-		return t, wrong(t.at, "got the keyword %s: want %s", t, what)
+		fail(t.at, "got the keyword %s: want %s", t, what)
 	}
-	return p.next(), nil
+	return p.next()
 }
 
 // quotedName takes a name in quotes.
-func (p *parser) quotedName(what string) (token, error) {
+func (p *parser) quotedName(what string) token {
 	t := p.peek()
 	if t.kind != quoted {
-		return t, wrong(t.at, `got %s: want %s in quotes`, t, what)
+		fail(t.at, `got %s: want %s in quotes`, t, what)
 	}
 	if t.text == "" || isDigit(t.text[0]) || span(t.text, isWord) < len(t.text) {
-		return t, wrong(t.at, "%s is no name: want letters, digits and _", t)
+		fail(t.at, "%s is no name: want letters, digits and _", t)
 	}
-	return p.next(), nil
+	return p.next()
 }
 
 // levels are the operators with two arguments that group from the left, from those that bind least. The
@@ -111,74 +110,58 @@ var levels = [][]struct {
 const levelOfNot = 3
 
 // expression parses an expression: a condition with two cases, which groups from the right, or less.
-func (p *parser) expression() (*language.Expr, error) {
-	e, err := p.implication()
-	if err != nil || !p.peek().is("?") {
-		return e, err
+func (p *parser) expression() *language.Expr {
+	e := p.implication()
+	if !p.peek().is("?") {
+		return e
 	}
 	at := p.next().at
-	yes, err := p.implication()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.expect(":"); err != nil {
-		return nil, err
-	}
-	if err := p.deeper(at); err != nil {
-		return nil, err
-	}
-	no, err := p.expression()
+	yes := p.implication()
+	p.expect(":")
+	p.deeper(at)
+	no := p.expression()
 	p.depth--
-	return language.New(language.If, at, e, yes, no), err
+	return language.New(language.If, at, e, yes, no)
 }
 
-func (p *parser) deeper(at language.Pos) error {
+func (p *parser) deeper(at language.Pos) {
 	if p.depth++; p.depth > maxNested {
-		return wrong(at, "expressions are nested more than %d deep", maxNested)
+		fail(at, "expressions are nested more than %d deep", maxNested)
 	}
-	return nil
 }
 
-func (p *parser) implication() (*language.Expr, error) {
-	e, err := p.level(0)
-	if err != nil || !p.peek().is("=>") {
-		return e, err
+func (p *parser) implication() *language.Expr {
+	e := p.level(0)
+	if !p.peek().is("=>") {
+		return e
 	}
 	at := p.next().at
-	if err := p.deeper(at); err != nil {
-		return nil, err
-	}
-	then, err := p.implication()
+	p.deeper(at)
+	then := p.implication()
 	p.depth--
-	return language.New(language.Implies, at, e, then), err
+	return language.New(language.Implies, at, e, then)
 }
 
 // level parses operators of a level and of those above it.
-func (p *parser) level(n int) (*language.Expr, error) {
+func (p *parser) level(n int) *language.Expr {
 	if n == len(levels) {
 		return p.power()
 	}
 	if n == levelOfNot && p.peek().is("!") {
 		at := p.next().at
-		if err := p.deeper(at); err != nil {
-			return nil, err
-		}
-		e, err := p.level(n)
+		p.deeper(at)
+		e := p.level(n)
 		p.depth--
-		return language.New(language.Not, at, e), err
+		return language.New(language.Not, at, e)
 	}
-	e, err := p.level(n + 1)
-	for err == nil {
+	e := p.level(n + 1)
+	for {
 		op, at, ok := p.operator(n)
 		if !ok {
-			break
+			return e
 		}
-		var right *language.Expr
-		if right, err = p.level(n + 1); err == nil {
-			e = join(op, at, e, right)
-		}
+		e = join(op, at, e, p.level(n+1))
 	}
-	return e, err
 }
 
 // operator takes an operator of a level.
@@ -204,73 +187,61 @@ func join(op language.Op, at language.Pos, left, right *language.Expr) *language
 }
 
 // power parses ^, which groups from the right and binds less than the sign of its base.
-func (p *parser) power() (*language.Expr, error) {
-	e, err := p.signed()
-	if err != nil || !p.peek().is("^") {
-		return e, err
+func (p *parser) power() *language.Expr {
+	e := p.signed()
+	if !p.peek().is("^") {
+		return e
 	}
 	at := p.next().at
-	if err := p.deeper(at); err != nil {
-		return nil, err
-	}
-	exponent, err := p.power()
+	p.deeper(at)
+	exponent := p.power()
 	p.depth--
-	return language.New(language.Pow, at, e, exponent), err
+	return language.New(language.Pow, at, e, exponent)
 }
 
-func (p *parser) signed() (*language.Expr, error) {
+func (p *parser) signed() *language.Expr {
 	if !p.peek().is("-") {
 		return p.primary()
 	}
 	at := p.next().at
-	if err := p.deeper(at); err != nil {
-		return nil, err
-	}
-	e, err := p.signed()
+	p.deeper(at)
+	e := p.signed()
 	p.depth--
-	return language.New(language.Neg, at, e), err
+	return language.New(language.Neg, at, e)
 }
 
-func (p *parser) primary() (*language.Expr, error) {
+func (p *parser) primary() *language.Expr {
 	t := p.peek()
 	switch {
 	case t.kind == integer:
 		p.next()
 		x, err := strconv.ParseInt(t.text, 10, 64)
 		if err != nil {
-			return nil, wrong(t.at, "the number %s is too large", t)
+			fail(t.at, "the number %s is too large", t)
 		}
-		return language.NewInt(t.at, x), nil
+		return language.NewInt(t.at, x)
 	case t.kind == double:
 		p.next()
 		x, err := strconv.ParseFloat(t.text, 64)
 		if errors.Is(err, strconv.ErrRange) && x != 0 {
-			return nil, wrong(t.at, "the number %s is too large", t)
+			fail(t.at, "the number %s is too large", t)
 		}
-		return language.NewDouble(t.at, x), nil
+		return language.NewDouble(t.at, x)
 	case t.is("true"), t.is("false"):
 		p.next()
-		return language.NewBool(t.at, t.text == "true"), nil
+		return language.NewBool(t.at, t.text == "true")
 	case t.is("("):
 		p.next()
-		if err := p.deeper(t.at); err != nil {
-			return nil, err
-		}
-		e, err := p.expression()
+		p.deeper(t.at)
+		e := p.expression()
 		p.depth--
-		if err != nil {
-			return nil, err
-		}
-		return e, p.expect(")")
+		p.expect(")")
+		return e
 	case t.is("func"):
 		p.next()
-		if err := p.expect("("); err != nil {
-			return nil, err
-		}
+		p.expect("(")
 		name := p.next()
-		if err := p.expect(","); err != nil {
-			return nil, err
-		}
+		p.expect(",")
 		return p.call(name)
 	case t.kind == identifier && p.ahead(1).is("("):
 		p.next()
@@ -278,35 +249,28 @@ func (p *parser) primary() (*language.Expr, error) {
 		return p.call(t)
 	case t.kind == quoted && p.labels:
 		p.next()
-		return language.NewName(t.at, LabelPrefix+t.text), nil
+		return language.NewName(t.at, LabelPrefix+t.text)
 	case t.kind == quoted:
-		return nil, wrong(t.at, "got the label %s: labels stand in properties", t)
+		fail(t.at, "got the label %s: labels stand in properties", t)
 	}
-	if _, err := p.name("an expression"); err != nil {
-		return nil, err
-	}
-	return language.NewName(t.at, t.text), nil
+	p.name("an expression")
+	return language.NewName(t.at, t.text)
 }
 
 // call parses the arguments of a function, up to the closing parenthesis.
-func (p *parser) call(name token) (*language.Expr, error) {
+func (p *parser) call(name token) *language.Expr {
 	op, ok := language.Functions[name.text]
 	if !ok {
-		return nil, wrong(name.at, "unknown function %s: want min, max, floor, ceil, round, pow, mod or log", name)
+		fail(name.at, "unknown function %s: want min, max, floor, ceil, round, pow, mod or log", name)
 	}
-	if err := p.deeper(name.at); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
+	p.deeper(name.at)
 	e := language.New(op, name.at)
 	for {
-		a, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		e.Args = append(e.Args, a)
+		e.Args = append(e.Args, p.expression())
 		if !p.accept(",") {
-			return e, p.expect(")")
+			p.expect(")")
+			p.depth--
+			return e
 		}
 	}
 }

@@ -53,7 +53,7 @@ var symbols = []string{"<=>", "=>", "->", "<-", "..", "!=", "<=", ">=",
 	"!", "&", "|", ":", ";", ",", "(", ")", "[", "]", "{", "}", "=", "<", ">", "+", "-", "*", "/", "^", "'", "?"}
 
 // lex splits a text into its tokens. Positions count characters.
-func lex(text string) ([]token, error) {
+func lex(text string) []token {
 	var tokens []token
 	at, counted := language.Pos{Line: 1, Column: 1}, 0 // the place of the byte with this number
 	for i := 0; i < len(text); {
@@ -77,12 +77,9 @@ func lex(text string) ([]token, error) {
 			i += n
 			continue
 		case c == '#':
-			return nil, wrong(at, "a preprocessor's #…# is not supported: write the text out")
+			fail(at, "a preprocessor's #…# is not supported: write the text out")
 		}
-		t, err := lexToken(text[i:], at)
-		if err != nil {
-			return nil, err
-		}
+		t := lexToken(text[i:], at)
 		i += len(t.text)
 		if t.kind == quoted {
 			t.text = t.text[1 : len(t.text)-1]
@@ -90,32 +87,33 @@ func lex(text string) ([]token, error) {
 		tokens = append(tokens, t)
 	}
 	at.Column += int32(utf8.RuneCountInString(text[counted:]))
-	return append(tokens, token{endOfFile, "", at}), nil
+	return append(tokens, token{endOfFile, "", at})
 }
 
 // lexToken returns the token at the beginning of a text, one in quotes with them.
-func lexToken(text string, at language.Pos) (token, error) {
+func lexToken(text string, at language.Pos) token {
 	c := text[0]
 	if n := span(text, isWord); n > 0 && !isDigit(c) {
-		return token{identifier, text[:n], at}, nil
+		return token{identifier, text[:n], at}
 	}
 	if kind, n := number(text); n > 0 {
-		return token{kind, text[:n], at}, nil
+		return token{kind, text[:n], at}
 	}
 	if c == '"' {
 		n := strings.IndexAny(text[1:], "\"\n")
 		if n < 0 || text[1+n] == '\n' {
-			return token{}, wrong(at, "the quotes are not closed")
+			fail(at, "the quotes are not closed")
 		}
-		return token{quoted, text[:n+2], at}, nil
+		return token{quoted, text[:n+2], at}
 	}
 	for _, s := range symbols {
 		if strings.HasPrefix(text, s) {
-			return token{symbol, s, at}, nil
+			return token{symbol, s, at}
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(text)
-	return token{}, wrong(at, "unexpected character %q", r)
+	fail(at, "unexpected character %q", r)
+	return token{}
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -160,4 +158,34 @@ func number(text string) (tokenKind, int) {
 		kind = double
 	}
 	return kind, n
+}
+
+// fail ends what try does with an error, as check and must do with one of others.
+func fail(at language.Pos, format string, args ...any) { panic(wrong(at, format, args...)) }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](x T, err error) T {
+	check(err)
+	return x
+}
+
+// try returns the error that something fails with, in a file.
+func try(file string, do func()) (err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *language.Error:
+			e.File = file
+			err = e
+		default:
+			panic(e)
+		}
+	}()
+	do()
+	return nil
 }

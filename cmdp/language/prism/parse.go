@@ -111,76 +111,62 @@ var modelKinds = map[string]string{
 }
 
 // parse parses the text of a file.
-func parse(text string) (*source, error) {
-	tokens, err := lex(text)
-	if err != nil {
-		return nil, err
-	}
+func parse(text string) *source {
+	tokens := lex(text)
 	p, s := &parser{tokens: tokens}, new(source)
 	for p.peek().kind != endOfFile {
-		if err := p.item(s); err != nil {
-			return nil, err
-		}
+		p.item(s)
 	}
-	return s, nil
+	return s
 }
 
 // item parses one thing that stands at the top of a file.
-func (p *parser) item(s *source) error {
+func (p *parser) item(s *source) {
 	t := p.peek()
 	if refused, ok := modelKinds[t.text]; ok && t.kind == identifier {
 		p.next()
 		if refused != "" {
-			return wrong(t.at, "%s", refused)
+			fail(t.at, "%s", refused)
 		}
 		if s.kind.text != "" {
-			return wrong(t.at, "%s: the model is %s in line %d already", t, s.kind, s.kind.at.Line)
+			fail(t.at, "%s: the model is %s in line %d already", t, s.kind, s.kind.at.Line)
 		}
 		s.kind = t
-		return nil
+		return
 	}
-	var err error
 	switch t.text {
 	case "const", "rate", "prob":
-		return p.constant(s)
+		p.constant(s)
 	case "formula", "label":
-		return p.definition(s)
+		p.definition(s)
 	case "global":
 		p.next()
-		var d declaration
-		d, err = p.declaration()
-		s.globals = append(s.globals, d)
+		s.globals = append(s.globals, p.declaration())
 	case "module":
-		var m *module
-		m, err = p.module()
-		s.modules = append(s.modules, m)
+		s.modules = append(s.modules, p.module())
 	case "rewards":
-		var r rewards
-		r, err = p.rewards()
-		s.rewards = append(s.rewards, r)
+		s.rewards = append(s.rewards, p.rewards())
 	case "player":
-		return p.player(s)
+		p.player(s)
 	case "init":
 		if s.initial != nil {
-			return wrong(t.at, "a second init: want one")
+			fail(t.at, "a second init: want one")
 		}
 		p.next()
-		if s.initial, err = p.expression(); err == nil {
-			err = p.expect("endinit")
-		}
+		s.initial = p.expression()
+		p.expect("endinit")
 	case "system":
-		return p.system(s)
+		p.system(s)
 	case "observables", "observable":
-		return wrong(t.at, "partial observation (%s) is not supported", t)
+		fail(t.at, "partial observation (%s) is not supported", t)
 	default:
-		return wrong(t.at, "got %s: want a type of model, const, global, formula, label, module, rewards, init, system or player", t)
+		fail(t.at, "got %s: want a type of model, const, global, formula, label, module, rewards, init, system or player", t)
 	}
-	return err
 }
 
 var types = map[string]language.Type{"int": language.Int, "double": language.Double, "bool": language.Bool}
 
-func (p *parser) constant(s *source) error {
+func (p *parser) constant(s *source) {
 	c := Constant{Type: language.Double}
 	if p.next().text == "const" {
 		c.Type = language.Int
@@ -189,201 +175,143 @@ func (p *parser) constant(s *source) error {
 			c.Type = t
 		}
 	}
-	name, err := p.name("the name of a constant")
-	if err != nil {
-		return err
-	}
+	name := p.name("the name of a constant")
 	c.At, c.Name = name.at, name.text
 	if p.accept("=") {
-		if c.Value, err = p.expression(); err != nil {
-			return err
-		}
+		c.Value = p.expression()
 	}
 	s.constants = append(s.constants, c)
-	return p.expect(";")
+	p.expect(";")
 }
 
-func (p *parser) definition(s *source) error {
+func (p *parser) definition(s *source) {
 	var d definition
-	var err error
 	formula := p.next().text == "formula"
 	if formula {
-		d.name, err = p.name("the name of a formula")
+		d.name = p.name("the name of a formula")
 	} else {
-		d.name, err = p.quotedName("the name of a label")
+		d.name = p.quotedName("the name of a label")
 	}
-	if err == nil {
-		err = p.expect("=")
-	}
-	if err != nil {
-		return err
-	}
-	if d.value, err = p.expression(); err != nil {
-		return err
-	}
+	p.expect("=")
+	d.value = p.expression()
 	if formula {
 		s.formulas = append(s.formulas, d)
 	} else {
 		s.labels = append(s.labels, d)
 	}
-	return p.expect(";")
+	p.expect(";")
 }
 
-func (p *parser) declaration() (d declaration, err error) {
-	if d.name, err = p.name("the name of a variable"); err != nil {
-		return d, err
-	}
-	if err = p.expect(":"); err != nil {
-		return d, err
-	}
+func (p *parser) declaration() (d declaration) {
+	d.name = p.name("the name of a variable")
+	p.expect(":")
 	switch t := p.next(); t.text {
 	case "[":
 		d.typ = language.Int
-		if d.low, err = p.expression(); err != nil {
-			return d, err
-		}
-		if err = p.expect(".."); err != nil {
-			return d, err
-		}
-		if d.high, err = p.expression(); err == nil {
-			err = p.expect("]")
-		}
+		d.low = p.expression()
+		p.expect("..")
+		d.high = p.expression()
+		p.expect("]")
 	case "bool":
 		d.typ = language.Bool
 	case "clock":
 		d.typ = language.Int
 		d.clock = true
 	case "int":
-		err = wrong(t.at, "unbounded integers are not supported: give %s a range, as in %s : [0..10]", d.name, d.name)
+		fail(t.at, "unbounded integers are not supported: give %s a range, as in %s : [0..10]", d.name, d.name)
 	default:
-		err = wrong(t.at, "got %s: want a range such as [0..10], bool or clock", t)
+		fail(t.at, "got %s: want a range such as [0..10], bool or clock", t)
 	}
-	if err == nil && p.accept("init") {
-		d.initial, err = p.expression()
+	if p.accept("init") {
+		d.initial = p.expression()
 	}
-	if err != nil {
-		return d, err
-	}
-	return d, p.expect(";")
+	p.expect(";")
+	return d
 }
 
-func (p *parser) module() (*module, error) {
+func (p *parser) module() *module {
 	p.next()
 	m := new(module)
-	var err error
-	if m.name, err = p.name("the name of a module"); err != nil {
-		return nil, err
-	}
+	m.name = p.name("the name of a module")
 	if p.accept("=") {
-		if m.base, err = p.name("the name of a module"); err != nil {
-			return nil, err
-		}
-		if err := p.expect("["); err != nil {
-			return nil, err
-		}
-		if m.rename, err = p.renamings("=", "]"); err != nil {
-			return nil, err
-		}
-		return m, p.expect("endmodule")
+		m.base = p.name("the name of a module")
+		p.expect("[")
+		m.rename = p.renamings("=", "]")
+		p.expect("endmodule")
+		return m
 	}
 	for p.peek().kind == identifier && p.ahead(1).is(":") {
-		d, err := p.declaration()
-		if err != nil {
-			return nil, err
-		}
+		d := p.declaration()
 		m.variables = append(m.variables, d)
 	}
 	if p.accept("invariant") {
-		if m.invariant, err = p.expression(); err != nil {
-			return nil, err
-		}
-		if err := p.expect("endinvariant"); err != nil {
-			return nil, err
-		}
+		m.invariant = p.expression()
+		p.expect("endinvariant")
 	}
 	for p.peek().is("[") {
-		c, err := p.command()
-		if err != nil {
-			return nil, err
-		}
+		c := p.command()
 		m.commands = append(m.commands, c)
 	}
 	if t := p.peek(); !t.is("endmodule") {
-		return nil, wrong(t.at, "got %s: want a command [action] guard -> updates, or endmodule", t)
+		fail(t.at, "got %s: want a command [action] guard -> updates, or endmodule", t)
 	}
 	p.next()
-	return m, nil
+	return m
 }
 
 // renamings parses pairs of names up to a closing sign. Names of functions may be among them.
-func (p *parser) renamings(between, end string) ([]renaming, error) {
+func (p *parser) renamings(between, end string) []renaming {
 	var list []renaming
 	for {
 		pair := renaming{p.next(), token{}}
-		if err := p.expect(between); err != nil {
-			return nil, err
-		}
+		p.expect(between)
 		pair.new = p.next()
 		for _, t := range []token{pair.old, pair.new} {
 			if t.kind != identifier || keywords[t.text] && t.text != "min" && t.text != "max" {
-				return nil, wrong(t.at, "got %s: want a name", t)
+				fail(t.at, "got %s: want a name", t)
 			}
 		}
 		if slices.ContainsFunc(list, func(r renaming) bool { return r.old.text == pair.old.text }) {
-			return nil, wrong(pair.old.at, "%s is renamed twice", pair.old)
+			fail(pair.old.at, "%s is renamed twice", pair.old)
 		}
 		list = append(list, pair)
 		if !p.accept(",") {
-			return list, p.expect(end)
+			p.expect(end)
+			return list
 		}
 	}
 }
 
 // action parses [name] or [].
-func (p *parser) action() (token, error) {
-	if err := p.expect("["); err != nil {
-		return token{}, err
-	}
+func (p *parser) action() token {
+	p.expect("[")
 	if p.accept("]") {
-		return token{}, nil
+		return token{}
 	}
-	t, err := p.name("the name of an action")
-	if err != nil {
-		return t, err
-	}
-	return t, p.expect("]")
+	t := p.name("the name of an action")
+	p.expect("]")
+	return t
 }
 
-func (p *parser) command() (c command, err error) {
+func (p *parser) command() (c command) {
 	c.at = p.peek().at
-	if c.action, err = p.action(); err != nil {
-		return c, err
-	}
-	if c.guard, err = p.expression(); err != nil {
-		return c, err
-	}
-	if err = p.expect("->"); err != nil {
-		return c, err
-	}
+	c.action = p.action()
+	c.guard = p.expression()
+	p.expect("->")
 	for {
 		u := update{at: p.peek().at}
 		if !p.atUpdate() {
 			if t := p.peek(); t.is("[") {
-				return c, wrong(t.at, "intervals of probabilities are not supported")
+				fail(t.at, "intervals of probabilities are not supported")
 			}
-			if u.probability, err = p.expression(); err != nil {
-				return c, err
-			}
-			if err = p.expect(":"); err != nil {
-				return c, err
-			}
+			u.probability = p.expression()
+			p.expect(":")
 		}
-		if err = p.assignments(&u); err != nil {
-			return c, err
-		}
+		p.assignments(&u)
 		c.updates = append(c.updates, u)
 		if u.probability == nil || !p.accept("+") {
-			return c, p.expect(";")
+			p.expect(";")
+			return c
 		}
 	}
 }
@@ -394,93 +322,65 @@ func (p *parser) atUpdate() bool {
 	return t.is("true") || t.is("(") && p.ahead(1).kind == identifier && p.ahead(2).is("'")
 }
 
-func (p *parser) assignments(u *update) error {
+func (p *parser) assignments(u *update) {
 	if p.accept("true") {
-		return nil
+		return
 	}
 	for {
 		t := p.peek()
 		if !p.atUpdate() {
-			return wrong(t.at, "got %s: want an update such as (x'=1), or true", t)
+			fail(t.at, "got %s: want an update such as (x'=1), or true", t)
 		}
 		p.next()
-		name, err := p.name("the name of a variable")
-		if err != nil {
-			return err
-		}
+		name := p.name("the name of a variable")
 		p.next()
-		if err := p.expect("="); err != nil {
-			return err
-		}
-		value, err := p.expression()
-		if err != nil {
-			return err
-		}
-		if err := p.expect(")"); err != nil {
-			return err
-		}
+		p.expect("=")
+		value := p.expression()
+		p.expect(")")
 		u.assign = append(u.assign, assignment{name, value})
 		if !p.accept("&") {
-			return nil
+			return
 		}
 	}
 }
 
-func (p *parser) rewards() (r rewards, err error) {
+func (p *parser) rewards() (r rewards) {
 	r.at = p.next().at
 	if p.peek().kind == quoted {
-		name, err := p.quotedName("the name of rewards")
-		if err != nil {
-			return r, err
-		}
+		name := p.quotedName("the name of rewards")
 		r.name = name.text
 	}
 	for !p.accept("endrewards") {
 		item := rewardItem{at: p.peek().at}
 		if p.peek().is("[") {
 			item.ofChoice = true
-			if item.action, err = p.action(); err != nil {
-				return r, err
-			}
+			item.action = p.action()
 		}
-		if item.guard, err = p.expression(); err != nil {
-			return r, err
-		}
-		if err = p.expect(":"); err != nil {
-			return r, err
-		}
-		if item.value, err = p.expression(); err != nil {
-			return r, err
-		}
-		if err = p.expect(";"); err != nil {
-			return r, err
-		}
+		item.guard = p.expression()
+		p.expect(":")
+		item.value = p.expression()
+		p.expect(";")
 		r.items = append(r.items, item)
 	}
-	return r, nil
+	return r
 }
 
 // player parses player NAME module, [action], … endplayer.
-func (p *parser) player(s *source) error {
+func (p *parser) player(s *source) {
 	p.next()
 	var player player
-	var err error
-	if player.name, err = p.name("the name of a player"); err != nil {
-		return err
-	}
+	player.name = p.name("the name of a player")
 	for !p.peek().is("endplayer") {
 		list := &player.modules
 		var t token
 		if p.peek().is("[") {
 			list = &player.actions
-			if t, err = p.action(); err == nil && t.text == "" {
-				err = wrong(player.name.at, "a player has actions by their names: want [name], or a module for its commands without a name")
+			t = p.action()
+			if t.text == "" {
+				fail(player.name.at, "a player has actions by their names: want [name], or a module for its commands without a name")
 			}
 		} else {
-			t, err = p.name("a module or [action]")
-		}
-		if err != nil {
-			return err
+			t = p.name("a module or [action]")
 		}
 		*list = append(*list, t)
 		if !p.accept(",") {
@@ -488,21 +388,18 @@ func (p *parser) player(s *source) error {
 		}
 	}
 	s.players = append(s.players, player)
-	return p.expect("endplayer")
+	p.expect("endplayer")
 }
 
-func (p *parser) system(s *source) error {
+func (p *parser) system(s *source) {
 	p.next()
 	var named system
 	if t := p.peek(); t.kind == quoted && !p.endsComposition(p.ahead(1)) {
 		named.name = p.next()
 	}
-	var err error
-	if named.root, err = p.composition(); err != nil {
-		return err
-	}
+	named.root = p.composition()
 	s.systems = append(s.systems, named)
-	return p.expect("endsystem")
+	p.expect("endsystem")
 }
 
 // endsComposition reports whether a token may follow the name of a composition in quotes, so that the
@@ -521,89 +418,66 @@ func (p *parser) bars() int {
 }
 
 // composition parses operands between signs of one kind: ||, ||| or |[…]|.
-func (p *parser) composition() (*composition, error) {
-	c, err := p.operand()
-	for err == nil && p.peek().is("|") {
+func (p *parser) composition() *composition {
+	c := p.operand()
+	for p.peek().is("|") {
 		at, op := p.peek().at, [...]string{"", "|[]|", "||", "|||"}[p.bars()]
 		p.at += p.bars()
 		if c.op != op || op == "|[]|" {
 			if slices.Contains([]string{"||", "|||", "|[]|"}, c.op) {
-				return nil, wrong(at, "%s after %s: want parentheses, which say what belongs together", op, c.op)
+				fail(at, "%s after %s: want parentheses, which say what belongs together", op, c.op)
 			}
 			c = &composition{at: at, op: op, of: []*composition{c}}
 		}
 		if op == "|[]|" {
-			if c.names, err = p.nameList("[", "]"); err == nil {
-				err = p.expect("|")
-			}
-			if err != nil {
-				return nil, err
-			}
+			c.names = p.nameList("[", "]")
+			p.expect("|")
 		}
-		var right *composition
-		right, err = p.operand()
-		c.of = append(c.of, right)
+		c.of = append(c.of, p.operand())
 	}
-	return c, err
+	return c
 }
 
-func (p *parser) nameList(open, end string) ([]token, error) {
-	if err := p.expect(open); err != nil {
-		return nil, err
-	}
+func (p *parser) nameList(open, end string) []token {
+	p.expect(open)
 	var list []token
 	for {
-		t, err := p.name("the name of an action")
-		if err != nil {
-			return nil, err
-		}
+		t := p.name("the name of an action")
 		list = append(list, t)
 		if !p.accept(",") {
-			return list, p.expect(end)
+			p.expect(end)
+			return list
 		}
 	}
 }
 
 // operand parses a module or a composition in parentheses, with actions hidden and renamed.
-func (p *parser) operand() (*composition, error) {
+func (p *parser) operand() *composition {
 	t := p.peek()
 	c := &composition{at: t.at, op: "module", name: t}
 	switch {
 	case p.accept("("):
-		if err := p.deeper(t.at); err != nil {
-			return nil, err
-		}
-		inner, err := p.composition()
+		p.deeper(t.at)
+		inner := p.composition()
 		p.depth--
-		if err != nil {
-			return nil, err
-		}
-		if err := p.expect(")"); err != nil {
-			return nil, err
-		}
+		p.expect(")")
 		c = &composition{at: t.at, op: "()", name: t, of: []*composition{inner}}
 	case t.kind == quoted:
 		p.next()
 		c.op = "reference"
 	default:
-		if _, err := p.name("a module, a composition in quotes, or one in parentheses"); err != nil {
-			return nil, err
-		}
+		p.name("a module, a composition in quotes, or one in parentheses")
 	}
 	for {
-		var err error
 		switch at := p.peek().at; {
 		case p.accept("/"):
 			c = &composition{at: at, op: "/", of: []*composition{c}}
-			c.names, err = p.nameList("{", "}")
+			c.names = p.nameList("{", "}")
 		case p.accept("{"):
 			c = &composition{at: at, op: "{}", of: []*composition{c}}
-			c.rename, err = p.renamings("<-", "}")
+			c.rename = p.renamings("<-", "}")
 		default:
-			return c, nil
-		}
-		if err != nil {
-			return nil, err
+			return c
 		}
 	}
 }

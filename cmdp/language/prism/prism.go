@@ -14,55 +14,47 @@ import (
 
 // Read reads a model. Name is that of its file, for errors, which are [language.Error]s. Constants hold
 // the values of those constants of the model that it leaves open; others cannot be given one.
-func Read(name, text string, constants map[string]string) (*language.Program, error) {
-	p, err := read(text, constants)
-	if err != nil {
-		if e, ok := err.(*language.Error); ok {
-			e.File = name
-		}
-		return nil, err
+func Read(name, text string, constants map[string]string) (p *language.Program, err error) {
+	err = try(name, func() { p = read(text, constants) })
+	if err == nil {
+		p.File = name
 	}
-	p.File = name
-	return p, nil
+	return p, err
 }
 
-func read(text string, constants map[string]string) (*language.Program, error) {
-	s, err := parse(strings.TrimPrefix(text, "\ufeff"))
-	if err != nil {
-		return nil, err
-	}
+func read(text string, constants map[string]string) *language.Program {
+	s := parse(strings.TrimPrefix(text, "\ufeff"))
 	b := &builder{source: s, scope: language.NewScope(), program: new(language.Program), instances: make(map[string]*instance),
 		actions: map[string]int32{"": 0}, owners: make(map[string]*instance)}
 	b.times = language.NewClocks(b.program)
 	b.program.Actions = []string{""}
-	steps := []func() error{
-		func() error { return b.define(constants) },
-		b.kind, b.instantiate, b.declare, b.clocks, b.commands, b.compose, b.players, b.rewards, b.labels, b.addTime, b.initial,
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
+	b.define(constants)
+	b.kind()
+	b.instantiate()
+	b.declare()
+	b.clocks()
+	b.commands()
+	b.compose()
+	b.players()
+	b.rewards()
+	b.labels()
+	b.addTime()
+	b.initial()
 	b.program.Parse = func(text string) (*expr, error) { return Condition(b.scope, text) }
-	return b.program, nil
+	return b.program
 }
 
 // Condition reads a condition, in which labels stand in quotes.
-func Condition(scope *language.Scope, text string) (*expr, error) {
-	tokens, err := lex(text)
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{tokens: tokens, labels: true}
-	e, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if t := p.peek(); t.kind != endOfFile {
-		return nil, wrong(t.at, "got %s: want the end of the condition", t)
-	}
-	return scope.ResolveAs(language.Bool, e, nil)
+func Condition(scope *language.Scope, text string) (e *expr, err error) {
+	err = try("", func() {
+		p := &parser{tokens: lex(text), labels: true}
+		e = p.expression()
+		if t := p.peek(); t.kind != endOfFile {
+			fail(t.at, "got %s: want the end of the condition", t)
+		}
+		e = must(scope.ResolveAs(language.Bool, e, nil))
+	})
+	return e, err
 }
 
 // A builder makes a program of a source.
@@ -95,17 +87,12 @@ func (in *instance) renamed(name string) string {
 	return name
 }
 
-// define puts constants and formulas into the scope.
-func (b *builder) define(given map[string]string) error {
-	if err := Define(b.scope, b.constants, given); err != nil {
-		return err
-	}
+// define puts formulas and constants into the scope.
+func (b *builder) define(given map[string]string) {
 	for _, f := range b.formulas {
-		if err := b.scope.Formula(f.name.at, f.name.text, f.value); err != nil {
-			return err
-		}
+		check(b.scope.Formula(f.name.at, f.name.text, f.value))
 	}
-	return CheckConstants(b.scope, b.constants)
+	check(Define(b.scope, b.constants, given))
 }
 
 // A Constant is one of a model, whose value is nil if it is given from outside.
@@ -116,27 +103,26 @@ type Constant struct {
 	Value *expr
 }
 
-// Define puts constants into a scope. Given are the values of those that the model leaves open, and of no others.
+// Define puts constants into a scope and computes them. Given are the values of those that the model leaves open, and of no others.
 func Define(scope *language.Scope, constants []Constant, given map[string]string) error {
 	known := make(map[string]bool)
 	var open []string
 	for _, c := range constants {
-		value := c.Value
 		text, ok := given[c.Name]
 		known[c.Name] = true
 		switch {
-		case ok && value != nil:
+		case ok && c.Value != nil:
 			return wrong(c.At, "constant %s has a value in the model: only constants without one can be given", shorten(c.Name))
 		case ok:
-			e, err := parseValue(c, text)
+			value, err := parseValue(c, text)
 			if err != nil {
 				return err
 			}
-			value = e
-		case value == nil:
+			c.Value = value
+		case c.Value == nil:
 			open = append(open, c.Name)
 		}
-		if err := scope.Constant(c.At, c.Name, c.Type, value); err != nil {
+		if err := scope.Constant(c.At, c.Name, c.Type, c.Value); err != nil {
 			return err
 		}
 	}
@@ -149,12 +135,7 @@ func Define(scope *language.Scope, constants []Constant, given map[string]string
 		return wrong(language.Pos{}, "constants without a value: %s: give them by --const, as in --const %s=1, or under constants in a problem file",
 			strings.Join(open, ", "), open[0])
 	}
-	return nil
-}
-
-// CheckConstants computes all constants, also those that nothing uses.
-func CheckConstants(scope *language.Scope, constants []Constant) error {
-	for _, c := range constants {
+	for _, c := range constants { // also those that nothing uses
 		if _, err := scope.Resolve(language.NewName(c.At, c.Name), nil); err != nil {
 			return err
 		}
@@ -163,30 +144,22 @@ func CheckConstants(scope *language.Scope, constants []Constant) error {
 }
 
 // parseValue reads the value of a constant that is given from outside: an expression of numbers.
-func parseValue(c Constant, text string) (*expr, error) {
-	bad := func(err error) error {
-		return wrong(c.At, "constant %s is given the value %s, which is no expression of type %s: %s", c.Name, shorten(text), c.Type, err.(*language.Error).Message)
-	}
-	tokens, err := lex(text)
+func parseValue(c Constant, text string) (value *expr, err error) {
+	err = try("", func() {
+		p := &parser{tokens: lex(text)}
+		e := p.expression()
+		if p.peek().kind != endOfFile {
+			fail(c.At, "%s follows", p.peek())
+		}
+		value = must(language.NewScope().Compute(c.Type, e, nil))
+	})
 	if err != nil {
-		return nil, bad(err)
+		err = wrong(c.At, "constant %s is given the value %s, which is no expression of type %s: %s", c.Name, shorten(text), c.Type, err.(*language.Error).Message)
 	}
-	p := &parser{tokens: tokens}
-	e, err := p.expression()
-	if err == nil && p.peek().kind != endOfFile {
-		err = wrong(c.At, "%s follows", p.peek())
-	}
-	if err != nil {
-		return nil, bad(err)
-	}
-	value, err := language.NewScope().Compute(c.Type, e, nil)
-	if err != nil {
-		return nil, bad(err)
-	}
-	return value, nil
+	return value, err
 }
 
-func (b *builder) kind() error {
+func (b *builder) kind() {
 	p := b.program
 	switch b.source.kind.text {
 	case "dtmc", "probabilistic":
@@ -195,25 +168,24 @@ func (b *builder) kind() error {
 		p.Kind = language.Game
 	}
 	if p.Kind != language.Game && len(b.source.players) > 0 {
-		return wrong(b.source.players[0].name.at, "players in a model that is no game: want smg as its type")
+		fail(b.source.players[0].name.at, "players in a model that is no game: want smg as its type")
 	}
-	return nil
 }
 
 // instantiate finds the modules, those that are others with other names too.
-func (b *builder) instantiate() error {
+func (b *builder) instantiate() {
 	if len(b.source.modules) == 0 {
-		return wrong(language.Pos{}, "the file has no modules")
+		fail(language.Pos{}, "the file has no modules")
 	}
 	for _, m := range b.source.modules {
 		in := &instance{module: m, name: m.name.text, groups: make(map[string]int32)}
 		if b.instances[in.name] != nil {
-			return wrong(m.name.at, "module %s is defined twice", m.name)
+			fail(m.name.at, "module %s is defined twice", m.name)
 		}
 		if m.base.text != "" {
 			base := b.instances[m.base.text]
 			if base == nil {
-				return wrong(m.base.at, "no module %s is defined above", m.base)
+				fail(m.base.at, "no module %s is defined above", m.base)
 			}
 			in.module = base.module
 			in.rename = compose(base.rename, m.rename)
@@ -221,7 +193,6 @@ func (b *builder) instantiate() error {
 		b.instances[in.name] = in
 		b.modules = append(b.modules, in)
 	}
-	return nil
 }
 
 // compose returns what names stand for that are renamed once and then once more.
@@ -242,27 +213,22 @@ func compose(first map[string]string, then []renaming) map[string]string {
 }
 
 // declare numbers the variables: globals, then those of modules in order.
-func (b *builder) declare() error {
+func (b *builder) declare() {
 	for _, d := range b.globals {
-		if err := b.variable(d, nil); err != nil {
-			return err
-		}
+		b.variable(d, nil)
 	}
 	for _, in := range b.modules {
 		for _, d := range in.module.variables {
-			if err := b.variable(d, in); err != nil {
-				return err
-			}
+			b.variable(d, in)
 		}
 	}
 	if len(b.variables) == 0 {
-		return wrong(language.Pos{}, "the model has no variables")
+		fail(language.Pos{}, "the model has no variables")
 	}
 	b.program.Variables = b.variables
-	return nil
 }
 
-func (b *builder) variable(d declaration, in *instance) error {
+func (b *builder) variable(d declaration, in *instance) {
 	name, at := d.name.text, d.name.at
 	var rename map[string]string
 	if in != nil {
@@ -271,48 +237,36 @@ func (b *builder) variable(d declaration, in *instance) error {
 		if in.module.name.text != in.name {
 			at = b.sourceOf(in).name.at
 			if name == d.name.text {
-				return wrong(at, "module %s has the variable %s of module %s: want another name for it", in.name, name, in.module.name)
+				fail(at, "module %s has the variable %s of module %s: want another name for it", in.name, name, in.module.name)
 			}
 		}
 	}
 	v := language.Variable{Name: name, Type: d.typ, High: 1}
 	if d.low != nil {
-		low, err := b.scope.Compute(language.Int, d.low, rename)
-		if err != nil {
-			return err
-		}
-		high, err := b.scope.Compute(language.Int, d.high, rename)
-		if err != nil {
-			return err
-		}
+		low := must(b.scope.Compute(language.Int, d.low, rename))
+		high := must(b.scope.Compute(language.Int, d.high, rename))
 		v.Low, v.High = low.Int, high.Int
 		if v.Low > v.High {
-			return wrong(at, "the range of %s is empty: %d to %d", name, v.Low, v.High)
+			fail(at, "the range of %s is empty: %d to %d", name, v.Low, v.High)
 		}
 	}
 	start := language.NewInt(at, v.Low)
 	if d.initial != nil {
-		var err error
-		if start, err = b.scope.Compute(d.typ, d.initial, rename); err != nil {
-			return err
-		}
+		start = must(b.scope.Compute(d.typ, d.initial, rename))
 		if b.source.initial != nil {
-			return wrong(d.initial.At, "%s has an initial value beside init … endinit: want one of them", name)
+			fail(d.initial.At, "%s has an initial value beside init … endinit: want one of them", name)
 		}
 		if start.Int < v.Low || !d.clock && start.Int > v.High {
-			return wrong(d.initial.At, "the initial value of %s is %s: want %d to %d", name, start.Value(), v.Low, v.High)
+			fail(d.initial.At, "the initial value of %s is %s: want %d to %d", name, start.Value(), v.Low, v.High)
 		}
 	}
-	if err := b.scope.Variable(at, name, d.typ, len(b.variables)); err != nil {
-		return err
-	}
+	check(b.scope.Variable(at, name, d.typ, len(b.variables)))
 	if d.clock {
 		b.times.Add(len(b.variables), start.Int)
 	}
 	b.owners[name] = in
 	b.variables = append(b.variables, v)
 	b.starts = append(b.starts, start)
-	return nil
 }
 
 // sourceOf returns the module of the file that an instance comes from.
@@ -332,7 +286,7 @@ func (b *builder) action(name string) int32 {
 }
 
 // commands resolves the commands and groups those of a module by their action.
-func (b *builder) commands() error {
+func (b *builder) commands() {
 	for _, in := range b.modules {
 		byAction := make(map[string][]language.Command)
 		for i := range in.module.commands {
@@ -341,10 +295,7 @@ func (b *builder) commands() error {
 			if c.action.text != "" {
 				action = in.renamed(c.action.text)
 			}
-			command, err := b.command(in, c, action)
-			if err != nil {
-				return err
-			}
+			command := b.command(in, c, action)
 			if byAction[action] == nil {
 				in.order = append(in.order, action)
 			}
@@ -355,75 +306,62 @@ func (b *builder) commands() error {
 			in.groups[action] = b.program.AddGroup(byAction[action])
 		}
 	}
-	return nil
 }
 
-func (b *builder) command(in *instance, c *command, action string) (r language.Command, err error) {
+func (b *builder) command(in *instance, c *command, action string) (r language.Command) {
 	r.At = c.at
 	r.Name = "command [" + action + "] of module " + in.name
-	if r.Guard, err = b.condition(c.guard, in.rename); err != nil {
-		return r, err
-	}
+	r.Guard = b.condition(c.guard, in.rename)
 	for _, u := range c.updates {
 		update := language.Update{At: u.at}
 		if u.probability != nil {
-			if update.Probability, err = b.scope.ResolveAs(language.Double, u.probability, in.rename); err != nil {
-				return r, err
-			}
-			if err := b.times.None(update.Probability, "a probability"); err != nil {
-				return r, err
-			}
+			update.Probability = must(b.scope.ResolveAs(language.Double, u.probability, in.rename))
+			check(b.times.None(update.Probability, "a probability"))
 		}
 		for _, a := range u.assign {
-			assign, err := b.assignment(in, a)
-			if err != nil {
-				return r, err
-			}
+			assign := b.assignment(in, a)
 			if slices.ContainsFunc(update.Assign, func(other language.Assignment) bool { return other.Variable == assign.Variable }) {
-				return r, wrong(a.name.at, "%s is written twice", a.name)
+				fail(a.name.at, "%s is written twice", a.name)
 			}
 			update.Assign = append(update.Assign, assign)
 		}
 		r.Updates = append(r.Updates, update)
 	}
-	return r, nil
+	return r
 }
 
-func (b *builder) assignment(in *instance, a assignment) (r language.Assignment, err error) {
+func (b *builder) assignment(in *instance, a assignment) (r language.Assignment) {
 	name := in.renamed(a.name.text)
 	index, ok := b.scope.IndexOf(name)
 	if !ok {
-		return r, wrong(a.name.at, "%s is no variable", shorten(name))
+		fail(a.name.at, "%s is no variable", shorten(name))
 	}
 	if owner := b.owners[name]; owner != nil && owner != in {
-		return r, wrong(a.name.at, "module %s writes %s, which is a variable of module %s", in.name, name, owner.name)
+		fail(a.name.at, "module %s writes %s, which is a variable of module %s", in.name, name, owner.name)
 	}
 	r = language.Assignment{At: a.name.at, Variable: index}
-	if r.Value, err = b.scope.ResolveAs(b.variables[index].Type, a.value, in.rename); err != nil {
-		return r, err
-	}
-	return r, b.times.Assign(r)
+	r.Value = must(b.scope.ResolveAs(b.variables[index].Type, a.value, in.rename))
+	check(b.times.Assign(r))
+	return r
 }
 
 // condition resolves a Boolean expression, in which clocks may be compared.
-func (b *builder) condition(e *expr, rename map[string]string) (*expr, error) {
-	r, err := b.scope.ResolveAs(language.Bool, e, rename)
-	if err != nil {
-		return nil, err
-	}
-	return r, b.times.Condition(r)
+func (b *builder) condition(e *expr, rename map[string]string) *expr {
+	r := must(b.scope.ResolveAs(language.Bool, e, rename))
+	check(b.times.Condition(r))
+	return r
 }
 
 // players gives vectors their players.
-func (b *builder) players() error {
+func (b *builder) players() {
 	if b.program.Kind != language.Game {
-		return nil
+		return
 	}
 	switch n := len(b.source.players); {
 	case n == 0:
-		return wrong(b.source.kind.at, "a game (smg) without players: want player NAME … endplayer for each")
+		fail(b.source.kind.at, "a game (smg) without players: want player NAME … endplayer for each")
 	case n > 2:
-		return wrong(b.source.players[2].name.at, "%d players: want two at most", n)
+		fail(b.source.players[2].name.at, "%d players: want two at most", n)
 	}
 	ofModule, ofAction := make(map[string]int8), make(map[string]int8)
 	b.program.Players = []string{b.source.players[0].name.text, "nobody"}
@@ -431,19 +369,19 @@ func (b *builder) players() error {
 		b.program.Players[i] = p.name.text
 		for _, m := range p.modules {
 			if b.instances[m.text] == nil {
-				return wrong(m.at, "no module %s is defined", m)
+				fail(m.at, "no module %s is defined", m)
 			}
 			if _, twice := ofModule[m.text]; twice {
-				return wrong(m.at, "module %s has two players", m)
+				fail(m.at, "module %s has two players", m)
 			}
 			ofModule[m.text] = int8(i)
 		}
 		for _, a := range p.actions {
 			if _, ok := b.actions[a.text]; !ok {
-				return wrong(a.at, "no command has the action %s", a)
+				fail(a.at, "no command has the action %s", a)
 			}
 			if _, twice := ofAction[a.text]; twice {
-				return wrong(a.at, "action %s has two players", a)
+				fail(a.at, "action %s has two players", a)
 			}
 			ofAction[a.text] = int8(i)
 		}
@@ -466,15 +404,14 @@ func (b *builder) players() error {
 			v.Player = player
 		}
 	}
-	return nil
 }
 
 // rewards resolves the reward structures. Those without a name are called reward, and reward2 and so on.
-func (b *builder) rewards() error {
+func (b *builder) rewards() {
 	names := make(map[string]bool)
 	for _, r := range b.source.rewards {
 		if r.name != "" && names[r.name] {
-			return wrong(r.at, "rewards %q are defined twice", r.name)
+			fail(r.at, "rewards %q are defined twice", r.name)
 		}
 		names[r.name] = true
 	}
@@ -488,52 +425,39 @@ func (b *builder) rewards() error {
 		names[name] = true
 		reward := language.Reward{Name: name}
 		for _, item := range r.items {
-			resolved, err := b.rewardItem(item)
-			if err != nil {
-				return err
-			}
+			resolved := b.rewardItem(item)
 			reward.Items = append(reward.Items, resolved)
 		}
 		b.program.Rewards = append(b.program.Rewards, reward)
 	}
-	return nil
 }
 
-func (b *builder) rewardItem(item rewardItem) (r language.RewardItem, err error) {
+func (b *builder) rewardItem(item rewardItem) (r language.RewardItem) {
 	r = language.RewardItem{At: item.at, Action: -1}
 	if item.ofChoice {
 		action, ok := b.actions[item.action.text]
 		if !ok {
-			return r, wrong(item.action.at, "no command has the action %s", item.action)
+			fail(item.action.at, "no command has the action %s", item.action)
 		}
 		r.Action = action
 	} else if b.isTimed() {
 		r.Action = b.actions[language.TimeAction] // a rate, which time earns
 	}
-	if r.Guard, err = b.condition(item.guard, nil); err != nil {
-		return r, err
-	}
-	if r.Value, err = b.scope.ResolveAs(language.Double, item.value, nil); err != nil {
-		return r, err
-	}
-	return r, b.times.None(r.Value, "a reward")
+	r.Guard = b.condition(item.guard, nil)
+	r.Value = must(b.scope.ResolveAs(language.Double, item.value, nil))
+	check(b.times.None(r.Value, "a reward"))
+	return r
 }
 
-func (b *builder) labels() error {
+func (b *builder) labels() {
 	names := make(map[string]bool)
 	for _, l := range b.source.labels {
 		if names[l.name.text] {
-			return wrong(l.name.at, "label %s is defined twice", l.name)
+			fail(l.name.at, "label %s is defined twice", l.name)
 		}
 		names[l.name.text] = true
-		when, err := b.condition(l.value, nil)
-		if err != nil {
-			return err
-		}
-		if err := b.scope.Formula(l.name.at, LabelPrefix+l.name.text, l.value); err != nil {
-			return err
-		}
+		when := b.condition(l.value, nil)
+		check(b.scope.Formula(l.name.at, LabelPrefix+l.name.text, l.value))
 		b.program.Labels = append(b.program.Labels, language.Label{Name: l.name.text, At: l.name.at, When: when})
 	}
-	return nil
 }

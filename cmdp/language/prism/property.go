@@ -13,31 +13,23 @@ import (
 // values of constants, those of the model too. What the file defines, constants and labels, is put where its names
 // stand in conditions. Defined are the names of the constants that it defines.
 func ReadProperties(name, text string, given map[string]string) (list []property.Property, defined []string, err error) {
-	list, defined, err = readProperties(text, given)
-	if e, ok := err.(*language.Error); ok {
-		e.File = name
-	}
+	err = try(name, func() { list, defined = readProperties(text, given) })
 	return list, defined, err
 }
 
-func readProperties(text string, given map[string]string) ([]property.Property, []string, error) {
-	tokens, err := lex(text)
-	if err != nil {
-		return nil, nil, err
-	}
+func readProperties(text string, given map[string]string) ([]property.Property, []string) {
+	tokens := lex(text)
 	p := &properties{parser: parser{tokens: tokens}, given: given, scope: language.NewScope(), constants: make(map[string]string), defined: make(map[string]string)}
 	for p.peek().kind != endOfFile {
 		if p.accept(";") {
 			continue
 		}
-		if err := p.top(); err != nil {
-			return nil, nil, err
-		}
+		p.top()
 	}
 	if len(p.list) == 0 {
-		return nil, nil, wrong(p.peek().at, "no property: want P, R, S or multi(…)")
+		fail(p.peek().at, "no property: want P, R, S or multi(…)")
 	}
-	return p.list, slices.Sorted(maps.Keys(p.constants)), nil
+	return p.list, slices.Sorted(maps.Keys(p.constants))
 }
 
 type properties struct {
@@ -49,19 +41,18 @@ type properties struct {
 	defined   map[string]string // conditions of labels
 }
 
-func (p *properties) top() error {
+func (p *properties) top() {
 	t := p.peek()
 	switch {
 	case t.is("const"):
-		return p.define()
+		p.define()
+		return
 	case t.is("label"):
 		s := new(source)
 		begin := p.at
-		if err := p.definition(s); err != nil {
-			return err
-		}
+		p.definition(s)
 		p.defined[s.labels[0].name.text] = p.text(begin+3, p.at-1)
-		return nil
+		return
 	}
 	asked := property.Property{At: t.at}
 	if t.kind == quoted && p.ahead(1).is(":") {
@@ -73,58 +64,38 @@ func (p *properties) top() error {
 		p.next()
 		p.next()
 		for {
-			f, err := p.formula()
-			if err != nil {
-				return err
-			}
+			f := p.formula()
 			asked.Formulas = append(asked.Formulas, f)
 			if !p.accept(",") {
 				break
 			}
 		}
-		if err := p.expect(")"); err != nil {
-			return err
-		}
+		p.expect(")")
 	} else {
-		f, err := p.formula()
-		if err != nil {
-			return err
-		}
+		f := p.formula()
 		asked.Formulas = []property.Formula{f}
 	}
 	p.list = append(p.list, asked)
 	if t := p.peek(); t.kind != endOfFile && !t.is(";") {
-		return wrong(t.at, "got %s: want ; after a property: formulas are joined by multi(…) alone", t)
+		fail(t.at, "got %s: want ; after a property: formulas are joined by multi(…) alone", t)
 	}
-	return nil
 }
 
 // define reads a constant. Its value is put where its name stands in conditions.
-func (p *properties) define() error {
+func (p *properties) define() {
 	s := new(source)
-	if err := p.constant(s); err != nil {
-		return err
-	}
+	p.constant(s)
 	c := s.constants[0]
 	value := c.Value
 	if text, ok := p.given[c.Name]; ok && value == nil {
-		var err error
-		if value, err = parseValue(c, text); err != nil {
-			return err
-		}
+		value = must(parseValue(c, text))
 	}
 	if value == nil {
-		return wrong(c.At, "constant %s has no value: give it by --const", c.Name)
+		fail(c.At, "constant %s has no value: give it by --const", c.Name)
 	}
-	if err := p.scope.Constant(c.At, c.Name, c.Type, value); err != nil {
-		return err
-	}
-	literal, err := p.scope.Compute(c.Type, language.NewName(c.At, c.Name), nil)
-	if err != nil {
-		return err
-	}
+	check(p.scope.Constant(c.At, c.Name, c.Type, value))
+	literal := must(p.scope.Compute(c.Type, language.NewName(c.At, c.Name), nil))
 	p.constants[c.Name] = literal.Value()
-	return nil
 }
 
 // text writes the tokens from begin to end−1 with the values of constants.
@@ -153,10 +124,8 @@ func (p *properties) text(begin, end int) string {
 // bounds are what may follow P and R.
 var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
 
-func (p *properties) formula() (f property.Formula, err error) {
-	if f.Coalition, err = p.coalition(); err != nil {
-		return f, err
-	}
+func (p *properties) formula() (f property.Formula) {
+	f.Coalition = p.coalition()
 	t := p.next()
 	f.At = t.at
 	f.Within = -1
@@ -172,46 +141,36 @@ func (p *properties) formula() (f property.Formula, err error) {
 	case "LRA":
 		f.Kind = 'S'
 	default:
-		return f, wrong(t.at, "got %s: want a formula P, R, S or multi(…); filters, nesting, E, A, T and strategies are not supported", t)
+		fail(t.at, "got %s: want a formula P, R, S or multi(…); filters, nesting, E, A, T and strategies are not supported", t)
 	}
 	if f.Kind == 'R' && p.accept("{") {
-		name, err := p.quotedName("the name of rewards")
-		if err != nil {
-			return f, err
-		}
+		name := p.quotedName("the name of rewards")
 		f.Reward = name.text
-		if err := p.expect("}"); err != nil {
-			return f, err
-		}
+		p.expect("}")
 	}
 	if bound == "" {
 		if b := p.peek(); bounds[b.text] && b.kind != quoted {
 			bound = p.next().text
 		} else {
-			return f, wrong(b.at, "got %s: want >=, <=, max=?, min=? or =?", b)
+			fail(b.at, "got %s: want >=, <=, max=?, min=? or =?", b)
 		}
 	}
 	f.Bound = bound
 	if bound == ">=" || bound == "<=" {
-		if f.Value, err = p.number(language.Double); err != nil {
-			return f, err
-		}
-	} else if err := p.optimum(bound); err != nil {
-		return f, err
+		f.Value = p.number(language.Double)
+	} else {
+		p.optimum(bound)
 	}
-	if err := p.expect("["); err != nil {
-		return f, err
-	}
-	if err := p.path(&f); err != nil {
-		return f, err
-	}
-	return f, p.expect("]")
+	p.expect("[")
+	p.path(&f)
+	p.expect("]")
+	return f
 }
 
 // coalition takes the players of a formula, as in <<one>>; nil without any.
-func (p *properties) coalition() ([]string, error) {
+func (p *properties) coalition() []string {
 	if !p.peek().is("<") || !p.ahead(1).is("<") {
-		return nil, nil
+		return nil
 	}
 	at := p.next().at
 	p.next()
@@ -219,35 +178,29 @@ func (p *properties) coalition() ([]string, error) {
 	for !p.peek().is(">") {
 		t := p.next()
 		if t.kind != identifier && t.kind != integer {
-			return nil, wrong(at, "got %s: want players, as in <<one>>", t)
+			fail(at, "got %s: want players, as in <<one>>", t)
 		}
 		players = append(players, t.text)
 		if !p.accept(",") {
 			break
 		}
 	}
-	if err := p.expect(">"); err != nil {
-		return nil, err
-	}
-	return players, p.expect(">")
+	p.expect(">")
+	p.expect(">")
+	return players
 }
 
 // optimum takes what stands between max, min or = and the path.
-func (p *properties) optimum(bound string) error {
+func (p *properties) optimum(bound string) {
 	if bound != "=" {
-		if err := p.expect("="); err != nil {
-			return err
-		}
+		p.expect("=")
 	}
-	return p.expect("?")
+	p.expect("?")
 }
 
 // number takes a number: an expression of constants.
-func (p *properties) number(t language.Type) (float64, error) {
-	e, err := p.level(levelOfNot + 2) // no comparisons
-	if err != nil {
-		return 0, err
-	}
+func (p *properties) number(t language.Type) float64 {
+	e := p.level(levelOfNot + 2) // no comparisons
 	for name, value := range p.given {
 		c := Constant{At: e.At, Name: name, Type: language.Double}
 		if _, err := p.scope.Resolve(language.NewName(e.At, name), nil); err == nil {
@@ -260,93 +213,83 @@ func (p *properties) number(t language.Type) (float64, error) {
 			_ = p.scope.Constant(e.At, name, c.Type, v) // it is not there, as was seen above
 		}
 	}
-	v, err := p.scope.Compute(t, e, nil)
-	if err != nil {
-		return 0, err
-	}
+	v := must(p.scope.Compute(t, e, nil))
 	if t == language.Int {
-		return float64(v.Int), nil
+		return float64(v.Int)
 	}
-	return v.Num, nil
+	return v.Num
 }
 
 // path reads what stands in brackets.
-func (p *properties) path(f *property.Formula) error {
+func (p *properties) path(f *property.Formula) {
 	t := p.peek()
 	switch {
 	case f.Kind == 'S':
 		f.Path = 'S'
-		return p.condition(&f.Goal)
+		f.Goal = p.condition()
+		return
 	case f.Kind == 'R' && (t.is("S") || t.text == "LRA"):
 		p.next()
 		f.Path = 'S'
-		return nil
+		return
 	case f.Kind == 'R' && t.is("C"), t.is("F"), f.Kind == 'P' && t.is("G"):
 		p.next()
 		f.Path = t.text[0]
-		if err := p.within(f); err != nil || f.Path == 'C' {
-			return err
+		p.within(f)
+		if f.Path == 'C' {
+			return
 		}
 		if f.Kind == 'R' && f.Within >= 0 {
-			return wrong(t.at, "rewards of F with a bound of steps are not supported: want C<=k or F")
+			fail(t.at, "rewards of F with a bound of steps are not supported: want C<=k or F")
 		}
-		return p.condition(&f.Goal)
+		f.Goal = p.condition()
+		return
 	case f.Kind == 'R' || t.is("X"):
-		return wrong(t.at, "%s is not supported: want %s", t, map[bool]string{true: "C, C<=k, F or S", false: "F, G or U"}[f.Kind == 'R'])
+		fail(t.at, "%s is not supported: want %s", t, map[bool]string{true: "C, C<=k, F or S", false: "F, G or U"}[f.Kind == 'R'])
 	}
-	if err := p.condition(&f.While); err != nil {
-		return err
-	}
+	f.While = p.condition()
 	if u := p.next(); !u.is("U") {
-		return wrong(u.at, "got %s: want U, which stands between two conditions", u)
+		fail(u.at, "got %s: want U, which stands between two conditions", u)
 	}
 	f.Path = 'U'
-	if err := p.within(f); err != nil {
-		return err
-	}
-	return p.condition(&f.Goal)
+	p.within(f)
+	f.Goal = p.condition()
 }
 
-func (p *properties) within(f *property.Formula) error {
+func (p *properties) within(f *property.Formula) {
 	t := p.peek()
 	switch {
 	case t.is("[") || t.is(">=") || t.is(">") || t.is("{"):
-		return wrong(t.at, "only bounds of steps from above are supported, as in F<=10")
+		fail(t.at, "only bounds of steps from above are supported, as in F<=10")
 	case !t.is("<=") && !t.is("<"):
-		return nil
+		return
 	}
 	p.next()
 	// A parenthesis after a simple bound begins the condition.
 	simple := p.peek()
 	var x float64
-	var err error
 	if simple.kind == integer || simple.kind == identifier && !keywords[simple.text] {
 		end := p.at + 1
 		sub := &properties{parser: parser{tokens: append(append([]token(nil), p.tokens[p.at:end]...), token{endOfFile, "", simple.at})}, scope: p.scope, given: p.given}
 		p.at = end
-		x, err = sub.number(language.Int)
+		x = sub.number(language.Int)
 	} else {
-		x, err = p.number(language.Int)
-	}
-	if err != nil {
-		return err
+		x = p.number(language.Int)
 	}
 	if t.text == "<" {
 		x--
 	}
 	if x < 0 || x > 1<<31-1 {
-		return wrong(t.at, "a bound of %g steps: want 0 or more", x)
+		fail(t.at, "a bound of %g steps: want 0 or more", x)
 	}
 	f.Within = int(x)
-	return nil
 }
 
 // condition takes a state formula as text.
-func (p *properties) condition(to *string) error {
+func (p *properties) condition() string {
 	begin := p.at
 	p.labels = true
-	_, err := p.expression()
+	p.expression()
 	p.labels = false
-	*to = p.text(begin, p.at)
-	return err
+	return p.text(begin, p.at)
 }
