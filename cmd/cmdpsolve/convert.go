@@ -282,6 +282,9 @@ func (s streams) readAny(name string) (*problem.Problem, *exchange.Model, error)
 	if errors.As(err, &le) {
 		return nil, nil, err // it names the file
 	}
+	if large := (*formats.LargeError)(nil); errors.As(err, &large) {
+		return nil, nil, &cmdp.MemoryError{Err: fmt.Errorf("%s: %w", name, large)}
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, trim(err))
 		if strings.EqualFold(filepath.Ext(name), ".npz") && strings.HasSuffix(err.Error(), "the array P is missing") {
@@ -311,7 +314,7 @@ func (pending) Close() error { return nil }
 
 // write writes a model of another tool: all of its files, or none.
 func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
-	if strings.HasSuffix(out, "/") {
+	if formats.IsFolder(out) {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
 		}

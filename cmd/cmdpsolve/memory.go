@@ -29,8 +29,11 @@ type memoryOptions struct {
 // manyPairs is the number of pairs of a state and what is remembered from which on their rows are generated, see query.Options.
 var manyPairs = 1 << 16
 
+// fewBytes are taken however little memory there seems to be.
+const fewBytes = 8 << 20
+
 // mostBytes bounds the memory of a model: half of what this process may still have, since planning takes about as much again.
-func mostBytes() int { return int(min(available.Bytes()/2, math.MaxInt)) }
+func mostBytes() int { return int(max(fewBytes, min(available.Bytes()/2, math.MaxInt))) }
 
 func (o *memoryOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.resolution, "resolution", 0, "grid to which totals are rounded, down and up, where an episode's total of a return has a limit and its values are multiples of nothing as large (default: none)")

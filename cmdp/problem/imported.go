@@ -53,7 +53,10 @@ func (h *header) loadImported(transitions *node, files fs.FS) {
 	m, err := formats.ReadWith(files, n.text, h.languageOptions(n.text, transitions))
 	var pe *fs.PathError
 	var le *language.Error
+	var large *formats.LargeError
 	switch {
+	case errors.As(err, &large):
+		h.large = fmt.Errorf("%s: %w", n.text, large)
 	case errors.As(err, &le):
 		h.report(&Error{File: le.File, Line: int(le.At.Line), Column: int(le.At.Column), Message: le.Message})
 	case errors.As(err, &pe):

@@ -26,6 +26,10 @@ func free() int64 {
 	return math.MaxInt64
 }
 
+// reserved is address space that holds nothing: Go's runtime asks for 64 MiB at a time, and so do threads of C's library. A third
+// of the rest is left to what was freed, since address space is never given back.
+const reserved = 128 << 20
+
 // ofProcess returns what the resource limits of the process leave to it.
 func ofProcess() int64 {
 	most := int64(math.MaxInt64)
@@ -35,7 +39,11 @@ func ofProcess() int64 {
 	for resource, taken := range map[int]int64{unix.RLIMIT_AS: pages[0], unix.RLIMIT_DATA: pages[5]} {
 		var limit unix.Rlimit
 		if err := unix.Getrlimit(resource, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
-			most = min(most, max(0, clip(limit.Cur)-taken*int64(os.Getpagesize())))
+			left := clip(limit.Cur) - taken*int64(os.Getpagesize())
+			if resource == unix.RLIMIT_AS {
+				left = (left - reserved) / 3 * 2
+			}
+			most = min(most, max(0, left))
 		}
 	}
 	return most

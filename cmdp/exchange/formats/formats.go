@@ -20,6 +20,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -39,9 +40,12 @@ import (
 // Endings says for messages which names are known.
 const Endings = ".umb, .drn, .tra, .pexp, .npz, .json, .prism, .nm, .pm, .sm, .jani or / for a folder"
 
+// IsFolder reports whether a name is that of a folder, by the separator at its end: / everywhere, \ on Windows too.
+func IsFolder(name string) bool { return name != "" && os.IsPathSeparator(name[len(name)-1]) }
+
 // ending returns the ending of a known name, / for a folder, else nothing.
 func ending(name string) string {
-	if strings.HasSuffix(name, "/") {
+	if IsFolder(name) {
 		return "/"
 	}
 	plain, how := source.CutPacked(strings.ToLower(name))
@@ -83,11 +87,15 @@ type Options struct {
 	Agent string
 	// Context stops an exploration; nil for none that does.
 	Context context.Context
-	// Explore bounds it and sees its progress.
+	// Explore bounds it and sees its progress. Its Memory also bounds models of other kinds: one that takes more than
+	// twice as much while it is read and built is a [LargeError].
 	Explore language.Options
 	// AnyStart allows several initial states, which then have no distribution.
 	AnyStart bool
 }
+
+// A LargeError says that a model takes more memory than there is for it.
+type LargeError = source.LargeError
 
 // maxLanguage bounds the bytes of a model in a language.
 const maxLanguage = 256 << 20
@@ -169,6 +177,7 @@ func Read(files fs.FS, name string) (*exchange.Model, error) { return ReadWith(f
 // ReadWith is [Read] with options.
 func ReadWith(files fs.FS, name string, o Options) (*exchange.Model, error) {
 	kind := ending(name)
+	files = source.Within(files, 2*int64(o.Explore.Memory))
 	if kind == "/" {
 		return numpy.ReadFolder(files, strings.TrimRight(name, "/"))
 	}

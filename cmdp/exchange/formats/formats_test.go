@@ -3,6 +3,7 @@ package formats_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -62,6 +63,39 @@ func TestAllFormatsAgree(t *testing.T) {
 				t.Fatal(i, name, err)
 			}
 			now = again
+		}
+	}
+}
+
+// TestMemory reads a model of every format where there is little memory for it, and where there is enough. What is compressed
+// is refused before all of it was unpacked.
+func TestMemory(t *testing.T) {
+	m := exchange.Empty(1)
+	const states, branches = 300, 100
+	for s := range states {
+		for e := range branches {
+			m.Target, m.Probability = append(m.Target, int32((s+3*e)%states)), append(m.Probability, 1./branches)
+		}
+		m.Offset, m.First = append(m.Offset, len(m.Target)), append(m.First, int32(s+1))
+	}
+	m.Start = []exchange.Start{{State: 0, Probability: 1}}
+	for _, name := range []string{"m.umb", "m.tra", "m.tra.gz", "m.drn", "m.drn.gz", "m.drn.xz", "m.npz", "m.json", "k/"} {
+		files := fstest.MapFS{}
+		create := func(name string) (io.WriteCloser, error) { return &closer{to: files, name: name}, nil }
+		if err := formats.Write(create, name, m, umb.Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		for memory, enough := range map[int]bool{100_000: false, 100_000_000: true, 0: true} {
+			var o formats.Options
+			o.Explore.Memory = memory
+			again, err := formats.ReadWith(files, name, o)
+			var large *formats.LargeError
+			if errors.As(err, &large) == enough || enough && err != nil {
+				t.Errorf("%s, %d bytes: %v", name, memory, err)
+			}
+			if enough && (again.States() != states || again.Branches() != states*branches) {
+				t.Errorf("%s: %d states, %d branches", name, again.States(), again.Branches())
+			}
 		}
 	}
 }

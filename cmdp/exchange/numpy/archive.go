@@ -29,6 +29,7 @@ type Archive struct {
 	names    []string
 	limit    int64  // bytes that an array held in memory may have
 	unpacked uint64 // bytes of all arrays
+	memory   int64  // bytes that the model may take, 0 for no bound
 }
 
 // Open opens an archive of the given length. It reads the list of arrays only.
@@ -43,7 +44,7 @@ func Open(f io.ReaderAt, size int64) (*Archive, error) {
 	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { // faster than that of Go's library
 		return flate.NewReader(bufio.NewReaderSize(r, 1<<16))
 	})
-	a := &Archive{members: make(map[string]*zip.File), limit: max(source.Small, size*source.MaxRatio)}
+	a := &Archive{members: make(map[string]*zip.File), limit: max(source.Small, size*source.MaxRatio), memory: source.Memory(f)}
 	for _, m := range z.File {
 		name, ok := strings.CutSuffix(m.Name, ".npy")
 		if !ok || a.members[name] != nil {
@@ -83,6 +84,9 @@ func (a *Archive) CheckGrowth() error {
 	}
 	return nil
 }
+
+// fits returns an error if what takes so many bytes needs more memory than there is.
+func (a *Archive) fits(what string, bytes float64) error { return source.Fits(a.memory, what, bytes) }
 
 // Names returns the names of the arrays in the order of the file.
 func (a *Archive) Names() []string { return a.names }
@@ -336,6 +340,11 @@ func (a *Archive) Floats(name string) (shape []int, values []float64, err error)
 		x.in.Close()
 		return nil, nil, fmt.Errorf("numpy: %s: %d values: the archive may not unpack to more than %d times its length", name, x.left, source.MaxRatio)
 	}
+	err = a.fits("the array", 8*float64(x.left))
+	if err != nil {
+		x.in.Close()
+		return nil, nil, fmt.Errorf("numpy: %s: %w", name, err)
+	}
 	values = make([]float64, x.left)
 	err = x.Read(values)
 	if err == nil {
@@ -380,6 +389,10 @@ func (a *Archive) Strings(name string) ([]string, error) {
 	if x.Kind != 'U' && x.Kind != 'S' || len(x.Shape) > 1 || total > a.limit {
 		x.in.Close()
 		return bad(errors.New("want strings, in one dimension"))
+	}
+	if err := a.fits("the array", float64(total)+16*float64(n)); err != nil {
+		x.in.Close()
+		return bad(err)
 	}
 	b := make([]byte, total)
 	if err := x.next(b); err != nil {

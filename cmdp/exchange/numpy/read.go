@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 // Read reads a model from an .npz file of the given length with the arrays
@@ -68,10 +69,16 @@ type reading struct {
 // dense reads the kernel row by row.
 func (k *reading) dense(x *Array, shape []int) error {
 	states, actions := shape[0], shape[1]
+	if err := k.archive.fits("a row of the array", 8*float64(states)); err != nil {
+		return err
+	}
 	row := make([]float64, states)
 	var all []float64
 	if x.Fortran {
 		_, values, err := k.archive.Floats("P")
+		if large := (*source.LargeError)(nil); errors.As(err, &large) {
+			return large
+		}
 		if err != nil {
 			return errors.New(strings.TrimPrefix(err.Error(), "numpy: P: "))
 		}
@@ -86,12 +93,20 @@ func (k *reading) dense(x *Array, shape []int) error {
 			}
 			k.choice(a, row)
 		}
+		if err := k.archive.fits("the part of the model that was read", bytesOf(k.m.States(), k.m.Choices(), k.m.Branches())); err != nil {
+			return err
+		}
 		k.m.First = append(k.m.First, int32(k.m.Choices()))
 	}
 	if all != nil || x.Fortran {
 		return nil
 	}
 	return x.Close()
+}
+
+// bytesOf is the memory of a model without rewards and labels.
+func bytesOf(states, choices, branches int) float64 {
+	return 4*float64(states) + 12*float64(choices) + 12*float64(branches)
 }
 
 // choice adds the choice that a dense row makes, if it has an entry.
@@ -265,14 +280,21 @@ func ReadFolder(files fs.FS, folder string) (*exchange.Model, error) {
 		return nil, fmt.Errorf("numpy: %s: %w", folder, err)
 	}
 	var matrices []*matrix
-	states := 0
+	states, entries := 0, 0
 	for _, action := range actions {
 		name := path.Join(folder, "P_"+action+".npz")
 		var x *matrix
 		err := within(files, name, func(a *Archive) (err error) {
 			x, err = readMatrix(a)
+			if err == nil {
+				entries += len(x.value)
+				err = a.fits("the part of the model that was read", bytesOf(x.states, 0, entries))
+			}
 			return err
 		})
+		if large := (*source.LargeError)(nil); errors.As(err, &large) {
+			return nil, fmt.Errorf("numpy: %s: %w", name, large)
+		}
 		if err == nil && len(matrices) > 0 && x.states != states {
 			err = fmt.Errorf("%d states: want %d as P_%s.npz has", x.states, states, actions[0])
 		}
@@ -295,6 +317,9 @@ func ReadFolder(files fs.FS, folder string) (*exchange.Model, error) {
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = k.finish(len(matrices), actions)
+	}
+	if large := (*source.LargeError)(nil); errors.As(err, &large) {
+		return nil, fmt.Errorf("numpy: %s: %w", name, large)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("numpy: %s: %s", name, strings.TrimPrefix(err.Error(), "numpy: "))

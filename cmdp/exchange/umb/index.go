@@ -330,3 +330,9 @@ func (x *index) empty() *exchange.Model {
 	}
 	return m
 }
+
+// bytes estimates the memory of the model, without rewards and labels.
+func (x *index) bytes() float64 {
+	s := &x.System
+	return 4*float64(s.States) + 8*float64(s.Choices) + 12*float64(s.Branches)
+}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmdp/exchange"
+	"cmdpsolve/cmdp/internal/source"
 )
 
 var order = binary.LittleEndian
@@ -33,6 +34,10 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	a := archive{f, size}
 	x, err := a.index()
 	if err != nil {
+		return nil, fmt.Errorf("umb: %w", err)
+	}
+	what := fmt.Sprintf("a model of %d states, %d choices and %d branches", x.System.States, x.System.Choices, x.System.Branches)
+	if err := source.Fits(source.Memory(f), what, x.bytes()); err != nil {
 		return nil, fmt.Errorf("umb: %w", err)
 	}
 	r := &reader{x: x, m: x.empty(), size: size, raw: make(map[string][]byte)}

@@ -13,9 +13,22 @@ func At(f fs.File) (io.ReaderAt, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if at, ok := f.(io.ReaderAt); ok && info.Mode().IsRegular() {
+	b, isBounded := f.(boundedFile)
+	at, ok := f.(io.ReaderAt)
+	if isBounded {
+		at, ok = b.bounded, b.ReaderAt != nil
+	}
+	if ok && info.Mode().IsRegular() {
 		return at, info.Size(), nil
 	}
-	b, err := io.ReadAll(f)
-	return bytes.NewReader(b), int64(len(b)), err
+	var in io.Reader = f
+	if isBounded {
+		in = within(f, b.memory)
+	}
+	all, err := io.ReadAll(in)
+	at = bytes.NewReader(all)
+	if isBounded {
+		at = bounded{at, b.memory}
+	}
+	return at, int64(len(all)), err
 }

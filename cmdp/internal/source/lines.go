@@ -30,8 +30,8 @@ func NewLines(r io.Reader) *Lines {
 
 // Next goes to the next line. It returns false at the end, and when reading fails.
 func (l *Lines) Next() bool {
-	if l.err != nil || !l.in.Scan() {
-		return false
+	if l.err != nil || !l.in.Scan() || l.in.Err() != nil {
+		return false // the last line before an error may be cut
 	}
 	l.Number++
 	l.Text = l.in.Bytes()

@@ -27,7 +27,8 @@ const dictionary = 64 << 20
 
 // Open returns the content of a file of the given length, unpacked if it is
 // compressed with gzip or xz, and the number of bytes that it cannot exceed.
-// Reading further is an error, not the end.
+// Reading further is an error, not the end. What is compressed is a [LargeError] as soon as it has grown beyond the
+// memory that there is for it, see [Within].
 func Open(f io.ReaderAt, size int64) (io.Reader, int64, error) {
 	head := make([]byte, 6)
 	n, err := f.ReadAt(head, 0)
@@ -36,19 +37,23 @@ func Open(f io.ReaderAt, size int64) (io.Reader, int64, error) {
 	}
 	in := io.NewSectionReader(f, 0, size)
 	limit := max(Small, size*MaxRatio)
+	memory := Memory(f)
 	switch {
 	case bytes.HasPrefix(head[:n], []byte("\x1f\x8b\x08")):
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, 0, fmt.Errorf("gzip: %w", err)
 		}
-		return &limited{z, limit}, limit, nil
+		return within(&limited{z, limit}, memory), limit, nil
 	case bytes.HasPrefix(head[:n], []byte("\xfd7zXZ\x00")):
 		z, err := xz.NewReader(in, dictionary)
 		if err != nil {
 			return nil, 0, err
 		}
-		return &limited{z, limit}, limit, nil
+		return within(&limited{z, limit}, memory), limit, nil
+	}
+	if memory > 0 && perByte*float64(size) > float64(memory) {
+		return nil, 0, &LargeError{fmt.Sprintf("it has %.3g GiB and a model that takes more", float64(size)/(1<<30)), memory}
 	}
 	return in, size, nil
 }

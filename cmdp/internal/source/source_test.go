@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestNumber(t *testing.T) {
@@ -86,6 +88,10 @@ func TestLines(t *testing.T) {
 	}
 	if strings.Join(got, "|") != "a||b" || l.Err() != nil || l.Number != 3 {
 		t.Error(got, l.Err(), l.Number)
+	}
+	// The beginning of a line that could not be read is none.
+	if l = NewLines(iotest.TimeoutReader(iotest.HalfReader(strings.NewReader("a long line of text")))); l.Next() || !errors.Is(l.Err(), iotest.ErrTimeout) {
+		t.Error(string(l.Text), l.Err())
 	}
 	if l = NewLines(strings.NewReader("a\n\xff\n")); !l.Next() || l.Next() || l.Err() == nil || !strings.Contains(l.Err().Error(), "line 2") {
 		t.Error(l.Err())
