@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/nasty"
+	"cmdpsolve/internal/threshold"
 )
 
 var (
@@ -66,7 +67,7 @@ func worker(t *testing.T) nasty.Command {
 		}
 	}
 	t.Cleanup(stop)
-	return func(arguments ...string) nasty.Ran {
+	return func(large bool, arguments ...string) nasty.Ran {
 		if p == nil {
 			p = &process{cmd: exec.Command("nastyworker")}
 			var err error
@@ -83,7 +84,7 @@ func worker(t *testing.T) nasty.Command {
 				t.Fatal(err)
 			}
 		}
-		if err := json.NewEncoder(p.in).Encode(arguments); err != nil {
+		if err := json.NewEncoder(p.in).Encode(asked{large, arguments}); err != nil {
 			t.Fatal(err)
 		}
 		answered := make(chan nasty.Ran, 1)
@@ -110,16 +111,27 @@ func worker(t *testing.T) nasty.Command {
 	}
 }
 
-// nastyWorker runs the commands whose arguments it reads, and prints what each did.
+// asked is a command that a worker is to run.
+type asked struct {
+	Large     bool
+	Arguments []string
+}
+
+// nastyWorker runs the commands that it reads, and prints what each did.
 func nastyWorker() {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
-		var arguments []string
-		if in.Decode(&arguments) != nil {
+		var a asked
+		if in.Decode(&a) != nil {
 			return
 		}
+		restore := func() {}
+		if a.Large {
+			restore = threshold.Lower()
+		}
 		var stdout, stderr strings.Builder
-		status := run(context.Background(), arguments, &stdout, &stderr)
+		status := run(context.Background(), a.Arguments, &stdout, &stderr)
+		restore()
 		out.Encode(nasty.Ran{Status: status, Out: stdout.String(), Err: stderr.String()})
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/threshold"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 )
 
 // largeModel returns a model whose policies are worth several blocks of states and

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/threshold"
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

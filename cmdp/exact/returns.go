@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"cmdpsolve/cmdp/internal/threshold"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/threshold"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -6,8 +6,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
-	"cmdpsolve/cmdp/internal/threshold"
 	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )

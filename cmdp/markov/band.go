@@ -1,7 +1,7 @@
 package markov
 
 import (
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/mat"
 )

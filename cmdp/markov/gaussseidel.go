@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 )
 
 // Totals of a large component are found by sweeps in place, in which values go from the states that are left

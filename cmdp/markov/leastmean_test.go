@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 )
 
 // checkLeastMean compares with the recurrent classes of all deterministic policies, and wants relative values

@@ -2,7 +2,7 @@ package markov
 
 import (
 	"cmdpsolve/cmdp/internal/parallel"
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 	"context"
 	"math"
 	"sync/atomic"

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 )
 
 // An Occupancy is what a policy visits: the expected numbers of visits of each state, discounted or in total.

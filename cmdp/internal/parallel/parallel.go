@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cmdpsolve/cmdp/internal/threshold"
+	"cmdpsolve/internal/threshold"
 )
 
 // A Relay is work in stages, of parts that do not depend on each other; a stage begins

@@ -1,9 +1,6 @@
 package nasty
 
-import (
-	"errors"
-	"math/big"
-)
+import "math/big"
 
 // A limited is a linear inequality over coordinates.
 type limited struct {
@@ -29,7 +26,7 @@ type result struct {
 type region interface {
 	graph() *graph
 	// minimize returns the least cost·v of the policies that keep the limits.
-	minimize(cost map[int]*big.Rat, limits []limited) (result, error)
+	minimize(cost map[int]*big.Rat, limits []limited) result
 }
 
 // episodes is the region with a horizon: a hull of policies, which are found as they are needed.
@@ -42,7 +39,7 @@ func (e *episodes) graph() *graph { return e.g }
 
 // minimize generates columns: the best mixture of the policies so far has prices, and a backward induction
 // finds the best policy at these prices. No number is rounded, so that the end is a proof.
-func (e *episodes) minimize(cost map[int]*big.Rat, limits []limited) (result, error) {
+func (e *episodes) minimize(cost map[int]*big.Rat, limits []limited) result {
 	if e.columns == nil {
 		e.columns = append(e.columns, e.best(cost))
 	}
@@ -90,9 +87,9 @@ func (e *episodes) minimize(cost map[int]*big.Rat, limits []limited) (result, er
 				}
 			}
 		}
-		return res, nil
+		return res
 	}
-	return result{}, errors.New("nasty: too many columns")
+	panic(unknown("too many columns"))
 }
 
 // best returns the coordinates of the policy that has the least price·v.

@@ -135,8 +135,8 @@ func (m *maker) curved(q *question) bool {
 	d := len(names)
 	low, wide := make([]float64, d), make([]float64, d)
 	for i, name := range names {
-		a, b, err := q.extent(q.graph().index[name])
-		if err != nil || a == nil || b == nil {
+		a, b := q.extent(q.graph().index[name])
+		if a == nil || b == nil {
 			return false
 		}
 		low[i], wide[i] = float(a), float(b)-float(a)
@@ -258,10 +258,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	size := 0.0
 	for i, name := range names {
 		at[i] = g.index[name]
-		s, err := q.scale(at[i])
-		if err != nil {
-			return nil
-		}
+		s := q.scale(at[i])
 		size = max(size, float(s))
 	}
 	if target.Ball != nil {
@@ -278,10 +275,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	}
 	// within returns the limits moved out by a distance, with those of a target that is a polyhedron.
 	within := func(out float64) ([][]limited, bool) {
-		limits, err := q.moved(q.limits, ratOf(out/size))
-		if err != nil {
-			return nil, false
-		}
+		limits := q.moved(q.limits, ratOf(out/size))
 		normals, offsets := target.halfspaces()
 		for k, n := range normals {
 			norm := 0.0
@@ -301,10 +295,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 			return false, false
 		}
 		for range 60 {
-			r, err := q.best(nil, limits)
-			if err != nil {
-				return false, false
-			}
+			r := q.best(nil, limits)
 			if r.status == infeasible {
 				return false, true
 			}
@@ -452,8 +443,8 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 			here += y * x[i]
 		}
 	}
-	least, err := q.best(cost, limits)
-	if err != nil || least.status != optimal {
+	least := q.best(cost, limits)
+	if least.status != optimal {
 		return nil
 	}
 	// A gap of 2e-8 of the optimum allows a step of its square root.
@@ -483,8 +474,8 @@ func (q *question) judgeDirection(p *Problem, a *planned, target *shape, names [
 			cost[at[i]] = ratOf(x)
 		}
 	}
-	least, err := q.minimize(cost, nil)
-	if err != nil || least.status != optimal {
+	least := q.minimize(cost, nil)
+	if least.status != optimal {
 		return nil
 	}
 	if !(*c.Value <= float(least.value)+1e-9*size) {

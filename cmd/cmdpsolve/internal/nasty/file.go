@@ -35,6 +35,7 @@ type Return struct {
 	Within    int    `json:"within,omitempty"`
 	Visits    any    `json:"visits,omitempty"`
 	Exceeds   *Above `json:"exceeds,omitempty"`
+	Meets     *Above `json:"meets,omitempty"`
 	Excess    *Above `json:"excess,omitempty"`
 	Criterion string `json:"criterion,omitempty"`
 }
@@ -170,6 +171,19 @@ func vector(n int) []*big.Rat {
 	}
 	return v
 }
+
+// outOf is the return whose total r looks at, nil if it looks at none.
+func (r Return) outOf() *Above {
+	switch {
+	case r.Exceeds != nil:
+		return r.Exceeds
+	case r.Meets != nil:
+		return r.Meets
+	}
+	return r.Excess
+}
+
+func sign(x json.Number) int { return rat(x).Sign() }
 
 // set returns the states that a set of states names: a label, or a list of states.
 func (p *Problem) set(of any) map[int]bool {

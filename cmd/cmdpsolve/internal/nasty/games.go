@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // generateGame draws a game with a horizon, with a goal or with limits.
@@ -42,6 +44,9 @@ func generateGame(m *maker) *Problem {
 				}
 			}
 		}
+	}
+	if m.chance(0.1) {
+		p.Returns["r0"], p.Returns["r9"] = Return{}, Return{Reach: m.states()}
 	}
 	if m.chance(0.6) {
 		if p.Goal = (&Goal{Maximize: m.names[0]}); m.chance(0.5) {
@@ -143,8 +148,16 @@ func (b *Bed) judgeGame(p *Problem, _ *question, file string) *Failure {
 	if f != nil {
 		return f
 	}
-	if a.Failed != nil {
-		return failure("refused", "an answer").but("%s", a.message())
+	_, remembers := p.Returns["r9"]
+	one := !slices.ContainsFunc(p.Transitions, func(r Row) bool { return r.Opponent != "0" })
+	refused := strings.Contains(a.message(), "are for problems with one player")
+	switch {
+	case one && remembers: // and answered, as a decision process
+		return nil
+	case refused != (remembers && !one) || !refused && a.Failed != nil:
+		return failure("refused", "a refusal of what is remembered, else an answer").but("%s", a.message())
+	case refused:
+		return nil
 	}
 	if p.Goal != nil {
 		name, sign := p.Goal.Minimize, int64(1)

@@ -21,38 +21,41 @@ type maker struct {
 }
 
 // generate draws a problem, and its question unless it is a game. Where the reference is too small for it, or knows no answer, it draws another.
-func generate(rng *rand.Rand) (*Problem, *question) {
-	for {
-		m := &maker{Rand: rng, units: map[string]string{}, signs: map[string]int{}}
-		if m.chance(0.06) {
-			return generateGame(m), nil
-		}
-		p := m.problem()
-		q, err := ask(p)
-		if err != nil {
-			continue
-		}
-		if !m.limits(q) {
-			continue
-		}
-		if !p.undiscounted() && len(p.Returns) > 1 && !slices.ContainsFunc(p.Constraints, Limit.whole) && m.chance(0.15) && !m.curved(q) {
-			continue
-		}
-		if q, err = ask(p); err != nil {
-			continue
-		}
-		alternatives := 1
-		for _, l := range q.limits {
-			alternatives *= max(1, len(l))
-		}
-		if alternatives > 40 {
-			continue
-		}
-		if _, err := q.best(q.cost, q.limits); err != nil {
-			continue
-		}
-		return p, q
+func generate(rng *rand.Rand) (p *Problem, q *question) {
+	m := &maker{Rand: rng}
+	if m.chance(0.06) {
+		return generateGame(m), nil
 	}
+	for found := false; !found; {
+		known := answered(func() { p, q, found = m.question() })
+		found = found && known
+	}
+	return p, q
+}
+
+// question draws a problem with a goal and limits, and reports whether it asks something that can be answered.
+func (m *maker) question() (p *Problem, q *question, ok bool) {
+	p = m.problem()
+	if !m.limits(ask(p)) {
+		return nil, nil, false
+	}
+	if !p.undiscounted() && len(p.Returns) > 1 && !slices.ContainsFunc(p.Constraints, Limit.whole) && m.chance(0.15) && !m.curved(ask(p)) {
+		return nil, nil, false
+	}
+	q = ask(p)
+	alternatives := 1
+	for _, l := range q.limits {
+		alternatives *= max(1, len(l))
+	}
+	most := 40
+	if p.endless() {
+		most = 6
+	}
+	if alternatives > most {
+		return nil, nil, false
+	}
+	q.best(q.cost, q.limits)
+	return p, q, true
 }
 
 // chance is true with probability p.
@@ -62,12 +65,13 @@ func pickOf[T any](m *maker, of ...T) T { return of[m.IntN(len(of))] }
 
 func (m *maker) problem() *Problem {
 	m.p = &Problem{Format: "cmdp/1", States: 1 + m.IntN(5), Returns: map[string]Return{}}
+	m.names, m.units, m.signs = nil, map[string]string{}, map[string]int{}
 	p := m.p
 	switch k := m.Float64(); {
 	case k < 0.55:
 		p.Horizon = 1 + m.IntN(4)
 	case k < 0.75:
-		p.Discount = json.Number(pickOf(m, "0.5", "0.9", "0.99", "0.001", "0.999999", "0.999999999"))
+		p.Discount = json.Number(pickOf(m, "0.5", "0.9", "0.99", "0.001", "0.999999", "0.9999999", "0.99999999", "0.999999999"))
 	case k < 0.88:
 		p.Discount = "1"
 	default:
@@ -132,8 +136,11 @@ func (m *maker) split(n int) []json.Number {
 // next draws successors.
 func (m *maker) next() ([]int, []json.Number) {
 	n := min(m.p.States, pickOf(m, 1, 1, 2, 2, 3))
-	to := m.Perm(m.p.States)[:n]
-	return to, m.split(n)
+	to, p := m.Perm(m.p.States)[:n], m.split(n)
+	if n < m.p.States && m.chance(0.06) { // what never happens
+		to, p = m.Perm(m.p.States)[:n+1], append(p, "0")
+	}
+	return to, p
 }
 
 func (m *maker) start() {
@@ -282,8 +289,12 @@ func (m *maker) monitors() {
 		if p.Criterion == "average" {
 			r.Criterion = "total"
 		}
-		switch what := m.IntN(6); {
-		case what < 3 || p.endless() && what > 3:
+		of := &Above{m.names[m.IntN(len(m.names))], m.number(m.names[0])}
+		if p.endless() {
+			of.Limit = m.total(of.Return)
+		}
+		switch what := m.IntN(8); {
+		case what < 3:
 			r.Reach = m.states()
 			if m.chance(0.4) {
 				r.While = m.states()
@@ -296,13 +307,33 @@ func (m *maker) monitors() {
 				continue
 			}
 			r.Visits = m.states()
+		case !m.told(of.Return):
+			continue
 		case what == 4:
-			r.Exceeds = &Above{m.names[m.IntN(len(m.names))], m.number(m.names[0])}
+			r.Exceeds = of
+		case what == 5:
+			r.Meets = of
 		default:
-			r.Excess = &Above{m.names[m.IntN(len(m.names))], m.number(m.names[0])}
+			r.Excess = of
 		}
 		p.Returns[name] = r
 	}
+}
+
+// told reports whether an episode has a total of a return that limits can be about.
+func (m *maker) told(name string) bool {
+	_, base := m.units[name]
+	counted := !m.p.endless() || m.signs[name] != 0 && (m.p.Discount == "1" || m.p.Returns[name].Criterion == "total")
+	return base && counted
+}
+
+// total draws what a few steps may give.
+func (m *maker) total(name string) json.Number {
+	sum := new(big.Rat)
+	for range 1 + m.IntN(3) {
+		sum.Add(sum, rat(m.number(name)))
+	}
+	return exactly(float(sum))
 }
 
 // limits adds goal and constraints at places that matter: extremes of what can be returned, inside and
@@ -329,7 +360,7 @@ func (m *maker) limits(q *question) bool {
 		l := Limit{Return: name}
 		below := m.chance(0.5)
 		var x json.Number
-		if _, base := m.units[name]; base && !p.endless() && m.chance(0.5) {
+		if m.told(name) && m.chance(0.5) {
 			totals := m.totals(name)
 			if totals == nil {
 				return false
@@ -348,10 +379,7 @@ func (m *maker) limits(q *question) bool {
 				}
 			}
 		} else {
-			low, high, err := q.extent(q.graph().index[name])
-			if err != nil {
-				return false
-			}
+			low, high := q.extent(q.graph().index[name])
 			x = m.bound(low, high)
 		}
 		same := func(o Limit) bool {
@@ -370,15 +398,18 @@ func (m *maker) limits(q *question) bool {
 	return p.Goal != nil || len(p.Constraints) > 0
 }
 
-// totals are those that episodes may end with.
+// totals are those that episodes may end with, or some of them without a horizon.
 func (m *maker) totals(name string) []*big.Rat {
+	if m.p.endless() {
+		return []*big.Rat{rat(m.total(name)), rat(m.total(name))}
+	}
 	probe := m.p.clone()
 	probe.Constraints = []Limit{{Return: name, AtMost: "0", Always: true}}
-	g, err := unroll(probe, mostHistories)
-	if err != nil || len(g.support[name]) > 12 {
+	totals := unroll(probe, probe.most()).support[name]
+	if len(totals) > 12 {
 		return nil
 	}
-	return g.support[name]
+	return totals
 }
 
 // bound draws a limit between two extremes, at one of them, or beyond. nil is no extreme.

@@ -14,12 +14,14 @@ type Failure struct {
 	Check     string // the question
 	Kind      string // what is wrong, the same for failures of one kind
 	Arguments []string
+	Large     bool // by the methods for large models
 	Wanted    string
 	Found     string
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("%s: cmdpsolve %v\nwanted %s\nfound %s", f.Kind, f.Arguments, f.Wanted, f.Found)
+	how := map[bool]string{true: ", as in a large model"}[f.Large]
+	return fmt.Sprintf("%s: cmdpsolve %v%s\nwanted %s\nfound %s", f.Kind, f.Arguments, how, f.Wanted, f.Found)
 }
 
 func failure(kind, wanted string, args ...any) *Failure {
@@ -37,30 +39,15 @@ const moderate = 1e-7
 
 // judgePlan compares an answer of plan with the reference. policy is the text of the policy file.
 func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Failure {
-	exact, err := q.best(q.cost, q.limits)
-	if err != nil {
-		return nil
-	}
+	exact := q.best(q.cost, q.limits)
 	want := map[string]int{"optimal": 0, "unbounded": 0, "undecided": 1, "infeasible": 3}
 	if code, ok := want[a.Status]; !ok || code != exit {
 		return failure("exit", "an answer with its exit status").but("status %q, exit status %d, %s", a.Status, exit, a.message())
 	}
-	loose, err := q.moved(q.limits, ratOf(moderate))
-	if err != nil {
-		return nil
-	}
-	tight, err := q.moved(q.limits, ratOf(-moderate))
-	if err != nil {
-		return nil
-	}
-	least, err := q.best(q.cost, loose)
-	if err != nil {
-		return nil
-	}
-	greatest, err := q.best(q.cost, tight)
-	if err != nil {
-		return nil
-	}
+	loose := q.moved(q.limits, ratOf(moderate))
+	tight := q.moved(q.limits, ratOf(-moderate))
+	least := q.best(q.cost, loose)
+	greatest := q.best(q.cost, tight)
 	touching := least.status != greatest.status
 	said := func(r result) string {
 		if r.status != optimal {
@@ -118,12 +105,9 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	}
 	size := 0.0
 	for i := range q.cost {
-		s, err := q.scale(i)
-		if err != nil {
-			return nil
-		}
+		s := q.scale(i)
 		size = max(size, float(s))
-		if low, high, _ := q.extent(i); low == nil || high == nil {
+		if low, high := q.extent(i); low == nil || high == nil {
 			size = max(size, math.Abs(float(least.value)))
 		}
 	}
@@ -224,10 +208,7 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 		want, size := float(constant), 0.0
 		for i, c := range coef {
 			want += float(c) * v[i]
-			s, err := q.scale(i)
-			if err != nil {
-				return nil
-			}
+			s := q.scale(i)
 			size = max(size, float(s))
 		}
 		found := a.Returns[name]
@@ -260,10 +241,7 @@ func (q *question) judgeUndecided(p *Problem, a *planned, exact result) *Failure
 	}
 	size := math.Abs(optimum)
 	for i := range q.cost {
-		s, err := q.scale(i)
-		if err != nil {
-			return nil
-		}
+		s := q.scale(i)
 		size = max(size, float(s))
 	}
 	if !(bound <= optimum+1e-9*size) {
@@ -293,10 +271,7 @@ func (q *question) judgeKept(p *Problem, v []float64, of string) *Failure {
 			broken, size := -float(l.bound), math.Abs(float(l.bound))
 			for i, c := range l.coef {
 				broken += float(c) * v[i]
-				s, err := q.scale(i)
-				if err != nil {
-					return nil
-				}
+				s := q.scale(i)
 				size = max(size, float(s)*math.Abs(float(c)))
 			}
 			if l.sense > 0 {
@@ -324,10 +299,7 @@ func (q *question) judgeReturns(p *Problem, a *planned) *Failure {
 		if l.whole() {
 			continue
 		}
-		size, err := q.scale(g.index[l.Return])
-		if err != nil {
-			return nil
-		}
+		size := q.scale(g.index[l.Return])
 		close := moderate * max(float(size), math.Abs(float(rat(l.AtMost))), math.Abs(float(rat(l.AtLeast))))
 		x := a.Returns[l.Return]
 		if x == nil {
@@ -364,10 +336,7 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 	}
 	for at, k := range limitsInOrder(p) {
 		i := slices.Sorted(maps.Keys(q.limits[k][0].coef))[0]
-		width, err := q.scale(i)
-		if err != nil {
-			return nil
-		}
+		width := q.scale(i)
 		for _, share := range []float64{-0.5, -0.01, 0.01, 0.5} {
 			moved := slices.Clone(q.limits)
 			l := moved[k][0]
@@ -377,8 +346,8 @@ func (q *question) judgePrices(p *Problem, a *planned, exact result, size float6
 			} else {
 				moved[k] = []limited{l.with(add(l.bound, by))}
 			}
-			r, err := q.best(q.cost, moved)
-			if err != nil || r.status != optimal {
+			r := q.best(q.cost, moved)
+			if r.status != optimal {
 				continue
 			}
 			least := float(exact.value) - *a.Constraints[at].Price*float(by)
@@ -421,10 +390,7 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 	if !near(norm, 1, 1e-6) {
 		return failure("certificate", "a unit vector").but("norm² %v", norm)
 	}
-	least, err := q.minimize(cost, nil)
-	if err != nil {
-		return nil
-	}
+	least := q.minimize(cost, nil)
 	if least.status != optimal {
 		return failure("certificate", "a direction in which all policies have a bound").but("%v", c.Direction)
 	}
@@ -439,10 +405,7 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 				bound = min(bound, float(mul(x, b.bound)))
 			}
 		}
-		low, high, err := q.extent(i)
-		if err != nil {
-			return nil
-		}
+		low, high := q.extent(i)
 		far := high
 		if x.Sign() < 0 {
 			far = low
@@ -451,7 +414,7 @@ func (q *question) judgeCertificate(p *Problem, a *planned) *Failure {
 			bound = float(mul(x, far))
 		}
 		support += bound
-		s, _ := q.scale(i)
+		s := q.scale(i)
 		size += math.Abs(float(x)) * max(float(s), math.Abs(bound/float(x)))
 	}
 	value := float(least.value)
@@ -526,19 +489,13 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 		}
 		return some
 	}
-	tight, err := q.moved(q.limits, ratOf(-1e-6))
-	if err != nil {
-		return nil
-	}
-	loose, err := q.moved(q.limits, ratOf(1e-6))
-	if err != nil {
-		return nil
-	}
-	if r, err := q.best(nil, pick(tight, -1)); err != nil || r.status != infeasible {
+	tight := q.moved(q.limits, ratOf(-1e-6))
+	loose := q.moved(q.limits, ratOf(1e-6))
+	if r := q.best(nil, pick(tight, -1)); r.status != infeasible {
 		return failure("conflict", "limits that no policy keeps").but("%v", a.Conflict)
 	}
 	for _, k := range in {
-		if r, err := q.best(nil, pick(loose, k)); err != nil || r.status == infeasible {
+		if r := q.best(nil, pick(loose, k)); r.status == infeasible {
 			return failure("conflict", "that without %s the others can be kept", p.Constraints[k].text()).but("that they cannot, conflict %v", a.Conflict)
 		}
 	}
@@ -555,7 +512,7 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 			if len(some) >= min(len(in), 4) {
 				continue
 			}
-			if r, err := q.best(nil, some); err == nil && r.status == infeasible {
+			if r := q.best(nil, some); r.status == infeasible {
 				return failure("conflict", "the fewest, such as %v", names).but("%d", len(in))
 			}
 		}
@@ -567,12 +524,9 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 		}
 		l := q.limits[k][0]
 		others := slices.Clone(loose)
-		width, err := q.scale(slices.Sorted(maps.Keys(l.coef))[0])
-		if err != nil {
-			return nil
-		}
+		width := q.scale(slices.Sorted(maps.Keys(l.coef))[0])
 		close := 1e-5 * max(float(width), math.Abs(float(l.bound)))
-		with := func(bound float64) (result, error) {
+		with := func(bound float64) result {
 			others[k] = []limited{l.with(ratOf(bound))}
 			return q.best(nil, others)
 		}
@@ -580,7 +534,7 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 			others := slices.Clone(tight)
 			others[k] = nil
 			others = slices.Delete(others, k, k+1)
-			if r, err := q.best(nil, others); err == nil && r.status != infeasible {
+			if r := q.best(nil, others); r.status != infeasible {
 				return failure("needed", "how far %s has to give", p.Constraints[k].text()).but("null")
 			}
 			continue
@@ -589,11 +543,11 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 		if l.sense > 0 {
 			looser, tighter = tighter, looser
 		}
-		if r, err := with(looser); err == nil && r.status == infeasible {
+		if with(looser).status == infeasible {
 			return failure("needed", "more than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
 		}
 		copy(others, tight)
-		if r, err := with(tighter); err == nil && r.status != infeasible {
+		if with(tighter).status != infeasible {
 			return failure("needed", "less than %v of %s", *c.Needed, p.Constraints[k].text()).but("%v", *c.Needed)
 		}
 		if c.Give == nil || !near(*c.Give, math.Abs(*c.Needed-float(l.bound)), close) {

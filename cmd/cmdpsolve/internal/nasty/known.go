@@ -1,7 +1,5 @@
 package nasty
 
-import "encoding/json"
-
 // KnownFailures are failures of the command that are known and not yet mended. The list is temporary: it is
 // empty when the command is right.
 var KnownFailures Known
@@ -21,5 +19,3 @@ func (p *Problem) totals() bool {
 	}
 	return false
 }
-
-func sign(x json.Number) int { return rat(x).Sign() }

@@ -50,22 +50,10 @@ func (b *Bed) judgeCheck(p *Problem, q *question, file string) *Failure {
 		return q.judgeRefusal(p, a.Failed.Message)
 	}
 	sure := q.sure(p)
-	tight, err := q.moved(q.limits, ratOf(-moderate))
-	if err != nil {
-		return nil
-	}
-	loose, err := q.moved(q.limits, ratOf(moderate))
-	if err != nil {
-		return nil
-	}
-	can, err := q.best(nil, tight)
-	if err != nil {
-		return nil
-	}
-	could, err := q.best(nil, loose)
-	if err != nil {
-		return nil
-	}
+	tight := q.moved(q.limits, ratOf(-moderate))
+	loose := q.moved(q.limits, ratOf(moderate))
+	can := q.best(nil, tight)
+	could := q.best(nil, loose)
 	switch {
 	case can.status != infeasible && (a.Feasible == nil || !*a.Feasible):
 		return failure("check", "feasible").but("not, gap from %s to %s", show(a.Lower), show(a.Upper))
@@ -74,20 +62,17 @@ func (b *Bed) judgeCheck(p *Problem, q *question, file string) *Failure {
 	case can.status != infeasible && (!finite(a.Lower) || *a.Lower != 0):
 		return failure("check", "gap 0").but("at least %s", show(a.Lower))
 	}
-	if possible, err := q.best(nil, sure); err != nil || possible.status == infeasible {
+	if possible := q.best(nil, sure); possible.status == infeasible {
 		return nil
 	}
 	for i, c := range q.graph().coords {
 		if c.name[0] == '?' || a.Returns[c.name].Min == nil && a.Returns[c.name].Max == nil {
 			continue
 		}
-		size, err := q.scale(i)
-		if err != nil {
-			return nil
-		}
+		size := q.scale(i)
 		for sign, found := range map[int64]*float64{1: a.Returns[c.name].Min, -1: a.Returns[c.name].Max} {
-			r, err := q.best(map[int]*big.Rat{i: big.NewRat(sign, 1)}, sure)
-			if err != nil || r.status != optimal {
+			r := q.best(map[int]*big.Rat{i: big.NewRat(sign, 1)}, sure)
+			if r.status != optimal {
 				continue // without a bound, or under no policy defined
 			}
 			want := float(r.value) * float64(sign)
@@ -134,22 +119,10 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		}
 		return q.judgeRefusal(p, a.Failed.Message)
 	}
-	tight, err := q.moved(q.limits, ratOf(-moderate))
-	if err != nil {
-		return nil
-	}
-	loose, err := q.moved(q.limits, ratOf(moderate))
-	if err != nil {
-		return nil
-	}
-	can, err := q.best(nil, tight)
-	if err != nil {
-		return nil
-	}
-	could, err := q.best(nil, loose)
-	if err != nil {
-		return nil
-	}
+	tight := q.moved(q.limits, ratOf(-moderate))
+	loose := q.moved(q.limits, ratOf(moderate))
+	can := q.best(nil, tight)
+	could := q.best(nil, loose)
 	switch a.Status {
 	case "infeasible":
 		if can.status != infeasible {
@@ -168,10 +141,7 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 	}
 	var sizes [2]float64
 	for k, name := range names {
-		s, err := q.scale(g.index[name])
-		if err != nil {
-			return nil
-		}
+		s := q.scale(g.index[name])
 		sizes[k] = max(float(s), 1e-300)
 	}
 	for _, w := range [][2]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}} {
@@ -197,12 +167,12 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 			}
 			found = max(found, sum)
 		}
-		least, err := q.best(cost, tight)
-		if err != nil || least.status != optimal {
+		least := q.best(cost, tight)
+		if least.status != optimal {
 			continue
 		}
-		most, err := q.best(cost, loose)
-		if err != nil || most.status != optimal {
+		most := q.best(cost, loose)
+		if most.status != optimal {
 			continue
 		}
 		if want := -float(least.value); !(found >= want-2e-4*size) { // --error 1e-4
@@ -247,10 +217,7 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 		want, found := a.Returns[name], s.Returns[name]
 		size := 1.0
 		if i, ok := q.graph().index[name]; ok {
-			s, err := q.scale(i)
-			if err != nil {
-				return nil
-			}
+			s := q.scale(i)
 			size = float(s)
 		}
 		if want == nil || !finite(found.Expected) || !near(*found.Expected, *want, 1e-9*size) {
@@ -275,7 +242,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 	}
 	out := filepath.Join(b.Folder, "converted.yaml")
 	os.Remove(out)
-	if r := b.Command("convert", file, out, "--format", "json"); r.Status != 0 || r.Lost != "" {
+	if r := b.run("convert", file, out, "--format", "json"); r.Status != 0 || r.Lost != "" {
 		return failure("convert", "a problem file").but("%s%s", r.Lost, r.Err)
 	}
 	second, r2, f := ran[planned](b, "plan", out, "--format", "json", "--quiet")
@@ -300,7 +267,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 	for _, ending := range []string{".umb", ".drn", ".npz", ".json"} {
 		model := filepath.Join(b.Folder, "model"+ending)
 		os.Remove(model)
-		if r := b.Command("convert", file, model); r.Status != 0 {
+		if r := b.run("convert", file, model); r.Status != 0 {
 			if r.Lost != "" {
 				return failure("convert", "a model, or an error").but("%s%s", r.Lost, r.Err)
 			}
@@ -314,7 +281,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 		} else {
 			arguments = append(arguments, "--horizon", strconv.Itoa(p.Horizon))
 		}
-		if r := b.Command(arguments...); r.Status != 0 {
+		if r := b.run(arguments...); r.Status != 0 {
 			return failure("convert", "a problem file of the model in %s", ending).but("%s%s", r.Lost, r.Err)
 		}
 		alone := p.clone()
@@ -326,8 +293,8 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 		if a.Failed != nil && strings.Contains(a.Failed.Message, "unknown return") {
 			continue // a return that is 0 everywhere, or one without a name
 		}
-		r, err := q.best(q.cost, nil)
-		if err != nil || r.status != optimal {
+		r := q.best(q.cost, nil)
+		if r.status != optimal {
 			continue
 		}
 		want := float(r.value)
@@ -336,10 +303,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 		}
 		size := 1.0
 		for i := range q.cost {
-			s, err := q.scale(i)
-			if err != nil {
-				return nil
-			}
+			s := q.scale(i)
 			size = float(s)
 		}
 		if !finite(a.Objective) || !near(*a.Objective, want, moderate*size) {
@@ -374,31 +338,26 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 	best, loosest := math.Inf(1), math.Inf(1) // within the limits, and almost
 	var size float64
 	for i := range q.cost {
-		s, err := q.scale(i)
-		if err != nil {
-			return nil
-		}
+		s := q.scale(i)
 		size = float(s)
 	}
-	var try func(id int) error
-	try = func(id int) error {
+	var try func(id int)
+	try = func(id int) {
 		if id < len(g.nodes) {
 			n := len(g.nodes[id].choices)
 			for k := range n {
 				does[id] = vector(n)
 				does[id][k].SetInt64(1)
-				if err := try(id + 1); err != nil {
-					return err
-				}
+				try(id + 1)
 			}
 			if n == 0 {
-				return try(id + 1)
+				try(id + 1)
 			}
-			return nil
+			return
 		}
 		v, err := g.chain(does)
 		if err != nil {
-			return err
+			panic(err)
 		}
 		cost := 0.0
 		for i, c := range q.cost {
@@ -410,10 +369,7 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 			broken, unit := -float(l.bound), math.Abs(float(l.bound))
 			for i, c := range l.coef {
 				broken += float(c) * v[i]
-				s, err := q.scale(i)
-				if err != nil {
-					return err
-				}
+				s := q.scale(i)
 				unit = max(unit, float(s))
 			}
 			if l.sense > 0 {
@@ -429,19 +385,13 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 		if worst <= moderate {
 			loosest = min(loosest, cost)
 		}
-		return nil
 	}
-	if err := try(0); err != nil {
-		return nil
-	}
+	try(0)
 	switch a.Status {
 	case "infeasible":
 		if !math.IsInf(best, 1) && !math.IsInf(loosest, 1) {
-			tight, err := q.moved(q.limits, ratOf(-moderate))
-			if err != nil {
-				return nil
-			}
-			if r, err := q.best(nil, tight); err != nil || r.status == infeasible {
+			tight := q.moved(q.limits, ratOf(-moderate))
+			if r := q.best(nil, tight); r.status == infeasible {
 				return nil
 			}
 			return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("infeasible")
@@ -488,8 +438,8 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 		return nil // which of the two is meant is another question
 	}
 	i := q.graph().index[l.Return]
-	low, high, err := q.extent(i)
-	if err != nil || low == nil || high == nil || low.Cmp(high) == 0 {
+	low, high := q.extent(i)
+	if low == nil || high == nil || low.Cmp(high) == 0 {
 		return nil
 	}
 	a, d := float(low), float(high)-float(low)
@@ -515,10 +465,7 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 		} else {
 			o.AtLeast = exactly(plan.Limits[0])
 		}
-		oq, err := ask(other)
-		if err != nil {
-			return nil
-		}
+		oq := ask(other)
 		code := map[string]int{"optimal": 0, "infeasible": 3, "undecided": 1}[plan.Status]
 		if plan.Status == "infeasible" {
 			continue // a sweep names no conflicts
@@ -540,10 +487,7 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 	} else {
 		changed.Constraints[k].AtLeast = bound
 	}
-	cq, err := ask(changed)
-	if err != nil {
-		return nil
-	}
+	cq := ask(changed)
 	one, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", flag, l.Return+"="+string(bound))
 	if f != nil {
 		return f
@@ -597,10 +541,7 @@ func (b *Bed) judgeDistribution(p *Problem, q *question, file string) *Failure {
 	}
 	probe := p.clone()
 	probe.Constraints = append(probe.Constraints, Limit{Return: name, AtMost: "0", Always: true})
-	g, err := unroll(probe, mostHistories)
-	if err != nil {
-		return nil
-	}
+	g := unroll(probe, probe.most())
 	does, err := g.play(rules, rules[0].component, nil, true)
 	if err != nil || rules[0].weight.Cmp(big.NewRat(1, 1)) != 0 {
 		return nil

@@ -18,13 +18,22 @@ type Ran struct {
 	Lost     string // "panic" or "does not end"
 }
 
-// A Command runs cmdpsolve with arguments.
-type Command func(arguments ...string) Ran
+// A Command runs cmdpsolve with arguments. large says that it uses the methods for large models as far as it can.
+type Command func(large bool, arguments ...string) Ran
 
 // A Bed tries problems.
 type Bed struct {
 	Command Command
 	Folder  string // for files
+
+	large bool     // how commands are run now
+	last  []string // the arguments of the last one
+}
+
+// run runs a command.
+func (b *Bed) run(arguments ...string) Ran {
+	b.last = arguments
+	return b.Command(b.large, arguments...)
 }
 
 // Known tells failures that are no news.
@@ -47,8 +56,7 @@ func (known Known) why(p *Problem, f *Failure) string {
 func (b *Bed) Try(p *Problem, checks ...string) *Failure {
 	var q *question
 	if !p.game() {
-		var err error
-		if q, err = ask(p); err != nil {
+		if !answered(func() { q = ask(p) }) {
 			return nil
 		}
 	}
@@ -57,18 +65,13 @@ func (b *Bed) Try(p *Problem, checks ...string) *Failure {
 		panic(err)
 	}
 	for _, name := range checks {
-		command := b.Command
-		var arguments []string
-		watched := Bed{Folder: b.Folder, Command: func(a ...string) Ran {
-			arguments = a
-			return command(a...)
-		}}
-		f := everyCheck[name](&watched, p, q, file)
+		var f *Failure
+		answered(func() { f = everyCheck[name](b, p, q, file) })
 		if f == nil {
 			continue
 		}
-		f.Check = name
-		for _, a := range arguments {
+		f.Check, f.Large = name, b.large
+		for _, a := range b.last {
 			f.Arguments = append(f.Arguments, strings.TrimPrefix(a, b.Folder+string(filepath.Separator)))
 		}
 		return f
@@ -103,7 +106,7 @@ var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *
 
 // ran reads the JSON of a command that may refuse a problem. ok is false if there is nothing to judge.
 func ran[T any](b *Bed, arguments ...string) (answer *T, r Ran, f *Failure) {
-	r = b.Command(arguments...)
+	r = b.run(arguments...)
 	if r.Lost != "" {
 		return nil, r, failure(r.Lost, "an answer").but("%s", r.Err)
 	}
@@ -133,7 +136,7 @@ func (b *Bed) judgePlan(p *Problem, q *question, file string) *Failure {
 func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 	for _, allowed := range []string{"contradict", "has no point in common", "the set is empty"} {
 		if strings.Contains(message, allowed) {
-			if r, err := q.best(nil, q.limits); err == nil && r.status == infeasible {
+			if r := q.best(nil, q.limits); r.status == infeasible {
 				return nil
 			}
 		}
@@ -146,7 +149,7 @@ func (q *question) judgeRefusal(p *Problem, message string) *Failure {
 	}
 	// A total that is infinite under all policies is refused, and so is one that grows beside long-run means.
 	if strings.Contains(message, "is not well-defined") {
-		if r, err := q.best(q.cost, q.limits); err == nil && r.status == infeasible {
+		if r := q.best(q.cost, q.limits); r.status == infeasible {
 			return nil
 		}
 	}
@@ -172,12 +175,11 @@ func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duratio
 		p, q := generate(rng)
 		checks := p.checks()
 		if q != nil && checks[0] == "plan" {
-			if r, err := q.best(q.cost, q.limits); err == nil {
-				statuses[r.status.String()]++
-			}
+			statuses[q.best(q.cost, q.limits).status.String()]++
 		} else {
 			statuses[checks[0]]++
 		}
+		b.large = rng.IntN(3) == 0
 		f := b.Try(p, checks[0], checks[rng.IntN(len(checks))])
 		if f == nil {
 			continue

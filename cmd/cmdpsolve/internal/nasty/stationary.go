@@ -1,17 +1,9 @@
 package nasty
 
 import (
-	"errors"
 	"math/big"
+	"slices"
 )
-
-// errMurky says that the totals of a problem are not defined under every policy.
-var errMurky = errors.New("nasty: a total that goes up and down for ever")
-
-// discounted is the region with a discount below 1: the occupancy program.
-type discounted struct{ g *graph }
-
-func (d discounted) graph() *graph { return d.g }
 
 // A flat choice is one of all choices of a graph.
 type flat struct {
@@ -29,93 +21,81 @@ func (g *graph) flat() []flat {
 	return all
 }
 
-// flows are the rows out − factor·in = start, over columns that begin at offset.
-func (g *graph) flows(all []flat, factor *big.Rat, offset, width int) []row {
-	rows := make([]row, len(g.nodes))
-	for id := range rows {
-		rows[id] = row{coef: vector(width), bound: new(big.Rat).Set(g.start[id])}
-	}
-	for j, c := range all {
-		out := rows[c.node].coef[offset+j]
-		out.Add(out, big.NewRat(1, 1))
-		for _, b := range c.branches {
-			in := rows[b.node].coef[offset+j]
-			in.Sub(in, mul(factor, b.p))
-		}
-	}
-	return rows
-}
+// endless is the region without a horizon. With a discount below 1 it is the occupancy program; of totals and long-run means it is
+// Kallenberg's. Its columns are the time x that a choice takes in the long run, and how often y it is taken on the way there; with a
+// discount there is the way alone. Totals are those of the way. The process may stay for good only where no total that is asked for
+// grows to the wrong side; a total that grows to the right side for ever is as good as any number, and a loop of y stands for it.
+// Loops that no policy comes to within the limits are taken out first.
+type endless struct{ g *graph }
 
-func (d discounted) minimize(cost map[int]*big.Rat, limits []limited) (result, error) {
-	all := d.g.flat()
-	flows := d.g.flows(all, d.g.gamma, 0, len(all))
-	kept := flows[:0]
-	for id, r := range flows {
-		if d.g.nodes[id].choices != nil {
-			kept = append(kept, r)
+func (u endless) graph() *graph { return u.g }
+
+func (u endless) minimize(cost map[int]*big.Rat, limits []limited) result {
+	g := u.g
+	w := &ways{g: g, cost: cost, limits: limits, all: g.flat(), stays: g.gamma.Cmp(big.NewRat(1, 1)) == 0}
+	for id, n := range g.nodes { // rest goes on for ever
+		if n.choices == nil {
+			w.all = append(w.all, flat{id, &choice{branches: []branch{{big.NewRat(1, 1), id, nil}}, gives: vector(len(g.coords))}})
 		}
 	}
-	p := program{rows: kept, cost: vector(len(all))}
-	for j, c := range all {
-		p.cost[j] = dot(cost, c.gives)
+	w.allowed = slices.Repeat([]bool{true}, len(g.nodes))
+	counts := w.markHarmful()
+	if w.stays && g.murky(w.all, counts) {
+		panic(unknown("a total goes up and down for ever"))
 	}
-	for _, l := range limits {
-		r := row{sense: l.sense, bound: sub(l.bound, dot(l.coef, d.g.fixed))}
-		for _, c := range all {
-			r.coef = append(r.coef, dot(l.coef, c.gives))
+	for w.stays && len(counts) > 0 {
+		used, feasible := w.used()
+		if !feasible {
+			return result{status: infeasible}
 		}
-		p.rows = append(p.rows, r)
+		if !w.cutLoops(used) {
+			break
+		}
 	}
+	p, columns := w.program()
 	s := p.solve()
-	res := result{status: s.status, prices: s.prices[len(kept):]}
+	res := result{status: s.status, prices: s.prices[len(p.rows)-len(limits):]}
 	if s.status == optimal {
-		res.value = add(s.value, dot(cost, d.g.fixed))
-		res.point = vector(len(d.g.coords))
+		res.value = add(s.value, dot(cost, g.fixed))
+		res.point = vector(len(g.coords))
 		for i := range res.point {
-			res.point[i].Set(d.g.fixed[i])
-			for j, c := range all {
-				addMul(res.point[i], s.x[j], c.gives[i])
+			res.point[i].Set(g.fixed[i])
+			for k, j := range columns {
+				addMul(res.point[i], s.x[k], w.gives(j, i))
 			}
 		}
 	}
-	return res, nil
+	return res
 }
 
-// undiscounted is the region of totals and long-run means: Kallenberg's program. Its columns are the time
-// x that a choice takes in the long run, and how often y it is taken on the way there. Totals are those of
-// the way. The process may stay for good only where no total that is asked for grows to the wrong side; a
-// total that grows to the right side for ever is as good as any number, and a loop of y stands for it. Loops
-// that no policy comes to within the limits are taken out first.
-type undiscounted struct{ g *graph }
+// ways are the columns of the program: x of choice j has number j, and y has number len(all)+j.
+type ways struct {
+	g       *graph
+	cost    map[int]*big.Rat
+	limits  []limited
+	all     []flat
+	stays   bool   // there are columns x
+	harmful []bool // of each choice: a total that is asked for grows by it to the wrong side
+	allowed []bool // of each node
+}
 
-func (u undiscounted) graph() *graph { return u.g }
-
-func (u undiscounted) minimize(cost map[int]*big.Rat, limits []limited) (result, error) {
-	g := u.g
-	all := g.flat()
-	for id, n := range g.nodes { // rest goes on for ever
-		if n.choices == nil {
-			all = append(all, flat{id, &choice{branches: []branch{{big.NewRat(1, 1), id, nil}}, gives: vector(len(g.coords))}})
-		}
-	}
-	n := len(all)
-	harmful := make([]bool, n)
+// markHarmful returns the totals that are asked for.
+func (w *ways) markHarmful() map[int]bool {
+	w.harmful = make([]bool, len(w.all))
 	counts := map[int]bool{}
 	harm := func(i, sign int) {
-		if sign == 0 || !g.coords[i].total {
+		if sign == 0 || !w.g.coords[i].total {
 			return
 		}
 		counts[i] = true
-		for j, c := range all {
-			if c.gives[i].Sign()*sign > 0 {
-				harmful[j] = true
-			}
+		for j, c := range w.all {
+			w.harmful[j] = w.harmful[j] || c.gives[i].Sign()*sign > 0
 		}
 	}
-	for i, c := range cost {
+	for i, c := range w.cost {
 		harm(i, c.Sign())
 	}
-	for _, l := range limits {
+	for _, l := range w.limits {
 		for i, c := range l.coef {
 			harm(i, -c.Sign()*l.sense)
 			if l.sense == 0 {
@@ -124,141 +104,134 @@ func (u undiscounted) minimize(cost map[int]*big.Rat, limits []limited) (result,
 			}
 		}
 	}
-	if g.murky(all, counts) {
-		return result{}, errMurky
-	}
-	allowed := make([]bool, len(g.nodes))
-	for id := range allowed {
-		allowed[id] = true
-	}
-	build := func(cost map[int]*big.Rat) (program, []int) {
-		flows := g.flows(all, big.NewRat(1, 1), n, 2*n)
-		balance := g.flows(all, big.NewRat(1, 1), 0, 2*n)
-		var rows []row
-		for id := range flows {
-			for j, c := range all {
-				if c.node == id {
-					flows[id].coef[j].SetInt64(1)
-				}
-			}
-			balance[id].bound = new(big.Rat)
-			rows = append(rows, flows[id], balance[id])
-		}
-		gives := func(j, i int) *big.Rat {
-			if (j < n) == g.coords[i].total {
-				return new(big.Rat)
-			}
-			return all[j%n].gives[i]
-		}
-		p := program{rows: rows}
-		for _, l := range limits {
-			r := row{sense: l.sense, bound: sub(l.bound, dot(l.coef, g.fixed)), coef: vector(2 * n)}
-			for j := range r.coef {
-				for i, c := range l.coef {
-					addMul(r.coef[j], c, gives(j, i))
-				}
-			}
-			p.rows = append(p.rows, r)
-		}
-		p.cost = vector(2 * n)
-		for j := range p.cost {
-			for i, c := range cost {
-				addMul(p.cost[j], c, gives(j, i))
-			}
-		}
-		// Columns that may not be used are taken out.
-		var columns []int
-		for j := range 2 * n {
-			if c := all[j%n]; allowed[c.node] && (j >= n || !harmful[j]) {
-				columns = append(columns, j)
-			}
-		}
-		p.cost = pick(p.cost, columns)
-		for k := range p.rows {
-			p.rows[k].coef = pick(p.rows[k].coef, columns)
-		}
-		return p, columns
-	}
-	for len(counts) > 0 {
-		p, columns := build(nil)
-		used := make([]bool, 2*n)
-		for k, j := range columns {
-			if used[j] || j < n {
-				continue
-			}
-			// Maximise u ≤ min(y, 1).
-			try := program{cost: append(vector(len(columns)), big.NewRat(-1, 1))}
-			for _, r := range p.rows {
-				r.coef = append(r.coef[:len(r.coef):len(r.coef)], new(big.Rat))
-				try.rows = append(try.rows, r)
-			}
-			least, most := vector(len(columns)+1), vector(len(columns)+1)
-			least[k].SetInt64(-1)
-			least[len(columns)].SetInt64(1)
-			most[len(columns)].SetInt64(1)
-			try.rows = append(try.rows, row{coef: least, sense: -1, bound: new(big.Rat)}, row{coef: most, sense: -1, bound: big.NewRat(1, 1)})
-			s := try.solve()
-			if s.status == infeasible {
-				return result{status: infeasible}, nil
-			}
-			for k, j := range columns {
-				used[j] = used[j] || s.x[k].Sign() > 0
-			}
-		}
-		reached := make([]bool, len(g.nodes))
-		var visit func(id int)
-		visit = func(id int) {
-			if reached[id] {
-				return
-			}
-			reached[id] = true
-			for j, c := range all {
-				if c.node == id && used[n+j] {
-					for _, b := range c.branches {
-						visit(b.node)
-					}
-				}
-			}
-		}
-		for id, w := range g.start {
-			if w.Sign() > 0 {
-				visit(id)
-			}
-		}
-		again := false
-		for j, c := range all {
-			if used[n+j] && !reached[c.node] && allowed[c.node] {
-				allowed[c.node], again = false, true
-			}
-		}
-		if !again {
-			break
-		}
-	}
-	p, columns := build(cost)
-	s := p.solve()
-	res := result{status: s.status, prices: s.prices[2*len(g.nodes):]}
-	if s.status == optimal {
-		res.value = add(s.value, dot(cost, g.fixed))
-		res.point = vector(len(g.coords))
-		for i := range res.point {
-			res.point[i].Set(g.fixed[i])
-			for k, j := range columns {
-				if (j >= n) == g.coords[i].total {
-					addMul(res.point[i], s.x[k], all[j%n].gives[i])
-				}
-			}
-		}
-	}
-	return res, nil
+	return counts
 }
 
-func pick(v []*big.Rat, of []int) []*big.Rat {
-	picked := make([]*big.Rat, len(of))
-	for k, j := range of {
-		picked[k] = v[j]
+// gives is what column j adds to coordinate i.
+func (w *ways) gives(j, i int) *big.Rat {
+	n := len(w.all)
+	if w.stays && (j < n) == w.g.coords[i].total {
+		return new(big.Rat)
 	}
-	return picked
+	return w.all[j%n].gives[i]
+}
+
+// program returns the program, and which columns it has.
+func (w *ways) program() (program, []int) {
+	n := len(w.all)
+	var columns []int
+	for j := range 2 * n {
+		if c := w.all[j%n]; w.allowed[c.node] && (j >= n || w.stays && !w.harmful[j]) && (w.stays || w.g.nodes[c.node].choices != nil) {
+			columns = append(columns, j)
+		}
+	}
+	p := program{}
+	flows := make([]row, len(w.g.nodes))
+	balance := make([]row, len(w.g.nodes))
+	for id := range flows {
+		flows[id] = row{coef: vector(len(columns)), bound: new(big.Rat).Set(w.g.start[id])}
+		balance[id] = row{coef: vector(len(columns)), bound: new(big.Rat)}
+	}
+	for k, j := range columns {
+		c, rows := w.all[j%n], flows
+		if j < n {
+			rows = balance
+			flows[c.node].coef[k].SetInt64(1)
+		}
+		out := rows[c.node].coef[k]
+		out.Add(out, big.NewRat(1, 1))
+		for _, b := range c.branches {
+			in := rows[b.node].coef[k]
+			in.Sub(in, mul(w.g.gamma, b.p))
+		}
+		p.cost = append(p.cost, w.form(w.cost, j))
+	}
+	for id := range flows {
+		if w.stays {
+			p.rows = append(p.rows, flows[id], balance[id])
+		} else if w.g.nodes[id].choices != nil {
+			p.rows = append(p.rows, flows[id])
+		}
+	}
+	for _, l := range w.limits {
+		r := row{sense: l.sense, bound: sub(l.bound, dot(l.coef, w.g.fixed))}
+		for _, j := range columns {
+			r.coef = append(r.coef, w.form(l.coef, j))
+		}
+		p.rows = append(p.rows, r)
+	}
+	return p, columns
+}
+
+// form is what column j adds to a linear form.
+func (w *ways) form(coef map[int]*big.Rat, j int) *big.Rat {
+	sum := new(big.Rat)
+	for i, c := range coef {
+		addMul(sum, c, w.gives(j, i))
+	}
+	return sum
+}
+
+// used reports which columns y some policy within the limits uses, and whether there is one.
+func (w *ways) used() (used []bool, feasible bool) {
+	p, columns := w.program()
+	n := len(w.all)
+	used = make([]bool, 2*n)
+	for k, j := range columns {
+		if used[j] || j < n {
+			continue
+		}
+		// Maximise u ≤ min(y, 1).
+		try := program{cost: append(vector(len(columns)), big.NewRat(-1, 1))}
+		for _, r := range p.rows {
+			r.coef = append(r.coef[:len(r.coef):len(r.coef)], new(big.Rat))
+			try.rows = append(try.rows, r)
+		}
+		least, most := vector(len(columns)+1), vector(len(columns)+1)
+		least[k].SetInt64(-1)
+		least[len(columns)].SetInt64(1)
+		most[len(columns)].SetInt64(1)
+		try.rows = append(try.rows, row{coef: least, sense: -1, bound: new(big.Rat)}, row{coef: most, sense: -1, bound: big.NewRat(1, 1)})
+		s := try.solve()
+		if s.status == infeasible {
+			return nil, false
+		}
+		for k, j := range columns {
+			used[j] = used[j] || s.x[k].Sign() > 0
+		}
+	}
+	return used, true
+}
+
+// cutLoops takes out nodes that are used and that no way from the start leads to. It reports whether there are any.
+func (w *ways) cutLoops(used []bool) (again bool) {
+	n := len(w.all)
+	reached := make([]bool, len(w.g.nodes))
+	var visit func(id int)
+	visit = func(id int) {
+		if reached[id] {
+			return
+		}
+		reached[id] = true
+		for j, c := range w.all {
+			if c.node == id && used[n+j] {
+				for _, b := range c.branches {
+					visit(b.node)
+				}
+			}
+		}
+	}
+	for id, x := range w.g.start {
+		if x.Sign() > 0 {
+			visit(id)
+		}
+	}
+	for j, c := range w.all {
+		if used[n+j] && !reached[c.node] && w.allowed[c.node] {
+			w.allowed[c.node], again = false, true
+		}
+	}
+	return again
 }
 
 // murky reports whether some maximal end component has choices that a total grows by and others that it

@@ -20,7 +20,7 @@ type graph struct {
 	start   []*big.Rat     // chance of each node at the start
 	fixed   []*big.Rat     // what each coordinate has at the start already
 	gamma   *big.Rat
-	support map[string][]*big.Rat // totals that an episode may end with
+	support map[string][]*big.Rat // totals that an episode may end with, and without a horizon those on the way
 	values  map[string]map[string]bool
 }
 
@@ -28,7 +28,7 @@ type graph struct {
 type coordinate struct {
 	name   string
 	of     string // the return whose final total this is about, or ""
-	kind   string // above, below, excess, shortfall
+	kind   string // above, below, meets, excess, shortfall
 	at     *big.Rat
 	total  bool // with averages: a total
 	reach  bool
@@ -59,21 +59,17 @@ type branch struct {
 	row  map[string]*big.Rat // what is received, for totals
 }
 
-// tooLarge is the error of a problem whose histories are too many for the reference.
-type tooLarge struct{ nodes int }
-
-func (e tooLarge) Error() string { return fmt.Sprintf("more than %d histories", e.nodes) }
-
 // unroll makes the graph of a problem without opponents.
-func unroll(p *Problem, most int) (*graph, error) {
-	g, err := unrollWith(p, most, nil)
-	if err != nil || !slices.ContainsFunc(p.Constraints, Limit.whole) {
-		return g, err
+func unroll(p *Problem, most int) *graph {
+	g := unrollWith(p, most, nil)
+	if !slices.ContainsFunc(p.Constraints, Limit.whole) {
+		return g
 	}
 	return unrollWith(p, most, g.support)
 }
 
-func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, error) {
+// unrollWith is unroll where the worst episodes begin at one of the totals in support; without, these are found.
+func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 	g := &graph{problem: p, index: map[string]int{}, gamma: big.NewRat(1, 1), values: map[string]map[string]bool{}}
 	if p.Discount != "" {
 		g.gamma = ratOf(float(rat(p.Discount))) // 1 − γ is what matters, and floating point rounds it
@@ -86,6 +82,8 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 			c.visits = p.set(r.Visits)
 		case r.Exceeds != nil:
 			c.of, c.kind, c.at = r.Exceeds.Return, "above", rat(r.Exceeds.Limit)
+		case r.Meets != nil:
+			c.of, c.kind, c.at = r.Meets.Return, "meets", rat(r.Meets.Limit)
 		case r.Excess != nil:
 			c.of, c.kind, c.at = r.Excess.Return, "excess", rat(r.Excess.Limit)
 		}
@@ -105,9 +103,10 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 		}
 		g.coordinate(coordinate{name: "?" + l.Return, of: l.Return, kind: "none"})
 		for _, b := range bounds {
-			g.coordinate(coordinate{name: coordName(kind, l.Return, b), of: l.Return, kind: kind, at: b})
+			g.coordinate(coordinate{name: coordName(kind, l.Return, b), of: l.Return, kind: kind, at: b, total: true})
 		}
 	}
+	settled := g.settledAt(support != nil)
 	g.fixed = vector(len(g.coords))
 	rows := map[[2]int][]Row{}
 	for _, r := range p.Transitions {
@@ -125,27 +124,26 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 					gives[i].SetInt64(1)
 				}
 			}
-			if c.of != "" {
+			if c.of != "" { // each step gives the change of what the total comes to
 				t := new(big.Rat)
 				if before != nil {
 					t.Set(before.totals[c.of])
+					gives[i].Sub(gives[i], c.value(t))
 				}
 				if r := received[c.of]; r != nil {
 					t.Add(t, r)
 				}
-				n.totals[c.of] = t
+				gives[i].Add(gives[i], c.value(t))
+				n.totals[c.of] = settled[c.of].cut(t)
 			}
 		}
 		n.last = !p.endless() && step > p.Horizon
-		if n.last {
-			for i, c := range g.coords {
-				if c.of != "" {
-					gives[i].Add(gives[i], c.value(n.totals[c.of]))
-					if g.values[c.of] == nil {
-						g.values[c.of] = map[string]bool{}
-					}
-					g.values[c.of][n.totals[c.of].RatString()] = true
+		for name, t := range n.totals {
+			if (n.last || p.endless()) && !settled[name].beyond(t) {
+				if g.values[name] == nil {
+					g.values[name] = map[string]bool{}
 				}
+				g.values[name][t.RatString()] = true
 			}
 		}
 		key := fmt.Sprint(n.step, n.state, n.reached, n.last)
@@ -167,6 +165,9 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 		first = 1
 	}
 	for _, s := range slices.Sorted(maps.Keys(p.Start)) {
+		if sign(p.Start[s]) == 0 {
+			continue
+		}
 		state, _ := strconv.Atoi(s)
 		id, gives := enter(first, state, nil, nil)
 		g.start[id].Add(g.start[id], rat(p.Start[s]))
@@ -177,7 +178,7 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 	for id := 0; id < len(g.nodes); id++ {
 		n := g.nodes[id]
 		if len(g.nodes) > most {
-			return nil, tooLarge{most}
+			panic(unknown("too many histories"))
 		}
 		if n.last {
 			continue
@@ -189,6 +190,9 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 		for _, r := range rowsAt(rows, n.state, n.step) {
 			c := &choice{action: r.Action, gives: vector(len(g.coords))}
 			for _, o := range r.outcomes() {
+				if sign(o.Probability) == 0 {
+					continue
+				}
 				received := map[string]*big.Rat{}
 				for name, x := range o.Returns {
 					received[name] = rat(x)
@@ -233,7 +237,81 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) (*graph, er
 		}
 		slices.SortFunc(g.support[name], (*big.Rat).Cmp)
 	}
-	return g, nil
+	return g
+}
+
+// ends are where a total without a horizon, which goes one way, no longer matters: what is beyond is all the same.
+type ends struct {
+	sign int      // of the total, 0 if it is told to the end
+	last *big.Rat // the last total that matters
+}
+
+func (e ends) beyond(t *big.Rat) bool { return e.sign != 0 && t.Cmp(e.last)*e.sign > 0 }
+
+// cut returns t, or one number for all totals beyond.
+func (e ends) cut(t *big.Rat) *big.Rat {
+	if e.beyond(t) {
+		return add(e.last, big.NewRat(int64(e.sign), 1))
+	}
+	return t
+}
+
+// settledAt says of each return whose total is looked at where it no longer matters. Where the worst episodes begin is not known
+// at first: they may begin at any total up to the bound of their mean or, on the other side, from it on.
+func (g *graph) settledAt(known bool) map[string]ends {
+	p, all := g.problem, map[string]ends{}
+	if !p.endless() {
+		return all
+	}
+	for _, c := range g.coords {
+		if c.of == "" {
+			continue
+		}
+		e, ok := all[c.of]
+		if !ok {
+			e = ends{p.signOf(c.of), new(big.Rat)}
+		}
+		if c.at != nil && c.at.Cmp(e.last)*e.sign > 0 {
+			e.last = c.at
+		}
+		all[c.of] = e
+	}
+	for _, l := range p.Constraints {
+		if l.CVaR == "" || known {
+			continue
+		}
+		e, bound := all[l.Return], rat(l.AtMost)
+		if (l.AtMost == "") == (e.sign > 0) {
+			e.sign = 0
+		} else if bound = add(bound, rat(l.AtLeast)); bound.Cmp(e.last)*e.sign > 0 {
+			e.last = bound
+		}
+		all[l.Return] = e
+	}
+	return all
+}
+
+// signOf is the sign of all that rows give of a return, 1 if it is nothing.
+func (p *Problem) signOf(name string) int {
+	up, down := p.signs(name)
+	if up && down {
+		panic(unknown("a total of an endless episode that goes up and down"))
+	}
+	if down {
+		return -1
+	}
+	return 1
+}
+
+// signs reports whether some row gives more than nothing of a return, and whether some gives less.
+func (p *Problem) signs(name string) (up, down bool) {
+	for _, r := range p.Transitions {
+		for _, o := range r.outcomes() {
+			s := sign(o.Returns[name])
+			up, down = up || s > 0, down || s < 0
+		}
+	}
+	return up, down
 }
 
 func (g *graph) coordinate(c coordinate) {
@@ -253,7 +331,7 @@ func (c coordinate) value(total *big.Rat) *big.Rat {
 	}
 	d := sub(total, c.at)
 	switch {
-	case c.kind == "above" && d.Sign() > 0, c.kind == "below" && d.Sign() < 0:
+	case c.kind == "above" && d.Sign() > 0, c.kind == "below" && d.Sign() < 0, c.kind == "meets" && d.Sign() >= 0:
 		return big.NewRat(1, 1)
 	case c.kind == "excess" && d.Sign() > 0:
 		return d
