@@ -99,6 +99,7 @@ func NewModel(spec ModelSpec) (*Model, error) {
 	if err := checkStart(m.start, m.states); err != nil {
 		return nil, err
 	}
+	m.start = possible(m.start)
 	m.rows = make([]*Rows, len(spec.Kernels))
 	for h := range m.rows {
 		var opponents []int32
@@ -339,7 +340,7 @@ func (m *Model) Dim() int { return m.known().dim }
 // States returns S, the number of states.
 func (m *Model) States() int { return m.known().states }
 
-// StartStates returns the distribution of the first state. It must not be changed.
+// StartStates returns the distribution of the first state, without states of probability 0. It must not be changed.
 func (m *Model) StartStates() []StartState { return m.start }
 
 // Stationary reports whether the kernel is the same at every step.

@@ -124,7 +124,7 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 	}
 	sh := &Shape{
 		horizon: spec.Horizon, dim: spec.Dim, states: states,
-		start: append([]StartState(nil), spec.Start...),
+		start: possible(spec.Start),
 		first: spec.First, opponents: opponents, twins: spec.Twins,
 		base:  make([]int, spec.Horizon+1),
 		lower: make([]float64, 0, spec.Horizon*spec.Dim),
@@ -223,6 +223,11 @@ func checkStart(start []StartState, states int) error {
 		return fmt.Errorf("cmdp: start probabilities sum to %.12g: want 1", sum)
 	}
 	return nil
+}
+
+// possible returns a copy of the start states without those of probability 0, in which no episode begins.
+func possible(start []StartState) []StartState {
+	return slices.DeleteFunc(slices.Clone(start), func(st StartState) bool { return st.Probability == 0 })
 }
 
 // checkDistribution returns an error unless the numbers are probabilities that sum to 1.

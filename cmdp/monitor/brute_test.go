@@ -59,6 +59,9 @@ func best(m *cmdp.Model, sign float64, f func(history) float64, keeps func(histo
 	}
 	possible = true
 	for _, st := range m.StartStates() {
+		if st.Probability == 0 {
+			continue
+		}
 		v, ok := from(history{states: []int{st.State}})
 		value, possible = value+st.Probability*v, possible && ok
 	}
@@ -75,7 +78,8 @@ type shape struct {
 	stepwise, rests, outcomes, negative, certain bool
 }
 
-// randomModel draws a model with returns that are multiples of 0.1, from 0 to 0.3 or from −0.2 to 0.3.
+// randomModel draws a model with returns that are multiples of 0.1, from 0 to 0.3 or from −0.2 to 0.3. Some starts and transitions
+// have probability 0.
 func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	t.Helper()
 	spec := cmdp.ModelSpec{Horizon: sh.horizon, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
@@ -84,6 +88,9 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	}
 	if rng.IntN(2) == 0 {
 		spec.Start = []cmdp.StartState{{State: 0, Probability: 0.25}, {State: 1, Probability: 0.75}}
+	}
+	if sh.states > 2 && rng.IntN(3) == 0 { // never
+		spec.Start = append(spec.Start, cmdp.StartState{State: 2, Probability: 0})
 	}
 	b := cmdp.NewBuilder(spec, sh.states)
 	steps := []int{cmdp.EveryStep}
@@ -110,6 +117,9 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 				p := []float64{0.5, 0.25, 0.25}
 				if sh.certain && a == 0 {
 					p = []float64{1}
+				}
+				if rng.IntN(4) == 0 {
+					p = append(p, 0) // what never happens
 				}
 				for _, x := range p {
 					next := cmdp.Transition{Next: rng.IntN(sh.states), Probability: x}

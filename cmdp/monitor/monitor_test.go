@@ -150,11 +150,21 @@ func TestEnforced(t *testing.T) {
 	for trial := range 120 {
 		m := randomModel(t, rng, shape{states: 3, horizon: 4, stepwise: trial%2 == 0, rests: trial%3 == 0, outcomes: trial%5 == 0, negative: trial%7 < 3, certain: true})
 		x, y := float64(rng.IntN(14))/10, float64(rng.IntN(5))
-		spent, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0, Limits: []monitor.Limit{{Kind: monitor.Above, At: x, Enforced: true}}})
+		// Of two limits on the same side the narrower counts; beside those that are enforced others stand.
+		limits := func(kind [2]monitor.LimitKind, at, wider float64) []monitor.Limit {
+			all := []monitor.Limit{{Kind: kind[rng.IntN(2)], At: at, Enforced: true}}
+			for range rng.IntN(3) {
+				all = append(all, monitor.Limit{Kind: kind[rng.IntN(2)], At: wider, Enforced: true}, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: at})
+			}
+			rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			return all
+		}
+		above, below := [2]monitor.LimitKind{monitor.Above, monitor.Excess}, [2]monitor.LimitKind{monitor.AtLeast, monitor.Shortfall}
+		spent, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0, Limits: limits(above, x, x+float64(rng.IntN(3))/10)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		earned, err := monitor.NewBudget(monitor.BudgetSpec{Title: "earned", Model: m, Coordinate: 1, Limits: []monitor.Limit{{Kind: monitor.AtLeast, At: y, Enforced: true}}})
+		earned, err := monitor.NewBudget(monitor.BudgetSpec{Title: "earned", Model: m, Coordinate: 1, Limits: limits(below, y, y-float64(rng.IntN(2)))})
 		if err != nil {
 			t.Fatal(err)
 		}

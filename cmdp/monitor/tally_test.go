@@ -38,7 +38,9 @@ func TestGeneratedRows(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				kind = monitor.AtLeast
 			}
-			limits = append(limits, monitor.Limit{Kind: kind, At: float64(rng.IntN(7)) / 10, Enforced: true})
+			for range 1 + rng.IntN(2) {
+				limits = append(limits, monitor.Limit{Kind: kind, At: float64(rng.IntN(7)) / 10, Enforced: true})
+			}
 			spec.Enforced = []int{len(spec.Monitors)}
 		}
 		spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits}))
@@ -56,6 +58,7 @@ func TestGeneratedRows(t *testing.T) {
 			t.Fatalf("model %d: one of the products can be sure to keep what is enforced", i)
 		}
 		comparePlans(t, rng, i, stored.Model, p.Model)
+		comparePromise(t, i, stored.Model, p.Model.Shape().Promise())
 	}
 	if generated < 100 {
 		t.Errorf("%d products were generated: want most of 150", generated)
@@ -88,6 +91,19 @@ func TestGeneratedRowsOfManyActions(t *testing.T) {
 		spec.Generate = 1
 		for i := range 5 {
 			comparePlans(t, rng, i, stored.Model, product(t, spec).Model)
+		}
+	}
+}
+
+// comparePromise checks that episodes of the stored product return what the generated one promises.
+func comparePromise(t *testing.T, number int, stored *cmdp.Model, promise *cmdp.Interval) {
+	t.Helper()
+	for i := range stored.Dim() {
+		direction := make([]float64, stored.Dim())
+		direction[i] = 1
+		least, most := cmdp.Extremes(stored, nil, direction)
+		if least < promise.Lower[i]-1e-9 || most > promise.Upper[i]+1e-9 {
+			t.Errorf("model %d, return %d: [%g, %g] is promised, an episode returns %g to %g", number, i, promise.Lower[i], promise.Upper[i], least, most)
 		}
 	}
 }

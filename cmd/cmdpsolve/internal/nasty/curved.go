@@ -264,6 +264,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	if target.Ball != nil {
 		size = max(size, target.Ball.Radius, math.Abs(slices.Max(target.Ball.Center)), math.Abs(slices.Min(target.Ball.Center)))
 	}
+	if size == 0 {
+		size = 1
+	}
 	linear := func(normal []float64, offset float64) limited {
 		l := limited{coef: map[int]*big.Rat{}, sense: -1, bound: ratOf(offset)}
 		for i, x := range normal {

@@ -143,6 +143,9 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 	for k, name := range names {
 		s := q.scale(g.index[name])
 		sizes[k] = max(float(s), 1e-300)
+		if low, high := q.extent(g.index[name]); low == nil || high == nil {
+			return nil // points are those at which both are finite
+		}
 	}
 	for _, w := range [][2]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.9, 0.1}, {0.2, 0.8}} {
 		cost := map[int]*big.Rat{}

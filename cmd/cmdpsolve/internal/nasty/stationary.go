@@ -177,25 +177,27 @@ func (w *ways) used() (used []bool, feasible bool) {
 	p, columns := w.program()
 	n := len(w.all)
 	used = make([]bool, 2*n)
-	for k, j := range columns {
-		if used[j] || j < n {
-			continue
-		}
-		// Maximise u ≤ min(y, 1).
+	for more := true; more; {
+		// Maximise u ≤ 1, u at most the sum of those that are not known to be used.
 		try := program{cost: append(vector(len(columns)), big.NewRat(-1, 1))}
 		for _, r := range p.rows {
 			r.coef = append(r.coef[:len(r.coef):len(r.coef)], new(big.Rat))
 			try.rows = append(try.rows, r)
 		}
-		least, most := vector(len(columns)+1), vector(len(columns)+1)
-		least[k].SetInt64(-1)
-		least[len(columns)].SetInt64(1)
+		sum, most := vector(len(columns)+1), vector(len(columns)+1)
+		for k, j := range columns {
+			if j >= n && !used[j] {
+				sum[k].SetInt64(-1)
+			}
+		}
+		sum[len(columns)].SetInt64(1)
 		most[len(columns)].SetInt64(1)
-		try.rows = append(try.rows, row{coef: least, sense: -1, bound: new(big.Rat)}, row{coef: most, sense: -1, bound: big.NewRat(1, 1)})
+		try.rows = append(try.rows, row{coef: sum, sense: -1, bound: new(big.Rat)}, row{coef: most, sense: -1, bound: big.NewRat(1, 1)})
 		s := try.solve()
 		if s.status == infeasible {
 			return nil, false
 		}
+		more = s.value.Sign() < 0
 		for k, j := range columns {
 			used[j] = used[j] || s.x[k].Sign() > 0
 		}
