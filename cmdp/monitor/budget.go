@@ -201,11 +201,15 @@ func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 		}
 		least = max(least, n)
 	}
-	possible := b.possible(most)
+	possible, first := b.possible(most)
 	var out []float64
 	for i := least; i <= most && len(out) < 100_000; i++ {
-		if possible != nil && !possible(i) {
-			continue
+		if possible != nil {
+			at := nextIn(possible, max(0, i-first))
+			i = first + at
+			if at < 0 || i > most {
+				break
+			}
 		}
 		x, _ := new(big.Rat).Mul(big.NewRat(int64(i), 1), b.unit).Float64()
 		out = append(out, x)

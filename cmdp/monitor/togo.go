@@ -3,6 +3,7 @@ package monitor
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -154,23 +155,23 @@ func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 // mostWords bounds the words of 64 totals that possible looks at.
 const mostWords = 1 << 26
 
-// possible returns what says of totals of at most so many units whether an episode may have them; of some it may say so in vain. It
-// returns nil where that is not known.
-func (b *Budget) possible(most int) func(total int) bool {
+// possible returns the set of totals of at most so many units that an episode may have, and some more, and what its bit 0 stands for. It
+// returns nil where they are not known.
+func (b *Budget) possible(most int) (totals *big.Int, first int) {
 	m := b.model
 	low, high := 0, 0 // of a step
 	for _, n := range b.amount {
 		low, high = min(low, n), max(high, n)
 	}
-	bits, steps := m.Horizon()*(high-low)+1, m.Horizon()
+	size, steps := m.Horizon()*(high-low)+1, m.Horizon()
 	if steps == 0 {
-		bits, steps = most+1, settling
+		size, steps = most+1, settling
 	}
-	if b.coordinate >= m.Dim() || m.Horizon() == 0 && low < 0 || bits <= 0 || bits > mostWords/max(1, steps*m.Transitions())*64 {
-		return nil
+	if b.coordinate >= m.Dim() || m.Horizon() == 0 && low < 0 || size <= 0 || size > mostWords/max(1, steps*m.Transitions())*64 {
+		return nil, 0
 	}
 	if m.Horizon() == 0 {
-		return b.possibleEver(bits)
+		return b.possibleEver(size), 0
 	}
 	// Bit i of a state after h steps stands for the total i + h·low.
 	now := b.nothing()
@@ -188,30 +189,40 @@ func (b *Budget) possible(most int) func(total int) bool {
 		}
 		now = then
 	}
-	all := union(now)
-	return func(total int) bool {
-		i := total - m.Horizon()*low
-		return i >= 0 && all.Bit(i) == 1
-	}
+	return union(now), m.Horizon() * low
 }
 
 // possibleEver is possible without a horizon, where no return is negative: totals on the way count, up to a number of bits.
-func (b *Budget) possibleEver(bits int) func(total int) bool {
+func (b *Budget) possibleEver(size int) *big.Int {
 	m := b.model
 	rows, sets := m.Rows(0), b.nothing()
 	for range settling {
 		changed := false
 		for s := range sets {
 			if sets[s] != nil {
-				b.edges(rows, s, func(n int, to int32) { changed = add(sets, to, sets[s], n, bits) || changed })
+				b.edges(rows, s, func(n int, to int32) { changed = add(sets, to, sets[s], n, size) || changed })
 			}
 		}
 		if !changed {
-			all := union(sets)
-			return func(total int) bool { return total >= 0 && all.Bit(total) == 1 }
+			return union(sets)
 		}
 	}
 	return nil
+}
+
+// nextIn returns the least member of a set from i on, -1 if there is none.
+func nextIn(set *big.Int, i int) int {
+	words := set.Bits()
+	for at := i / bits.UintSize; at < len(words); at++ {
+		word := uint(words[at])
+		if at == i/bits.UintSize {
+			word &= ^uint(0) << (i % bits.UintSize)
+		}
+		if word != 0 {
+			return at*bits.UintSize + bits.TrailingZeros(word)
+		}
+	}
+	return -1
 }
 
 // nothing returns of each start state the set of the total 0.
@@ -227,10 +238,10 @@ func (b *Budget) nothing() []*big.Int {
 
 // add adds a set of totals, each larger by n, to that of a state, cut to a number of bits unless that is 0. It reports whether
 // there are new ones.
-func add(sets []*big.Int, state int32, set *big.Int, n, bits int) (changed bool) {
+func add(sets []*big.Int, state int32, set *big.Int, n, size int) (changed bool) {
 	more := new(big.Int).Lsh(set, uint(n))
-	if bits > 0 && more.BitLen() > bits {
-		more.And(more, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1)))
+	if size > 0 && more.BitLen() > size {
+		more.And(more, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(size)), big.NewInt(1)))
 	}
 	old := sets[state]
 	if old == nil {

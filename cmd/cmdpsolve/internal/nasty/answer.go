@@ -11,6 +11,13 @@ import (
 	"strings"
 )
 
+// kept is a limit in a report.
+type kept struct {
+	Constraint string   `json:"constraint"`
+	Slack      *float64 `json:"slack"`
+	Price      *float64 `json:"price"`
+}
+
 // planned is what plan prints as JSON.
 type planned struct {
 	Status      string              `json:"status"`
@@ -21,14 +28,7 @@ type planned struct {
 	Returns     map[string]*float64 `json:"returns"`
 	Violation   *float64            `json:"violation"`
 	Tolerance   *float64            `json:"tolerance"`
-	Constraints []struct {
-		Constraint string   `json:"constraint"`
-		Kind       string   `json:"kind"`
-		Return     string   `json:"return"`
-		Limit      *float64 `json:"limit"`
-		Slack      *float64 `json:"slack"`
-		Price      *float64 `json:"price"`
-	} `json:"constraints"`
+	Constraints []kept              `json:"constraints"`
 	Certificate *struct {
 		Direction map[string]float64 `json:"direction"`
 		Support   *float64           `json:"support"`
@@ -37,9 +37,6 @@ type planned struct {
 	} `json:"certificate"`
 	Conflict []struct {
 		Constraint string   `json:"constraint"`
-		Kind       string   `json:"kind"`
-		Return     string   `json:"return"`
-		Limit      *float64 `json:"limit"`
 		Needed     *float64 `json:"needed"`
 		Give       *float64 `json:"give"`
 	} `json:"conflict"`

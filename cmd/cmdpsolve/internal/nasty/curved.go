@@ -258,8 +258,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	size := 0.0
 	for i, name := range names {
 		at[i] = g.index[name]
-		s := q.scale(at[i])
-		size = max(size, float(s))
+		size = max(size, float(q.scale(at[i])))
 	}
 	if target.Ball != nil {
 		size = max(size, target.Ball.Radius, math.Abs(slices.Max(target.Ball.Center)), math.Abs(slices.Min(target.Ball.Center)))

@@ -70,7 +70,7 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 		}
 		return nil
 	case "infeasible":
-		if exact.status != infeasible && !(touching && q.rounded()) {
+		if exact.status != infeasible && !touching {
 			return failure("infeasible", "%s", right).but("infeasible")
 		}
 		if f := q.judgeCertificate(p, a); f != nil {
@@ -103,10 +103,8 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	if least.status != optimal { // limits that are moved a little let the goal grow without end
 		least = exact
 	}
-	size := 0.0
+	size := q.costSize()
 	for i := range q.cost {
-		s := q.scale(i)
-		size = max(size, float(s))
 		if low, high := q.extent(i); low == nil || high == nil {
 			size = max(size, math.Abs(float(least.value)))
 		}
@@ -142,10 +140,6 @@ func judgePlan(p *Problem, q *question, a *planned, exit int, policy string) *Fa
 	}
 	return nil
 }
-
-// rounded reports whether the numbers of the problem may change where floating point reads them, so that a
-// limit that is only touched is kept or not.
-func (q *question) rounded() bool { return true }
 
 func (a *planned) message() string {
 	if a.Failed != nil {
@@ -208,8 +202,7 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 		want, size := float(constant), 0.0
 		for i, c := range coef {
 			want += float(c) * v[i]
-			s := q.scale(i)
-			size = max(size, float(s))
+			size = max(size, float(q.scale(i)))
 		}
 		found := a.Returns[name]
 		switch {
@@ -239,11 +232,7 @@ func (q *question) judgeUndecided(p *Problem, a *planned, exact result) *Failure
 	if q.maximized {
 		bound = -bound
 	}
-	size := math.Abs(optimum)
-	for i := range q.cost {
-		s := q.scale(i)
-		size = max(size, float(s))
-	}
+	size := max(math.Abs(optimum), q.costSize())
 	if !(bound <= optimum+1e-9*size) {
 		return failure("bound", "undecided, and a bound beyond %.12g in the cost", optimum).but("bound %.15g", *a.Bound)
 	}
@@ -263,20 +252,25 @@ func (q *question) grown(i int, x float64) bool {
 	return math.Abs(x) >= manySteps*step
 }
 
+// broken returns by how much the coordinates v break an inequality, and the size by which rounding is measured there.
+func (q *question) broken(l limited, v []float64) (by, size float64) {
+	by, size = -float(l.bound), math.Abs(float(l.bound))
+	for i, c := range l.coef {
+		by += float(c) * v[i]
+		size = max(size, float(q.scale(i))*math.Abs(float(c)))
+	}
+	if l.sense > 0 {
+		by = -by
+	}
+	return by, size
+}
+
 // judgeKept checks the limits at the coordinates v.
 func (q *question) judgeKept(p *Problem, v []float64, of string) *Failure {
 	for k, all := range q.limits {
 		best := math.Inf(1)
 		for _, l := range all {
-			broken, size := -float(l.bound), math.Abs(float(l.bound))
-			for i, c := range l.coef {
-				broken += float(c) * v[i]
-				s := q.scale(i)
-				size = max(size, float(s)*math.Abs(float(c)))
-			}
-			if l.sense > 0 {
-				broken = -broken
-			}
+			broken, size := q.broken(l, v)
 			if b := broken - moderate*size; math.IsNaN(broken) || b < best {
 				best = b
 			}
@@ -462,23 +456,11 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 	order := limitsInOrder(p)
 	var in []int
 	for _, c := range a.Conflict {
-		at := slices.IndexFunc(a.Constraints, func(o struct {
-			Constraint string   `json:"constraint"`
-			Kind       string   `json:"kind"`
-			Return     string   `json:"return"`
-			Limit      *float64 `json:"limit"`
-			Slack      *float64 `json:"slack"`
-			Price      *float64 `json:"price"`
-		}) bool {
-			return o.Constraint == c.Constraint
-		})
+		at := slices.IndexFunc(a.Constraints, func(o kept) bool { return o.Constraint == c.Constraint })
 		if at < 0 || at >= len(order) {
 			return failure("conflict", "limits of the problem").but("%s", c.Constraint)
 		}
 		in = append(in, order[at])
-	}
-	if len(in) == 0 {
-		return failure("conflict", "a conflict").but("none")
 	}
 	pick := func(limits [][]limited, without int) [][]limited {
 		var some [][]limited
@@ -489,9 +471,13 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 		}
 		return some
 	}
-	tight := q.moved(q.limits, ratOf(-1e-6))
-	loose := q.moved(q.limits, ratOf(1e-6))
-	if r := q.best(nil, pick(tight, -1)); r.status != infeasible {
+	tight, loose := q.moved(q.limits, ratOf(-1e-6)), q.moved(q.limits, ratOf(1e-6))
+	switch {
+	case len(in) == 0 && q.best(nil, loose).status == infeasible:
+		return failure("conflict", "a conflict").but("none")
+	case len(in) == 0: // limits that almost can be kept
+		return nil
+	case q.best(nil, pick(tight, -1)).status != infeasible:
 		return failure("conflict", "limits that no policy keeps").but("%v", a.Conflict)
 	}
 	for _, k := range in {

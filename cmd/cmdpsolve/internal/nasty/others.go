@@ -134,15 +134,14 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 			return failure("front", "infeasible").but("%d points", len(a.Points))
 		}
 	default:
-		if !p.undiscounted() && can.status != infeasible {
+		if !p.undiscounted() && can.status != infeasible && !(finite(a.Error) && *a.Error <= moderate) {
 			return failure("front", "optimal").but("%s", a.Status)
 		}
 		return nil
 	}
 	var sizes [2]float64
 	for k, name := range names {
-		s := q.scale(g.index[name])
-		sizes[k] = max(float(s), 1e-300)
+		sizes[k] = max(float(q.scale(g.index[name])), 1e-300)
 		if low, high := q.extent(g.index[name]); low == nil || high == nil {
 			return nil // points are those at which both are finite
 		}
@@ -220,8 +219,7 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 		want, found := a.Returns[name], s.Returns[name]
 		size := 1.0
 		if i, ok := q.graph().index[name]; ok {
-			s := q.scale(i)
-			size = float(s)
+			size = float(q.scale(i))
 		}
 		if want == nil || !finite(found.Expected) || !near(*found.Expected, *want, 1e-9*size) {
 			return failure("simulate", "expected %s = %s", name, show(want)).but("%s", show(found.Expected))
@@ -304,11 +302,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 		if q.maximized {
 			want = -want
 		}
-		size := 1.0
-		for i := range q.cost {
-			s := q.scale(i)
-			size = float(s)
-		}
+		size := q.costSize()
 		if !finite(a.Objective) || !near(*a.Objective, want, moderate*size) {
 			text, _ := os.ReadFile(again)
 			return failure("convert "+ending, "objective %.12g without limits", want).but("%s %s %s after\n%s", a.Status, show(a.Objective), a.message(), text)
@@ -339,11 +333,7 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 	_ = r
 	does := make([][]*big.Rat, len(g.nodes))
 	best, loosest := math.Inf(1), math.Inf(1) // within the limits, and almost
-	var size float64
-	for i := range q.cost {
-		s := q.scale(i)
-		size = float(s)
-	}
+	size := q.costSize()
 	var try func(id int)
 	try = func(id int) {
 		if id < len(g.nodes) {
@@ -368,16 +358,7 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 		}
 		worst := math.Inf(-1) // in units of each limit
 		for k := range q.limits {
-			l := q.limits[k][0]
-			broken, unit := -float(l.bound), math.Abs(float(l.bound))
-			for i, c := range l.coef {
-				broken += float(c) * v[i]
-				s := q.scale(i)
-				unit = max(unit, float(s))
-			}
-			if l.sense > 0 {
-				broken = -broken
-			}
+			broken, unit := q.broken(q.limits[k][0], v)
 			if unit > 0 {
 				worst = max(worst, broken/unit)
 			}

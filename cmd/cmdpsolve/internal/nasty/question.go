@@ -151,7 +151,7 @@ func (q *question) scale(i int) *big.Rat {
 	larger(low)
 	larger(high)
 	switch c := g.coords[i]; {
-	case c.reach, c.kind == "above", c.kind == "below":
+	case c.reach, c.kind == "above", c.kind == "below", c.kind == "meets":
 		larger(big.NewRat(1, 1))
 	case c.of != "":
 		larger(c.at)
@@ -171,6 +171,15 @@ func (q *question) scale(i int) *big.Rat {
 		}
 	}
 	q.sizes[i] = size
+	return size
+}
+
+// costSize is the size of what is to be minimised.
+func (q *question) costSize() float64 {
+	size := 0.0
+	for i := range q.cost {
+		size = max(size, float(q.scale(i)))
+	}
 	return size
 }
 

@@ -147,8 +147,7 @@ func TestReference(t *testing.T) {
 		g := q.graph()
 		size := 1.0
 		for i := range q.cost {
-			s := q.scale(i)
-			size = max(size, float(s))
+			size = max(size, float(q.scale(i)))
 		}
 		var first []limited
 		for _, l := range q.limits {

@@ -30,70 +30,49 @@ func (b *Bed) shrink(p *Problem, f *Failure) (*Problem, *Failure) {
 	return p, f
 }
 
-// smaller are problems that are a little simpler, the simplest first.
+// smaller are problems that are a little simpler, the simplest first. Most of them leave out a part of the file, whatever it is;
+// sound says which of these are problems.
 func (p *Problem) smaller() []*Problem {
 	var all []*Problem
-	change := func(f func(c *Problem)) {
-		c := p.clone()
-		f(c)
+	add := func(c *Problem) {
 		if string(c.JSON()) != string(p.JSON()) {
 			all = append(all, c)
 		}
 	}
-	if p.game() {
-		return p.smallerGame()
-	}
-	dimensions := p.Target != nil || p.Goal != nil && p.Goal.Cost != nil
-	if dimensions {
-		change(func(c *Problem) { c.Target = nil })
-		if p.Target != nil {
-			change(func(c *Problem) { c.Goal = nil })
-		}
+	change := func(f func(c *Problem)) {
+		c := p.clone()
+		f(c)
+		add(c)
 	}
 	for s := range p.States {
-		if p.States > 1 {
+		if p.States > 1 && !p.game() {
 			change(func(c *Problem) { c.withoutState(s) })
 		}
 	}
-	for k := range p.Constraints {
-		change(func(c *Problem) { c.Constraints = slices.Delete(c.Constraints, k, k+1) })
-	}
 	for _, name := range p.names() {
-		if !dimensions { // vectors have a number for each return
+		if p.Target == nil && (p.Goal == nil || p.Goal.Cost == nil) { // vectors have a number for each return
 			change(func(c *Problem) { c.withoutReturn(name) })
-		}
-	}
-	for k := range p.Transitions {
-		if len(p.Transitions) > 1 {
-			change(func(c *Problem) { c.Transitions = slices.Delete(c.Transitions, k, k+1); c.number() })
 		}
 	}
 	if p.Horizon > 1 {
 		for _, h := range []int{1, p.Horizon - 1} {
 			change(func(c *Problem) {
 				c.Horizon = h
-				c.Transitions = slices.DeleteFunc(c.Transitions, func(r Row) bool { return r.Step > h })
-				c.number()
+				c.withoutRows(func(r Row) bool { return r.Step > h })
 			})
 		}
 	}
-	if p.Goal != nil {
-		change(func(c *Problem) { c.Goal = nil })
-	}
-	for _, s := range slices.Sorted(maps.Keys(p.Start)) {
-		if len(p.Start) > 1 {
-			change(func(c *Problem) { c.Start = map[string]json.Number{s: "1"} })
+	for _, like := range p.Transitions { // rows that have something in common, last those of one choice
+		for _, alike := range []func(r Row) bool{
+			func(r Row) bool { return r.State == like.State },
+			func(r Row) bool { return r.State == like.State && r.Step == like.Step },
+			func(r Row) bool { return r.State == like.State && r.Action == like.Action },
+			func(r Row) bool { return r.State == like.State && r.Step == like.Step && r.Action == like.Action },
+		} {
+			change(func(c *Problem) { c.withoutRows(alike) })
 		}
 	}
 	for k, r := range p.Transitions {
-		if r.Step > 0 {
-			change(func(c *Problem) { c.Transitions[k].Step = 0 })
-		}
-		for _, s := range slices.Sorted(maps.Keys(r.Next)) {
-			if len(r.Next) > 1 {
-				change(func(c *Problem) { c.Transitions[k].Next = map[string]json.Number{s: "1"} })
-			}
-		}
 		for o := range r.Outcomes {
 			change(func(c *Problem) {
 				kept := c.Transitions[k].Outcomes[o]
@@ -102,33 +81,21 @@ func (p *Problem) smaller() []*Problem {
 				c.Transitions[k].Returns = kept.Returns
 			})
 		}
-		for _, name := range slices.Sorted(maps.Keys(r.Returns)) {
-			change(func(c *Problem) { delete(c.Transitions[k].Returns, name) })
-		}
 	}
-	for _, name := range p.names() {
-		r := p.Returns[name]
-		if r.While != nil {
-			change(func(c *Problem) { r := r; r.While = nil; c.Returns[name] = r })
-		}
-		if r.Within > 0 {
-			change(func(c *Problem) { r := r; r.Within = 0; c.Returns[name] = r })
-		}
-		for _, in := range []any{r.Reach, r.While, r.Visits} {
-			if label, ok := in.(string); ok {
-				change(func(c *Problem) { c.withoutLabel(name, label) })
-			}
-		}
+	var file any
+	if err := json.Unmarshal(p.JSON(), &file); err != nil {
+		panic(err)
 	}
-	change(func(c *Problem) {
-		used := string(c.JSON())
-		for label := range c.Labels {
-			if strings.Count(used, `"`+label+`"`) == 1 {
-				delete(c.Labels, label)
-			}
+	simplify(file, func(part any) any { return part }, func(file any) {
+		text, err := json.Marshal(file)
+		if err != nil {
+			panic(err)
+		}
+		c := new(Problem)
+		if json.Unmarshal(text, c) == nil {
+			add(c)
 		}
 	})
-	// Simpler numbers.
 	for _, x := range p.numbers() {
 		old := *x
 		for _, simple := range simpler(old) {
@@ -140,76 +107,51 @@ func (p *Problem) smaller() []*Problem {
 	return all
 }
 
-// smallerGame are games that are a little simpler: rows come and go in pairs, so only what they do changes.
-func (p *Problem) smallerGame() []*Problem {
-	var all []*Problem
-	change := func(f func(c *Problem)) {
-		c := p.clone()
-		f(c)
-		if string(c.JSON()) != string(p.JSON()) {
-			all = append(all, c)
+// simplify calls try with files in which a part of a JSON value is left out, or one of several things that may come is sure to. In
+// whole a changed value stands in its place in the file.
+func simplify(value any, whole func(any) any, try func(file any)) {
+	object, is := value.(map[string]any)
+	if !is {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		without := maps.Clone(object)
+		delete(without, key)
+		inside := func(part any) any {
+			changed := maps.Clone(object)
+			changed[key] = part
+			return whole(changed)
 		}
-	}
-	if p.Horizon > 1 {
-		change(func(c *Problem) {
-			c.Horizon--
-			c.Transitions = slices.DeleteFunc(c.Transitions, func(r Row) bool { return r.Step > c.Horizon })
-		})
-	}
-	for s := range p.States {
-		change(func(c *Problem) {
-			c.Transitions = slices.DeleteFunc(c.Transitions, func(r Row) bool { return r.State == s })
-		})
-		for a := range 3 {
-			name := strconv.Itoa(a)
-			change(func(c *Problem) {
-				c.Transitions = slices.DeleteFunc(c.Transitions, func(r Row) bool { return r.State == s && r.Action == name })
-				c.number()
-			})
+		try(whole(without))
+		if probability, is := object[key].(float64); is && probability < 1 {
+			try(whole(map[string]any{key: 1}))
 		}
-		change(func(c *Problem) {
-			c.Transitions = slices.DeleteFunc(c.Transitions, func(r Row) bool { return r.State == s && r.Step > 0 })
-		})
-	}
-	for k := range p.Constraints {
-		change(func(c *Problem) { c.Constraints = slices.Delete(c.Constraints, k, k+1) })
-	}
-	for k, r := range p.Transitions {
-		for _, s := range slices.Sorted(maps.Keys(r.Next)) {
-			if len(r.Next) > 1 {
-				change(func(c *Problem) { c.Transitions[k].Next = map[string]json.Number{s: "1"} })
-			}
+		list, _ := object[key].([]any)
+		for k, part := range list {
+			try(inside(slices.Delete(slices.Clone(list), k, k+1)))
+			simplify(part, func(part any) any {
+				changed := slices.Clone(list)
+				changed[k] = part
+				return inside(changed)
+			}, try)
 		}
-		for _, name := range slices.Sorted(maps.Keys(r.Returns)) {
-			change(func(c *Problem) { delete(c.Transitions[k].Returns, name) })
-		}
+		simplify(object[key], inside, try)
 	}
-	return all
 }
 
-// numbers points to all numbers of the problem but probabilities.
+// numbers points to the numbers of limits, and the discount.
 func (p *Problem) numbers() []*json.Number {
 	var all []*json.Number
 	for k := range p.Constraints {
 		c := &p.Constraints[k]
-		for _, x := range []*json.Number{&c.AtMost, &c.AtLeast, &c.CVaR, &c.Probability} {
-			if *x != "" {
-				all = append(all, x)
-			}
-		}
-	}
-	if p.Discount != "" && p.Discount != "1" {
-		all = append(all, &p.Discount)
+		all = append(all, &c.AtMost, &c.AtLeast, &c.CVaR, &c.Probability)
 	}
 	for _, r := range p.Returns {
-		if r.Exceeds != nil {
-			all = append(all, &r.Exceeds.Limit)
-		}
-		if r.Excess != nil {
-			all = append(all, &r.Excess.Limit)
+		if of := r.outOf(); of != nil {
+			all = append(all, &of.Limit)
 		}
 	}
-	return all
+	return slices.DeleteFunc(append(all, &p.Discount), func(x *json.Number) bool { return *x == "" || *x == "1" })
 }
 
 // simpler are numbers with fewer digits.
@@ -232,34 +174,61 @@ func simpler(x json.Number) []json.Number {
 
 // sound reports whether the problem is one that the format allows and that asks something.
 func (p *Problem) sound() bool {
-	if len(p.Transitions) == 0 || p.Goal == nil && len(p.Constraints) == 0 || len(p.Returns) == 0 {
+	one := big.NewRat(1, 1)
+	share := func(x json.Number) bool { return x == "" || sign(x) > 0 && rat(x).Cmp(one) <= 0 }
+	sure := func(chances map[string]json.Number) bool {
+		sum := new(big.Rat)
+		for _, x := range chances {
+			sum.Add(sum, rat(x))
+		}
+		return sum.Cmp(one) == 0
+	}
+	here := func(s int) bool { return s >= 0 && s < p.States }
+	if len(p.Transitions) == 0 || p.Goal == nil && len(p.Constraints) == 0 && p.Target == nil || len(p.Returns) == 0 || p.Format == "" || p.States < 1 ||
+		!share(p.Discount) || !sure(p.Start) || p.Horizon == 0 && p.Discount == "" && p.Criterion == "" {
 		return false
 	}
-	one := big.NewRat(1, 1)
+	if p.Goal != nil && p.Goal.Maximize+p.Goal.Minimize == "" && p.Goal.Cost == nil {
+		return false
+	}
 	given := map[[3]string]bool{}
+	actions, others := map[[2]int]map[string]bool{}, map[[2]int]map[string]bool{} // of a state at a step
+	pairs := map[[2]int]int{}
 	for _, r := range p.Transitions {
-		key := [3]string{fmt.Sprint(r.State, " ", r.Step), r.Action, r.Opponent}
-		if r.Step > p.Horizon || given[key] {
+		key, at := [3]string{fmt.Sprint(r.State, " ", r.Step), r.Action, r.Opponent}, [2]int{r.State, r.Step}
+		chances := map[string]json.Number{}
+		for k, o := range r.outcomes() {
+			chances[strconv.Itoa(k)] = o.Probability
+			if !here(o.Next) {
+				return false
+			}
+			for name := range o.Returns {
+				_, known := p.Returns[name]
+				if !known {
+					return false
+				}
+			}
+		}
+		if r.Step > p.Horizon || given[key] || !here(r.State) || r.Action == "" || !sure(chances) {
 			return false
 		}
 		given[key] = true
+		if actions[at] == nil {
+			actions[at], others[at] = map[string]bool{}, map[string]bool{}
+		}
+		actions[at][r.Action], others[at][r.Opponent] = true, true
+		pairs[at]++
 	}
-	if p.Discount != "" && (rat(p.Discount).Sign() <= 0 || rat(p.Discount).Cmp(one) > 0) {
-		return false
-	}
-	for _, c := range p.Constraints {
-		for _, x := range []json.Number{c.CVaR, c.Probability} {
-			if x != "" && (rat(x).Sign() <= 0 || rat(x).Cmp(one) > 0) {
-				return false
-			}
+	for at, n := range pairs {
+		if n != len(actions[at])*len(others[at]) {
+			return false
 		}
 	}
-	sum := new(big.Rat)
-	for _, x := range p.Start {
-		sum.Add(sum, rat(x))
-	}
-	if sum.Cmp(one) != 0 {
-		return false
+	for _, c := range p.Constraints {
+		_, known := p.Returns[c.Return]
+		if !known || (c.AtMost == "") == (c.AtLeast == "") || !share(c.CVaR) || !share(c.Probability) {
+			return false
+		}
 	}
 	for _, states := range p.Labels {
 		if len(states) == 0 {
@@ -267,7 +236,17 @@ func (p *Problem) sound() bool {
 		}
 	}
 	for _, r := range p.Returns {
-		for _, in := range []any{r.Reach, r.Visits} {
+		of := r.outOf()
+		if of != nil {
+			base, known := p.Returns[of.Return]
+			if !known || base.outOf() != nil || of.Limit == "" {
+				return false
+			}
+		}
+		if r.Reach == nil && (r.While != nil || r.Within > 0) {
+			return false
+		}
+		for _, in := range []any{r.Reach, r.While, r.Visits} {
 			if in != nil && len(p.set(in)) == 0 {
 				return false
 			}
@@ -369,7 +348,7 @@ func decimal(x *big.Rat) json.Number {
 func (p *Problem) withoutReturn(name string) {
 	delete(p.Returns, name)
 	for other, r := range p.Returns {
-		if r.Exceeds != nil && r.Exceeds.Return == name || r.Excess != nil && r.Excess.Return == name {
+		if of := r.outOf(); of != nil && of.Return == name {
 			delete(p.Returns, other)
 		}
 	}
@@ -387,20 +366,10 @@ func (p *Problem) withoutReturn(name string) {
 	}
 }
 
-// withoutLabel writes the states of a label in its place.
-func (p *Problem) withoutLabel(name, label string) {
-	var list []any
-	for _, s := range p.Labels[label] {
-		list = append(list, float64(s))
+// withoutRows takes rows out, and numbers the actions of each state from 0.
+func (p *Problem) withoutRows(out func(r Row) bool) {
+	p.Transitions = slices.DeleteFunc(p.Transitions, out)
+	if !p.game() {
+		(&maker{p: p}).renumber()
 	}
-	r := p.Returns[name]
-	for _, in := range []*any{&r.Reach, &r.While, &r.Visits} {
-		if *in == any(label) {
-			*in = list
-		}
-	}
-	p.Returns[name] = r
 }
-
-// number renumbers the actions of each state from 0.
-func (p *Problem) number() { (&maker{p: p}).renumber() }
