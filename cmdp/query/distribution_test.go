@@ -65,6 +65,27 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestBinIntervals: at an end of the interval of a share the shares that were found are z standard errors away (Wilson 1927), at the
+// end that is farther off.
+func TestBinIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 5))
+	for range 200 {
+		n := float64(2 + rng.IntN(1000))
+		p := math.Round(rng.Float64()*n) / n
+		half := wilson(p, n)
+		ends := 0
+		for _, end := range []float64{p - half, p + half} {
+			distance := math.Abs(end-p) * math.Sqrt(n)
+			if math.Abs(distance*distance-z95*z95*end*(1-end)) < 1e-9*n {
+				ends++
+			}
+		}
+		if ends == 0 || half < 0 {
+			t.Errorf("%g of %g: neither %g nor %g is z standard errors away", p, n, p-half, p+half)
+		}
+	}
+}
+
 // TestHistogram keeps all that there is, in bins in order.
 func TestHistogram(t *testing.T) {
 	for name, x := range map[string][]float64{

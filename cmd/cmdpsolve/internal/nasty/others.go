@@ -194,6 +194,12 @@ type played struct {
 		CI95     *float64 `json:"ci95"`
 		Expected *float64 `json:"expected"`
 	} `json:"returns"`
+	Objective *float64 `json:"objective"`
+	Violation *float64 `json:"violation"`
+	Expected  struct {
+		Objective *float64 `json:"objective"`
+		Violation *float64 `json:"violation"`
+	} `json:"expected"`
 	Failed *refused `json:"failed"`
 }
 
@@ -231,6 +237,44 @@ func (b *Bed) judgeSimulate(p *Problem, q *question, file string) *Failure {
 		if d := math.Abs(*found.Mean - *want); !(d <= 4*(*found.CI95)+0.1*size*float64(max(p.Horizon, 20))) {
 			return failure("simulate", "a mean of %s near %v", name, *want).but("%v ± %v", *found.Mean, *found.CI95)
 		}
+	}
+	means := map[string]*float64{}
+	for name, r := range s.Returns {
+		means[name] = r.Mean
+	}
+	if f := q.judgeStanding(p, "simulate expected", s.Expected.Objective, s.Expected.Violation, a.Returns); f != nil {
+		return f
+	}
+	return q.judgeStanding(p, "simulate", s.Objective, s.Violation, means)
+}
+
+// judgeStanding compares an objective and the distance from what limits allow with those of returns.
+func (q *question) judgeStanding(p *Problem, kind string, objective, violation *float64, at map[string]*float64) *Failure {
+	size := q.costSize()
+	if p.Goal != nil {
+		want := value(at, p.Goal.Maximize+p.Goal.Minimize)
+		if !finite(objective) || !near(*objective, want, 1e-9*size) {
+			return failure(kind, "objective %v", want).but("%s", show(objective))
+		}
+	}
+	if len(p.Constraints) == 0 || slices.ContainsFunc(p.Constraints, Limit.whole) {
+		return nil
+	}
+	worst := map[string]float64{} // of each return, by how much its limits are broken
+	for k, l := range p.Constraints {
+		i := q.graph().index[l.Return]
+		v := make([]float64, len(q.graph().coords))
+		v[i] = value(at, l.Return)
+		by, s := q.broken(q.limits[k][0], v)
+		worst[l.Return], size = max(worst[l.Return], by), max(size, s)
+	}
+	broken := 0.0
+	for _, by := range worst {
+		broken = math.Hypot(broken, by)
+	}
+	low, high := broken-moderate*size, broken+moderate*size
+	if !finite(violation) || *violation < low || *violation > high {
+		return failure(kind, "violation %v", broken).but("%s", show(violation))
 	}
 	return nil
 }
@@ -413,12 +457,24 @@ type swept struct {
 
 // judgeSweep compares the plans of a sweep, and one with another limit on the command line, with the reference.
 func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
-	k := slices.IndexFunc(p.Constraints, func(l Limit) bool { return !l.whole() })
-	if k < 0 || p.Goal == nil || p.undiscounted() {
+	if p.Goal == nil || p.undiscounted() {
 		return nil
 	}
-	l := p.Constraints[k]
-	if slices.IndexFunc(p.Constraints[k+1:], func(o Limit) bool { return !o.whole() && o.Return == l.Return }) >= 0 {
+	// The limit that is moved is the first that can be or, where there is none, a new one from above.
+	k := slices.IndexFunc(p.Constraints, func(l Limit) bool { return !l.whole() })
+	base := p.clone()
+	if k < 0 {
+		free := slices.DeleteFunc(p.names(), func(name string) bool {
+			return slices.ContainsFunc(p.Constraints, func(l Limit) bool { return l.Return == name })
+		})
+		if len(free) == 0 {
+			return nil
+		}
+		k = len(p.Constraints)
+		base.Constraints = append(base.Constraints, Limit{Return: free[len(free)-1], AtMost: "0"})
+	}
+	l := base.Constraints[k]
+	if slices.IndexFunc(base.Constraints[k+1:], func(o Limit) bool { return !o.whole() && o.Return == l.Return }) >= 0 {
 		return nil // which of the two is meant is another question
 	}
 	i := q.graph().index[l.Return]
@@ -432,18 +488,24 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 		return nil
 	}
 	to := exactly(float(add(rat(from), mul(rat(step), big.NewRat(2, 1)))))
-	s, _, f := ran[swept](b, "plan", file, "--format", "json", "--quiet", "--sweep", fmt.Sprintf("%s=%s:%s:%s", l.Return, from, to, step))
+	s, r, f := ran[swept](b, "plan", file, "--format", "json", "--quiet", "--sweep", fmt.Sprintf("%s=%s:%s:%s", l.Return, from, to, step))
 	if f != nil {
 		return f
 	}
 	if s.Failed != nil {
 		return q.judgeRefusal(p, s.Failed.Message)
 	}
-	for _, plan := range s.Plans {
-		if len(plan.Limits) != 1 {
-			return failure("sweep", "one limit").but("%v", plan.Limits)
+	if len(s.Plans) != 3 {
+		return failure("sweep", "three plans").but("%d", len(s.Plans))
+	}
+	found := map[string]int{}
+	for n, plan := range s.Plans {
+		found[plan.Status]++
+		at := float(add(rat(from), mul(rat(step), big.NewRat(int64(n), 1))))
+		if len(plan.Limits) != 1 || !near(plan.Limits[0], at, 1e-9*d) {
+			return failure("sweep", "one limit at %v", at).but("%v", plan.Limits)
 		}
-		other := p.clone()
+		other := base.clone()
 		if o := &other.Constraints[k]; o.AtMost != "" {
 			o.AtMost = exactly(plan.Limits[0])
 		} else {
@@ -460,11 +522,21 @@ func (b *Bed) judgeSweep(p *Problem, q *question, file string) *Failure {
 			return f
 		}
 	}
+	code := 0
+	switch {
+	case found["undecided"] > 0:
+		code = 1
+	case found["infeasible"] == len(s.Plans):
+		code = 3
+	}
+	if r.Status != code {
+		return failure("sweep", "exit status %d of %v", code, found).but("%d", r.Status)
+	}
 	flag, bound := "--at-most", l.AtMost
 	if bound == "" {
 		flag = "--at-least"
 	}
-	changed := p.clone()
+	changed := base.clone()
 	bound = rounded(a + 0.6*d)
 	if flag == "--at-most" {
 		changed.Constraints[k].AtMost = bound
