@@ -126,3 +126,90 @@ func TestAdd(t *testing.T) {
 		}
 	}
 }
+
+// TestCountsAgainstTables counts many successors of many choices, in an order that makes room run out again and again, beside plain
+// tables.
+func TestCountsAgainstTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 8))
+	const states, actions, horizon = 30, 3, 2
+	first := make([]int32, states+1)
+	for s := range states {
+		first[s+1] = first[s] + actions
+	}
+	sh, err := NewShape(ShapeSpec{Horizon: horizon, Dim: 1, Start: []StartState{{0, 1}}, First: [][]int32{first}, Returns: []Interval{{Lower: []float64{0}, Upper: []float64{1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pooled := range []bool{false, true} {
+		c, err := NewCounts(sh, pooled, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[[3]int]map[int32]float64{}
+		for range 8000 {
+			h, s, a, next, times := rng.IntN(horizon), rng.IntN(states), rng.IntN(actions), rng.IntN(states), 1+rng.IntN(3)
+			if err := c.Add(h, s, a, next, uint32(times)); err != nil {
+				t.Fatal(err)
+			}
+			if pooled {
+				h = 0
+			}
+			if seen[[3]int{h, s, a}] == nil {
+				seen[[3]int{h, s, a}] = map[int32]float64{}
+			}
+			seen[[3]int{h, s, a}][int32(next)] += float64(times)
+			if rng.IntN(100) == 0 {
+				c.layer(h).compact() // which may come at any time
+			}
+		}
+		entries := 0
+		for at, want := range seen {
+			entries += len(want)
+			next, times := c.AppendSuccessors(nil, nil, at[0], at[1], at[2])
+			visits := 0.0
+			for i, to := range next {
+				visits += times[i]
+				if times[i] != want[to] {
+					t.Fatalf("pooled %v: %v leads to %d %g times, want %g", pooled, at, to, times[i], want[to])
+				}
+			}
+			if len(next) != len(want) || float64(c.Visits(at[0], at[1], at[2])) != visits {
+				t.Fatalf("pooled %v: %v has %d successors and %d visits, want %d and %g", pooled, at, len(next), c.Visits(at[0], at[1], at[2]), len(want), visits)
+			}
+		}
+		if c.Entries() != entries {
+			t.Errorf("pooled %v: %d entries, want %d", pooled, c.Entries(), entries)
+		}
+	}
+}
+
+// TestLearnedReturn: the interval of a scalar return is that of all return vectors within the radii, and within the clip range.
+func TestLearnedReturn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	for range 300 {
+		const d = 3
+		l := &layer{choices: []choice{{rates: newRates(2)}}}
+		dir := make([]float64, d)
+		for i := range dir {
+			dir[i] = rng.NormFloat64()
+			l.returns = append(l.returns, returnStat{mean: rng.NormFloat64(), radius: rng.Float64()})
+		}
+		least, most := math.Inf(1), math.Inf(-1)
+		for corner := range 1 << d {
+			x := 0.0
+			for i, st := range l.returns {
+				x += dir[i] * (st.mean + st.radius*float64(2*(corner>>i&1)-1))
+			}
+			least, most = min(least, x), max(most, x)
+		}
+		rate := bounds{least + rng.NormFloat64(), most + rng.NormFloat64()}
+		got, want := l.learnedReturn(0, dir, rate), bounds{max(least, rate.low), min(most, rate.up)}
+		if math.Abs(got.low-want.low) > 1e-12 || math.Abs(got.up-want.up) > 1e-12 {
+			t.Fatalf("%v in the direction %v of %+v within %v, want %v", got, dir, l.returns, rate, want)
+		}
+		l.choices[0].rates = rates{}
+		if unseen := l.learnedReturn(0, dir, rate); unseen != rate {
+			t.Fatalf("%v of a choice that was never taken, want %v", unseen, rate)
+		}
+	}
+}

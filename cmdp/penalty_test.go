@@ -1,6 +1,10 @@
 package cmdp
 
-import "testing"
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
 
 // segmentRun plays the double dual update against a planner that knows that exactly
 // the returns (price·(1 − x), x) with x in [0, 1] can be had, where x must not exceed
@@ -60,5 +64,81 @@ func TestDoublingForgetsTheBurnIn(t *testing.T) {
 	}
 	if got := rho[burnIn*3/2]; got != 4 {
 		t.Errorf("rho %g at half as many episodes again, want 4", got)
+	}
+}
+
+// TestPenaltyRule compares the rule with one that keeps all that it looks at, on random episodes.
+func TestPenaltyRule(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 3))
+	sh, err := NewShape(ShapeSpec{Horizon: 1, Dim: 2, Start: []StartState{{0, 1}}, First: [][]int32{{0, 2}},
+		Returns: []Interval{{Lower: []float64{0, 0}, Upper: []float64{1, 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := NewTermsDual(sh, Task{Cost: linear(t, sh, 1, 0), Target: atMost(t, sh, 1, 0.2)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doublings, infeasible := 0, 0
+	for range 60 {
+		st := u.penalty.start(u.cost.f)
+		rho, since, doubled, given := st.Rho, 0, 0, false
+		type seen struct {
+			value            []float64
+			estimate, excess float64
+			gap              bool
+		}
+		var window []seen
+		better, far := rng.Float64()-0.3, rng.Float64()*0.6
+		for k := range 1500 {
+			value := []float64{rng.Float64(), rng.Float64() * 0.5}
+			ep := &penaltyEpisode{cost: u.cost, target: u.target, costDual: []float64{1, 0}, targetDual: []float64{0, rng.Float64()}, value: value,
+				low: rng.Float64(), mean: make([]float64, 2), now: []float64{0, 1}}
+			ep.dir = []float64{1, rho * ep.targetDual[1]}
+			ep.evidence = Evidence{Optimum: 0.5 + better + rng.Float64(), Gap: rng.Float64() - 1 + far}
+			if rng.IntN(30) > 0 && since == 0 {
+				ep.now[1] = 0.99 // not yet pressed against its ball
+			}
+			u.penalty.observe(&st, ep)
+
+			pressed := ep.now[1] == 1
+			if given || since == 0 && !pressed {
+				continue
+			}
+			since++
+			estimate := ep.evidence.Optimum + 0.75*(value[0]+ep.dir[1]*value[1]-ep.low)
+			window = append(window, seen{value, estimate, value[0] + rho/2*ep.targetDual[1]*value[1] - estimate, ep.evidence.Gap > 0})
+			if n := float64(len(window)); len(window) >= max(64, since/5) {
+				gaps, optimum, mean, excess, square := 0.0, 0.0, [2]float64{}, 0.0, 0.0
+				for _, w := range window {
+					if w.gap {
+						gaps++
+					}
+					optimum += w.estimate / n
+					excess += w.excess / n
+					square += w.excess * w.excess / n
+					mean[0] += w.value[0] / n
+					mean[1] += w.value[1] / n
+				}
+				noise := math.Sqrt(max(0, square-excess*excess) / n)
+				switch {
+				case 2*gaps > n:
+					given = true
+				case mean[0]+rho/2*max(0, mean[1]-0.2)+noise < optimum:
+					rho, doubled, since = 2*rho, doubled+1, 0
+				}
+				window = nil
+			}
+			if st.Rho != rho || st.Doublings != doubled || st.Infeasible != given {
+				t.Fatalf("episode %d: rho %g after %d doublings, given up %v; want %g, %d, %v", k, st.Rho, st.Doublings, st.Infeasible, rho, doubled, given)
+			}
+		}
+		doublings += doubled
+		if given {
+			infeasible++
+		}
+	}
+	if doublings < 50 || infeasible < 5 || infeasible > 55 {
+		t.Errorf("%d doublings, %d runs given up: want many of both", doublings, infeasible)
 	}
 }

@@ -118,9 +118,6 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 				if sh.certain && a == 0 {
 					p = []float64{1}
 				}
-				if rng.IntN(4) == 0 {
-					p = append(p, 0) // what never happens
-				}
 				for _, x := range p {
 					next := cmdp.Transition{Next: rng.IntN(sh.states), Probability: x}
 					if sh.outcomes {
@@ -138,7 +135,44 @@ func randomModel(t testing.TB, rng *rand.Rand, sh shape) *cmdp.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return withImpossible(t, rng, m)
+}
+
+// withImpossible adds transitions of probability 0 to some choices of a model.
+func withImpossible(t testing.TB, rng *rand.Rand, m *cmdp.Model) *cmdp.Model {
+	t.Helper()
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}
+	if spec.Horizon == 0 {
+		spec.Discount = m.Discount()
+	}
+	kernels := 1
+	if !m.Stationary() {
+		kernels = m.Horizon()
+	}
+	for h := range kernels {
+		k, d := m.Kernel(h), m.Dim()
+		out := cmdp.Kernel{First: k.First, Offset: []int{0}, Returns: k.Returns}
+		for c := range len(k.Offset) - 1 {
+			first, end := k.Offset[c], k.Offset[c+1]
+			out.Next, out.Prob = append(out.Next, k.Next[first:end]...), append(out.Prob, k.Prob[first:end]...)
+			if k.Outcomes != nil {
+				out.Outcomes = append(out.Outcomes, k.Outcomes[first*d:end*d]...)
+			}
+			if rng.IntN(4) == 0 {
+				out.Next, out.Prob = append(out.Next, int32(rng.IntN(m.States()))), append(out.Prob, 0)
+				if k.Outcomes != nil {
+					out.Outcomes = append(out.Outcomes, k.Outcomes[:d]...)
+				}
+			}
+			out.Offset = append(out.Offset, len(out.Next))
+		}
+		spec.Kernels = append(spec.Kernels, out)
+	}
+	with, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with
 }
 
 func randomSet(rng *rand.Rand, n int) []bool {

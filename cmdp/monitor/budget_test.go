@@ -126,6 +126,30 @@ func TestRounded(t *testing.T) {
 	}
 }
 
+// TestRoundedByLessThanAUnit: each return is rounded by less than a unit, and multiples of it not at all, so that a total of n steps
+// is nowhere n units off.
+func TestRoundedByLessThanAUnit(t *testing.T) {
+	const unit = 0.2
+	for _, x := range []float64{-0.4, -0.3, -0.1, 0, 0.1, 0.2, 0.3, 0.4, 1} {
+		const steps = 3
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: steps, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
+			Kernels: []cmdp.Kernel{{First: []int32{0, 1}, Offset: []int{0, 1}, Next: []int32{0}, Prob: []float64{1}, Returns: []float64{x}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rounding, step := range map[monitor.Rounding]float64{monitor.Down: math.Floor(x/unit+1e-9) * unit, monitor.Up: math.Ceil(x/unit-1e-9) * unit} {
+			// What is far below is exceeded by the total less what is far below.
+			b := budget(t, monitor.BudgetSpec{Title: "rounded", Model: m, Limits: []monitor.Limit{{Kind: monitor.Excess, At: -10}}, Rounding: rounding, Resolution: unit})
+			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{b}})
+			v := make([]float64, 2)
+			cmdp.NewEvaluator(p.Model).Returns(v, cmdp.Uniform{Shape: p.Model.Shape()})
+			if want := steps*step + 10; math.Abs(v[1]-want) > 1e-9 {
+				t.Errorf("returns of %g, rounding %d: a total of %g, want %g", x, rounding, v[1]-10, want-10)
+			}
+		}
+	}
+}
+
 func TestUnit(t *testing.T) {
 	for want, values := range map[float64][]float64{0.1: {0.1, 0.3, -0.2, 0}, 0.05: {0.25, 0.1}, 3: {6, 9, 3e6}, 1: {0}, 0.75: {1.5, 2.25}, 1e-9: {1, 1e-9}} {
 		if got, _ := monitor.Unit(values).Float64(); got != want {
@@ -196,6 +220,9 @@ func TestDistribution(t *testing.T) {
 		var from func(h history, mass float64)
 		from = func(h history, mass float64) {
 			step, s, d := len(h.returns), h.states[len(h.states)-1], m.Dim()
+			if mass == 0 {
+				return
+			}
 			if step == m.Horizon() {
 				want[h.total(0)] += mass
 				return

@@ -33,7 +33,7 @@ func TestGeneratedRows(t *testing.T) {
 		for range 1 + rng.IntN(2) {
 			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(9)-1) / 10})
 		}
-		if i%6 == 5 {
+		if i%3 == 2 {
 			kind := monitor.Above
 			if rng.IntN(2) == 0 {
 				kind = monitor.AtLeast

@@ -43,6 +43,11 @@ type planned struct {
 	Memory []struct {
 		Name string `json:"name"`
 	} `json:"memory"`
+	Branches []struct {
+		Probability *float64            `json:"probability"`
+		Returns     map[string]*float64 `json:"returns"`
+		Breaks      []string            `json:"breaks"`
+	} `json:"branches"`
 	Failed *struct {
 		Status  int    `json:"status"`
 		Message string `json:"message"`
@@ -333,6 +338,38 @@ func wordy(memory string) int {
 		n += strings.Count(memory, word)
 	}
 	return n
+}
+
+// farthest is the greatest total of sign times a return that an episode of a policy may end with, with a horizon.
+func (g *graph) farthest(rules []rule, names []string, numbers bool, of string, sign int) (*big.Rat, error) {
+	var most *big.Rat
+	components := map[int]bool{}
+	for _, r := range rules {
+		if r.weight.Sign() <= 0 || components[r.component] {
+			continue
+		}
+		components[r.component] = true
+		does, err := g.play(rules, r.component, names, numbers)
+		if err != nil {
+			return nil, err
+		}
+		come := make([]bool, len(g.nodes))
+		for id, n := range g.nodes { // in the order of steps
+			come[id] = come[id] || g.start[id].Sign() > 0
+			if !come[id] {
+				continue
+			}
+			if total := mul(big.NewRat(int64(sign), 1), n.totals[of]); n.last && (most == nil || total.Cmp(most) > 0) {
+				most = total
+			}
+			for k, w := range does[id] {
+				for _, b := range n.choices[k].branches {
+					come[b.node] = come[b.node] || w.Sign() > 0
+				}
+			}
+		}
+	}
+	return most, nil
 }
 
 // evaluate returns the coordinates of a policy. Totals may be infinite, or NaN where they are undefined.

@@ -400,7 +400,7 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 		return nil
 	}
 	gradient, smooth := make([]float64, d), true
-	var objective float64
+	objective, curvature := 0.0, 0.0
 	if p.Goal.Cost == nil {
 		sense := 1.0
 		if q.maximized {
@@ -414,6 +414,9 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 			return nil
 		}
 		objective, gradient, smooth = c.at(x)
+		if c.Squared != nil || c.Huber != nil {
+			curvature = 1
+		}
 	}
 	steep := 0.0
 	for _, y := range gradient {
@@ -449,8 +452,8 @@ func (b *Bed) judgeCurved(p *Problem, q *question, file string) *Failure {
 	if least.status != optimal {
 		return nil
 	}
-	// A gap of 2e-8 of the optimum allows a step of its square root.
-	allowed := 1e-3 * steep * size
+	// A gap of 2e-8 of the optimum allows a step of its square root, and where the gradient vanishes rounding is what is left of it.
+	allowed := 1e-3*steep*size + 1e-9*curvature*size*size
 	if found := float(least.value); !(found >= here-allowed) {
 		better := make([]float64, d)
 		for i := range d {

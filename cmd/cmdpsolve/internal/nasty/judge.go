@@ -220,7 +220,62 @@ func (q *question) judgeRules(p *Problem, a *planned, rules []rule, policy strin
 			return failure("ray", "a policy under which a return grows without end").but("return %q under\n%s", a.Return, policy)
 		}
 	}
+	for at, k := range limitsInOrder(p) {
+		l := p.Constraints[k]
+		if !l.sure() || p.endless() || a.Status != "optimal" || at >= len(a.Constraints) || a.Constraints[at].Slack == nil {
+			continue
+		}
+		sign, bound := 1, rat(l.AtMost)
+		if l.AtMost == "" {
+			sign, bound = -1, neg(rat(l.AtLeast))
+		}
+		most, err := g.farthest(rules, names, numbers, l.Return, sign)
+		if err != nil || most == nil {
+			continue
+		}
+		if want, size := float(sub(bound, most)), float(q.scale(g.index[l.Return])); !near(*a.Constraints[at].Slack, want, moderate*size) {
+			return failure("slack", "%v, the slack of %s in the worst episode", want, l.text()).but("%v", *a.Constraints[at].Slack)
+		}
+	}
+	f := q.judgeBranches(p, a)
+	if f != nil {
+		return f
+	}
 	return q.judgeKept(p, v, "of the policy file")
+}
+
+// judgeBranches checks that the ways in which endless runs go on make up the long-run means, and which limits each breaks.
+func (q *question) judgeBranches(p *Problem, a *planned) *Failure {
+	if len(a.Branches) == 0 {
+		return nil
+	}
+	g := q.graph()
+	sum := map[string]float64{}
+	for _, b := range a.Branches {
+		v := make([]float64, len(g.coords))
+		for i, c := range g.coords {
+			if !c.total {
+				v[i] = value(b.Returns, c.name)
+				sum[c.name] += *b.Probability * v[i]
+			}
+		}
+		for k, l := range p.Constraints {
+			if l.whole() || g.coords[g.index[l.Return]].total {
+				continue
+			}
+			by, size := q.broken(q.limits[k][0], v)
+			says := slices.Contains(b.Breaks, l.text())
+			if by > 1e-6*size && !says || by < -1e-6*size && says {
+				return failure("branch", "%s is broken by %v", l.text(), by).but("%v", b.Breaks)
+			}
+		}
+	}
+	for name, x := range sum {
+		if !near(x, value(a.Returns, name), moderate*float(q.scale(g.index[name]))) {
+			return failure("branch", "branches whose mean %s is %s", name, show(a.Returns[name])).but("%v", x)
+		}
+	}
+	return nil
 }
 
 // judgeUndecided checks the bound of an answer that is not proved.

@@ -119,6 +119,11 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		}
 		return q.judgeRefusal(p, a.Failed.Message)
 	}
+	for k := range a.Points[min(1, len(a.Points)):] {
+		if before, x := value(a.Points[k].Returns, names[0]), value(a.Points[k+1].Returns, names[0]); before > x {
+			return failure("front", "points in the order of %s", names[0]).but("%v before %v", before, x)
+		}
+	}
 	tight := q.moved(q.limits, ratOf(-moderate))
 	loose := q.moved(q.limits, ratOf(moderate))
 	can := q.best(nil, tight)

@@ -123,6 +123,9 @@ func simplify(value any, whole func(any) any, try func(file any)) {
 			return whole(changed)
 		}
 		try(whole(without))
+		if key == "target" || key == "cost" { // vectors, whose parts belong together
+			continue
+		}
 		if probability, is := object[key].(float64); is && probability < 1 {
 			try(whole(map[string]any{key: 1}))
 		}
@@ -243,7 +246,7 @@ func (p *Problem) sound() bool {
 				return false
 			}
 		}
-		if r.Reach == nil && (r.While != nil || r.Within > 0) {
+		if r.Reach == nil && (r.While != nil || r.Within > 0) || p.Criterion != "" && r.Criterion == "" && (r.Reach != nil || of != nil) {
 			return false
 		}
 		for _, in := range []any{r.Reach, r.While, r.Visits} {
