@@ -2,9 +2,13 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -117,6 +121,61 @@ func TestReadComponents(t *testing.T) {
 	} {
 		if _, err := read("p.csv", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v: want %q", text, err, want)
+		}
+	}
+}
+
+// TestPolicyRows compares random policy files, with rows of steps beside rows of all steps, with what each row says. A row that is
+// there twice is refused, also one of probability 0.
+func TestPolicyRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const changing = "  - {state: b, action: x, step: 2, next: {a: 1}}\n"
+	for trial := range 200 {
+		text := policyProblem
+		if trial%2 == 0 {
+			text += changing
+		}
+		p, err := Parse("p.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		want := map[[2]int][]float64{} // of a step and state a
+		add := func(step string) []float64 {
+			x := []float64{0, 0.25, 0.5, 1}[rng.IntN(4)]
+			lines = append(lines, fmt.Sprintf("%s,a,x,%g", step, x), fmt.Sprintf("%s,a,y,%g", step, 1-x))
+			return []float64{x, 1 - x}
+		}
+		all := add("")
+		lines = append(lines, ",b,x,1")
+		for step := 1; step <= 3; step++ {
+			want[[2]int{step}] = all
+			if step < 3 && rng.IntN(2) == 0 { // else rows of all steps would say nothing
+				want[[2]int{step}] = add(strconv.Itoa(step))
+			}
+		}
+		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		twice := rng.IntN(4) == 0
+		if twice {
+			lines = append(lines, lines[rng.IntN(len(lines))])
+		}
+		file := filepath.Join(t.TempDir(), "p.csv")
+		if err := os.WriteFile(file, []byte("step,state,action,probability\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadPolicy(file, p.Process())
+		if twice != (err != nil) || err != nil && !strings.Contains(err.Error(), "given twice") {
+			t.Fatalf("%v; a row is there twice: %v\n%s", err, twice, strings.Join(lines, "\n"))
+		}
+		if twice {
+			continue
+		}
+		for at, probabilities := range want {
+			found := make([]float64, 2)
+			got.Distribution(found, at[0]-1, at[1])
+			if !slices.Equal(found, probabilities) {
+				t.Fatalf("step %d: %v, want %v of\n%s", at[0], found, probabilities, strings.Join(lines, "\n"))
+			}
 		}
 	}
 }
