@@ -40,9 +40,9 @@ var optionGroups = map[string][]optionGroup{
 		{"The problem", []string{"set", "outside", "resolution"}},
 	},
 	"learn": {
-		{"", []string{"learner", "episodes", "seed", "seeds", "pool", "bonus-scale", "policy", "plot", "save", "resume", "env-command", "format"}},
+		{"", []string{"learner", "episodes", "seed", "seeds", "pool", "policy", "plot", "save", "resume", "env-command", "format"}},
 		{"What the learner is told", []string{"returns", "support", "log"}},
-		{"MOMA", []string{"planner", "dual", "rho", "failure"}},
+		{"MOMA", []string{"bonus-scale", "planner", "dual", "rho", "failure"}},
 		{"The problem", []string{"opponent", "set", "outside"}},
 	},
 	"compare": {
