@@ -30,7 +30,7 @@ type memoryOptions struct {
 var manyPairs = 1 << 16
 
 // fewBytes are taken however little memory there seems to be.
-const fewBytes = 8 << 20
+const fewBytes = 1 << 20
 
 // mostBytes bounds the memory of a model: half of what this process may still have, since planning takes about as much again.
 func mostBytes() int { return int(max(fewBytes, min(available.Bytes()/2, math.MaxInt))) }
