@@ -37,11 +37,11 @@ type way struct {
 	stays  []int32   // of each collapsed state, the best of them
 }
 
-func newAverage(m *cmdp.Model, workers int, c concern, tell markov.Progress) (*average, error) {
+func newAverage(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*average, error) {
 	p := &average{stationary: reach(m, workers, tell)}
-	if p.concern = c; m.Average() {
+	if p.relevance = c; m.Average() {
 		p.ends = p.graph.EndComponents()
-	} else if err := p.settled(c); err != nil {
+	} else if err := p.findEnds(c); err != nil {
 		return nil, err
 	}
 	p.ways, p.least, p.place = make(map[string]*way), markov.NewLeastMean(p.k, p.ends, p.chain), make([]int32, m.States())
@@ -61,14 +61,14 @@ func (p *average) successors(c int32) ([]int32, []float64) {
 	return next, p.k.Prob[p.k.Offset[c]:][:len(next)]
 }
 
-// settled finds the ends of a model with means and totals. It is an error if a policy
+// findEnds finds the ends of a model with means and totals. It is an error if a policy
 // could collect one of them without limit by staying: which mean goes with it would not be defined.
-func (p *average) settled(c concern) error {
+func (p *average) findEnds(c relevance) error {
 	q, err := p.stationary.with(c)
 	if err != nil {
 		return err
 	}
-	if p.stationary, p.ends = q, q.harmless; p.ends == nil { // nothing ever comes back
+	if p.stationary, p.ends = q, q.neutralEnds; p.ends == nil { // nothing ever comes back
 		p.ends = p.graph.EndComponents()
 	}
 	for _, s := range p.ends.Order {
@@ -176,7 +176,7 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 
 func (p *average) traits() traits {
 	totals := !p.m.Average()
-	return traits{unbounded: totals, endless: totals, steps: p.steps, concern: &p.concern, chosen: p.restless, classes: p}
+	return traits{unbounded: totals, endless: totals, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent, classes: p}
 }
 
 // possible is extent: nothing is cut off.

@@ -90,7 +90,7 @@ func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := concern{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
+	c := relevance{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
 	for _, s := range p.without {
 		c.without = append(c.without, s, s+int32(m.States()))
 	}

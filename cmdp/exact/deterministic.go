@@ -52,7 +52,7 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	if gap == 0 {
 		gap = 1e-9
 	}
-	s := &search{m: m, account: newAccount(task, concernOf(m.Dim(), task)), opts: opts, gap: gap, best: &DeterministicResult{Objective: math.Inf(1)}}
+	s := &search{m: m, account: newAccount(task, relevanceOf(m.Dim(), task)), opts: opts, gap: gap, best: &DeterministicResult{Objective: math.Inf(1)}}
 	if err := s.open(ctx, nil); err != nil {
 		return nil, err
 	}

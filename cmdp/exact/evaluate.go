@@ -43,11 +43,11 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	out := &Evaluation{Drift: make([]float64, m.Dim())}
 	if !m.Means() {
 		p := reach(process, 1, nil)
-		p.concern = everything(m.Dim())
+		p.relevance = everything(m.Dim())
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p, err := newAverage(process, 1, indifferent(m.Dim()), nil) // totals may go on
+	p, err := newAverage(process, 1, irrelevant(m.Dim()), nil) // totals may go on
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (s *solver) recheckBound(r *Result) error {
 	}
 	p.Value, p.Margin = value, margin+p.slack
 	p.Bound = p.Value - conjugate - p.Support - p.Margin
-	p.Without = s.concern.leftOut()
+	p.Without = s.relevance.leftOut()
 	r.Proof, r.Bound = &p, p.Bound
 	if isFinite(r.Objective) && s.meets(r) {
 		r.Bound = math.Min(p.Bound, r.Objective)

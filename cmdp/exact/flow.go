@@ -68,7 +68,7 @@ func (f *flow) returns(ctx context.Context, policy []markov.Actions, room []floa
 		}
 		f.step(h, block, from, to[block], &policy[h], room)
 		if last := h == f.m.Horizon()-1; last || !f.m.Stationary() {
-			f.settle(f.m.Kernel(h), block, room)
+			f.collectReturns(f.m.Kernel(h), block, room)
 		}
 	}
 	if err := r.Run(ctx); err != nil {
@@ -120,9 +120,9 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *mark
 	}
 }
 
-// settle adds the returns of the occupancies of the choices of a block to its sum, and
+// collectReturns adds the returns of the occupancies of the choices of a block to its sum, and
 // takes them away. The sums of few terms are added up, which keeps their rounding small.
-func (f *flow) settle(k *cmdp.Kernel, block int, choices []float64) {
+func (f *flow) collectReturns(k *cmdp.Kernel, block int, choices []float64) {
 	lo, hi := f.blocks.Part(block)
 	d := f.m.Dim()
 	part := make([]float64, d)

@@ -118,17 +118,17 @@ func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 	if err != nil {
 		return nil, err
 	}
-	f := &front{ctx: ctx, planner: p, concern: concernOf(p.m.Dim(), task, opts.Over...), task: task, opts: opts}
+	f := &front{ctx: ctx, planner: p, relevance: relevanceOf(p.m.Dim(), task, opts.Over...), task: task, opts: opts}
 	return f.run()
 }
 
 // front is the state of one computation.
 type front struct {
-	ctx     context.Context
-	planner *Planner
-	concern concern
-	task    cmdp.Task // without a cost
-	opts    FrontOptions
+	ctx       context.Context
+	planner   *Planner
+	relevance relevance
+	task      cmdp.Task // without a cost
+	opts      FrontOptions
 
 	columns []column // of all weighted problems
 	outer   *cone
@@ -188,13 +188,13 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}
 	var r *Result
-	err = f.planner.inTurn(f.ctx, f.concern, f.opts.Options, func(q pricer) (err error) {
+	err = f.planner.inTurn(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
 		r, err = f.solve(q, gradient)
 		return err
 	})
 	var lost *unreachableError
 	if errors.As(err, &lost) {
-		f.concern, f.columns = f.concern.leaving(lost.states), nil
+		f.relevance, f.columns = f.relevance.leavingOut(lost.states), nil
 		return f.weigh(weights)
 	}
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *solver) missesWhole() (*Result, error) {
 
 // refutation is the answer "infeasible" with the nearest returns found.
 func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Result {
-	best.Without = s.concern.leftOut()
+	best.Without = s.relevance.leftOut()
 	best.Rows, best.Weights = s.refuters()
 	out := &Result{
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,

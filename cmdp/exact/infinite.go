@@ -23,12 +23,12 @@ func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // An account says what returns that do not end come to in a task.
 type account struct {
-	task    cmdp.Task
-	concern concern
-	limits  []cmdp.Constraint // those of the target that are known
+	task      cmdp.Task
+	relevance relevance
+	limits    []cmdp.Constraint // those of the target that are known
 }
 
-func newAccount(task cmdp.Task, c concern) account {
+func newAccount(task cmdp.Task, c relevance) account {
 	limits, _ := limitsOf(task)
 	return account{task, c, limits}
 }
@@ -37,12 +37,12 @@ func newAccount(task cmdp.Task, c concern) account {
 // matters to nothing, and by a number that is just large enough for all limits if it is infinite where that is wanted. Any other
 // one stays as it is.
 func (a *account) counted(v []float64) []float64 {
-	if !slices.ContainsFunc(v, func(x float64) bool { return !isFinite(x) }) || a.concern.up == nil {
+	if !slices.ContainsFunc(v, func(x float64) bool { return !isFinite(x) }) || a.relevance.up == nil {
 		return v
 	}
 	out := slices.Clone(v)
 	for i, x := range v {
-		up, down := a.concern.up[i], a.concern.down[i]
+		up, down := a.relevance.up[i], a.relevance.down[i]
 		if !isFinite(x) && (!up && !down || !down && math.IsInf(x, -1) || !up && math.IsInf(x, 1)) {
 			out[i] = 0
 		}
@@ -74,10 +74,10 @@ func (a *account) costOf(v []float64) float64 {
 	g, affine := a.task.Cost.(cost.Affine)
 	for i, x := range v {
 		switch {
-		case isFinite(x) || a.concern.up == nil:
+		case isFinite(x) || a.relevance.up == nil:
 		case affine && g.Gradient()[i] != 0:
 			return dot(g.Gradient(), v)
-		case !affine && (a.concern.up[i] || a.concern.down[i]):
+		case !affine && (a.relevance.up[i] || a.relevance.down[i]):
 			return math.Inf(1)
 		}
 	}

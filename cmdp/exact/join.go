@@ -65,7 +65,7 @@ func (s *solver) join() error {
 	if len(columns) < 2 {
 		return nil
 	}
-	t, err := p.settle(s.ctx, columns, weights, runs)
+	t, err := p.settlementOf(s.ctx, columns, weights, runs)
 	if err != nil || !t.apart() {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *solver) join() error {
 			break
 		}
 		columns, weights, _, _ = s.mixture()
-		now, err := p.settle(s.ctx, columns, weights, runs)
+		now, err := p.settlementOf(s.ctx, columns, weights, runs)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *solver) join() error {
 		}
 		// What is new is joined too, and nothing is forgotten.
 		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
-		if t, err = p.settle(s.ctx, columns, scaled(0.5, weights), runs); err != nil {
+		if t, err = p.settlementOf(s.ctx, columns, scaled(0.5, weights), runs); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		if err != nil {
 			return nil, err
 		}
-		p, err := newAverage(process, 1, indifferent(m.Dim()), nil)
+		p, err := newAverage(process, 1, irrelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}

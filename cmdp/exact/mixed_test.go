@@ -95,8 +95,8 @@ func TestMixedPrice(t *testing.T) {
 				all = append(all, v)
 			}
 		})
-		concern := concern{up: []bool{true, true, true}, down: []bool{true, false, true}}
-		p, err := newAverage(m, 1, concern, nil)
+		important := relevance{up: []bool{true, true, true}, down: []bool{true, false, true}}
+		p, err := newAverage(m, 1, important, nil)
 		if err != nil {
 			if refused++; len(all) > 0 || !errors.Is(err, ErrNoTotal) {
 				t.Errorf("seed %d: %v: %d policies have a total", seed, err, len(all))
@@ -135,7 +135,7 @@ func TestMixedPrice(t *testing.T) {
 				t.Errorf("seed %d: checked again %v with margin %v, %v: want %v", seed, value, margin, err, want)
 			}
 			exact := []*big.Rat{rational(dir[0]), rational(dir[1]), rational(dir[2])}
-			value, loss, err := rationalValue(t.Context(), m, exact, concern)
+			value, loss, err := rationalValue(t.Context(), m, exact, important)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

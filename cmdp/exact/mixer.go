@@ -224,7 +224,7 @@ func (x *Mixer) mix(dir []float64) (low float64, added bool) {
 		}
 	}
 	for i := range n {
-		if nearly(x.columns[i].coef, c.coef, 1e-13*(1+x.size)) {
+		if equalWithin(x.columns[i].coef, c.coef, 1e-13*(1+x.size)) {
 			low, x.columns = c.low, x.columns[:n]
 			return low, false
 		}
@@ -233,8 +233,8 @@ func (x *Mixer) mix(dir []float64) (low float64, added bool) {
 	return c.low, true
 }
 
-// nearly reports whether no entries differ by more than tol.
-func nearly(a, b []float64, tol float64) bool {
+// equalWithin reports whether no entries differ by more than tol.
+func equalWithin(a, b []float64, tol float64) bool {
 	for i, v := range a {
 		if !(math.Abs(v-b[i]) <= tol) {
 			return false

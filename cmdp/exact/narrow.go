@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A halfway is a column of a mixture that is made narrower, with its visits.
-type halfway struct {
+// A visitedColumn is a column of a mixture that is made narrower, with its visits.
+type visitedColumn struct {
 	column
 	weight float64
 	visits []float32 // of each state in which policies of the mixture differ
@@ -28,23 +28,23 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 			apart = append(apart, int32(s))
 		}
 	}
-	mix := make([]*halfway, len(columns))
+	mix := make([]*visitedColumn, len(columns))
 	for j, c := range columns {
 		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, true)
 		if err != nil {
 			return nil, nil, err
 		}
-		mix[j] = &halfway{c, weights[j], p.outline(x, apart)}
+		mix[j] = &visitedColumn{c, weights[j], p.outline(x, apart)}
 	}
 	for n := range most {
 		a, b, differ := farthest(mix, apart)
 		if len(differ) <= few {
 			break
 		}
-		var next []*halfway
+		var next []*visitedColumn
 		var grown float64
 		// Where half of the way costs more, the other half costs less.
-		for _, ends := range [][2]*halfway{{a, b}, {b, a}} {
+		for _, ends := range [][2]*visitedColumn{{a, b}, {b, a}} {
 			between, forever, err := p.between(ctx, ends[0], ends[1], apart, differ, n%3 < 2)
 			if err != nil {
 				return nil, nil, err
@@ -75,7 +75,7 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 
 // farthest returns the two policies that differ in most of the states that either
 // visits, and the places of these states in apart.
-func farthest(mix []*halfway, apart []int32) (a, b *halfway, differ []int32) {
+func farthest(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ []int32) {
 	for i, x := range mix {
 		for _, y := range mix[:i] {
 			var places []int32
@@ -95,7 +95,7 @@ func farthest(mix []*halfway, apart []int32) (a, b *halfway, differ []int32) {
 // between returns the policy that does as b in the first of the states of apart in which they differ, and as a elsewhere: in half of them or,
 // if guess is true, as far as makes up for the weight of b, and a little farther. forever reports that it does not come
 // to rest as a and b do.
-func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ []int32, guess bool) (h *halfway, forever bool, err error) {
+func (p *stationary) between(ctx context.Context, a, b *visitedColumn, apart, differ []int32, guess bool) (h *visitedColumn, forever bool, err error) {
 	policy, first := a.policy.Clone(), len(differ)/2
 	if guess {
 		left := 0.0
@@ -116,7 +116,7 @@ func (p *stationary) between(ctx context.Context, a, b *halfway, apart, differ [
 	if err != nil {
 		return nil, false, err
 	}
-	return &halfway{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.Recurrent) > 0, nil
+	return &visitedColumn{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.Recurrent) > 0, nil
 }
 
 // outline returns visits of some states that are above 0 where x is, in half the memory.
@@ -133,7 +133,7 @@ func (p *stationary) outline(x *markov.Occupancy, states []int32) []float32 {
 // exchangeIn gives a new policy as much weight as it can take from the others while what the face preserves
 // stays the same, so that one of them drops out. It returns the growth of the cost. It returns nil if there is
 // no such exchange.
-func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown float64) {
+func exchangeIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visitedColumn, grown float64) {
 	all := append(slices.Clone(mix), h)
 	n := len(all)
 	if len(f.keep)+1 >= n {
@@ -166,7 +166,7 @@ func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown floa
 	before := meanOf(mix)
 	for j, o := range all {
 		if j != out {
-			next = append(next, &halfway{o.column, math.Max(0, o.weight+step*k[j]), o.visits})
+			next = append(next, &visitedColumn{o.column, math.Max(0, o.weight+step*k[j]), o.visits})
 		}
 	}
 	change := minus(meanOf(next), before)
@@ -179,7 +179,7 @@ func exchangeIn(mix []*halfway, h *halfway, f face) (next []*halfway, grown floa
 }
 
 // meanOf returns the returns of a mixture.
-func meanOf(mix []*halfway) []float64 {
+func meanOf(mix []*visitedColumn) []float64 {
 	v := make([]float64, len(mix[0].returns))
 	for _, h := range mix {
 		floats.AddScaled(v, h.weight, h.returns)

@@ -68,7 +68,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if !p.pricer.traits().chosen || concernOf(p.m.Dim(), task).equal(concernOf(p.m.Dim(), limits)) {
+	if !p.pricer.traits().chosen || relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
 	kept, err := p.Solve(ctx, limits, opts)
@@ -79,7 +79,7 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 		return nil, err
 	}
 	if kept.Status == Optimal {
-		if found := p.infinite(ctx, concernOf(p.m.Dim(), task), kept); found != nil {
+		if found := p.infinite(ctx, relevanceOf(p.m.Dim(), task), kept); found != nil {
 			return nil, found
 		}
 	}
@@ -89,13 +89,13 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 
 // infinite returns an error that names a return that is infinite where that is unwanted, and a state and an action that give it for ever;
 // nil without one.
-func (p *Planner) infinite(ctx context.Context, c concern, r *Result) *NoTotalError {
+func (p *Planner) infinite(ctx context.Context, c relevance, r *Result) *NoTotalError {
 	m, state := p.m, func(s int32) int32 { return s }
 	if r.Product != nil {
 		m, state = r.Product.Model, func(s int32) int32 { return int32(r.Product.State(int(s))) }
 	}
 	s := reach(m, p.workers, nil)
-	s.concern = c
+	s.relevance = c
 	for _, o := range r.components() {
 		st := &o.Policy.steps[0]
 		x, err := s.visits(ctx, st, false)
@@ -124,7 +124,7 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	if err != nil {
 		return err
 	}
-	c := concernOf(p.m.Dim(), task)
+	c := relevanceOf(p.m.Dim(), task)
 	for {
 		err := p.inTurn(ctx, c, opts, func(q pricer) error {
 			s, err := newSolver(ctx, q, task, opts)
@@ -139,12 +139,12 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 		if !errors.As(err, &lost) {
 			return err
 		}
-		c = c.leaving(lost.states)
+		c = c.leavingOut(lost.states)
 	}
 }
 
-// inTurn waits until no other call works and calls work with the pricer for a concern.
-func (p *Planner) inTurn(ctx context.Context, c concern, opts Options, work func(pricer) error) error {
+// inTurn waits until no other call works and calls work with the pricer for what matters.
+func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work func(pricer) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -167,12 +167,12 @@ func (p *Planner) inTurn(ctx context.Context, c concern, opts Options, work func
 	return work(p.pricer)
 }
 
-// prepare makes the pricer for a concern, unless there is one. Totals that may go on for ever have one of their own for
-// each concern, and policies that are of no use for another.
-func (p *Planner) prepare(c concern, tell markov.Progress) error {
+// prepare makes the pricer for what matters, unless there is one. Where totals may go on for ever, a pricer and its policies are
+// of no use once something else matters.
+func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	if p.pricer != nil {
 		now := p.pricer.traits()
-		if !now.chosen || now.concern.equal(c) {
+		if !now.chosen || now.relevance.equal(c) {
 			return nil
 		}
 	}

@@ -44,9 +44,9 @@ type traits struct {
 	fresh bool
 	// steps are the largest magnitudes of each return in a step, nil if they are not known.
 	steps []float64
-	// concern is what the answers are good for, nil for everything. Where chosen is true, they are good for nothing else.
-	concern *concern
-	chosen  bool
+	// relevance says which returns have to matter for the answers to be good, nil for any. Where chosen is true, they are good for nothing else.
+	relevance *relevance
+	chosen    bool
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
 	rays *stationary
 	// classes joins recurrent classes, nil where policies have none that matter.
@@ -101,18 +101,18 @@ func newColumn(p priced, dir []float64) column {
 // Boundless stands for infinity in the sides of boxes, which have to be finite.
 const Boundless = 1e99
 
-// A concern says which returns matter, and on which side: up where large values may be
+// A relevance says which returns matter, and on which side: up where large values may be
 // unwanted, down where small ones may be. Totals may be infinite where that is no harm. without
 // holds the states, in order, that no policy comes to which keeps the limits.
-type concern struct {
+type relevance struct {
 	up, down []bool
 	without  []int32
 }
 
-// concernOf returns what matters to a task. A cost or a target that is not known to be
+// relevanceOf returns what matters to a task. A cost or a target that is not known to be
 // made of half-spaces may depend on any of them, on either side.
-func concernOf(dim int, task cmdp.Task, forms ...[]float64) concern {
-	c := indifferent(dim)
+func relevanceOf(dim int, task cmdp.Task, forms ...[]float64) relevance {
+	c := irrelevant(dim)
 	switch g := task.Cost.(type) {
 	case nil:
 	case cost.Affine:
@@ -162,23 +162,23 @@ func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
 	return limits, true
 }
 
-func everything(dim int) concern {
-	c := indifferent(dim)
+func everything(dim int) relevance {
+	c := irrelevant(dim)
 	for i := range dim {
 		c.up[i], c.down[i] = true, true
 	}
 	return c
 }
 
-// indifferent is the concern to which nothing matters.
-func indifferent(dim int) concern { return concern{up: make([]bool, dim), down: make([]bool, dim)} }
+// irrelevant is the relevance of a task to which nothing matters.
+func irrelevant(dim int) relevance { return relevance{up: make([]bool, dim), down: make([]bool, dim)} }
 
-func (c concern) equal(d concern) bool {
+func (c relevance) equal(d relevance) bool {
 	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down) && slices.Equal(c.without, d.without)
 }
 
-// leaving returns the concern that leaves out more states.
-func (c concern) leaving(states []int32) concern {
+// leavingOut returns the relevance that leaves out more states.
+func (c relevance) leavingOut(states []int32) relevance {
 	c.without = slices.Concat(c.without, states)
 	slices.Sort(c.without)
 	c.without = slices.Compact(c.without)
@@ -186,7 +186,7 @@ func (c concern) leaving(states []int32) concern {
 }
 
 // leftOut returns the states that are left out, nil for none.
-func (c concern) leftOut() []int {
+func (c relevance) leftOut() []int {
 	var out []int
 	for _, s := range c.without {
 		out = append(out, int(s))
@@ -195,7 +195,7 @@ func (c concern) leftOut() []int {
 }
 
 // add adds that large values of form·v may be unwanted.
-func (c concern) add(form []float64) {
+func (c relevance) add(form []float64) {
 	for i, x := range form {
 		c.up[i] = c.up[i] || x > 0
 		c.down[i] = c.down[i] || x < 0

@@ -24,7 +24,7 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		unbox(lower, upper)
 		return lower, upper, err
 	}
-	p, err := newPricer(m, opts.Workers, indifferent(m.Dim()), opts.Working)
+	p, err := newPricer(m, opts.Workers, irrelevant(m.Dim()), opts.Working)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,13 +25,13 @@ func RationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat) (*big.Rat
 	for i, t := range dir {
 		form[i] = float64(t.Sign())
 	}
-	v, _, err := rationalValue(ctx, m, dir, concernOf(len(dir), cmdp.Task{}, form))
+	v, _, err := rationalValue(ctx, m, dir, relevanceOf(len(dir), cmdp.Task{}, form))
 	return v, err
 }
 
 // rationalValue is RationalValue over the policies whose totals are infinite only where
 // that is no harm; loss is about how far below V* the bound lies.
-func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
+func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c relevance) (value *big.Rat, loss float64, err error) {
 	if err := refuseGame(m); err != nil {
 		return nil, 0, err
 	}
@@ -99,7 +99,7 @@ func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // rationalBound checks in rational arithmetic that the values which the solver finds are
 // at most their own backups, and lowers them until they are: with a discount by the
 // same amount everywhere, else by a larger perturbation.
-func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
+func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c relevance) (value *big.Rat, loss float64, err error) {
 	p, err := newStationary(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
@@ -200,7 +200,7 @@ func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
 // rationalMeans checks in rational arithmetic what average.bound says: the values never fall on the
 // way, the totals being added, and where a policy may stay they are at most what relative values show of
 // the mean there, up to a margin that is taken off.
-func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c concern) (value *big.Rat, loss float64, err error) {
+func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat, c relevance) (value *big.Rat, loss float64, err error) {
 	p, err := newAverage(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err

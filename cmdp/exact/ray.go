@@ -37,14 +37,14 @@ func (p *stationary) ray(q *markov.Quotient, policy *markov.Actions, endless []i
 		if !in[n] || n == q.Rest {
 			continue
 		}
-		if stuck { // one of the harmless places that it can go to
+		if stuck { // one of the neutral end components that it can go to
 			if place < 0 {
-				place = p.harmless.Of[s]
+				place = p.neutralEnds.Of[s]
 			}
-			if place < 0 || p.harmless.Of[s] != place {
+			if place < 0 || p.neutralEnds.Of[s] != place {
 				continue
 			}
-			p.linger(st, int32(s))
+			p.mixInside(st, int32(s))
 		}
 		of[s] = true
 		lo, hi = min(lo, p.base.Number[s]), max(hi, p.base.Number[s]+1)
@@ -112,13 +112,13 @@ func (p *stationary) magnitudes(st *markov.Rule, s int32) []float64 {
 	return out
 }
 
-// linger lets the policy take all choices that stay in the harmless place of a state,
+// mixInside lets the policy take all choices that stay in the neutral end component of a state,
 // with the same probability.
-func (p *stationary) linger(st *markov.Rule, s int32) {
+func (p *stationary) mixInside(st *markov.Rule, s int32) {
 	n := p.k.First[s+1] - p.k.First[s]
 	probs, kept := make([]float64, n), 0.0
 	for a := range n {
-		if p.harmless.Inside[p.k.First[s]+a] {
+		if p.neutralEnds.Inside[p.k.First[s]+a] {
 			probs[a] = 1
 			kept++
 		}

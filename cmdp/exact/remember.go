@@ -39,7 +39,7 @@ func (s *solver) withMemory(r *Result, p *stationary, b *blend, right func(r *Re
 func (p *stationary) mayStay(r *ray) bool {
 	var room []markov.Taken
 	return !slices.ContainsFunc(r.states, func(s int32) bool {
-		return slices.ContainsFunc(p.choose(room[:0], r.policy, p.base.Number[s]), func(t markov.Taken) bool { return !p.harmless.Inside[t.Choice] })
+		return slices.ContainsFunc(p.choose(room[:0], r.policy, p.base.Number[s]), func(t markov.Taken) bool { return !p.neutralEnds.Inside[t.Choice] })
 	})
 }
 
@@ -196,7 +196,7 @@ type remembering struct {
 
 func newRemembering(p *stationary, product *monitor.Product) (*remembering, error) {
 	l := &remembering{from: p, product: product, pairs: make(map[int32][]int32)}
-	c := concern{up: p.up, down: p.down}
+	c := relevance{up: p.up, down: p.down}
 	for i := range int32(product.Model.States()) {
 		of := int32(product.State(int(i)))
 		l.pairs[of] = append(l.pairs[of], i)
@@ -298,7 +298,7 @@ func (l *remembering) marked(states []int32) (*stationary, error) {
 		return nil, err
 	}
 	n := int32(l.to.m.States())
-	c := concern{up: append(slices.Clone(l.to.up), false), down: append(slices.Clone(l.to.down), true)}
+	c := relevance{up: append(slices.Clone(l.to.up), false), down: append(slices.Clone(l.to.down), true)}
 	for _, s := range l.to.without {
 		c.without = append(c.without, s, s+n)
 	}

@@ -55,8 +55,8 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 	return out, share
 }
 
-// settle returns the settlement of a mixture. runs remembers the long runs of policies.
-func (p *average) settle(ctx context.Context, columns []column, weights []float64, runs map[*markov.Actions]*frequencies) (*settlement, error) {
+// settlementOf returns the settlement of a mixture. runs remembers the long runs of policies.
+func (p *average) settlementOf(ctx context.Context, columns []column, weights []float64, runs map[*markov.Actions]*frequencies) (*settlement, error) {
 	t := &settlement{p: p, mass: make([]float64, len(p.k.Offset)-1), users: make([]int32, len(p.k.Offset)-1)}
 	t.columns, t.weights = unlinked(columns, weights)
 	for _, c := range t.columns {
@@ -312,7 +312,7 @@ func (p *average) combine(ctx context.Context, columns []column, weights []float
 	if len(columns) == 1 && columns[0].link == nil {
 		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
 	}
-	t, err := p.settle(ctx, columns, weights, make(map[*markov.Actions]*frequencies))
+	t, err := p.settlementOf(ctx, columns, weights, make(map[*markov.Actions]*frequencies))
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 }
 
 // newPricer returns the pricer for the kind of return that the model has.
-func newPricer(m *cmdp.Model, workers int, c concern, tell markov.Progress) (pricer, error) {
+func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (pricer, error) {
 	if err := refuseGame(m); err != nil {
 		return nil, err
 	}
@@ -173,8 +173,8 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 		return nil, err
 	}
 	s.pricer = p
-	if s.traits.concern != nil {
-		s.account = newAccount(task, *s.traits.concern)
+	if s.traits.relevance != nil {
+		s.account = newAccount(task, *s.traits.relevance)
 	}
 	return s, nil
 }

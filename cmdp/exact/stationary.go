@@ -15,7 +15,7 @@ import (
 
 // stationary is the pricer of a model without a horizon, for discounted and total
 // returns. A total is infinite where a policy goes on for ever, which is allowed where that
-// is wanted or does not matter; see settle.
+// is wanted or does not matter; see restrictToProper.
 type stationary struct {
 	m           *cmdp.Model
 	k           *cmdp.Kernel
@@ -24,30 +24,30 @@ type stationary struct {
 	gamma       float64
 	longest     int
 	mostActions int
-	concern
+	relevance
 
-	reached  []bool            // by some policy
-	restless bool              // some policy need not come to rest
-	extremes *extremes         // shared by all concerns
-	graph    markov.Graph      // what is reached, and policies may use
-	parts    *markov.Partition // its strongly connected components
-	visitor  *markov.Visits
-	base     *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
-	harmless *markov.EndComponents // in which a total return may go on, nil without a cycle
-	scalars  map[string]*markov.LeastTotal
-	chain    *markov.Chain
-	signs    []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
-	steps    []float64                 // of each return, the largest magnitude in a step
-	swept    bool                      // some component is so large that its totals are swept
-	mass     []float64                 // room for visits
-	enough   float64                   // relative error of a bound that is no matter
+	reached     []bool            // by some policy
+	recurrent   bool              // some policy need not come to rest
+	extremes    *extremes         // shared by all pricers of the model
+	graph       markov.Graph      // what is reached, and policies may use
+	parts       *markov.Partition // its strongly connected components
+	visitor     *markov.Visits
+	base        *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
+	neutralEnds *markov.EndComponents // in which a total return may go on, nil without a cycle
+	scalars     map[string]*markov.LeastTotal
+	chain       *markov.Chain
+	signs       []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
+	steps       []float64                 // of each return, the largest magnitude in a step
+	swept       bool                      // some component is so large that its totals are swept
+	mass        []float64                 // room for visits
+	enough      float64                   // relative error of a bound that is no matter
 }
 
-func newStationary(m *cmdp.Model, workers int, c concern, tell markov.Progress) (*stationary, error) {
+func newStationary(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*stationary, error) {
 	return reach(m, workers, tell).with(c)
 }
 
-// reach returns the pricer of all that is reached, without a concern.
+// reach returns the pricer of all that is reached, to which nothing matters.
 func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 	p := &stationary{m: m, k: m.Kernel(0), workers: workers, tell: tell, gamma: m.Discount(), longest: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
@@ -71,7 +71,7 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 		p.signs[i].down = p.signs[i].down || r < 0
 		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
-	p.restless = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
+	p.recurrent = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
 	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.number()
 	p.parts = &markov.Partition{First: p.base.Component, Order: p.base.Origin} // without the states that rest
@@ -88,17 +88,17 @@ func (p *stationary) number() {
 	}
 }
 
-// with returns the pricer for a concern.
-func (p *stationary) with(c concern) (*stationary, error) {
+// with returns the pricer for what matters.
+func (p *stationary) with(c relevance) (*stationary, error) {
 	q := *p
-	q.concern, q.mass = c, nil
-	q.graph, q.harmless = markov.Graph{Kernel: p.k, In: p.reached, Progress: p.tell}, nil
-	if !p.restless {
+	q.relevance, q.mass = c, nil
+	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reached, Progress: p.tell}, nil
+	if !p.recurrent {
 		return &q, nil
 	}
 	q.scalars = make(map[string]*markov.LeastTotal)
 	q.graph.In = slices.Clone(p.reached)
-	if err := q.settle(); err != nil {
+	if err := q.restrictToProper(); err != nil {
 		return nil, err
 	}
 	if slices.Equal(q.graph.In, p.reached) && q.graph.Allowed == nil {
@@ -129,7 +129,7 @@ func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
 		switch {
 		case t != 0 && charged:
 			key[i] = 2
-		case t != 0 && p.harmless != nil:
+		case t != 0 && p.neutralEnds != nil:
 			key[i] = 1
 		}
 	}
@@ -140,7 +140,7 @@ func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
 	switch {
 	case charged:
 		z = p.charging(dir)
-	case p.harmless != nil:
+	case p.neutralEnds != nil:
 		z = p.collapsing(dir)
 	}
 	if z == nil {
@@ -169,14 +169,14 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 			return z
 		}
 	}
-	free, ends := p.choices(nothing), p.harmless
-	if p.graph.Allowed != nil || !slices.Equal(free, p.choices(p.unharmed)) {
+	free, ends := p.choices(nothing), p.neutralEnds
+	if p.graph.Allowed != nil || !slices.Equal(free, p.choices(p.neutral)) {
 		ends = p.graph.Only(free).EndComponents()
 	}
 	if ends.Len() == 0 {
 		return nil
 	}
-	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.unharmed(c) })
+	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.neutral(c) })
 	if !slices.Equal(safe, free) {
 		places = p.graph.Only(safe).EndComponents()
 	}
@@ -207,8 +207,8 @@ func (p *stationary) charged(dir []float64) bool {
 func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) })
 	places := p.graph.Only(make([]bool, len(nothing))).EndComponents() // none
-	if p.harmless != nil {
-		places = p.graph.Only(p.choices(func(c int32) bool { return nothing[c] && p.unharmed(c) })).EndComponents()
+	if p.neutralEnds != nil {
+		places = p.graph.Only(p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) })).EndComponents()
 	}
 	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing), Progress: p.tell}
 	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }

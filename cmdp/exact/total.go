@@ -12,8 +12,8 @@ import (
 type total struct{ *stationary }
 
 func (p *total) traits() traits {
-	out := traits{unbounded: true, endless: true, steps: p.steps, concern: &p.concern, chosen: p.restless}
-	if p.restless {
+	out := traits{unbounded: true, endless: true, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent}
+	if p.recurrent {
 		out.rays = p.stationary
 	}
 	return out
@@ -45,7 +45,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 		for _, sign := range []float64{1, -1} {
 			bound := -Boundless
 			dir := axis(len(lower), i, sign)
-			q, err := p.with(concernOf(len(dir), cmdp.Task{}, dir))
+			q, err := p.with(relevanceOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
 				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {

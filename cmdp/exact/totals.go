@@ -37,17 +37,17 @@ func (e *NoTotalError) Error() string {
 // Unwrap returns ErrNoTotal.
 func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 
-// settle finds the places where a policy may go on for ever without harm. It leaves out the states
+// restrictToProper finds the places where a policy may go on for ever without harm. It leaves out the states
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
-func (p *stationary) settle() error {
+func (p *stationary) restrictToProper() error {
 	g := &p.graph
 	g.Allowed = p.choices(func(int32) bool { return true })
 	for _, s := range p.without {
 		g.In[s] = false
 	}
-	p.harmless = p.graph.Only(p.choices(func(c int32) bool { return g.Allowed[c] && p.unharmed(c) })).EndComponents()
-	if whole, _ := g.AlmostSurely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.harmless.Of[s] >= 0 }); whole && len(p.without) == 0 {
+	p.neutralEnds = p.graph.Only(p.choices(func(c int32) bool { return g.Allowed[c] && p.neutral(c) })).EndComponents()
+	if whole, _ := g.AlmostSurely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.neutralEnds.Of[s] >= 0 }); whole && len(p.without) == 0 {
 		g.Allowed = nil
 	}
 	for _, st := range p.m.StartStates() {
@@ -67,9 +67,9 @@ func (p *stationary) choices(ok func(c int32) bool) []bool {
 	return out
 }
 
-// unharmed reports whether a choice returns nothing that matters, apart from totals that
+// neutral reports whether a choice returns nothing that matters, apart from totals that
 // are wanted.
-func (p *stationary) unharmed(c int32) bool {
+func (p *stationary) neutral(c int32) bool {
 	for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
 		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 			return false

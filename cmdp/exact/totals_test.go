@@ -164,7 +164,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 				theta[i] = math.Copysign(0.3+rng.Float64(), rng.NormFloat64())
 			}
 		}
-		c := concernOf(dim, cmdp.Task{}, theta)
+		c := relevanceOf(dim, cmdp.Task{}, theta)
 		for i := range dim { // a limit that has no price
 			c.up[i] = c.up[i] || rng.IntN(3) == 0
 			c.down[i] = c.down[i] || rng.IntN(6) == 0
@@ -263,7 +263,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newStationary(m, 1, concern{up: []bool{true}, down: []bool{false}}, nil)
+	p, err := newStationary(m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,11 +277,11 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	}
 }
 
-// TestPlannerOfTotals: a planner that goes from concern to concern, and comes back, has the answers of plans made one by one, also
+// TestPlannerOfTotals: a planner that goes from task to task, and comes back, has the answers of plans made one by one, also
 // where totals may go on for ever.
 func TestPlannerOfTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 28))
-	optimal, other, restless := 0, 0, 0
+	optimal, other, recurrent := 0, 0, 0
 	for trial := range 60 {
 		m := drawTotal(t, rng, 2)
 		p, err := NewPlanner(m, 1)
@@ -316,7 +316,7 @@ func TestPlannerOfTotals(t *testing.T) {
 				continue
 			}
 			if p.pricer.traits().chosen {
-				restless++
+				recurrent++
 			}
 			if want.Status != Optimal {
 				other++
@@ -328,8 +328,8 @@ func TestPlannerOfTotals(t *testing.T) {
 			}
 		}
 	}
-	if optimal < 50 || other < 50 || restless < 50 {
-		t.Errorf("%d optimal, %d others, %d on models that may go on: the test says little", optimal, other, restless)
+	if optimal < 50 || other < 50 || recurrent < 50 {
+		t.Errorf("%d optimal, %d others, %d on models that may go on: the test says little", optimal, other, recurrent)
 	}
 }
 

@@ -34,7 +34,7 @@ func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) 
 	if err != nil {
 		return err
 	}
-	p, err := newPricer(m, 1, concernOf(m.Dim(), task).leaving(left), nil)
+	p, err := newPricer(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	if err != nil {
 		return err
 	}
-	value, _, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task).leaving(left))
+	value, _, err := rationalValue(ctx, m, theta, relevanceOf(m.Dim(), task).leavingOut(left))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func VerifyBound(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof) (
 	if err != nil {
 		return 0, err
 	}
-	pricer, err := newPricer(m, 1, concernOf(m.Dim(), task).leaving(left), nil)
+	pricer, err := newPricer(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -165,7 +165,7 @@ func VerifyBoundRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *
 	if err != nil {
 		return nil, err
 	}
-	value, loss, err := rationalValue(ctx, m, theta, concernOf(m.Dim(), task).leaving(left))
+	value, loss, err := rationalValue(ctx, m, theta, relevanceOf(m.Dim(), task).leavingOut(left))
 	if err != nil {
 		return nil, err
 	}

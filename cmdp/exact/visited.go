@@ -25,7 +25,7 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 	}
 	out := make([]float64, m.States())
 	if m.Means() {
-		p, err := newAverage(m, 1, indifferent(m.Dim()), nil)
+		p, err := newAverage(m, 1, irrelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}

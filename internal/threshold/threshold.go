@@ -2,7 +2,7 @@
 // large models run on small ones too, whose answers are known.
 package threshold
 
-// These are the thresholds of package exact.
+// These are the thresholds of packages markov and exact.
 var (
 	Eliminated = 200     // states up to which a linear system is always eliminated
 	Band       = 40      // width up to which it is eliminated as a band: work grows with the square, memory with twice the width
