@@ -85,10 +85,32 @@ func (s *solver) connected() error {
 
 // passageTo maximises the probability of coming to one of some states within the limits. It returns nil if that is 0.
 func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
+	opts := s.opts
+	opts.Progress, opts.Early = nil, nil
+	var rows []cmdp.Constraint
+	for _, r := range s.master.rows {
+		rows = append(rows, r.Constraint)
+	}
+	n, verdict, err := p.mostOften(s.ctx, states, rows, s.lower, s.upper, opts)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case verdict == Optimal && -n.incumbent.cost > unreachable:
+		return n.passage(n.traits.rays, states), nil
+	case n.neverComes(verdict):
+		return nil, nil
+	}
+	return nil, errPassage
+}
+
+// mostOften maximises the probability of coming to one of some states within limits, in a model that is marked with them. The
+// solver that it returns has minimised its negative.
+func (p *stationary) mostOften(ctx context.Context, states []int32, rows []cmdp.Constraint, lower, upper []float64, opts Options) (*solver, Status, error) {
 	m, d := p.m, p.dim()
 	twice, err := marked(m, states)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	c := relevance{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
 	for _, s := range p.without {
@@ -97,42 +119,36 @@ func (s *solver) passageTo(p *stationary, states []int32) (*passage, error) {
 	slices.Sort(c.without)
 	q, err := newStationary(twice, p.workers, c, p.tell)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	box, err := geometry.NewBox(append(slices.Clone(s.lower), 0), append(slices.Clone(s.upper), 1))
+	box, err := geometry.NewBox(append(slices.Clone(lower), 0), append(slices.Clone(upper), 1))
 	if err != nil {
-		return nil, fmt.Errorf("exact: %w", err)
+		return nil, 0, fmt.Errorf("exact: %w", err)
 	}
 	task := cmdp.Task{Box: box}
 	if task.Cost, err = cost.NewLinear(axis(d+1, d, -1), box); err != nil {
-		return nil, fmt.Errorf("exact: %w", err)
+		return nil, 0, fmt.Errorf("exact: %w", err)
 	}
-	for _, r := range s.master.rows {
+	for _, r := range rows {
 		task.Constraints = append(task.Constraints, cmdp.Constraint{Normal: append(slices.Clone(r.Normal), 0), Offset: r.Offset})
 	}
-	opts := s.opts
-	opts.Progress, opts.Early = nil, nil
-	n, err := newSolver(s.ctx, &total{q}, task, opts)
+	n, err := newSolver(ctx, &total{q}, task, opts)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := n.start(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	verdict, err := n.findFeasible()
 	if err == nil && verdict == Optimal {
 		_, err = n.optimize()
 	}
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case verdict == Optimal && -n.incumbent.cost > unreachable:
-		return n.passage(q, states), nil
-	case verdict == Infeasible, verdict == Optimal && n.proof != nil && -n.proof.Bound <= 100*unreachable:
-		return nil, nil
-	}
-	return nil, errPassage
+	return n, verdict, err
+}
+
+// neverComes reports whether mostOften has proved that no policy within the limits comes to its states.
+func (s *solver) neverComes(verdict Status) bool {
+	return verdict == Infeasible || verdict == Optimal && s.proof != nil && -s.proof.Bound <= 100*unreachable
 }
 
 // errPassage is the error of a ray of which it is not known whether policies within the limits come to its place.

@@ -11,6 +11,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/internal/threshold"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 )
@@ -65,6 +66,14 @@ func worse(x float64) (out []float64) {
 
 // TestForgedCertificates forges each field of certificates of all kinds of targets.
 func TestForgedCertificates(t *testing.T) {
+	t.Run("as small", forgedCertificates)
+	t.Run("as large", func(t *testing.T) {
+		t.Cleanup(threshold.Lower())
+		forgedCertificates(t)
+	})
+}
+
+func forgedCertificates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 4))
 	ctx, count := context.Background(), 0
 	for trial := range 120 {

@@ -25,12 +25,13 @@ var ErrNotProved = errors.New("not proved")
 // can account for, and Value, Support and Margin are what they are said to be. Distance
 // is checked from below: it must not be less than the separation that was proved. With
 // Whole, Support is that of a set that is not known here; it must not be less than that of
-// the target. Rows and Weights are for [VerifyRational].
+// the target. Rows and Weights are for [VerifyRational]. That no policy within the limits comes to the states of Without is found anew, with
+// a dual bound of the probability.
 func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
-	left, err := leftOut(m, c.Without)
+	left, err := leftOut(ctx, m, task, c.Without)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (s separation) check(c *Certificate, margin float64) error {
 		wrong = fmt.Sprintf("support %g: want %g", c.Support, s.support)
 	case c.Whole && !(c.Support >= s.support-loose):
 		wrong = fmt.Sprintf("support %g of the whole set: want at least the %g of its part", c.Support, s.support)
-	case !(c.Margin >= margin && c.Margin < c.Value-c.Support):
+	case !(c.Margin >= max(margin, unit*math.Abs(s.value)) && c.Margin < c.Value-c.Support): // the value alone is rounded by a unit
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, below the separation %g", c.Margin, c.Value-c.Support)
 	case !(c.Distance >= c.Value-c.Support-loose):
 		wrong = fmt.Sprintf("distance %g: want at least the separation %g", c.Distance, c.Value-c.Support)
@@ -108,14 +109,76 @@ func (s separation) check(c *Certificate, margin float64) error {
 	return fmt.Errorf("exact: certificate with %s: %w", wrong, ErrNotProved)
 }
 
-// leftOut returns the states that a proof leaves out.
-func leftOut(m *cmdp.Model, without []int) ([]int32, error) {
-	out := make([]int32, 0, len(without))
+// leftOut returns the states that a proof leaves out. It is an error if policies that keep the limits may come to some of them. A state
+// may be out of reach only because others are left out before.
+func leftOut(ctx context.Context, m *cmdp.Model, task cmdp.Task, without []int) ([]int32, error) {
+	rest := make([]int32, 0, len(without))
 	for _, s := range without {
 		if s < 0 || s >= m.States() {
 			return nil, fmt.Errorf("exact: state %d is left out of a model of %d: %w", s, m.States(), ErrNotProved)
 		}
-		out = append(out, int32(s))
+		rest = append(rest, int32(s))
+	}
+	var left []int32
+	for len(rest) > 0 {
+		out, err := outOfReach(ctx, m, task, left, rest)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			return nil, fmt.Errorf("exact: state %d is left out, and policies that keep the limits may come there: %w", rest[0], ErrNotProved)
+		}
+		left = append(left, out...)
+		rest = slices.DeleteFunc(rest, func(s int32) bool { return slices.Contains(out, s) })
+	}
+	slices.Sort(left)
+	return left, nil
+}
+
+// outOfReach returns all or else some states of a list to which no policy comes that keeps the limits and comes to none of those left
+// out; nil if there are none.
+func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list []int32) ([]int32, error) {
+	if m.Horizon() > 0 || m.Discount() < 1 || m.Means() { // what returns there are is finite
+		return nil, nil
+	}
+	opts, err := Options{Workers: 1}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newStationary(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	if err != nil {
+		return nil, err
+	}
+	lower, upper := make([]float64, m.Dim()), make([]float64, m.Dim())
+	if err := p.ranges(ctx, lower, upper); err != nil {
+		return nil, err
+	}
+	for i := range lower {
+		lower[i], upper[i] = math.Max(lower[i], -Boundless), math.Min(upper[i], Boundless)
+	}
+	if task.Target != nil {
+		CutBox(lower, upper, task.Target)
+	}
+	rows, _ := task.LinearConstraints(lower, upper)
+	never := func(states []int32) (bool, error) {
+		n, verdict, err := p.mostOften(ctx, states, rows, lower, upper, opts)
+		if errors.Is(err, errNoBound) || errors.Is(err, errNoPoint) {
+			return false, nil
+		}
+		return err == nil && n.neverComes(verdict), err
+	}
+	if all, err := never(list); all || err != nil {
+		return list, err
+	}
+	var out []int32
+	for _, s := range list {
+		one, err := never([]int32{s})
+		if err != nil {
+			return nil, err
+		}
+		if one {
+			out = append(out, s)
+		}
 	}
 	return out, nil
 }
@@ -146,7 +209,7 @@ func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certi
 	if err := addRows(task, c.Rows, c.Weights, theta, offset); err != nil {
 		return err
 	}
-	left, err := leftOut(m, c.Without)
+	left, err := leftOut(ctx, m, task, c.Without)
 	if err != nil {
 		return err
 	}

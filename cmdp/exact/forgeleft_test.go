@@ -1,0 +1,88 @@
+package exact_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
+)
+
+// TestForgedStatesLeftOut: proofs about totals that leave out states are confirmed, and what leaves out a state to which policies within
+// the limits come proves no bound above the optimum, however well its numbers agree.
+func TestForgedStatesLeftOut(t *testing.T) {
+	proofs, leaving, forged, refused := 0, 0, 0, 0
+	for trial := range 1500 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 23))
+		p := drawEndless(t, rng, false)
+		task, err := query.TaskOf(t.Context(), p)
+		if err != nil {
+			continue
+		}
+		r, err := exact.Solve(t.Context(), p.Model, task, exact.Options{Workers: 1})
+		if err != nil {
+			continue
+		}
+		if r.Status == exact.Infeasible {
+			if r.Certificate.Without != nil {
+				leaving++
+			}
+			if err := exact.Verify(t.Context(), p.Model, task, r.Certificate); err != nil {
+				t.Errorf("trial %d: %v\n%s", trial, err, describeEndless(p))
+			}
+			continue
+		}
+		if r.Status != exact.Optimal || r.Proof == nil {
+			continue
+		}
+		proofs++
+		if r.Proof.Without != nil {
+			leaving++
+		}
+		if _, err := exact.VerifyBound(t.Context(), p.Model, task, r.Proof); err != nil {
+			t.Errorf("trial %d: %v\n%s", trial, err, describeEndless(p))
+		}
+		for s := range p.Model.States() {
+			f := *r.Proof
+			f.Without = append([]int{s}, f.Without...)
+			value, margin, err := exact.RecheckWithout(t.Context(), p.Model, task, &f)
+			if err != nil || !(value-margin > f.Value+1e-3*(1+math.Abs(f.Value))) || math.IsInf(value, 0) {
+				continue // it proves no more
+			}
+			forged++
+			f.Bound += value - margin - f.Value + f.Margin
+			f.Value, f.Margin = value, margin+1e-12*(1+math.Abs(value))
+			f.Bound -= f.Margin
+			bound, err := exact.VerifyBound(t.Context(), p.Model, task, &f)
+			switch {
+			case errors.Is(err, exact.ErrNotProved):
+				refused++
+			case err != nil:
+				t.Errorf("trial %d: %v", trial, err)
+			case bound > r.Objective+1e-6*(1+math.Abs(r.Objective)):
+				t.Errorf("trial %d: bound %g without state %d: the optimum is %g\n%s", trial, bound, s, r.Objective, describeEndless(p))
+			}
+		}
+	}
+	if proofs < 60 || leaving == 0 || forged < 20 || refused == 0 {
+		t.Errorf("%d proofs, %d that leave out states, %d forged, %d refused: want more", proofs, leaving, forged, refused)
+	}
+}
+
+// TestLeftOutWhereTotalsEnd: with a horizon or a discount nothing may be left out.
+func TestLeftOutWhereTotalsEnd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	m := randomModel(t, rng, shapeOf{states: 3, actions: 2, discount: 0.9, dim: 1, successors: 2})
+	task := cmdp.Task{Target: farTarget(t, rng, m)}
+	r, err := exact.Solve(t.Context(), m, task, exact.Options{})
+	if err != nil || r.Status != exact.Infeasible {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	r.Certificate.Without = []int{0}
+	if err := exact.Verify(t.Context(), m, task, r.Certificate); !errors.Is(err, exact.ErrNotProved) {
+		t.Errorf("%v", err)
+	}
+}
