@@ -254,7 +254,7 @@ func (q *question) judgeBranches(p *Problem, a *planned) *Failure {
 	for _, b := range a.Branches {
 		v := make([]float64, len(g.coords))
 		for i, c := range g.coords {
-			if !c.total {
+			if !c.total && c.name[0] != '?' {
 				v[i] = value(b.Returns, c.name)
 				sum[c.name] += *b.Probability * v[i]
 			}
