@@ -11,9 +11,9 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/internal/threshold"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/threshold"
 )
 
 // Every test here takes a proof that the verifiers accept, forges one field of it, and
