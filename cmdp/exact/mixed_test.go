@@ -332,3 +332,43 @@ func TestMixedUnbounded(t *testing.T) {
 		t.Errorf("%+v, %v: want 1, whatever the total is", r, err)
 	}
 }
+
+// TestGrowthBesideEqualMeans: a total falls for ever while a mean, which is 0 whatever is done, is to be just that, or just 1. The
+// total and the other mean have no limits.
+func TestGrowthBesideEqualMeans(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 3, Means: []bool{true, false, true}, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
+	err := b.Add(cmdp.Row{Step: cmdp.EveryStep, Returns: []float64{0, -1, 0}, Next: []cmdp.Transition{{Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := geometry.NewBox([]float64{0, -Boundless, 0}, []float64{0, Boundless, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal, err := cost.NewLinear([]float64{0, 1, 0}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mean := range []float64{0, 1} {
+		allowed, err := geometry.NewBox([]float64{mean, -Boundless, -Boundless}, []float64{mean, Boundless, Boundless})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := allowed.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Solve(t.Context(), m, cmdp.Task{Cost: goal, Target: target, Box: box}, Options{})
+		var no *NoTotalError
+		switch {
+		case mean == 0 && (err != nil || r.Status != Unbounded || !math.IsInf(r.Returns[1], -1)):
+			t.Errorf("mean 0: %+v, %v: want unbounded", r, err)
+		case mean == 1 && !errors.As(err, &no) && (err != nil || r.Status != Infeasible):
+			t.Errorf("mean 1: %+v, %v: want no policy", r, err)
+		}
+	}
+}

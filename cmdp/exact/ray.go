@@ -276,15 +276,13 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		return nil, err
 	}
 	slope := math.Copysign(1, g.Gradient()[i])
-	least, most := 0.0, 0.0
-	for c := i; c < len(spec.Kernels[0].Returns); c += d {
-		least, most = math.Min(least, spec.Kernels[0].Returns[c]), math.Max(most, spec.Kernels[0].Returns[c])
-	}
+	lower, upper := spanOfMeans(&spec)
+	extent := upper[i] - lower[i]
 	limits, ok := limitsOf(task)
 	if !ok {
 		return nil, nil
 	}
-	within, err := othersOf(limits, i, slope, least, most, d)
+	within, err := othersOf(limits, i, slope, lower, upper)
 	if within == nil || err != nil {
 		return nil, err
 	}
@@ -298,7 +296,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		return nil, err
 	}
 	r, err := Solve(ctx, m, growth, Options{Workers: opts.Workers, Iterations: opts.Iterations, Progress: opts.Progress})
-	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*(most-least)) {
+	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*extent) {
 		return nil, nil
 	}
 	if err != nil {
@@ -319,7 +317,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		return nil, nil
 	}
 	for _, l := range limits {
-		if !(dot(l.Normal, total) <= l.Offset+1e-9*(math.Abs(l.Offset)+width(l.Normal, slices.Repeat([]float64{most - least}, d)))) {
+		if !(dot(l.Normal, total) <= l.Offset+1e-9*(math.Abs(l.Offset)+width(l.Normal, slices.Repeat([]float64{extent}, d)))) {
 			return nil, nil
 		}
 	}
@@ -327,29 +325,72 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Dual: make([]float64, d)}, nil
 }
 
-// othersOf returns the set of those limits that do not depend on coordinate i, which goes from least to most instead and is
-// to grow against slope. It is nil if a limit keeps it from growing.
-func othersOf(limits []cmdp.Constraint, i int, slope, least, most float64, dim int) (geometry.Compact, error) {
+// spanOfMeans returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless] for totals.
+func spanOfMeans(spec *cmdp.ModelSpec) (lower, upper []float64) {
+	lower, upper = make([]float64, spec.Dim), make([]float64, spec.Dim)
+	returns := spec.Kernels[0].Returns
+	for j := range lower {
+		if !spec.Means[j] {
+			lower[j], upper[j] = -Boundless, Boundless
+			continue
+		}
+		for c := j; c < len(returns); c += spec.Dim {
+			lower[j] = math.Min(lower[j], returns[c])
+			upper[j] = math.Max(upper[j], returns[c])
+		}
+	}
+	return lower, upper
+}
+
+// othersOf returns the set of those limits that do not depend on coordinate i, which is to grow against slope, within the box from lower to
+// upper. It is nil if it is empty or a limit keeps the coordinate from growing. Bounds of single coordinates narrow the box, since the
+// sides of a polytope must not be too far apart.
+func othersOf(limits []cmdp.Constraint, i int, slope float64, lower, upper []float64) (geometry.Compact, error) {
+	lower, upper = slices.Clone(lower), slices.Clone(upper)
 	var a [][]float64
 	var b []float64
-	for j := range dim {
-		up, down := Boundless, Boundless
-		if j == i {
-			up, down = most, -least
-		}
-		a, b = append(a, axis(dim, j, 1), axis(dim, j, -1)), append(b, up, down)
-	}
 	for _, l := range limits {
 		if l.Normal[i]*slope < 0 {
 			return nil, nil
 		}
-		if l.Normal[i] == 0 {
-			a, b = append(a, l.Normal), append(b, l.Offset)
+		if l.Normal[i] != 0 {
+			continue
 		}
+		j, single := onlyEntry(l.Normal)
+		switch {
+		case !single:
+			a, b = append(a, l.Normal), append(b, l.Offset)
+		case l.Normal[j] > 0:
+			upper[j] = math.Min(upper[j], l.Offset/l.Normal[j])
+		default:
+			lower[j] = math.Max(lower[j], l.Offset/l.Normal[j])
+		}
+	}
+	for j := range lower {
+		if lower[j] > upper[j] {
+			return nil, nil
+		}
+	}
+	if len(a) == 0 {
+		box, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			return nil, err
+		}
+		return box.Bounded()
+	}
+	for j := range lower {
+		a = append(a, axis(len(lower), j, 1), axis(len(lower), j, -1))
+		b = append(b, upper[j], -lower[j])
 	}
 	out, err := geometry.NewPolytope(a, b)
 	if errors.Is(err, geometry.ErrEmpty) {
 		return nil, nil
 	}
 	return out, err
+}
+
+// onlyEntry returns the place of the only entry of a vector that is not 0, and whether there is one.
+func onlyEntry(v []float64) (place int, single bool) {
+	place = slices.IndexFunc(v, func(x float64) bool { return x != 0 })
+	return place, place >= 0 && !slices.ContainsFunc(v[place+1:], func(x float64) bool { return x != 0 })
 }

@@ -231,7 +231,7 @@ type anywhere struct {
 }
 
 func (p *anywhere) Distribution(dst []float64, h, s int) {
-	rows, rng := p.m.Rows(h), rand.New(rand.NewPCG(p.seed, uint64(h<<32+s)))
+	rows, rng := p.m.Rows(h), rand.New(rand.NewPCG(p.seed, uint64(h)<<32+uint64(s)))
 	first, _ := rows.Choices(s)
 	sum := 0.0
 	for a := range dst {
