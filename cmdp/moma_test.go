@@ -371,17 +371,21 @@ func (l *cancelAfter) Observe(tr *Trajectory) {
 	}
 }
 
-func TestNextRecordIsDenseThenLogarithmic(t *testing.T) {
-	var got []int
-	for k := 0; k < 1000000; {
-		n := NextRecord(k)
-		if n <= k {
-			t.Fatalf("after %d comes %d", k, n)
-		}
-		k = n
-		got = append(got, k)
+// TestNextRecord lists the episodes to record: the first ten, and then the twentieths of each decade, rounded.
+func TestNextRecord(t *testing.T) {
+	var want []int
+	for k := 1; k < 10; k++ {
+		want = append(want, k)
 	}
-	if len(got) < 90 || len(got) > 130 || got[9] != 10 || got[len(got)-1] != 1000000 {
-		t.Errorf("%d records: %v", len(got), got)
+	for j := 20; j <= 101; j++ {
+		want = append(want, int(math.Round(math.Pow(10, float64(j)/20))))
+	}
+	for k := range 100000 { // a run may be asked from any episode on
+		for want[0] <= k {
+			want = want[1:]
+		}
+		if n := NextRecord(k); n != want[0] {
+			t.Fatalf("after %d comes %d: want %d", k, n, want[0])
+		}
 	}
 }

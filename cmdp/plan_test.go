@@ -409,6 +409,24 @@ func TestUnseenChoicesHaveTheirClipValue(t *testing.T) {
 		if p.Low > want+1e-12 || p.Up < want-1e-12 {
 			t.Errorf("without any visit: [%v, %v] does not contain %v", p.Low, p.Up, want)
 		}
+		var all bounds // known returns of each step, added up
+		for h := range m.horizon {
+			step := bounds{math.Inf(1), math.Inf(-1)}
+			for s := range m.states {
+				first, end := m.Rows(h).Choices(s)
+				if first == end {
+					step = bounds{min(step.low, 0), max(step.up, 0)}
+				}
+				for c := first; c < end; c++ {
+					x := floats.Dot(dir, m.Rows(h).Returns(c))
+					step = bounds{min(step.low, x), max(step.up, x)}
+				}
+			}
+			all = bounds{all.low + step.low, all.up + step.up}
+		}
+		if p.Low < all.low-1e-9 || p.Up > all.up+1e-9 {
+			t.Errorf("without any visit: [%v, %v] is wider than the returns of all steps, %v", p.Low, p.Up, all)
+		}
 	}
 }
 
@@ -466,4 +484,54 @@ func TestReturnToGoSharpensClips(t *testing.T) {
 			t.Errorf("low %v: want within [%v, -1]", p.Low, want)
 		}
 	}
+}
+
+// TestPromisesClip promises what a random model keeps anyway, some of its sides, and wants plans in any direction and after any visits to contain the
+// optimum, to lie within the promise, and to be no wider than they are without it.
+func TestPromisesClip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 30))
+	for seed := range uint64(40) {
+		m := randomModel(t, seed, 4, 5, 2, seed%2 == 0)
+		promise := Interval{Lower: make([]float64, 2), Upper: make([]float64, 2)}
+		for i := range 2 {
+			promise.Lower[i], promise.Upper[i] = math.Inf(-1), math.Inf(1)
+			axis := make([]float64, 2)
+			axis[i] = 1
+			low, up := 0.0, 0.0
+			m.extremes(nil, axis, func(_, _ int, b bounds) { low, up = min(low, b.low), max(up, b.up) })
+			if rng.IntN(4) > 0 {
+				promise.Lower[i] = low
+			}
+			if rng.IntN(4) > 0 {
+				promise.Upper[i] = up
+			}
+		}
+		kept := *m
+		if err := kept.buildShape(&ModelSpec{ReturnToGo: &promise}); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			dir := randomDirection(rng, 2, 2)
+			visits := 1 + rng.IntN(4)
+			free, cut := plannedRange(t, m, dir, visits), plannedRange(t, &kept, dir, visits)
+			most := bounds{}
+			for i, x := range dir {
+				most.low += min(x*promise.Lower[i], x*promise.Upper[i])
+				most.up += max(x*promise.Lower[i], x*promise.Upper[i])
+			}
+			want := startValue(m, optimalValues(m, dir)[0])
+			if cut.low > want+1e-9 || cut.up < want-1e-9 || cut.low < max(free.low, most.low)-1e-9 || cut.up > min(free.up, most.up)+1e-9 {
+				t.Errorf("seed %d, direction %g: %g with a promise of %g, %g without: want the optimum %g within", seed, dir, cut, most, free, want)
+			}
+		}
+	}
+}
+
+// plannedRange returns the range that optimistic value iteration gives a direction after some episodes.
+func plannedRange(t *testing.T, m *Model, dir []float64, episodes int) bounds {
+	t.Helper()
+	vi := newVI(t, m, true, newBonus(t, m, true, false, Theory, 20))
+	p := vi.NewPlan()
+	vi.Plan(p, playedCounts(t, m, false, episodes), dir)
+	return bounds{p.Low, p.Up}
 }
