@@ -55,10 +55,21 @@ type truncationReport struct {
 	Error report.Number `json:"error"`
 }
 
+// missedBySample returns the distance of a mean over episodes from the target. Episodes that are cut can return less, or more, than any that
+// goes on: the mean is moved into the box of possible returns first, or that would count as a violation.
+func (p *loaded) missedBySample(mean []float64) float64 {
+	if p.Model != nil && p.Model.Horizon() == 0 && p.Task.Box != nil {
+		possible := make([]float64, len(mean))
+		p.Task.Box.Project(possible, mean)
+		mean = possible
+	}
+	return p.Task.Violation(mean)
+}
+
 func newSimulateReport(p *loaded, s *query.Simulation, expected, stopping []float64) *simulateReport {
 	rep := &simulateReport{
 		subject: p.subject(), Episodes: s.Episodes, Returns: report.Named[meanReport]{Names: p.Returns},
-		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.Task.Violation(s.Mean)),
+		Objective: report.Number(p.Objective(s.Mean)), Violation: report.Number(p.missedBySample(s.Mean)),
 		Expected: expectedReport{report.Number(p.Objective(expected)), report.Number(p.Task.Violation(expected))},
 	}
 	if p.Model != nil {

@@ -2,6 +2,7 @@ package nasty
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"math/big"
@@ -100,6 +101,28 @@ type curve struct {
 	Failed *refused `json:"failed"`
 }
 
+// senses are what a front makes of two returns: 1 is to be large, -1 small. They differ from problem to problem.
+func (p *Problem) senses() [2]float64 {
+	h := fnv.New32()
+	h.Write(p.JSON())
+	signs := [2]float64{1, -1}
+	for k := range signs {
+		if h.Sum32()>>k&1 > 0 {
+			signs[k] = -signs[k]
+		}
+	}
+	return signs
+}
+
+// over is how a front is asked for.
+func over(names []string, signs [2]float64) string {
+	var list []string
+	for k, name := range names[:2] {
+		list = append(list, map[float64]string{1: "+", -1: "-"}[signs[k]]+name)
+	}
+	return strings.Join(list, ",")
+}
+
 // judgeFront compares the support of the points with that of the region, in a few directions.
 func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 	g := q.graph()
@@ -108,8 +131,8 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		return nil
 	}
 	names = names[:2]
-	signs := []int64{1, -1}
-	a, _, f := ran[curve](b, "front", file, "--over", "+"+names[0]+",-"+names[1], "--format", "json", "--quiet")
+	signs := p.senses()
+	a, _, f := ran[curve](b, "front", file, "--over", over(names, signs), "--format", "json", "--quiet")
 	if f != nil {
 		return f
 	}
@@ -156,7 +179,7 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 		size := 0.0
 		for k, name := range names {
 			if w[k] > 0 {
-				x := ratOf(w[k] / sizes[k] * float64(-signs[k]))
+				x := ratOf(w[k] / sizes[k] * -signs[k])
 				cost[g.index[name]] = x
 				size += w[k]
 			}
@@ -166,7 +189,7 @@ func (b *Bed) judgeFront(p *Problem, q *question, file string) *Failure {
 			sum := 0.0
 			for k, name := range names {
 				if w[k] > 0 {
-					sum += w[k] / sizes[k] * float64(signs[k]) * value(point.Returns, name)
+					sum += w[k] / sizes[k] * signs[k] * value(point.Returns, name)
 				}
 			}
 			if math.IsNaN(sum) {
@@ -360,29 +383,20 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 	return nil
 }
 
-// judgeDeterministic tries all policies that never draw.
-func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure {
+// eachPolicy visits the expected values of every policy that never draws, and by how much the limit that it breaks most is broken, in units of that limit.
+// It answers false if there are too many of them.
+func (q *question) eachPolicy(p *Problem, visit func(v []float64, broken float64)) bool {
 	g := q.graph()
-	if p.endless() || p.Goal == nil || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.of != "" || c.reach }) {
-		return nil
+	if p.endless() || slices.ContainsFunc(g.coords, func(c coordinate) bool { return c.of != "" || c.reach }) {
+		return false
 	}
 	policies := 1
 	for _, n := range g.nodes {
 		if policies *= max(1, len(n.choices)); policies > 3000 {
-			return nil
+			return false
 		}
 	}
-	a, r, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--deterministic")
-	if f != nil {
-		return f
-	}
-	if a.Failed != nil {
-		return q.judgeRefusal(p, a.Failed.Message)
-	}
-	_ = r
 	does := make([][]*big.Rat, len(g.nodes))
-	best, loosest := math.Inf(1), math.Inf(1) // within the limits, and almost
-	size := q.costSize()
 	var try func(id int)
 	try = func(id int) {
 		if id < len(g.nodes) {
@@ -401,32 +415,50 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 		if err != nil {
 			panic(err)
 		}
-		cost := 0.0
-		for i, c := range q.cost {
-			cost += float(c) * v[i]
-		}
-		worst := math.Inf(-1) // in units of each limit
+		worst := math.Inf(-1)
 		for k := range q.limits {
 			broken, unit := q.broken(q.limits[k][0], v)
 			if unit > 0 {
 				worst = max(worst, broken/unit)
 			}
 		}
-		if worst <= 1e-13 {
-			best = min(best, cost)
-		}
-		if worst <= moderate {
-			loosest = min(loosest, cost)
-		}
+		visit(v, worst)
 	}
 	try(0)
+	return true
+}
+
+// surely is what a limit may be broken by, in its units, by a policy that is said to keep it in any case; up to moderate either is right.
+const surely = 1e-13
+
+// judgeDeterministic tries all policies that never draw.
+func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure {
+	best, loosest := math.Inf(1), math.Inf(1) // within the limits, and almost
+	if p.Goal == nil || !q.eachPolicy(p, func(v []float64, broken float64) {
+		cost := 0.0
+		for i, c := range q.cost {
+			cost += float(c) * v[i]
+		}
+		if broken <= surely {
+			best = min(best, cost)
+		}
+		if broken <= moderate {
+			loosest = min(loosest, cost)
+		}
+	}) {
+		return nil
+	}
+	a, _, f := ran[planned](b, "plan", file, "--format", "json", "--quiet", "--deterministic")
+	if f != nil {
+		return f
+	}
+	if a.Failed != nil {
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	size := q.costSize()
 	switch a.Status {
 	case "infeasible":
-		if !math.IsInf(best, 1) && !math.IsInf(loosest, 1) {
-			tight := q.moved(q.limits, ratOf(-moderate))
-			if r := q.best(nil, tight); r.status == infeasible {
-				return nil
-			}
+		if !math.IsInf(best, 1) && !math.IsInf(loosest, 1) && !q.tightlyInfeasible() {
 			return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("infeasible")
 		}
 	case "optimal":
@@ -439,6 +471,72 @@ func (b *Bed) judgeDeterministic(p *Problem, q *question, file string) *Failure 
 		}
 	default:
 		return failure("deterministic", "optimal, %.12g", sensed(q, best)).but("%s", a.Status)
+	}
+	return nil
+}
+
+// tightlyInfeasible says that no policy keeps the limits with room to spare, so that "infeasible" is not wrong.
+func (q *question) tightlyInfeasible() bool {
+	return q.best(nil, q.moved(q.limits, ratOf(-moderate))).status == infeasible
+}
+
+// judgeDeterministicFront wants a point as good as each policy that never draws and keeps the limits, and each point to be one of those policies.
+func (b *Bed) judgeDeterministicFront(p *Problem, q *question, file string) *Failure {
+	names, signs := p.names(), p.senses()
+	if len(names) < 2 {
+		return nil
+	}
+	var within, almost [][2]float64 // what is to be large, of policies that keep the limits, and of those that almost do
+	var sizes [2]float64
+	if !q.eachPolicy(p, func(v []float64, broken float64) {
+		var at [2]float64
+		for k := range at {
+			x := v[q.graph().index[names[k]]]
+			at[k] = signs[k] * x
+			sizes[k] = max(sizes[k], math.Abs(x))
+		}
+		if broken <= surely {
+			within = append(within, at)
+		}
+		if broken <= moderate {
+			almost = append(almost, at)
+		}
+	}) {
+		return nil
+	}
+	a, _, f := ran[curve](b, "front", file, "--deterministic", "--over", over(names, signs), "--format", "json", "--quiet")
+	if f != nil {
+		return f
+	}
+	if a.Failed != nil {
+		return q.judgeRefusal(p, a.Failed.Message)
+	}
+	if a.Status != "optimal" {
+		if a.Status == "infeasible" && (len(within) == 0 || q.tightlyInfeasible()) {
+			return nil
+		}
+		return failure("deterministic front", "%d policies, optimal", len(within)).but("%s", a.Status)
+	}
+	// covers says that x is as good as y, up to rounding, and equals that it is y.
+	covers := func(x, y [2]float64) bool {
+		return x[0] >= y[0]-1e-6*sizes[0] && x[1] >= y[1]-1e-6*sizes[1]
+	}
+	equals := func(x, y [2]float64) bool { return covers(x, y) && covers(y, x) }
+	var points [][2]float64
+	for _, point := range a.Points {
+		var at [2]float64
+		for k := range at {
+			at[k] = signs[k] * value(point.Returns, names[k])
+		}
+		points = append(points, at)
+		if !slices.ContainsFunc(almost, func(of [2]float64) bool { return equals(at, of) }) {
+			return failure("deterministic front", "points of policies that keep the limits").but("%v of %s", at, over(names, signs))
+		}
+	}
+	for _, of := range within {
+		if !slices.ContainsFunc(points, func(at [2]float64) bool { return covers(at, of) }) {
+			return failure("deterministic front", "a point as good as %v of %s", of, over(names, signs)).but("%v", points)
+		}
 	}
 	return nil
 }

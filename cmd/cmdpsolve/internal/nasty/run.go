@@ -87,21 +87,22 @@ func (p *Problem) checks() []string {
 	case p.Target != nil, p.Goal != nil && p.Goal.Cost != nil:
 		return []string{"curved", "convert"}
 	}
-	return []string{"plan", "check", "convert", "deterministic", "distribution", "front", "simulate", "sweep"}
+	return []string{"plan", "check", "convert", "deterministic", "deterministic front", "distribution", "front", "simulate", "sweep"}
 }
 
 // everyCheck are the questions about a problem, by their names.
 var everyCheck = map[string]func(b *Bed, p *Problem, q *question, file string) *Failure{
-	"plan":          (*Bed).judgePlan,
-	"curved":        (*Bed).judgeCurved,
-	"game":          (*Bed).judgeGame,
-	"check":         (*Bed).judgeCheck,
-	"front":         (*Bed).judgeFront,
-	"simulate":      (*Bed).judgeSimulate,
-	"convert":       (*Bed).judgeConvert,
-	"deterministic": (*Bed).judgeDeterministic,
-	"sweep":         (*Bed).judgeSweep,
-	"distribution":  (*Bed).judgeDistribution,
+	"plan":                (*Bed).judgePlan,
+	"curved":              (*Bed).judgeCurved,
+	"game":                (*Bed).judgeGame,
+	"check":               (*Bed).judgeCheck,
+	"front":               (*Bed).judgeFront,
+	"simulate":            (*Bed).judgeSimulate,
+	"convert":             (*Bed).judgeConvert,
+	"deterministic":       (*Bed).judgeDeterministic,
+	"deterministic front": (*Bed).judgeDeterministicFront,
+	"sweep":               (*Bed).judgeSweep,
+	"distribution":        (*Bed).judgeDistribution,
 }
 
 // ran reads the JSON of a command that may refuse a problem. ok is false if there is nothing to judge.
