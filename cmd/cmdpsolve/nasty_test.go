@@ -20,7 +20,7 @@ import (
 
 var (
 	nastyTime = flag.Duration("nasty", 0, "for how long to try nasty problems, in place of a fixed number of them")
-	nastyMany = flag.Int("problems", 60, "how many nasty problems to try")
+	nastyMany = flag.Int("problems", 120, "how many nasty problems to try")
 	nastySeed = flag.Uint64("seed", 1, "seed of the nasty problems")
 	nastyOut  = flag.String("failures", "", "folder for the shrunk failures of nasty problems")
 )

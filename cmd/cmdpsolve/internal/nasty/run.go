@@ -181,7 +181,7 @@ func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duratio
 			statuses[checks[0]]++
 		}
 		b.large = rng.IntN(3) == 0
-		f := b.Try(p, checks[0], checks[rng.IntN(len(checks))])
+		f := b.Try(p, checks[0], checks[rng.IntN(len(checks))], checks[rng.IntN(len(checks))])
 		if f == nil {
 			continue
 		}
