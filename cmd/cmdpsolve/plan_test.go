@@ -209,3 +209,68 @@ func TestCheckAgrees(t *testing.T) {
 		t.Errorf("rho %g and %g, by the ball %g, price %g", check.Rho, plan.Rho, check.Slater.Rho, plan.Prices[0])
 	}
 }
+
+// TestPlanOfALog plans a journey, fast or slow, from 1,000 journeys of each kind, of which 300 and 100 ended in a crash. The least share of slow journeys for
+// a chance of a crash, and what it costs not to know the chances, follow from the normal approximation of the posterior.
+func TestPlanOfALog(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	log := write("log.csv", "state,action,next,count\nhome,fast,crash,300\nhome,fast,there,700\nhome,slow,crash,100\nhome,slow,there,900\ncrash,wait,crash,1000\nthere,wait,there,1000\n")
+	for goal, fast := range map[string]float64{"maximize": 1, "minimize": -1} {
+		problem := write("problem.yaml", fmt.Sprintf(`
+format: cmdp/1
+horizon: 2
+states: [home, crash, there]
+start: home
+returns: [gain, crashes]
+transitions:
+  - {state: home, action: fast, next: {crash: 0.5, there: 0.5}, returns: [%g, 0]}
+  - {state: home, action: slow, next: {crash: 0.5, there: 0.5}, returns: [0, 0]}
+  - {state: crash, action: wait, next: {crash: 1}, returns: [0, 1]}
+  - {state: there, action: wait, next: {there: 1}, returns: [0, 0]}
+goal: {%s: gain}
+constraints:
+  - {return: crashes, at_most: 0.2}
+`, fast, goal))
+		for level, quantile := range map[string]float64{"0.8": 0.8416, "0.95": 1.6449} {
+			var got struct {
+				Status    string
+				Objective float64
+				Returns   struct{ Gain, Crashes float64 }
+				Credible  struct {
+					Share       float64
+					Price       float64
+					MeanOptimum float64 `json:"mean_optimum"`
+					Returns     struct{ Crashes [2]float64 }
+				}
+			}
+			runJSON(t, &got, exitDone, "plan", problem, "--log", log, "--pool", "--support", "auto", "--credible", level, "--models", "4000")
+			// f journeys are fast: 0.3f + 0.1(1−f) + q·√(f²·0.21 + (1−f)²·0.09)/√1000 = 0.2
+			low, high := 0.0, 1.0
+			for range 50 {
+				f := (low + high) / 2
+				if 0.3*f+0.1*(1-f)+quantile*math.Sqrt((f*f*0.21+(1-f)*(1-f)*0.09)/1000) > 0.2 {
+					high = f
+				} else {
+					low = f
+				}
+			}
+			c := got.Credible
+			if math.Abs(got.Objective-fast*low) > 0.03 || math.Abs(c.MeanOptimum-fast*0.5) > 0.02 || math.Abs(c.Price-fast*(c.MeanOptimum-got.Objective)) > 1e-9 || c.Price <= 0 {
+				t.Errorf("%s, level %s: objective %g, optimum %g, price %g: want about %g, %g and their difference", goal, level, got.Objective, c.MeanOptimum, c.Price, fast*low, fast*0.5)
+			}
+			if got.Objective != got.Returns.Gain || fmt.Sprint(c.Share) < level || c.Share > 0.99 {
+				t.Errorf("%s, level %s: objective %g with %g of gain, limits kept in %g of the models", goal, level, got.Objective, got.Returns.Gain, c.Share)
+			}
+			if r := c.Returns.Crashes; r[0] >= got.Returns.Crashes || r[1] <= got.Returns.Crashes {
+				t.Errorf("%s, level %s: crashes %g, but from %g to %g in the models", goal, level, got.Returns.Crashes, r[0], r[1])
+			}
+		}
+	}
+}
