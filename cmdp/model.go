@@ -24,6 +24,36 @@ type Kernel struct {
 	Outcomes []float64
 }
 
+// Choices returns the number of choices of all states.
+func (k *Kernel) Choices() int { return len(k.Offset) - 1 }
+
+// Entries returns the places [first, end) of the successors of choice c among those of all choices.
+func (k *Kernel) Entries(c int) (first, end int) { return k.Offset[c], k.Offset[c+1] }
+
+// Row returns the successors of choice c, with their probabilities.
+func (k *Kernel) Row(c int) (next []int32, probabilities []float64) {
+	next = k.Next[k.Offset[c]:k.Offset[c+1]]
+	return next, k.Prob[k.Offset[c]:][:len(next)]
+}
+
+// ReturnsOf returns the expected returns of choice c, which are d numbers.
+func (k *Kernel) ReturnsOf(c, d int) []float64 { return k.Returns[c*d:][:d] }
+
+// NewKernel returns a kernel without states, to which [Kernel.Append] and [Kernel.EndState] add rows.
+func NewKernel() Kernel { return Kernel{First: []int32{0}, Offset: []int{0}} }
+
+// Append adds a choice to the state whose choices are being added, with its successors, their probabilities and its
+// expected returns, which are copied.
+func (k *Kernel) Append(next []int32, probabilities, returns []float64) {
+	k.Next = append(k.Next, next...)
+	k.Prob = append(k.Prob, probabilities...)
+	k.Returns = append(k.Returns, returns...)
+	k.Offset = append(k.Offset, len(k.Next))
+}
+
+// EndState ends the choices of a state. The next ones are of the state after it.
+func (k *Kernel) EndState() { k.First = append(k.First, int32(k.Choices())) }
+
 // A Model is a vector-valued Markov decision process or game whose kernel is known. It
 // is immutable, safe for concurrent use, and takes memory proportional to the
 // number of transitions. A Model with a finite horizon is an [Environment]. Functions that are given a nil

@@ -41,15 +41,12 @@ func (r *Rows) Choices(s int) (first, end int) {
 
 // Row returns the successors of choice c, with their probabilities. A generated choice without successors is not offered.
 func (r *Rows) Row(c int) (next []int32, probabilities []float64) {
-	c -= r.from
-	lo, hi := r.kernel.Offset[c], r.kernel.Offset[c+1]
-	return r.kernel.Next[lo:hi], r.kernel.Prob[lo:hi]
+	return r.kernel.Row(c - r.from)
 }
 
 // Returns returns the expected returns of choice c, d of them.
 func (r *Rows) Returns(c int) []float64 {
-	c = (c - r.from) * r.dim
-	return r.kernel.Returns[c : c+r.dim]
+	return r.kernel.ReturnsOf(c-r.from, r.dim)
 }
 
 // Random reports whether some returns of the step are random.
@@ -61,12 +58,15 @@ func (r *Rows) Outcome(c, i int) []float64 {
 	if r.kernel.Outcomes == nil {
 		return r.Returns(c)
 	}
-	e := (r.kernel.Offset[c-r.from] + i) * r.dim
-	return r.kernel.Outcomes[e : e+r.dim]
+	first, _ := r.kernel.Entries(c - r.from)
+	return r.kernel.Outcomes[(first+i)*r.dim:][:r.dim]
 }
 
 // Entry returns the number of the first successor of a stored choice among those of all choices of the step.
-func (r *Rows) Entry(c int) int { return r.kernel.Offset[c] }
+func (r *Rows) Entry(c int) int {
+	first, _ := r.kernel.Entries(c)
+	return first
+}
 
 // Kernels returns how many different Rows the steps have: 1 if they are the same at every step, else the horizon.
 func (m *Model) Kernels() int {
@@ -110,7 +110,7 @@ func (r *Rows) table(states int) *Kernel {
 }
 
 // choices returns how many choices are stored.
-func (r *Rows) choices() int { return len(r.kernel.Offset) - 1 }
+func (r *Rows) choices() int { return r.kernel.Choices() }
 
 // transitions returns how many successors are stored.
 func (r *Rows) transitions() int { return len(r.kernel.Next) }

@@ -105,8 +105,8 @@ func NewTally(spec TallySpec) (*Tally, error) {
 
 // Amounts returns by how much the entries of the row of a choice of the base at step h change the count.
 func (t *Tally) Amounts(h, choice int) []int32 {
-	offset := t.Base.Rows(h).kernel.Offset
-	return t.Amount[min(h, len(t.Amount)-1)][offset[choice]:offset[choice+1]]
+	first, end := t.Base.Rows(h).kernel.Entries(choice)
+	return t.Amount[min(h, len(t.Amount)-1)][first:end]
 }
 
 // Pairs returns the number of pairs.

@@ -193,25 +193,27 @@ func marked(m *cmdp.Model, states []int32) (*cmdp.Model, error) {
 	for _, s := range states {
 		in[s] = true
 	}
-	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	out := cmdp.NewKernel()
+	var next []int32
+	var returns []float64
 	for copy := range int32(2) {
 		for s := range n {
 			for c := k.First[s]; c < k.First[s+1]; c++ {
 				comes := 0.0
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					next := k.Next[e]
-					if copy == 0 && in[next] {
-						comes += k.Prob[e]
+				row, prob := k.Row(int(c))
+				next = append(next[:0], row...)
+				for j, to := range row {
+					if copy == 0 && in[to] {
+						comes += prob[j]
 					}
-					if copy == 1 || in[next] {
-						next += n
+					if copy == 1 || in[to] {
+						next[j] += n
 					}
-					out.Next, out.Prob = append(out.Next, next), append(out.Prob, k.Prob[e])
 				}
-				out.Offset = append(out.Offset, len(out.Next))
-				out.Returns = append(append(out.Returns, k.Returns[int(c)*d:][:d]...), comes)
+				returns = append(append(returns[:0], k.ReturnsOf(int(c), d)...), comes)
+				out.Append(next, prob, returns)
 			}
-			out.First = append(out.First, int32(len(out.Offset)-1))
+			out.EndState()
 		}
 	}
 	return cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: d + 1, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}})

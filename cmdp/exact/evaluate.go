@@ -91,28 +91,34 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 		policy.Distribution(x, 0, int(s))
 		probs[s] = x
 		for a, share := range x {
-			for e := k.Offset[first+a]; share > 0 && e < k.Offset[first+a+1]; e++ {
-				if k.Prob[e] > 0 {
-					visit(k.Next[e])
+			next, prob := k.Row(first + a)
+			for j, n := range next {
+				if share > 0 && prob[j] > 0 {
+					visit(n)
 				}
 			}
 		}
 	}
-	out := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	out := cmdp.NewKernel()
+	var next []int32
+	var prob []float64
 	for s := range int32(m.States()) {
 		if x, ok := probs[s]; ok {
 			r := make([]float64, d)
+			next, prob = next[:0], prob[:0]
 			for a, share := range x {
 				if c := int(k.First[s]) + a; share > 0 {
-					floats.AddScaled(r, share, k.Returns[c*d:(c+1)*d])
-					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-						out.Next, out.Prob = append(out.Next, k.Next[e]), append(out.Prob, share*k.Prob[e])
+					floats.AddScaled(r, share, k.ReturnsOf(c, d))
+					to, probabilities := k.Row(c)
+					next = append(next, to...)
+					for _, p := range probabilities {
+						prob = append(prob, share*p)
 					}
 				}
 			}
-			out.Returns, out.Offset = append(out.Returns, r...), append(out.Offset, len(out.Next))
+			out.Append(next, prob, r)
 		}
-		out.First = append(out.First, int32(len(out.Offset)-1))
+		out.EndState()
 	}
 	spec := cmdp.ModelSpec{Discount: m.Discount(), Dim: d, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}}
 	for i := range d {
@@ -146,12 +152,13 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		}
 		s := p.base.Owner(c)
 		add(-mean[s])
-		for j, r := range p.k.Returns[int(c)*d:][:d] {
+		for j, r := range p.k.ReturnsOf(int(c), d) {
 			add(dir[j] * r)
 		}
-		for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-			if n := p.k.Next[e]; p.ends.Of[n] >= 0 {
-				add(p.k.Prob[e] * p.least.Bias[n])
+		next, prob := p.k.Row(int(c))
+		for j, n := range next {
+			if p.ends.Of[n] >= 0 {
+				add(prob[j] * p.least.Bias[n])
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func newFinite(m *cmdp.Model, workers int) *finite {
 	for h := range kernels(m) {
 		f.longest = max(f.longest, markov.LongestRow(m.Kernel(h)))
 		f.mostReturn = append(f.mostReturn, mostReturns(m.Kernel(h), d))
-		choices = max(choices, len(m.Kernel(h).Offset)-1)
+		choices = max(choices, m.Kernel(h).Choices())
 	}
 	f.reward = make([]float64, choices)
 	return f
@@ -167,7 +167,7 @@ type backup struct {
 func (b *backup) scalarize(dir []float64, lo, hi int) {
 	for c := int(b.k.First[lo]); c < int(b.k.First[hi]); c++ {
 		q := 0.0
-		returns := b.k.Returns[c*len(dir):][:len(dir)]
+		returns := b.k.ReturnsOf(c, len(dir))
 		for i, t := range dir {
 			q += float64(t * returns[i])
 		}
@@ -187,12 +187,9 @@ func (b *backup) states(lo, hi int) float64 {
 			continue
 		}
 		best, least := first, math.Inf(1)
-		o := k.Offset[first]
 		for c := first; c < end; c++ {
 			q := reward[c]
-			e := k.Offset[c+1]
-			next := k.Next[o:e]
-			prob := k.Prob[o:e][:len(next)]
+			next, prob := k.Row(c)
 			for j, n := range next {
 				q += float64(prob[j] * v[n])
 			}
@@ -202,7 +199,6 @@ func (b *backup) states(lo, hi int) float64 {
 				best = c
 			}
 			least = min(least, q)
-			o = e
 		}
 		b.out[s] = least
 		most = max(most, math.Abs(least))

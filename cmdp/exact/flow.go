@@ -37,7 +37,7 @@ func newFlow(m *cmdp.Model, workers int) *flow {
 	n := min(mostBlocks, max(1, states/threshold.Block))
 	size := (states + n - 1) / n
 	f := &flow{m: m, workers: workers, blocks: parallel.Division{N: states, Size: size, Parts: (states + size - 1) / size}}
-	if choices := len(m.Kernel(0).Offset) - 1; choices > 0 {
+	if choices := m.Kernel(0).Choices(); choices > 0 {
 		f.work = int(float64(len(m.Kernel(0).Next)) / float64(choices) * float64(states))
 	}
 	for range f.blocks.Parts {
@@ -130,7 +130,7 @@ func (f *flow) collectReturns(k *cmdp.Kernel, block int, choices []float64) {
 		clear(part)
 		for c := int(k.First[lo]); c < int(k.First[min(hi, lo+threshold.Chunk)]); c++ {
 			if x := choices[c]; x != 0 {
-				for i, r := range k.Returns[c*d:][:d] {
+				for i, r := range k.ReturnsOf(c, d) {
 					part[i] += float64(x * r)
 				}
 				choices[c] = 0

@@ -85,10 +85,9 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 // follow sets out to the returns of taking choice c, those from the next step on being
 // after.
 func follow(k *cmdp.Kernel, c int, after, out []float64) {
-	next := k.Next[k.Offset[c]:k.Offset[c+1]]
-	prob := k.Prob[k.Offset[c]:][:len(next)]
+	next, prob := k.Row(c)
 	d := len(out)
-	for i, sum := range k.Returns[c*d:][:d] {
+	for i, sum := range k.ReturnsOf(c, d) {
 		for j, n := range next {
 			sum += float64(prob[j] * after[int(n)*d+i])
 		}

@@ -56,8 +56,9 @@ func (p *stationary) ray(q *markov.Quotient, policy *markov.Actions, endless []i
 	for n := lo; n < hi; n++ {
 		leak := 0.0
 		for _, t := range p.choose(nil, st, n) {
-			for e := p.k.Offset[t.Choice]; e < p.k.Offset[t.Choice+1]; e++ {
-				switch to, x := p.base.Number[p.k.Next[e]], t.Prob*p.k.Prob[e]; {
+			next, prob := p.k.Row(t.Choice)
+			for j, to := range next {
+				switch to, x := p.base.Number[to], t.Prob*prob[j]; {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
 					y.Add(to-lo, x)
@@ -105,7 +106,7 @@ func (p *stationary) ray(q *markov.Quotient, policy *markov.Actions, endless []i
 func (p *stationary) magnitudes(st *markov.Rule, s int32) []float64 {
 	out, d := make([]float64, p.dim()), p.dim()
 	for _, t := range p.choose(nil, st, p.base.Number[s]) {
-		for i, r := range p.k.Returns[t.Choice*d:][:d] {
+		for i, r := range p.k.ReturnsOf(t.Choice, d) {
 			out[i] = math.Max(out[i], math.Abs(r))
 		}
 	}

@@ -43,9 +43,11 @@ func again(k *cmdp.Kernel, dir, next, now []float64, lo, hi int) (size float64) 
 		}
 		now[s] = math.Inf(1)
 		for c := int(k.First[s+1]) - 1; c >= int(k.First[s]); c-- {
-			q, r := expectation(k.Next[k.Offset[c]:k.Offset[c+1]], k.Prob[k.Offset[c]:], next), 0.0
+			to, prob := k.Row(c)
+			returns := k.ReturnsOf(c, len(dir))
+			q, r := expectation(to, prob, next), 0.0
 			for i := len(dir) - 1; i >= 0; i-- {
-				x := dir[i] * k.Returns[c*len(dir)+i]
+				x := dir[i] * returns[i]
 				q, r = q+x, r+math.Abs(x)
 			}
 			now[s], size = math.Min(now[s], q), math.Max(size, r)
@@ -88,17 +90,18 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 				}
 				// All that is added up, and a bound of it. The way back to s itself drops out.
 				sum, size := -(1-g)*v[s], (1-g)*math.Abs(v[s])
-				for i, r := range p.k.Returns[c*d:][:d] {
+				for i, r := range p.k.ReturnsOf(c, d) {
 					x := dir[i] * r
 					sum += x
 					size += math.Abs(x)
 				}
-				for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-					x := g * p.k.Prob[e] * (v[p.k.Next[e]] - v[s])
+				next, prob := p.k.Row(c)
+				for j, n := range next {
+					x := g * prob[j] * (v[n] - v[s])
 					sum += x
 					size += math.Abs(x)
 				}
-				terms := d + p.k.Offset[c+1] - p.k.Offset[c] + 4
+				terms := d + len(next) + 4
 				lack := float64(terms)*unit*size - sum
 				if math.IsNaN(lack) {
 					return math.Inf(1)
@@ -134,11 +137,12 @@ func (p *stationary) lowerBound(dir, v []float64) (value, margin float64) {
 // whose returns cancel out it is just that, and rounding leaves it open.
 func (p *stationary) holds(dir, v []float64, s, c int) bool {
 	sum := new(big.Rat)
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		x := new(big.Rat).Sub(rational(v[p.k.Next[e]]), rational(v[s]))
-		sum.Add(sum, x.Mul(x, rational(p.k.Prob[e])))
+	next, prob := p.k.Row(c)
+	for j, n := range next {
+		x := new(big.Rat).Sub(rational(v[n]), rational(v[s]))
+		sum.Add(sum, x.Mul(x, rational(prob[j])))
 	}
-	for i, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+	for i, r := range p.k.ReturnsOf(c, len(dir)) {
 		sum.Add(sum, new(big.Rat).Mul(rational(dir[i]), rational(r)))
 	}
 	return sum.Sign() >= 0

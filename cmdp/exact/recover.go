@@ -80,8 +80,7 @@ func (f *finite) average(ctx context.Context, p *Policy, tables [][]markov.Actio
 
 // push sends mass through choice c.
 func push(k *cmdp.Kernel, c int, mass float64, next []float64) {
-	to := k.Next[k.Offset[c]:k.Offset[c+1]]
-	prob := k.Prob[k.Offset[c]:][:len(to)]
+	to, prob := k.Row(c)
 	for j, n := range to {
 		next[n] += float64(mass * prob[j])
 	}

@@ -168,7 +168,7 @@ func (r *ray) meets(c column) bool {
 
 // leaving returns the choices in the states of some rays that none of these takes there.
 func (p *stationary) leaving(rays []column) []bool {
-	out := make([]bool, len(p.k.Offset)-1)
+	out := make([]bool, p.k.Choices())
 	for _, c := range rays {
 		for _, s := range c.ray.states {
 			for choice := p.k.First[s]; choice < p.k.First[s+1]; choice++ {

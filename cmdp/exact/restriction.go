@@ -85,7 +85,7 @@ func offered(rows *cmdp.Rows, s int) (actions []int32) {
 
 // kernel returns a kernel with the choices that are left at step h. What is not offered is left out.
 func (r *restriction) kernel(m *cmdp.Model, h int) cmdp.Kernel {
-	out, rows := cmdp.Kernel{First: make([]int32, 1, m.States()+1), Offset: []int{0}}, m.Rows(h)
+	out, rows := cmdp.NewKernel(), m.Rows(h)
 	for s := range m.States() {
 		first, end := rows.Choices(s)
 		left, some := r.left[[2]int{h, s}]
@@ -97,11 +97,9 @@ func (r *restriction) kernel(m *cmdp.Model, h int) cmdp.Kernel {
 		}
 		for _, a := range left {
 			next, prob := rows.Row(first + int(a))
-			out.Next, out.Prob = append(out.Next, next...), append(out.Prob, prob...)
-			out.Returns = append(out.Returns, rows.Returns(first+int(a))...)
-			out.Offset = append(out.Offset, len(out.Next))
+			out.Append(next, prob, rows.Returns(first+int(a)))
 		}
-		out.First = append(out.First, int32(len(out.Offset)-1))
+		out.EndState()
 	}
 	return out
 }

@@ -162,7 +162,7 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 		for i := range other {
 			other[i] = float64(key[i])
 		}
-		for c := int32(0); same && int(c) < len(p.k.Offset)-1; c++ {
+		for c := int32(0); same && int(c) < p.k.Choices(); c++ {
 			same = !p.graph.Allows(c) || p.nothing(dir, c) == p.nothing(other, c)
 		}
 		if same {
@@ -240,7 +240,7 @@ func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 
 // nothing reports whether a choice returns nothing that a direction has.
 func (p *stationary) nothing(dir []float64, c int32) bool {
-	for i, r := range p.k.Returns[int(c)*len(dir):][:len(dir)] {
+	for i, r := range p.k.ReturnsOf(int(c), len(dir)) {
 		if r != 0 && dir[i] != 0 {
 			return false
 		}
@@ -302,7 +302,7 @@ func (p *stationary) gains(loops []markov.Loop) [][]float64 {
 		gain := make([]float64, p.dim())
 		for j, c := range l.Choices {
 			if c != markov.Stay {
-				floats.AddScaled(gain, l.Share[j], p.k.Returns[int(c)*p.dim():][:p.dim()])
+				floats.AddScaled(gain, l.Share[j], p.k.ReturnsOf(int(c), p.dim()))
 			}
 		}
 		out = append(out, gain)
@@ -320,7 +320,7 @@ func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
 		if c == markov.Stay {
 			return math.Abs(z.Reward[i])
 		}
-		for j, r := range p.k.Returns[int(c)*d:][:d] {
+		for j, r := range p.k.ReturnsOf(int(c), d) {
 			size += math.Abs(float64(dir[j] * r))
 		}
 		return size
@@ -330,7 +330,7 @@ func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
 			continue
 		}
 		sum := 0.0
-		for j, r := range p.k.Returns[int(c)*d:][:d] {
+		for j, r := range p.k.ReturnsOf(int(c), d) {
 			sum += float64(dir[j] * r)
 		}
 		z.Reward[i] = sum

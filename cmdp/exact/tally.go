@@ -37,7 +37,7 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 	f.v, f.vNext = make([]float64, m.States()), make([]float64, m.States())
 	for h := range kernels(base) {
 		f.longest = max(f.longest, markov.LongestRow(base.Kernel(h)))
-		f.reward = append(f.reward, make([]float64, len(base.Kernel(h).Offset)-1))
+		f.reward = append(f.reward, make([]float64, base.Kernel(h).Choices()))
 	}
 	return f
 }
@@ -152,7 +152,7 @@ func (f *tallied) scalarize(dir []float64) (largest float64) {
 		for j, i := range f.t.Columns {
 			for c := range reward {
 				if i < d {
-					reward[c] += float64(dir[j] * base.Kernel(h).Returns[c*d+i])
+					reward[c] += float64(dir[j] * base.Kernel(h).ReturnsOf(c, d)[i])
 				}
 			}
 		}

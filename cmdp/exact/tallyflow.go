@@ -129,8 +129,9 @@ type tallyFlow struct {
 
 // An inflow is a transition of the base, or rest.
 type inflow struct {
-	state, choice, entry int32 // of rest, choice is −1
-	earns                bool  // it is the first of its choice
+	state, choice int32 // of rest, choice is −1
+	entry         int32 // of the row of the choice, −1 of rest
+	earns         bool  // it is the first of its choice
 }
 
 func newTallyFlow(f *tallied) *tallyFlow {
@@ -147,9 +148,10 @@ func newTallyFlow(f *tallied) *tallyFlow {
 			}
 			for c := k.First[s]; c < k.First[s+1]; c++ {
 				earns := true
-				for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-					if k.Prob[e] > 0 {
-						into[k.Next[e]] = append(into[k.Next[e]], inflow{s, c, int32(e), earns})
+				next, prob := k.Row(int(c))
+				for e, n := range next {
+					if prob[e] > 0 {
+						into[n] = append(into[n], inflow{s, c, int32(e), earns})
 						earns = false
 					}
 				}
@@ -263,7 +265,8 @@ func (b *tallyPull) state(s int, into []inflow) {
 func (b *tallyPull) add(out []float64, s int, in inflow, x []float64, count int32) {
 	p := 1.0
 	if in.entry >= 0 {
-		p, count = b.k.Prob[in.entry], count+b.amounts[in.entry]
+		probability, amount := b.entry(in)
+		p, count = probability, count+amount
 	}
 	if in.earns {
 		b.earn(floats.Sum(x), in.choice)
@@ -276,12 +279,19 @@ func (b *tallyPull) add(out []float64, s int, in inflow, x []float64, count int3
 	b.line(b.t.Above(s), x[within:], p, true, count+int32(within))
 }
 
+// entry returns the probability of a transition of the base, and by how much it changes the count.
+func (b *tallyPull) entry(in inflow) (probability float64, amount int32) {
+	_, prob := b.k.Row(int(in.choice))
+	first, _ := b.k.Entries(int(in.choice))
+	return prob[in.entry], b.amounts[first+int(in.entry)]
+}
+
 // earn adds the returns of an occupancy of a choice.
 func (b *tallyPull) earn(mass float64, c int32) {
 	d := b.t.Base.Dim()
 	for j, i := range b.t.Columns {
 		if i < d {
-			b.sum[j] += mass * b.k.Returns[int(c)*d+i]
+			b.sum[j] += mass * b.k.ReturnsOf(int(c), d)[i]
 		}
 	}
 }
@@ -308,9 +318,10 @@ func (b *tallyPull) settled(s int, in inflow, x float64, above bool) {
 	if above {
 		pair = b.t.Above(s)
 	}
-	x *= b.k.Prob[in.entry]
+	p, amount := b.entry(in)
+	x *= p
 	b.to[pair] += x
-	b.pay(x*float64(b.amounts[in.entry]), above)
+	b.pay(x*float64(amount), above)
 }
 
 // pay adds the final returns of counts that are not told apart.

@@ -138,11 +138,19 @@ func (b *tallySweep) follow(s int, p *tallyPolicy) {
 // choice sets q to the values of a choice, for counts from one on.
 func (b *tallySweep) choice(q []float64, c int, count int32) {
 	fill(q, b.reward[c])
-	for e := b.k.Offset[c]; e < b.k.Offset[c+1]; e++ {
-		if p := b.k.Prob[e]; p > 0 {
-			b.gather(q, int(b.k.Next[e]), p, count+b.amounts[e])
+	amounts := b.amountsOf(c)
+	next, prob := b.k.Row(c)
+	for j, n := range next {
+		if p := prob[j]; p > 0 {
+			b.gather(q, int(n), p, count+amounts[j])
 		}
 	}
+}
+
+// amountsOf returns by how much the entries of the row of a choice change the count.
+func (b *tallySweep) amountsOf(c int) []int32 {
+	first, end := b.k.Entries(c)
+	return b.amounts[first:end]
 }
 
 // fill sets all of q to x, by copies, which are faster than single numbers.
@@ -180,13 +188,15 @@ func addLine(q []float64, p, w, slope float64, count int32) {
 // settled returns the value of a choice above the counts that are told apart, or below.
 func (b *tallySweep) settled(c int, above bool) float64 {
 	sum := b.reward[c]
-	for e := b.k.Offset[c]; e < b.k.Offset[c+1]; e++ {
-		at, slope := b.t.Below(int(b.k.Next[e])), b.low
+	amounts := b.amountsOf(c)
+	next, prob := b.k.Row(c)
+	for j, n := range next {
+		at, slope := b.t.Below(int(n)), b.low
 		if above {
-			at, slope = b.t.Above(int(b.k.Next[e])), b.high
+			at, slope = b.t.Above(int(n)), b.high
 		}
-		if b.k.Prob[e] > 0 {
-			sum += float64(b.k.Prob[e] * (b.from[at] + float64(slope*float64(b.amounts[e]))))
+		if prob[j] > 0 {
+			sum += float64(prob[j] * (b.from[at] + float64(slope*float64(amounts[j]))))
 		}
 	}
 	return sum
@@ -204,15 +214,17 @@ func (b *tallySweep) again(out []float64, s int, count int32, dir []float64) {
 	q := make([]float64, len(out))
 	for c := end - 1; c >= first; c-- {
 		clear(q)
-		for e := b.k.Offset[c+1] - 1; e >= b.k.Offset[c]; e-- {
-			if b.k.Prob[e] > 0 {
-				b.expect(q, s, count, int(b.k.Next[e]), b.amounts[e], b.k.Prob[e])
+		amounts, returns := b.amountsOf(c), b.k.ReturnsOf(c, d)
+		next, prob := b.k.Row(c)
+		for e := len(next) - 1; e >= 0; e-- {
+			if prob[e] > 0 {
+				b.expect(q, s, count, int(next[e]), amounts[e], prob[e])
 			}
 		}
 		reward, allowed := 0.0, b.t.Allowed(b.h, c)
 		for j := len(dir) - 1; j >= 0; j-- {
 			if i := b.t.Columns[j]; i < d {
-				reward += dir[j] * b.k.Returns[c*d+i]
+				reward += dir[j] * returns[i]
 			}
 		}
 		for i, x := range q {

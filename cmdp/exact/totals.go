@@ -60,7 +60,7 @@ func (p *stationary) restrictToProper() error {
 
 // choices reports which choices are ok.
 func (p *stationary) choices(ok func(c int32) bool) []bool {
-	out := make([]bool, len(p.k.Offset)-1)
+	out := make([]bool, p.k.Choices())
 	for c := range out {
 		out[c] = ok(int32(c))
 	}
@@ -70,7 +70,7 @@ func (p *stationary) choices(ok func(c int32) bool) []bool {
 // neutral reports whether a choice returns nothing that matters, apart from totals that
 // are wanted.
 func (p *stationary) neutral(c int32) bool {
-	for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+	for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 			return false
 		}
@@ -94,7 +94,7 @@ func (p *stationary) stuck() error {
 			if found.Return < 0 {
 				found.State, found.Action = int(s), int(c-p.k.First[s])
 			}
-			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+			for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 				if found.Return < 0 && (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 					found.Return = i
 				}

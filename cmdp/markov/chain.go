@@ -65,9 +65,10 @@ func (y *Chain) Add(n int32, x float64) {
 // number holds the number in the chain of each state of the kernel that the choice may lead to.
 func (y *Chain) AddChoice(k *cmdp.Kernel, number []int32, c int32, x float64) {
 	s := int32(y.States())
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		if n := number[k.Next[e]]; k.Prob[e] > 0 && n != s {
-			y.next, y.prob = append(y.next, n), append(y.prob, x*k.Prob[e])
+	next, prob := k.Row(int(c))
+	for j, to := range next {
+		if n := number[to]; prob[j] > 0 && n != s {
+			y.next, y.prob = append(y.next, n), append(y.prob, x*prob[j])
 		}
 	}
 }

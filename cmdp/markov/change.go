@@ -77,7 +77,8 @@ func (c *Change) Solve(ctx context.Context, st *Rule) error {
 				continue
 			}
 			for _, t := range c.choose(room[:0], st, n) {
-				for _, to := range c.kernel.Next[c.kernel.Offset[t.Choice]:c.kernel.Offset[t.Choice+1]] {
+				next, _ := c.kernel.Row(t.Choice)
+				for _, to := range next {
 					if to := c.quotient.Number[to]; to < lo {
 						c.mark(to)
 					}

@@ -29,7 +29,7 @@ func (g *Graph) EndComponents() *EndComponents {
 		left: make([]int32, g.States()),
 	}
 	f.sub.In = make([]bool, g.States())
-	f.sub.Allowed = make([]bool, len(g.Kernel.Offset)-1)
+	f.sub.Allowed = make([]bool, g.Kernel.Choices())
 	var all []int32
 	for s := range int32(g.States()) {
 		f.part[s] = -1
@@ -143,8 +143,9 @@ func (f *peeler) peel(states []int32) []int32 {
 
 // leaves reports whether a choice may lead out of the part of its state.
 func (f *peeler) leaves(s, c int32) bool {
-	for e := f.k.Offset[c]; e < f.k.Offset[c+1]; e++ {
-		if n := f.k.Next[e]; f.k.Prob[e] > 0 && (f.part[n] != f.part[s] || !f.sub.In[n]) {
+	next, prob := f.k.Row(int(c))
+	for j, n := range next {
+		if prob[j] > 0 && (f.part[n] != f.part[s] || !f.sub.In[n]) {
 			return true
 		}
 	}

@@ -98,7 +98,7 @@ type tarjan struct {
 // looked at next.
 type visit struct {
 	s, c int32
-	e    int
+	e    int // of the choice's row
 }
 
 const done = -1
@@ -150,25 +150,25 @@ func (t *tarjan) enter(s int32) {
 	t.clock++
 	t.seen[s], t.low[s] = t.clock, t.clock
 	t.stack = append(t.stack, s)
-	c := t.g.Kernel.First[s]
-	t.path = append(t.path, visit{s, c, t.g.Kernel.Offset[c]})
+	t.path = append(t.path, visit{s, t.g.Kernel.First[s], 0})
 }
 
 // next returns the next successor of a visit.
 func (t *tarjan) next(v *visit) (n int32, ok bool) {
 	k := t.g.Kernel
 	for ; v.c < k.First[v.s+1]; v.c++ {
-		v.e = max(v.e, k.Offset[v.c])
 		if !t.g.Allows(v.c) {
 			continue
 		}
-		for v.e < k.Offset[v.c+1] {
+		next, prob := k.Row(int(v.c))
+		for v.e < len(next) {
 			e := v.e
 			v.e++
-			if k.Prob[e] > 0 && t.g.Has(k.Next[e]) {
-				return k.Next[e], true
+			if prob[e] > 0 && t.g.Has(next[e]) {
+				return next[e], true
 			}
 		}
+		v.e = 0
 	}
 	return 0, false
 }
@@ -190,8 +190,12 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 func (g *Graph) Cyclic(components *Partition) bool {
 	for s := range int32(g.States()) {
 		for c := g.Kernel.First[s]; g.Has(s) && c < g.Kernel.First[s+1]; c++ {
-			for e := g.Kernel.Offset[c]; g.Allows(c) && e < g.Kernel.Offset[c+1]; e++ {
-				if n := g.Kernel.Next[e]; g.Kernel.Prob[e] > 0 && components.Of[n] == components.Of[s] {
+			if !g.Allows(c) {
+				continue
+			}
+			next, prob := g.Kernel.Row(int(c))
+			for j, n := range next {
+				if prob[j] > 0 && components.Of[n] == components.Of[s] {
 					return true
 				}
 			}
@@ -210,10 +214,13 @@ func Reachable(k *cmdp.Kernel, from []int32) []bool {
 	for len(queue) > 0 {
 		s := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for e := k.Offset[k.First[s]]; e < k.Offset[k.First[s+1]]; e++ {
-			if n := k.Next[e]; k.Prob[e] > 0 && !met[n] {
-				met[n] = true
-				queue = append(queue, n)
+		for c := k.First[s]; c < k.First[s+1]; c++ {
+			next, prob := k.Row(int(c))
+			for j, n := range next {
+				if prob[j] > 0 && !met[n] {
+					met[n] = true
+					queue = append(queue, n)
+				}
 			}
 		}
 	}
@@ -267,8 +274,9 @@ func (g *Graph) AlmostSurely(goal func(s int32) bool) (whole bool, nearer []int3
 
 // leaves reports whether a choice may lead to a state that takes no part.
 func (g *Graph) leaves(c int32) bool {
-	for e := g.Kernel.Offset[c]; e < g.Kernel.Offset[c+1]; e++ {
-		if g.Kernel.Prob[e] > 0 && !g.Has(g.Kernel.Next[e]) {
+	next, prob := g.Kernel.Row(int(c))
+	for j, n := range next {
+		if prob[j] > 0 && !g.Has(n) {
 			return true
 		}
 	}
@@ -278,8 +286,9 @@ func (g *Graph) leaves(c int32) bool {
 // LongestRow returns the most successors of a choice.
 func LongestRow(k *cmdp.Kernel) int {
 	most := 0
-	for c := 1; c < len(k.Offset); c++ {
-		most = max(most, k.Offset[c]-k.Offset[c-1])
+	for c := range k.Choices() {
+		first, end := k.Entries(c)
+		most = max(most, end-first)
 	}
 	return most
 }

@@ -63,7 +63,7 @@ func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean 
 	states := len(k.First) - 1
 	p := &LeastMean{kernel: k, ends: ends, chain: chain, longest: LongestRow(k)}
 	p.Predecessors = (&Graph{Kernel: k, Allowed: ends.Inside}).Predecessors()
-	p.Reward = make([]float64, len(k.Offset)-1)
+	p.Reward = make([]float64, k.Choices())
 	p.Bias = make([]float64, states)
 	p.Best = make([]Class, ends.Len())
 	p.next = make([]float64, states)
@@ -361,8 +361,7 @@ func (p *LeastMean) improveState(s int32, mean, slack float64) (best int32) {
 
 // successors returns those of a choice and their probabilities.
 func (p *LeastMean) successors(c int32) ([]int32, []float64) {
-	next := p.kernel.Next[p.kernel.Offset[c]:p.kernel.Offset[c+1]]
-	return next, p.kernel.Prob[p.kernel.Offset[c]:][:len(next)]
+	return p.kernel.Row(int(c))
 }
 
 // relativeSweeps improves the bias in the states of an end by damped sweeps of relative value iteration, which
@@ -374,7 +373,7 @@ func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow 
 	for _, s := range states {
 		for c := int(p.kernel.First[s]); c < int(p.kernel.First[s+1]); c++ {
 			if p.ends.Inside[c] {
-				p.Reward[c] = floats.Dot(dir, p.kernel.Returns[c*d:(c+1)*d])
+				p.Reward[c] = floats.Dot(dir, p.kernel.ReturnsOf(c, d))
 				scale = max(scale, math.Abs(p.Reward[c]))
 			}
 		}
@@ -426,10 +425,9 @@ func (p *LeastMean) relativeSweeps(states, choices []int32, dir []float64, slow 
 var ErrNoClass = errors.New("markov: a policy that stays in an end component has no recurrent class")
 
 // recurrentClass returns the recurrent class of a policy in states that it does not leave, with its average
-// returns. If there are several, it returns the one with the least mean in a direction, or the first
-// where the direction is nil.
+// returns. If there are several, it returns the one with the least mean in a direction.
 func (p *LeastMean) recurrentClass(states, choices []int32, dir []float64) (*Class, error) {
-	y, d := p.chainOf(states, choices), len(p.kernel.Returns)/(len(p.kernel.Offset)-1)
+	y, d := p.chainOf(states, choices), len(dir)
 	var best *Class
 	for _, set := range y.ClosedSets() {
 		out := &Class{Mean: make([]float64, d)}
@@ -437,10 +435,10 @@ func (p *LeastMean) recurrentClass(states, choices []int32, dir []float64) (*Cla
 		for j, share := range shares {
 			c := choices[set[j]]
 			out.States, out.Choices = append(out.States, states[set[j]]), append(out.Choices, c)
-			floats.AddScaled(out.Mean, share, p.kernel.Returns[int(c)*d:(int(c)+1)*d])
+			floats.AddScaled(out.Mean, share, p.kernel.ReturnsOf(int(c), d))
 		}
 		out.begin(floats.MaxIdx(shares))
-		if best == nil || dir != nil && floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
+		if best == nil || floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
 			best = out
 		}
 	}

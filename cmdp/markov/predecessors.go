@@ -10,7 +10,7 @@ type Predecessors struct {
 // Predecessors lists the choices of the graph. One that has several entries for a state is listed as often.
 func (g *Graph) Predecessors() *Predecessors {
 	states := int32(g.States())
-	out := &Predecessors{Owner: make([]int32, len(g.Kernel.Offset)-1), met: make([]bool, states)}
+	out := &Predecessors{Owner: make([]int32, g.Kernel.Choices()), met: make([]bool, states)}
 	for s := range states {
 		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
 			out.Owner[c] = s
@@ -19,9 +19,13 @@ func (g *Graph) Predecessors() *Predecessors {
 	out.into = newLists(g.States(), func(add func(at, item int32)) {
 		for s := range states {
 			for c := g.Kernel.First[s]; g.Has(s) && c < g.Kernel.First[s+1]; c++ {
-				for e := g.Kernel.Offset[c]; g.Allows(c) && e < g.Kernel.Offset[c+1]; e++ {
-					if g.Kernel.Prob[e] > 0 && g.Has(g.Kernel.Next[e]) {
-						add(g.Kernel.Next[e], c)
+				if !g.Allows(c) {
+					continue
+				}
+				next, prob := g.Kernel.Row(int(c))
+				for j, n := range next {
+					if prob[j] > 0 && g.Has(n) {
+						add(n, c)
 					}
 				}
 			}

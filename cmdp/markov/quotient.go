@@ -106,7 +106,7 @@ func (g *Graph) Number(components *Partition, ends *EndComponents) *Quotient {
 // Fill sets the choices, and what the transitions lead to. order holds the states of the model, one of each of
 // the quotient in the order of their numbers and any others.
 func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
-	q.First, q.Choice = make([]int32, 0, q.Rest+1), make([]int32, 0, len(g.Kernel.Offset)-1)
+	q.First, q.Choice = make([]int32, 0, q.Rest+1), make([]int32, 0, g.Kernel.Choices())
 	j := 0 // the next merged state
 	one := make([]int32, 1)
 	for _, s := range order {
@@ -133,10 +133,15 @@ func (q *Quotient) Fill(g *Graph, order []int32, stays func(i int32) bool) {
 	}
 	q.First = append(q.First, int32(len(q.Choice)))
 	q.To = make([]int32, len(q.Kernel.Next))
-	for e, n := range q.Kernel.Next {
-		q.To[e] = q.Rest
-		if q.Kernel.Prob[e] > 0 {
-			q.To[e] = q.Number[n]
+	for c := range q.Kernel.Choices() {
+		next, prob := q.Kernel.Row(c)
+		first, end := q.Kernel.Entries(c)
+		to := q.To[first:end]
+		for j, n := range next {
+			to[j] = q.Rest
+			if prob[j] > 0 {
+				to[j] = q.Number[n]
+			}
 		}
 	}
 }
@@ -189,8 +194,9 @@ func (q *Quotient) Row(i int32) ([]int32, []float64) {
 	if c == Stay {
 		return nil, nil
 	}
-	to := q.To[q.Kernel.Offset[c]:q.Kernel.Offset[c+1]]
-	return to, q.Kernel.Prob[q.Kernel.Offset[c]:][:len(to)]
+	first, end := q.Kernel.Entries(int(c))
+	_, prob := q.Kernel.Row(int(c))
+	return q.To[first:end], prob
 }
 
 // Owner returns the state of a choice of the kernel.

@@ -59,9 +59,8 @@ func (p *Visits) induce(st *Rule, lo, hi int32) (forever []int32, leaves bool) {
 	for n := lo; n < hi; n++ {
 		leak := 0.0
 		for _, t := range p.choose(room[:0], st, n) {
-			o, e := p.kernel.Offset[t.Choice], p.kernel.Offset[t.Choice+1]
-			prob := p.kernel.Prob[o:e]
-			for j, next := range p.kernel.Next[o:e] {
+			row, prob := p.kernel.Row(t.Choice)
+			for j, next := range row {
 				to, x := p.quotient.Number[next], p.gamma*t.Prob*prob[j]
 				switch {
 				case to == n || x == 0:
@@ -131,9 +130,10 @@ func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
 	var room [4]Taken
 	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
 	for _, t := range choices {
-		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
-			if p.quotient.Number[p.kernel.Next[e]] != n {
-				leaves += p.gamma * t.Prob * p.kernel.Prob[e]
+		next, prob := p.kernel.Row(t.Choice)
+		for j, to := range next {
+			if p.quotient.Number[to] != n {
+				leaves += p.gamma * t.Prob * prob[j]
 			}
 		}
 	}
@@ -148,9 +148,10 @@ func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
 // leave adds what x visits bring to states outside of [lo, hi).
 func (p *Visits) leave(choices []Taken, x float64, lo, hi int32, mass []float64) {
 	for _, t := range choices {
-		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
-			if to := p.quotient.Number[p.kernel.Next[e]]; to < lo || to >= hi {
-				mass[to] += float64(p.gamma * x * t.Prob * p.kernel.Prob[e])
+		next, prob := p.kernel.Row(t.Choice)
+		for j, to := range next {
+			if to := p.quotient.Number[to]; to < lo || to >= hi {
+				mass[to] += float64(p.gamma * x * t.Prob * prob[j])
 			}
 		}
 	}
@@ -231,9 +232,8 @@ func (p *Visits) loadRows(w *window, st *Rule, lo, hi, from, to int32) {
 	for s := lo + from; s < lo+to; s++ {
 		next, share, out := w.next, w.share, 0.0
 		for _, t := range p.choose(room[:0], st, s) {
-			o, e := p.kernel.Offset[t.Choice], p.kernel.Offset[t.Choice+1]
-			prob := p.kernel.Prob[o:e]
-			for j, n := range p.kernel.Next[o:e] {
+			row, prob := p.kernel.Row(t.Choice)
+			for j, n := range row {
 				n, x := state[n], t.Prob*prob[j]
 				if n == s || x == 0 {
 					continue

@@ -86,7 +86,8 @@ func sure(k *cmdp.Kernel, into []bool) []bool {
 }
 
 func leads(k *cmdp.Kernel, c int, into []bool) bool {
-	for _, to := range k.Next[k.Offset[c]:k.Offset[c+1]] {
+	next, _ := k.Row(c)
+	for _, to := range next {
 		if !into[to] {
 			return false
 		}
@@ -98,7 +99,7 @@ func leads(k *cmdp.Kernel, c int, into []bool) bool {
 // surely, and says which actions of the base they are.
 func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.Kernel, actions []int32) {
 	d := len(p.columns)
-	out = cmdp.Kernel{First: make([]int32, 1, len(k.First)), Offset: []int{0}}
+	out = cmdp.NewKernel()
 	base := p.base.Rows(h)
 	for s := range keeps {
 		first, end := base.Choices(int(p.state[s]))
@@ -111,15 +112,14 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.
 				a = -1
 			}
 			actions = append(actions, a)
-			lo, hi := k.Offset[c], k.Offset[c+1]
-			out.Next, out.Prob = append(out.Next, k.Next[lo:hi]...), append(out.Prob, k.Prob[lo:hi]...)
-			out.Returns = append(out.Returns, k.Returns[c*d:(c+1)*d]...)
+			next, prob := k.Row(c)
+			out.Append(next, prob, k.ReturnsOf(c, d))
 			if k.Outcomes != nil {
+				lo, hi := k.Entries(c)
 				out.Outcomes = append(out.Outcomes, k.Outcomes[lo*d:hi*d]...)
 			}
-			out.Offset = append(out.Offset, len(out.Next))
 		}
-		out.First = append(out.First, int32(len(out.Offset)-1))
+		out.EndState()
 	}
 	if k.Outcomes != nil && out.Outcomes == nil {
 		out.Outcomes = []float64{}
