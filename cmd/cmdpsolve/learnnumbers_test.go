@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 
 	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A witness is a dual update whose evidence is kept, and the directions it is about.
@@ -325,6 +328,53 @@ func TestEpisodesOfGames(t *testing.T) {
 		}
 		if err := l.choose(p); err != nil || l.settings.Episodes != c.want {
 			t.Errorf("%s %v: %d episodes, %v: want %d", c.problem, c.args, l.settings.Episodes, err, c.want)
+		}
+	}
+}
+
+// TestDrawnRunsOfDifferentLengths draws several runs of learn that were interrupted. A curve has the episodes that all of them recorded, with the mean
+// of their values there, and ends where their records part.
+func TestDrawnRunsOfDifferentLengths(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	for k := range 200 {
+		recorded := []int{1, 2, 3, 5, 8, 13}
+		runs, values, common := 2+rng.IntN(3), map[int][]float64{}, len(recorded)
+		var saved []map[string]any
+		for i := range runs {
+			n := 1 + rng.IntN(len(recorded))
+			var history []map[string]any
+			for _, episode := range recorded[:n] {
+				x := rng.Float64()
+				values[episode] = append(values[episode], x)
+				history = append(history, map[string]any{"episode": episode, "regret": x})
+			}
+			if i == 0 && n < len(recorded) && recorded[n]-recorded[n-1] > 1 { // where it alone was interrupted
+				history = append(history, map[string]any{"episode": recorded[n] - 1, "regret": 9})
+			}
+			common = min(common, n)
+			saved = append(saved, map[string]any{"history": history})
+		}
+		text, err := json.Marshal(map[string]any{"problem": "p", "algorithm": "moma", "runs": saved, "history": saved[0]["history"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := drawingsIn(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		curve, _ := curveOf(list[0].list[0], "regret")
+		if len(curve.X) != common || list[0].runs != runs {
+			t.Fatalf("problem %d: a curve through %v of %d runs: want %v of %d\n%s", k, curve.X, list[0].runs, recorded[:common], runs, text)
+		}
+		for i, episode := range recorded[:common] {
+			mean, variance := floats.Sum(values[episode][:runs])/float64(runs), 0.0
+			for _, x := range values[episode] {
+				variance += (x - mean) * (x - mean) / float64(runs-1)
+			}
+			half := distuv.StudentsT{Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975) * math.Sqrt(variance/float64(runs))
+			if curve.X[i] != float64(episode) || math.Abs(curve.Y[i]-mean) > 1e-12 || math.Abs(curve.High[i]-mean-half) > 1e-9 || math.Abs(mean-half-curve.Low[i]) > 1e-9 {
+				t.Errorf("problem %d, episode %g: %g from %g to %g: want %g ± %g at %d", k, curve.X[i], curve.Y[i], curve.Low[i], curve.High[i], mean, half, episode)
+			}
 		}
 	}
 }
