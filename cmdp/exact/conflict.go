@@ -154,7 +154,7 @@ func without(list []int, k int) []int {
 
 // clash reports whether it is proved that no policy keeps some limits together.
 func (c *conflictSearch) clash(limits []int) (bool, error) {
-	target, err := c.target(limits)
+	task, err := c.task(limits)
 	if errors.Is(err, geometry.ErrEmpty) {
 		return true, nil
 	}
@@ -162,7 +162,7 @@ func (c *conflictSearch) clash(limits []int) (bool, error) {
 		return false, err
 	}
 	verdict := Undecided
-	err = c.use(c.ctx, cmdp.Task{Target: target, Box: c.box}, c.opts, func(s *solver) error {
+	err = c.use(c.ctx, task, c.opts, func(s *solver) error {
 		if err := s.start(); err != nil {
 			return err
 		}
@@ -180,19 +180,19 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 	for i := range all {
 		all[i] = i
 	}
-	target, err := c.target(without(all, k))
+	task, err := c.task(without(all, k))
 	if errors.Is(err, geometry.ErrEmpty) {
 		return math.Inf(1), nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	goal, base, err := c.excess(k, target)
-	if err != nil {
+	var base float64
+	if task.Cost, base, err = c.excess(k, task.Target); err != nil {
 		return 0, err
 	}
 	give := math.Inf(1)
-	err = c.use(c.ctx, cmdp.Task{Target: target, Cost: goal, Box: c.box}, c.opts, func(s *solver) error {
+	err = c.use(c.ctx, task, c.opts, func(s *solver) error {
 		if err := s.start(); err != nil {
 			return err
 		}
@@ -230,13 +230,57 @@ func (c *conflictSearch) excess(k int, target geometry.Compact) (cost.Cost, floa
 	return g, 0, err
 }
 
-// target returns the returns that are possible and keep some limits.
-func (c *conflictSearch) target(limits []int) (geometry.Compact, error) {
-	var parts []geometry.Set
-	lower, upper := c.box.Lower(), c.box.Upper()
+// task asks for some limits alone. Those that can be kept are the target, cut with the box of all returns; what was asked for is the whole.
+func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
+	task := cmdp.Task{Box: c.box}
+	if len(limits) == 0 {
+		return task, nil
+	}
+	d := c.m.Dim()
+	lower, upper := slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
+	parts, err := c.narrow(lower, upper, limits)
+	if err != nil {
+		return task, err
+	}
+	free, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return task, fmt.Errorf("exact: conflict: %w", err)
+	}
+	task.Whole = free
+	if len(parts) > 0 {
+		if task.Whole, err = geometry.NewIntersection(append(parts, free)...); err != nil {
+			return task, fmt.Errorf("exact: conflict: %w", err)
+		}
+	}
+	for i, x := range c.box.Lower() {
+		lower[i] = max(lower[i], x)
+	}
+	for i, x := range c.box.Upper() {
+		upper[i] = min(upper[i], x)
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return task, fmt.Errorf("exact: conflict: %w", err)
+	}
+	if len(parts) == 0 {
+		task.Target, err = box.Bounded()
+		return task, err
+	}
+	set := parts[0]
+	if len(parts) > 1 {
+		if set, err = geometry.NewIntersection(parts...); err != nil {
+			return task, fmt.Errorf("exact: conflict: %w", err)
+		}
+	}
+	task.Target, err = geometry.Restrict(set, box)
+	return task, err
+}
+
+// narrow moves the sides of a box to the limits on single returns, and returns the other limits.
+func (c *conflictSearch) narrow(lower, upper []float64, limits []int) (others []geometry.Set, err error) {
 	for _, k := range limits {
 		if k == len(c.rows) {
-			parts = append(parts, c.set)
+			others = append(others, c.set)
 			continue
 		}
 		r := c.rows[k]
@@ -249,26 +293,10 @@ func (c *conflictSearch) target(limits []int) (geometry.Compact, error) {
 			if err != nil {
 				return nil, fmt.Errorf("exact: conflict: %w", err)
 			}
-			parts = append(parts, h)
+			others = append(others, h)
 		}
 	}
-	if len(limits) == 0 {
-		return nil, nil
-	}
-	box, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return nil, fmt.Errorf("exact: conflict: %w", err)
-	}
-	if len(parts) == 0 {
-		return box.Bounded()
-	}
-	set := parts[0]
-	if len(parts) > 1 {
-		if set, err = geometry.NewIntersection(parts...); err != nil {
-			return nil, fmt.Errorf("exact: conflict: %w", err)
-		}
-	}
-	return geometry.Restrict(set, box)
+	return others, nil
 }
 
 // alone returns the only entry of a form that is not 0, or 0 if there are several.

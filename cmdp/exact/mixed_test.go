@@ -321,8 +321,11 @@ func TestMixedUnbounded(t *testing.T) {
 	if _, err := solve([]float64{10, -5}, 1, 0); !errors.As(err, &no) || !no.Wanted || no.State != 1 || no.Action != 0 || no.Return != 1 {
 		t.Errorf("%v: want that return 1 grows by action 0 in state 1", err)
 	}
-	if r, err := solve([]float64{0.5, Boundless}, 1, 1); !errors.As(err, &no) || !no.Wanted {
-		t.Errorf("%+v, %v: want no answer where the loop breaks the limit of the mean", r, err)
+	for _, mean := range []float64{0.5, -3} { // below what any policy comes to
+		r, err := solve([]float64{mean, Boundless}, 1, 1)
+		if err != nil || r.Status != Infeasible || r.Certificate == nil || math.Abs(r.Certificate.Distance-(1-mean)) > 1e-9 {
+			t.Errorf("%+v, %v: want that a mean of %g is out of reach, by %g", r, err, mean, 1-mean)
+		}
 	}
 	// Where a loss is unwanted, or nothing to the question, there is a best policy.
 	if r, err := solve(free, 1, -1); err != nil || r.Status != Optimal || math.Abs(r.Objective-3) > 1e-9 {

@@ -264,6 +264,9 @@ func (b *blend) manyTimes(ways []*passage, places *blend) *blend {
 // shows it. The answer is nil if that is not so, or not known.
 func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result, error) {
 	i, d := found.Return, p.m.Dim()
+	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
+		return r, err
+	}
 	g, ok := task.Cost.(cost.Affine)
 	if !ok || i < 0 || g.Gradient()[i] == 0 {
 		return nil, nil
@@ -283,7 +286,10 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	if !ok {
 		return nil, nil
 	}
-	within, err := othersOf(limits, i, slope, lower, upper)
+	if slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i]*slope < 0 }) {
+		return nil, nil // a limit keeps it from growing
+	}
+	within, err := othersOf(limits, i, lower, upper)
 	if within == nil || err != nil {
 		return nil, err
 	}
@@ -326,6 +332,35 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Dual: make([]float64, d)}, nil
 }
 
+// withoutReturn answers that a task is infeasible where those limits cannot be kept that have nothing to do with return i. It is nil
+// where they can, or where that is not known.
+func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
+	limits, ok := limitsOf(task)
+	if !ok || i < 0 || !slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i] == 0 }) {
+		return nil, nil
+	}
+	spec := cmdp.ModelSpec{Dim: p.m.Dim(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range spec.Dim {
+		spec.Means = append(spec.Means, p.m.Mean(j))
+	}
+	lower, upper := spanOfMeans(&spec)
+	for _, l := range limits { // which no mean may come near
+		if j, single := onlyEntry(l.Normal); single {
+			at := l.Offset / l.Normal[j]
+			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
+		}
+	}
+	within, err := othersOf(limits, i, lower, upper)
+	if within == nil || err != nil {
+		return nil, err
+	}
+	r, err := p.Solve(ctx, cmdp.Task{Target: within}, opts)
+	if errors.Is(err, ErrNoTotal) || err == nil && r.Status != Infeasible {
+		return nil, nil
+	}
+	return r, err
+}
+
 // spanOfMeans returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless] for totals.
 func spanOfMeans(spec *cmdp.ModelSpec) (lower, upper []float64) {
 	lower, upper = make([]float64, spec.Dim), make([]float64, spec.Dim)
@@ -343,17 +378,13 @@ func spanOfMeans(spec *cmdp.ModelSpec) (lower, upper []float64) {
 	return lower, upper
 }
 
-// othersOf returns the set of those limits that do not depend on coordinate i, which is to grow against slope, within the box from lower to
-// upper. It is nil if it is empty or a limit keeps the coordinate from growing. Bounds of single coordinates narrow the box, since the
-// sides of a polytope must not be too far apart.
-func othersOf(limits []cmdp.Constraint, i int, slope float64, lower, upper []float64) (geometry.Compact, error) {
+// othersOf returns the set of those limits that do not depend on coordinate i, within the box from lower to upper. It is nil if it is empty.
+// Bounds of single coordinates narrow the box, since the sides of a polytope must not be too far apart.
+func othersOf(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
 	lower, upper = slices.Clone(lower), slices.Clone(upper)
 	var a [][]float64
 	var b []float64
 	for _, l := range limits {
-		if l.Normal[i]*slope < 0 {
-			return nil, nil
-		}
 		if l.Normal[i] != 0 {
 			continue
 		}

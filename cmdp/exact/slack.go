@@ -18,7 +18,8 @@ type SlackResult struct {
 	// Radius is that of a ball around Returns that lies in the target, apart from the sides that contain
 	// all returns anyway: the Slater ball of erratum E-09. It is at most Bound. For polyhedral targets they
 	// are equal; for others, where all sides count, it is at least Bound/√d. It is 0 if no policy lies
-	// inside, and +Inf if nothing bounds it.
+	// inside, and +Inf if no side counts. Where totals grow without end away from all sides, Bound is
+	// +Inf, and Radius that of the policy shown, which may be finite.
 	Radius, Bound float64
 	Returns       []float64
 	Policy        *Policy          // nil if one of several is drawn
