@@ -39,15 +39,32 @@ func drawComponents(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
 	return m
 }
 
-// TestPurifyWithoutHorizon mixes four policies, which differ in many states, and takes the randomisation out: what is to be kept
-// stays the same, the cost does not grow, and no more states randomise than there are returns to keep.
+// TestPurifyWithoutHorizon mixes four policies, which differ in many states, and takes the randomisation out, forwards and one state after the
+// other: what is to be kept stays the same, the cost does not grow, and no more states randomise than there are returns to keep.
 func TestPurifyWithoutHorizon(t *testing.T) {
+	type method = func(p *stationary, policy *Policy, f face) error
+	for name, purify := range map[string]method{
+		"as it chooses": func(p *stationary, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
+		"one by one":    func(p *stationary, policy *Policy, f face) error { return p.purifyOneByOne(t.Context(), policy, f) },
+		"forwards": func(p *stationary, policy *Policy, f face) error {
+			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12)
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testPurify(t, name, purify) })
+	}
+}
+
+func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Policy, f face) error) {
 	bothSizes(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(26, 1))
 		most := 0
-		for trial := range 60 {
+		for trial := range 61 {
 			const dim = 4
-			m := drawComponents(t, rng, 2+rng.IntN(60), dim)
+			states := 2 + rng.IntN(60)
+			if trial == 60 && name != "one by one" {
+				states = 1500
+			}
+			m := drawComponents(t, rng, states, dim)
 			p, err := newStationary(m, 1, everything(dim), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +91,7 @@ func TestPurifyWithoutHorizon(t *testing.T) {
 				f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: axis(dim, i, 1)}, 1})
 			}
 			most = max(most, policy.Randomized())
-			if err := p.purify(t.Context(), policy, f); err != nil {
+			if err := purify(p, policy, f); err != nil {
 				t.Fatal(err)
 			}
 			after, err := p.evaluate(t.Context(), policy)
@@ -98,4 +115,44 @@ func TestPurifyWithoutHorizon(t *testing.T) {
 			t.Errorf("at most %d states randomised: the test says little", most)
 		}
 	})
+}
+
+// TestLazyProduct compares products of matrices with those that are made one after the other.
+func TestLazyProduct(t *testing.T) {
+	const n, most = 3, 2*productBlock*productBlock + 2*productBlock + 2
+	rng := rand.New(rand.NewPCG(26, 3))
+	p := newLazyProduct(n)
+	var plain [][]float64
+	for len(plain) < most {
+		matrix := make([]float64, n*n)
+		for i := range matrix {
+			matrix[i] = rng.NormFloat64() / math.Sqrt(n)
+		}
+		if rng.IntN(50) == 0 {
+			matrix[rng.IntN(n*n)] = 0
+		}
+		p.add(matrix)
+		plain = append(plain, matrix)
+		if p.len() != len(plain) {
+			t.Fatalf("%d matrices: want %d", p.len(), len(plain))
+		}
+		for range 4 {
+			first := max(0, len(plain)-rng.IntN(40)*(1+rng.IntN(20)))
+			v := []float64{1, rng.NormFloat64(), rng.NormFloat64()}
+			want := append([]float64(nil), v...)
+			size := 1.0
+			for _, m := range plain[first:] {
+				next := make([]float64, n)
+				for i, x := range want {
+					floats.AddScaled(next, x, m[i*n:][:n])
+				}
+				want = next
+				size = math.Max(size, floats.Norm(want, math.Inf(1)))
+			}
+			p.apply(v, first)
+			if floats.Distance(v, want, math.Inf(1)) > 1e-10*size {
+				t.Fatalf("the product of matrices %d to %d is %v: want %v", first, len(plain), v, want)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/geometry"
@@ -39,6 +40,9 @@ func (s *solver) finish() (*Result, error) {
 
 // reached returns the policy of the incumbent with its returns and the objective, and no bound.
 func (s *solver) reached() (*Result, error) {
+	if err := s.concentrate(); err != nil {
+		return nil, err
+	}
 	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing, Joined: s.joined}
 	if err := s.recoverPolicy(r); err != nil {
 		return nil, err
@@ -47,6 +51,42 @@ func (s *solver) reached() (*Result, error) {
 		r.Objective = s.costOf(r.Returns)
 	}
 	return r, nil
+}
+
+// concentrate looks for another mixture that meets the target where there is no cost and the policies of the incumbent differ in so many states
+// that one policy of them takes long to find. Deeper inside the target the policies have nearly the same prices, and as a rule are nearly
+// the same; one of them may do alone.
+func (s *solver) concentrate() error {
+	const most = 12
+	columns, _, rays, _ := s.mixture()
+	if s.task.Cost != nil || !s.complete || s.stay || len(rays) > 0 || s.traits.farApart == nil || !s.traits.farApart(columns) {
+		return nil
+	}
+	if err := s.master.first(); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		for j, c := range s.master.columns {
+			if c.ray == nil && !slices.ContainsFunc(s.master.rows, func(r targetRow) bool { return r.excess(c.returns) > 0 }) {
+				s.incumbent = s.at(axis(len(s.master.columns), j, 1))
+				return nil
+			}
+		}
+		if err := s.master.solve(); err != nil {
+			return err
+		}
+		if s.master.u > 0 {
+			return nil
+		}
+		s.remember()
+		if columns, _, rays, _ = s.mixture(); n == most || len(rays) > 0 || !s.traits.farApart(columns) {
+			return nil
+		}
+		psi, _ := s.master.psi(s.master.nu)
+		if _, added, err := s.price(psi, 0); err != nil || !added {
+			return err
+		}
+	}
 }
 
 // violation returns the distance of v from the target, or a bound of it if the parts of

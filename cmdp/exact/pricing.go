@@ -49,6 +49,9 @@ type traits struct {
 	chosen    bool
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
 	rays *stationary
+	// farApart reports whether to make one policy of a mixture of columns takes many times as long as to price a direction; nil where it
+	// never does.
+	farApart func(columns []column) bool
 	// classes joins recurrent classes, nil where policies have none that matter.
 	classes *average
 }

@@ -22,6 +22,10 @@ type purifier struct {
 	mass       []float64 // occupancy of the states at hand
 	spare      []float64 // room for such numbers, or nil
 	settled    func(e entry)
+	// moved, if not nil, is told that the mass grows by x times d, and combined that pivot is added to d x times, and then, with nil for d,
+	// that it is dropped.
+	moved    func(d *direction, x float64)
+	combined func(d, pivot *direction, x float64)
 }
 
 // A face says what purification must preserve. Products of the returns with the
@@ -44,6 +48,7 @@ type direction struct {
 	effect []float64 // on the returns
 	state  []float64 // on the occupancy of the states at hand; nil for none
 	on     []float64 // on each entry
+	slot   int       // see forward
 }
 
 // addPair adds a randomised pair with the given probabilities; values holds, for
@@ -218,6 +223,9 @@ func (p *purifier) move(k []float64) {
 	for j, d := range p.directions {
 		if x := t * k[j]; x != 0 {
 			floats.AddScaled(p.mass[:len(d.state)], x, d.state)
+			if p.moved != nil {
+				p.moved(d, x)
+			}
 		}
 	}
 	for i := range p.face.limits {
@@ -247,7 +255,17 @@ func (p *purifier) dropLargest(k []float64) {
 			at = j
 		}
 	}
+	p.drop(at)
+}
+
+// drop forgets a direction and returns it.
+func (p *purifier) drop(at int) *direction {
+	d := p.directions[at]
 	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
+	if p.combined != nil {
+		p.combined(nil, d, 0)
+	}
+	return d
 }
 
 // remove takes an entry without mass out of the support. It drops one of the
@@ -261,9 +279,11 @@ func (p *purifier) remove(e int) {
 		}
 	}
 	pivot := p.directions[at]
-	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
 	for _, d := range p.directions {
-		if f := -d.on[e] / pivot.on[e]; f != 0 {
+		if f := -d.on[e] / pivot.on[e]; f != 0 && d != pivot {
+			if p.combined != nil {
+				p.combined(d, pivot, f)
+			}
 			floats.AddScaled(d.effect, f, pivot.effect)
 			if d.state == nil && pivot.state != nil {
 				d.state = make([]float64, len(pivot.state))
@@ -272,6 +292,7 @@ func (p *purifier) remove(e int) {
 			floats.AddScaled(d.on, f, pivot.on)
 		}
 	}
+	p.drop(at)
 	gone := p.entries[e]
 	p.forget(e)
 	last, left := -1, 0

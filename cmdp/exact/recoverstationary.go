@@ -30,7 +30,7 @@ func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
 
 // combine averages the visits of the mixed policies, see finite.combine, after it has made the mixture narrower.
 func (p *stationary) combine(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error) {
-	if len(columns) > 1 {
+	if p.farApart(columns) {
 		var err error
 		columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
 		if err != nil {
@@ -46,6 +46,22 @@ func (p *stationary) combine(ctx context.Context, columns []column, weights []fl
 		return policy, nil
 	}
 	return policy, p.purify(ctx, policy, face)
+}
+
+// farApart reports whether to purify a mixture would take longer than to make it narrower first, which goes many times through all states:
+// each state in which policies differ has its component looked at once.
+func (p *stationary) farApart(columns []column) bool {
+	const passes = 40
+	looks := 0
+	for i, hi := range p.base.Component[1:] {
+		lo := p.base.Component[i]
+		for _, s := range p.base.Origin[lo:hi] {
+			if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(int(s)) != columns[0].policy.At(int(s)) }) {
+				looks += int(hi - lo)
+			}
+		}
+	}
+	return looks > passes*int(p.base.Rest)
 }
 
 // average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the policies has to come to
@@ -176,9 +192,9 @@ func (p *stationary) pure(policy *Policy, columns []column, f face) bool {
 	return free == n && (n == 0 || slices.Min(apart) > 1e-10 && nullVector(matrix, n, 1e-6) == nil)
 }
 
-// purify takes randomisation out of a policy, see purifier, one state after the other. Directions stay what they are while others
+// purifyOneByOne is purify for a policy that may go on for ever, one state after the other. Directions stay what they are while others
 // are added, so that each state is looked at once, and only where the flow changes.
-func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
+func (p *stationary) purifyOneByOne(ctx context.Context, policy *Policy, f face) error {
 	st := &policy.steps[0]
 	keys := slices.Sorted(maps.Keys(st.Mixed))
 	if len(keys) == 0 {

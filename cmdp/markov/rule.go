@@ -42,6 +42,15 @@ func (st *Rule) Mix(s int32, probs []float64) {
 	st.Mixed[s] = probs
 }
 
+// Clone returns a copy that shares nothing with the rule.
+func (st *Rule) Clone() *Rule {
+	out := &Rule{Actions: st.Actions.Clone()}
+	for s, probs := range st.Mixed {
+		out.Mix(s, slices.Clone(probs))
+	}
+	return out
+}
+
 // Assign makes the rule divide the mass total of state s between its actions as given; without mass it stays as
 // it is.
 func (st *Rule) Assign(s int, mass []float64, total float64) {

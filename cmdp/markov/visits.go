@@ -128,15 +128,8 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 // solveState is Solve for a component of one state.
 func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
 	var room [4]Taken
-	choices, leaves := p.choose(room[:0], st, n), 1-p.gamma
-	for _, t := range choices {
-		next, prob := p.kernel.Row(t.Choice)
-		for j, to := range next {
-			if p.quotient.Number[to] != n {
-				leaves += p.gamma * t.Prob * prob[j]
-			}
-		}
-	}
+	choices := p.choose(room[:0], st, n)
+	leaves := p.leaves(choices, n)
 	if leaves == 0 {
 		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
 		return
@@ -331,4 +324,137 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 		}
 	}
 	return false
+}
+
+// Within replaces arrivals at the states of component i by the visits that they bring about in it, row by row, without the visits of later
+// components. endless tells that the policy goes on for ever there; the rows are of no use then.
+func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) (endless bool, err error) {
+	lo, hi := p.quotient.Component[i], p.quotient.Component[i+1]
+	if hi == lo+1 {
+		var room [4]Taken
+		leaves := p.leaves(p.choose(room[:0], st, lo), lo)
+		for _, row := range rows {
+			row[0] /= leaves
+		}
+		return leaves == 0, nil
+	}
+	rows, err = p.propagateAll(ctx, st, lo, hi, rows)
+	if len(rows) == 0 || err != nil {
+		return false, err
+	}
+	forever, _ := p.induce(st, lo, hi)
+	for _, row := range rows {
+		x := row
+		if !p.chain.eliminated() {
+			x = make([]float64, len(row))
+		}
+		if err := p.chain.Solve(ctx, x, row, true, 0); err != nil {
+			return false, err
+		}
+		copy(row, x)
+		for _, n := range forever {
+			endless = endless || row[n-lo] != 0
+		}
+	}
+	return endless, nil
+}
+
+// propagateAll is Within by sweeps in place, where that is the way. It returns the rows that are left.
+func (p *Visits) propagateAll(ctx context.Context, st *Rule, lo, hi int32, rows [][]float64) ([][]float64, error) {
+	if p.gamma < 1 || int(hi-lo) <= threshold.Swept || p.slow[lo] {
+		return rows, nil
+	}
+	for j, row := range rows {
+		x := make([]float64, hi-lo)
+		if !p.propagate(ctx, st, lo, hi, row, x, 0) {
+			return rows[j:], ctx.Err()
+		}
+		copy(row, x)
+	}
+	return nil, nil
+}
+
+// leaves returns the share of visits of state n that leave it, the discount included.
+func (p *Visits) leaves(choices []Taken, n int32) float64 {
+	sum := 1 - p.gamma
+	for _, t := range choices {
+		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
+			if p.quotient.Number[p.kernel.Next[e]] != n {
+				sum += p.gamma * t.Prob * p.kernel.Prob[e]
+			}
+		}
+	}
+	return sum
+}
+
+// ReturnsToGo computes what a policy returns from each state of the first components on, those of a state side by side. What does not end
+// counts as 0.
+func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components int) ([]float64, error) {
+	q, k := p.quotient, p.kernel
+	d := len(k.Returns) / max(1, len(k.Offset)-1)
+	out := make([]float64, int(q.Rest+1)*d)
+	room := make([]Taken, 0, p.most)
+	for i := range components {
+		lo, hi := q.Component[i], q.Component[i+1]
+		if i%1024 == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p.Progress.At("finding returns to go", float64(lo)/float64(q.Rest), int(q.Rest))
+		}
+		for n := lo; n < hi; n++ { // what one step returns, and what is returned outside of the component
+			sum := out[int(n)*d:][:d]
+			for _, t := range p.choose(room[:0], st, n) {
+				for j, r := range k.Returns[t.Choice*d:][:d] {
+					sum[j] += t.Prob * r
+				}
+				for e := k.Offset[t.Choice]; e < k.Offset[t.Choice+1]; e++ {
+					if to := q.Number[k.Next[e]]; to < lo || to >= hi {
+						x := p.gamma * t.Prob * k.Prob[e]
+						for j, w := range out[int(to)*d:][:d] {
+							sum[j] += float64(x * w)
+						}
+					}
+				}
+			}
+		}
+		if err := p.sumReturns(ctx, st, lo, hi, d, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sumReturns adds up what is returned in the component [lo, hi), dim numbers for each state.
+func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int, out []float64) error {
+	if hi == lo+1 {
+		var room [4]Taken
+		leaves := p.leaves(p.choose(room[:0], st, lo), lo)
+		for j := range out[int(lo)*dim:][:dim] {
+			if leaves == 0 {
+				out[int(lo)*dim+j] = 0
+			} else {
+				out[int(lo)*dim+j] /= leaves
+			}
+		}
+		return nil
+	}
+	forever, _ := p.induce(st, lo, hi)
+	for _, n := range forever {
+		clear(out[int(n)*dim:][:dim])
+	}
+	right, x := make([]float64, hi-lo), make([]float64, hi-lo)
+	for j := range dim {
+		for n := range right {
+			right[n] = out[(int(lo)+n)*dim+j]
+		}
+		clear(x)
+		if err := p.chain.Solve(ctx, x, right, false, 0); err != nil {
+			return err
+		}
+		for n := range x {
+			out[(int(lo)+n)*dim+j] = x[n]
+		}
+	}
+	return nil
 }

@@ -1,0 +1,389 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp/markov"
+)
+
+// A forward takes randomisation out of a stationary policy, see purifier, in one pass over the components, first ones first. What a state's
+// actions are worth is known from the components after it, in which nothing has changed yet. Visits of the policy, and their changes in the
+// directions that are left, move on with the pass, side by side: an exchange changes nothing but the component at hand and
+// what is to come, and what is to come is changed when the pass comes there, see lazyProduct.
+type forward struct {
+	*purifier
+	p      *stationary
+	st     *markov.Rule
+	values []float64 // returns to go of each state of the base quotient
+
+	width    int       // numbers that are carried for a state: the mass, then one for each slot
+	carried  []float64 // arrivals at each state of the base quotient
+	version  []int32   // of each state, how many changes its arrivals know
+	changes  *lazyProduct
+	change   []float64 // of the component at hand
+	changed  bool
+	slots    []*direction   // nil for those that are free; none for the mass
+	occupied int            // slots up to the last one that was ever used, with the mass
+	lo, hi   int32          // the component at hand
+	live     map[int32]bool // whether a state still randomises
+	full     bool           // there were too few slots
+}
+
+// Errors of a pass that has to be made in another way.
+var (
+	errEndless = errors.New("exact: a policy goes on for ever on the way to one without randomisation")
+	errSlots   = errors.New("exact: too many directions at a time")
+)
+
+// purify takes randomisation out of a policy, forwards where it goes on for ever in no place on the way.
+func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
+	if len(policy.steps[0].Mixed) == 0 {
+		return nil
+	}
+	for width := 2 + len(f.keep) + len(f.limits); ; width *= 2 {
+		st := policy.steps[0].Clone()
+		err := p.purifyForwards(ctx, st, f, width)
+		switch {
+		case err == nil:
+			policy.steps[0] = *st
+			return nil
+		case errors.Is(err, errEndless) || errors.Is(err, markov.ErrSingular):
+			return p.purifyOneByOne(ctx, policy, f)
+		case !errors.Is(err, errSlots):
+			return err
+		}
+	}
+}
+
+// purifyForwards is purify with so many numbers carried for a state. After an error the rule is of no use.
+func (p *stationary) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
+	f.keep, f.limits = slices.Clone(f.keep), slices.Clone(f.limits)
+	mixed := slices.Collect(maps.Keys(st.Mixed))
+	for j, s := range mixed {
+		mixed[j] = p.base.Number[s]
+	}
+	slices.Sort(mixed) // the last one comes first
+	mixed = slices.DeleteFunc(mixed, func(n int32) bool { return n == p.base.Rest })
+	if len(mixed) == 0 {
+		return nil
+	}
+	top, _ := slices.BinarySearch(p.base.Component, mixed[len(mixed)-1]+1) // components up to that of the first one
+	p.visitor.Progress = p.tell
+	values, err := p.visitor.ReturnsToGo(ctx, st, top-1)
+	if err != nil {
+		return err
+	}
+	w := &forward{purifier: &purifier{face: f}, p: p, st: st, values: values, width: width, occupied: 1, live: make(map[int32]bool)}
+	w.carried, w.version = make([]float64, int(p.base.Rest+1)*width), make([]int32, p.base.Rest+1)
+	w.slots, w.changes, w.change = make([]*direction, width), newLazyProduct(width), make([]float64, width*width)
+	w.settled = func(e entry) {
+		st.Actions.Set(e.s, e.a)
+		delete(st.Mixed, int32(e.s))
+		delete(w.live, int32(e.s))
+	}
+	w.moved, w.combined = w.noteMove, w.noteCombination
+	for _, start := range p.m.StartStates() {
+		w.carried[int(p.base.Number[start.State])*width] += start.Probability
+	}
+	total := len(mixed)
+	for i := len(p.base.Component) - 2; i >= 0 && len(mixed) > 0; i-- {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		first := len(mixed)
+		for first > 0 && mixed[first-1] >= p.base.Component[i] {
+			first--
+		}
+		if err := w.component(ctx, i, mixed[first:]); err != nil {
+			return err
+		}
+		if first < len(mixed) {
+			mixed = mixed[:first]
+			p.tell.At(purifying, 1-float64(first)/float64(total), p.m.States())
+		}
+	}
+	w.write(&Policy{steps: []markov.Rule{*st}})
+	return nil
+}
+
+// component moves through component i, some states of which randomise.
+func (w *forward) component(ctx context.Context, i int, mixed []int32) error {
+	w.lo, w.hi = w.p.base.Component[i], w.p.base.Component[i+1]
+	arrives := false
+	for n := w.lo; n < w.hi; n++ {
+		w.update(n)
+		for _, x := range w.carried[int(n)*w.width:][:w.occupied] {
+			arrives = arrives || x != 0
+		}
+	}
+	if !arrives { // rounding may have emptied what randomises
+		for _, n := range mixed {
+			delete(w.st.Mixed, w.p.base.Origin[n])
+		}
+		return nil
+	}
+	rows := w.load()
+	busy := slices.DeleteFunc(slices.Clone(rows), func(row []float64) bool {
+		return !slices.ContainsFunc(row, func(x float64) bool { return x != 0 })
+	})
+	endless, err := w.p.visitor.Within(ctx, w.st, i, busy)
+	if endless {
+		return errEndless
+	}
+	if err != nil {
+		return err
+	}
+	if len(mixed) > 0 {
+		w.begin(rows)
+		for j := len(mixed) - 1; j >= 0; j-- {
+			if err := w.addState(ctx, i, mixed[j]); err != nil {
+				return err
+			}
+		}
+		if rows, err = w.end(); err != nil {
+			return err
+		}
+	}
+	w.leave(rows)
+	return nil
+}
+
+// update brings the arrivals at a state up to date.
+func (w *forward) update(n int32) {
+	if int(w.version[n]) < w.changes.len() {
+		w.changes.apply(w.carried[int(n)*w.width:][:w.width], int(w.version[n]))
+		w.version[n] = int32(w.changes.len())
+	}
+}
+
+// load returns the arrivals at the component, a row for the mass and one for each slot.
+func (w *forward) load() [][]float64 {
+	rows, size := make([][]float64, w.occupied), int(w.hi-w.lo)
+	all := make([]float64, w.occupied*size)
+	for j := range rows {
+		rows[j] = all[j*size:][:size]
+		for n := range rows[j] {
+			rows[j][n] = w.carried[(int(w.lo)+n)*w.width+j]
+		}
+	}
+	return rows
+}
+
+// begin makes mass and directions those of the visits of the component.
+func (w *forward) begin(rows [][]float64) {
+	w.mass = rows[0]
+	for j, row := range rows[1:] {
+		if d := w.slots[j+1]; d != nil {
+			d.state = row
+		}
+	}
+	w.changed = false
+	clear(w.change)
+	for j := range w.width {
+		w.change[j*w.width+j] = 1
+	}
+}
+
+// addState adds state n of the quotient, which randomises, with the directions that it gives.
+func (w *forward) addState(ctx context.Context, i int, n int32) error {
+	s, base := w.p.base.Origin[n], len(w.entries)
+	for a, prob := range w.st.Mixed[s] {
+		if prob == 0 {
+			continue
+		}
+		w.entries = append(w.entries, entry{0, int(s), a, math.Max(0, w.mass[n-w.lo]*prob)})
+		for _, d := range w.directions {
+			d.on = append(d.on, d.state[n-w.lo]*prob)
+		}
+		w.live[s] = true
+	}
+	for other := base + 1; other < len(w.entries); other++ {
+		d, err := w.exchange(ctx, i, n, base, other)
+		if err != nil {
+			return err
+		}
+		w.directions = append(w.directions, d)
+	}
+	w.reduce()
+	w.share(w.st)
+	return nil
+}
+
+// exchange returns the direction of moving one unit of mass from entry b to entry a of state n, with what it changes of the visits of the
+// component.
+func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*direction, error) {
+	p, d := w.p, w.p.dim()
+	out := &direction{effect: make([]float64, d), on: make([]float64, len(w.entries)), state: make([]float64, w.hi-w.lo)}
+	first := int(p.k.First[p.base.Origin[n]])
+	inside := false
+	for _, part := range []struct {
+		c    int
+		sign float64
+	}{{first + w.entries[a].a, 1}, {first + w.entries[b].a, -1}} {
+		w.addStep(out.effect, part.sign, part.c)
+		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
+			if to := p.base.Number[p.k.Next[e]]; to >= w.lo && to < w.hi {
+				out.state[to-w.lo] += part.sign * p.gamma * p.k.Prob[e]
+				inside = true
+			}
+		}
+	}
+	if inside {
+		endless, err := p.visitor.Within(ctx, w.st, i, [][]float64{out.state})
+		if endless {
+			return nil, errEndless
+		}
+		if err != nil {
+			return nil, err
+		}
+		room := make([]markov.Taken, 0, p.mostActions)
+		for j, x := range out.state {
+			if x == 0 {
+				continue
+			}
+			for _, t := range p.choose(room[:0], w.st, w.lo+int32(j)) {
+				w.addStep(out.effect, x*t.Prob, t.Choice)
+			}
+		}
+		for j, e := range w.entries {
+			if at := p.base.Number[e.s]; at >= w.lo && at < w.hi {
+				out.on[j] = out.state[at-w.lo] * w.st.Mixed[int32(e.s)][e.a]
+			}
+		}
+	}
+	out.on[a]++
+	out.on[b]--
+	return out, nil
+}
+
+// addStep adds x times what a choice returns in a step and after it outside of the component.
+func (w *forward) addStep(dst []float64, x float64, c int) {
+	p, d := w.p, len(dst)
+	for j, r := range p.k.Returns[c*d:][:d] {
+		dst[j] += float64(x * r)
+	}
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		if to := p.base.Number[p.k.Next[e]]; to < w.lo {
+			y := x * p.gamma * p.k.Prob[e]
+			for j, v := range w.values[int(to)*d:][:d] {
+				dst[j] += float64(y * v)
+			}
+		}
+	}
+}
+
+// noteMove notes that the mass grows by x times a direction.
+func (w *forward) noteMove(d *direction, x float64) {
+	if d.slot == 0 {
+		return
+	}
+	for i := range w.width {
+		w.change[i*w.width] += float64(x * w.change[i*w.width+d.slot])
+	}
+	w.changed = true
+}
+
+// noteCombination notes that pivot is dropped, after x times it was added to d; d is nil for the last time.
+func (w *forward) noteCombination(d, pivot *direction, x float64) {
+	switch {
+	case pivot.slot == 0:
+		return
+	case d == nil:
+		for i := range w.width {
+			w.change[i*w.width+pivot.slot] = 0
+		}
+		w.slots[pivot.slot] = nil
+	default:
+		if d.slot == 0 && !w.occupy(d) {
+			return
+		}
+		for i := range w.width {
+			w.change[i*w.width+d.slot] += float64(x * w.change[i*w.width+pivot.slot])
+		}
+	}
+	w.changed = true
+}
+
+// occupy gives a direction a free slot, and reports whether there is one. Nothing is carried in it.
+func (w *forward) occupy(d *direction) bool {
+	for j := 1; j < w.width; j++ {
+		if w.slots[j] == nil {
+			d.slot, w.slots[j] = j, d
+			w.occupied = max(w.occupied, j+1)
+			return true
+		}
+	}
+	w.full = true
+	return false
+}
+
+// end gives the directions that are left their slots and returns the visits of the component, as load orders them.
+func (w *forward) end() ([][]float64, error) {
+	for _, d := range w.directions {
+		if d.slot == 0 {
+			w.occupy(d)
+		}
+	}
+	if w.full {
+		return nil, errSlots
+	}
+	if w.changed {
+		w.changes.add(w.change)
+	}
+	rows := make([][]float64, w.occupied)
+	rows[0] = w.mass
+	for j := range rows[1:] {
+		if d := w.slots[j+1]; d != nil {
+			rows[j+1] = d.state
+		}
+	}
+	return rows, nil
+}
+
+// leave adds what visits of the component bring to states after it.
+func (w *forward) leave(rows [][]float64) {
+	p, x := w.p, make([]float64, w.occupied)
+	for n := w.lo; n < w.hi; n++ {
+		s := p.base.Origin[n]
+		if w.live[s] {
+			for j, e := range w.entries {
+				if int32(e.s) == s {
+					x[0] = e.x
+					for i, d := range w.slots[1:w.occupied] {
+						if x[i+1] = 0; d != nil {
+							x[i+1] = d.on[j]
+						}
+					}
+					w.push(int(p.k.First[s])+e.a, x)
+				}
+			}
+			continue
+		}
+		for j := range x {
+			if x[j] = 0; rows[j] != nil {
+				x[j] = rows[j][n-w.lo]
+			}
+		}
+		w.push(int(p.k.First[s])+w.st.Actions.At(int(s)), x)
+	}
+}
+
+// push adds what x visits of a choice bring to states after the component.
+func (w *forward) push(c int, x []float64) {
+	p := w.p
+	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
+		to := p.base.Number[p.k.Next[e]]
+		if to >= w.lo {
+			continue
+		}
+		w.update(to)
+		y := p.gamma * p.k.Prob[e]
+		for j, v := range w.carried[int(to)*w.width:][:len(x)] {
+			w.carried[int(to)*w.width+j] = v + float64(y*x[j])
+		}
+	}
+}
