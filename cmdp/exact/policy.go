@@ -104,3 +104,7 @@ func (p *Policy) Randomized() int {
 	}
 	return n
 }
+
+// NewPolicy returns the policy with the given decision rules: one for each step, or one for every step. The rules are kept. They must
+// have an action of every state that offers some.
+func NewPolicy(rules []markov.Rule) *Policy { return &Policy{steps: rules} }

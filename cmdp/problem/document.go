@@ -48,6 +48,7 @@ type document struct {
 	Goal        *Goal                `json:"goal,omitempty" jsonschema:"what to optimise; without it only the target matters"`
 	Constraints []Constraint         `json:"constraints,omitempty" jsonschema:"bounds on single returns"`
 	Target      *Set                 `json:"target,omitempty" jsonschema:"a convex set of return vectors"`
+	Uncertainty *Uncertainty         `json:"uncertainty,omitempty" jsonschema:"what may differ between visits where probabilities are intervals"`
 	Opponent    *Opponent            `json:"opponent,omitempty" jsonschema:"in a game, who plays against the agent when it learns"`
 	Transitions transitionsForm      `json:"transitions" jsonschema:"one row for each state and action, or the file that holds them"`
 }
@@ -58,7 +59,7 @@ type rowForm struct {
 	Action   actionForm    `json:"action" jsonschema:"number or name"`
 	Opponent actionForm    `json:"opponent,omitempty" jsonschema:"in a game, the opponent's action, number or name"`
 	Step     int           `json:"step,omitempty" jsonschema:"the one step, counted from 1, at which the row holds; every step if absent"`
-	Next     nextForm      `json:"next,omitempty" jsonschema:"a mapping from successors to probabilities"`
+	Next     nextForm      `json:"next,omitempty" jsonschema:"a mapping from successors to probabilities, or intervals of them"`
 	Returns  Coefficients  `json:"returns,omitempty" jsonschema:"expected returns: a list, or a mapping where a missing one is 0"`
 	Outcomes []outcomeForm `json:"outcomes,omitempty" jsonschema:"successors with random returns, instead of next and returns"`
 }

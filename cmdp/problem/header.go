@@ -66,6 +66,7 @@ func (h *header) read(root *node) {
 	h.member(root, "goal", h.readGoal)
 	h.member(root, "constraints", h.readConstraints)
 	h.member(root, "target", h.readTarget)
+	h.member(root, "uncertainty", h.readUncertainty)
 	h.member(root, "opponent", h.readOpponent)
 	if h.imported != nil {
 		h.checkImported(root)

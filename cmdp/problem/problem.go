@@ -59,6 +59,10 @@ type Problem struct {
 	// vectors or nil. All of them must hold.
 	Constraints []Constraint
 	Target      *Set
+	// Intervals say how far the probabilities of the model are known, nil if they are exact, and Uncertainty what may differ between
+	// visits.
+	Intervals   *cmdp.Intervals
+	Uncertainty Uncertainty
 	// Opponent describes the opponent. It is nil without one, or if the problem
 	// leaves it open.
 	Opponent *Opponent

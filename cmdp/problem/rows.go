@@ -21,6 +21,9 @@ type rowReader struct {
 	next   []cmdp.Transition
 	values []float64 // the returns of next
 	vector []float64
+	// bounds are those of rows with intervals; exactAt has the rows of single steps that replace one of them by exact probabilities.
+	bounds  map[rowName]*rowBounds
+	exactAt map[rowName]bool
 }
 
 type place struct{ line, col int32 }
@@ -86,6 +89,7 @@ func (r *rowReader) row(n *node, at *path) {
 		}
 	}
 	var next, returns, outcomes *node
+	var bounds *rowBounds
 	for i := range n.members {
 		m := n.members[i].value
 		here := path{up: at, name: n.members[i].key.text}
@@ -117,7 +121,7 @@ func (r *rowReader) row(n *node, at *path) {
 			r.bad(n, at, "next is missing")
 		} else {
 			here := path{up: at, name: "next"}
-			r.next = r.distribution(next, &here, r.next)
+			bounds = r.successors(next, &here)
 		}
 		clear(r.vector)
 		if returns != nil {
@@ -134,6 +138,7 @@ func (r *rowReader) row(n *node, at *path) {
 	if err := r.builder.Add(row); err != nil {
 		r.bad(n, at, "%v", err)
 	}
+	r.bound(&row, bounds)
 }
 
 func (r *rowReader) action(n *node, at *path, of *labels) int {
@@ -273,6 +278,7 @@ func (r *rowReader) build(p *Problem, root *node) {
 	case nil:
 		p.Model = model
 		r.nameActions(p, names)
+		r.attach(p, root, names)
 	case cmdp.RowErrors:
 		for _, e := range wrong {
 			r.wrongRow(e)

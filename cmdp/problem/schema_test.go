@@ -298,6 +298,7 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		s.Minimum, s.Maximum = new(0.0), new(1.0)
 		return s
 	}
+	interval := &jsonschema.Schema{Type: "array", Items: probability(), MinItems: new(2), MaxItems: new(2)}
 	states := spelled("integer")
 	states.Minimum = new(1.0)
 	return map[reflect.Type]*jsonschema.Schema{
@@ -309,7 +310,7 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[startForm]():     either(count(0), text(), named(probability())),
 		reflect.TypeFor[stateForm]():     either(count(0), text()),
 		reflect.TypeFor[actionForm]():    either(count(0), text()),
-		reflect.TypeFor[nextForm]():      named(probability()),
+		reflect.TypeFor[nextForm]():      named(either(probability(), interval)),
 		reflect.TypeFor[rangeForm]():     {Type: "array", Items: spelled("null", "number"), MinItems: new(2), MaxItems: new(2)},
 		reflect.TypeFor[Coefficients]():  either(list(spelled("number"), 1), named(spelled("number"))),
 		reflect.TypeFor[*Coefficients](): either(list(spelled("number"), 1), named(spelled("number"))),

@@ -58,7 +58,7 @@ func (f *writer) check() error {
 		return errors.New(checkName(p.Name))
 	}
 	return errors.Join(checkNames(p.Returns), checkStates(p.States), f.checkLabels(), f.checkCoordinates(), f.checkKinds(), f.checkActions(p.Actions, false), f.checkActions(p.Opponents, true),
-		f.checkWanted(), f.checkOpponent())
+		f.checkWanted(), f.checkOpponent(), f.checkIntervals())
 }
 
 // checkActions looks at the names of one player's actions.
@@ -218,6 +218,9 @@ func (f *writer) header() {
 	}
 	if p.Target != nil {
 		line("target", appendValue(nil, reflect.ValueOf(p.Target).Elem()))
+	}
+	if p.Uncertainty.Each != "" {
+		line("uncertainty", appendValue(nil, reflect.ValueOf(&p.Uncertainty).Elem()))
 	}
 	if p.Opponent != nil {
 		line("opponent", appendValue(nil, reflect.ValueOf(p.Opponent).Elem()))

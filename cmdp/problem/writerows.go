@@ -218,14 +218,15 @@ func (f *writer) row(h, s int, labels [2]string) string {
 		first, _ := rows.Choices(s)
 		for b := range cols {
 			if !f.game || f.p.OpponentName(h, s, b) == labels[1] {
-				return f.rowOf(rows, first+a*cols+b)
+				return f.rowOf(h, first+a*cols+b)
 			}
 		}
 	}
 	return ""
 }
 
-func (f *writer) rowOf(rows *cmdp.Rows, c int) string {
+func (f *writer) rowOf(h, c int) string {
+	rows := f.p.Model.Rows(h)
 	next, prob := rows.Row(c)
 	returns := func(b []byte, of []float64) []byte {
 		return (&Coefficients{List: of}).encode(append(b, ", returns: "...))
@@ -237,7 +238,7 @@ func (f *writer) rowOf(rows *cmdp.Rows, c int) string {
 			return append(returns(b, rows.Outcome(c, i)), '}')
 		}))
 	}
-	b := appendAll([]byte("next: "), "{}", len(next), func(b []byte, i int) []byte { return f.next(b, int(next[i]), prob[i]) })
+	b := f.nextOf([]byte("next: "), h, c)
 	if len(f.p.Given()) > 0 {
 		b = returns(b, rows.Returns(c))
 	}

@@ -1,0 +1,155 @@
+package robust
+
+import (
+	"math"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A backup computes values of choices from those of successors. Values are kept for several directions at a time: those of state s are
+// v[s*n:(s+1)*n] for n directions. It must not be used concurrently.
+type backup struct {
+	set    *Set
+	dirs   [][]float64
+	gamma  float64
+	filler filler
+	values []float64 // of the successors of a choice
+	probs  []float64 // of the actions of a state
+	sums   []float64 // of each direction
+}
+
+func (s *Set) newBackup(dirs [][]float64) *backup {
+	b := &backup{set: s, dirs: dirs, gamma: s.m.Discount()}
+	b.values = make([]float64, s.longest)
+	b.probs = make([]float64, s.most)
+	b.sums = make([]float64, len(dirs))
+	return b
+}
+
+// gather returns the values of the successors of choice c in direction j, with what the transitions return if that is random, and what
+// the choice returns otherwise.
+func (b *backup) gather(h, c, j int, v []float64) (values []float64, reward float64) {
+	k, dir, n := b.set.kernels[b.set.kernel(h)], b.dirs[j], len(b.dirs)
+	lo, hi := k.Offset[c], k.Offset[c+1]
+	values = b.values[:hi-lo]
+	for i, to := range k.Next[lo:hi] {
+		values[i] = b.gamma * v[int(to)*n+j]
+	}
+	d := len(dir)
+	if k.Outcomes == nil {
+		return values, dot(dir, k.Returns[c*d:(c+1)*d])
+	}
+	for i := range values {
+		values[i] += dot(dir, k.Outcomes[(lo+i)*d:(lo+i+1)*d])
+	}
+	return values, 0
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, a := range x {
+		sum += a * y[i]
+	}
+	return sum
+}
+
+// choice returns the greatest value of choice c at step h in direction j over the set.
+func (b *backup) choice(h, c, j int, v []float64) float64 {
+	values, reward := b.gather(h, c, j, v)
+	lower, upper := b.set.bounds(b.set.kernel(h), c)
+	if lower != nil {
+		return reward + b.filler.greatest(lower, upper, values)
+	}
+	k := b.set.kernels[b.set.kernel(h)]
+	return reward + dot(k.Prob[k.Offset[c]:k.Offset[c+1]], values)
+}
+
+// in returns the value of choice c in direction j under given probabilities.
+func (b *backup) in(a *Answer, h, c, j int, v []float64) float64 {
+	values, reward := b.gather(h, c, j, v)
+	return reward + dot(a.row(h, c), values)
+}
+
+// answer makes nature's answer to the values in direction j at choice c.
+func (b *backup) answer(a *Answer, h, c, j int, v []float64) {
+	lower, upper := b.set.bounds(b.set.kernel(h), c)
+	if lower != nil {
+		values, _ := b.gather(h, c, j, v)
+		b.filler.answer(a.row(h, c), lower, upper, values)
+	}
+}
+
+// policy sets the values of state s at step h to those of what a policy does there, the greatest over the set in each direction.
+// v has the values of successors, dst is for all states like v.
+func (b *backup) policy(dst []float64, policy cmdp.Policy, h, s int, v []float64) {
+	n := len(b.dirs)
+	of := dst[s*n : (s+1)*n]
+	k := b.set.kernels[b.set.kernel(h)]
+	first, end := int(k.First[s]), int(k.First[s+1])
+	if first == end { // the process rests
+		for j := range of {
+			of[j] = b.gamma * v[s*n+j]
+		}
+		return
+	}
+	probs := b.probs[:end-first]
+	policy.Distribution(probs, h, s)
+	clear(of)
+	for a, x := range probs {
+		if x == 0 {
+			continue
+		}
+		for j := range of {
+			of[j] += x * b.choice(h, first+a, j, v)
+		}
+	}
+}
+
+// rounding bounds the rounding error of one backup in each direction, where values of successors are at most as large as most says. Sums
+// have as many terms as a choice has successors, rewards as many as there are returns, and a policy draws from the actions of a state
+// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+func (b *backup) rounding(j int, most float64) float64 {
+	s := b.set
+	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)
+	return terms * unit * (s.mass*b.gamma*most + b.largestReward(j))
+}
+
+// largestReward bounds the magnitude of what a choice returns in direction j, the terms of the sum by their magnitudes.
+func (b *backup) largestReward(j int) float64 {
+	most, d := 0.0, len(b.dirs[j])
+	for _, k := range b.set.kernels {
+		of := k.Returns
+		if k.Outcomes != nil {
+			of = k.Outcomes
+		}
+		for at := 0; at < len(of); at += d {
+			sum := 0.0
+			for i, r := range of[at : at+d] {
+				sum += math.Abs(b.dirs[j][i] * r)
+			}
+			most = math.Max(most, sum)
+		}
+	}
+	return most
+}
+
+// largest returns the magnitude of the largest value in direction j.
+func (b *backup) largest(j int, v []float64) float64 {
+	most, n := 0.0, len(b.dirs)
+	for at := j; at < len(v); at += n {
+		most = math.Max(most, math.Abs(v[at]))
+	}
+	return most
+}
+
+// atStart returns the expected value of the first state in each direction.
+func (b *backup) atStart(v []float64) []float64 {
+	n := len(b.dirs)
+	out := make([]float64, n)
+	for _, st := range b.set.m.StartStates() {
+		floats.AddScaled(out, st.Probability, v[st.State*n:(st.State+1)*n])
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package robust
+
+import (
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// result returns what was found so far.
+func (s *search) result() *Result {
+	r := &Result{Status: Undecided, Bound: math.Inf(-1), Gap: math.Inf(1), Nominal: s.nominal, Model: s.model, Rounds: s.rounds}
+	if s.refuted != nil {
+		r.Status, r.Certificate = Infeasible, s.refuted.Certificate
+		return r
+	}
+	p := s.best
+	if p == nil {
+		p = s.smallest
+	}
+	if p == nil {
+		return r
+	}
+	r.Components = p.parts
+	if len(p.parts) == 1 {
+		r.Policy, r.Components = p.parts[0].Policy, nil
+	}
+	for k, row := range s.rows {
+		r.Limits = append(r.Limits, Limit{Constraint: row, Greatest: p.greatest[k+1], Price: s.prices[k]})
+		r.Violation = math.Max(r.Violation, p.greatest[k+1]-row.Offset)
+		r.Tolerance = math.Max(r.Tolerance, tolerance*s.scale(k+1))
+	}
+	r.Objective = p.greatest[0] + s.constant
+	if s.task.Cost == nil {
+		r.Objective, r.Bound, r.Gap = 0, 0, 0
+	} else {
+		r.Bound = s.bound
+		r.Gap = math.Max(0, r.Objective-r.Bound)
+	}
+	if s.best != nil {
+		r.Status = Feasible
+		if s.closed() {
+			r.Status = Optimal
+		}
+	}
+	return r
+}
+
+// describe evaluates the plan of a result over the set and in the nominal model.
+func (s *search) describe(r *Result) error {
+	parts := r.Plan()
+	if len(parts) == 0 {
+		return nil
+	}
+	var err error
+	r.Bounds, err = s.set.EvaluateMixture(s.ctx, parts)
+	if err != nil {
+		return err
+	}
+	r.Returns, err = s.set.returnsIn(s.ctx, s.set.m, parts)
+	return err
+}
+
+// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model, and keeps that if it is as
+// good over the set.
+func (s *search) single() error {
+	m := s.set.m
+	if s.best == nil || len(s.best.parts) < 2 || m.Horizon() == 0 {
+		return nil
+	}
+	e := cmdp.NewEvaluator(m)
+	var sum [][]float64
+	for i, c := range s.best.parts {
+		q := e.Occupancy(c.Policy)
+		for h := range q {
+			floats.Scale(c.Weight, q[h])
+			if i > 0 {
+				floats.Add(sum[h], q[h])
+			}
+		}
+		if i == 0 {
+			sum = q
+		}
+	}
+	rules := make([]markov.Rule, m.Horizon())
+	probs := make([]float64, s.set.most)
+	for h := range rules {
+		rules[h].Actions = markov.NewActions(m.States(), s.set.most)
+		rows := m.Rows(h)
+		for i := range m.States() {
+			first, end := rows.Choices(i)
+			if first == end {
+				continue
+			}
+			mass := sum[h][first:end]
+			total := floats.Sum(mass)
+			if total > 0 {
+				rules[h].Assign(i, append([]float64(nil), mass...), total)
+				continue
+			}
+			s.best.parts[0].Policy.Distribution(probs[:end-first], h, i)
+			rules[h].Assign(i, append([]float64(nil), probs[:end-first]...), 1)
+		}
+	}
+	return s.trySingle(exact.NewPolicy(rules))
+}
+
+// trySingle keeps a policy in the place of the mixture if it is as good.
+func (s *search) trySingle(policy *exact.Policy) error {
+	p, err := s.dyn.evaluate(s.ctx, policy, s.dirs, nil)
+	if err != nil {
+		return err
+	}
+	one := &plan{parts: []exact.Component{{Weight: 1, Policy: policy}}}
+	for j, x := range p.greatest {
+		one.greatest = append(one.greatest, x+p.margin[j])
+	}
+	before := s.best
+	s.best = nil
+	s.consider(one)
+	room := 1e-9 * math.Max(1, math.Abs(before.greatest[0]))
+	if s.best == nil || s.best.greatest[0] > before.greatest[0]+room {
+		s.best = before
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package robust
+
+import (
+	"context"
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+// A dynamics is what differs between criteria: with a horizon, discounted, total and average.
+type dynamics interface {
+	// evaluate returns the greatest return of a policy over the set in each direction.
+	evaluate(ctx context.Context, policy cmdp.Policy, dirs [][]float64, keep *[][]float64) (passed, error)
+	// price returns a policy that makes the greatest return in a direction least, and makes nature's answer to it.
+	price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error)
+	// respond returns nature's answer to a policy.
+	respond(ctx context.Context, policy cmdp.Policy, dir []float64) (*Answer, error)
+	// improve returns a policy that may be better where directions count with weights. policy may be nil.
+	improve(ctx context.Context, policy cmdp.Policy, dirs [][]float64, weights []float64) (*exact.Policy, error)
+	newAnswer() *Answer
+}
+
+// dynamics returns the dynamic programming of the criterion, or an error that says why the criterion is not defined over the set.
+func (s *Set) dynamics() (dynamics, error) {
+	if s.m.Horizon() > 0 {
+		return &finite{s}, nil
+	}
+	return newEndless(s)
+}
+
+// Evaluate bounds the returns of a policy over the set: from below and above in each coordinate, rounded outward. Each bound is reached
+// in some model where nature chooses anew at every visit, up to that rounding. It is an error if a return is not defined in every model.
+func (s *Set) Evaluate(ctx context.Context, policy cmdp.Policy) (Bounds, error) {
+	return s.EvaluateMixture(ctx, []exact.Component{}, policy)
+}
+
+// EvaluateMixture bounds the returns of a plan that draws one of several policies at the start, or of the single policy that is given
+// besides. What the set does to a mixture is at most the mean of what it does to each of its policies.
+func (s *Set) EvaluateMixture(ctx context.Context, components []exact.Component, single ...cmdp.Policy) (Bounds, error) {
+	dyn, err := s.dynamics()
+	if err != nil {
+		return Bounds{}, err
+	}
+	n := s.m.Dim()
+	var dirs [][]float64
+	for i := range n {
+		for _, sign := range []float64{1, -1} {
+			dir := make([]float64, n)
+			dir[i] = sign
+			dirs = append(dirs, dir)
+		}
+	}
+	sums := make([]float64, 2*n)
+	sizes := make([]float64, 2*n)
+	add := func(weight float64, policy cmdp.Policy) error {
+		p, err := dyn.evaluate(ctx, policy, dirs, nil)
+		if err != nil {
+			return err
+		}
+		for j, x := range p.greatest {
+			sums[j] += weight * (x + p.margin[j])
+			sizes[j] += weight * math.Abs(x)
+		}
+		return nil
+	}
+	for _, p := range single {
+		if err := add(1, p); err != nil {
+			return Bounds{}, err
+		}
+	}
+	for _, c := range components {
+		if c.Weight == 0 {
+			continue
+		}
+		if err := add(c.Weight, c.Policy); err != nil {
+			return Bounds{}, err
+		}
+	}
+	b := Bounds{make([]float64, n), make([]float64, n)}
+	terms := float64(len(components) + 1)
+	for i := range n {
+		b.Greatest[i] = sums[2*i] + sumRounding(terms, sizes[2*i])
+		b.Least[i] = -(sums[2*i+1] + sumRounding(terms, sizes[2*i+1]))
+	}
+	return b, nil
+}
+
+// sumRounding bounds the rounding error of a weighted sum of so many terms, whose magnitudes sum to size. A sum of one term has none.
+func sumRounding(terms, size float64) float64 {
+	if terms <= 1 {
+		return 0
+	}
+	return 4 * terms * unit * size
+}

@@ -1,0 +1,158 @@
+package robust_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/robust"
+)
+
+var finiteShapes = []shape{
+	{states: 3, actions: 2, successors: 3, horizon: 3, width: 0.3},
+	{states: 3, actions: 3, successors: 2, horizon: 4, width: 0.1, steps: true},
+	{states: 4, actions: 2, successors: 4, horizon: 2, width: 1},
+	{states: 3, actions: 2, successors: 3, horizon: 3, width: 0.2, outcomes: true},
+	{states: 2, actions: 2, successors: 2, horizon: 1, width: 0.5},
+}
+
+// TestEvaluateAgainstBruteForce compares bounds of returns with nature trying every corner after every history.
+func TestEvaluateAgainstBruteForce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 60 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
+		b, err := c.set.Evaluate(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range 2 {
+			dir := []float64{0, 0}
+			dir[j] = 1
+			want := c.bruteForce(policy, dir, 0, 0)
+			if got := b.Greatest[j]; got < want-1e-15 || got > want+1e-12 {
+				t.Errorf("case %d: greatest return %d is %.17g: want %.17g", i, j, got, want)
+			}
+			dir[j] = -1
+			want = -c.bruteForce(policy, dir, 0, 0)
+			if got := b.Least[j]; got > want+1e-15 || got < want-1e-12 {
+				t.Errorf("case %d: least return %d is %.17g: want %.17g", i, j, got, want)
+			}
+		}
+	}
+}
+
+// TestSolve plans for random sets. The plan keeps its limit in every model that is drawn, its objective is reached in none, and no policy that
+// keeps the limit in all models beats the bound.
+func TestSolve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	counts := make(map[robust.Status]int)
+	for i := range 80 {
+		fixed := i%3 == 2
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], fixed)
+		lower, upper := make([]float64, 2), make([]float64, 2)
+		c.model.Shape().ReturnToGo(lower, upper, 0)
+		c.wanted(t, 0, lower, upper)
+		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
+		b, err := c.set.Evaluate(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := b.Greatest[1] + 0.2*rng.NormFloat64()
+		c.wanted(t, limit, lower, upper)
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[r.Status]++
+		if r.Status == robust.Infeasible {
+			c.checkInfeasible(t, i, r)
+			if b.Greatest[1] <= limit {
+				t.Errorf("case %d: infeasible, but a policy keeps the limit", i)
+			}
+			continue
+		}
+		if r.Status == robust.Undecided {
+			continue
+		}
+		c.checkPlan(t, rng, i, r, limit)
+		if b.Greatest[1] <= limit && b.Greatest[0] < r.Bound-1e-12 {
+			t.Errorf("case %d: a policy that keeps the limit has a cost of at most %g: below the bound %g", i, b.Greatest[0], r.Bound)
+		}
+	}
+	t.Log(counts)
+	if counts[robust.Optimal]+counts[robust.Feasible] < 30 || counts[robust.Infeasible] < 5 {
+		t.Errorf("verdicts %v: want plans and proofs that there is none", counts)
+	}
+}
+
+// checkInfeasible checks the certificate of the model in which no policy keeps the limits, which must be one of the set.
+func (c *randomCase) checkInfeasible(t *testing.T, i int, r *robust.Result) {
+	t.Helper()
+	m := c.model
+	if r.Model != nil {
+		var err error
+		m, err = r.Model.Model()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.checkMember(t, i, m)
+	}
+	if err := exact.Verify(t.Context(), m, c.task, r.Certificate); err != nil {
+		t.Errorf("case %d: %v", i, err)
+	}
+}
+
+// checkMember checks that a model is one of the set.
+func (c *randomCase) checkMember(t *testing.T, i int, m *cmdp.Model) {
+	t.Helper()
+	for h := range m.Kernels() {
+		k := m.Kernel(h)
+		of := min(h, c.model.Kernels()-1)
+		for choice := range len(k.Offset) - 1 {
+			lower, upper := c.iv.Row(of, choice)
+			_, nominal := c.model.Rows(h).Row(choice)
+			sum := 0.0
+			for e, p := range k.Prob[k.Offset[choice]:k.Offset[choice+1]] {
+				sum += p
+				if lower == nil && p != nominal[e] || lower != nil && (p < lower[e] || p > upper[e]) {
+					t.Fatalf("case %d: a probability %g of the worst model is not between its bounds", i, p)
+				}
+			}
+			if math.Abs(sum-1) > 1e-12 {
+				t.Fatalf("case %d: probabilities of the worst model sum to %g", i, sum)
+			}
+		}
+	}
+}
+
+// checkPlan draws models of the set and compares the returns of the plan with what is promised.
+func (c *randomCase) checkPlan(t *testing.T, rng *rand.Rand, i int, r *robust.Result, limit float64) {
+	t.Helper()
+	if r.Violation > r.Tolerance || r.Bounds.Greatest[1] > limit+r.Tolerance {
+		t.Errorf("case %d: the limit %g is missed by %g, greatest %g", i, limit, r.Violation, r.Bounds.Greatest[1])
+	}
+	if r.Bound > r.Objective+1e-9 {
+		t.Errorf("case %d: objective %g below the bound %g", i, r.Objective, r.Bound)
+	}
+	for range 30 {
+		m := c.sample(t, rng, true)
+		v := make([]float64, 2)
+		for _, part := range r.Plan() {
+			u := make([]float64, 2)
+			cmdp.NewEvaluator(m).Returns(u, part.Policy)
+			v[0] += part.Weight * u[0]
+			v[1] += part.Weight * u[1]
+		}
+		if v[1] > limit+1e-9 || v[0] > r.Objective+1e-9 {
+			t.Errorf("case %d: a model of the set gives %v: limit %g, objective at most %g", i, v, limit, r.Objective)
+		}
+		for j := range v {
+			if v[j] > r.Bounds.Greatest[j]+1e-12 || v[j] < r.Bounds.Least[j]-1e-12 {
+				t.Errorf("case %d: return %d is %g, not between %g and %g", i, j, v[j], r.Bounds.Least[j], r.Bounds.Greatest[j])
+			}
+		}
+	}
+}

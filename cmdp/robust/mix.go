@@ -1,0 +1,245 @@
+package robust
+
+import (
+	"fmt"
+	"math"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A mixture is an answer of the master: weights of columns and prices of rows.
+type mixture struct {
+	weights, prices []float64
+	value           float64 // the cost, or in the first phase the excess over the limits
+}
+
+// slackening is how far limits are drawn in, in units of their extent, so that what rounding adds to a mixture does not break them.
+const slackening = 1e-12
+
+// master mixes the columns: the least cost among those mixtures that keep the limits, or without costs the least excess over the limits, each
+// in units of its extent.
+func (s *search) master(costs bool) (*mixture, error) {
+	n := len(s.columns)
+	p := &lp.Problem{Minimize: make([]float64, n+1)}
+	p.Minimize[n] = 1
+	if costs {
+		p.Minimize[n] = 0
+		p.Upper = make([]float64, n+1)
+		for i := range n {
+			p.Upper[i] = math.Inf(1)
+			p.Minimize[i] = s.columns[i].greatest[0]
+		}
+	}
+	sum := make([]float64, n+1)
+	for i := range n {
+		sum[i] = 1
+	}
+	p.Rows = append(p.Rows, lp.Equal(sum, 1))
+	for k, row := range s.rows {
+		coef := make([]float64, n+1)
+		scale := s.scale(k + 1)
+		for i, c := range s.columns {
+			coef[i] = (c.greatest[k+1] - row.Offset) / scale
+		}
+		coef[n] = -1
+		p.Rows = append(p.Rows, lp.AtMost(coef, -slackening))
+	}
+	sol, err := lp.Solve(p)
+	if err != nil {
+		return nil, fmt.Errorf("robust: master: %w", err)
+	}
+	if sol.Status != lp.Optimal {
+		return nil, nil
+	}
+	x := &mixture{weights: sol.X[:n], value: sol.Objective}
+	for k := range s.rows {
+		x.prices = append(x.prices, math.Max(0, -sol.Duals[k+1])/s.scale(k+1))
+	}
+	return x, nil
+}
+
+// scale returns the extent of the columns in a direction, by which its limit is measured.
+func (s *search) scale(j int) float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, c := range s.columns {
+		least = math.Min(least, c.greatest[j])
+		most = math.Max(most, c.greatest[j])
+	}
+	size := most - least
+	if size <= 1e-11*math.Max(math.Abs(most), math.Abs(least)) {
+		size = math.Max(math.Abs(most), math.Abs(least))
+	}
+	if size == 0 {
+		return 1
+	}
+	return size
+}
+
+// mix finds the best mixture of columns, adding columns that may make it better until none does.
+func (s *search) mix() error {
+	stale := 0
+	for range s.opts.Rounds {
+		if s.closed() {
+			return nil
+		}
+		s.rounds++
+		x, costs, err := s.mixed()
+		if err != nil {
+			return err
+		}
+		before := len(s.columns)
+		value := x.value
+		err = s.columnsFor(x, costs)
+		if err != nil || s.refuted != nil {
+			return err
+		}
+		s.tell()
+		if len(s.columns) == before {
+			return nil
+		}
+		y, now, err := s.mixed()
+		if err != nil {
+			return err
+		}
+		if now == costs && !(y.value < value-1e-9*math.Max(1e-3, math.Abs(value))) {
+			stale++
+		} else {
+			stale = 0
+		}
+		if stale >= patience {
+			return nil
+		}
+	}
+	return nil
+}
+
+// patience is how many rounds may pass without a better mixture.
+const patience = 3
+
+// mixed solves the master, of the second phase if limits can be kept, and keeps the plan.
+func (s *search) mixed() (x *mixture, costs bool, err error) {
+	x, err = s.master(true)
+	if err != nil {
+		return nil, false, err
+	}
+	if x != nil {
+		s.keep(x)
+		return x, true, nil
+	}
+	x, err = s.master(false)
+	if err == nil && x == nil {
+		err = fmt.Errorf("robust: master: %w", lp.ErrNumerical)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	s.keep(x)
+	return x, false, nil
+}
+
+// keep keeps a mixture that is the best so far.
+func (s *search) keep(x *mixture) {
+	p := &plan{greatest: make([]float64, len(s.dirs))}
+	total := 0.0
+	for i, w := range x.weights {
+		if w > 1e-13 {
+			total += w
+			p.parts = append(p.parts, exact.Component{Weight: w, Policy: s.columns[i].policy})
+			floats.AddScaled(p.greatest, w, s.columns[i].greatest)
+		}
+	}
+	floats.Scale(1/total, p.greatest)
+	for i := range p.parts {
+		p.parts[i].Weight /= total
+	}
+	s.consider(p)
+}
+
+// consider keeps a plan that is the best so far. The sums of its greatest returns are rounded up.
+func (s *search) consider(p *plan) {
+	p.excess = math.Inf(-1)
+	for j, x := range p.greatest {
+		if len(p.parts) > 1 {
+			p.greatest[j] = x + 8*float64(len(p.parts)+2)*unit*s.magnitude(j)
+		}
+		if j > 0 {
+			p.excess = math.Max(p.excess, (p.greatest[j]-s.rows[j-1].Offset)/s.scale(j))
+		}
+	}
+	if s.smallest == nil || p.excess < s.smallest.excess {
+		s.smallest = p
+	}
+	if p.excess <= tolerance && (s.best == nil || p.greatest[0] < s.best.greatest[0]) {
+		s.best = p
+	}
+}
+
+// magnitude is the largest magnitude of a column in a direction.
+func (s *search) magnitude(j int) float64 {
+	most := 0.0
+	for _, c := range s.columns {
+		most = math.Max(most, math.Abs(c.greatest[j]))
+	}
+	return most
+}
+
+// tolerance is how far a plan may miss a limit, in units of its extent, where there is no room.
+const tolerance = 1e-10
+
+// columnsFor adds policies that are good where rows have the prices of a mixture. In the first phase the cost does not count, and nature's
+// answer may be a model in which no policy keeps the limits.
+func (s *search) columnsFor(x *mixture, costs bool) error {
+	count := 0.0
+	if costs {
+		count = 1
+	}
+	a, err := s.natureTo(count, x.prices)
+	if err != nil {
+		return err
+	}
+	if !costs && a != nil {
+		if _, err := s.planFor(a); err != nil || s.refuted != nil {
+			return err
+		}
+	}
+	weights := append([]float64{count}, x.prices...)
+	dirs, shares := s.counting(weights)
+	policies := []*exact.Policy{nil}
+	for i, w := range x.weights {
+		if w > 1e-9 {
+			policies = append(policies, s.columns[i].policy)
+		}
+	}
+	for _, p := range policies {
+		var better *exact.Policy
+		if p == nil {
+			better, err = s.dyn.improve(s.ctx, nil, dirs, shares)
+		} else {
+			better, err = s.dyn.improve(s.ctx, p, dirs, shares)
+		}
+		if err == nil {
+			err = s.add(better)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counting returns the directions that count.
+func (s *search) counting(weights []float64) (dirs [][]float64, shares []float64) {
+	for j, w := range weights {
+		if w > 0 && floats.Norm(s.dirs[j], 1) > 0 {
+			dirs = append(dirs, s.dirs[j])
+			shares = append(shares, w)
+		}
+	}
+	if dirs == nil {
+		return s.dirs[:1], []float64{1}
+	}
+	return dirs, shares
+}

@@ -1,0 +1,380 @@
+package robust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Errors of tasks that have no answer over a set.
+var (
+	ErrCurved = errors.New("robust: a goal or a target that is curved: want a linear goal, and limits or a polyhedron")
+)
+
+// Solve looks for a plan whose returns meet the target in every model of a set, and whose greatest cost over the set is least. The cost
+// must be affine and the target a polyhedron, or the error is [ErrCurved]. A set of one model is solved by package exact.
+//
+// What stands in Result holds in every model, rounding included: limits are checked against the greatest value of each, and Bound is
+// the optimum of a single model, proved by package exact, or that of one robust value iteration with the prices of the limits. To
+// find the best plan is hard (Hahn, Hashemi, Hermanns, Lahijanian, Turrini 2017), so the gap may stay open.
+func Solve(ctx context.Context, set *Set, task cmdp.Task, opts Options) (*Result, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &search{ctx: ctx, set: set, task: task, opts: opts}
+	err = s.prepare()
+	if err != nil {
+		return nil, err
+	}
+	return s.run()
+}
+
+// A search is the state of Solve.
+type search struct {
+	ctx  context.Context
+	set  *Set
+	dyn  dynamics
+	task cmdp.Task
+	opts Options
+
+	rows     []cmdp.Constraint
+	dirs     [][]float64 // the gradient of the cost, then the normals of the rows
+	constant float64     // of the cost
+	extent   []float64   // of the returns in each direction, about
+	columns  []column
+	nominal  *exact.Result
+	prices   []float64 // of the rows, the best known
+
+	bound    float64
+	model    *Answer // whose optimum is the bound
+	refuted  *exact.Result
+	rounds   int
+	best     *plan // the best mixture that keeps the limits
+	smallest *plan // the one that misses them least
+}
+
+// A column is a policy with its greatest returns in each direction, rounded up.
+type column struct {
+	policy   *exact.Policy
+	greatest []float64
+}
+
+// A plan is a mixture of policies.
+type plan struct {
+	parts    []exact.Component
+	greatest []float64 // at most, in each direction
+	excess   float64   // over the limits, in units of the extent, at most 0 if they are kept
+}
+
+func (s *search) prepare() (err error) {
+	m := s.set.m
+	if err = s.task.Check(m.Dim()); err != nil {
+		return fmt.Errorf("robust: %w", err)
+	}
+	s.dyn, err = s.set.dynamics()
+	if err != nil {
+		return err
+	}
+	gradient := make([]float64, m.Dim())
+	if s.task.Cost != nil {
+		affine, ok := s.task.Cost.(cost.Affine)
+		if !ok {
+			return ErrCurved
+		}
+		gradient, s.constant = affine.Gradient(), affine.Offset()
+	}
+	lower, upper := s.box()
+	rows, complete := s.task.LinearConstraints(lower, upper)
+	if !complete {
+		return ErrCurved
+	}
+	s.rows = rows
+	s.dirs = append(s.dirs, gradient)
+	for _, r := range rows {
+		s.dirs = append(s.dirs, r.Normal)
+	}
+	s.bound = math.Inf(-1)
+	s.prices = make([]float64, len(rows))
+	return nil
+}
+
+// box is the box of possible returns, infinite where none is known.
+func (s *search) box() (lower, upper []float64) {
+	d := s.set.m.Dim()
+	lower, upper = slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
+	if s.task.Box != nil {
+		s.task.Box.Bounds(lower, upper)
+	} else if sh := s.set.m.Shape(); sh != nil {
+		sh.ReturnToGo(lower, upper, 0)
+	}
+	return lower, upper
+}
+
+// run searches for models and plans in turn.
+func (s *search) run() (*Result, error) {
+	if err := s.plainPlans(); err != nil || s.refuted != nil {
+		return s.result(), err
+	}
+	// Where one model is worst for all returns, this ends at once: its plan keeps the limits in all models.
+	if err := s.descend(s.prices); err != nil || s.refuted != nil {
+		return s.result(), err
+	}
+	if err := s.mix(); err != nil || s.refuted != nil {
+		return s.result(), err
+	}
+	if err := s.worstModels(); err != nil || s.refuted != nil {
+		return s.result(), err
+	}
+	if err := s.mix(); err != nil || s.refuted != nil {
+		return s.result(), err
+	}
+	if err := s.single(); err != nil {
+		return nil, err
+	}
+	r := s.result()
+	return r, s.describe(r)
+}
+
+// plainPlans plans for the nominal model, and adds the policies that are best for the goal, and for each limit, alone.
+func (s *search) plainPlans() error {
+	r, err := s.planFor(nil)
+	if err != nil || s.refuted != nil {
+		return err
+	}
+	s.nominal = r
+	for _, dir := range s.dirs {
+		if floats.Norm(dir, 1) == 0 {
+			continue
+		}
+		policy, _, err := s.dyn.price(s.ctx, dir, nil)
+		if err == nil {
+			err = s.add(policy)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planFor plans for one model of the set, nil for the nominal one, takes in its bound and adds its policies.
+func (s *search) planFor(a *Answer) (*exact.Result, error) {
+	m := s.set.m
+	if a != nil {
+		var err error
+		m, err = a.Model()
+		if err != nil {
+			return nil, err
+		}
+	}
+	opts := s.opts.Exact
+	opts.NoNearest = true
+	r, err := exact.Solve(s.ctx, m, s.task, opts)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Status == exact.Infeasible:
+		s.refuted, s.model = r, a
+		return r, nil
+	case r.Status == exact.Unbounded:
+		return nil, fmt.Errorf("robust: return %d has no bound in one of the models: want a goal whose optimum is finite in all", r.Return)
+	}
+	if s.task.Cost != nil && r.Bound > s.bound {
+		s.bound, s.model = r.Bound, a
+	}
+	for _, c := range components(r) {
+		if err := s.add(c.Policy); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func components(r *exact.Result) []exact.Component {
+	switch {
+	case r.Product != nil: // its policies remember what those of the set cannot
+		return nil
+	case r.Policy != nil:
+		return []exact.Component{{Weight: 1, Policy: r.Policy}}
+	}
+	return r.Components
+}
+
+// add evaluates a policy over the set and adds it to the columns, unless one has the same returns.
+func (s *search) add(policy *exact.Policy) error {
+	p, err := s.dyn.evaluate(s.ctx, policy, s.dirs, nil)
+	if err != nil {
+		return err
+	}
+	greatest := make([]float64, len(s.dirs))
+	for j, x := range p.greatest {
+		greatest[j] = x + p.margin[j]
+	}
+	for _, c := range s.columns {
+		if slices.Equal(c.greatest, greatest) {
+			return nil
+		}
+	}
+	s.columns = append(s.columns, column{policy, greatest})
+	return nil
+}
+
+// rowPrices returns the prices of an exact plan for the rows of the search.
+func (s *search) rowPrices(r *exact.Result) []float64 {
+	prices := make([]float64, len(s.rows))
+	used := make([]bool, len(r.Prices))
+	for k, row := range s.rows {
+		for i, p := range r.Prices {
+			if !used[i] && p.Offset == row.Offset && slices.Equal(p.Normal, row.Normal) {
+				prices[k], used[i] = math.Max(0, p.Value), true
+				break
+			}
+		}
+	}
+	return prices
+}
+
+// weighted returns the direction in which the cost and the rows count with prices.
+func (s *search) weighted(costs float64, prices []float64) []float64 {
+	dir := make([]float64, s.set.m.Dim())
+	floats.AddScaled(dir, costs, s.dirs[0])
+	for k, x := range prices {
+		floats.AddScaled(dir, x, s.dirs[k+1])
+	}
+	return dir
+}
+
+// mostEntries bounds the probabilities of a model that is written down to be planned for.
+const mostEntries = 1 << 25
+
+// natureTo prices a direction and returns nature's answer, nil where the model would be too large.
+func (s *search) natureTo(costs float64, prices []float64) (*Answer, error) {
+	var a *Answer
+	if s.set.entries <= mostEntries {
+		a = s.dyn.newAnswer()
+	}
+	policy, p, err := s.dyn.price(s.ctx, s.weighted(costs, prices), a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.add(policy); err != nil {
+		return nil, err
+	}
+	if costs == 1 && s.task.Cost != nil && !s.set.spec.Fixed {
+		s.takeDual(p, prices, a)
+	}
+	if a != nil && s.set.spec.Fixed {
+		a, err = s.settle(a, policy)
+	}
+	return a, err
+}
+
+// takeDual takes in the bound of one robust value iteration: a policy that keeps limits with prices in every model has a greatest cost
+// of at least the greatest weighted return over the set, less what the limits allow.
+func (s *search) takeDual(p passed, prices []float64, a *Answer) {
+	allowed, size := 0.0, 0.0
+	for k, x := range prices {
+		allowed += x * s.rows[k].Offset
+		size += math.Abs(x * s.rows[k].Offset)
+	}
+	bound := p.greatest[0] - p.margin[0] - allowed - 4*float64(len(prices)+2)*unit*(size+math.Abs(p.greatest[0])) + s.constant
+	if bound > s.bound {
+		s.bound, s.model = bound, a
+	}
+}
+
+// descend alternates between nature's answer to prices and the prices of the plan for that model. Each model's optimum is a bound, and
+// the next one is no worse.
+func (s *search) descend(prices []float64) error {
+	for range s.opts.Rounds {
+		s.rounds++
+		before := s.bound
+		a, err := s.natureTo(1, prices)
+		if err != nil || a == nil {
+			return err
+		}
+		r, err := s.planFor(a)
+		if err != nil || s.refuted != nil {
+			return err
+		}
+		s.tell()
+		prices = s.rowPrices(r)
+		if s.bound > before {
+			s.prices = prices
+		}
+		if !(s.bound > before+s.enough()) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// enough is a gap that need not become smaller.
+func (s *search) enough() float64 {
+	if math.IsInf(s.bound, 0) {
+		return 0
+	}
+	return 0.1 * s.opts.Gap * math.Max(1, math.Abs(s.bound))
+}
+
+func (s *search) tell() {
+	if s.opts.Progress == nil {
+		return
+	}
+	objective := math.Inf(1)
+	if s.best != nil {
+		objective = s.best.greatest[0] + s.constant
+	}
+	s.opts.Progress(s.rounds, s.bound, objective)
+}
+
+// closed reports whether the gap is within what is asked for.
+func (s *search) closed() bool {
+	if s.best == nil {
+		return false
+	}
+	if s.task.Cost == nil {
+		return true
+	}
+	objective := s.best.greatest[0] + s.constant
+	return objective-s.bound <= s.opts.Gap*math.Max(1, math.Abs(objective))
+}
+
+// worstModels plans for the models that are worst for the plan, in each direction that matters, and descends from there.
+func (s *search) worstModels() error {
+	if s.best == nil || s.closed() || s.set.entries > mostEntries {
+		return nil
+	}
+	for _, c := range s.best.parts {
+		for j, dir := range s.dirs {
+			if j > 0 && s.prices[j-1] == 0 || floats.Norm(dir, 1) == 0 {
+				continue
+			}
+			a, err := s.dyn.respond(s.ctx, c.Policy, dir)
+			if err == nil && s.set.spec.Fixed {
+				a, err = s.settle(a, c.Policy)
+			}
+			if err != nil {
+				return err
+			}
+			r, err := s.planFor(a)
+			if err != nil || s.refuted != nil {
+				return err
+			}
+			if err := s.descend(s.rowPrices(r)); err != nil || s.refuted != nil || s.closed() {
+				return err
+			}
+		}
+	}
+	return nil
+}

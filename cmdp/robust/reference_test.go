@@ -1,0 +1,319 @@
+package robust_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/robust"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// A case is a random set of models with what is wanted of it.
+type randomCase struct {
+	model *cmdp.Model
+	iv    *cmdp.Intervals
+	set   *robust.Set
+	task  cmdp.Task
+}
+
+// shape says how large random cases are.
+type shape struct {
+	states, actions, successors, horizon int
+	discount                             float64
+	outcomes, steps                      bool // random returns, a kernel for each step
+	width                                float64
+}
+
+func newCase(t *testing.T, rng *rand.Rand, sh shape, fixed bool) *randomCase {
+	t.Helper()
+	const dim = 2
+	spec := cmdp.ModelSpec{Horizon: sh.horizon, Discount: sh.discount, Dim: dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+	if sh.horizon > 0 {
+		spec.Discount = 0
+	}
+	kernels := 1
+	if sh.steps {
+		kernels = sh.horizon
+	}
+	var lower, upper [][][]float64
+	for range kernels {
+		k, lo, up := randomKernel(rng, sh, dim)
+		spec.Kernels = append(spec.Kernels, k)
+		lower, upper = append(lower, lo), append(upper, up)
+	}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(m, func(h, c int) ([]float64, []float64) { return lower[h][c], upper[h][c] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv, Fixed: fixed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomCase{model: m, iv: iv, set: set}
+}
+
+// randomKernel returns a kernel whose states have different numbers of choices, one of them rests, and bounds of its probabilities, nil
+// for some choices.
+func randomKernel(rng *rand.Rand, sh shape, dim int) (k cmdp.Kernel, lower, upper [][]float64) {
+	k = cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	if sh.outcomes {
+		k.Outcomes = []float64{}
+	}
+	for s := range sh.states {
+		actions := 1 + rng.IntN(sh.actions)
+		if s == sh.states-1 {
+			actions = 0
+		}
+		for range actions {
+			n := 1 + rng.IntN(sh.successors)
+			to := rng.Perm(sh.states)[:min(n, sh.states)]
+			p, lo, up := randomRow(rng, len(to), sh.width)
+			mean := make([]float64, dim)
+			given := []float64{rng.Float64()*2 - 1, rng.Float64()}
+			for i, s := range to {
+				k.Next = append(k.Next, int32(s))
+				k.Prob = append(k.Prob, p[i])
+				if sh.outcomes {
+					for j := range dim {
+						r := rng.Float64()*2 - 1
+						mean[j] += p[i] * r
+						k.Outcomes = append(k.Outcomes, r)
+					}
+				}
+			}
+			if !sh.outcomes {
+				mean = given
+			}
+			k.Returns = append(k.Returns, mean...)
+			k.Offset = append(k.Offset, len(k.Next))
+			if rng.IntN(4) == 0 {
+				lo, up = nil, nil
+			}
+			lower, upper = append(lower, lo), append(upper, up)
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	return k, lower, upper
+}
+
+// randomRow returns a distribution and bounds of it.
+func randomRow(rng *rand.Rand, n int, width float64) (p, lower, upper []float64) {
+	sum := 0.0
+	for range n {
+		x := 0.1 + rng.Float64()
+		p = append(p, x)
+		sum += x
+	}
+	for i := range p {
+		p[i] /= sum
+		lower = append(lower, max(0, p[i]-width*rng.Float64()))
+		upper = append(upper, min(1, p[i]+width*rng.Float64()))
+	}
+	return p, lower, upper
+}
+
+// vertices lists the corners of the distributions between bounds: all probabilities but one are at a bound.
+func vertices(lower, upper []float64) (out [][]float64) {
+	n := len(lower)
+	for free := range n {
+		for mask := range 1 << n {
+			if mask&(1<<free) != 0 {
+				continue
+			}
+			p, rest := make([]float64, n), 1.0
+			for i := range p {
+				if i == free {
+					continue
+				}
+				p[i] = lower[i]
+				if mask&(1<<i) != 0 {
+					p[i] = upper[i]
+				}
+				rest -= p[i]
+			}
+			p[free] = rest
+			if rest >= lower[free]-1e-12 && rest <= upper[free]+1e-12 {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// draw returns a distribution between bounds: a random mean of corners, or one of them.
+func draw(rng *rand.Rand, lower, upper []float64) []float64 {
+	all := vertices(lower, upper)
+	p := make([]float64, len(lower))
+	total := 0.0
+	corner := rng.IntN(2) == 0
+	pick := rng.IntN(len(all))
+	for i, v := range all {
+		w := rng.ExpFloat64()
+		if corner {
+			w = 0
+			if i == pick {
+				w = 1
+			}
+		}
+		total += w
+		for j := range p {
+			p[j] += w * v[j]
+		}
+	}
+	for j := range p {
+		p[j] /= total
+	}
+	return p
+}
+
+// sample returns a model of the set, with a kernel for each step if nature chooses anew.
+func (c *randomCase) sample(t *testing.T, rng *rand.Rand, anew bool) *cmdp.Model {
+	t.Helper()
+	m := c.model
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Dim: m.Dim(), Start: m.StartStates()}
+	if m.Horizon() > 0 {
+		spec.Discount = 0
+	}
+	steps := m.Kernels()
+	if anew && m.Horizon() > 0 {
+		steps = m.Horizon()
+	}
+	for h := range steps {
+		k := *m.Kernel(h)
+		k.Prob = append([]float64(nil), k.Prob...)
+		for choice := range len(k.Offset) - 1 {
+			lower, upper := c.iv.Row(min(h, m.Kernels()-1), choice)
+			if lower != nil {
+				copy(k.Prob[k.Offset[choice]:], draw(rng, lower, upper))
+			}
+		}
+		if k.Outcomes != nil {
+			d := m.Dim()
+			k.Returns = make([]float64, len(k.Returns))
+			for choice := range len(k.Offset) - 1 {
+				for e := k.Offset[choice]; e < k.Offset[choice+1]; e++ {
+					for i := range d {
+						k.Returns[choice*d+i] += k.Prob[e] * k.Outcomes[e*d+i]
+					}
+				}
+			}
+		}
+		spec.Kernels = append(spec.Kernels, k)
+	}
+	out, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// bruteForce returns the greatest return of a policy in a direction, from the definition: at every visit nature tries every corner. It goes
+// through histories, so that it does not even know that values depend on the state alone.
+func (c *randomCase) bruteForce(policy cmdp.Policy, dir []float64, h, s int) float64 {
+	m := c.model
+	if h == m.Horizon() {
+		return 0
+	}
+	rows := m.Rows(h)
+	first, end := rows.Choices(s)
+	if first == end {
+		return c.bruteForce(policy, dir, h+1, s)
+	}
+	probs := make([]float64, end-first)
+	policy.Distribution(probs, h, s)
+	sum := 0.0
+	for a, x := range probs {
+		if x == 0 {
+			continue
+		}
+		next, nominal := rows.Row(first + a)
+		values := make([]float64, len(next))
+		for i, to := range next {
+			values[i] = c.bruteForce(policy, dir, h+1, int(to))
+			for j, r := range rows.Outcome(first+a, i) {
+				values[i] += dir[j] * r
+			}
+		}
+		corners := [][]float64{nominal}
+		lower, upper := c.iv.Row(min(h, m.Kernels()-1), first+a)
+		if lower != nil {
+			corners = vertices(lower, upper)
+		}
+		best := math.Inf(-1)
+		for _, p := range corners {
+			v := 0.0
+			for i := range values {
+				v += p[i] * values[i]
+			}
+			best = math.Max(best, v)
+		}
+		sum += x * best
+	}
+	return sum
+}
+
+// randomPolicy draws a policy, deterministic or not, for each step.
+func randomPolicy(t *testing.T, rng *rand.Rand, m *cmdp.Model, steps int) cmdp.Policy {
+	t.Helper()
+	var first [][]int32
+	var probs [][]float64
+	pure := rng.IntN(2) == 0
+	for h := range steps {
+		k := m.Kernel(h)
+		first = append(first, k.First)
+		row := make([]float64, len(k.Offset)-1)
+		for s := range m.States() {
+			lo, hi := k.First[s], k.First[s+1]
+			if lo == hi {
+				continue
+			}
+			if pure {
+				row[int(lo)+rng.IntN(int(hi-lo))] = 1
+				continue
+			}
+			sum := 0.0
+			for c := lo; c < hi; c++ {
+				row[c] = rng.ExpFloat64()
+				sum += row[c]
+			}
+			for c := lo; c < hi; c++ {
+				row[c] /= sum
+			}
+		}
+		probs = append(probs, row)
+	}
+	p, err := cmdp.NewRandomized(first, probs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wanted gives the case a task: make return 0 small while return 1 stays below a limit.
+func (c *randomCase) wanted(t *testing.T, limit float64, lower, upper []float64) {
+	t.Helper()
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := cost.NewLinear([]float64{1, 0}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := geometry.NewBox([]float64{lower[0], math.Min(lower[1], limit)}, []float64{upper[0], math.Min(upper[1], limit)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compact, err := target.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.task = cmdp.Task{Cost: g, Target: compact, Box: box, Constraints: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}
+}

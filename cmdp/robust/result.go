@@ -1,0 +1,116 @@
+package robust
+
+import (
+	"fmt"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+)
+
+// A Status is the verdict of [Solve].
+type Status int
+
+// The verdicts. Optimal: the plan keeps the limits in every model of the set, and the certified gap is within Options.Gap. Feasible: it
+// keeps them, and the gap is larger. Infeasible: in one model of the set no policy keeps the limits, as its certificate proves. Undecided:
+// no plan was found that keeps the limits in every model, and no model in which none does.
+const (
+	Optimal Status = iota + 1
+	Feasible
+	Infeasible
+	Undecided
+)
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	switch s {
+	case Optimal:
+		return "optimal"
+	case Feasible:
+		return "feasible"
+	case Infeasible:
+		return "infeasible"
+	case Undecided:
+		return "undecided"
+	}
+	return fmt.Sprintf("Status(%d)", int(s))
+}
+
+// Options say how close an answer has to be and how long it may take. The zero value is ready to use.
+type Options struct {
+	// Gap is the certified gap that counts as optimal, relative to the larger of the magnitude of the optimum and 1. 0 stands for 1e-9.
+	Gap float64
+	// Rounds bounds the rounds of the search, for plans and for models each. 0 stands for 40.
+	Rounds int
+	// Exact are the options with which single models of the set are planned for.
+	Exact exact.Options
+	// Progress, if not nil, is called after every round with their number, the best bound and the best objective, ±Inf before there is one.
+	Progress func(rounds int, bound, objective float64)
+}
+
+const (
+	defaultGap    = 1e-9
+	defaultRounds = 40
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if !(o.Gap >= 0 && o.Gap < 1) || o.Rounds < 0 {
+		return o, fmt.Errorf("robust: gap %g, %d rounds: want 0 for the default, or more, and a gap below 1", o.Gap, o.Rounds)
+	}
+	if o.Gap == 0 {
+		o.Gap = defaultGap
+	}
+	if o.Rounds == 0 {
+		o.Rounds = defaultRounds
+	}
+	return o, nil
+}
+
+// Bounds are the least and the greatest value of each return over a set, rounded outward.
+type Bounds struct{ Least, Greatest []float64 }
+
+// A Limit says how a plan stands to a half-space that contains the target.
+type Limit struct {
+	cmdp.Constraint
+	// Greatest bounds Normal·V over the set, rounded up.
+	Greatest float64
+	// Price is the weight of the limit in the bound: at least 0.
+	Price float64
+}
+
+// Slack is by how much the limit is kept in the worst model.
+func (l *Limit) Slack() float64 { return l.Offset - l.Greatest }
+
+// A Result is the answer of [Solve].
+type Result struct {
+	Status Status
+	// Objective is the greatest cost of the plan over the set, Bound a lower bound of that number for all policies which keep the limits in
+	// every model, and Gap the difference. Bound is −Inf, and Gap +Inf, where there is none. Without a cost all of them are 0.
+	Objective, Bound, Gap float64
+	// Returns are those of the plan in the nominal model, Bounds those over the set.
+	Returns []float64
+	Bounds  Bounds
+	// Limits are those of the task, and Violation by how much the worst of them is missed, 0 of a plan that keeps them.
+	Limits    []Limit
+	Violation float64
+	// Tolerance is the violation that counts as none: where all room is used, numbers that are rounded outward miss a limit by rounding.
+	Tolerance float64
+	// Nominal is the optimum of the nominal model alone, where it has one.
+	Nominal *exact.Result
+	// Policy is the plan. It is nil where one of the Components is drawn at the start, with the probability of its weight.
+	Policy     *exact.Policy
+	Components []exact.Component
+	// Model is the model of the set whose optimum is Bound, or in which no policy keeps the limits. It is nil for the nominal model.
+	// Certificate proves the latter, for that model.
+	Model       *Answer
+	Certificate *exact.Certificate
+	// Rounds counts the rounds of the search.
+	Rounds int
+}
+
+// Plan lists the policies that are drawn at the start, one with weight 1 if nothing is drawn.
+func (r *Result) Plan() []exact.Component {
+	if r.Policy != nil {
+		return []exact.Component{{Weight: 1, Policy: r.Policy}}
+	}
+	return r.Components
+}
