@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"cmdp/simulator":             5,
 	"cmdp/problem":               6,
 	"cmdp/fleet":                 7,
+	"cmdp/robust":                7,
 	"cmdp/query":                 8,
 	"cmdp/instance":              8,
 	"cmdp/baseline":              8,

@@ -21,9 +21,10 @@ import (
 // memoryOptions say how what happens along the way is remembered.
 type memoryOptions struct {
 	resolution float64
-	stored     bool // rows are stored however many there are, for learners and searches that go through them again and again
-	each       bool // threshold of the worst episodes is gone through later: none is planned for here
-	workers    int  // of a value iteration, 0 for one for each processor
+	interval   float64 // by which probabilities are widened
+	stored     bool    // rows are stored however many there are, for learners and searches that go through them again and again
+	each       bool    // threshold of the worst episodes is gone through later: none is planned for here
+	workers    int     // of a value iteration, 0 for one for each processor
 }
 
 // manyPairs is the number of pairs of a state and what is remembered from which on their rows are generated, see query.Options.
@@ -69,6 +70,10 @@ func (o *memoryOptions) build(ctx context.Context, s streams, name string) (*loa
 
 // compile compiles a problem that was read, with the thresholds of the worst episodes that are best for it.
 func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name string) (*loaded, error) {
+	p, err := o.widened(p, name)
+	if err != nil {
+		return nil, err
+	}
 	opts := query.Options{Resolution: o.resolution, Generate: manyPairs, Bytes: min(mostBytes(), monitor.DefaultBytes), Workers: o.workers}
 	if o.stored {
 		opts.Generate = 0

@@ -104,6 +104,7 @@ type planCommand struct {
 	showOptions
 	distribution bool
 	credible     credibleOptions
+	worst        worstOptions
 	what         variation
 	sweep        sweepOptions
 }
@@ -159,6 +160,8 @@ On Ctrl-C plan stops and exits with status 1.`,
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
 	c.credible.addFlags(f)
+	c.addInterval(f)
+	c.worst.addFlags(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
@@ -167,7 +170,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 
 // check refuses what no problem can make right.
 func (c *planCommand) check() error {
-	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.deterministicOptions.check,
+	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.worst.check, c.deterministicOptions.check,
 		func() error { return c.sweep.check(c.distribution) }, func() error { return policyFile("--policy", c.policy) }} {
 		if err := check(); err != nil {
 			return err
@@ -225,6 +228,10 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
 	case c.credible.log != "":
 		return c.planLogged(ctx, p)
+	case p.Uncertain():
+		return c.planRobust(ctx, p, nil)
+	case c.worst.worst != "":
+		return usage("--worst %s: the probabilities of %s are exact: give --interval, or intervals in the file", c.worst.worst, p.name)
 	case p.isGame() && c.secondOpinion:
 		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
 	case p.isGame() && c.distribution:

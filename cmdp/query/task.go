@@ -58,7 +58,11 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		stepRange(m, lower, upper)
 	case m.Discount() == 1:
 		key = "discount"
-		if err := q.compiled.ranges.of(ctx, m, lower, upper); err != nil {
+		if q.Uncertain() { // what totals can be depends on the model of the set
+			for i := range lower {
+				lower[i], upper[i] = -exact.Boundless, exact.Boundless
+			}
+		} else if err := q.compiled.ranges.of(ctx, m, lower, upper); err != nil {
 			return nil, err
 		}
 		low, high := make([]float64, d), make([]float64, d)

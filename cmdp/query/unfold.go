@@ -201,6 +201,9 @@ func unfold(p *problem.Problem, opts Options, known *compiled, soft bool) (*unfo
 		u.width = p.Model.Dim()
 	}
 	u.spec = monitor.Spec{Model: p.Model, Bytes: opts.Bytes, Generate: opts.Generate}
+	if p.Intervals != nil { // a set of models has stored rows
+		u.spec.Generate = 0
+	}
 	if err := u.watch(); err != nil {
 		return nil, err
 	}

@@ -64,8 +64,33 @@ func (s *search) describe(r *Result) error {
 	return err
 }
 
-// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model, and keeps that if it is as
-// good over the set.
+// merge puts the mixture of the best plan together to one policy. That often leaves room, which a mixture with another policy may use, and so
+// on, as long as the plan becomes better.
+func (s *search) merge() error {
+	for range s.opts.Rounds {
+		if s.best == nil || len(s.best.parts) < 2 || s.set.m.Horizon() == 0 {
+			return nil
+		}
+		s.rounds++
+		before := s.best.greatest[0]
+		if err := s.single(); err != nil {
+			return err
+		}
+		if s.closed() {
+			return nil
+		}
+		if _, _, err := s.mixed(); err != nil {
+			return err
+		}
+		if len(s.best.parts) > 1 && !(s.best.greatest[0] < before-1e-6*math.Max(1e-3, math.Abs(before))) {
+			return s.single()
+		}
+	}
+	return nil
+}
+
+// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model. It adds that as a column,
+// and keeps it in the place of the mixture if it is as good over the set.
 func (s *search) single() error {
 	m := s.set.m
 	if s.best == nil || len(s.best.parts) < 2 || m.Horizon() == 0 {
@@ -110,14 +135,11 @@ func (s *search) single() error {
 
 // trySingle keeps a policy in the place of the mixture if it is as good.
 func (s *search) trySingle(policy *exact.Policy) error {
-	p, err := s.dyn.evaluate(s.ctx, policy, s.dirs, nil)
-	if err != nil {
+	known := len(s.columns)
+	if err := s.add(policy); err != nil || len(s.columns) == known {
 		return err
 	}
-	one := &plan{parts: []exact.Component{{Weight: 1, Policy: policy}}}
-	for j, x := range p.greatest {
-		one.greatest = append(one.greatest, x+p.margin[j])
-	}
+	one := &plan{parts: []exact.Component{{Weight: 1, Policy: policy}}, greatest: append([]float64(nil), s.columns[known].greatest...)}
 	before := s.best
 	s.best = nil
 	s.consider(one)

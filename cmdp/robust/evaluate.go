@@ -2,6 +2,7 @@ package robust
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"cmdpsolve/cmdp"
@@ -92,4 +93,23 @@ func sumRounding(terms, size float64) float64 {
 		return 0
 	}
 	return 4 * terms * unit * size
+}
+
+// A NotDefinedError says that a return is not defined in every model of a set: from a state nature can keep the process from coming to rest,
+// or from coming back.
+type NotDefinedError struct {
+	// State and Choice are where nature can do so, Choice the number of the choice in its state.
+	State, Choice int
+	// Zero says that a lower bound of 0 lets it.
+	Zero bool
+	// Mean says that the return is a long-run mean, else it is a total.
+	Mean bool
+}
+
+func (e *NotDefinedError) Error() string {
+	what := "total"
+	if e.Mean {
+		what = "long-run mean"
+	}
+	return fmt.Sprintf("robust: the %s is not defined in every model of the set: state %d, choice %d", what, e.State, e.Choice)
 }

@@ -137,8 +137,8 @@ func (s *search) run() (*Result, error) {
 	if err := s.mix(); err != nil || s.refuted != nil {
 		return s.result(), err
 	}
-	if err := s.single(); err != nil {
-		return nil, err
+	if err := s.merge(); err != nil || s.refuted != nil {
+		return s.result(), err
 	}
 	r := s.result()
 	return r, s.describe(r)

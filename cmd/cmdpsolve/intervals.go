@@ -1,0 +1,508 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
+
+	"github.com/spf13/pflag"
+)
+
+// addInterval declares --interval.
+func (o *memoryOptions) addInterval(f *pflag.FlagSet) {
+	f.Float64Var(&o.interval, "interval", 0, "take every probability for known up to this `WIDTH` on each side only; see cmdpsolve help intervals")
+}
+
+// widened returns the problem with probabilities that are known up to what --interval says.
+func (o *memoryOptions) widened(p *problem.Problem, name string) (*problem.Problem, error) {
+	switch {
+	case !(o.interval >= 0 && o.interval <= 1):
+		return nil, usage("--interval %g: want 0 to 1", o.interval)
+	case o.interval == 0:
+		return p, nil
+	case p.Model == nil:
+		return nil, usage("--interval: %s is a simulator, whose probabilities nobody knows", name)
+	}
+	iv, err := cmdp.Widen(p.Model, p.Intervals, o.interval)
+	if err != nil {
+		return nil, usage("--interval: %s: %w", name, unprefixed(err))
+	}
+	return p.WithIntervals(iv), nil
+}
+
+// unprefixed is an error without the name of the package that it comes from.
+func unprefixed(err error) error {
+	for _, prefix := range []string{"cmdp: ", "robust: ", "problem: "} {
+		if text := err.Error(); len(text) > len(prefix) && text[:len(prefix)] == prefix {
+			return errors.New(text[len(prefix):])
+		}
+	}
+	return err
+}
+
+// set returns the set of models of an uncertain problem.
+func (p *loaded) set() (*robust.Set, error) {
+	iv, same, err := p.Intervals()
+	if err != nil {
+		return nil, usage("%s: %w", p.name, unprefixed(err))
+	}
+	set, err := robust.New(robust.Spec{Model: p.Model, Intervals: iv, Fixed: p.Problem.Uncertainty.Fixed(), Same: same})
+	if err != nil {
+		return nil, usage("%s: %w", p.name, unprefixed(err))
+	}
+	return set, nil
+}
+
+// exactly refuses a problem with intervals where exact probabilities are needed.
+func (p *loaded) exactly(what string) error {
+	if p.Uncertain() {
+		return usage("%s: %s has intervals of probabilities: want exact ones", what, p.name)
+	}
+	return nil
+}
+
+// nominally says that the nominal model stands for a problem with intervals.
+func (s streams) nominally(p *loaded, what string) {
+	if p.Uncertain() {
+		s.say("%s: %s in the nominal model, whose probabilities lie at the same share of each interval", p.name, what)
+	}
+}
+
+// worstOptions ask for a model that is worst for a plan.
+type worstOptions struct {
+	worst string
+	of    string
+}
+
+func (o *worstOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.worst, "worst", "", "with intervals, write the model of the set that is worst for the plan to `FILE`, .yaml; where no policy keeps the limits, the model that proves it")
+	f.StringVar(&o.of, "worst-for", "", "what --worst is about: goal, or the `RETURN` of a limit (default: the limit that binds most, else the goal)")
+}
+
+func (o *worstOptions) check() error {
+	switch {
+	case o.of != "" && o.worst == "":
+		return usage("--worst-for %s: give --worst FILE too", o.of)
+	case o.worst != "" && !isProblemFile(o.worst):
+		return usage("--worst %s: want a problem file, .yaml", o.worst)
+	}
+	return nil
+}
+
+// uncertaintyReport says how much is not known of the probabilities.
+type uncertaintyReport struct {
+	// Each is step or model, Choices how many choices have intervals, Width the longest.
+	Each    string        `json:"each"`
+	Choices int           `json:"choices" csv:"choices"`
+	Width   report.Number `json:"width" csv:"width"`
+}
+
+func (p *loaded) uncertainty() *uncertaintyReport {
+	if !p.Uncertain() {
+		return nil
+	}
+	iv := p.Problem.Intervals
+	return &uncertaintyReport{cmp.Or(p.Problem.Uncertainty.Each, problem.EachStep), iv.Rows(), report.Number(iv.Width())}
+}
+
+// String describes the intervals in a line.
+func (u *uncertaintyReport) String() string {
+	when := "different at every visit"
+	if u.Each == problem.EachModel {
+		when = "the same at every visit"
+	}
+	return fmt.Sprintf("%s with intervals of probabilities, up to %s wide, %s", count(u.Choices, "choice"), report.Short(u.Width), when)
+}
+
+// boundsReport is what a return can be over a set.
+type boundsReport struct {
+	Least    report.Number `json:"least" csv:"least"`
+	Greatest report.Number `json:"greatest" csv:"greatest"`
+}
+
+func (p *loaded) boundsOf(b robust.Bounds) report.Named[boundsReport] {
+	out := report.Named[boundsReport]{Names: p.Returns}
+	for i := range b.Least {
+		out.Values = append(out.Values, boundsReport{report.Number(b.Least[i]), report.Number(b.Greatest[i])})
+	}
+	return out
+}
+
+// robustReport is the data of a plan for a set of models. Objective is the worst over the set, in the user's sense.
+type robustReport struct {
+	subject
+	Status    string        `json:"status" csv:"status"`
+	Objective report.Number `json:"objective" csv:"objective"`
+	Bound     report.Number `json:"bound" csv:"bound"`
+	Gap       report.Number `json:"gap" csv:"gap"`
+	// Returns are those over the set, Nominal those in the nominal model, whose own optimum is NominalOptimum.
+	Returns        report.Named[boundsReport] `json:"returns" csv:"return"`
+	Nominal        named                      `json:"nominal" csv:"nominal"`
+	NominalOptimum report.Number              `json:"nominal_optimum" csv:"nominal_optimum"`
+	// Violation is by how much a limit is missed in the worst model.
+	Violation   report.Number      `json:"violation" csv:"violation"`
+	Tolerance   report.Number      `json:"tolerance" csv:"tolerance"`
+	Prices      []report.Number    `json:"prices"`
+	Constraints []limitReport      `json:"constraints" csv:""`
+	Uncertainty *uncertaintyReport `json:"uncertainty" csv:"uncertainty"`
+	Randomized  int                `json:"randomized" csv:"randomized"`
+	Components  int                `json:"components,omitempty" csv:"components"`
+	Certificate *planCertificate   `json:"certificate" csv:"certificate"`
+	// Worst is there with --worst.
+	Worst *worstReport `json:"worst,omitempty" csv:"worst"`
+	// Confidence is there for intervals from a log.
+	Confidence *confidenceReport `json:"confidence,omitempty" csv:"confidence"`
+	Iterations int               `json:"iterations" csv:"iterations"`
+	Seconds    report.Number     `json:"seconds"`
+	policy     []report.Section  // with --show
+	found      bool              // there is a plan, whose returns are known
+}
+
+// worstReport says which model was written.
+type worstReport struct {
+	File string `json:"file"`
+	// For is what the model is worst for, and Returns are those of the plan there.
+	For     string `json:"for"`
+	Returns named  `json:"returns" csv:"return"`
+}
+
+// planRobust plans for a problem with intervals.
+func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenceReport) error {
+	if err := c.fitsRobust(p); err != nil {
+		return err
+	}
+	begin := time.Now()
+	r, set, err := c.solveRobust(ctx, p, p.Task)
+	if err != nil {
+		return err
+	}
+	d := p.robustData(r, time.Since(begin))
+	d.Confidence = from
+	answer := &exact.Result{Status: exact.Optimal, Policy: r.Policy, Components: r.Components, Returns: r.Returns}
+	kept := r.Status == robust.Optimal || r.Status == robust.Feasible
+	if !kept {
+		answer.Status = exact.Undecided
+	}
+	if d.policy, err = c.shownPolicy(ctx, p, answer); err != nil {
+		return p.stopped(err)
+	}
+	if d.Worst, err = c.writeWorst(ctx, p, set, r); err != nil {
+		return err
+	}
+	writeErr := c.writePolicy(p, answer)
+	return cmp.Or(c.write(d.report(p), *c.format), failed(writeErr), robustVerdict(r.Status))
+}
+
+// fitsRobust refuses what has no sense over a set of models.
+func (c *planCommand) fitsRobust(p *loaded) error {
+	for name, given := range map[string]bool{"--second-opinion": c.secondOpinion, "--deterministic": c.deterministic, "--distribution": c.distribution,
+		"--opponent-policy": c.opponentPolicy != ""} {
+		if given {
+			return p.exactly(name)
+		}
+	}
+	if len(p.Of(query.WorstEpisodes)) > 0 {
+		return usage("%s: limits on the mean of the worst episodes (cvar) and intervals of probabilities: want one of them", p.name)
+	}
+	return p.onePlayer()
+}
+
+// solveRobust plans for a task over the set of a problem.
+func (o *planOptions) solveRobust(ctx context.Context, p *loaded, task cmdp.Task) (*robust.Result, *robust.Set, error) {
+	set, err := p.set()
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := robust.Options{Gap: o.gap, Exact: o.solver(nil)}
+	opts.Exact.Gap = 0
+	r, err := robust.Solve(ctx, set, task, opts)
+	if err != nil {
+		return nil, nil, p.overSet(err)
+	}
+	return r, set, nil
+}
+
+// overSet turns an error about a set of models into one of the command.
+func (p *loaded) overSet(err error) error {
+	var no *robust.NotDefinedError
+	switch {
+	case errors.As(err, &no):
+		return usage("%s: %s", p.name, p.notDefined(no))
+	case errors.Is(err, robust.ErrCurved):
+		return usage("%s: %w", p.name, unprefixed(err))
+	}
+	return p.stopped(err)
+}
+
+// robustVerdict is the error that gives the exit status.
+func robustVerdict(status robust.Status) error {
+	switch status {
+	case robust.Infeasible:
+		return &exitError{exitInfeasible, nil}
+	case robust.Undecided:
+		return failed(errors.New("undecided: no plan was found that keeps the limits in every model of the intervals,\nand no model in which no policy keeps them"))
+	}
+	return nil
+}
+
+func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport {
+	d := &robustReport{
+		subject: p.subject(), Status: r.Status.String(), Objective: report.NaN, Bound: report.NaN, Gap: report.NaN, NominalOptimum: report.NaN,
+		Returns: p.boundsOf(r.Bounds), Nominal: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.Number(r.Tolerance),
+		Prices: []report.Number{}, Constraints: []limitReport{}, Uncertainty: p.uncertainty(), Randomized: r.Policy.Randomized(), Components: len(r.Components),
+		Iterations: r.Rounds, Seconds: report.Number(took.Seconds()), found: r.Returns != nil,
+	}
+	for _, c := range r.Components {
+		d.Randomized += c.Policy.Randomized()
+	}
+	if p.Task.Cost != nil && d.found {
+		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound), report.Number(r.Gap)
+	}
+	if p.Task.Cost != nil && r.Nominal != nil && r.Nominal.Status == exact.Optimal {
+		d.NominalOptimum = report.Number(p.Sense() * r.Nominal.Objective)
+	}
+	if r.Status == robust.Infeasible {
+		d.Violation = report.NaN
+		d.Tolerance = report.NaN
+	}
+	d.addLimits(p, r)
+	if c := r.Certificate; c != nil {
+		d.Certificate = p.certificate(c)
+	}
+	return d
+}
+
+// addLimits lists the limits with what the worst model leaves of them.
+func (d *robustReport) addLimits(p *loaded, r *robust.Result) {
+	rows, sides := p.Rows(), p.Scale()
+	for k, limit := range r.Limits {
+		if k >= len(rows) {
+			break
+		}
+		l := rows[k]
+		scale := 0.0
+		for i, n := range limit.Normal {
+			scale += math.Abs(n) * sides[i]
+		}
+		c := limitReport{Constraint: l.Name, Kind: l.Kind(), Return: l.Return, Limit: report.Number(l.Bound),
+			Slack: report.Number(l.Slack(limit.Slack())), Price: report.Number(l.Price(limit.Price)), shown: l.Price(limit.Price), scale: l.Slack(scale)}
+		if p.Task.Cost == nil {
+			c.Price, c.shown = report.NaN, math.NaN()
+		}
+		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
+	}
+	for _, l := range p.Of(query.EveryEpisode) {
+		d.Prices = append(d.Prices, report.NaN)
+		d.Constraints = append(d.Constraints, limitReport{Constraint: l.Name, Kind: l.Kind(), Return: l.Return, Limit: report.Number(l.Bound),
+			Slack: report.NaN, Price: report.NaN, shown: math.NaN()})
+	}
+}
+
+// report declares the plan.
+func (d *robustReport) report(p *loaded) *report.Report {
+	heading := []string{d.Uncertainty.String()}
+	if d.Confidence != nil {
+		heading = append(heading, d.Confidence.String())
+	}
+	sections := []report.Section{
+		p.heading(append(heading, fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "round"), d.Seconds))...),
+		d.values(p), d.answer(p), (&planReport{Constraints: d.Constraints}).limits(), append(d.notes(p), p.memoryNotes()...),
+	}
+	return &report.Report{Data: d, Sections: append(sections, d.policy...)}
+}
+
+// values lists what returns can be.
+func (d *robustReport) values(p *loaded) *report.Table {
+	t := report.NewTable("", "nominal", "least", "greatest")
+	sides := p.Scale()
+	for i, b := range d.Returns.Values {
+		t.Add(p.Returns[i], report.Rounded(d.Nominal.Values[i], sides[i]), report.Rounded(b.Least, sides[i]), report.Rounded(b.Greatest, sides[i]))
+	}
+	return t
+}
+
+// answer lists what the plan is worth, and what no policy can beat.
+func (d *robustReport) answer(p *loaded) *report.Table {
+	t := report.NewTable("", "worst case")
+	if d.found && p.Task.Target != nil {
+		missed := report.Short(d.Violation)
+		if d.Violation <= d.Tolerance {
+			missed = "0"
+		}
+		t.Add("violation", missed)
+	}
+	if d.Objective == d.Objective {
+		t.Add("objective", d.Objective)
+		t.Add(map[bool]string{true: "certified at most", false: "certified at least"}[p.Sense() < 0], d.Bound)
+		t.Add("gap", report.Small(d.Gap))
+		t.Add("optimum of the nominal model", d.NominalOptimum)
+	}
+	return t
+}
+
+// notes says what was proved.
+func (d *robustReport) notes(p *loaded) report.Note {
+	switch d.Status {
+	case robust.Infeasible.String():
+		notes := report.Note{"In one of the models no policy keeps every limit, so none keeps them in all.", p.explain(d.Certificate)}
+		return append(notes, d.Worst.notes()...)
+	case robust.Undecided.String():
+		return report.Note{"No plan was found that keeps every limit in every model of the intervals, nor a model in which none does. The plan above comes nearest."}
+	}
+	notes := report.Note{"The plan keeps every limit in every model of the intervals; least and greatest are what nature can make of a return."}
+	if d.Status == robust.Feasible.String() && d.Objective == d.Objective {
+		notes = append(notes, fmt.Sprintf("Better plans may exist, by %s at most: a model of the intervals has that optimum.", report.Small(d.Gap)))
+	}
+	if d.Components > 0 {
+		notes = append(notes, fmt.Sprintf("The policy draws one of %d components at the start and plays it for good.", d.Components))
+	}
+	if d.Randomized == 0 && d.Components == 0 {
+		notes = append(notes, "The policy is deterministic.")
+	}
+	return append(notes, d.Worst.notes()...)
+}
+
+func (w *worstReport) notes() report.Note {
+	if w == nil {
+		return nil
+	}
+	return report.Note{fmt.Sprintf("%s has the model that is worst for %s.", w.File, w.For)}
+}
+
+// writeWorst writes the worst model, if it is asked for.
+func (c *planCommand) writeWorst(ctx context.Context, p *loaded, set *robust.Set, r *robust.Result) (*worstReport, error) {
+	if c.worst.worst == "" {
+		return nil, nil
+	}
+	w := &worstReport{File: c.worst.worst, Returns: named{}}
+	answer := r.Model
+	if r.Status == robust.Infeasible {
+		w.For = "every policy: none keeps the limits there"
+	} else {
+		dir, of, err := c.worst.direction(p, r)
+		if err != nil {
+			return nil, err
+		}
+		var returns []float64
+		answer, returns, err = set.Worst(ctx, r.Plan(), dir)
+		if err != nil {
+			return nil, p.overSet(err)
+		}
+		w.For, w.Returns = of, p.named(returns)
+	}
+	m := p.Model
+	if answer != nil {
+		var err error
+		m, err = answer.Model()
+		if err != nil {
+			return nil, failed(err)
+		}
+	}
+	of := p.ordinary(m)
+	err := writeFile(c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
+	if err != nil {
+		return nil, failed(fmt.Errorf("%s: %w", c.worst.worst, trim(err)))
+	}
+	return w, nil
+}
+
+// direction returns the direction in which the model is to be worst, and what it is in words.
+func (o *worstOptions) direction(p *loaded, r *robust.Result) ([]float64, string, error) {
+	goal := func() []float64 {
+		dir := make([]float64, len(p.Returns))
+		p.Task.Cost.Subgradient(dir, make([]float64, len(dir)))
+		return dir
+	}
+	rows := p.Rows()
+	tightest := -1
+	for k, l := range r.Limits {
+		if k < len(rows) && (o.of == "" || rows[k].Return == o.of) && (tightest < 0 || l.Slack() < r.Limits[tightest].Slack()) {
+			tightest = k
+		}
+	}
+	switch {
+	case o.of == "goal" && p.Task.Cost == nil:
+		return nil, "", usage("--worst-for goal: %s has no goal", p.name)
+	case o.of == "goal" || o.of == "" && tightest < 0:
+		return goal(), "the goal", nil
+	case tightest >= 0:
+		return r.Limits[tightest].Normal, "the limit " + rows[tightest].Name, nil
+	}
+	i := slices.Index(p.Returns, o.of)
+	if i < 0 {
+		return nil, "", usage("--worst-for %s: unknown: want goal, or one of %v", o.of, p.Returns)
+	}
+	return nil, "", usage("--worst-for %s: the problem has no limit on it", o.of)
+}
+
+// ordinary returns the problem with an ordinary model in the place of a set: one with the choices of the process, whose states remember what
+// is remembered.
+func (p *loaded) ordinary(m *cmdp.Model) *problem.Problem {
+	of := *p.Problem
+	of.Name = p.title() + ", worst model"
+	of.Model, of.Intervals, of.Uncertainty = m, nil, problem.Uncertainty{}
+	if p.Product == nil {
+		if of.Actions != nil {
+			for len(of.Actions) < m.Kernels() {
+				of.Actions = append(slices.Clip(of.Actions), of.Actions[len(of.Actions)-1])
+			}
+		}
+		return &of
+	}
+	of.Returns, of.Kinds, of.Labels, of.Coordinates, of.Target, of.Described = p.Returns, nil, nil, nil, nil, nil
+	of.States, of.Actions, of.Constraints = nil, nil, nil
+	for s := range m.States() {
+		of.States = append(of.States, p.StateName(s))
+	}
+	for h := range m.Kernels() {
+		var names []string
+		for s := range m.States() {
+			first, end := m.Rows(h).Choices(s)
+			for a := range end - first {
+				names = append(names, p.ActionName(h, s, a))
+			}
+		}
+		of.Actions = append(of.Actions, names)
+	}
+	for _, row := range p.Task.Constraints {
+		if i := slices.IndexFunc(row.Normal, func(x float64) bool { return x != 0 }); i >= 0 {
+			bound := row.Offset / row.Normal[i]
+			c := problem.Constraint{Return: p.Returns[i], AtMost: &bound}
+			if row.Normal[i] < 0 {
+				c.AtMost, c.AtLeast = nil, &bound
+			}
+			of.Constraints = append(of.Constraints, c)
+		}
+	}
+	if of.Goal.Cost != nil {
+		of.Goal = problem.Goal{}
+	}
+	return &of
+}
+
+// notDefined says why a return is not defined over a set.
+func (p *loaded) notDefined(e *robust.NotDefinedError) string {
+	what := "the total"
+	does := "never comes to rest"
+	if e.Mean {
+		what, does = "the long-run mean", "comes to stay in different places"
+	}
+	because := ""
+	if e.Zero {
+		because = ", where a lower bound is 0"
+	}
+	return fmt.Sprintf("%s is not defined in every model of the intervals: by action %s of state %s%s, the process may be such that it %s: want lower bounds above 0 there",
+		what, p.ActionName(0, e.State, e.Choice), p.StateName(e.State), because, does)
+}
