@@ -68,7 +68,7 @@ func (s *search) describe(r *Result) error {
 // on, as long as the plan becomes better.
 func (s *search) merge() error {
 	for range s.opts.Rounds {
-		if s.best == nil || len(s.best.parts) < 2 || s.set.m.Horizon() == 0 {
+		if s.best == nil || len(s.best.parts) < 2 || s.set.m.Average() {
 			return nil
 		}
 		s.rounds++
@@ -93,8 +93,11 @@ func (s *search) merge() error {
 // and keeps it in the place of the mixture if it is as good over the set.
 func (s *search) single() error {
 	m := s.set.m
-	if s.best == nil || len(s.best.parts) < 2 || m.Horizon() == 0 {
+	if s.best == nil || len(s.best.parts) < 2 {
 		return nil
+	}
+	if m.Horizon() == 0 {
+		return s.singleStationary()
 	}
 	e := cmdp.NewEvaluator(m)
 	var sum [][]float64
@@ -131,6 +134,41 @@ func (s *search) single() error {
 		}
 	}
 	return s.trySingle(exact.NewPolicy(rules))
+}
+
+// singleStationary does the same by expected visits.
+func (s *search) singleStationary() error {
+	k := s.set.kernels[0]
+	mass := make([]float64, len(k.Offset)-1)
+	nominal := s.set.newAnswer(1)
+	for _, c := range s.best.parts {
+		y := s.set.newSystem(c.Policy)
+		x, err := y.visits(s.ctx, nominal)
+		if err != nil {
+			return err
+		}
+		for n, i := range y.states {
+			for _, t := range y.takes[n] {
+				mass[t.choice] += c.Weight * x[i] * t.share
+			}
+		}
+	}
+	rule := markov.Rule{Actions: markov.NewActions(s.set.m.States(), s.set.most)}
+	probs := make([]float64, s.set.most)
+	for i := range s.set.m.States() {
+		first, end := int(k.First[i]), int(k.First[i+1])
+		if first == end {
+			continue
+		}
+		total := floats.Sum(mass[first:end])
+		if total > 0 {
+			rule.Assign(i, append([]float64(nil), mass[first:end]...), total)
+			continue
+		}
+		s.best.parts[0].Policy.Distribution(probs[:end-first], 0, i)
+		rule.Assign(i, append([]float64(nil), probs[:end-first]...), 1)
+	}
+	return s.trySingle(exact.NewPolicy([]markov.Rule{rule}))
 }
 
 // trySingle keeps a policy in the place of the mixture if it is as good.

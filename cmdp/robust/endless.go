@@ -1,5 +1,309 @@
 package robust
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
 
-func newEndless(s *Set) (dynamics, error) { return nil, errors.New("robust: no horizon") }
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// endless is the dynamic programming of a set whose models have no horizon: discounted, total, or long-run means. Policies and nature's answers
+// are stationary, which is enough for one direction (Iyengar 2005; Nilim, El Ghaoui 2005).
+type endless struct {
+	set *Set
+}
+
+func newEndless(s *Set) (dynamics, error) {
+	if s.m.Means() && !s.m.Average() {
+		return nil, errors.New("robust: totals beside long-run means: want one of the two")
+	}
+	return &endless{s}, nil
+}
+
+func (f *endless) newAnswer() *Answer { return f.set.newAnswer(1) }
+
+// evaluate returns the greatest return of a stationary policy over the set in each direction. Direction by direction nature's answer is found
+// by policy iteration; the bound is then computed from the values by one backup, wherever they come from.
+func (f *endless) evaluate(ctx context.Context, policy cmdp.Policy, dirs [][]float64, keep *[][]float64) (passed, error) {
+	y := f.set.newSystem(policy)
+	n := len(dirs)
+	out := passed{make([]float64, n), make([]float64, n)}
+	all := make([]float64, f.set.m.States()*n)
+	for j, dir := range dirs {
+		v, _, err := f.bound(ctx, y, dir, &out, j)
+		if err != nil {
+			return passed{}, err
+		}
+		for s, x := range v {
+			all[s*n+j] = x
+		}
+	}
+	if keep != nil {
+		*keep = [][]float64{all, all}
+	}
+	return out, nil
+}
+
+// bound computes the greatest return of a system in a direction, with nature's answer.
+func (f *endless) bound(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
+	switch {
+	case f.set.m.Average():
+		return f.mean(ctx, y, dir, out, j)
+	case f.set.m.Discount() < 1:
+		return f.discounted(ctx, y, dir, out, j)
+	}
+	return f.total(ctx, y, dir, out, j)
+}
+
+// discounted: if no backup raises a value by more than ε, the greatest value is at most ε/(1−γ) above.
+func (f *endless) discounted(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
+	b, a, in := f.set.newBackup([][]float64{dir}), f.newAnswer(), y.all()
+	v := make([]float64, f.set.m.States())
+	if err := y.greatest(ctx, b, a, in, v, 0); err != nil {
+		return nil, nil, err
+	}
+	if len(y.states) > 0 {
+		rise, _ := y.rise(b, in, v)
+		out.margin[j] = math.Max(0, rise) / (1 - b.gamma) * (1 + 8*unit)
+	}
+	f.start(b, v, out, j)
+	return v, a, nil
+}
+
+// start sets the expected value of the first state.
+func (f *endless) start(b *backup, v []float64, out *passed, j int) {
+	out.greatest[j] = b.atStart(v)[0]
+	out.margin[j] += 2 * float64(len(f.set.m.StartStates())+2) * unit * b.largest(0, v)
+}
+
+// total: nature has to come to rest, and values that no backup raises are at least the greatest ones. A little is added in each step so
+// that rounding does not raise them.
+func (f *endless) total(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
+	b, a, in := f.set.newBackup([][]float64{dir}), f.newAnswer(), y.all()
+	if err := y.mustLeave(in, false); err != nil {
+		return nil, nil, err
+	}
+	v := make([]float64, f.set.m.States())
+	if len(y.states) == 0 {
+		return v, a, nil
+	}
+	if err := y.greatest(ctx, b, a, in, v, 0); err != nil {
+		return nil, nil, err
+	}
+	plain := slices.Clone(v)
+	if err := y.raise(ctx, b, a, in, v); err != nil {
+		return nil, nil, err
+	}
+	f.start(b, v, out, j)
+	return plain, a, nil
+}
+
+// raise makes the values of the marked states a little greater, so that no backup raises any.
+func (y *system) raise(ctx context.Context, b *backup, a *Answer, in []bool, v []float64) error {
+	const most = 40
+	_, extra := y.rise(b, in, v)
+	for range most {
+		if extra == 0 {
+			return nil // all values and rewards are 0
+		}
+		if err := y.greatest(ctx, b, a, in, v, 4*extra); err != nil {
+			return err
+		}
+		rise, rounding := y.rise(b, in, v)
+		if rise <= 0 {
+			return nil
+		}
+		extra = math.Max(2*extra, rounding)
+	}
+	return fmt.Errorf("robust: a bound of a total could not be proved for rounding: %w", markov.ErrSingular)
+}
+
+// respond returns nature's answer to a policy.
+func (f *endless) respond(ctx context.Context, policy cmdp.Policy, dir []float64) (*Answer, error) {
+	y := f.set.newSystem(policy)
+	out := passed{make([]float64, 1), make([]float64, 1)}
+	v, a, err := f.bound(ctx, y, dir, &out, 0)
+	if err != nil {
+		return nil, err
+	}
+	f.answerOthers(y, a, dir, v)
+	return a, nil
+}
+
+// answerOthers answers choices that a policy does not take, from the values of those that it does.
+func (f *endless) answerOthers(y *system, a *Answer, dir, v []float64) {
+	b := f.set.newBackup([][]float64{dir})
+	takes := make(map[int]bool)
+	for _, ts := range y.takes {
+		for _, t := range ts {
+			takes[t.choice] = true
+		}
+	}
+	for c := range len(f.set.kernels[0].Offset) - 1 {
+		if !takes[c] {
+			b.answer(a, 0, c, 0, v)
+		}
+	}
+}
+
+// price plans for a direction and lets nature answer, in turn, until neither finds better (Hoffman, Karp 1966). Each model's optimum is a
+// lower bound of the greatest return of any policy, and the best one is returned.
+func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
+	const most = 50
+	d := len(dir)
+	box, err := geometry.NewBox(slices.Repeat([]float64{-exact.Boundless}, d), slices.Repeat([]float64{exact.Boundless}, d))
+	if err != nil {
+		return nil, passed{}, err
+	}
+	g, err := cost.NewLinear(dir, box)
+	if err != nil {
+		return nil, passed{}, err
+	}
+	task := cmdp.Task{Cost: g}
+	if f.set.m.Discount() == 1 && !f.set.m.Average() {
+		task.Box = box
+	}
+	a, best := f.newAnswer(), passed{[]float64{math.Inf(-1)}, []float64{0}}
+	var policy *exact.Policy
+	for range most {
+		m, err := a.Model()
+		if err != nil {
+			return nil, passed{}, err
+		}
+		r, err := exact.Solve(ctx, m, task, exact.Options{})
+		var no *exact.NoTotalError
+		if errors.As(err, &no) || err == nil && (r.Status != exact.Optimal || r.Policy == nil || r.Product != nil) {
+			return policy, best, nil // no policy without memory is best here
+		}
+		if err != nil {
+			return nil, passed{}, err
+		}
+		if policy != nil && !(r.Bound > best.greatest[0]+1e-12*math.Max(1, math.Abs(r.Bound))) {
+			return policy, best, nil
+		}
+		policy, best.greatest[0] = r.Policy, r.Bound
+		if answer != nil {
+			for h := range a.prob {
+				copy(answer.prob[h], a.prob[h])
+			}
+		}
+		y := f.set.newSystem(policy)
+		v, err := f.valuesIn(ctx, y, a, dir)
+		if err != nil {
+			return policy, best, nil
+		}
+		b := f.set.newBackup([][]float64{dir})
+		for c := range len(f.set.kernels[0].Offset) - 1 {
+			b.answer(a, 0, c, 0, v)
+		}
+	}
+	return policy, best, nil
+}
+
+// valuesIn returns the values of a policy's states in one model: what it returns from there, or relative values of a long-run mean.
+func (f *endless) valuesIn(ctx context.Context, y *system, a *Answer, dir []float64) ([]float64, error) {
+	b := f.set.newBackup([][]float64{dir})
+	v := make([]float64, f.set.m.States())
+	if !f.set.m.Average() {
+		return v, y.solve(ctx, b, a, y.all(), v, 0)
+	}
+	for _, class := range y.classes() {
+		zero, err := y.mustReturn(class)
+		if err == nil {
+			_, err = y.relative(ctx, b, a, class, zero, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// improve returns a policy that is better to first order, as that of a horizon does, with the visits of the policy in the place of
+// probabilities of states; nil for long-run means.
+func (f *endless) improve(ctx context.Context, policy cmdp.Policy, dirs [][]float64, weights []float64) (*exact.Policy, error) {
+	if policy == nil || f.set.m.Average() {
+		return nil, nil
+	}
+	n := len(dirs)
+	y := f.set.newSystem(policy)
+	values := make([]float64, f.set.m.States()*n)
+	visits := make([]float64, f.set.m.States()*n)
+	for j, dir := range dirs {
+		out := passed{make([]float64, 1), make([]float64, 1)}
+		v, a, err := f.bound(ctx, y, dir, &out, 0)
+		if err != nil {
+			return nil, err
+		}
+		x, err := y.visits(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		for s := range v {
+			values[s*n+j], visits[s*n+j] = v[s], x[s]
+		}
+	}
+	rule := markov.Rule{Actions: markov.NewActions(f.set.m.States(), f.set.most)}
+	b, k := f.set.newBackup(dirs), f.set.kernels[0]
+	for s := range f.set.m.States() {
+		first, end := int(k.First[s]), int(k.First[s+1])
+		if first == end {
+			continue
+		}
+		if y.number[s] < 0 {
+			f.keepAction(&rule, policy, s, end-first)
+			continue
+		}
+		least := math.Inf(1)
+		for c := first; c < end; c++ {
+			sum := 0.0
+			for j := range dirs {
+				sum += weights[j] * visits[s*n+j] * b.choice(0, c, j, values)
+			}
+			if sum < least {
+				least = sum
+				rule.Actions.Set(s, c-first)
+			}
+		}
+	}
+	return exact.NewPolicy([]markov.Rule{rule}), nil
+}
+
+// keepAction lets a rule do in a state what a policy does most.
+func (f *endless) keepAction(rule *markov.Rule, policy cmdp.Policy, s, actions int) {
+	probs := make([]float64, actions)
+	policy.Distribution(probs, 0, s)
+	best := 0
+	for a, x := range probs {
+		if x > probs[best] {
+			best = a
+		}
+	}
+	rule.Actions.Set(s, best)
+}
+
+// visits returns the expected visits of each state, discounted, under nature's answer.
+func (y *system) visits(ctx context.Context, a *Answer) ([]float64, error) {
+	in := y.all()
+	number, count := numbered(in)
+	y.build(a, in, number)
+	right, x := make([]float64, count), make([]float64, count)
+	for _, st := range y.set.m.StartStates() {
+		if n := y.number[st.State]; n >= 0 {
+			right[number[n]] += st.Probability
+		}
+	}
+	err := y.chain.Solve(ctx, x, right, true, 0)
+	out := make([]float64, y.set.m.States())
+	for n, s := range y.states {
+		out[s] = x[number[n]]
+	}
+	return out, err
+}

@@ -60,6 +60,8 @@ type search struct {
 	rounds   int
 	best     *plan // the best mixture that keeps the limits
 	smallest *plan // the one that misses them least
+	// undefined is the error of a policy whose returns are not defined in every model, nil if there was none.
+	undefined error
 }
 
 // A column is a policy with its greatest returns in each direction, rounded up.
@@ -124,6 +126,9 @@ func (s *search) run() (*Result, error) {
 	if err := s.plainPlans(); err != nil || s.refuted != nil {
 		return s.result(), err
 	}
+	if len(s.columns) == 0 {
+		return nil, s.noPolicy()
+	}
 	// Where one model is worst for all returns, this ends at once: its plan keeps the limits in all models.
 	if err := s.descend(s.prices); err != nil || s.refuted != nil {
 		return s.result(), err
@@ -164,6 +169,14 @@ func (s *search) plainPlans() error {
 		}
 	}
 	return nil
+}
+
+// noPolicy is the error where no policy was found whose returns are defined.
+func (s *search) noPolicy() error {
+	if s.undefined != nil {
+		return s.undefined
+	}
+	return errors.New("robust: no stationary policy without memory was found: want a horizon or a discount")
 }
 
 // planFor plans for one model of the set, nil for the nominal one, takes in its bound and adds its policies.
@@ -211,8 +224,18 @@ func components(r *exact.Result) []exact.Component {
 }
 
 // add evaluates a policy over the set and adds it to the columns, unless one has the same returns.
+//
+// A policy whose returns are not defined in every model is none to use.
 func (s *search) add(policy *exact.Policy) error {
+	if policy == nil {
+		return nil
+	}
 	p, err := s.dyn.evaluate(s.ctx, policy, s.dirs, nil)
+	var no *NotDefinedError
+	if errors.As(err, &no) {
+		s.undefined = err
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -360,7 +383,7 @@ func (s *search) worstModels() error {
 			if j > 0 && s.prices[j-1] == 0 || floats.Norm(dir, 1) == 0 {
 				continue
 			}
-			a, err := s.dyn.respond(s.ctx, c.Policy, dir)
+			a, err := s.dyn.respond(s.ctx, c.Policy, dir) // which is defined, as the policy is a column
 			if err == nil && s.set.spec.Fixed {
 				a, err = s.settle(a, c.Policy)
 			}

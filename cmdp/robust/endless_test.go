@@ -1,0 +1,313 @@
+package robust_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/robust"
+)
+
+// endlessCase returns a random set without a horizon. Totals have bounds that let the process come to rest, and means a state that is always
+// come back to, so that both are defined in all models.
+func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcomes bool) *randomCase {
+	t.Helper()
+	const states, dim = 3, 2
+	k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	if outcomes {
+		k.Outcomes = []float64{}
+	}
+	var lower, upper [][]float64
+	for s := range states {
+		actions := 1 + rng.IntN(2)
+		if s == states-1 && !average {
+			actions = 0 // rests
+		}
+		for range actions {
+			to := rng.Perm(states)[:1+rng.IntN(states)]
+			home := states - 1
+			if average {
+				home = 0
+			}
+			if !contains(to, home) {
+				to = append(to, home)
+			}
+			p, lo, up := randomRow(rng, len(to), 0.3)
+			for i, n := range to {
+				if n == home {
+					lo[i] = max(lo[i], 0.05)
+				}
+				k.Next, k.Prob = append(k.Next, int32(n)), append(k.Prob, p[i])
+			}
+			mean := []float64{rng.Float64()*2 - 1, rng.Float64()}
+			if outcomes {
+				clear(mean)
+				for i := range to {
+					for j := range dim {
+						r := rng.Float64()*2 - 1
+						mean[j] += p[i] * r
+						k.Outcomes = append(k.Outcomes, r)
+					}
+				}
+			}
+			k.Returns = append(k.Returns, mean...)
+			k.Offset = append(k.Offset, len(k.Next))
+			lower, upper = append(lower, lo), append(upper, up)
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	spec := cmdp.ModelSpec{Discount: discount, Average: average, Dim: dim, Start: []cmdp.StartState{{State: 0, Probability: 0.5}, {State: 1, Probability: 0.5}}, Kernels: []cmdp.Kernel{k}}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return lower[c], upper[c] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomCase{model: m, iv: iv, set: set}
+}
+
+func contains(list []int, x int) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// corners calls visit with every model of the set whose probabilities are corners.
+func (c *randomCase) corners(t *testing.T, visit func(m *cmdp.Model)) {
+	t.Helper()
+	base := c.model.Kernel(0)
+	k := *base
+	k.Prob = append([]float64(nil), k.Prob...)
+	var walk func(choice int)
+	walk = func(choice int) {
+		if choice == len(k.Offset)-1 {
+			of := k
+			of.Prob = append([]float64(nil), k.Prob...)
+			d := c.model.Dim()
+			if of.Outcomes != nil {
+				of.Returns = make([]float64, len(k.Returns))
+				for a := range len(k.Offset) - 1 {
+					for e := k.Offset[a]; e < k.Offset[a+1]; e++ {
+						for i := range d {
+							of.Returns[a*d+i] += of.Prob[e] * of.Outcomes[e*d+i]
+						}
+					}
+				}
+			}
+			spec := cmdp.ModelSpec{Discount: c.model.Discount(), Dim: d, Start: c.model.StartStates(), Kernels: []cmdp.Kernel{of}, Average: c.model.Average()}
+			if spec.Average {
+				spec.Discount = 0
+			}
+			m, err := cmdp.NewModel(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			visit(m)
+			return
+		}
+		lower, upper := c.iv.Row(0, choice)
+		if lower == nil {
+			walk(choice + 1)
+			return
+		}
+		for _, p := range vertices(lower, upper) {
+			for i := range p {
+				p[i] = math.Max(p[i], 0)
+			}
+			copy(k.Prob[k.Offset[choice]:], p)
+			walk(choice + 1)
+		}
+	}
+	walk(0)
+}
+
+var criteria = []struct {
+	name     string
+	discount float64
+	average  bool
+}{{"discounted", 0.9, false}, {"far", 0.999, false}, {"total", 1, false}, {"mean", 0, true}}
+
+// TestEndlessAgainstCorners compares bounds of returns of stationary policies with the models whose probabilities are corners: without a
+// horizon one of them is the worst for a direction.
+func TestEndlessAgainstCorners(t *testing.T) {
+	for _, x := range criteria {
+		t.Run(x.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, 4))
+			for i := range 25 {
+				c := endlessCase(t, rng, x.discount, x.average, i%3 == 0)
+				policy := randomPolicy(t, rng, c.model, 1)
+				b, err := c.set.Evaluate(t.Context(), policy)
+				if err != nil {
+					t.Fatalf("case %d: %v", i, err)
+				}
+				least, greatest := []float64{math.Inf(1), math.Inf(1)}, []float64{math.Inf(-1), math.Inf(-1)}
+				c.corners(t, func(m *cmdp.Model) {
+					e, err := exact.Evaluate(t.Context(), m, policy)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for j, v := range e.Returns {
+						least[j], greatest[j] = math.Min(least[j], v), math.Max(greatest[j], v)
+					}
+				})
+				room := 1e-11
+				if x.discount == 0.999 {
+					room = 1e-7
+				}
+				for j := range 2 {
+					if b.Greatest[j] < greatest[j]-1e-13*math.Max(1, math.Abs(greatest[j])) || b.Greatest[j] > greatest[j]+room {
+						t.Errorf("case %d: greatest return %d is %.17g: want %.17g", i, j, b.Greatest[j], greatest[j])
+					}
+					if b.Least[j] > least[j]+1e-13*math.Max(1, math.Abs(least[j])) || b.Least[j] < least[j]-room {
+						t.Errorf("case %d: least return %d is %.17g: want %.17g", i, j, b.Least[j], least[j])
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSolveEndless plans without a horizon: limits hold in every model that is drawn.
+func TestSolveEndless(t *testing.T) {
+	for _, x := range criteria {
+		t.Run(x.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(5, 6))
+			counts := make(map[robust.Status]int)
+			for i := range 25 {
+				c := endlessCase(t, rng, x.discount, x.average, i%3 == 0)
+				policy := randomPolicy(t, rng, c.model, 1)
+				b, err := c.set.Evaluate(t.Context(), policy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := math.Abs(b.Greatest[1]) + 0.1
+				limit := b.Greatest[1] + 0.2*size*rng.NormFloat64()
+				far := 1e6
+				c.wanted(t, limit, []float64{-far, -far}, []float64{far, far})
+				r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{})
+				if err != nil {
+					t.Fatalf("case %d: %v", i, err)
+				}
+				counts[r.Status]++
+				switch r.Status {
+				case robust.Infeasible:
+					c.checkInfeasible(t, i, r)
+					if b.Greatest[1] <= limit {
+						t.Errorf("case %d: infeasible, but a policy keeps the limit", i)
+					}
+				case robust.Optimal, robust.Feasible:
+					c.checkStationary(t, rng, i, r, limit)
+					if b.Greatest[1] <= limit && b.Greatest[0] < r.Bound-1e-9*size {
+						t.Errorf("case %d: a policy that keeps the limit has a cost of at most %g: below the bound %g", i, b.Greatest[0], r.Bound)
+					}
+				}
+			}
+			t.Log(counts)
+			if counts[robust.Optimal]+counts[robust.Feasible] < 5 || counts[robust.Infeasible] < 3 {
+				t.Errorf("verdicts %v: want plans and proofs that there is none", counts)
+			}
+		})
+	}
+}
+
+func (c *randomCase) checkStationary(t *testing.T, rng *rand.Rand, i int, r *robust.Result, limit float64) {
+	t.Helper()
+	if r.Violation > r.Tolerance || r.Bounds.Greatest[1] > limit+r.Tolerance {
+		t.Errorf("case %d: the limit %g is missed by %g, greatest %g", i, limit, r.Violation, r.Bounds.Greatest[1])
+	}
+	if r.Bound > r.Objective+1e-7*math.Max(1, math.Abs(r.Objective)) {
+		t.Errorf("case %d: objective %g below the bound %g", i, r.Objective, r.Bound)
+	}
+	for range 10 {
+		k := *c.model.Kernel(0)
+		k.Prob = append([]float64(nil), k.Prob...)
+		for choice := range len(k.Offset) - 1 {
+			if lower, upper := c.iv.Row(0, choice); lower != nil {
+				copy(k.Prob[k.Offset[choice]:], draw(rng, lower, upper))
+			}
+		}
+		one := &randomCase{model: c.model, iv: c.iv}
+		one.compare(t, i, &k, r, limit)
+	}
+}
+
+// compare evaluates a plan in one model of the set.
+func (c *randomCase) compare(t *testing.T, i int, k *cmdp.Kernel, r *robust.Result, limit float64) {
+	t.Helper()
+	d := c.model.Dim()
+	if k.Outcomes != nil {
+		k.Returns = make([]float64, len(k.Returns))
+		for a := range len(k.Offset) - 1 {
+			for e := k.Offset[a]; e < k.Offset[a+1]; e++ {
+				for j := range d {
+					k.Returns[a*d+j] += k.Prob[e] * k.Outcomes[e*d+j]
+				}
+			}
+		}
+	}
+	spec := cmdp.ModelSpec{Discount: c.model.Discount(), Dim: d, Start: c.model.StartStates(), Kernels: []cmdp.Kernel{*k}, Average: c.model.Average()}
+	if spec.Average {
+		spec.Discount = 0
+	}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float64, d)
+	for _, part := range r.Plan() {
+		e, err := exact.Evaluate(t.Context(), m, part.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, x := range e.Returns {
+			v[j] += part.Weight * x
+		}
+	}
+	if room := 1e-9 * math.Max(1, math.Abs(v[1])); v[1] > limit+room || v[0] > r.Objective+room {
+		t.Errorf("case %d: a model of the set gives %v: limit %g, objective at most %g", i, v, limit, r.Objective)
+	}
+}
+
+// TestNotDefined: nature must not be able to keep a total from ending, or a mean from being one number.
+func TestNotDefined(t *testing.T) {
+	kernel := func(p float64) cmdp.Kernel {
+		return cmdp.Kernel{First: []int32{0, 1, 2, 2}, Offset: []int{0, 2, 4}, Next: []int32{1, 2, 0, 2}, Prob: []float64{p, 1 - p, p, 1 - p}, Returns: []float64{1, 1}}
+	}
+	for _, x := range []struct {
+		least   float64
+		defined bool
+	}{{0, false}, {0.01, true}} {
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{kernel(0.5)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) { return []float64{0, x.least}, []float64{1, 1} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := set.Evaluate(t.Context(), cmdp.Deterministic{{0, 0, 0}})
+		var no *robust.NotDefinedError
+		switch {
+		case x.defined && (err != nil || math.Abs(b.Greatest[0]-1/x.least) > 1e-9/x.least || math.Abs(b.Least[0]-1) > 1e-9):
+			t.Errorf("total between %v, error %v: want 1 to %g", b, err, 1/x.least)
+		case !x.defined && (!errors.As(err, &no) || !no.Zero || no.Mean):
+			t.Errorf("error %v: want one about a lower bound of 0", err)
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package robust
+
+import (
+	"context"
+	"math"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
+)
+
+// A taken choice is one that a policy takes with a probability.
+type taken struct {
+	choice int
+	share  float64
+}
+
+// A system is a stationary policy in the states that it may come to, and not yet in those where nothing is returned any more. It must not
+// be used concurrently.
+type system struct {
+	set    *Set
+	states []int32   // in the order of their numbers
+	number []int32   // of each state of the model, −1 if it is none of the system
+	takes  [][]taken // of each of the states
+	chain  markov.Chain
+}
+
+// newSystem returns the system of a policy. Where a policy stays surely for ever and for nothing, the process rests.
+func (s *Set) newSystem(policy cmdp.Policy) *system {
+	y := &system{set: s, number: make([]int32, s.m.States())}
+	for i := range y.number {
+		y.number[i] = -1
+	}
+	k := s.kernels[0]
+	takes := make([][]taken, s.m.States())
+	met := make([]bool, s.m.States())
+	var queue []int32
+	visit := func(i int32) {
+		if !met[i] {
+			met[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for _, st := range s.m.StartStates() {
+		visit(int32(st.State))
+	}
+	probs := make([]float64, s.most)
+	for at := 0; at < len(queue); at++ {
+		i := queue[at]
+		first, end := int(k.First[i]), int(k.First[i+1])
+		if first == end {
+			continue
+		}
+		policy.Distribution(probs[:end-first], 0, int(i))
+		for a, x := range probs[:end-first] {
+			if x > 0 {
+				takes[i] = append(takes[i], taken{first + a, x})
+				s.eachSuccessor(first+a, func(to int32, _, _ float64) { visit(to) })
+			}
+		}
+	}
+	rests := s.resting(takes, queue)
+	for i := range int32(s.m.States()) {
+		if met[i] && !rests[i] {
+			y.number[i] = int32(len(y.states))
+			y.states = append(y.states, i)
+			y.takes = append(y.takes, takes[i])
+		}
+	}
+	return y
+}
+
+// eachSuccessor calls visit with the successors of a choice that may come up, and their bounds.
+func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
+	k := s.kernels[0]
+	lower, upper := s.bounds(0, c)
+	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+		l, u := k.Prob[e], k.Prob[e]
+		if lower != nil {
+			l, u = lower[e-k.Offset[c]], upper[e-k.Offset[c]]
+		}
+		if u > 0 {
+			visit(k.Next[e], l, u)
+		}
+	}
+}
+
+// resting marks the states from which nothing is returned any more, whatever nature does. Long-run means have none but those without
+// choices, in which nothing is returned either.
+func (s *Set) resting(takes [][]taken, states []int32) []bool {
+	rests := make([]bool, s.m.States())
+	for _, i := range states {
+		rests[i] = true
+		for _, t := range takes[i] {
+			rests[i] = rests[i] && s.returnsNothing(t.choice)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, i := range states {
+			if !rests[i] {
+				continue
+			}
+			for _, t := range takes[i] {
+				s.eachSuccessor(t.choice, func(to int32, _, _ float64) { rests[i] = rests[i] && rests[to] })
+			}
+			changed = changed || !rests[i]
+		}
+	}
+	return rests
+}
+
+func (s *Set) returnsNothing(c int) bool {
+	k, d := s.kernels[0], s.m.Dim()
+	if k.Outcomes == nil {
+		return floats0(k.Returns[c*d : (c+1)*d])
+	}
+	return floats0(k.Outcomes[k.Offset[c]*d : k.Offset[c+1]*d])
+}
+
+// remain returns the largest subset of the marked states of the system in which nature can keep the process for ever. With sure it only counts
+// what happens whatever nature does: every successor that may come up has to be in the set.
+func (y *system) remain(in []bool, sure bool) []bool {
+	out := append([]bool(nil), in...)
+	keeps := func(c int) bool {
+		inside, outside, possible := 0.0, false, false
+		y.set.eachSuccessor(c, func(to int32, lower, upper float64) {
+			n := y.number[to]
+			if n >= 0 && out[n] {
+				inside += upper
+				return
+			}
+			possible = true
+			outside = outside || lower > 0
+		})
+		if sure {
+			return !possible
+		}
+		return !outside && inside >= 1-cmdp.ProbabilityTolerance
+	}
+	for changed := true; changed; {
+		changed = false
+		for n := range y.states {
+			for _, t := range y.takes[n] {
+				if out[n] && !keeps(t.choice) {
+					out[n], changed = false, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// mustLeave returns an error if nature can keep the process in the marked states for ever.
+func (y *system) mustLeave(in []bool, mean bool) error {
+	stays := y.remain(in, false)
+	for n, x := range stays {
+		if !x {
+			continue
+		}
+		e := &NotDefinedError{State: int(y.states[n]), Mean: mean}
+		e.Choice = y.takes[n][0].choice - int(y.set.kernels[0].First[e.State])
+		surely := y.remain(in, true)
+		e.Zero = !surely[n]
+		for m, x := range stays { // a choice that could lead out is the one to speak of
+			for _, t := range y.takes[m] {
+				leaves := false
+				y.set.eachSuccessor(t.choice, func(to int32, _, _ float64) { leaves = leaves || y.number[to] < 0 || !stays[y.number[to]] })
+				if x && leaves {
+					e.State = int(y.states[m])
+					e.Choice = t.choice - int(y.set.kernels[0].First[e.State])
+					return e
+				}
+			}
+		}
+		return e
+	}
+	return nil
+}
+
+// all marks all states of the system.
+func (y *system) all() []bool {
+	in := make([]bool, len(y.states))
+	for n := range in {
+		in[n] = true
+	}
+	return in
+}
+
+// build makes the chain of the marked states under nature's answer. number gets their numbers in it.
+func (y *system) build(a *Answer, in []bool, number []int32) {
+	y.chain.Reset()
+	gamma := y.set.m.Discount()
+	k := y.set.kernels[0]
+	for n, s := range y.states {
+		if !in[n] {
+			continue
+		}
+		leak := 1 - gamma
+		for _, t := range y.takes[n] {
+			row := a.row(0, t.choice)
+			for i, to := range k.Next[k.Offset[t.choice]:k.Offset[t.choice+1]] {
+				x := gamma * t.share * row[i]
+				m := y.number[to]
+				switch {
+				case x == 0 || to == s:
+				case m >= 0 && in[m]:
+					y.chain.Add(number[m], x)
+				default:
+					leak += x
+				}
+			}
+		}
+		y.chain.EndRow(leak)
+	}
+}
+
+// numbered returns the numbers of the marked states among themselves, and how many there are.
+func numbered(in []bool) (number []int32, count int) {
+	number = make([]int32, len(in))
+	for n, x := range in {
+		number[n] = -1
+		if x {
+			number[n] = int32(count)
+			count++
+		}
+	}
+	return number, count
+}
+
+// solve sets the values of the marked states to what the policy returns from there under nature's answer, until it leaves them, with what
+// v has for others then. extra is added in each step.
+func (y *system) solve(ctx context.Context, b *backup, a *Answer, in []bool, v []float64, extra float64) error {
+	number, count := numbered(in)
+	y.build(a, in, number)
+	right, x := make([]float64, count), make([]float64, count)
+	saved := make([]float64, count)
+	for n, s := range y.states {
+		if in[n] {
+			saved[number[n]], v[s] = v[s], 0
+		}
+	}
+	for n := range y.states {
+		if !in[n] {
+			continue
+		}
+		right[number[n]] = extra
+		for _, t := range y.takes[n] {
+			right[number[n]] += t.share * b.in(a, 0, t.choice, 0, v)
+		}
+	}
+	copy(x, saved)
+	err := y.chain.Solve(ctx, x, right, false, 0)
+	for n, s := range y.states {
+		if in[n] {
+			v[s] = x[number[n]]
+		}
+	}
+	return err
+}
+
+// greatest sets the values of the marked states to the greatest over the set, by policy iteration of nature, which improves its answer
+// until no choice has a better one (Puterman 1994, section 6.4). extra is added in each step.
+func (y *system) greatest(ctx context.Context, b *backup, a *Answer, in []bool, v []float64, extra float64) error {
+	const most = 200
+	for range most {
+		if err := y.solve(ctx, b, a, in, v, extra); err != nil {
+			return err
+		}
+		if !y.answer(b, a, in, v) {
+			return nil
+		}
+	}
+	return nil // the bounds are computed from what is there
+}
+
+// answer improves nature's answer at the marked states, and reports whether it is better anywhere, by more than rounding.
+func (y *system) answer(b *backup, a *Answer, in []bool, v []float64) bool {
+	better := false
+	least := 1e-13 * (b.largest(0, v) + b.largestReward(0))
+	for n := range y.states {
+		if !in[n] {
+			continue
+		}
+		for _, t := range y.takes[n] {
+			if b.choice(0, t.choice, 0, v) > b.in(a, 0, t.choice, 0, v)+least {
+				b.answer(a, 0, t.choice, 0, v)
+				better = true
+			}
+		}
+	}
+	return better
+}
+
+// backed returns the greatest value of a state after one step.
+func (y *system) backed(b *backup, n int, v []float64) float64 {
+	sum := 0.0
+	for _, t := range y.takes[n] {
+		sum += t.share * (b.choice(0, t.choice, 0, v) + y.set.missing(t.choice)*b.gamma*v[y.states[n]])
+	}
+	return sum
+}
+
+// missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package exact.
+func (s *Set) missing(c int) float64 {
+	k := s.kernels[0]
+	lower, upper := s.bounds(0, c)
+	sum := 0.0
+	if lower == nil {
+		for _, p := range k.Prob[k.Offset[c]:k.Offset[c+1]] {
+			sum += p
+		}
+	} else {
+		least, most := 0.0, 0.0
+		for i, l := range lower {
+			least += l
+			most += upper[i]
+		}
+		sum = math.Min(most, math.Max(least, 1))
+	}
+	x := 1 - sum
+	if math.Abs(x) <= float64(s.longest+2)*2*unit {
+		return 0
+	}
+	return x
+}
+
+// rise returns by how much a step may raise a value of the marked states, rounding included, and the bound of that rounding.
+func (y *system) rise(b *backup, in []bool, v []float64) (most, rounding float64) {
+	most = math.Inf(-1)
+	for n, s := range y.states {
+		if in[n] {
+			most = math.Max(most, y.backed(b, n, v)-v[s])
+		}
+	}
+	rounding = 2*b.rounding(0, b.largest(0, v)) + 4*unit*b.largest(0, v)
+	return most + rounding, rounding
+}
