@@ -31,18 +31,17 @@ func (s *Set) newBackup(dirs [][]float64) *backup {
 // gather returns the values of the successors of choice c in direction j, with what the transitions return if that is random, and what
 // the choice returns otherwise.
 func (b *backup) gather(h, c, j int, v []float64) (values []float64, reward float64) {
-	k, dir, n := b.set.kernels[b.set.kernel(h)], b.dirs[j], len(b.dirs)
-	lo, hi := k.Offset[c], k.Offset[c+1]
-	values = b.values[:hi-lo]
-	for i, to := range k.Next[lo:hi] {
+	rows, dir, n := b.set.kernels[b.set.kernel(h)], b.dirs[j], len(b.dirs)
+	next, _ := rows.Row(c)
+	values = b.values[:len(next)]
+	for i, to := range next {
 		values[i] = b.gamma * v[int(to)*n+j]
 	}
-	d := len(dir)
-	if k.Outcomes == nil {
-		return values, dot(dir, k.Returns[c*d:(c+1)*d])
+	if !rows.Random() {
+		return values, dot(dir, rows.Returns(c))
 	}
 	for i := range values {
-		values[i] += dot(dir, k.Outcomes[(lo+i)*d:(lo+i+1)*d])
+		values[i] += dot(dir, rows.Outcome(c, i))
 	}
 	return values, 0
 }
@@ -62,8 +61,8 @@ func (b *backup) choice(h, c, j int, v []float64) float64 {
 	if lower != nil {
 		return reward + b.filler.greatest(lower, upper, values)
 	}
-	k := b.set.kernels[b.set.kernel(h)]
-	return reward + dot(k.Prob[k.Offset[c]:k.Offset[c+1]], values)
+	_, prob := b.set.kernels[b.set.kernel(h)].Row(c)
+	return reward + dot(prob, values)
 }
 
 // in returns the value of choice c in direction j under given probabilities.
@@ -86,8 +85,7 @@ func (b *backup) answer(a *Answer, h, c, j int, v []float64) {
 func (b *backup) policy(dst []float64, policy cmdp.Policy, h, s int, v []float64) {
 	n := len(b.dirs)
 	of := dst[s*n : (s+1)*n]
-	k := b.set.kernels[b.set.kernel(h)]
-	first, end := int(k.First[s]), int(k.First[s+1])
+	first, end := b.set.kernels[b.set.kernel(h)].Choices(s)
 	if first == end { // the process rests
 		for j := range of {
 			of[j] = b.gamma * v[s*n+j]
@@ -118,18 +116,24 @@ func (b *backup) rounding(j int, most float64) float64 {
 
 // largestReward bounds the magnitude of what a choice returns in direction j, the terms of the sum by their magnitudes.
 func (b *backup) largestReward(j int) float64 {
-	most, d := 0.0, len(b.dirs[j])
-	for _, k := range b.set.kernels {
-		of := k.Returns
-		if k.Outcomes != nil {
-			of = k.Outcomes
+	most := 0.0
+	take := func(returns []float64) {
+		sum := 0.0
+		for i, r := range returns {
+			sum += math.Abs(b.dirs[j][i] * r)
 		}
-		for at := 0; at < len(of); at += d {
-			sum := 0.0
-			for i, r := range of[at : at+d] {
-				sum += math.Abs(b.dirs[j][i] * r)
+		most = math.Max(most, sum)
+	}
+	for h, rows := range b.set.kernels {
+		for c := range b.set.choices(h) {
+			if !rows.Random() {
+				take(rows.Returns(c))
+				continue
 			}
-			most = math.Max(most, sum)
+			next, _ := rows.Row(c)
+			for i := range next {
+				take(rows.Outcome(c, i))
+			}
 		}
 	}
 	return most

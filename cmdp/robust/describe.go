@@ -139,7 +139,7 @@ func (s *search) single() error {
 // singleStationary does the same by expected visits.
 func (s *search) singleStationary() error {
 	k := s.set.kernels[0]
-	mass := make([]float64, len(k.Offset)-1)
+	mass := make([]float64, s.set.choices(0))
 	nominal := s.set.newAnswer(1)
 	for _, c := range s.best.parts {
 		y := s.set.newSystem(c.Policy)
@@ -156,7 +156,7 @@ func (s *search) singleStationary() error {
 	rule := markov.Rule{Actions: markov.NewActions(s.set.m.States(), s.set.most)}
 	probs := make([]float64, s.set.most)
 	for i := range s.set.m.States() {
-		first, end := int(k.First[i]), int(k.First[i+1])
+		first, end := k.Choices(i)
 		if first == end {
 			continue
 		}

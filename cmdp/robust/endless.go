@@ -146,7 +146,7 @@ func (f *endless) answerOthers(y *system, a *Answer, dir, v []float64) {
 			takes[t.choice] = true
 		}
 	}
-	for c := range len(f.set.kernels[0].Offset) - 1 {
+	for c := range f.set.choices(0) {
 		if !takes[c] {
 			b.answer(a, 0, c, 0, v)
 		}
@@ -200,7 +200,7 @@ func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*ex
 			return policy, best, nil
 		}
 		b := f.set.newBackup([][]float64{dir})
-		for c := range len(f.set.kernels[0].Offset) - 1 {
+		for c := range f.set.choices(0) {
 			b.answer(a, 0, c, 0, v)
 		}
 	}
@@ -253,7 +253,7 @@ func (f *endless) improve(ctx context.Context, policy cmdp.Policy, dirs [][]floa
 	rule := markov.Rule{Actions: markov.NewActions(f.set.m.States(), f.set.most)}
 	b, k := f.set.newBackup(dirs), f.set.kernels[0]
 	for s := range f.set.m.States() {
-		first, end := int(k.First[s]), int(k.First[s+1])
+		first, end := k.Choices(s)
 		if first == end {
 			continue
 		}

@@ -96,7 +96,7 @@ func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exa
 		rules[h].Actions = markov.NewActions(states, f.set.most)
 		k := f.set.kernels[f.set.kernel(h)]
 		for s := range states {
-			first, end := int(k.First[s]), int(k.First[s+1])
+			first, end := k.Choices(s)
 			next[s] = v[s]
 			for c := first; c < end; c++ {
 				if answer != nil {
@@ -124,8 +124,7 @@ func (f *finite) respond(ctx context.Context, policy cmdp.Policy, dir []float64)
 	}
 	b, a := f.set.newBackup([][]float64{dir}), f.newAnswer()
 	for h := range a.prob {
-		k := f.set.kernels[f.set.kernel(h)]
-		for c := range len(k.Offset) - 1 {
+		for c := range f.set.choices(f.set.kernel(h)) {
 			b.answer(a, h, c, 0, v[h+1])
 		}
 	}
@@ -154,7 +153,7 @@ func (f *finite) improve(ctx context.Context, policy cmdp.Policy, dirs [][]float
 		rules[h].Actions = markov.NewActions(states, f.set.most)
 		k := f.set.kernels[f.set.kernel(h)]
 		for s := range states {
-			first, end := int(k.First[s]), int(k.First[s+1])
+			first, end := k.Choices(s)
 			of := next[s*n : (s+1)*n]
 			if first == end {
 				copy(of, v[s*n:])
@@ -219,7 +218,7 @@ func (f *finite) visits(ctx context.Context, policy cmdp.Policy, b *backup) ([][
 		k := f.set.kernels[f.set.kernel(h)]
 		for s := range states {
 			mass := out[h][s*n : (s+1)*n]
-			first, end := int(k.First[s]), int(k.First[s+1])
+			first, end := k.Choices(s)
 			if floats0(mass) {
 				continue
 			}
@@ -242,23 +241,23 @@ func (f *finite) visits(ctx context.Context, policy cmdp.Policy, b *backup) ([][
 }
 
 // spread adds the mass of each direction that goes through a choice to its successors.
-func (f *finite) spread(b *backup, h, c int, x float64, mass, v, room, next []float64) {
+func (f *finite) spread(b *backup, h, c int, x float64, mass, v, room, to []float64) {
 	k := f.set.kernels[f.set.kernel(h)]
-	lo, hi := k.Offset[c], k.Offset[c+1]
+	next, nominal := k.Row(c)
 	lower, upper := f.set.bounds(f.set.kernel(h), c)
 	n := len(b.dirs)
 	for j := range n {
 		if mass[j] == 0 {
 			continue
 		}
-		prob := k.Prob[lo:hi]
+		prob := nominal
 		if lower != nil {
-			prob = room[:hi-lo]
+			prob = room[:len(next)]
 			values, _ := b.gather(h, c, j, v)
 			b.filler.answer(prob, lower, upper, values)
 		}
-		for i, to := range k.Next[lo:hi] {
-			next[int(to)*n+j] += mass[j] * x * prob[i]
+		for i, s := range next {
+			to[int(s)*n+j] += mass[j] * x * prob[i]
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/markov"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // unit is the unit roundoff of float64.
@@ -29,7 +30,8 @@ type Spec struct {
 type Set struct {
 	spec    Spec
 	m       *cmdp.Model
-	kernels []*cmdp.Kernel
+	kernels []*cmdp.Rows // of each kernel
+	offset  [][]int      // of each kernel, where the probabilities of its choices begin in those of all, and the end
 	longest int     // successors of a choice, at most
 	mass    float64 // the sum of the probabilities of a choice is at most this: 1, and what rounding of the file adds
 	most    int     // actions of a state, at most
@@ -49,16 +51,22 @@ func New(spec Spec) (*Set, error) {
 	}
 	s := &Set{spec: spec, m: m, mass: 1}
 	for h := range m.Kernels() {
-		k := m.Kernel(h)
-		s.kernels = append(s.kernels, k)
-		s.longest = max(s.longest, markov.LongestRow(k))
-		for c := range len(k.Offset) - 1 {
-			s.mass = max(s.mass, s.heaviest(h, c))
-		}
+		rows := m.Rows(h)
+		s.kernels = append(s.kernels, rows)
+		s.offset = append(s.offset, []int{0})
+		entries := 0
 		for i := range m.States() {
-			s.most = max(s.most, int(k.First[i+1]-k.First[i]))
+			first, end := rows.Choices(i)
+			s.most = max(s.most, end-first)
+			for c := first; c < end; c++ {
+				next, _ := rows.Row(c)
+				entries += len(next)
+				s.offset[h] = append(s.offset[h], entries)
+				s.longest = max(s.longest, len(next))
+				s.mass = max(s.mass, s.heaviest(h, c))
+			}
 		}
-		s.entries += len(k.Next)
+		s.entries += entries
 	}
 	if m.Stationary() {
 		s.entries *= max(1, m.Horizon())
@@ -68,10 +76,9 @@ func New(spec Spec) (*Set, error) {
 
 // heaviest bounds the sum of the probabilities of a choice.
 func (s *Set) heaviest(h, c int) float64 {
-	k := s.kernels[h]
 	of, _ := s.bounds(h, c)
 	if of == nil {
-		of = k.Prob[k.Offset[c]:k.Offset[c+1]]
+		_, of = s.kernels[h].Row(c)
 	}
 	sum := 0.0
 	for _, p := range of {
@@ -90,6 +97,9 @@ func (s *Set) bounds(h, c int) (lower, upper []float64) {
 	}
 	return s.spec.Intervals.Row(h, c)
 }
+
+// choices returns the number of choices of a kernel.
+func (s *Set) choices(kernel int) int { return len(s.offset[kernel]) - 1 }
 
 // kernel returns the number of the kernel of a step.
 func (s *Set) kernel(h int) int { return min(h, len(s.kernels)-1) }
@@ -110,15 +120,20 @@ type Answer struct {
 func (s *Set) newAnswer(steps int) *Answer {
 	a := &Answer{set: s}
 	for h := range steps {
-		a.prob = append(a.prob, append([]float64(nil), s.kernels[s.kernel(h)].Prob...))
+		var prob []float64
+		for c := range s.choices(s.kernel(h)) {
+			_, of := s.kernels[s.kernel(h)].Row(c)
+			prob = append(prob, of...)
+		}
+		a.prob = append(a.prob, prob)
 	}
 	return a
 }
 
 // row returns the probabilities of choice c at step h.
 func (a *Answer) row(h, c int) []float64 {
-	k := a.set.kernels[a.set.kernel(h)]
-	return a.prob[min(h, len(a.prob)-1)][k.Offset[c]:k.Offset[c+1]]
+	offset := a.set.offset[a.set.kernel(h)]
+	return a.prob[min(h, len(a.prob)-1)][offset[c]:offset[c+1]]
 }
 
 // Model returns the model as an ordinary one. It has the choices of the nominal model in their order.
@@ -136,12 +151,7 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 		spec.ReturnToGo, spec.Promised = sh.Promise(), true
 	}
 	for h := range a.prob {
-		k := *a.set.kernels[a.set.kernel(h)]
-		k.Prob = a.prob[h]
-		if k.Outcomes != nil {
-			k.Returns = means(&k, m.Dim())
-		}
-		spec.Kernels = append(spec.Kernels, k)
+		spec.Kernels = append(spec.Kernels, a.kernel(h))
 	}
 	of, err := cmdp.NewModel(spec)
 	if err != nil {
@@ -150,15 +160,30 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 	return of, nil
 }
 
-// means returns the expected returns of each choice of a kernel with random returns.
-func means(k *cmdp.Kernel, d int) []float64 {
-	out := make([]float64, len(k.Returns))
-	for c := range len(k.Offset) - 1 {
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			for i, r := range k.Outcomes[e*d : (e+1)*d] {
-				out[c*d+i] += k.Prob[e] * r
-			}
-		}
+// kernel returns the rows of step h.
+func (a *Answer) kernel(h int) cmdp.Kernel {
+	s := a.set
+	rows, k := s.kernels[s.kernel(h)], cmdp.NewKernel()
+	mean := make([]float64, s.m.Dim())
+	if rows.Random() {
+		k.Outcomes = []float64{}
 	}
-	return out
+	for i := range s.m.States() {
+		first, end := rows.Choices(i)
+		for c := first; c < end; c++ {
+			next, _ := rows.Row(c)
+			prob, returns := a.row(h, c), rows.Returns(c)
+			if rows.Random() {
+				clear(mean)
+				for e, p := range prob {
+					k.Outcomes = append(k.Outcomes, rows.Outcome(c, e)...)
+					floats.AddScaled(mean, p, rows.Outcome(c, e))
+				}
+				returns = mean
+			}
+			k.Append(next, prob, returns)
+		}
+		k.EndState()
+	}
+	return k
 }

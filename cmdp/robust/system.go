@@ -46,7 +46,7 @@ func (s *Set) newSystem(policy cmdp.Policy) *system {
 	probs := make([]float64, s.most)
 	for at := 0; at < len(queue); at++ {
 		i := queue[at]
-		first, end := int(k.First[i]), int(k.First[i+1])
+		first, end := k.Choices(int(i))
 		if first == end {
 			continue
 		}
@@ -71,15 +71,14 @@ func (s *Set) newSystem(policy cmdp.Policy) *system {
 
 // eachSuccessor calls visit with the successors of a choice that may come up, and their bounds.
 func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
-	k := s.kernels[0]
+	next, prob := s.kernels[0].Row(c)
 	lower, upper := s.bounds(0, c)
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		l, u := k.Prob[e], k.Prob[e]
-		if lower != nil {
-			l, u = lower[e-k.Offset[c]], upper[e-k.Offset[c]]
-		}
-		if u > 0 {
-			visit(k.Next[e], l, u)
+	if lower == nil {
+		lower, upper = prob, prob
+	}
+	for i, to := range next {
+		if upper[i] > 0 {
+			visit(to, lower[i], upper[i])
 		}
 	}
 }
@@ -110,11 +109,17 @@ func (s *Set) resting(takes [][]taken, states []int32) []bool {
 }
 
 func (s *Set) returnsNothing(c int) bool {
-	k, d := s.kernels[0], s.m.Dim()
-	if k.Outcomes == nil {
-		return floats0(k.Returns[c*d : (c+1)*d])
+	rows := s.kernels[0]
+	if !rows.Random() {
+		return floats0(rows.Returns(c))
 	}
-	return floats0(k.Outcomes[k.Offset[c]*d : k.Offset[c+1]*d])
+	next, _ := rows.Row(c)
+	for i := range next {
+		if !floats0(rows.Outcome(c, i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // remain returns the largest subset of the marked states of the system in which nature can keep the process for ever. With sure it only counts
@@ -158,7 +163,7 @@ func (y *system) mustLeave(in []bool, mean bool) error {
 			continue
 		}
 		e := &NotDefinedError{State: int(y.states[n]), Mean: mean}
-		e.Choice = y.takes[n][0].choice - int(y.set.kernels[0].First[e.State])
+		e.Choice = y.set.within(e.State, y.takes[n][0].choice)
 		surely := y.remain(in, true)
 		e.Zero = !surely[n]
 		for m, x := range stays { // a choice that could lead out is the one to speak of
@@ -167,7 +172,7 @@ func (y *system) mustLeave(in []bool, mean bool) error {
 				y.set.eachSuccessor(t.choice, func(to int32, _, _ float64) { leaves = leaves || y.number[to] < 0 || !stays[y.number[to]] })
 				if x && leaves {
 					e.State = int(y.states[m])
-					e.Choice = t.choice - int(y.set.kernels[0].First[e.State])
+					e.Choice = y.set.within(e.State, t.choice)
 					return e
 				}
 			}
@@ -175,6 +180,12 @@ func (y *system) mustLeave(in []bool, mean bool) error {
 		return e
 	}
 	return nil
+}
+
+// within returns the number of a choice among those of its state.
+func (s *Set) within(state, choice int) int {
+	first, _ := s.kernels[0].Choices(state)
+	return choice - first
 }
 
 // all marks all states of the system.
@@ -198,7 +209,8 @@ func (y *system) build(a *Answer, in []bool, number []int32) {
 		leak := 1 - gamma
 		for _, t := range y.takes[n] {
 			row := a.row(0, t.choice)
-			for i, to := range k.Next[k.Offset[t.choice]:k.Offset[t.choice+1]] {
+			next, _ := k.Row(t.choice)
+			for i, to := range next {
 				x := gamma * t.share * row[i]
 				m := y.number[to]
 				switch {
@@ -302,11 +314,11 @@ func (y *system) backed(b *backup, n int, v []float64) float64 {
 
 // missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package exact.
 func (s *Set) missing(c int) float64 {
-	k := s.kernels[0]
+	_, prob := s.kernels[0].Row(c)
 	lower, upper := s.bounds(0, c)
 	sum := 0.0
 	if lower == nil {
-		for _, p := range k.Prob[k.Offset[c]:k.Offset[c+1]] {
+		for _, p := range prob {
 			sum += p
 		}
 	} else {

@@ -84,7 +84,7 @@ func (s *Set) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
 	sums, totals := make(map[int][]float64), make(map[int]float64)
 	for h := range a.prob {
 		of := s.kernel(h)
-		for c := range len(s.kernels[of].Offset) - 1 {
+		for c := range s.choices(of) {
 			g := s.group(of, c)
 			row := a.row(h, c)
 			if sums[g] == nil {
@@ -103,7 +103,7 @@ func (s *Set) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
 	}
 	out := s.newAnswer(len(s.kernels))
 	for h := range out.prob {
-		for c := range len(s.kernels[h].Offset) - 1 {
+		for c := range s.choices(h) {
 			lower, upper := s.bounds(h, c)
 			if lower == nil {
 				continue
@@ -124,7 +124,7 @@ func (s *Set) group(h, c int) int {
 		return s.spec.Same(h, c)
 	}
 	for i := range h {
-		c += len(s.kernels[i].Offset) - 1
+		c += s.choices(i)
 	}
 	return c
 }
