@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/robust"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +21,7 @@ type checkCommand struct {
 	memoryOptions
 	format *report.Format
 	what   variation
+	policy string
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -43,6 +45,8 @@ and ranges are what the agent can force whatever the opponent does.`,
 	}
 	f := cmd.Flags()
 	c.what.addFlags(f)
+	f.StringVar(&c.policy, "policy", "", "also say what the returns of the policy of `FILE` can be, and whether it keeps the limits")
+	c.addInterval(f)
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
 	c.format = addFormat(f)
@@ -53,6 +57,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
+	c.stored = c.policy != ""
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -64,24 +69,71 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	if p.isGame() {
+		if c.policy != "" {
+			return usage("--policy %s: %s: a game: want a problem with one player", c.policy, p.name)
+		}
 		return c.checkGame(ctx, p)
 	}
 	begin := time.Now()
-	rep, err := c.judge(ctx, p)
-	if err != nil {
-		return p.stopped(err)
+	var known *policyBounds
+	if c.policy != "" {
+		if p, known, err = p.readBounds(ctx, c.policy); err != nil {
+			return err
+		}
 	}
+	judge := c.judge
+	if p.Uncertain() {
+		judge = c.judgeRobust
+	}
+	rep, err := judge(ctx, p)
+	if err != nil {
+		return p.overSet(err)
+	}
+	rep.Policy, rep.Uncertainty = known, p.uncertainty()
 	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
 	switch {
+	case rep.Feasible == nil && rep.Uncertainty != nil:
+		return robustVerdict(robust.Undecided)
 	case rep.Feasible == nil:
 		return verdict(exact.Undecided, c.iterations)
 	case !*rep.Feasible:
 		return verdict(exact.Infeasible, c.iterations)
 	}
 	return nil
+}
+
+// judgeRobust answers them about a problem with intervals. Ranges are those in the nominal model.
+func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport, error) {
+	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	defer progress.close()
+	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
+	if err != nil {
+		return nil, err
+	}
+	rep := newCheckReport(p, lower, upper)
+	rep.GapLower, rep.GapUpper = report.NaN, report.NaN
+	yes, no := true, false
+	if p.Task.Target == nil {
+		rep.Feasible = &yes
+		return rep, nil
+	}
+	task := p.Task
+	task.Cost = nil
+	r, _, err := c.solveRobust(ctx, p, task)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Status {
+	case robust.Optimal, robust.Feasible:
+		rep.Feasible = &yes
+	case robust.Infeasible:
+		rep.Feasible = &no
+		rep.Certificate = p.certificate(r.Certificate)
+	}
+	return rep, nil
 }
 
 // judge answers all questions about a problem.

@@ -33,7 +33,10 @@ type checkReport struct {
 	Slater      *slaterReport    `json:"slater" csv:"slater"`
 	Rho         report.Number    `json:"rho" csv:"rho"`
 	Missing     *missingRows     `json:"missing_rows,omitempty"`
-	Seconds     report.Number    `json:"seconds"`
+	// Policy is there with --policy, Uncertainty for intervals of probabilities.
+	Policy      *policyBounds      `json:"policy,omitempty" csv:"policy"`
+	Uncertainty *uncertaintyReport `json:"uncertainty,omitempty" csv:"uncertainty"`
+	Seconds     report.Number      `json:"seconds"`
 }
 
 // missingRows are pairs of a state and a step that can be reached and have no row, although the state has rows for other steps.
@@ -135,8 +138,9 @@ func (rep *checkReport) report(p *loaded) *report.Report {
 		kernel += ", random returns"
 	}
 	return &report.Report{Data: rep, Sections: []report.Section{
-		p.heading(fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds)),
+		p.heading(append(rep.Uncertainty.heading(), fmt.Sprintf("%s, %.3g s", kernel, rep.Seconds))...),
 		rep.ranges("least", "greatest"), rep.limits(p), conflictTable(rep.Conflict), slices.Concat(rep.notes(p), p.memoryNotes()), rep.Missing.note(),
+		rep.Policy.table(p), rep.Policy.notes(p),
 	}}
 }
 
@@ -189,6 +193,8 @@ func (rep *checkReport) notes(p *loaded) report.Note {
 		return report.Note{"Some policy keeps every limit in every episode."}
 	case p.Task.Target == nil:
 		return report.Note{"There are no limits to keep."}
+	case rep.Uncertainty != nil:
+		return rep.notesOfSet(p)
 	case rep.Feasible == nil:
 		return report.Note{fmt.Sprintf("Whether some policy keeps every limit is not known: the nearest returns found are %s away, and nothing was proved.", report.Short(rep.GapUpper))}
 	case !*rep.Feasible:

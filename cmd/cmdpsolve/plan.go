@@ -217,6 +217,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	switch {
+	case len(c.sweep.over) > 0 && (p.Uncertain() || c.sweep.over.widths(p)):
+		return c.planRobustSweep(ctx, p)
 	case len(c.sweep.over) > 0:
 		return c.planSweep(ctx, p)
 	case c.opponentPolicy != "" && c.credible.log == "" && !p.isGame():

@@ -65,6 +65,7 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram; exact with a horizon where totals can be counted, else sampled")
 	f.StringVar(&c.plot, "plot", "", "with --distribution, draw the histograms to `FILE`, as SVG, PNG or PDF by its ending")
+	c.addInterval(f)
 	c.memoryOptions.addFlags(f)
 	c.simulator.addFlags(f)
 	c.format = addFormat(f)
@@ -155,6 +156,13 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 		}
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
+	if p.Uncertain() {
+		b, err := p.bounds(ctx, policies)
+		if err != nil {
+			return nil, err
+		}
+		rep.over(p, b)
+	}
 	if p.Model != nil && p.Model.Means() {
 		if rep.Branches, err = p.branchesOf(ctx, sim.Components); err != nil {
 			return nil, stopped(err)

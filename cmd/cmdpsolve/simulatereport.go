@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -27,9 +29,10 @@ type simulateReport struct {
 	// Branches are there if endless runs of the policy differ in their long-run means.
 	Branches []branchReport `json:"branches,omitempty"`
 	// Distribution is there with --distribution.
-	Distribution distributions `json:"distribution,omitzero"`
-	Seconds      report.Number `json:"seconds"`
-	keeps        bool          // whether the policy keeps the limits, up to rounding
+	Distribution distributions      `json:"distribution,omitzero"`
+	Uncertainty  *uncertaintyReport `json:"uncertainty,omitempty"`
+	Seconds      report.Number      `json:"seconds"`
+	keeps        bool               // whether the policy keeps the limits, up to rounding
 }
 
 // meanReport is a mean over the episodes, the half-width of its 95% confidence
@@ -40,6 +43,18 @@ type meanReport struct {
 	CI95     report.Number  `json:"ci95"`
 	Expected report.Number  `json:"expected"`
 	Stopping *report.Number `json:"stopping,omitempty"`
+	// Least and Greatest are the extremes over the intervals of probabilities, if there are some.
+	Least    *report.Number `json:"least,omitempty"`
+	Greatest *report.Number `json:"greatest,omitempty"`
+}
+
+// over adds what expected returns can be over the intervals of a problem.
+func (rep *simulateReport) over(p *loaded, b robust.Bounds) {
+	for i := range rep.Returns.Values {
+		least, greatest := report.Number(b.Least[i]), report.Number(b.Greatest[i])
+		rep.Returns.Values[i].Least, rep.Returns.Values[i].Greatest = &least, &greatest
+	}
+	rep.Uncertainty = p.uncertainty()
 }
 
 // expectedReport holds what the exact expected returns amount to.
@@ -127,15 +142,24 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 	case !p.Model.Means():
 		columns = columns[:4]
 	}
+	n := len(columns)
+	if rep.Uncertainty != nil {
+		columns = append(slices.Clip(columns), "least", "greatest")
+	}
 	t := report.NewTable(columns...)
-	add := func(cells ...any) { t.Add(cells[:len(columns)]...) }
+	bounds := []any{"", ""}
+	add := func(cells ...any) { t.Add(append(slices.Clip(cells[:n]), bounds[:len(columns)-n]...)...) }
 	for i, m := range rep.Returns.Values {
+		if m.Least != nil {
+			bounds = []any{*m.Least, *m.Greatest}
+		}
 		var stopping any = ""
 		if m.Stopping != nil {
 			stopping = report.Rough(*m.Stopping)
 		}
 		add(p.Returns[i], m.Mean, report.Rough(m.CI95), m.Expected, stopping)
 	}
+	bounds = []any{"", ""}
 	if p.Task.Cost != nil {
 		add("objective", rep.Objective, "", rep.Expected.Objective, "")
 	}
@@ -155,12 +179,17 @@ func (rep *simulateReport) means(p *loaded, f report.Format) *report.Table {
 // notes says in sentences what the table means.
 func (rep *simulateReport) notes(p *loaded) report.Note {
 	notes := report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; exact is the expected return of the policy."}
+	if rep.Uncertainty != nil {
+		notes = append(notes, "Episodes are those of the nominal model; least and greatest are what the expected return can be over the intervals.")
+	}
 	switch {
 	case p.Model == nil:
 		notes = report.Note{"The mean over the episodes has ± ci95 as its 95% confidence interval; what is expected of the policy in a simulator is not known."}
 	case p.Task.Target == nil:
 	case rep.keeps && breaking(rep.Branches):
 		notes = append(notes, "The policy keeps every limit in the mean over all runs, but not in each of them.")
+	case rep.keeps && rep.Uncertainty != nil:
+		notes = append(notes, "In the nominal model the policy keeps every limit; cmdpsolve check --policy says whether it does in every model.")
 	case rep.keeps:
 		notes = append(notes, "The policy keeps every limit.")
 	default:

@@ -56,7 +56,7 @@ func (s *search) describe(r *Result) error {
 		return nil
 	}
 	var err error
-	r.Bounds, err = s.set.EvaluateMixture(s.ctx, parts)
+	r.Bounds, err = s.set.EvaluateDrawn(s.ctx, r.Drawn())
 	if err != nil {
 		return err
 	}

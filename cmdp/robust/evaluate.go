@@ -30,15 +30,22 @@ func (s *Set) dynamics() (dynamics, error) {
 	return newEndless(s)
 }
 
-// Evaluate bounds the returns of a policy over the set: from below and above in each coordinate, rounded outward. Each bound is reached
-// in some model where nature chooses anew at every visit, up to that rounding. It is an error if a return is not defined in every model.
-func (s *Set) Evaluate(ctx context.Context, policy cmdp.Policy) (Bounds, error) {
-	return s.EvaluateMixture(ctx, []exact.Component{}, policy)
+// A Drawn policy is drawn at the start of an episode, with the probability of its weight, and played for good.
+type Drawn struct {
+	Weight float64
+	Policy cmdp.Policy
 }
 
-// EvaluateMixture bounds the returns of a plan that draws one of several policies at the start, or of the single policy that is given
-// besides. What the set does to a mixture is at most the mean of what it does to each of its policies.
-func (s *Set) EvaluateMixture(ctx context.Context, components []exact.Component, single ...cmdp.Policy) (Bounds, error) {
+// Evaluate bounds the returns of a policy over the set: from below and above in each coordinate, rounded outward. Each bound is reached
+// in some model where nature chooses anew at every visit, up to that rounding. It is an error if a return is not defined in every model,
+// a [NotDefinedError]. Without a horizon the policy is asked for step 0.
+func (s *Set) Evaluate(ctx context.Context, policy cmdp.Policy) (Bounds, error) {
+	return s.EvaluateDrawn(ctx, []Drawn{{1, policy}})
+}
+
+// EvaluateDrawn bounds the returns of a plan that draws one of several policies at the start. What the set does to it is at most the
+// mean of what it does to each of them.
+func (s *Set) EvaluateDrawn(ctx context.Context, policies []Drawn) (Bounds, error) {
 	dyn, err := s.dynamics()
 	if err != nil {
 		return Bounds{}, err
@@ -52,37 +59,25 @@ func (s *Set) EvaluateMixture(ctx context.Context, components []exact.Component,
 			dirs = append(dirs, dir)
 		}
 	}
-	sums := make([]float64, 2*n)
-	sizes := make([]float64, 2*n)
-	add := func(weight float64, policy cmdp.Policy) error {
-		p, err := dyn.evaluate(ctx, policy, dirs, nil)
-		if err != nil {
-			return err
-		}
-		for j, x := range p.greatest {
-			sums[j] += weight * (x + p.margin[j])
-			sizes[j] += weight * math.Abs(x)
-		}
-		return nil
-	}
-	for _, p := range single {
-		if err := add(1, p); err != nil {
-			return Bounds{}, err
-		}
-	}
-	for _, c := range components {
-		if c.Weight == 0 {
+	sums, sizes, terms := make([]float64, 2*n), make([]float64, 2*n), 0.0
+	for _, d := range policies {
+		if d.Weight == 0 {
 			continue
 		}
-		if err := add(c.Weight, c.Policy); err != nil {
+		terms++
+		p, err := dyn.evaluate(ctx, d.Policy, dirs, nil)
+		if err != nil {
 			return Bounds{}, err
+		}
+		for j, x := range p.greatest {
+			sums[j] += d.Weight * (x + p.margin[j])
+			sizes[j] += d.Weight * math.Abs(x)
 		}
 	}
 	b := Bounds{make([]float64, n), make([]float64, n)}
-	terms := float64(len(components) + 1)
 	for i := range n {
 		b.Greatest[i] = sums[2*i] + sumRounding(terms, sizes[2*i])
-		b.Least[i] = -(sums[2*i+1] + sumRounding(terms, sizes[2*i+1]))
+		b.Least[i] = 0 - (sums[2*i+1] + sumRounding(terms, sizes[2*i+1]))
 	}
 	return b, nil
 }

@@ -105,6 +105,9 @@ func (s *search) prepare() (err error) {
 		s.dirs = append(s.dirs, r.Normal)
 	}
 	s.bound = math.Inf(-1)
+	if s.opts.Least != nil {
+		s.bound = *s.opts.Least
+	}
 	s.prices = make([]float64, len(rows))
 	return nil
 }
@@ -156,6 +159,11 @@ func (s *search) plainPlans() error {
 		return err
 	}
 	s.nominal = r
+	for _, policy := range s.opts.Start {
+		if err := s.add(policy); err != nil {
+			return err
+		}
+	}
 	for _, dir := range s.dirs {
 		if floats.Norm(dir, 1) == 0 {
 			continue

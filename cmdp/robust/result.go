@@ -41,6 +41,10 @@ type Options struct {
 	Gap float64
 	// Rounds bounds the rounds of the search, for plans and for models each. 0 stands for 40.
 	Rounds int
+	// Start are policies that are looked at first, such as those of a plan for another set of the same model.
+	Start []*exact.Policy
+	// Least is a lower bound that is known already, such as that of a smaller set; nil for none.
+	Least *float64
 	// Exact are the options with which single models of the set are planned for.
 	Exact exact.Options
 	// Progress, if not nil, is called after every round with their number, the best bound and the best objective, ±Inf before there is one.
@@ -105,6 +109,15 @@ type Result struct {
 	Certificate *exact.Certificate
 	// Rounds counts the rounds of the search.
 	Rounds int
+}
+
+// Drawn is Plan as [Set.EvaluateDrawn] takes it.
+func (r *Result) Drawn() []Drawn {
+	var out []Drawn
+	for _, c := range r.Plan() {
+		out = append(out, Drawn{c.Weight, c.Policy})
+	}
+	return out
 }
 
 // Plan lists the policies that are drawn at the start, one with weight 1 if nothing is drawn.

@@ -32,10 +32,10 @@ type Set struct {
 	m       *cmdp.Model
 	kernels []*cmdp.Rows // of each kernel
 	offset  [][]int      // of each kernel, where the probabilities of its choices begin in those of all, and the end
-	longest int     // successors of a choice, at most
-	mass    float64 // the sum of the probabilities of a choice is at most this: 1, and what rounding of the file adds
-	most    int     // actions of a state, at most
-	entries int     // successors of all steps
+	longest int          // successors of a choice, at most
+	mass    float64      // the sum of the probabilities of a choice is at most this: 1, and what rounding of the file adds
+	most    int          // actions of a state, at most
+	entries int          // successors of all steps
 }
 
 // New returns a set. It is an error if the model is a game, or if its rows are generated.
@@ -46,7 +46,7 @@ func New(spec Spec) (*Set, error) {
 		return nil, errors.New("robust: no model")
 	case m.Shape() != nil && m.Shape().Game():
 		return nil, errors.New("robust: a game: want one player")
-	case m.Tally() != nil && spec.Intervals != nil:
+	case m.Tally() != nil:
 		return nil, errors.New("robust: a model with generated rows: want stored ones")
 	}
 	s := &Set{spec: spec, m: m, mass: 1}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
+)
+
+// policyBounds says what the returns of a policy can be: in the one model of a problem, or over the intervals of its probabilities.
+type policyBounds struct {
+	File string `json:"file"`
+	// Returns are rounded outward.
+	Returns report.Named[boundsReport] `json:"returns" csv:"return"`
+	// Keeps says whether the limits on expected returns are kept in every model. It is null where the target is not known as limits.
+	Keeps *bool `json:"keeps" csv:"keeps"`
+	// Violation is by how much a limit is missed in the worst model.
+	Violation report.Number `json:"violation" csv:"violation"`
+}
+
+// readBounds reads a policy, and computes what its returns can be.
+func (p *loaded) readBounds(ctx context.Context, file string) (*loaded, *policyBounds, error) {
+	q, policies, err := p.ReadPolicy(ctx, file)
+	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
+		return p, nil, &exitError{exitUsage, errs}
+	} else if err != nil {
+		return p, nil, usage("--policy: %w", err)
+	}
+	p = p.as(q)
+	b, err := p.bounds(ctx, policies)
+	if err != nil {
+		return p, nil, err
+	}
+	known := &policyBounds{File: file, Returns: p.boundsOf(b), Violation: report.NaN}
+	rows, complete := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper())
+	if !complete {
+		return p, known, nil
+	}
+	missed, sides, keeps := 0.0, p.Scale(), true
+	for _, row := range rows {
+		greatest, scale := 0.0, 0.0
+		for i, n := range row.Normal {
+			if n != 0 {
+				greatest += math.Max(n*b.Least[i], n*b.Greatest[i])
+				scale += math.Abs(n) * sides[i]
+			}
+		}
+		missed = math.Max(missed, greatest-row.Offset)
+		keeps = keeps && greatest-row.Offset <= 1e-9*scale
+	}
+	known.Keeps, known.Violation = &keeps, report.Number(missed)
+	return p, known, nil
+}
+
+// bounds computes what the returns of policies that are drawn at the start can be.
+func (p *loaded) bounds(ctx context.Context, policies []query.Drawn) (robust.Bounds, error) {
+	set, err := p.set()
+	if err != nil {
+		return robust.Bounds{}, err
+	}
+	var drawn []robust.Drawn
+	for _, d := range policies {
+		drawn = append(drawn, robust.Drawn{Weight: d.Weight, Policy: d.Policy})
+	}
+	b, err := set.EvaluateDrawn(ctx, drawn)
+	if err != nil {
+		return b, p.overSet(err)
+	}
+	return b, nil
+}
+
+// table lists what the returns of the policy can be.
+func (b *policyBounds) table(p *loaded) *report.Table {
+	t := report.NewTable("return of the policy", "least", "greatest")
+	if b == nil {
+		return t
+	}
+	sides := p.Scale()
+	for i, x := range b.Returns.Values {
+		t.Add(b.Returns.Names[i], report.Rounded(x.Least, sides[i]), report.Rounded(x.Greatest, sides[i]))
+	}
+	return t
+}
+
+// notes says whether the policy keeps the limits.
+func (b *policyBounds) notes(p *loaded) report.Note {
+	where := ""
+	if p.Uncertain() {
+		where = " in every model of the intervals"
+	}
+	switch {
+	case b == nil || p.Task.Target == nil || b.Keeps == nil:
+		return nil
+	case *b.Keeps:
+		return report.Note{fmt.Sprintf("The policy of %s keeps every limit on expected returns%s.", b.File, where)}
+	case p.Uncertain():
+		return report.Note{fmt.Sprintf("The policy of %s misses a limit by up to %s in some model of the intervals.", b.File, report.Short(b.Violation))}
+	}
+	return report.Note{fmt.Sprintf("The policy of %s misses a limit by %s.", b.File, report.Short(b.Violation))}
+}
+
+// heading is the line about intervals, none where probabilities are exact.
+func (u *uncertaintyReport) heading() []string {
+	if u == nil {
+		return nil
+	}
+	return []string{u.String()}
+}
+
+// notesOfSet says what was found about a set of models.
+func (rep *checkReport) notesOfSet(p *loaded) report.Note {
+	ranges := "Least and greatest are those of the nominal model, whose probabilities lie at the same share of each interval."
+	switch {
+	case rep.Feasible == nil:
+		return report.Note{"Whether some policy keeps every limit in every model of the intervals is not known.", ranges}
+	case *rep.Feasible:
+		return report.Note{"Some policy keeps every limit in every model of the intervals.", ranges}
+	}
+	return report.Note{"In one of the models no policy keeps every limit, so none keeps them in all.", p.explain(rep.Certificate), ranges}
+}
