@@ -117,11 +117,16 @@ func (tr *Trajectory) Play(env Environment, p Policy, envRNG, agentRNG *rand.Ran
 // error if it chooses an action that it does not have; tr then holds the episode
 // up to there.
 func (tr *Trajectory) PlayAgainst(env Environment, agent Policy, opponent Opponent, envRNG, agentRNG, opponentRNG *rand.Rand) error {
+	tr.States[0] = env.Start(envRNG)
+	return tr.play(env, agent, opponent, envRNG, agentRNG, opponentRNG)
+}
+
+// play plays an episode that begins in States[0].
+func (tr *Trajectory) play(env Environment, agent Policy, opponent Opponent, envRNG, agentRNG, opponentRNG *rand.Rand) error {
 	sh := env.Shape()
 	clear(tr.Total)
 	tr.Steps = 0
-	s := env.Start(envRNG)
-	tr.States[0] = s
+	s := tr.States[0]
 	for h := range sh.horizon {
 		a := -1
 		r := tr.Return(h)

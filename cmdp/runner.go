@@ -26,6 +26,7 @@ type Runner struct {
 	tr        *Trajectory
 	value     []float64
 	game      *gameRun     // nil without an opponent
+	endless   *endlessRun  // nil with episodes
 	against   Policy       // the opponent, if it is one
 	failure   func() error // of an environment that can fail, else nil
 	most      int          // episodes, 0 for any number

@@ -46,6 +46,10 @@ func NewGameRunner(env Environment, learner Learner, opponent Opponent, seed uin
 // play plays the next episode.
 func (r *Runner) play(p Policy) error {
 	g := r.game
+	if r.endless != nil {
+		r.step(p)
+		return nil
+	}
 	if g == nil {
 		if r.env.Shape().Game() {
 			return errors.New(noOpponent)

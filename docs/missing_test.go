@@ -28,12 +28,12 @@ import (
 // functions are those of the packages for users that take something that can be missing, or a number that can be impossible.
 var functions = []any{
 	cmdp.BestPolicy, cmdp.BestReturns, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov, cmdp.NewAdversarialOpponent, cmdp.NewBestResponseAlong,
-	cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewCounts, cmdp.NewEvaluator, cmdp.NewFixedOpponent, cmdp.NewGameRunner,
+	cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessRunner, cmdp.NewEvaluator, cmdp.NewFixedOpponent, cmdp.NewGameRunner,
 	cmdp.NewLearner, cmdp.NewMOMA, cmdp.NewMinimax, cmdp.NewModel, cmdp.NewOptimisticVI, cmdp.NewProjectionDual, cmdp.NewRandomStartOpponent,
 	cmdp.NewRandomized, cmdp.NewRecordingOpponent, cmdp.NewReplayOpponent, cmdp.NewReturnConfidence, cmdp.NewReturns, cmdp.NewRunner,
 	cmdp.NewScriptedOpponent, cmdp.NewShape, cmdp.NewSwitchingOpponent, cmdp.NewTally, cmdp.NewTermsDual, cmdp.NewTrajectory, cmdp.NewUniformOpponent,
 	cmdp.NextRecord, cmdp.ProductActions, cmdp.SlaterPenalty,
-	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewRecorder, baseline.PlanCredibly, baseline.SupportOf,
+	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog, contest.SavedEpisodes,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
 	exact.NewPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,

@@ -100,6 +100,9 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.length(&c.settings, p); err != nil {
+		return err
+	}
 	from, err := c.read(ctx, &c.settings, true)
 	defer c.lock.Unlock()
 	if err != nil {
@@ -189,7 +192,7 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 // addSettings declares the settings with their present values as defaults.
 func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
 	c := &cmd.settings
-	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that is known (default: those that can play the problem)")
+	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms, "learners to compare, with commas between; all: every one that plays with episodes or, without a horizon, without (default: those that can play the problem)")
 	f.Lookup("algorithms").DefValue = "" // the text says it
 	addSettings(f, c)
 	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")

@@ -18,6 +18,7 @@ type compareReport struct {
 	Name string `json:"name,omitempty"` // in a suite that gives it one
 	subject
 	contest.Settings
+	Steps       int           `json:"steps,omitempty"` // of endless runs
 	Exact       *exactReport  `json:"exact"`
 	Interrupted bool          `json:"interrupted"`
 	Rows        []*compareRow `json:"rows"`
@@ -62,6 +63,9 @@ func estimateOf(n int, of func(i int) float64) estimate {
 // report summarises the runs that are done.
 func (c *event) report(times bool) *compareReport {
 	rep := &compareReport{Name: c.Name, subject: subject{Problem: c.Title, Wanted: c.p.wanted()}, Settings: c.Settings, Exact: c.p.exactReport(&c.Answer), heading: c.heading()}
+	if c.Endless() {
+		rep.Steps = c.Episodes
+	}
 	for _, e := range c.Entrants {
 		row := c.row(e, times)
 		rep.Interrupted = rep.Interrupted || row.status == "partial"
@@ -92,7 +96,7 @@ func (c *event) heading() report.Heading {
 			lines = append(lines, "optimum "+report.Short(e.Objective))
 		}
 	}
-	return append(lines, settingWords(&c.Settings, c.p.isGame()))
+	return append(lines, settingWords(&c.Settings, unit(c.Contest), c.p.isGame()))
 }
 
 func (c *event) row(e *contest.Entrant, times bool) *compareRow {
@@ -218,11 +222,11 @@ func scaled(factor float64, digits int, unit string) func(estimate) string {
 
 // settingWords describes settings in a line, of a game without what is told of models
 // that have one player.
-func settingWords(c *contest.Settings, game bool) string {
-	text := fmt.Sprintf("%s, %s of each learner (seed %d)", count(c.Episodes, "episode"), count(c.Seeds, "run"), c.Seed)
+func settingWords(c *contest.Settings, unit string, game bool) string {
+	text := fmt.Sprintf("%s, %s of each learner (seed %d)", count(c.Episodes, unit), count(c.Seeds, "run"), c.Seed)
 	if c.Seeds > 1 {
 		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
-			count(c.Episodes, "episode"), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
+			count(c.Episodes, unit), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
 	text += ", " + c.Bonus + " bonus"
 	if c.Failure != contest.Defaults().Failure {

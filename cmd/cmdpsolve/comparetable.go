@@ -13,6 +13,7 @@ import (
 type comparison struct {
 	wide  bool
 	times bool
+	steps bool // of endless runs, in the place of episodes
 	many  bool // several problems: what the learners can do is written once
 }
 
@@ -47,6 +48,7 @@ func (w comparison) suite(reports []*compareReport) *report.Report {
 
 // sections are what was compared, the results, and what is particular about learners.
 func (w comparison) sections(rep *compareReport) []report.Section {
+	w.steps = rep.Steps > 0
 	var notes report.List
 	for _, r := range rep.Rows {
 		if note := r.note(); note != "" {
@@ -100,9 +102,14 @@ func (w comparison) results() []compareField {
 	}
 	add("regret", "regret", estimate.cell)
 	add("violation", "violation", estimate.cell)
-	add("violating", "violating_share", scaled(100, 3, "%"))
+	time := "ms/ep."
+	if w.steps {
+		time = "ms/step"
+	} else {
+		add("violating", "violating_share", scaled(100, 3, "%"))
+	}
 	if w.times {
-		add("ms/ep.", contest.SecondsKey, scaled(1000, 2, ""))
+		add(time, contest.SecondsKey, scaled(1000, 2, ""))
 	}
 	if w.wide {
 		for _, key := range []string{"expected_regret", "expected_violation", "last_regret", "last_violation", "weak_regret", "weak_violation",

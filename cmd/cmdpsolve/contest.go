@@ -24,6 +24,7 @@ import (
 // playOptions say how learn and compare play. Results do not depend on them.
 type playOptions struct {
 	flags    *pflag.FlagSet
+	steps    int // of endless runs
 	save     string
 	resume   string
 	every    time.Duration
@@ -35,6 +36,8 @@ type playOptions struct {
 
 func (o *playOptions) addFlags(f *pflag.FlagSet) {
 	o.flags = f
+	o.steps = defaultSteps
+	f.Var((*wholeNumber)(&o.steps), "steps", "steps of each run of a problem without a horizon, which is played in one run without end")
 	f.StringVar(&o.save, "save", "", "keep a checkpoint of the runs in `FILE`")
 	f.StringVar(&o.resume, "resume", "", "go on from the checkpoint `FILE`, and keep saving to it")
 	f.DurationVar(&o.every, "save-every", 30*time.Second, "time between checkpoints of unfinished runs")
@@ -56,6 +59,27 @@ func addSettings(f *pflag.FlagSet, s *contest.Settings) {
 	f.BoolVar(&s.Pool, "pool", s.Pool, "pool counts over steps (only if the model is the same at every step)")
 	f.StringVar(&s.Support, "support", s.Support, "possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
 	f.Float64Var(&s.Failure, "failure", s.Failure, "probability with which the theory statements may fail")
+}
+
+// defaultSteps are those of an endless run.
+const defaultSteps = 100_000
+
+// length makes --steps or --episodes, whichever the problem has, the length of runs.
+func (o *playOptions) length(s *contest.Settings, p *loaded) error {
+	switch endless := p.endless(); {
+	case endless && o.flags.Changed("episodes"):
+		return usage("--episodes: %s has no horizon, and is played in one run without end: want --steps", p.name)
+	case p.Shape() != nil && o.flags.Changed("steps"):
+		return usage("--steps: %s is played in episodes of %s: want --episodes", p.name, count(p.steps(), "step"))
+	case endless:
+		s.Episodes = o.steps
+	}
+	return nil
+}
+
+// given reports whether a setting was given.
+func (o *playOptions) given(name string) bool {
+	return o.flags.Changed(name) || name == "episodes" && o.flags.Changed("steps")
 }
 
 func (o *playOptions) check() error {
@@ -89,7 +113,7 @@ func (o *playOptions) read(ctx context.Context, s *contest.Settings, measured bo
 	}
 	o.save = cmp.Or(o.save, o.resume)
 	return interruptible(ctx, 0, func() (*cmdp.Checkpoint, error) {
-		return contest.ReadCheckpoint(o.resume, s, measured, o.flags.Changed)
+		return contest.ReadCheckpoint(o.resume, s, measured, o.given)
 	})
 }
 
@@ -116,7 +140,7 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 			line.show(func(took time.Duration) string {
 				rate := float64(n) / took.Seconds()
 				left := time.Duration(float64(int64(all)-n) / rate * float64(time.Second)).Round(time.Second)
-				return fmt.Sprintf("%d of %s, %.0f in a second, %v left, %s", n, count(all, "episode"), rate, left, about(r))
+				return fmt.Sprintf("%d of %s, %.0f in a second, %v left, %s", n, count(all, unit(r.Contest)), rate, left, about(r))
 			})
 		}
 		defer line.close()
@@ -126,6 +150,14 @@ func (o *playOptions) play(ctx context.Context, w io.Writer, trials []*contest.T
 		err = errInterrupted
 	}
 	return err
+}
+
+// unit is what the length of the runs of a contest counts.
+func unit(c *contest.Contest) string {
+	if c.Endless() {
+		return "step"
+	}
+	return "episode"
 }
 
 // sayResume says with which command an interrupted run goes on, if it was saved.

@@ -67,6 +67,9 @@ func (c *planCommand) fitsLogged(p *loaded) error {
 			return usage("%s is for models that are known: leave it or --log out", name)
 		}
 	}
+	if p.Model.Shape() == nil {
+		return usage("log %s: a plan from a log is for episodes, and the problem has no horizon", c.credible.log)
+	}
 	return p.onePlayer()
 }
 

@@ -16,7 +16,10 @@ import (
 )
 
 // learnerNames are those of learn; compare has others to compare with.
-var learnerNames = []string{"moma", "posterior", "moma-posterior"}
+var learnerNames = append([]string{"moma", "posterior", "moma-posterior"}, endlessNames...)
+
+// endlessNames are those of learners that play endless runs alone.
+var endlessNames = []string{"psconrl", "c-ucrl2", "fha"}
 
 // learnCommand is one call of learn, which is a contest of one learner.
 type learnCommand struct {
@@ -55,6 +58,11 @@ distance that an opponent can enforce, between certified bounds.
 does what the run did, to which the guarantees apply; the report then has the
 exact returns of both.
 
+A problem with a discount, or with long-run means in which all states lead to
+each other, is played in one run without end, of --steps steps. With a discount
+the run starts anew after each step with probability 1 - discount. Regret and
+violation are those of the mean of the steps so far.
+
 With --env-command a program is played in the place of a model; PROBLEM then
 says only what is wanted of it (see cmdpsolve help simulators).
 
@@ -66,6 +74,7 @@ exits with status 1.`,
   cmdpsolve learn media --pool --seeds 10 --format json > result.json
   cmdpsolve learn two-rooms.yaml --episodes 1e5 --save rooms.checkpoint
   cmdpsolve learn two-rooms.yaml --resume rooms.checkpoint
+  cmdpsolve learn clinic.yaml --steps 1e5
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
   cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,
@@ -76,7 +85,7 @@ exits with status 1.`,
 }
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior (MOMA with drawn models in the place of bonuses)")
+	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior (MOMA with drawn models in the place of bonuses); without a horizon posterior (the default there), psconrl, c-ucrl2 or fha")
 	c.settings.Episodes, c.settings.Seeds = 10000, 1
 	addSettings(f, &c.settings)
 	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
@@ -102,6 +111,12 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	}
 	if err := c.playOptions.check(); err != nil {
 		return err
+	}
+	if err := c.length(&c.settings, p); err != nil {
+		return err
+	}
+	if p.endless() && !c.flags.Changed("learner") {
+		c.learner = "posterior"
 	}
 	from, err := c.checkpoint(ctx)
 	defer c.lock.Unlock()
@@ -170,6 +185,9 @@ const dearGame = 100_000
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
+	if p.endless() && slices.Contains([]string{"moma", "moma-posterior"}, c.learner) {
+		return usage("--learner %s: it learns by episodes, and %s has none: want posterior, %s", c.learner, p.name, strings.Join(endlessNames, ", "))
+	}
 	if p.isGame() && p.hello == nil && c.resume == "" && !c.flags.Changed("episodes") && p.Model.Transitions()*p.Model.Horizon() > dearGame {
 		s.Episodes = 1000
 		c.say("1000 episodes, since each takes long in a game of this size; see --episodes")
@@ -184,7 +202,11 @@ func (c *learnCommand) choose(p *loaded) error {
 		s.Returns = "unknown"
 	}
 	if c.learner != "moma" {
-		for _, name := range []string{"planner", "dual", "rho", "bonus-scale"} {
+		own := []string{"planner", "dual", "rho", "bonus-scale"}
+		if c.learner == "c-ucrl2" || c.learner == "fha" {
+			own = own[:3]
+		}
+		for _, name := range own {
 			if c.flags.Changed(name) {
 				return usage("--%s: only the learner moma has one; %s has none", name, c.learner)
 			}

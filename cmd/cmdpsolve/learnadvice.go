@@ -18,7 +18,7 @@ func (s *session) advise(notes report.Note, rep *learnReport) report.Note {
 		return s.adviseGame(notes, rep)
 	}
 	best := s.Answer.Best
-	if s.p.Model == nil || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {
+	if s.p.Model == nil || s.Endless() || best == nil || best.Status != exact.Optimal || s.Task.Cost == nil || rep.Episodes == 0 {
 		return notes
 	}
 	mean := make([]float64, len(rep.Average.Values))

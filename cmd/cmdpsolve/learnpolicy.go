@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 
 	"github.com/spf13/pflag"
@@ -72,31 +73,49 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 		return nil, err
 	}
 	if c.files.policy != "" {
-		list = append(list, s.learned("best estimate", c.files.policy, best))
-		list[0].Feasible = &feasible
-		err = problem.WritePolicy(c.files.policy, s.p.Process, s.p.learnedRows(best))
-	}
-	if c.files.mixture != "" && err == nil {
-		mixture, err := run.Mixture(best)
+		learned, err := s.learned(ctx, "best estimate", c.files.policy, best)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, s.learned("mixture", c.files.mixture, mixture))
-		return list, problem.WritePolicy(c.files.mixture, s.p.Process, s.p.learnedRows(mixture))
+		learned.Feasible = &feasible
+		list = append(list, learned)
+		if err := problem.WritePolicy(c.files.policy, s.p.Process, s.p.learnedRows(best)); err != nil {
+			return list, err
+		}
 	}
-	return list, err
+	if c.files.mixture == "" {
+		return list, nil
+	}
+	mixture, err := run.Mixture(best)
+	if err != nil {
+		return nil, err
+	}
+	learned, err := s.learned(ctx, "mixture", c.files.mixture, mixture)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, learned), problem.WritePolicy(c.files.mixture, s.p.Process, s.p.learnedRows(mixture))
 }
 
 // learned says what a policy is worth in the model.
-func (s *session) learned(what, file string, policy cmdp.Policy) learnedPolicy {
+func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Policy) (learnedPolicy, error) {
 	out := learnedPolicy{Policy: what, File: file, Objective: report.NaN, Violation: report.NaN}
-	if s.p.Model != nil {
-		v := make([]float64, s.p.Model.Dim())
-		cmdp.NewEvaluator(s.p.Model).Returns(v, policy)
-		out.Returns = s.p.named(v)
-		out.Objective, out.Violation = report.Number(s.p.Objective(v)), report.Number(s.Task.Violation(v))
+	if s.p.Model == nil {
+		return out, nil
 	}
-	return out
+	v := make([]float64, s.p.Model.Dim())
+	if s.Endless() {
+		e, err := exact.Evaluate(context.WithoutCancel(ctx), s.p.Model, policy)
+		if err != nil {
+			return out, err
+		}
+		v = e.Returns
+	} else {
+		cmdp.NewEvaluator(s.p.Model).Returns(v, policy)
+	}
+	out.Returns = s.p.named(v)
+	out.Objective, out.Violation = report.Number(s.p.Objective(v)), report.Number(s.Task.Violation(v))
+	return out, nil
 }
 
 // learnedRows are the rows of a policy. Those of a simulator have its own states and steps,

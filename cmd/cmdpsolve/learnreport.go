@@ -30,6 +30,7 @@ type learnReport struct {
 	Log        string                   `json:"log,omitempty"`
 	RhoRule    string                   `json:"rho_rule"`
 	Opponent   string                   `json:"opponent,omitempty"`
+	Steps      int                      `json:"steps,omitempty"` // of endless runs
 	Exact      *exactReport             `json:"exact"`
 	Seeds      int                      `json:"seeds"`
 	runReport                           // of the single run, or the means
@@ -104,9 +105,12 @@ func (s *session) summary() *learnReport {
 	rep.runReport = *rep.Runs[0]
 	if s.Seeds == 1 {
 		rep.Runs = nil
-		return rep
+	} else {
+		rep.average()
 	}
-	rep.average()
+	if s.Endless() {
+		rep.Steps = rep.Episodes
+	}
 	return rep
 }
 
@@ -169,9 +173,15 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 	return &certificateReport{s.p.newCertificate(dir, support, support+f.Gap, f.Gap), f.GapEpisode, report.Number(f.GapShare)}
 }
 
+// learnerTitles say who learns where it is not MOMA.
+var learnerTitles = map[string]string{
+	"posterior": "posterior sampling with correction", "moma-posterior": "MOMA with drawn models",
+	"psconrl": "PSConRL, posterior sampling without correction", "c-ucrl2": "C-UCRL with estimated transitions", "fha": "finite-horizon approximation",
+}
+
 // heading says in a few lines what was run.
 func (s *session) heading(rep *learnReport) report.Heading {
-	text := map[string]string{"posterior": "posterior sampling with correction", "moma-posterior": "MOMA with drawn models"}[rep.Algorithm]
+	text := learnerTitles[rep.Algorithm]
 	if s.Support == "auto" {
 		text += ", told the possible successors"
 	}
@@ -181,6 +191,12 @@ func (s *session) heading(rep *learnReport) report.Heading {
 			text += fmt.Sprintf("bounds hold with probability %s", report.Short(1-rep.Failure))
 		} else {
 			text += "bounds not guaranteed"
+		}
+	}
+	if s.Endless() {
+		text += ", one run without end"
+		if gamma := s.p.Model.Discount(); gamma < 1 {
+			text += fmt.Sprintf(" that starts anew after each step with probability %s", report.Short(1-gamma))
 		}
 	}
 	if rep.Pooled {
@@ -195,10 +211,10 @@ func (s *session) heading(rep *learnReport) report.Heading {
 	if rep.Opponent != "" {
 		text += ", against " + describeOpponent(s.Against)
 	}
-	played := fmt.Sprintf("%s, seed %d", count(rep.Episodes, "episode"), rep.Seed)
+	played := fmt.Sprintf("%s, seed %d", count(rep.Episodes, unit(s.Contest)), rep.Seed)
 	if rep.Seeds > 1 {
 		played = fmt.Sprintf("%s in each of %d runs, seeds %d to %d, means ± 95%% intervals",
-			count(rep.Episodes, "episode"), rep.Seeds, s.Seed, s.Seed+uint64(s.Seeds)-1)
+			count(rep.Episodes, unit(s.Contest)), rep.Seeds, s.Seed, s.Seed+uint64(s.Seeds)-1)
 	}
 	if rep.Interrupted {
 		played += fmt.Sprintf(", interrupted (of %d)", s.Episodes)
@@ -257,7 +273,7 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 
 // historyTable lists records. The mean return stands in CSV alone.
 func (s *session) historyTable(records []recordReport) *report.Table {
-	t := report.NewTable("episode")
+	t := report.NewTable(unit(s.Contest))
 	for _, name := range s.p.Returns {
 		t.Columns = append(t.Columns, report.Column{Title: name, In: []report.Format{report.CSV}})
 	}

@@ -265,6 +265,11 @@ func (p *loaded) sizeWith(returns []string) string {
 		states, count(m.Choices(), "choice"), count(m.Transitions(), "transition"), p.time(), strings.Join(returns, ", "))
 }
 
+// endless reports whether the problem is one of long-run means or of a discount, without episodes.
+func (p *loaded) endless() bool {
+	return p.Shape() == nil && (p.Model.Average() || p.Model.Discount() < 1)
+}
+
 // time says over which time returns are summed.
 func (p *loaded) time() string {
 	if p.Shape() != nil {

@@ -87,6 +87,8 @@ func withFewEpisodes(line string) string {
 	switch {
 	case strings.Contains(line, "--resume") || strings.Contains(line, "--suite"):
 		return line
+	case strings.Contains(line, "--steps"):
+		command += " --steps 40"
 	case strings.HasPrefix(line, "cmdpsolve compare "):
 		command += " --episodes 40 --seeds 2"
 	case strings.HasPrefix(line, "cmdpsolve learn "):

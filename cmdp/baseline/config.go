@@ -39,6 +39,8 @@ type Config struct {
 	Prior *cmdp.Counts
 	// Knowledge is what some algorithms must be told beyond the task.
 	Knowledge Knowledge
+	// Endless is not nil if there are no episodes.
+	Endless *Endless
 }
 
 // Knowledge is what some algorithms must be told about the environment beyond
@@ -100,6 +102,11 @@ func (c *Config) check() error {
 	}
 	if err := c.Tuning.check(); err != nil {
 		return err
+	}
+	if c.Endless != nil {
+		if err := c.Endless.check(c.Shape); err != nil {
+			return err
+		}
 	}
 	if k.Support != nil {
 		if err := k.Support.check(c.Shape, c.Pooled); err != nil {

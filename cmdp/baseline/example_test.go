@@ -11,6 +11,8 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
 )
 
 // Three algorithms learn the same problem, from the same seed; one of them is not
@@ -55,4 +57,50 @@ func Example() {
 	// moma: regret and violation below 0.1: true
 	// conrl-lp: regret and violation below 0.1: true
 	// baseline: dope: not supported: it needs a safe policy and its returns
+}
+
+// PSConRL learns long-run means in one run without episodes: the greatest share of the time in room 0, at most three quarters of it.
+func ExampleEndless() {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Average: true, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
+	for _, row := range []cmdp.Row{
+		{State: 0, Action: 0, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
+		{State: 0, Action: 1, Returns: []float64{1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{State: 1, Action: 0, Returns: []float64{0}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
+	} {
+		if err := b.Add(row); err != nil {
+			log.Fatal(err)
+		}
+	}
+	model, err := b.Build()
+	if err != nil {
+		log.Fatal(err)
+	}
+	env, err := cmdp.NewEndless(model)
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := geometry.NewBox([]float64{0}, []float64{0.75})
+	if err != nil {
+		log.Fatal(err)
+	}
+	target, err := box.Bounded()
+	if err != nil {
+		log.Fatal(err)
+	}
+	goal, err := cost.NewLinear([]float64{-1}, box)
+	if err != nil {
+		log.Fatal(err)
+	}
+	const steps = 20_000
+	learner, err := baseline.New("psconrl", baseline.Config{Shape: env.Shape(), Returns: env.KnownReturns(), Task: cmdp.Task{Cost: goal, Target: target},
+		Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: steps, Failure: 0.05}}, Endless: &baseline.Endless{Discount: 1}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	run := cmdp.NewEndlessRunner(env, learner, 1)
+	if err := run.Run(context.Background(), steps); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f of the time in room 0\n", run.Average()[0])
+	// Output: 0.75 of the time in room 0
 }

@@ -26,8 +26,9 @@ func registerPosterior(name string, correct bool, with string) bool {
 		Name: name, New: func(c Config) (cmdp.Learner, error) { return newPosterior(name, correct, c) },
 		Source: posteriorSource + ", " + with + " correction of the past", Planner: "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
 		Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
-		NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true,
-		Published: "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
+		NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true, Endless: true,
+		EndlessGuarantee: "none proved without episodes; psconrl, which plans for the limits alone and never for what the run owes, has a Bayesian one",
+		Published:        "no bonus: the scale changes nothing", Certainty: posteriorCertainty,
 	})
 }
 
@@ -71,6 +72,7 @@ type posterior struct {
 	growth  float64
 	drawer  drawer
 	x       posteriorState
+	run     *course // nil with episodes
 }
 
 // posteriorState is what a posterior keeps beyond the core.
@@ -92,6 +94,9 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 		beta: cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
 	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: l.visits()}
 	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
+	if c.Endless != nil {
+		l.run = newCourse(core, c.Endless)
+	}
 	return l, nil
 }
 
@@ -107,6 +112,10 @@ func (l *posterior) Policy() cmdp.Policy {
 func (l *posterior) startBlock() {
 	l.state.Planned = true
 	l.x.Start, l.x.Steps, l.x.Doubled, l.x.Visits = l.state.Episodes, 0, 0, l.visits()
+	if l.run != nil {
+		l.run.begin()
+		l.drawer.from = l.run.from()
+	}
 }
 
 // begin starts a block. If planning fails, which numerical trouble alone can cause, the
@@ -114,11 +123,15 @@ func (l *posterior) startBlock() {
 func (l *posterior) begin() {
 	l.startBlock()
 	l.state.Work.Programs++
-	p, feasible, err := l.plan()
+	model, p, feasible, err := l.plan()
 	if err != nil || !feasible {
 		l.state.Work.Infeasible++
 	}
 	if err != nil {
+		return
+	}
+	if l.run != nil {
+		l.run.follow(model, p)
 		return
 	}
 	for h := range l.horizon {
@@ -131,22 +144,28 @@ func (l *posterior) begin() {
 }
 
 // plan solves the task on a drawn model.
-func (l *posterior) plan() (p *exact.Policy, feasible bool, err error) {
-	model, err := l.drawer.model()
-	if err != nil {
-		return nil, false, err
+func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, err error) {
+	if model, err = l.drawer.model(); err != nil {
+		return nil, nil, false, err
 	}
 	task, err := l.remaining()
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
-	opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
-	r, err := BestOrNearest(context.Background(), model, task, opts)
+	var r *exact.Result
+	if l.run != nil {
+		r, p, err = planEndless(model, task, endlessOptions(l.state.Episodes), l.drawer.rng)
+	} else {
+		opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
+		if r, err = BestOrNearest(context.Background(), model, task, opts); err == nil {
+			p = r.Policy
+		}
+	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	l.state.Work.Planner += r.Iterations
-	return r.Policy, r.Status != exact.Infeasible, nil
+	return model, p, r.Status != exact.Infeasible, nil
 }
 
 var errNoPolicy = errors.New("baseline: planning found no policy")
@@ -155,14 +174,18 @@ var errNoPolicy = errors.New("baseline: planning found no policy")
 // infeasible, the policy has the least cost, as far as can be found, among those that come nearest
 // to the target. It is an error if there is no policy.
 func BestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
-	r, err := exact.Solve(ctx, m, task, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case r.Policy == nil:
+	r, err := bestOrNearest(ctx, m, task, opts)
+	if err == nil && r.Policy == nil {
 		return nil, errNoPolicy
-	case r.Status != exact.Infeasible || task.Cost == nil:
-		return r, nil
+	}
+	return r, err
+}
+
+// bestOrNearest is BestOrNearest where there may be components in the place of a policy.
+func bestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exact.Options) (*exact.Result, error) {
+	r, err := exact.Solve(ctx, m, task, opts)
+	if err != nil || r.Status != exact.Infeasible || task.Cost == nil || r.Returns == nil {
+		return r, err
 	}
 	// The nearest policies are those of the target inflated by its distance.
 	near, err := geometry.NewInflate(task.Target, r.Violation*(1+1e-6)+2*r.Tolerance)
@@ -174,8 +197,8 @@ func BestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exac
 		return r, nil
 	}
 	r.Iterations += second.Iterations
-	if second.Policy != nil && second.Status != exact.Infeasible {
-		r.Policy, r.Objective, r.Returns = second.Policy, second.Objective, second.Returns
+	if second.Status != exact.Infeasible && (second.Policy != nil || second.Components != nil) {
+		r.Policy, r.Components, r.Objective, r.Returns = second.Policy, second.Components, second.Objective, second.Returns
 	}
 	return r, nil
 }
@@ -241,7 +264,10 @@ func (l *posterior) Observe(tr *cmdp.Trajectory) {
 			l.x.Doubled++
 		}
 	}
-	k := float64(l.state.Episodes)
-	l.state.Planned = planned && k < (1+l.growth)*float64(l.x.Start) &&
-		float64(l.x.Doubled) < doubledShare*float64(l.x.Steps)
+	end := (1 + l.growth) * float64(l.x.Start)
+	if l.run != nil {
+		l.run.step(tr)
+		end = max(end, float64(l.x.Start+l.run.x.Length+1))
+	}
+	l.state.Planned = planned && float64(l.state.Episodes) < end && float64(l.x.Doubled) < doubledShare*float64(l.x.Steps)
 }

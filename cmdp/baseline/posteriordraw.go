@@ -31,12 +31,14 @@ type drawer struct {
 	// stationary says that one kernel, with its returns, stands for all steps.
 	stationary   bool
 	lower, upper [][]float64 // bounds of the returns that each layer counts
+	endless      *Endless    // of a run without episodes, else nil
+	from         []cmdp.StartState
 }
 
 func newDrawer(e *estimate, c *Config, stream string) drawer {
 	source := cmdp.Stream(c.Seed, stream)
 	d := drawer{estimate: e, alpha: cmp.Or(c.Tuning.PriorWeight, DefaultPriorWeight), source: source, rng: rand.New(source), expect: c.Tuning.MeanModel,
-		stationary: e.pooled()}
+		stationary: e.pooled(), endless: c.Endless, from: e.start}
 	if d.any, d.of = e.shape.Twinned(); d.of == nil {
 		for s := range int32(e.states) {
 			d.any = append(d.any, s)
@@ -88,7 +90,7 @@ func (d *drawer) model() (*cmdp.Model, error) {
 			kernels[h].Returns = d.within(means, h)
 		}
 	}
-	return cmdp.NewModel(cmdp.ModelSpec{Horizon: d.horizon, Dim: d.shape.Dim(), Start: d.start, Kernels: kernels})
+	return newModel(d.shape, d.endless, d.from, kernels)
 }
 
 // kernel draws the rows of step h.

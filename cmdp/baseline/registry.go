@@ -28,6 +28,10 @@ type Algorithm struct {
 	NonlinearCost, NonlinearConstraints bool
 	// Games says that it plays against an opponent. The others refuse a game.
 	Games bool
+	// Endless says that it plays problems without episodes, see [Endless], and NoEpisodes that it plays no others.
+	Endless, NoEpisodes bool
+	// EndlessGuarantee is in the place of Guarantee without episodes, if it differs.
+	EndlessGuarantee string
 	// Efficient says that an episode costs a number of operations that is a small
 	// polynomial, without a large program; the column "computationally efficient".
 	Efficient bool
@@ -52,7 +56,7 @@ type Algorithm struct {
 // order is the order of tables.
 var order = []string{"moma", "moma-projection", "moma-free", "moma-double", "optcmdp", "optcmdp-bonus", "optdual",
 	"optprimaldual", "conrl-lp", "conrl-lagr", "conrl-convex", "conrl-knapsack", "opdop", "ucpd", "bwcr", "bwcr-ucb", "bwcr-fw", "blackwell", "abh",
-	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "moma-posterior", "optpess-pd"}
+	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "moma-posterior", "optpess-pd", "psconrl", "c-ucrl2", "fha"}
 
 var registry = map[string]Algorithm{}
 
@@ -93,6 +97,9 @@ func New(name string, c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := c.fits(&a); err != nil {
 		return nil, err
 	}
 	if c.Shape.Game() && !a.Games {

@@ -17,7 +17,8 @@ func SupportOf(m *cmdp.Model) Support {
 	support := make(Support, m.Kernels())
 	for h := range support {
 		rows := m.Rows(h)
-		support[h] = make([][]int32, m.Shape().StepChoices(h))
+		_, choices := rows.Choices(m.States() - 1)
+		support[h] = make([][]int32, choices)
 		for s := range m.States() {
 			for c, end := rows.Choices(s); c < end; c++ {
 				var next []int32

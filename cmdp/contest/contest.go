@@ -46,6 +46,8 @@ type Contest struct {
 	Fingerprint string
 
 	cfg      baseline.Config
+	shape    *cmdp.Shape                              // of an episode, or of a step of an endless run
+	endless  *cmdp.Endless                            // nil with episodes
 	opponent func(seed uint64) (cmdp.Opponent, error) // nil unless a game
 	// environment makes what a run plays: the model, or a simulator.
 	environment func() (cmdp.Environment, error)
@@ -139,19 +141,20 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	q := c.Query
-	switch {
-	case q.Shape() == nil:
-		instead := "has a discount"
-		if m := q.Model; m.Means() {
-			instead = "asks for long-run means"
-		} else if m.Discount() == 1 {
-			instead = "asks for totals"
+	c.shape = q.Shape()
+	if c.shape == nil {
+		if err := c.prepareEndless(opts); err != nil {
+			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
-		return fmt.Errorf("%s: learners play episodes and need a horizon; this problem %s instead", opts.Name, instead)
+	}
+	switch {
 	case c.Task.Cost == nil && c.Task.Target == nil:
 		return fmt.Errorf("%s: nothing to learn for: give a goal, constraints or a target", opts.Name)
 	}
 	c.environment = func() (cmdp.Environment, error) { return q.Model, nil }
+	if c.endless != nil {
+		c.environment = func() (cmdp.Environment, error) { return c.endless, nil }
+	}
 	if q.Model == nil {
 		if err := c.modelless(opts.Name); err != nil {
 			return err
@@ -161,7 +164,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if c.Fingerprint, err = c.fingerprint(); err != nil {
 		return err
 	}
-	game := q.Shape().Game()
+	game := c.shape.Game()
 	if c.Planner == "" {
 		c.Planner = cmdp.DefaultPlanner(game)
 	}
@@ -174,7 +177,7 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Penalty, err = c.penalty(q.Shape(), c.Task, c.Answer.Best); err != nil {
+	if c.Penalty, err = c.penalty(c.shape, c.Task, c.Answer.Best); err != nil {
 		return err
 	}
 	if err := c.configure(ctx); err != nil {
@@ -204,9 +207,15 @@ func (c *Contest) configure(ctx context.Context) error {
 	}
 	settings := cmdp.Settings{Bonus: scale, Pooled: c.Pool, Planner: c.Planner, Penalty: c.Penalty,
 		Confidence: cmdp.Confidence{Episodes: c.Episodes, Failure: c.Failure}}
-	c.cfg = baseline.Config{Shape: c.Query.Shape(), Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
+	c.cfg = baseline.Config{Shape: c.shape, Task: c.Task, Settings: settings, Lazy: c.Lazy, Knowledge: know,
 		Tuning: baseline.Tuning{KnapsackMargin: &c.Margin}}
-	if c.Returns == "known" {
+	switch {
+	case c.endless != nil:
+		c.cfg.Endless = &baseline.Endless{Discount: c.Query.Model.Discount()}
+		if c.Returns == "known" {
+			c.cfg.Returns = c.endless.KnownReturns()
+		}
+	case c.Returns == "known":
 		c.cfg.Returns = c.Query.Model.KnownReturns()
 	}
 	return nil
@@ -339,6 +348,12 @@ func (c *Contest) enter(name string) error {
 		return err
 	}
 	for _, a := range list {
+		if !c.plays(a) {
+			continue
+		}
+		if c.endless != nil && a.EndlessGuarantee != "" {
+			a.Guarantee = a.EndlessGuarantee
+		}
 		e := &Entrant{Algorithm: a, Results: make([]*Result, c.Seeds), Told: c.told(a)}
 		if _, err := baseline.New(a.Name, c.cfg); errors.Is(err, baseline.ErrUnsupported) {
 			_, reason, _ := strings.Cut(err.Error(), baseline.ErrUnsupported.Error()+": ") // the reader knows the rest
@@ -352,6 +367,19 @@ func (c *Contest) enter(name string) error {
 		c.fitting()
 	}
 	return nil
+}
+
+// plays reports whether a learner takes part: by its name, or as one of all that play with episodes, or without, as the problem has it.
+func (c *Contest) plays(a baseline.Algorithm) bool {
+	kind := a.Endless
+	if c.endless == nil {
+		kind = !a.NoEpisodes
+	}
+	named := func(name string) bool {
+		name = strings.TrimSpace(name)
+		return name == a.Name || name == "moma" && strings.HasPrefix(a.Name, "moma-")
+	}
+	return kind || slices.ContainsFunc(c.Algorithms, named)
 }
 
 // withoutFinding adds to the reason why a learner does not run: what it needs was looked

@@ -80,7 +80,11 @@ func ReadLog(path string, of *problem.Process, pool, returns, support bool) (*cm
 	}
 	sh := of.Model.Shape()
 	if sh == nil {
-		return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes, and the problem has no horizon", path)
+		env, err := cmdp.NewEndless(of.Model)
+		if err != nil {
+			return nil, problem.LogSize{}, fmt.Errorf("log %s: a log is of episodes or of an endless run, and the problem asks for totals", path)
+		}
+		sh = env.Shape()
 	}
 	var confidence *cmdp.ReturnConfidence
 	if returns {

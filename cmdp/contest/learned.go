@@ -20,7 +20,7 @@ func (r *Run) BestEstimate(ctx context.Context) (policy *cmdp.Randomized, feasib
 	if !ok || r.opponent != nil {
 		return nil, false, fmt.Errorf("contest: %s keeps no counts of one player's choices to plan on", r.Entrant.Name)
 	}
-	e := &estimate{shape: r.Query.Shape(), counts: l.Counts(), returns: r.cfg.Returns}
+	e := &estimate{shape: r.shape, counts: l.Counts(), returns: r.cfg.Returns, endless: r.cfg.Endless}
 	m, err := e.model()
 	if err != nil {
 		return nil, false, err
@@ -38,7 +38,8 @@ type estimate struct {
 	shape   *cmdp.Shape
 	counts  *cmdp.Counts
 	returns *cmdp.Returns // nil if they are learned
-	taken   [][][]int     // of each kernel and state, the actions of the model
+	endless *baseline.Endless
+	taken   [][][]int // of each kernel and state, the actions of the model
 }
 
 func (e *estimate) model() (*cmdp.Model, error) {
@@ -50,7 +51,7 @@ func (e *estimate) model() (*cmdp.Model, error) {
 	for h := range kernels {
 		kernels[h] = e.kernel(h)
 	}
-	return cmdp.NewModel(cmdp.ModelSpec{Horizon: e.shape.Horizon(), Dim: e.shape.Dim(), Start: e.shape.StartStates(), Kernels: kernels})
+	return baseline.NewModel(e.shape, e.endless, kernels)
 }
 
 // kernel has the choices of step h that were taken.
@@ -124,7 +125,7 @@ func (r *Run) Mixture(otherwise cmdp.Policy) (*cmdp.Randomized, error) {
 	if r.actions == nil {
 		return nil, errors.New("contest: a mixture of a run whose actions were not counted")
 	}
-	return tabulate(r.Query.Shape(), func(dst []float64, h, s int) {
+	return tabulate(r.shape, func(dst []float64, h, s int) {
 		visits := 0.0
 		for a := range dst {
 			dst[a] = float64(r.actions.counts.Visits(h, s, a))

@@ -92,13 +92,15 @@ func (t *Trial) Begin() error {
 		if err != nil {
 			return err
 		}
+	case t.endless != nil:
+		r.Runner = cmdp.NewEndlessRunner(t.endless, learner, t.Seed())
 	case t.measured:
 		if r.recorder, err = baseline.NewRecorder(learner, t.Query.Model, t.Task, t.Answer.Optimum(t.Task)); err != nil {
 			return err
 		}
 		r.Runner = cmdp.NewRunner(env, r.recorder, t.Seed(), nil)
 	case t.mixture:
-		counts, err := cmdp.NewCounts(t.Query.Shape(), false, nil)
+		counts, err := cmdp.NewCounts(t.shape, false, nil)
 		if err != nil {
 			return err
 		}
@@ -194,6 +196,9 @@ func (r *Run) Measure() baseline.Metrics {
 	}
 	if r.Task.Target != nil {
 		m.Violation = r.Task.Violation(w)
+	}
+	if r.endless != nil {
+		r.measureEndless(&m)
 	}
 	if worker, ok := r.Learner.(baseline.Worker); ok {
 		m.Work = worker.Work()

@@ -25,7 +25,8 @@ type LogSize struct{ Episodes, Transitions int }
 // its shape. The log is CSV or JSON lines, by the ending of its name, and one of two
 // kinds. Episodes have the columns episode, step, state, action, next and one for each
 // return (in JSON lines the member returns, a list or an object); rows of an episode
-// stand together, in the order of steps. Counts have the columns state, action, next,
+// stand together, in the order of steps. Without a horizon an episode is a part of an endless run: it may begin in any state, and
+// break off anywhere. Counts have the columns state, action, next,
 // count and, unless the counts are pooled, step; they tell nothing of returns.
 //
 // A log without a row adds nothing. What is wrong with the file is returned as [Errors],
@@ -41,8 +42,14 @@ func ReadLog(path string, of *Process, counts *cmdp.Counts, opts LogOptions) (Lo
 		r.names = of.of.States
 		r.states = of.of.stateIndex()
 	}
+	if env, err := cmdp.NewEndless(of.Model); err == nil {
+		r.shape, r.endless, r.scale = env.Shape(), true, 1
+		if restart := env.Restart(); restart > 0 {
+			r.scale = 1 / restart
+		}
+	}
 	if r.shape == nil || r.shape.Game() {
-		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with a horizon and one player", path)
+		return LogSize{}, fmt.Errorf("problem: log %s: logs are of problems with one player and a horizon, a discount or long-run means", path)
 	}
 	r.episode = cmdp.NewTrajectory(r.shape)
 	if err := r.scan(); err != nil {
@@ -61,7 +68,9 @@ type logReader struct {
 	spelling
 	path    string
 	of      *Process
-	shape   *cmdp.Shape
+	shape   *cmdp.Shape // of an episode, or of a step of an endless run
+	endless bool
+	scale   float64 // of the returns of a step of an endless run, see [cmdp.Endless]
 	counts  *cmdp.Counts
 	opts    LogOptions
 	names   []string // of states; none of those of a product
@@ -77,6 +86,7 @@ type logReader struct {
 	open    bool
 	wrong   bool // something is wrong with the episode
 	last    int  // its last line
+	step    int  // of an endless run, in the file
 	episode *cmdp.Trajectory
 }
 
@@ -91,7 +101,10 @@ func (r *logReader) bad(format string, args ...any) {
 }
 
 // A logStep is a row of a log.
-type logStep struct{ h, state, action, next int }
+type logStep struct {
+	h, state, action, next int
+	number                 int // of the step in the file, from 1
+}
 
 // row takes a row, whose cells are known by the names of their columns.
 func (r *logReader) row(line int, cells map[string]string) {
@@ -104,7 +117,7 @@ func (r *logReader) row(line int, cells map[string]string) {
 	if !r.open || label != r.label {
 		r.end()
 		r.line = line
-		r.open, r.wrong, r.label, r.episode.Steps = true, false, label, 0
+		r.open, r.wrong, r.label, r.episode.Steps, r.step = true, false, label, 0, 0
 		if r.begun[label] {
 			r.bad("episode %s has ended before: want its rows together", shorten(label))
 		}
@@ -116,12 +129,40 @@ func (r *logReader) row(line int, cells map[string]string) {
 		return
 	}
 	values := make([]float64, r.shape.Dim())
+	if r.endless {
+		r.endlessRow(cells, values)
+		return
+	}
 	if x, ok := r.read(cells, values); ok && r.fits(x) {
 		tr := r.episode
 		tr.States[x.h], tr.Actions[x.h], tr.States[x.h+1] = x.state, x.action, x.next
 		copy(tr.Return(x.h), values)
 		tr.Steps = x.h + 1
 	}
+}
+
+// endlessRow counts a step of an endless run.
+func (r *logReader) endlessRow(cells map[string]string, values []float64) {
+	tr := r.episode
+	before := tr.States[1]
+	x, ok := r.read(cells, values)
+	switch {
+	case !ok:
+		return
+	case tr.Steps > 0 && x.number != r.step+1:
+		r.bad("step %d follows step %d: want step %d", x.number, r.step, r.step+1)
+		return
+	case tr.Steps > 0 && x.state != before:
+		r.bad("state %s, but the step before led to %s", r.of.StateName(x.state), r.of.StateName(before))
+		return
+	}
+	r.step, tr.Steps = x.number, 1
+	tr.States[0], tr.Actions[0], tr.States[1] = x.state, x.action, x.next
+	for i, v := range values {
+		tr.Return(0)[i] = v * r.scale
+	}
+	r.counts.Observe(tr)
+	r.size.Transitions++
 }
 
 // fits reports whether a step goes on where the episode is.
@@ -164,6 +205,10 @@ func (r *logReader) end() {
 		return
 	}
 	r.line = r.last
+	if r.endless {
+		r.size.Episodes++
+		return
+	}
 	taken := r.episode.Steps
 	if r.rest(r.shape.Horizon()); r.episode.Steps < r.shape.Horizon() {
 		r.bad("episode %s breaks off after step %d of %d", shorten(r.label), taken, r.shape.Horizon())
@@ -197,11 +242,16 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 	before := len(r.errs)
 	if text, given := cells["step"]; given || !r.counts.Pooled() && r.shape.Horizon() > 1 {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > r.shape.Horizon() {
+		switch {
+		case r.endless && (err != nil || n < 1):
+			r.bad("step %q: want a whole number of at least 1", shorten(text))
+		case !r.endless && (err != nil || n < 1 || n > r.shape.Horizon()):
 			r.bad("step %q: want 1 to %d", shorten(text), r.shape.Horizon())
-			n = 1
+		case r.endless:
+			x.number = n
+		default:
+			x.h, x.number = n-1, n
 		}
-		x.h = n - 1
 	}
 	x.state, x.next = r.state(cells["state"]), r.state(cells["next"])
 	if x.state >= 0 {
@@ -212,7 +262,7 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 			}
 		}
 		if x.action < 0 {
-			r.bad("state %s offers no action %q at step %d", r.of.StateName(x.state), shorten(cells["action"]), x.h+1)
+			r.bad("state %s offers no action %q at step %d", r.of.StateName(x.state), shorten(cells["action"]), max(x.number, x.h+1))
 		}
 	}
 	for i, name := range r.of.Returns {
@@ -220,14 +270,14 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 		if !given {
 			continue
 		}
-		lower, upper := r.shape.StepReturns(x.h)
+		least, most := r.stepReturns(x.h, i)
 		value, complaint := parseNumber(text)
-		slack := 1e-9 * (1 + math.Abs(lower[i]) + math.Abs(upper[i]))
+		slack := 1e-9 * (1 + math.Abs(least) + math.Abs(most))
 		switch {
 		case complaint != "":
 			r.bad("%s %q: %s", name, shorten(text), complaint)
-		case value < lower[i]-slack || value > upper[i]+slack:
-			r.bad("%s %s: the problem's returns of a step go from %g to %g", name, shorten(text), lower[i], upper[i])
+		case value < least-slack || value > most+slack:
+			r.bad("%s %s: the problem's returns of a step go from %g to %g", name, shorten(text), least, most)
 		case values != nil:
 			values[i] = value
 		}
@@ -236,6 +286,15 @@ func (r *logReader) read(cells map[string]string, values []float64) (x logStep, 
 		return x, false
 	}
 	return x, !r.opts.Support || r.possible(x)
+}
+
+// stepReturns returns the least and the greatest return i of a step, in the units of the file.
+func (r *logReader) stepReturns(h, i int) (least, most float64) {
+	lower, upper := r.shape.StepReturns(h)
+	if r.endless {
+		return lower[i] / r.scale, upper[i] / r.scale
+	}
+	return lower[i], upper[i]
 }
 
 // possible reports whether the problem knows the successor of a step.

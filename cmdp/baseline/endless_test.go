@@ -1,0 +1,332 @@
+package baseline
+
+import (
+	"encoding"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// An endlessExample is a model without a horizon with what is wanted of it.
+type endlessExample struct {
+	env     *cmdp.Endless
+	task    cmdp.Task
+	optimum float64
+}
+
+// twoRooms is the counterexample of Provodin, Kaptein and Pechenizkiy's code with another return: in room 0 action 0 stays and
+// action 1 leads to room 1 with probability 0.9; room 1 leads back. A step in room 0 returns
+// 1 and costs 1. With a limit b on the cost between 1/1.9 and 1 the best return is b, since the share of the time in room 0 can be
+// anything from 1/1.9 to 1.
+func twoRooms(t testing.TB, discount float64) *endlessExample {
+	t.Helper()
+	spec := cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: discount == 1}
+	limit, optimum := 0.75, -0.75
+	if discount < 1 {
+		// Of the discounted time, whole 1/(1−γ), at most a share of 0.75 may be spent in room 0.
+		spec.Discount, limit, optimum = discount, 0.75/(1-discount), -0.75/(1-discount)
+	}
+	b := cmdp.NewBuilder(spec, 2)
+	err := errors.Join(
+		b.Add(cmdp.Row{State: 0, Action: 0, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}),
+		b.Add(cmdp.Row{State: 0, Action: 1, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 0, Probability: 0.1}, {Next: 1, Probability: 0.9}}}),
+		b.Add(cmdp.Row{State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newEndlessExample(t, m, limit, optimum)
+}
+
+// newEndlessExample wants the greatest first return with the second at most a limit.
+func newEndlessExample(t testing.TB, m *cmdp.Model, limit, optimum float64) *endlessExample {
+	t.Helper()
+	env, err := cmdp.NewEndless(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := boxOfShape(t, env.Shape())
+	goal, err := cost.NewLinear([]float64{-1, 0}, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := box.Upper()
+	upper[1] = limit
+	set, err := geometry.NewBox(box.Lower(), upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := set.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &endlessExample{env, cmdp.Task{Cost: goal, Target: target}, optimum}
+}
+
+func (ex *endlessExample) config(steps int, seed uint64) Config {
+	return Config{Settings: cmdp.Settings{Bonus: cmdp.BonusScale{Mode: cmdp.Practice}, Confidence: cmdp.Confidence{Episodes: steps, Failure: 0.05}},
+		Shape: ex.env.Shape(), Returns: ex.env.KnownReturns(), Task: ex.task, Seed: seed, Endless: &Endless{Discount: ex.env.Model().Discount()}}
+}
+
+// missed is regret, if positive, and violation of the mean of a run.
+func (ex *endlessExample) missed(t testing.TB, name string, steps int, seed uint64, edit ...func(*Config)) float64 {
+	t.Helper()
+	c := ex.config(steps, seed)
+	for _, f := range edit {
+		f(&c)
+	}
+	r := cmdp.NewEndlessRunner(ex.env, newLearner(t, name, c), seed)
+	if err := r.Run(t.Context(), steps); err != nil {
+		t.Fatal(err)
+	}
+	w := r.Average()
+	return max(0, ex.task.Cost.Value(w)-ex.optimum) + ex.task.Violation(w)
+}
+
+// TestEndlessSlope wants what the learners miss of the optimum of two rooms, by regret and violation together, to shrink at least about like
+// T^{−1/2}, over a hundredfold number of steps, where their papers say so, and for c-ucrl2 and fha at all.
+func TestEndlessSlope(t *testing.T) {
+	ex := twoRooms(t, 1)
+	for _, tt := range []struct {
+		name  string
+		slope float64
+	}{{"posterior", -0.45}, {"posterior-plain", -0.4}, {"psconrl", -0.4}, {"c-ucrl2", -0.2}, {"fha", -0.1}} {
+		var mean [2]float64
+		const seeds = 8
+		for i, steps := range []int{500, 50_000} {
+			for seed := range uint64(seeds) {
+				mean[i] += ex.missed(t, tt.name, steps, seed) / seeds
+			}
+		}
+		if slope := math.Log10(mean[1]/mean[0]) / 2; slope > tt.slope {
+			t.Errorf("%s: %.4g is missed after 500 steps and %.4g after 50,000, a slope of %.2f: want %.2f at most", tt.name, mean[0], mean[1], slope, tt.slope)
+		}
+	}
+}
+
+// TestEndlessDiscount wants posterior to come to the optimum of a discounted problem by starts at a geometric time, returns to be
+// learned or not.
+func TestEndlessDiscount(t *testing.T) {
+	ex := twoRooms(t, 0.9)
+	r, err := exact.Solve(t.Context(), ex.env.Model(), ex.task, exact.Options{})
+	if err != nil || math.Abs(r.Objective-ex.optimum) > 1e-9 {
+		t.Fatalf("optimum %v, %v: want %g", r, err, ex.optimum)
+	}
+	unknown := func(c *Config) { c.Returns = nil }
+	for _, edit := range [][]func(*Config){nil, {unknown}} {
+		if x := ex.missed(t, "posterior", 20_000, 1, edit...); x > 0.02*7.5 {
+			t.Errorf("%d edits: %g of 7.5 is missed after 20,000 steps", len(edit), x)
+		}
+	}
+}
+
+// TestPSConRLEpochs compares the epochs with those by hand, in a run that goes 0, 1, 0, 1, …: each new choice ends one at once, and then
+// each is a step longer than the last. They begin at steps 0, 1, 2, 4, 7, 11, 16.
+func TestPSConRLEpochs(t *testing.T) {
+	ex := twoRooms(t, 1)
+	l := newLearner(t, "psconrl", ex.config(100, 1)).(*psConRL)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	var starts []int
+	for step := range 20 {
+		before := l.state.Work.Programs
+		l.Policy()
+		if l.state.Work.Programs > before {
+			starts = append(starts, step)
+		}
+		tr.Steps, tr.States[0], tr.States[1], tr.Actions[0] = 1, step%2, 1-step%2, 1-step%2
+		l.Observe(tr)
+	}
+	if want := []int{0, 1, 2, 4, 7, 11, 16}; !slices.Equal(starts, want) {
+		t.Errorf("epochs begin at %v: want %v", starts, want)
+	}
+}
+
+// TestPSConRLInfeasible wants actions to be drawn evenly where the model that was drawn has no policy within the limits.
+func TestPSConRLInfeasible(t *testing.T) {
+	ex := newEndlessExample(t, twoRooms(t, 1).env.Model(), 0.1, 0)
+	l := newLearner(t, "psconrl", ex.config(100, 1)).(*psConRL)
+	see := cmdp.NewTrajectory(ex.env.Shape())
+	for range 200 { // action 1 leads nowhere
+		see.Steps, see.States[0], see.States[1], see.Actions[0] = 1, 0, 0, 1
+		l.Observe(see)
+	}
+	l.state.Planned = false
+	l.Policy()
+	if got := l.policy.row(0, 0); !slices.Equal(got, []float64{0.5, 0.5}) || l.state.Work.Infeasible == 0 {
+		t.Errorf("actions have probabilities %v, %d programs without a solution", got, l.state.Work.Infeasible)
+	}
+}
+
+// TestCUCRL2Phases compares the phases and the bonus with those by hand. With two states a phase explores for 6 steps. The first phase
+// plays for 0 steps, the second for 6, the third for 12: plans are made at steps 12 and 24, and hold until 18 and 36.
+func TestCUCRL2Phases(t *testing.T) {
+	ex := twoRooms(t, 1)
+	c := ex.config(1000, 1)
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Theory}
+	l := newLearner(t, "c-ucrl2", c).(*cUCRL2)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	var planned, explored []int
+	for step := range 40 {
+		was, explores := l.state.Work.Programs, l.x.Explore
+		l.Policy()
+		if l.state.Work.Programs > was {
+			planned = append(planned, step)
+		}
+		if l.x.Explore != explores || step == 0 || step == 18 || step == 36 {
+			explored = append(explored, step)
+			if l.x.Explore != true {
+				t.Errorf("step %d is not one of exploration", step)
+			}
+		}
+		tr.Steps, tr.States[0], tr.States[1], tr.Actions[0] = 1, step%2, 1-step%2, 1-step%2
+		l.Observe(tr)
+	}
+	if !slices.Equal(planned, []int{12, 24}) || !slices.Equal(explored, []int{0, 18, 36}) {
+		t.Errorf("plans at %v, exploration at %v", planned, explored)
+	}
+	// After 40 steps: action 0 was never taken; action 1 and that of room 1 20 times each. Signals: 1 − return, and the cost. L = ln(2·2·3·1000/0.05)/2.
+	m, err := l.estimated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := math.Sqrt(math.Log(2*2*3*1000/0.05)/2) / math.Sqrt(20)
+	want := []float64{0 - 1, 1 + 1, 0 - b, 1 + b, 1 - b, 0 + b}
+	if k := m.Kernel(0); !floats.EqualApprox(k.Returns, want, 1e-12) || !slices.Equal(k.Next, []int32{0, 1, 0}) {
+		t.Errorf("the model has returns %v and successors %v: want %v and 0, 1, 0", k.Returns, k.Next, want)
+	}
+}
+
+// TestFHAInterval wants the plan of an interval, once the model is known, to be the best of H steps from the state that the run is in,
+// with H times the limits.
+func TestFHAInterval(t *testing.T) {
+	ex := twoRooms(t, 1)
+	c := ex.config(1000, 1)
+	c.Bonus = cmdp.TheoryTimes(0)
+	l := newLearner(t, "fha", c).(*fha)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	step := func(s, a, next int) {
+		tr.Steps, tr.States[0], tr.States[1], tr.Actions[0] = 1, s, next, a
+		l.Policy()
+		l.Observe(tr)
+	}
+	// 0 –a0→ 0, 0 –a1→ 1 in 9 of 10 times, 1 → 0, for five intervals of 6 steps, the last step into state 1.
+	for range 9 {
+		step(0, 1, 1)
+		step(1, 0, 0)
+	}
+	for range 11 {
+		step(0, 0, 0)
+	}
+	step(0, 1, 0)
+	if l.x.H != 0 || l.horizon != 6 {
+		t.Fatalf("step %d of an interval of %d: want the beginning of one of 6", l.x.H, l.horizon)
+	}
+	l.x.At = 1
+	p := l.Policy()
+	spec := cmdp.ModelSpec{Horizon: 6, Dim: 2, Start: []cmdp.StartState{{State: 1, Probability: 1}}, Kernels: []cmdp.Kernel{*ex.env.Model().Kernel(0)}}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := boxOf(t, m).Upper()
+	upper[1] = 6 * 0.75
+	set, _ := geometry.NewBox(boxOf(t, m).Lower(), upper)
+	target, err := set.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := solve(t, m, cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOf(t, m)), Target: target})
+	v := make([]float64, 2)
+	cmdp.NewEvaluator(m).Returns(v, p)
+	if !floats.EqualApprox(v, best.Returns, 1e-6) {
+		t.Errorf("the plan of the interval returns %v: want %v", v, best.Returns)
+	}
+}
+
+// TestEndlessSavedLearners wants endless learners that are saved and restored to go on bit for bit.
+func TestEndlessSavedLearners(t *testing.T) {
+	for _, a := range Algorithms() {
+		if !a.Endless {
+			continue
+		}
+		ex := twoRooms(t, 1)
+		c := ex.config(400, 2)
+		one, other := cmdp.NewEndlessRunner(ex.env, newLearner(t, a.Name, c), 2), cmdp.NewEndlessRunner(ex.env, newLearner(t, a.Name, c), 3)
+		if err := one.Run(t.Context(), 137); err != nil {
+			t.Fatal(err)
+		}
+		data, err := one.MarshalBinary()
+		if err != nil {
+			t.Fatal(a.Name, err)
+		}
+		if err := other.UnmarshalBinary(data); err != nil {
+			t.Fatal(a.Name, err)
+		}
+		if err := errors.Join(one.Run(t.Context(), 400), other.Run(t.Context(), 400)); err != nil {
+			t.Fatal(a.Name, err)
+		}
+		first, err := one.MarshalBinary()
+		second, err2 := other.MarshalBinary()
+		if err := errors.Join(err, err2); err != nil || !slices.Equal(first, second) {
+			t.Errorf("%s goes on otherwise after it was restored: %v, %v (%v)", a.Name, one.Average(), other.Average(), err)
+		}
+		if _, ok := newLearner(t, a.Name, c).(encoding.BinaryMarshaler); !ok {
+			t.Errorf("%s cannot be saved", a.Name)
+		}
+	}
+}
+
+// TestEndlessPrior wants a prior to be taken by all endless learners.
+func TestEndlessPrior(t *testing.T) {
+	ex := twoRooms(t, 1)
+	prior, err := cmdp.NewCounts(ex.env.Shape(), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(prior.Add(0, 0, 0, 0, 7), prior.Add(0, 0, 1, 1, 9)); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Algorithms() {
+		if !a.Endless {
+			continue
+		}
+		c := ex.config(100, 1)
+		c.Prior = prior
+		l := newLearner(t, a.Name, c)
+		if n := l.(interface{ Counts() *cmdp.Counts }).Counts().Visits(0, 0, 1); n != 9 {
+			t.Errorf("%s counts %d visits of a choice: want 9", a.Name, n)
+		}
+	}
+}
+
+// TestEndlessRefusals wants learners that play episodes to refuse endless runs and the other way round, and a bad discount to be refused.
+func TestEndlessRefusals(t *testing.T) {
+	ex, discounted := twoRooms(t, 1), twoRooms(t, 0.9)
+	for _, a := range Algorithms() {
+		_, err := New(a.Name, ex.config(100, 1))
+		if a.Endless != (err == nil) || err != nil && !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s, endless %v: %v", a.Name, a.Endless, err)
+		}
+		if _, err := New(a.Name, discounted.config(100, 1)); (a.Endless && !a.NoEpisodes) != (err == nil) {
+			t.Errorf("%s with a discount: %v", a.Name, err)
+		}
+	}
+	c := ex.config(100, 1)
+	for _, gamma := range []float64{0, -1, 1.5, math.NaN(), math.Inf(1)} {
+		c.Endless = &Endless{Discount: gamma}
+		if _, err := New("posterior", c); err == nil {
+			t.Errorf("discount %g was taken", gamma)
+		}
+	}
+}

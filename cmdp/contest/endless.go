@@ -1,0 +1,89 @@
+package contest
+
+import (
+	"errors"
+	"fmt"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/markov"
+)
+
+// Endless reports whether runs have no episodes: they are endless, and Episodes is the number of their steps.
+func (c *Contest) Endless() bool { return c.endless != nil }
+
+// prepareEndless makes the environment of a problem without a horizon.
+func (c *Contest) prepareEndless(opts Options) error {
+	m := c.Query.Model
+	switch {
+	case !m.Average() && m.Means():
+		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals beside long-run means")
+	case !m.Average() && m.Discount() == 1:
+		return errors.New("learners need a horizon, a discount or long-run means; this problem asks for totals")
+	}
+	if m.Average() {
+		if err := c.communicating(); err != nil {
+			return err
+		}
+	}
+	for _, asked := range []struct {
+		name  string
+		given bool
+	}{
+		{"pool", c.Pool}, {"slater auto", c.Slater == "auto"}, {"safe-policy " + c.Safe, c.Safe != "none"}, {"null-policy " + c.Null, c.Null != "none"},
+		{"expected", c.Expected}, {"mixture", opts.Mixture},
+	} {
+		if asked.given {
+			return fmt.Errorf("%s: this is about episodes, and the problem has none", asked.name)
+		}
+	}
+	var err error
+	c.endless, err = cmdp.NewEndless(m)
+	if err == nil {
+		c.shape = c.endless.Shape()
+	}
+	return err
+}
+
+// communicating returns an error unless each state that a run can come to can be left for each other one
+// (Puterman 1994, §8.3). In a model in which that is not so a run may come to where its means cannot be what they could have
+// been, before it knows.
+func (c *Contest) communicating() error {
+	m := c.Query.Model
+	k := m.Kernel(0)
+	var from []int32
+	for _, st := range m.StartStates() {
+		from = append(from, int32(st.State))
+	}
+	reached := markov.Reachable(k, from)
+	parts := (&markov.Graph{Kernel: k, In: reached}).Components()
+	if parts.Len() == 1 {
+		return nil
+	}
+	// The first component is one that no choice leaves.
+	last := int(parts.Part(0)[0])
+	gone := int(parts.Part(parts.Len() - 1)[0])
+	return fmt.Errorf("an endless run learns where all states lead to each other, in communicating models; here no choice leads from %s back to %s",
+		c.Query.StateName(last), c.Query.StateName(gone))
+}
+
+// measureEndless adds what is known of an endless run: regret, and the largest excess over a limit, of the mean of its steps. Single steps
+// are not judged.
+func (r *Run) measureEndless(m *baseline.Metrics) {
+	steps := float64(m.Episodes)
+	if r.Task.Cost != nil {
+		m.Regret = r.Task.Cost.Value(m.Average) - r.Answer.Optimum(r.Task)
+		m.RealizedWeakRegret = steps * m.Regret
+	}
+	if r.Task.Target == nil {
+		return
+	}
+	m.MaxViolation = m.Violation
+	if linear, err := baseline.LinearForm(r.shape, r.Task); err == nil {
+		m.MaxViolation = 0
+		for i := range linear.Rows {
+			m.MaxViolation = max(m.MaxViolation, linear.Excess(i, m.Average))
+		}
+	}
+	m.RealizedWeakViolation = steps * m.MaxViolation
+}
