@@ -26,12 +26,15 @@ type credibleOptions struct {
 	pool    bool
 	returns string
 	support string
+	// confidence asks for intervals in the place of credible models; 0 if it is not given.
+	confidence float64
 }
 
 func (o *credibleOptions) addFlags(f *pflag.FlagSet) {
 	o.flags = f
 	f.StringVar(&o.log, "log", "", "plan from the transitions of `FILE`, .csv or .jsonl, in the place of the model")
 	f.Float64Var(&o.level, "credible", 0.95, "with --log: share of the models that the data leaves possible in which the limits are to hold")
+	f.Float64Var(&o.confidence, "confidence", 0, "with --log: make intervals of the log that are all right with this probability, and keep the limits in every model between them")
 	f.IntVar(&o.models, "models", 1000, "with --log: models drawn to choose the policy, and again to judge it")
 	f.Uint64Var(&o.seed, "seed", 1, "with --log: seed of the draws")
 	f.BoolVar(&o.pool, "pool", false, "with --log: pool counts over steps (only if the model is the same at every step)")
@@ -41,6 +44,9 @@ func (o *credibleOptions) addFlags(f *pflag.FlagSet) {
 
 // check refuses what no log can make right.
 func (o *credibleOptions) check() error {
+	if err := o.checkConfidence(); err != nil {
+		return err
+	}
 	switch {
 	case o.log == "":
 		for _, name := range []string{"credible", "models", "seed", "pool", "returns", "support"} {

@@ -228,6 +228,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return usage("%s: the property has %d optima: front trades them off", p.name, len(over))
 		}
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+	case c.credible.confidence > 0:
+		return c.planConfident(ctx, p)
 	case c.credible.log != "":
 		return c.planLogged(ctx, p)
 	case p.Uncertain():
