@@ -176,7 +176,7 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 
 func (p *average) traits() traits {
 	totals := !p.m.Average()
-	return traits{unbounded: totals, endless: totals, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent, classes: p}
+	return traits{plain: !totals, unbounded: totals, endless: totals, large: p.swept, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent, classes: p}
 }
 
 // possible is extent: nothing is cut off.
@@ -205,7 +205,7 @@ func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin, rough: aim > 0, level: p.gains(w.Loops)}
+	out := priced{policy: &policy, value: value, margin: margin, rough: aim > 0, proved: true, level: p.gains(w.Loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
 		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
 	}

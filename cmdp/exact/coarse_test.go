@@ -172,7 +172,7 @@ func TestCoarseReturns(t *testing.T) {
 		}
 		st := &markov.Rule{Actions: markov.NewActions(states, 1)}
 		p.enough = 1e-8
-		rough, err := p.returns(t.Context(), st)
+		rough, _, err := p.returns(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)
 		}

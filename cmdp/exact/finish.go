@@ -19,6 +19,11 @@ func (s *solver) finish() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.concluded(r)
+}
+
+// concluded adds to returns and their cost all that is known of them.
+func (s *solver) concluded(r *Result) (*Result, error) {
 	if s.task.Target != nil {
 		r.Violation = s.violation(r.Returns)
 	}

@@ -75,9 +75,9 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 
 func (f *finite) dim() int { return f.m.Dim() }
 
-func (f *finite) traits() traits { return traits{fresh: true} }
+func (f *finite) traits() traits { return traits{fresh: true, plain: true} }
 
-func (f *finite) work(tell markov.Progress, _ float64) { f.tell = tell }
+func (f *finite) work(tell markov.Progress, _ float64, _ bool) { f.tell = tell }
 
 func (f *finite) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/monitor"
-	"cmdpsolve/cost"
-	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -36,9 +35,48 @@ type FrontPoint struct {
 	// Objectives holds c_k·V, Returns V itself.
 	Objectives, Returns []float64
 	Weights             []float64
-	Policy              *Policy // nil if one of the Components is drawn at the start, see [Result]
-	Components          []Component
-	Product             *monitor.Product // of the policy with memory, nil without
+	// Policy is nil before Recover has been called, and if one of the Components is drawn at the start, see [Result].
+	Policy     *Policy
+	Components []Component
+	Product    *monitor.Product // of the policy with memory, nil without
+	// Mixed tells that the returns are those of a mixture of policies, of which Recover makes one; otherwise a policy that never draws has them.
+	Mixed bool
+
+	made *made
+}
+
+// Recover sets Policy, Components and Product. To put a policy together takes as long as finding its point, so that it is made for those
+// who ask, once: points that are copies of one another share it. Policies of points may be asked for concurrently; they wait for each other.
+func (p *FrontPoint) Recover(ctx context.Context) error {
+	if p.made == nil {
+		return nil
+	}
+	r, err := p.made.result(ctx)
+	if err == nil {
+		p.Policy, p.Components, p.Product = r.Policy, r.Components, r.Product
+	}
+	return err
+}
+
+// made is the policy of a point, once it is made.
+type made struct {
+	mu    sync.Mutex
+	make  func(context.Context) (*Result, error)
+	known *Result
+}
+
+// result makes the policy, unless it is known.
+func (m *made) result(ctx context.Context) (*Result, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known != nil {
+		return m.known, nil
+	}
+	r, err := m.make(ctx)
+	if err == nil {
+		m.known, m.make = r, nil
+	}
+	return r, err
 }
 
 // A FrontResult is an approximation of the trade-off curve from both sides.
@@ -187,9 +225,9 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 	for k, w := range weights {
 		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}
-	var r *Result
+	var w *supporting
 	err = f.planner.inTurn(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
-		r, err = f.solve(q, gradient)
+		w, err = f.solve(q, gradient, f.aim(weights))
 		return err
 	})
 	var lost *unreachableError
@@ -200,46 +238,26 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.Status == Infeasible || math.IsInf(r.Bound, -1) {
-		f.result.Status, f.result.Certificate = r.Status, r.Certificate
+	if w.Status == Infeasible || math.IsInf(w.Bound, -1) {
+		f.result.Status, f.result.Certificate = w.Status, w.Certificate
 		return true, nil
 	}
-	f.add(weights, r)
+	f.add(weights, w)
 	return false, nil
 }
 
-// solve minimises a linear cost, starting from all policies that are known.
-func (f *front) solve(p pricer, gradient []float64) (*Result, error) {
-	lower, upper := make([]float64, len(gradient)), make([]float64, len(gradient))
-	if err := p.extent(f.ctx, lower, upper); err != nil {
-		return nil, err
+// aim returns how far a weighted problem may stay from its optimum: a small part of the error asked for, or 0 before ranges are known.
+func (f *front) aim(weights []float64) float64 {
+	const part = 0.1
+	if f.scale == nil {
+		return 0
 	}
-	x, err := geometry.NewBox(lower, upper)
-	if err != nil {
-		return nil, fmt.Errorf("exact: front: %w", err)
-	}
-	task := f.task
-	if task.Cost, err = cost.NewLinear(gradient, x); err != nil {
-		return nil, fmt.Errorf("exact: front: %w", err)
-	}
-	s, err := newSolver(f.ctx, p, task, f.opts.Options)
-	if err != nil {
-		return nil, err
-	}
-	if f.columns == nil {
-		f.columns = f.planner.columns
-	}
-	s.seed = f.columns
-	r, err := s.run()
-	f.planner.keep(s.master.columns)
-	f.columns = s.master.withoutLinks()
-	f.result.Iterations += s.iterations
-	return r, err
+	return part * f.opts.Error * floats.Dot(weights, f.scale)
 }
 
 // add keeps the point and the half-space that a weighted problem has found.
-func (f *front) add(weights []float64, r *Result) {
-	point := FrontPoint{Returns: r.Returns, Weights: weights, Policy: r.Policy, Components: r.Components, Product: r.Product}
+func (f *front) add(weights []float64, r *supporting) {
+	point := FrontPoint{Returns: r.Returns, Weights: weights, Mixed: r.mixed, made: r.policy}
 	for _, c := range f.opts.Over {
 		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}

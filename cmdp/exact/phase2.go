@@ -225,7 +225,7 @@ func (s *solver) tolerance(relative float64) float64 {
 	if s.proof != nil {
 		tol += math.Min(math.Max(2*s.proof.Margin, 1e-13*s.master.extent), 1e-10*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
-	return tol
+	return math.Max(tol, s.close)
 }
 
 // magnitude is what the gap is measured by: the largest of the cost of the

@@ -163,7 +163,7 @@ func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work fu
 	if opts.Gap >= coarse {
 		enough = 0.01 * opts.Gap
 	}
-	p.pricer.work(opts.Working, enough)
+	p.pricer.work(opts.Working, enough, false)
 	return work(p.pricer)
 }
 

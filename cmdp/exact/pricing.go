@@ -38,6 +38,10 @@ type traits struct {
 	unbounded bool
 	// endless tells that some returns are totals or discounted sums, which may be far smaller than the sides of a box around them.
 	endless bool
+	// plain tells that what is best in a direction is a single policy.
+	plain bool
+	// large tells that some part of the model is so large that it is solved by sweeps, which take the longer the more exact they are.
+	large bool
 	// dear tells that to price a direction takes so long that no direction is tried in vain.
 	dear bool
 	// fresh tells that every call starts anew: the next one may follow on one that was interrupted.
@@ -59,8 +63,9 @@ type traits struct {
 // A pricer is the source of a model, which makes one policy of a mixture as well.
 type pricer interface {
 	source
-	// work says whom to tell of what is done from now on, and the relative error of a bound that is no matter, 0 for rounding.
-	work(tell markov.Progress, enough float64)
+	// work says whom to tell of what is done from now on, the relative error of a bound that is no matter, 0 for rounding, and whether
+	// bounds that are not exact are to be proved all the same.
+	work(tell markov.Progress, enough float64, proving bool)
 	// possible is extent, less wide where a bound of a step is far from what policies return. Errors are measured by it.
 	possible(ctx context.Context, lower, upper []float64) error
 	// combine returns the policy that has the occupancies of the mixture of columns, which draws as seldom as the face allows. The
@@ -78,6 +83,8 @@ type priced struct {
 	returns       []float64
 	value, margin float64
 	rough         bool            // the policy may be worse than the best one by what was aimed at
+	proved        bool            // the bound is that of a pass over the model, as of recheck
+	shown         []float64       // the returns with those that do not end, nil if all of them do
 	policy        *markov.Actions // kept by pricers for which that is cheap
 	number        int             // of a Mixer
 	level         [][]float64     // returns of a step in loops whose returns cancel out in the direction, up to rounding

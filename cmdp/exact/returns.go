@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/internal/threshold"
@@ -29,13 +30,19 @@ func (p *stationary) visits(ctx context.Context, st *markov.Rule, rough bool) (*
 	return p.visitor.Solve(ctx, st, p.mass, rough && p.enough > 0)
 }
 
-// returns computes the returns of a policy. What does not end is left out.
-func (p *stationary) returns(ctx context.Context, st *markov.Rule) ([]float64, error) {
+// returns computes the returns of a policy. What does not end is left out of those that are counted; shown are all of them, nil if they
+// are the same.
+func (p *stationary) returns(ctx context.Context, st *markov.Rule) (counted, shown []float64, err error) {
 	x, err := p.visits(ctx, st, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.sum(st, x), nil
+	counted = p.sum(st, x)
+	shown = p.endless(slices.Clone(counted), st, x)
+	if slices.Equal(counted, shown) {
+		shown = nil
+	}
+	return counted, shown, nil
 }
 
 // sum adds up the returns of the visits, except where the policy goes on for ever.

@@ -82,18 +82,27 @@ func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (p
 
 // run goes through the phases.
 func (s *solver) run() (*Result, error) {
-	if err := s.start(); err != nil {
-		return nil, err
-	}
-	verdict, err := s.judge()
+	verdict, err := s.decide()
 	if err != nil {
 		return nil, err
 	}
-	if verdict == Optimal {
-		if err := s.join(); err != nil {
-			return nil, err
-		}
+	return s.answer(verdict)
+}
+
+// decide finds the verdict, and the mixture of policies that it is about.
+func (s *solver) decide() (Status, error) {
+	if err := s.start(); err != nil {
+		return 0, err
 	}
+	verdict, err := s.judge()
+	if err == nil && verdict == Optimal {
+		err = s.join()
+	}
+	return verdict, err
+}
+
+// answer says all that goes with a verdict.
+func (s *solver) answer(verdict Status) (*Result, error) {
 	switch verdict {
 	case Infeasible:
 		return s.infeasible()
@@ -142,6 +151,7 @@ type solver struct {
 	affine       bool              // so is the tangent of the cost at any point
 	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
 	missing      float64           // distance from the target that counts as none
+	close        float64           // gap that counts as none
 
 	seed       []column    // policies known in advance
 	warm       bool        // they are enough to begin with

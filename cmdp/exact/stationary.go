@@ -41,6 +41,8 @@ type stationary struct {
 	swept       bool                      // some component is so large that its totals are swept
 	mass        []float64                 // room for visits
 	enough      float64                   // relative error of a bound that is no matter
+	proving     bool                      // bounds are proved all the same
+	last        []float64                 // the returns of the last policy that was priced, which tell the size of values
 }
 
 func newStationary(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*stationary, error) {
@@ -63,6 +65,7 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 	p.reached = markov.Reachable(p.k, start)
 	p.graph = markov.Graph{Kernel: p.k, In: p.reached, Progress: tell}
 	p.parts = p.graph.Components()
+	p.graph.OrderByLayers(p.parts)
 	p.signs = make([]struct{ up, down bool }, m.Dim())
 	p.steps = make([]float64, m.Dim())
 	for j, r := range p.k.Returns {
@@ -112,9 +115,10 @@ func (p *stationary) with(c relevance) (*stationary, error) {
 
 func (p *stationary) dim() int { return p.m.Dim() }
 
-func (p *stationary) work(tell markov.Progress, enough float64) {
+func (p *stationary) work(tell markov.Progress, enough float64, proving bool) {
 	p.tell = tell
 	p.enough = enough
+	p.proving = proving
 }
 
 // branches returns none: what goes on for ever does so with nothing that matters, or is the answer.
@@ -231,7 +235,9 @@ func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 			settled = append(settled, [2]int32{s, nearer[s]})
 		}
 	}
-	q := rest.Quotient(rest.Components(), rest.Only(nothing).EndComponents(), func(int32) bool { return false })
+	parts := rest.Components()
+	rest.OrderByLayers(parts)
+	q := rest.Quotient(parts, rest.Only(nothing).EndComponents(), func(int32) bool { return false })
 	q.Ends, q.Place, q.Free = q.Ends.Listed(), func(int) []int32 { return nil }, settled
 	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)
 	z.LowerBound = 0
@@ -271,10 +277,20 @@ func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotie
 	return q
 }
 
-func (p *stationary) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
-	z := p.scalar(dir)
+// price finds values up to an error that is a part of aim. The last policy tells how large they are.
+func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
+	z, tolerance, proved := p.scalar(dir), p.enough, p.enough == 0 || p.proving
+	size := 0.0
+	for i, x := range p.last {
+		size += math.Abs(dir[i] * x)
+	}
+	if aim > 0 && size > 0 && p.swept {
+		const part, most = 0.3, 1e-2
+		tolerance = max(tolerance, min(part*aim/size, most))
+	}
+	rough := tolerance > p.enough
 	for {
-		endless, value, margin, err := p.solve(ctx, z, dir, p.enough > 0)
+		endless, value, margin, err := p.solve(ctx, z, dir, tolerance, proved)
 		if err != nil {
 			return priced{}, err
 		}
@@ -283,15 +299,34 @@ func (p *stationary) price(ctx context.Context, dir []float64, _ float64) (price
 		if endless != nil {
 			return p.ray(z.Quotient, &policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := priced{policy: &policy, value: value, margin: margin, level: p.gains(z.Loops)}
-		if out.returns, err = p.returns(ctx, &markov.Rule{Actions: policy}); err != nil {
+		out := priced{policy: &policy, value: value, margin: margin, rough: rough, proved: proved, level: p.gains(z.Loops)}
+		if out.returns, out.shown, err = p.returns(ctx, &markov.Rule{Actions: policy}); err != nil {
 			return out, err
 		}
+		p.last = out.returns
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
-		if reached := floats.Dot(dir, out.returns); z.Allowance() == 0 || reached-value <= 10*p.enough*math.Abs(reached) {
-			return out, nil
+		reached := floats.Dot(dir, out.returns)
+		close := 10 * p.enough * math.Abs(reached)
+		if rough {
+			close = max(close, aim)
 		}
-		z.Sharpen()
+		missed := reached - value
+		if rough && p.gamma < 1 {
+			missed += margin
+		}
+		if rough && missed < close/8 {
+			z.Relax()
+		}
+		switch {
+		case missed <= close || tolerance == 0 || p.gamma == 1 && z.Allowance() == 0:
+			return out, nil
+		case p.gamma == 1:
+			z.Sharpen()
+		case !rough:
+			return out, nil
+		default:
+			tolerance, rough = p.enough, false
+		}
 	}
 }
 
@@ -346,20 +381,19 @@ func (p *stationary) spread(dst []float64, z *markov.LeastTotal) []float64 {
 	return dst
 }
 
-// solve finds the cheapest policy in a direction and a bound, which is proved by going
-// through all choices of the model unless rough is true. A total whose bound is lost to rounding
+// solve finds the cheapest policy in a direction, up to a relative error, and a bound, which is proved by going
+// through all choices of the model if proved is true. A total whose bound is lost to rounding
 // is sought again with a larger perturbation.
-func (p *stationary) solve(ctx context.Context, z *markov.LeastTotal, dir []float64, rough bool) (endless []int32, value, margin float64, err error) {
+func (p *stationary) solve(ctx context.Context, z *markov.LeastTotal, dir []float64, tolerance float64, proved bool) (endless []int32, value, margin float64, err error) {
 	const most = 1000
 	for {
-		if p.scalarize(z, dir); !rough {
-			z.Tolerance = 0
-		}
+		p.scalarize(z, dir)
+		z.Tolerance = tolerance
 		z.Progress = p.tell
 		if endless, err = z.Solve(ctx); endless != nil || err != nil {
 			return endless, math.Inf(-1), 0, err
 		}
-		if rough {
+		if !proved {
 			value, margin = p.boundOf(z)
 			return nil, value, margin, nil
 		}

@@ -44,9 +44,9 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 
 func (f *tallied) dim() int { return f.m.Dim() }
 
-func (f *tallied) traits() traits { return traits{dear: true} }
+func (f *tallied) traits() traits { return traits{dear: true, plain: true} }
 
-func (f *tallied) work(markov.Progress, float64) {}
+func (f *tallied) work(markov.Progress, float64, bool) {}
 
 func (f *tallied) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)

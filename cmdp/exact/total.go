@@ -12,7 +12,7 @@ import (
 type total struct{ *stationary }
 
 func (p *total) traits() traits {
-	out := traits{unbounded: true, endless: true, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent, farApart: p.farApart}
+	out := traits{plain: true, unbounded: true, endless: true, large: p.swept, steps: p.steps, relevance: &p.relevance, chosen: p.recurrent, farApart: p.farApart}
 	if p.recurrent {
 		out.rays = p.stationary
 	}

@@ -28,9 +28,13 @@ func stretchOf(states, reach int32) int32 {
 	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
-// gaussSeidel finds the values and the policy of a component, the states [lo, hi), without a discount. It
-// reports false where sweeps are slow, or the policy may not come to rest.
-func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
+// The policy that sweeps find is evaluated after fewSweeps of all states if it hardly changes any more, or after manySweeps.
+const fewSweeps, manySweeps = 4, 16
+
+// gaussSeidel finds the values and the policy of component i, the states [lo, hi), without a discount. Where sweeps go on and on
+// because values are slow to add up, the policy is evaluated in between. It reports false where that is slow too, or the policy may not
+// come to rest.
+func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool {
 	reach, least, most := z.survey(lo, hi)
 	held := int32(threshold.Window)
 	if least >= 0 { // so are the values
@@ -46,7 +50,17 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 	if cold {
 		z.initialValues(lo, front+min(reach, hi-front), hi)
 	}
+	since, settled := -fewSweeps*int(hi-lo), false // how many states have been swept since the policy was evaluated, and whether it is stable
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
+		if since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo) {
+			since = 0
+			if !z.evaluateSwept(ctx, i, lo, hi) {
+				return false
+			}
+			from, part = lo, 0.5
+		}
+		since += int(front - from)
+		z.switched = 0
 		changed := hi // the first state that did
 		for a := from; a < front; a += held {
 			b := min(front, a+held)
@@ -55,6 +69,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 			}
 			changed = min(changed, z.sweepWindow(w, a, b, hi, part))
 		}
+		settled = front == hi && z.switched <= int(front-from)/1024
 		switch {
 		case changed < hi:
 			from = max(lo, changed-reach)
@@ -68,6 +83,77 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, lo, hi int32) bool {
 			from, part = lo, 0.5
 		default:
 			return z.proper(lo, hi)
+		}
+	}
+	return false
+}
+
+// evaluateSwept sets the values in a component to those of the policy that sweeps have found, where that comes to rest from everywhere.
+func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) bool {
+	if z.sweepPolicy(ctx, lo, hi) || !z.proper(lo, hi) {
+		return true
+	}
+	z.iterative[i] = true
+	rest := 0.1 * z.extra
+	if z.switched > 0 { // it will change
+		rest = math.Inf(1)
+	}
+	loops, err := z.evaluate(ctx, i, lo, hi, rest)
+	return loops == nil && err == nil
+}
+
+// sweepPolicy improves the values of a proper policy in a component by sweeps in place of the policy alone, until they change little or,
+// if the policy will change itself, less. It reports false where sweeps are slow.
+func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
+	const enough, slow = 0.01, 0.7
+	rounding := z.roundingShare()
+	z.rows.start(z.Quotient, lo, hi)
+	z.right = grown(z.right, int(hi-lo))
+	for s := lo; s < hi; s++ {
+		i := z.Policy[s]
+		to, prob := z.Quotient.Row(i)
+		out := 0.0
+		for j, n := range to {
+			if n != s {
+				out += prob[j]
+			}
+		}
+		if len(to) == 0 {
+			out = 1
+		}
+		z.right[s-lo] = (z.Reward[i] - z.extra - rounding*z.Weight(i)) / out
+		z.rows.leave(int(s-lo), s, to, prob, out)
+	}
+	v, r := z.Values, &z.rows
+	first, last := math.Inf(1), math.Inf(1)
+	for n := 1; n <= mostSweeps*4 && ctx.Err() == nil; n++ {
+		worst, least := 0.0, true
+		for s := range z.right {
+			next := r.next[r.first[s]:r.end[s]]
+			share := r.prob[r.first[s]:][:len(next)]
+			x, size := z.right[s], 0.0
+			for j, n := range next {
+				y := float64(share[j] * v[n])
+				x += y
+				size += math.Abs(y)
+			}
+			x -= rounding * (size + math.Abs(x))
+			change := math.Abs(x - v[lo+int32(s)])
+			worst = max(worst, change)
+			least = least && change <= 0.25*(z.extra+rounding*math.Abs(x))
+			v[lo+int32(s)] = x
+		}
+		if n == 1 {
+			first = worst
+		}
+		if least || z.switched > 0 && worst <= enough*first {
+			return true
+		}
+		if n%reviewEvery == 0 {
+			if worst > slow*last {
+				return false
+			}
+			last = worst
 		}
 	}
 	return false
@@ -143,7 +229,11 @@ func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) 
 		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
 			changed = s
 		}
-		v[s], z.Policy[s] = best, z.Quotient.First[s]+at
+		v[s] = best
+		if i := z.Quotient.First[s] + at; z.Policy[s] != i {
+			z.Policy[s] = i
+			z.switched++
+		}
 	}
 	return changed
 }

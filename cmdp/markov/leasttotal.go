@@ -46,6 +46,7 @@ type LeastTotal struct {
 	iterative  map[int]bool   // components that are too wide to be eliminated
 	slow       map[int]bool   // components in which sweeps are slow
 	broken     int            // the component whose policy is not proper, −1 for none
+	switched   int            // choices that changed in a sweep
 	moved      bool           // some values were far from what they are now
 	step       float64        // see Allowance
 	share      float64        // what step is, of Tolerance times the mean weight
@@ -98,6 +99,9 @@ func (z *LeastTotal) Sharpen() {
 		z.share = 0
 	}
 }
+
+// Relax makes the allowance of the next Solve larger.
+func (z *LeastTotal) Relax() { z.share = min(max(4*z.share, 1e-6), 256) }
 
 // allow sets the allowance: a share of the mean weight of a choice.
 func (z *LeastTotal) allow() {

@@ -26,7 +26,7 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 	}
 	z.extra = 3 * z.step
 	if z.gamma == 1 && int(hi-lo) > threshold.Swept && z.cancelling == nil && !z.slow[i] {
-		if z.gaussSeidel(ctx, lo, hi) || ctx.Err() != nil {
+		if z.gaussSeidel(ctx, i, lo, hi) || ctx.Err() != nil {
 			z.extra = 0
 			return nil, ctx.Err()
 		}

@@ -1,0 +1,94 @@
+package markov
+
+import (
+	"slices"
+
+	"cmdpsolve/internal/threshold"
+)
+
+// OrderByLayers orders the states of large components by how many transitions lead out of the component at least, fewest first, where
+// the order that they have does not keep successors close: where some transition leads back over more than half of the component.
+// Sweeps in place then take most values from states that the same sweep has been at. States that are equally far keep their order.
+func (g *Graph) OrderByLayers(p *Partition) {
+	var place, far []int32
+	for i := range p.Len() {
+		states := p.Part(i)
+		if len(states) <= threshold.Swept {
+			continue
+		}
+		if place == nil {
+			place, far = make([]int32, g.States()), make([]int32, g.States())
+		}
+		for j, s := range states {
+			place[s] = int32(j)
+		}
+		if g.leadsBack(p, states, place) > len(states)/2 {
+			g.layers(p, states, place, far)
+			slices.SortStableFunc(states, func(a, b int32) int { return int(far[a] - far[b]) })
+		}
+	}
+}
+
+// leadsBack returns over how many states of a component, in their order, a transition leads back at most.
+func (g *Graph) leadsBack(p *Partition, states, place []int32) int {
+	most := int32(0)
+	for _, s := range states {
+		g.each(s, func(n int32) {
+			if p.Of[n] == p.Of[s] {
+				most = max(most, place[n]-place[s])
+			}
+		})
+	}
+	return int(most)
+}
+
+// layers sets far to the least number of transitions with which each state of a component leads out of it.
+func (g *Graph) layers(p *Partition, states, place, far []int32) {
+	part := p.Of[states[0]]
+	var queue []int32
+	for _, s := range states {
+		far[s] = -1
+	}
+	into := newLists(len(states), func(add func(at, item int32)) {
+		for _, s := range states {
+			g.each(s, func(n int32) {
+				if p.Of[n] == part {
+					add(place[n], s)
+				}
+			})
+		}
+	})
+	for _, s := range states {
+		g.each(s, func(n int32) {
+			if p.Of[n] != part && far[s] < 0 {
+				far[s] = 0
+				queue = append(queue, s)
+			}
+		})
+	}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for _, by := range into.of(place[s]) {
+			if far[by] < 0 {
+				far[by] = far[s] + 1
+				queue = append(queue, by)
+			}
+		}
+	}
+}
+
+// each calls visit with the successors of a state.
+func (g *Graph) each(s int32, visit func(n int32)) {
+	k := g.Kernel
+	for c := k.First[s]; c < k.First[s+1]; c++ {
+		if !g.Allows(c) {
+			continue
+		}
+		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
+			if k.Prob[e] > 0 && k.Next[e] != s && g.Has(k.Next[e]) {
+				visit(k.Next[e])
+			}
+		}
+	}
+}
