@@ -42,12 +42,12 @@ func (p *Planner) Conflict(ctx context.Context, task cmdp.Task, set geometry.Set
 		c.n++
 	}
 	for k, r := range c.rows {
-		if err := r.Check(p.m.Dim()); err != nil {
+		if err := r.Check(p.dim()); err != nil {
 			return nil, fmt.Errorf("exact: conflict: row %d: %w", k, err)
 		}
 	}
-	if set != nil && set.Dim() != p.m.Dim() {
-		return nil, fmt.Errorf("exact: conflict: set of dimension %d: want %d as the returns of the model", set.Dim(), p.m.Dim())
+	if set != nil && set.Dim() != p.dim() {
+		return nil, fmt.Errorf("exact: conflict: set of dimension %d: want %d as the returns of the model", set.Dim(), p.dim())
 	}
 	return c.find()
 }
@@ -104,7 +104,7 @@ func (c *conflictSearch) findBox() error {
 	if c.box != nil {
 		return nil
 	}
-	lower, upper, err := Ranges(c.ctx, c.m, Options{Workers: c.workers})
+	lower, upper, err := c.Ranges(c.ctx, Options{})
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,20 @@ type DistanceResult struct {
 // Distance returns how far the returns of all policies of m stay from the target of the
 // task.
 func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*DistanceResult, error) {
+	p, err := NewPlanner(m, opts.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return p.Distance(ctx, task, opts)
+}
+
+// Distance is the function [Distance], which it returns the errors of.
+func (p *Planner) Distance(ctx context.Context, task cmdp.Task, opts Options) (*DistanceResult, error) {
 	if task.Target == nil {
 		return nil, errors.New("exact: distance: no target")
 	}
 	task = cmdp.Task{Target: task.Target, Whole: task.Whole, Box: task.Box}
-	r, err := Solve(ctx, m, task, opts)
+	r, err := p.Solve(ctx, task, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -143,6 +143,9 @@ func (s *solver) recoverPolicy(r *Result) error {
 	if len(r.Policy.components) > 0 {
 		r.Policy, r.Components = nil, r.Policy.components
 	}
+	if r.Policy != nil && r.Policy.parts != nil {
+		r.Policy, r.Parts = nil, r.Policy.parts
+	}
 	return nil
 }
 

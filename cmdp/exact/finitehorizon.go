@@ -24,10 +24,13 @@ type finite struct {
 	flow        *flow
 	mostActions int
 	spans       [][]span // of each step, the states that can be reached; nil for all
+	stepwise    stepwise
 }
 
-func newFinite(m *cmdp.Model, workers int) *finite {
-	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions(), spans: reachedSpans(m)}
+// newFinite returns the pricer of a model. Returns in each have a coordinate for each step beside that of their sum.
+func newFinite(m *cmdp.Model, workers int, each ...int) *finite {
+	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions(), spans: reachedSpans(m),
+		stepwise: stepwise{d: m.Dim(), steps: m.Horizon(), each: each}}
 	s, d, choices := m.States(), m.Dim(), 0
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
 	for h := range kernels(m) {
@@ -73,14 +76,18 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 	return sum
 }
 
-func (f *finite) dim() int { return f.m.Dim() }
+func (f *finite) dim() int { return f.stepwise.dim() }
 
 func (f *finite) traits() traits { return traits{fresh: true, plain: true} }
 
 func (f *finite) work(tell markov.Progress, _ float64, _ bool) { f.tell = tell }
 
 func (f *finite) extent(_ context.Context, lower, upper []float64) error {
-	f.m.Shape().ReturnToGo(lower, upper, 0)
+	d := f.m.Dim()
+	f.m.Shape().ReturnToGo(lower[:d], upper[:d], 0)
+	for h := range f.stepwise.steps {
+		f.stepwise.extent(f.m.Kernel(h), h, lower, upper)
+	}
 	return nil
 }
 
@@ -90,7 +97,7 @@ func (f *finite) possible(ctx context.Context, lower, upper []float64) error {
 
 func (f *finite) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if f.policy == nil {
-		f.policy, f.flow = f.newTable(), newFlow(f.m, f.workers)
+		f.policy, f.flow = f.newTable(), newFlow(f.m, f.workers, f.stepwise)
 	}
 	value, margin, err := f.iterate(ctx, dir, f.policy, f.spans)
 	if err != nil {
@@ -111,7 +118,8 @@ const iterating = "finding values of states"
 // the action of every (step, state) pair of the spans, or of all if these are nil, of several best ones the first.
 func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Actions, spans [][]span) (value, margin float64, err error) {
 	clear(f.v)
-	d, steps, states := len(dir), f.m.Horizon(), f.m.States()
+	d, steps, states := f.m.Dim(), f.m.Horizon(), f.m.States()
+	dirs := f.stepwise.directions(dir)
 	div := parallel.Divide(f.workers, states, len(f.m.Kernel(0).Next))
 	size := make([]parallel.Maximum, steps)
 	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
@@ -126,8 +134,8 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 		lo, hi := div.Part(part)
 		// Steps that share a kernel share the rewards: done again at each of them they would
 		// take as long as all the rest.
-		if stage == 0 || !f.m.Stationary() {
-			b.scalarize(dir, lo, hi)
+		if stage == 0 || !f.m.Stationary() || len(f.stepwise.each) > 0 {
+			b.scalarize(dirs[h], lo, hi)
 		}
 		size[h].Add(within(at(spans, h), lo, hi, b.states))
 	}}
@@ -141,7 +149,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 	for h := steps - 1; h >= 0; h-- {
 		// Every backup adds the rounding of sums over at most longest successors and d
 		// coordinates; see Higham, Accuracy and Stability of Numerical Algorithms, §3.1.
-		margin += float64(f.longest+d+4) * unit * (f.largestReward(h, dir) + most)
+		margin += float64(f.longest+d+4) * unit * (f.largestReward(h, dirs[h]) + most)
 		most = size[h].Get()
 	}
 	return atStart(f.m, f.v), 1.001*margin + startError*most, nil

@@ -26,23 +26,24 @@ type flow struct {
 	blocks     parallel.Division
 	work       int         // transitions of a policy and step, about
 	mass, next [][]float64 // of each block, S: share of the occupancy; 0 between calls
-	sums       [][]float64 // of each block, d: its part of the returns
+	sums       [][]float64 // of each block: its part of the returns
+	stepwise   stepwise
 }
 
 // mostBlocks bounds the number of blocks, and so of workers that are of use.
 const mostBlocks = 4
 
-func newFlow(m *cmdp.Model, workers int) *flow {
+func newFlow(m *cmdp.Model, workers int, each stepwise) *flow {
 	states := m.States()
 	n := min(mostBlocks, max(1, states/threshold.Block))
 	size := (states + n - 1) / n
-	f := &flow{m: m, workers: workers, blocks: parallel.Division{N: states, Size: size, Parts: (states + size - 1) / size}}
+	f := &flow{m: m, workers: workers, stepwise: each, blocks: parallel.Division{N: states, Size: size, Parts: (states + size - 1) / size}}
 	if choices := m.Kernel(0).Choices(); choices > 0 {
 		f.work = int(float64(len(m.Kernel(0).Next)) / float64(choices) * float64(states))
 	}
 	for range f.blocks.Parts {
 		f.mass, f.next = append(f.mass, make([]float64, states)), append(f.next, make([]float64, states))
-		f.sums = append(f.sums, make([]float64, m.Dim()))
+		f.sums = append(f.sums, make([]float64, each.dim()))
 	}
 	return f
 }
@@ -67,14 +68,14 @@ func (f *flow) returns(ctx context.Context, policy []markov.Actions, room []floa
 			from, to = to, from
 		}
 		f.step(h, block, from, to[block], &policy[h], room)
-		if last := h == f.m.Horizon()-1; last || !f.m.Stationary() {
-			f.collectReturns(f.m.Kernel(h), block, room)
+		if last := h == f.m.Horizon()-1; last || !f.m.Stationary() || len(f.stepwise.each) > 0 {
+			f.collectReturns(h, block, room)
 		}
 	}
 	if err := r.Run(ctx); err != nil {
 		return nil, err
 	}
-	total := make([]float64, f.m.Dim())
+	total := make([]float64, f.stepwise.dim())
 	for _, sum := range f.sums {
 		floats.AddScaled(total, 1, sum)
 	}
@@ -122,7 +123,8 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *mark
 
 // collectReturns adds the returns of the occupancies of the choices of a block to its sum, and
 // takes them away. The sums of few terms are added up, which keeps their rounding small.
-func (f *flow) collectReturns(k *cmdp.Kernel, block int, choices []float64) {
+func (f *flow) collectReturns(h, block int, choices []float64) {
+	k := f.m.Kernel(h)
 	lo, hi := f.blocks.Part(block)
 	d := f.m.Dim()
 	part := make([]float64, d)
@@ -136,6 +138,6 @@ func (f *flow) collectReturns(k *cmdp.Kernel, block int, choices []float64) {
 				choices[c] = 0
 			}
 		}
-		floats.AddScaled(f.sums[block], 1, part)
+		f.stepwise.add(f.sums[block], 1, part, h)
 	}
 }

@@ -38,6 +38,7 @@ type FrontPoint struct {
 	// Policy is nil before Recover has been called, and if one of the Components is drawn at the start, see [Result].
 	Policy     *Policy
 	Components []Component
+	Parts      []Mixed          // of a sum
 	Product    *monitor.Product // of the policy with memory, nil without
 	// Mixed tells that the returns are those of a mixture of policies, of which Recover makes one; otherwise a policy that never draws has them.
 	Mixed bool
@@ -53,7 +54,7 @@ func (p *FrontPoint) Recover(ctx context.Context) error {
 	}
 	r, err := p.made.result(ctx)
 	if err == nil {
-		p.Policy, p.Components, p.Product = r.Policy, r.Components, r.Product
+		p.Policy, p.Components, p.Parts, p.Product = r.Policy, r.Components, r.Parts, r.Product
 	}
 	return err
 }
@@ -149,14 +150,14 @@ func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions
 // Front is the function [Front], which it returns the errors of. Other calls have their turn between two weighted problems.
 func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil
-	if err := checkTask(p.m, task); err != nil {
+	if err := p.check(task); err != nil {
 		return nil, err
 	}
-	opts, err := opts.withDefaults(p.m.Dim())
+	opts, err := opts.withDefaults(p.dim())
 	if err != nil {
 		return nil, err
 	}
-	f := &front{ctx: ctx, planner: p, relevance: relevanceOf(p.m.Dim(), task, opts.Over...), task: task, opts: opts}
+	f := &front{ctx: ctx, planner: p, relevance: relevanceOf(p.dim(), task, opts.Over...), task: task, opts: opts}
 	return f.run()
 }
 
@@ -221,7 +222,7 @@ func (f *front) finish() *FrontResult {
 
 // weigh solves the problem with the given weights of the objectives.
 func (f *front) weigh(weights []float64) (done bool, err error) {
-	gradient := make([]float64, f.planner.m.Dim())
+	gradient := make([]float64, f.planner.dim())
 	for k, w := range weights {
 		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}

@@ -89,7 +89,7 @@ func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Resu
 	best.Rows, best.Weights = s.refuters()
 	out := &Result{
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,
-		Returns: r.Returns, Policy: r.Policy, Product: r.Product, Randomized: r.Randomized, Violation: best.Distance, Tolerance: 2 * s.missing,
+		Returns: r.Returns, Policy: r.Policy, Parts: r.Parts, Product: r.Product, Randomized: r.Randomized, Violation: best.Distance, Tolerance: 2 * s.missing,
 		Iterations: s.iterations + nearest.iterations,
 		Dual:       make([]float64, len(s.lower)),
 	}

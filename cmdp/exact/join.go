@@ -45,10 +45,25 @@ func (s *solver) mixture() (columns []column, weights []float64, rays []column, 
 	if links == nil {
 		rest = 1
 	}
-	for _, j := range caratheodory(points, share, s.master.scale) {
-		columns, weights = append(columns, kept[j]), append(weights, rest*share[j])
+	for _, block := range byBlock(kept, len(s.master.blocks)) {
+		of, held := make([][]float64, len(block)), make([]float64, len(block))
+		for i, j := range block {
+			of[i], held[i] = points[j], share[j]
+		}
+		for _, i := range caratheodory(of, held, s.master.scale) {
+			columns, weights = append(columns, kept[block[i]]), append(weights, rest*held[i])
+		}
 	}
 	return append(columns, links...), append(weights, linked...), rays, steps
+}
+
+// byBlock returns the numbers of the columns of each part of a sum.
+func byBlock(columns []column, blocks int) [][]int {
+	of := make([][]int, blocks)
+	for j, c := range columns {
+		of[c.block] = append(of[c.block], j)
+	}
+	return of
 }
 
 // join makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A link
@@ -177,6 +192,10 @@ func policiesOf(columns []column) []column {
 // restart solves from scratch with other columns.
 func (m *master) restart(columns []column) (err error) {
 	m.columns = columns
+	m.blocks = make([][]int, len(m.blocks))
+	for j := range columns {
+		m.list(j)
+	}
 	m.costs = append(m.costs[:firstLambda], make([]float64, len(columns))...)
 	m.solver, err = lp.NewEmbedded(m.program())
 	return err

@@ -3,6 +3,7 @@ package exact
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/oracle/lp"
@@ -15,6 +16,7 @@ import (
 //
 //	min τ  s.t.  s_i·v − τ ≤ s_i·x_i − g(x_i),   n_k·v − e_k·u ≤ h_k,   v = Σ λ_j v^j,   Σ λ_j = 1
 //
+// and for a sum the weights of each part sum to 1. There,
 // where u is the elasticity of the target, kept at its least possible value, and
 // minimised in the first phase. e_k measures rows in a common unit. Rows are divided
 // by it, and tangents by the extent of the cost, so that the program sees numbers of a
@@ -35,6 +37,7 @@ type master struct {
 	base    float64 // cost from which τ counts in the program
 	least   float64 // range of u
 	most    float64
+	blocks  [][]int // the columns of each part, all of them in one block if there are no parts
 
 	lambda, v, mu, nu []float64 // of the last solution
 	tau, u            float64
@@ -81,8 +84,9 @@ const (
 // mixture moves inside the target where it can.
 const slackest = -1
 
-func newMaster(scale []float64, measure func(normal []float64) float64) (*master, error) {
-	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest, most: math.Inf(1)}
+func newMaster(scale []float64, measure func(normal []float64) float64, blocks int) (*master, error) {
+	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest, most: math.Inf(1),
+		blocks: make([][]int, max(1, blocks))}
 	var err error
 	m.solver, err = lp.NewEmbedded(m.program())
 	return m, err
@@ -92,15 +96,18 @@ func newMaster(scale []float64, measure func(normal []float64) float64) (*master
 func (m *master) program() *lp.Problem {
 	p := &lp.Problem{Minimize: append([]float64(nil), m.costs...)}
 	p.Lower, p.Upper = lp.Free(len(m.costs))
-	ones := make([]float64, len(m.costs))
-	for j := firstLambda; j < len(ones); j++ {
-		p.Lower[j] = m.columns[j-firstLambda].least
-		if m.columns[j-firstLambda].ray == nil {
-			ones[j] = 1
-		}
+	for j, c := range m.columns {
+		p.Lower[firstLambda+j] = c.least
 	}
-	p.Rows = append(p.Rows, lp.Equal(ones, 1), // Σ λ_j = 1
-		lp.Constraint{Coef: axis(len(ones), columnU, 1), Lower: m.least, Upper: m.most})
+	for _, columns := range m.blocks { // Σ λ_j = 1
+		row := lp.Constraint{Coef: []float64{}, Index: []int{}, Lower: 1, Upper: 1}
+		for _, j := range columns {
+			row.Coef = append(row.Coef, 1)
+			row.Index = append(row.Index, firstLambda+j)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Rows = append(p.Rows, lp.Constraint{Coef: axis(len(m.costs), columnU, 1), Lower: m.least, Upper: m.most})
 	for _, at := range m.place {
 		if at.cost {
 			p.Rows = append(p.Rows, m.cutRow(m.cuts[at.index]))
@@ -114,42 +121,98 @@ func (m *master) program() *lp.Problem {
 // elasticity sets the range of u.
 func (m *master) elasticity(least, most float64) error {
 	m.least, m.most = least, most
-	return m.solver.SetRowBounds(1, least, most)
+	return m.solver.SetRowBounds(len(m.blocks), least, most)
 }
 
-// point returns the returns of the first policy.
+// firstRow is the first row of cuts and target in the program. Those of the blocks come before, and that which bounds u.
+func (m *master) firstRow() int { return len(m.blocks) + 1 }
+
+// point returns the returns of the first policy, of those of all parts together; nil without one.
 func (m *master) point() []float64 {
-	for _, c := range m.columns {
-		if c.ray == nil {
-			return c.returns
+	if len(m.blocks) == 1 {
+		if len(m.blocks[0]) == 0 {
+			return nil
 		}
+		return m.columns[m.blocks[0][0]].returns
 	}
-	return nil
+	lambda := m.firstMixture()
+	if lambda == nil {
+		return nil
+	}
+	return m.mix(lambda)
+}
+
+// firstMixture returns weights of columns that are those of the first policy of each part, nil if one has none.
+func (m *master) firstMixture() []float64 {
+	lambda := make([]float64, len(m.columns))
+	for _, columns := range m.blocks {
+		if len(columns) == 0 {
+			return nil
+		}
+		lambda[columns[0]] = 1
+	}
+	return lambda
 }
 
 // addColumn adds a policy, unless it has the returns of one that is there already.
 func (m *master) addColumn(c column) (added bool, err error) {
-	coef := []float64{1, 0}
 	if c.ray != nil {
-		c, coef[0] = m.step(c), 0
+		c = m.step(c)
 	}
-	for _, o := range m.columns {
-		if (o.ray == nil) == (c.ray == nil) && m.same(o.returns, c.returns) {
-			return false, nil
+	if m.known(&c) {
+		return false, nil
+	}
+	coef, index := []float64{}, []int{}
+	enter := func(i int, x float64) {
+		if x != 0 {
+			index, coef = append(index, i), append(coef, x)
 		}
 	}
-	for _, p := range m.place {
+	if c.ray == nil {
+		enter(c.block, 1)
+	}
+	for i, p := range m.place {
 		if p.cost {
-			coef = append(coef, m.above(&m.cuts[p.index], &c))
+			enter(m.firstRow()+i, m.above(&m.cuts[p.index], &c))
 		} else {
-			coef = append(coef, m.beyond(&m.rows[p.index], &c))
+			enter(m.firstRow()+i, m.beyond(&m.rows[p.index], &c))
 		}
 	}
-	if err := m.solver.AddColumn(lp.Column{Coef: coef, Upper: math.Inf(1)}); err != nil {
+	if err := m.solver.AddColumn(lp.Column{Coef: coef, Index: index, Upper: math.Inf(1)}); err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
 	m.columns, m.costs = append(m.columns, c), append(m.costs, 0)
+	m.list(len(m.columns) - 1)
 	return true, nil
+}
+
+// known reports whether there is a column with the same returns.
+func (m *master) known(c *column) bool {
+	if c.ray != nil {
+		return slices.ContainsFunc(m.columns, func(o column) bool { return o.ray != nil && m.same(o.returns, c.returns) })
+	}
+	return slices.ContainsFunc(m.blocks[c.block], func(j int) bool { return m.same(m.columns[j].returns, c.returns) })
+}
+
+// list adds a column to those of its part, unless it is a ray.
+func (m *master) list(j int) {
+	c := &m.columns[j]
+	if c.ray == nil {
+		m.blocks[c.block] = append(m.blocks[c.block], j)
+	}
+}
+
+// largest returns the largest magnitude of a return, of all policies found.
+func (m *master) largest(i int) float64 {
+	sum := 0.0
+	for _, columns := range m.blocks {
+		size := 0.0
+		for _, j := range columns {
+			size = math.Max(size, math.Abs(m.columns[j].returns[i]))
+		}
+		sum += size
+	}
+	return sum
 }
 
 // step measures a ray in steps that change the returns by what they vary about.
@@ -169,8 +232,9 @@ func (m *master) step(c column) column {
 
 // same reports whether two points are equal up to rounding in each coordinate.
 func (m *master) same(a, b []float64) bool {
+	share := 1e-14 / float64(len(m.blocks))
 	for i := range a {
-		if math.Abs(a[i]-b[i]) > 1e-14*m.scale[i]+4*unit*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
+		if math.Abs(a[i]-b[i]) > share*m.scale[i]+4*unit*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
 			return false
 		}
 	}
@@ -203,6 +267,9 @@ func (m *master) above(c *cut, o *column) float64 {
 	if o.ray != nil {
 		return floats.Dot(c.slope, o.returns) / m.extent
 	}
+	if n := len(m.blocks); n > 1 {
+		return (floats.Dot(c.slope, o.returns) + (c.value-m.base-floats.Dot(c.slope, c.point))/float64(n)) / m.extent
+	}
 	x := c.value - m.base
 	for i, y := range o.returns {
 		x += c.slope[i] * (y - c.point[i])
@@ -232,7 +299,10 @@ func (m *master) targetRow(t targetRow) lp.Constraint {
 func (m *master) beyond(t *targetRow, c *column) float64 {
 	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), Boundless)
 	x := floats.Dot(t.Normal, c.returns) / t.elastic // what a ray adds
-	if c.ray == nil {
+	switch {
+	case c.ray == nil && len(m.blocks) > 1:
+		x -= t.Offset / (t.elastic * float64(len(m.blocks)))
+	case c.ray == nil:
 		x = t.excess(c.returns)
 	}
 	return math.Max(-most, math.Min(most, x))
@@ -278,7 +348,7 @@ func (m *master) solve() error {
 	m.mu, m.nu = append(m.mu[:0], make([]float64, len(m.cuts))...), append(m.nu[:0], make([]float64, len(m.rows))...)
 	for i, p := range m.place {
 		// Duals of ≤ rows of a minimisation are ≤ 0.
-		if y := math.Max(0, -m.sol.Duals[2+i]); y == 0 {
+		if y := math.Max(0, -m.sol.Duals[m.firstRow()+i]); y == 0 {
 			continue // units may be so far apart that their ratio is infinite
 		} else if p.cost {
 			m.mu[p.index] = y

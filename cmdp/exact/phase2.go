@@ -231,15 +231,13 @@ func (s *solver) tolerance(relative float64) float64 {
 // magnitude is what the gap is measured by: the largest of the cost of the
 // incumbent and of the spread of the costs of the policies found.
 func (s *solver) magnitude() float64 {
-	least, most := math.Inf(1), math.Inf(-1)
+	all := s.spread
 	for _, c := range s.master.columns {
-		if c.ray != nil || c.link != nil {
-			continue
+		if c.ray == nil && c.link == nil && len(s.master.blocks) == 1 {
+			all.add(s.task.Cost.Value(c.returns))
 		}
-		g := s.task.Cost.Value(c.returns)
-		least, most = min(least, g), max(most, g)
 	}
-	return max(math.Abs(s.incumbent.cost), most-least)
+	return max(math.Abs(s.incumbent.cost), all.most-all.least)
 }
 
 // allowance bounds the error of the model of cost and target: a share of the gap

@@ -17,8 +17,10 @@ import (
 //
 // It may be used concurrently; calls wait for each other.
 type Planner struct {
-	m       *cmdp.Model
+	m       *cmdp.Model // nil for a sum
 	workers int
+	width   int // dimension of a sum
+	sum     func(tell markov.Progress) (pricer, error)
 	turn    chan struct{}
 	pricer  pricer // nil before the first task
 	columns []column
@@ -42,6 +44,22 @@ func NewPlanner(m *cmdp.Model, workers int) (*Planner, error) {
 		return nil, err
 	}
 	return &Planner{m: m, workers: opts.Workers, turn: make(chan struct{}, 1)}, nil
+}
+
+// dim returns the number of coordinates of returns.
+func (p *Planner) dim() int {
+	if p.m == nil {
+		return p.width
+	}
+	return p.m.Dim()
+}
+
+// check refuses tasks that do not fit.
+func (p *Planner) check(task cmdp.Task) error {
+	if p.m == nil {
+		return checkTaskOf(p.width, task)
+	}
+	return checkTask(p.m, task)
 }
 
 // Solve is the function [Solve], which it returns the errors of.
@@ -68,7 +86,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if !p.pricer.traits().chosen || relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
+	if p.m == nil || !p.pricer.traits().chosen || relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
 	kept, err := p.Solve(ctx, limits, opts)
@@ -117,14 +135,14 @@ func (p *Planner) infinite(ctx context.Context, c relevance, r *Result) *NoTotal
 
 // use calls work with a solver that starts from what is kept, and keeps what it found.
 func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
-	if err := checkTask(p.m, task); err != nil {
+	if err := p.check(task); err != nil {
 		return err
 	}
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return err
 	}
-	c := relevanceOf(p.m.Dim(), task)
+	c := relevanceOf(p.dim(), task)
 	for {
 		err := p.inTurn(ctx, c, opts, func(q pricer) error {
 			s, err := newSolver(ctx, q, task, opts)
@@ -176,7 +194,7 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 			return nil
 		}
 	}
-	q, err := newPricer(p.m, p.workers, c, tell)
+	q, err := p.newPricer(c, tell)
 	if err != nil {
 		return err
 	}
@@ -185,6 +203,13 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	}
 	p.pricer = q
 	return nil
+}
+
+func (p *Planner) newPricer(c relevance, tell markov.Progress) (pricer, error) {
+	if p.m == nil {
+		return p.sum(tell)
+	}
+	return newPricer(p.m, p.workers, c, tell)
 }
 
 // coarse is the gap from which prices need not be found to rounding.
@@ -197,10 +222,33 @@ func (p *Planner) keep(columns []column) {
 	if len(columns) < len(p.columns) || len(columns) == 0 {
 		return
 	}
+	if p.m == nil {
+		p.columns = newestOfEach(columns)
+		return
+	}
 	each := p.m.States()
 	if columns[0].policy != nil {
 		each = columns[0].policy.Bytes()
 	}
 	most := max(1, min(keptColumns, keptBytes/max(1, each)))
 	p.columns = slices.Clone(columns[max(0, len(columns)-most):])
+}
+
+// newestOfEach returns the newest columns of each part of a sum, as many of each as memory allows.
+func newestOfEach(columns []column) []column {
+	of := make(map[int]int)
+	blocks := 1
+	for _, c := range columns {
+		blocks = max(blocks, c.block+1)
+	}
+	most := max(1, min(keptColumns, keptBytes/(8*max(1, len(columns[0].returns))*blocks)))
+	var kept []column
+	for _, c := range slices.Backward(columns) {
+		if of[c.block] < most {
+			kept = append(kept, c)
+			of[c.block]++
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }

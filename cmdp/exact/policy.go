@@ -16,6 +16,7 @@ type Policy struct {
 	steps      []markov.Rule
 	components []Component  // of a mixture, which has no steps
 	tally      *tallyPolicy // of a cmdp.Tally, in the place of steps
+	parts      []Mixed      // of a sum, in the place of all others
 }
 
 // A Component is a policy that is drawn, with a probability, at the start and then played for

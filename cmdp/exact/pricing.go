@@ -56,6 +56,8 @@ type traits struct {
 	// farApart reports whether to make one policy of a mixture of columns takes many times as long as to price a direction; nil where it
 	// never does.
 	farApart func(columns []column) bool
+	// blocks is the number of parts that a sum consists of, each of which has columns of its own; 0 stands for 1.
+	blocks int
 	// classes joins recurrent classes, nil where policies have none that matter.
 	classes *average
 }
@@ -91,6 +93,8 @@ type priced struct {
 	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
 	// each step in a place where a policy may go on for ever.
 	ray *ray
+	// parts are the answers of the parts of a sum, their returns weighted and in its coordinates; nil without parts.
+	parts []priced
 }
 
 // A column is a deterministic policy in the master: its returns, and the policy
@@ -102,6 +106,7 @@ type column struct {
 	ray          *ray    // returns are then those of a step, see priced
 	link         *link   // instead of a policy: joins recurrent classes
 	least        float64 // the weight is at least that
+	block        int     // of the sum, see traits.blocks
 }
 
 func newColumn(p priced, dir []float64) column {

@@ -17,6 +17,7 @@ import (
 func (f *finite) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	states := f.m.States()
 	now, next := make([]float64, states), make([]float64, states)
+	dirs := f.stepwise.directions(dir)
 	most := 0.0
 	for h := f.m.Horizon(); h > 0; h-- {
 		if err := ctx.Err(); err != nil {
@@ -24,9 +25,9 @@ func (f *finite) recheck(ctx context.Context, dir []float64) (value, margin floa
 		}
 		k := f.m.Kernel(h - 1)
 		size := parallel.ForStates(f.workers, states, len(k.Next), func(lo, hi int) float64 {
-			return within(at(f.spans, h-1), lo, hi, func(lo, hi int) float64 { return again(k, dir, next, now, lo, hi) })
+			return within(at(f.spans, h-1), lo, hi, func(lo, hi int) float64 { return again(k, dirs[h-1], next, now, lo, hi) })
 		})
-		margin += float64(f.longest+len(dir)+4) * unit * (size + most)
+		margin += float64(f.longest+f.m.Dim()+4) * unit * (size + most)
 		most = size
 		now, next = next, now
 	}

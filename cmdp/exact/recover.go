@@ -87,8 +87,12 @@ func push(k *cmdp.Kernel, c int, mass float64, next []float64) {
 }
 
 func (f *finite) evaluate(_ context.Context, p *Policy) ([]float64, error) {
-	v := make([]float64, f.m.Dim())
-	cmdp.NewEvaluator(f.m).Returns(v, p)
+	v := make([]float64, f.dim())
+	evaluator := cmdp.NewEvaluator(f.m)
+	evaluator.Returns(v[:f.m.Dim()], p)
+	if len(f.stepwise.each) > 0 {
+		f.stepwise.evaluate(v, f.m, p)
+	}
 	return v, nil
 }
 

@@ -73,6 +73,8 @@ type Result struct {
 	Policy     *Policy
 	Components []Component
 	Randomized int
+	// Parts has what each part of a sum does, see [NewSumPlanner]. It is nil for any other model.
+	Parts []Mixed
 	// Product is not nil where an optimum of totals has to remember whether it is done with loops: after going round one for a while, it
 	// stays in it at no cost, or leaves for good. Policy and Components are for Product.Model then, whose states are those of the model
 	// with the memory of a [monitor.Taken].

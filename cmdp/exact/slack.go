@@ -31,13 +31,18 @@ type SlackResult struct {
 // of positive radius r around v, the dual multiplier of any cost g is at most
 // (g(v) − min g)/r (erratum E-11).
 func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*SlackResult, error) {
-	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	p, err := NewPlanner(m, opts.Workers)
 	if err != nil {
 		return nil, err
 	}
+	return p.Slack(ctx, task, opts)
+}
+
+// Slack is the function [Slack], which it returns the errors of.
+func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
+	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
-	err = p.use(ctx, task, opts, func(s *solver) (err error) {
+	err := p.use(ctx, task, opts, func(s *solver) (err error) {
 		r, err = s.slack()
 		return err
 	})
@@ -210,7 +215,7 @@ func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
 		if err := s.start(); err != nil {
 			return nil, err
 		}
-		s.incumbent = s.at([]float64{1})
+		s.incumbent = s.at(s.master.firstMixture())
 	}
 	r := new(Result)
 	if err := s.recoverPolicy(r); err != nil {

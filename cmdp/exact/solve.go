@@ -45,7 +45,11 @@ func checkDimensions(m *cmdp.Model, task cmdp.Task) error {
 	if m == nil || m.States() == 0 {
 		return errors.New("exact: no model")
 	}
-	if err := task.Check(m.Dim()); err != nil {
+	return checkTaskOf(m.Dim(), task)
+}
+
+func checkTaskOf(dim int, task cmdp.Task) error {
+	if err := task.Check(dim); err != nil {
 		return fmt.Errorf("exact: %w", err)
 	}
 	for k, c := range task.Constraints {
@@ -169,6 +173,7 @@ type solver struct {
 	refuted    *Certificate // separates the target
 	refuting   []float64    // the multipliers of the rows that do
 	joined     *Joined      // classes of the incumbent
+	spread     spread       // of the costs of the policies found for a sum
 }
 
 // A point is a mixture of columns that meets the target.
@@ -223,7 +228,7 @@ func (s *solver) measure() (err error) {
 	extent := scaleOf(s.lower, s.upper, s.steps)
 	// No tolerance makes up for the rounding of returns that do not vary.
 	s.missing = s.opts.Feasibility*floats.Norm(extent, 2) + 64*unit*math.Hypot(floats.Norm(s.lower, 2), floats.Norm(s.upper, 2))
-	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) })
+	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
 	s.incumbent = point{cost: math.Inf(1)}
 	return err
 }
@@ -237,12 +242,7 @@ func (s *solver) narrowed() (bool, error) {
 	}
 	changed := false
 	for i := range s.lower {
-		size := s.steps[i]
-		for _, c := range s.master.columns {
-			if c.ray == nil {
-				size = math.Max(size, math.Abs(c.returns[i]))
-			}
-		}
+		size := math.Max(s.steps[i], s.master.largest(i))
 		if size > 0 && s.upper[i]-s.lower[i] > far*size {
 			s.lower[i], s.upper[i] = math.Max(s.lower[i], -most*size), math.Min(s.upper[i], most*size)
 			s.lower[i], s.upper[i] = math.Min(s.lower[i], most*size), math.Max(s.upper[i], -most*size)
@@ -344,7 +344,7 @@ func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err er
 // take adds the policy found in a direction to the master.
 func (s *solver) take(p priced, dir []float64) (added bool, err error) {
 	s.iterations++
-	added, err = s.master.addColumn(newColumn(p, dir))
+	added, err = s.addColumns(p, dir)
 	if s.opts.Progress != nil {
 		bound := math.Inf(-1)
 		if s.proof != nil {
@@ -353,6 +353,40 @@ func (s *solver) take(p priced, dir []float64) (added bool, err error) {
 		s.opts.Progress(s.iterations, bound, s.incumbent.cost)
 	}
 	return added, err
+}
+
+// addColumns adds the policy, or those of all parts of a sum.
+func (s *solver) addColumns(p priced, dir []float64) (added bool, err error) {
+	c := newColumn(p, dir)
+	if p.parts == nil {
+		return s.master.addColumn(c)
+	}
+	if s.task.Cost != nil {
+		s.spread.add(s.task.Cost.Value(p.returns))
+	}
+	for k, x := range p.parts {
+		one := newColumn(x, nil)
+		one.dir, one.block = c.dir, k
+		is, err := s.master.addColumn(one)
+		if err != nil {
+			return false, err
+		}
+		added = added || is
+	}
+	return added, nil
+}
+
+// A spread is the range of some numbers.
+type spread struct {
+	least, most float64
+	any         bool
+}
+
+func (r *spread) add(x float64) {
+	if !r.any {
+		r.least, r.most, r.any = x, x, true
+	}
+	r.least, r.most = min(r.least, x), max(r.most, x)
 }
 
 // tangent returns the tangent of the cost at x.

@@ -10,6 +10,9 @@ type Plan struct {
 	*exact.Result
 	// Types has the plan of each type, in order. It is nil where there is none, as for limits that no policy keeps.
 	Types []TypePlan
+	// Whole are the coordinates of the fleet when agents play policies in the whole numbers of the assignments. They differ from
+	// Returns by what rounding the shares does. It is nil where Types is.
+	Whole []float64
 }
 
 // A TypePlan is what the agents of a type do: each plays one of several policies from start to end.

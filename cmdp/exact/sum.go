@@ -1,0 +1,337 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
+	"cmdpsolve/cmdp/markov"
+)
+
+// A Part is a model whose returns are added to those of others, such as that of one agent of a fleet. Parts have no states
+// in common: only limits on sums couple them.
+type Part struct {
+	Model *cmdp.Model
+	// Weight is by what its returns are multiplied in the sum, the number of agents. It is positive.
+	Weight float64
+	// Returns says for each return of the model which one of the sum it goes into, -1 for none.
+	Returns []int
+}
+
+// Mixed is what one part of a sum does: a draw between policies at the start.
+type Mixed struct {
+	Components []Component
+	// Returns are those of each component, of one copy of the model, in the coordinates of the sum.
+	Returns [][]float64
+}
+
+// sum is the pricer of the sum of models that share limits and nothing else: its set of returns is the sum of those of the
+// parts. A direction is priced by each of them alone. In the master each part has columns of its own, whose weights
+// sum to 1 (Dantzig, Wolfe 1960).
+type sum struct {
+	parts   []part
+	width   int // dimension
+	workers int
+}
+
+type part struct {
+	pricer
+	weight float64
+	into   []int // of each coordinate of the pricer, the coordinate of the sum that it goes into, or -1
+}
+
+// NewSumPlanner returns a Planner for the sum of models. Their sum has so many returns, and for those in each, which need a
+// horizon, a coordinate for each step beside that of the episode: dim sums come first, then for each return in each what
+// it is at each step. In results Policy and Components are nil; Parts has what each part does. Models have the
+// same horizon, or discounts below 1, or are all about long-run means; none of them is a game.
+func NewSumPlanner(parts []Part, dim int, each []int, workers int) (*Planner, error) {
+	opts, err := Options{Workers: workers}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 || dim < 0 {
+		return nil, fmt.Errorf("exact: a sum of %d models with %d returns: want at least one model", len(parts), dim)
+	}
+	for k, x := range parts {
+		if err := checkPart(x, parts[0].Model, dim, each); err != nil {
+			return nil, fmt.Errorf("exact: part %d of a sum: %w", k, err)
+		}
+	}
+	width := dim + len(each)*parts[0].Model.Horizon()
+	p := &Planner{workers: opts.Workers, turn: make(chan struct{}, 1), width: width}
+	p.sum = func(tell markov.Progress) (pricer, error) { return newSum(parts, dim, each, opts.Workers, tell) }
+	return p, nil
+}
+
+func checkPart(x Part, first *cmdp.Model, dim int, each []int) error {
+	if err := checkTask(x.Model, cmdp.Task{}); err != nil {
+		return err
+	}
+	if !(x.Weight > 0) || math.IsInf(x.Weight, 1) {
+		return fmt.Errorf("weight %g: want a positive number", x.Weight)
+	}
+	if len(x.Returns) != x.Model.Dim() {
+		return fmt.Errorf("%d entries say where returns go: want %d", len(x.Returns), x.Model.Dim())
+	}
+	for _, i := range slices.Concat(x.Returns, each) {
+		if i < -1 || i >= dim {
+			return fmt.Errorf("return %d of a sum that has %d", i, dim)
+		}
+	}
+	m := x.Model
+	switch {
+	case m.Horizon() != first.Horizon() || m.Means() != first.Means():
+		return errors.New("returns are summed over another time than those of the first part")
+	case m.Horizon() == 0 && !m.Means() && !(m.Discount() < 1), m.Means() && !m.Average():
+		return errors.New("totals without a horizon cannot be added up: want a horizon, a discount below 1, or long-run means of all returns")
+	case len(each) > 0 && m.Horizon() == 0:
+		return errors.New("returns at each step need a horizon")
+	case len(each) > 0 && m.Tally() != nil:
+		return errors.New("returns at each step of a product whose rows are not stored")
+	}
+	return nil
+}
+
+func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress) (*sum, error) {
+	inner := 1 // parts are priced side by side
+	if len(parts) < workers {
+		inner = workers
+	}
+	p := &sum{width: dim + len(each)*parts[0].Model.Horizon(), workers: workers}
+	for _, x := range parts {
+		q := part{weight: x.Weight, into: slices.Clone(x.Returns)}
+		var split []int
+		for j, i := range x.Returns {
+			k := slices.Index(each, i)
+			if k < 0 {
+				continue
+			}
+			split = append(split, j)
+			for h := range x.Model.Horizon() {
+				q.into = append(q.into, dim+k*x.Model.Horizon()+h)
+			}
+		}
+		if len(split) > 0 {
+			q.pricer = newFinite(x.Model, inner, split...)
+		} else {
+			var err error
+			if q.pricer, err = newPricer(x.Model, inner, everything(x.Model.Dim()), tell); err != nil {
+				return nil, err
+			}
+		}
+		p.parts = append(p.parts, q)
+	}
+	return p, nil
+}
+
+// direction returns what a direction of the sum is for the part.
+func (q *part) direction(dir []float64) []float64 {
+	own := make([]float64, len(q.into))
+	for j, i := range q.into {
+		if i >= 0 {
+			own[j] = dir[i]
+		}
+	}
+	return own
+}
+
+// add adds factor times returns of the part to those of the sum.
+func (q *part) add(dst []float64, factor float64, returns []float64) {
+	for j, i := range q.into {
+		if i >= 0 {
+			dst[i] += float64(factor * returns[j])
+		}
+	}
+}
+
+// each calls do for all parts, several at a time, and returns the first error of the first part that has one.
+func (p *sum) each(ctx context.Context, do func(k int, q *part) error) error {
+	errs := make([]error, len(p.parts))
+	r := parallel.Relay{Workers: p.workers, Stages: 1, Parts: len(p.parts), Do: func(_, k int) {
+		if errs[k] = ctx.Err(); errs[k] == nil {
+			errs[k] = do(k, &p.parts[k])
+		}
+	}}
+	if err := r.Run(ctx); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *sum) dim() int { return p.width }
+
+func (p *sum) traits() traits {
+	t := traits{fresh: true, blocks: len(p.parts), steps: make([]float64, p.width)}
+	for _, q := range p.parts {
+		own := q.traits()
+		t.endless = t.endless || own.endless
+		t.fresh = t.fresh && own.fresh
+		if own.steps != nil {
+			q.add(t.steps, q.weight, own.steps)
+		}
+	}
+	return t
+}
+
+func (p *sum) extent(ctx context.Context, lower, upper []float64) error {
+	return p.bounds(lower, upper, func(q *part, low, high []float64) error { return q.extent(ctx, low, high) })
+}
+
+func (p *sum) possible(ctx context.Context, lower, upper []float64) error {
+	return p.bounds(lower, upper, func(q *part, low, high []float64) error { return q.possible(ctx, low, high) })
+}
+
+// bounds adds up boxes of the parts.
+func (p *sum) bounds(lower, upper []float64, of func(q *part, low, high []float64) error) error {
+	clear(lower)
+	clear(upper)
+	for k := range p.parts {
+		q := &p.parts[k]
+		low, high := make([]float64, len(q.into)), make([]float64, len(q.into))
+		if err := of(q, low, high); err != nil {
+			return err
+		}
+		q.add(lower, q.weight, low)
+		q.add(upper, q.weight, high)
+	}
+	return nil
+}
+
+func (p *sum) work(_ markov.Progress, enough float64, proving bool) {
+	for _, q := range p.parts {
+		q.work(nil, enough, proving)
+	}
+}
+
+func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
+	out := priced{returns: make([]float64, p.width), parts: make([]priced, len(p.parts))}
+	err := p.each(ctx, func(k int, q *part) error {
+		found, err := q.price(ctx, q.direction(dir), aim/(q.weight*float64(len(p.parts))))
+		out.parts[k] = found
+		return err
+	})
+	if err != nil {
+		return priced{}, err
+	}
+	for k, q := range p.parts {
+		x := &out.parts[k]
+		if x.ray != nil {
+			return priced{}, fmt.Errorf("exact: part %d of a sum may go on for ever: %w", k, ErrNoTotal)
+		}
+		out.rough = out.rough || x.rough
+		of := make([]float64, p.width)
+		q.add(of, q.weight, x.returns)
+		x.returns = of
+		for i, y := range of {
+			out.returns[i] += y
+		}
+	}
+	out.value, out.margin = p.total(func(k int) (value, margin float64) { return out.parts[k].value, out.parts[k].margin })
+	return out, nil
+}
+
+// total adds up values of the parts with their margins, and allows for the rounding of the sum.
+func (p *sum) total(of func(k int) (value, margin float64)) (value, margin float64) {
+	size := 0.0
+	for k, q := range p.parts {
+		x, m := of(k)
+		value += float64(q.weight * x)
+		size += math.Abs(q.weight * x)
+		margin += q.weight * m
+	}
+	return value, 1.001*margin + float64(len(p.parts)+2)*unit*size
+}
+
+func (p *sum) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	values, margins := make([]float64, len(p.parts)), make([]float64, len(p.parts))
+	err = p.each(ctx, func(k int, q *part) (err error) {
+		values[k], margins[k], err = q.recheck(ctx, q.direction(dir))
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	value, margin = p.total(func(k int) (float64, float64) { return values[k], margins[k] })
+	return value, margin, nil
+}
+
+// combine finds the policies of the mixture again. They stay apart: which copy of a model plays which of them is for the
+// caller to say.
+func (p *sum) combine(ctx context.Context, columns []column, weights []float64, _ face, _ float64) (*Policy, error) {
+	of := make([][]int, len(p.parts)) // its columns
+	for j, c := range columns {
+		of[c.block] = append(of[c.block], j)
+	}
+	out := &Policy{parts: make([]Mixed, len(p.parts))}
+	err := p.each(ctx, func(k int, q *part) error {
+		for _, j := range of[k] {
+			own := columns[j]
+			own.dir = q.direction(own.dir)
+			policy, err := q.combine(ctx, []column{own}, []float64{1}, face{}, 0)
+			if err != nil {
+				return err
+			}
+			out.parts[k].Components = append(out.parts[k].Components, Component{Weight: weights[j], Policy: policy})
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (p *sum) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+	err := p.each(ctx, func(k int, q *part) error {
+		x := &policy.parts[k]
+		x.Returns = make([][]float64, len(x.Components))
+		for j, c := range x.Components {
+			own, err := q.evaluate(ctx, c.Policy)
+			if err != nil {
+				return err
+			}
+			x.Returns[j] = make([]float64, p.width)
+			q.add(x.Returns[j], 1, own)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := make([]float64, p.width)
+	for k, q := range p.parts {
+		for j, c := range policy.parts[k].Components {
+			for i, y := range policy.parts[k].Returns[j] {
+				v[i] += float64(q.weight * c.Weight * y)
+			}
+		}
+	}
+	return v, nil
+}
+
+// branches returns none: each copy of a model goes on for itself.
+func (p *sum) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
+
+// ranges sets lower and upper to the extremes of each coordinate over all policies.
+func (p *sum) ranges(ctx context.Context, lower, upper []float64) error {
+	for i := range p.width {
+		for _, sign := range []float64{1, -1} {
+			x, err := p.price(ctx, axis(p.width, i, sign), 0)
+			if err != nil {
+				return err
+			}
+			if sign > 0 {
+				lower[i] = x.returns[i]
+			} else {
+				upper[i] = x.returns[i]
+			}
+		}
+	}
+	return nil
+}
