@@ -37,6 +37,12 @@ func (s *solver) optimize() (Status, error) {
 // best policy at its multipliers. It stops when the bound from that policy meets
 // the cost of the incumbent.
 func (s *solver) improve() error {
+	if s.primed != nil {
+		if _, err := s.priceAt([]float64{1}, s.primed); err != nil {
+			return err
+		}
+		s.primed = nil
+	}
 	fine := false // the model of cost and target is as fine as the tolerance asks
 	for s.iterations < s.opts.Iterations {
 		if err := s.refine(s.allowance(fine)); err != nil {
@@ -92,14 +98,22 @@ func (s *solver) improveBound() (added bool, err error) {
 
 // mixed returns the multipliers half-way from best to now, which has the newer rows.
 func (s *solver) mixed(best, now []float64) []float64 {
-	out := scaled(1-smoothing, now)
-	floats.AddScaled(out[:len(best)], smoothing, best)
+	share := smoothing
+	if len(s.master.blocks) > 1 {
+		share = smoothingOfSums
+	}
+	out := scaled(1-share, now)
+	floats.AddScaled(out[:len(best)], share, best)
 	return out
 }
 
 // smoothing is the share of the best multipliers. On random models with two binding
 // constraints it saves a quarter of the value iterations.
 const smoothing = 0.5
+
+// smoothingOfSums is that share where the best multipliers come from an ascent, see prime, and are far better than those of
+// the master.
+const smoothingOfSums = 0.8
 
 // priceAt is improveBound for given multipliers.
 func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {

@@ -157,6 +157,7 @@ type solver struct {
 	missing      float64           // distance from the target that counts as none
 	close        float64           // gap that counts as none
 
+	primed     []float64   // multipliers of the rows to begin with, nil if none are known
 	seed       []column    // policies known in advance
 	warm       bool        // they are enough to begin with
 	directions [][]float64 // priced first, instead of the gradient of the cost
@@ -320,6 +321,9 @@ func (s *solver) start() error {
 	}
 	if s.task.Cost == nil {
 		return nil
+	}
+	if err := s.prime(); err != nil {
+		return err
 	}
 	return s.master.addCut(s.tangent(s.master.point()))
 }

@@ -35,6 +35,8 @@ func capacities(t testing.TB, p *fleet.Planner, f *fleet.Fleet, share float64) [
 	return limits
 }
 
+var iterations = 900
+
 func BenchmarkFleet(b *testing.B) {
 	for _, of := range []struct {
 		name string
@@ -59,7 +61,7 @@ func BenchmarkFleet(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				plan, err := p.Solve(b.Context(), task, exact.Options{Gap: 1e-6, Progress: func(n int, bound, objective float64) {
+				plan, err := p.Solve(b.Context(), task, exact.Options{Gap: 1e-6, Iterations: iterations, Progress: func(n int, bound, objective float64) {
 					b.Log(n, bound, objective)
 				}})
 				if err != nil {
