@@ -50,6 +50,9 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts exact.Options)
 	return p.fleet.plan(r), nil
 }
 
+// Plan says what an answer of [Planner.Exact] means for each type.
+func (p *Planner) Plan(r *exact.Result) *Plan { return p.fleet.plan(r) }
+
 // Solve is [Planner.Solve] for one task.
 func Solve(ctx context.Context, f *Fleet, task cmdp.Task, opts exact.Options) (*Plan, error) {
 	p, err := NewPlanner(f, opts.Workers)

@@ -316,7 +316,7 @@ type field struct {
 func fieldsOf(t reflect.Type) []field {
 	var fs []field
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
+		if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			fs = append(fs, field{name, options == "omitempty"})
 		}

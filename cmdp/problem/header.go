@@ -24,6 +24,8 @@ type header struct {
 	returns, rowReturns nameFinder
 	// imported is the model of another tool that the transitions refer to, or nil.
 	imported *imported
+	// within is the file of the fleet whose agent the model is, nil for a file of its own.
+	within *header
 	// large is not nil if the model would take too much memory. Nothing more is read then.
 	large error
 }
@@ -47,6 +49,9 @@ func keysOf(form any) []string {
 func (h *header) read(root *node) {
 	h.mapping(root, nil, documentKeys)
 	for _, key := range []string{"format", "states", "start", "returns", "transitions"} {
+		if key == "format" && h.within != nil {
+			continue
+		}
 		if root.get(key) == nil && (h.imported == nil || key == "format" || key == "transitions") {
 			h.bad(nil, (*path)(nil).key(key), "missing: want %s", map[string]string{
 				"format": Format, "states": wantStates, "start": "a state, or a mapping from states to probabilities",
@@ -68,6 +73,7 @@ func (h *header) read(root *node) {
 	h.member(root, "target", h.readTarget)
 	h.member(root, "uncertainty", h.readUncertainty)
 	h.member(root, "opponent", h.readOpponent)
+	h.checkSteps(root)
 	if h.imported != nil {
 		h.checkImported(root)
 	}
@@ -96,6 +102,8 @@ func (h *header) readTime(root *node) {
 	horizon, discount, criterion := root.get("horizon"), root.get("discount"), root.get("criterion")
 	at := (*path)(nil)
 	switch {
+	case horizon == nil && discount == nil && criterion == nil && h.within != nil && timeSaid(&h.within.spec) != "":
+		h.spec.Horizon, h.spec.Discount, h.spec.Average = h.within.spec.Horizon, h.within.spec.Discount, h.within.spec.Average
 	case horizon == nil && discount == nil && criterion == nil:
 		h.bad(nil, at.key("horizon"), "missing: want a number of steps, a discount, or criterion: average")
 	case horizon != nil && discount != nil:

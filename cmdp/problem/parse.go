@@ -219,6 +219,14 @@ func (h *header) parse(text string, files fs.FS) *Problem {
 		h.readRowsAlone(rows)
 		return nil
 	}
+	if root.get("fleet") != nil {
+		return h.parseFleet(root, files)
+	}
+	return h.parseTree(root, rows, files)
+}
+
+// parseTree reads a problem from its nodes, with rows that stand apart.
+func (h *header) parseTree(root *node, rows block, files fs.FS) *Problem {
 	h.readConstants(root.get("let"), (*path)(nil).key("let"))
 	h.loadImported(root.get("transitions"), files)
 	if h.large != nil {

@@ -66,6 +66,9 @@ type Problem struct {
 	// Opponent describes the opponent. It is nil without one, or if the problem
 	// leaves it open.
 	Opponent *Opponent
+	// Fleet are the types of agents, if the problem is one of many agents. It has no model then, and its returns are sums over
+	// all agents.
+	Fleet []Member
 
 	head      *head // where the keys of the file stand; nil for problems that were not read from one
 	constants []Constant
@@ -123,6 +126,12 @@ type Constraint struct {
 	Always      bool     `json:"always,omitempty" jsonschema:"the bounds hold in every episode, not on average alone"`
 	Probability *float64 `json:"probability,omitempty" jsonschema:"the bound holds in an episode with at least this probability"`
 	CVaR        *float64 `json:"cvar,omitempty" jsonschema:"the mean of this part of the episodes, the worst ones, keeps the bound"`
+	// EachStep says that the bounds hold for what is returned at each step, Steps that they do so at some: "18-22" or "7", counted
+	// from 1. Then there may be different bounds for them in the place of one for all: MostAt and LeastAt. Both are for fleets.
+	EachStep bool   `json:"each_step,omitempty" jsonschema:"the bounds hold at each step, for what a fleet returns there"`
+	Steps    string `json:"steps,omitempty" jsonschema:"the bounds hold at each of these steps, counted from 1, such as 18-22"`
+
+	MostAt, LeastAt []float64 `json:"-"`
 }
 
 // OnAverage reports whether the constraint bounds the expected return.
@@ -130,6 +139,12 @@ func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil
 
 // Limited names what the constraint limits: the return, or the mean of the worst episodes.
 func (c *Constraint) Limited() string {
+	switch {
+	case c.EachStep:
+		return c.Return + " at each step"
+	case c.Steps != "":
+		return c.Return + " at each of the steps " + c.Steps
+	}
 	if c.CVaR != nil {
 		return "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + c.Return
 	}
@@ -147,6 +162,14 @@ func (c *Constraint) String() string {
 		when = " with probability " + brief(*c.Probability, 6)
 	}
 	var bounds []string
+	for _, list := range []struct {
+		relation string
+		at       []float64
+	}{{" ≥ ", c.LeastAt}, {" ≤ ", c.MostAt}} {
+		if list.at != nil {
+			bounds = append(bounds, of+list.relation+"its bound there")
+		}
+	}
 	if c.AtLeast != nil {
 		bounds = append(bounds, of+" ≥ "+brief(*c.AtLeast, 6)+when)
 	}
@@ -174,8 +197,14 @@ func (c *Constraint) Check() error {
 		}
 	}
 	switch {
-	case c.AtLeast == nil && c.AtMost == nil:
+	case c.AtLeast == nil && c.AtMost == nil && c.MostAt == nil && c.LeastAt == nil:
 		return errors.New("problem: no bound: want at_least, at_most or both")
+	case c.Stepwise() && kinds > 0:
+		return errors.New("problem: each_step and steps are for expected returns: want none of always, probability and cvar")
+	case c.EachStep && c.Steps != "":
+		return errors.New("problem: each_step and steps are given: want one of the two")
+	case !c.Stepwise() && (c.MostAt != nil || c.LeastAt != nil):
+		return errors.New("problem: a list of bounds: want each_step: true or steps, which say at which steps they hold")
 	case c.AtLeast != nil && c.AtMost != nil && *c.AtLeast > *c.AtMost:
 		return fmt.Errorf("problem: at_least %g is above at_most %g", *c.AtLeast, *c.AtMost)
 	case kinds > 1:

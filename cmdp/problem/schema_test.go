@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -64,6 +65,9 @@ func plainValue(n *node) any {
 	}
 	if n.isNull() {
 		return nil
+	}
+	if n.isBool() && !n.quoted {
+		return strings.EqualFold(n.text, "true")
 	}
 	return n.text
 }
@@ -127,6 +131,7 @@ func Schema() ([]byte, error) {
 		{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/row"}, Description: "rows"},
 		object(map[string]*jsonschema.Schema{"rest": {Type: "string", Description: "a condition on the variables of a model in a language: states where it holds are at rest"}, "agent": {Type: "string", Description: "the player of a game in a language who plans; without it the first one"}, "entering": {Type: "object", Description: "conditions on the variables of a model in a language: each is a reward of 1 for a step into a state where it holds", AdditionalProperties: &jsonschema.Schema{Type: "string"}}, "constants": {Type: "object", Description: "values of constants that a model in a language leaves open", AdditionalProperties: &jsonschema.Schema{Types: []string{"number", "boolean", "string"}}}, "file": {Type: "string", Pattern: `\.([cC][sS][vV]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN]|[nN][pP][zZ]|[uU][mM][bB]|[dD][rR][nN](\.[gG][zZ]|\.[xX][zZ])?|[tT][rR][aA]|[jJ][sS][oO][nN]|[pP][rR][iI][sS][mM]|[jJ][aA][nN][iI](\.[gG][zZ]|\.[xX][zZ])?|[nN][mM]|[pP][mM]|[sS][mM])$|/$`}}, "file"),
 	}}
+	s.fleet()
 	root := s.structure("", reflect.TypeFor[document]())
 	if s.err != nil {
 		return nil, fmt.Errorf("problem: schema: %w", s.err)
@@ -136,7 +141,10 @@ func Schema() ([]byte, error) {
 	root.Properties["format"].Enum = []any{Format}
 	root.Properties["horizon"].Minimum = new(1.0)
 	root.Properties["discount"].ExclusiveMinimum, root.Properties["discount"].Maximum = new(0.0), new(1.0)
-	root.OneOf = []*jsonschema.Schema{{Required: []string{"horizon"}}, {Required: []string{"discount"}}, {Required: []string{"criterion"}}}
+	for _, key := range timeKeys {
+		root.OneOf = append(root.OneOf, &jsonschema.Schema{Required: []string{"transitions", key}})
+	}
+	root.OneOf = append(root.OneOf, &jsonschema.Schema{Required: []string{"fleet", "returns"}})
 	root.Properties["criterion"].Enum = []any{"average"}
 	root.Defs = s.defs
 	s.defs["return"].Properties["criterion"].Enum = []any{total, average}
@@ -181,6 +189,28 @@ func (s *schemas) union(name string, t reflect.Type) {
 	if all := s.members(name, t); all != nil {
 		all.MinProperties, all.MaxProperties = new(1), new(1)
 	}
+}
+
+// fleet makes the schema of types of agents, and of bounds that may be lists.
+func (s *schemas) fleet() {
+	s.types[reflect.TypeFor[modelForm]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "string", Description: "a problem file"},
+		{Type: "object", Required: []string{"transitions"}, Description: "a problem that wants nothing; format may be left out, and the time if the fleet has it"},
+	}}
+	some := s.structure("share", reflect.TypeFor[share]())
+	some.MinProperties, some.MaxProperties = new(1), new(1)
+	s.types[reflect.TypeFor[sharesForm]()] = &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		s.types[reflect.TypeFor[string]()], {Ref: "#/$defs/share"},
+	}}}
+	s.structure("agents", reflect.TypeFor[memberForm]()).Properties["count"].Minimum = new(1.0)
+	bounds := s.structure("constraint", reflect.TypeFor[Constraint]()).Properties
+	for _, key := range []string{"at_most", "at_least"} {
+		one := *bounds[key]
+		one.Description = ""
+		list := &jsonschema.Schema{Type: "array", Items: s.types[reflect.TypeFor[float64]()], Description: "one for each step"}
+		bounds[key] = &jsonschema.Schema{Description: bounds[key].Description, OneOf: []*jsonschema.Schema{&one, list}}
+	}
+	bounds["steps"] = &jsonschema.Schema{Description: bounds["steps"].Description, Types: []string{"integer", "string"}, Pattern: `^[0-9]+( *- *[0-9]+)?$`}
 }
 
 // numberedStates makes the schema of states that are named by a pattern.

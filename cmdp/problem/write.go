@@ -46,7 +46,10 @@ type writer struct {
 
 func (f *writer) check() error {
 	p := f.p
-	if p.Model == nil {
+	switch {
+	case p.Fleet != nil:
+		return errors.New("a fleet, whose models stand in files of their own")
+	case p.Model == nil:
 		return errors.New("no model")
 	}
 	switch {

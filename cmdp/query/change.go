@@ -181,7 +181,7 @@ func (e *edit) limit(b Bound) error {
 	place := -1
 	for i := range e.p.Constraints {
 		c := &e.p.Constraints[i]
-		if c.Return != b.Return || !c.OnAverage() || *bound(c, atLeast) == nil {
+		if c.Return != b.Return || !c.OnAverage() || c.Stepwise() || *bound(c, atLeast) == nil {
 			continue
 		}
 		*bound(c, atLeast) = nil
@@ -205,6 +205,11 @@ func (e *edit) limit(b Bound) error {
 func (e *edit) change(l *Limit, x float64) bool {
 	c := &e.p.Constraints[l.Constraint]
 	switch {
+	case l.Step > 0:
+		c.MostAt, c.LeastAt = e.lists(c, l.AtLeast)
+		if *bound(c, l.AtLeast) = &x; math.IsInf(x, 0) {
+			*bound(c, l.AtLeast) = nil
+		}
 	case math.IsInf(x, 0):
 		*bound(c, l.AtLeast) = nil
 	case l.Scope == WorstEpisodes:
@@ -218,6 +223,14 @@ func (e *edit) change(l *Limit, x float64) bool {
 		return false
 	}
 	return true
+}
+
+// lists returns the bounds of single steps of a constraint without those on one side.
+func (e *edit) lists(c *problem.Constraint, atLeast bool) (most, least []float64) {
+	if atLeast {
+		return c.MostAt, nil
+	}
+	return nil, c.LeastAt
 }
 
 // promise asks that one side of a constraint on episodes is kept with a probability.
@@ -235,7 +248,7 @@ func (e *edit) promise(c *problem.Constraint, atLeast bool, probability float64)
 func (e *edit) close() (thresholds []float64) {
 	worst, kept := 0, e.p.Constraints[:0]
 	for _, c := range e.p.Constraints {
-		gone := c.AtLeast == nil && c.AtMost == nil
+		gone := c.AtLeast == nil && c.AtMost == nil && c.MostAt == nil && c.LeastAt == nil
 		if c.CVaR != nil {
 			if !gone && worst < len(e.q.options.Thresholds) {
 				thresholds = append(thresholds, e.q.options.Thresholds[worst])
@@ -267,6 +280,9 @@ func (e *edit) inflate(radius float64) error {
 // Limitable lists what a [Bound] can name: returns, and the means of the worst episodes in the place of the excesses that
 // they came to.
 func (q *Query) Limitable() []string {
+	if f := q.Fleet(); f != nil {
+		return f.limitable(q)
+	}
 	var names []string
 	for i, name := range q.Returns {
 		hidden := i >= len(q.Problem.Returns) && slices.ContainsFunc(q.compiled.wanted, func(w wanted) bool {

@@ -37,6 +37,8 @@ type Limit struct {
 	Bound  float64
 	// AtLeast says that Bound is the least that is allowed, else it is the most.
 	AtLeast bool
+	// Step is the step, counted from 1, at which the limit holds for what a fleet returns there; 0 for the episode.
+	Step int
 	// Share of the episodes are the worst ones, and Threshold is where they are taken to begin, one of Thresholds. The limit
 	// holds if for some threshold τ the mean excess over τ is at most Share·(Bound − τ) (Rockafellar, Uryasev 2000).
 	Share, Threshold float64

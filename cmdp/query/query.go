@@ -58,8 +58,8 @@ type Options struct {
 // has no target and says which limits there are. What is wrong with a problem that was read from a file is
 // returned as [problem.Errors], with lines.
 func New(ctx context.Context, p *problem.Problem, opts Options) (*Query, error) {
-	if p == nil || p.Model == nil && p.Simulated == nil {
-		return nil, errors.New("query: want a problem with a model or a simulator")
+	if p == nil || p.Model == nil && p.Simulated == nil && p.Fleet == nil {
+		return nil, errors.New("query: want a problem with a model, a fleet or a simulator")
 	}
 	return (&family{declared: len(p.Returns), opts: opts}).compile(ctx, p, opts.Thresholds)
 }

@@ -51,6 +51,12 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 	lower, upper := make([]float64, d), make([]float64, d)
 	key := "returns"
 	switch {
+	case q.Fleet() != nil:
+		low, high, err := q.Fleet().planner.Exact().Extent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		lower, upper = low, high
 	case shape != nil:
 		shape.ReturnToGo(lower, upper, 0)
 	case m.Average():

@@ -57,6 +57,7 @@ type compiled struct {
 	totals   map[tail]func(bound float64) []float64
 	notes    []string
 	ranges   ranges
+	fleet    *Fleet // nil for one agent
 	planner  func() (*exact.Planner, error)
 }
 
@@ -89,7 +90,13 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 			return f.query(ctx, c, p, u)
 		}
 	}
-	c, u, err := compile(p, opts, f.declared)
+	build := compile
+	if p.Fleet != nil {
+		build = func(p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+			return compileFleet(ctx, p, opts, declared)
+		}
+	}
+	c, u, err := build(p, opts, f.declared)
 	if err != nil {
 		return nil, p.Located(err)
 	}
@@ -99,15 +106,27 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 
 // keep keeps a compiled problem, if there is room.
 func (f *family) keep(c *compiled) {
-	if c.process.Model == nil {
+	if c.process.Model == nil && c.fleet == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := c.process.Model.Transitions()
+	n := c.transitions()
 	if len(f.kept) == 0 || f.stored+n <= mostStored {
 		f.kept, f.stored = append(f.kept, c), f.stored+n
 	}
+}
+
+// transitions counts those of all models.
+func (c *compiled) transitions() int {
+	if c.fleet == nil {
+		return c.process.Model.Transitions()
+	}
+	n := 0
+	for _, t := range c.fleet.Types {
+		n += t.Model.Transitions()
+	}
+	return n
 }
 
 // compile builds the model of a problem. declared is how many of its returns cost and target are about.
@@ -156,6 +175,9 @@ func enforced(limits []*Limit) string {
 
 // serves unfolds another problem, and reports whether the model tells all that it needs.
 func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+	if c.fleet != nil {
+		return c.servesFleet(p, opts)
+	}
 	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
 		return nil, false, nil
 	}

@@ -1,0 +1,189 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/cmdp/problem"
+)
+
+// A Fleet is what a problem of many agents compiles to.
+type Fleet struct {
+	// Fleet has the models that are planned for. Its returns are the declared ones, and the coordinates of its tasks are the Returns
+	// of the query.
+	*fleet.Fleet
+	// Agents are queries for one agent of each type, without a goal and limits. They name states and actions.
+	Agents []*Query
+
+	planner *fleet.Planner
+}
+
+// stepped names what a return is at a step, counted from 0.
+func stepped(name string, h int) string { return fmt.Sprintf("%s at step %d", name, h+1) }
+
+// compileFleet compiles a problem of many agents.
+func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declared int) (*compiled, *unfolding, error) {
+	f := &Fleet{Fleet: &fleet.Fleet{Returns: p.Returns, EachStep: stepwise(p)}}
+	for i, m := range p.Fleet {
+		agent := *m.Agent
+		q, err := New(ctx, &agent, Options{Resolution: opts.Resolution, Workers: opts.Workers, Bytes: opts.Bytes, Generate: neverGenerate})
+		if err != nil {
+			return nil, nil, problem.Inside(err, "fleet", i, "model")
+		}
+		into := make([]int, len(q.Returns))
+		for j := range into {
+			if into[j] = -1; j < len(m.Returns) {
+				into[j] = m.Returns[j]
+			}
+		}
+		t := fleet.Type{Name: m.Name, Count: m.Count, Model: q.Model, Returns: into}
+		if m.Starts != nil {
+			t.Starts = startsOf(q.Process, m.Starts)
+		}
+		f.Types = append(f.Types, t)
+		f.Agents = append(f.Agents, q)
+	}
+	var err error
+	if f.planner, err = fleet.NewPlanner(f.Fleet, opts.Workers); err != nil {
+		return nil, nil, err
+	}
+	c := &compiled{declared: declared, of: p, fleet: f, totals: make(map[tail]func(bound float64) []float64)}
+	c.planner = sync.OnceValues(func() (*exact.Planner, error) { return f.planner.Exact(), nil })
+	returns := slices.Clone(p.Returns)
+	for _, i := range f.EachStep {
+		for h := range f.Horizon() {
+			returns = append(returns, stepped(p.Returns[i], h))
+		}
+	}
+	c.process = problem.NewProcess(p, nil, nil)
+	c.process.Returns = returns
+	u, err := unfoldFleet(p, opts, c)
+	return c, u, err
+}
+
+// neverGenerate is a number of pairs that no product has: rows of all are stored.
+const neverGenerate = 1 << 60
+
+// startsOf moves numbers of agents from states to those of a process in which episodes begin there.
+func startsOf(x *problem.Process, starts []int) []int {
+	if x.Product == nil {
+		return starts
+	}
+	of := make([]int, x.Model.States())
+	for _, st := range x.Model.StartStates() {
+		of[st.State] = starts[x.Declared(st.State)]
+	}
+	return of
+}
+
+// stepwise lists the returns that have limits at single steps.
+func stepwise(p *problem.Problem) []int {
+	var each []int
+	for _, c := range p.Constraints {
+		i := slices.Index(p.Returns, c.Return)
+		if c.Stepwise() && i >= 0 && !slices.Contains(each, i) {
+			each = append(each, i)
+		}
+	}
+	return each
+}
+
+// servesFleet unfolds another problem of the fleet, and reports whether the coordinates tell all that it needs.
+func (c *compiled) servesFleet(p *problem.Problem, opts Options) (u *unfolding, ok bool, err error) {
+	same := len(p.Fleet) == len(c.of.Fleet) && &p.Fleet[0] == &c.of.Fleet[0] && slices.Equal(p.Returns, c.of.Returns)
+	for _, i := range stepwise(p) {
+		same = same && slices.Contains(c.fleet.EachStep, i)
+	}
+	if !same {
+		return nil, false, nil
+	}
+	u, err = unfoldFleet(p, opts, c)
+	return u, err == nil, err
+}
+
+// unfoldFleet turns constraints into limits, those at single steps into one for each of them.
+func unfoldFleet(p *problem.Problem, opts Options, c *compiled) (*unfolding, error) {
+	u := &unfolding{p: p, opts: opts, known: c}
+	for i := range p.Constraints {
+		x := &p.Constraints[i]
+		switch {
+		case !x.OnAverage():
+			return nil, problem.Inside(fmt.Errorf("limits of a fleet hold in expectation: want none of always, probability and cvar"), "constraints", i)
+		case x.Stepwise():
+			limits, err := atSteps(i, x, c.fleet.Horizon())
+			if err != nil {
+				return nil, problem.Inside(err, "constraints", i)
+			}
+			u.limits = append(u.limits, limits...)
+		default:
+			u.limits = append(u.limits, onAverage(i, x)...)
+		}
+	}
+	return u, nil
+}
+
+// atSteps returns the limits of a constraint on single steps.
+func atSteps(number int, c *problem.Constraint, horizon int) (limits []*Limit, err error) {
+	first, end, err := c.Range(horizon)
+	if err != nil {
+		return nil, err
+	}
+	for _, atLeast := range []bool{true, false} {
+		for h := first; h < end; h++ {
+			b := c.At(atLeast, h-first)
+			if b == nil {
+				continue
+			}
+			name := stepped(c.Return, h)
+			limits = append(limits, &Limit{Scope: OnAverage, Constraint: number, Name: words(name, atLeast, short6(*b), ""), Return: c.Limited(), Step: h + 1,
+				Bound: *b, AtLeast: atLeast, expected: expected{name: name, atLeast: atLeast, bound: *b}})
+		}
+	}
+	return limits, nil
+}
+
+// SolveFleet plans for a query about a fleet. It starts from the policies that were found for queries of the same fleet.
+func (q *Query) SolveFleet(ctx context.Context, opts exact.Options) (*fleet.Plan, error) {
+	return q.Fleet().planner.Solve(ctx, q.Task, opts)
+}
+
+// Fleet returns what a problem of many agents compiles to, nil for any other.
+func (q *Query) Fleet() *Fleet { return q.compiled.fleet }
+
+// Plan says what an answer for the fleet means for each type.
+func (f *Fleet) Plan(r *exact.Result) *fleet.Plan { return f.planner.Plan(r) }
+
+// limitable lists what a [Bound] of a fleet can name.
+func (f *Fleet) limitable(q *Query) []string {
+	names := slices.Clone(q.Problem.Returns)
+	for _, l := range q.Limits {
+		if l.Step > 0 && !slices.Contains(names, l.Return) {
+			names = append(names, l.Return)
+		}
+	}
+	return names
+}
+
+// Steps summarises names of limits in which only the step differs: "kwh ≤ 3 at step 2 and 5-7".
+func Steps(limits []*Limit) string {
+	var parts []string
+	for i := 0; i < len(limits); {
+		j := i
+		for j+1 < len(limits) && limits[i].Step > 0 && limits[j+1].Step == limits[j].Step+1 && limits[j+1].Constraint == limits[i].Constraint &&
+			limits[j+1].AtLeast == limits[i].AtLeast && limits[j+1].Bound == limits[i].Bound {
+			j++
+		}
+		name := limits[i].Name
+		if j > i {
+			name = strings.Replace(name, fmt.Sprintf(" at step %d", limits[i].Step), fmt.Sprintf(" at each of the steps %d-%d", limits[i].Step, limits[j].Step), 1)
+		}
+		parts = append(parts, name)
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
