@@ -107,7 +107,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 
 // judgeRobust answers them about a problem with intervals. Ranges are those in the nominal model.
 func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 
 // judge answers all questions about a problem.
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
-	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
 	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
 	if err != nil {

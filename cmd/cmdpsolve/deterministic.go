@@ -41,7 +41,7 @@ type neverReport struct {
 
 // planDeterministic plans for a policy that never draws.
 func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
-	opts, progress := c.exact(c.err, p.Model, p.Sense())
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	begin := time.Now()
 	found, err := exact.SolveDeterministic(ctx, p.Model, p.Task, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()
@@ -98,7 +98,7 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if c.plot != "" {
 		return usage("--deterministic: --plot draws convex curves alone: save the points with --format csv")
 	}
-	opts, progress := c.exact(c.err, p.Model, 1)
+	opts, progress := c.exact(c.err, p.transitions(), 1)
 	begin := time.Now()
 	f, err := p.DeterministicFront(ctx, [2]query.Objective{over[0].wanted(), over[1].wanted()}, exact.DeterministicOptions{Options: opts, Nodes: c.nodes})
 	progress.close()

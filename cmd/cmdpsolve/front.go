@@ -211,7 +211,7 @@ func (c *frontCommand) conclude(p *loaded, rep *frontReport, figure func() *char
 func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 	opts := exact.FrontOptions{Error: c.error, Points: c.points}
 	var progress *planProgress
-	opts.Options, progress = c.exact(c.err, p.Model, 1)
+	opts.Options, progress = c.exact(c.err, p.transitions(), 1)
 	opts.Each = progress.point
 	return opts, progress
 }

@@ -318,7 +318,7 @@ func (d *robustReport) report(p *loaded) *report.Report {
 	}
 	sections := []report.Section{
 		p.heading(append(heading, fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "round"), d.Seconds))...),
-		d.values(p), d.answer(p), (&planReport{Constraints: d.Constraints}).limits(), append(d.notes(p), p.memoryNotes()...),
+		d.values(p), d.answer(p), (&planReport{Constraints: d.Constraints}).limits(p), append(d.notes(p), p.memoryNotes()...),
 	}
 	return &report.Report{Data: d, Sections: append(sections, d.policy...)}
 }

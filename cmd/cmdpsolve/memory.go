@@ -24,6 +24,7 @@ type memoryOptions struct {
 	interval   float64 // by which probabilities are widened
 	stored     bool    // rows are stored however many there are, for learners and searches that go through them again and again
 	each       bool    // threshold of the worst episodes is gone through later: none is planned for here
+	fleets     bool    // the command takes problems of many agents
 	workers    int     // of a value iteration, 0 for one for each processor
 }
 
@@ -84,6 +85,9 @@ func (o *memoryOptions) compile(ctx context.Context, p *problem.Problem, name st
 	}
 	if err != nil {
 		return nil, unread(name, err)
+	}
+	if q.Fleet() != nil && !o.fleets {
+		return nil, usage("%s: a fleet: want a problem of one agent here, such as one of its models; plan, front, check and explore take fleets", name)
 	}
 	return &loaded{Query: q, name: name}, nil
 }

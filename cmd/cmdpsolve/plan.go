@@ -54,9 +54,9 @@ func (o *planOptions) check() error {
 // manyTransitions is from where on planning takes so much memory that garbage is collected by what is free.
 const manyTransitions = 1 << 18
 
-// exact returns the options of the solver for a model. w shows the progress.
-func (o *planOptions) exact(w io.Writer, m *cmdp.Model, sense float64) (exact.Options, *planProgress) {
-	if m.Transitions() >= manyTransitions {
+// exact returns the options of the solver for a model with so many transitions. w shows the progress.
+func (o *planOptions) exact(w io.Writer, transitions int, sense float64) (exact.Options, *planProgress) {
+	if transitions >= manyTransitions {
 		available.Limit()
 	}
 	progress := &planProgress{statusLine: newStatusLine(w, o.quiet), sense: sense}
@@ -171,7 +171,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 // check refuses what no problem can make right.
 func (c *planCommand) check() error {
 	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.worst.check, c.deterministicOptions.check,
-		func() error { return c.sweep.check(c.distribution) }, func() error { return policyFile("--policy", c.policy) }} {
+		c.sweep.check, func() error { return policyFile("--policy", c.policy) }} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -189,6 +189,14 @@ func (c *planCommand) check() error {
 	return nil
 }
 
+// drawsNothing returns an error for a plot of a single plan of one agent, which has no curve.
+func (c *planCommand) drawsNothing() error {
+	if c.sweep.plot != "" && !c.distribution && len(c.sweep.over) == 0 {
+		return usage("--plot %s: a single plan has no curve; give --sweep or --distribution too", c.sweep.plot)
+	}
+	return nil
+}
+
 // run plans in the way that the options and the problem ask for.
 func (c *planCommand) run(ctx context.Context, name string) error {
 	if err := c.check(); err != nil {
@@ -196,12 +204,21 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	}
 	controller := slices.Contains([]string{".c", ".go"}, filepath.Ext(c.policy)) // with the rows of all steps as tables
 	c.stored = c.secondOpinion || c.deterministic || c.credible.log != "" || controller
+	c.fleets = true
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
 	}
+	if p.isFleet() {
+		if err := c.checkFleet(p); err != nil {
+			return err
+		}
+	} else if err := c.drawsNothing(); err != nil {
+		return err
+	}
 	wide := c.policy != "" || c.show || c.distribution || c.deterministic || c.secondOpinion
-	if n := p.Model.States(); wide && p.Product != nil && n >= manyPairs {
+	if wide && p.Product != nil && p.Model.States() >= manyPairs {
+		n := p.Model.States()
 		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked for goes through the rows of all. That takes many times as long as the optimum alone, for which give none of --policy, --show, --distribution, --deterministic and --second-opinion", p.name, n)
 	}
 	if note := p.missing().note(); note != nil {
@@ -228,6 +245,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 			return usage("%s: the property has %d optima: front trades them off", p.name, len(over))
 		}
 		return usage("%s: nothing to plan for: give a goal, constraints or a target", p.name)
+	case p.isFleet():
+		return c.planFleet(ctx, p)
 	case c.credible.confidence > 0:
 		return c.planConfident(ctx, p)
 	case c.credible.log != "":
@@ -257,8 +276,8 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 			return err
 		}
 	}
-	opts, progress := c.exact(c.err, p.Model, p.Sense())
-	opts.NoNearest = p.Model.Horizon() == 0
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts.NoNearest = p.horizon() == 0
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport

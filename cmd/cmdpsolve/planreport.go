@@ -56,6 +56,13 @@ type planReport struct {
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
 	SecondOpinion *opinionReport `json:"second_opinion,omitempty" csv:"second_opinion"`
+	// Agents is the number of agents of a fleet, and Types says what those of each type do. Use is what the fleet uses at each step of
+	// returns with limits there, StepPrices what a unit more of them is worth. Whole is about whole numbers of agents.
+	Agents     int          `json:"agents,omitempty" csv:"agents"`
+	Types      []typeReport `json:"types,omitempty" csv:"type"`
+	Use        perStep      `json:"use,omitzero"`
+	StepPrices perStep      `json:"use_prices,omitzero"`
+	Whole      *wholeReport `json:"whole,omitempty" csv:"whole"`
 	// Distribution is there with --distribution.
 	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
 	policy       []report.Section // with --show
@@ -65,7 +72,17 @@ type planReport struct {
 // named holds a number for each return of a problem.
 type named = report.Named[report.Number]
 
-func (p *loaded) named(x []float64) named { return named{Names: p.Returns, Values: report.Numbers(x)} }
+func (p *loaded) named(x []float64) named {
+	if p.isFleet() && x != nil { // those of single steps follow
+		return named{Names: p.Problem.Returns, Values: report.Numbers(x[:len(p.Problem.Returns)])}
+	}
+	return named{Names: p.Returns, Values: report.Numbers(x)}
+}
+
+// coordinates names a number for each coordinate, those of single steps of a fleet among them.
+func (p *loaded) coordinates(x []float64) named {
+	return named{Names: p.Returns, Values: report.Numbers(x)}
+}
 
 // limitReport is a limit with its value and price.
 type limitReport struct {
@@ -94,8 +111,9 @@ type planCertificate struct {
 func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 	sections := []report.Section{
 		p.heading(fmt.Sprintf("%s, %s, %.3g s", d.Status, count(d.Iterations, "value iteration"), d.Seconds)),
-		d.values(p, returns), d.limits(), conflictTable(d.Conflict), append(d.notes(p, true), p.memoryNotes()...),
+		d.values(p, returns), d.limits(p), conflictTable(d.Conflict), append(d.notes(p, true), p.memoryNotes()...),
 	}
+	sections = append(sections, d.fleetSections(p)...)
 	sections = append(sections, p.branchSections(d.Branches)...)
 	sections = append(sections, d.policy...)
 	return &report.Report{Data: d, Sections: append(sections, distributionSections(d.Distribution, episodesOfPlans, false)...)}
@@ -127,7 +145,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	}
 	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r)
-	if p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided) {
+	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided) {
 		d.Branches, d.Joined = p.branches(r.Branches), newJoinedReport(r.Joined)
 	}
 	if c := r.Certificate; c != nil {
@@ -158,7 +176,7 @@ func (p *loaded) certificate(c *exact.Certificate) *planCertificate {
 }
 
 func (p *loaded) newCertificate(direction []float64, support, value, distance float64) *planCertificate {
-	return &planCertificate{Direction: p.named(direction), Support: report.Number(support), Value: report.Number(value), Distance: report.Number(distance), direction: direction}
+	return &planCertificate{Direction: p.coordinates(direction), Support: report.Number(support), Value: report.Number(value), Distance: report.Number(distance), direction: direction}
 }
 
 // holdsUncut reports whether what is allowed reaches no farther in a direction than the
@@ -190,7 +208,9 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	}
 	t := report.NewTable("", of)
 	for i, name := range p.Returns {
-		t.Add(name, returns[i])
+		if !p.isFleet() || i < len(p.Problem.Returns) {
+			t.Add(name, returns[i])
+		}
 	}
 	if p.Task.Target != nil {
 		missed := p.missed(returns)
@@ -213,7 +233,7 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 }
 
 // limits lists the constraints.
-func (d *planReport) limits() *report.Table {
+func (d *planReport) limits(p *loaded) *report.Table {
 	t := report.NewTable("constraint", "slack")
 	priced, largest := false, 0.0
 	for _, c := range d.Constraints {
@@ -224,7 +244,11 @@ func (d *planReport) limits() *report.Table {
 	if priced {
 		t = report.NewTable("constraint", "slack", "price")
 	}
-	for _, c := range d.Constraints {
+	limits := d.Constraints
+	if p.isFleet() {
+		limits = d.fleetLimits(p)
+	}
+	for _, c := range limits {
 		row := []any{c.Constraint, report.Rounded(c.Slack, c.scale)}
 		if priced {
 			row = append(row, report.Rounded(c.shown, largest))
@@ -262,6 +286,9 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 		}
 	}
 	what := "(step, state) pair"
+	if p.isFleet() {
+		return notes // what its agents do follows
+	}
 	if p.Model.Horizon() == 0 {
 		what = "state"
 	}

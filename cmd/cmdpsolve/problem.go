@@ -223,8 +223,14 @@ func (p *loaded) wanted() string {
 // wantedLimits describes constraints and target.
 func (p *loaded) wantedLimits() []string {
 	var out []string
+	stepped := -1 // the constraint whose limits at single steps were the last
 	for _, l := range p.Limits {
-		if l.Scope != query.OfTarget && l.Scope != query.EveryEpisode {
+		switch {
+		case l.Scope == query.OfTarget || l.Scope == query.EveryEpisode || l.Step > 0 && l.Constraint == stepped:
+		case l.Step > 0:
+			stepped = l.Constraint
+			out = append(out, p.Problem.Constraints[l.Constraint].String())
+		default:
 			out = append(out, l.Name)
 		}
 	}
@@ -249,6 +255,9 @@ func (p *loaded) size() string { return p.sizeWith(p.Returns) }
 
 // sizeWith is size with some of the returns.
 func (p *loaded) sizeWith(returns []string) string {
+	if p.isFleet() {
+		return p.fleetSize()
+	}
 	m := p.Model
 	if m == nil {
 		return p.simulated()
@@ -321,7 +330,7 @@ func (p *loaded) missed(v []float64) string {
 }
 
 // learnable reports whether learn takes the problem: it plays episodes of a horizon.
-func (p *loaded) learnable() bool { return p.Model.Horizon() > 0 }
+func (p *loaded) learnable() bool { return !p.isFleet() && p.Model.Horizon() > 0 }
 
 // isGame reports whether an opponent has a choice somewhere.
 func (p *loaded) isGame() bool {

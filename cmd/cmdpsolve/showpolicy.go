@@ -26,6 +26,9 @@ func (o *showOptions) addFlags(f *pflag.FlagSet) {
 // check refuses problems whose policy no table is made for.
 func (o *showOptions) check(p *loaded) error {
 	const most = 1 << 22
+	if p.isFleet() {
+		return nil // --show is refused
+	}
 	choices := p.Model.Choices()
 	if sh := p.Shape(); sh != nil {
 		choices = sh.Slots()

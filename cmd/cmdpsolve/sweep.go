@@ -31,16 +31,13 @@ type sweepOptions struct {
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.Func("sweep", "a plan for each value from A to B of a limit, by STEP (may be repeated: a grid)", o.over.add)
 	placeholder(f, "sweep", "RETURN=A:B:STEP")
-	f.StringVar(&o.plot, "plot", "", "draw --sweep or --distribution to `FILE`, .svg, .png or .pdf")
+	f.StringVar(&o.plot, "plot", "", "draw --sweep, --distribution or a fleet's use and prices over time to `FILE`, .svg, .png or .pdf")
 	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 }
 
-func (o *sweepOptions) check(distribution bool) error {
+func (o *sweepOptions) check() error {
 	if len(o.over) == 0 {
-		switch {
-		case o.plot != "" && !distribution:
-			return usage("--plot %s: a single plan has no curve; give --sweep or --distribution too", o.plot)
-		case o.policies != "":
+		if o.policies != "" {
 			return usage("--policies %s: a single plan has one policy; give --policy, or --sweep too", o.policies)
 		}
 		return drawable("--plot", o.plot)
@@ -131,6 +128,8 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	switch {
 	case p.isGame():
 		return usage("--sweep: %s: a game: want a problem with one player", p.name)
+	case p.isFleet() && c.sweep.policies != "":
+		return p.oneAgent("--policies")
 	case c.policy != "":
 		return usage("--policy %s: a sweep has a policy for each plan; give --policies DIR", c.policy)
 	case c.secondOpinion || c.credible.log != "":
@@ -146,8 +145,8 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	for _, l := range c.sweep.over {
 		rep.Over = append(rep.Over, overWords(l))
 	}
-	opts, progress := c.exact(c.err, p.Model, p.Sense())
-	opts.NoNearest = p.Model.Horizon() == 0
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts.NoNearest = p.horizon() == 0
 	defer progress.close()
 	since := time.Now()
 	for one, err := range p.Sweep(ctx, c.sweep.over, opts) {

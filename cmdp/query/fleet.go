@@ -17,8 +17,8 @@ type Fleet struct {
 	// Fleet has the models that are planned for. Its returns are the declared ones, and the coordinates of its tasks are the Returns
 	// of the query.
 	*fleet.Fleet
-	// Agents are queries for one agent of each type, without a goal and limits. They name states and actions.
-	Agents []*Query
+	// Members are queries for one agent of each type, without a goal and limits. They name states and actions.
+	Members []*Query
 
 	planner *fleet.Planner
 }
@@ -46,7 +46,7 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 			t.Starts = startsOf(q.Process, m.Starts)
 		}
 		f.Types = append(f.Types, t)
-		f.Agents = append(f.Agents, q)
+		f.Members = append(f.Members, q)
 	}
 	var err error
 	if f.planner, err = fleet.NewPlanner(f.Fleet, opts.Workers); err != nil {

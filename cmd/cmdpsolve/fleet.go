@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+)
+
+// isFleet reports whether the problem is one of many agents. It has no model then.
+func (p *loaded) isFleet() bool { return p.Query != nil && p.Fleet() != nil }
+
+// oneAgent returns an error for a fleet, where a command is for one agent.
+func (p *loaded) oneAgent(what string) error {
+	if p.isFleet() {
+		return usage("%s: %s: a fleet: want a problem of one agent", what, p.name)
+	}
+	return nil
+}
+
+// transitions counts those of the model, or of all models of a fleet.
+func (p *loaded) transitions() int {
+	if !p.isFleet() {
+		return p.Model.Transitions()
+	}
+	n := 0
+	for _, t := range p.Fleet().Types {
+		n += t.Model.Transitions()
+	}
+	return n
+}
+
+// horizon is the number of steps of an episode, 0 without a horizon.
+func (p *loaded) horizon() int {
+	if p.isFleet() {
+		return p.Fleet().Horizon()
+	}
+	return p.Model.Horizon()
+}
+
+// fleetSize describes a fleet in a line.
+func (p *loaded) fleetSize() string {
+	f := p.Fleet()
+	states, choices := 0, 0
+	for _, t := range f.Types {
+		states += t.Model.States()
+		choices += t.Model.Choices()
+	}
+	m := f.Types[0].Model
+	return fmt.Sprintf("%s of %s, %s, %s, %s, %s, returns %s", count(f.Agents(), "agent"), count(len(f.Types), "type"), count(states, "state"),
+		count(choices, "choice"), count(p.transitions(), "transition"), timeOf(m, f.Returns, m.Mean), strings.Join(f.Returns, ", "))
+}
+
+// planFleet plans for many agents.
+func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
+	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
+	opts.NoNearest = true
+	begin := time.Now()
+	plan, err := p.SolveFleet(ctx, opts)
+	var clash []conflictReport
+	if err == nil && plan.Status == exact.Infeasible {
+		clash, err = p.conflict(ctx, opts)
+	}
+	progress.close()
+	if err != nil {
+		return p.stopped(err)
+	}
+	d := p.planData(plan.Result, time.Since(begin))
+	d.Conflict = clash
+	d.addFleet(p, plan)
+	files := c.writeFleet(p, d, plan)
+	undecided := c.undecided(plan.Result)
+	if plan.Status != exact.Undecided {
+		undecided = verdict(plan.Status, c.iterations)
+	}
+	return errors.Join(c.write(d.report(p, plan.Returns), *c.format), failed(files), undecided)
+}
+
+// checkFleet refuses what is for one agent.
+func (c *planCommand) checkFleet(p *loaded) error {
+	for _, of := range []struct {
+		flag  string
+		given bool
+	}{{"--deterministic", c.deterministic}, {"--second-opinion", c.secondOpinion}, {"--log", c.credible.log != ""}, {"--show", c.show},
+		{"--distribution", c.distribution}, {"--opponent-policy", c.opponentPolicy != ""}} {
+		if of.given {
+			return p.oneAgent(of.flag)
+		}
+	}
+	if _, err := problem.PolicyFormat(c.policy, true); c.policy != "" && err != nil {
+		return usage("--policy %s: %w", c.policy, err)
+	}
+	return nil
+}
+
+// writeFleet writes the policies of all types and the plot, if they are asked for.
+func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) error {
+	if plan.Status != exact.Optimal {
+		if c.policy != "" {
+			c.notWritten(c.policy, "none is known to be what is wanted")
+		}
+		return nil
+	}
+	if c.policy != "" {
+		for k, t := range plan.Types {
+			of := p.Fleet().Members[k]
+			components := make([]exact.Component, len(t.Policies))
+			for j, a := range t.Policies {
+				components[j] = exact.Component{Weight: a.Share, Policy: a.Policy}
+			}
+			var alone *exact.Policy
+			if len(components) == 1 {
+				alone = components[0].Policy
+			}
+			d.Types[k].Policy = typeFile(c.policy, p.Fleet().Types[k].Name)
+			if err := problem.WritePolicy(d.Types[k].Policy, of.Process, of.PlanRows(alone, components)); err != nil {
+				return err
+			}
+		}
+	}
+	if c.sweep.plot == "" {
+		return nil
+	}
+	if len(d.Use.Names) == 0 {
+		c.say("nothing is drawn to %s: no limit is for single steps", c.sweep.plot)
+		return nil
+	}
+	return d.useFigure(p).Save(c.sweep.plot)
+}
+
+// typeFile is the file of the policy of a type: policy-van.csv for policy.csv.
+func typeFile(path, name string) string {
+	safe := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	ending := filepath.Ext(path)
+	return strings.TrimSuffix(path, ending) + "-" + safe + ending
+}
+
+// limitAt returns the narrowest limit on a return at a step, counted from 1, on one side; nil if there is none.
+func limitAt(p *loaded, name string, step int, atLeast bool) (narrowest *query.Limit) {
+	for _, l := range p.Limits {
+		if l.Step != step || l.AtLeast != atLeast || p.Problem.Constraints[l.Constraint].Return != name {
+			continue
+		}
+		if narrowest == nil || atLeast && l.Bound > narrowest.Bound || !atLeast && l.Bound < narrowest.Bound {
+			narrowest = l
+		}
+	}
+	return narrowest
+}
