@@ -52,8 +52,9 @@ func (w *stepwise) extent(kernel *cmdp.Kernel, h int, lower, upper []float64) {
 				low, high = math.Min(low, 0), math.Max(high, 0)
 			}
 		}
-		for j := i; j < len(kernel.Returns); j += w.d {
-			low, high = math.Min(low, kernel.Returns[j]), math.Max(high, kernel.Returns[j])
+		for c := range kernel.Choices() {
+			r := kernel.ReturnsOf(c, w.d)[i]
+			low, high = math.Min(low, r), math.Max(high, r)
 		}
 		lower[w.at(k, h)], upper[w.at(k, h)] = low, high
 	}
@@ -69,7 +70,7 @@ func (w *stepwise) evaluate(v []float64, m *cmdp.Model, p cmdp.Policy) {
 				continue
 			}
 			for k, i := range w.each {
-				v[w.at(k, h)] += float64(x * kernel.Returns[c*w.d+i])
+				v[w.at(k, h)] += float64(x * kernel.ReturnsOf(c, w.d)[i])
 			}
 		}
 	}

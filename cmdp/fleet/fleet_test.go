@@ -42,17 +42,21 @@ func jointProgram(f *fleet.Fleet, ret int, sign float64, limits []fleet.Limit) *
 				for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
 					j, cost := len(p.Minimize), 0.0
 					enter(&flow[h*states+s], j, 1)
-					for e := k.Offset[c]; e < k.Offset[c+1] && h+1 < m.Horizon(); e++ {
-						r := &flow[(h+1)*states+int(k.Next[e])]
+					next, prob := k.Row(c)
+					for e, n := range next {
+						if h+1 == m.Horizon() {
+							break
+						}
+						r := &flow[(h+1)*states+int(n)]
 						if i := slices.Index(r.Index, j); i >= 0 {
-							r.Coef[i] -= k.Prob[e]
+							r.Coef[i] -= prob[e]
 						} else {
-							enter(r, j, -k.Prob[e])
+							enter(r, j, -prob[e])
 						}
 					}
 					used := make([]float64, len(limits))
 					for i, to := range t.Returns {
-						r := k.Returns[c*m.Dim()+i]
+						r := k.ReturnsOf(c, m.Dim())[i]
 						if to == ret {
 							cost += sign * r
 						}
@@ -226,15 +230,16 @@ func returnsOf(f *fleet.Fleet, kind *fleet.Type, policy cmdp.Policy) []float64 {
 			for a, q := range probs {
 				for i, to := range kind.Returns {
 					if to >= 0 {
-						r := x * q * k.Returns[(first+a)*m.Dim()+i]
+						r := x * q * k.ReturnsOf(first+a, m.Dim())[i]
 						out[to] += r
 						if at := f.Coordinate(to, h); at >= 0 {
 							out[at] += r
 						}
 					}
 				}
-				for e := k.Offset[first+a]; e < k.Offset[first+a+1]; e++ {
-					next[k.Next[e]] += x * q * k.Prob[e]
+				to, prob := k.Row(first + a)
+				for e, n := range to {
+					next[n] += x * q * prob[e]
 				}
 			}
 		}
@@ -333,7 +338,7 @@ func priced(t *testing.T, f *fleet.Fleet, limits []fleet.Limit, prices []float64
 				for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
 					q := 0.0
 					for i, to := range kind.Returns {
-						r := k.Returns[c*m.Dim()+i]
+						r := k.ReturnsOf(c, m.Dim())[i]
 						if to == 0 {
 							q -= r
 						}
@@ -343,8 +348,9 @@ func priced(t *testing.T, f *fleet.Fleet, limits []fleet.Limit, prices []float64
 							}
 						}
 					}
-					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-						q += k.Prob[e] * v[k.Next[e]]
+					next, prob := k.Row(c)
+					for e, n := range next {
+						q += prob[e] * v[n]
 					}
 					now[s] = math.Min(now[s], q)
 				}

@@ -385,7 +385,7 @@ func (r *memberReader) share(n *node, at *path, m *Member, to int) bool {
 			return true
 		}
 		column := slices.Index(agent.Given(), name)
-		return r.extend(n, at, m, to, func(k *cmdp.Kernel, _, c int) float64 { return k.Returns[c*agent.Model.Dim()+column] })
+		return r.extend(n, at, m, to, func(rows *cmdp.Rows, _, _, c int) float64 { return rows.Returns(c)[column] })
 	}
 	m.Returns[i] = to
 	return true
@@ -404,14 +404,10 @@ func (r *memberReader) countVisits(n *node, at *path, m *Member, to int, set *St
 // countAction adds a return that is 1 where an action is taken.
 func (r *memberReader) countAction(n *node, at *path, m *Member, to int, action string) bool {
 	agent, found := m.Agent, false
-	ok := r.extend(n, at, m, to, func(k *cmdp.Kernel, h, c int) float64 {
-		s, _ := slices.BinarySearchFunc(k.First, int32(c), func(first, c int32) int {
-			if first <= c {
-				return -1
-			}
-			return 1
-		})
-		if agent.ActionName(h, s-1, c-int(k.First[s-1])) != action {
+	was := *agent
+	ok := r.extend(n, at, m, to, func(rows *cmdp.Rows, h, s, c int) float64 {
+		first, _ := rows.Choices(s)
+		if was.ActionName(h, s, c-first) != action {
 			return 0
 		}
 		found = true
@@ -444,7 +440,7 @@ func (m *Member) freshName(to int) string {
 }
 
 // extend adds a return of choices, the value of which is given by kernel, step and number, and that goes into a return of the fleet.
-func (r *memberReader) extend(n *node, at *path, m *Member, to int, value func(k *cmdp.Kernel, h, c int) float64) bool {
+func (r *memberReader) extend(n *node, at *path, m *Member, to int, value choiceValue) bool {
 	p := m.Agent
 	model, err := rebuilt(p.Model, nil, value)
 	if err != nil {
@@ -461,42 +457,56 @@ func (r *memberReader) extend(n *node, at *path, m *Member, to int, value func(k
 }
 
 // rebuilt returns a model with another start, unless that is nil, and, unless it is nil, with one more return.
-func rebuilt(m *cmdp.Model, start []cmdp.StartState, value func(k *cmdp.Kernel, h, c int) float64) (*cmdp.Model, error) {
-	d := m.Dim()
-	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Average: m.Average(), Dim: d, Start: m.StartStates()}
+func rebuilt(m *cmdp.Model, start []cmdp.StartState, value choiceValue) (*cmdp.Model, error) {
+	spec := cmdp.ModelSpec{Horizon: m.Horizon(), Discount: m.Discount(), Average: m.Average(), Dim: m.Dim(), Start: m.StartStates()}
 	if start != nil {
 		spec.Start = start
 	}
 	if value != nil {
 		spec.Dim++
 	}
+	b := cmdp.NewBuilder(spec, m.States())
 	for h := range m.Kernels() {
-		k := *m.Kernel(h)
-		if value != nil {
-			k.Returns = widened(k.Returns, d, func(c int) float64 { return value(m.Kernel(h), h, c) })
-			if k.Outcomes != nil {
-				of := make([]int, len(k.Next)) // the choice of each entry
-				for c := range len(k.Offset) - 1 {
-					for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-						of[e] = c
-					}
+		rows := m.Rows(h)
+		for s := range m.States() {
+			first, end := rows.Choices(s)
+			for c := first; c < end; c++ {
+				row := cmdp.Row{State: s, Action: c - first}
+				if !m.Stationary() {
+					row.Step = h + 1
 				}
-				k.Outcomes = widened(k.Outcomes, d, func(e int) float64 { return value(m.Kernel(h), h, of[e]) })
+				copyRow(&row, rows, c, h, value)
+				if err := b.Add(row); err != nil {
+					return nil, err
+				}
 			}
 		}
-		spec.Kernels = append(spec.Kernels, k)
 	}
-	return cmdp.NewModel(spec)
+	return b.Build()
 }
 
-// widened returns vectors of length d with one more entry each.
-func widened(vectors []float64, d int, last func(i int) float64) []float64 {
-	out := make([]float64, 0, len(vectors)/d*(d+1))
-	for i := range len(vectors) / d {
-		out = append(out, vectors[i*d:(i+1)*d]...)
-		out = append(out, last(i))
+// A choiceValue is a return of choice c, which is an action of state s at step h.
+type choiceValue func(rows *cmdp.Rows, h, s, c int) float64
+
+// copyRow sets successors and returns of a row to those of a choice, with one more return unless value is nil.
+func copyRow(row *cmdp.Row, rows *cmdp.Rows, c, h int, value choiceValue) {
+	with := func(returns []float64) []float64 {
+		if value == nil {
+			return returns
+		}
+		return append(slices.Clip(returns), value(rows, h, row.State, c))
 	}
-	return out
+	next, probabilities := rows.Row(c)
+	for e, n := range next {
+		t := cmdp.Transition{Next: int(n), Probability: probabilities[e]}
+		if rows.Random() {
+			t.Returns = with(rows.Outcome(c, e))
+		}
+		row.Next = append(row.Next, t)
+	}
+	if !rows.Random() {
+		row.Returns = with(rows.Returns(c))
+	}
 }
 
 // readStarts reads how many agents begin in each state.

@@ -30,8 +30,8 @@ func TestFleet(t *testing.T) {
 				if m.Agent.ActionName(0, s, c-int(k.First[s])) == "charge" {
 					want = 1
 				}
-				if k.Returns[c*d+d-1] != want {
-					t.Errorf("%s: state %d: %v", m.Name, s, k.Returns[c*d:][:d])
+				if k.ReturnsOf(c, d)[d-1] != want {
+					t.Errorf("%s: state %d: %v", m.Name, s, k.ReturnsOf(c, d))
 				}
 			}
 		}
