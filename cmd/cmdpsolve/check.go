@@ -57,7 +57,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
-	c.stored = c.policy != ""
+	c.stored, c.fleets = c.policy != "", true
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -140,7 +140,11 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
+	planner, err := p.Planner()
+	if err != nil {
+		return nil, err
+	}
+	lower, upper, err := planner.Ranges(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +154,7 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		rep.Feasible = &yes
 		return rep, nil
 	}
-	d, err := exact.Distance(ctx, p.Model, p.Task, opts)
+	d, err := planner.Distance(ctx, p.Task, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +173,12 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		return rep, nil
 	}
 	rep.Nearest = named{}
-	return rep, c.slack(ctx, p, rep, opts)
+	return rep, c.slack(ctx, p, planner, rep, opts)
 }
 
 // slack finds the policy deepest in the target, and the multiplier of the goal.
-func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
-	s, err := exact.Slack(ctx, p.Model, p.Task, opts)
+func (c *checkCommand) slack(ctx context.Context, p *loaded, planner *exact.Planner, rep *checkReport, opts exact.Options) error {
+	s, err := planner.Slack(ctx, p.Task, opts)
 	if err != nil {
 		return err
 	}
@@ -182,7 +186,7 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if p.Task.Cost == nil {
 		return nil
 	}
-	best, err := exact.Solve(ctx, p.Model, p.Task, opts)
+	best, err := planner.Solve(ctx, p.Task, opts)
 	if err != nil {
 		return err
 	}

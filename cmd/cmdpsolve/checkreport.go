@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/query"
 )
 
@@ -14,6 +15,7 @@ import (
 // Feasible is null where it could not be decided.
 type checkReport struct {
 	subject
+	Agents      int                       `json:"agents,omitempty" csv:"agents"` // of a fleet
 	States      int                       `json:"states" csv:"states"`
 	Choices     int                       `json:"choices" csv:"choices"`
 	Transitions int                       `json:"transitions" csv:"transitions"`
@@ -37,6 +39,8 @@ type checkReport struct {
 	Policy      *policyBounds      `json:"policy,omitempty" csv:"policy"`
 	Uncertainty *uncertaintyReport `json:"uncertainty,omitempty" csv:"uncertainty"`
 	Seconds     report.Number      `json:"seconds"`
+
+	lower, upper []float64 // extremes of all coordinates
 }
 
 // missingRows are pairs of a state and a step that can be reached and have no row, although the state has rows for other steps.
@@ -111,18 +115,34 @@ type slaterReport struct {
 }
 
 func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
-	m := p.Model
 	rep := &checkReport{
-		subject: p.subject(), States: m.States(), Choices: m.Choices(), Transitions: m.Transitions(),
-		Discount: report.NaN, Stationary: m.Stationary(), Random: m.RandomReturns(),
+		subject: p.subject(), Discount: report.NaN, Stationary: true,
 		Missing: p.missing(), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN, Tolerance: report.NaN,
 	}
+	models := []*cmdp.Model{p.Model}
+	if p.isFleet() {
+		rep.Agents = p.Fleet().Fleet.Agents()
+		rep.Returns.Names = p.Problem.Returns
+		models = nil
+		for _, t := range p.Fleet().Types {
+			models = append(models, t.Model)
+		}
+	}
+	for _, m := range models {
+		rep.States += m.States()
+		rep.Choices += m.Choices()
+		rep.Transitions += m.Transitions()
+		rep.Stationary = rep.Stationary && m.Stationary()
+		rep.Random = rep.Random || m.RandomReturns()
+	}
+	m := models[0]
 	if h := m.Horizon(); h > 0 {
 		rep.Horizon = &h
 	} else {
 		rep.Discount = report.Number(m.Discount())
 	}
-	for i, x := range lower {
+	rep.lower, rep.upper = lower, upper
+	for i, x := range lower[:len(rep.Returns.Names)] {
 		rep.Returns.Values = append(rep.Returns.Values, rangeReport{report.Number(x), report.Number(upper[i])})
 	}
 	return rep
@@ -161,13 +181,22 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 			t.Add(l.Name, "can be kept", "")
 		}
 	}
-	for _, l := range p.Rows() {
+	rows := p.Rows()
+	for k := 0; k < len(rows); k++ {
+		l := rows[k]
 		i := l.Coordinate()
 		if i < 0 {
 			continue
 		}
-		r := rep.Returns.Values[i]
-		least, most := l.Slacks(float64(r.Min), float64(r.Max))
+		name := l.Name
+		least, most := l.Slacks(rep.lower[i], rep.upper[i])
+		for l.Step > 0 && k+1 < len(rows) && rows[k+1].Constraint == l.Constraint && rows[k+1].AtLeast == l.AtLeast {
+			k++
+			i = rows[k].Coordinate()
+			low, high := rows[k].Slacks(rep.lower[i], rep.upper[i])
+			least, most = min(least, low), min(most, high)
+			name = l.Return
+		}
 		says := "can be kept"
 		switch {
 		case most < 0:
@@ -179,7 +208,7 @@ func (rep *checkReport) limits(p *loaded) *report.Table {
 		if l.Scope == query.EveryEpisode {
 			slack = "" // it is one of a probability
 		}
-		t.Add(l.Name, says, slack)
+		t.Add(name, says, slack)
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 )
 
 // conflictReport names a smallest set of limits that no policy keeps together.
@@ -21,6 +22,8 @@ type conflictReport struct {
 	Give   report.Number `json:"give" csv:"give"`
 	// Probability is the greatest with which a limit of every episode can be kept, in the place of Needed and Give.
 	Probability *report.Number `json:"probability,omitempty" csv:"probability"`
+
+	limit *query.Limit // nil for a target as a whole
 }
 
 // conflict finds the limits of an infeasible problem that are in conflict. It returns nil if
@@ -35,6 +38,7 @@ func (p *loaded) conflict(ctx context.Context, opts exact.Options) ([]conflictRe
 		r := conflictReport{Constraint: "target", Kind: "target", Limit: report.NaN, Needed: report.Number(c.Needed), Give: report.Number(c.Give)}
 		if l := c.Limit; l != nil {
 			r.Constraint, r.Kind, r.Return, r.Limit = l.Name, l.Kind(), l.Return, report.Number(l.Bound)
+			r.limit = l
 		}
 		if most := report.Number(c.Probability); most == most {
 			r.Probability = &most
@@ -49,11 +53,19 @@ func conflictNotes(c []conflictReport) report.Note {
 	if len(c) == 0 {
 		return nil
 	}
-	names := make([]string, len(c))
-	for i, r := range c {
-		names[i] = r.Constraint
+	var limits []*query.Limit
+	for _, r := range c {
+		if r.limit != nil {
+			limits = append(limits, r.limit)
+		}
 	}
-	switch len(c) {
+	names := query.Steps(limits)
+	for _, r := range c {
+		if r.limit == nil {
+			names = append(names, r.Constraint)
+		}
+	}
+	switch len(names) {
 	case 1:
 		return report.Note{fmt.Sprintf("No policy keeps %s, whatever becomes of the other limits.", names[0])}
 	case 2:

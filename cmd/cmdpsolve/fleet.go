@@ -25,6 +25,14 @@ func (p *loaded) oneAgent(what string) error {
 	return nil
 }
 
+// declared names the returns that are reported: all but those of a fleet at single steps.
+func (p *loaded) declared() []string {
+	if p.isFleet() {
+		return p.Problem.Returns
+	}
+	return p.Returns
+}
+
 // transitions counts those of the model, or of all models of a fleet.
 func (p *loaded) transitions() int {
 	if !p.isFleet() {

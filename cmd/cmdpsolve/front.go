@@ -89,18 +89,19 @@ func (o objective) wanted() query.Objective {
 // parseOver reads the list of --over.
 func (p *loaded) parseOver(list string) ([]objective, error) {
 	var out []objective
+	returns := p.declared()
 	for item := range strings.SplitSeq(list, ",") {
 		name, sign := strings.TrimSpace(item), 1.0
-		if !slices.Contains(p.Returns, name) {
+		if !slices.Contains(returns, name) {
 			if rest, ok := strings.CutPrefix(name, "-"); ok {
 				name, sign = strings.TrimSpace(rest), -1
 			} else if rest, ok := strings.CutPrefix(name, "+"); ok {
 				name = strings.TrimSpace(rest)
 			}
 		}
-		i := slices.Index(p.Returns, name)
+		i := slices.Index(returns, name)
 		if i < 0 {
-			return nil, usage("--over %s: unknown return %q: want %s, with + or - before them", list, name, strings.Join(p.Returns, ", "))
+			return nil, usage("--over %s: unknown return %q: want %s, with + or - before them", list, name, strings.Join(returns, ", "))
 		}
 		if slices.ContainsFunc(out, func(o objective) bool { return o.index == i }) {
 			return nil, usage("--over %s: %s is given twice", list, name)
@@ -132,7 +133,7 @@ func (c *frontCommand) check() error {
 // tradedOff lists the first returns, at most two, with a minus before those that are to be small.
 func (p *loaded) tradedOff() []string {
 	var out []string
-	for _, name := range p.Returns[:min(2, len(p.Returns))] {
+	for _, name := range p.Returns[:min(2, len(p.declared()))] {
 		sign := "+"
 		if _, limited := p.Given("at_most", name); limited && p.Problem.Goal.Maximize != name || p.Problem.Goal.Minimize == name {
 			sign = "-"
@@ -147,6 +148,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	c.stored = c.deterministic
+	c.fleets = true
 	p, err := c.load(ctx, c.streams, name)
 	if err != nil {
 		return err
@@ -156,6 +158,13 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	if err := p.onePlayer(); err != nil {
 		return err
+	}
+	for flag, given := range map[string]bool{"--deterministic": c.deterministic, "--policies": c.policies != ""} {
+		if given {
+			if err := p.oneAgent(flag); err != nil {
+				return err
+			}
+		}
 	}
 	if c.over == "" {
 		c.over = strings.Join(p.Problem.TradeOff, ",")

@@ -51,7 +51,7 @@ func newFrontReport(p *loaded, over []objective, f *query.Front, took time.Durat
 	rep := &frontReport{
 		subject: p.subject(), Status: f.Status.String(), status: f.Status, Points: []*pointReport{}, Vertices: []*pointReport{},
 		Error: report.Number(f.Error), Relative: report.Number(f.Relative), Iterations: f.Iterations, Seconds: report.Number(took.Seconds()),
-		over: over, shown: p.Returns,
+		over: over, shown: p.declared(),
 	}
 	for _, o := range over {
 		sign := "+"

@@ -244,7 +244,7 @@ func (s sweepFlags) wanted(ctx context.Context, p *loaded) string {
 // report declares the sweep as one table.
 func (rep *sweepReport) report(p *loaded) *report.Report {
 	t := report.NewTable(rep.Over...)
-	shown := p.Returns
+	shown := p.declared()
 	if p.thresholds() != nil { // which excess is looked at differs from plan to plan
 		shown = p.Problem.Returns
 	}

@@ -169,9 +169,9 @@ func (f *Fleet) limitable(q *Query) []string {
 	return names
 }
 
-// Steps summarises names of limits in which only the step differs: "kwh ≤ 3 at step 2 and 5-7".
-func Steps(limits []*Limit) string {
-	var parts []string
+// Steps returns the names of limits, one for those that follow on one another and differ in the step alone: "kwh at each of the
+// steps 5-7 ≤ 3".
+func Steps(limits []*Limit) (names []string) {
 	for i := 0; i < len(limits); {
 		j := i
 		for j+1 < len(limits) && limits[i].Step > 0 && limits[j+1].Step == limits[j].Step+1 && limits[j+1].Constraint == limits[i].Constraint &&
@@ -182,8 +182,8 @@ func Steps(limits []*Limit) string {
 		if j > i {
 			name = strings.Replace(name, fmt.Sprintf(" at step %d", limits[i].Step), fmt.Sprintf(" at each of the steps %d-%d", limits[i].Step, limits[j].Step), 1)
 		}
-		parts = append(parts, name)
+		names = append(names, name)
 		i = j + 1
 	}
-	return strings.Join(parts, ", ")
+	return names
 }

@@ -76,7 +76,12 @@ func (q *Query) sweepOne(ctx context.Context, over []Span, at []int, opts exact.
 	for _, s := range over {
 		price := math.NaN()
 		for _, standing := range standings {
-			if l := standing.Limit; l != nil && l.Return == s.Return && l.Kind() == s.Kind {
+			l := standing.Limit
+			switch {
+			case l == nil || l.Return != s.Return || l.Kind() != s.Kind:
+			case l.Step > 0 && !math.IsNaN(price): // the limits at single steps move together
+				price += standing.Shown()
+			default:
 				price = standing.Shown()
 			}
 		}
