@@ -1,0 +1,34 @@
+package fleet
+
+import (
+	"context"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// RemainingObjective returns the cost that the program of the steps that are left has at the start, and by how much it breaks limits.
+func RemainingObjective(ctx context.Context, f *Fleet, task cmdp.Task) (objective, broken float64, err error) {
+	rows, err := f.playable(task)
+	if err != nil {
+		return 0, 0, err
+	}
+	d, err := NewDispatcher(ctx, f, task, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	v := make([]float64, f.Dim())
+	for k := range d.prices.columns {
+		for _, c := range d.prices.columns[k] {
+			floats.AddScaled(v, c.weight, c.returns)
+		}
+	}
+	for k := range rows {
+		broken = max(broken, rows[k].value(v)-rows[k].Offset)
+	}
+	if task.Cost != nil {
+		objective = task.Cost.Value(v)
+	}
+	return objective, broken, nil
+}

@@ -1,0 +1,385 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/internal/parallel"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Player controls a fleet with a horizon: what is made by [NewIndependent], [NewReplanner], [NewDispatcher] and
+// [NewWhittle]. It may play several episodes at a time.
+type Player interface {
+	// parties says in which groups agents are told apart.
+	parties() []party
+	// begin returns what controls one episode. All randomness of the control comes from rng.
+	begin(rng *rand.Rand) controller
+}
+
+// A party is a number of agents of one type.
+type party struct {
+	kind  int   // number of the type
+	count int   // of agents
+	start []int // how many begin in each state; nil where that is drawn for each agent
+}
+
+// A controller controls one episode.
+type controller interface {
+	// act sets dst, one entry for each party and choice of step h, to how many agents take the choice. now is how many agents of each
+	// party are in each state, and so far is what was returned before the step, in the coordinates of the fleet.
+	act(ctx context.Context, dst [][]int, h int, now [][]int, soFar []float64) error
+}
+
+// PlayOptions say how a fleet is played.
+type PlayOptions struct {
+	// Episodes are played, at least 1.
+	Episodes int
+	// Seed is that of the random numbers. Each episode has streams of its own, so that results do not depend on Workers.
+	Seed uint64
+	// Workers bounds the number of episodes that are played at a time; 0 stands for GOMAXPROCS.
+	Workers int
+	// Progress, if not nil, is called now and then with the number of episodes that are played.
+	Progress func(episodes int)
+}
+
+// Played is what came of playing a fleet.
+type Played struct {
+	Episodes int
+	// Mean has the means over the episodes, in the coordinates of the fleet, and Half the half-widths of their 95% confidence intervals,
+	// NaN of one episode.
+	Mean, Half []float64
+	// Objective is the cost of the task at Mean, 0 without a cost. Each is the mean of the costs of single episodes, which is larger
+	// where the cost is curved.
+	Objective float64
+	Each      Estimate
+	// Limits says of each limit how it was kept.
+	Limits []LimitPlayed
+	// Kept is the share of the episodes that kept all limits.
+	Kept Share
+	// KeptSteps is the share of the episodes that kept all limits of single steps. It is 1 without any.
+	KeptSteps Share
+}
+
+// An Estimate is a mean with the half-width of its 95% confidence interval, NaN if there was one sample.
+type Estimate struct{ Mean, Half float64 }
+
+// A Share is a share of episodes with the ends of Wilson's 95% confidence interval.
+type Share struct{ Share, Low, High float64 }
+
+// LimitPlayed says how a limit was kept, where a single episode has to keep it.
+type LimitPlayed struct {
+	cmdp.Constraint
+	// Step is the step that the limit is about, Episode for more than one.
+	Step int
+	// Value is Normal·v.
+	Value Estimate
+	// Broken is the share of the episodes in which it was broken by more than rounding, Excess by how much in the mean over
+	// these, 0 if there are none, and Most by how much at most.
+	Broken       Share
+	Excess, Most float64
+}
+
+// chunk is how many episodes are played before their results are added up.
+const chunk = 256
+
+// Play plays a fleet and says how it kept the limits of a task in each episode, although a plan keeps them in the mean. It returns an error
+// if the fleet has no horizon, if the target of the task is not known to be a polyhedron, or, that of ctx, if it ends.
+func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options PlayOptions) (*Played, error) {
+	rows, err := f.playable(task)
+	if err != nil {
+		return nil, err
+	}
+	if player == nil {
+		return nil, errors.New("fleet: no player")
+	}
+	if options.Episodes < 1 || options.Workers < 0 {
+		return nil, fmt.Errorf("fleet: %d episodes by %d workers: want at least 1 and 0", options.Episodes, options.Workers)
+	}
+	if options.Workers == 0 {
+		options.Workers = runtime.GOMAXPROCS(0)
+	}
+	s := newSums(f, task, rows)
+	for first := 0; first < options.Episodes; first += chunk {
+		n := min(chunk, options.Episodes-first)
+		results := make([][]float64, n)
+		faults := make([]error, n)
+		relay := parallel.Relay{Workers: options.Workers, Stages: 1, Parts: n, Do: func(_, part int) {
+			if faults[part] = ctx.Err(); faults[part] == nil {
+				results[part], faults[part] = playEpisode(ctx, f, player, options.Seed, first+part)
+			}
+		}}
+		if err := relay.Run(ctx); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(faults...); err != nil {
+			return nil, err
+		}
+		for _, v := range results {
+			s.add(v)
+		}
+		if options.Progress != nil {
+			options.Progress(s.played.Episodes)
+		}
+	}
+	return s.finish(), nil
+}
+
+// playable returns the limits of a task, or an error if the fleet cannot be played.
+func (f *Fleet) playable(task cmdp.Task) ([]row, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	if f.Horizon() == 0 {
+		return nil, errHorizon
+	}
+	return f.rowsOf(task)
+}
+
+// playEpisode plays one episode and returns its returns, in the coordinates of the fleet.
+func playEpisode(ctx context.Context, f *Fleet, player Player, seed uint64, number int) ([]float64, error) {
+	chance := rand.New(cmdp.Stream(seed, fmt.Sprintf("fleet episode %d", number)))
+	agent := rand.New(cmdp.Stream(seed, fmt.Sprintf("control of fleet episode %d", number)))
+	parties := player.parties()
+	now := make([][]int, len(parties))
+	next := make([][]int, len(parties))
+	acts := make([][]int, len(parties))
+	for g, p := range parties {
+		m := f.Types[p.kind].Model
+		now[g] = make([]int, m.States())
+		next[g] = make([]int, m.States())
+		if p.start != nil {
+			copy(now[g], p.start)
+			continue
+		}
+		start := m.StartStates()
+		probabilities := make([]float64, len(start))
+		for i, st := range start {
+			probabilities[i] = st.Probability
+		}
+		multinomial(chance, p.count, probabilities, func(i, n int) { now[g][start[i].State] += n })
+	}
+	v := make([]float64, f.Dim())
+	control := player.begin(agent)
+	for h := range f.Horizon() {
+		for g, p := range parties {
+			acts[g] = resized(acts[g], f.Types[p.kind].Model.Shape().StepChoices(h))
+		}
+		if err := control.act(ctx, acts, h, now, v); err != nil {
+			return nil, err
+		}
+		for g, p := range parties {
+			f.step(v, chance, p.kind, h, next[g], now[g], acts[g])
+		}
+		now, next = next, now
+	}
+	return v, nil
+}
+
+// resized returns n zeros, in the memory of x if that suffices.
+func resized(x []int, n int) []int {
+	if cap(x) < n {
+		return make([]int, n)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}
+
+// step draws where agents of a type get to by what they do, and adds what they return to v.
+func (f *Fleet) step(v []float64, chance *rand.Rand, kind, h int, next, now, acts []int) {
+	clear(next)
+	rows := f.Types[kind].Model.Rows(h)
+	for s, agents := range now {
+		if agents == 0 {
+			continue
+		}
+		first, end := rows.Choices(s)
+		if first == end {
+			next[s] += agents
+			continue
+		}
+		for c := first; c < end; c++ {
+			if acts[c] == 0 {
+				continue
+			}
+			to, probabilities := rows.Row(c)
+			if !rows.Random() {
+				f.collect(v, kind, h, rows.Returns(c), float64(acts[c]))
+			}
+			multinomial(chance, acts[c], probabilities, func(i, n int) {
+				next[to[i]] += n
+				if rows.Random() {
+					f.collect(v, kind, h, rows.Outcome(c, i), float64(n))
+				}
+			})
+		}
+	}
+}
+
+// multinomial draws n times with the given probabilities and calls count for each index that is drawn, in ascending order, with how often it is.
+func multinomial(rng *rand.Rand, n int, probabilities []float64, count func(i, n int)) {
+	left := 1.0
+	last := len(probabilities) - 1
+	for last > 0 && !(probabilities[last] > 0) {
+		last--
+	}
+	for i, p := range probabilities[:last] {
+		if n == 0 {
+			return
+		}
+		if !(p > 0) {
+			continue
+		}
+		k := binomial(rng, n, min(1, p/left))
+		left = max(left-p, math.SmallestNonzeroFloat64)
+		if k > 0 {
+			count(i, k)
+			n -= k
+		}
+	}
+	if n > 0 {
+		count(last, n)
+	}
+}
+
+// byInversion is the expected number of successes, or of failures, up to which binomial goes through probabilities one by one. At 30 the
+// first of them is at least 1e-19.
+const byInversion = 30
+
+// binomial draws the number of successes in n trials.
+func binomial(rng *rand.Rand, n int, p float64) int {
+	switch {
+	case p >= 1:
+		return n
+	case n == 1:
+		if rng.Float64() < p {
+			return 1
+		}
+		return 0
+	case p > 0.5:
+		return n - binomial(rng, n, 1-p)
+	case float64(n)*p > byInversion:
+		return int(distuv.Binomial{N: float64(n), P: p, Src: rng}.Rand())
+	}
+	u := rng.Float64()
+	ratio := p / (1 - p)
+	mass := math.Exp(float64(n) * math.Log1p(-p))
+	for k := range n {
+		if u -= mass; u < 0 {
+			return k
+		}
+		mass *= ratio * float64(n-k) / float64(k+1)
+		if mass < 1e-20 && float64(k) > float64(n)*p {
+			return k + 1 // what is left of u is rounding
+		}
+	}
+	return n
+}
+
+// sums add up what episodes returned.
+type sums struct {
+	task    cmdp.Task
+	rows    []row
+	played  Played
+	squares []float64 // sums of squared deviations
+	cost    float64   // of the objective of single episodes
+	value   []float64 // of the limits
+	broken  []int
+	kept    int
+	steps   int // episodes that kept all limits of single steps
+}
+
+func newSums(f *Fleet, task cmdp.Task, rows []row) *sums {
+	s := &sums{task: task, rows: rows, squares: make([]float64, f.Dim()), value: make([]float64, len(rows)), broken: make([]int, len(rows))}
+	s.played.Mean = make([]float64, f.Dim())
+	s.played.Half = make([]float64, f.Dim())
+	s.played.Limits = make([]LimitPlayed, len(rows))
+	for k, r := range rows {
+		s.played.Limits[k].Constraint = r.Constraint
+		s.played.Limits[k].Step = r.step
+	}
+	return s
+}
+
+// welford adds sample number n to a mean and a sum of squared deviations.
+func welford(mean, squares *float64, x float64, n int) {
+	before := x - *mean
+	*mean += before / float64(n)
+	*squares += before * (x - *mean)
+}
+
+// add adds an episode.
+func (s *sums) add(v []float64) {
+	p := &s.played
+	p.Episodes++
+	for i, x := range v {
+		welford(&p.Mean[i], &s.squares[i], x, p.Episodes)
+	}
+	if s.task.Cost != nil {
+		welford(&p.Each.Mean, &s.cost, s.task.Cost.Value(v), p.Episodes)
+	}
+	kept, steps := true, true
+	for k := range s.rows {
+		l := &p.Limits[k]
+		welford(&l.Value.Mean, &s.value[k], s.rows[k].value(v), p.Episodes)
+		excess, broken := s.rows[k].broken(v)
+		if !broken {
+			continue
+		}
+		kept = false
+		steps = steps && s.rows[k].step == Episode
+		s.broken[k]++
+		l.Excess += (excess - l.Excess) / float64(s.broken[k])
+		l.Most = max(l.Most, excess)
+	}
+	if kept {
+		s.kept++
+	}
+	if steps {
+		s.steps++
+	}
+}
+
+func (s *sums) finish() *Played {
+	p := &s.played
+	for i := range p.Half {
+		p.Half[i] = s.half(s.squares[i])
+	}
+	if s.task.Cost != nil {
+		p.Objective = s.task.Cost.Value(p.Mean)
+	}
+	p.Each.Half = s.half(s.cost)
+	for k := range p.Limits {
+		p.Limits[k].Value.Half = s.half(s.value[k])
+		p.Limits[k].Broken = wilson(s.broken[k], p.Episodes)
+	}
+	p.Kept = wilson(s.kept, p.Episodes)
+	p.KeptSteps = wilson(s.steps, p.Episodes)
+	return p
+}
+
+// half returns the half-width of the 95% confidence interval of a mean, of the sum of squared deviations.
+func (s *sums) half(squares float64) float64 {
+	n := float64(s.played.Episodes)
+	if n < 2 {
+		return math.NaN()
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	return t * math.Sqrt(squares/(n-1)/n)
+}
+
+// wilson returns a share with Wilson's interval.
+func wilson(k, n int) Share {
+	const z = 1.959963984540054
+	p, m := float64(k)/float64(n), float64(n)
+	middle := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return Share{p, max(0, min(p, middle-half)), min(1, max(p, middle+half))}
+}

@@ -1,0 +1,456 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A remaining program plans the steps that are left of an episode, from the states in which agents are. Limits are those of the
+// whole episode, of which a part is used up. They may have become impossible to keep, so that each has a price at which it is
+// broken, more than any agent could gain by that.
+//
+// It is solved by columns, as the plan of the whole fleet, but of a program that starts elsewhere at each step. Columns are policies,
+// and what they return from here on is found again at each step. It needs no certificate: its gap is enough to choose actions by.
+type remaining struct {
+	f       *Fleet
+	cost    cost.Cost // nil for none
+	rows    []row
+	penalty []float64 // of each limit
+	extent  float64   // of the cost, the unit of the gap
+
+	columns [][]policyColumn // of each type
+	cuts    []tangent
+	prices  []float64 // of the limits at the last solution
+	slope   []float64 // of the cost there
+	// values has what an agent of each type in each state costs from each step on, by prices and slope.
+	values [][][]float64
+}
+
+// A policyColumn is a policy of a type, with what all its agents return by it from the present step on.
+type policyColumn struct {
+	policy  cmdp.Policy
+	returns []float64
+	weight  float64 // in the last solution
+	idle    int     // for how many solutions it had none
+}
+
+// A tangent is cost(v) ≥ value + slope·(v − point).
+type tangent struct {
+	point, slope []float64
+	value        float64
+}
+
+const (
+	remainingGap    = 1e-7 // relative to the extent of the cost
+	remainingRounds = 200
+	// idleColumns is for how many solutions a column may have no weight before it is dropped.
+	idleColumns = 3
+)
+
+// newRemaining returns the program of a task, with the policies of a plan as first columns; there may be no plan.
+func newRemaining(f *Fleet, task cmdp.Task, rows []row, plan *Plan) *remaining {
+	p := &remaining{f: f, cost: task.Cost, rows: rows, columns: make([][]policyColumn, len(f.Types)), slope: make([]float64, f.Dim())}
+	p.prices = make([]float64, len(rows))
+	if plan != nil && len(plan.Types) == len(f.Types) {
+		for k, t := range plan.Types {
+			for _, a := range t.Policies {
+				p.columns[k] = append(p.columns[k], policyColumn{policy: a.Policy})
+			}
+		}
+	}
+	p.measure()
+	return p
+}
+
+// measure sets the extent of the cost, and the penalties of the limits: twice what an agent could gain in an episode, over the least
+// that it can use of the limit at a step.
+func (p *remaining) measure() {
+	lipschitz := 0.0
+	if p.cost != nil {
+		lipschitz = p.cost.Lipschitz()
+	}
+	gain := 0.0
+	for k, t := range p.f.Types {
+		lower := make([]float64, t.Model.Dim())
+		upper := make([]float64, t.Model.Dim())
+		t.Model.Shape().ReturnToGo(lower, upper, 0)
+		reach := make([]float64, p.f.Dim())
+		for i, to := range t.Returns {
+			if to >= 0 {
+				reach[to] += upper[i] - lower[i]
+			}
+		}
+		one := lipschitz * floats.Norm(reach, 2) * math.Sqrt(float64(1+len(p.f.EachStep)))
+		if a, ok := p.cost.(cost.Affine); ok {
+			one = p.affineReach(a.Gradient(), k)
+		}
+		gain = max(gain, one)
+		p.extent += float64(t.Count) * one
+	}
+	if p.extent == 0 {
+		p.extent = 1
+		gain = 1
+	}
+	p.penalty = make([]float64, len(p.rows))
+	for k := range p.rows {
+		p.penalty[k] = 2 * gain / p.leastUse(&p.rows[k])
+	}
+}
+
+// affineReach returns by how much an affine cost can vary with what one agent of a type does.
+func (p *remaining) affineReach(gradient []float64, kind int) float64 {
+	m := p.f.Types[kind].Model
+	weights := make([]float64, m.Dim())
+	sum := 0.0
+	for h := range m.Horizon() {
+		lower, upper := m.Shape().StepReturns(h)
+		p.f.stepWeights(weights, kind, h, gradient)
+		for i, w := range weights {
+			sum += math.Abs(w) * (max(0, upper[i]) - min(0, lower[i]))
+		}
+	}
+	return sum
+}
+
+// leastUse returns the least that a choice adds to a limit in absolute value, but for those that add nothing; 1 if all do.
+func (p *remaining) leastUse(r *row) float64 {
+	least := math.Inf(1)
+	for kind, t := range p.f.Types {
+		m := t.Model
+		weights := make([]float64, m.Dim())
+		for h := range m.Horizon() {
+			if r.step != Episode && r.step != h || r.step == Episode && h > 0 && m.Stationary() && r.weights != nil {
+				continue
+			}
+			p.f.stepWeights(weights, kind, h, r.Normal)
+			rows := m.Rows(h)
+			for s := range m.States() {
+				first, end := rows.Choices(s)
+				for c := first; c < end; c++ {
+					x := math.Abs(floats.Dot(weights, rows.Returns(c)))
+					if x > 1e-9 {
+						least = min(least, x)
+					}
+				}
+			}
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 1
+	}
+	return least
+}
+
+// clone returns a program of its own that begins where this one is.
+func (p *remaining) clone() *remaining {
+	q := *p
+	q.columns = make([][]policyColumn, len(p.columns))
+	for k := range p.columns {
+		q.columns[k] = slices.Clone(p.columns[k])
+	}
+	q.cuts = slices.Clone(p.cuts)
+	q.prices = slices.Clone(p.prices)
+	q.slope = slices.Clone(p.slope)
+	return &q
+}
+
+// solve plans from step h on. masses is how many agents of each type are in each state, and soFar what was returned before.
+func (p *remaining) solve(ctx context.Context, h int, masses [][]float64, soFar []float64) error {
+	if p.cost != nil && len(p.cuts) == 0 {
+		p.addCut(soFar)
+	}
+	starts := make([][]cmdp.StartState, len(masses))
+	for k, of := range masses {
+		for s, n := range of {
+			if n > 0 {
+				starts[k] = append(starts[k], cmdp.StartState{State: s, Probability: n})
+			}
+		}
+		for j := range p.columns[k] {
+			p.columns[k][j].returns = p.collected(k, p.columns[k][j].policy, h, starts[k])
+		}
+	}
+	if err := p.price(ctx, h, starts); err != nil {
+		return err
+	}
+	active := p.active(h)
+	var sol lp.Solution
+	for range remainingRounds {
+		solver, err := lp.NewEmbedded(p.program(active, soFar))
+		if err != nil {
+			return fmt.Errorf("fleet: step %d: %w", h+1, err)
+		}
+		if err := solver.Solve(&sol); err != nil {
+			return fmt.Errorf("fleet: step %d: %w", h+1, err)
+		}
+		if sol.Status != lp.Optimal {
+			return fmt.Errorf("fleet: step %d: the program of the steps that are left is %v", h+1, sol.Status)
+		}
+		missed := p.read(&sol, active, soFar)
+		gap, err := p.improve(ctx, h, starts, &sol)
+		if err != nil {
+			return err
+		}
+		if !missed && gap <= remainingGap*p.extent {
+			break
+		}
+	}
+	p.tidy()
+	return nil
+}
+
+// active lists the limits that are not over before step h.
+func (p *remaining) active(h int) (list []int) {
+	for k, r := range p.rows {
+		if r.step == Episode || r.step >= h {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// collected returns what agents of a type return by a policy from step h on.
+func (p *remaining) collected(kind int, policy cmdp.Policy, h int, start []cmdp.StartState) []float64 {
+	v := make([]float64, p.f.Dim())
+	propagate(p.f.Types[kind].Model, policy, h, start, func(h int, mass float64, returns []float64) {
+		if returns != nil {
+			p.f.collect(v, kind, h, returns, mass)
+		}
+	})
+	return v
+}
+
+func (p *remaining) addCut(at []float64) {
+	t := tangent{point: slices.Clone(at), slope: make([]float64, len(at)), value: p.cost.Value(at)}
+	p.cost.Subgradient(t.slope, at)
+	p.cuts = append(p.cuts, t)
+}
+
+// program returns the linear program over the columns: first τ, the cost, then by how much limits are broken, then the weights of the columns of
+// each type. Its rows are the sums of weights, the limits and the tangents.
+func (p *remaining) program(active []int, soFar []float64) *lp.Problem {
+	n := 1 + len(active)
+	offsets := make([]int, len(p.columns)) // the first column of each type
+	for k := range p.columns {
+		offsets[k] = n
+		n += len(p.columns[k])
+	}
+	out := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n)}
+	if p.cost != nil {
+		out.Minimize[0] = 1
+		out.Lower[0] = math.Inf(-1)
+	}
+	for k := range p.columns {
+		row := lp.Constraint{Lower: 1, Upper: 1}
+		for j := range p.columns[k] {
+			row.Index = append(row.Index, offsets[k]+j)
+			row.Coef = append(row.Coef, 1)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	for i, k := range active {
+		out.Minimize[1+i] = p.penalty[k]
+		row := p.across(p.rows[k].Normal, offsets, n, 1+i)
+		row.Upper = p.rows[k].Offset - floats.Dot(p.rows[k].Normal, soFar)
+		out.Rows = append(out.Rows, row)
+	}
+	for _, c := range p.cuts {
+		row := p.across(c.slope, offsets, n, 0)
+		row.Upper = floats.Dot(c.slope, c.point) - c.value - floats.Dot(c.slope, soFar)
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// across returns the row normal·v − slack ≤ … over the columns.
+func (p *remaining) across(normal []float64, offsets []int, n, slack int) lp.Constraint {
+	row := lp.Constraint{Coef: make([]float64, n), Lower: math.Inf(-1)}
+	row.Coef[slack] = -1
+	for k := range p.columns {
+		for j := range p.columns[k] {
+			row.Coef[offsets[k]+j] = floats.Dot(normal, p.columns[k][j].returns)
+		}
+	}
+	return row
+}
+
+// read keeps the weights and prices of a solution. It adds a tangent, and reports true, if the cost is above those that are there.
+func (p *remaining) read(sol *lp.Solution, active []int, soFar []float64) (missed bool) {
+	at := 1 + len(active)
+	v := slices.Clone(soFar)
+	for k := range p.columns {
+		for j := range p.columns[k] {
+			c := &p.columns[k][j]
+			c.weight = sol.X[at]
+			at++
+			floats.AddScaled(v, c.weight, c.returns)
+		}
+	}
+	clear(p.prices)
+	for i, k := range active {
+		p.prices[k] = max(0, -sol.Duals[len(p.columns)+i])
+	}
+	clear(p.slope)
+	for i, c := range p.cuts {
+		floats.AddScaled(p.slope, max(0, -sol.Duals[len(p.columns)+len(active)+i]), c.slope)
+	}
+	if p.cost == nil {
+		return false
+	}
+	if _, affine := p.cost.(cost.Affine); affine || p.cost.Value(v)-sol.X[0] <= remainingGap*p.extent {
+		return false
+	}
+	p.addCut(v)
+	return true
+}
+
+// direction is the reduced cost of a unit of each coordinate.
+func (p *remaining) direction() []float64 {
+	dir := slices.Clone(p.slope)
+	for k, y := range p.prices {
+		if y != 0 {
+			floats.AddScaled(dir, y, p.rows[k].Normal)
+		}
+	}
+	return dir
+}
+
+// price finds the best policy of each type by the last prices and adds it to its columns.
+func (p *remaining) price(ctx context.Context, h int, starts [][]cmdp.StartState) error {
+	_, err := p.improve(ctx, h, starts, nil)
+	return err
+}
+
+// improve finds the best policy of each type by the last prices and adds those that are better than the solution by more than
+// rounding, all without a solution. It returns by how much the solution may be improved at most.
+func (p *remaining) improve(ctx context.Context, h int, starts [][]cmdp.StartState, sol *lp.Solution) (gap float64, err error) {
+	if sol == nil && p.cost != nil && floats.Norm(p.slope, 1) == 0 {
+		copy(p.slope, p.cuts[0].slope)
+	}
+	dir := p.direction()
+	p.values = make([][][]float64, len(p.columns))
+	for k := range p.columns {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		var policy cmdp.Deterministic
+		p.values[k], policy = p.f.backward(k, dir, h)
+		value := 0.0
+		for _, st := range starts[k] {
+			value += st.Probability * p.values[k][h][st.State]
+		}
+		if sol != nil {
+			better := sol.Duals[k] - value
+			gap += max(0, better)
+			if better <= 0.1*remainingGap*p.extent/float64(len(p.columns)) {
+				continue
+			}
+		}
+		p.columns[k] = append(p.columns[k], policyColumn{policy: policy, returns: p.collected(k, policy, h, starts[k])})
+	}
+	return gap, nil
+}
+
+// backward returns what an agent of a type costs from each step on in a direction, and its best policy. Steps before the first one
+// are left out: their entries are nil.
+func (f *Fleet) backward(kind int, dir []float64, first int) (values [][]float64, policy cmdp.Deterministic) {
+	m := f.Types[kind].Model
+	steps := m.Horizon()
+	values = make([][]float64, steps+1)
+	values[steps] = make([]float64, m.States())
+	policy = make(cmdp.Deterministic, steps)
+	weights := make([]float64, m.Dim())
+	for h := steps - 1; h >= first; h-- {
+		values[h] = make([]float64, m.States())
+		policy[h] = make([]int32, m.States())
+		f.stepWeights(weights, kind, h, dir)
+		rows := m.Rows(h)
+		for s := range values[h] {
+			from, end := rows.Choices(s)
+			if from == end {
+				values[h][s] = values[h+1][s]
+				continue
+			}
+			least := math.Inf(1)
+			for c := from; c < end; c++ {
+				q := actionValue(rows, c, weights, values[h+1])
+				if q < least {
+					least = q
+					policy[h][s] = int32(c - from)
+				}
+			}
+			values[h][s] = least
+		}
+	}
+	return values, policy
+}
+
+// actionValue returns what a choice costs with the values of the next step.
+func actionValue(rows *cmdp.Rows, c int, weights, values []float64) float64 {
+	q := floats.Dot(weights, rows.Returns(c))
+	next, prob := rows.Row(c)
+	for i, n := range next {
+		q += prob[i] * values[n]
+	}
+	return q
+}
+
+// tidy drops columns that had no weight for long, and tangents but the last ones.
+func (p *remaining) tidy() {
+	for k := range p.columns {
+		kept := p.columns[k][:0]
+		for _, c := range p.columns[k] {
+			c.idle++
+			if c.weight > 1e-12 {
+				c.idle = 0
+			}
+			if c.idle <= idleColumns {
+				kept = append(kept, c)
+			}
+		}
+		p.columns[k] = kept
+	}
+	const keptCuts = 50
+	if n := len(p.cuts); n > keptCuts {
+		p.cuts = slices.Clone(p.cuts[n-keptCuts:])
+	}
+}
+
+// judge sets the values of the actions of a serving of step h by the last prices.
+func (p *remaining) judge(v *serving, parties []party, h int) {
+	dir := p.direction()
+	for i := range v.slots {
+		x := &v.slots[i]
+		kind := parties[x.party].kind
+		m := p.f.Types[kind].Model
+		rows := m.Rows(h)
+		rows.Choices(x.state)
+		weights := make([]float64, m.Dim())
+		own := make([]float64, m.Dim())
+		p.f.stepWeights(weights, kind, h, dir)
+		p.f.stepWeights(own, kind, h, p.pricesOf(h))
+		for a := range x.acts {
+			x.value[a] = actionValue(rows, x.first+a, weights, p.values[kind][h+1])
+			x.own[a] = floats.Dot(own, rows.Returns(x.first+a))
+		}
+	}
+}
+
+// pricesOf returns what the prices of the limits about step h alone add to the direction.
+func (p *remaining) pricesOf(h int) []float64 {
+	dir := make([]float64, p.f.Dim())
+	for k, y := range p.prices {
+		if y != 0 && p.rows[k].step == h {
+			floats.AddScaled(dir, y, p.rows[k].Normal)
+		}
+	}
+	return dir
+}

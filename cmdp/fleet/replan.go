@@ -1,0 +1,230 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"cmdpsolve/cmdp"
+)
+
+// A Replanner plans the steps that are left again and again, from the states in which agents are, and follows the
+// plan for some steps (the LP-update policy of Gast, Gaujal, Yan 2023). The actions of a step are rounded so that the limits
+// about this step hold surely, where actions are that keep them; limits over the episode are planned with what is left of them.
+type Replanner struct {
+	f      *Fleet
+	rows   []row
+	every  int
+	groups []party
+	first  *remaining
+}
+
+// NewReplanner returns the player that plans again every so many steps. The policies of a plan make its first steps faster; it may be nil.
+// The target of the task must be known to be a polyhedron.
+func NewReplanner(f *Fleet, task cmdp.Task, plan *Plan, every int) (*Replanner, error) {
+	rows, err := f.playable(task)
+	if err != nil {
+		return nil, err
+	}
+	if every < 1 {
+		return nil, fmt.Errorf("fleet: planned again every %d steps: want at least 1", every)
+	}
+	return &Replanner{f: f, rows: rows, every: every, groups: f.byType(), first: newRemaining(f, task, rows, plan)}, nil
+}
+
+// byType returns a party for each type.
+func (f *Fleet) byType() []party {
+	parties := make([]party, len(f.Types))
+	for k, t := range f.Types {
+		parties[k] = party{kind: k, count: t.Count, start: t.Starts}
+	}
+	return parties
+}
+
+func (p *Replanner) parties() []party { return p.groups }
+
+func (p *Replanner) begin(rng *rand.Rand) controller {
+	return &replanning{Replanner: p, rng: rng, program: p.first.clone()}
+}
+
+// replanning is one episode of a Replanner.
+type replanning struct {
+	*Replanner
+	rng     *rand.Rand
+	program *remaining
+	masses  [][][]float64 // of each type and column of the program, the agents in each state when all follow it
+}
+
+func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, soFar []float64) error {
+	if h%c.every == 0 {
+		masses := make([][]float64, len(now))
+		for k, of := range now {
+			masses[k] = make([]float64, len(of))
+			for s, n := range of {
+				masses[k][s] = float64(n)
+			}
+		}
+		if err := c.program.solve(ctx, h, masses, soFar); err != nil {
+			return err
+		}
+		c.masses = make([][][]float64, len(now))
+		for k := range now {
+			for range c.program.columns[k] {
+				c.masses[k] = append(c.masses[k], masses[k])
+			}
+		}
+	}
+	v := c.f.newServing(c.rows, c.groups, h, now)
+	c.program.judge(v, c.groups, h)
+	v.findRests()
+	wanted := make([][]float64, len(v.slots))
+	for i := range v.slots {
+		wanted[i] = c.wanted(&v.slots[i], h)
+	}
+	adds, limits := c.matters(v, h)
+	v.round(c.rng.Perm(len(v.slots)), wanted, adds, limits)
+	v.repair()
+	if h%c.every != 0 {
+		v.fill()
+	}
+	v.write(dst)
+	c.follow(h)
+	return nil
+}
+
+// wanted returns how many agents of a slot the plan wants to take each action: of those in the state, by the policies that
+// bring them there.
+func (c *replanning) wanted(x *slot, h int) []float64 {
+	sum := 0.0
+	out := make([]float64, len(x.acts))
+	one := make([]float64, len(x.acts))
+	add := func(weight float64, policy cmdp.Policy) {
+		policy.Distribution(one, h, x.state)
+		for a, y := range one {
+			out[a] += weight * y
+		}
+		sum += weight
+	}
+	columns := c.program.columns[x.party]
+	heaviest := 0
+	for j, col := range columns {
+		if weight := col.weight * c.masses[x.party][j][x.state]; weight > 0 {
+			add(weight, col.policy)
+		}
+		if col.weight > columns[heaviest].weight {
+			heaviest = j
+		}
+	}
+	if sum == 0 { // nobody was planned to be here
+		add(1, columns[heaviest].policy)
+	}
+	for a := range out {
+		out[a] *= float64(x.agents) / sum
+	}
+	return out
+}
+
+// matters returns what an agent of a slot adds to each limit at step h by each action, in the unit of the largest such number. Limits about
+// other steps are left out.
+func (c *replanning) matters(v *serving, h int) (adds func(slot int) [][]float64, limits int) {
+	table := make([][][]float64, len(v.slots))
+	for k := range c.rows {
+		r := &c.rows[k]
+		if r.step != h && r.step != Episode {
+			continue
+		}
+		limits++
+		most := 0.0
+		for i := range v.slots {
+			x := &v.slots[i]
+			kind := c.groups[x.party].kind
+			m := c.f.Types[kind].Model
+			rows := m.Rows(h)
+			rows.Choices(x.state)
+			weights := make([]float64, m.Dim())
+			c.f.stepWeights(weights, kind, h, r.Normal)
+			add := make([]float64, len(x.acts))
+			for a := range add {
+				for j, y := range rows.Returns(x.first + a) {
+					add[a] += weights[j] * y
+				}
+				most = max(most, math.Abs(add[a]))
+			}
+			table[i] = append(table[i], add)
+		}
+		for i := range table {
+			for a := range table[i][limits-1] {
+				if most > 0 {
+					table[i][limits-1][a] /= most
+				}
+			}
+		}
+	}
+	return func(slot int) [][]float64 { return table[slot] }, limits
+}
+
+// follow moves the planned masses on to the next step.
+func (c *replanning) follow(h int) {
+	if c.every == 1 {
+		return // they are found anew
+	}
+	for k, of := range c.masses {
+		m := c.f.Types[c.groups[k].kind].Model
+		probabilities := make([]float64, m.Shape().MaxActions())
+		for j := range of {
+			if c.program.columns[k][j].weight <= 0 {
+				continue
+			}
+			next := make([]float64, m.States())
+			advance(m, c.program.columns[k][j].policy, h, next, of[j], probabilities, nil)
+			of[j] = next
+		}
+	}
+}
+
+// A Dispatcher lets agents act in the order of what they gain by it at fixed prices of the limits, those of the plan for the whole
+// episode, while the capacities of the step last (a Lagrange index policy; Brown and Smith 2020). Limits about single steps hold surely where actions
+// are that keep them. Limits over the episode have their price, and are kept in expectation at best.
+type Dispatcher struct {
+	f      *Fleet
+	rows   []row
+	groups []party
+	prices *remaining
+}
+
+// NewDispatcher returns the player that serves agents by the prices of the program that plans for the whole episode. The policies of a
+// plan make it faster to find; it may be nil. The target of the task must be known to be a polyhedron.
+func NewDispatcher(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan) (*Dispatcher, error) {
+	rows, err := f.playable(task)
+	if err != nil {
+		return nil, err
+	}
+	p := newRemaining(f, task, rows, plan)
+	masses := make([][]float64, len(f.Types))
+	for k, t := range f.Types {
+		masses[k] = make([]float64, t.Model.States())
+		for _, st := range t.Model.StartStates() {
+			masses[k][st.State] += st.Probability * float64(t.Count)
+		}
+	}
+	if err := p.solve(ctx, 0, masses, make([]float64, f.Dim())); err != nil {
+		return nil, err
+	}
+	return &Dispatcher{f: f, rows: rows, groups: f.byType(), prices: p}, nil
+}
+
+func (p *Dispatcher) parties() []party { return p.groups }
+
+func (p *Dispatcher) begin(*rand.Rand) controller { return p }
+
+func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, _ []float64) error {
+	v := p.f.newServing(p.rows, p.groups, h, now)
+	p.prices.judge(v, p.groups, h)
+	v.findRests()
+	v.serve(v.advantages())
+	v.repair()
+	v.write(dst)
+	return nil
+}
+

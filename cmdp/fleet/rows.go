@@ -1,0 +1,154 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"cmdpsolve/cmdp"
+)
+
+// errHorizon says what fleets that are played need.
+var errHorizon = errors.New("fleet: models without a horizon: only fleets with one are played")
+
+// A row is a limit as a half-space of the coordinates of a fleet.
+type row struct {
+	cmdp.Constraint
+	// step is the one that all of the limit is about, or Episode.
+	step int
+	// weights are those of the returns of the fleet at that step, or over the episode where the limit is about episodes
+	// alone. They are nil where it is about several steps, or about steps and the episode.
+	weights []float64
+}
+
+// rowsOf returns the limits of a task as half-spaces. It is an error if the target is not known to be made of
+// half-spaces.
+func (f *Fleet) rowsOf(task cmdp.Task) ([]row, error) {
+	if err := task.Check(f.Dim()); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	lower := make([]float64, f.Dim())
+	upper := make([]float64, f.Dim())
+	for i := range lower {
+		lower[i], upper[i] = math.Inf(-1), math.Inf(1)
+	}
+	if task.Box != nil {
+		lower, upper = task.Box.Lower(), task.Box.Upper()
+	}
+	list, complete := task.LinearConstraints(lower, upper)
+	if !complete {
+		return nil, errors.New("fleet: the target is not known to be a polyhedron: want limits on returns to play a fleet")
+	}
+	rows := make([]row, len(list))
+	for k, c := range list {
+		rows[k] = f.newRow(c)
+	}
+	return rows, nil
+}
+
+func (f *Fleet) newRow(c cmdp.Constraint) row {
+	r := row{Constraint: c, step: Episode}
+	d, steps := len(f.Returns), f.Horizon()
+	weights := make([]float64, d)
+	mixed := false
+	at := -2 // nothing seen
+	for i, x := range c.Normal {
+		if x == 0 {
+			continue
+		}
+		ret, step := i, Episode
+		if i >= d {
+			ret, step = f.EachStep[(i-d)/steps], (i-d)%steps
+		}
+		if at != -2 && at != step {
+			mixed = true
+		}
+		at = step
+		weights[ret] += x
+	}
+	if !mixed {
+		r.step, r.weights = at, weights
+	}
+	return r
+}
+
+// broken reports whether a point breaks the limit by more than rounding, and by how much.
+func (r *row) broken(v []float64) (excess float64, broken bool) {
+	sum, size := 0.0, math.Abs(r.Offset)
+	for i, x := range r.Normal {
+		if x != 0 {
+			sum += x * v[i]
+			size += math.Abs(x * v[i])
+		}
+	}
+	excess = sum - r.Offset
+	return excess, excess > 1e-9*size
+}
+
+// value returns Normal·v.
+func (r *row) value(v []float64) float64 {
+	sum := 0.0
+	for i, x := range r.Normal {
+		if x != 0 {
+			sum += x * v[i]
+		}
+	}
+	return sum
+}
+
+// stepWeights sets dst, one entry for each return of a type's model, to what a unit of it at step h adds to dir·v.
+func (f *Fleet) stepWeights(dst []float64, kind, h int, dir []float64) {
+	d, steps := len(f.Returns), f.Horizon()
+	for i, to := range f.Types[kind].Returns {
+		dst[i] = 0
+		if to < 0 {
+			continue
+		}
+		dst[i] = dir[to]
+		for k, ret := range f.EachStep {
+			if ret == to {
+				dst[i] += dir[d+k*steps+h]
+			}
+		}
+	}
+}
+
+// collect adds amount times the returns of an agent of a type at step h to v.
+func (f *Fleet) collect(v []float64, kind, h int, returns []float64, amount float64) {
+	d, steps := len(f.Returns), f.Horizon()
+	for i, to := range f.Types[kind].Returns {
+		if to < 0 || returns[i] == 0 {
+			continue
+		}
+		x := amount * returns[i]
+		v[to] += x
+		for k, ret := range f.EachStep {
+			if ret == to {
+				v[d+k*steps+h] += x
+			}
+		}
+	}
+}
+
+// use returns what returns of an agent's step amount to by the weights of a row. Where numbers are added or multiplied the
+// sum is rounded to 12 digits, so that decimals stay decimals.
+func (t *Type) use(weights, returns []float64) float64 {
+	sum, terms, plain := 0.0, 0, true
+	for i, to := range t.Returns {
+		if to < 0 || weights[to] == 0 || returns[i] == 0 {
+			continue
+		}
+		terms++
+		plain = plain && math.Abs(weights[to]) == 1
+		sum += weights[to] * returns[i]
+	}
+	if terms == 0 || terms == 1 && plain {
+		return sum
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(sum, 'g', 12, 64), 64)
+	if err != nil {
+		return sum
+	}
+	return rounded
+}

@@ -1,0 +1,295 @@
+package fleet
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A serving gives whole numbers of agents to the actions of one step, so that the capacities of the step hold
+// surely: whatever happens next, for what is used at random counts with the most that it can be.
+type serving struct {
+	rows  []*row    // the limits about the step alone
+	room  []float64 // of each, its bound less what is used
+	slots []slot
+}
+
+// A slot is the agents of one party that are in one state. Actions are numbered from 0.
+type slot struct {
+	party, state, first int // first is the number of the first choice
+	agents              int
+	use                 [][]float64 // of each limit and action
+	// value is what an action costs from here on with the prices of the limits, the less the better, and own the part of it that is
+	// the prices of the limits about this step.
+	value, own []float64
+	rest       int   // the action that uses least
+	acts       []int // how many agents take each action
+}
+
+// newServing returns a serving of step h in which no agent does anything yet.
+func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int) *serving {
+	v := &serving{}
+	for k := range rows {
+		if rows[k].step == h {
+			v.rows = append(v.rows, &rows[k])
+			v.room = append(v.room, rows[k].Offset)
+		}
+	}
+	for g, p := range parties {
+		t := &f.Types[p.kind]
+		step := t.Model.Rows(h)
+		for s, agents := range now[g] {
+			first, end := step.Choices(s)
+			if agents == 0 || first == end {
+				continue
+			}
+			x := slot{party: g, state: s, first: first, agents: agents, acts: make([]int, end-first)}
+			for _, r := range v.rows {
+				use := make([]float64, end-first)
+				for c := first; c < end; c++ {
+					use[c-first] = t.use(r.weights, step.Returns(c))
+					next, probabilities := step.Row(c)
+					for i := range next {
+						if step.Random() && probabilities[i] > 0 {
+							use[c-first] = max(use[c-first], t.use(r.weights, step.Outcome(c, i)))
+						}
+					}
+				}
+				x.use = append(x.use, use)
+			}
+			x.value = make([]float64, end-first)
+			x.own = make([]float64, end-first)
+			v.slots = append(v.slots, x)
+		}
+	}
+	return v
+}
+
+// findRests finds the action of each slot that uses least of the capacities, measured by the most that an agent uses of
+// them, and of several the best one. A limit of which all use is at least 0 is a capacity.
+func (v *serving) findRests() {
+	scale := make([]float64, len(v.rows))
+	for k := range v.rows {
+		for _, x := range v.slots {
+			for _, u := range x.use[k] {
+				if u < 0 {
+					scale[k] = math.Inf(1)
+				}
+				scale[k] = max(scale[k], u)
+			}
+		}
+	}
+	for i := range v.slots {
+		x := &v.slots[i]
+		least := math.Inf(1)
+		for a := range x.acts {
+			sum := 0.0
+			for k := range v.rows {
+				if scale[k] > 0 {
+					sum += x.use[k][a] / scale[k]
+				}
+			}
+			if sum < least-1e-12 || sum < least+1e-12 && x.value[a] < x.value[x.rest] {
+				x.rest = a
+				least = sum
+			}
+		}
+	}
+}
+
+// take makes n agents of a slot, who did nothing so far, take an action.
+func (v *serving) take(x *slot, action, n int) {
+	x.acts[action] += n
+	for k := range v.rows {
+		v.room[k] -= float64(n) * x.use[k][action]
+	}
+}
+
+// move makes n agents of a slot change their action.
+func (v *serving) move(x *slot, from, to, n int) {
+	v.take(x, from, -n)
+	v.take(x, to, n)
+}
+
+// slack is what counts as rounding in the room of a limit.
+func (v *serving) slack(k int) float64 { return 1e-9 * max(1, math.Abs(v.rows[k].Offset)) }
+
+// fits returns how many agents of at most n may change their action without a limit being broken, or broken further.
+func (v *serving) fits(x *slot, from, to, n int) int {
+	for k := range v.rows {
+		more := x.use[k][to] - x.use[k][from]
+		if more <= 0 {
+			continue
+		}
+		n = min(n, int(max(0, math.Floor(min(float64(n), (v.room[k]+v.slack(k))/more)))))
+	}
+	return n
+}
+
+// A claim is what the agents of a slot gain by an action, in place of rest.
+type claim struct {
+	slot, action int
+	gain         float64
+}
+
+// serve lets all agents rest, then serves those that gain by an action while it fits: the greatest gain first. Gains are by the
+// prices of the limits. Where room is left for agents whose gain does not pay the prices of this step, these prices are too high for
+// what happened, and it is enough that they gain without them.
+func (v *serving) serve(claims []claim) {
+	for i := range v.slots {
+		x := &v.slots[i]
+		v.take(x, x.rest, x.agents)
+	}
+	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.gain, a.gain) })
+	for _, c := range claims {
+		x := &v.slots[c.slot]
+		if n := v.fits(x, x.rest, c.action, x.acts[x.rest]); n > 0 {
+			v.move(x, x.rest, c.action, n)
+		}
+	}
+}
+
+// advantages returns what agents gain by each action, as far as they do.
+func (v *serving) advantages() (claims []claim) {
+	for i := range v.slots {
+		x := &v.slots[i]
+		free := func(a int) float64 { return x.value[a] - x.own[a] }
+		for a := range x.acts {
+			size := math.Abs(x.value[a]) + math.Abs(x.value[x.rest])
+			if a != x.rest && free(x.rest)-free(a) > 1e-12*size {
+				claims = append(claims, claim{i, a, x.value[x.rest] - x.value[a]})
+			}
+		}
+	}
+	return claims
+}
+
+// round gives the agents of each slot to its actions as they are wanted, in real numbers that sum to the agents of the slot: rounded down
+// or up so that the totals of all limits stay near what is wanted. Slots are taken in the given order. matters has, of each slot, what
+// an agent adds to each limit by each action, in a common unit.
+func (v *serving) round(order []int, wanted [][]float64, matters func(slot int) [][]float64, limits int) {
+	debt := make([]float64, limits) // what is used beyond what is wanted
+	for _, i := range order {
+		x := &v.slots[i]
+		adds := matters(i)
+		left := x.agents
+		part := make([]float64, len(x.acts))
+		for a, y := range wanted[i] {
+			n := min(left, int(math.Floor(y+1e-9)))
+			v.take(x, a, n)
+			left -= n
+			part[a] = max(0, y-float64(n))
+			for k := range debt {
+				debt[k] -= part[a] * adds[k][a]
+			}
+		}
+		for ; left > 0; left-- {
+			best := -1
+			least := math.Inf(1)
+			for a := range x.acts {
+				if part[a] <= 1e-9 {
+					continue
+				}
+				size := 0.0
+				for k, d := range debt {
+					d += adds[k][a]
+					size += d * d
+				}
+				if size < least-1e-12 || best >= 0 && size < least+1e-12 && part[a] > part[best] {
+					best = a
+					least = size
+				}
+			}
+			if best < 0 { // wanted numbers that sum to less by rounding
+				best = x.rest
+			}
+			part[best] = 0
+			v.take(x, best, 1)
+			for k := range debt {
+				debt[k] += adds[k][best]
+			}
+		}
+	}
+}
+
+// repair changes actions where a limit is broken, those first that cost least for what they relieve, until it is kept or nothing helps
+// that breaks no other limit.
+func (v *serving) repair() {
+	for k := range v.rows {
+		for v.room[k] < -v.slack(k) {
+			if !v.relieve(k) {
+				break
+			}
+		}
+	}
+}
+
+// relieve makes the cheapest change of actions that relieves a limit, and reports false if there is none.
+func (v *serving) relieve(k int) bool {
+	slot, from, to, many := -1, 0, 0, 0
+	least := math.Inf(1)
+	for i := range v.slots {
+		x := &v.slots[i]
+		for a, agents := range x.acts {
+			if agents == 0 {
+				continue
+			}
+			for b := range x.acts {
+				less := x.use[k][a] - x.use[k][b]
+				if less <= 0 {
+					continue
+				}
+				cost := (x.value[b] - x.own[b] - x.value[a] + x.own[a]) / less
+				if cost >= least {
+					continue
+				}
+				need := max(1, math.Ceil((-v.room[k]-v.slack(k))/less))
+				n := v.fits(x, a, b, int(min(float64(agents), need)))
+				if n > 0 {
+					slot, from, to, many = i, a, b, n
+					least = cost
+				}
+			}
+		}
+	}
+	if slot < 0 {
+		return false
+	}
+	v.move(&v.slots[slot], from, to, many)
+	return true
+}
+
+// fill lets agents change to actions by which they gain while there is room in the limits about the step, the greatest gain first.
+// After a plan of this very step nobody does: it is for steps between two plans, which went otherwise than planned.
+func (v *serving) fill() {
+	type change struct {
+		slot, from, to int
+		gain           float64
+	}
+	var changes []change
+	for i := range v.slots {
+		x := &v.slots[i]
+		for a, agents := range x.acts {
+			for b := range x.acts {
+				gain := x.value[a] - x.own[a] - x.value[b] + x.own[b]
+				if agents > 0 && gain > 1e-9*(math.Abs(x.value[a])+math.Abs(x.value[b])) {
+					changes = append(changes, change{i, a, b, x.value[a] - x.value[b]})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.gain, a.gain) })
+	for _, c := range changes {
+		x := &v.slots[c.slot]
+		if n := v.fits(x, c.from, c.to, x.acts[c.from]); n > 0 {
+			v.move(x, c.from, c.to, n)
+		}
+	}
+}
+
+// write sets how many agents of each party take each choice.
+func (v *serving) write(dst [][]int) {
+	for _, x := range v.slots {
+		copy(dst[x.party][x.first:], x.acts)
+	}
+}
