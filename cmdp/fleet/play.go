@@ -47,6 +47,8 @@ type PlayOptions struct {
 	Workers int
 	// Progress, if not nil, is called now and then with the number of episodes that are played.
 	Progress func(episodes int)
+	// Each, if not nil, is called for each episode in turn with its returns, in the coordinates of the fleet.
+	Each func(v []float64)
 }
 
 // Played is what came of playing a fleet.
@@ -123,6 +125,9 @@ func Play(ctx context.Context, f *Fleet, task cmdp.Task, player Player, options 
 		}
 		for _, v := range results {
 			s.add(v)
+			if options.Each != nil {
+				options.Each(v)
+			}
 		}
 		if options.Progress != nil {
 			options.Progress(s.played.Episodes)

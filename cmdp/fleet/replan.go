@@ -227,4 +227,3 @@ func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, _ [
 	v.write(dst)
 	return nil
 }
-

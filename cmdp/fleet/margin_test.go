@@ -1,0 +1,112 @@
+package fleet_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
+)
+
+// safely plans for a fleet that maximises return 0 with capacities at each step.
+func safely(t testing.TB, f *fleet.Fleet, share, probability float64) (*fleet.Safe, []fleet.Limit, cmdp.Task) {
+	t.Helper()
+	p, task := capped(t, f, share)
+	var limits []fleet.Limit
+	for _, i := range f.EachStep {
+		for h := range f.Horizon() {
+			limits = append(limits, fleet.Limit{Return: i, Step: h, Bound: math.Round(1000*share*float64(f.Agents())) / 1000})
+		}
+	}
+	again := func(limits []fleet.Limit) (cmdp.Task, error) { return p.Task(t.Context(), task.Cost, limits) }
+	safe, err := p.SolveSafely(t.Context(), limits, again, probability, 1, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return safe, limits, task
+}
+
+// TestSafePlans: limits hold with the probability in episodes that are played, the margins are not far larger than they have to be, and
+// much smaller than those of Hoeffding's inequality.
+func TestSafePlans(t *testing.T) {
+	const probability = 0.95
+	for _, n := range []int{20, 500} {
+		f := machines(t, n, 8)
+		safe, _, task := safely(t, f, 0.2, probability)
+		if !safe.Met {
+			t.Fatalf("not met: %v", safe.Holds)
+		}
+		player, err := fleet.NewIndependent(f, safe.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tight := 0
+		for k, l := range played.Limits {
+			near(t, "probability", 1-l.Broken.Share, safe.Holds[k].Probability, 0.02)
+			if safe.Holds[k].Probability < probability {
+				t.Errorf("limit %d holds with %g", k, safe.Holds[k].Probability)
+			}
+			if safe.Margins[k] > 0 && safe.Holds[k].Probability < 1-0.3*(1-probability) {
+				tight++
+			}
+			hoeffding := math.Sqrt(float64(n) * math.Log(1/(1-probability)) / 2)
+			if safe.Margins[k] > 0.8*hoeffding {
+				t.Errorf("margin %g, Hoeffding's is %g", safe.Margins[k], hoeffding)
+			}
+		}
+		if tight == 0 {
+			t.Errorf("all limits hold with far more than is asked for: %v with margins %v", safe.Holds, safe.Margins)
+		}
+		if safe.Objective < safe.Without.Objective {
+			t.Errorf("margins make the objective better: %g of %g", safe.Objective, safe.Without.Objective)
+		}
+		t.Logf("%d machines: %d rounds, margins %.3v, objective %.4f of %.4f", n, safe.Rounds, safe.Margins, -safe.Objective, -safe.Without.Objective)
+	}
+}
+
+// TestSafePlansByEpisodes: where use cannot be counted, episodes are played.
+func TestSafePlansByEpisodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	f := random(t, rng, shape{types: 2, agents: 30, states: 3, actions: 3, successors: 2, horizon: 3, resources: 1})
+	safe, _, task := safely(t, f, 0.3, 0.9)
+	if !safe.Met {
+		t.Fatalf("not met: %v", safe.Holds)
+	}
+	player, err := fleet.NewIndependent(f, safe.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 4000, Seed: 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, l := range played.Limits {
+		near(t, "probability", 1-l.Broken.Share, safe.Holds[k].Probability, 0.02)
+	}
+}
+
+// TestSafeImpossible: a limit that cannot hold with the probability.
+func TestSafeImpossible(t *testing.T) {
+	f := machines(t, 3, 4)
+	p, task := capped(t, f, 0.3)
+	limits := []fleet.Limit{{Return: 0, Step: fleet.Episode, AtLeast: true, Bound: 9.5}}
+	again := func(limits []fleet.Limit) (cmdp.Task, error) { return p.Task(t.Context(), task.Cost, limits) }
+	safe, err := p.SolveSafely(t.Context(), limits, again, 0.99, 1, exact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if safe.Met {
+		t.Errorf("met: %v", safe.Holds)
+	}
+	for _, probability := range []float64{0, 1, -1, math.NaN()} {
+		if _, err := p.SolveSafely(t.Context(), limits, again, probability, 1, exact.Options{}); err == nil {
+			t.Errorf("probability %g is no mistake", probability)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package fleet_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/fleet"
+)
+
+// bandit returns a fleet of agents with two actions in each state, of which action 1 uses a unit, and a task that lets a share of them act.
+func bandit(t testing.TB, rows []cmdp.Row, states, horizon, count int, share float64) (*fleet.Fleet, *fleet.Planner, cmdp.Task) {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: horizon, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, states)
+	for _, r := range rows {
+		r.Step = cmdp.EveryStep
+		if err := b.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet.Fleet{Returns: []string{"reward", "active"}, EachStep: []int{1}, Types: []fleet.Type{{Name: "arm", Count: count, Model: m, Returns: []int{0, 1}}}}
+	p, task := capped(t, f, share)
+	return f, p, task
+}
+
+// bestAtPrice returns by how much acting is better than rest at each step and state where acting costs a price, by backward induction.
+func bestAtPrice(m *cmdp.Model, price float64) [][]float64 {
+	value := make([]float64, m.States())
+	out := make([][]float64, m.Horizon())
+	for h := m.Horizon() - 1; h >= 0; h-- {
+		rows := m.Rows(h)
+		now := make([]float64, m.States())
+		out[h] = make([]float64, m.States())
+		for s := range now {
+			first, end := rows.Choices(s)
+			if first == end {
+				now[s] = value[s]
+				out[h][s] = math.NaN()
+				continue
+			}
+			q := make([]float64, 2)
+			for a := range end - first {
+				q[a] = rows.Returns(first + a)[0] - price*rows.Returns(first + a)[1]
+				next, prob := rows.Row(first + a)
+				for i, n := range next {
+					q[a] += prob[i] * value[n]
+				}
+			}
+			if end-first == 1 {
+				q[1] = q[0]
+			}
+			now[s] = max(q[0], q[1])
+			out[h][s] = q[1] - q[0]
+		}
+		value = now
+	}
+	return out
+}
+
+// TestWhittleByPrices compares indices with what is best at many prices.
+func TestWhittleByPrices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	indexable := 0
+	for range 60 {
+		states := 2 + rng.IntN(3)
+		var rows []cmdp.Row
+		for s := range states {
+			for a := range 2 {
+				r := cmdp.Row{State: s, Action: a, Returns: []float64{2*rng.Float64() - 1, float64(a)}}
+				left := 1.0
+				for n := range states {
+					p := left * rng.Float64()
+					if n == states-1 {
+						p = left
+					}
+					left -= p
+					r.Next = append(r.Next, cmdp.Transition{Next: n, Probability: p})
+				}
+				rows = append(rows, r)
+			}
+		}
+		f, _, task := bandit(t, rows, states, 1+rng.IntN(7), 2, 0.5)
+		indices, err := fleet.WhittleIndices(f, task)
+		m := f.Types[0].Model
+		rested := make(map[[2]int]bool)
+		broken := false
+		for price := -12.0; price <= 12; price += 0.037 {
+			for h, of := range bestAtPrice(m, price) {
+				for s, gain := range of {
+					if gain < -1e-9 {
+						rested[[2]int{h, s}] = true
+					}
+					broken = broken || gain > 1e-9 && rested[[2]int{h, s}]
+					if err != nil {
+						continue
+					}
+					if index := indices[0][h][s]; price < index-1e-9 && gain < -1e-9 || price > index+1e-9 && gain > 1e-9 {
+						t.Fatalf("index %g at step %d in state %d: at price %g acting gains %g", index, h, s, price, gain)
+					}
+				}
+			}
+		}
+		if err == nil {
+			indexable++
+		}
+		if (err != nil) != broken && broken {
+			t.Fatalf("prices show that there is no index, but it is found")
+		}
+		if err != nil && !errors.Is(err, fleet.ErrNotIndexable) {
+			t.Fatal(err)
+		}
+	}
+	if indexable < 20 {
+		t.Errorf("%d of 60 bandits are indexable", indexable)
+	}
+}
+
+// TestWhittleClosedForm: arms with two states that stand still when they rest, with a discount, which is a chance of death
+// at each step. Whittle's index is then that of Gittins, with a closed form.
+func TestWhittleClosedForm(t *testing.T) {
+	const discount = 0.8
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range 20 {
+		low := rng.Float64()
+		high := low + rng.Float64()
+		up, stay := rng.Float64(), rng.Float64() // to the better state from the worse one and from itself
+		rows := []cmdp.Row{
+			{State: 0, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 0, Probability: discount}, {Next: 2, Probability: 1 - discount}}},
+			{State: 0, Action: 1, Returns: []float64{low, 1}, Next: []cmdp.Transition{
+				{Next: 1, Probability: discount * up}, {Next: 0, Probability: discount * (1 - up)}, {Next: 2, Probability: 1 - discount}}},
+			{State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: discount}, {Next: 2, Probability: 1 - discount}}},
+			{State: 1, Action: 1, Returns: []float64{high, 1}, Next: []cmdp.Transition{
+				{Next: 1, Probability: discount * stay}, {Next: 0, Probability: discount * (1 - stay)}, {Next: 2, Probability: 1 - discount}}},
+		}
+		f, _, task := bandit(t, rows, 3, 150, 2, 0.5)
+		indices, err := fleet.WhittleIndices(f, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := discount * up / (1 - discount*stay)
+		near(t, "index of the better state", indices[0][0][1], high, 1e-7)
+		near(t, "index of the worse state", indices[0][0][0], (low+later*high)/(1+later), 1e-7)
+		if !math.IsNaN(indices[0][0][2]) {
+			t.Errorf("death has index %g", indices[0][0][2])
+		}
+	}
+}
+
+// TestWhittlePlays: in the bandit of machines the index, the plan made again and dispatch keep the capacity and come near to the bound.
+func TestWhittlePlays(t *testing.T) {
+	f := machines(t, 200, 10)
+	p, task := capped(t, f, 0.2)
+	plan := solved(t, p, task)
+	player, err := fleet.NewWhittle(f, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := fleet.Play(t.Context(), f, task, player, fleet.PlayOptions{Episodes: 200, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if played.Kept.Share != 1 {
+		t.Errorf("the capacity is kept in %g of the episodes", played.Kept.Share)
+	}
+	if loss := (played.Each.Mean - plan.Bound) / -plan.Bound; loss > 0.01 || loss < -0.005 {
+		t.Errorf("the index loses %g of the bound", loss)
+	}
+}
+
+// TestNoWhittle: tasks that are no restless bandits.
+func TestNoWhittle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	three := random(t, rng, shape{types: 1, agents: 3, states: 3, actions: 5, successors: 2, horizon: 3, resources: 1})
+	two := random(t, rng, shape{types: 1, agents: 3, states: 3, actions: 2, successors: 2, horizon: 3, resources: 2})
+	for name, f := range map[string]*fleet.Fleet{"many actions": three, "two resources": two} {
+		_, task := capped(t, f, 0.3)
+		if _, err := fleet.WhittleIndices(f, task); !errors.Is(err, fleet.ErrNotIndexable) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	f := machines(t, 4, 3)
+	p, _ := capped(t, f, 0.3)
+	task, err := p.Task(t.Context(), nil, []fleet.Limit{{Return: 1, Step: fleet.Episode, Bound: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.WhittleIndices(f, task); !errors.Is(err, fleet.ErrNotIndexable) {
+		t.Errorf("a limit over the episode: error %v", err)
+	}
+	if _, err := fleet.WhittleIndices(f, cmdp.Task{}); !errors.Is(err, fleet.ErrNotIndexable) {
+		t.Errorf("no limit: error %v", err)
+	}
+}
