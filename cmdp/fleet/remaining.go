@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"cmdpsolve/cmdp"
@@ -24,9 +25,12 @@ type remaining struct {
 	cost    cost.Cost // nil for none
 	rows    []row
 	penalty []float64 // of each limit
-	extent  float64   // of the cost, the unit of the gap
+	unit    []float64 // of each limit in the linear program: the most that all agents can use of it at a step
+	extent  float64   // of the cost, its unit in the linear program and that of the gap
+	affine  bool      // the cost is affine: no tangents are needed
 
 	columns [][]policyColumn // of each type
+	order   []place          // of the columns in the linear program
 	cuts    []tangent
 	prices  []float64 // of the limits at the last solution
 	slope   []float64 // of the cost there
@@ -41,6 +45,9 @@ type policyColumn struct {
 	weight  float64 // in the last solution
 	idle    int     // for how many solutions it had none
 }
+
+// A place says which column it is: of which type, and its number there.
+type place struct{ kind, column int }
 
 // A tangent is cost(v) ≥ value + slope·(v − point).
 type tangent struct {
@@ -99,9 +106,13 @@ func (p *remaining) measure() {
 		p.extent = 1
 		gain = 1
 	}
+	_, p.affine = p.cost.(cost.Affine)
 	p.penalty = make([]float64, len(p.rows))
+	p.unit = make([]float64, len(p.rows))
 	for k := range p.rows {
-		p.penalty[k] = 2 * gain / p.leastUse(&p.rows[k])
+		least, most := p.extremeUses(&p.rows[k])
+		p.penalty[k] = 2 * gain / least
+		p.unit[k] = most
 	}
 }
 
@@ -120,12 +131,14 @@ func (p *remaining) affineReach(gradient []float64, kind int) float64 {
 	return sum
 }
 
-// leastUse returns the least that a choice adds to a limit in absolute value, but for those that add nothing; 1 if all do.
-func (p *remaining) leastUse(r *row) float64 {
-	least := math.Inf(1)
+// extremeUses returns the least that a choice adds to a limit in absolute value, but for those that add nothing, and the most that
+// choices of all agents do, 1 and 1 if none does.
+func (p *remaining) extremeUses(r *row) (least, most float64) {
+	least = math.Inf(1)
 	for kind, t := range p.f.Types {
 		m := t.Model
 		weights := make([]float64, m.Dim())
+		top := 0.0
 		for h := range m.Horizon() {
 			if r.step != Episode && r.step != h || r.step == Episode && h > 0 && m.Stationary() && r.weights != nil {
 				continue
@@ -136,17 +149,19 @@ func (p *remaining) leastUse(r *row) float64 {
 				first, end := rows.Choices(s)
 				for c := first; c < end; c++ {
 					x := math.Abs(floats.Dot(weights, rows.Returns(c)))
-					if x > 1e-9 {
+					if x > 0 {
 						least = min(least, x)
+						top = max(top, x)
 					}
 				}
 			}
 		}
+		most += float64(t.Count) * top
 	}
-	if math.IsInf(least, 1) {
-		return 1
+	if most == 0 {
+		return 1, 1
 	}
-	return least
+	return max(least, 1e-6*most/float64(p.f.Agents())), most
 }
 
 // clone returns a program of its own that begins where this one is.
@@ -157,6 +172,7 @@ func (p *remaining) clone() *remaining {
 		q.columns[k] = slices.Clone(p.columns[k])
 	}
 	q.cuts = slices.Clone(p.cuts)
+	q.order = nil
 	q.prices = slices.Clone(p.prices)
 	q.slope = slices.Clone(p.slope)
 	return &q
@@ -174,37 +190,125 @@ func (p *remaining) solve(ctx context.Context, h int, masses [][]float64, soFar 
 				starts[k] = append(starts[k], cmdp.StartState{State: s, Probability: n})
 			}
 		}
-		for j := range p.columns[k] {
-			p.columns[k][j].returns = p.collected(k, p.columns[k][j].policy, h, starts[k])
+		old := p.columns[k]
+		p.columns[k] = nil
+		for _, c := range old {
+			p.add(k, policyColumn{policy: c.policy, returns: p.collected(k, c.policy, h, starts[k]), weight: c.weight, idle: c.idle})
 		}
 	}
 	if err := p.price(ctx, h, starts); err != nil {
 		return err
 	}
+	return p.generate(ctx, h, starts, soFar)
+}
+
+// generate adds columns, and tangents, until the program is solved.
+func (p *remaining) generate(ctx context.Context, h int, starts [][]cmdp.StartState, soFar []float64) error {
 	active := p.active(h)
+	var solver lp.Solver
 	var sol lp.Solution
 	for range remainingRounds {
-		solver, err := lp.NewEmbedded(p.program(active, soFar))
+		var err error
+		solver, err = p.optimum(solver, &sol, active, soFar)
 		if err != nil {
 			return fmt.Errorf("fleet: step %d: %w", h+1, err)
 		}
-		if err := solver.Solve(&sol); err != nil {
-			return fmt.Errorf("fleet: step %d: %w", h+1, err)
+		if p.read(&sol, active, soFar) {
+			solver = nil // there is a new tangent
 		}
-		if sol.Status != lp.Optimal {
-			return fmt.Errorf("fleet: step %d: the program of the steps that are left is %v", h+1, sol.Status)
-		}
-		missed := p.read(&sol, active, soFar)
+		before := p.sizes()
 		gap, err := p.improve(ctx, h, starts, &sol)
 		if err != nil {
 			return err
 		}
-		if !missed && gap <= remainingGap*p.extent {
+		if solver != nil && gap <= remainingGap*p.extent {
 			break
+		}
+		if solver != nil {
+			err = p.extend(solver, before, active)
+			if err != nil {
+				return fmt.Errorf("fleet: step %d: %w", h+1, err)
+			}
 		}
 	}
 	p.tidy()
 	return nil
+}
+
+// optimum solves the program by a solver that has it, or one that is made. Where that fails by rounding, bounds are moved by
+// a millionth of the gap's unit, so that fewer of them meet in one point.
+func (p *remaining) optimum(solver lp.Solver, sol *lp.Solution, active []int, soFar []float64) (lp.Solver, error) {
+	if solver != nil {
+		err := solver.Solve(sol)
+		if err == nil && sol.Status == lp.Optimal {
+			return solver, nil
+		}
+	}
+	for _, shift := range []float64{0, 1e-9, 1e-7} {
+		program := p.program(active, soFar)
+		rng := rand.New(rand.NewPCG(1, 1))
+		for i := range program.Rows[len(p.columns):] {
+			program.Rows[len(p.columns)+i].Upper += shift * rng.Float64()
+		}
+		var err error
+		solver, err = lp.NewEmbedded(program)
+		if err != nil {
+			return nil, err
+		}
+		err = solver.Solve(sol)
+		if err == nil && sol.Status != lp.Optimal {
+			return nil, fmt.Errorf("the program of the steps that are left is %v", sol.Status)
+		}
+		if err == nil {
+			return solver, nil
+		}
+		if shift == 1e-7 {
+			return nil, err
+		}
+	}
+	panic("unreachable")
+}
+
+// sizes returns how many columns each type has.
+func (p *remaining) sizes() []int {
+	n := make([]int, len(p.columns))
+	for k := range p.columns {
+		n[k] = len(p.columns[k])
+	}
+	return n
+}
+
+// extend adds the columns to a solver that are newer than the given numbers of each type.
+func (p *remaining) extend(solver lp.Solver, before, active []int) error {
+	for k := range p.columns {
+		for j := before[k]; j < len(p.columns[k]); j++ {
+			c := &p.columns[k][j]
+			column := lp.Column{Coef: make([]float64, len(p.columns)+len(active)), Upper: math.Inf(1)}
+			column.Cost = p.costOf(c)
+			column.Coef[k] = 1
+			for i, of := range active {
+				column.Coef[len(p.columns)+i] = entry(floats.Dot(p.rows[of].Normal, c.returns) / p.unit[of])
+			}
+			for _, cut := range p.cuts {
+				if !p.affine {
+					column.Coef = append(column.Coef, floats.Dot(cut.slope, c.returns)/p.extent)
+				}
+			}
+			if err := solver.AddColumn(column); err != nil {
+				return err
+			}
+			p.order = append(p.order, place{k, j})
+		}
+	}
+	return nil
+}
+
+// costOf returns what a column costs in the linear program: the cost itself if it is affine, else 0.
+func (p *remaining) costOf(c *policyColumn) float64 {
+	if !p.affine {
+		return 0
+	}
+	return floats.Dot(p.cuts[0].slope, c.returns) / p.extent
 }
 
 // active lists the limits that are not over before step h.
@@ -234,78 +338,98 @@ func (p *remaining) addCut(at []float64) {
 	p.cuts = append(p.cuts, t)
 }
 
-// program returns the linear program over the columns: first τ, the cost, then by how much limits are broken, then the weights of the columns of
-// each type. Its rows are the sums of weights, the limits and the tangents.
+// program returns the linear program over the columns: first the cost, where it is curved, then by how much limits are broken, then the
+// weights of the columns. Its rows are the sums of weights, the limits and the tangents. Limits, tangents and costs
+// are in units of their own.
 func (p *remaining) program(active []int, soFar []float64) *lp.Problem {
-	n := 1 + len(active)
-	offsets := make([]int, len(p.columns)) // the first column of each type
+	p.order = p.order[:0]
 	for k := range p.columns {
-		offsets[k] = n
-		n += len(p.columns[k])
+		for j := range p.columns[k] {
+			p.order = append(p.order, place{k, j})
+		}
 	}
-	out := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n)}
-	if p.cost != nil {
+	first := 1 + len(active)
+	n := first + len(p.order)
+	out := &lp.Problem{Minimize: make([]float64, n), Lower: make([]float64, n), Upper: make([]float64, n)}
+	for j := range out.Upper {
+		out.Upper[j] = math.Inf(1)
+	}
+	out.Upper[0] = 0
+	if p.cost != nil && !p.affine {
 		out.Minimize[0] = 1
 		out.Lower[0] = math.Inf(-1)
+		out.Upper[0] = math.Inf(1)
 	}
-	for k := range p.columns {
-		row := lp.Constraint{Lower: 1, Upper: 1}
-		for j := range p.columns[k] {
-			row.Index = append(row.Index, offsets[k]+j)
-			row.Coef = append(row.Coef, 1)
-		}
-		out.Rows = append(out.Rows, row)
+	out.Rows = make([]lp.Constraint, len(p.columns))
+	for k := range out.Rows {
+		out.Rows[k] = lp.Constraint{Index: []int{}, Lower: 1, Upper: 1}
+	}
+	for i, at := range p.order {
+		row := &out.Rows[at.kind]
+		row.Index = append(row.Index, first+i)
+		row.Coef = append(row.Coef, 1)
+		out.Minimize[first+i] = p.costOf(&p.columns[at.kind][at.column])
 	}
 	for i, k := range active {
-		out.Minimize[1+i] = p.penalty[k]
-		row := p.across(p.rows[k].Normal, offsets, n, 1+i)
-		row.Upper = p.rows[k].Offset - floats.Dot(p.rows[k].Normal, soFar)
+		out.Minimize[1+i] = p.penalty[k] * p.unit[k] / p.extent
+		row := p.across(p.rows[k].Normal, p.unit[k], first, 1+i)
+		row.Upper = (p.rows[k].Offset - floats.Dot(p.rows[k].Normal, soFar)) / p.unit[k]
 		out.Rows = append(out.Rows, row)
 	}
+	if p.affine {
+		return out
+	}
 	for _, c := range p.cuts {
-		row := p.across(c.slope, offsets, n, 0)
-		row.Upper = floats.Dot(c.slope, c.point) - c.value - floats.Dot(c.slope, soFar)
+		row := p.across(c.slope, p.extent, first, 0)
+		row.Upper = (floats.Dot(c.slope, c.point) - c.value - floats.Dot(c.slope, soFar)) / p.extent
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
-// across returns the row normal·v − slack ≤ … over the columns.
-func (p *remaining) across(normal []float64, offsets []int, n, slack int) lp.Constraint {
-	row := lp.Constraint{Coef: make([]float64, n), Lower: math.Inf(-1)}
+// across returns the row normal·v/unit − slack ≤ … over the columns.
+func (p *remaining) across(normal []float64, unit float64, first, slack int) lp.Constraint {
+	row := lp.Constraint{Coef: make([]float64, first+len(p.order)), Lower: math.Inf(-1)}
 	row.Coef[slack] = -1
-	for k := range p.columns {
-		for j := range p.columns[k] {
-			row.Coef[offsets[k]+j] = floats.Dot(normal, p.columns[k][j].returns)
-		}
+	for i, at := range p.order {
+		row.Coef[first+i] = entry(floats.Dot(normal, p.columns[at.kind][at.column].returns) / unit)
 	}
 	return row
 }
 
+// entry is an entry of a limit, 0 where it is so small beside what all agents can use that a row with such entries alone would be
+// scaled to rounding.
+func entry(x float64) float64 {
+	if math.Abs(x) < 1e-10 {
+		return 0
+	}
+	return x
+}
+
 // read keeps the weights and prices of a solution. It adds a tangent, and reports true, if the cost is above those that are there.
 func (p *remaining) read(sol *lp.Solution, active []int, soFar []float64) (missed bool) {
-	at := 1 + len(active)
 	v := slices.Clone(soFar)
-	for k := range p.columns {
-		for j := range p.columns[k] {
-			c := &p.columns[k][j]
-			c.weight = sol.X[at]
-			at++
-			floats.AddScaled(v, c.weight, c.returns)
-		}
+	for i, at := range p.order {
+		c := &p.columns[at.kind][at.column]
+		c.weight = sol.X[1+len(active)+i]
+		floats.AddScaled(v, c.weight, c.returns)
 	}
 	clear(p.prices)
 	for i, k := range active {
-		p.prices[k] = max(0, -sol.Duals[len(p.columns)+i])
+		p.prices[k] = max(0, -sol.Duals[len(p.columns)+i]) * p.extent / p.unit[k]
+	}
+	switch {
+	case p.cost == nil:
+		return false
+	case p.affine:
+		copy(p.slope, p.cuts[0].slope)
+		return false
 	}
 	clear(p.slope)
 	for i, c := range p.cuts {
 		floats.AddScaled(p.slope, max(0, -sol.Duals[len(p.columns)+len(active)+i]), c.slope)
 	}
-	if p.cost == nil {
-		return false
-	}
-	if _, affine := p.cost.(cost.Affine); affine || p.cost.Value(v)-sol.X[0] <= remainingGap*p.extent {
+	if p.cost.Value(v)-sol.X[0]*p.extent <= remainingGap*p.extent {
 		return false
 	}
 	p.addCut(v)
@@ -348,15 +472,29 @@ func (p *remaining) improve(ctx context.Context, h int, starts [][]cmdp.StartSta
 			value += st.Probability * p.values[k][h][st.State]
 		}
 		if sol != nil {
-			better := sol.Duals[k] - value
+			better := sol.Duals[k]*p.extent - value
 			gap += max(0, better)
 			if better <= 0.1*remainingGap*p.extent/float64(len(p.columns)) {
 				continue
 			}
 		}
-		p.columns[k] = append(p.columns[k], policyColumn{policy: policy, returns: p.collected(k, policy, h, starts[k])})
+		p.add(k, policyColumn{policy: policy, returns: p.collected(k, policy, h, starts[k])})
 	}
 	return gap, nil
+}
+
+// add adds a column to those of a type, unless there is one with the same returns up to rounding: a linear program does not tell
+// the two apart.
+func (p *remaining) add(kind int, c policyColumn) {
+	for j := range p.columns[kind] {
+		old := &p.columns[kind][j]
+		if floats.EqualFunc(old.returns, c.returns, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*(math.Abs(x)+math.Abs(y)) }) {
+			old.weight += c.weight
+			old.idle = min(old.idle, c.idle)
+			return
+		}
+	}
+	p.columns[kind] = append(p.columns[kind], c)
 }
 
 // backward returns what an agent of a type costs from each step on in a direction, and its best policy. Steps before the first one
@@ -426,7 +564,7 @@ func (p *remaining) tidy() {
 
 // judge sets the values of the actions of a serving of step h by the last prices.
 func (p *remaining) judge(v *serving, parties []party, h int) {
-	dir := p.direction()
+	dir, ofStep := p.direction(), p.pricesOf(h)
 	for i := range v.slots {
 		x := &v.slots[i]
 		kind := parties[x.party].kind
@@ -436,7 +574,7 @@ func (p *remaining) judge(v *serving, parties []party, h int) {
 		weights := make([]float64, m.Dim())
 		own := make([]float64, m.Dim())
 		p.f.stepWeights(weights, kind, h, dir)
-		p.f.stepWeights(own, kind, h, p.pricesOf(h))
+		p.f.stepWeights(own, kind, h, ofStep)
 		for a := range x.acts {
 			x.value[a] = actionValue(rows, x.first+a, weights, p.values[kind][h+1])
 			x.own[a] = floats.Dot(own, rows.Returns(x.first+a))
@@ -454,3 +592,4 @@ func (p *remaining) pricesOf(h int) []float64 {
 	}
 	return dir
 }
+

@@ -195,9 +195,9 @@ func (s *Sum) convolve(of []lattice, step int) error {
 // A transform is the discrete Fourier transform of the distribution of a sum, as real numbers have it: of the first half
 // of the frequencies.
 type transform struct {
-	fft                 *fourier.FFT
-	sequence            []float64
-	product, of, square []complex128
+	fft         *fourier.FFT
+	sequence    []float64
+	product, of []complex128
 }
 
 func newTransform(length int) *transform {
