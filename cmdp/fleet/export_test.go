@@ -32,3 +32,9 @@ func RemainingObjective(ctx context.Context, f *Fleet, task cmdp.Task) (objectiv
 	}
 	return objective, broken, nil
 }
+
+// Binomial is what successes are drawn by.
+var Binomial = binomial
+
+// ShareOut is how agents that begin in known states are shared between policies.
+var ShareOut = shareOut

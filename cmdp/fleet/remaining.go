@@ -36,6 +36,9 @@ type remaining struct {
 	slope   []float64 // of the cost there
 	// values has what an agent of each type in each state costs from each step on, by prices and slope.
 	values [][][]float64
+	// allowed has, of each budget and step, how much of it may be used until the step is over: what the plan uses, and what it
+	// leaves in the end. Other limits have none.
+	allowed [][]float64
 }
 
 // A policyColumn is a policy of a type, with what all its agents return by it from the present step on.
@@ -185,11 +188,7 @@ func (p *remaining) solve(ctx context.Context, h int, masses [][]float64, soFar 
 	}
 	starts := make([][]cmdp.StartState, len(masses))
 	for k, of := range masses {
-		for s, n := range of {
-			if n > 0 {
-				starts[k] = append(starts[k], cmdp.StartState{State: s, Probability: n})
-			}
-		}
+		starts[k] = startsOf(of)
 		old := p.columns[k]
 		p.columns[k] = nil
 		for _, c := range old {
@@ -541,6 +540,55 @@ func actionValue(rows *cmdp.Rows, c int, weights, values []float64) float64 {
 	return q
 }
 
+// schedule sets what may be used of budgets by the last solution, which begins at step h.
+func (p *remaining) schedule(h int, masses [][]float64, soFar []float64) {
+	p.allowed = make([][]float64, len(p.rows))
+	for k := range p.rows {
+		if !p.rows[k].budget {
+			continue
+		}
+		use := make([]float64, p.f.Horizon())
+		for kind := range p.columns {
+			t := &p.f.Types[kind]
+			for _, c := range p.columns[kind] {
+				if c.weight > 0 {
+					propagate(t.Model, c.policy, h, startsOf(masses[kind]), func(at int, mass float64, returns []float64) {
+						if returns != nil {
+							use[at] += c.weight * mass * t.use(p.rows[k].weights, returns)
+						}
+					})
+				}
+			}
+		}
+		floats.CumSum(use, use)
+		used := p.rows[k].value(soFar)
+		spare := max(0, p.rows[k].Offset-used-use[len(use)-1])
+		floats.AddConst(used+spare, use)
+		p.allowed[k] = use
+	}
+}
+
+// pace keeps a serving of step h to the schedule of the budgets.
+func (p *remaining) pace(v *serving, h int, soFar []float64) {
+	for i, r := range v.rows {
+		for k := range p.rows {
+			if r == &p.rows[k] && p.rows[k].budget {
+				v.room[i] = min(v.room[i], p.allowed[k][h]-r.value(soFar))
+			}
+		}
+	}
+}
+
+// startsOf lists the states that have a mass.
+func startsOf(masses []float64) (list []cmdp.StartState) {
+	for s, n := range masses {
+		if n > 0 {
+			list = append(list, cmdp.StartState{State: s, Probability: n})
+		}
+	}
+	return list
+}
+
 // tidy drops columns that had no weight for long, and tangents but the last ones.
 func (p *remaining) tidy() {
 	for k := range p.columns {
@@ -592,4 +640,3 @@ func (p *remaining) pricesOf(h int) []float64 {
 	}
 	return dir
 }
-

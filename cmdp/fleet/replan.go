@@ -11,7 +11,7 @@ import (
 
 // A Replanner plans the steps that are left again and again, from the states in which agents are, and follows the
 // plan for some steps (the LP-update policy of Gast, Gaujal, Yan 2023). The actions of a step are rounded so that the limits
-// about this step hold surely, where actions are that keep them; limits over the episode are planned with what is left of them.
+// about this step hold surely, where actions are that keep them, and budgets too; limits over the episode are planned with what is left of them.
 type Replanner struct {
 	f      *Fleet
 	rows   []row
@@ -68,6 +68,9 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 		if err := c.program.solve(ctx, h, masses, soFar); err != nil {
 			return err
 		}
+		if c.every > 1 {
+			c.program.schedule(h, masses, soFar)
+		}
 		c.masses = make([][][]float64, len(now))
 		for k := range now {
 			for range c.program.columns[k] {
@@ -75,7 +78,10 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 			}
 		}
 	}
-	v := c.f.newServing(c.rows, c.groups, h, now)
+	v := c.f.newServing(c.rows, c.groups, h, now, soFar)
+	if h%c.every != 0 {
+		c.program.pace(v, h, soFar)
+	}
 	c.program.judge(v, c.groups, h)
 	v.findRests()
 	wanted := make([][]float64, len(v.slots))
@@ -185,7 +191,8 @@ func (c *replanning) follow(h int) {
 
 // A Dispatcher lets agents act in the order of what they gain by it at fixed prices of the limits, those of the plan for the whole
 // episode, while the capacities of the step last (a Lagrange index policy; Brown and Smith 2020). Limits about single steps hold surely where actions
-// are that keep them. Limits over the episode have their price, and are kept in expectation at best.
+// are that keep them, and so do budgets, of which no more is used until a
+// step is over than the plan uses until then, and what it leaves. Other limits over the episode have their price, and are kept in expectation at best.
 type Dispatcher struct {
 	f      *Fleet
 	rows   []row
@@ -211,6 +218,7 @@ func NewDispatcher(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan) (*
 	if err := p.solve(ctx, 0, masses, make([]float64, f.Dim())); err != nil {
 		return nil, err
 	}
+	p.schedule(0, masses, make([]float64, f.Dim()))
 	return &Dispatcher{f: f, rows: rows, groups: f.byType(), prices: p}, nil
 }
 
@@ -218,8 +226,9 @@ func (p *Dispatcher) parties() []party { return p.groups }
 
 func (p *Dispatcher) begin(*rand.Rand) controller { return p }
 
-func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, _ []float64) error {
-	v := p.f.newServing(p.rows, p.groups, h, now)
+func (p *Dispatcher) act(_ context.Context, dst [][]int, h int, now [][]int, soFar []float64) error {
+	v := p.f.newServing(p.rows, p.groups, h, now, soFar)
+	p.prices.pace(v, h, soFar)
 	p.prices.judge(v, p.groups, h)
 	v.findRests()
 	v.serve(v.advantages())

@@ -20,6 +20,9 @@ type row struct {
 	// weights are those of the returns of the fleet at that step, or over the episode where the limit is about episodes
 	// alone. They are nil where it is about several steps, or about steps and the episode.
 	weights []float64
+	// budget says that the limit is about the episode and that no step takes anything off what it bounds: what is left of it
+	// bounds each step.
+	budget bool
 }
 
 // rowsOf returns the limits of a task as half-spaces. It is an error if the target is not known to be made of
@@ -43,8 +46,37 @@ func (f *Fleet) rowsOf(task cmdp.Task) ([]row, error) {
 	rows := make([]row, len(list))
 	for k, c := range list {
 		rows[k] = f.newRow(c)
+		rows[k].budget = f.isBudget(&rows[k])
 	}
 	return rows, nil
+}
+
+// isBudget reports whether a limit is about the episode and every choice of every agent adds at least 0 to what it bounds.
+func (f *Fleet) isBudget(r *row) bool {
+	if r.step != Episode || r.weights == nil || f.Horizon() == 0 {
+		return false
+	}
+	for k := range f.Types {
+		t := &f.Types[k]
+		for h := range t.Model.Kernels() {
+			rows := t.Model.Rows(h)
+			for s := range t.Model.States() {
+				first, end := rows.Choices(s)
+				for c := first; c < end; c++ {
+					next, _ := rows.Row(c)
+					for i := range next {
+						if t.use(r.weights, rows.Outcome(c, i)) < 0 {
+							return false
+						}
+						if !rows.Random() {
+							break // the same for all successors
+						}
+					}
+				}
+			}
+		}
+	}
+	return true
 }
 
 func (f *Fleet) newRow(c cmdp.Constraint) row {

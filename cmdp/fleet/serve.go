@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A serving gives whole numbers of agents to the actions of one step, so that the capacities of the step hold
-// surely: whatever happens next, for what is used at random counts with the most that it can be.
+// A serving gives whole numbers of agents to the actions of one step, so that the limits about the step hold surely, and budgets with what is
+// left of them: whatever happens next, for what is used at random counts with the most that it can be.
 type serving struct {
-	rows  []*row    // the limits about the step alone
+	rows  []*row    // the limits about the step alone, and budgets
 	room  []float64 // of each, its bound less what is used
 	slots []slot
 }
@@ -26,13 +26,17 @@ type slot struct {
 	acts       []int // how many agents take each action
 }
 
-// newServing returns a serving of step h in which no agent does anything yet.
-func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int) *serving {
+// newServing returns a serving of step h in which no agent does anything yet. soFar is what was returned before.
+func (f *Fleet) newServing(rows []row, parties []party, h int, now [][]int, soFar []float64) *serving {
 	v := &serving{}
 	for k := range rows {
-		if rows[k].step == h {
+		switch {
+		case rows[k].step == h:
 			v.rows = append(v.rows, &rows[k])
 			v.room = append(v.room, rows[k].Offset)
+		case rows[k].budget:
+			v.rows = append(v.rows, &rows[k])
+			v.room = append(v.room, rows[k].Offset-rows[k].value(soFar))
 		}
 	}
 	for g, p := range parties {
@@ -156,7 +160,7 @@ func (v *serving) advantages() (claims []claim) {
 		free := func(a int) float64 { return x.value[a] - x.own[a] }
 		for a := range x.acts {
 			size := math.Abs(x.value[a]) + math.Abs(x.value[x.rest])
-			if a != x.rest && free(x.rest)-free(a) > 1e-12*size {
+			if a != x.rest && free(x.rest)-free(a) > 1e-7*size {
 				claims = append(claims, claim{i, a, x.value[x.rest] - x.value[a]})
 			}
 		}
@@ -272,7 +276,7 @@ func (v *serving) fill() {
 		for a, agents := range x.acts {
 			for b := range x.acts {
 				gain := x.value[a] - x.own[a] - x.value[b] + x.own[b]
-				if agents > 0 && gain > 1e-9*(math.Abs(x.value[a])+math.Abs(x.value[b])) {
+				if agents > 0 && gain > 1e-7*(math.Abs(x.value[a])+math.Abs(x.value[b])) {
 					changes = append(changes, change{i, a, b, x.value[a] - x.value[b]})
 				}
 			}

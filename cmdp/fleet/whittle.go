@@ -192,7 +192,7 @@ func (p *Whittle) parties() []party { return p.groups }
 func (p *Whittle) begin(*rand.Rand) controller { return p }
 
 func (p *Whittle) act(_ context.Context, dst [][]int, h int, now [][]int, _ []float64) error {
-	v := p.f.newServing(p.rows, p.groups, h, now)
+	v := p.f.newServing(p.rows, p.groups, h, now, nil)
 	v.findRests()
 	var claims []claim
 	for i := range v.slots {
