@@ -27,40 +27,114 @@ func NewIndependent(f *Fleet, plan *Plan) (*Independent, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	if f.Horizon() == 0 {
-		return nil, errHorizon
-	}
 	if plan == nil || len(plan.Types) != len(f.Types) {
 		return nil, errors.New("fleet: no plan for the types of the fleet")
 	}
 	p := &Independent{f: f}
-	for k, t := range f.Types {
-		counts := make([]int, len(plan.Types[k].Policies))
-		sum := 0
-		for j, a := range plan.Types[k].Policies {
-			if a.Agents < 0 || a.Policy == nil {
-				return nil, fmt.Errorf("fleet: type %s: %d agents play policy %d of the plan, or it is missing", t.Name, a.Agents, j+1)
+	for k, t := range plan.Types {
+		counts := make([]int, len(t.Policies))
+		policies := make([]cmdp.Policy, len(t.Policies))
+		for j, a := range t.Policies {
+			if a.Policy == nil {
+				return nil, fmt.Errorf("fleet: type %s: policy %d of the plan is missing", f.Types[k].Name, j+1)
 			}
 			counts[j] = a.Agents
-			sum += a.Agents
+			policies[j] = a.Policy
 		}
-		if sum != t.Count {
-			return nil, fmt.Errorf("fleet: type %s has %d agents, the plan %d", t.Name, t.Count, sum)
-		}
-		starts := shareOut(t.Starts, counts)
-		for j, a := range plan.Types[k].Policies {
-			if a.Agents == 0 {
-				continue
-			}
-			g := party{kind: k, count: a.Agents}
-			if starts != nil {
-				g.start = starts[j]
-			}
-			p.groups = append(p.groups, g)
-			p.policies = append(p.policies, a.Policy)
+		if err := p.add(k, counts, policies); err != nil {
+			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// A Drawn policy is for a share of the agents of a type.
+type Drawn struct {
+	Share  float64
+	Policy cmdp.Policy
+}
+
+// NewSharing returns the player that shares the agents of each type out to policies, rounded to the largest remainders. Shares of a type sum to
+// 1 within [cmdp.ProbabilityTolerance].
+func NewSharing(f *Fleet, policies [][]Drawn) (*Independent, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	if len(policies) != len(f.Types) {
+		return nil, fmt.Errorf("fleet: policies of %d types: the fleet has %d", len(policies), len(f.Types))
+	}
+	p := &Independent{f: f}
+	for k, of := range policies {
+		shares := make([]float64, len(of))
+		list := make([]cmdp.Policy, len(of))
+		sum := 0.0
+		for j, x := range of {
+			if !(x.Share >= 0) || x.Policy == nil {
+				return nil, fmt.Errorf("fleet: type %s: policy %d has share %g, or is missing", f.Types[k].Name, j+1, x.Share)
+			}
+			shares[j] = x.Share
+			list[j] = x.Policy
+			sum += x.Share
+		}
+		if math.Abs(sum-1) > cmdp.ProbabilityTolerance {
+			return nil, fmt.Errorf("fleet: type %s: shares of its policies sum to %g: want 1", f.Types[k].Name, sum)
+		}
+		if err := p.add(k, largestRemainders(f.Types[k].Count, shares), list); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// largestRemainders shares n out by shares that sum to 1.
+func largestRemainders(n int, shares []float64) []int {
+	counts := make([]int, len(shares))
+	order := make([]int, len(shares))
+	rest := make([]float64, len(shares))
+	left := n
+	for j, x := range shares {
+		counts[j] = min(left, int(float64(n)*x+1e-6))
+		rest[j] = float64(n)*x - float64(counts[j])
+		left -= counts[j]
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for i := 0; left > 0; i++ {
+		counts[order[i%len(order)]]++
+		left--
+	}
+	return counts
+}
+
+// add adds the agents of a type, so many of whom play each policy.
+func (p *Independent) add(kind int, counts []int, policies []cmdp.Policy) error {
+	t := &p.f.Types[kind]
+	if p.f.Horizon() == 0 {
+		return errHorizon
+	}
+	sum := 0
+	for _, n := range counts {
+		if n < 0 {
+			return fmt.Errorf("fleet: type %s: %d agents play a policy", t.Name, n)
+		}
+		sum += n
+	}
+	if sum != t.Count {
+		return fmt.Errorf("fleet: type %s has %d agents, the plan %d", t.Name, t.Count, sum)
+	}
+	starts := shareOut(t.Starts, counts)
+	for j, n := range counts {
+		if n == 0 {
+			continue
+		}
+		g := party{kind: kind, count: n}
+		if starts != nil {
+			g.start = starts[j]
+		}
+		p.groups = append(p.groups, g)
+		p.policies = append(p.policies, policies[j])
+	}
+	return nil
 }
 
 // shareOut shares agents that begin in states out to groups of the given sizes: those of one state after the other, in proportion to

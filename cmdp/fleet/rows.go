@@ -81,18 +81,14 @@ func (f *Fleet) isBudget(r *row) bool {
 
 func (f *Fleet) newRow(c cmdp.Constraint) row {
 	r := row{Constraint: c, step: Episode}
-	d, steps := len(f.Returns), f.Horizon()
-	weights := make([]float64, d)
+	weights := make([]float64, len(f.Returns))
 	mixed := false
 	at := -2 // nothing seen
 	for i, x := range c.Normal {
 		if x == 0 {
 			continue
 		}
-		ret, step := i, Episode
-		if i >= d {
-			ret, step = f.EachStep[(i-d)/steps], (i-d)%steps
-		}
+		ret, step := f.At(i)
 		if at != -2 && at != step {
 			mixed = true
 		}
@@ -103,6 +99,18 @@ func (f *Fleet) newRow(c cmdp.Constraint) row {
 		r.step, r.weights = at, weights
 	}
 	return r
+}
+
+// At returns the return and the step, or Episode, of a coordinate. It panics if there is no such coordinate.
+func (f *Fleet) At(coordinate int) (ret, step int) {
+	d := len(f.Returns)
+	if coordinate < 0 || coordinate >= f.Dim() {
+		panic("fleet: no such coordinate")
+	}
+	if coordinate < d {
+		return coordinate, Episode
+	}
+	return f.EachStep[(coordinate-d)/f.Horizon()], (coordinate - d) % f.Horizon()
 }
 
 // broken reports whether a point breaks the limit by more than rounding, and by how much.
