@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // simulateCommand is one call of simulate.
@@ -26,6 +27,8 @@ type simulateCommand struct {
 	seed         uint64
 	distribution bool
 	plot         string
+	fleet        fleetOptions
+	flags        *pflag.FlagSet
 }
 
 func newSimulate(s streams) *cobra.Command {
@@ -44,6 +47,12 @@ A long-run mean is that of --steps steps; the report bounds how much more steps
 would change it. A policy that draws one of several components, as plan writes
 it for long-run means, draws it anew for every episode.
 
+A fleet is played as a whole: how often and by how much is each limit exceeded
+that the plan keeps in expectation? Without --policy the plan is made first.
+--safety, --replan, --dispatch and --whittle play it in other ways too, on the
+same seeds. --policy FILE.csv reads FILE-TYPE.csv for
+each type, as plan --policy FILE.csv writes them.
+
 With --env-command a program is played in the place of a model, see cmdpsolve
 help simulators; nothing exact is known then.
 
@@ -53,14 +62,16 @@ a state sum to 1, and every state that the policy reaches must have a row.
 On Ctrl-C simulate stops and exits with status 1.`,
 		Example: `  cmdpsolve plan inventory --policy policy.csv
   cmdpsolve simulate inventory --policy policy.csv --episodes 100000
-  cmdpsolve simulate two-rooms.yaml --policy always-work.csv --distribution`,
+  cmdpsolve simulate two-rooms.yaml --policy always-work.csv --distribution
+  cmdpsolve simulate machines --safety 0.95 --replan 1 --dispatch --whittle`,
 		Args: oneProblem,
 		RunE: onProblem(c.run),
 	}
+	c.fleets = true
 	f := cmd.Flags()
 	f.StringVar(&c.policy, "policy", "", "the policy, a `FILE` of rows step, state, action, probability: CSV or JSON by its ending")
 	c.episodes = 10000
-	addEpisodes(f, &c.episodes, "episodes to play")
+	addEpisodes(f, &c.episodes, "episodes to play (of a fleet: 1000 by default, 100 with --replan)")
 	f.IntVar(&c.steps, "steps", 0, "steps of an episode, for long-run means (default: 1000)")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the run; the same seed gives the same numbers")
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary from episode to episode: quantiles, means of the worst, histogram; exact with a horizon where totals can be counted, else sampled")
@@ -68,20 +79,23 @@ On Ctrl-C simulate stops and exits with status 1.`,
 	c.addInterval(f)
 	c.memoryOptions.addFlags(f)
 	c.simulator.addFlags(f)
+	c.fleet.addFlags(f)
+	c.flags = f
 	c.format = addFormat(f)
 	return cmd
 }
 
 func (c *simulateCommand) run(ctx context.Context, name string) error {
 	switch {
-	case c.policy == "":
-		return usage("simulate needs a policy: give --policy FILE, a file such as plan --policy writes")
 	case c.episodes < 1:
 		return usage("--episodes %d: want at least 1", c.episodes)
 	case c.steps < 0:
 		return usage("--steps %d: want at least 1", c.steps)
 	case c.plot != "" && !c.distribution:
 		return usage("--plot %s: histograms are drawn with --distribution; give it too", c.plot)
+	}
+	if err := c.fleet.check(); err != nil {
+		return err
 	}
 	if err := drawable("--plot", c.plot); err != nil {
 		return err
@@ -92,6 +106,15 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	defer c.simulator.close()
 	if err != nil {
 		return err
+	}
+	if p.isFleet() {
+		return c.simulateFleet(ctx, p)
+	}
+	if err := c.fleet.onlyFleet(p); err != nil {
+		return err
+	}
+	if c.policy == "" {
+		return usage("simulate needs a policy: give --policy FILE, a file such as plan --policy writes")
 	}
 	if err := p.onePlayer(); err != nil {
 		return err

@@ -20,6 +20,8 @@ type Safe struct {
 	// Margins are by how much each limit is tightened, at least 0, and Holds is the probability with which the plan keeps each limit.
 	Margins []float64
 	Holds   []Holding
+	// Probability is the one that was asked for.
+	Probability float64
 	// Met says that every limit holds with the probability that was asked for.
 	Met bool
 	// Rounds counts the plans.
@@ -64,7 +66,7 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 	s := &safety{planner: p, limits: limits, probability: probability, seed: seed}
 	margins := make([]float64, len(limits))
 	push := slices.Repeat([]float64{1}, len(limits))
-	best := &Safe{Plan: plan, Without: plan, Margins: margins}
+	best := &Safe{Plan: plan, Without: plan, Margins: margins, Probability: probability}
 	for round := 1; round <= marginRounds; round++ {
 		if plan.Status != exact.Optimal {
 			break
@@ -76,7 +78,7 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 		met := !slices.ContainsFunc(holds, func(h Holding) bool { return h.Probability < probability })
 		gained := best.Met && plan.Objective < best.Objective-1e-9*(1+math.Abs(best.Objective))
 		if !best.Met || met && gained {
-			best = &Safe{Plan: plan, Without: best.Without, Margins: margins, Holds: holds, Met: met}
+			best = &Safe{Plan: plan, Without: best.Without, Margins: margins, Holds: holds, Met: met, Probability: probability}
 		}
 		best.Rounds = round
 		changed := false
@@ -107,7 +109,7 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 			return nil, err
 		}
 		if plan.Status != exact.Optimal && !best.Met {
-			best = &Safe{Plan: plan, Without: best.Without, Margins: margins, Rounds: round + 1}
+			best = &Safe{Plan: plan, Without: best.Without, Margins: margins, Probability: probability, Rounds: round + 1}
 		}
 	}
 	return best, nil

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// fleetOptions say how a fleet is played.
+type fleetOptions struct {
+	replan   int
+	dispatch bool
+	whittle  bool
+	safety   float64
+	parallel int
+}
+
+func (o *fleetOptions) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.replan, "replan", 0, "of a fleet: plan again every so many steps, from the states in which agents are")
+	f.BoolVar(&o.dispatch, "dispatch", false, "of a fleet: agents act in the order of what they gain at the prices of the limits, while capacities last")
+	f.BoolVar(&o.whittle, "whittle", false, "of a fleet that is a restless bandit: agents act in the order of Whittle's index")
+	addSafety(f, &o.safety)
+	f.IntVar(&o.parallel, "parallel", 0, "of a fleet: episodes that are played at a time (default: one for each processor); results do not depend on it")
+}
+
+// addSafety declares --safety.
+func addSafety(f *pflag.FlagSet, to *float64) {
+	f.Float64Var(to, "safety", 0, "of a fleet: tighten the limits so that each of them holds with this `PROBABILITY` in an episode")
+}
+
+// checkSafety refuses what is no probability.
+func checkSafety(x float64) error {
+	if !(x >= 0 && x < 1) {
+		return usage("--safety %g: want a probability above 0 and below 1", x)
+	}
+	return nil
+}
+
+// check refuses what no problem can make right.
+func (o *fleetOptions) check() error {
+	switch {
+	case o.replan < 0:
+		return usage("--replan %d: want at least 1 step", o.replan)
+	case o.parallel < 0:
+		return usage("--parallel %d: want at least 1, or 0 for one for each processor", o.parallel)
+	}
+	return checkSafety(o.safety)
+}
+
+// onlyFleet refuses options that are for fleets.
+func (o *fleetOptions) onlyFleet(p *loaded) error {
+	for _, of := range []struct {
+		flag  string
+		given bool
+	}{{"--replan", o.replan > 0}, {"--dispatch", o.dispatch}, {"--whittle", o.whittle}, {"--safety", o.safety > 0}, {"--parallel", o.parallel > 0}} {
+		if of.given {
+			return usage("%s: %s is no fleet", of.flag, p.name)
+		}
+	}
+	return nil
+}
+
+// fleetEpisodes are played of a fleet by default, and replannedEpisodes if some of them are planned again and again.
+const fleetEpisodes, replannedEpisodes = 1000, 100
+
+// A fleetWay is a way to play a fleet.
+type fleetWay struct {
+	name   string
+	player fleet.Player
+	alone  *fleet.Independent // nil if agents are not on their own
+	safe   *fleet.Safe        // with margins
+}
+
+// simulateFleet plays a fleet in all ways that are asked for, on the same seeds.
+func (c *simulateCommand) simulateFleet(ctx context.Context, p *loaded) error {
+	switch {
+	case c.distribution:
+		return p.oneAgent("--distribution")
+	case c.steps > 0:
+		return p.oneAgent("--steps")
+	case p.horizon() == 0:
+		return usage("%s: models without a horizon: only fleets with one are played", p.name)
+	case c.flags.Changed("episodes"):
+	case c.fleet.replan > 0:
+		c.episodes = replannedEpisodes
+	default:
+		c.episodes = fleetEpisodes
+	}
+	begin := time.Now()
+	plan, err := p.SolveFleet(ctx, exact.Options{NoNearest: true})
+	if err != nil {
+		return stopped(err)
+	}
+	ways, err := c.fleetWays(ctx, p, plan)
+	if err != nil {
+		return err
+	}
+	rep := newFleetSimulation(p, plan, c)
+	f := p.Fleet().Fleet
+	for _, way := range ways {
+		options := fleet.PlayOptions{Episodes: c.episodes, Seed: c.seed, Workers: c.fleet.parallel}
+		played, err := fleet.Play(ctx, f, p.Task, way.player, options)
+		if err != nil {
+			return stopped(err)
+		}
+		var sums []*fleet.Sum
+		if way.alone != nil {
+			sums, err = way.alone.Sums(ctx, p.Task)
+			if err != nil {
+				return stopped(err)
+			}
+		}
+		rep.add(p, way, played, sums)
+	}
+	rep.Seconds = report.Number(time.Since(begin).Seconds())
+	return c.write(rep.report(p), *c.format)
+}
+
+// fleetWays returns the ways in which a fleet is played: the plan, or the policies of files, then what else is asked for.
+func (c *simulateCommand) fleetWays(ctx context.Context, p *loaded, plan *fleet.Plan) ([]fleetWay, error) {
+	f := p.Fleet().Fleet
+	first := fleetWay{name: "plan"}
+	var err error
+	switch {
+	case c.policy != "":
+		first.name = "policy"
+		first.alone, err = c.sharesOfFiles(ctx, p)
+	case plan.Types == nil || plan.Status == exact.Infeasible:
+		return nil, &exitError{exitInfeasible, fmt.Errorf("%s: no plan keeps the limits, so that there is nothing to play: see cmdpsolve plan", p.name)}
+	default:
+		first.alone, err = fleet.NewIndependent(f, plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	first.player = first.alone
+	ways := []fleetWay{first}
+	if c.fleet.safety > 0 {
+		safe, err := p.SolveFleetSafely(ctx, c.fleet.safety, c.seed, exact.Options{NoNearest: true})
+		if err != nil {
+			return nil, stopped(err)
+		}
+		if safe.Types == nil || safe.Status == exact.Infeasible {
+			return nil, &exitError{exitInfeasible, fmt.Errorf("--safety %g: no plan is found for which each limit holds with this probability", c.fleet.safety)}
+		}
+		alone, err := fleet.NewIndependent(f, safe.Plan)
+		if err != nil {
+			return nil, failed(err)
+		}
+		ways = append(ways, fleetWay{fmt.Sprintf("safety %g", c.fleet.safety), alone, alone, safe})
+	}
+	if c.fleet.replan > 0 {
+		player, err := fleet.NewReplanner(f, p.Task, plan, c.fleet.replan)
+		if err != nil {
+			return nil, usage("--replan: %w", err)
+		}
+		ways = append(ways, fleetWay{name: fmt.Sprintf("replan %d", c.fleet.replan), player: player})
+	}
+	if c.fleet.dispatch {
+		player, err := fleet.NewDispatcher(ctx, f, p.Task, plan)
+		if err != nil {
+			return nil, usage("--dispatch: %w", err)
+		}
+		ways = append(ways, fleetWay{name: "dispatch", player: player})
+	}
+	if c.fleet.whittle {
+		player, err := fleet.NewWhittle(f, p.Task)
+		if err != nil {
+			return nil, usage("--whittle: %s: %w", p.name, err)
+		}
+		ways = append(ways, fleetWay{name: "whittle", player: player})
+	}
+	return ways, nil
+}
+
+// sharesOfFiles reads a policy file for each type, named as plan --policy names them.
+func (c *simulateCommand) sharesOfFiles(ctx context.Context, p *loaded) (*fleet.Independent, error) {
+	f := p.Fleet()
+	shares := make([][]fleet.Drawn, len(f.Types))
+	var faults []error
+	for k, t := range f.Types {
+		path := typeFile(c.policy, t.Name)
+		read, err := f.ReadShares(ctx, k, path)
+		var errs problem.Errors
+		switch {
+		case errors.As(err, &errs):
+			faults = append(faults, errs)
+		case err != nil:
+			faults = append(faults, fmt.Errorf("--policy: type %s: %w", t.Name, err))
+		}
+		shares[k] = read
+	}
+	if len(faults) > 0 {
+		return nil, &exitError{exitUsage, errors.Join(faults...)}
+	}
+	player, err := fleet.NewSharing(f.Fleet, shares)
+	if err != nil {
+		return nil, usage("--policy: %w", err)
+	}
+	return player, nil
+}
