@@ -106,7 +106,7 @@ func names() []string {
 	var list []string
 	for _, name := range instance.Names() {
 		p, err := instance.New(name)
-		if err == nil && !p.Model.Shape().Game() {
+		if err == nil && p.Fleet == nil && !p.Model.Shape().Game() {
 			list = append(list, name)
 		}
 	}

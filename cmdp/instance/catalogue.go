@@ -66,6 +66,8 @@ var catalogue = []entry{
 	{"matrix", "games of one step with vector payoffs, after Blackwell: approachable or not by their limit", "game", newMatrixGame},
 	{"soccer", "Littman's soccer, a game on a grid: concede no more than scored, have the ball half the time", "", fixed(DefaultSoccer)},
 	{"garnetgame", "seeded random games of any size with bounds on all returns", "", fixed(DefaultGarnetGame)},
+	{"machines", "a fleet: machines that wear, and few crews that repair them at each step", "", fixed(DefaultMachines)},
+	{"bandit", "a fleet: random Markov arms, of which few act at each step (a restless bandit)", "", fixed(DefaultBandit)},
 }
 
 // Names returns the names of the built-in problems.

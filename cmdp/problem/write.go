@@ -21,6 +21,9 @@ func Write(w io.Writer, p *Problem) error {
 	if w == nil || p == nil {
 		return errors.New("problem: want a problem, and a stream to write it to")
 	}
+	if p.Fleet != nil {
+		return writeFleet(w, p)
+	}
 	f := &writer{p: p, out: bufio.NewWriterSize(w, 1<<16), game: p.Opponents != nil || p.Opponent != nil}
 	if p.Model != nil && p.Model.Shape() != nil && p.Model.Shape().Game() {
 		f.game = true
@@ -46,10 +49,7 @@ type writer struct {
 
 func (f *writer) check() error {
 	p := f.p
-	switch {
-	case p.Fleet != nil:
-		return errors.New("a fleet, whose models stand in files of their own")
-	case p.Model == nil:
+	if p.Model == nil {
 		return errors.New("no model")
 	}
 	switch {
@@ -186,7 +186,7 @@ func checkNames(names []string) error {
 
 func (f *writer) header() {
 	p, m := f.p, f.p.Model
-	line := func(key string, value []byte) { fmt.Fprintf(f.out, "%s: %s\n", key, value) }
+	line := f.line
 	line("format", []byte(Format))
 	if p.Name != "" {
 		line("name", appendName(nil, p.Name))
@@ -210,8 +210,23 @@ func (f *writer) header() {
 	if b := appendPromise(nil, m.Shape(), p.Given()); b != nil {
 		line("return_to_go", b)
 	}
+	f.wanted()
+	if p.Uncertainty.Each != "" {
+		line("uncertainty", appendValue(nil, reflect.ValueOf(&p.Uncertainty).Elem()))
+	}
+	if p.Opponent != nil {
+		line("opponent", appendValue(nil, reflect.ValueOf(p.Opponent).Elem()))
+	}
+}
+
+// line writes a key with its value.
+func (f *writer) line(key string, value []byte) { fmt.Fprintf(f.out, "%s: %s\n", key, value) }
+
+// wanted writes goal, constraints and target.
+func (f *writer) wanted() {
+	p := f.p
 	if p.Goal != (Goal{}) {
-		line("goal", appendValue(nil, reflect.ValueOf(&p.Goal).Elem()))
+		f.line("goal", appendValue(nil, reflect.ValueOf(&p.Goal).Elem()))
 	}
 	if len(p.Constraints) > 0 {
 		f.out.WriteString("constraints:\n")
@@ -220,13 +235,7 @@ func (f *writer) header() {
 		}
 	}
 	if p.Target != nil {
-		line("target", appendValue(nil, reflect.ValueOf(p.Target).Elem()))
-	}
-	if p.Uncertainty.Each != "" {
-		line("uncertainty", appendValue(nil, reflect.ValueOf(&p.Uncertainty).Elem()))
-	}
-	if p.Opponent != nil {
-		line("opponent", appendValue(nil, reflect.ValueOf(p.Opponent).Elem()))
+		f.line("target", appendValue(nil, reflect.ValueOf(p.Target).Elem()))
 	}
 }
 
