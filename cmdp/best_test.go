@@ -68,7 +68,7 @@ func TestExtremes(t *testing.T) {
 		m := randomModel(t, seed, 1+int(seed%4), 1+int(seed%4), 2, seed%3 == 0)
 		dir := []float64{rng.NormFloat64(), rng.NormFloat64()}
 		for h := range m.Horizon() {
-			if k := m.Kernel(h); len(k.Offset) > 1 && k.Offset[1] > 1 {
+			if k := m.Kernel(h).Plain(m.Dim()); len(k.Offset) > 1 && k.Offset[1] > 1 {
 				k.Prob[0] = 0 // an entry that says nothing
 			}
 		}
@@ -80,7 +80,7 @@ func TestExtremes(t *testing.T) {
 					low, up = min(low, sum), max(up, sum)
 					return
 				}
-				k := m.Kernel(h)
+				k := m.Kernel(h).Plain(m.Dim())
 				if m.Shape().Actions(h, s) == 0 {
 					walk(h+1, s, sum)
 				}

@@ -52,7 +52,7 @@ type Builder struct {
 // NewBuilder returns a builder of models with the given number of states. Of
 // spec everything but Kernels and Opponents is used.
 func NewBuilder(spec ModelSpec, states int) *Builder {
-	return &Builder{spec: spec, states: states, rows: rowTable{dim: spec.Dim, offset: []int{0}}}
+	return &Builder{spec: spec, states: states, rows: rowTable{dim: spec.Dim, Kernel: NewKernel()}}
 }
 
 // Grow makes room for so many transitions, in rows of one or more. Room that is not used
@@ -84,7 +84,7 @@ func (b *Builder) Transitions() int {
 	if b.rows.parts != nil {
 		return b.rows.count
 	}
-	return len(b.rows.next)
+	return len(b.rows.Next)
 }
 
 // Stored returns how many kernels the model has, and a bound of the states and
@@ -119,7 +119,7 @@ func (b *Builder) Add(row Row) error {
 	t.begin(rowKey{int32(row.Step), int32(row.State), int32(row.Action), int32(row.Opponent)})
 	b.pending = b.pending[:0]
 	for _, n := range row.Next {
-		t.next, t.prob = append(t.next, int32(n.Next)), append(t.prob, n.Probability)
+		t.Next, t.Prob = append(t.Next, int32(n.Next)), append(t.Prob, n.Probability)
 		b.pending = append(b.pending, n.Returns...)
 	}
 	t.end(row.Returns, b.pending)
@@ -244,14 +244,14 @@ func (b *Builder) addColumns(c *Transitions) {
 			if before {
 				t.loosen(b.states)
 			}
-			if t.offset == nil {
+			if t.Offset == nil {
 				t.add(c, i)
 				return
 			}
 			t.begin(key)
 			b.open, b.here = true, key
 		}
-		t.next, t.prob = append(t.next, c.Next[i:j]...), append(t.prob, c.Probability[i:j]...)
+		t.Next, t.Prob = append(t.Next, c.Next[i:j]...), append(t.Prob, c.Probability[i:j]...)
 		b.pending = append(b.pending, c.Returns[i*d:j*d]...)
 		i = j
 	}

@@ -34,7 +34,7 @@ func TestBuilderJoinsTransitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	got := fmt.Sprint(k.First, k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes)
 	want := "[0 2 2 3] [0 1 3 5] [2 1 1 0 1] [1 0.5 0.5 0.5 0.5] [0 7 1 3 1 2] [0 7 3 3 -1 3 1 2 1 2]"
 	if got != want {
@@ -120,7 +120,7 @@ func TestRowsOfZeroStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for h, want := range []float64{10, 1, 100} {
-		if got := m.Kernel(h).Returns[0]; got != want {
+		if got := m.Kernel(h).Plain(m.Dim()).Returns[0]; got != want {
 			t.Errorf("step %d returns %g: want %g", h+1, got, want)
 		}
 	}
@@ -172,7 +172,7 @@ func TestBuilderSortsInPlace(t *testing.T) {
 		}
 		text := ""
 		for h := range horizon {
-			k := m.Kernel(h)
+			k := m.Kernel(h).Plain(m.Dim())
 			text += fmt.Sprint(k.First, k.Offset, k.Next, k.Prob, k.Returns, k.Outcomes, "\n")
 		}
 		return text

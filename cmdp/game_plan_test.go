@@ -35,7 +35,7 @@ func denseGame(t *testing.T, m *Model, c *Counts, dir []float64, scale, logTerm 
 	H, S, sh := m.horizon, m.states, m.shape
 	L, U := make([]float64, H+1), make([]float64, H+1)
 	for h := H - 1; h >= 0; h-- {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for s := range S {
 			if k.First[s] == k.First[s+1] {
@@ -50,7 +50,7 @@ func denseGame(t *testing.T, m *Model, c *Counts, dir []float64, scale, logTerm 
 	}
 	low, up = make([]float64, S), make([]float64, S)
 	for h := H - 1; h >= 0; h-- {
-		k, R := m.Kernel(h), U[h+1]-L[h+1]
+		k, R := m.Kernel(h).Plain(m.Dim()), U[h+1]-L[h+1]
 		nextLow, nextUp := slices.Clone(low), slices.Clone(up)
 		for s := range S {
 			rows, cols := sh.Actions(h, s), sh.OpponentActions(h, s)
@@ -108,7 +108,7 @@ func gameValues(m *Model, dir []float64) [][]float64 {
 	v[m.horizon] = make([]float64, m.states)
 	for h := m.horizon - 1; h >= 0; h-- {
 		v[h] = slices.Clone(v[h+1])
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.states {
 			rows, cols := m.shape.Actions(h, s), m.shape.OpponentActions(h, s)
 			if rows == 0 {
@@ -242,10 +242,10 @@ func TestGamesWithoutARealOpponentAreBitEqual(t *testing.T) {
 func TestAGameWithOneColumnIsTheSameRun(t *testing.T) {
 	for seed := range uint64(20) {
 		m := randomModel(t, seed, 6, 5, 2, seed%2 == 0)
-		spec := ModelSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, Kernels: []Kernel{*m.Kernel(0)}}
+		spec := ModelSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, Kernels: []Kernel{*m.Kernel(0).Plain(m.Dim())}}
 		for h := range m.rows {
 			if h > 0 {
-				spec.Kernels = append(spec.Kernels, *m.Kernel(h))
+				spec.Kernels = append(spec.Kernels, *m.Kernel(h).Plain(m.Dim()))
 			}
 			ones := make([]int32, m.states)
 			for s := range ones {

@@ -111,7 +111,7 @@ func against(t testing.TB, m *Model, opponent Policy) *Model {
 	b := NewBuilder(ModelSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start}, m.states)
 	sh := m.shape
 	for h := range m.horizon {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.states {
 			cols := sh.OpponentActions(h, s)
 			probs := []float64{1}

@@ -6,54 +6,6 @@ import (
 	"slices"
 )
 
-// A Kernel holds the choices of one step in compressed sparse rows: choice c
-// belongs to the state s with First[s] ≤ c < First[s+1] and leads to the
-// successors Next[Offset[c]:Offset[c+1]] with the probabilities Prob of the same
-// indices. A choice is an action of the agent, or in a game a pair of actions, see
-// [Shape].
-type Kernel struct {
-	First  []int32   // length S+1
-	Offset []int     // length C+1
-	Next   []int32   // length nnz
-	Prob   []float64 // length nnz
-	// Returns holds the expected return vector of each choice, C×d.
-	Returns []float64
-	// Outcomes, if not nil, holds the return vector of each entry, nnz×d: returns
-	// are then random, together with the successor, and Returns holds their
-	// means. The same successor may appear in several entries of a choice.
-	Outcomes []float64
-}
-
-// Choices returns the number of choices of all states.
-func (k *Kernel) Choices() int { return len(k.Offset) - 1 }
-
-// Entries returns the places [first, end) of the successors of choice c among those of all choices.
-func (k *Kernel) Entries(c int) (first, end int) { return k.Offset[c], k.Offset[c+1] }
-
-// Row returns the successors of choice c, with their probabilities.
-func (k *Kernel) Row(c int) (next []int32, probabilities []float64) {
-	next = k.Next[k.Offset[c]:k.Offset[c+1]]
-	return next, k.Prob[k.Offset[c]:][:len(next)]
-}
-
-// ReturnsOf returns the expected returns of choice c, which are d numbers.
-func (k *Kernel) ReturnsOf(c, d int) []float64 { return k.Returns[c*d:][:d] }
-
-// NewKernel returns a kernel without states, to which [Kernel.Append] and [Kernel.EndState] add rows.
-func NewKernel() Kernel { return Kernel{First: []int32{0}, Offset: []int{0}} }
-
-// Append adds a choice to the state whose choices are being added, with its successors, their probabilities and its
-// expected returns, which are copied.
-func (k *Kernel) Append(next []int32, probabilities, returns []float64) {
-	k.Next = append(k.Next, next...)
-	k.Prob = append(k.Prob, probabilities...)
-	k.Returns = append(k.Returns, returns...)
-	k.Offset = append(k.Offset, len(k.Next))
-}
-
-// EndState ends the choices of a state. The next ones are of the state after it.
-func (k *Kernel) EndState() { k.First = append(k.First, int32(k.Choices())) }
-
 // A Model is a vector-valued Markov decision process or game whose kernel is known. It
 // is immutable, safe for concurrent use, and takes memory proportional to the
 // number of transitions. A Model with a finite horizon is an [Environment]. Functions that are given a nil
@@ -147,6 +99,7 @@ func NewModel(spec ModelSpec) (*Model, error) {
 		if h > 0 && k.same(&spec.Kernels[h-1]) {
 			m.rows[h] = m.rows[h-1]
 		} else {
+			k.endRows(m.dim)
 			m.rows[h] = &Rows{first: k.First, kernel: k, dim: m.dim}
 		}
 	}
@@ -195,86 +148,6 @@ func (spec *ModelSpec) means() []bool {
 	return nil
 }
 
-// same reports whether two kernels have the same slices.
-func (k *Kernel) same(o *Kernel) bool {
-	return sameSlice(k.First, o.First) && sameSlice(k.Offset, o.Offset) && sameSlice(k.Next, o.Next) && sameSlice(k.Prob, o.Prob) &&
-		sameSlice(k.Returns, o.Returns) && sameSlice(k.Outcomes, o.Outcomes)
-}
-
-func sameSlice[T any](x, y []T) bool {
-	return len(x) == len(y) && (x == nil) == (y == nil) && (len(x) == 0 || &x[0] == &y[0])
-}
-
-func (k *Kernel) check(states, dim int, opponents []int32) error {
-	if err := checkOffsets(k.First, states); err != nil {
-		return err
-	}
-	if err := checkOpponents(opponents, k.First); err != nil {
-		return err
-	}
-	choices := int(k.First[states])
-	switch {
-	case len(k.Offset) != choices+1 || k.Offset[0] != 0:
-		return fmt.Errorf("%d row offsets for %d choices: want one more than choices, from 0", len(k.Offset), choices)
-	case len(k.Next) != k.Offset[choices] || len(k.Prob) != k.Offset[choices]:
-		return fmt.Errorf("%d successors and %d probabilities: want %d", len(k.Next), len(k.Prob), k.Offset[choices])
-	case len(k.Returns) != choices*dim:
-		return fmt.Errorf("%d return entries for %d choices: want %d each", len(k.Returns), choices, dim)
-	case k.Outcomes != nil && len(k.Outcomes) != len(k.Next)*dim:
-		return fmt.Errorf("%d outcome return entries for %d transitions: want %d each", len(k.Outcomes), len(k.Next), dim)
-	}
-	for s := range states {
-		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-			if err := k.checkRow(c, states, dim); err != nil {
-				return fmt.Errorf("state %d, %s: %w", s, nameChoice(opponents, s, c-int(k.First[s])), err)
-			}
-		}
-	}
-	return nil
-}
-
-func (k *Kernel) checkRow(c, states, dim int) error {
-	if k.Offset[c+1] <= k.Offset[c] {
-		return fmt.Errorf("no successor")
-	}
-	sum := 0.0
-	for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-		if n := int(k.Next[e]); n < 0 || n >= states {
-			return fmt.Errorf("successor %d: want 0 to %d", n, states-1)
-		}
-		if p := k.Prob[e]; !(p >= 0) || math.IsInf(p, 1) {
-			return fmt.Errorf("successor %d: %g is not a probability", k.Next[e], p)
-		}
-		sum += k.Prob[e]
-	}
-	if math.Abs(sum-1) > ProbabilityTolerance {
-		return fmt.Errorf("probabilities sum to %.12g: want 1", sum)
-	}
-	for i := range dim {
-		mean := k.Returns[c*dim+i]
-		if !finite(mean) {
-			return fmt.Errorf("return coordinate %d is %g: want a finite number", i, mean)
-		}
-		if k.Outcomes == nil {
-			continue
-		}
-		// Returns and Outcomes say the same thing twice; they must agree.
-		avg, scale := 0.0, 1.0
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			r := k.Outcomes[e*dim+i]
-			if !finite(r) {
-				return fmt.Errorf("outcome return coordinate %d is %g: want a finite number", i, r)
-			}
-			avg += k.Prob[e] * r
-			scale = max(scale, math.Abs(r))
-		}
-		if math.Abs(avg-mean) > 1e-8*scale {
-			return fmt.Errorf("return coordinate %d is %g: its outcomes average %g", i, mean, avg)
-		}
-	}
-	return nil
-}
-
 // buildShape derives the one-step ranges of a finite-horizon model from its
 // returns and checks the promised range of the return to go.
 func (m *Model) buildShape(of *ModelSpec) error {
@@ -294,23 +167,6 @@ func (m *Model) buildShape(of *ModelSpec) error {
 		return nil
 	}
 	return m.checkReturnToGo(toGo)
-}
-
-func (k *Kernel) returnRange(dim int) Interval {
-	iv := Interval{make([]float64, dim), make([]float64, dim)}
-	values := k.Returns
-	if k.Outcomes != nil {
-		values = k.Outcomes
-	}
-	for j := 0; j < len(values); j++ {
-		i := j % dim
-		if j < dim {
-			iv.Lower[i], iv.Upper[i] = values[j], values[j]
-			continue
-		}
-		iv.Lower[i], iv.Upper[i] = min(iv.Lower[i], values[j]), max(iv.Upper[i], values[j])
-	}
-	return iv
 }
 
 // checkReturnToGo verifies a promised range by the longest and shortest paths
@@ -416,7 +272,7 @@ func (m *Model) Shape() *Shape { return m.known().shape }
 func (m *Model) KnownReturns() *Returns {
 	tables := make([][]float64, len(m.rows))
 	for h := range m.rows {
-		tables[h] = m.rows[h].kernel.Returns
+		tables[h] = m.rows[h].kernel.table(m.dim)
 	}
 	if m.tally != nil {
 		tables = m.tally.tables(m)

@@ -117,7 +117,7 @@ func sumOf(x []float64) float64 {
 func backward(m *Model, p Policy, i int) float64 {
 	v := make([]float64, m.states)
 	for h := m.horizon - 1; h >= 0; h-- {
-		k, now := m.Kernel(h), make([]float64, m.states)
+		k, now := m.Kernel(h).Plain(m.Dim()), make([]float64, m.states)
 		for s := range m.states {
 			n := int(k.First[s+1] - k.First[s])
 			if n == 0 {
@@ -180,8 +180,8 @@ func TestOutcomesCarryTheirReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !m.RandomReturns() || m.Kernel(0).Returns[0] != 1 {
-		t.Errorf("expected return %v: want 1", m.Kernel(0).Returns[0])
+	if !m.RandomReturns() || m.Kernel(0).Plain(m.Dim()).Returns[0] != 1 {
+		t.Errorf("expected return %v: want 1", m.Kernel(0).Plain(m.Dim()).Returns[0])
 	}
 	if lo, up := m.Shape().StepReturns(0); lo[0] != -2 || up[0] != 4 {
 		t.Errorf("range [%v, %v]: want [-2, 4]", lo[0], up[0])

@@ -15,7 +15,7 @@ func optimalValues(m *Model, dir []float64) [][]float64 {
 	v[m.horizon] = make([]float64, m.states)
 	for h := m.horizon - 1; h >= 0; h-- {
 		v[h] = make([]float64, m.states)
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.states {
 			if k.First[s] == k.First[s+1] {
 				v[h][s] = v[h+1][s]
@@ -36,7 +36,7 @@ func optimalValues(m *Model, dir []float64) [][]float64 {
 
 // trueQ returns Q*_h of a choice, given V*.
 func trueQ(m *Model, dir []float64, v [][]float64, h, choice int) float64 {
-	k := m.Kernel(h)
+	k := m.Kernel(h).Plain(m.Dim())
 	q := floats.Dot(dir, k.Returns[choice*m.dim:(choice+1)*m.dim])
 	for e := k.Offset[choice]; e < k.Offset[choice+1]; e++ {
 		q += k.Prob[e] * v[h+1][k.Next[e]]
@@ -130,7 +130,7 @@ func denseQ(m *Model, c *Counts, dir []float64, scale, logTerm, hoeffdingLog flo
 	H, S := m.horizon, m.states
 	L, U := make([]float64, H+1), make([]float64, H+1)
 	for h := H - 1; h >= 0; h-- {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for s := range S {
 			if k.First[s] == k.First[s+1] {
@@ -149,7 +149,7 @@ func denseQ(m *Model, c *Counts, dir []float64, scale, logTerm, hoeffdingLog flo
 		if h == H {
 			continue
 		}
-		k, R := m.Kernel(h), U[h+1]-L[h+1]
+		k, R := m.Kernel(h).Plain(m.Dim()), U[h+1]-L[h+1]
 		for s := range S {
 			if k.First[s] == k.First[s+1] {
 				low[h][s], up[h][s] = low[h+1][s], up[h+1][s]
@@ -333,7 +333,7 @@ func relearn(t *testing.T, m *Model, c *Counts) {
 		for _, s := range l.seen {
 			for a := range int(s.end - s.first) {
 				for j := range m.dim {
-					l.returns[(int(s.first)+a)*m.dim+j] = returnStat{mean: m.Kernel(h).Returns[(int(s.number)+a)*m.dim+j], radius: 0.1}
+					l.returns[(int(s.first)+a)*m.dim+j] = returnStat{mean: m.Kernel(h).Plain(m.Dim()).Returns[(int(s.number)+a)*m.dim+j], radius: 0.1}
 				}
 			}
 		}

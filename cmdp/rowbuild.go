@@ -115,7 +115,8 @@ func (s *rowSorter) errorAt(fault RowFault, i int) *RowError {
 func (s *rowSorter) checkSums() {
 	for i := 0; s.lines && i < len(s.state); i++ {
 		sum := 0.0
-		for _, p := range s.prob[s.offset[i]:s.offset[i+1]] {
+		_, prob := s.Row(i)
+		for _, p := range prob {
 			sum += p
 		}
 		if math.Abs(sum-1) > ProbabilityTolerance {

@@ -87,7 +87,7 @@ func (m *Model) Kernel(h int) *Kernel {
 
 // table returns all rows.
 func (r *Rows) table(states int) *Kernel {
-	k := &Kernel{First: make([]int32, 1, states+1), Offset: make([]int, 1)}
+	k := NewKernel()
 	if r.Random() {
 		k.Outcomes = []float64{}
 	}
@@ -95,18 +95,16 @@ func (r *Rows) table(states int) *Kernel {
 		first, end := r.Choices(s)
 		for c := first; c < end; c++ {
 			next, probabilities := r.Row(c)
-			k.Next, k.Prob = append(k.Next, next...), append(k.Prob, probabilities...)
-			k.Returns = append(k.Returns, r.Returns(c)...)
+			k.Append(next, probabilities, r.Returns(c))
 			for i := range next {
 				if r.Random() {
 					k.Outcomes = append(k.Outcomes, r.Outcome(c, i)...)
 				}
 			}
-			k.Offset = append(k.Offset, len(k.Next))
 		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
+		k.EndState()
 	}
-	return k
+	return &k
 }
 
 // choices returns how many choices are stored.

@@ -11,7 +11,7 @@ import (
 // parts of one. Rows that are in order stay as they are. The others become loose and are
 // sorted in place, because a large file does not fit in memory twice.
 func (s *rowSorter) sort(states int) {
-	if s.offset != nil && s.inOrder() {
+	if s.Offset != nil && s.inOrder() {
 		return
 	}
 	s.loosen(states)
@@ -95,23 +95,24 @@ type parts struct {
 
 // loosen makes the table loose. A row without successors gets one of probability 0.
 func (t *rowTable) loosen(states int) {
-	if t.offset == nil {
+	if t.Offset == nil {
 		return
 	}
 	shift := max(0, bits.Len(uint(states-1))-partBits)
 	loose := rowTable{dim: t.dim, parts: &parts{shift: shift, free: make([]int, (states-1)>>shift+1)}}
-	loose.grow(max(cap(t.next), len(t.next)+1) + len(loose.free)*block)
+	loose.grow(max(cap(t.Next), len(t.Next)+1) + len(loose.free)*block)
 	var outcomes []float64
 	var row Transitions
 	for i := range t.state {
 		loose.begun = append(loose.begun, loose.count)
 		outcomes = t.appendOutcomes(outcomes[:0], i)
 		row.clear()
-		for k, e := 0, t.offset[i]; e < t.offset[i+1]; k, e = k+1, e+1 {
-			row.add(t.key(i), t.next[e], t.prob[e], outcomes[k*t.dim:(k+1)*t.dim])
+		_, prob := t.Row(i)
+		for k, e := 0, t.Offset[i]; e < t.Offset[i+1]; k, e = k+1, e+1 {
+			row.add(t.key(i), t.Next[e], prob[k], outcomes[k*t.dim:(k+1)*t.dim])
 		}
-		if t.offset[i] == t.offset[i+1] {
-			row.add(t.key(i), 0, 0, t.returns[i*t.dim:(i+1)*t.dim])
+		if t.Offset[i] == t.Offset[i+1] {
+			row.add(t.key(i), 0, 0, t.ReturnsOf(i, t.dim))
 		}
 		loose.add(&row, 0)
 	}
@@ -123,10 +124,10 @@ func (t *rowTable) loosen(states int) {
 // after the other: the places of one are as many as the nearest cache of a processor holds.
 func (t *rowTable) add(c *Transitions, from int) {
 	if t.step == nil && slices.ContainsFunc(part(c.Step, from, len(c.State)), func(h int32) bool { return h != EveryStep }) {
-		t.step = make([]int32, len(t.next), cap(t.next))
+		t.step = make([]int32, len(t.Next), cap(t.Next))
 	}
 	if t.opponent == nil && slices.ContainsFunc(part(c.Opponent, from, len(c.State)), func(o int32) bool { return o != 0 }) {
-		t.opponent = make([]int32, len(t.next), cap(t.next))
+		t.opponent = make([]int32, len(t.Next), cap(t.Next))
 	}
 	t.places = t.places[:0]
 	for _, state := range c.State[from:] {
@@ -141,16 +142,16 @@ func (t *rowTable) add(c *Transitions, from int) {
 	}
 	n := len(t.owner) * block
 	t.state, t.action = scatter(t.state, n, t.places, c.State[from:]), scatter(t.action, n, t.places, c.Action[from:])
-	t.next, t.prob = scatter(t.next, n, t.places, c.Next[from:]), scatter(t.prob, n, t.places, c.Probability[from:])
+	t.Next, t.Prob = scatter(t.Next, n, t.places, c.Next[from:]), scatter(t.Prob, n, t.places, c.Probability[from:])
 	if t.step != nil {
 		t.step = scatter(t.step, n, t.places, part(c.Step, from, len(c.State)))
 	}
 	if t.opponent != nil {
 		t.opponent = scatter(t.opponent, n, t.places, part(c.Opponent, from, len(c.State)))
 	}
-	t.returns, t.added = longer(t.returns, n*t.dim-len(t.returns)), longer(t.added, n-len(t.added))
+	t.Returns, t.added = longer(t.Returns, n*t.dim-len(t.Returns)), longer(t.added, n-len(t.added))
 	for k, i := range t.places {
-		copy(t.returns[i*t.dim:(i+1)*t.dim], c.Returns[(from+k)*t.dim:])
+		copy(t.Returns[i*t.dim:(i+1)*t.dim], c.Returns[(from+k)*t.dim:])
 		t.added[i] = int32(t.count + k)
 	}
 	t.count += len(t.places)
@@ -206,11 +207,11 @@ func (t *rowTable) gatherParts() [][2]int {
 		blocks[at[of]] = int32(b)
 		at[of]++
 	}
-	for _, column := range []*[]int32{&t.state, &t.action, &t.next, &t.added, &t.step, &t.opponent} {
+	for _, column := range []*[]int32{&t.state, &t.action, &t.Next, &t.added, &t.step, &t.opponent} {
 		permute(*column, block, blocks)
 	}
-	permute(t.prob, block, blocks)
-	permute(t.returns, block*t.dim, blocks)
+	permute(t.Prob, block, blocks)
+	permute(t.Returns, block*t.dim, blocks)
 	return ranges
 }
 
@@ -237,7 +238,8 @@ func permute[T any](column []T, size int, from []int32) {
 func (s *rowSorter) join(ranges [][2]int) {
 	t := s.rowTable
 	out := &rowTable{dim: t.dim, state: t.state[:0], action: t.action[:0], step: t.step[:0], opponent: t.opponent[:0],
-		offset: room([]int{0}, t.count), next: t.next[:0], prob: t.prob[:0], returns: t.returns[:0]}
+		Kernel: NewKernel()}
+	out.Offset, out.Next, out.Prob, out.Returns = room(out.Offset, t.count), t.Next[:0], t.Prob[:0], t.Returns[:0]
 	sorter := partSorter{rowTable: t, s: s, states: make([]int32, 1<<t.shift)}
 	var outcomes []float64
 	for _, r := range ranges {
@@ -254,9 +256,9 @@ func (s *rowSorter) join(ranges [][2]int) {
 				last = again
 			}
 			s.origin = append(t.added[:len(out.state)], number)
-			outcomes = append(outcomes[:0], t.returns[lo*t.dim:hi*t.dim]...) // out begins where t does
+			outcomes = append(outcomes[:0], t.Returns[lo*t.dim:hi*t.dim]...) // out begins where t does
 			out.begin(key)
-			out.next, out.prob = append(out.next, t.next[lo:hi]...), append(out.prob, t.prob[lo:hi]...)
+			out.Next, out.Prob = append(out.Next, t.Next[lo:hi]...), append(out.Prob, t.Prob[lo:hi]...)
 			out.end(nil, outcomes)
 			lo = hi
 		}
@@ -294,11 +296,11 @@ func (p *partSorter) sort(lo, hi int) {
 			from = to
 		}
 	}
-	for _, column := range [][]int32{p.state, p.action, p.next, p.added, p.step, p.opponent} {
+	for _, column := range [][]int32{p.state, p.action, p.Next, p.added, p.step, p.opponent} {
 		p.spare = reorder(part(column, lo, hi), 1, p.places, p.spare)
 	}
-	p.wide = reorder(p.prob[lo:hi], 1, p.places, p.wide)
-	p.wide = reorder(p.returns[lo*p.dim:hi*p.dim], p.dim, p.places, p.wide)
+	p.wide = reorder(p.Prob[lo:hi], 1, p.places, p.wide)
+	p.wide = reorder(p.Returns[lo*p.dim:hi*p.dim], p.dim, p.places, p.wide)
 }
 
 // byActions sorts rows of one state by the ranks of their actions and by their steps.

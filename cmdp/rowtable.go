@@ -11,12 +11,9 @@ type rowTable struct {
 	state, action []int32
 	// step is nil while all rows are for EveryStep, opponent while it is 0 in all.
 	step, opponent []int32
-	// Row i has the successors next[offset[i]:offset[i+1]]. In a loose table offset is nil and
-	// the row has the one successor i, with the returns of row i.
-	offset  []int
-	next    []int32
-	prob    []float64
-	returns []float64 // d for each row, the expectation
+	// The rows, as those of choices. In a loose table Offset is nil and row i has the one successor Next[i], with the
+	// probability Prob[i] and the returns number i.
+	Kernel
 	// random says where the returns of a row's successors begin in outcomes, d for each.
 	// It is −1 for a row whose returns are all the expectation, and nil while all rows
 	// are like that.
@@ -38,9 +35,9 @@ func (t *rowTable) key(i int) rowKey {
 // grow makes room for so many more transitions, in rows of one or more.
 func (t *rowTable) grow(n int) {
 	t.state, t.action = room(t.state, n), room(t.action, n)
-	t.next, t.prob, t.returns = room(t.next, n), room(t.prob, n), room(t.returns, n*t.dim)
-	if t.offset != nil {
-		t.offset = room(t.offset, n)
+	t.Next, t.Prob, t.Returns = room(t.Next, n), room(t.Prob, n), room(t.Returns, n*t.dim)
+	if t.Offset != nil {
+		t.Offset, t.Distribution, t.Vector = room(t.Offset, n), room(t.Distribution, n), room(t.Vector, n)
 	} else {
 		t.added = room(t.added, n)
 	}
@@ -62,14 +59,14 @@ func (t *rowTable) opponentOf(i int) int {
 
 // successors returns how many successors row i has so far.
 func (t *rowTable) successors(i int) int {
-	if t.offset == nil {
+	if t.Offset == nil {
 		return 1
 	}
-	end := len(t.next)
-	if i+1 < len(t.offset) {
-		end = t.offset[i+1]
+	end := len(t.Next)
+	if i+1 < len(t.Offset) {
+		end = t.Offset[i+1]
 	}
-	return end - t.offset[i]
+	return end - t.Offset[i]
 }
 
 // begin begins a row, whose successors are then appended.
@@ -92,54 +89,54 @@ func (t *rowTable) begin(key rowKey) {
 // end ends a row. The returns of its successors stand in outcomes, which is
 // overwritten, unless its expected returns are given.
 func (t *rowTable) end(returns, outcomes []float64) {
-	d, first := t.dim, t.offset[len(t.offset)-1]
-	if returns == nil && len(t.next) == first+1 {
+	d, first := t.dim, t.Offset[len(t.Offset)-1]
+	next := t.Next[first:]
+	prob := t.Prob[len(t.Prob)-len(next):]
+	if returns == nil && len(next) == 1 {
 		returns = outcomes // of the only successor
 	}
 	if returns != nil {
 		outcomes = nil
-		if len(t.next) == first+1 && t.prob[first] != 0 && t.random == nil {
-			t.offset, t.returns = append(t.offset, first+1), append(t.returns, returns...)
+		if len(next) == 1 && prob[0] != 0 && t.random == nil {
+			t.Returns = append(t.Returns, returns...)
+			t.endRow(len(t.Next), d)
 			return
 		}
 	}
-	t.addUp(first, outcomes)
-	kept := len(t.next)
-	if i := slices.Index(t.prob[first:], 0); i >= 0 {
-		kept = first + i
-		for e := kept + 1; e < len(t.next); e++ {
-			if t.prob[e] == 0 {
-				continue
-			}
-			t.next[kept], t.prob[kept] = t.next[e], t.prob[e]
-			if outcomes != nil {
-				copy(outcomes[(kept-first)*d:(kept-first+1)*d], outcomes[(e-first)*d:(e-first+1)*d])
-			}
-			kept++
+	t.addUp(next, prob, outcomes)
+	kept := 0
+	for j, p := range prob {
+		if p == 0 {
+			continue
 		}
+		next[kept], prob[kept] = next[j], p
+		if outcomes != nil {
+			copy(outcomes[kept*d:(kept+1)*d], outcomes[j*d:(j+1)*d])
+		}
+		kept++
 	}
-	t.next, t.prob = t.next[:kept], t.prob[:kept]
-	t.offset = append(t.offset, kept)
+	t.Next, t.Prob = t.Next[:first+kept], t.Prob[:len(t.Prob)-len(next)+kept]
+	prob = prob[:kept]
 	random := -1
 	if outcomes != nil {
-		outcomes = outcomes[:(kept-first)*d]
+		outcomes = outcomes[:kept*d]
 	}
 	switch {
 	case returns != nil:
-		t.returns = append(t.returns, returns...)
+		t.Returns = append(t.Returns, returns...)
 	case len(outcomes) > 0 && alike(outcomes, d):
-		t.returns = append(t.returns, outcomes[:d]...)
+		t.Returns = append(t.Returns, outcomes[:d]...)
 	default:
 		if t.outcomes == nil {
-			t.outcomes = room(t.outcomes, cap(t.next)*d) // as much as Grow was asked for
+			t.outcomes = room(t.outcomes, cap(t.Next)*d) // as much as Grow was asked for
 		}
 		random = len(t.outcomes)
 		t.outcomes = append(t.outcomes, outcomes...)
-		t.returns = append(t.returns, make([]float64, d)...)
-		mean := t.returns[len(t.returns)-d:]
-		for e := first; e < kept; e++ {
-			for i, r := range outcomes[(e-first)*d : (e-first+1)*d] {
-				mean[i] += float64(t.prob[e] * r)
+		t.Returns = append(t.Returns, make([]float64, d)...)
+		mean := t.Returns[len(t.Returns)-d:]
+		for j, p := range prob {
+			for i, r := range outcomes[j*d : (j+1)*d] {
+				mean[i] += float64(p * r)
 			}
 		}
 	}
@@ -149,12 +146,13 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	if t.random != nil {
 		t.random = append(t.random, random)
 	}
+	t.endRow(len(t.Next), d)
 }
 
 // addUp gives the first of several successors that are the same and have the same
 // returns the sum of their probabilities, and 0 to the others.
-func (t *rowTable) addUp(first int, outcomes []float64) {
-	if !hasTwins(t.next[first:]) {
+func (t *rowTable) addUp(next []int32, prob, outcomes []float64) {
+	if !hasTwins(next) {
 		return
 	}
 	before := make(map[int32][]int)
@@ -162,19 +160,19 @@ func (t *rowTable) addUp(first int, outcomes []float64) {
 		if outcomes == nil {
 			return true
 		}
-		return sameBits(outcomes[(e-first)*t.dim:(e-first+1)*t.dim], outcomes[(f-first)*t.dim:])
+		return sameBits(outcomes[e*t.dim:(e+1)*t.dim], outcomes[f*t.dim:])
 	}
-	for e := first; e < len(t.next); e++ {
-		if t.prob[e] == 0 {
+	for e, n := range next {
+		if prob[e] == 0 {
 			continue
 		}
-		twin := slices.IndexFunc(before[t.next[e]], func(f int) bool { return same(e, f) })
+		twin := slices.IndexFunc(before[n], func(f int) bool { return same(e, f) })
 		if twin < 0 {
-			before[t.next[e]] = append(before[t.next[e]], e)
+			before[n] = append(before[n], e)
 			continue
 		}
-		f := before[t.next[e]][twin]
-		t.prob[f], t.prob[e] = t.prob[f]+t.prob[e], 0
+		f := before[n][twin]
+		prob[f], prob[e] = prob[f]+prob[e], 0
 	}
 }
 
@@ -222,12 +220,12 @@ func alike(outcomes []float64, d int) bool {
 
 // appendOutcomes appends the returns of each successor of row i.
 func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
-	d, n := t.dim, t.offset[i+1]-t.offset[i]
+	d, n := t.dim, t.Offset[i+1]-t.Offset[i]
 	if t.random != nil && t.random[i] >= 0 {
 		return append(dst, t.outcomes[t.random[i]:t.random[i]+n*d]...)
 	}
 	for range n {
-		dst = append(dst, t.returns[i*d:(i+1)*d]...)
+		dst = append(dst, t.ReturnsOf(i, d)...)
 	}
 	return dst
 }
@@ -235,34 +233,33 @@ func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
 // kernel makes a kernel of the given rows, in order; of nil, of all rows, whose columns it
 // then takes over. It is for rows that are sorted and of one step.
 func (t *rowTable) kernel(rows []int32, states int) Kernel {
-	k := Kernel{First: make([]int32, states+1)}
+	k, random := t.Kernel, t.random != nil
+	k.First = make([]int32, states+1)
 	if rows == nil {
 		for _, s := range t.state {
 			k.First[s+1]++
 		}
-		k.Offset, k.Next, k.Prob, k.Returns = t.offset, t.next, t.prob, t.returns
 		switch {
-		case t.random == nil:
-		case len(t.outcomes) == len(t.next)*t.dim:
+		case !random:
+		case len(t.outcomes) == len(t.Next)*t.dim:
 			k.Outcomes = t.outcomes
 		default:
-			k.Outcomes = make([]float64, 0, len(t.next)*t.dim)
+			k.Outcomes = make([]float64, 0, len(t.Next)*t.dim)
 			for i := range t.state {
 				k.Outcomes = t.appendOutcomes(k.Outcomes, i)
 			}
 		}
 	} else {
-		part, random := rowTable{dim: t.dim}, false
-		k.Offset = make([]int, 1, len(rows)+1)
+		some := NewKernel()
+		some.First, random = k.First, false
 		for _, r := range rows {
 			i := int(r)
 			random = random || t.random != nil && t.random[i] >= 0
-			k.First[t.state[i]+1]++
-			part.next, part.prob = append(part.next, t.next[t.offset[i]:t.offset[i+1]]...), append(part.prob, t.prob[t.offset[i]:t.offset[i+1]]...)
-			part.returns = append(part.returns, t.returns[i*t.dim:(i+1)*t.dim]...)
-			k.Offset = append(k.Offset, len(part.next))
+			some.First[t.state[i]+1]++
+			next, prob := t.Row(i)
+			some.Append(next, prob, t.ReturnsOf(i, t.dim))
 		}
-		k.Next, k.Prob, k.Returns = part.next, part.prob, part.returns
+		k = some
 		for i := 0; random && i < len(rows); i++ {
 			k.Outcomes = t.appendOutcomes(k.Outcomes, int(rows[i]))
 		}

@@ -549,7 +549,8 @@ func (t *Tally) transitions(h, s int) int {
 	if first == end {
 		return 1
 	}
-	return rows.kernel.Offset[end] - rows.kernel.Offset[first]
+	_, last := rows.kernel.Entries(end - 1)
+	return last - rows.Entry(first)
 }
 
 // tables returns the expected returns of all choices at each step. Those of choices that are not offered are the least of the step, and

@@ -88,7 +88,7 @@ func (p *played) shifting(seed string) error {
 		return err
 	}
 	first, other := even.Model, *odd.Model.Kernel(0)
-	other.Returns = first.Kernel(0).Returns
+	other.Returns, other.Vector = first.Kernel(0).Returns, first.Kernel(0).Vector
 	spec := cmdp.ModelSpec{Horizon: first.Horizon(), Dim: first.Dim(), Start: first.StartStates(), Kernels: []cmdp.Kernel{other}}
 	second, err := cmdp.NewModel(spec)
 	if err != nil {

@@ -85,7 +85,7 @@ func price(r *exact.Result, i int) float64 {
 // modelBytes returns the size of the arrays of a model.
 func modelBytes(m *cmdp.Model) float64 {
 	k := m.Kernel(0)
-	return float64(4*len(k.First) + 8*len(k.Offset) + 4*len(k.Next) + 8*len(k.Prob) + 8*len(k.Returns))
+	return float64(4*len(k.First) + 8*len(k.Offset) + 4*len(k.Next) + 4*len(k.Distribution) + 8*len(k.Prob) + 4*len(k.Vector) + 8*len(k.Returns))
 }
 
 // checksum sums up all probabilities of a policy, bit by bit.

@@ -65,8 +65,7 @@ func (j job) loop(ctx context.Context, p *problem.Problem) (*outcome, error) {
 func gather(out []float64, k *cmdp.Kernel, v []float64) {
 	for c := range out {
 		sum := 0.0
-		next := k.Next[k.Offset[c]:k.Offset[c+1]]
-		prob := k.Prob[k.Offset[c]:k.Offset[c+1]][:len(next)]
+		next, prob := k.Row(c)
 		for j, n := range next {
 			sum += prob[j] * v[n]
 		}

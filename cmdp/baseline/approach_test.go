@@ -89,7 +89,7 @@ func (l *followed) Policy() cmdp.Policy {
 	if !slices.Equal(l.Direction(), l.theta) {
 		l.t.Fatalf("round %d: direction %v: want %v", l.rounds+1, l.Direction(), l.theta)
 	}
-	k := l.model.Kernel(0)
+	k := l.model.Kernel(0).Plain(l.model.Dim())
 	payoff, row, col, got := make([]float64, 9), make([]float64, 3), make([]float64, 3), make([]float64, 3)
 	for c := range payoff {
 		payoff[c] = floats.Dot(l.theta, k.Returns[3*c:3*c+3])

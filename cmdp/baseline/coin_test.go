@@ -264,7 +264,7 @@ func multinomial(t *testing.T, m *cmdp.Model, n float64, rng *rand.Rand) *cmdp.C
 		t.Fatal(err)
 	}
 	for h := range m.Horizon() {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.States() {
 			for c := k.First[s]; c < k.First[s+1]; c++ {
 				left, share := n, 1.0

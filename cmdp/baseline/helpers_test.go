@@ -166,7 +166,7 @@ func known(t testing.TB, m *cmdp.Model, pooled bool) *cmdp.Counts {
 		steps = 1
 	}
 	for h := range steps {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.States() {
 			for i := k.First[s]; i < k.First[s+1]; i++ {
 				for e := k.Offset[i]; e < k.Offset[i+1]; e++ {

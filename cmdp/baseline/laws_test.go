@@ -132,7 +132,7 @@ func permuted(t *testing.T, m *cmdp.Model, rng *rand.Rand) (*cmdp.Model, []int, 
 		spec.Start = append(spec.Start, cmdp.StartState{State: states[st.State], Probability: st.Probability})
 	}
 	b := cmdp.NewBuilder(spec, m.States())
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	for s := range m.States() {
 		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
 			row := cmdp.Row{Step: cmdp.EveryStep, State: states[s], Action: actions[s][c-int(k.First[s])],

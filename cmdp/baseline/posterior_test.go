@@ -331,7 +331,7 @@ func TestPosteriorPooledSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for h, want := range [][]float64{{1, 2}, {3, 4}} {
-		if got := drawn.Kernel(h).Returns; !floats.Equal(got, want) {
+		if got := drawn.Kernel(h).Plain(drawn.Dim()).Returns; !floats.Equal(got, want) {
 			t.Errorf("step %d has returns %v: want %v", h, got, want)
 		}
 	}
@@ -369,7 +369,7 @@ func TestPosteriorPooledRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, second := drawn.Kernel(0).Returns[0], drawn.Kernel(1).Returns[0]; first != 2 || math.Abs(second-5) > 0.1 {
+	if first, second := drawn.Kernel(0).Plain(drawn.Dim()).Returns[0], drawn.Kernel(1).Plain(drawn.Dim()).Returns[0]; first != 2 || math.Abs(second-5) > 0.1 {
 		t.Errorf("the model has %v at the first step and %v at the second: want 2 and 5", first, second)
 	}
 }

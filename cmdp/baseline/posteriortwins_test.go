@@ -58,7 +58,7 @@ func TestPosteriorDrawsOneModel(t *testing.T) {
 		}
 		rows, returns, twins := make(map[slot][]float64), make(map[slot][]float64), 0
 		for h := range m.Horizon() {
-			k := drawn.Kernel(h)
+			k := drawn.Kernel(h).Plain(drawn.Dim())
 			for pair := range p.Model.States() {
 				for a := range p.Model.Shape().Actions(h, pair) {
 					row, c := make([]float64, m.States()), int(k.First[pair])+a
@@ -115,7 +115,7 @@ func TestPosteriorOfMemoriesThatMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for h := range 3 {
-		k := drawn.Kernel(h)
+		k := drawn.Kernel(h).Plain(drawn.Dim())
 		for pair := range p.Model.States() {
 			one := 0.0
 			for c := k.Offset[k.First[pair]]; c < k.Offset[k.First[pair]+1]; c++ {

@@ -79,7 +79,7 @@ func byStep(t *testing.T, p *problem.Problem) *problem.Problem {
 	t.Helper()
 	m := p.Model
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: m.Horizon(), Dim: m.Dim(), Start: m.StartStates()}, m.States())
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	for h := range m.Horizon() {
 		for s := range m.States() {
 			for c := k.First[s]; c < k.First[s+1]; c++ {

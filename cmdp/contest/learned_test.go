@@ -58,7 +58,7 @@ func (w *witness) model(t *testing.T, m *cmdp.Model, known bool) *cmdp.Model {
 		if w.pool {
 			at = 0
 		}
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for s := range m.States() {
 			for c := k.First[s]; c < k.First[s+1] && len(w.acts[[2]int{at, s}]) > 0; c++ {
 				a := int(c - k.First[s])

@@ -57,8 +57,7 @@ func (p *average) places(states []int32) {
 
 // successors returns those of a choice and their probabilities.
 func (p *average) successors(c int32) ([]int32, []float64) {
-	next := p.k.Next[p.k.Offset[c]:p.k.Offset[c+1]]
-	return next, p.k.Prob[p.k.Offset[c]:][:len(next)]
+	return p.k.Row(int(c))
 }
 
 // findEnds finds the ends of a model with means and totals. It is an error if a policy
@@ -73,7 +72,7 @@ func (p *average) findEnds(c relevance) error {
 	}
 	for _, s := range p.ends.Order {
 		for c := p.k.First[s]; c < p.k.First[s+1]; c++ {
-			for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+			for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 				if p.ends.Inside[c] && r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 					return &NoTotalError{State: int(s), Action: int(c - p.k.First[s]), Return: i, Wanted: true}
 				}
@@ -167,7 +166,7 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 			note(make([]float64, d))
 		default:
 			for c := first; c < end; c++ {
-				note(p.k.Returns[c*d:][:d])
+				note(p.k.ReturnsOf(c, d))
 			}
 		}
 	}
@@ -258,7 +257,7 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 			continue
 		}
 		s := p.base.Owner(c)
-		for i, r := range p.k.Returns[int(c)*p.dim():][:p.dim()] {
+		for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 			if r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 				found.Return = i
 			}

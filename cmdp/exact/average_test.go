@@ -53,7 +53,7 @@ func randomAverage(t testing.TB, seed uint64, states, dim int) *cmdp.Model {
 // squaring (I + P)/2 until it no longer changes: the chain that waits every other step has
 // the same averages and no periods.
 func longRun(m *cmdp.Model, policy []int) []float64 {
-	n, d, k := m.States(), m.Dim(), m.Kernel(0)
+	n, d, k := m.States(), m.Dim(), m.Kernel(0).Plain(m.Dim())
 	p := mat.NewDense(n, n, nil)
 	r := mat.NewDense(n, d, nil)
 	for s := range n {
@@ -87,7 +87,7 @@ func longRun(m *cmdp.Model, policy []int) []float64 {
 
 // everyStationary calls f with all deterministic stationary policies.
 func everyStationary(m *cmdp.Model, f func(policy []int)) {
-	k, policy := m.Kernel(0), make([]int, m.States())
+	k, policy := m.Kernel(0).Plain(m.Dim()), make([]int, m.States())
 	for {
 		f(policy)
 		s := 0
@@ -146,7 +146,7 @@ func TestAveragePrice(t *testing.T) {
 // come from.
 func kallenberg(t *testing.T, m *cmdp.Model, dir []float64, rows []cmdp.Constraint) (float64, bool) {
 	t.Helper()
-	k, n, d := m.Kernel(0), m.States(), m.Dim()
+	k, n, d := m.Kernel(0).Plain(m.Dim()), m.States(), m.Dim()
 	p := &lp.Problem{Rows: make([]lp.Constraint, 2*n+len(rows))}
 	for i := range p.Rows {
 		p.Rows[i].Index = []int{}
@@ -320,7 +320,7 @@ func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 			t.Fatal(err)
 		}
 		for s, x := range share {
-			if k := m.Kernel(0); x > 0 && k.First[s] < k.First[s+1] {
+			if k := m.Kernel(0).Plain(m.Dim()); x > 0 && k.First[s] < k.First[s+1] {
 				probs := make([]float64, k.First[s+1]-k.First[s])
 				c.Policy.Distribution(probs, 0, s)
 				for a, y := range probs {

@@ -50,16 +50,17 @@ func (p *average) bounded(totals []float64) bool {
 // gain returns dir·r + Σ P v − v of a choice, the magnitude of what is added up, and what rounding may
 // take from it.
 func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
-	for j, r := range p.k.Returns[c*len(dir):][:len(dir)] {
+	for j, r := range p.k.ReturnsOf(c, len(dir)) {
 		y := dir[j] * r
 		up += y
 		weight += math.Abs(y)
 	}
 	x := v[s]
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		y := p.k.Prob[e] * (v[p.k.Next[e]] - x)
+	next, prob := p.k.Row(c)
+	for j, n := range next {
+		y := prob[j] * (v[n] - x)
 		up += y
 		weight += math.Abs(y)
 	}
-	return up, weight, float64(len(dir)+2*(p.k.Offset[c+1]-p.k.Offset[c])+6) * unit * weight
+	return up, weight, float64(len(dir)+2*len(next)+6) * unit * weight
 }

@@ -91,8 +91,8 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
-// withoutHorizon returns a random model without a horizon, with 3 actions, 3 successors at most reach states away on a ring, and 3
-// returns. Totals end with the probability 0.002 in each step.
+// withoutHorizon returns a random model without a horizon, with 3 actions, 3 successors at most reach states away
+// on a ring, and 3 returns. Totals end with the probability 0.002 in each step.
 func withoutHorizon(b *testing.B, states, reach int, spec cmdp.ModelSpec) *cmdp.Model {
 	b.Helper()
 	const actions, successors, dim = 3, 3, 3
@@ -130,8 +130,8 @@ func withoutHorizon(b *testing.B, states, reach int, spec cmdp.ModelSpec) *cmdp.
 	return m
 }
 
-// BenchmarkEndless is BenchmarkSolve without a horizon, for models that mix fast, and for rings that mix slowly, whose policies are
-// found by other methods.
+// BenchmarkEndless is BenchmarkSolve without a horizon, for models that mix fast, and for rings that mix slowly,
+// whose policies are found by other methods.
 func BenchmarkEndless(b *testing.B) {
 	discounted, total, average := cmdp.ModelSpec{Discount: 0.99}, cmdp.ModelSpec{Discount: 1}, cmdp.ModelSpec{Average: true}
 	for _, test := range []struct {
@@ -214,6 +214,42 @@ func BenchmarkSweep(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/work, "ns/nonzero")
+		})
+	}
+}
+
+// BenchmarkShared is one value iteration of a model as languages describe them, with a dozen distributions and
+// returns, and of the same model whose choices have their own: per transition and return, with the bytes of the
+// kernel for each transition beside those of a choice, 16, or those of a choice beside the 4 of a transition.
+func BenchmarkShared(b *testing.B) {
+	const states, choices, dim = 200_000, 3, 2
+	rng := rand.New(rand.NewPCG(3, 4))
+	shared := cmdp.NewKernel()
+	for s := range states {
+		for range choices {
+			next, prob := []int32{int32((s + rng.IntN(50)) % states)}, []float64{1}
+			if x := rng.IntN(8); x > 0 {
+				next, prob = append(next, int32((s+states-rng.IntN(50))%states)), []float64{float64(x) / 8, 1 - float64(x)/8}
+			}
+			shared.Append(next, prob, []float64{1, float64(rng.IntN(3))})
+		}
+		shared.EndState()
+	}
+	for name, k := range map[string]*cmdp.Kernel{"shared": &shared, "own": shared.Plain(dim)} {
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 4, Dim: dim, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{*k}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			p := exact.NewIterator(m, 1)
+			for b.Loop() {
+				p.Plan(context.Background(), []float64{1, 0.5})
+			}
+			k := m.Kernel(0)
+			bytes := 8*len(k.Offset) + 4*len(k.Next) + 4*len(k.Distribution) + 8*len(k.Prob) + 4*len(k.Vector) + 8*len(k.Returns)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(m.Horizon()*len(k.Next)), "ns/nonzero")
+			b.ReportMetric(float64(bytes-16*k.Choices())/float64(len(k.Next)), "B/transition")
+			b.ReportMetric(float64(bytes-4*len(k.Next))/float64(k.Choices()), "B/choice")
 		})
 	}
 }

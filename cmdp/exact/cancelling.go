@@ -88,8 +88,9 @@ func (p *stationary) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat)
 	if c == markov.Stay {
 		return sum
 	}
+	returns := p.k.ReturnsOf(c, len(dir))
 	for j, t := range dir {
-		if r := p.k.Returns[c*len(dir)+j]; r != 0 && t.Sign() != 0 {
+		if r := returns[j]; r != 0 && t.Sign() != 0 {
 			sum.Add(sum, new(big.Rat).Mul(t, rational(r)))
 		}
 	}

@@ -125,7 +125,7 @@ func (o *occupancyReference) may(c int) bool {
 	if o.m.Discount() < 1 {
 		return false // it ends anyway
 	}
-	for i, r := range o.m.Kernel(0).Returns[c*o.m.Dim():][:o.m.Dim()] {
+	for i, r := range o.m.Kernel(0).Plain(o.m.Dim()).Returns[c*o.m.Dim():][:o.m.Dim()] {
 		wanted := o.m.Means() && r != 0 && (o.up[i] || o.down[i])
 		if !o.m.Mean(i) && (wanted || r > 0 && o.up[i] || r < 0 && o.down[i]) {
 			return false
@@ -136,7 +136,7 @@ func (o *occupancyReference) may(c int) bool {
 
 // findStays finds the maximal end components of choices that do no harm.
 func (o *occupancyReference) findStays() {
-	k, n := o.m.Kernel(0), o.m.States()
+	k, n := o.m.Kernel(0).Plain(o.m.Dim()), o.m.States()
 	o.inside = slices.Clone(o.left)
 	for c := range o.inside {
 		o.inside[c] = o.inside[c] && o.may(c)
@@ -191,7 +191,7 @@ func (o *occupancyReference) findStays() {
 // program writes out the program for a cost of the visits of each choice, or for the goal if it is nil.
 func (o *occupancyReference) program(visits []float64) *lp.Problem {
 	o.findStays()
-	k, n, d, choices := o.m.Kernel(0), o.m.States(), o.m.Dim(), o.m.Choices()
+	k, n, d, choices := o.m.Kernel(0).Plain(o.m.Dim()), o.m.States(), o.m.Dim(), o.m.Choices()
 	columns := 2*choices + n // x, z, y
 	p := &lp.Problem{Minimize: make([]float64, columns), Upper: slices.Repeat([]float64{math.Inf(1)}, columns)}
 	amount := func(normal []float64) []float64 {
@@ -266,7 +266,7 @@ func (o *occupancyReference) program(visits []float64) *lp.Problem {
 // with the start, and solves the program.
 func (o *occupancyReference) solve(t *testing.T) (lp.Status, float64) {
 	t.Helper()
-	k, choices := o.m.Kernel(0), o.m.Choices()
+	k, choices := o.m.Kernel(0).Plain(o.m.Dim()), o.m.Choices()
 	for {
 		taken := make([]bool, choices)
 		for c := range choices {
@@ -325,7 +325,7 @@ func (o *occupancyReference) flows(t *testing.T) bool {
 // denseReturns evaluates a stationary policy with dense matrices. What does not end is infinite, or NaN where it goes up and down. rarest is
 // the least probability of an action that is taken.
 func denseReturns(m *cmdp.Model, policy cmdp.Policy) (v []float64, rarest float64) {
-	k, n, d := m.Kernel(0), m.States(), m.Dim()
+	k, n, d := m.Kernel(0).Plain(m.Dim()), m.States(), m.Dim()
 	step, probs := mat.NewDense(n, n, nil), make([][]float64, n)
 	rarest = 1
 	for s := range n {
@@ -554,7 +554,7 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 
 // grows reports whether a policy might collect a total for ever that matters.
 func (o *occupancyReference) grows() bool {
-	k, d := o.m.Kernel(0), o.m.Dim()
+	k, d := o.m.Kernel(0).Plain(o.m.Dim()), o.m.Dim()
 	for j, r := range k.Returns {
 		if i := j % d; r != 0 && !o.m.Mean(i) && (o.up[i] || o.down[i]) {
 			return true
@@ -584,7 +584,7 @@ func TestEndlessAgainstOccupancies(t *testing.T) {
 
 // describeEndless writes a problem in short.
 func describeEndless(p *problem.Problem) string {
-	out, k := fmt.Sprintf("  start %v, means %v %v, goal %v,", p.Model.StartStates(), p.Model.Mean(0), p.Model.Mean(1), p.Goal), p.Model.Kernel(0)
+	out, k := fmt.Sprintf("  start %v, means %v %v, goal %v,", p.Model.StartStates(), p.Model.Mean(0), p.Model.Mean(1), p.Goal), p.Model.Kernel(0).Plain(p.Model.Dim())
 	for _, c := range p.Constraints {
 		if c.AtMost != nil {
 			out += fmt.Sprintf(" %s ≤ %g", c.Return, *c.AtMost)
@@ -607,7 +607,7 @@ func TestPatientAgainstOccupancies(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 24))
 		p := drawEndless(t, rng, false)
 		gamma := []float64{1 - 1e-6, 1 - 1e-7, 1 - 1e-8, 1 - 1e-9}[rng.IntN(4)]
-		k := *p.Model.Kernel(0)
+		k := *p.Model.Kernel(0).Plain(p.Model.Dim())
 		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: gamma, Dim: p.Model.Dim(), Start: p.Model.StartStates(), Kernels: []cmdp.Kernel{k}})
 		if err != nil {
 			t.Fatal(err)
@@ -715,7 +715,7 @@ func rationallyOptimal(t *testing.T, p *problem.Problem, task cmdp.Task, r *exac
 
 // everyFixed calls f with every stationary policy that never draws.
 func everyFixed(m *cmdp.Model, f func(cmdp.Policy)) {
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	row := make([]int32, m.States())
 	for {
 		f(cmdp.Deterministic{row})
@@ -736,7 +736,7 @@ func everyFixed(m *cmdp.Model, f func(cmdp.Policy)) {
 
 // rationalReturns evaluates a policy of a small discounted model by elimination in rational arithmetic.
 func rationalReturns(m *cmdp.Model, policy cmdp.Policy) []*big.Rat {
-	k, n, d := m.Kernel(0), m.States(), m.Dim()
+	k, n, d := m.Kernel(0).Plain(m.Dim()), m.States(), m.Dim()
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	rows := make([][]*big.Rat, n) // (I − γP) V = r
 	for s := range rows {
@@ -800,7 +800,7 @@ func TestEndlessNeverDrawing(t *testing.T) {
 		best := math.Inf(1)
 		var next func(policy cmdp.Deterministic, s int)
 		next = func(policy cmdp.Deterministic, s int) {
-			k := p.Model.Kernel(0)
+			k := p.Model.Kernel(0).Plain(p.Model.Dim())
 			if s == p.Model.States() {
 				v, _ := denseReturns(p.Model, policy)
 				value := 0.0
@@ -863,7 +863,7 @@ func TestNearestWithoutPolicy(t *testing.T) {
 	for trial := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 31))
 		p := drawEndless(t, rng, trial%2 == 0)
-		k := *p.Model.Kernel(0)
+		k := *p.Model.Kernel(0).Plain(p.Model.Dim())
 		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: p.Model.Dim(), Start: p.Model.StartStates(), Kernels: []cmdp.Kernel{k}})
 		if err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func (first) Distribution(dst []float64, _, _ int) {
 
 // sumsOf returns the expected sum of the returns of n steps under a policy.
 func sumsOf(m *cmdp.Model, policy cmdp.Policy, n int) []float64 {
-	k, d := m.Kernel(0), m.Dim()
+	k, d := m.Kernel(0).Plain(m.Dim()), m.Dim()
 	now, total := make([]float64, m.States()), make([]float64, d)
 	for _, st := range m.StartStates() {
 		now[st.State] += st.Probability

@@ -212,7 +212,7 @@ func TestExchangeIdentity(t *testing.T) {
 // rows has against the mix nu of columns in a game of one state and one step.
 func distanceAgainst(t *testing.T, m *cmdp.Model, task cmdp.Task, nu []float64) float64 {
 	t.Helper()
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	var points [][]float64
 	for a := range 3 {
 		x := make([]float64, 2)

@@ -95,7 +95,7 @@ func (g grid) model(t testing.TB, rng *rand.Rand) *cmdp.Model {
 // state leads there. It starts from choices that lead nearer, so that all policies rest.
 func howard(t *testing.T, m *cmdp.Model, price func(c int32) float64) (v []float64, policy []int32) {
 	t.Helper()
-	k, n := m.Kernel(0), m.States()
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()
 	policy = make([]int32, n)
 	near := make([]bool, n)
 	near[n-1] = true
@@ -164,7 +164,7 @@ func TestGrids(t *testing.T) {
 			}
 			for _, enough := range []float64{1e-6, 0} {
 				dir := []float64{1, float64(rng.IntN(3))}
-				price := func(c int32) float64 { return floats.Dot(dir, m.Kernel(0).Returns[2*c:2*c+2]) }
+				price := func(c int32) float64 { return floats.Dot(dir, m.Kernel(0).Plain(m.Dim()).Returns[2*c:2*c+2]) }
 				v, _ := howard(t, m, price)
 				p.enough = enough
 				got, err := p.price(t.Context(), dir, 0)
@@ -195,7 +195,7 @@ func TestGrids(t *testing.T) {
 // checkVisits compares the visits of a policy that rests with the solution of a dense system.
 func checkVisits(t *testing.T, m *cmdp.Model, policy *markov.Actions, seen func(s int) float64) {
 	t.Helper()
-	k, n := m.Kernel(0), m.States()-1
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()-1
 	a, right := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
 	right.SetVec(0, 1)
 	for s := range n {

@@ -53,7 +53,7 @@ func solveBig(a *mat.Dense, b *mat.VecDense) []float64 {
 // linear algebra. A state without choices rests.
 func denseBranches(t testing.TB, m *cmdp.Model, policy cmdp.Policy) []Branch {
 	t.Helper()
-	n, d, k := m.States(), m.Dim(), m.Kernel(0)
+	n, d, k := m.States(), m.Dim(), m.Kernel(0).Plain(m.Dim())
 	p, r := mat.NewDense(n, n, nil), mat.NewDense(n, d, nil)
 	leads := make([][]bool, n)
 	for s := range n {
@@ -428,7 +428,7 @@ func TestCurvedMeansInEveryRun(t *testing.T) {
 // naiveEnds returns the maximal end component of each state, −1 for none, by taking away choices that may leave the set of states which
 // lead to one another until nothing changes.
 func naiveEnds(m *cmdp.Model) []int {
-	k, n := m.Kernel(0), m.States()
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()
 	allowed := make([]bool, len(k.Offset)-1)
 	for c := range allowed {
 		allowed[c] = true

@@ -20,7 +20,7 @@ import (
 func randomMixed(t testing.TB, seed uint64, states int) *cmdp.Model {
 	t.Helper()
 	of := randomAverage(t, seed, states, 3)
-	k, rng := *of.Kernel(0), rand.New(rand.NewPCG(seed, 61))
+	k, rng := *of.Kernel(0).Plain(of.Dim()), rand.New(rand.NewPCG(seed, 61))
 	for c := range len(k.Offset) - 1 {
 		if k.Returns[3*c+1] = 0; rng.IntN(3) == 0 {
 			k.Returns[3*c+1] = 1 + math.Round(4*rng.Float64())
@@ -36,7 +36,7 @@ func randomMixed(t testing.TB, seed uint64, states int) *cmdp.Model {
 // totals returns the total returns of a deterministic stationary policy, those of 2, 4, 8, … steps by
 // squaring its matrix; what grows for ever is infinite.
 func totals(m *cmdp.Model, policy []int) []float64 {
-	n, d, k := m.States(), m.Dim(), m.Kernel(0)
+	n, d, k := m.States(), m.Dim(), m.Kernel(0).Plain(m.Dim())
 	p, sum := mat.NewDense(n, n, nil), mat.NewDense(n, d, nil)
 	for s := range n {
 		if k.First[s] == k.First[s+1] {

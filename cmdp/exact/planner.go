@@ -122,7 +122,7 @@ func (p *Planner) infinite(ctx context.Context, c relevance, r *Result) *NoTotal
 		}
 		for _, at := range x.Recurrent {
 			for _, t := range s.choose(nil, st, s.base.Number[at]) {
-				for i, y := range s.k.Returns[t.Choice*s.dim():][:s.dim()] {
+				for i, y := range s.k.ReturnsOf(t.Choice, s.dim()) {
 					if s.seen(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
 						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i}
 					}

@@ -324,7 +324,7 @@ func TestVisits(t *testing.T) {
 
 // addUp adds the returns of a step that is begun in each state with its mass.
 func addUp(total []float64, m *cmdp.Model, h int, p cmdp.Policy, mass []float64) {
-	k, d := m.Kernel(h), len(total)
+	k, d := m.Kernel(h).Plain(m.Dim()), len(total)
 	for s, x := range mass {
 		n := int(k.First[s+1] - k.First[s])
 		if n == 0 {

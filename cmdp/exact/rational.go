@@ -184,15 +184,17 @@ func (p *stationary) paid(q *markov.Quotient, v []*big.Rat) bool {
 // rounding, the state keeps.
 func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
 	sum := new(big.Rat)
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		x := new(big.Rat).Sub(v[p.k.Next[e]], v[s])
-		sum.Add(sum, x.Mul(x, rational(p.k.Prob[e])))
+	next, prob := p.k.Row(c)
+	for j, n := range next {
+		x := new(big.Rat).Sub(v[n], v[s])
+		sum.Add(sum, x.Mul(x, rational(prob[j])))
 	}
 	one, gamma := big.NewRat(1, 1), rational(p.gamma)
 	sum.Mul(sum, gamma)
 	sum.Sub(sum, gamma.Mul(gamma.Sub(one, gamma), v[s]))
+	returns := p.k.ReturnsOf(c, len(dir))
 	for i, t := range dir {
-		sum.Add(sum, new(big.Rat).Mul(t, rational(p.k.Returns[c*len(dir)+i])))
+		sum.Add(sum, new(big.Rat).Mul(t, rational(returns[i])))
 	}
 	return sum
 }

@@ -280,10 +280,11 @@ func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []en
 		c    int
 		sign float64
 	}{{first + entries[i].a, 1}, {first + entries[j].a, -1}} {
-		floats.AddScaled(out.effect, part.sign, p.k.Returns[part.c*d:(part.c+1)*d])
-		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
-			if x := part.sign * p.gamma * p.k.Prob[e]; x != 0 {
-				change.Add(p.base.Number[p.k.Next[e]], x)
+		floats.AddScaled(out.effect, part.sign, p.k.ReturnsOf(part.c, d))
+		next, prob := p.k.Row(part.c)
+		for k, to := range next {
+			if x := part.sign * p.gamma * prob[k]; x != 0 {
+				change.Add(p.base.Number[to], x)
 			}
 		}
 	}

@@ -71,12 +71,12 @@ func (p *stationary) addReturns(dst []float64, x float64, st *markov.Rule, s int
 	d, first := p.dim(), int(p.k.First[s])
 	if probs, ok := st.Mixed[s]; ok {
 		for a, y := range probs {
-			floats.AddScaled(dst, x*y, p.k.Returns[(first+a)*d:(first+a+1)*d])
+			floats.AddScaled(dst, x*y, p.k.ReturnsOf(first+a, d))
 		}
 		return
 	}
 	c := first + st.Actions.At(int(s))
-	floats.AddScaled(dst, x, p.k.Returns[c*d:(c+1)*d])
+	floats.AddScaled(dst, x, p.k.ReturnsOf(c, d))
 }
 
 // evaluate sums returns over visits. A return that does not end is infinite, or NaN where it goes up and

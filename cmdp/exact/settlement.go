@@ -57,7 +57,7 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 
 // settlementOf returns the settlement of a mixture. runs remembers the long runs of policies.
 func (p *average) settlementOf(ctx context.Context, columns []column, weights []float64, runs map[*markov.Actions]*frequencies) (*settlement, error) {
-	t := &settlement{p: p, mass: make([]float64, len(p.k.Offset)-1), users: make([]int32, len(p.k.Offset)-1)}
+	t := &settlement{p: p, mass: make([]float64, p.k.Choices()), users: make([]int32, p.k.Choices())}
 	t.columns, t.weights = unlinked(columns, weights)
 	for _, c := range t.columns {
 		run := runs[c.policy]
@@ -370,7 +370,7 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 	}
 	d := p.dim()
 	for i, c := range l.run.choices {
-		floats.AddScaled(l.returns, l.run.mass[i], p.k.Returns[int(c)*d:(int(c)+1)*d])
+		floats.AddScaled(l.returns, l.run.mass[i], p.k.ReturnsOf(int(c), d))
 	}
 	for i := range l.returns {
 		if !p.m.Mean(i) {

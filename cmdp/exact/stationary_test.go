@@ -85,7 +85,7 @@ func randomStationaryTask(t *testing.T, rng *rand.Rand, m *cmdp.Model, c []float
 func ending(t *testing.T, m *cmdp.Model) *cmdp.Model {
 	t.Helper()
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: m.Dim(), Start: m.StartStates()}, m.States()+1)
-	k, g := m.Kernel(0), m.Discount()
+	k, g := m.Kernel(0).Plain(m.Dim()), m.Discount()
 	for s := range m.States() {
 		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
 			row := cmdp.Row{Step: cmdp.EveryStep, State: s, Action: c - int(k.First[s]), Returns: k.Returns[c*m.Dim() : (c+1)*m.Dim()],
@@ -112,7 +112,7 @@ func checkStationary(t *testing.T, trial int, m *cmdp.Model, r *exact.Result) {
 	for _, st := range m.StartStates() {
 		mass[st.State] = st.Probability
 	}
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	probs := make([]float64, 8)
 	for range 2500 {
 		next := make([]float64, len(mass))

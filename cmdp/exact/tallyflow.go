@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A tallyPolicy is a policy of a cmdp.Tally that never draws. Each of the bits of an action has a plane of its own: a word holds
-// it for 64 pairs of a state.
+// A tallyPolicy is a policy of a cmdp.Tally that never draws. Each of the bits of an action has a plane of its own:
+// a word holds it for 64 pairs of a state.
 type tallyPolicy struct {
 	t            *cmdp.Tally
 	first        []int // of each state of the base, its first word
@@ -118,8 +118,8 @@ func (p *tallyPolicy) action(h, pair int) int {
 	return p.get(h, s, pair-p.t.Below(s))
 }
 
-// A tallyFlow computes the returns of a policy from the first step to the last, as flow does for stored rows. Each pair adds up what comes
-// to it.
+// A tallyFlow computes the returns of a policy from the first step to the last, as flow does for stored rows. Each
+// pair adds up what comes to it.
 type tallyFlow struct {
 	*tallied
 	into [][]inflow // of each kernel of the base, by successor

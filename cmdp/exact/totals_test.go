@@ -48,7 +48,7 @@ type brute struct {
 
 // bruteForce evaluates a policy, a choice for each state, −1 where there is none.
 func bruteForce(m *cmdp.Model, theta []float64, policy []int32, up, down []bool) brute {
-	k, n := m.Kernel(0), m.States()
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()
 	r := closure(k, policy)
 	reward := func(s int) float64 { return floats.Dot(theta, k.Returns[int(policy[s])*m.Dim():][:m.Dim()]) }
 	start := func(s int) bool {
@@ -127,7 +127,7 @@ func bruteForce(m *cmdp.Model, theta []float64, policy []int32, up, down []bool)
 
 // everyPolicy calls f with all deterministic policies.
 func everyPolicy(m *cmdp.Model, f func(policy []int32)) {
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	policy := make([]int32, m.States())
 	var next func(s int)
 	next = func(s int) {
@@ -222,7 +222,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 // checkRay checks that a place is never left, and its gain by playing.
 func checkRay(t *testing.T, m *cmdp.Model, got priced) {
 	t.Helper()
-	k, r := m.Kernel(0), got.ray
+	k, r := m.Kernel(0).Plain(m.Dim()), got.ray
 	x, gain := make([]float64, m.States()), make([]float64, m.Dim())
 	for j, s := range r.states {
 		x[s] = r.share[j]

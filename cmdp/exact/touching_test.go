@@ -182,7 +182,7 @@ func rationalOptimum(t *testing.T, m *cmdp.Model, theta []float64) *big.Float {
 
 // rationalDiscounted tries all stationary policies.
 func rationalDiscounted(m *cmdp.Model, dir []*big.Rat) *big.Rat {
-	k, n := m.Kernel(0), m.States()
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()
 	policy := make([]int, n)
 	var least *big.Rat
 	for {
@@ -207,7 +207,7 @@ func rationalDiscounted(m *cmdp.Model, dir []*big.Rat) *big.Rat {
 func discountedValue(m *cmdp.Model, dir []*big.Rat, policy []int) *big.Rat {
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	times := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
-	k, n := m.Kernel(0), m.States()
+	k, n := m.Kernel(0).Plain(m.Dim()), m.States()
 	rows := make([][]*big.Rat, n)
 	for s := range rows {
 		for range n + 1 {

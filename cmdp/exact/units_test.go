@@ -50,7 +50,7 @@ func TestUnits(t *testing.T) {
 // inUnits multiplies each return by its unit.
 func inUnits(t *testing.T, m *cmdp.Model, units []float64) *cmdp.Model {
 	t.Helper()
-	k := *m.Kernel(0)
+	k := *m.Kernel(0).Plain(m.Dim())
 	k.Returns = append([]float64(nil), k.Returns...)
 	for j := range k.Returns {
 		k.Returns[j] *= units[j%len(units)]

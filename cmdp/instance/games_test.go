@@ -132,7 +132,7 @@ func TestNoSinglePolicyReaches(t *testing.T) {
 	for _, game := range []string{"regret2", "regret3"} {
 		p := mustNew(t, "matrix:game="+game)
 		d, rng := p.Model.Dim(), rand.New(rand.NewPCG(2, 2))
-		k := p.Model.Kernel(0)
+		k := p.Model.Kernel(0).Plain(p.Model.Dim())
 		for range 1000 {
 			mix := make([]float64, d)
 			for i := range mix {
@@ -285,7 +285,7 @@ func TestGamesAsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, l := p.Model.Kernel(0), q.Model.Kernel(0)
+		k, l := p.Model.Kernel(0).Plain(p.Model.Dim()), q.Model.Kernel(0).Plain(q.Model.Dim())
 		if !slices.Equal(k.First, l.First) || !slices.Equal(k.Next, l.Next) || !slices.Equal(k.Prob, l.Prob) || !slices.Equal(k.Returns, l.Returns) ||
 			!reflect.DeepEqual(p.Actions, q.Actions) || !reflect.DeepEqual(p.Opponents, q.Opponents) || q.Opponent.Policy != "best-response" ||
 			q.Model.Shape().MaxOpponentActions() != p.Model.Shape().MaxOpponentActions() {

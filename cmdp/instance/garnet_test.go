@@ -24,7 +24,7 @@ func checksum(p *problem.Problem) uint64 {
 		if h > 0 && m.Stationary() {
 			break
 		}
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for _, x := range k.First {
 			write(uint64(x))
 		}
@@ -78,11 +78,11 @@ func TestGarnetShape(t *testing.T) {
 	if m.States() != 12 || m.Choices() != 4*36 || m.Transitions() != 4*36*5 || m.Dim() != 2 || m.Stationary() {
 		t.Errorf("%d states, %d choices, %d transitions", m.States(), m.Choices(), m.Transitions())
 	}
-	if checksumOf(m.Kernel(0)) == checksumOf(m.Kernel(1)) {
+	if checksumOf(m.Kernel(0).Plain(m.Dim())) == checksumOf(m.Kernel(1).Plain(m.Dim())) {
 		t.Error("two steps have one kernel")
 	}
 	for h := range 4 {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		for c := range 36 {
 			row := k.Next[k.Offset[c]:k.Offset[c+1]]
 			for i := 1; i < len(row); i++ {
@@ -106,7 +106,7 @@ func checksumOf(k *cmdp.Kernel) float64 {
 func TestGarnetIsUniform(t *testing.T) {
 	const S, A, b = 20, 50, 4
 	m := mustNew(t, "garnet:S=20,A=50,b=4,H=1,d=2").Model
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	const choices = S * A
 	chosen := make([]float64, S)
 	first, square := 0.0, 0.0

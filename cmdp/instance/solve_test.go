@@ -24,7 +24,7 @@ func optimal(m *cmdp.Model, dir []float64) cmdp.Deterministic {
 	policy := make(cmdp.Deterministic, m.Horizon())
 	next := make([]float64, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
-		k, now := m.Kernel(h), make([]float64, m.States())
+		k, now := m.Kernel(h).Plain(m.Dim()), make([]float64, m.States())
 		policy[h] = make([]int32, m.States())
 		for s := range now {
 			first, end := int(k.First[s]), int(k.First[s+1])
@@ -173,7 +173,7 @@ func golden(low, high float64, f func(float64) float64) float64 {
 func successors(t testing.TB, p *problem.Problem, state int, action string) (map[int]float64, []float64) {
 	t.Helper()
 	m := p.Model
-	k := m.Kernel(0)
+	k := m.Kernel(0).Plain(m.Dim())
 	for c := int(k.First[state]); c < int(k.First[state+1]); c++ {
 		if p.Actions[0][c] != action {
 			continue

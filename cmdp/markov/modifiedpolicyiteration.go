@@ -92,15 +92,12 @@ func (z *LeastTotal) backups(lo, hi int32, all bool) (low, high float64) {
 // forwards.
 func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 	q, v, gamma, reward := z.Quotient, z.Values, z.gamma, z.Reward
-	offset, prob := q.Kernel.Offset, q.Kernel.Prob
 	for s := to - 1; s >= from; s-- {
 		first, end := int(q.First[int(lo)+s]), int(q.First[int(lo)+s+1])
 		best, least := 0, math.Inf(1)
 		reward := reward[first:end]
 		for i, c := range q.Choice[first:end][:len(reward)] {
-			o, e := offset[c], offset[c+1]
-			next := q.To[o:e]
-			prob := prob[o:e][:len(next)]
+			next, prob := q.row(c)
 			sum := 0.0
 			for j, n := range next {
 				sum += float64(prob[j] * v[n])
@@ -113,8 +110,8 @@ func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 			least = min(least, x)
 		}
 		out[s], z.Policy[int(lo)+s] = least, int32(first+best)
-		o, e := offset[q.Choice[first+best]], offset[q.Choice[first+best]+1]
-		z.rows.set(s, q.To[o:e], prob[o:e], gamma, reward[best])
+		next, prob := q.row(q.Choice[first+best])
+		z.rows.set(s, next, prob, gamma, reward[best])
 	}
 }
 
@@ -136,7 +133,8 @@ func (r *rows) start(q *Quotient, lo, hi int32) {
 		r.first[s] = int32(room)
 		longest := 0
 		for _, c := range q.Choice[q.First[int(lo)+s]:q.First[int(lo)+s+1]] {
-			longest = max(longest, q.Kernel.Offset[c+1]-q.Kernel.Offset[c])
+			next, _ := q.row(c)
+			longest = max(longest, len(next))
 		}
 		room += longest
 	}

@@ -190,13 +190,21 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 
 // Row returns the successors of a choice of the quotient and their probabilities.
 func (q *Quotient) Row(i int32) ([]int32, []float64) {
-	c := q.Choice[i]
-	if c == Stay {
+	if q.Choice[i] == Stay {
 		return nil, nil
 	}
-	first, end := q.Kernel.Entries(int(c))
-	_, prob := q.Kernel.Row(int(c))
-	return q.To[first:end], prob
+	return q.row(q.Choice[i])
+}
+
+// row is Row of a choice of the kernel.
+func (q *Quotient) row(c int32) ([]int32, []float64) {
+	k := q.Kernel
+	at := k.Offset[c]
+	to := q.To[at:k.Offset[c+1]]
+	if k.Distribution != nil {
+		at = int(k.Distribution[c])
+	}
+	return to, k.Prob[at:][:len(to)]
 }
 
 // Owner returns the state of a choice of the kernel.

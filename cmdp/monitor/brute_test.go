@@ -33,7 +33,7 @@ func best(m *cmdp.Model, sign float64, f func(history) float64, keeps func(histo
 		if step == m.Horizon() {
 			return sign * f(hist), keeps == nil || keeps(hist)
 		}
-		k, d := m.Kernel(step), m.Dim()
+		k, d := m.Kernel(step).Plain(m.Dim()), m.Dim()
 		if k.First[s] == k.First[s+1] {
 			return from(extend(hist, s, make([]float64, d)))
 		}
@@ -150,7 +150,7 @@ func withImpossible(t testing.TB, rng *rand.Rand, m *cmdp.Model) *cmdp.Model {
 		kernels = m.Horizon()
 	}
 	for h := range kernels {
-		k, d := m.Kernel(h), m.Dim()
+		k, d := m.Kernel(h).Plain(m.Dim()), m.Dim()
 		out := cmdp.Kernel{First: k.First, Offset: []int{0}, Returns: k.Returns}
 		for c := range len(k.Offset) - 1 {
 			first, end := k.Offset[c], k.Offset[c+1]

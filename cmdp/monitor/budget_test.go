@@ -172,9 +172,9 @@ func TestRefusedBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	discounted, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates()[:1], Kernels: []cmdp.Kernel{*m.Kernel(0)}})
+	discounted, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates()[:1], Kernels: []cmdp.Kernel{*m.Kernel(0).Plain(m.Dim())}})
 	if len(m.StartStates()) > 1 {
-		discounted, err = cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates(), Kernels: []cmdp.Kernel{*m.Kernel(0)}})
+		discounted, err = cmdp.NewModel(cmdp.ModelSpec{Discount: 0.9, Dim: 2, Start: m.StartStates(), Kernels: []cmdp.Kernel{*m.Kernel(0).Plain(m.Dim())}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestDistribution(t *testing.T) {
 				want[h.total(0)] += mass
 				return
 			}
-			k := m.Kernel(step)
+			k := m.Kernel(step).Plain(m.Dim())
 			n := float64(k.First[s+1] - k.First[s])
 			if n == 0 {
 				from(extend(h, s, make([]float64, d)), mass)

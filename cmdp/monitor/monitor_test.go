@@ -236,12 +236,12 @@ func checkActions(t *testing.T, rng *rand.Rand, p *monitor.Product, keeps func(h
 			was := s
 			s = m.Step(r, rng, h, s, a)
 			if of >= 0 {
-				k := base.Kernel(h)
+				k := base.Kernel(h).Plain(base.Dim())
 				b := int(k.First[p.State(was)]) + of
 				if b >= int(k.First[p.State(was)+1]) {
 					t.Fatalf("action %d of state %d is action %d of the base, which has fewer", a, was, of)
 				}
-				if got, want := m.Kernel(h).Returns[c*m.Dim()], k.Returns[b*m.Dim()]; math.Abs(got-want) > 1e-12 {
+				if got, want := m.Kernel(h).Plain(m.Dim()).Returns[c*m.Dim()], k.Returns[b*m.Dim()]; math.Abs(got-want) > 1e-12 {
 					t.Fatalf("action %d returns %g in the product, %g in the base", a, got, want)
 				}
 			}

@@ -81,7 +81,7 @@ func TestTakenAlongEpisodes(t *testing.T) {
 // play plays a product of a product and calls look in each state, with what an episode has come to.
 func play(t *testing.T, rng *rand.Rand, p *monitor.Product, look func(s, state int, reached, done bool), lower *monitor.Product, target, of []bool) {
 	t.Helper()
-	k, below, base := p.Model.Kernel(0), lower.Model.Kernel(0), p.Base().Kernel(0)
+	k, below, base := p.Model.Kernel(0).Plain(p.Model.Dim()), lower.Model.Kernel(0).Plain(lower.Model.Dim()), p.Base().Kernel(0)
 	s, at := p.Model.StartStates()[0].State, lower.Model.StartStates()[0].State
 	state, done := lower.State(at), false
 	reached := target[state]

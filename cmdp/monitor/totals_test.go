@@ -41,7 +41,7 @@ func TestTotalsAreThoseOfEpisodes(t *testing.T) {
 		want := make(map[float64]bool)
 		var visit func(h, s, units int)
 		visit = func(h, s, units int) {
-			k := m.Kernel(0)
+			k := m.Kernel(0).Plain(m.Dim())
 			if h == horizon || k.First[s] == k.First[s+1] {
 				want[float64(units)/1000] = true
 				return

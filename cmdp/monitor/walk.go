@@ -272,36 +272,39 @@ func (w *walk) pays() bool {
 // kernel builds the kernel of a layer.
 func (w *walk) kernel(h int) cmdp.Kernel {
 	d := len(w.columns)
-	k := cmdp.Kernel{
-		First:   make([]int32, 1, len(w.state)+1),
-		Offset:  make([]int, 1, w.choices[h]+1),
-		Next:    make([]int32, 0, w.entries[h]),
-		Prob:    make([]float64, 0, w.entries[h]),
-		Returns: make([]float64, 0, w.choices[h]*d),
-	}
+	k := cmdp.NewKernel()
+	k.First, k.Offset = append(make([]int32, 0, len(w.state)+1), 0), append(make([]int, 0, w.choices[h]+1), 0)
+	k.Next = make([]int32, 0, w.entries[h])
 	if w.random {
 		k.Outcomes = make([]float64, 0, w.entries[h]*d)
+	}
+	var next []int32
+	var prob []float64
+	mean := make([]float64, d)
+	end := func() {
+		if len(next) > 0 {
+			k.Append(next, prob, mean)
+		}
+		next, prob = next[:0], prob[:0]
+		clear(mean)
 	}
 	layer := w.layers[h]
 	for pair := range w.state {
 		if len(layer) > 0 && int(layer[0]) == pair {
 			layer = layer[1:]
-			w.visit(h, int32(pair), func() {
-				k.Offset = append(k.Offset, len(k.Next))
-				k.Returns = append(k.Returns, make([]float64, d)...)
-			}, func(to int32, _ bool, p float64) { w.addEntry(&k, to, p) })
+			w.visit(h, int32(pair), end, func(to int32, _ bool, p float64) {
+				next, prob = append(next, to), append(prob, p)
+				w.addReturns(&k, mean, p)
+			})
+			end()
 		}
-		k.First = append(k.First, int32(len(k.Offset)-1))
+		k.EndState()
 	}
 	return k
 }
 
-// addEntry adds a transition to the last choice, with the returns in w.returns.
-func (w *walk) addEntry(k *cmdp.Kernel, to int32, p float64) {
-	d, last := len(w.columns), len(k.Offset)-1
-	k.Next, k.Prob = append(k.Next, to), append(k.Prob, p)
-	k.Offset[last] = len(k.Next)
-	mean := k.Returns[len(k.Returns)-d:]
+// addReturns adds the returns of a transition of the last choice, which are those in w.returns.
+func (w *walk) addReturns(k *cmdp.Kernel, mean []float64, p float64) {
 	for i, c := range w.columns {
 		x := w.returns[c]
 		if w.random {

@@ -114,7 +114,7 @@ func TestConstants(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := p.Model
-		k, last := m.Kernel(0), m.Kernel(m.Horizon()-1)
+		k, last := m.Kernel(0).Plain(m.Dim()), m.Kernel(m.Horizon()-1)
 		if m.Horizon() != set.steps || m.States() != set.steps-1 || m.StartStates()[0].Probability != 1.0/3 || *p.Constraints[0].AtMost != 100/set.p ||
 			k.Prob[0] != 1-set.p/2 || k.Returns[0] != 10*set.p || len(last.Returns) != 3 || last.Returns[1] != -set.p {
 			t.Errorf("%v: horizon %d, %d states, %+v, %+v", set.given, m.Horizon(), m.States(), k, last)

@@ -16,7 +16,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 	if !p.Model.Stationary() {
 		return nil, errors.New("problem: transitions differ between steps, which the formats of other tools cannot say")
 	}
-	k := p.Model.Kernel(0)
+	k := p.Model.Kernel(0).Plain(p.Model.Dim())
 	m := &exchange.Model{
 		Players: 1, First: k.First, Offset: k.Offset, Target: k.Next, Probability: k.Prob,
 		Variables: exchange.Named(p.States), Described: p.Described, Labels: p.Labels,

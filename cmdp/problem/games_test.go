@@ -104,7 +104,7 @@ func TestNamesOfPairs(t *testing.T) {
 	for h := range 3 {
 		for a := range sh.Actions(h, 0) {
 			for b := range sh.OpponentActions(h, 0) {
-				got += fmt.Sprintf("%s%s%v ", p.ActionName(h, 0, a), p.OpponentName(h, 0, b), p.Model.Kernel(h).Returns[sh.Joint(h, 0, a, b)])
+				got += fmt.Sprintf("%s%s%v ", p.ActionName(h, 0, a), p.OpponentName(h, 0, b), p.Model.Kernel(h).Plain(p.Model.Dim()).Returns[sh.Joint(h, 0, a, b)])
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func bits(x []float64) []uint64 {
 
 // randomness returns the outcomes of a step, nil if they are all the means.
 func randomness(m *cmdp.Model, h int) []float64 {
-	k := m.Kernel(h)
+	k := m.Kernel(h).Plain(m.Dim())
 	for c := range len(k.Offset) - 1 {
 		if saysMore(m.Rows(h), c) {
 			return k.Outcomes
@@ -68,7 +68,7 @@ func difference(p, q *Problem) string {
 		kernels = x.Horizon()
 	}
 	for h := range kernels {
-		k, l := x.Kernel(h), y.Kernel(h)
+		k, l := x.Kernel(h).Plain(x.Dim()), y.Kernel(h).Plain(y.Dim())
 		switch {
 		case !slices.Equal(k.First, l.First):
 			return "choices"

@@ -133,7 +133,7 @@ func TestProblemRefersToModelsOfOtherTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		k := p.Model.Kernel(0)
+		k := p.Model.Kernel(0).Plain(p.Model.Dim())
 		// State 0 has two choices called go; the second is go/2. The two branches to
 		// the kitchen add up, as their noise is the same.
 		if !slices.Equal(p.Returns, []string{"time", "energy", "noise"}) || !slices.Equal(p.States, []string{"hall", "kitchen", "dock"}) ||
@@ -156,7 +156,7 @@ transitions: {file: robot.umb}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := p.Model.Kernel(0); !slices.Equal(p.Returns, []string{"waiting", "noise"}) || !slices.Equal(k.Returns, []float64{1, 6, 1, 0, 2, 0}) ||
+	if k := p.Model.Kernel(0).Plain(p.Model.Dim()); !slices.Equal(p.Returns, []string{"waiting", "noise"}) || !slices.Equal(k.Returns, []float64{1, 6, 1, 0, 2, 0}) ||
 		!slices.Equal(p.Model.StartStates(), []cmdp.StartState{{State: 1, Probability: 1}}) {
 		t.Errorf("%+v %+v", p, k)
 	}
@@ -170,7 +170,7 @@ func TestImportedFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if k := p.Model.Kernel(0); !slices.Equal(k.Returns, []float64{1, 0.5, 6, 1, 0.25, 0, 2, 8, 0}) {
+		if k := p.Model.Kernel(0).Plain(p.Model.Dim()); !slices.Equal(k.Returns, []float64{1, 0.5, 6, 1, 0.25, 0, 2, 8, 0}) {
 			t.Errorf("%s: %+v", name, k)
 		}
 	}

@@ -201,7 +201,7 @@ func TestActionOrder(t *testing.T) {
 	if !reflect.DeepEqual(p.Actions, want) {
 		t.Errorf("actions are %q: want %q", p.Actions, want)
 	}
-	if got := fmt.Sprint(p.Model.Kernel(0).Returns, p.Model.Kernel(1).Returns); got != "[1 2 3 2 3] [1 2 3 1 2]" {
+	if got := fmt.Sprint(p.Model.Kernel(0).Plain(p.Model.Dim()).Returns, p.Model.Kernel(1).Plain(p.Model.Dim()).Returns); got != "[1 2 3 2 3] [1 2 3 1 2]" {
 		t.Errorf("returns are %s: want those of the actions, in order", got)
 	}
 	if got := p.ActionName(1, 1, 0) + p.ActionName(0, 1, 0) + p.StateName(2); got != "up52" {

@@ -346,7 +346,7 @@ func TestSameSuccessorAddsUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := p.Model.Kernel(0)
+	k := p.Model.Kernel(0).Plain(p.Model.Dim())
 	got := fmt.Sprint(k.Offset, k.Next, k.Prob, k.Outcomes)
 	if want := "[0 2 4] [0 1 2 2] [0.6666666666666666 0.3333333333333333 0.75 0.25] [0 0 0 0 1 0 0 0]"; got != want {
 		t.Errorf("got %s, want %s", got, want)

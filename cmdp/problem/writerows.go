@@ -50,9 +50,10 @@ func (f *writer) transitions() error {
 
 // alike reports whether the kernels of all steps are the same.
 func (f *writer) alike(kernels int) bool {
-	first := f.p.Model.Kernel(0)
+	d := f.p.Model.Dim()
+	first := f.p.Model.Kernel(0).Plain(d)
 	for h := 1; h < kernels; h++ {
-		k := f.p.Model.Kernel(h)
+		k := f.p.Model.Kernel(h).Plain(d)
 		if !slices.Equal(k.First, first.First) || !slices.Equal(k.Offset, first.Offset) || !slices.Equal(k.Next, first.Next) ||
 			!slices.Equal(k.Prob, first.Prob) || !slices.Equal(k.Returns, first.Returns) || !slices.Equal(k.Outcomes, first.Outcomes) ||
 			f.p.Actions != nil && !slices.Equal(f.p.Actions[h], f.p.Actions[0]) ||

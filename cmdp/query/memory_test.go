@@ -99,7 +99,7 @@ func outcomes(p *Query, policy cmdp.Policy, coordinate int) (totals map[float64]
 	m, d := p.Model, p.Model.Dim()
 	var from func(h, s int, total, probability float64)
 	from = func(h, s int, total, probability float64) {
-		k := m.Kernel(h)
+		k := m.Kernel(h).Plain(m.Dim())
 		if h == m.Horizon() || k.First[s] == k.First[s+1] {
 			totals[total] += probability
 			mean += probability * total
