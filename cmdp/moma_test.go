@@ -389,3 +389,40 @@ func TestNextRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundWithinTheBox wants the bounds of a run to be no less than what the box of possible returns allows, by hand: the return 0 is a
+// count from 0 to 2, the return 1 one from 0 to 1, and of the latter at least 0.5 is wanted. So the sum of both is at least 0.5 and at
+// most 3, and the distance of the first from 3 at least 1. The weight of the target is so large that what a plan proves without the box is far below.
+func TestBoundWithinTheBox(t *testing.T) {
+	m := bandit(t, []float64{2, 0}, []float64{0, 1}, []float64{1, 1})
+	sh := m.Shape()
+	target, err := geometry.NewBox([]float64{0, 0.5}, []float64{2, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := target.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := cost.NewNorm(2, []float64{3, 0}, boxOf(t, sh))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		cost  cost.Cost
+		least float64
+	}{{linear(t, sh, 1, 1), 0.5}, {linear(t, sh, -1, -1), -3}, {far, 1}} {
+		task := Task{Cost: tt.cost, Target: set}
+		l, err := NewLearner(sh, nil, task, Settings{Confidence: Confidence{Episodes: 1000, Failure: 0.1}, Penalty: &Penalty{Rule: PenaltyGiven, Rho: 1e6}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(l.least-tt.least) > 1e-4 || l.least > tt.least {
+			t.Errorf("the box allows a cost of %g: want %g, or a little less", l.least, tt.least)
+		}
+		run(t, m, l, 1, 50)
+		if f := l.Findings(); f.Bound < l.least || f.BestBound < l.least {
+			t.Errorf("bounds %g and %g: want at least %g", f.Bound, f.BestBound, l.least)
+		}
+	}
+}

@@ -228,7 +228,7 @@ func settingWords(c *contest.Settings, unit string, game bool) string {
 		text = fmt.Sprintf("%s, %d runs of each learner (seeds %d to %d), means ± 95%% intervals",
 			count(c.Episodes, unit), c.Seeds, c.Seed, c.Seed+uint64(c.Seeds)-1)
 	}
-	text += ", " + c.Bonus + " bonus"
+	text += ", " + bonusWords(c.Bonus)
 	if c.Failure != contest.Defaults().Failure {
 		text += fmt.Sprintf(", failure probability %g", c.Failure)
 	}

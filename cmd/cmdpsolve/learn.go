@@ -21,6 +21,10 @@ var learnerNames = append([]string{"moma", "posterior", "moma-posterior"}, endle
 // endlessNames are those of learners that play endless runs alone.
 var endlessNames = []string{"psconrl", "c-ucrl2", "fha"}
 
+// learnBonus is the scale of bonuses unless told otherwise. It learns within some ten thousand episodes, where the constants of theory take
+// millions; docs/instances.md has the measurements.
+const learnBonus = "0.02"
+
 // learnCommand is one call of learn, which is a contest of one learner.
 type learnCommand struct {
 	streams
@@ -86,7 +90,9 @@ exits with status 1.`,
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior (MOMA with drawn models in the place of bonuses); without a horizon posterior (the default there), psconrl, c-ucrl2 or fha")
-	c.settings.Episodes, c.settings.Seeds = 10000, 1
+	c.settings.Episodes = 10000
+	c.settings.Seeds = 1
+	c.settings.Bonus = learnBonus
 	addSettings(f, &c.settings)
 	f.StringVar(&c.settings.Log, "log", "", "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
 	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")

@@ -124,7 +124,7 @@ func TestLearnedNumbers(t *testing.T) {
 			CI95 map[string]*float64
 			Runs []learnedRun
 		}
-		readNumbers(t, &rep, "learn", file, "--episodes", fmt.Sprint(tt.episodes), "--seeds", "3", "--seed", "2", "--rho", "3", "--expected")
+		readNumbers(t, &rep, "learn", file, "--episodes", fmt.Sprint(tt.episodes), "--seeds", "3", "--seed", "2", "--rho", "3", "--bonus-scale", "practice", "--expected")
 		var means learnedMeans
 		for i, run := range rep.Runs {
 			w, average, expected := relearned(t, p, tt.episodes, 2+uint64(i))

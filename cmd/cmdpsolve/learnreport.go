@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -179,6 +180,14 @@ var learnerTitles = map[string]string{
 	"psconrl": "PSConRL, posterior sampling without correction", "c-ucrl2": "C-UCRL with estimated transitions", "fha": "finite-horizon approximation",
 }
 
+// bonusWords describes a scale of bonuses.
+func bonusWords(scale string) string {
+	if _, err := strconv.ParseFloat(scale, 64); err == nil {
+		return scale + " times the bonus of theory"
+	}
+	return scale + " bonus"
+}
+
 // heading says in a few lines what was run.
 func (s *session) heading(rep *learnReport) report.Heading {
 	text := learnerTitles[rep.Algorithm]
@@ -186,7 +195,7 @@ func (s *session) heading(rep *learnReport) report.Heading {
 		text += ", told the possible successors"
 	}
 	if s.moma() {
-		text = fmt.Sprintf("MOMA, %s dual update, %s, %s bonus, ", cmdp.Duals.Title(rep.Dual), cmdp.Planners.Title(rep.Planner), rep.Bonus)
+		text = fmt.Sprintf("MOMA, %s dual update, %s, %s, ", cmdp.Duals.Title(rep.Dual), cmdp.Planners.Title(rep.Planner), bonusWords(rep.Bonus))
 		if rep.Guaranteed {
 			text += fmt.Sprintf("bounds hold with probability %s", report.Short(1-rep.Failure))
 		} else {
