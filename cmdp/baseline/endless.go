@@ -181,9 +181,13 @@ func reachedBy(m *cmdp.Model, policy cmdp.Policy) []bool {
 		probs = append(probs[:0], make([]float64, end-first)...)
 		policy.Distribution(probs, 0, s)
 		for a, p := range probs {
-			for e := k.Offset[first+a]; p > 0 && e < k.Offset[first+a+1]; e++ {
-				if k.Prob[e] > 0 {
-					visit(int(k.Next[e]))
+			if p == 0 {
+				continue
+			}
+			next, prob := k.Row(first + a)
+			for e, to := range next {
+				if prob[e] > 0 {
+					visit(int(to))
 				}
 			}
 		}

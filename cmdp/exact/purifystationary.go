@@ -73,7 +73,7 @@ func (p *stationary) purifyForwards(ctx context.Context, st *markov.Rule, f face
 	}
 	top, _ := slices.BinarySearch(p.base.Component, mixed[len(mixed)-1]+1) // components up to that of the first one
 	p.visitor.Progress = p.tell
-	values, err := p.visitor.ReturnsToGo(ctx, st, top-1)
+	values, err := p.visitor.ReturnsToGo(ctx, st, top-1, p.dim())
 	if err != nil {
 		return err
 	}
@@ -225,9 +225,10 @@ func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*dire
 		sign float64
 	}{{first + w.entries[a].a, 1}, {first + w.entries[b].a, -1}} {
 		w.addStep(out.effect, part.sign, part.c)
-		for e := p.k.Offset[part.c]; e < p.k.Offset[part.c+1]; e++ {
-			if to := p.base.Number[p.k.Next[e]]; to >= w.lo && to < w.hi {
-				out.state[to-w.lo] += part.sign * p.gamma * p.k.Prob[e]
+		next, prob := p.k.Row(part.c)
+		for e, s := range next {
+			if to := p.base.Number[s]; to >= w.lo && to < w.hi {
+				out.state[to-w.lo] += part.sign * p.gamma * prob[e]
 				inside = true
 			}
 		}
@@ -263,12 +264,13 @@ func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*dire
 // addStep adds x times what a choice returns in a step and after it outside of the component.
 func (w *forward) addStep(dst []float64, x float64, c int) {
 	p, d := w.p, len(dst)
-	for j, r := range p.k.Returns[c*d:][:d] {
+	for j, r := range p.k.ReturnsOf(c, d) {
 		dst[j] += float64(x * r)
 	}
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		if to := p.base.Number[p.k.Next[e]]; to < w.lo {
-			y := x * p.gamma * p.k.Prob[e]
+	next, prob := p.k.Row(c)
+	for e, s := range next {
+		if to := p.base.Number[s]; to < w.lo {
+			y := x * p.gamma * prob[e]
 			for j, v := range w.values[int(to)*d:][:d] {
 				dst[j] += float64(y * v)
 			}
@@ -375,13 +377,14 @@ func (w *forward) leave(rows [][]float64) {
 // push adds what x visits of a choice bring to states after the component.
 func (w *forward) push(c int, x []float64) {
 	p := w.p
-	for e := p.k.Offset[c]; e < p.k.Offset[c+1]; e++ {
-		to := p.base.Number[p.k.Next[e]]
+	next, prob := p.k.Row(c)
+	for e, s := range next {
+		to := p.base.Number[s]
 		if to >= w.lo {
 			continue
 		}
 		w.update(to)
-		y := p.gamma * p.k.Prob[e]
+		y := p.gamma * prob[e]
 		for j, v := range w.carried[int(to)*w.width:][:len(x)] {
 			w.carried[int(to)*w.width+j] = v + float64(y*x[j])
 		}

@@ -85,9 +85,10 @@ func (g *Graph) each(s int32, visit func(n int32)) {
 		if !g.Allows(c) {
 			continue
 		}
-		for e := k.Offset[c]; e < k.Offset[c+1]; e++ {
-			if k.Prob[e] > 0 && k.Next[e] != s && g.Has(k.Next[e]) {
-				visit(k.Next[e])
+		next, prob := k.Row(int(c))
+		for e, n := range next {
+			if prob[e] > 0 && n != s && g.Has(n) {
+				visit(n)
 			}
 		}
 	}

@@ -378,20 +378,20 @@ func (p *Visits) propagateAll(ctx context.Context, st *Rule, lo, hi int32, rows 
 func (p *Visits) leaves(choices []Taken, n int32) float64 {
 	sum := 1 - p.gamma
 	for _, t := range choices {
-		for e := p.kernel.Offset[t.Choice]; e < p.kernel.Offset[t.Choice+1]; e++ {
-			if p.quotient.Number[p.kernel.Next[e]] != n {
-				sum += p.gamma * t.Prob * p.kernel.Prob[e]
+		next, prob := p.kernel.Row(t.Choice)
+		for e, to := range next {
+			if p.quotient.Number[to] != n {
+				sum += p.gamma * t.Prob * prob[e]
 			}
 		}
 	}
 	return sum
 }
 
-// ReturnsToGo computes what a policy returns from each state of the first components on, those of a state side by side. What does not end
-// counts as 0.
-func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components int) ([]float64, error) {
+// ReturnsToGo computes the d returns that a policy has from each state of the first components on, those of a state side by side. What does
+// not end counts as 0.
+func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) ([]float64, error) {
 	q, k := p.quotient, p.kernel
-	d := len(k.Returns) / max(1, len(k.Offset)-1)
 	out := make([]float64, int(q.Rest+1)*d)
 	room := make([]Taken, 0, p.most)
 	for i := range components {
@@ -405,12 +405,13 @@ func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components int) ([]f
 		for n := lo; n < hi; n++ { // what one step returns, and what is returned outside of the component
 			sum := out[int(n)*d:][:d]
 			for _, t := range p.choose(room[:0], st, n) {
-				for j, r := range k.Returns[t.Choice*d:][:d] {
+				for j, r := range k.ReturnsOf(t.Choice, d) {
 					sum[j] += t.Prob * r
 				}
-				for e := k.Offset[t.Choice]; e < k.Offset[t.Choice+1]; e++ {
-					if to := q.Number[k.Next[e]]; to < lo || to >= hi {
-						x := p.gamma * t.Prob * k.Prob[e]
+				next, prob := k.Row(t.Choice)
+				for e, s := range next {
+					if to := q.Number[s]; to < lo || to >= hi {
+						x := p.gamma * t.Prob * prob[e]
 						for j, w := range out[int(to)*d:][:d] {
 							sum[j] += float64(x * w)
 						}
