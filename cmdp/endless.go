@@ -70,7 +70,7 @@ func (e *Endless) Step(returns []float64, rng *rand.Rand, _, state, action int) 
 
 // KnownReturns returns the expected returns of a step, for a learner that is told them.
 func (e *Endless) KnownReturns() *Returns {
-	table := append([]float64(nil), e.model.Kernel(0).Returns...)
+	table := append([]float64(nil), e.model.Kernel(0).table(e.model.Dim())...)
 	floats.Scale(e.scale, table)
 	r, err := NewReturns(e.shape, [][]float64{table})
 	if err != nil {

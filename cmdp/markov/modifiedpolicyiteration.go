@@ -132,8 +132,8 @@ func (r *rows) start(q *Quotient, lo, hi int32) {
 	for s := range r.first {
 		r.first[s] = int32(room)
 		longest := 0
-		for _, c := range q.Choice[q.First[int(lo)+s]:q.First[int(lo)+s+1]] {
-			next, _ := q.row(c)
+		for i := q.First[int(lo)+s]; i < q.First[int(lo)+s+1]; i++ {
+			next, _ := q.Row(i)
 			longest = max(longest, len(next))
 		}
 		room += longest
