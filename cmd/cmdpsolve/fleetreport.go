@@ -179,7 +179,11 @@ func (d *planReport) stepTable(p *loaded) *report.Table {
 		row, binds := []any{strconv.Itoa(h + 1)}, false
 		for k, name := range d.Use.Names {
 			x := d.StepPrices.Values[k][h]
-			row = append(row, report.Rounded(d.Use.Values[k][h], 1), p.limitsAt(name, h+1), report.Rounded(float64(x), largest[k]))
+			limits, price := p.limitsAt(name, h+1), any("")
+			if limits != "" {
+				price = report.Rounded(float64(x), largest[k])
+			}
+			row = append(row, report.Rounded(d.Use.Values[k][h], 1), limits, price)
 			binds = binds || math.Abs(float64(x)) > 1e-9*largest[k]
 		}
 		if len(t.Rows) < mostSteps && (binds || p.horizon() <= mostSteps) {

@@ -35,7 +35,7 @@ func capacities(t testing.TB, p *fleet.Planner, f *fleet.Fleet, share float64) [
 	return limits
 }
 
-var iterations = 900
+var iterations = 2000
 
 func BenchmarkFleet(b *testing.B) {
 	for _, of := range []struct {

@@ -167,7 +167,7 @@ func (c *Constraint) String() string {
 		at       []float64
 	}{{" ≥ ", c.LeastAt}, {" ≤ ", c.MostAt}} {
 		if list.at != nil {
-			bounds = append(bounds, of+list.relation+"its bound there")
+			bounds = append(bounds, of+list.relation+briefList(list.at))
 		}
 	}
 	if c.AtLeast != nil {
@@ -177,6 +177,19 @@ func (c *Constraint) String() string {
 		bounds = append(bounds, of+" ≤ "+brief(*c.AtMost, 6)+when)
 	}
 	return strings.Join(bounds, ", ")
+}
+
+// briefList writes numbers for people, the first of many.
+func briefList(list []float64) string {
+	const most = 6
+	var parts []string
+	for _, x := range list[:min(most, len(list))] {
+		parts = append(parts, brief(x, 6))
+	}
+	if len(list) > most {
+		parts = append(parts, "…")
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // Check returns an error for bounds that contradict each other or that no episode can keep in the way
