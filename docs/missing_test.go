@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
@@ -36,13 +37,14 @@ var functions = []any{
 	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog, contest.SavedEpisodes,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
-	exact.NewPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
+	exact.NewPlanner, exact.NewSumPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
+	fleet.NewPlanner, fleet.Solve,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
 	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
-	query.Draws, query.New, query.NewSimulation, query.TaskOf,
+	query.Draws, query.New, query.NewSimulation, query.Steps, query.TaskOf,
 	cost.ConjugateValue, cost.New, cost.NewAffine, cost.NewCVaR, cost.NewConjugated, cost.NewCoordinate, cost.NewDistance, cost.NewEntropic,
 	cost.NewHinge, cost.NewHuber, cost.NewLinear, cost.NewLogSumExp, cost.NewMaxAffine, cost.NewMaximum, cost.NewNorm, cost.NewPrecomposed,
 	cost.NewScaled, cost.NewSquared, cost.NewSum,

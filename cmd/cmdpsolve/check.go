@@ -140,7 +140,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	planner, err := p.Planner()
+	planner, err := p.fresh(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +153,9 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 	if p.Task.Target == nil {
 		rep.Feasible = &yes
 		return rep, nil
+	}
+	if planner, err = p.fresh(opts); err != nil {
+		return nil, err
 	}
 	d, err := planner.Distance(ctx, p.Task, opts)
 	if err != nil {
@@ -173,11 +176,24 @@ func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, erro
 		return rep, nil
 	}
 	rep.Nearest = named{}
-	return rep, c.slack(ctx, p, planner, rep, opts)
+	return rep, c.slack(ctx, p, rep, opts)
+}
+
+// fresh returns a planner that has seen no policy of the model, so that what is asked of it may take all iterations that are allowed. That of
+// a fleet keeps what it finds.
+func (p *loaded) fresh(opts exact.Options) (*exact.Planner, error) {
+	if p.isFleet() {
+		return p.Planner()
+	}
+	return exact.NewPlanner(p.Model, opts.Workers)
 }
 
 // slack finds the policy deepest in the target, and the multiplier of the goal.
-func (c *checkCommand) slack(ctx context.Context, p *loaded, planner *exact.Planner, rep *checkReport, opts exact.Options) error {
+func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, opts exact.Options) error {
+	planner, err := p.fresh(opts)
+	if err != nil {
+		return err
+	}
 	s, err := planner.Slack(ctx, p.Task, opts)
 	if err != nil {
 		return err
@@ -185,6 +201,9 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, planner *exact.Plan
 	rep.Slater = &slaterReport{report.Number(s.Radius), report.Number(s.Bound), p.named(s.Returns), report.NaN}
 	if p.Task.Cost == nil {
 		return nil
+	}
+	if planner, err = p.fresh(opts); err != nil {
+		return err
 	}
 	best, err := planner.Solve(ctx, p.Task, opts)
 	if err != nil {

@@ -119,11 +119,15 @@ func (d *planReport) fleetSections(p *loaded) []report.Section {
 	if d.Types == nil {
 		return nil
 	}
-	return append([]report.Section{d.typeTable(p), d.assignmentTable()}, d.stepTable(p), d.fleetNotes(p))
+	sections := []report.Section{d.typeTable(p), d.assignmentTable()}
+	for first := 0; first < len(d.Use.Names); first += usesBeside {
+		sections = append(sections, d.stepTable(p, first, min(first+usesBeside, len(d.Use.Names))))
+	}
+	return append(sections, d.fleetNotes(p))
 }
 
-// mostTypes and mostSteps bound the rows of tables for people.
-const mostTypes, mostSteps = 40, 50
+// mostTypes and mostSteps bound the rows of tables for people, usesBeside the returns whose use at each step is shown side by side.
+const mostTypes, mostSteps, usesBeside = 40, 50, 2
 
 // typeTable lists the types with the returns of one agent.
 func (d *planReport) typeTable(p *loaded) *report.Table {
@@ -158,16 +162,13 @@ func (d *planReport) assignmentTable() *report.Table {
 	return t
 }
 
-// stepTable lists use, limit and price of each step; those of many steps only where a limit binds.
-func (d *planReport) stepTable(p *loaded) *report.Table {
+// stepTable lists use, limit and price of some returns at each step; those of many steps only where a limit binds.
+func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 	t := report.NewTable("step")
-	for _, name := range d.Use.Names {
+	for _, name := range d.Use.Names[first:end] {
 		for _, title := range []string{name, "limit", "price"} {
 			t.Columns = append(t.Columns, report.Column{Title: title})
 		}
-	}
-	if len(d.Use.Names) == 0 {
-		return t
 	}
 	largest := make([]float64, len(d.Use.Names))
 	for k := range largest {
@@ -177,7 +178,8 @@ func (d *planReport) stepTable(p *loaded) *report.Table {
 	}
 	for h := range p.horizon() {
 		row, binds := []any{strconv.Itoa(h + 1)}, false
-		for k, name := range d.Use.Names {
+		for k, name := range d.Use.Names[first:end] {
+			k += first
 			x := d.StepPrices.Values[k][h]
 			limits, price := p.limitsAt(name, h+1), any("")
 			if limits != "" {

@@ -31,7 +31,7 @@ type sweepOptions struct {
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.Func("sweep", "a plan for each value from A to B of a limit, by STEP (may be repeated: a grid)", o.over.add)
 	placeholder(f, "sweep", "RETURN=A:B:STEP")
-	f.StringVar(&o.plot, "plot", "", "draw --sweep, --distribution or a fleet's use and prices over time to `FILE`, .svg, .png or .pdf")
+	f.StringVar(&o.plot, "plot", "", "draw --sweep, --distribution or a fleet's use to `FILE`, .svg, .png or .pdf")
 	f.StringVar(&o.policies, "policies", "", "with --sweep, write the policies to the new folder `DIR`, as plan-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
 }
 
@@ -252,7 +252,11 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 		t.Columns = append(t.Columns, report.Column{Title: title})
 	}
 	for _, l := range rep.Over {
-		t.Columns = append(t.Columns, report.Column{Title: "price of " + strings.TrimRight(l, " ≤≥")})
+		title := "price of " + strings.TrimRight(l, " ≤≥")
+		if len(rep.Over) == 1 && p.isFleet() { // names of limits at each step are long
+			title = "price"
+		}
+		t.Columns = append(t.Columns, report.Column{Title: title})
 	}
 	scale, iterations := p.Scale(), 0
 	for _, one := range rep.Plans {

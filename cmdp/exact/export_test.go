@@ -43,3 +43,10 @@ func RecheckWithout(ctx context.Context, m *cmdp.Model, task cmdp.Task, p *Proof
 	theta, _ := p.direction()
 	return q.recheck(ctx, theta)
 }
+
+// SetMostBlocks bounds the blocks of columns of sums, and returns what restores the bound.
+func SetMostBlocks(n int) (restore func()) {
+	old := mostBlocksOfSums
+	mostBlocksOfSums = n
+	return func() { mostBlocksOfSums = old }
+}

@@ -37,6 +37,7 @@ type master struct {
 	base    float64 // cost from which τ counts in the program
 	least   float64 // range of u
 	most    float64
+	deepest float64 // the least u of the first phase
 	blocks  [][]int // the columns of each part, all of them in one block if there are no parts
 
 	lambda, v, mu, nu []float64 // of the last solution
@@ -85,7 +86,7 @@ const (
 const slackest = -1
 
 func newMaster(scale []float64, measure func(normal []float64) float64, blocks int) (*master, error) {
-	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest, most: math.Inf(1),
+	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest, most: math.Inf(1), deepest: slackest,
 		blocks: make([][]int, max(1, blocks))}
 	var err error
 	m.solver, err = lp.NewEmbedded(m.program())
@@ -323,7 +324,7 @@ func (m *master) addRow(r lp.Constraint) error {
 // first starts the first phase again: minimise the elasticity.
 func (m *master) first() error {
 	m.costs[columnTau], m.costs[columnU] = 0, 1
-	return m.elasticity(slackest, math.Inf(1))
+	return m.elasticity(m.deepest, math.Inf(1))
 }
 
 // second starts the second phase: minimise the cost with the elasticity fixed at

@@ -15,7 +15,7 @@ const (
 	stalledAscents = 6
 	newestAscent   = 0.3
 	firstAscent    = 0.1  // the level above the first bound, relative to its size
-	lastAscent     = 1e-8 // ends the ascent, likewise
+	lastAscent     = 1e-8 // ends the ascent, likewise, or a tenth of the gap that is wanted
 	knownPolicies  = 8    // of each part, from earlier tasks, make the ascent needless
 	keptAscents    = 60   // policies of so many of the last steps become columns
 )
@@ -40,7 +40,7 @@ func (s *solver) prime() error {
 		if err := a.step(k == 0); err != nil {
 			return err
 		}
-		if a.level <= lastAscent*math.Abs(a.record) {
+		if a.level <= math.Max(lastAscent, 0.1*s.opts.Gap)*math.Abs(a.record) {
 			break
 		}
 	}

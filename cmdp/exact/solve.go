@@ -231,6 +231,11 @@ func (s *solver) measure() (err error) {
 	s.missing = s.opts.Feasibility*floats.Norm(extent, 2) + 64*unit*math.Hypot(floats.Norm(s.lower, 2), floats.Norm(s.upper, 2))
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
 	s.incumbent = point{cost: math.Inf(1)}
+	if err == nil && s.traits.blocks > 1 && s.complete {
+		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
+		s.master.deepest = 0
+		err = s.master.first()
+	}
 	return err
 }
 

@@ -10,6 +10,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/internal/parallel"
 	"cmdpsolve/cmdp/markov"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Part is a model whose returns are added to those of others, such as that of one agent of a fleet. Parts have no states
@@ -34,9 +36,15 @@ type Mixed struct {
 // sum to 1 (Dantzig, Wolfe 1960).
 type sum struct {
 	parts   []part
+	block   []int // of each part, the block of columns that it has in the master
+	blocks  int
 	width   int // dimension
 	workers int
 }
+
+// mostBlocksOfSums bounds the blocks of columns in the master, whose time grows with their number to the third. More parts share
+// blocks: a column of a block is a policy of each of its parts, and mixtures are those of the block.
+var mostBlocksOfSums = 320
 
 type part struct {
 	pricer
@@ -125,7 +133,24 @@ func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress
 		}
 		p.parts = append(p.parts, q)
 	}
+	p.share()
 	return p, nil
+}
+
+// share gives parts their blocks. Parts whose policies are kept with their columns do not share one.
+func (p *sum) share() {
+	p.blocks = len(p.parts)
+	finite := !slices.ContainsFunc(p.parts, func(q part) bool {
+		_, ok := q.pricer.(*finite)
+		return !ok
+	})
+	if finite {
+		p.blocks = min(p.blocks, mostBlocksOfSums)
+	}
+	p.block = make([]int, len(p.parts))
+	for k := range p.block {
+		p.block[k] = k * p.blocks / len(p.parts)
+	}
 }
 
 // direction returns what a direction of the sum is for the part.
@@ -170,7 +195,7 @@ func (p *sum) each(ctx context.Context, do func(k int, q *part) error) error {
 func (p *sum) dim() int { return p.width }
 
 func (p *sum) traits() traits {
-	t := traits{fresh: true, blocks: len(p.parts), steps: make([]float64, p.width)}
+	t := traits{fresh: true, blocks: p.blocks, steps: make([]float64, p.width)}
 	for _, q := range p.parts {
 		own := q.traits()
 		t.endless = t.endless || own.endless
@@ -213,29 +238,33 @@ func (p *sum) work(_ markov.Progress, enough float64, proving bool) {
 }
 
 func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
-	out := priced{returns: make([]float64, p.width), parts: make([]priced, len(p.parts))}
+	out := priced{returns: make([]float64, p.width), parts: make([]priced, p.blocks)}
+	of := make([]priced, len(p.parts))
 	err := p.each(ctx, func(k int, q *part) error {
 		found, err := q.price(ctx, q.direction(dir), aim/(q.weight*float64(len(p.parts))))
-		out.parts[k] = found
+		of[k] = found
 		return err
 	})
 	if err != nil {
 		return priced{}, err
 	}
+	for b := range out.parts {
+		out.parts[b].returns = make([]float64, p.width)
+	}
 	for k, q := range p.parts {
-		x := &out.parts[k]
+		x := &of[k]
 		if x.ray != nil {
 			return priced{}, fmt.Errorf("exact: part %d of a sum may go on for ever: %w", k, ErrNoTotal)
 		}
 		out.rough = out.rough || x.rough
-		of := make([]float64, p.width)
-		q.add(of, q.weight, x.returns)
-		x.returns = of
-		for i, y := range of {
-			out.returns[i] += y
-		}
+		column := &out.parts[p.block[k]]
+		column.policy = x.policy
+		q.add(column.returns, q.weight, x.returns)
 	}
-	out.value, out.margin = p.total(func(k int) (value, margin float64) { return out.parts[k].value, out.parts[k].margin })
+	for _, column := range out.parts {
+		floats.AddScaled(out.returns, 1, column.returns)
+	}
+	out.value, out.margin = p.total(func(k int) (value, margin float64) { return of[k].value, of[k].margin })
 	return out, nil
 }
 
@@ -267,24 +296,51 @@ func (p *sum) recheck(ctx context.Context, dir []float64) (value, margin float64
 // combine finds the policies of the mixture again. They stay apart: which copy of a model plays which of them is for the
 // caller to say.
 func (p *sum) combine(ctx context.Context, columns []column, weights []float64, _ face, _ float64) (*Policy, error) {
-	of := make([][]int, len(p.parts)) // its columns
-	for j, c := range columns {
-		of[c.block] = append(of[c.block], j)
-	}
+	of := byBlock(columns, p.blocks)
 	out := &Policy{parts: make([]Mixed, len(p.parts))}
 	err := p.each(ctx, func(k int, q *part) error {
-		for _, j := range of[k] {
+		mine := weights
+		kept := of[p.block[k]]
+		if p.blocks < len(p.parts) {
+			var err error
+			if kept, mine, err = q.different(ctx, columns, kept, weights); err != nil {
+				return err
+			}
+		}
+		for _, j := range kept {
 			own := columns[j]
 			own.dir = q.direction(own.dir)
 			policy, err := q.combine(ctx, []column{own}, []float64{1}, face{}, 0)
 			if err != nil {
 				return err
 			}
-			out.parts[k].Components = append(out.parts[k].Components, Component{Weight: weights[j], Policy: policy})
+			out.parts[k].Components = append(out.parts[k].Components, Component{Weight: mine[j], Policy: policy})
 		}
 		return nil
 	})
 	return out, err
+}
+
+// different returns those columns of a block in which the part has different returns, with the weights of the others added to theirs.
+func (q *part) different(ctx context.Context, columns []column, of []int, weights []float64) (kept []int, sums []float64, err error) {
+	if len(of) == 1 {
+		return of, weights, nil
+	}
+	sums = make([]float64, len(weights))
+	var returns [][]float64
+	for _, j := range of {
+		found, err := q.price(ctx, q.direction(columns[j].dir), 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		i := slices.IndexFunc(returns, func(r []float64) bool { return slices.Equal(r, found.returns) })
+		if i < 0 {
+			i = len(kept)
+			kept, returns = append(kept, j), append(returns, found.returns)
+		}
+		sums[kept[i]] += weights[j]
+	}
+	return kept, sums, nil
 }
 
 func (p *sum) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {

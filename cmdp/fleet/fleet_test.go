@@ -396,3 +396,88 @@ func TestCheck(t *testing.T) {
 		t.Error("no fleet, no error")
 	}
 }
+
+// TestAgainstJointPolicies: two agents of two states and two steps. All policies that see the states of both agents are gone through, and
+// the best mixture of them within the limits is no better than the plan, whose agents know nothing of one another.
+func TestAgainstJointPolicies(t *testing.T) {
+	for seed := range uint64(15) {
+		rng := rand.New(rand.NewPCG(seed, 32))
+		f := random(t, rng, shape{types: 2, agents: 1, states: 2, actions: 2, successors: 2, horizon: 2, resources: 1})
+		f.Types[0].Count, f.Types[1].Count = 1, 1
+		limits := []fleet.Limit{{Return: 1, Step: 0, Bound: rng.Float64()}, {Return: 1, Step: 1, Bound: rng.Float64()}}
+		plan, _ := solve(t, f, limits, exact.Options{})
+		p := &lp.Problem{}
+		sum := lp.Constraint{Lower: 1, Upper: 1}
+		use := []lp.Constraint{{Lower: math.Inf(-1), Upper: limits[0].Bound}, {Lower: math.Inf(-1), Upper: limits[1].Bound}}
+		for _, v := range jointPolicies(f) {
+			p.Minimize = append(p.Minimize, -v[0])
+			sum.Coef = append(sum.Coef, 1)
+			use[0].Coef, use[1].Coef = append(use[0].Coef, v[1]), append(use[1].Coef, v[2])
+		}
+		p.Rows = append(use, sum)
+		best, err := lp.Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (best.Status == lp.Optimal) != (plan.Status == exact.Optimal) || best.Status == lp.Optimal && math.Abs(best.Objective-plan.Objective) > 1e-8 {
+			t.Errorf("seed %d: %v %v: the best joint policy has %v %v", seed, plan.Status, plan.Objective, best.Status, best.Objective)
+		}
+	}
+}
+
+// jointPolicies returns the value and the use at the two steps of every deterministic policy of two agents that sees both states.
+func jointPolicies(f *fleet.Fleet) (all [][3]float64) {
+	a, b := f.Types[0].Model, f.Types[1].Model
+	offered := func(m *cmdp.Model, s int) int {
+		first, end := m.Rows(0).Choices(s)
+		return end - first
+	}
+	// gain adds what an action returns to a policy's value and use.
+	gain := func(v *[3]float64, m *cmdp.Model, s, action, h int, weight float64) {
+		first, _ := m.Rows(0).Choices(s)
+		r := m.Rows(0).Returns(first + action)
+		v[0] += weight * r[0]
+		v[1+h] += weight * r[1]
+	}
+	sa, sb := a.StartStates()[0].State, b.StartStates()[0].State
+	for x := range offered(a, sa) {
+		for y := range offered(b, sb) {
+			var arrive [2][2]float64
+			rowA, probA := rowOf(a, sa, x)
+			rowB, probB := rowOf(b, sb, y)
+			for i, n := range rowA {
+				for j, m := range rowB {
+					arrive[n][m] += probA[i] * probB[j]
+				}
+			}
+			var first [3]float64
+			gain(&first, a, sa, x, 0, 1)
+			gain(&first, b, sb, y, 0, 1)
+			policies := [][3]float64{first}
+			for n := range 2 {
+				for m := range 2 {
+					var next [][3]float64
+					for _, v := range policies {
+						for p := range offered(a, n) {
+							for q := range offered(b, m) {
+								w := v
+								gain(&w, a, n, p, 1, arrive[n][m])
+								gain(&w, b, m, q, 1, arrive[n][m])
+								next = append(next, w)
+							}
+						}
+					}
+					policies = next
+				}
+			}
+			all = append(all, policies...)
+		}
+	}
+	return all
+}
+
+func rowOf(m *cmdp.Model, s, action int) ([]int32, []float64) {
+	rows := m.Rows(0)
+	first, _ := rows.Choices(s)
+	return rows.Row(first + action)
+}

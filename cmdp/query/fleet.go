@@ -172,6 +172,7 @@ func (f *Fleet) limitable(q *Query) []string {
 // Steps returns the names of limits, one for those that follow on one another and differ in the step alone: "kwh at each of the
 // steps 5-7 ≤ 3".
 func Steps(limits []*Limit) (names []string) {
+	limits = slices.DeleteFunc(slices.Clone(limits), func(l *Limit) bool { return l == nil })
 	for i := 0; i < len(limits); {
 		j := i
 		for j+1 < len(limits) && limits[i].Step > 0 && limits[j+1].Step == limits[j].Step+1 && limits[j+1].Constraint == limits[i].Constraint &&
