@@ -26,7 +26,7 @@ func readFleet(t *testing.T, path string) *query.Query {
 
 // TestAdvertising: the optimum that the authors of another tool state for their example.
 func TestAdvertising(t *testing.T) {
-	q := readFleet(t, "testdata/advertising.yaml")
+	q := readFleet(t, "testdata/fleet/advertising.yaml")
 	plan, err := q.SolveFleet(t.Context(), exact.Options{})
 	if err != nil {
 		t.Fatal(err)
