@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 
 const preamble = `Random models: up to three choices in a state, up to three successors of a choice, the same at every step. The first choice of a state uses nothing; others use
 one of three resources for a larger value. Each resource has a capacity at each of the 50 steps, 150 limits, which is 0.7 of its mean use by the plan
-that takes no notice of capacities. The gap asked for is 1e-6. Other work ran on the machine at the same time: processor time is what to compare. Pricing
+that takes no notice of capacities. The gap asked for is 1e-6. Other work may have run on the machine at the same time: processor time is what to compare. Pricing
 uses both cores, the master one.
 
 | types | agents | states | limits | processor time, s | on the clock, s | goal | rounds of prices | certified gap | limits that bind | types that mix | most that whole agents exceed a limit by, in agents | peak memory, MB |
