@@ -39,7 +39,7 @@ var functions = []any{
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
 	exact.NewPlanner, exact.NewSumPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
-	fleet.NewPlanner, fleet.Solve,
+	fleet.NewDispatcher, fleet.NewIndependent, fleet.NewPlanner, fleet.NewReplanner, fleet.NewSharing, fleet.NewSum, fleet.NewWhittle, fleet.Play, fleet.Solve, fleet.WhittleIndices,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
 	monitor.Distribution, monitor.Greatest, monitor.New, monitor.NewBudget, monitor.NewTable, monitor.Over, monitor.Unit,
 	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,

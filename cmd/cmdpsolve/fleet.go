@@ -71,9 +71,19 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	opts.NoNearest = true
 	begin := time.Now()
-	plan, err := p.SolveFleet(ctx, opts)
+	var plan *fleet.Plan
+	var safe *fleet.Safe
+	var err error
+	if c.safety > 0 {
+		safe, err = p.SolveFleetSafely(ctx, c.safety, safetySeed, opts)
+	} else {
+		plan, err = p.SolveFleet(ctx, opts)
+	}
+	if safe != nil {
+		plan = safe.Plan
+	}
 	var clash []conflictReport
-	if err == nil && plan.Status == exact.Infeasible {
+	if err == nil && plan.Status == exact.Infeasible && (safe == nil || safe.Without.Status == exact.Infeasible) {
 		clash, err = p.conflict(ctx, opts)
 	}
 	progress.close()
@@ -83,10 +93,16 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 	d := p.planData(plan.Result, time.Since(begin))
 	d.Conflict = clash
 	d.addFleet(p, plan)
+	if safe != nil {
+		d.Safety = newSafetyReport(p, safe)
+	}
 	files := c.writeFleet(p, d, plan)
 	undecided := c.undecided(plan.Result)
 	if plan.Status != exact.Undecided {
 		undecided = verdict(plan.Status, c.iterations)
+	}
+	if safe != nil && !safe.Met {
+		undecided = &exitError{exitInfeasible, nil}
 	}
 	return errors.Join(c.write(d.report(p, plan.Returns), *c.format), failed(files), undecided)
 }

@@ -212,6 +212,9 @@ func (p *loaded) limitsAt(name string, step int) string {
 
 // fleetNotes says what the numbers mean.
 func (d *planReport) fleetNotes(p *loaded) report.Note {
+	if d.Safety != nil {
+		return report.Note{"Objective, bound and prices are those of the limits less their margins, which hold in expectation."}
+	}
 	notes := report.Note{"Limits hold in expectation, and the bound is for all plans for which they do, whatever agents know of one another: in a single episode a limit that binds is exceeded about every second time."}
 	if mixed := slices.IndexFunc(d.Types, func(t typeReport) bool { return len(t.Policies) > 1 }); mixed >= 0 {
 		switch n := len(d.Whole.Exceeded); n {

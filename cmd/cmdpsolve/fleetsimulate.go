@@ -68,6 +68,9 @@ func (o *fleetOptions) onlyFleet(p *loaded) error {
 	return nil
 }
 
+// safetySeed is that of the episodes by which plan finds margins where use cannot be counted.
+const safetySeed = 1
+
 // fleetEpisodes are played of a fleet by default, and replannedEpisodes if some of them are planned again and again.
 const fleetEpisodes, replannedEpisodes = 1000, 100
 

@@ -181,10 +181,63 @@ func newSafetyReport(p *loaded, s *fleet.Safe) *safetyReport {
 	return out
 }
 
+// sections say by how much each limit is tightened; there are none without margins.
+func (s *safetyReport) sections() []report.Section {
+	if s == nil {
+		return nil
+	}
+	t := report.NewTable("constraint", "margin", "holds")
+	for _, m := range s.Margins {
+		if len(s.Margins) <= mostSteps || m.Margin > 0 && len(t.Rows) < mostSteps {
+			t.Add(m.Constraint, m.Margin, percent(m.Holds))
+		}
+	}
+	return []report.Section{t, s.notes()}
+}
+
+// notes say what the margins do.
+func (s *safetyReport) notes() report.Note {
+	if !s.Met {
+		return report.Note{fmt.Sprintf("No margins were found with which each limit holds with probability %s.", report.Short(s.Probability))}
+	}
+	note := fmt.Sprintf("With margins each limit holds with probability %s or more, where agents are on their own.", report.Short(s.Probability))
+	if !math.IsNaN(float64(s.Objective)) {
+		note += fmt.Sprintf(" They change the objective of the plan from %s to %s.", report.Short(s.Without), report.Short(s.Objective))
+	}
+	return report.Note{note}
+}
+
 // report declares what simulate found.
 func (rep *fleetSimulation) report(p *loaded) *report.Report {
 	heading := p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds))
-	return &report.Report{Data: rep, Sections: []report.Section{heading, rep.comparison(p), rep.returnsTable(p), rep.groups(), rep.steps(p), rep.notes(p)}}
+	sections := []report.Section{heading}
+	for _, t := range []*report.Table{rep.comparison(p), rep.returnsTable(p), rep.groups(), rep.steps(p)} {
+		sections = append(sections, report.Only(t, report.Terminal, report.Markdown, report.LaTeX))
+	}
+	sections = append(sections, report.Only(rep.everything(p), report.CSV), rep.notes(p))
+	return &report.Report{Data: rep, Sections: sections}
+}
+
+// everything is the table for programs: what each way comes to, and how it keeps each limit.
+func (rep *fleetSimulation) everything(p *loaded) *report.Table {
+	t := report.NewTable("way", "quantity", "mean", "ci95", "broken", "low", "high", "excess", "most", "exact")
+	for _, w := range rep.Ways {
+		if p.Task.Cost != nil {
+			t.Add(w.Way, "objective", w.Objective.Mean, w.Objective.CI95, "", "", "", "", "", "")
+		}
+		for i, m := range w.Returns.Values {
+			t.Add(w.Way, w.Returns.Names[i], m.Mean, m.CI95, "", "", "", "", "", "")
+		}
+		t.Add(w.Way, "all limits", "", "", 1-w.Kept.Share, 1-w.Kept.High, 1-w.Kept.Low, "", "", "")
+		for _, l := range w.Limits {
+			var exactly any = ""
+			if l.Exact != nil {
+				exactly = l.Exact.Broken
+			}
+			t.Add(w.Way, l.Constraint, l.Value.Mean, l.Value.CI95, l.Broken.Share, l.Broken.Low, l.Broken.High, l.Excess, l.Most, exactly)
+		}
+	}
+	return t
 }
 
 // comparison compares the ways: goal reached, limits kept.
@@ -227,7 +280,7 @@ func (rep *fleetSimulation) returnsTable(p *loaded) *report.Table {
 
 // percentOf writes part of a whole.
 func percentOf(part, whole float64) string {
-	if !(whole != 0) || math.IsNaN(part/whole) || math.IsInf(part/whole, 0) {
+	if !(math.Abs(whole) > 1e-9*(1+math.Abs(part))) { // rounding, or no number
 		return ""
 	}
 	return strconv.FormatFloat(100*part/whole, 'f', 2, 64) + "%"
@@ -269,7 +322,7 @@ func (rep *fleetSimulation) groups() *report.Table {
 
 // steps lists how each limit was kept when agents play the first way, those that were never broken left out where there are many.
 func (rep *fleetSimulation) steps(p *loaded) *report.Table {
-	t := report.NewTable("constraint", "mean", "broken", "low", "high", "exact", "excess", "most")
+	t := report.NewTable("constraint", "broken", "low", "high", "exact", "excess", "most")
 	if len(rep.Ways) == 0 {
 		return t
 	}
@@ -282,7 +335,7 @@ func (rep *fleetSimulation) steps(p *loaded) *report.Table {
 		if l.Exact != nil {
 			exactly = percent(l.Exact.Broken)
 		}
-		t.Add(l.Constraint, report.Rough(l.Value.Mean), percent(l.Broken.Share), percent(l.Broken.Low), percent(l.Broken.High), exactly, report.Rough(l.Excess), report.Rough(l.Most))
+		t.Add(l.Constraint, percent(l.Broken.Share), percent(l.Broken.Low), percent(l.Broken.High), exactly, report.Rough(l.Excess), report.Rough(l.Most))
 	}
 	return t
 }
@@ -297,10 +350,8 @@ func (rep *fleetSimulation) notes(p *loaded) report.Note {
 		notes = append(notes, fmt.Sprintf("The last table is about %q, where agents are on their own: low and high are the ends of the 95%% confidence interval of broken, exact is its probability, excess the mean by which a limit is broken where it is.", rep.Ways[0].Way))
 	}
 	for _, w := range rep.Ways {
-		if s := w.Safety; s != nil && !s.Met {
-			notes = append(notes, fmt.Sprintf("No margins were found with which each limit holds with probability %s.", report.Short(s.Probability)))
-		} else if s != nil {
-			notes = append(notes, fmt.Sprintf("With margins each limit holds with probability %s or more; they change the objective of the plan from %s to %s.", report.Short(s.Probability), report.Short(s.Without), report.Short(s.Objective)))
+		if w.Safety != nil {
+			notes = append(notes, w.Safety.notes()...)
 		}
 	}
 	return notes

@@ -24,6 +24,7 @@ var optionGroups = map[string][]optionGroup{
 	"plan": {
 		{"", []string{"at-most", "at-least", "maximize", "minimize", "policy", "show", "sweep", "plot", "deterministic", "distribution", "log", "format"}},
 		{"Logged data", []string{"credible", "models", "seed", "pool", "returns", "support"}},
+		{"Fleets", []string{"safety"}},
 		{"Files", []string{"policies", "opponent-policy"}},
 		{"The problem", []string{"set", "outside", "inflate", "resolution"}},
 	},
@@ -37,6 +38,7 @@ var optionGroups = map[string][]optionGroup{
 	},
 	"simulate": {
 		{"", []string{"policy", "episodes", "seed", "distribution", "plot", "env-command", "format"}},
+		{"Fleets", []string{"safety", "replan", "dispatch", "whittle", "parallel"}},
 		{"The problem", []string{"set", "outside", "resolution"}},
 	},
 	"learn": {

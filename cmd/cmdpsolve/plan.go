@@ -107,6 +107,7 @@ type planCommand struct {
 	worst        worstOptions
 	what         variation
 	sweep        sweepOptions
+	safety       float64 // of a fleet
 }
 
 func newPlan(s streams) *cobra.Command {
@@ -159,6 +160,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary over episodes (as with simulate --distribution; --plot draws it)")
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
+	addSafety(f, &c.safety)
 	c.credible.addFlags(f)
 	c.addInterval(f)
 	c.worst.addFlags(f)
@@ -171,12 +173,14 @@ On Ctrl-C plan stops and exits with status 1.`,
 // check refuses what no problem can make right.
 func (c *planCommand) check() error {
 	for _, check := range []func() error{c.planOptions.check, c.credible.check, c.worst.check, c.deterministicOptions.check,
-		c.sweep.check, func() error { return policyFile("--policy", c.policy) }} {
+		c.sweep.check, func() error { return checkSafety(c.safety) }, func() error { return policyFile("--policy", c.policy) }} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	switch swept, logged := len(c.sweep.over) > 0, c.credible.log != ""; {
+	case c.safety > 0 && swept:
+		return usage("--safety goes not with --sweep")
 	case c.deterministic && (c.secondOpinion || logged || swept):
 		return usage("--deterministic goes with none of --second-opinion, --log and --sweep")
 	case c.distribution && (logged || swept):
@@ -215,6 +219,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		}
 	} else if err := c.drawsNothing(); err != nil {
 		return err
+	} else if c.safety > 0 {
+		return usage("--safety: %s is no fleet", p.name)
 	}
 	wide := c.policy != "" || c.show || c.distribution || c.deterministic || c.secondOpinion
 	if wide && p.Product != nil && p.Model.States() >= manyPairs {

@@ -63,6 +63,8 @@ type planReport struct {
 	Use        perStep      `json:"use,omitzero"`
 	StepPrices perStep      `json:"use_prices,omitzero"`
 	Whole      *wholeReport `json:"whole,omitempty" csv:"whole"`
+	// Safety is there with --safety: limits were tightened, and prices, objective and bound are those of the tightened ones.
+	Safety *safetyReport `json:"safety,omitempty"`
 	// Distribution is there with --distribution.
 	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
 	policy       []report.Section // with --show
@@ -114,6 +116,7 @@ func (d *planReport) report(p *loaded, returns []float64) *report.Report {
 		d.values(p, returns), d.limits(p), conflictTable(d.Conflict), append(d.notes(p, true), p.memoryNotes()...),
 	}
 	sections = append(sections, d.fleetSections(p)...)
+	sections = append(sections, d.Safety.sections()...)
 	sections = append(sections, p.branchSections(d.Branches)...)
 	sections = append(sections, d.policy...)
 	return &report.Report{Data: d, Sections: append(sections, distributionSections(d.Distribution, episodesOfPlans, false)...)}

@@ -50,7 +50,7 @@ it for long-run means, draws it anew for every episode.
 A fleet is played as a whole: how often and by how much is each limit exceeded
 that the plan keeps in expectation? Without --policy the plan is made first.
 --safety, --replan, --dispatch and --whittle play it in other ways too, on the
-same seeds. --policy FILE.csv reads FILE-TYPE.csv for
+same seeds; see cmdpsolve help fleets. --policy FILE.csv reads FILE-TYPE.csv for
 each type, as plan --policy FILE.csv writes them.
 
 With --env-command a program is played in the place of a model, see cmdpsolve

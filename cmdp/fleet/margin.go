@@ -8,6 +8,9 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Safe is a plan whose limits hold with a probability in each episode, and not only in the mean.
@@ -37,16 +40,18 @@ type Holding struct {
 }
 
 const (
-	// marginRounds bounds the plans of SolveSafely, and after marginLoosens of them margins are only made larger.
-	marginRounds  = 40
-	marginLoosens = 12
+	// marginRounds bounds the plans of SolveSafely. The first steps of margins, up to marginQuantiles, are by quantiles, the others by Newton's
+	// method on the normal approximation; after marginLoosens margins are only made larger.
+	marginRounds    = 40
+	marginQuantiles = 6
+	marginLoosens   = 24
 	// marginEpisodes are played where values cannot be counted.
 	marginEpisodes = 10_000
 )
 
 // SolveSafely plans so that every limit holds with a probability in an episode in which each agent plays the policy that it is given. Limits are
-// tightened by margins, one for each, that are found from the distributions of the sums: a limit that is broken too often is tightened by as much as its
-// quantile is beyond its bound. Where values cannot be counted, episodes are played with the seed. task returns the task with other bounds of the same limits,
+// tightened by margins, one for each, that are found from the distributions of the sums: first by as much as a
+// quantile is beyond the bound, then by Newton steps on the normal approximation. The best plan counts for which the distributions themselves keep the limits. Where values cannot be counted, episodes are played with the seed. task returns the task with other bounds of the same limits,
 // in the same order; [Planner.Task] makes such tasks.
 func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(limits []Limit) (cmdp.Task, error), probability float64, seed uint64, opts exact.Options) (*Safe, error) {
 	if !(probability > 0 && probability < 1) {
@@ -81,21 +86,14 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 			best = &Safe{Plan: plan, Without: best.Without, Margins: margins, Holds: holds, Met: met, Probability: probability}
 		}
 		best.Rounds = round
-		changed := false
-		next := slices.Clone(margins)
-		for k, x := range over {
-			if x <= 0 && round > marginLoosens {
-				continue
-			}
-			// Whole agents change in jumps: what does not help is tried with twice as much.
-			if x <= 0 {
-				push[k] = 1
-			} else {
-				x *= push[k]
-				push[k] *= 2
-			}
-			next[k] = max(0, margins[k]+x)
-			changed = changed || math.Abs(next[k]-margins[k]) > 1e-9*(1+math.Abs(limits[k].Bound))
+		step := over.quantile
+		if round > marginQuantiles {
+			step = over.newton
+		}
+		next, changed := moved(margins, push, step, round > marginLoosens)
+		if !changed && round <= marginQuantiles {
+			round = marginQuantiles
+			next, changed = moved(margins, push, over.newton, false)
 		}
 		if !changed || best.Met && round > marginLoosens {
 			break
@@ -115,6 +113,26 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 	return best, nil
 }
 
+// moved returns margins that have made a step, and whether one of them has changed. Whole agents change in jumps: of a step that does
+// not help push doubles the next one. Margins may be kept from becoming smaller.
+func moved(margins, push, step []float64, grow bool) (next []float64, changed bool) {
+	next = slices.Clone(margins)
+	for k, x := range step {
+		if x <= 0 {
+			push[k] = 1
+			if grow {
+				continue
+			}
+		} else {
+			x *= push[k]
+			push[k] *= 2
+		}
+		next[k] = max(0, margins[k]+x)
+		changed = changed || math.Abs(next[k]-margins[k]) > 1e-4*(1+margins[k])
+	}
+	return next, changed
+}
+
 // tightened returns limits with their bounds moved by margins.
 func tightened(limits []Limit, margins []float64) []Limit {
 	out := slices.Clone(limits)
@@ -128,6 +146,9 @@ func tightened(limits []Limit, margins []float64) []Limit {
 	return out
 }
 
+// steps are by how much margins have to grow: by the quantiles of what is limited, and by Newton's method.
+type steps struct{ quantile, newton []float64 }
+
 // safety judges plans by what agents do on their own.
 type safety struct {
 	planner     *Planner
@@ -136,34 +157,48 @@ type safety struct {
 	seed        uint64
 }
 
-// judge returns the probability with which each limit holds, and by how much its quantile is beyond its bound, negative where there is room.
-func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over []float64, err error) {
+// newton returns by how much a margin has to grow for a limit that holds with a probability to hold with the one that is asked for, negative where
+// it may shrink: what it would be for a normal distribution of the same standard deviation. Where nothing varies it is by how much
+// the quantile is beyond the bound.
+func (s *safety) newton(holds, sd, beyond float64) float64 {
+	if sd == 0 {
+		return beyond
+	}
+	// A probability near to 0 or 1 tells little of how far the margin is off: no step is longer than a standard deviation.
+	const certain = 1e-9
+	z := distuv.UnitNormal.Quantile(min(1-certain, max(certain, holds)))
+	return sd * min(1, max(-1, distuv.UnitNormal.Quantile(s.probability)-z))
+}
+
+// judge returns the probability with which each limit holds, and by how much its margin has to grow, negative where it may shrink.
+func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over steps, err error) {
 	f := s.planner.fleet
 	player, err := NewIndependent(f, plan)
 	if err != nil {
-		return nil, nil, err
+		return nil, over, err
 	}
 	task := cmdp.Task{}
 	for _, l := range s.limits {
 		c, err := f.Constraint(l)
 		if err != nil {
-			return nil, nil, err
+			return nil, over, err
 		}
 		task.Constraints = append(task.Constraints, c)
 	}
 	distributions, err := player.Sums(ctx, task)
 	if err != nil {
-		return nil, nil, err
+		return nil, over, err
 	}
 	holds = make([]Holding, len(s.limits))
-	over = make([]float64, len(s.limits))
+	over = steps{make([]float64, len(s.limits)), make([]float64, len(s.limits))}
 	for k, d := range distributions {
 		if d == nil {
 			continue
 		}
 		offset := task.Constraints[k].Offset
 		holds[k] = Holding{Probability: d.AtMost(offset)}
-		over[k] = d.Least(s.probability) - offset
+		over.quantile[k] = d.Least(s.probability) - offset
+		over.newton[k] = s.newton(holds[k].Probability, d.SD(), over.quantile[k])
 	}
 	if slices.Contains(distributions, nil) {
 		err = s.play(ctx, player, task, distributions, holds, over)
@@ -172,7 +207,7 @@ func (s *safety) judge(ctx context.Context, plan *Plan) (holds []Holding, over [
 }
 
 // play judges the limits that have no distribution by episodes.
-func (s *safety) play(ctx context.Context, player Player, task cmdp.Task, known []*Sum, holds []Holding, over []float64) error {
+func (s *safety) play(ctx context.Context, player Player, task cmdp.Task, known []*Sum, holds []Holding, over steps) error {
 	f := s.planner.fleet
 	rows, err := f.rowsOf(task)
 	if err != nil {
@@ -198,10 +233,8 @@ func (s *safety) play(ctx context.Context, player Player, task cmdp.Task, known 
 		broken := played.Limits[k].Broken
 		holds[k] = Holding{Probability: 1 - broken.Share, Episodes: marginEpisodes, Half: max(broken.High-broken.Share, broken.Share-broken.Low)}
 		at := min(len(x)-1, int(math.Ceil(s.probability*float64(len(x))))-1)
-		over[k] = x[max(0, at)] - rows[k].Offset
-		if math.Abs(over[k]) <= 1e-9*(1+math.Abs(rows[k].Offset)) {
-			over[k] = 0
-		}
+		over.quantile[k] = x[max(0, at)] - rows[k].Offset
+		over.newton[k] = s.newton(holds[k].Probability, stat.StdDev(x, nil), over.quantile[k])
 	}
 	return nil
 }

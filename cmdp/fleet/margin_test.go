@@ -73,7 +73,7 @@ func TestSafePlans(t *testing.T) {
 // TestSafePlansByEpisodes: where use cannot be counted, episodes are played.
 func TestSafePlansByEpisodes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	f := random(t, rng, shape{types: 2, agents: 30, states: 3, actions: 3, successors: 2, horizon: 3, resources: 1})
+	f := random(t, rng, shape{types: 2, agents: 12, states: 3, actions: 3, successors: 2, horizon: 2, resources: 1})
 	safe, _, task := safely(t, f, 0.3, 0.9)
 	if !safe.Met {
 		t.Fatalf("not met: %v", safe.Holds)

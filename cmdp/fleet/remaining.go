@@ -630,11 +630,11 @@ func (p *remaining) judge(v *serving, parties []party, h int) {
 	}
 }
 
-// pricesOf returns what the prices of the limits about step h alone add to the direction.
+// pricesOf returns what the prices of the limits about step h alone, and of budgets, which bound each step, add to the direction.
 func (p *remaining) pricesOf(h int) []float64 {
 	dir := make([]float64, p.f.Dim())
 	for k, y := range p.prices {
-		if y != 0 && p.rows[k].step == h {
+		if y != 0 && (p.rows[k].step == h || p.rows[k].budget) {
 			floats.AddScaled(dir, y, p.rows[k].Normal)
 		}
 	}

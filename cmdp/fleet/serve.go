@@ -20,7 +20,7 @@ type slot struct {
 	agents              int
 	use                 [][]float64 // of each limit and action
 	// value is what an action costs from here on with the prices of the limits, the less the better, and own the part of it that is
-	// the prices of the limits about this step.
+	// the prices of the limits about this step, and of budgets.
 	value, own []float64
 	rest       int   // the action that uses least
 	acts       []int // how many agents take each action

@@ -210,21 +210,49 @@ func newTransform(length int) *transform {
 	return t
 }
 
-// multiply adds independent variables to the sum. The power is by repeated squaring.
+// fewValues is up to how many values the transform of a variable is summed directly, and only at frequencies that matter.
+const fewValues = 16
+
+// multiply adds independent variables to the sum. The power is by repeated squaring. Of many variables most frequencies are
+// as good as 0 and stay so.
 func (t *transform) multiply(l lattice) {
-	clear(t.sequence)
-	for i, n := range l.units {
-		t.sequence[n%len(t.sequence)] += l.probabilities[i]
+	direct := len(l.units) <= fewValues
+	if !direct {
+		clear(t.sequence)
+		for i, n := range l.units {
+			t.sequence[n%len(t.sequence)] += l.probabilities[i]
+		}
+		t.fft.Coefficients(t.of, t.sequence)
 	}
-	t.fft.Coefficients(t.of, t.sequence)
-	for j, x := range t.of {
+	for j, product := range t.product {
+		if product == 0 {
+			continue
+		}
+		x := t.of[j]
+		if direct {
+			x = l.frequency(j, len(t.sequence))
+		}
 		for n := l.count; n > 0; n >>= 1 {
 			if n&1 != 0 {
-				t.product[j] *= x
+				product *= x
 			}
 			x *= x
 		}
+		const nothing = 1e-30
+		if math.Abs(real(product))+math.Abs(imag(product)) < nothing {
+			product = 0
+		}
+		t.product[j] = product
 	}
+}
+
+// frequency returns the transform of one variable at a frequency, over so many values.
+func (l *lattice) frequency(j, length int) (x complex128) {
+	for i, n := range l.units {
+		sin, cos := math.Sincos(-2 * math.Pi * float64(n%length*j%length) / float64(length))
+		x += complex(l.probabilities[i]*cos, l.probabilities[i]*sin)
+	}
+	return x
 }
 
 // read sets the probabilities of the numbers from first on. What rounding makes negative is 0, and the rest sums to 1.
