@@ -34,7 +34,7 @@ var functions = []any{
 	cmdp.NewRandomized, cmdp.NewRecordingOpponent, cmdp.NewReplayOpponent, cmdp.NewReturnConfidence, cmdp.NewReturns, cmdp.NewRunner,
 	cmdp.NewScriptedOpponent, cmdp.NewShape, cmdp.NewSwitchingOpponent, cmdp.NewTally, cmdp.NewTermsDual, cmdp.NewTrajectory, cmdp.NewUniformOpponent,
 	cmdp.NextRecord, cmdp.ProductActions, cmdp.SlaterPenalty,
-	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly, baseline.SupportOf,
+	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly, baseline.PlanSampled, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog, contest.SavedEpisodes,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
 	exact.NewPlanner, exact.NewSumPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,

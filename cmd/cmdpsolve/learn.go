@@ -30,6 +30,7 @@ type learnCommand struct {
 	streams
 	playOptions
 	simulator simulatorOptions
+	sample    sampleOptions
 	settings  contest.Settings
 	learner   string
 	format    *report.Format
@@ -67,6 +68,10 @@ each other, is played in one run without end, of --steps steps. With a discount
 the run starts anew after each step with probability 1 - discount. Regret and
 violation are those of the mean of the steps so far.
 
+--sample plans in the place of playing: every choice is asked for so many times,
+the problem is planned for what was seen, and the report says how near the truth
+that is. A simulator must be one that can be set to a state.
+
 With --env-command a program is played in the place of a model; PROBLEM then
 says only what is wanted of it (see cmdpsolve help simulators).
 
@@ -79,6 +84,7 @@ exits with status 1.`,
   cmdpsolve learn two-rooms.yaml --episodes 1e5 --save rooms.checkpoint
   cmdpsolve learn two-rooms.yaml --resume rooms.checkpoint
   cmdpsolve learn clinic.yaml --steps 1e5
+  cmdpsolve learn two-rooms.yaml --pool --sample 10000
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
   cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,
@@ -100,6 +106,7 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")
 	c.playOptions.addFlags(f)
 	c.simulator.addFlags(f)
+	c.sample.addFlags(f)
 	c.format = addFormat(f)
 }
 
@@ -117,6 +124,18 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	}
 	if err := c.playOptions.check(); err != nil {
 		return err
+	}
+	if err := c.sample.check(c.flags); err != nil {
+		return err
+	}
+	if c.sample.asked(c.flags) {
+		if err := c.settings.Check(); err != nil {
+			return usage("%w", err)
+		}
+		if err := c.files.check(p, 1); err != nil {
+			return err
+		}
+		return c.runSampled(ctx, p)
 	}
 	if err := c.length(&c.settings, p); err != nil {
 		return err

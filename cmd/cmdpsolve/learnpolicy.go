@@ -99,23 +99,30 @@ func (c *learnCommand) writePolicies(ctx context.Context, s *session) (list []le
 
 // learned says what a policy is worth in the model.
 func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Policy) (learnedPolicy, error) {
-	out := learnedPolicy{Policy: what, File: file, Objective: report.NaN, Violation: report.NaN}
-	if s.p.Model == nil {
-		return out, nil
-	}
-	v := make([]float64, s.p.Model.Dim())
-	if s.Endless() {
-		e, err := exact.Evaluate(context.WithoutCancel(ctx), s.p.Model, policy)
-		if err != nil {
+	out := learnedPolicy{Objective: report.NaN, Violation: report.NaN}
+	if s.p.Model != nil {
+		var err error
+		if out, err = s.p.worth(ctx, policy); err != nil {
 			return out, err
+		}
+	}
+	out.Policy, out.File = what, file
+	return out, nil
+}
+
+// worth evaluates a policy in the model.
+func (p *loaded) worth(ctx context.Context, policy cmdp.Policy) (learnedPolicy, error) {
+	v := make([]float64, p.Model.Dim())
+	if p.endless() {
+		e, err := exact.Evaluate(context.WithoutCancel(ctx), p.Model, policy)
+		if err != nil {
+			return learnedPolicy{}, err
 		}
 		v = e.Returns
 	} else {
-		cmdp.NewEvaluator(s.p.Model).Returns(v, policy)
+		cmdp.NewEvaluator(p.Model).Returns(v, policy)
 	}
-	out.Returns = s.p.named(v)
-	out.Objective, out.Violation = report.Number(s.p.Objective(v)), report.Number(s.Task.Violation(v))
-	return out, nil
+	return learnedPolicy{Returns: p.named(v), Objective: report.Number(p.Objective(v)), Violation: report.Number(p.Task.Violation(v))}, nil
 }
 
 // learnedRows are the rows of a policy. Those of a simulator have its own states and steps,

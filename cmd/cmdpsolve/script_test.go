@@ -89,6 +89,8 @@ func withFewEpisodes(line string) string {
 		return line
 	case strings.Contains(line, "--steps"):
 		command += " --steps 40"
+	case strings.Contains(line, "--sample"):
+		command += " --sample 40"
 	case strings.HasPrefix(line, "cmdpsolve compare "):
 		command += " --episodes 40 --seeds 2"
 	case strings.HasPrefix(line, "cmdpsolve learn "):

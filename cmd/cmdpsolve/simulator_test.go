@@ -52,6 +52,9 @@ func playModel() {
 	if fault == "silent" {
 		delete(hello, "start")
 	}
+	if fault == "settable" {
+		hello["set_state"] = true
+	}
 	actions, returns := make([]int, sh.States()), ""
 	for s := range actions {
 		actions[s] = sh.Actions(0, s)
@@ -71,6 +74,7 @@ func playModel() {
 		}
 		var ask struct {
 			Hello, Start, Step *int
+			Set                *int `json:"set_state"`
 			Seed               uint64
 			Close              bool
 		}
@@ -84,6 +88,8 @@ func playModel() {
 		case ask.Start != nil:
 			rng, h, now = rand.New(rand.NewPCG(ask.Seed, 0)), 0, *ask.Start
 			state = p.Model.Start(rng)
+		case ask.Set != nil:
+			state, h = *ask.Set, 0
 		case ask.Step != nil:
 			state = p.Model.Step(got, rng, h, state, *ask.Step)
 			h++

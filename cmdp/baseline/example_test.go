@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math/rand/v2"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
@@ -103,4 +104,24 @@ func ExampleEndless() {
 	}
 	fmt.Printf("%.2f of the time in room 0\n", run.Average()[0])
 	// Output: 0.75 of the time in room 0
+}
+
+// Every choice is sampled 100,000 times, and the limits are tightened by what that leaves open.
+func ExamplePlanSampled() {
+	p, err := instance.New("inventory")
+	if err != nil {
+		log.Fatal(err)
+	}
+	task, err := query.TaskOf(context.Background(), p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := baseline.Config{Shape: p.Model.Shape(), Returns: p.Model.KnownReturns(), Task: task,
+		Settings: cmdp.Settings{Pooled: true, Confidence: cmdp.Confidence{Failure: 0.05}}, Knowledge: baseline.Knowledge{Support: baseline.SupportOf(p.Model)}}
+	plan, err := baseline.PlanSampled(context.Background(), p.Model, c, 100_000, true, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("within the limits: %v, returns known to within %.2f\n", task.Violation(plan.Returns) == 0, plan.Error)
+	// Output: within the limits: true, returns known to within [0.25 0.15]
 }

@@ -28,6 +28,8 @@ type Hello struct {
 	Start []cmdp.StartState
 	// Terminates says that the simulator may end an episode by itself.
 	Terminates bool
+	// Settable says that its state can be set, see [Simulator.SetState].
+	Settable bool
 }
 
 // A Return is one coordinate of the return: in each step it lies between Lower and Upper.
@@ -54,6 +56,7 @@ type helloForm struct {
 	Returns    json.RawMessage `json:"returns"`
 	Start      json.RawMessage `json:"start"`
 	Terminates bool            `json:"terminates"`
+	Settable   bool            `json:"set_state"`
 }
 
 // parseHello reads a hello. Everything in it is checked.
@@ -70,7 +73,7 @@ func parseHello(line []byte) (*Hello, error) {
 	case form.Horizon < 0 || form.Horizon > maxHorizon:
 		return nil, fmt.Errorf(`"horizon" %d: want 1 to %d steps, or none to leave it to the problem`, form.Horizon, maxHorizon)
 	}
-	h := &Hello{Horizon: form.Horizon, Terminates: form.Terminates}
+	h := &Hello{Horizon: form.Horizon, Terminates: form.Terminates, Settable: form.Settable}
 	var err error
 	if h.Actions, err = parseActions(form.Actions, *form.States); err != nil {
 		return nil, fmt.Errorf(`"actions": %w`, err)

@@ -111,6 +111,31 @@ func (s *Simulator) beginsIn(state int) bool {
 	return false
 }
 
+// SetState puts the program into a state, from which the next step goes on, also after it has ended an episode. An episode must have been
+// started, and the hello must say that states can be set.
+func (s *Simulator) SetState(state int) {
+	if s.err != nil {
+		return
+	}
+	if s.talk == nil || !s.hello.Settable {
+		s.err = errors.New(`the state of the simulator is set, and it has not started, or its hello does not say "set_state": true`)
+		return
+	}
+	s.request = append(s.request[:0], `{"set_state":`...)
+	s.request = strconv.AppendInt(s.request, int64(state), 10)
+	s.request = append(s.request, '}')
+	var a answer
+	switch {
+	case !s.ask(&a):
+	case a.Returns != nil || a.Done:
+		s.fail(errors.New(`want a "state" and nothing else`))
+	case a.State == nil:
+		s.fail(errors.New(`"state" is missing`))
+	case *a.State != state:
+		s.fail(fmt.Errorf(`"state" %d: want %d, to which it was set`, *a.State, state))
+	}
+}
+
 // Step takes a step of the program, or the first step to the state in which it began.
 func (s *Simulator) Step(returns []float64, _ *rand.Rand, _, state, action int) int {
 	clear(returns)

@@ -84,6 +84,33 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// TestSetState wants a program to be set to states, from which steps go on, also after an end, and what it does wrong then to be told.
+func TestSetState(t *testing.T) {
+	settable := strings.Replace(hello, `"terminates"`, `"set_state":true,"terminates"`, 1)
+	s, _, _ := play(t, script(settable, `{"state":1}`, `{"state":0}`, `{"returns":[1,2],"done":true}`, `{"state":1}`, `{"returns":[0.5,0],"state":2}`), time.Minute, 0)
+	got := make([]float64, 2)
+	rng := rand.New(rand.NewPCG(1, 2))
+	s.SetState(0)
+	if next := s.Step(got, rng, 0, 0, 1); next != 3 || got[1] != 2 {
+		t.Errorf("a step from state 0 leads to %d with %v: want the end and 2", next, got)
+	}
+	s.SetState(1)
+	if next := s.Step(got, rng, 0, 1, 0); next != 2 || got[0] != 0.5 || s.Err() != nil {
+		t.Errorf("a step from state 1 leads to %d with %v, %v: want 2 and 0.5", next, got, s.Err())
+	}
+	for name, tt := range map[string]struct{ hello, answer, want string }{
+		"another state": {settable, `{"state":0}`, `asked {"set_state":1}, answered {"state":0}: "state" 0: want 1`},
+		"no state":      {settable, `{}`, `"state" is missing`},
+		"a step":        {settable, `{"state":1,"returns":[0,0]}`, `want a "state" and nothing else`},
+		"cannot":        {hello, `{"state":1}`, `does not say "set_state": true`},
+	} {
+		s, _, _ := play(t, script(tt.hello, `{"state":1}`, tt.answer), time.Minute, 0)
+		if s.SetState(1); s.Err() == nil || !strings.Contains(s.Err().Error(), tt.want) {
+			t.Errorf("%s: %v: want %q", name, s.Err(), tt.want)
+		}
+	}
+}
+
 // Where the distribution of the first state is not known, a step leads to it.
 func TestUnknownStart(t *testing.T) {
 	s, states, sum := play(t, script(plain, `{"state":1}`, `{"returns":[0.5],"state":0}`), time.Minute, 2)

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+
+	"github.com/spf13/pflag"
+)
+
+// sampleOptions are the options of learn for planning from samples of every choice.
+type sampleOptions struct {
+	each     int
+	accuracy float64
+	strict   bool
+}
+
+func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
+	f.Var((*wholeNumber)(&o.each), "sample", "in the place of playing, sample every choice so many times and plan for what was seen")
+	f.Float64Var(&o.accuracy, "accuracy", 0, "sample as often as it takes to know all returns to within so much, with probability 1 - failure")
+	f.BoolVar(&o.strict, "strict", false, "with --sample or --accuracy: keep the limits for sure, where otherwise they may be missed by twice the accuracy")
+}
+
+// asked reports whether learn samples.
+func (o *sampleOptions) asked(f *pflag.FlagSet) bool {
+	return f.Changed("sample") || f.Changed("accuracy")
+}
+
+// check refuses options that are not for sampling.
+func (o *sampleOptions) check(f *pflag.FlagSet) error {
+	if !o.asked(f) {
+		if o.strict {
+			return usage("--strict is for plans from samples: give --sample or --accuracy too")
+		}
+		return nil
+	}
+	for _, name := range []string{"learner", "episodes", "steps", "seeds", "save", "save-every", "resume", "mixture", "plot", "log", "expected", "planner", "dual", "rho",
+		"bonus-scale", "opponent", "parallel"} {
+		if f.Changed(name) {
+			return usage("--%s: nothing is played where every choice is sampled: leave it out, or --sample and --accuracy", name)
+		}
+	}
+	if f.Changed("sample") && o.each < 1 {
+		return usage("--sample %d: want at least 1", o.each)
+	}
+	return nil
+}
+
+// sampledReport is the data of a plan from samples. Returns, objective and violation are those in the estimated model.
+type sampledReport struct {
+	subject
+	Status    string        `json:"status"`
+	Seed      uint64        `json:"seed"`
+	Failure   float64       `json:"failure"`
+	Sample    samplesReport `json:"sample"`
+	Objective report.Number `json:"objective"`
+	Returns   named         `json:"returns"`
+	// True are the returns of the policy in the problem's model, which a simulator does not have.
+	True    *learnedPolicy `json:"true,omitempty"`
+	Exact   *exactReport   `json:"exact"`
+	Seconds report.Number  `json:"seconds"`
+}
+
+// samplesReport says how much was sampled, and how exact that is.
+type samplesReport struct {
+	Each     int           `json:"each"`
+	Samples  int           `json:"samples"`
+	Strict   bool          `json:"strict"`
+	Accuracy report.Number `json:"accuracy"` // that was asked for
+	Needed   int           `json:"needed,omitempty"`
+	Error    named         `json:"error"`
+}
+
+// runSampled plans from samples.
+func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
+	cfg, env, err := c.sampled(p)
+	if err != nil {
+		return err
+	}
+	d := &sampledReport{subject: p.subject(), Seed: c.settings.Seed, Failure: c.settings.Failure,
+		Sample: samplesReport{Each: c.sample.each, Strict: c.sample.strict, Accuracy: report.NaN}}
+	if c.flags.Changed("accuracy") {
+		d.Sample.Accuracy = report.Number(c.sample.accuracy)
+		if d.Sample.Needed, err = baseline.SamplesFor(cfg, c.sample.accuracy); err != nil {
+			return usage("--accuracy: %w", err)
+		}
+		if !c.flags.Changed("sample") {
+			d.Sample.Each = d.Sample.Needed
+		}
+	}
+	bounds, err := baseline.SampleError(cfg, d.Sample.Each)
+	if err != nil {
+		return usage("%s: %w", p.name, err)
+	}
+	d.Sample.Error = p.named(bounds)
+	c.say("%s", d.promise())
+	begin := time.Now()
+	plan, err := baseline.PlanSampled(ctx, env, cfg, d.Sample.Each, c.sample.strict, rand.New(cmdp.Stream(c.settings.Seed, "samples")))
+	c.simulator.close()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return stopped(err)
+	case err != nil:
+		return usage("%s: %w", p.name, err)
+	}
+	d.Seconds = report.Number(time.Since(begin).Seconds())
+	return c.concludeSampled(ctx, p, plan, d)
+}
+
+// sampled is what is told of the problem, and the environment that is asked.
+func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environment, err error) {
+	s := &c.settings
+	cfg = baseline.Config{Shape: p.Shape(), Task: p.Task, Settings: cmdp.Settings{Pooled: s.Pool, Confidence: cmdp.Confidence{Episodes: 1, Failure: s.Failure}}}
+	if cfg.Task.Cost == nil && cfg.Task.Target == nil {
+		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
+	}
+	switch {
+	case p.hello != nil && (!p.hello.Settable || p.hello.Start == nil):
+		return cfg, nil, usage("--sample: the simulator cannot be asked anywhere: its hello must say \"set_state\": true, and where episodes start")
+	case p.hello != nil:
+		cfg.Pooled = true
+		env, err = c.simulator.source.Simulator(p.hello, p.steps())
+		return cfg, env, err
+	case p.endless():
+		endless, err := cmdp.NewEndless(p.Model)
+		if err != nil {
+			return cfg, nil, usage("%s: %w", p.name, err)
+		}
+		cfg.Shape, cfg.Endless = endless.Shape(), &baseline.Endless{Discount: p.Model.Discount()}
+		if s.Returns == "known" {
+			cfg.Returns = endless.KnownReturns()
+		}
+		env = endless
+	case p.Shape() == nil:
+		return cfg, nil, usage("%s: a plan from samples needs a horizon or a discount; this problem asks for totals", p.name)
+	default:
+		if s.Returns == "known" {
+			cfg.Returns = p.Model.KnownReturns()
+		}
+		env = p.Model
+	}
+	if s.Support == "auto" {
+		cfg.Knowledge.Support = baseline.SupportOf(p.Model)
+	}
+	return cfg, env, nil
+}
+
+// promise says, before anything is sampled, what the samples will be good for.
+func (d *sampledReport) promise() string {
+	var within []string
+	for i, name := range d.Sample.Error.Names {
+		within = append(within, name+" "+report.Brief(d.Sample.Error.Values[i]))
+	}
+	text := fmt.Sprintf("%s of each choice: with probability %s the returns of every policy are known to within %s",
+		count(d.Sample.Each, "sample"), report.Short(1-d.Failure), strings.Join(within, ", "))
+	if d.Sample.Needed > d.Sample.Each {
+		text += fmt.Sprintf("; to within %s they are with %d", report.Brief(d.Sample.Accuracy), d.Sample.Needed)
+	}
+	return text
+}
+
+// concludeSampled writes the policy and the report.
+func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *baseline.Sampled, d *sampledReport) error {
+	d.Status = "sampled"
+	if plan.Status == exact.Infeasible || plan.Policy == nil {
+		d.Status = "infeasible"
+	}
+	d.Sample.Samples = plan.Samples
+	d.Objective = report.NaN
+	if plan.Returns == nil {
+		plan.Returns = slices.Repeat([]float64{math.NaN()}, len(p.Returns))
+	}
+	d.Returns = p.named(plan.Returns)
+	if p.Task.Cost != nil {
+		d.Objective = report.Number(p.Objective(plan.Returns))
+	}
+	if p.Model != nil && plan.Policy != nil {
+		learned, err := p.worth(ctx, plan.Policy)
+		if err != nil {
+			return failed(err)
+		}
+		d.True = &learned
+	}
+	if p.Model != nil && c.exact {
+		best, err := p.Solve(ctx, exact.Options{})
+		if err != nil {
+			return failed(err)
+		}
+		d.Exact = p.exactReport(&contest.Answer{Best: best})
+	}
+	var writeErr error
+	if c.files.policy != "" && d.Status == "sampled" {
+		writeErr = problem.WritePolicy(c.files.policy, p.Process, p.PlanRows(plan.Policy, nil))
+	}
+	if err := c.write(d.report(p), *c.format); err != nil {
+		return err
+	}
+	if writeErr == nil && d.Status == "infeasible" {
+		return &exitError{exitInfeasible, nil}
+	}
+	return failed(writeErr)
+}
+
+// report declares what was planned.
+func (d *sampledReport) report(p *loaded) *report.Report {
+	how := "relaxed limits"
+	if d.Sample.Strict {
+		how = "strict limits"
+	}
+	heading := p.heading(fmt.Sprintf("plan from %s of each choice, %s, %s", count(d.Sample.Each, "sample"), count(d.Sample.Samples, "step"), how),
+		fmt.Sprintf("seed %d, %.3g s", d.Seed, d.Seconds))
+	t := report.NewTable("", "estimated", "±", "true", "optimum")
+	best := &exactReport{Objective: report.NaN, Returns: named{}}
+	if d.Exact != nil {
+		best = d.Exact
+	}
+	cell := func(of func() any) any {
+		if d.True == nil {
+			return "–"
+		}
+		return of()
+	}
+	for i, name := range p.Returns {
+		optimum, ok := best.Returns.Of(name)
+		if !ok {
+			optimum = report.NaN
+		}
+		t.Add(name, d.Returns.Values[i], d.Sample.Error.Values[i], cell(func() any { return d.True.Returns.Values[i] }), optimum)
+	}
+	if p.Task.Cost != nil {
+		t.Add("objective", d.Objective, "", cell(func() any { return d.True.Objective }), best.Objective)
+	}
+	if p.Task.Target != nil {
+		t.Add("violation", "", "", cell(func() any { return d.True.Violation }), "")
+	}
+	return &report.Report{Data: d, Sections: []report.Section{heading, t, d.notes()}}
+}
+
+// notes says what the plan promises.
+func (d *sampledReport) notes() report.Note {
+	sure := "With probability " + report.Short(1-d.Failure)
+	switch {
+	case d.Status == "infeasible" && d.Sample.Strict:
+		return report.Note{"No policy was found that is sure to keep the limits. Take more samples, or leave --strict out."}
+	case d.Status == "infeasible":
+		return report.Note{sure + " no policy keeps the limits: none does even with the limits loosened by what the samples leave open."}
+	case d.Sample.Strict:
+		return report.Note{sure + " the policy keeps the limits, and its returns are those estimated to within ±. No policy that keeps each limit with room for twice ± is better by more than what 2 times ± makes of the objective."}
+	}
+	return report.Note{sure + " the returns of the policy are those estimated to within ±, no policy within the limits is better by more than what 2 times ± makes of the objective, and the limits are missed by at most 2 times ±."}
+}

@@ -1,0 +1,165 @@
+package baseline
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// sampledCoin is one state and one step with two actions: to flip a coin that shows heads with probability 0.3, which returns (1, 1), or
+// to leave it, which surely returns (0.1, 0). The best first return with the second at most 0.2 is 0.2 in 0.3 of a flip.
+func sampledCoin(t *testing.T) (*cmdp.Model, cmdp.Task) {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+	err := errors.Join(b.Add(cmdp.Row{State: 0, Action: 0, Next: []cmdp.Transition{{Next: 1, Probability: 0.3, Returns: []float64{1, 1}}, {Next: 2, Probability: 0.7, Returns: []float64{0, 0}}}}),
+		b.Add(cmdp.Row{State: 0, Action: 1, Returns: []float64{0.1, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := boxOf(t, m).Upper()
+	upper[1] = 0.2
+	set, err := geometry.NewBox(boxOf(t, m).Lower(), upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := set.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, cmdp.Task{Cost: linearCost(t, []float64{-1, 0}, boxOf(t, m)), Target: target}
+}
+
+// TestSampledCoin wants what a plan from samples promises to hold in at least 95 of 100 among 1,000 runs: the returns of the policy are
+// within the error of those that the plan says; relaxed, cost and limit are missed by twice the error at most; strict, the limit is kept.
+func TestSampledCoin(t *testing.T) {
+	m, task := sampledCoin(t)
+	best := solve(t, m, task).Objective
+	for _, strict := range []bool{false, true} {
+		held, missed := 0, 0
+		const runs = 1000
+		for seed := range uint64(runs) {
+			c := Config{Shape: m.Shape(), Task: task, Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1, Failure: 0.05}}}
+			p, err := PlanSampled(t.Context(), m, c, 400, strict, rand.New(rand.NewPCG(seed, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := make([]float64, 2)
+			cmdp.NewEvaluator(m).Returns(v, p.Policy)
+			within := math.Abs(v[0]-p.Returns[0]) <= p.Error[0] && math.Abs(v[1]-p.Returns[1]) <= p.Error[1]
+			if strict {
+				within = within && v[1] <= 0.2+1e-9
+			} else {
+				within = within && -v[0] <= best+2*p.Error[0] && v[1] <= 0.2+2*p.Error[1]
+			}
+			if within {
+				held++
+			}
+			if v[1] > 0.2 {
+				missed++
+			}
+			if p.Samples != 800 {
+				t.Fatalf("%d samples: want 400 of each choice", p.Samples)
+			}
+		}
+		if held < 950 {
+			t.Errorf("strict %v: what is promised with probability 0.95 holds in %d of %d runs", strict, held, runs)
+		}
+		if !strict && missed == 0 {
+			t.Errorf("no run breaks the limit: loosened limits have no effect")
+		}
+	}
+}
+
+// TestSampleError compares the error with numbers by hand.
+func TestSampleError(t *testing.T) {
+	m, task := sampledCoin(t)
+	c := Config{Shape: m.Shape(), Task: task, Settings: cmdp.Settings{Confidence: cmdp.Confidence{Failure: 0.1}}}
+	// One step, two choices, two returns of range 1: nothing comes after the step, and y = √(ln(2·2·2/0.05)/2N).
+	want := math.Sqrt(math.Log(8/0.05) / 200)
+	if e, err := SampleError(c, 100); err != nil || !floats.EqualApprox(e, []float64{want, want}, 1e-12) {
+		t.Errorf("error %v, %v: want %g", e, err, want)
+	}
+	if n, err := SamplesFor(c, want); err != nil || n < 100 || n > 101 {
+		t.Errorf("%d samples, %v: want 100", n, err)
+	}
+	// One sample leaves everything open: the error is the range.
+	if e, err := SampleError(c, 1); err != nil || e[0] != 1 {
+		t.Errorf("error %v, %v of one sample: want the range 1", e, err)
+	}
+	// Two steps, a kernel for both, known returns of range 3 and three states: e = x·3/2 with x = √(2(ln 6 + ln(2/0.1))/N), b = 3.
+	ex := newExample(t, 3, modelSpec{states: 3, actions: 1, horizon: 2, dim: 1, stationary: true})
+	c = ex.config(10)
+	c.Confidence.Failure, c.Pooled = 0.1, true
+	choices := float64(ex.model.Shape().StepChoices(0))
+	lower, upper := ex.model.Shape().StepReturns(0)
+	x := math.Sqrt(2 * (math.Log(6) + math.Log(choices/0.1)) / 1e4)
+	if e, err := SampleError(c, 1e4); err != nil || math.Abs(e[0]-x*(upper[0]-lower[0])/2) > 1e-12 {
+		t.Errorf("error %v, %v: want %g", e, err, x*(upper[0]-lower[0])/2)
+	}
+	// With a discount of 0.9: e = 9·x·W/2, where W is the range of a discounted return, 10 times that of a step. Two possible successors: b = 2, ln 2.
+	two := twoRooms(t, 0.9)
+	c = two.config(1, 1)
+	c.Confidence.Failure = 0.1
+	x = math.Sqrt(2 * (math.Ln2 + math.Log(3/0.1)) / 1e6)
+	if e, err := SampleError(c, 1e6); err != nil || math.Abs(e[0]-9*x*10/2) > 1e-9 {
+		t.Errorf("error %v, %v: want %g", e, err, 9*x*10/2)
+	}
+	// A single possible successor is certain.
+	c.Knowledge.Support = Support{{{0}, {1}, {0}}}
+	if e, err := SampleError(c, 10); err != nil || e[0] != 0 {
+		t.Errorf("error %v, %v without chance: want 0", e, err)
+	}
+}
+
+// TestSampledPlans wants a plan from many samples to come to the optimum, with a horizon and with a discount.
+func TestSampledPlans(t *testing.T) {
+	ex := newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true})
+	c := ex.config(1)
+	c.Pooled = true
+	p, err := PlanSampled(t.Context(), ex.model, c, 20_000, false, rand.New(rand.NewPCG(1, 1)))
+	if err != nil || math.Abs(p.Objective-ex.optimum) > 2*p.Error[0] {
+		t.Errorf("objective %v, %v: want %g within %v", p, err, ex.optimum, p.Error)
+	}
+	two := twoRooms(t, 0.9)
+	d := two.config(1, 1)
+	q, err := PlanSampled(t.Context(), two.env, d, 1_000_000, false, rand.New(rand.NewPCG(1, 1)))
+	if err != nil || math.Abs(q.Objective-two.optimum) > 2*q.Error[0] || q.Error[0] > 0.5 {
+		t.Errorf("objective %v, %v: want %g within %v", q.Objective, err, two.optimum, q.Error)
+	}
+}
+
+// TestSampledRefusals wants what cannot be planned from samples to be refused by name.
+func TestSampledRefusals(t *testing.T) {
+	m, task := sampledCoin(t)
+	c := Config{Shape: m.Shape(), Task: task, Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1, Failure: 0.05}}}
+	rng := rand.New(rand.NewPCG(1, 1))
+	if _, err := PlanSampled(t.Context(), m, c, 0, false, rng); err == nil || !strings.Contains(err.Error(), "at least 1") {
+		t.Errorf("no samples: %v", err)
+	}
+	if _, err := PlanSampled(t.Context(), m, c, 2, true, rng); !errors.Is(err, geometry.ErrEmpty) {
+		t.Errorf("strict with two samples: %v: want a target that is empty", err)
+	}
+	if _, err := PlanSampled(t.Context(), nil, c, 2, true, rng); err == nil {
+		t.Error("no environment: no error")
+	}
+	average := twoRooms(t, 1)
+	if _, err := SampleError(average.config(1, 1), 10); err == nil || !strings.Contains(err.Error(), "long-run means") {
+		t.Errorf("long-run means: %v", err)
+	}
+	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-9} {
+		if _, err := SamplesFor(c, x); err == nil {
+			t.Errorf("accuracy %g: no error", x)
+		}
+	}
+}
