@@ -16,7 +16,7 @@ import (
 )
 
 // learnerNames are those of learn; compare has others to compare with.
-var learnerNames = append([]string{"moma", "posterior", "moma-posterior"}, endlessNames...)
+var learnerNames = append([]string{"moma", "posterior", "moma-posterior", "posterior-safe"}, endlessNames...)
 
 // endlessNames are those of learners that play endless runs alone.
 var endlessNames = []string{"psconrl", "c-ucrl2", "fha"}
@@ -95,7 +95,7 @@ exits with status 1.`,
 }
 
 func (c *learnCommand) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, or moma-posterior (MOMA with drawn models in the place of bonuses); without a horizon posterior (the default there), psconrl, c-ucrl2 or fha")
+	f.StringVar(&c.learner, "learner", "moma", "who learns: moma, posterior, moma-posterior (MOMA with drawn models in the place of bonuses), or posterior-safe (whose episodes are held to the limits); without a horizon posterior (the default there), psconrl, c-ucrl2 or fha")
 	c.settings.Episodes = 10000
 	c.settings.Seeds = 1
 	c.settings.Bonus = learnBonus
@@ -210,7 +210,7 @@ const dearGame = 100_000
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}
-	if p.endless() && slices.Contains([]string{"moma", "moma-posterior"}, c.learner) {
+	if p.endless() && slices.Contains([]string{"moma", "moma-posterior", "posterior-safe"}, c.learner) {
 		return usage("--learner %s: it learns by episodes, and %s has none: want posterior, %s", c.learner, p.name, strings.Join(endlessNames, ", "))
 	}
 	if p.isGame() && p.hello == nil && c.resume == "" && !c.flags.Changed("episodes") && p.Model.Transitions()*p.Model.Horizon() > dearGame {

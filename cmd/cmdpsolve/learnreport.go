@@ -177,7 +177,8 @@ func (s *session) certificate(f cmdp.Findings) *certificateReport {
 // learnerTitles say who learns where it is not MOMA.
 var learnerTitles = map[string]string{
 	"posterior": "posterior sampling with correction", "moma-posterior": "MOMA with drawn models",
-	"psconrl": "PSConRL, posterior sampling without correction", "c-ucrl2": "C-UCRL with estimated transitions", "fha": "finite-horizon approximation",
+	"posterior-safe": "posterior sampling held to the limits in 95% of the drawn models",
+	"psconrl":        "PSConRL, posterior sampling without correction", "c-ucrl2": "C-UCRL with estimated transitions", "fha": "finite-horizon approximation",
 }
 
 // bonusWords describes a scale of bonuses.

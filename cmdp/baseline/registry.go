@@ -41,6 +41,8 @@ type Algorithm struct {
 	// ModelFree says that it counts no transitions: it does not know which pairs of a state and a known memory are alike, see
 	// [cmdp.Twins], and learns about each.
 	ModelFree bool
+	// Slow says that a comparison in which no learners are named leaves it out.
+	Slow bool
 	// UsesSupport says that it has a use for Knowledge.Support.
 	UsesSupport bool
 	// Homogeneous says that the paper has a kernel that is the same at every step;
@@ -56,7 +58,7 @@ type Algorithm struct {
 // order is the order of tables.
 var order = []string{"moma", "moma-projection", "moma-free", "moma-double", "optcmdp", "optcmdp-bonus", "optdual",
 	"optprimaldual", "conrl-lp", "conrl-lagr", "conrl-convex", "conrl-knapsack", "opdop", "ucpd", "bwcr", "bwcr-ucb", "bwcr-fw", "blackwell", "abh",
-	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "moma-posterior", "optpess-pd", "psconrl", "c-ucrl2", "fha"}
+	"shimkin", "appropo", "optpess-lp", "dope", "triple-q", "rpg-pd", "uopt-rpgpd", "mo-ucbvi", "posterior", "posterior-plain", "posterior-safe", "moma-posterior", "optpess-pd", "psconrl", "c-ucrl2", "fha"}
 
 var registry = map[string]Algorithm{}
 

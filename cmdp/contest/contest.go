@@ -370,6 +370,7 @@ func (c *Contest) enter(name string) error {
 }
 
 // plays reports whether a learner takes part: by its name, or as one of all that play with episodes, or without, as the problem has it.
+// Slow ones are not among those that are fitting.
 func (c *Contest) plays(a baseline.Algorithm) bool {
 	kind := a.Endless
 	if c.endless == nil {
@@ -379,7 +380,10 @@ func (c *Contest) plays(a baseline.Algorithm) bool {
 		name = strings.TrimSpace(name)
 		return name == a.Name || name == "moma" && strings.HasPrefix(a.Name, "moma-")
 	}
-	return kind || slices.ContainsFunc(c.Algorithms, named)
+	if slices.ContainsFunc(c.Algorithms, named) {
+		return true
+	}
+	return kind && !(a.Slow && slices.Contains(c.Algorithms, Fitting))
 }
 
 // withoutFinding adds to the reason why a learner does not run: what it needs was looked
