@@ -104,7 +104,7 @@ func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
 
 // A page holds the numbers of pairs, plus one, of a state and of tuples with consecutive numbers; 0 stands for pairs that do not
 // come up.
-type page [16]int32
+type page [4]int32
 
 // errMany says that there are more pairs than most.
 var errMany = errors.New("monitor: many pairs")
