@@ -50,6 +50,11 @@ func (k *Kernel) EndState() { k.First = append(k.First, int32(k.Choices())) }
 // Choices returns the number of choices of all states.
 func (k *Kernel) Choices() int { return len(k.Offset) - 1 }
 
+// Bytes returns how much memory the numbers of the kernel take.
+func (k *Kernel) Bytes() int {
+	return 4*(len(k.First)+len(k.Next)+len(k.Distribution)+len(k.Vector)) + 8*(len(k.Offset)+len(k.Prob)+len(k.Returns)+len(k.Outcomes))
+}
+
 // Entries returns the places [first, end) of the successors of choice c among those of all choices.
 func (k *Kernel) Entries(c int) (first, end int) { return k.Offset[c], k.Offset[c+1] }
 

@@ -65,6 +65,7 @@ type record struct {
 	Building                     float64 `json:",omitempty"`
 	Planning                     float64 `json:",omitempty"`
 	Answer                       string  `json:",omitempty"`
+	Model                        float64 `json:",omitempty"` // bytes of the rows
 	Bytes                        float64
 }
 
@@ -166,6 +167,8 @@ func (r *record) plan(ctx context.Context, path string, q *question, bytes int) 
 		return err
 	}
 	built := harness.ProcessorTime()
+	r.Model = float64(p.Model.Kernel(0).Bytes())
+	r.States, r.Choices, r.Transitions = p.Model.States(), p.Model.Choices(), p.Model.Transitions()
 	asked, err := query.New(ctx, p, query.Options{})
 	if err != nil {
 		return err
@@ -189,12 +192,12 @@ func (o *options) measure(ctx context.Context) (string, error) {
 
 What it takes to find the states of models of the PRISM Benchmark Suite, to build the model, and to plan for it, with a proof. Seconds are
 processor time of all threads, memory is the most that a process held: one that explores and forgets what it finds, and one that
-builds and plans. States a second are those of the exploration alone.
+builds and plans; the rows of the model are part of it. States a second are those of the exploration alone.
 
 Machine: %s. It was shared with other work.
 
-| model | states | choices | transitions | exploring, s | states/s | MB | building, s | planning, s | MB | property | answer |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| model | states | choices | transitions | exploring, s | states/s | MB | rows, MB | building, s | planning, s | MB | property | answer |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `, o.command, harness.Machine())
 	for _, q := range questions {
 		name, _, _ := strings.Cut(q.String(), " ")
@@ -210,10 +213,10 @@ Machine: %s. It was shared with other work.
 		planned, err := o.start(ctx, plan, q)
 		property := strings.ReplaceAll(q.Property, "|", `\|`)
 		if err != nil {
-			fmt.Fprintf(&b, " | | | `%s` | %s |\n", property, err)
+			fmt.Fprintf(&b, " | | | | `%s` | %s |\n", property, err)
 			continue
 		}
-		fmt.Fprintf(&b, " %.2f | %.2f | %.0f | `%s` | %s |\n", planned.Building, planned.Planning, planned.Bytes/1e6, property, planned.Answer)
+		fmt.Fprintf(&b, " %.1f | %.2f | %.2f | %.0f | `%s` | %s |\n", planned.Model/1e6, planned.Building, planned.Planning, planned.Bytes/1e6, property, planned.Answer)
 	}
 	return b.String(), nil
 }

@@ -81,7 +81,7 @@ func (j job) endless(ctx context.Context) (*outcome, error) {
 	return &outcome{
 		Seconds: time.Since(start).Seconds(), Processor: (harness.ProcessorTime() - used).Seconds(), Objective: r.Objective,
 		exactOutcome: exactOutcome{Bound: r.Bound, Sweeps: r.Iterations, Sweeping: last.Sub(start).Seconds(), Randomized: r.Randomized,
-			Policy: endlessChecksum(p.Model, r), Nonzeros: p.Model.Transitions(), Model: modelBytes(p.Model), Beside: watch.stop()},
+			Policy: endlessChecksum(p.Model, r), Nonzeros: p.Model.Transitions(), Model: float64(p.Model.Kernel(0).Bytes()), Beside: watch.stop()},
 		endlessOutcome: endlessOutcome{First: first.Sub(start).Seconds()},
 		Peak:           harness.PeakMemory(),
 	}, nil

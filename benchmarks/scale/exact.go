@@ -58,7 +58,7 @@ func (j job) solve(ctx context.Context, p *problem.Problem) (*outcome, error) {
 	}
 	e := exactOutcome{
 		Bound: r.Bound, Sweeps: r.Iterations, Sweeping: median(sweeping), Randomized: r.Randomized,
-		Policy: checksum(p.Model, r.Policy), Nonzeros: p.Model.Transitions(), Model: modelBytes(p.Model), Beside: beside,
+		Policy: checksum(p.Model, r.Policy), Nonzeros: p.Model.Transitions(), Model: float64(p.Model.Kernel(0).Bytes()), Beside: beside,
 	}
 	for i := range p.Constraints {
 		e.Prices = append(e.Prices, price(r, i+1))
@@ -80,12 +80,6 @@ func price(r *exact.Result, i int) float64 {
 		}
 	}
 	return 0
-}
-
-// modelBytes returns the size of the arrays of a model.
-func modelBytes(m *cmdp.Model) float64 {
-	k := m.Kernel(0)
-	return float64(4*len(k.First) + 8*len(k.Offset) + 4*len(k.Next) + 4*len(k.Distribution) + 8*len(k.Prob) + 4*len(k.Vector) + 8*len(k.Returns))
 }
 
 // checksum sums up all probabilities of a policy, bit by bit.

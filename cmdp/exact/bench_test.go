@@ -246,7 +246,7 @@ func BenchmarkShared(b *testing.B) {
 				p.Plan(context.Background(), []float64{1, 0.5})
 			}
 			k := m.Kernel(0)
-			bytes := 8*len(k.Offset) + 4*len(k.Next) + 4*len(k.Distribution) + 8*len(k.Prob) + 4*len(k.Vector) + 8*len(k.Returns)
+			bytes := k.Bytes() - 4*len(k.First)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(m.Horizon()*len(k.Next)), "ns/nonzero")
 			b.ReportMetric(float64(bytes-16*k.Choices())/float64(len(k.Next)), "B/transition")
 			b.ReportMetric(float64(bytes-4*len(k.Next))/float64(k.Choices()), "B/choice")
