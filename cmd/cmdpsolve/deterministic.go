@@ -111,5 +111,5 @@ func (c *frontCommand) frontDeterministic(ctx context.Context, p *loaded, over [
 	if ctx.Err() != nil {
 		undecided = errInterrupted.Error()
 	}
-	return c.conclude(p, rep, nil, undecided)
+	return c.conclude(ctx, p, rep, nil, undecided)
 }

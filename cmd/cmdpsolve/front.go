@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ type frontCommand struct {
 	deterministicOptions
 	format   *report.Format
 	over     string
-	error    float64
+	error    string
 	points   int
 	plot     string
 	policies string
@@ -51,7 +53,8 @@ of neighbours give what lies between them. The error is certified: no policy
 lies beyond the curve by more.
 
 --policies writes the policy of each vertex; --plot draws the curve with the
-band in which the true one lies, of three returns for some bounds on the third.
+band in which the true one lies, of three returns for some bounds on the third,
+of more with an axis for each return.
 If no policy keeps the constraints the exit status is 3.`,
 		Example: `  cmdpsolve front inventory --over -shortage,-cost
   cmdpsolve front frozenlake8 --over +goal,-hole --plot front.svg
@@ -61,7 +64,7 @@ If no policy keeps the constraints the exit status is 3.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.over, "over", "", "the `RETURNS` to trade off, separated by commas: + or nothing before one that is to be large, - before one that is to be small")
-	f.Float64Var(&c.error, "error", 1e-4, "certified error to reach, as a fraction of the range of each return over the curve")
+	f.StringVar(&c.error, "error", "1e-4", "certified `ERROR` to reach: a fraction of the range of each return over the curve, or like '0.5 NAME' in the unit of a return; several separated by commas")
 	f.IntVar(&c.points, "points", 1000, "most points to compute")
 	f.StringVar(&c.plot, "plot", "", "draw the curve to `FILE`, as SVG, PNG or PDF by its ending")
 	f.StringVar(&c.policies, "policies", "", "write the policies of the vertices to the new folder `DIR`, as vertex-1.csv and so on, or as DIR/NAME-1.json for DIR/NAME.json and like endings")
@@ -114,14 +117,58 @@ func (p *loaded) parseOver(list string) ([]objective, error) {
 	return out, nil
 }
 
+// plainError writes --error as it is named in messages.
+func plainError(list string) string {
+	x, err := strconv.ParseFloat(list, 64)
+	if err != nil {
+		return list
+	}
+	return fmt.Sprintf("%g", x)
+}
+
+// parseErrors reads the list of --error: a fraction, and errors of returns in their own units.
+func parseErrors(list string, over []objective) (fraction float64, absolute []float64, err error) {
+	fraction = 1e-4
+	given := false
+	for item := range strings.SplitSeq(list, ",") {
+		number, name, named := strings.Cut(strings.TrimSpace(item), " ")
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return 0, nil, usage("--error %s: %q is no number", list, number)
+		}
+		if !named {
+			if !(x > 0 && x < 1) {
+				return 0, nil, usage("--error %s: want above 0 and below 1, or an error in the unit of a return like '0.5 %s'", list, over[0].name)
+			}
+			if given {
+				return 0, nil, usage("--error %s: want one fraction", list)
+			}
+			fraction, given = x, true
+			continue
+		}
+		name = strings.TrimSpace(name)
+		k := slices.IndexFunc(over, func(o objective) bool { return o.name == name })
+		switch {
+		case k < 0:
+			return 0, nil, usage("--error %s: %q is no return of the trade-off: want one of those of --over", list, name)
+		case !(x > 0) || math.IsInf(x, 1):
+			return 0, nil, usage("--error %s: want an error of %s above 0", list, name)
+		case absolute != nil && absolute[k] > 0:
+			return 0, nil, usage("--error %s: %s is given twice", list, name)
+		}
+		if absolute == nil {
+			absolute = make([]float64, len(over))
+		}
+		absolute[k] = x
+	}
+	return fraction, absolute, nil
+}
+
 func (c *frontCommand) check() error {
 	if err := c.planOptions.check(); err != nil {
 		return err
 	}
-	switch {
-	case !(c.error > 0 && c.error < 1):
-		return usage("--error %g: want above 0 and below 1", c.error)
-	case c.points < 1:
+	if c.points < 1 {
 		return usage("--points %d: want at least 1", c.points)
 	}
 	if err := drawable("--plot", c.plot); err != nil {
@@ -176,13 +223,17 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	opts, progress := c.options(p)
+	opts.Error, opts.Absolute, err = parseErrors(c.error, over)
+	if err != nil {
+		return err
+	}
 	if c.deterministic {
 		return c.frontDeterministic(ctx, p, over)
 	}
 	if len(p.Of(query.WorstEpisodes)) > 0 && slices.ContainsFunc(over, func(o objective) bool { return o.index >= len(p.Problem.Returns) }) {
 		return usage("--over %s: it depends on where the worst episodes begin: want %v", c.over, p.Problem.Returns)
 	}
-	opts, progress := c.options(p)
 	wanted := make([]query.Objective, len(over))
 	for k, o := range over {
 		wanted[k] = o.wanted()
@@ -195,21 +246,26 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	}
 	rep := newFrontReport(p, over, f, time.Since(begin))
 	rep.all = c.all
+	if *c.format == report.JSON {
+		if err := rep.recoverMixed(ctx); err != nil {
+			return p.stopped(err)
+		}
+	}
 	undecided, figure := "", func() *chart.Figure { return frontFigure(p, rep, f.Parts[0].Result) }
 	switch {
 	case rep.Union > 0:
-		undecided = fmt.Sprintf("the error %g was not reached (see --error, --points and --gap)", c.error)
+		undecided = fmt.Sprintf("the error %s was not reached (see --error, --points and --gap)", plainError(c.error))
 		figure = func() *chart.Figure { return unionFigure(p, rep, f) }
 	case len(f.Points) > 0:
-		undecided = fmt.Sprintf("the error %g was not reached: the points have the error %s\n(see --error, --points and --gap)", c.error, report.Brief(rep.Relative))
+		undecided = fmt.Sprintf("the error %s was not reached: the points have the error %s\n(see --error, --points and --gap)", plainError(c.error), report.Brief(rep.Relative))
 	}
-	return c.conclude(p.as(f.Parts[0].Query), rep, figure, undecided)
+	return c.conclude(ctx, p.as(f.Parts[0].Query), rep, figure, undecided)
 }
 
 // conclude writes a curve with its policies and picture. undecided says why it is not what was asked for, if it could not be
 // decided and there is more to say than of a plan.
-func (c *frontCommand) conclude(p *loaded, rep *frontReport, figure func() *chart.Figure, undecided string) error {
-	files, end := c.writeFiles(rep, figure), verdict(rep.status, c.iterations)
+func (c *frontCommand) conclude(ctx context.Context, p *loaded, rep *frontReport, figure func() *chart.Figure, undecided string) error {
+	files, end := c.writeFiles(ctx, rep, figure), verdict(rep.status, c.iterations)
 	if rep.status == exact.Undecided && undecided != "" {
 		end = failed(errors.New(undecided))
 	}
@@ -218,7 +274,7 @@ func (c *frontCommand) conclude(p *loaded, rep *frontReport, figure func() *char
 
 // options returns the options of a curve, and its progress.
 func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
-	opts := exact.FrontOptions{Error: c.error, Points: c.points}
+	opts := exact.FrontOptions{Points: c.points}
 	var progress *planProgress
 	opts.Options, progress = c.exact(c.err, p.transitions(), 1)
 	opts.Each = progress.point
@@ -226,7 +282,7 @@ func (c *frontCommand) options(p *loaded) (exact.FrontOptions, *planProgress) {
 }
 
 // writeFiles writes policies and plot, where there is a curve.
-func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure) error {
+func (c *frontCommand) writeFiles(ctx context.Context, rep *frontReport, figure func() *chart.Figure) error {
 	if len(rep.Vertices) == 0 {
 		return nil
 	}
@@ -234,6 +290,9 @@ func (c *frontCommand) writeFiles(rep *frontReport, figure func() *chart.Figure)
 		for i, v := range rep.Vertices {
 			v.File = numberedPolicy(c.policies, "vertex", i+1, len(rep.Vertices))
 			if err := os.MkdirAll(filepath.Dir(v.File), 0o777); err != nil {
+				return err
+			}
+			if err := v.at.Recover(ctx); err != nil {
 				return err
 			}
 			if err := problem.WritePolicy(v.File, v.at.Query.Process, v.at.Query.PlanRows(v.at.Policy, v.at.Components)); err != nil {

@@ -14,9 +14,12 @@ import (
 
 // frontFigure draws the curve between two returns with the band in which the true
 // one lies. Of three returns it draws the curve between the first two for some bounds
-// on the third; of more, the first against each other one, whatever the rest.
+// on the third; of more, each vertex as a line over an axis for each return.
 func frontFigure(p *loaded, rep *frontReport, r *exact.FrontResult) *chart.Figure {
 	f := &chart.Figure{Title: p.title() + ": trade-off curve"}
+	if len(rep.over) > 3 {
+		return parallelFigure(p.title(), rep.over, rep.vertexReturns(), rep.Error)
+	}
 	f.Notes = []string{"The certified error is at most " + report.Small(rep.Error) + "; the true curve lies in the band."}
 	panel := func(b int, curves []chart.Curve) {
 		f.Panels = append(f.Panels, chart.Panel{X: axisOf(rep.over[0]), Y: axisOf(rep.over[b]), Curves: curves})
@@ -26,13 +29,70 @@ func frontFigure(p *loaded, rep *frontReport, r *exact.FrontResult) *chart.Figur
 		panel(1, rep.curves(r))
 	case 3:
 		panel(1, rep.contours(r))
-	default:
-		for b := 1; b < len(rep.over); b++ {
-			s := section{r: r, over: rep.over, b: b}
-			panel(b, []chart.Curve{s.curve(rep.span(0))})
-		}
 	}
 	return f
+}
+
+// vertexReturns returns, of each vertex, the returns that are traded off.
+func (rep *frontReport) vertexReturns() [][]float64 {
+	var out [][]float64
+	for _, v := range rep.Vertices {
+		x := make([]float64, len(rep.over))
+		for k, o := range rep.over {
+			x[k] = v.returns[o.index]
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// parallelFigure draws vertices in parallel coordinates (Inselberg 1985): an axis for each return, from its worst value over the vertices
+// below to its best above, and a line for each vertex. Colours tell the quarters of the first return.
+func parallelFigure(title string, over []objective, vertices [][]float64, certified report.Number) *chart.Figure {
+	const quarters = 4
+	x := chart.Axis{}
+	worst, best := make([]float64, len(over)), make([]float64, len(over))
+	for k, o := range over {
+		worst[k], best[k] = math.Inf(1), math.Inf(-1)
+		for _, v := range vertices {
+			worst[k], best[k] = min(worst[k], v[k]), max(best[k], v[k])
+		}
+		if o.sign < 0 {
+			worst[k], best[k] = best[k], worst[k]
+		}
+		x.Ticks = append(x.Ticks, chart.Tick{At: float64(k), Label: o.name + "\n" + report.Brief(worst[k]) + " to " + report.Brief(best[k])})
+	}
+	height := func(v []float64, k int) float64 {
+		if worst[k] == best[k] {
+			return 1
+		}
+		return (v[k] - worst[k]) / (best[k] - worst[k])
+	}
+	curves := make([]chart.Curve, quarters)
+	for _, v := range vertices {
+		c := &curves[min(quarters-1, int(quarters*height(v, 0)))]
+		c.Free = true
+		if len(c.X) > 0 { // a gap between one vertex and the next
+			c.X, c.Y = append(c.X, 0), append(c.Y, math.NaN())
+		}
+		for k := range over {
+			c.X, c.Y = append(c.X, float64(k)), append(c.Y, height(v, k))
+		}
+	}
+	panel := chart.Panel{X: x, Y: chart.Axis{Ticks: []chart.Tick{{At: 0, Label: "worst"}, {At: 1, Label: "best"}}}}
+	for i, c := range curves {
+		if len(c.X) == 0 {
+			continue
+		}
+		from := worst[0] + float64(i)/quarters*(best[0]-worst[0])
+		to := worst[0] + float64(i+1)/quarters*(best[0]-worst[0])
+		c.Name = over[0].name + " " + report.Brief(min(from, to)) + " to " + report.Brief(max(from, to))
+		c.Marks = len(vertices) <= 60
+		panel.Curves = append(panel.Curves, c)
+	}
+	notes := []string{"Each line is a vertex; an axis goes from the worst value of a return over the vertices to the best.",
+		"The certified error is at most " + report.Small(certified) + "."}
+	return &chart.Figure{Title: title + ": trade-off surface", Panels: []chart.Panel{panel}, Notes: notes}
 }
 
 // unionFigure draws the curves of which something is left, of the first two returns.

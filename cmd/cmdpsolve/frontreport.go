@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,7 +81,11 @@ func newFrontReport(p *loaded, over []objective, f *query.Front, took time.Durat
 // point is a point of the curve as it is reported.
 func (rep *frontReport) point(q query.FrontPoint) *pointReport {
 	returns := q.Returns[:len(rep.shown)]
-	point := &pointReport{Returns: named{Names: rep.shown, Values: report.Numbers(returns)}, Randomized: q.Policy.Randomized(), Vertex: q.Vertex, returns: returns, at: q}
+	randomized := 0
+	if q.Policy != nil {
+		randomized = q.Policy.Randomized()
+	}
+	point := &pointReport{Returns: named{Names: rep.shown, Values: report.Numbers(returns)}, Randomized: randomized, Vertex: q.Vertex, returns: returns, at: q}
 	if q.Weights != nil {
 		point.Weights = named{Values: report.Numbers(q.Weights)}
 		for _, o := range rep.over {
@@ -93,6 +98,22 @@ func (rep *frontReport) point(q query.FrontPoint) *pointReport {
 		}
 	}
 	return point
+}
+
+// recoverMixed puts the policies of the points together that are mixtures: only then is it known where they draw.
+func (rep *frontReport) recoverMixed(ctx context.Context) error {
+	for _, point := range rep.Points {
+		if !point.at.Mixed {
+			continue
+		}
+		if err := point.at.Recover(ctx); err != nil {
+			return err
+		}
+		if point.at.Policy != nil {
+			point.Randomized = point.at.Policy.Randomized()
+		}
+	}
+	return nil
 }
 
 // report declares the curve: all points for programs, the vertices for people.

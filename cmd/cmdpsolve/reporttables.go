@@ -280,6 +280,9 @@ func savedFront(data []byte) ([]*chart.Figure, error) {
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, err
 	}
+	if len(saved.Over) > 3 && len(saved.Vertices) > 0 {
+		return saved.parallel(), nil
+	}
 	if len(saved.Over) != 2 || len(saved.Points) == 0 {
 		return nil, nil
 	}
@@ -292,6 +295,28 @@ func savedFront(data []byte) ([]*chart.Figure, error) {
 	}
 	return []*chart.Figure{{Title: saved.Problem + ": trade-off curve",
 		Panels: []chart.Panel{{X: chart.Axis{Title: a}, Y: chart.Axis{Title: b}, Curves: []chart.Curve{curve}}}}}, nil
+}
+
+// parallel draws a saved trade-off of many returns.
+func (rep *frontReport) parallel() []*chart.Figure {
+	var over []objective
+	for _, name := range rep.Over {
+		sign := 1.0
+		if strings.HasPrefix(name, "-") {
+			sign = -1
+		}
+		over = append(over, objective{name: strings.TrimLeft(name, "+-"), sign: sign})
+	}
+	var vertices [][]float64
+	for _, v := range rep.Vertices {
+		var x []float64
+		for _, o := range over {
+			value, _ := v.Returns.Of(o.name)
+			x = append(x, float64(value))
+		}
+		vertices = append(vertices, x)
+	}
+	return []*chart.Figure{parallelFigure(rep.Problem, over, vertices, rep.Error)}
 }
 
 // savedSweep draws a sweep.

@@ -22,7 +22,7 @@ func curves(n int) *Figure {
 	rng := rand.New(rand.NewPCG(1, 2))
 	f := &Figure{Title: "garnet, 20 seeds, mean and 95% interval"}
 	for _, name := range []string{"regret of the mean return (cost)", "violation of the target (distance)"} {
-		p := Panel{X: Axis{"episodes", true}, Y: Axis{name, true}}
+		p := Panel{X: Axis{Title: "episodes", Log: true}, Y: Axis{Title: name, Log: true}}
 		for i := range n {
 			c := Curve{Name: "algorithm-" + strconv.Itoa(i)}
 			for k := 1.0; k <= 1e5; k *= 1.3 {

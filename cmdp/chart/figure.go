@@ -29,6 +29,14 @@ type Axis struct {
 	// Log is a logarithmic axis. Values at or below 0, or more than Decades below the
 	// largest, are drawn on its lower edge, and a line under the figure says so.
 	Log bool
+	// Ticks are the marks of a linear axis, nil for those that suit the numbers.
+	Ticks []Tick
+}
+
+// A Tick is a mark on an axis, with what is written beside it.
+type Tick struct {
+	At    float64
+	Label string
 }
 
 // Decades is how much a logarithmic axis shows at most.

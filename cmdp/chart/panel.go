@@ -86,6 +86,11 @@ func (p *Panel) spans() (x, y span) {
 			x.min, x.max = x.min/2, x.max*2
 		}
 	}
+	if len(p.X.Ticks) > 0 { // room for what is written under the outermost ones
+		room := 0.07 * (x.max - x.min)
+		x.min -= room
+		x.max += room
+	}
 	return x, spanOf(p.Y.Log, ys, edges)
 }
 
@@ -101,6 +106,13 @@ func dress(a *plot.Axis, axis Axis, s span, plt *plot.Plot) {
 	a.Padding = 0
 	a.Min, a.Max = s.min, s.max
 	a.Tick.Marker = linearTicks{}
+	if len(axis.Ticks) > 0 {
+		var marks plot.ConstantTicks
+		for _, t := range axis.Ticks {
+			marks = append(marks, plot.Tick{Value: t.At, Label: t.Label})
+		}
+		a.Tick.Marker = marks
+	}
 	if s.log {
 		a.Scale, a.Tick.Marker = plot.LogScale{}, logTicks{}
 	}

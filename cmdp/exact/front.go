@@ -23,6 +23,9 @@ type FrontOptions struct {
 	// Error is the error to reach, relative to the range of each objective over the
 	// curve. 0 stands for 1e-4. Curves with few vertices are found exactly anyway.
 	Error float64
+	// Absolute holds errors of the objectives in their own units, in the place of Error where they are above 0; nil for none. Such
+	// an objective counts as if its range were its error divided by Error.
+	Absolute []float64
 	// Points bounds the number of weighted problems. 0 stands for 1000.
 	Points int
 	// Each, if not nil, is called with every new point.
@@ -86,7 +89,8 @@ type FrontResult struct {
 	// Undecided if Error was not reached.
 	Status      Status
 	Certificate *Certificate
-	// Points are on the curve, in the order of discovery. None dominates another.
+	// Points are on the curve, or by a tenth of the error within it where models are so large that to be exact takes longer, in the
+	// order of discovery. None dominates another.
 	// Mixtures of them approximate the curve from inside.
 	Points []FrontPoint
 	// Outer holds the half-spaces −w·y ≤ −b that contain all that can be reached, and
@@ -96,7 +100,7 @@ type FrontResult struct {
 	// Error certifies both: each corner, and so each point of the true curve, is
 	// within the Euclidean distance Error of a mixture of Points or of something that
 	// such a mixture dominates. Relative is the same as a fraction of the range of
-	// each objective. A range that is too small for the error asked for, because of
+	// each objective, or of what stands for it, see FrontOptions.Absolute. A range that is too small for the error asked for, because of
 	// Rounding, counts as the least range that is not.
 	Error, Relative float64
 	// Rounding is the rounding error of each objective: values that are closer count
@@ -124,6 +128,14 @@ func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 	}
 	if !(o.Error >= 0 && o.Error < 1) || o.Points < 0 {
 		return o, fmt.Errorf("exact: front: error %g with %d points: want 0 for the default, or an error below 1", o.Error, o.Points)
+	}
+	if len(o.Absolute) > 0 && len(o.Absolute) != len(o.Over) {
+		return o, fmt.Errorf("exact: front: %d absolute errors of %d objectives: want one of each", len(o.Absolute), len(o.Over))
+	}
+	for k, x := range o.Absolute {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			return o, fmt.Errorf("exact: front: absolute error %g of objective %d: want a finite number, at least 0", x, k)
+		}
 	}
 	if o.Error == 0 {
 		o.Error = 1e-4
@@ -281,7 +293,11 @@ func (f *front) rescale() {
 	f.scale, f.least = make([]float64, len(f.opts.Over)), make([]float64, len(f.opts.Over))
 	for k := range f.scale {
 		least, most := f.span(k)
-		f.least[k], f.scale[k] = least, math.Max(most-least, f.result.Rounding[k]/f.opts.Error)
+		f.least[k], f.scale[k] = least, most-least
+		if len(f.opts.Absolute) > 0 && f.opts.Absolute[k] > 0 {
+			f.scale[k] = f.opts.Absolute[k] / f.opts.Error
+		}
+		f.scale[k] = math.Max(f.scale[k], f.result.Rounding[k]/f.opts.Error)
 		if f.scale[k] == 0 {
 			f.scale[k] = 1
 		}

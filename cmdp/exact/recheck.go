@@ -69,7 +69,7 @@ func expectation(next []int32, prob, v []float64) float64 {
 // recheck proves a bound of V*(dir) by going through all choices of the model, wherever
 // the values come from.
 func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	_, value, margin, err = p.solve(ctx, p.scalar(dir), dir, 0, true)
+	_, _, value, margin, err = p.solve(ctx, dir, 0, true)
 	return value, margin, err
 }
 

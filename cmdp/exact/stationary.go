@@ -39,6 +39,7 @@ type stationary struct {
 	signs       []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
 	steps       []float64                 // of each return, the largest magnitude in a step
 	swept       bool                      // some component is so large that its totals are swept
+	charge      bool                      // what costs nothing is found in the graph, as where some component is swept
 	mass        []float64                 // room for visits
 	enough      float64                   // relative error of a bound that is no matter
 	proving     bool                      // bounds are proved all the same
@@ -192,10 +193,11 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain)
 }
 
-// charged reports whether a direction has no negative reward in a total with a component that is swept. What costs nothing is
-// found in the graph then: values that fall to 0 by the same factor again and again would never get there.
+// charged reports whether a direction has no negative reward in a total with a component that is swept, or where a bound was lost
+// otherwise. What costs nothing is found in the graph then: values that fall to 0 by the same factor again and again, from one state to
+// the next or from one sweep to the next, would never get there.
 func (p *stationary) charged(dir []float64) bool {
-	if p.gamma < 1 || !p.swept {
+	if p.gamma < 1 || !p.swept && !p.charge {
 		return false
 	}
 	for i, t := range dir {
@@ -279,7 +281,7 @@ func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotie
 
 // price finds values up to an error that is a part of aim. The last policy tells how large they are.
 func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
-	z, tolerance, proved := p.scalar(dir), p.enough, p.enough == 0 || p.proving
+	tolerance, proved := p.enough, p.enough == 0 || p.proving
 	size := 0.0
 	for i, x := range p.last {
 		size += math.Abs(dir[i] * x)
@@ -290,7 +292,7 @@ func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (pri
 	}
 	rough := tolerance > p.enough
 	for {
-		endless, value, margin, err := p.solve(ctx, z, dir, tolerance, proved)
+		z, endless, value, margin, err := p.solve(ctx, dir, tolerance, proved)
 		if err != nil {
 			return priced{}, err
 		}
@@ -384,18 +386,19 @@ func (p *stationary) spread(dst []float64, z *markov.LeastTotal) []float64 {
 // solve finds the cheapest policy in a direction, up to a relative error, and a bound, which is proved by going
 // through all choices of the model if proved is true. A total whose bound is lost to rounding
 // is sought again with a larger perturbation.
-func (p *stationary) solve(ctx context.Context, z *markov.LeastTotal, dir []float64, tolerance float64, proved bool) (endless []int32, value, margin float64, err error) {
+func (p *stationary) solve(ctx context.Context, dir []float64, tolerance float64, proved bool) (z *markov.LeastTotal, endless []int32, value, margin float64, err error) {
 	const most = 1000
+	z = p.scalar(dir)
 	for {
 		p.scalarize(z, dir)
 		z.Tolerance = tolerance
 		z.Progress = p.tell
 		if endless, err = z.Solve(ctx); endless != nil || err != nil {
-			return endless, math.Inf(-1), 0, err
+			return z, endless, math.Inf(-1), 0, err
 		}
 		if !proved {
 			value, margin = p.boundOf(z)
-			return nil, value, margin, nil
+			return z, nil, value, margin, nil
 		}
 		p.mass = p.spread(p.mass, z) // nobody needs visits any more
 		value, margin = p.lowerBound(dir, p.mass)
@@ -405,11 +408,18 @@ func (p *stationary) solve(ctx context.Context, z *markov.LeastTotal, dir []floa
 			}
 		}
 		if !math.IsInf(margin, 1) {
-			return nil, value, margin, nil
+			return z, nil, value, margin, nil
+		}
+		if !p.charge && !p.charged(dir) {
+			p.charge = true
+			if p.charged(dir) {
+				z = p.scalar(dir)
+				continue
+			}
 		}
 		if z.Cancels() || z.Perturbation > most {
 			value, margin = p.rationally(z, dir, value)
-			return nil, value, margin, nil
+			return z, nil, value, margin, nil
 		}
 		z.Perturbation *= 8
 	}

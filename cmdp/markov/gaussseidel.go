@@ -52,7 +52,8 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	}
 	since, settled := -fewSweeps*int(hi-lo), false // how many states have been swept since the policy was evaluated, and whether it is stable
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
-		if since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo) {
+		// What is found stretch by stretch, or to rounding, is left to sweeps.
+		if step == hi-lo && z.extra > 0 && (since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo)) {
 			since = 0
 			if !z.evaluateSwept(ctx, i, lo, hi) {
 				return false
@@ -93,7 +94,6 @@ func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) boo
 	if z.sweepPolicy(ctx, lo, hi) || !z.proper(lo, hi) {
 		return true
 	}
-	z.iterative[i] = true
 	rest := 0.1 * z.extra
 	if z.switched > 0 { // it will change
 		rest = math.Inf(1)

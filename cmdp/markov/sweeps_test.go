@@ -85,7 +85,7 @@ func TestModifiedPolicyIteration(t *testing.T) {
 
 // A walk forwards, that every tenth step leads back from, takes 1.25 steps for each state on its way. Another
 // choice costs as much and gets nowhere. Where some choice leads back from the end to the start, sweeps are
-// given up, and the answer is the same.
+// given up if the answer is to be exact to rounding, or else the policy is evaluated between them, and the answer is the same.
 func TestGaussSeidel(t *testing.T) {
 	const states = 2 << 14
 	for _, far := range []bool{false, true} {
@@ -121,8 +121,8 @@ func TestGaussSeidel(t *testing.T) {
 					t.Fatalf("far %v, error %g: action %d in state %d", far, tolerance, a, s)
 				}
 			}
-			if gone := len(z.slow) > 0; gone != far || !far && z.chain.States() > 0 {
-				t.Errorf("far %v: sweeps were given up: %v", far, gone)
+			if gone := len(z.slow) > 0; gone != (far && tolerance == 0) || !far && z.chain.States() > 0 {
+				t.Errorf("far %v, error %g: sweeps were given up: %v", far, tolerance, gone)
 			}
 		}
 	}

@@ -37,17 +37,30 @@ type Front struct {
 type FrontPart struct {
 	Query  *Query
 	Result *exact.FrontResult
-
-	queries []*Query // of each point, the query that remembers what its policy does
 }
 
 // A FrontPoint is a point of a trade-off curve.
 type FrontPoint struct {
 	exact.FrontPoint
-	// Query is whose policy it is, with the memory that this needs.
+	// Query is whose policy it is, once Recover has been called with the memory that this needs.
 	Query *Query
 	// Vertex says that no mixture of the other points equals or improves on it.
 	Vertex bool
+}
+
+// Recover sets the policy, see [exact.FrontPoint.Recover], and Query to the one that remembers what the policy does.
+func (p *FrontPoint) Recover(ctx context.Context) error {
+	if p.Policy != nil || len(p.Components) > 0 {
+		return nil
+	}
+	if err := p.FrontPoint.Recover(ctx); err != nil {
+		return err
+	}
+	remembers, err := p.Query.Remembering(p.Product)
+	if err == nil {
+		p.Query = remembers
+	}
+	return err
 }
 
 // Front computes the trade-off curve between returns within the limits of a query with one player; its goal has no part in it. Limits on
@@ -63,15 +76,7 @@ func (q *Query) Front(ctx context.Context, over []Objective, opts exact.FrontOpt
 		if err != nil {
 			return err
 		}
-		part := FrontPart{Query: of, Result: r}
-		for _, point := range r.Points {
-			remembers, err := of.Remembering(point.Product)
-			if err != nil {
-				return err
-			}
-			part.queries = append(part.queries, remembers)
-		}
-		f.add(part)
+		f.add(FrontPart{Query: of, Result: r})
 		return nil
 	})
 	if err != nil {
@@ -193,7 +198,7 @@ func (f *Front) join() {
 			if len(f.Parts) > 1 && (!vertices[k] || f.covered(i, point, scale)) {
 				continue
 			}
-			f.Points = append(f.Points, FrontPoint{point, part.queries[k], vertices[k]})
+			f.Points = append(f.Points, FrontPoint{point, part.Query, vertices[k]})
 		}
 	}
 	f.sort()

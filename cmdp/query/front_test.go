@@ -17,7 +17,7 @@ func TestUnionOfCurves(t *testing.T) {
 		for _, x := range points {
 			r.Points = append(r.Points, exact.FrontPoint{Objectives: []float64{-x[0], -x[1]}, Returns: x})
 		}
-		return FrontPart{Query: q, Result: r, queries: slices.Repeat([]*Query{q}, len(points))}
+		return FrontPart{Query: q, Result: r}
 	}
 	empty, optimal := curve(9, 0, exact.Infeasible), exact.Optimal
 	tests := []struct {
