@@ -118,6 +118,9 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 	if err := s.files.check(); err != nil {
 		return nil, err
 	}
+	if p != nil && p.Fleet != nil {
+		return nil, usage("%s: a fleet: want a problem of one agent, such as one of its models", in)
+	}
 	if p != nil && isProblemFile(out) {
 		if err := writeFile(out, func(w io.Writer) error { return problem.Write(w, p) }); err != nil {
 			return nil, failed(err)
