@@ -109,7 +109,11 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	lower, upper, err := exact.Ranges(ctx, p.Model, opts)
+	planner, err := p.Planner()
+	if err != nil {
+		return nil, err
+	}
+	lower, upper, err := planner.Ranges(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func (c *checkCommand) judgeRobust(ctx context.Context, p *loaded) (*checkReport
 func (c *checkCommand) judge(ctx context.Context, p *loaded) (*checkReport, error) {
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
 	defer progress.close()
-	planner, err := p.fresh(opts)
+	planner, err := p.Planner()
 	if err != nil {
 		return nil, err
 	}

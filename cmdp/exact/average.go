@@ -112,7 +112,7 @@ func (p *average) way(totals []float64) *way {
 	}
 	ends := p.ends
 	if !p.m.Average() {
-		ends = p.graph.Only(p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(totals, c) })).EndComponents()
+		ends = p.endComponents(p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(totals, c) }))
 	}
 	inside := make([][]int32, ends.Len())
 	for i := range p.ends.Len() {

@@ -22,7 +22,9 @@ type Planner struct {
 	width   int // dimension of a sum
 	sum     func(tell markov.Progress) (pricer, error)
 	turn    chan struct{}
-	pricer  pricer // nil before the first task
+	known   analyses    // of a model of totals or discounted sums, for all its pricers
+	reached *stationary // of such a model, nil before the first task
+	pricer  pricer      // nil before the first task
 	columns []column
 }
 
@@ -174,7 +176,7 @@ func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work fu
 	}
 	defer func() {
 		if ctx.Err() != nil && !p.pricer.traits().fresh { // it may be left between two states
-			p.pricer = nil
+			p.forget()
 		}
 	}()
 	enough := 0.0
@@ -205,11 +207,63 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	return nil
 }
 
+// newPricer is the function newPricer, with what is known of the model.
 func (p *Planner) newPricer(c relevance, tell markov.Progress) (pricer, error) {
 	if p.m == nil {
 		return p.sum(tell)
 	}
-	return newPricer(p.m, p.workers, c, tell)
+	if p.m.Horizon() > 0 || p.m.Means() {
+		return newPricer(p.m, p.workers, c, tell)
+	}
+	p.reach(tell)
+	q, err := p.reached.with(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.m.Discount() < 1 {
+		return &discounted{q}, nil
+	}
+	return &total{q}, nil
+}
+
+// reach finds what is reached in a model of totals or discounted sums, unless that is known.
+func (p *Planner) reach(tell markov.Progress) {
+	if p.reached == nil {
+		p.reached = reach(p.m, p.workers, tell)
+		p.reached.known = &p.known
+	}
+	p.reached.tell, p.reached.graph.Progress = tell, tell
+}
+
+// forget drops what an interruption may have left between two states. What was found of the model stays.
+func (p *Planner) forget() { p.pricer, p.reached = nil, nil }
+
+// Ranges is the function [Ranges], which it returns the errors of. Of opts only Working is used. Extremes of totals are found once.
+func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
+	if p.m == nil {
+		lower, upper = make([]float64, p.width), make([]float64, p.width)
+		err = p.inTurn(ctx, irrelevant(p.width), opts, func(q pricer) error { return q.(*sum).ranges(ctx, lower, upper) })
+		return lower, upper, err
+	}
+	if p.m.Horizon() > 0 || p.m.Means() {
+		return Ranges(ctx, p.m, Options{Workers: p.workers, Working: opts.Working})
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	lower, upper = make([]float64, p.m.Dim()), make([]float64, p.m.Dim())
+	p.reach(opts.Working)
+	of := *p.reached
+	of.scalars = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
+	if err := of.ranges(ctx, lower, upper); err != nil {
+		p.forget()
+		return nil, nil, err
+	}
+	unbox(lower, upper)
+	return lower, upper, nil
 }
 
 // coarse is the gap from which prices need not be found to rounding.

@@ -92,17 +92,6 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 	}
 }
 
-// Ranges is the function [Ranges], which it returns the errors of. Of opts only Working is used.
-func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
-	if p.m != nil {
-		opts.Workers = p.workers
-		return Ranges(ctx, p.m, opts)
-	}
-	lower, upper = make([]float64, p.width), make([]float64, p.width)
-	err = p.inTurn(ctx, irrelevant(p.width), opts, func(q pricer) error { return q.(*sum).ranges(ctx, lower, upper) })
-	return lower, upper, err
-}
-
 // Extent returns a box around the returns of all policies, which is found without planning. Its sides are ±[Boundless] where it has none.
 func (p *Planner) Extent(ctx context.Context) (lower, upper []float64, err error) {
 	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())

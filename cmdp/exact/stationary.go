@@ -28,7 +28,7 @@ type stationary struct {
 
 	reached     []bool            // by some policy
 	recurrent   bool              // some policy need not come to rest
-	extremes    *extremes         // shared by all pricers of the model
+	known       *analyses         // shared by all pricers of the model
 	graph       markov.Graph      // what is reached, and policies may use
 	parts       *markov.Partition // its strongly connected components
 	visitor     *markov.Visits
@@ -76,7 +76,7 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
 	p.recurrent = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
-	p.extremes, p.scalars, p.chain = new(extremes), make(map[string]*markov.LeastTotal), new(markov.Chain)
+	p.known, p.scalars, p.chain = new(analyses), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.number()
 	p.parts = &markov.Partition{First: p.base.Component, Order: p.base.Origin} // without the states that rest
 	return p
@@ -176,14 +176,14 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 	}
 	free, ends := p.choices(nothing), p.neutralEnds
 	if p.graph.Allowed != nil || !slices.Equal(free, p.choices(p.neutral)) {
-		ends = p.graph.Only(free).EndComponents()
+		ends = p.endComponents(free)
 	}
 	if ends.Len() == 0 {
 		return nil
 	}
 	places, safe := ends, p.choices(func(c int32) bool { return free[c] && p.neutral(c) })
 	if !slices.Equal(safe, free) {
-		places = p.graph.Only(safe).EndComponents()
+		places = p.endComponents(safe)
 	}
 	for _, z := range p.scalars {
 		if z.LowerBound < 0 && slices.Equal(z.Quotient.Inside, ends.Inside) && slices.Equal(z.Quotient.Keeps, places.Inside) {
@@ -214,7 +214,7 @@ func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) })
 	places := p.graph.Only(make([]bool, len(nothing))).EndComponents() // none
 	if p.neutralEnds != nil {
-		places = p.graph.Only(p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) })).EndComponents()
+		places = p.endComponents(p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) }))
 	}
 	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing), Progress: p.tell}
 	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 )
 
 // total is the pricer of totals.
@@ -27,15 +28,40 @@ func (p *total) possible(ctx context.Context, lower, upper []float64) error {
 	return p.ranges(ctx, lower, upper)
 }
 
-// extremes remembers the extremes of the returns.
-type extremes struct{ lower, upper []float64 }
+// analyses are what was found of a model, for all its pricers.
+type analyses struct {
+	lower, upper []float64     // the extremes of the returns, nil before they are known
+	ends         []analysedSet // the last ones
+}
+
+// An analysedSet has the end components of a part of a model.
+type analysedSet struct {
+	in, allowed []bool // states and choices
+	ends        *markov.EndComponents
+}
+
+// endComponents returns those of the states that take part and the given choices. They are found once for the same ones.
+func (p *stationary) endComponents(allowed []bool) *markov.EndComponents {
+	const most = 6
+	for _, x := range p.known.ends {
+		if slices.Equal(x.allowed, allowed) && slices.Equal(x.in, p.graph.In) {
+			return x.ends
+		}
+	}
+	ends := p.graph.Only(allowed).EndComponents()
+	if len(p.known.ends) == most {
+		p.known.ends = slices.Delete(p.known.ends, 0, 1)
+	}
+	p.known.ends = append(p.known.ends, analysedSet{slices.Clone(p.graph.In), allowed, ends})
+	return ends
+}
 
 // ranges sets lower and upper to the extremes of each total over all policies, rounded
 // outwards, ±Boundless where there are none.
 func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
-	if p.extremes.lower != nil {
-		copy(lower, p.extremes.lower)
-		copy(upper, p.extremes.upper)
+	if p.known.lower != nil {
+		copy(lower, p.known.lower)
+		copy(upper, p.known.upper)
 		return nil
 	}
 	for i := range lower {
@@ -62,6 +88,6 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			}
 		}
 	}
-	p.extremes.lower, p.extremes.upper = slices.Clone(lower), slices.Clone(upper)
+	p.known.lower, p.known.upper = slices.Clone(lower), slices.Clone(upper)
 	return nil
 }

@@ -46,7 +46,7 @@ func (p *stationary) restrictToProper() error {
 	for _, s := range p.without {
 		g.In[s] = false
 	}
-	p.neutralEnds = p.graph.Only(p.choices(func(c int32) bool { return g.Allowed[c] && p.neutral(c) })).EndComponents()
+	p.neutralEnds = p.endComponents(p.choices(func(c int32) bool { return g.Allowed[c] && p.neutral(c) }))
 	if whole, _ := g.AlmostSurely(func(s int32) bool { return p.k.First[s] == p.k.First[s+1] || p.neutralEnds.Of[s] >= 0 }); whole && len(p.without) == 0 {
 		g.Allowed = nil
 	}

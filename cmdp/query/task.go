@@ -13,6 +13,7 @@ import (
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+	"cmdpsolve/internal/threshold"
 )
 
 // ranges remembers the extremes of the total return of a model, which are problems of
@@ -23,11 +24,11 @@ type ranges struct {
 }
 
 // of sets lower and upper to the extremes of the total return.
-func (r *ranges) of(ctx context.Context, m *cmdp.Model, lower, upper []float64) error {
+func (r *ranges) of(ctx context.Context, planner *exact.Planner, lower, upper []float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lower == nil {
-		least, most, err := exact.Ranges(ctx, m, exact.Options{})
+		least, most, err := planner.Ranges(ctx, exact.Options{})
 		if err != nil {
 			return problem.Inside(err, "discount")
 		}
@@ -68,7 +69,7 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 			for i := range lower {
 				lower[i], upper[i] = -exact.Boundless, exact.Boundless
 			}
-		} else if err := q.compiled.ranges.of(ctx, m, lower, upper); err != nil {
+		} else if err := q.extremes(ctx, lower, upper); err != nil {
 			return nil, err
 		}
 		low, high := make([]float64, d), make([]float64, d)
@@ -92,6 +93,30 @@ func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
 		}
 	}
 	return geometry.NewBox(lower, upper)
+}
+
+// extremes sets lower and upper to bounds of the totals. In a large model they are not sought for limits and goals of single returns alone: signs
+// of returns bound what they can, and the box is as wide elsewhere as where totals may be infinite.
+func (q *Query) extremes(ctx context.Context, lower, upper []float64) error {
+	if q.Model.States() < threshold.Ranged || q.Model.Means() || q.Problem.Goal.Cost != nil || q.Problem.Target != nil {
+		planner, err := q.Planner()
+		if err != nil {
+			return err
+		}
+		return q.compiled.ranges.of(ctx, planner, lower, upper)
+	}
+	stepRange(q.Model, lower, upper)
+	for i := range lower {
+		below, above := lower[i] < 0, upper[i] > 0
+		lower[i], upper[i] = 0, 0
+		if below {
+			lower[i] = -exact.Boundless
+		}
+		if above {
+			upper[i] = exact.Boundless
+		}
+	}
+	return nil
 }
 
 // stepRange sets lower and upper to the extremes of one step, 0 included if the
