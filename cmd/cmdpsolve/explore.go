@@ -51,7 +51,7 @@ and serves until Ctrl-C.`,
 	f := cmd.Flags()
 	f.BoolVar(&c.noOpen, "no-open", false, "print the address and do not open it")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve on; port 0 takes a free one")
-	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer")
+	f.DurationVar(&c.timeout, "timeout", 2*time.Minute, "most time for one answer; a plan is the best one found in three quarters of it")
 	f.UintVar(&c.memory, "memory", 2048, "most memory for answers, in `MiB`, beside that of the problem; those that take more end; 0: no limit")
 	c.memoryOptions.addFlags(f)
 	c.planOptions.addFlags(f)
@@ -73,6 +73,7 @@ func (c *exploreCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	c.budget = 3 * c.timeout / 4 // the rest is for the page
 	e, err := interruptible(ctx, patience, func() (*explorer, error) { return newExplorer(ctx, p, &c.planOptions) })
 	if err != nil {
 		return p.stopped(err)

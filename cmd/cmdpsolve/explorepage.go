@@ -92,7 +92,11 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	if a.Game {
 		low, high, err = forced(ctx, m)
 	} else {
-		low, high, err = exact.Ranges(ctx, m, exact.Options{Workers: e.options.parallel})
+		var planner *exact.Planner
+		planner, err = e.Planner()
+		if err == nil {
+			low, high, err = planner.Ranges(ctx, exact.Options{})
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -216,6 +216,7 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 // planOne plans for one player.
 func (e *explorer) planOne(ctx context.Context, p *loaded, keep []int, progress func(any)) (*planAnswer, error) {
 	opts := e.options.solver(shown(p.Sense(), progress))
+	opts.Budget = e.options.budget
 	begin := time.Now()
 	if p.slow() {
 		opts.Early = func(r *exact.Result) { progress(p.early(r, begin)) }

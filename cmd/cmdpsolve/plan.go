@@ -29,6 +29,7 @@ type planOptions struct {
 	iterations int
 	parallel   int
 	quiet      bool
+	budget     time.Duration // of a plan, not a flag of all
 }
 
 func (o *planOptions) addFlags(f *pflag.FlagSet) {
@@ -141,6 +142,12 @@ whatever the opponent does, and both policies. With a target it bounds the gap,
 the distance from it that the opponent can enforce, with the opponent's policy
 that proves it (status 3 if it is not 0).
 
+With --budget 30s plan gives what it has found after 30 seconds of planning: the
+best policy, its bound and the certified gap between them. The status is
+"optimal" if the gap that was asked for is reached, else "stopped"; the exit
+status is 0, or 1 if no policy that keeps the limits was found by then. Reading
+the problem does not count.
+
 On Ctrl-C plan stops and exits with status 1.`,
 		Example: `  cmdpsolve plan frozenlake8
   cmdpsolve plan inventory --policy policy.csv
@@ -158,6 +165,7 @@ On Ctrl-C plan stops and exits with status 1.`,
 	c.deterministicOptions.addFlags(f)
 	f.BoolVar(&c.secondOpinion, "second-opinion", false, "solve the explicit linear program of a small problem with GLPK too, and compare (in builds with -tags glpk)")
 	f.BoolVar(&c.distribution, "distribution", false, "also how returns vary over episodes (as with simulate --distribution; --plot draws it)")
+	f.DurationVar(&c.budget, "budget", 0, "give the best answer after this `TIME`, such as 30s or 5m, with the gap that is certified by then")
 	c.what.addFlags(f)
 	c.sweep.addFlags(f)
 	addSafety(f, &c.safety)
@@ -187,6 +195,10 @@ func (c *planCommand) check() error {
 		return usage("--distribution goes with neither --log nor --sweep")
 	case c.show && (logged || swept):
 		return usage("--show goes with neither --log nor --sweep")
+	case c.budget < 0:
+		return usage("--budget %v: want a time above 0", c.budget)
+	case c.budget > 0 && (c.deterministic || logged || swept):
+		return usage("--budget goes with none of --deterministic, --log and --sweep")
 	case c.secondOpinion:
 		return glpkBuilt("--second-opinion")
 	}
@@ -265,6 +277,8 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return usage("--second-opinion: %s: a game: want a problem with one player", p.name)
 	case p.isGame() && c.distribution:
 		return usage("--distribution: %s: a game: want a problem with one player", p.name)
+	case p.isGame() && c.budget > 0:
+		return usage("--budget: %s: a game: want a problem with one player", p.name)
 	case p.isGame():
 		return c.planGame(ctx, p)
 	case c.deterministic:
@@ -283,12 +297,12 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		}
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest = p.horizon() == 0
+	opts.NoNearest, opts.Budget = p.horizon() == 0, c.budget
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport
 	if err == nil && r.Status == exact.Infeasible {
-		clash, err = p.conflict(ctx, opts)
+		clash, err = c.conflict(ctx, p, opts, begin)
 	}
 	progress.close()
 	if err == nil {
@@ -303,6 +317,20 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	return c.conclude(ctx, p, d, r, c.undecided(r))
 }
 
+// conflict returns the limits that are in conflict, none if there is no time to find them.
+func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Options, begin time.Time) ([]conflictReport, error) {
+	if c.budget == 0 {
+		return p.conflict(ctx, opts)
+	}
+	within, cancel := context.WithDeadline(ctx, begin.Add(c.budget))
+	defer cancel()
+	clash, err := p.conflict(within, opts)
+	if within.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return clash, err
+}
+
 // conclude writes report and policy of a plan. undecided says what stopped the solver, if it could not decide.
 func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r *exact.Result, undecided error) (err error) {
 	if d.policy, err = c.shownPolicy(ctx, p, r); err != nil {
@@ -312,7 +340,10 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 		return p.stopped(err)
 	}
 	writeErr := c.writePolicy(p, r)
-	if r.Status != exact.Undecided {
+	switch {
+	case r.Status == exact.Stopped && r.Policy == nil && r.Components == nil:
+		undecided = failed(fmt.Errorf("stopped: neither a policy that keeps every limit nor a proof that there is none was found within %v (see --budget)", c.budget))
+	case r.Status != exact.Undecided:
 		undecided = verdict(r.Status, c.iterations)
 	}
 	return cmp.Or(c.write(d.report(p, r.Returns), *c.format), failed(writeErr), failed(d.SecondOpinion.contradiction(d)), undecided)
@@ -323,7 +354,7 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	switch {
 	case c.policy == "":
 		return nil
-	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
+	case !slices.Contains([]exact.Status{exact.Optimal, exact.Unbounded, exact.Stopped}, r.Status) || r.Policy == nil && r.Components == nil:
 		c.notWritten(c.policy, "none is known to be what is wanted")
 		return nil
 	}

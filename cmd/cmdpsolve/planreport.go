@@ -52,6 +52,8 @@ type planReport struct {
 	// MissingRows counts the pairs of a state and a step that seem to have lost their rows.
 	MissingRows int           `json:"missing_rows,omitempty"`
 	Seconds     report.Number `json:"seconds"`
+	// Phases say what the seconds were spent on.
+	Phases []phaseReport `json:"phases,omitempty"`
 	// Never is there with --deterministic.
 	Never *neverReport `json:"deterministic,omitempty"`
 	// SecondOpinion is there with --second-opinion.
@@ -69,6 +71,12 @@ type planReport struct {
 	Distribution distributions    `json:"distribution,omitzero" csv:"distribution"`
 	policy       []report.Section // with --show
 	draws        bool             // some of the components draw
+}
+
+// phaseReport is a part of a plan with its time, see exact.Phase.
+type phaseReport struct {
+	Name    string        `json:"name"`
+	Seconds report.Number `json:"seconds"`
 }
 
 // named holds a number for each return of a problem.
@@ -131,11 +139,20 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Memory: p.remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
+	for _, phase := range r.Phases {
+		d.Phases = append(d.Phases, phaseReport{phase.Name, report.Number(phase.Time.Seconds())})
+	}
 	if missing := p.missing(); missing != nil {
 		d.MissingRows = missing.Pairs
 	}
 	if p.Task.Cost != nil && r.Status != exact.Infeasible {
 		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound), report.Number(r.Gap)
+	}
+	if r.Status == exact.Stopped && r.Policy == nil && r.Components == nil {
+		d.Objective, d.Gap = report.NaN, report.NaN
+	}
+	if r.Status == exact.Stopped && math.IsInf(r.Bound, -1) {
+		d.Bound, d.Gap = report.NaN, report.NaN
 	}
 	if r.Status == exact.Unbounded {
 		d.Return, d.Gap = p.Returns[r.Return], report.NaN
@@ -148,7 +165,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	}
 	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r)
-	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided) {
+	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided || r.Status == exact.Stopped) {
 		d.Branches, d.Joined = p.branches(r.Branches), newJoinedReport(r.Joined)
 	}
 	if c := r.Certificate; c != nil {
@@ -205,7 +222,7 @@ func (p *loaded) holdsUncut(dir []float64) bool {
 
 // values lists what the policy reaches.
 func (d *planReport) values(p *loaded, returns []float64) *report.Table {
-	of := cmp.Or(map[string]string{exact.Infeasible.String(): "nearest", exact.Undecided.String(): "found"}[d.Status], "optimum")
+	of := cmp.Or(map[string]string{exact.Infeasible.String(): "nearest", exact.Undecided.String(): "found", exact.Stopped.String(): "found"}[d.Status], "optimum")
 	if d.Return != "" {
 		of = "one policy"
 	}
@@ -217,8 +234,11 @@ func (d *planReport) values(p *loaded, returns []float64) *report.Table {
 	}
 	if p.Task.Target != nil {
 		missed := p.missed(returns)
-		if d.Certificate != nil {
+		switch {
+		case d.Certificate != nil:
 			missed = report.Short(d.Violation)
+		case math.IsNaN(float64(d.Violation)): // no policy is known
+			missed = report.Short(report.NaN)
 		}
 		t.Add("violation", missed)
 	}
@@ -273,6 +293,8 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 		return append(notes, d.Never.notes(d.Status)...)
 	case d.Return != "":
 		return append(notes, fmt.Sprintf("The goal has no bound: while all limits are kept, %s grows for as long as the policy goes on, and it need never stop.", d.Return))
+	case d.Status == exact.Stopped.String():
+		return append(notes, d.stoppedNote())
 	case d.Status != exact.Optimal.String():
 		return append(notes, "Whether this is the answer is not known: nothing was proved.")
 	case d.Rho > 0:
@@ -310,6 +332,17 @@ func (d *planReport) notes(p *loaded, learning bool) report.Note {
 		return append(notes, "The policy is deterministic.")
 	}
 	return append(notes, fmt.Sprintf("The policy randomises in %s.", count(d.Randomized, what)))
+}
+
+// stoppedNote says what an answer is worth for which there was no more time.
+func (d *planReport) stoppedNote() string {
+	switch {
+	case d.Objective != d.Objective:
+		return "The time was over before a policy was found that keeps every limit, or a proof that there is none."
+	case d.Gap != d.Gap:
+		return "The time was over: the policy keeps every limit, and how far its objective is from the optimum is not known."
+	}
+	return fmt.Sprintf("The time was over: the policy keeps every limit, and its objective is at most %s from the optimum, which is certified.", report.Short(d.Gap))
 }
 
 // explain says what a certificate proves.

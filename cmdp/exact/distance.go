@@ -89,6 +89,7 @@ func (s *solver) nearest(set geometry.Set) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.watch, n.budget, n.renew = s.watch, s.budget, s.renew
 	for _, c := range s.master.columns {
 		if _, err := n.master.addColumn(c); err != nil {
 			return nil, err

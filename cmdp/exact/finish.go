@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -45,7 +46,9 @@ func (s *solver) concluded(r *Result) (*Result, error) {
 
 // reached returns the policy of the incumbent with its returns and the objective, and no bound.
 func (s *solver) reached() (*Result, error) {
-	if err := s.concentrate(); err != nil {
+	before := s.watch.enter("recovery")
+	defer s.watch.enter(before)
+	if err := s.concentrate(); err != nil && !errors.Is(err, errBudget) {
 		return nil, err
 	}
 	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing, Joined: s.joined}
@@ -192,6 +195,8 @@ func (s *solver) recheckBound(r *Result) error {
 	if s.proof == nil {
 		return nil
 	}
+	before := s.watch.enter("certification")
+	defer s.watch.enter(before)
 	p := *s.proof
 	theta, conjugate := p.direction()
 	value, margin, err := s.source.recheck(s.ctx, theta)

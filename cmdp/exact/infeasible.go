@@ -121,6 +121,8 @@ func (s *solver) certify(dir []float64) (*Certificate, error) {
 	if length == 0 {
 		return nil, nil
 	}
+	before := s.watch.enter("certification")
+	defer s.watch.enter(before)
 	c := &Certificate{Direction: scaled(1/length, dir)}
 	found, err := separate(s.ctx, s.source, s.task.Target, c.Direction)
 	if err != nil {

@@ -3,6 +3,7 @@ package exact
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Options say how exact an answer has to be and how long it may take. The zero
@@ -23,6 +24,10 @@ type Options struct {
 	// NoNearest leaves out the policy of an infeasible answer: its returns are then those of a mixture of the policies that were
 	// found. To put one policy together may take many times as long as the verdict.
 	NoNearest bool
+	// Budget is the time after which [Solve] gives the best answer so far, 0 for any time; others do not look at it. That is
+	// a policy with its certified gap, or a proof that there is none, or neither. Its status is Stopped unless the gap is reached. A value
+	// iteration is interrupted in time; what is then made of what was found takes about as long as two of them.
+	Budget time.Duration
 	// Iterations bounds the number of value iterations. 0 stands for 2000.
 	Iterations int
 	// Workers bounds the number of goroutines of a value iteration. 0 stands for
@@ -40,7 +45,8 @@ type Options struct {
 	// bound, which is computed anew for the answer in the end.
 	Early func(*Result)
 
-	memoryless bool // no policy has to remember anything
+	now        func() time.Time // of Budget, nil for the clock
+	memoryless bool             // no policy has to remember anything
 }
 
 // EarlyGap is the gap of early answers, relative like Options.Gap.
@@ -62,6 +68,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if !(o.JoinGap >= 0 && o.JoinGap < 1) {
 		return o, fmt.Errorf("exact: relative gap %g where classes are joined: want at least 0 and below 1", o.JoinGap)
+	}
+	if o.Budget < 0 {
+		return o, fmt.Errorf("exact: budget %v: want a time above 0, or 0 for any", o.Budget)
 	}
 	if !(o.Feasibility >= 0 && o.Feasibility < 1) {
 		return o, fmt.Errorf("exact: feasibility tolerance %g: want at least 0 and below 1", o.Feasibility)

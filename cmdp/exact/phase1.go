@@ -188,6 +188,7 @@ func (s *solver) supportMargin(nu []float64) float64 {
 // with the target eased by u.
 func (s *solver) accept(u float64) (Status, error) {
 	s.remember()
+	s.inside = true
 	return Optimal, s.master.second(max(u, s.ease))
 }
 

@@ -25,6 +25,7 @@ type Planner struct {
 	known   analyses    // of a model of totals or discounted sums, for all its pricers
 	reached *stationary // of such a model, nil before the first task
 	pricer  pricer      // nil before the first task
+	stale   bool        // the pricer may have been left between two states
 	columns []column
 }
 
@@ -67,8 +68,11 @@ func (p *Planner) check(task cmdp.Task) error {
 // Solve is the function [Solve], which it returns the errors of.
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
 	var r *Result
+	budget := newBudget(opts)
 	err := p.use(ctx, task, opts, func(s *solver) (err error) {
+		s.budget = budget
 		r, err = s.run()
+		p.stale = p.stale || budget != nil && budget.interrupted
 		return err
 	})
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
@@ -104,6 +108,9 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 		}
 	}
 	r.Status, r.Certificate, r.Bound, r.Gap = Undecided, nil, math.Inf(-1), math.Inf(1)
+	if kept.Status == Stopped {
+		r.Status = Stopped
+	}
 	return r, nil
 }
 
@@ -145,13 +152,26 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 		return err
 	}
 	c := relevanceOf(p.dim(), task)
+	watch := new(stopwatch)
 	for {
+		watch.enter("analysis")
 		err := p.inTurn(ctx, c, opts, func(q pricer) error {
 			s, err := newSolver(ctx, q, task, opts)
 			if err != nil {
 				return err
 			}
 			s.seed, s.warm = p.columns, len(p.columns) > 0
+			s.watch = watch
+			s.renew = func() error {
+				p.forget()
+				if err := p.prepare(c, opts.Working); err != nil {
+					return err
+				}
+				p.pricer.work(opts.Working, opts.enough(), false)
+				s.pricer, s.source, s.traits = p.pricer, p.pricer, p.pricer.traits()
+				s.budget.interrupted = false
+				return nil
+			}
 			defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
 			return work(s)
 		})
@@ -179,17 +199,24 @@ func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work fu
 			p.forget()
 		}
 	}()
-	enough := 0.0
-	if opts.Gap >= coarse {
-		enough = 0.01 * opts.Gap
-	}
-	p.pricer.work(opts.Working, enough, false)
+	p.pricer.work(opts.Working, opts.enough(), false)
 	return work(p.pricer)
+}
+
+// enough returns the relative error of a bound that is no matter, 0 for rounding.
+func (o *Options) enough() float64 {
+	if o.Gap >= coarse {
+		return 0.01 * o.Gap
+	}
+	return 0
 }
 
 // prepare makes the pricer for what matters, unless there is one. Where totals may go on for ever, a pricer and its policies are
 // of no use once something else matters.
 func (p *Planner) prepare(c relevance, tell markov.Progress) error {
+	if p.stale {
+		p.forget()
+	}
 	if p.pricer != nil {
 		now := p.pricer.traits()
 		if !now.chosen || now.relevance.equal(c) {
@@ -236,7 +263,7 @@ func (p *Planner) reach(tell markov.Progress) {
 }
 
 // forget drops what an interruption may have left between two states. What was found of the model stays.
-func (p *Planner) forget() { p.pricer, p.reached = nil, nil }
+func (p *Planner) forget() { p.pricer, p.reached, p.stale = nil, nil, false }
 
 // Ranges is the function [Ranges], which it returns the errors of. Of opts only Working is used. Extremes of totals are found once.
 func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
@@ -255,6 +282,9 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 		return nil, nil, ctx.Err()
 	}
 	lower, upper = make([]float64, p.m.Dim()), make([]float64, p.m.Dim())
+	if p.stale {
+		p.forget()
+	}
 	p.reach(opts.Working)
 	of := *p.reached
 	of.scalars = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges

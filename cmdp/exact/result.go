@@ -22,6 +22,9 @@ const (
 	// Unbounded: the cost has no lower bound, since policies that meet the target may go on for
 	// ever at a negative cost in each step.
 	Unbounded
+	// Stopped: the time of Options.Budget was over before Gap was within Options.Gap. Bound and Gap are certified all the same. Policy
+	// and Components are nil if no policy was found that meets the target; Returns are then those of a mixture that comes near, NaN without one.
+	Stopped
 )
 
 // String returns the status in lower case.
@@ -35,6 +38,8 @@ func (s Status) String() string {
 		return "undecided"
 	case Unbounded:
 		return "unbounded"
+	case Stopped:
+		return "stopped"
 	}
 	return fmt.Sprintf("Status(%d)", int(s))
 }
@@ -65,6 +70,8 @@ type Result struct {
 	DualNorm, Rho float64
 	// Iterations counts the value iterations.
 	Iterations int
+	// Phases say what the time was spent on, in the order in which it began.
+	Phases []Phase
 	// Policy is one policy, Markov or stationary, that has these returns. It randomises in
 	// Randomized (step, state) pairs. It is nil where no single policy without memory is
 	// enough, as for long-run averages in models with several end components, and for totals where some policies stay for

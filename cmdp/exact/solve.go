@@ -84,13 +84,22 @@ func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (p
 	return newFinite(m, workers), nil
 }
 
-// run goes through the phases.
+// run goes through the phases, as long as there is time.
 func (s *solver) run() (*Result, error) {
+	s.watch.enter("solution")
+	var r *Result
 	verdict, err := s.decide()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r, err = s.answer(verdict)
 	}
-	return s.answer(verdict)
+	if errors.Is(err, errBudget) {
+		r, err = s.outOfTime()
+	}
+	s.watch.enter("")
+	if err == nil && s.watch != nil {
+		r.Phases = s.watch.phases
+	}
+	return r, err
 }
 
 // decide finds the verdict, and the mixture of policies that it is about.
@@ -100,7 +109,9 @@ func (s *solver) decide() (Status, error) {
 	}
 	verdict, err := s.judge()
 	if err == nil && verdict == Optimal {
-		err = s.join()
+		if err = s.join(); errors.Is(err, errBudget) {
+			err = nil
+		}
 	}
 	return verdict, err
 }
@@ -175,6 +186,11 @@ type solver struct {
 	refuting   []float64    // the multipliers of the rows that do
 	joined     *Joined      // classes of the incumbent
 	spread     spread       // of the costs of the policies found for a sum
+
+	watch  *stopwatch
+	budget *budget
+	inside bool         // the incumbent meets the target
+	renew  func() error // makes another pricer, after an interruption
 }
 
 // A point is a mixture of columns that meets the target.
@@ -260,6 +276,7 @@ func (s *solver) narrowed() (bool, error) {
 	}
 	s.seed, s.warm = s.master.columns, s.master.point() != nil
 	s.proof, s.bestMu, s.bestNu, s.anchor, s.ease, s.refuted, s.refuting = nil, nil, nil, point{}, 0, nil, nil
+	s.inside = false
 	if err := s.measure(); err != nil {
 		return false, err
 	}
@@ -338,7 +355,7 @@ func (s *solver) start() error {
 func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
 	aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
 	for {
-		p, err = s.source.price(s.ctx, dir, aim)
+		p, err = s.ask(dir, aim)
 		if err != nil {
 			return p, false, err
 		}

@@ -115,7 +115,7 @@ class Certificate:
 class Plan:
     """The best policy that keeps the limits, with a bound that no policy can pass."""
 
-    status: str  # optimal, infeasible, unbounded, undecided; of games also minimax and the like
+    status: str  # optimal, infeasible, unbounded, undecided, stopped; of games also minimax and the like
     objective: Optional[float] = None
     bound: Optional[float] = None
     gap: Optional[float] = None

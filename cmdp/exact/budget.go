@@ -1,0 +1,137 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Phase is a part of a solution and the time that it took.
+type Phase struct {
+	// Name is "analysis" for what is found of the graph of the model, "solution" for the verdict or the optimum and, of what is infeasible, the nearest
+	// returns, "recovery" for making one policy of a mixture, and "certification" for what is computed anew for the proof.
+	Name string
+	Time time.Duration
+}
+
+// A stopwatch measures phases. nil measures nothing.
+type stopwatch struct {
+	phase  string
+	since  time.Time
+	phases []Phase
+}
+
+// enter begins a phase and returns the one before.
+func (w *stopwatch) enter(phase string) (before string) {
+	if w == nil {
+		return ""
+	}
+	now := time.Now()
+	if w.phase != "" {
+		i := slices.IndexFunc(w.phases, func(p Phase) bool { return p.Name == w.phase })
+		if i < 0 {
+			i = len(w.phases)
+			w.phases = append(w.phases, Phase{Name: w.phase})
+		}
+		w.phases[i].Time += now.Sub(w.since)
+	}
+	before, w.phase, w.since = w.phase, phase, now
+	return before
+}
+
+// A budget is the time that a solution may take. nil stands for any.
+type budget struct {
+	now      func() time.Time
+	deadline time.Time
+	longest  time.Duration // that a price took
+	// interrupted says that the last price was: the pricer may be left between two states.
+	interrupted bool
+}
+
+// errBudget says that the time of a budget is over.
+var errBudget = errors.New("exact: the time is over")
+
+func newBudget(o Options) *budget {
+	if o.Budget <= 0 {
+		return nil
+	}
+	b := &budget{now: o.now}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	b.deadline = b.now().Add(o.Budget)
+	return b
+}
+
+// over reports whether no direction is to be priced any more: what follows the last one takes about as long as two.
+func (b *budget) over() bool {
+	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
+}
+
+// ask asks the source for the cheapest policy in a direction, as long as there is time.
+func (s *solver) ask(dir []float64, aim float64) (priced, error) {
+	b := s.budget
+	if b == nil {
+		return s.source.price(s.ctx, dir, aim)
+	}
+	if b.over() {
+		return priced{}, errBudget
+	}
+	begin := b.now()
+	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-b.longest, 0))
+	defer cancel()
+	p, err := s.source.price(ctx, dir, aim)
+	b.longest = max(b.longest, b.now().Sub(begin))
+	if err != nil && ctx.Err() != nil && s.ctx.Err() == nil {
+		b.interrupted = !s.traits.fresh
+		return p, errBudget
+	}
+	return p, err
+}
+
+// outOfTime returns the best answer that was found before the time was over.
+func (s *solver) outOfTime() (*Result, error) {
+	if s.refuted != nil {
+		return s.refutedOnly(), nil
+	}
+	if s.inside {
+		if s.budget.interrupted {
+			if err := s.renew(); err != nil {
+				return nil, err
+			}
+		}
+		r, err := s.finish()
+		if err == nil && r.Status == Undecided {
+			r.Status = Stopped
+		}
+		return r, err
+	}
+	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.missing, Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN()}
+	r.Returns = s.nearestKnown()
+	s.fillPrices(r)
+	if r.Returns == nil {
+		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
+		return r, nil
+	}
+	r.Violation = s.violation(r.Returns)
+	return r, nil
+}
+
+// refutedOnly is the answer "infeasible" with the nearest returns of the first phase: there was no time for nearer ones.
+func (s *solver) refutedOnly() *Result {
+	r := &Result{Returns: s.nearestKnown()}
+	s.refuted.Distance = s.violation(r.Returns)
+	return s.refutation(s.refuted, &solver{}, r)
+}
+
+// nearestKnown returns the returns of the mixture that the master has last found, nil without a policy.
+func (s *solver) nearestKnown() []float64 {
+	if floats.Sum(s.master.lambda) > 0.5 {
+		return slices.Clone(s.master.v)
+	}
+	return slices.Clone(s.master.point())
+}

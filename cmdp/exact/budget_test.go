@@ -1,0 +1,177 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// boundedTask asks for the least first return while the second is at most a bound.
+func boundedTask(t *testing.T, dim int, most float64) cmdp.Task {
+	t.Helper()
+	lower, upper := make([]float64, dim), make([]float64, dim)
+	for i := range lower {
+		lower[i], upper[i] = -1e3, 1e3
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.NewLinear(axis(dim, 0, 1), box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper[1] = most
+	limit, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := limit.Bounded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmdp.Task{Cost: c, Target: target, Box: box}
+}
+
+// A ticking clock goes on by a second whenever it is read.
+func ticking() func() time.Time {
+	n := 0
+	return func() time.Time {
+		n++
+		return time.Unix(int64(n), 0)
+	}
+}
+
+// interrupting is a clock that stands still until price number n begins, whose time is over then.
+func interrupting(n int) func() time.Time {
+	calls := -1
+	return func() time.Time {
+		calls++
+		if calls == 3*n+2 { // the deadline is the first, and each price asks three times
+			return time.Unix(1000, 0)
+		}
+		return time.Unix(0, 0)
+	}
+}
+
+// TestBudget gives a solution more and more time on clocks that are not real: bounds and policies hold whenever it stops, they come to
+// the optimum in the end, and an answer says that it is optimal only within the gap.
+func TestBudget(t *testing.T) {
+	bothSizes(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(26, 10))
+		statuses := map[Status]int{}
+		bounds := 0
+		for range 4 {
+			m := drawComponents(t, rng, 20+rng.IntN(40), 2)
+			least, err := Solve(t.Context(), m, cmdp.Task{Cost: boundedTask(t, 2, 0).Cost}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, slack := range []float64{-0.5, -50} { // one that binds, and one that no policy keeps
+				task := boundedTask(t, 2, least.Returns[1]+slack)
+				want, err := Solve(t.Context(), m, task, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for n := 0; n < 60; n += 1 + n/12 {
+					for _, opts := range []Options{{Budget: time.Duration(2*n+1) * time.Second, now: ticking()}, {Budget: time.Second, now: interrupting(n)}} {
+						got, err := Solve(t.Context(), m, task, opts)
+						if err != nil {
+							t.Fatal(err)
+						}
+						statuses[got.Status]++
+						checkStopped(t, task, want, got)
+						if got.Status == Stopped && !math.IsInf(got.Bound, -1) && got.Policy != nil {
+							bounds++
+						}
+						if n >= 55 && got.Status != want.Status {
+							t.Errorf("%v with enough time: want %v", got.Status, want.Status)
+						}
+					}
+				}
+			}
+		}
+		if statuses[Optimal] == 0 || statuses[Infeasible] == 0 || statuses[Stopped] < 50 || bounds < 10 {
+			t.Errorf("statuses %v, %d of those that stopped have a policy and a bound: the test says little", statuses, bounds)
+		}
+	})
+}
+
+// checkStopped compares an answer for which there was little time with one that had enough.
+func checkStopped(t *testing.T, task cmdp.Task, want, got *Result) {
+	t.Helper()
+	switch {
+	case got.Status == Infeasible:
+		if want.Status != Infeasible || got.Certificate == nil || got.Certificate.Distance < want.Certificate.Distance-1e-9 {
+			t.Errorf("infeasible, certificate %+v: want %v", got.Certificate, want.Status)
+		}
+	case want.Status == Infeasible:
+		if got.Status != Stopped || got.Policy != nil {
+			t.Errorf("%v with policy %v: no policy keeps the limit", got.Status, got.Policy)
+		}
+	case got.Policy != nil:
+		if task.Violation(got.Returns) > got.Tolerance || got.Bound > want.Objective+1e-9 || got.Objective < want.Bound-1e-9 {
+			t.Errorf("%v: objective %g, bound %g, violation %g: the optimum is %g", got.Status, got.Objective, got.Bound, task.Violation(got.Returns), want.Objective)
+		}
+		if got.Status == Optimal && !(got.Gap <= 1e-8*(1+math.Abs(want.Objective))) {
+			t.Errorf("optimal with the gap %g", got.Gap)
+		}
+	case got.Status != Stopped:
+		t.Errorf("%v without a policy", got.Status)
+	}
+}
+
+// TestBudgetLeavesThePlannerWhole goes on with a planner after an interruption.
+func TestBudgetLeavesThePlannerWhole(t *testing.T) {
+	bothSizes(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(26, 11))
+		for range 10 {
+			m := drawComponents(t, rng, 20+rng.IntN(40), 2)
+			p, err := NewPlanner(m, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := boundedTask(t, 2, 0)
+			want, err := Solve(t.Context(), m, task, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range 5 {
+				if _, err := p.Solve(t.Context(), task, Options{Budget: time.Second, now: interrupting(n)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := p.Solve(t.Context(), task, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != want.Status || want.Status == Optimal && math.Abs(got.Objective-want.Objective) > 1e-8 {
+				t.Errorf("%v, %g: want %v, %g", got.Status, got.Objective, want.Status, want.Objective)
+			}
+		}
+	})
+}
+
+// TestPhases tells how long an answer took in its parts.
+func TestPhases(t *testing.T) {
+	m := drawComponents(t, rand.New(rand.NewPCG(26, 12)), 200, 2)
+	begin := time.Now()
+	r, err := Solve(t.Context(), m, boundedTask(t, 2, 1e3), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, sum := time.Since(begin), time.Duration(0)
+	names := ""
+	for _, p := range r.Phases {
+		names += p.Name + " "
+		sum += p.Time
+	}
+	if names != "analysis solution recovery certification " || sum > took {
+		t.Errorf("phases %v of %v", r.Phases, took)
+	}
+}
