@@ -26,7 +26,7 @@ const (
 // A job is one measurement. Each has a process of its own, so that peak memory is
 // its own and one that takes too long can be ended.
 type job struct {
-	Kind    string  `json:"kind"` // "exact", "local", "loop", "generated", "stored", "glpk", "glpsol", "highs-ds", "highs-ipm"
+	Kind    string  `json:"kind"` // "exact", "local", "loop", "endless", "structure", "generated", "stored", "glpk", "glpsol", "highs-ds", "highs-ipm"
 	States  int     `json:"states"`
 	Seed    uint64  `json:"seed"`
 	Threads int     `json:"threads"`
@@ -53,6 +53,7 @@ type outcome struct {
 	exactOutcome
 	loopOutcome
 	endlessOutcome
+	structureOutcome
 	queryOutcome
 }
 
@@ -74,7 +75,10 @@ var allParts = []struct {
 	{"large", func(o *options) ([][]job, error) {
 		return o.sized(o.large, []job{{Kind: "exact", Threads: 1}, {Kind: "exact", Threads: 2}, {Kind: "local", Threads: 1}, {Kind: "local", Threads: 2}}), nil
 	}, writeLarge},
-	{"endless", func(o *options) ([][]job, error) { return o.endlessRounds(), nil }, writeEndless},
+	{"endless", func(o *options) ([][]job, error) { return append(o.endlessRounds(), o.structureRounds()...), nil }, func(b *strings.Builder, sec section) {
+		writeEndless(b, sec)
+		writeStructures(b, sec)
+	}},
 	{"queries", (*options).queryRounds, writeQueries},
 	{"products", func(o *options) ([][]job, error) { return o.productRounds(), nil }, writeProducts},
 }
@@ -152,6 +156,8 @@ func (j job) do(ctx context.Context) (*outcome, error) {
 	switch j.Kind {
 	case "endless":
 		return j.endless(ctx)
+	case "structure":
+		return j.structure(ctx)
 	case "query":
 		return j.query(ctx)
 	case "generated", "stored":

@@ -200,6 +200,16 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// TestStructures asks for the limits of a small model of each structure.
+func TestStructures(t *testing.T) {
+	for family, verdict := range map[string]string{"team": "infeasible", "rooms": "optimal", "power": "optimal"} {
+		out := do(t, job{Kind: "structure", Family: family, States: 2000, Seed: 1, Threads: 1})
+		if out.Verdict != verdict || len(out.Phases) < 2 || out.Nonzeros < 1900 {
+			t.Errorf("%s: %+v: want %s", family, out, verdict)
+		}
+	}
+}
+
 func TestChecksumSeesThePolicy(t *testing.T) {
 	p, err := job{States: 20, Seed: 1}.problem()
 	if err != nil {

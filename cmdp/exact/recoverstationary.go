@@ -90,9 +90,13 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 			differ = append(differ, s)
 		}
 	}
-	visited, err := p.spend(ctx, differ, b.parts)
-	if err != nil {
-		return nil, err
+	visited := new(spent)
+	if len(differ) > 0 {
+		var err error
+		visited, err = p.spend(ctx, differ, b.parts)
+		if err != nil {
+			return nil, err
+		}
 	}
 	for j, c := range b.rays {
 		for i, s := range c.ray.states {
