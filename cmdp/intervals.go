@@ -3,13 +3,15 @@ package cmdp
 import (
 	"errors"
 	"fmt"
-	"math"
+
+	"cmdpsolve/cmdp/internal/interval"
 )
 
-// Intervals say how far the probabilities of a model are known: those of each choice are a distribution p with lower ≤ p ≤ upper for
-// every successor. The model itself, the nominal one, is one of the set. Where the bounds of a choice are its probabilities, or where
-// none are given, it is exact. Bounds of a choice whose sums miss 1 by no more than [ProbabilityTolerance] on the wrong side allow the
-// one distribution that is nearest. Intervals are immutable and safe for concurrent use.
+// Intervals say how far the probabilities of a model are known: those of each choice are a distribution p with lower ≤
+// p ≤ upper for every successor. The model itself, the nominal one, is one of the set. Where the bounds of a choice
+// are its probabilities, or where none are given, it is exact. Bounds of a choice whose sums miss 1 by no more than
+// [ProbabilityTolerance] on the wrong side allow the one distribution that is nearest. Intervals are immutable and
+// safe for concurrent use.
 type Intervals struct {
 	kernels []*intervalRows // as many as the model has
 	rows    int
@@ -22,9 +24,13 @@ type intervalRows struct {
 	lower, upper []float64
 }
 
-// NewIntervals returns intervals for a model. bounds returns those of the successors of choice c of kernel h, in the order of
-// [Rows.Row], or nil where the choice is exact; they are copied. Errors name the choice by its number. Games are refused.
+// NewIntervals returns intervals for a model. bounds returns those of the successors of choice c of kernel h, in the
+// order of [Rows.Row], or nil where the choice is exact; they are copied. Errors name the choice by its number. Games
+// are refused.
 func NewIntervals(m *Model, bounds func(h, c int) (lower, upper []float64)) (*Intervals, error) {
+	if bounds == nil {
+		return nil, errors.New("cmdp: no bounds of probabilities")
+	}
 	if m.Shape() != nil && m.Shape().Game() {
 		return nil, errors.New("cmdp: intervals in a game: want one player")
 	}
@@ -91,52 +97,23 @@ func (iv *Intervals) count(k *intervalRows) {
 	}
 }
 
-// CheckInterval returns an error unless there are distributions between the bounds: 0 ≤ lower ≤ upper ≤ 1 for each, lower bounds that
-// sum to at most 1 and upper bounds that sum to at least 1, within [ProbabilityTolerance].
+// CheckInterval returns an error unless there are distributions between the bounds: 0 ≤ lower ≤ upper ≤ 1 for each,
+// lower bounds that sum to at most 1 and upper bounds that sum to at least 1, within [ProbabilityTolerance].
 func CheckInterval(lower, upper []float64) error {
-	least, most := 0.0, 0.0
-	for i, l := range lower {
-		switch u := upper[i]; {
-		case !(l >= 0 && l <= 1+ProbabilityTolerance && u >= 0 && u <= 1+ProbabilityTolerance):
-			return fmt.Errorf("[%g, %g]: want bounds of a probability, from 0 to 1", l, u)
-		case l > u:
-			return fmt.Errorf("[%g, %g]: the lower bound is above the upper one", l, u)
-		}
-		least += l
-		most += upper[i]
-	}
-	switch {
-	case least > 1+ProbabilityTolerance:
-		return fmt.Errorf("the lower bounds sum to %.12g: want at most 1", least)
-	case most < 1-ProbabilityTolerance:
-		return fmt.Errorf("the upper bounds sum to %.12g: want at least 1", most)
-	}
-	return nil
+	return interval.Check(lower, upper, ProbabilityTolerance)
 }
 
-// Nominal sets dst to the distribution between the bounds that lies at the same share of each interval: the midpoints where these
-// sum to 1. It is positive wherever some distribution is.
+// Nominal sets dst, which has as many entries as there are bounds, to the distribution between the bounds that lies at
+// the same share of each interval: the midpoints where these sum to 1. It is positive wherever some distribution is.
 func Nominal(dst, lower, upper []float64) {
-	least, most := 0.0, 0.0
-	for i, l := range lower {
-		least += l
-		most += upper[i]
+	if len(lower) != len(upper) || len(dst) != len(lower) {
+		panic(badDim)
 	}
-	share := 0.0
-	if most > least {
-		share = min(1, max(0, (1-least)/(most-least)))
-	}
-	for i, l := range lower {
-		u := upper[i]
-		dst[i] = min(u, l+share*(u-l))
-		if math.Abs(share-0.5) < 1e-12 {
-			dst[i] = (l + u) / 2 // without the rounding of the share
-		}
-	}
+	interval.Nominal(dst, lower, upper)
 }
 
-// Row returns the bounds of the successors of choice c at step h, in the order of [Rows.Row]. They are nil if the choice is exact. They
-// must not be changed.
+// Row returns the bounds of the successors of choice c at step h, in the order of [Rows.Row]. They are nil if the
+// choice is exact. They must not be changed.
 func (iv *Intervals) Row(h, c int) (lower, upper []float64) {
 	k := iv.kernels[min(h, len(iv.kernels)-1)]
 	lo, hi := k.offset[c], k.offset[c+1]
@@ -152,8 +129,9 @@ func (iv *Intervals) Rows() int { return iv.rows }
 // Width returns the length of the longest interval.
 func (iv *Intervals) Width() float64 { return iv.width }
 
-// Widen returns the intervals of m that reach farther by width on each side of those of iv, or of the probabilities of m if iv is nil,
-// and no farther than 0 and 1. A choice with one successor stays exact. It is an error if width is negative or not finite.
+// Widen returns the intervals of m that reach farther by width on each side of those of iv, or of the probabilities of
+// m if iv is nil, and no farther than 0 and 1. A choice with one successor stays exact. It is an error if width is
+// negative or not finite.
 func Widen(m *Model, iv *Intervals, width float64) (*Intervals, error) {
 	if !(width >= 0 && width <= 1) {
 		return nil, fmt.Errorf("cmdp: intervals wider by %g: want 0 to 1", width)

@@ -20,6 +20,7 @@ import (
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/oracle"
@@ -28,16 +29,18 @@ import (
 
 // functions are those of the packages for users that take something that can be missing, or a number that can be impossible.
 var functions = []any{
-	cmdp.BestPolicy, cmdp.BestReturns, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov, cmdp.NewAdversarialOpponent, cmdp.NewBestResponseAlong,
-	cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessRunner, cmdp.NewEvaluator, cmdp.NewFixedOpponent, cmdp.NewGameRunner,
-	cmdp.NewLearner, cmdp.NewMOMA, cmdp.NewMinimax, cmdp.NewModel, cmdp.NewOptimisticVI, cmdp.NewProjectionDual, cmdp.NewRandomStartOpponent,
-	cmdp.NewRandomized, cmdp.NewRecordingOpponent, cmdp.NewReplayOpponent, cmdp.NewReturnConfidence, cmdp.NewReturns, cmdp.NewRunner,
-	cmdp.NewScriptedOpponent, cmdp.NewShape, cmdp.NewSwitchingOpponent, cmdp.NewTally, cmdp.NewTermsDual, cmdp.NewTrajectory, cmdp.NewUniformOpponent,
-	cmdp.NextRecord, cmdp.ProductActions, cmdp.SlaterPenalty,
-	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly, baseline.PlanSampled, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
+	cmdp.BestPolicy, cmdp.BestReturns, cmdp.CheckInterval, cmdp.Extremes, cmdp.FactorActions, cmdp.Markov, cmdp.NewAdversarialOpponent,
+	cmdp.NewBestResponseAlong, cmdp.NewBestResponseOpponent, cmdp.NewBonus, cmdp.NewBuilder, cmdp.NewCounts, cmdp.NewEndless, cmdp.NewEndlessRunner,
+	cmdp.NewEvaluator, cmdp.NewFixedOpponent, cmdp.NewGameRunner, cmdp.NewIntervals, cmdp.NewLearner, cmdp.NewMOMA, cmdp.NewMinimax, cmdp.NewModel,
+	cmdp.NewOptimisticVI, cmdp.NewProjectionDual, cmdp.NewRandomStartOpponent, cmdp.NewRandomized, cmdp.NewRecordingOpponent, cmdp.NewReplayOpponent,
+	cmdp.NewReturnConfidence, cmdp.NewReturns, cmdp.NewRunner, cmdp.NewScriptedOpponent, cmdp.NewShape, cmdp.NewSwitchingOpponent, cmdp.NewTally,
+	cmdp.NewTermsDual, cmdp.NewTrajectory, cmdp.NewUniformOpponent, cmdp.NextRecord, cmdp.Nominal, cmdp.ProductActions, cmdp.SlaterPenalty, cmdp.Widen,
+	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel, baseline.NewRecorder, baseline.PlanCredibly,
+	baseline.PlanSampled, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
 	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog, contest.SavedEpisodes,
-	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer, exact.NewMixer,
-	exact.NewPlanner, exact.NewSumPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion, exact.Slack, exact.Solve, exact.SolveDeterministic,
+	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate, exact.Front, exact.NewLinearMixer,
+	exact.NewMixer, exact.NewPlanner, exact.NewPolicy, exact.NewSumPlanner, exact.OccupancyLP, exact.Ranges, exact.RationalValue, exact.SecondOpinion,
+	exact.Slack, exact.Solve, exact.SolveDeterministic,
 	exact.SolveGame, exact.Verify, exact.VerifyBound, exact.VerifyBoundRational, exact.VerifyGap, exact.VerifyRational, exact.Visits,
 	fleet.NewDispatcher, fleet.NewIndependent, fleet.NewPlanner, fleet.NewReplanner, fleet.NewSharing, fleet.NewSum, fleet.NewWhittle, fleet.Play, fleet.Solve, fleet.WhittleIndices,
 	instance.DefaultFrozenLake, instance.FromMap, instance.NewWithin,
@@ -45,6 +48,7 @@ var functions = []any{
 	problem.Ask, problem.Import, problem.Inside, problem.NewProcess, problem.Parse, problem.PolicyProcess, problem.ReadComponents, problem.ReadFrom, problem.ReadLog, problem.ReadPolicy, problem.ReadSimulated,
 	problem.ReadWith, problem.Write, problem.WritePolicy, problem.WritePolicyCSV,
 	query.Draws, query.New, query.NewSimulation, query.Steps, query.TaskOf,
+	robust.FromCounts, robust.New, robust.Solve, robust.Verify,
 	cost.ConjugateValue, cost.New, cost.NewAffine, cost.NewCVaR, cost.NewConjugated, cost.NewCoordinate, cost.NewDistance, cost.NewEntropic,
 	cost.NewHinge, cost.NewHuber, cost.NewLinear, cost.NewLogSumExp, cost.NewMaxAffine, cost.NewMaximum, cost.NewNorm, cost.NewPrecomposed,
 	cost.NewScaled, cost.NewSquared, cost.NewSum,
@@ -113,7 +117,7 @@ func missing(f reflect.Type, number int64) []reflect.Value {
 
 // exported lists the functions that functions should have.
 func exported(t *testing.T) (names []string) {
-	for _, folder := range []string{"cmdp", "cmdp/baseline", "cmdp/contest", "cmdp/exact", "cmdp/instance", "cmdp/monitor", "cmdp/problem", "cmdp/query", "cost", "geometry", "oracle", "oracle/lp"} {
+	for _, folder := range []string{"cmdp", "cmdp/baseline", "cmdp/contest", "cmdp/exact", "cmdp/instance", "cmdp/monitor", "cmdp/problem", "cmdp/query", "cmdp/robust", "cost", "geometry", "oracle", "oracle/lp"} {
 		files, err := filepath.Glob("../" + folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)

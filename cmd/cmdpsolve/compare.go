@@ -103,6 +103,7 @@ func (c *compareCommand) run(ctx context.Context, name string) error {
 	if err := c.length(&c.settings, p); err != nil {
 		return err
 	}
+	c.nominally(p, "learners play")
 	from, err := c.read(ctx, &c.settings, true)
 	defer c.lock.Unlock()
 	if err != nil {

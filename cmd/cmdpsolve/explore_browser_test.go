@@ -538,7 +538,7 @@ func tryGiven(t *testing.T, chrome context.Context) {
 		shows(want)
 	}
 	// The address keeps both, and Reset takes them back.
-	b.wait(`decodeURIComponent(location.hash).includes('"given":{"set":{"risk":0.04},"always":{"2":4}}')`)
+	b.wait(`decodeURIComponent(location.hash).includes('"given":{"set":{"risk":0.04},"always":{"2":4},"width":{}}')`)
 	b.run(chromedp.Reload())
 	b.wait(`document.body.dataset.plan > 0 && document.querySelector("#wanted").innerText.includes("battery ≤ 4 always")`)
 	b.drawn()

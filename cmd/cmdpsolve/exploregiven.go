@@ -13,14 +13,16 @@ import (
 	"cmdpsolve/cmdp/problem"
 )
 
-// given are values that make another model: constants of the file, and limits that hold in every episode, by their number among the
-// constraints. Empty maps stand for the problem as it was called for.
+// given are values that make another model: constants of the file, limits that hold in every episode, by their number among the
+// constraints, and the width of intervals of probabilities. Empty maps stand for the problem as it was called for.
 type given struct {
 	Set    map[string]float64 `json:"set,omitempty"`
 	Always map[int]float64    `json:"always,omitempty"`
+	// Width has by how much probabilities are widened, under the name interval.
+	Width map[string]float64 `json:"width,omitempty"`
 }
 
-func (g given) none() bool { return len(g.Set) == 0 && len(g.Always) == 0 }
+func (g given) none() bool { return len(g.Set) == 0 && len(g.Always) == 0 && len(g.Width) == 0 }
 
 // explorers answer the questions of the page about one problem with different values given.
 type explorers struct {
@@ -128,6 +130,16 @@ func (x *explorers) make(ctx context.Context, g given) (*explorer, error) {
 		if p, err = x.unfold(ctx, &declared); err != nil {
 			return nil, err
 		}
+	}
+	if len(g.Width) > 0 {
+		wider, err := g.widened(p.Problem)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = x.unfold(ctx, wider); err != nil {
+			return nil, err
+		}
+		called = append(called, "--interval", strconv.FormatFloat(g.Width[widthName], 'g', -1, 64))
 	}
 	e, err := newExplorer(ctx, p, x.first.options)
 	if err != nil {

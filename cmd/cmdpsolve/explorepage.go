@@ -43,6 +43,8 @@ type aboutReport struct {
 	States    int                `json:"states"`
 	Large     bool               `json:"large"` // too large for an answer at every touch
 	Grid      *gridReport        `json:"grid,omitempty"`
+	// Intervals says whether the page can widen probabilities.
+	Intervals bool `json:"intervals"`
 }
 
 // aboutReturn is a return with its range over all policies.
@@ -62,7 +64,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	m := e.Model
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(), Target: e.Problem.Target != nil, Extent: report.Number(e.extent()),
 		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: []string{}, Always: alwaysLimits(e.Problem), Constants: e.Problem.Constants(), Remembers: []string{}, Game: e.isGame(), Average: m.Average(), Steps: m.Horizon(), States: m.States(),
-		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Query)}
+		Large: m.Transitions()*max(1, m.Horizon()) > quick, Grid: gridOf(e.Query), Intervals: !e.isGame() && len(e.Of(query.WorstEpisodes)) == 0}
 	switch g := e.Problem.Goal; {
 	case g.Maximize != "":
 		a.Goal = goalQuestion{"maximize", g.Maximize}

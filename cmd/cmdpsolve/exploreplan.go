@@ -171,6 +171,8 @@ func (e *explorer) plan(ctx context.Context, text []byte, progress func(any)) (a
 	switch {
 	case errors.Is(err, geometry.ErrEmpty):
 		a, err = e.planNothing(ctx, p, err)
+	case err == nil && p.Uncertain() && (p.Task.Cost != nil || p.Task.Target != nil):
+		a, err = e.planUncertain(ctx, p, q.Keep)
 	case err == nil && len(p.Of(query.WorstEpisodes)) > 0:
 		a, err = e.planWorst(ctx, p, q.Keep, progress)
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 // write.
 var inputFlags = map[string][]string{
 	"plan":     {"log"},
+	"check":    {"policy"},
 	"simulate": {"policy"},
 	"learn":    {"log"},
 	"compare":  {"suite", "safe-policy", "null-policy"},

@@ -91,7 +91,7 @@ func contents(t *testing.T) map[string]string {
 
 // linesOf are command lines that read every input that a command has. A command with flags for files needs one.
 var linesOf = map[string][]string{
-	"plan":     {"plan problem.yaml --log log.csv", "plan problem.yaml --distribution"},
+	"plan":     {"plan problem.yaml --log log.csv", "plan problem.yaml --distribution", "plan problem.yaml --interval 0.01"},
 	"front":    {"front problem.yaml --over reward,-cost"},
 	"learn":    {"learn problem.yaml --episodes 5 --log log.csv", "learn problem.yaml --resume run.checkpoint"},
 	"compare":  {"compare problem.yaml --episodes 5 --algorithms optcmdp --safe-policy policy.csv --null-policy policy.csv", "compare --suite suite.yaml"},
@@ -118,6 +118,8 @@ func endingOf(output string) string {
 		return ".svg"
 	case "output":
 		return ".html"
+	case "worst":
+		return ".yaml"
 	}
 	return ".csv"
 }

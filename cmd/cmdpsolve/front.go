@@ -200,6 +200,7 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	c.nominally(p, "the curve is that of")
 	if p, err = p.vary(ctx, &c.what); err != nil {
 		return err
 	}

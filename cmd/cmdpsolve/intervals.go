@@ -76,7 +76,7 @@ func (p *loaded) exactly(what string) error {
 // nominally says that the nominal model stands for a problem with intervals.
 func (s streams) nominally(p *loaded, what string) {
 	if p.Uncertain() {
-		s.say("%s: %s in the nominal model, whose probabilities lie at the same share of each interval", p.name, what)
+		s.say("%s has intervals of probabilities: %s the nominal model, whose probabilities lie at the same share of each interval", p.name, what)
 	}
 }
 
@@ -104,7 +104,7 @@ func (o *worstOptions) check() error {
 // uncertaintyReport says how much is not known of the probabilities.
 type uncertaintyReport struct {
 	// Each is step or model, Choices how many choices have intervals, Width the longest.
-	Each    string        `json:"each"`
+	Each    problem.Each  `json:"each"`
 	Choices int           `json:"choices" csv:"choices"`
 	Width   report.Number `json:"width" csv:"width"`
 }
@@ -447,8 +447,8 @@ func (o *worstOptions) direction(p *loaded, r *robust.Result) ([]float64, string
 	return nil, "", usage("--worst-for %s: the problem has no limit on it", o.of)
 }
 
-// ordinary returns the problem with an ordinary model in the place of a set: one with the choices of the process, whose states remember what
-// is remembered.
+// ordinary returns the problem with an ordinary model in the place of a set: one with the choices of the process,
+// whose states remember what is remembered.
 func (p *loaded) ordinary(m *cmdp.Model) *problem.Problem {
 	of := *p.Problem
 	of.Name = p.title() + ", worst model"

@@ -122,6 +122,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	c.nominally(p, "the learner plays")
 	if err := c.playOptions.check(); err != nil {
 		return err
 	}

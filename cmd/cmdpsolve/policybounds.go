@@ -12,12 +12,14 @@ import (
 	"cmdpsolve/cmdp/robust"
 )
 
-// policyBounds says what the returns of a policy can be: in the one model of a problem, or over the intervals of its probabilities.
+// policyBounds says what the returns of a policy can be: in the one model of a problem, or over the intervals of its
+// probabilities.
 type policyBounds struct {
 	File string `json:"file"`
 	// Returns are rounded outward.
 	Returns report.Named[boundsReport] `json:"returns" csv:"return"`
-	// Keeps says whether the limits on expected returns are kept in every model. It is null where the target is not known as limits.
+	// Keeps says whether the limits on expected returns are kept in every model. It is null where the target is not
+	// known as limits.
 	Keeps *bool `json:"keeps" csv:"keeps"`
 	// Violation is by how much a limit is missed in the worst model.
 	Violation report.Number `json:"violation" csv:"violation"`

@@ -27,7 +27,7 @@ func (m *Model) Check() error {
 	case len(m.Probability) != len(m.Target):
 		return fmt.Errorf("exchange: %d probabilities: want %d, as many as branches", len(m.Probability), len(m.Target))
 	}
-	for _, check := range []func() error{m.checkStates, m.checkChoices, m.checkBranches, m.checkNames, m.checkRewards} {
+	for _, check := range []func() error{m.checkStates, m.checkChoices, m.checkBranches, m.checkIntervals, m.checkNames, m.checkRewards} {
 		if err := check(); err != nil {
 			return fmt.Errorf("exchange: %w", err)
 		}

@@ -81,6 +81,9 @@ func (m *Model) remove(drop []bool) {
 		}
 	}
 	m.Target, m.Probability = without(m.Target, dropBranch), without(m.Probability, dropBranch)
+	if m.Lower != nil {
+		m.Lower, m.Upper = without(m.Lower, dropBranch), without(m.Upper, dropBranch)
+	}
 	for i := range m.Rewards {
 		r := &m.Rewards[i]
 		r.Choice, r.Branch = without(r.Choice, drop), without(r.Branch, dropBranch)

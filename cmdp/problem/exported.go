@@ -21,6 +21,7 @@ func (p *Problem) Export() (*exchange.Model, error) {
 		Players: 1, First: k.First, Offset: k.Offset, Target: k.Next, Probability: k.Prob,
 		Variables: exchange.Named(p.States), Described: p.Described, Labels: p.Labels,
 	}
+	p.exportIntervals(m)
 	start := make([]float64, p.Model.States())
 	for _, st := range p.Model.StartStates() {
 		start[st.State] = st.Probability

@@ -266,6 +266,7 @@ func (r *rowReader) addImported() error {
 					columns.Returns[at+i] = reward.Total(s, c, e)
 				}
 			}
+			r.boundImported(m, s, c, action)
 			choices = append(choices, c)
 		}
 		if len(columns.State) >= enough || s == m.States()-1 {

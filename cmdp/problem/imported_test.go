@@ -49,6 +49,7 @@ func save(t *testing.T, name string, m *exchange.Model) fstest.MapFS {
 // TestImportAndExport takes random models to problems and back.
 func TestImportAndExport(t *testing.T) {
 	has := exchangetest.All
+	has.Intervals = false
 	has.Chain, has.BranchActions, has.Actions, has.Twins, has.Names = false, false, false, false, false
 	rng := rand.New(rand.NewPCG(3, 1))
 	for i := range 500 {

@@ -6,26 +6,31 @@ import (
 	"strconv"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exchange"
 )
 
-// Uncertainty says what may differ between the visits of a choice whose probabilities are intervals. The zero value stands for
-// each step.
+// Uncertainty says what may differ between the visits of a choice whose probabilities are intervals. The zero value
+// stands for each step.
 type Uncertainty struct {
-	// Each is "step" where probabilities may be different at every visit, and "model" where one fixed model of the set is the true one.
-	Each string `json:"each,omitempty" jsonschema:"step: probabilities may be different at every visit; model: they are fixed and unknown"`
+	// Each is "step" where probabilities may be different at every visit, and "model" where one fixed model of the set
+	// is the true one.
+	Each Each `json:"each,omitempty" jsonschema:"step: probabilities may be different at every visit; model: they are fixed and unknown"`
 }
 
-// The values of Uncertainty.Each.
+// Each is "step", "model", or "" for the former.
+type Each string
+
+// The values of [Each].
 const (
-	EachStep  = "step"
-	EachModel = "model"
+	EachStep  Each = "step"
+	EachModel Each = "model"
 )
 
 // Fixed reports whether one fixed model is the true one.
 func (u Uncertainty) Fixed() bool { return u.Each == EachModel }
 
-// WithIntervals returns a copy of the problem whose probabilities are known up to the given intervals of its model, nil for exact
-// ones.
+// WithIntervals returns a copy of the problem whose probabilities are known up to the given intervals of its model,
+// nil for exact ones.
 func (p *Problem) WithIntervals(iv *cmdp.Intervals) *Problem {
 	of := *p
 	of.Intervals = iv
@@ -44,8 +49,8 @@ func (h *header) readUncertainty(n *node, at *path) {
 		h.bad(n, at, "each is missing: want step or model")
 		return
 	}
-	h.p.Uncertainty.Each = each.text
-	if each.kind != scalarNode || each.text != EachStep && each.text != EachModel {
+	h.p.Uncertainty.Each = Each(each.text)
+	if each.kind != scalarNode || h.p.Uncertainty.Each != EachStep && h.p.Uncertainty.Each != EachModel {
 		h.bad(each, at.key("each"), "got %s: want step or model", each.describe())
 	}
 }
@@ -59,8 +64,8 @@ type rowBounds struct {
 	lower, upper []float64
 }
 
-// successors reads the mapping next of a row. Where one of its probabilities is an interval, the bounds of all are taken down in bounds,
-// and the probabilities are those of the nominal model.
+// successors reads the mapping next of a row. Where one of its probabilities is an interval, the bounds of all are
+// taken down in bounds, and the probabilities are those of the nominal model.
 func (r *rowReader) successors(n *node, at *path) (bounds *rowBounds) {
 	isInterval := func(m member) bool { return m.value.kind == listNode }
 	if n.kind != mapNode || !slices.ContainsFunc(n.members, isInterval) {
@@ -241,4 +246,34 @@ func (f *writer) checkIntervals() error {
 		}
 	}
 	return nil
+}
+
+// boundImported takes down the bounds of a choice of an imported model.
+func (r *rowReader) boundImported(m *exchange.Model, s, c, action int) {
+	lower, upper := m.Bounds(c)
+	if lower == nil {
+		return
+	}
+	bounds := &rowBounds{lower: lower, upper: upper}
+	for _, to := range m.Target[m.Offset[c]:m.Offset[c+1]] {
+		bounds.next = append(bounds.next, int(to))
+	}
+	r.bound(&cmdp.Row{Step: cmdp.EveryStep, State: s, Action: action}, bounds)
+}
+
+// exportIntervals gives a model for other tools the intervals of the problem.
+func (p *Problem) exportIntervals(m *exchange.Model) {
+	if !p.uncertain() {
+		return
+	}
+	rows := p.Model.Rows(0)
+	for c := range m.Choices() {
+		_, prob := rows.Row(c)
+		lower, upper := p.Intervals.Row(0, c)
+		if lower == nil {
+			lower, upper = prob, prob
+		}
+		m.Lower = append(m.Lower, lower...)
+		m.Upper = append(m.Upper, upper...)
+	}
 }

@@ -6,9 +6,9 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// Lift returns the intervals of the process for those of the problem's model: where something is remembered, choices of its states have the
-// intervals of the choices that they stand for. same numbers the choices of each kernel by what they stand for; it is nil if nothing is
-// remembered. It is an error if rows are generated.
+// Lift returns the intervals of the process for those of the problem's model: where something is remembered, choices
+// of its states have the intervals of the choices that they stand for. same numbers the choices of each kernel by what
+// they stand for; it is nil if nothing is remembered. It is an error if rows are generated.
 func (x *Process) Lift(iv *cmdp.Intervals) (lifted *cmdp.Intervals, same func(h, c int) int, err error) {
 	if iv == nil || x.Product == nil {
 		return iv, nil, nil

@@ -345,6 +345,7 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Coefficients]():  either(list(spelled("number"), 1), named(spelled("number"))),
 		reflect.TypeFor[*Coefficients](): either(list(spelled("number"), 1), named(spelled("number"))),
 		reflect.TypeFor[Order]():         {Enum: []any{1, 2, "inf", ".inf"}},
+		reflect.TypeFor[Each]():          {Enum: []any{"step", "model"}},
 		reflect.TypeFor[Name]():          text(),
 		reflect.TypeFor[Label]():         either(text(), count(0)),
 		reflect.TypeFor[Direction](): either(&jsonschema.Schema{Enum: []any{"target", "learner"}},

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A backup computes values of choices from those of successors. Values are kept for several directions at a time: those of state s are
-// v[s*n:(s+1)*n] for n directions. It must not be used concurrently.
+// A backup computes values of choices from those of successors. Values are kept for several directions at a time:
+// those of state s are v[s*n:(s+1)*n] for n directions. It must not be used concurrently.
 type backup struct {
 	set    *Set
 	dirs   [][]float64
@@ -23,13 +23,14 @@ type backup struct {
 func (s *Set) newBackup(dirs [][]float64) *backup {
 	b := &backup{set: s, dirs: dirs, gamma: s.m.Discount()}
 	b.values = make([]float64, s.longest)
+	b.filler = newFiller(s.longest)
 	b.probs = make([]float64, s.most)
 	b.sums = make([]float64, len(dirs))
 	return b
 }
 
-// gather returns the values of the successors of choice c in direction j, with what the transitions return if that is random, and what
-// the choice returns otherwise.
+// gather returns the values of the successors of choice c in direction j, with what the transitions return if that is
+// random, and what the choice returns otherwise.
 func (b *backup) gather(h, c, j int, v []float64) (values []float64, reward float64) {
 	rows, dir, n := b.set.kernels[b.set.kernel(h)], b.dirs[j], len(b.dirs)
 	next, _ := rows.Row(c)
@@ -56,13 +57,32 @@ func dot(x, y []float64) float64 {
 
 // choice returns the greatest value of choice c at step h in direction j over the set.
 func (b *backup) choice(h, c, j int, v []float64) float64 {
-	values, reward := b.gather(h, c, j, v)
 	lower, upper := b.set.bounds(b.set.kernel(h), c)
+	if rows := b.set.kernels[b.set.kernel(h)]; lower != nil && !rows.Random() {
+		return b.fixed(rows, c, j, lower, upper, v)
+	}
+	values, reward := b.gather(h, c, j, v)
 	if lower != nil {
 		return reward + b.filler.greatest(lower, upper, values)
 	}
 	_, prob := b.set.kernels[b.set.kernel(h)].Row(c)
 	return reward + dot(prob, values)
+}
+
+// fixed is choice for one with intervals whose returns are not random, without a step in between: most of the time is
+// spent here.
+func (b *backup) fixed(rows *cmdp.Rows, c, j int, lower, upper, v []float64) float64 {
+	next, _ := rows.Row(c)
+	es, n := b.filler.entries[:len(next)], len(b.dirs)
+	lower, upper = lower[:len(next)], upper[:len(next)]
+	sum, free := 0.0, 1.0
+	for i, to := range next {
+		x, l := b.gamma*v[int(to)*n+j], lower[i]
+		sum += l * x
+		free -= l
+		es[i] = entry{x, upper[i] - l}
+	}
+	return dot(b.dirs[j], rows.Returns(c)) + (sum + fill(es, free))
 }
 
 // in returns the value of choice c in direction j under given probabilities.
@@ -80,8 +100,8 @@ func (b *backup) answer(a *Answer, h, c, j int, v []float64) {
 	}
 }
 
-// policy sets the values of state s at step h to those of what a policy does there, the greatest over the set in each direction.
-// v has the values of successors, dst is for all states like v.
+// policy sets the values of state s at step h to those of what a policy does there, the greatest over the set in each
+// direction. v has the values of successors, dst is for all states like v.
 func (b *backup) policy(dst []float64, policy cmdp.Policy, h, s int, v []float64) {
 	n := len(b.dirs)
 	of := dst[s*n : (s+1)*n]
@@ -105,9 +125,9 @@ func (b *backup) policy(dst []float64, policy cmdp.Policy, h, s int, v []float64
 	}
 }
 
-// rounding bounds the rounding error of one backup in each direction, where values of successors are at most as large as most says. Sums
-// have as many terms as a choice has successors, rewards as many as there are returns, and a policy draws from the actions of a state
-// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+// rounding bounds the rounding error of one backup in each direction, where values of successors are at most as large
+// as most says. Sums have as many terms as a choice has successors, rewards as many as there are returns, and a policy
+// draws from the actions of a state (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
 func (b *backup) rounding(j int, most float64) float64 {
 	s := b.set
 	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)

@@ -14,25 +14,27 @@ import (
 type Confidence struct {
 	// Level is the probability over the data with which the true probabilities are all in their intervals.
 	Level float64
-	// Probabilities is how many were estimated, in so many Choices that have more than one successor, and Unvisited how many of these choices
-	// the data has never seen, whose probabilities may be anything.
+	// Probabilities is how many were estimated, in so many Choices that have more than one successor, and Unvisited
+	// how many of these choices the data has never seen, whose probabilities may be anything.
 	Probabilities, Choices, Unvisited int
-	// Weissman is how many of the choices have intervals from the bound of Weissman et al. on the whole distribution, since it is narrower. The
-	// others have those of Clopper and Pearson.
+	// Weissman is how many of the choices have intervals from the bound of Weissman et al. on the whole distribution,
+	// since it is narrower. The others have those of Clopper and Pearson.
 	Weissman int
 }
 
 // weissmanShare is the share of the error probability that is spent on the bound of the whole distribution.
 const weissmanShare = 0.1
 
-// FromCounts returns a model whose probabilities are known up to intervals from counts of transitions: with probability level over the data, the
-// true probabilities are all in the intervals, whoever collected the data and however that depended on what was seen before. m says what can
-// happen: states, choices, returns, and which successors a choice can have. Counts that are not pooled make a kernel for each step. The model
-// returned has the probabilities of [cmdp.Nominal].
+// FromCounts returns a model whose probabilities are known up to intervals from counts of transitions: with
+// probability level over the data, the true probabilities are all in the intervals, whoever collected the data and
+// however that depended on what was seen before. m says what can happen: states, choices, returns, and which
+// successors a choice can have. Counts that are not pooled make a kernel for each step. The model returned has the
+// probabilities of [cmdp.Nominal].
 //
-// An interval is that of Clopper and Pearson (1934) for a count of k among n visits, where the error probability is divided by the number of
-// probabilities, and by n(n+1), which makes it hold for all n at a time. It is cut with p̂ ± ε/2, where ε = √(2·ln((2^b − 2)/δ)/n) bounds the
-// distance of the whole distribution over b successors (Weissman, Ordentlich, Seroussi, Verdu, Weinberger 2003).
+// An interval is that of Clopper and Pearson (1934) for a count of k among n visits, where the error probability is
+// divided by the number of probabilities, and by n(n+1), which makes it hold for all n at a time. It is cut with p̂ ±
+// ε/2, where ε = √(2·ln((2^b − 2)/δ)/n) bounds the distance of the whole distribution over b successors (Weissman,
+// Ordentlich, Seroussi, Verdu, Weinberger 2003).
 func FromCounts(m *cmdp.Model, counts *cmdp.Counts, pooled bool, level float64) (*cmdp.Model, *cmdp.Intervals, *Confidence, error) {
 	switch {
 	case m == nil || counts == nil:
@@ -162,8 +164,9 @@ func (e *estimate) bounds(k []float64, wrong float64) (lower, upper []float64) {
 	return lower, upper
 }
 
-// clopperPearson returns the greatest p for which k or more of n have a probability of at most tail: the lower bound of the interval, rounded
-// down. It is found by bisection, because the inverse of the incomplete beta function is not exact where tails are as small as here.
+// clopperPearson returns the greatest p for which k or more of n have a probability of at most tail: the lower bound
+// of the interval, rounded down. It is found by bisection, because the inverse of the incomplete beta function is not
+// exact where tails are as small as here.
 func clopperPearson(k, n, tail float64) float64 {
 	if k == 0 {
 		return 0

@@ -11,8 +11,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestFromCounts draws data from a model whose choices have two to five successors: the true probabilities are in all of the intervals in
-// at least the share of the data sets that is promised, and intervals become narrower with more data.
+// TestFromCounts draws data from a model whose choices have two to five successors: the true probabilities are in all
+// of the intervals in at least the share of the data sets that is promised, and intervals become narrower with more
+// data.
 func TestFromCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	c := newCase(t, rng, shape{states: 5, actions: 2, successors: 5, horizon: 2, width: 0}, false)
@@ -89,7 +90,8 @@ func drawCounts(t *testing.T, rng *rand.Rand, m *cmdp.Model, n uint32) *cmdp.Cou
 	return counts
 }
 
-// TestIntervalOfOneCoin compares the interval of one choice with that of Clopper and Pearson by quantiles of the beta distribution.
+// TestIntervalOfOneCoin compares the interval of one choice with that of Clopper and Pearson by quantiles of the beta
+// distribution.
 func TestIntervalOfOneCoin(t *testing.T) {
 	k := cmdp.Kernel{First: []int32{0, 1, 1, 1}, Offset: []int{0, 2}, Next: []int32{1, 2}, Prob: []float64{0.5, 0.5}, Returns: []float64{1}}
 	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})

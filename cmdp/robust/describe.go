@@ -12,7 +12,7 @@ import (
 
 // result returns what was found so far.
 func (s *search) result() *Result {
-	r := &Result{Status: Undecided, Bound: math.Inf(-1), Gap: math.Inf(1), Nominal: s.nominal, Model: s.model, Rounds: s.rounds}
+	r := &Result{Status: Undecided, Bound: math.Inf(-1), Gap: math.Inf(1), Nominal: s.nominal, Model: s.model, Proof: s.proof, Rounds: s.rounds}
 	if s.refuted != nil {
 		r.Status, r.Certificate = Infeasible, s.refuted.Certificate
 		return r
@@ -30,6 +30,9 @@ func (s *search) result() *Result {
 	}
 	for k, row := range s.rows {
 		r.Limits = append(r.Limits, Limit{Constraint: row, Greatest: p.greatest[k+1], Price: s.prices[k]})
+		if s.weights != nil && s.proof == nil {
+			r.Limits[k].BoundPrice = s.weights[k]
+		}
 		r.Violation = math.Max(r.Violation, p.greatest[k+1]-row.Offset)
 		r.Tolerance = math.Max(r.Tolerance, tolerance*s.scale(k+1))
 	}
@@ -61,11 +64,14 @@ func (s *search) describe(r *Result) error {
 		return err
 	}
 	r.Returns, err = s.set.returnsIn(s.ctx, s.set.m, parts)
-	return err
+	if err != nil || s.best == nil || s.set.entries > mostRechecked {
+		return err
+	}
+	return s.set.verifyPlan(s.ctx, s.task, r)
 }
 
-// merge puts the mixture of the best plan together to one policy. That often leaves room, which a mixture with another policy may use, and so
-// on, as long as the plan becomes better.
+// merge puts the mixture of the best plan together to one policy. That often leaves room, which a mixture with another
+// policy may use, and so on, as long as the plan becomes better.
 func (s *search) merge() error {
 	for range s.opts.Rounds {
 		if s.best == nil || len(s.best.parts) < 2 || s.set.m.Average() {
@@ -89,8 +95,11 @@ func (s *search) merge() error {
 	return nil
 }
 
-// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model. It adds that as a column,
-// and keeps it in the place of the mixture if it is as good over the set.
+// mostRechecked bounds the successors of all steps up to which a plan is checked apart before it is returned.
+const mostRechecked = 1 << 24
+
+// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model.
+// It adds that as a column, and keeps it in the place of the mixture if it is as good over the set.
 func (s *search) single() error {
 	m := s.set.m
 	if s.best == nil || len(s.best.parts) < 2 {

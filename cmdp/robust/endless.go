@@ -14,8 +14,9 @@ import (
 	"cmdpsolve/geometry"
 )
 
-// endless is the dynamic programming of a set whose models have no horizon: discounted, total, or long-run means. Policies and nature's answers
-// are stationary, which is enough for one direction (Iyengar 2005; Nilim, El Ghaoui 2005).
+// endless is the dynamic programming of a set whose models have no horizon: discounted, total, or long-run means.
+// Policies and nature's answers are stationary, which is enough for one direction (Iyengar 2005; Nilim, El Ghaoui
+// 2005).
 type endless struct {
 	set *Set
 }
@@ -29,8 +30,9 @@ func newEndless(s *Set) (dynamics, error) {
 
 func (f *endless) newAnswer() *Answer { return f.set.newAnswer(1) }
 
-// evaluate returns the greatest return of a stationary policy over the set in each direction. Direction by direction nature's answer is found
-// by policy iteration; the bound is then computed from the values by one backup, wherever they come from.
+// evaluate returns the greatest return of a stationary policy over the set in each direction. Direction by direction
+// nature's answer is found by policy iteration; the bound is then computed from the values by one backup, wherever
+// they come from.
 func (f *endless) evaluate(ctx context.Context, policy cmdp.Policy, dirs [][]float64, keep *[][]float64) (passed, error) {
 	y := f.set.newSystem(policy)
 	n := len(dirs)
@@ -83,8 +85,8 @@ func (f *endless) start(b *backup, v []float64, out *passed, j int) {
 	out.margin[j] += 2 * float64(len(f.set.m.StartStates())+2) * unit * b.largest(0, v)
 }
 
-// total: nature has to come to rest, and values that no backup raises are at least the greatest ones. A little is added in each step so
-// that rounding does not raise them.
+// total: nature has to come to rest, and values that no backup raises are at least the greatest ones. A little is
+// added in each step so that rounding does not raise them.
 func (f *endless) total(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
 	b, a, in := f.set.newBackup([][]float64{dir}), f.newAnswer(), y.all()
 	if err := y.mustLeave(in, false); err != nil {
@@ -153,8 +155,8 @@ func (f *endless) answerOthers(y *system, a *Answer, dir, v []float64) {
 	}
 }
 
-// price plans for a direction and lets nature answer, in turn, until neither finds better (Hoffman, Karp 1966). Each model's optimum is a
-// lower bound of the greatest return of any policy, and the best one is returned.
+// price plans for a direction and lets nature answer, in turn, until neither finds better (Hoffman, Karp 1966). Each
+// model's optimum is a lower bound of the greatest return of any policy, and the best one is returned.
 func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
 	const most = 50
 	d := len(dir)
@@ -207,7 +209,8 @@ func (f *endless) price(ctx context.Context, dir []float64, answer *Answer) (*ex
 	return policy, best, nil
 }
 
-// valuesIn returns the values of a policy's states in one model: what it returns from there, or relative values of a long-run mean.
+// valuesIn returns the values of a policy's states in one model: what it returns from there, or relative values of a
+// long-run mean.
 func (f *endless) valuesIn(ctx context.Context, y *system, a *Answer, dir []float64) ([]float64, error) {
 	b := f.set.newBackup([][]float64{dir})
 	v := make([]float64, f.set.m.States())
@@ -226,8 +229,8 @@ func (f *endless) valuesIn(ctx context.Context, y *system, a *Answer, dir []floa
 	return v, nil
 }
 
-// improve returns a policy that is better to first order, as that of a horizon does, with the visits of the policy in the place of
-// probabilities of states; nil for long-run means.
+// improve returns a policy that is better to first order, as that of a horizon does, with the visits of the policy in
+// the place of probabilities of states; nil for long-run means.
 func (f *endless) improve(ctx context.Context, policy cmdp.Policy, dirs [][]float64, weights []float64) (*exact.Policy, error) {
 	if policy == nil || f.set.m.Average() {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"cmdpsolve/cmdp/robust"
 )
 
-// endlessCase returns a random set without a horizon. Totals have bounds that let the process come to rest, and means a state that is always
-// come back to, so that both are defined in all models.
+// endlessCase returns a random set without a horizon. Totals have bounds that let the process come to rest, and means
+// a state that is always come back to, so that both are defined in all models.
 func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcomes bool) *randomCase {
 	t.Helper()
 	const states, dim = 3, 2
@@ -139,8 +139,8 @@ var criteria = []struct {
 	average  bool
 }{{"discounted", 0.9, false}, {"far", 0.999, false}, {"total", 1, false}, {"mean", 0, true}}
 
-// TestEndlessAgainstCorners compares bounds of returns of stationary policies with the models whose probabilities are corners: without a
-// horizon one of them is the worst for a direction.
+// TestEndlessAgainstCorners compares bounds of returns of stationary policies with the models whose probabilities are
+// corners: without a horizon one of them is the worst for a direction.
 func TestEndlessAgainstCorners(t *testing.T) {
 	for _, x := range criteria {
 		t.Run(x.name, func(t *testing.T) {

@@ -22,7 +22,8 @@ type dynamics interface {
 	newAnswer() *Answer
 }
 
-// dynamics returns the dynamic programming of the criterion, or an error that says why the criterion is not defined over the set.
+// dynamics returns the dynamic programming of the criterion, or an error that says why the criterion is not defined
+// over the set.
 func (s *Set) dynamics() (dynamics, error) {
 	if s.m.Horizon() > 0 {
 		return &finite{s}, nil
@@ -36,15 +37,15 @@ type Drawn struct {
 	Policy cmdp.Policy
 }
 
-// Evaluate bounds the returns of a policy over the set: from below and above in each coordinate, rounded outward. Each bound is reached
-// in some model where nature chooses anew at every visit, up to that rounding. It is an error if a return is not defined in every model,
-// a [NotDefinedError]. Without a horizon the policy is asked for step 0.
+// Evaluate bounds the returns of a policy over the set: from below and above in each coordinate, rounded outward. Each
+// bound is reached in some model where nature chooses anew at every visit, up to that rounding. It is an error if a
+// return is not defined in every model, a [NotDefinedError]. Without a horizon the policy is asked for step 0.
 func (s *Set) Evaluate(ctx context.Context, policy cmdp.Policy) (Bounds, error) {
 	return s.EvaluateDrawn(ctx, []Drawn{{1, policy}})
 }
 
-// EvaluateDrawn bounds the returns of a plan that draws one of several policies at the start. What the set does to it is at most the
-// mean of what it does to each of them.
+// EvaluateDrawn bounds the returns of a plan that draws one of several policies at the start. What the set does to it
+// is at most the mean of what it does to each of them.
 func (s *Set) EvaluateDrawn(ctx context.Context, policies []Drawn) (Bounds, error) {
 	dyn, err := s.dynamics()
 	if err != nil {
@@ -82,7 +83,8 @@ func (s *Set) EvaluateDrawn(ctx context.Context, policies []Drawn) (Bounds, erro
 	return b, nil
 }
 
-// sumRounding bounds the rounding error of a weighted sum of so many terms, whose magnitudes sum to size. A sum of one term has none.
+// sumRounding bounds the rounding error of a weighted sum of so many terms, whose magnitudes sum to size. A sum of one
+// term has none.
 func sumRounding(terms, size float64) float64 {
 	if terms <= 1 {
 		return 0
@@ -90,8 +92,8 @@ func sumRounding(terms, size float64) float64 {
 	return 4 * terms * unit * size
 }
 
-// A NotDefinedError says that a return is not defined in every model of a set: from a state nature can keep the process from coming to rest,
-// or from coming back.
+// A NotDefinedError says that a return is not defined in every model of a set: from a state nature can keep the
+// process from coming to rest, or from coming back.
 type NotDefinedError struct {
 	// State and Choice are where nature can do so, Choice the number of the choice in its state.
 	State, Choice int

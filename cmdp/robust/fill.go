@@ -6,28 +6,89 @@ import (
 )
 
 // An entry is a successor as nature sees it: its value, and how much its probability may grow above the lower bound.
-type entry struct {
-	value, room float64
-	at          int32
-}
+type entry struct{ value, room float64 }
 
-// A filler finds the distribution between bounds that makes an expectation greatest: every successor gets its lower bound, and what
-// is left goes to the best ones, up to their upper bounds (Givan, Leach, Dean 2000). Where the bounds allow no sum of 1 by rounding,
-// the sum is the nearest one. It must not be used concurrently.
+// A filler finds the distribution between bounds that makes an expectation greatest: every successor gets its lower
+// bound, and what is left goes to the best ones, up to their upper bounds (Givan, Leach, Dean 2000). Where the bounds
+// allow no sum of 1 by rounding, the sum is the nearest one. It must not be used concurrently.
 type filler struct {
 	entries []entry
+	order   []int32
 }
 
-// few is up to how many entries are sorted by insertion.
-const few = 32
+func newFiller(longest int) filler {
+	return filler{entries: make([]entry, longest), order: make([]int32, longest)}
+}
 
-// sort sorts the entries, the greatest value first.
-func (f *filler) sort() {
-	es := f.entries
-	if len(es) > few {
-		slices.SortFunc(es, func(a, b entry) int { return cmp.Compare(b.value, a.value) })
-		return
+// few is up to how many entries are sorted.
+const few = 6
+
+// fill returns what is gained by giving away what is free, to the entries of the greatest values first. As in
+// quickselect the entries are divided at a pivot, and only those on the side where the last of what is free goes are
+// divided again.
+func fill(es []entry, free float64) float64 {
+	sum := 0.0
+	for len(es) > few && free > 0 {
+		a, b, c := es[0].value, es[len(es)/2].value, es[len(es)-1].value
+		pivot := max(min(a, b), min(max(a, b), c)) // their median
+		n := above(es, pivot)
+		if n == 0 { // it is the greatest value
+			n = atLeast(es, pivot)
+		}
+		room, gain := 0.0, 0.0
+		for _, e := range es[:n] {
+			room += e.room
+			gain += e.room * e.value
+		}
+		switch {
+		case room <= free:
+			sum += gain
+			free -= room
+			es = es[n:]
+		case es[n-1].value == pivot: // all of these are alike
+			return sum + free*pivot
+		default:
+			es = es[:n]
+		}
 	}
+	sort(es)
+	for i := 0; i < len(es) && free > 0; i++ {
+		x := min(free, es[i].room)
+		sum += x * es[i].value
+		free -= x
+	}
+	return sum
+}
+
+// above puts entries of values above a pivot before the others, and returns how many they are. Every entry is swapped,
+// whatever its value is, so that there is no branch that nobody can predict.
+func above(es []entry, pivot float64) int {
+	n := 0
+	for i, x := range es {
+		es[i] = es[n]
+		es[n] = x
+		if x.value > pivot {
+			n++
+		}
+	}
+	return n
+}
+
+// atLeast is above for values that are at least the pivot.
+func atLeast(es []entry, pivot float64) int {
+	n := 0
+	for i, x := range es {
+		es[i] = es[n]
+		es[n] = x
+		if x.value >= pivot {
+			n++
+		}
+	}
+	return n
+}
+
+// sort sorts a few entries by insertion, the greatest value first.
+func sort(es []entry) {
 	for i := 1; i < len(es); i++ {
 		x := es[i]
 		j := i
@@ -40,43 +101,33 @@ func (f *filler) sort() {
 
 // greatest returns the greatest expectation of values between bounds.
 func (f *filler) greatest(lower, upper, values []float64) float64 {
-	f.entries = f.entries[:0]
+	es := f.entries[:len(values)]
 	sum, free := 0.0, 1.0
 	for i, v := range values {
 		l := lower[i]
 		sum += l * v
 		free -= l
-		if room := upper[i] - l; room > 0 {
-			f.entries = append(f.entries, entry{value: v, room: room})
-		}
+		es[i] = entry{v, upper[i] - l}
 	}
-	f.sort()
-	for i := 0; i < len(f.entries) && free > 0; i++ {
-		x := min(free, f.entries[i].room)
-		sum += x * f.entries[i].value
-		free -= x
-	}
-	return sum
+	return sum + fill(es, free)
 }
 
 // answer sets prob to a distribution between bounds whose expectation of values is the greatest.
 func (f *filler) answer(prob, lower, upper, values []float64) {
-	f.entries = f.entries[:0]
+	order := f.order[:len(values)]
 	free := 1.0
-	for i, v := range values {
+	for i := range values {
 		prob[i] = lower[i]
 		free -= lower[i]
-		if room := upper[i] - lower[i]; room > 0 {
-			f.entries = append(f.entries, entry{value: v, room: room, at: int32(i)})
-		}
+		order[i] = int32(i)
 	}
-	f.sort()
-	for _, e := range f.entries {
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(values[b], values[a]) })
+	for _, i := range order {
 		if free <= 0 {
 			return
 		}
-		x := min(free, e.room)
-		prob[e.at] = min(upper[e.at], prob[e.at]+x)
+		x := min(free, upper[i]-lower[i])
+		prob[i] = min(upper[i], prob[i]+x)
 		free -= x
 	}
 }

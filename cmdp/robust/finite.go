@@ -20,8 +20,8 @@ type passed struct {
 	margin   []float64 // bounds of the rounding errors
 }
 
-// evaluate returns the greatest return of a policy over the set in each direction. keep, if not nil, gets the values of each step, and
-// zeros after the last.
+// evaluate returns the greatest return of a policy over the set in each direction. keep, if not nil, gets the values
+// of each step, and zeros after the last.
 func (f *finite) evaluate(ctx context.Context, policy cmdp.Policy, dirs [][]float64, keep *[][]float64) (passed, error) {
 	b, steps := f.set.newBackup(dirs), f.set.m.Horizon()
 	v := make([]float64, f.set.m.States()*len(dirs))
@@ -62,7 +62,8 @@ func newRounding(b *backup) *rounding {
 	return r
 }
 
-// step takes in a backup of values v. The error of a backup is that of the values, times what probabilities sum to at most, and its own.
+// step takes in a backup of values v. The error of a backup is that of the values, times what probabilities sum to at
+// most, and its own.
 func (r *rounding) step(v []float64) {
 	s := r.b.set
 	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)
@@ -82,7 +83,8 @@ func (r *rounding) atStart(v []float64) []float64 {
 	return out
 }
 
-// price returns a policy that makes the greatest return in a direction over the set least, with that return and nature's answer.
+// price returns a policy that makes the greatest return in a direction over the set least, with that return and
+// nature's answer.
 func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
 	b, steps, states := f.set.newBackup([][]float64{dir}), f.set.m.Horizon(), f.set.m.States()
 	v, next := make([]float64, states), make([]float64, states)
@@ -114,8 +116,8 @@ func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exa
 	return exact.NewPolicy(rules), passed{b.atStart(v), r.atStart(v)}, nil
 }
 
-// respond returns nature's answer to a policy in a direction, where choices that the policy does not take are answered too, from the
-// values of the policy.
+// respond returns nature's answer to a policy in a direction, where choices that the policy does not take are answered
+// too, from the values of the policy.
 func (f *finite) respond(ctx context.Context, policy cmdp.Policy, dir []float64) (*Answer, error) {
 	var v [][]float64
 	_, err := f.evaluate(ctx, policy, [][]float64{dir}, &v)
@@ -133,10 +135,10 @@ func (f *finite) respond(ctx context.Context, policy cmdp.Policy, dir []float64)
 
 func (f *finite) newAnswer() *Answer { return f.set.newAnswer(f.set.m.Horizon()) }
 
-// improve returns a policy that is better than another one where the greatest returns in each direction count with given weights, to first
-// order: at each pair of a step and a state the action is the one with the least sum of weights, times the probability of coming there
-// under nature's answer for the direction, times its greatest return from there on, by the actions that were chosen for later
-// steps. Without a policy all pairs count alike.
+// improve returns a policy that is better than another one where the greatest returns in each direction count with
+// given weights, to first order: at each pair of a step and a state the action is the one with the least sum of
+// weights, times the probability of coming there under nature's answer for the direction, times its greatest return
+// from there on, by the actions that were chosen for later steps. Without a policy all pairs count alike.
 func (f *finite) improve(ctx context.Context, policy cmdp.Policy, dirs [][]float64, weights []float64) (*exact.Policy, error) {
 	b, steps, states, n := f.set.newBackup(dirs), f.set.m.Horizon(), f.set.m.States(), len(dirs)
 	var visits [][]float64

@@ -44,8 +44,8 @@ func TestEvaluateAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestSolve plans for random sets. The plan keeps its limit in every model that is drawn, its objective is reached in none, and no policy that
-// keeps the limit in all models beats the bound.
+// TestSolve plans for random sets. The plan keeps its limit in every model that is drawn, its objective is reached in
+// none, and no policy that keeps the limit in all models beats the bound.
 func TestSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	counts := make(map[robust.Status]int)
@@ -88,7 +88,8 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// checkInfeasible checks the certificate of the model in which no policy keeps the limits, which must be one of the set.
+// checkInfeasible checks the certificate of the model in which no policy keeps the limits, which must be one of the
+// set.
 func (c *randomCase) checkInfeasible(t *testing.T, i int, r *robust.Result) {
 	t.Helper()
 	m := c.model

@@ -8,8 +8,8 @@ import (
 	"cmdpsolve/cmdp/markov"
 )
 
-// classes returns the recurrent classes of the policy where every successor that may come up does: sets of numbers of the system that
-// are not left and whose states lead to each other.
+// classes returns the recurrent classes of the policy where every successor that may come up does: sets of numbers of
+// the system that are not left and whose states lead to each other.
 func (y *system) classes() [][]bool {
 	component := y.components()
 	count := 0
@@ -108,9 +108,10 @@ func (y *system) components() []int32 {
 	return component
 }
 
-// mean returns the greatest long-run mean of a policy. In every recurrent class there has to be a state that nature cannot avoid for ever, so
-// that the mean of the class is the same from each of its states; and nature has to let the process come to one of the classes. A
-// mean is at most the greatest rise of any relative values in a step (Puterman 1994, section 8.5).
+// mean returns the greatest long-run mean of a policy. In every recurrent class there has to be a state that nature
+// cannot avoid for ever, so that the mean of the class is the same from each of its states; and nature has to let the
+// process come to one of the classes. A mean is at most the greatest rise of any relative values in a step (Puterman
+// 1994, section 8.5).
 func (f *endless) mean(ctx context.Context, y *system, dir []float64, out *passed, j int) ([]float64, *Answer, error) {
 	b, a := f.set.newBackup([][]float64{dir}), f.newAnswer()
 	v, gain := make([]float64, f.set.m.States()), make([]float64, f.set.m.States())
@@ -148,7 +149,8 @@ func (f *endless) mean(ctx context.Context, y *system, dir []float64, out *passe
 	return v, a, nil
 }
 
-// greatestMean returns a bound of the greatest mean of a recurrent class, rounded up, by policy iteration of nature. v gets relative values.
+// greatestMean returns a bound of the greatest mean of a recurrent class, rounded up, by policy iteration of nature. v
+// gets relative values.
 func (y *system) greatestMean(ctx context.Context, b *backup, a *Answer, class []bool, v []float64) (float64, error) {
 	zero, err := y.mustReturn(class)
 	if err != nil {
@@ -170,7 +172,8 @@ func (y *system) greatestMean(ctx context.Context, b *backup, a *Answer, class [
 // mostTried bounds the states of a class of which it is tried whether nature can avoid them.
 const mostTried = 64
 
-// mustReturn returns a state of a class that cannot be avoided for ever, or an error if none of those that are tried is one.
+// mustReturn returns a state of a class that cannot be avoided for ever, or an error if none of those that are tried
+// is one.
 func (y *system) mustReturn(class []bool) (zero int, err error) {
 	var first error
 	tried := 0
@@ -192,8 +195,8 @@ func (y *system) mustReturn(class []bool) (zero int, err error) {
 	return 0, first
 }
 
-// relative sets the values of a class to relative values under nature's answer, 0 in the given state of it, which is not avoided for ever, and
-// returns the mean.
+// relative sets the values of a class to relative values under nature's answer, 0 in the given state of it, which is
+// not avoided for ever, and returns the mean.
 func (y *system) relative(ctx context.Context, b *backup, a *Answer, class []bool, zero int, v []float64) (float64, error) {
 	rest := append([]bool(nil), class...)
 	v[y.states[zero]] = 0

@@ -16,11 +16,12 @@ type mixture struct {
 	value           float64 // the cost, or in the first phase the excess over the limits
 }
 
-// slackening is how far limits are drawn in, in units of their extent, so that what rounding adds to a mixture does not break them.
+// slackening is how far limits are drawn in, in units of their extent, so that what rounding adds to a mixture does
+// not break them.
 const slackening = 1e-12
 
-// master mixes the columns: the least cost among those mixtures that keep the limits, or without costs the least excess over the limits, each
-// in units of its extent.
+// master mixes the columns: the least cost among those mixtures that keep the limits, or without costs the least
+// excess over the limits, each in units of its extent.
 func (s *search) master(costs bool) (*mixture, error) {
 	n := len(s.columns)
 	p := &lp.Problem{Minimize: make([]float64, n+1)}
@@ -189,8 +190,8 @@ func (s *search) magnitude(j int) float64 {
 // tolerance is how far a plan may miss a limit, in units of its extent, where there is no room.
 const tolerance = 1e-10
 
-// columnsFor adds policies that are good where rows have the prices of a mixture. In the first phase the cost does not count, and nature's
-// answer may be a model in which no policy keeps the limits.
+// columnsFor adds policies that are good where rows have the prices of a mixture. In the first phase the cost does not
+// count, and nature's answer may be a model in which no policy keeps the limits.
 func (s *search) columnsFor(x *mixture, costs bool) error {
 	count := 0.0
 	if costs {

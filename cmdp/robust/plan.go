@@ -16,16 +16,23 @@ import (
 
 // Errors of tasks that have no answer over a set.
 var (
+	errNoSet = errors.New("robust: no set of models")
+	// ErrCurved is returned for tasks that are not linear.
 	ErrCurved = errors.New("robust: a goal or a target that is curved: want a linear goal, and limits or a polyhedron")
 )
 
-// Solve looks for a plan whose returns meet the target in every model of a set, and whose greatest cost over the set is least. The cost
-// must be affine and the target a polyhedron, or the error is [ErrCurved]. A set of one model is solved by package exact.
+// Solve looks for a plan whose returns meet the target in every model of a set, and whose greatest cost over the set
+// is least. The cost must be affine and the target a polyhedron, or the error is [ErrCurved]. A set of one model is
+// solved by package exact.
 //
-// What stands in Result holds in every model, rounding included: limits are checked against the greatest value of each, and Bound is
-// the optimum of a single model, proved by package exact, or that of one robust value iteration with the prices of the limits. To
-// find the best plan is hard (Hahn, Hashemi, Hermanns, Lahijanian, Turrini 2017), so the gap may stay open.
+// What stands in Result holds in every model, rounding included: limits are checked against the greatest value of
+// each, and Bound is the optimum of a single model, proved by package exact, or that of one robust value iteration
+// with the prices of the limits. To find the best plan is hard (Hahn, Hashemi, Hermanns, Lahijanian, Turrini 2017), so
+// the gap may stay open.
 func Solve(ctx context.Context, set *Set, task cmdp.Task, opts Options) (*Result, error) {
+	if set == nil {
+		return nil, errNoSet
+	}
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -49,13 +56,14 @@ type search struct {
 	rows     []cmdp.Constraint
 	dirs     [][]float64 // the gradient of the cost, then the normals of the rows
 	constant float64     // of the cost
-	extent   []float64   // of the returns in each direction, about
 	columns  []column
 	nominal  *exact.Result
 	prices   []float64 // of the rows, the best known
 
 	bound    float64
-	model    *Answer // whose optimum is the bound
+	model    *Answer      // whose optimum is the bound
+	proof    *exact.Proof // of the bound in that model, or nil
+	weights  []float64    // prices with which one robust value iteration proves it
 	refuted  *exact.Result
 	rounds   int
 	best     *plan // the best mixture that keeps the limits
@@ -211,7 +219,7 @@ func (s *search) planFor(a *Answer) (*exact.Result, error) {
 		return nil, fmt.Errorf("robust: return %d has no bound in one of the models: want a goal whose optimum is finite in all", r.Return)
 	}
 	if s.task.Cost != nil && r.Bound > s.bound {
-		s.bound, s.model = r.Bound, a
+		s.bound, s.model, s.proof = r.Bound, a, r.Proof
 	}
 	for _, c := range components(r) {
 		if err := s.add(c.Policy); err != nil {
@@ -301,8 +309,8 @@ func (s *search) natureTo(costs float64, prices []float64) (*Answer, error) {
 	if err := s.add(policy); err != nil {
 		return nil, err
 	}
-	if costs == 1 && s.task.Cost != nil && !s.set.spec.Fixed {
-		s.takeDual(p, prices, a)
+	if costs == 1 && s.task.Cost != nil && !s.set.spec.Fixed && a == nil {
+		s.takeDual(p, prices)
 	}
 	if a != nil && s.set.spec.Fixed {
 		a, err = s.settle(a, policy)
@@ -310,9 +318,10 @@ func (s *search) natureTo(costs float64, prices []float64) (*Answer, error) {
 	return a, err
 }
 
-// takeDual takes in the bound of one robust value iteration: a policy that keeps limits with prices in every model has a greatest cost
-// of at least the greatest weighted return over the set, less what the limits allow.
-func (s *search) takeDual(p passed, prices []float64, a *Answer) {
+// takeDual takes in the bound of one robust value iteration: a policy that keeps limits with prices in every model has
+// a greatest cost of at least the greatest weighted return over the set, less what the limits allow. It is for models
+// that are too large to be planned for one by one, whose optima are no worse bounds.
+func (s *search) takeDual(p passed, prices []float64) {
 	allowed, size := 0.0, 0.0
 	for k, x := range prices {
 		allowed += x * s.rows[k].Offset
@@ -320,12 +329,12 @@ func (s *search) takeDual(p passed, prices []float64, a *Answer) {
 	}
 	bound := p.greatest[0] - p.margin[0] - allowed - 4*float64(len(prices)+2)*unit*(size+math.Abs(p.greatest[0])) + s.constant
 	if bound > s.bound {
-		s.bound, s.model = bound, a
+		s.bound, s.model, s.proof, s.weights = bound, nil, nil, prices
 	}
 }
 
-// descend alternates between nature's answer to prices and the prices of the plan for that model. Each model's optimum is a bound, and
-// the next one is no worse.
+// descend alternates between nature's answer to prices and the prices of the plan for that model. Each model's optimum
+// is a bound, and the next one is no worse.
 func (s *search) descend(prices []float64) error {
 	for range s.opts.Rounds {
 		s.rounds++
@@ -381,7 +390,8 @@ func (s *search) closed() bool {
 	return objective-s.bound <= s.opts.Gap*math.Max(1, math.Abs(objective))
 }
 
-// worstModels plans for the models that are worst for the plan, in each direction that matters, and descends from there.
+// worstModels plans for the models that are worst for the plan, in each direction that matters, and descends from
+// there.
 func (s *search) worstModels() error {
 	if s.best == nil || s.closed() || s.set.entries > mostEntries {
 		return nil

@@ -59,8 +59,8 @@ func newCase(t *testing.T, rng *rand.Rand, sh shape, fixed bool) *randomCase {
 	return &randomCase{model: m, iv: iv, set: set}
 }
 
-// randomKernel returns a kernel whose states have different numbers of choices, one of them rests, and bounds of its probabilities, nil
-// for some choices.
+// randomKernel returns a kernel whose states have different numbers of choices, one of them rests, and bounds of its
+// probabilities, nil for some choices.
 func randomKernel(rng *rand.Rand, sh shape, dim int) (k cmdp.Kernel, lower, upper [][]float64) {
 	k = cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	if sh.outcomes {
@@ -214,8 +214,8 @@ func (c *randomCase) sample(t *testing.T, rng *rand.Rand, anew bool) *cmdp.Model
 	return out
 }
 
-// bruteForce returns the greatest return of a policy in a direction, from the definition: at every visit nature tries every corner. It goes
-// through histories, so that it does not even know that values depend on the state alone.
+// bruteForce returns the greatest return of a policy in a direction, from the definition: at every visit nature tries
+// every corner. It goes through histories, so that it does not even know that values depend on the state alone.
 func (c *randomCase) bruteForce(policy cmdp.Policy, dir []float64, h, s int) float64 {
 	m := c.model
 	if h == m.Horizon() {
@@ -316,4 +316,18 @@ func (c *randomCase) wanted(t *testing.T, limit float64, lower, upper []float64)
 		t.Fatal(err)
 	}
 	c.task = cmdp.Task{Cost: g, Target: compact, Box: box, Constraints: []cmdp.Constraint{{Normal: []float64{0, 1}, Offset: limit}}}
+}
+
+// linear returns a linear cost over a box.
+func linear(t *testing.T, gradient, lower, upper []float64) cost.Cost {
+	t.Helper()
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := cost.NewLinear(gradient, box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

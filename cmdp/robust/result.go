@@ -10,9 +10,10 @@ import (
 // A Status is the verdict of [Solve].
 type Status int
 
-// The verdicts. Optimal: the plan keeps the limits in every model of the set, and the certified gap is within Options.Gap. Feasible: it
-// keeps them, and the gap is larger. Infeasible: in one model of the set no policy keeps the limits, as its certificate proves. Undecided:
-// no plan was found that keeps the limits in every model, and no model in which none does.
+// The verdicts. Optimal: the plan keeps the limits in every model of the set, and the certified gap is within
+// Options.Gap. Feasible: it keeps them, and the gap is larger. Infeasible: in one model of the set no policy keeps the
+// limits, as its certificate proves. Undecided: no plan was found that keeps the limits in every model, and no model
+// in which none does.
 const (
 	Optimal Status = iota + 1
 	Feasible
@@ -37,7 +38,8 @@ func (s Status) String() string {
 
 // Options say how close an answer has to be and how long it may take. The zero value is ready to use.
 type Options struct {
-	// Gap is the certified gap that counts as optimal, relative to the larger of the magnitude of the optimum and 1. 0 stands for 1e-9.
+	// Gap is the certified gap that counts as optimal, relative to the larger of the magnitude of the optimum and 1. 0
+	// stands for 1e-9.
 	Gap float64
 	// Rounds bounds the rounds of the search, for plans and for models each. 0 stands for 40.
 	Rounds int
@@ -47,7 +49,8 @@ type Options struct {
 	Least *float64
 	// Exact are the options with which single models of the set are planned for.
 	Exact exact.Options
-	// Progress, if not nil, is called after every round with their number, the best bound and the best objective, ±Inf before there is one.
+	// Progress, if not nil, is called after every round with their number, the best bound and the best objective, ±Inf
+	// before there is one.
 	Progress func(rounds int, bound, objective float64)
 }
 
@@ -77,8 +80,9 @@ type Limit struct {
 	cmdp.Constraint
 	// Greatest bounds Normal·V over the set, rounded up.
 	Greatest float64
-	// Price is the weight of the limit in the bound: at least 0.
-	Price float64
+	// Price is how much the optimum of the model in which Bound was found improves for each unit by which the limit is
+	// relaxed, at least 0, and BoundPrice the weight of the limit in a bound without Result.Proof.
+	Price, BoundPrice float64
 }
 
 // Slack is by how much the limit is kept in the worst model.
@@ -87,8 +91,9 @@ func (l *Limit) Slack() float64 { return l.Offset - l.Greatest }
 // A Result is the answer of [Solve].
 type Result struct {
 	Status Status
-	// Objective is the greatest cost of the plan over the set, Bound a lower bound of that number for all policies which keep the limits in
-	// every model, and Gap the difference. Bound is −Inf, and Gap +Inf, where there is none. Without a cost all of them are 0.
+	// Objective is the greatest cost of the plan over the set, Bound a lower bound of that number for all policies
+	// which keep the limits in every model, and Gap the difference. Bound is −Inf, and Gap +Inf, where there is none.
+	// Without a cost all of them are 0.
 	Objective, Bound, Gap float64
 	// Returns are those of the plan in the nominal model, Bounds those over the set.
 	Returns []float64
@@ -96,17 +101,21 @@ type Result struct {
 	// Limits are those of the task, and Violation by how much the worst of them is missed, 0 of a plan that keeps them.
 	Limits    []Limit
 	Violation float64
-	// Tolerance is the violation that counts as none: where all room is used, numbers that are rounded outward miss a limit by rounding.
+	// Tolerance is the violation that counts as none: where all room is used, numbers that are rounded outward miss a
+	// limit by rounding.
 	Tolerance float64
 	// Nominal is the optimum of the nominal model alone, where it has one.
 	Nominal *exact.Result
-	// Policy is the plan. It is nil where one of the Components is drawn at the start, with the probability of its weight.
+	// Policy is the plan. It is nil where one of the Components is drawn at the start, with the probability of its
+	// weight.
 	Policy     *exact.Policy
 	Components []exact.Component
-	// Model is the model of the set whose optimum is Bound, or in which no policy keeps the limits. It is nil for the nominal model.
-	// Certificate proves the latter, for that model.
+	// Model is the model of the set whose optimum is Bound, or in which no policy keeps the limits. It is nil for the
+	// nominal model. Certificate proves the latter, for that model.
 	Model       *Answer
 	Certificate *exact.Certificate
+	// Proof proves Bound in that model; nil where the model was too large to plan for, or the bound was given.
+	Proof *exact.Proof
 	// Rounds counts the rounds of the search.
 	Rounds int
 }

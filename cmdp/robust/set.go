@@ -18,11 +18,12 @@ type Spec struct {
 	Model *cmdp.Model
 	// Intervals are those of Model; nil for none, the set is then the model alone.
 	Intervals *cmdp.Intervals
-	// Fixed says that one fixed model is the true one. Else nature chooses anew at every visit. Bounds of returns of policies are
-	// those of the second case, which hold in the first; the models that prove bounds on all policies are fixed ones.
+	// Fixed says that one fixed model is the true one. Else nature chooses anew at every visit. Bounds of returns of
+	// policies are those of the second case, which hold in the first; the models that prove bounds on all policies are
+	// fixed ones.
 	Fixed bool
-	// Same numbers, with Fixed, the choices whose probabilities are the same: a product has several for each choice of its base.
-	// h is the number of a kernel. Nil stands for a number for each choice of each kernel.
+	// Same numbers, with Fixed, the choices whose probabilities are the same: a product has several for each choice of
+	// its base. h is the number of a kernel. Nil stands for a number for each choice of each kernel.
 	Same func(h, c int) int
 }
 

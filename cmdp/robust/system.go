@@ -14,8 +14,8 @@ type taken struct {
 	share  float64
 }
 
-// A system is a stationary policy in the states that it may come to, and not yet in those where nothing is returned any more. It must not
-// be used concurrently.
+// A system is a stationary policy in the states that it may come to, and not yet in those where nothing is returned
+// any more. It must not be used concurrently.
 type system struct {
 	set    *Set
 	states []int32   // in the order of their numbers
@@ -83,8 +83,8 @@ func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
 	}
 }
 
-// resting marks the states from which nothing is returned any more, whatever nature does. Long-run means have none but those without
-// choices, in which nothing is returned either.
+// resting marks the states from which nothing is returned any more, whatever nature does. Long-run means have none but
+// those without choices, in which nothing is returned either.
 func (s *Set) resting(takes [][]taken, states []int32) []bool {
 	rests := make([]bool, s.m.States())
 	for _, i := range states {
@@ -122,8 +122,8 @@ func (s *Set) returnsNothing(c int) bool {
 	return true
 }
 
-// remain returns the largest subset of the marked states of the system in which nature can keep the process for ever. With sure it only counts
-// what happens whatever nature does: every successor that may come up has to be in the set.
+// remain returns the largest subset of the marked states of the system in which nature can keep the process for ever.
+// With sure it only counts what happens whatever nature does: every successor that may come up has to be in the set.
 func (y *system) remain(in []bool, sure bool) []bool {
 	out := append([]bool(nil), in...)
 	keeps := func(c int) bool {
@@ -239,8 +239,8 @@ func numbered(in []bool) (number []int32, count int) {
 	return number, count
 }
 
-// solve sets the values of the marked states to what the policy returns from there under nature's answer, until it leaves them, with what
-// v has for others then. extra is added in each step.
+// solve sets the values of the marked states to what the policy returns from there under nature's answer, until it
+// leaves them, with what v has for others then. extra is added in each step.
 func (y *system) solve(ctx context.Context, b *backup, a *Answer, in []bool, v []float64, extra float64) error {
 	number, count := numbered(in)
 	y.build(a, in, number)
@@ -270,8 +270,8 @@ func (y *system) solve(ctx context.Context, b *backup, a *Answer, in []bool, v [
 	return err
 }
 
-// greatest sets the values of the marked states to the greatest over the set, by policy iteration of nature, which improves its answer
-// until no choice has a better one (Puterman 1994, section 6.4). extra is added in each step.
+// greatest sets the values of the marked states to the greatest over the set, by policy iteration of nature, which
+// improves its answer until no choice has a better one (Puterman 1994, section 6.4). extra is added in each step.
 func (y *system) greatest(ctx context.Context, b *backup, a *Answer, in []bool, v []float64, extra float64) error {
 	const most = 200
 	for range most {
@@ -285,7 +285,8 @@ func (y *system) greatest(ctx context.Context, b *backup, a *Answer, in []bool, 
 	return nil // the bounds are computed from what is there
 }
 
-// answer improves nature's answer at the marked states, and reports whether it is better anywhere, by more than rounding.
+// answer improves nature's answer at the marked states, and reports whether it is better anywhere, by more than
+// rounding.
 func (y *system) answer(b *backup, a *Answer, in []bool, v []float64) bool {
 	better := false
 	least := 1e-13 * (b.largest(0, v) + b.largestReward(0))
@@ -312,7 +313,8 @@ func (y *system) backed(b *backup, n int, v []float64) float64 {
 	return sum
 }
 
-// missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package exact.
+// missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package
+// exact.
 func (s *Set) missing(c int) float64 {
 	_, prob := s.kernels[0].Row(c)
 	lower, upper := s.bounds(0, c)
@@ -336,7 +338,8 @@ func (s *Set) missing(c int) float64 {
 	return x
 }
 
-// rise returns by how much a step may raise a value of the marked states, rounding included, and the bound of that rounding.
+// rise returns by how much a step may raise a value of the marked states, rounding included, and the bound of that
+// rounding.
 func (y *system) rise(b *backup, in []bool, v []float64) (most, rounding float64) {
 	most = math.Inf(-1)
 	for n, s := range y.states {

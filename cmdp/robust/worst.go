@@ -11,9 +11,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Worst returns the model of the set that is worst for a plan in a direction: for one policy the one in which the return in that direction is
-// greatest, and for a plan that draws one of several at the start the worst that answers one of them. Returns are those of the plan in
-// that model. With Spec.Fixed the model is the same at every visit, and there may be a worse one.
+// Worst returns the model of the set that is worst for a plan in a direction: for one policy the one in which the
+// return in that direction is greatest, and for a plan that draws one of several at the start the worst that answers
+// one of them. Returns are those of the plan in that model. With Spec.Fixed the model is the same at every visit, and
+// there may be a worse one.
 func (s *Set) Worst(ctx context.Context, parts []exact.Component, dir []float64) (*Answer, []float64, error) {
 	if len(parts) == 0 || len(dir) != s.m.Dim() {
 		return nil, nil, errors.New("robust: want a plan, and a direction of the dimension of the returns")
@@ -66,8 +67,8 @@ func (s *Set) returnsIn(ctx context.Context, m *cmdp.Model, parts []exact.Compon
 	return sum, nil
 }
 
-// settle turns an answer that differs between visits into one of the fixed models: choices with the same probabilities get the mean of the
-// answers, weighted by how often a policy takes them.
+// settle turns an answer that differs between visits into one of the fixed models: choices with the same probabilities
+// get the mean of the answers, weighted by how often a policy takes them.
 func (s *search) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
 	return s.set.settle(a, policy)
 }

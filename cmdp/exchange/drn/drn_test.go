@@ -132,7 +132,7 @@ func TestRefuses(t *testing.T) {
 		{"@type: MDP", "@type: SMG", `models of type "SMG" are not supported`},
 		{"@type: MDP\n", "", "@type is missing"},
 		{"@type: MDP", "@type: MDP\n@type: MDP", "@type is given twice"},
-		{"double", "double-interval", "interval models"},
+		{"1 : 0.25", "1 : [0.2, 0.3]", "with the @value_type double-interval"},
 		{"double", "parametric", `"parametric" are not supported`},
 		{"@parameters\n", "@parameters\np q", "models with parameters"},
 		{"@model", "@models", "want a line of the header"},

@@ -102,7 +102,7 @@ func (r *reader) judgeHeader() error {
 	switch t := r.header["@value_type"]; t {
 	case "", "double", "rational":
 	case "double-interval", "rational-interval":
-		return r.Errorf("@value_type: interval models (%s) are not supported", t)
+		r.intervals = true
 	default:
 		return r.Errorf("@value_type: numbers of type %s are not supported: want double or rational", source.Quote(t))
 	}

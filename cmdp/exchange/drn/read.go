@@ -3,7 +3,7 @@
 //
 // Markov chains and Markov decision processes are read with state and action
 // rewards, labels and action names; rational numbers become the nearest float64.
-// Continuous time, partial observation, intervals and parameters are refused.
+// Probabilities may be intervals. Continuous time, partial observation and parameters are refused.
 // Initial states are those of the label init. A comment below a state's line is the
 // name of the state, for that is where Storm writes valuations.
 package drn
@@ -103,6 +103,7 @@ type reader struct {
 	actionRewards   [][]float64
 	cells           int64 // values of both
 	state, choice   bool  // a state, or a choice of it, has begun
+	intervals       bool  // probabilities may be intervals
 }
 
 func (r *reader) read() error {
@@ -281,12 +282,34 @@ func (r *reader) branch(text []byte) error {
 	if err != nil {
 		return r.Errorf("target: %w", err)
 	}
-	p, err := r.number(bytes.TrimSpace(value))
+	lower, upper, err := r.probability(bytes.TrimSpace(value))
 	if err != nil {
 		return err
 	}
-	r.m.Target, r.m.Probability = append(r.m.Target, t), append(r.m.Probability, p)
+	r.m.AppendBranch(t, lower, upper)
 	return nil
+}
+
+// probability reads a number or, in interval models, [LEAST, GREATEST].
+func (r *reader) probability(text []byte) (lower, upper float64, err error) {
+	inside, isInterval := bytes.CutPrefix(text, []byte("["))
+	if !isInterval {
+		lower, err = r.number(text)
+		return lower, lower, err
+	}
+	inside, closed := bytes.CutSuffix(inside, []byte("]"))
+	least, greatest, comma := bytes.Cut(inside, []byte(","))
+	if !closed || !comma || !r.intervals {
+		return 0, 0, r.Errorf("got %s: want a number, or with the @value_type double-interval [LEAST, GREATEST]", source.Quote(string(text)))
+	}
+	if lower, err = r.number(bytes.TrimSpace(least)); err != nil {
+		return 0, 0, err
+	}
+	upper, err = r.number(bytes.TrimSpace(greatest))
+	if err == nil && lower > upper {
+		err = r.Errorf("%s: the lower bound is above the upper one", source.Quote(string(text)))
+	}
+	return lower, upper, err
 }
 
 func (r *reader) number(text []byte) (float64, error) {
@@ -338,6 +361,7 @@ func (r *reader) finish() error {
 		reward.State, reward.Choice = padded(r.stateRewards, k, m.States()), padded(r.actionRewards, k, m.Choices())
 		m.Rewards = append(m.Rewards, reward)
 	}
+	m.SetNominal()
 	m.RestAtDeadlocks()
 	return nil
 }

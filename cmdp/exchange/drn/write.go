@@ -146,11 +146,26 @@ func (f *writer) header() {
 	if m.Players == 0 {
 		kind = "DTMC"
 	}
+	numbers := "double"
+	if m.Lower != nil {
+		numbers = "double-interval"
+	}
 	for s := range m.States() {
 		choices += max(1, int(m.First[s+1]-m.First[s]))
 	}
-	fmt.Fprintf(f.out, "// Exported by cmdpsolve\n@type: %s\n@value_type: double\n@parameters\n\n@reward_models\n%s\n@nr_states\n%d\n@nr_choices\n%d\n@model\n",
-		kind, strings.Join(m.RewardNames(), " "), m.States(), choices)
+	fmt.Fprintf(f.out, "// Exported by cmdpsolve\n@type: %s\n@value_type: %s\n@parameters\n\n@reward_models\n%s\n@nr_states\n%d\n@nr_choices\n%d\n@model\n",
+		kind, numbers, strings.Join(m.RewardNames(), " "), m.States(), choices)
+}
+
+// probability appends the probability of a branch, or its interval.
+func (f *writer) probability(b []byte, e int) []byte {
+	m := f.m
+	if m.Lower == nil {
+		return strconv.AppendFloat(b, m.Probability[e], 'g', -1, 64)
+	}
+	b = strconv.AppendFloat(append(b, '['), m.Lower[e], 'g', -1, 64)
+	b = strconv.AppendFloat(append(b, ", "...), m.Upper[e], 'g', -1, 64)
+	return append(b, ']')
 }
 
 func (f *writer) state(s int) {
@@ -169,7 +184,11 @@ func (f *writer) state(s int) {
 		b = append(b, "\taction "...)
 		b = append(b, map[bool]string{true: "0", false: unlabeled}[m.ChoiceActions == nil]...)
 		b = f.rewards(b, func(*exchange.Reward) []float64 { return nil }, 0)
-		b = fmt.Appendf(b, "\n\t\t%d : 1\n", s)
+		one := "1"
+		if m.Lower != nil {
+			one = "[1, 1]"
+		}
+		b = fmt.Appendf(b, "\n\t\t%d : %s\n", s, one)
 	}
 	for c := first; c < end; c++ {
 		b = append(b, "\taction "...)
@@ -185,7 +204,7 @@ func (f *writer) state(s int) {
 		b = append(b, '\n')
 		for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
 			b = strconv.AppendInt(append(b, "\t\t"...), int64(m.Target[e]), 10)
-			b = strconv.AppendFloat(append(b, " : "...), m.Probability[e], 'g', -1, 64)
+			b = f.probability(append(b, " : "...), e)
 			b = append(b, '\n')
 		}
 	}

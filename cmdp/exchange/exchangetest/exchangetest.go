@@ -16,11 +16,11 @@ import (
 // Has says what a random model may have. A format's test turns off what the format
 // cannot say.
 type Has struct {
-	Game, Chain, BranchRewards, StateRewards, Names, TextNames, Actions, BranchActions, SkewedStart, Twins, Rests bool
+	Game, Chain, BranchRewards, StateRewards, Names, TextNames, Actions, BranchActions, SkewedStart, Twins, Rests, Intervals bool
 }
 
 // All is everything.
-var All = Has{true, true, true, true, true, true, true, true, true, true, true}
+var All = Has{true, true, true, true, true, true, true, true, true, true, true, true}
 
 // Random returns a random model with a few states.
 func Random(rng *rand.Rand, has Has) *exchange.Model {
@@ -52,6 +52,9 @@ func Random(rng *rand.Rand, has Has) *exchange.Model {
 		if m.Players == 2 {
 			m.Owner = append(m.Owner, rng.Int32N(2))
 		}
+	}
+	if m.Players < 2 && one(has.Intervals) {
+		randomIntervals(rng, m)
 	}
 	randomStart(rng, m, one(has.SkewedStart))
 	if one(has.Actions) && m.Players > 0 {
@@ -124,6 +127,22 @@ func appendChoice(rng *rand.Rand, m *exchange.Model, states int, twins bool) {
 	m.Offset = append(m.Offset, m.Branches())
 }
 
+// randomIntervals makes intervals of the probabilities of some choices.
+func randomIntervals(rng *rand.Rand, m *exchange.Model) {
+	lower, upper := slices.Clone(m.Probability), slices.Clone(m.Probability)
+	for c := range m.Choices() {
+		for e := m.Offset[c]; e < m.Offset[c+1] && m.Offset[c+1]-m.Offset[c] > 1 && rng.IntN(3) > 0; e++ {
+			lower[e] = max(0, lower[e]-0.2*rng.Float64())
+			upper[e] = min(1, upper[e]+0.2*rng.Float64())
+		}
+	}
+	if slices.Equal(lower, upper) {
+		return
+	}
+	m.Lower, m.Upper = lower, upper
+	m.SetNominal()
+}
+
 func randomStart(rng *rand.Rand, m *exchange.Model, skewed bool) {
 	states := []int32{0}
 	for s := 1; s < m.States(); s++ {
@@ -173,6 +192,8 @@ func Same(a, b *exchange.Model) error {
 		return fmt.Errorf("branches of choices: %v and %v", a.Offset, b.Offset)
 	case !slices.Equal(a.Target, b.Target):
 		return fmt.Errorf("targets: %v and %v", a.Target, b.Target)
+	case !sameBits(a.Lower, b.Lower) || !sameBits(a.Upper, b.Upper):
+		return fmt.Errorf("intervals: %v to %v and %v to %v", a.Lower, a.Upper, b.Lower, b.Upper)
 	case !sameBits(a.Probability, b.Probability):
 		return fmt.Errorf("probabilities: %v and %v", a.Probability, b.Probability)
 	case !slices.Equal(a.Owner, b.Owner):

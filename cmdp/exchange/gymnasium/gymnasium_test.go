@@ -17,6 +17,7 @@ func read(text string) (*exchange.Model, error) {
 
 func TestRoundTrip(t *testing.T) {
 	has := exchangetest.All
+	has.Intervals = false
 	has.Game, has.Chain, has.BranchActions, has.Actions, has.StateRewards, has.Names, has.TextNames = false, false, false, false, false, false, false
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 2000 {

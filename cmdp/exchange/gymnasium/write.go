@@ -18,6 +18,9 @@ import (
 // the same name in every state. Games are errors. Names of states and actions, and
 // other labels, are left out.
 func Write(w io.Writer, m *exchange.Model) error {
+	if err := m.NoIntervals("the format"); err != nil {
+		return fmt.Errorf("gymnasium: %w", err)
+	}
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("gymnasium: %w", err)
 	}

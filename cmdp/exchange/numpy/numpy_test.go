@@ -40,6 +40,7 @@ func (f folder) create(name string) (io.WriteCloser, error) {
 
 func TestRoundTrip(t *testing.T) {
 	has := exchangetest.All
+	has.Intervals = false
 	has.Game, has.BranchRewards, has.BranchActions, has.Twins, has.Actions, has.StateRewards = false, false, false, false, false, false
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 300 {

@@ -102,6 +102,9 @@ func newKernel(m *exchange.Model) (*kernel, error) {
 	case m.BranchActions != nil || m.Players == 0 && m.ChoiceActions != nil:
 		return nil, fmt.Errorf("the arrays have no action names of branches, nor any in a Markov chain")
 	}
+	if err := m.NoIntervals("the arrays"); err != nil {
+		return nil, err
+	}
 	if err := m.NoBranchRewards("R[s,a,d]"); err != nil {
 		return nil, err
 	}

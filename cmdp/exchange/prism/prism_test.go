@@ -224,7 +224,6 @@ func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
 		{"m.tra", "(MDP)", "(CTMC)", "prism: continuous-time models (CTMC)"},
 		{"m.tra", "(MDP)", "(POMDP)", "partially observable models"},
-		{"m.tra", "(MDP)", "(IMDP)", "interval models (IMDP)"},
 		{"m.tra", "(MDP)", "(LTS)", `models of type "LTS"`},
 		{"m.tra", "(MDP)", "(DTMC)", "3 sizes: want 2"},
 		{"m.tra", "3 4 5", "3 4 5 2", "partially observable models (4 sizes)"},
@@ -238,7 +237,7 @@ func TestRefuses(t *testing.T) {
 		{"m.tra", "3 4 5", "2 4 5", "line 4: target: got \"2\""},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 0.5 stay", `line 4: the action "stay": want "go"`},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 0.5 go on", "6 fields: want 4, and perhaps an action: STATE CHOICE TARGET"},
-		{"m.tra", "0 0 2 0.5 go", "0 0 2 [0.5,0.6] go", "interval models"},
+		{"m.tra", "0 0 2 0.5 go", "0 0 2 [0.6,0.5] go", "the lower bound is above the upper one"},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 NaN go", "is not a number"},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 1.5 go", "1.5 is not a probability"},
 		{"m.tra", "0 1 0 1 stay", "0 2 0 1 stay", "choice 2 of state 0: want the choices 0, 1"},

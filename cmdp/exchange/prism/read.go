@@ -6,7 +6,7 @@
 //
 // Markov chains and Markov decision processes are read, with and without comments
 // at the head of a file; rational numbers become the nearest float64. Continuous
-// time, partial observation and intervals are refused. Initial states are those of
+// time, partial observation are refused; probabilities may be intervals. Initial states are those of
 // the label init, state 0 without labels. Where states have names that are no
 // variables, each stands in a comment before the state's line.
 package prism
@@ -219,7 +219,7 @@ func (t *table) sizes() ([]int, error) {
 
 func (t *table) number(field string) (float64, error) {
 	if strings.HasPrefix(field, "[") {
-		return 0, t.Errorf("got %s: interval models are not supported", source.Quote(field))
+		return 0, t.Errorf("got %s: intervals are for probabilities alone", source.Quote(field))
 	}
 	x, err := source.Number(field)
 	if err != nil {
@@ -236,6 +236,28 @@ func (t *table) index(what, field string, n int) (int32, error) {
 	return i, nil
 }
 
+// probability reads a number, or an interval [LEAST,GREATEST].
+func (t *table) probability(field string) (lower, upper float64, err error) {
+	inside, isInterval := strings.CutPrefix(field, "[")
+	if !isInterval {
+		lower, err = t.number(field)
+		return lower, lower, err
+	}
+	inside, closed := strings.CutSuffix(inside, "]")
+	least, greatest, comma := strings.Cut(inside, ",")
+	if !closed || !comma {
+		return 0, 0, t.Errorf("got %s: want a number, or [LEAST,GREATEST]", source.Quote(field))
+	}
+	if lower, err = t.number(least); err != nil {
+		return 0, 0, err
+	}
+	upper, err = t.number(greatest)
+	if err == nil && lower > upper {
+		err = t.Errorf("%s: the lower bound is above the upper one", source.Quote(field))
+	}
+	return lower, upper, err
+}
+
 // transitions reads the .tra file.
 func (r *reader) transitions(t *table) error {
 	sizes, err := t.sizes()
@@ -247,12 +269,12 @@ func (r *reader) transitions(t *table) error {
 	}
 	switch t.kind {
 	case "", "MDP", "DTMC":
+	case "IMDP", "IDTMC":
+		t.kind = t.kind[1:] // whose probabilities may be intervals
 	case "CTMC", "CTMDP":
 		return fmt.Errorf("continuous-time models (%s) are not supported", t.kind)
 	case "POMDP":
 		return fmt.Errorf("partially observable models (%s) are not supported", t.kind)
-	case "IDTMC", "IMDP":
-		return fmt.Errorf("interval models (%s) are not supported", t.kind)
 	default:
 		return fmt.Errorf("models of type %s are not supported: want DTMC or MDP", source.Quote(t.kind))
 	}
@@ -304,6 +326,7 @@ func (s *sequence) read() error {
 		return err
 	}
 	s.endChoice()
+	m.SetNominal()
 	for len(m.First) <= s.states {
 		m.First = append(m.First, int32(m.Choices()))
 	}
@@ -345,11 +368,11 @@ func (s *sequence) line() error {
 	if err != nil {
 		return err
 	}
-	p, err := s.number(f[least-1])
-	if err == nil && p > 1 && m.Players == 0 {
+	lower, upper, err := s.probability(f[least-1])
+	if err == nil && upper > 1 && m.Players == 0 {
 		err = s.Errorf("%s is not a probability: rates of continuous-time models are not supported", f[least-1])
 	}
-	m.Target, m.Probability = append(m.Target, target), append(m.Probability, p)
+	m.AppendBranch(target, lower, upper)
 	if m.Players == 0 {
 		s.branchesOfChain.Add(action)
 	}

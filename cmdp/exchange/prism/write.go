@@ -141,19 +141,23 @@ func (f *writer) transitions(w *bufio.Writer) {
 	if m.Players == 0 {
 		kind = "DTMC"
 	}
+	one := "1"
+	if m.Lower != nil {
+		kind, one = "I"+kind, "[1,1]"
+	}
 	fmt.Fprintf(w, "# Transitions (%s)\n%s %d\n", kind, f.sizes(nil), m.Branches()+f.loops())
 	var b []byte
 	for s := range m.States() {
 		first, end := int(m.First[s]), int(m.First[s+1])
 		if first == end { // the loop
-			w.Write(fmt.Appendf(nil, "%s%d 1\n", f.place(nil, s, 0), s))
+			w.Write(fmt.Appendf(nil, "%s%d %s\n", f.place(nil, s, 0), s, one))
 			continue
 		}
 		for c := first; c < end; c++ {
 			for e := m.Offset[c]; e < m.Offset[c+1]; e++ {
 				b = f.place(b[:0], s, c-first)
 				b = strconv.AppendInt(b, int64(m.Target[e]), 10)
-				b = strconv.AppendFloat(append(b, ' '), m.Probability[e], 'g', -1, 64)
+				b = f.probability(append(b, ' '), e)
 				if name := m.ChoiceActions.Name(c) + m.BranchActions.Name(e); name != "" {
 					b = append(append(b, ' '), name...)
 				}
@@ -161,6 +165,17 @@ func (f *writer) transitions(w *bufio.Writer) {
 			}
 		}
 	}
+}
+
+// probability appends the probability of a branch, or its interval.
+func (f *writer) probability(b []byte, e int) []byte {
+	m := f.m
+	if m.Lower == nil {
+		return strconv.AppendFloat(b, m.Probability[e], 'g', -1, 64)
+	}
+	b = strconv.AppendFloat(append(b, '['), m.Lower[e], 'g', -1, 64)
+	b = strconv.AppendFloat(append(b, ','), m.Upper[e], 'g', -1, 64)
+	return append(b, ']')
 }
 
 // place appends the state and, but for a Markov chain, the choice that a line

@@ -69,13 +69,24 @@ func (t *numType) bits() uint64 {
 	return t.Size
 }
 
+// interval returns the type of each bound, if t is one of intervals.
+func (t *numType) interval() (single *numType, is bool) {
+	switch t.Type {
+	case "double-interval":
+		return &numType{"double", t.bits() / 2}, true
+	case "rational-interval":
+		return &numType{"rational", t.bits() / 2}, true
+	}
+	return t, false
+}
+
 // number returns an error unless t is a double or a rational.
 func (t *numType) number() error {
 	switch {
 	case t.Type == "double" && t.bits() == 64, t.Type == "rational" && t.bits()%128 == 0:
 		return nil
 	case t.Type == "double-interval" || t.Type == "rational-interval":
-		return fmt.Errorf("numbers of type %s: interval models are not supported", t.Type)
+		return fmt.Errorf("numbers of type %s: want double or rational: only probabilities may be intervals", t.Type)
 	}
 	return fmt.Errorf("numbers of type %s with %d bits: want double, or rational with a multiple of 128 bits", t.Type, t.bits())
 }
@@ -229,7 +240,8 @@ func (x *index) check(limit int64) error {
 		return fmt.Errorf("%d states: want at least 1", s.States)
 	}
 	if s.Probability != nil {
-		if err := s.Probability.number(); err != nil {
+		single, _ := s.Probability.interval()
+		if err := single.number(); err != nil {
 			return fmt.Errorf("branch-probability-type: %w", err)
 		}
 	}

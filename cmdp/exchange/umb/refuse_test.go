@@ -62,7 +62,7 @@ func TestRefuses(t *testing.T) {
 		{"Markov automaton", index(`"discrete"`, `"urgent-stochastic"`), "continuous-time models (time: urgent-stochastic)", false},
 		{"no time", index(`"time": "discrete", `, ``), `time: got ""`, false},
 		{"partial observation", index(`"#observations": 0`, `"#observations": 3, "observations-apply-to": "states"`), "partially observable models (3 observations)", true},
-		{"intervals", index(`{"type": "double"}`, `{"type": "double-interval"}`), "interval models are not supported", false},
+		{"intervals", index(`{"type": "double"}`, `{"type": "double-interval"}`), "want 16 values of 8 bytes", false},
 		{"three players", index(`"#players": 1`, `"#players": 3`), "games of 3 players", true},
 		{"random reward", index(`"applies-to": ["choices"],`, `"applies-to": ["choices"], "probability-type": {"type": "double"}, "#probabilities": 5,`), "random values are not supported", true},
 		{"reward of truth values", index(`["choices"], "type": {"type": "double", "size": 64}`, `["choices"], "type": {"type": "bool"}`), "want double, or rational", false},

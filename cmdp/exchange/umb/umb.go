@@ -3,7 +3,7 @@
 // follows the specification at https://github.com/pmc-tools/umb.
 //
 // Markov chains, Markov decision processes and turn-based games of two players are
-// read with everything that an [exchange.Model] holds. Interval models, continuous
+// read with everything that an [exchange.Model] holds. Probabilities may be intervals. Continuous
 // time, partial observation, games of more players and random annotations are
 // refused. Other annotations and valuations of anything but states are left out.
 //
@@ -47,6 +47,7 @@ func Read(f io.ReaderAt, size int64) (*exchange.Model, error) {
 	if err := r.finish(); err != nil {
 		return nil, fmt.Errorf("umb: %w", err)
 	}
+	r.m.SetNominal()
 	if err := r.m.Check(); err != nil {
 		return nil, fmt.Errorf("umb: %s", strings.TrimPrefix(err.Error(), "exchange: "))
 	}
@@ -64,6 +65,23 @@ type reader struct {
 	given   bool // state-is-initial.bin
 	targets bool // branch-to-target.bin
 	chances []float64
+}
+
+// intervals reads the bounds of n probabilities, one after the other.
+func (r *reader) intervals(in io.Reader, size int64, n int, single *numType) error {
+	both, err := numbers(in, size, 2*n, single)
+	if err != nil {
+		return err
+	}
+	r.m.Probability, r.m.Lower, r.m.Upper = make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		r.m.Lower[i], r.m.Upper[i] = both[2*i], both[2*i+1]
+		if !(r.m.Lower[i] <= r.m.Upper[i]) {
+			return fmt.Errorf("interval %d: the lower bound %g is above the upper one, %g", i, r.m.Lower[i], r.m.Upper[i])
+		}
+		r.m.Probability[i] = r.m.Lower[i]
+	}
+	return nil
 }
 
 // file reads one file of the archive.
@@ -86,6 +104,10 @@ func (r *reader) file(name string, size, _ int64, in io.Reader) (err error) {
 	case "branch-to-probability.bin":
 		if s.Probability == nil {
 			return fmt.Errorf("index.json gives no branch-probability-type")
+		}
+		if single, is := s.Probability.interval(); is {
+			err = r.intervals(in, size, branches, single)
+			break
 		}
 		r.m.Probability, err = numbers(in, size, branches, s.Probability)
 	case "actions/choices/values.bin":

@@ -78,6 +78,11 @@ func (f *writer) describe() {
 		Choices: uint64(m.Choices()), Branches: uint64(m.Branches()),
 		Probability: f.number(m.Probability),
 	}
+	if m.Lower != nil {
+		f.x.System.Probability = f.number(m.Lower, m.Upper)
+		f.x.System.Probability.Type += "-interval"
+		f.x.System.Probability.Size *= 2
+	}
 	if m.Players > 1 {
 		f.x.System.PlayerNames = m.PlayerNames
 	}
@@ -191,7 +196,7 @@ func (f *writer) files() {
 	f.bits("state-is-initial.bin", initial)
 	wholes(f, "choice-to-branches.bin", m.Offset, 8)
 	wholes(f, "branch-to-target.bin", m.Target, 8)
-	f.numbers("branch-to-probability.bin", m.Probability, f.x.System.Probability)
+	f.probabilities()
 	f.actions("actions/choices/", m.ChoiceActions)
 	f.actions("actions/branches/", m.BranchActions)
 	for i, id := range f.labels {
@@ -211,6 +216,20 @@ func (f *writer) files() {
 	if f.values != nil {
 		f.values.write(f)
 	}
+}
+
+// probabilities writes those of branches, or their intervals.
+func (f *writer) probabilities() {
+	m := f.m
+	single, is := f.x.System.Probability.interval()
+	values := m.Probability
+	if is {
+		values = make([]float64, 0, 2*len(m.Lower))
+		for e, l := range m.Lower {
+			values = append(values, l, m.Upper[e])
+		}
+	}
+	f.numbers("branch-to-probability.bin", values, single)
 }
 
 // file writes a file of the given length, which fill must keep to.

@@ -4,7 +4,7 @@ import { short, el, byId } from "./ask.js";
 // newState returns the state in which the problem is as it was given. A limit has the key
 // kind and return, and is on or off.
 export function newState(about) {
-  return { goal: { ...about.goal }, inflate: 0, limits: about.limits.map((l) => ({ ...l, on: true })), given: { set: {}, always: {} } };
+  return { goal: { ...about.goal }, inflate: 0, limits: about.limits.map((l) => ({ ...l, on: true })), given: { set: {}, always: {}, width: {} } };
 }
 
 export function readHash(about) {
@@ -14,9 +14,10 @@ export function readHash(about) {
     const names = about.returns.map((r) => r.name), limited = [...names, ...about.tails.map((r) => r.name)];
     const limits = s.limits.filter((l) => limited.includes(l.return) && ["at_least", "at_most"].includes(l.kind) && Number.isFinite(l.value));
     const goal = ["none", "cost"].includes(s.goal.kind) || names.includes(s.goal.return) ? s.goal : about.goal;
-    const given = { set: {}, always: {} };
+    const given = { set: {}, always: {}, width: {} };
     for (const { name } of about.constants ?? []) if (Number.isFinite(s.given?.set?.[name])) given.set[name] = s.given.set[name];
     for (const { constraint } of about.always) if (Number.isFinite(s.given?.always?.[constraint])) given.always[constraint] = s.given.always[constraint];
+    if (about.intervals && s.given?.width?.interval > 0) given.width.interval = s.given.width.interval;
     return { goal, inflate: Number.isFinite(s.inflate) ? s.inflate : 0, limits, given };
   } catch {
     return null;
@@ -113,6 +114,7 @@ export class Limits {
     const moved = state.given;
     list.push(...about.always.map((a) => this.given(a.name, "in every episode", a.value, a.least, a.most, moved.always, a.constraint)));
     list.push(...(about.constants ?? []).map((c) => this.given(c.name, "constant of the file", c.value, Math.min(0, 2 * c.value), Math.max(0, 2 * c.value) || 1, moved.set, c.name)));
+    if (about.intervals) list.push(this.given("interval", "how far every probability may be off", 0, 0, 0.2, moved.width, "interval"));
     byId("limits").replaceChildren(...list);
     const there = new Set(state.limits.map((l) => l.kind + l.return));
     const more = about.returns.flatMap(({ name }) => [["at_most", name], ["at_least", name]]).filter(([kind, name]) => !there.has(kind + name));

@@ -176,5 +176,5 @@ addEventListener("hashchange", () => {
 });
 
 limits.build();
-if (Object.keys(page.state.given.set).length + Object.keys(page.state.given.always).length > 0) regiven();
+if (Object.values(page.state.given).some((of) => Object.keys(of).length > 0)) regiven();
 else plan();

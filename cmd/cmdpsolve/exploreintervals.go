@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmdpsolve/cmd/cmdpsolve/internal/report"
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
+)
+
+// widthLimit is the most that the slider of the page widens probabilities by.
+const widthLimit = 1
+
+// widened returns a problem whose probabilities are widened by what the page asks for.
+func (g given) widened(p *problem.Problem) (*problem.Problem, error) {
+	x := g.Width[widthName]
+	if !(x >= 0 && x <= widthLimit) {
+		return nil, fmt.Errorf("a width of %g: want 0 to %d", x, widthLimit)
+	}
+	iv, err := cmdp.Widen(p.Model, p.Intervals, x)
+	if err != nil {
+		return nil, unprefixed(err)
+	}
+	return p.WithIntervals(iv), nil
+}
+
+// planUncertain plans for a problem with intervals. The page shows the returns in the nominal model, and in words what
+// they can be.
+func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*planAnswer, error) {
+	if len(p.Of(query.WorstEpisodes)) > 0 {
+		return nil, errors.New("limits on the mean of the worst episodes and intervals of probabilities: want one of them")
+	}
+	begin := time.Now()
+	r, _, err := e.options.solveRobust(ctx, p, p.Task)
+	if err != nil {
+		return nil, err
+	}
+	found := p.robustData(r, time.Since(begin))
+	d := &planReport{subject: found.subject, Status: found.Status, Objective: found.Objective, Bound: found.Bound, Gap: found.Gap, Returns: found.Nominal,
+		Violation: found.Violation, Tolerance: found.Tolerance, Prices: found.Prices, Constraints: found.Constraints, Rho: report.NaN,
+		Randomized: found.Randomized, Components: found.Components, Certificate: found.Certificate, Iterations: found.Iterations, Memory: p.remembered()}
+	a := &planAnswer{Report: d, Notes: append(found.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
+	if r.Status == robust.Infeasible {
+		return a, nil
+	}
+	for i, b := range found.Returns.Values {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s is between %s and %s.", p.Returns[i], report.Short(b.Least), report.Short(b.Greatest)))
+	}
+	a.Notes = append(a.Notes, "Objective and bound are those of the worst model, returns those of the nominal one.")
+	if r.Policy != nil || len(r.Components) > 0 {
+		plan := &played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}
+		if r.Policy != nil {
+			plan.agent = r.Policy
+		}
+		a.ID = e.remember(plan, keep)
+	}
+	return a, nil
+}

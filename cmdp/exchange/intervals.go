@@ -1,0 +1,78 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+
+	"cmdpsolve/cmdp/internal/interval"
+)
+
+// AppendBranch appends a branch whose probability lies between bounds, which may be the same number. Readers call it
+// for every branch, and [Model.SetNominal] at the end.
+func (m *Model) AppendBranch(target int32, lower, upper float64) {
+	if m.Lower == nil && lower != upper {
+		m.Lower = append(make([]float64, 0, len(m.Probability)+1), m.Probability...)
+		m.Upper = append(make([]float64, 0, len(m.Probability)+1), m.Probability...)
+	}
+	m.Target = append(m.Target, target)
+	m.Probability = append(m.Probability, lower)
+	if m.Lower != nil {
+		m.Lower = append(m.Lower, lower)
+		m.Upper = append(m.Upper, upper)
+	}
+}
+
+// SetNominal sets the probabilities of choices with intervals to those at the same share of each interval.
+func (m *Model) SetNominal() {
+	for c := 0; m.Lower != nil && c < m.Choices(); c++ {
+		lo, hi := m.Offset[c], m.Offset[c+1]
+		interval.Nominal(m.Probability[lo:hi], m.Lower[lo:hi], m.Upper[lo:hi])
+	}
+}
+
+// Bounds returns the bounds of the branches of a choice, nil if its probabilities are exact.
+func (m *Model) Bounds(c int) (lower, upper []float64) {
+	if m.Lower == nil {
+		return nil, nil
+	}
+	lo, hi := m.Offset[c], m.Offset[c+1]
+	for e := lo; e < hi; e++ {
+		if m.Lower[e] != m.Upper[e] {
+			return m.Lower[lo:hi], m.Upper[lo:hi]
+		}
+	}
+	return nil, nil
+}
+
+// checkIntervals reports the first choice between whose bounds there is no distribution.
+func (m *Model) checkIntervals() error {
+	if m.Lower == nil && m.Upper == nil {
+		return nil
+	}
+	if len(m.Lower) != m.Branches() || len(m.Upper) != m.Branches() {
+		return fmt.Errorf("%d lower and %d upper bounds: want %d, as many as branches", len(m.Lower), len(m.Upper), m.Branches())
+	}
+	if m.Players > 1 {
+		return errors.New("intervals of probabilities in a game: want one player")
+	}
+	for s := range m.States() {
+		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
+			lower, upper := m.Bounds(c)
+			if lower == nil {
+				continue
+			}
+			if err := interval.Check(lower, upper, Tolerance); err != nil {
+				return fmt.Errorf("state %d, choice %d: %w", s, c-int(m.First[s]), err)
+			}
+		}
+	}
+	return nil
+}
+
+// NoIntervals returns an error if probabilities are intervals, for formats that have none.
+func (m *Model) NoIntervals(format string) error {
+	if m.Lower != nil {
+		return fmt.Errorf("probabilities are intervals, which %s cannot say", format)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package robust_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/robust"
+)
+
+// TestWidthZero: over a set of one model the answer is that of exact planning, and bounds of returns are the returns.
+func TestWidthZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	for i := range 30 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		iv, err := cmdp.Widen(c.model, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if iv.Rows() != 0 || iv.Width() != 0 {
+			t.Fatalf("%d choices with intervals of width %g: want none", iv.Rows(), iv.Width())
+		}
+		set, err := robust.New(robust.Spec{Model: c.model, Intervals: iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
+		b, err := set.Evaluate(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := make([]float64, 2)
+		cmdp.NewEvaluator(c.model).Returns(v, policy)
+		for j := range v {
+			if b.Least[j] > v[j]+1e-15 || b.Greatest[j] < v[j]-1e-15 || b.Greatest[j]-b.Least[j] > 1e-12 {
+				t.Errorf("case %d: return %d is %.17g, between %.17g and %.17g", i, j, v[j], b.Least[j], b.Greatest[j])
+			}
+		}
+		lower, upper := make([]float64, 2), make([]float64, 2)
+		c.model.Shape().ReturnToGo(lower, upper, 0)
+		c.wanted(t, v[1]+0.05*rng.NormFloat64(), lower, upper)
+		r, err := robust.Solve(t.Context(), set, c.task, robust.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := exact.Solve(t.Context(), c.model, c.task, exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case (r.Status == robust.Infeasible) != (want.Status == exact.Infeasible):
+			t.Errorf("case %d: %v: want %v", i, r.Status, want.Status)
+		case want.Status == exact.Optimal && (r.Status != robust.Optimal || math.Abs(r.Objective-want.Objective) > 1e-9):
+			t.Errorf("case %d: %v, objective %.12g: want %.12g", i, r.Status, r.Objective, want.Objective)
+		}
+	}
+}
+
+// TestMonotone: bounds of the returns of a policy widen with the intervals.
+func TestMonotone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 1))
+	for i := range 30 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		policy := randomPolicy(t, rng, c.model, c.model.Horizon())
+		var before robust.Bounds
+		for k, width := range []float64{0, 0.01, 0.1, 0.3, 1} {
+			iv, err := cmdp.Widen(c.model, c.iv, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, err := robust.New(robust.Spec{Model: c.model, Intervals: iv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := set.Evaluate(t.Context(), policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range 2 {
+				if k > 0 && (b.Greatest[j] < before.Greatest[j]-1e-13 || b.Least[j] > before.Least[j]+1e-13) {
+					t.Errorf("case %d: width %g: return %d between %g and %g, before %g and %g", i, width, j, b.Least[j], b.Greatest[j], before.Least[j], before.Greatest[j])
+				}
+			}
+			before = b
+		}
+	}
+}
+
+// TestWeakDuality: for random prices of the limit no policy that keeps it in all models has a worst case below the
+// bound of the prices, which is the worst case of the best policy in the weighted direction.
+func TestWeakDuality(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	tried := 0
+	for i := range 60 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], false)
+		b, err := c.set.Evaluate(t.Context(), randomPolicy(t, rng, c.model, c.model.Horizon()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := b.Greatest[1]
+		price := rng.ExpFloat64()
+		lower, upper := []float64{-1e3, -1e3}, []float64{1e3, 1e3}
+		c.wanted(t, limit, lower, upper)
+		weighted := c.task
+		weighted.Target, weighted.Constraints = nil, nil
+		weighted.Cost = linear(t, []float64{1, price}, lower, upper)
+		r, err := robust.Solve(t.Context(), c.set, weighted, robust.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != robust.Optimal {
+			t.Errorf("case %d: %v: a single direction has no gap", i, r.Status)
+		}
+		if bound := r.Bound - price*limit; b.Greatest[0] < bound-1e-9 {
+			t.Errorf("case %d: a policy that keeps the limit has a worst case of %g, below the bound %g of the price %g", i, b.Greatest[0], bound, price)
+		}
+		tried++
+	}
+	if tried == 0 {
+		t.Error("nothing was tried")
+	}
+}

@@ -1,0 +1,359 @@
+package robust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cost"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// ErrNotProved is wrapped by errors about results that do not hold.
+var ErrNotProved = errors.New("not proved")
+
+// Verify checks a result without the search that found it. With a horizon the greatest cost and the greatest value of
+// each limit of the plan are bounded anew, by duality in place of filling up, every operation rounded up; else they
+// are evaluated anew. They must not be above what the result says, nor the limits missed by more than its tolerance.
+// The bound is that of the model in the result, whose proof package exact checks, and so is the certificate of a
+// verdict "infeasible"; a model must be one of the set.
+func Verify(ctx context.Context, set *Set, task cmdp.Task, r *Result) error {
+	if set == nil || r == nil {
+		return errNoSet
+	}
+	m := set.m
+	if r.Model != nil {
+		if err := set.contains(r.Model); err != nil {
+			return err
+		}
+		var err error
+		m, err = r.Model.Model()
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.Status == Infeasible:
+		return exact.Verify(ctx, m, task, r.Certificate)
+	case r.Status == Undecided:
+		return nil
+	}
+	if err := set.verifyLimits(task, r); err != nil {
+		return err
+	}
+	if err := set.verifyPlan(ctx, task, r); err != nil {
+		return err
+	}
+	switch {
+	case task.Cost == nil || math.IsInf(r.Bound, -1):
+		return nil
+	case r.Proof != nil:
+		if r.Proof.Bound < r.Bound {
+			return fmt.Errorf("robust: bound %g: its proof has %g: %w", r.Bound, r.Proof.Bound, ErrNotProved)
+		}
+		_, err := exact.VerifyBound(ctx, m, task, r.Proof)
+		return err
+	}
+	return set.verifyDual(ctx, task, r)
+}
+
+// contains returns an error unless a model is one of the set.
+func (s *Set) contains(a *Answer) error {
+	for h := range a.prob {
+		for c := range s.choices(s.kernel(h)) {
+			lower, upper := s.bounds(s.kernel(h), c)
+			_, prob := s.kernels[s.kernel(h)].Row(c)
+			for i, p := range a.row(h, c) {
+				if lower == nil && p != prob[i] || lower != nil && !(p >= lower[i] && p <= upper[i]) {
+					return fmt.Errorf("robust: step %d, choice %d: the probability %g is not one of the set: %w", h+1, c, p, ErrNotProved)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// verifyLimits checks that a result speaks of all limits of a task.
+func (s *Set) verifyLimits(task cmdp.Task, r *Result) error {
+	of := &search{set: s, task: task}
+	rows, complete := task.LinearConstraints(of.box())
+	if !complete {
+		return ErrCurved
+	}
+	for k, row := range rows {
+		if k >= len(r.Limits) || r.Limits[k].Offset != row.Offset || !slices.Equal(r.Limits[k].Normal, row.Normal) {
+			return fmt.Errorf("robust: limit %d of the task is not in the result: %w", k, ErrNotProved)
+		}
+	}
+	return nil
+}
+
+// verifyPlan checks what a result says of its plan.
+func (s *Set) verifyPlan(ctx context.Context, task cmdp.Task, r *Result) error {
+	var dirs [][]float64
+	var most []float64
+	if affine, ok := task.Cost.(cost.Affine); ok {
+		dirs = append(dirs, affine.Gradient())
+		most = append(most, r.Objective-affine.Offset())
+	}
+	for _, l := range r.Limits {
+		dirs = append(dirs, l.Normal)
+		most = append(most, math.Min(l.Greatest, l.Offset+r.Tolerance))
+	}
+	sums := make([]float64, len(dirs))
+	for _, part := range r.Plan() {
+		above, err := s.above(ctx, part.Policy, dirs)
+		if err != nil {
+			return err
+		}
+		for j, x := range above {
+			sums[j] = up(sums[j] + up(part.Weight*x))
+		}
+	}
+	for j, x := range sums {
+		if room := 1e-9 * math.Max(1, math.Abs(x)); x > most[j]+room {
+			return fmt.Errorf("robust: the greatest value in direction %v is %g: at most %g is claimed: %w", dirs[j], x, most[j], ErrNotProved)
+		}
+	}
+	return nil
+}
+
+// verifyDual checks the bound of a robust value iteration.
+func (s *Set) verifyDual(ctx context.Context, task cmdp.Task, r *Result) error {
+	dyn, err := s.dynamics()
+	if err != nil {
+		return err
+	}
+	affine, ok := task.Cost.(cost.Affine)
+	if !ok {
+		return ErrCurved
+	}
+	dir, allowed := affine.Gradient(), 0.0
+	for _, l := range r.Limits {
+		if !(l.BoundPrice >= 0) {
+			return fmt.Errorf("robust: price %g: want at least 0: %w", l.BoundPrice, ErrNotProved)
+		}
+		floats.AddScaled(dir, l.BoundPrice, l.Normal)
+		allowed += l.BoundPrice * l.Offset
+	}
+	_, p, err := dyn.price(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	if bound := p.greatest[0] - p.margin[0] - allowed + affine.Offset(); bound < r.Bound-1e-9*math.Max(1, math.Abs(r.Bound)) {
+		return fmt.Errorf("robust: bound %g: the prices prove %g: %w", r.Bound, bound, ErrNotProved)
+	}
+	return nil
+}
+
+// up and down are the next numbers: what a rounded result is not beyond.
+func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+
+// above bounds the greatest return of a policy in each direction from above.
+func (s *Set) above(ctx context.Context, policy cmdp.Policy, dirs [][]float64) ([]float64, error) {
+	if s.m.Horizon() == 0 {
+		dyn, err := s.dynamics()
+		if err != nil {
+			return nil, err
+		}
+		p, err := dyn.evaluate(ctx, policy, dirs, nil)
+		floats.Add(p.greatest, p.margin)
+		return p.greatest, err
+	}
+	out := make([]float64, len(dirs))
+	for j, dir := range dirs {
+		v, next := make([]float64, s.m.States()), make([]float64, s.m.States())
+		for h := s.m.Horizon() - 1; h >= 0; h-- {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			for i := range next {
+				next[i] = s.stepAbove(policy, dir, h, i, v)
+			}
+			v, next = next, v
+		}
+		for _, st := range s.m.StartStates() {
+			out[j] = up(out[j] + up(st.Probability*v[st.State]))
+		}
+	}
+	return out, nil
+}
+
+// stepAbove bounds the greatest value of a state from above.
+func (s *Set) stepAbove(policy cmdp.Policy, dir []float64, h, i int, v []float64) float64 {
+	rows := s.kernels[s.kernel(h)]
+	first, end := rows.Choices(i)
+	if first == end {
+		return v[i]
+	}
+	probs := make([]float64, end-first)
+	policy.Distribution(probs, h, i)
+	sum := 0.0
+	for a, x := range probs {
+		if x == 0 {
+			continue
+		}
+		next, prob := rows.Row(first + a)
+		values := make([]float64, len(next))
+		for e, to := range next {
+			values[e] = v[to]
+			for k, r := range rows.Outcome(first+a, e) {
+				values[e] = up(values[e] + up(dir[k]*r))
+			}
+		}
+		lower, upper := s.bounds(s.kernel(h), first+a)
+		if lower == nil {
+			lower, upper = prob, prob
+		}
+		sum = up(sum + up(x*expectationAbove(lower, upper, values)))
+	}
+	return sum
+}
+
+// expectationAbove bounds the greatest expectation of values between bounds from above. For every t it is at most t
+// plus the sum of u·(v−t) where v is above t, and of l·(v−t) where it is below. The t where the best distribution
+// stops filling up is the best one. Bounds whose sums are on the wrong side of 1 leave one distribution.
+func expectationAbove(lower, upper, values []float64) float64 {
+	least, most := 0.0, 0.0
+	for i, l := range lower {
+		least += l
+		most += upper[i]
+	}
+	const near = 1e-12
+	bound := math.Inf(-1)
+	for _, only := range []struct {
+		is bool
+		p  []float64
+	}{{least >= 1-near, lower}, {most <= 1+near, upper}} {
+		if !only.is {
+			continue
+		}
+		sum := 0.0
+		for i, p := range only.p {
+			sum = up(sum + up(p*values[i]))
+		}
+		bound = math.Max(bound, sum)
+	}
+	if least > 1+near || most < 1-near {
+		return bound
+	}
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case values[a] > values[b]:
+			return -1
+		case values[a] < values[b]:
+			return 1
+		}
+		return 0
+	})
+	left, t := 1-least, values[order[len(order)-1]]
+	for _, i := range order {
+		left -= upper[i] - lower[i]
+		if left <= 0 {
+			t = values[i]
+			break
+		}
+	}
+	sum := t
+	for i, v := range values {
+		p := lower[i]
+		if v > t {
+			p = upper[i]
+		}
+		d := v - t
+		sum = up(sum + up(p*math.Max(math.Nextafter(d, math.Inf(-1)), up(d))))
+	}
+	return math.Max(bound, sum)
+}
+
+// RationalGreatest returns the greatest return of a policy over the set in a direction, in rational arithmetic, for a
+// horizon. Numbers grow with every step. Probabilities of the policy count as they are.
+func (s *Set) RationalGreatest(policy cmdp.Policy, dir []float64) (*big.Rat, error) {
+	if s.m.Horizon() == 0 || len(dir) != s.m.Dim() {
+		return nil, errors.New("robust: want a horizon, and a direction of the dimension of the returns")
+	}
+	states := s.m.States()
+	v, next := make([]*big.Rat, states), make([]*big.Rat, states)
+	for i := range v {
+		v[i] = new(big.Rat)
+	}
+	for h := s.m.Horizon() - 1; h >= 0; h-- {
+		rows := s.kernels[s.kernel(h)]
+		for i := range next {
+			first, end := rows.Choices(i)
+			if first == end {
+				next[i] = v[i]
+				continue
+			}
+			probs := make([]float64, end-first)
+			policy.Distribution(probs, h, i)
+			next[i] = new(big.Rat)
+			for a, x := range probs {
+				if x != 0 {
+					next[i].Add(next[i], new(big.Rat).Mul(rational(x), s.rationalChoice(dir, h, first+a, v)))
+				}
+			}
+		}
+		v, next = next, v
+	}
+	sum := new(big.Rat)
+	for _, st := range s.m.StartStates() {
+		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[st.State]))
+	}
+	return sum, nil
+}
+
+func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// rationalChoice returns the greatest value of a choice.
+func (s *Set) rationalChoice(dir []float64, h, c int, v []*big.Rat) *big.Rat {
+	rows := s.kernels[s.kernel(h)]
+	next, prob := rows.Row(c)
+	lower, upper := s.bounds(s.kernel(h), c)
+	if lower == nil {
+		lower, upper = prob, prob
+	}
+	values, order := make([]*big.Rat, len(next)), make([]int, len(next))
+	free, sum := rational(1), new(big.Rat)
+	for i, to := range next {
+		values[i], order[i] = new(big.Rat).Set(v[to]), i
+		if rows.Random() {
+			addDot(values[i], dir, rows.Outcome(c, i))
+		}
+		free.Sub(free, rational(lower[i]))
+		sum.Add(sum, new(big.Rat).Mul(rational(lower[i]), values[i]))
+	}
+	slices.SortFunc(order, func(a, b int) int { return values[b].Cmp(values[a]) })
+	for _, i := range order {
+		if free.Sign() <= 0 {
+			break
+		}
+		x := new(big.Rat).Sub(rational(upper[i]), rational(lower[i]))
+		if x.Cmp(free) > 0 {
+			x.Set(free)
+		}
+		sum.Add(sum, new(big.Rat).Mul(x, values[i]))
+		free.Sub(free, x)
+	}
+	if !rows.Random() {
+		addDot(sum, dir, rows.Returns(c))
+	}
+	return sum
+}
+
+// addDot adds the product of two vectors.
+func addDot(sum *big.Rat, x, y []float64) {
+	for i, a := range x {
+		sum.Add(sum, new(big.Rat).Mul(rational(a), rational(y[i])))
+	}
+}
