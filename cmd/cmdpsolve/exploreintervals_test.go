@@ -16,7 +16,9 @@ func TestExploredWidth(t *testing.T) {
 		{"state": "a", "action": "rest", "next": {"a": 1}},
 		{"state": "b", "action": "back", "next": {"a": 0.5, "b": 0.5}, "returns": [0, 0.1]}],
 		"goal": {"maximize": "reward"}, "constraints": [{"return": "cost", "at_most": 1.5}]}`)
-	x := &explorers{first: e, unfold: func(ctx context.Context, p *problem.Problem) (*loaded, error) { return new(memoryOptions).compile(ctx, p, "it") }}
+	x := &explorers{first: e, unfold: func(ctx context.Context, p *problem.Problem) (*loaded, error) {
+		return new(memoryOptions).compile(ctx, p, "it")
+	}}
 	before := 0.0
 	for i, width := range []string{"0", "0.05", "0.2"} {
 		text := []byte(`{"limits": [{"return": "cost", "kind": "at_most", "value": 1.5}], "given": {"width": {"interval": ` + width + `}}}`)

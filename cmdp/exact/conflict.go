@@ -236,7 +236,7 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	if len(limits) == 0 {
 		return task, nil
 	}
-	d := c.m.Dim()
+	d := c.dim()
 	lower, upper := slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
 	parts, err := c.narrow(lower, upper, limits)
 	if err != nil {

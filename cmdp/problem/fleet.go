@@ -226,14 +226,15 @@ func (r *memberReader) open(name string) (*Problem, error) {
 	}
 	opts := r.options
 	opts.Set, opts.Property = nil, nil
-	beside, shown := r.files, name
 	if in, ok := r.files.(folder); ok {
-		shown = filepath.Join(in.path, filepath.FromSlash(name))
-		beside = folder{filepath.Dir(shown), in.opts}
-	} else if beside, err = fs.Sub(r.files, gopath.Dir(name)); err != nil {
+		shown := filepath.Join(in.path, filepath.FromSlash(name))
+		return parse(shown, text.String(), folder{filepath.Dir(shown), in.opts}, r.limits, opts)
+	}
+	beside, err := fs.Sub(r.files, gopath.Dir(name))
+	if err != nil {
 		return nil, err
 	}
-	return parse(shown, text.String(), beside, r.limits, opts)
+	return parse(name, text.String(), beside, r.limits, opts)
 }
 
 // inline reads a model that stands in the file of the fleet.

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -67,7 +68,7 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 }
 
 // neverGenerate is a number of pairs that no product has: rows of all are stored.
-const neverGenerate = 1 << 60
+const neverGenerate = math.MaxInt
 
 // startsOf moves numbers of agents from states to those of a process in which episodes begin there.
 func startsOf(x *problem.Process, starts []int) []int {
