@@ -30,8 +30,11 @@ func TestNasty(t *testing.T) {
 	t.Parallel()
 	bed := nasty.Bed{Command: worker(t), Folder: t.TempDir()}
 	problems := *nastyMany
-	if *nastyTime > 0 {
+	switch {
+	case *nastyTime > 0:
 		problems = 0
+	case testing.Short():
+		problems = min(problems, 30)
 	}
 	var report func(*nasty.Problem, *nasty.Failure, string)
 	if *nastyOut != "" {
