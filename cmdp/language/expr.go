@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Type is the type of an expression. An Int may stand wherever a Double may.
@@ -141,6 +142,31 @@ func NewName(at Pos, name string) *Expr { return &Expr{Op: Name, At: at, Name: n
 
 // New returns an operator or function with its arguments.
 func New(op Op, at Pos, args ...*Expr) *Expr { return &Expr{Op: op, At: at, Args: args} }
+
+// Join makes one operator of those that group from the left, so that long sums are not nested.
+func Join(op Op, at Pos, left, right *Expr) *Expr {
+	if left.Op == op && operators[op].most == 0 {
+		left.Args = append(left.Args, right)
+		return left
+	}
+	return New(op, at, left, right)
+}
+
+// NewNumber returns the literal of a number in decimals. One with leading zeros is a double, as in PRISM.
+func NewNumber(at Pos, text string) *Expr {
+	if !strings.ContainsAny(text, ".eE") && (text[0] != '0' || text == "0") {
+		x, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			Fail(at, "the number %s is too large", Shorten(text))
+		}
+		return NewInt(at, x)
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil && x != 0 {
+		Fail(at, "the number %s is too large", Shorten(text))
+	}
+	return NewDouble(at, x)
+}
 
 // Value writes the value of a literal.
 func (e *Expr) Value() string {

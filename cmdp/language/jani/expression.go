@@ -1,9 +1,7 @@
 package jani
 
 import (
-	"errors"
 	"math"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp/language"
@@ -49,7 +47,7 @@ func (b *builder) expression(n *node, c *context) *expr {
 	}
 	switch n.kind {
 	case "a number":
-		return number(n)
+		return language.NewNumber(n.at, n.text)
 	case "true or false":
 		return language.NewBool(n.at, n.text == "true")
 	case "a string":
@@ -59,18 +57,6 @@ func (b *builder) expression(n *node, c *context) *expr {
 	}
 	fail(n.at, "got %s: want an expression", n)
 	return nil
-}
-
-func number(n *node) *expr {
-	x, err := strconv.ParseInt(n.text, 10, 64)
-	if err == nil {
-		return language.NewInt(n.at, x)
-	}
-	y, err := strconv.ParseFloat(n.text, 64)
-	if errors.Is(err, strconv.ErrRange) && y != 0 || !strings.ContainsAny(n.text, ".eE") {
-		fail(n.at, "the number %s is too large", n)
-	}
-	return language.NewDouble(n.at, y)
 }
 
 // nameOf returns what an identifier is called in the program.
@@ -96,11 +82,8 @@ func (b *builder) operation(n *node, c *context) *expr {
 	op := n.word("op")
 	if two, ok := binary[op]; ok {
 		args := b.arguments(n, c, "left", "right")
-		left := args[0]
-		isOwn := n.get("left").word("op") == op // no parameter, which stands elsewhere too
-		if isOwn && (two == language.And || two == language.Or || two == language.Add || two == language.Mul) {
-			left.Args = append(left.Args, args[1])
-			return left
+		if n.get("left").word("op") == op { // no parameter, which stands elsewhere too
+			return language.Join(two, n.at, args[0], args[1])
 		}
 		return language.New(two, n.at, args...)
 	}

@@ -9,37 +9,30 @@ import (
 // maxVectors bounds the ways in which modules can move together.
 const maxVectors = 1 << 20
 
-// A part is a composition of modules: for each action that is visible from outside the sets of groups
-// that can move together under it. The empty name stands for those that move by themselves.
+// A part is what modules do together: for each action that is visible from outside the sets of groups that can move
+// under it. The empty name, which is the first, stands for those that move by themselves.
 type part struct {
 	vectors map[string][][]int32
-	order   []string // of actions, the empty one apart
-	silent  [][]int32
+	order   []string // of actions
 }
 
-func (p *part) add(action string, groups []int32) {
-	if action == "" {
-		p.silent = append(p.silent, groups)
-		return
-	}
-	if _, ok := p.vectors[action]; !ok {
+func newPart() *part { return &part{make(map[string][][]int32), []string{""}} }
+
+func (p *part) add(action string, vectors ...[]int32) {
+	if _, ok := p.vectors[action]; !ok && action != "" {
 		p.order = append(p.order, action)
 	}
-	p.vectors[action] = append(p.vectors[action], groups)
+	p.vectors[action] = append(p.vectors[action], vectors...)
 }
 
 // compose finds the vectors: those without an action in the order of modules, then the others in the
 // order in which actions first appear.
 func (b *builder) compose() {
 	all := b.composed()
-	p := b.Program
-	for _, groups := range all.silent {
-		p.Vectors = append(p.Vectors, language.Vector{Groups: groups})
-	}
 	for _, action := range all.order {
-		b.Action(action)
+		n := b.Action(action)
 		for _, groups := range all.vectors[action] {
-			p.Vectors = append(p.Vectors, language.Vector{Action: b.Action(action), Groups: groups})
+			b.Program.Vectors = append(b.Program.Vectors, language.Vector{Action: n, Groups: groups})
 		}
 	}
 }
@@ -47,166 +40,141 @@ func (b *builder) compose() {
 // composed composes the modules as the file says, or all of them with synchronisation over the actions
 // that they share.
 func (b *builder) composed() *part {
-	var unnamed []*composition
-	named := make(map[string]*composition)
+	c := &composer{builder: b, systems: make(map[string]system), used: make(map[string]bool)}
 	for _, s := range b.systems {
-		switch name := s.name.text; {
-		case name == "":
-			unnamed = append(unnamed, s.root)
-		case named[name] != nil:
-			fail(s.name.at, "system %s is defined twice", s.name)
-		default:
-			named[name] = s.root
+		other, twice := c.systems[s.name.text]
+		switch {
+		case twice && s.name.text == "":
+			fail(s.at, "a second system without a name: want one")
+		case twice:
+			fail(s.name.at, "system %s is defined twice, also in line %d", s.name, other.name.at.Line)
 		}
+		c.systems[s.name.text] = s
 	}
+	root, ok := c.systems[""]
 	switch {
-	case len(unnamed) > 1:
-		fail(unnamed[1].at, "a second system without a name: want one")
-	case len(unnamed) == 0 && len(named) > 1:
-		fail(b.systems[1].name.at,
-			"several systems with names and none without: want one without a name, which is the model")
-	case len(unnamed) == 0 && len(named) == 1:
-		unnamed = []*composition{b.systems[0].root}
-	}
-	if len(unnamed) == 0 {
-		all := &part{vectors: make(map[string][][]int32)}
+	case len(b.systems) == 0:
+		all := newPart()
 		for _, in := range b.modules {
-			all.join(b.partOf(in), nil)
+			all.join(in.part(), true, nil)
 		}
 		return all
+	case !ok && len(b.systems) > 1:
+		fail(b.systems[1].name.at,
+			"several systems with names and none without: want one without a name, which is the model")
+	case !ok:
+		root = b.systems[0]
 	}
-	c := &composer{builder: b, named: named, used: make(map[*instance]bool), open: make(map[string]bool)}
-	all := c.part(unnamed[0])
+	all := root.of(c)
 	for _, in := range b.modules {
-		if !c.used[in] {
-			fail(unnamed[0].at, "the system leaves out module %s: want every module once", in.name)
+		if !c.used[in.name] {
+			fail(root.at, "the system leaves out module %s: want every module once", in.name)
 		}
 	}
 	return all
 }
 
-// partOf returns a module as a part.
-func (b *builder) partOf(in *instance) *part {
-	p := &part{vectors: make(map[string][][]int32)}
+// part returns a module as a part.
+func (in *instance) part() *part {
+	p := newPart()
 	for _, action := range in.order {
 		p.add(action, []int32{in.groups[action]})
 	}
 	return p
 }
 
-// join puts a second part beside p. They move together under the actions of both, or if over is not
-// nil under those, and else each by itself.
-func (p *part) join(q *part, over map[string]bool) {
-	p.silent = append(p.silent, q.silent...)
-	count := len(p.silent)
+// join puts a second part beside p. They move together under the actions of both if shared is true, or under those
+// of over, and else each by itself.
+func (p *part) join(q *part, shared bool, over []string) {
+	count := 0
 	for _, action := range q.order {
-		mine, shared := p.vectors[action]
+		mine, both := p.vectors[action]
 		theirs := q.vectors[action]
-		if !shared {
-			p.order = append(p.order, action)
-		}
-		if together := over[action] || over == nil && shared; !together {
-			p.vectors[action] = append(mine, theirs...)
+		if together := shared && both || slices.Contains(over, action); !together || action == "" {
+			p.add(action, theirs...)
 			continue
 		}
-		count += len(mine) * len(theirs)
-		if count > maxVectors {
+		if count += len(mine) * len(theirs); count > maxVectors {
 			fail(language.Pos{}, "more than %d ways in which modules can move together", maxVectors)
 		}
-		var joined [][]int32
+		joined := make([][]int32, 0, len(mine)*len(theirs))
 		for _, groups := range mine {
 			for i, others := range theirs {
-				if i == len(theirs)-1 {
-					joined = append(joined, append(groups, others...))
+				if i < len(theirs)-1 {
+					others = slices.Concat(groups, others)
 				} else {
-					joined = append(joined, slices.Concat(groups, others))
+					others = append(groups, others...)
 				}
+				joined = append(joined, others)
 			}
 		}
+		p.add(action)
 		p.vectors[action] = joined
 	}
-	for action := range over {
+	for _, action := range over {
 		if _, ok := q.vectors[action]; !ok { // it cannot be taken, and what stands beside p later waits for it
-			if _, ok := p.vectors[action]; !ok {
-				p.order = append(p.order, action)
-			}
+			p.add(action)
 			p.vectors[action] = nil
 		}
 	}
 }
 
+// A composition makes a part of modules.
+type composition func(c *composer) *part
+
 // A composer composes what stands between system and endsystem.
 type composer struct {
 	*builder
-	named map[string]*composition
-	used  map[*instance]bool
-	open  map[string]bool // named compositions on the way
+	systems map[string]system // by name
+	used    map[string]bool   // modules
+	open    []string          // names of systems on the way
 }
 
-func (c *composer) part(e *composition) *part {
-	switch e.op {
-	case "module":
-		in := c.instances[e.name.text]
-		switch {
-		case in == nil:
-			fail(e.at, "no module %s is defined", e.name)
-		case c.used[in]:
-			fail(e.at, "module %s stands in the system twice", e.name)
-		}
-		c.used[in] = true
-		return c.partOf(in)
-	case "reference":
-		name := e.name.text
-		switch {
-		case c.named[name] == nil:
-			fail(e.at, "no system %s is defined", e.name)
-		case c.open[name]:
-			fail(e.at, "system %s is part of itself", e.name)
-		}
-		c.open[name] = true
-		defer delete(c.open, name)
-		return c.part(c.named[name])
+func (c *composer) module(name token) *part {
+	in := c.instances[name.text]
+	switch {
+	case in == nil:
+		fail(name.at, "no module %s is defined", name)
+	case c.used[in.name]:
+		fail(name.at, "module %s stands in the system twice", name)
 	}
-	all := c.part(e.of[0])
-	switch e.op {
-	case "/":
-		for _, t := range e.names {
-			all.silent = append(all.silent, all.vectors[t.text]...)
-			delete(all.vectors, t.text)
-			all.order = slices.DeleteFunc(all.order, func(action string) bool { return action == t.text })
-		}
-	case "{}":
-		return all.renamed(e.rename)
+	c.used[in.name] = true
+	return in.part()
+}
+
+func (c *composer) system(name token) *part {
+	s, ok := c.systems[name.text]
+	switch {
+	case !ok:
+		fail(name.at, "no system %s is defined", name)
+	case slices.Contains(c.open, name.text):
+		fail(name.at, "system %s is part of itself", name)
 	}
-	over := make(map[string]bool)
-	for _, t := range e.names {
-		over[t.text] = true
-	}
-	switch e.op {
-	case "||":
-		over = nil
-	case "|||":
-		over = map[string]bool{}
-	}
-	for _, of := range e.of[1:] {
-		other := c.part(of)
-		all.join(other, over)
-	}
+	c.open = append(c.open, name.text)
+	all := s.of(c)
+	c.open = c.open[:len(c.open)-1]
 	return all
+}
+
+// hiding returns the part with moves under some actions by themselves.
+func (p *part) hiding(actions []string) *part {
+	for _, action := range actions {
+		p.add("", p.vectors[action]...)
+		delete(p.vectors, action)
+	}
+	p.order = slices.DeleteFunc(p.order, func(action string) bool { return slices.Contains(actions, action) })
+	return p
 }
 
 // renamed returns the part with other names of actions, all of which change at once.
 func (p *part) renamed(rename map[string]string) *part {
-	r := &part{vectors: make(map[string][][]int32), silent: p.silent}
+	r := newPart()
 	for _, action := range p.order {
 		name := action
 		if other, ok := rename[action]; ok {
 			name = other
 		}
-		if _, ok := r.vectors[name]; !ok {
-			r.order = append(r.order, name)
-		}
-		r.vectors[name] = append(r.vectors[name], p.vectors[action]...)
+		r.add(name, p.vectors[action]...)
 	}
 	return r
 }

@@ -1,8 +1,6 @@
 package prism
 
 import (
-	"errors"
-	"strconv"
 	"strings"
 
 	"cmdpsolve/cmdp/language"
@@ -101,37 +99,56 @@ func (p *parser) quotedName(what string) token {
 	return p.next()
 }
 
-// levels are the operators with two arguments that group from the left, from those that bind least. The
-// operator ! stands between levels 2 and 3.
-var levels = [][]struct {
-	text string
-	op   language.Op
+// How strongly operators bind, from the least. The sign ! stands between and and equality, - before anything but ^.
+const (
+	levelOfImplies = iota
+	levelOfIff
+	levelOfOr
+	levelOfAnd
+	levelOfEqual
+	levelOfLess
+	levelOfPlus
+	levelOfTimes
+	levelOfPower
+)
+
+// infix are the operators between two arguments. They group from the left, or from the right.
+var infix = map[string]struct {
+	op        language.Op
+	level     int
+	fromRight bool
 }{
-	{{"<=>", language.Iff}},
-	{{"|", language.Or}},
-	{{"&", language.And}},
-	{{"=", language.Eq}, {"!=", language.Ne}},
-	{{"<=", language.Le}, {">=", language.Ge}, {"<", language.Lt}, {">", language.Gt}},
-	{{"+", language.Add}, {"-", language.Sub}},
-	{{"*", language.Mul}, {"/", language.Div}},
+	"=>":  {language.Implies, levelOfImplies, true},
+	"<=>": {language.Iff, levelOfIff, false},
+	"|":   {language.Or, levelOfOr, false},
+	"&":   {language.And, levelOfAnd, false},
+	"=":   {language.Eq, levelOfEqual, false},
+	"!=":  {language.Ne, levelOfEqual, false},
+	"<":   {language.Lt, levelOfLess, false},
+	"<=":  {language.Le, levelOfLess, false},
+	">":   {language.Gt, levelOfLess, false},
+	">=":  {language.Ge, levelOfLess, false},
+	"+":   {language.Add, levelOfPlus, false},
+	"-":   {language.Sub, levelOfPlus, false},
+	"*":   {language.Mul, levelOfTimes, false},
+	"/":   {language.Div, levelOfTimes, false},
+	"^":   {language.Pow, levelOfPower, true},
 }
 
-const levelOfNot = 3
-
 // expression parses an expression: a condition with two cases, which groups from the right, or less.
-func (p *parser) expression() *language.Expr {
-	e := p.implication()
+func (p *parser) expression() *expr {
+	e := p.level(0)
 	if !p.peek().is("?") {
 		return e
 	}
 	at := p.next().at
-	yes := p.implication()
+	yes := p.level(0)
 	p.expect(":")
 	return language.New(language.If, at, e, yes, p.nested(at, p.expression))
 }
 
 // nested parses a part of an expression, which is nested in what stands at a place.
-func (p *parser) nested(at language.Pos, parse func() *language.Expr) *language.Expr {
+func (p *parser) nested(at language.Pos, parse func() *expr) *expr {
 	if p.depth++; p.depth > maxNested {
 		fail(at, "expressions are nested more than %d deep", maxNested)
 	}
@@ -140,91 +157,44 @@ func (p *parser) nested(at language.Pos, parse func() *language.Expr) *language.
 	return e
 }
 
-func (p *parser) implication() *language.Expr {
-	e := p.level(0)
-	if !p.peek().is("=>") {
-		return e
+// level parses operators that bind at least as strongly as a level says (precedence climbing).
+func (p *parser) level(least int) *expr {
+	var e *expr
+	if at := p.peek().at; least <= levelOfEqual && p.accept("!") {
+		e = language.New(language.Not, at, p.nested(at, func() *expr { return p.level(levelOfEqual) }))
+	} else {
+		e = p.signed()
 	}
-	at := p.next().at
-	return language.New(language.Implies, at, e, p.nested(at, p.implication))
-}
-
-// level parses operators of a level and of those above it.
-func (p *parser) level(n int) *language.Expr {
-	if n == len(levels) {
-		return p.power()
-	}
-	if n == levelOfNot && p.peek().is("!") {
-		at := p.next().at
-		return language.New(language.Not, at, p.nested(at, func() *language.Expr { return p.level(n) }))
-	}
-	e := p.level(n + 1)
 	for {
-		op, at, ok := p.operator(n)
-		if !ok {
+		t := p.peek()
+		o, known := infix[t.text]
+		if !known || t.kind != symbol || o.level < least {
 			return e
 		}
-		e = join(op, at, e, p.level(n+1))
-	}
-}
-
-// operator takes an operator of a level.
-func (p *parser) operator(n int) (language.Op, language.Pos, bool) {
-	for _, o := range levels[n] {
-		if p.peek().is(o.text) {
-			return o.op, p.next().at, true
+		p.next()
+		if o.fromRight {
+			right := p.nested(t.at, func() *expr { return p.level(o.level) })
+			e = language.New(o.op, t.at, e, right)
+		} else {
+			e = language.Join(o.op, t.at, e, p.level(o.level+1))
 		}
 	}
-	return 0, language.Pos{}, false
 }
 
-// join makes one operator of several that group from the left, so that long sums are not nested.
-func join(op language.Op, at language.Pos, left, right *language.Expr) *language.Expr {
-	switch op {
-	case language.And, language.Or, language.Add, language.Mul:
-		if left.Op == op {
-			left.Args = append(left.Args, right)
-			return left
-		}
-	}
-	return language.New(op, at, left, right)
-}
-
-// power parses ^, which groups from the right and binds less than the sign of its base.
-func (p *parser) power() *language.Expr {
-	e := p.signed()
-	if !p.peek().is("^") {
-		return e
-	}
-	at := p.next().at
-	return language.New(language.Pow, at, e, p.nested(at, p.power))
-}
-
-func (p *parser) signed() *language.Expr {
-	if !p.peek().is("-") {
+func (p *parser) signed() *expr {
+	at := p.peek().at
+	if !p.accept("-") {
 		return p.primary()
 	}
-	at := p.next().at
 	return language.New(language.Neg, at, p.nested(at, p.signed))
 }
 
-func (p *parser) primary() *language.Expr {
+func (p *parser) primary() *expr {
 	t := p.peek()
 	switch {
-	case t.kind == integer:
+	case t.kind == number:
 		p.next()
-		x, err := strconv.ParseInt(t.text, 10, 64)
-		if err != nil {
-			fail(t.at, "the number %s is too large", t)
-		}
-		return language.NewInt(t.at, x)
-	case t.kind == double:
-		p.next()
-		x, err := strconv.ParseFloat(t.text, 64)
-		if errors.Is(err, strconv.ErrRange) && x != 0 {
-			fail(t.at, "the number %s is too large", t)
-		}
-		return language.NewDouble(t.at, x)
+		return language.NewNumber(t.at, t.text)
 	case t.is("true"), t.is("false"):
 		p.next()
 		return language.NewBool(t.at, t.text == "true")
@@ -254,7 +224,7 @@ func (p *parser) primary() *language.Expr {
 }
 
 // call parses the arguments of a function, up to the closing parenthesis.
-func (p *parser) call(name token) *language.Expr {
+func (p *parser) call(name token) *expr {
 	op, ok := language.Functions[name.text]
 	if !ok {
 		fail(name.at, "unknown function %s: want min, max, floor, ceil, round, pow, mod or log", name)

@@ -13,8 +13,7 @@ type tokenKind uint8
 const (
 	endOfFile tokenKind = iota
 	identifier
-	integer
-	double
+	number
 	quoted
 	symbol
 )
@@ -47,7 +46,7 @@ var pattern = regexp.MustCompile(`^(?:` + strings.Join([]string{
 }, "|") + ")")
 
 // kinds are those of the tokens of the groups of the pattern.
-var kinds = [...]tokenKind{endOfFile, endOfFile, identifier, integer, quoted, symbol}
+var kinds = [...]tokenKind{endOfFile, endOfFile, identifier, number, quoted, symbol}
 
 // lex splits a text into its tokens. Positions count characters.
 func lex(text string) (tokens []token) {
@@ -67,9 +66,6 @@ func lex(text string) (tokens []token) {
 			group++
 		}
 		if t := (token{kinds[group], text[found[2*group]:found[2*group+1]], at}); t.kind != endOfFile {
-			if t.kind == integer && isDouble(t.text) {
-				t.kind = double
-			}
 			tokens = append(tokens, t)
 		}
 		at.Column += int32(utf8.RuneCountInString(text[:found[1]]))
@@ -88,11 +84,6 @@ func unexpected(text string, at language.Pos) {
 	default:
 		fail(at, "unexpected character %q", r)
 	}
-}
-
-// isDouble reports whether a number is no integer. One with leading zeros is a double, as in PRISM.
-func isDouble(number string) bool {
-	return strings.ContainsAny(number, ".eE") || len(number) > 1 && number[0] == '0'
 }
 
 var word = regexp.MustCompile(`^[A-Za-z_]\w*$`)

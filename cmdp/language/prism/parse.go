@@ -12,19 +12,14 @@ type expr = language.Expr
 type source struct {
 	kind      token // of the model; without text if none is given
 	constants []Constant
-	formulas  []definition
-	labels    []definition
+	formulas  []language.Label
+	labels    []language.Label
 	globals   []declaration
 	modules   []*module
 	rewards   []rewards
 	players   []player
 	initial   *expr // of init … endinit
 	systems   []system
-}
-
-type definition struct {
-	name  token
-	value *expr
 }
 
 // A declaration is that of a variable: of a range, a Boolean, or a clock.
@@ -52,8 +47,7 @@ type command struct {
 }
 
 type rewards struct {
-	at    language.Pos
-	name  string
+	name  token // without text if there is none
 	items []rewardItem
 }
 
@@ -68,20 +62,11 @@ type player struct {
 	modules, actions []token
 }
 
-// A system is a named composition of modules; the name may be empty.
+// A system is a composition of modules that may have a name.
 type system struct {
+	at   language.Pos
 	name token
-	root *composition
-}
-
-// A composition is a module, the name of another composition, or an operator with its operands.
-type composition struct {
-	at     language.Pos
-	op     string // "module", "reference", "()", "||", "|||", "|[]|", "/", "{}"
-	name   token
-	of     []*composition
-	names  []token // of |[]| and /
-	rename map[string]string
+	of   composition
 }
 
 // modelKinds are the words that say what a model is: in today's language, or why it is refused.
@@ -124,9 +109,13 @@ func (p *parser) item(s *source) {
 	}
 	switch t.text {
 	case "const", "rate", "prob":
-		p.constant(s)
-	case "formula", "label":
-		p.definition(s)
+		s.constants = append(s.constants, p.constant())
+	case "formula":
+		p.next()
+		s.formulas = append(s.formulas, p.definition(p.name("the name of a formula")))
+	case "label":
+		p.next()
+		s.labels = append(s.labels, p.definition(p.quotedName("the name of a label")))
 	case "global":
 		p.next()
 		s.globals = append(s.globals, p.declaration())
@@ -135,7 +124,7 @@ func (p *parser) item(s *source) {
 	case "rewards":
 		s.rewards = append(s.rewards, p.rewards())
 	case "player":
-		p.player(s)
+		s.players = append(s.players, p.player())
 	case "init":
 		if s.initial != nil {
 			fail(t.at, "a second init: want one")
@@ -144,7 +133,7 @@ func (p *parser) item(s *source) {
 		s.initial = p.expression()
 		p.expect("endinit")
 	case "system":
-		p.system(s)
+		s.systems = append(s.systems, p.system())
 	case "observables", "observable":
 		fail(t.at, "partial observation (%s) is not supported", t)
 	default:
@@ -154,7 +143,7 @@ func (p *parser) item(s *source) {
 
 var types = map[string]language.Type{"int": language.Int, "double": language.Double, "bool": language.Bool}
 
-func (p *parser) constant(s *source) {
+func (p *parser) constant() Constant {
 	c := Constant{Type: language.Double}
 	if p.next().text == "const" {
 		c.Type = language.Int
@@ -168,26 +157,16 @@ func (p *parser) constant(s *source) {
 	if p.accept("=") {
 		c.Value = p.expression()
 	}
-	s.constants = append(s.constants, c)
 	p.expect(";")
+	return c
 }
 
-func (p *parser) definition(s *source) {
-	var d definition
-	formula := p.next().text == "formula"
-	if formula {
-		d.name = p.name("the name of a formula")
-	} else {
-		d.name = p.quotedName("the name of a label")
-	}
+// definition parses the definition of a formula or a label, whose name the caller has taken.
+func (p *parser) definition(name token) language.Label {
 	p.expect("=")
-	d.value = p.expression()
-	if formula {
-		s.formulas = append(s.formulas, d)
-	} else {
-		s.labels = append(s.labels, d)
-	}
+	when := p.expression()
 	p.expect(";")
+	return language.Label{Name: name.text, At: name.at, When: when}
 }
 
 func (p *parser) declaration() (d declaration) {
@@ -238,10 +217,9 @@ func (p *parser) module() *module {
 	for p.peek().is("[") {
 		m.commands = append(m.commands, p.command())
 	}
-	if t := p.peek(); !t.is("endmodule") {
+	if t := p.next(); !t.is("endmodule") {
 		fail(t.at, "got %s: want a command [action] guard -> updates, or endmodule", t)
 	}
-	p.next()
 	return m
 }
 
@@ -328,11 +306,11 @@ func (p *parser) assignments(u *language.Update) {
 }
 
 func (p *parser) rewards() (r rewards) {
-	r.at = p.next().at
+	at := p.next().at
 	if p.peek().kind == quoted {
-		name := p.quotedName("the name of rewards")
-		r.name = name.text
+		r.name = p.quotedName("the name of rewards")
 	}
+	r.name.at = at
 	for !p.accept("endrewards") {
 		var item rewardItem
 		item.At = p.peek().at
@@ -350,114 +328,106 @@ func (p *parser) rewards() (r rewards) {
 }
 
 // player parses player NAME module, [action], … endplayer.
-func (p *parser) player(s *source) {
+func (p *parser) player() (of player) {
 	p.next()
-	player := player{name: p.name("the name of a player")}
-	if p.peek().is("endplayer") {
-		p.next()
-	} else {
-		p.list("endplayer", func() { p.controlled(&player) })
+	of.name = p.name("the name of a player")
+	if p.accept("endplayer") {
+		return of
 	}
-	s.players = append(s.players, player)
+	p.list("endplayer", func() {
+		if !p.peek().is("[") {
+			of.modules = append(of.modules, p.name("a module or [action]"))
+			return
+		}
+		action := p.action()
+		if action.text == "" {
+			fail(of.name.at, "a player has actions by their names: "+
+				"want [name], or a module for its commands without a name")
+		}
+		of.actions = append(of.actions, action)
+	})
+	return of
 }
 
-// controlled parses a module or an action of a player.
-func (p *parser) controlled(of *player) {
-	if !p.peek().is("[") {
-		of.modules = append(of.modules, p.name("a module or [action]"))
-		return
-	}
-	action := p.action()
-	if action.text == "" {
-		fail(of.name.at, "a player has actions by their names: "+
-			"want [name], or a module for its commands without a name")
-	}
-	of.actions = append(of.actions, action)
-}
-
-func (p *parser) system(s *source) {
+// system parses a composition, which begins with its name if that is no reference to another one.
+func (p *parser) system() (s system) {
 	p.next()
-	var named system
-	if t := p.peek(); t.kind == quoted && !p.endsComposition(p.ahead(1)) {
-		named.name = p.next()
+	refers := func(t token) bool { return slices.ContainsFunc([]string{"|", "/", "{", "endsystem"}, t.is) }
+	if t := p.peek(); t.kind == quoted && !refers(p.ahead(1)) {
+		s.name = p.next()
 	}
-	named.root = p.composition()
-	s.systems = append(s.systems, named)
+	s.at = p.peek().at
+	s.of = p.composition()
 	p.expect("endsystem")
-}
-
-// endsComposition reports whether a token may follow the name of a composition in quotes, so that the
-// name is one that is referred to.
-func (p *parser) endsComposition(t token) bool {
-	return slices.ContainsFunc([]string{"|", "/", "{", "endsystem"}, t.is)
-}
-
-// bars counts the signs | in front, up to three.
-func (p *parser) bars() int {
-	n := 0
-	for n < 3 && p.ahead(n).is("|") {
-		n++
-	}
-	return n
+	return s
 }
 
 // composition parses operands between signs of one kind: ||, ||| or |[…]|.
-func (p *parser) composition() *composition {
-	c := p.operand()
+func (p *parser) composition() composition {
+	of := []composition{p.operand()}
+	first := ""
+	var over []string
 	for p.peek().is("|") {
-		at, op := p.peek().at, [...]string{"", "|[]|", "||", "|||"}[p.bars()]
-		p.at += p.bars()
-		if c.op != op || op == "|[]|" {
-			if slices.Contains([]string{"||", "|||", "|[]|"}, c.op) {
-				fail(at, "%s after %s: want parentheses, which say what belongs together", op, c.op)
-			}
-			c = &composition{at: at, op: op, of: []*composition{c}}
+		at, bars := p.peek().at, 1
+		for bars < 3 && p.ahead(bars).is("|") {
+			bars++
 		}
+		p.at += bars
+		op := [...]string{"", "|[]|", "||", "|||"}[bars]
+		if first != "" && (op != first || op == "|[]|") {
+			fail(at, "%s after %s: want parentheses, which say what belongs together", op, first)
+		}
+		first = op
 		if op == "|[]|" {
-			c.names = p.actionList("[", "]")
+			over = p.actions("[", "]")
 			p.expect("|")
 		}
-		c.of = append(c.of, p.operand())
+		of = append(of, p.operand())
 	}
-	return c
+	return func(c *composer) *part {
+		all := of[0](c)
+		for _, next := range of[1:] {
+			all.join(next(c), first == "||", over)
+		}
+		return all
+	}
 }
 
-// actionList parses names of actions.
-func (p *parser) actionList(open, end string) (list []token) {
+// actions parses names of actions.
+func (p *parser) actions(open, end string) (list []string) {
 	p.expect(open)
-	p.list(end, func() { list = append(list, p.name("the name of an action")) })
+	p.list(end, func() { list = append(list, p.name("the name of an action").text) })
 	return list
 }
 
 // operand parses a module or a composition in parentheses, with actions hidden and renamed.
-func (p *parser) operand() *composition {
+func (p *parser) operand() (of composition) {
 	t := p.peek()
-	c := &composition{at: t.at, op: "module", name: t}
 	switch {
 	case p.accept("("):
-		var inner *composition
 		p.nested(t.at, func() *expr {
-			inner = p.composition()
+			of = p.composition()
 			return nil
 		})
 		p.expect(")")
-		c = &composition{at: t.at, op: "()", name: t, of: []*composition{inner}}
 	case t.kind == quoted:
 		p.next()
-		c.op = "reference"
+		of = func(c *composer) *part { return c.system(t) }
 	default:
 		p.name("a module, a composition in quotes, or one in parentheses")
+		of = func(c *composer) *part { return c.module(t) }
 	}
 	for {
-		switch at := p.peek().at; {
+		inner := of
+		switch {
 		case p.accept("/"):
-			c = &composition{at: at, op: "/", of: []*composition{c}}
-			c.names = p.actionList("{", "}")
+			hidden := p.actions("{", "}")
+			of = func(c *composer) *part { return inner(c).hiding(hidden) }
 		case p.accept("{"):
-			c = &composition{at: at, op: "{}", of: []*composition{c}}
-			c.rename = p.renamings("<-", "}")
+			rename := p.renamings("<-", "}")
+			of = func(c *composer) *part { return inner(c).renamed(rename) }
 		default:
-			return c
+			return of
 		}
 	}
 }

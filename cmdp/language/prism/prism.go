@@ -30,7 +30,7 @@ func read(text string, constants map[string]string) *language.Program {
 		owners:    make(map[string]*instance),
 	}
 	for _, f := range b.formulas {
-		b.Scope.Formula(f.name.at, f.name.text, f.value)
+		b.Scope.Formula(f.At, f.Name, f.When)
 	}
 	Define(b.Scope, b.constants, constants)
 	b.kind()
@@ -358,19 +358,20 @@ func (b *builder) players() {
 func (b *builder) rewards() {
 	names := make(map[string]bool)
 	for _, r := range b.source.rewards {
-		if r.name != "" && names[r.name] {
-			fail(r.at, "rewards %q are defined twice", r.name)
+		if r.name.text != "" && names[r.name.text] {
+			fail(r.name.at, "rewards %s are defined twice", r.name)
 		}
-		names[r.name] = true
+		names[r.name.text] = true
 	}
 	for _, r := range b.source.rewards {
-		name := r.name
-		for n := 1; name == "" || r.name == "" && names[name]; n++ {
-			if name = "reward"; n > 1 {
-				name += strconv.Itoa(n)
+		name := r.name.text
+		if name == "" {
+			name = "reward"
+			for n := 2; names[name]; n++ {
+				name = "reward" + strconv.Itoa(n)
 			}
+			names[name] = true
 		}
-		names[name] = true
 		reward := language.Reward{Name: name}
 		for _, item := range r.items {
 			reward.Items = append(reward.Items, b.rewardItem(item))
@@ -399,12 +400,12 @@ func (b *builder) rewardItem(item rewardItem) language.RewardItem {
 func (b *builder) labels() {
 	names := make(map[string]bool)
 	for _, l := range b.source.labels {
-		if names[l.name.text] {
-			fail(l.name.at, "label %s is defined twice", l.name)
+		if names[l.Name] {
+			fail(l.At, "label %q is defined twice", l.Name)
 		}
-		names[l.name.text] = true
-		when := b.Condition(l.value, nil)
-		b.Scope.Formula(l.name.at, LabelPrefix+l.name.text, l.value)
-		b.Program.Labels = append(b.Program.Labels, language.Label{Name: l.name.text, At: l.name.at, When: when})
+		names[l.Name] = true
+		b.Scope.Formula(l.At, LabelPrefix+l.Name, l.When)
+		l.When = b.Condition(l.When, nil)
+		b.Program.Labels = append(b.Program.Labels, l)
 	}
 }

@@ -53,10 +53,11 @@ func (p *properties) top() {
 		p.define()
 		return
 	case t.is("label"):
-		s := new(source)
-		begin := p.at
-		p.definition(s)
-		p.defined[s.labels[0].name.text] = p.text(begin+3, p.at-1)
+		p.next()
+		name := p.quotedName("the name of a label")
+		begin := p.at + 1
+		p.definition(name)
+		p.defined[name.text] = p.text(begin, p.at-1)
 		return
 	}
 	asked := property.Property{At: t.at}
@@ -80,9 +81,7 @@ func (p *properties) top() {
 
 // define reads a constant. Its value is put where its name stands in conditions.
 func (p *properties) define() {
-	s := new(source)
-	p.constant(s)
-	c := s.constants[0]
+	c := p.constant()
 	value := c.Value
 	if text, ok := p.given[c.Name]; ok && value == nil {
 		value = parseValue(c, text)
@@ -185,7 +184,7 @@ func (p *properties) coalition() []string {
 	}
 	p.list(">", func() {
 		t := p.next()
-		if t.kind != identifier && t.kind != integer {
+		if t.kind != identifier && t.kind != number {
 			fail(t.at, "got %s: want players, as in <<one>>", t)
 		}
 		players = append(players, t.text)
@@ -195,7 +194,7 @@ func (p *properties) coalition() []string {
 }
 
 // sum parses an expression without comparisons.
-func (p *properties) sum() *expr { return p.level(levelOfNot + 2) }
+func (p *properties) sum() *expr { return p.level(levelOfPlus) }
 
 // give defines the given constants that the text does not define, each of the first type that its value has.
 func (p *properties) give() {
@@ -283,7 +282,7 @@ func (p *properties) within(f *property.Formula) {
 	switch {
 	case bound.kind == identifier && !keywords[bound.text]:
 		p.next() // a parenthesis after a name begins the condition
-	case bound.kind == integer:
+	case bound.kind == number:
 		e = p.primary()
 	default:
 		e = p.sum()
