@@ -135,7 +135,7 @@ func (b *Builder) assignment(a Assignment, rename map[string]string) Assignment 
 		Fail(a.At, "%s is no variable", Shorten(name))
 	}
 	a.Variable = index
-	a.Value = b.Scope.ResolveAs(b.Program.TypeOf(index), a.Value, rename)
+	a.Value = b.Scope.ResolveAs(b.Program.variable(index).Type, a.Value, rename)
 	b.Clocks.Assign(a)
 	return a
 }

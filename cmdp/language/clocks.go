@@ -83,9 +83,6 @@ func (c *Clocks) closed(e *Expr, holds bool) {
 		}
 	case Not:
 		c.closed(e.Args[0], !holds)
-	case Implies:
-		c.closed(e.Args[0], !holds)
-		c.closed(e.Args[1], holds)
 	case Eq, Ne, Lt, Le, Gt, Ge:
 		c.comparison(e, holds)
 	default:
@@ -124,9 +121,9 @@ func (c *Clocks) rangeOf(e *Expr) (low, high int64, ok bool) {
 	case Literal:
 		x := e.Int
 		if e.Type == Double {
-			x = int64(max(-most, min(e.Num, most)))
+			x = int64(max(-most, min(e.Num(), most)))
 		}
-		return x, x, x > -most && x < most && (e.Type == Int || float64(x) == e.Num)
+		return x, x, x > -most && x < most && (e.Type == Int || float64(x) == e.Num())
 	case Var:
 		v := c.program.variable(int(e.Int))
 		return v.Low, v.High, v.Type == Int && v.Low > -most && v.High < most

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Compiled expressions are functions of the values of all variables, Booleans as 0 and 1.
+// Compiled expressions are functions of the values of all variables, Booleans as 0 and 1 and doubles as their bits.
 type (
 	boolFunc   = func(v []int64) bool
 	intFunc    = func(v []int64) int64
@@ -23,6 +23,24 @@ func compileIf[T any](e *Expr, compile func(*Expr) func(v []int64) T) func(v []i
 	}
 }
 
+// compileValue compiles an expression of any type.
+func compileValue(e *Expr) intFunc {
+	switch e.Type {
+	case Bool:
+		holds := compileBool(e)
+		return func(v []int64) int64 {
+			if holds(v) {
+				return 1
+			}
+			return 0
+		}
+	case Double:
+		value := compileDouble(e)
+		return func(v []int64) int64 { return int64(math.Float64bits(value(v))) }
+	}
+	return compileInt(e)
+}
+
 func compileBool(e *Expr) boolFunc {
 	switch e.Op {
 	case Literal:
@@ -36,12 +54,6 @@ func compileBool(e *Expr) boolFunc {
 		return func(v []int64) bool { return !a(v) }
 	case And, Or:
 		return compileJunction(e)
-	case Implies:
-		a, b := compileBool(e.Args[0]), compileBool(e.Args[1])
-		return func(v []int64) bool { return !a(v) || b(v) }
-	case Iff:
-		a, b := compileBool(e.Args[0]), compileBool(e.Args[1])
-		return func(v []int64) bool { return a(v) == b(v) }
 	case If:
 		return compileIf(e, compileBool)
 	}
@@ -97,88 +109,81 @@ func compare[T int64 | float64](op Op, a, b func(v []int64) T) boolFunc {
 	return func(v []int64) bool { return a(v) >= b(v) }
 }
 
+// integers and doubles are the operators on two numbers, roundings the functions that make an integer of one.
+var (
+	integers = map[Op]func(at Pos, x, y int64) int64{
+		Add: add, Sub: subtract, Mul: multiply, Pow: power, Mod: modulo,
+		Min: func(_ Pos, x, y int64) int64 { return min(x, y) },
+		Max: func(_ Pos, x, y int64) int64 { return max(x, y) },
+	}
+	doubles = map[Op]func(x, y float64) float64{
+		Add: func(x, y float64) float64 { return x + y },
+		Sub: func(x, y float64) float64 { return x - y },
+		Mul: func(x, y float64) float64 { return x * y },
+		Div: func(x, y float64) float64 { return x / y },
+		Min: func(x, y float64) float64 { return min(x, y) },
+		Max: func(x, y float64) float64 { return max(x, y) },
+		Log: func(x, y float64) float64 { return math.Log(x) / math.Log(y) },
+		Pow: math.Pow,
+	}
+	roundings = map[Op]func(x float64) float64{
+		Floor: math.Floor, Ceil: math.Ceil, Round: func(x float64) float64 { return math.Floor(x + 0.5) },
+	}
+)
+
 func compileInt(e *Expr) intFunc {
-	at := e.At
-	switch e.Op {
-	case Literal:
+	at, first := e.At, e
+	if len(e.Args) > 0 {
+		first = e.Args[0]
+	}
+	switch round := roundings[e.Op]; {
+	case e.Op == Literal:
 		value := e.Int
 		return func([]int64) int64 { return value }
-	case Var:
+	case e.Op == Var:
 		i := e.Int
 		return func(v []int64) int64 { return v[i] }
-	case If:
+	case e.Op == If:
 		return compileIf(e, compileInt)
-	case Floor, Ceil, Round:
-		return compileRounding(e)
-	case Neg:
-		a := compileInt(e.Args[0])
-		return func(v []int64) int64 {
-			x := a(v)
-			if x == math.MinInt64 {
-				Fail(at, "overflow: -(%d)", x)
-			}
-			return -x
-		}
+	case e.Op == Neg:
+		a := compileInt(first)
+		return func(v []int64) int64 { return subtract(at, 0, a(v)) }
+	case round != nil && first.Type == Double:
+		a := compileDouble(first)
+		return func(v []int64) int64 { return toInt(at, round(a(v))) }
 	}
-	all := compileInt(e.Args[0])
-	for _, b := range e.Args[1:] {
-		all = compileBinary(e.Op, at, all, b)
+	all := compileInt(first)
+	for _, second := range e.Args[min(1, len(e.Args)):] {
+		a, b, apply := all, compileInt(second), integers[e.Op]
+		if c := second.Int; e.Op == Add && second.Op == Literal { // what models have most
+			all = func(v []int64) int64 { return add(at, a(v), c) }
+		} else {
+			all = func(v []int64) int64 { return apply(at, a(v), b(v)) }
+		}
 	}
 	return all
 }
 
-func compileRounding(e *Expr) intFunc {
-	if e.Args[0].Type == Int {
-		return compileInt(e.Args[0])
+// toInt is x as an integer, if it is one.
+func toInt(at Pos, x float64) int64 {
+	if !(x >= -1<<63 && x < 1<<63) {
+		Fail(at, "%g is no integer that can be stored", x)
 	}
-	a, at := compileDouble(e.Args[0]), e.At
-	round := map[Op]func(float64) float64{Floor: math.Floor, Ceil: math.Ceil, Round: roundHalfUp}[e.Op]
-	return func(v []int64) int64 { return toInt(at, round(a(v))) }
-}
-
-func compileBinary(op Op, at Pos, a intFunc, second *Expr) intFunc {
-	b := compileInt(second)
-	switch op {
-	case Add:
-		if second.Op == Literal {
-			c := second.Int
-			return func(v []int64) int64 { return add(at, a(v), c) }
-		}
-		return func(v []int64) int64 { return add(at, a(v), b(v)) }
-	case Sub:
-		return func(v []int64) int64 {
-			x, y := a(v), b(v)
-			z := x - y
-			if (z < x) != (y > 0) {
-				Fail(at, "overflow: %d - %d", x, y)
-			}
-			return z
-		}
-	case Mul:
-		return func(v []int64) int64 { return multiply(at, a(v), b(v)) }
-	case Min:
-		return func(v []int64) int64 { return min(a(v), b(v)) }
-	case Max:
-		return func(v []int64) int64 { return max(a(v), b(v)) }
-	case Mod:
-		return func(v []int64) int64 {
-			x, n := a(v), b(v)
-			if n <= 0 {
-				Fail(at, "mod(%d, %d): want a positive divisor", x, n)
-			}
-			if x %= n; x < 0 {
-				x += n
-			}
-			return x
-		}
-	}
-	return func(v []int64) int64 { return power(at, a(v), b(v)) }
+	return int64(x)
 }
 
 func add(at Pos, x, y int64) int64 {
 	z := x + y
 	if (z > x) != (y > 0) {
 		Fail(at, "overflow: %d + %d", x, y)
+	}
+	return z
+}
+
+func subtract(at Pos, x, y int64) int64 {
+	z := x - y
+	if (z < x) != (y > 0) {
+		Fail(at, "overflow: %d - %d", x, y)
 	}
 	return z
 }
@@ -213,48 +218,38 @@ func power(at Pos, x, y int64) int64 {
 	return z
 }
 
+// modulo is the rest from 0 to n−1.
+func modulo(at Pos, x, n int64) int64 {
+	if n <= 0 {
+		Fail(at, "mod(%d, %d): want a positive divisor", x, n)
+	}
+	if x %= n; x < 0 {
+		x += n
+	}
+	return x
+}
+
 func compileDouble(e *Expr) doubleFunc {
-	if e.Type == Int {
+	switch {
+	case e.Type == Int:
 		a := compileInt(e)
 		return func(v []int64) float64 { return float64(a(v)) }
-	}
-	switch e.Op {
-	case Literal:
-		value := e.Num
+	case e.Op == Literal:
+		value := e.Num()
 		return func([]int64) float64 { return value }
-	case Var:
+	case e.Op == Var:
 		i := e.Int
 		return func(v []int64) float64 { return math.Float64frombits(uint64(v[i])) }
-	case toDouble:
-		a := compileInt(e.Args[0])
-		return func(v []int64) float64 { return float64(a(v)) }
-	case If:
+	case e.Op == If:
 		return compileIf(e, compileDouble)
-	case Neg:
-		a := compileDouble(e.Args[0])
-		return func(v []int64) float64 { return -a(v) }
 	}
 	all := compileDouble(e.Args[0])
+	if e.Op == Neg {
+		return func(v []int64) float64 { return -all(v) }
+	}
 	for _, second := range e.Args[1:] {
-		a, b := all, compileDouble(second)
-		switch e.Op {
-		case Add:
-			all = func(v []int64) float64 { return a(v) + b(v) }
-		case Sub:
-			all = func(v []int64) float64 { return a(v) - b(v) }
-		case Mul:
-			all = func(v []int64) float64 { return a(v) * b(v) }
-		case Div:
-			all = func(v []int64) float64 { return a(v) / b(v) }
-		case Pow:
-			all = func(v []int64) float64 { return math.Pow(a(v), b(v)) }
-		case Log:
-			all = func(v []int64) float64 { return math.Log(a(v)) / math.Log(b(v)) }
-		case Min:
-			all = func(v []int64) float64 { return min(a(v), b(v)) }
-		case Max:
-			all = func(v []int64) float64 { return max(a(v), b(v)) }
-		}
+		a, b, apply := all, compileDouble(second), doubles[e.Op]
+		all = func(v []int64) float64 { return apply(a(v), b(v)) }
 	}
 	return all
 }

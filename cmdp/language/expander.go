@@ -178,8 +178,8 @@ func (x *expander) state() {
 func (x *expander) explain(e *Error) {
 	what := x.what
 	if x.command >= 0 {
-		what = x.Commands[x.command].Name
-		x.at = x.Commands[x.command].At
+		what = x.commands[x.command].Name
+		x.at = x.commands[x.command].At
 	}
 	if e.At == (Pos{}) {
 		e.At = x.at
@@ -201,7 +201,7 @@ func shortState(name string) string {
 // open finds the enabled commands of each group, which stand one after the other.
 func (x *expander) open() {
 	for i, c := range x.enabled {
-		g := x.group[c]
+		g := x.commands[c].group
 		if x.first[g] < 0 {
 			x.first[g] = int32(i)
 		}
@@ -211,7 +211,7 @@ func (x *expander) open() {
 
 func (x *expander) close() {
 	for _, c := range x.enabled {
-		x.first[x.group[c]] = -1
+		x.first[x.commands[c].group] = -1
 	}
 	clear(x.weights)
 	x.keys = x.keys[:0]
@@ -222,13 +222,12 @@ func (x *expander) owner(player int8, v *Vector) int8 {
 	if x.Kind != Game {
 		return 0
 	}
-	x.says("", Pos{})
-	name := x.Actions[v.Action]
+	x.command = x.enabled[x.first[v.Groups[0]]]
 	switch {
 	case v.Player < 0:
-		Fail(Pos{}, "no player has the choice [%s]", name)
+		Fail(Pos{}, "no player has this choice")
 	case player >= 0 && player != v.Player:
-		Fail(Pos{}, "both players have choices, the second one [%s]: want states of one player", name)
+		Fail(Pos{}, "another player than this one's has a choice too: want states of one player")
 	}
 	return v.Player
 }
@@ -342,10 +341,7 @@ func (x *expander) weightsOf(c int32) []float64 {
 	x.command = c
 	w := make([]float64, len(command.updates))
 	for i, u := range command.updates {
-		w[i] = 1
-		if u.probability != nil {
-			w[i] = u.probability(x.values)
-		}
+		w[i] = u.probability(x.values)
 	}
 	if bad := checkProbabilities(w); bad != "" {
 		Fail(Pos{}, "%s", bad)

@@ -119,16 +119,16 @@ type Expr struct {
 	Type Type
 	At   Pos
 	Name string
-	// Int is the value of a literal of type Int or, as 0 and 1, Bool; or the number of a variable.
-	Int int64
-	// Num is the value of a literal of type Double.
-	Num  float64
+	// Int is the value of a literal, false and true as 0 and 1 and a Double as its bits; or the number of a variable.
+	Int  int64
 	Args []*Expr
 }
 
 // NewInt, NewBool and NewDouble return literals.
-func NewInt(at Pos, x int64) *Expr      { return &Expr{Op: Literal, Type: Int, At: at, Int: x} }
-func NewDouble(at Pos, x float64) *Expr { return &Expr{Op: Literal, Type: Double, At: at, Num: x} }
+func NewInt(at Pos, x int64) *Expr { return &Expr{Op: Literal, Type: Int, At: at, Int: x} }
+func NewDouble(at Pos, x float64) *Expr {
+	return &Expr{Op: Literal, Type: Double, At: at, Int: int64(math.Float64bits(x))}
+}
 func NewBool(at Pos, x bool) *Expr {
 	e := &Expr{Op: Literal, Type: Bool, At: at}
 	if x {
@@ -168,6 +168,9 @@ func NewNumber(at Pos, text string) *Expr {
 	return NewDouble(at, x)
 }
 
+// Num returns the value of a literal of type Double.
+func (e *Expr) Num() float64 { return math.Float64frombits(uint64(e.Int)) }
+
 // Value writes the value of a literal.
 func (e *Expr) Value() string {
 	switch e.Type {
@@ -176,7 +179,7 @@ func (e *Expr) Value() string {
 	case Int:
 		return strconv.FormatInt(e.Int, 10)
 	}
-	return strconv.FormatFloat(e.Num, 'g', -1, 64)
+	return strconv.FormatFloat(e.Num(), 'g', -1, 64)
 }
 
 // is reports whether e is the Boolean literal of the given value.
@@ -270,33 +273,26 @@ func (e *Expr) fold() *Expr {
 			}
 		}
 		e.Args = kept
-		if len(kept) == 0 {
+		switch len(kept) {
+		case 0:
 			return NewBool(e.At, !decides)
-		}
-		if len(kept) == 1 {
+		case 1:
 			return kept[0]
 		}
 	case If:
-		if e.Args[0].Op == Literal {
-			if e.Args[0].is(true) {
-				return e.Args[1]
-			}
+		switch {
+		case e.Args[0].is(true):
+			return e.Args[1]
+		case e.Args[0].is(false):
 			return e.Args[2]
 		}
 	case Implies:
-		if e.Args[0].is(false) {
-			return NewBool(e.At, true)
-		}
-		if e.Args[0].is(true) {
-			return e.Args[1]
-		}
+		not := &Expr{Op: Not, Type: Bool, At: e.At, Args: e.Args[:1]}
+		return (&Expr{Op: Or, Type: Bool, At: e.At, Args: []*Expr{not.fold(), e.Args[1]}}).fold()
+	case Iff:
+		e.Op = Eq
 	}
-	for _, a := range e.Args {
-		if a.Op != Literal {
-			return e
-		}
-	}
-	if len(e.Args) == 0 {
+	if len(e.Args) == 0 || slices.ContainsFunc(e.Args, func(a *Expr) bool { return a.Op != Literal }) {
 		return e
 	}
 	value := e
@@ -306,21 +302,5 @@ func (e *Expr) fold() *Expr {
 
 // compute returns the value of an expression without variables as a literal.
 func (e *Expr) compute() *Expr {
-	switch e.Type {
-	case Bool:
-		return NewBool(e.At, compileBool(e)(nil))
-	case Int:
-		return NewInt(e.At, compileInt(e)(nil))
-	}
-	return NewDouble(e.At, compileDouble(e)(nil))
+	return &Expr{Op: Literal, Type: e.Type, At: e.At, Int: compileValue(e)(nil)}
 }
-
-// toInt is x as an integer, if it is one.
-func toInt(at Pos, x float64) int64 {
-	if !(x >= -1<<63 && x < 1<<63) {
-		Fail(at, "%g is no integer that can be stored", x)
-	}
-	return int64(x)
-}
-
-func roundHalfUp(x float64) float64 { return math.Floor(x + 0.5) }

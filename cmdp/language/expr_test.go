@@ -75,7 +75,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s %s: %v", c.typ, c.text, err)
 			continue
 		}
-		got := e.Num
+		got := e.Num()
 		if e.Type == language.Bool {
 			got = float64(e.Int)
 		}

@@ -28,14 +28,14 @@ type valueTable struct {
 	rows     []uint64
 }
 
-func newGuardTable(p *Program) *guardTable {
-	words := (len(p.Commands) + 63) / 64
-	g := &guardTable{none: make([]uint64, words), rest: make([]boolFunc, len(p.Commands))}
+func newGuardTable(p *machine) *guardTable {
+	words := (len(p.commands) + 63) / 64
+	g := &guardTable{none: make([]uint64, words), rest: make([]boolFunc, len(p.commands))}
 	of := make([]map[int32][]*Expr, len(p.Variables)) // conditions on a variable by command
-	left := make([][]*Expr, len(p.Commands))
+	left := make([][]*Expr, len(p.commands))
 	used := make(map[int]bool)
-	for c := range p.Commands {
-		guard := p.Commands[c].Guard
+	for c := range p.commands {
+		guard := p.commands[c].Guard
 		if guard.is(false) {
 			continue
 		}

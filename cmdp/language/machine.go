@@ -15,9 +15,8 @@ type machine struct {
 	*Program
 	layout   *layout
 	guards   *guardTable
-	group    []int32 // of each command
-	commands []compiledCommand
-	indices  []int32 // of assignments, in order
+	commands []compiledCommand // of all groups, one after the other
+	indices  []int32           // of assignments, in order
 	// staged are the vectors whose assignments are carried out index by index: where indices matter, where rewards look
 	// at what comes after, or where two groups may write the same variable. Others write a packed state at once.
 	staged     []bool
@@ -27,13 +26,15 @@ type machine struct {
 }
 
 type compiledCommand struct {
+	*Command
+	group   int32
 	updates []compiledUpdate
 	// fixed holds the probabilities if none of them depends on the state.
 	fixed []float64
 }
 
 type compiledUpdate struct {
-	probability doubleFunc // nil for 1
+	probability doubleFunc
 	assign      []compiledAssignment
 }
 
@@ -62,15 +63,11 @@ type compiledItem struct {
 }
 
 func compile(p *Program) *machine {
-	m := &machine{Program: p, layout: newLayout(p.Variables), group: make([]int32, len(p.Commands))}
-	for g := range p.Groups {
-		first, end := p.group(int32(g))
-		for c := first; c < end; c++ {
-			m.group[c] = int32(g)
+	m := &machine{Program: p, layout: newLayout(p.Variables)}
+	for g, commands := range p.Groups {
+		for i := range commands {
+			m.commands = append(m.commands, m.compileCommand(&commands[i], int32(g)))
 		}
-	}
-	for i := range p.Commands {
-		m.commands = append(m.commands, m.compileCommand(&p.Commands[i]))
 	}
 	m.stage()
 	for i := range p.Rewards {
@@ -82,32 +79,27 @@ func compile(p *Program) *machine {
 	if p.Rest != nil {
 		m.rest = compileBool(p.Rest)
 	}
-	m.guards = newGuardTable(p)
+	m.guards = newGuardTable(m)
 	return m
 }
 
-func (m *machine) compileCommand(c *Command) compiledCommand {
-	n := len(c.Updates)
-	compiled := compiledCommand{updates: make([]compiledUpdate, n), fixed: make([]float64, n)}
-	for i := range c.Updates {
-		u := &c.Updates[i]
-		switch {
-		case u.Probability == nil:
-			compiled.fixed[i] = 1
-		case u.Probability.Op == Literal && compiled.fixed != nil:
-			compiled.fixed[i] = u.Probability.Num
-		default:
-			compiled.fixed = nil
+func (m *machine) compileCommand(c *Command, group int32) compiledCommand {
+	compiled := compiledCommand{Command: c, group: group, updates: make([]compiledUpdate, len(c.Updates))}
+	for i, u := range c.Updates {
+		p := u.Probability
+		if p == nil {
+			p = NewDouble(u.At, 1)
 		}
-		if u.Probability != nil {
-			compiled.updates[i].probability = compileDouble(u.Probability)
+		if p.Op == Literal {
+			compiled.fixed = append(compiled.fixed, p.Num())
 		}
+		compiled.updates[i].probability = compileDouble(p)
 		for _, a := range u.Assign {
 			compiled.updates[i].assign = append(compiled.updates[i].assign, m.compileAssignment(a))
 		}
 	}
-	if compiled.fixed != nil && checkProbabilities(compiled.fixed) != "" {
-		compiled.fixed = nil // it is said in the first state where the command is enabled
+	if len(compiled.fixed) < len(c.Updates) || checkProbabilities(compiled.fixed) != "" {
+		compiled.fixed = nil // if they are wrong it is said in the first state where the command is enabled
 	}
 	return compiled
 }
@@ -118,24 +110,9 @@ func (m *machine) compileAssignment(a Assignment) compiledAssignment {
 	if a.Variable < len(m.Variables) {
 		c.field = m.layout.fields[a.Variable]
 	}
-	switch {
-	case a.Value.Type == Double:
-		compute := compileDouble(a.Value)
-		c.compute = func(values []int64) int64 { return int64(math.Float64bits(compute(values))) }
-	case a.Value.Op == Literal && a.Value.Int >= v.Low && a.Value.Int <= v.High:
-		c.constant = true
-		c.value = a.Value.Int
-	case a.Value.Type == Bool:
-		holds := compileBool(a.Value)
-		c.compute = func(values []int64) int64 {
-			if holds(values) {
-				return 1
-			}
-			return 0
-		}
-	default:
-		c.compute = compileInt(a.Value)
-	}
+	c.value = a.Value.Int
+	c.constant = a.Value.Op == Literal && c.value >= v.Low && c.value <= v.High
+	c.compute = compileValue(a.Value)
 	return c
 }
 
@@ -161,11 +138,11 @@ func (m *machine) stage() {
 	for g := range writes {
 		writes[g] = make(map[int32]bool)
 	}
-	for c := range m.commands {
-		for _, u := range m.commands[c].updates {
+	for _, c := range m.commands {
+		for _, u := range c.updates {
 			for _, a := range u.assign {
 				used[a.index] = true
-				writes[m.group[c]][a.variable] = true
+				writes[c.group][a.variable] = true
 			}
 		}
 	}

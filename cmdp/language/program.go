@@ -13,8 +13,8 @@ const (
 	Game
 )
 
-// A Program is a model in resolved expressions. Its commands stand in groups, one after the other; a
-// vector names the groups that move together, each with one of its enabled commands.
+// A Program is a model in resolved expressions. Its commands stand in groups; a vector names the groups that move
+// together, each with one of its enabled commands.
 type Program struct {
 	File      string // for errors
 	Kind      Kind
@@ -29,10 +29,8 @@ type Program struct {
 	// Players names the two players of a game; nil where nobody has a name.
 	Players []string
 	// Actions names the actions. The empty name stands for none.
-	Actions  []string
-	Commands []Command
-	// Groups holds where each group ends among the commands; it begins where the one before ends.
-	Groups  []int32
+	Actions []string
+	Groups  [][]Command
 	Vectors []Vector
 	Rewards []Reward
 	Labels  []Label
@@ -118,9 +116,6 @@ func (p *Program) Initially(when *Expr) (holds bool, err error) {
 	return holds, err
 }
 
-// TypeOf returns the type of a variable or transient variable.
-func (p *Program) TypeOf(variable int) Type { return p.variable(variable).Type }
-
 // variable returns a variable or transient variable by its number.
 func (p *Program) variable(i int) *Variable {
 	if n := len(p.Variables); i >= n {
@@ -131,23 +126,8 @@ func (p *Program) variable(i int) *Variable {
 
 // AddGroup adds commands as a group of their own and returns its number.
 func (p *Program) AddGroup(commands []Command) int32 {
-	p.Commands = append(p.Commands, commands...)
-	p.Groups = append(p.Groups, int32(len(p.Commands)))
+	p.Groups = append(p.Groups, commands)
 	return int32(len(p.Groups) - 1)
-}
-
-// Group returns the commands of a group.
-func (p *Program) Group(g int32) []Command {
-	first, end := p.group(g)
-	return p.Commands[first:end]
-}
-
-// group returns the commands of a group, from first to end−1.
-func (p *Program) group(g int32) (first, end int32) {
-	if g > 0 {
-		first = p.Groups[g-1]
-	}
-	return first, p.Groups[g]
 }
 
 // conjuncts splits a condition at its conjunctions.

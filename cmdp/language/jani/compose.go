@@ -170,7 +170,7 @@ func (b *builder) enableInput(a *automaton, n *node) {
 	var commands []language.Command
 	guards := []*expr{language.NewBool(n.at, false)}
 	if g, ok := a.groups[n.text]; ok {
-		commands = b.Program.Group(g)
+		commands = b.Program.Groups[g]
 	}
 	for _, c := range commands {
 		guards = append(guards, c.Guard)

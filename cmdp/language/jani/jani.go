@@ -320,8 +320,10 @@ func (b *builder) constant(t language.Type, n *node, c *context) *expr {
 
 // whole makes an integer of a literal such as 0.0, which is often written for clocks.
 func whole(e *expr) *expr {
-	if e.Op == language.Literal && e.Type == language.Double && e.Num == math.Trunc(e.Num) && math.Abs(e.Num) < 1<<53 {
-		return language.NewInt(e.At, int64(e.Num))
+	if e.Op == language.Literal && e.Type == language.Double {
+		if x := e.Num(); x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return language.NewInt(e.At, int64(x))
+		}
 	}
 	return e
 }
@@ -344,9 +346,6 @@ func (b *builder) declareTransient(d *node, name string, t typed, initial, low, 
 		v.High = high.Int
 	}
 	v.Initial = initial.Int
-	if initial.Type == language.Double {
-		v.Initial = int64(math.Float64bits(initial.Num))
-	}
 	b.transient[name] = &transient{Variable: v, at: d.at, initial: initial, value: initial}
 	b.listed = append(b.listed, b.transient[name])
 }

@@ -101,7 +101,7 @@ func (b *builder) formula(n *node) property.Formula {
 		operator = map[string]string{">=": "<=", "<=": ">=", "=": "="}[operator]
 	}
 	f, least := b.quantity(n, left)
-	f.Value = b.constant(language.Double, right, &b.global).Num
+	f.Value = b.constant(language.Double, right, &b.global).Num()
 	f.Bound = operator
 	if operator == "=" || least != (operator == "<=") {
 		f.Bound = optimum(least)

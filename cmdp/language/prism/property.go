@@ -225,7 +225,7 @@ func (p *properties) number(t language.Type, e *expr) float64 {
 	if t == language.Int {
 		return float64(v.Int)
 	}
-	return v.Num
+	return v.Num()
 }
 
 // path reads what stands in brackets.

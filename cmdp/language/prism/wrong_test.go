@@ -146,10 +146,11 @@ func TestModelErrors(t *testing.T) {
 		{"module m x : [0..2];\n [] x<2 -> (x'=x+1); endmodule\nrewards \"r\" x>=1 : 1/(1-x); endrewards",
 			"m.prism:3:13: reward r in the state x=1: +Inf: want a finite number"},
 		{"smg player p [a] endplayer module m x : [0..1];\n [a] true -> true; [] true -> true; endmodule",
-			"m.prism: in the state x=0: no player has the choice []"},
+			"m.prism:2:20: command [] of module m in the state x=0: no player has this choice"},
 		{"smg player p [a] endplayer player q [b] endplayer module m x : [0..1]; [a] true -> true; [b] true -> " +
 			"true; endmodule",
-			"m.prism: in the state x=0: both players have choices, the second one [b]: want states of one player"},
+			"m.prism:1:90: command [b] of module m in the state x=0: another player than this one's has a choice too: " +
+				"want states of one player"},
 		{"pta module m x : clock; invariant x<=1 endinvariant [] x>=2 -> true; endmodule",
 			"m.prism: in the state x=1: neither time can pass nor a command is enabled"},
 		{"pta module m s : [0..1]; x : clock;\ninvariant s=1 => x<=1 endinvariant [] x>=2 -> (s'=1); endmodule",
