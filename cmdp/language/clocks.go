@@ -15,10 +15,11 @@ const TimeAction = "time"
 type Clocks struct {
 	program *Program
 	most    map[int64]int64 // of each clock, by the number of its variable
+	counted bool            // the ranges of clocks are known
 }
 
 // NewClocks returns the clocks of a program, which has none yet.
-func NewClocks(p *Program) *Clocks { return &Clocks{p, make(map[int64]int64)} }
+func NewClocks(p *Program) *Clocks { return &Clocks{program: p, most: make(map[int64]int64)} }
 
 // Add makes a variable a clock that starts at a value.
 func (c *Clocks) Add(variable int, start int64) { c.most[int64(variable)] = start }
@@ -107,8 +108,12 @@ func (c *Clocks) comparison(e *Expr, holds bool) {
 			"digital clocks want bounds that are included, as in x<=5")
 	}
 	low, most, ok := c.rangeOf(y)
-	if !ok || low > most || most > math.MaxInt32 {
+	switch counts := c.program.Variables[clock].High - 1; {
+	case !ok || low > most || most > math.MaxInt32:
 		Fail(y.At, "no bound of the number that a clock is compared with is known: want sums of constants and variables")
+	case c.counted && most > counts:
+		Fail(y.At, "a clock that counts to %d, as far as the model looks at it, is compared with %d: "+
+			"want a label of the model that does so", counts, most)
 	}
 	c.most[clock] = max(c.most[clock], most)
 }
@@ -161,6 +166,7 @@ func (c *Clocks) rangeOf(e *Expr) (low, high int64, ok bool) {
 // AddTime adds the steps in which time passes, with the given number of the action: all clocks run together, as long
 // as the invariants allow it.
 func (c *Clocks) AddTime(action int32, invariants []*Expr) {
+	c.counted = true
 	p := c.program
 	guard := NewBool(Pos{}, true)
 	for _, e := range invariants {

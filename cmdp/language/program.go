@@ -116,6 +116,37 @@ func (p *Program) Initially(when *Expr) (holds bool, err error) {
 	return holds, err
 }
 
+// IsInitial returns the condition that a state is initial.
+func (p *Program) IsInitial() *Expr {
+	some := New(Or, Pos{}, NewBool(Pos{}, false))
+	for _, values := range p.Initial {
+		all := New(And, Pos{}, NewBool(Pos{}, true))
+		for i, v := range p.Variables {
+			value := &Expr{Op: Literal, Type: v.Type, Int: values[i]}
+			all.Args = append(all.Args, New(Eq, Pos{}, &Expr{Op: Var, Type: v.Type, Int: int64(i)}, value))
+		}
+		some.Args = append(some.Args, all)
+	}
+	return some
+}
+
+// Deadlock returns the condition that a state has no choices: of each vector, some group has no enabled command.
+func (p *Program) Deadlock() *Expr {
+	all := New(And, Pos{}, NewBool(Pos{}, true))
+	for _, v := range p.Vectors {
+		some := New(Or, Pos{})
+		for _, g := range v.Groups {
+			none := New(And, Pos{})
+			for _, c := range p.Groups[g] {
+				none.Args = append(none.Args, New(Not, Pos{}, c.Guard))
+			}
+			some.Args = append(some.Args, none)
+		}
+		all.Args = append(all.Args, some)
+	}
+	return all
+}
+
 // variable returns a variable or transient variable by its number.
 func (p *Program) variable(i int) *Variable {
 	if n := len(p.Variables); i >= n {

@@ -66,6 +66,9 @@ func (s *Scope) Variable(at Pos, name string, t Type, index int) {
 	s.define(name, &definition{kind: variable, typ: t, at: at, index: index})
 }
 
+// Defines reports whether a name means something.
+func (s *Scope) Defines(name string) bool { return s.definitions[name] != nil }
+
 // IndexOf returns the number of a variable.
 func (s *Scope) IndexOf(name string) (int, bool) {
 	d := s.definitions[name]

@@ -93,7 +93,13 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 		if err := a.play(f, len(p.Formulas)); err != nil {
 			return "", nil, err
 		}
-		if f.Kind == 'R' && f.Path == 'C' && f.Within >= 0 {
+		switch {
+		case f.Within >= 0 && slices.Contains(program.Actions, language.TimeAction):
+			return "", nil, a.bad(f, "a bound of time in a model with clocks is not supported: "+
+				"give the model a clock t that is never reset, and a label for t<=%d", f.Within)
+		case f.Within == 0 && f.Kind == 'R':
+			return "", nil, a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
+		case f.Within > 0 && f.Kind == 'R':
 			a.horizon = f.Within
 		}
 		if f.Kind == 'R' && f.Path == 'F' {

@@ -56,6 +56,9 @@ func TestProperties(t *testing.T) {
 		{`multi(R{"time"}min=? [F "home"|crashed], P<=0.25 [F "home"|crashed])`, "", math.NaN()},
 		{`const int k; const int m = k-1; const double p = 1/2; label "up" = x>=m; "a": Pmin=? [F "up" & !crashed]; "b": P>=p [F "up"];`, "a", 0.75},
 		{`S=? ["home"]`, "", 1},
+		{`Pmax=? [F "deadlock" & crashed]`, "", 0.4375},
+		{`Pmin=? [!"init" U "deadlock"]`, "", 0},
+		{`Pmax=? ["init" U x=1]`, "", 1},
 		{`R{"fuel"}max=? [S]`, "", 0},
 	} {
 		opts := problem.Options{Constants: map[string]string{"N": "2"},
@@ -116,11 +119,35 @@ func TestRefusedProperties(t *testing.T) {
 		{`Pmax=? [F "nowhere"]`, "unknown name"},
 		{`Pmax=? [F y=1]`, "unknown name y"},
 		{`const int k; Pmax=? [F x=k]`, "p.props:1:11: constant k has no value"},
+		{`Rmax=? [C<=0]`, "p.props:1:1: the total of 0 steps, which is 0: want a bound of 1 or more"},
 	} {
 		_, err := problem.ReadWith(path, problem.Options{Constants: map[string]string{"N": "2"},
 			Property: &problem.Property{File: "p.props", Text: c.property}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.property, err, c.want)
+		}
+	}
+}
+
+// TestClockProperties asks about a clock x that the model compares with 3 at most. A bound of steps would be one of time,
+// and digital clocks cannot tell x<2 from x<=1, nor 4 from more.
+func TestClockProperties(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clock.nm")
+	const text = `pta module m s : [0..1]; x : clock; invariant s=0 => x<=3 endinvariant
+		[] s=0 & x>=1 -> 0.5:(s'=1) + 0.5:(x'=0); endmodule`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string]string{
+		`Pmax=? [F s=1 & x<=1]`: "", `Pmax=? [F s=1 & x>=3]`: "",
+		`Pmax=? [F<=3 s=1]`:        "p.props:1:1: a bound of time in a model with clocks is not supported",
+		`Pmax=? [F s=1 & x<2]`:     "the condition excludes its bound",
+		`Pmax=? [F s=1 & x>=4]`:    "a clock that counts to 3, as far as the model looks at it, is compared with 4",
+		`Pmax=? [F x>=s & s>=x+x]`: "depends on a clock",
+	} {
+		_, err := problem.ReadWith(path, problem.Options{Property: &problem.Property{File: "p.props", Text: property}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %s", property, err, want)
 		}
 	}
 }

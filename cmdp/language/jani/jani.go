@@ -104,7 +104,7 @@ func (b *builder) read(text []byte, given map[string]string) {
 		at = b.start[0].At
 	}
 	b.Start(language.New(language.And, at, append(b.start, language.NewBool(at, true))...))
-	b.Program.Parse = func(text string) (*expr, error) { return prism.Condition(b.Scope, text) }
+	b.Program.Parse = func(text string) (*expr, error) { return prism.Condition(b.Builder, text) }
 }
 
 // features are what a file may say that it uses.

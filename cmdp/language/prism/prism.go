@@ -54,21 +54,36 @@ func read(text string, constants map[string]string) *language.Program {
 		b.initial = language.NewBool(language.Pos{}, true)
 	}
 	b.Start(b.initial)
-	b.Program.Parse = func(text string) (*expr, error) { return Condition(b.Scope, text) }
+	b.Program.Parse = func(text string) (*expr, error) { return Condition(b.Builder, text) }
 	return b.Program
 }
 
+// builtIn are the labels that every model has.
+var builtIn = map[string]func(*language.Program) *expr{
+	"init": (*language.Program).IsInitial, "deadlock": (*language.Program).Deadlock,
+}
+
 // Condition reads a condition, in which labels stand in quotes.
-func Condition(scope *language.Scope, text string) (e *expr, err error) {
+func Condition(b *language.Builder, text string) (e *expr, err error) {
 	err = language.Try("", func() {
-		p := &parser{tokens: lex(text), labels: true}
-		e = p.expression()
-		if t := p.peek(); t.kind != endOfFile {
-			fail(t.at, "got %s: want the end of the condition", t)
+		for name, when := range builtIn {
+			if label := LabelPrefix + name; strings.Contains(text, name) && !b.Scope.Defines(label) {
+				b.Scope.Formula(language.Pos{}, label, when(b.Program))
+			}
 		}
-		e = scope.ResolveAs(language.Bool, e, nil)
+		e = b.Condition(whole(text, true), nil)
 	})
 	return e, err
+}
+
+// whole parses a text that is an expression.
+func whole(text string, labels bool) *expr {
+	p := &parser{tokens: lex(text), labels: labels}
+	e := p.expression()
+	if t := p.peek(); t.kind != endOfFile {
+		fail(t.at, "got %s: want the end of the expression", t)
+	}
+	return e
 }
 
 // A builder makes a program of a source.
@@ -140,12 +155,7 @@ func Define(scope *language.Scope, constants []Constant, given map[string]string
 // parseValue reads the value of a constant that is given from outside: an expression of numbers.
 func parseValue(c Constant, text string) (value *expr) {
 	err := language.Try("", func() {
-		p := &parser{tokens: lex(text)}
-		e := p.expression()
-		if t := p.peek(); t.kind != endOfFile {
-			fail(c.At, "%s follows", t)
-		}
-		value = language.NewScope().Compute(c.Type, e, nil)
+		value = language.NewScope().Compute(c.Type, whole(text, false), nil)
 	})
 	if err != nil {
 		fail(c.At, "constant %s is given the value %s, which is no expression of type %s: %s",
@@ -313,40 +323,40 @@ func (b *builder) players() {
 	case n > 2:
 		fail(b.source.players[2].name.at, "%d players: want two at most", n)
 	}
-	ofModule, ofGroup, ofAction := make(map[string]bool), make(map[int32]int8), make(map[int32]int8)
+	of, silent := make(map[string]int8), make(map[int32]string)
+	own := func(t token, what string, player int) {
+		if _, twice := of[what]; twice {
+			fail(t.at, "%s has two players", what)
+		}
+		of[what] = int8(player)
+	}
 	b.Program.Players = []string{b.source.players[0].name.text, "nobody"}
 	for i, p := range b.source.players {
 		b.Program.Players[i] = p.name.text
 		for _, m := range p.modules {
 			in := b.instances[m.text]
-			switch {
-			case in == nil:
+			if in == nil {
 				fail(m.at, "no module %s is defined", m)
-			case ofModule[m.text]:
-				fail(m.at, "module %s has two players", m)
 			}
-			ofModule[m.text] = true
+			own(m, "module "+m.text, i)
 			if g, ok := in.groups[""]; ok {
-				ofGroup[g] = int8(i)
+				silent[g] = "module " + m.text
 			}
 		}
 		for _, a := range p.actions {
-			n, ok := b.FindAction(a.text)
-			if !ok {
+			if _, ok := b.FindAction(a.text); !ok {
 				fail(a.at, "no command has the action %s", a)
 			}
-			if _, twice := ofAction[n]; twice {
-				fail(a.at, "action %s has two players", a)
-			}
-			ofAction[n] = int8(i)
+			own(a, "action "+a.text, i)
 		}
 	}
 	for i := range b.Program.Vectors {
 		v := &b.Program.Vectors[i]
-		player, ok := ofAction[v.Action]
+		what := "action " + b.Program.Actions[v.Action]
 		if v.Action == 0 && len(v.Groups) == 1 {
-			player, ok = ofGroup[v.Groups[0]]
+			what = silent[v.Groups[0]]
 		}
+		player, ok := of[what]
 		if !ok {
 			player = -1
 		}
