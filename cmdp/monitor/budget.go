@@ -3,7 +3,6 @@ package monitor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -65,19 +64,15 @@ type BudgetSpec struct {
 // rewards of an episode add up to what the limit asks for at its end: each step adds the
 // change.
 type Budget struct {
-	title      string
-	coordinate int
-	model      *cmdp.Model
-	unit       *big.Rat
-	size       float64 // the unit
-	limits     []threshold
-	order      []int // limits by where they cut
-	amount     map[float64]int
+	counter
+	title  string
+	model  *cmdp.Model
+	limits []threshold
+	order  []int // limits by where they cut
 	// lower and upper bound, from each state, what is still to come, in units.
 	lower, upper []int
 	// least and most bound, for each state, the total of an episode that starts there, in units.
 	least, most []int
-	signs       [2]bool // there are negative and positive returns
 	starts      []int
 }
 
@@ -101,33 +96,12 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	if len(spec.Limits) == 0 {
 		return nil, bad("no limit")
 	}
-	b := &Budget{title: spec.Title, coordinate: spec.Coordinate, model: m, amount: make(map[float64]int)}
+	b := &Budget{title: spec.Title, model: m}
 	for _, st := range m.StartStates() {
 		b.starts = append(b.starts, st.State)
 	}
-	values := spec.Amounts
-	if spec.Coordinate < m.Dim() {
-		values = amounts(m, spec.Coordinate)
-	}
-	b.unit = Unit(values)
-	if spec.Rounding != Exact {
-		if !(spec.Resolution > 0) || math.IsInf(spec.Resolution, 1) {
-			return nil, bad("resolution %g: want above 0", spec.Resolution)
-		}
-		b.unit = decimal(spec.Resolution)
-	}
-	b.size, _ = b.unit.Float64()
-	for _, x := range values {
-		n, whole := index(x, b.unit)
-		if !whole && spec.Rounding == Up {
-			n++
-		}
-		if n <= -most || n >= most || max(1, m.Horizon()) > most/max(1, n, -n) {
-			return nil, bad("returns such as %g are multiples of no unit but %g, in which totals are too large to "+
-				"be counted: want a resolution to round them to (--resolution)", x, b.size)
-		}
-		b.amount[x] = n
-		b.signs[0], b.signs[1] = b.signs[0] || n < 0, b.signs[1] || n > 0
+	if err := b.count(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution); err != nil {
+		return nil, bad("%v", err)
 	}
 	if m.Horizon() == 0 && b.signs[0] && b.signs[1] {
 		return nil, bad("returns of both signs without a horizon: the total may go up and down for ever: want a " +
@@ -147,30 +121,6 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	b.look(m)
 	return b, nil
 }
-
-// amounts lists the different values of a return.
-func amounts(m *cmdp.Model, coordinate int) []float64 {
-	seen := make(map[float64]bool)
-	for h := range m.Kernels() {
-		rows := m.Rows(h)
-		for s := range m.States() {
-			for c, end := rows.Choices(s); c < end; c++ {
-				if !rows.Random() {
-					seen[rows.Returns(c)[coordinate]] = true
-					continue
-				}
-				next, _ := rows.Row(c)
-				for e := range next {
-					seen[rows.Outcome(c, e)[coordinate]] = true
-				}
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
-}
-
-// Unit returns the unit of the totals.
-func (b *Budget) Unit() float64 { return b.size }
 
 // Certain reports whether it is settled in a start state on which side of a limit the total ends, and
 // whether the total passes the limit. To pass it is to be above, or for AtLeast and Shortfall not
@@ -302,16 +252,6 @@ func (b *Budget) worth(l *threshold, total int, high bool) float64 {
 		return l.At - float64(total)*b.size
 	}
 	return 0
-}
-
-// units returns the return of a transition in units.
-func (b *Budget) units(t Transition) int {
-	x := t.Returns[b.coordinate]
-	n, ok := b.amount[x]
-	if !ok && x != 0 { // where the process rests, 0 comes in all models
-		panic("monitor: a budget saw a return that its model does not have, or that Amounts leaves out")
-	}
-	return n
 }
 
 // Start begins with nothing, or with what an earlier monitor returned.

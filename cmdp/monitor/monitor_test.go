@@ -2,8 +2,10 @@ package monitor_test
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -26,10 +28,15 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// until is the number that Reach is to return.
-func until(target, while []bool, within int) func(history) float64 {
+// until is the number that Reach is to return. Of some returns at most so much may be spent.
+func until(target, while []bool, within int, atMost map[int]float64) func(history) float64 {
 	return func(h history) float64 {
 		for i, s := range h.states {
+			for of, most := range atMost {
+				if (history{returns: h.returns[:i]}).total(of) > most {
+					return 0
+				}
+			}
 			switch {
 			case within >= 0 && i > within:
 				return 0
@@ -43,7 +50,7 @@ func until(target, while []bool, within int) func(history) float64 {
 	}
 }
 
-func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model) []question {
+func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []question {
 	target, while := randomSet(rng, m.States()), randomSet(rng, m.States())
 	within := rng.IntN(4)
 	x, y := float64(rng.IntN(8)-1)/10, float64(rng.IntN(8)-1)/20
@@ -60,11 +67,27 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model) []question {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spending := &monitor.Reach{Title: "spending", Target: target, While: while, Within: within - rng.IntN(2)*(within+1)}
+	atMost := map[int]float64{1: float64(rng.IntN(5)), 0: float64(rng.IntN(5)) / 5}
+	if rng.IntN(2) == 0 {
+		delete(atMost, rng.IntN(2))
+	}
+	if negative {
+		delete(atMost, 0)
+	}
+	for _, of := range slices.Sorted(maps.Keys(atMost)) {
+		err := spending.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: of, AtMost: atMost[of]})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return []question{
-		{"reach", &monitor.Reach{Title: "reach", Target: target, Within: -1}, until(target, nil, -1)},
-		{"until", &monitor.Reach{Title: "until", Target: target, While: while, Within: -1}, until(target, while, -1)},
+		{"reach", &monitor.Reach{Title: "reach", Target: target, Within: -1}, until(target, nil, -1, nil)},
+		{"until", &monitor.Reach{Title: "until", Target: target, While: while, Within: -1},
+			until(target, while, -1, nil)},
 		{"within", &monitor.Reach{Title: "within", Target: target, While: while, Within: within},
-			until(target, while, within)},
+			until(target, while, within, nil)},
+		{"spending", spending, until(target, while, spending.Within, atMost)},
 		{"visits", &monitor.Visits{Title: "visits", States: target}, func(h history) float64 {
 			n := 0.0
 			for _, s := range h.states[:len(h.states)-1] {
@@ -111,10 +134,11 @@ func TestAgainstAllHistories(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(13, 1))
 	for trial := range 42 {
+		negative := trial%7 < 3
 		m := randomModel(t, rng, shape{states: 3, horizon: 3 + rng.IntN(2), stepwise: trial%2 == 0, rests: trial%3 == 0,
-			outcomes: trial%5 == 0, negative: trial%7 < 3})
+			outcomes: trial%5 == 0, negative: negative})
 		var monitors []monitor.Monitor
-		qs := questions(t, rng, m)
+		qs := questions(t, rng, m, negative)
 		for _, q := range qs {
 			if q.asked == nil {
 				continue

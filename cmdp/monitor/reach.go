@@ -1,14 +1,20 @@
 package monitor
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+
+	"cmdpsolve/cmdp"
 )
 
 // Reach returns 1 when the process first comes to a state of the target, be it at the start: its
-// total is the probability of the until formula "While U Target" of the logic PCTL, and with
-// Within of its bounded form (Hansson, Jonsson 1994). What happens from the first state outside of
-// both sets on, or after Within steps, does not count any more.
+// total is the probability of the until formula "While U Target" of the logic PCTL, with Within of
+// its bounded form (Hansson, Jonsson 1994), and with [Reach.Spend] of its form with cost bounds
+// (Andova, Hermanns, Katoen 2003). What happens from the first state outside of both sets on, after
+// Within steps, or once too much was spent, does not count any more.
 type Reach struct {
 	Title string
 	// Target says of each state whether it is in the target, While whether it may be passed
@@ -19,13 +25,81 @@ type Reach struct {
 	// Discount is that of the model, 0 for none. A step's returns count from its beginning on, and an arrival is at
 	// its end: it counts by this factor less.
 	Discount float64
+
+	costs []cost
 }
 
-// The memory of Reach is over, or the number of steps that are left, or waiting.
-const (
-	over    = 0
-	waiting = math.MaxInt
-)
+// CostSpec says how much of a return may be spent on the way to a target: its total up to there is at most AtMost.
+// Model, Coordinate, Amounts, Rounding and Resolution are as in [BudgetSpec]. No return may be negative.
+type CostSpec struct {
+	Name       string
+	Model      *cmdp.Model
+	Coordinate int
+	Amounts    []float64
+	AtMost     float64
+	Rounding   Rounding
+	Resolution float64
+}
+
+// A cost is bounded on the way.
+type cost struct {
+	counter
+	name string
+	most int // units
+}
+
+// Spend adds a bound on what is spent on the way, the step to the target included. All bounds hold together.
+func (r *Reach) Spend(spec CostSpec) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("monitor: %s: %s", spec.Name, fmt.Sprintf(format, args...))
+	}
+	k := cost{name: spec.Name}
+	m := spec.Model
+	if m.Average() || m.Horizon() == 0 && m.Discount() < 1 {
+		return bad("what is spent on a way is not discounted: want a horizon, or totals until absorption (discount: 1)")
+	}
+	if !(spec.AtMost >= 0) || math.IsInf(spec.AtMost, 1) {
+		return bad("at most %g: want a finite number from 0 on", spec.AtMost)
+	}
+	err := k.count(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution)
+	if err != nil {
+		return bad("%v", err)
+	}
+	if k.signs[0] {
+		return bad("some returns are negative: want none where it is bounded what is spent on a way")
+	}
+	k.most, _ = index(spec.AtMost, k.unit)
+	if memories := float64(r.memories()) * float64(k.most+1); memories >= most {
+		return bad("at most %g is too much to be counted in units of %g: want a resolution to round returns to "+
+			"(--resolution)", spec.AtMost, k.size)
+	}
+	r.costs = append(slices.Clip(r.costs), k)
+	return nil
+}
+
+// Unit returns the smallest unit of what is spent, 0 if nothing is bounded.
+func (r *Reach) Unit() float64 {
+	unit := 0.0
+	for i, k := range r.costs {
+		if i == 0 || k.size < unit {
+			unit = k.size
+		}
+	}
+	return unit
+}
+
+// over is the memory once nothing counts any more. Else it is 1 more than a number of mixed radix, whose digits are
+// what is left of each cost, in units, and as the highest one the steps that are left, plus 1, or 0 without a bound.
+const over = 0
+
+// memories bounds how many memory values there are.
+func (r *Reach) memories() int {
+	n := max(0, r.Within) + 2
+	for _, k := range r.costs {
+		n *= k.most + 1
+	}
+	return n
+}
 
 // Name returns the title.
 func (r *Reach) Name() string { return r.Title }
@@ -38,56 +112,83 @@ func (r *Reach) Range(lower, upper []float64) { lower[0], upper[0] = 0, 1 }
 
 // Start looks at the first state.
 func (r *Reach) Start(dst []float64, t Transition) int {
-	left := waiting
-	if r.Within >= 0 {
-		left = r.Within
+	memory := r.Within + 1 // the digit of steps is 0 where they have no bound
+	for i := len(r.costs) - 1; i >= 0; i-- {
+		memory = memory*(r.costs[i].most+1) + r.costs[i].most
 	}
-	return r.look(dst, left, t.Next)
+	return r.look(dst, 1+memory, t)
 }
 
-// look returns the memory in a state, with so many steps left, before which it was not over.
-func (r *Reach) look(dst []float64, left, state int) int {
-	dst[0] = 0
-	switch {
-	case r.Target[state]:
-		dst[0] = 1
-		return over
-	case r.While != nil && !r.While[state]:
-		return over
-	}
-	return left
-}
-
-// Step looks at the next state.
+// Step counts the step and what it costs, and looks at the next state.
 func (r *Reach) Step(dst []float64, memory int, t Transition) int {
-	left := memory
-	switch memory {
-	case over:
-		dst[0] = 0
+	dst[0] = 0
+	if memory == over {
 		return over
-	case waiting:
-	default:
-		left--
 	}
-	left = r.look(dst, left, t.Next)
+	left, radix := memory-1, 1
+	for i := range r.costs {
+		k := &r.costs[i]
+		spent := k.units(t)
+		if spent > left/radix%(k.most+1) {
+			return over
+		}
+		memory -= spent * radix
+		radix *= k.most + 1
+	}
+	if r.Within >= 0 {
+		memory -= radix
+	}
+	memory = r.look(dst, memory, t)
 	if r.Discount > 0 {
 		dst[0] *= r.Discount
 	}
-	return left
+	return memory
 }
 
-// Value says whether it is over, or else how many steps are left.
+// look returns the memory in a state before which it was not over.
+func (r *Reach) look(dst []float64, memory int, t Transition) int {
+	dst[0] = 0
+	switch {
+	case r.Target[t.Next]:
+		dst[0] = 1
+		return over
+	case r.While != nil && !r.While[t.Next] || r.Within >= 0 && r.steps(memory) == 0:
+		return over
+	}
+	return memory
+}
+
+// steps returns how many steps are left.
+func (r *Reach) steps(memory int) int {
+	memory--
+	for i := range r.costs {
+		memory /= r.costs[i].most + 1
+	}
+	return memory - 1
+}
+
+// Value says whether it is over, or else what is left.
 func (r *Reach) Value(memory int) string {
-	switch memory {
-	case over:
+	if memory == over {
 		return "over"
-	case waiting:
+	}
+	var parts []string
+	switch steps := r.steps(memory); {
+	case r.Within < 0:
+	case steps == 1:
+		parts = append(parts, "1 step")
+	default:
+		parts = append(parts, strconv.Itoa(steps)+" steps")
+	}
+	left := memory - 1
+	for _, k := range r.costs {
+		parts = append(parts, times(left%(k.most+1), k.unit)+" of "+k.name)
+		left /= k.most + 1
+	}
+	if parts == nil {
 		return "under way"
 	}
-	if memory == 1 {
-		return "1 step left"
-	}
-	return strconv.Itoa(memory) + " steps left"
+	return strings.Join(parts, " and ") + " left"
 }
 
 // Visits returns 1 for each step that begins in one of the States. It remembers nothing.

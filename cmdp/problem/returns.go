@@ -18,10 +18,10 @@ type Return struct {
 	Reward string `json:"reward,omitempty" jsonschema:"what the model that the transitions refer to calls the return"`
 	// Reach is 1 when a state of the set is reached for the first time, also at the start, and 0
 	// otherwise: its total is the probability of getting there.
-	Reach  *StateSet `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
-	While  *StateSet `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
-	Within *int      `json:"within,omitempty" jsonschema:"reach: in at most so many steps"`
-	Visits *StateSet `json:"visits,omitempty" jsonschema:"the number of steps that begin in a state of the set"`
+	Reach  *StateSet  `json:"reach,omitempty" jsonschema:"1 when a state of the set is reached for the first time, also at the start"`
+	While  *StateSet  `json:"while,omitempty" jsonschema:"reach: on the way there, only states of this set"`
+	Within CostBounds `json:"within,omitempty" jsonschema:"reach: in at most so many steps, or with at most so much of a return up to there"`
+	Visits *StateSet  `json:"visits,omitempty" jsonschema:"the number of steps that begin in a state of the set"`
 	// Exceeds, Meets and Excess judge the total of another return over an episode.
 	Exceeds *Threshold `json:"exceeds,omitempty" jsonschema:"1 if the total of a return over the episode is above a limit"`
 	Meets   *Threshold `json:"meets,omitempty" jsonschema:"1 if the total of a return over the episode is at least a limit"`
@@ -35,6 +35,75 @@ type Return struct {
 type Threshold struct {
 	Return string  `json:"return" jsonschema:"the name of the return"`
 	Limit  float64 `json:"limit" jsonschema:"its limit"`
+}
+
+// CostBounds bound the way to a target. All of them hold.
+type CostBounds []CostBound
+
+// A CostBound bounds the total of a return, none of which is negative, up to the target. Without a return it is the
+// number of steps.
+type CostBound struct {
+	Return string  `json:"return" jsonschema:"the name of the return"`
+	AtMost float64 `json:"at_most" jsonschema:"the most that its total may be on the way"`
+}
+
+// Steps returns the bound on the number of steps, −1 for none.
+func (w CostBounds) Steps() int {
+	for _, b := range w {
+		if b.Return == "" {
+			return int(b.AtMost)
+		}
+	}
+	return -1
+}
+
+// Spends reports whether the total of a return is bounded.
+func (w CostBounds) Spends() bool {
+	return slices.ContainsFunc(w, func(b CostBound) bool { return b.Return != "" })
+}
+
+// decode reads a number of steps, a bound on a return, or a list of them.
+func (w *CostBounds) decode(d *decoder, n *node, at *path) bool {
+	if n.kind != listNode {
+		*w = make(CostBounds, 1)
+		return (*w)[0].decode(d, n, at)
+	}
+	if *w = make(CostBounds, len(n.items)); len(n.items) == 0 {
+		return d.bad(n, at, "an empty list: want a number of steps, or {return: NAME, at_most: x}")
+	}
+	ok := true
+	for i, item := range n.items {
+		ok = (*w)[i].decode(d, item, at.at(i)) && ok
+	}
+	return ok
+}
+
+// decode reads a number of steps, or a bound on a return.
+func (w *CostBound) decode(d *decoder, n *node, at *path) bool {
+	if n.kind == mapNode {
+		return d.structure(n, at, reflect.ValueOf(w).Elem())
+	}
+	if n.kind == listNode {
+		return d.bad(n, at, "got %s: want a number of steps, or {return: NAME, at_most: x}", n.describe())
+	}
+	steps, ok := d.integer(n, at, 0, maxStates)
+	w.AtMost = float64(steps)
+	return ok
+}
+
+func (w *CostBounds) encode(b []byte) []byte {
+	if len(*w) == 1 {
+		return (*w)[0].encode(b)
+	}
+	return appendAll(b, "[]", len(*w), func(b []byte, i int) []byte { return (*w)[i].encode(b) })
+}
+
+func (w *CostBound) encode(b []byte) []byte {
+	if w.Return == "" {
+		return appendNumber(b, w.AtMost)
+	}
+	b = append(appendName(append(b, "{return: "...), w.Return), ", at_most: "...)
+	return append(appendNumber(b, w.AtMost), '}')
 }
 
 // Derived reports whether the return follows from the course of an episode, not from what rows
@@ -63,9 +132,7 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	if r.Reach == nil && (r.While != nil || r.Within != nil) {
 		errs = append(errs, errors.New("problem: while and within are given without reach"))
 	}
-	if r.Within != nil && *r.Within < 0 {
-		errs = append(errs, Inside(fmt.Errorf("problem: %d steps: want at least 0", *r.Within), "within"))
-	}
+	errs = append(errs, p.checkCostBounds(r.Within, finder))
 	for _, part := range []struct {
 		key string
 		set *StateSet
@@ -85,6 +152,35 @@ func (p *Problem) checkKind(r *Return, finder *stateFinder) error {
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	return errs.orNil()
+}
+
+// checkCostBounds looks at the bounds on the way to a target.
+func (p *Problem) checkCostBounds(bounds CostBounds, finder *stateFinder) error {
+	for i, w := range bounds {
+		inside := func(key, format string, args ...any) error {
+			err := Inside(fmt.Errorf("problem: "+format, args...), key)
+			if len(bounds) > 1 {
+				err = Inside(err, i)
+			}
+			return Inside(err, "within")
+		}
+		at := finder.returns.find(p.Returns, w.Return)
+		switch {
+		case slices.ContainsFunc(bounds[:i], func(v CostBound) bool { return v.Return == w.Return }):
+			return Inside(errors.New("problem: bounded twice: want each return once, and one number of steps"),
+				"within", i)
+		case !(w.AtMost >= 0) || math.IsInf(w.AtMost, 1):
+			return inside("at_most", "%g: want a finite number from 0 on", w.AtMost)
+		case w.Return == "" && w.AtMost != math.Trunc(w.AtMost):
+			return Inside(fmt.Errorf("problem: %g steps: want a whole number", w.AtMost), "within")
+		case w.Return == "":
+		case at < 0:
+			return inside("return", "unknown return %s%s", shorten(w.Return), finder.orWant(w.Return, p.Returns))
+		case p.Kinds[at].Judged() != nil || p.Kinds[at].Within.Spends():
+			return inside("return", "%s is about a total itself: want another return", w.Return)
+		}
+	}
+	return nil
 }
 
 func (p *Problem) checkThreshold(t *Threshold, finder *stateFinder) error {

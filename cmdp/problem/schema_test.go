@@ -117,6 +117,7 @@ func TestSchemaRejectsWrongForms(t *testing.T) {
 func Schema() ([]byte, error) {
 	s := schemas{types: byHand(), defs: make(map[string]*jsonschema.Schema)}
 	s.stateSet()
+	s.structure("cost_bound", reflect.TypeFor[CostBound]())
 	s.structure("return", reflect.TypeFor[Return]())
 	s.types[reflect.TypeFor[returnsForm]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 		{Type: "array", Items: s.types[reflect.TypeFor[string]()], MinItems: new(1)},
@@ -339,6 +340,9 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		s.Minimum, s.Maximum = new(0.0), new(1.0)
 		return s
 	}
+	bounds := func() *jsonschema.Schema {
+		return either(spelled("integer"), &jsonschema.Schema{Ref: "#/$defs/cost_bound"})
+	}
 	interval := &jsonschema.Schema{Type: "array", Items: probability(), MinItems: new(2), MaxItems: new(2)}
 	states := spelled("integer")
 	states.Minimum = new(1.0)
@@ -352,6 +356,8 @@ func byHand() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[stateForm]():  either(count(0), text()),
 		reflect.TypeFor[actionForm](): either(count(0), text()),
 		reflect.TypeFor[nextForm]():   named(either(probability(), interval)),
+		reflect.TypeFor[CostBounds](): either(spelled("integer"),
+			&jsonschema.Schema{Ref: "#/$defs/cost_bound"}, list(bounds(), 1)),
 		reflect.TypeFor[rangeForm](): {Type: "array", Items: spelled("null", "number"), MinItems: new(2),
 			MaxItems: new(2)},
 		reflect.TypeFor[Coefficients]():  either(list(spelled("number"), 1), named(spelled("number"))),

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/problem"
 )
 
 // TestUntilByHand asks each kind of reaching by itself of a chain that nobody controls: a stays with 1/4, goes
 // to b with 1/2 and to g with 1/4; b goes to a and g with 1/2 each; g goes back to a, or with no end of steps
 // stays. As in PRISM a target that holds at the start counts, whatever while and within say. After one step
 // without g the chain is in a with 1/4 and in b with 1/2, after two with 5/16 and 1/8, after three with 9/64
-// and 10/64.
+// and 10/64. A step from a burns 1, one from b 2: g is come to with a, aa, aaa and ab before it for at most 3.
 func TestUntilByHand(t *testing.T) {
 	for _, c := range []struct {
 		asked, start   string
@@ -46,16 +47,28 @@ func TestUntilByHand(t *testing.T) {
 		{"{reach: g, within: 0}", "{g: 0.25, a: 0.75}", 1.0 / 4, 1.0 / 4},
 		{"{reach: g, while: b}", "{g: 0.25, a: 0.25, b: 0.5}", 1.0 / 2, 1.0 / 2},
 		{"{reach: g, while: a}", "{g: 0.25, a: 0.75}", 1.0/4 + 0.75*21/64, 1.0 / 2},
+		{"{reach: g, within: {return: fuel, at_most: 0}}", "a", 0, 0},
+		{"{reach: g, within: {return: fuel, at_most: 0}}", "{g: 0.25, a: 0.75}", 1.0 / 4, 1.0 / 4},
+		{"{reach: g, within: {return: fuel, at_most: 1}}", "a", 1.0 / 4, 1.0 / 4},
+		{"{reach: g, within: {return: fuel, at_most: 2.9}}", "a", 5.0 / 16, 5.0 / 16},
+		{"{reach: g, within: {return: fuel, at_most: 3}}", "a", 37.0 / 64, 37.0 / 64},
+		{"{reach: g, within: {return: fuel, at_most: 1}}", "b", 0, 0},
+		{"{reach: g, while: a, within: {return: fuel, at_most: 3}}", "a", 21.0 / 64, 21.0 / 64},
+		{"{reach: g, within: [2, {return: fuel, at_most: 3}]}", "a", 9.0 / 16, 9.0 / 16},
+		{"{reach: g, within: [{return: fuel, at_most: 2}, 2]}", "a", 5.0 / 16, 5.0 / 16},
+		{"{reach: g, within: {return: passed, at_most: 0}}", "a", 21.0 / 64, 1.0 / 3},
+		{"{reach: g, within: [{return: passed, at_most: 1}, {return: fuel, at_most: 4}, 9]}", "a", 45.0 / 64, -1},
+		{"{reach: g, within: {return: came, at_most: 0}}", "a", 21.0 / 64, 1.0 / 3},
 	} {
 		for time, want := range map[string]float64{"horizon: 3": c.steps, "discount: 1": c.forever} {
 			if want < 0 {
 				continue // worked out for three steps alone
 			}
-			text := "format: cmdp/1\n" + time + "\nstates: [a, b, g]\nstart: " + c.start + "\nreturns: {asked: " + c.asked + `}
+			text := "format: cmdp/1\n" + time + "\nstates: [a, b, g]\nstart: " + c.start + "\nreturns: {asked: " + c.asked + `, passed: {visits: b}, came: {reach: b}, fuel: {}}
 goal: {maximize: asked}
 transitions:
-  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}}
-  - {state: b, action: go, next: {a: 0.5, g: 0.5}}
+  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}, returns: {fuel: 1}}
+  - {state: b, action: go, next: {a: 0.5, g: 0.5}, returns: {fuel: 2}}
 `
 			if time == "horizon: 3" {
 				text += "  - {state: g, action: go, next: {a: 1}}\n"
@@ -63,6 +76,44 @@ transitions:
 			if r := solved(t, parsed(t, text)); math.Abs(r.Returns[0]-want) > 1e-12 {
 				t.Errorf("%s from %s, %s: %g, want %g", c.asked, c.start, time, r.Returns[0], want)
 			}
+		}
+	}
+}
+
+// TestRoundedCosts rounds what is spent on the way to multiples of 1/2: the answer is that of costs rounded up where a
+// large probability is wanted, rounded down where a small one is, and the other side is told beside it.
+func TestRoundedCosts(t *testing.T) {
+	text := func(sense, a, b string) string {
+		return `format: cmdp/1
+discount: 1
+states: [a, b, g]
+start: a
+returns: {p: {reach: g, within: [{return: fuel, at_most: 4.2}, 9]}, fuel: {}}
+goal: {` + sense + `: p}
+transitions:
+  - {state: a, action: go, next: {a: 0.25, b: 0.5, g: 0.25}, returns: {fuel: ` + a + `}}
+  - {state: b, action: go, next: {a: 0.5, g: 0.5}, returns: {fuel: ` + b + `}}
+  - {state: b, action: wait, next: {b: 0.5, g: 0.5}, returns: {fuel: ` + b + `}}
+`
+	}
+	for _, sense := range []string{"maximize", "minimize"} {
+		p, err := problem.Parse("rounded.yaml", []byte(text(sense, "1.3", "0.9")), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := New(t.Context(), p, Options{Resolution: 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := solved(t, q).Returns
+		up := solved(t, parsed(t, text(sense, "1.5", "1"))).Returns[0]
+		down := solved(t, parsed(t, text(sense, "1", "0.5"))).Returns[0]
+		want, other, name := up, down, "p (upper bound)"
+		if sense == "minimize" {
+			want, other, name = down, up, "p (lower bound)"
+		}
+		if up >= down || math.Abs(got[0]-want) > 1e-12 || q.Returns[2] != name || math.Abs(got[2]-other) > 0.2 {
+			t.Errorf("%s: %v of %v, want %g and about %g", sense, got, q.Returns, want, other)
 		}
 	}
 }

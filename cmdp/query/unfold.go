@@ -28,6 +28,7 @@ type unfolding struct {
 	width      int            // coordinates of all returns so far
 	coordinate map[string]int // of a return
 	wanted     []wanted
+	rounded    []bool // of each return with rounded costs on the way: more of it is better
 	limits     []*Limit
 	totals     map[tail]func(bound float64) []float64
 	notes      []string
@@ -55,6 +56,7 @@ type compiled struct {
 	of       *problem.Problem
 	soft     bool
 	wanted   []wanted // before some of it was made soft
+	rounded  []bool   // see unfolding
 	totals   map[tail]func(bound float64) []float64
 	notes    []string
 	ranges   ranges
@@ -136,7 +138,7 @@ func compile(p *problem.Problem, opts Options, declared int) (*compiled, *unfold
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &compiled{declared: declared, of: p, soft: opts.Soft, wanted: u.wanted, totals: u.totals}
+	c := &compiled{declared: declared, of: p, soft: opts.Soft, wanted: u.wanted, rounded: u.rounded, totals: u.totals}
 	c.planner = sync.OnceValues(func() (*exact.Planner,
 		error) {
 		return exact.NewPlanner(c.process.Model, opts.Workers)
@@ -188,7 +190,7 @@ func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bo
 	if u, err = unfold(p, opts, c, opts.Soft); err != nil {
 		return nil, false, err
 	}
-	if !covers(c.wanted, u.wanted, opts) {
+	if !covers(c.wanted, u.wanted, opts) || !slices.Equal(c.rounded, u.rounded) {
 		return nil, false, nil
 	}
 	if c.soft {
@@ -289,6 +291,7 @@ const lowerBound, upperBound = " (lower bound)", " (upper bound)"
 
 // watch adds the monitors that look at states, and takes down limits of totals.
 func (u *unfolding) watch() error {
+	var bounded []*monitor.Reach
 	for i, r := range u.p.Kinds {
 		name, sets := u.p.Returns[i], [3][]bool{}
 		for j, set := range []*problem.StateSet{r.Reach, r.While, r.Visits} {
@@ -306,12 +309,13 @@ func (u *unfolding) watch() error {
 			return problem.Inside(errors.New("the long-run mean of what happens once is 0: want a horizon, or "+
 				"totals (discount: 1)"), "returns", name, "reach")
 		case r.Reach != nil:
-			within := -1
-			if r.Within != nil {
-				within = *r.Within
+			reach := &monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: r.Within.Steps(),
+				Discount: u.p.Model.Discount()}
+			if r.Within.Spends() {
+				bounded = append(bounded, reach) // what is spent may be a return of another monitor
+				continue
 			}
-			u.add(&monitor.Reach{Title: name, Target: sets[0], While: sets[1], Within: within,
-				Discount: u.p.Model.Discount()}, name)
+			u.add(reach, name)
 		case r.Visits != nil:
 			u.add(&monitor.Visits{Title: name, States: sets[2]}, name)
 		case r.Judged() != nil && u.p.Mean(i):
@@ -319,7 +323,66 @@ func (u *unfolding) watch() error {
 				"returns", name, "criterion")
 		}
 	}
+	for _, reach := range bounded {
+		if err := u.spending(reach); err != nil {
+			return problem.Inside(err, "returns", reach.Title, "within")
+		}
+	}
 	return nil
+}
+
+// spending adds a monitor of arrivals within bounds of costs. Costs that are rounded up make the probability smaller,
+// rounded down larger: limits and goals see the side that is safe.
+func (u *unfolding) spending(reach *monitor.Reach) error {
+	name := reach.Title
+	bounds := u.p.Kinds[slices.Index(u.p.Returns, name)].Within
+	spend := func(how monitor.Rounding) (*monitor.Reach, error) {
+		r := *reach
+		for _, b := range bounds {
+			if b.Return == "" {
+				continue
+			}
+			err := r.Spend(monitor.CostSpec{Name: b.Return, Model: u.p.Model, Coordinate: u.coordinate[b.Return],
+				Amounts: []float64{0, 1}, AtMost: b.AtMost, Rounding: how, Resolution: u.opts.Resolution})
+			if err != nil {
+				return nil, errors.New(strings.TrimPrefix(err.Error(), "monitor: "))
+			}
+		}
+		return &r, nil
+	}
+	exact, err := spend(monitor.Exact)
+	if r := u.opts.Resolution; r == 0 || err == nil && exact.Unit() >= r {
+		if err == nil {
+			u.add(exact, name)
+		}
+		return err
+	}
+	large := u.large(name)
+	u.rounded = append(u.rounded, large)
+	for _, side := range []struct {
+		how   monitor.Rounding
+		bound string
+	}{{monitor.Up, lowerBound}, {monitor.Down, upperBound}} {
+		r, err := spend(side.how)
+		if err != nil {
+			return err
+		}
+		r.Title = name + side.bound
+		if large == (side.how == monitor.Up) {
+			side.bound = ""
+		}
+		u.add(r, name+side.bound)
+	}
+	return nil
+}
+
+// large reports whether more of a return is better: then it has to be so large for certain.
+func (u *unfolding) large(name string) bool {
+	large := u.p.Goal.Maximize == name
+	for _, c := range u.p.Constraints {
+		large = large || c.Return == name && c.AtLeast != nil && c.AtMost == nil
+	}
+	return large
 }
 
 // thresholds takes down the returns that judge the total of another.
@@ -349,11 +412,7 @@ func (u *unfolding) add(m monitor.Monitor, names ...string) {
 }
 
 func (u *unfolding) want(t *problem.Threshold, kind monitor.LimitKind, name, key string) {
-	large := u.p.Goal.Maximize == name
-	for _, c := range u.p.Constraints {
-		large = large || c.Return == name && c.AtLeast != nil && c.AtMost == nil
-	}
-	u.wanted = append(u.wanted, wanted{t.Return, monitor.Limit{Kind: kind, At: t.Limit}, name, large,
+	u.wanted = append(u.wanted, wanted{t.Return, monitor.Limit{Kind: kind, At: t.Limit}, name, u.large(name),
 		[]any{"returns", name, key}})
 }
 

@@ -1,0 +1,83 @@
+package monitor
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"cmdpsolve/cmdp"
+)
+
+// A counter counts a return in whole units.
+type counter struct {
+	coordinate int
+	unit       *big.Rat
+	size       float64 // the unit
+	amount     map[float64]int
+	signs      [2]bool // there are negative and positive returns
+}
+
+// count finds the unit, and how many units each return has. Amounts lists the returns of a coordinate that the
+// model does not have.
+func (k *counter) count(m *cmdp.Model, coordinate int, values []float64, how Rounding, resolution float64) error {
+	if coordinate < m.Dim() {
+		values = amounts(m, coordinate)
+	}
+	k.coordinate, k.unit, k.amount = coordinate, Unit(values), make(map[float64]int)
+	if how != Exact {
+		if !(resolution > 0) || math.IsInf(resolution, 1) {
+			return fmt.Errorf("resolution %g: want above 0", resolution)
+		}
+		k.unit = decimal(resolution)
+	}
+	k.size, _ = k.unit.Float64()
+	for _, x := range values {
+		n, whole := index(x, k.unit)
+		if !whole && how == Up {
+			n++
+		}
+		if n <= -most || n >= most || max(1, m.Horizon()) > most/max(1, n, -n) {
+			return fmt.Errorf("returns such as %g are multiples of no unit but %g, in which totals are too large to "+
+				"be counted: want a resolution to round them to (--resolution)", x, k.size)
+		}
+		k.amount[x] = n
+		k.signs[0], k.signs[1] = k.signs[0] || n < 0, k.signs[1] || n > 0
+	}
+	return nil
+}
+
+// Unit returns the unit of the totals.
+func (k *counter) Unit() float64 { return k.size }
+
+// units returns the return of a transition in units.
+func (k *counter) units(t Transition) int {
+	x := t.Returns[k.coordinate]
+	n, ok := k.amount[x]
+	if !ok && x != 0 { // where the process rests, 0 comes in all models
+		panic("monitor: a return came up that the model does not have, or that Amounts leaves out")
+	}
+	return n
+}
+
+// amounts lists the different values of a return.
+func amounts(m *cmdp.Model, coordinate int) []float64 {
+	seen := make(map[float64]bool)
+	for h := range m.Kernels() {
+		rows := m.Rows(h)
+		for s := range m.States() {
+			for c, end := rows.Choices(s); c < end; c++ {
+				if !rows.Random() {
+					seen[rows.Returns(c)[coordinate]] = true
+					continue
+				}
+				next, _ := rows.Row(c)
+				for e := range next {
+					seen[rows.Outcome(c, e)[coordinate]] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
