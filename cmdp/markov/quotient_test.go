@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/internal/threshold"
 )
 
 // drawSupport draws a kernel in which end components of every size are common: few
@@ -303,7 +304,50 @@ func checkGraph(t *testing.T, rng *rand.Rand, states int) (ends int) {
 	checkComponents(t, g, p)
 	checkEnds(t, g, e)
 	checkQuotient(t, rng, g, p, e)
+	checkLayers(t, g, p)
 	return e.Len()
+}
+
+// checkLayers wants a graph to be cyclic where some edge stays in its component, and the states of components
+// with an edge back over more than half of them ordered by their distances from outside, others as they were.
+func checkLayers(t *testing.T, g *Graph, p *Partition) {
+	t.Helper()
+	defer threshold.Lower()()
+	far, back, cyclic := make([]int, g.States()), make([]int, p.Len()), false
+	for s := range far {
+		far[s] = 1000
+	}
+	for range far {
+		g.edges(all, func(s, n int32) {
+			if p.Of[s] != p.Of[n] {
+				far[s] = 0
+			} else {
+				far[s] = min(far[s], far[n]+1)
+			}
+		})
+	}
+	g.edges(all, func(s, n int32) {
+		if i := p.Of[s]; i == p.Of[n] {
+			part := p.Part(int(i))
+			back[i] = max(back[i], slices.Index(part, n)-slices.Index(part, s))
+			cyclic = true
+		}
+	})
+	if g.Cyclic(p) != cyclic {
+		t.Fatalf("cyclic: want %v", cyclic)
+	}
+	want := slices.Clone(p.Order)
+	for i := range p.Len() {
+		if part := want[p.First[i]:p.First[i+1]]; back[i] > len(part)/2 {
+			slices.SortStableFunc(part, func(a, b int32) int { return far[a] - far[b] })
+		}
+	}
+	g.OrderByLayers(p)
+	closed := slices.Contains(far, 1000) // the order of what does not lead out is no matter
+	if !closed && !slices.Equal(p.Order, want) {
+		t.Fatalf("order %v: want %v", p.Order, want)
+	}
+	checkComponents(t, g, p)
 }
 
 // TestQuotient checks components, end components and quotients of small random graphs

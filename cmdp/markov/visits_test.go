@@ -103,8 +103,9 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 			}
 		}
 		change := v.Change()
-		for s, x := range arrivals {
-			change.Add(q.Number[s], x)
+		for s, x := range arrivals { // in two portions
+			change.Add(q.Number[s], 0.25*x)
+			change.Add(q.Number[s], 0.75*x)
 		}
 		if err := change.Solve(t.Context(), st); err != nil {
 			t.Fatal(err)
@@ -114,7 +115,7 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 		change.Each(func(s int32, x float64) { each[s] += x })
 		for s := range n {
 			want := change.Counts[q.Number[s]]
-			if slices.Contains(change.Recurrent, int32(s)) {
+			if slices.Contains(got.Recurrent, int32(s)) {
 				want = 0
 			}
 			if q.Number[s] != q.Rest && each[s] != want {
@@ -122,8 +123,134 @@ func checkVisits(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, gamma float64) (c
 			}
 		}
 		change.Clear()
+		checkReturnsToGo(t, rng, k, v, st, gamma)
+		checkWithin(t, rng, k, v, st, gamma)
+		checkChain(t, rng, k, st, gamma)
 	}
 	return classes
+}
+
+// checkChain compares values and visits of the chain of a rule, made choice by choice, with dense systems.
+func checkChain(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, st *Rule, gamma float64) {
+	t.Helper()
+	y, n := new(Chain), len(k.First)-1
+	y.Reset()
+	number, right, x := make([]int32, n), make([]float64, n), make([]float64, n)
+	for s := range number {
+		number[s] = int32(s)
+	}
+	for s := range number {
+		right[s] = rng.Float64()
+		leak := 1 - gamma
+		if k.First[s] == k.First[s+1] {
+			leak = 1
+		} else {
+			for _, taken := range st.Choose(nil, k, int32(s)) {
+				y.AddChoice(k, number, int32(taken.Choice), gamma*taken.Prob)
+			}
+		}
+		y.EndRow(leak)
+	}
+	p, _ := transition(k, st)
+	for _, transposed := range []bool{false, true} {
+		if gamma == 1 || y.Solve(t.Context(), x, right, transposed, 0) != nil {
+			continue
+		}
+		var a mat.Matrix = minus(p, gamma, nil)
+		if transposed {
+			a = a.T()
+		}
+		for s, want := range denseSolve(t, a, right) {
+			if !near(x[s], want, 1e-9) {
+				t.Fatalf("γ = %g, transposed %v: %.15g in state %d: want %.15g", gamma, transposed, x[s], s, want)
+			}
+		}
+	}
+}
+
+// checkReturnsToGo compares two returns at a time with dense systems. What does not end counts as 0.
+func checkReturnsToGo(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, v *Visits, st *Rule, gamma float64) {
+	t.Helper()
+	const d = 2
+	both := *k
+	both.Returns = make([]float64, d*k.Choices())
+	for i := range both.Returns {
+		both.Returns[i] = float64(rng.IntN(9) - 4)
+	}
+	v.kernel = &both
+	defer func() { v.kernel = k }()
+	q := v.quotient
+	got, err := v.ReturnsToGo(t.Context(), st, len(q.Component)-1, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := *k
+	for j := range d {
+		one.Returns = make([]float64, k.Choices())
+		for c := range one.Returns {
+			one.Returns[c] = both.Returns[c*d+j]
+		}
+		p, reward := transition(&one, st)
+		rec := recurrent(k, p)
+		if gamma < 1 {
+			clear(rec)
+		}
+		for s, in := range rec {
+			if in {
+				reward[s] = 0
+			}
+		}
+		for s, want := range denseSolve(t, minus(p, gamma, rec), reward) {
+			if x := got[int(q.Number[s])*d+j]; !near(x, want, 1e-6) {
+				t.Fatalf("γ = %g: return %d from state %d is %.15g: want %.15g", gamma, j, s, x, want)
+			}
+		}
+	}
+}
+
+// checkWithin compares the visits of a component that several arrivals bring about with those of a dense system
+// of that component alone.
+func checkWithin(t *testing.T, rng *rand.Rand, k *cmdp.Kernel, v *Visits, st *Rule, gamma float64) {
+	t.Helper()
+	q := v.quotient
+	if q.Rest == 0 {
+		return
+	}
+	i := rng.IntN(len(q.Component) - 1)
+	lo, hi := q.Component[i], q.Component[i+1]
+	p, _ := transition(k, st)
+	inner := mat.NewDense(int(hi-lo), int(hi-lo), nil)
+	for a := lo; a < hi; a++ {
+		for b := lo; b < hi; b++ {
+			inner.Set(int(a-lo), int(b-lo), p.At(int(q.Origin[a]), int(q.Origin[b])))
+		}
+	}
+	rec, r, endless := recurrent(k, p), closure(inner), false
+	rows := make([][]float64, 1+rng.IntN(3))
+	want := make([][]float64, len(rows))
+	for j := range rows {
+		rows[j] = make([]float64, hi-lo)
+		at := rng.IntN(int(hi - lo))
+		rows[j][at]++
+		for n := range r[at] {
+			endless = endless || gamma == 1 && r[at][n] && rec[q.Origin[lo+int32(n)]]
+		}
+		a := minus(inner, gamma, nil)
+		if mat.Cond(a, 1) < 1e9 {
+			want[j] = denseSolve(t, a.T(), rows[j])
+		}
+	}
+	got, err := v.Within(t.Context(), st, i, rows)
+	if err != nil || got != endless {
+		t.Fatalf("γ = %g, component %d: endless %v, error %v: want %v", gamma, i, got, err, endless)
+	}
+	for j, row := range rows {
+		for n, x := range want[j] {
+			if !endless && !near(row[n], x, 1e-6) {
+				t.Fatalf("γ = %g, row %d: %.15g visits of state %d: want %.15g", gamma, j, row[n], n, x)
+			}
+		}
+	}
 }
 
 func TestVisits(t *testing.T) {

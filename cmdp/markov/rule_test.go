@@ -1,0 +1,62 @@
+package markov
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestRule compares rules whose actions are kept in bits, bytes and words with a table of probabilities, while
+// they are set, mixed, assigned and copied in a random order.
+func TestRule(t *testing.T) {
+	const states = 20
+	for trial := range 60 {
+		rng := rand.New(rand.NewPCG(23, uint64(trial)))
+		actions := []int{2, 5, 300}[trial%3]
+		k := drawSupport(rng, states)
+		for s := range states + 1 {
+			k.First[s] = int32(s * actions)
+		}
+		st := &Rule{Actions: NewPackedActions(states, actions)}
+		if trial%2 == 0 {
+			st.Actions = NewActions(states, actions)
+		}
+		want := make([][]float64, states)
+		for s := range want {
+			want[s] = make([]float64, actions)
+			want[s][0] = 1
+		}
+		for range 80 {
+			s, mass, total := rng.IntN(states), make([]float64, actions), 0.0
+			for range rng.IntN(4) {
+				x := float64(1 + rng.IntN(3))
+				mass[rng.IntN(actions)] += x
+				total += x
+			}
+			st.Assign(s, mass, total)
+			if total > 0 {
+				for a, x := range mass {
+					want[s][a] = x / total
+				}
+			}
+			if rng.IntN(4) == 0 { // the rule goes on as it is, whatever becomes of its copy
+				before := st
+				st = st.Clone()
+				before.Assign(rng.IntN(states), []float64{0, 1}, 1)
+				before.Mix(int32(s), []float64{0.5, 0.5})
+				for _, probs := range before.Mixed {
+					probs[0] = 7
+				}
+			}
+		}
+		for s := range want {
+			got := make([]float64, actions)
+			for _, x := range st.Choose(nil, k, int32(s)) {
+				got[x.Choice-s*actions] += x.Prob
+			}
+			if !slices.Equal(got, want[s]) {
+				t.Fatalf("%d actions, state %d: %v: want %v", actions, s, got, want[s])
+			}
+		}
+	}
+}
