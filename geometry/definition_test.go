@@ -1,0 +1,252 @@
+package geometry_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cmdpsolve/geometry"
+	"cmdpsolve/oracle"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A defined set comes with its definition: excess is above 0 for points outside, and a convex function.
+type defined struct {
+	set    geometry.Set
+	excess func(x []float64) float64
+}
+
+// drawDefined draws a set with its definition, nested up to the given depth.
+func drawDefined(rng *rand.Rand, d, depth int) (defined, error) {
+	kind := rng.IntN(10)
+	if depth > 0 && rng.IntN(2) == 0 {
+		kind = 10 + rng.IntN(7)
+	}
+	c, r := ints(rng, d, 2), float64(rng.IntN(4))*(1+0.005*float64(rng.IntN(3)-1)) // just not touching too
+	apart := func(x []float64) []float64 { return floats.SubTo(make([]float64, d), x, c) }
+	made := func(s geometry.Set, err error, excess func(x []float64) float64) (defined, error) {
+		return defined{s, excess}, err
+	}
+	switch kind {
+	case 0, 1:
+		upper, box := make([]float64, d), (*geometry.Box)(nil)
+		for i, l := range c {
+			if upper[i] = l + float64(rng.IntN(4)); rng.IntN(4) == 0 {
+				upper[i] = math.Inf(1)
+			}
+		}
+		box, err := geometry.NewBox(c, upper)
+		return made(box, err, func(x []float64) float64 {
+			most := math.Inf(-1)
+			for i, v := range x {
+				most = max(most, c[i]-v, v-upper[i])
+			}
+			return most
+		})
+	case 2:
+		s, err := geometry.NewBall(c, r)
+		return made(s, err, func(x []float64) float64 { return floats.Norm(apart(x), 2) - r })
+	case 3:
+		s, err := geometry.NewL1Ball(c, r)
+		return made(s, err, func(x []float64) float64 { return floats.Norm(apart(x), 1) - r })
+	case 4:
+		if rng.IntN(2) == 0 {
+			s, err := geometry.NewAffine([][]float64{c}, []float64{r - 1})
+			return made(s, err, func(x []float64) float64 { return math.Abs(floats.Dot(c, x) - r + 1) })
+		}
+		s, err := geometry.NewHalfspace(c, r-1)
+		return made(s, err, func(x []float64) float64 { return floats.Dot(c, x) - r + 1 })
+	case 5:
+		s, err := geometry.NewSimplex(d, r)
+		return made(s, err, func(x []float64) float64 { return max(math.Abs(floats.Sum(x)-r), -floats.Min(x)) })
+	case 6:
+		s, err := geometry.NewSecondOrderCone(d)
+		return made(s, err, func(x []float64) float64 { return floats.Norm(x[:d-1], 2) - x[d-1] })
+	case 7, 9:
+		var a [][]float64
+		b := ints(rng, 1+rng.IntN(2*d+2), 3)
+		for range b {
+			a = append(a, ints(rng, d, 2))
+		}
+		s, err := geometry.NewPolyhedron(a, b)
+		return made(s, err, func(x []float64) float64 {
+			most := math.Inf(-1)
+			for i, row := range a {
+				most = max(most, floats.Dot(row, x)-b[i])
+			}
+			return most
+		})
+	}
+	if kind == 8 { // a box, which is answered by maximising
+		one, _ := geometry.NewHull(corners(c, 1))
+		two, _ := geometry.NewHull(corners(ints(rng, d, 0), r))
+		s, err := geometry.NewMinkowskiSum(one, two)
+		return made(s, err, func(x []float64) float64 {
+			y := apart(x)
+			return max(-floats.Min(y), floats.Max(y)-r-1)
+		})
+	}
+	in, err := drawDefined(rng, d, depth-1)
+	if err != nil {
+		return defined{}, err
+	}
+	switch kind {
+	case 10:
+		s, err := geometry.NewTranslate(in.set, c)
+		return made(s, err, func(x []float64) float64 { return in.excess(apart(x)) })
+	case 11:
+		s, err := geometry.NewScale(in.set, r+0.5)
+		return made(s, err, func(x []float64) float64 {
+			return in.excess(floats.ScaleTo(make([]float64, d), 1/(r+0.5), x))
+		})
+	case 12:
+		matrix := make([][]float64, d)
+		for i := range matrix {
+			matrix[i] = ints(rng, d, 2)
+		}
+		s, err := geometry.NewPreimage(matrix, c, in.set)
+		return made(s, err, func(x []float64) float64 {
+			y := make([]float64, d)
+			for i, row := range matrix {
+				y[i] = c[i] + floats.Dot(row, x)
+			}
+			return in.excess(y)
+		})
+	case 13:
+		other, err := drawDefined(rng, 1, depth-1)
+		if err != nil {
+			return defined{}, err
+		}
+		if d == 1 {
+			return other, nil
+		}
+		if in, err = drawDefined(rng, d-1, depth-1); err != nil {
+			return defined{}, err
+		}
+		s, err := geometry.NewProduct(other.set, in.set)
+		return made(s, err, func(x []float64) float64 { return max(other.excess(x[:1]), in.excess(x[1:])) })
+	}
+	other, err := drawDefined(rng, d, depth-1)
+	if err != nil {
+		return defined{}, err
+	}
+	s, err := geometry.NewIntersection(in.set, other.set)
+	return made(s, err, func(x []float64) float64 { return max(in.excess(x), other.excess(x)) })
+}
+
+// corners returns the corners of the box c + [0, side].
+func corners(c []float64, side float64) [][]float64 {
+	var out [][]float64
+	for k := range 1 << len(c) {
+		x := slices.Clone(c)
+		for i := range x {
+			x[i] += side * float64(k>>i&1)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// checkDefinition compares a set with its definition: projections, bounds, the ball around a point inside and
+// what separates are those of the points that the definition lets in.
+func checkDefinition(t *testing.T, rng *rand.Rand, trial int, s defined) (inside int) {
+	t.Helper()
+	const tol = 1e-4 // where sets barely touch projections are not exact
+	d := s.set.Dim()
+	near, lower, upper := make([]float64, d), make([]float64, d), make([]float64, d)
+	bounds, bounded := s.set.(geometry.Bounder)
+	if bounded {
+		bounds.Bounds(lower, upper)
+	}
+	var members [][]float64
+	for range 25 {
+		if x := ints(rng, d, 4); s.excess(x) <= 0 {
+			members = append(members, x)
+		}
+	}
+	for range 6 {
+		x := normals(rng, d)
+		floats.Scale(3, x)
+		s.set.Project(near, x)
+		size := 1 + floats.Norm(x, 2) + floats.Norm(near, 2)
+		if over := s.excess(near); over > tol*size {
+			t.Fatalf("trial %d: %T: the projection %v of %v is outside by %g", trial, s.set, near, x, over)
+		}
+		floats.Sub(x, near)
+		for _, y := range members {
+			if more := floats.Dot(x, y) - floats.Dot(x, near); more > tol*size*(size+floats.Norm(y, 2)) {
+				t.Fatalf("trial %d: %T: the point %v is nearer than the projection %v", trial, s.set, y, near)
+			}
+		}
+	}
+	for _, y := range members {
+		for i, v := range y {
+			if bounded && (v < lower[i]-tol || v > upper[i]+tol) {
+				t.Fatalf("trial %d: %T: the point %v is out of the bounds %v–%v", trial, s.set, y, lower, upper)
+			}
+		}
+		if offset, missed := geometry.Separate(s.set, near, y); missed > tol || floats.Dot(near, y) > offset+tol {
+			t.Fatalf("trial %d: %T: the point %v is separated by %g", trial, s.set, y, missed)
+		}
+	}
+	if c, ok := s.set.(geometry.Interior); ok {
+		radius := c.InteriorPoint(near)
+		for range 5 {
+			x := normals(rng, d)
+			floats.AddScaledTo(x, near, min(radius, 1e3)/max(floats.Norm(x, 2), 1e-9), x)
+			if over := s.excess(x); over > tol*(1+floats.Norm(x, 2)) {
+				t.Fatalf("trial %d: %T: a point at a distance of %g from %v is outside by %g", trial, s.set, radius, near,
+					over)
+			}
+		}
+	}
+	return len(members)
+}
+
+// TestDefinitions compares random sets, as they are and cut again and again by boxes and other sets, with their
+// definitions.
+func TestDefinitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	inside := 0
+	for trial := range 700 {
+		d := 1 + rng.IntN(3)
+		s, err := drawDefined(rng, d, rng.IntN(3))
+		for range 5 {
+			if err != nil {
+				break
+			}
+			inside += checkDefinition(t, rng, trial, s)
+			before, lower, upper := s.excess, ints(rng, d, 3), make([]float64, d)
+			if other, wrong := drawDefined(rng, d, 0); rng.IntN(2) == 0 && wrong == nil {
+				s.set, err = geometry.NewIntersection(s.set, other.set)
+				s.excess = func(x []float64) float64 { return max(before(x), other.excess(x)) }
+				continue
+			}
+			for i, l := range lower {
+				upper[i] = l + float64(rng.IntN(7))
+			}
+			box, _ := geometry.NewBox(lower, upper)
+			s.set, err = geometry.Restrict(s.set, box)
+			s.excess = func(x []float64) float64 {
+				over := oracle.Distance(box, x)
+				if over < 0.5 {
+					over = max(over, before(x))
+				}
+				return over
+			}
+		}
+		if errors.Is(err, geometry.ErrEmpty) {
+			for range 40 {
+				if x := ints(rng, d, 4); s.excess != nil && s.excess(x) < -1e-9 {
+					t.Fatalf("trial %d: the point %v is in a set that is said to be empty: %v", trial, x, err)
+				}
+			}
+		}
+	}
+	if inside < 1000 {
+		t.Errorf("%d points inside: want many", inside)
+	}
+}
