@@ -104,7 +104,8 @@ func (s *model) dualFeasible(dst *Solution, tol tolerance) bool {
 			terms += dualDust * math.Abs(c) * s.col.width(j)
 		}
 	}
-	return math.Abs(primal-dual) <= tol.relative*terms
+	// Terms are infinite where a dual leans on a bound that is not there.
+	return math.Abs(primal-dual) <= tol.relative*terms && !math.IsInf(terms, 1)
 }
 
 // width returns the largest finite bound of variable i in absolute value.

@@ -16,3 +16,10 @@ func Backends() []Backend {
 	}
 	return list
 }
+
+// Certify checks an answer of an embedded solver as the solver does before it gives it.
+func Certify(of Solver, sol *Solution) error {
+	s := of.(*simplex)
+	m := len(s.head)
+	return s.certify(sol, make([]float64, m), make([]float64, m), make([]float64, m), embeddedTolerance)
+}
