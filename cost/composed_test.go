@@ -105,7 +105,7 @@ func drawComposed(t *testing.T, rng *rand.Rand, domain *geometry.Box, depth int)
 // attained and nowhere less than at other points.
 func TestComposed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 2))
-	for trial := range 300 {
+	for trial := range 1500 {
 		lower := []float64{-1 - rng.Float64(), -rng.Float64()}
 		domain, _ := geometry.NewBox(lower, []float64{lower[0] + 2, 3})
 		f, r := drawComposed(t, rng, domain, trial%3), newDraw(domain, rng)
@@ -119,8 +119,11 @@ func TestComposed(t *testing.T) {
 		}
 		dual, at, slope := r.vector(), r.point(), make([]float64, 2)
 		f.cost.ConjugateSubgradient(at, dual, at)
-		for range 8 {
+		for n := range 8 {
 			x, y := r.point(), r.point()
+			if n%2 == 0 { // a step to one side
+				y[n/2%2] = at[n/2%2]
+			}
 			for i := range x {
 				x[i], y[i] = clamp(x[i], r.lower[i], r.upper[i]), clamp(y[i], r.lower[i], r.upper[i])
 			}
