@@ -58,6 +58,7 @@ var questions = []question{
 	ask("wlan/wlan5.nm", "COL=0", `multi(R{"cost"}min=? [F s1=12 & s2=12], R{"time"}<=5000 [F s1=12 & s2=12])`),
 	ask("wlan/wlan6.nm", "COL=0", `multi(R{"cost"}min=? [F s1=12 & s2=12], R{"time"}<=5000 [F s1=12 & s2=12])`),
 	ask("wlan_dl/wlan_dl6.nm", "deadline=80", `multi(Pmax=? [F s1=12 & s2=12], P<=0.5 [F s1=12])`),
+	ask("wlan_dl/wlan_dl6.nm", "deadline=80", `multi(Pmax=? [F s1=12 & s2=12], P<=0.9 [F s1=12])`),
 	{File: "consensus/coin6.nm", Constants: map[string]string{"K": "49"}, Problem: discounted},
 }
 

@@ -129,8 +129,8 @@ func TestRefusedProperties(t *testing.T) {
 	}
 }
 
-// TestClockProperties asks about a clock x that the model compares with 3 at most. A bound of steps would be one of time,
-// and digital clocks cannot tell x<2 from x<=1, nor 4 from more.
+// TestClockProperties asks about a clock x that the model compares with 3 at most. A bound of steps would be one of
+// time, and digital clocks cannot tell x<2 from x<=1, nor 4 from more.
 func TestClockProperties(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clock.nm")
 	const text = `pta module m s : [0..1]; x : clock; invariant s=0 => x<=3 endinvariant
