@@ -18,49 +18,49 @@ type guardTable struct {
 	none   []uint64 // the commands whose guard is not false
 	tables []valueTable
 	rest   []boolFunc // nil where nothing is left
+	room   int        // for words of tables
 }
 
-// A valueTable holds for each value of a variable some words of the set of commands.
+// A valueTable holds for each value of a variable so many words of the set of commands, from the first on.
 type valueTable struct {
-	variable int
-	low      int64
-	words    []int32
-	rows     []uint64
+	variable, first, words int
+	low                    int64
+	rows                   []uint64
 }
 
-func newGuardTable(p *machine) *guardTable {
-	words := (len(p.commands) + 63) / 64
-	g := &guardTable{none: make([]uint64, words), rest: make([]boolFunc, len(p.commands))}
-	of := make([]map[int32][]*Expr, len(p.Variables)) // conditions on a variable by command
-	left := make([][]*Expr, len(p.commands))
+// A conjunct is a part of the guard of a command.
+type conjunct struct {
+	command int
+	when    *Expr
+}
+
+func newGuardTable(m *machine) *guardTable {
+	n := len(m.commands)
+	g := &guardTable{none: make([]uint64, (n+63)/64), rest: make([]boolFunc, n), room: maxTableWords}
+	of := make([][]conjunct, len(m.Variables)) // those that ask for one variable alone
+	left := make([][]*Expr, n)
 	used := make(map[int]bool)
-	for c := range p.commands {
-		guard := p.commands[c].Guard
+	for c := range m.commands {
+		guard := m.commands[c].Guard
 		if guard.is(false) {
 			continue
 		}
 		g.none[c/64] |= 1 << (c % 64)
 		for _, part := range conjuncts(guard, nil) {
-			if part.is(true) {
-				continue
-			}
 			clear(used)
 			part.variables(used)
-			v, ok := single(used)
-			if !ok || !tabled(&p.Variables[v]) {
+			if v, ok := single(used); ok && uint64(m.Variables[v].High)-uint64(m.Variables[v].Low) < maxTabled {
+				of[v] = append(of[v], conjunct{c, part})
+			} else if !part.is(true) {
 				left[c] = append(left[c], part)
-				continue
 			}
-			if of[v] == nil {
-				of[v] = make(map[int32][]*Expr)
-			}
-			of[v][int32(c)] = append(of[v][int32(c)], part)
 		}
 	}
-	room := maxTableWords
-	values := make([]int64, len(p.Variables))
-	for v := range of {
-		g.tabulate(&p.Variables[v], v, of[v], left, values, &room)
+	values := make([]int64, len(m.Variables))
+	for v, parts := range of {
+		for _, part := range g.tabulate(&m.Variables[v], v, parts, values) {
+			left[part.command] = append(left[part.command], part.when)
+		}
 	}
 	for c, parts := range left {
 		if len(parts) > 0 {
@@ -77,61 +77,40 @@ func single(used map[int]bool) (int, bool) {
 	return 0, false
 }
 
-func tabled(v *Variable) bool {
-	return uint64(v.High)-uint64(v.Low) < maxTabled
-}
-
-// tabulate makes the table of a variable. What has no value, or no room, is left to be evaluated.
-func (g *guardTable) tabulate(
-	variable *Variable, v int, of map[int32][]*Expr, left [][]*Expr, values []int64, room *int,
-) {
-	if len(of) == 0 {
-		return
+// tabulate makes the table of a variable of parts in the order of commands. It returns those that have no value
+// somewhere, or no room, and are left to be evaluated.
+func (g *guardTable) tabulate(variable *Variable, v int, parts []conjunct, values []int64) (left []conjunct) {
+	if len(parts) == 0 {
+		return nil
 	}
-	t := valueTable{variable: v, low: variable.Low}
-	for c := range of {
-		t.words = append(t.words, c/64)
+	n, first := int(variable.High-variable.Low+1), parts[0].command/64
+	t := valueTable{variable: v, first: first, words: parts[len(parts)-1].command/64 - first + 1, low: variable.Low}
+	g.room -= n * t.words
+	if g.room < 0 {
+		return parts
 	}
-	slices.Sort(t.words)
-	t.words = slices.Compact(t.words)
-	n := int(variable.High - t.low + 1)
-	if *room -= n * len(t.words); *room < 0 {
-		for c, parts := range of {
-			left[c] = append(left[c], parts...)
-		}
-		return
-	}
-	t.rows = slices.Repeat([]uint64{^uint64(0)}, n*len(t.words))
-	for c, parts := range of {
-		k, _ := slices.BinarySearch(t.words, c/64)
-		for _, part := range parts {
-			if !t.exclude(compileBool(part), values, n, k, c) {
-				left[c] = append(left[c], part)
+	t.rows = slices.Repeat([]uint64{^uint64(0)}, n*t.words)
+	for _, part := range parts {
+		holds := compileBool(part.when)
+		excluded := make([]int, 0, n)
+		err := Try("", func() {
+			for i := range n {
+				values[v] = t.low + int64(i)
+				if !holds(values) {
+					excluded = append(excluded, i)
+				}
 			}
+		})
+		if err != nil {
+			left = append(left, part)
+			continue
+		}
+		for _, i := range excluded {
+			t.rows[i*t.words+part.command/64-first] &^= 1 << (part.command % 64)
 		}
 	}
 	g.tables = append(g.tables, t)
-}
-
-// exclude takes a command out of the rows of the values for which a condition does not hold. It reports
-// whether the condition could be evaluated for all.
-func (t *valueTable) exclude(holds boolFunc, values []int64, n, k int, c int32) bool {
-	without := make([]int, 0, n)
-	err := Try("", func() {
-		for i := range n {
-			values[t.variable] = t.low + int64(i)
-			if !holds(values) {
-				without = append(without, i)
-			}
-		}
-	})
-	if err != nil {
-		return false
-	}
-	for _, i := range without {
-		t.rows[i*len(t.words)+k] &^= 1 << (c % 64)
-	}
-	return true
+	return left
 }
 
 // enabled appends the enabled commands to dst, in order. set is of the length of none.
@@ -139,9 +118,9 @@ func (g *guardTable) enabled(dst []int32, set []uint64, values []int64) []int32 
 	copy(set, g.none)
 	for i := range g.tables {
 		t := &g.tables[i]
-		row := t.rows[int(values[t.variable]-t.low)*len(t.words):]
-		for k, w := range t.words {
-			set[w] &= row[k]
+		at := int(values[t.variable]-t.low) * t.words
+		for k, row := range t.rows[at : at+t.words] {
+			set[t.first+k] &= row
 		}
 	}
 	for w, x := range set {
