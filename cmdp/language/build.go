@@ -84,19 +84,17 @@ func (b *Builder) Number(e *Expr, rename map[string]string, what string) *Expr {
 	return r
 }
 
-// Groups resolves commands, each of the action with the same index, and adds them as a group for each action. It
-// returns the numbers of the groups, and the actions in order.
-func (b *Builder) Groups(commands []Command, actions []string, rename map[string]string) (map[string]int32, []string) {
-	var order []string
+// Groups resolves commands, and adds a group of them for each action. It returns the numbers of the groups, and the
+// actions in order.
+func (b *Builder) Groups(commands []Command, rename map[string]string) (groups map[string]int32, order []string) {
 	of := make(map[string][]Command)
-	for i := range commands {
-		action := actions[i]
-		if of[action] == nil {
-			order = append(order, action)
+	for _, c := range commands {
+		if of[c.Action] == nil {
+			order = append(order, c.Action)
 		}
-		of[action] = append(of[action], b.command(commands[i], rename))
+		of[c.Action] = append(of[c.Action], b.command(c, rename))
 	}
-	groups := make(map[string]int32, len(order))
+	groups = make(map[string]int32, len(order))
 	for _, action := range order {
 		groups[action] = b.Program.AddGroup(of[action])
 	}

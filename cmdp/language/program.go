@@ -48,6 +48,7 @@ type Program struct {
 type Command struct {
 	At      Pos
 	Name    string // for errors
+	Action  string // until commands are grouped
 	Guard   *Expr
 	Updates []Update
 }

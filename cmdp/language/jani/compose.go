@@ -12,45 +12,43 @@ import (
 func (b *builder) edges() {
 	for _, a := range b.order {
 		var commands []language.Command
-		var actions []string
 		for i, n := range a.list("edges") {
-			n.object("an edge", "location destinations | action guard")
-			action := n.word("action")
-			if _, ok := b.FindAction(action); !ok {
-				fail(n.get("action").at, "unknown action %s", shorten(action))
-			}
-			command := b.command(a, n)
-			command.Name = fmt.Sprintf("edge %d [%s] of automaton %s", i, action, a.name)
-			commands = append(commands, command)
-			actions = append(actions, action)
+			commands = append(commands, b.command(a, n))
+			commands[i].Name = fmt.Sprintf("edge %d [%s] of automaton %s", i, commands[i].Action, a.name)
 		}
-		a.groups, _ = b.Groups(commands, actions, nil)
+		a.groups, _ = b.Groups(commands, nil)
 	}
+}
+
+// action returns the number of the action under a key, that of none where there is none.
+func (b *builder) action(n *node, key string) int32 {
+	number, ok := b.FindAction(n.word(key))
+	if !ok {
+		fail(n.get(key).at, "unknown action %s", n.get(key))
+	}
+	return number
 }
 
 // command reads an edge.
 func (b *builder) command(a *automaton, n *node) language.Command {
-	r := language.Command{At: n.at, Guard: a.in(n.at, a.number(n.get("location")))}
-	if g := n.get("guard"); g != nil {
-		g.object("a guard", "exp")
-		r.Guard = language.New(language.And, n.at, r.Guard, b.expression(g.get("exp"), &a.context))
+	n.object("an edge", "location destinations | action guard")
+	b.action(n, "action")
+	c := language.Command{At: n.at, Action: n.word("action"), Guard: a.in(n.at, a.number(n.get("location")))}
+	if guard := b.inner(n, "guard", &a.context); guard != nil {
+		c.Guard = language.New(language.And, n.at, c.Guard, guard)
 	}
 	for _, d := range n.list("destinations") {
-		r.Updates = append(r.Updates, b.destination(a, d))
+		c.Updates = append(c.Updates, b.destination(a, d))
 	}
-	if r.Updates == nil {
+	if c.Updates == nil {
 		fail(n.at, "an edge without destinations")
 	}
-	return r
+	return c
 }
 
 func (b *builder) destination(a *automaton, n *node) language.Update {
 	n.object("a destination", "location | probability assignments")
-	u := language.Update{At: n.at}
-	if p := n.get("probability"); p != nil {
-		p.object("a probability", "exp")
-		u.Probability = b.expression(p.get("exp"), &a.context)
-	}
+	u := language.Update{At: n.at, Probability: b.inner(n, "probability", &a.context)}
 	location := language.NewInt(n.at, a.number(n.get("location")))
 	if a.location != "" {
 		u.Assign = append(u.Assign, language.Assignment{At: n.at, Name: a.location, Value: location})
@@ -134,11 +132,7 @@ func (b *builder) synchronise(n *node, elements []*automaton) {
 		fail(n.at, "a synchronisation vector of %d actions: want one, or null, for each of %d elements",
 			len(list), len(elements))
 	}
-	result, ok := b.FindAction(n.word("result"))
-	if !ok {
-		fail(n.get("result").at, "unknown action %s", n.get("result"))
-	}
-	v := language.Vector{Action: result}
+	v := language.Vector{Action: b.action(n, "result")}
 	possible := true
 	for i, action := range list {
 		if action.kind == "null" {
@@ -188,15 +182,15 @@ func (b *builder) addTime() {
 	var invariants []*expr
 	for _, a := range b.order {
 		for i, l := range a.list("locations") {
-			n := l.get("time-progress")
-			if n == nil {
+			e := b.inner(l, "time-progress", &a.context)
+			if e == nil {
 				continue
 			}
-			n.object("time-progress", "exp")
+			at := l.get("time-progress").at
 			if !b.isTimed() {
-				fail(n.at, "time-progress in a model of type %s: want pta", b.root.word("type"))
+				fail(at, "time-progress in a model of type %s: want pta", b.root.word("type"))
 			}
-			e := language.New(language.Implies, n.at, a.in(n.at, int64(i)), b.expression(n.get("exp"), &a.context))
+			e = language.New(language.Implies, at, a.in(at, int64(i)), e)
 			invariants = append(invariants, b.Condition(e, nil))
 		}
 	}

@@ -59,6 +59,16 @@ func (b *builder) expression(n *node, c *context) *expr {
 	return nil
 }
 
+// inner reads the expression that stands as exp in the item of a key, nil if there is none.
+func (b *builder) inner(n *node, key string, c *context) *expr {
+	item := n.get(key)
+	if item == nil {
+		return nil
+	}
+	item.object(key, "exp")
+	return b.expression(item.get("exp"), c)
+}
+
 // nameOf returns what an identifier is called in the program.
 func (c *context) nameOf(name string) string {
 	if local, ok := c.local[name]; ok {

@@ -265,9 +265,8 @@ func (b *builder) declare() {
 
 // restrict takes what has to hold in the beginning.
 func (b *builder) restrict(n *node, c *context) {
-	if condition := n.get("restrict-initial"); condition != nil {
-		condition.object("restrict-initial", "exp")
-		b.start = append(b.start, b.expression(condition.get("exp"), c))
+	if condition := b.inner(n, "restrict-initial", c); condition != nil {
+		b.start = append(b.start, condition)
 	}
 }
 

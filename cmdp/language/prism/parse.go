@@ -36,14 +36,9 @@ type module struct {
 	name      token
 	variables []declaration
 	invariant *expr
-	commands  []command
+	commands  []language.Command
 	base      token // of a renamed module
 	rename    map[string]string
-}
-
-type command struct {
-	language.Command
-	action token // without text if there is none
 }
 
 type rewards struct {
@@ -254,9 +249,9 @@ func (p *parser) action() token {
 	return t
 }
 
-func (p *parser) command() (c command) {
+func (p *parser) command() (c language.Command) {
 	c.At = p.peek().at
-	c.action = p.action()
+	c.Action = p.action().text
 	c.Guard = p.expression()
 	p.expect("->")
 	for {

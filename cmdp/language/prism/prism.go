@@ -278,36 +278,30 @@ func (b *builder) invariants() {
 	}
 }
 
-// commands resolves the commands and groups those of a module by their action.
+// commands resolves the commands and groups those of a module by their action. A module writes its own variables and
+// globals alone.
 func (b *builder) commands() {
 	for _, in := range b.modules {
-		var commands []language.Command
-		var actions []string
-		for _, c := range in.module.commands {
-			action := in.renamed(c.action.text)
-			if action == language.TimeAction && b.isTimed() {
-				fail(c.action.at, "an action called time, which is that of steps in which time passes: want another name")
+		commands := slices.Clone(in.module.commands)
+		for i := range commands {
+			c := &commands[i]
+			c.Action = in.renamed(c.Action)
+			c.Name = "command [" + c.Action + "] of module " + in.name
+			if c.Action == language.TimeAction && b.isTimed() {
+				fail(c.At, "an action called time, which is that of steps in which time passes: want another name")
 			}
-			c.Name = "command [" + action + "] of module " + in.name
-			b.checkOwners(in, &c.Command)
-			actions = append(actions, action)
-			commands = append(commands, c.Command)
+			for _, u := range c.Updates {
+				for _, a := range u.Assign {
+					name := in.renamed(a.Name)
+					if owner := b.owners[name]; owner != nil && owner != in {
+						fail(a.At, "module %s writes %s, which is a variable of module %s", in.name, name, owner.name)
+					}
+				}
+			}
 		}
-		in.groups, in.order = b.Groups(commands, actions, in.rename)
+		in.groups, in.order = b.Groups(commands, in.rename)
 		for _, action := range in.order {
 			b.Action(action)
-		}
-	}
-}
-
-// checkOwners looks whether a module writes its own variables and globals alone.
-func (b *builder) checkOwners(in *instance, c *language.Command) {
-	for _, u := range c.Updates {
-		for _, a := range u.Assign {
-			name := in.renamed(a.Name)
-			if owner := b.owners[name]; owner != nil && owner != in {
-				fail(a.At, "module %s writes %s, which is a variable of module %s", in.name, name, owner.name)
-			}
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestRefused(t *testing.T) {
 		{"module n y : clock; [] y+1<=3 -> true; endmodule", "2:24", "depends on a clock"},
 		{"module n y : clock; z : [0..3]; [] true -> (z'=y); endmodule", "2:48", "a value depends on a clock"},
 		{"module n y : clock; [] true -> (y'=x); endmodule", "2:36", "depends on the state"},
-		{"module n y : clock; [time] true -> true; endmodule", "2:22", "an action called time"},
+		{"module n y : clock; [time] true -> true; endmodule", "2:21", "an action called time"},
 		{"dtmc module n y : clock; endmodule", "2:1", "clocks in a model of type dtmc"},
 		{"module n invariant true endinvariant endmodule", "2:20", "an invariant in a model without clocks"},
 		{"module n y : [0..1]", "3:1", "got the end of the file: want ;"},
