@@ -493,14 +493,18 @@ func (x *expander) sum(items []compiledItem, r int, values []int64) float64 {
 	return total
 }
 
-// An index finds entries by their keys, in order while they are few.
-type index map[uint64][]int32
+// An index finds entries of a list by their keys, in order while they are few.
+type index struct {
+	of   map[uint64][]int32
+	size int // how many entries of the list it has
+}
 
 // find returns the number of the entry that has the key and is the same, or −1; then its caller appends
 // the key. The keys of a new list begin with none.
 func (x *index) find(keys []uint64, key uint64, same func(i int) bool) int {
 	const few = 32
 	if len(keys) <= few {
+		x.size = 0
 		for i, k := range keys {
 			if k == key && same(i) {
 				return i
@@ -508,17 +512,14 @@ func (x *index) find(keys []uint64, key uint64, same func(i int) bool) int {
 		}
 		return -1
 	}
-	if len(keys) == few+1 {
-		*x = make(index)
-		for i, k := range keys[:few] {
-			(*x)[k] = append((*x)[k], int32(i))
-		}
+	if x.size == 0 {
+		x.of = make(map[uint64][]int32)
 	}
-	last := keys[len(keys)-1]
-	if list := (*x)[last]; len(list) == 0 || list[len(list)-1] != int32(len(keys)-1) {
-		(*x)[last] = append(list, int32(len(keys)-1))
+	for ; x.size < len(keys); x.size++ {
+		k := keys[x.size]
+		x.of[k] = append(x.of[k], int32(x.size))
 	}
-	for _, i := range (*x)[key] {
+	for _, i := range x.of[key] {
 		if same(int(i)) {
 			return int(i)
 		}

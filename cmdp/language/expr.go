@@ -113,7 +113,7 @@ var Functions = map[string]Op{
 	"min": Min, "max": Max, "floor": Floor, "ceil": Ceil, "round": Round, "pow": Pow, "mod": Mod, "log": Log,
 }
 
-// An Expr is an expression: a parser fills all but Type, and [Scope.Resolve] makes a typed one of it.
+// An Expr is an expression: a parser fills all but Type, and [Scope.ResolveAs] makes a typed one of it.
 type Expr struct {
 	Op   Op
 	Type Type

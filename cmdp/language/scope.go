@@ -78,15 +78,10 @@ func (s *Scope) IndexOf(name string) (int, bool) {
 	return d.index, true
 }
 
-// Resolve returns a typed copy of an expression: names stand for what they mean, constants are
+// ResolveAs returns a typed copy of an expression of a known type: names stand for what they mean, constants are
 // computed. Names in rename stand for other names, also within formulas; rename may be nil.
-func (s *Scope) Resolve(e *Expr, rename map[string]string) *Expr {
-	return s.resolve(e, rename, 0)
-}
-
-// ResolveAs is Resolve for an expression of a known type.
 func (s *Scope) ResolveAs(t Type, e *Expr, rename map[string]string) *Expr {
-	return as(t, s.Resolve(e, rename), e.At)
+	return as(t, s.resolve(e, rename, 0), e.At)
 }
 
 // as returns a resolved expression that stands at a place as one of a type.
@@ -102,7 +97,7 @@ func as(t Type, e *Expr, at Pos) *Expr {
 
 // Compute returns the value of an expression of constants, as a literal of the given type.
 func (s *Scope) Compute(t Type, e *Expr, rename map[string]string) *Expr {
-	return literal(t, s.Resolve(e, rename), e.At)
+	return literal(t, s.resolve(e, rename, 0), e.At)
 }
 
 // literal returns the value of a resolved expression that stands at a place.

@@ -173,11 +173,11 @@ func (b *builder) declareFunctions(list []*node, c *context) {
 	c.functions = make(map[string]*function)
 	for _, d := range list {
 		d.object("a function", "name type parameters body")
-		b.typeOf(d.get("type"))
+		typeOf(d.get("type"))
 		f := &function{body: d.get("body"), context: c}
 		for _, p := range d.list("parameters") {
 			p.object("a parameter", "name type")
-			b.typeOf(p.get("type"))
+			typeOf(p.get("type"))
 			f.parameters = append(f.parameters, p.word("name"))
 		}
 		if c.functions[d.word("name")] != nil {

@@ -159,27 +159,25 @@ type typed struct {
 	low, high *node
 }
 
-func (b *builder) typeOf(n *node) typed {
-	var t typed
+var types = map[string]typed{
+	"bool":  {typ: language.Bool},
+	"int":   {typ: language.Int},
+	"real":  {typ: language.Double},
+	"clock": {typ: language.Int, clock: true},
+}
+
+func typeOf(n *node) typed {
 	name := n.text
 	if n.kind == "an object" && n.word("kind") == "bounded" {
 		n.object("a type", "kind base | lower-bound upper-bound")
-		name, t.low, t.high = n.word("base"), n.get("lower-bound"), n.get("upper-bound")
+		name = n.word("base")
 	}
-	switch name {
-	case "bool":
-		t.typ = language.Bool
-	case "int":
-		t.typ = language.Int
-	case "real":
-		t.typ = language.Double
-	case "clock":
-		t.typ = language.Int
-		t.clock = true
-	default:
+	t, ok := types[name]
+	if !ok {
 		fail(n.at, "the type %q is not supported: want bool, int, real, clock or a bounded one",
 			shorten(n.word("kind")+name))
 	}
+	t.low, t.high = n.get("lower-bound"), n.get("upper-bound")
 	return t
 }
 
@@ -195,7 +193,7 @@ func (b *builder) constants(given map[string]string) {
 	}
 	for _, d := range b.root.list("constants") {
 		d.object("a constant", "name type | value")
-		t := b.typeOf(d.get("type"))
+		t := typeOf(d.get("type"))
 		c := prism.Constant{At: d.at, Name: d.word("name"), Type: t.typ}
 		if v := d.get("value"); v != nil {
 			c.Value = b.expression(v, &b.global)
@@ -282,7 +280,7 @@ func (b *builder) variable(d *node, a *automaton) {
 		c.local[d.word("name")] = name
 	}
 	b.naming(d, name)
-	t := b.typeOf(d.get("type"))
+	t := typeOf(d.get("type"))
 	low, high := b.constant(t.typ, t.low, c), b.constant(t.typ, t.high, c)
 	initial := b.constant(t.typ, d.get("initial-value"), c)
 	if d.word("transient") == "true" {

@@ -148,7 +148,7 @@ func Define(scope *language.Scope, constants []Constant, given map[string]string
 			"or under constants in a problem file", strings.Join(open, ", "), open[0])
 	}
 	for _, c := range constants { // also those that nothing uses
-		scope.Resolve(language.NewName(c.At, c.Name), nil)
+		scope.Compute(c.Type, language.NewName(c.At, c.Name), nil)
 	}
 }
 
