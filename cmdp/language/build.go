@@ -12,9 +12,9 @@ type Builder struct {
 	starts  []*Expr // the initial value of each variable, nil for any
 }
 
-// NewBuilder returns a builder of a program with nothing in it but the action without a name.
-func NewBuilder() *Builder {
-	p := &Program{Actions: []string{""}}
+// NewBuilder returns a builder of the program of a file, with nothing in it but the action without a name.
+func NewBuilder(file string) *Builder {
+	p := &Program{File: file, Actions: []string{""}}
 	return &Builder{Scope: NewScope(), Program: p, Clocks: NewClocks(p), actions: map[string]int32{"": 0}}
 }
 
@@ -124,10 +124,7 @@ func (b *Builder) command(c Command, rename map[string]string) Command {
 }
 
 func (b *Builder) assignment(a Assignment, rename map[string]string) Assignment {
-	name := a.Name
-	if other, ok := rename[name]; ok {
-		name = other
-	}
+	name := Renamed(rename, a.Name)
 	index, ok := b.Scope.IndexOf(name)
 	if !ok {
 		Fail(a.At, "%s is no variable", Shorten(name))

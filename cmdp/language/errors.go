@@ -50,8 +50,9 @@ func Try(file string, do func()) (err error) {
 }
 
 // Shorten returns a text for a message, which may be long in a file.
-func Shorten(text string) string {
-	const most = 60
+func Shorten(text string) string { return shorten(text, 60) }
+
+func shorten(text string, most int) string {
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}

@@ -174,6 +174,9 @@ func (x *expander) state() {
 	b.choices = append(b.choices, int32(len(b.actions)))
 }
 
+// mostOfState is how much of the name of a state stands in an error.
+const mostOfState = 2000
+
 // explain adds to an error in which state it happened, and where.
 func (x *expander) explain(e *Error) {
 	what := x.what
@@ -187,15 +190,7 @@ func (x *expander) explain(e *Error) {
 	if what != "" {
 		what += " "
 	}
-	e.Message = fmt.Sprintf("%sin the state %s: %s", what, shortState(x.layout.name(x.packed)), e.Message)
-}
-
-func shortState(name string) string {
-	const most = 2000
-	if len(name) > most {
-		return name[:most] + "…"
-	}
-	return name
+	e.Message = fmt.Sprintf("%sin the state %s: %s", what, shorten(x.layout.name(x.packed), mostOfState), e.Message)
 }
 
 // open finds the enabled commands of each group, which stand one after the other.

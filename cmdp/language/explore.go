@@ -217,7 +217,7 @@ func (s *States) Satisfying(file string, when Label) (states []int32, err error)
 		}
 	})
 	if e, ok := err.(*Error); ok {
-		e.Message = fmt.Sprintf("%s in the state %s: %s", when.Name, shortState(s.StateName(number)), e.Message)
+		e.Message = fmt.Sprintf("%s in the state %s: %s", when.Name, shorten(s.StateName(number), mostOfState), e.Message)
 	}
 	return states, err
 }

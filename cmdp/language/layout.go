@@ -138,9 +138,6 @@ func newStates(l *layout) *States {
 // Len returns the number of states.
 func (s *States) Len() int { return s.count }
 
-// Variables returns the variables of a state.
-func (s *States) Variables() []Variable { return s.variables }
-
 // StateName writes a state as "x=1,b=true".
 func (s *States) StateName(state int) string { return s.name(s.at(state)) }
 

@@ -3,7 +3,6 @@ package language
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"cmdpsolve/cmdp/exchange"
@@ -14,14 +13,8 @@ import (
 // label [exchange.Deadlock], as PRISM gives all of them. A model with several initial states has none,
 // because their distribution is not known; see Program.InitialAt.
 func (p *Program) Model(ctx context.Context, o Options) (*exchange.Model, error) {
-	m := exchange.Empty(1)
-	switch p.Kind {
-	case Chain:
-		m.Players = 0
-	case Game:
-		m.Players = 2
-		m.PlayerNames = p.Players
-	}
+	m := exchange.Empty([...]int{Process: 1, Chain: 0, Game: 2}[p.Kind])
+	m.PlayerNames = p.Players
 	s := &modelSink{m: m, actions: &exchange.Actions{Names: p.Actions}}
 	for _, r := range p.Rewards {
 		m.Rewards = append(m.Rewards, exchange.Reward{Name: r.Name})
@@ -121,9 +114,6 @@ func (d *described) Deadlocks() int { return d.deadlocks }
 
 // Where returns the states where a condition holds, in order.
 func (d *described) Where(condition string) ([]int32, error) {
-	if d.program.Parse == nil {
-		return nil, fmt.Errorf("%s: conditions cannot be read", d.program.File)
-	}
 	when, err := d.program.Parse(condition)
 	if e, ok := err.(*Error); ok {
 		return nil, errors.New(e.Message) // its place is in the condition, which is short

@@ -78,6 +78,14 @@ func (s *Scope) IndexOf(name string) (int, bool) {
 	return d.index, true
 }
 
+// Renamed returns what a name is renamed to, which is itself if it is not.
+func Renamed(rename map[string]string, name string) string {
+	if other, ok := rename[name]; ok {
+		return other
+	}
+	return name
+}
+
 // ResolveAs returns a typed copy of an expression of a known type: names stand for what they mean, constants are
 // computed. Names in rename stand for other names, also within formulas; rename may be nil.
 func (s *Scope) ResolveAs(t Type, e *Expr, rename map[string]string) *Expr {
@@ -140,8 +148,8 @@ func (s *Scope) resolve(e *Expr, rename map[string]string, depth int) *Expr {
 func (s *Scope) named(e *Expr, rename map[string]string, depth int) *Expr {
 	name := e.Name
 	d := s.definitions[name]
-	if other, ok := rename[name]; ok && (d == nil || d.kind != formula) {
-		name = other
+	if d == nil || d.kind != formula {
+		name = Renamed(rename, name)
 		d = s.definitions[name]
 	}
 	switch {

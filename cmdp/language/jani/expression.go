@@ -70,12 +70,7 @@ func (b *builder) inner(n *node, key string, c *context) *expr {
 }
 
 // nameOf returns what an identifier is called in the program.
-func (c *context) nameOf(name string) string {
-	if local, ok := c.local[name]; ok {
-		return local
-	}
-	return name
-}
+func (c *context) nameOf(name string) string { return language.Renamed(c.local, name) }
 
 func (b *builder) identifier(n *node, c *context) *expr {
 	if value, ok := c.parameters[n.text]; ok {

@@ -21,14 +21,12 @@ func Read(name string, text []byte, constants map[string]string) (*language.Prog
 	if err := b.try(func() { b.read(text, constants) }); err != nil {
 		return nil, err
 	}
-	b.Program.File = name
 	return b.Program, nil
 }
 
 // A builder makes a program of a file. Its methods fail with what is wrong.
 type builder struct {
 	*language.Builder
-	file      string // for errors
 	root      *node
 	global    context
 	automata  map[string]*automaton
@@ -70,8 +68,7 @@ func (t *transient) always() bool { return t.Initial != 0 }
 
 func newBuilder(file string) *builder {
 	return &builder{
-		Builder:   language.NewBuilder(),
-		file:      file,
+		Builder:   language.NewBuilder(file),
 		automata:  make(map[string]*automaton),
 		declared:  make(map[string]int),
 		transient: make(map[string]*transient),
@@ -80,7 +77,7 @@ func newBuilder(file string) *builder {
 
 // try returns the error that something fails with. It says in which file and where in it that is.
 func (b *builder) try(do func()) error {
-	err := language.Try(b.file, do)
+	err := language.Try(b.Program.File, do)
 	if e, ok := err.(*language.Error); ok {
 		if path := b.root.path(e.At); path != "" {
 			e.Message = path + ": " + e.Message

@@ -170,11 +170,7 @@ func (p *part) hiding(actions []string) *part {
 func (p *part) renamed(rename map[string]string) *part {
 	r := newPart()
 	for _, action := range p.order {
-		name := action
-		if other, ok := rename[action]; ok {
-			name = other
-		}
-		r.add(name, p.vectors[action]...)
+		r.add(language.Renamed(rename, action), p.vectors[action]...)
 	}
 	return r
 }

@@ -45,8 +45,8 @@ var pattern = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`(<=>|=>|->|<-|\.\.|!=|<=|>=|[][{}()!&|:;,=<>+*/^'?-])`,
 }, "|") + ")")
 
-// kinds are those of the tokens of the groups of the pattern.
-var kinds = [...]tokenKind{endOfFile, endOfFile, identifier, number, quoted, symbol}
+// tokenKinds are those of the groups of the pattern.
+var tokenKinds = [...]tokenKind{endOfFile, endOfFile, identifier, number, quoted, symbol}
 
 // lex splits a text into its tokens. Positions count characters.
 func lex(text string) (tokens []token) {
@@ -65,7 +65,7 @@ func lex(text string) (tokens []token) {
 		for found[2*group] < 0 {
 			group++
 		}
-		if t := (token{kinds[group], text[found[2*group]:found[2*group+1]], at}); t.kind != endOfFile {
+		if t := (token{tokenKinds[group], text[found[2*group]:found[2*group+1]], at}); t.kind != endOfFile {
 			tokens = append(tokens, t)
 		}
 		at.Column += int32(utf8.RuneCountInString(text[:found[1]]))

@@ -15,17 +15,14 @@ import (
 // Read reads a model. Name is that of its file, for errors, which are [language.Error]s. Constants hold
 // the values of those constants of the model that it leaves open; others cannot be given one.
 func Read(name, text string, constants map[string]string) (p *language.Program, err error) {
-	err = language.Try(name, func() { p = read(text, constants) })
-	if err == nil {
-		p.File = name
-	}
+	err = language.Try(name, func() { p = read(name, text, constants) })
 	return p, err
 }
 
-func read(text string, constants map[string]string) *language.Program {
+func read(name, text string, constants map[string]string) *language.Program {
 	b := &builder{
 		source:    parse(strings.TrimPrefix(text, "\ufeff")),
-		Builder:   language.NewBuilder(),
+		Builder:   language.NewBuilder(name),
 		instances: make(map[string]*instance),
 		owners:    make(map[string]*instance),
 	}
@@ -105,12 +102,7 @@ type instance struct {
 	order  []string         // of actions
 }
 
-func (in *instance) renamed(name string) string {
-	if other, ok := in.rename[name]; ok {
-		return other
-	}
-	return name
-}
+func (in *instance) renamed(name string) string { return language.Renamed(in.rename, name) }
 
 // A Constant is one of a model, whose value is nil if it is given from outside.
 type Constant struct {
@@ -164,15 +156,14 @@ func parseValue(c Constant, text string) (value *expr) {
 	return value
 }
 
+// kinds are those of the words that say what a model is; others are decision processes.
+var kinds = map[string]language.Kind{
+	"dtmc": language.Chain, "probabilistic": language.Chain, "smg": language.Game,
+}
+
 func (b *builder) kind() {
-	p := b.Program
-	switch b.source.kind.text {
-	case "dtmc", "probabilistic":
-		p.Kind = language.Chain
-	case "smg":
-		p.Kind = language.Game
-	}
-	if p.Kind != language.Game && len(b.source.players) > 0 {
+	b.Program.Kind = kinds[b.source.kind.text]
+	if b.Program.Kind != language.Game && len(b.source.players) > 0 {
 		fail(b.source.players[0].name.at, "players in a model that is no game: want smg as its type")
 	}
 }
@@ -195,10 +186,7 @@ func (b *builder) instantiate() {
 			in.module = base.module
 			in.rename = maps.Clone(m.rename)
 			for old, name := range base.rename {
-				in.rename[old] = name
-				if other, ok := m.rename[name]; ok {
-					in.rename[old] = other
-				}
+				in.rename[old] = language.Renamed(m.rename, name)
 			}
 		}
 		b.instances[in.name] = in

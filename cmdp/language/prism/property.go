@@ -63,8 +63,7 @@ func (p *properties) top() {
 	asked := property.Property{At: t.at}
 	if t.kind == quoted && p.ahead(1).is(":") {
 		asked.Name = t.text
-		p.next()
-		p.next()
+		p.at += 2
 	}
 	add := func() { asked.Formulas = append(asked.Formulas, p.formula()) }
 	if p.accept("multi") {
@@ -119,6 +118,9 @@ func (p *properties) text(begin, end int) string {
 // bounds are what may follow P and R.
 var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
 
+// measures are the kinds of formulas by the words that begin them.
+var measures = map[string]byte{"P": 'P', "R": 'R', "T": 'R', "S": 'S', "LRA": 'S'}
+
 func (p *properties) formula() (f property.Formula) {
 	f.Coalition = p.coalition()
 	t := p.next()
@@ -130,29 +132,23 @@ func (p *properties) formula() (f property.Formula) {
 			kind, bound = k, b
 		}
 	}
-	switch kind {
-	case "P", "R", "S":
-		f.Kind = kind[0]
-	case "LRA":
-		f.Kind = 'S'
-	case "T":
-		f.Kind = 'R'
-		f.Reward = property.Steps
-	default:
+	f.Kind = measures[kind]
+	switch {
+	case f.Kind == 0:
 		fail(t.at, "got %s: want a formula P, R, S, T or multi(…); "+
 			"filters, nesting, E, A and strategies are not supported", t)
-	}
-	if kind == "R" && p.accept("{") {
-		name := p.quotedName("the name of rewards")
-		f.Reward = name.text
+	case kind == "T":
+		f.Reward = property.Steps
+	case kind == "R" && p.accept("{"):
+		f.Reward = p.quotedName("the name of rewards").text
 		p.expect("}")
 	}
 	if bound == "" {
-		if b := p.peek(); bounds[b.text] && b.kind != quoted {
-			bound = p.next().text
-		} else {
+		b := p.next()
+		if !bounds[b.text] || b.kind == quoted {
 			fail(b.at, "got %s: want >=, <=, max=?, min=? or =?", b)
 		}
+		bound = b.text
 	}
 	f.Bound = bound
 	switch bound {
@@ -175,20 +171,17 @@ func (p *properties) coalition() []string {
 	if !p.peek().is("<") || !p.ahead(1).is("<") {
 		return nil
 	}
-	p.next()
-	p.next()
+	p.at += 2
 	players := []string{}
-	if p.accept(">") {
-		p.expect(">")
-		return players
+	if !p.accept(">") {
+		p.list(">", func() {
+			t := p.next()
+			if t.kind != identifier && t.kind != number {
+				fail(t.at, "got %s: want players, as in <<one>>", t)
+			}
+			players = append(players, t.text)
+		})
 	}
-	p.list(">", func() {
-		t := p.next()
-		if t.kind != identifier && t.kind != number {
-			fail(t.at, "got %s: want players, as in <<one>>", t)
-		}
-		players = append(players, t.text)
-	})
 	p.expect(">")
 	return players
 }
