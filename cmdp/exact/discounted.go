@@ -10,7 +10,7 @@ type discounted struct{ *stationary }
 
 func (p *discounted) traits() traits {
 	return traits{plain: true, endless: true, large: p.swept, steps: p.steps, relevance: &p.relevance,
-		farApart: p.farApart}
+		apart: p.apart, splice: p.splice}
 }
 
 func (p *discounted) extent(_ context.Context, lower, upper []float64) error {

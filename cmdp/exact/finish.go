@@ -62,25 +62,22 @@ func (s *solver) reached() (*Result, error) {
 }
 
 // concentrate looks for another mixture that meets the target where there is no cost and the policies of the
-// incumbent differ in so many states that one policy of them takes long to find. Deeper inside the target the
-// policies have nearly the same prices, and as a rule are nearly the same; one of them may do alone.
+// incumbent differ in so many states that one policy of them takes long to find. Deeper inside the target one of
+// those that are found on the way may do alone.
 func (s *solver) concentrate() error {
-	const most = 12
-	columns, _, rays, _ := s.mixture()
-	if s.task.Cost != nil || !s.complete || s.stay || len(rays) > 0 || s.traits.farApart == nil ||
-		!s.traits.farApart(columns) {
+	const few, most, deep = 3, 12, 1e-6
+	columns, weights, rays, _ := s.mixture()
+	if s.task.Cost != nil || !s.complete || s.stay || len(rays) > 0 || s.traits.apart == nil ||
+		s.traits.apart(columns) == near {
 		return nil
 	}
 	if err := s.master.first(); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		for j, c := range s.master.columns {
-			if c.ray == nil && !slices.ContainsFunc(s.master.rows,
-				func(r targetRow) bool { return r.excess(c.returns) > 0 }) {
-				s.incumbent = s.at(axis(len(s.master.columns), j, 1))
-				return nil
-			}
+		if j := slices.IndexFunc(s.master.columns, s.meetsAlone); j >= 0 {
+			s.incumbent = s.at(axis(len(s.master.columns), j, 1))
+			return nil
 		}
 		if err := s.master.solve(); err != nil {
 			return err
@@ -89,15 +86,44 @@ func (s *solver) concentrate() error {
 			return nil
 		}
 		s.remember()
-		columns, _, rays, _ = s.mixture()
-		if n == most || len(rays) > 0 || !s.traits.farApart(columns) {
+		columns, weights, rays, _ = s.mixture()
+		if n == most || len(rays) > 0 {
 			return nil
 		}
-		psi, _ := s.master.psi(s.master.nu)
-		if _, added, err := s.price(psi, 0); err != nil || !added {
+		distance := s.traits.apart(columns)
+		if distance == near || distance == apart && n == few {
+			return nil
+		}
+		added, err := false, error(nil)
+		if s.master.u < -deep && (distance == apart || n%2 == 0) {
+			added, err = s.splice(columns, weights)
+		}
+		if distance == farApart && !added && err == nil {
+			psi, _ := s.master.psi(s.master.nu)
+			_, added, err = s.price(psi, 0)
+		}
+		if err != nil || !added {
 			return err
 		}
 	}
+}
+
+// splice adds a policy that does as the first of two in some states, and as the second in the rest.
+func (s *solver) splice(columns []column, weights []float64) (added bool, err error) {
+	if len(columns) != 2 {
+		return false, nil
+	}
+	c, err := s.traits.splice(s.ctx, columns, weights)
+	if c == nil || err != nil {
+		return false, err
+	}
+	return s.master.addColumn(*c)
+}
+
+// meetsAlone reports whether a policy meets the half-spaces of the target.
+func (s *solver) meetsAlone(c column) bool {
+	return c.ray == nil && !slices.ContainsFunc(s.master.rows,
+		func(r targetRow) bool { return r.excess(c.returns) > 0 })
 }
 
 // violation returns the distance of v from the target, or a bound of it if the parts of

@@ -196,6 +196,58 @@ func TestGrids(t *testing.T) {
 	})
 }
 
+// TestLimitsWithoutGoal: on a way that now and then leads back, each step costs one of two returns. A policy is
+// asked for that has at most a little more than half of each. One that never draws is found, and its returns are
+// those of an evaluation.
+func TestLimitsWithoutGoal(t *testing.T) {
+	bothSizes(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(26, 1))
+		for trial := range 30 {
+			k, steps := cmdp.NewKernel(), int32(50+rng.IntN(50))
+			for s := range steps {
+				for i := range 2 {
+					returns := make([]float64, 2)
+					returns[i] = 0.5 + rng.Float64()
+					k.Append([]int32{s + 1, max(0, s-2)}, []float64{0.9, 0.1}, returns)
+				}
+				k.EndState()
+			}
+			k.EndState()
+			m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Kernels: []cmdp.Kernel{k},
+				Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := 0.55 * float64(steps) / 0.7
+			box, err := geometry.NewBox([]float64{0, 0}, []float64{half, half})
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, err := box.Bounded()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Solve(t.Context(), m, cmdp.Task{Target: target}, Options{Workers: 1})
+			if err != nil || r.Status != Optimal || r.Policy == nil {
+				t.Fatalf("trial %d: %v, %v", trial, r, err)
+			}
+			e, err := Evaluate(t.Context(), m, r.Policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range e.Returns {
+				if !(math.Abs(x-r.Returns[i]) <= 1e-9*x && x <= half*(1+1e-8)) {
+					t.Errorf("trial %d: return %d is %.15g, said to be %.15g: want at most %.15g", trial, i, x,
+						r.Returns[i], half)
+				}
+			}
+			if r.Randomized > 0 {
+				t.Errorf("trial %d: the policy draws in %d states", trial, r.Randomized)
+			}
+		}
+	})
+}
+
 // checkVisits compares the visits of a policy that rests with the solution of a dense system.
 func checkVisits(t *testing.T, m *cmdp.Model, policy *markov.Actions, seen func(s int) float64) {
 	t.Helper()

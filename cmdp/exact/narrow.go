@@ -75,6 +75,28 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 	return columns, weights, nil
 }
 
+// splice returns the policy that does as the first of two in the last of the states in which they differ, and as
+// the second in the others, so many of them as its weight is; nil if it does not come to rest as they do.
+func (p *stationary) splice(ctx context.Context, columns []column, weights []float64) (*column, error) {
+	a, b := columns[0].policy, columns[1].policy
+	var differ []int32
+	for _, s := range p.base.Origin {
+		if a.At(int(s)) != b.At(int(s)) {
+			differ = append(differ, s)
+		}
+	}
+	policy := a.Clone()
+	for _, s := range differ[int(weights[0]*float64(len(differ))):] {
+		policy.Set(int(s), b.At(int(s)))
+	}
+	returns, err := p.evaluate(ctx, &Policy{steps: []markov.Rule{{Actions: policy}}})
+	if err != nil || slices.ContainsFunc(returns, func(x float64) bool { return !isFinite(x) }) {
+		return nil, err
+	}
+	p.evaluated = &evaluated{policy, slices.Clone(returns)}
+	return &column{returns: returns, policy: &policy}, nil
+}
+
 // farthest returns the two policies that differ in most of the states that either
 // visits, and the places of these states in apart.
 func farthest(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ []int32) {

@@ -57,9 +57,10 @@ type traits struct {
 	chosen    bool
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
 	rays *stationary
-	// farApart reports whether to make one policy of a mixture of columns takes many times as long as to price
-	// a direction; nil where it never does.
-	farApart func(columns []column) bool
+	// apart says how long it takes to make one policy of a mixture of columns; nil where it is never long.
+	apart func(columns []column) distance
+	// splice returns a policy between two columns, see stationary.splice; nil where apart is.
+	splice func(ctx context.Context, columns []column, weights []float64) (*column, error)
 	// blocks is the number of parts that a sum consists of, each of which has columns of its own; 0 stands for 1.
 	blocks int
 	// classes joins recurrent classes, nil where policies have none that matter.

@@ -1,11 +1,13 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp/markov"
 	"context"
 	"maps"
 	"math"
 	"slices"
+
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/internal/threshold"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -31,7 +33,7 @@ func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
 // combine averages the visits of the mixed policies, see finite.combine, after it has made the mixture narrower.
 func (p *stationary) combine(ctx context.Context, columns []column, weights []float64, face face,
 	spare float64) (*Policy, error) {
-	if p.farApart(columns) {
+	if p.apart(columns) == farApart {
 		var err error
 		columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
 		if err != nil {
@@ -49,21 +51,37 @@ func (p *stationary) combine(ctx context.Context, columns []column, weights []fl
 	return policy, p.purify(ctx, policy, face)
 }
 
-// farApart reports whether to purify a mixture would take longer than to make it narrower first, which goes
-// many times through all states: each state in which policies differ has its component looked at once.
-func (p *stationary) farApart(columns []column) bool {
+// A distance says how long it takes to purify a mixture of policies.
+type distance int
+
+const (
+	near     distance = iota // they differ in few states
+	apart                    // to purify the mixture takes about as long as to price a direction
+	farApart                 // it takes longer than to make the mixture narrower, which goes many times through all states
+)
+
+// apart returns the distance of policies: to purify their mixture, each state in which they differ has its
+// component looked at once.
+func (p *stationary) apart(columns []column) distance {
 	const passes = 40
-	looks := 0
+	looks, differ := 0, 0
 	for i, hi := range p.base.Component[1:] {
 		lo := p.base.Component[i]
 		for _, s := range p.base.Origin[lo:hi] {
 			if slices.ContainsFunc(columns,
 				func(c column) bool { return c.policy.At(int(s)) != columns[0].policy.At(int(s)) }) {
 				looks += int(hi - lo)
+				differ++
 			}
 		}
 	}
-	return looks > passes*int(p.base.Rest)
+	switch {
+	case looks > passes*int(p.base.Rest):
+		return farApart
+	case differ > threshold.Apart:
+		return apart
+	}
+	return near
 }
 
 // average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the

@@ -44,7 +44,8 @@ type stationary struct {
 	enough      float64                   // relative error of a bound that is no matter
 	proving     bool                      // bounds are proved all the same
 	// the returns of the last policy that was priced, which tell the size of values
-	last []float64
+	last      []float64
+	evaluated *evaluated // the last policy that may be the answer, nil if there is none
 }
 
 func newStationary(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*stationary, error) {
@@ -97,7 +98,7 @@ func (p *stationary) number() {
 // with returns the pricer for what matters.
 func (p *stationary) with(c relevance) (*stationary, error) {
 	q := *p
-	q.relevance, q.mass = c, nil
+	q.relevance, q.mass, q.evaluated = c, nil, nil
 	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reached, Progress: p.tell}, nil
 	if !p.recurrent {
 		return &q, nil

@@ -14,7 +14,7 @@ type total struct{ *stationary }
 
 func (p *total) traits() traits {
 	out := traits{plain: true, unbounded: true, endless: true, large: p.swept, steps: p.steps, relevance: &p.relevance,
-		chosen: p.recurrent, farApart: p.farApart}
+		chosen: p.recurrent, apart: p.apart, splice: p.splice}
 	if p.recurrent {
 		out.rays = p.stationary
 	}

@@ -127,6 +127,11 @@ func (a *Actions) At(s int) int {
 	return int(a.wide[s])
 }
 
+// Equal reports whether two of the same kind and length are the same.
+func (a *Actions) Equal(b *Actions) bool {
+	return slices.Equal(a.narrow, b.narrow) && slices.Equal(a.bits, b.bits) && slices.Equal(a.wide, b.wide)
+}
+
 // Bytes returns how much memory the actions take.
 func (a *Actions) Bytes() int { return len(a.narrow) + len(a.bits) + 4*len(a.wide) }
 
