@@ -57,7 +57,7 @@ type distance int
 const (
 	near     distance = iota // they differ in few states
 	apart                    // to purify the mixture takes about as long as to price a direction
-	farApart                 // it takes longer than to make the mixture narrower, which goes many times through all states
+	farApart                 // longer than to make it narrower, which goes many times through all states
 )
 
 // apart returns the distance of policies: to purify their mixture, each state in which they differ has its

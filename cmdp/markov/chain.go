@@ -93,11 +93,16 @@ func (y *Chain) EndRow(leak float64) {
 // ErrSingular is the error of a system that has no solution, or whose solution cannot be found to rounding.
 var ErrSingular = errors.New("markov: a linear system of the model cannot be solved to rounding")
 
+// dense is up to how many states a band, of whatever width, is faster than to look for an order of elimination.
+const dense = 12
+
 // eliminated reports whether the system could be eliminated, which is left alone where it
 // would fill up, and where ctx ends.
 func (y *Chain) eliminated(ctx context.Context) bool {
 	if y.factors == nil && !y.iterative {
 		switch {
+		case y.States() <= min(dense, threshold.Eliminated) && y.band.factorize(ctx, y):
+			y.factors = &y.band
 		case y.States() <= threshold.Eliminated:
 			y.factors = y.work.factorize(ctx, y, math.MaxInt)
 		case y.band.factorize(ctx, y):

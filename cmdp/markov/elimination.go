@@ -158,7 +158,6 @@ func (e *elimination) start(n int) {
 	f.order, f.out, f.y = f.order[:0], resized(f.out, n), resized(f.y, n)
 	f.lower.reset()
 	f.upper.reset()
-	e.queue.key = e.queue.key[:0]
 }
 
 func (p *sparse) reset() { p.first, p.at, p.x = append(p.first[:0], 0), p.at[:0], p.x[:0] }
@@ -170,20 +169,14 @@ func (e *elimination) factorize(ctx context.Context, y *Chain, most int) factors
 	e.start(n)
 	e.leak = append(e.leak[:0], y.leak...)
 	e.load(y)
-	const plain = 12 // states up to which the order does not matter
-	if n > plain {
-		e.queue.start(n, e.degree)
-	}
+	e.queue.start(n, e.degree)
 	for i := range int32(n) {
-		s := i
-		if n > plain {
-			s = e.queue.pop()
-			// The others have at least as many neighbours, and as a rule more and more.
-			filled := float64(len(e.f.upper.at) + len(e.f.lower.at))
-			ahead := 2 * math.Sqrt(float64(e.queue.key[s])) * float64(int32(n)-i)
-			if filled+ahead > float64(most) {
-				return nil
-			}
+		s := e.queue.pop()
+		// The others have at least as many neighbours, and as a rule more and more.
+		filled := float64(len(e.f.upper.at) + len(e.f.lower.at))
+		ahead := 2 * math.Sqrt(float64(e.queue.key[s])) * float64(int32(n)-i)
+		if filled+ahead > float64(most) {
+			return nil
 		}
 		if !e.eliminate(s) {
 			return nil
@@ -285,11 +278,7 @@ func (e *elimination) eliminate(s int32) bool {
 	return true
 }
 
-func (e *elimination) changed(s int32) {
-	if len(e.queue.key) > 0 {
-		e.queue.change(s, e.degree(s))
-	}
-}
+func (e *elimination) changed(s int32) { e.queue.change(s, e.degree(s)) }
 
 // replace lets state t lead to where s leads, in place of s, and returns its share.
 func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) {

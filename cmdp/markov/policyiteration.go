@@ -239,19 +239,27 @@ func (z *LeastTotal) improve(lo, hi int32, slack float64) (changed int, worst fl
 	if z.Quotient.First[hi] > first {
 		work = len(z.Quotient.To) / len(z.Quotient.Choice) * int(z.Quotient.First[hi]-first)
 	}
+	if z.workers <= 1 || work < threshold.Shared {
+		return z.improveStates(lo, hi, slack)
+	}
 	var count atomic.Int64
 	worst = parallel.ForStates(z.workers, int(hi-lo), work, func(from, to int) float64 {
-		worst, changed := 0.0, 0
-		for s := lo + int32(from); s < lo+int32(to); s++ {
-			if x := z.improveState(s, slack); x > 0 {
-				worst = math.Max(worst, x)
-				changed++
-			}
-		}
+		changed, worst := z.improveStates(lo+int32(from), lo+int32(to), slack)
 		count.Add(int64(changed))
 		return worst
 	})
 	return int(count.Load()), worst
+}
+
+// improveStates is improve for the states [lo, hi).
+func (z *LeastTotal) improveStates(lo, hi int32, slack float64) (changed int, worst float64) {
+	for s := lo; s < hi; s++ {
+		if x := z.improveState(s, slack); x > 0 {
+			worst = math.Max(worst, x)
+			changed++
+		}
+	}
+	return changed, worst
 }
 
 // improveState changes the policy in a state if a choice is better by more than slack, and

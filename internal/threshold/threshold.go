@@ -18,14 +18,14 @@ var (
 	Written = 1 << 25 // successors of all steps up to which a model of a set is written down to be planned for
 	// states from which the extremes of totals are not sought for a box where limits and signs give one
 	Ranged = 1 << 14
-	// states in which policies may differ before one between them is tried in place of their mixture
-	Apart = 1024
+	Apart  = 1024 // states in which policies may differ before one between them is tried instead of their mixture
 )
 
 // Lower lowers all thresholds as far as they go, and returns what puts them back: t.Cleanup(threshold.Lower()).
 // Tests that use it must not run in parallel with others.
 func Lower() (restore func()) {
-	all := []*int{&Eliminated, &Band, &Swept, &Window, &Held, &Stretch, &Shared, &Chunk, &Block, &Written, &Ranged, &Apart}
+	all := []*int{&Eliminated, &Band, &Swept, &Window, &Held, &Stretch, &Shared, &Chunk, &Block, &Written,
+		&Ranged, &Apart}
 	least := []int{1, 0, 1, 3, 5, 1, 1, 2, 1, 0, 1, 1}
 	before := make([]int, len(all))
 	for i, x := range all {
