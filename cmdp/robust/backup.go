@@ -16,24 +16,32 @@ type backup struct {
 	gamma   float64
 	filler  filler
 	waiting []waiting
-	values  []float64 // rooms and values of the successors of choices that wait, those of one direction after another
-	means   []float64 // of a choice in each direction, with the lower bounds
+	next    []int32     // the successors of the choices that wait
+	values  [][]float64 // of these successors, in each direction
 	// opposite says of each direction that it is the one before, turned round.
 	opposite []bool
+	rooms    []float64 // of the successors of a choice, how much their probabilities may grow
 	probs    []float64 // of the actions of a state
 	sums     []float64 // of each direction
 }
 
+// enough is how many successors wait at most, unless one choice has more. Their values fit into a cache of the first
+// level.
+const enough = 512
+
 func (s *Set) newBackup(dirs [][]float64) *backup {
 	b := &backup{set: s, dirs: dirs, gamma: s.m.Discount()}
-	const enough = 2048 // numbers, which a cache of the first level holds
-	b.values = make([]float64, 0, max(enough, (len(dirs)+1)*s.longest))
-	b.means = make([]float64, 0, max(enough/4, len(dirs)))
+	most := max(enough, s.longest)
+	b.next = make([]int32, 0, most)
+	for range dirs {
+		b.values = append(b.values, make([]float64, most))
+	}
 	b.filler = newFiller(s.longest)
 	b.opposite = make([]bool, len(dirs))
 	for j := 1; j < len(dirs); j++ {
 		b.opposite[j] = opposite(dirs[j], dirs[j-1])
 	}
+	b.rooms = make([]float64, s.longest)
 	b.probs = make([]float64, s.most)
 	b.sums = make([]float64, len(dirs))
 	return b
@@ -48,86 +56,58 @@ func opposite(x, y []float64) bool {
 	return true
 }
 
-// A waiting choice is one whose successors' values are known.
+// A waiting choice is one whose successors are known.
 type waiting struct {
 	kernel, choice, state int
 	share                 float64 // with which it counts
-	free                  float64 // what the lower bounds leave, 0 if it is exact
-	// Where its rooms are, which the values follow, and where the expectations of the lower bounds are.
-	first, successors, means int
+	first, end            int     // where its successors are among those of the choices that wait
 }
 
-// gather puts a choice at step h, which counts with a share, to those that are computed next. It finds the values of
-// its successors in each direction, with what the transitions return if that is random, and what they come to with the
-// lower bounds of the probabilities, or with the probabilities where they are exact. There must be room.
-func (b *backup) gather(h, c int, share float64, state int, v []float64) {
-	kernel, n, gamma := b.set.kernel(h), len(b.dirs), b.gamma
-	rows := b.set.kernels[kernel]
-	next, prob := rows.Row(c)
-	lower, upper := b.set.bounds(kernel, c)
-	exact := lower == nil
-	if exact {
-		lower, upper = prob, prob
-	}
-	first, successors, means := len(b.values), len(next), len(b.means)
-	b.values = b.values[:first+(n+1)*successors]
-	b.means = b.means[:means+n]
-	lower, upper = lower[:successors], upper[:successors]
-	rooms, values := b.values[first:][:successors], b.values[first+successors:]
-	free := 1.0
-	for j := 0; j < n; j += 2 { // two directions at a time, the last one twice if their number is odd
-		k := min(j+1, n-1)
-		xs, ys := values[j*successors:][:successors], values[k*successors:][:successors]
-		x, y := 0.0, 0.0
-		free = 1
+// wait puts a choice at step h, which counts with a share, to those that are computed next. There must be room.
+func (b *backup) wait(h, c int, share float64, state int) {
+	kernel, first := b.set.kernel(h), len(b.next)
+	next, _ := b.set.kernels[kernel].Row(c)
+	b.next = append(b.next, next...)
+	b.waiting = append(b.waiting, waiting{kernel, c, state, share, first, len(b.next)})
+}
+
+// load finds the values of the successors of all choices that wait, in each direction, with what the transitions
+// return if that is random. Memory that is read in no order is slow if each choice waits for it; so nothing else is
+// done here.
+func (b *backup) load(v []float64) {
+	n, gamma, next := len(b.dirs), b.gamma, b.next
+	for j := range n {
+		xs, of := b.values[j][:len(next)], v[j:]
 		for i, to := range next {
-			of, l := v[int(to)*n:], lower[i]
-			p, q := gamma*of[j], gamma*of[k]
-			x += l * p
-			y += l * q
-			free -= l
-			rooms[i] = upper[i] - l
-			xs[i], ys[i] = p, q
+			xs[i] = gamma * of[int(to)*n]
 		}
-		b.means[means+j], b.means[means+k] = x, y
 	}
-	if exact {
-		free = 0
-	}
-	w := waiting{
-		kernel: kernel, choice: c, state: state, share: share, free: free,
-		first: first, successors: successors, means: means,
-	}
-	b.waiting = append(b.waiting, w)
-	if rows.Random() {
+	for i := range b.waiting {
+		w := &b.waiting[i]
+		rows := b.set.kernels[w.kernel]
+		if !rows.Random() {
+			continue
+		}
 		for j, dir := range b.dirs {
-			of := b.of(&w, j)
-			for i := range next {
-				of[i] += dot(dir, rows.Outcome(c, i))
+			of := b.of(w, j)
+			for i := range of {
+				of[i] += dot(dir, rows.Outcome(w.choice, i))
 			}
-			b.means[means+j] = dot(lower, of)
 		}
 	}
 }
 
 // full reports whether there may be no room for another choice.
-func (b *backup) full() bool {
-	n := len(b.dirs)
-	return len(b.values)+(n+1)*b.set.longest > cap(b.values) || len(b.means)+n > cap(b.means)
-}
+func (b *backup) full() bool { return len(b.next)+b.set.longest > cap(b.next) }
 
 // reset forgets what waits.
 func (b *backup) reset() {
 	b.waiting = b.waiting[:0]
-	b.values = b.values[:0]
-	b.means = b.means[:0]
+	b.next = b.next[:0]
 }
 
 // of returns the values of the successors of a choice that waits in direction j.
-func (b *backup) of(w *waiting, j int) []float64 {
-	first := w.first + (j+1)*w.successors
-	return b.values[first : first+w.successors]
-}
+func (b *backup) of(w *waiting, j int) []float64 { return b.values[j][w.first:w.end] }
 
 // reward returns what a choice that waits returns in direction j, but for what its transitions do.
 func (b *backup) reward(w *waiting, j int) float64 {
@@ -138,30 +118,52 @@ func (b *backup) reward(w *waiting, j int) float64 {
 	return dot(b.dirs[j], rows.Returns(w.choice))
 }
 
-// one gathers a choice alone.
+// one loads a choice alone.
 func (b *backup) one(h, c int, v []float64) *waiting {
 	b.reset()
-	b.gather(h, c, 1, 0, v)
+	b.wait(h, c, 1, 0)
+	b.load(v)
 	return &b.waiting[0]
 }
 
-// finish sets sums to the greatest values of a choice that waits.
+// finish sets sums to the greatest values of a choice whose successors' values are loaded.
 func (b *backup) finish(w *waiting) {
-	rooms, last := b.values[w.first:w.first+w.successors], 0.0
-	for j := range b.dirs {
-		sum := b.means[w.means+j]
-		if w.free > 0 {
-			// The mean is about where half is given away. What is given away last in one direction is about what is
-			// given away last in the opposite one.
-			pivot := sum / (1 - w.free)
-			if j > 0 && b.opposite[j] {
-				pivot += b.means[w.means+j-1]/(1-w.free) - last
-			}
-			var gain float64
-			gain, last = b.filler.fill(b.of(w, j), rooms, w.free, pivot)
-			sum += gain
+	lower, upper := b.set.bounds(w.kernel, w.choice)
+	exact := lower == nil
+	if exact {
+		_, lower = b.set.kernels[w.kernel].Row(w.choice)
+		upper = lower
+	}
+	n, successors := len(b.dirs), len(lower)
+	upper = upper[:successors]
+	rooms := b.rooms[:successors]
+	for j := 0; j < n; j += 2 { // two directions at a time, the last one twice if their number is odd
+		k := min(j+1, n-1)
+		xs, ys := b.of(w, j)[:successors], b.of(w, k)[:successors]
+		x, y, free := 0.0, 0.0, 1.0
+		for i, l := range lower {
+			x += l * xs[i]
+			y += l * ys[i]
+			free -= l
+			rooms[i] = upper[i] - l
 		}
-		b.sums[j] = b.reward(w, j) + sum
+		b.sums[j], b.sums[k] = x, y
+		if exact || free <= 0 {
+			continue
+		}
+		pivot, other := x/(1-free), y/(1-free) // the mean is about where half is given away
+		gain, last := b.filler.fill(xs, rooms, free, pivot)
+		b.sums[j] += gain
+		if k > j {
+			if b.opposite[k] { // what is given away last is about what is given away last in the opposite direction
+				other += pivot - last
+			}
+			gain, _ = b.filler.fill(ys, rooms, free, other)
+			b.sums[k] += gain
+		}
+	}
+	for j := range b.sums {
+		b.sums[j] += b.reward(w, j)
 	}
 }
 
@@ -219,16 +221,17 @@ func (b *backup) policy(dst []float64, policy cmdp.Policy, h, lo, hi int, v []fl
 				continue
 			}
 			if b.full() {
-				b.addTo(dst)
+				b.addTo(dst, v)
 			}
-			b.gather(h, first+a, x, s, v)
+			b.wait(h, first+a, x, s)
 		}
 	}
-	b.addTo(dst)
+	b.addTo(dst, v)
 }
 
 // addTo adds the values of the choices that wait to those of their states.
-func (b *backup) addTo(dst []float64) {
+func (b *backup) addTo(dst, v []float64) {
+	b.load(v)
 	n := len(b.dirs)
 	for i := range b.waiting {
 		w := &b.waiting[i]
@@ -241,12 +244,17 @@ func (b *backup) addTo(dst []float64) {
 }
 
 // rounding bounds the rounding error of one backup in each direction, where values of successors are at most as large
-// as most says. Sums have as many terms as a choice has successors, rewards as many as there are returns, and a policy
-// draws from the actions of a state (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+// as most says.
 func (b *backup) rounding(j int, most float64) float64 {
-	s := b.set
+	return b.set.rounding(b.gamma*most, b.largestReward(j))
+}
+
+// rounding bounds the rounding error of one backup of values and rewards of given magnitudes. Sums have as many terms
+// as a choice has successors, rewards as many as there are returns, and a policy draws from the actions of a state
+// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+func (s *Set) rounding(most, reward float64) float64 {
 	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)
-	return terms * unit * (s.mass*b.gamma*most + b.largestReward(j))
+	return unit * (terms*(s.mass*most+reward) + float64(divided*s.longest)*s.room*most)
 }
 
 // largestReward bounds the magnitude of what a choice returns in direction j, the terms of the sum by their magnitudes.
@@ -278,7 +286,9 @@ func (b *backup) largestReward(j int) float64 {
 func (b *backup) largest(j int, v []float64) float64 {
 	most, n := 0.0, len(b.dirs)
 	for at := j; at < len(v); at += n {
-		most = math.Max(most, math.Abs(v[at]))
+		if x := math.Abs(v[at]); x > most {
+			most = x
+		}
 	}
 	return most
 }

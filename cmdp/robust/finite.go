@@ -101,10 +101,9 @@ func newRounding(b *backup) *rounding {
 // probabilities sum to at most, and its own.
 func (r *rounding) step(largest []parallel.Maximum) {
 	s := r.b.set
-	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)
 	for j := range r.error {
 		most := largest[j].Get() + r.error[j]
-		r.error[j] = s.mass*r.error[j]*(1+4*unit) + terms*unit*(s.mass*most+r.rewards[j])
+		r.error[j] = s.mass*r.error[j]*(1+4*unit) + s.rounding(most, r.rewards[j])
 	}
 }
 

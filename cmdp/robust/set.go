@@ -43,8 +43,9 @@ type Set struct {
 	longest int          // successors of a choice, at most
 	// the sum of the probabilities of a choice is at most this: 1, and what rounding of the file adds
 	mass    float64
-	most    int // actions of a state, at most
-	entries int // successors of all steps
+	room    float64 // by how much the probabilities of a choice may grow above their lower bounds, at most, in sum
+	most    int     // actions of a state, at most
+	entries int     // successors of all steps
 }
 
 // New returns a set. It is an error if the model is a game, or if its rows are generated.
@@ -78,6 +79,8 @@ func New(spec Spec) (*Set, error) {
 				s.offset[h] = append(s.offset[h], entries)
 				s.longest = max(s.longest, len(next))
 				s.mass = max(s.mass, s.heaviest(h, c))
+				lower, upper := s.bounds(h, c)
+				s.room = max(s.room, (1+1e-9)*(floats.Sum(upper)-floats.Sum(lower)))
 			}
 		}
 		s.entries += entries
