@@ -140,31 +140,54 @@ func (b *backup) finish(w *waiting) {
 	for j := 0; j < n; j += 2 { // two directions at a time, the last one twice if their number is odd
 		k := min(j+1, n-1)
 		xs, ys := b.of(w, j)[:successors], b.of(w, k)[:successors]
-		x, y, free := 0.0, 0.0, 1.0
+		x, y, free, room := 0.0, 0.0, 1.0, 0.0
 		for i, l := range lower {
 			x += l * xs[i]
 			y += l * ys[i]
 			free -= l
-			rooms[i] = upper[i] - l
+			r := upper[i] - l
+			room += r
+			rooms[i] = r
 		}
 		b.sums[j], b.sums[k] = x, y
 		if exact || free <= 0 {
 			continue
 		}
-		pivot, other := x/(1-free), y/(1-free) // the mean is about where half is given away
+		half := math.Abs(free-room/2) < room/8 // about half is given away
+		pivot := x / (1 - free)                // the mean
+		if !half {
+			pivot = quantile(xs, free/room)
+		}
 		gain, last := b.filler.fill(xs, rooms, free, pivot)
 		b.sums[j] += gain
-		if k > j {
-			if b.opposite[k] { // what is given away last is about what is given away last in the opposite direction
-				other += pivot - last
-			}
-			gain, _ = b.filler.fill(ys, rooms, free, other)
-			b.sums[k] += gain
+		if k == j {
+			continue
 		}
+		switch {
+		case !half:
+			pivot = quantile(ys, free/room)
+		case b.opposite[k]: // about the value that is given away last in the opposite direction
+			pivot += y/(1-free) - last
+		default:
+			pivot = y / (1 - free)
+		}
+		gain, _ = b.filler.fill(ys, rooms, free, pivot)
+		b.sums[k] += gain
 	}
 	for j := range b.sums {
 		b.sums[j] += b.reward(w, j)
 	}
+}
+
+// quantile guesses the value that a share of some values are above, as if they were spread evenly.
+func quantile(values []float64, share float64) float64 {
+	sum, least := 0.0, math.Inf(1)
+	for _, v := range values {
+		sum += v
+		least = min(least, -v)
+	}
+	mean := sum / float64(len(values))
+	return mean - (least+mean)*(1-2*share)
 }
 
 func dot(x, y []float64) float64 {
