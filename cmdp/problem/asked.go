@@ -90,6 +90,14 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 	}
 	for i := range p.Formulas {
 		f := &p.Formulas[i]
+		for _, condition := range []string{f.While, f.Goal} {
+			if condition == "" {
+				continue
+			}
+			if _, err := program.Parse(condition); err != nil {
+				return "", nil, a.bad(f, "%s: %s", shorten(condition), err.(*language.Error).Message)
+			}
+		}
 		if err := a.play(f, len(p.Formulas)); err != nil {
 			return "", nil, err
 		}
@@ -192,7 +200,7 @@ func (a *asked) play(f *property.Formula, formulas int) error {
 	}
 	goal, err := a.program.Parse(f.Goal)
 	if err != nil {
-		return a.bad(f, "%s", err.(*language.Error).Message)
+		return err
 	}
 	already, err := a.program.Initially(goal)
 	if err == nil && already {
