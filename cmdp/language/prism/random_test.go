@@ -1,0 +1,539 @@
+package prism_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/language"
+	"cmdpsolve/cmdp/language/jani"
+	"cmdpsolve/cmdp/language/prism"
+)
+
+// A term is an expression over variables x0, x1, … in PRISM's language and in JANI, with what it is; a condition
+// is 0 or 1.
+type term struct {
+	text, jani string
+	of         func(x []int) int
+}
+
+func holds(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// joined makes a term of two, each of which has a place %s in both texts. JANI's may be an operator alone.
+func joined(text, jani string, a, b term, of func(a, b int) int) term {
+	if !strings.Contains(jani, "%s") {
+		jani = `{"op":"` + jani + `","left":%s,"right":%s}`
+	}
+	return term{fmt.Sprintf(text, a.text, b.text), fmt.Sprintf(jani, a.jani, b.jani),
+		func(x []int) int { return of(a.of(x), b.of(x)) }}
+}
+
+// plainTerm is a term whose text is that of JANI too.
+func plainTerm(text string, of func(x []int) int) term { return term{text, text, of} }
+
+// halved is the text of half a difference in JANI, rounded by an operator.
+func halved(op string) string {
+	return `{"op":"` + op + `","exp":{"op":"/","left":{"op":"-","left":%s,"right":%s},"right":2}}`
+}
+
+func modulo(a, n int) int { return ((a % n) + n) % n }
+
+// drawNumber draws a term of integers over n variables.
+func drawNumber(rng *rand.Rand, n, depth int) term {
+	if depth == 0 {
+		if i := rng.IntN(n); rng.IntN(2) == 0 {
+			return term{fmt.Sprintf("x%d", i), fmt.Sprintf(`"x%d"`, i), func(x []int) int { return x[i] }}
+		}
+		c := rng.IntN(4)
+		return plainTerm(fmt.Sprint(c), func([]int) int { return c })
+	}
+	a, b := drawNumber(rng, n, depth-1), drawNumber(rng, n, depth-1)
+	switch rng.IntN(10) {
+	case 0:
+		return joined("(%s+%s)", "+", a, b, func(a, b int) int { return a + b })
+	case 1:
+		return joined("(%s-%s)", "-", a, b, func(a, b int) int { return a - b })
+	case 2:
+		return joined("(%s*%s)", "*", a, b, func(a, b int) int { return a * b })
+	case 3:
+		return joined("min(%s,%s)", "min", a, b, func(a, b int) int { return min(a, b) })
+	case 4:
+		return joined("max(%s,%s)", "max", a, b, func(a, b int) int { return max(a, b) })
+	case 5:
+		return joined("mod(%s-%s,3)", `{"op":"%%","left":{"op":"-","left":%s,"right":%s},"right":3}`, a, b, func(a, b int) int { return modulo(a-b, 3) })
+	case 6:
+		return joined("floor((%s-%s)/2)", halved("floor"), a, b, func(a, b int) int { return (a - b) >> 1 })
+	case 7:
+		return joined("round((%s-%s)/2)",
+			`{"op":"floor","exp":{"op":"/","left":{"op":"-","left":{"op":"+","left":1,"right":%s},"right":%s},"right":2}}`, a, b,
+			func(a, b int) int { return int(math.Floor(float64(a-b+1) / 2)) })
+	case 8:
+		return joined("ceil((%s-%s)/2)", halved("ceil"), a, b, func(a, b int) int { return (a - b + 1) >> 1 })
+	}
+	c := drawCondition(rng, n, depth-1)
+	return term{fmt.Sprintf("(%s?%s:%s)", c.text, a.text, b.text),
+		fmt.Sprintf(`{"op":"ite","if":%s,"then":%s,"else":%s}`, c.jani, a.jani, b.jani),
+		func(x []int) int {
+			if c.of(x) > 0 {
+				return a.of(x)
+			}
+			return b.of(x)
+		}}
+}
+
+// drawCondition draws a condition over n variables.
+func drawCondition(rng *rand.Rand, n, depth int) term {
+	if depth == 0 || rng.IntN(2) == 0 {
+		a, b := drawNumber(rng, n, depth), drawNumber(rng, n, 0)
+		switch rng.IntN(6) {
+		case 0:
+			return joined("(%s=%s)", "=", a, b, func(a, b int) int { return holds(a == b) })
+		case 1:
+			return joined("(%s!=%s)", "≠", a, b, func(a, b int) int { return holds(a != b) })
+		case 2:
+			return joined("(%s<%s)", "<", a, b, func(a, b int) int { return holds(a < b) })
+		case 3:
+			return joined("(%s<=%s)", "≤", a, b, func(a, b int) int { return holds(a <= b) })
+		case 4:
+			return joined("(%s>%s)", ">", a, b, func(a, b int) int { return holds(a > b) })
+		}
+		return joined("(%s>=%s)", "≥", a, b, func(a, b int) int { return holds(a >= b) })
+	}
+	a, b := drawCondition(rng, n, depth-1), drawCondition(rng, n, depth-1)
+	switch rng.IntN(5) {
+	case 0:
+		return joined("(%s&%s)", "∧", a, b, func(a, b int) int { return a * b })
+	case 1:
+		return joined("(%s|%s)", "∨", a, b, func(a, b int) int { return max(a, b) })
+	case 2:
+		return joined("(%s=>%s)", "⇒", a, b, func(a, b int) int { return max(1-a, b) })
+	case 3:
+		return joined("(%s<=>%s)", "=", a, b, func(a, b int) int { return holds(a == b) })
+	}
+	return joined("(!%s&%s)", `{"op":"∧","left":{"op":"¬","exp":%s},"right":%s}`, a, b, func(a, b int) int { return (1 - a) * b })
+}
+
+// A plainUpdate assigns to a module's variable, with probability quarters/4.
+type plainUpdate struct{ quarters, value term }
+
+type plainCommand struct {
+	action  string
+	guard   term
+	updates []plainUpdate
+}
+
+// A plainReward is given in states, or for choices of an action.
+type plainReward struct {
+	ofState      bool
+	action       string
+	guard, value term
+}
+
+// A plainProgram has a module for each variable, which goes from 0 to 2.
+type plainProgram struct {
+	chain   bool
+	modules [][]plainCommand
+	rewards [][]plainReward // two, or none
+	without string          // an action that is never possible
+	over    []string        // if not nil, two modules share these actions, and no others, known or not
+	idle    bool            // the first module does nothing where it cannot take a
+	silent  bool            // no action but that without a name is possible
+}
+
+// quarters is the term a + b·x_v.
+func quarters(a, b, v int) term {
+	return term{fmt.Sprintf("%d+(%d)*x%d", a, b, v),
+		fmt.Sprintf(`{"op":"+","left":%d,"right":{"op":"*","left":%d,"right":"x%d"}}`, a, b, v),
+		func(x []int) int { return a + b*x[v] }}
+}
+
+func drawProgram(rng *rand.Rand) (p plainProgram, text string) {
+	n := 1 + rng.IntN(3)
+	p.rewards = make([][]plainReward, 2)
+	p.chain = rng.IntN(3) == 0
+	var b strings.Builder
+	b.WriteString(map[bool]string{true: "dtmc\n", false: "mdp\n"}[p.chain])
+	for i := range n {
+		fmt.Fprintf(&b, "module m%d\n x%d : [0..2] init %d;\n", i, i, i)
+		var commands []plainCommand
+		for range rng.IntN(5) {
+			c := plainCommand{action: []string{"", "a", "b"}[rng.IntN(3)], guard: drawCondition(rng, n, rng.IntN(3))}
+			v := rng.IntN(n)
+			shares := [][]term{
+				{quarters(4, 0, v)},
+				{quarters(1, 1, v), quarters(3, -1, v)},
+				{quarters(0, 2, v), quarters(4, -2, v)},
+				{quarters(1, 0, v), quarters(1, 0, v), quarters(2, 0, v)},
+			}[rng.IntN(4)]
+			fmt.Fprintf(&b, " [%s] %s -> ", c.action, c.guard.text)
+			for k, share := range shares {
+				value := drawNumber(rng, n, rng.IntN(3))
+				value = joined("mod(%s+%s,3)", `{"op":"%%","left":{"op":"+","left":%s,"right":%s},"right":3}`, value,
+					plainTerm("0", func([]int) int { return 0 }), func(a, _ int) int { return modulo(a, 3) })
+				c.updates = append(c.updates, plainUpdate{share, value})
+				fmt.Fprintf(&b, "%s (%s)/4:(x%d'=%s)", []string{"", " +", " +"}[k], share.text, i, value.text)
+			}
+			b.WriteString(";\n")
+			commands = append(commands, c)
+		}
+		p.modules = append(p.modules, commands)
+		b.WriteString("endmodule\n")
+	}
+	used := []string{}
+	for _, m := range p.modules {
+		for _, c := range m {
+			used = append(used, c.action)
+		}
+	}
+	for r := range p.rewards {
+		fmt.Fprintf(&b, "rewards \"r%d\"\n", r)
+		for range 1 + rng.IntN(3) {
+			item := plainReward{ofState: rng.IntN(2) == 0 || len(used) == 0, guard: drawCondition(rng, n, 1),
+				value: drawNumber(rng, n, 1)}
+			if !item.ofState {
+				item.action = used[rng.IntN(len(used))]
+			}
+			if !item.ofState {
+				fmt.Fprintf(&b, " [%s]", item.action)
+			}
+			fmt.Fprintf(&b, " %s : %s;\n", item.guard.text, item.value.text)
+			p.rewards[r] = append(p.rewards[r], item)
+		}
+		b.WriteString("endrewards\n")
+	}
+	if n == 2 && rng.IntN(2) == 0 {
+		p.over = [][]string{{}, {"a"}, {"b"}, {"a", "b"}}[rng.IntN(4)]
+		fmt.Fprintf(&b, "system m0 |[%s]| m1 endsystem\n", strings.Join(p.over, ","))
+		if len(p.over) == 0 {
+			text := strings.Replace(b.String(), "|[]|", "|||", 1)
+			b.Reset()
+			b.WriteString(text)
+		}
+	}
+	return p, b.String()
+}
+
+// jani writes a program in JANI, without its rewards.
+func (p *plainProgram) jani() string {
+	var automata, elements, syncs []string
+	sync := map[string][]string{"a": nil, "b": nil}
+	for i, m := range p.modules {
+		var edges []string
+		knows := make(map[string]bool)
+		for _, c := range m {
+			var to []string
+			for _, u := range c.updates {
+				to = append(to, fmt.Sprintf(`{"location":"l","probability":{"exp":{"op":"/","left":%s,"right":4}},`+
+					`"assignments":[{"ref":"x%d","value":%s}]}`, u.quarters.jani, i, u.value.jani))
+			}
+			action := ""
+			if c.action != "" {
+				action = `"action":"` + c.action + `",`
+			}
+			edges = append(edges, fmt.Sprintf(`{"location":"l",%s"guard":{"exp":%s},"destinations":[%s]}`, action,
+				c.guard.jani, strings.Join(to, ",")))
+			knows[c.action] = true
+		}
+		automata = append(automata, fmt.Sprintf(`{"name":"m%d","locations":[{"name":"l"}],"initial-locations":["l"],`+
+			`"edges":[%s]}`, i, strings.Join(edges, ",")))
+		enabled := ""
+		if p.idle && i == 0 {
+			enabled, knows["a"] = `,"input-enable":["a"]`, true
+		}
+		elements = append(elements, fmt.Sprintf(`{"automaton":"m%d"%s}`, i, enabled))
+		for action := range sync {
+			part := `"` + action + `"`
+			if !knows[action] && action == "b" && len(p.modules) == 2 {
+				p.without = action // as it waits for an automaton that does not know it
+			} else if !knows[action] {
+				part = "null"
+			}
+			sync[action] = append(sync[action], part)
+		}
+	}
+	for action, parts := range sync {
+		if slices.ContainsFunc(parts, func(part string) bool { return part != "null" }) {
+			syncs = append(syncs, fmt.Sprintf(`{"synchronise":[%s],"result":"%s"}`, strings.Join(parts, ","), action))
+		}
+	}
+	var variables []string
+	for i := range p.modules {
+		variables = append(variables, fmt.Sprintf(`{"name":"x%d","type":{"kind":"bounded","base":"int",`+
+			`"lower-bound":0,"upper-bound":2},"initial-value":%d}`, i, i))
+	}
+	together := `,"syncs":[` + strings.Join(syncs, ",") + "]"
+	if p.silent {
+		together = ""
+	}
+	return fmt.Sprintf(`{"jani-version":1,"name":"m","type":"%s","actions":[{"name":"a"},{"name":"b"}],"variables":[%s],
+		"automata":[%s],"system":{"elements":[%s]%s}}`, map[bool]string{true: "dtmc", false: "mdp"}[p.chain],
+		strings.Join(variables, ","), strings.Join(automata, ","), strings.Join(elements, ","),
+		together)
+}
+
+// earned returns the rewards of a state, or of an action there.
+func (p *plainProgram) earned(x []int, ofState bool, action string) string {
+	var out []string
+	for _, items := range p.rewards {
+		sum := 0
+		for _, i := range items {
+			if i.ofState == ofState && (ofState || i.action == action) {
+				sum += i.guard.of(x) * i.value.of(x)
+			}
+		}
+		out = append(out, fmt.Sprintf("%.6g", float64(sum)))
+	}
+	return strings.Join(out, " ")
+}
+
+// moves returns the choices of a state: an action and the probabilities of the next states, for each set of commands
+// that may move together.
+func (p *plainProgram) moves(x []int) (actions []string, next []map[string]float64) {
+	emit := func(action string, chosen map[int]plainCommand) {
+		found := map[string]float64{}
+		var play func(i int, to []int, probability float64)
+		play = func(i int, to []int, probability float64) {
+			if i == len(p.modules) {
+				if probability > 0 {
+					found[fmt.Sprint(to)] += probability
+				}
+				return
+			}
+			c, moves := chosen[i]
+			if !moves {
+				play(i+1, to, probability)
+				return
+			}
+			for _, u := range c.updates {
+				then := slices.Clone(to)
+				then[i] = u.value.of(x)
+				play(i+1, then, probability*float64(u.quarters.of(x))/4)
+			}
+		}
+		play(0, x, 1)
+		actions, next = append(actions, action), append(next, found)
+	}
+	for i, m := range p.modules {
+		for _, c := range m {
+			if c.action == "" && c.guard.of(x) > 0 {
+				emit("", map[int]plainCommand{i: c})
+			}
+		}
+	}
+	for _, action := range []string{"a", "b"} {
+		if action == p.without || p.silent {
+			continue
+		}
+		shared, some := p.over == nil || slices.Contains(p.over, action), false
+		all := []map[int]plainCommand{{}}
+		for i, m := range p.modules {
+			knows := shared && p.over != nil
+			var more []map[int]plainCommand
+			for _, c := range m {
+				if c.action != action {
+					continue
+				}
+				knows = shared
+				if !shared && c.guard.of(x) > 0 {
+					emit(action, map[int]plainCommand{i: c})
+				}
+				for _, chosen := range all {
+					if c.guard.of(x) > 0 {
+						with := map[int]plainCommand{i: c}
+						for j, o := range chosen {
+							with[j] = o
+						}
+						more = append(more, with)
+					}
+				}
+			}
+			idles := p.idle && i == 0 && action == "a"
+			some = some || knows || idles
+			if knows && !(idles && more == nil) {
+				all = more
+			}
+		}
+		for _, chosen := range all {
+			if some {
+				emit(action, chosen)
+			}
+		}
+	}
+	return actions, next
+}
+
+// rows returns what each reachable state is said to be: its rewards and choices in any order, equal ones once.
+func (p *plainProgram) rows() map[string][]string {
+	start := make([]int, len(p.modules))
+	for i := range start {
+		start[i] = i
+	}
+	queue, out := [][]int{start}, make(map[string][]string)
+	for len(queue) > 0 {
+		x := queue[0]
+		queue = queue[1:]
+		if out[fmt.Sprint(x)] != nil {
+			continue
+		}
+		actions, next := p.moves(x)
+		lines := []string{p.earned(x, true, "")}
+		mixed := make(map[string]float64)
+		for k, found := range next {
+			if p.chain {
+				for to, q := range found {
+					mixed[to] += q / float64(len(next))
+				}
+				continue
+			}
+			lines = append(lines, actions[k]+": "+line(found)+p.earned(x, false, actions[k]))
+		}
+		if p.chain && len(next) > 0 {
+			mean := p.meanEarned(x, actions)
+			if slices.Min(actions) != slices.Max(actions) {
+				actions[0] = ""
+			}
+			lines = append(lines, actions[0]+": "+line(mixed)+mean)
+		}
+		slices.Sort(lines[1:])
+		out[fmt.Sprint(x)] = append(lines[:1], slices.Compact(lines[1:])...)
+		for _, found := range next {
+			for to := range found {
+				y := make([]int, len(x))
+				for i, c := range strings.Fields(strings.Trim(to, "[]")) {
+					y[i] = int(c[0] - '0')
+				}
+				queue = append(queue, y)
+			}
+		}
+	}
+	return out
+}
+
+// meanEarned returns the mean rewards of some actions.
+func (p *plainProgram) meanEarned(x []int, actions []string) string {
+	sums := make([]float64, len(p.rewards))
+	for _, action := range actions {
+		for i, text := range strings.Fields(p.earned(x, false, action)) {
+			var r float64
+			fmt.Sscan(text, &r)
+			sums[i] += r / float64(len(actions))
+		}
+	}
+	return numbers(sums)
+}
+
+func numbers(x []float64) string {
+	var out []string
+	for _, v := range x {
+		out = append(out, fmt.Sprintf("%.6g", v))
+	}
+	return strings.Join(out, " ")
+}
+
+// line writes a distribution.
+func line(next map[string]float64) string {
+	text := ""
+	for _, to := range slices.Sorted(maps.Keys(next)) {
+		text += fmt.Sprintf("%.6g %s, ", next[to], to)
+	}
+	return text
+}
+
+// found collects what is explored, in the form of plainProgram.rows.
+type found struct {
+	rewards [][]float64
+	choices [][]foundChoice
+}
+
+type foundChoice struct {
+	action               int
+	next                 []int32
+	probability, rewards []float64
+}
+
+func (f *found) State(_ int, rewards []float64) error {
+	f.rewards, f.choices = append(f.rewards, slices.Clone(rewards)), append(f.choices, nil)
+	return nil
+}
+
+func (f *found) Choice(action int, next []int32, probability, rewards []float64) error {
+	at := &f.choices[len(f.choices)-1]
+	*at = append(*at, foundChoice{action, slices.Clone(next), slices.Clone(probability), slices.Clone(rewards)})
+	return nil
+}
+
+func (f *found) rows(p *language.Program, states int, name func(s int) string) map[string][]string {
+	out := make(map[string][]string)
+	named := func(s int) string { // x0=1,x1=2 is [1 2]
+		var values []string
+		for _, v := range strings.Split(name(s), ",") {
+			values = append(values, v[strings.Index(v, "=")+1:])
+		}
+		return "[" + strings.Join(values, " ") + "]"
+	}
+	for s := range states {
+		lines := []string{numbers(f.rewards[s])}
+		for _, c := range f.choices[s] {
+			next := make(map[string]float64)
+			for i, to := range c.next {
+				next[named(int(to))] += c.probability[i]
+			}
+			lines = append(lines, p.Actions[c.action]+": "+line(next)+numbers(c.rewards))
+		}
+		slices.Sort(lines[1:])
+		out[named(s)] = append(lines[:1], slices.Compact(lines[1:])...)
+	}
+	return out
+}
+
+// TestRandomPrograms compares random programs, with expressions of all kinds, in PRISM's language and in JANI with what
+// plain loops find in them.
+func TestRandomPrograms(t *testing.T) {
+	states := 0
+	for seed := range uint64(200) {
+		plain, text := drawProgram(rand.New(rand.NewPCG(23, seed)))
+		for _, language := range []string{"PRISM", "JANI"} {
+			p, err := prism.Read("m.prism", text, nil)
+			if language == "JANI" {
+				plain.rewards, plain.over = nil, nil
+				plain.idle = seed%4 == 1
+				plain.silent = seed%5 == 2 && len(plain.modules) > 1
+				text = plain.jani()
+				p, err = jani.Read("m.jani", []byte(text), nil)
+			}
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text)
+			}
+			states += checkProgram(t, p, &plain, 1+int(seed%2), text)
+		}
+	}
+	if states < 1000 {
+		t.Errorf("%d states: want many", states)
+	}
+}
+
+func checkProgram(t *testing.T, p *language.Program, plain *plainProgram, threads int, text string) (states int) {
+	t.Helper()
+	var f found
+	r, err := language.Explore(context.Background(), p, &f, language.Options{Threads: threads})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got, want := f.rows(p, len(f.choices), r.States.StateName), plain.rows()
+	for x, lines := range want {
+		if !slices.Equal(got[x], lines) || len(got) != len(want) {
+			t.Fatalf("%d states, in %s\n%q: want %d states,\n%q\n%s", len(got), x, got[x], len(want), lines, text)
+		}
+	}
+	return len(want)
+}
