@@ -70,7 +70,8 @@ func drawNumber(rng *rand.Rand, n, depth int) term {
 	case 4:
 		return joined("max(%s,%s)", "max", a, b, func(a, b int) int { return max(a, b) })
 	case 5:
-		return joined("mod(%s-%s,3)", `{"op":"%%","left":{"op":"-","left":%s,"right":%s},"right":3}`, a, b, func(a, b int) int { return modulo(a-b, 3) })
+		return joined("mod(%s-%s,3)", `{"op":"%%","left":{"op":"-","left":%s,"right":%s},"right":3}`, a, b,
+			func(a, b int) int { return modulo(a-b, 3) })
 	case 6:
 		return joined("floor((%s-%s)/2)", halved("floor"), a, b, func(a, b int) int { return (a - b) >> 1 })
 	case 7:
@@ -120,7 +121,8 @@ func drawCondition(rng *rand.Rand, n, depth int) term {
 	case 3:
 		return joined("(%s<=>%s)", "=", a, b, func(a, b int) int { return holds(a == b) })
 	}
-	return joined("(!%s&%s)", `{"op":"∧","left":{"op":"¬","exp":%s},"right":%s}`, a, b, func(a, b int) int { return (1 - a) * b })
+	return joined("(!%s&%s)", `{"op":"∧","left":{"op":"¬","exp":%s},"right":%s}`, a, b,
+		func(a, b int) int { return (1 - a) * b })
 }
 
 // A plainUpdate assigns to a module's variable, with probability quarters/4.

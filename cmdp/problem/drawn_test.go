@@ -1,0 +1,268 @@
+package problem
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A drawnRow holds the least and the greatest probability of each successor of a choice, and the mean return.
+type drawnRow struct {
+	next   map[int][2]float64
+	reward float64
+}
+
+// A drawnFile is a problem file with what it says: the rows of each step by state and action. States offer other
+// actions at other steps, rows of single steps replace those of all steps, some probabilities are intervals, and some
+// start states have probability 0.
+type drawnFile struct {
+	text    string
+	horizon int
+	starts  []float64
+	rows    []map[int]map[string]drawnRow // one without a horizon
+}
+
+func drawFile(rng *rand.Rand) *drawnFile {
+	states := 1 + rng.IntN(4)
+	f := &drawnFile{horizon: rng.IntN(4), starts: make([]float64, states)}
+	f.rows = make([]map[int]map[string]drawnRow, max(1, f.horizon))
+	f.starts[rng.IntN(states)] += 0.5
+	f.starts[rng.IntN(states)] += 0.5
+	var b strings.Builder
+	fmt.Fprintf(&b, "format: cmdp/1\nstates: %d\nreturns: [r]\nstart: {", states)
+	for s, x := range f.starts {
+		if x > 0 || rng.IntN(2) == 0 {
+			fmt.Fprintf(&b, " %d: %g,", s, x)
+		}
+	}
+	b.WriteString("}\n")
+	if f.horizon > 0 {
+		fmt.Fprintf(&b, "horizon: %d\n", f.horizon)
+	} else {
+		b.WriteString("discount: 0.9\n")
+	}
+	b.WriteString("transitions:\n")
+	some := false
+	row := func(step, s int, action string) {
+		next, left, reward := make(map[int][2]float64), 1.0, 0.0
+		to := rng.Perm(states)[:1+rng.IntN(min(3, states))]
+		uncertain, outcomes := rng.IntN(2) == 0, rng.IntN(3) == 0
+		at := ""
+		for i, n := range to {
+			p := left
+			if i < len(to)-1 {
+				p = math.Round(8*left*rng.Float64()) / 8
+			}
+			left -= p
+			next[n] = [2]float64{p, p}
+			text := fmt.Sprintf("%g", p)
+			if outcomes { // of which some return nothing
+				returns := ""
+				if x := rng.IntN(3); x > 0 {
+					returns = fmt.Sprintf(", returns: [%d]", x)
+					reward += p * float64(x)
+				}
+				at += fmt.Sprintf("{probability: %g, next: %d%s}, ", p, n, returns)
+				continue
+			}
+			if uncertain && p > 0 {
+				next[n] = [2]float64{p / 2, min(1, 1.5*p)}
+				text = fmt.Sprintf("[%g, %g]", next[n][0], next[n][1])
+			}
+			at += fmt.Sprintf("%d: %s, ", n, text)
+		}
+		if step > 0 {
+			action += fmt.Sprintf(", step: %d", step)
+		}
+		if at = strings.TrimSuffix(at, ", "); outcomes {
+			at = "outcomes: [" + at + "]"
+		} else {
+			reward = float64(rng.IntN(3))
+			at = fmt.Sprintf("next: {%s}, returns: [%g]", at, reward)
+		}
+		fmt.Fprintf(&b, "  - {state: %d, action: %s, %s}\n", s, action, at)
+		some = true
+		action, _, _ = strings.Cut(action, ",")
+		for h := range f.rows {
+			if f.rows[h] == nil {
+				f.rows[h] = make(map[int]map[string]drawnRow)
+			}
+			if f.rows[h][s] == nil {
+				f.rows[h][s] = make(map[string]drawnRow)
+			}
+			if step == 0 || step == h+1 {
+				f.rows[h][s][action] = drawnRow{next, reward}
+			}
+		}
+	}
+	for _, every := range []bool{true, false} {
+		for s := range states {
+			for _, action := range []string{"u", "v", "w"} {
+				if every && rng.IntN(2) == 0 {
+					row(0, s, action)
+				}
+				if !every && f.horizon > 0 && rng.IntN(4) == 0 {
+					row(1+rng.IntN(f.horizon), s, action)
+				}
+			}
+		}
+	}
+	if !some {
+		row(0, 0, "u")
+	}
+	f.text = b.String()
+	return f
+}
+
+// checkRows compares the bounds of all probabilities, and the mean returns, with what the file says.
+func (f *drawnFile) checkRows(t *testing.T, p *Problem, what string) {
+	t.Helper()
+	for h := range f.rows {
+		rows := p.Model.Rows(h)
+		for s := range p.Model.States() {
+			first, end := rows.Choices(s)
+			if end-first != len(f.rows[h][s]) {
+				t.Fatalf("%s: state %d has %d actions at step %d: want %d\n%s", what, s, end-first, h+1, len(f.rows[h][s]),
+					f.text)
+			}
+			for c := first; c < end; c++ {
+				want := f.rows[h][s][p.ActionName(h, s, c-first)]
+				next, prob := rows.Row(c)
+				lower, upper := prob, prob
+				if p.Intervals != nil {
+					l, u := p.Intervals.Row(h%p.Model.Kernels(), c)
+					if l != nil {
+						lower, upper = l, u
+					}
+				}
+				if r := p.Model.Kernel(h).ReturnsOf(c, 1)[0]; math.Abs(r-want.reward) > 1e-12 {
+					t.Fatalf("%s: step %d, state %d, %s returns %g: want %g\n%s", what, h+1, s, p.ActionName(h, s, c-first),
+						r, want.reward, f.text)
+				}
+				got := make(map[int][2]float64)
+				for i, n := range next {
+					got[int(n)] = [2]float64{lower[i], upper[i]}
+				}
+				for n, x := range want.next {
+					y := got[n]
+					if math.Abs(x[0]-y[0]) > 1e-12 || math.Abs(x[1]-y[1]) > 1e-12 {
+						t.Fatalf("%s: step %d, state %d, %s leads to %d with %v: want %v\n%s", what, h+1, s,
+							p.ActionName(h, s, c-first), n, y, x, f.text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkPolicy reads a random policy from which rows are missing. It has to be refused where it comes to a state
+// without them, and to be what the file says otherwise.
+func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file string) {
+	t.Helper()
+	lines, missing := []string{"step,state,action,probability"}, make(map[[2]int]bool)
+	taken := make([]map[int]map[string]float64, len(f.rows))
+	for h := range f.rows {
+		taken[h] = make(map[int]map[string]float64)
+		for s, actions := range f.rows[h] {
+			left, k := 1.0, 0
+			taken[h][s] = make(map[string]float64)
+			missing[[2]int{h, s}] = rng.IntN(8) == 0 && len(actions) > 0
+			for action := range actions {
+				k++
+				x := left
+				if k < len(actions) {
+					x = math.Round(4*left*rng.Float64()) / 4
+				}
+				left -= x
+				taken[h][s][action] = x
+				if step := fmt.Sprint(h + 1); !missing[[2]int{h, s}] {
+					if f.horizon == 0 {
+						step = ""
+					}
+					lines = append(lines, fmt.Sprintf("%s,%d,%s,%g", step, s, action, x))
+				}
+			}
+		}
+	}
+	now, refused := make(map[int]bool), false
+	for s, x := range f.starts {
+		if x > 0 {
+			now[s] = true
+		}
+	}
+	for n := range 20 {
+		h := min(n, len(f.rows)-1)
+		next := make(map[int]bool)
+		for s := range now {
+			refused = refused || missing[[2]int{h, s}]
+			if len(f.rows[h][s]) == 0 {
+				next[s] = true
+			}
+			for action, x := range taken[h][s] {
+				for to, q := range f.rows[h][s][action].next {
+					if x > 0 && q[1] > 0 {
+						next[to] = true
+					}
+				}
+			}
+		}
+		if now = next; f.horizon > 0 && n == f.horizon-1 {
+			break
+		}
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPolicy(file, p.Process())
+	if (err != nil) != refused {
+		t.Fatalf("error %v: refused %v\n%s\n%s", err, refused, strings.Join(lines, "\n"), f.text)
+	}
+	if err != nil {
+		return
+	}
+	for h := range f.rows {
+		for s, actions := range f.rows[h] {
+			if missing[[2]int{h, s}] != !got.Known(h, s) && len(actions) > 0 {
+				t.Fatalf("step %d, state %d: known %v\n%s", h+1, s, got.Known(h, s), strings.Join(lines, "\n"))
+			}
+			probs := make([]float64, len(actions))
+			got.Distribution(probs, h, s)
+			for a, x := range probs {
+				if want := taken[h][s][p.ActionName(h, s, a)]; got.Known(h, s) && x != want {
+					t.Fatalf("step %d, state %d, %s: %g, want %g\n%s", h+1, s, p.ActionName(h, s, a), x, want,
+						strings.Join(lines, "\n"))
+				}
+			}
+		}
+	}
+}
+
+// TestDrawnFiles compares random files, as they are read and as they are written again, and random policies for them
+// with tables.
+func TestDrawnFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.csv")
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(23, seed))
+		f := drawFile(rng)
+		p, err := Parse("drawn.yaml", []byte(f.text), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, f.text)
+		}
+		f.checkRows(t, p, "read")
+		f.checkPolicy(t, rng, p, file)
+		var b bytes.Buffer
+		if err := Write(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("written.yaml", b.Bytes(), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b.String())
+		}
+		f.checkRows(t, again, "written")
+	}
+}
