@@ -108,6 +108,8 @@ func TestProperties(t *testing.T) {
 			river + fields*(0.4+0.5*0.4)},
 		{`P ["safe" U<=k "goal"]`, "the same with `within: k`", "discount: 1", walk,
 			"p: {reach: goal, while: safe, within: k}", fields * (0.4 + 0.5*0.4)},
+		{`P [F{"x"}<=k "goal"]`, "p: {reach: goal, within: {return: x, at_most: k}}", "discount: 1", walk,
+			"p: {reach: goal, within: {return: x, at_most: k}}, x: {reward: x}", fields * 0.4},
 		{`P>=p [G "safe"]`, "p: {reach: {not: safe}}", "discount: 1", walk, "", river}, // at most 1 − p
 		{`R{"x"} [S]`, "x: {reward: x}", "criterion: average", machine, "", (2*3 + 6) / 3.0},
 		{`R{"x"} [LRA]`, "x: {reward: x}", "criterion: average", machine, "", (2*3 + 6) / 3.0},

@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +69,8 @@ type asked struct {
 	agent       string            // of a game
 	entering    map[string]string // conditions that are returns of a game
 	names       map[string]bool
-	returns     []string // as members of the mapping
+	spent       map[string]string // the returns whose totals are bounded on a way, by their rewards
+	returns     []string          // as members of the mapping
 	constraints []string
 	goals       []string
 	tradeOff    []string
@@ -84,7 +86,8 @@ func quote(text string) string { return string(appendName(nil, text)) }
 // part of it, and are returned too.
 func problemOf(model string, constants map[string]string, file string, p *property.Property,
 	program *language.Program) (text string, tradeOff []string, err error) {
-	a := &asked{file: file, program: program, names: make(map[string]bool), entering: make(map[string]string)}
+	a := &asked{file: file, program: program, names: make(map[string]bool), spent: make(map[string]string),
+		entering: make(map[string]string)}
 	for _, r := range program.Rewards {
 		a.rewards = append(a.rewards, r.Name)
 	}
@@ -189,6 +192,8 @@ func (a *asked) play(f *property.Formula, formulas int) error {
 	switch {
 	case a.agent != "" && a.agent != agent:
 		return a.bad(f, "formulas of both players: want those of one")
+	case f.Costs != nil:
+		return a.bad(f, "bounds of rewards in a game are not supported")
 	case f.Within < 1 || f.Path == 'G':
 		return a.bad(f, "a game without a bound of steps, or with G: want F<=k, U<=k or C<=k")
 	case f.Kind == 'P' && formulas > 1:
@@ -220,11 +225,7 @@ func (a *asked) add(f *property.Formula) error {
 	if err != nil {
 		return err
 	}
-	for n, first := 2, name; a.names[name]; n++ {
-		name = first + strconv.Itoa(n)
-	}
-	a.names[name] = true
-	a.returns = append(a.returns, quote(name)+": "+kind)
+	name = a.give(name, kind)
 	bound, value := f.Bound, f.Value
 	if f.Path == 'G' { // the probability of leaving
 		bound = map[string]string{">=": "<=", "<=": ">=", "max": "min", "min": "max", "=": "="}[bound]
@@ -293,10 +294,49 @@ func (a *asked) measured(f *property.Formula) (name, kind string, err error) {
 	if f.While != "" {
 		kind += `, while: ` + quote(f.While)
 	}
+	within, err := a.within(f)
+	return name, kind + within + "}", err
+}
+
+// within returns the member that bounds the way to the goal of a formula, empty without a bound.
+func (a *asked) within(f *property.Formula) (string, error) {
+	var bounds []string
 	if f.Within >= 0 {
-		kind += `, within: ` + strconv.Itoa(f.Within)
+		bounds = append(bounds, strconv.Itoa(f.Within))
 	}
-	return name, kind + "}", nil
+	for _, c := range f.Costs {
+		if !(c.AtMost >= 0) || math.IsInf(c.AtMost, 1) {
+			return "", a.bad(f, "a bound of %g on rewards: want a finite number from 0 on", c.AtMost)
+		}
+		of := *f
+		of.Reward = c.Reward
+		reward, err := a.rewardOf(&of)
+		if err != nil {
+			return "", err
+		}
+		if _, known := a.spent[reward]; !known {
+			a.spent[reward] = a.give(reward, `{reward: `+quote(reward)+"}")
+		}
+		bounds = append(bounds, `{return: `+quote(a.spent[reward])+`, at_most: `+
+			strconv.FormatFloat(c.AtMost, 'g', -1, 64)+"}")
+	}
+	switch len(bounds) {
+	case 0:
+		return "", nil
+	case 1:
+		return ", within: " + bounds[0], nil
+	}
+	return ", within: [" + strings.Join(bounds, ", ") + "]", nil
+}
+
+// give adds a return, and gives it a name of its own.
+func (a *asked) give(name, kind string) string {
+	for n, first := 2, name; a.names[name]; n++ {
+		name = first + strconv.Itoa(n)
+	}
+	a.names[name] = true
+	a.returns = append(a.returns, quote(name)+": "+kind)
+	return name
 }
 
 func (a *asked) rewardOf(f *property.Formula) (string, error) {

@@ -44,6 +44,14 @@ func TestProperties(t *testing.T) {
 		{`Pmax=? [F<3 "home"]`, "", 0.5625},
 		{`Pmin=? [G !crashed]`, "", 0.4375}, // the probability of leaving is minimised or maximised
 		{`Pmax=? [x<2 & !crashed U<=(1+1) x=N]`, "", 0.5625},
+		{`Pmax=? [F{"time"}<=4 "home"]`, "", 0.65625},
+		{`Pmax=? [x<2 U rew{"time"}<=(4+1) "home"]`, "", 0.71875}, // slow, then fast: 1/2*7/8 + 1/2*9/16
+		{`Pmax=? [F{"fuel"}<=3 "home"]`, "", 1},
+		{`Pmin=? [F{"fuel"}<=3 "home"]`, "", 0},
+		{`Pmax=? [F<=2,{"fuel"}<=3 "home"]`, "", 0.375},
+		{`Pmax=? [F{"time"}<=5,{"fuel"}<=3 "home"]`, "", 0.625}, // with one fast: 1/2*7/8 + 1/2*3/8
+		{`Pmin=? [G{"fuel"}<=0 x<1]`, "", 1},
+		{`multi(R{"fuel"}min=? [C], P>=0.65625 [F{"time"}<=4 "home"], R{"time"}<=100 [C])`, "", 4.125}, // 3 + 3/4*3/2, also if slow is first
 		{`R{"time"}min=? [F "home"]`, "", 8},
 		{`R{"time"}min=? [F "home" | crashed]`, "", 1 + 0.75},
 		{`R{"fuel"}max=? [C]`, "", 3 + 0.75*3},
@@ -103,7 +111,12 @@ func TestRefusedProperties(t *testing.T) {
 		{``, "p.props:1:1: no property"},
 		{`Pmax=? [X x=1]`, "p.props:1:9: X is not supported: want F, G or U"},
 		{`P>0.5 [F x=1]`, "p.props:1:2: got >: want >=, <=, max=?, min=? or =?"},
-		{`Pmax=? [F[1,2] x=1]`, "p.props:1:10: only bounds of steps from above"},
+		{`Pmax=? [F[1,2] x=1]`, "p.props:1:10: only bounds from above"},
+		{`Pmax=? [F{"tame"}<=2 x=1]`, "p.props:1:1: the model has no rewards tame, did you mean \"time\"?"},
+		{`Pmax=? [F{"time"}<2 x=1]`, "p.props:1:18: a bound of rewards with < is not supported: want <="},
+		{`Pmax=? [F{"time"}<=(0-1) x=1]`, "p.props:1:1: a bound of -1 on rewards: want a finite number from 0 on"},
+		{`Pmax=? [F{"time"} x=1]`, "p.props:1:19: got x: want a bound from above"},
+		{`R{"time"}max=? [C{"fuel"}<=2]`, "p.props:1:18: bounds of rewards are for F, U and G of probabilities"},
 		{`Pmax=? [F<=x x=1]`, "p.props:1:12: unknown name x"},
 		{`Pmax=? [F<=(0-1) x=1]`, "a bound of -1 steps: want 0 or more"},
 		{`R{"time"}max=? [I=3]`, "p.props:1:17: I is not supported: want C, C<=k, F or S"},

@@ -261,26 +261,45 @@ func (p *properties) path(f *property.Formula) {
 	f.Goal = p.condition()
 }
 
+// within reads bounds of steps and rewards, with commas between, as in F{"fuel"}<=10,<=20.
 func (p *properties) within(f *property.Formula) {
+	for p.bound(f) && p.accept(",") {
+	}
+}
+
+// bound reads a bound, if there is one.
+func (p *properties) bound(f *property.Formula) bool {
+	begin := p.peek()
+	if begin.is("rew") && p.ahead(1).is("{") {
+		p.next()
+	}
+	reward := p.accept("{")
+	cost := property.CostBound{}
+	if reward {
+		cost.Reward = p.quotedName("the name of rewards").text
+		p.expect("}")
+	}
 	t := p.peek()
 	switch {
-	case t.is("[") || t.is(">=") || t.is(">") || t.is("{"):
-		fail(t.at, "only bounds of steps from above are supported, as in F<=10")
+	case t.is("[") || t.is(">=") || t.is(">"):
+		fail(t.at, "only bounds from above are supported, as in F<=10")
 	case !t.is("<=") && !t.is("<"):
-		return
+		if reward {
+			fail(t.at, "got %s: want a bound from above, as in F{\"fuel\"}<=10", t)
+		}
+		return false
+	case reward && t.is("<"):
+		fail(t.at, "a bound of rewards with < is not supported: want <=")
+	case reward && f.Kind != 'P':
+		fail(begin.at, "bounds of rewards are for F, U and G of probabilities")
 	}
 	p.next()
-	bound := p.peek()
-	e := language.NewName(bound.at, bound.text)
-	switch {
-	case bound.kind == identifier && !keywords[bound.text]:
-		p.next() // a parenthesis after a name begins the condition
-	case bound.kind == number:
-		e = p.primary()
-	default:
-		e = p.sum()
+	if reward {
+		cost.AtMost = p.most(language.Double)
+		f.Costs = append(f.Costs, cost)
+		return true
 	}
-	x := p.number(language.Int, e)
+	x := p.most(language.Int)
 	if t.text == "<" {
 		x--
 	}
@@ -288,6 +307,22 @@ func (p *properties) within(f *property.Formula) {
 		fail(t.at, "a bound of %g steps: want 0 or more", x)
 	}
 	f.Within = int(x)
+	return true
+}
+
+// most reads the number of a bound. A parenthesis after a name begins the condition that follows.
+func (p *properties) most(t language.Type) float64 {
+	bound := p.peek()
+	e := language.NewName(bound.at, bound.text)
+	switch {
+	case bound.kind == identifier && !keywords[bound.text]:
+		p.next()
+	case bound.kind == number:
+		e = p.primary()
+	default:
+		e = p.sum()
+	}
+	return p.number(t, e)
 }
 
 // condition takes a state formula as text.

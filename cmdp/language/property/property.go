@@ -32,4 +32,12 @@ type Formula struct {
 	Coalition []string
 	// Within is the number of steps, or −1 without a bound.
 	Within int
+	// Costs bound rewards up to the goal; nil without a bound.
+	Costs []CostBound
+}
+
+// A CostBound says that rewards, of the first structure without a name, are at most so much.
+type CostBound struct {
+	Reward string
+	AtMost float64
 }
