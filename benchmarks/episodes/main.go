@@ -112,7 +112,7 @@ func read(e *contest.Entry, folder string) (*problem, error) {
 		return nil, err
 	}
 	p := &problem{name: e.Name, episodes: e.Settings.Episodes, needed: map[string][][]float64{}}
-	if p.regret, p.violation, err = harness.Ranges(of.Model.Shape(), task); err != nil {
+	if p.regret, p.violation, err = baseline.Ranges(of.Model.Shape(), task); err != nil {
 		return nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(folder, e.Name+"--*--*.json"))

@@ -61,7 +61,7 @@ func open(ctx context.Context, name string) (*played, error) {
 		return nil, errors.New(name + " has no optimum")
 	}
 	p.optimum = r.Objective
-	p.regretRange, p.violationRange, err = harness.Ranges(p.Shape(), p.task)
+	p.regretRange, p.violationRange, err = baseline.Ranges(p.Shape(), p.task)
 	return p, err
 }
 

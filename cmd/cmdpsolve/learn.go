@@ -51,9 +51,10 @@ sees it.
 
 The learner is the multi-objective meta-algorithm (MOMA), which also has a lower
 bound on the optimum, and a certificate if the target turns out to be out of
-reach. --learner posterior draws a model from what has been seen, plans for it
-exactly, plays the plan for some episodes and draws again. It mostly needs far
-fewer episodes; its guarantee is Bayesian, and it does not play games.
+reach. --learner posterior draws a model from what has been seen, or takes the
+frequencies, plans for it exactly, plays the plan for some episodes and starts
+again. It mostly needs far fewer episodes; its guarantee is Bayesian, and it
+does not play games.
 
 In a game the problem file or --opponent says who plays against the agent. What
 is reported then is the distance of W^K from the target beside the gap, the

@@ -24,9 +24,11 @@ var _, _ = registerPosterior("posterior", true, "with"), registerPosterior("post
 func registerPosterior(name string, correct bool, with string) bool {
 	return register(Algorithm{
 		Name: name, New: func(c Config) (cmdp.Learner, error) { return newPosterior(name, correct, c) },
-		Source:        posteriorSource + ", " + with + " correction of the past",
-		Planner:       "exact planning on a drawn model, at most when k has grown by 5% or counts have doubled",
-		Guarantee:     "Bayesian, for the prior: mean regret Õ(H√(d S A H / K)); none for a fixed kernel",
+		Source: posteriorSource + ", " + with + " correction of the past",
+		Planner: "exact planning on a drawn model or on the frequencies, by a coin, at most when k has grown by 5% " +
+			"or counts have doubled",
+		Guarantee: "Bayesian, for the prior, of the half of the blocks that are drawn: mean regret " +
+			"Õ(H√(d S A H / K)); none for a fixed kernel",
 		NonlinearCost: true, NonlinearConstraints: true, Efficient: true, UsesSupport: true, Endless: true,
 		EndlessGuarantee: "none proved without episodes; psconrl, which plans for the limits alone and never for " +
 			"what the run owes, has a Bayesian one",
@@ -53,6 +55,15 @@ const doubledShare = 0.05
 // error that k episodes leave in a mean of range 1.
 const posteriorGap = 0.01
 
+// drawnShare is the probability that a block of episodes is planned on a drawn model, and not on the frequencies.
+// Given the same history, the best policy for the mean of the posterior has no greater mean regret than that for a
+// draw, at least for a linear goal without limits and with counts that are kept apart: then the mean return of a
+// policy is its return in the mean model. A coin that does not look at the history therefore costs at most
+// 1/drawnShare times the regret of posterior sampling in the mean, and it saves what trying out what a draw has
+// made up would have cost. That is the reason and not a proof: frequencies leave out the prior, and what was never
+// visited is drawn all the same, so that it is tried.
+const drawnShare = 0.5
+
 // A posterior samples a model from what the counts leave possible, plans the whole
 // task on it, plays the answer for a block of episodes, and starts anew.
 //
@@ -62,13 +73,16 @@ const posteriorGap = 0.01
 //
 //  1. a model P̃ is drawn: rows independent Dirichlet, the prior symmetric with total
 //     weight α, [DefaultPriorWeight], over the possible successors; returns that are to be learned have
-//     means that are Beta distributed on their range;
+//     means that are Beta distributed on their range. In every second block on average, by a coin, choices that
+//     were visited have their frequencies and mean returns instead, see drawnShare;
 //  2. the past is to be made good within m = ⌈βk⌉ episodes, no more than remain;
-//  3. the policy π minimises g((R + m·v)/(k+m)) over the returns v of all policies in
-//     P̃ subject to (R + m·v)/(k+m) ∈ W*. If no v is feasible, π comes as near to W*
-//     as possible, and costs least among the policies that do.
+//  3. the policy π is that which weighs regret against violation of the mean return (R + m·v)/(k+m) after these
+//     episodes, over the returns v of all policies in P̃, see [balance].
 //
-// Without the correction step 3 minimises g(v) subject to v ∈ W*.
+// Without half-spaces as limits, without a goal, or without episodes, π minimises g((R + m·v)/(k+m)) subject to
+// (R + m·v)/(k+m) ∈ W* in step 3; without the correction, g(v) subject to v ∈ W*. If no v is feasible, π comes
+// as near as possible to the target, and costs least among the policies that do. Without episodes all blocks are
+// drawn.
 type posterior struct {
 	*core
 	task    cmdp.Task
@@ -77,7 +91,8 @@ type posterior struct {
 	growth  float64
 	drawer  drawer
 	x       posteriorState
-	run     *course // nil with episodes
+	balance *balance // nil where the past is made good whole, or not at all
+	run     *course  // nil with episodes
 }
 
 // posteriorState is what a posterior keeps beyond the core.
@@ -103,8 +118,16 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 		beta:   cmp.Or(c.Tuning.Correction, DefaultCorrection), growth: cmp.Or(c.Tuning.Growth, DefaultGrowth)}
 	l.x = posteriorState{Total: make([]float64, c.Shape.Dim()), Visits: l.visits()}
 	l.Keep(l.drawer.source, &l.x.Total, &l.x.Start, &l.x.Steps, &l.x.Doubled, &l.x.Visits)
-	if c.Endless != nil {
+	switch {
+	case c.Endless != nil:
 		l.run = newCourse(core, c.Endless)
+	case correct:
+		if l.balance, err = newBalance(c.Shape, c.Task); err != nil {
+			return nil, err
+		}
+	}
+	if l.balance != nil {
+		l.Keep(&l.balance.noise)
 	}
 	return l, nil
 }
@@ -154,27 +177,53 @@ func (l *posterior) begin() {
 
 // plan solves the task on a drawn model.
 func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, err error) {
+	l.drawer.frequencies = l.run == nil && l.drawer.rng.Float64() >= drawnShare
 	if model, err = l.drawer.model(); err != nil {
 		return nil, nil, false, err
 	}
-	task, err := l.remaining()
-	if err != nil {
+	var task cmdp.Task
+	if l.balance != nil && l.state.Episodes > 0 {
+		// What regret is counted from: the least cost in this model, whatever the past was.
+		free, err := l.solve(model, l.task)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		task, err = l.balance.task(l.task.Cost, l.x.Total, float64(l.state.Episodes), l.ahead(), free)
+		if err != nil {
+			return nil, nil, false, err
+		}
+	} else if task, err = l.remaining(); err != nil {
 		return nil, nil, false, err
 	}
 	var r *exact.Result
 	if l.run != nil {
 		r, p, err = planEndless(model, task, endlessOptions(l.state.Episodes), l.drawer.rng)
-	} else {
-		opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
-		if r, err = BestOrNearest(context.Background(), model, task, opts); err == nil {
-			p = r.Policy
+		if err == nil {
+			l.state.Work.Planner += r.Iterations
 		}
+	} else if r, err = l.solve(model, task); err == nil {
+		p = r.Policy
 	}
 	if err != nil {
 		return nil, nil, false, err
 	}
-	l.state.Work.Planner += r.Iterations
 	return model, p, r.Status != exact.Infeasible, nil
+}
+
+// solve solves a task of episodes on a drawn model.
+func (l *posterior) solve(model *cmdp.Model, task cmdp.Task) (*exact.Result, error) {
+	opts := exact.Options{Gap: posteriorGap / math.Sqrt(float64(l.state.Episodes)+1), Workers: 1}
+	r, err := BestOrNearest(context.Background(), model, task, opts)
+	if err == nil {
+		l.state.Work.Planner += r.Iterations
+	}
+	return r, err
+}
+
+// ahead returns m, the number of episodes within which the past is made good.
+func (l *posterior) ahead() float64 {
+	k := float64(l.state.Episodes)
+	return max(1, min(math.Ceil(l.beta*k), l.k-k))
 }
 
 var errNoPolicy = errors.New("baseline: planning found no policy")
@@ -220,7 +269,7 @@ func (l *posterior) remaining() (cmdp.Task, error) {
 	if !l.correct || k == 0 {
 		return l.task, nil
 	}
-	m := max(1, min(math.Ceil(l.beta*k), l.k-k))
+	m := l.ahead()
 	factor := m / (k + m)
 	d := len(l.x.Total)
 	offset, back := make([]float64, d), make([]float64, d)
@@ -228,17 +277,12 @@ func (l *posterior) remaining() (cmdp.Task, error) {
 	floats.AddScaled(back, -1, offset)
 	var task cmdp.Task
 	if l.task.Cost != nil {
-		matrix := make([][]float64, d)
-		for i := range matrix {
-			matrix[i] = make([]float64, d)
-			matrix[i][i] = factor
-		}
 		lower, upper := l.shape.Totals()
 		box, err := geometry.NewBox(lower, upper)
 		if err != nil {
 			return task, err
 		}
-		if task.Cost, err = cost.NewPrecomposed(l.task.Cost, matrix, offset, box); err != nil {
+		if task.Cost, err = cost.NewPrecomposed(l.task.Cost, diagonal(d, factor), offset, box); err != nil {
 			return task, err
 		}
 	}
@@ -260,6 +304,9 @@ func (l *posterior) Observe(tr *cmdp.Trajectory) {
 	planned := l.state.Planned
 	l.observe(tr)
 	floats.Add(l.x.Total, tr.Total)
+	if l.balance != nil {
+		l.balance.noise.observe(tr.Total, l.state.Episodes)
+	}
 	for t := range tr.Steps {
 		if tr.Actions[t] < 0 {
 			continue

@@ -28,6 +28,8 @@ type drawer struct {
 	of  func(state int) int
 	// expect has model return the mean of the posterior in place of a draw.
 	expect bool
+	// frequencies has model take the frequencies of what was visited, and draw the rest.
+	frequencies bool
 	// stationary says that one kernel, with its returns, stands for all steps.
 	stationary   bool
 	lower, upper [][]float64 // bounds of the returns that each layer counts
@@ -99,8 +101,11 @@ func (d *drawer) kernel(h int) cmdp.Kernel {
 	rows := d.layers[h]
 	k := cmdp.Kernel{First: d.offsets(h), Offset: make([]int, 1, len(rows)+1)}
 	row := d.row
-	if d.expect {
+	switch {
+	case d.expect:
 		row = d.meanRow
+	case d.frequencies:
+		row = d.frequencyRow
 	}
 	var twins []twinRow
 	if d.of != nil {
@@ -261,6 +266,19 @@ func (d *drawer) meanRow(next []int32, prob []float64, r *row) ([]int32, []float
 	return next, prob
 }
 
+// frequencyRow is row for a choice that was never visited, else it has the frequencies of the successors.
+func (d *drawer) frequencyRow(next []int32, prob []float64, r *row) ([]int32, []float64) {
+	if r.visits == 0 {
+		return d.row(next, prob, r)
+	}
+	for i, n := range r.next {
+		if r.count[i] > 0 {
+			next, prob = append(next, n), append(prob, r.count[i]/r.visits)
+		}
+	}
+	return next, prob
+}
+
 // split divides the mass of the unseen successors, of which there are rest, by stick
 // breaking in size-biased order. In a symmetric Dirichlet vector with parameters a the next
 // stick takes a share Beta(1+a, (rest−1)·a) of what is left, and it is any of the rest with
@@ -363,7 +381,7 @@ func (d *drawer) means(h int) []float64 {
 					out[at] = lower[j]
 				case same >= 0: // what was received does not depend on the memory
 					out[at] = out[(int(f[twins[same].s])+twins[same].a)*dim+j]
-				case d.expect:
+				case d.expect, d.frequencies && visits > 0:
 					out[at] = lower[j] + (1+sums[at])/(2+visits)*width
 				default:
 					out[at] = lower[j] + distuv.Beta{Alpha: 1 + sums[at], Beta: 1 + visits - sums[at],
