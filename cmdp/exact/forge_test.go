@@ -96,8 +96,7 @@ func forgedCertificates(t *testing.T) {
 		}
 		count++
 		good := r.Certificate
-		try := func(name string, verify func(context.Context, *cmdp.Model, cmdp.Task, *exact.Certificate) error,
-			forge func(c *exact.Certificate)) {
+		try := func(name string, verify verifier, forge func(c *exact.Certificate)) {
 			t.Helper()
 			c := cloneCertificate(good)
 			if err := verify(ctx, m, task, c); err != nil {
@@ -109,6 +108,7 @@ func forgedCertificates(t *testing.T) {
 			}
 		}
 		forgeNumbers(t, good, try)
+		forgeTogether(good, try)
 		forgeDirection(good, try)
 		forgeRows(good, try)
 	}
@@ -117,8 +117,10 @@ func forgedCertificates(t *testing.T) {
 	}
 }
 
-type tryCertificate func(name string, verify func(context.Context, *cmdp.Model, cmdp.Task, *exact.Certificate) error,
-	forge func(c *exact.Certificate))
+type (
+	verifier       func(context.Context, *cmdp.Model, cmdp.Task, *exact.Certificate) error
+	tryCertificate func(name string, verify verifier, forge func(c *exact.Certificate))
+)
 
 func forgeNumbers(t *testing.T, good *exact.Certificate, try tryCertificate) {
 	t.Helper()
@@ -138,6 +140,72 @@ func forgeNumbers(t *testing.T, good *exact.Certificate, try tryCertificate) {
 	for _, x := range worse(good.Support) { // the whole reaches at least as far as its part
 		try(fmt.Sprint("whole, support ", x), exact.Verify,
 			func(c *exact.Certificate) { c.Whole, c.Support, c.Distance = true, x, 1e9 })
+	}
+}
+
+// forgeTogether forges several fields so that they fit each other.
+func forgeTogether(good *exact.Certificate, try tryCertificate) {
+	all := func(c *exact.Certificate, factor float64) {
+		for i := range c.Direction {
+			c.Direction[i] *= factor
+		}
+		c.Value *= factor
+		c.Support *= factor
+		c.Distance *= math.Abs(factor)
+		c.Margin *= math.Abs(factor)
+	}
+	for _, factor := range []float64{2, 0.5, 1 + 1e-8} {
+		try(fmt.Sprint("all, scaled by ", factor), exact.Verify, func(c *exact.Certificate) { all(c, factor) })
+	}
+	try("the other side of the inequality", exact.Verify, func(c *exact.Certificate) {
+		all(c, -1)
+		c.Value, c.Support = c.Support, c.Value // so that the target still seems to be below
+	})
+	for _, share := range []float64{1e-9, -1e-9} {
+		off := share * max(math.Abs(good.Value), math.Abs(good.Support))
+		try(fmt.Sprint("value and distance, off by ", off), exact.Verify, func(c *exact.Certificate) {
+			c.Value += off
+			c.Distance += off
+		})
+		try(fmt.Sprint("support and distance, off by ", off), exact.Verify, func(c *exact.Certificate) {
+			c.Support += off
+			c.Distance -= off
+		})
+	}
+}
+
+// TestCertificatesOfIteratedValues has all systems of small models with a discount solved by iteration, whose
+// values are bounds from one side: two of them differ by what is left out, and are accepted all the same.
+func TestCertificatesOfIteratedValues(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	rng := rand.New(rand.NewPCG(65, 4))
+	ctx, count := context.Background(), 0
+	for trial := range 300 {
+		sh := shapeOf{states: 1 + rng.IntN(6), actions: 3, dim: 1 + rng.IntN(3), successors: 3,
+			discount: []float64{0.3, 0.9, 0.99, 0.999, 0.99999}[trial%5]}
+		m := randomModel(t, rng, sh)
+		task := cmdp.Task{Target: farTarget(t, rng, m)}
+		r, err := exact.Solve(ctx, m, task, exact.Options{})
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		if r.Status != exact.Infeasible {
+			continue
+		}
+		count++
+		if err := exact.Verify(ctx, m, task, r.Certificate); err != nil {
+			t.Errorf("trial %d: discount %g: %v", trial, sh.discount, err)
+		}
+		forgeTogether(r.Certificate, func(name string, verify verifier, forge func(c *exact.Certificate)) {
+			c := cloneCertificate(r.Certificate)
+			forge(c)
+			if err := verify(ctx, m, task, c); !errors.Is(err, exact.ErrNotProved) {
+				t.Errorf("trial %d: discount %g: %s of %+v: %v", trial, sh.discount, name, r.Certificate, err)
+			}
+		})
+	}
+	if count < 200 {
+		t.Errorf("only %d certificates", count)
 	}
 }
 

@@ -3,6 +3,8 @@ package markov
 import (
 	"context"
 	"math"
+
+	"cmdpsolve/internal/threshold"
 )
 
 // LeastTotal finds the policy of a quotient with the least expected total of one reward, discounted or not,
@@ -87,6 +89,16 @@ func (z *LeastTotal) Reset(tolerance float64) {
 
 // Cancels reports whether rewards cancel out in some loop, so that no proper policy is the best one.
 func (z *LeastTotal) Cancels() bool { return z.cancelling != nil }
+
+// Iterates reports whether some component is too large for its linear systems to be eliminated in any case.
+func (z *LeastTotal) Iterates() bool {
+	for i, lo := range z.Quotient.Component[1:] {
+		if int(lo-z.Quotient.Component[i]) > threshold.Eliminated {
+			return true
+		}
+	}
+	return false
+}
 
 // Allowance is what a backup of a total may fall short by in components that are too wide to be eliminated, 0
 // for rounding.
