@@ -129,15 +129,16 @@ func (p *stationary) work(tell markov.Progress, enough float64, proving bool) {
 func (p *stationary) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
 
 // scalar returns the solver for directions with the same entries that are not 0: a total
-// return may stay for ever where it has no return in these. Where none may there is one for all.
+// return may stay for ever where it has no return in these. Where none may there is one for all. Directions that
+// are charged have solvers of their own, that of zeros too.
 func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
-	key := make([]byte, len(dir))
+	key := make([]byte, len(dir)+1)
 	charged := p.charged(dir)
+	if charged {
+		key[len(dir)] = 1
+	}
 	for i, t := range dir {
-		switch {
-		case t != 0 && charged:
-			key[i] = 2
-		case t != 0 && p.neutralEnds != nil:
+		if t != 0 && (charged || p.neutralEnds != nil) {
 			key[i] = 1
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,6 +38,56 @@ func drawTotal(t *testing.T, rng *rand.Rand, dim int) *cmdp.Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestDirectionsInAnyOrder asks one pricer for directions of all signs, that of zeros too. Episodes end with
+// probability 1/4 in every step, so that totals are discounted sums, whose values are found in rational numbers.
+func TestDirectionsInAnyOrder(t *testing.T) {
+	bothSizes(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(23, 9))
+		for trial := range 60 {
+			start := []cmdp.StartState{{State: 0, Probability: 1}}
+			sums := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: start, Discount: 0.75}, 3)
+			totals := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: start, Discount: 1}, 4)
+			for c := range 6 {
+				to := rng.Perm(3)
+				row := cmdp.Row{Step: cmdp.EveryStep, State: c / 2, Action: c % 2,
+					Returns: []float64{float64(rng.IntN(3)), float64(rng.IntN(3) - 1)},
+					Next:    []cmdp.Transition{{Next: to[0], Probability: 0.5}, {Next: to[1], Probability: 0.5}}}
+				if err := sums.Add(row); err != nil {
+					t.Fatal(err)
+				}
+				row.Next = []cmdp.Transition{{Next: to[0], Probability: 0.375}, {Next: to[1], Probability: 0.375},
+					{Next: 3, Probability: 0.25}}
+				if err := totals.Add(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m, err := sums.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := totals.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := newStationary(n, 1, everything(2), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 6 {
+				dir := []float64{float64(rng.IntN(3) - 1), float64(rng.IntN(3) - 1)}
+				exactly, err := RationalValue(t.Context(), m, []*big.Rat{rational(dir[0]), rational(dir[1])})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := exactly.Float64()
+				if got, _, err := p.recheck(t.Context(), dir); err != nil || math.Abs(got-want) > 1e-9 {
+					t.Errorf("trial %d, direction %v: value %.15g, error %v: want %.15g", trial, dir, got, err, want)
+				}
+			}
+		}
+	})
 }
 
 // A brute is what a deterministic policy comes to, found with dense matrices.
