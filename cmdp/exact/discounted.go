@@ -9,8 +9,8 @@ import (
 type discounted struct{ *stationary }
 
 func (p *discounted) traits() traits {
-	return traits{plain: true, endless: true, large: p.swept, steps: p.steps, relevance: &p.relevance,
-		apart: p.apart, splice: p.splice}
+	return traits{plain: true, endless: true, large: p.swept, patient: p.gamma > patient, steps: p.steps,
+		relevance: &p.relevance, apart: p.apart, splice: p.splice}
 }
 
 func (p *discounted) extent(_ context.Context, lower, upper []float64) error {

@@ -194,6 +194,7 @@ type front struct {
 	spots   [][]float64 // objectives of the points, without those equal up to rounding
 	least   []float64   // value of each objective over the points
 	scale   []float64   // its range over the points, as far as that is more than rounding
+	patient bool        // the discount magnifies rounding
 }
 
 func (f *front) run() (*FrontResult, error) {
@@ -245,6 +246,7 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 	}
 	var w *supporting
 	err = f.planner.inTurn(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
+		f.patient = q.traits().patient
 		w, err = f.solve(q, gradient, f.aim(weights))
 		return err
 	})
@@ -327,7 +329,11 @@ func (f *front) span(k int) (least, most float64) {
 // shared out by the magnitudes of the objectives over all policies found. Points alone do
 // not tell it: a limit of 0 that binds leaves nothing but rounding of an objective.
 func (f *front) round() {
-	const least, most = 64 * unit, 1e-9
+	const least = 64 * unit
+	most := 1e-9
+	if f.patient { // see solver.tolerance
+		most = 1e-6
+	}
 	size := make([]float64, len(f.opts.Over))
 	for k, c := range f.opts.Over {
 		for _, o := range f.columns {

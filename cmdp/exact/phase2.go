@@ -233,12 +233,17 @@ func (s *solver) gap() float64 {
 
 // tolerance is the absolute gap of a relative one. It is at least the rounding of the bound, as far as that is
 // small, and the absolute error of numbers that are too small for relative rounding. Where the cost of all
-// policies found is 0, the size of what cancels out in it is all that rounding can be measured by.
+// policies found is 0, the size of what cancels out in it is all that rounding can be measured by. With a discount
+// near 1 the prices of limits of size 1/(1−γ) make more of their rounding.
 func (s *solver) tolerance(relative float64) float64 {
 	tol := relative*s.magnitude() + smallest
 	if s.proof != nil {
+		small := 1e-10
+		if s.traits.patient {
+			small = 1e-8
+		}
 		tol += math.Min(math.Max(2*s.proof.Margin, 1e-13*s.master.extent),
-			1e-10*(s.master.extent+math.Abs(s.incumbent.cost)))
+			small*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
 	return math.Max(tol, s.close)
 }

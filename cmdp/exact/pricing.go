@@ -40,6 +40,8 @@ type traits struct {
 	// endless tells that some returns are totals or discounted sums, which may be far smaller than the sides of
 	// a box around them.
 	endless bool
+	// patient tells that a discount is so near to 1 that it magnifies rounding.
+	patient bool
 	// plain tells that what is best in a direction is a single policy.
 	plain bool
 	// large tells that some part of the model is so large that it is solved by sweeps, which take the longer
