@@ -48,6 +48,9 @@ type planned struct {
 		Returns     map[string]*float64 `json:"returns"`
 		Breaks      []string            `json:"breaks"`
 	} `json:"branches"`
+	Joined *struct {
+		Loss float64 `json:"loss"` // of joining classes of states
+	} `json:"joined"`
 	Failed *struct {
 		Status  int    `json:"status"`
 		Message string `json:"message"`

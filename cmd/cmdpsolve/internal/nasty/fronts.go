@@ -277,6 +277,10 @@ func (b *Bed) judgeDeterministicFront(p *Problem, q *question, file string) *Fai
 		}
 		return failure("deterministic front", "%d policies, optimal", len(within)).but("%s", a.Status)
 	}
+	// Points that differ by less than a millionth of what the steps can come to count as one.
+	for k := range sizes {
+		sizes[k] = max(sizes[k], float64(p.Horizon)*float(q.scale(q.graph().index[names[k]])))
+	}
 	// covers says that x is as good as y, up to rounding, and equals that it is y.
 	covers := func(x, y [2]float64) bool {
 		return x[0] >= y[0]-1e-6*sizes[0] && x[1] >= y[1]-1e-6*sizes[1]

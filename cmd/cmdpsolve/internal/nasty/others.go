@@ -29,11 +29,12 @@ type refused struct {
 	Message string `json:"message"`
 }
 
-// sure are the limits that hold in every episode; they take choices away.
+// sure are the limits that hold in every episode and take choices away. Without a horizon those from below do
+// not: they need come true in the end only.
 func (q *question) sure(p *Problem) [][]limited {
 	var some [][]limited
 	for k, l := range p.Constraints {
-		if l.sure() {
+		if l.sure() && !(p.endless() && l.AtMost == "") {
 			some = append(some, q.limits[k])
 		}
 	}
@@ -162,23 +163,28 @@ func (q *question) judgeStanding(p *Problem, kind string, objective, violation *
 	if len(p.Constraints) == 0 || slices.ContainsFunc(p.Constraints, Limit.whole) {
 		return nil
 	}
-	worst := map[string]float64{} // of each return, by how much its limits are broken
+	// Of each return, by how much its limits are broken, and by how much at least: what episodes miss that are cut
+	// is no violation.
+	worst, surely := map[string]float64{}, map[string]float64{}
 	for k, l := range p.Constraints {
 		i := q.graph().index[l.Return]
 		v := make([]float64, len(q.graph().coords))
 		v[i] = value(at, l.Return)
-		low, high := q.extent(i)
-		if kind == "simulate" && low != nil && high != nil { // what episodes miss that are cut is no violation
-			v[i] = min(max(v[i], float(low)), float(high))
-		}
 		by, s := q.broken(q.limits[k][0], v)
 		worst[l.Return], size = max(worst[l.Return], by), max(size, s)
+		low, high := q.extent(i)
+		if kind == "simulate" && p.endless() && low != nil && high != nil {
+			v[i] = min(max(v[i], float(low)), float(high))
+		}
+		by, _ = q.broken(q.limits[k][0], v)
+		surely[l.Return] = max(surely[l.Return], by)
 	}
-	broken := 0.0
-	for _, by := range worst {
+	broken, least := 0.0, 0.0
+	for name, by := range worst {
 		broken = math.Hypot(broken, by)
+		least = math.Hypot(least, surely[name])
 	}
-	low, high := broken-moderate*size, broken+moderate*size
+	low, high := least-moderate*size, broken+moderate*size
 	if !finite(violation) || *violation < low || *violation > high {
 		return failure(kind, "violation %v", broken).but("%s", show(violation))
 	}
