@@ -170,6 +170,41 @@ func TestWorstEpisodes(t *testing.T) {
 	}
 }
 
+// TestThresholdsLeftOpen: what is found at one threshold is no optimum where another is open that may have a better
+// one, and no proof that there is none.
+func TestThresholdsLeftOpen(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
+	answer := func(s exact.Status, objective, bound float64) *exact.Result {
+		return &exact.Result{Status: s, Objective: objective, Bound: bound, Gap: objective - bound,
+			Violation: map[exact.Status]float64{exact.Undecided: 0.5, exact.Infeasible: 0.25}[s]}
+	}
+	best := answer(exact.Optimal, 2, 2)
+	none := answer(exact.Infeasible, 0, math.Inf(1))
+	for name, c := range map[string]struct {
+		others []*exact.Result
+		want   exact.Status
+		bound  float64
+	}{
+		"alone":         {[]*exact.Result{best, none}, exact.Optimal, 2},
+		"better, open":  {[]*exact.Result{best, answer(exact.Undecided, 2.5, 1)}, exact.Undecided, 1},
+		"open before":   {[]*exact.Result{answer(exact.Stopped, 3, 1), best}, exact.Undecided, 1},
+		"worse, open":   {[]*exact.Result{best, answer(exact.Undecided, 5, 3)}, exact.Optimal, 2},
+		"a rough bound": {[]*exact.Result{best, answer(exact.Optimal, 2.1, 1.9)}, exact.Optimal, 1.9},
+		"none, open":    {[]*exact.Result{none, answer(exact.Undecided, 1, 0)}, exact.Undecided, 0},
+		"none":          {[]*exact.Result{none, none}, exact.Infeasible, math.Inf(1)},
+	} {
+		n := 0
+		_, r, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			n++
+			return q, c.others[min(n, len(c.others))-1], nil
+		})
+		if err != nil || n < 2 || r.Status != c.want || r.Bound != c.bound {
+			t.Errorf("%s: %v with bound %g, error %v, %d thresholds: want %v with %g", name, r.Status, r.Bound, err, n,
+				c.want, c.bound)
+		}
+	}
+}
+
 // bestOfGrid returns the best mean among policies of walk: the probability of being bold first, and after
 // each total, in tenths.
 func bestOfGrid(part, bound float64) float64 {

@@ -31,9 +31,10 @@ type Query struct {
 	// Notes are sentences about limits that say something else than they seem to.
 	Notes []string
 
-	compiled *compiled
-	family   *family
-	options  Options
+	compiled  *compiled
+	family    *family
+	options   Options
+	elsewhere *bounds // at all thresholds of the worst episodes, nil where these are not known to be the best
 }
 
 // Options say how the course of episodes is remembered.
@@ -134,7 +135,11 @@ func (q *Query) Solve(ctx context.Context, opts exact.Options) (*exact.Result, e
 	if err != nil {
 		return nil, err
 	}
-	return planner.Solve(ctx, q.Task, opts)
+	r, err := planner.Solve(ctx, q.Task, opts)
+	if err != nil {
+		return nil, err
+	}
+	return q.elsewhere.widen(r), nil
 }
 
 // SecondOpinion asks GLPK about the explicit program of a query, see [exact.SecondOpinion]; of a fleet it is

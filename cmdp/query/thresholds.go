@@ -67,40 +67,93 @@ func (q *Query) Best(ctx context.Context) (*Query, error) {
 	if len(q.Of(WorstEpisodes)) == 0 {
 		return q, nil
 	}
-	best, _, err := q.BestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
+	all := newBounds()
+	best, _, err := q.bestOf(func(thresholds []float64) (*Query, *exact.Result, error) {
 		of, err := q.At(ctx, thresholds)
 		if err != nil {
 			return nil, nil, err
 		}
 		r, err := exact.Solve(ctx, of.Model, of.Task, exact.Options{})
 		return of, r, err
-	})
-	return best, err
+	}, all)
+	if err != nil {
+		return nil, err
+	}
+	of := *best
+	of.elsewhere = all
+	return &of, nil
 }
 
 // BestOf is [Query.Best] for callers who plan themselves: plan makes the query with thresholds, by [Query.At],
-// and solves it. It also returns the optimum. A query without limits on the mean of the worst episodes is
-// planned for once, with nil.
+// and solves it. It also returns the optimum, with a bound that holds for all thresholds: it is undecided where
+// others are and may have a better one. A query without limits on the mean of the worst episodes is planned for
+// once, with nil.
 func (q *Query) BestOf(
 	plan func(thresholds []float64) (*Query, *exact.Result, error),
 ) (best *Query, found *exact.Result, err error) {
+	all := newBounds()
+	best, found, err = q.bestOf(plan, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	return best, all.widen(found), nil
+}
+
+// bestOf is BestOf without the bound that holds for all thresholds, which it notes.
+func (q *Query) bestOf(plan func(thresholds []float64) (*Query, *exact.Result, error),
+	all *bounds) (best *Query, found *exact.Result, err error) {
 	err = q.thresholds(func(thresholds []float64) error {
 		of, r, err := plan(thresholds)
-		if err == nil && (found == nil || better(r, found)) {
+		if err != nil {
+			return err
+		}
+		all.note(r)
+		if found == nil || better(r, found) {
 			best, found = of, r
 		}
-		return err
+		return nil
 	})
 	return best, found, err
 }
 
-// better reports whether an answer is better than another: a policy that keeps all limits before none.
+// bounds are lower bounds of the cost at all thresholds, and at those where nothing is decided.
+type bounds struct{ all, open float64 }
+
+func newBounds() *bounds { return &bounds{math.Inf(1), math.Inf(1)} }
+
+func (b *bounds) note(r *exact.Result) {
+	b.all = min(b.all, r.Bound)
+	if r.Status == exact.Undecided || r.Status == exact.Stopped {
+		b.open = min(b.open, r.Bound)
+	}
+}
+
+// widen returns an answer with a bound for all thresholds. An optimum is undecided where one that was left open may
+// have a better one.
+func (b *bounds) widen(r *exact.Result) *exact.Result {
+	if b == nil || r.Status != exact.Optimal || b.all >= r.Bound {
+		return r
+	}
+	whole := *r
+	if b.open < r.Bound-r.Gap {
+		whole.Status = exact.Undecided
+	}
+	whole.Bound = b.all
+	whole.Gap = r.Objective - b.all
+	return &whole
+}
+
+// better reports whether an answer is better than another: a policy that keeps all limits before none, and an
+// open question before a proof that there is none.
 func better(r, than *exact.Result) bool {
 	keeps := r.Status == exact.Optimal || r.Status == exact.Unbounded
 	kept := than.Status == exact.Optimal || than.Status == exact.Unbounded
+	never, none := r.Status == exact.Infeasible, than.Status == exact.Infeasible
 	switch {
 	case keeps != kept:
 		return keeps
+	case never != none:
+		return none
 	case !keeps:
 		return r.Violation < than.Violation
 	case r.Status != than.Status:
