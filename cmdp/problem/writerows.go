@@ -89,38 +89,35 @@ type playerActions struct {
 func (f *writer) player(s, kernels int, count func(h, s int) int,
 	name func(h, s, i int) string) (playerActions, error) {
 	p := playerActions{before: make(map[string][]string)}
-	place := make(map[string]int)
-	given := func(name string, h int) error {
-		return fmt.Errorf("state %s: action %s is given twice, or in another order at step %d than before",
-			f.p.StateName(s), name, h+1)
-	}
+	known := make(map[string]bool)
 	for h := range kernels {
-		at := 0
+		fresh := false
 		for i := range count(h, s) {
 			own := name(h, s, i)
-			k, known := place[own]
-			if !known {
-				p.order = slices.Insert(p.order, at, own)
-				for j := at; j < len(p.order); j++ {
-					place[p.order[j]] = j
-				}
-				at++
+			if !known[own] {
+				known[own] = true
+				fresh = true
+				p.order = append(p.order, own)
+			}
+			if i == 0 {
 				continue
 			}
-			if k < at {
-				return p, given(own, h)
+			if last := name(h, s, i-1); !slices.Contains(p.before[own], last) {
+				fresh = true
+				p.before[own] = append(p.before[own], last)
 			}
-			at = k + 1
 		}
+		if !fresh {
+			continue
+		}
+		order, cyclic := topological(p.order, p.before)
+		if cyclic != "" {
+			return p, fmt.Errorf("state %s: action %s is given twice, or in another order at step %d than before",
+				f.p.StateName(s), cyclic, h+1)
+		}
+		p.order = order
 	}
 	if slices.ContainsFunc(p.order, func(l string) bool { n, ok := labelNumber(l); return !ok || n >= len(p.order) }) {
-		for h := range kernels {
-			for i := 1; i < count(h, s); i++ {
-				if last, own := name(h, s, i-1), name(h, s, i); !slices.Contains(p.before[own], last) {
-					p.before[own] = append(p.before[own], last)
-				}
-			}
-		}
 		return p, nil
 	}
 	// Reading takes numbers in their own order, wherever they stand.
@@ -138,6 +135,27 @@ func (f *writer) player(s, kernels int, count func(h, s int) int,
 	}
 	p.before = nil
 	return p, nil
+}
+
+// topological returns names so that each comes after those before it, and otherwise as they are given. If that
+// cannot be, it returns a name that comes before itself.
+func topological(names []string, before map[string][]string) (order []string, cyclic string) {
+	placed := make(map[string]bool)
+	for len(order) < len(names) {
+		found := len(order)
+		for _, name := range names {
+			waits := func(last string) bool { return !placed[last] }
+			if !placed[name] && !slices.ContainsFunc(before[name], waits) {
+				placed[name] = true
+				order = append(order, name)
+			}
+		}
+		if len(order) > found {
+			continue
+		}
+		return nil, names[slices.IndexFunc(names, func(name string) bool { return !placed[name] })]
+	}
+	return order, ""
 }
 
 // pairs lists the pairs of actions of a state, at whatever step they are offered,
