@@ -260,7 +260,17 @@ func checkContains(target geometry.Compact, h cmdp.Constraint) error {
 		size += math.Abs(h.Normal[i] * x) // that of the support may be 0, where these cancel out
 	}
 	support := floats.Dot(h.Normal, at)
-	if support > h.Offset+1e-9*size {
+	if support <= h.Offset+1e-9*size {
+		return nil
+	}
+	rounding := 0.0 // of corners, which may be as large as that of the farthest
+	for i, n := range h.Normal {
+		for _, sign := range []float64{1, -1} {
+			target.MaximizeLinear(at, axis(len(at), i, sign))
+			rounding = max(rounding, 16*unit*math.Abs(n*at[i]))
+		}
+	}
+	if support > h.Offset+rounding {
 		return fmt.Errorf("the target reaches to %g in its direction: want an offset of at least that, not %g", support,
 			h.Offset)
 	}

@@ -543,7 +543,9 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 		}
 		return some
 	}
-	tight, loose := q.moved(q.limits, ratOf(-1e-6)), q.moved(q.limits, ratOf(1e-6))
+	// more than the rarest outcome, and what limits may be missed by that count as almost kept
+	const almost = 1.5e-6
+	tight, loose := q.moved(q.limits, ratOf(-almost)), q.moved(q.limits, ratOf(almost))
 	switch {
 	case len(in) == 0 && q.best(nil, loose).status == infeasible:
 		return failure("conflict", "a conflict").but("none")
