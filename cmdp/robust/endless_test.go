@@ -460,3 +460,36 @@ func TestNotDefined(t *testing.T) {
 		}
 	}
 }
+
+// TestLongChain bounds the total of a chain of many states whose exit is at the end: it goes on with a probability
+// between 0.4 and 0.6 at each, and so takes 1/0.6 to 1/0.4 steps on average. What looks at all states until nothing
+// changes any more would take minutes.
+func TestLongChain(t *testing.T) {
+	const n = 20000
+	k := cmdp.NewKernel()
+	for s := range n {
+		k.Append([]int32{int32(s), int32(s + 1)}, []float64{0.5, 0.5}, []float64{1})
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.Widen(m, nil, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := set.Evaluate(t.Context(), cmdp.Deterministic{make([]int32, n+1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Least[0] > n/0.6 || b.Least[0] < n/0.6-1e-3 || b.Greatest[0] < n/0.4 || b.Greatest[0] > n/0.4+1e-3 {
+		t.Errorf("total between %v and %v: want %g and %g", b.Least, b.Greatest, n/0.6, n/0.4)
+	}
+}

@@ -3,6 +3,7 @@ package robust
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
@@ -22,6 +23,18 @@ type system struct {
 	number []int32   // of each state of the model, −1 if it is none of the system
 	takes  [][]taken // of each of the states
 	chain  markov.Chain
+	// entrances are those of state s of the model from enter[s] to enter[s+1]
+	entrances []entrance
+	enter     []int
+	choices   int // of all states, that are taken
+}
+
+// An entrance of a state is that it is a successor, which may come up, of a choice that a policy takes.
+type entrance struct {
+	from  int32   // state of the model
+	taken int32   // number among all choices that are taken
+	upper float64 // bound of the probability
+	sure  bool    // the lower bound is not 0
 }
 
 // newSystem returns the system of a policy. Where a policy stays surely for ever and for nothing, the process rests.
@@ -58,7 +71,8 @@ func (s *Set) newSystem(policy cmdp.Policy) *system {
 			}
 		}
 	}
-	rests := s.resting(takes, queue)
+	y.findEntrances(takes)
+	rests := y.resting(takes, queue)
 	for i := range int32(s.m.States()) {
 		if met[i] && !rests[i] {
 			y.number[i] = int32(len(y.states))
@@ -83,26 +97,56 @@ func (s *Set) eachSuccessor(c int, visit func(to int32, lower, upper float64)) {
 	}
 }
 
+// findEntrances finds the entrances of all states.
+func (y *system) findEntrances(takes [][]taken) {
+	y.enter = make([]int, y.set.m.States()+1)
+	for _, ts := range takes {
+		for _, t := range ts {
+			y.set.eachSuccessor(t.choice, func(to int32, _, _ float64) { y.enter[to]++ })
+		}
+	}
+	sum := 0
+	for i, n := range y.enter {
+		sum += n
+		y.enter[i] = sum // the end; it becomes the beginning as entrances are put in from there down
+	}
+	y.entrances = make([]entrance, sum)
+	for s, ts := range takes {
+		for _, t := range ts {
+			y.set.eachSuccessor(t.choice, func(to int32, lower, upper float64) {
+				y.enter[to]--
+				y.entrances[y.enter[to]] = entrance{int32(s), int32(y.choices), upper, lower > 0}
+			})
+			y.choices++
+		}
+	}
+}
+
+// entrancesOf returns the entrances of a state of the model.
+func (y *system) entrancesOf(s int32) []entrance { return y.entrances[y.enter[s]:y.enter[s+1]] }
+
 // resting marks the states from which nothing is returned any more, whatever nature does. Long-run means have none but
 // those without choices, in which nothing is returned either.
-func (s *Set) resting(takes [][]taken, states []int32) []bool {
-	rests := make([]bool, s.m.States())
+func (y *system) resting(takes [][]taken, states []int32) []bool {
+	rests := make([]bool, y.set.m.States())
+	var busy []int32
 	for _, i := range states {
 		rests[i] = true
 		for _, t := range takes[i] {
-			rests[i] = rests[i] && s.returnsNothing(t.choice)
+			rests[i] = rests[i] && y.set.returnsNothing(t.choice)
+		}
+		if !rests[i] {
+			busy = append(busy, i)
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, i := range states {
-			if !rests[i] {
-				continue
+	for len(busy) > 0 {
+		i := busy[len(busy)-1]
+		busy = busy[:len(busy)-1]
+		for _, e := range y.entrancesOf(i) {
+			if rests[e.from] {
+				rests[e.from] = false
+				busy = append(busy, e.from)
 			}
-			for _, t := range takes[i] {
-				s.eachSuccessor(t.choice, func(to int32, _, _ float64) { rests[i] = rests[i] && rests[to] })
-			}
-			changed = changed || !rests[i]
 		}
 	}
 	return rests
@@ -124,31 +168,28 @@ func (s *Set) returnsNothing(c int) bool {
 
 // remain returns the largest subset of the marked states of the system in which nature can keep the process for ever.
 // With sure it only counts what happens whatever nature does: every successor that may come up has to be in the set.
+// States are taken out one by one, and each looks at those that lead to it.
 func (y *system) remain(in []bool, sure bool) []bool {
-	out := append([]bool(nil), in...)
-	keeps := func(c int) bool {
-		inside, outside, possible := 0.0, false, false
-		y.set.eachSuccessor(c, func(to int32, lower, upper float64) {
-			n := y.number[to]
-			if n >= 0 && out[n] {
-				inside += upper
-				return
-			}
-			possible = true
-			outside = outside || lower > 0
-		})
-		if sure {
-			return !possible
+	out := slices.Clone(in)
+	inside := make([]float64, y.choices) // upper bounds of the successors in the set, in sum, of what is taken
+	var gone []int32                     // states of the model that are not in the set
+	for s, n := range y.number {
+		if n < 0 || !out[n] {
+			gone = append(gone, int32(s))
 		}
-		return !outside && inside >= 1-cmdp.ProbabilityTolerance
+		for _, e := range y.entrancesOf(int32(s)) {
+			inside[e.taken] += e.upper
+		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for n := range y.states {
-			for _, t := range y.takes[n] {
-				if out[n] && !keeps(t.choice) {
-					out[n], changed = false, true
-				}
+	for len(gone) > 0 {
+		s := gone[len(gone)-1]
+		gone = gone[:len(gone)-1]
+		for _, e := range y.entrancesOf(s) {
+			inside[e.taken] -= e.upper
+			n := y.number[e.from]
+			if n >= 0 && out[n] && (sure || e.sure || inside[e.taken] < 1-cmdp.ProbabilityTolerance) {
+				out[n] = false
+				gone = append(gone, e.from)
 			}
 		}
 	}
