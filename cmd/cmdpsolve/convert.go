@@ -233,6 +233,7 @@ func without(p *problem.Problem) string {
 		{constraints != nil, "constraints: " + strings.Join(constraints, ", ")},
 		{p.Target != nil, "target set"},
 		{p.Opponent != nil, "opponent"},
+		{p.Uncertainty.Fixed(), "uncertainty: each: model"},
 	} {
 		if part.is {
 			parts = append(parts, part.text)

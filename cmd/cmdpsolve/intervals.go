@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,6 +148,17 @@ type boundsReport struct {
 	Greatest report.Number `json:"greatest" csv:"greatest"`
 }
 
+// text writes the bounds with four digits, 0 for what is zero up to rounding beside others of the size scale.
+func (b *boundsReport) text(scale float64) string {
+	digits := func(x report.Number) string {
+		if math.Abs(float64(x)) <= 1e-12*scale {
+			x = 0
+		}
+		return strconv.FormatFloat(float64(x), 'g', 4, 64)
+	}
+	return digits(b.Least) + " to " + digits(b.Greatest)
+}
+
 func (p *loaded) boundsOf(b robust.Bounds) report.Named[boundsReport] {
 	out := report.Named[boundsReport]{Names: p.Returns}
 	for i := range b.Least {
@@ -224,14 +236,14 @@ func (p *loaded) drawnBounds(ctx context.Context, set *robust.Set, r *robust.Res
 func (d *robustReport) drawnTable(p *loaded) *report.Table {
 	t := report.NewTable("drawn", "probability")
 	for _, name := range p.Returns {
-		t.Columns = append(t.Columns, report.Column{Title: "least " + name}, report.Column{Title: "greatest " + name})
+		t.Columns = append(t.Columns, report.Column{Title: name})
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "breaks"})
 	sides := p.Scale()
 	for n, of := range d.Drawn[:min(len(d.Drawn), mostBranches)] {
 		row := []any{n + 1, of.Probability}
 		for i, b := range of.Returns.Values {
-			row = append(row, report.Rounded(b.Least, sides[i]), report.Rounded(b.Greatest, sides[i]))
+			row = append(row, b.text(sides[i]))
 		}
 		t.Add(append(row, cmp.Or(strings.Join(of.Breaks, ", "), "none"))...)
 	}

@@ -157,11 +157,14 @@ func (rep *robustSweep) verdict() error {
 	return nil
 }
 
-// report declares the sweep as one table.
+// report declares the sweep as one table, which has a column for each bound in CSV.
 func (rep *robustSweep) report(p *loaded) *report.Report {
 	t := report.NewTable(append(slices.Clone(rep.Over), "objective", "bound", "status")...)
+	list := report.NewTable(append(slices.Clone(rep.Over), "objective", "bound", "status")...)
 	for _, name := range p.Returns {
-		t.Columns = append(t.Columns, report.Column{Title: "least " + name}, report.Column{Title: "greatest " + name})
+		t.Columns = append(t.Columns, report.Column{Title: name})
+		list.Columns = append(list.Columns, report.Column{Title: "least " + name},
+			report.Column{Title: "greatest " + name})
 	}
 	scale := p.Scale()
 	for _, one := range rep.Plans {
@@ -170,22 +173,25 @@ func (rep *robustSweep) report(p *loaded) *report.Report {
 			row = append(row, x)
 		}
 		row = append(row, one.Objective, one.Bound, one.Status)
+		short := slices.Clone(row)
 		for i := range p.Returns {
-			least, greatest := "–", "–"
+			least, greatest, both := "–", "–", "–"
 			if one.found {
 				b := one.Returns.Values[i]
 				least, greatest = report.Rounded(b.Least, scale[i]), report.Rounded(b.Greatest, scale[i])
+				both = b.text(scale[i])
 			}
-			row = append(row, least, greatest)
+			row, short = append(row, least, greatest), append(short, both)
 		}
-		t.Add(row...)
+		t.Add(short...)
+		list.Add(row...)
 	}
 	notes := report.Note{"Objective is what the plan reaches in the worst model, bound what no policy beats in " +
-		"every model."}
+		"every model. The returns are from the least to the greatest."}
 	return &report.Report{Data: rep, Sections: []report.Section{
 		p.headed(rep.Wanted+", swept over "+overList(rep.Over),
 			fmt.Sprintf("%s, %.3g s", count(len(rep.Plans), "plan"), rep.Seconds)),
-		t, notes, report.Only(t, report.CSV),
+		t, notes, report.Only(list, report.CSV),
 	}}
 }
 
