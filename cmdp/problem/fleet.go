@@ -93,10 +93,27 @@ func (h *header) parseFleet(root *node, files fs.FS) *Problem {
 	if h.large != nil {
 		return nil
 	}
+	h.checkShared(root)
 	h.checkSteps(root)
 	h.judgeForm(root)
 	h.p.head = newHead(h.file, root)
 	return h.p
+}
+
+// checkShared refuses returns of the fleet to which no type adds anything: limits on them would mean nothing. Where
+// a type is wrong nobody knows what it adds.
+func (h *header) checkShared(root *node) {
+	names, types := root.get("returns"), root.get("fleet")
+	if names == nil || types == nil || len(names.items) != len(h.p.Returns) || len(types.items) != len(h.p.Fleet) {
+		return
+	}
+	for i, name := range h.p.Returns {
+		if !slices.ContainsFunc(h.p.Fleet, func(m Member) bool { return slices.Contains(m.Returns, i) }) {
+			h.bad(names.items[i], (*path)(nil).key("returns").at(i), "no type of agents adds anything to %s: want "+
+				"returns: {%s: RETURN OF THE MODEL} in a type, or a model with a return of this name", shorten(name),
+				shorten(name))
+		}
+	}
 }
 
 // timeKeys say over which time returns are summed.

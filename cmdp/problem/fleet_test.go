@@ -76,6 +76,7 @@ func TestFleetErrors(t *testing.T) {
 		"action: charge}}\n":             "action: fly}}\n",
 		"energy":                         "none",
 		"name: van":                      "name: truck",
+		"kwh, chargers]":                 "kwh, chargers, crews]",
 		"state: idle, action: drive":     "state: nowhere, action: drive",
 		"goal: {maximize: delivered}":    "goal: {maximize: nothing}",
 		"goal: {maximize: delivered}\n":  "goal: {maximize: delivered}\nstates: 3\n",
