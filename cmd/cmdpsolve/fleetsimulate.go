@@ -225,7 +225,7 @@ func (c *simulateCommand) fleetWays(ctx context.Context, p *loaded, plan *fleet.
 		ways = append(ways, fleetWay{fmt.Sprintf("safety %g", c.fleet.safety), alone, alone, safe})
 	}
 	if c.fleet.replan > 0 {
-		player, err := fleet.NewReplanner(f, p.Task, plan, c.fleet.replan)
+		player, err := fleet.NewReplanner(ctx, f, p.Task, plan, c.fleet.replan)
 		if err != nil {
 			return nil, usage("--replan: %w", err)
 		}

@@ -93,7 +93,7 @@ func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Po
 			}
 			f, kept := face{cost: []float64{0, 0, 0, 1}}, rng.IntN(dim)
 			for i := range kept {
-				f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: axis(dim, i, 1)}, 1})
+				f.keep = append(f.keep, targetRow{Constraint: cmdp.Constraint{Normal: axis(dim, i, 1)}, elastic: 1})
 			}
 			most = max(most, policy.Randomized())
 			if err := purify(p, policy, f); err != nil {

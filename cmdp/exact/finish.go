@@ -241,13 +241,14 @@ func (s *solver) face() face {
 				f.keep = append(f.keep, t)
 				continue
 			}
-			f.limits = append(f.limits, targetRow{cmdp.Constraint{Normal: t.Normal, Offset: slack}, t.elastic})
+			t.Offset = slack
+			f.limits = append(f.limits, t)
 		}
 		return f
 	}
 	for i := range f.cost {
 		n := axis(len(f.cost), i, 1)
-		f.keep = append(f.keep, targetRow{cmdp.Constraint{Normal: n, Offset: 0}, s.master.measure(n)})
+		f.keep = append(f.keep, targetRow{Constraint: cmdp.Constraint{Normal: n}, elastic: s.master.measure(n)})
 	}
 	return f
 }

@@ -25,11 +25,16 @@ type finite struct {
 	mostActions int
 	spans       [][]span // of each step, the states that can be reached; nil for all
 	stepwise    stepwise
+	first       int               // step, above 0 where an episode is under way
+	start       []cmdp.StartState // in which states that begins
+	kept        bool              // values stay, and policies go with their columns
+	values      [][]float64       // of the steps and the end if they are kept, of the last direction
 }
 
 // newFinite returns the pricer of a model. Returns in each have a coordinate for each step beside that of their sum.
 func newFinite(m *cmdp.Model, workers int, each ...int) *finite {
 	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions(), spans: reachedSpans(m),
+		start:    m.StartStates(),
 		stepwise: stepwise{d: m.Dim(), steps: m.Horizon(), each: each}}
 	s, d, choices := m.States(), m.Dim(), 0
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
@@ -45,7 +50,7 @@ func newFinite(m *cmdp.Model, workers int, each ...int) *finite {
 // newTable returns room for the actions of a policy.
 func (f *finite) newTable() []markov.Actions {
 	table := make([]markov.Actions, f.m.Horizon())
-	for h := range table {
+	for h := f.first; h < len(table); h++ {
 		table[h] = markov.NewActions(f.m.States(), f.mostActions)
 	}
 	return table
@@ -96,19 +101,54 @@ func (f *finite) possible(ctx context.Context, lower, upper []float64) error {
 }
 
 func (f *finite) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
-	if f.policy == nil {
-		f.policy, f.flow = f.newTable(), newFlow(f.m, f.workers, f.stepwise)
+	if f.policy == nil || f.kept {
+		f.policy = f.newTable()
 	}
 	value, margin, err := f.iterate(ctx, dir, f.policy, f.spans)
 	if err != nil {
 		return priced{}, err
 	}
-	returns, err := f.flow.returns(ctx, f.policy, f.reward)
+	returns, err := f.returns(ctx, f.policy)
 	if err != nil {
-		f.policy = nil // the flow was interrupted
 		return priced{}, err
 	}
-	return priced{returns: returns, value: value, margin: margin}, nil
+	p := priced{returns: returns, value: value, margin: margin}
+	if f.kept {
+		p.tables = [][]markov.Actions{f.policy}
+	}
+	return p, nil
+}
+
+// returns computes the returns of a policy that never draws.
+func (f *finite) returns(ctx context.Context, policy []markov.Actions) ([]float64, error) {
+	if f.flow == nil {
+		f.flow = newFlow(f.m, f.workers, f.stepwise)
+	}
+	returns, err := f.flow.returns(ctx, f.first, f.start, policy, f.reward)
+	if err != nil {
+		f.flow = nil // it was interrupted
+	}
+	return returns, err
+}
+
+// keep keeps values, and policies with their columns.
+func (f *finite) keep() {
+	f.kept = true
+	f.values = make([][]float64, f.m.Horizon()+1)
+	for h := range f.values {
+		f.values[h] = make([]float64, f.m.States())
+	}
+}
+
+// clone returns a pricer that may be used beside f.
+func (f *finite) clone() *finite {
+	q := *f
+	q.v, q.vNext, q.reward = make([]float64, len(f.v)), make([]float64, len(f.v)), make([]float64, len(f.reward))
+	q.policy, q.flow = nil, nil
+	if f.kept {
+		q.keep()
+	}
+	return &q
 }
 
 // iterating is what iterate does, for those who wait.
@@ -123,7 +163,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 	dirs := f.stepwise.directions(dir)
 	div := parallel.Divide(f.workers, states, len(f.m.Kernel(0).Next))
 	size := make([]parallel.Maximum, steps)
-	r := parallel.Relay{Workers: f.workers, Stages: steps, Parts: div.Parts, Do: func(stage, part int) {
+	r := parallel.Relay{Workers: f.workers, Stages: steps - f.first, Parts: div.Parts, Do: func(stage, part int) {
 		h := steps - 1 - stage
 		if part == 0 {
 			f.tell.AtStep(iterating, stage, steps, states)
@@ -131,6 +171,9 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}
 		if stage%2 == 1 {
 			b.v, b.out = b.out, b.v
+		}
+		if f.kept {
+			b.v, b.out = f.values[h+1], f.values[h]
 		}
 		lo, hi := div.Part(part)
 		// Steps that share a kernel share the rewards: done again at each of them they would
@@ -143,17 +186,21 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 	if err := r.Run(ctx); err != nil {
 		return 0, 0, err
 	}
-	if steps%2 == 1 {
+	if (steps-f.first)%2 == 1 {
 		f.v, f.vNext = f.vNext, f.v
 	}
 	most := 0.0
-	for h := steps - 1; h >= 0; h-- {
+	for h := steps - 1; h >= f.first; h-- {
 		// Every backup adds the rounding of sums over at most longest successors and d
 		// coordinates; see Higham, Accuracy and Stability of Numerical Algorithms, §3.1.
 		margin += float64(f.longest+d+4) * unit * (f.largestReward(h, dirs[h]) + most)
 		most = size[h].Get()
 	}
-	value, lost := atStart(f.m, f.v)
+	v := f.v
+	if f.kept {
+		v = f.values[f.first]
+	}
+	value, lost := meanAt(f.start, v)
 	return value, 1.001*margin + lost, nil
 }
 

@@ -49,23 +49,25 @@ func newFlow(m *cmdp.Model, workers int, each stepwise) *flow {
 	return f
 }
 
-// returns computes the returns of a policy, and leaves room, an entry for each choice,
+// returns computes the returns of a policy from a step and a start on, and leaves room, an entry for each choice,
 // in disorder. After an error the flow must not be used any more.
-func (f *flow) returns(ctx context.Context, policy []markov.Actions, room []float64) ([]float64, error) {
-	for _, st := range f.m.StartStates() {
+func (f *flow) returns(ctx context.Context, first int, start []cmdp.StartState, policy []markov.Actions,
+	room []float64) ([]float64, error) {
+	for _, st := range start {
 		f.mass[0][st.State] = st.Probability
 	}
 	for _, sum := range f.sums {
 		clear(sum)
 	}
 	clear(room)
-	r := parallel.Relay{Workers: f.workers, Stages: f.m.Horizon(), Parts: f.blocks.Parts}
+	r := parallel.Relay{Workers: f.workers, Stages: f.m.Horizon() - first, Parts: f.blocks.Parts}
 	if f.work < threshold.Shared {
 		r.Workers = 1
 	}
-	r.Do = func(h, block int) {
+	r.Do = func(stage, block int) {
+		h := first + stage
 		from, to := f.mass, f.next
-		if h%2 == 1 {
+		if stage%2 == 1 {
 			from, to = to, from
 		}
 		f.step(h, block, from, to[block], &policy[h], room)

@@ -24,7 +24,7 @@ import (
 // in the coefficients and the right-hand sides are 0. Otherwise returns of 1000.1 and
 // 1000.2 would leave three digits less to their difference.
 type master struct {
-	solver  lp.Solver
+	solver  lp.Solver // nil until the first solution, where the program is made as a whole
 	sol     lp.Solution
 	columns []column
 	cuts    []cut
@@ -37,8 +37,9 @@ type master struct {
 	base    float64 // cost from which τ counts in the program
 	least   float64 // range of u
 	most    float64
-	deepest float64 // the least u of the first phase
-	blocks  [][]int // the columns of each part, all of them in one block if there are no parts
+	deepest float64   // the least u of the first phase
+	zero    []float64 // returns of relaxed rows
+	blocks  [][]int   // the columns of each part, all of them in one block if there are no parts
 
 	lambda, v, mu, nu []float64 // of the last solution
 	tau, u            float64
@@ -56,6 +57,13 @@ func (c *cut) offset() float64 { return floats.Dot(c.slope, c.point) - c.value }
 type targetRow struct {
 	cmdp.Constraint
 	elastic float64
+	number  int
+}
+
+// relaxed is a row of the target that may be broken, at a price for each unit.
+type relaxed struct {
+	row     int
+	penalty float64
 }
 
 // excess returns normal·v − offset in the unit of the row. A point that misses the boundary by
@@ -111,18 +119,24 @@ func (m *master) program() *lp.Problem {
 	}
 	p.Rows = append(p.Rows, lp.Constraint{Coef: axis(len(m.costs), columnU, 1), Lower: m.least, Upper: m.most})
 	for _, at := range m.place {
-		if at.cost {
-			p.Rows = append(p.Rows, m.cutRow(m.cuts[at.index]))
-		} else {
-			p.Rows = append(p.Rows, m.targetRow(m.rows[at.index]))
-		}
+		p.Rows = append(p.Rows, m.row(at))
 	}
 	return p
+}
+
+func (m *master) row(at rowPlace) lp.Constraint {
+	if at.cost {
+		return m.cutRow(m.cuts[at.index])
+	}
+	return m.targetRow(m.rows[at.index])
 }
 
 // elasticity sets the range of u.
 func (m *master) elasticity(least, most float64) error {
 	m.least, m.most = least, most
+	if m.solver == nil {
+		return nil
+	}
 	return m.solver.SetRowBounds(len(m.blocks), least, most)
 }
 
@@ -165,6 +179,24 @@ func (m *master) addColumn(c column) (added bool, err error) {
 	if m.known(&c) {
 		return false, nil
 	}
+	return true, m.append(c)
+}
+
+// relax lets a row of the target be broken at a price for each unit. It is for the second phase alone.
+func (m *master) relax(row int, penalty float64) error {
+	if m.zero == nil {
+		m.zero = make([]float64, len(m.scale))
+	}
+	return m.append(column{returns: m.zero, ray: &ray{}, relaxed: &relaxed{row, penalty}})
+}
+
+// append adds a column to the program.
+func (m *master) append(c column) error {
+	m.columns, m.costs = append(m.columns, c), append(m.costs, 0)
+	m.list(len(m.columns) - 1)
+	if m.solver == nil {
+		return nil
+	}
 	coef, index := []float64{}, []int{}
 	enter := func(i int, x float64) {
 		if x != 0 {
@@ -182,11 +214,9 @@ func (m *master) addColumn(c column) (added bool, err error) {
 		}
 	}
 	if err := m.solver.AddColumn(lp.Column{Coef: coef, Index: index, Upper: math.Inf(1)}); err != nil {
-		return false, fmt.Errorf("exact: %w", err)
+		return fmt.Errorf("exact: %w", err)
 	}
-	m.columns, m.costs = append(m.columns, c), append(m.costs, 0)
-	m.list(len(m.columns) - 1)
-	return true, nil
+	return nil
 }
 
 // known reports whether there is a column with the same returns.
@@ -254,7 +284,7 @@ func (m *master) addCut(c cut) error {
 	}
 	m.place = append(m.place, rowPlace{true, len(m.cuts)})
 	m.cuts = append(m.cuts, c)
-	return m.addRow(m.cutRow(c))
+	return m.addRow()
 }
 
 func (m *master) cutRow(c cut) lp.Constraint {
@@ -282,10 +312,10 @@ func (m *master) above(c *cut, o *column) float64 {
 }
 
 func (m *master) addTarget(r cmdp.Constraint) error {
-	t := targetRow{r, m.measure(r.Normal)}
+	t := targetRow{r, m.measure(r.Normal), len(m.rows)}
 	m.place = append(m.place, rowPlace{false, len(m.rows)})
 	m.rows = append(m.rows, t)
-	return m.addRow(m.targetRow(t))
+	return m.addRow()
 }
 
 func (m *master) targetRow(t targetRow) lp.Constraint {
@@ -301,6 +331,12 @@ func (m *master) targetRow(t targetRow) lp.Constraint {
 // far beyond what returns can vary is out of reach, or no limit, and its exact size does
 // not matter.
 func (m *master) beyond(t *targetRow, c *column) float64 {
+	if c.relaxed != nil {
+		if c.relaxed.row == t.number {
+			return -1
+		}
+		return 0
+	}
 	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), Boundless)
 	x := floats.Dot(t.Normal, c.returns) / t.elastic // what a ray adds
 	switch {
@@ -317,8 +353,12 @@ func (m *master) excess(r cmdp.Constraint) float64 {
 	return floats.Dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
 }
 
-func (m *master) addRow(r lp.Constraint) error {
-	if err := m.solver.AddRow(r); err != nil {
+// addRow adds the last of the rows in place to the program.
+func (m *master) addRow() error {
+	if m.solver == nil {
+		return nil
+	}
+	if err := m.solver.AddRow(m.row(m.place[len(m.place)-1])); err != nil {
 		return fmt.Errorf("exact: %w", err)
 	}
 	return nil
@@ -334,15 +374,36 @@ func (m *master) first() error {
 // u, which is 0 up to rounding.
 func (m *master) second(u float64) error {
 	m.costs[columnTau], m.costs[columnU] = 1, 0
+	for j, c := range m.columns {
+		if c.relaxed != nil {
+			m.costs[firstLambda+j] = c.relaxed.penalty * m.rows[c.relaxed.row].elastic / m.extent
+		}
+	}
 	return m.elasticity(u, u)
+}
+
+// penalty is the price at which a mixture breaks rows.
+func (m *master) penalty(lambda []float64) float64 {
+	sum := 0.0
+	for j, x := range lambda {
+		if r := m.columns[j].relaxed; x != 0 && r != nil {
+			sum += x * m.rows[r.row].elastic * r.penalty
+		}
+	}
+	return sum
 }
 
 // solve solves the program and keeps its mixture and multipliers.
 func (m *master) solve() error {
-	if err := m.solver.SetObjective(m.costs); err != nil {
+	var err error
+	if m.solver == nil {
+		m.solver, err = lp.NewEmbedded(m.program())
+	} else {
+		err = m.solver.SetObjective(m.costs)
+	}
+	if err != nil {
 		return fmt.Errorf("exact: master: %w", err)
 	}
-	var err error
 	if m.solver, err = solveProgram(m.solver, m.program, &m.sol); err != nil {
 		return err
 	}

@@ -92,11 +92,12 @@ type pricer interface {
 type priced struct {
 	returns       []float64
 	value, margin float64
-	rough         bool            // the policy may be worse than the best one by what was aimed at
-	proved        bool            // the bound is that of a pass over the model, as of recheck
-	shown         []float64       // the returns with those that do not end, nil if all of them do
-	policy        *markov.Actions // kept by pricers for which that is cheap
-	number        int             // of a Mixer
+	rough         bool               // the policy may be worse than the best one by what was aimed at
+	proved        bool               // the bound is that of a pass over the model, as of recheck
+	shown         []float64          // the returns with those that do not end, nil if all of them do
+	policy        *markov.Actions    // kept by pricers for which that is cheap
+	tables        [][]markov.Actions // of each part of a block the actions of each step, where they are kept
+	number        int                // of a Mixer
 	// returns of a step in loops whose returns cancel out in the direction, up to rounding
 	level [][]float64
 	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
@@ -111,15 +112,18 @@ type priced struct {
 type column struct {
 	returns, dir []float64
 	policy       *markov.Actions
+	tables       [][]markov.Actions
 	number       int
-	ray          *ray    // returns are then those of a step, see priced
-	link         *link   // instead of a policy: joins recurrent classes
-	least        float64 // the weight is at least that
-	block        int     // of the sum, see traits.blocks
+	relaxed      *relaxed // a limit, instead of a policy; ray is not nil then
+	ray          *ray     // returns are then those of a step, see priced
+	link         *link    // instead of a policy: joins recurrent classes
+	least        float64  // the weight is at least that
+	block        int      // of the sum, see traits.blocks
 }
 
 func newColumn(p priced, dir []float64) column {
-	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, number: p.number, ray: p.ray}
+	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, tables: p.tables, number: p.number,
+		ray: p.ray}
 }
 
 // Boundless stands for infinity in the sides of boxes, which have to be finite.

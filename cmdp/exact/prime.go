@@ -28,7 +28,8 @@ const (
 // is only where column generation begins.
 func (s *solver) prime() error {
 	blocks := len(s.master.blocks)
-	if blocks == 1 || !s.complete || !s.affine || len(s.rows) == 0 || len(s.master.columns) >= knownPolicies*blocks {
+	if blocks == 1 || s.penalties != nil || !s.complete || !s.affine || len(s.rows) == 0 ||
+		len(s.master.columns) >= knownPolicies*blocks {
 		return nil
 	}
 	a := &ascent{solver: s, cost: make([]float64, len(s.lower)), record: math.Inf(-1)}

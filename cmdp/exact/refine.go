@@ -76,7 +76,7 @@ func (s *solver) approach(solution point) (refined bool, err error) {
 func (s *solver) at(lambda []float64) point {
 	p := point{lambda: append([]float64(nil), lambda...), v: s.master.mix(lambda)}
 	if s.task.Cost != nil {
-		p.cost = s.task.Cost.Value(p.v)
+		p.cost = s.task.Cost.Value(p.v) + s.master.penalty(p.lambda)
 	}
 	return p
 }
@@ -125,9 +125,10 @@ func (s *solver) exit(v []float64) (float64, error) {
 func (s *solver) cheapest(end point) float64 {
 	step := minus(end.v, s.incumbent.v)
 	slope := make([]float64, len(step))
+	penalties := s.master.penalty(end.lambda) - s.master.penalty(s.incumbent.lambda)
 	falling := func(t float64) bool {
 		s.task.Cost.Subgradient(slope, between(s.incumbent.v, end.v, t))
-		return floats.Dot(slope, step) < 0
+		return floats.Dot(slope, step)+penalties < 0
 	}
 	if falling(1) {
 		return 1

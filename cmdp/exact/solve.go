@@ -166,6 +166,7 @@ type solver struct {
 	lower, upper []float64         // box around all returns that matter
 	steps        []float64         // the largest magnitude of each return in a step, 0 where it is not known
 	rows         []cmdp.Constraint // half-spaces of the target known in advance
+	penalties    []float64         // at which rows may be broken, nil if they may not
 	complete     bool              // they are all of it
 	affine       bool              // so is the tangent of the cost at any point
 	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
@@ -320,8 +321,14 @@ func width(normal, extent []float64) float64 {
 // first directions. By default that is the policy that would be best without
 // the target.
 func (s *solver) start() error {
-	for _, r := range s.rows {
+	for k, r := range s.rows {
 		if err := s.master.addTarget(r); err != nil {
+			return err
+		}
+		if s.penalties == nil {
+			continue
+		}
+		if err := s.master.relax(k, s.penalties[k]); err != nil {
 			return err
 		}
 	}

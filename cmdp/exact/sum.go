@@ -40,6 +40,8 @@ type sum struct {
 	blocks  int
 	width   int // dimension
 	workers int
+	past    []float64 // what was returned before the first step, nil for nothing
+	asked   []float64 // the direction that was priced last
 }
 
 // mostBlocksOfSums bounds the blocks of columns in the master, whose time grows with their number to the third.
@@ -136,19 +138,19 @@ func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress
 		}
 		p.parts = append(p.parts, q)
 	}
-	p.share()
+	p.share(mostBlocksOfSums)
 	return p, nil
 }
 
-// share gives parts their blocks. Parts whose policies are kept with their columns do not share one.
-func (p *sum) share() {
+// share gives parts their blocks, so many at most. Parts whose policies are kept with their columns do not share one.
+func (p *sum) share(most int) {
 	p.blocks = len(p.parts)
 	finite := !slices.ContainsFunc(p.parts, func(q part) bool {
 		_, ok := q.pricer.(*finite)
 		return !ok
 	})
 	if finite {
-		p.blocks = min(p.blocks, mostBlocksOfSums)
+		p.blocks = min(p.blocks, most)
 	}
 	p.block = make([]int, len(p.parts))
 	for k := range p.block {
@@ -244,6 +246,7 @@ func (p *sum) work(_ markov.Progress, enough float64, proving bool) {
 func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
 	out := priced{returns: make([]float64, p.width), parts: make([]priced, p.blocks)}
 	of := make([]priced, len(p.parts))
+	p.asked = append(p.asked[:0], dir...)
 	err := p.each(ctx, func(k int, q *part) error {
 		found, err := q.price(ctx, q.direction(dir), aim/(q.weight*float64(len(p.parts))))
 		of[k] = found
@@ -263,12 +266,17 @@ func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, er
 		out.rough = out.rough || x.rough
 		column := &out.parts[p.block[k]]
 		column.policy = x.policy
+		column.tables = append(column.tables, x.tables...)
 		q.add(column.returns, q.weight, x.returns)
+	}
+	out.value, out.margin = p.total(func(k int) (value, margin float64) { return of[k].value, of[k].margin })
+	if p.past != nil {
+		floats.Add(out.parts[0].returns, p.past)
+		out.value += floats.Dot(dir, p.past)
 	}
 	for _, column := range out.parts {
 		floats.AddScaled(out.returns, 1, column.returns)
 	}
-	out.value, out.margin = p.total(func(k int) (value, margin float64) { return of[k].value, of[k].margin })
 	return out, nil
 }
 

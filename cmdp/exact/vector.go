@@ -40,9 +40,12 @@ const startError = 4.001 * unit
 
 // atStart returns the mean of v at the start, and a bound of its rounding error. It is summed as Kahan does,
 // because starts may be as many as states and the bound of a plain sum grows with their number.
-func atStart(m *cmdp.Model, v []float64) (mean, margin float64) {
+func atStart(m *cmdp.Model, v []float64) (mean, margin float64) { return meanAt(m.StartStates(), v) }
+
+// meanAt is atStart for another start.
+func meanAt(start []cmdp.StartState, v []float64) (mean, margin float64) {
 	sum, lost, size := 0.0, 0.0, 0.0
-	for _, st := range m.StartStates() {
+	for _, st := range start {
 		term := float64(st.Probability * v[st.State])
 		size += math.Abs(term)
 		x := term - lost

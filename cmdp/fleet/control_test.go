@@ -528,7 +528,7 @@ func TestForcedUse(t *testing.T) {
 	f := &fleet.Fleet{Returns: []string{"tries", "use"}, EachStep: []int{1},
 		Types: []fleet.Type{{Name: "agent", Count: 2, Model: m, Returns: []int{0, 1}}}}
 	plan, task := solve(t, f, []fleet.Limit{{Return: 1, Step: 1, Bound: 1}}, exact.Options{})
-	player, err := fleet.NewReplanner(f, task, plan, 1)
+	player, err := fleet.NewReplanner(t.Context(), f, task, plan, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -587,7 +587,7 @@ func TestCurvedRemaining(t *testing.T) {
 	}
 	near(t, "objective", objective, plan.Objective, 1e-4*math.Abs(plan.Objective))
 	near(t, "broken", max(0, broken), 0, 1e-6)
-	again, err := fleet.NewReplanner(f, task, plan, 1)
+	again, err := fleet.NewReplanner(t.Context(), f, task, plan, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -635,7 +635,7 @@ func TestPlayRefused(t *testing.T) {
 	if _, err := fleet.NewIndependent(machines(t, 5, 3), plan); err == nil {
 		t.Error("a plan for another number of agents is no mistake")
 	}
-	if _, err := fleet.NewReplanner(f, task, plan, 0); err == nil {
+	if _, err := fleet.NewReplanner(t.Context(), f, task, plan, 0); err == nil {
 		t.Error("planning again every 0 steps is no mistake")
 	}
 	player, err := fleet.NewIndependent(f, plan)

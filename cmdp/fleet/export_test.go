@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"cmdpsolve/cmdp"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // RemainingObjective returns the cost that the program of the steps that are left has at the start, and by how
@@ -19,12 +17,7 @@ func RemainingObjective(ctx context.Context, f *Fleet, task cmdp.Task) (objectiv
 	if err != nil {
 		return 0, 0, err
 	}
-	v := make([]float64, f.Dim())
-	for k := range d.prices.columns {
-		for _, c := range d.prices.columns[k] {
-			floats.AddScaled(v, c.weight, c.returns)
-		}
-	}
+	v := d.prices.program.Returns()
 	for k := range rows {
 		broken = max(broken, rows[k].value(v)-rows[k].Offset)
 	}

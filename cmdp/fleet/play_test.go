@@ -207,7 +207,7 @@ func TestPlayedWithoutHorizon(t *testing.T) {
 					played.Half[i], played.Steps, want)
 			}
 		}
-		if _, err := fleet.NewReplanner(f, task, plan, 1); err == nil {
+		if _, err := fleet.NewReplanner(t.Context(), f, task, plan, 1); err == nil {
 			t.Error("planned again without a horizon")
 		}
 	}
@@ -320,7 +320,7 @@ func players(t testing.TB, f *fleet.Fleet, task cmdp.Task, plan *fleet.Plan) map
 	t.Helper()
 	out := make(map[string]fleet.Player)
 	for _, every := range []int{1, 2, 3} {
-		again, err := fleet.NewReplanner(f, task, plan, every)
+		again, err := fleet.NewReplanner(t.Context(), f, task, plan, every)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func Example_play() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	again, err := fleet.NewReplanner(f, task, plan, 1)
+	again, err := fleet.NewReplanner(context.Background(), f, task, plan, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 )
 
 // A Replanner plans the steps that are left again and again, from the states in which agents are, and follows
@@ -25,7 +26,7 @@ type Replanner struct {
 
 // NewReplanner returns the player that plans again every so many steps. The policies of a plan make its first
 // steps faster; it may be nil. The target of the task must be known to be a polyhedron.
-func NewReplanner(f *Fleet, task cmdp.Task, plan *Plan, every int) (*Replanner, error) {
+func NewReplanner(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan, every int) (*Replanner, error) {
 	rows, err := f.playable(task)
 	if err != nil {
 		return nil, err
@@ -37,8 +38,11 @@ func NewReplanner(f *Fleet, task cmdp.Task, plan *Plan, every int) (*Replanner, 
 	paced := every > 1 || slices.ContainsFunc(rows, func(r row) bool {
 		return !r.budget && slices.ContainsFunc(r.Normal, func(x float64) bool { return x < 0 })
 	})
-	return &Replanner{f: f, rows: rows, every: every, paced: paced, groups: f.byType(),
-		first: newRemaining(f, task, rows, plan)}, nil
+	first, err := newRemaining(ctx, f, task, rows, plan)
+	if err != nil {
+		return nil, err
+	}
+	return &Replanner{f: f, rows: rows, every: every, paced: paced, groups: f.byType(), first: first}, nil
 }
 
 // byType returns a party for each type.
@@ -61,7 +65,8 @@ type replanning struct {
 	*Replanner
 	rng     *rand.Rand
 	program *remaining
-	masses  [][][]float64 // of each type and column of the program, the agents in each state when all follow it
+	mixture [][]exact.Component // of each type
+	masses  [][][]float64       // of each type and policy of its mixture, the agents in each state when all follow it
 }
 
 func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, soFar []float64) error {
@@ -80,8 +85,10 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 			c.program.schedule(h, masses, soFar)
 		}
 		c.masses = make([][][]float64, len(now))
+		c.mixture = make([][]exact.Component, len(now))
 		for k := range now {
-			for range c.program.columns[k] {
+			c.mixture[k] = c.program.program.Mixture(k)
+			for range c.mixture[k] {
 				c.masses[k] = append(c.masses[k], masses[k])
 			}
 		}
@@ -120,18 +127,18 @@ func (c *replanning) wanted(x *slot, h int) []float64 {
 		}
 		sum += weight
 	}
-	columns := c.program.columns[x.party]
+	mixture := c.mixture[x.party]
 	heaviest := 0
-	for j, col := range columns {
-		if weight := col.weight * c.masses[x.party][j][x.state]; weight > 0 {
-			add(weight, col.policy)
+	for j, of := range mixture {
+		if weight := of.Weight * c.masses[x.party][j][x.state]; weight > 0 {
+			add(weight, of.Policy)
 		}
-		if col.weight > columns[heaviest].weight {
+		if of.Weight > mixture[heaviest].Weight {
 			heaviest = j
 		}
 	}
 	if sum == 0 { // nobody was planned to be here
-		add(1, columns[heaviest].policy)
+		add(1, mixture[heaviest].Policy)
 	}
 	for a := range out {
 		out[a] *= float64(x.agents) / sum
@@ -187,11 +194,8 @@ func (c *replanning) follow(h int) {
 		m := c.f.Types[c.groups[k].kind].Model
 		probabilities := make([]float64, m.Shape().MaxActions())
 		for j := range of {
-			if c.program.columns[k][j].weight <= 0 {
-				continue
-			}
 			next := make([]float64, m.States())
-			advance(m, c.program.columns[k][j].policy, h, next, of[j], probabilities, nil)
+			advance(m, c.mixture[k][j].Policy, h, next, of[j], probabilities, nil)
 			of[j] = next
 		}
 	}
@@ -217,7 +221,10 @@ func NewDispatcher(ctx context.Context, f *Fleet, task cmdp.Task, plan *Plan) (*
 	if err != nil {
 		return nil, err
 	}
-	p := newRemaining(f, task, rows, plan)
+	p, err := newRemaining(ctx, f, task, rows, plan)
+	if err != nil {
+		return nil, err
+	}
 	masses := make([][]float64, len(f.Types))
 	for k, t := range f.Types {
 		masses[k] = make([]float64, t.Model.States())
