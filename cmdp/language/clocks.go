@@ -142,10 +142,9 @@ func (c *Clocks) rangeOf(e *Expr) (low, high int64, ok bool) {
 	}
 	for i, a := range args {
 		l, h, known := c.rangeOf(a)
-		if !known {
-			return 0, 0, false
-		}
 		switch {
+		case !known:
+			return 0, 0, false
 		case i == 0:
 			low, high = l, h
 		case e.Op == Add:

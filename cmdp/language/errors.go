@@ -18,11 +18,10 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := e.File
-	if e.At.Line > 0 {
-		text += ":" + strconv.Itoa(int(e.At.Line))
-	}
-	if e.At.Column > 0 {
-		text += ":" + strconv.Itoa(int(e.At.Column))
+	for _, n := range []int32{e.At.Line, e.At.Column} {
+		if n > 0 {
+			text += ":" + strconv.Itoa(int(n))
+		}
 	}
 	return text + ": " + e.Message
 }

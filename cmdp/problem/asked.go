@@ -107,7 +107,7 @@ func problemOf(model string, constants map[string]string, file string, p *proper
 		switch {
 		case f.Within >= 0 && slices.Contains(program.Actions, language.TimeAction):
 			return "", nil, a.bad(f, "a bound of time in a model with clocks is not supported: "+
-				"give the model a clock t that is never reset, and a label for t<=%d", f.Within)
+				"bound a reward that is 1 for each unit of time, as in F{\"time\"}<=%d", f.Within)
 		case f.Within == 0 && f.Kind == 'R':
 			return "", nil, a.bad(f, "the total of 0 steps, which is 0: want a bound of 1 or more")
 		case f.Within > 0 && f.Kind == 'R':

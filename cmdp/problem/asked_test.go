@@ -153,7 +153,7 @@ func TestClockProperties(t *testing.T) {
 	}
 	for property, want := range map[string]string{
 		`Pmax=? [F s=1 & x<=1]`: "", `Pmax=? [F s=1 & x>=3]`: "",
-		`Pmax=? [F<=3 s=1]`:        "p.props:1:1: a bound of time in a model with clocks is not supported",
+		`Pmax=? [F<=3 s=1]`:        "p.props:1:1: a bound of time in a model with clocks is not supported: bound a reward",
 		`Pmax=? [F s=1 & x<2]`:     "the condition excludes its bound",
 		`Pmax=? [F s=1 & x>=4]`:    "a clock that counts to 3, as far as the model looks at it, is compared with 4",
 		`Pmax=? [F x>=s & s>=x+x]`: "depends on a clock",

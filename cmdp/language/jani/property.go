@@ -91,7 +91,7 @@ func (b *builder) formula(n *node) property.Formula {
 	operator, ok := map[string]string{"≥": ">=", "≤": "<=", "=": "="}[values.word("op")]
 	if !ok {
 		f, least := b.quantity(n, values)
-		f.Bound = optimum(least)
+		f.Bound = optimum[least]
 		return f
 	}
 	values.object("a comparison", "op left right")
@@ -104,17 +104,13 @@ func (b *builder) formula(n *node) property.Formula {
 	f.Value = b.constant(language.Double, right, &b.global).Num()
 	f.Bound = operator
 	if operator == "=" || least != (operator == "<=") {
-		f.Bound = optimum(least)
+		f.Bound = optimum[least]
 	}
 	return f
 }
 
-func optimum(least bool) string {
-	if least {
-		return "min"
-	}
-	return "max"
-}
+// optimum is the bound of a formula that asks for the least value, or for the largest one.
+var optimum = map[bool]string{true: "min", false: "max"}
 
 // quantity reads a probability, an expected reward or a mean, the least or the largest of all policies.
 func (b *builder) quantity(n, q *node) (f property.Formula, least bool) {
