@@ -117,6 +117,15 @@ func (p *Program) Initially(when *Expr) (holds bool, err error) {
 	return holds, err
 }
 
+// None returns the condition that none of some commands is enabled.
+func None(at Pos, commands []Command) *Expr {
+	none := &Expr{Op: And, Type: Bool, At: at, Args: []*Expr{NewBool(at, true)}}
+	for _, c := range commands {
+		none.Args = append(none.Args, &Expr{Op: Not, Type: Bool, At: at, Args: []*Expr{c.Guard}})
+	}
+	return none
+}
+
 // IsInitial returns the condition that a state is initial.
 func (p *Program) IsInitial() *Expr {
 	some := New(Or, Pos{}, NewBool(Pos{}, false))
@@ -137,11 +146,7 @@ func (p *Program) Deadlock() *Expr {
 	for _, v := range p.Vectors {
 		some := New(Or, Pos{})
 		for _, g := range v.Groups {
-			none := New(And, Pos{})
-			for _, c := range p.Groups[g] {
-				none.Args = append(none.Args, New(Not, Pos{}, c.Guard))
-			}
-			some.Args = append(some.Args, none)
+			some.Args = append(some.Args, None(Pos{}, p.Groups[g]))
 		}
 		all.Args = append(all.Args, some)
 	}

@@ -21,18 +21,15 @@ type Scope struct {
 	nodes       int
 }
 
-type kind uint8
-
+// Kinds of definitions, as errors call them.
 const (
-	constant kind = iota
-	variable
-	formula
+	constant = "constant"
+	variable = "variable"
+	formula  = "formula"
 )
 
-func (k kind) String() string { return [...]string{"constant", "variable", "formula"}[k] }
-
 type definition struct {
-	kind  kind
+	kind  string
 	typ   Type
 	at    Pos
 	expr  *Expr // of a constant or formula; nil for a constant without value

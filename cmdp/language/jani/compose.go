@@ -162,15 +162,10 @@ func (b *builder) known(action *node) {
 func (b *builder) enableInput(a *automaton, n *node) {
 	b.known(n)
 	var commands []language.Command
-	guards := []*expr{language.NewBool(n.at, false)}
 	if g, ok := a.groups[n.text]; ok {
 		commands = b.Program.Groups[g]
 	}
-	for _, c := range commands {
-		guards = append(guards, c.Guard)
-	}
-	some := &expr{Op: language.Or, Type: language.Bool, At: n.at, Args: guards}
-	none := &expr{Op: language.Not, Type: language.Bool, At: n.at, Args: []*expr{some}}
+	none := language.None(n.at, commands)
 	b.Clocks.Condition(none)
 	name := "no edge [" + n.text + "] of automaton " + a.name
 	idle := language.Command{At: n.at, Name: name, Guard: none, Updates: []language.Update{{At: n.at}}}

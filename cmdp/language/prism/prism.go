@@ -4,6 +4,7 @@
 package prism
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -356,15 +357,11 @@ func (b *builder) rewards() {
 		names[r.name.text] = true
 	}
 	for _, r := range b.source.rewards {
-		name := r.name.text
-		if name == "" {
-			name = "reward"
-			for n := 2; names[name]; n++ {
-				name = "reward" + strconv.Itoa(n)
-			}
-			names[name] = true
+		reward := language.Reward{Name: cmp.Or(r.name.text, "reward")}
+		for n := 2; r.name.text == "" && names[reward.Name]; n++ {
+			reward.Name = "reward" + strconv.Itoa(n)
 		}
-		reward := language.Reward{Name: name}
+		names[reward.Name] = true
 		for _, item := range r.items {
 			reward.Items = append(reward.Items, b.rewardItem(item))
 		}
