@@ -20,7 +20,7 @@ func generateGame(m *maker) *Problem {
 	}
 	m.start()
 	rest := m.IntN(2) * m.IntN(2)
-	steps := m.chance(0.3)
+	steps := m.chance(0.7)
 	for s := range p.States {
 		if s > 0 && s >= p.States-rest {
 			continue

@@ -366,14 +366,19 @@ func (m *maker) limits(q *question) bool {
 		}
 		l := Limit{Return: name}
 		below := m.chance(0.5)
+		kind, whole := m.IntN(4), m.chance(0.5)
+		before := slices.IndexFunc(p.Constraints, func(o Limit) bool { return o.CVaR != "" })
+		if before >= 0 && m.chance(0.5) { // two of a kind, on the same return or on another
+			kind, whole = 2, true
+		}
 		var x json.Number
-		if m.told(name) && m.chance(0.5) {
+		if m.told(name) && whole {
 			totals := m.totals(name)
 			if totals == nil {
 				return false
 			}
 			x = rounded(float(totals[m.IntN(len(totals))]))
-			switch m.IntN(4) {
+			switch kind {
 			case 0:
 				l.Always = true
 			case 1:
