@@ -3,10 +3,12 @@ package problem
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -166,26 +168,45 @@ func (f *drawnFile) checkPolicy(t *testing.T, rng *rand.Rand, p *Problem, file s
 	t.Helper()
 	lines, missing := []string{"step,state,action,probability"}, make(map[[2]int]bool)
 	taken := make([]map[int]map[string]float64, len(f.rows))
-	for h := range f.rows {
-		taken[h] = make(map[int]map[string]float64)
-		for s, actions := range f.rows[h] {
-			left, k := 1.0, 0
-			taken[h][s] = make(map[string]float64)
-			missing[[2]int{h, s}] = rng.IntN(8) == 0 && len(actions) > 0
-			for action := range actions {
-				k++
-				x := left
-				if k < len(actions) {
-					x = math.Round(4*left*rng.Float64()) / 4
-				}
-				left -= x
-				taken[h][s][action] = x
-				if step := fmt.Sprint(h + 1); !missing[[2]int{h, s}] {
-					if f.horizon == 0 {
-						step = ""
-					}
-					lines = append(lines, fmt.Sprintf("%s,%d,%s,%g", step, s, action, x))
-				}
+	// draw draws what is done in a state, and writes it for a step unless it is to be missing.
+	draw := func(h, s int, step string, silent bool) map[string]float64 {
+		left, of := 1.0, make(map[string]float64)
+		actions := slices.Sorted(maps.Keys(f.rows[h][s]))
+		for k, action := range actions {
+			x := left
+			if k < len(actions)-1 {
+				x = math.Round(4*left*rng.Float64()) / 4
+			}
+			left -= x
+			of[action] = x
+			if !silent {
+				lines = append(lines, fmt.Sprintf("%s,%d,%s,%g", step, s, action, x))
+			}
+		}
+		return of
+	}
+	for s := range f.starts {
+		var always map[string]float64 // what is done in steps without rows of their own
+		same := true
+		for h := range f.rows {
+			same = same && maps.EqualFunc(f.rows[h][s], f.rows[0][s], func(drawnRow, drawnRow) bool { return true })
+		}
+		if same && rng.IntN(2) == 0 {
+			always = draw(0, s, "", false)
+		}
+		for h := range f.rows {
+			if taken[h] == nil {
+				taken[h] = make(map[int]map[string]float64)
+			}
+			at := [2]int{h, s}
+			missing[at] = always == nil && rng.IntN(5) == 0 && len(f.rows[h][s]) > 0
+			switch {
+			case always != nil && (f.horizon == 0 || h == f.horizon-1 || rng.IntN(2) == 0):
+				taken[h][s] = always // the last step has no rows, so that some step needs those of all steps
+			case f.horizon == 0:
+				taken[h][s] = draw(h, s, "", missing[at])
+			default:
+				taken[h][s] = draw(h, s, fmt.Sprint(h+1), missing[at])
 			}
 		}
 	}
