@@ -107,12 +107,19 @@ func robot(t *testing.T, delta float64, time bool) *robust.Set {
 }
 
 // TestPublishedValues compares values of single objectives with those of PRISM's tests of interval models:
-// robot.prism.props and imdp_total_reward.prism.props, where the first word says what the policy does and the second
-// what nature does.
+// robot.prism.props and imdp_total_reward.prism.props, and of Storm's, RobustMdpPrctlModelCheckerTest: tiny-03.drn and
+// tiny-04.drn. The first word says what the policy does and the second what nature does.
 func TestPublishedValues(t *testing.T) {
 	total := []publishedRow{ // imdp_total_reward.prism
 		{0, 100, sure(1)}, {0, 1, []outcome{{2, 0.3, 0.7}, {3, 0.3, 0.7}}}, {0, 0, sure(4)},
 		{2, 5, sure(2)}, {4, 0, []outcome{{5, 0.3, 0.7}, {6, 0.3, 0.7}}}, {5, 2000, sure(7)}, {6, 10000, sure(7)},
+	}
+	either := []outcome{{1, 0.4, 0.9}, {2, 0.5, 0.8}}
+	tiny := []publishedRow{{0, 0, either}, {0, 0, either}, {1, 1, sure(3)}} // the target is state 1
+	either = []outcome{{3, 0.4, 0.9}, {4, 0.5, 0.8}}
+	larger := []publishedRow{ // state 3
+		{0, 0, []outcome{{1, 0.4, 0.4}, {2, 0.3, 0.3}, {3, 0.1, 0.6}}}, {1, 0, sure(1)}, {1, 0, sure(2)},
+		{2, 0, either}, {2, 0, either}, {2, 0, sure(0)}, {3, 1, sure(5)},
 	}
 	for _, x := range []struct {
 		name        string
@@ -127,6 +134,10 @@ func TestPublishedValues(t *testing.T) {
 		{"total from 4, Rminmax", published(t, 8, 4, 1, total), 1, 7600},
 		{"discounted, Rminmax", published(t, 8, 0, 0.9, total), 1, 32.5},
 		{"discounted, Rmaxmin", published(t, 8, 0, 0.9, total), -1, 3564},
+		{"tiny-03, Pmaxmin", published(t, 4, 0, 1, tiny), -1, 0.4},
+		{"tiny-03, Pminmax", published(t, 4, 0, 1, tiny), 1, 0.5},
+		{"tiny-04, Pmaxmin", published(t, 6, 0, 1, larger), -1, 1},
+		{"tiny-04, Pminmax", published(t, 6, 0, 1, larger), 1, 3.0 / 7},
 	} {
 		objective, bound := worstCase(t, x.set, x.sense)
 		if room := 1e-8 * math.Max(1, math.Abs(x.want)); math.Abs(objective-x.want) > room ||
