@@ -335,7 +335,7 @@ func (rep *fleetSimulation) returnsTable(p *loaded) *report.Table {
 
 // percentOf writes part of a whole.
 func percentOf(part, whole float64) string {
-	if !(math.Abs(whole) > 1e-9*(1+math.Abs(part))) { // rounding, or no number
+	if !(math.Abs(whole) > 1e-6*(1+math.Abs(part))) { // rounding, or no number
 		return ""
 	}
 	return strconv.FormatFloat(100*part/whole, 'f', 2, 64) + "%"

@@ -10,6 +10,8 @@ import (
 	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A RollingPlanner plans what is left of an episode of a sum with a horizon, again and again, from the states that
@@ -24,7 +26,8 @@ type RollingPlanner struct {
 	// lower and upper are a box around what is returned in an episode, and steps the largest magnitude of each
 	// return in a step.
 	lower, upper, steps []float64
-	last                []int // of each limit, the last step that it is about
+	close               float64 // gap that counts as none
+	last                []int   // of each limit, the last step that it is about
 
 	columns []rollingColumn
 	cuts    []cut
@@ -39,7 +42,8 @@ type Rolling struct {
 	Limits []cmdp.Constraint
 	// Penalties are what a unit costs by which a limit is broken, above 0.
 	Penalties []float64
-	// Gap is relative, as in [Options].
+	// Gap is relative to what the cost varies by over all returns that are possible, or as in [Options] where that is
+	// more.
 	Gap float64
 	// Known are policies of each part to begin with; it may be nil.
 	Known [][]*Policy
@@ -74,9 +78,9 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		return nil, fmt.Errorf("exact: %d penalties for %d limits with a gap of %g: want a penalty for each limit, and "+
 			"a gap between 0 and 1", len(task.Penalties), len(task.Limits), task.Gap)
 	}
-	width := planner.width
+	d := planner.width
 	of := cmdp.Task{Cost: task.Cost, Constraints: task.Limits}
-	if err := of.Check(width); err != nil {
+	if err := of.Check(d); err != nil {
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	p := &RollingPlanner{task: task, prices: make([]float64, len(task.Limits))}
@@ -92,7 +96,7 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		f.keep()
 	}
 	p.sum.share(rollingBlocks)
-	p.lower, p.upper = make([]float64, width), make([]float64, width)
+	p.lower, p.upper = make([]float64, d), make([]float64, d)
 	if err := p.sum.extent(ctx, p.lower, p.upper); err != nil {
 		return nil, err
 	}
@@ -102,12 +106,19 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		if err != nil {
 			return nil, err
 		}
-		p.task.Cost, err = cost.NewLinear(make([]float64, width), box)
+		p.task.Cost, err = cost.NewLinear(make([]float64, d), box)
 		if err != nil {
 			return nil, err
 		}
 	}
-	_, p.affine = p.task.Cost.(cost.Affine)
+	a, affine := p.task.Cost.(cost.Affine)
+	p.affine = affine
+	sides := minus(p.upper, p.lower)
+	if affine {
+		p.close = task.Gap * width(a.Gradient(), sides)
+	} else {
+		p.close = task.Gap * p.task.Cost.Lipschitz() * floats.Norm(sides, 2)
+	}
 	p.last = make([]int, len(task.Limits))
 	horizon := parts[0].Model.Horizon()
 	for k, l := range task.Limits {
@@ -220,7 +231,8 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 func (p *RollingPlanner) solver(ctx context.Context, h int) *solver {
 	s := &solver{ctx: ctx, source: p.sum, traits: p.sum.traits(), account: account{task: cmdp.Task{Cost: p.task.Cost}},
 		opts: Options{Gap: p.task.Gap, Iterations: rollingIterations}, enough: p.task.Gap, lower: p.lower,
-		upper: p.upper, steps: p.steps, complete: true, affine: p.affine, penalties: []float64{}}
+		upper: p.upper, steps: p.steps, complete: true, affine: p.affine, close: p.close,
+		penalties: []float64{}}
 	for k, l := range p.task.Limits {
 		if p.last[k] >= h {
 			s.rows = append(s.rows, l)

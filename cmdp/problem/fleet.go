@@ -181,7 +181,8 @@ func (r *memberReader) member(n *node, at *path) (m Member, ok bool) {
 	if m.Agent == nil {
 		return m, false
 	}
-	if !r.fits(x, here, m.Agent) {
+	ok = r.fits(x, here, m.Agent) && ok
+	if m.Agent.Model == nil {
 		return m, false
 	}
 	agent := *m.Agent
@@ -566,7 +567,7 @@ func (r *memberReader) readStarts(n *node, at *path, m *Member) bool {
 	if !ok {
 		return false
 	}
-	if sum != m.Count {
+	if sum != m.Count && m.Count > 0 { // else count is what is wrong
 		return r.bad(n, at, "%d agents begin somewhere, and count is %d", sum, m.Count)
 	}
 	var start []cmdp.StartState

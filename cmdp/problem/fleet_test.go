@@ -90,6 +90,17 @@ func TestFleetErrors(t *testing.T) {
 			t.Errorf("%q for %q: %v", with, old, err)
 		}
 	}
+	text := strings.NewReplacer("horizon: 6", "horizon: 7", "action: charge}}\n", "action: fly}}\n", "count: 2",
+		"count: 0").Replace(string(good))
+	_, err = Parse("x.yaml", []byte(text), os.DirFS("testdata/fleet"))
+	for _, want := range []string{"horizon 7", "an action fly", "count: got 0"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("not all faults of a type are named: want %s in %v", want, err)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "begin somewhere") {
+		t.Errorf("the sum of starts is judged by a count that is wrong: %v", err)
+	}
 	if _, err := Parse("x.yaml", []byte(strings.Replace(string(good), "fleet:", "fleet: []\nname_:", 1)),
 		nil); err == nil {
 		t.Error("an empty fleet")
