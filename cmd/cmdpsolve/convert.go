@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -326,6 +328,7 @@ func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
 		}
 	}
 	var open []*atomicfile.File
+	var names []string
 	defer func() {
 		for _, f := range open {
 			f.Discard()
@@ -340,15 +343,40 @@ func (o *convertOptions) write(s streams, out string, m *exchange.Model) error {
 		if err != nil {
 			return nil, err
 		}
-		open = append(open, f)
+		open, names = append(open, f), append(names, name)
 		return pending{f}, nil
 	}, out, m, o.umb)
+	if err == nil {
+		err = leftOver(out, names, m)
+	}
 	for _, f := range open {
 		if err == nil {
 			err = f.Commit()
 		}
 	}
 	return err
+}
+
+// leftOver is an error if a file of an earlier model stands beside those of a model in PRISM's form, where it would be
+// read as a part of it.
+func leftOver(out string, names []string, m *exchange.Model) error {
+	ending := filepath.Ext(out)
+	if !strings.EqualFold(ending, ".tra") {
+		return nil
+	}
+	base := strings.TrimSuffix(out, ending)
+	besides := []string{".sta", ".srew", ".trew"}
+	if n := len(m.Rewards); n != 1 { // one structure has no number, and no others are looked for then
+		next := strconv.Itoa(n + 1)
+		besides = append(besides, next+".srew", next+".trew")
+	}
+	for _, beside := range besides {
+		name := base + beside
+		if _, err := os.Lstat(name); err == nil && !slices.Contains(names, name) {
+			return fmt.Errorf("%s is there from before and would be read as a part of it: remove it first", name)
+		}
+	}
+	return nil
 }
 
 // convertReport is the data of what was converted.
