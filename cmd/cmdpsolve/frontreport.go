@@ -238,6 +238,10 @@ func (rep *frontReport) notes(p *loaded) report.Note {
 	case rep.Union > 0 && rep.status == exact.Infeasible:
 		return report.Note{fmt.Sprintf("No policy keeps every limit, with none of the %d choices of thresholds for "+
 			"the worst episodes.", rep.Union)}
+	case rep.Certificate != nil && p.Model != nil && p.Model.Means() && !p.Model.Average():
+		// A mean may ask for what goes on for ever, and lets no total beside it end.
+		return report.Note{"No policy whose totals are finite keeps every limit.",
+			strings.Replace(p.explain(rep.Certificate), "very policy", "very policy whose totals are finite", 1)}
 	case rep.Certificate != nil:
 		return report.Note{"No policy keeps every limit.", p.explain(rep.Certificate)}
 	case len(rep.Vertices) == 0:
