@@ -66,7 +66,7 @@ func (s *solver) reached() (*Result, error) {
 // those that are found on the way may do alone.
 func (s *solver) concentrate() error {
 	const few, most, deep = 3, 12, 1e-6
-	columns, weights, rays, _ := s.mixture()
+	columns, _, rays, _ := s.mixture()
 	if s.task.Cost != nil || !s.complete || s.stay || len(rays) > 0 || s.traits.apart == nil ||
 		s.traits.apart(columns) == near {
 		return nil
@@ -86,17 +86,17 @@ func (s *solver) concentrate() error {
 			return nil
 		}
 		s.remember()
-		columns, weights, rays, _ = s.mixture()
+		mixed, weights, rays, _ := s.mixture()
 		if n == most || len(rays) > 0 {
 			return nil
 		}
-		distance := s.traits.apart(columns)
+		distance := s.traits.apart(mixed)
 		if distance == near || distance == apart && n == few {
 			return nil
 		}
 		added, err := false, error(nil)
 		if s.master.u < -deep && (distance == apart || n%2 == 0) {
-			added, err = s.splice(columns, weights)
+			added, err = s.splice(mixed, weights)
 		}
 		if distance == farApart && !added && err == nil {
 			psi, _ := s.master.psi(s.master.nu)
