@@ -98,6 +98,8 @@ type Described interface {
 	Columns() []Variable
 	// Deadlocks returns how many states have no choices, but for a loop that earns a reward.
 	Deadlocks() int
+	// Initial returns where the model says which states are initial, counted from 1; 0 and 0 if nowhere.
+	Initial() (line, column int)
 }
 
 // States returns the number of states.

@@ -112,6 +112,11 @@ type described struct {
 
 func (d *described) Deadlocks() int { return d.deadlocks }
 
+func (d *described) Initial() (line, column int) {
+	at := d.program.InitialAt
+	return int(at.Line), int(at.Column)
+}
+
 // Where returns the states where a condition holds, in order.
 func (d *described) Where(condition string) ([]int32, error) {
 	when, err := d.program.Parse(condition)

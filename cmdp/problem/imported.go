@@ -211,12 +211,15 @@ func (h *header) checkImported(root *node) {
 			x.m.States())
 	}
 	if root.get("start") == nil && len(h.spec.Start) == 0 {
-		has := "no initial states"
+		has, where := "no initial states", x.file
 		if x.m.Described != nil {
 			has = "several initial states without a distribution"
+			if line, column := x.m.Described.Initial(); line > 0 {
+				where = fmt.Sprintf("%s:%d:%d", x.file, line, column)
+			}
 		}
 		h.bad(nil, (*path)(nil).key("start"),
-			"missing, and %s has %s: want a state, or a mapping from states to probabilities", x.file, has)
+			"missing, and %s has %s: want a state, or a mapping from states to probabilities", where, has)
 	}
 	if root.get("returns") == nil && h.spec.Dim == 0 {
 		h.bad(nil, (*path)(nil).key("returns"), "%s has no rewards that could be returns", x.file)

@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 		{`"system": {`, `"restrict-initial": {"exp": {"op": ">", "left": "x", "right": 0}}, "system": {`, "9:29",
 			"no state is initial"},
 		{`"constants": [`, `"constants": [{"name": "M", "type": "int", "value": {"op": "+", "left": "M", "right": 1}}, `, "2:15", "constant M is defined by itself"},
-		{`"constants": [`, `"constants": [{"name": "M", "type": "int"}, `, "", "constants without a value: M"},
+		{`"constants": [`, `"constants": [{"name": "M", "type": "int"}, `, "2:15", "constants without a value: M"},
 		{`{"name": "N", "type": "int"}`, ``, "", "the model has no constant N"},
 		{`"automata": [{`, `"composition": 1, "automata": [{`, "6:16",
 			"a model with composition, which is not supported"}, {`"automata": [{`, `"automata": 1, "x-automata": [{`,

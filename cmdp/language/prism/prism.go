@@ -118,6 +118,7 @@ type Constant struct {
 func Define(scope *language.Scope, constants []Constant, given map[string]string) {
 	known := make(map[string]bool)
 	var open []string
+	var at language.Pos // of the first open one
 	for _, c := range constants {
 		text, ok := given[c.Name]
 		known[c.Name] = true
@@ -127,6 +128,9 @@ func Define(scope *language.Scope, constants []Constant, given map[string]string
 		case ok:
 			c.Value = parseValue(c, text)
 		case c.Value == nil:
+			if open == nil {
+				at = c.At
+			}
 			open = append(open, c.Name)
 		}
 		scope.Constant(c.At, c.Name, c.Type, c.Value)
@@ -137,7 +141,7 @@ func Define(scope *language.Scope, constants []Constant, given map[string]string
 		}
 	}
 	if open != nil {
-		fail(language.Pos{}, "constants without a value: %s: give them by --const, as in --const %s=1, "+
+		fail(at, "constants without a value: %s: give them by --const, as in --const %s=1, "+
 			"or under constants in a problem file", strings.Join(open, ", "), open[0])
 	}
 	for _, c := range constants { // also those that nothing uses

@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 			"intervals of probabilities"},
 		{"#const 3#", "2:1", "preprocessor"},
 		{"mdp mdp", "2:5", "the model is mdp in line 2 already"},
-		{"const int N; const bool M;", "", "constants without a value: N, M: give them by --const"},
+		{"const int N; const bool M;", "2:11", "constants without a value: N, M: give them by --const"},
 		{"const int N = x;", "2:15", "unknown name x"},
 		{"const int N = M+1; const int M = N+1;", "2:11", "constant N is defined by itself"},
 		{"formula f = f+1; label \"l\" = f=1;", "2:9", "formula f is defined by itself"},
