@@ -98,6 +98,7 @@ async function plan() {
         if (waiting) mine.abort(); // these numbers were seen, and are out of date
         return;
       }
+      clearTimeout(busy); // "planning" says less
       byId("busy").hidden = false;
       const objective = p.objective === null ? "looking for a policy that keeps the limits" : "objective " + short(p.objective, 4) + (p.bound === null ? "" : ", bound " + short(p.bound, 4));
       byId("step").textContent = p.iterations + " value iterations, " + objective;
