@@ -206,7 +206,8 @@ func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin, rough: aim > 0, proved: true, level: p.gains(w.Loops)}
+	out := priced{policy: &policy, value: value, margin: margin, rough: p.least.Rough, proved: true,
+		level: p.gains(w.Loops)}
 	if out.returns = p.atOnce(w); out.returns == nil {
 		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
 	}

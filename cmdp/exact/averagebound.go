@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // bound returns μ·v and how far the least value may lie below, by a pass over the model. Let
 // h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
@@ -12,6 +16,7 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 	if !p.bounded(totals) {
 		return value, math.Inf(1)
 	}
+	collects := floats.Norm(totals, 1) > 0
 	for s, x := range v {
 		if !p.graph.In[s] {
 			continue
@@ -23,10 +28,14 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 			if !p.graph.Allows(int32(c)) {
 				continue
 			}
-			if up, weight, error := p.gain(totals, v, s, c); up < error && weight > 0 && !p.holds(totals, v, s, c) {
-				return value, math.Inf(1)
+			inside := p.ends.Inside[c]
+			if !inside || collects { // else v is the same everywhere
+				up, weight, error := p.gain(totals, v, s, c)
+				if up < error && weight > 0 && !p.holds(totals, v, s, c) {
+					return value, math.Inf(1)
+				}
 			}
-			if p.ends.Inside[c] {
+			if inside {
 				up, weight, error := p.gain(means, p.least.Bias, s, c)
 				size = max(size, math.Abs(x), weight)
 				margin = max(margin, x-(up-error))

@@ -41,6 +41,7 @@ type LeastMean struct {
 	Reward []float64 // of each choice inside an end component, in the direction
 	Bias   []float64 // of each state, its relative value within its end component
 	Best   []Class   // of each end component, the class of the least mean
+	Rough  bool      // whether some mean is the least up to Aim only
 
 	kernel  *cmdp.Kernel
 	last    []float64 // the direction in which the bias was found, nil for none
@@ -54,13 +55,14 @@ type LeastMean struct {
 	sweeps  int       // of an improvement, fewer once they led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32
-	slow           []int   // the end components in which relative value iteration does not converge
-	size           float64 // the largest reward
-	shareTolerance float64 // how exact shares of time need to be, 0 for rounding
+	slow           []int     // the end components in which relative value iteration does not converge
+	sizes          []float64 // of each end component, the largest reward
+	size           float64   // the largest of all
+	shareTolerance float64   // how exact shares of time need to be, 0 for rounding
 }
 
-// NewLeastMean returns the dynamic program of the long-run means in the end components of a kernel. It works in
-// the memory of chain.
+// NewLeastMean returns the dynamic program of the long-run means in the end components of a kernel, whose states it
+// sorts. It works in the memory of chain.
 func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean {
 	states := len(k.First) - 1
 	p := &LeastMean{kernel: k, ends: ends, chain: chain, longest: LongestRow(k)}
@@ -72,12 +74,17 @@ func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean 
 	p.place = make([]int32, states)
 	p.stale = make([]bool, states)
 	p.greedy = make([]int32, states)
+	p.sizes = make([]float64, ends.Len())
+	for i := range ends.Len() { // rows are read in the order in which they lie in memory
+		slices.Sort(ends.Part(i))
+	}
 	return p
 }
 
 // Solve returns the least mean of each end component, the reward of a choice being its returns in the direction dir.
 func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, err error) {
-	p.slow, p.size = p.slow[:0], 0
+	p.slow, p.Rough = p.slow[:0], false
+	p.scalarize(dir)
 	p.chain.progress = p.Progress
 	p.turn(dir)
 	least = make([]float64, p.ends.Len())
@@ -95,6 +102,24 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 		}
 	}
 	return least, nil
+}
+
+// scalarize sets the rewards to those of a direction. Kernels are read in their order.
+func (p *LeastMean) scalarize(dir []float64) {
+	clear(p.sizes)
+	p.size = 0
+	for s, i := range p.ends.Of {
+		if i < 0 {
+			continue
+		}
+		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+			if p.ends.Inside[c] {
+				p.Reward[c] = floats.Dot(dir, p.kernel.ReturnsOf(int(c), len(dir)))
+				p.sizes[i] = max(p.sizes[i], math.Abs(p.Reward[c]))
+			}
+		}
+		p.size = max(p.size, p.sizes[i])
+	}
 }
 
 // turn scales the bias that was found in the last direction by how much of that a new direction has: where one
@@ -134,11 +159,11 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	states := p.ends.Part(i)
 	choices := make([]int32, len(states))
 	slow := p.Best[i].slow
-	low, scale, err := p.relativeSweeps(ctx, states, choices, dir, slow)
+	scale := p.sizes[i]
+	low, err := p.relativeSweeps(ctx, states, choices, scale, slow)
 	if err != nil {
 		return 0, err
 	}
-	p.size = max(p.size, scale)
 	known := p.Best[i].States != nil
 	if !known || !slow {
 		found, err := p.recurrentClass(ctx, states, choices, dir)
@@ -152,7 +177,11 @@ func (p *LeastMean) relativeValueIteration(ctx context.Context, i int, dir []flo
 	mean = floats.Dot(dir, p.Best[i].Mean)
 	const close = 1e-13
 	p.Best[i].slow = slow
-	if mean-low > math.Max(close*scale, p.Aim) {
+	short := mean - low
+	if short > close*scale && short <= p.Aim {
+		p.Rough = true
+	}
+	if short > math.Max(close*scale, p.Aim) {
 		p.slow, p.Best[i].slow = append(p.slow, i), true
 		if !known || !slow {
 			for j, s := range states {
@@ -172,24 +201,29 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	for j, s := range states {
 		choices[j] = p.greedy[s]
 	}
+	p.Rough = p.Rough || p.Aim > 0
 	var before []int32
 	var last solved
+	evaluated := false // whether the bias is that of the choices
 	const rounds = 10_000
 	p.sweeps = 4
 	few := 0 // rounds that gained less than is aimed at
 	for range rounds {
 		p.Progress.At(findingMeans, math.NaN(), len(states))
-		p.LeadTo(best.States, states, choices)
-		for j, s := range best.States {
-			choices[p.place[s]] = best.Choices[j]
-		}
-		if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
-			break
-		}
-		before = append(before[:0], choices...)
 		mean = floats.Dot(dir, best.Mean)
 		var found *Class
-		err := p.evaluate(ctx, states, choices, best.States[0], mean)
+		var err error
+		if !evaluated {
+			p.LeadTo(best.States, states, choices)
+			for j, s := range best.States {
+				choices[p.place[s]] = best.Choices[j]
+			}
+			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
+				break
+			}
+			err = p.evaluate(ctx, states, choices, best.States[0], mean)
+		}
+		before = append(before[:0], choices...)
 		if err == nil {
 			last.keep(p, states, choices, best)
 			better := p.improve(ctx, states, choices, mean)
@@ -199,12 +233,17 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			if !better {
 				break
 			}
-			p.shareTolerance = p.Tolerance
-			found, err = p.recurrentClass(ctx, states, choices, dir)
-			p.shareTolerance = 0
+			found, err = p.evaluateClass(ctx, states, choices, best.States[0], dir)
+			evaluated = found != nil
+			if !evaluated && err == nil {
+				p.shareTolerance = p.Tolerance
+				found, err = p.recurrentClass(ctx, states, choices, dir)
+				p.shareTolerance = 0
+			}
 		}
 		if errors.Is(err, ErrSingular) && p.sweeps > 1 && last.choices != nil {
 			p.sweeps /= 4
+			evaluated = false
 			last.restore(p, states, choices, best)
 			before = before[:0]
 			continue
@@ -215,13 +254,16 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		// The sweeps may still improve the way to a class that does not change any more. What is worse is so by
 		// no more than the error of its mean; the class at hand stays then.
 		gained := mean - floats.Dot(dir, found.Mean)
+		rounding := 8 * unit * p.sizes[i]
 		few++
-		if gained >= p.Aim {
+		if gained >= p.Aim-rounding {
 			few = 0
 		}
-		if gained >= 0 {
+		if gained >= -rounding {
 			found.slow = true
 			*best = *found
+		} else {
+			evaluated = false
 		}
 		if few > 1 {
 			break
@@ -286,30 +328,97 @@ func (p *LeastMean) number(states []int32) {
 	}
 }
 
-// evaluate sets h to the relative values of a policy that has one class inside an end, 0 in a state of that.
+// evaluate sets the bias to the relative values of a policy that has one class inside an end, 0 in a state of that.
 func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
+	p.cut(states, choices, zero)
+	return p.relativeValues(ctx, states, choices, zero, mean)
+}
+
+// cut makes the chain of a policy in an end that ends on coming to a state.
+func (p *LeastMean) cut(states, choices []int32, zero int32) {
 	y := p.chain
 	y.Reset()
-	x, right := make([]float64, len(states)), make([]float64, len(states))
-	base := p.Bias[zero]
 	for j, s := range states {
-		x[j] = p.Bias[s] - base
 		if s == zero {
 			y.EndRow(1)
 			continue
 		}
-		c := choices[j]
-		right[j] = p.Reward[c] - mean
-		y.AddChoice(p.kernel, p.place, c, 1)
+		y.AddChoice(p.kernel, p.place, choices[j], 1)
 		y.EndRow(0)
 	}
-	if err := y.Solve(ctx, x, right, false, 0.1*p.tolerance()); err != nil {
+}
+
+// relativeValues solves the chain that was cut.
+func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
+	x, right := make([]float64, len(states)), make([]float64, len(states))
+	base := p.Bias[zero]
+	for j, s := range states {
+		x[j] = p.Bias[s] - base
+		if s != zero {
+			right[j] = p.Reward[choices[j]] - mean
+		}
+	}
+	if err := p.chain.Solve(ctx, x, right, false, 0.1*p.tolerance()); err != nil {
 		return err
 	}
 	for j, s := range states {
 		p.Bias[s] = x[j]
 	}
 	return nil
+}
+
+// evaluateClass sets the bias to the relative values of a policy, and returns its recurrent class: one elimination
+// does for both where all states lead to zero. Where they do not, or where the chain would fill up, it returns nil and
+// leaves the bias alone.
+func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, zero int32,
+	dir []float64) (*Class, error) {
+	p.cut(states, choices, zero)
+	if !p.chain.eliminated(ctx) {
+		return nil, ctx.Err()
+	}
+	// The visits between two arrivals in zero, which begin with where its choice leads.
+	visits := make([]float64, len(states))
+	next, prob := p.successors(choices[p.place[zero]])
+	for j, n := range next {
+		if n != zero {
+			visits[p.place[n]] += prob[j]
+		}
+	}
+	p.chain.factors.solve(visits, visits, true)
+	visits[p.place[zero]] = 1
+	found := &Class{Mean: make([]float64, len(dir))}
+	class := p.reached(zero, choices)
+	sum, most := 0.0, 0
+	for j, s := range class {
+		at := p.place[s]
+		sum += visits[at]
+		if visits[at] > visits[p.place[class[most]]] {
+			most = j
+		}
+		found.States, found.Choices = append(found.States, s), append(found.Choices, choices[at])
+	}
+	for j, s := range class {
+		floats.AddScaled(found.Mean, visits[p.place[s]]/sum, p.kernel.ReturnsOf(int(found.Choices[j]), len(dir)))
+	}
+	found.begin(most)
+	return found, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, found.Mean))
+}
+
+// reached returns the states that a policy inside an end comes to from one of them.
+func (p *LeastMean) reached(from int32, choices []int32) []int32 {
+	met := make([]bool, len(choices))
+	met[p.place[from]] = true
+	queue := []int32{from}
+	for n := 0; n < len(queue); n++ {
+		next, prob := p.successors(choices[p.place[queue[n]]])
+		for j, t := range next {
+			if prob[j] > 0 && !met[p.place[t]] {
+				met[p.place[t]] = true
+				queue = append(queue, t)
+			}
+		}
+	}
+	return queue
 }
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports
@@ -391,19 +500,9 @@ func (p *LeastMean) successors(c int32) ([]int32, []float64) {
 
 // relativeSweeps improves the bias in the states of an end by damped sweeps of relative value iteration, which
 // converge in periodic ends too. It sets choices to the best ones, after a single sweep if the end is known to be
-// slow, and returns a lower bound of the least average, without what rounding takes, and the size of the
-// rewards.
-func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32, dir []float64,
-	slow bool) (low, scale float64, err error) {
-	d := len(dir)
-	for _, s := range states {
-		for c := int(p.kernel.First[s]); c < int(p.kernel.First[s+1]); c++ {
-			if p.ends.Inside[c] {
-				p.Reward[c] = floats.Dot(dir, p.kernel.ReturnsOf(c, d))
-				scale = max(scale, math.Abs(p.Reward[c]))
-			}
-		}
-	}
+// slow, and returns a lower bound of the least average, without what rounding takes. No reward is larger than scale.
+func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32, scale float64,
+	slow bool) (low float64, err error) {
 	const sweeps, patience, least, step = 64, 8, 1.0 / 16, 0.9
 	last := math.Inf(1)
 	for n := 1; ; n++ {
@@ -434,10 +533,10 @@ func (p *LeastMean) relativeSweeps(ctx context.Context, states, choices []int32,
 		enough := span <= math.Max(1e-14*scale, 0.5*p.Aim)
 		converges := n%patience != 0 || span <= least*last
 		if enough || !converges || n >= sweeps || slow {
-			return low, scale, ctx.Err()
+			return low, ctx.Err()
 		}
 		if ctx.Err() != nil {
-			return 0, 0, ctx.Err()
+			return 0, ctx.Err()
 		}
 		if n == 1 || n%patience == 0 {
 			last = span

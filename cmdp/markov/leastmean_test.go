@@ -3,6 +3,7 @@ package markov
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -155,5 +156,67 @@ func TestClassBeginsWhereItIsMost(t *testing.T) {
 			t.Errorf("class %v with choices %v: want all three states, and not %d first", found.States, found.Choices,
 				rare)
 		}
+	}
+}
+
+// TestEvaluateClass compares the class and the relative values that one elimination gives with the class that is found
+// by itself, and wants nothing where some state does not lead to the one that is to be 0.
+func TestEvaluateClass(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 1))
+	evaluated, refused := 0, 0
+	for range 2000 {
+		k := drawModel(rng, 2+rng.IntN(6))
+		ends := (&Graph{Kernel: k}).EndComponents()
+		if ends.Len() == 0 {
+			continue
+		}
+		p := NewLeastMean(k, ends, new(Chain))
+		p.scalarize([]float64{1})
+		states := ends.Part(0)
+		choices := make([]int32, len(states))
+		for j, s := range states {
+			for c := k.First[s]; c < k.First[s+1]; c++ {
+				if ends.Inside[c] && (choices[j] == 0 || rng.IntN(2) == 0) {
+					choices[j] = c
+				}
+			}
+		}
+		p.number(states)
+		zero := states[rng.IntN(len(states))]
+		found, err := p.evaluateClass(t.Context(), states, choices, zero, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := p.recurrentClass(t.Context(), states, choices, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := len(p.chainOf(states, choices).ClosedSets()) == 1 && slices.Contains(want.States, zero)
+		if one != (found != nil) {
+			t.Fatalf("zero %d in the only class %v: %t, found %v", zero, want.States, one, found)
+		}
+		if found == nil {
+			refused++
+			continue
+		}
+		evaluated++
+		if len(found.States) != len(want.States) || math.Abs(found.Mean[0]-want.Mean[0]) > 1e-10 {
+			t.Errorf("class %v of mean %g: want %v and %g", found.States, found.Mean[0], want.States, want.Mean[0])
+		}
+		for j, s := range states {
+			next, prob := k.Row(int(choices[j]))
+			left, size := p.Reward[choices[j]]-found.Mean[0], 1.0
+			for i, n := range next {
+				left += prob[i] * (p.Bias[n] - p.Bias[s])
+				size += math.Abs(p.Bias[n]) + math.Abs(p.Bias[s])
+			}
+			// In the equation of zero the rounding of the mean is divided by its share of the time.
+			if s != zero && math.Abs(left) > 1e-10*size || p.Bias[zero] != 0 {
+				t.Errorf("state %d: its equation misses 0 by %g, bias at %d is %g", s, left, zero, p.Bias[zero])
+			}
+		}
+	}
+	if evaluated < 300 || refused < 100 {
+		t.Errorf("%d evaluated and %d refused: want many of both", evaluated, refused)
 	}
 }
