@@ -71,7 +71,8 @@ violation are those of the mean of the steps so far.
 
 --sample plans in the place of playing: every choice is asked for so many times,
 the problem is planned for what was seen, and the report says how near the truth
-that is. A simulator must be one that can be set to a state.
+that is. A simulator must be one that can be set to a state, and long-run means
+need --span.
 
 With --env-command a program is played in the place of a model; PROBLEM then
 says only what is wanted of it (see cmdpsolve help simulators).
@@ -86,6 +87,7 @@ exits with status 1.`,
   cmdpsolve learn two-rooms.yaml --resume rooms.checkpoint
   cmdpsolve learn clinic.yaml --steps 1e5
   cmdpsolve learn two-rooms.yaml --pool --sample 10000
+  cmdpsolve learn river.yaml --support auto --accuracy 0.1 --span 10
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
   cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,

@@ -25,6 +25,7 @@ type sampleOptions struct {
 	each     int
 	accuracy float64
 	strict   bool
+	span     float64
 }
 
 func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
@@ -34,6 +35,9 @@ func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
 		"sample as often as it takes to know all returns to within so much, with probability 1 - failure")
 	f.BoolVar(&o.strict, "strict", false,
 		"with --sample or --accuracy: keep the limits for sure, where otherwise they may be missed by twice the accuracy")
+	f.Float64Var(&o.span, "span", 0,
+		"with --sample or --accuracy, for long-run means: good policies lose no more, wherever they begin, than `B` steps "+
+			"that are as bad as can be (the span of their relative values)")
 }
 
 // asked reports whether learn samples.
@@ -44,10 +48,15 @@ func (o *sampleOptions) asked(f *pflag.FlagSet) bool {
 // check refuses options that are not for sampling.
 func (o *sampleOptions) check(f *pflag.FlagSet) error {
 	if !o.asked(f) {
-		if o.strict {
-			return usage("--strict is for plans from samples: give --sample or --accuracy too")
+		for _, name := range []string{"strict", "span"} {
+			if f.Changed(name) {
+				return usage("--%s is for plans from samples: give --sample or --accuracy too", name)
+			}
 		}
 		return nil
+	}
+	if f.Changed("span") && (!(o.span > 0) || math.IsInf(o.span, 1)) {
+		return usage("--span %v: want a positive number of steps", o.span)
 	}
 	for _, name := range []string{"learner", "episodes", "steps", "seeds", "save", "save-every", "resume", "mixture",
 		"plot", "log", "expected", "planner", "dual", "rho",
@@ -85,6 +94,11 @@ type samplesReport struct {
 	Accuracy report.Number `json:"accuracy"` // that was asked for
 	Needed   int           `json:"needed,omitempty"`
 	Error    named         `json:"error"`
+	// Of long-run means: the bound on the span, the spans of the policy, and to within what its returns are known.
+	Span     report.Number `json:"span,omitempty"`
+	PlanSpan *named        `json:"plan_span,omitempty"`
+	Known    *named        `json:"known,omitempty"`
+	Joined   *joinedReport `json:"joined,omitempty"` // where the policy joins groups of states
 }
 
 // addPlanFlags declares those options of plan that are for samples of a simulator.
@@ -98,13 +112,14 @@ func (c *learnCommand) addPlanFlags(f *pflag.FlagSet) {
 }
 
 // planOptionsOfSamples are those that plan takes together with --simulator.
-var planOptionsOfSamples = []string{"simulator", "sample", "accuracy", "strict", "seed", "policy", "format"}
+var planOptionsOfSamples = []string{"simulator", "sample", "accuracy", "strict", "span", "seed", "policy",
+	"format"}
 
 // checkPlan refuses options of plan that do not go together with samples.
 func (c *learnCommand) checkPlan() (err error) {
 	switch sampling := c.sample.asked(c.flags); {
-	case c.simulator.command == "" && (sampling || c.sample.strict):
-		return usage("--sample, --accuracy and --strict are for --simulator; learn takes them for a model")
+	case c.simulator.command == "" && (sampling || c.sample.strict || c.flags.Changed("span")):
+		return usage("--sample, --accuracy, --strict and --span are for --simulator; learn takes them for a model")
 	case c.simulator.command == "":
 		return nil
 	case !sampling:
@@ -141,7 +156,8 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 		return err
 	}
 	d := &sampledReport{subject: p.subject(), Seed: c.settings.Seed, Failure: c.settings.Failure,
-		Sample: samplesReport{Each: c.sample.each, Strict: c.sample.strict, Accuracy: report.NaN}}
+		Sample: samplesReport{Each: c.sample.each, Strict: c.sample.strict, Accuracy: report.NaN,
+			Span: report.Number(c.sample.span)}}
 	if c.flags.Changed("accuracy") {
 		d.Sample.Accuracy = report.Number(c.sample.accuracy)
 		if d.Sample.Needed, err = baseline.SamplesFor(cfg, c.sample.accuracy); err != nil {
@@ -174,7 +190,7 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 // sampled is what is told of the problem, and the environment that is asked.
 func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environment, err error) {
 	s := &c.settings
-	cfg = baseline.Config{Shape: p.Shape(), Task: p.Task,
+	cfg = baseline.Config{Shape: p.Shape(), Task: p.Task, Knowledge: baseline.Knowledge{Span: c.sample.span},
 		Settings: cmdp.Settings{Pooled: s.Pool, Confidence: cmdp.Confidence{Episodes: 1, Failure: s.Failure}}}
 	if cfg.Task.Cost == nil && cfg.Task.Target == nil {
 		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
@@ -188,6 +204,10 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 		env, err = c.simulator.source.Simulator(p.hello, p.steps())
 		return cfg, env, err
 	case p.endless():
+		if p.Model.Average() && c.sample.span == 0 {
+			return cfg, nil, usage("%s: to sample for long-run means give --span, a bound on the span of the relative "+
+				"values of good policies: see cmdpsolve help command", p.name)
+		}
 		endless, err := cmdp.NewEndless(p.Model)
 		if err != nil {
 			return cfg, nil, usage("%s: %w", p.name, err)
@@ -218,8 +238,12 @@ func (d *sampledReport) promise() string {
 	for i, name := range d.Sample.Error.Names {
 		within = append(within, name+" "+report.Brief(d.Sample.Error.Values[i]))
 	}
-	text := fmt.Sprintf("%s of each choice: with probability %s the returns of every policy are known to within %s",
-		count(d.Sample.Each, "sample"), report.Short(1-d.Failure), strings.Join(within, ", "))
+	which := ""
+	if d.Sample.Span > 0 {
+		which = fmt.Sprintf(" with relative values of span %s at most", report.Brief(d.Sample.Span))
+	}
+	text := fmt.Sprintf("%s of each choice: with probability %s the returns of every policy%s are known to within %s",
+		count(d.Sample.Each, "sample"), report.Short(1-d.Failure), which, strings.Join(within, ", "))
 	if d.Sample.Needed > d.Sample.Each {
 		text += fmt.Sprintf("; to within %s they are with %d", report.Brief(d.Sample.Accuracy), d.Sample.Needed)
 	}
@@ -233,6 +257,10 @@ func (c *learnCommand) concludeSampled(ctx context.Context, p *loaded, plan *bas
 		d.Status = "infeasible"
 	}
 	d.Sample.Samples = plan.Samples
+	if plan.Span != nil {
+		spans, known := p.named(plan.Span), p.named(plan.Known)
+		d.Sample.PlanSpan, d.Sample.Known, d.Sample.Joined = &spans, &known, newJoinedReport(plan.Joined)
+	}
 	d.Objective = report.NaN
 	if plan.Returns == nil {
 		plan.Returns = slices.Repeat([]float64{math.NaN()}, len(p.Returns))
@@ -293,8 +321,8 @@ func (d *sampledReport) report(p *loaded) *report.Report {
 		if !ok {
 			optimum = report.NaN
 		}
-		t.Add(name, d.Returns.Values[i], d.Sample.Error.Values[i], cell(func() any { return d.True.Returns.Values[i] }),
-			optimum)
+		t.Add(name, d.Returns.Values[i], d.Sample.known().Values[i],
+			cell(func() any { return d.True.Returns.Values[i] }), optimum)
 	}
 	if p.Task.Cost != nil {
 		t.Add("objective", d.Objective, "", cell(func() any { return d.True.Objective }), best.Objective)
@@ -305,22 +333,62 @@ func (d *sampledReport) report(p *loaded) *report.Report {
 	return &report.Report{Data: d, Sections: []report.Section{heading, t, d.notes()}}
 }
 
+// known bounds by how much the returns of the policy may be off.
+func (s *samplesReport) known() named {
+	if s.Known != nil {
+		return *s.Known
+	}
+	return s.Error
+}
+
+// wider reports whether the returns of the policy are known less well than those of policies with the span that
+// was said.
+func (s *samplesReport) wider() bool {
+	for i, x := range s.known().Values {
+		if x > s.Error.Values[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // notes says what the plan promises.
 func (d *sampledReport) notes() report.Note {
 	sure := "With probability " + report.Short(1-d.Failure)
+	which, twice, missed, room, note := "", "2 times ±", "2 times ±", "twice ±", report.Note(nil)
+	if s := &d.Sample; s.Span > 0 {
+		missed, room = "± and the error said before sampling", "twice the error said before sampling"
+		twice = missed
+		which = " with relative values of span " + report.Brief(s.Span) + " at most"
+		if s.PlanSpan != nil {
+			most := slices.Max(s.PlanSpan.Values)
+			note = append(s.Joined.note(), "The relative values of the policy have a span of "+report.Brief(most)+".")
+			if s.wider() {
+				note[len(note)-1] += " That is more than --span: its returns are known less well than was said before " +
+					"sampling, to within ±."
+			}
+			if s.Joined != nil {
+				twice = "that cost, ± and the error said before sampling"
+			}
+		}
+	}
 	switch {
+	case d.Status == "infeasible" && d.Sample.Strict && d.Sample.wider():
+		return append(note, "No policy was found that is sure to keep the limits. Take more samples, give a --span that "+
+			"holds for this policy too, or leave --strict out.")
 	case d.Status == "infeasible" && d.Sample.Strict:
 		return report.Note{"No policy was found that is sure to keep the limits. Take more samples, or leave " +
 			"--strict out."}
 	case d.Status == "infeasible":
-		return report.Note{sure +
-			" no policy keeps the limits: none does even with the limits loosened by what the samples leave open."}
+		return report.Note{sure + " no policy" + which +
+			" keeps the limits: none does even with the limits loosened by what the samples leave open."}
 	case d.Sample.Strict:
-		return report.Note{sure +
-			" the policy keeps the limits, and its returns are those estimated to within ±. No policy that keeps " +
-			"each limit with room for twice ± is better by more than what 2 times ± makes of the objective."}
+		return append(note, sure+
+			" the policy keeps the limits, and its returns are those estimated to within ±. No policy"+which+
+			" that keeps each limit with room for "+room+" is better by more than what "+twice+
+			" make of the objective.")
 	}
-	return report.Note{sure +
-		" the returns of the policy are those estimated to within ±, no policy within the limits is better by more " +
-		"than what 2 times ± makes of the objective, and the limits are missed by at most 2 times ±."}
+	return append(note, sure+" the returns of the policy are those estimated to within ±, no policy"+which+
+		" within the limits is better by more than what "+twice+" make of the objective, and the limits are missed "+
+		"by at most "+missed+".")
 }

@@ -63,6 +63,10 @@ type Knowledge struct {
 	// taken, then leave the others out; those that ask only what was seen have no use for it.
 	// Successors that were seen, in a prior too, count as possible.
 	Support Support
+	// Span bounds the span of the relative values of good policies for long-run means, in ranges of a step: to
+	// begin in the worst state in place of the best costs no more, in the long run, than so many steps that are as
+	// bad as can be. See [PlanSampled]; others do not ask. 0 means unknown.
+	Span float64
 }
 
 // ErrUnsupported is wrapped by the errors of algorithms that cannot handle a
@@ -90,6 +94,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("baseline: failure probability %g: want between 0 and 1", c.Confidence.Failure)
 	case c.Pooled && !c.Shape.SameEveryStep():
 		return errors.New("baseline: counts cannot be pooled over steps that offer different choices")
+	case !(k.Span >= 0) || k.Span > 1e100:
+		return fmt.Errorf("baseline: span %g: want a positive number, or 0 for unknown", k.Span)
 	case !(k.Slater >= 0) || k.Slater > 1e100:
 		return fmt.Errorf("baseline: Slater constant %g: want a positive number, or 0 for unknown", k.Slater)
 	case (k.Safe == nil) != (k.SafeReturns == nil) || k.SafeReturns != nil && len(k.SafeReturns) != d:

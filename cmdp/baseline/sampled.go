@@ -10,6 +10,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -30,9 +31,15 @@ type Sampled struct {
 	*exact.Result
 	Model *cmdp.Model // that is estimated
 	// Error bounds by how much the expected returns of any policy differ between the estimated and the true
-	// model, for all policies together with probability 1 − Confidence.Failure. So the returns of Policy are
-	// those of Result within Error.
+	// model, for all policies together with probability 1 − Confidence.Failure. Of long-run means it does so for
+	// the policies whose relative values have a span of at most Knowledge.Span in the true model.
 	Error []float64
+	// Known bounds it for Policy, whose returns are those of Result within Known. It is Error, but of long-run
+	// means follows from Span. nil without a policy.
+	Known []float64
+	// Span are the spans of the relative values of Policy in the estimated model, in ranges of a step, for long-run
+	// means. They are +Inf where it has several recurrent classes.
+	Span []float64
 	// Samples is the number of steps that were sampled.
 	Samples int
 }
@@ -45,9 +52,16 @@ type Sampled struct {
 // policy keeps the limits of the true model (strict feasibility), and is found for sure if some policy keeps
 // each with room 2·Σ|n_i|·e_i.
 //
-// Of c the shape, the returns if they are known, the task, Confidence.Failure, Pooled, Knowledge.Support and
-// Endless matter. With pooled counts a choice is sampled once for all steps. Long-run means are refused: their
-// error depends on how long a policy takes to forget where it started, which nobody knows. The generator is
+// Long-run means need Knowledge.Span, and a model in which all states lead to each other. The optimum is then that
+// of the policies whose relative values h in the true model P span no more, w·Span for a return with the range w in
+// a step. For these e bounds the difference of the means g, since ĝ − g = μ̂·(r̂ − r + (P̂ − P)h), where μ̂ are the
+// frequencies of states in the estimated model P̂. For the policy that is planned Known bounds it, in the same
+// way with its relative values in P̂. e + Known stands for 2e above, and with strict limits the status is
+// Infeasible unless the limits are kept with room Known. Where classes of states are joined, see
+// [exact.Joined], the policy costs the loss of that more.
+//
+// Of c the shape, the returns if they are known, the task, Confidence.Failure, Pooled, Knowledge.Support,
+// Knowledge.Span and Endless matter. With pooled counts a choice is sampled once for all steps. The generator is
 // that of the environment.
 func PlanSampled(ctx context.Context, env cmdp.Environment, c Config, each int, strict bool,
 	rng *rand.Rand) (*Sampled, error) {
@@ -72,15 +86,93 @@ func PlanSampled(ctx context.Context, env cmdp.Environment, c Config, each int, 
 			return nil, err
 		}
 	}
-	m, err := NewModel(c.Shape, c.Endless, kernels)
-	if err != nil {
+	p := &Sampled{Error: e, Samples: s.samples}
+	if c.means() {
+		return p, p.planMeans(ctx, &c, task, kernels[0], strict)
+	}
+	if p.Model, err = NewModel(c.Shape, c.Endless, kernels); err != nil {
 		return nil, err
 	}
-	r, err := bestOrNearest(ctx, m, task, exact.Options{})
-	if err != nil {
+	if p.Result, err = bestOrNearest(ctx, p.Model, task, exact.Options{}); err != nil {
 		return nil, err
 	}
-	return &Sampled{Result: r, Model: m, Error: e, Samples: s.samples}, nil
+	if p.Policy != nil {
+		p.Known = e
+	}
+	return p, nil
+}
+
+// means reports whether long-run means are wanted.
+func (c *Config) means() bool { return c.Endless != nil && c.Endless.Discount == 1 }
+
+// planMeans plans for long-run means. The plan begins in all states, so that it says what to do in each: where
+// all states lead to each other the means do not depend on it.
+func (p *Sampled) planMeans(ctx context.Context, c *Config, task cmdp.Task, kernel cmdp.Kernel, strict bool) error {
+	all := make([]int32, c.Shape.States())
+	start := make([]cmdp.StartState, len(all))
+	for s := range all {
+		all[s], start[s] = int32(s), cmdp.StartState{State: s, Probability: 1 / float64(len(all))}
+	}
+	var err error
+	if p.Model, err = newModel(c.Shape, c.Endless, start, []cmdp.Kernel{kernel}); err != nil {
+		return err
+	}
+	if (&markov.Graph{Kernel: p.Model.Kernel(0), In: markov.Reachable(p.Model.Kernel(0), all)}).Components().Len() > 1 {
+		return errors.New("baseline: a plan from samples for long-run means: in the samples not all states lead to " +
+			"each other: want a model in which they do, and enough samples to see it")
+	}
+	row, mean := errorOfChoice(c)
+	root := math.Sqrt(float64(p.Samples) / float64(c.Shape.StepChoices(0)))
+	// Where classes are joined a part g of the objective is lost, and the span is some 1/g steps, which leaves x/(2g)
+	// open: that is balanced.
+	p.Result, err = bestOrNearest(ctx, p.Model, task, exact.Options{JoinGap: min(0.1, 0.5*math.Sqrt(row/root))})
+	if err != nil || p.Policy == nil {
+		return err
+	}
+	ev, err := exact.Evaluate(ctx, p.Model, p.Policy)
+	if err != nil {
+		return err
+	}
+	lower, upper := c.Shape.Totals()
+	p.Known, p.Span = make([]float64, len(p.Error)), ev.Span
+	for i := range p.Known {
+		w := upper[i] - lower[i]
+		if w == 0 { // the return is known
+			continue
+		}
+		p.Known[i] = mean * w / root
+		if row > 0 { // else the kernel is
+			p.Known[i] = min(w, p.Known[i]+row*p.Span[i]/(2*root))
+		}
+		p.Span[i] /= w
+	}
+	if strict && !p.keeps(c.Task, lower, upper) {
+		p.Status = exact.Infeasible
+	}
+	return nil
+}
+
+// keeps reports whether the policy is sure to keep the limits.
+func (p *Sampled) keeps(task cmdp.Task, lower, upper []float64) bool {
+	if task.Target == nil {
+		return true
+	}
+	rows, _ := task.LinearConstraints(lower, upper)
+	for _, r := range rows {
+		if floats.Dot(r.Normal, p.Returns)+roomOf(r.Normal, p.Known) > r.Offset+p.Tolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// roomOf is the most that a change of each return v_i by e_i changes n·v.
+func roomOf(normal, e []float64) float64 {
+	room := 0.0
+	for i, n := range normal {
+		room += math.Abs(n) * e[i]
+	}
+	return room
 }
 
 // sampledSteps is the number of steps whose choices are sampled apart.
@@ -99,9 +191,10 @@ func sampledSteps(c *Config) int {
 //
 //	e = Σ_h (y_h + x·W_{h+1}/2),   or with a discount   e = y/(1−γ) + γ/(1−γ)·x·W/2,
 //
-// but no more than the range of the returns. Where returns are learned both have half of p. The papers on
-// sampling for constrained problems (Vaswani, Yang, Szepesvári 2022) perturb the returns instead and need about
-// S times fewer samples; their constants are not used here.
+// or of long-run means   e = y + x·Span·W/2, but no more than the range of the returns. Where returns are learned
+// both have half of p. The papers on sampling for constrained problems (Vaswani, Yang, Szepesvári 2022, and Wei,
+// Li, Yang 2025 of long-run means) perturb the returns instead and need about S times fewer samples; their
+// constants are not used here.
 func SampleError(c Config, each int) ([]float64, error) {
 	if each < 1 {
 		return nil, fmt.Errorf("baseline: %d samples of each choice: want at least 1", each)
@@ -143,14 +236,24 @@ func errorOfOne(c Config) ([]float64, error) {
 	switch {
 	case c.Shape.Game():
 		return nil, errors.New("baseline: a plan from samples for a game: want one player")
-	case c.Endless != nil && c.Endless.Discount == 1:
-		return nil, errors.New("baseline: a plan from samples for long-run means: want a horizon or a discount")
+	case c.means() && c.Knowledge.Span == 0:
+		return nil, errors.New("baseline: a plan from samples for long-run means: want a bound on the span of the " +
+			"relative values, on which the number of samples depends")
+	case !c.means() && c.Knowledge.Span > 0:
+		return nil, errors.New("baseline: a plan from samples with a bound on the span of relative values: that is " +
+			"for long-run means")
 	}
+	row, mean := errorOfChoice(&c)
+	return sumErrors(&c, row, mean), nil
+}
+
+// errorOfChoice returns x and y/w after one sample of each choice, see [SampleError].
+func errorOfChoice(c *Config) (row, mean float64) {
 	sh, choices, most := c.Shape, 0, 1
-	for h := range sampledSteps(&c) {
+	for h := range sampledSteps(c) {
 		choices += sh.StepChoices(h)
 	}
-	for h := range sampledSteps(&c) {
+	for h := range sampledSteps(c) {
 		for k := range sh.StepChoices(h) {
 			b := sh.States()
 			if sp := c.Knowledge.Support; sp != nil {
@@ -163,15 +266,13 @@ func errorOfOne(c Config) ([]float64, error) {
 	if c.Returns == nil {
 		p /= 2
 	}
-	row := 0.0 // x; a single possible successor is certain
-	if most > 1 {
+	if most > 1 { // a single possible successor is certain
 		row = math.Sqrt(2 * (logSubsets(most) + math.Log(float64(max(1, choices))/p)))
 	}
-	mean := 0.0 // y/w
 	if c.Returns == nil {
 		mean = math.Sqrt(math.Log(2*float64(max(1, choices)*sh.Dim())/p) / 2)
 	}
-	return sumErrors(&c, row, mean), nil
+	return row, mean
 }
 
 // logSubsets is ln(2^b − 2), for b ≥ 2.
@@ -188,6 +289,10 @@ func sumErrors(c *Config, row, mean float64) []float64 {
 		sh.ReturnToGo(lower, upper, h+1)
 		for i := range e {
 			width := greatest[i] - least[i]
+			if c.means() {
+				e[i] = mean*width + row*c.Knowledge.Span*width/2
+				continue
+			}
 			if c.Endless != nil { // the returns of a step are those of the model over 1 − γ, and so are values
 				e[i] = mean*width + c.Endless.Discount/(1-c.Endless.Discount)*row*width/2
 				continue
@@ -216,10 +321,7 @@ func movedLimits(sh *cmdp.Shape, task cmdp.Task, e []float64, strict bool) (cmdp
 	}
 	sets := []geometry.Set{box}
 	for _, r := range rows {
-		room := 0.0
-		for i, n := range r.Normal {
-			room += math.Abs(n) * e[i]
-		}
+		room := roomOf(r.Normal, e)
 		if strict {
 			room = -room
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/geometry"
 
 	"gonum.org/v1/gonum/floats"
@@ -123,6 +124,13 @@ func TestSampleError(t *testing.T) {
 	if e, err := SampleError(c, 1e6); err != nil || math.Abs(e[0]-9*x*10/2) > 1e-9 {
 		t.Errorf("error %v, %v: want %g", e, err, 9*x*10/2)
 	}
+	// Long-run means with a span of 3: e = x·3/2, where the range of a step is 1.
+	two = twoRooms(t, 1)
+	c = two.config(1, 1)
+	c.Confidence.Failure, c.Knowledge.Span = 0.1, 3
+	if e, err := SampleError(c, 1e6); err != nil || math.Abs(e[0]-x*1.5) > 1e-12 {
+		t.Errorf("error %v, %v: want %g", e, err, x*1.5)
+	}
 	// A single possible successor is certain.
 	c.Knowledge.Support = Support{{{0}, {1}, {0}}}
 	if e, err := SampleError(c, 10); err != nil || e[0] != 0 {
@@ -163,13 +171,93 @@ func TestSampledRefusals(t *testing.T) {
 	if _, err := PlanSampled(t.Context(), nil, c, 2, true, rng); err == nil {
 		t.Error("no environment: no error")
 	}
-	average := twoRooms(t, 1)
-	if _, err := SampleError(average.config(1, 1), 10); err == nil || !strings.Contains(err.Error(), "long-run means") {
-		t.Errorf("long-run means: %v", err)
+	average := twoRooms(t, 1).config(1, 1)
+	if _, err := SampleError(average, 10); err == nil || !strings.Contains(err.Error(), "bound on the span") {
+		t.Errorf("long-run means without a span: %v", err)
 	}
+	for _, span := range []float64{-1, math.NaN(), math.Inf(1)} {
+		average.Knowledge.Span = span
+		if _, err := SampleError(average, 10); err == nil || !strings.Contains(err.Error(), "span") {
+			t.Errorf("span %g: %v", span, err)
+		}
+	}
+	c.Knowledge.Span = 1
+	if _, err := SampleError(c, 10); err == nil || !strings.Contains(err.Error(), "for long-run means") {
+		t.Errorf("a span where there is a horizon: %v", err)
+	}
+	c.Knowledge.Span = 0
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), 1e-9} {
 		if _, err := SamplesFor(c, x); err == nil {
 			t.Errorf("accuracy %g: no error", x)
 		}
+	}
+}
+
+// TestSampledMeans wants what a plan from samples promises of long-run means in at least 95 of 100 among 1,000 runs,
+// as in [TestSampledCoin]. The best policy leaves room 0 with probability 1/3 and has relative values of span
+// 0.75; 1 is said to bound it.
+func TestSampledMeans(t *testing.T) {
+	two := twoRooms(t, 1)
+	for _, strict := range []bool{false, true} {
+		held, missed := 0, 0
+		const runs = 1000
+		for seed := range uint64(runs) {
+			c := two.config(1, 1)
+			c.Confidence.Failure, c.Knowledge.Span = 0.05, 1
+			p, err := PlanSampled(t.Context(), two.env, c, 400, strict, rand.New(rand.NewPCG(seed, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Samples != 1200 || p.Policy == nil || p.Known[0] > p.Error[0] || p.Span[0] > 1 {
+				t.Fatalf("%d samples, error %v, known %v, span %v", p.Samples, p.Error, p.Known, p.Span)
+			}
+			ev, err := exact.Evaluate(t.Context(), two.env.Model(), p.Policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := ev.Returns
+			within := math.Abs(v[0]-p.Returns[0]) <= p.Known[0] && math.Abs(v[1]-p.Returns[1]) <= p.Known[1]
+			if strict {
+				within = within && v[1] <= 0.75
+			} else {
+				within = within && -v[0] <= two.optimum+2*p.Error[0] && v[1] <= 0.75+2*p.Error[1]
+			}
+			if within {
+				held++
+			}
+			if v[1] > 0.75 {
+				missed++
+			}
+		}
+		if held < 950 {
+			t.Errorf("strict %v: what is promised with probability 0.95 holds in %d of %d runs", strict, held, runs)
+		}
+		if !strict && missed == 0 {
+			t.Errorf("no run breaks the limit: loosened limits have no effect")
+		}
+	}
+}
+
+// TestSampledSpan wants the span of the plan to be looked at afterwards: with a bound that is too small the returns are
+// known less well than was promised, and strict limits are not called kept unless they are.
+func TestSampledSpan(t *testing.T) {
+	two := twoRooms(t, 1)
+	c := two.config(1, 1)
+	c.Confidence.Failure, c.Knowledge.Span = 0.05, 0.1
+	p, err := PlanSampled(t.Context(), two.env, c, 2000, true, rand.New(rand.NewPCG(1, 1)))
+	if err != nil || p.Status != exact.Infeasible || p.Known[0] < 2*p.Error[0] || math.Abs(p.Span[0]-0.75) > 0.05 {
+		t.Errorf("%+v, %v: want it infeasible, with a span of 0.75", p, err)
+	}
+	c.Knowledge.Span = 1
+	p, err = PlanSampled(t.Context(), two.env, c, 2000, true, rand.New(rand.NewPCG(1, 1)))
+	if err != nil || p.Status == exact.Infeasible {
+		t.Errorf("%+v, %v: want a policy", p, err)
+	}
+	// With one sample of each choice it may look as if nothing led to room 1.
+	for seed := uint64(0); err == nil && seed < 100; seed++ {
+		_, err = PlanSampled(t.Context(), two.env, c, 1, false, rand.New(rand.NewPCG(seed, 1)))
+	}
+	if err == nil || !strings.Contains(err.Error(), "lead to each other") {
+		t.Errorf("samples that do not lead to room 1: %v", err)
 	}
 }

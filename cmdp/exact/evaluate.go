@@ -21,6 +21,9 @@ type Evaluation struct {
 	// at most Drift/N away from it, up to rounding. It is the extent of the relative values (Puterman
 	// 1994, §8.2), and 0 for other returns.
 	Drift []float64
+	// Span is the greatest relative value of each long-run mean in a state that the policy reaches less the least,
+	// +Inf where the policy has several recurrent classes, and 0 for other returns.
+	Span []float64
 }
 
 // Evaluate returns the exact expected returns of a stationary policy of a model without a horizon. The
@@ -40,7 +43,7 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 		return nil, err
 	}
 	only := &Policy{steps: []markov.Rule{{Actions: markov.NewActions(m.States(), 1)}}}
-	out := &Evaluation{Drift: make([]float64, m.Dim())}
+	out := &Evaluation{Drift: make([]float64, m.Dim()), Span: make([]float64, m.Dim())}
 	if !m.Means() {
 		p := reach(process, 1, nil)
 		p.relevance = everything(m.Dim())
@@ -55,7 +58,8 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 		if !m.Mean(i) {
 			continue
 		}
-		if out.Drift[i], err = p.drift(ctx, axis(m.Dim(), i, 1)); err != nil {
+		out.Drift[i], out.Span[i], err = p.drift(ctx, axis(m.Dim(), i, 1))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -129,11 +133,11 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 
 // drift bounds how far the expected sum of dir·r over N steps is from N times its long-run mean, in
 // a model without choices. With relative values h and means g, r + P h = h + g and P g = g, so that the sum is
-// N·g + μ·h − E h(X_N).
-func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
+// N·g + μ·h − E h(X_N). It also returns the span of h, +Inf if there are several recurrent classes.
+func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64, err error) {
 	z, _, _, err := p.solve(ctx, dir)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for i := range p.ends.Len() {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -176,17 +180,25 @@ func (p *average) drift(ctx context.Context, dir []float64) (float64, error) {
 		err = markov.ErrSingular
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	low, high := math.Inf(1), math.Inf(-1)
+	low, high, classes := math.Inf(1), math.Inf(-1), p.ends.Len()
 	for s, n := range z.Quotient.Number {
 		if p.ends.Of[s] < 0 {
 			p.least.Bias[s] = z.Values[n] // 0 at rest
 		}
-		if p.reached[s] {
-			low, high = math.Min(low, p.least.Bias[s]), math.Max(high, p.least.Bias[s])
+		if !p.reached[s] {
+			continue
+		}
+		low, high = math.Min(low, p.least.Bias[s]), math.Max(high, p.least.Bias[s])
+		if p.k.First[s] == p.k.First[s+1] {
+			classes++
 		}
 	}
+	span = high - low
+	if classes > 1 { // whose relative values cannot be compared
+		span = math.Inf(1)
+	}
 	begin, _ := atStart(p.m, p.least.Bias)
-	return math.Max(begin-low, high-begin), nil
+	return math.Max(begin-low, high-begin), span, nil
 }

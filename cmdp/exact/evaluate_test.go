@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -91,6 +92,55 @@ func TestEvaluateDrift(t *testing.T) {
 				t.Errorf("seed %d, return %d: drift %v, and sums are at most %v away", seed, i, e.Drift[i], x)
 			}
 		}
+	}
+}
+
+// TestEvaluateSpan compares the means of a policy in two models with the same returns, whose rows differ by at most x
+// in the 1-norm: they differ by at most x/2 times the span of the relative values in either. A chain with two
+// classes has no span.
+func TestEvaluateSpan(t *testing.T) {
+	classes := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		m := randomAverage(t, seed, 3+rng.IntN(5), 2)
+		a, err := Evaluate(t.Context(), m, uniform{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.IsInf(a.Span[0], 1) {
+			classes++
+			continue
+		}
+		k := *m.Kernel(0).Plain(m.Dim())
+		k.Prob = slices.Clone(k.Prob)
+		x := 0.0
+		for c := range len(k.Offset) - 1 {
+			row := k.Prob[k.Offset[c]:k.Offset[c+1]]
+			before := slices.Clone(row)
+			for e := range row {
+				row[e] *= 1 + 0.3*rng.Float64()
+			}
+			floats.Scale(1/floats.Sum(row), row)
+			x = math.Max(x, floats.Distance(before, row, 1))
+		}
+		other, err := cmdp.NewModel(cmdp.ModelSpec{Average: true, Dim: m.Dim(), Start: m.StartStates(),
+			Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Evaluate(t.Context(), other, uniform{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a.Returns {
+			away := math.Abs(a.Returns[i] - b.Returns[i])
+			if bound := x / 2 * math.Min(a.Span[i], b.Span[i]); away > bound+1e-12 {
+				t.Errorf("seed %d, return %d: means %v apart: want at most %v", seed, i, away, bound)
+			}
+		}
+	}
+	if classes == 0 || classes > 50 {
+		t.Errorf("%d of 60 models have several classes: want some of both kinds", classes)
 	}
 }
 
