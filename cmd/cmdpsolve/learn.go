@@ -87,7 +87,7 @@ exits with status 1.`,
   cmdpsolve learn two-rooms.yaml --resume rooms.checkpoint
   cmdpsolve learn clinic.yaml --steps 1e5
   cmdpsolve learn two-rooms.yaml --pool --sample 10000
-  cmdpsolve learn river.yaml --support auto --accuracy 0.1 --span 10
+  cmdpsolve learn river.yaml --support auto --sample 10000 --span 10
   cmdpsolve learn soccer:rows=2,cols=3,H=5 --opponent adversarial
   cmdpsolve learn line.yaml --env-command "python3 line.py" --episodes 200`,
 		Args: oneProblem,
