@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -21,8 +20,6 @@ import (
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/contest"
-	"cmdpsolve/cmdp/instance"
-	declared "cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
@@ -93,17 +90,9 @@ func run(_ context.Context, args []string) error {
 	return harness.WritePage(*out, "episodes.md", text)
 }
 
-// problemOf reads a problem, or makes a built-in one.
-func problemOf(name string) (*declared.Problem, error) {
-	if _, err := os.Stat(name); err == nil {
-		return declared.Read(name)
-	}
-	return instance.New(name)
-}
-
 // read reads the results of a problem.
 func read(e *contest.Entry, folder string) (*problem, error) {
-	of, err := problemOf(e.Problem)
+	of, err := harness.Problem(e.Problem)
 	if err != nil {
 		return nil, err
 	}
@@ -115,33 +104,17 @@ func read(e *contest.Entry, folder string) (*problem, error) {
 	if p.regret, p.violation, err = baseline.Ranges(of.Model.Shape(), task); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(folder, e.Name+"--*--*.json"))
+	runs, err := harness.Results(folder, e)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		var r contest.Result
-		if err := json.Unmarshal(data, &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if r.Episodes != p.episodes {
-			return nil, fmt.Errorf("%s has %d episodes: want %d", file, r.Episodes, p.episodes)
-		}
-		if p.needed[r.Algorithm] == nil {
-			p.needed[r.Algorithm] = make([][]float64, len(shares))
-		}
+	for name, list := range runs {
+		p.needed[name] = make([][]float64, len(shares))
 		for i, share := range shares {
-			p.needed[r.Algorithm][i] = append(p.needed[r.Algorithm][i],
-				needed(r.History, share*p.regret, share*p.violation))
-		}
-	}
-	for _, of := range p.needed {
-		for _, list := range of {
-			slices.Sort(list)
+			for _, r := range list {
+				p.needed[name][i] = append(p.needed[name][i], needed(r.History, share*p.regret, share*p.violation))
+			}
+			slices.Sort(p.needed[name][i])
 		}
 	}
 	return p, nil

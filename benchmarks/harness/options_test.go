@@ -18,12 +18,12 @@ import (
 func TestOptions(t *testing.T) {
 	parse := func(args ...string) (Options, error) {
 		var o Options
-		err := o.Parse(pflag.NewFlagSet("games", pflag.ContinueOnError), args, 7)
+		err := o.Parse(pflag.NewFlagSet("published", pflag.ContinueOnError), args, 7)
 		return o, err
 	}
 	o, err := parse("--shorter", "3", "--trial", "--from", "a.csv")
 	if err != nil || o.Seeds != 7 || o.Shorter != 3 || !o.Trial || o.From != "a.csv" ||
-		o.Command != "go run ./benchmarks/games --shorter 3" {
+		o.Command != "go run ./benchmarks/published --shorter 3" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for args, want := range map[string]string{"--seeds 1": "at least 2", "--shorter 0": "at least 1",

@@ -1,32 +1,37 @@
-// Command slopes measures how fast MOMA learns: it plays the built-in instances
-// with every dual update and several seeds, and fits the slope of violation and
-// regret on log–log axes over the last two decades of episodes.
+// Command slopes fits how fast learners learn, from the results of a suite:
 //
-//	go run ./benchmarks/slopes
+//	cmdpsolve compare --suite benchmarks/slopes/instances.yaml --results instances.results
+//	go run ./benchmarks/slopes --suite benchmarks/slopes/instances.yaml --results instances.results
 //
-// writes slopes.md, slopes.csv and a picture for each instance to
-// benchmarks/results. With --from it makes report and pictures anew from the
-// records of an earlier run with the same flags.
+// writes instances-slopes.md to benchmarks/results: the slopes, on log–log axes over the last two decades of episodes,
+// with which regret and violation of the mean return fall. In a game it is the distance from the target beyond
+// the gap that the opponent can enforce. What stands on the page under "What was found" is kept.
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
 
 	"cmdpsolve/benchmarks/harness"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
 )
 
+// decades is how many of the last decades of episodes a slope is fitted over.
+const decades = 2
+
 // options are the flags.
 type options struct {
-	suites    []*suite
-	updates   []*update
-	episodes  int
-	bonus     string
-	resamples int
-	harness.Options
+	suite, results, out    string
+	resamples, evaluations int
+	command                string
 }
 
 func main() { harness.Main(run) }
@@ -34,32 +39,22 @@ func main() { harness.Main(run) }
 func parse(args []string) (*options, error) {
 	var o options
 	f := pflag.NewFlagSet("slopes", pflag.ContinueOnError)
-	names := f.StringSlice("suite", suites.Names(), "instances to play")
-	duals := f.StringSlice("update", updates.Names(), "dual updates, with their rule for rho")
-	f.IntVar(&o.episodes, "episodes", 0, "episodes of a run (default: as the suite says)")
-	f.StringVar(&o.bonus, "bonus-scale", "",
-		"theory, practice, paper or a number that multiplies theory (default: as the suite says)")
+	f.StringVar(&o.suite, "suite", filepath.Join("benchmarks", "slopes", "instances.yaml"), "the suite")
+	f.StringVar(&o.results, "results", "instances.results", "folder of its results")
+	f.StringVar(&o.out, "out", filepath.Join("benchmarks", "results"), "folder for the page")
 	f.IntVar(&o.resamples, "resamples", 4000, "bootstrap samples of each interval")
-	if err := o.Parse(f, args, 10); err != nil {
+	f.IntVar(&o.evaluations, "evaluations", 0, "most evaluations in the search for the gap of a game (default: as exact has it)")
+	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
+	o.command = harness.Command(f, "out")
 	switch {
-	case o.episodes != 0 && o.episodes < 1000:
-		return nil, fmt.Errorf("slopes: --episodes %d: want at least 1000 for a fit over two decades", o.episodes)
+	case f.NArg() > 0:
+		return nil, fmt.Errorf("slopes: unexpected argument %q", f.Arg(0))
 	case o.resamples < 100:
 		return nil, fmt.Errorf("slopes: --resamples %d: want at least 100", o.resamples)
 	}
-	chosen, err := suites.Choose("suite", *names)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range chosen {
-		set := *s
-		set.episodes, set.bonus = cmp.Or(o.episodes, s.episodes), cmp.Or(o.bonus, s.bonus)
-		o.suites = append(o.suites, &set)
-	}
-	o.updates, err = updates.Choose("update", *duals)
-	return &o, err
+	return &o, nil
 }
 
 func run(ctx context.Context, args []string) error {
@@ -67,6 +62,109 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return harness.Run(ctx, &o.Options, o.suites, func(s *suite) (*result, error) { return o.open(ctx, s) },
-		func(results []*result) string { return head(o, results) })
+	suite, err := contest.ReadSuite(o.suite)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf(preamble, o.command, decades)
+	for _, e := range suite.Problems {
+		section, err := o.section(ctx, e)
+		if err != nil {
+			return fmt.Errorf("slopes: %s: %w", e.Name, err)
+		}
+		text += section
+	}
+	name := strings.TrimSuffix(filepath.Base(o.suite), filepath.Ext(o.suite))
+	return harness.WritePage(o.out, name+"-slopes.md", text)
+}
+
+const preamble = `# Slopes
+
+` + "```sh\n%s\n```" + `
+
+A slope is fitted by least squares to the logarithm of the root mean square over the runs against the logarithm of the
+episode, over the last %d decades of episodes. Its interval, 95%%, has the percentiles of the slopes of bootstrap samples
+of the runs; with few runs it is rather too narrow than too wide. The slopes of the two decades by themselves show how
+straight the line is. Means over the runs after the last episode have intervals by Student's t. In games the excess is
+the distance of the mean return from the target beyond the lower bound of δ, the gap that the opponent can enforce.
+`
+
+// section fits the results of a problem.
+func (o *options) section(ctx context.Context, e *contest.Entry) (string, error) {
+	p, err := harness.Problem(e.Problem)
+	if err != nil {
+		return "", err
+	}
+	runs, err := harness.Results(o.results, e)
+	if err != nil {
+		return "", err
+	}
+	if len(runs) == 0 {
+		return "", fmt.Errorf("no results in %s", o.results)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s\n\n`%s`, %d episodes, bonus scale %s", e.Name, p.Name, e.Settings.Episodes, e.Settings.Bonus)
+	quantities, gap := []string{"regret", "violation"}, 0.0
+	if p.Model.Shape().Game() {
+		task, err := query.TaskOf(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		g, err := exact.ApproachabilityGap(ctx, p.Model, task, exact.GapOptions{Evaluations: o.evaluations})
+		if err != nil {
+			return "", err
+		}
+		quantities, gap = []string{"violation"}, g.Lower
+		fmt.Fprintf(&b, ". %s ≤ δ ≤ %s", harness.Short(g.Lower), harness.Short(g.Upper))
+	}
+	b.WriteString(".\n\n| learner | quantity | slope [95%] | by decade | mean at the end |\n|---|---|--:|--:|--:|\n")
+	for _, name := range baseline.Names() {
+		for _, quantity := range quantities {
+			c := curve(runs[name], quantity, gap)
+			if len(c.Values) < 2 || math.IsNaN(c.Values[0][0]) {
+				continue // it did not play, or pursues no such thing
+			}
+			before, last := c.DecadeSlopes()
+			if gap > 0 {
+				quantity = "excess"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %.2f, %.2f | %s |\n", name, quantity, o.fitted(c), before, last,
+				harness.Interval(c.Last()))
+		}
+	}
+	return b.String(), nil
+}
+
+// curve is a metric of the runs of a learner, beyond the gap of a game.
+func curve(runs []*contest.Result, metric string, gap float64) *harness.Curve {
+	c := &harness.Curve{}
+	for i, r := range runs {
+		var values []float64
+		for _, rec := range r.History {
+			if i == 0 {
+				c.Episodes = append(c.Episodes, rec.Episode)
+			}
+			x := rec.Metrics[metric]
+			if gap > 0 {
+				x = math.Max(0, x-gap)
+			}
+			values = append(values, x)
+		}
+		c.Values = append(c.Values, values)
+	}
+	return c
+}
+
+// fitted writes the slope of a curve, "–" if most of the records that it would be fitted to are 0 in every run.
+func (o *options) fitted(c *harness.Curve) string {
+	tail := c.Tail(decades)
+	f := tail.Fit(o.resamples)
+	if 2*f.Zeros > len(tail.Episodes) {
+		return "–"
+	}
+	text := fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)
+	if f.Zeros > 0 {
+		text += fmt.Sprintf(" (without %d records that are 0 in every run)", f.Zeros)
+	}
+	return text
 }

@@ -1,120 +1,122 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"cmdpsolve/benchmarks/harness"
-
-	"github.com/google/go-cmp/cmp"
+	"cmdpsolve/cmdp/contest"
+	"cmdpsolve/cmdp/query"
 )
 
-// Records survive the file and give the same report.
-func TestRecordsRoundTrip(t *testing.T) {
-	o, err := parse([]string{"--suite", "inventory", "--episodes", "2000", "--seeds", "2", "--resamples", "100"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func() *result {
-		t.Helper()
-		res, err := o.open(t.Context(), o.suites[0])
+// TestSuitesCanBePlayed prepares every entry of the suites: each of their learners can play it.
+func TestSuitesCanBePlayed(t *testing.T) {
+	for _, file := range []string{"instances.yaml", "games.yaml", "posterior.yaml"} {
+		suite, err := contest.ReadSuite(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res
-	}
-	res := open()
-	records, err := res.Play(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "records.csv")
-	if err := harness.WriteRecords(path, records); err != nil {
-		t.Fatal(err)
-	}
-	back, err := harness.ReadRecords[record](path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(records, back); diff != "" {
-		t.Error(diff)
-	}
-	again := open()
-	if err := errors.Join(res.Take(records), again.Take(back)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(res.Markdown(), again.Markdown()); diff != "" {
-		t.Error(diff)
-	}
-	if err := open().Take(back[1:]); err == nil {
-		t.Error("a record is missing, and nobody complains")
-	}
-}
-
-// The optimum meets the target that bounds the goal, and touches it: a target that
-// asks for a little more is out of reach.
-func TestBoundedTargetTouchesOptimum(t *testing.T) {
-	for _, s := range suites {
-		q, err := s.pose(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := q.bounded.Violation(q.best.Returns); d > 1e-8 {
-			t.Errorf("%s: the optimum is %g away from the target with the goal", s.spec, d)
-		}
-		if q.bounded.Cost != nil {
-			t.Errorf("%s: the goal is both a bound and a cost", s.spec)
-		}
-		worse := append([]float64(nil), q.best.Returns...)
-		for i, g := range costGradient(q) {
-			worse[i] += 0.01 * g
-		}
-		if d := q.bounded.Violation(worse); math.Abs(d-0.01) > 1e-6 {
-			t.Errorf("%s: a goal missed by 0.01 counts as a distance of %g", s.spec, d)
+		for _, e := range suite.Problems {
+			p, err := harness.Problem(e.Problem)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := query.New(t.Context(), p, query.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Settings.Rho = "auto"
+			c, err := contest.New(t.Context(), q, e.Settings, contest.Options{Unmeasured: true, Unsolved: true})
+			if err != nil {
+				t.Errorf("%s, %s: %v", file, e.Name, err)
+				continue
+			}
+			if refusals := c.Refusals(); len(refusals) > 0 {
+				t.Errorf("%s, %s: %v", file, e.Name, refusals)
+			}
 		}
 	}
 }
 
-// costGradient returns the gradient of the linear cost of a question.
-func costGradient(q *question) []float64 {
-	g := make([]float64, len(q.best.Returns))
-	q.own.Cost.Subgradient(g, q.best.Returns)
-	return g
+// TestFit plays two short suites, of a problem and of a game that the opponent can keep from its target, and fits them.
+func TestFit(t *testing.T) {
+	dir := t.TempDir()
+	text := `{format: cmdp-suite/1, seeds: 2, episodes: 300, algorithms: [moma-double, moma-free], problems: [
+inventory, {problem: "matrix:limit=0.4", name: pennies, algorithms: [moma-free]}]}`
+	file := filepath.Join(dir, "short.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	suite, err := contest.ReadSuite(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := &contest.Folder{Path: dir}
+	for _, e := range suite.Problems {
+		p, err := harness.Problem(e.Problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(t.Context(), p, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := contest.New(t.Context(), q, e.Settings, contest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := folder.Add(c, e.Name); err != nil {
+			t.Fatal(err)
+		}
+		if err := contest.Play(t.Context(), c.Trials(), contest.PlayOptions{Keeper: folder}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--suite", file, "--results", dir, "--out", dir, "--resamples", "100"}
+	if err := run(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "short-slopes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| moma-double | regret | ", "| moma-double | violation | ", "| moma-free | violation | ",
+		"0.141 ≤ δ ≤ 0.141", "| moma-free | excess | "} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+}
+
+// TestExcess has a slope beyond the gap alone: the distance itself stays at the gap.
+func TestExcess(t *testing.T) {
+	var r contest.Result
+	for k := 1; k <= 10000; k *= 2 {
+		r.History = append(r.History, contest.Record{Episode: k,
+			Metrics: contest.Values{"violation": 0.5 + 1/float64(k)}})
+	}
+	c := curve([]*contest.Result{&r, &r}, "violation", 0.5)
+	o := options{resamples: 100}
+	if got := o.fitted(c); got != "-1.00 [-1.00, -1.00]" {
+		t.Errorf("excess 1/k: slope %s", got)
+	}
+	if got := o.fitted(curve([]*contest.Result{&r}, "violation", 2)); got != "–" {
+		t.Errorf("inside the gap: slope %s", got)
+	}
 }
 
 func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--seeds 1", "--seeds 1"},
-		{"--shorter 2", "--shorter"},
-		{"--episodes 10", "--episodes 10"},
 		{"--resamples 3", "--resamples 3"},
 		{"here", `argument "here"`},
-		{"--suite lake", `suite "lake"`},
-		{"--update dual", `update "dual"`},
-		{"--bonus-scale much", `"much"`},
-		{"--from nowhere.csv", "nowhere.csv"},
+		{"--suite nowhere.yaml", "nowhere.yaml"},
+		{"--suite instances.yaml --results nowhere", "no results in nowhere"},
 	} {
-		err := run(context.Background(), strings.Fields(c.args+" --trial"))
-		if c.args == "here" {
-			err = run(context.Background(), []string{"here"})
-		}
+		err := run(t.Context(), strings.Fields(c.args))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that says %q", c.args, err, c.want)
 		}
-	}
-}
-
-// The command of a report is what reproduces its records.
-func TestCommand(t *testing.T) {
-	o, err := parse(strings.Fields("--suite garnet,inventory --seeds 4 --from old.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "go run ./benchmarks/slopes --suite garnet,inventory --seeds 4"; o.Command != want {
-		t.Errorf("command %q, want %q", o.Command, want)
 	}
 }

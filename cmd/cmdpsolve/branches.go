@@ -142,7 +142,7 @@ func (p *loaded) branchSections(branches []branchReport) []report.Section {
 	t := &report.Table{Columns: []report.Column{{Title: "branch", Align: report.Left}, {Title: "probability"}}}
 	for i, name := range p.Returns {
 		if p.Model.Mean(i) {
-			t.Columns = append(t.Columns, report.Column{Title: name})
+			t.Head(name)
 		}
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "breaks for ever", Align: report.Left})

@@ -78,7 +78,7 @@ func (c *planCommand) planConfident(ctx context.Context, p *loaded) error {
 	}
 	m, iv, known, err := robust.FromCounts(p.Problem.Model, counts, o.pool, o.confidence)
 	if err != nil {
-		return usage("%s: %w", p.name, unprefixed(err))
+		return usage("%s: %w", p.name, trim(err))
 	}
 	of := *p.Problem
 	of.Model = m

@@ -204,9 +204,10 @@ func (o *convertOptions) ask(s streams, in, out string) (*convertReport, error) 
 	return describe(in, out, p, nil), nil
 }
 
-// trim drops the name of the package from an error whose file has been named.
+// trim drops the name of the package that an error comes from, whose file has been named.
 func trim(err error) error {
-	for _, prefix := range []string{"problem: ", "exchange: ", "umb: ", "drn: ", "prism: ", "numpy: ", "gymnasium: "} {
+	for _, prefix := range []string{"problem: ", "cmdp: ", "robust: ", "exchange: ", "umb: ", "drn: ", "prism: ",
+		"numpy: ", "gymnasium: "} {
 		if text, ok := strings.CutPrefix(err.Error(), prefix); ok {
 			return errors.New(text)
 		}

@@ -25,7 +25,7 @@ func (g given) widened(p *problem.Problem) (*problem.Problem, error) {
 	}
 	iv, err := cmdp.Widen(p.Model, p.Intervals, x)
 	if err != nil {
-		return nil, unprefixed(err)
+		return nil, trim(err)
 	}
 	return p.WithIntervals(iv), nil
 }

@@ -136,14 +136,10 @@ const mostTypes, mostSteps, usesBeside = 40, 50, 2
 func (d *planReport) typeTable(p *loaded) *report.Table {
 	t := report.NewTable("type", "agents", "policies")
 	for _, name := range p.Problem.Returns {
-		t.Columns = append(t.Columns, report.Column{Title: name + " of one"})
+		t.Head(name + " of one")
 	}
 	for _, one := range d.Types[:min(mostTypes, len(d.Types))] {
-		row := []any{one.Name, one.Count, len(one.Policies)}
-		for _, x := range one.Returns.Values {
-			row = append(row, x)
-		}
-		t.Add(row...)
+		t.Add(append([]any{one.Name, one.Count, len(one.Policies)}, report.Cells(one.Returns.Values)...)...)
 	}
 	return t
 }
@@ -169,9 +165,7 @@ func (d *planReport) assignmentTable() *report.Table {
 func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 	t := report.NewTable("step")
 	for _, name := range d.Use.Names[first:end] {
-		for _, title := range []string{name, "limit", "price"} {
-			t.Columns = append(t.Columns, report.Column{Title: title})
-		}
+		t.Head(name, "limit", "price")
 	}
 	largest := make([]float64, len(d.Use.Names))
 	for k := range largest {

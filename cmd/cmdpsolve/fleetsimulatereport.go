@@ -34,7 +34,7 @@ type fleetSimulation struct {
 // wayReport is what came of one way to play the fleet. Objective is that of single episodes.
 type wayReport struct {
 	Way       string                   `json:"way"`
-	Objective estimateReport           `json:"objective"`
+	Objective estimate                 `json:"objective"`
 	Returns   report.Named[meanReport] `json:"returns"`
 	// Kept is the share of the episodes that keep all limits, KeptSteps of those that keep the limits of single steps.
 	Kept      shareReport         `json:"kept"`
@@ -42,12 +42,6 @@ type wayReport struct {
 	Limits    []limitPlayedReport `json:"limits"`
 	Use       perStep             `json:"use,omitzero"`
 	Safety    *safetyReport       `json:"safety,omitempty"`
-}
-
-// estimateReport is a mean with the half-width of its 95% confidence interval.
-type estimateReport struct {
-	Mean report.Number `json:"mean"`
-	CI95 report.Number `json:"ci95"`
 }
 
 // shareReport is a share of the episodes with the ends of its 95% confidence interval.
@@ -65,15 +59,15 @@ func newShareReport(s fleet.Share) shareReport {
 // Excess is the mean by which it is broken where it is, and Most the greatest. Exact is the probability with
 // which it is broken, of agents on their own where their use can be counted.
 type limitPlayedReport struct {
-	Constraint string         `json:"constraint"`
-	Return     string         `json:"return"`
-	Step       int            `json:"step,omitempty"`
-	Limit      report.Number  `json:"limit"`
-	Value      estimateReport `json:"value"`
-	Broken     shareReport    `json:"broken"`
-	Excess     report.Number  `json:"excess"`
-	Most       report.Number  `json:"most"`
-	Exact      *exactBroken   `json:"exact,omitempty"`
+	Constraint string        `json:"constraint"`
+	Return     string        `json:"return"`
+	Step       int           `json:"step,omitempty"`
+	Limit      report.Number `json:"limit"`
+	Value      estimate      `json:"value"`
+	Broken     shareReport   `json:"broken"`
+	Excess     report.Number `json:"excess"`
+	Most       report.Number `json:"most"`
+	Exact      *exactBroken  `json:"exact,omitempty"`
 
 	constraint int
 	atLeast    bool
@@ -118,12 +112,12 @@ func newFleetSimulation(p *loaded, plan *fleet.Plan, c *simulateCommand) *fleetS
 // not known.
 func (rep *fleetSimulation) add(p *loaded, way fleetWay, played *fleet.Played, sums []*fleet.Sum) {
 	f := p.Fleet()
-	w := wayReport{Way: way.name, Objective: estimateReport{report.NaN, report.NaN},
+	w := wayReport{Way: way.name, Objective: estimate{report.NaN, report.NaN},
 		Returns: report.Named[meanReport]{Names: f.Returns},
 		Kept:    newShareReport(played.Kept), KeptSteps: newShareReport(played.KeptSteps),
 		Limits: []limitPlayedReport{}}
 	if p.Task.Cost != nil {
-		w.Objective = estimateReport{report.Number(p.Sense() * played.Each.Mean), report.Number(played.Each.Half)}
+		w.Objective = estimate{report.Number(p.Sense() * played.Each.Mean), report.Number(played.Each.Half)}
 	}
 	for i := range f.Returns {
 		w.Returns.Values = append(w.Returns.Values, meanReport{Mean: report.Number(played.Mean[i]),
@@ -161,7 +155,7 @@ func newLimitPlayed(p *loaded, l *query.Limit, played fleet.LimitPlayed, sum *fl
 		sign = -1
 	}
 	out := limitPlayedReport{Constraint: l.Name, Return: l.Return, Step: l.Step, Limit: report.Number(l.Bound),
-		Value:  estimateReport{report.Number(sign * played.Value.Mean), report.Number(played.Value.Half)},
+		Value:  estimate{report.Number(sign * played.Value.Mean), report.Number(played.Value.Half)},
 		Broken: newShareReport(played.Broken), Excess: report.Number(played.Excess), Most: report.Number(played.Most),
 		constraint: l.Constraint, atLeast: l.AtLeast}
 	if l.Constraint >= 0 {
@@ -311,7 +305,7 @@ func (rep *fleetSimulation) comparison(p *loaded) *report.Table {
 func (rep *fleetSimulation) returnsTable(p *loaded) *report.Table {
 	t := report.NewTable("way")
 	for _, name := range p.Fleet().Returns {
-		t.Columns = append(t.Columns, report.Column{Title: name}, report.Column{Title: "ci95"})
+		t.Head(name, "ci95")
 	}
 	const most = 3 // returns that fit on a line
 	if len(p.Fleet().Returns) > most {

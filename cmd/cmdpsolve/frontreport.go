@@ -162,17 +162,11 @@ func (rep *frontReport) wanted(p *loaded) string {
 func (rep *frontReport) pointTable() *report.Table {
 	t := report.NewTable(rep.shown...)
 	for _, o := range rep.over {
-		t.Columns = append(t.Columns, report.Column{Title: "weight_" + o.name})
+		t.Head("weight_" + o.name)
 	}
-	t.Columns = append(t.Columns, report.Column{Title: "vertex"})
+	t.Head("vertex")
 	for _, q := range rep.Points {
-		var row []any
-		for _, x := range q.Returns.Values {
-			row = append(row, x)
-		}
-		for _, x := range q.Weights.Values {
-			row = append(row, x)
-		}
+		row := append(report.Cells(q.Returns.Values), report.Cells(q.Weights.Values)...)
 		t.Add(append(row, map[bool]int{true: 1}[q.Vertex])...)
 	}
 	return t
@@ -185,15 +179,14 @@ func (rep *frontReport) vertexTable(p *loaded) *report.Table {
 	a, b := rep.over[0], rep.over[1]
 	sloped := len(rep.over) == 2 && len(rep.Vertices) > 1 && rep.Union == 0
 	if rep.Union > 0 {
-		t.Columns = append(t.Columns, report.Column{Title: "threshold"})
+		t.Head("threshold")
 	}
 	if sloped {
-		t.Columns = append(t.Columns, report.Column{Title: b.name + " per " + a.name})
+		t.Head(b.name + " per " + a.name)
 	}
 	rows := rep.printed(p)
 	for j, i := range rows {
-		row, q := []any{i + 1}, rep.Vertices[i]
-		row = append(row, rep.cells(p, i)...)
+		row, q := append([]any{i + 1}, rep.cells(p, i)...), rep.Vertices[i]
 		if rep.Union > 0 {
 			var at []string
 			for _, x := range q.Thresholds {

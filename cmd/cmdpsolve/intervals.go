@@ -40,26 +40,16 @@ func (o *memoryOptions) widened(p *problem.Problem, name string) (*problem.Probl
 	}
 	iv, err := cmdp.Widen(p.Model, p.Intervals, o.interval)
 	if err != nil {
-		return nil, usage("--interval: %s: %w", name, unprefixed(err))
+		return nil, usage("--interval: %s: %w", name, trim(err))
 	}
 	return p.WithIntervals(iv), nil
-}
-
-// unprefixed is an error without the name of the package that it comes from.
-func unprefixed(err error) error {
-	for _, prefix := range []string{"cmdp: ", "robust: ", "problem: "} {
-		if text := err.Error(); len(text) > len(prefix) && text[:len(prefix)] == prefix {
-			return errors.New(text[len(prefix):])
-		}
-	}
-	return err
 }
 
 // set returns the set of models of an uncertain problem. working, if not nil, is told what is done.
 func (p *loaded) set(workers int, working func(what string, part float64)) (*robust.Set, error) {
 	iv, same, err := p.Intervals()
 	if err != nil {
-		return nil, usage("%s: %w", p.name, unprefixed(err))
+		return nil, usage("%s: %w", p.name, trim(err))
 	}
 	set, err := robust.New(robust.Spec{
 		Model:     p.Model,
@@ -70,7 +60,7 @@ func (p *loaded) set(workers int, working func(what string, part float64)) (*rob
 		Working:   working,
 	})
 	if err != nil {
-		return nil, usage("%s: %w", p.name, unprefixed(err))
+		return nil, usage("%s: %w", p.name, trim(err))
 	}
 	return set, nil
 }
@@ -235,10 +225,8 @@ func (p *loaded) drawnBounds(ctx context.Context, set *robust.Set, r *robust.Res
 // drawnTable lists the policies that are drawn at the start, no more than the largest.
 func (d *robustReport) drawnTable(p *loaded) *report.Table {
 	t := report.NewTable("drawn", "probability")
-	for _, name := range p.Returns {
-		t.Columns = append(t.Columns, report.Column{Title: name})
-	}
-	t.Columns = append(t.Columns, report.Column{Title: "breaks"})
+	t.Head(p.Returns...)
+	t.Head("breaks")
 	sides := p.Scale()
 	for n, of := range d.Drawn[:min(len(d.Drawn), mostBranches)] {
 		row := []any{n + 1, of.Probability}
@@ -352,7 +340,7 @@ func (p *loaded) overSet(err error) error {
 	case errors.As(err, &no):
 		return usage("%s: %s", p.name, p.notDefined(no))
 	case errors.Is(err, robust.ErrCurved):
-		return usage("%s: %w", p.name, unprefixed(err))
+		return usage("%s: %w", p.name, trim(err))
 	}
 	return p.stopped(err)
 }

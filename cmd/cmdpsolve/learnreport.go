@@ -248,7 +248,7 @@ func (s *session) resultTable(rep *learnReport) *report.Table {
 		t, policies = report.NewTable("", "learned"), nil
 	}
 	for _, p := range policies {
-		t.Columns = append(t.Columns, report.NewTable(p.Policy).Columns...)
+		t.Head(p.Policy)
 	}
 	add := func(of func(learnedPolicy) any, row ...any) {
 		for _, p := range policies {
@@ -298,18 +298,15 @@ func (s *session) historyTable(records []recordReport) *report.Table {
 	for _, name := range s.p.Returns {
 		t.Columns = append(t.Columns, report.Column{Title: name, In: []report.Format{report.CSV}})
 	}
-	t.Columns = append(t.Columns, report.NewTable("objective", "violation", "regret").Columns...)
+	t.Head("objective", "violation", "regret")
 	if s.p.hello != nil { // programs find the column of regret, empty
 		t.Columns[len(t.Columns)-1].In = []report.Format{report.CSV}
 	}
 	if s.moma() {
-		t.Columns = append(t.Columns, report.NewTable("bound", "rho").Columns...)
+		t.Head("bound", "rho")
 	}
 	for _, rec := range records {
-		row := []any{rec.Episode}
-		for _, x := range rec.Average.Values {
-			row = append(row, x)
-		}
+		row := append([]any{rec.Episode}, report.Cells(rec.Average.Values)...)
 		row = append(row, rec.Objective, rec.Violation, rec.Regret)
 		if s.moma() {
 			row = append(row, rec.Bound, rec.Rho)

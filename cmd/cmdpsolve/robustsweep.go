@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
@@ -92,7 +93,8 @@ func (c *planCommand) planRobustSweep(ctx context.Context, p *loaded) error {
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
-	return rep.verdict()
+	status := func(one *robustSwept) string { return one.Status }
+	return sweptVerdict(rep.Plans, status, robustVerdict(robust.Undecided))
 }
 
 // addRobustSwept plans at one point. It starts from the policies of the plan before.
@@ -112,7 +114,7 @@ func (c *planCommand) addRobustSwept(
 		var err error
 		iv, err = cmdp.Widen(p.Problem.Model, iv, x)
 		if err != nil {
-			return usage("--sweep: %w", unprefixed(err))
+			return usage("--sweep: %w", trim(err))
 		}
 	}
 	q, err := p.WithIntervals(ctx, iv)
@@ -140,39 +142,18 @@ func (c *planCommand) addRobustSwept(
 	return nil
 }
 
-// verdict is infeasible if no limit can be kept anywhere, and a failure if a plan is undecided.
-func (rep *robustSweep) verdict() error {
-	infeasible := 0
-	for _, one := range rep.Plans {
-		switch one.Status {
-		case robust.Undecided.String():
-			return robustVerdict(robust.Undecided)
-		case robust.Infeasible.String():
-			infeasible++
-		}
-	}
-	if infeasible == len(rep.Plans) {
-		return robustVerdict(robust.Infeasible)
-	}
-	return nil
-}
-
 // report declares the sweep as one table, which has a column for each bound in CSV.
 func (rep *robustSweep) report(p *loaded) *report.Report {
-	t := report.NewTable(append(slices.Clone(rep.Over), "objective", "bound", "status")...)
-	list := report.NewTable(append(slices.Clone(rep.Over), "objective", "bound", "status")...)
+	t, list := report.NewTable(rep.Over...), report.NewTable(rep.Over...)
+	t.Head("objective", "bound", "status")
+	t.Head(p.Returns...)
+	list.Head("objective", "bound", "status")
 	for _, name := range p.Returns {
-		t.Columns = append(t.Columns, report.Column{Title: name})
-		list.Columns = append(list.Columns, report.Column{Title: "least " + name},
-			report.Column{Title: "greatest " + name})
+		list.Head("least "+name, "greatest "+name)
 	}
 	scale := p.Scale()
 	for _, one := range rep.Plans {
-		var row []any
-		for _, x := range one.Limits {
-			row = append(row, x)
-		}
-		row = append(row, one.Objective, one.Bound, one.Status)
+		row := append(report.Cells(one.Limits), one.Objective, one.Bound, one.Status)
 		short := slices.Clone(row)
 		for i := range p.Returns {
 			least, greatest, both := "–", "–", "–"
@@ -189,21 +170,10 @@ func (rep *robustSweep) report(p *loaded) *report.Report {
 	notes := report.Note{"Objective is what the plan reaches in the worst model, bound what no policy beats in " +
 		"every model. The returns are from the least to the greatest."}
 	return &report.Report{Data: rep, Sections: []report.Section{
-		p.headed(rep.Wanted+", swept over "+overList(rep.Over),
+		p.headed(rep.Wanted+", swept over "+strings.Join(rep.Over, ", "),
 			fmt.Sprintf("%s, %.3g s", count(len(rep.Plans), "plan"), rep.Seconds)),
 		t, notes, report.Only(list, report.CSV),
 	}}
-}
-
-func overList(over []string) string {
-	text := ""
-	for i, name := range over {
-		if i > 0 {
-			text += ", "
-		}
-		text += name
-	}
-	return text
 }
 
 // figure draws objective and bound against what is swept first.
@@ -223,5 +193,5 @@ func (rep *robustSweep) figure(title string) *chart.Figure {
 		}
 	}
 	panel.Curves = []chart.Curve{plan, bound}
-	return &chart.Figure{Title: title + ": " + overList(rep.Over) + " swept", Panels: []chart.Panel{panel}}
+	return &chart.Figure{Title: title + ": " + strings.Join(rep.Over, ", ") + " swept", Panels: []chart.Panel{panel}}
 }

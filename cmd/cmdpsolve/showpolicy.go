@@ -264,7 +264,7 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.Component) [
 		t.Columns[len(t.Columns)-1].Title = "state (memory)"
 	}
 	if steps {
-		t.Columns = append(t.Columns, report.Column{Title: "steps"})
+		t.Head("steps")
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "policy", Align: report.Left})
 	for _, l := range shown {

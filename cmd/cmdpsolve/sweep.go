@@ -173,7 +173,8 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 	if err := c.write(rep.report(p), *c.format); err != nil {
 		return err
 	}
-	return rep.verdict(c.iterations)
+	status := func(one *sweptReport) string { return one.Status }
+	return sweptVerdict(rep.Plans, status, verdict(exact.Undecided, c.iterations))
 }
 
 // chooseSides has each limit on the side that the problem limits, above if it limits none.
@@ -209,19 +210,14 @@ func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, re
 	return failed(q.writePolicy(one.Policy, s.Result.Policy, s.Result.Components, s.Result.Parts))
 }
 
-// verdict is infeasible if no limit can be kept, and a failure if a plan is undecided.
-func (rep *sweepReport) verdict(iterations int) error {
-	infeasible := 0
-	for _, one := range rep.Plans {
-		switch one.Status {
-		case exact.Undecided.String():
-			return verdict(exact.Undecided, iterations)
-		case exact.Infeasible.String():
-			infeasible++
-		}
-	}
-	if infeasible == len(rep.Plans) {
-		return verdict(exact.Infeasible, iterations)
+// sweptVerdict is infeasible if limits can be kept in none of the plans, and undecided if one of them is.
+func sweptVerdict[P any](plans []P, status func(P) string, undecided error) error {
+	is := func(s exact.Status) func(P) bool { return func(one P) bool { return status(one) == s.String() } }
+	switch {
+	case slices.ContainsFunc(plans, is(exact.Undecided)):
+		return undecided
+	case !slices.ContainsFunc(plans, func(one P) bool { return !is(exact.Infeasible)(one) }):
+		return &exitError{exitInfeasible, nil}
 	}
 	return nil
 }
@@ -250,28 +246,22 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 	if p.thresholds() != nil { // which excess is looked at differs from plan to plan
 		shown = p.Problem.Returns
 	}
-	for _, title := range append([]string{"objective"}, shown...) {
-		t.Columns = append(t.Columns, report.Column{Title: title})
-	}
+	t.Head("objective")
+	t.Head(shown...)
 	for _, l := range rep.Over {
 		title := "price of " + strings.TrimRight(l, " ≤≥")
 		if len(rep.Over) == 1 && p.isFleet() { // names of limits at each step are long
 			title = "price"
 		}
-		t.Columns = append(t.Columns, report.Column{Title: title})
+		t.Head(title)
 	}
 	scale, iterations := p.Scale(), 0
 	for _, one := range rep.Plans {
 		iterations += one.Iterations
-		var row []any
-		for _, x := range one.Limits {
-			row = append(row, x)
-		}
-		kept := one.Status == exact.Optimal.String()
-		switch {
-		case kept:
+		row, kept := report.Cells(one.Limits), one.Status == exact.Optimal.String()
+		if kept {
 			row = append(row, one.Objective)
-		default:
+		} else {
 			row = append(row, one.Status)
 		}
 		for i, x := range one.Returns.Values[:len(shown)] {
@@ -281,10 +271,7 @@ func (rep *sweepReport) report(p *loaded) *report.Report {
 				row = append(row, report.NaN)
 			}
 		}
-		for _, x := range one.Prices {
-			row = append(row, x)
-		}
-		t.Add(row...)
+		t.Add(append(row, report.Cells(one.Prices)...)...)
 	}
 	notes := report.Note{"The price of a limit is how much the optimum improves for each unit by which it is relaxed."}
 	return &report.Report{Data: rep, Sections: []report.Section{

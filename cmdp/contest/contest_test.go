@@ -13,9 +13,12 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestShardsSplit: every run is in exactly one part.
@@ -302,5 +305,44 @@ func TestSealed(t *testing.T) {
 		"\n")
 	if _, err := unsealed(old); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAlongKeepsTheGap: in expectation, so on average over seeds, nobody gets nearer than the gap to an opponent who plays
+// best responses along its direction.
+func TestAlongKeepsTheGap(t *testing.T) {
+	for _, spec := range []string{"matrix:limit=0.4", "matrix:game=regret3,limit=-0.1"} {
+		p, err := instance.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(t.Context(), p, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap, err := exact.ApproachabilityGap(t.Context(), p.Model, q.Task, exact.GapOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := Defaults()
+		settings.Algorithms = []string{"moma-free", "moma-projection"}
+		settings.Planner, settings.Episodes, settings.Seeds = "hoeffding", 5000, 20
+		c, err := New(t.Context(), q, settings, Options{Unmeasured: true, Unsolved: true,
+			Opponent: func(uint64) (cmdp.Opponent, error) { return cmdp.NewBestResponseAlong(p.Model, gap.Direction) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range c.Entrants {
+			var along []float64
+			for _, r := range e.Results {
+				along = append(along, floats.Dot(gap.Direction, r.Average)-gap.Support)
+			}
+			if mean, half := MeanInterval(along); mean < gap.Lower-2*half-1e-9 {
+				t.Errorf("%s, %s: ⟨θ, W⟩ − h(θ) is %g ± %g: want at least %g", spec, e.Name, mean, half, gap.Lower)
+			}
+		}
 	}
 }

@@ -41,10 +41,24 @@ const (
 // NewTable returns a table without rows whose columns have the given titles.
 func NewTable(titles ...string) *Table {
 	t := &Table{}
+	t.Head(titles...)
+	return t
+}
+
+// Head appends columns with the given titles.
+func (t *Table) Head(titles ...string) {
 	for _, title := range titles {
 		t.Columns = append(t.Columns, Column{Title: title})
 	}
-	return t
+}
+
+// Cells returns values as cells of a row.
+func Cells[T any](values []T) []any {
+	cells := make([]any, len(values))
+	for i, x := range values {
+		cells[i] = x
+	}
+	return cells
 }
 
 // Add appends a row.
