@@ -308,8 +308,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// TestAlongKeepsTheGap: in expectation, so on average over seeds, nobody gets nearer than the gap to an opponent who plays
-// best responses along its direction.
+// TestAlongKeepsTheGap: in expectation, so on average over seeds, nobody gets nearer than the gap to an opponent who
+// plays best responses along its direction.
 func TestAlongKeepsTheGap(t *testing.T) {
 	for _, spec := range []string{"matrix:limit=0.4", "matrix:game=regret3,limit=-0.1"} {
 		p, err := instance.New(spec)
