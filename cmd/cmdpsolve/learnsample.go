@@ -177,9 +177,12 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 	plan, err := baseline.PlanSampled(ctx, env, cfg, d.Sample.Each, c.sample.strict,
 		rand.New(cmdp.Stream(c.settings.Seed, "samples")))
 	c.simulator.close()
+	fallible, _ := env.(cmdp.Fallible)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return stopped(err)
+	case fallible != nil && fallible.Err() != nil:
+		return failed(fmt.Errorf("%s: %w", p.name, err))
 	case err != nil:
 		return usage("%s: %w", p.name, err)
 	}
@@ -196,9 +199,10 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
 	}
 	switch {
-	case p.hello != nil && (!p.hello.Settable || p.hello.Start == nil):
-		return cfg, nil, usage("--sample: the simulator cannot be asked anywhere: its hello must say \"set_state\": " +
-			"true, and where episodes start")
+	case p.hello != nil && !p.hello.Settable:
+		return cfg, nil, usage("--sample: the simulator cannot be asked anywhere: its hello must say \"set_state\": true")
+	case p.hello != nil && p.hello.Start == nil:
+		return cfg, nil, usage("--sample: the simulator must say where episodes begin: its hello has no \"start\"")
 	case p.hello != nil:
 		cfg.Pooled = true
 		env, err = c.simulator.source.Simulator(p.hello, p.steps())

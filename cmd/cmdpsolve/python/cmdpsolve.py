@@ -546,6 +546,8 @@ def _place(problem, folder) -> Tuple[str, Optional[str]]:
         return os.fspath(problem), None
     if isinstance(problem, Mapping):
         problem = Problem(problem)
+    if not isinstance(problem, Problem):
+        raise TypeError(f"{type(problem).__name__}: want a problem, which is a path, a name, a dict or a Problem; environments are for learn")
     if not problem.files:
         return "-", json.dumps(problem.document, default=_plain)
     path = os.path.join(folder, "problem.json")
@@ -620,12 +622,10 @@ def _judge(watch: _Watch, out: str, err: str, folder: str, result: Callable[[dic
     text = err.strip()
     faults = []
     if "failed" in data:
+        tidy = lambda s: s.replace(folder + os.sep, "").replace("standard input", "problem.json")
         faults = [_read(Fault, f) for f in data["failed"].get("faults") or []]
-        text = data["failed"]["message"]
-        if faults:
-            tidy = lambda s: s.replace(folder + os.sep, "").replace("standard input", "problem.json")
-            faults = [dataclasses.replace(f, file=tidy(f.file), message=tidy(f.message)) for f in faults]
-            text = tidy(text)
+        faults = [dataclasses.replace(f, file=tidy(f.file), message=tidy(f.message)) for f in faults]
+        text = tidy(data["failed"]["message"])
         data = {}
     if status in (0, 3) and data:
         return result(data)

@@ -370,8 +370,14 @@ class Learning(unittest.TestCase):
         plan = learn(Anywhere(), **options)
         self.assertEqual((plan.status, plan.sample["each"], plan.true), ("sampled", 400, None))
         self.assertEqual(set(plan.returns), set(plan.sample["error"]))
-        with self.assertRaisesRegex(cs.Error, "cannot be asked anywhere"):
+        with self.assertRaisesRegex(cs.ProblemError, "cannot be asked anywhere"):
             learn(Chain(), **options)
+        with self.assertRaisesRegex(cs.ProblemError, "must say where episodes begin"):
+            learn(Anywhere(), start=None, **options)
+        with self.assertRaisesRegex(cs.RunError, '^problem.json: .*"state" 5: the hello has the states 0 to 1'):
+            learn(type("E", (Anywhere,), {"step": lambda self, a: (5, [0, 0])})(), **options)
+        with self.assertRaisesRegex(TypeError, "environments are for learn"):
+            cs.plan(Anywhere(), sample=400)
 
     def test_failing_environment(self):
         with tempfile.TemporaryDirectory() as folder:
