@@ -374,3 +374,85 @@ func wideLines(src []byte) (wide []int) {
 }
 
 func columns(line string) int { return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t") }
+
+// notYetPlain are the packages in which heads of ifs and switches may still do work: none is to be added.
+var notYetPlain = []string{"cmd/cmdpsolve/internal/nasty", "cmdp/baseline", "cmdp/cmdptest", "cmdp/exact",
+	"cmdp/exchange", "cmdp/fleet", "cmdp/internal", "cmdp/language", "cmdp/simulator", "cost", "geometry", "oracle"}
+
+// TestHeadsOnlyDecide: the head of an if or a switch may declare what it decides about, or take the error that it
+// looks at, and does nothing else.
+func TestHeadsOnlyDecide(t *testing.T) {
+	checked := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
+		if err == nil && d.IsDir() && (slices.Contains(notYetPlain, name) || name == "cmdp/testdata") {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") ||
+			filepath.ToSlash(filepath.Dir(name)) == "cmdp" {
+			return err
+		}
+		checked++
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, line := range workingHeads(t, src) {
+			t.Errorf("%s:%d: the head of an if or a switch does work: want a line of its own for it", name, line)
+		}
+		return nil
+	})
+	if err != nil || checked < 250 {
+		t.Errorf("%d files, %v", checked, err)
+	}
+	const sample = `package p
+func f(a, b int) (err error) {
+	if a = g(b); a > 0 {
+	}
+	if a++; a > 0 {
+	}
+	if g(a); b > 0 {
+	}
+	if a, err = h(); err != nil {
+	}
+	switch a = 1; b {
+	}
+	if c := g(a); c > 0 {
+	}
+	if err = k(); err != nil {
+	}
+	return err
+}`
+	if got := workingHeads(t, []byte(sample)); !slices.Equal(got, []int{3, 5, 7, 9, 11}) {
+		t.Errorf("of a sample: lines %v", got)
+	}
+}
+
+// workingHeads returns the lines of heads that do work.
+func workingHeads(t *testing.T, src []byte) (lines []int) {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		var init ast.Stmt
+		switch s := n.(type) {
+		case *ast.IfStmt:
+			init = s.Init
+		case *ast.SwitchStmt:
+			init = s.Init
+		}
+		works := init != nil
+		if assign, ok := init.(*ast.AssignStmt); ok {
+			to, named := assign.Lhs[0].(*ast.Ident)
+			works = assign.Tok != token.DEFINE && (len(assign.Lhs) > 1 || !named || to.Name != "err")
+		}
+		if works {
+			lines = append(lines, fset.Position(init.Pos()).Line)
+		}
+		return true
+	})
+	return lines
+}

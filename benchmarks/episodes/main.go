@@ -101,7 +101,8 @@ func read(e *contest.Entry, folder string) (*problem, error) {
 		return nil, err
 	}
 	p := &problem{name: e.Name, episodes: e.Settings.Episodes, needed: map[string][][]float64{}}
-	if p.regret, p.violation, err = baseline.Ranges(of.Model.Shape(), task); err != nil {
+	p.regret, p.violation, err = baseline.Ranges(of.Model.Shape(), task)
+	if err != nil {
 		return nil, err
 	}
 	runs, err := harness.Results(folder, e)
@@ -198,7 +199,8 @@ all of them did, "–" where less than half did, and nothing where the learner d
 			for _, p := range problems {
 				text := ""
 				if of := p.needed[name]; of != nil {
-					if text = cell(of[i]); p.median(name, i) == p.best(names, i) && !math.IsInf(p.best(names, i), 1) {
+					text = cell(of[i])
+					if p.median(name, i) == p.best(names, i) && !math.IsInf(p.best(names, i), 1) {
 						text = "**" + text + "**"
 					}
 				}

@@ -104,7 +104,8 @@ func Run[T any, S Study[R], R any](ctx context.Context, o *Options, list []T, op
 	var all []R
 	if o.From != "" {
 		var err error
-		if all, err = ReadRecords[R](o.From); err != nil {
+		all, err = ReadRecords[R](o.From)
+		if err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
 		}
 	}

@@ -35,7 +35,8 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	var err error
-	if o.studies, err = studies.Choose("study", *names); err != nil {
+	o.studies, err = studies.Choose("study", *names)
+	if err != nil {
 		return nil, err
 	}
 	if less := f.Changed("study") || f.Changed("seeds") || f.Changed("shorter"); less && !o.Trial && !f.Changed("out") {

@@ -55,7 +55,8 @@ var files = []file{
 
 // write writes the files of a problem and returns the path of the problem.
 func (f *file) write(folder string, o *options) (path string, transitions int, err error) {
-	if folder, err = os.MkdirTemp(folder, "file"); err != nil {
+	folder, err = os.MkdirTemp(folder, "file")
+	if err != nil {
 		return "", 0, err
 	}
 	out, err := os.Create(filepath.Join(folder, f.data))

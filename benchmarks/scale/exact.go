@@ -45,7 +45,8 @@ func (j job) solve(ctx context.Context, p *problem.Problem) (*outcome, error) {
 		start, used := time.Now(), harness.ProcessorTime()
 		last := start
 		progress := func(int, float64, float64) { last = time.Now() }
-		if r, err = exact.Solve(ctx, p.Model, task, exact.Options{Workers: j.Threads, Progress: progress}); err != nil {
+		r, err = exact.Solve(ctx, p.Model, task, exact.Options{Workers: j.Threads, Progress: progress})
+		if err != nil {
 			return nil, err
 		}
 		seconds = append(seconds, time.Since(start).Seconds())

@@ -103,7 +103,8 @@ func (j job) glpsol(ctx context.Context, program *lp.Problem) (*outcome, error) 
 		return nil, err
 	}
 	var optimal bool
-	if out.Objective, optimal, err = readAnswer(text); err != nil {
+	out.Objective, optimal, err = readAnswer(text)
+	if err != nil {
 		return nil, err
 	}
 	if !optimal {

@@ -63,10 +63,12 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if p, err = p.vary(ctx, &c.what); err != nil {
+	p, err = p.vary(ctx, &c.what)
+	if err != nil {
 		return err
 	}
-	if p, err = p.rethought(ctx); err != nil {
+	p, err = p.rethought(ctx)
+	if err != nil {
 		return err
 	}
 	if p.isGame() {
@@ -78,7 +80,8 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	begin := time.Now()
 	var known *policyBounds
 	if c.policy != "" {
-		if p, known, err = p.readBounds(ctx, c.policy); err != nil {
+		p, known, err = p.readBounds(ctx, c.policy)
+		if err != nil {
 			return err
 		}
 	}
@@ -212,7 +215,8 @@ func (c *checkCommand) slack(ctx context.Context, p *loaded, rep *checkReport, o
 	if p.Task.Cost == nil {
 		return nil
 	}
-	if planner, err = p.fresh(opts); err != nil {
+	planner, err = p.fresh(opts)
+	if err != nil {
 		return err
 	}
 	best, err := planner.Solve(ctx, p.Task, opts)
@@ -281,7 +285,8 @@ func forced(ctx context.Context, m *cmdp.Model) (down, up []float64, err error) 
 	for i := range dir {
 		clear(dir)
 		dir[i] = 1
-		if _, down[i], err = g.Solve(ctx, dir); err != nil {
+		_, down[i], err = g.Solve(ctx, dir)
+		if err != nil {
 			return nil, nil, err
 		}
 		dir[i] = -1

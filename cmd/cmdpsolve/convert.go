@@ -132,7 +132,8 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		return describe(in, out, p, nil), nil
 	}
 	if p != nil {
-		if m, err = p.Export(); err != nil {
+		m, err = p.Export()
+		if err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
 		if o.mean || o.normalize > 0 {
@@ -153,7 +154,8 @@ func (o *convertOptions) convert(s streams, in, out string) (*convertReport, err
 		m.MeanRewards()
 	}
 	if isProblemFile(out) {
-		if p, err = problem.Import(m, o.time); err != nil {
+		p, err = problem.Import(m, o.time)
+		if err != nil {
 			return nil, usage("%s: %w", in, trim(err))
 		}
 		err = writeFile(out, func(w io.Writer) error { return problem.Write(w, p) })

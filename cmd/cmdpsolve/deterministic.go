@@ -61,7 +61,8 @@ func (c *planCommand) planDeterministic(ctx context.Context, p *loaded) error {
 	}
 	r.Status, r.Iterations = found.Status, found.Iterations
 	if found.Policy != nil && p.Model.Means() {
-		if r.Branches, err = exact.Branches(ctx, p.Model, []cmdp.Policy{found.Policy}, []float64{1}); err != nil {
+		r.Branches, err = exact.Branches(ctx, p.Model, []cmdp.Policy{found.Policy}, []float64{1})
+		if err != nil {
 			return p.stopped(err)
 		}
 	}

@@ -109,7 +109,8 @@ func (x *explorers) make(ctx context.Context, g given) (*explorer, error) {
 			called = append(called, "--set", name+"="+set[name])
 		}
 		var err error
-		if p, err = x.read(ctx, set); err != nil {
+		p, err = x.read(ctx, set)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +129,8 @@ func (x *explorers) make(ctx context.Context, g given) (*explorer, error) {
 			}
 		}
 		var err error
-		if p, err = x.unfold(ctx, &declared); err != nil {
+		p, err = x.unfold(ctx, &declared)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +139,8 @@ func (x *explorers) make(ctx context.Context, g given) (*explorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p, err = x.unfold(ctx, wider); err != nil {
+		p, err = x.unfold(ctx, wider)
+		if err != nil {
 			return nil, err
 		}
 		called = append(called, "--interval", strconv.FormatFloat(g.Width[widthName], 'g', -1, 64))

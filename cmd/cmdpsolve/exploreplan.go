@@ -221,7 +221,8 @@ func (e *explorer) planNothing(ctx context.Context, p *loaded, why error) (*plan
 		return a, nil
 	}
 	var err error
-	if a.Conflict, err = p.conflict(ctx, exact.Options{}); err == nil && a.Conflict != nil {
+	a.Conflict, err = p.conflict(ctx, exact.Options{})
+	if err == nil && a.Conflict != nil {
 		a.Notes = conflictNotes(a.Conflict)
 	}
 	return a, err
@@ -260,7 +261,8 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 	a := &planAnswer{Report: d, Notes: append(append(d.notes(p, false), p.branchLines(d.Branches)...),
 		p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == exact.Infeasible {
-		if a.Conflict, err = p.conflict(ctx, e.options.solver(nil)); err != nil {
+		a.Conflict, err = p.conflict(ctx, e.options.solver(nil))
+		if err != nil {
 			return nil, err
 		}
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)

@@ -158,7 +158,8 @@ func (v *policyView) take(h, s, choice int, x float64) {
 			return
 		}
 		name := v.name(h, s, a)
-		if a = slices.Index(v.names[s], name); a < 0 {
+		a = slices.Index(v.names[s], name)
+		if a < 0 {
 			a, v.names[s] = len(v.names[s]), append(v.names[s], name)
 		}
 	}
@@ -190,7 +191,8 @@ func (v *policyView) list(h int) {
 		first, end := rows.Choices(s)
 		n := end - first
 		if sh := m.Shape(); sh != nil && n > 0 && sh.Game() {
-			if n = sh.Actions(h, s); v.question.Player == "opponent" {
+			n = sh.Actions(h, s)
+			if v.question.Player == "opponent" {
 				n = sh.OpponentActions(h, s)
 			}
 		}

@@ -210,7 +210,8 @@ func (c *frontCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	c.nominally(p, "the curve is that of")
-	if p, err = p.vary(ctx, &c.what); err != nil {
+	p, err = p.vary(ctx, &c.what)
+	if err != nil {
 		return err
 	}
 	if err := p.onePlayer(); err != nil {

@@ -192,7 +192,8 @@ func (rep *frontReport) contours(r *exact.FrontResult) []chart.Curve {
 		level := worst + t*(best-worst)
 		s := section{r: r, over: rep.over, b: 1, c: 2, bound: -o.sign * level}
 		c := s.curve(rep.span(0))
-		if c.Name = o.name + relation + report.Brief(level); len(c.X) > 0 {
+		c.Name = o.name + relation + report.Brief(level)
+		if len(c.X) > 0 {
 			curves = append(curves, c)
 		}
 	}

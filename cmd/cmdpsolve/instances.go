@@ -39,7 +39,8 @@ writes that problem as a problem file to standard output, in YAML or with
 			}
 			text := file.Bytes()
 			if *format == report.JSON {
-				if text, err = yaml.YAMLToJSON(text); err != nil {
+				text, err = yaml.YAMLToJSON(text)
+				if err != nil {
 					return failed(err)
 				}
 			}

@@ -267,10 +267,12 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 	if !kept {
 		answer.Status = exact.Undecided
 	}
-	if d.policy, err = c.shownPolicy(ctx, p, answer); err != nil {
+	d.policy, err = c.shownPolicy(ctx, p, answer)
+	if err != nil {
 		return p.stopped(err)
 	}
-	if d.Worst, err = c.writeWorst(ctx, p, set, r); err != nil {
+	d.Worst, err = c.writeWorst(ctx, p, set, r)
+	if err != nil {
 		return err
 	}
 	writeErr := c.writePolicy(p, answer)

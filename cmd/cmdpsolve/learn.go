@@ -175,7 +175,8 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 	c.simulator.close()
 	data := s.summary()
 	var filesErr error
-	if data.Policies, filesErr = c.writePolicies(ctx, s); filesErr == nil && c.files.plot != "" {
+	data.Policies, filesErr = c.writePolicies(ctx, s)
+	if filesErr == nil && c.files.plot != "" {
 		filesErr = plotResult(data, c.files.plot)
 	}
 	if err := c.write(s.report(data), *c.format); err != nil {
@@ -289,9 +290,10 @@ type session struct {
 func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Checkpoint) (*session, error) {
 	s := &session{p: p}
 	var err error
-	if s.Contest, err = p.newContest(ctx, c.settings,
+	s.Contest, err = p.newContest(ctx, c.settings,
 		c.simulator.options(p, contest.Options{Unsolved: !c.exact, SolveGames: true, Unmeasured: true,
-			Mixture: c.files.mixture != ""})); err != nil {
+			Mixture: c.files.mixture != ""}))
+	if err != nil {
 		return nil, err
 	}
 	if refusals := s.Refusals(); len(refusals) > 0 {
@@ -303,7 +305,8 @@ func (c *learnCommand) newSession(ctx context.Context, p *loaded, from *cmdp.Che
 	if best := s.Answer.Best; s.Rho == "model" && best != nil && best.Rho == 0 {
 		c.say("the target does not bind; rho is 1")
 	}
-	if s.keeper, err = c.keeper(s.Contest, from); err != nil {
+	s.keeper, err = c.keeper(s.Contest, from)
+	if err != nil {
 		return nil, err
 	}
 	s.trials = s.Trials()

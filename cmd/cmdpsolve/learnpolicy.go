@@ -108,7 +108,8 @@ func (s *session) learned(ctx context.Context, what, file string, policy cmdp.Po
 	out := learnedPolicy{Objective: report.NaN, Violation: report.NaN}
 	if s.p.Model != nil {
 		var err error
-		if out, err = s.p.worth(ctx, policy); err != nil {
+		out, err = s.p.worth(ctx, policy)
+		if err != nil {
 			return out, err
 		}
 	}
@@ -142,7 +143,8 @@ func (p *loaded) learnedRows(policy cmdp.Policy) iter.Seq[problem.PolicyRow] {
 	first := p.StateName(p.Shape().States() - 1)
 	return func(yield func(problem.PolicyRow) bool) {
 		for row := range rows {
-			if row.Step--; row.Step > 0 && row.State != first && !yield(row) {
+			row.Step--
+			if row.Step > 0 && row.State != first && !yield(row) {
 				return
 			}
 		}

@@ -160,7 +160,8 @@ func (c *learnCommand) runSampled(ctx context.Context, p *loaded) error {
 			Span: report.Number(c.sample.span)}}
 	if c.flags.Changed("accuracy") {
 		d.Sample.Accuracy = report.Number(c.sample.accuracy)
-		if d.Sample.Needed, err = baseline.SamplesFor(cfg, c.sample.accuracy); err != nil {
+		d.Sample.Needed, err = baseline.SamplesFor(cfg, c.sample.accuracy)
+		if err != nil {
 			return usage("--accuracy: %w", err)
 		}
 		if !c.flags.Changed("sample") {

@@ -263,10 +263,12 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if note := p.missing().note(); note != nil {
 		c.say("%s", strings.Join(note, " "))
 	}
-	if p, err = p.vary(ctx, &c.what); err != nil {
+	p, err = p.vary(ctx, &c.what)
+	if err != nil {
 		return err
 	}
-	if p, err = p.rethought(ctx); err != nil {
+	p, err = p.rethought(ctx)
+	if err != nil {
 		return err
 	}
 	if err := c.showOptions.check(p); err != nil {
@@ -314,7 +316,8 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 	var opinion *exact.Opinion
 	var err error
 	if c.secondOpinion {
-		if opinion, err = p.secondOpinion(ctx); err != nil {
+		opinion, err = p.secondOpinion(ctx)
+		if err != nil {
 			return err
 		}
 	}
@@ -357,10 +360,12 @@ func (c *planCommand) conflict(ctx context.Context, p *loaded, opts exact.Option
 // conclude writes report and policy of a plan. undecided says what stopped the solver, if it could not decide.
 func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r *exact.Result,
 	undecided error) (err error) {
-	if d.policy, err = c.shownPolicy(ctx, p, r); err != nil {
+	d.policy, err = c.shownPolicy(ctx, p, r)
+	if err != nil {
 		return p.stopped(err)
 	}
-	if d.Distribution, err = c.distributed(ctx, p, r); err != nil {
+	d.Distribution, err = c.distributed(ctx, p, r)
+	if err != nil {
 		return p.stopped(err)
 	}
 	writeErr := c.writePolicy(p, r)

@@ -85,7 +85,8 @@ func (l *statusLine) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wait.Stop()
-	if l.over = true; l.shown {
+	l.over = true
+	if l.shown {
 		fmt.Fprint(l.w, "\r\x1b[K")
 	}
 }

@@ -196,12 +196,14 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 		rep.over(p, b)
 	}
 	if p.Model != nil && p.Model.Means() {
-		if rep.Branches, err = p.branchesOf(ctx, sim.Components); err != nil {
+		rep.Branches, err = p.branchesOf(ctx, sim.Components)
+		if err != nil {
 			return nil, stopped(err)
 		}
 	}
 	if c.distribution {
-		if rep.Distribution, err = distributionsOf(ctx, sim, p.Returns, c.episodes); err != nil {
+		rep.Distribution, err = distributionsOf(ctx, sim, p.Returns, c.episodes)
+		if err != nil {
 			return nil, stopped(err)
 		}
 	}

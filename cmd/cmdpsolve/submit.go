@@ -144,7 +144,8 @@ var notInJobNames = regexp.MustCompile(`[^a-z0-9]+`)
 func jobName(path string) string {
 	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	name := notInJobNames.ReplaceAllString(strings.ToLower(base), "-")
-	if name = strings.Trim(name[:min(len(name), 40)], "-"); name == "" {
+	name = strings.Trim(name[:min(len(name), 40)], "-")
+	if name == "" {
 		return "suite"
 	}
 	return name

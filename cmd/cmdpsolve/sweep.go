@@ -73,7 +73,8 @@ func (s *sweepFlags) add(text string) error {
 	var x [3]float64
 	for i, part := range parts {
 		var err error
-		if x[i], err = strconv.ParseFloat(part, 64); err != nil || math.IsNaN(x[i]) || math.IsInf(x[i], 0) {
+		x[i], err = strconv.ParseFloat(part, 64)
+		if err != nil || math.IsNaN(x[i]) || math.IsInf(x[i], 0) {
 			return fmt.Errorf("%q: want a number", part)
 		}
 	}
@@ -100,7 +101,8 @@ func (s *sweepFlags) add(text string) error {
 func (s sweepFlags) plans() int {
 	n := 1
 	for _, l := range s {
-		if n *= len(l.Values); n > mostSwept {
+		n *= len(l.Values)
+		if n > mostSwept {
 			break
 		}
 	}
@@ -184,7 +186,8 @@ func (s sweepFlags) chooseSides(p *loaded) (err error) {
 		if slices.ContainsFunc(s[:i], func(k query.Span) bool { return k.Return == l.Return }) {
 			return usage("--sweep: %s is given twice", l.Return)
 		}
-		if l.Kind, err = p.Side(l.Return); errors.Is(err, query.ErrSides) {
+		l.Kind, err = p.Side(l.Return)
+		if errors.Is(err, query.ErrSides) {
 			return usage("--sweep: %w; take one away with --at-least %s=none or --at-most %s=none", err, l.Return,
 				l.Return)
 		} else if err != nil {

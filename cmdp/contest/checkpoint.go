@@ -69,7 +69,8 @@ func ReadCheckpoint(path string, s *Settings, measured bool, given func(name str
 	}
 	episodes := old.Episodes
 	if !measured && given("episodes") {
-		if episodes = s.Episodes; episodes < old.Episodes {
+		episodes = s.Episodes
+		if episodes < old.Episodes {
 			return nil, fmt.Errorf("--episodes %d: the checkpoint %s is of runs of %d episodes; give at least as many",
 				episodes, path, old.Episodes)
 		}
@@ -157,7 +158,8 @@ func (f *Checkpoint) put(r *Run, result *Result) (err error) {
 	}
 	var run cmdp.SavedRun
 	if result == nil || !r.measured {
-		if run.State, err = r.Runner.MarshalBinary(); err != nil {
+		run.State, err = r.Runner.MarshalBinary()
+		if err != nil {
 			return err
 		}
 	}
@@ -165,7 +167,8 @@ func (f *Checkpoint) put(r *Run, result *Result) (err error) {
 	if run.State != nil {
 		h.History = r.History
 	}
-	if run.History, err = json.Marshal(h); err != nil {
+	run.History, err = json.Marshal(h)
+	if err != nil {
 		return err
 	}
 	f.mu.Lock()

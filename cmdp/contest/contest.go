@@ -172,7 +172,8 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 			return cmdp.NewChanging(q.Model, c.schedule, seed)
 		}
 	}
-	if c.Fingerprint, err = c.fingerprint(); err != nil {
+	c.Fingerprint, err = c.fingerprint()
+	if err != nil {
 		return err
 	}
 	game := c.shape.Game()
@@ -188,7 +189,8 @@ func (c *Contest) prepare(ctx context.Context, opts Options) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Penalty, err = c.penalty(c.shape, c.Task, c.Answer.Best); err != nil {
+	c.Penalty, err = c.penalty(c.shape, c.Task, c.Answer.Best)
+	if err != nil {
 		return err
 	}
 	if err := c.configure(ctx); err != nil {
@@ -208,7 +210,8 @@ func (c *Contest) configure(ctx context.Context) error {
 	var know baseline.Knowledge
 	if c.opponent == nil {
 		var err error
-		if know, err = c.knowledge(ctx); err != nil {
+		know, err = c.knowledge(ctx)
+		if err != nil {
 			return err
 		}
 	}
@@ -315,7 +318,8 @@ func (c *Contest) prepareGame(opts Options) error {
 			"that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name, c.Planner)
 	}
 	c.Against = opponent
-	if c.opponent = opts.Opponent; c.opponent != nil {
+	c.opponent = opts.Opponent
+	if c.opponent != nil {
 		return nil
 	}
 	c.opponent = func(uint64) (cmdp.Opponent, error) { return opponent.Build(p, c.Task.Target) }

@@ -38,7 +38,8 @@ func (c *Contest) knowledge(ctx context.Context) (know baseline.Knowledge, err e
 		know.Slater = given
 	}
 	if c.Safe != "auto" && c.Safe != "none" {
-		if know.Safe, know.SafeReturns, err = c.policy(c.Safe); err != nil {
+		know.Safe, know.SafeReturns, err = c.policy(c.Safe)
+		if err != nil {
 			return know, err
 		}
 	}

@@ -97,8 +97,9 @@ func (t *Trial) Begin() error {
 	case t.Changes():
 		r.Runner = cmdp.NewRunner(env, learner, t.Seed(), nil)
 	case t.measured:
-		if r.recorder, err = baseline.NewRecorder(learner, t.Query.Model, t.Task,
-			t.Answer.Optimum(t.Task)); err != nil {
+		r.recorder, err = baseline.NewRecorder(learner, t.Query.Model, t.Task,
+			t.Answer.Optimum(t.Task))
+		if err != nil {
 			return err
 		}
 		r.Runner = cmdp.NewRunner(env, r.recorder, t.Seed(), nil)

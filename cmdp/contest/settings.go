@@ -144,7 +144,8 @@ func (s *Settings) Check() error {
 func (s *Settings) roster() ([]baseline.Algorithm, error) {
 	var names []string
 	for _, name := range s.Algorithms {
-		switch name = strings.TrimSpace(name); {
+		name = strings.TrimSpace(name)
+		switch {
 		case name == "all", name == Fitting:
 			names = append(names, baseline.Names()...)
 		case name == "moma" && s.Dual != "":

@@ -134,7 +134,8 @@ func define(name, list string, given bool) (definition, error) {
 	var settings []setting
 	if given {
 		var err error
-		if settings, err = parseSettings(list); err != nil {
+		settings, err = parseSettings(list)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -128,7 +128,8 @@ func (g *Garnet) draw(p *problem.Problem, opponents []int32) error {
 		}
 	}
 	var err error
-	if p.Model, err = cmdp.NewModel(spec); err != nil {
+	p.Model, err = cmdp.NewModel(spec)
+	if err != nil {
 		return fmt.Errorf("instance: %s: %w", p.Name, err)
 	}
 	for i := range g.Dim {

@@ -64,7 +64,8 @@ func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy,
 			}
 		}
 		then = merged(then)
-		if work += len(then); len(then) > maxTotals || m.Horizon() == 0 && work > maxWork {
+		work += len(then)
+		if len(then) > maxTotals || m.Horizon() == 0 && work > maxWork {
 			return nil, nil, false
 		}
 		now, then = then, now
@@ -195,7 +196,8 @@ func Greatest(m *cmdp.Model, policy cmdp.Policy, coordinate int, sign float64) f
 				continue
 			}
 			if x := g.step(m.Rows(0), 0, s, now); x > now[s] {
-				if now[s], changed = x, true; sweep >= len(now) {
+				now[s], changed = x, true
+				if sweep >= len(now) {
 					now[s] = math.Inf(1) // a loop leads here that gains something
 				}
 			}

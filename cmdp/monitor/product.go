@@ -107,7 +107,8 @@ func New(spec Spec) (*Product, error) {
 		out.Twins = newTwins(p)
 	}
 	var err error
-	if p.Model, err = cmdp.NewModel(out); err != nil {
+	p.Model, err = cmdp.NewModel(out)
+	if err != nil {
 		return nil, fmt.Errorf("monitor: product: %w", err)
 	}
 	p.layers = nil

@@ -46,7 +46,8 @@ func generate(spec Spec) (*Product, error) {
 	of := cmdp.TallySpec{Base: m}
 	if rest != nil {
 		var err error
-		if g.rest, err = New(Spec{Model: m, Monitors: rest, Bytes: spec.Bytes}); err != nil {
+		g.rest, err = New(Spec{Model: m, Monitors: rest, Bytes: spec.Bytes})
+		if err != nil {
 			return nil, err
 		}
 		of.Base = g.rest.Model
@@ -56,7 +57,8 @@ func generate(spec Spec) (*Product, error) {
 		return nil, nil
 	}
 	var err error
-	if g.tally, err = cmdp.NewTally(of); errors.Is(err, cmdp.ErrBroken) {
+	g.tally, err = cmdp.NewTally(of)
+	if errors.Is(err, cmdp.ErrBroken) {
 		start := of.Base.StartStates()[0].State
 		p.Worst = &Doomed{g.state(start), ""}
 		of.AtLeast, of.AtMost = nil, nil

@@ -34,7 +34,8 @@ func (t *twins) Each(h, state, action, next int, returns []float64,
 	for e, s := range successors {
 		told := rows.Random() && slices.Equal(rows.Outcome(choice, e), returns)
 		if int(s) == next && (at < 0 || told) {
-			if at = e; told {
+			at = e
+			if told {
 				break
 			}
 		}
@@ -77,7 +78,8 @@ func (t *twins) after(h int, pair int32, action, next int) int {
 		tr.Returns = returns[:from]
 		memory := m.Step(returns[from:from+m.Rewards()], t.tuples[int(t.memory[pair])*n+i], tr)
 		var ok bool
-		if tuple, ok = t.tuple[i][[2]int{int(tuple), memory}]; !ok {
+		tuple, ok = t.tuple[i][[2]int{int(tuple), memory}]
+		if !ok {
 			return next
 		}
 	}

@@ -95,7 +95,8 @@ func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
 		w.pairs[state][at] = new(page)
 	}
 	number := &w.pairs[state][at][int(tuple)%len(page{})]
-	if isNew = *number == 0; isNew {
+	isNew = *number == 0
+	if isNew {
 		w.state, w.memory = append(w.state, state), append(w.memory, tuple)
 		*number = int32(len(w.state))
 	}

@@ -78,7 +78,8 @@ func (e *expression) complain(text string) float64 {
 
 // next returns the byte that follows white space, 0 at the end.
 func (e *expression) next() byte {
-	if e.rest = strings.TrimLeft(e.rest, " \t"); e.rest == "" {
+	e.rest = strings.TrimLeft(e.rest, " \t")
+	if e.rest == "" {
 		return 0
 	}
 	return e.rest[0]
@@ -121,7 +122,8 @@ func (e *expression) product() float64 {
 }
 
 func (e *expression) factor() float64 {
-	if e.depth++; e.depth > maxDepth {
+	e.depth++
+	if e.depth > maxDepth {
 		return e.complain("nested too deeply")
 	}
 	defer func() { e.depth-- }()

@@ -47,7 +47,8 @@ func buildEach[M, B any](members []M, build func(M) (B, error)) ([]B, error) {
 	var errs memberErrors
 	for k, m := range members {
 		var err error
-		if all[k], err = build(m); err != nil {
+		all[k], err = build(m)
+		if err != nil {
 			errs = append(errs, Inside(err, k))
 		}
 	}

@@ -56,7 +56,8 @@ func (r *rowReader) readCSV(f fs.File) error {
 		}
 		end := len(data)
 		if !last {
-			if end = bytes.LastIndexByte(data, '\n') + 1; end == 0 {
+			end = bytes.LastIndexByte(data, '\n') + 1
+			if end == 0 {
 				block = append(data, make([]byte, len(data))...) // a line longer than the block
 				rest = len(data)
 				continue
@@ -91,7 +92,8 @@ func (c *csvReader) lines(text string) bool {
 	for text != "" {
 		c.text, text, _ = strings.Cut(text, "\n")
 		c.line++
-		if c.text = strings.TrimSuffix(c.text, "\r"); c.text == "" {
+		c.text = strings.TrimSuffix(c.text, "\r")
+		if c.text == "" {
 			continue
 		}
 		c.record = c.record[:0]
@@ -102,7 +104,8 @@ func (c *csvReader) lines(text string) bool {
 				from = at + 1
 			}
 		}
-		if c.record = append(c.record, trimField(c.text[from:])); !c.read() {
+		c.record = append(c.record, trimField(c.text[from:]))
+		if !c.read() {
 			return false
 		}
 	}
@@ -228,7 +231,8 @@ func (c *csvReader) readColumns() bool {
 		c.returns = append(c.returns, place(name))
 	}
 	c.state, c.action, c.next, c.probability = place("state"), place("action"), place("next"), place("probability")
-	if c.step, c.opponent = place("step"), place("opponent"); c.opponent >= 0 {
+	c.step, c.opponent = place("step"), place("opponent")
+	if c.opponent >= 0 {
 		c.game = true
 	}
 	return ok

@@ -197,7 +197,8 @@ func (f *flowReader) skip() *node {
 		case '[', '{':
 			depth++
 		case ']', '}':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				n.text = f.text[start : i+1]
 				f.at = i + 1
 				return n
@@ -245,12 +246,14 @@ func isJSONWord(text string) bool {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(text, "."); ok {
-		if text = rest; !digits() {
+		text = rest
+		if !digits() {
 			return false
 		}
 	}
 	if text != "" && (text[0] == 'e' || text[0] == 'E') {
-		if text = text[1:]; text != "" && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
+		if text != "" && (text[0] == '+' || text[0] == '-') {
 			text = text[1:]
 		}
 		return digits() && text == ""
@@ -278,11 +281,13 @@ func notJSON(text string, first int) *syntaxError {
 	f, message := newFlowReader(text, first, true), "nested too deeply"
 	if errors.As(err, &syntax) {
 		end := min(max(0, int(syntax.Offset)-1), len(text))
-		if message = "not JSON: " + err.Error(); strings.Contains(message, "unexpected end") {
+		message = "not JSON: " + err.Error()
+		if strings.Contains(message, "unexpected end") {
 			end, message = len(strings.TrimRight(text, " \t\r\n")), "not JSON: the text ends too early"
 		}
 		for _, line := range strings.SplitAfter(text[:end], "\n") {
-			if f.at = utf8.RuneCountInString(line); strings.HasSuffix(line, "\n") {
+			f.at = utf8.RuneCountInString(line)
+			if strings.HasSuffix(line, "\n") {
 				f.line, f.at = f.line+1, 0
 			}
 		}

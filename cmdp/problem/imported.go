@@ -126,7 +126,8 @@ func (h *header) scalar(n *node, at *path, want string) string {
 
 // beside returns the name of a file that a problem file names.
 func beside(problem, name string) string {
-	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(filepath.Dir(problem), name)
@@ -238,7 +239,8 @@ func (r *rowReader) addImported() error {
 	r.imported.m, r.imported.rewards = nil, nil
 	size := cmdp.Size{States: m.States(), Horizon: r.spec.Horizon, Kernels: 1, Dim: r.spec.Dim,
 		Choices: float64(m.Choices()), Transitions: float64(m.Branches())}
-	if r.large = size.Fits(r.options.Bytes); r.large != nil {
+	r.large = size.Fits(r.options.Bytes)
+	if r.large != nil {
 		return nil
 	}
 	names := m.DistinctActions()

@@ -211,7 +211,8 @@ func (r *logReader) end() {
 		return
 	}
 	taken := r.episode.Steps
-	if r.rest(r.shape.Horizon()); r.episode.Steps < r.shape.Horizon() {
+	r.rest(r.shape.Horizon())
+	if r.episode.Steps < r.shape.Horizon() {
 		r.bad("episode %s breaks off after step %d of %d", shorten(r.label), taken, r.shape.Horizon())
 		return
 	}

@@ -80,7 +80,8 @@ func scanTable(in io.Reader, header func(line int, names []string) bool, row fun
 			bad(line, 0, saveAsUTF8)
 			return nil
 		default:
-			if begun = true; !header(line, record) {
+			begun = true
+			if !header(line, record) {
 				return nil
 			}
 		}
@@ -139,7 +140,8 @@ func (r *logReader) scanLines(in *bufio.Reader) error {
 			return err
 		}
 		if strings.TrimSpace(text) != "" {
-			if r.line = line; !r.object(text) {
+			r.line = line
+			if !r.object(text) {
 				return nil
 			}
 		}

@@ -181,7 +181,8 @@ func (l *labels) spelled(kernels [][]int32, number func(h, c int) int) [][]strin
 	own := true
 	for h := 0; h < len(kernels) && own; h++ {
 		for c, id := range kernels[h] {
-			if own = l.number[id] == number(h, c); !own {
+			own = l.number[id] == number(h, c)
+			if !own {
 				break
 			}
 		}

@@ -41,7 +41,8 @@ func (r *rowReader) readNPZ(f fs.File) error {
 	before := len(r.errs)
 	size := cmdp.Size{States: r.states, Horizon: r.spec.Horizon, Kernels: 1, Dim: r.spec.Dim,
 		Transitions: float64(arrays.count)}
-	if r.large = size.Fits(r.options.Bytes); r.large != nil {
+	r.large = size.Fits(r.options.Bytes)
+	if r.large != nil {
 		return nil
 	}
 	r.builder.Grow(arrays.count, arrays.count)
@@ -127,7 +128,8 @@ func openArray(archive *numpy.Archive, key string) (*npzArray, error) {
 
 // read reads the next n entries into values.
 func (a *npzArray) read(n int) error {
-	if n *= a.width; cap(a.values) < n {
+	n *= a.width
+	if cap(a.values) < n {
 		a.values = make([]float64, n)
 	}
 	a.values = a.values[:n]

@@ -88,7 +88,8 @@ func (p *Problem) checkOpponent() error {
 		if err != nil {
 			return err
 		}
-		if target, err = some.Bounded(); err != nil {
+		target, err = some.Bounded()
+		if err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,8 @@ func (p *Problem) opponentEverywhere(label string) (int, error) {
 		for s := range sh.States() {
 			for b := range p.offered(h, s) {
 				name := p.OpponentName(h, s, b)
-				if names.id(name); name != label {
+				names.id(name)
+				if name != label {
 					continue
 				}
 				if found >= 0 && found != b {

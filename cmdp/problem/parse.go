@@ -74,7 +74,8 @@ func readLanguage(path string, opts Options) (*Problem, error) {
 	if opts.Property != nil {
 		opts.Constants = maps.Clone(opts.Constants)
 		var err error
-		if text, tradeOff, err = askedText(path, filepath.Base(path), opts); err != nil {
+		text, tradeOff, err = askedText(path, filepath.Base(path), opts)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -428,7 +429,8 @@ func (r *rowReader) jsonRows(n *node, row func(n *node, index int)) {
 			return
 		}
 		row(item, index)
-		if r.done(f.at, len(n.text)); r.large != nil {
+		r.done(f.at, len(n.text))
+		if r.large != nil {
 			return
 		}
 	}
@@ -436,7 +438,8 @@ func (r *rowReader) jsonRows(n *node, row func(n *node, index int)) {
 
 // finish builds the model and judges goal and target against it.
 func (h *header) finish(r *rowReader, root *node) {
-	if r.build(h.p, root); h.p.Model == nil || h.large != nil {
+	r.build(h.p, root)
+	if h.p.Model == nil || h.large != nil {
 		return
 	}
 	if n := root.get("opponent"); n != nil && !r.game {

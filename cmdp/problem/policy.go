@@ -47,7 +47,8 @@ func (f *FilePolicy) Choose(rng *rand.Rand, h, s int) int {
 		if x <= 0 {
 			continue
 		}
-		if u -= x; u < 0 {
+		u -= x
+		if u < 0 {
 			return a
 		}
 		last = a

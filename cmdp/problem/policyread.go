@@ -94,11 +94,13 @@ func (f *policyFile) row(r policyLine) {
 	number, weight := 0, 1.0
 	if text := r.cells[componentCell]; text != "" || r.cells[weightCell] != "" {
 		var err error
-		if number, err = strconv.Atoi(text); err != nil || number < 1 {
+		number, err = strconv.Atoi(text)
+		if err != nil || number < 1 {
 			f.bad(r.line, "component %q: want a number from 1", text)
 			return
 		}
-		if weight, err = strconv.ParseFloat(r.cells[weightCell], 64); err != nil ||
+		weight, err = strconv.ParseFloat(r.cells[weightCell], 64)
+		if err != nil ||
 			!(weight >= 0 && weight <= 1+cmdp.ProbabilityTolerance) {
 			f.bad(r.line, "weight %q of component %d: want a number from 0 to 1", r.cells[weightCell], number)
 			return
@@ -219,7 +221,8 @@ func scanNPZ(data []byte, each func(policyLine)) error {
 		if i < 0 {
 			return fmt.Errorf("unknown array %q: want %s", name, strings.Join(policyColumns, ", "))
 		}
-		if columns[i], err = archive.Strings(name); err == nil {
+		columns[i], err = archive.Strings(name)
+		if err == nil {
 			continue
 		}
 		_, values, err := archive.Floats(name)

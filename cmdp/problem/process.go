@@ -191,7 +191,8 @@ func (x *Process) PolicyRows(policy cmdp.Policy, player Player) iter.Seq[PolicyR
 				policy.Distribution(probs[:n], h, s)
 				row.State, row.Memory = x.place(s)
 				for a, q := range probs[:n] {
-					if row.Action, row.Probability = name(h, s, a), q; q != 0 && !yield(row) {
+					row.Action, row.Probability = name(h, s, a), q
+					if q != 0 && !yield(row) {
 						return
 					}
 				}

@@ -68,7 +68,8 @@ func (w *CostBounds) decode(d *decoder, n *node, at *path) bool {
 		*w = make(CostBounds, 1)
 		return (*w)[0].decode(d, n, at)
 	}
-	if *w = make(CostBounds, len(n.items)); len(n.items) == 0 {
+	*w = make(CostBounds, len(n.items))
+	if len(n.items) == 0 {
 		return d.bad(n, at, "an empty list: want a number of steps, or {return: NAME, at_most: x}")
 	}
 	ok := true
@@ -289,7 +290,8 @@ func (h *header) giveCriteria(names []string, kinds []Return, nodes []*node, at 
 	}
 	// Of returns that no rows give, the model has one all the same.
 	h.spec.Average = all && len(means) == 0 || len(means) > 0 && !slices.Contains(means, false)
-	if h.spec.Discount, h.spec.Means = 0, nil; !h.spec.Average {
+	h.spec.Discount, h.spec.Means = 0, nil
+	if !h.spec.Average {
 		h.spec.Discount = 1
 		if slices.Contains(means, true) {
 			h.spec.Means = means
@@ -298,7 +300,8 @@ func (h *header) giveCriteria(names []string, kinds []Return, nodes []*node, at 
 	for i := range kinds {
 		r := &kinds[i]
 		mean := r.Criterion == average || r.Criterion == "" && all
-		if r.Criterion = ""; mean != h.spec.Average {
+		r.Criterion = ""
+		if mean != h.spec.Average {
 			r.Criterion = map[bool]string{true: average, false: total}[mean]
 		}
 	}

@@ -55,7 +55,8 @@ func (r *rowReader) done(read, of int) {
 	const portion = 1 << 17
 	if read >= portion && !r.grown {
 		r.grown = true
-		if r.large = r.size(float64(of) / float64(read)).Fits(r.options.Bytes); r.large != nil {
+		r.large = r.size(float64(of) / float64(read)).Fits(r.options.Bytes)
+		if r.large != nil {
 			return
 		}
 		more := float64(of-read) / float64(read)
@@ -278,7 +279,8 @@ func (r *rowReader) build(p *Problem, root *node) {
 		r.bad(transitions, at, "rows for single steps make %d kernels: more than can be stored", kernels)
 		return
 	}
-	if r.large = r.size(1).Fits(r.options.Bytes); r.large != nil {
+	r.large = r.size(1).Fits(r.options.Bytes)
+	if r.large != nil {
 		return
 	}
 	model, names, err := r.builder.BuildNamed(r.agent.order, r.opponent.order)

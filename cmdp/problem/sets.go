@@ -62,7 +62,8 @@ func (s *Set) Build(dim int, returns []string) (geometry.Set, error) {
 	var set geometry.Set
 	got := kind.(setKind).size()
 	if got == 0 || got == dim {
-		if set, err = kind.(setKind).build(dim, returns); err == nil {
+		set, err = kind.(setKind).build(dim, returns)
+		if err == nil {
 			got = set.Dim()
 		}
 	}

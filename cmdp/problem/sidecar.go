@@ -132,7 +132,8 @@ func (r *rowReader) jsonLine(f *flowReader, text string, line, index int) {
 	}
 	f.reset(text, line)
 	n := f.value(0)
-	if f.space(); n == nil || f.at < len(text) {
+	f.space()
+	if n == nil || f.at < len(text) {
 		r.syntax(notJSON(text, line))
 		return
 	}

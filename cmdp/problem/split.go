@@ -142,7 +142,8 @@ func (r *rowReader) yamlRows(rows block, row func(n *node, index int)) {
 			portionRows++
 		}
 		text, line = rest, line+lines
-		if r.done(len(rows.text)-len(text), len(rows.text)); r.large != nil {
+		r.done(len(rows.text)-len(text), len(rows.text))
+		if r.large != nil {
 			return
 		}
 		if n != nil {

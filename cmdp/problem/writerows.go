@@ -210,7 +210,8 @@ func (f *writer) choice(s int, labels [2]string, kernels int, forced *bool) {
 	for h := range kernels {
 		texts[h] = f.row(h, s, labels)
 		everywhere = everywhere && texts[h] != ""
-		if count[texts[h]]++; count[texts[h]] > count[most] {
+		count[texts[h]]++
+		if count[texts[h]] > count[most] {
 			most = texts[h]
 		}
 	}

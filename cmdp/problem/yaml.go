@@ -102,7 +102,8 @@ func (e *syntaxError) blameTab(text string, first int) {
 			*e = syntaxError{line, tab + 1, "a tab indents this line: want spaces"}
 			return
 		}
-		if line++; line > e.line+1 {
+		line++
+		if line > e.line+1 {
 			return
 		}
 	}

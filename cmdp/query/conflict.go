@@ -325,7 +325,8 @@ func (q *Query) distanceAnywhere(ctx context.Context) (float64, error) {
 		if err != nil {
 			return err
 		}
-		if task.Cost, err = cost.NewDistance(compact); err != nil {
+		task.Cost, err = cost.NewDistance(compact)
+		if err != nil {
 			return err
 		}
 		r, err := exact.Solve(ctx, at.Model, task, exact.Options{NoNearest: true})

@@ -52,7 +52,8 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 		f.Members = append(f.Members, q)
 	}
 	var err error
-	if f.planner, err = fleet.NewPlanner(f.Fleet, opts.Workers); err != nil {
+	f.planner, err = fleet.NewPlanner(f.Fleet, opts.Workers)
+	if err != nil {
 		return nil, nil, err
 	}
 	c := &compiled{declared: declared, of: p, fleet: f, totals: make(map[tail]func(bound float64) []float64)}

@@ -139,7 +139,8 @@ func (q *Query) Curve(ctx context.Context, over []Objective, opts exact.FrontOpt
 	if err != nil {
 		return nil, err
 	}
-	if opts.Over, err = q.Directions(over); err != nil {
+	opts.Over, err = q.Directions(over)
+	if err != nil {
 		return nil, err
 	}
 	task := q.Task

@@ -109,7 +109,8 @@ func (s *Simulation) draw() int {
 		if c.Weight <= 0 {
 			continue
 		}
-		if u -= c.Weight; u < 0 {
+		u -= c.Weight
+		if u < 0 {
 			return i
 		}
 		last = i

@@ -66,10 +66,12 @@ func (q *Query) sweepOne(ctx context.Context, over []Span, at []int, opts exact.
 		return one, err
 	}
 	one.Query = of
-	if one.Result, err = of.Solve(ctx, opts); err != nil {
+	one.Result, err = of.Solve(ctx, opts)
+	if err != nil {
 		return one, err
 	}
-	if one.Query, err = of.Remembering(one.Result.Product); err != nil {
+	one.Query, err = of.Remembering(one.Result.Product)
+	if err != nil {
 		return one, err
 	}
 	standings := one.Query.Standings(one.Result)

@@ -161,7 +161,8 @@ func (q *Query) setTask(ctx context.Context) error {
 		return err
 	}
 	q.Task = cmdp.Task{Box: box}
-	if q.Task.Cost, err = q.goal(box); err != nil {
+	q.Task.Cost, err = q.goal(box)
+	if err != nil {
 		return err
 	}
 	err = q.setTarget(&q.Task)
@@ -288,7 +289,8 @@ func (q *Query) setTarget(t *cmdp.Task) error {
 	}
 	t.Target, t.Whole = target, set
 	if len(q.Problem.Constraints) > 0 {
-		if t.Whole, err = geometry.NewIntersection(asked, set); err != nil {
+		t.Whole, err = geometry.NewIntersection(asked, set)
+		if err != nil {
 			return problem.Inside(err, "target")
 		}
 	}

@@ -187,7 +187,8 @@ func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bo
 	if p.Model != c.of.Model || !slices.Equal(p.Returns, c.of.Returns) || !reflect.DeepEqual(p.Kinds, c.of.Kinds) {
 		return nil, false, nil
 	}
-	if u, err = unfold(p, opts, c, opts.Soft); err != nil {
+	u, err = unfold(p, opts, c, opts.Soft)
+	if err != nil {
 		return nil, false, err
 	}
 	if !covers(c.wanted, u.wanted, opts) || !slices.Equal(c.rounded, u.rounded) {
@@ -464,7 +465,8 @@ func (u *unfolding) always(i int, of string, limit monitor.Limit) *Limit {
 	atLeast := limit.Kind == monitor.AtLeast
 	l := &Limit{row: -1}
 	// A bound from below need not be kept at any moment without a horizon, but come true in the end.
-	if limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0); limit.Enforced {
+	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
+	if limit.Enforced {
 		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", i}})
 	} else {
 		l = u.chance(i, of, limit, 1)

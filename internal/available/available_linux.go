@@ -16,7 +16,8 @@ func free() int64 {
 	if err == nil {
 		_, rest, _ := strings.Cut(string(text), "\nMemAvailable:")
 		var kilobytes int64
-		if _, err = fmt.Sscan(rest, &kilobytes); err == nil {
+		_, err = fmt.Sscan(rest, &kilobytes)
+		if err == nil {
 			return kilobytes << 10
 		}
 	}

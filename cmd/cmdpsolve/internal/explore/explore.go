@@ -132,7 +132,8 @@ func (s *Server) watch(ctx context.Context) {
 		if live() <= most {
 			continue
 		}
-		if runtime.GC(); live() <= most { // what was in use has been given back since
+		runtime.GC()
+		if live() <= most { // what was in use has been given back since
 			continue
 		}
 		s.mu.Lock()
