@@ -6,9 +6,12 @@ package harness
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -38,6 +41,26 @@ func Command(flags *pflag.FlagSet, without ...string) string {
 		}
 	})
 	return line
+}
+
+// Again runs this program once more, in a process of its own, and decodes what it prints, which is JSON, into out. Peak
+// memory is then that of one measurement, and one that takes too long ends with ctx. The error of a process that fails
+// has the last line that it said. Numeric libraries use one thread.
+func Again(ctx context.Context, out any, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	cmd.Stderr = io.MultiWriter(os.Stderr, &said)
+	printed, err := cmd.Output()
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+	}
+	return json.Unmarshal(printed, out)
 }
 
 // Machine describes the computer in words.

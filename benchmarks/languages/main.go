@@ -15,7 +15,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -258,25 +257,12 @@ Machine: %s. It was shared with other work.
 
 // start measures a question in a process of its own.
 func (o *options) start(ctx context.Context, job string, q question) (*record, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "--models", o.models, "--megabytes", fmt.Sprint(o.bytes), "--job", job,
-		string(text))
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		return nil, fmt.Errorf("%w: %s", err, lines[len(lines)-1])
-	}
 	var r record
-	err = json.Unmarshal(out, &r)
-	fmt.Fprintf(os.Stderr, "%s, %s: %s", q, job, out)
+	err = harness.Again(ctx, &r, "--models", o.models, "--megabytes", fmt.Sprint(o.bytes), "--job", job, string(text))
+	fmt.Fprintf(os.Stderr, "%s, %s: %+v\n", q, job, r)
 	return &r, err
 }

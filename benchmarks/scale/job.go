@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
+	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/instance"
 	"cmdpsolve/cmdp/problem"
 )
@@ -128,10 +127,6 @@ func measure(ctx context.Context, rounds [][]job) ([]record, error) {
 
 // spawn does a job in a process of its own.
 func (j job) spawn(ctx context.Context) (*outcome, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
@@ -141,18 +136,12 @@ func (j job) spawn(ctx context.Context) (*outcome, error) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration((1.5*j.Limit+60)*float64(time.Second)))
 		defer cancel()
 	}
-	cmd := exec.CommandContext(ctx, self, "--job", string(text))
-	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
-	cmd.Stderr = os.Stderr
-	printed, err := cmd.Output()
-	if err != nil {
-		if j.Limit > 0 && ctx.Err() == context.DeadlineExceeded {
-			return &outcome{CutOff: true, Seconds: j.Limit, Processor: j.Limit}, nil
-		}
-		return nil, fmt.Errorf("scale: %s: %w", text, err)
-	}
 	out := new(outcome)
-	if err := json.NewDecoder(bytes.NewReader(printed)).Decode(out); err != nil {
+	err = harness.Again(ctx, out, "--job", string(text))
+	switch {
+	case err != nil && j.Limit > 0 && ctx.Err() == context.DeadlineExceeded:
+		return &outcome{CutOff: true, Seconds: j.Limit, Processor: j.Limit}, nil
+	case err != nil:
 		return nil, fmt.Errorf("scale: %s: %w", text, err)
 	}
 	return out, nil
