@@ -247,7 +247,9 @@ func (c *checkCommand) checkGame(ctx context.Context, p *loaded) error {
 	if err != nil {
 		return stopped(err)
 	}
-	d, status, yes, no := newGameCheck(p, lower, upper), exact.Approachable, true, false
+	d := newGameCheck(p, lower, upper)
+	status := exact.Approachable
+	yes, no := true, false
 	if p.Task.Target != nil {
 		g, err := exact.ApproachabilityGap(ctx, p.Model, cmdp.Task{Target: p.Task.Target}, c.gapOptions(p))
 		if err != nil {

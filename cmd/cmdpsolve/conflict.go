@@ -38,7 +38,10 @@ func (p *loaded) conflict(ctx context.Context, opts exact.Options) ([]conflictRe
 		r := conflictReport{Constraint: "target", Kind: "target", Limit: report.NaN, Needed: report.Number(c.Needed),
 			Give: report.Number(c.Give)}
 		if l := c.Limit; l != nil {
-			r.Constraint, r.Kind, r.Return, r.Limit = l.Name, l.Kind(), l.Return, report.Number(l.Bound)
+			r.Constraint = l.Name
+			r.Kind = l.Kind()
+			r.Return = l.Return
+			r.Limit = report.Number(l.Bound)
 			r.limit = l
 		}
 		if most := report.Number(c.Probability); most == most {

@@ -415,32 +415,18 @@ func (d *robustReport) addLimits(p *loaded, r *robust.Result) {
 		for i, n := range limit.Normal {
 			scale += math.Abs(n) * sides[i]
 		}
-		c := limitReport{
-			Constraint: l.Name,
-			Kind:       l.Kind(),
-			Return:     l.Return,
-			Limit:      report.Number(l.Bound),
-			Slack:      report.Number(l.Slack(limit.Slack())),
-			Price:      report.Number(l.Price(limit.Price)),
-			shown:      l.Price(limit.Price),
-			scale:      l.Slack(scale),
-		}
-		if p.Task.Cost == nil {
-			c.Price, c.shown = report.NaN, math.NaN()
+		c := newLimitReport(l)
+		c.Slack = report.Number(l.Slack(limit.Slack()))
+		c.scale = l.Slack(scale)
+		if p.Task.Cost != nil {
+			c.shown = l.Price(limit.Price)
+			c.Price = report.Number(c.shown)
 		}
 		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
 	}
 	for _, l := range p.Of(query.EveryEpisode) {
 		d.Prices = append(d.Prices, report.NaN)
-		d.Constraints = append(d.Constraints, limitReport{
-			Constraint: l.Name,
-			Kind:       l.Kind(),
-			Return:     l.Return,
-			Limit:      report.Number(l.Bound),
-			Slack:      report.NaN,
-			Price:      report.NaN,
-			shown:      math.NaN(),
-		})
+		d.Constraints = append(d.Constraints, newLimitReport(l))
 	}
 }
 
@@ -610,7 +596,9 @@ func (p *loaded) ordinary(m *cmdp.Model) *problem.Problem {
 		}
 		return &of
 	}
-	of.Returns, of.Kinds, of.Labels, of.Coordinates, of.Target, of.Described = p.Returns, nil, nil, nil, nil, nil
+	of.Returns = p.Returns
+	of.Kinds, of.Labels, of.Coordinates = nil, nil, nil
+	of.Target, of.Described = nil, nil
 	of.States, of.Actions, of.Constraints = nil, nil, nil
 	for s := range m.States() {
 		of.States = append(of.States, p.StateName(s))

@@ -96,7 +96,10 @@ func (s *session) summary() *learnReport {
 		Exact: s.p.exactReport(&s.Answer), Seeds: s.Seeds,
 	}
 	if s.moma() {
-		rep.Planner, rep.Dual, rep.Bonus, rep.Guaranteed = s.Planner, s.Dual, s.Bonus, s.Guaranteed()
+		rep.Planner = s.Planner
+		rep.Dual = s.Dual
+		rep.Bonus = s.Bonus
+		rep.Guaranteed = s.Guaranteed()
 	}
 	if s.p.isGame() {
 		rep.Opponent = s.Against.Policy

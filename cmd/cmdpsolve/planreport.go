@@ -108,6 +108,19 @@ type limitReport struct {
 	scale      float64       // of rounding errors of the slack
 }
 
+// newLimitReport is a limit without slack and price. Nil is the target.
+func newLimitReport(l *query.Limit) limitReport {
+	c := limitReport{Constraint: "target", Kind: "target", Limit: report.NaN, Slack: report.NaN, Price: report.NaN,
+		shown: math.NaN()}
+	if l != nil {
+		c.Constraint = l.Name
+		c.Kind = l.Kind()
+		c.Return = l.Return
+		c.Limit = report.Number(l.Bound)
+	}
+	return c
+}
+
 // planCertificate proves that no policy meets the target: every policy reaches at
 // least Value in the direction, all that is allowed at most Support.
 type planCertificate struct {
@@ -183,11 +196,11 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 // addLimits adds constraints and target with their prices.
 func (d *planReport) addLimits(p *loaded, r *exact.Result) {
 	for _, s := range p.Standings(r) {
-		c := limitReport{Constraint: "target", Kind: "target", Limit: report.NaN}
-		if l := s.Limit; l != nil {
-			c.Constraint, c.Kind, c.Return, c.Limit = l.Name, l.Kind(), l.Return, report.Number(l.Bound)
-		}
-		c.Slack, c.Price, c.shown, c.scale = report.Number(s.Slack), report.Number(s.Price), s.Shown(), s.Scale
+		c := newLimitReport(s.Limit)
+		c.Slack = report.Number(s.Slack)
+		c.Price = report.Number(s.Price)
+		c.shown = s.Shown()
+		c.scale = s.Scale
 		d.Prices, d.Constraints = append(d.Prices, c.Price), append(d.Constraints, c)
 		if s.Prices != nil {
 			d.TargetPrice = p.named(s.Prices)
@@ -360,7 +373,9 @@ func (d *planReport) stoppedNote() string {
 // explain says what a certificate proves.
 func (p *loaded) explain(c *planCertificate) string {
 	// The largest coefficient becomes 1, those that rounding left vanish.
-	dir, largest, only, entries := make([]float64, len(c.direction)), floats.Norm(c.direction, math.Inf(1)), 0, 0
+	dir := make([]float64, len(c.direction))
+	largest := floats.Norm(c.direction, math.Inf(1))
+	only, entries := 0, 0
 	for i, x := range c.direction {
 		if math.Abs(x) > 1e-9*largest {
 			dir[i], only = x/largest, i

@@ -207,7 +207,9 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 			return nil, stopped(err)
 		}
 	}
-	rep.Simulator, rep.Policy, rep.Seed, rep.Seconds = c.simulator.command, c.policy, c.seed,
-		report.Number(time.Since(begin).Seconds())
+	rep.Simulator = c.simulator.command
+	rep.Policy = c.policy
+	rep.Seed = c.seed
+	rep.Seconds = report.Number(time.Since(begin).Seconds())
 	return rep, nil
 }

@@ -69,7 +69,9 @@ func (p *Entry) complete(all Settings) error {
 	if entry.Problem == "" {
 		return fmt.Errorf("an entry without a problem: want a name, or {problem: NAME, …}")
 	}
-	p.Settings, p.Problem, p.Name, p.Named = entry.Settings, entry.Problem, entry.Name, entry.Name != ""
+	p.Settings = entry.Settings
+	p.Problem = entry.Problem
+	p.Name, p.Named = entry.Name, entry.Name != ""
 	if !p.Named {
 		p.Name = fileName(p.Problem)
 	}

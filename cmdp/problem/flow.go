@@ -32,7 +32,9 @@ func newFlowReader(text string, line int, json bool) *flowReader {
 
 // reset makes the nodes free again and goes on with other text.
 func (f *flowReader) reset(text string, line int) {
-	f.text, f.at, f.line, f.begin, f.used = text, 0, line, 0, 0
+	f.text = text
+	f.line = line
+	f.at, f.begin, f.used = 0, 0, 0
 }
 
 func (f *flowReader) node(kind nodeKind) *node {

@@ -117,7 +117,9 @@ func (r *logReader) row(line int, cells map[string]string) {
 	if !r.open || label != r.label {
 		r.end()
 		r.line = line
-		r.open, r.wrong, r.label, r.episode.Steps, r.step = true, false, label, 0, 0
+		r.label = label
+		r.open, r.wrong = true, false
+		r.episode.Steps, r.step = 0, 0
 		if r.begun[label] {
 			r.bad("episode %s has ended before: want its rows together", shorten(label))
 		}

@@ -215,8 +215,10 @@ func (h *header) readReturns(n *node, at *path) {
 		if !h.pairs(n, at) {
 			return
 		}
-		names, kinds, nodes, ok := make([]string, len(n.members)), make([]Return, len(n.members)),
-			make([]*node, len(n.members)), true
+		names := make([]string, len(n.members))
+		kinds := make([]Return, len(n.members))
+		nodes := make([]*node, len(n.members))
+		ok := true
 		for i, m := range n.members {
 			here := at.key(m.key.text)
 			var good bool

@@ -47,8 +47,6 @@ func (e *changeError) Is(target error) bool { return target == ErrChange }
 
 func unusable(format string, args ...any) error { return &changeError{fmt.Sprintf(format, args...)} }
 
-func indexOf(names []string, name string) int { return slices.Index(names, name) }
-
 func unknownReturn(name string, known []string) error {
 	return unusable("unknown return %q: want %s", name, strings.Join(known, ", "))
 }

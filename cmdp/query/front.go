@@ -169,7 +169,7 @@ func (q *Query) Directions(over []Objective) ([][]float64, error) {
 func (q *Query) coordinates(over []Objective) ([]int, error) {
 	places := make([]int, len(over))
 	for k, o := range over {
-		places[k] = indexOf(q.Returns, o.Return)
+		places[k] = slices.Index(q.Returns, o.Return)
 		if places[k] < 0 {
 			return nil, unknownReturn(o.Return, q.Returns)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -87,7 +88,7 @@ func (q *Query) place() error {
 		if l.row < 0 {
 			continue
 		}
-		i := indexOf(q.Returns, l.expected.name)
+		i := slices.Index(q.Returns, l.expected.name)
 		if i < 0 {
 			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
 		}

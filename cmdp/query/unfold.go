@@ -471,7 +471,10 @@ func (u *unfolding) always(i int, of string, limit monitor.Limit) *Limit {
 	} else {
 		l = u.chance(i, of, limit, 1)
 	}
-	l.Scope, l.Constraint, l.Return, l.Bound, l.AtLeast = EveryEpisode, i, of, limit.At, atLeast
+	l.Scope = EveryEpisode
+	l.Constraint = i
+	l.Return = of
+	l.Bound, l.AtLeast = limit.At, atLeast
 	l.Name = words(of, atLeast, short(limit.At), " always")
 	l.total = slices.Index(u.p.Returns, of)
 	return l
