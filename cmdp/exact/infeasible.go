@@ -94,13 +94,19 @@ func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Resu
 		Iterations: s.iterations + nearest.iterations,
 		Dual:       make([]float64, len(s.lower)),
 	}
-	for _, row := range s.rows {
-		out.Prices = append(out.Prices, Price{Constraint: row})
-	}
+	out.Prices = unpriced(s.rows)
 	if s.task.Cost != nil {
 		out.Objective = s.costOf(r.Returns)
 	}
 	return out
+}
+
+// unpriced returns prices of 0.
+func unpriced(rows []cmdp.Constraint) (prices []Price) {
+	for _, row := range rows {
+		prices = append(prices, Price{Constraint: row})
+	}
+	return prices
 }
 
 // refuters returns the half-spaces whose weighted sum is the refuting direction.

@@ -177,9 +177,7 @@ func (s *solver) unbounded() (*Result, error) {
 		r.Violation = s.violation(r.Returns)
 	}
 	r.Dual = make([]float64, len(s.lower))
-	for _, row := range s.rows {
-		r.Prices = append(r.Prices, Price{Constraint: row})
-	}
+	r.Prices = unpriced(s.rows)
 	return r, nil
 }
 
@@ -336,7 +334,8 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	}
 	return &Result{Status: Unbounded, Bound: math.Inf(-1), Objective: math.Inf(-1), Return: i, Returns: total,
 		Policy: r.Policy, Components: r.Components,
-		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Dual: make([]float64, d)}, nil
+		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Prices: unpriced(task.Constraints),
+		Dual: make([]float64, d)}, nil
 }
 
 // withoutReturn answers that a task is infeasible where those limits cannot be kept that have nothing to do
@@ -365,7 +364,11 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	if errors.Is(err, ErrNoTotal) || err == nil && r.Status != Infeasible {
 		return nil, nil
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	r.Prices = unpriced(task.Constraints)
+	return r, nil
 }
 
 // spanOfMeans returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]

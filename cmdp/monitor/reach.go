@@ -93,8 +93,11 @@ func (r *Reach) Unit() float64 {
 const over = 0
 
 // memories bounds how many memory values there are.
-func (r *Reach) memories() int {
-	n := max(0, r.Within) + 2
+func (r *Reach) memories() int { return (max(0, r.Within) + 2) * r.radix() }
+
+// radix is what a step counts in the memory.
+func (r *Reach) radix() int {
+	n := 1
 	for _, k := range r.costs {
 		n *= k.most + 1
 	}
@@ -110,13 +113,18 @@ func (r *Reach) Rewards() int { return 1 }
 // Range is [0, 1].
 func (r *Reach) Range(lower, upper []float64) { lower[0], upper[0] = 0, 1 }
 
-// Start looks at the first state.
+// Start looks at the first state, and at what monitors before this one return there.
 func (r *Reach) Start(dst []float64, t Transition) int {
 	memory := r.Within + 1 // the digit of steps is 0 where they have no bound
 	for i := len(r.costs) - 1; i >= 0; i-- {
 		memory = memory*(r.costs[i].most+1) + r.costs[i].most
 	}
-	return r.look(dst, 1+memory, t)
+	dst[0] = 0
+	memory = r.spend(1+memory, t)
+	if memory == over {
+		return over
+	}
+	return r.look(dst, memory, t)
 }
 
 // Step counts the step and what it costs, and looks at the next state.
@@ -125,6 +133,22 @@ func (r *Reach) Step(dst []float64, memory int, t Transition) int {
 	if memory == over {
 		return over
 	}
+	memory = r.spend(memory, t)
+	if memory == over {
+		return over
+	}
+	if r.Within >= 0 {
+		memory -= r.radix()
+	}
+	memory = r.look(dst, memory, t)
+	if r.Discount > 0 {
+		dst[0] *= r.Discount
+	}
+	return memory
+}
+
+// spend returns the memory with what a transition costs taken off.
+func (r *Reach) spend(memory int, t Transition) int {
 	left, radix := memory-1, 1
 	for i := range r.costs {
 		k := &r.costs[i]
@@ -134,13 +158,6 @@ func (r *Reach) Step(dst []float64, memory int, t Transition) int {
 		}
 		memory -= spent * radix
 		radix *= k.most + 1
-	}
-	if r.Within >= 0 {
-		memory -= radix
-	}
-	memory = r.look(dst, memory, t)
-	if r.Discount > 0 {
-		dst[0] *= r.Discount
 	}
 	return memory
 }
@@ -159,13 +176,7 @@ func (r *Reach) look(dst []float64, memory int, t Transition) int {
 }
 
 // steps returns how many steps are left.
-func (r *Reach) steps(memory int) int {
-	memory--
-	for i := range r.costs {
-		memory /= r.costs[i].most + 1
-	}
-	return memory - 1
-}
+func (r *Reach) steps(memory int) int { return (memory-1)/r.radix() - 1 }
 
 // Value says whether it is over, or else what is left.
 func (r *Reach) Value(memory int) string {

@@ -2,6 +2,7 @@ package nasty
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -219,11 +220,8 @@ func (g *graph) remembers(n *node, text string, names []string, rules []rule) (b
 				if !pending {
 					return false, nil
 				}
-			default:
-				left, _, _ := strings.Cut(part, " ")
-				if past != left {
-					return false, nil
-				}
+			case !pending || !g.left(name, strings.Fields(past)[1:], strings.TrimSuffix(part, " left")):
+				return false, nil
 			}
 			continue
 		}
@@ -235,6 +233,33 @@ func (g *graph) remembers(n *node, text string, names []string, rules []rule) (b
 		}
 	}
 	return true, nil
+}
+
+// left reports whether a memory of what is left on the way to a set fits the bounds. What is left of a return is
+// told in whole units.
+func (g *graph) left(name string, bounds []string, text string) bool {
+	parts := strings.Split(text, " and ")
+	within := g.problem.Returns[name].Within
+	for _, part := range parts {
+		number, of, _ := strings.Cut(part, " ")
+		of = strings.TrimPrefix(of, "of ")
+		if of == "step" || of == "steps" {
+			of = ""
+		}
+		k := slices.IndexFunc(within, func(w Bound) bool { return w.Return == of })
+		x, ok := new(big.Rat).SetString(number)
+		if k < 0 || !ok {
+			return false
+		}
+		rest, unit := sub(rat(json.Number(bounds[k])), x), big.NewRat(1, 1)
+		if of != "" && g.problem.Returns[of].given() {
+			unit = g.problem.unit(of)
+		}
+		if rest.Sign() < 0 || unit.Sign() > 0 && rest.Cmp(unit) >= 0 {
+			return false
+		}
+	}
+	return len(parts) == len(within)
 }
 
 // isTotal reports whether a total is what a memory says of it: a number, or sure to end on one side of one.

@@ -32,12 +32,61 @@ type Problem struct {
 type Return struct {
 	Reach     any    `json:"reach,omitempty"` // a label, or a list of states
 	While     any    `json:"while,omitempty"`
-	Within    int    `json:"within,omitempty"`
+	Within    Bounds `json:"within,omitempty"`
 	Visits    any    `json:"visits,omitempty"`
 	Exceeds   *Above `json:"exceeds,omitempty"`
 	Meets     *Above `json:"meets,omitempty"`
 	Excess    *Above `json:"excess,omitempty"`
 	Criterion string `json:"criterion,omitempty"`
+}
+
+// Bounds are those on the way to a set.
+type Bounds []Bound
+
+// A Bound is the most that a return may come to on the way, or how many steps it may take if no return is named.
+type Bound struct {
+	Return string      `json:"return"`
+	AtMost json.Number `json:"at_most"`
+}
+
+// MarshalJSON writes a number of steps as a number.
+func (b Bound) MarshalJSON() ([]byte, error) {
+	if b.Return == "" {
+		return json.Marshal(b.AtMost)
+	}
+	type plain Bound
+	return json.Marshal(plain(b))
+}
+
+// UnmarshalJSON reads a number of steps too.
+func (b *Bound) UnmarshalJSON(text []byte) error {
+	if text[0] != '{' {
+		return json.Unmarshal(text, &b.AtMost)
+	}
+	type plain Bound
+	return json.Unmarshal(text, (*plain)(b))
+}
+
+// MarshalJSON writes one bound alone.
+func (b Bounds) MarshalJSON() ([]byte, error) {
+	if len(b) == 1 {
+		return json.Marshal(b[0])
+	}
+	return json.Marshal([]Bound(b))
+}
+
+// UnmarshalJSON reads one bound or several.
+func (b *Bounds) UnmarshalJSON(text []byte) error {
+	if text[0] != '[' {
+		*b = Bounds{{}}
+		return json.Unmarshal(text, &(*b)[0])
+	}
+	return json.Unmarshal(text, (*[]Bound)(b))
+}
+
+// spends reports whether the total of a return is bounded.
+func (b Bounds) spends() bool {
+	return slices.ContainsFunc(b, func(w Bound) bool { return w.Return != "" })
 }
 
 // Above is a return and a number that its total is compared with.
@@ -171,6 +220,9 @@ func vector(n int) []*big.Rat {
 	}
 	return v
 }
+
+// given reports whether rows give the return.
+func (r Return) given() bool { return r.Reach == nil && r.Visits == nil && r.outOf() == nil }
 
 // outOf is the return whose total r looks at, nil if it looks at none.
 func (r Return) outOf() *Above {

@@ -306,9 +306,7 @@ func (m *maker) monitors() {
 			if m.chance(0.4) {
 				r.While = m.states()
 			}
-			if m.chance(0.4) {
-				r.Within = 1 + m.IntN(3)
-			}
+			r.Within = m.within()
 		case what == 3:
 			if p.endless() {
 				continue
@@ -325,6 +323,34 @@ func (m *maker) monitors() {
 		}
 		p.Returns[name] = r
 	}
+}
+
+// within draws bounds on the way to a set, of steps and of what is spent.
+func (m *maker) within() (bounds Bounds) {
+	if m.chance(0.4) {
+		bounds = append(bounds, Bound{AtMost: json.Number(strconv.Itoa(pickOf(m, 0, 1, 1, 2, 2, 3, 3)))})
+	}
+	if m.p.endless() && m.p.Discount != "1" || m.chance(0.5) {
+		return bounds
+	}
+	names := m.p.names() // those of other sets too
+	for _, k := range m.Perm(len(names))[:min(len(names), 1+m.IntN(2))] {
+		name := names[k]
+		r := m.p.Returns[name]
+		_, falls := m.p.signs(name)
+		if falls || r.outOf() != nil || r.Within.spends() {
+			continue
+		}
+		most := json.Number(strconv.Itoa(m.IntN(3)))
+		if slices.Contains(m.names, name) {
+			most = exactly(math.Abs(float(rat(m.total(name)))))
+		}
+		if m.chance(0.1) {
+			most = pickOf[json.Number](m, "0", "0.5", "1e9", "1e-9")
+		}
+		bounds = append(bounds, Bound{name, most})
+	}
+	return bounds
 }
 
 // told reports whether an episode has a total of a return that limits can be about.

@@ -218,7 +218,7 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 	}
 	// Rows alone, through the formats of other tools.
 	plain := p.Criterion == "" && !slices.ContainsFunc(slices.Collect(maps.Values(p.Returns)),
-		func(r Return) bool { return r != Return{} }) &&
+		func(r Return) bool { return !r.given() || r.Criterion != "" }) &&
 		!slices.ContainsFunc(p.Transitions, func(r Row) bool { return r.Step > 0 })
 	if !plain || p.Goal == nil || p.Goal.Cost != nil || p.Target != nil || q == nil {
 		return nil
@@ -418,7 +418,7 @@ type spread struct {
 // judgeDistribution computes the distribution of the first return under the plan's policy.
 func (b *Bed) judgeDistribution(p *Problem, q *question, file string) *Failure {
 	name := p.names()[len(p.names())-1]
-	if p.endless() || p.Returns[name] != (Return{}) {
+	if p.endless() || !p.Returns[name].given() {
 		return nil
 	}
 	policy := filepath.Join(b.Folder, "policy.csv")

@@ -191,8 +191,11 @@ func (p *Problem) sound() bool {
 		!share(p.Discount) || !sure(p.Start) || p.Horizon == 0 && p.Discount == "" && p.Criterion == "" {
 		return false
 	}
-	if p.Goal != nil && p.Goal.Maximize+p.Goal.Minimize == "" && p.Goal.Cost == nil {
-		return false
+	if p.Goal != nil && p.Goal.Cost == nil {
+		_, known := p.Returns[p.Goal.Maximize+p.Goal.Minimize]
+		if !known {
+			return false
+		}
 	}
 	given := map[[3]string]bool{}
 	actions, others := map[[2]int]map[string]bool{}, map[[2]int]map[string]bool{} // of a state at a step
@@ -246,9 +249,17 @@ func (p *Problem) sound() bool {
 				return false
 			}
 		}
-		if r.Reach == nil && (r.While != nil || r.Within > 0) ||
+		if r.Reach == nil && (r.While != nil || r.Within != nil) ||
 			p.Criterion != "" && r.Criterion == "" && (r.Reach != nil || of != nil) {
 			return false
+		}
+		for k, w := range r.Within {
+			_, known := p.Returns[w.Return]
+			if w.Return != "" && !known || w.AtMost == "" || sign(w.AtMost) < 0 ||
+				w.Return == "" && !rat(w.AtMost).IsInt() ||
+				slices.ContainsFunc(r.Within[:k], func(o Bound) bool { return o.Return == w.Return }) {
+				return false
+			}
 		}
 		for _, in := range []any{r.Reach, r.While, r.Visits} {
 			if in != nil && len(p.set(in)) == 0 {
@@ -354,6 +365,10 @@ func (p *Problem) withoutReturn(name string) {
 	for other, r := range p.Returns {
 		if of := r.outOf(); of != nil && of.Return == name {
 			delete(p.Returns, other)
+		}
+		if slices.ContainsFunc(r.Within, func(w Bound) bool { return w.Return == name }) {
+			r.Within = slices.DeleteFunc(slices.Clone(r.Within), func(w Bound) bool { return w.Return == name })
+			p.Returns[other] = r
 		}
 	}
 	for k := range p.Transitions {

@@ -1,6 +1,8 @@
 package nasty
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -39,7 +41,7 @@ type coordinate struct {
 type node struct {
 	step    int // from 1; without a horizon 1 at the start if something is remembered, else 0
 	state   int
-	reached []string // of each coordinate: "pending", with the steps left if counted, "over", or nothing
+	reached []string // of each coordinate: "pending" with what is left of each bound, "won", "lost", or nothing
 	totals  map[string]*big.Rat
 	final   map[string]*[2]*big.Rat // the least and the greatest total that an episode may end with from here on
 	choices []*choice
@@ -117,13 +119,22 @@ func unrollWith(p *Problem, most int, support map[string][]*big.Rat) *graph {
 	enter := func(step, state int, before *node, received map[string]*big.Rat) (int, []*big.Rat) {
 		n := &node{step: step, state: state, reached: make([]string, len(g.coords)), totals: map[string]*big.Rat{}}
 		gives := vector(len(g.coords))
+		spent := maps.Clone(received) // with what monitors give
+		if spent == nil {
+			spent = map[string]*big.Rat{}
+		}
 		for i, c := range g.coords {
-			if c.reach {
-				before := before.past(i)
-				n.reached[i] = p.Returns[c.name].after(p, before, state)
-				if before != "won" && n.reached[i] == "won" {
-					gives[i].SetInt64(1)
-				}
+			if before != nil && c.visits[before.state] {
+				spent[c.name] = big.NewRat(1, 1)
+			}
+			if c.reach && !p.Returns[c.name].Within.spends() {
+				g.arrive(n, before, i, nil, gives)
+				spent[c.name] = gives[i]
+			}
+		}
+		for i, c := range g.coords {
+			if c.reach && p.Returns[c.name].Within.spends() {
+				g.arrive(n, before, i, spent, gives)
 			}
 			if c.of != "" { // each step gives the change of what the total comes to
 				t := new(big.Rat)
@@ -392,6 +403,15 @@ func (c coordinate) value(total *big.Rat) *big.Rat {
 	return new(big.Rat)
 }
 
+// arrive finds what has become of a return that is reached, and whether it is reached now.
+func (g *graph) arrive(n, before *node, i int, spent map[string]*big.Rat, gives []*big.Rat) {
+	past := before.past(i)
+	n.reached[i] = g.problem.Returns[g.coords[i].name].after(g.problem, past, n.state, spent)
+	if past != "won" && n.reached[i] == "won" {
+		gives[i].SetInt64(1)
+	}
+}
+
 // past is what was reached before, "" at the start.
 func (n *node) past(i int) string {
 	if n == nil {
@@ -400,30 +420,52 @@ func (n *node) past(i int) string {
 	return n.reached[i]
 }
 
-// after says what has become of the return when the process comes to a state: "won", "lost", or the number
-// of steps that are left, -1 for any.
-func (r Return) after(p *Problem, before string, state int) string {
-	switch before {
-	case "won", "lost":
+// after says what has become of the return when the process comes to a state: "won", "lost", or what is left of
+// each bound, of which the step has spent some.
+func (r Return) after(p *Problem, before string, state int, spent map[string]*big.Rat) string {
+	if before == "won" || before == "lost" {
 		return before
 	}
-	left := -1
-	switch {
-	case before == "" && r.Within > 0:
-		left = r.Within
-	case before != "":
-		left, _ = strconv.Atoi(before)
-		if left > 0 {
-			left--
+	past, now, out := strings.Fields(before), "pending", false
+	for k, w := range r.Within {
+		left := rat(w.AtMost)
+		if before != "" {
+			left = rat(json.Number(past[k+1]))
 		}
+		switch {
+		case w.Return != "":
+			addMul(left, big.NewRat(-1, 1), cmp.Or(spent[w.Return], new(big.Rat)))
+			if left.Sign() < 0 {
+				return "lost"
+			}
+		case before != "":
+			left.Sub(left, big.NewRat(1, 1))
+		}
+		out = out || w.Return == "" && left.Sign() == 0
+		now += " " + left.RatString()
 	}
 	switch {
 	case p.set(r.Reach)[state]:
 		return "won"
-	case left == 0, r.While != nil && !p.set(r.While)[state]:
+	case out, r.While != nil && !p.set(r.While)[state]:
 		return "lost"
 	}
-	return strconv.Itoa(left)
+	return now
+}
+
+// unit is the largest of which all amounts of a return are multiples, 0 if there is none.
+func (p *Problem) unit(name string) *big.Rat {
+	unit := new(big.Rat)
+	for _, r := range p.Transitions {
+		for _, o := range r.outcomes() {
+			for x := rat(o.Returns[name]); x.Sign() != 0; { // Euclid's algorithm
+				rest := new(big.Rat).Quo(unit, x)
+				whole := new(big.Int).Quo(rest.Num(), rest.Denom())
+				unit, x = x, sub(unit, mul(x, new(big.Rat).SetInt(whole)))
+			}
+		}
+	}
+	return unit.Abs(unit)
 }
 
 // rowsAt are the rows of a state at a step: those of the step replace those of every step, action by action.
