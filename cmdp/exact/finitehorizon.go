@@ -84,14 +84,10 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 func (f *finite) dim() int { return f.stepwise.dim() }
 
 func (f *finite) traits() traits {
-	t := traits{fresh: true, plain: true, steps: make([]float64, f.dim())}
-	for h := range f.stepwise.steps {
-		most := f.mostReturn[min(h, len(f.mostReturn)-1)]
+	t := traits{fresh: true, plain: true, cancels: make([]float64, f.dim())}
+	for _, most := range f.mostReturn {
 		for i, r := range most {
-			t.steps[i] = math.Max(t.steps[i], r)
-		}
-		for k, i := range f.stepwise.each {
-			t.steps[f.stepwise.at(k, h)] = most[i]
+			t.cancels[i] = math.Max(t.cancels[i], r)
 		}
 	}
 	return t

@@ -155,7 +155,7 @@ func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	if p.value-support > p.margin+s.supportMargin(nu) {
+	if p.value-support > p.margin+s.supportMargin(nu, nil) {
 		if s.pricer == nil { // a Mixer gives no certificates
 			s.refuted, s.refuting = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
 			return p, added, nil
@@ -171,15 +171,25 @@ func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
 	return p, added, nil
 }
 
-// supportMargin bounds the rounding error of Σ ν_k h_k, and by how much Σ ν_k n_k·v,
-// rounded to ψ·v, can change at returns v.
-func (s *solver) supportMargin(nu []float64) float64 {
+// supportMargin bounds the rounding error of Σ ν_k h_k, and by how much φ + Σ ν_k n_k·v, rounded to (φ+ψ)·v, can
+// change at returns v; φ is nil where there is none. An entry that comes from one row, times 1 or −1, is not rounded.
+func (s *solver) supportMargin(nu, phi []float64) float64 {
 	sum := 0.0
 	for k, y := range nu {
-		row := s.master.rows[k]
-		sum += y * math.Abs(row.Offset)
-		for i, x := range row.Normal {
-			sum += y * math.Abs(x) * math.Max(math.Abs(s.lower[i]), math.Abs(s.upper[i]))
+		sum += y * math.Abs(s.master.rows[k].Offset)
+	}
+	for i := range s.lower {
+		size, exact := 0.0, phi == nil || phi[i] == 0
+		for k, y := range nu {
+			x := s.master.rows[k].Normal[i]
+			if y == 0 || x == 0 {
+				continue
+			}
+			exact = exact && size == 0 && math.Abs(x) == 1
+			size += y * math.Abs(x)
+		}
+		if size > 0 && !exact {
+			sum += size * math.Max(math.Abs(s.lower[i]), math.Abs(s.upper[i]))
 		}
 	}
 	return float64(len(nu)+4) * unit * sum

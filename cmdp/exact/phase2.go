@@ -146,7 +146,7 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 			proof.Rows, proof.Prices = append(proof.Rows, s.master.rows[k].Constraint), append(proof.Prices, y)
 		}
 	}
-	proof.slack = s.supportMargin(nu) + proof.conjugateError()
+	proof.slack = s.supportMargin(nu, phi) + proof.conjugateError()
 	proof.Margin = p.margin + proof.slack
 	proof.Bound = p.value - conjugate - support - proof.Margin
 	if s.proof != nil && s.proof.Bound >= proof.Bound {

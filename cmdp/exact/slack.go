@@ -129,7 +129,7 @@ func (s *solver) deepest() (*SlackResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		least = math.Max(least, p.value-support-p.margin-s.supportMargin(s.master.nu))
+		least = math.Max(least, p.value-support-p.margin-s.supportMargin(s.master.nu, nil))
 		if !added || s.iterations >= s.opts.Iterations {
 			break
 		}

@@ -230,7 +230,11 @@ func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*so
 	if s.traits.endless {
 		CutBox(s.lower, s.upper, task.Target)
 	}
-	_, s.affine = task.Cost.(cost.Affine)
+	goal, affine := task.Cost.(cost.Affine)
+	s.affine = affine
+	if affine && s.traits.cancels != nil {
+		s.close = 64 * unit * width(goal.Gradient(), s.traits.cancels)
+	}
 	s.enough = s.opts.Gap
 	if s.opts.Gap == 0 {
 		s.opts.Gap, s.enough = defaultSmoothGap, smoothGap

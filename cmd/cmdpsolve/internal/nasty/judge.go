@@ -595,10 +595,13 @@ func (q *question) judgeConflict(p *Problem, a *planned) *Failure {
 			return q.best(nil, others)
 		}
 		if c.Needed == nil {
-			others := slices.Clone(tight)
-			others[k] = nil
-			others = slices.Delete(others, k, k+1)
-			if r := q.best(nil, others); r.status != infeasible {
+			others := slices.Delete(slices.Clone(tight), k, k+1)
+			away := map[int]*big.Rat{}
+			for i, x := range l.coef {
+				away[i] = mul(x, big.NewRat(int64(-l.sense), 1))
+			}
+			// Where it is infinite whatever policy keeps the others, no number suffices.
+			if r := q.best(away, others); r.status != infeasible {
 				return failure("needed", "how far %s has to give", p.Constraints[k].text()).but("null")
 			}
 			continue
