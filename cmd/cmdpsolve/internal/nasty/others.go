@@ -227,18 +227,13 @@ func (b *Bed) judgeConvert(p *Problem, q *question, file string) *Failure {
 	if p.Goal.Maximize != "" {
 		goal = "--maximize"
 	}
-	for _, ending := range []string{".umb", ".drn", ".npz", ".json", ".tra"} {
-		folder := filepath.Join(b.Folder, "model") // some formats have several files
-		os.RemoveAll(folder)
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			panic(err)
+	for _, ending := range []string{".umb", ".drn", ".drn.xz", ".npz", ".json", ".tra", ".pexp", "/", ".prism", ".jani"} {
+		model, ok, f := b.model(p, file, ending)
+		if f != nil {
+			return f
 		}
-		model := filepath.Join(folder, "model"+ending)
-		if r := b.run("convert", file, model); r.Status != 0 {
-			if r.Lost != "" {
-				return failure("convert", "a model, or an error").but("%s%s", r.Lost, r.Err)
-			}
-			continue // not every format holds every model
+		if !ok {
+			continue
 		}
 		again := filepath.Join(b.Folder, "again.yaml")
 		os.Remove(again)
