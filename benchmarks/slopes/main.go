@@ -124,11 +124,11 @@ func (o *options) section(ctx context.Context, e *contest.Entry) (string, error)
 			if len(c.Values) < 2 || math.IsNaN(c.Values[0][0]) {
 				continue // it did not play, or pursues no such thing
 			}
-			before, last := c.DecadeSlopes()
 			if gap > 0 {
 				quantity = "excess"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %.2f, %.2f | %s |\n", name, quantity, o.fitted(c), before, last,
+			slope, decades := o.fitted(c)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, quantity, slope, decades,
 				harness.Interval(c.Last()))
 		}
 	}
@@ -155,16 +155,18 @@ func curve(runs []*contest.Result, metric string, gap float64) *harness.Curve {
 	return c
 }
 
-// fitted writes the slope of a curve, "–" if most of the records that it would be fitted to are 0 in every run.
-func (o *options) fitted(c *harness.Curve) string {
+// fitted writes the slope of a curve and those of its last two decades, "–" if most of the records that it would be
+// fitted to are 0 in every run.
+func (o *options) fitted(c *harness.Curve) (slope, byDecade string) {
 	tail := c.Tail(decades)
 	f := tail.Fit(o.resamples)
 	if 2*f.Zeros > len(tail.Episodes) {
-		return "–"
+		return "–", "–"
 	}
-	text := fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)
+	slope = fmt.Sprintf("%.2f [%.2f, %.2f]", f.Value, f.Low, f.High)
 	if f.Zeros > 0 {
-		text += fmt.Sprintf(" (without %d records that are 0 in every run)", f.Zeros)
+		slope += fmt.Sprintf(" (without %d records that are 0 in every run)", f.Zeros)
 	}
-	return text
+	before, last := c.DecadeSlopes()
+	return slope, fmt.Sprintf("%.2f, %.2f", before, last)
 }

@@ -99,11 +99,11 @@ func TestExcess(t *testing.T) {
 	}
 	c := curve([]*contest.Result{&r, &r}, "violation", 0.5)
 	o := options{resamples: 100}
-	if got := o.fitted(c); got != "-1.00 [-1.00, -1.00]" {
-		t.Errorf("excess 1/k: slope %s", got)
+	if got, decades := o.fitted(c); got != "-1.00 [-1.00, -1.00]" || decades != "-1.00, -1.00" {
+		t.Errorf("excess 1/k: slope %s, by decade %s", got, decades)
 	}
-	if got := o.fitted(curve([]*contest.Result{&r}, "violation", 2)); got != "–" {
-		t.Errorf("inside the gap: slope %s", got)
+	if got, decades := o.fitted(curve([]*contest.Result{&r}, "violation", 2)); got != "–" || decades != "–" {
+		t.Errorf("inside the gap: slope %s, by decade %s", got, decades)
 	}
 }
 
