@@ -140,7 +140,7 @@ func Run[T any, S Study[R], R any](ctx context.Context, o *Options, list []T, op
 		return err
 	}
 	if o.From == "" {
-		if err := WriteRecords(path+".csv", all); err != nil {
+		if err := writeRecords(path+".csv", all); err != nil {
 			return err
 		}
 	}

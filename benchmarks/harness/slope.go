@@ -134,13 +134,13 @@ func (c *Curve) Fit(resamples int) Slope {
 		}
 	}
 	slices.Sort(slopes)
-	f.Low, f.High = Quantile(slopes, 0.025), Quantile(slopes, 0.975)
+	f.Low, f.High = quantile(slopes, 0.025), quantile(slopes, 0.975)
 	return f
 }
 
-// Quantile returns a quantile of sorted numbers by linear interpolation, NaN of
+// quantile returns a quantile of sorted numbers by linear interpolation, NaN of
 // none.
-func Quantile(sorted []float64, p float64) float64 {
+func quantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
 	}

@@ -154,11 +154,11 @@ func TestFitIsDeterministic(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	x := []float64{1, 2, 4}
 	for p, want := range map[float64]float64{0: 1, 0.25: 1.5, 0.5: 2, 0.75: 3, 1: 4} {
-		if got := Quantile(x, p); got != want {
+		if got := quantile(x, p); got != want {
 			t.Errorf("quantile %g: %g, want %g", p, got, want)
 		}
 	}
-	if !math.IsNaN(Quantile(nil, 0.5)) {
+	if !math.IsNaN(quantile(nil, 0.5)) {
 		t.Error("quantile of nothing is a number")
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/jszwec/csvutil"
 )
 
-// Digits writes x with the five digits that records have.
-func Digits(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
+// digits writes x with the five digits that records have.
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
-// Rounded returns x as Digits writes it, so that what was played and what is read
+// Rounded returns x as digits writes it, so that what was played and what is read
 // from records are the same.
 func Rounded(x float64) float64 {
-	y, err := strconv.ParseFloat(Digits(x), 64)
+	y, err := strconv.ParseFloat(digits(x), 64)
 	if err != nil {
 		panic("harness: " + err.Error()) // it has just been written
 	}
@@ -39,19 +39,19 @@ func Interval(x []float64) string {
 	return Short(mean) + " ± " + Short(half)
 }
 
-// WriteRecords writes records as CSV, all of them or, on an error, nothing. R is a struct whose
+// writeRecords writes records as CSV, all of them or, on an error, nothing. R is a struct whose
 // exported fields are columns, with the name of their csv tag: texts, numbers, which keep five
 // digits, or lists of numbers, which stand in one cell.
-func WriteRecords[R any](path string, records []R) error {
+func writeRecords[R any](path string, records []R) error {
 	var text bytes.Buffer
 	out := csv.NewWriter(&text)
 	enc := csvutil.NewEncoder(out)
 	enc.WithMarshalers(csvutil.NewMarshalers(
-		csvutil.MarshalFunc(func(x float64) ([]byte, error) { return []byte(Digits(x)), nil }),
+		csvutil.MarshalFunc(func(x float64) ([]byte, error) { return []byte(digits(x)), nil }),
 		csvutil.MarshalFunc(func(list []float64) ([]byte, error) {
 			words := make([]string, len(list))
 			for i, x := range list {
-				words[i] = Digits(x)
+				words[i] = digits(x)
 			}
 			return []byte(strings.Join(words, " ")), nil
 		}),
@@ -63,7 +63,7 @@ func WriteRecords[R any](path string, records []R) error {
 	return atomicfile.WriteFile(path, text.Bytes())
 }
 
-// ReadRecords reads what WriteRecords wrote. Errors name the file and the line.
+// ReadRecords reads what writeRecords wrote. Errors name the file and the line.
 func ReadRecords[R any](path string) (records []R, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRecords(t *testing.T) {
 		values[i] = Rounded(x)
 	}
 	written := []row{{Name: "a, b", Run: 1 << 63, Share: math.NaN(), Values: values}, {Name: "none", Share: -2.0 / 3}}
-	if err := WriteRecords(path, written); err != nil {
+	if err := writeRecords(path, written); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
@@ -38,8 +38,8 @@ func TestRecords(t *testing.T) {
 	if diff := cmp.Diff(written, read, cmpopts.EquateNaNs()); err != nil || diff != "" {
 		t.Errorf("%v: want what was written, rounded: %s", err, diff)
 	}
-	if Short(1.0/3) != "0.333" || Digits(1.0/3) != "0.33333" {
-		t.Errorf("%s, %s", Short(1.0/3), Digits(1.0/3))
+	if Short(1.0/3) != "0.333" || digits(1.0/3) != "0.33333" {
+		t.Errorf("%s, %s", Short(1.0/3), digits(1.0/3))
 	}
 	for text, want := range map[string]string{
 		"":                                "not a table of name, run, share, values",

@@ -102,14 +102,11 @@ type Options struct {
 	// stands for about twenty in each decade. The last episode is recorded in any case.
 	Records []int
 	// Configure changes what learners are told and how they are tuned, in ways that settings
-	// do not have. Fingerprint does not cover it, nor Learner, nor Opponent: keep the results
+	// do not have. Fingerprint does not cover it, nor Learner: keep the results
 	// of such runs in memory, without a checkpoint or a folder.
 	Configure func(*baseline.Config)
 	// Learner makes the learner of a run, in place of the registry.
 	Learner func(baseline.Config) (cmdp.Learner, error)
-	// Opponent makes the opponent for the run of a seed. It replaces the opponent of
-	// the settings and of the problem.
-	Opponent func(seed uint64) (cmdp.Opponent, error)
 	// Simulator makes the environment of each run of a problem without a model. Such runs cannot
 	// be measured. An environment with a method Close is closed when its run stops.
 	Simulator func() (cmdp.Environment, error)
@@ -309,7 +306,7 @@ func (c *Contest) prepareGame(opts Options) error {
 		}
 		opponent = o
 	}
-	if opponent == nil && opts.Opponent == nil {
+	if opponent == nil {
 		return fmt.Errorf("%s: a game without an opponent: say with --opponent, or in the problem file, who plays "+
 			"against the agent", name)
 	}
@@ -318,10 +315,6 @@ func (c *Contest) prepareGame(opts Options) error {
 			"that its analysis needs depends on how the opponent plays (erratum E-35); want hoeffding", name, c.Planner)
 	}
 	c.Against = opponent
-	c.opponent = opts.Opponent
-	if c.opponent != nil {
-		return nil
-	}
 	c.opponent = func(uint64) (cmdp.Opponent, error) { return opponent.Build(p, c.Task.Target) }
 	o, err := c.opponent(c.Seed)
 	if err != nil {

@@ -327,10 +327,14 @@ func TestAlongKeepsTheGap(t *testing.T) {
 		settings := Defaults()
 		settings.Algorithms = []string{"moma-free", "moma-projection"}
 		settings.Planner, settings.Episodes, settings.Seeds = "hoeffding", 5000, 20
-		c, err := New(t.Context(), q, settings, Options{Unmeasured: true, Unsolved: true,
-			Opponent: func(uint64) (cmdp.Opponent, error) { return cmdp.NewBestResponseAlong(p.Model, gap.Direction) }})
+		p.Opponent = &problem.Opponent{Policy: "best-response",
+			Direction: problem.Direction{Along: &problem.Coefficients{List: gap.Direction}}}
+		c, err := New(t.Context(), q, settings, Options{Unmeasured: true, Unsolved: true})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.Against.Direction.Along == nil {
+			t.Fatal("the opponent has another direction")
 		}
 		if err := Play(t.Context(), c.Trials(), PlayOptions{}); err != nil {
 			t.Fatal(err)
