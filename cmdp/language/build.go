@@ -7,7 +7,7 @@ import "slices"
 type Builder struct {
 	Scope   *Scope
 	Program *Program
-	Clocks  *Clocks
+	clocks  clocks
 	actions map[string]int32
 	starts  []*Expr // the initial value of each variable, nil for any
 }
@@ -15,7 +15,12 @@ type Builder struct {
 // NewBuilder returns a builder of the program of a file, with nothing in it but the action without a name.
 func NewBuilder(file string) *Builder {
 	p := &Program{File: file, Actions: []string{""}}
-	return &Builder{Scope: NewScope(), Program: p, Clocks: NewClocks(p), actions: map[string]int32{"": 0}}
+	return &Builder{
+		Scope:   NewScope(),
+		Program: p,
+		clocks:  clocks{most: make(map[int64]int64)},
+		actions: map[string]int32{"": 0},
+	}
 }
 
 // FindAction returns the number of an action, and whether there is one.
@@ -46,10 +51,11 @@ func (b *Builder) Declare(at Pos, v Variable, isClock bool, initial *Expr) {
 	}
 	n := len(b.Program.Variables)
 	b.Scope.Variable(at, v.Name, v.Type, n)
-	if isClock && initial != nil {
-		b.Clocks.Add(n, initial.Int)
-	} else if isClock {
-		b.Clocks.Add(n, v.Low)
+	if isClock {
+		b.clocks.most[int64(n)] = v.Low
+		if initial != nil {
+			b.clocks.most[int64(n)] = initial.Int
+		}
 	}
 	b.Program.Variables = append(b.Program.Variables, v)
 	b.starts = append(b.starts, initial)
@@ -73,14 +79,16 @@ func (b *Builder) Start(when *Expr) {
 // Condition resolves a condition, in which clocks may be compared.
 func (b *Builder) Condition(e *Expr, rename map[string]string) *Expr {
 	r := b.Scope.ResolveAs(Bool, e, rename)
-	b.Clocks.Condition(r)
+	if b.HasClocks() {
+		b.closed(r, true)
+	}
 	return r
 }
 
 // Number resolves an expression that does not depend on clocks, and says in errors what it is.
 func (b *Builder) Number(e *Expr, rename map[string]string, what string) *Expr {
 	r := b.Scope.ResolveAs(Double, e, rename)
-	b.Clocks.None(r, what)
+	b.timeless(r, what)
 	return r
 }
 
@@ -106,9 +114,10 @@ func (b *Builder) command(c Command, rename map[string]string) Command {
 	c.Updates = slices.Clone(c.Updates)
 	for i := range c.Updates {
 		u := &c.Updates[i]
-		if u.Probability != nil {
-			u.Probability = b.Number(u.Probability, rename, "a probability")
+		if u.Probability == nil {
+			u.Probability = NewInt(u.At, 1)
 		}
+		u.Probability = b.Number(u.Probability, rename, "a probability")
 		given := u.Assign
 		u.Assign = nil
 		for _, a := range given {
@@ -131,6 +140,6 @@ func (b *Builder) assignment(a Assignment, rename map[string]string) Assignment 
 	}
 	a.Variable = index
 	a.Value = b.Scope.ResolveAs(b.Program.variable(index).Type, a.Value, rename)
-	b.Clocks.Assign(a)
+	b.checkTime(a)
 	return a
 }

@@ -78,11 +78,11 @@ type expander struct {
 
 type taken struct {
 	command int32
-	update  *compiledUpdate
+	update  *Update
 }
 
 type written struct {
-	variable int32
+	variable int
 	value    int64
 }
 
@@ -132,15 +132,15 @@ func (x *expander) expand(b *batch) {
 func (x *expander) state() {
 	b := x.b
 	x.layout.unpack(x.values, x.packed)
-	for i, holds := range x.invariants {
-		x.says(x.Invariants[i].Name, x.Invariants[i].At)
-		if !holds(x.values) {
+	for _, l := range x.Invariants {
+		x.says(l.Name, l.At)
+		if !l.When.holds(x.values) {
 			Fail(x.at, "the invariant does not hold")
 		}
 	}
-	if x.rest != nil {
+	if x.Rest != nil {
 		x.says("the condition of states at rest", Pos{})
-		if x.rest(x.values) {
+		if x.Rest.holds(x.values) {
 			b.stateRewards = append(b.stateRewards, make([]float64, len(x.rewards))...)
 			b.players = append(b.players, atRest)
 			b.choices = append(b.choices, int32(len(b.actions)))
@@ -152,7 +152,7 @@ func (x *expander) state() {
 	x.open()
 	defer x.close()
 	for r := range x.rewards {
-		b.stateRewards = append(b.stateRewards, x.sum(x.rewards[r].ofState, r, x.values))
+		b.stateRewards = append(b.stateRewards, x.sum(x.rewards[r].before[-1], r, x.values))
 	}
 	before := len(b.actions)
 	player := int8(-1)
@@ -267,7 +267,7 @@ func (x *expander) choice(v *Vector) {
 	copy(x.scratchAt(0), x.packed)
 	x.product(0, 0, 1, 1, begin)
 	for r := range x.rewards {
-		b.rewards = append(b.rewards, x.gained[r]+x.sum(x.rewards[r].ofAction[v.Action], r, x.values))
+		b.rewards = append(b.rewards, x.gained[r]+x.sum(x.rewards[r].before[v.Action], r, x.values))
 	}
 	if x.Kind != Chain && x.repeated(v.Action, begin) {
 		b.truncate(begin, x.layout.words)
@@ -285,7 +285,7 @@ func (x *expander) product(k, level int, probability float64, ways, begin int) {
 	for ; k < len(x.chosen); k++ {
 		c := x.enabled[x.chosen[k]]
 		weights := x.weightsOf(c)
-		updates := x.commands[c].updates
+		updates := x.commands[c].Updates
 		if len(updates) == 1 {
 			x.assign(c, &updates[0], to)
 			continue
@@ -334,9 +334,9 @@ func (x *expander) weightsOf(c int32) []float64 {
 		return w
 	}
 	x.command = c
-	w := make([]float64, len(command.updates))
-	for i, u := range command.updates {
-		w[i] = u.probability(x.values)
+	w := make([]float64, len(command.Updates))
+	for i, u := range command.Updates {
+		w[i] = fromBits(u.Probability.eval(x.values))
 	}
 	if bad := checkProbabilities(w); bad != "" {
 		Fail(Pos{}, "%s", bad)
@@ -346,26 +346,26 @@ func (x *expander) weightsOf(c int32) []float64 {
 }
 
 // assign writes what an update of a command assigns into a packed state, unless the vector is staged.
-func (x *expander) assign(c int32, u *compiledUpdate, to []uint64) {
+func (x *expander) assign(c int32, u *Update, to []uint64) {
 	if x.isStaged {
 		x.taken = append(x.taken, taken{c, u})
 		return
 	}
-	for i := range u.assign {
-		a := &u.assign[i]
-		a.field.set(to, x.value(c, a, x.values))
+	for i := range u.Assign {
+		a := &u.Assign[i]
+		x.fields[a.Variable].set(to, x.value(c, a, x.values))
 	}
 }
 
 // value is what a command assigns, which depends on the given values.
-func (x *expander) value(c int32, a *compiledAssignment, values []int64) int64 {
-	if a.constant {
-		return a.value
-	}
+func (x *expander) value(c int32, a *Assignment, values []int64) int64 {
 	x.command = c
-	value := a.compute(values)
-	if value < a.low || value > a.high {
-		Fail(a.at, "%s would become %d", *x.variable(int(a.variable)), value)
+	value := a.Value.Int
+	if a.Value.Op != Literal {
+		value = a.Value.eval(values)
+	}
+	if f := &x.fields[a.Variable]; value < f.low || value > f.high {
+		Fail(a.At, "%s would become %d", *x.variable(a.Variable), value)
 	}
 	return value
 }
@@ -376,17 +376,16 @@ func (x *expander) settle(to []uint64) {
 	for _, index := range x.indices {
 		x.writes = x.writes[:0]
 		for _, t := range x.taken {
-			for i := range t.update.assign {
-				a := &t.update.assign[i]
-				if a.index != index {
+			for i := range t.update.Assign {
+				a := &t.update.Assign[i]
+				if a.Index != index {
 					continue
 				}
-				if slices.ContainsFunc(x.writes, func(w written) bool { return w.variable == a.variable }) {
+				if slices.ContainsFunc(x.writes, func(w written) bool { return w.variable == a.Variable }) {
 					x.command = t.command
-					Fail(a.at, "%s is written by another command of the same step too",
-						x.variable(int(a.variable)).Name)
+					Fail(a.At, "%s is written by another command of the same step too", x.variable(a.Variable).Name)
 				}
-				x.writes = append(x.writes, written{a.variable, x.value(t.command, a, x.after)})
+				x.writes = append(x.writes, written{a.Variable, x.value(t.command, a, x.after)})
 			}
 		}
 		for _, w := range x.writes {
@@ -471,17 +470,16 @@ func (x *expander) mix(first int) {
 }
 
 // sum adds up what the items of a reward structure give for values.
-func (x *expander) sum(items []compiledItem, r int, values []int64) float64 {
+func (x *expander) sum(items []*RewardItem, r int, values []int64) float64 {
 	total := 0.0
-	for i := range items {
-		item := &items[i]
-		x.says(x.rewards[r].name, item.at)
-		if item.guard != nil && !item.guard(values) {
+	for _, item := range items {
+		x.says(x.rewards[r].name, item.At)
+		if !item.Guard.holds(values) {
 			continue
 		}
-		value := item.value(values)
+		value := fromBits(item.Value.eval(values))
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			Fail(item.at, "%g: want a finite number", value)
+			Fail(item.At, "%g: want a finite number", value)
 		}
 		total += value
 	}

@@ -47,7 +47,7 @@ const batchStates = 128
 // program and the state; the first one in the order of states is returned.
 func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Result, error) {
 	var m *machine
-	if err := Try(p.File, func() { m = compile(p) }); err != nil {
+	if err := Try(p.File, func() { m = compileProgram(p) }); err != nil {
 		return nil, err
 	}
 	e := &exploration{machine: m, sink: sink, options: o, result: &Result{States: newStates(m.layout)}}
@@ -208,10 +208,9 @@ func (s *States) Satisfying(file string, when Label) (states []int32, err error)
 	values := make([]int64, len(s.variables))
 	number := 0
 	err = Try(file, func() {
-		holds := compileBool(when.When)
 		for ; number < s.count; number++ {
 			s.Values(values, number)
-			if holds(values) {
+			if when.When.holds(values) {
 				states = append(states, int32(number))
 			}
 		}

@@ -59,11 +59,15 @@ const (
 	toDouble
 )
 
-// An operator has a name, takes from least to most arguments, without a bound where most is 0, and gives a result.
+// An operator has a name, takes from least to most arguments, without a bound where most is 0, and gives a result. It
+// combines two values of arguments of type Int or Bool by ints, of type Double by doubles, and further ones one after
+// the other. Where it takes one, the second does not count. Doubles are given as their bits in results.
 type operator struct {
 	name         string
 	least, most  int
 	args, result Type
+	ints         func(at Pos, x, y int64) int64
+	doubles      func(at Pos, x, y float64) int64
 }
 
 // In the table of operators a number is of type Int, or of type Double where one of the arguments is; what is alike
@@ -78,32 +82,32 @@ var operators = [...]operator{
 	Name:     {name: "name"},
 	Literal:  {name: "literal"},
 	Var:      {name: "variable"},
-	Neg:      {"-", 1, 1, number, number},
-	Not:      {"!", 1, 1, Bool, Bool},
-	Add:      {"+", 1, 0, number, number},
-	Sub:      {"-", 2, 2, number, number},
-	Mul:      {"*", 1, 0, number, number},
-	Div:      {"/", 2, 2, Double, Double},
-	Pow:      {"pow", 2, 2, number, number},
-	Mod:      {"mod", 2, 2, Int, Int},
-	Log:      {"log", 2, 2, Double, Double},
-	Min:      {"min", 1, 0, number, number},
-	Max:      {"max", 1, 0, number, number},
-	Floor:    {"floor", 1, 1, number, Int},
-	Ceil:     {"ceil", 1, 1, number, Int},
-	Round:    {"round", 1, 1, number, Int},
-	Eq:       {"=", 2, 2, alike, Bool},
-	Ne:       {"!=", 2, 2, alike, Bool},
-	Lt:       {"<", 2, 2, number, Bool},
-	Le:       {"<=", 2, 2, number, Bool},
-	Gt:       {">", 2, 2, number, Bool},
-	Ge:       {">=", 2, 2, number, Bool},
-	And:      {"&", 1, 0, Bool, Bool},
-	Or:       {"|", 1, 0, Bool, Bool},
-	Implies:  {"=>", 2, 2, Bool, Bool},
-	Iff:      {"<=>", 2, 2, Bool, Bool},
-	If:       {"?", 3, 3, alike, alike},
-	toDouble: {"double", 1, 1, Int, Double},
+	Neg:      {"-", 1, 1, number, number, negate, inBits(func(x, _ float64) float64 { return -x })},
+	Not:      {"!", 1, 1, Bool, Bool, func(_ Pos, x, _ int64) int64 { return 1 - x }, nil},
+	Add:      {"+", 1, 0, number, number, add, inBits(func(x, y float64) float64 { return x + y })},
+	Sub:      {"-", 2, 2, number, number, subtract, inBits(func(x, y float64) float64 { return x - y })},
+	Mul:      {"*", 1, 0, number, number, multiply, inBits(func(x, y float64) float64 { return x * y })},
+	Div:      {"/", 2, 2, Double, Double, nil, inBits(func(x, y float64) float64 { return x / y })},
+	Pow:      {"pow", 2, 2, number, number, power, inBits(math.Pow)},
+	Mod:      {"mod", 2, 2, Int, Int, modulo, nil},
+	Log:      {"log", 2, 2, Double, Double, nil, inBits(func(x, y float64) float64 { return math.Log(x) / math.Log(y) })},
+	Min:      {"min", 1, 0, number, number, smaller, inBits(func(x, y float64) float64 { return min(x, y) })},
+	Max:      {"max", 1, 0, number, number, larger, inBits(func(x, y float64) float64 { return max(x, y) })},
+	Floor:    {"floor", 1, 1, number, Int, unchanged, rounding(math.Floor)},
+	Ceil:     {"ceil", 1, 1, number, Int, unchanged, rounding(math.Ceil)},
+	Round:    {"round", 1, 1, number, Int, unchanged, rounding(func(x float64) float64 { return math.Floor(x + 0.5) })},
+	Eq:       {"=", 2, 2, alike, Bool, equal[int64], equal[float64]},
+	Ne:       {"!=", 2, 2, alike, Bool, differs[int64], differs[float64]},
+	Lt:       {"<", 2, 2, number, Bool, less[int64], less[float64]},
+	Le:       {"<=", 2, 2, number, Bool, atMost[int64], atMost[float64]},
+	Gt:       {">", 2, 2, number, Bool, more[int64], more[float64]},
+	Ge:       {">=", 2, 2, number, Bool, atLeast[int64], atLeast[float64]},
+	And:      {name: "&", least: 1, args: Bool, result: Bool},
+	Or:       {name: "|", least: 1, args: Bool, result: Bool},
+	Implies:  {name: "=>", least: 2, most: 2, args: Bool, result: Bool},
+	Iff:      {name: "<=>", least: 2, most: 2, args: Bool, result: Bool},
+	If:       {name: "?", least: 3, most: 3, args: alike, result: alike},
+	toDouble: {"double", 1, 1, Int, Double, func(_ Pos, x, _ int64) int64 { return toBits(float64(x)) }, nil},
 }
 
 func (o Op) String() string { return operators[o].name }
@@ -122,19 +126,16 @@ type Expr struct {
 	// Int is the value of a literal, false and true as 0 and 1 and a Double as its bits; or the number of a variable.
 	Int  int64
 	Args []*Expr
+	eval eval // set in literals, and in what a Scope returns
 }
 
 // NewInt, NewBool and NewDouble return literals.
-func NewInt(at Pos, x int64) *Expr { return &Expr{Op: Literal, Type: Int, At: at, Int: x} }
-func NewDouble(at Pos, x float64) *Expr {
-	return &Expr{Op: Literal, Type: Double, At: at, Int: int64(math.Float64bits(x))}
-}
-func NewBool(at Pos, x bool) *Expr {
-	e := &Expr{Op: Literal, Type: Bool, At: at}
-	if x {
-		e.Int = 1
-	}
-	return e
+func NewInt(at Pos, x int64) *Expr      { return newLiteral(at, Int, x) }
+func NewDouble(at Pos, x float64) *Expr { return newLiteral(at, Double, toBits(x)) }
+func NewBool(at Pos, x bool) *Expr      { return newLiteral(at, Bool, toInt(x)) }
+
+func newLiteral(at Pos, t Type, x int64) *Expr {
+	return &Expr{Op: Literal, Type: t, At: at, Int: x, eval: func([]int64) int64 { return x }}
 }
 
 // NewName returns an identifier, which is yet to be resolved.
@@ -169,7 +170,7 @@ func NewNumber(at Pos, text string) *Expr {
 }
 
 // Num returns the value of a literal of type Double.
-func (e *Expr) Num() float64 { return math.Float64frombits(uint64(e.Int)) }
+func (e *Expr) Num() float64 { return fromBits(e.Int) }
 
 // Value writes the value of a literal.
 func (e *Expr) Value() string {
@@ -301,6 +302,4 @@ func (e *Expr) fold() *Expr {
 }
 
 // compute returns the value of an expression without variables as a literal.
-func (e *Expr) compute() *Expr {
-	return &Expr{Op: Literal, Type: e.Type, At: e.At, Int: compileValue(e)(nil)}
-}
+func (e *Expr) compute() *Expr { return newLiteral(e.At, e.Type, compile(e)(nil)) }

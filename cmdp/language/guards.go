@@ -17,8 +17,8 @@ const (
 type guardTable struct {
 	none   []uint64 // the commands whose guard is not false
 	tables []valueTable
-	rest   []boolFunc // nil where nothing is left
-	room   int        // for words of tables
+	rest   []eval // nil where nothing is left
+	room   int    // for words of tables
 }
 
 // A valueTable holds for each value of a variable so many words of the set of commands, from the first on.
@@ -36,7 +36,7 @@ type conjunct struct {
 
 func newGuardTable(m *machine) *guardTable {
 	n := len(m.commands)
-	g := &guardTable{none: make([]uint64, (n+63)/64), rest: make([]boolFunc, n), room: maxTableWords}
+	g := &guardTable{none: make([]uint64, (n+63)/64), rest: make([]eval, n), room: maxTableWords}
 	of := make([][]conjunct, len(m.Variables)) // those that ask for one variable alone
 	left := make([][]*Expr, n)
 	used := make(map[int]bool)
@@ -64,7 +64,7 @@ func newGuardTable(m *machine) *guardTable {
 	}
 	for c, parts := range left {
 		if len(parts) > 0 {
-			g.rest[c] = compileBool(&Expr{Op: And, Type: Bool, Args: parts})
+			g.rest[c] = compile(&Expr{Op: And, Type: Bool, Args: parts})
 		}
 	}
 	return g
@@ -91,12 +91,12 @@ func (g *guardTable) tabulate(variable *Variable, v int, parts []conjunct, value
 	}
 	t.rows = slices.Repeat([]uint64{^uint64(0)}, n*t.words)
 	for _, part := range parts {
-		holds := compileBool(part.when)
+		holds := compile(part.when)
 		excluded := make([]int, 0, n)
 		err := Try("", func() {
 			for i := range n {
 				values[v] = t.low + int64(i)
-				if !holds(values) {
+				if holds(values) == 0 {
 					excluded = append(excluded, i)
 				}
 			}
@@ -126,7 +126,7 @@ func (g *guardTable) enabled(dst []int32, set []uint64, values []int64) []int32 
 	for w, x := range set {
 		for ; x != 0; x &= x - 1 {
 			c := int32(w*64 + bits.TrailingZeros64(x))
-			if holds := g.rest[c]; holds == nil || holds(values) {
+			if holds := g.rest[c]; holds == nil || holds(values) != 0 {
 				dst = append(dst, c)
 			}
 		}

@@ -16,12 +16,12 @@ type Variable struct {
 	Initial int64
 }
 
-// A field says where a variable stands in a packed state.
+// A field says where a variable stands in a packed state, and its range.
 type field struct {
-	word  int
-	shift uint
-	mask  uint64 // unshifted
-	low   int64
+	word      int
+	shift     uint
+	mask      uint64 // unshifted
+	low, high int64
 }
 
 // A layout packs the values of variables into words.
@@ -40,7 +40,7 @@ func newLayout(variables []Variable) *layout {
 			l.words++
 			used = 0
 		}
-		l.fields[i] = field{word: l.words - 1, shift: used % 64, mask: 1<<width - 1, low: v.Low}
+		l.fields[i] = field{l.words - 1, used % 64, 1<<width - 1, v.Low, v.High}
 		used += width
 	}
 	return l

@@ -3,6 +3,7 @@ package language
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -31,7 +32,7 @@ func TestStates(t *testing.T) {
 				key[min(i, 2)] = key[min(i, 2)]*41 + values[i]
 			}
 			l.pack(packed, values)
-			if l.unpack(again, packed); !equal(values, again) {
+			if l.unpack(again, packed); !slices.Equal(values, again) {
 				t.Fatal(values, again)
 			}
 			want, old := known[key]
@@ -57,13 +58,4 @@ func TestStates(t *testing.T) {
 			}
 		}
 	}
-}
-
-func equal(a, b []int64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -10,110 +10,80 @@ import (
 // tolerance is how far the probabilities of a command may sum to something other than 1.
 const tolerance = 1e-9
 
-// A machine is a compiled program. It may be used concurrently.
+// A machine is a program that is ready to run. It may be used concurrently.
 type machine struct {
 	*Program
 	layout   *layout
+	fields   []field // of variables and transient ones
 	guards   *guardTable
-	commands []compiledCommand // of all groups, one after the other
-	indices  []int32           // of assignments, in order
+	commands []command // of all groups, one after the other
+	indices  []int32   // of assignments, in order
 	// staged are the vectors whose assignments are carried out index by index: where indices matter, where rewards look
 	// at what comes after, or where two groups may write the same variable. Others write a packed state at once.
-	staged     []bool
-	rewards    []compiledReward
-	invariants []boolFunc
-	rest       boolFunc // nil for none
+	staged  []bool
+	rewards []earnings
 }
 
-type compiledCommand struct {
+type command struct {
 	*Command
-	group   int32
-	updates []compiledUpdate
+	group int32
 	// fixed holds the probabilities if none of them depends on the state.
 	fixed []float64
 }
 
-type compiledUpdate struct {
-	probability doubleFunc
-	assign      []compiledAssignment
+// Earnings are the items of a reward structure by their actions.
+type earnings struct {
+	name          string // for errors
+	before, after map[int32][]*RewardItem
 }
 
-type compiledAssignment struct {
-	variable  int32
-	index     int32
-	field     field
-	low, high int64
-	at        Pos
-	constant  bool
-	value     int64
-	compute   intFunc
-}
-
-type compiledReward struct {
-	name     string // for errors
-	ofState  []compiledItem
-	ofAction map[int32][]compiledItem
-	after    map[int32][]compiledItem
-}
-
-type compiledItem struct {
-	at    Pos
-	guard boolFunc // nil for true
-	value doubleFunc
-}
-
-func compile(p *Program) *machine {
+func compileProgram(p *Program) *machine {
 	m := &machine{Program: p, layout: newLayout(p.Variables)}
+	m.fields = slices.Clone(m.layout.fields)
+	for _, v := range p.Transient {
+		m.fields = append(m.fields, field{low: v.Low, high: v.High})
+	}
 	for g, commands := range p.Groups {
 		for i := range commands {
-			m.commands = append(m.commands, m.compileCommand(&commands[i], int32(g)))
+			c := &commands[i]
+			m.commands = append(m.commands, command{Command: c, group: int32(g), fixed: c.fixed()})
 		}
 	}
 	m.stage()
 	for i := range p.Rewards {
-		m.rewards = append(m.rewards, compileReward(&p.Rewards[i]))
-	}
-	for _, l := range p.Invariants {
-		m.invariants = append(m.invariants, compileBool(l.When))
-	}
-	if p.Rest != nil {
-		m.rest = compileBool(p.Rest)
+		m.rewards = append(m.rewards, byAction(&p.Rewards[i]))
 	}
 	m.guards = newGuardTable(m)
 	return m
 }
 
-func (m *machine) compileCommand(c *Command, group int32) compiledCommand {
-	compiled := compiledCommand{Command: c, group: group, updates: make([]compiledUpdate, len(c.Updates))}
-	for i, u := range c.Updates {
-		p := u.Probability
-		if p == nil {
-			p = NewDouble(u.At, 1)
+// fixed returns the probabilities of the updates, nil if they depend on the state. Those that are wrong are left for
+// the first state where the command is enabled.
+func (c *Command) fixed() (p []float64) {
+	for _, u := range c.Updates {
+		if u.Probability.Op != Literal {
+			return nil
 		}
-		if p.Op == Literal {
-			compiled.fixed = append(compiled.fixed, p.Num())
-		}
-		compiled.updates[i].probability = compileDouble(p)
-		for _, a := range u.Assign {
-			compiled.updates[i].assign = append(compiled.updates[i].assign, m.compileAssignment(a))
-		}
+		p = append(p, u.Probability.Num())
 	}
-	if len(compiled.fixed) < len(c.Updates) || checkProbabilities(compiled.fixed) != "" {
-		compiled.fixed = nil // if they are wrong it is said in the first state where the command is enabled
+	if checkProbabilities(p) != "" {
+		return nil
 	}
-	return compiled
+	return p
 }
 
-func (m *machine) compileAssignment(a Assignment) compiledAssignment {
-	v := m.variable(a.Variable)
-	c := compiledAssignment{variable: int32(a.Variable), index: a.Index, low: v.Low, high: v.High, at: a.At}
-	if a.Variable < len(m.Variables) {
-		c.field = m.layout.fields[a.Variable]
+func byAction(r *Reward) earnings {
+	e := earnings{"reward " + r.Name, make(map[int32][]*RewardItem), make(map[int32][]*RewardItem)}
+	for i := range r.Items {
+		item, of := &r.Items[i], e.before
+		if item.After {
+			of = e.after
+		}
+		if !item.Guard.is(false) {
+			of[item.Action] = append(of[item.Action], item)
+		}
 	}
-	c.value = a.Value.Int
-	c.constant = a.Value.Op == Literal && c.value >= v.Low && c.value <= v.High
-	c.compute = compileValue(a.Value)
-	return c
+	return e
 }
 
 // checkProbabilities says what is wrong with a distribution.
@@ -134,15 +104,15 @@ func checkProbabilities(p []float64) string {
 // stage finds the indices of assignments and the staged vectors.
 func (m *machine) stage() {
 	used := map[int32]bool{0: true}
-	writes := make([]map[int32]bool, len(m.Groups))
+	writes := make([]map[int]bool, len(m.Groups))
 	for g := range writes {
-		writes[g] = make(map[int32]bool)
+		writes[g] = make(map[int]bool)
 	}
 	for _, c := range m.commands {
-		for _, u := range c.updates {
-			for _, a := range u.assign {
-				used[a.index] = true
-				writes[c.group][a.variable] = true
+		for _, u := range c.Updates {
+			for _, a := range u.Assign {
+				used[a.Index] = true
+				writes[c.group][a.Variable] = true
 			}
 		}
 	}
@@ -156,7 +126,7 @@ func (m *machine) stage() {
 		if len(v.Groups) < 2 {
 			continue
 		}
-		seen := make(map[int32]bool)
+		seen := make(map[int]bool)
 		for _, g := range v.Groups {
 			for variable := range writes[g] {
 				m.staged[i] = m.staged[i] || seen[variable]
@@ -164,28 +134,4 @@ func (m *machine) stage() {
 			}
 		}
 	}
-}
-
-func compileReward(r *Reward) compiledReward {
-	c := compiledReward{name: "reward " + r.Name}
-	c.ofAction, c.after = make(map[int32][]compiledItem), make(map[int32][]compiledItem)
-	for i := range r.Items {
-		item := &r.Items[i]
-		if item.Guard.is(false) {
-			continue
-		}
-		compiled := compiledItem{at: item.At, value: compileDouble(item.Value)}
-		if !item.Guard.is(true) {
-			compiled.guard = compileBool(item.Guard)
-		}
-		switch {
-		case item.Action < 0:
-			c.ofState = append(c.ofState, compiled)
-		case item.After:
-			c.after[item.Action] = append(c.after[item.Action], compiled)
-		default:
-			c.ofAction[item.Action] = append(c.ofAction[item.Action], compiled)
-		}
-	}
-	return c
 }

@@ -56,7 +56,7 @@ type Command struct {
 // An Update assigns values, all of which are computed before, with a probability.
 type Update struct {
 	At          Pos
-	Probability *Expr // nil for 1
+	Probability *Expr // nil for 1, until it is resolved
 	Assign      []Assignment
 }
 
@@ -113,15 +113,15 @@ func (p *Program) Entering(name string, when *Expr) {
 
 // Initially reports whether a condition holds in some initial state.
 func (p *Program) Initially(when *Expr) (holds bool, err error) {
-	err = Try(p.File, func() { holds = slices.ContainsFunc(p.Initial, compileBool(when)) })
+	err = Try(p.File, func() { holds = slices.ContainsFunc(p.Initial, when.holds) })
 	return holds, err
 }
 
 // None returns the condition that none of some commands is enabled.
 func None(at Pos, commands []Command) *Expr {
-	none := &Expr{Op: And, Type: Bool, At: at, Args: []*Expr{NewBool(at, true)}}
+	none := New(And, at, NewBool(at, true))
 	for _, c := range commands {
-		none.Args = append(none.Args, &Expr{Op: Not, Type: Bool, At: at, Args: []*Expr{c.Guard}})
+		none.Args = append(none.Args, New(Not, at, c.Guard))
 	}
 	return none
 }
@@ -132,8 +132,8 @@ func (p *Program) IsInitial() *Expr {
 	for _, values := range p.Initial {
 		all := New(And, Pos{}, NewBool(Pos{}, true))
 		for i, v := range p.Variables {
-			value := &Expr{Op: Literal, Type: v.Type, Int: values[i]}
-			all.Args = append(all.Args, New(Eq, Pos{}, &Expr{Op: Var, Type: v.Type, Int: int64(i)}, value))
+			variable := &Expr{Op: Var, Type: v.Type, Int: int64(i)}
+			all.Args = append(all.Args, New(Eq, Pos{}, variable, newLiteral(Pos{}, v.Type, values[i])))
 		}
 		some.Args = append(some.Args, all)
 	}

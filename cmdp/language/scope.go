@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ const (
 // see [Fail].
 type Scope struct {
 	definitions map[string]*definition
+	replaced    map[int64]*Expr // what stands for variables, by their numbers
 	nodes       int
 }
 
@@ -83,10 +85,12 @@ func Renamed(rename map[string]string, name string) string {
 	return name
 }
 
-// ResolveAs returns a typed copy of an expression of a known type: names stand for what they mean, constants are
+// ResolveAs returns a compiled copy of an expression of a known type: names stand for what they mean, constants are
 // computed. Names in rename stand for other names, also within formulas; rename may be nil.
 func (s *Scope) ResolveAs(t Type, e *Expr, rename map[string]string) *Expr {
-	return as(t, s.resolve(e, rename, 0), e.At)
+	r := as(t, s.resolve(e, rename, 0), e.At)
+	r.eval = compile(r)
+	return r
 }
 
 // as returns a resolved expression that stands at a place as one of a type.
@@ -126,8 +130,10 @@ func (s *Scope) resolve(e *Expr, rename map[string]string, depth int) *Expr {
 		Fail(e.At, "expressions and formulas are nested more than %d deep", maxDepth)
 	}
 	switch e.Op {
-	case Literal, Var:
+	case Literal:
 		return e
+	case Var:
+		return cmp.Or(s.replaced[e.Int], e)
 	case Name:
 		return s.named(e, rename, depth)
 	}

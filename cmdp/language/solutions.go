@@ -13,7 +13,7 @@ const (
 // have one. A search that takes too long fails.
 func Solutions(variables []Variable, when *Expr) (found [][]int64) {
 	n := len(variables)
-	known := make([][]boolFunc, n+1) // the conditions that are known after so many variables
+	known := make([][]eval, n+1) // the conditions that are known after so many variables
 	used := make(map[int]bool)
 	for _, part := range conjuncts(when, nil) {
 		clear(used)
@@ -22,7 +22,7 @@ func Solutions(variables []Variable, when *Expr) (found [][]int64) {
 		for v := range used {
 			last = max(last, v+1)
 		}
-		known[last] = append(known[last], compileBool(part))
+		known[last] = append(known[last], compile(part))
 	}
 	values, tried := make([]int64, n), 0
 	var extend func(first int)
@@ -31,7 +31,7 @@ func Solutions(variables []Variable, when *Expr) (found [][]int64) {
 			Fail(when.At, "the search for the states where the condition holds takes more than %d steps", maxTried)
 		}
 		for _, holds := range known[first] {
-			if !holds(values) {
+			if holds(values) == 0 {
 				return
 			}
 		}

@@ -165,10 +165,10 @@ func (b *builder) enableInput(a *automaton, n *node) {
 	if g, ok := a.groups[n.text]; ok {
 		commands = b.Program.Groups[g]
 	}
-	none := language.None(n.at, commands)
-	b.Clocks.Condition(none)
+	none := b.Condition(language.None(n.at, commands), nil)
 	name := "no edge [" + n.text + "] of automaton " + a.name
-	idle := language.Command{At: n.at, Name: name, Guard: none, Updates: []language.Update{{At: n.at}}}
+	stays := language.Update{At: n.at, Probability: language.NewDouble(n.at, 1)}
+	idle := language.Command{At: n.at, Name: name, Guard: none, Updates: []language.Update{stays}}
 	a.groups[n.text] = b.Program.AddGroup(append(slices.Clone(commands), idle))
 }
 
@@ -195,5 +195,5 @@ func (b *builder) addTime() {
 	if _, ok := b.FindAction(language.TimeAction); ok {
 		fail(b.root.at, "an action called time, which is that of steps in which time passes: want another name")
 	}
-	b.Clocks.AddTime(b.Action(language.TimeAction), invariants)
+	b.AddTime(invariants)
 }

@@ -45,7 +45,7 @@ func read(name, text string, constants map[string]string) *language.Program {
 		for _, l := range b.Program.Invariants {
 			allowed = append(allowed, l.When)
 		}
-		b.Clocks.AddTime(b.Action(language.TimeAction), allowed)
+		b.AddTime(allowed)
 		b.Program.NoDeadlocks = "neither time can pass nor a command is enabled"
 	}
 	if b.initial == nil {
@@ -245,7 +245,7 @@ func (b *builder) variable(d declaration, in *instance) {
 }
 
 // isTimed reports whether time passes in the model.
-func (b *builder) isTimed() bool { return b.source.kind.text == "pta" || b.Clocks.Any() }
+func (b *builder) isTimed() bool { return b.source.kind.text == "pta" || b.HasClocks() }
 
 // invariants resolves invariants, and checks what stands beside clocks.
 func (b *builder) invariants() {
