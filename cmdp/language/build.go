@@ -9,7 +9,8 @@ type Builder struct {
 	Program *Program
 	clocks  clocks
 	actions map[string]int32
-	starts  []*Expr // the initial value of each variable, nil for any
+	named   map[[2]string]Pos // things that have names of their own, by their kinds
+	starts  []*Expr           // the initial value of each variable, nil for any
 }
 
 // NewBuilder returns a builder of the program of a file, with nothing in it but the action without a name.
@@ -20,7 +21,17 @@ func NewBuilder(file string) *Builder {
 		Program: p,
 		clocks:  clocks{most: make(map[int64]int64)},
 		actions: map[string]int32{"": 0},
+		named:   make(map[[2]string]Pos),
 	}
+}
+
+// Once fails if a thing of the same kind has the same name.
+func (b *Builder) Once(at Pos, kind, name string) {
+	key := [2]string{kind, name}
+	if old, ok := b.named[key]; ok {
+		Fail(at, "%s %s is defined twice: also in line %d", kind, Shorten(name), old.Line)
+	}
+	b.named[key] = at
 }
 
 // FindAction returns the number of an action, and whether there is one.

@@ -50,12 +50,11 @@ func (b *Builder) checkTime(a Assignment) {
 
 // timeless fails if an expression reads a clock.
 func (b *Builder) timeless(e *Expr, what string) {
-	if _, ok := b.clock(e); ok {
-		Fail(e.At, "%s depends on a clock: clocks stand in conditions such as x<=5", what)
-	}
-	for _, a := range e.Args {
-		b.timeless(a, what)
-	}
+	e.walk(func(e *Expr) {
+		if _, ok := b.clock(e); ok {
+			Fail(e.At, "%s depends on a clock: clocks stand in conditions such as x<=5", what)
+		}
+	})
 }
 
 // closed checks that a condition compares clocks with numbers, and that it holds, or else does not hold, for closed

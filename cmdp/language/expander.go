@@ -399,7 +399,7 @@ func (x *expander) settle(to []uint64) {
 func (x *expander) add(to []uint64, probability float64, begin int) {
 	b, n := x.b, x.layout.words
 	h := hash(to)
-	i := x.successors.find(b.hashes[begin:], h, func(i int) bool { return same(to, b.next[(begin+i)*n:]) })
+	i := x.successors.find(b.hashes[begin:], h, func(i int) bool { return slices.Equal(to, b.next[(begin+i)*n:(begin+i+1)*n]) })
 	if i >= 0 {
 		b.probability[begin+i] += probability
 		return

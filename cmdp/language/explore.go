@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 )
 
 // A Sink takes the states of a model in the order of their numbers, and the choices of each. The slices
@@ -54,6 +55,7 @@ func Explore(ctx context.Context, p *Program, sink Sink, o Options) (*Result, er
 	if e.options.Threads < 1 {
 		e.options.Threads = runtime.GOMAXPROCS(0)
 	}
+	e.free.New = func() any { return &batch{ready: make(chan struct{}, 1)} }
 	if err := e.run(ctx); err != nil {
 		return nil, err
 	}
@@ -70,6 +72,7 @@ type exploration struct {
 	handed   int // states that belong to a batch
 	explored int
 	next     []int32
+	free     sync.Pool // of batches
 }
 
 func (e *exploration) run(ctx context.Context) error {
@@ -92,10 +95,10 @@ func (e *exploration) run(ctx context.Context) error {
 			}
 		}()
 	}
-	var queue, free []*batch
+	var queue []*batch
 	for {
 		for len(queue) < window && e.handed < e.result.States.Len() {
-			b := e.hand(&free)
+			b := e.hand()
 			queue = append(queue, b)
 			work <- b
 		}
@@ -118,20 +121,14 @@ func (e *exploration) run(ctx context.Context) error {
 			continue
 		}
 		queue = append(queue[:0], queue[1:]...)
-		free = append(free, b)
+		e.free.Put(b)
 		e.report()
 	}
 }
 
 // hand makes a batch of states that are not in one yet. They are copied, because States grows meanwhile.
-func (e *exploration) hand(free *[]*batch) *batch {
-	var b *batch
-	if n := len(*free); n > 0 {
-		b = (*free)[n-1]
-		*free = (*free)[:n-1]
-	} else {
-		b = &batch{ready: make(chan struct{}, 1)}
-	}
+func (e *exploration) hand() *batch {
+	b := e.free.Get().(*batch)
 	b.count = min(batchStates, e.result.States.Len()-e.handed)
 	b.states = b.states[:0]
 	for range b.count {

@@ -188,14 +188,22 @@ func (e *Expr) is(value bool) bool {
 	return e.Op == Literal && e.Type == Bool && (e.Int != 0) == value
 }
 
-// variables adds the variables of a resolved expression to a set.
-func (e *Expr) variables(in map[int]bool) {
-	if e.Op == Var {
-		in[int(e.Int)] = true
-	}
+// walk visits an expression and all of its parts.
+func (e *Expr) walk(visit func(e *Expr)) {
+	visit(e)
 	for _, a := range e.Args {
-		a.variables(in)
+		a.walk(visit)
 	}
+}
+
+// variables returns the variables of a resolved expression in order.
+func (e *Expr) variables() (used []int) {
+	e.walk(func(e *Expr) {
+		if e.Op == Var {
+			used = append(used, int(e.Int))
+		}
+	})
+	return set(used)
 }
 
 // check gives an expression whose arguments are typed its own type, and turns arguments of type Int

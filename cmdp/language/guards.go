@@ -39,7 +39,6 @@ func newGuardTable(m *machine) *guardTable {
 	g := &guardTable{none: make([]uint64, (n+63)/64), rest: make([]eval, n), room: maxTableWords}
 	of := make([][]conjunct, len(m.Variables)) // those that ask for one variable alone
 	left := make([][]*Expr, n)
-	used := make(map[int]bool)
 	for c := range m.commands {
 		guard := m.commands[c].Guard
 		if guard.is(false) {
@@ -47,10 +46,9 @@ func newGuardTable(m *machine) *guardTable {
 		}
 		g.none[c/64] |= 1 << (c % 64)
 		for _, part := range conjuncts(guard, nil) {
-			clear(used)
-			part.variables(used)
-			if v, ok := single(used); ok && uint64(m.Variables[v].High)-uint64(m.Variables[v].Low) < maxTabled {
-				of[v] = append(of[v], conjunct{c, part})
+			used := part.variables()
+			if len(used) == 1 && m.fields[used[0]].mask < maxTabled {
+				of[used[0]] = append(of[used[0]], conjunct{c, part})
 			} else if !part.is(true) {
 				left[c] = append(left[c], part)
 			}
@@ -68,13 +66,6 @@ func newGuardTable(m *machine) *guardTable {
 		}
 	}
 	return g
-}
-
-func single(used map[int]bool) (int, bool) {
-	for v := range used {
-		return v, len(used) == 1
-	}
-	return 0, false
 }
 
 // tabulate makes the table of a variable of parts in the order of commands. It returns those that have no value

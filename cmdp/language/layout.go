@@ -3,6 +3,7 @@ package language
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,8 +49,8 @@ func newLayout(variables []Variable) *layout {
 
 func (l *layout) pack(dst []uint64, values []int64) {
 	clear(dst)
-	for i, f := range l.fields {
-		dst[f.word] |= (uint64(values[i]) - uint64(f.low)) << f.shift
+	for i := range l.fields {
+		l.fields[i].set(dst, values[i])
 	}
 }
 
@@ -191,7 +192,7 @@ func (s *States) lookup(packed []uint64, h uint64) (state, slot int) {
 				if s.pages[state>>s.pageBits][state&(1<<s.pageBits-1)] == packed[0] {
 					return state, i
 				}
-			} else if same(s.at(state), packed) {
+			} else if slices.Equal(s.at(state), packed) {
 				return state, i
 			}
 		}
@@ -199,15 +200,6 @@ func (s *States) lookup(packed []uint64, h uint64) (state, slot int) {
 			i = 0
 		}
 	}
-}
-
-func same(a, b []uint64) bool {
-	for i, x := range a {
-		if x != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // start is where the search for a hash begins in a table of n slots.

@@ -1,8 +1,8 @@
 package language
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 )
@@ -103,35 +103,33 @@ func checkProbabilities(p []float64) string {
 
 // stage finds the indices of assignments and the staged vectors.
 func (m *machine) stage() {
-	used := map[int32]bool{0: true}
-	writes := make([]map[int]bool, len(m.Groups))
-	for g := range writes {
-		writes[g] = make(map[int]bool)
-	}
+	writes := make([][]int, len(m.Groups))
 	for _, c := range m.commands {
 		for _, u := range c.Updates {
 			for _, a := range u.Assign {
-				used[a.Index] = true
-				writes[c.group][a.Variable] = true
+				m.indices = append(m.indices, a.Index)
+				writes[c.group] = append(writes[c.group], a.Variable)
 			}
 		}
 	}
-	m.indices = slices.Sorted(maps.Keys(used))
-	after := slices.ContainsFunc(m.Rewards, func(r Reward) bool {
+	m.indices = set(m.indices)
+	all := len(m.indices) > 1 || len(m.Transient) > 0 || slices.ContainsFunc(m.Rewards, func(r Reward) bool {
 		return slices.ContainsFunc(r.Items, func(i RewardItem) bool { return i.After })
 	})
-	m.staged = make([]bool, len(m.Vectors))
-	for i, v := range m.Vectors {
-		m.staged[i] = len(m.indices) > 1 || after || len(m.Transient) > 0
-		if len(v.Groups) < 2 {
-			continue
-		}
-		seen := make(map[int]bool)
-		for _, g := range v.Groups {
-			for variable := range writes[g] {
-				m.staged[i] = m.staged[i] || seen[variable]
-				seen[variable] = true
-			}
-		}
+	for g := range writes {
+		writes[g] = set(writes[g])
 	}
+	for _, v := range m.Vectors {
+		var written []int
+		for _, g := range v.Groups {
+			written = append(written, writes[g]...)
+		}
+		m.staged = append(m.staged, all || len(set(slices.Clone(written))) < len(written))
+	}
+}
+
+// set sorts a list and leaves out what stands in it twice.
+func set[T cmp.Ordered](list []T) []T {
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -115,8 +115,7 @@ func literal(t Type, e *Expr, at Pos) *Expr {
 	if e.Op == Literal {
 		return e
 	}
-	used := make(map[int]bool)
-	if e.variables(used); len(used) > 0 {
+	if len(e.variables()) > 0 {
 		Fail(at, "the value depends on variables: want constants alone")
 	}
 	return e.compute()

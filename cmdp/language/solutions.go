@@ -14,13 +14,10 @@ const (
 func Solutions(variables []Variable, when *Expr) (found [][]int64) {
 	n := len(variables)
 	known := make([][]eval, n+1) // the conditions that are known after so many variables
-	used := make(map[int]bool)
 	for _, part := range conjuncts(when, nil) {
-		clear(used)
-		part.variables(used)
 		last := 0
-		for v := range used {
-			last = max(last, v+1)
+		if used := part.variables(); used != nil {
+			last = used[len(used)-1] + 1
 		}
 		known[last] = append(known[last], compile(part))
 	}

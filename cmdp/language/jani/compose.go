@@ -108,13 +108,11 @@ func (b *builder) compose() {
 	for _, n := range system.list("syncs") {
 		b.synchronise(n, elements)
 	}
-	edged := make(map[int32]bool)
 	for _, v := range b.Program.Vectors {
-		if !edged[v.Action] {
-			b.edged = append(b.edged, v.Action)
-		}
-		edged[v.Action] = true
+		b.edged = append(b.edged, v.Action)
 	}
+	slices.Sort(b.edged)
+	b.edged = slices.Compact(b.edged)
 }
 
 // vector adds the moves of one automaton alone with an action.

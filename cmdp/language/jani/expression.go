@@ -14,6 +14,7 @@ const maxInlined = 2_000_000
 
 // A context says what names mean in an expression.
 type context struct {
+	owner      string            // in messages
 	local      map[string]string // names of an automaton's variables in the program
 	functions  map[string]*function
 	parameters map[string]*expr // of a function
@@ -32,12 +33,24 @@ type function struct {
 // stepPrefix makes the name of a transient variable in a step one that nothing else has.
 const stepPrefix = "step "
 
-// binary are the operators with left and right.
-var binary = map[string]language.Op{
-	"∨": language.Or, "∧": language.And, "⇒": language.Implies,
+// operators are those of expressions by their names.
+var operators = map[string]language.Op{
+	"∨": language.Or, "∧": language.And, "⇒": language.Implies, "¬": language.Not, "ite": language.If,
 	"=": language.Eq, "≠": language.Ne, "<": language.Lt, "≤": language.Le, ">": language.Gt, "≥": language.Ge,
 	"+": language.Add, "-": language.Sub, "*": language.Mul, "/": language.Div, "%": language.Mod,
 	"pow": language.Pow, "log": language.Log, "min": language.Min, "max": language.Max,
+	"floor": language.Floor, "ceil": language.Ceil,
+}
+
+// keysOf returns the keys under which the arguments of an operator stand.
+func keysOf(op language.Op) []string {
+	switch op {
+	case language.Not, language.Floor, language.Ceil:
+		return []string{"exp"}
+	case language.If:
+		return []string{"if", "then", "else"}
+	}
+	return []string{"left", "right"}
 }
 
 // expression reads an expression. Names in it are those of the program.
@@ -84,30 +97,24 @@ func (b *builder) identifier(n *node, c *context) *expr {
 }
 
 func (b *builder) operation(n *node, c *context) *expr {
-	op := n.word("op")
-	if two, ok := binary[op]; ok {
-		args := b.arguments(n, c, "left", "right")
-		if n.get("left").word("op") == op { // no parameter, which stands elsewhere too
-			return language.Join(two, n.at, args[0], args[1])
+	name := n.word("op")
+	if op, ok := operators[name]; ok {
+		args := b.arguments(n, c, keysOf(op)...)
+		if n.get("left").word("op") == name { // no parameter, which stands elsewhere too
+			return language.Join(op, n.at, args[0], args[1])
 		}
-		return language.New(two, n.at, args...)
+		return language.New(op, n.at, args...)
 	}
-	switch op {
-	case "¬":
-		return language.New(language.Not, n.at, b.arguments(n, c, "exp")...)
-	case "floor", "ceil":
-		return language.New(language.Functions[op], n.at, b.arguments(n, c, "exp")...)
+	switch name {
 	case "abs", "sgn", "trc":
-		return signed(op, n.at, b.arguments(n, c, "exp")[0])
-	case "ite":
-		return language.New(language.If, n.at, b.arguments(n, c, "if", "then", "else")...)
+		return signed(name, n.at, b.arguments(n, c, "exp")[0])
 	case "call":
 		return b.call(n, c)
 	}
-	if value, ok := map[string]float64{"e": math.E, "π": math.Pi}[n.word("constant")]; ok && op == "" {
+	if value, ok := map[string]float64{"e": math.E, "π": math.Pi}[n.word("constant")]; ok && name == "" {
 		return language.NewDouble(n.at, value)
 	}
-	fail(n.at, "the operator %q is not supported in an expression", shorten(op))
+	fail(n.at, "the operator %q is not supported in an expression", shorten(name))
 	return nil
 }
 
@@ -175,9 +182,7 @@ func (b *builder) declareFunctions(list []*node, c *context) {
 			typeOf(p.get("type"))
 			f.parameters = append(f.parameters, p.word("name"))
 		}
-		if c.functions[d.word("name")] != nil {
-			fail(d.at, "function %s is defined twice", d.get("name"))
-		}
+		b.Once(d.at, "function", d.word("name")+c.owner)
 		c.functions[d.word("name")] = f
 	}
 }

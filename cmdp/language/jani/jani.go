@@ -236,12 +236,11 @@ func (b *builder) declare() {
 	b.restrict(b.root, &b.global)
 	for _, n := range b.root.list("automata") {
 		a := &automaton{node: n, name: n.word("name"), locations: make(map[string]int)}
-		if b.automata[a.name] != nil {
-			fail(n.at, "automaton %s is defined twice", shorten(a.name))
-		}
+		b.Once(n.at, "automaton", a.name)
 		b.automata[a.name] = a
 		b.order = append(b.order, a)
 		a.context.local = make(map[string]string)
+		a.context.owner = " of automaton " + a.name
 		for _, d := range n.list("variables") {
 			b.variable(d, a)
 		}
@@ -349,9 +348,7 @@ func (b *builder) declareLocation(a *automaton) {
 	list := a.list("locations")
 	for i, l := range list {
 		l.object("a location", "name | time-progress transient-values")
-		if _, twice := a.locations[l.word("name")]; twice {
-			fail(l.at, "location %s is defined twice", l.get("name"))
-		}
+		b.Once(l.at, "location", l.word("name")+a.context.owner)
 		a.locations[l.word("name")] = i
 	}
 	if len(list) > 1 {

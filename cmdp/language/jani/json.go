@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -211,11 +212,9 @@ func (n *node) object(what, keys string) {
 func (n *node) path(at language.Pos) string {
 	path := ""
 	for n != nil && n.at != at {
-		i, _ := slices.BinarySearchFunc(n.items, at, func(item *node, at language.Pos) int {
-			if item.at.Line < at.Line || item.at.Line == at.Line && item.at.Column <= at.Column {
-				return -1
-			}
-			return 1
+		i := sort.Search(len(n.items), func(i int) bool {
+			item := n.items[i].at
+			return item.Line > at.Line || item.Line == at.Line && item.Column > at.Column
 		})
 		if i == 0 {
 			return ""

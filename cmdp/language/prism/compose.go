@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"cmp"
 	"slices"
 
 	"cmdpsolve/cmdp/language"
@@ -42,13 +43,7 @@ func (b *builder) compose() {
 func (b *builder) composed() *part {
 	c := &composer{builder: b, systems: make(map[string]system), used: make(map[string]bool)}
 	for _, s := range b.systems {
-		other, twice := c.systems[s.name.text]
-		switch {
-		case twice && s.name.text == "":
-			fail(s.at, "a second system without a name: want one")
-		case twice:
-			fail(s.name.at, "system %s is defined twice, also in line %d", s.name, other.name.at.Line)
-		}
+		b.Once(s.at, "system", cmp.Or(s.name.text, "without a name"))
 		c.systems[s.name.text] = s
 	}
 	root, ok := c.systems[""]

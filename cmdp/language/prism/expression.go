@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp/language"
@@ -21,16 +22,9 @@ type parser struct {
 }
 
 // keywords are the names that models cannot use.
-var keywords = make(map[string]bool)
-
-func init() {
-	const all = `A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables endrewards endsystem
+var keywords = strings.Fields(`A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables endrewards endsystem
 		false formula filter func F global G init invariant I int label max mdp min module X nondeterministic observable
-		observables Pmax Pmin P pomdp popta probabilistic prob pta rate rewards Rmax Rmin R S stochastic system true U W`
-	for k := range strings.FieldsSeq(all) {
-		keywords[k] = true
-	}
-}
+		observables Pmax Pmin P pomdp popta probabilistic prob pta rate rewards Rmax Rmin R S stochastic system true U W`)
 
 func (p *parser) peek() token { return p.tokens[p.at] }
 
@@ -81,7 +75,7 @@ func (p *parser) name(what string) token {
 	switch {
 	case t.kind != identifier:
 		fail(t.at, "got %s: want %s", t, what)
-	case keywords[t.text]:
+	case slices.Contains(keywords, t.text):
 		fail(t.at, "got the keyword %s: want %s", t, what)
 	}
 	return p.next()
@@ -99,40 +93,30 @@ func (p *parser) quotedName(what string) token {
 	return p.next()
 }
 
-// How strongly operators bind, from the least. The sign ! stands between and and equality, - before anything but ^.
+// An infixOp stands between two arguments. Those of a higher level bind more strongly. The sign ! stands between and
+// and equality, - before anything but ^.
+type infixOp struct {
+	op    language.Op
+	level int
+}
+
 const (
-	levelOfImplies = iota
-	levelOfIff
-	levelOfOr
-	levelOfAnd
-	levelOfEqual
-	levelOfLess
-	levelOfPlus
-	levelOfTimes
-	levelOfPower
+	levelOfEqual = 4
+	levelOfPlus  = 6
 )
 
-// infix are the operators between two arguments. They group from the left, or from the right.
-var infix = map[string]struct {
-	op        language.Op
-	level     int
-	fromRight bool
-}{
-	"=>":  {language.Implies, levelOfImplies, true},
-	"<=>": {language.Iff, levelOfIff, false},
-	"|":   {language.Or, levelOfOr, false},
-	"&":   {language.And, levelOfAnd, false},
-	"=":   {language.Eq, levelOfEqual, false},
-	"!=":  {language.Ne, levelOfEqual, false},
-	"<":   {language.Lt, levelOfLess, false},
-	"<=":  {language.Le, levelOfLess, false},
-	">":   {language.Gt, levelOfLess, false},
-	">=":  {language.Ge, levelOfLess, false},
-	"+":   {language.Add, levelOfPlus, false},
-	"-":   {language.Sub, levelOfPlus, false},
-	"*":   {language.Mul, levelOfTimes, false},
-	"/":   {language.Div, levelOfTimes, false},
-	"^":   {language.Pow, levelOfPower, true},
+var infix = map[string]infixOp{"^": {language.Pow, 8}}
+
+func init() {
+	for level, ops := range [...][]language.Op{
+		{language.Implies}, {language.Iff}, {language.Or}, {language.And},
+		levelOfEqual: {language.Eq, language.Ne}, {language.Lt, language.Le, language.Gt, language.Ge},
+		levelOfPlus: {language.Add, language.Sub}, {language.Mul, language.Div},
+	} {
+		for _, op := range ops {
+			infix[op.String()] = infixOp{op, level}
+		}
+	}
 }
 
 // expression parses an expression: a condition with two cases, which groups from the right, or less.
@@ -172,7 +156,7 @@ func (p *parser) level(least int) *expr {
 			return e
 		}
 		p.next()
-		if o.fromRight {
+		if o.op == language.Implies || o.op == language.Pow { // they group from the right
 			right := p.nested(t.at, func() *expr { return p.level(o.level) })
 			e = language.New(o.op, t.at, e, right)
 		} else {

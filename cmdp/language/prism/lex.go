@@ -10,6 +10,7 @@ import (
 
 type tokenKind uint8
 
+// The kinds, in the order of the groups of the pattern, of which the first is of blanks and comments.
 const (
 	endOfFile tokenKind = iota
 	identifier
@@ -26,13 +27,18 @@ type token struct {
 }
 
 func (t token) String() string {
-	switch t.kind {
-	case endOfFile:
+	if t.kind == endOfFile {
 		return "the end of the file"
-	case quoted:
+	}
+	return shorten(t.source())
+}
+
+// source returns a token as it stands in a text.
+func (t token) source() string {
+	if t.kind == quoted {
 		return `"` + t.text + `"`
 	}
-	return shorten(t.text)
+	return t.text
 }
 
 // pattern matches what may stand at the beginning of a text. Two dots are no part of a number: in 0..5 stand two
@@ -42,11 +48,8 @@ var pattern = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`([A-Za-z_]\w*)`,
 	`((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)`,
 	`"([^"\n]*)"`,
-	`(<=>|=>|->|<-|\.\.|!=|<=|>=|[][{}()!&|:;,=<>+*/^'?-])`,
+	`(\|\|\|?|\|\[|<=>|=>|->|<-|\.\.|!=|<=|>=|[][{}()!&|:;,=<>+*/^'?-])`,
 }, "|") + ")")
-
-// tokenKinds are those of the groups of the pattern.
-var tokenKinds = [...]tokenKind{endOfFile, endOfFile, identifier, number, quoted, symbol}
 
 // lex splits a text into its tokens. Positions count characters.
 func lex(text string) (tokens []token) {
@@ -65,8 +68,8 @@ func lex(text string) (tokens []token) {
 		for found[2*group] < 0 {
 			group++
 		}
-		if t := (token{tokenKinds[group], text[found[2*group]:found[2*group+1]], at}); t.kind != endOfFile {
-			tokens = append(tokens, t)
+		if group > 1 {
+			tokens = append(tokens, token{tokenKind(group - 1), text[found[2*group]:found[2*group+1]], at})
 		}
 		at.Column += int32(utf8.RuneCountInString(text[:found[1]]))
 		text = text[found[1]:]

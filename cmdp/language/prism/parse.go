@@ -226,7 +226,7 @@ func (p *parser) renamings(between, end string) map[string]string {
 		p.expect(between)
 		name := p.next()
 		for _, t := range []token{old, name} {
-			if t.kind != identifier || keywords[t.text] && t.text != "min" && t.text != "max" {
+			if t.kind != identifier || slices.Contains(keywords, t.text) && t.text != "min" && t.text != "max" {
 				fail(t.at, "got %s: want a name", t)
 			}
 		}
@@ -347,8 +347,8 @@ func (p *parser) player() (of player) {
 // system parses a composition, which begins with its name if that is no reference to another one.
 func (p *parser) system() (s system) {
 	p.next()
-	refers := func(t token) bool { return slices.ContainsFunc([]string{"|", "/", "{", "endsystem"}, t.is) }
-	if t := p.peek(); t.kind == quoted && !refers(p.ahead(1)) {
+	refers := append([]string{"/", "{", "endsystem"}, between...)
+	if t := p.peek(); t.kind == quoted && !slices.Contains(refers, p.ahead(1).text) {
 		s.name = p.next()
 	}
 	s.at = p.peek().at
@@ -357,24 +357,22 @@ func (p *parser) system() (s system) {
 	return s
 }
 
+// between are the signs between operands of a composition.
+var between = []string{"||", "|||", "|["}
+
 // composition parses operands between signs of one kind: ||, ||| or |[…]|.
 func (p *parser) composition() composition {
 	of := []composition{p.operand()}
 	first := ""
 	var over []string
-	for p.peek().is("|") {
-		at, bars := p.peek().at, 1
-		for bars < 3 && p.ahead(bars).is("|") {
-			bars++
+	for t := p.peek(); slices.Contains(between, t.text) && t.kind == symbol; t = p.peek() {
+		p.next()
+		if first != "" && (t.text != first || first == "|[") {
+			fail(t.at, "%s after %s: want parentheses, which say what belongs together", t, first)
 		}
-		p.at += bars
-		op := [...]string{"", "|[]|", "||", "|||"}[bars]
-		if first != "" && (op != first || op == "|[]|") {
-			fail(at, "%s after %s: want parentheses, which say what belongs together", op, first)
-		}
-		first = op
-		if op == "|[]|" {
-			over = p.actions("[", "]")
+		first = t.text
+		if first == "|[" {
+			over = p.actions("]")
 			p.expect("|")
 		}
 		of = append(of, p.operand())
@@ -389,8 +387,7 @@ func (p *parser) composition() composition {
 }
 
 // actions parses names of actions.
-func (p *parser) actions(open, end string) (list []string) {
-	p.expect(open)
+func (p *parser) actions(end string) (list []string) {
 	p.list(end, func() { list = append(list, p.name("the name of an action").text) })
 	return list
 }
@@ -416,7 +413,8 @@ func (p *parser) operand() (of composition) {
 		inner := of
 		switch {
 		case p.accept("/"):
-			hidden := p.actions("{", "}")
+			p.expect("{")
+			hidden := p.actions("}")
 			of = func(c *composer) *part { return inner(c).hiding(hidden) }
 		case p.accept("{"):
 			rename := p.renamings("<-", "}")

@@ -180,9 +180,7 @@ func (b *builder) instantiate() {
 	}
 	for _, m := range b.source.modules {
 		in := &instance{module: m, name: m.name.text, at: m.name.at}
-		if b.instances[in.name] != nil {
-			fail(m.name.at, "module %s is defined twice", m.name)
-		}
+		b.Once(m.name.at, "module", in.name)
 		if m.base.text != "" {
 			base := b.instances[m.base.text]
 			if base == nil {
@@ -310,13 +308,8 @@ func (b *builder) players() {
 	case n > 2:
 		fail(b.source.players[2].name.at, "%d players: want two at most", n)
 	}
-	of, silent := make(map[string]int8), make(map[int32]string)
-	own := func(t token, what string, player int) {
-		if _, twice := of[what]; twice {
-			fail(t.at, "%s has two players", what)
-		}
-		of[what] = int8(player)
-	}
+	ofAction := slices.Repeat([]int8{-1}, len(b.Program.Actions))
+	ofGroup := slices.Repeat([]int8{-1}, len(b.Program.Groups))
 	b.Program.Players = []string{b.source.players[0].name.text, "nobody"}
 	for i, p := range b.source.players {
 		b.Program.Players[i] = p.name.text
@@ -325,38 +318,40 @@ func (b *builder) players() {
 			if in == nil {
 				fail(m.at, "no module %s is defined", m)
 			}
-			own(m, "module "+m.text, i)
+			b.Once(m.at, "the player of module", m.text)
 			if g, ok := in.groups[""]; ok {
-				silent[g] = "module " + m.text
+				ofGroup[g] = int8(i)
 			}
 		}
 		for _, a := range p.actions {
-			if _, ok := b.FindAction(a.text); !ok {
-				fail(a.at, "no command has the action %s", a)
-			}
-			own(a, "action "+a.text, i)
+			b.Once(a.at, "the player of action", a.text)
+			ofAction[b.known(a)] = int8(i)
 		}
 	}
 	for i := range b.Program.Vectors {
 		v := &b.Program.Vectors[i]
-		what := "action " + b.Program.Actions[v.Action]
+		v.Player = ofAction[v.Action]
 		if v.Action == 0 && len(v.Groups) == 1 {
-			what = silent[v.Groups[0]]
+			v.Player = ofGroup[v.Groups[0]]
 		}
-		player, ok := of[what]
-		if !ok {
-			player = -1
-		}
-		v.Player = player
 	}
+}
+
+// known returns the number of an action that some command has.
+func (b *builder) known(t token) int32 {
+	action, ok := b.FindAction(t.text)
+	if !ok {
+		fail(t.at, "no command has the action %s", t)
+	}
+	return action
 }
 
 // rewards resolves the reward structures. Those without a name are called reward, and reward2 and so on.
 func (b *builder) rewards() {
 	names := make(map[string]bool)
 	for _, r := range b.source.rewards {
-		if r.name.text != "" && names[r.name.text] {
-			fail(r.name.at, "rewards %s are defined twice", r.name)
+		if r.name.text != "" {
+			b.Once(r.name.at, "rewards", r.name.String())
 		}
 		names[r.name.text] = true
 	}
@@ -377,11 +372,7 @@ func (b *builder) rewardItem(item rewardItem) language.RewardItem {
 	r := item.RewardItem
 	r.Action = -1
 	if item.ofChoice {
-		action, ok := b.FindAction(item.action.text)
-		if !ok {
-			fail(item.action.at, "no command has the action %s", item.action)
-		}
-		r.Action = action
+		r.Action = b.known(item.action)
 	} else if b.isTimed() {
 		r.Action = b.Action(language.TimeAction) // a rate, which time earns
 	}
@@ -391,12 +382,8 @@ func (b *builder) rewardItem(item rewardItem) language.RewardItem {
 }
 
 func (b *builder) labels() {
-	names := make(map[string]bool)
 	for _, l := range b.source.labels {
-		if names[l.Name] {
-			fail(l.At, "label %q is defined twice", l.Name)
-		}
-		names[l.Name] = true
+		b.Once(l.At, "label", strconv.Quote(l.Name))
 		b.Scope.Formula(l.At, LabelPrefix+l.Name, l.When)
 		l.When = b.Condition(l.When, nil)
 		b.Program.Labels = append(b.Program.Labels, l)

@@ -1,7 +1,6 @@
 package prism
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,14 +12,10 @@ import (
 // values of constants, those of the model too. What the file defines, constants and labels, is put where its names
 // stand in conditions. Defined are the names of the constants that it defines.
 func ReadProperties(name, text string, given map[string]string) ([]property.Property, []string, error) {
-	p := &properties{
-		given:     given,
-		scope:     language.NewScope(),
-		constants: make(map[string]string),
-		defined:   make(map[string]string),
-	}
+	p := &properties{given: given, scope: language.NewScope(), defined: make(map[string]string)}
 	err := language.Try(name, func() { p.all(text) })
-	return p.found, slices.Sorted(maps.Keys(p.constants)), err
+	slices.Sort(p.constants)
+	return p.found, p.constants, err
 }
 
 func (p *properties) all(text string) {
@@ -42,8 +37,8 @@ type properties struct {
 	found     []property.Property
 	scope     *language.Scope
 	given     map[string]string
-	constants map[string]string // their values
-	defined   map[string]string // conditions of labels
+	constants []string          // that the text defines
+	defined   map[string]string // values of constants, and conditions of labels by their names in quotes
 }
 
 func (p *properties) top() {
@@ -57,7 +52,7 @@ func (p *properties) top() {
 		name := p.quotedName("the name of a label")
 		begin := p.at + 1
 		p.definition(name)
-		p.defined[name.text] = p.text(begin, p.at-1)
+		p.defined[name.source()] = p.text(begin, p.at-1)
 		return
 	}
 	asked := property.Property{At: t.at}
@@ -89,30 +84,21 @@ func (p *properties) define() {
 		fail(c.At, "constant %s has no value: give it by --const", c.Name)
 	}
 	p.scope.Constant(c.At, c.Name, c.Type, value)
-	p.constants[c.Name] = p.scope.Compute(c.Type, language.NewName(c.At, c.Name), nil).Value()
+	p.defined[c.Name] = p.scope.Compute(c.Type, language.NewName(c.At, c.Name), nil).Value()
+	p.constants = append(p.constants, c.Name)
 }
 
-// text writes the tokens from begin to end−1 with the values of constants.
+// text writes the tokens from begin to end−1, with what stands for some of them.
 func (p *properties) text(begin, end int) string {
-	var b strings.Builder
-	for i, t := range p.tokens[begin:end] {
-		if i > 0 {
-			b.WriteByte(' ')
+	var words []string
+	for _, t := range p.tokens[begin:end] {
+		text := t.source()
+		if other, ok := p.defined[text]; ok {
+			text = "(" + other + ")"
 		}
-		value, ok := p.constants[t.text]
-		condition, isLabel := p.defined[t.text]
-		switch {
-		case t.kind == quoted && isLabel:
-			b.WriteString("(" + condition + ")")
-		case t.kind == quoted:
-			b.WriteString(t.String())
-		case ok && t.kind == identifier:
-			b.WriteString("(" + value + ")")
-		default:
-			b.WriteString(t.text)
-		}
+		words = append(words, text)
 	}
-	return b.String()
+	return strings.Join(words, " ")
 }
 
 // bounds are what may follow P and R.
@@ -315,7 +301,7 @@ func (p *properties) most(t language.Type) float64 {
 	bound := p.peek()
 	e := language.NewName(bound.at, bound.text)
 	switch {
-	case bound.kind == identifier && !keywords[bound.text]:
+	case bound.kind == identifier && !slices.Contains(keywords, bound.text):
 		p.next()
 	case bound.kind == number:
 		e = p.primary()

@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"slices"
 	"strings"
 
 	"cmdpsolve/cmdp/language"
@@ -23,7 +24,7 @@ func Write(e *expr) string {
 			text = "(" + text + ")"
 		}
 		return text
-	case e.Op == language.Name && (keywords[e.Name] || !word.MatchString(e.Name)):
+	case e.Op == language.Name && (slices.Contains(keywords, e.Name) || !word.MatchString(e.Name)):
 		return `"` + e.Name + `"`
 	case e.Op == language.Name:
 		return e.Name
