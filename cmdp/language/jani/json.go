@@ -171,8 +171,8 @@ var kinds = func() map[string]string {
 		"a string": "name location action ref automaton op function result fun",
 		"a list": "automata actions constants variables properties features functions locations edges destinations" +
 			" assignments initial-locations transient-values parameters elements syncs synchronise input-enable args" +
-			" accumulate",
-		"an object":     "guard probability time-progress restrict-initial system step-bounds",
+			" accumulate reward-bounds",
+		"an object":     "guard probability time-progress restrict-initial system step-bounds bounds",
 		"true or false": "transient upper-exclusive",
 	} {
 		for _, key := range strings.Fields(keys) {

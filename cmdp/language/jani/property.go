@@ -121,7 +121,7 @@ func (b *builder) quantity(n, q *node) (f property.Formula, least bool) {
 	case "Pmin", "Pmax":
 		f.Kind = 'P'
 		q.object(op, "op exp")
-		b.path(&f, q.get("exp"))
+		b.path(&f, n, q.get("exp"))
 	case "Emin", "Emax":
 		f.Kind = 'R'
 		f.Path = 'C'
@@ -189,28 +189,38 @@ func (b *builder) accumulated(n, q *node) string {
 	return name
 }
 
-// path reads what is to happen.
-func (b *builder) path(f *property.Formula, p *node) {
-	switch op := p.word("op"); op {
+// path reads what is to happen, in a property n.
+func (b *builder) path(f *property.Formula, n, p *node) {
+	op, goal := p.word("op"), p.get("exp")
+	switch op {
 	case "F", "G":
-		f.Path = op[0]
-		p.object(op, "op exp | step-bounds")
-		f.Goal = b.written(p.get("exp"))
+		p.object(op, "op exp | step-bounds reward-bounds")
 	case "U":
-		f.Path = 'U'
-		p.object(op, "op left right | step-bounds")
-		f.Goal = b.written(p.get("right"))
+		p.object(op, "op left right | step-bounds reward-bounds")
+		goal = p.get("right")
 		if left := p.get("left"); left.text == "true" {
-			f.Path = 'F'
+			op = "F"
 		} else {
 			f.While = b.written(left)
 		}
 	default:
 		fail(p.at, "%s as what is to happen is not supported: want F, G or U", strings.TrimSpace(p.String()+" "+op))
 	}
+	f.Path = op[0]
+	f.Goal = b.written(goal)
 	if bounds := p.get("step-bounds"); bounds != nil {
 		bounds.object("step-bounds", "upper | upper-exclusive")
 		b.within(f, bounds.get("upper"), bounds.word("upper-exclusive") == "true")
+	}
+	for _, r := range p.list("reward-bounds") {
+		r.object("a bound of rewards", "exp accumulate bounds")
+		bounds := r.get("bounds")
+		bounds.object("bounds of rewards", "upper | upper-exclusive")
+		if bounds.word("upper-exclusive") == "true" {
+			fail(bounds.at, "a bound of rewards that is excluded is not supported: want upper alone")
+		}
+		most := b.constant(language.Double, bounds.get("upper"), &b.global).Num()
+		f.Costs = append(f.Costs, property.CostBound{Reward: b.accumulated(n, r), AtMost: most})
 	}
 }
 

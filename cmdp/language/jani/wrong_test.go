@@ -161,6 +161,9 @@ func TestProperties(t *testing.T) {
 	r := func(reward, bound string, path byte, goal string, within int) property.Formula {
 		return property.Formula{Kind: 'R', Reward: reward, Bound: bound, Path: path, Goal: goal, Within: within}
 	}
+	spent := func(exp, bounds string) string {
+		return `{"exp":"` + exp + `","accumulate":["steps"],"bounds":{` + bounds + `}}`
+	}
 	for _, c := range []struct {
 		values string
 		want   property.Formula
@@ -197,8 +200,14 @@ func TestProperties(t *testing.T) {
 			wrong: "properties[0].expression.values.exp: an object W as what is to happen is not supported: want F, G or U"},
 		{values: `{"op":"Pmax","exp":{"op":"F","exp":"F","time-bounds":{"upper":3}}}`,
 			wrong: "F with time-bounds, which is not supported"},
-		{values: `{"op":"Pmax","exp":{"op":"U","left":true,"right":"F","reward-bounds":[]}}`,
-			wrong: "U with reward-bounds, which is not supported"},
+		{values: `{"op":"Pmax","exp":{"op":"U","left":true,"right":"F","reward-bounds":[` + spent("r", `"upper":2.5`) + `,` +
+			spent("x", `"upper":"N"`) + `]}}`,
+			want: property.Formula{Kind: 'P', Bound: "max", Path: 'F', Goal: `"F"`, Within: -1,
+				Costs: []property.CostBound{{Reward: "r", AtMost: 2.5}, {Reward: "p", AtMost: 3}}}},
+		{values: `{"op":"Pmax","exp":{"op":"F","exp":"F","reward-bounds":[` +
+			spent("r", `"upper":2,"upper-exclusive":true`) + `]}}`, wrong: "a bound of rewards that is excluded"},
+		{values: `{"op":"Pmax","exp":{"op":"F","exp":"F","reward-bounds":[` + spent("r", `"lower":2`) + `]}}`,
+			wrong: "bounds of rewards without upper"},
 		{values: `{"op":"Pmax","exp":{"op":"U","left":true,"right":"F","step-bounds":{"lower":3,"upper":4}}}`,
 			wrong: "step-bounds with lower"},
 		{values: `{"op":"Pmax","exp":{"op":"F","exp":{"op":"Pmax","exp":{"op":"F","exp":"F"}}}}`,

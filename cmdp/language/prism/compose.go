@@ -46,23 +46,24 @@ func (b *builder) composed() *part {
 		b.Once(s.at, "system", cmp.Or(s.name.text, "without a name"))
 		c.systems[s.name.text] = s
 	}
-	root, ok := c.systems[""]
-	switch {
-	case len(b.systems) == 0:
+	if len(b.systems) == 0 {
 		all := newPart()
 		for _, in := range b.modules {
 			all.join(in.part(), true, nil)
 		}
 		return all
-	case !ok && len(b.systems) > 1:
+	}
+	root, ok := c.systems[""]
+	if !ok {
+		root = b.systems[0]
+	}
+	if !ok && len(b.systems) > 1 {
 		fail(b.systems[1].name.at,
 			"several systems with names and none without: want one without a name, which is the model")
-	case !ok:
-		root = b.systems[0]
 	}
 	all := root.of(c)
 	for _, in := range b.modules {
-		if !c.used[in.name] {
+		if !c.used[in.name.text] {
 			fail(root.at, "the system leaves out module %s: want every module once", in.name)
 		}
 	}
@@ -70,7 +71,7 @@ func (b *builder) composed() *part {
 }
 
 // part returns a module as a part.
-func (in *instance) part() *part {
+func (in *module) part() *part {
 	p := newPart()
 	for _, action := range in.order {
 		p.add(action, []int32{in.groups[action]})
@@ -130,10 +131,10 @@ func (c *composer) module(name token) *part {
 	switch {
 	case in == nil:
 		fail(name.at, "no module %s is defined", name)
-	case c.used[in.name]:
+	case c.used[in.name.text]:
 		fail(name.at, "module %s stands in the system twice", name)
 	}
-	c.used[in.name] = true
+	c.used[in.name.text] = true
 	return in.part()
 }
 

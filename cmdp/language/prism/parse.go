@@ -31,15 +31,23 @@ type declaration struct {
 	initial   *expr // nil for the least value
 }
 
-// A module has declarations and commands, or it is another one with other names.
+// A module has a body, or it has that of another one with other names.
 type module struct {
-	name      token
+	*body
+	name   token
+	base   token // of a renamed module
+	rename map[string]string
+	groups map[string]int32 // of commands, by action
+	order  []string         // of actions
+}
+
+type body struct {
 	variables []declaration
 	invariant *expr
 	commands  []language.Command
-	base      token // of a renamed module
-	rename    map[string]string
 }
+
+func (m *module) renamed(name string) string { return language.Renamed(m.rename, name) }
 
 type rewards struct {
 	name  token // without text if there is none
@@ -193,7 +201,7 @@ func (p *parser) declaration() (d declaration) {
 
 func (p *parser) module() *module {
 	p.next()
-	m := new(module)
+	m := &module{body: new(body)}
 	m.name = p.name("the name of a module")
 	if p.accept("=") {
 		m.base = p.name("the name of a module")

@@ -24,8 +24,8 @@ func read(name, text string, constants map[string]string) *language.Program {
 	b := &builder{
 		source:    parse(strings.TrimPrefix(text, "\ufeff")),
 		Builder:   language.NewBuilder(name),
-		instances: make(map[string]*instance),
-		owners:    make(map[string]*instance),
+		instances: make(map[string]*module),
+		owners:    make(map[string]*module),
 	}
 	for _, f := range b.formulas {
 		b.Scope.Formula(f.At, f.Name, f.When)
@@ -88,22 +88,9 @@ func whole(text string, labels bool) *expr {
 type builder struct {
 	*source
 	*language.Builder
-	modules   []*instance // in the order of the file
-	instances map[string]*instance
-	owners    map[string]*instance // of variables; nil for globals
+	instances map[string]*module // by their names
+	owners    map[string]*module // of variables; nil for globals
 }
-
-// An instance is a module with its names.
-type instance struct {
-	*module
-	name   string
-	at     language.Pos // of its name
-	rename map[string]string
-	groups map[string]int32 // of commands, by action
-	order  []string         // of actions
-}
-
-func (in *instance) renamed(name string) string { return language.Renamed(in.rename, name) }
 
 // A Constant is one of a model, whose value is nil if it is given from outside.
 type Constant struct {
@@ -173,37 +160,36 @@ func (b *builder) kind() {
 	}
 }
 
-// instantiate finds the modules, those that are others with other names too.
+// instantiate finds the modules, and gives those that are others with other names what the others have.
 func (b *builder) instantiate() {
-	if len(b.source.modules) == 0 {
+	if len(b.modules) == 0 {
 		fail(language.Pos{}, "the file has no modules")
 	}
-	for _, m := range b.source.modules {
-		in := &instance{module: m, name: m.name.text, at: m.name.at}
-		b.Once(m.name.at, "module", in.name)
+	for _, m := range b.modules {
+		b.Once(m.name.at, "module", m.name.text)
 		if m.base.text != "" {
 			base := b.instances[m.base.text]
 			if base == nil {
 				fail(m.base.at, "no module %s is defined above", m.base)
 			}
-			in.module = base.module
-			in.rename = maps.Clone(m.rename)
+			rename := maps.Clone(m.rename)
 			for old, name := range base.rename {
-				in.rename[old] = language.Renamed(m.rename, name)
+				rename[old] = m.renamed(name)
 			}
+			m.body = base.body
+			m.rename = rename
 		}
-		b.instances[in.name] = in
-		b.modules = append(b.modules, in)
+		b.instances[m.name.text] = m
 	}
 }
 
 // declare numbers the variables: globals, then those of modules in order.
 func (b *builder) declare() {
 	for _, d := range b.globals {
-		b.variable(d, &instance{})
+		b.variable(d, &module{})
 	}
 	for _, in := range b.modules {
-		for _, d := range in.module.variables {
+		for _, d := range in.variables {
 			b.variable(d, in)
 		}
 	}
@@ -213,16 +199,15 @@ func (b *builder) declare() {
 }
 
 // variable declares a variable of a module, or a global one of an instance without module.
-func (b *builder) variable(d declaration, in *instance) {
+func (b *builder) variable(d declaration, in *module) {
 	name, at := in.renamed(d.name.text), d.name.at
-	if in.module != nil {
+	if in.name.text != "" {
 		b.owners[name] = in
-		if in.module.name.text != in.name {
-			at = in.at
-			if name == d.name.text {
-				fail(at, "module %s has the variable %s of module %s: want another name for it", in.name, name,
-					in.module.name)
-			}
+	}
+	if in.base.text != "" {
+		at = in.name.at
+		if name == d.name.text {
+			fail(at, "module %s has the variable %s of module %s: want another name for it", in.name, name, in.base)
 		}
 	}
 	v := language.Variable{Name: name, Type: d.typ, High: 1}
@@ -248,14 +233,14 @@ func (b *builder) isTimed() bool { return b.source.kind.text == "pta" || b.HasCl
 // invariants resolves invariants, and checks what stands beside clocks.
 func (b *builder) invariants() {
 	for _, in := range b.modules {
-		if in.module.invariant == nil {
+		if in.invariant == nil {
 			continue
 		}
 		if !b.isTimed() {
-			fail(in.module.invariant.At, "an invariant in a model without clocks: want pta")
+			fail(in.invariant.At, "an invariant in a model without clocks: want pta")
 		}
-		when := b.Condition(in.module.invariant, in.rename)
-		invariant := language.Label{Name: "the invariant of module " + in.name, At: when.At, When: when}
+		when := b.Condition(in.invariant, in.rename)
+		invariant := language.Label{Name: "the invariant of module " + in.name.text, At: when.At, When: when}
 		b.Program.Invariants = append(b.Program.Invariants, invariant)
 	}
 	if !b.isTimed() {
@@ -273,11 +258,11 @@ func (b *builder) invariants() {
 // globals alone.
 func (b *builder) commands() {
 	for _, in := range b.modules {
-		commands := slices.Clone(in.module.commands)
+		commands := slices.Clone(in.commands)
 		for i := range commands {
 			c := &commands[i]
 			c.Action = in.renamed(c.Action)
-			c.Name = "command [" + c.Action + "] of module " + in.name
+			c.Name = "command [" + c.Action + "] of module " + in.name.text
 			if c.Action == language.TimeAction && b.isTimed() {
 				fail(c.At, "an action called time, which is that of steps in which time passes: want another name")
 			}

@@ -101,9 +101,6 @@ func (p *properties) text(begin, end int) string {
 	return strings.Join(words, " ")
 }
 
-// bounds are what may follow P and R.
-var bounds = map[string]bool{">=": true, "<=": true, "max": true, "min": true, "=": true}
-
 // measures are the kinds of formulas by the words that begin them.
 var measures = map[string]byte{"P": 'P', "R": 'R', "T": 'R', "S": 'S', "LRA": 'S'}
 
@@ -112,13 +109,9 @@ func (p *properties) formula() (f property.Formula) {
 	t := p.next()
 	f.At = t.at
 	f.Within = -1
-	kind, bound := t.text, ""
-	for _, b := range []string{"max", "min"} {
-		if k, ok := strings.CutSuffix(kind, b); ok && len(k) == 1 {
-			kind, bound = k, b
-		}
-	}
+	kind := strings.TrimSuffix(strings.TrimSuffix(t.text, "max"), "min")
 	f.Kind = measures[kind]
+	f.Bound = t.text[len(kind):]
 	switch {
 	case f.Kind == 0:
 		fail(t.at, "got %s: want a formula P, R, S, T or multi(…); "+
@@ -129,15 +122,14 @@ func (p *properties) formula() (f property.Formula) {
 		f.Reward = p.quotedName("the name of rewards").text
 		p.expect("}")
 	}
-	if bound == "" {
+	if f.Bound == "" {
 		b := p.next()
-		if !bounds[b.text] || b.kind == quoted {
+		if !slices.ContainsFunc([]string{">=", "<=", "max", "min", "="}, b.is) {
 			fail(b.at, "got %s: want >=, <=, max=?, min=? or =?", b)
 		}
-		bound = b.text
+		f.Bound = b.text
 	}
-	f.Bound = bound
-	switch bound {
+	switch f.Bound {
 	case ">=", "<=":
 		f.Value = p.number(language.Double, p.sum())
 	case "max", "min":
@@ -213,11 +205,9 @@ func (p *properties) path(f *property.Formula) {
 	switch {
 	case f.Kind == 'S':
 		f.Path = 'S'
-		f.Goal = p.condition()
-		return
 	case f.Reward == property.Steps && !t.is("F"):
 		fail(t.at, "T of %s is not supported: want F", t)
-	case f.Kind == 'R' && (t.is("S") || t.text == "LRA"):
+	case f.Kind == 'R' && (t.is("S") || t.is("LRA")):
 		p.next()
 		f.Path = 'S'
 		return
@@ -225,25 +215,24 @@ func (p *properties) path(f *property.Formula) {
 		p.next()
 		f.Path = t.text[0]
 		p.within(f)
-		if f.Path == 'C' {
-			return
-		}
-		if f.Kind == 'R' && f.Within >= 0 {
-			fail(t.at, "rewards of F with a bound of steps are not supported: want C<=k or F")
-		}
-		f.Goal = p.condition()
-		return
 	case f.Kind == 'R':
 		fail(t.at, "%s is not supported: want C, C<=k, F or S", t)
 	case t.is("X"):
 		fail(t.at, "%s is not supported: want F, G or U", t)
+	default:
+		f.While = p.condition()
+		if u := p.next(); !u.is("U") {
+			fail(u.at, "got %s: want U, which stands between two conditions", u)
+		}
+		f.Path = 'U'
+		p.within(f)
 	}
-	f.While = p.condition()
-	if u := p.next(); !u.is("U") {
-		fail(u.at, "got %s: want U, which stands between two conditions", u)
+	if f.Path == 'C' {
+		return
 	}
-	f.Path = 'U'
-	p.within(f)
+	if f.Kind == 'R' && f.Within >= 0 {
+		fail(t.at, "rewards of F with a bound of steps are not supported: want C<=k or F")
+	}
 	f.Goal = p.condition()
 }
 
