@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"internal/atomicfile":        0,
 	"internal/available":         0,
 	"internal/scratch":           0,
+	"internal/nearest":           0,
 	"oracle":                     1,
 	"oracle/oracletest":          1,
 	"cmdp/exchange/umb":          1,

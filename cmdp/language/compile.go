@@ -1,9 +1,6 @@
 package language
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // An eval is a compiled expression: a function of the values of all variables. Booleans are 0 and 1 and doubles their
 // bits, in what it takes and gives.
@@ -120,16 +117,11 @@ func subtract(at Pos, x, y int64) int64 {
 }
 
 func multiply(at Pos, x, y int64) int64 {
-	ux, uy := uint64(max(x, -x)), uint64(max(y, -y)) // of the least integer the right one too
-	high, low := bits.Mul64(ux, uy)
-	negative := (x < 0) != (y < 0)
-	if high != 0 || !negative && low > math.MaxInt64 || negative && low > 1<<63 {
+	z := x * y
+	if x != 0 && (z/x != y || x == -1 && y == math.MinInt64) {
 		Fail(at, "overflow: %d * %d", x, y)
 	}
-	if negative {
-		return -int64(low)
-	}
-	return int64(low)
+	return z
 }
 
 // power is x to the power of y by repeated squares.

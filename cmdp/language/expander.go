@@ -43,6 +43,12 @@ func (b *batch) clear() {
 	b.next, b.hashes, b.probability = b.next[:0], b.hashes[:0], b.probability[:0]
 }
 
+// end ends the choices of a state of a player.
+func (b *batch) end(player int8) {
+	b.players = append(b.players, player)
+	b.choices = append(b.choices, int32(len(b.actions)))
+}
+
 // truncate leaves the first successors, of so many words each.
 func (b *batch) truncate(successors, words int) {
 	b.next, b.hashes, b.probability = b.next[:successors*words], b.hashes[:successors], b.probability[:successors]
@@ -142,8 +148,7 @@ func (x *expander) state() {
 		x.says("the condition of states at rest", Pos{})
 		if x.Rest.holds(x.values) {
 			b.stateRewards = append(b.stateRewards, make([]float64, len(x.rewards))...)
-			b.players = append(b.players, atRest)
-			b.choices = append(b.choices, int32(len(b.actions)))
+			b.end(atRest)
 			return
 		}
 	}
@@ -170,8 +175,7 @@ func (x *expander) state() {
 		x.says("", Pos{})
 		Fail(Pos{}, "%s", x.NoDeadlocks)
 	}
-	b.players = append(b.players, max(0, player))
-	b.choices = append(b.choices, int32(len(b.actions)))
+	b.end(max(0, player))
 }
 
 // mostOfState is how much of the name of a state stands in an error.
@@ -399,7 +403,9 @@ func (x *expander) settle(to []uint64) {
 func (x *expander) add(to []uint64, probability float64, begin int) {
 	b, n := x.b, x.layout.words
 	h := hash(to)
-	i := x.successors.find(b.hashes[begin:], h, func(i int) bool { return slices.Equal(to, b.next[(begin+i)*n:(begin+i+1)*n]) })
+	i := x.successors.find(b.hashes[begin:], h, func(i int) bool {
+		return slices.Equal(to, b.next[(begin+i)*n:(begin+i+1)*n])
+	})
 	if i >= 0 {
 		b.probability[begin+i] += probability
 		return

@@ -108,7 +108,7 @@ func TestWrongExpressions(t *testing.T) {
 		{"int", "true?1:false", 8, "want a number"}, {"bool", "true?true:1", 11, "want bool"},
 		{"int", "mod(1)", 1, "want 2"}, {"int", "floor(1.5,2)", 1, "want 1"}, {"int", "log(2,2)", 1, "want int"},
 		{"int", "-true", 2, "want a number"},
-		{"int", "nothing", 1, "unknown name nothing"}, {"int", "sevn", 1, "did you mean seven?"},
+		{"int", "nothing", 1, "unknown name nothing"}, {"int", "sevn", 1, "did you mean \"seven\"?"},
 		{"int", "sqrt(4)", 1, "unknown function sqrt"}, {"int", "x", 1, "unknown name x"},
 		{"int", "(1", 3, "want )"}, {"int", "1+", 3, "got ;"}, {"int", "1 2", 3, "got 2"}, {"int", "\"a\"", 1, "label"},
 		{"int", "@", 1, "unexpected character '@'"},

@@ -83,10 +83,7 @@ func (l *layout) name(packed []uint64) string {
 }
 
 func (v *Variable) text(value int64) string {
-	if v.Type == Bool {
-		return strconv.FormatBool(value != 0)
-	}
-	return strconv.FormatInt(value, 10)
+	return (&Expr{Type: v.Type, Int: value}).Value()
 }
 
 // parse packs the state of a name, and reports whether it is one.

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"cmdpsolve/internal/nearest"
 )
 
 // Limits of what expressions may grow to. Formulas that use formulas can double at every step.
@@ -156,7 +155,7 @@ func (s *Scope) named(e *Expr, rename map[string]string, depth int) *Expr {
 	}
 	switch {
 	case d == nil:
-		Fail(e.At, "unknown name %s%s", Shorten(name), nearest(name, slices.Collect(maps.Keys(s.definitions))))
+		Fail(e.At, "unknown name %s%s", Shorten(name), nearest.Name(Shorten(name), slices.Sorted(maps.Keys(s.definitions))))
 	case d.kind == variable:
 		return &Expr{Op: Var, Type: d.typ, At: e.At, Int: int64(d.index)}
 	case d.value != nil:
@@ -175,22 +174,4 @@ func (s *Scope) named(e *Expr, rename map[string]string, depth int) *Expr {
 	}
 	d.value = literal(d.typ, s.resolve(d.expr, nil, depth+1), d.expr.At)
 	return d.value
-}
-
-// nearest suggests a known name for one that is not.
-func nearest(name string, known []string) string {
-	if len(name) > 60 || len(known) > 10_000 {
-		return ""
-	}
-	slices.Sort(known)
-	best, least := "", 3
-	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ": did you mean " + best + "?"
 }

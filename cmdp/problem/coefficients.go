@@ -5,6 +5,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"cmdpsolve/internal/nearest"
 )
 
 // Coefficients are the numbers of a linear function of the returns: a list of d
@@ -74,7 +76,7 @@ func (c *Coefficients) vector(returns []string, dim int) ([]float64, error) {
 }
 
 // orWant completes a message about an unknown name.
-func orWant(name string, known []string) string { return meantOrWant(nearest(name, known), known) }
+func orWant(name string, known []string) string { return meantOrWant(nearest.Name(name, known), known) }
 
 // meantOrWant returns what was meant if that is known, else what is wanted.
 func meantOrWant(meant string, known []string) string {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"cmdpsolve/internal/nearest"
 )
 
 // An Error is one thing that is wrong with a problem file or with one of the
@@ -146,44 +146,18 @@ type spelling struct{ compared int }
 
 const mostCompared = 500_000
 
-// nearest is the function nearest, but for what is given up.
+// nearest is [nearest.Name], but for what is given up.
 func (s *spelling) nearest(name string, candidates []string) string {
 	s.compared += len(candidates)
 	if s.compared > mostCompared+len(candidates) {
 		return ""
 	}
-	return nearest(name, candidates)
+	return nearest.Name(name, candidates)
 }
 
 // orWant is the function orWant with [spelling.nearest].
 func (s *spelling) orWant(name string, known []string) string {
 	return meantOrWant(s.nearest(name, known), known)
-}
-
-// nearest returns ", did you mean …?" with the candidate that is a slip of the
-// pen away from name, or nothing. Two letters in each other's place are one slip.
-func nearest(name string, candidates []string) string {
-	best, least := "", 1+(len(name)+1)/3
-	for _, c := range candidates {
-		if least == 1 {
-			break // nothing is nearer but the name itself
-		}
-		if gap := len(name) - len(c); gap >= least || -gap >= least {
-			continue // too different to be worth comparing
-		}
-		a, b := strings.ToLower(name), strings.ToLower(c)
-		d := levenshtein.ComputeDistance(a, b)
-		if d == 2 && slices.Equal(slices.Sorted(slices.Values([]byte(a))), slices.Sorted(slices.Values([]byte(b)))) {
-			d = 1
-		}
-		if d < least {
-			best, least = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean " + strconv.Quote(best) + "?"
 }
 
 // oneOf lists alternatives for a message: "a, b or c".

@@ -9,6 +9,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exchange/numpy"
+	"cmdpsolve/internal/nearest"
 )
 
 // npzKeys are the arrays of a file of transitions.
@@ -78,7 +79,7 @@ func (r *rowReader) openArrays(archive *numpy.Archive) *npzArrays {
 	for _, key := range archive.Names() {
 		i := slices.Index(npzKeys, key)
 		if i < 0 {
-			r.npz(key, "unknown array"+orColon(nearest(key, npzKeys))+" want "+oneOf(npzKeys))
+			r.npz(key, "unknown array"+orColon(nearest.Name(key, npzKeys))+" want "+oneOf(npzKeys))
 			continue
 		}
 		found[i] = true

@@ -98,9 +98,8 @@ func parse(text string) *source {
 
 // item parses one thing that stands at the top of a file.
 func (p *parser) item(s *source) {
-	t := p.peek()
+	t := p.next()
 	if refused, ok := modelKinds[t.text]; ok && t.kind == identifier {
-		p.next()
 		if refused != "" {
 			fail(t.at, "%s", refused)
 		}
@@ -110,29 +109,25 @@ func (p *parser) item(s *source) {
 		s.kind = t
 		return
 	}
-	switch t.text {
+	switch t.String() {
 	case "const", "rate", "prob":
-		s.constants = append(s.constants, p.constant())
+		s.constants = append(s.constants, p.constant(t))
 	case "formula":
-		p.next()
 		s.formulas = append(s.formulas, p.definition(p.name("the name of a formula")))
 	case "label":
-		p.next()
 		s.labels = append(s.labels, p.definition(p.quotedName("the name of a label")))
 	case "global":
-		p.next()
 		s.globals = append(s.globals, p.declaration())
 	case "module":
 		s.modules = append(s.modules, p.module())
 	case "rewards":
-		s.rewards = append(s.rewards, p.rewards())
+		s.rewards = append(s.rewards, p.rewards(t))
 	case "player":
 		s.players = append(s.players, p.player())
 	case "init":
 		if s.initial != nil {
 			fail(t.at, "a second init: want one")
 		}
-		p.next()
 		s.initial = p.expression()
 		p.expect("endinit")
 	case "system":
@@ -146,9 +141,10 @@ func (p *parser) item(s *source) {
 
 var types = map[string]language.Type{"int": language.Int, "double": language.Double, "bool": language.Bool}
 
-func (p *parser) constant() Constant {
+// constant parses what follows the word that begins the definition of a constant.
+func (p *parser) constant(begin token) Constant {
 	c := Constant{Type: language.Double}
-	if p.next().text == "const" {
+	if begin.text == "const" {
 		c.Type = language.Int
 		if t, ok := types[p.peek().text]; ok {
 			p.next()
@@ -200,7 +196,6 @@ func (p *parser) declaration() (d declaration) {
 }
 
 func (p *parser) module() *module {
-	p.next()
 	m := &module{body: new(body)}
 	m.name = p.name("the name of a module")
 	if p.accept("=") {
@@ -308,12 +303,11 @@ func (p *parser) assignments(u *language.Update) {
 	}
 }
 
-func (p *parser) rewards() (r rewards) {
-	at := p.next().at
+func (p *parser) rewards(begin token) (r rewards) {
 	if p.peek().kind == quoted {
 		r.name = p.quotedName("the name of rewards")
 	}
-	r.name.at = at
+	r.name.at = begin.at
 	for !p.accept("endrewards") {
 		var item rewardItem
 		item.At = p.peek().at
@@ -332,7 +326,6 @@ func (p *parser) rewards() (r rewards) {
 
 // player parses player NAME module, [action], … endplayer.
 func (p *parser) player() (of player) {
-	p.next()
 	of.name = p.name("the name of a player")
 	if p.accept("endplayer") {
 		return of
@@ -354,7 +347,6 @@ func (p *parser) player() (of player) {
 
 // system parses a composition, which begins with its name if that is no reference to another one.
 func (p *parser) system() (s system) {
-	p.next()
 	refers := append([]string{"/", "{", "endsystem"}, between...)
 	if t := p.peek(); t.kind == quoted && !slices.Contains(refers, p.ahead(1).text) {
 		s.name = p.next()

@@ -75,7 +75,7 @@ func (p *properties) top() {
 
 // define reads a constant. Its value is put where its name stands in conditions.
 func (p *properties) define() {
-	c := p.constant()
+	c := p.constant(p.next())
 	value := c.Value
 	if text, ok := p.given[c.Name]; ok && value == nil {
 		value = parseValue(c, text)
@@ -146,10 +146,10 @@ func (p *properties) formula() (f property.Formula) {
 
 // coalition takes the players of a formula, as in <<one>>; nil without any.
 func (p *properties) coalition() []string {
-	if !p.peek().is("<") || !p.ahead(1).is("<") {
+	if !p.accept("<") {
 		return nil
 	}
-	p.at += 2
+	p.expect("<")
 	players := []string{}
 	if !p.accept(">") {
 		p.list(">", func() {
