@@ -53,7 +53,8 @@ type traits struct {
 	fresh bool
 	// steps are the largest magnitudes of each return in a step, nil if they are not known.
 	steps []float64
-	// cancels are the same where steps that cancel out may leave a total that is far smaller, nil if they are not known.
+	// cancels are the same where steps that cancel out may leave a total that is far smaller, nil if they are not
+	// known.
 	cancels []float64
 	// relevance says which returns have to matter for the answers to be good, nil for any. Where chosen is
 	// true, they are good for nothing else.
