@@ -14,8 +14,7 @@ var errNoPoint = errors.New("a linear program has no feasible point")
 var errNoBound = errors.New("a linear program has no bound")
 
 // solveProgram solves a program that is known to have an optimum, by the warm solver
-// or, where that fails by rounding, from scratch or, a small one, in rational arithmetic. It returns the solver
-// to go on with.
+// or, where that fails by rounding, from scratch. It returns the solver to go on with.
 func solveProgram(warm lp.Solver, program func() *lp.Problem, dst *lp.Solution) (lp.Solver, error) {
 	if err := warm.Solve(dst); err == nil && dst.Status == lp.Optimal {
 		return warm, nil
@@ -35,9 +34,6 @@ func solveProgram(warm lp.Solver, program func() *lp.Problem, dst *lp.Solution) 
 	}
 	if err == nil {
 		err = fmt.Errorf("%v program: %w", dst.Status, lp.ErrNumerical)
-	}
-	if solveRationally(program(), dst) {
-		return warm, nil
 	}
 	return warm, fmt.Errorf("exact: a linear program that has an optimum: %w", err)
 }
