@@ -164,9 +164,5 @@ func (p *stationary) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo,
 
 // rationalBoundOf returns μ·v for rational values of the states of a quotient.
 func (p *stationary) rationalBoundOf(q *markov.Quotient, v []*big.Rat) *big.Rat {
-	sum := new(big.Rat)
-	for _, st := range p.m.StartStates() {
-		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[q.Number[st.State]]))
-	}
-	return sum
+	return startValue(p.m, func(s int) *big.Rat { return v[q.Number[s]] })
 }

@@ -56,13 +56,14 @@ func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 			v[s] = rationalBackup(rows, dir, next, s)
 		}
 	}
-	return startValue(m, v), 0, nil
+	return startValue(m, entries(v)), 0, nil
 }
 
-func startValue(m *cmdp.Model, v []*big.Rat) *big.Rat {
+// startValue returns the mean of v at the start.
+func startValue(m *cmdp.Model, v func(s int) *big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	for _, st := range m.StartStates() {
-		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v[st.State]))
+		sum.Add(sum, new(big.Rat).Mul(rational(st.Probability), v(st.State)))
 	}
 	return sum
 }
@@ -92,6 +93,9 @@ func rationalBackup(rows *cmdp.Rows, dir, v []*big.Rat, s int) *big.Rat {
 	}
 	return best
 }
+
+// entries returns the entries of a vector by their numbers.
+func entries(x []*big.Rat) func(i int) *big.Rat { return func(i int) *big.Rat { return x[i] } }
 
 // rational returns the value of x, which is finite.
 func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -138,7 +142,7 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 			if p.gamma < 1 { // sweeps end anywhere within their tolerance
 				loss += 4 * float64(p.longest+4) * unit * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
 			}
-			return startValue(m, exact), loss, nil
+			return startValue(m, entries(exact)), loss, nil
 		}
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
@@ -167,7 +171,7 @@ func (p *stationary) lowered(ctx context.Context, z *markov.LeastTotal, dir []fl
 func (p *stationary) below(dir, v []*big.Rat) bool {
 	for s := range v {
 		for c := p.k.First[s]; p.graph.In[s] && c < p.k.First[s+1]; c++ {
-			if p.graph.Allows(c) && p.rationalGain(dir, v, s, int(c)).Sign() < 0 {
+			if p.graph.Allows(c) && p.rationalGain(entries(dir), entries(v), s, int(c)).Sign() < 0 {
 				return false
 			}
 		}
@@ -187,19 +191,20 @@ func (p *stationary) paid(q *markov.Quotient, v []*big.Rat) bool {
 
 // rationalGain returns by how much a backup is above the value. What probabilities miss of 1 by
 // rounding, the state keeps.
-func (p *stationary) rationalGain(dir, v []*big.Rat, s, c int) *big.Rat {
+func (p *stationary) rationalGain(dir, v func(i int) *big.Rat, s, c int) *big.Rat {
 	sum := new(big.Rat)
 	next, prob := p.k.Row(c)
 	for j, n := range next {
-		x := new(big.Rat).Sub(v[n], v[s])
+		x := new(big.Rat).Sub(v(int(n)), v(s))
 		sum.Add(sum, x.Mul(x, rational(prob[j])))
 	}
-	one, gamma := big.NewRat(1, 1), rational(p.gamma)
-	sum.Mul(sum, gamma)
-	sum.Sub(sum, gamma.Mul(gamma.Sub(one, gamma), v[s]))
-	returns := p.k.ReturnsOf(c, len(dir))
-	for i, t := range dir {
-		sum.Add(sum, new(big.Rat).Mul(t, rational(returns[i])))
+	if p.gamma < 1 {
+		gamma := rational(p.gamma)
+		sum.Mul(sum, gamma)
+		sum.Sub(sum, gamma.Mul(gamma.Sub(big.NewRat(1, 1), gamma), v(s)))
+	}
+	for i, r := range p.k.ReturnsOf(c, p.dim()) {
+		sum.Add(sum, new(big.Rat).Mul(dir(i), rational(r)))
 	}
 	return sum
 }
@@ -252,7 +257,7 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 		margin, _ := over.Float64()
 		above, _ := atStart(m, low)
 		below, _ := atStart(m, p.spread(nil, w.LeastTotal))
-		return new(big.Rat).Sub(startValue(m, v), over), margin + above - below, nil
+		return new(big.Rat).Sub(startValue(m, entries(v)), over), margin + above - below, nil
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
@@ -272,7 +277,7 @@ func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
 			if !p.ends.Inside[c] {
 				continue
 			}
-			if over := new(big.Rat).Sub(v[s], p.rationalGain(dir, h, s, int(c))); over.Cmp(most) > 0 {
+			if over := new(big.Rat).Sub(v[s], p.rationalGain(entries(dir), entries(h), s, int(c))); over.Cmp(most) > 0 {
 				most = over
 			}
 		}

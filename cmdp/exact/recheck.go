@@ -161,16 +161,8 @@ func (p *stationary) lowerBound(dir, v, small []float64) (value, margin float64)
 // holds reports in rational arithmetic whether a total is at most its backup: in loops
 // whose returns cancel out it is just that, and rounding leaves it open.
 func (p *stationary) holds(dir, v []float64, s, c int) bool {
-	sum := new(big.Rat)
-	next, prob := p.k.Row(c)
-	for j, n := range next {
-		x := new(big.Rat).Sub(rational(v[n]), rational(v[s]))
-		sum.Add(sum, x.Mul(x, rational(prob[j])))
-	}
-	for i, r := range p.k.ReturnsOf(c, len(dir)) {
-		sum.Add(sum, new(big.Rat).Mul(rational(dir[i]), rational(r)))
-	}
-	return sum.Sign() >= 0
+	at := func(x []float64) func(i int) *big.Rat { return func(i int) *big.Rat { return rational(x[i]) } }
+	return p.rationalGain(at(dir), at(v), s, c).Sign() >= 0
 }
 
 // boundOf returns μ·v and the solver's own bound on how far V* may lie below it. What is
