@@ -124,11 +124,26 @@ func (m *master) program() *lp.Problem {
 	return p
 }
 
+// row returns a row of cuts or target, as the program has it.
 func (m *master) row(at rowPlace) lp.Constraint {
-	if at.cost {
-		return m.cutRow(m.cuts[at.index])
+	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
+	for j := range m.columns {
+		coef = append(coef, m.entry(at, &m.columns[j]))
 	}
-	return m.targetRow(m.rows[at.index])
+	if at.cost {
+		coef[columnTau] = -1
+	} else {
+		coef[columnU] = -1
+	}
+	return lp.AtMost(coef, 0)
+}
+
+// entry returns what a column has in a row.
+func (m *master) entry(at rowPlace, c *column) float64 {
+	if at.cost {
+		return m.above(&m.cuts[at.index], c)
+	}
+	return m.beyond(&m.rows[at.index], c)
 }
 
 // elasticity sets the range of u.
@@ -207,11 +222,7 @@ func (m *master) append(c column) error {
 		enter(c.block, 1)
 	}
 	for i, p := range m.place {
-		if p.cost {
-			enter(m.firstRow()+i, m.above(&m.cuts[p.index], &c))
-		} else {
-			enter(m.firstRow()+i, m.beyond(&m.rows[p.index], &c))
-		}
+		enter(m.firstRow()+i, m.entry(p, &c))
 	}
 	if err := m.solver.AddColumn(lp.Column{Coef: coef, Index: index, Upper: math.Inf(1)}); err != nil {
 		return fmt.Errorf("exact: %w", err)
@@ -287,15 +298,6 @@ func (m *master) addCut(c cut) error {
 	return m.addRow()
 }
 
-func (m *master) cutRow(c cut) lp.Constraint {
-	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
-	for j := range m.columns {
-		coef = append(coef, m.above(&c, &m.columns[j]))
-	}
-	coef[columnTau] = -1
-	return lp.AtMost(coef, 0)
-}
-
 // above returns the value of a tangent at a column, as τ counts, or what a ray adds.
 func (m *master) above(c *cut, o *column) float64 {
 	if o.ray != nil {
@@ -316,15 +318,6 @@ func (m *master) addTarget(r cmdp.Constraint) error {
 	m.place = append(m.place, rowPlace{false, len(m.rows)})
 	m.rows = append(m.rows, t)
 	return m.addRow()
-}
-
-func (m *master) targetRow(t targetRow) lp.Constraint {
-	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
-	for j := range m.columns {
-		coef = append(coef, m.beyond(&t, &m.columns[j]))
-	}
-	coef[columnU] = -1
-	return lp.AtMost(coef, 0)
 }
 
 // beyond returns the excess of a row, cut to a size that the program can hold. An offset

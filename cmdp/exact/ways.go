@@ -35,7 +35,7 @@ func (t *settlement) newWays(end int32, least []float64) *ways {
 				continue
 			}
 			worse := p.least.Reward[c] - least[end]
-			next, prob := p.successors(c)
+			next, prob := p.k.Row(int(c))
 			for j, n := range next {
 				worse += prob[j] * (p.least.Bias[n] - p.least.Bias[s])
 			}
@@ -96,7 +96,7 @@ func (w *ways) search(goals []int32) {
 					continue
 				}
 				there := 0.0
-				next, prob := p.successors(c)
+				next, prob := p.k.Row(int(c))
 				for j, n := range next {
 					if prob[j] > 0 && w.node(n) == at.n {
 						there += prob[j]
