@@ -56,11 +56,6 @@ func (p *average) places(states []int32) {
 	}
 }
 
-// successors returns those of a choice and their probabilities.
-func (p *average) successors(c int32) ([]int32, []float64) {
-	return p.k.Row(int(c))
-}
-
 // findEnds finds the ends of a model with means and totals. It is an error if a policy
 // could collect one of them without limit by staying: which mean goes with it would not be defined.
 func (p *average) findEnds(c relevance) error {
@@ -178,11 +173,6 @@ func (p *average) traits() traits {
 	totals := !p.m.Average()
 	return traits{plain: !totals, unbounded: totals, endless: totals, large: p.swept, steps: p.steps,
 		relevance: &p.relevance, chosen: p.recurrent, classes: p}
-}
-
-// possible is extent: nothing is cut off.
-func (p *average) possible(ctx context.Context, lower, upper []float64) error {
-	return p.extent(ctx, lower, upper)
 }
 
 // price stops improving the policy once it is worse than the best one by aim at most: what a direction has to

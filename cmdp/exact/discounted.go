@@ -13,18 +13,8 @@ func (p *discounted) traits() traits {
 		relevance: &p.relevance, apart: p.apart, splice: p.splice}
 }
 
+// extent takes what the extremes of a step come to, or rest, rounded outwards.
 func (p *discounted) extent(_ context.Context, lower, upper []float64) error {
-	clear(lower)
-	clear(upper)
-	d, time := p.dim(), (1+4*unit)/(1-p.gamma)
-	for j, r := range p.k.Returns {
-		lower[j%d], upper[j%d] = min(lower[j%d], r*time), max(upper[j%d], r*time)
-	}
-	return nil
-}
-
-// possible takes what the extremes of a step come to.
-func (p *discounted) possible(_ context.Context, lower, upper []float64) error {
 	d := p.dim()
 	rests := len(p.k.Returns) == 0
 	for s := range p.m.States() {
@@ -38,7 +28,8 @@ func (p *discounted) possible(_ context.Context, lower, upper []float64) error {
 	}
 	for j, r := range p.k.Returns {
 		total := r / (1 - p.gamma)
-		lower[j%d], upper[j%d] = min(lower[j%d], total), max(upper[j%d], total)
+		rounding := 4 * unit * math.Abs(total)
+		lower[j%d], upper[j%d] = min(lower[j%d], total-rounding), max(upper[j%d], total+rounding)
 	}
 	return nil
 }

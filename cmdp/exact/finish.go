@@ -196,9 +196,11 @@ func (s *solver) recoverPolicy(r *Result) error {
 		face.mixed = true
 	}
 	r.Randomized = r.Policy.Randomized()
-	r.Branches, err = s.pricer.branches(s.ctx, r.Policy)
-	if err != nil {
-		return err
+	if p := s.traits.classes; p != nil {
+		r.Branches, err = p.branches(s.ctx, r.Policy)
+		if err != nil {
+			return err
+		}
 	}
 	if len(r.Policy.components) > 0 {
 		r.Policy, r.Components = nil, r.Policy.components

@@ -104,10 +104,6 @@ func (f *finite) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (f *finite) possible(ctx context.Context, lower, upper []float64) error {
-	return f.extent(ctx, lower, upper)
-}
-
 func (f *finite) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if f.policy == nil || f.kept {
 		f.policy = f.newTable()

@@ -243,14 +243,7 @@ func (p *Planner) newPricer(c relevance, tell markov.Progress) (pricer, error) {
 		return newPricer(p.m, p.workers, c, tell)
 	}
 	p.reach(tell)
-	q, err := p.reached.with(c)
-	if err != nil {
-		return nil, err
-	}
-	if p.m.Discount() < 1 {
-		return &discounted{q}, nil
-	}
-	return &total{q}, nil
+	return p.reached.pricer(c)
 }
 
 // reach finds what is reached in a model of totals or discounted sums, unless that is known.
@@ -271,7 +264,7 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 	if p.m == nil {
 		lower, upper = make([]float64, p.width), make([]float64, p.width)
 		err = p.inTurn(ctx, irrelevant(p.width), opts,
-			func(q pricer) error { return q.(*sum).ranges(ctx, lower, upper) })
+			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
 		return lower, upper, err
 	}
 	if p.m.Horizon() > 0 || p.m.Means() {

@@ -68,7 +68,8 @@ type traits struct {
 	splice func(ctx context.Context, columns []column, weights []float64) (*column, error)
 	// blocks is the number of parts that a sum consists of, each of which has columns of its own; 0 stands for 1.
 	blocks int
-	// classes joins recurrent classes, nil where policies have none that matter.
+	// classes joins recurrent classes, and says in which ways endless runs of a policy can go on; nil where policies
+	// have no recurrent classes that matter.
 	classes *average
 }
 
@@ -78,16 +79,11 @@ type pricer interface {
 	// work says whom to tell of what is done from now on, the relative error of a bound that is no matter, 0
 	// for rounding, and whether bounds that are not exact are to be proved all the same.
 	work(tell markov.Progress, enough float64, proving bool)
-	// possible is extent, less wide where a bound of a step is far from what policies return. Errors are
-	// measured by it.
-	possible(ctx context.Context, lower, upper []float64) error
 	// combine returns the policy that has the occupancies of the mixture of columns, which draws as seldom as
 	// the face allows. The cost may grow by spare.
 	combine(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
 	// evaluate returns the expected returns of a policy, by other means than price.
 	evaluate(ctx context.Context, p *Policy) ([]float64, error)
-	// branches returns the ways in which endless runs of a policy can go on, nil where that is no matter.
-	branches(ctx context.Context, p *Policy) ([]Branch, error)
 }
 
 // priced is an answer of a pricer: the returns of the policy found, and

@@ -34,21 +34,27 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 		}
 		unbox(lower, upper)
 	}
+	err = extremes(ctx, p, lower, upper, func(i int) bool { return m.Means() && !m.Mean(i) })
+	return lower, upper, err
+}
+
+// extremes sets lower and upper to the extremes of each coordinate over all policies, but for those that are known.
+func extremes(ctx context.Context, p source, lower, upper []float64, known func(i int) bool) error {
 	for i := range lower {
-		if m.Means() && !m.Mean(i) {
+		if known != nil && known(i) {
 			continue
 		}
-		least, err := p.price(ctx, axis(m.Dim(), i, 1), 0)
+		least, err := p.price(ctx, axis(len(lower), i, 1), 0)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		most, err := p.price(ctx, axis(m.Dim(), i, -1), 0)
+		most, err := p.price(ctx, axis(len(lower), i, -1), 0)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		lower[i], upper[i] = least.returns[i], most.returns[i]
 	}
-	return lower, upper, nil
+	return nil
 }
 
 // unbox turns sides that stand for infinity into infinity.

@@ -96,6 +96,3 @@ func (f *finite) evaluate(_ context.Context, p *Policy) ([]float64, error) {
 	}
 	return v, nil
 }
-
-// branches returns none: every run has an end.
-func (f *finite) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }

@@ -89,8 +89,8 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		return nil, err
 	}
 	for k := range p.sum.parts {
-		f, stored := p.sum.parts[k].pricer.(*finite)
-		if !stored {
+		f := p.sum.parts[k].finite
+		if f == nil {
 			return nil, errors.New("exact: a rolling horizon needs models with a horizon whose rows are stored")
 		}
 		f.keep()
@@ -158,7 +158,7 @@ func (p *RollingPlanner) begin() {
 					return
 				}
 				policy := known[min(j, len(known)-1)]
-				table := make([]markov.Actions, p.sum.parts[k].pricer.(*finite).m.Horizon())
+				table := make([]markov.Actions, p.sum.parts[k].finite.m.Horizon())
 				for h := range table {
 					table[h] = policy.step(h).Actions
 				}
@@ -175,7 +175,8 @@ func (p *RollingPlanner) Clone() *RollingPlanner {
 	s := *p.sum
 	s.parts = slices.Clone(s.parts)
 	for k := range s.parts {
-		s.parts[k].pricer = s.parts[k].pricer.(*finite).clone()
+		s.parts[k].finite = s.parts[k].finite.clone()
+		s.parts[k].pricer = s.parts[k].finite
 	}
 	s.asked = nil
 	q.sum = &s
@@ -188,14 +189,14 @@ func (p *RollingPlanner) Clone() *RollingPlanner {
 // Plan plans from step h on. starts says in which states the copies of each part are, as shares that sum to 1,
 // and past what was returned before.
 func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartState, past []float64) error {
-	horizon := p.sum.parts[0].pricer.(*finite).m.Horizon()
+	horizon := p.sum.parts[0].finite.m.Horizon()
 	if h < 0 || h >= horizon || len(starts) != len(p.sum.parts) || len(past) != p.sum.width {
 		return fmt.Errorf("exact: a plan from step %d of %d for %d parts with %d coordinates: want one of the steps, "+
 			"%d parts and %d coordinates", h, horizon, len(starts), len(past), len(p.sum.parts), p.sum.width)
 	}
 	p.sum.past = past
 	for k, start := range starts {
-		f := p.sum.parts[k].pricer.(*finite)
+		f := p.sum.parts[k].finite
 		f.first, f.start = h, start
 	}
 	s := p.solver(ctx, h)
@@ -259,7 +260,7 @@ func (p *RollingPlanner) seed(ctx context.Context, s *solver) error {
 		}
 		for j, table := range c.tables {
 			q := &p.sum.parts[next[c.block]+j]
-			own, err := q.pricer.(*finite).returns(ctx, table)
+			own, err := q.finite.returns(ctx, table)
 			if err != nil {
 				return err
 			}
@@ -346,5 +347,5 @@ func (p *RollingPlanner) Direction() []float64 { return p.theta }
 // Values returns what a copy of a part costs from each state and a step on, at these prices. The step is at least
 // the first one of the last plan.
 func (p *RollingPlanner) Values(part, h int) []float64 {
-	return p.sum.parts[part].pricer.(*finite).values[h]
+	return p.sum.parts[part].finite.values[h]
 }

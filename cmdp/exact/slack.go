@@ -76,7 +76,7 @@ func (s *solver) slack() (*SlackResult, error) {
 func (s *solver) dropLoose() error {
 	lower, upper := s.lower, s.upper
 	lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
-	if err := s.pricer.possible(s.ctx, lower, upper); err != nil {
+	if err := s.source.extent(s.ctx, lower, upper); err != nil {
 		return err
 	}
 	extent, kept := minus(s.upper, s.lower), s.rows[:0:0]

@@ -69,14 +69,7 @@ func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (p
 		return newAverage(m, workers, c, tell)
 	}
 	if m.Horizon() == 0 {
-		p, err := newStationary(m, workers, c, tell)
-		if err != nil {
-			return nil, err
-		}
-		if m.Discount() < 1 {
-			return &discounted{p}, nil
-		}
-		return &total{p}, nil
+		return reach(m, workers, tell).pricer(c)
 	}
 	if m.Tally() != nil {
 		return newTallied(m, workers), nil

@@ -117,6 +117,18 @@ func (p *stationary) with(c relevance) (*stationary, error) {
 	return &q, nil
 }
 
+// pricer returns the pricer of the model for what matters.
+func (p *stationary) pricer(c relevance) (pricer, error) {
+	q, err := p.with(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.gamma < 1 {
+		return &discounted{q}, nil
+	}
+	return &total{q}, nil
+}
+
 func (p *stationary) dim() int { return p.m.Dim() }
 
 func (p *stationary) work(tell markov.Progress, enough float64, proving bool) {
@@ -124,9 +136,6 @@ func (p *stationary) work(tell markov.Progress, enough float64, proving bool) {
 	p.enough = enough
 	p.proving = proving
 }
-
-// branches returns none: what goes on for ever does so with nothing that matters, or is the answer.
-func (p *stationary) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
 
 // scalar returns the solver for directions with the same entries that are not 0: a total
 // return may stay for ever where it has no return in these. Where none may there is one for all. Directions that

@@ -51,6 +51,7 @@ var mostBlocksOfSums = 320
 
 type part struct {
 	pricer
+	finite *finite // the pricer, nil without a horizon or where rows are not stored
 	weight float64
 	into   []int // of each coordinate of the pricer, the coordinate of the sum that it goes into, or -1
 }
@@ -128,11 +129,13 @@ func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress
 				q.into = append(q.into, dim+k*x.Model.Horizon()+h)
 			}
 		}
-		if len(split) > 0 {
-			q.pricer = newFinite(x.Model, inner, split...)
+		if x.Model.Horizon() > 0 && x.Model.Tally() == nil {
+			q.finite = newFinite(x.Model, inner, split...)
+			q.pricer = q.finite
 		} else {
 			var err error
-			if q.pricer, err = newPricer(x.Model, inner, everything(x.Model.Dim()), tell); err != nil {
+			q.pricer, err = newPricer(x.Model, inner, everything(x.Model.Dim()), tell)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -145,11 +148,7 @@ func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress
 // share gives parts their blocks, so many at most. Parts whose policies are kept with their columns do not share one.
 func (p *sum) share(most int) {
 	p.blocks = len(p.parts)
-	finite := !slices.ContainsFunc(p.parts, func(q part) bool {
-		_, ok := q.pricer.(*finite)
-		return !ok
-	})
-	if finite {
+	if !slices.ContainsFunc(p.parts, func(q part) bool { return q.finite == nil }) {
 		p.blocks = min(p.blocks, most)
 	}
 	p.block = make([]int, len(p.parts))
@@ -214,21 +213,11 @@ func (p *sum) traits() traits {
 }
 
 func (p *sum) extent(ctx context.Context, lower, upper []float64) error {
-	return p.bounds(lower, upper, func(q *part, low, high []float64) error { return q.extent(ctx, low, high) })
-}
-
-func (p *sum) possible(ctx context.Context, lower, upper []float64) error {
-	return p.bounds(lower, upper, func(q *part, low, high []float64) error { return q.possible(ctx, low, high) })
-}
-
-// bounds adds up boxes of the parts.
-func (p *sum) bounds(lower, upper []float64, of func(q *part, low, high []float64) error) error {
 	clear(lower)
 	clear(upper)
-	for k := range p.parts {
-		q := &p.parts[k]
+	for _, q := range p.parts {
 		low, high := make([]float64, len(q.into)), make([]float64, len(q.into))
-		if err := of(q, low, high); err != nil {
+		if err := q.extent(ctx, low, high); err != nil {
 			return err
 		}
 		q.add(lower, q.weight, low)
@@ -383,25 +372,4 @@ func (p *sum) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 		}
 	}
 	return v, nil
-}
-
-// branches returns none: each copy of a model goes on for itself.
-func (p *sum) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
-
-// ranges sets lower and upper to the extremes of each coordinate over all policies.
-func (p *sum) ranges(ctx context.Context, lower, upper []float64) error {
-	for i := range p.width {
-		for _, sign := range []float64{1, -1} {
-			x, err := p.price(ctx, axis(p.width, i, sign), 0)
-			if err != nil {
-				return err
-			}
-			if sign > 0 {
-				lower[i] = x.returns[i]
-			} else {
-				upper[i] = x.returns[i]
-			}
-		}
-	}
-	return nil
 }

@@ -54,10 +54,6 @@ func (f *tallied) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (f *tallied) possible(ctx context.Context, lower, upper []float64) error {
-	return f.extent(ctx, lower, upper)
-}
-
 func (f *tallied) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
 	if f.policy == nil {
 		f.policy, f.flow = newTallyPolicy(f.m), newTallyFlow(f)
@@ -86,9 +82,6 @@ func (f *tallied) combine(ctx context.Context, columns []column, weights []float
 	}
 	return out, nil
 }
-
-// branches returns none: every run has an end.
-func (f *tallied) branches(context.Context, *Policy) ([]Branch, error) { return nil, nil }
 
 // evaluate goes from the last step to the first, for one return after the other.
 func (f *tallied) evaluate(ctx context.Context, p *Policy) ([]float64, error) {

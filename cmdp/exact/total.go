@@ -25,10 +25,6 @@ func (p *total) extent(ctx context.Context, lower, upper []float64) error {
 	return p.ranges(ctx, lower, upper)
 }
 
-func (p *total) possible(ctx context.Context, lower, upper []float64) error {
-	return p.ranges(ctx, lower, upper)
-}
-
 // analyses are what was found of a model, for all its pricers.
 type analyses struct {
 	lower, upper []float64     // the extremes of the returns, nil before they are known
