@@ -24,6 +24,15 @@ func compile(e *Expr) eval {
 		return func(v []int64) int64 { return v[i] }
 	case And, Or:
 		decides := toInt(e.Op == Or)
+		if len(args) == 2 { // as most have
+			a, b := args[0], args[1]
+			return func(v []int64) int64 {
+				if a(v) == decides {
+					return decides
+				}
+				return b(v)
+			}
+		}
 		return func(v []int64) int64 {
 			for _, a := range args {
 				if a(v) == decides {
@@ -41,6 +50,9 @@ func compile(e *Expr) eval {
 		}
 	}
 	o, at := &operators[e.Op], e.At
+	if o.result == Bool && o.most == 2 && e.Args[0].Type != Double {
+		return compare(e.Op, args[0], args[1])
+	}
 	if o.most == 1 {
 		args = append(args, func([]int64) int64 { return 0 })
 	}
@@ -50,7 +62,10 @@ func compile(e *Expr) eval {
 		switch {
 		case e.Args[0].Type == Double:
 			all = func(v []int64) int64 { return doubles(at, fromBits(a(v)), fromBits(b(v))) }
-		case o.most != 1 && e.Args[i+1].Op == Literal: // what models have most
+		case e.Op == Add && e.Args[i+1].Op == Literal: // what models have most
+			y := e.Args[i+1].Int
+			all = func(v []int64) int64 { return add(at, a(v), y) }
+		case o.most != 1 && e.Args[i+1].Op == Literal:
 			y := e.Args[i+1].Int
 			all = func(v []int64) int64 { return ints(at, a(v), y) }
 		default:
@@ -58,6 +73,23 @@ func compile(e *Expr) eval {
 		}
 	}
 	return all
+}
+
+// compare compiles a comparison of integers, which guards have most, without a call of its operator.
+func compare(op Op, a, b eval) eval {
+	switch op {
+	case Eq:
+		return func(v []int64) int64 { return toInt(a(v) == b(v)) }
+	case Ne:
+		return func(v []int64) int64 { return toInt(a(v) != b(v)) }
+	case Lt:
+		return func(v []int64) int64 { return toInt(a(v) < b(v)) }
+	case Le:
+		return func(v []int64) int64 { return toInt(a(v) <= b(v)) }
+	case Gt:
+		return func(v []int64) int64 { return toInt(a(v) > b(v)) }
+	}
+	return func(v []int64) int64 { return toInt(a(v) >= b(v)) }
 }
 
 func toBits(x float64) int64   { return int64(math.Float64bits(x)) }

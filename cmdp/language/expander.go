@@ -480,7 +480,7 @@ func (x *expander) sum(items []*RewardItem, r int, values []int64) float64 {
 	total := 0.0
 	for _, item := range items {
 		x.says(x.rewards[r].name, item.At)
-		if !item.Guard.holds(values) {
+		if item.Guard.Op != Literal && !item.Guard.holds(values) { // those that are false are left out before
 			continue
 		}
 		value := fromBits(item.Value.eval(values))
