@@ -240,16 +240,11 @@ func (f *endless) valuesIn(ctx context.Context, y *system, a *Answer, dir []floa
 	if !f.set.m.Average() {
 		return v, y.solve(ctx, b, a, y.all(), v, 0)
 	}
-	for _, class := range y.classes() {
-		zero, err := y.mustReturn(class)
-		if err == nil {
-			_, err = y.relative(ctx, b, a, class, zero, v)
-		}
-		if err != nil {
-			return nil, err
-		}
+	classes, err := y.classes()
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
+	return v, y.relative(ctx, b, a, classes, v)
 }
 
 // improve returns a policy that is better to first order, as that of a horizon does, with the visits of the policy in

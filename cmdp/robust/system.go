@@ -390,6 +390,11 @@ func (y *system) rise(b *backup, in []bool, v []float64) (most, rounding float64
 			most = math.Max(most, y.backed(b, n, v)-v[s])
 		}
 	}
-	rounding = 2*b.rounding(0, b.largest(0, v)) + 4*unit*b.largest(0, v)
+	rounding = y.riseRounding(b, v)
 	return most + rounding, rounding
+}
+
+// riseRounding bounds the rounding error of what a step raises a value by.
+func (y *system) riseRounding(b *backup, v []float64) float64 {
+	return 2*b.rounding(0, b.largest(0, v)) + 4*unit*b.largest(0, v)
 }
