@@ -184,9 +184,11 @@ type robustReport struct {
 	// Confidence is there for intervals from a log.
 	Confidence *confidenceReport `json:"confidence,omitempty" csv:"confidence"`
 	Iterations int               `json:"iterations" csv:"iterations"`
-	Seconds    report.Number     `json:"seconds"`
-	policy     []report.Section  // with --show
-	found      bool              // there is a plan, whose returns are known
+	// Stopped says that the time of --budget was over before the search was.
+	Stopped bool             `json:"stopped,omitempty"`
+	Seconds report.Number    `json:"seconds"`
+	policy  []report.Section // with --show
+	found   bool             // there is a plan, whose returns are known
 }
 
 // drawnReport is a policy that is drawn at the start.
@@ -288,7 +290,6 @@ func (c *planCommand) fitsRobust(p *loaded) error {
 		{"--second-opinion", c.secondOpinion},
 		{"--distribution", c.distribution},
 		{"--opponent-policy", c.opponentPolicy != ""},
-		{"--budget", c.budget > 0},
 	} {
 		if flag.given {
 			return p.exactly(flag.name)
@@ -310,6 +311,7 @@ func (o *planOptions) robustOptions() robust.Options {
 
 func (c *planCommand) robustOptions() robust.Options {
 	opts := c.planOptions.robustOptions()
+	opts.Budget = c.budget
 	opts.Deterministic = c.deterministic
 	if opts.Deterministic {
 		opts.Nodes = c.nodes
@@ -379,6 +381,7 @@ func (p *loaded) robustData(r *robust.Result, took time.Duration) *robustReport 
 		Components:     len(r.Components),
 		Iterations:     r.Rounds,
 		Seconds:        report.Number(took.Seconds()),
+		Stopped:        r.Stopped,
 		found:          r.Returns != nil,
 	}
 	for _, c := range r.Components {
@@ -488,10 +491,14 @@ func (d *robustReport) notes(p *loaded) report.Note {
 		return append(notes, d.Worst.notes()...)
 	case robust.Undecided.String():
 		return report.Note{"No plan was found that keeps every limit in every model of the intervals, " +
-			"nor a model in which none does. The plan above comes nearest."}
+			"nor a model in which none does. " + d.nearest()}
 	}
-	notes := report.Note{"The plan keeps every limit in every model of the intervals; " +
-		"least and greatest are what nature can make of a return."}
+	var notes report.Note
+	if d.Stopped {
+		notes = append(notes, timeOver)
+	}
+	notes = append(notes, "The plan keeps every limit in every model of the intervals; "+
+		"least and greatest are what nature can make of a return.")
 	if d.Status == robust.Feasible.String() && d.Objective == d.Objective {
 		notes = append(notes, fmt.Sprintf(
 			"Better plans may exist, by %s at most: a model of the intervals has that optimum.", report.Small(d.Gap)))
@@ -504,6 +511,20 @@ func (d *robustReport) notes(p *loaded) report.Note {
 		notes = append(notes, "The policy is deterministic.")
 	}
 	return append(notes, d.Worst.notes()...)
+}
+
+// timeOver says why a search ended early.
+const timeOver = "The time of --budget was over before the search was."
+
+// nearest says what there is where no plan keeps every limit.
+func (d *robustReport) nearest() string {
+	switch {
+	case d.Stopped && !d.found:
+		return timeOver
+	case d.Stopped:
+		return timeOver + " The plan above comes nearest."
+	}
+	return "The plan above comes nearest."
 }
 
 func (w *worstReport) notes() report.Note {

@@ -153,7 +153,9 @@ With --budget 30s plan gives what it has found after 30 seconds of planning: the
 best policy, its bound and the certified gap between them. The status is
 "optimal" if the gap that was asked for is reached, else "stopped"; the exit
 status is 0, or 1 if no policy that keeps the limits was found by then. Reading
-the problem does not count.
+the problem does not count. With intervals of probabilities the status is
+"feasible" where the best plan keeps the limits in every model, and else
+"undecided"; the report says that the time was over.
 
 With --simulator plan asks a program about every choice, --sample times, in the
 place of a model, and plans for what it saw; learn --env-command says more.

@@ -70,7 +70,7 @@ func largeCase(
 // return.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, returns := range []int{1, 3} {
-		for _, width := range []float64{0.02, 0.2} {
+		for _, width := range []float64{0.02, 0.2, 1} {
 			b.Run(fmt.Sprintf("returns=%d/width=%g", returns, width), func(b *testing.B) {
 				m, set, policy := largeCase(b, 100_000, 20, 20, returns, width)
 				evaluateInTurn(b, m, set, policy)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -491,5 +492,81 @@ func TestLongChain(t *testing.T) {
 	}
 	if b.Least[0] > n/0.6 || b.Least[0] < n/0.6-1e-3 || b.Greatest[0] < n/0.4 || b.Greatest[0] > n/0.4+1e-3 {
 		t.Errorf("total between %v and %v: want %g and %g", b.Least, b.Greatest, n/0.6, n/0.4)
+	}
+}
+
+// TestManyClasses bounds the long-run mean where the first state leads to one of many recurrent classes. Each has a
+// state that returns something and is left with a probability p between 0.4 and 0.6, for one that leads back surely; so
+// it is there in 1/(1+p) of all steps. What looks at all states for each class would take minutes.
+func TestManyClasses(t *testing.T) {
+	const classes = 10000
+	var start []cmdp.StartState
+	k := cmdp.NewKernel()
+	for c := range classes {
+		first, gain := int32(2*c), float64(c%7)-2
+		k.Append([]int32{first, first + 1}, []float64{0.5, 0.5}, []float64{gain})
+		k.EndState()
+		k.Append([]int32{first}, []float64{1}, []float64{0})
+		k.EndState()
+		start = append(start, cmdp.StartState{State: int(first), Probability: 1. / classes})
+	}
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Average: true, Dim: 1, Kernels: []cmdp.Kernel{k}, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.Widen(m, nil, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := set.Evaluate(t.Context(), cmdp.Deterministic{make([]int32, 2*classes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, greatest := 0.0, 0.0
+	for c := range classes {
+		gain := float64(c%7) - 2
+		least += min(gain/1.4, gain/1.6) / classes
+		greatest += max(gain/1.4, gain/1.6) / classes
+	}
+	if b.Least[0] > least+1e-12 || b.Least[0] < least-1e-9 || b.Greatest[0] < greatest-1e-12 ||
+		b.Greatest[0] > greatest+1e-9 {
+		t.Errorf("mean between %v and %v: want %g and %g", b.Least, b.Greatest, least, greatest)
+	}
+}
+
+// TestBudget stops a search before, while and after it has a plan. Whatever it returns keeps what it says.
+func TestBudget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	c := endlessCase(t, rng, 0.9, false, false)
+	b, err := c.set.Evaluate(t.Context(), randomPolicy(t, rng, c.model, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wanted(t, b.Greatest[1], []float64{-1e6, -1e6}, []float64{1e6, 1e6})
+	solve := func(budget time.Duration) *robust.Result {
+		r, err := robust.Solve(t.Context(), c.set, c.task, robust.Options{Budget: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	free := solve(0)
+	for _, budget := range []time.Duration{1, 100 * time.Microsecond, time.Millisecond, time.Hour} {
+		r := solve(budget)
+		switch {
+		case r.Stopped && (r.Status == robust.Optimal || r.Status == robust.Infeasible):
+			t.Errorf("%v: stopped, and %v", budget, r.Status)
+		case budget == 1 && !r.Stopped:
+			t.Errorf("%v: not stopped", budget)
+		case budget == time.Hour && (r.Stopped || r.Objective != free.Objective || r.Bound != free.Bound):
+			t.Errorf("%v: stopped %v, %g to %g: want %g to %g", budget, r.Stopped, r.Bound, r.Objective, free.Bound,
+				free.Objective)
+		case r.Returns != nil && r.Bound > r.Objective+1e-9:
+			t.Errorf("%v: an objective of %g and a bound of %g", budget, r.Objective, r.Bound)
+		}
 	}
 }

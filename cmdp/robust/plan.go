@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -43,7 +44,12 @@ func Solve(ctx context.Context, set *Set, task cmdp.Task, opts Options) (*Result
 	if err != nil {
 		return nil, err
 	}
-	return s.run()
+	if opts.Budget > 0 {
+		var cancel context.CancelFunc
+		s.ctx, cancel = context.WithTimeout(ctx, opts.Budget)
+		defer cancel()
+	}
+	return s.run(ctx)
 }
 
 // A search is the state of Solve.
@@ -139,8 +145,9 @@ func (s *search) box() (lower, upper []float64) {
 	return lower, upper
 }
 
-// run searches for models and plans in turn.
-func (s *search) run() (*Result, error) {
+// run searches for models and plans in turn, while there is time. ctx is that of who asks, without a budget.
+func (s *search) run(ctx context.Context) (*Result, error) {
+	stopped := false
 	for _, phase := range []struct {
 		what string
 		do   func() error
@@ -158,7 +165,12 @@ func (s *search) run() (*Result, error) {
 		if s.set.spec.Working != nil {
 			s.set.spec.Working(phase.what, math.NaN())
 		}
-		if err := phase.do(); err != nil || s.refuted != nil {
+		err := phase.do()
+		stopped = s.ctx.Err() != nil && ctx.Err() == nil
+		if stopped {
+			break
+		}
+		if err != nil || s.refuted != nil {
 			return s.result(), err
 		}
 		if len(s.columns) == 0 {
@@ -168,7 +180,9 @@ func (s *search) run() (*Result, error) {
 	if s.set.m.Average() && s.one != nil { // a draw at the start would go on for ever
 		s.best = s.one
 	}
+	s.ctx = ctx
 	r := s.result()
+	r.Stopped = stopped && r.Status != Optimal && r.Status != Infeasible
 	return r, s.describe(r)
 }
 
@@ -244,6 +258,9 @@ func (s *search) planFor(a *Answer) (*exact.Result, error) {
 func (s *search) exactly() exact.Options {
 	opts := s.opts.Exact
 	opts.NoNearest = true
+	if deadline, ok := s.ctx.Deadline(); ok && s.opts.Budget > 0 {
+		opts.Budget = max(1, time.Until(deadline)/2)
+	}
 	if opts.Workers == 0 {
 		opts.Workers = s.set.spec.Workers
 	}

@@ -2,6 +2,7 @@ package robust
 
 import (
 	"fmt"
+	"time"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -47,6 +48,10 @@ type Options struct {
 	Deterministic bool
 	// Nodes bounds the problems that [exact.SolveDeterministic] solves for such a plan, at a time. 0 stands for 1,000.
 	Nodes int
+	// Budget is the time after which the search ends with the best plan so far, 0 for any time. The plan is then
+	// evaluated and checked, which takes about as long as a few value iterations. A plan for a single model may take
+	// half of the time that is left.
+	Budget time.Duration
 	// Start are policies that are looked at first, such as those of a plan for another set of the same model.
 	Start []*exact.Policy
 	// Least is a lower bound that is known already, such as that of a smaller set; nil for none.
@@ -65,6 +70,9 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
+	if o.Budget < 0 {
+		return o, fmt.Errorf("robust: budget %v: want a time above 0, or 0 for any", o.Budget)
+	}
 	if !(o.Gap >= 0 && o.Gap < 1) || o.Rounds < 0 || o.Nodes < 0 {
 		return o, fmt.Errorf("robust: gap %g, %d rounds, %d nodes: want 0 for the default, or more, and a gap below 1",
 			o.Gap, o.Rounds, o.Nodes)
@@ -125,6 +133,9 @@ type Result struct {
 	Certificate *exact.Certificate
 	// Proof proves Bound in that model; nil where the model was too large to plan for, or the bound was given.
 	Proof *exact.Proof
+	// Stopped says that the time of Options.Budget was over before the search was: the gap may be larger than it
+	// has to be, and what is undecided may be decided with more time.
+	Stopped bool
 	// Rounds counts the rounds of the search.
 	Rounds int
 }
