@@ -34,10 +34,12 @@ type MOMA struct {
 	planner Planner
 	dual    DualUpdate
 	plan    *Plan
-	most    int     // episodes that the bonus was made for, 0 for any number
-	least   float64 // cost of any possible return within the target, as far as is known without playing
-	state   momaState
-	batches *batches // that planning sees, nil for all counts
+	most    int // episodes that the bonus was made for, 0 for any number
+	// The least cost of any possible return within the target, and the greatest of any possible return, as far as
+	// they are known without playing. A bound above the latter says no more than that: the target is out of reach.
+	least, greatest float64
+	state           momaState
+	batches         *batches // that planning sees, nil for all counts
 }
 
 type momaState struct {
@@ -60,7 +62,7 @@ func NewMOMA(counts *Counts, planner Planner, dual DualUpdate) *MOMA {
 		panic("cmdp: MOMA without counts, planner or dual update")
 	}
 	m := &MOMA{counts: counts, planner: planner, dual: dual, plan: planner.NewPlan(),
-		least: math.Inf(-1), state: momaState{Best: math.Inf(-1), Gap: math.Inf(-1)}}
+		least: math.Inf(-1), greatest: math.Inf(1), state: momaState{Best: math.Inf(-1), Gap: math.Inf(-1)}}
 	m.Keep(&m.state, counts, saved.Own{Name: "cmdp: dual update", Part: dual})
 	m.Then(func() error {
 		m.plan = planner.NewPlan() // the old one may know states that are not seen yet
@@ -101,7 +103,7 @@ func (m *MOMA) Observe(tr *Trajectory) {
 		m.counts.Observe(tr)
 	}
 	ev := m.dual.Observe(tr.Total, m.plan.Low)
-	ev.Optimum = max(ev.Optimum, m.least)
+	ev.Optimum = min(max(ev.Optimum, m.least), m.greatest)
 	m.state.collect(ev)
 }
 
@@ -129,7 +131,7 @@ type Findings struct {
 	// Bound is a lower bound on the least cost within the target: the mean over the episodes of their lower
 	// bounds. BestBound is the largest of them. Both are -Inf if the learner pursues no cost. None of the
 	// bounds that NewLearner's MOMA collects is less than the least cost in the box of possible returns and, if
-	// it is affine, in the target.
+	// it is affine, in the target, or greater than the greatest cost in the box, or a bound on it.
 	Bound, BestBound float64
 	// Gap is the largest lower bound on the distance of the target from the
 	// achievable set, found in episode GapEpisode with the unit vector GapDirection.

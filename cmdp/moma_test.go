@@ -399,10 +399,11 @@ func TestNextRecord(t *testing.T) {
 	}
 }
 
-// TestBoundWithinTheBox wants the bounds of a run to be no less than what the box of possible returns allows,
-// by hand: the return 0 is a count from 0 to 2, the return 1 one from 0 to 1, and of the latter at least 0.5 is
+// TestBoundWithinTheBox wants the bounds of a run to be no less and no greater than what the box of possible returns
+// allows, by hand: the return 0 is a count from 0 to 2, the return 1 one from 0 to 1, and of the latter at least 0.5 is
 // wanted. So the sum of both is at least 0.5 and at most 3, and the distance of the first from 3 at least 1.
-// The weight of the target is so large that what a plan proves without the box is far below.
+// From the middle (1, 0.5), whose distance is 2.06, the farthest is √5/2 away. The weight of the target is so
+// large that what a plan proves without the box is far below, or above where the target is out of reach.
 func TestBoundWithinTheBox(t *testing.T) {
 	m := bandit(t, []float64{2, 0}, []float64{0, 1}, []float64{1, 1})
 	sh := m.Shape()
@@ -419,9 +420,9 @@ func TestBoundWithinTheBox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		cost  cost.Cost
-		least float64
-	}{{linear(t, sh, 1, 1), 0.5}, {linear(t, sh, -1, -1), -3}, {far, 1}} {
+		cost            cost.Cost
+		least, greatest float64
+	}{{linear(t, sh, 1, 1), 0.5, 3}, {linear(t, sh, -1, -1), -3, 0}, {far, 1, math.Sqrt(4.25) + math.Sqrt(5)/2}} {
 		task := Task{Cost: tt.cost, Target: set}
 		l, err := NewLearner(sh, nil, task, Settings{Confidence: Confidence{Episodes: 1000, Failure: 0.1},
 			Penalty: &Penalty{Rule: PenaltyGiven, Rho: 1e6}})
@@ -434,6 +435,14 @@ func TestBoundWithinTheBox(t *testing.T) {
 		run(t, m, l, 1, 50)
 		if f := l.Findings(); f.Bound < l.least || f.BestBound < l.least {
 			t.Errorf("bounds %g and %g: want at least %g", f.Bound, f.BestBound, l.least)
+		}
+		if math.Abs(l.greatest-tt.greatest) > 1e-12 {
+			t.Errorf("the box allows a cost of %g: want %g", l.greatest, tt.greatest)
+		}
+		never := bandit(t, []float64{2, 0}, []float64{0, 0}, []float64{1, 0}) // which the learner has to find out
+		run(t, never, l, 2, 900)
+		if f := l.Findings(); f.BestBound != l.greatest {
+			t.Errorf("a target out of reach: best bound %g: want %g", f.BestBound, l.greatest)
 		}
 	}
 }

@@ -129,6 +129,7 @@ func NewLearner(shape *Shape, returns *Returns, task Task, s Settings) (*MOMA, e
 	m.most = s.Confidence.Episodes
 	if s.pursuesCost(task) {
 		m.least = leastCost(shape, task)
+		m.greatest = max(m.least, greatestCost(shape, task.Cost))
 	}
 	if s.Planner == "mvp" {
 		m.batches = &batches{counts.clone(), counts.clone()}
@@ -162,6 +163,21 @@ func leastCost(shape *Shape, task Task) float64 {
 		least = max(least, floats.Dot(gradient, at))
 	}
 	return least + affine.Offset()
+}
+
+// greatestCost returns an upper bound of the cost of all returns in the box of possible ones: the greatest cost
+// if it is affine, and else by the Lipschitz constant from the middle.
+func greatestCost(shape *Shape, c cost.Cost) float64 {
+	lower, upper := shape.Totals()
+	if affine, ok := c.(cost.Affine); ok {
+		_, greatest := geometry.LinearRange(affine.Gradient(), lower, upper)
+		return greatest + affine.Offset()
+	}
+	middle := make([]float64, shape.dim)
+	for i := range middle {
+		middle[i] = lower[i] + (upper[i]-lower[i])/2
+	}
+	return c.Value(middle) + c.Lipschitz()*diameter(lower, upper)/2
 }
 
 func (s *Settings) newBonus(shape *Shape, conf Confidence) (Bonus, error) {
