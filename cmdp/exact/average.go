@@ -136,22 +136,32 @@ func (p *average) way(totals []float64) *way {
 
 // extent takes the extremes of a single step, and rests for 0. Totals have extremes of their own.
 func (p *average) extent(ctx context.Context, lower, upper []float64) error {
-	d := p.dim()
 	if !p.m.Average() {
 		if err := p.ranges(ctx, lower, upper); err != nil {
 			return err
 		}
 	}
+	least, most := p.stepExtremes()
 	for i := range lower {
 		if p.m.Mean(i) {
-			lower[i], upper[i] = math.Inf(1), math.Inf(-1)
+			lower[i], upper[i] = least[i], most[i]
 		}
+	}
+	return nil
+}
+
+// stepExtremes returns the extremes of each return in a single step. They are found once.
+func (p *average) stepExtremes() (least, most []float64) {
+	if p.known.least != nil {
+		return p.known.least, p.known.most
+	}
+	d := p.dim()
+	for range d {
+		least, most = append(least, math.Inf(1)), append(most, math.Inf(-1))
 	}
 	note := func(r []float64) {
 		for i, x := range r {
-			if p.m.Mean(i) {
-				lower[i], upper[i] = math.Min(lower[i], x), math.Max(upper[i], x)
-			}
+			least[i], most[i] = min(least[i], x), max(most[i], x)
 		}
 	}
 	for s := range p.m.States() {
@@ -166,7 +176,8 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 			}
 		}
 	}
-	return nil
+	p.known.least, p.known.most = least, most
+	return least, most
 }
 
 func (p *average) traits() traits {

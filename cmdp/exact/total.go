@@ -28,6 +28,7 @@ func (p *total) extent(ctx context.Context, lower, upper []float64) error {
 // analyses are what was found of a model, for all its pricers.
 type analyses struct {
 	lower, upper []float64     // the extremes of the returns, nil before they are known
+	least, most  []float64     // the extremes of a step, in models with means, nil before they are known
 	ends         []analysedSet // the last ones
 }
 

@@ -201,10 +201,16 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	for j, s := range states {
 		choices[j] = p.greedy[s]
 	}
+	p.number(states)
+	p.take(best, choices)
 	p.Rough = p.Rough || p.Aim > 0
 	var before []int32
 	var last solved
-	evaluated := false // whether the bias is that of the choices
+	at, err := p.evaluateClass(ctx, states, choices, best.States[0], dir)
+	if err != nil {
+		return 0, err
+	}
+	evaluated := at != nil // whether the bias is that of the choices
 	const rounds = 10_000
 	p.sweeps = 4
 	few := 0 // rounds that gained less than is aimed at
@@ -215,9 +221,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		var err error
 		if !evaluated {
 			p.LeadTo(best.States, states, choices)
-			for j, s := range best.States {
-				choices[p.place[s]] = best.Choices[j]
-			}
+			p.take(best, choices)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 				break
 			}
@@ -293,6 +297,13 @@ func (v *solved) restore(p *LeastMean, states, choices []int32, best *Class) {
 		p.Bias[s] = v.h[j]
 	}
 	*best = v.best
+}
+
+// take makes a policy do as a class does in its states.
+func (p *LeastMean) take(class *Class, choices []int32) {
+	for j, s := range class.States {
+		choices[p.place[s]] = class.Choices[j]
+	}
 }
 
 // LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead
