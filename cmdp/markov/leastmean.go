@@ -17,6 +17,7 @@ type Class struct {
 	Choices []int32   // of each of the states
 	Mean    []float64 // its long-run mean returns
 	slow    bool      // its end component mixes so slowly that sweeps are of little use
+	rough   bool      // whether the mean is known to a tolerance only, not to rounding
 }
 
 // begin moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding
@@ -272,6 +273,14 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		if few > 1 {
 			break
 		}
+	}
+	if best.rough { // returns are promised, of which mixtures keep limits
+		exact, err := p.recurrentClass(ctx, best.States, best.Choices, dir)
+		if err != nil {
+			return 0, err
+		}
+		exact.slow = best.slow
+		*best = *exact
 	}
 	return floats.Dot(dir, best.Mean), nil
 }
@@ -579,6 +588,7 @@ func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32,
 			out.States, out.Choices = append(out.States, states[set[j]]), append(out.Choices, c)
 			floats.AddScaled(out.Mean, share, p.kernel.ReturnsOf(int(c), d))
 		}
+		out.rough = p.shareTolerance > 0
 		out.begin(floats.MaxIdx(shares))
 		if best == nil || floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
 			best = out
