@@ -205,6 +205,74 @@ func TestThresholdsLeftOpen(t *testing.T) {
 	}
 }
 
+// TestBestOfRandomAnswers draws answers for the thresholds of the worst episodes. The best one is said by status, then
+// by objective or violation, and its bound holds for all.
+func TestBestOfRandomAnswers(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
+	rng := rand.New(rand.NewPCG(23, 42))
+	rank := map[exact.Status]int{exact.Unbounded: 3, exact.Optimal: 2, exact.Undecided: 1, exact.Stopped: 1}
+	for trial := range 500 {
+		var all []*exact.Result
+		want := new(exact.Result)
+		bound, open := math.Inf(1), math.Inf(1)
+		_, _, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			r := &exact.Result{Violation: float64(rng.IntN(5)), Objective: float64(rng.IntN(9)), Bound: math.Inf(1)}
+			switch rng.IntN(8) {
+			case 0, 1, 2:
+				r.Status, r.Violation, r.Bound = exact.Optimal, 0, r.Objective
+			case 3:
+				r.Status, r.Bound = exact.Undecided, float64(rng.IntN(9))
+			case 4:
+				r.Status, r.Bound = exact.Stopped, float64(rng.IntN(9))
+			case 5:
+				if rng.IntN(4) == 0 {
+					r.Status, r.Violation, r.Objective, r.Bound = exact.Unbounded, 0, math.Inf(-1), math.Inf(-1)
+					break
+				}
+				fallthrough
+			default:
+				r.Status = exact.Infeasible
+			}
+			if rank[r.Status] == 1 {
+				open = min(open, r.Bound)
+			}
+			bound = min(bound, r.Bound)
+			all = append(all, r)
+			return q, r, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range all {
+			by, than := rank[r.Status], rank[want.Status]
+			closer := r.Violation < want.Violation || r.Violation == want.Violation && r.Objective < want.Objective &&
+				by == rank[exact.Optimal]
+			if i == 0 || by > than || by == than && closer {
+				want = r
+			}
+		}
+		n := 0
+		_, got, err := q.BestOf(func([]float64) (*Query, *exact.Result, error) {
+			n++
+			return q, all[n-1], nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, of := want.Status, *want
+		if status == exact.Optimal {
+			of.Bound, of.Gap = bound, of.Objective-bound
+			if open < of.Objective {
+				status = exact.Undecided
+			}
+		}
+		if got.Status != status || got.Violation != of.Violation || got.Objective != of.Objective ||
+			got.Bound != of.Bound || got.Gap != of.Gap {
+			t.Errorf("trial %d: %+v: want %v, %+v", trial, got, status, of)
+		}
+	}
+}
+
 // bestOfGrid returns the best mean among policies of walk: the probability of being bold first, and after
 // each total, in tenths.
 func bestOfGrid(part, bound float64) float64 {

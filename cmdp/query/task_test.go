@@ -163,6 +163,69 @@ constraints: [{return: reward, at_most: -1}]
 	}
 }
 
+// TestLimitsAgainstTheirIntervals draws up to five limits on two returns, equal and contradicting ones too, and
+// compares the target with the interval that they leave of each return.
+func TestLimitsAgainstTheirIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 41))
+	p := mustParse(t, taskHead)
+	empty := 0
+	for trial := range 400 {
+		p.Constraints = nil
+		least, most := []float64{math.Inf(-1), math.Inf(-1)}, []float64{math.Inf(1), math.Inf(1)}
+		for range 1 + rng.IntN(5) {
+			i := rng.IntN(2)
+			c := problem.Constraint{Return: p.Returns[i]}
+			at := float64(rng.IntN(13) - 5)
+			sides := rng.IntN(4) // both of 3 are an equality
+			if sides != 0 {
+				c.AtLeast = new(at)
+				least[i] = max(least[i], at)
+			}
+			if sides != 1 {
+				most[i] = min(most[i], at)
+				c.AtMost = new(at)
+			}
+			p.Constraints = append(p.Constraints, c)
+		}
+		q, err := New(t.Context(), p, Options{})
+		if least[0] > most[0] || least[1] > most[1] {
+			empty++
+			if !errors.Is(err, geometry.ErrEmpty) {
+				t.Errorf("trial %d: %v to %v: error %v: want a contradiction", trial, least, most, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("trial %d: %v to %v: %v", trial, least, most, err)
+			continue
+		}
+		lower, upper := []float64{-4, 0}, []float64{4, 8} // of the returns that are possible
+		for i := range lower {
+			near := func(x float64) float64 { return min(max(x, least[i]), most[i]) }
+			lower[i], upper[i] = near(lower[i]), near(upper[i])
+		}
+		box := q.Task.Target.(*geometry.BoundedBox)
+		if !slices.Equal(box.Lower(), lower) || !slices.Equal(box.Upper(), upper) {
+			t.Errorf("trial %d: target %v to %v: want %v to %v", trial, box.Lower(), box.Upper(), lower, upper)
+		}
+		for range 10 {
+			v, in, keeps := []float64{float64(rng.IntN(15) - 6), float64(rng.IntN(15) - 6)}, true, true
+			for i, x := range v {
+				in = in && x >= least[i] && x <= most[i]
+			}
+			for _, row := range q.Task.Constraints {
+				keeps = keeps && row.Normal[0]*v[0]+row.Normal[1]*v[1] <= row.Offset
+			}
+			if geometry.Contains(q.Task.Whole, v, 0) != in || keeps != in {
+				t.Errorf("trial %d: %v keeps the limits: %v, by the rows %v: want %v", trial, v, !in, keeps, in)
+			}
+		}
+	}
+	if empty < 40 || empty > 360 {
+		t.Errorf("%d contradictions of 400: want some of both", empty)
+	}
+}
+
 func TestBoxOfDiscountedReturns(t *testing.T) {
 	box := parsed(t, strings.Replace(taskHead, "horizon: 4", "discount: 0.75", 1)).Task.Box
 	if l, u := box.Lower(), box.Upper(); l[0] != -4 || l[1] != 0 || u[0] != 4 || u[1] != 8 {
