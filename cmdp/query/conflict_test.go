@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -124,4 +125,81 @@ func TestConflictAtNoThreshold(t *testing.T) {
 			elsewhere)
 	}
 	t.Log(infeasible, elsewhere)
+}
+
+// TestNeededInConflicts: what a limit or a target is said to have to give is enough beside all the others, and less
+// is not. Where nothing is said nothing is enough.
+func TestNeededInConflicts(t *testing.T) {
+	given, never, targets := 0, 0, 0
+	for trial := range 80 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 43))
+		p := drawWorst(t, rng)
+		p.Constraints = p.Constraints[1+rng.IntN(2):]
+		if trial%3 == 0 {
+			p.Target = &problem.Set{Ball: &problem.Ball{Center: []float64{float64(rng.IntN(8)), float64(rng.IntN(8))},
+				Radius: 0.5}}
+		}
+		q, err := New(t.Context(), p, Options{})
+		if err != nil {
+			continue
+		}
+		if q, err = q.Best(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found, err := q.Conflict(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range found {
+			said := func(what string) {
+				name := "the target"
+				if c.Limit != nil {
+					name = c.Limit.Name
+				}
+				t.Errorf("trial %d: %s, needed %g, gives %g: %s", trial, name, c.Needed, c.Give, what)
+			}
+			// with is the problem whose limit, or target, has a bound more, or one less by a little.
+			with := func(more float64) bool {
+				of := *p
+				of.Constraints = slices.Clone(p.Constraints)
+				if c.Limit == nil {
+					of.Target = &problem.Set{Inflate: &problem.Inflate{Set: p.Target, Radius: c.Give + more}}
+				} else if l := &of.Constraints[c.Limit.Constraint]; c.Limit.AtLeast {
+					l.AtLeast = new(c.Needed - more)
+				} else {
+					l.AtMost = new(c.Needed + more)
+				}
+				all := make([]int, len(p.Constraints))
+				for i := range all {
+					all[i] = i
+				}
+				return !impossible(t, &of, all)
+			}
+			const little, clear = 1e-6, 1e-3
+			switch {
+			case math.IsNaN(c.Give):
+				never++
+				c.Needed, c.Give = 0, 0
+				if with(1e3) {
+					said("but much is enough")
+				}
+				continue
+			case c.Limit == nil:
+				targets++
+			case math.Abs(math.Abs(c.Needed-c.Limit.Bound)-c.Give) > 1e-9:
+				said("which differ")
+			}
+			given++
+			if !with(little) {
+				said("that is not enough")
+			}
+			if c.Give > 2*clear && with(-clear) {
+				said("less is enough")
+			}
+		}
+	}
+	if given < 20 || never < 3 || targets < 3 {
+		t.Errorf("%d have to give, %d of them targets, %d without end: want more", given, targets, never)
+	}
+	t.Log(given, never, targets)
 }
