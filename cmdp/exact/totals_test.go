@@ -85,9 +85,73 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 				if got, _, err := p.recheck(t.Context(), dir); err != nil || math.Abs(got-want) > 1e-9 {
 					t.Errorf("trial %d, direction %v: value %.15g, error %v: want %.15g", trial, dir, got, err, want)
 				}
+				z, _, _, _, err := p.solve(t.Context(), dir, 0, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v := p.rationalValues(z, []*big.Rat{rational(dir[0]), rational(dir[1])})
+				if v == nil {
+					t.Fatalf("trial %d, direction %v: no rational values", trial, dir)
+				}
+				if got, _ := p.rationalBoundOf(z.Quotient, v).Float64(); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+					t.Errorf("trial %d, direction %v: rational values come to %g: want %g", trial, dir, got, want)
+				}
 			}
 		}
 	})
+}
+
+// TestExtentHoldsAllReturns: the box around all returns has those of every policy that are finite, of means, of totals beside them and
+// of discounted sums. States at rest are common.
+func TestExtentHoldsAllReturns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 48))
+	for trial := range 200 {
+		of := drawTotal(t, rng, 2)
+		spec := cmdp.ModelSpec{Discount: 1, Dim: 2, Start: of.StartStates(),
+			Kernels: []cmdp.Kernel{*of.Kernel(0).Plain(2)}}
+		switch trial % 4 {
+		case 0:
+			spec.Discount = 0.9
+		case 1:
+			spec.Means = []bool{true, true}
+		case 2:
+			spec.Means = []bool{true, false}
+		}
+		m, err := cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlanner(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper, err := p.Extent(t.Context())
+		if errors.Is(err, ErrNoTotal) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := m.Kernel(0)
+		everyPolicy(m, func(policy []int32) {
+			actions := make([]int32, len(policy))
+			for s, c := range policy {
+				actions[s] = max(0, c-k.First[s])
+			}
+			e, err := Evaluate(t.Context(), m, cmdp.Deterministic{actions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range e.Returns {
+				if math.IsInf(x, 0) { // of a policy that need not come to an end
+					continue
+				}
+				if x < lower[i]-1e-9 && lower[i] > -Boundless || x > upper[i]+1e-9 && upper[i] < Boundless {
+					t.Errorf("trial %d: return %d is %g: want it between %g and %g", trial, i, x, lower[i], upper[i])
+				}
+			}
+		})
+	}
 }
 
 // A brute is what a deterministic policy comes to, found with dense matrices.

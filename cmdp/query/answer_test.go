@@ -1,6 +1,9 @@
 package query
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
@@ -20,6 +23,55 @@ func TestPricesBelowTheNoise(t *testing.T) {
 		s.setNoise(&exact.Result{Objective: 2, Bound: c.bound})
 		if got := s.Shown(); got != c.want || s.Price != c.price {
 			t.Errorf("%+v is shown as %g", c, got)
+		}
+	}
+}
+
+// TestStandingsMakeUpTheDual draws prices, returns and duals. The prices of all limits, in units of the bounds on
+// expected returns, and those of a curved target are the dual; slack and scale are of the same units.
+func TestStandingsMakeUpTheDual(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 45))
+	for trial := range 100 {
+		share := []float64{0.1, 0.25, 1}[rng.IntN(3)]
+		q := parsed(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}", fmt.Sprintf(
+			"constraints: [{return: gain, at_least: 0.5, at_most: 7}, {return: much, at_most: 0.7}, "+
+				"{return: gain, at_most: 7.5, cvar: %g}]\ntarget: {ball: {center: [3, 0.2], radius: 2}}", share)))
+		r := &exact.Result{Status: exact.Optimal}
+		for range q.Returns {
+			r.Dual = append(r.Dual, rng.NormFloat64())
+			r.Returns = append(r.Returns, rng.NormFloat64())
+		}
+		for _, row := range q.Task.Constraints {
+			r.Prices = append(r.Prices, exact.Price{Constraint: row, Value: rng.Float64()})
+		}
+		sum, sides := make([]float64, len(q.Returns)), q.Scale()
+		for _, s := range q.Standings(r) {
+			if s.Limit == nil {
+				for i, x := range s.Prices {
+					sum[i] += x
+				}
+				continue
+			}
+			unit, sign := 1.0, 1.0
+			if s.Limit.Scope == WorstEpisodes {
+				unit = share
+			}
+			if s.Limit.expected.atLeast {
+				sign = -1
+			}
+			i := s.Limit.Coordinate()
+			sum[i] += sign * s.Price / unit
+			slack := sign * (s.Limit.expected.bound - r.Returns[i])
+			if math.Abs(unit*s.Slack-slack) > 1e-12 || math.Abs(unit*s.Scale-sides[i]) > 1e-12*sides[i] {
+				t.Errorf("trial %d: %s: slack %g of %g: want %g of %g, over %g", trial, s.Limit.Name, s.Slack, s.Scale,
+					slack, sides[i], unit)
+			}
+		}
+		for i, x := range sum {
+			if math.Abs(x-r.Dual[i]) > 1e-12 {
+				t.Errorf("trial %d: prices make up %v: want %v", trial, sum, r.Dual)
+				break
+			}
 		}
 	}
 }

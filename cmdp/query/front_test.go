@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -65,6 +66,44 @@ func TestUnionOfCurves(t *testing.T) {
 		}
 		if e := f.Error; e != tt.error && !(e != e && tt.error != tt.error) || f.Iterations != 5*len(tt.parts) {
 			t.Errorf("%s: error %g, %d iterations: want %g", tt.name, e, f.Iterations, tt.error)
+		}
+	}
+}
+
+// TestVerticesOfRandomPoints draws points on a grid, equal ones too. A point is a vertex where no other one and no
+// segment between two others is as good in both returns; of equal ones one is.
+func TestVerticesOfRandomPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 44))
+	for trial := range 300 {
+		r := &exact.FrontResult{Rounding: []float64{1e-12, 1e-12}}
+		for range 1 + rng.IntN(6) {
+			r.Points = append(r.Points, exact.FrontPoint{Objectives: []float64{float64(rng.IntN(5)), float64(rng.IntN(5))}})
+		}
+		found := make(map[[2]float64]int)
+		for i, is := range verticesOf(r) {
+			x := [2]float64(r.Points[i].Objectives)
+			if is {
+				found[x]++
+			}
+		}
+		for _, p := range r.Points {
+			x := [2]float64(p.Objectives)
+			covered := false
+			for _, a := range r.Points {
+				for _, b := range r.Points {
+					y, z := [2]float64(a.Objectives), [2]float64(b.Objectives)
+					if y == x || z == x {
+						continue
+					}
+					for share := range 61 { // where a segment crosses the grid, in halves, thirds and quarters
+						w := float64(share) / 60
+						covered = covered || w*y[0]+(1-w)*z[0] <= x[0]+1e-9 && w*y[1]+(1-w)*z[1] <= x[1]+1e-9
+					}
+				}
+			}
+			if want := map[bool]int{false: 1}[covered]; found[x] != want {
+				t.Errorf("trial %d: %d vertices at %v: want %d", trial, found[x], x, want)
+			}
 		}
 	}
 }

@@ -287,3 +287,82 @@ transitions:
 		}
 	}
 }
+
+// TestSimulatedMeansBesideTotals: episodes go on beyond the steps of a mean, until their totals end. What they come
+// to in the mean is within five standard errors of the distributions of all steps, of a draw between two policies.
+func TestSimulatedMeansBesideTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 46))
+	for trial := range 6 {
+		leave, pay := 0.02+0.05*rng.Float64(), []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		q := parsed(t, fmt.Sprintf(`format: cmdp/1
+discount: 1
+states: 2
+start: 0
+returns: {mean: {criterion: average}, total: {}}
+transitions:
+  - {state: 0, action: on, next: {0: %g, 1: %g}, returns: [%g, 1]}
+  - {state: 0, action: leave, next: {1: 1}, returns: [%g, 0]}
+  - {state: 1, action: stay, next: {1: 1}, returns: [%g, 0]}
+`, 1-leave, leave, pay[0], 4+pay[1], pay[2]))
+		drawn := []Drawn{{0.7, cmdp.Deterministic{{0, 0}}}, {0.3, cmdp.Deterministic{{1, 0}}}}
+		const steps = 10
+		there, mean := 1.0, 0.7*0+0.3*(4+pay[1]+(steps-1)*pay[2])/steps
+		for range steps {
+			mean += 0.7 * (there*pay[0] + (1-there)*pay[2]) / steps
+			there *= 1 - leave
+		}
+		s := NewSimulation(q, drawn, uint64(trial), steps)
+		for range 2000 {
+			if err := s.Play(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []float64{mean, 0.7 / leave} {
+			if math.Abs(s.Mean[i]-want) > 2.6*s.Half(i)+1e-9 {
+				t.Errorf("trial %d: return %d is %g ± %g: want %g", trial, i, s.Mean[i], s.Half(i), want)
+			}
+		}
+	}
+}
+
+// TestMixedDistributions: the distribution of a draw between policies is the mixture of theirs.
+func TestMixedDistributions(t *testing.T) {
+	q := parsed(t, fmt.Sprintf(walk, "[gain]", ""))
+	rng := rand.New(rand.NewPCG(31, 47))
+	for trial := range 20 {
+		var drawn []Drawn
+		want, left := make(map[float64]float64), 1.0
+		for i := range 3 {
+			policy := cmdp.Deterministic{}
+			for range q.Model.Horizon() {
+				row := make([]int32, q.Model.States())
+				for s := range row {
+					row[s] = int32(rng.IntN(2))
+				}
+				policy = append(policy, row)
+			}
+			weight := left
+			if i < 2 {
+				weight = left * rng.Float64()
+			}
+			left -= weight
+			drawn = append(drawn, Drawn{weight, policy})
+			x, p, ok := NewSimulation(q, []Drawn{{1, policy}}, 1, 1).Exactly(t.Context(), 0)
+			if !ok {
+				t.Fatal("want the distribution of one policy")
+			}
+			for j := range x {
+				want[x[j]] += weight * p[j]
+			}
+		}
+		x, p, ok := NewSimulation(q, drawn, 1, 1).Exactly(t.Context(), 0)
+		if !ok || len(x) != len(want) {
+			t.Errorf("trial %d: values %v: want those of %v", trial, x, want)
+		}
+		for j := range x {
+			if math.Abs(p[j]-want[x[j]]) > 1e-12 {
+				t.Errorf("trial %d: %g with %g: want %g", trial, x[j], p[j], want[x[j]])
+			}
+		}
+	}
+}
