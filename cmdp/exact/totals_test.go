@@ -101,8 +101,8 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestExtentHoldsAllReturns: the box around all returns has those of every policy that are finite, of means, of totals beside them and
-// of discounted sums. States at rest are common.
+// TestExtentHoldsAllReturns: the box around all returns has those of every policy that are finite, of means, of totals
+// beside them and of discounted sums. States at rest are common.
 func TestExtentHoldsAllReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 48))
 	for trial := range 200 {

@@ -77,7 +77,8 @@ func TestVerticesOfRandomPoints(t *testing.T) {
 	for trial := range 300 {
 		r := &exact.FrontResult{Rounding: []float64{1e-12, 1e-12}}
 		for range 1 + rng.IntN(6) {
-			r.Points = append(r.Points, exact.FrontPoint{Objectives: []float64{float64(rng.IntN(5)), float64(rng.IntN(5))}})
+			at := []float64{float64(rng.IntN(5)), float64(rng.IntN(5))}
+			r.Points = append(r.Points, exact.FrontPoint{Objectives: at})
 		}
 		found := make(map[[2]float64]int)
 		for i, is := range verticesOf(r) {
