@@ -165,10 +165,14 @@ func checkLearned(t *testing.T, name string, p *loaded, run *learnedRun, w *witn
 	for 2*power <= n {
 		power *= 2
 	}
+	greatest := p.Task.Box.Upper()[0] // cost of any return that is possible
+	if sense < 0 {
+		greatest = -p.Task.Box.Lower()[0]
+	}
 	bearing := 0
 	for k, ev := range w.evidence {
-		sum += ev.Optimum
-		best = max(best, ev.Optimum)
+		sum += min(ev.Optimum, greatest)
+		best = max(best, min(ev.Optimum, greatest))
 		if ev.Gap > gap {
 			gap, at = ev.Gap, k+1
 		}

@@ -98,8 +98,8 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 	}
 }
 
-// Extent returns a box around the returns of all policies, which is found without planning. Its sides are
-// ±[Boundless] where it has none.
+// Extent returns a box around the returns of all policies whose totals are finite, which is found without planning.
+// Its sides are ±[Boundless] where it has none.
 func (p *Planner) Extent(ctx context.Context) (lower, upper []float64, err error) {
 	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())
 	err = p.inTurn(ctx, everything(p.dim()), Options{}, func(q pricer) error { return q.extent(ctx, lower, upper) })
