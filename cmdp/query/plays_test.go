@@ -118,6 +118,45 @@ transitions:
 	}
 }
 
+// TestRoundedLimits: limits of a total that is rounded hold for the bound that is safe, also where the goal or another
+// limit pulls to the other side.
+func TestRoundedLimits(t *testing.T) {
+	for _, wanted := range []string{
+		"goal: {maximize: p}\nconstraints: [{return: p, at_most: 0.6}]\n",
+		"goal: {minimize: p}\nconstraints: [{return: p, at_least: 0.5}]\n",
+		"goal: {minimize: fuel}\nconstraints: [{return: p, at_least: 0.3, at_most: 0.6}]\n",
+		"goal: {maximize: fuel}\nconstraints: [{return: p, at_least: 0.3, at_most: 0.6}]\n",
+	} {
+		p, err := problem.Parse("rounded.yaml", []byte(`format: cmdp/1
+horizon: 6
+states: [a, g]
+start: a
+returns: {p: {exceeds: {return: fuel, limit: 4.2}}, fuel: {}}
+`+wanted+`transitions:
+  - {state: a, action: fast, next: {a: 0.75, g: 0.25}, returns: {fuel: 1.3}}
+  - {state: a, action: slow, next: {a: 0.5, g: 0.5}, returns: {fuel: 0.9}}
+  - {state: a, action: wait, next: {a: 1}, returns: {fuel: 0.7}}
+`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := New(t.Context(), p, Options{Resolution: 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := solved(t, q)
+		low, high := r.Returns[0], r.Returns[2]
+		if q.Returns[2] == "p (lower bound)" {
+			low, high = high, low
+		}
+		for _, l := range q.Limits {
+			if l.AtLeast && low < l.Bound-1e-9 || !l.AtLeast && high > l.Bound+1e-9 {
+				t.Errorf("%s: %s, which is between %g and %g", wanted, l.Name, low, high)
+			}
+		}
+	}
+}
+
 // tour comes back to where it was: what counts is what happened first, when, and where it began.
 const tour = `format: cmdp/1
 horizon: 6

@@ -92,6 +92,14 @@ func (q *Query) place() error {
 		if i < 0 {
 			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
 		}
+		// Of a total that is rounded, a limit is about the bound that keeps it for certain.
+		side := upperBound
+		if l.expected.atLeast {
+			side = lowerBound
+		}
+		if j := slices.Index(q.Returns, l.expected.name+side); j >= 0 {
+			i = j
+		}
 		l.expected.coordinate, l.row = i, row
 		row++
 	}
