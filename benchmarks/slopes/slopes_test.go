@@ -19,14 +19,7 @@ func TestSuitesCanBePlayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range suite.Problems {
-			p, err := harness.Problem(e.Problem)
-			if err != nil {
-				t.Fatal(err)
-			}
-			q, err := query.New(t.Context(), p, query.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := compiled(t, e.Problem)
 			e.Settings.Rho = "auto"
 			c, err := contest.New(t.Context(), q, e.Settings, contest.Options{Unmeasured: true, Unsolved: true})
 			if err != nil {
@@ -38,6 +31,20 @@ func TestSuitesCanBePlayed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compiled reads a problem by its name and compiles its question.
+func compiled(t *testing.T, name string) *query.Query {
+	t.Helper()
+	p, err := harness.Problem(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := query.New(t.Context(), p, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 // TestFit plays two short suites, of a problem and of a game that the opponent can keep from its target, and fits them.
@@ -55,14 +62,7 @@ inventory, {problem: "matrix:limit=0.4", name: pennies, algorithms: [moma-free]}
 	}
 	folder := &contest.Folder{Path: dir}
 	for _, e := range suite.Problems {
-		p, err := harness.Problem(e.Problem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := query.New(t.Context(), p, query.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := compiled(t, e.Problem)
 		c, err := contest.New(t.Context(), q, e.Settings, contest.Options{})
 		if err != nil {
 			t.Fatal(err)

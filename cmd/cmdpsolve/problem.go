@@ -20,8 +20,8 @@ import (
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/simulator"
 	"cmdpsolve/cost"
+	"cmdpsolve/internal/nearest"
 
-	"github.com/agnivade/levenshtein"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -159,26 +159,32 @@ func read(name string, opts problem.Options) (*problem.Problem, error) {
 func similarProblem(name string) string {
 	stem := func(file string) string {
 		file = filepath.Base(file)
-		return strings.ToLower(strings.TrimSuffix(file, filepath.Ext(file)))
+		return strings.TrimSuffix(file, filepath.Ext(file))
 	}
-	best, least := "", 1+(len(stem(name))+1)/3
-	consider := func(meant, stem, given string) {
-		if d := levenshtein.ComputeDistance(given, stem); d < least {
-			best, least = ", did you mean "+meant+"?", d
-		}
+	meant := make(map[string]string) // by stem
+	instances := instance.Names()
+	for _, known := range instances {
+		meant[known] = "the built-in instance " + known
 	}
 	entries, _ := os.ReadDir(filepath.Dir(name)) // a folder that cannot be read has no files to name
 	for _, e := range entries {
 		kind := strings.ToLower(filepath.Ext(e.Name()))
 		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, kind) {
-			consider(filepath.Join(filepath.Dir(name), e.Name()), stem(e.Name()), stem(name))
+			meant[stem(e.Name())] = filepath.Join(filepath.Dir(name), e.Name())
 		}
 	}
-	for _, known := range instance.Names() {
-		given, _, _ := strings.Cut(stem(name), ":")
-		consider("the built-in instance "+known, known, given)
+	best := stem(name) // of a file with another ending
+	if meant[best] == "" {
+		best = nearest.Find(best, slices.Sorted(maps.Keys(meant)))
 	}
-	return best
+	if best == "" {
+		given, _, _ := strings.Cut(stem(name), ":") // a built-in instance with parameters
+		best = nearest.Find(given, instances)
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + meant[best] + "?"
 }
 
 // title is the name of the problem, or what the user called it.

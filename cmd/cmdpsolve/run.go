@@ -12,8 +12,8 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/internal/atomicfile"
+	"cmdpsolve/internal/nearest"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -195,12 +195,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usage("--%s is an option of a command: want cmdpsolve COMMAND before it, see cmdpsolve --help",
 				unknown.GetSpecifiedName())
 		}
-		best, distance := "", 3
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if d := levenshtein.ComputeDistance(unknown.GetSpecifiedName(), f.Name); d < distance {
-				best, distance = f.Name, d
-			}
-		})
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		best := nearest.Find(unknown.GetSpecifiedName(), names)
 		if best != "" {
 			return usage("%w, did you mean --%s?", err, best)
 		}

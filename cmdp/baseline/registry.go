@@ -3,11 +3,9 @@ package baseline
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cmdpsolve/cmdp"
-
-	"github.com/agnivade/levenshtein"
+	"cmdpsolve/internal/nearest"
 )
 
 // An Algorithm is an entry of the registry: what the algorithm is called, how it is
@@ -95,7 +93,7 @@ func Lookup(name string) (Algorithm, error) {
 		return a, nil
 	}
 	return Algorithm{}, fmt.Errorf("unknown algorithm %q: known are %s", name,
-		strings.Join(nearest(name, Names()), ", "))
+		nearest.List(name, Names()))
 }
 
 // New returns a learner by the name of its algorithm.
@@ -118,14 +116,4 @@ func New(name string, c Config) (cmdp.Learner, error) {
 			"no published constants are known for it: want the bonus scale theory, practice or a number")
 	}
 	return a.New(c)
-}
-
-// nearest returns the known words, the most similar to the given one first.
-func nearest(given string, known []string) []string {
-	words := slices.Clone(known)
-	given = strings.ToLower(given)
-	slices.SortStableFunc(words, func(x, y string) int {
-		return levenshtein.ComputeDistance(given, x) - levenshtein.ComputeDistance(given, y)
-	})
-	return words
 }

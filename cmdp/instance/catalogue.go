@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/nearest"
 )
 
 // An Info describes a built-in problem.
@@ -128,7 +129,7 @@ func NewWithin(spec string, bytes int) (*problem.Problem, error) {
 func define(name, list string, given bool) (definition, error) {
 	at := slices.Index(Names(), name)
 	if at < 0 {
-		return nil, fmt.Errorf("unknown instance %q: want one of %s", name, nearest(name, Names()))
+		return nil, fmt.Errorf("unknown instance %q: want one of %s", name, nearest.List(name, Names()))
 	}
 	e := catalogue[at]
 	var settings []setting

@@ -217,9 +217,3 @@ func TestListMatchesNew(t *testing.T) {
 		}
 	}
 }
-
-func TestNearestIsSortedByEdits(t *testing.T) {
-	if got := nearest("sede", []string{"S", "d", "seed", "side"}); got != "side, seed, S, d" {
-		t.Errorf("nearest is %s", got)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/nearest"
 )
 
 // A Grid is one of the built-in grid worlds; [FromMap] says what their
@@ -83,7 +84,7 @@ func newGrid(name string) (definition, error) {
 	}
 	i := slices.Index(mapNames(), name)
 	if i < 0 {
-		return nil, fmt.Errorf("parameter map=%s: want one of %s", name, nearest(name, mapNames()))
+		return nil, fmt.Errorf("parameter map=%s: want one of %s", name, nearest.List(name, mapNames()))
 	}
 	g.Map, g.Horizon, g.Budget = name, gridMaps[i].horizon, gridMaps[i].budget
 	return &g, nil

@@ -6,6 +6,7 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/nearest"
 )
 
 // A MatrixGame is a game of one state and one step with vector payoffs, as in
@@ -52,7 +53,7 @@ func DefaultMatrixGame(game string) (MatrixGame, error) {
 	case "regret2", "regret3":
 		return MatrixGame{game, 0}, nil
 	}
-	return MatrixGame{}, fmt.Errorf("parameter game=%s: want one of %s", game, nearest(game, matrixGames))
+	return MatrixGame{}, fmt.Errorf("parameter game=%s: want one of %s", game, nearest.List(game, matrixGames))
 }
 
 func newMatrixGame(game string) (definition, error) {

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmdpsolve/internal/nearest"
 	"fmt"
 	"math"
 	"reflect"
@@ -51,7 +52,7 @@ func (p parameter) wants() string {
 	case *bool:
 		return "true or false"
 	case *string:
-		return "one of " + nearest(p.text(), p.words)
+		return "one of " + nearest.List(p.text(), p.words)
 	case *uint64:
 		return "a whole number from 0 to 18446744073709551615"
 	case *int:

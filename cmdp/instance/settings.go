@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmdpsolve/internal/nearest"
 	"fmt"
 	"strings"
 )
@@ -36,7 +37,7 @@ func set(params []parameter, s setting) error {
 		}
 		names[i] = p.name
 	}
-	return fmt.Errorf("unknown parameter %q: want one of %s", s.key, nearest(s.key, names))
+	return fmt.Errorf("unknown parameter %q: want one of %s", s.key, nearest.List(s.key, names))
 }
 
 // specOf returns the shortest spec of a definition: the parameters in which it

@@ -9,13 +9,22 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Name returns ", did you mean …?" with the candidate that is a slip of the
-// pen away from name, or nothing. Two letters in each other's place are one slip.
+// Name returns ", did you mean …?" with the candidate that [Find] finds, or nothing.
 func Name(name string, candidates []string) string {
+	best := Find(name, candidates)
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + strconv.Quote(best) + "?"
+}
+
+// Find returns the candidate that is a slip of the pen away from name, or "".
+// Two letters in each other's place are one slip.
+func Find(name string, candidates []string) string {
 	best, least := "", 1+(len(name)+1)/3
 	for _, c := range candidates {
-		if least == 1 {
-			break // nothing is nearer but the name itself
+		if least == 0 {
+			break // the name itself, in other letters
 		}
 		if gap := len(name) - len(c); gap >= least || -gap >= least {
 			continue // too different to be worth comparing
@@ -29,8 +38,15 @@ func Name(name string, candidates []string) string {
 			best, least = c, d
 		}
 	}
-	if best == "" {
-		return ""
+	return best
+}
+
+// List returns the candidates with commas between them, the most similar to name first.
+func List(name string, candidates []string) string {
+	distance := func(c string) int {
+		return levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(c))
 	}
-	return ", did you mean " + strconv.Quote(best) + "?"
+	sorted := slices.Clone(candidates)
+	slices.SortStableFunc(sorted, func(x, y string) int { return distance(x) - distance(y) })
+	return strings.Join(sorted, ", ")
 }
