@@ -295,6 +295,7 @@ func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64)
 		}
 		i := w.Quotient.First[end.State] // to stay is the first choice
 		w.Reward[i] = least[w.stays[j]]
+		w.Weight[i] = math.Abs(w.Reward[i])
 	}
 	endless, err := w.LeastTotal.Solve(ctx)
 	if err == nil && endless != nil {

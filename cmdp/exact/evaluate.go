@@ -167,12 +167,11 @@ func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64
 		}
 	}
 	for i, c := range z.Quotient.Choice {
-		z.Reward[i] = 0
-		terms(c, func(x float64) { z.Reward[i] += x })
-	}
-	z.Weight = func(i int32) (size float64) {
-		terms(z.Quotient.Choice[i], func(x float64) { size += math.Abs(x) })
-		return size
+		z.Reward[i], z.Weight[i] = 0, 0
+		terms(c, func(x float64) {
+			z.Reward[i] += x
+			z.Weight[i] += math.Abs(x)
+		})
 	}
 	z.Reset(0)
 	endless, err := z.LeastTotal.Solve(ctx)

@@ -368,25 +368,17 @@ func (p *stationary) gains(loops []markov.Loop) [][]float64 {
 func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
 	z.Reset(p.enough)
-	z.Weight = func(i int32) float64 {
-		c, size := z.Quotient.Choice[i], 0.0
-		if c == markov.Stay {
-			return math.Abs(z.Reward[i])
-		}
-		for j, r := range p.k.ReturnsOf(int(c), d) {
-			size += math.Abs(float64(dir[j] * r))
-		}
-		return size
-	}
 	for i, c := range z.Quotient.Choice {
 		if c == markov.Stay {
 			continue
 		}
-		sum := 0.0
+		sum, size := 0.0, 0.0
 		for j, r := range p.k.ReturnsOf(int(c), d) {
-			sum += float64(dir[j] * r)
+			x := float64(dir[j] * r)
+			sum += x
+			size += math.Abs(x)
 		}
-		z.Reward[i] = sum
+		z.Reward[i], z.Weight[i] = sum, size
 	}
 }
 

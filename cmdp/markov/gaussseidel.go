@@ -133,7 +133,7 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
 		if len(to) == 0 {
 			out = 1
 		}
-		z.right[s-lo] = (z.Reward[i] - z.extra - rounding*z.Weight(i)) / out
+		z.right[s-lo] = (z.Reward[i] - z.extra - rounding*z.Weight[i]) / out
 		z.rows.leave(int(s-lo), s, to, prob, out)
 	}
 	v, r := z.Values, &z.rows
@@ -194,9 +194,9 @@ func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
 			w.next, w.share = next, share
 			x := forever
 			if out > 0 {
-				x = (z.Reward[i] - z.extra - rounding*z.Weight(i)) / out
+				x = (z.Reward[i] - z.extra - rounding*z.Weight[i]) / out
 				rests = true
-			} else if z.Reward[i] < -level*z.Weight(i) {
+			} else if z.Reward[i] < -level*z.Weight[i] {
 				return false
 			}
 			w.end(x, out)

@@ -20,8 +20,8 @@ import (
 // below the true values, and each value is below every backup, which proves it.
 type LeastTotal struct {
 	Quotient *Quotient
-	Reward   []float64             // of each choice, that of staying included
-	Weight   func(i int32) float64 // of a choice, the sum of the magnitudes that its reward is made of
+	Reward   []float64 // of each choice, that of staying included
+	Weight   []float64 // of each choice, the sum of the magnitudes that its reward is made of
 	Progress Progress
 	// Tolerance is the relative error that is no matter, 0 for rounding.
 	Tolerance float64
@@ -71,7 +71,7 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	z.Perturbation, z.share, z.broken, z.LowerBound = 1, 1, -1, math.Inf(-1)
 	z.Values = make([]float64, q.Rest+1)
 	z.Policy = make([]int32, q.Rest)
-	z.Reward = make([]float64, len(q.Choice))
+	z.Reward, z.Weight = make([]float64, len(q.Choice)), make([]float64, len(q.Choice))
 	z.iterative = make(map[int]bool)
 	z.slow = make(map[int]bool)
 	for i := range len(q.Component) - 1 {
@@ -123,7 +123,7 @@ func (z *LeastTotal) allow() {
 	}
 	for i := range z.Quotient.Choice {
 		if z.Quotient.Choice[i] != Stay {
-			z.step += z.Weight(int32(i))
+			z.step += z.Weight[i]
 		}
 	}
 	z.step *= z.share * z.Tolerance / float64(len(z.Quotient.Choice))
@@ -143,7 +143,7 @@ func (z *LeastTotal) perturb(i int32, size float64) float64 {
 	if z.gamma < 1 || z.cancelling != nil && z.cancelling[i] {
 		return 0
 	}
-	return z.extra + z.roundingShare()*(size+z.Weight(i))
+	return z.extra + z.roundingShare()*(size+z.Weight[i])
 }
 
 // roundingShare is more than what rounding takes from a sum of numbers of the size 1.
@@ -259,11 +259,11 @@ func (z *LeastTotal) solveState(s int32) bool {
 			}
 		}
 		if out == 0 { // for ever, at an infinite price or prize
-			if x < -level*z.Weight(i) {
+			if x < -level*z.Weight[i] {
 				z.Policy[s] = i
 				return false
 			}
-			if z.Weight(i) > 0 {
+			if z.Weight[i] > 0 {
 				z.Loops = append(z.Loops, Loop{[]int32{q.Choice[i]}, []float64{1}})
 			}
 			continue

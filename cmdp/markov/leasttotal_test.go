@@ -33,9 +33,9 @@ func leastTotalOf(k *cmdp.Kernel, gamma float64, dim, workers int) *LeastTotal {
 	for i, c := range q.Choice {
 		if c != Stay {
 			z.Reward[i] = k.Returns[int(c)*dim]
+			z.Weight[i] = math.Abs(z.Reward[i])
 		}
 	}
-	z.Weight = func(i int32) float64 { return math.Abs(z.Reward[i]) }
 	return z
 }
 
@@ -71,8 +71,8 @@ func askAgain(t *testing.T, z *LeastTotal) {
 	for i := range rewards {
 		x := more(int32(i))
 		rewards[i] = (rewards[i] + 0.1*x*3) - 0.3*x
+		z.Weight[i] = math.Abs(rewards[i]) + 0.6*x
 	}
-	z.Weight = func(i int32) float64 { return math.Abs(z.Reward[i]) + 0.6*more(i) }
 }
 
 // denseTotal returns the expected total of a rule from each state: NaN where rewards of both signs go on for

@@ -134,7 +134,7 @@ func (z *LeastTotal) gain(ctx context.Context, closed []int32, lo int32) (sum, s
 	for j, share := range round.Share {
 		i := z.Policy[closed[j]]
 		sum += share * z.Reward[i]
-		size += share * z.Weight(i)
+		size += share * z.Weight[i]
 		round.Choices = append(round.Choices, z.Quotient.Choice[i])
 	}
 	return sum, size, round, nil
@@ -301,7 +301,7 @@ func (z *LeastTotal) improveState(s int32, slack float64) float64 {
 			charge = z.perturb(i, size)
 		}
 		gain -= charge
-		if gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.Weight(i)) {
+		if gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.Weight[i]) {
 			continue
 		}
 		worst = math.Max(worst, -gain)
