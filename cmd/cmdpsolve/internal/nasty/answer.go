@@ -625,20 +625,25 @@ func (g *graph) chain(does [][]*big.Rat) ([]float64, error) {
 // gauss solves the square system whose last column is the right side.
 func gauss(a [][]*big.Rat) []*big.Rat {
 	n := len(a)
+	t := &tableau{over: big.NewInt(1)}
+	for _, r := range a {
+		row, _ := whole(r)
+		t.rows = append(t.rows, row)
+	}
 	for j := range n {
 		p := j
-		for p < n && a[p][j].Sign() == 0 {
+		for p < n && t.rows[p][j].Sign() == 0 {
 			p++
 		}
 		if p == n {
 			panic("nasty: singular")
 		}
-		a[j], a[p] = a[p], a[j]
-		pivot(a, nil, j, j)
+		t.rows[j], t.rows[p] = t.rows[p], t.rows[j]
+		t.pivot(j, j)
 	}
 	x := make([]*big.Rat, n)
 	for j := range x {
-		x[j] = a[j][n]
+		x[j] = t.at(j, n)
 	}
 	return x
 }

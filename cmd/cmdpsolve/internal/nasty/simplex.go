@@ -1,6 +1,9 @@
 package nasty
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+)
 
 // A program is: minimise cost·x subject to rows and x ≥ 0.
 type program struct {
@@ -34,164 +37,194 @@ type solution struct {
 	prices []*big.Rat
 }
 
-// solve is the two-phase simplex method on a dense tableau of rational numbers, after Bland's rule. Each
-// row has an artificial column, which keeps the inverse of the basis and so the prices.
+// A tableau holds whole numbers over one denominator. Its pivots divide exactly (Edmonds 1967, Bareiss 1968),
+// so that no fraction is ever reduced. Behind the rows of a program is one of reduced costs.
+type tableau struct {
+	rows [][]*big.Int
+	over *big.Int // positive
+}
+
+// solve is the two-phase simplex method, after Bland's rule. Each row has an artificial column, which keeps
+// the inverse of the basis and so the prices.
 func (p *program) solve() solution {
 	m, n := len(p.rows), len(p.cost)
-	slacks := 0
+	columns := n // that are not artificial
 	for _, r := range p.rows {
 		if r.sense != 0 {
-			slacks++
+			columns++
 		}
 	}
-	width := n + slacks + m
-	t := make([][]*big.Rat, m)
-	flipped := make([]bool, m)
+	width := columns + m
+	t := &tableau{over: big.NewInt(1)}
+	scale := make([]*big.Rat, m)
 	basis := make([]int, m)
 	slack := n
 	for i, r := range p.rows {
-		t[i] = vector(width + 1)
-		for j, c := range r.coef {
-			t[i][j].Set(c)
-		}
+		row, factor := whole(append(slices.Clone(r.coef), r.bound))
+		bound := row[len(row)-1]
+		row = append(row[:len(row)-1], zeros(width+1-len(r.coef))...)
+		row[width] = bound
 		if r.sense != 0 {
-			t[i][slack].SetInt64(int64(-r.sense))
+			row[slack].SetInt64(int64(-r.sense))
 			slack++
 		}
-		t[i][width].Set(r.bound)
-		if r.bound.Sign() < 0 {
-			flipped[i] = true
-			for j := range t[i] {
-				t[i][j].Neg(t[i][j])
-			}
+		scale[i] = new(big.Rat).SetInt(factor)
+		if bound.Sign() < 0 {
+			scale[i].Neg(scale[i])
+			negate(row)
 		}
-		t[i][n+slacks+i].SetInt64(1)
-		basis[i] = n + slacks + i
+		row[columns+i].SetInt64(1)
+		basis[i] = columns + i
+		t.rows = append(t.rows, row)
 	}
-	artificial := vector(width)
+	artificial := zeros(width)
 	for i := range m {
-		artificial[n+slacks+i].SetInt64(1)
+		artificial[columns+i].SetInt64(1)
 	}
-	z, _ := reduce(t, basis, artificial, width, width)
-	prices := func(z []*big.Rat, cost int64) []*big.Rat {
+	prices := func(cost, factor *big.Int) []*big.Rat {
 		y := vector(m)
 		for i := range y {
-			y[i].Sub(big.NewRat(cost, 1), z[n+slacks+i])
-			if flipped[i] {
-				y[i].Neg(y[i])
-			}
+			y[i].Sub(new(big.Rat).SetInt(cost), t.at(m, columns+i))
+			y[i].Mul(y[i], scale[i])
+			y[i].Quo(y[i], new(big.Rat).SetInt(factor))
 		}
 		return y
 	}
-	if z[width].Sign() != 0 {
-		return solution{status: infeasible, prices: prices(z, 1)}
+	one := big.NewInt(1)
+	t.reduce(basis, artificial, width)
+	if t.rows[m][width].Sign() != 0 {
+		return solution{status: infeasible, prices: prices(one, one)}
 	}
+	t.rows = t.rows[:m]
 	// Artificial columns that are left in the basis at 0 are driven out where a row has anything else.
 	for i, b := range basis {
-		if b < n+slacks {
+		if b < columns {
 			continue
 		}
-		for j := range n + slacks {
-			if t[i][j].Sign() != 0 {
-				pivot(t, nil, i, j)
+		for j := range columns {
+			if t.rows[i][j].Sign() != 0 {
+				t.pivot(i, j)
 				basis[i] = j
 				break
 			}
 		}
 	}
-	cost := vector(width)
-	for j, c := range p.cost {
-		cost[j].Set(c)
-	}
-	z, bounded := reduce(t, basis, cost, n+slacks, width)
-	s := solution{status: optimal, x: vector(n), value: neg(z[width]), prices: prices(z, 0)}
+	cost, factor := whole(p.cost)
+	bounded := t.reduce(basis, append(cost, zeros(width-n)...), columns)
+	s := solution{status: optimal, x: vector(n), prices: prices(new(big.Int), factor)}
+	s.value = neg(t.at(m, width))
+	s.value.Quo(s.value, new(big.Rat).SetInt(factor))
 	if !bounded {
 		s.status = unbounded
 	}
 	for i, b := range basis {
 		if b < n {
-			s.x[b].Set(t[i][width])
+			s.x[b] = t.at(i, width)
 		}
 	}
 	return s
 }
 
-// reduce pivots until no column below allowed has a negative reduced cost. It returns the reduced costs,
-// behind them minus the value, and whether the value is bounded.
-func reduce(t [][]*big.Rat, basis []int, cost []*big.Rat, allowed, width int) ([]*big.Rat, bool) {
-	z := vector(width + 1)
-	for j := range cost {
-		z[j].Set(cost[j])
+// at returns the number in row i and column j.
+func (t *tableau) at(i, j int) *big.Rat { return new(big.Rat).SetFrac(t.rows[i][j], t.over) }
+
+// reduce adds the row of reduced costs, behind them minus the value, and pivots until no column below allowed
+// has a negative one. It reports whether the value is bounded.
+func (t *tableau) reduce(basis []int, cost []*big.Int, allowed int) bool {
+	m, width := len(t.rows), len(cost)
+	z := zeros(width + 1)
+	for j, c := range cost {
+		z[j].Mul(c, t.over)
 	}
 	for i, b := range basis {
-		c := new(big.Rat).Set(cost[b])
-		if c.Sign() == 0 {
+		if cost[b].Sign() == 0 {
 			continue
 		}
 		for j := range z {
-			if t[i][j].Sign() != 0 {
-				z[j].Sub(z[j], mul(c, t[i][j]))
-			}
+			z[j].Sub(z[j], new(big.Int).Mul(cost[b], t.rows[i][j]))
 		}
 	}
+	t.rows = append(t.rows, z)
+	// compare says which of two rows lets the entering variable grow less.
+	compare := func(i, k, enter int) int {
+		x := new(big.Int).Mul(t.rows[i][width], t.rows[k][enter])
+		return x.Cmp(new(big.Int).Mul(t.rows[k][width], t.rows[i][enter]))
+	}
 	for {
-		enter := -1
-		for j := range allowed {
-			if z[j].Sign() < 0 {
-				enter = j
-				break
-			}
-		}
+		enter := slices.IndexFunc(t.rows[m][:allowed], func(x *big.Int) bool { return x.Sign() < 0 })
 		if enter < 0 {
-			return z, true
+			return true
 		}
 		leave := -1
-		var best *big.Rat
-		for i := range t {
-			if t[i][enter].Sign() <= 0 {
+		for i := range m {
+			if t.rows[i][enter].Sign() <= 0 {
 				continue
 			}
-			ratio := new(big.Rat).Quo(t[i][width], t[i][enter])
-			if c := -1; leave >= 0 {
-				if c = ratio.Cmp(best); c > 0 || c == 0 && basis[i] > basis[leave] {
+			if leave >= 0 {
+				if c := compare(i, leave, enter); c > 0 || c == 0 && basis[i] > basis[leave] {
 					continue
 				}
 			}
-			leave, best = i, ratio
+			leave = i
 		}
 		if leave < 0 {
-			return z, false
+			return false
 		}
-		pivot(t, z, leave, enter)
+		t.pivot(leave, enter)
 		basis[leave] = enter
 	}
 }
 
-// pivot makes column j the unit vector of row i, in t and in the row z below it.
-func pivot(t [][]*big.Rat, z []*big.Rat, i, j int) {
-	by := new(big.Rat).Inv(t[i][j])
-	var filled []int
-	for k := range t[i] {
-		if t[i][k].Sign() != 0 {
-			t[i][k].Mul(t[i][k], by)
-			filled = append(filled, k)
+// pivot makes column j the unit vector of row i.
+func (t *tableau) pivot(i, j int) {
+	by := t.rows[i][j]
+	product, part := new(big.Int), new(big.Int)
+	for o, r := range t.rows {
+		if o == i {
+			continue
+		}
+		f := new(big.Int).Set(r[j])
+		for k, x := range r {
+			product.Mul(x, by)
+			if f.Sign() != 0 {
+				product.Sub(product, part.Mul(f, t.rows[i][k]))
+			}
+			x.Quo(product, t.over)
 		}
 	}
-	clear := func(r []*big.Rat) {
-		f := new(big.Rat).Set(r[j])
-		if f.Sign() == 0 {
-			return
-		}
-		for _, k := range filled {
-			r[k].Sub(r[k], mul(f, t[i][k]))
+	t.over = new(big.Int).Set(by)
+	if t.over.Sign() < 0 {
+		t.over.Neg(t.over)
+		for _, r := range t.rows {
+			negate(r)
 		}
 	}
-	for o := range t {
-		if o != i {
-			clear(t[o])
-		}
+}
+
+// whole returns numbers times the least factor that makes them whole, and the factor.
+func whole(v []*big.Rat) ([]*big.Int, *big.Int) {
+	factor := big.NewInt(1)
+	for _, x := range v {
+		common := new(big.Int).GCD(nil, nil, factor, x.Denom())
+		factor.Mul(factor, new(big.Int).Quo(x.Denom(), common))
 	}
-	if z != nil {
-		clear(z)
+	w := zeros(len(v))
+	for j, x := range v {
+		w[j].Mul(x.Num(), w[j].Quo(factor, x.Denom()))
+	}
+	return w, factor
+}
+
+func zeros(n int) []*big.Int {
+	v := make([]*big.Int, n)
+	for j := range v {
+		v[j] = new(big.Int)
+	}
+	return v
+}
+
+func negate(v []*big.Int) {
+	for _, x := range v {
+		x.Neg(x)
 	}
 }
