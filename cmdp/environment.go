@@ -43,7 +43,8 @@ func (m *Model) Start(rng *rand.Rand) int {
 		if st.Probability <= 0 {
 			continue
 		}
-		if u -= st.Probability; u < 0 {
+		u -= st.Probability
+		if u < 0 {
 			return st.State
 		}
 		last = st.State

@@ -64,7 +64,8 @@ func (g *Minimax) Solve(ctx context.Context, dir []float64) (low, up float64, er
 		row, col := g.agent.row(h, s), g.opponent.row(h, s)
 		v := bounds{}
 		v.low, v.up = g.solver.Solve(row, col, g.low[:n])
-		if v.up, _ = most(g.up[:n], row, len(col)); v.up < v.low {
+		v.up, _ = most(g.up[:n], row, len(col))
+		if v.up < v.low {
 			v.up = v.low
 		}
 		return v

@@ -111,7 +111,8 @@ func draw(rng *rand.Rand, probs []float64) int {
 		if p <= 0 {
 			continue
 		}
-		if u -= p; u < 0 {
+		u -= p
+		if u < 0 {
 			return i
 		}
 		last = i

@@ -46,7 +46,8 @@ func (b *Builder) build(agent, opponent func([]int32), strict bool) (*Model, *Na
 	b.close()
 	s := rowSorter{rowTable: &b.rows, order: [2]func([]int32){agent, opponent}, lines: b.lines, strict: strict}
 	s.sort(b.states)
-	if s.checkSums(); len(s.errs) > 0 {
+	s.checkSums()
+	if len(s.errs) > 0 {
 		return nil, nil, s.errs
 	}
 	spec, names := b.spec, new(Names)
@@ -64,7 +65,8 @@ func (b *Builder) build(agent, opponent func([]int32), strict bool) (*Model, *Na
 	for h := range kernels {
 		from := h
 		if s.step != nil && !own[h] {
-			if from = every; every < 0 {
+			from = every
+			if every < 0 {
 				from, every = h, h
 			}
 		}

@@ -62,7 +62,8 @@ func ParseBonusScale(text string) (BonusScale, error) {
 
 // String returns the text that ParseBonusScale reads, for its results.
 func (b BonusScale) String() string {
-	if b = b.normal(); b.Mode < 0 || int(b.Mode) >= len(modeNames) {
+	b = b.normal()
+	if b.Mode < 0 || int(b.Mode) >= len(modeNames) {
 		return fmt.Sprintf("BonusScale(%d)", b.Mode)
 	}
 	number := strconv.FormatFloat(b.Factor, 'g', -1, 64)

@@ -43,7 +43,8 @@ func New(f oracle.FirstOrder, domain *geometry.Box, lipschitz float64) (Cost, er
 		return nil, err
 	}
 	if lipschitz == 0 {
-		if lipschitz, err = boundLipschitz(f, x); err != nil {
+		lipschitz, err = boundLipschitz(f, x)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +52,8 @@ func New(f oracle.FirstOrder, domain *geometry.Box, lipschitz float64) (Cost, er
 		return nil, fmt.Errorf("cost: custom: a subgradient inside the domain has norm %g: want at most the "+
 			"Lipschitz constant %g", steepest, lipschitz)
 	}
-	if x, err = x.withLipschitz("custom", lipschitz); err != nil {
+	x, err = x.withLipschitz("custom", lipschitz)
+	if err != nil {
 		return nil, err
 	}
 	return newGeneric("custom", f, x)

@@ -24,7 +24,8 @@ func NewMaxAffine(gradients [][]float64, offsets []float64, domain *geometry.Box
 	}
 	pieces, costs, steepest := make([]*Linear, len(gradients)), make(maximum, len(gradients)), 0.0
 	for j, gradient := range gradients {
-		if pieces[j], err = newAffine(gradient, offsets[j], x); err != nil {
+		pieces[j], err = newAffine(gradient, offsets[j], x)
+		if err != nil {
 			return nil, fmt.Errorf("cost: max: piece %d: %w", j, err)
 		}
 		costs[j] = pieces[j]
@@ -33,7 +34,8 @@ func NewMaxAffine(gradients [][]float64, offsets []float64, domain *geometry.Box
 	if len(pieces) == 1 {
 		return pieces[0], nil
 	}
-	if x, err = x.withLipschitz("max", steepest); err != nil {
+	x, err = x.withLipschitz("max", steepest)
+	if err != nil {
 		return nil, err
 	}
 	fallback, err := newGeneric("max", costs, x)

@@ -73,7 +73,8 @@ func (c *maximumNorm) ConjugateSubgradient(dst, dual, near []float64) {
 	for i, d := range dual {
 		l, u := c.sides(i)
 		z := clamp(near[i]-c.center[i], -t, t)
-		if d = snap(d); d != 0 {
+		d = snap(d)
+		if d != 0 {
 			z = math.Copysign(t, d)
 		}
 		dst[i] = c.place(i, clamp(z, l, u))

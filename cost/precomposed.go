@@ -54,7 +54,8 @@ func NewPrecomposed(cost Cost, matrix [][]float64, offset []float64, domain *geo
 		}
 		return line, nil
 	}
-	if x, err = x.withLipschitz("precomposed", cost.Lipschitz()*p.spectralNorm(x.Dim())); err != nil {
+	x, err = x.withLipschitz("precomposed", cost.Lipschitz()*p.spectralNorm(x.Dim()))
+	if err != nil {
 		return nil, err
 	}
 	return newGeneric("precomposed", p, x)

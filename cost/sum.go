@@ -47,7 +47,8 @@ func newSum(weights []float64, costs []Cost, x domain) (Cost, error) {
 	for _, c := range curved {
 		lipschitz += c.Lipschitz()
 	}
-	if x, err = x.withLipschitz("sum", lipschitz); err != nil {
+	x, err = x.withLipschitz("sum", lipschitz)
+	if err != nil {
 		return nil, err
 	}
 	if _, ok := curved[0].(boxed); ok && len(curved) == 1 {

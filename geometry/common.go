@@ -59,7 +59,8 @@ func newCommon(sets []Set, box *BoundedBox) (Compact, error) {
 		return nil, err
 	}
 	c := &common{box: box, sets: sets, middle: make([]float64, box.Dim())}
-	if c.Intersection, err = oracle.NewIntersection(box.Dim(), members...); err != nil {
+	c.Intersection, err = oracle.NewIntersection(box.Dim(), members...)
+	if err != nil {
 		return nil, fmt.Errorf("geometry: %w", err)
 	}
 	c.center = make([]float64, box.Dim())
@@ -67,7 +68,8 @@ func newCommon(sets []Set, box *BoundedBox) (Compact, error) {
 	for i, v := range c.center {
 		c.radius = math.Hypot(c.radius, v-box.lower[i])
 	}
-	if c.LinearMaximizer, err = c.maximizer(); err != nil {
+	c.LinearMaximizer, err = c.maximizer()
+	if err != nil {
 		return nil, fmt.Errorf("geometry: %w", err)
 	}
 	return c, nil

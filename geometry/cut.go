@@ -67,7 +67,8 @@ func newCut(set Compact, rows Rows, box *BoundedBox) (Compact, error) {
 				}
 				length, unit := sign*floats.Norm(a, 2), make([]float64, len(a))
 				floats.AddScaled(unit, 1/length, a)
-				if set.MaximizeLinear(point, unit); floats.Dot(unit, point) > r.B[k]/length {
+				set.MaximizeLinear(point, unit)
+				if floats.Dot(unit, point) > r.B[k]/length {
 					c.rows.A, c.rows.B = append(c.rows.A, unit), append(c.rows.B, r.B[k]/length)
 				}
 			}
@@ -185,7 +186,8 @@ func (w *cutWork) maximize(dst, dir []float64) {
 		w.mix(dst)
 		w.set.MaximizeLinear(w.next, w.price())
 		gap := floats.Dot(w.dir, w.next) + w.program.Prices()[0]
-		if idle++; gap < 0.5*least {
+		idle++
+		if gap < 0.5*least {
 			least, idle = gap, 0
 		}
 		if gap <= tolerance || idle > 3 && gap <= 1e3*tolerance || idle > 10+10*len(w.coef) {

@@ -30,7 +30,8 @@ func NewIntersection(sets ...Set) (Set, error) {
 		for i, l := range lower {
 			lower[i], upper[i] = math.Max(l, box.lower[i]), math.Min(upper[i], box.upper[i])
 		}
-		if box, err = box.meet(&Box{lower, upper}); err != nil {
+		box, err = box.meet(&Box{lower, upper})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -47,8 +48,11 @@ func NewIntersection(sets ...Set) (Set, error) {
 	}
 	if len(members) == 1 && members[0].Matrix == nil && members[0].Shift == nil {
 		s.projection = members[0].Set
-	} else if s.projection, err = oracle.NewIntersection(box.Dim(), members...); err != nil {
-		return nil, fmt.Errorf("geometry: %w", err)
+	} else {
+		s.projection, err = oracle.NewIntersection(box.Dim(), members...)
+		if err != nil {
+			return nil, fmt.Errorf("geometry: %w", err)
+		}
 	}
 	s.middle = make([]float64, box.Dim())
 	s.projection.Project(s.middle, s.middle)
@@ -104,7 +108,8 @@ func flatten(sets []Set) (flat []Set, box *Box, err error) {
 	}
 	for i := 0; i < len(flat); i++ { // the boxes of nested intersections
 		if b, ok := flat[i].(*Box); ok {
-			if box, err = box.meet(b); err != nil {
+			box, err = box.meet(b)
+			if err != nil {
 				return nil, nil, err
 			}
 			flat = append(flat[:i:i], flat[i+1:]...)
@@ -119,7 +124,8 @@ func (s *Intersection) restrict(box *BoundedBox) (Compact, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own, err = own.meet(box.Box); err != nil {
+	own, err = own.meet(box.Box)
+	if err != nil {
 		return nil, err
 	}
 	rows, others := split(flat)

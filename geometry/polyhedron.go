@@ -132,7 +132,8 @@ func (p *Polyhedron) findInterior() error {
 		return nil
 	}
 	p.active.Project(p.middle, answer.X[:d])
-	if p.room = 0; p.rows.Equalities > 0 {
+	p.room = 0
+	if p.rows.Equalities > 0 {
 		return nil
 	}
 	p.room = math.Inf(1)

@@ -39,7 +39,8 @@ func NewPreimage(matrix [][]float64, shift []float64, set Set) (Set, error) {
 		return m.pull(rows)
 	}
 	s := &preimage{linearMap: m, set: set, middle: make([]float64, m.dim)}
-	if s.Intersection, err = oracle.NewIntersection(m.dim, s.conditions()...); err != nil {
+	s.Intersection, err = oracle.NewIntersection(m.dim, s.conditions()...)
+	if err != nil {
 		return nil, fmt.Errorf("geometry: preimage: %w", err)
 	}
 	inner := make([]float64, set.Dim())

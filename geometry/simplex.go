@@ -104,7 +104,8 @@ type threshold struct {
 }
 
 func (t *threshold) value(i int) (v float64, ok bool) {
-	if v = t.x[i]; t.absolute {
+	v = t.x[i]
+	if t.absolute {
 		v = math.Abs(v)
 	}
 	return v, t.mask == nil || t.mask[i] == t.keep

@@ -93,7 +93,8 @@ func (m *ProximalMaximizer) From(dst, dir, start []float64) (gap float64) {
 		}
 		gap = bound
 		copy(dst, *next)
-		if idle++; gap < 0.5*least {
+		idle++
+		if gap < 0.5*least {
 			least, idle = gap, 0
 		}
 		if gap <= maximizerTolerance*length*m.radius || idle > 20 ||

@@ -91,7 +91,8 @@ func (w *wolfe) nearest(set LinearMaximizer, x []float64) (gap float64) {
 		if d >= w.distance {
 			return gap
 		}
-		if idle++; d < w.distance*(1-1e-12) {
+		idle++
+		if d < w.distance*(1-1e-12) {
 			idle = 0
 		}
 		copy(w.best, w.z)

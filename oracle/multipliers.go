@@ -68,7 +68,8 @@ func (w *multipliers) project(target []float64) (outside, slack float64) {
 				w.u[i] /= 10
 			}
 		}
-		if quiet++; gap < 0.7*least {
+		quiet++
+		if gap < 0.7*least {
 			quiet, least = 0, gap
 		}
 		if quiet > 4 {
@@ -132,7 +133,8 @@ func (w *multipliers) minimize() {
 	for range newtonSteps {
 		size := floats.Norm(w.grad, 2)
 		rounding := 2e-16 * (floats.Norm(w.target, 2) + w.penalty*floats.Norm(w.image, 2))
-		if idle++; size < 0.5*least {
+		idle++
+		if size < 0.5*least {
 			least, idle = size, 0
 		}
 		if size <= rounding || size <= 1e3*rounding && idle > 3 || idle > 12+4*w.dim {

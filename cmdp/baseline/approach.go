@@ -112,7 +112,8 @@ func newConeDual(sh *cmdp.Shape, target geometry.Compact) *coneDual {
 	d := sh.Dim()
 	radius, kappa := farthest(sh.Totals()), largestNorm(target)
 	if kappa == 0 { // the target is the origin; any positive height does
-		if kappa = radius; kappa == 0 {
+		kappa = radius
+		if kappa == 0 {
 			kappa = 1
 		}
 	}

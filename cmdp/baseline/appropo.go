@@ -82,7 +82,8 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 	}
 	u := newCoordinates(&c, false)
 	var err error
-	if l.core, err = coreOf(u, &c); err != nil {
+	l.core, err = coreOf(u, &c)
+	if err != nil {
 		return nil, err
 	}
 	if err := l.newPlanner(&c); err != nil {
@@ -109,7 +110,8 @@ func newApproPO(c Config) (cmdp.Learner, error) {
 		l.search.Low, l.search.Up = l.search.Low+l.goal.Offset(), l.search.Up+l.goal.Offset()
 		l.search.Threshold = l.search.Up
 		if l.task.Target == nil {
-			if l.task.Target, err = boxTarget(lower, upper); err != nil {
+			l.task.Target, err = boxTarget(lower, upper)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -141,10 +143,14 @@ func (l *approPO) newPlanner(c *Config) error {
 	}
 	if c.Bonus.Mode == cmdp.Published {
 		bonus = normBonus(0.001 * c.Bonus.Multiplier())
-	} else if bonus, err = cmdp.NewBonus(c.Shape, true, c.Pooled, c.Bonus, kernel); err != nil {
-		return err
+	} else {
+		bonus, err = cmdp.NewBonus(c.Shape, true, c.Pooled, c.Bonus, kernel)
+		if err != nil {
+			return err
+		}
 	}
-	if l.planner, err = cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus); err != nil {
+	l.planner, err = cmdp.NewOptimisticVI(c.Shape, c.Returns, bonus)
+	if err != nil {
 		return err
 	}
 	l.plan = l.planner.NewPlan()

@@ -39,11 +39,13 @@ func newArms(name string, c *Config) (*arms, error) {
 		return nil, unsupported(name, "it cannot start from counted transitions, which have no returns")
 	}
 	a := &arms{shape: sh, known: c.Returns, state: sh.StartStates()[0].State, mean: make([]float64, sh.Dim())}
-	if a.number = sh.Actions(0, a.state); a.number == 0 {
+	a.number = sh.Actions(0, a.state)
+	if a.number == 0 {
 		return nil, unsupported(name, "the start state offers nothing to choose from")
 	}
 	var err error
-	if a.counts, err = cmdp.NewCounts(sh, false, cmdp.NewReturnConfidence(sh, 0, 0)); err != nil {
+	a.counts, err = cmdp.NewCounts(sh, false, cmdp.NewReturnConfidence(sh, 0, 0))
+	if err != nil {
 		return nil, err
 	}
 	a.Keep(a.counts, &a.rounds)

@@ -67,7 +67,8 @@ func newBwCRUCB(c Config) (cmdp.Learner, error) {
 		}
 	}
 	floats.AddConst(1/float64(a.number), l.probs)
-	if l.policy, err = cmdp.NewRandomized(first, [][]float64{probs}); err != nil {
+	l.policy, err = cmdp.NewRandomized(first, [][]float64{probs})
+	if err != nil {
 		return nil, err
 	}
 	lower, upper := c.Shape.Totals()

@@ -80,12 +80,14 @@ func (c *liftedCone) nearest(u []float64) float64 {
 		case v == 0:
 			return t
 		case v < 0:
-			if low, atLow = t, v; side < 0 {
+			low, atLow = t, v
+			if side < 0 {
 				atUp /= 2 // Illinois: the other end has stood still
 			}
 			side = -1
 		default:
-			if up, atUp = t, v; side > 0 {
+			up, atUp = t, v
+			if side > 0 {
 				atLow /= 2
 			}
 			side = 1

@@ -74,7 +74,8 @@ func newConRLKnapsack(c Config) (cmdp.Learner, error) {
 
 // Policy plans, and returns the policy of the next episode.
 func (l *knapsackLearner) Policy() cmdp.Policy {
-	if l.done = l.done || l.exhausted(); l.done {
+	l.done = l.done || l.exhausted()
+	if l.done {
 		return l.null
 	}
 	return l.lpLearner.Policy()

@@ -125,10 +125,12 @@ func newCrediblePlanner(ctx context.Context, c *Config, level float64, models in
 		return nil, err
 	}
 	p.drawer.expect = true
-	if p.mean, err = p.drawer.model(); err != nil {
+	p.mean, err = p.drawer.model()
+	if err != nil {
 		return nil, err
 	}
-	if p.planner, err = exact.NewPlanner(p.mean, 1); err != nil {
+	p.planner, err = exact.NewPlanner(p.mean, 1)
+	if err != nil {
 		return nil, err
 	}
 	p.drawer.expect = false
@@ -177,7 +179,8 @@ func (p *crediblePlanner) affordable() error {
 func (p *crediblePlanner) findRows() error {
 	lower, upper := p.drawer.shape.Totals()
 	var err error
-	if p.box, err = geometry.NewBox(lower, upper); err != nil {
+	p.box, err = geometry.NewBox(lower, upper)
+	if err != nil {
 		return err
 	}
 	all, complete := p.task.LinearConstraints(lower, upper)

@@ -64,7 +64,8 @@ func newCUCRL2(c Config) (cmdp.Learner, error) {
 	if l.scale.Mode == cmdp.Published {
 		l.bonus = 0.1 * l.scale.Multiplier()
 	}
-	if l.task, err = l.signalTask(); err != nil {
+	l.task, err = l.signalTask()
+	if err != nil {
 		return nil, err
 	}
 	l.x = cUCRL2State{Explore: true, Phase: 1, Until: l.phase}
@@ -83,7 +84,8 @@ func (c *core) signalTask() (cmdp.Task, error) {
 		return cmdp.Task{}, err
 	}
 	var task cmdp.Task
-	if task.Cost, err = cost.NewLinear(unitVector(c.signals, 0), box); err != nil || len(c.limit) == 0 {
+	task.Cost, err = cost.NewLinear(unitVector(c.signals, 0), box)
+	if err != nil || len(c.limit) == 0 {
 		return task, err
 	}
 	for i, b := range c.limit {

@@ -156,7 +156,8 @@ func (e *estimate) observe(tr *cmdp.Trajectory) []slot {
 		if tr.Actions[t] < 0 {
 			continue
 		}
-		if e.step = t; e.pooled() {
+		e.step = t
+		if e.pooled() {
 			e.step = 0
 		}
 		e.shape.EachTwin(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), e.touch)

@@ -41,7 +41,8 @@ func newFHA(c Config) (cmdp.Learner, error) {
 		return nil, err
 	}
 	inside := c
-	if inside.Shape, err = intervalShape(c.Shape, phaseSteps*c.Shape.States()); err != nil {
+	inside.Shape, err = intervalShape(c.Shape, phaseSteps*c.Shape.States())
+	if err != nil {
 		return nil, err
 	}
 	hours := float64(inside.Shape.Horizon())

@@ -52,7 +52,8 @@ func newMOUCBVI(c Config) (cmdp.Learner, error) {
 	var dual cmdp.DualUpdate
 	switch c.Preferences {
 	case "", "dual":
-		if dual, err = cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty); err != nil {
+		dual, err = cmdp.NewTermsDual(c.Shape, c.Task, c.Penalty)
+		if err != nil {
 			return nil, err
 		}
 	case "random":

@@ -122,7 +122,8 @@ func newPosterior(name string, correct bool, c Config) (cmdp.Learner, error) {
 	case c.Endless != nil:
 		l.run = newCourse(core, c.Endless)
 	case correct:
-		if l.balance, err = newBalance(c.Shape, c.Task); err != nil {
+		l.balance, err = newBalance(c.Shape, c.Task)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +179,8 @@ func (l *posterior) begin() {
 // plan solves the task on a drawn model.
 func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, err error) {
 	l.drawer.frequencies = l.run == nil && l.drawer.rng.Float64() >= drawnShare
-	if model, err = l.drawer.model(); err != nil {
+	model, err = l.drawer.model()
+	if err != nil {
 		return nil, nil, false, err
 	}
 	var task cmdp.Task
@@ -192,8 +194,11 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 		if err != nil {
 			return nil, nil, false, err
 		}
-	} else if task, err = l.remaining(); err != nil {
-		return nil, nil, false, err
+	} else {
+		task, err = l.remaining()
+		if err != nil {
+			return nil, nil, false, err
+		}
 	}
 	var r *exact.Result
 	if l.run != nil {
@@ -201,8 +206,11 @@ func (l *posterior) plan() (model *cmdp.Model, p *exact.Policy, feasible bool, e
 		if err == nil {
 			l.state.Work.Planner += r.Iterations
 		}
-	} else if r, err = l.solve(model, task); err == nil {
-		p = r.Policy
+	} else {
+		r, err = l.solve(model, task)
+		if err == nil {
+			p = r.Policy
+		}
 	}
 	if err != nil {
 		return nil, nil, false, err
@@ -282,7 +290,8 @@ func (l *posterior) remaining() (cmdp.Task, error) {
 		if err != nil {
 			return task, err
 		}
-		if task.Cost, err = cost.NewPrecomposed(l.task.Cost, diagonal(d, factor), offset, box); err != nil {
+		task.Cost, err = cost.NewPrecomposed(l.task.Cost, diagonal(d, factor), offset, box)
+		if err != nil {
 			return task, err
 		}
 	}
@@ -291,7 +300,8 @@ func (l *posterior) remaining() (cmdp.Task, error) {
 		if err != nil {
 			return task, err
 		}
-		if moved, err = geometry.NewScale(moved, 1/factor); err != nil {
+		moved, err = geometry.NewScale(moved, 1/factor)
+		if err != nil {
 			return task, err
 		}
 		task.Target = moved.(geometry.Compact)

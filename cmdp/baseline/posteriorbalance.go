@@ -50,7 +50,8 @@ func newBalance(sh *cmdp.Shape, task cmdp.Task) (*balance, error) {
 	}
 	b := &balance{}
 	var err error
-	if b.regret, b.violation, err = Ranges(sh, task); err != nil || b.regret == 0 || b.violation == 0 {
+	b.regret, b.violation, err = Ranges(sh, task)
+	if err != nil || b.regret == 0 || b.violation == 0 {
 		return nil, nil // too many returns for a curved goal, or nothing to weigh
 	}
 	for _, c := range list {
@@ -102,7 +103,8 @@ func (b *balance) task(goal cost.Cost, total []float64, k, m float64, free *exac
 		allowed = append(allowed, half)
 	}
 	var task cmdp.Task
-	if task.Cost, err = cost.NewMaximum(terms, b.box); err != nil {
+	task.Cost, err = cost.NewMaximum(terms, b.box)
+	if err != nil {
 		return task, err
 	}
 	within, err := geometry.NewIntersection(allowed...)

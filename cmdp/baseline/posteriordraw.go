@@ -42,7 +42,8 @@ func newDrawer(e *estimate, c *Config, stream string) drawer {
 	d := drawer{estimate: e, alpha: cmp.Or(c.Tuning.PriorWeight, OtherPriorWeight), source: source,
 		rng: rand.New(source), expect: c.Tuning.MeanModel,
 		stationary: e.pooled(), endless: c.Endless, from: e.start}
-	if d.any, d.of = e.shape.Twinned(); d.of == nil {
+	d.any, d.of = e.shape.Twinned()
+	if d.of == nil {
 		for s := range int32(e.states) {
 			d.any = append(d.any, s)
 		}
@@ -292,7 +293,8 @@ func (d *drawer) split(next []int32, prob []float64, r *row, first int, lump, le
 			share = distuv.Beta{Alpha: 1 + a, Beta: a * float64(rest-1), Src: d.source}.Rand()
 		}
 		next, prob = append(next, d.pick(next[first:], r)), append(prob, share*left)
-		if left -= share * left; left <= 0 {
+		left -= share * left
+		if left <= 0 {
 			break
 		}
 	}

@@ -82,7 +82,8 @@ func PlanSampled(ctx context.Context, env cmdp.Environment, c Config, each int, 
 	s := &sampler{ctx: ctx, env: env, shape: c.Shape, returns: c.Returns, each: each, rng: rng}
 	kernels := make([]cmdp.Kernel, sampledSteps(&c))
 	for h := range kernels {
-		if kernels[h], err = s.kernel(h); err != nil {
+		kernels[h], err = s.kernel(h)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -90,10 +91,12 @@ func PlanSampled(ctx context.Context, env cmdp.Environment, c Config, each int, 
 	if c.means() {
 		return p, p.planMeans(ctx, &c, task, kernels[0], strict)
 	}
-	if p.Model, err = NewModel(c.Shape, c.Endless, kernels); err != nil {
+	p.Model, err = NewModel(c.Shape, c.Endless, kernels)
+	if err != nil {
 		return nil, err
 	}
-	if p.Result, err = bestOrNearest(ctx, p.Model, task, exact.Options{}); err != nil {
+	p.Result, err = bestOrNearest(ctx, p.Model, task, exact.Options{})
+	if err != nil {
 		return nil, err
 	}
 	if p.Policy != nil {
@@ -114,7 +117,8 @@ func (p *Sampled) planMeans(ctx context.Context, c *Config, task cmdp.Task, kern
 		all[s], start[s] = int32(s), cmdp.StartState{State: s, Probability: 1 / float64(len(all))}
 	}
 	var err error
-	if p.Model, err = newModel(c.Shape, c.Endless, start, []cmdp.Kernel{kernel}); err != nil {
+	p.Model, err = newModel(c.Shape, c.Endless, start, []cmdp.Kernel{kernel})
+	if err != nil {
 		return err
 	}
 	if (&markov.Graph{Kernel: p.Model.Kernel(0), In: markov.Reachable(p.Model.Kernel(0), all)}).Components().Len() > 1 {

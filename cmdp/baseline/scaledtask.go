@@ -34,7 +34,8 @@ func newScaledTask(name string, c *Config) (*scaledTask, error) {
 	linear := c.Linear
 	if linear == nil {
 		var err error
-		if linear, err = LinearForm(c.Shape, c.Task); err != nil {
+		linear, err = LinearForm(c.Shape, c.Task)
+		if err != nil {
 			if errors.Is(err, ErrUnsupported) {
 				return nil, unsupported(name, "%s", strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error()))
 			}

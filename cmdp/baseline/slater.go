@@ -3,7 +3,8 @@ package baseline
 // newSlaterCore returns the core of the named algorithm and the scaled Slater constant of the Config. Without
 // constraints none is needed, and it is H.
 func newSlaterCore(name string, c *Config) (l *core, room float64, err error) {
-	if l, err = newCore(name, c); err != nil {
+	l, err = newCore(name, c)
+	if err != nil {
 		return nil, 0, err
 	}
 	if len(l.limit) > 0 && c.Knowledge.Slater == 0 {

@@ -50,7 +50,8 @@ func (t *table) Choose(rng *rand.Rand, h, s int) int {
 		if !drawn {
 			u, drawn = rng.Float64(), true
 		}
-		if u -= x; u < 0 {
+		u -= x
+		if u < 0 {
 			return a
 		}
 		last = a

@@ -73,7 +73,8 @@ func observe(u cmdp.DualUpdate, fresh func() cmdp.DualUpdate, sh *cmdp.Shape, sa
 		}
 		if save && k%50 == 49 {
 			var err error
-			if u, err = resaved(u, fresh()); err != nil {
+			u, err = resaved(u, fresh())
+			if err != nil {
 				return nil, err
 			}
 		}

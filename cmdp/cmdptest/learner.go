@@ -72,7 +72,8 @@ func learn(fresh func() (cmdp.Learner, error), env cmdp.Environment, save bool) 
 			if err != nil {
 				return nil, err
 			}
-			if l, err = resaved(l, to); err != nil {
+			l, err = resaved(l, to)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -87,7 +87,8 @@ func watch(m *cmdp.Model, mon monitor.Monitor) ([]float64, error) {
 				t.Choice = first + a
 				t.Next = m.Step(r, rng, h, s, a)
 			}
-			if memory, err = w.see(func(dst []float64) int { return mon.Step(dst, memory, t) }, r); err != nil {
+			memory, err = w.see(func(dst []float64) int { return mon.Step(dst, memory, t) }, r)
+			if err != nil {
 				return nil, err
 			}
 			s = t.Next

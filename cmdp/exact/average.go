@@ -39,7 +39,8 @@ type way struct {
 
 func newAverage(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*average, error) {
 	p := &average{stationary: reach(m, workers, tell)}
-	if p.relevance = c; m.Average() {
+	p.relevance = c
+	if m.Average() {
 		p.ends = p.graph.EndComponents()
 	} else if err := p.findEnds(c); err != nil {
 		return nil, err
@@ -63,7 +64,8 @@ func (p *average) findEnds(c relevance) error {
 	if err != nil {
 		return err
 	}
-	if p.stationary, p.ends = q, q.neutralEnds; p.ends == nil { // nothing ever comes back
+	p.stationary, p.ends = q, q.neutralEnds
+	if p.ends == nil { // nothing ever comes back
 		p.ends = p.graph.EndComponents()
 	}
 	for _, s := range p.ends.Order {
@@ -209,7 +211,8 @@ func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced
 	}
 	out := priced{policy: &policy, value: value, margin: margin, rough: p.least.Rough, proved: true,
 		level: p.gains(w.Loops)}
-	if out.returns = p.atOnce(w); out.returns == nil {
+	out.returns = p.atOnce(w)
+	if out.returns == nil {
 		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
 	}
 	return out, err
@@ -267,7 +270,8 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 				found.Return = i
 			}
 		}
-		if found.State, found.Action = int(s), int(c-p.k.First[s]); found.Return >= 0 {
+		found.State, found.Action = int(s), int(c-p.k.First[s])
+		if found.Return >= 0 {
 			break
 		}
 	}
@@ -313,7 +317,8 @@ func (p *average) mean(ctx context.Context, st *markov.Rule, endless bool) ([]fl
 	}
 	total := make([]float64, p.dim())
 	if !p.m.Average() {
-		if total = p.sum(st, x); endless {
+		total = p.sum(st, x)
+		if endless {
 			total = p.endless(total, st, x)
 		}
 		p.keep(total, false)

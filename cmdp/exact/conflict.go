@@ -82,7 +82,8 @@ func (c *conflictSearch) find() (*Conflict, error) {
 		return nil, err
 	}
 	if core == nil {
-		if core, err = c.shrink(all); err != nil {
+		core, err = c.shrink(all)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +169,8 @@ func (c *conflictSearch) clash(limits []int) (bool, error) {
 		if err := s.start(); err != nil {
 			return err
 		}
-		if verdict, err = s.findFeasible(); err == nil && verdict == Optimal {
+		verdict, err = s.findFeasible()
+		if err == nil && verdict == Optimal {
 			err = s.connected()
 		}
 		return err
@@ -190,7 +192,8 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		return 0, err
 	}
 	var base float64
-	if task.Cost, base, err = c.excess(k, task.Target); err != nil {
+	task.Cost, base, err = c.excess(k, task.Target)
+	if err != nil {
 		return 0, err
 	}
 	give := math.Inf(1)
@@ -251,7 +254,8 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	}
 	task.Whole = free
 	if len(parts) > 0 {
-		if task.Whole, err = geometry.NewIntersection(append(parts, free)...); err != nil {
+		task.Whole, err = geometry.NewIntersection(append(parts, free)...)
+		if err != nil {
 			return task, fmt.Errorf("exact: conflict: %w", err)
 		}
 	}
@@ -271,7 +275,8 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	}
 	set := parts[0]
 	if len(parts) > 1 {
-		if set, err = geometry.NewIntersection(parts...); err != nil {
+		set, err = geometry.NewIntersection(parts...)
+		if err != nil {
 			return task, fmt.Errorf("exact: conflict: %w", err)
 		}
 	}

@@ -129,7 +129,8 @@ func (p *stationary) mostOften(ctx context.Context, states []int32, rows []cmdp.
 		return nil, 0, fmt.Errorf("exact: %w", err)
 	}
 	task := cmdp.Task{Box: box}
-	if task.Cost, err = cost.NewLinear(axis(d+1, d, -1), box); err != nil {
+	task.Cost, err = cost.NewLinear(axis(d+1, d, -1), box)
+	if err != nil {
 		return nil, 0, fmt.Errorf("exact: %w", err)
 	}
 	for _, r := range rows {
@@ -282,7 +283,8 @@ func (s *solver) settleIn(p pricer, r *Result, right func(r *Result) bool, draft
 				floats.AddScaled(v, c.Weight, x)
 			}
 		}
-		if r.Returns = v; len(components) == 1 {
+		r.Returns = v
+		if len(components) == 1 {
 			r.Policy = components[0].Policy
 		} else {
 			r.Components = components
@@ -313,7 +315,8 @@ func (s *solver) recoverTotal(r *Result, p *stationary, columns []column, weight
 	if ok || err != nil {
 		return err
 	}
-	if ok, err = s.withMemory(r, p, b, s.attains); ok || err != nil {
+	ok, err = s.withMemory(r, p, b, s.attains)
+	if ok || err != nil {
 		return err
 	}
 	_, err = s.settleOn(r, s.attains, plain)
@@ -370,7 +373,8 @@ func (s *solver) drawn(ctx context.Context, p *stationary, b *blend) ([]Componen
 			with.rays, with.steps = append(slices.Clone(with.rays), c),
 				append(slices.Clone(with.steps), b.steps[j]/o.weight)
 			var err error
-			if carried, err = p.carries(ctx, &with); err != nil {
+			carried, err = p.carries(ctx, &with)
+			if err != nil {
 				return nil, err
 			}
 			if carried {

@@ -42,7 +42,7 @@ func Distance(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) 
 	return p.Distance(ctx, task, opts)
 }
 
-// Distance is the function [Distance], which it returns the errors of.
+// Distance is the function [Distance] for this planner, with the same errors.
 func (p *Planner) Distance(ctx context.Context, task cmdp.Task, opts Options) (*DistanceResult, error) {
 	if task.Target == nil {
 		return nil, errors.New("exact: distance: no target")

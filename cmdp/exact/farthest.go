@@ -35,7 +35,8 @@ func (f *front) farthest() (corner []float64, distance float64, weights []float6
 				return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
 			}
 		}
-		if solver, err = solveProgram(solver, func() *lp.Problem { return f.program(g.at) }, &sol); err != nil {
+		solver, err = solveProgram(solver, func() *lp.Problem { return f.program(g.at) }, &sol)
+		if err != nil {
 			return nil, 0, nil, err
 		}
 		g.distance, fresh[g] = math.Max(0, sol.Objective), f.weights(sol.Duals[:len(f.scale)])

@@ -33,7 +33,8 @@ func (s *solver) concluded(r *Result) (*Result, error) {
 	} else if err := s.recheckBound(r); err != nil {
 		return nil, err
 	}
-	if r.Gap = math.Max(0, r.Objective-r.Bound); !isFinite(r.Objective) {
+	r.Gap = math.Max(0, r.Objective-r.Bound)
+	if !isFinite(r.Objective) {
 		r.Gap = math.Inf(1)
 	}
 	s.fillPrices(r)

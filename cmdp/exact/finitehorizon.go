@@ -155,7 +155,7 @@ func (f *finite) clone() *finite {
 	return &q
 }
 
-// iterating is what iterate does, for those who wait.
+// iterating names the phase of iterate in reports of progress.
 const iterating = "finding values of states"
 
 // iterate runs value iteration, returns V*(dir) with a bound of its error, and records

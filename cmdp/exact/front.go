@@ -116,7 +116,8 @@ func (o FrontOptions) withDefaults(dim int) (FrontOptions, error) {
 		o.JoinGap = max(o.Gap, defaultGap)
 	}
 	var err error
-	if o.Options, err = o.Options.withDefaults(); err != nil {
+	o.Options, err = o.Options.withDefaults()
+	if err != nil {
 		return o, err
 	}
 	if len(o.Over) == 0 {
@@ -163,7 +164,7 @@ func Front(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts FrontOptions
 	return p.Front(ctx, task, opts)
 }
 
-// Front is the function [Front], which it returns the errors of. Other calls have their turn between two
+// Front is the function [Front] for this planner, with the same errors. Other calls have their turn between two
 // weighted problems.
 func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) (*FrontResult, error) {
 	task.Cost = nil

@@ -175,7 +175,8 @@ func ApproachabilityGap(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts
 	if err != nil {
 		return nil, err
 	}
-	if s.opts, err = opts.withDefaults(m.Dim(), s.diameter); err != nil {
+	s.opts, err = opts.withDefaults(m.Dim(), s.diameter)
+	if err != nil {
 		return nil, err
 	}
 	if err := s.run(); err != nil {

@@ -113,7 +113,8 @@ func (s *solver) join() error {
 		}
 		// What is new is joined too, and nothing is forgotten.
 		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
-		if t, err = p.settlementOf(s.ctx, columns, scaled(0.5, weights), runs); err != nil {
+		t, err = p.settlementOf(s.ctx, columns, scaled(0.5, weights), runs)
+		if err != nil {
 			return err
 		}
 	}

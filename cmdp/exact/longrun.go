@@ -178,7 +178,8 @@ func (p *average) classesOf(ctx context.Context, st *markov.Rule, x *markov.Occu
 				continue
 			}
 			var err error
-			if in.share, err = y.StationaryShares(ctx, set); err != nil {
+			in.share, err = y.StationaryShares(ctx, set)
+			if err != nil {
 				return nil, err
 			}
 			for j, at := range set {

@@ -288,7 +288,8 @@ func (m *master) same(a, b []float64) bool {
 
 func (m *master) addCut(c cut) error {
 	if m.extent == 0 {
-		if m.extent = width(c.slope, m.scale); m.extent == 0 {
+		m.extent = width(c.slope, m.scale)
+		if m.extent == 0 {
 			m.extent = 1
 		}
 		m.base = c.value
@@ -397,7 +398,8 @@ func (m *master) solve() error {
 	if err != nil {
 		return fmt.Errorf("exact: master: %w", err)
 	}
-	if m.solver, err = solveProgram(m.solver, m.program, &m.sol); err != nil {
+	m.solver, err = solveProgram(m.solver, m.program, &m.sol)
+	if err != nil {
 		return err
 	}
 	m.tau, m.u = m.base+m.sol.X[columnTau]*m.extent, m.sol.X[columnU]

@@ -110,7 +110,8 @@ func NewMixer(points Points, task cmdp.Task, lower, upper []float64) *Mixer {
 		linear.rows = append(linear.rows, cmdp.Constraint{Normal: scaled(1/size, r.Normal), Offset: r.Offset / size})
 	}
 	if affine {
-		if linear.scale = width(line.Gradient(), extent); linear.scale == 0 {
+		linear.scale = width(line.Gradient(), extent)
+		if linear.scale == 0 {
 			linear.scale = 1 // a constant cost
 		}
 		linear.goal, linear.offset = scaled(1/linear.scale, line.Gradient()), line.Offset()
@@ -189,7 +190,8 @@ func (x *Mixer) refuted() bool {
 	clear(x.dir)
 	bound := 0.0
 	for i, y := range x.Warm.Ray {
-		if y = max(0, -y); y > 0 {
+		y = max(0, -y)
+		if y > 0 {
 			floats.AddScaled(x.dir, y, x.rows[i].Normal)
 			bound += y * x.limits[i]
 		}
@@ -219,7 +221,8 @@ func (x *Mixer) mix(dir []float64) (low float64, added bool) {
 		c.coef = append(c.coef, floats.Dot(r.Normal, c.point))
 	}
 	for _, v := range c.coef {
-		if v = math.Abs(v); v > x.size {
+		v = math.Abs(v)
+		if v > x.size {
 			x.size = v
 		}
 	}

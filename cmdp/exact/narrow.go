@@ -53,7 +53,8 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 			if forever {
 				continue
 			}
-			if next, grown = exchangeIn(mix, between, f); next != nil && grown <= allowance {
+			next, grown = exchangeIn(mix, between, f)
+			if next != nil && grown <= allowance {
 				break
 			}
 			next = nil

@@ -80,7 +80,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("exact: %d iterations, %d workers: want 0 for the default, or more", o.Iterations,
 			o.Workers)
 	}
-	if o.JoinGap = max(o.JoinGap, o.Gap); o.JoinGap == 0 {
+	o.JoinGap = max(o.JoinGap, o.Gap)
+	if o.JoinGap == 0 {
 		o.JoinGap = defaultJoinGap
 	}
 	if o.Feasibility == 0 {

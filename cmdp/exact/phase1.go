@@ -33,7 +33,8 @@ func (s *solver) findFeasible() (Status, error) {
 		}
 		added := false
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
-			if added, err = s.separate(); err != nil || s.refuted != nil {
+			added, err = s.separate()
+			if err != nil || s.refuted != nil {
 				return Infeasible, err
 			}
 		}
@@ -121,7 +122,8 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 		if !(inside > 0 && next < t) {
 			next = t - 4*unit
 		}
-		if t = next; !(t > 0 && (1-t)*floats.Norm(minus(v, s.anchor.v), 2) <= 2*s.missing) {
+		t = next
+		if !(t > 0 && (1-t)*floats.Norm(minus(v, s.anchor.v), 2) <= 2*s.missing) {
 			break
 		}
 	}

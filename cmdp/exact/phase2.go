@@ -194,7 +194,8 @@ func (s *solver) tilt(mu, nu []float64, gains [][]float64) (added bool, err erro
 	defer func() { s.tilted = false }()
 	for raise := leastTilt; raise < mostTilt; raise *= 10 {
 		before := s.proof
-		if added, err = s.priceAt(mu, s.raised(nu, gains, raise)); added || err != nil || s.proof != before {
+		added, err = s.priceAt(mu, s.raised(nu, gains, raise))
+		if added || err != nil || s.proof != before {
 			return added, err
 		}
 	}

@@ -65,7 +65,7 @@ func (p *Planner) check(task cmdp.Task) error {
 	return checkTask(p.m, task)
 }
 
-// Solve is the function [Solve], which it returns the errors of.
+// Solve is the function [Solve] for this planner, with the same errors.
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
 	var r *Result
 	budget := newBudget(opts)
@@ -258,7 +258,7 @@ func (p *Planner) reach(tell markov.Progress) {
 // forget drops what an interruption may have left between two states. What was found of the model stays.
 func (p *Planner) forget() { p.pricer, p.reached, p.stale = nil, nil, false }
 
-// Ranges is the function [Ranges], which it returns the errors of. Of opts only Working is used. Extremes of
+// Ranges is the function [Ranges] for this planner, with the same errors. Of opts only Working is used. Extremes of
 // totals are found once.
 func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
 	if p.m == nil {

@@ -57,7 +57,8 @@ func (p *Policy) Choose(rng *rand.Rand, h, s int) int {
 	}
 	u := rng.Float64()
 	for a, x := range probs {
-		if u -= x; x > 0 && u < 0 {
+		u -= x
+		if x > 0 && u < 0 {
 			return a
 		}
 	}

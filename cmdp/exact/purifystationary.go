@@ -146,7 +146,8 @@ func (w *forward) component(ctx context.Context, i int, mixed []int32) error {
 				return err
 			}
 		}
-		if rows, err = w.end(); err != nil {
+		rows, err = w.end()
+		if err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,8 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, nil, err
 	}
-	if opts, err = opts.withDefaults(); err != nil {
+	opts, err = opts.withDefaults()
+	if err != nil {
 		return nil, nil, err
 	}
 	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())

@@ -301,7 +301,8 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	if err != nil {
 		return nil, err
 	}
-	if growth.Cost, err = cost.NewLinear(axis(d, i, slope), box); err != nil {
+	growth.Cost, err = cost.NewLinear(axis(d, i, slope), box)
+	if err != nil {
 		return nil, err
 	}
 	r, err := Solve(ctx, m, growth, Options{Workers: opts.Workers, Iterations: opts.Iterations,

@@ -19,7 +19,8 @@ func reachedSpans(m *cmdp.Model) [][]span {
 	out, left := make([][]span, 0, steps), steps*len(now)/2
 	for h := range steps {
 		spans, count := spansOf(now)
-		if left -= count; left < 0 {
+		left -= count
+		if left < 0 {
 			return nil
 		}
 		out = append(out, spans)

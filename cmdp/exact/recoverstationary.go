@@ -269,7 +269,7 @@ func (p *purifier) share(st *markov.Rule) {
 	}
 }
 
-// purifying is what purify does, for those who wait.
+// purifying names the phase of purify in reports of progress.
 const purifying = "taking randomisation out of the policy"
 
 // addPair adds a state that randomises, the j-th of keys, with the directions that it gives.

@@ -239,7 +239,8 @@ func (l *remembering) blend(ctx context.Context, b *blend, loops [][]column) (*b
 	places := make([]map[int32]int32, len(loops))
 	for i, rays := range loops {
 		var err error
-		if places[i], err = l.place(ctx, out.parts, rays, i); places[i] == nil || err != nil {
+		places[i], err = l.place(ctx, out.parts, rays, i)
+		if places[i] == nil || err != nil {
 			return nil, err
 		}
 	}

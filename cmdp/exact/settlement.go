@@ -65,7 +65,8 @@ func (p *average) settlementOf(ctx context.Context, columns []column, weights []
 		run := runs[c.policy]
 		if run == nil {
 			var err error
-			if run, err = p.longRun(ctx, &markov.Rule{Actions: *c.policy}); err != nil {
+			run, err = p.longRun(ctx, &markov.Rule{Actions: *c.policy})
+			if err != nil {
 				return nil, err
 			}
 			runs[c.policy] = run
@@ -351,7 +352,8 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 	if dir != nil {
 		means, _ := p.split(dir)
 		var err error
-		if least, err = p.leastMeans(ctx, means); err != nil {
+		least, err = p.leastMeans(ctx, means)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*S
 	return p.Slack(ctx, task, opts)
 }
 
-// Slack is the function [Slack], which it returns the errors of.
+// Slack is the function [Slack] for this planner, with the same errors.
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult

@@ -128,14 +128,17 @@ func (s *solver) answer(verdict Status) (*Result, error) {
 func (s *solver) judge() (verdict Status, err error) {
 	again := true
 	for again {
-		if verdict, err = s.findFeasible(); err != nil {
+		verdict, err = s.findFeasible()
+		if err != nil {
 			return 0, err
 		}
-		if again, err = s.narrowed(); again || err != nil {
+		again, err = s.narrowed()
+		if again || err != nil {
 			continue
 		}
 		if verdict == Optimal && s.task.Cost != nil {
-			if verdict, err = s.optimize(); err != nil {
+			verdict, err = s.optimize()
+			if err != nil {
 				return 0, err
 			}
 			if verdict == Unbounded {

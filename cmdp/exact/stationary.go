@@ -318,7 +318,8 @@ func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (pri
 		}
 		out := priced{policy: &policy, value: value, margin: margin, rough: rough, proved: proved,
 			level: p.gains(z.Loops)}
-		if out.returns, out.shown, err = p.returns(ctx, &markov.Rule{Actions: policy}); err != nil {
+		out.returns, out.shown, err = p.returns(ctx, &markov.Rule{Actions: policy})
+		if err != nil {
 			return out, err
 		}
 		p.last = out.returns
@@ -402,7 +403,8 @@ func (p *stationary) solve(ctx context.Context, dir []float64, tolerance float64
 		p.scalarize(z, dir)
 		z.Tolerance = tolerance
 		z.Progress = p.tell
-		if endless, err = z.Solve(ctx); endless != nil || err != nil {
+		endless, err = z.Solve(ctx)
+		if endless != nil || err != nil {
 			return z, endless, math.Inf(-1), 0, err
 		}
 		near := p.gamma > patient && p.gamma < 1

@@ -304,7 +304,8 @@ func (p *sum) combine(ctx context.Context, columns []column, weights []float64, 
 		kept := of[p.block[k]]
 		if p.blocks < len(p.parts) {
 			var err error
-			if kept, mine, err = q.different(ctx, columns, kept, weights); err != nil {
+			kept, mine, err = q.different(ctx, columns, kept, weights)
+			if err != nil {
 				return err
 			}
 		}

@@ -41,7 +41,8 @@ func (p *tallyPolicy) number(s int, count int32) int { return p.t.Index(s, count
 
 // room returns room for the actions of counts, all 0, in a buffer that begins with those of the same word.
 func (p *tallyPolicy) room(buffer *[]uint8, s int, in cmdp.Levels) []uint8 {
-	if *buffer = (*buffer)[:0]; in.Least > in.Most {
+	*buffer = (*buffer)[:0]
+	if in.Least > in.Most {
 		return nil
 	}
 	from, n := p.number(s, in.Least)%64, int(in.Most-in.Least)+1
@@ -327,7 +328,8 @@ func (b *tallyPull) settled(s int, in inflow, x float64, above bool) {
 // pay adds the final returns of counts that are not told apart.
 func (b *tallyPull) pay(counts float64, above bool) {
 	for j, i := range b.t.Columns {
-		if i -= b.t.Base.Dim(); i >= 0 && above {
+		i -= b.t.Base.Dim()
+		if i >= 0 && above {
 			b.sum[j] += counts * b.t.Final[i].High.Slope
 		} else if i >= 0 {
 			b.sum[j] += counts * b.t.Final[i].Low.Slope

@@ -73,7 +73,8 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 			q, err := p.with(relevanceOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
-				if value, margin, err = q.recheck(ctx, dir); value-margin > bound {
+				value, margin, err = q.recheck(ctx, dir)
+				if value-margin > bound {
 					bound = value - margin
 				}
 			}

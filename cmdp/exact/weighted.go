@@ -99,7 +99,8 @@ func (f *front) within(p pricer, gradient []float64, aim float64) (*supporting, 
 	}
 	task, opts := f.task, f.opts.Options
 	opts.NoNearest = true
-	if task.Cost, err = cost.NewLinear(gradient, box); err != nil {
+	task.Cost, err = cost.NewLinear(gradient, box)
+	if err != nil {
 		return nil, fmt.Errorf("exact: front: %w", err)
 	}
 	s, err := newSolver(f.ctx, p, task, opts)

@@ -109,7 +109,8 @@ func (p *Planner) SolveSafely(ctx context.Context, limits []Limit, task func(lim
 		if err != nil {
 			return nil, err
 		}
-		if plan, err = p.Solve(ctx, tight, opts); err != nil {
+		plan, err = p.Solve(ctx, tight, opts)
+		if err != nil {
 			return nil, err
 		}
 		if plan.Status != exact.Optimal && !best.Met {

@@ -178,7 +178,8 @@ func modulo(at Pos, x, n int64) int64 {
 	if n <= 0 {
 		Fail(at, "mod(%d, %d): want a positive divisor", x, n)
 	}
-	if x %= n; x < 0 {
+	x %= n
+	if x < 0 {
 		x += n
 	}
 	return x

@@ -247,7 +247,8 @@ func (x *expander) vector(i int) {
 		k := len(x.chosen) - 1
 		for ; k >= 0; k-- {
 			g := v.Groups[k]
-			if x.chosen[k]++; x.chosen[k] < int(x.end[g]) {
+			x.chosen[k]++
+			if x.chosen[k] < int(x.end[g]) {
 				break
 			}
 			x.chosen[k] = int(x.first[g])

@@ -193,7 +193,8 @@ func (s *States) lookup(packed []uint64, h uint64) (state, slot int) {
 				return state, i
 			}
 		}
-		if i++; i == len(t.slots) {
+		i++
+		if i == len(t.slots) {
 			i = 0
 		}
 	}
@@ -244,7 +245,8 @@ func (s *States) rehash(t *shard, slots int, indexBits uint) {
 		h := hash(s.at(state))
 		i := start(h, slots)
 		for t.slots[i] != 0 {
-			if i++; i == slots {
+			i++
+			if i == slots {
 				i = 0
 			}
 		}

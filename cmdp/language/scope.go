@@ -121,7 +121,8 @@ func literal(t Type, e *Expr, at Pos) *Expr {
 }
 
 func (s *Scope) resolve(e *Expr, rename map[string]string, depth int) *Expr {
-	if s.nodes++; s.nodes > maxNodes {
+	s.nodes++
+	if s.nodes > maxNodes {
 		Fail(e.At, "the expressions have more than %d operators once formulas are put in", maxNodes)
 	}
 	if depth > maxDepth {

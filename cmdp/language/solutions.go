@@ -24,7 +24,8 @@ func Solutions(variables []Variable, when *Expr) (found [][]int64) {
 	values, tried := make([]int64, n), 0
 	var extend func(first int)
 	extend = func(first int) {
-		if tried++; tried > maxTried {
+		tried++
+		if tried > maxTried {
 			Fail(when.At, "the search for the states where the condition holds takes more than %d steps", maxTried)
 		}
 		for _, holds := range known[first] {

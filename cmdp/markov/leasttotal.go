@@ -23,7 +23,7 @@ type LeastTotal struct {
 	Reward   []float64 // of each choice, that of staying included
 	Weight   []float64 // of each choice, the sum of the magnitudes that its reward is made of
 	Progress Progress
-	// Tolerance is the relative error that is no matter, 0 for rounding.
+	// Tolerance is the relative error that values may have; 0 asks for that of rounding alone.
 	Tolerance float64
 	// Perturbation multiplies what choices are made cheaper by; it is 1, and larger where rounding turned out
 	// to be more.

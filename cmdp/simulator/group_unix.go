@@ -20,7 +20,8 @@ func newGroup() (*group, error) {
 	g := &group{leader: exec.Command("sh", "-c", "read -r line; kill -KILL 0")}
 	g.leader.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
-	if g.alive, err = g.leader.StdinPipe(); err != nil {
+	g.alive, err = g.leader.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
 	return g, g.leader.Start()

@@ -76,13 +76,16 @@ func parseHello(line []byte) (*Hello, error) {
 	}
 	h := &Hello{Horizon: form.Horizon, Terminates: form.Terminates, Settable: form.Settable}
 	var err error
-	if h.Actions, err = parseActions(form.Actions, *form.States); err != nil {
+	h.Actions, err = parseActions(form.Actions, *form.States)
+	if err != nil {
 		return nil, fmt.Errorf(`"actions": %w`, err)
 	}
-	if h.Returns, err = parseReturns(form.Returns); err != nil {
+	h.Returns, err = parseReturns(form.Returns)
+	if err != nil {
 		return nil, fmt.Errorf(`"returns": %w`, err)
 	}
-	if h.Start, err = parseStart(form.Start, *form.States); err != nil {
+	h.Start, err = parseStart(form.Start, *form.States)
+	if err != nil {
 		return nil, fmt.Errorf(`"start": %w`, err)
 	}
 	return h, nil

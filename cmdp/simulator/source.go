@@ -73,7 +73,8 @@ func (t *talk) hello() (*Hello, error) {
 	line, err := t.ask(request)
 	if err == nil {
 		var h *Hello
-		if h, err = parseHello(line); err == nil {
+		h, err = parseHello(line)
+		if err == nil {
 			return h, nil
 		}
 	}
@@ -158,7 +159,8 @@ func start(command string, stderr io.Writer) (*child, error) {
 func (c *child) start(stderr io.Writer) error {
 	c.cmd.Stderr, c.cmd.WaitDelay = stderr, time.Second
 	var err error
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+	c.stdin, err = c.cmd.StdinPipe()
+	if err != nil {
 		return err
 	}
 	// Not StdoutPipe, which must not be waited for before everything is read.

@@ -65,7 +65,8 @@ func magnitude(x []float64) float64 {
 	most, sum := 0.0, 0.0
 	for _, v := range x {
 		sum += v - v // NaN unless v is finite
-		if v = math.Abs(v); v > most {
+		v = math.Abs(v)
+		if v > most {
 			most = v
 		}
 	}
@@ -179,7 +180,8 @@ func (s *Solver) general(row, col, payoff []float64, start int) (low, up float64
 	s.program.Careful = false
 	size := s.load(payoff, len(row), len(col))
 	s.program.Maximize(row, col, s.table, start)
-	if low, up = s.strategies(row, col, payoff); up-low <= good*size {
+	low, up = s.strategies(row, col, payoff)
+	if up-low <= good*size {
 		return low, up
 	}
 	s.best.Row, s.best.Col = append(s.best.Row[:0], row...), append(s.best.Col[:0], col...)

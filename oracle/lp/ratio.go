@@ -29,7 +29,8 @@ func (s *simplex) ratio(q int, d float64, phaseOne bool) step {
 			return 0, 0, false
 		}
 		// Slack allows that the variable has passed the target already.
-		if target, stops = s.target(k, -direction*a, phaseOne); stops && !((target-s.xB[k])*-direction*a < 0) {
+		target, stops = s.target(k, -direction*a, phaseOne)
+		if stops && !((target-s.xB[k])*-direction*a < 0) {
 			length = math.Abs(target-s.xB[k]) / math.Abs(a)
 		}
 		return length, target, stops

@@ -169,7 +169,8 @@ func (s *simplex) price(phaseOne bool, noise float64) (q int, d float64) {
 			size += math.Abs(p)
 		}
 		if math.Abs(c) > math.Abs(d) && math.Abs(c) > optimality*size+floor && s.col.improves(j, c) {
-			if q, d = j, c; bland {
+			q, d = j, c
+			if bland {
 				return q, d
 			}
 		}
@@ -177,7 +178,8 @@ func (s *simplex) price(phaseOne bool, noise float64) (q int, d float64) {
 	for i, y := range s.y {
 		if s.row.pos[i] < 0 && math.Abs(y) > math.Abs(d) && math.Abs(y) > floor &&
 			s.row.lower[i] != s.row.upper[i] && s.row.improves(i, y) {
-			if q, d = ^i, y; bland {
+			q, d = ^i, y
+			if bland {
 				return q, d
 			}
 		}

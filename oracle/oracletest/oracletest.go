@@ -117,7 +117,8 @@ func Aliasing(calls []Call) error {
 			return nil
 		}
 		apart, in := c.answer(math.NaN()), copies(c.Inputs)
-		if c.Do(in[c.Alias], in); !c.same(apart, in[c.Alias]) {
+		c.Do(in[c.Alias], in)
+		if !c.same(apart, in[c.Alias]) {
 			return fmt.Errorf("answer %v in place, %v apart", in[c.Alias], apart)
 		}
 		return nil

@@ -68,7 +68,8 @@ func (r *reader) readPlaceholders() error {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if name = strings.TrimSpace(name); !ok || !strings.HasPrefix(name, "$") {
+		name = strings.TrimSpace(name)
+		if !ok || !strings.HasPrefix(name, "$") {
 			return r.Errorf("got %s: want $NAME : NUMBER", source.Quote(line))
 		}
 		x, err := r.number([]byte(strings.TrimSpace(value)))

@@ -208,7 +208,8 @@ func (r *reader) rewards(text []byte, into *[][]float64, i int) ([]byte, error) 
 		}
 		if math.Float64bits(x) != 0 {
 			values := (*into)[k]
-			if r.cells += int64(i + 1 - len(values)); r.cells > max(1<<24, 8*r.Bytes) {
+			r.cells += int64(i + 1 - len(values))
+			if r.cells > max(1<<24, 8*r.Bytes) {
 				return nil, r.Errorf("more rewards than a file of this length may have")
 			}
 			values = append(values, make([]float64, i+1-len(values))...)
@@ -303,7 +304,8 @@ func (r *reader) probability(text []byte) (lower, upper float64, err error) {
 		return 0, 0, r.Errorf("got %s: want a number, or with the @value_type double-interval [LEAST, GREATEST]",
 			source.Quote(string(text)))
 	}
-	if lower, err = r.number(bytes.TrimSpace(least)); err != nil {
+	lower, err = r.number(bytes.TrimSpace(least))
+	if err != nil {
 		return 0, 0, err
 	}
 	upper, err = r.number(bytes.TrimSpace(greatest))

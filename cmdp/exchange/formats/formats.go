@@ -142,7 +142,8 @@ func readLanguage(f fs.File, name string, o Options) (*exchange.Model, error) {
 				len(p.Initial))}
 	}
 	if o.Rest != "" {
-		if p.Rest, err = p.Parse(o.Rest); err != nil {
+		p.Rest, err = p.Parse(o.Rest)
+		if err != nil {
 			return nil, fmt.Errorf("the condition of states at rest: %w", err)
 		}
 	}

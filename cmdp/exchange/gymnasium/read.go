@@ -229,10 +229,12 @@ func (r *reader) action(s, a int32) error {
 func (r *reader) outcome(fields []json.RawMessage) error {
 	var o outcome
 	var err error
-	if o.probability, err = source.Number(string(fields[0])); err != nil {
+	o.probability, err = source.Number(string(fields[0]))
+	if err != nil {
 		return fmt.Errorf("probability: %w", err)
 	}
-	if o.target, err = r.number(string(fields[1]), "the next state"); err != nil {
+	o.target, err = r.number(string(fields[1]), "the next state")
+	if err != nil {
 		return err
 	}
 	r.states = max(r.states, int(o.target)+1)

@@ -208,7 +208,8 @@ func (x *Array) readType(order, kind, width string) error {
 func (x *Array) readShape(shape string) error {
 	x.left = 1
 	for _, s := range strings.Split(shape, ",") {
-		if s = strings.TrimSpace(s); s == "" {
+		s = strings.TrimSpace(s)
+		if s == "" {
 			continue
 		}
 		n, err := strconv.Atoi(s)
@@ -376,7 +377,8 @@ func rowMajor(shape []int, values []float64) []float64 {
 		}
 		out[i] = values[from]
 		for d := len(shape) - 1; d >= 0; d-- {
-			if at[d]++; at[d] < shape[d] {
+			at[d]++
+			if at[d] < shape[d] {
 				break
 			}
 			at[d] = 0

@@ -39,21 +39,24 @@ func readMatrix(a *Archive) (*matrix, error) {
 	var rows, columns []int32
 	switch format[0] {
 	case "csr", "csc":
-		if columns, err = x.numbers(a, "indices", len(x.value), x.states-1); err != nil {
+		columns, err = x.numbers(a, "indices", len(x.value), x.states-1)
+		if err != nil {
 			return nil, err
 		}
 		bounds, err := x.numbers(a, "indptr", x.states+1, len(x.value))
 		if err != nil {
 			return nil, err
 		}
-		if rows, err = repeat(bounds, len(x.value)); err != nil {
+		rows, err = repeat(bounds, len(x.value))
+		if err != nil {
 			return nil, err
 		}
 		if format[0] == "csc" {
 			rows, columns = columns, rows
 		}
 	case "coo":
-		if rows, err = x.numbers(a, "row", len(x.value), x.states-1); err == nil {
+		rows, err = x.numbers(a, "row", len(x.value), x.states-1)
+		if err == nil {
 			columns, err = x.numbers(a, "col", len(x.value), x.states-1)
 		}
 		if err != nil {

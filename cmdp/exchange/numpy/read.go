@@ -169,7 +169,8 @@ func (k *reading) rewards(actions int) error {
 	}
 	var names []string
 	if k.archive.Has("rewards") {
-		if names, err = k.archive.Strings("rewards"); err != nil {
+		names, err = k.archive.Strings("rewards")
+		if err != nil {
 			return err
 		}
 		if len(names) != d {

@@ -109,7 +109,8 @@ func (r *reader) open(ending, header string, read func(*table) error) (bool, err
 	if err == nil {
 		var in io.Reader
 		var limit int64
-		if in, limit, err = source.Open(at, size); err == nil {
+		in, limit, err = source.Open(at, size)
+		if err == nil {
 			t := &table{Lines: source.NewLines(in), header: header, limit: limit}
 			err = read(t)
 			if err == nil {
@@ -250,7 +251,8 @@ func (t *table) probability(field string) (lower, upper float64, err error) {
 	if !closed || !comma {
 		return 0, 0, t.Errorf("got %s: want a number, or [LEAST,GREATEST]", source.Quote(field))
 	}
-	if lower, err = t.number(least); err != nil {
+	lower, err = t.number(least)
+	if err != nil {
 		return 0, 0, err
 	}
 	upper, err = t.number(greatest)
@@ -360,7 +362,8 @@ func (s *sequence) line() error {
 	}
 	choice, action := int32(0), ""
 	if m.Players > 0 {
-		if choice, err = s.index("choice", f[1], 1<<31-1); err != nil {
+		choice, err = s.index("choice", f[1], 1<<31-1)
+		if err != nil {
 			return err
 		}
 	}

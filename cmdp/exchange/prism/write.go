@@ -61,7 +61,8 @@ func (f *writer) file(name string, fill func(w *bufio.Writer)) {
 	}
 	w := bufio.NewWriterSize(out, 1<<16)
 	fill(w)
-	if f.err = w.Flush(); f.err == nil {
+	f.err = w.Flush()
+	if f.err == nil {
 		f.err = out.Close()
 	}
 }

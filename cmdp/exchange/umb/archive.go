@@ -96,7 +96,8 @@ func (a archive) index() (*index, error) {
 		if err != nil {
 			return err
 		}
-		if x, err = parseIndex(text, limit); err != nil {
+		x, err = parseIndex(text, limit)
+		if err != nil {
 			return errors.New(strings.TrimPrefix(err.Error(), "index.json: "))
 		}
 		return errStop

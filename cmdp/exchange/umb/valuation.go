@@ -25,7 +25,8 @@ func (r *reader) valuations() error {
 	}
 	v := &valuer{data: data, classes: d.Classes, states: int(r.x.System.States), most: int(max(1<<26, 4*r.size))}
 	var err error
-	if v.strings, err = r.strings(folder, d.Strings); err == nil {
+	v.strings, err = r.strings(folder, d.Strings)
+	if err == nil {
 		err = v.place(r.raw[folder+"valuation-to-class.bin"])
 	}
 	if err == nil {

@@ -238,7 +238,8 @@ func (f *writer) file(name string, size int64, fill func(w *bufio.Writer)) {
 	if f.err != nil {
 		return
 	}
-	if f.err = f.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644}); f.err !=
+	f.err = f.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644})
+	if f.err !=
 		nil {
 		return
 	}

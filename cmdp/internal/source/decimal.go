@@ -42,7 +42,8 @@ func ParseFloat(s string) (float64, error) {
 	}
 	if count > 0 && n <= maxDigits && after != "" && after[0]|32 == 'e' {
 		var e int
-		if e, after = exponent(after[1:]); e <= 0 {
+		e, after = exponent(after[1:])
+		if e <= 0 {
 			power -= e
 		} else {
 			power = maxPower + 1
@@ -91,7 +92,8 @@ func exponent(s string) (e int, rest string) {
 	if text == "" || len(text) > most {
 		return 0, "e"
 	}
-	if e = int(n); s[0] == '-' {
+	e = int(n)
+	if s[0] == '-' {
 		e = -e
 	}
 	return e, rest

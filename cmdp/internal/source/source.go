@@ -103,7 +103,8 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	if l.left -= int64(n); l.left < 0 {
+	l.left -= int64(n)
+	if l.left < 0 {
 		return 0, fmt.Errorf("the file unpacks to more than %d times its length: this is refused", MaxRatio)
 	}
 	return n, err

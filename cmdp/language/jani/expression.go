@@ -55,7 +55,8 @@ func keysOf(op language.Op) []string {
 
 // expression reads an expression. Names in it are those of the program.
 func (b *builder) expression(n *node, c *context) *expr {
-	if b.inlined++; b.inlined > maxInlined {
+	b.inlined++
+	if b.inlined > maxInlined {
 		fail(n.at, "the expressions have more than %d operators once functions are put in", maxInlined)
 	}
 	switch n.kind {

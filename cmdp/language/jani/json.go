@@ -86,7 +86,8 @@ func (r *reader) token() (json.Token, language.Pos) {
 
 func (r *reader) value() *node {
 	t, at := r.token()
-	if r.values++; r.values > maxValues {
+	r.values++
+	if r.values > maxValues {
 		fail(at, "more than %d values", maxValues)
 	}
 	switch t := t.(type) {
@@ -103,7 +104,8 @@ func (r *reader) value() *node {
 }
 
 func (r *reader) collection(begin json.Delim, at language.Pos) *node {
-	if r.depth++; r.depth > maxNested {
+	r.depth++
+	if r.depth > maxNested {
 		fail(at, "values are nested more than %d deep", maxNested)
 	}
 	n := &node{at: at, kind: "a list"}

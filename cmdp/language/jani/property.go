@@ -58,7 +58,8 @@ func (b *builder) reward(name string, at language.Pos, step, state *expr, ofTime
 			return
 		}
 		value = b.Number(value, nil, "a reward")
-		if b.items += len(actions); b.items > maxItems {
+		b.items += len(actions)
+		if b.items > maxItems {
 			fail(at, "the rewards of all actions are more than %d", maxItems)
 		}
 		for _, action := range actions {

@@ -90,7 +90,8 @@ func (p *part) join(q *part, shared bool, over []string) {
 			p.add(action, theirs...)
 			continue
 		}
-		if count += len(mine) * len(theirs); count > maxVectors {
+		count += len(mine) * len(theirs)
+		if count > maxVectors {
 			fail(language.Pos{}, "more than %d ways in which modules can move together", maxVectors)
 		}
 		joined := make([][]int32, 0, len(mine)*len(theirs))

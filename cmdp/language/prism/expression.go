@@ -133,7 +133,8 @@ func (p *parser) expression() *expr {
 
 // nested parses a part of an expression, which is nested in what stands at a place.
 func (p *parser) nested(at language.Pos, parse func() *expr) *expr {
-	if p.depth++; p.depth > maxNested {
+	p.depth++
+	if p.depth > maxNested {
 		fail(at, "expressions are nested more than %d deep", maxNested)
 	}
 	e := parse()

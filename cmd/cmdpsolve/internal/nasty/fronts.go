@@ -147,7 +147,8 @@ func (q *question) eachPolicy(p *Problem, visit func(v []float64, broken float64
 	}
 	policies := 1
 	for _, n := range g.nodes {
-		if policies *= max(1, len(n.choices)); policies > 3000 {
+		policies *= max(1, len(n.choices))
+		if policies > 3000 {
 			return false
 		}
 	}

@@ -50,7 +50,8 @@ func generateGame(m *maker) *Problem {
 		p.Returns["r0"], p.Returns["r9"] = Return{}, Return{Reach: m.states()}
 	}
 	if m.chance(0.6) {
-		if p.Goal = (&Goal{Maximize: m.names[0]}); m.chance(0.5) {
+		p.Goal = (&Goal{Maximize: m.names[0]})
+		if m.chance(0.5) {
 			p.Goal = &Goal{Minimize: m.names[0]}
 		}
 		return p
@@ -178,7 +179,8 @@ func (b *Bed) judgeGame(p *Problem, _ *question, file string) *Failure {
 	for k, name := range names {
 		for _, l := range p.Constraints {
 			if l.Return == name {
-				if signs[k], bounds[k] = 1, float(rat(l.AtMost)); l.AtMost == "" {
+				signs[k], bounds[k] = 1, float(rat(l.AtMost))
+				if l.AtMost == "" {
 					signs[k], bounds[k] = -1, float(rat(l.AtLeast))
 				}
 			}

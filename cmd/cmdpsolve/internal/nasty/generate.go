@@ -185,7 +185,8 @@ func (m *maker) rows() {
 		gives := func() map[string]json.Number {
 			g := m.gives()
 			if constant {
-				if g[m.names[len(m.names)-1]] = sure; sure == "0" {
+				g[m.names[len(m.names)-1]] = sure
+				if sure == "0" {
 					delete(g, m.names[len(m.names)-1])
 				}
 			}
@@ -455,12 +456,14 @@ func (m *maker) totals(name string) []*big.Rat {
 func (m *maker) bound(low, high *big.Rat) json.Number {
 	a, b := 0.0, 1.0
 	if low != nil {
-		if a = float(low); high == nil {
+		a = float(low)
+		if high == nil {
 			b = a + 1 + math.Abs(a)
 		}
 	}
 	if high != nil {
-		if b = float(high); low == nil {
+		b = float(high)
+		if low == nil {
 			a = b - 1 - math.Abs(b)
 		}
 	}

@@ -209,14 +209,16 @@ func (b *Bed) Run(t *testing.T, seed uint64, problems int, duration time.Duratio
 			continue
 		}
 		if why := known.why(p, f); why != "" {
-			if seen[why]++; report != nil && seen[why] < 3 {
+			seen[why]++
+			if report != nil && seen[why] < 3 {
 				small, sf := b.shrink(p, f)
 				report(small, sf, known.why(small, sf))
 			}
 			continue
 		}
 		key := f.Kind + p.kind()
-		if seen[key]++; seen[key] > 3 {
+		seen[key]++
+		if seen[key] > 3 {
 			continue
 		}
 		small, sf := b.shrink(p, f)

@@ -345,8 +345,11 @@ func (g *graph) settledAt(known bool) map[string]ends {
 		e, bound := all[l.Return], rat(l.AtMost)
 		if (l.AtMost == "") == (e.sign > 0) {
 			e.sign = 0
-		} else if bound = add(bound, rat(l.AtLeast)); bound.Cmp(e.last)*e.sign > 0 {
-			e.last = bound
+		} else {
+			bound = add(bound, rat(l.AtLeast))
+			if bound.Cmp(e.last)*e.sign > 0 {
+				e.last = bound
+			}
 		}
 		all[l.Return] = e
 	}
