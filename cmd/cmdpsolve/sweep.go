@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,28 +71,36 @@ func (s *sweepFlags) add(text string) error {
 	if !ok || len(parts) != 3 {
 		return errors.New("want RETURN=FROM:TO:STEP, such as cost=2:5:0.5")
 	}
-	var x [3]float64
+	var x [3]*big.Rat // as they are written: 2 + 3·0.1 is 2.3, and three steps of 0.1 lead from 2 to 2.3
 	for i, part := range parts {
-		var err error
-		x[i], err = strconv.ParseFloat(part, 64)
-		if err != nil || math.IsNaN(x[i]) || math.IsInf(x[i], 0) {
+		v, err := strconv.ParseFloat(part, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("%q: want a number", part)
 		}
+		x[i] = new(big.Rat)
+		if v != 0 { // also 1e-999999999, whose digits nobody wants
+			x[i].SetString(part)
+		}
 	}
-	steps := (x[1] - x[0]) / x[2]
-	switch {
-	case x[2] == 0 || steps < 0:
-		return fmt.Errorf("steps of %g never lead from %g to %g", x[2], x[0], x[1])
-	case steps > mostSwept:
-		return fmt.Errorf("%.0f values: want at most %d", steps, mostSwept)
+	if x[2].Sign() == 0 || new(big.Rat).Sub(x[1], x[0]).Sign()*x[2].Sign() < 0 {
+		return fmt.Errorf("steps of %s never lead from %s to %s", parts[2], parts[0], parts[1])
+	}
+	steps := new(big.Rat).Sub(x[1], x[0])
+	steps.Quo(steps, x[2])
+	steps.Add(steps, big.NewRat(1, 1e9)) // three steps of 0.3333333334 lead to 1
+	count := new(big.Int).Quo(steps.Num(), steps.Denom())
+	if count.Cmp(big.NewInt(mostSwept)) >= 0 {
+		many, _ := steps.Float64()
+		return fmt.Errorf("%.6g values: want at most %d", many, mostSwept)
 	}
 	l := query.Span{Return: name}
-	for i := range int(steps+1e-9) + 1 {
-		// As people write it: 2 + 3·0.1 is 2.3.
-		v, err := strconv.ParseFloat(strconv.FormatFloat(x[0]+float64(i)*x[2], 'g', 12, 64), 64)
-		if err != nil {
-			return err
+	for i := range count.Int64() + 1 {
+		at := new(big.Rat).Mul(big.NewRat(i, 1), x[2])
+		at.Add(at, x[0])
+		if at.Cmp(x[1])*x[2].Sign() > 0 {
+			at = x[1]
 		}
+		v, _ := at.Float64()
 		l.Values = append(l.Values, v)
 	}
 	*s = append(*s, l)
