@@ -291,3 +291,79 @@ func checkActions(t *testing.T, rng *rand.Rand, p *monitor.Product, keeps func(h
 		}
 	}
 }
+
+// Arrivals within steps and within what may be spent of several returns: whatever the
+// path, the monitor pays what the definition says of the path as a whole, once.
+func TestArrivalsOnRandomPaths(t *testing.T) {
+	k := cmdp.NewKernel()
+	k.Append([]int32{0}, []float64{1}, []float64{0})
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 9, Dim: 1, Kernels: []cmdp.Kernel{k},
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(23, 2))
+	units := []float64{0.25, 0.5, 2}
+	for range 3000 {
+		r := &monitor.Reach{Title: "there", Target: []bool{false, false, false, true}, Within: rng.IntN(7) - 1}
+		if rng.IntN(2) == 0 {
+			r.While = []bool{true, true, false, false}
+		}
+		if rng.IntN(2) == 0 {
+			r.Discount = 0.5
+		}
+		costs := rng.IntN(4)
+		limits, smallest := make([]int, costs), 0.0
+		for i := range limits {
+			limits[i] = rng.IntN(6)
+			unit := units[(i+len(limits))%3]
+			if err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 1 + i, Amounts: []float64{0, unit, 2 * unit},
+				AtMost: float64(limits[i]) * unit}); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 || unit < smallest {
+				smallest = unit
+			}
+		}
+		if r.Unit() != smallest {
+			t.Fatalf("%d costs: unit %g, want %g", costs, r.Unit(), smallest)
+		}
+		got, want, open, memory := 0.0, 0.0, true, 0
+		spent := make([]int, costs)
+		for step := range 8 {
+			to := rng.IntN(4)
+			returns := make([]float64, 1+costs)
+			for i := range spent {
+				n := max(0, rng.IntN(4)-1)
+				if step == 0 {
+					n = 0
+				}
+				spent[i] += n
+				returns[1+i] = float64(n) * units[(i+costs)%3]
+				open = open && spent[i] <= limits[i]
+			}
+			dst := []float64{7}
+			if step == 0 {
+				memory = r.Start(dst, monitor.Transition{Next: to, Returns: returns})
+			} else {
+				memory = r.Step(dst, memory, monitor.Transition{Next: to, Returns: returns})
+			}
+			got += dst[0]
+			open = open && (r.Within < 0 || step <= r.Within)
+			if open && to == 3 {
+				want, open = 1, false
+				if r.Discount > 0 && step > 0 {
+					want = r.Discount
+				}
+			}
+			open = open && (r.While == nil || r.While[to])
+			if r.Value(memory) == "over" && open && (r.Within < 0 || step < r.Within) {
+				t.Fatalf("within %d, spent %v of %v: over after step %d", r.Within, spent, limits, step)
+			}
+		}
+		if got != want {
+			t.Fatalf("within %d, while %v, spent %v of %v: %g, want %g", r.Within, r.While, spent, limits, got, want)
+		}
+	}
+}
