@@ -318,8 +318,9 @@ func TestArrivalsOnRandomPaths(t *testing.T) {
 		for i := range limits {
 			limits[i] = rng.IntN(6)
 			unit := units[(i+len(limits))%3]
-			if err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 1 + i, Amounts: []float64{0, unit, 2 * unit},
-				AtMost: float64(limits[i]) * unit}); err != nil {
+			err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, Coordinate: 1 + i,
+				Amounts: []float64{0, unit, 2 * unit}, AtMost: float64(limits[i]) * unit})
+			if err != nil {
 				t.Fatal(err)
 			}
 			if i == 0 || unit < smallest {
