@@ -661,7 +661,15 @@ func (p *loaded) notDefined(e *robust.NotDefinedError) string {
 	if e.Zero {
 		because = ", where a lower bound is 0"
 	}
-	return fmt.Sprintf("%s is not defined in every model of the intervals: by action %s of state %s%s, "+
+	const most = 8 // named choices
+	var by []string
+	for _, at := range e.At[:min(most, len(e.At))] {
+		by = append(by, fmt.Sprintf("action %s of state %s", p.ActionName(0, at.State, at.Choice), p.StateName(at.State)))
+	}
+	if more := len(e.At) - len(by); more > 0 {
+		by = append(by, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s is not defined in every model of the intervals: by %s%s, "+
 		"the process may be such that it %s: want lower bounds above 0 there",
-		what, p.ActionName(0, e.State, e.Choice), p.StateName(e.State), because, does)
+		what, strings.Join(by, ", "), because, does)
 }

@@ -462,6 +462,37 @@ func TestNotDefined(t *testing.T) {
 	}
 }
 
+// TestAllNotDefined: every choice by which nature keeps a total from ending is named, those near the end first.
+func TestAllNotDefined(t *testing.T) {
+	const n = 4
+	k := cmdp.NewKernel()
+	for s := range n {
+		k.Append([]int32{int32(s), int32(s + 1)}, []float64{0.5, 0.5}, []float64{1})
+		k.EndState()
+	}
+	k.EndState()
+	m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1,
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	iv, err := cmdp.NewIntervals(m, func(_, c int) ([]float64, []float64) {
+		return []float64{0, []float64{0.1, 0, 0.1, 0}[c]}, []float64{1, 1}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = set.Evaluate(t.Context(), cmdp.Deterministic{make([]int32, n+1)})
+	var no *robust.NotDefinedError
+	if !errors.As(err, &no) || !slices.Equal(no.At, []robust.StateChoice{{State: 3}, {State: 1}}) {
+		t.Errorf("%v, at %+v: want states 3 and 1", err, no)
+	}
+}
+
 // TestLongChain bounds the total of a chain of many states whose exit is at the end: it goes on with a probability
 // between 0.4 and 0.6 at each, and so takes 1/0.6 to 1/0.4 steps on average. What looks at all states until nothing
 // changes any more would take minutes.

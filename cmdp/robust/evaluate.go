@@ -96,13 +96,16 @@ func sumRounding(terms, size float64) float64 {
 // A NotDefinedError says that a return is not defined in every model of a set: from a state nature can keep the
 // process from coming to rest, or from coming back.
 type NotDefinedError struct {
-	// State and Choice are where nature can do so, Choice the number of the choice in its state.
-	State, Choice int
+	// At are the choices by which nature can do so, at least one.
+	At []StateChoice
 	// Zero says that a lower bound of 0 lets it.
 	Zero bool
 	// Mean says that the return is a long-run mean, else it is a total.
 	Mean bool
 }
+
+// A StateChoice is a state and the number of a choice in it.
+type StateChoice struct{ State, Choice int }
 
 func (e *NotDefinedError) Error() string {
 	what := "total"
@@ -110,5 +113,5 @@ func (e *NotDefinedError) Error() string {
 		what = "long-run mean"
 	}
 	return fmt.Sprintf("robust: the %s is not defined in every model of the set: state %d, choice %d",
-		what, e.State, e.Choice)
+		what, e.At[0].State, e.At[0].Choice)
 }

@@ -199,30 +199,40 @@ func (y *system) remain(in []bool, sure bool) []bool {
 // mustLeave returns an error if nature can keep the process in the marked states for ever.
 func (y *system) mustLeave(in []bool, mean bool) error {
 	stays := y.remain(in, false)
-	for n, x := range stays {
-		if !x {
-			continue
-		}
-		e := &NotDefinedError{State: int(y.states[n]), Mean: mean}
-		e.Choice = y.set.within(e.State, y.takes[n][0].choice)
-		surely := y.remain(in, true)
-		e.Zero = !surely[n]
-		for m, x := range stays { // a choice that could lead out is the one to speak of
-			for _, t := range y.takes[m] {
+	kept := slices.Index(stays, true)
+	if kept < 0 {
+		return nil
+	}
+	e := &NotDefinedError{Mean: mean, Zero: !y.remain(in, true)[kept]}
+	choice := func(n int, t taken) StateChoice {
+		s := int(y.states[n])
+		return StateChoice{State: s, Choice: y.set.within(s, t.choice)}
+	}
+	// Choices that could lead out are those to speak of, then those that could lead to these, and so on.
+	const rounds = 8
+	for range rounds {
+		left := slices.Clone(stays)
+		for n, x := range stays {
+			if !x {
+				continue
+			}
+			for _, t := range y.takes[n] {
 				leaves := false
 				y.set.eachSuccessor(t.choice, func(to int32, _, _ float64) {
 					leaves = leaves || y.number[to] < 0 || !stays[y.number[to]]
 				})
-				if x && leaves {
-					e.State = int(y.states[m])
-					e.Choice = y.set.within(e.State, t.choice)
-					return e
+				if leaves {
+					e.At = append(e.At, choice(n, t))
+					left[n] = false
 				}
 			}
 		}
-		return e
+		stays = y.remain(left, false)
 	}
-	return nil
+	if e.At == nil {
+		e.At = []StateChoice{choice(kept, y.takes[kept][0])}
+	}
+	return e
 }
 
 // within returns the number of a choice among those of its state.
