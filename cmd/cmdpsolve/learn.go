@@ -207,7 +207,11 @@ func (c *learnCommand) checkpoint(ctx context.Context) (*cmdp.Checkpoint, error)
 		if c.learner == "posterior" {
 			what = fmt.Sprintf("so far the past was made good as if there were %d", episodes)
 		}
-		c.say("from %d to %d episodes: %s", episodes, given, what)
+		of := "episodes"
+		if c.flags.Changed("steps") {
+			of = "steps"
+		}
+		c.say("from %d to %d %s: %s", episodes, given, of, what)
 	}
 	return from, err
 }
