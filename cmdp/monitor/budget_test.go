@@ -2,6 +2,8 @@ package monitor_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -100,6 +102,33 @@ func TestMemoryForWhatMatters(t *testing.T) {
 				Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})}})
 		if got := p.Model.States(); got != want {
 			t.Errorf("limit %g: %d pairs, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestOrderOfLimits: what is remembered, and its name, are the same in whatever order limits are given, and the name
+// says between which of them the total ends.
+func TestOrderOfLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 11))
+	for trial := range 20 {
+		m := randomModel(t, rng, shape{states: 3, horizon: 4})
+		var limits []monitor.Limit
+		for range 3 {
+			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(13)) / 10})
+		}
+		names := func() map[string]bool {
+			b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
+			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{b}})
+			all := map[string]bool{}
+			for s := range p.Model.States() {
+				all[fmt.Sprintf("%d %s", p.State(s), b.Value(p.Part(s, 0)))] = true
+			}
+			return all
+		}
+		want := names()
+		rng.Shuffle(len(limits), func(i, j int) { limits[i], limits[j] = limits[j], limits[i] })
+		if got := names(); !maps.Equal(got, want) {
+			t.Errorf("trial %d: limits %v: %v, in another order %v", trial, limits, got, want)
 		}
 	}
 }

@@ -14,18 +14,22 @@ import (
 func TestDistributionToTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		pays float64 // at the end
+		back float64 // probability of leaving the end
 		ok   bool
-	}{{0, true}, {0.5, false}} {
+	}{{0, 0, true}, {0.5, 0, false}, {0, 0.25, false}, {0, 0.75, false}} {
 		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1,
 			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{{
-				First: []int32{0, 1, 2}, Offset: []int{0, 2, 3}, Next: []int32{0, 1, 1}, Prob: []float64{0.75, 0.25, 1},
-				Returns: []float64{0.5, c.pays}}}})
+				First: []int32{0, 1, 2}, Offset: []int{0, 2, 4}, Next: []int32{0, 1, 0, 1},
+				Prob: []float64{0.75, 0.25, c.back, 1 - c.back}, Returns: []float64{0.5, c.pays}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		values, probabilities, ok := monitor.Distribution(t.Context(), m, always{}, 0)
 		if ok != c.ok {
-			t.Fatalf("the end pays %g: counted %v", c.pays, ok)
+			t.Fatalf("the end pays %g and is left with %g: counted %v", c.pays, c.back, ok)
+		}
+		if !ok {
+			continue
 		}
 		sum := 0.0
 		for i, x := range values {
@@ -36,7 +40,7 @@ func TestDistributionToTheEnd(t *testing.T) {
 			}
 			sum += probabilities[i]
 		}
-		if c.ok && math.Abs(sum-1) > 1e-12 {
+		if math.Abs(sum-1) > 1e-12 {
 			t.Errorf("probabilities sum to %g", sum)
 		}
 	}

@@ -368,3 +368,38 @@ func TestArrivalsOnRandomPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsOfGames: the opponent has as many actions as in the base, at each step.
+func TestProductsOfGames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 12))
+	const states, horizon = 3, 4
+	for range 10 {
+		spec := cmdp.ModelSpec{Horizon: horizon, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+		for range horizon {
+			k, opponents := cmdp.NewKernel(), make([]int32, states)
+			for s := range states {
+				opponents[s] = 1 + rng.Int32N(3)
+				for range (1 + rng.Int32N(2)) * opponents[s] {
+					k.Append([]int32{rng.Int32N(states)}, []float64{1}, []float64{float64(rng.IntN(2))})
+				}
+				k.EndState()
+			}
+			spec.Kernels, spec.Opponents = append(spec.Kernels, k), append(spec.Opponents, opponents)
+		}
+		m, err := cmdp.NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := product(t, monitor.Spec{Model: m,
+			Monitors: []monitor.Monitor{&monitor.Visits{Title: "visits", States: randomSet(rng, states)}}})
+		sh := p.Model.Shape()
+		for h := range horizon {
+			for s := range p.Model.States() {
+				got, want := sh.OpponentActions(h, s), m.Shape().OpponentActions(h, p.State(s))
+				if sh.Actions(h, s) > 0 && got != want {
+					t.Errorf("step %d, state %d: %d actions of the opponent, want %d", h, s, got, want)
+				}
+			}
+		}
+	}
+}

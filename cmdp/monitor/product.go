@@ -145,14 +145,15 @@ func promised(sh *cmdp.Shape, i int) (lower, upper float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
+// opponents counts the actions of the opponent, 1 where a pair has no choices at a step.
 func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
 	out := make([][]int32, len(p.layers))
-	for h := range out {
-		out[h] = make([]int32, len(p.state))
-		for i, s := range p.state {
-			out[h][i] = 1
-			if sh.Actions(h, int(s)) > 0 {
-				out[h][i] = int32(sh.OpponentActions(h, int(s)))
+	for h, layer := range p.layers {
+		out[h] = slices.Repeat([]int32{1}, len(p.state))
+		for _, i := range layer {
+			s := int(p.state[i])
+			if sh.Actions(h, s) > 0 {
+				out[h][i] = int32(sh.OpponentActions(h, s))
 			}
 		}
 	}
