@@ -102,7 +102,7 @@ func (c *planCommand) distributed(ctx context.Context, p *loaded, r *exact.Resul
 		c.say("no distribution is shown: no policy is known that is optimal")
 		return d, nil
 	}
-	d, err = distributionsOf(ctx, query.NewSimulation(p.Query, query.Draws(r.Policy, r.Components), 1, 1000),
+	d, err = distributionsOf(ctx, query.NewSimulation(p.Query, query.Draws(r.Policy, r.Mixture), 1, 1000),
 		p.Returns, episodesOfPlans)
 	if err == nil && c.sweep.plot != "" {
 		err = distributionFigure(p.title(), d).Save(c.sweep.plot)

@@ -38,7 +38,7 @@ type played struct {
 	id              int
 	of              *loaded
 	policy          *exact.Policy
-	components      []exact.Component
+	components      []exact.WeightedPolicy
 	returns         []float64
 	agent, opponent cmdp.Policy // the policies to show, nil if there is none
 	types           *fleet.Plan // of a fleet
@@ -267,8 +267,8 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 		}
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
 	}
-	if r.Policy != nil || len(r.Components) > 0 {
-		plan := &played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}
+	if r.Policy != nil || len(r.Mixture) > 0 {
+		plan := &played{of: p, policy: r.Policy, components: r.Mixture, returns: r.Returns}
 		if r.Policy != nil {
 			plan.agent = r.Policy
 		}

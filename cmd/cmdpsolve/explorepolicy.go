@@ -216,7 +216,7 @@ func (v *policyView) countForever(ctx context.Context) error {
 	}
 	components := v.plan.components
 	if v.plan.policy != nil {
-		components = []exact.Component{{Weight: 1, Policy: v.plan.policy}}
+		components = []exact.WeightedPolicy{{Weight: 1, Policy: v.plan.policy}}
 	}
 	rows := m.Rows(0)
 	for _, c := range components {

@@ -142,12 +142,12 @@ func (c *planCommand) planFleet(ctx context.Context, p *loaded) error {
 func (p *loaded) member(k int) *loaded { return p.as(p.Fleet().Members[k]) }
 
 // mixtureOf returns the policies of a type with their shares, as those of a plan of one agent.
-func mixtureOf(t *fleet.TypePlan) (policy *exact.Policy, components []exact.Component) {
+func mixtureOf(t *fleet.TypePlan) (policy *exact.Policy, components []exact.WeightedPolicy) {
 	if len(t.Policies) == 1 {
 		return t.Policies[0].Policy, nil
 	}
 	for _, a := range t.Policies {
-		components = append(components, exact.Component{Weight: a.Share, Policy: a.Policy})
+		components = append(components, exact.WeightedPolicy{Weight: a.Share, Policy: a.Policy})
 	}
 	return nil, components
 }
@@ -160,7 +160,7 @@ func (o *showOptions) shownTypes(ctx context.Context, p *loaded,
 	}
 	for k := range plan.Types[:min(mostTypes, len(plan.Types))] {
 		r := &exact.Result{Status: plan.Status}
-		r.Policy, r.Components = mixtureOf(&plan.Types[k])
+		r.Policy, r.Mixture = mixtureOf(&plan.Types[k])
 		shown, err := o.shownPolicy(ctx, p.member(k), r)
 		if err != nil {
 			return nil, err
@@ -222,8 +222,8 @@ func (c *planCommand) writeFleet(p *loaded, d *planReport, plan *fleet.Plan) err
 }
 
 // writePolicy writes the policy of an answer, or those of all types of a fleet.
-func (p *loaded) writePolicy(path string, policy *exact.Policy, components []exact.Component,
-	parts []exact.Mixed) error {
+func (p *loaded) writePolicy(path string, policy *exact.Policy, components []exact.WeightedPolicy,
+	parts []exact.PartMixture) error {
 	if p.isFleet() {
 		return p.writeTypes(path, p.Fleet().Plan(&exact.Result{Parts: parts}))
 	}

@@ -307,7 +307,7 @@ func (c *frontCommand) writeFiles(ctx context.Context, p *loaded, rep *frontRepo
 			if err := v.at.Recover(ctx); err != nil {
 				return err
 			}
-			if err := p.as(v.at.Query).writePolicy(v.File, v.at.Policy, v.at.Components, v.at.Parts); err != nil {
+			if err := p.as(v.at.Query).writePolicy(v.File, v.at.Policy, v.at.Mixture, v.at.Parts); err != nil {
 				return err
 			}
 		}

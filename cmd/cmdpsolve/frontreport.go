@@ -29,7 +29,7 @@ type frontReport struct {
 	// Union is the number of curves of which this one is made, one for each choice of thresholds for the worst
 	// episodes.
 	Union  int `json:"union,omitempty"`
-	status exact.Status
+	status exact.Verdict
 	shown  []string // returns
 	over   []objective
 	all    bool // vertices that print alike are all shown

@@ -264,7 +264,7 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 	if err != nil {
 		return err
 	}
-	answer := &exact.Result{Status: exact.Optimal, Policy: r.Policy, Components: r.Components, Returns: r.Returns}
+	answer := &exact.Result{Status: exact.Optimal, Policy: r.Policy, Mixture: r.Components, Returns: r.Returns}
 	kept := r.Status == robust.Optimal || r.Status == robust.Feasible
 	if !kept {
 		answer.Status = exact.Undecided

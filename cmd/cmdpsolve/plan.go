@@ -372,7 +372,7 @@ func (c *planCommand) conclude(ctx context.Context, p *loaded, d *planReport, r 
 	}
 	writeErr := c.writePolicy(p, r)
 	switch {
-	case r.Status == exact.Stopped && r.Policy == nil && r.Components == nil:
+	case r.Status == exact.Stopped && r.Policy == nil && r.Mixture == nil:
 		undecided = failed(fmt.Errorf("stopped: neither a policy that keeps every limit nor a proof that there is "+
 			"none was found within %v (see --budget)", c.budget))
 	case r.Status != exact.Undecided:
@@ -387,12 +387,12 @@ func (c *planCommand) writePolicy(p *loaded, r *exact.Result) error {
 	switch {
 	case c.policy == "":
 		return nil
-	case !slices.Contains([]exact.Status{exact.Optimal, exact.Unbounded, exact.Stopped}, r.Status) ||
-		r.Policy == nil && r.Components == nil:
+	case !slices.Contains([]exact.Verdict{exact.Optimal, exact.Unbounded, exact.Stopped}, r.Status) ||
+		r.Policy == nil && r.Mixture == nil:
 		c.notWritten(c.policy, "none is known to be what is wanted")
 		return nil
 	}
-	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Components))
+	return problem.WritePolicy(c.policy, p.Process, p.PlanRows(r.Policy, r.Mixture))
 }
 
 // notWritten says that a policy is not written, and that one of before would be taken for it.
@@ -404,7 +404,7 @@ func (c *planCommand) notWritten(path, why string) {
 }
 
 // verdict is the error that gives the exit status of an answer.
-func verdict(status exact.Status, iterations int) error {
+func verdict(status exact.Verdict, iterations int) error {
 	switch status {
 	case exact.Infeasible:
 		return &exitError{exitInfeasible, nil}

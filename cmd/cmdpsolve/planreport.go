@@ -152,7 +152,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Objective: report.NaN, Bound: report.NaN, Gap: report.NaN,
 		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
 		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized,
-		Components: len(r.Components),
+		Components: len(r.Mixture),
 		Memory:     p.remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
@@ -166,7 +166,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		d.Objective, d.Bound, d.Gap = report.Number(p.Sense()*r.Objective), report.Number(p.Sense()*r.Bound),
 			report.Number(r.Gap)
 	}
-	if r.Status == exact.Stopped && r.Policy == nil && r.Components == nil {
+	if r.Status == exact.Stopped && r.Policy == nil && r.Mixture == nil {
 		d.Objective, d.Gap = report.NaN, report.NaN
 	}
 	if r.Status == exact.Stopped && math.IsInf(r.Bound, -1) {
@@ -181,7 +181,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 	if r.Status == exact.Optimal && p.Task.Cost != nil && p.Task.Target != nil {
 		d.Rho = report.Number(r.Rho)
 	}
-	d.draws = slices.ContainsFunc(r.Components, func(c exact.Component) bool { return c.Policy.Randomized() > 0 })
+	d.draws = slices.ContainsFunc(r.Mixture, func(c exact.WeightedPolicy) bool { return c.Policy.Randomized() > 0 })
 	d.addLimits(p, r)
 	if !p.isFleet() && p.Model.Means() && (r.Status == exact.Optimal || r.Status == exact.Undecided ||
 		r.Status == exact.Stopped) {

@@ -94,9 +94,9 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 	case r.Status != exact.Optimal && r.Status != exact.Unbounded:
 		return []report.Section{report.Note{"No policy is shown: none is known to be what is wanted."}}, nil
 	}
-	components, lines := r.Components, []policyLine(nil)
+	components, lines := r.Mixture, []policyLine(nil)
 	if r.Policy != nil {
-		components = []exact.Component{{Weight: 1, Policy: r.Policy}}
+		components = []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
 	for i, c := range components {
 		found, err := p.policyLines(ctx, c.Policy)
@@ -238,7 +238,7 @@ const mostLines = 40
 
 // policyTable lists the lines of a policy. If there are too many, it lists those
 // that are visited most.
-func (p *loaded) policyTable(lines []policyLine, components []exact.Component) []report.Section {
+func (p *loaded) policyTable(lines []policyLine, components []exact.WeightedPolicy) []report.Section {
 	shown, left := lines, len(lines)-mostLines
 	if left > 0 {
 		order := make([]int, len(lines))

@@ -219,12 +219,12 @@ func (c *planCommand) addSwept(p *loaded, s *query.Swept, took time.Duration, re
 	if err := os.MkdirAll(filepath.Dir(one.Policy), 0o777); err != nil {
 		return failed(err)
 	}
-	return failed(q.writePolicy(one.Policy, s.Result.Policy, s.Result.Components, s.Result.Parts))
+	return failed(q.writePolicy(one.Policy, s.Result.Policy, s.Result.Mixture, s.Result.Parts))
 }
 
 // sweptVerdict is infeasible if limits can be kept in none of the plans, and undecided if one of them is.
 func sweptVerdict[P any](plans []P, status func(P) string, undecided error) error {
-	is := func(s exact.Status) func(P) bool { return func(one P) bool { return status(one) == s.String() } }
+	is := func(s exact.Verdict) func(P) bool { return func(one P) bool { return status(one) == s.String() } }
 	switch {
 	case slices.ContainsFunc(plans, is(exact.Undecided)):
 		return undecided

@@ -206,9 +206,9 @@ func planEndless(m *cmdp.Model, task cmdp.Task, opts exact.Options,
 		return nil, nil, err
 	}
 	policy = r.Policy
-	if policy == nil && len(r.Components) > 0 {
+	if policy == nil && len(r.Mixture) > 0 {
 		u := rng.Float64()
-		for _, c := range r.Components {
+		for _, c := range r.Mixture {
 			policy = c.Policy
 			u -= c.Weight
 			if u < 0 {

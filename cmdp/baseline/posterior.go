@@ -263,8 +263,8 @@ func bestOrNearest(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts exac
 		return r, nil
 	}
 	r.Iterations += second.Iterations
-	if second.Status != exact.Infeasible && (second.Policy != nil || second.Components != nil) {
-		r.Policy, r.Components, r.Objective, r.Returns = second.Policy, second.Components, second.Objective,
+	if second.Status != exact.Infeasible && (second.Policy != nil || second.Mixture != nil) {
+		r.Policy, r.Mixture, r.Objective, r.Returns = second.Policy, second.Mixture, second.Objective,
 			second.Returns
 	}
 	return r, nil

@@ -10,10 +10,10 @@ import (
 // h be the relative values. In an end no mean is below the least of θ·r + Σ P h − h over
 // its choices; v is at most that in each end, up to the margin, and at most the totals and its mean after
 // every choice, so that with what has been collected it can only rise on the way.
-func (p *average) bound(means, totals []float64, w *way) (value, margin float64) {
-	v, size := p.spread(nil, w.LeastTotal), 0.0
-	value, lost := atStart(p.m, v)
-	if !p.bounded(totals) {
+func (p *averageReward) bound(means, totals []float64, w *transient) (value, margin float64) {
+	v, size := p.liftValues(nil, w.LeastTotal), 0.0
+	value, lost := startMean(p.m, v)
+	if !p.boundedTotals(totals) {
 		return value, math.Inf(1)
 	}
 	collects := floats.Norm(totals, 1) > 0
@@ -30,24 +30,24 @@ func (p *average) bound(means, totals []float64, w *way) (value, margin float64)
 			}
 			inside := p.ends.Inside[c]
 			if !inside || collects { // else v is the same everywhere
-				up, weight, error := p.gain(totals, v, s, c)
-				if up < error && weight > 0 && !p.holds(totals, v, s, c) {
+				up, weight, error := p.residual(totals, v, s, c)
+				if up < error && weight > 0 && !p.holdsExactly(totals, v, s, c) {
 					return value, math.Inf(1)
 				}
 			}
 			if inside {
-				up, weight, error := p.gain(means, p.least.Bias, s, c)
+				up, weight, error := p.residual(means, p.least.Bias, s, c)
 				size = max(size, math.Abs(x), weight)
 				margin = max(margin, x-(up-error))
 			}
 		}
 	}
-	return value, margin*(1+8*unit) + unit*size + lost
+	return value, margin*(1+8*roundoff) + roundoff*size + lost
 }
 
-// bounded reports whether every total that a direction has a part in matters, and on that side. Any other
+// boundedTotals reports whether every total that a direction has a part in matters, and on that side. Any other
 // may have no bound.
-func (p *average) bounded(totals []float64) bool {
+func (p *averageReward) boundedTotals(totals []float64) bool {
 	for i, t := range totals {
 		if t > 0 && !p.up[i] || t < 0 && !p.down[i] {
 			return false
@@ -56,9 +56,9 @@ func (p *average) bounded(totals []float64) bool {
 	return true
 }
 
-// gain returns dir·r + Σ P v − v of a choice, the magnitude of what is added up, and what rounding may
+// residual returns dir·r + Σ P v − v of a choice, the magnitude of what is added up, and what rounding may
 // take from it.
-func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
+func (p *averageReward) residual(dir, v []float64, s, c int) (up, weight, lost float64) {
 	for j, r := range p.k.ReturnsOf(c, len(dir)) {
 		y := dir[j] * r
 		up += y
@@ -71,5 +71,5 @@ func (p *average) gain(dir, v []float64, s, c int) (up, weight, lost float64) {
 		up += y
 		weight += math.Abs(y)
 	}
-	return up, weight, float64(len(dir)+2*len(next)+6) * unit * weight
+	return up, weight, float64(len(dir)+2*len(next)+6) * roundoff * weight
 }

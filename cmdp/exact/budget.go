@@ -73,47 +73,47 @@ func (b *budget) over() bool {
 	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
 }
 
-// ask asks the source for the cheapest policy in a direction, as long as there is time.
-func (s *solver) ask(dir []float64, aim float64) (priced, error) {
+// priceInTime asks the source for the cheapest policy in a direction, as long as there is time.
+func (s *solver) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 	b := s.budget
 	if b == nil {
-		return s.source.price(s.ctx, dir, aim)
+		return s.pricing.price(s.ctx, dir, aim)
 	}
 	if b.over() {
-		return priced{}, errBudget
+		return pricedPolicy{}, errBudget
 	}
 	begin := b.now()
 	ctx, cancel := context.WithTimeout(s.ctx, max(b.deadline.Sub(begin)-b.longest, 0))
 	defer cancel()
-	p, err := s.source.price(ctx, dir, aim)
+	p, err := s.pricing.price(ctx, dir, aim)
 	b.longest = max(b.longest, b.now().Sub(begin))
 	if err != nil && ctx.Err() != nil && s.ctx.Err() == nil {
-		b.interrupted = !s.traits.fresh
+		b.interrupted = !s.traits.stateless
 		return p, errBudget
 	}
 	return p, err
 }
 
-// outOfTime returns the best answer that was found before the time was over.
-func (s *solver) outOfTime() (*Result, error) {
-	if s.refuted != nil {
-		return s.refutedOnly(), nil
+// stoppedResult returns the best answer that was found before the time was over.
+func (s *solver) stoppedResult() (*Result, error) {
+	if s.farkas != nil {
+		return s.infeasibleInTime(), nil
 	}
-	if s.inside {
+	if s.meetsTarget {
 		if s.budget.interrupted {
-			if err := s.renew(); err != nil {
+			if err := s.newPricer(); err != nil {
 				return nil, err
 			}
 		}
-		r, err := s.finish()
+		r, err := s.finalResult()
 		if err == nil && r.Status == Undecided {
 			r.Status = Stopped
 		}
 		return r, err
 	}
-	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.missing,
+	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.targetTolerance,
 		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN()}
-	r.Returns = s.nearestKnown()
+	r.Returns = s.lastReturns()
 	s.fillPrices(r)
 	if r.Returns == nil {
 		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
@@ -123,18 +123,18 @@ func (s *solver) outOfTime() (*Result, error) {
 	return r, nil
 }
 
-// refutedOnly is the answer "infeasible" with the nearest returns of the first phase: there was no time for
+// infeasibleInTime is the answer "infeasible" with the nearest returns of the first phase: there was no time for
 // nearer ones.
-func (s *solver) refutedOnly() *Result {
-	r := &Result{Returns: s.nearestKnown()}
-	s.refuted.Distance = s.violation(r.Returns)
-	return s.refutation(s.refuted, &solver{}, r)
+func (s *solver) infeasibleInTime() *Result {
+	r := &Result{Returns: s.lastReturns()}
+	s.farkas.Distance = s.violation(r.Returns)
+	return s.infeasibleWith(s.farkas, &solver{}, r)
 }
 
-// nearestKnown returns the returns of the mixture that the master has last found, nil without a policy.
-func (s *solver) nearestKnown() []float64 {
+// lastReturns returns the returns of the mixture that the master has last found, nil without a policy.
+func (s *solver) lastReturns() []float64 {
 	if floats.Sum(s.master.lambda) > 0.5 {
 		return slices.Clone(s.master.v)
 	}
-	return slices.Clone(s.master.point())
+	return slices.Clone(s.master.firstReturns())
 }

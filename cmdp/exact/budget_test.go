@@ -64,7 +64,7 @@ func interrupting(n int) func() time.Time {
 func TestBudget(t *testing.T) {
 	bothSizes(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(26, 10))
-		statuses := map[Status]int{}
+		statuses := map[Verdict]int{}
 		bounds := 0
 		for range 4 {
 			m := drawComponents(t, rng, 20+rng.IntN(40), 2)

@@ -12,8 +12,8 @@ func caratheodory(points [][]float64, weights, scale []float64) []int {
 			continue
 		}
 		active = append(active, j)
-		if k := dependence(points, active, scale); k != nil {
-			active = shed(active, weights, k)
+		if k := affineDependence(points, active, scale); k != nil {
+			active = dropPoint(active, weights, k)
 		}
 	}
 	sum := 0.0
@@ -26,10 +26,10 @@ func caratheodory(points [][]float64, weights, scale []float64) []int {
 	return active
 }
 
-// dependence returns coefficients that are not all 0 with Σ k_j = 0 and
+// affineDependence returns coefficients that are not all 0 with Σ k_j = 0 and
 // Σ k_j·point_j = 0, or nil if the active points are affinely independent. The last
 // coefficient is positive if all points before it are independent.
-func dependence(points [][]float64, active []int, scale []float64) []float64 {
+func affineDependence(points [][]float64, active []int, scale []float64) []float64 {
 	n, d := len(active), len(scale)
 	matrix := make([][]float64, d+1) // rows: coordinates and 1; columns: points
 	for i := range matrix {
@@ -50,9 +50,9 @@ func dependence(points [][]float64, active []int, scale []float64) []float64 {
 	return k
 }
 
-// shed moves the weights along k until one of them vanishes, and returns the indices
+// dropPoint moves the weights along k until one of them vanishes, and returns the indices
 // that are left.
-func shed(active []int, weights, k []float64) []int {
+func dropPoint(active []int, weights, k []float64) []int {
 	t, out := math.Inf(1), -1
 	for i, j := range active {
 		if k[i] > 0 && weights[j]/k[i] < t {

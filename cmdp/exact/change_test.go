@@ -44,14 +44,14 @@ func drawComponents(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
 // forwards and one state after the other: what is to be kept stays the same, the cost does not grow, and no
 // more states randomise than there are returns to keep.
 func TestPurifyWithoutHorizon(t *testing.T) {
-	type method = func(p *stationary, policy *Policy, f face) error
+	type method = func(p *infiniteHorizon, policy *Policy, f face) error
 	for name, purify := range map[string]method{
-		"as it chooses": func(p *stationary, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
-		"one by one": func(p *stationary, policy *Policy,
+		"as it chooses": func(p *infiniteHorizon, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
+		"one by one": func(p *infiniteHorizon, policy *Policy,
 			f face) error {
 			return p.purifyOneByOne(t.Context(), policy, f)
 		},
-		"forwards": func(p *stationary, policy *Policy, f face) error {
+		"forwards": func(p *infiniteHorizon, policy *Policy, f face) error {
 			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12)
 		},
 	} {
@@ -59,7 +59,7 @@ func TestPurifyWithoutHorizon(t *testing.T) {
 	}
 }
 
-func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Policy, f face) error) {
+func testPurify(t *testing.T, name string, purify func(p *infiniteHorizon, policy *Policy, f face) error) {
 	bothSizes(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(26, 1))
 		most := 0
@@ -70,7 +70,7 @@ func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Po
 				states = 1500
 			}
 			m := drawComponents(t, rng, states, dim)
-			p, err := newStationary(m, 1, everything(dim), nil)
+			p, err := newInfiniteHorizon(m, 1, allRelevant(dim), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,8 @@ func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Po
 				}
 				columns = append(columns, newColumn(x, dir))
 			}
-			policy, err := p.average(t.Context(), &blend{parts: p.partsOf(columns, []float64{0.1, 0.2, 0.3, 0.4})})
+			policy, err := p.averageVisits(t.Context(),
+				&policyMixture{parts: p.weightedRules(columns, []float64{0.1, 0.2, 0.3, 0.4})})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +94,8 @@ func testPurify(t *testing.T, name string, purify func(p *stationary, policy *Po
 			}
 			f, kept := face{cost: []float64{0, 0, 0, 1}}, rng.IntN(dim)
 			for i := range kept {
-				f.keep = append(f.keep, targetRow{Constraint: cmdp.Constraint{Normal: axis(dim, i, 1)}, elastic: 1})
+				f.equalities = append(f.equalities,
+					targetRow{Constraint: cmdp.Constraint{Normal: axis(dim, i, 1)}, scale: 1})
 			}
 			most = max(most, policy.Randomized())
 			if err := purify(p, policy, f); err != nil {

@@ -179,12 +179,12 @@ func TestCoarseReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newStationary(m, 1, everything(1), nil)
+		p, err := newInfiniteHorizon(m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		st := &markov.Rule{Actions: markov.NewActions(states, 1)}
-		p.enough = 1e-8
+		p.tolerance = 1e-8
 		rough, _, err := p.returns(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)

@@ -74,15 +74,15 @@ func (c *conflictSearch) find() (*Conflict, error) {
 	for k := range all {
 		all[k] = k
 	}
-	if clash, err := c.clash(all); err != nil || !clash {
+	if clash, err := c.inConflict(all); err != nil || !clash {
 		return nil, err
 	}
-	core, err := c.small()
+	core, err := c.smallConflict()
 	if err != nil {
 		return nil, err
 	}
 	if core == nil {
-		core, err = c.shrink(all)
+		core, err = c.deletionFilter(all)
 		if err != nil {
 			return nil, err
 		}
@@ -119,16 +119,16 @@ func (c *conflictSearch) findBox() error {
 	return err
 }
 
-// small returns a single limit or a pair that no policy keeps, nil if there is none.
-func (c *conflictSearch) small() ([]int, error) {
+// smallConflict returns a single limit or a pair that no policy keeps, nil if there is none.
+func (c *conflictSearch) smallConflict() ([]int, error) {
 	for i := range c.n {
-		if clash, err := c.clash([]int{i}); clash || err != nil {
+		if clash, err := c.inConflict([]int{i}); clash || err != nil {
 			return []int{i}, err
 		}
 	}
 	for i := 0; i < c.n && c.n <= smallSubsets; i++ {
 		for j := range i {
-			if clash, err := c.clash([]int{j, i}); clash || err != nil {
+			if clash, err := c.inConflict([]int{j, i}); clash || err != nil {
 				return []int{j, i}, err
 			}
 		}
@@ -136,11 +136,11 @@ func (c *conflictSearch) small() ([]int, error) {
 	return nil, nil
 }
 
-// shrink leaves limits out one by one as long as what stays is a conflict.
-func (c *conflictSearch) shrink(core []int) ([]int, error) {
+// deletionFilter leaves limits out one by one as long as what stays is a conflict.
+func (c *conflictSearch) deletionFilter(core []int) ([]int, error) {
 	for _, k := range slices.Clone(core) {
 		rest := without(core, k)
-		clash, err := c.clash(rest)
+		clash, err := c.inConflict(rest)
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +155,8 @@ func without(list []int, k int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == k })
 }
 
-// clash reports whether it is proved that no policy keeps some limits together.
-func (c *conflictSearch) clash(limits []int) (bool, error) {
+// inConflict reports whether it is proved that no policy keeps some limits together.
+func (c *conflictSearch) inConflict(limits []int) (bool, error) {
 	task, err := c.task(limits)
 	if errors.Is(err, geometry.ErrEmpty) {
 		return true, nil
@@ -165,13 +165,13 @@ func (c *conflictSearch) clash(limits []int) (bool, error) {
 		return false, err
 	}
 	verdict := Undecided
-	err = c.use(c.ctx, task, c.opts, func(s *solver) error {
-		if err := s.start(); err != nil {
+	err = c.withSolver(c.ctx, task, c.opts, func(s *solver) error {
+		if err := s.initialize(); err != nil {
 			return err
 		}
 		verdict, err = s.findFeasible()
 		if err == nil && verdict == Optimal {
-			err = s.connected()
+			err = s.checkRaysReached()
 		}
 		return err
 	})
@@ -197,8 +197,8 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		return 0, err
 	}
 	give := math.Inf(1)
-	err = c.use(c.ctx, task, c.opts, func(s *solver) error {
-		if err := s.start(); err != nil {
+	err = c.withSolver(c.ctx, task, c.opts, func(s *solver) error {
+		if err := s.initialize(); err != nil {
 			return err
 		}
 		verdict, err := s.findFeasible()
@@ -207,7 +207,7 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
-			err = s.connected()
+			err = s.checkRaysReached()
 		}
 		return err
 	})
@@ -229,7 +229,7 @@ func (c *conflictSearch) excess(k int, target geometry.Compact) (cost.Cost, floa
 			}
 			target = bounded
 		}
-		set = projected{c.set, target}
+		set = projectedSet{c.set, target}
 	}
 	g, err := cost.NewDistance(set)
 	return g, 0, err
@@ -244,7 +244,7 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	}
 	d := c.dim()
 	lower, upper := slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
-	parts, err := c.narrow(lower, upper, limits)
+	parts, err := c.tightenBox(lower, upper, limits)
 	if err != nil {
 		return task, err
 	}
@@ -284,15 +284,15 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	return task, err
 }
 
-// narrow moves the sides of a box to the limits on single returns, and returns the other limits.
-func (c *conflictSearch) narrow(lower, upper []float64, limits []int) (others []geometry.Set, err error) {
+// tightenBox moves the sides of a box to the limits on single returns, and returns the other limits.
+func (c *conflictSearch) tightenBox(lower, upper []float64, limits []int) (others []geometry.Set, err error) {
 	for _, k := range limits {
 		if k == len(c.rows) {
 			others = append(others, c.set)
 			continue
 		}
 		r := c.rows[k]
-		if i, x := alone(r.Normal); x > 0 {
+		if i, x := singleEntry(r.Normal); x > 0 {
 			upper[i] = min(upper[i], r.Offset/x)
 		} else if x < 0 {
 			lower[i] = max(lower[i], r.Offset/x)
@@ -307,8 +307,8 @@ func (c *conflictSearch) narrow(lower, upper []float64, limits []int) (others []
 	return others, nil
 }
 
-// alone returns the only entry of a form that is not 0, or 0 if there are several.
-func alone(normal []float64) (i int, x float64) {
+// singleEntry returns the only entry of a form that is not 0, or 0 if there are several.
+func singleEntry(normal []float64) (i int, x float64) {
 	for j, y := range normal {
 		switch {
 		case y == 0:

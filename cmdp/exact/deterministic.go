@@ -22,7 +22,7 @@ type DeterministicResult struct {
 	// Status is Optimal if Gap is within DeterministicOptions.Gap, 1e-9 by default, relative to the objective
 	// or to what costs vary by, if that is less than 1; Infeasible if no policy that never draws meets the
 	// target; Undecided if the search was cut; and Unbounded where a policy that never draws has no bound.
-	Status Status
+	Status Verdict
 	// Objective is the cost of Policy, and Bound a lower bound of the cost of every policy that never
 	// draws and meets the target; ±Inf where there is none. Gap is their difference.
 	Objective, Bound, Gap float64
@@ -53,23 +53,24 @@ func SolveDeterministic(ctx context.Context, m *cmdp.Model, task cmdp.Task,
 	if gap == 0 {
 		gap = 1e-9
 	}
-	s := &search{m: m, account: newAccount(task, relevanceOf(m.Dim(), task)), opts: opts, gap: gap,
+	s := &branchAndBound{m: m, extendedValues: newExtendedValues(task, relevanceOf(m.Dim(), task)), opts: opts,
+		gap:  gap,
 		best: &DeterministicResult{Objective: math.Inf(1)}}
-	if err := s.open(ctx, nil); err != nil {
+	if err := s.solveSubproblem(ctx, nil); err != nil {
 		return nil, err
 	}
-	if done, err := s.paths(ctx); err != nil {
+	if done, err := s.solveCertain(ctx); err != nil {
 		return nil, err
 	} else if done {
-		s.queue, s.lost = nil, math.Inf(1)
+		s.queue, s.undividedBound = nil, math.Inf(1)
 	}
-	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.closed(s.least().bound) {
-		n := s.least()
+	for len(s.queue) > 0 && s.best.Nodes < opts.Nodes && !s.pruned(s.bestFirst().bound) {
+		n := s.bestFirst()
 		s.queue = s.queue[:len(s.queue)-1]
 		for _, only := range []bool{true, false} {
 			d := n.next
 			d.only = only
-			err := s.open(ctx, &d)
+			err := s.solveSubproblem(ctx, &d)
 			if ctx.Err() != nil {
 				s.queue = insert(s.queue, n)
 				s.conclude()
@@ -91,37 +92,37 @@ type decision struct {
 	before              *decision
 }
 
-// A branch is a relaxed problem that was solved, and the decision that divides it.
-type branch struct {
+// A subproblem is a relaxed problem that was solved, and the decision that divides it.
+type subproblem struct {
 	bound float64
 	next  decision
 }
 
 // rank puts the least bound last.
-func (b *branch) rank() float64 { return -b.bound }
+func (b *subproblem) rank() float64 { return -b.bound }
 
-// A search is a branch and bound.
-type search struct {
+// A branchAndBound is a branch and bound.
+type branchAndBound struct {
 	m *cmdp.Model
-	account
-	opts  DeterministicOptions
-	gap   float64
-	queue []*branch // the least bound last, of equal ones the deepest
-	best  *DeterministicResult
-	lost  float64 // the least bound of what could not be divided
+	extendedValues
+	opts           DeterministicOptions
+	gap            float64
+	queue          []*subproblem // the least bound last, of equal ones the deepest
+	best           *DeterministicResult
+	undividedBound float64 // the least bound of what could not be divided
 }
 
-// least returns the branch with the least bound.
-func (s *search) least() *branch { return s.queue[len(s.queue)-1] }
+// bestFirst returns the branch with the least bound.
+func (s *branchAndBound) bestFirst() *subproblem { return s.queue[len(s.queue)-1] }
 
-// closed reports whether a branch with the bound cannot improve on what was found.
-func (s *search) closed(bound float64) bool {
-	return bound >= s.best.Objective-s.gap*max(min(1, s.best.Relaxed.demand.extent), math.Abs(s.best.Objective))
+// pruned reports whether a branch with the bound cannot improve on what was found.
+func (s *branchAndBound) pruned(bound float64) bool {
+	return bound >= s.best.Objective-s.gap*max(min(1, s.best.Relaxed.targetTest.extent), math.Abs(s.best.Objective))
 }
 
-// open solves the problem that is left after some decisions, and queues it if it is to be divided.
-func (s *search) open(ctx context.Context, d *decision) error {
-	m, allowed, err := s.decided(d)
+// solveSubproblem solves the problem that is left after some decisions, and queues it if it is to be divided.
+func (s *branchAndBound) solveSubproblem(ctx context.Context, d *decision) error {
+	m, allowed, err := s.restrictedModel(d)
 	if err != nil {
 		return err
 	}
@@ -137,31 +138,31 @@ func (s *search) open(ctx context.Context, d *decision) error {
 	s.best.Nodes++
 	s.best.Iterations += r.Iterations
 	if d == nil {
-		s.best.Relaxed, s.best.Tolerance, s.lost = r, r.Tolerance, math.Inf(1)
+		s.best.Relaxed, s.best.Tolerance, s.undividedBound = r, r.Tolerance, math.Inf(1)
 	}
-	if r.Status == Infeasible || s.closed(r.Bound) {
+	if r.Status == Infeasible || s.pruned(r.Bound) {
 		return nil
 	}
-	if err := s.tryRounded(ctx, m, r, allowed); err != nil {
+	if err := s.roundingHeuristic(ctx, m, r, allowed); err != nil {
 		return err
 	}
-	at, found := undecided(m, r)
+	at, found := randomizedState(m, r)
 	if !found {
 		if r.Status != Optimal {
-			s.lost = min(s.lost, r.Bound)
+			s.undividedBound = min(s.undividedBound, r.Bound)
 		}
 		return nil
 	}
 	next := decision{step: at.step, state: at.state, action: allowed.number(at.step, at.state, at.action), before: d}
-	s.queue = insert(s.queue, &branch{r.Bound, next})
+	s.queue = insert(s.queue, &subproblem{r.Bound, next})
 	return nil
 }
 
-// undecided returns the first step and state where the policy of an answer draws, and the likeliest
+// randomizedState returns the first step and state where the policy of an answer draws, and the likeliest
 // action there. Where it draws nowhere and the answer is undecided, any choice will do.
-func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
-	policies := r.components()
-	for h := range steps(m) {
+func randomizedState(m *cmdp.Model, r *Result) (at decision, found bool) {
+	policies := r.mixture()
+	for h := range decisionRules(m) {
 		rows := m.Rows(h)
 		for state := range m.States() {
 			first, end := rows.Choices(state)
@@ -184,14 +185,14 @@ func undecided(m *cmdp.Model, r *Result) (at decision, found bool) {
 	return at, found
 }
 
-func steps(m *cmdp.Model) int { return max(1, m.Horizon()) }
+func decisionRules(m *cmdp.Model) int { return max(1, m.Horizon()) }
 
-// tryRounded judges the policies that take one of the likely actions wherever an answer draws.
+// roundingHeuristic judges the policies that take one of the likely actions wherever an answer draws.
 // If there are too many of them, it judges the one that takes the likeliest actions.
-func (s *search) tryRounded(ctx context.Context, m *cmdp.Model, r *Result, allowed *restriction) error {
-	if len(r.Components) > 0 {
-		for _, c := range r.Components {
-			if err := s.judge(ctx, m, rounded(m, c.Policy, nil), allowed); err != nil {
+func (s *branchAndBound) roundingHeuristic(ctx context.Context, m *cmdp.Model, r *Result, allowed *restriction) error {
+	if len(r.Mixture) > 0 {
+		for _, c := range r.Mixture {
+			if err := s.offer(ctx, m, rounded(m, c.Policy, nil), allowed); err != nil {
 				return err
 			}
 		}
@@ -204,7 +205,7 @@ func (s *search) tryRounded(ctx context.Context, m *cmdp.Model, r *Result, allow
 		for i := range second {
 			second[i] = choice>>i&1 == 1
 		}
-		if err := s.judge(ctx, m, rounded(m, r.Policy, second), allowed); err != nil {
+		if err := s.offer(ctx, m, rounded(m, r.Policy, second), allowed); err != nil {
 			return err
 		}
 	}
@@ -214,7 +215,7 @@ func (s *search) tryRounded(ctx context.Context, m *cmdp.Model, r *Result, allow
 // rounded returns the policy with the likeliest action wherever p draws; in the i-th of these places
 // the second likeliest if second says so.
 func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
-	out := make(cmdp.Deterministic, steps(m))
+	out := make(cmdp.Deterministic, decisionRules(m))
 	drawn := 0
 	for h := range out {
 		rows := m.Rows(h)
@@ -241,8 +242,8 @@ func rounded(m *cmdp.Model, p *Policy, second []bool) cmdp.Deterministic {
 	return out
 }
 
-// judge keeps a policy if it is the best so far.
-func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic, allowed *restriction) error {
+// offer keeps a policy if it is the best so far.
+func (s *branchAndBound) offer(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic, allowed *restriction) error {
 	v := make([]float64, m.Dim())
 	if m.Horizon() > 0 {
 		cmdp.NewEvaluator(m).Returns(v, p)
@@ -253,12 +254,12 @@ func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic,
 		}
 		v = e.Returns
 	}
-	objective, violation := 0.0, s.task.Violation(s.counted(v))
+	objective, violation := 0.0, s.task.Violation(s.finiteReturns(v))
 	if s.task.Cost != nil {
 		objective = s.costOf(v)
 	}
 	better := objective < s.best.Objective || s.best.Policy == nil && objective < math.Inf(1)
-	if !better || !s.best.Relaxed.demand.met(s.counted(v), violation) {
+	if !better || !s.best.Relaxed.targetTest.satisfied(s.finiteReturns(v), violation) {
 		return nil
 	}
 	s.best.Objective, s.best.Returns, s.best.Violation = objective, v, violation
@@ -267,11 +268,11 @@ func (s *search) judge(ctx context.Context, m *cmdp.Model, p cmdp.Deterministic,
 }
 
 // conclude judges what the search has shown.
-func (s *search) conclude() {
+func (s *branchAndBound) conclude() {
 	b := s.best
-	b.Bound = min(s.lost, b.Objective)
+	b.Bound = min(s.undividedBound, b.Objective)
 	if len(s.queue) > 0 {
-		b.Bound = min(b.Bound, s.least().bound)
+		b.Bound = min(b.Bound, s.bestFirst().bound)
 	}
 	b.Gap = b.Objective - b.Bound
 	switch {
@@ -281,7 +282,7 @@ func (s *search) conclude() {
 		b.Status, b.Gap = Infeasible, 0
 	case b.Policy == nil:
 		b.Status, b.Gap = Undecided, math.Inf(1)
-	case s.closed(b.Bound):
+	case s.pruned(b.Bound):
 		b.Status = Optimal
 	default:
 		b.Status = Undecided

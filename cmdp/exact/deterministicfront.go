@@ -34,7 +34,7 @@ func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 		var step [2]float64
 		within := limit
 		for k := range over {
-			r, err := leastWithin(ctx, m, task, over, within, k, opts)
+			r, err := epsilonConstraint(ctx, m, task, over, within, k, opts)
 			if err != nil {
 				return nil, false, err
 			}
@@ -42,7 +42,7 @@ func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 				return points, complete && (r == nil || r.Status == Infeasible), nil
 			}
 			complete = complete && r.Status == Optimal
-			step = frontSteps(task.Box, over, r.Returns)
+			step = frontResolution(task.Box, over, r.Returns)
 			at = DeterministicPoint{[]float64{dot(over[0], r.Returns), dot(over[1], r.Returns)}, r.Returns, r.Policy}
 			within[k] = at.Objectives[k] + 1e-3*step[k]
 		}
@@ -55,9 +55,9 @@ func DeterministicFront(ctx context.Context, m *cmdp.Model, task cmdp.Task, over
 	}
 }
 
-// frontSteps returns by how much points of a front differ at least: a millionth of what the costs vary over the
+// frontResolution returns by how much points of a front differ at least: a millionth of what the costs vary over the
 // box, where that is bounded and more than rounding, else of the size of returns v.
-func frontSteps(box *geometry.Box, over [2][]float64, v []float64) (step [2]float64) {
+func frontResolution(box *geometry.Box, over [2][]float64, v []float64) (step [2]float64) {
 	lower, upper := box.Lower(), box.Upper()
 	for k, c := range over {
 		for i, x := range c {
@@ -74,9 +74,9 @@ func frontSteps(box *geometry.Box, over [2][]float64, v []float64) (step [2]floa
 	return step
 }
 
-// leastWithin searches for the least c_k·V with both below limits. It returns nil if limits and target have
+// epsilonConstraint searches for the least c_k·V with both below limits. It returns nil if limits and target have
 // no point in common.
-func leastWithin(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64, limit [2]float64, k int,
+func epsilonConstraint(ctx context.Context, m *cmdp.Model, task cmdp.Task, over [2][]float64, limit [2]float64, k int,
 	opts DeterministicOptions) (*DeterministicResult, error) {
 	least, err := cost.NewLinear(over[k], task.Box)
 	if err != nil {

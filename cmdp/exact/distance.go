@@ -65,20 +65,20 @@ func (p *Planner) Distance(ctx context.Context, task cmdp.Task, opts Options) (*
 	return out, nil
 }
 
-// projected is a set as a Compact, for callers that only ask for its distance.
-type projected struct {
+// projectedSet is a set as a Compact, for callers that only ask for its distance.
+type projectedSet struct {
 	geometry.Set
 	cut geometry.Compact
 }
 
-func (p projected) MaximizeLinear(dst, dir []float64) { p.cut.MaximizeLinear(dst, dir) }
+func (p projectedSet) MaximizeLinear(dst, dir []float64) { p.cut.MaximizeLinear(dst, dir) }
 
-// nearest minimises the distance from a set over all policies, starting from the
+// minimizeDistance minimises the distance from a set over all policies, starting from the
 // columns of s.
-func (s *solver) nearest(set geometry.Set) (*solver, error) {
+func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	compact, ok := set.(geometry.Compact)
 	if !ok {
-		compact = projected{set, s.task.Target}
+		compact = projectedSet{set, s.task.Target}
 	}
 	distance, err := cost.NewDistance(compact)
 	if err != nil {
@@ -90,13 +90,13 @@ func (s *solver) nearest(set geometry.Set) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.watch, n.budget, n.renew = s.watch, s.budget, s.renew
+	n.stopwatch, n.budget, n.newPricer = s.stopwatch, s.budget, s.newPricer
 	for _, c := range s.master.columns {
 		if _, err := n.master.addColumn(c); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.master.addCut(n.tangent(n.master.point())); err != nil {
+	if err := n.master.addCut(n.tangent(n.master.firstReturns())); err != nil {
 		return nil, err
 	}
 	if _, err := n.findFeasible(); err != nil {

@@ -497,9 +497,9 @@ func endlessFault(t *testing.T, p *problem.Problem) (kind, fault string) {
 	}
 	what := fmt.Sprintf("%v %g (bound %g, returns %v): want %v %g (%v)", r.Status, r.Objective, r.Bound, r.Returns,
 		status, objective, free)
-	v, policies := make([]float64, p.Model.Dim()), r.Components
+	v, policies := make([]float64, p.Model.Dim()), r.Mixture
 	if r.Policy != nil {
-		policies = []exact.Component{{Weight: 1, Policy: r.Policy}}
+		policies = []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
 	loose, of := 1e-6, p.Model
 	if r.Product != nil {

@@ -38,19 +38,19 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	if m.Horizon() > 0 {
 		return nil, fmt.Errorf("exact: a model with a horizon: want one without")
 	}
-	process, err := induced(m, policy)
+	process, err := inducedProcess(m, policy)
 	if err != nil {
 		return nil, err
 	}
 	only := &Policy{steps: []markov.Rule{{Actions: markov.NewActions(m.States(), 1)}}}
 	out := &Evaluation{Drift: make([]float64, m.Dim()), Span: make([]float64, m.Dim())}
 	if !m.Means() {
-		p := reach(process, 1, nil)
-		p.relevance = everything(m.Dim())
+		p := analyseReachable(process, 1, nil)
+		p.relevance = allRelevant(m.Dim())
 		out.Returns, err = p.evaluate(ctx, only)
 		return out, err
 	}
-	p, err := newAverage(process, 1, irrelevant(m.Dim()), nil) // totals may go on
+	p, err := newAverageReward(process, 1, noneRelevant(m.Dim()), nil) // totals may go on
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +67,9 @@ func Evaluate(ctx context.Context, m *cmdp.Model, policy cmdp.Policy) (*Evaluati
 	return out, err
 }
 
-// induced returns the model without choices that a stationary policy makes of m. States that the
+// inducedProcess returns the model without choices that a stationary policy makes of m. States that the
 // policy does not reach have the value 0.
-func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
+func inducedProcess(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 	k, d := m.Kernel(0), m.Dim()
 	met := make([]bool, m.States())
 	var queue []int32
@@ -134,7 +134,7 @@ func induced(m *cmdp.Model, policy cmdp.Policy) (*cmdp.Model, error) {
 // drift bounds how far the expected sum of dir·r over N steps is from N times its long-run mean, in
 // a model without choices. With relative values h and means g, r + P h = h + g and P g = g, so that the sum is
 // N·g + μ·h − E h(X_N). It also returns the span of h, +Inf if there are several recurrent classes.
-func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64, err error) {
+func (p *averageReward) drift(ctx context.Context, dir []float64) (drift, span float64, err error) {
 	z, _, _, err := p.solve(ctx, dir)
 	if err != nil {
 		return 0, 0, err
@@ -149,12 +149,12 @@ func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64
 		}
 	}
 	// Before it comes to an end, h is the total of r − g until there, and what h is there.
-	mean, d := p.spread(nil, z.LeastTotal), len(dir)
+	mean, d := p.liftValues(nil, z.LeastTotal), len(dir)
 	terms := func(c int32, add func(x float64)) {
 		if c == markov.Stay {
 			return
 		}
-		s := p.base.Owner(c)
+		s := p.quotient.Owner(c)
 		add(-mean[s])
 		for j, r := range p.k.ReturnsOf(int(c), d) {
 			add(dir[j] * r)
@@ -186,7 +186,7 @@ func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64
 		if p.ends.Of[s] < 0 {
 			p.least.Bias[s] = z.Values[n] // 0 at rest
 		}
-		if !p.reached[s] {
+		if !p.reachable[s] {
 			continue
 		}
 		low, high = math.Min(low, p.least.Bias[s]), math.Max(high, p.least.Bias[s])
@@ -198,6 +198,6 @@ func (p *average) drift(ctx context.Context, dir []float64) (drift, span float64
 	if classes > 1 { // whose relative values cannot be compared
 		span = math.Inf(1)
 	}
-	begin, _ := atStart(p.m, p.least.Bias)
+	begin, _ := startMean(p.m, p.least.Bias)
 	return math.Max(begin-low, high-begin), span, nil
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // An Iterator gives benchmarks the value iteration alone.
-type Iterator struct{ f *finite }
+type Iterator struct{ f *finiteHorizon }
 
-func NewIterator(m *cmdp.Model, workers int) Iterator { return Iterator{newFinite(m, workers)} }
+func NewIterator(m *cmdp.Model, workers int) Iterator { return Iterator{newFiniteHorizon(m, workers)} }
 
 func (p Iterator) Plan(ctx context.Context, dir []float64) {
 	if _, err := p.f.price(ctx, dir, 0); err != nil {
@@ -21,7 +21,7 @@ func (p Iterator) Plan(ctx context.Context, dir []float64) {
 // Separates is what Verify makes of a direction, whatever else a certificate says. The
 // certificate is one whose numbers flatter the direction by as much as rounding may.
 func Separates(ctx context.Context, m *cmdp.Model, target geometry.Compact, dir []float64) (bool, *Certificate, error) {
-	p, err := newPricer(m, 1, everything(m.Dim()), nil)
+	p, err := newPricer(m, 1, allRelevant(m.Dim()), nil)
 	if err != nil {
 		return false, nil, err
 	}

@@ -12,19 +12,19 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// finish turns the incumbent into one policy and computes both sides of the answer
+// finalResult turns the incumbent into one policy and computes both sides of the answer
 // from scratch: the objective by evaluating the policy, the bound by an independent
 // value iteration.
-func (s *solver) finish() (*Result, error) {
-	r, err := s.reached()
+func (s *solver) finalResult() (*Result, error) {
+	r, err := s.recoveredResult()
 	if err != nil {
 		return nil, err
 	}
-	return s.concluded(r)
+	return s.withBounds(r)
 }
 
-// concluded adds to returns and their cost all that is known of them.
-func (s *solver) concluded(r *Result) (*Result, error) {
+// withBounds adds to returns and their cost all that is known of them.
+func (s *solver) withBounds(r *Result) (*Result, error) {
 	if s.task.Target != nil {
 		r.Violation = s.violation(r.Returns)
 	}
@@ -39,21 +39,21 @@ func (s *solver) concluded(r *Result) (*Result, error) {
 	}
 	s.fillPrices(r)
 	r.Iterations = s.iterations
-	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.enough)) || !s.meets(r) {
+	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.acceptedGap)) || !s.meets(r) {
 		r.Status = Undecided
 	}
 	return r, nil
 }
 
-// reached returns the policy of the incumbent with its returns and the objective, and no bound.
-func (s *solver) reached() (*Result, error) {
-	before := s.watch.enter("recovery")
-	defer s.watch.enter(before)
-	if err := s.concentrate(); err != nil && !errors.Is(err, errBudget) {
+// recoveredResult returns the policy of the incumbent with its returns and the objective, and no bound.
+func (s *solver) recoveredResult() (*Result, error) {
+	before := s.stopwatch.enter("recovery")
+	defer s.stopwatch.enter(before)
+	if err := s.seekSparseMixture(); err != nil && !errors.Is(err, errBudget) {
 		return nil, err
 	}
-	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.missing, Joined: s.joined}
-	if err := s.recoverPolicy(r); err != nil {
+	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance, Joined: s.joined}
+	if err := s.recoverIncumbent(r); err != nil {
 		return nil, err
 	}
 	if s.task.Cost != nil {
@@ -62,22 +62,22 @@ func (s *solver) reached() (*Result, error) {
 	return r, nil
 }
 
-// concentrate looks for another mixture that meets the target where there is no cost and the policies of the
+// seekSparseMixture looks for another mixture that meets the target where there is no cost and the policies of the
 // incumbent differ in so many states that one policy of them takes long to find. Deeper inside the target one of
 // those that are found on the way may do alone.
-func (s *solver) concentrate() error {
+func (s *solver) seekSparseMixture() error {
 	const few, most, deep = 3, 12, 1e-6
-	columns, _, rays, _ := s.mixture()
-	if s.task.Cost != nil || !s.complete || s.stay || len(rays) > 0 || s.traits.apart == nil ||
-		s.traits.apart(columns) == near {
+	columns, _, rays, _ := s.incumbentMixture()
+	if s.task.Cost != nil || !s.complete || s.keepReturns || len(rays) > 0 || s.traits.purificationCost == nil ||
+		s.traits.purificationCost(columns) == cheapToPurify {
 		return nil
 	}
-	if err := s.master.first(); err != nil {
+	if err := s.master.startPhase1(); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		if j := slices.IndexFunc(s.master.columns, s.meetsAlone); j >= 0 {
-			s.incumbent = s.at(axis(len(s.master.columns), j, 1))
+		if j := slices.IndexFunc(s.master.columns, s.meetsTargetAlone); j >= 0 {
+			s.incumbent = s.mixtureAt(axis(len(s.master.columns), j, 1))
 			return nil
 		}
 		if err := s.master.solve(); err != nil {
@@ -86,20 +86,20 @@ func (s *solver) concentrate() error {
 		if s.master.u > 0 {
 			return nil
 		}
-		s.remember()
-		mixed, weights, rays, _ := s.mixture()
+		s.updateIncumbent()
+		mixed, weights, rays, _ := s.incumbentMixture()
 		if n == most || len(rays) > 0 {
 			return nil
 		}
-		distance := s.traits.apart(mixed)
-		if distance == near || distance == apart && n == few {
+		distance := s.traits.purificationCost(mixed)
+		if distance == cheapToPurify || distance == moderateToPurify && n == few {
 			return nil
 		}
 		added, err := false, error(nil)
-		if s.master.u < -deep && (distance == apart || n%2 == 0) {
-			added, err = s.splice(mixed, weights)
+		if s.master.u < -deep && (distance == moderateToPurify || n%2 == 0) {
+			added, err = s.addCrossover(mixed, weights)
 		}
-		if distance == farApart && !added && err == nil {
+		if distance == expensiveToPurify && !added && err == nil {
 			psi, _ := s.master.psi(s.master.nu)
 			_, added, err = s.price(psi, 0)
 		}
@@ -109,20 +109,20 @@ func (s *solver) concentrate() error {
 	}
 }
 
-// splice adds a policy that does as the first of two in some states, and as the second in the rest.
-func (s *solver) splice(columns []column, weights []float64) (added bool, err error) {
+// addCrossover adds a policy that does as the first of two in some states, and as the second in the rest.
+func (s *solver) addCrossover(columns []column, weights []float64) (added bool, err error) {
 	if len(columns) != 2 {
 		return false, nil
 	}
-	c, err := s.traits.splice(s.ctx, columns, weights)
+	c, err := s.traits.crossover(s.ctx, columns, weights)
 	if c == nil || err != nil {
 		return false, err
 	}
 	return s.master.addColumn(*c)
 }
 
-// meetsAlone reports whether a policy meets the half-spaces of the target.
-func (s *solver) meetsAlone(c column) bool {
+// meetsTargetAlone reports whether a policy meets the half-spaces of the target.
+func (s *solver) meetsTargetAlone(c column) bool {
 	return c.ray == nil && !slices.ContainsFunc(s.master.rows,
 		func(r targetRow) bool { return r.excess(c.returns) > 0 })
 }
@@ -131,9 +131,9 @@ func (s *solver) meetsAlone(c column) bool {
 // the target show that it is within the tolerance: projections that iterate are slow and
 // not as exact.
 func (s *solver) violation(v []float64) float64 {
-	v = s.counted(v)
+	v = s.finiteReturns(v)
 	if parts, ok := s.task.Target.(geometry.Separator); ok {
-		if way := s.wayIn(parts, v); way <= 2*s.missing {
+		if way := s.distanceFromAnchor(parts, v); way <= 2*s.targetTolerance {
 			return way
 		}
 	}
@@ -142,48 +142,48 @@ func (s *solver) violation(v []float64) float64 {
 
 // meets reports whether the returns meet the target within the stated tolerance.
 func (s *solver) meets(r *Result) bool {
-	d := s.demand()
-	return d.met(r.Returns, r.Violation)
+	d := s.targetTest()
+	return d.satisfied(r.Returns, r.Violation)
 }
 
-// demand returns what the target asks for.
-func (s *solver) demand() demand {
-	return demand{s.master.rows[:len(s.rows):len(s.rows)], s.complete, s.opts.Feasibility, 2 * s.missing,
+// targetTest returns what the target asks for.
+func (s *solver) targetTest() targetTest {
+	return targetTest{s.master.rows[:len(s.rows):len(s.rows)], s.complete, s.opts.Feasibility, 2 * s.targetTolerance,
 		s.master.extent}
 }
 
-// A demand is what a target asks of returns, and how exactly.
-type demand struct {
+// A targetTest is what a target asks of returns, and how exactly.
+type targetTest struct {
 	rows        []targetRow
 	complete    bool    // they are all of the target
 	feasibility float64 // by how much a row may be missed, in its own measure
-	distance    float64 // by how much any other target may be
+	tolerance   float64 // by how much any other target may be
 	extent      float64 // of the cost
 }
 
-// met reports whether returns at a distance from the target meet it: each known half-space in its own measure,
+// satisfied reports whether returns at a distance from the target meet it: each known half-space in its own measure,
 // any other target by the distance.
-func (d *demand) met(v []float64, distance float64) bool {
+func (d *targetTest) satisfied(v []float64, distance float64) bool {
 	for _, t := range d.rows {
 		excess := dot(t.Normal, v) - t.Offset
-		if !(excess <= 2*d.feasibility*t.elastic+8*unit*math.Abs(t.Offset)) {
+		if !(excess <= 2*d.feasibility*t.scale+8*roundoff*math.Abs(t.Offset)) {
 			return false
 		}
 	}
-	return d.complete || distance <= d.distance
+	return d.complete || distance <= d.tolerance
 }
 
-// recoverPolicy sets policy and returns from the incumbent, with as few policies in
+// recoverIncumbent sets policy and returns from the incumbent, with as few policies in
 // the mixture as Carathéodory's theorem allows.
-func (s *solver) recoverPolicy(r *Result) error {
-	kept, share, rays, steps := s.mixture()
+func (s *solver) recoverIncumbent(r *Result) error {
+	kept, share, rays, steps := s.incumbentMixture()
 	var err error
 	if s.traits.rays != nil {
-		return s.recoverTotal(r, s.traits.rays, kept, share, rays, steps)
+		return s.recoverTotalPolicy(r, s.traits.rays, kept, share, rays, steps)
 	}
-	face := s.face()
+	face := s.bindingFace()
 	for again := true; again; {
-		r.Policy, err = s.pricer.combine(s.ctx, kept, share, face, s.spare())
+		r.Policy, err = s.pricer.recoverPolicy(s.ctx, kept, share, face, s.costAllowance())
 		if err != nil {
 			return err
 		}
@@ -193,8 +193,8 @@ func (s *solver) recoverPolicy(r *Result) error {
 		}
 		// With a discount near 1 values are so large that their differences, which randomisation is taken out
 		// by, may be rounding.
-		again = !face.mixed && !s.preserved(r.Returns)
-		face.mixed = true
+		again = !face.keepsRandomization && !s.preservesIncumbent(r.Returns)
+		face.keepsRandomization = true
 	}
 	r.Randomized = r.Policy.Randomized()
 	if p := s.traits.classes; p != nil {
@@ -203,8 +203,8 @@ func (s *solver) recoverPolicy(r *Result) error {
 			return err
 		}
 	}
-	if len(r.Policy.components) > 0 {
-		r.Policy, r.Components = nil, r.Policy.components
+	if len(r.Policy.mixture) > 0 {
+		r.Policy, r.Mixture = nil, r.Policy.mixture
 	}
 	if r.Policy != nil && r.Policy.parts != nil {
 		r.Policy, r.Parts = nil, r.Policy.parts
@@ -212,46 +212,48 @@ func (s *solver) recoverPolicy(r *Result) error {
 	return nil
 }
 
-// preserved reports whether returns are as good as those of the incumbent.
-func (s *solver) preserved(v []float64) bool {
-	d := s.demand()
-	return d.met(v, 0) && (s.task.Cost == nil || s.task.Cost.Value(v) <= s.incumbent.cost+s.tolerance(s.enough))
+// preservesIncumbent reports whether returns are as good as those of the incumbent.
+func (s *solver) preservesIncumbent(v []float64) bool {
+	d := s.targetTest()
+	return d.satisfied(v, 0) && (s.task.Cost == nil ||
+		s.task.Cost.Value(v) <= s.incumbent.cost+s.tolerance(s.acceptedGap))
 }
 
-// noSteps is the weight of a ray that is only rounding: a ray of the weight 1 changes the returns by what they
+// negligibleRay is the weight of a ray that is only rounding: a ray of the weight 1 changes the returns by what they
 // vary about.
-const noSteps = 1e-13
+const negligibleRay = 1e-13
 
-// spare is by how much the cost may grow while the policy is put together.
-func (s *solver) spare() float64 {
+// costAllowance is by how much the cost may grow while the policy is put together.
+func (s *solver) costAllowance() float64 {
 	if s.task.Cost == nil {
 		return math.Inf(1)
 	}
-	return 0.25 * s.tolerance(s.enough)
+	return 0.25 * s.tolerance(s.acceptedGap)
 }
 
-// face returns what the policy must preserve of the returns of the incumbent: with a
+// bindingFace returns what the policy must preserve of the returns of the incumbent: with a
 // linear cost and a polyhedral target the half-spaces that bind, else everything.
-func (s *solver) face() face {
+func (s *solver) bindingFace() face {
 	f := face{cost: make([]float64, len(s.lower))}
-	if s.complete && (s.affine || s.task.Cost == nil) && !s.stay {
+	if s.complete && (s.affine || s.task.Cost == nil) && !s.keepReturns {
 		if s.affine {
 			s.task.Cost.Subgradient(f.cost, f.cost)
 		}
 		for _, t := range s.master.rows {
 			slack := t.Offset - floats.Dot(t.Normal, s.incumbent.v)
-			if slack <= s.opts.Feasibility*t.elastic {
-				f.keep = append(f.keep, t)
+			if slack <= s.opts.Feasibility*t.scale {
+				f.equalities = append(f.equalities, t)
 				continue
 			}
 			t.Offset = slack
-			f.limits = append(f.limits, t)
+			f.inequalities = append(f.inequalities, t)
 		}
 		return f
 	}
 	for i := range f.cost {
 		n := axis(len(f.cost), i, 1)
-		f.keep = append(f.keep, targetRow{Constraint: cmdp.Constraint{Normal: n}, elastic: s.master.measure(n)})
+		f.equalities = append(f.equalities, targetRow{Constraint: cmdp.Constraint{Normal: n},
+			scale: s.master.rowScale(n)})
 	}
 	return f
 }
@@ -263,11 +265,11 @@ func (s *solver) recheckBound(r *Result) error {
 	if s.proof == nil {
 		return nil
 	}
-	before := s.watch.enter("certification")
-	defer s.watch.enter(before)
+	before := s.stopwatch.enter("certification")
+	defer s.stopwatch.enter(before)
 	p := *s.proof
 	theta, conjugate := p.direction()
-	value, margin, err := s.source.recheck(s.ctx, theta)
+	value, margin, err := s.pricing.recheck(s.ctx, theta)
 	if err != nil {
 		return err
 	}

@@ -9,37 +9,38 @@ import (
 	"cmdpsolve/cmdp/markov"
 )
 
-// finite is the pricer of a model with a finite horizon: value iteration from the
+// finiteHorizon is the pricer of a model with a finite horizon: value iteration from the
 // last step to the first, of values alone. The actions found are recorded, and the
-// returns of that policy computed afterwards, see flow.
-type finite struct {
+// returns of that policy computed afterwards, see forwardPass.
+type finiteHorizon struct {
 	m           *cmdp.Model
 	workers     int
-	tell        markov.Progress
-	longest     int              // most successors of a choice
+	progress    markov.Progress
+	longestRow  int              // most successors of a choice
 	mostReturn  [][]float64      // of each kernel, the largest magnitude of each return
 	v, vNext    []float64        // S: values in the direction
 	reward      []float64        // of each choice of a step, in the direction
 	policy      []markov.Actions // of each step, the actions found last
-	flow        *flow
+	forward     *forwardPass
 	mostActions int
-	spans       [][]span // of each step, the states that can be reached; nil for all
+	reachable   [][]stateRange // of each step, the states that can be reached; nil for all
 	stepwise    stepwise
 	first       int               // step, above 0 where an episode is under way
 	start       []cmdp.StartState // in which states that begins
-	kept        bool              // values stay, and policies go with their columns
+	keepsValues bool              // values stay, and policies go with their columns
 	values      [][]float64       // of the steps and the end if they are kept, of the last direction
 }
 
-// newFinite returns the pricer of a model. Returns in each have a coordinate for each step beside that of their sum.
-func newFinite(m *cmdp.Model, workers int, each ...int) *finite {
-	f := &finite{m: m, workers: workers, mostActions: m.Shape().MaxActions(), spans: reachedSpans(m),
+// newFiniteHorizon returns the pricer of a model. Returns in each have a coordinate for each step beside that of their
+// sum.
+func newFiniteHorizon(m *cmdp.Model, workers int, each ...int) *finiteHorizon {
+	f := &finiteHorizon{m: m, workers: workers, mostActions: m.Shape().MaxActions(), reachable: reachableRanges(m),
 		start:    m.StartStates(),
 		stepwise: stepwise{d: m.Dim(), steps: m.Horizon(), each: each}}
 	s, d, choices := m.States(), m.Dim(), 0
 	f.v, f.vNext = make([]float64, s), make([]float64, s)
 	for h := range kernels(m) {
-		f.longest = max(f.longest, markov.LongestRow(m.Kernel(h)))
+		f.longestRow = max(f.longestRow, markov.LongestRow(m.Kernel(h)))
 		f.mostReturn = append(f.mostReturn, mostReturns(m.Kernel(h), d))
 		choices = max(choices, m.Kernel(h).Choices())
 	}
@@ -47,8 +48,8 @@ func newFinite(m *cmdp.Model, workers int, each ...int) *finite {
 	return f
 }
 
-// newTable returns room for the actions of a policy.
-func (f *finite) newTable() []markov.Actions {
+// newActions returns room for the actions of a policy.
+func (f *finiteHorizon) newActions() []markov.Actions {
 	table := make([]markov.Actions, f.m.Horizon())
 	for h := f.first; h < len(table); h++ {
 		table[h] = markov.NewActions(f.m.States(), f.mostActions)
@@ -73,7 +74,7 @@ func mostReturns(k *cmdp.Kernel, dim int) []float64 {
 }
 
 // largestReward bounds the sum of |dir_i·r_i| over the choices of step h.
-func (f *finite) largestReward(h int, dir []float64) float64 {
+func (f *finiteHorizon) largestReward(h int, dir []float64) float64 {
 	sum := 0.0
 	for i, r := range f.mostReturn[min(h, len(f.mostReturn)-1)] {
 		sum += math.Abs(dir[i]) * r
@@ -81,21 +82,21 @@ func (f *finite) largestReward(h int, dir []float64) float64 {
 	return sum
 }
 
-func (f *finite) dim() int { return f.stepwise.dim() }
+func (f *finiteHorizon) dim() int { return f.stepwise.dim() }
 
-func (f *finite) traits() traits {
-	t := traits{fresh: true, plain: true, cancels: make([]float64, f.dim())}
+func (f *finiteHorizon) traits() traits {
+	t := traits{stateless: true, singlePolicy: true, cancelling: make([]float64, f.dim())}
 	for _, most := range f.mostReturn {
 		for i, r := range most {
-			t.cancels[i] = math.Max(t.cancels[i], r)
+			t.cancelling[i] = math.Max(t.cancelling[i], r)
 		}
 	}
 	return t
 }
 
-func (f *finite) work(tell markov.Progress, _ float64, _ bool) { f.tell = tell }
+func (f *finiteHorizon) configure(tell markov.Progress, _ float64, _ bool) { f.progress = tell }
 
-func (f *finite) extent(_ context.Context, lower, upper []float64) error {
+func (f *finiteHorizon) extent(_ context.Context, lower, upper []float64) error {
 	d := f.m.Dim()
 	f.m.Shape().ReturnToGo(lower[:d], upper[:d], 0)
 	for h := range f.stepwise.steps {
@@ -104,40 +105,40 @@ func (f *finite) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (f *finite) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
-	if f.policy == nil || f.kept {
-		f.policy = f.newTable()
+func (f *finiteHorizon) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
+	if f.policy == nil || f.keepsValues {
+		f.policy = f.newActions()
 	}
-	value, margin, err := f.iterate(ctx, dir, f.policy, f.spans)
+	value, margin, err := f.valueIteration(ctx, dir, f.policy, f.reachable)
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	returns, err := f.returns(ctx, f.policy)
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
-	p := priced{returns: returns, value: value, margin: margin}
-	if f.kept {
+	p := pricedPolicy{returns: returns, value: value, margin: margin}
+	if f.keepsValues {
 		p.tables = [][]markov.Actions{f.policy}
 	}
 	return p, nil
 }
 
 // returns computes the returns of a policy that never draws.
-func (f *finite) returns(ctx context.Context, policy []markov.Actions) ([]float64, error) {
-	if f.flow == nil {
-		f.flow = newFlow(f.m, f.workers, f.stepwise)
+func (f *finiteHorizon) returns(ctx context.Context, policy []markov.Actions) ([]float64, error) {
+	if f.forward == nil {
+		f.forward = newForwardPass(f.m, f.workers, f.stepwise)
 	}
-	returns, err := f.flow.returns(ctx, f.first, f.start, policy, f.reward)
+	returns, err := f.forward.returns(ctx, f.first, f.start, policy, f.reward)
 	if err != nil {
-		f.flow = nil // it was interrupted
+		f.forward = nil // it was interrupted
 	}
 	return returns, err
 }
 
-// keep keeps values, and policies with their columns.
-func (f *finite) keep() {
-	f.kept = true
+// keepValues keeps values, and policies with their columns.
+func (f *finiteHorizon) keepValues() {
+	f.keepsValues = true
 	f.values = make([][]float64, f.m.Horizon()+1)
 	for h := range f.values {
 		f.values[h] = make([]float64, f.m.States())
@@ -145,12 +146,12 @@ func (f *finite) keep() {
 }
 
 // clone returns a pricer that may be used beside f.
-func (f *finite) clone() *finite {
+func (f *finiteHorizon) clone() *finiteHorizon {
 	q := *f
 	q.v, q.vNext, q.reward = make([]float64, len(f.v)), make([]float64, len(f.v)), make([]float64, len(f.reward))
-	q.policy, q.flow = nil, nil
-	if f.kept {
-		q.keep()
+	q.policy, q.forward = nil, nil
+	if f.keepsValues {
+		q.keepValues()
 	}
 	return &q
 }
@@ -158,10 +159,10 @@ func (f *finite) clone() *finite {
 // iterating names the phase of iterate in reports of progress.
 const iterating = "finding values of states"
 
-// iterate runs value iteration, returns V*(dir) with a bound of its error, and records
+// valueIteration runs value iteration, returns V*(dir) with a bound of its error, and records
 // the action of every (step, state) pair of the spans, or of all if these are nil, of several best ones the first.
-func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Actions,
-	spans [][]span) (value, margin float64, err error) {
+func (f *finiteHorizon) valueIteration(ctx context.Context, dir []float64, record []markov.Actions,
+	spans [][]stateRange) (value, margin float64, err error) {
 	clear(f.v)
 	d, steps, states := f.m.Dim(), f.m.Horizon(), f.m.States()
 	dirs := f.stepwise.directions(dir)
@@ -170,13 +171,13 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 	r := parallel.Relay{Workers: f.workers, Stages: steps - f.first, Parts: div.Parts, Do: func(stage, part int) {
 		h := steps - 1 - stage
 		if part == 0 {
-			f.tell.AtStep(iterating, stage, steps, states)
+			f.progress.AtStep(iterating, stage, steps, states)
 		}
 		b := backup{k: f.m.Kernel(h), reward: f.reward, v: f.v, out: f.vNext, record: &record[h]}
 		if stage%2 == 1 {
 			b.v, b.out = b.out, b.v
 		}
-		if f.kept {
+		if f.keepsValues {
 			b.v, b.out = f.values[h+1], f.values[h]
 		}
 		lo, hi := div.Part(part)
@@ -185,7 +186,7 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 		if stage == 0 || !f.m.Stationary() || len(f.stepwise.each) > 0 {
 			b.scalarize(dirs[h], lo, hi)
 		}
-		size[h].Add(within(at(spans, h), lo, hi, b.states))
+		size[h].Add(maxOverRanges(rangesAt(spans, h), lo, hi, b.apply))
 	}}
 	if err := r.Run(ctx); err != nil {
 		return 0, 0, err
@@ -197,19 +198,19 @@ func (f *finite) iterate(ctx context.Context, dir []float64, record []markov.Act
 	for h := steps - 1; h >= f.first; h-- {
 		// Every backup adds the rounding of sums over at most longest successors and d
 		// coordinates; see Higham, Accuracy and Stability of Numerical Algorithms, §3.1.
-		margin += float64(f.longest+d+4) * unit * (f.largestReward(h, dirs[h]) + most)
+		margin += float64(f.longestRow+d+4) * roundoff * (f.largestReward(h, dirs[h]) + most)
 		most = size[h].Get()
 	}
 	v := f.v
-	if f.kept {
+	if f.keepsValues {
 		v = f.values[f.first]
 	}
-	value, lost := meanAt(f.start, v)
+	value, lost := meanOver(f.start, v)
 	return value, 1.001*margin + lost, nil
 }
 
-// at returns the spans of step h, nil for all states.
-func at(spans [][]span, h int) []span {
+// rangesAt returns the spans of step h, nil for all states.
+func rangesAt(spans [][]stateRange, h int) []stateRange {
 	if spans == nil {
 		return nil
 	}
@@ -236,8 +237,8 @@ func (b *backup) scalarize(dir []float64, lo, hi int) {
 	}
 }
 
-// states treats the states [lo, hi) and returns the largest magnitude of a value.
-func (b *backup) states(lo, hi int) float64 {
+// apply treats the states [lo, hi) and returns the largest magnitude of a value.
+func (b *backup) apply(lo, hi int) float64 {
 	k, reward, v := b.k, b.reward, b.v
 	most := 0.0
 	for s := lo; s < hi; s++ {

@@ -46,7 +46,7 @@ func TestValueIterationAgreesWithRecheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newFinite(m, 2)
+		f := newFiniteHorizon(m, 2)
 		for i := range 5 {
 			t.Run(fmt.Sprintf("kernels=%d/direction=%d", kernels, i), func(t *testing.T) {
 				dir := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}

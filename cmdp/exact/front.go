@@ -39,40 +39,40 @@ type FrontPoint struct {
 	Objectives, Returns []float64
 	Weights             []float64
 	// Policy is nil before Recover has been called, and if one of the Components is drawn at the start, see [Result].
-	Policy     *Policy
-	Components []Component
-	Parts      []Mixed          // of a sum
-	Product    *monitor.Product // of the policy with memory, nil without
+	Policy  *Policy
+	Mixture []WeightedPolicy
+	Parts   []PartMixture    // of a sum
+	Product *monitor.Product // of the policy with memory, nil without
 	// Mixed tells that the returns are those of a mixture of policies, of which Recover makes one; otherwise a
 	// policy that never draws has them.
 	Mixed bool
 
-	made *made
+	lazy *lazyPolicy
 }
 
 // Recover sets Policy, Components and Product. To put a policy together takes as long as finding its point, so
 // that it is made for those who ask, once: points that are copies of one another share it. Policies of points
 // may be asked for concurrently; they wait for each other.
 func (p *FrontPoint) Recover(ctx context.Context) error {
-	if p.made == nil {
+	if p.lazy == nil {
 		return nil
 	}
-	r, err := p.made.result(ctx)
+	r, err := p.lazy.result(ctx)
 	if err == nil {
-		p.Policy, p.Components, p.Parts, p.Product = r.Policy, r.Components, r.Parts, r.Product
+		p.Policy, p.Mixture, p.Parts, p.Product = r.Policy, r.Mixture, r.Parts, r.Product
 	}
 	return err
 }
 
-// made is the policy of a point, once it is made.
-type made struct {
+// lazyPolicy is the policy of a point, once it is made.
+type lazyPolicy struct {
 	mu    sync.Mutex
 	make  func(context.Context) (*Result, error)
 	known *Result
 }
 
 // result makes the policy, unless it is known.
-func (m *made) result(ctx context.Context) (*Result, error) {
+func (m *lazyPolicy) result(ctx context.Context) (*Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known != nil {
@@ -89,7 +89,7 @@ func (m *made) result(ctx context.Context) (*Result, error) {
 type FrontResult struct {
 	// Status is Infeasible, with its Certificate, if no policy meets the target, and
 	// Undecided if Error was not reached.
-	Status      Status
+	Status      Verdict
 	Certificate *Certificate
 	// Points are on the curve, or by a tenth of the error within it where models are so large that to be exact
 	// takes longer, in the order of discovery. None dominates another. Mixtures of them approximate the curve
@@ -187,38 +187,38 @@ type front struct {
 	task      cmdp.Task // without a cost
 	opts      FrontOptions
 
-	columns []column // of all weighted problems
-	outer   *cone
-	result  FrontResult
-	gaps    []float64   // of the weighted problems, in the order of the points
-	missed  bool        // a point misses the target
-	spots   [][]float64 // objectives of the points, without those equal up to rounding
-	least   []float64   // value of each objective over the points
-	scale   []float64   // its range over the points, as far as that is more than rounding
-	patient bool        // the discount magnifies rounding
+	columns         []column // of all weighted problems
+	outer           *outerPolyhedron
+	result          FrontResult
+	gaps            []float64   // of the weighted problems, in the order of the points
+	targetMissed    bool        // a point misses the target
+	distinct        [][]float64 // objectives of the points, without those equal up to rounding
+	least           []float64   // value of each objective over the points
+	scale           []float64   // its range over the points, as far as that is more than rounding
+	nearOneDiscount bool        // the discount magnifies rounding
 }
 
 func (f *front) run() (*FrontResult, error) {
 	p := len(f.opts.Over)
-	f.outer = newCone(p)
+	f.outer = newOuterPolyhedron(p)
 	for k := range p {
-		if done, err := f.weigh(axis(p, k, 1)); done || err != nil {
+		if done, err := f.solveWeights(axis(p, k, 1)); done || err != nil {
 			return &f.result, err
 		}
 	}
 	f.rescale()
 	for {
-		corner, distance, weights, err := f.farthest()
+		corner, distance, weights, err := f.farthestCorner()
 		if err != nil {
 			return nil, err
 		}
-		f.result.Relative, f.result.Error = distance, f.outer.miss()
+		f.result.Relative, f.result.Error = distance, f.outer.euclideanError()
 		if corner == nil || distance <= f.opts.Error || len(f.result.Points) >= f.opts.Points {
 			return f.finish(), nil
 		}
 		// What the problem leaves open tells whether it moved corner or points.
 		open := distance * floats.Dot(weights, f.scale)
-		if done, err := f.weigh(weights); done || err != nil {
+		if done, err := f.solveWeights(weights); done || err != nil {
 			return &f.result, err
 		}
 		if f.gaps[len(f.gaps)-1] >= 0.99*open {
@@ -231,7 +231,7 @@ func (f *front) run() (*FrontResult, error) {
 // finish sets what is known at the end.
 func (f *front) finish() *FrontResult {
 	f.result.Status = Optimal
-	if f.result.Relative > f.opts.Error || f.missed {
+	if f.result.Relative > f.opts.Error || f.targetMissed {
 		f.result.Status = Undecided
 	}
 	f.result.Corners = f.outer.corners()
@@ -239,22 +239,22 @@ func (f *front) finish() *FrontResult {
 	return &f.result
 }
 
-// weigh solves the problem with the given weights of the objectives.
-func (f *front) weigh(weights []float64) (done bool, err error) {
+// solveWeights solves the problem with the given weights of the objectives.
+func (f *front) solveWeights(weights []float64) (done bool, err error) {
 	gradient := make([]float64, f.planner.dim())
 	for k, w := range weights {
 		floats.AddScaled(gradient, w, f.opts.Over[k])
 	}
-	var w *supporting
-	err = f.planner.inTurn(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
-		f.patient = q.traits().patient
-		w, err = f.solve(q, gradient, f.aim(weights))
+	var w *supportingPoint
+	err = f.planner.withPricer(f.ctx, f.relevance, f.opts.Options, func(q pricer) (err error) {
+		f.nearOneDiscount = q.traits().nearOneDiscount
+		w, err = f.solve(q, gradient, f.accuracy(weights))
 		return err
 	})
-	var lost *unreachableError
+	var lost *unreachableStatesError
 	if errors.As(err, &lost) {
 		f.relevance, f.columns = f.relevance.leavingOut(lost.states), nil
-		return f.weigh(weights)
+		return f.solveWeights(weights)
 	}
 	if err != nil {
 		return false, err
@@ -267,9 +267,9 @@ func (f *front) weigh(weights []float64) (done bool, err error) {
 	return false, nil
 }
 
-// aim returns how far a weighted problem may stay from its optimum: a small part of the error asked for, or 0
+// accuracy returns how far a weighted problem may stay from its optimum: a small part of the error asked for, or 0
 // before ranges are known.
-func (f *front) aim(weights []float64) float64 {
+func (f *front) accuracy(weights []float64) float64 {
 	const part = 0.1
 	if f.scale == nil {
 		return 0
@@ -278,14 +278,14 @@ func (f *front) aim(weights []float64) float64 {
 }
 
 // add keeps the point and the half-space that a weighted problem has found.
-func (f *front) add(weights []float64, r *supporting) {
-	point := FrontPoint{Returns: r.Returns, Weights: weights, Mixed: r.mixed, made: r.policy}
+func (f *front) add(weights []float64, r *supportingPoint) {
+	point := FrontPoint{Returns: r.Returns, Weights: weights, Mixed: r.mixed, lazy: r.policy}
 	for _, c := range f.opts.Over {
 		point.Objectives = append(point.Objectives, dot(c, r.Returns))
 	}
 	f.result.Points = append(f.result.Points, point)
 	f.gaps = append(f.gaps, r.Gap)
-	f.missed = f.missed || r.Status == Undecided && r.Violation > r.Tolerance
+	f.targetMissed = f.targetMissed || r.Status == Undecided && r.Violation > r.Tolerance
 	f.result.Outer = append(f.result.Outer, cmdp.Constraint{Normal: scaled(-1, weights), Offset: -r.Bound})
 	f.outer.cut(weights, r.Bound)
 	if f.opts.Each != nil {
@@ -297,11 +297,11 @@ func (f *front) add(weights []float64, r *supporting) {
 // for is less than rounding in some range, the range counts as large enough. This
 // happens to an objective that conflicts with no other, or that a limit holds fast.
 func (f *front) rescale() {
-	f.round()
+	f.estimateRounding()
 	old := f.scale
 	f.scale, f.least = make([]float64, len(f.opts.Over)), make([]float64, len(f.opts.Over))
 	for k := range f.scale {
-		least, most := f.span(k)
+		least, most := f.objectiveRange(k)
 		f.least[k], f.scale[k] = least, most-least
 		if len(f.opts.Absolute) > 0 && f.opts.Absolute[k] > 0 {
 			f.scale[k] = f.opts.Absolute[k] / f.opts.Error
@@ -311,13 +311,13 @@ func (f *front) rescale() {
 			f.scale[k] = 1
 		}
 		if old != nil && f.scale[k] < old[k] {
-			f.outer.forget() // distances in the new scale are larger
+			f.outer.resetDistances() // distances in the new scale are larger
 		}
 	}
 }
 
-// span returns the least and the greatest value of an objective over the points.
-func (f *front) span(k int) (least, most float64) {
+// objectiveRange returns the least and the greatest value of an objective over the points.
+func (f *front) objectiveRange(k int) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, p := range f.result.Points {
 		least, most = min(least, p.Objectives[k]), max(most, p.Objectives[k])
@@ -325,14 +325,14 @@ func (f *front) span(k int) (least, most float64) {
 	return least, most
 }
 
-// round estimates the rounding of the objectives. The gaps that the weighted problems have
+// estimateRounding estimates the rounding of the objectives. The gaps that the weighted problems have
 // left count as rounding, unless they are larger than a solved problem may leave. They are
 // shared out by the magnitudes of the objectives over all policies found. Points alone do
 // not tell it: a limit of 0 that binds leaves nothing but rounding of an objective.
-func (f *front) round() {
-	const least = 64 * unit
+func (f *front) estimateRounding() {
+	const least = 64 * roundoff
 	most := 1e-9
-	if f.patient { // see solver.tolerance
+	if f.nearOneDiscount { // see solver.tolerance
 		most = 1e-6
 	}
 	size := make([]float64, len(f.opts.Over))
@@ -352,10 +352,10 @@ func (f *front) round() {
 		}
 	}
 	f.result.Rounding = scaled(min(share, most), size)
-	f.spots = f.spots[:0]
+	f.distinct = f.distinct[:0]
 	for _, p := range f.result.Points {
-		if !slices.ContainsFunc(f.spots, func(z []float64) bool { return f.equal(z, p.Objectives) }) {
-			f.spots = append(f.spots, p.Objectives)
+		if !slices.ContainsFunc(f.distinct, func(z []float64) bool { return f.equal(z, p.Objectives) }) {
+			f.distinct = append(f.distinct, p.Objectives)
 		}
 	}
 }
@@ -375,7 +375,7 @@ func (f *front) equal(a, b []float64) bool {
 func (f *front) undominated() []FrontPoint {
 	slack := make([]float64, len(f.opts.Over))
 	for k := range slack {
-		least, most := f.span(k)
+		least, most := f.objectiveRange(k)
 		slack[k] = 1e-9*(most-least) + f.result.Rounding[k]
 	}
 	var out []FrontPoint

@@ -72,7 +72,7 @@ func (s *gapSearch) support(dir []float64) float64 {
 func (s *gapSearch) run() error {
 	ctx, d := s.ctx, s.model.Dim()
 	if d > mostDivided {
-		s.scout()
+		s.searchAxes()
 		s.bound()
 		return ctx.Err()
 	}
@@ -122,18 +122,18 @@ func (s *gapSearch) solve(dir []float64) (value float64) {
 	s.evaluation++
 	low, up, _ := s.game.Solve(s.ctx, dir) // run looks at ctx
 	support := s.support(dir)
-	s.offer(dir, low, support, s.game.Opponent())
+	s.keepBound(dir, low, support, s.game.Opponent())
 	return up
 }
 
-// most returns how far any opponent can take a policy of the agent in a direction.
-func (s *gapSearch) most(dir []float64, agent cmdp.Policy) float64 {
+// worstReturn returns how far any opponent can take a policy of the agent in a direction.
+func (s *gapSearch) worstReturn(dir []float64, agent cmdp.Policy) float64 {
 	value, _, _ := s.game.OpponentResponse(s.ctx, dir, agent) // run looks at ctx
 	return value
 }
 
-// offer keeps a direction and an opponent that prove a larger F.
-func (s *gapSearch) offer(dir []float64, value, support float64, opponent *cmdp.Randomized) {
+// keepBound keeps a direction and an opponent that prove a larger F.
+func (s *gapSearch) keepBound(dir []float64, value, support float64, opponent *cmdp.Randomized) {
 	if value-support <= s.lower() {
 		return
 	}
@@ -154,7 +154,7 @@ func (s *gapSearch) evaluate(c *cell) {
 	most := math.Inf(-1)
 	for _, v := range c.edges {
 		s.evaluation++
-		most = max(most, s.most(v, s.game.Agent())-floats.Dot(v, w))
+		most = max(most, s.worstReturn(v, s.game.Agent())-floats.Dot(v, w))
 	}
 	// A unit vector of the cone is Σ α_i v_i with 1 ≤ Σ α_i ≤ 1/least.
 	c.bound = most
@@ -170,18 +170,18 @@ func (s *gapSearch) evaluate(c *cell) {
 func (s *gapSearch) alternate() {
 	for range 20 {
 		before := s.lower()
-		if !s.separate(s.best.Opponent) || s.lower() <= before+1e-3*s.opts.Tolerance {
+		if !s.separateReturns(s.best.Opponent) || s.lower() <= before+1e-3*s.opts.Tolerance {
 			return
 		}
 	}
 }
 
-// separate finds the distance of the target from the returns that the agent can
+// separateReturns finds the distance of the target from the returns that the agent can
 // reach against a policy, a lower bound of the gap, and evaluates F in the
 // direction of that distance. It reports false if there is none.
-func (s *gapSearch) separate(opponent *cmdp.Randomized) bool {
+func (s *gapSearch) separateReturns(opponent *cmdp.Randomized) bool {
 	d := s.model.Dim()
-	set := &difference{gapSearch: s, opponent: opponent, v: make([]float64, d)}
+	set := &returnDifference{gapSearch: s, opponent: opponent, v: make([]float64, d)}
 	z, origin := make([]float64, d), make([]float64, d)
 	oracle.NewMinNorm(set).Project(z, origin)
 	size := floats.Norm(z, 2)
@@ -191,25 +191,25 @@ func (s *gapSearch) separate(opponent *cmdp.Randomized) bool {
 	floats.Scale(1/size, z)
 	s.evaluation++
 	least, _, _ := s.game.AgentResponse(s.ctx, z, opponent)
-	s.offer(z, least, s.support(z), opponent)
+	s.keepBound(z, least, s.support(z), opponent)
 	s.solve(z)
 	return true
 }
 
-// difference is the set of all v − w, for v that the agent can reach against a
+// returnDifference is the set of all v − w, for v that the agent can reach against a
 // policy of the opponent and w of the target.
-type difference struct {
+type returnDifference struct {
 	*gapSearch
 	opponent *cmdp.Randomized
 	v        []float64
 }
 
 // Dim returns the dimension of the returns.
-func (x *difference) Dim() int { return len(x.v) }
+func (x *returnDifference) Dim() int { return len(x.v) }
 
 // MaximizeLinear asks the agent for its best response and the target for its
 // support point, both against dir.
-func (x *difference) MaximizeLinear(dst, dir []float64) {
+func (x *returnDifference) MaximizeLinear(dst, dir []float64) {
 	x.evaluation += 2
 	against := append([]float64(nil), dir...)
 	floats.Scale(-1, against)
@@ -219,9 +219,9 @@ func (x *difference) MaximizeLinear(dst, dir []float64) {
 	floats.SubTo(dst, x.v, dst)
 }
 
-// scout evaluates F along the axes and their diagonal, with an alternating search
+// searchAxes evaluates F along the axes and their diagonal, with an alternating search
 // from each.
-func (s *gapSearch) scout() {
+func (s *gapSearch) searchAxes() {
 	d := s.model.Dim()
 	dir := make([]float64, d)
 	for i := range 2*d + 2 {
@@ -235,7 +235,7 @@ func (s *gapSearch) scout() {
 			}
 		}
 		s.solve(dir)
-		if s.separate(s.game.Opponent().Clone()) {
+		if s.separateReturns(s.game.Opponent().Clone()) {
 			s.alternate()
 		}
 	}
@@ -255,9 +255,9 @@ func (s *gapSearch) bound() {
 	for i := range d {
 		clear(dir)
 		dir[i] = 1
-		most := s.most(dir, agent)
+		most := s.worstReturn(dir, agent)
 		dir[i] = -1
-		least := -s.most(dir, agent)
+		least := -s.worstReturn(dir, agent)
 		center[i] = (least + most) / 2
 		half += (most - least) * (most - least) / 4
 	}

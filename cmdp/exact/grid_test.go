@@ -160,7 +160,7 @@ func TestGrids(t *testing.T) {
 				g.sure, g.jumps = rng.Float64(), 0.5*rng.Float64()
 			}
 			m := g.model(t, rng)
-			p, err := newStationary(m, 1+rng.IntN(2), everything(2), nil)
+			p, err := newInfiniteHorizon(m, 1+rng.IntN(2), allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestGrids(t *testing.T) {
 				dir := []float64{1, float64(rng.IntN(3))}
 				price := func(c int32) float64 { return floats.Dot(dir, m.Kernel(0).Plain(m.Dim()).Returns[2*c:2*c+2]) }
 				v, _ := howard(t, m, price)
-				p.enough = enough
+				p.tolerance = enough
 				got, err := p.price(t.Context(), dir, 0)
 				if err != nil {
 					t.Fatal(err)
@@ -190,7 +190,7 @@ func TestGrids(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkVisits(t, m, got.policy, func(s int) float64 { return p.seen(x, int32(s)) })
+				checkVisits(t, m, got.policy, func(s int) float64 { return p.visitsTo(x, int32(s)) })
 			}
 		}
 	})

@@ -131,7 +131,7 @@ type hardCase struct {
 	returns [][]float64
 	cost    []float64
 	target  geometry.Compact
-	status  exact.Status
+	status  exact.Verdict
 	want    float64
 	pairs   int
 }

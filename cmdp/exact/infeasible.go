@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// infeasible reports the direction that separates the target, and the policy nearest
+// infeasibleResult reports the direction that separates the target, and the policy nearest
 // to the target, whose distance is minimised with the columns at hand.
-func (s *solver) infeasible() (*Result, error) {
+func (s *solver) infeasibleResult() (*Result, error) {
 	if s.task.Whole != nil {
-		if r, err := s.missesWhole(); r != nil || err != nil {
+		if r, err := s.certifyWhole(); r != nil || err != nil {
 			return r, err
 		}
 	}
-	best := s.refuted
-	nearest, err := s.nearest(s.task.Target)
+	best := s.farkas
+	nearest, err := s.minimizeDistance(s.task.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -33,37 +33,37 @@ func (s *solver) infeasible() (*Result, error) {
 			best = c
 		}
 	}
-	r, err := nearest.closest()
+	r, err := nearest.nearestResult()
 	if err != nil {
 		return nil, err
 	}
 	best.Distance = r.Objective
-	return s.refutation(best, nearest, r), nil
+	return s.infeasibleWith(best, nearest, r), nil
 }
 
-// closest returns the nearest returns with their policy, or without one where none is asked for. Where totals
-// need not end, returns are those of one policy in any case: only its evaluation tells which of them end.
-func (s *solver) closest() (*Result, error) {
-	if !s.opts.NoNearest || s.traits.chosen {
-		return s.reached()
+// nearestResult returns the nearest returns with their policy, or without one where none is asked for. Where
+// totals need not end, returns are those of one policy in any case: only its evaluation tells which of them end.
+func (s *solver) nearestResult() (*Result, error) {
+	if !s.opts.NoNearest || s.traits.relevanceOnly {
+		return s.recoveredResult()
 	}
 	return &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost}, nil
 }
 
-// missesWhole is infeasible for the set that the target was cut from: the direction
+// certifyWhole is infeasibleResult for the set that the target was cut from: the direction
 // from the point of it that is nearest to the nearest returns. The answer is nil if that
 // proves nothing.
-func (s *solver) missesWhole() (*Result, error) {
-	nearest, err := s.nearest(s.task.Whole)
+func (s *solver) certifyWhole() (*Result, error) {
+	nearest, err := s.minimizeDistance(s.task.Whole)
 	if err != nil {
 		return nil, err
 	}
-	r, err := nearest.closest()
+	r, err := nearest.nearestResult()
 	if err != nil {
 		return nil, err
 	}
 	near := make([]float64, len(s.lower))
-	reached := s.counted(r.Returns)
+	reached := s.finiteReturns(r.Returns)
 	s.task.Whole.Project(near, reached)
 	dir := minus(reached, near)
 	c := &Certificate{Distance: floats.Norm(dir, 2), Whole: true}
@@ -71,26 +71,26 @@ func (s *solver) missesWhole() (*Result, error) {
 		return nil, nil
 	}
 	c.Direction = scaled(1/c.Distance, dir)
-	value, margin, err := s.source.recheck(s.ctx, c.Direction)
+	value, margin, err := s.pricing.recheck(s.ctx, c.Direction)
 	if err != nil {
 		return nil, err
 	}
 	c.Value, c.Support = value, floats.Dot(c.Direction, near) // which the projection maximises
-	c.Margin = margin + float64(2*len(dir)+8)*unit*floats.Norm(near, 2)
+	c.Margin = margin + float64(2*len(dir)+8)*roundoff*floats.Norm(near, 2)
 	if !c.proves() {
 		return nil, nil
 	}
-	return s.refutation(c, nearest, r), nil
+	return s.infeasibleWith(c, nearest, r), nil
 }
 
-// refutation is the answer "infeasible" with the nearest returns found.
-func (s *solver) refutation(best *Certificate, nearest *solver, r *Result) *Result {
+// infeasibleWith is the answer "infeasible" with the nearest returns found.
+func (s *solver) infeasibleWith(best *Certificate, nearest *solver, r *Result) *Result {
 	best.Without = s.relevance.leftOut()
-	best.Rows, best.Weights = s.refuters()
+	best.Rows, best.Weights = s.farkasRows()
 	out := &Result{
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,
 		Returns: r.Returns, Policy: r.Policy, Parts: r.Parts, Product: r.Product, Randomized: r.Randomized,
-		Violation: best.Distance, Tolerance: 2 * s.missing,
+		Violation: best.Distance, Tolerance: 2 * s.targetTolerance,
 		Iterations: s.iterations + nearest.iterations,
 		Dual:       make([]float64, len(s.lower)),
 	}
@@ -109,9 +109,9 @@ func unpriced(rows []cmdp.Constraint) (prices []Price) {
 	return prices
 }
 
-// refuters returns the half-spaces whose weighted sum is the refuting direction.
-func (s *solver) refuters() (rows []cmdp.Constraint, weights []float64) {
-	for k, y := range s.refuting {
+// farkasRows returns the half-spaces whose weighted sum is the refuting direction.
+func (s *solver) farkasRows() (rows []cmdp.Constraint, weights []float64) {
+	for k, y := range s.farkasMultipliers {
 		if y > 0 {
 			rows, weights = append(rows, s.master.rows[k].Constraint), append(weights, y)
 		}
@@ -128,10 +128,10 @@ func (s *solver) certify(dir []float64) (*Certificate, error) {
 	if length == 0 {
 		return nil, nil
 	}
-	before := s.watch.enter("certification")
-	defer s.watch.enter(before)
+	before := s.stopwatch.enter("certification")
+	defer s.stopwatch.enter(before)
 	c := &Certificate{Direction: scaled(1/length, dir)}
-	found, err := separate(s.ctx, s.source, s.task.Target, c.Direction)
+	found, err := separate(s.ctx, s.pricing, s.task.Target, c.Direction)
 	if err != nil {
 		return nil, err
 	}
@@ -161,5 +161,5 @@ func supportError(target geometry.Compact, dir []float64) float64 {
 		}
 		sum += size * math.Abs(dir[i])
 	}
-	return float64(2*len(dir)+8) * unit * sum
+	return float64(2*len(dir)+8) * roundoff * sum
 }

@@ -277,7 +277,7 @@ func TestOnePolicyKeepsLimitsInEveryRun(t *testing.T) {
 		}
 		if r.Status != Optimal || r.Policy == nil || len(r.Branches) != 1 {
 			t.Errorf("seed %d: %v with %d components, branches %+v: want one policy with one branch", seed, r.Status,
-				len(r.Components), r.Branches)
+				len(r.Mixture), r.Branches)
 			continue
 		}
 		classes := denseBranches(t, m, r.Policy)
@@ -361,7 +361,7 @@ func TestLimitsWithoutRoom(t *testing.T) {
 		}
 		if r.Status != Optimal || r.Policy == nil || math.Abs(r.Objective-2) > 1e-5 {
 			t.Errorf("way %g: %v %v, %d components: want one policy of cost 2", way, r.Status, r.Objective,
-				len(r.Components))
+				len(r.Mixture))
 			continue
 		}
 		classes := denseBranches(t, m, r.Policy)
@@ -408,7 +408,7 @@ func TestCurvedMeansInEveryRun(t *testing.T) {
 			continue
 		}
 		if r.Status != Optimal || r.Policy == nil {
-			t.Errorf("seed %d: %v, %d components: want one policy", seed, r.Status, len(r.Components))
+			t.Errorf("seed %d: %v, %d components: want one policy", seed, r.Status, len(r.Mixture))
 			continue
 		}
 		classes := denseBranches(t, m, r.Policy)
@@ -505,9 +505,9 @@ func TestBranchesOfSeveralEnds(t *testing.T) {
 			}
 			continue
 		}
-		components := r.Components
+		components := r.Mixture
 		if r.Policy != nil {
-			components = []Component{{1, r.Policy}}
+			components = []WeightedPolicy{{1, r.Policy}}
 		} else if drawn++; len(components) < 2 {
 			t.Errorf("seed %d: a draw between %d components", seed, len(components))
 		}

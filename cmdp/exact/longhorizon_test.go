@@ -131,7 +131,7 @@ func TestAveragesAgainstLongHorizons(t *testing.T) {
 		for i := range dir {
 			dir[i] = rng.NormFloat64()
 		}
-		p, err := newAverage(m, 1, everything(m.Dim()), nil)
+		p, err := newAverageReward(m, 1, allRelevant(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestAveragesAgainstLongHorizons(t *testing.T) {
 		const steps, more = 5_000, 5_040
 		var total [2]float64
 		for i, horizon := range []int{steps, steps + more} {
-			long, err := newFinite(inSteps(t, m, horizon), 1).price(t.Context(), dir, 0)
+			long, err := newFiniteHorizon(inSteps(t, m, horizon), 1).price(t.Context(), dir, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestAverageRing(t *testing.T) {
 				want = math.Min(want, worst)
 			}
 		}
-		p, err := newAverage(m, 1, everything(1), nil)
+		p, err := newAverageReward(m, 1, allRelevant(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

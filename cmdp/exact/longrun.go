@@ -38,11 +38,11 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 	var all []Branch
 	only := &markov.Rule{Actions: markov.NewActions(m.States(), 1)}
 	for i, policy := range policies {
-		process, err := induced(m, policy)
+		process, err := inducedProcess(m, policy)
 		if err != nil {
 			return nil, err
 		}
-		p, err := newAverage(process, 1, irrelevant(m.Dim()), nil)
+		p, err := newAverageReward(process, 1, noneRelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -52,12 +52,12 @@ func Branches(ctx context.Context, m *cmdp.Model, policies []cmdp.Policy, weight
 		}
 		all = append(all, found...)
 	}
-	return united(m, all), nil
+	return mergeBranches(m, all), nil
 }
 
 // branchesUnder returns the branches of a rule that is drawn with a probability.
-func (p *average) branchesUnder(ctx context.Context, st *markov.Rule, weight float64) ([]Branch, error) {
-	classes, err := p.classes(ctx, st)
+func (p *averageReward) branchesUnder(ctx context.Context, st *markov.Rule, weight float64) ([]Branch, error) {
+	classes, err := p.recurrentClasses(ctx, st)
 	if err != nil {
 		return nil, err
 	}
@@ -87,24 +87,24 @@ func (p *average) branchesUnder(ctx context.Context, st *markov.Rule, weight flo
 }
 
 // branches returns the branches of a policy that may draw one of several components.
-func (p *average) branches(ctx context.Context, policy *Policy) ([]Branch, error) {
-	if len(policy.components) == 0 {
+func (p *averageReward) branches(ctx context.Context, policy *Policy) ([]Branch, error) {
+	if len(policy.mixture) == 0 {
 		found, err := p.branchesUnder(ctx, &policy.steps[0], 1)
-		return united(p.m, found), err
+		return mergeBranches(p.m, found), err
 	}
 	var all []Branch
-	for _, c := range policy.components {
+	for _, c := range policy.mixture {
 		found, err := p.branchesUnder(ctx, &c.Policy.steps[0], c.Weight)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
-	return united(p.m, all), nil
+	return mergeBranches(p.m, all), nil
 }
 
-// united makes one of branches with the same states and means, and sorts them.
-func united(m *cmdp.Model, branches []Branch) []Branch {
+// mergeBranches makes one of branches with the same states and means, and sorts them.
+func mergeBranches(m *cmdp.Model, branches []Branch) []Branch {
 	const same = 1e-9
 	var out []Branch
 	extent := stepExtent(m)
@@ -136,8 +136,8 @@ func stepExtent(m *cmdp.Model) []float64 {
 	return minus(high, low)
 }
 
-// A recurrent is a recurrent class of a policy that may draw.
-type recurrent struct {
+// A recurrentClass is a recurrent class of a policy that may draw.
+type recurrentClass struct {
 	prob   float64 // of coming there
 	end    int32
 	states []int32
@@ -145,17 +145,18 @@ type recurrent struct {
 	mean   []float64 // the long-run mean returns there, 0 for totals
 }
 
-// classes returns the recurrent classes that a policy comes to.
-func (p *average) classes(ctx context.Context, st *markov.Rule) ([]recurrent, error) {
+// recurrentClasses returns the recurrent classes that a policy comes to.
+func (p *averageReward) recurrentClasses(ctx context.Context, st *markov.Rule) ([]recurrentClass, error) {
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}
-	return p.classesOf(ctx, st, x)
+	return p.recurrentClassesOf(ctx, st, x)
 }
 
-// classesOf is classes for a policy whose visits are known.
-func (p *average) classesOf(ctx context.Context, st *markov.Rule, x *markov.Occupancy) ([]recurrent, error) {
+// recurrentClassesOf is recurrentClasses for a policy whose visits are known.
+func (p *averageReward) recurrentClassesOf(ctx context.Context, st *markov.Rule,
+	x *markov.Occupancy) ([]recurrentClass, error) {
 	stays := make(map[int32][]int32)
 	var order []int32
 	for _, s := range x.Recurrent {
@@ -165,14 +166,14 @@ func (p *average) classesOf(ctx context.Context, st *markov.Rule, x *markov.Occu
 		}
 		stays[end] = append(stays[end], s)
 	}
-	var out []recurrent
+	var out []recurrentClass
 	for _, end := range order {
 		states := stays[end]
-		y := p.chainUnder(states, st)
+		y := p.chainOf(states, st)
 		for _, set := range y.ClosedSets() {
-			in := recurrent{end: end, mean: make([]float64, p.dim())}
+			in := recurrentClass{end: end, mean: make([]float64, p.dim())}
 			for _, j := range set {
-				in.prob += p.seen(x, states[j])
+				in.prob += p.visitsTo(x, states[j])
 			}
 			if in.prob == 0 {
 				continue
@@ -187,49 +188,49 @@ func (p *average) classesOf(ctx context.Context, st *markov.Rule, x *markov.Occu
 				in.states = append(in.states, s)
 				p.addReturns(in.mean, in.share[j], st, s)
 			}
-			p.keep(in.mean, true)
+			p.mask(in.mean, true)
 			out = append(out, in)
 		}
 	}
 	return out, nil
 }
 
-// chainUnder returns the chain of a policy in states, numbered in their order, that it does not leave.
-func (p *average) chainUnder(states []int32, st *markov.Rule) *markov.Chain {
-	p.places(states)
-	y := &p.loop
+// chainOf returns the chain of a policy in states, numbered in their order, that it does not leave.
+func (p *averageReward) chainOf(states []int32, st *markov.Rule) *markov.Chain {
+	p.numberStates(states)
+	y := &p.classChain
 	y.Reset()
 	room := make([]markov.Taken, 0, p.mostActions)
 	for _, s := range states {
-		for _, t := range p.choose(room[:0], st, p.base.Number[s]) {
-			y.AddChoice(p.k, p.place, int32(t.Choice), t.Prob)
+		for _, t := range p.takenChoices(room[:0], st, p.quotient.Number[s]) {
+			y.AddChoice(p.k, p.index, int32(t.Choice), t.Prob)
 		}
 		y.EndRow(0)
 	}
 	return y
 }
 
-// A frequencies says how often a policy takes choices in the long run, as shares of the time of all runs, and
+// A longRunFrequencies says how often a policy takes choices in the long run, as shares of the time of all runs, and
 // with which probability it stays in ends.
-type frequencies struct {
+type longRunFrequencies struct {
 	choices []int32
 	mass    []float64
 	ends    []int32 // in order
 	prob    []float64
 }
 
-// longRun returns the long run of a policy.
-func (p *average) longRun(ctx context.Context, st *markov.Rule) (*frequencies, error) {
-	classes, err := p.classes(ctx, st)
+// frequenciesOf returns the long run of a policy.
+func (p *averageReward) frequenciesOf(ctx context.Context, st *markov.Rule) (*longRunFrequencies, error) {
+	classes, err := p.recurrentClasses(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	out := new(frequencies)
-	slices.SortStableFunc(classes, func(a, b recurrent) int { return int(a.end - b.end) })
+	out := new(longRunFrequencies)
+	slices.SortStableFunc(classes, func(a, b recurrentClass) int { return int(a.end - b.end) })
 	room := make([]markov.Taken, 0, p.mostActions)
 	for _, in := range classes {
 		for j, s := range in.states {
-			for _, t := range p.choose(room[:0], st, p.base.Number[s]) {
+			for _, t := range p.takenChoices(room[:0], st, p.quotient.Number[s]) {
 				out.choices = append(out.choices, int32(t.Choice))
 				out.mass = append(out.mass, in.prob*in.share[j]*t.Prob)
 			}

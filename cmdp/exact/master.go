@@ -24,22 +24,22 @@ import (
 // in the coefficients and the right-hand sides are 0. Otherwise returns of 1000.1 and
 // 1000.2 would leave three digits less to their difference.
 type master struct {
-	solver  lp.Solver // nil until the first solution, where the program is made as a whole
-	sol     lp.Solution
-	columns []column
-	cuts    []cut
-	rows    []targetRow
-	place   []rowPlace // what each row of the program is, after the first two
-	costs   []float64
-	scale   []float64 // extent of each return
-	measure func(normal []float64) float64
-	extent  float64 // of the cost, the unit of τ; 0 before there is a tangent
-	base    float64 // cost from which τ counts in the program
-	least   float64 // range of u
-	most    float64
-	deepest float64   // the least u of the first phase
-	zero    []float64 // returns of relaxed rows
-	blocks  [][]int   // the columns of each part, all of them in one block if there are no parts
+	solver      lp.Solver // nil until the first solution, where the program is made as a whole
+	sol         lp.Solution
+	columns     []column
+	cuts        []cut
+	rows        []targetRow
+	rowOrder    []programRow // what each row of the program is, after the first two
+	costs       []float64
+	scale       []float64 // extent of each return
+	rowScale    func(normal []float64) float64
+	extent      float64 // of the cost, the unit of τ; 0 before there is a tangent
+	base        float64 // cost from which τ counts in the program
+	least       float64 // range of u
+	most        float64
+	phase1Least float64   // the least u of the first phase
+	zero        []float64 // returns of relaxed rows
+	blocks      [][]int   // the columns of each part, all of them in one block if there are no parts
 
 	lambda, v, mu, nu []float64 // of the last solution
 	tau, u            float64
@@ -56,12 +56,12 @@ func (c *cut) offset() float64 { return floats.Dot(c.slope, c.point) - c.value }
 
 type targetRow struct {
 	cmdp.Constraint
-	elastic float64
-	number  int
+	scale  float64
+	number int
 }
 
-// relaxed is a row of the target that may be broken, at a price for each unit.
-type relaxed struct {
+// surplus is a row of the target that may be broken, at a price for each unit.
+type surplus struct {
 	row     int
 	penalty float64
 }
@@ -71,13 +71,13 @@ type relaxed struct {
 // broken by 1e-17 and get a price of 1e16.
 func (t *targetRow) excess(v []float64) float64 {
 	x := floats.Dot(t.Normal, v) - t.Offset
-	if math.Abs(x) <= 1e-14*(t.elastic+math.Abs(t.Offset)) {
+	if math.Abs(x) <= 1e-14*(t.scale+math.Abs(t.Offset)) {
 		return 0
 	}
-	return x / t.elastic
+	return x / t.scale
 }
 
-type rowPlace struct {
+type programRow struct {
 	cost  bool
 	index int
 }
@@ -89,13 +89,13 @@ const (
 	firstLambda
 )
 
-// slackest bounds the elasticity from below in the first phase: −1, so that the
+// leastElasticity bounds the elasticity from below in the first phase: −1, so that the
 // mixture moves inside the target where it can.
-const slackest = -1
+const leastElasticity = -1
 
 func newMaster(scale []float64, measure func(normal []float64) float64, blocks int) (*master, error) {
-	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, measure: measure, least: slackest,
-		most: math.Inf(1), deepest: slackest,
+	m := &master{costs: []float64{columnTau: 0, columnU: 1}, scale: scale, rowScale: measure, least: leastElasticity,
+		most: math.Inf(1), phase1Least: leastElasticity,
 		blocks: make([][]int, max(1, blocks))}
 	var err error
 	m.solver, err = lp.NewEmbedded(m.program())
@@ -107,7 +107,7 @@ func (m *master) program() *lp.Problem {
 	p := &lp.Problem{Minimize: append([]float64(nil), m.costs...)}
 	p.Lower, p.Upper = lp.Free(len(m.costs))
 	for j, c := range m.columns {
-		p.Lower[firstLambda+j] = c.least
+		p.Lower[firstLambda+j] = c.leastWeight
 	}
 	for _, columns := range m.blocks { // Σ λ_j = 1
 		row := lp.Constraint{Coef: []float64{}, Index: []int{}, Lower: 1, Upper: 1}
@@ -118,14 +118,14 @@ func (m *master) program() *lp.Problem {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Rows = append(p.Rows, lp.Constraint{Coef: axis(len(m.costs), columnU, 1), Lower: m.least, Upper: m.most})
-	for _, at := range m.place {
+	for _, at := range m.rowOrder {
 		p.Rows = append(p.Rows, m.row(at))
 	}
 	return p
 }
 
 // row returns a row of cuts or target, as the program has it.
-func (m *master) row(at rowPlace) lp.Constraint {
+func (m *master) row(at programRow) lp.Constraint {
 	coef := make([]float64, firstLambda, firstLambda+len(m.columns))
 	for j := range m.columns {
 		coef = append(coef, m.entry(at, &m.columns[j]))
@@ -139,11 +139,11 @@ func (m *master) row(at rowPlace) lp.Constraint {
 }
 
 // entry returns what a column has in a row.
-func (m *master) entry(at rowPlace, c *column) float64 {
+func (m *master) entry(at programRow, c *column) float64 {
 	if at.cost {
-		return m.above(&m.cuts[at.index], c)
+		return m.cutEntry(&m.cuts[at.index], c)
 	}
-	return m.beyond(&m.rows[at.index], c)
+	return m.targetEntry(&m.rows[at.index], c)
 }
 
 // elasticity sets the range of u.
@@ -159,8 +159,8 @@ func (m *master) elasticity(least, most float64) error {
 // bounds u.
 func (m *master) firstRow() int { return len(m.blocks) + 1 }
 
-// point returns the returns of the first policy, of those of all parts together; nil without one.
-func (m *master) point() []float64 {
+// firstReturns returns the returns of the first policy, of those of all parts together; nil without one.
+func (m *master) firstReturns() []float64 {
 	if len(m.blocks) == 1 {
 		if len(m.blocks[0]) == 0 {
 			return nil
@@ -189,26 +189,26 @@ func (m *master) firstMixture() []float64 {
 // addColumn adds a policy, unless it has the returns of one that is there already.
 func (m *master) addColumn(c column) (added bool, err error) {
 	if c.ray != nil {
-		c = m.step(c)
+		c = m.normalizeRay(c)
 	}
-	if m.known(&c) {
+	if m.hasColumn(&c) {
 		return false, nil
 	}
 	return true, m.append(c)
 }
 
-// relax lets a row of the target be broken at a price for each unit. It is for the second phase alone.
-func (m *master) relax(row int, penalty float64) error {
+// addSurplus lets a row of the target be broken at a price for each unit. It is for the second phase alone.
+func (m *master) addSurplus(row int, penalty float64) error {
 	if m.zero == nil {
 		m.zero = make([]float64, len(m.scale))
 	}
-	return m.append(column{returns: m.zero, ray: &ray{}, relaxed: &relaxed{row, penalty}})
+	return m.append(column{returns: m.zero, ray: &ray{}, surplus: &surplus{row, penalty}})
 }
 
 // append adds a column to the program.
 func (m *master) append(c column) error {
 	m.columns, m.costs = append(m.columns, c), append(m.costs, 0)
-	m.list(len(m.columns) - 1)
+	m.addToBlock(len(m.columns) - 1)
 	if m.solver == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (m *master) append(c column) error {
 	if c.ray == nil {
 		enter(c.block, 1)
 	}
-	for i, p := range m.place {
+	for i, p := range m.rowOrder {
 		enter(m.firstRow()+i, m.entry(p, &c))
 	}
 	if err := m.solver.AddColumn(lp.Column{Coef: coef, Index: index, Upper: math.Inf(1)}); err != nil {
@@ -230,17 +230,20 @@ func (m *master) append(c column) error {
 	return nil
 }
 
-// known reports whether there is a column with the same returns.
-func (m *master) known(c *column) bool {
+// hasColumn reports whether there is a column with the same returns.
+func (m *master) hasColumn(c *column) bool {
 	if c.ray != nil {
 		return slices.ContainsFunc(m.columns,
-			func(o column) bool { return o.ray != nil && m.same(o.returns, c.returns) })
+			func(o column) bool { return o.ray != nil && m.sameReturns(o.returns, c.returns) })
 	}
-	return slices.ContainsFunc(m.blocks[c.block], func(j int) bool { return m.same(m.columns[j].returns, c.returns) })
+	return slices.ContainsFunc(m.blocks[c.block], func(j int) bool {
+		return m.sameReturns(m.columns[j].returns,
+			c.returns)
+	})
 }
 
-// list adds a column to those of its part, unless it is a ray.
-func (m *master) list(j int) {
+// addToBlock adds a column to those of its part, unless it is a ray.
+func (m *master) addToBlock(j int) {
 	c := &m.columns[j]
 	if c.ray == nil {
 		m.blocks[c.block] = append(m.blocks[c.block], j)
@@ -260,8 +263,8 @@ func (m *master) largest(i int) float64 {
 	return sum
 }
 
-// step measures a ray in steps that change the returns by what they vary about.
-func (m *master) step(c column) column {
+// normalizeRay measures a ray in steps that change the returns by what they vary about.
+func (m *master) normalizeRay(c column) column {
 	size := 0.0
 	for i, x := range c.returns {
 		if m.scale[i] > 0 {
@@ -275,11 +278,11 @@ func (m *master) step(c column) column {
 	return c
 }
 
-// same reports whether two points are equal up to rounding in each coordinate.
-func (m *master) same(a, b []float64) bool {
+// sameReturns reports whether two points are equal up to rounding in each coordinate.
+func (m *master) sameReturns(a, b []float64) bool {
 	share := 1e-14 / float64(len(m.blocks))
 	for i := range a {
-		if math.Abs(a[i]-b[i]) > share*m.scale[i]+4*unit*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
+		if math.Abs(a[i]-b[i]) > share*m.scale[i]+4*roundoff*math.Max(math.Abs(a[i]), math.Abs(b[i])) {
 			return false
 		}
 	}
@@ -294,13 +297,13 @@ func (m *master) addCut(c cut) error {
 		}
 		m.base = c.value
 	}
-	m.place = append(m.place, rowPlace{true, len(m.cuts)})
+	m.rowOrder = append(m.rowOrder, programRow{true, len(m.cuts)})
 	m.cuts = append(m.cuts, c)
 	return m.addRow()
 }
 
-// above returns the value of a tangent at a column, as τ counts, or what a ray adds.
-func (m *master) above(c *cut, o *column) float64 {
+// cutEntry returns the value of a tangent at a column, as τ counts, or what a ray adds.
+func (m *master) cutEntry(c *cut, o *column) float64 {
 	if o.ray != nil {
 		return floats.Dot(c.slope, o.returns) / m.extent
 	}
@@ -315,27 +318,27 @@ func (m *master) above(c *cut, o *column) float64 {
 }
 
 func (m *master) addTarget(r cmdp.Constraint) error {
-	t := targetRow{r, m.measure(r.Normal), len(m.rows)}
-	m.place = append(m.place, rowPlace{false, len(m.rows)})
+	t := targetRow{r, m.rowScale(r.Normal), len(m.rows)}
+	m.rowOrder = append(m.rowOrder, programRow{false, len(m.rows)})
 	m.rows = append(m.rows, t)
 	return m.addRow()
 }
 
-// beyond returns the excess of a row, cut to a size that the program can hold. An offset
+// targetEntry returns the excess of a row, cut to a size that the program can hold. An offset
 // far beyond what returns can vary is out of reach, or no limit, and its exact size does
 // not matter.
-func (m *master) beyond(t *targetRow, c *column) float64 {
-	if c.relaxed != nil {
-		if c.relaxed.row == t.number {
+func (m *master) targetEntry(t *targetRow, c *column) float64 {
+	if c.surplus != nil {
+		if c.surplus.row == t.number {
 			return -1
 		}
 		return 0
 	}
-	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.elastic), Boundless)
-	x := floats.Dot(t.Normal, c.returns) / t.elastic // what a ray adds
+	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.scale), Boundless)
+	x := floats.Dot(t.Normal, c.returns) / t.scale // what a ray adds
 	switch {
 	case c.ray == nil && len(m.blocks) > 1:
-		x -= t.Offset / (t.elastic * float64(len(m.blocks)))
+		x -= t.Offset / (t.scale * float64(len(m.blocks)))
 	case c.ray == nil:
 		x = t.excess(c.returns)
 	}
@@ -344,7 +347,7 @@ func (m *master) beyond(t *targetRow, c *column) float64 {
 
 // excess returns by how much the last solution breaks a row of the target.
 func (m *master) excess(r cmdp.Constraint) float64 {
-	return floats.Dot(r.Normal, m.v) - m.measure(r.Normal)*m.u - r.Offset
+	return floats.Dot(r.Normal, m.v) - m.rowScale(r.Normal)*m.u - r.Offset
 }
 
 // addRow adds the last of the rows in place to the program.
@@ -352,25 +355,25 @@ func (m *master) addRow() error {
 	if m.solver == nil {
 		return nil
 	}
-	if err := m.solver.AddRow(m.row(m.place[len(m.place)-1])); err != nil {
+	if err := m.solver.AddRow(m.row(m.rowOrder[len(m.rowOrder)-1])); err != nil {
 		return fmt.Errorf("exact: %w", err)
 	}
 	return nil
 }
 
-// first starts the first phase again: minimise the elasticity.
-func (m *master) first() error {
+// startPhase1 starts the first phase again: minimise the elasticity.
+func (m *master) startPhase1() error {
 	m.costs[columnTau], m.costs[columnU] = 0, 1
-	return m.elasticity(m.deepest, math.Inf(1))
+	return m.elasticity(m.phase1Least, math.Inf(1))
 }
 
-// second starts the second phase: minimise the cost with the elasticity fixed at
+// startPhase2 starts the second phase: minimise the cost with the elasticity fixed at
 // u, which is 0 up to rounding.
-func (m *master) second(u float64) error {
+func (m *master) startPhase2(u float64) error {
 	m.costs[columnTau], m.costs[columnU] = 1, 0
 	for j, c := range m.columns {
-		if c.relaxed != nil {
-			m.costs[firstLambda+j] = c.relaxed.penalty * m.rows[c.relaxed.row].elastic / m.extent
+		if c.surplus != nil {
+			m.costs[firstLambda+j] = c.surplus.penalty * m.rows[c.surplus.row].scale / m.extent
 		}
 	}
 	return m.elasticity(u, u)
@@ -380,8 +383,8 @@ func (m *master) second(u float64) error {
 func (m *master) penalty(lambda []float64) float64 {
 	sum := 0.0
 	for j, x := range lambda {
-		if r := m.columns[j].relaxed; x != 0 && r != nil {
-			sum += x * m.rows[r.row].elastic * r.penalty
+		if r := m.columns[j].surplus; x != 0 && r != nil {
+			sum += x * m.rows[r.row].scale * r.penalty
 		}
 	}
 	return sum
@@ -406,16 +409,16 @@ func (m *master) solve() error {
 	m.lambda = append(m.lambda[:0], m.sol.X[firstLambda:]...)
 	m.v = m.mix(m.lambda)
 	m.mu, m.nu = append(m.mu[:0], make([]float64, len(m.cuts))...), append(m.nu[:0], make([]float64, len(m.rows))...)
-	for i, p := range m.place {
+	for i, p := range m.rowOrder {
 		// Duals of ≤ rows of a minimisation are ≤ 0.
 		if y := math.Max(0, -m.sol.Duals[m.firstRow()+i]); y == 0 {
 			continue // units may be so far apart that their ratio is infinite
 		} else if p.cost {
 			m.mu[p.index] = y
 		} else if m.costs[columnTau] != 0 {
-			m.nu[p.index] = y * (m.extent / m.rows[p.index].elastic)
+			m.nu[p.index] = y * (m.extent / m.rows[p.index].scale)
 		} else {
-			m.nu[p.index] = y / m.rows[p.index].elastic
+			m.nu[p.index] = y / m.rows[p.index].scale
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func TestMixedPrice(t *testing.T) {
 			}
 		})
 		important := relevance{up: []bool{true, true, true}, down: []bool{true, false, true}}
-		p, err := newAverage(m, 1, important, nil)
+		p, err := newAverageReward(m, 1, important, nil)
 		if err != nil {
 			if refused++; len(all) > 0 || !errors.Is(err, ErrNoTotal) {
 				t.Errorf("seed %d: %v: %d policies have a total", seed, err, len(all))
@@ -229,9 +229,9 @@ func TestMixedSolve(t *testing.T) {
 		if _, err := VerifyBoundRational(t.Context(), m, task, r.Proof); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		components := r.Components
+		components := r.Mixture
 		if r.Policy != nil {
-			components = []Component{{1, r.Policy}}
+			components = []WeightedPolicy{{1, r.Policy}}
 		} else {
 			drawn++
 		}
@@ -241,7 +241,7 @@ func TestMixedSolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			process, err := induced(m, c.Policy)
+			process, err := inducedProcess(m, c.Policy)
 			if err != nil {
 				t.Fatal(err)
 			}

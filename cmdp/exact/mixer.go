@@ -52,7 +52,7 @@ type Mixer struct {
 	task    cmdp.Task // of any other
 	small   lp.Mixture
 	limits  []float64
-	columns []mixed // of this solve
+	columns []mixerColumn // of this solve
 	dir     []float64
 	size    float64
 }
@@ -68,8 +68,8 @@ type Warm struct {
 	Tangents, Normals [][]float64
 }
 
-// A mixed is a column of a linear program.
-type mixed struct {
+// A mixerColumn is a column of a linear program.
+type mixerColumn struct {
 	dir, point []float64
 	coef       []float64 // its cost, and what it has of the rows
 	low        float64   // dir·point
@@ -150,14 +150,14 @@ func (x *Mixer) solveLinear() (feasible, ok bool) {
 		x.limits = append(x.limits, r.Offset)
 	}
 	x.small.Reset(x.limits)
-	if x.refuted() {
+	if x.provedInfeasible() {
 		return false, true
 	}
 	for _, dir := range x.Warm.Directions {
-		x.mix(dir)
+		x.addLeastPoint(dir)
 	}
 	if len(x.columns) == 0 {
-		x.mix(x.goal)
+		x.addLeastPoint(x.goal)
 	}
 	for range mostSteps {
 		excess, ok := x.small.Solve(x.tolerance())
@@ -165,14 +165,14 @@ func (x *Mixer) solveLinear() (feasible, ok bool) {
 			return false, false
 		}
 		infeasible := excess > x.tolerance() // here, for new columns may widen the tolerance
-		bound, found := x.aim(infeasible)
-		low, added := x.least()
+		bound, found := x.setDirection(infeasible)
+		low, added := x.priceDirection()
 		switch {
 		case infeasible && (low > bound+x.tolerance() || !added):
 			x.Warm.Ray = append(x.Warm.Ray[:0], x.small.Prices()[1:]...)
 			return false, true
 		case !infeasible && (low-bound >= found-x.tolerance() || !added):
-			x.settle(found)
+			x.takeMixture(found)
 			return true, true
 		}
 	}
@@ -181,9 +181,9 @@ func (x *Mixer) solveLinear() (feasible, ok bool) {
 
 func (x *Mixer) tolerance() float64 { return mixerTolerance * (1 + x.size) }
 
-// refuted reports whether the multipliers that proved the last program infeasible prove
+// provedInfeasible reports whether the multipliers that proved the last program infeasible prove
 // it of this one. Otherwise their column is in the master, and they are forgotten.
-func (x *Mixer) refuted() bool {
+func (x *Mixer) provedInfeasible() bool {
 	if len(x.Warm.Ray) == 0 {
 		return false
 	}
@@ -196,7 +196,7 @@ func (x *Mixer) refuted() bool {
 			bound += y * x.limits[i]
 		}
 	}
-	x.mix(x.dir)
+	x.addLeastPoint(x.dir)
 	if x.columns[0].low > bound+x.tolerance() {
 		return true
 	}
@@ -204,9 +204,9 @@ func (x *Mixer) refuted() bool {
 	return false
 }
 
-// mix asks for the least point in a direction and adds its column to the master, unless
+// addLeastPoint asks for the least point in a direction and adds its column to the master, unless
 // it is there.
-func (x *Mixer) mix(dir []float64) (low float64, added bool) {
+func (x *Mixer) addLeastPoint(dir []float64) (low float64, added bool) {
 	n := len(x.columns)
 	if n == cap(x.columns) {
 		x.columns = slices.Grow(x.columns, 1)
@@ -246,10 +246,10 @@ func equalWithin(a, b []float64, tol float64) bool {
 	return true
 }
 
-// aim sets the direction to that of the master's prices, which are those of its first
+// setDirection sets the direction to that of the master's prices, which are those of its first
 // phase if it is infeasible. It returns what the prices charge for the limits, and the
 // cost of the mixture.
-func (x *Mixer) aim(infeasible bool) (bound, cost float64) {
+func (x *Mixer) setDirection(infeasible bool) (bound, cost float64) {
 	clear(x.dir)
 	if !infeasible {
 		copy(x.dir, x.goal)
@@ -265,36 +265,36 @@ func (x *Mixer) aim(infeasible bool) (bound, cost float64) {
 	return bound, cost - bound
 }
 
-// least returns the least value in the direction, and reports whether its column is new. A
+// priceDirection returns the least value in the direction, and reports whether its column is new. A
 // direction that was asked before in this solve is not asked again.
-func (x *Mixer) least() (low float64, added bool) {
+func (x *Mixer) priceDirection() (low float64, added bool) {
 	for _, c := range x.columns {
 		if slices.Equal(c.dir, x.dir) {
 			return c.low, false
 		}
 	}
-	return x.mix(x.dir)
+	return x.addLeastPoint(x.dir)
 }
 
-// settle takes the mixture from the master.
-func (x *Mixer) settle(cost float64) {
-	x.begin(x.scale*cost + x.offset)
+// takeMixture takes the mixture from the master.
+func (x *Mixer) takeMixture(cost float64) {
+	x.reset(x.scale*cost + x.offset)
 	for j, w := range x.small.Weights() {
 		if w != 0 {
-			x.take(j, w, x.columns[j].dir, x.columns[j].point)
+			x.addPoint(j, w, x.columns[j].dir, x.columns[j].point)
 		}
 	}
 }
 
-// begin forgets the last mixture.
-func (x *Mixer) begin(cost float64) {
+// reset forgets the last mixture.
+func (x *Mixer) reset(cost float64) {
 	x.Value, x.Numbers, x.Weights = cost, x.Numbers[:0], x.Weights[:0]
 	x.Warm.Directions = x.Warm.Directions[:0]
 	clear(x.Point)
 }
 
-// take adds a point to the mixture.
-func (x *Mixer) take(number int, weight float64, dir, point []float64) {
+// addPoint adds a point to the mixture.
+func (x *Mixer) addPoint(number int, weight float64, dir, point []float64) {
 	floats.AddScaled(x.Point, weight, point)
 	if weight > 1e-12 {
 		x.Numbers, x.Weights = append(x.Numbers, number), append(x.Weights, weight)
@@ -302,32 +302,32 @@ func (x *Mixer) take(number int, weight float64, dir, point []float64) {
 	}
 }
 
-// numbered is the source of columns of a Mixer.
-type numbered struct {
+// pointPricing is the source of columns of a Mixer.
+type pointPricing struct {
 	Points
 	next int
 }
 
-func (n *numbered) dim() int { return n.Dim() }
+func (n *pointPricing) dim() int { return n.Dim() }
 
-func (n *numbered) extent(_ context.Context, lower, upper []float64) error {
+func (n *pointPricing) extent(_ context.Context, lower, upper []float64) error {
 	n.Extent(lower, upper)
 	return nil
 }
 
-func (n *numbered) traits() traits { return traits{} }
+func (n *pointPricing) traits() traits { return traits{} }
 
-func (n *numbered) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
+func (n *pointPricing) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
 	if err := ctx.Err(); err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	point := n.Least(n.next, dir)
 	n.next++
 	size := floats.Norm(point, 1) * floats.Norm(dir, 1)
-	return priced{returns: point, value: floats.Dot(dir, point), margin: 1e-13 * size, number: n.next - 1}, nil
+	return pricedPolicy{returns: point, value: floats.Dot(dir, point), margin: 1e-13 * size, number: n.next - 1}, nil
 }
 
-func (n *numbered) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+func (n *pointPricing) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	p, err := n.price(ctx, dir, 0)
 	return p.value, p.margin, err
 }
@@ -339,14 +339,14 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err != nil {
 		return false, err
 	}
-	s, err := newMixing(ctx, &numbered{Points: x.points}, task, opts)
+	s, err := newMixing(ctx, &pointPricing{Points: x.points}, task, opts)
 	if err != nil {
 		return false, err
 	}
 	if rows != nil {
 		s.rows, s.complete = rows, true
 	}
-	if err := s.startFrom(&x.Warm); err != nil {
+	if err := s.warmStart(&x.Warm); err != nil {
 		return false, err
 	}
 	verdict, err := s.findFeasible()
@@ -356,20 +356,20 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err != nil || verdict != Optimal {
 		return false, err
 	}
-	x.begin(s.incumbent.cost)
+	x.reset(s.incumbent.cost)
 	for j, w := range s.incumbent.lambda {
 		if c := s.master.columns[j]; w != 0 {
-			x.take(c.number, w, c.dir, c.returns)
+			x.addPoint(c.number, w, c.dir, c.returns)
 		}
 	}
-	s.keep(&x.Warm)
+	s.saveWarm(&x.Warm)
 	return true, nil
 }
 
-// startFrom is start with what supported the last answer.
-func (s *solver) startFrom(w *Warm) error {
+// warmStart is initialize with what supported the last answer.
+func (s *solver) warmStart(w *Warm) error {
 	s.directions = w.Directions
-	if err := s.start(); err != nil {
+	if err := s.initialize(); err != nil {
 		return err
 	}
 	for _, x := range w.Tangents {
@@ -385,9 +385,9 @@ func (s *solver) startFrom(w *Warm) error {
 	return nil
 }
 
-// keep notes what supports the answer: the tangents and half-spaces that are not known
+// saveWarm notes what supports the answer: the tangents and half-spaces that are not known
 // from the start.
-func (s *solver) keep(w *Warm) {
+func (s *solver) saveWarm(w *Warm) {
 	w.Tangents, w.Normals = w.Tangents[:0], w.Normals[:0]
 	for i, y := range s.bestMu {
 		if y > 0 && !s.affine {

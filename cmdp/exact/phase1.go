@@ -15,7 +15,7 @@ import (
 // half-spaces of the target. The answer is Optimal if a mixture in the target was
 // found, which is then the incumbent, Infeasible if a direction separates all
 // policies from the target, and Undecided otherwise.
-func (s *solver) findFeasible() (Status, error) {
+func (s *solver) findFeasible() (Verdict, error) {
 	const programs = 2000
 	for range programs {
 		if err := s.ctx.Err(); err != nil {
@@ -24,17 +24,17 @@ func (s *solver) findFeasible() (Status, error) {
 		if err := s.master.solve(); err != nil {
 			return 0, err
 		}
-		inside, cut, err := s.enterTarget()
+		inside, cut, err := s.cutTarget()
 		if err != nil {
 			return 0, err
 		}
 		if s.master.u <= 0 && (inside || !cut) {
-			return s.accept(0)
+			return s.acceptIncumbent(0)
 		}
 		added := false
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
-			added, err = s.separate()
-			if err != nil || s.refuted != nil {
+			added, err = s.farkasPricing()
+			if err != nil || s.farkas != nil {
 				return Infeasible, err
 			}
 		}
@@ -44,42 +44,42 @@ func (s *solver) findFeasible() (Status, error) {
 		// Neither side can move on: what is left of u is within rounding or proves
 		// nothing.
 		if inside && s.master.u <= s.opts.Feasibility {
-			return s.accept(s.master.u)
+			return s.acceptIncumbent(s.master.u)
 		}
 		break
 	}
-	s.remember()
+	s.updateIncumbent()
 	return Undecided, nil
 }
 
-// enterTarget reports whether the solution of the master lies in the target. If
+// cutTarget reports whether the solution of the master lies in the target. If
 // not, it adds the half-space that separates them, unless the master knows it
 // already; cut reports whether it added one.
-func (s *solver) enterTarget() (inside, cut bool, err error) {
+func (s *solver) cutTarget() (inside, cut bool, err error) {
 	if s.complete {
 		return true, false, nil
 	}
-	r, beyond := s.support(s.master.v)
+	r, beyond := s.separatingHalfspace(s.master.v)
 	if r == nil {
 		return !beyond, false, nil
 	}
-	if s.master.excess(*r) <= 1e-13*s.master.measure(r.Normal) {
+	if s.master.excess(*r) <= 1e-13*s.master.rowScale(r.Normal) {
 		return false, false, nil
 	}
 	return false, true, s.master.addTarget(*r)
 }
 
-// support returns a half-space that contains the target and not v, or nil; beyond
+// separatingHalfspace returns a half-space that contains the target and not v, or nil; beyond
 // reports whether v misses the target.
-func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
+func (s *solver) separatingHalfspace(v []float64) (r *cmdp.Constraint, beyond bool) {
 	if parts, ok := s.task.Target.(geometry.Separator); ok {
 		r = &cmdp.Constraint{Normal: make([]float64, len(v))}
 		var missed float64
 		r.Offset, missed = parts.Separate(r.Normal, v)
-		if missed > s.missing && floats.Dot(r.Normal, v)-r.Offset > 0.1*missed {
+		if missed > s.targetTolerance && floats.Dot(r.Normal, v)-r.Offset > 0.1*missed {
 			return r, true
 		}
-		if missed <= 0 || s.wayIn(parts, v) <= s.missing {
+		if missed <= 0 || s.distanceFromAnchor(parts, v) <= s.targetTolerance {
 			return nil, false
 		}
 	}
@@ -87,7 +87,7 @@ func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 	s.task.Target.Project(near, v)
 	normal := minus(v, near)
 	length := floats.Norm(normal, 2)
-	if length <= s.missing {
+	if length <= s.targetTolerance {
 		return nil, false
 	}
 	for i := range normal {
@@ -102,17 +102,17 @@ func (s *solver) support(v []float64) (r *cmdp.Constraint, beyond bool) {
 	return r, true
 }
 
-// wayIn returns how far the target is from v on the way to the anchor, which is well
+// distanceFromAnchor returns how far the target is from v on the way to the anchor, which is well
 // inside where the target has an interior, or +Inf. If several parts of the target are
 // missed by little, the distance from all of them together may still be large. This
 // bounds it and saves projections that iterate.
-func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
+func (s *solver) distanceFromAnchor(parts geometry.Separator, v []float64) float64 {
 	if s.anchor.v == nil {
 		return math.Inf(1)
 	}
 	t, normal := 1.0, make([]float64, len(v))
 	for range 30 {
-		at := between(s.anchor.v, v, t)
+		at := interpolated(s.anchor.v, v, t)
 		offset, missed := parts.Separate(normal, at)
 		if missed <= 0 {
 			return (1 - t) * floats.Norm(minus(v, s.anchor.v), 2)
@@ -120,38 +120,38 @@ func (s *solver) wayIn(parts geometry.Separator, v []float64) float64 {
 		inside := offset - floats.Dot(normal, s.anchor.v)
 		next := t * inside / (inside + math.Max(missed, floats.Dot(normal, at)-offset))
 		if !(inside > 0 && next < t) {
-			next = t - 4*unit
+			next = t - 4*roundoff
 		}
 		t = next
-		if !(t > 0 && (1-t)*floats.Norm(minus(v, s.anchor.v), 2) <= 2*s.missing) {
+		if !(t > 0 && (1-t)*floats.Norm(minus(v, s.anchor.v), 2) <= 2*s.targetTolerance) {
 			break
 		}
 	}
 	return math.Inf(1)
 }
 
-// separate asks for the policy that goes farthest in the direction where the
+// farkasPricing asks for the policy that goes farthest in the direction where the
 // mixture misses the target. If even that one misses it, by more than rounding
 // explains and as an independent value iteration confirms, the direction refutes
 // the task.
-func (s *solver) separate() (added bool, err error) {
-	p, added, err := s.separateAt(s.master.nu)
-	if err != nil || added || s.refuted != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
+func (s *solver) farkasPricing() (added bool, err error) {
+	p, added, err := s.farkasPricingAt(s.master.nu)
+	if err != nil || added || s.farkas != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
 		return added, err
 	}
-	level := p.level
+	level := p.cancellingGains
 	if p.ray != nil {
 		level = append(level, p.returns)
 	}
-	for raise := leastTilt; raise < mostTilt && !added && s.refuted == nil && err == nil; raise *= 10 {
-		_, added, err = s.separateAt(s.raised(s.master.nu, level, raise))
+	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas == nil && err == nil; raise *= 10 {
+		_, added, err = s.farkasPricingAt(s.perturbed(s.master.nu, level, raise))
 	}
 	return added, err
 }
 
-// separateAt is separate for given multipliers of the rows.
-func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
-	nu = s.cancelled(make([]float64, len(s.lower)), nu)
+// farkasPricingAt is farkasPricing for given multipliers of the rows.
+func (s *solver) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err error) {
+	nu = s.withoutCancelling(make([]float64, len(s.lower)), nu)
 	psi, support := s.master.psi(nu)
 	p, added, err = s.price(psi, 0.1*s.master.u)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
 	}
 	if p.value-support > p.margin+s.supportMargin(nu, nil) {
 		if s.pricer == nil { // a Mixer gives no certificates
-			s.refuted, s.refuting = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
+			s.farkas, s.farkasMultipliers = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
 			return p, added, nil
 		}
 		c, err := s.certify(psi)
@@ -167,7 +167,7 @@ func (s *solver) separateAt(nu []float64) (p priced, added bool, err error) {
 			return p, false, err
 		}
 		if c.proves() {
-			s.refuted, s.refuting = c, slices.Clone(nu)
+			s.farkas, s.farkasMultipliers = c, slices.Clone(nu)
 		}
 	}
 	return p, added, nil
@@ -194,19 +194,19 @@ func (s *solver) supportMargin(nu, phi []float64) float64 {
 			sum += size * math.Max(math.Abs(s.lower[i]), math.Abs(s.upper[i]))
 		}
 	}
-	return float64(len(nu)+4) * unit * sum
+	return float64(len(nu)+4) * roundoff * sum
 }
 
-// accept makes the mixture of the master the incumbent and starts the second phase
+// acceptIncumbent makes the mixture of the master the incumbent and starts the second phase
 // with the target eased by u.
-func (s *solver) accept(u float64) (Status, error) {
-	s.remember()
-	s.inside = true
-	return Optimal, s.master.second(max(u, s.ease))
+func (s *solver) acceptIncumbent(u float64) (Verdict, error) {
+	s.updateIncumbent()
+	s.meetsTarget = true
+	return Optimal, s.master.startPhase2(max(u, s.leastEasing))
 }
 
-// remember makes the mixture of the master the incumbent.
-func (s *solver) remember() {
-	s.incumbent = s.at(s.master.lambda)
+// updateIncumbent makes the mixture of the master the incumbent.
+func (s *solver) updateIncumbent() {
+	s.incumbent = s.mixtureAt(s.master.lambda)
 	s.anchor = s.incumbent
 }

@@ -8,24 +8,24 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// optimize is the second phase, see improve. A target that is only touched may turn out
+// optimize is the second phase, see columnGenerationLoop. A target that is only touched may turn out
 // to be missed by a little when it is known better. No mixture meets all tangents
 // then, and the first phase judges once more; if it still finds no proof that
 // the target is out of reach, the target is eased within the tolerance.
-func (s *solver) optimize() (Status, error) {
+func (s *solver) optimize() (Verdict, error) {
 	const turns = 5
 	for range turns {
-		err := s.improve()
+		err := s.columnGenerationLoop()
 		if errors.Is(err, errNoBound) {
 			return Unbounded, nil
 		}
 		if !errors.Is(err, errNoPoint) {
 			return Optimal, err
 		}
-		if err := s.master.first(); err != nil {
+		if err := s.master.startPhase1(); err != nil {
 			return 0, err
 		}
-		s.ease = 0.5 * s.opts.Feasibility
+		s.leastEasing = 0.5 * s.opts.Feasibility
 		if verdict, err := s.findFeasible(); err != nil || verdict != Optimal {
 			return verdict, err
 		}
@@ -33,26 +33,26 @@ func (s *solver) optimize() (Status, error) {
 	return Undecided, nil
 }
 
-// improve refines the model of cost and target around the mixture and asks for the
+// columnGenerationLoop refines the model of cost and target around the mixture and asks for the
 // best policy at its multipliers. It stops when the bound from that policy meets
 // the cost of the incumbent.
-func (s *solver) improve() error {
-	if s.primed != nil {
-		if _, err := s.priceAt([]float64{1}, s.primed); err != nil {
+func (s *solver) columnGenerationLoop() error {
+	if s.ascentMultipliers != nil {
+		if _, err := s.priceMultipliers([]float64{1}, s.ascentMultipliers); err != nil {
 			return err
 		}
-		s.primed = nil
+		s.ascentMultipliers = nil
 	}
 	fine := false // the model of cost and target is as fine as the tolerance asks
 	for s.iterations < s.opts.Iterations {
-		if err := s.refine(s.allowance(fine)); err != nil {
+		if err := s.refine(s.modelTolerance(fine)); err != nil {
 			return err
 		}
-		added, err := s.improveBound()
+		added, err := s.priceStabilized()
 		if err != nil {
 			return err
 		}
-		s.early()
+		s.reportEarly()
 		if s.gap() <= s.tolerance(s.opts.Gap) || fine && !added {
 			return nil
 		}
@@ -61,14 +61,14 @@ func (s *solver) improve() error {
 	return nil
 }
 
-// early tells of the mixture found so far once its gap is small.
-func (s *solver) early() {
+// reportEarly tells of the mixture found so far once its gap is small.
+func (s *solver) reportEarly() {
 	if s.opts.Early == nil || s.gap() > s.tolerance(EarlyGap) {
 		return
 	}
 	r := &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost,
 		Bound:     math.Min(s.proof.Bound, s.incumbent.cost),
-		Tolerance: 2 * s.missing, Iterations: s.iterations}
+		Tolerance: 2 * s.targetTolerance, Iterations: s.iterations}
 	r.Gap = r.Objective - r.Bound
 	if s.task.Target != nil {
 		r.Violation = s.violation(r.Returns)
@@ -78,27 +78,28 @@ func (s *solver) early() {
 	s.opts.Early = nil
 }
 
-// improveBound asks for the policy that the multipliers of the master price best and keeps the lower bound that
+// priceStabilized asks for the policy that the multipliers of the master price best and keeps the lower bound that
 // this gives if it is the best so far. The multipliers jump about in the beginning, so half-way points to those
 // of the best bound are tried first (Wentges 1997); where these find nothing new, the multipliers themselves
 // do, or the master is solved. With a single price there is nothing to jump about, and the value iterations of
 // a tally are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner, which begins
 // near the best ones.
-func (s *solver) improveBound() (added bool, err error) {
+func (s *solver) priceStabilized() (added bool, err error) {
 	mu, nu := s.master.mu, s.master.nu
-	if s.proof != nil && s.penalties == nil && !(s.traits.dear && len(s.rows) == 1) {
-		if added, err := s.priceAt(s.mixed(s.bestMu, mu), s.mixed(s.bestNu, nu)); added || err != nil {
+	if s.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
+		if added, err := s.priceMultipliers(s.stabilized(s.bestMu, mu), s.stabilized(s.bestNu, nu)); added ||
+			err != nil {
 			return added, err
 		}
 		if s.gap() <= s.tolerance(s.opts.Gap) {
 			return false, nil
 		}
 	}
-	return s.priceAt(mu, nu)
+	return s.priceMultipliers(mu, nu)
 }
 
-// mixed returns the multipliers half-way from best to now, which has the newer rows.
-func (s *solver) mixed(best, now []float64) []float64 {
+// stabilized returns the multipliers half-way from best to now, which has the newer rows.
+func (s *solver) stabilized(best, now []float64) []float64 {
 	share := smoothing
 	if len(s.master.blocks) > 1 {
 		share = smoothingOfSums
@@ -112,14 +113,14 @@ func (s *solver) mixed(best, now []float64) []float64 {
 // constraints it saves a quarter of the value iterations.
 const smoothing = 0.5
 
-// smoothingOfSums is that share where the best multipliers come from an ascent, see prime, and are far better
+// smoothingOfSums is that share where the best multipliers come from an ascent, see dualAscent, and are far better
 // than those of the master.
 const smoothingOfSums = 0.8
 
-// priceAt is improveBound for given multipliers.
-func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
+// priceMultipliers is priceStabilized for given multipliers.
+func (s *solver) priceMultipliers(mu, nu []float64) (added bool, err error) {
 	phi, conjugate := s.master.phi(mu)
-	nu = s.cancelled(phi, nu)
+	nu = s.withoutCancelling(phi, nu)
 	psi, support := s.master.psi(nu)
 	theta := append([]float64(nil), phi...)
 	floats.AddScaled(theta, 1, psi)
@@ -128,10 +129,10 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 		return added, err
 	}
 	if p.ray != nil {
-		return s.tilt(mu, nu, append(p.level, p.returns))
+		return s.perturbMultipliers(mu, nu, append(p.cancellingGains, p.returns))
 	}
-	if math.IsInf(p.margin, 1) && !added && !s.tilted {
-		return s.tilt(mu, nu, p.level)
+	if math.IsInf(p.margin, 1) && !added && !s.perturbing {
+		return s.perturbMultipliers(mu, nu, p.cancellingGains)
 	}
 	proof := &Proof{Psi: psi, Support: support, Value: p.value}
 	for i, y := range mu {
@@ -156,9 +157,9 @@ func (s *solver) priceAt(mu, nu []float64) (added bool, err error) {
 	return added, nil
 }
 
-// cancelled returns multipliers at which the entries of φ + ψ that cancel out up to rounding are 0, where a row
+// withoutCancelling returns multipliers at which the entries of φ + ψ that cancel out up to rounding are 0, where a row
 // of one return can make them so. A loop that returns it on either side would pay otherwise.
-func (s *solver) cancelled(phi, nu []float64) []float64 {
+func (s *solver) withoutCancelling(phi, nu []float64) []float64 {
 	out, changed := nu, false
 	for i := range phi {
 		for range 3 {
@@ -167,7 +168,7 @@ func (s *solver) cancelled(phi, nu []float64) []float64 {
 				if n := s.master.rows[k].Normal; y != 0 && n[i] != 0 {
 					sum += y * n[i]
 					size += math.Abs(y * n[i])
-					if _, x := alone(n); x != 0 && (at < 0 || y > out[at]) {
+					if _, x := singleEntry(n); x != 0 && (at < 0 || y > out[at]) {
 						at = k
 					}
 				}
@@ -184,17 +185,17 @@ func (s *solver) cancelled(phi, nu []float64) []float64 {
 	return out
 }
 
-// tilt is priceAt for multipliers at which the returns of some loops cancel out up to rounding: it changes
-// them a little, until all of the loops cost something.
-func (s *solver) tilt(mu, nu []float64, gains [][]float64) (added bool, err error) {
-	if s.tilted {
+// perturbMultipliers is priceMultipliers for multipliers at which the returns of some loops cancel out up to rounding:
+// it changes them a little, until all of the loops cost something.
+func (s *solver) perturbMultipliers(mu, nu []float64, gains [][]float64) (added bool, err error) {
+	if s.perturbing {
 		return false, nil
 	}
-	s.tilted = true
-	defer func() { s.tilted = false }()
-	for raise := leastTilt; raise < mostTilt; raise *= 10 {
+	s.perturbing = true
+	defer func() { s.perturbing = false }()
+	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
 		before := s.proof
-		added, err = s.priceAt(mu, s.raised(nu, gains, raise))
+		added, err = s.priceMultipliers(mu, s.perturbed(nu, gains, raise))
 		if added || err != nil || s.proof != before {
 			return added, err
 		}
@@ -203,11 +204,11 @@ func (s *solver) tilt(mu, nu []float64, gains [][]float64) (added bool, err erro
 }
 
 // By how much multipliers are changed so that loops cost something, relative to them.
-const leastTilt, mostTilt = 1e-13, 1e-6
+const leastPerturbation, mostPerturbation = 1e-13, 1e-6
 
-// raised returns multipliers that are a little larger for rows that loops of the given gains break, and for
+// perturbed returns multipliers that are a little larger for rows that loops of the given gains break, and for
 // rays of the master that do the same, and a little smaller for those that they help to keep.
-func (s *solver) raised(nu []float64, gains [][]float64, raise float64) []float64 {
+func (s *solver) perturbed(nu []float64, gains [][]float64, raise float64) []float64 {
 	out := slices.Clone(nu)
 	for k, y := range nu {
 		up, down := false, false
@@ -238,22 +239,22 @@ func (s *solver) gap() float64 {
 // policies found is 0, the size of what cancels out in it is all that rounding can be measured by. With a discount
 // near 1 the prices of limits of size 1/(1−γ) make more of their rounding.
 func (s *solver) tolerance(relative float64) float64 {
-	tol := relative*s.magnitude() + smallest
+	tol := relative*s.magnitude() + leastNormal
 	if s.proof != nil {
 		small := 1e-10
-		if s.traits.patient {
+		if s.traits.nearOneDiscount {
 			small = 1e-8
 		}
 		tol += math.Min(math.Max(2*s.proof.Margin, 1e-13*s.master.extent),
 			small*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
-	return math.Max(tol, s.close)
+	return math.Max(tol, s.absoluteGap)
 }
 
 // magnitude is what the gap is measured by: the largest of the cost of the
 // incumbent and of the spread of the costs of the policies found.
 func (s *solver) magnitude() float64 {
-	all := s.spread
+	all := s.costRange
 	for _, c := range s.master.columns {
 		if c.ray == nil && c.link == nil && len(s.master.blocks) == 1 {
 			all.add(s.task.Cost.Value(c.returns))
@@ -262,10 +263,10 @@ func (s *solver) magnitude() float64 {
 	return max(math.Abs(s.incumbent.cost), all.most-all.least)
 }
 
-// allowance bounds the error of the model of cost and target: a share of the gap
+// modelTolerance bounds the error of the model of cost and target: a share of the gap
 // that more policies may still close. So no tangents are spent on a mixture that
 // will move, and no value iterations on a wrong model.
-func (s *solver) allowance(fine bool) float64 {
+func (s *solver) modelTolerance(fine bool) float64 {
 	least := 0.25 * s.opts.Gap * s.magnitude()
 	if fine {
 		return least

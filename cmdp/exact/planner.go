@@ -17,16 +17,16 @@ import (
 //
 // It may be used concurrently; calls wait for each other.
 type Planner struct {
-	m       *cmdp.Model // nil for a sum
-	workers int
-	width   int // dimension of a sum
-	sum     func(tell markov.Progress) (pricer, error)
-	turn    chan struct{}
-	known   analyses    // of a model of totals or discounted sums, for all its pricers
-	reached *stationary // of such a model, nil before the first task
-	pricer  pricer      // nil before the first task
-	stale   bool        // the pricer may have been left between two states
-	columns []column
+	m        *cmdp.Model // nil for a sum
+	workers  int
+	width    int // dimension of a sum
+	sum      func(tell markov.Progress) (pricer, error)
+	turn     chan struct{}
+	known    modelAnalysis    // of a model of totals or discounted sums, for all its pricers
+	analysed *infiniteHorizon // of such a model, nil before the first task
+	pricer   pricer           // nil before the first task
+	stale    bool             // the pricer may have been left between two states
+	columns  []column
 }
 
 // keptBytes bounds the memory of the policies that a Planner keeps, and keptColumns their
@@ -69,30 +69,31 @@ func (p *Planner) check(task cmdp.Task) error {
 func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Result, error) {
 	var r *Result
 	budget := newBudget(opts)
-	err := p.use(ctx, task, opts, func(s *solver) (err error) {
+	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
 		s.budget = budget
 		r, err = s.run()
 		p.stale = p.stale || budget != nil && budget.interrupted
 		return err
 	})
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
-		return p.atAnyPrice(ctx, task, opts, r)
+		return p.withoutCost(ctx, task, opts, r)
 	}
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
-		if r, unbound := p.grows(ctx, task, opts, found); r != nil || unbound != nil {
+		if r, unbound := p.unboundedByMeans(ctx, task, opts, found); r != nil || unbound != nil {
 			return r, unbound
 		}
 	}
 	return r, err
 }
 
-// atAnyPrice judges a task that is infeasible for policies whose cost is finite: an infinite one does not make
+// withoutCost judges a task that is infeasible for policies whose cost is finite: an infinite one does not make
 // limits out of reach. The answer is an error then that names the return that does not end.
-func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
+func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if p.m == nil || !p.pricer.traits().chosen || relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
+	if p.m == nil || !p.pricer.traits().relevanceOnly ||
+		relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
 	kept, err := p.Solve(ctx, limits, opts)
@@ -103,7 +104,7 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 		return nil, err
 	}
 	if kept.Status == Optimal {
-		if found := p.infinite(ctx, relevanceOf(p.m.Dim(), task), kept); found != nil {
+		if found := p.infiniteReturn(ctx, relevanceOf(p.m.Dim(), task), kept); found != nil {
 			return nil, found
 		}
 	}
@@ -114,25 +115,25 @@ func (p *Planner) atAnyPrice(ctx context.Context, task cmdp.Task, opts Options, 
 	return r, nil
 }
 
-// infinite returns an error that names a return that is infinite where that is unwanted, and a state and an
+// infiniteReturn returns an error that names a return that is infinite where that is unwanted, and a state and an
 // action that give it for ever; nil without one.
-func (p *Planner) infinite(ctx context.Context, c relevance, r *Result) *NoTotalError {
+func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *NoTotalError {
 	m, state := p.m, func(s int32) int32 { return s }
 	if r.Product != nil {
 		m, state = r.Product.Model, func(s int32) int32 { return int32(r.Product.State(int(s))) }
 	}
-	s := reach(m, p.workers, nil)
+	s := analyseReachable(m, p.workers, nil)
 	s.relevance = c
-	for _, o := range r.components() {
+	for _, o := range r.mixture() {
 		st := &o.Policy.steps[0]
 		x, err := s.visits(ctx, st, false)
 		if err != nil {
 			return nil
 		}
 		for _, at := range x.Recurrent {
-			for _, t := range s.choose(nil, st, s.base.Number[at]) {
+			for _, t := range s.takenChoices(nil, st, s.quotient.Number[at]) {
 				for i, y := range s.k.ReturnsOf(t.Choice, s.dim()) {
-					if s.seen(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
+					if s.visitsTo(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
 						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i}
 					}
 				}
@@ -142,8 +143,8 @@ func (p *Planner) infinite(ctx context.Context, c relevance, r *Result) *NoTotal
 	return nil
 }
 
-// use calls work with a solver that starts from what is kept, and keeps what it found.
-func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
+// withSolver calls work with a solver that starts from what is kept, and keeps what it found.
+func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, work func(*solver) error) error {
 	if err := p.check(task); err != nil {
 		return err
 	}
@@ -155,27 +156,27 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	watch := new(stopwatch)
 	for {
 		watch.enter("analysis")
-		err := p.inTurn(ctx, c, opts, func(q pricer) error {
+		err := p.withPricer(ctx, c, opts, func(q pricer) error {
 			s, err := newSolver(ctx, q, task, opts)
 			if err != nil {
 				return err
 			}
-			s.seed, s.warm = p.columns, len(p.columns) > 0
-			s.watch = watch
-			s.renew = func() error {
+			s.seed, s.seedSuffices = p.columns, len(p.columns) > 0
+			s.stopwatch = watch
+			s.newPricer = func() error {
 				p.forget()
 				if err := p.prepare(c, opts.Working); err != nil {
 					return err
 				}
-				p.pricer.work(opts.Working, opts.enough(), false)
-				s.pricer, s.source, s.traits = p.pricer, p.pricer, p.pricer.traits()
+				p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
+				s.pricer, s.pricing, s.traits = p.pricer, p.pricer, p.pricer.traits()
 				s.budget.interrupted = false
 				return nil
 			}
-			defer func() { p.keep(s.master.columns) }() // also what was found before an interruption
+			defer func() { p.keepColumns(s.master.columns) }() // also what was found before an interruption
 			return work(s)
 		})
-		var lost *unreachableError
+		var lost *unreachableStatesError
 		if !errors.As(err, &lost) {
 			return err
 		}
@@ -183,8 +184,8 @@ func (p *Planner) use(ctx context.Context, task cmdp.Task, opts Options, work fu
 	}
 }
 
-// inTurn waits until no other call works and calls work with the pricer for what matters.
-func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work func(pricer) error) error {
+// withPricer waits until no other call works and calls work with the pricer for what matters.
+func (p *Planner) withPricer(ctx context.Context, c relevance, opts Options, work func(pricer) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -195,17 +196,17 @@ func (p *Planner) inTurn(ctx context.Context, c relevance, opts Options, work fu
 		return err
 	}
 	defer func() {
-		if ctx.Err() != nil && !p.pricer.traits().fresh { // it may be left between two states
+		if ctx.Err() != nil && !p.pricer.traits().stateless { // it may be left between two states
 			p.forget()
 		}
 	}()
-	p.pricer.work(opts.Working, opts.enough(), false)
+	p.pricer.configure(opts.Working, opts.pricingTolerance(), false)
 	return work(p.pricer)
 }
 
-// enough returns the relative error of a bound that is no matter, 0 for rounding.
-func (o *Options) enough() float64 {
-	if o.Gap >= coarse {
+// pricingTolerance returns the relative error of a bound that is no matter, 0 for rounding.
+func (o *Options) pricingTolerance() float64 {
+	if o.Gap >= coarseGap {
 		return 0.01 * o.Gap
 	}
 	return 0
@@ -219,7 +220,7 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	}
 	if p.pricer != nil {
 		now := p.pricer.traits()
-		if !now.chosen || now.relevance.equal(c) {
+		if !now.relevanceOnly || now.relevance.equal(c) {
 			return nil
 		}
 	}
@@ -227,7 +228,7 @@ func (p *Planner) prepare(c relevance, tell markov.Progress) error {
 	if err != nil {
 		return err
 	}
-	if q.traits().chosen {
+	if q.traits().relevanceOnly {
 		p.columns = nil
 	}
 	p.pricer = q
@@ -242,28 +243,28 @@ func (p *Planner) newPricer(c relevance, tell markov.Progress) (pricer, error) {
 	if p.m.Horizon() > 0 || p.m.Means() {
 		return newPricer(p.m, p.workers, c, tell)
 	}
-	p.reach(tell)
-	return p.reached.pricer(c)
+	p.analyse(tell)
+	return p.analysed.pricer(c)
 }
 
-// reach finds what is reached in a model of totals or discounted sums, unless that is known.
-func (p *Planner) reach(tell markov.Progress) {
-	if p.reached == nil {
-		p.reached = reach(p.m, p.workers, tell)
-		p.reached.known = &p.known
+// analyse finds what is reached in a model of totals or discounted sums, unless that is known.
+func (p *Planner) analyse(tell markov.Progress) {
+	if p.analysed == nil {
+		p.analysed = analyseReachable(p.m, p.workers, tell)
+		p.analysed.known = &p.known
 	}
-	p.reached.tell, p.reached.graph.Progress = tell, tell
+	p.analysed.progress, p.analysed.graph.Progress = tell, tell
 }
 
 // forget drops what an interruption may have left between two states. What was found of the model stays.
-func (p *Planner) forget() { p.pricer, p.reached, p.stale = nil, nil, false }
+func (p *Planner) forget() { p.pricer, p.analysed, p.stale = nil, nil, false }
 
 // Ranges is the function [Ranges] for this planner, with the same errors. Of opts only Working is used. Extremes of
 // totals are found once.
 func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
 	if p.m == nil {
 		lower, upper = make([]float64, p.width), make([]float64, p.width)
-		err = p.inTurn(ctx, irrelevant(p.width), opts,
+		err = p.withPricer(ctx, noneRelevant(p.width), opts,
 			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
 		return lower, upper, err
 	}
@@ -280,23 +281,23 @@ func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []floa
 	if p.stale {
 		p.forget()
 	}
-	p.reach(opts.Working)
-	of := *p.reached
-	of.scalars = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
+	p.analyse(opts.Working)
+	of := *p.analysed
+	of.solvers = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
 	if err := of.ranges(ctx, lower, upper); err != nil {
 		p.forget()
 		return nil, nil, err
 	}
-	unbox(lower, upper)
+	infiniteSides(lower, upper)
 	return lower, upper, nil
 }
 
-// coarse is the gap from which prices need not be found to rounding.
-const coarse = 1e-8
+// coarseGap is the gap from which prices need not be found to rounding.
+const coarseGap = 1e-8
 
-// keep keeps columns, the newest where there are too many. Fewer than before are those of an
+// keepColumns keeps columns, the newest where there are too many. Fewer than before are those of an
 // interruption at the start.
-func (p *Planner) keep(columns []column) {
+func (p *Planner) keepColumns(columns []column) {
 	columns = policiesOf(columns)
 	if len(columns) < len(p.columns) || len(columns) == 0 {
 		return

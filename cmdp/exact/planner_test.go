@@ -330,7 +330,7 @@ func TestVisits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mass, err := exact.Visits(t.Context(), m, r.Policy, r.Components)
+		mass, err := exact.Visits(t.Context(), m, r.Policy, r.Mixture)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,15 +13,15 @@ import (
 // which it randomises. A stationary policy has the same for every step. It is a cmdp.Policy, immutable and safe
 // for concurrent use.
 type Policy struct {
-	steps      []markov.Rule
-	components []Component  // of a mixture, which has no steps
-	tally      *tallyPolicy // of a cmdp.Tally, in the place of steps
-	parts      []Mixed      // of a sum, in the place of all others
+	steps   []markov.Rule
+	mixture []WeightedPolicy // of a mixture, which has no steps
+	tally   *tallyPolicy     // of a cmdp.Tally, in the place of steps
+	parts   []PartMixture    // of a sum, in the place of all others
 }
 
-// A Component is a policy that is drawn, with a probability, at the start and then played for
+// A WeightedPolicy is a policy that is drawn, with a probability, at the start and then played for
 // good.
-type Component struct {
+type WeightedPolicy struct {
 	Weight float64
 	Policy *Policy
 }
@@ -98,7 +98,7 @@ func (p *Policy) Randomized() int {
 		return 0
 	}
 	n := 0
-	for _, c := range p.components {
+	for _, c := range p.mixture {
 		n += c.Policy.Randomized()
 	}
 	for h := range p.steps {

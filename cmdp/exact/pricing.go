@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A source of columns answers for a compact convex set, such as the set 𝒱 of the returns of
+// A pricingProblem of columns answers for a compact convex set, such as the set 𝒱 of the returns of
 // all policies of a model. It is all that column generation knows of it. It is not safe for
 // concurrent use.
-type source interface {
+type pricingProblem interface {
 	// dim returns the dimension of 𝒱.
 	dim() int
 	// extent sets lower and upper to the sides of a box around 𝒱, ±Boundless where there
@@ -24,7 +24,7 @@ type source interface {
 	extent(ctx context.Context, lower, upper []float64) error
 	// price finds a deterministic policy that minimises dir·V, or one that is worse by aim at most, if it says so. The
 	// same direction finds the same policy again.
-	price(ctx context.Context, dir []float64, aim float64) (priced, error)
+	price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error)
 	// recheck computes a lower bound of V*(dir) by other means than price: value −
 	// margin, margin being a bound of all errors.
 	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
@@ -34,76 +34,76 @@ type source interface {
 
 // Traits are what the sources of columns differ in, for those who use them.
 type traits struct {
-	// unbounded tells that some returns are totals, whose extremes take as long to find as an answer, and may
+	// unboundedTotals tells that some returns are totals, whose extremes take as long to find as an answer, and may
 	// be infinite.
-	unbounded bool
-	// endless tells that some returns are totals or discounted sums, which may be far smaller than the sides of
+	unboundedTotals bool
+	// infiniteHorizon tells that some returns are totals or discounted sums, which may be far smaller than the sides of
 	// a box around them.
-	endless bool
-	// patient tells that a discount is so near to 1 that it magnifies rounding.
-	patient bool
-	// plain tells that what is best in a direction is a single policy.
-	plain bool
-	// large tells that some part of the model is so large that it is solved by sweeps, which take the longer
+	infiniteHorizon bool
+	// nearOneDiscount tells that a discount is so near to 1 that it magnifies rounding.
+	nearOneDiscount bool
+	// singlePolicy tells that what is best in a direction is a single policy.
+	singlePolicy bool
+	// usesSweeps tells that some part of the model is so large that it is solved by sweeps, which take the longer
 	// the more exact they are.
-	large bool
-	// dear tells that to price a direction takes so long that no direction is tried in vain.
-	dear bool
-	// fresh tells that every call starts anew: the next one may follow on one that was interrupted.
-	fresh bool
+	usesSweeps bool
+	// expensive tells that to price a direction takes so long that no direction is tried in vain.
+	expensive bool
+	// stateless tells that every call starts anew: the next one may follow on one that was interrupted.
+	stateless bool
 	// steps are the largest magnitudes of each return in a step, nil if they are not known.
 	steps []float64
-	// cancels are the same where steps that cancel out may leave a total that is far smaller, nil if they are not
+	// cancelling are the same where steps that cancel out may leave a total that is far smaller, nil if they are not
 	// known.
-	cancels []float64
-	// relevance says which returns have to matter for the answers to be good, nil for any. Where chosen is
+	cancelling []float64
+	// relevance says which returns have to matter for the answers to be good, nil for any. Where relevanceOnly is
 	// true, they are good for nothing else.
-	relevance *relevance
-	chosen    bool
+	relevance     *relevance
+	relevanceOnly bool
 	// rays answers that V* is −∞ in a direction, and how policies go on for ever there; nil where that does not happen.
-	rays *stationary
-	// apart says how long it takes to make one policy of a mixture of columns; nil where it is never long.
-	apart func(columns []column) distance
-	// splice returns a policy between two columns, see stationary.splice; nil where apart is.
-	splice func(ctx context.Context, columns []column, weights []float64) (*column, error)
+	rays *infiniteHorizon
+	// purificationCost says how long it takes to make one policy of a mixture of columns; nil where it is never long.
+	purificationCost func(columns []column) purificationCost
+	// crossover returns a policy between two columns, see infiniteHorizon.crossover; nil where purificationCost is.
+	crossover func(ctx context.Context, columns []column, weights []float64) (*column, error)
 	// blocks is the number of parts that a sum consists of, each of which has columns of its own; 0 stands for 1.
 	blocks int
 	// classes joins recurrent classes, and says in which ways endless runs of a policy can go on; nil where policies
 	// have no recurrent classes that matter.
-	classes *average
+	classes *averageReward
 }
 
 // A pricer is the source of a model, which makes one policy of a mixture as well.
 type pricer interface {
-	source
-	// work says whom to tell of what is done from now on, the relative error of a bound that is no matter, 0
-	// for rounding, and whether bounds that are not exact are to be proved all the same.
-	work(tell markov.Progress, enough float64, proving bool)
-	// combine returns the policy that has the occupancies of the mixture of columns, which draws as seldom as
-	// the face allows. The cost may grow by spare.
-	combine(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
+	pricingProblem
+	// configureigureigureigureigure says whom to tell of what is done from now on, the relative error of a bound that
+	// is no matter, 0 for rounding, and whether bounds that are not exact are to be proved all the same.
+	configure(tell markov.Progress, enough float64, proving bool)
+	// recoverPolicy returns the policy that has the occupancies of the mixture of
+	// columns, which draws as seldom as the face allows. The cost may grow by spare.
+	recoverPolicy(ctx context.Context, columns []column, weights []float64, face face, spare float64) (*Policy, error)
 	// evaluate returns the expected returns of a policy, by other means than price.
 	evaluate(ctx context.Context, p *Policy) ([]float64, error)
 }
 
-// priced is an answer of a pricer: the returns of the policy found, and
+// pricedPolicy is an answer of a pricer: the returns of the policy found, and
 // V*(dir) ≥ value − margin, where margin bounds the errors.
-type priced struct {
+type pricedPolicy struct {
 	returns       []float64
 	value, margin float64
-	rough         bool               // the policy may be worse than the best one by what was aimed at
-	proved        bool               // the bound is that of a pass over the model, as of recheck
-	shown         []float64          // the returns with those that do not end, nil if all of them do
+	approximate   bool               // the policy may be worse than the best one by what was aimed at
+	certified     bool               // the bound is that of a pass over the model, as of recheck
+	withInfinite  []float64          // the returns with those that do not end, nil if all of them do
 	policy        *markov.Actions    // kept by pricers for which that is cheap
 	tables        [][]markov.Actions // of each part of a block the actions of each step, where they are kept
 	number        int                // of a Mixer
 	// returns of a step in loops whose returns cancel out in the direction, up to rounding
-	level [][]float64
+	cancellingGains [][]float64
 	// ray, if not nil, shows that V* is −∞ in the direction. returns is then the gain of
 	// each step in a place where a policy may go on for ever.
 	ray *ray
 	// parts are the answers of the parts of a sum, their returns weighted and in its coordinates; nil without parts.
-	parts []priced
+	parts []pricedPolicy
 }
 
 // A column is a deterministic policy in the master: its returns, and the policy
@@ -113,14 +113,14 @@ type column struct {
 	policy       *markov.Actions
 	tables       [][]markov.Actions
 	number       int
-	relaxed      *relaxed // a limit, instead of a policy; ray is not nil then
-	ray          *ray     // returns are then those of a step, see priced
+	surplus      *surplus // a limit, instead of a policy; ray is not nil then
+	ray          *ray     // returns are then those of a step, see pricedPolicy
 	link         *link    // instead of a policy: joins recurrent classes
-	least        float64  // the weight is at least that
+	leastWeight  float64  // the weight is at least that
 	block        int      // of the sum, see traits.blocks
 }
 
-func newColumn(p priced, dir []float64) column {
+func newColumn(p pricedPolicy, dir []float64) column {
 	return column{returns: p.returns, dir: slices.Clone(dir), policy: p.policy, tables: p.tables, number: p.number,
 		ray: p.ray}
 }
@@ -139,20 +139,20 @@ type relevance struct {
 // relevanceOf returns what matters to a task. A cost or a target that is not known to be
 // made of half-spaces may depend on any of them, on either side.
 func relevanceOf(dim int, task cmdp.Task, forms ...[]float64) relevance {
-	c := irrelevant(dim)
+	c := noneRelevant(dim)
 	switch g := task.Cost.(type) {
 	case nil:
 	case cost.Affine:
 		c.add(g.Gradient())
 	default:
-		return everything(dim)
+		return allRelevant(dim)
 	}
 	for _, f := range forms {
 		c.add(f)
 	}
 	limits, ok := limitsOf(task)
 	if !ok {
-		return everything(dim)
+		return allRelevant(dim)
 	}
 	for _, r := range limits {
 		c.add(r.Normal)
@@ -189,16 +189,18 @@ func limitsOf(task cmdp.Task) (limits []cmdp.Constraint, ok bool) {
 	return limits, true
 }
 
-func everything(dim int) relevance {
-	c := irrelevant(dim)
+func allRelevant(dim int) relevance {
+	c := noneRelevant(dim)
 	for i := range dim {
 		c.up[i], c.down[i] = true, true
 	}
 	return c
 }
 
-// irrelevant is the relevance of a task to which nothing matters.
-func irrelevant(dim int) relevance { return relevance{up: make([]bool, dim), down: make([]bool, dim)} }
+// noneRelevant is the relevance of a task to which nothing matters.
+func noneRelevant(dim int) relevance {
+	return relevance{up: make([]bool, dim), down: make([]bool, dim)}
+}
 
 func (c relevance) equal(d relevance) bool {
 	return slices.Equal(c.up, d.up) && slices.Equal(c.down, d.down) && slices.Equal(c.without, d.without)

@@ -18,24 +18,24 @@ import (
 type purifier struct {
 	face       face
 	entries    []entry
-	directions []*direction
+	directions []*exchangeDirection
 	mass       []float64 // occupancy of the states at hand
-	spare      []float64 // room for such numbers, or nil
-	settled    func(e entry)
+	room       []float64 // room for such numbers, or nil
+	onSettled  func(e entry)
 	// moved, if not nil, is told that the mass grows by x times d, and combined that pivot is added to d x
 	// times, and then, with nil for d, that it is dropped.
-	moved    func(d *direction, x float64)
-	combined func(d, pivot *direction, x float64)
+	onMove    func(d *exchangeDirection, x float64)
+	onCombine func(d, pivot *exchangeDirection, x float64)
 }
 
 // A face says what purification must preserve. Products of the returns with the
 // normals of keep stay exactly the same, those with the normals of limits within
 // their slack, and cost·v must not grow.
 type face struct {
-	keep   []targetRow
-	limits []targetRow // Offset holds the slack that is left
-	cost   []float64
-	mixed  bool // no randomisation is to be taken out
+	equalities         []targetRow
+	inequalities       []targetRow // Offset holds the slack that is left
+	cost               []float64
+	keepsRandomization bool // no randomisation is to be taken out
 }
 
 // An entry is the mass of one action of a pair that randomises.
@@ -44,12 +44,12 @@ type entry struct {
 	x       float64
 }
 
-// A direction is a signed occupancy measure.
-type direction struct {
+// An exchangeDirection is a signed occupancy measure.
+type exchangeDirection struct {
 	effect []float64 // on the returns
 	state  []float64 // on the occupancy of the states at hand; nil for none
 	on     []float64 // on each entry
-	slot   int       // see forward
+	slot   int       // see forwardPurifier
 }
 
 // addPair adds a randomised pair with the given probabilities; values holds, for
@@ -73,7 +73,8 @@ func (p *purifier) addPair(h, s int, probs []float64, values [][]float64) {
 			base = len(p.entries) - 1
 			continue
 		}
-		d := &direction{effect: minus(values[p.entries[base].a], values[a]), on: make([]float64, len(p.entries))}
+		d := &exchangeDirection{effect: minus(values[p.entries[base].a], values[a]),
+			on: make([]float64, len(p.entries))}
 		d.on[base], d.on[len(d.on)-1] = 1, -1
 		p.directions = append(p.directions, d)
 	}
@@ -84,36 +85,36 @@ func (p *purifier) addPair(h, s int, probs []float64, values [][]float64) {
 // preserved.
 func (p *purifier) reduce() {
 	for {
-		k := p.kernel()
+		k := p.nullCombination()
 		if k == nil {
 			return
 		}
-		p.move(k)
+		p.pivot(k)
 	}
 }
 
-// kernel returns the coefficients of a combination of directions that preserves
+// nullCombination returns the coefficients of a combination of directions that preserves
 // what must be, or nil if there is none.
-func (p *purifier) kernel() []float64 {
+func (p *purifier) nullCombination() []float64 {
 	for j, d := range p.directions {
-		if p.harmless(d.effect) {
+		if p.preservesFace(d.effect) {
 			k := make([]float64, len(p.directions))
 			k[j] = 1
 			return k
 		}
 	}
-	if len(p.directions) <= len(p.face.keep) {
+	if len(p.directions) <= len(p.face.equalities) {
 		return nil
 	}
 	// Eliminate in the matrix of effects, one column for each direction; a column
 	// without a pivot is a combination of those before it.
-	n := len(p.face.keep) + 1
-	matrix := make([][]float64, len(p.face.keep))
-	for i, r := range p.face.keep {
+	n := len(p.face.equalities) + 1
+	matrix := make([][]float64, len(p.face.equalities))
+	for i, r := range p.face.equalities {
 		matrix[i] = make([]float64, n)
 		for j := range n {
 			d := p.directions[len(p.directions)-n+j]
-			matrix[i][j] = floats.Dot(r.Normal, d.effect) / r.elastic
+			matrix[i][j] = floats.Dot(r.Normal, d.effect) / r.scale
 		}
 	}
 	k := make([]float64, len(p.directions))
@@ -121,11 +122,11 @@ func (p *purifier) kernel() []float64 {
 	return k
 }
 
-// harmless reports whether a change of the returns is within rounding for all that
+// preservesFace reports whether a change of the returns is within rounding for all that
 // must be preserved.
-func (p *purifier) harmless(effect []float64) bool {
-	for _, r := range p.face.keep {
-		if math.Abs(floats.Dot(r.Normal, effect)) > 1e-14*r.elastic {
+func (p *purifier) preservesFace(effect []float64) bool {
+	for _, r := range p.face.equalities {
+		if math.Abs(floats.Dot(r.Normal, effect)) > 1e-14*r.scale {
 			return false
 		}
 	}
@@ -192,9 +193,9 @@ func nullVector(matrix [][]float64, n int, negligible float64) []float64 {
 	return x
 }
 
-// move goes along Σ k_j·direction_j, forwards or backwards so that the cost does
+// pivot goes along Σ k_j·direction_j, forwards or backwards so that the cost does
 // not grow, until an entry vanishes or a limit is met.
-func (p *purifier) move(k []float64) {
+func (p *purifier) pivot(k []float64) {
 	if e := p.effect(k); floats.Dot(p.face.cost, e) > 0 {
 		k = scaled(-1, k)
 	}
@@ -210,8 +211,8 @@ func (p *purifier) move(k []float64) {
 	}
 	limit := -1
 	effect := p.effect(k)
-	for i, r := range p.face.limits {
-		if v := floats.Dot(r.Normal, effect); v > 1e-14*r.elastic && r.Offset < v*t {
+	for i, r := range p.face.inequalities {
+		if v := floats.Dot(r.Normal, effect); v > 1e-14*r.scale && r.Offset < v*t {
 			t, limit = math.Max(0, r.Offset/v), i
 		}
 	}
@@ -225,18 +226,18 @@ func (p *purifier) move(k []float64) {
 	for j, d := range p.directions {
 		if x := t * k[j]; x != 0 {
 			floats.AddScaled(p.mass[:len(d.state)], x, d.state)
-			if p.moved != nil {
-				p.moved(d, x)
+			if p.onMove != nil {
+				p.onMove(d, x)
 			}
 		}
 	}
-	for i := range p.face.limits {
-		r := &p.face.limits[i]
+	for i := range p.face.inequalities {
+		r := &p.face.inequalities[i]
 		r.Offset = math.Max(0, r.Offset-t*floats.Dot(r.Normal, effect))
 	}
 	if limit >= 0 {
-		p.face.keep = append(p.face.keep, p.face.limits[limit])
-		p.face.limits = append(p.face.limits[:limit:limit], p.face.limits[limit+1:]...)
+		p.face.equalities = append(p.face.equalities, p.face.inequalities[limit])
+		p.face.inequalities = append(p.face.inequalities[:limit:limit], p.face.inequalities[limit+1:]...)
 		return
 	}
 	p.remove(out)
@@ -261,11 +262,11 @@ func (p *purifier) dropLargest(k []float64) {
 }
 
 // drop forgets a direction and returns it.
-func (p *purifier) drop(at int) *direction {
+func (p *purifier) drop(at int) *exchangeDirection {
 	d := p.directions[at]
 	p.directions = append(p.directions[:at:at], p.directions[at+1:]...)
-	if p.combined != nil {
-		p.combined(nil, d, 0)
+	if p.onCombine != nil {
+		p.onCombine(nil, d, 0)
 	}
 	return d
 }
@@ -283,8 +284,8 @@ func (p *purifier) remove(e int) {
 	pivot := p.directions[at]
 	for _, d := range p.directions {
 		if f := -d.on[e] / pivot.on[e]; f != 0 && d != pivot {
-			if p.combined != nil {
-				p.combined(d, pivot, f)
+			if p.onCombine != nil {
+				p.onCombine(d, pivot, f)
 			}
 			floats.AddScaled(d.effect, f, pivot.effect)
 			if d.state == nil && pivot.state != nil {
@@ -304,7 +305,7 @@ func (p *purifier) remove(e int) {
 		}
 	}
 	if left == 1 {
-		p.settled(p.entries[last])
+		p.onSettled(p.entries[last])
 		p.forget(last)
 	}
 }

@@ -15,16 +15,16 @@ import (
 // purify takes randomisation out of p, see purifier, in two passes over the model:
 // one from the last step to the first for the values of the actions that are mixed,
 // one from the first to the last that moves occupancies.
-func (f *finite) purify(ctx context.Context, p *Policy, face face) error {
+func (f *finiteHorizon) purify(ctx context.Context, p *Policy, face face) error {
 	if p.Randomized() == 0 {
 		return nil
 	}
-	values, err := f.mixedValues(ctx, p)
+	values, err := f.actionReturns(ctx, p)
 	if err != nil {
 		return err
 	}
 	u := &purifier{face: face, mass: make([]float64, f.m.States())}
-	u.settled = func(e entry) {
+	u.onSettled = func(e entry) {
 		p.steps[e.h].Actions.Set(e.s, e.a)
 		delete(p.steps[e.h].Mixed, int32(e.s))
 	}
@@ -40,13 +40,13 @@ func (f *finite) purify(ctx context.Context, p *Policy, face face) error {
 		}
 		u.advance(f.m.Kernel(h), &p.steps[h], h)
 	}
-	u.write(p)
+	u.writeProbabilities(p)
 	return nil
 }
 
-// mixedValues returns, for each state in which p randomises at each step, the
+// actionReturns returns, for each state in which p randomises at each step, the
 // returns of each of its actions followed by p.
-func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]float64, error) {
+func (f *finiteHorizon) actionReturns(ctx context.Context, p *Policy) ([]map[int32][][]float64, error) {
 	values := make([]map[int32][][]float64, len(p.steps))
 	d := f.m.Dim()
 	after, now := make([]float64, f.m.States()*d), make([]float64, f.m.States()*d) // the returns of p
@@ -62,7 +62,7 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 					copy(now[s*d:(s+1)*d], after[s*d:(s+1)*d])
 					continue
 				}
-				follow(k, int(k.First[s])+st.Actions.At(s), after, now[s*d:][:d])
+				choiceReturns(k, int(k.First[s])+st.Actions.At(s), after, now[s*d:][:d])
 			}
 			return 0
 		})
@@ -70,7 +70,7 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 			out := now[int(s)*d:][:d]
 			mean, each := make([]float64, d), make([][]float64, len(probs))
 			for a, x := range probs {
-				follow(k, int(k.First[s])+a, after, out)
+				choiceReturns(k, int(k.First[s])+a, after, out)
 				each[a] = slices.Clone(out)
 				floats.AddScaled(mean, x, out)
 			}
@@ -82,9 +82,9 @@ func (f *finite) mixedValues(ctx context.Context, p *Policy) ([]map[int32][][]fl
 	return values, nil
 }
 
-// follow sets out to the returns of taking choice c, those from the next step on being
+// choiceReturns sets out to the returns of taking choice c, those from the next step on being
 // after.
-func follow(k *cmdp.Kernel, c int, after, out []float64) {
+func choiceReturns(k *cmdp.Kernel, c int, after, out []float64) {
 	next, prob := k.Row(c)
 	d := len(out)
 	for i, sum := range k.ReturnsOf(c, d) {
@@ -98,30 +98,30 @@ func follow(k *cmdp.Kernel, c int, after, out []float64) {
 // advance moves the occupancies of the states, and their changes in all directions,
 // through step h.
 func (p *purifier) advance(k *cmdp.Kernel, st *markov.Rule, h int) {
-	p.mass = p.forward(k, st, p.mass)
+	p.mass = p.propagate(k, st, p.mass)
 	for _, e := range p.entries {
 		if e.h == h {
-			push(k, int(k.First[e.s])+e.a, e.x, p.mass)
+			propagateMass(k, int(k.First[e.s])+e.a, e.x, p.mass)
 		}
 	}
 	for _, d := range p.directions {
-		d.state = p.forward(k, st, d.state)
+		d.state = p.propagate(k, st, d.state)
 		for i, e := range p.entries {
 			if e.h == h {
-				push(k, int(k.First[e.s])+e.a, d.on[i], d.state)
+				propagateMass(k, int(k.First[e.s])+e.a, d.on[i], d.state)
 			}
 		}
 	}
 }
 
-// forward sends mass, nil for none, through the states where the policy does not
+// propagate sends mass, nil for none, through the states where the policy does not
 // randomise. Its room is used for the next answer.
-func (p *purifier) forward(k *cmdp.Kernel, st *markov.Rule, mass []float64) []float64 {
-	next := p.spare
+func (p *purifier) propagate(k *cmdp.Kernel, st *markov.Rule, mass []float64) []float64 {
+	next := p.room
 	if next == nil {
 		next = make([]float64, len(k.First)-1)
 	}
-	p.spare = mass
+	p.room = mass
 	clear(next)
 	for s, x := range mass {
 		if x == 0 {
@@ -132,14 +132,14 @@ func (p *purifier) forward(k *cmdp.Kernel, st *markov.Rule, mass []float64) []fl
 			continue
 		}
 		if _, ok := st.Mixed[int32(s)]; !ok {
-			push(k, int(k.First[s])+st.Actions.At(s), x, next)
+			propagateMass(k, int(k.First[s])+st.Actions.At(s), x, next)
 		}
 	}
 	return next
 }
 
-// write sets the probabilities of the pairs that still randomise.
-func (p *purifier) write(policy *Policy) {
+// writeProbabilities sets the probabilities of the pairs that still randomise.
+func (p *purifier) writeProbabilities(policy *Policy) {
 	for i := 0; i < len(p.entries); {
 		j, total := i, 0.0
 		for j < len(p.entries) && p.entries[j].h == p.entries[i].h && p.entries[j].s == p.entries[i].s {

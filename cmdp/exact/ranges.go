@@ -21,26 +21,26 @@ func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []fl
 	}
 	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
 	if m.Horizon() == 0 && !m.Means() {
-		err := reach(m, opts.Workers, opts.Working).ranges(ctx, lower, upper)
-		unbox(lower, upper)
+		err := analyseReachable(m, opts.Workers, opts.Working).ranges(ctx, lower, upper)
+		infiniteSides(lower, upper)
 		return lower, upper, err
 	}
-	p, err := newPricer(m, opts.Workers, irrelevant(m.Dim()), opts.Working)
+	p, err := newPricer(m, opts.Workers, noneRelevant(m.Dim()), opts.Working)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.Means() && !m.Average() { // of the others
-		if err := reach(m, opts.Workers, opts.Working).ranges(ctx, lower, upper); err != nil {
+		if err := analyseReachable(m, opts.Workers, opts.Working).ranges(ctx, lower, upper); err != nil {
 			return nil, nil, err
 		}
-		unbox(lower, upper)
+		infiniteSides(lower, upper)
 	}
 	err = extremes(ctx, p, lower, upper, func(i int) bool { return m.Means() && !m.Mean(i) })
 	return lower, upper, err
 }
 
 // extremes sets lower and upper to the extremes of each coordinate over all policies, but for those that are known.
-func extremes(ctx context.Context, p source, lower, upper []float64, known func(i int) bool) error {
+func extremes(ctx context.Context, p pricingProblem, lower, upper []float64, known func(i int) bool) error {
 	for i := range lower {
 		if known != nil && known(i) {
 			continue
@@ -58,8 +58,8 @@ func extremes(ctx context.Context, p source, lower, upper []float64, known func(
 	return nil
 }
 
-// unbox turns sides that stand for infinity into infinity.
-func unbox(lower, upper []float64) {
+// infiniteSides turns sides that stand for infinity into infinity.
+func infiniteSides(lower, upper []float64) {
 	for i := range lower {
 		if lower[i] <= -Boundless {
 			lower[i] = math.Inf(-1)
@@ -103,6 +103,7 @@ func CutBox(lower, upper []float64, target geometry.Compact) {
 // Its sides are ±[Boundless] where it has none.
 func (p *Planner) Extent(ctx context.Context) (lower, upper []float64, err error) {
 	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())
-	err = p.inTurn(ctx, everything(p.dim()), Options{}, func(q pricer) error { return q.extent(ctx, lower, upper) })
+	err = p.withPricer(ctx, allRelevant(p.dim()), Options{},
+		func(q pricer) error { return q.extent(ctx, lower, upper) })
 	return lower, upper, err
 }

@@ -56,7 +56,7 @@ func rationalValue(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 			v[s] = rationalBackup(rows, dir, next, s)
 		}
 	}
-	return startValue(m, entries(v)), 0, nil
+	return startValue(m, entryOf(v)), 0, nil
 }
 
 // startValue returns the mean of v at the start.
@@ -94,8 +94,8 @@ func rationalBackup(rows *cmdp.Rows, dir, v []*big.Rat, s int) *big.Rat {
 	return best
 }
 
-// entries returns the entries of a vector by their numbers.
-func entries(x []*big.Rat) func(i int) *big.Rat { return func(i int) *big.Rat { return x[i] } }
+// entryOf returns the entries of a vector by their numbers.
+func entryOf(x []*big.Rat) func(i int) *big.Rat { return func(i int) *big.Rat { return x[i] } }
 
 // rational returns the value of x, which is finite.
 func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -105,7 +105,7 @@ func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // same amount everywhere, else by a larger perturbation.
 func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newStationary(m, 1, c, nil)
+	p, err := newInfiniteHorizon(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -113,16 +113,16 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	for i, t := range dir {
 		rounded[i], _ = t.Float64()
 	}
-	z := p.scalar(rounded)
+	z := p.solverFor(rounded)
 	if p.gamma == 1 { // where returns cancel out, lower values are no bound
-		if low, err := p.lowered(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
+		if low, err := p.loweredValues(ctx, z, rounded, 1); low != nil && err == nil && z.Cancels() {
 			if v := p.rationalValues(z, dir); v != nil {
 				return p.rationalBoundOf(z.Quotient, v), 0, nil
 			}
 		}
 	}
 	for slack := 1.0; slack <= 1e8; slack *= 8 {
-		low, err := p.lowered(ctx, z, rounded, slack)
+		low, err := p.loweredValues(ctx, z, rounded, slack)
 		if low == nil || err != nil {
 			return nil, 0, errors.Join(err,
 				errors.New("exact: rational value: the total return has no bound in the direction"))
@@ -131,47 +131,47 @@ func rationalBound(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 		for s, x := range low {
 			exact[s] = rational(x)
 		}
-		if p.below(dir, exact) && !p.paid(z.Quotient, exact) {
-			lower, err := p.lowered(ctx, z, rounded, 2*slack)
+		if p.belowBackups(dir, exact) && !p.stayingCosts(z.Quotient, exact) {
+			lower, err := p.loweredValues(ctx, z, rounded, 2*slack)
 			if lower == nil || err != nil {
 				lower = low
 			}
-			above, _ := atStart(m, low)
-			below, _ := atStart(m, lower)
+			above, _ := startMean(m, low)
+			below, _ := startMean(m, lower)
 			loss = above - below
 			if p.gamma < 1 { // sweeps end anywhere within their tolerance
-				loss += 4 * float64(p.longest+4) * unit * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
+				loss += 4 * float64(p.longestRow+4) * roundoff * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
 			}
-			return startValue(m, entries(exact)), loss, nil
+			return startValue(m, entryOf(exact)), loss, nil
 		}
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
 
-// lowered returns values that are below the true ones by about slack times what rounding
+// loweredValues returns values that are below the true ones by about slack times what rounding
 // may amount to, nil if there are none.
-func (p *stationary) lowered(ctx context.Context, z *markov.LeastTotal, dir []float64,
+func (p *infiniteHorizon) loweredValues(ctx context.Context, z *markov.LeastTotal, dir []float64,
 	slack float64) ([]float64, error) {
 	z.Perturbation = slack
 	p.scalarize(z, dir)
 	if endless, err := z.Solve(ctx); endless != nil || err != nil {
 		return nil, err
 	}
-	v := p.spread(nil, z)
+	v := p.liftValues(nil, z)
 	for s := range v {
-		if p.gamma < 1 && p.base.Number[s] != p.base.Rest {
-			v[s] -= slack * 16 * unit * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
+		if p.gamma < 1 && p.quotient.Number[s] != p.quotient.Rest {
+			v[s] -= slack * 16 * roundoff * floats.Norm(z.Values, math.Inf(1)) / (1 - p.gamma)
 		}
 	}
 	return v, nil
 }
 
-// below reports whether every value is at most its backup, and checks what
-// stationary.lowerBound needs as well.
-func (p *stationary) below(dir, v []*big.Rat) bool {
+// belowBackups reports whether every value is at most its backup, and checks what
+// infiniteHorizon.lowerBound needs as well.
+func (p *infiniteHorizon) belowBackups(dir, v []*big.Rat) bool {
 	for s := range v {
 		for c := p.k.First[s]; p.graph.In[s] && c < p.k.First[s+1]; c++ {
-			if p.graph.Allows(c) && p.rationalGain(entries(dir), entries(v), s, int(c)).Sign() < 0 {
+			if p.graph.Allows(c) && p.rationalGain(entryOf(dir), entryOf(v), s, int(c)).Sign() < 0 {
 				return false
 			}
 		}
@@ -179,8 +179,8 @@ func (p *stationary) below(dir, v []*big.Rat) bool {
 	return true
 }
 
-// paid reports whether it costs anything to stay for ever where that is free.
-func (p *stationary) paid(q *markov.Quotient, v []*big.Rat) bool {
+// stayingCosts reports whether it costs anything to stay for ever where that is free.
+func (p *infiniteHorizon) stayingCosts(q *markov.Quotient, v []*big.Rat) bool {
 	for j := range q.Merged {
 		if place := q.Place(j); place != nil && v[place[0]].Sign() > 0 {
 			return true
@@ -191,7 +191,7 @@ func (p *stationary) paid(q *markov.Quotient, v []*big.Rat) bool {
 
 // rationalGain returns by how much a backup is above the value. What probabilities miss of 1 by
 // rounding, the state keeps.
-func (p *stationary) rationalGain(dir, v func(i int) *big.Rat, s, c int) *big.Rat {
+func (p *infiniteHorizon) rationalGain(dir, v func(i int) *big.Rat, s, c int) *big.Rat {
 	sum := new(big.Rat)
 	next, prob := p.k.Row(c)
 	for j, n := range next {
@@ -209,12 +209,12 @@ func (p *stationary) rationalGain(dir, v func(i int) *big.Rat, s, c int) *big.Ra
 	return sum
 }
 
-// rationalMeans checks in rational arithmetic what average.bound says: the values never fall on the
+// rationalMeans checks in rational arithmetic what averageReward.bound says: the values never fall on the
 // way, the totals being added, and where a policy may stay they are at most what relative values show of
 // the mean there, up to a margin that is taken off.
 func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	c relevance) (value *big.Rat, loss float64, err error) {
-	p, err := newAverage(m, 1, c, nil)
+	p, err := newAverageReward(m, 1, c, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -227,7 +227,7 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 			ofMeans[i], ofTotals[i] = new(big.Rat), t
 		}
 	}
-	means, totals := p.split(rounded)
+	means, totals := p.splitDirection(rounded)
 	least, err := p.leastMeans(ctx, means)
 	if err != nil {
 		return nil, 0, err
@@ -236,35 +236,35 @@ func rationalMeans(ctx context.Context, m *cmdp.Model, dir []*big.Rat,
 	for s, x := range p.least.Bias {
 		h[s] = rational(x)
 	}
-	w := p.way(totals)
-	for w.Perturbation = 1; p.bounded(totals) && w.Perturbation <= 1e8; w.Perturbation *= 8 {
-		if err := p.solveWay(ctx, w, totals, least); err != nil {
+	w := p.transientOf(totals)
+	for w.Perturbation = 1; p.boundedTotals(totals) && w.Perturbation <= 1e8; w.Perturbation *= 8 {
+		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
-		low := p.spread(nil, w.LeastTotal)
+		low := p.liftValues(nil, w.LeastTotal)
 		v := make([]*big.Rat, len(low))
 		for s, x := range low {
 			v[s] = rational(x)
 		}
-		if !p.stationary.below(ofTotals, v) {
+		if !p.infiniteHorizon.belowBackups(ofTotals, v) {
 			continue
 		}
-		over := p.aboveMeans(ofMeans, v, h)
+		over := p.excessOverMeans(ofMeans, v, h)
 		w.Perturbation *= 2
-		if err := p.solveWay(ctx, w, totals, least); err != nil {
+		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, err
 		}
 		margin, _ := over.Float64()
-		above, _ := atStart(m, low)
-		below, _ := atStart(m, p.spread(nil, w.LeastTotal))
-		return new(big.Rat).Sub(startValue(m, entries(v)), over), margin + above - below, nil
+		above, _ := startMean(m, low)
+		below, _ := startMean(m, p.liftValues(nil, w.LeastTotal))
+		return new(big.Rat).Sub(startValue(m, entryOf(v)), over), margin + above - below, nil
 	}
 	return nil, 0, errors.New("exact: rational value: no bound could be proved")
 }
 
-// aboveMeans bounds by how much v exceeds the least of dir·r + Σ P h − h in a place where a policy
+// excessOverMeans bounds by how much v exceeds the least of dir·r + Σ P h − h in a place where a policy
 // may stay, or 0 where nothing happens any more. It is at least 0.
-func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
+func (p *averageReward) excessOverMeans(dir, v, h []*big.Rat) *big.Rat {
 	most := new(big.Rat)
 	for s := range v {
 		if !p.graph.In[s] {
@@ -277,7 +277,7 @@ func (p *average) aboveMeans(dir, v, h []*big.Rat) *big.Rat {
 			if !p.ends.Inside[c] {
 				continue
 			}
-			if over := new(big.Rat).Sub(v[s], p.rationalGain(entries(dir), entries(h), s, int(c))); over.Cmp(most) > 0 {
+			if over := new(big.Rat).Sub(v[s], p.rationalGain(entryOf(dir), entryOf(h), s, int(c))); over.Cmp(most) > 0 {
 				most = over
 			}
 		}

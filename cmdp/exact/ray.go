@@ -23,16 +23,16 @@ type ray struct {
 	policy *markov.Rule
 }
 
-// ray returns the place where the policy of a quotient goes on for ever with a
+// recurrentRay returns the place where the policy of a quotient goes on for ever with a
 // negative gain in a direction.
-func (p *stationary) ray(ctx context.Context, q *markov.Quotient, policy *markov.Actions, endless []int32,
-	stuck bool) (priced, error) {
+func (p *infiniteHorizon) recurrentRay(ctx context.Context, q *markov.Quotient, policy *markov.Actions, endless []int32,
+	stuck bool) (pricedPolicy, error) {
 	st := &markov.Rule{Actions: *policy}
 	in := make([]bool, q.Rest+1)
 	for _, n := range endless {
 		in[n] = true
 	}
-	lo, hi := p.base.Rest, int32(0)
+	lo, hi := p.quotient.Rest, int32(0)
 	place, of := int32(-1), make([]bool, len(q.Number))
 	for s, n := range q.Number {
 		if !in[n] || n == q.Rest {
@@ -45,10 +45,10 @@ func (p *stationary) ray(ctx context.Context, q *markov.Quotient, policy *markov
 			if place < 0 || p.neutralEnds.Of[s] != place {
 				continue
 			}
-			p.mixInside(st, int32(s))
+			p.uniformInside(st, int32(s))
 		}
 		of[s] = true
-		lo, hi = min(lo, p.base.Number[s]), max(hi, p.base.Number[s]+1)
+		lo, hi = min(lo, p.quotient.Number[s]), max(hi, p.quotient.Number[s]+1)
 	}
 	// The states of a component are numbered one after the other, and between those in
 	// question others may be, whose way does not lead there.
@@ -56,10 +56,10 @@ func (p *stationary) ray(ctx context.Context, q *markov.Quotient, policy *markov
 	y.Reset()
 	for n := lo; n < hi; n++ {
 		leak := 0.0
-		for _, t := range p.choose(nil, st, n) {
+		for _, t := range p.takenChoices(nil, st, n) {
 			next, prob := p.k.Row(t.Choice)
 			for j, to := range next {
-				switch to, x := p.base.Number[to], t.Prob*prob[j]; {
+				switch to, x := p.quotient.Number[to], t.Prob*prob[j]; {
 				case to == n || x == 0:
 				case to >= lo && to < hi:
 					y.Add(to-lo, x)
@@ -68,27 +68,27 @@ func (p *stationary) ray(ctx context.Context, q *markov.Quotient, policy *markov
 				}
 			}
 		}
-		if !of[p.base.Origin[n]] {
+		if !of[p.quotient.Origin[n]] {
 			leak++
 		}
 		y.EndRow(leak)
 	}
 	if lo >= hi {
-		return priced{}, markov.ErrSingular
+		return pricedPolicy{}, markov.ErrSingular
 	}
 	sets := y.ClosedSets()
 	if len(sets) == 0 {
-		return priced{}, markov.ErrSingular
+		return pricedPolicy{}, markov.ErrSingular
 	}
 	closed := sets[0]
 	share, err := y.StationaryShares(ctx, closed)
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	r := &ray{policy: st, share: share}
 	gain, size := make([]float64, p.dim()), make([]float64, p.dim())
 	for j, n := range closed {
-		s := p.base.Origin[lo+n]
+		s := p.quotient.Origin[lo+n]
 		r.states = append(r.states, s)
 		p.addReturns(gain, r.share[j], st, s)
 		for i, x := range p.magnitudes(st, s) {
@@ -100,13 +100,13 @@ func (p *stationary) ray(ctx context.Context, q *markov.Quotient, policy *markov
 			gain[i] = 0
 		}
 	}
-	return priced{returns: gain, value: math.Inf(-1), ray: r}, nil
+	return pricedPolicy{returns: gain, value: math.Inf(-1), ray: r}, nil
 }
 
 // magnitudes returns the largest magnitude of each return of the choices that a policy takes in state s.
-func (p *stationary) magnitudes(st *markov.Rule, s int32) []float64 {
+func (p *infiniteHorizon) magnitudes(st *markov.Rule, s int32) []float64 {
 	out, d := make([]float64, p.dim()), p.dim()
-	for _, t := range p.choose(nil, st, p.base.Number[s]) {
+	for _, t := range p.takenChoices(nil, st, p.quotient.Number[s]) {
 		for i, r := range p.k.ReturnsOf(t.Choice, d) {
 			out[i] = math.Max(out[i], math.Abs(r))
 		}
@@ -114,9 +114,9 @@ func (p *stationary) magnitudes(st *markov.Rule, s int32) []float64 {
 	return out
 }
 
-// mixInside lets the policy take all choices that stay in the neutral end component of a state,
+// uniformInside lets the policy take all choices that stay in the neutral end component of a state,
 // with the same probability.
-func (p *stationary) mixInside(st *markov.Rule, s int32) {
+func (p *infiniteHorizon) uniformInside(st *markov.Rule, s int32) {
 	n := p.k.First[s+1] - p.k.First[s]
 	probs, kept := make([]float64, n), 0.0
 	for a := range n {
@@ -134,24 +134,24 @@ func (p *stationary) mixInside(st *markov.Rule, s int32) {
 	st.Mixed[s] = scaled(1/kept, probs)
 }
 
-// unbounded is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all
+// unboundedResult is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all
 // limits and goes on for ever where it gains. Where the gains of one place pay for those of another none does,
 // and the policy goes round many times.
-func (s *solver) unbounded() (*Result, error) {
+func (s *solver) unboundedResult() (*Result, error) {
 	p := s.traits.rays
 	if p == nil {
 		return nil, errNoBound
 	}
-	base, places := s.split(s.incumbent.lambda), s.split(s.master.sol.Ray[firstLambda:])
+	base, places := s.mixtureOf(s.incumbent.lambda), s.mixtureOf(s.master.sol.Ray[firstLambda:])
 	gain := make([]float64, len(s.lower))
 	for j, c := range places.rays {
 		floats.AddScaled(gain, places.steps[j], c.returns)
 	}
-	ways, err := s.connect(p, base.parts, slices.Concat(base.rays, places.rays))
+	ways, err := s.reachRays(p, base.parts, slices.Concat(base.rays, places.rays))
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.missing}
+	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance}
 	slope, worst := make([]float64, len(gain)), 0.0
 	s.task.Cost.Subgradient(slope, s.incumbent.v)
 	for i, x := range gain {
@@ -161,16 +161,16 @@ func (s *solver) unbounded() (*Result, error) {
 	}
 	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
 	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
-	plain := func(context.Context) ([]Component, error) { return s.withoutRays() }
-	ok, err := s.settleOn(r, falls, append(s.forever(p, base, ways, places), plain)...)
+	plain := func(context.Context) ([]WeightedPolicy, error) { return s.rayFreeCandidate() }
+	ok, err := s.firstValid(r, falls, append(s.endlessCandidates(p, base, ways, places), plain)...)
 	if !ok && err == nil {
-		ok, err = s.withMemory(r, p, base.manyTimes(ways, places), falls)
+		ok, err = s.withMemory(r, p, base.repeated(ways, places), falls)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !ok { // policies that come as low as one likes need to remember what they did
-		return s.finish()
+		return s.finalResult()
 	}
 	r.Objective, r.Iterations = math.Inf(-1), s.iterations
 	if s.task.Target != nil {
@@ -181,18 +181,18 @@ func (s *solver) unbounded() (*Result, error) {
 	return r, nil
 }
 
-// split returns the blend of the columns with the given weights.
-func (s *solver) split(lambda []float64) *blend {
-	b := &blend{}
+// mixtureOf returns the blend of the columns with the given weights.
+func (s *solver) mixtureOf(lambda []float64) *policyMixture {
+	b := &policyMixture{}
 	for j, x := range lambda {
 		switch c := s.master.columns[j]; {
 		case !(x > 0):
 		case c.ray != nil:
-			if x > noSteps {
+			if x > negligibleRay {
 				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
 			}
 		default:
-			b.parts = append(b.parts, s.traits.rays.partsOf([]column{c}, []float64{x})...)
+			b.parts = append(b.parts, s.traits.rays.weightedRules([]column{c}, []float64{x})...)
 		}
 	}
 	return b
@@ -202,12 +202,14 @@ func (s *solver) split(lambda []float64) *blend {
 // does not stay in.
 const manySteps = 1e6
 
-// forever returns drafts of policies that do without end what the rays of some places do, more modest ones later.
-func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *blend) []draft {
-	var out []draft
-	both := base.with(ways, 0.5)
-	stay := func(b *blend, places []column) (*Policy, error) {
-		policy, err := p.average(s.ctx, b)
+// endlessCandidates returns drafts of policies that do without end what the rays of some places do, more modest ones
+// later.
+func (s *solver) endlessCandidates(p *infiniteHorizon, base *policyMixture, ways []*reachingMixture,
+	places *policyMixture) []candidate {
+	var out []candidate
+	both := base.withShare(ways, 0.5)
+	stay := func(b *policyMixture, places []column) (*Policy, error) {
+		policy, err := p.averageVisits(s.ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -230,41 +232,42 @@ func (s *solver) forever(p *stationary, base *blend, ways []*passage, places *bl
 		}
 	}
 	for _, set := range sets {
-		out = append(out, func(context.Context) ([]Component, error) {
+		out = append(out, func(context.Context) ([]WeightedPolicy, error) {
 			policy, err := stay(both, set)
-			return []Component{{1, policy}}, err
+			return []WeightedPolicy{{1, policy}}, err
 		})
 	}
 	for _, set := range sets {
 		for _, share := range []float64{0.5, 1e-2, 1e-4} {
-			out = append(out, func(context.Context) ([]Component, error) {
+			out = append(out, func(context.Context) ([]WeightedPolicy, error) {
 				policy, err := stay(both, set)
 				if err != nil {
 					return nil, err
 				}
-				usual, err := p.average(s.ctx, both)
-				return []Component{{1 - share, usual}, {share, policy}}, err
+				usual, err := p.averageVisits(s.ctx, both)
+				return []WeightedPolicy{{1 - share, usual}, {share, policy}}, err
 			})
 		}
 	}
-	return append(out, func(ctx context.Context) ([]Component, error) {
-		policy, err := p.average(ctx, base.manyTimes(ways, places))
-		return []Component{{1, policy}}, err
+	return append(out, func(ctx context.Context) ([]WeightedPolicy, error) {
+		policy, err := p.averageVisits(ctx, base.repeated(ways, places))
+		return []WeightedPolicy{{1, policy}}, err
 	})
 }
 
-// manyTimes returns a blend that goes many times round the rays of some places.
-func (b *blend) manyTimes(ways []*passage, places *blend) *blend {
-	out := *b.with(ways, 0.1)
+// repeated returns a blend that goes many times round the rays of some places.
+func (b *policyMixture) repeated(ways []*reachingMixture, places *policyMixture) *policyMixture {
+	out := *b.withShare(ways, 0.1)
 	out.rays, out.steps = slices.Concat(out.rays, places.rays),
 		slices.Concat(out.steps, scaled(manySteps, places.steps))
 	return &out
 }
 
-// grows answers a task for which found says that a total may grow for ever beside long-run means. The total is without
-// bound if its own long-run mean can be on that side while all other limits are kept: the policy is then one that
-// shows it. The answer is nil if that is not so, or not known.
-func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result, error) {
+// unboundedByMeans answers a task for which found says that a total may grow for ever beside long-run means. The total
+// is without bound if its own long-run mean can be on that side while all other limits are kept: the policy is then one
+// that shows it. The answer is nil if that is not so, or not known.
+func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result,
+	error) {
 	i, d := found.Return, p.m.Dim()
 	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
 		return r, err
@@ -282,7 +285,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		return nil, err
 	}
 	slope := math.Copysign(1, g.Gradient()[i])
-	lower, upper := spanOfMeans(&spec)
+	lower, upper := meanBounds(&spec)
 	extent := upper[i] - lower[i]
 	limits, ok := limitsOf(task)
 	if !ok {
@@ -291,7 +294,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	if slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i]*slope < 0 }) {
 		return nil, nil // a limit keeps it from growing
 	}
-	within, err := othersOf(limits, i, lower, upper)
+	within, err := limitsWithout(limits, i, lower, upper)
 	if within == nil || err != nil {
 		return nil, err
 	}
@@ -313,9 +316,9 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 	if err != nil {
 		return nil, err
 	}
-	total, components := make([]float64, d), r.Components
+	total, components := make([]float64, d), r.Mixture
 	if r.Policy != nil {
-		components = []Component{{1, r.Policy}}
+		components = []WeightedPolicy{{1, r.Policy}}
 	}
 	for _, c := range components {
 		e, err := Evaluate(ctx, p.m, c.Policy)
@@ -334,7 +337,7 @@ func (p *Planner) grows(ctx context.Context, task cmdp.Task, opts Options, found
 		}
 	}
 	return &Result{Status: Unbounded, Bound: math.Inf(-1), Objective: math.Inf(-1), Return: i, Returns: total,
-		Policy: r.Policy, Components: r.Components,
+		Policy: r.Policy, Mixture: r.Mixture,
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Prices: unpriced(task.Constraints),
 		Dual: make([]float64, d)}, nil
 }
@@ -350,14 +353,14 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	for j := range spec.Dim {
 		spec.Means = append(spec.Means, p.m.Mean(j))
 	}
-	lower, upper := spanOfMeans(&spec)
+	lower, upper := meanBounds(&spec)
 	for _, l := range limits { // which no mean may come near
 		if j, single := onlyEntry(l.Normal); single {
 			at := l.Offset / l.Normal[j]
 			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
 		}
 	}
-	within, err := othersOf(limits, i, lower, upper)
+	within, err := limitsWithout(limits, i, lower, upper)
 	if within == nil || err != nil {
 		return nil, err
 	}
@@ -372,9 +375,9 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	return r, nil
 }
 
-// spanOfMeans returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]
+// meanBounds returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]
 // for totals.
-func spanOfMeans(spec *cmdp.ModelSpec) (lower, upper []float64) {
+func meanBounds(spec *cmdp.ModelSpec) (lower, upper []float64) {
 	lower, upper = make([]float64, spec.Dim), make([]float64, spec.Dim)
 	returns := spec.Kernels[0].Returns
 	for j := range lower {
@@ -390,10 +393,10 @@ func spanOfMeans(spec *cmdp.ModelSpec) (lower, upper []float64) {
 	return lower, upper
 }
 
-// othersOf returns the set of those limits that do not depend on coordinate i, within the box from lower to
+// limitsWithout returns the set of those limits that do not depend on coordinate i, within the box from lower to
 // upper. It is nil if it is empty. Bounds of single coordinates narrow the box, since the sides of a polytope
 // must not be too far apart.
-func othersOf(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
+func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
 	lower, upper = slices.Clone(lower), slices.Clone(upper)
 	var a [][]float64
 	var b []float64

@@ -14,7 +14,7 @@ import (
 
 // recheck is a second, plain value iteration: values only, in place of vectors, the
 // sums formed from the last entry to the first.
-func (f *finite) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+func (f *finiteHorizon) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	states := f.m.States()
 	now, next := make([]float64, states), make([]float64, states)
 	dirs := f.stepwise.directions(dir)
@@ -25,22 +25,22 @@ func (f *finite) recheck(ctx context.Context, dir []float64) (value, margin floa
 		}
 		k := f.m.Kernel(h - 1)
 		size := parallel.ForStates(f.workers, states, len(k.Next), func(lo, hi int) float64 {
-			return within(at(f.spans, h-1), lo, hi, func(lo,
+			return maxOverRanges(rangesAt(f.reachable, h-1), lo, hi, func(lo,
 				hi int) float64 {
-				return again(k, dirs[h-1], next, now, lo, hi)
+				return recheckStates(k, dirs[h-1], next, now, lo, hi)
 			})
 		})
-		margin += float64(f.longest+f.m.Dim()+4) * unit * (size + most)
+		margin += float64(f.longestRow+f.m.Dim()+4) * roundoff * (size + most)
 		most = size
 		now, next = next, now
 	}
-	value, lost := atStart(f.m, next)
+	value, lost := startMean(f.m, next)
 	return value, 1.001*margin + lost, nil
 }
 
-// again sets now to the backups of the states [lo, hi), and returns the largest magnitude of a value and of what a
-// reward is the sum of.
-func again(k *cmdp.Kernel, dir, next, now []float64, lo, hi int) (size float64) {
+// recheckStates sets now to the backups of the states [lo, hi), and returns the largest magnitude of a value and of
+// what a reward is the sum of.
+func recheckStates(k *cmdp.Kernel, dir, next, now []float64, lo, hi int) (size float64) {
 	for s := lo; s < hi; s++ {
 		if k.First[s] == k.First[s+1] {
 			now[s] = next[s]
@@ -72,15 +72,15 @@ func expectation(next []int32, prob, v []float64) float64 {
 
 // recheck proves a bound of V*(dir) by going through all choices of the model, wherever
 // the values come from.
-func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+func (p *infiniteHorizon) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	z, endless, value, margin, err := p.solve(ctx, dir, 0, true)
-	if err != nil || endless != nil || p.gamma == 1 || p.gamma > patient || !z.Iterates() {
+	if err != nil || endless != nil || p.gamma == 1 || p.gamma > nearOneDiscount || !z.Iterates() {
 		return value, margin, err
 	}
 	// What iteration leaves is missing from below, and more of it from one start of the values than from another.
 	const rest = 1e-5
 	z.Tolerance = rest
-	return p.corrected(ctx, z, dir)
+	return p.solveShaped(ctx, z, dir)
 }
 
 // lowerBound returns μ·v and how far V*(dir) may lie below. It goes through the choices of the model itself and
@@ -88,7 +88,7 @@ func (p *stationary) recheck(ctx context.Context, dir []float64) (value, margin 
 // ε/(1−γ). For a total, v must be at most its backups, and at most 0 where a policy may stay for ever. Then v
 // is below the returns to come of every policy that rests. The margin is infinite where that is not so. The
 // values are the sums of v and of small corrections, unless these are nil.
-func (p *stationary) lowerBound(dir, v, small []float64) (value, margin float64) {
+func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin float64) {
 	d, g := len(dir), p.gamma
 	short := parallel.ForStates(p.workers, len(v), len(p.k.Next), func(lo, hi int) float64 {
 		short := 0.0
@@ -124,11 +124,11 @@ func (p *stationary) lowerBound(dir, v, small []float64) (value, margin float64)
 					}
 					terms += len(next) + 1
 				}
-				lack := float64(terms)*unit*size - sum
+				lack := float64(terms)*roundoff*size - sum
 				if math.IsNaN(lack) {
 					return math.Inf(1)
 				}
-				if lack > short && !(g == 1 && p.holds(dir, v, s, c)) {
+				if lack > short && !(g == 1 && p.holdsExactly(dir, v, s, c)) {
 					short = lack
 				}
 			}
@@ -140,17 +140,17 @@ func (p *stationary) lowerBound(dir, v, small []float64) (value, margin float64)
 			short = math.Inf(1)
 		}
 	}
-	q := p.scalar(dir).Quotient
+	q := p.solverFor(dir).Quotient
 	for j := range q.Merged {
 		if place := q.Place(j); place != nil && v[place[0]] > 0 {
 			short = math.Inf(1)
 		}
 	}
-	value, margin = atStart(p.m, v)
+	value, margin = startMean(p.m, v)
 	if small != nil {
-		more, lost := atStart(p.m, small)
+		more, lost := startMean(p.m, small)
 		value += more
-		margin += lost + unit*math.Abs(value)
+		margin += lost + roundoff*math.Abs(value)
 	}
 	if short > 0 {
 		margin += 1.001 * short / (1 - g)
@@ -158,24 +158,24 @@ func (p *stationary) lowerBound(dir, v, small []float64) (value, margin float64)
 	return value, margin
 }
 
-// holds reports in rational arithmetic whether a total is at most its backup: in loops
+// holdsExactly reports in rational arithmetic whether a total is at most its backup: in loops
 // whose returns cancel out it is just that, and rounding leaves it open.
-func (p *stationary) holds(dir, v []float64, s, c int) bool {
+func (p *infiniteHorizon) holdsExactly(dir, v []float64, s, c int) bool {
 	at := func(x []float64) func(i int) *big.Rat { return func(i int) *big.Rat { return rational(x[i]) } }
 	return p.rationalGain(at(dir), at(v), s, c).Sign() >= 0
 }
 
-// boundOf returns μ·v and the solver's own bound on how far V* may lie below it. What is
-// said in the end goes through stationary.recheck.
-func (p *stationary) boundOf(z *markov.LeastTotal) (value, margin float64) {
+// solverBound returns μ·v and the solver's own bound on how far V* may lie below it. What is
+// said in the end goes through infiniteHorizon.recheck.
+func (p *infiniteHorizon) solverBound(z *markov.LeastTotal) (value, margin float64) {
 	m := p.m
 	sum, size := 0.0, floats.Norm(z.Values, math.Inf(1))
 	for _, st := range m.StartStates() {
 		sum += st.Probability * z.Values[z.Quotient.Number[st.State]]
 	}
-	margin = (startError + float64(len(m.StartStates()))*unit) * size
+	margin = (startError + float64(len(m.StartStates()))*roundoff) * size
 	if p.gamma < 1 {
-		margin += 1.001 * (z.Shortfall + 2*float64(p.longest+m.Dim()+5)*unit*size) / (1 - p.gamma)
+		margin += 1.001 * (z.Shortfall + 2*float64(p.longestRow+m.Dim()+5)*roundoff*size) / (1 - p.gamma)
 	}
 	return sum, margin
 }

@@ -28,7 +28,7 @@ func (s *solver) refine(allowance float64) error {
 		if err := s.master.solve(); err != nil {
 			return err
 		}
-		refined, err := s.approach(s.at(s.master.lambda))
+		refined, err := s.supportingHyperplane(s.mixtureAt(s.master.lambda))
 		if err != nil {
 			return err
 		}
@@ -39,31 +39,31 @@ func (s *solver) refine(allowance float64) error {
 	return nil
 }
 
-// approach moves the incumbent towards the solution of the master, and adds
+// supportingHyperplane moves the incumbent towards the solution of the master, and adds
 // tangents at the solution and at the new incumbent. It reports whether it added any
 // that the solution violates.
-func (s *solver) approach(solution point) (refined bool, err error) {
-	inside, refined, err := s.enterTarget()
+func (s *solver) supportingHyperplane(solution point) (refined bool, err error) {
+	inside, refined, err := s.cutTarget()
 	if err != nil {
 		return false, err
 	}
 	end := solution
 	if !inside {
-		t, err := s.exit(solution.v)
+		t, err := s.boundaryPoint(solution.v)
 		if err != nil {
 			return false, err
 		}
-		end = s.blend(s.anchor, solution, t)
+		end = s.interpolate(s.anchor, solution, t)
 	}
 	if inside && (s.affine || end.cost <= s.incumbent.cost) {
 		s.incumbent = end
-	} else if t := s.cheapest(end); t > 0 {
-		s.incumbent = s.blend(s.incumbent, end, t)
+	} else if t := s.lineSearch(end); t > 0 {
+		s.incumbent = s.interpolate(s.incumbent, end, t)
 	}
 	if s.affine {
 		return refined, nil
 	}
-	if solution.cost <= s.master.tau+4*unit*(math.Abs(solution.cost)+math.Abs(s.master.tau)) {
+	if solution.cost <= s.master.tau+4*roundoff*(math.Abs(solution.cost)+math.Abs(s.master.tau)) {
 		return refined, nil
 	}
 	if err := s.master.addCut(s.tangent(solution.v)); err != nil {
@@ -72,8 +72,8 @@ func (s *solver) approach(solution point) (refined bool, err error) {
 	return true, s.master.addCut(s.tangent(s.incumbent.v))
 }
 
-// at returns the mixture with the given weights.
-func (s *solver) at(lambda []float64) point {
+// mixtureAt returns the mixture with the given weights.
+func (s *solver) mixtureAt(lambda []float64) point {
 	p := point{lambda: append([]float64(nil), lambda...), v: s.master.mix(lambda)}
 	if s.task.Cost != nil {
 		p.cost = s.task.Cost.Value(p.v) + s.master.penalty(p.lambda)
@@ -81,24 +81,24 @@ func (s *solver) at(lambda []float64) point {
 	return p
 }
 
-// blend returns the point at the fraction t of the way from a to b.
-func (s *solver) blend(a, b point, t float64) point {
+// interpolate returns the point at the fraction t of the way from a to b.
+func (s *solver) interpolate(a, b point, t float64) point {
 	lambda := make([]float64, max(len(a.lambda), len(b.lambda)))
 	floats.AddScaled(lambda[:len(a.lambda)], 1-t, a.lambda)
 	floats.AddScaled(lambda[:len(b.lambda)], t, b.lambda)
-	return s.at(lambda)
+	return s.mixtureAt(lambda)
 }
 
-// exit returns the fraction of the way from the anchor to v where it leaves the
+// boundaryPoint returns the fraction of the way from the anchor to v where it leaves the
 // target, and adds the half-space that supports the target there. It is Newton's
 // method from outside on the distance along the way, which is convex: each tangent
 // half-space is left no earlier than the target.
-func (s *solver) exit(v []float64) (float64, error) {
+func (s *solver) boundaryPoint(v []float64) (float64, error) {
 	t, reached := 1.0, false
 	var last *cmdp.Constraint
 	for range 100 {
-		at := between(s.anchor.v, v, t)
-		r, beyond := s.support(at)
+		at := interpolated(s.anchor.v, v, t)
+		r, beyond := s.separatingHalfspace(at)
 		if r == nil {
 			reached = !beyond // else no half-space separates it, yet it is outside
 			break
@@ -120,14 +120,14 @@ func (s *solver) exit(v []float64) (float64, error) {
 	return t, s.master.addTarget(*last)
 }
 
-// cheapest returns the fraction of the way from the incumbent to end where the
+// lineSearch returns the fraction of the way from the incumbent to end where the
 // cost is least. It bisects on the sign of the slope.
-func (s *solver) cheapest(end point) float64 {
+func (s *solver) lineSearch(end point) float64 {
 	step := minus(end.v, s.incumbent.v)
 	slope := make([]float64, len(step))
 	penalties := s.master.penalty(end.lambda) - s.master.penalty(s.incumbent.lambda)
 	falling := func(t float64) bool {
-		s.task.Cost.Subgradient(slope, between(s.incumbent.v, end.v, t))
+		s.task.Cost.Subgradient(slope, interpolated(s.incumbent.v, end.v, t))
 		return floats.Dot(slope, step)+penalties < 0
 	}
 	if falling(1) {

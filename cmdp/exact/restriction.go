@@ -29,8 +29,8 @@ func (r *restriction) original(m *cmdp.Model, p cmdp.Deterministic) cmdp.Determi
 	return out
 }
 
-// decided returns the model with only the choices that some decisions allow.
-func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
+// restrictedModel returns the model with only the choices that some decisions allow.
+func (s *branchAndBound) restrictedModel(d *decision) (*cmdp.Model, *restriction, error) {
 	r := &restriction{left: make(map[[2]int][]int32)}
 	restricted := make(map[int]bool)
 	for ; d != nil; d = d.before {
@@ -59,7 +59,7 @@ func (s *search) decided(d *decision) (*cmdp.Model, *restriction, error) {
 			spec.Means = append(spec.Means, s.m.Mean(i))
 		}
 	}
-	for h := range steps(s.m) {
+	for h := range decisionRules(s.m) {
 		if restricted[h] || s.m.Tally() != nil {
 			spec.Kernels = append(spec.Kernels, r.kernel(s.m, h))
 			continue

@@ -7,8 +7,8 @@ import (
 	"cmdpsolve/cmdp/monitor"
 )
 
-// A Status is the verdict of a solver.
-type Status int
+// A Verdict is the verdict of a solver.
+type Verdict int
 
 // The verdicts. Optimal: the policy meets the target within
 // Options.Feasibility and Gap is within Options.Gap. Infeasible: a certificate
@@ -16,7 +16,7 @@ type Status int
 // could be shown, because a limit was reached or because the answer lies within
 // rounding; what was found is reported all the same.
 const (
-	Optimal Status = iota + 1
+	Optimal Verdict = iota + 1
 	Infeasible
 	Undecided
 	// Unbounded: the cost has no lower bound, since policies that meet the target may go on for
@@ -29,7 +29,7 @@ const (
 )
 
 // String returns the status in lower case.
-func (s Status) String() string {
+func (s Verdict) String() string {
 	switch s {
 	case Optimal:
 		return "optimal"
@@ -47,7 +47,7 @@ func (s Status) String() string {
 
 // A Result is the answer of [Solve]. All numbers are in the units of the model.
 type Result struct {
-	Status Status
+	Status Verdict
 	// Objective is the cost at Returns, 0 without a cost. Like Policy and Returns it
 	// is meaningful only where Policy is not nil.
 	Objective float64
@@ -79,10 +79,10 @@ type Result struct {
 	// Then one of the Components is drawn at the start, with the probability of its weight, and played for
 	// good.
 	Policy     *Policy
-	Components []Component
+	Mixture    []WeightedPolicy
 	Randomized int
 	// Parts has what each part of a sum does, see [NewSumPlanner]. It is nil for any other model.
-	Parts []Mixed
+	Parts []PartMixture
 	// Product is not nil where an optimum of totals has to remember whether it is done with loops: after going
 	// round one for a while, it stays in it at no cost, or leaves for good. Policy and Components are for
 	// Product.Model then, whose states are those of the model with the memory of a [monitor.Taken].
@@ -102,7 +102,7 @@ type Result struct {
 	Proof       *Proof
 	Certificate *Certificate
 
-	demand demand
+	targetTest targetTest
 }
 
 // A Price is the dual price of a constraint: the rate, at least 0, at which the

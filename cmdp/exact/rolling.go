@@ -20,7 +20,7 @@ import (
 // states. A plan is as good as its gap says, and has no certificate. A RollingPlanner is not safe for concurrent
 // use.
 type RollingPlanner struct {
-	sum    *sum
+	sum    *sumPricer
 	task   Rolling
 	affine bool
 	// lower and upper are a box around what is returned in an episode, and steps the largest magnitude of each
@@ -84,7 +84,7 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		return nil, fmt.Errorf("exact: %w", err)
 	}
 	p := &RollingPlanner{task: task, prices: make([]float64, len(task.Limits))}
-	p.sum, err = newSum(parts, dim, each, 1, nil)
+	p.sum, err = newSumPricer(parts, dim, each, 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 		if f == nil {
 			return nil, errors.New("exact: a rolling horizon needs models with a horizon whose rows are stored")
 		}
-		f.keep()
+		f.keepValues()
 	}
-	p.sum.share(rollingBlocks)
+	p.sum.assignBlocks(rollingBlocks)
 	p.lower, p.upper = make([]float64, d), make([]float64, d)
 	if err := p.sum.extent(ctx, p.lower, p.upper); err != nil {
 		return nil, err
@@ -132,12 +132,12 @@ func NewRollingPlanner(ctx context.Context, parts []Part, dim int, each []int,
 			}
 		}
 	}
-	p.begin()
+	p.addKnown()
 	return p, nil
 }
 
-// begin makes columns of the policies that are known.
-func (p *RollingPlanner) begin() {
+// addKnown makes columns of the policies that are known.
+func (p *RollingPlanner) addKnown() {
 	if len(p.task.Known) != len(p.sum.parts) {
 		return
 	}
@@ -178,7 +178,7 @@ func (p *RollingPlanner) Clone() *RollingPlanner {
 		s.parts[k].finite = s.parts[k].finite.clone()
 		s.parts[k].pricer = s.parts[k].finite
 	}
-	s.asked = nil
+	s.lastDirection = nil
 	q.sum = &s
 	q.columns = slices.Clone(p.columns)
 	q.cuts = slices.Clone(p.cuts)
@@ -194,13 +194,13 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 		return fmt.Errorf("exact: a plan from step %d of %d for %d parts with %d coordinates: want one of the steps, "+
 			"%d parts and %d coordinates", h, horizon, len(starts), len(past), len(p.sum.parts), p.sum.width)
 	}
-	p.sum.past = past
+	p.sum.returned = past
 	for k, start := range starts {
 		f := p.sum.parts[k].finite
 		f.first, f.start = h, start
 	}
 	s := p.solver(ctx, h)
-	if err := s.measure(); err != nil {
+	if err := s.resetMaster(); err != nil {
 		return err
 	}
 	s.master.solver = nil // the program is made as a whole once its columns are known
@@ -208,10 +208,10 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 	s.master.columns = make([]column, 0, room)
 	s.master.costs = slices.Grow(s.master.costs, room)
 	s.seed = make([]column, 0, len(p.columns))
-	if err := p.seed(ctx, s); err != nil {
+	if err := p.seedColumns(ctx, s); err != nil {
 		return err
 	}
-	if err := s.start(); err != nil {
+	if err := s.initialize(); err != nil {
 		return err
 	}
 	for _, c := range p.cuts {
@@ -219,21 +219,32 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 			return err
 		}
 	}
-	if err := s.master.second(0); err != nil {
+	if err := s.master.startPhase2(0); err != nil {
 		return err
 	}
-	if err := s.improve(); err != nil {
+	if err := s.columnGenerationLoop(); err != nil {
 		return err
 	}
-	return p.read(ctx, s, h)
+	return p.keepSolution(ctx, s, h)
 }
 
 // solver returns a solver for the limits that are not over before step h.
 func (p *RollingPlanner) solver(ctx context.Context, h int) *solver {
-	s := &solver{ctx: ctx, source: p.sum, traits: p.sum.traits(), account: account{task: cmdp.Task{Cost: p.task.Cost}},
-		opts: Options{Gap: p.task.Gap, Iterations: rollingIterations}, enough: p.task.Gap, lower: p.lower,
-		upper: p.upper, steps: p.steps, complete: true, affine: p.affine, close: p.close,
-		penalties: []float64{}}
+	s := &solver{
+		ctx:            ctx,
+		pricing:        p.sum,
+		traits:         p.sum.traits(),
+		extendedValues: extendedValues{task: cmdp.Task{Cost: p.task.Cost}},
+		opts:           Options{Gap: p.task.Gap, Iterations: rollingIterations},
+		acceptedGap:    p.task.Gap,
+		lower:          p.lower,
+		upper:          p.upper,
+		steps:          p.steps,
+		complete:       true,
+		affine:         p.affine,
+		absoluteGap:    p.close,
+		penalties:      []float64{},
+	}
 	for k, l := range p.task.Limits {
 		if p.last[k] >= h {
 			s.rows = append(s.rows, l)
@@ -243,8 +254,8 @@ func (p *RollingPlanner) solver(ctx context.Context, h int) *solver {
 	return s
 }
 
-// seed gives a solver the columns that are kept, with their returns from here on, and the last direction.
-func (p *RollingPlanner) seed(ctx context.Context, s *solver) error {
+// seedColumns gives a solver the columns that are kept, with their returns from here on, and the last direction.
+func (p *RollingPlanner) seedColumns(ctx context.Context, s *solver) error {
 	if p.theta != nil {
 		s.directions = [][]float64{p.theta}
 	}
@@ -256,7 +267,7 @@ func (p *RollingPlanner) seed(ctx context.Context, s *solver) error {
 		c := &p.columns[i]
 		c.returns = make([]float64, p.sum.width)
 		if c.block == 0 {
-			copy(c.returns, p.sum.past)
+			copy(c.returns, p.sum.returned)
 		}
 		for j, table := range c.tables {
 			q := &p.sum.parts[next[c.block]+j]
@@ -268,16 +279,16 @@ func (p *RollingPlanner) seed(ctx context.Context, s *solver) error {
 		}
 		s.seed = append(s.seed, c.column)
 	}
-	s.warm = len(p.columns) > 0
+	s.seedSuffices = len(p.columns) > 0
 	return nil
 }
 
-// read keeps the columns, prices and tangents of a solution.
-func (p *RollingPlanner) read(ctx context.Context, s *solver, h int) error {
+// keepSolution keeps the columns, prices and tangents of a solution.
+func (p *RollingPlanner) keepSolution(ctx context.Context, s *solver, h int) error {
 	old := p.columns
 	p.columns = nil
 	for j, c := range s.master.columns {
-		if c.relaxed != nil {
+		if c.surplus != nil {
 			continue
 		}
 		kept := rollingColumn{column: c}
@@ -309,7 +320,7 @@ func (p *RollingPlanner) read(ctx context.Context, s *solver, h int) error {
 		}
 	}
 	p.theta, _ = s.proof.direction()
-	if slices.Equal(p.sum.asked, p.theta) {
+	if slices.Equal(p.sum.lastDirection, p.theta) {
 		return nil
 	}
 	_, err := p.sum.price(ctx, p.theta, 0) // so that values are those of the direction
@@ -318,10 +329,10 @@ func (p *RollingPlanner) read(ctx context.Context, s *solver, h int) error {
 
 // Mixture returns the policies of a part with their shares in the last plan. They are for the steps from its
 // first one on.
-func (p *RollingPlanner) Mixture(part int) []Component {
+func (p *RollingPlanner) Mixture(part int) []WeightedPolicy {
 	b := p.sum.block[part]
 	first := slices.Index(p.sum.block, b)
-	var out []Component
+	var out []WeightedPolicy
 	for _, c := range p.columns {
 		if c.block != b || c.weight <= 0 {
 			continue
@@ -330,7 +341,7 @@ func (p *RollingPlanner) Mixture(part int) []Component {
 		for h, actions := range c.tables[part-first] {
 			rules[h].Actions = actions
 		}
-		out = append(out, Component{Weight: c.weight, Policy: NewPolicy(rules)})
+		out = append(out, WeightedPolicy{Weight: c.weight, Policy: NewPolicy(rules)})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 // An Opinion is GLPK's answer to the explicit occupancy-measure program of a problem.
 type Opinion struct {
 	// Status is Optimal, Infeasible, or Undecided where GLPK gave no answer.
-	Status Status
+	Status Verdict
 	// Objective is the least cost if Status is Optimal, else NaN.
 	Objective float64
 	// Rows, Columns and Iterations are those of the program and of GLPK's simplex method.

@@ -42,7 +42,7 @@ func Slack(ctx context.Context, m *cmdp.Model, task cmdp.Task, opts Options) (*S
 func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*SlackResult, error) {
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
-	err := p.use(ctx, task, opts, func(s *solver) (err error) {
+	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
 		r, err = s.slack()
 		return err
 	})
@@ -51,8 +51,8 @@ func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*Sla
 
 // slack is Slack for the task of s.
 func (s *solver) slack() (*SlackResult, error) {
-	s.stay = true
-	if err := s.dropLoose(); err != nil {
+	s.keepReturns = true
+	if err := s.dropRedundant(); err != nil {
 		return nil, err
 	}
 	if s.complete && len(s.rows) == 0 {
@@ -65,18 +65,18 @@ func (s *solver) slack() (*SlackResult, error) {
 	if s.complete {
 		order = 2
 	}
-	s.master.measure = func(normal []float64) float64 { return floats.Norm(normal, order) }
-	return s.deepest()
+	s.master.rowScale = func(normal []float64) float64 { return floats.Norm(normal, order) }
+	return s.maximizeSlack()
 }
 
-// dropLoose leaves out the rows that hold for all possible returns: a ball may stick
+// dropRedundant leaves out the rows that hold for all possible returns: a ball may stick
 // out of them. Targets are cut with the box of possible returns, which is computed
 // elsewhere too. So a row that is missed within the tolerance of a target counts as
 // kept.
-func (s *solver) dropLoose() error {
+func (s *solver) dropRedundant() error {
 	lower, upper := s.lower, s.upper
 	lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
-	if err := s.source.extent(s.ctx, lower, upper); err != nil {
+	if err := s.pricing.extent(s.ctx, lower, upper); err != nil {
 		return err
 	}
 	extent, kept := minus(s.upper, s.lower), s.rows[:0:0]
@@ -89,8 +89,8 @@ func (s *solver) dropLoose() error {
 	return nil
 }
 
-// deepest minimises the elasticity u without a bound from below.
-func (s *solver) deepest() (*SlackResult, error) {
+// maximizeSlack minimises the elasticity u without a bound from below.
+func (s *solver) maximizeSlack() (*SlackResult, error) {
 	if err := s.master.elasticity(math.Inf(-1), math.Inf(1)); err != nil {
 		return nil, err
 	}
@@ -105,19 +105,19 @@ func (s *solver) deepest() (*SlackResult, error) {
 			}
 		}
 	}
-	if err := s.start(); err != nil {
+	if err := s.initialize(); err != nil {
 		return nil, err
 	}
 	least := math.Inf(-1) // certified lower bound of u
 	for range 400 {
 		err := s.master.solve()
 		if errors.Is(err, errNoBound) {
-			return s.boundlessSlack()
+			return s.unboundedSlack()
 		}
 		if err != nil {
 			return nil, err
 		}
-		cut, err := s.probe()
+		cut, err := s.cutCrossPolytope()
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (s *solver) deepest() (*SlackResult, error) {
 			break
 		}
 	}
-	s.remember()
+	s.updateIncumbent()
 	if s.complete {
 		return s.slackResult(0, math.Max(0, -least))
 	}
@@ -142,12 +142,12 @@ func (s *solver) deepest() (*SlackResult, error) {
 	return s.slackResult(inner, math.Max(inner, -least))
 }
 
-// boundlessSlack answers where totals grow without end on the inner side of all rows. The policy shown lies
+// unboundedSlack answers where totals grow without end on the inner side of all rows. The policy shown lies
 // inside by the size of what the returns vary about, or by more.
-func (s *solver) boundlessSlack() (*SlackResult, error) {
+func (s *solver) unboundedSlack() (*SlackResult, error) {
 	size := 1.0
-	if s.missing > 0 {
-		size = s.missing / s.opts.Feasibility
+	if s.targetTolerance > 0 {
+		size = s.targetTolerance / s.opts.Feasibility
 	}
 	if err := s.master.elasticity(-size, math.Inf(1)); err != nil {
 		return nil, err
@@ -155,13 +155,13 @@ func (s *solver) boundlessSlack() (*SlackResult, error) {
 	if err := s.master.solve(); err != nil {
 		return nil, err
 	}
-	s.remember()
+	s.updateIncumbent()
 	return s.slackResult(0, math.Inf(1))
 }
 
-// probe asks the target for the corners of the cross-polytope around the mixture and
+// cutCrossPolytope asks the target for the corners of the cross-polytope around the mixture and
 // adds the half-spaces that separate those outside.
-func (s *solver) probe() (cut bool, err error) {
+func (s *solver) cutCrossPolytope() (cut bool, err error) {
 	if s.complete {
 		return false, nil
 	}
@@ -170,7 +170,7 @@ func (s *solver) probe() (cut bool, err error) {
 		for _, sign := range []float64{1, -1} {
 			at := append([]float64(nil), s.master.v...)
 			at[i] += sign * size
-			r, _ := s.support(at)
+			r, _ := s.separatingHalfspace(at)
 			// Tangents converge slowly to the last digits, and a radius does not need
 			// them.
 			if r == nil || s.master.excess(*r) <= 1e-4*math.Abs(s.master.u) {
@@ -193,7 +193,7 @@ func (s *solver) crossPolytope() float64 {
 			for _, sign := range []float64{1, -1} {
 				at := append([]float64(nil), s.incumbent.v...)
 				at[i] += sign * size
-				if !geometry.Contains(s.task.Target, at, 1e-3*s.missing) {
+				if !geometry.Contains(s.task.Target, at, 1e-3*s.targetTolerance) {
 					return false
 				}
 			}
@@ -213,13 +213,13 @@ func (s *solver) crossPolytope() float64 {
 
 func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
 	if s.incumbent.lambda == nil {
-		if err := s.start(); err != nil {
+		if err := s.initialize(); err != nil {
 			return nil, err
 		}
-		s.incumbent = s.at(s.master.firstMixture())
+		s.incumbent = s.mixtureAt(s.master.firstMixture())
 	}
 	r := new(Result)
-	if err := s.recoverPolicy(r); err != nil {
+	if err := s.recoverIncumbent(r); err != nil {
 		return nil, err
 	}
 	if s.complete && len(s.rows) > 0 { // from the evaluated returns

@@ -17,7 +17,7 @@ import (
 // target met, and no random policy that meets the target below the bound.
 func TestSolveConvex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 4))
-	counts, most, worst := map[exact.Status]int{}, 0, 0.0
+	counts, most, worst := map[exact.Verdict]int{}, 0, 0.0
 	for trial := range 300 {
 		sh := shapeOf{states: 1 + rng.IntN(5), actions: 3, horizon: 1 + rng.IntN(5), dim: 1 + rng.IntN(4),
 			successors: 3,

@@ -66,46 +66,46 @@ func newPricer(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (p
 		return nil, err
 	}
 	if m.Means() {
-		return newAverage(m, workers, c, tell)
+		return newAverageReward(m, workers, c, tell)
 	}
 	if m.Horizon() == 0 {
-		return reach(m, workers, tell).pricer(c)
+		return analyseReachable(m, workers, tell).pricer(c)
 	}
 	if m.Tally() != nil {
 		return newTallied(m, workers), nil
 	}
-	return newFinite(m, workers), nil
+	return newFiniteHorizon(m, workers), nil
 }
 
 // run goes through the phases, as long as there is time.
 func (s *solver) run() (*Result, error) {
-	s.watch.enter("solution")
+	s.stopwatch.enter("solution")
 	var r *Result
 	verdict, err := s.decide()
 	if err == nil {
 		r, err = s.answer(verdict)
 	}
 	if errors.Is(err, errBudget) {
-		r, err = s.outOfTime()
+		r, err = s.stoppedResult()
 	}
 	if err == nil {
-		r.demand = s.demand()
+		r.targetTest = s.targetTest()
 	}
-	s.watch.enter("")
-	if err == nil && s.watch != nil {
-		r.Phases = s.watch.phases
+	s.stopwatch.enter("")
+	if err == nil && s.stopwatch != nil {
+		r.Phases = s.stopwatch.phases
 	}
 	return r, err
 }
 
 // decide finds the verdict, and the mixture of policies that it is about.
-func (s *solver) decide() (Status, error) {
-	if err := s.start(); err != nil {
+func (s *solver) decide() (Verdict, error) {
+	if err := s.initialize(); err != nil {
 		return 0, err
 	}
-	verdict, err := s.judge()
+	verdict, err := s.solvePhases()
 	if err == nil && verdict == Optimal {
-		err = s.join()
+		err = s.joinClasses()
 		if errors.Is(err, errBudget) {
 			err = nil
 		}
@@ -114,25 +114,25 @@ func (s *solver) decide() (Status, error) {
 }
 
 // answer says all that goes with a verdict.
-func (s *solver) answer(verdict Status) (*Result, error) {
+func (s *solver) answer(verdict Verdict) (*Result, error) {
 	switch verdict {
 	case Infeasible:
-		return s.infeasible()
+		return s.infeasibleResult()
 	case Unbounded:
-		return s.unbounded()
+		return s.unboundedResult()
 	}
-	return s.finish()
+	return s.finalResult()
 }
 
-// judge goes through the two phases, again as long as the box turns out to be too large.
-func (s *solver) judge() (verdict Status, err error) {
+// solvePhases goes through the two phases, again as long as the box turns out to be too large.
+func (s *solver) solvePhases() (verdict Verdict, err error) {
 	again := true
 	for again {
 		verdict, err = s.findFeasible()
 		if err != nil {
 			return 0, err
 		}
-		again, err = s.narrowed()
+		again, err = s.shrinkBox()
 		if again || err != nil {
 			continue
 		}
@@ -144,7 +144,7 @@ func (s *solver) judge() (verdict Status, err error) {
 			if verdict == Unbounded {
 				return verdict, nil
 			}
-			again, err = s.narrowed()
+			again, err = s.shrinkBox()
 		}
 	}
 	return verdict, err
@@ -152,46 +152,46 @@ func (s *solver) judge() (verdict Status, err error) {
 
 // A solver is the state of one run.
 type solver struct {
-	ctx    context.Context
-	source source
-	pricer pricer // nil where no policy is wanted
-	traits traits // of the source
-	account
+	ctx     context.Context
+	pricing pricingProblem
+	pricer  pricer // nil where no policy is wanted
+	traits  traits // of the source
+	extendedValues
 	opts Options
 
-	lower, upper []float64         // box around all returns that matter
-	steps        []float64         // the largest magnitude of each return in a step, 0 where it is not known
-	rows         []cmdp.Constraint // half-spaces of the target known in advance
-	penalties    []float64         // at which rows may be broken, nil if they may not
-	complete     bool              // they are all of it
-	affine       bool              // so is the tangent of the cost at any point
-	enough       float64           // relative gap that counts as optimal, Options.Gap being aimed at
-	missing      float64           // distance from the target that counts as none
-	close        float64           // gap that counts as none
+	lower, upper    []float64         // box around all returns that matter
+	steps           []float64         // the largest magnitude of each return in a step, 0 where it is not known
+	rows            []cmdp.Constraint // half-spaces of the target known in advance
+	penalties       []float64         // at which rows may be broken, nil if they may not
+	complete        bool              // they are all of it
+	affine          bool              // so is the tangent of the cost at any point
+	acceptedGap     float64           // relative gap that counts as optimal, Options.Gap being aimed at
+	targetTolerance float64           // distance from the target that counts as none
+	absoluteGap     float64           // gap that counts as none
 
-	primed     []float64   // multipliers of the rows to begin with, nil if none are known
-	seed       []column    // policies known in advance
-	warm       bool        // they are enough to begin with
-	directions [][]float64 // priced first, instead of the gradient of the cost
-	master     *master
-	tilted     bool // prices are raised to make a ray cost something
-	iterations int
-	incumbent  point
-	ease       float64 // elasticity of the target in the second phase, at least
-	stay       bool    // the policy is to have the returns of the incumbent
-	anchor     point   // the first incumbent, inside the target where it has an interior
-	proof      *Proof
-	bestMu     []float64 // multipliers of the proof
-	bestNu     []float64
-	refuted    *Certificate // separates the target
-	refuting   []float64    // the multipliers of the rows that do
-	joined     *Joined      // classes of the incumbent
-	spread     spread       // of the costs of the policies found for a sum
+	ascentMultipliers []float64   // multipliers of the rows to begin with, nil if none are known
+	seed              []column    // policies known in advance
+	seedSuffices      bool        // they are enough to begin with
+	directions        [][]float64 // priced first, instead of the gradient of the cost
+	master            *master
+	perturbing        bool // prices are raised to make a ray cost something
+	iterations        int
+	incumbent         point
+	leastEasing       float64 // elasticity of the target in the second phase, at least
+	keepReturns       bool    // the policy is to have the returns of the incumbent
+	anchor            point   // the first incumbent, inside the target where it has an interior
+	proof             *Proof
+	bestMu            []float64 // multipliers of the proof
+	bestNu            []float64
+	farkas            *Certificate // separates the target
+	farkasMultipliers []float64    // the multipliers of the rows that do
+	joined            *Joined      // classes of the incumbent
+	costRange         valueRange   // of the costs of the policies found for a sum
 
-	watch  *stopwatch
-	budget *budget
-	inside bool         // the incumbent meets the target
-	renew  func() error // makes another pricer, after an interruption
+	stopwatch   *stopwatch
+	budget      *budget
+	meetsTarget bool         // the incumbent meets the target
+	newPricer   func() error // makes another pricer, after an interruption
 }
 
 // A point is a mixture of columns that meets the target.
@@ -207,66 +207,66 @@ func newSolver(ctx context.Context, p pricer, task cmdp.Task, opts Options) (*so
 	}
 	s.pricer = p
 	if s.traits.relevance != nil {
-		s.account = newAccount(task, *s.traits.relevance)
+		s.extendedValues = newExtendedValues(task, *s.traits.relevance)
 	}
 	return s, nil
 }
 
 // newMixing is newSolver for what finds a mixture of columns and makes no policy of it.
-func newMixing(ctx context.Context, p source, task cmdp.Task, opts Options) (*solver, error) {
+func newMixing(ctx context.Context, p pricingProblem, task cmdp.Task, opts Options) (*solver, error) {
 	d := p.dim()
-	s := &solver{ctx: ctx, source: p, traits: p.traits(), account: account{task: task}, opts: opts}
+	s := &solver{ctx: ctx, pricing: p, traits: p.traits(), extendedValues: extendedValues{task: task}, opts: opts}
 	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	if s.traits.unbounded && task.Box != nil {
+	if s.traits.unboundedTotals && task.Box != nil {
 		task.Box.Bounds(s.lower, s.upper)
 	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
 	}
 	s.rows, s.complete = task.LinearConstraints(s.lower, s.upper)
-	if s.traits.endless {
+	if s.traits.infiniteHorizon {
 		CutBox(s.lower, s.upper, task.Target)
 	}
 	goal, affine := task.Cost.(cost.Affine)
 	s.affine = affine
-	if affine && s.traits.cancels != nil {
-		s.close = 64 * unit * width(goal.Gradient(), s.traits.cancels)
+	if affine && s.traits.cancelling != nil {
+		s.absoluteGap = 64 * roundoff * width(goal.Gradient(), s.traits.cancelling)
 	}
-	s.enough = s.opts.Gap
+	s.acceptedGap = s.opts.Gap
 	if s.opts.Gap == 0 {
-		s.opts.Gap, s.enough = defaultSmoothGap, smoothGap
+		s.opts.Gap, s.acceptedGap = defaultSmoothGap, smoothGap
 		if s.complete && (s.affine || task.Cost == nil) {
-			s.opts.Gap, s.enough = defaultGap, defaultGap
+			s.opts.Gap, s.acceptedGap = defaultGap, defaultGap
 		}
 	}
 	s.steps = s.traits.steps
 	if s.steps == nil {
 		s.steps = make([]float64, d)
 	}
-	return s, s.measure()
+	return s, s.resetMaster()
 }
 
-// measure makes an empty master that measures returns by the box of the solver.
-func (s *solver) measure() (err error) {
+// resetMaster makes an empty master that measures returns by the box of the solver.
+func (s *solver) resetMaster() (err error) {
 	extent := scaleOf(s.lower, s.upper, s.steps)
 	// No tolerance makes up for the rounding of returns that do not vary.
-	s.missing = s.opts.Feasibility*floats.Norm(extent, 2) + 64*unit*math.Hypot(floats.Norm(s.lower, 2),
+	s.targetTolerance = s.opts.Feasibility*floats.Norm(extent, 2) + 64*roundoff*math.Hypot(floats.Norm(s.lower, 2),
 		floats.Norm(s.upper, 2))
 	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
 	s.incumbent = point{cost: math.Inf(1)}
 	if err == nil && s.traits.blocks > 1 && s.complete {
 		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
-		s.master.deepest = 0
-		err = s.master.first()
+		s.master.phase1Least = 0
+		err = s.master.startPhase1()
 	}
 	return err
 }
 
-// narrowed reports whether the box goes far beyond the returns of all policies that were found, as a limit of
+// shrinkBox reports whether the box goes far beyond the returns of all policies that were found, as a limit of
 // 1e9 on a return of 1 makes it. Then the solver is back at its start with a smaller box and the policies that
 // it found: rounding is not to be measured by it.
-func (s *solver) narrowed() (bool, error) {
+func (s *solver) shrinkBox() (bool, error) {
 	const far, most = 1e3, 16
-	if !s.traits.endless {
+	if !s.traits.infiniteHorizon {
 		return false, nil
 	}
 	changed := false
@@ -281,13 +281,14 @@ func (s *solver) narrowed() (bool, error) {
 	if !changed {
 		return false, nil
 	}
-	s.seed, s.warm = s.master.columns, s.master.point() != nil
-	s.proof, s.bestMu, s.bestNu, s.anchor, s.ease, s.refuted, s.refuting = nil, nil, nil, point{}, 0, nil, nil
-	s.inside = false
-	if err := s.measure(); err != nil {
+	s.seed, s.seedSuffices = s.master.columns, s.master.firstReturns() != nil
+	s.proof, s.bestMu, s.bestNu, s.anchor, s.leastEasing, s.farkas, s.farkasMultipliers = nil, nil, nil, point{}, 0,
+		nil, nil
+	s.meetsTarget = false
+	if err := s.resetMaster(); err != nil {
 		return false, err
 	}
-	return true, s.start()
+	return true, s.initialize()
 }
 
 // scaleOf returns the sides of a box that returns are measured by. A return that does not vary, up to rounding,
@@ -312,15 +313,15 @@ func width(normal, extent []float64) float64 {
 		sum += math.Abs(n) * extent[i]
 	}
 	if sum > 0 {
-		return math.Max(sum, smallest)
+		return math.Max(sum, leastNormal)
 	}
 	return floats.Norm(normal, 2)
 }
 
-// start fills the master with the rows of the target and the policies of the
+// initialize fills the master with the rows of the target and the policies of the
 // first directions. By default that is the policy that would be best without
 // the target.
-func (s *solver) start() error {
+func (s *solver) initialize() error {
 	for k, r := range s.rows {
 		if err := s.master.addTarget(r); err != nil {
 			return err
@@ -328,7 +329,7 @@ func (s *solver) start() error {
 		if s.penalties == nil {
 			continue
 		}
-		if err := s.master.relax(k, s.penalties[k]); err != nil {
+		if err := s.master.addSurplus(k, s.penalties[k]); err != nil {
 			return err
 		}
 	}
@@ -338,10 +339,10 @@ func (s *solver) start() error {
 		}
 	}
 	directions := s.directions
-	if len(directions) == 0 && !s.warm {
+	if len(directions) == 0 && !s.seedSuffices {
 		dir := make([]float64, len(s.lower))
 		if s.task.Cost != nil {
-			s.task.Cost.Subgradient(dir, between(s.lower, s.upper, 0.5))
+			s.task.Cost.Subgradient(dir, interpolated(s.lower, s.upper, 0.5))
 		}
 		directions = [][]float64{dir}
 	}
@@ -350,7 +351,7 @@ func (s *solver) start() error {
 			return err
 		}
 	}
-	if s.master.point() == nil { // rays only: one that has nothing to gain finds a policy
+	if s.master.firstReturns() == nil { // rays only: one that has nothing to gain finds a policy
 		if _, _, err := s.price(make([]float64, len(s.lower)), 0); err != nil {
 			return err
 		}
@@ -358,31 +359,31 @@ func (s *solver) start() error {
 	if s.task.Cost == nil {
 		return nil
 	}
-	if err := s.prime(); err != nil {
+	if err := s.dualAscent(); err != nil {
 		return err
 	}
-	return s.master.addCut(s.tangent(s.master.point()))
+	return s.master.addCut(s.tangent(s.master.firstReturns()))
 }
 
 // price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, it may
 // be worse than the best one by aim.
-func (s *solver) price(dir []float64, aim float64) (p priced, added bool, err error) {
+func (s *solver) price(dir []float64, aim float64) (p pricedPolicy, added bool, err error) {
 	aim = math.Min(aim, 0.01*width(dir, minus(s.upper, s.lower)))
 	for {
-		p, err = s.ask(dir, aim)
+		p, err = s.priceInTime(dir, aim)
 		if err != nil {
 			return p, false, err
 		}
-		added, err = s.take(p, dir)
-		if added || err != nil || !p.rough {
+		added, err = s.addPriced(p, dir)
+		if added || err != nil || !p.approximate {
 			return p, added, err
 		}
 		aim = 0
 	}
 }
 
-// take adds the policy found in a direction to the master.
-func (s *solver) take(p priced, dir []float64) (added bool, err error) {
+// addPriced adds the policy found in a direction to the master.
+func (s *solver) addPriced(p pricedPolicy, dir []float64) (added bool, err error) {
 	s.iterations++
 	added, err = s.addColumns(p, dir)
 	if s.opts.Progress != nil {
@@ -396,13 +397,13 @@ func (s *solver) take(p priced, dir []float64) (added bool, err error) {
 }
 
 // addColumns adds the policy, or those of all parts of a sum.
-func (s *solver) addColumns(p priced, dir []float64) (added bool, err error) {
+func (s *solver) addColumns(p pricedPolicy, dir []float64) (added bool, err error) {
 	c := newColumn(p, dir)
 	if p.parts == nil {
 		return s.master.addColumn(c)
 	}
 	if s.task.Cost != nil {
-		s.spread.add(s.task.Cost.Value(p.returns))
+		s.costRange.add(s.task.Cost.Value(p.returns))
 	}
 	for k, x := range p.parts {
 		one := newColumn(x, nil)
@@ -416,13 +417,13 @@ func (s *solver) addColumns(p priced, dir []float64) (added bool, err error) {
 	return added, nil
 }
 
-// A spread is the range of some numbers.
-type spread struct {
+// A valueRange is the range of some numbers.
+type valueRange struct {
 	least, most float64
 	any         bool
 }
 
-func (r *spread) add(x float64) {
+func (r *valueRange) add(x float64) {
 	if !r.any {
 		r.least, r.most, r.any = x, x, true
 	}

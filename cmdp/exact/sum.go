@@ -24,24 +24,24 @@ type Part struct {
 	Returns []int
 }
 
-// Mixed is what one part of a sum does: a draw between policies at the start.
-type Mixed struct {
-	Components []Component
+// PartMixture is what one part of a sum does: a draw between policies at the start.
+type PartMixture struct {
+	Mixture []WeightedPolicy
 	// Returns are those of each component, of one copy of the model, in the coordinates of the sum.
 	Returns [][]float64
 }
 
-// sum is the pricer of the sum of models that share limits and nothing else: its set of returns is the sum of
+// sumPricer is the pricer of the sum of models that share limits and nothing else: its set of returns is the sum of
 // those of the parts. A direction is priced by each of them alone. In the master each part has columns of its
 // own, whose weights sum to 1 (Dantzig, Wolfe 1960).
-type sum struct {
-	parts   []part
-	block   []int // of each part, the block of columns that it has in the master
-	blocks  int
-	width   int // dimension
-	workers int
-	past    []float64 // what was returned before the first step, nil for nothing
-	asked   []float64 // the direction that was priced last
+type sumPricer struct {
+	parts         []partPricer
+	block         []int // of each part, the block of columns that it has in the master
+	blocks        int
+	width         int // dimension
+	workers       int
+	returned      []float64 // what was returned before the first step, nil for nothing
+	lastDirection []float64 // the direction that was priced last
 }
 
 // mostBlocksOfSums bounds the blocks of columns in the master, whose time grows with their number to the third.
@@ -49,11 +49,11 @@ type sum struct {
 // block.
 var mostBlocksOfSums = 320
 
-type part struct {
+type partPricer struct {
 	pricer
-	finite *finite // the pricer, nil without a horizon or where rows are not stored
-	weight float64
-	into   []int // of each coordinate of the pricer, the coordinate of the sum that it goes into, or -1
+	finite      *finiteHorizon // the pricer, nil without a horizon or where rows are not stored
+	weight      float64
+	coordinates []int // of each coordinate of the pricer, the coordinate of the sum that it goes into, or -1
 }
 
 // NewSumPlanner returns a Planner for the sum of models. Their sum has so many returns, and for those in each,
@@ -76,7 +76,7 @@ func NewSumPlanner(parts []Part, dim int, each []int, workers int) (*Planner, er
 	}
 	width := dim + len(each)*parts[0].Model.Horizon()
 	p := &Planner{workers: opts.Workers, turn: make(chan struct{}, 1), width: width}
-	p.sum = func(tell markov.Progress) (pricer, error) { return newSum(parts, dim, each, opts.Workers, tell) }
+	p.sum = func(tell markov.Progress) (pricer, error) { return newSumPricer(parts, dim, each, opts.Workers, tell) }
 	return p, nil
 }
 
@@ -110,14 +110,14 @@ func checkPart(x Part, first *cmdp.Model, dim int, each []int) error {
 	return nil
 }
 
-func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress) (*sum, error) {
+func newSumPricer(parts []Part, dim int, each []int, workers int, tell markov.Progress) (*sumPricer, error) {
 	inner := 1 // parts are priced side by side
 	if len(parts) < workers {
 		inner = workers
 	}
-	p := &sum{width: dim + len(each)*parts[0].Model.Horizon(), workers: workers}
+	p := &sumPricer{width: dim + len(each)*parts[0].Model.Horizon(), workers: workers}
 	for _, x := range parts {
-		q := part{weight: x.Weight, into: slices.Clone(x.Returns)}
+		q := partPricer{weight: x.Weight, coordinates: slices.Clone(x.Returns)}
 		var split []int
 		for j, i := range x.Returns {
 			k := slices.Index(each, i)
@@ -126,29 +126,30 @@ func newSum(parts []Part, dim int, each []int, workers int, tell markov.Progress
 			}
 			split = append(split, j)
 			for h := range x.Model.Horizon() {
-				q.into = append(q.into, dim+k*x.Model.Horizon()+h)
+				q.coordinates = append(q.coordinates, dim+k*x.Model.Horizon()+h)
 			}
 		}
 		if x.Model.Horizon() > 0 && x.Model.Tally() == nil {
-			q.finite = newFinite(x.Model, inner, split...)
+			q.finite = newFiniteHorizon(x.Model, inner, split...)
 			q.pricer = q.finite
 		} else {
 			var err error
-			q.pricer, err = newPricer(x.Model, inner, everything(x.Model.Dim()), tell)
+			q.pricer, err = newPricer(x.Model, inner, allRelevant(x.Model.Dim()), tell)
 			if err != nil {
 				return nil, err
 			}
 		}
 		p.parts = append(p.parts, q)
 	}
-	p.share(mostBlocksOfSums)
+	p.assignBlocks(mostBlocksOfSums)
 	return p, nil
 }
 
-// share gives parts their blocks, so many at most. Parts whose policies are kept with their columns do not share one.
-func (p *sum) share(most int) {
+// assignBlocks gives parts their blocks, so many at most. Parts whose policies are kept with their columns do not share
+// one.
+func (p *sumPricer) assignBlocks(most int) {
 	p.blocks = len(p.parts)
-	if !slices.ContainsFunc(p.parts, func(q part) bool { return q.finite == nil }) {
+	if !slices.ContainsFunc(p.parts, func(q partPricer) bool { return q.finite == nil }) {
 		p.blocks = min(p.blocks, most)
 	}
 	p.block = make([]int, len(p.parts))
@@ -158,9 +159,9 @@ func (p *sum) share(most int) {
 }
 
 // direction returns what a direction of the sum is for the part.
-func (q *part) direction(dir []float64) []float64 {
-	own := make([]float64, len(q.into))
-	for j, i := range q.into {
+func (q *partPricer) direction(dir []float64) []float64 {
+	own := make([]float64, len(q.coordinates))
+	for j, i := range q.coordinates {
 		if i >= 0 {
 			own[j] = dir[i]
 		}
@@ -169,8 +170,8 @@ func (q *part) direction(dir []float64) []float64 {
 }
 
 // add adds factor times returns of the part to those of the sum.
-func (q *part) add(dst []float64, factor float64, returns []float64) {
-	for j, i := range q.into {
+func (q *partPricer) add(dst []float64, factor float64, returns []float64) {
+	for j, i := range q.coordinates {
 		if i >= 0 {
 			dst[i] += float64(factor * returns[j])
 		}
@@ -178,7 +179,7 @@ func (q *part) add(dst []float64, factor float64, returns []float64) {
 }
 
 // each calls do for all parts, several at a time, and returns the first error of the first part that has one.
-func (p *sum) each(ctx context.Context, do func(k int, q *part) error) error {
+func (p *sumPricer) each(ctx context.Context, do func(k int, q *partPricer) error) error {
 	errs := make([]error, len(p.parts))
 	r := parallel.Relay{Workers: p.workers, Stages: 1, Parts: len(p.parts), Do: func(_, k int) {
 		errs[k] = ctx.Err()
@@ -197,14 +198,14 @@ func (p *sum) each(ctx context.Context, do func(k int, q *part) error) error {
 	return nil
 }
 
-func (p *sum) dim() int { return p.width }
+func (p *sumPricer) dim() int { return p.width }
 
-func (p *sum) traits() traits {
-	t := traits{fresh: true, blocks: p.blocks, steps: make([]float64, p.width)}
+func (p *sumPricer) traits() traits {
+	t := traits{stateless: true, blocks: p.blocks, steps: make([]float64, p.width)}
 	for _, q := range p.parts {
 		own := q.traits()
-		t.endless = t.endless || own.endless
-		t.fresh = t.fresh && own.fresh
+		t.infiniteHorizon = t.infiniteHorizon || own.infiniteHorizon
+		t.stateless = t.stateless && own.stateless
 		if own.steps != nil {
 			q.add(t.steps, q.weight, own.steps)
 		}
@@ -212,11 +213,11 @@ func (p *sum) traits() traits {
 	return t
 }
 
-func (p *sum) extent(ctx context.Context, lower, upper []float64) error {
+func (p *sumPricer) extent(ctx context.Context, lower, upper []float64) error {
 	clear(lower)
 	clear(upper)
 	for _, q := range p.parts {
-		low, high := make([]float64, len(q.into)), make([]float64, len(q.into))
+		low, high := make([]float64, len(q.coordinates)), make([]float64, len(q.coordinates))
 		if err := q.extent(ctx, low, high); err != nil {
 			return err
 		}
@@ -226,23 +227,23 @@ func (p *sum) extent(ctx context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (p *sum) work(_ markov.Progress, enough float64, proving bool) {
+func (p *sumPricer) configure(_ markov.Progress, enough float64, proving bool) {
 	for _, q := range p.parts {
-		q.work(nil, enough, proving)
+		q.configure(nil, enough, proving)
 	}
 }
 
-func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
-	out := priced{returns: make([]float64, p.width), parts: make([]priced, p.blocks)}
-	of := make([]priced, len(p.parts))
-	p.asked = append(p.asked[:0], dir...)
-	err := p.each(ctx, func(k int, q *part) error {
+func (p *sumPricer) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
+	out := pricedPolicy{returns: make([]float64, p.width), parts: make([]pricedPolicy, p.blocks)}
+	of := make([]pricedPolicy, len(p.parts))
+	p.lastDirection = append(p.lastDirection[:0], dir...)
+	err := p.each(ctx, func(k int, q *partPricer) error {
 		found, err := q.price(ctx, q.direction(dir), aim/(q.weight*float64(len(p.parts))))
 		of[k] = found
 		return err
 	})
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	for b := range out.parts {
 		out.parts[b].returns = make([]float64, p.width)
@@ -250,18 +251,18 @@ func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, er
 	for k, q := range p.parts {
 		x := &of[k]
 		if x.ray != nil {
-			return priced{}, fmt.Errorf("exact: part %d of a sum may go on for ever: %w", k, ErrNoTotal)
+			return pricedPolicy{}, fmt.Errorf("exact: part %d of a sum may go on for ever: %w", k, ErrNoTotal)
 		}
-		out.rough = out.rough || x.rough
+		out.approximate = out.approximate || x.approximate
 		column := &out.parts[p.block[k]]
 		column.policy = x.policy
 		column.tables = append(column.tables, x.tables...)
 		q.add(column.returns, q.weight, x.returns)
 	}
 	out.value, out.margin = p.total(func(k int) (value, margin float64) { return of[k].value, of[k].margin })
-	if p.past != nil {
-		floats.Add(out.parts[0].returns, p.past)
-		out.value += floats.Dot(dir, p.past)
+	if p.returned != nil {
+		floats.Add(out.parts[0].returns, p.returned)
+		out.value += floats.Dot(dir, p.returned)
 	}
 	for _, column := range out.parts {
 		floats.AddScaled(out.returns, 1, column.returns)
@@ -270,7 +271,7 @@ func (p *sum) price(ctx context.Context, dir []float64, aim float64) (priced, er
 }
 
 // total adds up values of the parts with their margins, and allows for the rounding of the sum.
-func (p *sum) total(of func(k int) (value, margin float64)) (value, margin float64) {
+func (p *sumPricer) total(of func(k int) (value, margin float64)) (value, margin float64) {
 	size := 0.0
 	for k, q := range p.parts {
 		x, m := of(k)
@@ -278,12 +279,12 @@ func (p *sum) total(of func(k int) (value, margin float64)) (value, margin float
 		size += math.Abs(q.weight * x)
 		margin += q.weight * m
 	}
-	return value, 1.001*margin + float64(len(p.parts)+2)*unit*size
+	return value, 1.001*margin + float64(len(p.parts)+2)*roundoff*size
 }
 
-func (p *sum) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+func (p *sumPricer) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
 	values, margins := make([]float64, len(p.parts)), make([]float64, len(p.parts))
-	err = p.each(ctx, func(k int, q *part) (err error) {
+	err = p.each(ctx, func(k int, q *partPricer) (err error) {
 		values[k], margins[k], err = q.recheck(ctx, q.direction(dir))
 		return err
 	})
@@ -294,17 +295,18 @@ func (p *sum) recheck(ctx context.Context, dir []float64) (value, margin float64
 	return value, margin, nil
 }
 
-// combine finds the policies of the mixture again. They stay apart: which copy of a model plays which of them
-// is for the caller to say.
-func (p *sum) combine(ctx context.Context, columns []column, weights []float64, _ face, _ float64) (*Policy, error) {
+// recoverPolicy finds the policies of the mixture again. They stay apart: which copy of a
+// model plays which of them is for the caller to say.
+func (p *sumPricer) recoverPolicy(ctx context.Context, columns []column, weights []float64, _ face,
+	_ float64) (*Policy, error) {
 	of := byBlock(columns, p.blocks)
-	out := &Policy{parts: make([]Mixed, len(p.parts))}
-	err := p.each(ctx, func(k int, q *part) error {
+	out := &Policy{parts: make([]PartMixture, len(p.parts))}
+	err := p.each(ctx, func(k int, q *partPricer) error {
 		mine := weights
 		kept := of[p.block[k]]
 		if p.blocks < len(p.parts) {
 			var err error
-			kept, mine, err = q.different(ctx, columns, kept, weights)
+			kept, mine, err = q.distinctColumns(ctx, columns, kept, weights)
 			if err != nil {
 				return err
 			}
@@ -312,20 +314,20 @@ func (p *sum) combine(ctx context.Context, columns []column, weights []float64, 
 		for _, j := range kept {
 			own := columns[j]
 			own.dir = q.direction(own.dir)
-			policy, err := q.combine(ctx, []column{own}, []float64{1}, face{}, 0)
+			policy, err := q.recoverPolicy(ctx, []column{own}, []float64{1}, face{}, 0)
 			if err != nil {
 				return err
 			}
-			out.parts[k].Components = append(out.parts[k].Components, Component{Weight: mine[j], Policy: policy})
+			out.parts[k].Mixture = append(out.parts[k].Mixture, WeightedPolicy{Weight: mine[j], Policy: policy})
 		}
 		return nil
 	})
 	return out, err
 }
 
-// different returns those columns of a block in which the part has different returns, with the weights of the
+// distinctColumns returns those columns of a block in which the part has different returns, with the weights of the
 // others added to theirs.
-func (q *part) different(ctx context.Context, columns []column, of []int,
+func (q *partPricer) distinctColumns(ctx context.Context, columns []column, of []int,
 	weights []float64) (kept []int, sums []float64, err error) {
 	if len(of) == 1 {
 		return of, weights, nil
@@ -347,11 +349,11 @@ func (q *part) different(ctx context.Context, columns []column, of []int,
 	return kept, sums, nil
 }
 
-func (p *sum) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
-	err := p.each(ctx, func(k int, q *part) error {
+func (p *sumPricer) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+	err := p.each(ctx, func(k int, q *partPricer) error {
 		x := &policy.parts[k]
-		x.Returns = make([][]float64, len(x.Components))
-		for j, c := range x.Components {
+		x.Returns = make([][]float64, len(x.Mixture))
+		for j, c := range x.Mixture {
 			own, err := q.evaluate(ctx, c.Policy)
 			if err != nil {
 				return err
@@ -366,7 +368,7 @@ func (p *sum) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	}
 	v := make([]float64, p.width)
 	for k, q := range p.parts {
-		for j, c := range policy.parts[k].Components {
+		for j, c := range policy.parts[k].Mixture {
 			for i, y := range policy.parts[k].Returns[j] {
 				v[i] += float64(q.weight * c.Weight * y)
 			}

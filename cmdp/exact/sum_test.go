@@ -43,7 +43,7 @@ func TestSumSharesBlocks(t *testing.T) {
 			}
 			total := make([]float64, 6)
 			for k, x := range r.Parts {
-				for j, c := range x.Components {
+				for j, c := range x.Mixture {
 					v := make([]float64, 2)
 					cmdp.NewEvaluator(parts[k].Model).Returns(v, c.Policy)
 					for i := range v {

@@ -37,11 +37,11 @@ func TestSweepsOfTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, enough := range []float64{0, 1e-8} {
-			p, err := newStationary(m, 1, everything(2), nil)
+			p, err := newInfiniteHorizon(m, 1, allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.enough = enough
+			p.tolerance = enough
 			found, err := p.price(t.Context(), []float64{1, 0}, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestSweepsOfTotals(t *testing.T) {
 				} else if d := float64(states - 1 - s); d < 50 {
 					want *= 1 - math.Pow(1.0/9, d)
 				}
-				if y := p.seen(x, s); math.Abs(y-want) > 1e-12 {
+				if y := p.visitsTo(x, s); math.Abs(y-want) > 1e-12 {
 					t.Fatalf("far %v: %.15g visits of state %d: want %.15g", far, y, s, want)
 				}
 			}

@@ -34,7 +34,7 @@ type tallied struct {
 func newTallied(m *cmdp.Model, workers int) *tallied {
 	f := &tallied{m: m, t: m.Tally(), workers: workers}
 	base := f.t.Base
-	f.parts = parallel.Divide(mostBlocks, base.States(), threshold.Shared)
+	f.parts = parallel.Divide(mostStateBlocks, base.States(), threshold.Shared)
 	f.v, f.vNext = make([]float64, m.States()), make([]float64, m.States())
 	for h := range kernels(base) {
 		f.longest = max(f.longest, markov.LongestRow(base.Kernel(h)))
@@ -45,29 +45,30 @@ func newTallied(m *cmdp.Model, workers int) *tallied {
 
 func (f *tallied) dim() int { return f.m.Dim() }
 
-func (f *tallied) traits() traits { return traits{dear: true, plain: true} }
+func (f *tallied) traits() traits { return traits{expensive: true, singlePolicy: true} }
 
-func (f *tallied) work(markov.Progress, float64, bool) {}
+func (f *tallied) configure(markov.Progress, float64, bool) {}
 
 func (f *tallied) extent(_ context.Context, lower, upper []float64) error {
 	f.m.Shape().ReturnToGo(lower, upper, 0)
 	return nil
 }
 
-func (f *tallied) price(ctx context.Context, dir []float64, _ float64) (priced, error) {
+func (f *tallied) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
 	if f.policy == nil {
 		f.policy, f.flow = newTallyPolicy(f.m), newTallyFlow(f)
 	}
 	value, margin, err := f.iterate(ctx, dir, func(b *tallySweep, s int) { b.improve(s, f.policy) })
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	returns, err := f.flow.returns(ctx, f.policy)
-	return priced{returns: returns, value: value, margin: margin}, err
+	return pricedPolicy{returns: returns, value: value, margin: margin}, err
 }
 
-// combine returns the policies of the columns, one of which is drawn at the start. None of them draws.
-func (f *tallied) combine(ctx context.Context, columns []column, weights []float64, _ face,
+// recoverPolicy returns the policies of the columns, one of which is drawn at the start.
+// None of them draws.
+func (f *tallied) recoverPolicy(ctx context.Context, columns []column, weights []float64, _ face,
 	_ float64) (*Policy, error) {
 	out := &Policy{}
 	for j, c := range columns {
@@ -75,10 +76,10 @@ func (f *tallied) combine(ctx context.Context, columns []column, weights []float
 		if _, _, err := f.iterate(ctx, c.dir, func(b *tallySweep, s int) { b.improve(s, p) }); err != nil {
 			return nil, err
 		}
-		out.components = append(out.components, Component{weights[j], &Policy{tally: p}})
+		out.mixture = append(out.mixture, WeightedPolicy{weights[j], &Policy{tally: p}})
 	}
 	if len(columns) == 1 {
-		return out.components[0].Policy, nil
+		return out.mixture[0].Policy, nil
 	}
 	return out, nil
 }
@@ -86,7 +87,7 @@ func (f *tallied) combine(ctx context.Context, columns []column, weights []float
 // evaluate goes from the last step to the first, for one return after the other.
 func (f *tallied) evaluate(ctx context.Context, p *Policy) ([]float64, error) {
 	out := make([]float64, f.m.Dim())
-	for _, c := range p.components {
+	for _, c := range p.mixture {
 		x, err := f.evaluate(ctx, c.Policy)
 		if err != nil {
 			return nil, err
@@ -136,7 +137,7 @@ func (f *tallied) iterate(ctx context.Context, dir []float64,
 	if steps%2 == 1 {
 		f.v, f.vNext = f.vNext, f.v
 	}
-	value, lost := atStart(f.m, f.v)
+	value, lost := startMean(f.m, f.v)
 	return value, f.margin(dir, final) + lost, nil
 }
 
@@ -210,5 +211,5 @@ func (f *tallied) margin(dir []float64, final float64) float64 {
 	steps := float64(f.m.Horizon())
 	// No value is larger, nor is w or slope·count.
 	most := 1.001 * (final + steps*(step+2*slope*amount))
-	return 1.001 * steps * float64(f.longest+len(dir)+8) * unit * (step + 2*most)
+	return 1.001 * steps * float64(f.longest+len(dir)+8) * roundoff * (step + 2*most)
 }

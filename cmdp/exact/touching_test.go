@@ -265,7 +265,7 @@ func TestTouchingTargets(t *testing.T) {
 			integer: true}),
 		"endless": randomModel(t, rng, shapeOf{states: 3, actions: 3, discount: 0.9, dim: 2, successors: 3}),
 	}
-	tally := map[string]map[exact.Status]int{}
+	tally := map[string]map[exact.Verdict]int{}
 	for name, m := range models {
 		x := box(t, m)
 		size := math.Hypot(x.Upper()[0]-x.Lower()[0], x.Upper()[1]-x.Lower()[1])
@@ -286,7 +286,7 @@ func TestTouchingTargets(t *testing.T) {
 					for kind, target := range touchingTargets(t, at, n) {
 						name := fmt.Sprintf("%s towards %.2v, %s, gap %g", name, n, kind, sign*gap)
 						if tally[kind] == nil {
-							tally[kind] = map[exact.Status]int{}
+							tally[kind] = map[exact.Verdict]int{}
 						}
 						task := cmdp.Task{Cost: costs[i%2], Target: target.set}
 						tally[kind][checkTouching(t, name, m, task, n, target)]++
@@ -299,7 +299,7 @@ func TestTouchingTargets(t *testing.T) {
 }
 
 func checkTouching(t *testing.T, name string, m *cmdp.Model, task cmdp.Task, n []float64,
-	target touchingTarget) exact.Status {
+	target touchingTarget) exact.Verdict {
 	t.Helper()
 	r, err := exact.Solve(context.Background(), m, task, exact.Options{})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// between returns a + t·(b−a).
-func between(a, b []float64, t float64) []float64 {
+// interpolated returns a + t·(b−a).
+func interpolated(a, b []float64, t float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range a {
 		out[i] = a[i] + t*(b[i]-a[i])
@@ -25,25 +25,27 @@ func scaled(a float64, x []float64) []float64 {
 	return floats.ScaleTo(make([]float64, len(x)), a, x)
 }
 
-// unit is half the distance from 1 to the next float64, the relative error of one
+// roundoff is half the distance from 1 to the next float64, the relative error of one
 // rounding.
-const unit = 0x1p-53
+const roundoff = 0x1p-53
 
-// smallest is the least magnitude with relative rounding. Smaller numbers lose digits,
+// leastNormal is the least magnitude with relative rounding. Smaller numbers lose digits,
 // and their inverses overflow.
-const smallest = 0x1p-1022 / unit
+const leastNormal = 0x1p-1022 / roundoff
 
 // startError times the mean magnitude of what is summed bounds the error of atStart: 2 units
 // for the sum, one for the products, and the start sums to 1 within rounding; see Higham,
 // Accuracy and Stability of Numerical Algorithms, §4.3.
-const startError = 4.001 * unit
+const startError = 4.001 * roundoff
 
-// atStart returns the mean of v at the start, and a bound of its rounding error. It is summed as Kahan does,
+// startMean returns the mean of v at the start, and a bound of its rounding error. It is summed as Kahan does,
 // because starts may be as many as states and the bound of a plain sum grows with their number.
-func atStart(m *cmdp.Model, v []float64) (mean, margin float64) { return meanAt(m.StartStates(), v) }
+func startMean(m *cmdp.Model, v []float64) (mean, margin float64) {
+	return meanOver(m.StartStates(), v)
+}
 
-// meanAt is atStart for another start.
-func meanAt(start []cmdp.StartState, v []float64) (mean, margin float64) {
+// meanOver is startMean for another start.
+func meanOver(start []cmdp.StartState, v []float64) (mean, margin float64) {
 	sum, lost, size := 0.0, 0.0, 0.0
 	for _, st := range start {
 		term := float64(st.Probability * v[st.State])

@@ -119,7 +119,7 @@ func TestMissesThatRoundingHides(t *testing.T) {
 // TestLongHorizonsAreUndecided: over 600,000 steps the bound of rounding comes to 4e-10
 // of the optimum, more than is called rounding; over a thousand it does not.
 func TestLongHorizonsAreUndecided(t *testing.T) {
-	for horizon, want := range map[int]exact.Status{1000: exact.Optimal, 600000: exact.Undecided} {
+	for horizon, want := range map[int]exact.Verdict{1000: exact.Optimal, 600000: exact.Undecided} {
 		b := cmdp.NewBuilder(cmdp.ModelSpec{Horizon: horizon, Dim: 1,
 			Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 		for a, r := range []float64{0.1, 1} {

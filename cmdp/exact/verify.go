@@ -58,7 +58,7 @@ type separation struct {
 	support, slack float64 // h_W and a bound of its error
 }
 
-func separate(ctx context.Context, p source, target geometry.Compact, dir []float64) (s separation, err error) {
+func separate(ctx context.Context, p pricingProblem, target geometry.Compact, dir []float64) (s separation, err error) {
 	s.value, s.margin, err = p.recheck(ctx, dir)
 	s.support, s.slack = oracle.Support(target, dir), supportError(target, dir)
 	return s, err
@@ -70,12 +70,12 @@ func (s separation) proves() bool { return s.value-s.support > s.margin+s.slack 
 // sameValue compares a stated V* with the one found, whose error is at most margin. Both may be values of
 // large linear systems, which two ways of solving them give to a few units in the last place.
 func sameValue(stated, found, margin float64) bool {
-	return math.Abs(stated-found) <= margin+256*unit*math.Abs(found)
+	return math.Abs(stated-found) <= margin+256*roundoff*math.Abs(found)
 }
 
 // leastMargin is the least margin that a statement may have whose rounding errors come to margin here: a share
 // of it. What long-run means and discounted sums lose to rounding depends on the values that were at hand. This
-// only tells numbers that cannot be meant: what is proved is proved with the margin found here.
+// only tells numbers that cannot be meant: what is proved is certified with the margin found here.
 func leastMargin(m *cmdp.Model, margin, share float64) float64 {
 	switch {
 	case m.Means():
@@ -101,7 +101,7 @@ func (s separation) check(c *Certificate, margin float64) error {
 	case c.Whole && !(c.Support >= s.support-loose):
 		wrong = fmt.Sprintf("support %g of the whole set: want at least the %g of its part", c.Support, s.support)
 	// the value alone is rounded by a unit
-	case !(c.Margin >= max(margin, unit*math.Abs(s.value)) && c.Margin < c.Value-c.Support):
+	case !(c.Margin >= max(margin, roundoff*math.Abs(s.value)) && c.Margin < c.Value-c.Support):
 		wrong = fmt.Sprintf("margin %g: want a bound of the rounding error, below the separation %g", c.Margin,
 			c.Value-c.Support)
 	case !(c.Distance >= c.Value-c.Support-loose):
@@ -149,7 +149,7 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	if err != nil {
 		return nil, err
 	}
-	p, err := newStationary(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
+	p, err := newInfiniteHorizon(m, 1, relevanceOf(m.Dim(), task).leavingOut(left), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,11 @@ func outOfReach(ctx context.Context, m *cmdp.Model, task cmdp.Task, left, list [
 	}
 	rows, _ := task.LinearConstraints(lower, upper)
 	never := func(states []int32) (bool, error) {
-		n, verdict, err := p.mostOften(ctx, states, rows, lower, upper, opts)
+		n, verdict, err := p.maximizeReaching(ctx, states, rows, lower, upper, opts)
 		if errors.Is(err, errNoBound) || errors.Is(err, errNoPoint) {
 			return false, nil
 		}
-		return err == nil && n.neverComes(verdict), err
+		return err == nil && n.provesUnreachable(verdict), err
 	}
 	if all, err := never(list); all || err != nil {
 		return list, err
@@ -267,7 +267,7 @@ func checkContains(target geometry.Compact, h cmdp.Constraint) error {
 	for i, n := range h.Normal {
 		for _, sign := range []float64{1, -1} {
 			target.MaximizeLinear(at, axis(len(at), i, sign))
-			rounding = max(rounding, 16*unit*math.Abs(n*at[i]))
+			rounding = max(rounding, 16*roundoff*math.Abs(n*at[i]))
 		}
 	}
 	if support > h.Offset+rounding {

@@ -124,7 +124,7 @@ func (p *Proof) checkPrices() error {
 		}
 	}
 	for i, x := range left {
-		if !(math.Abs(x) <= float64(2*len(p.Rows)+4)*unit*size[i]) {
+		if !(math.Abs(x) <= float64(2*len(p.Rows)+4)*roundoff*size[i]) {
 			return fmt.Errorf("exact: ψ and its support are not the sums of the rows: %w", ErrNotProved)
 		}
 	}
@@ -140,7 +140,7 @@ func (p *Proof) conjugateError() float64 {
 		}
 		sum += w * math.Abs(p.Values[i])
 	}
-	return float64(len(p.Weights)+len(p.Psi)+4) * unit * sum
+	return float64(len(p.Weights)+len(p.Psi)+4) * roundoff * sum
 }
 
 // VerifyBoundRational proves a lower bound of an affine cost c·V + e in rational arithmetic and returns it: with ψ =

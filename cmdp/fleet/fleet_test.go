@@ -145,7 +145,7 @@ func randomLimits(rng *rand.Rand, f *fleet.Fleet, tight float64) []fleet.Limit {
 // TestAgainstJointProgram compares verdict and optimum with one program over the occupancies of all agents, and
 // the bound and the whole plan with what they are said to be.
 func TestAgainstJointProgram(t *testing.T) {
-	verdicts := make(map[exact.Status]int)
+	verdicts := make(map[exact.Verdict]int)
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 28))
 		sh := shape{types: 1 + rng.IntN(4), agents: 1 + rng.IntN(20), states: 1 + rng.IntN(4), actions: 3,

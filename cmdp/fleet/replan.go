@@ -65,8 +65,9 @@ type replanning struct {
 	*Replanner
 	rng     *rand.Rand
 	program *remaining
-	mixture [][]exact.Component // of each type
-	masses  [][][]float64       // of each type and policy of its mixture, the agents in each state when all follow it
+	mixture [][]exact.WeightedPolicy // of each type
+	// of each type and policy of its mixture, the agents in each state when all follow it
+	masses [][][]float64
 }
 
 func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, soFar []float64) error {
@@ -85,7 +86,7 @@ func (c *replanning) act(ctx context.Context, dst [][]int, h int, now [][]int, s
 			c.program.schedule(h, masses, soFar)
 		}
 		c.masses = make([][][]float64, len(now))
-		c.mixture = make([][]exact.Component, len(now))
+		c.mixture = make([][]exact.WeightedPolicy, len(now))
 		for k := range now {
 			c.mixture[k] = c.program.program.Mixture(k)
 			for range c.mixture[k] {

@@ -72,7 +72,7 @@ func (f *Fleet) plan(r *exact.Result) *Plan {
 	plan := &Plan{Result: r}
 	for _, x := range r.Parts {
 		t := TypePlan{Returns: make([]float64, f.Dim())}
-		for j, c := range x.Components {
+		for j, c := range x.Mixture {
 			t.Policies = append(t.Policies, Assignment{Share: c.Weight, Policy: c.Policy, Returns: x.Returns[j]})
 			for i, y := range x.Returns[j] {
 				t.Returns[i] += float64(c.Weight * y)

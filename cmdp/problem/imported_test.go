@@ -248,7 +248,7 @@ func TestExportRefuses(t *testing.T) {
 // status and returns are the same to the last bit.
 func TestVerdictsAreThoseOfTheModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	seen := make(map[exact.Status]int)
+	seen := make(map[exact.Verdict]int)
 	for i := 0; i < 30; {
 		m := exchangetest.Random(rng, exchangetest.Has{Rests: true})
 		if len(m.Rewards) < 2 || m.Choices() == m.States() {

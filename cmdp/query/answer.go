@@ -85,7 +85,7 @@ func (q *Query) Standings(r *exact.Result) (list []Standing) {
 // slackOfEveryEpisode returns by how much the episode that fares worst under an answer keeps a limit on return
 // i, NaN if it is not known.
 func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
-	policies := Draws(r.Policy, r.Components)
+	policies := Draws(r.Policy, r.Mixture)
 	if len(policies) == 0 {
 		return math.NaN()
 	}

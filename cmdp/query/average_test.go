@@ -48,7 +48,7 @@ func TestAverageProblem(t *testing.T) {
 	}
 	var rows []problem.PolicyRow
 	weight := map[int]float64{}
-	for row := range q.PlanRows(r.Policy, r.Components) {
+	for row := range q.PlanRows(r.Policy, r.Mixture) {
 		rows = append(rows, row)
 		weight[row.Component] = row.Weight
 	}
@@ -57,12 +57,12 @@ func TestAverageProblem(t *testing.T) {
 		t.Errorf("rows %v: want two components, one drawn with 1/4", rows)
 	}
 	var out bytes.Buffer
-	if err := problem.WritePolicyCSV(&out, q.PlanRows(r.Policy, r.Components)); err != nil ||
+	if err := problem.WritePolicyCSV(&out, q.PlanRows(r.Policy, r.Mixture)); err != nil ||
 		!strings.HasPrefix(out.String(), "component,weight,step,state,action,probability\n1,0.") {
 		t.Errorf("%v: %q", err, out.String())
 	}
 	file := filepath.Join(t.TempDir(), "policy.json")
-	if err := problem.WritePolicy(file, q.Process, q.PlanRows(r.Policy, r.Components)); err != nil {
+	if err := problem.WritePolicy(file, q.Process, q.PlanRows(r.Policy, r.Mixture)); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), `{"component": 2, "weight": 0.`) {

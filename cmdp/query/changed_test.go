@@ -336,7 +336,7 @@ func checkStandings(t *testing.T, plays []map[float64]float64, said string, q *Q
 	list []askedLimit) {
 	t.Helper()
 	totals := make(map[float64]float64)
-	for _, c := range Draws(r.Policy, r.Components) {
+	for _, c := range Draws(r.Policy, r.Mixture) {
 		of, _ := outcomes(q, c.Policy, 0)
 		for x, p := range of {
 			totals[x] += c.Weight * p

@@ -38,10 +38,10 @@ transitions:
 		log.Fatal(err)
 	}
 	fmt.Printf("%v, %s %.3f\n", r.Status, q.Returns[0], q.Objective(r.Returns))
-	for row := range q.PlanRows(r.Policy, r.Components) {
+	for row := range q.PlanRows(r.Policy, r.Mixture) {
 		fmt.Printf("step %d, %s: %s with probability %.3f\n", row.Step, row.State, row.Action, row.Probability)
 	}
-	s := query.NewSimulation(q, query.Draws(r.Policy, r.Components), 1, 1000)
+	s := query.NewSimulation(q, query.Draws(r.Policy, r.Mixture), 1, 1000)
 	for range 1000 {
 		if err := s.Play(ctx); err != nil {
 			log.Fatal(err)

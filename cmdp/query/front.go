@@ -20,7 +20,7 @@ type Objective struct {
 // A Front is the trade-off curve between some returns.
 type Front struct {
 	// Status is Infeasible if no policy keeps the limits, and Undecided if the error that was asked for is not reached.
-	Status exact.Status
+	Status exact.Verdict
 	// Parts are the curves of which this one is made, one for each choice of the thresholds of the worst episodes.
 	Parts []FrontPart
 	// Points are in the order of the first objective, then of the others. Of several parts they are the
@@ -51,7 +51,7 @@ type FrontPoint struct {
 
 // Recover sets the policy, see [exact.FrontPoint.Recover], and Query to the one that remembers what the policy does.
 func (p *FrontPoint) Recover(ctx context.Context) error {
-	if p.Policy != nil || len(p.Components) > 0 {
+	if p.Policy != nil || len(p.Mixture) > 0 {
 		return nil
 	}
 	if err := p.FrontPoint.Recover(ctx); err != nil {

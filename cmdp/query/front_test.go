@@ -12,7 +12,7 @@ import (
 // TestUnionOfCurves: a vertex goes where a mixture of one other curve is at least as good in both returns, and
 // stays where only a mixture of several curves is.
 func TestUnionOfCurves(t *testing.T) {
-	curve := func(threshold, err float64, status exact.Status, points ...[]float64) FrontPart {
+	curve := func(threshold, err float64, status exact.Verdict, points ...[]float64) FrontPart {
 		q := &Query{Limits: []*Limit{{Scope: WorstEpisodes, Threshold: threshold}}}
 		r := &exact.FrontResult{Status: status, Rounding: []float64{1e-12, 1e-12}, Iterations: 5, Error: err,
 			Relative: err / 10}
@@ -26,7 +26,7 @@ func TestUnionOfCurves(t *testing.T) {
 		name   string
 		parts  []FrontPart
 		want   [][]float64 // a, b and the threshold, by a
-		status exact.Status
+		status exact.Verdict
 		error  float64
 	}{
 		{"below a mixture of another curve", []FrontPart{curve(1, 0.2, optimal, []float64{0, 4}, []float64{4, 0}),

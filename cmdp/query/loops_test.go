@@ -50,7 +50,7 @@ func TestLoopsInPolicyFiles(t *testing.T) {
 			}
 			for _, ending := range []string{"csv", "json", "npz"} {
 				path := filepath.Join(t.TempDir(), "policy."+ending)
-				if err := problem.WritePolicy(path, of.Process, of.PlanRows(r.Policy, r.Components)); err != nil {
+				if err := problem.WritePolicy(path, of.Process, of.PlanRows(r.Policy, r.Mixture)); err != nil {
 					t.Fatal(err)
 				}
 				read, policies, err := q.ReadPolicy(t.Context(), path)

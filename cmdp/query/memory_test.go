@@ -51,7 +51,8 @@ goal: {maximize: gain}
 %s
 transitions:
   - {state: 0, action: careful, next: {0: 1}, returns: [1]}
-  - {state: 0, action: bold, outcomes: [{probability: 0.25, next: 0, returns: [0]}, {probability: 0.5, next: 0, returns: [2]}, {probability: 0.25, next: 0, returns: [4]}]}
+  - {state: 0, action: bold, outcomes: [{probability: 0.25, next: 0, returns: [0]},
+	{probability: 0.5, next: 0, returns: [2]}, {probability: 0.25, next: 0, returns: [4]}]}
 `
 
 // TestEpisodesByHand: the total is below 2 only with a bold step that gains 0 and another that gains
@@ -59,7 +60,7 @@ transitions:
 func TestEpisodesByHand(t *testing.T) {
 	for _, c := range []struct {
 		name, returns, limits string
-		status                exact.Status
+		status                exact.Verdict
 		objective             float64
 	}{
 		{"none", "[gain]", "", exact.Optimal, 4},
@@ -174,15 +175,15 @@ func TestWorstEpisodes(t *testing.T) {
 // one, and no proof that there is none.
 func TestThresholdsLeftOpen(t *testing.T) {
 	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
-	answer := func(s exact.Status, objective, bound float64) *exact.Result {
+	answer := func(s exact.Verdict, objective, bound float64) *exact.Result {
 		return &exact.Result{Status: s, Objective: objective, Bound: bound, Gap: objective - bound,
-			Violation: map[exact.Status]float64{exact.Undecided: 0.5, exact.Infeasible: 0.25}[s]}
+			Violation: map[exact.Verdict]float64{exact.Undecided: 0.5, exact.Infeasible: 0.25}[s]}
 	}
 	best := answer(exact.Optimal, 2, 2)
 	none := answer(exact.Infeasible, 0, math.Inf(1))
 	for name, c := range map[string]struct {
 		others []*exact.Result
-		want   exact.Status
+		want   exact.Verdict
 		bound  float64
 	}{
 		"alone":         {[]*exact.Result{best, none}, exact.Optimal, 2},
@@ -210,7 +211,7 @@ func TestThresholdsLeftOpen(t *testing.T) {
 func TestBestOfRandomAnswers(t *testing.T) {
 	q := parsed(t, fmt.Sprintf(walk, "[gain]", "constraints: [{return: gain, at_least: 1, cvar: 0.5}]"))
 	rng := rand.New(rand.NewPCG(23, 42))
-	rank := map[exact.Status]int{exact.Unbounded: 3, exact.Optimal: 2, exact.Undecided: 1, exact.Stopped: 1}
+	rank := map[exact.Verdict]int{exact.Unbounded: 3, exact.Optimal: 2, exact.Undecided: 1, exact.Stopped: 1}
 	for trial := range 500 {
 		var all []*exact.Result
 		want := new(exact.Result)
@@ -316,7 +317,8 @@ constraints: [{return: fuel, at_most: 3, probability: 0.9}]
 transitions:
   - {state: a, action: rush, next: {b: 0.7, a: 0.3}, returns: [2, 1]}
   - {state: a, action: rest, next: {a: 1}, returns: [0.5, 0]}
-  - {state: b, action: rush, outcomes: [{probability: 0.5, next: a, returns: [3, 2]}, {probability: 0.5, next: b, returns: [3, 0]}]}
+  - {state: b, action: rush, outcomes: [{probability: 0.5, next: a, returns: [3, 2]},
+	{probability: 0.5, next: b, returns: [3, 0]}]}
   - {state: b, action: rest, next: {a: 0.5, b: 0.5}, returns: [0, 0]}
 `)
 	// States are 2·spent + (a or b), spent up to 4, which is too much; the last return counts passing the limit.
@@ -354,7 +356,7 @@ func checkPolicyFile(t *testing.T, p *Query, r *exact.Result) {
 	t.Helper()
 	for _, ending := range []string{"csv", "json", "npz"} {
 		path := filepath.Join(t.TempDir(), "policy."+ending)
-		if err := problem.WritePolicy(path, p.Process, p.PlanRows(r.Policy, r.Components)); err != nil {
+		if err := problem.WritePolicy(path, p.Process, p.PlanRows(r.Policy, r.Mixture)); err != nil {
 			t.Fatal(err)
 		}
 		policy, err := problem.ReadPolicy(path, p.Process)

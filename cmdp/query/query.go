@@ -196,7 +196,7 @@ func (q *Query) reading(path string) (*Query, error) {
 
 // PlanRows returns the rows of a policy file for an answer of exact planning: of its policy or, where there is
 // none, of its components.
-func (q *Query) PlanRows(policy *exact.Policy, components []exact.Component) iter.Seq[problem.PolicyRow] {
+func (q *Query) PlanRows(policy *exact.Policy, components []exact.WeightedPolicy) iter.Seq[problem.PolicyRow] {
 	if policy != nil {
 		return q.PolicyRows(policy, problem.Agent)
 	}

@@ -50,7 +50,7 @@ type Drawn struct {
 }
 
 // Draws returns what is drawn at the start of an answer of exact planning.
-func Draws(policy *exact.Policy, components []exact.Component) []Drawn {
+func Draws(policy *exact.Policy, components []exact.WeightedPolicy) []Drawn {
 	if policy != nil {
 		return []Drawn{{1, policy}}
 	}

@@ -137,10 +137,10 @@ func TestWorst(t *testing.T) {
 	for i := range 60 {
 		fixed := i%2 == 0
 		c := newCase(t, rng, finiteShapes[i/2%len(finiteShapes)], fixed)
-		parts := []exact.Component{{Weight: 1, Policy: exactPolicy(rng, c.model)}}
+		parts := []exact.WeightedPolicy{{Weight: 1, Policy: exactPolicy(rng, c.model)}}
 		if i%4 >= 2 {
 			parts[0].Weight = 0.25
-			parts = append(parts, exact.Component{Weight: 0.75, Policy: exactPolicy(rng, c.model)})
+			parts = append(parts, exact.WeightedPolicy{Weight: 0.75, Policy: exactPolicy(rng, c.model)})
 		}
 		for _, dir := range [][]float64{{1, 0}, {-1, 0.5}} {
 			answer, v, err := c.set.Worst(t.Context(), parts, dir)

@@ -148,7 +148,7 @@ func (s *search) keep(x *mixture) {
 	for i, w := range x.weights {
 		if w > 1e-13 {
 			total += w
-			p.parts = append(p.parts, exact.Component{Weight: w, Policy: s.columns[i].policy})
+			p.parts = append(p.parts, exact.WeightedPolicy{Weight: w, Policy: s.columns[i].policy})
 			floats.AddScaled(p.greatest, w, s.columns[i].greatest)
 		}
 	}

@@ -88,12 +88,12 @@ type column struct {
 
 // alone returns the plan that plays the policy of a column.
 func (c *column) alone() *plan {
-	return &plan{parts: []exact.Component{{Weight: 1, Policy: c.policy}}, greatest: slices.Clone(c.greatest)}
+	return &plan{parts: []exact.WeightedPolicy{{Weight: 1, Policy: c.policy}}, greatest: slices.Clone(c.greatest)}
 }
 
 // A plan is a mixture of policies.
 type plan struct {
-	parts    []exact.Component
+	parts    []exact.WeightedPolicy
 	greatest []float64 // at most, in each direction
 	excess   float64   // over the limits, in units of the extent, at most 0 if they are kept
 }
@@ -267,14 +267,14 @@ func (s *search) exactly() exact.Options {
 	return opts
 }
 
-func components(r *exact.Result) []exact.Component {
+func components(r *exact.Result) []exact.WeightedPolicy {
 	switch {
 	case r.Product != nil: // its policies remember what those of the set cannot
 		return nil
 	case r.Policy != nil:
-		return []exact.Component{{Weight: 1, Policy: r.Policy}}
+		return []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
-	return r.Components
+	return r.Mixture
 }
 
 // add evaluates a policy over the set and adds it to the columns, unless one has the same returns. A policy whose

@@ -126,7 +126,7 @@ type Result struct {
 	// Policy is the plan. It is nil where one of the Components is drawn at the start, with the probability of its
 	// weight.
 	Policy     *exact.Policy
-	Components []exact.Component
+	Components []exact.WeightedPolicy
 	// Model is the model of the set whose optimum is Bound, or in which no policy keeps the limits. It is nil for the
 	// nominal model. Certificate proves the latter, for that model.
 	Model       *Answer
@@ -150,9 +150,9 @@ func (r *Result) Drawn() []Drawn {
 }
 
 // Plan lists the policies that are drawn at the start, one with weight 1 if nothing is drawn.
-func (r *Result) Plan() []exact.Component {
+func (r *Result) Plan() []exact.WeightedPolicy {
 	if r.Policy != nil {
-		return []exact.Component{{Weight: 1, Policy: r.Policy}}
+		return []exact.WeightedPolicy{{Weight: 1, Policy: r.Policy}}
 	}
 	return r.Components
 }

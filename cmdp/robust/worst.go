@@ -15,7 +15,7 @@ import (
 // return in that direction is greatest, and for a plan that draws one of several at the start the worst that answers
 // one of them. Returns are those of the plan in that model. With Spec.Fixed the model is the same at every visit, and
 // there may be a worse one.
-func (s *Set) Worst(ctx context.Context, parts []exact.Component, dir []float64) (*Answer, []float64, error) {
+func (s *Set) Worst(ctx context.Context, parts []exact.WeightedPolicy, dir []float64) (*Answer, []float64, error) {
 	if len(parts) == 0 || len(dir) != s.m.Dim() {
 		return nil, nil, errors.New("robust: want a plan, and a direction of the dimension of the returns")
 	}
@@ -49,7 +49,7 @@ func (s *Set) Worst(ctx context.Context, parts []exact.Component, dir []float64)
 }
 
 // returnsIn returns the expected returns of a plan in a model with the choices of the set.
-func (s *Set) returnsIn(ctx context.Context, m *cmdp.Model, parts []exact.Component) ([]float64, error) {
+func (s *Set) returnsIn(ctx context.Context, m *cmdp.Model, parts []exact.WeightedPolicy) ([]float64, error) {
 	sum := make([]float64, m.Dim())
 	for _, c := range parts {
 		v := make([]float64, m.Dim())

@@ -12,62 +12,64 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A weighed is a policy with its weight in a mixture. Its model is that of the mixture, or that marked with
+// A weightedRule is a policy with its weight in a mixture. Its model is that of the mixture, or that marked with
 // some states: two copies of it one after the other.
-type weighed struct {
-	p      *stationary
-	st     markov.Rule
-	weight float64
-	marks  []int32 // nil for the model of the mixture
+type weightedRule struct {
+	p        *infiniteHorizon
+	st       markov.Rule
+	weight   float64
+	reaching []int32 // nil for the model of the mixture
 }
 
-// partsOf returns the parts that columns are.
-func (p *stationary) partsOf(columns []column, weights []float64) []weighed {
-	var out []weighed
+// weightedRules returns the parts that columns are.
+func (p *infiniteHorizon) weightedRules(columns []column, weights []float64) []weightedRule {
+	var out []weightedRule
 	for j, c := range columns {
-		out = append(out, weighed{p: p, st: markov.Rule{Actions: *c.policy}, weight: weights[j]})
+		out = append(out, weightedRule{p: p, st: markov.Rule{Actions: *c.policy}, weight: weights[j]})
 	}
 	return out
 }
 
-// combine averages the visits of the mixed policies, see finite.combine, after it has made the mixture narrower.
-func (p *stationary) combine(ctx context.Context, columns []column, weights []float64, face face,
+// recoverPolicy averages the visits of the mixed policies, see finiteHorizon.recoverPolicy,
+// after it has made the mixture narrower.
+func (p *infiniteHorizon) recoverPolicy(ctx context.Context, columns []column, weights []float64, face face,
 	spare float64) (*Policy, error) {
-	if p.apart(columns) == farApart {
+	if p.purificationCost(columns) == expensiveToPurify {
 		var err error
-		columns, weights, err = p.narrow(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
+		columns, weights, err = p.reduceDifferences(ctx, slices.Clone(columns), slices.Clone(weights), face, spare)
 		if err != nil {
 			return nil, err
 		}
 	}
-	policy, err := p.average(ctx, &blend{parts: p.partsOf(columns, weights)})
+	policy, err := p.averageVisits(ctx, &policyMixture{parts: p.weightedRules(columns, weights)})
 	if err != nil {
 		return nil, err
 	}
 	// Steps in a place that is hardly ever visited are not to be rounded away.
-	if face.mixed || p.pure(policy, columns, face) {
+	if face.keepsRandomization || p.alreadyPure(policy, columns, face) {
 		return policy, nil
 	}
 	return policy, p.purify(ctx, policy, face)
 }
 
-// A distance says how long it takes to purify a mixture of policies.
-type distance int
+// A purificationCost says how long it takes to purify a mixture of policies.
+type purificationCost int
 
 const (
-	near     distance = iota // they differ in few states
-	apart                    // to purify the mixture takes about as long as to price a direction
-	farApart                 // longer than to make it narrower, which goes many times through all states
+	cheapToPurify    purificationCost = iota // they differ in few states
+	moderateToPurify                         // to purify the mixture takes about as long as to price a direction
+	// longer than to make it narrower, which goes many times through all states
+	expensiveToPurify
 )
 
-// apart returns the distance of policies: to purify their mixture, each state in which they differ has its
-// component looked at once.
-func (p *stationary) apart(columns []column) distance {
+// purificationCosticationCost returns the distance of policies: to purify their mixture, each state in which they
+// differ has its component looked at once.
+func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
 	const passes = 40
 	looks, differ := 0, 0
-	for i, hi := range p.base.Component[1:] {
-		lo := p.base.Component[i]
-		for _, s := range p.base.Origin[lo:hi] {
+	for i, hi := range p.quotient.Component[1:] {
+		lo := p.quotient.Component[i]
+		for _, s := range p.quotient.Origin[lo:hi] {
 			if slices.ContainsFunc(columns,
 				func(c column) bool { return c.policy.At(int(s)) != columns[0].policy.At(int(s)) }) {
 				looks += int(hi - lo)
@@ -76,17 +78,17 @@ func (p *stationary) apart(columns []column) distance {
 		}
 	}
 	switch {
-	case looks > passes*int(p.base.Rest):
-		return farApart
+	case looks > passes*int(p.quotient.Rest):
+		return expensiveToPurify
 	case differ > threshold.Apart:
-		return apart
+		return moderateToPurify
 	}
-	return near
+	return cheapToPurify
 }
 
-// average averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the
+// averageVisits averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the
 // policies has to come to their places.
-func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
+func (p *infiniteHorizon) averageVisits(ctx context.Context, b *policyMixture) (*Policy, error) {
 	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())
 	for i, o := range b.parts {
 		if o.p == p && o.weight > most {
@@ -98,7 +100,7 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 		differ = append(differ, c.ray.states...)
 	}
 	for s := range states {
-		apart := func(o weighed) bool {
+		apart := func(o weightedRule) bool {
 			for at := s; at < int32(o.p.m.States()); at += states {
 				if _, draws := o.st.Mixed[at]; draws || o.st.Actions.At(int(at)) != rest.At(int(s)) {
 					return true
@@ -110,10 +112,10 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 			differ = append(differ, s)
 		}
 	}
-	visited := new(spent)
+	visited := new(choiceVisits)
 	if len(differ) > 0 {
 		var err error
-		visited, err = p.spend(ctx, differ, b.parts)
+		visited, err = p.visitChoices(ctx, differ, b.parts)
 		if err != nil {
 			return nil, err
 		}
@@ -136,16 +138,17 @@ func (p *stationary) average(ctx context.Context, b *blend) (*Policy, error) {
 	return out, nil
 }
 
-// spent is how often a mixture takes the choices of some states.
-type spent struct {
+// choiceVisits is how often a mixture takes the choices of some states.
+type choiceVisits struct {
 	states []int32     // in their order
 	mass   [][]float64 // of each, the visits of its choices
 }
 
-// spend adds up the visits that policies bring to the choices of some states.
-func (p *stationary) spend(ctx context.Context, states []int32, parts []weighed) (*spent, error) {
+// visitChoices adds up the visits that policies bring to the choices of some states.
+func (p *infiniteHorizon) visitChoices(ctx context.Context, states []int32, parts []weightedRule) (*choiceVisits,
+	error) {
 	slices.Sort(states)
-	out := &spent{states: slices.Compact(states)}
+	out := &choiceVisits{states: slices.Compact(states)}
 	for _, s := range out.states {
 		out.mass = append(out.mass, make([]float64, p.k.First[s+1]-p.k.First[s]))
 	}
@@ -156,7 +159,7 @@ func (p *stationary) spend(ctx context.Context, states []int32, parts []weighed)
 		}
 		for at := int32(0); at < int32(o.p.m.States()); at += int32(p.m.States()) {
 			for _, s := range out.states {
-				if y := o.p.seen(x, at+s); y > 0 {
+				if y := o.p.visitsTo(x, at+s); y > 0 {
 					out.add(o.weight*y, &o.st, at+s, s)
 				}
 			}
@@ -166,13 +169,13 @@ func (p *stationary) spend(ctx context.Context, states []int32, parts []weighed)
 }
 
 // of returns the visits of the choices of a state, which is one of those at hand.
-func (v *spent) of(s int32) []float64 {
+func (v *choiceVisits) of(s int32) []float64 {
 	i, _ := slices.BinarySearch(v.states, s)
 	return v.mass[i]
 }
 
 // add adds x to the choices in state s that the policy takes in its copy at.
-func (v *spent) add(x float64, st *markov.Rule, at, s int32) {
+func (v *choiceVisits) add(x float64, st *markov.Rule, at, s int32) {
 	mass := v.of(s)
 	probs, ok := st.Mixed[at]
 	if !ok {
@@ -184,7 +187,7 @@ func (v *spent) add(x float64, st *markov.Rule, at, s int32) {
 }
 
 // most returns the most visits of a choice.
-func (v *spent) most() float64 {
+func (v *choiceVisits) most() float64 {
 	most := 0.0
 	for _, mass := range v.mass {
 		most = math.Max(most, slices.Max(mass))
@@ -192,9 +195,9 @@ func (v *spent) most() float64 {
 	return most
 }
 
-// pure reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
+// alreadyPure reports whether there is nothing to purify: a policy draws in as few places as the columns that it mixes
 // need, because what the face preserves tells these apart.
-func (p *stationary) pure(policy *Policy, columns []column, f face) bool {
+func (p *infiniteHorizon) alreadyPure(policy *Policy, columns []column, f face) bool {
 	free, n := 0, len(columns)-1
 	for _, probs := range policy.steps[0].Mixed {
 		free--
@@ -204,12 +207,12 @@ func (p *stationary) pure(policy *Policy, columns []column, f face) bool {
 			}
 		}
 	}
-	matrix := make([][]float64, len(f.keep))
+	matrix := make([][]float64, len(f.equalities))
 	apart := make([]float64, n)
-	for i, r := range f.keep {
+	for i, r := range f.equalities {
 		matrix[i] = make([]float64, n)
 		for j := range n {
-			matrix[i][j] = floats.Dot(r.Normal, minus(columns[j].returns, columns[n].returns)) / r.elastic
+			matrix[i][j] = floats.Dot(r.Normal, minus(columns[j].returns, columns[n].returns)) / r.scale
 			apart[j] = math.Max(apart[j], math.Abs(matrix[i][j]))
 		}
 	}
@@ -218,14 +221,14 @@ func (p *stationary) pure(policy *Policy, columns []column, f face) bool {
 
 // purifyOneByOne is purify for a policy that may go on for ever, one state after the other. Directions stay
 // what they are while others are added, so that each state is looked at once, and only where the flow changes.
-func (p *stationary) purifyOneByOne(ctx context.Context, policy *Policy, f face) error {
+func (p *infiniteHorizon) purifyOneByOne(ctx context.Context, policy *Policy, f face) error {
 	st := &policy.steps[0]
 	keys := slices.Sorted(maps.Keys(st.Mixed))
 	if len(keys) == 0 {
 		return nil
 	}
 	u := &purifier{face: f, mass: make([]float64, len(keys))}
-	u.settled = func(e entry) {
+	u.onSettled = func(e entry) {
 		st.Actions.Set(e.s, e.a)
 		delete(st.Mixed, int32(e.s))
 	}
@@ -237,22 +240,22 @@ func (p *stationary) purifyOneByOne(ctx context.Context, policy *Policy, f face)
 				return err
 			}
 			for i := j; i < len(keys); i++ {
-				u.mass[i] = p.seen(x, keys[i])
+				u.mass[i] = p.visitsTo(x, keys[i])
 			}
 		}
 		if err := p.addPair(ctx, u, st, keys, j); err != nil {
 			return err
 		}
 		u.reduce()
-		u.share(st)
-		p.tell.At(purifying, float64(j)/float64(len(keys)), p.m.States())
+		u.applyShares(st)
+		p.progress.At(purifying, float64(j)/float64(len(keys)), p.m.States())
 	}
-	u.write(policy)
+	u.writeProbabilities(policy)
 	return nil
 }
 
-// share makes the policy divide the mass of states that still randomise as the entries do.
-func (p *purifier) share(st *markov.Rule) {
+// applyShares makes the policy divide the mass of states that still randomise as the entries do.
+func (p *purifier) applyShares(st *markov.Rule) {
 	total := make(map[int]float64)
 	for _, e := range p.entries {
 		total[e.s] += e.x
@@ -273,7 +276,7 @@ func (p *purifier) share(st *markov.Rule) {
 const purifying = "taking randomisation out of the policy"
 
 // addPair adds a state that randomises, the j-th of keys, with the directions that it gives.
-func (p *stationary) addPair(ctx context.Context, u *purifier, st *markov.Rule, keys []int32, j int) error {
+func (p *infiniteHorizon) addPair(ctx context.Context, u *purifier, st *markov.Rule, keys []int32, j int) error {
 	s, base := keys[j], len(u.entries)
 	for a, prob := range st.Mixed[s] {
 		if prob == 0 {
@@ -296,10 +299,11 @@ func (p *stationary) addPair(ctx context.Context, u *purifier, st *markov.Rule, 
 
 // exchange returns the direction of moving one unit of mass from entry j to entry i
 // of the same state, with what it changes of the visits of keys.
-func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []entry, i, j int,
-	keys []int32) (*direction, error) {
+func (p *infiniteHorizon) exchange(ctx context.Context, st *markov.Rule, entries []entry, i, j int,
+	keys []int32) (*exchangeDirection, error) {
 	d, first := p.dim(), int(p.k.First[entries[i].s])
-	out := &direction{effect: make([]float64, d), on: make([]float64, len(entries)), state: make([]float64, len(keys))}
+	out := &exchangeDirection{effect: make([]float64, d), on: make([]float64, len(entries)),
+		state: make([]float64, len(keys))}
 	change := p.visitor.Change()
 	for _, part := range []struct {
 		c    int
@@ -309,7 +313,7 @@ func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []en
 		next, prob := p.k.Row(part.c)
 		for k, to := range next {
 			if x := part.sign * p.gamma * prob[k]; x != 0 {
-				change.Add(p.base.Number[to], x)
+				change.Add(p.quotient.Number[to], x)
 			}
 		}
 	}
@@ -318,10 +322,10 @@ func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []en
 	}
 	p.addChange(out.effect, change, st)
 	for n, e := range entries {
-		out.on[n] = p.seen(&change.Occupancy, int32(e.s)) * st.Mixed[int32(e.s)][e.a]
+		out.on[n] = p.visitsTo(&change.Occupancy, int32(e.s)) * st.Mixed[int32(e.s)][e.a]
 	}
 	for n, s := range keys {
-		out.state[n] = p.seen(&change.Occupancy, s)
+		out.state[n] = p.visitsTo(&change.Occupancy, s)
 	}
 	change.Clear()
 	out.on[i]++
@@ -330,7 +334,7 @@ func (p *stationary) exchange(ctx context.Context, st *markov.Rule, entries []en
 }
 
 // addChange adds the returns of a change of visits to dst, except where the policy goes on for ever.
-func (p *stationary) addChange(dst []float64, c *markov.Change, st *markov.Rule) {
+func (p *infiniteHorizon) addChange(dst []float64, c *markov.Change, st *markov.Rule) {
 	total := make([]float64, len(dst))
 	c.Each(func(s int32, x float64) { p.addReturns(total, x, st, s) })
 	floats.AddScaled(dst, 1, total)

@@ -10,28 +10,28 @@ import (
 	"cmdpsolve/cmdp/markov"
 )
 
-// A forward takes randomisation out of a stationary policy, see purifier, in one pass over the components,
+// A forwardPurifier takes randomisation out of a stationary policy, see purifier, in one pass over the components,
 // first ones first. What a state's actions are worth is known from the components after it, in which nothing
 // has changed yet. Visits of the policy, and their changes in the directions that are left, move on with the
 // pass, side by side: an exchange changes nothing but the component at hand and what is to come, and what is to
 // come is changed when the pass comes there, see lazyProduct.
-type forward struct {
+type forwardPurifier struct {
 	*purifier
-	p      *stationary
+	p      *infiniteHorizon
 	st     *markov.Rule
 	values []float64 // returns to go of each state of the base quotient
 
-	width    int       // numbers that are carried for a state: the mass, then one for each slot
-	carried  []float64 // arrivals at each state of the base quotient
-	version  []int32   // of each state, how many changes its arrivals know
-	changes  *lazyProduct
-	change   []float64 // of the component at hand
-	changed  bool
-	slots    []*direction   // nil for those that are free; none for the mass
-	occupied int            // slots up to the last one that was ever used, with the mass
-	lo, hi   int32          // the component at hand
-	live     map[int32]bool // whether a state still randomises
-	full     bool           // there were too few slots
+	width      int       // numbers that are carried for a state: the mass, then one for each slot
+	carried    []float64 // arrivals at each state of the base quotient
+	version    []int32   // of each state, how many changes its arrivals know
+	changes    *lazyProduct
+	change     []float64 // of the component at hand
+	changed    bool
+	slots      []*exchangeDirection // nil for those that are free; none for the mass
+	occupied   int                  // slots up to the last one that was ever used, with the mass
+	lo, hi     int32                // the component at hand
+	randomizes map[int32]bool       // whether a state still randomises
+	outOfSlots bool                 // there were too few slots
 }
 
 // Errors of a pass that has to be made in another way.
@@ -41,11 +41,11 @@ var (
 )
 
 // purify takes randomisation out of a policy, forwards where it goes on for ever in no place on the way.
-func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
+func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) error {
 	if len(policy.steps[0].Mixed) == 0 {
 		return nil
 	}
-	for width := 2 + len(f.keep) + len(f.limits); ; width *= 2 {
+	for width := 2 + len(f.equalities) + len(f.inequalities); ; width *= 2 {
 		st := policy.steps[0].Clone()
 		err := p.purifyForwards(ctx, st, f, width)
 		switch {
@@ -61,43 +61,44 @@ func (p *stationary) purify(ctx context.Context, policy *Policy, f face) error {
 }
 
 // purifyForwards is purify with so many numbers carried for a state. After an error the rule is of no use.
-func (p *stationary) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
-	f.keep, f.limits = slices.Clone(f.keep), slices.Clone(f.limits)
+func (p *infiniteHorizon) purifyForwards(ctx context.Context, st *markov.Rule, f face, width int) error {
+	f.equalities, f.inequalities = slices.Clone(f.equalities), slices.Clone(f.inequalities)
 	mixed := slices.Collect(maps.Keys(st.Mixed))
 	for j, s := range mixed {
-		mixed[j] = p.base.Number[s]
+		mixed[j] = p.quotient.Number[s]
 	}
 	slices.Sort(mixed) // the last one comes first
-	mixed = slices.DeleteFunc(mixed, func(n int32) bool { return n == p.base.Rest })
+	mixed = slices.DeleteFunc(mixed, func(n int32) bool { return n == p.quotient.Rest })
 	if len(mixed) == 0 {
 		return nil
 	}
-	top, _ := slices.BinarySearch(p.base.Component, mixed[len(mixed)-1]+1) // components up to that of the first one
-	p.visitor.Progress = p.tell
+	top, _ := slices.BinarySearch(p.quotient.Component, mixed[len(mixed)-1]+1) // components up to that of the first one
+	p.visitor.Progress = p.progress
 	values, err := p.visitor.ReturnsToGo(ctx, st, top-1, p.dim())
 	if err != nil {
 		return err
 	}
-	w := &forward{purifier: &purifier{face: f}, p: p, st: st, values: values, width: width, occupied: 1,
-		live: make(map[int32]bool)}
-	w.carried, w.version = make([]float64, int(p.base.Rest+1)*width), make([]int32, p.base.Rest+1)
-	w.slots, w.changes, w.change = make([]*direction, width), newLazyProduct(width), make([]float64, width*width)
-	w.settled = func(e entry) {
+	w := &forwardPurifier{purifier: &purifier{face: f}, p: p, st: st, values: values, width: width, occupied: 1,
+		randomizes: make(map[int32]bool)}
+	w.carried, w.version = make([]float64, int(p.quotient.Rest+1)*width), make([]int32, p.quotient.Rest+1)
+	w.slots, w.changes, w.change = make([]*exchangeDirection, width), newLazyProduct(width),
+		make([]float64, width*width)
+	w.onSettled = func(e entry) {
 		st.Actions.Set(e.s, e.a)
 		delete(st.Mixed, int32(e.s))
-		delete(w.live, int32(e.s))
+		delete(w.randomizes, int32(e.s))
 	}
-	w.moved, w.combined = w.noteMove, w.noteCombination
+	w.onMove, w.onCombine = w.noteMove, w.noteCombination
 	for _, start := range p.m.StartStates() {
-		w.carried[int(p.base.Number[start.State])*width] += start.Probability
+		w.carried[int(p.quotient.Number[start.State])*width] += start.Probability
 	}
 	total := len(mixed)
-	for i := len(p.base.Component) - 2; i >= 0 && len(mixed) > 0; i-- {
+	for i := len(p.quotient.Component) - 2; i >= 0 && len(mixed) > 0; i-- {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		first := len(mixed)
-		for first > 0 && mixed[first-1] >= p.base.Component[i] {
+		for first > 0 && mixed[first-1] >= p.quotient.Component[i] {
 			first--
 		}
 		if err := w.component(ctx, i, mixed[first:]); err != nil {
@@ -105,16 +106,16 @@ func (p *stationary) purifyForwards(ctx context.Context, st *markov.Rule, f face
 		}
 		if first < len(mixed) {
 			mixed = mixed[:first]
-			p.tell.At(purifying, 1-float64(first)/float64(total), p.m.States())
+			p.progress.At(purifying, 1-float64(first)/float64(total), p.m.States())
 		}
 	}
-	w.write(&Policy{steps: []markov.Rule{*st}})
+	w.writeProbabilities(&Policy{steps: []markov.Rule{*st}})
 	return nil
 }
 
 // component moves through component i, some states of which randomise.
-func (w *forward) component(ctx context.Context, i int, mixed []int32) error {
-	w.lo, w.hi = w.p.base.Component[i], w.p.base.Component[i+1]
+func (w *forwardPurifier) component(ctx context.Context, i int, mixed []int32) error {
+	w.lo, w.hi = w.p.quotient.Component[i], w.p.quotient.Component[i+1]
 	arrives := false
 	for n := w.lo; n < w.hi; n++ {
 		w.update(n)
@@ -124,7 +125,7 @@ func (w *forward) component(ctx context.Context, i int, mixed []int32) error {
 	}
 	if !arrives { // rounding may have emptied what randomises
 		for _, n := range mixed {
-			delete(w.st.Mixed, w.p.base.Origin[n])
+			delete(w.st.Mixed, w.p.quotient.Origin[n])
 		}
 		return nil
 	}
@@ -140,23 +141,23 @@ func (w *forward) component(ctx context.Context, i int, mixed []int32) error {
 		return err
 	}
 	if len(mixed) > 0 {
-		w.begin(rows)
+		w.enterComponent(rows)
 		for j := len(mixed) - 1; j >= 0; j-- {
 			if err := w.addState(ctx, i, mixed[j]); err != nil {
 				return err
 			}
 		}
-		rows, err = w.end()
+		rows, err = w.leaveComponent()
 		if err != nil {
 			return err
 		}
 	}
-	w.leave(rows)
+	w.propagateVisits(rows)
 	return nil
 }
 
 // update brings the arrivals at a state up to date.
-func (w *forward) update(n int32) {
+func (w *forwardPurifier) update(n int32) {
 	if int(w.version[n]) < w.changes.len() {
 		w.changes.apply(w.carried[int(n)*w.width:][:w.width], int(w.version[n]))
 		w.version[n] = int32(w.changes.len())
@@ -164,7 +165,7 @@ func (w *forward) update(n int32) {
 }
 
 // load returns the arrivals at the component, a row for the mass and one for each slot.
-func (w *forward) load() [][]float64 {
+func (w *forwardPurifier) load() [][]float64 {
 	rows, size := make([][]float64, w.occupied), int(w.hi-w.lo)
 	all := make([]float64, w.occupied*size)
 	for j := range rows {
@@ -176,8 +177,8 @@ func (w *forward) load() [][]float64 {
 	return rows
 }
 
-// begin makes mass and directions those of the visits of the component.
-func (w *forward) begin(rows [][]float64) {
+// enterComponent makes mass and directions those of the visits of the component.
+func (w *forwardPurifier) enterComponent(rows [][]float64) {
 	w.mass = rows[0]
 	for j, row := range rows[1:] {
 		if d := w.slots[j+1]; d != nil {
@@ -192,8 +193,8 @@ func (w *forward) begin(rows [][]float64) {
 }
 
 // addState adds state n of the quotient, which randomises, with the directions that it gives.
-func (w *forward) addState(ctx context.Context, i int, n int32) error {
-	s, base := w.p.base.Origin[n], len(w.entries)
+func (w *forwardPurifier) addState(ctx context.Context, i int, n int32) error {
+	s, base := w.p.quotient.Origin[n], len(w.entries)
 	for a, prob := range w.st.Mixed[s] {
 		if prob == 0 {
 			continue
@@ -202,7 +203,7 @@ func (w *forward) addState(ctx context.Context, i int, n int32) error {
 		for _, d := range w.directions {
 			d.on = append(d.on, d.state[n-w.lo]*prob)
 		}
-		w.live[s] = true
+		w.randomizes[s] = true
 	}
 	for other := base + 1; other < len(w.entries); other++ {
 		d, err := w.exchange(ctx, i, n, base, other)
@@ -212,17 +213,17 @@ func (w *forward) addState(ctx context.Context, i int, n int32) error {
 		w.directions = append(w.directions, d)
 	}
 	w.reduce()
-	w.share(w.st)
+	w.applyShares(w.st)
 	return nil
 }
 
 // exchange returns the direction of moving one unit of mass from entry b to entry a of state n, with what it
 // changes of the visits of the component.
-func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*direction, error) {
+func (w *forwardPurifier) exchange(ctx context.Context, i int, n int32, a, b int) (*exchangeDirection, error) {
 	p, d := w.p, w.p.dim()
-	out := &direction{effect: make([]float64, d), on: make([]float64, len(w.entries)),
+	out := &exchangeDirection{effect: make([]float64, d), on: make([]float64, len(w.entries)),
 		state: make([]float64, w.hi-w.lo)}
-	first := int(p.k.First[p.base.Origin[n]])
+	first := int(p.k.First[p.quotient.Origin[n]])
 	inside := false
 	for _, part := range []struct {
 		c    int
@@ -231,7 +232,7 @@ func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*dire
 		w.addStep(out.effect, part.sign, part.c)
 		next, prob := p.k.Row(part.c)
 		for e, s := range next {
-			if to := p.base.Number[s]; to >= w.lo && to < w.hi {
+			if to := p.quotient.Number[s]; to >= w.lo && to < w.hi {
 				out.state[to-w.lo] += part.sign * p.gamma * prob[e]
 				inside = true
 			}
@@ -250,12 +251,12 @@ func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*dire
 			if x == 0 {
 				continue
 			}
-			for _, t := range p.choose(room[:0], w.st, w.lo+int32(j)) {
+			for _, t := range p.takenChoices(room[:0], w.st, w.lo+int32(j)) {
 				w.addStep(out.effect, x*t.Prob, t.Choice)
 			}
 		}
 		for j, e := range w.entries {
-			if at := p.base.Number[e.s]; at >= w.lo && at < w.hi {
+			if at := p.quotient.Number[e.s]; at >= w.lo && at < w.hi {
 				out.on[j] = out.state[at-w.lo] * w.st.Mixed[int32(e.s)][e.a]
 			}
 		}
@@ -266,14 +267,14 @@ func (w *forward) exchange(ctx context.Context, i int, n int32, a, b int) (*dire
 }
 
 // addStep adds x times what a choice returns in a step and after it outside of the component.
-func (w *forward) addStep(dst []float64, x float64, c int) {
+func (w *forwardPurifier) addStep(dst []float64, x float64, c int) {
 	p, d := w.p, len(dst)
 	for j, r := range p.k.ReturnsOf(c, d) {
 		dst[j] += float64(x * r)
 	}
 	next, prob := p.k.Row(c)
 	for e, s := range next {
-		if to := p.base.Number[s]; to < w.lo {
+		if to := p.quotient.Number[s]; to < w.lo {
 			y := x * p.gamma * prob[e]
 			for j, v := range w.values[int(to)*d:][:d] {
 				dst[j] += float64(y * v)
@@ -283,7 +284,7 @@ func (w *forward) addStep(dst []float64, x float64, c int) {
 }
 
 // noteMove notes that the mass grows by x times a direction.
-func (w *forward) noteMove(d *direction, x float64) {
+func (w *forwardPurifier) noteMove(d *exchangeDirection, x float64) {
 	if d.slot == 0 {
 		return
 	}
@@ -294,7 +295,7 @@ func (w *forward) noteMove(d *direction, x float64) {
 }
 
 // noteCombination notes that pivot is dropped, after x times it was added to d; d is nil for the last time.
-func (w *forward) noteCombination(d, pivot *direction, x float64) {
+func (w *forwardPurifier) noteCombination(d, pivot *exchangeDirection, x float64) {
 	switch {
 	case pivot.slot == 0:
 		return
@@ -304,7 +305,7 @@ func (w *forward) noteCombination(d, pivot *direction, x float64) {
 		}
 		w.slots[pivot.slot] = nil
 	default:
-		if d.slot == 0 && !w.occupy(d) {
+		if d.slot == 0 && !w.assignSlot(d) {
 			return
 		}
 		for i := range w.width {
@@ -314,8 +315,8 @@ func (w *forward) noteCombination(d, pivot *direction, x float64) {
 	w.changed = true
 }
 
-// occupy gives a direction a free slot, and reports whether there is one. Nothing is carried in it.
-func (w *forward) occupy(d *direction) bool {
+// assignSlot gives a direction a free slot, and reports whether there is one. Nothing is carried in it.
+func (w *forwardPurifier) assignSlot(d *exchangeDirection) bool {
 	for j := 1; j < w.width; j++ {
 		if w.slots[j] == nil {
 			d.slot, w.slots[j] = j, d
@@ -323,18 +324,19 @@ func (w *forward) occupy(d *direction) bool {
 			return true
 		}
 	}
-	w.full = true
+	w.outOfSlots = true
 	return false
 }
 
-// end gives the directions that are left their slots and returns the visits of the component, as load orders them.
-func (w *forward) end() ([][]float64, error) {
+// leaveComponent gives the directions that are left their slots and returns the visits of the component, as load orders
+// them.
+func (w *forwardPurifier) leaveComponent() ([][]float64, error) {
 	for _, d := range w.directions {
 		if d.slot == 0 {
-			w.occupy(d)
+			w.assignSlot(d)
 		}
 	}
-	if w.full {
+	if w.outOfSlots {
 		return nil, errSlots
 	}
 	if w.changed {
@@ -350,12 +352,12 @@ func (w *forward) end() ([][]float64, error) {
 	return rows, nil
 }
 
-// leave adds what visits of the component bring to states after it.
-func (w *forward) leave(rows [][]float64) {
+// propagateVisits adds what visits of the component bring to states after it.
+func (w *forwardPurifier) propagateVisits(rows [][]float64) {
 	p, x := w.p, make([]float64, w.occupied)
 	for n := w.lo; n < w.hi; n++ {
-		s := p.base.Origin[n]
-		if w.live[s] {
+		s := p.quotient.Origin[n]
+		if w.randomizes[s] {
 			for j, e := range w.entries {
 				if int32(e.s) == s {
 					x[0] = e.x
@@ -381,11 +383,11 @@ func (w *forward) leave(rows [][]float64) {
 }
 
 // push adds what x visits of a choice bring to states after the component.
-func (w *forward) push(c int, x []float64) {
+func (w *forwardPurifier) push(c int, x []float64) {
 	p := w.p
 	next, prob := p.k.Row(c)
 	for e, s := range next {
-		to := p.base.Number[s]
+		to := p.quotient.Number[s]
 		if to >= w.lo {
 			continue
 		}

@@ -45,9 +45,9 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 	for _, stationary := range []bool{true, false} {
 		m := largeModel(t, stationary)
 		dir := []float64{1, -0.4, 0.2}
-		var first priced
+		var first pricedPolicy
 		for workers := 1; workers <= 4; workers++ {
-			f := newFinite(m, workers)
+			f := newFiniteHorizon(m, workers)
 			for range 2 { // nothing is left of the first
 				p, err := f.price(context.Background(), dir, 0)
 				if err != nil {
@@ -60,8 +60,8 @@ func TestFlowDoesNotDependOnWorkers(t *testing.T) {
 					t.Errorf("%d workers: %v, want %v", workers, p, first)
 				}
 			}
-			if f.flow.blocks.Parts != mostBlocks || f.flow.work < threshold.Shared {
-				t.Errorf("%d blocks, %d transitions: want them shared", f.flow.blocks.Parts, f.flow.work)
+			if f.forward.blocks.Parts != mostStateBlocks || f.forward.work < threshold.Shared {
+				t.Errorf("%d blocks, %d transitions: want them shared", f.forward.blocks.Parts, f.forward.work)
 			}
 			policy, want := &Policy{}, make([]float64, m.Dim())
 			for _, a := range f.policy {
@@ -83,7 +83,7 @@ func TestInterruptedFlow(t *testing.T) {
 	m := largeModel(t, true)
 	dir := []float64{1, 0, 0.5}
 	for _, workers := range []int{1, 3} {
-		f := newFinite(m, workers)
+		f := newFiniteHorizon(m, workers)
 		want, err := f.price(context.Background(), dir, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestMeanAtStart(t *testing.T) {
 		d, _ := new(big.Float).Sub(want, big.NewFloat(x)).Float64()
 		return math.Abs(d)
 	}
-	mean, most := atStart(m, v)
+	mean, most := startMean(m, v)
 	if off(mean) > most || most > startError*1.34 || off(plain) < 10*most {
 		t.Errorf("errors of %g, and of a plain sum %g: want one below %g and one well above", off(mean), off(plain),
 			most)

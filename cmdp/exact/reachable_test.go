@@ -49,9 +49,9 @@ func TestReachedSpans(t *testing.T) {
 	few := 0
 	for seed := range uint64(60) {
 		m := layered(t, seed, 40+int(seed), 1+int(seed%9), seed%4 == 3)
-		f := newFinite(m, 1+int(seed%2))
+		f := newFiniteHorizon(m, 1+int(seed%2))
 		dir := []float64{1, -0.5}
-		all, _, err := f.iterate(t.Context(), dir, f.newTable(), nil)
+		all, _, err := f.valueIteration(t.Context(), dir, f.newActions(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +68,11 @@ func TestReachedSpans(t *testing.T) {
 		}
 		for h := range m.Horizon() {
 			pairs += len(reached)
-			if f.spans != nil {
+			if f.reachable != nil {
 				count := 0
-				for i, r := range f.spans[h] {
-					if i > 0 && r.lo <= f.spans[h][i-1].hi {
-						t.Errorf("seed %d, step %d: spans %v are not apart", seed, h, f.spans[h])
+				for i, r := range f.reachable[h] {
+					if i > 0 && r.lo <= f.reachable[h][i-1].hi {
+						t.Errorf("seed %d, step %d: spans %v are not apart", seed, h, f.reachable[h])
 					}
 					for s := r.lo; s < r.hi; s++ {
 						if count++; !reached[s] {
@@ -95,9 +95,12 @@ func TestReachedSpans(t *testing.T) {
 			}
 			reached = next
 		}
-		if few += map[bool]int{true: 1}[f.spans != nil]; (f.spans != nil) != (2*pairs <= m.Horizon()*m.States()) &&
-			m.Horizon()*m.States()%2 == 0 {
-			t.Errorf("seed %d: %d of %d pairs are reached: spans are %v", seed, pairs, m.Horizon()*m.States(), f.spans)
+		some := f.reachable != nil
+		if some {
+			few++
+		}
+		if some != (2*pairs <= m.Horizon()*m.States()) && m.Horizon()*m.States()%2 == 0 {
+			t.Errorf("seed %d: %d of %d pairs are reached: spans are %v", seed, pairs, m.Horizon()*m.States(), f.reachable)
 		}
 	}
 	if few < 20 || few > 55 {

@@ -13,7 +13,7 @@ import (
 // visits, discounted or total. If some returns are long-run averages, they are shares of the
 // time. States in which a total return goes on for ever count their arrivals. With a horizon
 // it is an error: cmdp.Evaluator.Occupancy is for that.
-func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Component) ([]float64, error) {
+func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []WeightedPolicy) ([]float64, error) {
 	if err := checkTask(m, cmdp.Task{}); err != nil {
 		return nil, err
 	}
@@ -21,37 +21,37 @@ func Visits(ctx context.Context, m *cmdp.Model, policy *Policy, components []Com
 		return nil, errors.New("exact: visits: want a model without a horizon")
 	}
 	if policy != nil {
-		components = []Component{{1, policy}}
+		components = []WeightedPolicy{{1, policy}}
 	}
 	out := make([]float64, m.States())
 	if m.Means() {
-		p, err := newAverage(m, 1, irrelevant(m.Dim()), nil)
+		p, err := newAverageReward(m, 1, noneRelevant(m.Dim()), nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range components {
-			if err := p.spent(ctx, out, c.Weight, &c.Policy.steps[0]); err != nil {
+			if err := p.addTimeShares(ctx, out, c.Weight, &c.Policy.steps[0]); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	}
-	p := reach(m, 1, nil)
+	p := analyseReachable(m, 1, nil)
 	for _, c := range components {
 		x, err := p.visits(ctx, &c.Policy.steps[0], false)
 		if err != nil {
 			return nil, err
 		}
 		for s := range out {
-			out[s] += c.Weight * p.seen(x, int32(s))
+			out[s] += c.Weight * p.visitsTo(x, int32(s))
 		}
 	}
 	return out, nil
 }
 
-// spent adds weight times the share of time that a policy spends in each state.
-func (p *average) spent(ctx context.Context, dst []float64, weight float64, st *markov.Rule) error {
-	classes, err := p.classes(ctx, st)
+// addTimeShares adds weight times the share of time that a policy spends in each state.
+func (p *averageReward) addTimeShares(ctx context.Context, dst []float64, weight float64, st *markov.Rule) error {
+	classes, err := p.recurrentClasses(ctx, st)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func TestAveragePrice(t *testing.T) {
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 52))
 		m := randomAverage(t, seed, 2+rng.IntN(5), 2)
-		p, err := newAverage(m, 1, everything(m.Dim()), nil)
+		p, err := newAverageReward(m, 1, allRelevant(m.Dim()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,9 +275,9 @@ func TestAverageSolve(t *testing.T) {
 			t.Errorf("seed %d: bound %v, %v: want %v", seed, bound, err, want)
 		}
 		checkOwnMargin(t, m, task, r.Proof)
-		components := r.Components
+		components := r.Mixture
 		if r.Policy != nil {
-			components = []Component{{1, r.Policy}}
+			components = []WeightedPolicy{{1, r.Policy}}
 		} else {
 			drawn++
 		}
@@ -324,7 +324,7 @@ func checkOwnMargin(t *testing.T, m *cmdp.Model, task cmdp.Task, p *Proof) {
 func checkShares(t *testing.T, m *cmdp.Model, r *Result) {
 	t.Helper()
 	total := make([]float64, m.Dim())
-	for _, c := range append(slices.Clone(r.Components), Component{1, r.Policy}) {
+	for _, c := range append(slices.Clone(r.Mixture), WeightedPolicy{1, r.Policy}) {
 		if c.Policy == nil {
 			continue
 		}

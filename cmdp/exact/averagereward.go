@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// average is the pricer of long-run means, and of totals beside them. A policy ends up, for good, in an
+// averageReward is the pricer of long-run means, and of totals beside them. A policy ends up, for good, in an
 // end component. In each maximal one the least mean in a direction is found first, then the way there:
 // the total return of the quotient in which to stay in a component is worth its least mean (Puterman
 // 1994, chapter 9; Ashok et al. 2017).
@@ -21,50 +21,50 @@ import (
 // A column is a deterministic stationary policy which stays, in each end component where
 // it stays at all, in one recurrent class. A mixture of them becomes one policy in each end, see
 // settlement.
-type average struct {
-	*stationary
-	ends  *markov.EndComponents // in which a policy may stay
-	ways  map[string]*way       // by the totals that a direction has
-	least *markov.LeastMean     // in ends
-	place []int32               // of each state, its number among those that are looked at
-	loop  markov.Chain          // of a policy inside an end
+type averageReward struct {
+	*infiniteHorizon
+	ends       *markov.EndComponents // in which a policy may stay
+	transients map[string]*transient // by the totals that a direction has
+	least      *markov.LeastMean     // in ends
+	index      []int32               // of each state, its number among those that are looked at
+	classChain markov.Chain          // of a policy inside an end
 }
 
-// A way is the problem how to come to the ends, with the totals that are collected before.
-type way struct {
+// A transient is the problem how to come to the ends, with the totals that are collected before.
+type transient struct {
 	*markov.LeastTotal
-	within [][]int32 // of each collapsed state, the ends inside
-	stays  []int32   // of each collapsed state, the best of them
+	endsWithin [][]int32 // of each collapsed state, the ends inside
+	bestEnd    []int32   // of each collapsed state, the best of them
 }
 
-func newAverage(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*average, error) {
-	p := &average{stationary: reach(m, workers, tell)}
+func newAverageReward(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*averageReward, error) {
+	p := &averageReward{infiniteHorizon: analyseReachable(m, workers, tell)}
 	p.relevance = c
 	if m.Average() {
 		p.ends = p.graph.EndComponents()
 	} else if err := p.findEnds(c); err != nil {
 		return nil, err
 	}
-	p.ways, p.least, p.place = make(map[string]*way), markov.NewLeastMean(p.k, p.ends, p.chain),
+	p.transients, p.least, p.index = make(map[string]*transient), markov.NewLeastMean(p.k, p.ends, p.chain),
 		make([]int32, m.States())
 	return p, nil
 }
 
-// places notes the places of states in their order.
-func (p *average) places(states []int32) {
+// numberStates notes the places of states in their order.
+func (p *averageReward) numberStates(states []int32) {
 	for j, s := range states {
-		p.place[s] = int32(j)
+		p.index[s] = int32(j)
 	}
 }
 
 // findEnds finds the ends of a model with means and totals. It is an error if a policy
 // could collect one of them without limit by staying: which mean goes with it would not be defined.
-func (p *average) findEnds(c relevance) error {
-	q, err := p.stationary.with(c)
+func (p *averageReward) findEnds(c relevance) error {
+	q, err := p.infiniteHorizon.withRelevance(c)
 	if err != nil {
 		return err
 	}
-	p.stationary, p.ends = q, q.neutralEnds
+	p.infiniteHorizon, p.ends = q, q.neutralEnds
 	if p.ends == nil { // nothing ever comes back
 		p.ends = p.graph.EndComponents()
 	}
@@ -80,16 +80,16 @@ func (p *average) findEnds(c relevance) error {
 	return nil
 }
 
-// split returns the parts of a direction that means and totals have.
-func (p *average) split(dir []float64) (means, totals []float64) {
+// splitDirection returns the parts of a direction that means and totals have.
+func (p *averageReward) splitDirection(dir []float64) (means, totals []float64) {
 	means, totals = slices.Clone(dir), slices.Clone(dir)
-	p.keep(means, true)
-	p.keep(totals, false)
+	p.mask(means, true)
+	p.mask(totals, false)
 	return means, totals
 }
 
-// keep sets the entries of v to 0 that are not means, or that are.
-func (p *average) keep(v []float64, means bool) {
+// mask sets the entries of v to 0 that are not means, or that are.
+func (p *averageReward) mask(v []float64, means bool) {
 	for i := range v {
 		if p.m.Mean(i) != means {
 			v[i] = 0
@@ -97,20 +97,23 @@ func (p *average) keep(v []float64, means bool) {
 	}
 }
 
-// way returns the solver of the way for directions that have the same totals.
-func (p *average) way(totals []float64) *way {
+// transientOf returns the solver of the way for directions that have the same totals.
+func (p *averageReward) transientOf(totals []float64) *transient {
 	key := make([]byte, len(totals))
 	for i, t := range totals {
 		if t != 0 {
 			key[i] = 1
 		}
 	}
-	if w, ok := p.ways[string(key)]; ok {
+	if w, ok := p.transients[string(key)]; ok {
 		return w
 	}
 	ends := p.ends
 	if !p.m.Average() {
-		ends = p.endComponents(p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(totals, c) }))
+		ends = p.endComponents(p.choices(func(c int32) bool {
+			return p.graph.Allows(c) &&
+				p.returnsNothing(totals, c)
+		}))
 	}
 	inside := make([][]int32, ends.Len())
 	for i := range p.ends.Len() {
@@ -119,25 +122,25 @@ func (p *average) way(totals []float64) *way {
 		}
 	}
 	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return len(inside[i]) > 0 })
-	w := &way{LeastTotal: markov.NewLeastTotal(q, 1, p.workers, p.chain), stays: make([]int32, len(q.Merged))}
+	w := &transient{LeastTotal: markov.NewLeastTotal(q, 1, p.workers, p.chain), bestEnd: make([]int32, len(q.Merged))}
 	for _, end := range q.Merged {
-		w.within = append(w.within, inside[end.End])
+		w.endsWithin = append(w.endsWithin, inside[end.End])
 	}
 	q.Keeps, q.Place = p.ends.Inside, func(j int) []int32 {
-		if len(w.within[j]) == 0 {
+		if len(w.endsWithin[j]) == 0 {
 			return nil
 		}
-		return p.least.Best[w.stays[j]].States
+		return p.least.Best[w.bestEnd[j]].States
 	}
 	if p.m.Average() { // all ends are collapsed
 		q.Predecessors = p.least.Predecessors
 	}
-	p.ways[string(key)] = w
+	p.transients[string(key)] = w
 	return w
 }
 
 // extent takes the extremes of a single step, and rests for 0. Totals have extremes of their own.
-func (p *average) extent(ctx context.Context, lower, upper []float64) error {
+func (p *averageReward) extent(ctx context.Context, lower, upper []float64) error {
 	if !p.m.Average() {
 		if err := p.ranges(ctx, lower, upper); err != nil {
 			return err
@@ -153,7 +156,7 @@ func (p *average) extent(ctx context.Context, lower, upper []float64) error {
 }
 
 // stepExtremes returns the extremes of each return in a single step. They are found once.
-func (p *average) stepExtremes() (least, most []float64) {
+func (p *averageReward) stepExtremes() (least, most []float64) {
 	if p.known.least != nil {
 		return p.known.least, p.known.most
 	}
@@ -169,7 +172,7 @@ func (p *average) stepExtremes() (least, most []float64) {
 	for s := range p.m.States() {
 		first, end := int(p.k.First[s]), int(p.k.First[s+1])
 		switch {
-		case !p.reached[s]:
+		case !p.reachable[s]:
 		case first == end:
 			note(make([]float64, d))
 		default:
@@ -182,20 +185,21 @@ func (p *average) stepExtremes() (least, most []float64) {
 	return least, most
 }
 
-func (p *average) traits() traits {
+func (p *averageReward) traits() traits {
 	totals := !p.m.Average()
-	return traits{plain: !totals, unbounded: totals, endless: totals, large: p.swept, steps: p.steps,
-		relevance: &p.relevance, chosen: p.recurrent, classes: p}
+	return traits{singlePolicy: !totals, unboundedTotals: totals, infiniteHorizon: totals, usesSweeps: p.usesSweeps,
+		steps:     p.steps,
+		relevance: &p.relevance, relevanceOnly: p.mayRecur, classes: p}
 }
 
 // price stops improving the policy once it is worse than the best one by aim at most: what a direction has to
 // gain is found with the first of many improvements.
-func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
+func (p *averageReward) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
 	p.least.Aim = aim
 	defer func() { p.least.Aim = 0 }()
 	w, value, margin, err := p.solve(ctx, dir)
 	if err != nil {
-		return priced{}, err
+		return pricedPolicy{}, err
 	}
 	policy := markov.NewPackedActions(p.m.States(), p.mostActions)
 	set := func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) }
@@ -203,23 +207,23 @@ func (p *average) price(ctx context.Context, dir []float64, aim float64) (priced
 	q.Lift(w.Policy, set)
 	for j, end := range q.Merged {
 		if q.Choice[w.Policy[end.State]] == markov.Stay {
-			in := p.least.Best[w.stays[j]]
+			in := p.least.Best[w.bestEnd[j]]
 			for i, s := range in.States {
 				set(s, in.Choices[i])
 			}
 		}
 	}
-	out := priced{policy: &policy, value: value, margin: margin, rough: p.least.Rough, proved: true,
-		level: p.gains(w.Loops)}
-	out.returns = p.atOnce(w)
+	out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: p.least.Rough, certified: true,
+		cancellingGains: p.loopGains(w.Loops)}
+	out.returns = p.immediateMeans(w)
 	if out.returns == nil {
-		out.returns, err = p.mean(ctx, &markov.Rule{Actions: policy}, false)
+		out.returns, err = p.policyReturns(ctx, &markov.Rule{Actions: policy}, false)
 	}
 	return out, err
 }
 
-// atOnce returns the means of a policy that stays where it starts, or nil if it has a way to go.
-func (p *average) atOnce(w *way) []float64 {
+// immediateMeans returns the means of a policy that stays where it starts, or nil if it has a way to go.
+func (p *averageReward) immediateMeans(w *transient) []float64 {
 	total, q := make([]float64, p.dim()), w.Quotient
 	for _, st := range p.m.StartStates() {
 		n := q.Number[st.State]
@@ -228,23 +232,23 @@ func (p *average) atOnce(w *way) []float64 {
 		}
 		j, _ := slices.BinarySearchFunc(q.Merged, n,
 			func(end markov.MergedState, n int32) int { return int(end.State - n) })
-		floats.AddScaled(total, st.Probability, p.least.Best[w.stays[j]].Mean)
+		floats.AddScaled(total, st.Probability, p.least.Best[w.bestEnd[j]].Mean)
 	}
 	return total
 }
 
 // solve finds the least means and the way to them, and a bound. Where rounding takes the bound of a
 // total, the way is sought again with a larger perturbation.
-func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, margin float64, err error) {
-	means, totals := p.split(dir)
+func (p *averageReward) solve(ctx context.Context, dir []float64) (w *transient, value, margin float64, err error) {
+	means, totals := p.splitDirection(dir)
 	least, err := p.leastMeans(ctx, means)
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	w = p.way(totals)
+	w = p.transientOf(totals)
 	const most = 1000
 	for {
-		if err := p.solveWay(ctx, w, totals, least); err != nil {
+		if err := p.solveTransient(ctx, w, totals, least); err != nil {
 			return nil, 0, 0, err
 		}
 		value, margin = p.bound(means, totals, w)
@@ -255,16 +259,16 @@ func (p *average) solve(ctx context.Context, dir []float64) (w *way, value, marg
 	}
 }
 
-// boundlessLoop is the error of a total without a bound: the longer a policy goes round in a loop
+// unboundedLoop is the error of a total without a bound: the longer a policy goes round in a loop
 // before it comes to an end, the better the total.
-func (p *average) boundlessLoop(w *way, endless []int32) error {
+func (p *averageReward) unboundedLoop(w *transient, endless []int32) error {
 	found := &NoTotalError{Return: -1, Wanted: true}
 	for _, n := range endless {
 		c := w.Quotient.Choice[max(0, w.Policy[n])]
 		if w.Policy[n] < 0 || c == markov.Stay {
 			continue
 		}
-		s := p.base.Owner(c)
+		s := p.quotient.Owner(c)
 		for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 			if r != 0 && !p.m.Mean(i) && (p.up[i] || p.down[i]) {
 				found.Return = i
@@ -279,51 +283,51 @@ func (p *average) boundlessLoop(w *way, endless []int32) error {
 }
 
 // leastMeans finds the least mean of every end in a direction.
-func (p *average) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
-	p.least.Progress, p.least.Tolerance = p.tell, p.enough
+func (p *averageReward) leastMeans(ctx context.Context, means []float64) (least []float64, err error) {
+	p.least.Progress, p.least.Tolerance = p.progress, p.tolerance
 	return p.least.Solve(ctx, means)
 }
 
-// solveWay finds the best way to the ends. Staying in an end is worth its least mean.
-func (p *average) solveWay(ctx context.Context, w *way, totals, least []float64) error {
+// solveTransient finds the best way to the ends. Staying in an end is worth its least mean.
+func (p *averageReward) solveTransient(ctx context.Context, w *transient, totals, least []float64) error {
 	p.scalarize(w.LeastTotal, totals)
 	for j, end := range w.Quotient.Merged {
-		if len(w.within[j]) == 0 {
+		if len(w.endsWithin[j]) == 0 {
 			continue
 		}
-		w.stays[j] = w.within[j][0]
-		for _, i := range w.within[j] {
-			if least[i] < least[w.stays[j]] {
-				w.stays[j] = i
+		w.bestEnd[j] = w.endsWithin[j][0]
+		for _, i := range w.endsWithin[j] {
+			if least[i] < least[w.bestEnd[j]] {
+				w.bestEnd[j] = i
 			}
 		}
 		i := w.Quotient.First[end.State] // to stay is the first choice
-		w.Reward[i] = least[w.stays[j]]
+		w.Reward[i] = least[w.bestEnd[j]]
 		w.Weight[i] = math.Abs(w.Reward[i])
 	}
 	endless, err := w.LeastTotal.Solve(ctx)
 	if err == nil && endless != nil {
-		err = p.boundlessLoop(w, endless)
+		err = p.unboundedLoop(w, endless)
 	}
 	return err
 }
 
-// mean returns the returns of a policy. A total that does not
+// policyReturns returns the returns of a policy. A total that does not
 // end, which does not matter then, is left out, or infinite if endless is true.
-func (p *average) mean(ctx context.Context, st *markov.Rule, endless bool) ([]float64, error) {
+func (p *averageReward) policyReturns(ctx context.Context, st *markov.Rule, endless bool) ([]float64, error) {
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}
 	total := make([]float64, p.dim())
 	if !p.m.Average() {
-		total = p.sum(st, x)
+		total = p.sumReturns(st, x)
 		if endless {
-			total = p.endless(total, st, x)
+			total = p.addEndless(total, st, x)
 		}
-		p.keep(total, false)
+		p.mask(total, false)
 	}
-	classes, err := p.classesOf(ctx, st, x)
+	classes, err := p.recurrentClassesOf(ctx, st, x)
 	if err != nil {
 		return nil, err
 	}
@@ -336,22 +340,22 @@ func (p *average) mean(ctx context.Context, st *markov.Rule, endless bool) ([]fl
 // recheck finds the bound to rounding. In ends where relaxation converges it begins anew, so that a verifier gets
 // the same numbers. In slow ones it begins with the relative values at hand: that they are good is shown by
 // the pass over the model.
-func (p *average) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
-	q, base := *p, *p.stationary
-	base.enough, base.mass = 0, nil
-	q.stationary, q.ways = &base, make(map[string]*way)
+func (p *averageReward) recheck(ctx context.Context, dir []float64) (value, margin float64, err error) {
+	q, base := *p, *p.infiniteHorizon
+	base.tolerance, base.mass = 0, nil
+	q.infiniteHorizon, q.transients = &base, make(map[string]*transient)
 	q.least.Restart()
 	_, value, margin, err = q.solve(ctx, dir)
 	return value, margin, err
 }
 
-func (p *average) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
-	if len(policy.components) == 0 {
-		return p.mean(ctx, &policy.steps[0], true)
+func (p *averageReward) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+	if len(policy.mixture) == 0 {
+		return p.policyReturns(ctx, &policy.steps[0], true)
 	}
 	total := make([]float64, p.dim())
-	for _, c := range policy.components {
-		v, err := p.mean(ctx, &c.Policy.steps[0], true)
+	for _, c := range policy.mixture {
+		v, err := p.policyReturns(ctx, &c.Policy.steps[0], true)
 		if err != nil {
 			return nil, err
 		}

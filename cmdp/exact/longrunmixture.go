@@ -10,24 +10,24 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A settlement is a mixture of policies, and what becomes of it in the long run. In each end where several of
+// A longRunMixture is a mixture of policies, and what becomes of it in the long run. In each end where several of
 // them stay, they become one: with the long-run frequencies x(s,a) of the mixture, the policy x(s,a)/x(s) has x
 // as stationary frequencies (Ross and Varadarajan 1991). Where its chain falls into several recurrent classes,
 // a link leads from each of them to the others.
-type settlement struct {
-	p       *average
-	columns []column // without links
-	weights []float64
-	runs    []*frequencies
-	mass    []float64        // of each choice inside an end, the share of time
-	users   []int32          // of each choice inside an end, how many policies take it in the long run
-	inside  *markov.Rule     // what is done where the mixture stays
-	classes map[int32][]spot // of each end in which it stays
-	of      []int32          // of each state, its class in its end, or −1
+type longRunMixture struct {
+	p           *averageReward
+	columns     []column // without links
+	weights     []float64
+	runs        []*longRunFrequencies
+	mass        []float64                // of each choice inside an end, the share of time
+	users       []int32                  // of each choice inside an end, how many policies take it in the long run
+	inside      *markov.Rule             // what is done where the mixture stays
+	classes     map[int32][]mixtureClass // of each end in which it stays
+	classNumber []int32                  // of each state, its class in its end, or −1
 }
 
-// A spot is a recurrent class of a settlement.
-type spot struct {
+// A mixtureClass is a recurrent class of a settlement.
+type mixtureClass struct {
 	states []int32
 	users  int // how many policies end up there
 }
@@ -56,16 +56,16 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 	return out, share
 }
 
-// settlementOf returns the settlement of a mixture. runs remembers the long runs of policies.
-func (p *average) settlementOf(ctx context.Context, columns []column, weights []float64,
-	runs map[*markov.Actions]*frequencies) (*settlement, error) {
-	t := &settlement{p: p, mass: make([]float64, p.k.Choices()), users: make([]int32, p.k.Choices())}
+// longRunMixtureOf returns the settlement of a mixture. runs remembers the long runs of policies.
+func (p *averageReward) longRunMixtureOf(ctx context.Context, columns []column, weights []float64,
+	runs map[*markov.Actions]*longRunFrequencies) (*longRunMixture, error) {
+	t := &longRunMixture{p: p, mass: make([]float64, p.k.Choices()), users: make([]int32, p.k.Choices())}
 	t.columns, t.weights = unlinked(columns, weights)
 	for _, c := range t.columns {
 		run := runs[c.policy]
 		if run == nil {
 			var err error
-			run, err = p.longRun(ctx, &markov.Rule{Actions: *c.policy})
+			run, err = p.frequenciesOf(ctx, &markov.Rule{Actions: *c.policy})
 			if err != nil {
 				return nil, err
 			}
@@ -83,17 +83,17 @@ func (p *average) settlementOf(ctx context.Context, columns []column, weights []
 			t.users[choice]++
 		}
 	}
-	t.divide()
+	t.findClasses()
 	return t, nil
 }
 
-// divide finds what is done where the mixture stays, and its classes.
-func (t *settlement) divide() {
+// findClasses finds what is done where the mixture stays, and its classes.
+func (t *longRunMixture) findClasses() {
 	p := t.p
 	t.inside = &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
-	t.classes, t.of = make(map[int32][]spot), make([]int32, p.m.States())
-	for s := range t.of {
-		t.of[s] = -1
+	t.classes, t.classNumber = make(map[int32][]mixtureClass), make([]int32, p.m.States())
+	for s := range t.classNumber {
+		t.classNumber[s] = -1
 	}
 	for _, run := range t.runs {
 		for _, end := range run.ends {
@@ -102,16 +102,16 @@ func (t *settlement) divide() {
 			}
 			var states []int32
 			for _, s := range p.ends.Part(int(end)) {
-				if t.share(s) {
+				if t.setChoices(s) {
 					states = append(states, s)
 				}
 			}
 			slices.Sort(states)
-			var found []spot
-			for _, set := range p.chainUnder(states, t.inside).ClosedSets() {
-				in := spot{}
+			var found []mixtureClass
+			for _, set := range p.chainOf(states, t.inside).ClosedSets() {
+				in := mixtureClass{}
 				for _, j := range set {
-					t.of[states[j]] = int32(len(found))
+					t.classNumber[states[j]] = int32(len(found))
 					in.states = append(in.states, states[j])
 				}
 				found = append(found, in)
@@ -120,14 +120,14 @@ func (t *settlement) divide() {
 		}
 	}
 	for j := range t.runs {
-		for _, at := range t.stays(j) {
+		for _, at := range t.classesReached(j) {
 			t.classes[at.end][at.class].users++
 		}
 	}
 }
 
-// share sets what is done in a state in the long run, and reports whether anything is.
-func (t *settlement) share(s int32) bool {
+// setChoices sets what is done in a state in the long run, and reports whether anything is.
+func (t *longRunMixture) setChoices(s int32) bool {
 	first, end := t.p.k.First[s], t.p.k.First[s+1]
 	total, taken, only := 0.0, 0, int32(0)
 	for c := first; c < end; c++ {
@@ -157,20 +157,20 @@ func (t *settlement) share(s int32) bool {
 }
 
 // A settled place is a class of an end.
-type classOf struct{ end, class int32 }
+type endClass struct{ end, class int32 }
 
-// stays returns the classes in which policy j ends up, in order.
-func (t *settlement) stays(j int) []classOf {
-	var out []classOf
+// classesReached returns the classes in which policy j ends up, in order.
+func (t *longRunMixture) classesReached(j int) []endClass {
+	var out []endClass
 	for i, c := range t.runs[j].choices {
-		if s := t.p.least.Predecessors.Owner[c]; t.of[s] >= 0 {
-			at := classOf{t.p.ends.Of[s], t.of[s]}
+		if s := t.p.least.Predecessors.Owner[c]; t.classNumber[s] >= 0 {
+			at := endClass{t.p.ends.Of[s], t.classNumber[s]}
 			if i == 0 || len(out) == 0 || out[len(out)-1] != at {
 				out = append(out, at)
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b classOf) int {
+	slices.SortFunc(out, func(a, b endClass) int {
 		if a.end != b.end {
 			return int(a.end - b.end)
 		}
@@ -179,8 +179,8 @@ func (t *settlement) stays(j int) []classOf {
 	return slices.Compact(out)
 }
 
-// apart reports whether some end has several classes.
-func (t *settlement) apart() bool {
+// hasSeparateClasses reports whether some end has several classes.
+func (t *longRunMixture) hasSeparateClasses() bool {
 	for _, found := range t.classes {
 		if len(found) > 1 {
 			return true
@@ -189,38 +189,39 @@ func (t *settlement) apart() bool {
 	return false
 }
 
-// components returns the policies to draw from at the start. Policies that end up in the same classes become
+// drawnPolicies returns the policies to draw from at the start. Policies that end up in the same classes become
 // one: what they do on the way there is averaged by their visits.
-func (t *settlement) components(ctx context.Context) ([]Component, error) {
+func (t *longRunMixture) drawnPolicies(ctx context.Context) ([]WeightedPolicy, error) {
 	var order []string
 	groups := make(map[string][]int)
 	for j := range t.columns {
-		key := fmt.Sprint(t.stays(j))
+		key := fmt.Sprint(t.classesReached(j))
 		if groups[key] == nil {
 			order = append(order, key)
 		}
 		groups[key] = append(groups[key], j)
 	}
-	var out []Component
+	var out []WeightedPolicy
 	for _, key := range order {
-		st, weight, err := t.travel(ctx, groups[key])
+		st, weight, err := t.averageTransient(ctx, groups[key])
 		if err != nil {
 			return nil, err
 		}
-		for _, at := range t.stays(groups[key][0]) {
-			t.stay(st, at)
+		for _, at := range t.classesReached(groups[key][0]) {
+			t.absorbIn(st, at)
 		}
 		if len(st.Mixed) == 0 {
 			st.Mixed = nil
 		}
-		out = append(out, Component{weight, &Policy{steps: []markov.Rule{*st}}})
+		out = append(out, WeightedPolicy{weight, &Policy{steps: []markov.Rule{*st}}})
 	}
 	return out, nil
 }
 
-// travel returns one policy that comes to the classes of some policies, which are the same for all, as often as they
-// do, with the same totals.
-func (t *settlement) travel(ctx context.Context, group []int) (st *markov.Rule, weight float64, err error) {
+// averageTransient returns one policy that comes to the classes of some policies, which are the same for all, as often
+// as they do, with the same totals.
+func (t *longRunMixture) averageTransient(ctx context.Context, group []int) (st *markov.Rule, weight float64,
+	err error) {
 	p, heaviest := t.p, group[0]
 	for _, j := range group {
 		weight += t.weights[j]
@@ -229,17 +230,17 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *markov.Rule, 
 		}
 	}
 	st = &markov.Rule{Actions: t.columns[heaviest].policy.Clone(), Mixed: make(map[int32][]float64)}
-	if len(group) == 1 || p.m.Average() && t.alike(group) {
+	if len(group) == 1 || p.m.Average() && t.sameEnds(group) {
 		return st, weight, nil
 	}
 	ends := make(map[int32]bool)
-	for _, at := range t.stays(heaviest) {
+	for _, at := range t.classesReached(heaviest) {
 		ends[at.end] = true
 	}
 	var differ []int32
-	var parts []weighed
+	var parts []weightedRule
 	for _, j := range group {
-		parts = append(parts, weighed{p: p.stationary, st: markov.Rule{Actions: *t.columns[j].policy},
+		parts = append(parts, weightedRule{p: p.infiniteHorizon, st: markov.Rule{Actions: *t.columns[j].policy},
 			weight: t.weights[j]})
 	}
 	for s := range int32(p.m.States()) {
@@ -247,11 +248,11 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *markov.Rule, 
 			continue
 		}
 		if slices.ContainsFunc(parts,
-			func(o weighed) bool { return o.st.Actions.At(int(s)) != st.Actions.At(int(s)) }) {
+			func(o weightedRule) bool { return o.st.Actions.At(int(s)) != st.Actions.At(int(s)) }) {
 			differ = append(differ, s)
 		}
 	}
-	visited, err := p.spend(ctx, differ, parts)
+	visited, err := p.visitChoices(ctx, differ, parts)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -261,8 +262,8 @@ func (t *settlement) travel(ctx context.Context, group []int) (st *markov.Rule, 
 	return st, weight, nil
 }
 
-// alike reports whether some policies stay in the same ends with the same probabilities.
-func (t *settlement) alike(group []int) bool {
+// sameEnds reports whether some policies stay in the same ends with the same probabilities.
+func (t *longRunMixture) sameEnds(group []int) bool {
 	first := t.runs[group[0]]
 	for _, j := range group {
 		run := t.runs[j]
@@ -273,12 +274,12 @@ func (t *settlement) alike(group []int) bool {
 	return true
 }
 
-// stay makes a policy stay in a class of an end, and come there from everywhere in the end. A single policy
+// absorbIn makes a policy stay in a class of an end, and come there from everywhere in the end. A single policy
 // does so already.
-func (t *settlement) stay(st *markov.Rule, at classOf) {
+func (t *longRunMixture) absorbIn(st *markov.Rule, at endClass) {
 	p, in := t.p, t.classes[at.end][at.class]
 	states := p.ends.Part(int(at.end))
-	if in.users == 1 && !t.linked(in) {
+	if in.users == 1 && !t.usesLink(in) {
 		return
 	}
 	choices := make([]int32, len(states))
@@ -287,7 +288,7 @@ func (t *settlement) stay(st *markov.Rule, at classOf) {
 	}
 	p.least.LeadTo(in.states, states, choices)
 	for j, s := range states {
-		if t.of[s] == at.class {
+		if t.classNumber[s] == at.class {
 			st.Actions.Set(int(s), t.inside.Actions.At(int(s)))
 			if probs, ok := t.inside.Mixed[s]; ok {
 				st.Mixed[s] = probs
@@ -298,8 +299,8 @@ func (t *settlement) stay(st *markov.Rule, at classOf) {
 	}
 }
 
-// linked reports whether a class is more than what a single policy does: some choice is taken by a link.
-func (t *settlement) linked(in spot) bool {
+// usesLink reports whether a class is more than what a single policy does: some choice is taken by a link.
+func (t *longRunMixture) usesLink(in mixtureClass) bool {
 	for _, s := range in.states {
 		if _, draws := t.inside.Mixed[s]; draws {
 			return true
@@ -311,32 +312,32 @@ func (t *settlement) linked(in spot) bool {
 	return false
 }
 
-// combine returns the policy of a mixture, or one that draws at the start where the mixture ends up in classes
-// that are not joined.
-func (p *average) combine(ctx context.Context, columns []column, weights []float64, _ face,
+// recoverPolicy returns the policy of a mixture, or one that draws at the start where the
+// mixture ends up in classes that are not joined.
+func (p *averageReward) recoverPolicy(ctx context.Context, columns []column, weights []float64, _ face,
 	_ float64) (*Policy, error) {
 	if len(columns) == 1 && columns[0].link == nil {
 		return &Policy{steps: []markov.Rule{{Actions: columns[0].policy.Clone()}}}, nil
 	}
-	t, err := p.settlementOf(ctx, columns, weights, make(map[*markov.Actions]*frequencies))
+	t, err := p.longRunMixtureOf(ctx, columns, weights, make(map[*markov.Actions]*longRunFrequencies))
 	if err != nil {
 		return nil, err
 	}
-	components, err := t.components(ctx)
+	components, err := t.drawnPolicies(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(components) == 1 {
 		return components[0].Policy, nil
 	}
-	return &Policy{components: components}, nil
+	return &Policy{mixture: components}, nil
 }
 
 // A link joins the classes of a settlement: a policy that goes round between them.
 type link struct {
 	columns []column // the mixture whose classes it joins
 	weights []float64
-	run     *frequencies
+	run     *longRunFrequencies
 	exits   map[int32]bool // the choices by which it leaves classes
 	classes int            // how many it joins
 	returns []float64
@@ -344,13 +345,13 @@ type link struct {
 
 // link returns a link of all classes of an end, for each end. Ways are short where a choice costs little in the
 // direction dir, which may be nil.
-func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
+func (t *longRunMixture) link(ctx context.Context, dir []float64) (*link, error) {
 	p := t.p
-	l := &link{columns: t.columns, weights: t.weights, run: new(frequencies), exits: make(map[int32]bool),
+	l := &link{columns: t.columns, weights: t.weights, run: new(longRunFrequencies), exits: make(map[int32]bool),
 		returns: make([]float64, p.dim())}
 	var least []float64
 	if dir != nil {
-		means, _ := p.split(dir)
+		means, _ := p.splitDirection(dir)
 		var err error
 		least, err = p.leastMeans(ctx, means)
 		if err != nil {
@@ -370,7 +371,7 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 				}
 			}
 		default:
-			if err := t.tour(ctx, l, end, least); err != nil {
+			if err := t.addCycle(ctx, l, end, least); err != nil {
 				return nil, err
 			}
 			l.classes += len(found)
@@ -391,17 +392,17 @@ func (t *settlement) link(ctx context.Context, dir []float64) (*link, error) {
 	return l, nil
 }
 
-// tour adds to a link the frequencies of a policy that goes round between the classes of an end.
-func (t *settlement) tour(ctx context.Context, l *link, end int32, least []float64) error {
+// addCycle adds to a link the frequencies of a policy that goes round between the classes of an end.
+func (t *longRunMixture) addCycle(ctx context.Context, l *link, end int32, least []float64) error {
 	p, states, found := t.p, t.p.ends.Part(int(end)), t.classes[end]
-	w := t.newWays(end, least)
+	w := t.newClassPaths(end, least)
 	outside := make(map[int32][]int32) // choices on ways outside of classes
 	exits := make(map[int32][]int32)
 	for i := range found {
-		w.search([]int32{int32((i + 1) % len(found))})
-		w.follow(int32(i), func(s, c int32) {
+		w.dijkstra([]int32{int32((i + 1) % len(found))})
+		w.walk(int32(i), func(s, c int32) {
 			at := outside
-			if t.of[s] >= 0 {
+			if t.classNumber[s] >= 0 {
 				at = exits
 				l.exits[c] = true
 			}
@@ -415,20 +416,20 @@ func (t *settlement) tour(ctx context.Context, l *link, end int32, least []float
 		sources = append(sources, int32(i))
 	}
 	for s := range outside {
-		sources = append(sources, w.node(s))
+		sources = append(sources, w.nodeOf(s))
 	}
 	slices.Sort(sources)
-	w.search(sources)
+	w.dijkstra(sources)
 	st := &markov.Rule{Actions: markov.NewActions(p.m.States(), p.mostActions), Mixed: make(map[int32][]float64)}
 	for _, s := range states {
 		probs := make([]float64, p.k.First[s+1]-p.k.First[s])
 		switch leave, on := exits[s], outside[s]; {
-		case t.of[s] >= 0:
+		case t.classNumber[s] >= 0:
 			half := 1.0
 			if leave != nil {
 				half = 0.5
 			}
-			for _, c := range p.choose(nil, t.inside, p.base.Number[s]) {
+			for _, c := range p.takenChoices(nil, t.inside, p.quotient.Number[s]) {
 				probs[int32(c.Choice)-p.k.First[s]] += half * c.Prob
 			}
 			for _, c := range leave {
@@ -439,11 +440,11 @@ func (t *settlement) tour(ctx context.Context, l *link, end int32, least []float
 				probs[c-p.k.First[s]] = 1 / float64(len(on))
 			}
 		default:
-			probs[w.via[w.node(s)]-p.k.First[s]] = 1
+			probs[w.viaChoice[w.nodeOf(s)]-p.k.First[s]] = 1
 		}
 		st.Mixed[s] = probs
 	}
-	y := p.chainUnder(states, st)
+	y := p.chainOf(states, st)
 	sets := y.ClosedSets()
 	if len(sets) != 1 {
 		return markov.ErrNoClass
@@ -453,16 +454,16 @@ func (t *settlement) tour(ctx context.Context, l *link, end int32, least []float
 		return err
 	}
 	for j, at := range sets[0] {
-		for _, c := range p.choose(nil, st, p.base.Number[states[at]]) {
+		for _, c := range p.takenChoices(nil, st, p.quotient.Number[states[at]]) {
 			l.run.choices, l.run.mass = append(l.run.choices, int32(c.Choice)),
-				append(l.run.mass, t.prob(end)*share[j]*c.Prob)
+				append(l.run.mass, t.endProbability(end)*share[j]*c.Prob)
 		}
 	}
 	return nil
 }
 
-// prob returns the probability to stay in an end.
-func (t *settlement) prob(end int32) float64 {
+// endProbability returns the probability to stay in an end.
+func (t *longRunMixture) endProbability(end int32) float64 {
 	sum := 0.0
 	for j, run := range t.runs {
 		if i, ok := slices.BinarySearch(run.ends, end); ok {

@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A cone is the polyhedron {y : w_k·y ≥ b_k}, w_k ≥ 0, that holds all attainable
+// An outerPolyhedron is the polyhedron {y : w_k·y ≥ b_k}, w_k ≥ 0, that holds all attainable
 // objectives, as the cone of (y, 1): generators with a positive last entry are its
 // corners, the others its directions of recession. It is kept by the double
 // description method (Motzkin et al. 1953).
-type cone struct {
+type outerPolyhedron struct {
 	dim        int // of y
 	rows       [][]float64
 	generators []*generator
@@ -18,21 +18,21 @@ type cone struct {
 
 // A generator is an extreme ray, with the set of rows that it lies on.
 type generator struct {
-	at       []float64
-	active   []bool
-	distance float64 // of a corner from the points, relative to the scale, an upper bound
-	miss     float64 // the same as a Euclidean distance
+	ray       []float64
+	active    []bool
+	distance  float64 // of a corner from the points, relative to the scale, an upper bound
+	euclidean float64 // the same as a Euclidean distance
 }
 
-// newCone returns the cone of all y whatever: it becomes pointed, and has corners,
+// newOuterPolyhedron returns the cone of all y whatever: it becomes pointed, and has corners,
 // with the first cuts along each axis.
-func newCone(dim int) *cone { return &cone{dim: dim} }
+func newOuterPolyhedron(dim int) *outerPolyhedron { return &outerPolyhedron{dim: dim} }
 
 // cut intersects the polyhedron with {y : w·y ≥ b}.
-func (c *cone) cut(w []float64, b float64) {
+func (c *outerPolyhedron) cut(w []float64, b float64) {
 	row := append(append([]float64(nil), w...), -b)
 	if c.generators == nil {
-		c.begin(row)
+		c.initialize(row)
 		return
 	}
 	at := len(c.rows)
@@ -40,8 +40,8 @@ func (c *cone) cut(w []float64, b float64) {
 	value := make([]float64, len(c.generators))
 	var keep []*generator
 	for i, g := range c.generators {
-		value[i] = floats.Dot(row, g.at)
-		if math.Abs(value[i]) <= 1e-12*c.size(row, g) {
+		value[i] = floats.Dot(row, g.ray)
+		if math.Abs(value[i]) <= 1e-12*c.magnitude(row, g) {
 			value[i] = 0
 		}
 		if value[i] >= 0 {
@@ -66,9 +66,9 @@ func (c *cone) cut(w []float64, b float64) {
 	c.generators = keep
 }
 
-// begin collects the first dim rows, which must be along the axes, and starts from
+// initialize collects the first dim rows, which must be along the axes, and starts from
 // the corner that they make.
-func (c *cone) begin(row []float64) {
+func (c *outerPolyhedron) initialize(row []float64) {
 	c.rows = append(c.rows, row)
 	if len(c.rows) < c.dim {
 		return
@@ -79,31 +79,31 @@ func (c *cone) begin(row []float64) {
 	corner[c.dim] = 1
 	for k := range c.dim {
 		corner[k] = -c.rows[k][c.dim] / c.rows[k][k]
-		g := &generator{at: axis(c.dim+1, k, 1), active: make([]bool, c.dim+1)}
+		g := &generator{ray: axis(c.dim+1, k, 1), active: make([]bool, c.dim+1)}
 		for i := range g.active {
 			g.active[i] = i != k
 		}
 		c.generators = append(c.generators, g)
 	}
-	g := &generator{at: corner, active: make([]bool, c.dim+1), distance: math.Inf(1), miss: math.Inf(1)}
+	g := &generator{ray: corner, active: make([]bool, c.dim+1), distance: math.Inf(1), euclidean: math.Inf(1)}
 	for i := range c.dim {
 		g.active[i] = true
 	}
 	c.generators = append(c.generators, g)
 }
 
-// size is the magnitude against which rounding in row·g is measured.
-func (c *cone) size(row []float64, g *generator) float64 {
+// magnitude is the magnitude against which rounding in row·g is measured.
+func (c *outerPolyhedron) magnitude(row []float64, g *generator) float64 {
 	sum := 0.0
 	for i, v := range row {
-		sum += math.Abs(v * g.at[i])
+		sum += math.Abs(v * g.ray[i])
 	}
 	return sum
 }
 
 // adjacent reports whether two extreme rays span a face: no third one lies on all the
 // rows that they share.
-func (c *cone) adjacent(p, n *generator) bool {
+func (c *outerPolyhedron) adjacent(p, n *generator) bool {
 	shared := 0
 	for i, on := range p.active {
 		if on && n.active[i] {
@@ -133,18 +133,18 @@ func (c *cone) adjacent(p, n *generator) bool {
 
 // combine returns the ray between p and n on the new row, where they have the values
 // above > 0 and −below < 0.
-func (c *cone) combine(p, n *generator, above, below float64) *generator {
-	g := &generator{at: make([]float64, c.dim+1), active: make([]bool, len(p.active)), distance: math.Inf(1),
-		miss: math.Inf(1)}
-	floats.AddScaled(g.at, below, p.at)
-	floats.AddScaled(g.at, above, n.at)
-	size := g.at[c.dim]
+func (c *outerPolyhedron) combine(p, n *generator, above, below float64) *generator {
+	g := &generator{ray: make([]float64, c.dim+1), active: make([]bool, len(p.active)), distance: math.Inf(1),
+		euclidean: math.Inf(1)}
+	floats.AddScaled(g.ray, below, p.ray)
+	floats.AddScaled(g.ray, above, n.ray)
+	size := g.ray[c.dim]
 	if size <= 0 {
-		g.at[c.dim] = 0
-		size = floats.Norm(g.at, math.Inf(1))
+		g.ray[c.dim] = 0
+		size = floats.Norm(g.ray, math.Inf(1))
 	}
-	for i := range g.at {
-		g.at[i] /= size
+	for i := range g.ray {
+		g.ray[i] /= size
 	}
 	for i, on := range p.active {
 		g.active[i] = on && n.active[i]
@@ -153,41 +153,41 @@ func (c *cone) combine(p, n *generator, above, below float64) *generator {
 }
 
 // corners returns the corners.
-func (c *cone) corners() [][]float64 {
+func (c *outerPolyhedron) corners() [][]float64 {
 	var out [][]float64
 	for _, g := range c.generators {
-		if g.at[c.dim] > 0 {
-			out = append(out, g.at[:c.dim])
+		if g.ray[c.dim] > 0 {
+			out = append(out, g.ray[:c.dim])
 		}
 	}
 	return out
 }
 
 // farthest returns the corner with the largest distance, or nil.
-func (c *cone) farthest() *generator {
+func (c *outerPolyhedron) farthest() *generator {
 	var best *generator
 	for _, g := range c.generators {
-		if g.at[c.dim] > 0 && (best == nil || g.distance > best.distance) {
+		if g.ray[c.dim] > 0 && (best == nil || g.distance > best.distance) {
 			best = g
 		}
 	}
 	return best
 }
 
-// miss returns the largest Euclidean distance of a corner from the points, as far as
+// euclideanError returns the largest Euclidean distance of a corner from the points, as far as
 // it has been measured, 0 without corners.
-func (c *cone) miss() float64 {
+func (c *outerPolyhedron) euclideanError() float64 {
 	most := 0.0
 	for _, g := range c.generators {
-		if g.at[c.dim] > 0 {
-			most = max(most, g.miss)
+		if g.ray[c.dim] > 0 {
+			most = max(most, g.euclidean)
 		}
 	}
 	return most
 }
 
-// forget makes all distances unknown.
-func (c *cone) forget() {
+// resetDistances makes all distances unknown.
+func (c *outerPolyhedron) resetDistances() {
 	for _, g := range c.generators {
 		g.distance = math.Inf(1)
 	}

@@ -7,17 +7,17 @@ import (
 	"cmdpsolve/cmdp/markov"
 )
 
-// combine averages the occupancies of the mixed policies: π(a|s) at step h is the
+// recoverPolicy averages the occupancies of the mixed policies: π(a|s) at step h is the
 // share of the mass in s that the mixture sends through a. To average action
 // probabilities would be wrong. Only the policies that are mixed are computed
 // again.
-func (f *finite) combine(ctx context.Context, columns []column, weights []float64, face face,
+func (f *finiteHorizon) recoverPolicy(ctx context.Context, columns []column, weights []float64, face face,
 	_ float64) (*Policy, error) {
 	heaviest := 0
 	tables := make([][]markov.Actions, len(columns))
 	for j, c := range columns {
-		tables[j] = f.newTable()
-		if _, _, err := f.iterate(ctx, c.dir, tables[j], nil); err != nil {
+		tables[j] = f.newActions()
+		if _, _, err := f.valueIteration(ctx, c.dir, tables[j], nil); err != nil {
 			return nil, err
 		}
 		if weights[j] > weights[heaviest] {
@@ -29,15 +29,16 @@ func (f *finite) combine(ctx context.Context, columns []column, weights []float6
 		p.steps[h].Actions = tables[heaviest][h]
 	}
 	if len(columns) > 1 {
-		if err := f.average(ctx, p, tables, weights); err != nil {
+		if err := f.averageOccupancies(ctx, p, tables, weights); err != nil {
 			return nil, err
 		}
 	}
 	return p, f.purify(ctx, p, face)
 }
 
-// average fills p with the averaged policy, starting from the heaviest one.
-func (f *finite) average(ctx context.Context, p *Policy, tables [][]markov.Actions, weights []float64) error {
+// averageOccupancies fills p with the averaged policy, starting from the heaviest one.
+func (f *finiteHorizon) averageOccupancies(ctx context.Context, p *Policy, tables [][]markov.Actions,
+	weights []float64) error {
 	mass, next := make([][]float64, len(tables)), make([][]float64, len(tables))
 	for j := range mass {
 		mass[j], next[j] = make([]float64, f.m.States()), make([]float64, f.m.States())
@@ -66,7 +67,7 @@ func (f *finite) average(ctx context.Context, p *Policy, tables [][]markov.Actio
 					a := tables[j][h].At(s)
 					probs[a] += x
 					total += x
-					push(k, int(k.First[s])+a, x, next[j])
+					propagateMass(k, int(k.First[s])+a, x, next[j])
 				}
 			}
 			p.steps[h].Assign(s, probs, total)
@@ -79,15 +80,15 @@ func (f *finite) average(ctx context.Context, p *Policy, tables [][]markov.Actio
 	return nil
 }
 
-// push sends mass through choice c.
-func push(k *cmdp.Kernel, c int, mass float64, next []float64) {
+// propagateMass sends mass through choice c.
+func propagateMass(k *cmdp.Kernel, c int, mass float64, next []float64) {
 	to, prob := k.Row(c)
 	for j, n := range to {
 		next[n] += float64(mass * prob[j])
 	}
 }
 
-func (f *finite) evaluate(_ context.Context, p *Policy) ([]float64, error) {
+func (f *finiteHorizon) evaluate(_ context.Context, p *Policy) ([]float64, error) {
 	v := make([]float64, f.dim())
 	evaluator := cmdp.NewEvaluator(f.m)
 	evaluator.Returns(v[:f.m.Dim()], p)

@@ -21,9 +21,9 @@ type Joined struct {
 	Loss float64
 }
 
-// mixture returns the mixture of the incumbent, with as few policies as Carathéodory's theorem allows. The weights of
-// rays are steps.
-func (s *solver) mixture() (columns []column, weights []float64, rays []column, steps []float64) {
+// incumbentMixture returns the mixture of the incumbent, with as few policies as Carathéodory's theorem allows. The
+// weights of rays are steps.
+func (s *solver) incumbentMixture() (columns []column, weights []float64, rays []column, steps []float64) {
 	var points [][]float64
 	var kept, links []column
 	var share, linked []float64
@@ -32,7 +32,7 @@ func (s *solver) mixture() (columns []column, weights []float64, rays []column, 
 		switch {
 		case !(x > 0):
 		case c.ray != nil:
-			if x > noSteps {
+			if x > negligibleRay {
 				rays, steps = append(rays, c), append(steps, x)
 			}
 		case c.link != nil:
@@ -66,54 +66,54 @@ func byBlock(columns []column, blocks int) [][]int {
 	return of
 }
 
-// join makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A
+// joinClasses makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A
 // link leads round between the classes that the mixture consists of. It gets the largest share of the time that
 // the gap has room for, and the mixture of the other policies is chosen again, so that all together keep every
 // limit. Where that fails the incumbent stays as it is: its policy draws a class.
-func (s *solver) join() error {
+func (s *solver) joinClasses() error {
 	p := s.traits.classes
 	if p == nil {
 		return nil
 	}
-	runs := make(map[*markov.Actions]*frequencies)
-	columns, weights, _, _ := s.mixture()
+	runs := make(map[*markov.Actions]*longRunFrequencies)
+	columns, weights, _, _ := s.incumbentMixture()
 	if len(columns) < 2 {
 		return nil
 	}
-	t, err := p.settlementOf(s.ctx, columns, weights, runs)
-	if err != nil || !t.apart() {
+	t, err := p.longRunMixtureOf(s.ctx, columns, weights, runs)
+	if err != nil || !t.hasSeparateClasses() {
 		return err
 	}
 	before := *s
 	before.master = nil
 	known := slices.Clone(s.master.columns)
 	goal := max(s.opts.JoinGap, s.opts.Gap)
-	s.enough = max(s.enough, goal)
+	s.acceptedGap = max(s.acceptedGap, goal)
 	s.opts.Gap = 0.9 * goal // of which rounding takes a little
 	const rounds = 8
 	for range rounds {
-		l, err := t.link(s.ctx, s.lagrangian())
+		l, err := t.link(s.ctx, s.lagrangianDirection())
 		if err != nil {
 			break
 		}
-		if ok, err := s.admit(l, goal); err != nil {
+		if ok, err := s.admitLink(l, goal); err != nil {
 			return err
 		} else if !ok {
 			break
 		}
-		columns, weights, _, _ = s.mixture()
-		now, err := p.settlementOf(s.ctx, columns, weights, runs)
+		columns, weights, _, _ = s.incumbentMixture()
+		now, err := p.longRunMixtureOf(s.ctx, columns, weights, runs)
 		if err != nil {
 			return err
 		}
-		if !now.apart() {
-			s.joined = &Joined{Classes: l.classes, Steps: 1 / now.rate(l),
+		if !now.hasSeparateClasses() {
+			s.joined = &Joined{Classes: l.classes, Steps: 1 / now.exitRate(l),
 				Loss: math.Max(0, s.incumbent.cost-before.incumbent.cost)}
 			return nil
 		}
 		// What is new is joined too, and nothing is forgotten.
 		columns, weights = unlinked(append(columns, t.columns...), append(weights, t.weights...))
-		t, err = p.settlementOf(s.ctx, columns, scaled(0.5, weights), runs)
+		t, err = p.longRunMixtureOf(s.ctx, columns, scaled(0.5, weights), runs)
 		if err != nil {
 			return err
 		}
@@ -121,13 +121,14 @@ func (s *solver) join() error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	s.incumbent, s.anchor, s.ease, s.enough, s.opts.Gap = before.incumbent, before.anchor, before.ease, before.enough,
+	s.incumbent, s.anchor, s.leastEasing, s.acceptedGap, s.opts.Gap = before.incumbent, before.anchor,
+		before.leastEasing, before.acceptedGap,
 		before.opts.Gap
-	return s.master.restart(known)
+	return s.master.rebuild(known)
 }
 
-// rate returns how often per step, where there are several classes to join, a link leaves one.
-func (t *settlement) rate(l *link) float64 {
+// exitRate returns how often per step, where there are several classes to join, a link leaves one.
+func (t *longRunMixture) exitRate(l *link) float64 {
 	left, time := 0.0, 0.0
 	ends := make(map[int32]bool)
 	for c := range l.exits {
@@ -135,13 +136,13 @@ func (t *settlement) rate(l *link) float64 {
 		ends[t.p.ends.Of[t.p.least.Predecessors.Owner[c]]] = true
 	}
 	for end := range ends {
-		time += t.prob(end)
+		time += t.endProbability(end)
 	}
 	return left / time
 }
 
-// lagrangian returns the direction of the best bound, nil without one.
-func (s *solver) lagrangian() []float64 {
+// lagrangianDirection returns the direction of the best bound, nil without one.
+func (s *solver) lagrangianDirection() []float64 {
 	if s.proof == nil {
 		return nil
 	}
@@ -149,28 +150,28 @@ func (s *solver) lagrangian() []float64 {
 	return dir
 }
 
-// admit gives a link a share of the time, and finds the best mixture with it. It reports whether that is within
+// admitLink gives a link a share of the time, and finds the best mixture with it. It reports whether that is within
 // the gap goal and keeps the limits.
-func (s *solver) admit(l *link, goal float64) (bool, error) {
+func (s *solver) admitLink(l *link, goal float64) (bool, error) {
 	const most, least = 0.25, 1e-15
 	share := most
-	if dir := s.lagrangian(); dir != nil && s.task.Cost != nil {
+	if dir := s.lagrangianDirection(); dir != nil && s.task.Cost != nil {
 		price := floats.Dot(dir, l.returns) - floats.Dot(dir, s.incumbent.v)
 		if room := 0.5 * s.tolerance(goal); price > 0 {
 			share = math.Min(most, room/price)
 		}
 	}
 	for ; share >= least; share /= 8 {
-		columns := append(s.master.withoutLinks(), column{returns: l.returns, link: l, least: share})
-		if err := s.master.restart(columns); err != nil {
+		columns := append(s.master.withoutLinks(), column{returns: l.returns, link: l, leastWeight: share})
+		if err := s.master.rebuild(columns); err != nil {
 			return false, err
 		}
-		if err := s.master.first(); err != nil {
+		if err := s.master.startPhase1(); err != nil {
 			return false, err
 		}
-		s.incumbent, s.refuted = point{cost: math.Inf(1)}, nil
+		s.incumbent, s.farkas = point{cost: math.Inf(1)}, nil
 		verdict, err := s.findFeasible()
-		s.refuted = nil
+		s.farkas = nil
 		if err == nil && verdict == Optimal && s.task.Cost != nil {
 			verdict, err = s.optimize()
 		}
@@ -192,12 +193,12 @@ func policiesOf(columns []column) []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.link != nil })
 }
 
-// restart solves from scratch with other columns.
-func (m *master) restart(columns []column) (err error) {
+// rebuild solves from scratch with other columns.
+func (m *master) rebuild(columns []column) (err error) {
 	m.columns = columns
 	m.blocks = make([][]int, len(m.blocks))
 	for j := range columns {
-		m.list(j)
+		m.addToBlock(j)
 	}
 	m.costs = append(m.costs[:firstLambda], make([]float64, len(columns))...)
 	m.solver, err = lp.NewEmbedded(m.program())

@@ -11,42 +11,44 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// seen returns the visits of a state of the model, 0 for one without choices.
-func (p *stationary) seen(x *markov.Occupancy, s int32) float64 { return x.Counts[p.base.Number[s]] }
+// visitsTo returns the visits of a state of the model, 0 for one without choices.
+func (p *infiniteHorizon) visitsTo(x *markov.Occupancy, s int32) float64 {
+	return x.Counts[p.quotient.Number[s]]
+}
 
 // visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
 // prices need them. They are good until the next call.
-func (p *stationary) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
-	if cap(p.mass) <= int(p.base.Rest) {
+func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
+	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
 	}
-	p.mass = p.mass[:p.base.Rest+1]
+	p.mass = p.mass[:p.quotient.Rest+1]
 	clear(p.mass)
 	for _, s := range p.m.StartStates() {
-		p.mass[p.base.Number[s.State]] += s.Probability
+		p.mass[p.quotient.Number[s.State]] += s.Probability
 	}
-	p.visitor.Progress = p.tell
+	p.visitor.Progress = p.progress
 	// Returns are to meet a target, whatever the gap is.
-	return p.visitor.Solve(ctx, st, p.mass, rough && p.enough > 0)
+	return p.visitor.Solve(ctx, st, p.mass, rough && p.tolerance > 0)
 }
 
 // returns computes the returns of a policy. What does not end is left out of those that are counted; shown are
 // all of them, nil if they are the same.
-func (p *stationary) returns(ctx context.Context, st *markov.Rule) (counted, shown []float64, err error) {
+func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule) (counted, shown []float64, err error) {
 	x, err := p.visits(ctx, st, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	counted = p.sum(st, x)
-	shown = p.endless(slices.Clone(counted), st, x)
+	counted = p.sumReturns(st, x)
+	shown = p.addEndless(slices.Clone(counted), st, x)
 	if slices.Equal(counted, shown) {
 		shown = nil
 	}
 	return counted, shown, nil
 }
 
-// sum adds up the returns of the visits, except where the policy goes on for ever.
-func (p *stationary) sum(st *markov.Rule, x *markov.Occupancy) []float64 {
+// sumReturns adds up the returns of the visits, except where the policy goes on for ever.
+func (p *infiniteHorizon) sumReturns(st *markov.Rule, x *markov.Occupancy) []float64 {
 	d := p.dim()
 	total, part := make([]float64, d), make([]float64, d)
 	skip := make(map[int32]bool, len(x.Recurrent))
@@ -54,7 +56,7 @@ func (p *stationary) sum(st *markov.Rule, x *markov.Occupancy) []float64 {
 		skip[s] = true
 	}
 	for s := range p.m.States() {
-		if y := p.seen(x, int32(s)); y != 0 && !skip[int32(s)] {
+		if y := p.visitsTo(x, int32(s)); y != 0 && !skip[int32(s)] {
 			p.addReturns(part, y, st, int32(s))
 		}
 		if (s+1)%threshold.Chunk == 0 { // sums of few terms are added up, which keeps rounding small
@@ -67,7 +69,7 @@ func (p *stationary) sum(st *markov.Rule, x *markov.Occupancy) []float64 {
 }
 
 // addReturns adds x times the returns that a policy has in a step from state s.
-func (p *stationary) addReturns(dst []float64, x float64, st *markov.Rule, s int32) {
+func (p *infiniteHorizon) addReturns(dst []float64, x float64, st *markov.Rule, s int32) {
 	d, first := p.dim(), int(p.k.First[s])
 	if probs, ok := st.Mixed[s]; ok {
 		for a, y := range probs {
@@ -81,29 +83,29 @@ func (p *stationary) addReturns(dst []float64, x float64, st *markov.Rule, s int
 
 // evaluate sums returns over visits. A return that does not end is infinite, or NaN where it goes up and
 // down.
-func (p *stationary) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
+func (p *infiniteHorizon) evaluate(ctx context.Context, policy *Policy) ([]float64, error) {
 	st := &policy.steps[0]
-	if e := p.evaluated; e != nil && len(st.Mixed) == 0 && e.actions.Equal(&st.Actions) {
+	if e := p.lastEvaluated; e != nil && len(st.Mixed) == 0 && e.actions.Equal(&st.Actions) {
 		return slices.Clone(e.returns), nil
 	}
 	x, err := p.visits(ctx, st, false)
 	if err != nil {
 		return nil, err
 	}
-	return p.endless(p.sum(st, x), st, x), nil
+	return p.addEndless(p.sumReturns(st, x), st, x), nil
 }
 
-// evaluated are the returns of a policy.
-type evaluated struct {
+// evaluatedPolicy are the returns of a policy.
+type evaluatedPolicy struct {
 	actions markov.Actions
 	returns []float64
 }
 
-// endless adds to the returns v of a policy what it returns for ever.
-func (p *stationary) endless(v []float64, st *markov.Rule, x *markov.Occupancy) []float64 {
+// addEndless adds to the returns v of a policy what it returns for ever.
+func (p *infiniteHorizon) addEndless(v []float64, st *markov.Rule, x *markov.Occupancy) []float64 {
 	once := make([]float64, len(v))
 	for _, s := range x.Recurrent {
-		if p.seen(x, s) > 0 {
+		if p.visitsTo(x, s) > 0 {
 			clear(once)
 			p.addReturns(once, 1, st, s)
 			for i, r := range once {

@@ -42,7 +42,7 @@ func (e *NoTotalError) Unwrap() error { return ErrNoTotal }
 // restrictToProper finds the places where a policy may go on for ever without harm. It leaves out the states
 // where no policy is sure to come to such a place or to an end, because a policy that goes there
 // has a bad infinite total or none.
-func (p *stationary) restrictToProper() error {
+func (p *infiniteHorizon) restrictToProper() error {
 	g := &p.graph
 	g.Allowed = p.choices(func(int32) bool { return true })
 	for _, s := range p.without {
@@ -57,14 +57,14 @@ func (p *stationary) restrictToProper() error {
 	}
 	for _, st := range p.m.StartStates() {
 		if st.Probability > 0 && !g.In[st.State] {
-			return p.stuck()
+			return p.improperError()
 		}
 	}
 	return nil
 }
 
 // choices reports which choices are ok.
-func (p *stationary) choices(ok func(c int32) bool) []bool {
+func (p *infiniteHorizon) choices(ok func(c int32) bool) []bool {
 	out := make([]bool, p.k.Choices())
 	for c := range out {
 		out[c] = ok(int32(c))
@@ -74,7 +74,7 @@ func (p *stationary) choices(ok func(c int32) bool) []bool {
 
 // neutral reports whether a choice returns nothing that matters, apart from totals that
 // are wanted.
-func (p *stationary) neutral(c int32) bool {
+func (p *infiniteHorizon) neutral(c int32) bool {
 	for i, r := range p.k.ReturnsOf(int(c), p.dim()) {
 		if (r > 0 && p.up[i] || r < 0 && p.down[i]) && !p.m.Mean(i) {
 			return false
@@ -83,9 +83,9 @@ func (p *stationary) neutral(c int32) bool {
 	return true
 }
 
-// stuck names a place among the states left out where every policy may stay.
-func (p *stationary) stuck() error {
-	out := slices.Clone(p.reached)
+// improperError names a place among the states left out where every policy may stay.
+func (p *infiniteHorizon) improperError() error {
+	out := slices.Clone(p.reachable)
 	for s, in := range p.graph.In {
 		out[s] = out[s] && !in
 	}

@@ -13,49 +13,51 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stationary is the pricer of a model without a horizon, for discounted and total
+// infiniteHorizon is the pricer of a model without a horizon, for discounted and total
 // returns. A total is infinite where a policy goes on for ever, which is allowed where that
 // is wanted or does not matter; see restrictToProper.
-type stationary struct {
+type infiniteHorizon struct {
 	m           *cmdp.Model
 	k           *cmdp.Kernel
 	workers     int
-	tell        markov.Progress
+	progress    markov.Progress
 	gamma       float64
-	longest     int
+	longestRow  int
 	mostActions int
 	relevance
 
-	reached     []bool            // by some policy
-	recurrent   bool              // some policy need not come to rest
-	known       *analyses         // shared by all pricers of the model
+	reachable   []bool            // by some policy
+	mayRecur    bool              // some policy need not come to rest
+	known       *modelAnalysis    // shared by all pricers of the model
 	graph       markov.Graph      // what is reached, and policies may use
 	parts       *markov.Partition // its strongly connected components
 	visitor     *markov.Visits
-	base        *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
+	quotient    *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
 	neutralEnds *markov.EndComponents // in which a total return may go on, nil without a cycle
-	scalars     map[string]*markov.LeastTotal
+	solvers     map[string]*markov.LeastTotal
 	chain       *markov.Chain
-	signs       []struct{ up, down bool } // of each return, whether some choice has a positive one, and a negative one
-	steps       []float64                 // of each return, the largest magnitude in a step
-	swept       bool                      // some component is so large that its totals are swept
-	charge      bool                      // what costs nothing is found in the graph, as where some component is swept
-	mass        []float64                 // room for visits
-	enough      float64                   // relative error of a bound that is no matter
-	proving     bool                      // bounds are proved all the same
+	// of each return, whether some choice has a positive one, and a negative one
+	signs      []struct{ up, down bool }
+	steps      []float64 // of each return, the largest magnitude in a step
+	usesSweeps bool      // some component is so large that its totals are swept
+	// what costs nothing is found in the graph, as where some component is swept
+	removesZeroCost bool
+	mass            []float64 // room for visits
+	tolerance       float64   // relative error of a bound that is no matter
+	certifies       bool      // bounds are proved all the same
 	// the returns of the last policy that was priced, which tell the size of values
-	last      []float64
-	evaluated *evaluated // the last policy that may be the answer, nil if there is none
+	lastReturns   []float64
+	lastEvaluated *evaluatedPolicy // the last policy that may be the answer, nil if there is none
 }
 
-func newStationary(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*stationary, error) {
-	return reach(m, workers, tell).with(c)
+func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*infiniteHorizon, error) {
+	return analyseReachable(m, workers, tell).withRelevance(c)
 }
 
-// reach returns the pricer of all that is reached, to which nothing matters.
-func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
-	p := &stationary{m: m, k: m.Kernel(0), workers: workers, tell: tell, gamma: m.Discount(),
-		longest: markov.LongestRow(m.Kernel(0))}
+// analyseReachable returns the pricer of all that is reached, to which nothing matters.
+func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infiniteHorizon {
+	p := &infiniteHorizon{m: m, k: m.Kernel(0), workers: workers, progress: tell, gamma: m.Discount(),
+		longestRow: markov.LongestRow(m.Kernel(0))}
 	for s := range m.States() {
 		p.mostActions = max(p.mostActions, int(p.k.First[s+1]-p.k.First[s]))
 	}
@@ -66,8 +68,8 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 			start = append(start, int32(st.State))
 		}
 	}
-	p.reached = markov.Reachable(p.k, start)
-	p.graph = markov.Graph{Kernel: p.k, In: p.reached, Progress: tell}
+	p.reachable = markov.Reachable(p.k, start)
+	p.graph = markov.Graph{Kernel: p.k, In: p.reachable, Progress: tell}
 	p.parts = p.graph.Components()
 	p.graph.OrderByLayers(p.parts)
 	p.signs = make([]struct{ up, down bool }, m.Dim())
@@ -78,71 +80,71 @@ func reach(m *cmdp.Model, workers int, tell markov.Progress) *stationary {
 		p.signs[i].down = p.signs[i].down || r < 0
 		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
-	p.recurrent = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
-	p.known, p.scalars, p.chain = new(analyses), make(map[string]*markov.LeastTotal), new(markov.Chain)
-	p.number()
-	p.parts = &markov.Partition{First: p.base.Component, Order: p.base.Origin} // without the states that rest
+	p.mayRecur = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
+	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)
+	p.numberStates()
+	p.parts = &markov.Partition{First: p.quotient.Component, Order: p.quotient.Origin} // without the states that rest
 	return p
 }
 
-// number makes the base quotient, without its choices.
-func (p *stationary) number() {
-	p.base = p.graph.Number(p.parts, nil)
-	p.visitor = markov.NewVisits(p.base, p.gamma, p.chain)
-	p.swept = false
-	for i, lo := range p.base.Component[1:] {
-		p.swept = p.swept || int(lo-p.base.Component[i]) > threshold.Swept
+// numberStates makes the base quotient, without its choices.
+func (p *infiniteHorizon) numberStates() {
+	p.quotient = p.graph.Number(p.parts, nil)
+	p.visitor = markov.NewVisits(p.quotient, p.gamma, p.chain)
+	p.usesSweeps = false
+	for i, lo := range p.quotient.Component[1:] {
+		p.usesSweeps = p.usesSweeps || int(lo-p.quotient.Component[i]) > threshold.Swept
 	}
 }
 
-// with returns the pricer for what matters.
-func (p *stationary) with(c relevance) (*stationary, error) {
+// withRelevance returns the pricer for what matters.
+func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
 	q := *p
-	q.relevance, q.mass, q.evaluated = c, nil, nil
-	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reached, Progress: p.tell}, nil
-	if !p.recurrent {
+	q.relevance, q.mass, q.lastEvaluated = c, nil, nil
+	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Progress: p.progress}, nil
+	if !p.mayRecur {
 		return &q, nil
 	}
-	q.scalars = make(map[string]*markov.LeastTotal)
-	q.graph.In = slices.Clone(p.reached)
+	q.solvers = make(map[string]*markov.LeastTotal)
+	q.graph.In = slices.Clone(p.reachable)
 	if err := q.restrictToProper(); err != nil {
 		return nil, err
 	}
-	if slices.Equal(q.graph.In, p.reached) && q.graph.Allowed == nil {
-		q.graph.In = p.reached
-		q.visitor = markov.NewVisits(q.base, q.gamma, q.chain)
+	if slices.Equal(q.graph.In, p.reachable) && q.graph.Allowed == nil {
+		q.graph.In = p.reachable
+		q.visitor = markov.NewVisits(q.quotient, q.gamma, q.chain)
 		return &q, nil
 	}
-	q.number()
+	q.numberStates()
 	return &q, nil
 }
 
 // pricer returns the pricer of the model for what matters.
-func (p *stationary) pricer(c relevance) (pricer, error) {
-	q, err := p.with(c)
+func (p *infiniteHorizon) pricer(c relevance) (pricer, error) {
+	q, err := p.withRelevance(c)
 	if err != nil {
 		return nil, err
 	}
 	if p.gamma < 1 {
-		return &discounted{q}, nil
+		return &discountedReward{q}, nil
 	}
-	return &total{q}, nil
+	return &totalReward{q}, nil
 }
 
-func (p *stationary) dim() int { return p.m.Dim() }
+func (p *infiniteHorizon) dim() int { return p.m.Dim() }
 
-func (p *stationary) work(tell markov.Progress, enough float64, proving bool) {
-	p.tell = tell
-	p.enough = enough
-	p.proving = proving
+func (p *infiniteHorizon) configure(tell markov.Progress, enough float64, proving bool) {
+	p.progress = tell
+	p.tolerance = enough
+	p.certifies = proving
 }
 
-// scalar returns the solver for directions with the same entries that are not 0: a total
+// solverFor returns the solver for directions with the same entries that are not 0: a total
 // return may stay for ever where it has no return in these. Where none may there is one for all. Directions that
 // are charged have solvers of their own, that of zeros too.
-func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
+func (p *infiniteHorizon) solverFor(dir []float64) *markov.LeastTotal {
 	key := make([]byte, len(dir)+1)
-	charged := p.charged(dir)
+	charged := p.nonnegative(dir)
 	if charged {
 		key[len(dir)] = 1
 	}
@@ -151,37 +153,37 @@ func (p *stationary) scalar(dir []float64) *markov.LeastTotal {
 			key[i] = 1
 		}
 	}
-	if z, ok := p.scalars[string(key)]; ok {
+	if z, ok := p.solvers[string(key)]; ok {
 		return z
 	}
 	var z *markov.LeastTotal
 	switch {
 	case charged:
-		z = p.charging(dir)
+		z = p.nonnegativeSolver(dir)
 	case p.neutralEnds != nil:
-		z = p.collapsing(dir)
+		z = p.collapsedSolver(dir)
 	}
 	if z == nil {
-		if p.base.First == nil {
-			p.base.Fill(&p.graph, p.base.Origin, nil)
+		if p.quotient.First == nil {
+			p.quotient.Fill(&p.graph, p.quotient.Origin, nil)
 		}
-		z = markov.NewLeastTotal(p.base, p.gamma, p.workers, p.chain)
+		z = markov.NewLeastTotal(p.quotient, p.gamma, p.workers, p.chain)
 	}
-	p.scalars[string(key)] = z
+	p.solvers[string(key)] = z
 	return z
 }
 
-// collapsing returns the solver for a direction in which end components are collapsed, the same one as for
+// collapsedSolver returns the solver for a direction in which end components are collapsed, the same one as for
 // another direction with the same ones, or nil without any.
-func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
-	nothing := func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) }
-	for key, z := range p.scalars { // as a rule the choices without returns are the same, which is soon seen
+func (p *infiniteHorizon) collapsedSolver(dir []float64) *markov.LeastTotal {
+	nothing := func(c int32) bool { return p.graph.Allows(c) && p.returnsNothing(dir, c) }
+	for key, z := range p.solvers { // as a rule the choices without returns are the same, which is soon seen
 		other, same := make([]float64, len(dir)), z.LowerBound < 0
 		for i := range other {
 			other[i] = float64(key[i])
 		}
 		for c := int32(0); same && int(c) < p.k.Choices(); c++ {
-			same = !p.graph.Allows(c) || p.nothing(dir, c) == p.nothing(other, c)
+			same = !p.graph.Allows(c) || p.returnsNothing(dir, c) == p.returnsNothing(other, c)
 		}
 		if same {
 			return z
@@ -198,7 +200,7 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 	if !slices.Equal(safe, free) {
 		places = p.endComponents(safe)
 	}
-	for _, z := range p.scalars {
+	for _, z := range p.solvers {
 		if z.LowerBound < 0 && slices.Equal(z.Quotient.Inside, ends.Inside) &&
 			slices.Equal(z.Quotient.Keeps, places.Inside) {
 			return z
@@ -207,11 +209,11 @@ func (p *stationary) collapsing(dir []float64) *markov.LeastTotal {
 	return markov.NewLeastTotal(p.collapse(ends, places), p.gamma, p.workers, p.chain)
 }
 
-// charged reports whether a direction has no negative reward in a total with a component that is swept, or
+// nonnegative reports whether a direction has no negative reward in a total with a component that is swept, or
 // where a bound was lost otherwise. What costs nothing is found in the graph then: values that fall to 0 by the
 // same factor again and again, from one state to the next or from one sweep to the next, would never get there.
-func (p *stationary) charged(dir []float64) bool {
-	if p.gamma < 1 || !p.swept && !p.charge {
+func (p *infiniteHorizon) nonnegative(dir []float64) bool {
+	if p.gamma < 1 || !p.usesSweeps && !p.removesZeroCost {
 		return false
 	}
 	for i, t := range dir {
@@ -222,20 +224,21 @@ func (p *stationary) charged(dir []float64) bool {
 	return true
 }
 
-// charging returns the solver for a direction without negative rewards. States take no part from which a policy
-// surely comes to an end, or to a place where it may stay, by choices without rewards. Other end components
+// nonnegativeSolver returns the solver for a direction without negative rewards. States take no part from which a
+// policy surely comes to an end, or to a place where it may stay, by choices without rewards. Other end components
 // without rewards are collapsed.
-func (p *stationary) charging(dir []float64) *markov.LeastTotal {
-	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.nothing(dir, c) })
+func (p *infiniteHorizon) nonnegativeSolver(dir []float64) *markov.LeastTotal {
+	nothing := p.choices(func(c int32) bool { return p.graph.Allows(c) && p.returnsNothing(dir, c) })
 	places := p.graph.Only(make([]bool, len(nothing))).EndComponents() // none
 	if p.neutralEnds != nil {
 		places = p.endComponents(p.choices(func(c int32) bool { return nothing[c] && p.neutral(c) }))
 	}
-	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing), Progress: p.tell}
+	free := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: slices.Clone(nothing),
+		Progress: p.progress}
 	ends := func(s int32) bool { return p.k.First[s] == p.k.First[s+1] }
 	_, nearer := free.AlmostSurely(func(s int32) bool { return ends(s) || places.Of[s] >= 0 })
 	var settled [][2]int32
-	rest := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: p.graph.Allowed, Progress: p.tell}
+	rest := markov.Graph{Kernel: p.k, In: slices.Clone(p.graph.In), Allowed: p.graph.Allowed, Progress: p.progress}
 	for s, in := range free.In {
 		switch s := int32(s); {
 		case !in || ends(s):
@@ -261,8 +264,8 @@ func (p *stationary) charging(dir []float64) *markov.LeastTotal {
 	return z
 }
 
-// nothing reports whether a choice returns nothing that a direction has.
-func (p *stationary) nothing(dir []float64, c int32) bool {
+// returnsNothing reports whether a choice returns nothing that a direction has.
+func (p *infiniteHorizon) returnsNothing(dir []float64, c int32) bool {
 	for i, r := range p.k.ReturnsOf(int(c), len(dir)) {
 		if r != 0 && dir[i] != 0 {
 			return false
@@ -273,7 +276,7 @@ func (p *stationary) nothing(dir []float64, c int32) bool {
 
 // collapse returns the quotient by end components without returns. A policy may stay in
 // a component that has a place where it does no harm.
-func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotient {
+func (p *infiniteHorizon) collapse(ends, places *markov.EndComponents) *markov.Quotient {
 	place := make([]int32, ends.Len())
 	for i := range place {
 		place[i] = -1
@@ -295,37 +298,37 @@ func (p *stationary) collapse(ends, places *markov.EndComponents) *markov.Quotie
 }
 
 // price finds values up to an error that is a part of aim. The last policy tells how large they are.
-func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (priced, error) {
-	tolerance, proved := p.enough, p.enough == 0 || p.proving
+func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64) (pricedPolicy, error) {
+	tolerance, proved := p.tolerance, p.tolerance == 0 || p.certifies
 	size := 0.0
-	for i, x := range p.last {
+	for i, x := range p.lastReturns {
 		size += math.Abs(dir[i] * x)
 	}
-	if aim > 0 && size > 0 && p.swept {
+	if aim > 0 && size > 0 && p.usesSweeps {
 		const part, most = 0.3, 1e-2
 		tolerance = max(tolerance, min(part*aim/size, most))
 	}
-	rough := tolerance > p.enough
+	rough := tolerance > p.tolerance
 	for {
 		z, endless, value, margin, err := p.solve(ctx, dir, tolerance, proved)
 		if err != nil {
-			return priced{}, err
+			return pricedPolicy{}, err
 		}
 		policy := markov.NewPackedActions(p.m.States(), p.mostActions)
 		z.Quotient.Lift(z.Policy, func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) })
 		if endless != nil {
-			return p.ray(ctx, z.Quotient, &policy, endless, z.Policy[endless[0]] < 0)
+			return p.recurrentRay(ctx, z.Quotient, &policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := priced{policy: &policy, value: value, margin: margin, rough: rough, proved: proved,
-			level: p.gains(z.Loops)}
-		out.returns, out.shown, err = p.returns(ctx, &markov.Rule{Actions: policy})
+		out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: rough, certified: proved,
+			cancellingGains: p.loopGains(z.Loops)}
+		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: policy})
 		if err != nil {
 			return out, err
 		}
-		p.last = out.returns
+		p.lastReturns = out.returns
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
 		reached := floats.Dot(dir, out.returns)
-		close := 10 * p.enough * math.Abs(reached)
+		close := 10 * p.tolerance * math.Abs(reached)
 		if rough {
 			close = max(close, aim)
 		}
@@ -344,13 +347,13 @@ func (p *stationary) price(ctx context.Context, dir []float64, aim float64) (pri
 		case !rough:
 			return out, nil
 		default:
-			tolerance, rough = p.enough, false
+			tolerance, rough = p.tolerance, false
 		}
 	}
 }
 
-// gains returns what each of some loops returns in a step.
-func (p *stationary) gains(loops []markov.Loop) [][]float64 {
+// loopGains returns what each of some loops returns in a step.
+func (p *infiniteHorizon) loopGains(loops []markov.Loop) [][]float64 {
 	var out [][]float64
 	for _, l := range loops {
 		gain := make([]float64, p.dim())
@@ -366,9 +369,9 @@ func (p *stationary) gains(loops []markov.Loop) [][]float64 {
 
 // scalarize sets the rewards to dir·r of every choice, without a discount less by the
 // perturbation.
-func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
+func (p *infiniteHorizon) scalarize(z *markov.LeastTotal, dir []float64) {
 	d := len(dir)
-	z.Reset(p.enough)
+	z.Reset(p.tolerance)
 	for i, c := range z.Quotient.Choice {
 		if c == markov.Stay {
 			continue
@@ -383,8 +386,8 @@ func (p *stationary) scalarize(z *markov.LeastTotal, dir []float64) {
 	}
 }
 
-// spread returns the values of the states of the model, in the memory of dst if that suffices.
-func (p *stationary) spread(dst []float64, z *markov.LeastTotal) []float64 {
+// liftValues returns the values of the states of the model, in the memory of dst if that suffices.
+func (p *infiniteHorizon) liftValues(dst []float64, z *markov.LeastTotal) []float64 {
 	dst = slices.Grow(dst[:0], p.m.States())[:p.m.States()]
 	for s, n := range z.Quotient.Number {
 		dst[s] = z.Values[n]
@@ -395,66 +398,66 @@ func (p *stationary) spread(dst []float64, z *markov.LeastTotal) []float64 {
 // solve finds the cheapest policy in a direction, up to a relative error, and a bound, which is proved by going
 // through all choices of the model if proved is true. A total whose bound is lost to rounding
 // is sought again with a larger perturbation.
-func (p *stationary) solve(ctx context.Context, dir []float64, tolerance float64,
+func (p *infiniteHorizon) solve(ctx context.Context, dir []float64, tolerance float64,
 	proved bool) (z *markov.LeastTotal, endless []int32, value, margin float64, err error) {
 	const most = 1000
-	z = p.scalar(dir)
+	z = p.solverFor(dir)
 	for {
 		p.scalarize(z, dir)
 		z.Tolerance = tolerance
-		z.Progress = p.tell
+		z.Progress = p.progress
 		endless, err = z.Solve(ctx)
 		if endless != nil || err != nil {
 			return z, endless, math.Inf(-1), 0, err
 		}
-		near := p.gamma > patient && p.gamma < 1
+		near := p.gamma > nearOneDiscount && p.gamma < 1
 		switch {
 		case near:
-			value, margin, err = p.corrected(ctx, z, dir)
+			value, margin, err = p.solveShaped(ctx, z, dir)
 			if err != nil {
 				return z, nil, math.Inf(-1), 0, err
 			}
 		case proved:
-			p.mass = p.spread(p.mass, z) // nobody needs visits any more
+			p.mass = p.liftValues(p.mass, z) // nobody needs visits any more
 			value, margin = p.lowerBound(dir, p.mass, nil)
 		default:
-			value, margin = p.boundOf(z)
+			value, margin = p.solverBound(z)
 		}
 		if !proved {
 			return z, nil, value, margin, nil
 		}
-		if near && z.Quotient.Rest <= mostPatient {
-			if sharp, error := p.rationally(z, dir, value); error < margin {
+		if near && z.Quotient.Rest <= mostNearOneStates {
+			if sharp, error := p.solveRational(z, dir, value); error < margin {
 				value, margin = sharp, error
 			}
 		}
 		if !math.IsInf(margin, 1) {
 			return z, nil, value, margin, nil
 		}
-		if !p.charge && !p.charged(dir) {
-			p.charge = true
-			if p.charged(dir) {
-				z = p.scalar(dir)
+		if !p.removesZeroCost && !p.nonnegative(dir) {
+			p.removesZeroCost = true
+			if p.nonnegative(dir) {
+				z = p.solverFor(dir)
 				continue
 			}
 		}
 		if z.Cancels() || z.Perturbation > most {
-			value, margin = p.rationally(z, dir, value)
+			value, margin = p.solveRational(z, dir, value)
 			return z, nil, value, margin, nil
 		}
 		z.Perturbation *= 8
 	}
 }
 
-// corrected solves the problem once more, for the corrections of its values: of a discount near 1 the values
+// solveShaped solves the problem once more, for the corrections of its values: of a discount near 1 the values
 // are so large that their rounding, magnified by 1/(1−γ), is more than what policies differ by. With values v
 // of all states, however rough, the problem with the rewards r + γ P v − v has the same best policies, and its
 // values are what v lacks (potential-based shaping: Ng, Harada and Russell 1999). They are small, and so is
 // their rounding. It returns a bound of V*(dir), and leaves the best policy in z.
-func (p *stationary) corrected(ctx context.Context, z *markov.LeastTotal,
+func (p *infiniteHorizon) solveShaped(ctx context.Context, z *markov.LeastTotal,
 	dir []float64) (value, margin float64, err error) {
 	q, v := z.Quotient, slices.Clone(z.Values)
-	rough := p.spread(nil, z)
+	rough := p.liftValues(nil, z)
 	for s := range q.Rest {
 		for i := q.First[s]; i < q.First[s+1]; i++ {
 			sum := z.Reward[i] - (1-p.gamma)*v[s]
@@ -470,15 +473,15 @@ func (p *stationary) corrected(ctx context.Context, z *markov.LeastTotal,
 	if err != nil {
 		return 0, 0, err
 	}
-	value, margin = p.lowerBound(dir, rough, p.spread(nil, z))
+	value, margin = p.lowerBound(dir, rough, p.liftValues(nil, z))
 	for n, x := range v {
 		z.Values[n] += x
 	}
 	return value, margin, nil
 }
 
-// rationally returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
-func (p *stationary) rationally(z *markov.LeastTotal, dir []float64, value float64) (bound, margin float64) {
+// solveRational returns a bound found in rational arithmetic, with an infinite margin if that is not possible.
+func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, value float64) (bound, margin float64) {
 	exact := make([]*big.Rat, len(dir))
 	for i, x := range dir {
 		exact[i] = rational(x)
@@ -488,10 +491,10 @@ func (p *stationary) rationally(z *markov.LeastTotal, dir []float64, value float
 		return value, math.Inf(1)
 	}
 	bound, _ = p.rationalBoundOf(z.Quotient, v).Float64()
-	return bound, 2 * unit * math.Abs(bound)
+	return bound, 2 * roundoff * math.Abs(bound)
 }
 
-// choose appends the choices that a policy takes in state n of the base quotient.
-func (p *stationary) choose(dst []markov.Taken, st *markov.Rule, n int32) []markov.Taken {
-	return st.Choose(dst, p.k, p.base.Origin[n])
+// takenChoices appends the choices that a policy takes in state n of the base quotient.
+func (p *infiniteHorizon) takenChoices(dst []markov.Taken, st *markov.Rule, n int32) []markov.Taken {
+	return st.Choose(dst, p.k, p.quotient.Origin[n])
 }

@@ -71,7 +71,7 @@ func TestDirectionsInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newStationary(n, 1, everything(2), nil)
+			p, err := newInfiniteHorizon(n, 1, allRelevant(2), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +292,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 				least = math.Min(least, b.value)
 			}
 		})
-		p, err := newStationary(m, 1, c, nil)
+		p, err := newInfiniteHorizon(m, 1, c, nil)
 		if errors.Is(err, ErrNoTotal) {
 			if refused++; !math.IsInf(least, 1) {
 				t.Fatalf("trial %d: refused, but a policy has %g: %v", trial, least, err)
@@ -336,7 +336,7 @@ func totalsAgreeWithAllPolicies(t *testing.T) {
 }
 
 // checkRay checks that a place is never left, and its gain by playing.
-func checkRay(t *testing.T, m *cmdp.Model, got priced) {
+func checkRay(t *testing.T, m *cmdp.Model, got pricedPolicy) {
 	t.Helper()
 	k, r := m.Kernel(0).Plain(m.Dim()), got.ray
 	x, gain := make([]float64, m.States()), make([]float64, m.Dim())
@@ -354,7 +354,7 @@ func checkRay(t *testing.T, m *cmdp.Model, got priced) {
 			probs[r.policy.Actions.At(s)] = 1
 		}
 		for a, p := range probs {
-			push(k, int(k.First[s])+a, y*p, next)
+			propagateMass(k, int(k.First[s])+a, y*p, next)
 			floats.AddScaled(gain, y*p, k.Returns[(int(k.First[s])+a)*m.Dim():][:m.Dim()])
 		}
 	}
@@ -381,7 +381,7 @@ func TestLowerBoundTrustsNoValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newStationary(m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
+	p, err := newInfiniteHorizon(m, 1, relevance{up: []bool{true}, down: []bool{false}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestPlannerOfTotals(t *testing.T) {
 			if err != nil { // no total is well-defined
 				continue
 			}
-			if p.pricer.traits().chosen {
+			if p.pricer.traits().relevanceOnly {
 				recurrent++
 			}
 			if want.Status != Optimal {

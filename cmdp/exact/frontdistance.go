@@ -7,12 +7,12 @@ import (
 	"cmdpsolve/oracle/lp"
 )
 
-// farthest returns the corner of the outer set that is farthest from the mixtures of the points, and its
+// farthestCorner returns the corner of the outer set that is farthest from the mixtures of the points, and its
 // distance relative to the scale. If the distance is more than rounding, it returns the weights, of sum 1,
 // that show it. More points only bring a corner nearer, so corners that were near enough before are not
 // measured again.
-func (f *front) farthest() (corner []float64, distance float64, weights []float64, err error) {
-	solver, err := lp.NewEmbedded(f.program(nil))
+func (f *front) farthestCorner() (corner []float64, distance float64, weights []float64, err error) {
+	solver, err := lp.NewEmbedded(f.distanceProgram(nil))
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
 	}
@@ -24,65 +24,65 @@ func (f *front) farthest() (corner []float64, distance float64, weights []float6
 			return nil, 0, nil, nil
 		}
 		if w, ok := fresh[g]; ok {
-			return g.at[:f.outer.dim], g.distance, w, nil
+			return g.ray[:f.outer.dim], g.distance, w, nil
 		}
-		if f.near(g) {
+		if f.nearPoint(g) {
 			fresh[g] = nil // no weights are wanted
 			continue
 		}
 		for k, scale := range f.scale {
-			if err := solver.SetRowBounds(k, math.Inf(-1), (g.at[k]-f.least[k])/scale); err != nil {
+			if err := solver.SetRowBounds(k, math.Inf(-1), (g.ray[k]-f.least[k])/scale); err != nil {
 				return nil, 0, nil, fmt.Errorf("exact: front: %w", err)
 			}
 		}
-		solver, err = solveProgram(solver, func() *lp.Problem { return f.program(g.at) }, &sol)
+		solver, err = solveProgram(solver, func() *lp.Problem { return f.distanceProgram(g.ray) }, &sol)
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		g.distance, fresh[g] = math.Max(0, sol.Objective), f.weights(sol.Duals[:len(f.scale)])
-		g.miss = f.miss(sol.X[:len(f.spots)], g.at)
+		g.distance, fresh[g] = math.Max(0, sol.Objective), f.supportingWeights(sol.Duals[:len(f.scale)])
+		g.euclidean = f.euclideanDistance(sol.X[:len(f.distinct)], g.ray)
 	}
 }
 
-// near reports whether a point is as good as a corner up to rounding, and then takes the
+// nearPoint reports whether a point is as good as a corner up to rounding, and then takes the
 // distance from that point. A program would only get lost in rounding there.
-func (f *front) near(g *generator) bool {
-	for _, z := range f.spots {
+func (f *front) nearPoint(g *generator) bool {
+	for _, z := range f.distinct {
 		near, distance, miss := true, 0.0, 0.0
 		for k, x := range z {
-			behind := math.Max(0, x-g.at[k])
+			behind := math.Max(0, x-g.ray[k])
 			near = near && behind <= 0.5*f.result.Rounding[k]
 			distance, miss = math.Max(distance, behind/f.scale[k]), math.Hypot(miss, behind)
 		}
 		if near {
-			g.distance, g.miss = distance, miss
+			g.distance, g.euclidean = distance, miss
 			return true
 		}
 	}
 	return false
 }
 
-// miss returns the Euclidean distance from y to what a mixture of the points dominates.
-func (f *front) miss(lambda, y []float64) float64 {
+// euclideanDistance returns the Euclidean distance from y to what a mixture of the points dominates.
+func (f *front) euclideanDistance(lambda, y []float64) float64 {
 	sum := 0.0
 	for k := range f.scale {
 		behind := 0.0
 		for j, x := range lambda {
-			behind += x * (f.spots[j][k] - y[k])
+			behind += x * (f.distinct[j][k] - y[k])
 		}
 		sum = math.Hypot(sum, math.Max(0, behind))
 	}
 	return sum
 }
 
-// program returns the program of a corner y, with right-hand sides 0 for nil:
+// distanceProgram returns the program of a corner y, with right-hand sides 0 for nil:
 //
 //	min t  s.t.  Σ λ_j z^j ≤ y + t·scale,  Σ λ_j = 1,  λ ≥ 0
 //
 // Objectives count from their least value over the points, so that what they have
 // in common does not hide their differences.
-func (f *front) program(y []float64) *lp.Problem {
-	n := len(f.spots)
+func (f *front) distanceProgram(y []float64) *lp.Problem {
+	n := len(f.distinct)
 	problem := &lp.Problem{Minimize: make([]float64, n+1)}
 	problem.Minimize[n] = 1
 	problem.Lower, problem.Upper = lp.Free(n + 1)
@@ -92,7 +92,7 @@ func (f *front) program(y []float64) *lp.Problem {
 	}
 	for k, scale := range f.scale {
 		coef := make([]float64, n+1)
-		for j, z := range f.spots {
+		for j, z := range f.distinct {
 			coef[j] = (z[k] - f.least[k]) / scale
 		}
 		coef[n] = -1
@@ -106,9 +106,9 @@ func (f *front) program(y []float64) *lp.Problem {
 	return problem
 }
 
-// weights turns the duals of the program, in units of the scale, into weights of the
+// supportingWeights turns the duals of the program, in units of the scale, into weights of the
 // objectives themselves.
-func (f *front) weights(duals []float64) []float64 {
+func (f *front) supportingWeights(duals []float64) []float64 {
 	w, sum := make([]float64, len(duals)), 0.0
 	for k, y := range duals {
 		w[k] = math.Max(0, -y) / f.scale[k]

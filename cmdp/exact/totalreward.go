@@ -9,24 +9,25 @@ import (
 	"cmdpsolve/cmdp/markov"
 )
 
-// total is the pricer of totals.
-type total struct{ *stationary }
+// totalReward is the pricer of totals.
+type totalReward struct{ *infiniteHorizon }
 
-func (p *total) traits() traits {
-	out := traits{plain: true, unbounded: true, endless: true, large: p.swept, steps: p.steps, relevance: &p.relevance,
-		chosen: p.recurrent, apart: p.apart, splice: p.splice}
-	if p.recurrent {
-		out.rays = p.stationary
+func (p *totalReward) traits() traits {
+	out := traits{singlePolicy: true, unboundedTotals: true, infiniteHorizon: true, usesSweeps: p.usesSweeps,
+		steps: p.steps, relevance: &p.relevance,
+		relevanceOnly: p.mayRecur, purificationCost: p.purificationCost, crossover: p.crossover}
+	if p.mayRecur {
+		out.rays = p.infiniteHorizon
 	}
 	return out
 }
 
-func (p *total) extent(ctx context.Context, lower, upper []float64) error {
+func (p *totalReward) extent(ctx context.Context, lower, upper []float64) error {
 	return p.ranges(ctx, lower, upper)
 }
 
-// analyses are what was found of a model, for all its pricers.
-type analyses struct {
+// modelAnalysis are what was found of a model, for all its pricers.
+type modelAnalysis struct {
 	lower, upper []float64     // the extremes of the returns, nil before they are known
 	least, most  []float64     // the extremes of a step, in models with means, nil before they are known
 	ends         []analysedSet // the last ones
@@ -40,7 +41,7 @@ type analysedSet struct {
 
 // endComponents returns those of the states that take part and the given choices. They are found once for the
 // same ones.
-func (p *stationary) endComponents(allowed []bool) *markov.EndComponents {
+func (p *infiniteHorizon) endComponents(allowed []bool) *markov.EndComponents {
 	const most = 6
 	for _, x := range p.known.ends {
 		if slices.Equal(x.allowed, allowed) && slices.Equal(x.in, p.graph.In) {
@@ -57,7 +58,7 @@ func (p *stationary) endComponents(allowed []bool) *markov.EndComponents {
 
 // ranges sets lower and upper to the extremes of each total over all policies, rounded
 // outwards, ±Boundless where there are none.
-func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
+func (p *infiniteHorizon) ranges(ctx context.Context, lower, upper []float64) error {
 	if p.known.lower != nil {
 		copy(lower, p.known.lower)
 		copy(upper, p.known.upper)
@@ -70,7 +71,7 @@ func (p *stationary) ranges(ctx context.Context, lower, upper []float64) error {
 		for _, sign := range []float64{1, -1} {
 			bound := -Boundless
 			dir := axis(len(lower), i, sign)
-			q, err := p.with(relevanceOf(len(dir), cmdp.Task{}, dir))
+			q, err := p.withRelevance(relevanceOf(len(dir), cmdp.Task{}, dir))
 			if err == nil {
 				var value, margin float64
 				value, margin, err = q.recheck(ctx, dir)

@@ -10,36 +10,36 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// maxPaths bounds the paths to one step that are kept.
-const maxPaths = 100_000
+// maxLabels bounds the paths to one step that are kept.
+const maxLabels = 100_000
 
-// A path is a way from the start to a state. It holds the last step and the
+// A label is a way from the start to a state. It holds the last step and the
 // path before it.
-type path struct {
+type label struct {
 	returns, key []float64
 	state        int32
 	action       int32 // that led here
 	before       int32 // the number of the path to the step before
 }
 
-// paths answers where all successors are certain: a policy that never draws is then one path. Relaxed problems say
-// little about such models, as the mixtures of two paths can be put together in countless ways. Of the paths to a state
-// at a step it keeps those that no other path dominates in what cost and constraints look at (as in shortest paths with
-// several costs, Hansen 1980). It reports whether it found the answer: there may be too many paths.
-func (s *search) paths(ctx context.Context) (done bool, err error) {
+// solveCertain answers where all successors are certain: a policy that never draws is then one path. Relaxed problems
+// say little about such models, as the mixtures of two paths can be put together in countless ways. Of the paths to a
+// state at a step it keeps those that no other path dominates in what cost and constraints look at (as in shortest
+// paths with several costs, Hansen 1980). It reports whether it found the answer: there may be too many paths.
+func (s *branchAndBound) solveCertain(ctx context.Context) (done bool, err error) {
 	m := s.m
-	if m.Horizon() == 0 || len(m.StartStates()) != 1 || !certain(m) {
+	if m.Horizon() == 0 || len(m.StartStates()) != 1 || !certainTransitions(m) {
 		return false, nil
 	}
-	look := s.looks()
-	first := path{returns: make([]float64, m.Dim()), state: int32(m.StartStates()[0].State)}
+	look := s.criteria()
+	first := label{returns: make([]float64, m.Dim()), state: int32(m.StartStates()[0].State)}
 	first.key = look(first.returns)
-	layers := [][]path{{first}}
+	layers := [][]label{{first}}
 	for h := range m.Horizon() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		then := s.step(h, layers[h], look)
+		then := s.extendLabels(h, layers[h], look)
 		if then == nil {
 			return false, nil
 		}
@@ -51,7 +51,7 @@ func (s *search) paths(ctx context.Context) (done bool, err error) {
 		if s.task.Cost != nil {
 			objective = s.task.Cost.Value(p.returns)
 		}
-		if s.best.Relaxed.demand.met(p.returns, violation) && (at < 0 || objective < s.best.Objective) {
+		if s.best.Relaxed.targetTest.satisfied(p.returns, violation) && (at < 0 || objective < s.best.Objective) {
 			at = i
 			s.best.Objective, s.best.Returns, s.best.Violation = objective, p.returns, violation
 		}
@@ -70,9 +70,9 @@ func (s *search) paths(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// certain reports whether each choice has one successor.
-func certain(m *cmdp.Model) bool {
-	for h := range steps(m) {
+// certainTransitions reports whether each choice has one successor.
+func certainTransitions(m *cmdp.Model) bool {
+	for h := range decisionRules(m) {
 		rows := m.Rows(h)
 		for s := range m.States() {
 			for c, end := rows.Choices(s); c < end; c++ {
@@ -85,9 +85,9 @@ func certain(m *cmdp.Model) bool {
 	return true
 }
 
-// looks returns the function whose values are all that cost and target look at; all are to be small. With an
+// criteria returns the function whose values are all that cost and target look at; all are to be small. With an
 // affine cost and a polyhedral target they are the cost and the rows, else the returns and their negatives.
-func (s *search) looks() func(v []float64) []float64 {
+func (s *branchAndBound) criteria() func(v []float64) []float64 {
 	var forms [][]float64
 	list, complete := []cmdp.Constraint(nil), true
 	if s.task.Target != nil {
@@ -116,19 +116,19 @@ func (s *search) looks() func(v []float64) []float64 {
 	}
 }
 
-// step returns the paths that are one step longer and that no other one betters, nil if they are too many.
-func (s *search) step(h int, now []path, look func([]float64) []float64) []path {
+// extendLabels returns the paths that are one step longer and that no other one betters, nil if they are too many.
+func (s *branchAndBound) extendLabels(h int, now []label, look func([]float64) []float64) []label {
 	rows := s.m.Rows(h)
-	var then []path
+	var then []label
 	byState := make(map[int32][]int32)
 	dead := make(map[int32]bool)
-	add := func(p path) {
+	add := func(p label) {
 		kept := byState[p.state][:0]
 		for _, j := range byState[p.state] {
-			if betters(then[j].key, p.key) {
+			if dominates(then[j].key, p.key) {
 				return // nothing that was kept is bettered by p, which would be bettered too
 			}
-			if betters(p.key, then[j].key) {
+			if dominates(p.key, then[j].key) {
 				dead[j] = true
 			} else {
 				kept = append(kept, j)
@@ -140,7 +140,7 @@ func (s *search) step(h int, now []path, look func([]float64) []float64) []path 
 	for i, p := range now {
 		first, end := rows.Choices(int(p.state))
 		if first == end {
-			add(path{p.returns, p.key, p.state, -1, int32(i)})
+			add(label{p.returns, p.key, p.state, -1, int32(i)})
 		}
 		for c := first; c < end; c++ {
 			next, _ := rows.Row(c)
@@ -149,9 +149,9 @@ func (s *search) step(h int, now []path, look func([]float64) []float64) []path 
 			}
 			v := append([]float64(nil), p.returns...)
 			floats.Add(v, rows.Returns(c))
-			add(path{v, look(v), next[0], int32(c - first), int32(i)})
+			add(label{v, look(v), next[0], int32(c - first), int32(i)})
 		}
-		if len(then) > maxPaths {
+		if len(then) > maxLabels {
 			return nil
 		}
 	}
@@ -164,8 +164,8 @@ func (s *search) step(h int, now []path, look func([]float64) []float64) []path 
 	return out
 }
 
-// betters reports whether a is nowhere larger than b, up to rounding.
-func betters(a, b []float64) bool {
+// dominates reports whether a is nowhere larger than b, up to rounding.
+func dominates(a, b []float64) bool {
 	for i, x := range a {
 		if x > b[i]+1e-13*math.Max(1, math.Abs(b[i])) {
 			return false

@@ -11,17 +11,17 @@ import (
 // a bound is left open.
 const mostRational = 40
 
-// patient is the discount from which on rounding is magnified too much. Models of up to mostPatient states are
-// worth the time then.
+// nearOneDiscount is the discount from which on rounding is magnified too much. Models of up to
+// mostPatient states are worth the time then.
 const (
-	patient     = 1 - 1e-5
-	mostPatient = 200
+	nearOneDiscount   = 1 - 1e-5
+	mostNearOneStates = 200
 )
 
 // rationalValues improves the policy of a scalar in rational arithmetic until no choice is better, and returns
 // the values of the states of its quotient, which are at most all of their backups. It returns nil if a policy
 // would go on for ever or a component is too large.
-func (p *stationary) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {
+func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {
 	q := z.Quotient
 	v := make([]*big.Rat, q.Rest+1)
 	v[q.Rest] = new(big.Rat)
@@ -37,7 +37,7 @@ func (p *stationary) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big
 }
 
 // rationalIteration is policy iteration in the component of the states [lo, hi). It reports whether it came to an end.
-func (p *stationary) rationalIteration(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
+func (p *infiniteHorizon) rationalIteration(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
 	const rounds = 100
 	for range rounds {
 		for s := lo; s < hi; s++ {
@@ -65,7 +65,7 @@ func (p *stationary) rationalIteration(z *markov.LeastTotal, dir, v []*big.Rat, 
 }
 
 // rationalAdvantage returns by how much the backup of choice i is above the value of state s.
-func (p *stationary) rationalAdvantage(q *markov.Quotient, i, s int32, dir, v []*big.Rat) *big.Rat {
+func (p *infiniteHorizon) rationalAdvantage(q *markov.Quotient, i, s int32, dir, v []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	to, prob := q.Row(i)
 	if len(to) == 0 && q.Choice[i] == markov.Stay {
@@ -86,7 +86,7 @@ func (p *stationary) rationalAdvantage(q *markov.Quotient, i, s int32, dir, v []
 }
 
 // rationalReward returns dir·r of choice i of a quotient.
-func (p *stationary) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat) *big.Rat {
+func (p *infiniteHorizon) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat) *big.Rat {
 	sum, c := new(big.Rat), int(q.Choice[i])
 	if c == markov.Stay {
 		return sum
@@ -102,7 +102,7 @@ func (p *stationary) rationalReward(q *markov.Quotient, i int32, dir []*big.Rat)
 
 // rationalSystem sets v to the values of the policy in the states [lo, hi), by elimination. It reports whether
 // the policy comes to rest.
-func (p *stationary) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
+func (p *infiniteHorizon) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo, hi int32) bool {
 	n := int(hi - lo)
 	rows := make([][]*big.Rat, n) // the last entry is the right-hand side
 	for j := range rows {
@@ -163,6 +163,6 @@ func (p *stationary) rationalSystem(z *markov.LeastTotal, dir, v []*big.Rat, lo,
 }
 
 // rationalBoundOf returns μ·v for rational values of the states of a quotient.
-func (p *stationary) rationalBoundOf(q *markov.Quotient, v []*big.Rat) *big.Rat {
+func (p *infiniteHorizon) rationalBoundOf(q *markov.Quotient, v []*big.Rat) *big.Rat {
 	return startValue(p.m, func(s int) *big.Rat { return v[q.Number[s]] })
 }

@@ -23,8 +23,8 @@ import (
 // withMemory looks for a policy that remembers whether it is done with the loops of a blend. It reports whether
 // there is one that is right. Loops in which a policy may stay for ever are left out second: whoever stays
 // there in the end need not go round them before.
-func (s *solver) withMemory(r *Result, p *stationary, b *blend, right func(r *Result) bool) (bool, error) {
-	fewer := &blend{parts: b.parts}
+func (s *solver) withMemory(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool, error) {
+	fewer := &policyMixture{parts: b.parts}
 	for j, c := range b.rays {
 		if !p.mayStay(c.ray) {
 			fewer.rays, fewer.steps = append(fewer.rays, c), append(fewer.steps, b.steps[j])
@@ -38,23 +38,24 @@ func (s *solver) withMemory(r *Result, p *stationary, b *blend, right func(r *Re
 }
 
 // mayStay reports whether a policy may go along a ray for ever.
-func (p *stationary) mayStay(r *ray) bool {
+func (p *infiniteHorizon) mayStay(r *ray) bool {
 	var room []markov.Taken
 	return !slices.ContainsFunc(r.states, func(s int32) bool {
-		return slices.ContainsFunc(p.choose(room[:0], r.policy, p.base.Number[s]),
+		return slices.ContainsFunc(p.takenChoices(room[:0], r.policy, p.quotient.Number[s]),
 			func(t markov.Taken) bool { return !p.neutralEnds.Inside[t.Choice] })
 	})
 }
 
 // doneWithLoops is withMemory for all rays of a blend.
-func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r *Result) bool) (bool, error) {
+func (s *solver) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
+	error) {
 	if len(b.rays) == 0 || s.opts.memoryless {
 		return false, nil
 	}
-	loops := loopsOf(b.rays)
+	loops := disjointLoops(b.rays)
 	var leaving [][]bool
 	for _, rays := range loops {
-		leaving = append(leaving, p.leaving(rays))
+		leaving = append(leaving, p.leavingChoices(rays))
 	}
 	ok, err := s.doneBy(r, p, b, loops, leaving, right)
 	if !ok || err != nil {
@@ -63,7 +64,7 @@ func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r 
 	// What the policy never does need not be remembered.
 	fewer, same := *r, true
 	for i := range leaving {
-		taken, err := r.takes(i)
+		taken, err := r.leavingTaken(i)
 		if err != nil {
 			return false, err
 		}
@@ -79,18 +80,18 @@ func (s *solver) doneWithLoops(r *Result, p *stationary, b *blend, right func(r 
 	return true, err
 }
 
-// takes returns those of the choices of the i-th memory that the policy of an answer may take before it took
+// leavingTaken returns those of the choices of the i-th memory that the policy of an answer may take before it took
 // one of them.
-func (r *Result) takes(i int) ([]bool, error) {
+func (r *Result) leavingTaken(i int) ([]bool, error) {
 	choices := r.Product.Monitors()[i].(*monitor.Taken).Choices
 	out := make([]bool, len(choices))
 	k, base := r.Product.Model.Kernel(0), r.Product.Base().Kernel(0)
-	for _, c := range r.components() {
-		process, err := induced(r.Product.Model, c.Policy)
+	for _, c := range r.mixture() {
+		process, err := inducedProcess(r.Product.Model, c.Policy)
 		if err != nil {
 			return nil, err
 		}
-		for s, yes := range reach(process, 1, nil).reached {
+		for s, yes := range analyseReachable(process, 1, nil).reachable {
 			if !yes || k.First[s] == k.First[s+1] || r.Product.Part(s, i) != 0 {
 				continue
 			}
@@ -106,16 +107,16 @@ func (r *Result) takes(i int) ([]bool, error) {
 	return out, nil
 }
 
-// components returns what is drawn at the start.
-func (r *Result) components() []Component {
+// mixtureturns what is drawn at the start.
+func (r *Result) mixture() []WeightedPolicy {
 	if r.Policy != nil {
-		return []Component{{1, r.Policy}}
+		return []WeightedPolicy{{1, r.Policy}}
 	}
-	return r.Components
+	return r.Mixture
 }
 
 // doneBy is doneWithLoops where some choices, of each loop, say that it is done.
-func (s *solver) doneBy(r *Result, p *stationary, b *blend, loops [][]column, leaving [][]bool,
+func (s *solver) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops [][]column, leaving [][]bool,
 	right func(r *Result) bool) (bool, error) {
 	var monitors []monitor.Monitor
 	for i := range loops {
@@ -128,34 +129,34 @@ func (s *solver) doneBy(r *Result, p *stationary, b *blend, loops [][]column, le
 	if err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
-	l, err := newRemembering(p, product)
+	l, err := newLoopProduct(p, product)
 	if err != nil {
 		return false, err
 	}
-	lifted, err := l.blend(s.ctx, b, loops)
+	lifted, err := l.liftMixture(s.ctx, b, loops)
 	if lifted == nil || err != nil {
 		return false, err
 	}
-	averaged := func(ctx context.Context) ([]Component, error) {
-		policy, err := l.to.average(ctx, lifted)
-		return []Component{{1, policy}}, err
+	averaged := func(ctx context.Context) ([]WeightedPolicy, error) {
+		policy, err := l.to.averageVisits(ctx, lifted)
+		return []WeightedPolicy{{1, policy}}, err
 	}
-	drawn := func(ctx context.Context) ([]Component, error) { return s.drawn(ctx, l.to, lifted) }
-	ok, err := s.settleIn(&total{l.to}, r, right, averaged, drawn)
+	drawn := func(ctx context.Context) ([]WeightedPolicy, error) { return s.drawnCandidate(ctx, l.to, lifted) }
+	ok, err := s.firstValidIn(&totalReward{l.to}, r, right, averaged, drawn)
 	if ok {
 		r.Product = product
 	}
 	return ok, err
 }
 
-// loopsOf returns rays in groups that have no state in common.
-func loopsOf(rays []column) [][]column {
+// disjointLoops returns rays in groups that have no state in common.
+func disjointLoops(rays []column) [][]column {
 	var out [][]column
 	for _, c := range rays {
 		loop := []column{c}
 		apart := out[:0:0]
 		for _, other := range out {
-			if slices.ContainsFunc(other, c.ray.meets) {
+			if slices.ContainsFunc(other, c.ray.intersects) {
 				loop = append(other, loop...)
 			} else {
 				apart = append(apart, other)
@@ -166,13 +167,13 @@ func loopsOf(rays []column) [][]column {
 	return out
 }
 
-// meets reports whether the ray of a column has a state in common.
-func (r *ray) meets(c column) bool {
+// intersects reports whether the ray of a column has a state in common.
+func (r *ray) intersects(c column) bool {
 	return slices.ContainsFunc(r.states, func(s int32) bool { return slices.Contains(c.ray.states, s) })
 }
 
-// leaving returns the choices in the states of some rays that none of these takes there.
-func (p *stationary) leaving(rays []column) []bool {
+// leavingChoices returns the choices in the states of some rays that none of these takes there.
+func (p *infiniteHorizon) leavingChoices(rays []column) []bool {
 	out := make([]bool, p.k.Choices())
 	for _, c := range rays {
 		for _, s := range c.ray.states {
@@ -184,7 +185,7 @@ func (p *stationary) leaving(rays []column) []bool {
 	var room []markov.Taken
 	for _, c := range rays {
 		for _, s := range c.ray.states {
-			for _, t := range p.choose(room[:0], c.ray.policy, p.base.Number[s]) {
+			for _, t := range p.takenChoices(room[:0], c.ray.policy, p.quotient.Number[s]) {
 				out[t.Choice] = false
 			}
 		}
@@ -192,15 +193,15 @@ func (p *stationary) leaving(rays []column) []bool {
 	return out
 }
 
-// A remembering takes policies of a model to its product with the memory of which loops are done.
-type remembering struct {
-	from, to *stationary
+// A loopProduct takes policies of a model to its product with the memory of which loops are done.
+type loopProduct struct {
+	from, to *infiniteHorizon
 	product  *monitor.Product
 	pairs    map[int32][]int32 // of each state of the model, those of the product
 }
 
-func newRemembering(p *stationary, product *monitor.Product) (*remembering, error) {
-	l := &remembering{from: p, product: product, pairs: make(map[int32][]int32)}
+func newLoopProduct(p *infiniteHorizon, product *monitor.Product) (*loopProduct, error) {
+	l := &loopProduct{from: p, product: product, pairs: make(map[int32][]int32)}
 	c := relevance{up: p.up, down: p.down}
 	for i := range int32(product.Model.States()) {
 		of := int32(product.State(int(i)))
@@ -211,28 +212,28 @@ func newRemembering(p *stationary, product *monitor.Product) (*remembering, erro
 	}
 	slices.Sort(c.without)
 	var err error
-	l.to, err = newStationary(product.Model, p.workers, c, p.tell)
+	l.to, err = newInfiniteHorizon(product.Model, p.workers, c, p.progress)
 	return l, err
 }
 
-// blend returns a blend of the same policies, which follow the rays of a loop before that is done. It is nil if
+// liftMixture returns a blend of the same policies, which follow the rays of a loop before that is done. It is nil if
 // nobody comes to some ray then.
-func (l *remembering) blend(ctx context.Context, b *blend, loops [][]column) (*blend, error) {
-	out := &blend{steps: b.steps}
+func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [][]column) (*policyMixture, error) {
+	out := &policyMixture{steps: b.steps}
 	for _, o := range b.parts {
 		to := l.to
-		if o.marks != nil {
+		if o.reaching != nil {
 			var marks []int32
-			for _, s := range o.marks {
+			for _, s := range o.reaching {
 				marks = append(marks, l.pairs[s]...)
 			}
-			twice, err := l.marked(marks)
+			twice, err := l.twoCopies(marks)
 			if err != nil {
 				return nil, err
 			}
-			to, o.marks = twice, marks
+			to, o.reaching = twice, marks
 		}
-		st := l.policy(&o.st, o.p.m, to.m)
+		st := l.liftRule(&o.st, o.p.m, to.m)
 		o.p, o.st = to, *st
 		out.parts = append(out.parts, o)
 	}
@@ -245,8 +246,8 @@ func (l *remembering) blend(ctx context.Context, b *blend, loops [][]column) (*b
 		}
 	}
 	for _, c := range b.rays {
-		loop := slices.IndexFunc(loops, func(rays []column) bool { return slices.ContainsFunc(rays, c.ray.meets) })
-		r := &ray{share: c.ray.share, policy: l.policy(c.ray.policy, l.from.m, l.to.m)}
+		loop := slices.IndexFunc(loops, func(rays []column) bool { return slices.ContainsFunc(rays, c.ray.intersects) })
+		r := &ray{share: c.ray.share, policy: l.liftRule(c.ray.policy, l.from.m, l.to.m)}
 		for _, s := range c.ray.states {
 			r.states = append(r.states, places[loop][s])
 		}
@@ -258,7 +259,8 @@ func (l *remembering) blend(ctx context.Context, b *blend, loops [][]column) (*b
 
 // place returns, of each state of a loop, that of the product in which some policies come there before it is
 // done, in the memory of the other loops with which they do most often; nil if they do not.
-func (l *remembering) place(ctx context.Context, parts []weighed, rays []column, loop int) (map[int32]int32, error) {
+func (l *loopProduct) place(ctx context.Context, parts []weightedRule, rays []column, loop int) (map[int32]int32,
+	error) {
 	var states, pairs []int32
 	for _, c := range rays {
 		states = append(states, c.ray.states...)
@@ -268,7 +270,7 @@ func (l *remembering) place(ctx context.Context, parts []weighed, rays []column,
 	for _, s := range states {
 		pairs = append(pairs, l.pairs[s]...)
 	}
-	visited, err := l.to.spend(ctx, pairs, parts)
+	visited, err := l.to.visitChoices(ctx, pairs, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -298,9 +300,9 @@ func (l *remembering) place(ctx context.Context, parts []weighed, rays []column,
 	return out, nil
 }
 
-// marked returns the product, marked with some of its states.
-func (l *remembering) marked(states []int32) (*stationary, error) {
-	m, err := marked(l.to.m, states)
+// twoCopies returns the product, marked with some of its states.
+func (l *loopProduct) twoCopies(states []int32) (*infiniteHorizon, error) {
+	m, err := twoCopies(l.to.m, states)
 	if err != nil {
 		return nil, err
 	}
@@ -310,12 +312,12 @@ func (l *remembering) marked(states []int32) (*stationary, error) {
 		c.without = append(c.without, s, s+n)
 	}
 	slices.Sort(c.without)
-	return newStationary(m, l.to.workers, c, l.to.tell)
+	return newInfiniteHorizon(m, l.to.workers, c, l.to.progress)
 }
 
-// policy returns a policy that does what another does, in each copy of the product what that does in the copy
+// liftRule returns a policy that does what another does, in each copy of the product what that does in the copy
 // of the model.
-func (l *remembering) policy(st *markov.Rule, from, to *cmdp.Model) *markov.Rule {
+func (l *loopProduct) liftRule(st *markov.Rule, from, to *cmdp.Model) *markov.Rule {
 	states, pairs := l.from.m.States(), l.to.m.States()
 	out := &markov.Rule{Actions: markov.NewActions(to.States(), l.from.mostActions)}
 	for i := range to.States() {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A flow computes the returns of a deterministic policy as the sum of occupancies times
+// A forwardPass computes the returns of a deterministic policy as the sum of occupancies times
 // returns, from the first step to the last. One number moves along each successor, in
 // place of the d that a recursion from the last step would have to fetch from places
 // all over memory, and none where the policy does not come, as in the first steps from
@@ -20,30 +20,30 @@ import (
 // The states are cut into blocks, whose number depends on the model alone. Each adds to
 // the occupancies of the next step in an array of its own, so that the order of all
 // sums, and with it every bit, is the same for any number of workers.
-type flow struct {
-	m          *cmdp.Model
-	workers    int
-	blocks     parallel.Division
-	work       int         // transitions of a policy and step, about
-	mass, next [][]float64 // of each block, S: share of the occupancy; 0 between calls
-	sums       [][]float64 // of each block: its part of the returns
-	stepwise   stepwise
+type forwardPass struct {
+	m               *cmdp.Model
+	workers         int
+	blocks          parallel.Division
+	work            int         // transitions of a policy and step, about
+	occupancy, next [][]float64 // of each block, S: share of the occupancy; 0 between calls
+	sums            [][]float64 // of each block: its part of the returns
+	stepwise        stepwise
 }
 
-// mostBlocks bounds the number of blocks, and so of workers that are of use.
-const mostBlocks = 4
+// mostStateBlocks bounds the number of blocks, and so of workers that are of use.
+const mostStateBlocks = 4
 
-func newFlow(m *cmdp.Model, workers int, each stepwise) *flow {
+func newForwardPass(m *cmdp.Model, workers int, each stepwise) *forwardPass {
 	states := m.States()
-	n := min(mostBlocks, max(1, states/threshold.Block))
+	n := min(mostStateBlocks, max(1, states/threshold.Block))
 	size := (states + n - 1) / n
-	f := &flow{m: m, workers: workers, stepwise: each,
+	f := &forwardPass{m: m, workers: workers, stepwise: each,
 		blocks: parallel.Division{N: states, Size: size, Parts: (states + size - 1) / size}}
 	if choices := m.Kernel(0).Choices(); choices > 0 {
 		f.work = int(float64(len(m.Kernel(0).Next)) / float64(choices) * float64(states))
 	}
 	for range f.blocks.Parts {
-		f.mass, f.next = append(f.mass, make([]float64, states)), append(f.next, make([]float64, states))
+		f.occupancy, f.next = append(f.occupancy, make([]float64, states)), append(f.next, make([]float64, states))
 		f.sums = append(f.sums, make([]float64, each.dim()))
 	}
 	return f
@@ -51,10 +51,10 @@ func newFlow(m *cmdp.Model, workers int, each stepwise) *flow {
 
 // returns computes the returns of a policy from a step and a start on, and leaves room, an entry for each choice,
 // in disorder. After an error the flow must not be used any more.
-func (f *flow) returns(ctx context.Context, first int, start []cmdp.StartState, policy []markov.Actions,
+func (f *forwardPass) returns(ctx context.Context, first int, start []cmdp.StartState, policy []markov.Actions,
 	room []float64) ([]float64, error) {
 	for _, st := range start {
-		f.mass[0][st.State] = st.Probability
+		f.occupancy[0][st.State] = st.Probability
 	}
 	for _, sum := range f.sums {
 		clear(sum)
@@ -66,7 +66,7 @@ func (f *flow) returns(ctx context.Context, first int, start []cmdp.StartState, 
 	}
 	r.Do = func(stage, block int) {
 		h := first + stage
-		from, to := f.mass, f.next
+		from, to := f.occupancy, f.next
 		if stage%2 == 1 {
 			from, to = to, from
 		}
@@ -87,7 +87,7 @@ func (f *flow) returns(ctx context.Context, first int, start []cmdp.StartState, 
 
 // step moves the occupancy of a block of states at step h: it leaves mass, is added to
 // the choices taken, and goes on to next. A state has mass from every block.
-func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *markov.Actions, choices []float64) {
+func (f *forwardPass) step(h, block int, mass [][]float64, next []float64, policy *markov.Actions, choices []float64) {
 	k, last := f.m.Kernel(h), h == f.m.Horizon()-1
 	lo, hi := f.blocks.Part(block)
 	var room [256]float64
@@ -118,7 +118,7 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *mark
 			c += policy.At(s)
 			choices[c] += x
 			if !last {
-				push(k, c, x, next)
+				propagateMass(k, c, x, next)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (f *flow) step(h, block int, mass [][]float64, next []float64, policy *mark
 
 // collectReturns adds the returns of the occupancies of the choices of a block to its sum, and
 // takes them away. The sums of few terms are added up, which keeps their rounding small.
-func (f *flow) collectReturns(h, block int, choices []float64) {
+func (f *forwardPass) collectReturns(h, block int, choices []float64) {
 	k := f.m.Kernel(h)
 	lo, hi := f.blocks.Part(block)
 	d := f.m.Dim()

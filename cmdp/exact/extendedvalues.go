@@ -21,22 +21,22 @@ func dot(form, v []float64) float64 {
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// An account says what returns that do not end come to in a task.
-type account struct {
+// An extendedValues says what returns that do not end come to in a task.
+type extendedValues struct {
 	task      cmdp.Task
 	relevance relevance
 	limits    []cmdp.Constraint // those of the target that are known
 }
 
-func newAccount(task cmdp.Task, c relevance) account {
+func newExtendedValues(task cmdp.Task, c relevance) extendedValues {
 	limits, _ := limitsOf(task)
-	return account{task, c, limits}
+	return extendedValues{task, c, limits}
 }
 
-// counted returns v in a form that costs and distances can be computed of. A total that does not end is
+// finiteReturns returns v in a form that costs and distances can be computed of. A total that does not end is
 // replaced by 0 if it matters to nothing, and by a number that is just large enough for all limits if it is
 // infinite where that is wanted. Any other one stays as it is.
-func (a *account) counted(v []float64) []float64 {
+func (a *extendedValues) finiteReturns(v []float64) []float64 {
 	if !slices.ContainsFunc(v, func(x float64) bool { return !isFinite(x) }) || a.relevance.up == nil {
 		return v
 	}
@@ -70,7 +70,7 @@ func (a *account) counted(v []float64) []float64 {
 
 // costOf returns the cost of the returns of a policy. It is infinite where a return is that the cost depends
 // on, NaN where one is undefined.
-func (a *account) costOf(v []float64) float64 {
+func (a *extendedValues) costOf(v []float64) float64 {
 	g, affine := a.task.Cost.(cost.Affine)
 	for i, x := range v {
 		switch {
@@ -81,5 +81,5 @@ func (a *account) costOf(v []float64) float64 {
 			return math.Inf(1)
 		}
 	}
-	return a.task.Cost.Value(a.counted(v))
+	return a.task.Cost.Value(a.finiteReturns(v))
 }

@@ -21,12 +21,12 @@ const (
 	keptAscents    = 60   // policies of so many of the last steps become columns
 )
 
-// prime finds multipliers of the rows near the best ones before there is a mixture, where parts of a sum have
+// dualAscent finds multipliers of the rows near the best ones before there is a mixture, where parts of a sum have
 // columns of their own and many rows are binding. To price all parts takes little time there beside a solution
 // of the master, and the multipliers of a master with few columns say little: from them alone a hundred parts
 // with 150 rows take twenty times as long. The policies that the last steps met become columns. What is found
 // is only where column generation begins.
-func (s *solver) prime() error {
+func (s *solver) dualAscent() error {
 	blocks := len(s.master.blocks)
 	if blocks == 1 || s.penalties != nil || !s.complete || !s.affine || len(s.rows) == 0 ||
 		len(s.master.columns) >= knownPolicies*blocks {
@@ -48,13 +48,13 @@ func (s *solver) prime() error {
 		}
 	}
 	for _, p := range a.last {
-		if _, err := s.addColumns(p.priced, p.dir); err != nil {
+		if _, err := s.addColumns(p.pricedPolicy, p.dir); err != nil {
 			return err
 		}
 	}
-	s.primed = a.best
-	for k := range s.primed {
-		s.primed[k] /= s.master.rows[k].elastic
+	s.ascentMultipliers = a.best
+	for k := range s.ascentMultipliers {
+		s.ascentMultipliers[k] /= s.master.rows[k].scale
 	}
 	return nil
 }
@@ -70,12 +70,12 @@ type ascent struct {
 	level  float64   // by how much more is hoped for
 	stall  int
 	mean   []float64 // subgradient, averaged over the steps
-	last   []ascended
+	last   []ascentPolicy
 }
 
-// ascended is a policy with the direction that it was found in.
-type ascended struct {
-	priced
+// ascentPolicy is a policy with the direction that it was found in.
+type ascentPolicy struct {
+	pricedPolicy
 	dir []float64
 }
 
@@ -85,10 +85,10 @@ func (a *ascent) step(first bool) error {
 	support := 0.0
 	for k, y := range a.nu {
 		row := &a.master.rows[k]
-		floats.AddScaled(dir, y/row.elastic, row.Normal)
-		support += y * (row.Offset / row.elastic)
+		floats.AddScaled(dir, y/row.scale, row.Normal)
+		support += y * (row.Offset / row.scale)
 	}
-	p, err := a.source.price(a.ctx, dir, 0)
+	p, err := a.pricing.price(a.ctx, dir, 0)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (a *ascent) step(first bool) error {
 	if len(a.last) == keptAscents {
 		a.last = a.last[1:]
 	}
-	a.last = append(a.last, ascended{p, dir})
+	a.last = append(a.last, ascentPolicy{p, dir})
 	share := newestAscent
 	if first {
 		share = 1
 	}
 	for k := range a.mean {
 		row := &a.master.rows[k]
-		excess := (floats.Dot(row.Normal, p.returns) - row.Offset) / row.elastic
+		excess := (floats.Dot(row.Normal, p.returns) - row.Offset) / row.scale
 		a.mean[k] += share * (excess - a.mean[k])
 	}
 	a.move(p.value - support + a.base)

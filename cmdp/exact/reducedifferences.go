@@ -16,14 +16,14 @@ type visitedColumn struct {
 	visits []float32 // of each state in which policies of the mixture differ
 }
 
-// narrow replaces policies of a mixture by policies between two of them, until all differ in few states, see
+// reduceDifferences replaces policies of a mixture by policies between two of them, until all differ in few states, see
 // between. Purification then has few states to look at. What the face preserves stays the same. The cost may
 // grow by allowance in all; it is the same up to rounding for all policies between two best ones.
-func (p *stationary) narrow(ctx context.Context, columns []column, weights []float64, f face,
+func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []column, weights []float64, f face,
 	allowance float64) ([]column, []float64, error) {
 	const few, most = 1, 200
-	f.limits = slices.Clone(f.limits) // whose offsets change on the way
-	var apart []int32                 // where they differ, which policies between them do not elsewhere
+	f.inequalities = slices.Clone(f.inequalities) // whose offsets change on the way
+	var apart []int32                             // where they differ, which policies between them do not elsewhere
 	for s := range p.m.States() {
 		if slices.ContainsFunc(columns, func(c column) bool { return c.policy.At(s) != columns[0].policy.At(s) }) {
 			apart = append(apart, int32(s))
@@ -35,10 +35,10 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		if err != nil {
 			return nil, nil, err
 		}
-		mix[j] = &visitedColumn{c, weights[j], p.outline(x, apart)}
+		mix[j] = &visitedColumn{c, weights[j], p.visitsIn(x, apart)}
 	}
 	for n := range most {
-		a, b, differ := farthest(mix, apart)
+		a, b, differ := mostDifferent(mix, apart)
 		if len(differ) <= few {
 			break
 		}
@@ -46,14 +46,14 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 		var grown float64
 		// Where half of the way costs more, the other half costs less.
 		for _, ends := range [][2]*visitedColumn{{a, b}, {b, a}} {
-			between, forever, err := p.between(ctx, ends[0], ends[1], apart, differ, n%3 < 2)
+			between, forever, err := p.partialSwitch(ctx, ends[0], ends[1], apart, differ, n%3 < 2)
 			if err != nil {
 				return nil, nil, err
 			}
 			if forever {
 				continue
 			}
-			next, grown = exchangeIn(mix, between, f)
+			next, grown = pivotIn(mix, between, f)
 			if next != nil && grown <= allowance {
 				break
 			}
@@ -63,9 +63,10 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 			break
 		}
 		allowance -= math.Max(0, grown)
-		for i := range f.limits {
-			f.limits[i].Offset -= floats.Dot(f.limits[i].Normal, meanOf(next)) - floats.Dot(f.limits[i].Normal,
-				meanOf(mix))
+		for i := range f.inequalities {
+			f.inequalities[i].Offset -= floats.Dot(f.inequalities[i].Normal, meanOf(next)) -
+				floats.Dot(f.inequalities[i].Normal,
+					meanOf(mix))
 		}
 		mix = next
 	}
@@ -76,12 +77,12 @@ func (p *stationary) narrow(ctx context.Context, columns []column, weights []flo
 	return columns, weights, nil
 }
 
-// splice returns the policy that does as the first of two in the last of the states in which they differ, and as
+// crossoverver returns the policy that does as the first of two in the last of the states in which they differ, and as
 // the second in the others, so many of them as its weight is; nil if it does not come to rest as they do.
-func (p *stationary) splice(ctx context.Context, columns []column, weights []float64) (*column, error) {
+func (p *infiniteHorizon) crossover(ctx context.Context, columns []column, weights []float64) (*column, error) {
 	a, b := columns[0].policy, columns[1].policy
 	var differ []int32
-	for _, s := range p.base.Origin {
+	for _, s := range p.quotient.Origin {
 		if a.At(int(s)) != b.At(int(s)) {
 			differ = append(differ, s)
 		}
@@ -94,13 +95,13 @@ func (p *stationary) splice(ctx context.Context, columns []column, weights []flo
 	if err != nil || slices.ContainsFunc(returns, func(x float64) bool { return !isFinite(x) }) {
 		return nil, err
 	}
-	p.evaluated = &evaluated{policy, slices.Clone(returns)}
+	p.lastEvaluated = &evaluatedPolicy{policy, slices.Clone(returns)}
 	return &column{returns: returns, policy: &policy}, nil
 }
 
-// farthest returns the two policies that differ in most of the states that either
+// mostDifferent returns the two policies that differ in most of the states that either
 // visits, and the places of these states in apart.
-func farthest(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ []int32) {
+func mostDifferent(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ []int32) {
 	for i, x := range mix {
 		for _, y := range mix[:i] {
 			var places []int32
@@ -117,10 +118,10 @@ func farthest(mix []*visitedColumn, apart []int32) (a, b *visitedColumn, differ 
 	return a, b, differ
 }
 
-// between returns the policy that does as b in the first of the states of apart in which they differ, and as a
+// partialSwitch returns the policy that does as b in the first of the states of apart in which they differ, and as a
 // elsewhere: in half of them or, if guess is true, as far as makes up for the weight of b, and a little
 // farther. forever reports that it does not come to rest as a and b do.
-func (p *stationary) between(ctx context.Context, a, b *visitedColumn, apart, differ []int32,
+func (p *infiniteHorizon) partialSwitch(ctx context.Context, a, b *visitedColumn, apart, differ []int32,
 	guess bool) (h *visitedColumn, forever bool, err error) {
 	policy, first := a.policy.Clone(), len(differ)/2
 	if guess {
@@ -142,38 +143,39 @@ func (p *stationary) between(ctx context.Context, a, b *visitedColumn, apart, di
 	if err != nil {
 		return nil, false, err
 	}
-	return &visitedColumn{column{returns: p.sum(st, x), policy: &policy}, 0, p.outline(x, apart)}, len(x.Recurrent) > 0,
+	return &visitedColumn{column{returns: p.sumReturns(st, x), policy: &policy}, 0, p.visitsIn(x, apart)},
+		len(x.Recurrent) > 0,
 		nil
 }
 
-// outline returns visits of some states that are above 0 where x is, in half the memory.
-func (p *stationary) outline(x *markov.Occupancy, states []int32) []float32 {
+// visitsIn returns visits of some states that are above 0 where x is, in half the memory.
+func (p *infiniteHorizon) visitsIn(x *markov.Occupancy, states []int32) []float32 {
 	out := make([]float32, len(states))
 	for j, s := range states {
-		if y := p.seen(x, s); y > 0 {
+		if y := p.visitsTo(x, s); y > 0 {
 			out[j] = float32(min(max(y, math.SmallestNonzeroFloat32), math.MaxFloat32))
 		}
 	}
 	return out
 }
 
-// exchangeIn gives a new policy as much weight as it can take from the others while what the face preserves
+// pivotIn gives a new policy as much weight as it can take from the others while what the face preserves
 // stays the same, so that one of them drops out. It returns the growth of the cost. It returns nil if there is
 // no such exchange.
-func exchangeIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visitedColumn, grown float64) {
+func pivotIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visitedColumn, grown float64) {
 	all := append(slices.Clone(mix), h)
 	n := len(all)
-	if len(f.keep)+1 >= n {
+	if len(f.equalities)+1 >= n {
 		return nil, 0
 	}
-	matrix := make([][]float64, len(f.keep)+1)
+	matrix := make([][]float64, len(f.equalities)+1)
 	for i := range matrix {
 		matrix[i] = make([]float64, n)
 		for j, o := range all {
 			matrix[i][j] = 1
-			if i < len(f.keep) {
+			if i < len(f.equalities) {
 				// Returns count from those of the new one, for the sake of small differences.
-				matrix[i][j] = floats.Dot(f.keep[i].Normal, minus(o.returns, h.returns)) / f.keep[i].elastic
+				matrix[i][j] = floats.Dot(f.equalities[i].Normal, minus(o.returns, h.returns)) / f.equalities[i].scale
 			}
 		}
 	}
@@ -197,7 +199,7 @@ func exchangeIn(mix []*visitedColumn, h *visitedColumn, f face) (next []*visited
 		}
 	}
 	change := minus(meanOf(next), before)
-	for _, r := range f.limits {
+	for _, r := range f.inequalities {
 		if floats.Dot(r.Normal, change) > r.Offset {
 			return nil, 0
 		}

@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// discounted is the pricer of discounted sums.
-type discounted struct{ *stationary }
+// discountedReward is the pricer of discounted sums.
+type discountedReward struct{ *infiniteHorizon }
 
-func (p *discounted) traits() traits {
-	return traits{plain: true, endless: true, large: p.swept, patient: p.gamma > patient, steps: p.steps,
-		relevance: &p.relevance, apart: p.apart, splice: p.splice}
+func (p *discountedReward) traits() traits {
+	return traits{singlePolicy: true, infiniteHorizon: true, usesSweeps: p.usesSweeps,
+		nearOneDiscount: p.gamma > nearOneDiscount, steps: p.steps,
+		relevance: &p.relevance, purificationCost: p.purificationCost, crossover: p.crossover}
 }
 
 // extent takes what the extremes of a step come to, or rest, rounded outwards.
-func (p *discounted) extent(_ context.Context, lower, upper []float64) error {
+func (p *discountedReward) extent(_ context.Context, lower, upper []float64) error {
 	d := p.dim()
 	rests := len(p.k.Returns) == 0
 	for s := range p.m.States() {
@@ -28,7 +29,7 @@ func (p *discounted) extent(_ context.Context, lower, upper []float64) error {
 	}
 	for j, r := range p.k.Returns {
 		total := r / (1 - p.gamma)
-		rounding := 4 * unit * math.Abs(total)
+		rounding := 4 * roundoff * math.Abs(total)
 		lower[j%d], upper[j%d] = min(lower[j%d], total-rounding), max(upper[j%d], total+rounding)
 	}
 	return nil

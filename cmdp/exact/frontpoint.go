@@ -1,0 +1,162 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+)
+
+// A supportingPoint is the answer of a weighted problem: a point of a curve, and the half-space that no policy is
+// beyond.
+type supportingPoint struct {
+	*Result
+	mixed  bool
+	policy *lazyPolicy
+}
+
+// solve minimises a linear cost, up to aim where a model is so large that less takes longer.
+func (f *front) solve(p pricer, gradient []float64, aim float64) (*supportingPoint, error) {
+	if t := p.traits(); f.task.Target == nil && len(f.task.Constraints) == 0 && t.singlePolicy {
+		w, err := f.withoutLimits(p, gradient, aim)
+		if w != nil || err != nil {
+			return w, err
+		}
+	}
+	return f.withLimits(p, gradient, aim)
+}
+
+// withoutLimits is solve without limits: what is cheapest is one policy, and no master is needed. It returns nil if
+// there is none.
+func (f *front) withoutLimits(p pricer, gradient []float64, aim float64) (*supportingPoint, error) {
+	enough := 0.0
+	if aim == 0 {
+		enough = 0.01 * f.opts.Error
+	}
+	p.configure(f.opts.Working, enough, true)
+	defer p.configure(f.opts.Working, 0, false)
+	for {
+		found, err := p.price(f.ctx, gradient, aim)
+		f.result.Iterations++
+		if err != nil || found.ray != nil {
+			return nil, err
+		}
+		value, margin := found.value, found.margin
+		if !found.certified {
+			value, margin, err = p.recheck(f.ctx, gradient)
+		}
+		if err != nil || math.IsInf(margin, 1) {
+			return nil, err
+		}
+		r := &Result{Status: Optimal, Returns: found.withInfinite}
+		if r.Returns == nil {
+			r.Returns = slices.Clone(found.returns)
+		}
+		r.Objective = dot(gradient, r.Returns)
+		r.Bound = math.Min(value-margin, r.Objective)
+		r.Gap = r.Objective - r.Bound
+		if !isFinite(r.Objective) {
+			return nil, nil
+		}
+		if found.approximate && r.Gap > aim {
+			aim = 0
+			p.configure(f.opts.Working, 0, true)
+			continue
+		}
+		c := newColumn(found, gradient)
+		f.columns = append(f.columns, c)
+		f.planner.keepColumns(f.columns)
+		return &supportingPoint{Result: r, policy: f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
+			if c.policy != nil {
+				return &Result{Policy: &Policy{steps: []markov.Rule{{Actions: *c.policy}}}}, nil
+			}
+			policy, err := q.recoverPolicy(ctx, []column{c}, []float64{1}, face{cost: gradient}, math.Inf(1))
+			return &Result{Policy: policy}, err
+		})}, nil
+	}
+}
+
+// lazily returns the policy that work makes, when it is asked for.
+func (f *front) lazily(work func(context.Context, pricer) (*Result, error)) *lazyPolicy {
+	planner, relevance, opts := f.planner, f.relevance, f.opts.Options
+	return &lazyPolicy{make: func(ctx context.Context) (r *Result, err error) {
+		err = planner.withPricer(ctx, relevance, opts, func(q pricer) (err error) {
+			r, err = work(ctx, q)
+			return err
+		})
+		return r, err
+	}}
+}
+
+// withLimits is solve with limits: column generation, starting from all policies that are known.
+func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supportingPoint, error) {
+	box, err := f.box(p)
+	if err != nil {
+		return nil, err
+	}
+	task, opts := f.task, f.opts.Options
+	opts.NoNearest = true
+	task.Cost, err = cost.NewLinear(gradient, box)
+	if err != nil {
+		return nil, fmt.Errorf("exact: front: %w", err)
+	}
+	s, err := newSolver(f.ctx, p, task, opts)
+	if err != nil {
+		return nil, err
+	}
+	if f.columns == nil {
+		f.columns = f.planner.columns
+	}
+	s.seed, s.seedSuffices = f.columns, len(f.columns) > 0
+	if s.traits.usesSweeps {
+		s.absoluteGap = aim
+	}
+	verdict, err := s.decide()
+	w := &supportingPoint{}
+	if err == nil && !s.traits.relevanceOnly && (verdict == Optimal || verdict == Undecided) {
+		w.Result, err = s.mixtureResult()
+		w.mixed = true
+		w.policy = f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
+			of := *s
+			of.ctx, of.pricing, of.pricer, of.traits = ctx, q, q, q.traits()
+			r := &Result{}
+			return r, of.recoverIncumbent(r)
+		})
+	} else if err == nil {
+		w.Result, err = s.answer(verdict)
+		w.mixed = err == nil && (w.Randomized > 0 || len(w.Mixture) > 0)
+		r := w.Result
+		w.policy = &lazyPolicy{known: r}
+	}
+	f.planner.keepColumns(s.master.columns)
+	f.columns = s.master.withoutLinks()
+	f.result.Iterations += s.iterations
+	return w, err
+}
+
+// box returns the box of all returns.
+func (f *front) box(p pricer) (*geometry.Box, error) {
+	if f.task.Box != nil {
+		return f.task.Box, nil
+	}
+	lower, upper := make([]float64, f.planner.m.Dim()), make([]float64, f.planner.m.Dim())
+	if err := p.extent(f.ctx, lower, upper); err != nil {
+		return nil, err
+	}
+	box, err := geometry.NewBox(lower, upper)
+	if err != nil {
+		return nil, fmt.Errorf("exact: front: %w", err)
+	}
+	return box, nil
+}
+
+// mixtureResult is finalResult without a policy: the returns are those of the mixture.
+func (s *solver) mixtureResult() (*Result, error) {
+	return s.withBounds(&Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance,
+		Joined:  s.joined,
+		Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost})
+}
