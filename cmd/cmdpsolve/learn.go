@@ -125,6 +125,7 @@ func (c *learnCommand) run(ctx context.Context, name string) error {
 		}
 		c.parallel = 1
 	}
+	c.simulator.samples = c.sample.asked(c.flags)
 	p, err := c.simulator.load(ctx, name, c.streams, true, c.open)
 	defer c.simulator.close()
 	if err != nil {

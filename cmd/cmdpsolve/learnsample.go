@@ -16,8 +16,10 @@ import (
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/simulator"
 
 	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/floats"
 )
 
 // sampleOptions are the options of learn for planning from samples of every choice.
@@ -138,6 +140,7 @@ func (c *learnCommand) checkPlan() (err error) {
 
 // planSamples plans for a simulator.
 func (c *learnCommand) planSamples(ctx context.Context, name string) error {
+	c.simulator.samples = true
 	p, err := c.simulator.load(ctx, name, c.streams, true, c.open)
 	defer c.simulator.close()
 	if err != nil {
@@ -200,19 +203,19 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 		return cfg, nil, usage("%s: nothing to learn for: give a goal, constraints or a target", p.name)
 	}
 	switch {
+	case p.means() && c.sample.span == 0:
+		return cfg, nil, usage("%s: to sample for long-run means give --span, a bound on the span of the relative "+
+			"values of good policies: see cmdpsolve help command", p.name)
 	case p.hello != nil && !p.hello.Settable:
 		return cfg, nil, usage("--sample: the simulator cannot be asked anywhere: its hello must say \"set_state\": true")
 	case p.hello != nil && p.hello.Start == nil:
 		return cfg, nil, usage("--sample: the simulator must say where episodes begin: its hello has no \"start\"")
+	case p.means() && p.hello != nil && p.hello.Terminates:
+		return cfg, nil, usage("--sample: long-run means of a simulator that may end by itself, as its hello says: want " +
+			"one that goes on")
 	case p.hello != nil:
-		cfg.Pooled = true
-		env, err = c.simulator.source.Simulator(p.hello, p.steps())
-		return cfg, env, err
+		return c.sampledSimulator(p, cfg)
 	case p.endless():
-		if p.Model.Average() && c.sample.span == 0 {
-			return cfg, nil, usage("%s: to sample for long-run means give --span, a bound on the span of the relative "+
-				"values of good policies: see cmdpsolve help command", p.name)
-		}
 		endless, err := cmdp.NewEndless(p.Model)
 		if err != nil {
 			return cfg, nil, usage("%s: %w", p.name, err)
@@ -235,6 +238,32 @@ func (c *learnCommand) sampled(p *loaded) (cfg baseline.Config, env cmdp.Environ
 		cfg.Knowledge.Support = baseline.SupportOf(p.Model)
 	}
 	return cfg, env, nil
+}
+
+// sampledSimulator is what is told of a simulator, and the simulator.
+func (c *learnCommand) sampledSimulator(p *loaded, cfg baseline.Config) (baseline.Config, cmdp.Environment, error) {
+	cfg.Pooled = true
+	if p.endless() {
+		cfg.Endless = &baseline.Endless{Discount: p.Problem.SimulatedDiscount}
+	}
+	program, err := c.simulator.source.Simulator(p.hello, p.steps())
+	if err != nil || !p.endless() || cfg.Endless.Discount == 1 {
+		return cfg, program, err
+	}
+	return cfg, &discountedSimulator{Simulator: program, scale: 1 / (1 - cfg.Endless.Discount)}, nil
+}
+
+// A discountedSimulator has returns that are divided by 1 − γ, as those of [cmdp.Endless] are.
+type discountedSimulator struct {
+	*simulator.Simulator
+	scale float64
+}
+
+// Step takes a step of the program.
+func (s *discountedSimulator) Step(returns []float64, rng *rand.Rand, h, state, action int) int {
+	next := s.Simulator.Step(returns, rng, h, state, action)
+	floats.Scale(s.scale, returns)
+	return next
 }
 
 // promise says, before anything is sampled, what the samples will be good for.

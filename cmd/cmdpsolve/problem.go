@@ -286,12 +286,28 @@ func (p *loaded) sizeWith(returns []string) string {
 
 // endless reports whether the problem is one of long-run means or of a discount, without episodes.
 func (p *loaded) endless() bool {
+	if p.hello != nil {
+		return p.Problem.SimulatedDiscount > 0
+	}
 	return p.Shape() == nil && (p.Model.Average() || p.Model.Discount() < 1)
+}
+
+// means reports whether returns are long-run means.
+func (p *loaded) means() bool {
+	if p.hello != nil {
+		return p.Problem.SimulatedDiscount == 1
+	}
+	return p.Model.Average()
 }
 
 // time says over which time returns are summed.
 func (p *loaded) time() string {
-	if p.Shape() != nil {
+	switch {
+	case p.hello != nil && p.means():
+		return "long-run mean of a step"
+	case p.hello != nil && p.endless():
+		return "discount " + report.Short(p.Problem.SimulatedDiscount)
+	case p.Shape() != nil:
 		return fmt.Sprintf("horizon %d", p.steps())
 	}
 	return timeOf(p.Model, p.Returns, p.Model.Mean)

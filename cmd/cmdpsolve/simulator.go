@@ -22,6 +22,7 @@ import (
 type simulatorOptions struct {
 	command string
 	timeout time.Duration
+	samples bool // every choice is sampled, and no episodes are played
 	flags   *pflag.FlagSet
 	source  *simulator.Source // nil if a model is played
 }
@@ -76,7 +77,12 @@ func (o *simulatorOptions) load(ctx context.Context, name string, s streams, lea
 	if err != nil {
 		return nil, unread(name, err)
 	}
-	return &loaded{Query: q, name: name, hello: hello}, nil
+	out := &loaded{Query: q, name: name, hello: hello}
+	if out.endless() && !o.samples {
+		return nil, usage("%s: a simulator is played in episodes: want a horizon; long-run means and discounts are for "+
+			"learn --sample and plan --simulator", name)
+	}
+	return out, nil
 }
 
 // options has the runs of a contest play the simulator, if there is one.

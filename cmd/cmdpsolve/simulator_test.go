@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"cmdpsolve/cmdp"
 )
 
 // playModel is a simulator for tests, which plays the model of a problem file. In an episode and
@@ -47,7 +49,17 @@ func playModel() {
 		episode, _ = strconv.Atoi(os.Args[3])
 		step, _ = strconv.Atoi(os.Args[4])
 	}
-	sh := p.Model.Shape()
+	sh, scale := p.Model.Shape(), 1.0
+	if sh == nil {
+		endless, err := cmdp.NewEndless(p.Model)
+		if err != nil {
+			panic(err)
+		}
+		sh = endless.Shape()
+		if !p.Model.Average() {
+			scale = 1 - p.Model.Discount() // of the program's own returns
+		}
+	}
 	hello := map[string]any{"hello": 1, "states": sh.States(), "start": sh.StartStates()[0].State}
 	if fault == "silent" {
 		delete(hello, "start")
@@ -61,7 +73,7 @@ func playModel() {
 	}
 	lower, upper := sh.StepReturns(0)
 	for i, name := range p.Returns {
-		returns += fmt.Sprintf(`,%q:[%g,%g]`, name, lower[i], upper[i])
+		returns += fmt.Sprintf(`,%q:[%g,%g]`, name, scale*lower[i], scale*upper[i])
 	}
 	hello["actions"], hello["returns"] = actions, json.RawMessage("{"+returns[1:]+"}") // in this order
 	out := json.NewEncoder(to)

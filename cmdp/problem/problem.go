@@ -30,6 +30,10 @@ type Problem struct {
 	// then.
 	Model     *cmdp.Model
 	Simulated *cmdp.Shape
+	// SimulatedDiscount is 0 if a simulator is played in episodes. Otherwise it is the discount, 1 for long-run means,
+	// and Simulated is the shape of a step, as in [cmdp.Endless]: with a discount γ its returns are those of the
+	// simulator over 1 − γ.
+	SimulatedDiscount float64
 	// Returns names the d coordinates.
 	Returns []string
 	// Kinds says what each return is, if one of them is derived; else it is nil.

@@ -152,10 +152,13 @@ func (x *Process) states() int {
 
 // horizon returns the number of steps of an episode, 0 without a horizon.
 func (x *Process) horizon() int {
-	if x.Model == nil {
-		return x.of.Simulated.Horizon()
+	switch {
+	case x.Model != nil:
+		return x.Model.Horizon()
+	case x.of.SimulatedDiscount > 0:
+		return 0
 	}
-	return x.Model.Horizon()
+	return x.of.Simulated.Horizon()
 }
 
 // stationary reports whether steps do not differ.

@@ -30,12 +30,12 @@ func (p *Problem) Shape() *cmdp.Shape {
 }
 
 // modelKeys are the keys of a problem file that only a model has.
-var modelKeys = []string{"discount", "criterion", "states", "labels", "coordinates", "start", "return_to_go",
+var modelKeys = []string{"states", "labels", "coordinates", "start", "return_to_go",
 	"opponent", "transitions"}
 
 // ReadSimulated reads a problem file that says what is wanted of a simulator: its name, the
-// horizon, goal, constraints and target. What is wrong is returned as [Errors], everything at
-// once. The problem has no model.
+// horizon, or a discount or long-run means, goal, constraints and target. What is wrong is returned
+// as [Errors], everything at once. The problem has no model.
 func ReadSimulated(path string, sim *Simulation, opts Options) (*Problem, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func ReadSimulated(path string, sim *Simulation, opts Options) (*Problem, error)
 	return h.p, nil
 }
 
-// simulated reads the document. A number of steps is all that it may say of the simulator.
+// simulated reads the document. Over which time returns count is all that it may say of the simulator.
 func (h *header) simulated(root *node, sim *Simulation) {
 	at := (*path)(nil)
 	h.mapping(root, nil, documentKeys)
@@ -79,12 +79,7 @@ func (h *header) simulated(root *node, sim *Simulation) {
 			h.bad(n, at, "the simulator has %q: want these, or leave them out", sim.Returns)
 		}
 	})
-	h.member(root, "horizon", func(n *node, at *path) {
-		h.spec.Horizon, _ = h.integer(n, at, 1, h.limits.horizon)
-	})
-	if h.spec.Horizon == 0 && root.get("horizon") == nil {
-		h.bad(nil, at.key("horizon"), "missing: want a number of steps, since the simulator tells none")
-	}
+	h.readSimulatedTime(root)
 	h.member(root, "goal", h.readGoal)
 	h.member(root, "constraints", h.readConstraints)
 	for i := range h.p.Constraints {
@@ -99,7 +94,10 @@ func (h *header) simulated(root *node, sim *Simulation) {
 		h.judgeForm(root)
 		return
 	}
-	shape, err := sim.Shape(h.spec.Horizon)
+	shape, err := sim.Shape(max(1, h.spec.Horizon))
+	if err == nil && h.p.SimulatedDiscount > 0 && h.p.SimulatedDiscount < 1 {
+		shape, err = discountedStep(shape, h.p.SimulatedDiscount)
+	}
 	if err != nil {
 		h.bad(root.get("horizon"), at.key("horizon"), "%s", trimmed(err, "simulator: "))
 		return
@@ -107,6 +105,40 @@ func (h *header) simulated(root *node, sim *Simulation) {
 	h.p.Simulated = shape
 	h.judgeForm(root)
 	h.p.head = newHead(h.file, root)
+}
+
+// readSimulatedTime reads over which time returns count. What the simulator tells of that serves where the document
+// says nothing.
+func (h *header) readSimulatedTime(root *node) {
+	at := (*path)(nil).key("horizon")
+	switch {
+	case slices.ContainsFunc(timeKeys, func(key string) bool { return root.get(key) != nil }):
+		h.spec.Horizon = 0
+		h.readTime(root)
+	case h.spec.Horizon == 0:
+		h.bad(nil, at, "missing: want a number of steps, since the simulator tells none; or, for plans from samples, "+
+			"a discount or criterion: average")
+	}
+	switch {
+	case h.spec.Average:
+		h.p.SimulatedDiscount = 1
+	case h.spec.Discount == 1:
+		h.bad(root.get("discount"), at, "totals need a model: want a discount below 1, a horizon, or criterion: average")
+	default:
+		h.p.SimulatedDiscount = h.spec.Discount
+	}
+}
+
+// discountedStep is the shape of a step whose returns are divided by 1 − γ.
+func discountedStep(step *cmdp.Shape, discount float64) (*cmdp.Shape, error) {
+	lower, upper := step.StepReturns(0)
+	box := cmdp.Interval{Lower: slices.Clone(lower), Upper: slices.Clone(upper)}
+	for i := range lower {
+		box.Lower[i] /= 1 - discount
+		box.Upper[i] /= 1 - discount
+	}
+	return cmdp.NewShape(cmdp.ShapeSpec{Horizon: 1, Dim: step.Dim(), Start: step.StartStates(),
+		First: step.AgentOffsets(), Returns: []cmdp.Interval{box}})
 }
 
 // Wanted returns goal, constraints and target as they stand in a problem file. It allocates.
