@@ -12,8 +12,8 @@ import (
 	"cmdpsolve/cmdp/problem"
 )
 
-// A Change asks "what if": it changes goal, limits and target of a problem. A limit is
-// replaced where the problem has one on that side of the return, else added.
+// A Change asks "what if": it changes goal, limits and target of a problem. A limit
+// replaces all that the problem has on that side of what it names, else it is added.
 type Change struct {
 	// Maximize or Minimize, if not "", names the return that is the goal instead of the problem's.
 	Maximize, Minimize string
@@ -164,15 +164,21 @@ func bound(c *problem.Constraint, atLeast bool) **float64 {
 
 // limit puts a bound in the place of those on its side of what it names.
 func (e *edit) limit(b Bound) error {
-	atLeast := b.Kind == "at_least"
+	atLeast, changed := b.Kind == "at_least", -1
 	for _, l := range e.q.Limits {
 		named := l.Return == b.Return || l.Scope == EveryEpisode && l.expected.name == b.Return
 		if !named || l.AtLeast != atLeast || l.Constraint < 0 || slices.Contains(e.p.Returns, b.Return) {
 			continue
 		}
-		if e.change(l, b.Value) {
-			return nil
+		switch {
+		case changed < 0 && e.change(l, b.Value):
+			changed = l.Constraint
+		case changed >= 0 && changed != l.Constraint:
+			e.change(l, math.Inf(1))
 		}
+	}
+	if changed >= 0 {
+		return nil
 	}
 	if err := e.declare(b.Return); err != nil {
 		return err

@@ -97,15 +97,9 @@ func (q *Query) softened(ctx context.Context) (*Query, error) {
 func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give float64) (Clash, error) {
 	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 	switch {
-	case (l.Scope == OnAverage || l.Scope == WithProbability) && len(q.Of(WorstEpisodes)) > 0:
-		needed, err := q.neededAnywhere(ctx, l, give)
-		clash.Needed, clash.Give = needed, math.Abs(needed-l.Bound)
-		return clash, err
+	case l.Scope != OfTarget && len(q.Of(WorstEpisodes)) > 0:
+		return q.clashAnywhere(ctx, l, l.Slack(give))
 	case math.IsInf(give, 1):
-	case l.Scope == WorstEpisodes:
-		needed, err := q.neededOfWorst(ctx, l, l.Slack(give))
-		clash.Needed, clash.Give = needed, math.Abs(needed-l.Bound)
-		return clash, err
 	case l.Scope == EveryEpisode:
 		clash.Probability = 1 - give
 	default:
@@ -127,7 +121,12 @@ func (q *Query) neededOfWorst(ctx context.Context, l *Limit, enough float64) (fl
 	}
 	number := slices.IndexFunc(q.Of(WorstEpisodes), func(o *Limit) bool { return o.Constraint == l.Constraint })
 	needed := l.Bound + way*enough
-	wide, err := q.With(ctx, Change{Bounds: []Bound{{l.Return, side(l.AtLeast), needed}}})
+	p := *q.Problem
+	p.Constraints = slices.Clone(p.Constraints)
+	c := &p.Constraints[l.Constraint]
+	*c = copied(*c)
+	**bound(c, l.AtLeast) = needed
+	wide, err := q.family.compile(ctx, &p, q.options.Thresholds)
 	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
 		return 0, err
 	}
@@ -222,7 +221,7 @@ func (q *Query) conflictAnywhere(ctx context.Context) ([]Clash, error) {
 		if l == nil {
 			one.Give, err = q.distanceAnywhere(ctx)
 		} else {
-			one, err = q.clashAnywhere(ctx, l)
+			one, err = q.clashAnywhere(ctx, l, math.Inf(1))
 		}
 		out = append(out, one)
 	}
@@ -255,11 +254,14 @@ func fewest(all []*Limit, clash func([]*Limit) bool) []*Limit {
 	return core
 }
 
-// clashAnywhere says how far a limit has to give, whatever the thresholds of the worst episodes.
-func (q *Query) clashAnywhere(ctx context.Context, l *Limit) (Clash, error) {
-	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
+// clashAnywhere says how far a limit has to give, whatever the thresholds of the worst episodes. It is enough if it
+// gives so much at the thresholds of the query.
+func (q *Query) clashAnywhere(ctx context.Context, l *Limit, enough float64) (clash Clash, err error) {
+	clash = Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 	if l.Scope == WorstEpisodes {
-		enough, err := q.enoughOfWorst(ctx, l)
+		if math.IsInf(enough, 1) {
+			enough, err = q.enoughOfWorst(ctx, l)
+		}
 		if err != nil || math.IsInf(enough, 1) {
 			return clash, err
 		}
@@ -267,12 +269,13 @@ func (q *Query) clashAnywhere(ctx context.Context, l *Limit) (Clash, error) {
 		clash.Give = math.Abs(clash.Needed - l.Bound)
 		return clash, err
 	}
-	needed, err := q.neededAnywhere(ctx, l, math.Inf(1))
+	needed, err := q.neededAnywhere(ctx, l, enough)
+	give := math.Abs(needed - l.expected.bound)
 	if l.Scope == EveryEpisode {
-		clash.Probability = 1 - math.Abs(needed-l.expected.bound)
+		clash.Probability = 1 - give
 		return clash, err
 	}
-	clash.Needed, clash.Give = needed, math.Abs(needed-l.Bound)
+	clash.Needed, clash.Give = needed, give
 	return clash, err
 }
 
@@ -347,7 +350,7 @@ func (q *Query) neededAnywhere(ctx context.Context, l *Limit, enough float64) (f
 		way = -1
 	}
 	number := slices.Index(q.Limits, l)
-	least := way*l.Bound + enough
+	least := way*l.expected.bound + enough
 	err := q.EachThreshold(ctx, func(at *Query) error {
 		task, err := at.without(ctx, at.Limits[number])
 		if errors.Is(err, geometry.ErrEmpty) {
