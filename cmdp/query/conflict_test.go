@@ -150,6 +150,13 @@ func TestNeededInConflicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(found) > 0 {
+			all, err := q.conflictAnywhere(t.Context()) // which is asked where some thresholds do for these
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, all...)
+		}
 		for _, c := range found {
 			said := func(what string) {
 				name := "the target"

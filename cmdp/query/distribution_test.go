@@ -67,6 +67,36 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestIntervalsAgainstJackknife: half-widths of means, deviations and tails are those of the jackknife, which leaves
+// out one episode after the other.
+func TestIntervalsAgainstJackknife(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 6))
+	numbers := func(s Spread) []float64 { return []float64{s.Mean, s.SD, s.Lowest, s.Highest} }
+	for trial := range 4 {
+		const n = 1000
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = []float64{rng.Float64(), rng.NormFloat64(), rng.ExpFloat64(), -rng.ExpFloat64()}[trial]
+		}
+		slices.Sort(x)
+		share := func(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
+		var sum, squares [4]float64
+		for i := range x {
+			d := describe(slices.Delete(slices.Clone(x), i, i+1), share(n-1), 0)
+			for k, v := range numbers(d.Spread) {
+				sum[k] += v
+				squares[k] += v * v
+			}
+		}
+		for k, half := range numbers(*describe(x, share(n), n).CI95) {
+			want := 1.96 * math.Sqrt((squares[k]-sum[k]*sum[k]/n)*(n-1)/n)
+			if math.Abs(half-want) > 0.1*want {
+				t.Errorf("sample %d: number %d is known up to %g: want %g", trial, k, half, want)
+			}
+		}
+	}
+}
+
 // TestBinIntervals: at an end of the interval of a share the shares that were found are z standard errors away
 // (Wilson 1927), at the end that is farther off.
 func TestBinIntervals(t *testing.T) {

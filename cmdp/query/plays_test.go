@@ -356,6 +356,21 @@ transitions:
 				t.Fatal(err)
 			}
 		}
+		all, stopping, err := s.Expected(t.Context())
+		if err != nil || math.Abs(all[0]-mean) > stopping[0]+1e-12 {
+			t.Errorf("trial %d: %v in the long run, %v: the mean of %d steps is said to be within %g: want %g off", trial,
+				all, err, steps, stopping[0], all[0]-mean)
+		}
+		for _, d := range drawn {
+			_, part, err := NewSimulation(q, []Drawn{{1, d.Policy}}, 1, steps).Expected(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopping[0] -= d.Weight * part[0]
+		}
+		if math.Abs(stopping[0]) > 1e-9 {
+			t.Errorf("trial %d: what stopping changes of a draw is not the mean of the parts", trial)
+		}
 		for i, want := range []float64{mean, 0.7 / leave} {
 			if math.Abs(s.Mean[i]-want) > 2.6*s.Half(i)+1e-9 {
 				t.Errorf("trial %d: return %d is %g ± %g: want %g", trial, i, s.Mean[i], s.Half(i), want)

@@ -1,0 +1,221 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+// drawRows draws the transitions of a problem of three states and the returns gain and cost, in eighths. Actions of a
+// state without rows are a rest. With ends every step may come to the rest, where all is over.
+func drawRows(rng *rand.Rand, ends bool) string {
+	var b strings.Builder
+	eighths := func() float64 { return float64(rng.IntN(17)-4) / 8 }
+	b.WriteString("states: [a, b, c]\nstart: {a: 0.5, b: 0.25, c: 0.25}\ntransitions:\n")
+	for _, s := range []string{"a", "b", "c"} {
+		if s == "c" && (ends || rng.IntN(2) == 0) {
+			continue
+		}
+		for action := range 2 {
+			fmt.Fprintf(&b, "  - {state: %s, action: %d, outcomes: [", s, action)
+			for outcome := range 2 {
+				next := []string{"a", "b", "c"}[rng.IntN(3)]
+				if ends && outcome == 0 {
+					next = "c"
+				}
+				fmt.Fprintf(&b, "{probability: 0.5, next: %s, returns: {gain: %g, cost: %g}},", next, eighths(), eighths())
+			}
+			b.WriteString("]}\n")
+		}
+	}
+	return b.String()
+}
+
+// TestBoxHoldsAllReturns: with every kind of time the box of possible returns holds those of each policy that never
+// draws.
+func TestBoxHoldsAllReturns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 51))
+	for trial := range 60 {
+		time := []string{"horizon: 3", "discount: 0.75", "discount: 1", "criterion: average", "discount: 1"}[trial%5]
+		returns := "returns: [gain, cost]\n"
+		if trial%5 == 4 {
+			returns = "returns: {gain: {}, cost: {criterion: average}}\n"
+		}
+		q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+drawRows(rng, trial%5 == 2 || trial%5 == 4))
+		lower, upper := q.Task.Box.Lower(), q.Task.Box.Upper()
+		for n := range 8 {
+			rule := []int32{int32(n % 2), int32(n / 2 % 2), int32(n / 4)}
+			for s := range rule {
+				if first, end := q.Model.Rows(0).Choices(s); first == end {
+					rule[s] = 0
+				}
+			}
+			policy := cmdp.Deterministic(slices.Repeat([][]int32{rule}, max(1, q.Model.Horizon())))
+			v, _, err := NewSimulation(q, []Drawn{{1, policy}}, 1, 1).Expected(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range v {
+				if x < lower[i]-1e-9 || x > upper[i]+1e-9 {
+					t.Errorf("trial %d: %s is %g: want it in the box, from %g to %g", trial, q.Returns[i], x, lower[i],
+						upper[i])
+				}
+			}
+		}
+	}
+}
+
+// said is all that a query says of its limits, what is best, and what it costs to keep them.
+func said(t *testing.T, q *Query, err error) string {
+	t.Helper()
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, l := range q.Limits {
+		fmt.Fprintf(&b, "%s, %v of %v in %d, %v, %s %s %g, from %g of %v, for %s %v %g\n", l.Name, l.Scope, l.Share,
+			l.Step, l.Enforced(), l.Return, l.Kind(), l.Bound, l.Threshold, l.Thresholds, l.expected.name,
+			l.expected.atLeast, l.expected.bound)
+	}
+	r, err := q.Solve(t.Context(), exact.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	fmt.Fprintf(&b, "%v, missed by %.6f\n", r.Status, r.Violation)
+	planner, err := q.Planner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := planner.Solve(t.Context(), cmdp.Task{Box: q.Task.Box, Cost: q.Task.Cost}, exact.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	fmt.Fprintf(&b, "%.6f without limits\n", q.Sense()*free.Objective+0)
+	if r.Status == exact.Optimal {
+		fmt.Fprintf(&b, "%.6f, keeps them: %v\n", q.Sense()*r.Objective+0, q.Keeps(r.Returns))
+	}
+	return b.String()
+}
+
+// TestChangedIsFresh: what a query says that was changed again and again, and may share a model with those before,
+// is what a query says that is made of the changed problem.
+func TestChangedIsFresh(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 52))
+	fleet, err := problem.Read("../problem/testdata/fleet/chargers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for trial := range 120 {
+		var texts []string
+		for _, l := range drawLimits(rng) {
+			texts = append(texts, l.String())
+		}
+		p := fleet
+		opts := Options{Resolution: []float64{0, 1.5}[trial%2]}
+		if trial%10 > 0 {
+			p = mustParse(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}, "+
+				"soon: {reach: 0, within: {return: gain, at_most: 2}}}", "constraints: ["+strings.Join(texts, ", ")+"]"))
+		}
+		q, err := New(t.Context(), p, opts)
+		for n := 0; n < 6 && err == nil; n++ {
+			var c Change
+			names := q.Limitable()
+			switch goal := names[rng.IntN(len(names))]; {
+			case rng.IntN(2) > 0 || !slices.Contains(q.Returns, goal):
+			case rng.IntN(2) == 0:
+				c.Maximize = goal
+			default:
+				c.Minimize = goal
+			}
+			for range rng.IntN(3) {
+				b := Bound{names[rng.IntN(len(names))], side(rng.IntN(2) == 0), math.Round(1000*4*rng.Float64()) / 1000}
+				old, is := q.Given(b.Kind, b.Return)
+				switch {
+				case rng.IntN(5) == 0:
+					b.Value = math.Inf(1)
+				case is:
+					b.Value = math.Round(1000*(old+0.1*rng.NormFloat64())) / 1000
+				case strings.HasPrefix(b.Return, "P(") || b.Return == "much" || b.Return == "soon":
+					b.Value /= 4
+				}
+				c.Bounds = append(c.Bounds, b)
+			}
+			next, changed := q.With(t.Context(), c)
+			if errors.Is(changed, ErrChange) {
+				break
+			}
+			if next == nil {
+				t.Fatal(changed)
+			}
+			with := opts
+			with.Thresholds = next.options.Thresholds
+			fresh, err := New(t.Context(), next.Problem, with)
+			if got, want := said(t, next, changed), said(t, fresh, err); got != want {
+				t.Errorf("trial %d: %v\nchanged to %+v:\n%s\nmade of the changed problem:\n%s", trial, texts, c, got, want)
+			}
+			if changed != nil {
+				break
+			}
+			q = next
+		}
+	}
+}
+
+// TestNotesOfTotals: a total is said to be never or always beyond a limit where that is so from each start, by going
+// through all that can happen.
+func TestNotesOfTotals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 53))
+	counts := make(map[string]int)
+	for range 100 {
+		limit, kind := float64(rng.IntN(17)-4)/4, []string{"exceeds", "excess", "meets"}[rng.IntN(3)]
+		q := parsed(t, fmt.Sprintf("format: cmdp/1\nhorizon: 2\nreturns: {gain: {}, cost: {}, much: {%s: {return: gain, "+
+			"limit: %g}}}\n%s", kind, limit, drawRows(rng, false)))
+		m := q.Problem.Model
+		least, most := math.Inf(1), math.Inf(-1)
+		var from func(h, s int, total float64)
+		from = func(h, s int, total float64) {
+			rows := m.Rows(h)
+			first, end := rows.Choices(s)
+			if h == m.Horizon() || first == end {
+				least, most = min(least, total), max(most, total)
+				return
+			}
+			for c := first; c < end; c++ {
+				next, _ := rows.Row(c)
+				for e, to := range next {
+					from(h+1, int(to), total+rows.Outcome(c, e)[0])
+				}
+			}
+		}
+		for _, st := range m.StartStates() {
+			from(0, st.State, 0)
+		}
+		relation, never, always := "above", most <= limit, least > limit
+		if kind == "meets" {
+			relation, never, always = "below", least >= limit, most < limit
+		}
+		want := map[[2]bool]string{{true, false}: "never", {false, true}: "always"}[[2]bool{never, always}]
+		got := ""
+		for _, note := range q.Notes {
+			for _, word := range []string{"never", "always"} {
+				if note == fmt.Sprintf("The total of gain is %s %s %g, whatever is done.", word, relation, limit) {
+					got += word
+				}
+			}
+		}
+		if counts[want]++; got != want {
+			t.Errorf("totals from %g to %g, %s %g: %q: want %q", least, most, relation, limit, q.Notes, want)
+		}
+	}
+	if counts["never"] < 3 || counts["always"] < 3 {
+		t.Errorf("%v: want more", counts)
+	}
+}
