@@ -410,7 +410,7 @@ func checkDraw(t *testing.T, plays []map[float64]float64, said string, q *Query,
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Components = append(r.Components, exact.Component{Weight: weight, Policy: one.Policy})
+		r.Mixture = append(r.Mixture, exact.WeightedPolicy{Weight: weight, Policy: one.Policy})
 		floats.AddScaled(r.Returns, weight, one.Returns)
 	}
 	for _, row := range q.Task.Constraints {
