@@ -51,8 +51,7 @@ goal: {maximize: gain}
 %s
 transitions:
   - {state: 0, action: careful, next: {0: 1}, returns: [1]}
-  - {state: 0, action: bold, outcomes: [{probability: 0.25, next: 0, returns: [0]},
-	{probability: 0.5, next: 0, returns: [2]}, {probability: 0.25, next: 0, returns: [4]}]}
+  - {state: 0, action: bold, outcomes: [{probability: 0.25, next: 0, returns: [0]}, {probability: 0.5, next: 0, returns: [2]}, {probability: 0.25, next: 0, returns: [4]}]}
 `
 
 // TestEpisodesByHand: the total is below 2 only with a bold step that gains 0 and another that gains
@@ -317,8 +316,7 @@ constraints: [{return: fuel, at_most: 3, probability: 0.9}]
 transitions:
   - {state: a, action: rush, next: {b: 0.7, a: 0.3}, returns: [2, 1]}
   - {state: a, action: rest, next: {a: 1}, returns: [0.5, 0]}
-  - {state: b, action: rush, outcomes: [{probability: 0.5, next: a, returns: [3, 2]},
-	{probability: 0.5, next: b, returns: [3, 0]}]}
+  - {state: b, action: rush, outcomes: [{probability: 0.5, next: a, returns: [3, 2]}, {probability: 0.5, next: b, returns: [3, 0]}]}
   - {state: b, action: rest, next: {a: 0.5, b: 0.5}, returns: [0, 0]}
 `)
 	// States are 2·spent + (a or b), spent up to 4, which is too much; the last return counts passing the limit.
