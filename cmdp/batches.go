@@ -33,7 +33,7 @@ func (b *batches) observe(total *Counts, tr *Trajectory) {
 			}
 			continue
 		}
-		total.shape.EachTwin(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h),
+		total.shape.EachEquivalent(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h),
 			func(state, action, next int, returns []float64) {
 				total.observe(h, state, action, next, returns)
 				b.filling.observe(h, state, action, next, returns)

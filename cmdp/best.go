@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// induct is backward induction on a known model of finite horizon. backup returns the
+// backwardInduction is backward induction on a known model of finite horizon. backup returns the
 // value of a state at step h from the values of the next step. The answer is the values of
 // the first step. now and next have an entry for each state. The error is that of ctx.
-func induct[V any](ctx context.Context, m *Model, now, next []V,
+func backwardInduction[V any](ctx context.Context, m *Model, now, next []V,
 	backup func(rows *Rows, h, s int, next []V) V) ([]V, error) {
 	clear(next)
 	for h := m.horizon - 1; h >= 0; h-- {
@@ -31,9 +31,9 @@ func induct[V any](ctx context.Context, m *Model, now, next []V,
 // actions that are equal up to rounding it takes the first. It allocates.
 func BestPolicy(m *Model, direction []float64) (policy Deterministic, least float64) {
 	policy = firstActions(m)
-	values, _ := induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states),
+	values, _ := backwardInduction(context.Background(), m, make([]float64, m.states), make([]float64, m.states),
 		func(rows *Rows, h, s int, next []float64) float64 {
-			x, a := rows.best(direction, s, next)
+			x, a := rows.bestAction(direction, s, next)
 			policy[h][s] = int32(a)
 			return x
 		})
@@ -58,10 +58,10 @@ func firstActions(m *Model) Deterministic {
 func BestReturns(m *Model, direction []float64) []float64 {
 	d := m.Dim()
 	vectors := [2][]float64{make([]float64, d*m.states), make([]float64, d*m.states)} // of even and odd steps
-	induct(context.Background(), m, make([]float64, m.states), make([]float64, m.states),
+	backwardInduction(context.Background(), m, make([]float64, m.states), make([]float64, m.states),
 		func(rows *Rows, h, s int, next []float64) float64 {
-			x, a := rows.best(direction, s, next)
-			rows.follow(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
+			x, a := rows.bestAction(direction, s, next)
+			rows.policyBackup(vectors[h%2][s*d:(s+1)*d], vectors[(h+1)%2], s, a)
 			return x
 		})
 	returns := make([]float64, d)
@@ -73,10 +73,10 @@ func BestReturns(m *Model, direction []float64) []float64 {
 	return returns
 }
 
-// best returns the least value of a choice of state s, and the first action that has it up
+// bestAction returns the least value of a choice of state s, and the first action that has it up
 // to rounding. Products are rounded before they are added (the conversions forbid a fused
 // operation), so that the answer is the same on every machine.
-func (r *Rows) best(direction []float64, s int, next []float64) (least float64, action int) {
+func (r *Rows) bestAction(direction []float64, s int, next []float64) (least float64, action int) {
 	const rounding = 1e-12
 	first, end := r.Choices(s)
 	if first == end { // the process rests
@@ -102,8 +102,8 @@ func (r *Rows) best(direction []float64, s int, next []float64) (least float64, 
 	return least, action
 }
 
-// follow sets v to the returns of an action in state s and of what follows it.
-func (r *Rows) follow(v, next []float64, s, action int) {
+// policyBackup sets v to the returns of an action in state s and of what follows it.
+func (r *Rows) policyBackup(v, next []float64, s, action int) {
 	d := len(v)
 	first, end := r.Choices(s)
 	if first == end { // the process rests
@@ -139,7 +139,7 @@ func (m *Model) extremes(policy Policy, direction []float64, visit func(h, s int
 	if policy != nil {
 		probs = make([]float64, m.shape.MaxActions())
 	}
-	values, _ := induct(context.Background(), m, make([]bounds, m.states), make([]bounds, m.states),
+	values, _ := backwardInduction(context.Background(), m, make([]bounds, m.states), make([]bounds, m.states),
 		func(rows *Rows, h, s int, next []bounds) bounds {
 			first, end := rows.Choices(s)
 			b := bounds{math.Inf(1), math.Inf(-1)}

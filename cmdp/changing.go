@@ -77,7 +77,7 @@ func NewChanging(m *Model, schedule ReturnSchedule, seed uint64) (*Changing, err
 	if schedule.Other != nil {
 		c.end = schedule.Other.returnTables()
 		if len(c.end) != len(c.base) {
-			c.base, c.end = spread(c.base, m.horizon), spread(c.end, m.horizon)
+			c.base, c.end = perStep(c.base, m.horizon), perStep(c.end, m.horizon)
 		}
 	}
 	if err := c.makeShape(); err != nil {
@@ -141,8 +141,8 @@ func (m *Model) returnTables() [][]float64 {
 	return tables
 }
 
-// spread repeats a table that serves all steps for each of them.
-func spread(tables [][]float64, steps int) [][]float64 {
+// perStep repeats a table that serves all steps for each of them.
+func perStep(tables [][]float64, steps int) [][]float64 {
 	if len(tables) == 1 {
 		return slices.Repeat(tables, steps)
 	}

@@ -125,11 +125,11 @@ func (c *Counts) Observe(tr *Trajectory) {
 		if tr.Actions[h] < 0 {
 			continue // the process rested
 		}
-		if c.shape.twins == nil { // allocates nothing
+		if c.shape.factor == nil { // allocates nothing
 			c.observe(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h))
 			continue
 		}
-		c.shape.EachTwin(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h),
+		c.shape.EachEquivalent(h, tr.States[h], tr.Actions[h], tr.States[h+1], tr.Return(h),
 			func(state, action, next int, returns []float64) {
 				c.observe(h, state, action, next, returns)
 			})

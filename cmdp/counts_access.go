@@ -59,7 +59,7 @@ func (c *Counts) Add(h, state, action, next int, times uint32) error {
 	case times == 0:
 		return nil
 	}
-	sh.EachTwin(h, state, action, next, nil, func(state, action, next int,
+	sh.EachEquivalent(h, state, action, next, nil, func(state, action, next int,
 		_ []float64) {
 		c.add(h, state, action, next, times)
 	})

@@ -96,9 +96,9 @@ func NewTermsDual(shape *Shape, task Task, penalty *Penalty) (*TermsDual, error)
 	}
 	u.penalty = penalty
 	u.state.Penalty = penalty.start(task.Cost)
-	u.aim()
+	u.setDirection()
 	u.Keep(&u.state.Episodes, &u.state.Cost, &u.state.Target, &u.state.Penalty)
-	u.Then(func() error { u.aim(); return nil })
+	u.Then(func() error { u.setDirection(); return nil })
 	return u, nil
 }
 
@@ -117,8 +117,8 @@ func (u *TermsDual) targetDiameter(target geometry.Compact) float64 {
 	return diameter(u.lower, u.upper)
 }
 
-// aim sets the direction to φ + ρϕ.
-func (u *TermsDual) aim() {
+// setDirection sets the direction to φ + ρϕ.
+func (u *TermsDual) setDirection() {
 	clear(u.dir)
 	if u.cost != nil {
 		floats.Add(u.dir, u.state.Cost)
@@ -166,7 +166,7 @@ func (u *TermsDual) Observe(value []float64, low float64) Evidence {
 			targetDual: u.before,
 			dir:        u.dir, value: value, low: low, evidence: ev, now: st.Target, mean: u.mean})
 	}
-	u.aim()
+	u.setDirection()
 	return ev
 }
 

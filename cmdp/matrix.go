@@ -50,10 +50,10 @@ func (b *backup) game(s seenState) (bounds, decision) {
 	v := bounds{low: value}
 	v.up, _ = most(up, row, cols)
 	if a := pureAction(row); a >= 0 {
-		return v, take(a)
+		return v, pureDecision(a)
 	}
 	p.mixed = append(p.mixed, row...)
-	return v, mix(len(p.mixed) - len(row))
+	return v, mixedDecision(len(p.mixed) - len(row))
 }
 
 // guess solves the matrix game of the returns of a state, given by the numbers
@@ -66,9 +66,9 @@ func (p *matrixPlan) guess(scalars []float64, ids []int32, cols int) (bounds, de
 	row := p.guessed[:len(ids)/cols]
 	low, up := p.solver.Solve(row, p.col[:cols], q)
 	if a := pureAction(row); a >= 0 {
-		return bounds{low, up}, take(a)
+		return bounds{low, up}, pureDecision(a)
 	}
-	return bounds{low, up}, mix(guessedPlace)
+	return bounds{low, up}, mixedDecision(guessedPlace)
 }
 
 // most returns max_b Σ_a row_a·q(a, b) and where it is attained.

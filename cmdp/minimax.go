@@ -136,7 +136,7 @@ func (g *Minimax) backward(ctx context.Context, dir []float64,
 	if len(dir) != g.model.dim {
 		panic(badDim)
 	}
-	values, err := induct(ctx, g.model, g.now, g.next, func(rows *Rows, h, s int, next []bounds) bounds {
+	values, err := backwardInduction(ctx, g.model, g.now, g.next, func(rows *Rows, h, s int, next []bounds) bounds {
 		n := g.state(rows, s, dir, next)
 		if n == 0 { // the process rests
 			return next[s]

@@ -52,8 +52,8 @@ type ModelSpec struct {
 	ReturnToGo *Interval
 	// Promised says that ReturnToGo follows from how the model was made, so that NewModel need not check it.
 	Promised bool
-	// Twins are handed on to the shape, see [ShapeSpec].
-	Twins Twins
+	// Factor is handed on to the shape, see [ShapeSpec].
+	Factor KnownFactor
 }
 
 // NewModel validates spec and returns the model that it describes. The slices of
@@ -156,7 +156,7 @@ func (spec *ModelSpec) means() []bool {
 func (m *Model) buildShape(of *ModelSpec) error {
 	toGo := of.ReturnToGo
 	spec := ShapeSpec{Horizon: m.horizon, Dim: m.dim, Start: m.start, ReturnToGo: toGo, Opponents: of.Opponents,
-		Twins: of.Twins}
+		Factor: of.Factor}
 	for h := range m.rows {
 		k := &m.rows[h].kernel
 		spec.First = append(spec.First, k.First)

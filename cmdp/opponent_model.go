@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// aim is what opponents share that know the game: the direction in which they want to push
+// minimaxResponder is what opponents share that know the game: the direction in which they want to push
 // the mean return.
-type aim struct {
+type minimaxResponder struct {
 	memoryless
 	game   *Minimax
 	target geometry.Compact // nil to follow the learner
@@ -22,7 +22,7 @@ type aim struct {
 	point  []float64
 }
 
-func newAim(m *Model, target geometry.Compact) (*aim, error) {
+func newMinimaxResponder(m *Model, target geometry.Compact) (*minimaxResponder, error) {
 	if m == nil {
 		return nil, errors.New(noModel)
 	}
@@ -33,14 +33,14 @@ func newAim(m *Model, target geometry.Compact) (*aim, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &aim{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
+	a := &minimaxResponder{game: game, target: target, dir: make([]float64, m.dim), point: make([]float64, m.dim)}
 	floats.AddConst(1/math.Sqrt(float64(m.dim)), a.dir)
 	a.Keep(&a.dir)
 	return a, nil
 }
 
-// turn sets the direction for an episode.
-func (a *aim) turn(v *View) error {
+// updateDirection sets the direction for an episode.
+func (a *minimaxResponder) updateDirection(v *View) error {
 	if a.fixed {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (a *aim) turn(v *View) error {
 // policy of the maximiser in the zero-sum game along the present direction θ.
 // It does not use the agent's policy.
 type AdversarialOpponent struct {
-	*aim
+	*minimaxResponder
 	Policy
 }
 
@@ -75,7 +75,7 @@ type AdversarialOpponent struct {
 // it has none or zero stays as it was, at first (1, …, 1)/√d. A learner without a
 // direction needs a target.
 func NewAdversarialOpponent(m *Model, target geometry.Compact) (*AdversarialOpponent, error) {
-	a, err := newAim(m, target)
+	a, err := newMinimaxResponder(m, target)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func NewAdversarialOpponent(m *Model, target geometry.Compact) (*AdversarialOppo
 
 // Begin solves the game in the present direction, by one value iteration.
 func (o *AdversarialOpponent) Begin(v *View) error {
-	if err := o.turn(v); err != nil {
+	if err := o.updateDirection(v); err != nil {
 		return err
 	}
 	_, _, err := o.game.Solve(context.Background(), o.dir)
@@ -94,18 +94,18 @@ func (o *AdversarialOpponent) Begin(v *View) error {
 // A BestResponseOpponent knows the kernel and the agent's policy of each episode.
 // It plays the best response to that policy: one that maximises ⟨θ, V⟩.
 type BestResponseOpponent struct {
-	*aim
+	*minimaxResponder
 	Policy
 }
 
 // NewBestResponseOpponent returns the opponent for a known game. target is as for
 // [NewAdversarialOpponent].
 func NewBestResponseOpponent(m *Model, target geometry.Compact) (*BestResponseOpponent, error) {
-	a, err := newAim(m, target)
+	a, err := newMinimaxResponder(m, target)
 	if err != nil {
 		return nil, err
 	}
-	return &BestResponseOpponent{aim: a}, nil
+	return &BestResponseOpponent{minimaxResponder: a}, nil
 }
 
 // NewBestResponseAlong returns the opponent that plays the best response in one
@@ -131,7 +131,7 @@ func NewBestResponseAlong(m *Model, dir []float64) (*BestResponseOpponent, error
 
 // Begin finds the best response, by one value iteration.
 func (o *BestResponseOpponent) Begin(v *View) error {
-	if err := o.turn(v); err != nil {
+	if err := o.updateDirection(v); err != nil {
 		return err
 	}
 	var err error

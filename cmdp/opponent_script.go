@@ -67,12 +67,12 @@ func (o *ScriptedOpponent) Begin(v *View) error {
 // Choose returns the action of the script, -1 if there is none.
 func (o *ScriptedOpponent) Choose(_ *rand.Rand, h, _ int) int { return o.at(o.episode, h) }
 
-func (o *ScriptedOpponent) markov() (Policy, bool) { return pure{o}, o.everywhere }
+func (o *ScriptedOpponent) markov() (Policy, bool) { return pureStrategy{o}, o.everywhere }
 
-// pure is the policy of an opponent that draws nothing.
-type pure struct{ Opponent }
+// pureStrategy is the policy of an opponent that draws nothing.
+type pureStrategy struct{ Opponent }
 
-func (p pure) Distribution(dst []float64, h, s int) {
+func (p pureStrategy) Distribution(dst []float64, h, s int) {
 	clear(dst)
 	dst[p.Choose(nil, h, s)] = 1
 }

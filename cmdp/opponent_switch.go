@@ -66,16 +66,18 @@ func (o *SwitchingOpponent) Choose(rng *rand.Rand, h, s int) int {
 	return o.members[o.now].Choose(rng, h, s)
 }
 
-// turns is the policy of a SwitchingOpponent whose members have one each.
-type turns struct {
+// switchingPolicy is the policy of a SwitchingOpponent whose members have one each.
+type switchingPolicy struct {
 	*SwitchingOpponent
 	policies []Policy
 }
 
-func (t turns) Distribution(dst []float64, h, s int) { t.policies[t.now].Distribution(dst, h, s) }
+func (t switchingPolicy) Distribution(dst []float64, h, s int) {
+	t.policies[t.now].Distribution(dst, h, s)
+}
 
 func (o *SwitchingOpponent) markov() (Policy, bool) {
-	t := turns{o, make([]Policy, len(o.members))}
+	t := switchingPolicy{o, make([]Policy, len(o.members))}
 	for i, m := range o.members {
 		p, ok := Markov(m)
 		if !ok {

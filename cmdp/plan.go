@@ -53,11 +53,11 @@ type decision int32
 
 const unseen decision = -1
 
-// take is the decision for one action.
-func take(action int) decision { return decision(action) }
+// pureDecision is the decision for one action.
+func pureDecision(action int) decision { return decision(action) }
 
-// mix is the decision for the mixed strategy that starts at the given place.
-func mix(place int) decision { return unseen - 1 - decision(place) }
+// mixedDecision is the decision for the mixed strategy that starts at the given place.
+func mixedDecision(place int) decision { return unseen - 1 - decision(place) }
 
 // mixed returns the place of a mixed strategy, and whether the decision is one.
 func (d decision) mixed() (place int, ok bool) { return int(unseen - 1 - d), d < unseen }
@@ -110,7 +110,7 @@ func (p *Plan) guess(h, s int) (d decision, value bounds) {
 	} else {
 		for c := first; c < end; c++ {
 			if r := scalar[t.id[c]]; r < best.low {
-				best, d = bounds{r, r}, take(c-first)
+				best, d = bounds{r, r}, pureDecision(c-first)
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func (vi *OptimisticVI) backup(dst *Plan, l *layer, dir []float64) {
 			}
 		}
 		dst.now[s.state] = best
-		decisions[s.state] = take(action)
+		decisions[s.state] = pureDecision(action)
 	}
 }
 

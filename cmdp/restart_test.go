@@ -23,7 +23,7 @@ func (r *restarting) Observe(value []float64, low float64) Evidence {
 		copy(r.state.Cost, r.start)
 		clear(r.state.Target)
 		r.state.Episodes = 0
-		r.aim()
+		r.setDirection()
 	}
 	return ev
 }

@@ -95,7 +95,7 @@ type rowSorter struct {
 	// origin is the number that each row had when it was added; nil if it has it still.
 	origin     []int32
 	first      []int // the first row of each group: rows of the same state and actions
-	agent, opp ranks
+	agent, opp dictionary
 	said       map[int]bool // states of which something is known to be missing
 }
 
@@ -245,7 +245,7 @@ func pick(column, rows []int32) []int32 {
 // pairs (agent[c], opponent[c]), sorted. It hands the first pair that is missing to
 // missing.
 func (s *rowSorter) columns(agent, opponent []int32, missing func(a, b int32)) int {
-	var all ranks
+	var all dictionary
 	rows := 0
 	for c, b := range opponent {
 		all.add(b)

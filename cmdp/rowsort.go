@@ -70,8 +70,8 @@ func part(column []int32, lo, hi int) []int32 {
 // compare compares two rows of the state whose actions were ranked.
 func (s *rowSorter) compare(i, j int) int {
 	k, l := s.key(i), s.key(j)
-	return cmp.Or(cmp.Compare(s.agent.of(k.action), s.agent.of(l.action)),
-		cmp.Compare(s.opp.of(k.opponent), s.opp.of(l.opponent)),
+	return cmp.Or(cmp.Compare(s.agent.rank(k.action), s.agent.rank(l.action)),
+		cmp.Compare(s.opp.rank(k.opponent), s.opp.rank(l.opponent)),
 		cmp.Compare(k.step, l.step))
 }
 
@@ -323,13 +323,13 @@ func (p *partSorter) byActions(lo int, places []int32) {
 }
 
 // byRank sorts places by the ranks of the names that a column has there.
-func (p *partSorter) byRank(places, column []int32, r *ranks) {
+func (p *partSorter) byRank(places, column []int32, r *dictionary) {
 	if len(r.names) == 1 {
 		return
 	}
 	p.keys = p.keys[:0]
 	for _, i := range places {
-		p.keys = append(p.keys, r.of(column[i]))
+		p.keys = append(p.keys, r.rank(column[i]))
 	}
 	p.few = longer(p.few[:0], len(r.names))
 	p.byKey(places, p.few)

@@ -125,7 +125,7 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	switch {
 	case returns != nil:
 		t.Returns = append(t.Returns, returns...)
-	case len(outcomes) > 0 && alike(outcomes, d):
+	case len(outcomes) > 0 && allSame(outcomes, d):
 		t.Returns = append(t.Returns, outcomes[:d]...)
 	default:
 		if t.outcomes == nil {
@@ -153,7 +153,7 @@ func (t *rowTable) end(returns, outcomes []float64) {
 // addUp gives the first of several successors that are the same and have the same
 // returns the sum of their probabilities, and 0 to the others.
 func (t *rowTable) addUp(next []int32, prob, outcomes []float64) {
-	if !hasTwins(next) {
+	if !hasRepeated(next) {
 		return
 	}
 	before := make(map[int32][]int)
@@ -177,7 +177,7 @@ func (t *rowTable) addUp(next []int32, prob, outcomes []float64) {
 	}
 }
 
-func hasTwins(next []int32) bool {
+func hasRepeated(next []int32) bool {
 	const few = 16
 	if len(next) <= few {
 		for j := range next {
@@ -209,8 +209,8 @@ func sameBits(x, y []float64) bool {
 	return true
 }
 
-// alike reports whether all vectors of length d in outcomes are the same.
-func alike(outcomes []float64, d int) bool {
+// allSame reports whether all vectors of length d in outcomes are the same.
+func allSame(outcomes []float64, d int) bool {
 	for at := d; at < len(outcomes); at += d {
 		if !sameBits(outcomes[:d], outcomes[at:]) {
 			return false

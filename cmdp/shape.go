@@ -31,12 +31,12 @@ type Shape struct {
 	// opponents holds the number of the opponent's actions in each state, like
 	// first but of length S; nil if it is 1 everywhere.
 	opponents [][]int32
-	base      []int     // base[h]: the number of choices of all steps before h, length H+1
-	lower     []float64 // H×d: least one-step returns
-	upper     []float64 // H×d: greatest one-step returns
-	toGo      *Interval // promised range of the return still to come, or nil
-	totals    *Interval // promised range of the return of an episode, or nil
-	twins     Twins     // nil if no part of a state is a known memory
+	base      []int       // base[h]: the number of choices of all steps before h, length H+1
+	lower     []float64   // H×d: least one-step returns
+	upper     []float64   // H×d: greatest one-step returns
+	toGo      *Interval   // promised range of the return still to come, or nil
+	totals    *Interval   // promised range of the return of an episode, or nil
+	factor    KnownFactor // nil if no part of a state is a known memory
 }
 
 // An Interval is a box of return vectors, Lower ≤ x ≤ Upper.
@@ -70,8 +70,8 @@ type ShapeSpec struct {
 	ReturnToGo *Interval
 	// Totals, if not nil, is a promise for whole episodes: their returns lie in this interval.
 	Totals *Interval
-	// Twins, if not nil, tells learners which transitions are as likely as others.
-	Twins Twins
+	// Factor, if not nil, tells learners which transitions are as likely as others.
+	Factor KnownFactor
 }
 
 const (
@@ -126,7 +126,7 @@ func NewShape(spec ShapeSpec) (*Shape, error) {
 	sh := &Shape{
 		horizon: spec.Horizon, dim: spec.Dim, states: states,
 		start: possible(spec.Start),
-		first: spec.First, opponents: opponents, twins: spec.Twins,
+		first: spec.First, opponents: opponents, factor: spec.Factor,
 		base:  make([]int, spec.Horizon+1),
 		lower: make([]float64, 0, spec.Horizon*spec.Dim),
 		upper: make([]float64, 0, spec.Horizon*spec.Dim),

@@ -160,7 +160,7 @@ func (e *estimate) observe(tr *cmdp.Trajectory) []slot {
 		if e.pooled() {
 			e.step = 0
 		}
-		e.shape.EachTwin(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), e.touch)
+		e.shape.EachEquivalent(t, tr.States[t], tr.Actions[t], tr.States[t+1], tr.Return(t), e.touch)
 	}
 	for _, x := range e.dirty {
 		e.marks[e.index(x)] = false

@@ -42,7 +42,7 @@ func newDrawer(e *estimate, c *Config, stream string) drawer {
 	d := drawer{estimate: e, alpha: cmp.Or(c.Tuning.PriorWeight, OtherPriorWeight), source: source,
 		rng: rand.New(source), expect: c.Tuning.MeanModel,
 		stationary: e.pooled(), endless: c.Endless, from: e.start}
-	d.any, d.of = e.shape.Twinned()
+	d.any, d.of = e.shape.Representatives()
 	if d.of == nil {
 		for s := range int32(e.states) {
 			d.any = append(d.any, s)
@@ -172,7 +172,7 @@ func (d *drawer) twinRows(h int, draw func([]int32, []float64, *row) ([]int32, [
 				if seen := slices.Index(from.next, n); seen >= 0 {
 					count = from.count[seen]
 				}
-				d.shape.EachTwin(h, lead.s, lead.a, int(n), nil, func(state, action, to int, _ []float64) {
+				d.shape.EachEquivalent(h, lead.s, lead.a, int(n), nil, func(state, action, to int, _ []float64) {
 					if c := int(f[state]) + action; !settled[c] {
 						out[c].add(int32(to), prob[i], count)
 					}
@@ -203,7 +203,7 @@ func (d *drawer) eachTwins(h int, visit func(twins []slot)) {
 				continue
 			}
 			twins = twins[:0]
-			d.shape.EachTwin(h, s, a, int(d.any[0]), nil, func(state, action, _ int, _ []float64) {
+			d.shape.EachEquivalent(h, s, a, int(d.any[0]), nil, func(state, action, _ int, _ []float64) {
 				met[int(f[state])+action] = true
 				twins = append(twins, slot{h, state, action})
 			})

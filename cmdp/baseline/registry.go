@@ -37,7 +37,7 @@ type Algorithm struct {
 	// policy", "S=H=1", "known returns".
 	Needs []string
 	// ModelFree says that it counts no transitions: it does not know which pairs of a state and a known memory
-	// are alike, see [cmdp.Twins], and learns about each.
+	// are alike, see [cmdp.KnownFactor], and learns about each.
 	ModelFree bool
 	// Adversarial says that, where returns change from episode to episode, it is told those of each episode
 	// after it, see [cmdp.ReturnsObserver]. The others then learn mean returns.

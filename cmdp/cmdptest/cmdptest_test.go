@@ -396,20 +396,20 @@ func TestWrongLearnersDie(t *testing.T) {
 
 // A badMonitor breaks one law.
 type badMonitor struct {
-	*monitor.Visits
+	*monitor.VisitCount
 	law   string
 	calls *atomic.Int64
 }
 
 func (b badMonitor) Range(lower, upper []float64) {
-	if b.Visits.Range(lower, upper); b.law == "range" {
+	if b.VisitCount.Range(lower, upper); b.law == "range" {
 		upper[0] = 1
 	}
 }
 
 func (b badMonitor) Step(dst []float64, memory int, t monitor.Transition) int {
 	n := b.calls.Add(1)
-	b.Visits.Step(dst, memory, t)
+	b.VisitCount.Step(dst, memory, t)
 	switch b.law {
 	case "rewards":
 		if t.State != 0 {
@@ -434,7 +434,7 @@ func (b badMonitor) Value(memory int) string {
 
 func TestCheckMonitorFindsWrongOnes(t *testing.T) {
 	m := model(t)
-	good := monitor.Visits{Title: "visits", States: []bool{true, false, true}}
+	good := monitor.VisitCount{Title: "visits", States: []bool{true, false, true}}
 	if err := CheckMonitor(m, &good); err != nil {
 		t.Errorf("a monitor that keeps all laws: %v", err)
 	}

@@ -126,7 +126,7 @@ func (p *averageReward) transientOf(totals []float64) *transient {
 	for _, end := range q.Merged {
 		w.endsWithin = append(w.endsWithin, inside[end.End])
 	}
-	q.Keeps, q.Place = p.ends.Inside, func(j int) []int32 {
+	q.StayChoices, q.StayStates = p.ends.Inside, func(j int) []int32 {
 		if len(w.endsWithin[j]) == 0 {
 			return nil
 		}

@@ -202,7 +202,7 @@ func (p *infiniteHorizon) collapsedSolver(dir []float64) *markov.LeastTotal {
 	}
 	for _, z := range p.solvers {
 		if z.LowerBound < 0 && slices.Equal(z.Quotient.Inside, ends.Inside) &&
-			slices.Equal(z.Quotient.Keeps, places.Inside) {
+			slices.Equal(z.Quotient.StayChoices, places.Inside) {
 			return z
 		}
 	}
@@ -258,7 +258,7 @@ func (p *infiniteHorizon) nonnegativeSolver(dir []float64) *markov.LeastTotal {
 	parts := rest.Components()
 	rest.OrderByLayers(parts)
 	q := rest.Quotient(parts, rest.Only(nothing).EndComponents(), func(int32) bool { return false })
-	q.Ends, q.Place, q.Free = q.Ends.Listed(), func(int) []int32 { return nil }, settled
+	q.Ends, q.StayStates, q.ZeroStates = q.Ends.Listed(), func(int) []int32 { return nil }, settled
 	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)
 	z.LowerBound = 0
 	return z
@@ -288,7 +288,7 @@ func (p *infiniteHorizon) collapse(ends, places *markov.EndComponents) *markov.Q
 	}
 	q := p.graph.Quotient(p.parts, ends, func(i int32) bool { return place[i] >= 0 })
 	q.Ends, places = ends.Listed(), places.Listed()
-	q.Keeps, q.Place = places.Inside, func(j int) []int32 {
+	q.StayChoices, q.StayStates = places.Inside, func(j int) []int32 {
 		if i := place[q.Merged[j].End]; i >= 0 {
 			return places.Part(int(i))
 		}
@@ -495,6 +495,6 @@ func (p *infiniteHorizon) solveRational(z *markov.LeastTotal, dir []float64, val
 }
 
 // takenChoices appends the choices that a policy takes in state n of the base quotient.
-func (p *infiniteHorizon) takenChoices(dst []markov.Taken, st *markov.Rule, n int32) []markov.Taken {
+func (p *infiniteHorizon) takenChoices(dst []markov.WeightedChoice, st *markov.Rule, n int32) []markov.WeightedChoice {
 	return st.Choose(dst, p.k, p.quotient.Origin[n])
 }

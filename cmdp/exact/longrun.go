@@ -200,7 +200,7 @@ func (p *averageReward) chainOf(states []int32, st *markov.Rule) *markov.Chain {
 	p.numberStates(states)
 	y := &p.classChain
 	y.Reset()
-	room := make([]markov.Taken, 0, p.mostActions)
+	room := make([]markov.WeightedChoice, 0, p.mostActions)
 	for _, s := range states {
 		for _, t := range p.takenChoices(room[:0], st, p.quotient.Number[s]) {
 			y.AddChoice(p.k, p.index, int32(t.Choice), t.Prob)
@@ -227,7 +227,7 @@ func (p *averageReward) frequenciesOf(ctx context.Context, st *markov.Rule) (*lo
 	}
 	out := new(longRunFrequencies)
 	slices.SortStableFunc(classes, func(a, b recurrentClass) int { return int(a.end - b.end) })
-	room := make([]markov.Taken, 0, p.mostActions)
+	room := make([]markov.WeightedChoice, 0, p.mostActions)
 	for _, in := range classes {
 		for j, s := range in.states {
 			for _, t := range p.takenChoices(room[:0], st, p.quotient.Number[s]) {

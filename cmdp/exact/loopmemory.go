@@ -39,10 +39,10 @@ func (s *solver) withMemory(r *Result, p *infiniteHorizon, b *policyMixture, rig
 
 // mayStay reports whether a policy may go along a ray for ever.
 func (p *infiniteHorizon) mayStay(r *ray) bool {
-	var room []markov.Taken
+	var room []markov.WeightedChoice
 	return !slices.ContainsFunc(r.states, func(s int32) bool {
 		return slices.ContainsFunc(p.takenChoices(room[:0], r.policy, p.quotient.Number[s]),
-			func(t markov.Taken) bool { return !p.neutralEnds.Inside[t.Choice] })
+			func(t markov.WeightedChoice) bool { return !p.neutralEnds.Inside[t.Choice] })
 	})
 }
 
@@ -83,7 +83,7 @@ func (s *solver) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture, 
 // leavingTaken returns those of the choices of the i-th memory that the policy of an answer may take before it took
 // one of them.
 func (r *Result) leavingTaken(i int) ([]bool, error) {
-	choices := r.Product.Monitors()[i].(*monitor.Taken).Choices
+	choices := r.Product.Monitors()[i].(*monitor.ChoiceTaken).Choices
 	out := make([]bool, len(choices))
 	k, base := r.Product.Model.Kernel(0), r.Product.Base().Kernel(0)
 	for _, c := range r.mixture() {
@@ -120,7 +120,7 @@ func (s *solver) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops [
 	right func(r *Result) bool) (bool, error) {
 	var monitors []monitor.Monitor
 	for i := range loops {
-		monitors = append(monitors, &monitor.Taken{Title: fmt.Sprintf("done with loop %d", i+1), Choices: leaving[i]})
+		monitors = append(monitors, &monitor.ChoiceTaken{Title: fmt.Sprintf("done with loop %d", i+1), Choices: leaving[i]})
 	}
 	product, err := monitor.New(monitor.Spec{Model: p.m, Monitors: monitors})
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
@@ -182,7 +182,7 @@ func (p *infiniteHorizon) leavingChoices(rays []column) []bool {
 			}
 		}
 	}
-	var room []markov.Taken
+	var room []markov.WeightedChoice
 	for _, c := range rays {
 		for _, s := range c.ray.states {
 			for _, t := range p.takenChoices(room[:0], c.ray.policy, p.quotient.Number[s]) {

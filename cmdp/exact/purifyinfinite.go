@@ -246,7 +246,7 @@ func (w *forwardPurifier) exchange(ctx context.Context, i int, n int32, a, b int
 		if err != nil {
 			return nil, err
 		}
-		room := make([]markov.Taken, 0, p.mostActions)
+		room := make([]markov.WeightedChoice, 0, p.mostActions)
 		for j, x := range out.state {
 			if x == 0 {
 				continue

@@ -182,7 +182,7 @@ func (p *infiniteHorizon) belowBackups(dir, v []*big.Rat) bool {
 // stayingCosts reports whether it costs anything to stay for ever where that is free.
 func (p *infiniteHorizon) stayingCosts(q *markov.Quotient, v []*big.Rat) bool {
 	for j := range q.Merged {
-		if place := q.Place(j); place != nil && v[place[0]].Sign() > 0 {
+		if place := q.StayStates(j); place != nil && v[place[0]].Sign() > 0 {
 			return true
 		}
 	}

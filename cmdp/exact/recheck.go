@@ -142,7 +142,7 @@ func (p *infiniteHorizon) lowerBound(dir, v, small []float64) (value, margin flo
 	}
 	q := p.solverFor(dir).Quotient
 	for j := range q.Merged {
-		if place := q.Place(j); place != nil && v[place[0]] > 0 {
+		if place := q.StayStates(j); place != nil && v[place[0]] > 0 {
 			short = math.Inf(1)
 		}
 	}

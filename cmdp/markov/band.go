@@ -70,7 +70,7 @@ func (f *band) factorize(ctx context.Context, y *Chain) bool {
 			return false
 		}
 		f.out[s] = out
-		if s%portion == portion-1 && ctx.Err() != nil {
+		if s%reportEvery == reportEvery-1 && ctx.Err() != nil {
 			return false
 		}
 		// Entries of a state for itself are never read.

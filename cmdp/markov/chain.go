@@ -23,22 +23,22 @@ const unit = 0x1p-53
 // state's way to itself has no entry: it cancels, so that staying for very long costs no precision.
 // Rows are added in the order of their numbers, after a Reset. Memory serves the next system.
 type Chain struct {
-	first     []int32 // of each row, where its entries begin in next and prob, and the end
-	mid       []int32 // of each row, where the entries for higher numbers begin
-	next      []int32
-	prob      []float64
-	leak      []float64
-	diag      []float64 // leak + Σ prob
-	factors   factors   // nil as long as the system is not eliminated
-	work      elimination
-	band      band
-	iterative bool // elimination was given up
-	met       []bool
-	place     []int32   // of each state, its number in a set
-	inverse   []float64 // 1 / diag, for sweeps
-	room      [7][]float64
-	window    window // of sweeps in place
-	progress  Progress
+	first       []int32 // of each row, where its entries begin in next and prob, and the end
+	mid         []int32 // of each row, where the entries for higher numbers begin
+	next        []int32
+	prob        []float64
+	leak        []float64
+	diag        []float64 // leak + Σ prob
+	factors     factors   // nil as long as the system is not eliminated
+	elimination elimination
+	band        band
+	iterative   bool // elimination was given up
+	visited     []bool
+	position    []int32   // of each state, its number in a set
+	inverse     []float64 // 1 / diag, for sweeps
+	scratch     [7][]float64
+	window      rowCache // of sweeps in place
+	progress    Progress
 }
 
 // Reset makes the chain empty.
@@ -104,15 +104,15 @@ func (y *Chain) eliminated(ctx context.Context) bool {
 		case y.States() <= min(dense, threshold.Eliminated) && y.band.factorize(ctx, y):
 			y.factors = &y.band
 		case y.States() <= threshold.Eliminated:
-			y.factors = y.work.factorize(ctx, y, math.MaxInt)
+			y.factors = y.elimination.factorize(ctx, y, math.MaxInt)
 		case y.band.factorize(ctx, y):
 			y.factors = &y.band
 		case 2*len(y.next) <= 5*y.States(): // else it fills up, as a rule
-			y.factors = y.work.factorize(ctx, y, 3*len(y.next))
+			y.factors = y.elimination.factorize(ctx, y, 3*len(y.next))
 		}
 		y.iterative = y.factors == nil
 		if y.iterative {
-			y.work = elimination{} // which may be large
+			y.elimination = elimination{} // which may be large
 		}
 	}
 	return y.factors != nil
@@ -126,9 +126,9 @@ func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, 
 		y.factors.solve(x, right, transposed)
 		return nil
 	}
-	err := y.iterate(ctx, x, right, transposed, rest)
+	err := y.iterativeRefinement(ctx, x, right, transposed, rest)
 	if errors.Is(err, ErrSingular) { // what mixes that slowly is eliminated even if it fills up
-		y.factors = y.work.factorize(ctx, y, 40*len(y.next))
+		y.factors = y.elimination.factorize(ctx, y, 40*len(y.next))
 		if y.factors != nil {
 			y.factors.solve(x, right, transposed)
 			return nil
@@ -140,25 +140,25 @@ func (y *Chain) Solve(ctx context.Context, x, right []float64, transposed bool, 
 	return err
 }
 
-// iterate is solve by an iterative method, started again from the residual until that is
+// iterativeRefinement is Solve by an iterative method, started again from the residual until that is
 // rounding.
-func (y *Chain) iterate(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
+func (y *Chain) iterativeRefinement(ctx context.Context, x, right []float64, transposed bool, rest float64) error {
 	n := len(x)
-	if zero(right) {
+	if allZero(right) {
 		clear(x)
 		return nil
 	}
-	for i := range y.room {
-		if cap(y.room[i]) < n {
-			y.room[i] = make([]float64, n)
+	for i := range y.scratch {
+		if cap(y.scratch[i]) < n {
+			y.scratch[i] = make([]float64, n)
 		}
-		y.room[i] = y.room[i][:n]
+		y.scratch[i] = y.scratch[i][:n]
 	}
 	y.inverse = y.inverse[:0]
 	for _, d := range y.diag {
 		y.inverse = append(y.inverse, 1/d)
 	}
-	left, step := y.room[0], y.room[1]
+	left, step := y.scratch[0], y.scratch[1]
 	last := math.Inf(1)
 	for range 60 {
 		y.apply(left, x, transposed)
@@ -276,7 +276,7 @@ func (y *Chain) upperResidual(dst, x, right []float64, transposed bool) {
 // there.
 func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed bool, shrink float64) error {
 	clear(x)
-	r, p, v, t, hat := y.room[2], y.room[3], y.room[4], y.room[5], y.room[6]
+	r, p, v, t, hat := y.scratch[2], y.scratch[3], y.scratch[4], y.scratch[5], y.scratch[6]
 	copy(r, right)
 	clear(p)
 	clear(v)
@@ -331,7 +331,7 @@ func (y *Chain) bicgstab(ctx context.Context, x, right []float64, transposed boo
 
 // gaussSeidelStep improves x by a sweep.
 func (y *Chain) gaussSeidelStep(x, right []float64, transposed bool) {
-	r, hat := y.room[5], y.room[6]
+	r, hat := y.scratch[5], y.scratch[6]
 	y.apply(r, x, transposed)
 	for i := range r {
 		r[i] = right[i] - r[i]
@@ -351,8 +351,8 @@ func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest flo
 		x[s] = math.Max(x[s], 0)
 		arrives += r
 	}
-	y.room[0] = grown(y.room[0], len(x))
-	come, last := y.room[0], math.Inf(1)
+	y.scratch[0] = grown(y.scratch[0], len(x))
+	come, last := y.scratch[0], math.Inf(1)
 	for n := 1; ctx.Err() == nil; n++ {
 		copy(come, right)
 		for s, v := range x {
@@ -391,21 +391,21 @@ func (y *Chain) rescaledSweeps(ctx context.Context, x, right []float64, rest flo
 	return false
 }
 
-// balance makes visits so much larger or smaller that as much leaks as arrives. Where little leaks, a residual
+// rescaleToLeak makes visits so much larger or smaller that as much leaks as arrives. Where little leaks, a residual
 // that is only rounding leaves that open.
-func (y *Chain) balance(x, arrivals []float64) {
+func (y *Chain) rescaleToLeak(x, arrivals []float64) {
 	leaks := floats.Dot(x, y.leak)
 	if leaks > 0 {
 		floats.Scale(floats.Sum(arrivals)/leaks, x)
 	}
 }
 
-// shares returns the share of the time that the chain spends in each state of a set that it does
+// stationaryShares returns the share of the time that the chain spends in each state of a set that it does
 // not leave. It is exact to rounding, or up to a residual of rest. It works in the memory of cycle.
 // The error is that of ctx.
-func (y *Chain) shares(ctx context.Context, set []int32, rest float64, cycle *Chain) ([]float64, error) {
-	y.place = grown(y.place, y.States())
-	place := y.place // of the states of the set, where all successors are too
+func (y *Chain) stationaryShares(ctx context.Context, set []int32, rest float64, cycle *Chain) ([]float64, error) {
+	y.position = grown(y.position, y.States())
+	place := y.position // of the states of the set, where all successors are too
 	for j, s := range set {
 		place[s] = int32(j)
 	}
@@ -440,7 +440,7 @@ func (y *Chain) shares(ctx context.Context, set []int32, rest float64, cycle *Ch
 
 // StationaryShares returns the share of time in each state of a closed set, or an error if it could not be found.
 func (y *Chain) StationaryShares(ctx context.Context, set []int32) ([]float64, error) {
-	shares, err := y.shares(ctx, set, 0, new(Chain))
+	shares, err := y.stationaryShares(ctx, set, 0, new(Chain))
 	if err != nil {
 		return nil, err
 	}
@@ -464,19 +464,19 @@ func (y *Chain) StationaryShares(ctx context.Context, set []int32) ([]float64, e
 // leaksEverywhere reports whether a few passes show that the chain leaks from every state, sooner or later. As
 // most successors are below, one pass is enough as a rule.
 func (y *Chain) leaksEverywhere() bool {
-	y.met = resized(y.met, y.States())
-	left := len(y.met)
+	y.visited = resized(y.visited, y.States())
+	left := len(y.visited)
 	for range 8 {
 		before := left
-		for s, met := range y.met {
+		for s, met := range y.visited {
 			if met {
 				continue
 			}
 			met = y.leak[s] > 0
 			for _, n := range y.next[y.first[s]:y.first[s+1]] {
-				met = met || y.met[n]
+				met = met || y.visited[n]
 			}
-			y.met[s] = met
+			y.visited[s] = met
 			if met {
 				left--
 			}
@@ -513,7 +513,7 @@ func (y *Chain) ClosedSets() (sets [][]int32) {
 	return sets
 }
 
-func zero(x []float64) bool {
+func allZero(x []float64) bool {
 	for _, v := range x {
 		if v != 0 {
 			return false

@@ -15,10 +15,10 @@ type factors interface {
 	solve(x, right []float64, transposed bool)
 }
 
-// triangles are factors found by state elimination (Grassmann, Taksar, Heyman 1985): a state is left out and
+// triangularFactors are factors found by state elimination (Grassmann, Taksar, Heyman 1985): a state is left out and
 // its predecessors lead on to its successors. Nothing is subtracted, so that every number has nearly the full
 // precision, however long the chain may stay in the component.
-type triangles struct {
+type triangularFactors struct {
 	order []int32   // states as they were eliminated
 	out   []float64 // of each state, what leaves it at that time
 	lower sparse    // of each in turn, the later predecessors, with their share of it
@@ -41,7 +41,7 @@ func (p *sparse) add(at int32, x float64) { p.at, p.x = append(p.at, at), append
 
 func (p *sparse) end() { p.first = append(p.first, int32(len(p.at))) }
 
-func (f *triangles) solve(x, right []float64, transposed bool) {
+func (f *triangularFactors) solve(x, right []float64, transposed bool) {
 	y := f.y
 	copy(y, right)
 	if transposed {
@@ -81,39 +81,39 @@ func (f *triangles) solve(x, right []float64, transposed bool) {
 
 // An elimination is under way, or done: its memory serves the next one.
 type elimination struct {
-	rows  slab // of each state, its successors with the probabilities
-	into  slab // of each state, the states whose rows have it, or had it
-	leak  []float64
-	gone  []bool
-	place []int32 // of each state, its entry in the row at hand, from 1
-	queue queue
-	f     triangles
+	rows     growingLists // of each state, its successors with the probabilities
+	into     growingLists // of each state, the states whose rows have it, or had it
+	leak     []float64
+	gone     []bool
+	position []int32 // of each state, its entry in the row at hand, from 1
+	queue    degreeQueue
+	f        triangularFactors
 }
 
-// A slab holds lists that grow: one that has no room left moves to the end.
-type slab struct {
-	part []part
+// growingLists holds lists that grow: one that has no room left moves to the end.
+type growingLists struct {
+	part []segment
 	at   []int32
 	x    []float64 // beside at, unless the lists are plain
 }
 
-type part struct {
+type segment struct {
 	from    int
 	n, room int32
 }
 
-func (l *slab) of(s int32) []int32 {
+func (l *growingLists) of(s int32) []int32 {
 	p := l.part[s]
 	return l.at[p.from : p.from+int(p.n)]
 }
 
-func (l *slab) values(s int32) []float64 {
+func (l *growingLists) values(s int32) []float64 {
 	p := l.part[s]
 	return l.x[p.from : p.from+int(p.n)]
 }
 
 // add makes n the last entry of a list.
-func (l *slab) add(s, n int32) *part {
+func (l *growingLists) add(s, n int32) *segment {
 	p := &l.part[s]
 	if p.n == p.room {
 		from := len(l.at)
@@ -130,7 +130,7 @@ func (l *slab) add(s, n int32) *part {
 }
 
 // addValue is add with a value beside the entry.
-func (l *slab) addValue(s, n int32, x float64) {
+func (l *growingLists) addValue(s, n int32, x float64) {
 	p := l.add(s, n)
 	l.x[p.from+int(p.n)-1] = x
 }
@@ -153,7 +153,7 @@ func grown[T any](x []T, n int) []T {
 // start makes room for n states.
 func (e *elimination) start(n int) {
 	e.rows.part, e.into.part = resized(e.rows.part, n), resized(e.into.part, n)
-	e.gone, e.place = resized(e.gone, n), resized(e.place, n)
+	e.gone, e.position = resized(e.gone, n), resized(e.position, n)
 	f := &e.f
 	f.order, f.out, f.y = f.order[:0], resized(f.out, n), resized(f.y, n)
 	f.lower.reset()
@@ -181,7 +181,7 @@ func (e *elimination) factorize(ctx context.Context, y *Chain, most int) factors
 		if !e.eliminate(s) {
 			return nil
 		}
-		if i%portionEliminated == portionEliminated-1 {
+		if i%checkEvery == checkEvery-1 {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -191,9 +191,9 @@ func (e *elimination) factorize(ctx context.Context, y *Chain, most int) factors
 	return &e.f
 }
 
-// portionEliminated is after how many states an elimination looks whether it is to go on. The last ones may
+// checkEvery is after how many states an elimination looks whether it is to go on. The last ones may
 // have thousands of neighbours.
-const portionEliminated = 64
+const checkEvery = 64
 
 // load copies the rows, entries for the same successor added up, with some room to grow.
 func (e *elimination) load(y *Chain) {
@@ -206,7 +206,7 @@ func (e *elimination) load(y *Chain) {
 		e.into.part[n].room++
 	}
 	size := 0
-	for _, l := range []*slab{&e.rows, &e.into} {
+	for _, l := range []*growingLists{&e.rows, &e.into} {
 		size = 0
 		for s := range l.part {
 			l.part[s].from = size
@@ -217,27 +217,27 @@ func (e *elimination) load(y *Chain) {
 	e.rows.x = grown(e.rows.x, size)
 	for s := range int32(y.States()) {
 		for j := y.first[s]; j < y.first[s+1]; j++ {
-			e.give(s, y.next[j], y.prob[j])
+			e.addEntry(s, y.next[j], y.prob[j])
 		}
-		e.forget(s)
+		e.clearPositions(s)
 	}
 }
 
-// give adds p to the entry of state s for n, with place telling which that is.
-func (e *elimination) give(s, n int32, p float64) {
-	if i := e.place[n]; i > 0 {
+// addEntry adds p to the entry of state s for n, with place telling which that is.
+func (e *elimination) addEntry(s, n int32, p float64) {
+	if i := e.position[n]; i > 0 {
 		e.rows.values(s)[i-1] += p
 		return
 	}
 	e.rows.addValue(s, n, p)
 	e.into.add(n, s)
-	e.place[n] = e.rows.part[s].n
+	e.position[n] = e.rows.part[s].n
 }
 
-// forget clears the places of a row.
-func (e *elimination) forget(s int32) {
+// clearPositions clears the places of a row.
+func (e *elimination) clearPositions(s int32) {
 	for _, n := range e.rows.of(s) {
-		e.place[n] = 0
+		e.position[n] = 0
 	}
 }
 
@@ -256,7 +256,7 @@ func (e *elimination) eliminate(s int32) bool {
 	e.f.upper.end()
 	for _, t := range e.into.of(s) {
 		if !e.gone[t] {
-			if share, ok := e.replace(t, s, out); ok {
+			if share, ok := e.redirect(t, s, out); ok {
 				e.f.lower.add(t, share)
 				e.changed(t)
 			}
@@ -280,23 +280,23 @@ func (e *elimination) eliminate(s int32) bool {
 
 func (e *elimination) changed(s int32) { e.queue.change(s, e.degree(s)) }
 
-// replace lets state t lead to where s leads, in place of s, and returns its share.
-func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) {
+// redirect lets state t lead to where s leads, in place of s, and returns its share.
+func (e *elimination) redirect(t, s int32, out float64) (share float64, ok bool) {
 	for j, n := range e.rows.of(t) {
-		e.place[n] = int32(j + 1)
+		e.position[n] = int32(j + 1)
 	}
-	at := e.place[s] - 1
+	at := e.position[s] - 1
 	if at >= 0 {
 		share = e.rows.values(t)[at] / out
 		e.leak[t] += float64(share * e.leak[s])
 		own := e.rows.part[s]
 		for j := own.from; j < own.from+int(own.n); j++ {
 			if n := e.rows.at[j]; n != t { // not to itself
-				e.give(t, n, float64(share*e.rows.x[j]))
+				e.addEntry(t, n, float64(share*e.rows.x[j]))
 			}
 		}
 	}
-	e.forget(t)
+	e.clearPositions(t)
 	if at >= 0 {
 		last := e.rows.part[t].n - 1
 		to, x := e.rows.of(t), e.rows.values(t)
@@ -306,9 +306,9 @@ func (e *elimination) replace(t, s int32, out float64) (share float64, ok bool) 
 	return share, at >= 0
 }
 
-// A queue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states
+// A degreeQueue gives a state of the least degree, up to a sixteenth where that is large. It holds a list of states
 // for each degree or, from 32 on, for degrees that share their first five bits.
-type queue struct {
+type degreeQueue struct {
 	key        []int   // of each state, its degree
 	head       []int32 // of each list, its first state, or none
 	next, last []int32 // of each state, its neighbours in the list
@@ -318,7 +318,7 @@ type queue struct {
 const none = -1
 
 // start makes a queue of states with the given degrees; among equals the first ones come first.
-func (q *queue) start(states int, degree func(s int32) int) {
+func (q *degreeQueue) start(states int, degree func(s int32) int) {
 	q.key, q.next, q.last = grown(q.key, states), grown(q.next, states), grown(q.last, states)
 	q.head = grown(q.head, listOf(math.MaxInt)+1)
 	for i := range q.head {
@@ -337,7 +337,7 @@ func listOf(degree int) int {
 	return 16*shift + degree>>shift
 }
 
-func (q *queue) push(s int32) {
+func (q *degreeQueue) push(s int32) {
 	at := listOf(q.key[s])
 	q.least = min(q.least, at)
 	q.last[s], q.next[s] = none, q.head[at]
@@ -347,7 +347,7 @@ func (q *queue) push(s int32) {
 	q.head[at] = s
 }
 
-func (q *queue) take(s int32) {
+func (q *degreeQueue) remove(s int32) {
 	before, after := q.last[s], q.next[s]
 	if before != none {
 		q.next[before] = after
@@ -359,22 +359,22 @@ func (q *queue) take(s int32) {
 	}
 }
 
-func (q *queue) pop() int32 {
+func (q *degreeQueue) pop() int32 {
 	for q.head[q.least] == none {
 		q.least++
 	}
 	s := q.head[q.least]
-	q.take(s)
+	q.remove(s)
 	return s
 }
 
 // change gives a state in the queue another degree.
-func (q *queue) change(s int32, degree int) {
+func (q *degreeQueue) change(s int32, degree int) {
 	if listOf(degree) == listOf(q.key[s]) {
 		q.key[s] = degree
 		return
 	}
-	q.take(s)
+	q.remove(s)
 	q.key[s] = degree
 	q.push(s)
 }

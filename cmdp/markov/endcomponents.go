@@ -22,11 +22,11 @@ func (e *EndComponents) Listed() *EndComponents {
 // splits the components again that lost something. A choice that may lead to a state
 // which takes no part is not in an end component.
 func (g *Graph) EndComponents() *EndComponents {
-	f := &peeler{
-		k:    g.Kernel,
-		sub:  Graph{Kernel: g.Kernel, Progress: g.Progress},
-		part: make([]int32, g.States()),
-		left: make([]int32, g.States()),
+	f := &endComponentSearch{
+		k:           g.Kernel,
+		sub:         Graph{Kernel: g.Kernel, Progress: g.Progress},
+		part:        make([]int32, g.States()),
+		choicesLeft: make([]int32, g.States()),
 	}
 	f.sub.In = make([]bool, g.States())
 	f.sub.Allowed = make([]bool, g.Kernel.Choices())
@@ -41,7 +41,7 @@ func (g *Graph) EndComponents() *EndComponents {
 		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
 			f.sub.Allowed[c] = g.Allows(c)
 			if f.sub.Allowed[c] {
-				f.left[s]++
+				f.choicesLeft[s]++
 			}
 		}
 	}
@@ -60,26 +60,26 @@ func (g *Graph) EndComponents() *EndComponents {
 	return f.found
 }
 
-// A peeler is the state of the search for end components.
-type peeler struct {
-	k      *cmdp.Kernel
-	sub    Graph   // what is left
-	part   []int32 // component that a state is in at present
-	parts  int32
-	left   []int32       // of each state, the number of its allowed choices
-	into   *Predecessors // by the choices of what is left at first
-	tarjan *tarjan
-	found  *EndComponents
+// A endComponentSearch is the state of the search for end components.
+type endComponentSearch struct {
+	k           *cmdp.Kernel
+	sub         Graph   // what is left
+	part        []int32 // component that a state is in at present
+	parts       int32
+	choicesLeft []int32       // of each state, the number of its allowed choices
+	into        *Predecessors // by the choices of what is left at first
+	tarjan      *tarjan
+	found       *EndComponents
 }
 
 // split finds the end components within states, whose allowed choices do not leave them.
-func (f *peeler) split(states []int32) {
+func (f *endComponentSearch) split(states []int32) {
 	work := [][]int32{states}
 	for len(work) > 0 {
 		states = work[len(work)-1]
 		work = work[:len(work)-1]
-		states = f.peel(states)
-		f.tarjan.forget(states)
+		states = f.removeLeaving(states)
+		f.tarjan.reset(states)
 		var pieces [][]int32
 		for _, s := range states {
 			f.tarjan.from(s, func(piece []int32) {
@@ -103,18 +103,18 @@ func (f *peeler) split(states []int32) {
 	}
 }
 
-// peel takes away the choices that may leave the part of their state, and the states
+// removeLeaving takes away the choices that may leave the part of their state, and the states
 // that have none left, and returns the states that stay.
-func (f *peeler) peel(states []int32) []int32 {
+func (f *endComponentSearch) removeLeaving(states []int32) []int32 {
 	var out []int32
 	for _, s := range states {
 		for c := f.k.First[s]; c < f.k.First[s+1]; c++ {
 			if f.sub.Allowed[c] && f.leaves(s, c) {
 				f.sub.Allowed[c] = false
-				f.left[s]--
+				f.choicesLeft[s]--
 			}
 		}
-		if f.left[s] == 0 {
+		if f.choicesLeft[s] == 0 {
 			out = append(out, s)
 		}
 	}
@@ -125,8 +125,8 @@ func (f *peeler) peel(states []int32) []int32 {
 		for _, c := range f.into.Choices(s) {
 			if by := f.into.Owner[c]; f.part[by] == f.part[s] && f.sub.Allowed[c] {
 				f.sub.Allowed[c] = false
-				f.left[by]--
-				if f.left[by] == 0 {
+				f.choicesLeft[by]--
+				if f.choicesLeft[by] == 0 {
 					out = append(out, by)
 				}
 			}
@@ -142,7 +142,7 @@ func (f *peeler) peel(states []int32) []int32 {
 }
 
 // leaves reports whether a choice may lead out of the part of its state.
-func (f *peeler) leaves(s, c int32) bool {
+func (f *endComponentSearch) leaves(s, c int32) bool {
 	next, prob := f.k.Row(int(c))
 	for j, n := range next {
 		if prob[j] > 0 && (f.part[n] != f.part[s] || !f.sub.In[n]) {

@@ -16,21 +16,21 @@ import (
 // mostSweeps is how often all states may be swept.
 const mostSweeps = 200
 
-// forever is the price of a choice that does not leave its state, instead of +Inf, which is not to be made cheaper.
-const forever = 1e300
+// prohibitive is the price of a choice that does not leave its state, instead of +Inf, which is not to be made cheaper.
+const prohibitive = 1e300
 
 // negligible is the size of a value, relative to the largest reward, that counts as 0 if it is above.
 const negligible = 1e-30
 
-// stretchOf returns by how many states sweeps are extended at a time where transitions lead back no farther
+// blockLength returns by how many states sweeps are extended at a time where transitions lead back no farther
 // than reach.
-func stretchOf(states, reach int32) int32 {
+func blockLength(states, reach int32) int32 {
 	return int32(min(int64(states), max(4, int64(reach))*int64(threshold.Stretch)))
 }
 
-// heldBy returns of how many states of a component sweeps hold the rows, where stretches have step states: rows
+// rowsHeld returns of how many states of a component sweeps hold the rows, where stretches have step states: rows
 // that each sweep goes over take less time to read again than to make again.
-func heldBy(states, step int32) int32 {
+func rowsHeld(states, step int32) int32 {
 	if step == states {
 		return states
 	}
@@ -45,15 +45,15 @@ const fewSweeps, manySweeps = 4, 16
 // sweeps go on and on because values are slow to add up, the policy is evaluated in between. It reports false
 // where that is slow too, or the policy may not come to rest.
 func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool {
-	reach, least, most := z.survey(lo, hi)
+	reach, least, most := z.componentExtent(lo, hi)
 	if least >= 0 { // so are the values
 		for s := lo; s < hi; s++ {
 			z.Values[s] = max(z.Values[s], 0)
 		}
 	}
-	z.floor = negligible * most
-	step, cold := stretchOf(hi-lo, reach), zero(z.Values[lo:hi])
-	held := heldBy(hi-lo, step)
+	z.zeroBelow = negligible * most
+	step, cold := blockLength(hi-lo, reach), allZero(z.Values[lo:hi])
+	held := rowsHeld(hi-lo, step)
 	part, w := 0.125, &z.chain.window
 	from, front := lo, lo+step
 	w.start(lo)
@@ -64,7 +64,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	since, settled := -fewSweeps*int(hi-lo), false
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
 		// What is found stretch by stretch, or to rounding, is left to sweeps.
-		if step == hi-lo && z.extra > 0 && (since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo)) {
+		if step == hi-lo && z.slack > 0 && (since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo)) {
 			since = 0
 			if !z.evaluateSwept(ctx, i, lo, hi) {
 				return false
@@ -72,7 +72,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 			from, part = lo, 0.5
 		}
 		since += int(front - from)
-		z.switched = 0
+		z.policyChanges = 0
 		changed := hi // the first state that did
 		for a := from; a < front; a += held {
 			b := min(front, a+held)
@@ -81,7 +81,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 			}
 			changed = min(changed, z.sweepWindow(w, a, b, hi, part))
 		}
-		settled = front == hi && z.switched <= int(front-from)/1024
+		settled = front == hi && z.policyChanges <= int(front-from)/1024
 		switch {
 		case changed < hi:
 			from = max(lo, changed-reach)
@@ -94,7 +94,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 		case from > lo: // little changes may have added up
 			from, part = lo, 0.5
 		default:
-			return z.proper(lo, hi)
+			return z.isProper(lo, hi)
 		}
 	}
 	return false
@@ -103,11 +103,11 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 // evaluateSwept sets the values in a component to those of the policy that sweeps have found, where that comes
 // to rest from everywhere.
 func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) bool {
-	if z.sweepPolicy(ctx, lo, hi) || !z.proper(lo, hi) {
+	if z.sweepPolicy(ctx, lo, hi) || !z.isProper(lo, hi) {
 		return true
 	}
-	rest := 0.1 * z.extra
-	if z.switched > 0 { // it will change
+	rest := 0.1 * z.slack
+	if z.policyChanges > 0 { // it will change
 		rest = math.Inf(1)
 	}
 	loops, err := z.evaluate(ctx, i, lo, hi, rest)
@@ -133,8 +133,8 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
 		if len(to) == 0 {
 			out = 1
 		}
-		z.right[s-lo] = (z.Reward[i] - z.extra - rounding*z.Weight[i]) / out
-		z.rows.leave(int(s-lo), s, to, prob, out)
+		z.right[s-lo] = (z.Reward[i] - z.slack - rounding*z.Weight[i]) / out
+		z.rows.setShares(int(s-lo), s, to, prob, out)
 	}
 	v, r := z.Values, &z.rows
 	first, last := math.Inf(1), math.Inf(1)
@@ -152,13 +152,13 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
 			x -= rounding * (size + math.Abs(x))
 			change := math.Abs(x - v[lo+int32(s)])
 			worst = max(worst, change)
-			least = least && change <= 0.25*(z.extra+rounding*math.Abs(x))
+			least = least && change <= 0.25*(z.slack+rounding*math.Abs(x))
 			v[lo+int32(s)] = x
 		}
 		if n == 1 {
 			first = worst
 		}
-		if least || z.switched > 0 && worst <= enough*first {
+		if least || z.policyChanges > 0 && worst <= enough*first {
 			return true
 		}
 		if n%reviewEvery == 0 {
@@ -174,7 +174,7 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
 // loadChoices makes a window hold the choices of the states [from, to), which are made cheaper by what does not
 // depend on values, see perturb. It reports false where one goes on for ever at a prize, or all of a state go
 // on for ever.
-func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
+func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
 	rounding := z.roundingShare()
 	w.start(from)
 	for s := from; s < to; s++ {
@@ -192,11 +192,11 @@ func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
 				}
 			}
 			w.next, w.share = next, share
-			x := forever
+			x := prohibitive
 			if out > 0 {
-				x = (z.Reward[i] - z.extra - rounding*z.Weight[i]) / out
+				x = (z.Reward[i] - z.slack - rounding*z.Weight[i]) / out
 				rests = true
-			} else if z.Reward[i] < -level*z.Weight[i] {
+			} else if z.Reward[i] < -cancellation*z.Weight[i] {
 				return false
 			}
 			w.end(x, out)
@@ -211,8 +211,8 @@ func (z *LeastTotal) loadChoices(w *window, from, to int32) bool {
 
 // sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It
 // returns the first state that changed by more than part of what makes choices cheaper, or none.
-func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) (changed int32) {
-	v, rounding, extra, floor := z.Values, z.roundingShare(), z.extra, z.floor
+func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64) (changed int32) {
+	v, rounding, extra, floor := z.Values, z.roundingShare(), z.slack, z.zeroBelow
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
 	changed = none
@@ -244,7 +244,7 @@ func (z *LeastTotal) sweepWindow(w *window, from, to, none int32, part float64) 
 		v[s] = best
 		if i := z.Quotient.First[s] + at; z.Policy[s] != i {
 			z.Policy[s] = i
-			z.switched++
+			z.policyChanges++
 		}
 	}
 	return changed
@@ -278,9 +278,9 @@ func (z *LeastTotal) initialValues(from, to, hi int32) {
 	}
 }
 
-// survey returns how far back, to a state with a larger number, some choice in a component leads, the least
+// componentExtent returns how far back, to a state with a larger number, some choice in a component leads, the least
 // reward or value outside that a state may get, and the largest magnitude of one.
-func (z *LeastTotal) survey(lo, hi int32) (reach int32, least, most float64) {
+func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most float64) {
 	for s := lo; s < hi; s++ {
 		for i := z.Quotient.First[s]; i < z.Quotient.First[s+1]; i++ {
 			least, most = min(least, z.Reward[i]), max(most, math.Abs(z.Reward[i]))
@@ -298,8 +298,8 @@ func (z *LeastTotal) survey(lo, hi int32) (reach int32, least, most float64) {
 	return reach, least, most
 }
 
-// proper reports whether the policy leaves a component from everywhere.
-func (z *LeastTotal) proper(lo, hi int32) bool {
+// isProper reports whether the policy leaves a component from everywhere.
+func (z *LeastTotal) isProper(lo, hi int32) bool {
 	return reachesExit(make([]bool, hi-lo), func(s int32, visit func(n int32) bool) {
 		next, prob := z.Quotient.Row(z.Policy[lo+s])
 		if len(next) == 0 {
@@ -366,9 +366,9 @@ func reachesExit(met []bool, row func(s int32, visit func(n int32) bool)) bool {
 	return !slices.Contains(met, false)
 }
 
-// A window holds rows of some states, one after the other, so that sweeps over these are fast: the shares of
-// what leaves a state that go to other states. It has room for what is swept again and again, see heldBy.
-type window struct {
+// A rowCache holds rows of some states, one after the other, so that sweeps over these are fast: the shares of
+// what leaves a state that go to other states. It has room for what is swept again and again, see rowsHeld.
+type rowCache struct {
 	at    int32     // the first state
 	first []int32   // of each state, its first row, and the end
 	begin []int32   // of each row, where its entries begin in next, and the end
@@ -378,13 +378,13 @@ type window struct {
 }
 
 // start empties the window, the next states in which are those from the given one on.
-func (w *window) start(at int32) {
+func (w *rowCache) start(at int32) {
 	w.at, w.first, w.begin = at, append(w.first[:0], 0), append(w.begin[:0], 0)
 	w.next, w.share, w.own = w.next[:0], w.share[:0], w.own[:0]
 }
 
 // end ends a row, the entries of which add up to out.
-func (w *window) end(own, out float64) {
+func (w *rowCache) end(own, out float64) {
 	if row := w.share[w.begin[len(w.own)]:]; out != 1 {
 		for j := range row {
 			row[j] /= out
@@ -394,10 +394,10 @@ func (w *window) end(own, out float64) {
 }
 
 // holds reports whether the states [from, to) are in the window.
-func (w *window) holds(from, to int32) bool { return w.at <= from && int(to-w.at) < len(w.first) }
+func (w *rowCache) holds(from, to int32) bool { return w.at <= from && int(to-w.at) < len(w.first) }
 
 // row returns where a row leads, and the shares.
-func (w *window) row(r int32) ([]int32, []float64) {
+func (w *rowCache) row(r int32) ([]int32, []float64) {
 	next := w.next[w.begin[r]:w.begin[r+1]]
 	return next, w.share[w.begin[r]:][:len(next)]
 }

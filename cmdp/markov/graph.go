@@ -85,13 +85,13 @@ func (g *Graph) Components() *Partition {
 
 // tarjan finds strongly connected components (Tarjan 1972) without recursion.
 type tarjan struct {
-	g     *Graph
-	what  string  // the search is for, to be told
-	seen  []int32 // when the state was first met, from 1; 0 before, done after its component
-	low   []int32 // earliest state on the stack that is known to be reached
-	clock int32
-	stack []int32
-	path  []visit
+	g       *Graph
+	what    string  // the search is for, to be told
+	index   []int32 // when the state was first met, from 1; 0 before, done after its component
+	lowlink []int32 // earliest state on the stack that is known to be reached
+	clock   int32
+	stack   []int32
+	path    []visit
 }
 
 // A visit is a state on the way from the root, with the choice and the entry that are
@@ -101,23 +101,23 @@ type visit struct {
 	e    int // of the choice's row
 }
 
-const done = -1
+const finished = -1
 
 func newTarjan(g *Graph, what string) *tarjan {
-	return &tarjan{g: g, what: what, seen: make([]int32, g.States()), low: make([]int32, g.States())}
+	return &tarjan{g: g, what: what, index: make([]int32, g.States()), lowlink: make([]int32, g.States())}
 }
 
-// forget makes states be met anew.
-func (t *tarjan) forget(states []int32) {
+// reset makes states be met anew.
+func (t *tarjan) reset(states []int32) {
 	for _, s := range states {
-		t.seen[s] = 0
+		t.index[s] = 0
 	}
 }
 
 // from calls emit with the components that are reached from root and were not met
 // before, last first. The slice is only lent.
 func (t *tarjan) from(root int32, emit func(states []int32)) {
-	if t.seen[root] != 0 {
+	if t.index[root] != 0 {
 		return
 	}
 	t.enter(root)
@@ -126,17 +126,17 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 		s := top.s
 		n, ok := t.next(top)
 		switch {
-		case ok && t.seen[n] == 0:
+		case ok && t.index[n] == 0:
 			t.enter(n)
-		case ok && t.seen[n] != done:
-			t.low[s] = min(t.low[s], t.seen[n])
+		case ok && t.index[n] != finished:
+			t.lowlink[s] = min(t.lowlink[s], t.index[n])
 		case !ok:
 			t.path = t.path[:len(t.path)-1]
 			if len(t.path) > 0 {
 				up := t.path[len(t.path)-1].s
-				t.low[up] = min(t.low[up], t.low[s])
+				t.lowlink[up] = min(t.lowlink[up], t.lowlink[s])
 			}
-			if t.low[s] == t.seen[s] {
+			if t.lowlink[s] == t.index[s] {
 				t.pop(s, emit)
 			}
 		}
@@ -144,11 +144,11 @@ func (t *tarjan) from(root int32, emit func(states []int32)) {
 }
 
 func (t *tarjan) enter(s int32) {
-	if t.clock%portion == 0 {
+	if t.clock%reportEvery == 0 {
 		t.g.Progress.At(t.what, float64(t.clock)/float64(t.g.States()), t.g.States())
 	}
 	t.clock++
-	t.seen[s], t.low[s] = t.clock, t.clock
+	t.index[s], t.lowlink[s] = t.clock, t.clock
 	t.stack = append(t.stack, s)
 	t.path = append(t.path, visit{s, t.g.Kernel.First[s], 0})
 }
@@ -180,7 +180,7 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 		at--
 	}
 	for _, s := range t.stack[at:] {
-		t.seen[s] = done
+		t.index[s] = finished
 	}
 	emit(t.stack[at:])
 	t.stack = t.stack[:at]

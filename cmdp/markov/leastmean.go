@@ -13,17 +13,17 @@ import (
 
 // A Class is a recurrent class of a deterministic policy.
 type Class struct {
-	States  []int32
-	Choices []int32   // of each of the states
-	Mean    []float64 // its long-run mean returns
-	slow    bool      // its end component mixes so slowly that sweeps are of little use
-	rough   bool      // whether the mean is known to a tolerance only, not to rounding
+	States      []int32
+	Choices     []int32   // of each of the states
+	Mean        []float64 // its long-run mean returns
+	slow        bool      // its end component mixes so slowly that sweeps are of little use
+	approximate bool      // whether the mean is known to a tolerance only, not to rounding
 }
 
-// begin moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding
+// moveToFront moves a state to the front, the one whose relative value is 0. It is to be visited often: what rounding
 // takes of the mean is missing in its equation, divided by its share of the time, and another policy may come
 // there more often.
-func (c *Class) begin(j int) {
+func (c *Class) moveToFront(j int) {
 	c.States[0], c.States[j] = c.States[j], c.States[0]
 	c.Choices[0], c.Choices[j] = c.Choices[j], c.Choices[0]
 }
@@ -44,16 +44,16 @@ type LeastMean struct {
 	Best   []Class   // of each end component, the class of the least mean
 	Rough  bool      // whether some mean is the least up to Aim only
 
-	kernel  *cmdp.Kernel
-	last    []float64 // the direction in which the bias was found, nil for none
-	ends    *EndComponents
-	chain   *Chain    // shared with others
-	loop    Chain     // of a policy inside an end component
-	longest int       // most successors of a choice
-	next    []float64 // the next relative values
-	place   []int32   // of each state, its number among those that are looked at
-	stale   []bool    // of each state, whether the bias of a successor is lower than when it was looked at
-	sweeps  int       // of an improvement, fewer once they led to what cannot be solved
+	kernel   *cmdp.Kernel
+	last     []float64 // the direction in which the bias was found, nil for none
+	ends     *EndComponents
+	chain    *Chain    // shared with others
+	loop     Chain     // of a policy inside an end component
+	longest  int       // most successors of a choice
+	next     []float64 // the next relative values
+	position []int32   // of each state, its number among those that are looked at
+	stale    []bool    // of each state, whether the bias of a successor is lower than when it was looked at
+	sweeps   int       // of an improvement, fewer once they led to what cannot be solved
 	// of each state in a slow end component, the choice of the last policy, or that relative value iteration found
 	greedy         []int32
 	slow           []int     // the end components in which relative value iteration does not converge
@@ -72,7 +72,7 @@ func NewLeastMean(k *cmdp.Kernel, ends *EndComponents, chain *Chain) *LeastMean 
 	p.Bias = make([]float64, states)
 	p.Best = make([]Class, ends.Len())
 	p.next = make([]float64, states)
-	p.place = make([]int32, states)
+	p.position = make([]int32, states)
 	p.stale = make([]bool, states)
 	p.greedy = make([]int32, states)
 	p.sizes = make([]float64, ends.Len())
@@ -87,7 +87,7 @@ func (p *LeastMean) Solve(ctx context.Context, dir []float64) (least []float64, 
 	p.slow, p.Rough = p.slow[:0], false
 	p.scalarize(dir)
 	p.chain.progress = p.Progress
-	p.turn(dir)
+	p.rescaleBias(dir)
 	least = make([]float64, p.ends.Len())
 	for i := range least {
 		p.Progress.At(findingMeans, math.NaN(), len(p.ends.Part(i)))
@@ -123,16 +123,16 @@ func (p *LeastMean) scalarize(dir []float64) {
 	}
 }
 
-// turn scales the bias that was found in the last direction by how much of that a new direction has: where one
+// rescaleBias scales the bias that was found in the last direction by how much of that a new direction has: where one
 // is a multiple of the other, that is its bias.
-func (p *LeastMean) turn(dir []float64) {
+func (p *LeastMean) rescaleBias(dir []float64) {
 	if p.last != nil {
 		share := floats.Dot(dir, p.last) / floats.Dot(p.last, p.last)
 		if share > 0 && share != 1 && !math.IsInf(share, 1) {
 			floats.Scale(share, p.Bias)
 		}
 	}
-	if !zero(dir) {
+	if !allZero(dir) {
 		p.last = slices.Clone(dir)
 	}
 }
@@ -202,11 +202,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	for j, s := range states {
 		choices[j] = p.greedy[s]
 	}
-	p.number(states)
-	p.take(best, choices)
+	p.numberStates(states)
+	p.followClass(best, choices)
 	p.Rough = p.Rough || p.Aim > 0
 	var before []int32
-	var last solved
+	var last solvedPolicy
 	at, err := p.evaluateClass(ctx, states, choices, best.States[0], dir)
 	if err != nil {
 		return 0, err
@@ -222,7 +222,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		var err error
 		if !evaluated {
 			p.LeadTo(best.States, states, choices)
-			p.take(best, choices)
+			p.followClass(best, choices)
 			if slices.Equal(choices, before) { // what looked better forms another class, and is so by rounding
 				break
 			}
@@ -274,7 +274,7 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 			break
 		}
 	}
-	if best.rough { // returns are promised, of which mixtures keep limits
+	if best.approximate { // returns are promised, of which mixtures keep limits
 		exact, err := p.recurrentClass(ctx, best.States, best.Choices, dir)
 		if err != nil {
 			return 0, err
@@ -285,22 +285,22 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	return floats.Dot(dir, best.Mean), nil
 }
 
-// A solved policy is one whose relative values are known. Many sweeps can end with a policy that mixes
+// A solvedPolicy is one whose relative values are known. Many sweeps can end with a policy that mixes
 // too slowly to be solved; then policy iteration goes back to the last solved one and takes a smaller step.
-type solved struct {
+type solvedPolicy struct {
 	choices []int32
 	h       []float64
 	best    Class
 }
 
-func (v *solved) keep(p *LeastMean, states, choices []int32, best *Class) {
+func (v *solvedPolicy) keep(p *LeastMean, states, choices []int32, best *Class) {
 	v.choices, v.h, v.best = append(v.choices[:0], choices...), v.h[:0], *best
 	for _, s := range states {
 		v.h = append(v.h, p.Bias[s])
 	}
 }
 
-func (v *solved) restore(p *LeastMean, states, choices []int32, best *Class) {
+func (v *solvedPolicy) restore(p *LeastMean, states, choices []int32, best *Class) {
 	copy(choices, v.choices)
 	for j, s := range states {
 		p.Bias[s] = v.h[j]
@@ -308,27 +308,27 @@ func (v *solved) restore(p *LeastMean, states, choices []int32, best *Class) {
 	*best = v.best
 }
 
-// take makes a policy do as a class does in its states.
-func (p *LeastMean) take(class *Class, choices []int32) {
+// followClass makes a policy do as a class does in its states.
+func (p *LeastMean) followClass(class *Class, choices []int32) {
 	for j, s := range class.States {
-		choices[p.place[s]] = class.Choices[j]
+		choices[p.position[s]] = class.Choices[j]
 	}
 }
 
 // LeadTo makes a policy inside an end lead to some target states of it, whose choices stay. States that lead
 // there already keep their choice; others take any choice that may lead to one of these.
 func (p *LeastMean) LeadTo(targets, states, choices []int32) {
-	p.number(states)
+	p.numberStates(states)
 	met := make([]bool, len(states))
 	queue := slices.Clone(targets)
 	for _, s := range targets {
-		met[p.place[s]] = true
+		met[p.position[s]] = true
 	}
 	for _, anything := range []bool{false, true} {
 		for n := 0; n < len(queue); n++ {
 			for _, c := range p.Predecessors.Choices(queue[n]) {
 				s := p.Predecessors.Owner[c]
-				at := p.place[s]
+				at := p.position[s]
 				if !met[at] && (anything || choices[at] == c) {
 					met[at], choices[at] = true, c
 					queue = append(queue, s)
@@ -341,21 +341,21 @@ func (p *LeastMean) LeadTo(targets, states, choices []int32) {
 // tolerance is how far a least mean may be off, 0 for rounding.
 func (p *LeastMean) tolerance() float64 { return max(p.Tolerance*p.size, p.Aim) }
 
-// number notes the places of states in their order.
-func (p *LeastMean) number(states []int32) {
+// numberStates notes the places of states in their order.
+func (p *LeastMean) numberStates(states []int32) {
 	for j, s := range states {
-		p.place[s] = int32(j)
+		p.position[s] = int32(j)
 	}
 }
 
 // evaluate sets the bias to the relative values of a policy that has one class inside an end, 0 in a state of that.
 func (p *LeastMean) evaluate(ctx context.Context, states, choices []int32, zero int32, mean float64) error {
-	p.cut(states, choices, zero)
+	p.cutChain(states, choices, zero)
 	return p.relativeValues(ctx, states, choices, zero, mean)
 }
 
-// cut makes the chain of a policy in an end that ends on coming to a state.
-func (p *LeastMean) cut(states, choices []int32, zero int32) {
+// cutChain makes the chain of a policy in an end that ends on coming to a state.
+func (p *LeastMean) cutChain(states, choices []int32, zero int32) {
 	y := p.chain
 	y.Reset()
 	for j, s := range states {
@@ -363,7 +363,7 @@ func (p *LeastMean) cut(states, choices []int32, zero int32) {
 			y.EndRow(1)
 			continue
 		}
-		y.AddChoice(p.kernel, p.place, choices[j], 1)
+		y.AddChoice(p.kernel, p.position, choices[j], 1)
 		y.EndRow(0)
 	}
 }
@@ -392,48 +392,48 @@ func (p *LeastMean) relativeValues(ctx context.Context, states, choices []int32,
 // leaves the bias alone.
 func (p *LeastMean) evaluateClass(ctx context.Context, states, choices []int32, zero int32,
 	dir []float64) (*Class, error) {
-	p.cut(states, choices, zero)
+	p.cutChain(states, choices, zero)
 	if !p.chain.eliminated(ctx) {
 		return nil, ctx.Err()
 	}
 	// The visits between two arrivals in zero, which begin with where its choice leads.
 	visits := make([]float64, len(states))
-	next, prob := p.successors(choices[p.place[zero]])
+	next, prob := p.successors(choices[p.position[zero]])
 	for j, n := range next {
 		if n != zero {
-			visits[p.place[n]] += prob[j]
+			visits[p.position[n]] += prob[j]
 		}
 	}
 	p.chain.factors.solve(visits, visits, true)
-	visits[p.place[zero]] = 1
+	visits[p.position[zero]] = 1
 	found := &Class{Mean: make([]float64, len(dir))}
 	class := p.reached(zero, choices)
 	sum, most := 0.0, 0
 	for j, s := range class {
-		at := p.place[s]
+		at := p.position[s]
 		sum += visits[at]
-		if visits[at] > visits[p.place[class[most]]] {
+		if visits[at] > visits[p.position[class[most]]] {
 			most = j
 		}
 		found.States, found.Choices = append(found.States, s), append(found.Choices, choices[at])
 	}
 	for j, s := range class {
-		floats.AddScaled(found.Mean, visits[p.place[s]]/sum, p.kernel.ReturnsOf(int(found.Choices[j]), len(dir)))
+		floats.AddScaled(found.Mean, visits[p.position[s]]/sum, p.kernel.ReturnsOf(int(found.Choices[j]), len(dir)))
 	}
-	found.begin(most)
+	found.moveToFront(most)
 	return found, p.relativeValues(ctx, states, choices, zero, floats.Dot(dir, found.Mean))
 }
 
 // reached returns the states that a policy inside an end comes to from one of them.
 func (p *LeastMean) reached(from int32, choices []int32) []int32 {
 	met := make([]bool, len(choices))
-	met[p.place[from]] = true
+	met[p.position[from]] = true
 	queue := []int32{from}
 	for n := 0; n < len(queue); n++ {
-		next, prob := p.successors(choices[p.place[queue[n]]])
+		next, prob := p.successors(choices[p.position[queue[n]]])
 		for j, t := range next {
-			if prob[j] > 0 && !met[p.place[t]] {
-				met[p.place[t]] = true
+			if prob[j] > 0 && !met[p.position[t]] {
+				met[p.position[t]] = true
 				queue = append(queue, t)
 			}
 		}
@@ -579,7 +579,7 @@ func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32,
 	var best *Class
 	for _, set := range y.ClosedSets() {
 		out := &Class{Mean: make([]float64, d)}
-		shares, err := y.shares(ctx, set, 1e-3*p.shareTolerance, p.chain)
+		shares, err := y.stationaryShares(ctx, set, 1e-3*p.shareTolerance, p.chain)
 		if err != nil {
 			return nil, err
 		}
@@ -588,8 +588,8 @@ func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32,
 			out.States, out.Choices = append(out.States, states[set[j]]), append(out.Choices, c)
 			floats.AddScaled(out.Mean, share, p.kernel.ReturnsOf(int(c), d))
 		}
-		out.rough = p.shareTolerance > 0
-		out.begin(floats.MaxIdx(shares))
+		out.approximate = p.shareTolerance > 0
+		out.moveToFront(floats.MaxIdx(shares))
 		if best == nil || floats.Dot(dir, out.Mean) < floats.Dot(dir, best.Mean) {
 			best = out
 		}
@@ -603,11 +603,11 @@ func (p *LeastMean) recurrentClass(ctx context.Context, states, choices []int32,
 // chainOf returns the chain of a policy in states, numbered in their order, that it does
 // not leave.
 func (p *LeastMean) chainOf(states, choices []int32) *Chain {
-	p.number(states)
+	p.numberStates(states)
 	y := &p.loop
 	y.Reset()
 	for _, c := range choices {
-		y.AddChoice(p.kernel, p.place, c, 1)
+		y.AddChoice(p.kernel, p.position, c, 1)
 		y.EndRow(0)
 	}
 	return y

@@ -118,7 +118,7 @@ func TestSolvedGoesBack(t *testing.T) {
 	for j, s := range states {
 		choices[j], p.Bias[s] = 10*s, float64(s)
 	}
-	var last solved
+	var last solvedPolicy
 	last.keep(p, states, choices, &best)
 	for range 2 {
 		for j, s := range states {
@@ -181,7 +181,7 @@ func TestEvaluateClass(t *testing.T) {
 				}
 			}
 		}
-		p.number(states)
+		p.numberStates(states)
 		zero := states[rng.IntN(len(states))]
 		found, err := p.evaluateClass(t.Context(), states, choices, zero, []float64{1})
 		if err != nil {

@@ -37,23 +37,23 @@ type LeastTotal struct {
 	Loops     []Loop    // in which a policy goes round and rewards cancel out
 	Shortfall float64   // by how much some backup falls short of a value, with a discount
 
-	gamma      float64
-	workers    int
-	longest    int            // most successors of a choice
-	chain      *Chain         // shared with others
-	rows       rows           // of the policy, for sweeps
-	right      []float64      // right-hand side of the policy's system
-	before     []float64      // values before the last evaluation, without a discount
-	cancelling map[int32]bool // choices of Loops, which are not made cheaper
-	iterative  map[int]bool   // components that are too wide to be eliminated
-	slow       map[int]bool   // components in which sweeps are slow
-	broken     int            // the component whose policy is not proper, −1 for none
-	switched   int            // choices that changed in a sweep
-	moved      bool           // some values were far from what they are now
-	step       float64        // see Allowance
-	share      float64        // what step is, of Tolerance times the mean weight
-	extra      float64        // what a choice is made cheaper by besides, for the sake of step
-	floor      float64        // positive values below are 0 in sweeps of totals
+	gamma          float64
+	workers        int
+	longest        int            // most successors of a choice
+	chain          *Chain         // shared with others
+	rows           policyRows     // of the policy, for sweeps
+	right          []float64      // right-hand side of the policy's system
+	previous       []float64      // values before the last evaluation, without a discount
+	cancelling     map[int32]bool // choices of Loops, which are not made cheaper
+	iterative      map[int]bool   // components that are too wide to be eliminated
+	slow           map[int]bool   // components in which sweeps are slow
+	improper       int            // the component whose policy is not proper, −1 for none
+	policyChanges  int            // choices that changed in a sweep
+	valuesMoved    bool           // some values were far from what they are now
+	allowance      float64        // see Allowance
+	allowanceShare float64        // what step is, of Tolerance times the mean weight
+	slack          float64        // what a choice is made cheaper by besides, for the sake of step
+	zeroBelow      float64        // positive values below are 0 in sweeps of totals
 }
 
 // A Loop is a set of choices of a quotient between which a policy may go round, and the share of its steps that
@@ -68,7 +68,7 @@ type Loop struct {
 // components.
 func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *LeastTotal {
 	z := &LeastTotal{Quotient: q, chain: chain, gamma: gamma, workers: workers, longest: LongestRow(q.Kernel)}
-	z.Perturbation, z.share, z.broken, z.LowerBound = 1, 1, -1, math.Inf(-1)
+	z.Perturbation, z.allowanceShare, z.improper, z.LowerBound = 1, 1, -1, math.Inf(-1)
 	z.Values = make([]float64, q.Rest+1)
 	z.Policy = make([]int32, q.Rest)
 	z.Reward, z.Weight = make([]float64, len(q.Choice)), make([]float64, len(q.Choice))
@@ -102,31 +102,31 @@ func (z *LeastTotal) Iterates() bool {
 
 // Allowance is what a backup of a total may fall short by in components that are too wide to be eliminated, 0
 // for rounding.
-func (z *LeastTotal) Allowance() float64 { return z.step }
+func (z *LeastTotal) Allowance() float64 { return z.allowance }
 
 // Sharpen makes the allowance of the next Solve smaller.
 func (z *LeastTotal) Sharpen() {
-	z.share /= 16
-	if z.share < 1e-6 {
-		z.share = 0
+	z.allowanceShare /= 16
+	if z.allowanceShare < 1e-6 {
+		z.allowanceShare = 0
 	}
 }
 
 // Relax makes the allowance of the next Solve larger.
-func (z *LeastTotal) Relax() { z.share = min(max(4*z.share, 1e-6), 256) }
+func (z *LeastTotal) Relax() { z.allowanceShare = min(max(4*z.allowanceShare, 1e-6), 256) }
 
-// allow sets the allowance: a share of the mean weight of a choice.
-func (z *LeastTotal) allow() {
-	z.step = 0
+// setAllowance sets the allowance: a share of the mean weight of a choice.
+func (z *LeastTotal) setAllowance() {
+	z.allowance = 0
 	if z.gamma < 1 || z.Tolerance == 0 {
 		return
 	}
 	for i := range z.Quotient.Choice {
 		if z.Quotient.Choice[i] != Stay {
-			z.step += z.Weight[i]
+			z.allowance += z.Weight[i]
 		}
 	}
-	z.step *= z.share * z.Tolerance / float64(len(z.Quotient.Choice))
+	z.allowance *= z.allowanceShare * z.Tolerance / float64(len(z.Quotient.Choice))
 }
 
 // findingValues is what Progress is told.
@@ -143,7 +143,7 @@ func (z *LeastTotal) perturb(i int32, size float64) float64 {
 	if z.gamma < 1 || z.cancelling != nil && z.cancelling[i] {
 		return 0
 	}
-	return z.extra + z.roundingShare()*(size+z.Weight[i])
+	return z.slack + z.roundingShare()*(size+z.Weight[i])
 }
 
 // roundingShare is more than what rounding takes from a sum of numbers of the size 1.
@@ -208,10 +208,10 @@ func (z *LeastTotal) properPolicy(lo, hi int32) {
 func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 	z.Shortfall = 0
 	z.chain.progress = z.Progress
-	z.allow()
-	if z.broken >= 0 {
-		z.properPolicy(z.Quotient.Component[z.broken], z.Quotient.Component[z.broken+1])
-		z.broken = -1
+	z.setAllowance()
+	if z.improper >= 0 {
+		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1])
+		z.improper = -1
 	}
 	for i := range len(z.Quotient.Component) - 1 {
 		lo, hi := z.Quotient.Component[i], z.Quotient.Component[i+1]
@@ -228,7 +228,7 @@ func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
 			continue
 		}
 		if endless, err := z.policyIteration(ctx, i, lo, hi); endless != nil || err != nil {
-			z.broken = i
+			z.improper = i
 			return endless, err
 		}
 	}
@@ -259,7 +259,7 @@ func (z *LeastTotal) solveState(s int32) bool {
 			}
 		}
 		if out == 0 { // for ever, at an infinite price or prize
-			if x < -level*z.Weight[i] {
+			if x < -cancellation*z.Weight[i] {
 				z.Policy[s] = i
 				return false
 			}

@@ -121,9 +121,9 @@ func (z *LeastTotal) bestBackups(out []float64, lo int32, from, to int) {
 	}
 }
 
-// rows are those of the policy, one after the other: to fetch one in several rows of the model takes as long as
+// policyRows are those of the policy, one after the other: to fetch one in several rows of the model takes as long as
 // to fetch them all.
-type rows struct {
+type policyRows struct {
 	first  []int32 // of each state, where there is room for its longest row
 	end    []int32 // of each state, where the row of the policy ends
 	next   []int32
@@ -132,7 +132,7 @@ type rows struct {
 }
 
 // start makes room for a component.
-func (r *rows) start(q *Quotient, lo, hi int32) {
+func (r *policyRows) start(q *Quotient, lo, hi int32) {
 	n, room := int(hi-lo), 0
 	r.first, r.end, r.reward = grown(r.first, n), grown(r.end, n), grown(r.reward, n)
 	for s := range r.first {
@@ -148,7 +148,7 @@ func (r *rows) start(q *Quotient, lo, hi int32) {
 }
 
 // set sets the row of a state.
-func (r *rows) set(s int, next []int32, prob []float64, gamma, reward float64) {
+func (r *policyRows) set(s int, next []int32, prob []float64, gamma, reward float64) {
 	first := r.first[s]
 	r.end[s] = first + int32(copy(r.next[first:], next))
 	row := r.prob[first:r.end[s]]
@@ -158,8 +158,8 @@ func (r *rows) set(s int, next []int32, prob []float64, gamma, reward float64) {
 	r.reward[s] = reward
 }
 
-// leave sets the row of a state to the shares of what leaves it, out in all.
-func (r *rows) leave(at int, s int32, next []int32, prob []float64, out float64) {
+// setShares sets the row of a state to the shares of what leaves it, out in all.
+func (r *policyRows) setShares(at int, s int32, next []int32, prob []float64, out float64) {
 	end := r.first[at]
 	for j, n := range next {
 		if n != s && prob[j] > 0 {
@@ -171,7 +171,7 @@ func (r *rows) leave(at int, s int32, next []int32, prob []float64, out float64)
 }
 
 // backups sets out to the backups of the policy in the states [from, to) of the component, whose values v are.
-func (r *rows) backups(out, v []float64, from, to int) {
+func (r *policyRows) backups(out, v []float64, from, to int) {
 	for s := from; s < to; s++ {
 		next := r.next[r.first[s]:r.end[s]]
 		prob := r.prob[r.first[s]:][:len(next)]

@@ -24,10 +24,10 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 		}
 		z.slow[i] = true
 	}
-	z.extra = 3 * z.step
+	z.slack = 3 * z.allowance
 	if z.gamma == 1 && int(hi-lo) > threshold.Swept && z.cancelling == nil && !z.slow[i] {
 		if z.gaussSeidel(ctx, i, lo, hi) || ctx.Err() != nil {
-			z.extra = 0
+			z.slack = 0
 			return nil, ctx.Err()
 		}
 		z.slow[i] = true
@@ -38,11 +38,11 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 	// one that does not.
 	careful := false
 	rest := math.Inf(1)
-	z.extra = 0
+	z.slack = 0
 	if z.iterative[i] {
-		z.extra = 3 * z.step
+		z.slack = 3 * z.allowance
 	}
-	defer func() { z.extra = 0 }()
+	defer func() { z.slack = 0 }()
 	for range rounds {
 		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
 		sets, err := z.evaluate(ctx, i, lo, hi, rest)
@@ -50,13 +50,13 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 			return nil, err
 		}
 		if len(sets) > 0 {
-			paying, rounds, err := z.payingSet(ctx, sets, lo)
+			paying, rounds, err := z.negativeGainSet(ctx, sets, lo)
 			if err != nil {
 				return nil, err
 			}
 			switch {
-			case z.extra > 0: // they may go on only because choices are that much cheaper
-				z.extra = 0
+			case z.slack > 0: // they may go on only because choices are that much cheaper
+				z.slack = 0
 			case paying != nil:
 				return paying, nil
 			case !careful:
@@ -73,7 +73,7 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 		least := z.backupTolerance(lo, hi)
 		changed, worst := z.improve(lo, hi, least)
 		// Without a discount what choices are made cheaper by depends on the values.
-		exact := (z.chain.factors != nil || rest <= 1.01*least) && !z.moved
+		exact := (z.chain.factors != nil || rest <= 1.01*least) && !z.valuesMoved
 		if exact && changed == 0 {
 			if z.chain.factors == nil { // else values solve the system up to rounding
 				least += rest
@@ -95,24 +95,24 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 // system.
 func (z *LeastTotal) backupTolerance(lo, hi int32) float64 {
 	if z.gamma == 1 {
-		return z.extra / 3
+		return z.slack / 3
 	}
 	return math.Max(z.Tolerance*(1-z.gamma), 4*float64(z.longest+4)*unit) * floats.Norm(z.Values[lo:hi], math.Inf(1))
 }
 
-// level is the relative size up to which a sum counts as 0 with rounding.
-const level = 1e-13
+// cancellation is the relative size up to which a sum counts as 0 with rounding.
+const cancellation = 1e-13
 
-// payingSet returns the first of some closed sets with a negative gain, or nil if there is none, and the sets
+// negativeGainSet returns the first of some closed sets with a negative gain, or nil if there is none, and the sets
 // as loops.
-func (z *LeastTotal) payingSet(ctx context.Context, sets [][]int32,
+func (z *LeastTotal) negativeGainSet(ctx context.Context, sets [][]int32,
 	lo int32) (paying []int32, rounds []Loop, err error) {
 	for _, set := range sets {
 		gain, size, round, err := z.gain(ctx, set, lo)
 		if err != nil {
 			return nil, nil, err
 		}
-		if gain < -level*size {
+		if gain < -cancellation*size {
 			return set, nil, nil
 		}
 		rounds = append(rounds, round)
@@ -127,7 +127,7 @@ func (z *LeastTotal) gain(ctx context.Context, closed []int32, lo int32) (sum, s
 	for j, s := range closed {
 		local[j] = s - lo
 	}
-	round.Share, err = z.chain.shares(ctx, local, 0, new(Chain))
+	round.Share, err = z.chain.stationaryShares(ctx, local, 0, new(Chain))
 	if err != nil {
 		return 0, 0, round, err
 	}
@@ -219,15 +219,15 @@ func (z *LeastTotal) evaluate(ctx context.Context, i int, lo, hi int32, rest flo
 		rest = z.chain.residual(z.Values[lo:hi], z.right) * 0.02
 	}
 	if z.gamma == 1 {
-		z.before = append(z.before[:0], z.Values[lo:hi]...)
+		z.previous = append(z.previous[:0], z.Values[lo:hi]...)
 	}
 	err = y.Solve(ctx, z.Values[lo:hi], z.right, false, rest/4)
 	if y.iterative {
 		z.iterative[i] = true
 	}
-	z.moved = false
-	for j, x := range z.before {
-		z.moved = z.moved || math.Abs(x-z.Values[lo+int32(j)]) > 0.5*math.Abs(z.Values[lo+int32(j)])
+	z.valuesMoved = false
+	for j, x := range z.previous {
+		z.valuesMoved = z.valuesMoved || math.Abs(x-z.Values[lo+int32(j)]) > 0.5*math.Abs(z.Values[lo+int32(j)])
 	}
 	return nil, err
 }
@@ -301,7 +301,7 @@ func (z *LeastTotal) improveState(s int32, slack float64) float64 {
 			charge = z.perturb(i, size)
 		}
 		gain -= charge
-		if gain >= -slack-charge/2 || charge == 0 && gain >= -level*(size+z.Weight[i]) {
+		if gain >= -slack-charge/2 || charge == 0 && gain >= -cancellation*(size+z.Weight[i]) {
 			continue
 		}
 		worst = math.Max(worst, -gain)

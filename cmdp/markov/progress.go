@@ -4,19 +4,19 @@ package markov
 // are not worth telling of. nil tells nobody.
 type Progress func(what string, part float64)
 
-// portion is for how many states something is done between two calls of a teller, or more.
-const portion = 1 << 14
+// reportEvery is for how many states something is done between two calls of a teller, or more.
+const reportEvery = 1 << 14
 
 // At tells that a part is done of something with so many states.
 func (t Progress) At(what string, part float64, states int) {
-	if t != nil && states >= portion {
+	if t != nil && states >= reportEvery {
 		t(what, min(part, 1))
 	}
 }
 
 // AtStep tells that a step is done of several, each of which goes through all states.
 func (t Progress) AtStep(what string, step, steps, states int) {
-	if (step+1)*states/portion > step*states/portion {
-		t.At(what, float64(step)/float64(steps), portion)
+	if (step+1)*states/reportEvery > step*states/reportEvery {
+		t.At(what, float64(step)/float64(steps), reportEvery)
 	}
 }

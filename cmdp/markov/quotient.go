@@ -30,9 +30,9 @@ type Quotient struct {
 
 	// How a policy is lifted:
 	Predecessors *Predecessors       // by the choices inside, nil to make them when it is needed
-	Keeps        []bool              // of each choice of the kernel, whether it stays in the place of a merged state
-	Place        func(j int) []int32 // the states among those of merged state j where it stays, nil if it cannot
-	Free         [][2]int32          // states of the value 0 that take no part, each with its choice
+	StayChoices  []bool              // of each choice of the kernel, whether it stays in the place of a merged state
+	StayStates   func(j int) []int32 // the states among those of merged state j where it stays, nil if it cannot
+	ZeroStates   [][2]int32          // states of the value 0 that take no part, each with its choice
 }
 
 // A MergedState is a state of a quotient that stands for an end component.
@@ -49,7 +49,7 @@ const Stay = -1
 // without stay has no choice at all.
 func (g *Graph) Quotient(components *Partition, ends *EndComponents, stays func(i int32) bool) *Quotient {
 	q := g.Number(components, ends)
-	q.Inside, q.Keeps, q.Place = ends.Inside, ends.Inside, q.Members
+	q.Inside, q.StayChoices, q.StayStates = ends.Inside, ends.Inside, q.Members
 	q.Fill(g, components.Order, stays)
 	return q
 }
@@ -157,7 +157,7 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 			}
 		}
 	}
-	for _, f := range q.Free {
+	for _, f := range q.ZeroStates {
 		set(f[0], f[1])
 	}
 	into := q.Predecessors
@@ -176,10 +176,10 @@ func (q *Quotient) Lift(pick []int32, set func(s, c int32)) {
 			lead(q.Members(j), []int32{q.Owner(q.Choice[i])})
 			continue
 		}
-		place := q.Place(j)
+		place := q.StayStates(j)
 		for _, s := range place {
 			c := q.Kernel.First[s]
-			for !q.Keeps[c] {
+			for !q.StayChoices[c] {
 				c++
 			}
 			set(s, c)

@@ -13,22 +13,22 @@ type Rule struct {
 	Mixed   map[int32][]float64 // of each state that randomises, the probabilities of its actions
 }
 
-// A Taken choice is one that a rule takes with a probability.
-type Taken struct {
+// A WeightedChoice is one that a rule takes with a probability.
+type WeightedChoice struct {
 	Choice int // of the kernel
 	Prob   float64
 }
 
 // Choose appends to dst the choices that the rule takes in state s of a kernel, which offers some.
-func (st *Rule) Choose(dst []Taken, k *cmdp.Kernel, s int32) []Taken {
+func (st *Rule) Choose(dst []WeightedChoice, k *cmdp.Kernel, s int32) []WeightedChoice {
 	first := int(k.First[s])
 	probs, ok := st.Mixed[s]
 	if !ok {
-		return append(dst, Taken{first + st.Actions.At(int(s)), 1})
+		return append(dst, WeightedChoice{first + st.Actions.At(int(s)), 1})
 	}
 	for a, x := range probs {
 		if x > 0 {
-			dst = append(dst, Taken{first + a, x})
+			dst = append(dst, WeightedChoice{first + a, x})
 		}
 	}
 	return dst

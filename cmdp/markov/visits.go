@@ -26,17 +26,17 @@ type Visits struct {
 	most     int    // of choices in a state
 	chain    *Chain // shared with others
 	// visits of the last policy in components that are not eliminated, by their first states
-	guess   map[int32][]float64
-	wide    map[int32]bool // components, by their first states, that are too wide to be eliminated
-	slow    map[int32]bool // components in which sweeps are slow
-	changed *Change        // room for a change
+	initialGuess map[int32][]float64
+	wide         map[int32]bool // components, by their first states, that are too wide to be eliminated
+	slow         map[int32]bool // components in which sweeps are slow
+	changed      *Change        // room for a change
 }
 
 // NewVisits returns the visits of policies with discount gamma, 1 for totals. A quotient without merged states,
 // whose choices are not needed, numbers the states of the components. It works in the memory of chain.
 func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
 	p := &Visits{quotient: q, kernel: q.Kernel, gamma: gamma, chain: chain}
-	p.guess, p.wide, p.slow = make(map[int32][]float64), make(map[int32]bool), make(map[int32]bool)
+	p.initialGuess, p.wide, p.slow = make(map[int32][]float64), make(map[int32]bool), make(map[int32]bool)
 	for s := range len(p.kernel.First) - 1 {
 		p.most = max(p.most, int(p.kernel.First[s+1]-p.kernel.First[s]))
 	}
@@ -44,20 +44,20 @@ func NewVisits(q *Quotient, gamma float64, chain *Chain) *Visits {
 }
 
 // choose appends the choices that a policy takes in state n of the quotient.
-func (p *Visits) choose(dst []Taken, st *Rule, n int32) []Taken {
+func (p *Visits) choose(dst []WeightedChoice, st *Rule, n int32) []WeightedChoice {
 	return st.Choose(dst, p.kernel, p.quotient.Origin[n])
 }
 
-// induce makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
+// inducedChain makes the chain of a policy in the states [lo, hi) of the base quotient. It returns the states
 // where the policy goes on for ever, which are left out of the chain, and whether there is a way out of
 // [lo, hi).
-func (p *Visits) induce(ctx context.Context, st *Rule, lo, hi int32) (forever []int32, leaves bool) {
+func (p *Visits) inducedChain(ctx context.Context, st *Rule, lo, hi int32) (forever []int32, leaves bool) {
 	y := p.chain
 	y.Reset()
 	y.progress = p.Progress
 	wide := p.wide[lo]
 	y.iterative = wide
-	leaks, room := false, make([]Taken, 0, p.most)
+	leaks, room := false, make([]WeightedChoice, 0, p.most)
 	for n := lo; n < hi; n++ {
 		leak := 0.0
 		for _, t := range p.choose(room[:0], st, n) {
@@ -112,7 +112,7 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 			}
 			p.Progress.At(findingVisits, 1-float64(lo)/float64(q.Rest), int(q.Rest))
 		}
-		if zero(mass[lo:hi]) {
+		if allZero(mass[lo:hi]) {
 			continue
 		}
 		if hi > lo+1 {
@@ -129,19 +129,19 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 
 // solveState is Solve for a component of one state.
 func (p *Visits) solveState(st *Rule, n int32, out *Occupancy) {
-	var room [4]Taken
+	var room [4]WeightedChoice
 	choices := p.choose(room[:0], st, n)
-	leaves := p.leaves(choices, n)
+	leaves := p.leavingShare(choices, n)
 	if leaves == 0 {
 		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
 		return
 	}
 	out.Counts[n] /= leaves
-	p.leave(choices, out.Counts[n], n, n+1, out.Counts)
+	p.propagateOut(choices, out.Counts[n], n, n+1, out.Counts)
 }
 
-// leave adds what x visits bring to states outside of [lo, hi).
-func (p *Visits) leave(choices []Taken, x float64, lo, hi int32, mass []float64) {
+// propagateOut adds what x visits bring to states outside of [lo, hi).
+func (p *Visits) propagateOut(choices []WeightedChoice, x float64, lo, hi int32, mass []float64) {
 	for _, t := range choices {
 		next, prob := p.kernel.Row(t.Choice)
 		for j, to := range next {
@@ -152,12 +152,12 @@ func (p *Visits) leave(choices []Taken, x float64, lo, hi int32, mass []float64)
 	}
 }
 
-// leaveAll is send for the visits of all states of a component.
-func (p *Visits) leaveAll(st *Rule, lo, hi int32, out *Occupancy) {
-	room := make([]Taken, 0, p.most)
+// propagateAllOut is propagateOut for the visits of all states of a component.
+func (p *Visits) propagateAllOut(st *Rule, lo, hi int32, out *Occupancy) {
+	room := make([]WeightedChoice, 0, p.most)
 	for n := lo; n < hi; n++ {
 		if y := out.Counts[n]; y != 0 {
-			p.leave(p.choose(room[:0], st, n), y, lo, hi, out.Counts)
+			p.propagateOut(p.choose(room[:0], st, n), y, lo, hi, out.Counts)
 		}
 	}
 }
@@ -174,12 +174,12 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 		rest *= 1e-10
 	}
 	guess := func() []float64 {
-		x := p.guess[lo]
+		x := p.initialGuess[lo]
 		if x == nil || !again {
 			x = make([]float64, hi-lo)
 		}
 		if again {
-			p.guess[lo] = x
+			p.initialGuess[lo] = x
 		}
 		return x
 	}
@@ -187,13 +187,13 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 		x := guess()
 		if p.propagate(ctx, st, lo, hi, mass, x, rest) {
 			copy(mass, x)
-			p.leaveAll(st, lo, hi, out)
+			p.propagateAllOut(st, lo, hi, out)
 			return nil
 		} else if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	forever, leaves := p.induce(ctx, st, lo, hi)
+	forever, leaves := p.inducedChain(ctx, st, lo, hi)
 	x := mass
 	if !p.chain.eliminated(ctx) {
 		x = guess()
@@ -208,12 +208,12 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 			return err
 		}
 		if p.gamma < 1 && !p.chain.eliminated(ctx) && slices.Min(mass) >= 0 {
-			p.chain.balance(x, mass)
+			p.chain.rescaleToLeak(x, mass)
 		}
 	}
 	copy(mass, x)
 	if leaves {
-		p.leaveAll(st, lo, hi, out)
+		p.propagateAllOut(st, lo, hi, out)
 	}
 	for _, n := range forever {
 		out.Recurrent = append(out.Recurrent, p.quotient.Origin[n])
@@ -224,9 +224,9 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 // loadRows makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
 // states are numbered from 0 there, what is outside being the number after the last. A row's own number is how
 // often the state is left.
-func (p *Visits) loadRows(w *window, st *Rule, lo, hi, from, to int32) {
+func (p *Visits) loadRows(w *rowCache, st *Rule, lo, hi, from, to int32) {
 	w.start(from)
-	room, state := make([]Taken, 0, p.most), p.quotient.Number
+	room, state := make([]WeightedChoice, 0, p.most), p.quotient.Number
 	for s := lo + from; s < lo+to; s++ {
 		next, share, out := w.next, w.share, 0.0
 		for _, t := range p.choose(room[:0], st, s) {
@@ -266,8 +266,8 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 		return w.row(s - w.at)
 	}
 	// What is still on its way, or too much of it. What has left stands last.
-	missing := grown(p.chain.room[0], int(states)+1)
-	p.chain.room[0] = missing
+	missing := grown(p.chain.scratch[0], int(states)+1)
+	p.chain.scratch[0] = missing
 	missing[copy(missing, arrivals)] = 0
 	leads := make([]bool, states) // out, as far as one pass shows
 	for s := range states {
@@ -298,8 +298,8 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 		y := math.Abs(missing[s])
 		return y <= least || y <= unit/4*math.Abs(x[s])
 	}
-	step := stretchOf(states, reach)
-	held := heldBy(states, step)
+	step := blockLength(states, reach)
+	held := rowsHeld(states, step)
 	from, front := states-1, states-step
 	for left := mostSweeps * int(states); left > 0 && ctx.Err() == nil; left -= int(from-front) + 1 {
 		for b := from + 1; b > front; b -= held {
@@ -342,8 +342,8 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) (endless bool, err error) {
 	lo, hi := p.quotient.Component[i], p.quotient.Component[i+1]
 	if hi == lo+1 {
-		var room [4]Taken
-		leaves := p.leaves(p.choose(room[:0], st, lo), lo)
+		var room [4]WeightedChoice
+		leaves := p.leavingShare(p.choose(room[:0], st, lo), lo)
 		for _, row := range rows {
 			row[0] /= leaves
 		}
@@ -353,7 +353,7 @@ func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) 
 	if len(rows) == 0 || err != nil {
 		return false, err
 	}
-	forever, _ := p.induce(ctx, st, lo, hi)
+	forever, _ := p.inducedChain(ctx, st, lo, hi)
 	for _, row := range rows {
 		x := row
 		if !p.chain.eliminated(ctx) {
@@ -385,8 +385,8 @@ func (p *Visits) propagateAll(ctx context.Context, st *Rule, lo, hi int32, rows 
 	return nil, nil
 }
 
-// leaves returns the share of visits of state n that leave it, the discount included.
-func (p *Visits) leaves(choices []Taken, n int32) float64 {
+// leavingShare returns the share of visits of state n that leave it, the discount included.
+func (p *Visits) leavingShare(choices []WeightedChoice, n int32) float64 {
 	sum := 1 - p.gamma
 	for _, t := range choices {
 		next, prob := p.kernel.Row(t.Choice)
@@ -404,7 +404,7 @@ func (p *Visits) leaves(choices []Taken, n int32) float64 {
 func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) ([]float64, error) {
 	q, k := p.quotient, p.kernel
 	out := make([]float64, int(q.Rest+1)*d)
-	room := make([]Taken, 0, p.most)
+	room := make([]WeightedChoice, 0, p.most)
 	for i := range components {
 		lo, hi := q.Component[i], q.Component[i+1]
 		if i%1024 == 0 {
@@ -440,8 +440,8 @@ func (p *Visits) ReturnsToGo(ctx context.Context, st *Rule, components, d int) (
 // sumReturns adds up what is returned in the component [lo, hi), dim numbers for each state.
 func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int, out []float64) error {
 	if hi == lo+1 {
-		var room [4]Taken
-		leaves := p.leaves(p.choose(room[:0], st, lo), lo)
+		var room [4]WeightedChoice
+		leaves := p.leavingShare(p.choose(room[:0], st, lo), lo)
 		for j := range out[int(lo)*dim:][:dim] {
 			if leaves == 0 {
 				out[int(lo)*dim+j] = 0
@@ -451,7 +451,7 @@ func (p *Visits) sumReturns(ctx context.Context, st *Rule, lo, hi int32, dim int
 		}
 		return nil
 	}
-	forever, _ := p.induce(ctx, st, lo, hi)
+	forever, _ := p.inducedChain(ctx, st, lo, hi)
 	for _, n := range forever {
 		clear(out[int(n)*dim:][:dim])
 	}

@@ -6,9 +6,9 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// Doomed is a state from which no policy can be sure to keep what is enforced: chance may break
+// LosingState is a state from which no policy can be sure to keep what is enforced: chance may break
 // it. It is reached before anything is chosen.
-type Doomed struct {
+type LosingState struct {
 	State  int // of the base
 	Memory string
 }
@@ -29,7 +29,7 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 	} else {
 		for settled := false; !settled; {
 			before := keeps
-			keeps = sure(&spec.Kernels[0], before)
+			keeps = safeStates(&spec.Kernels[0], before)
 			for s := range keeps {
 				keeps[s] = keeps[s] && before[s]
 			}
@@ -40,7 +40,7 @@ func (p *Product) enforce(spec *cmdp.ModelSpec, monitors []int) {
 	}
 	for _, st := range spec.Start {
 		if st.Probability > 0 && !keeps[st.State] {
-			p.Worst = &Doomed{p.State(st.State), p.Memory(st.State)}
+			p.Losing = &LosingState{p.State(st.State), p.Memory(st.State)}
 			p.actions = nil
 			return
 		}
@@ -57,7 +57,7 @@ func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cm
 	same := true
 	for h := spec.Horizon - 1; h >= 0; h-- {
 		from := min(h, len(spec.Kernels)-1)
-		now := sure(&spec.Kernels[from], after)
+		now := safeStates(&spec.Kernels[from], after)
 		// The rows of pairs that are lost do not matter: they are not reached.
 		if len(spec.Kernels) == 1 && beyond != nil && slices.Equal(after, beyond) {
 			kernels[h], p.actions[h] = kernels[h+1], p.actions[h+1]
@@ -73,19 +73,19 @@ func (p *Product) enforceSteps(spec *cmdp.ModelSpec, after []bool) (kernels []cm
 	return kernels, after
 }
 
-// sure returns the states from which some choice, or rest, leads into a set surely.
-func sure(k *cmdp.Kernel, into []bool) []bool {
+// safeStates returns the states from which some choice, or rest, leads into a set surely.
+func safeStates(k *cmdp.Kernel, into []bool) []bool {
 	out := make([]bool, len(into))
 	for s := range out {
 		out[s] = k.First[s] == k.First[s+1] && into[s]
 		for c := k.First[s]; c < k.First[s+1] && !out[s]; c++ {
-			out[s] = leads(k, int(c), into)
+			out[s] = staysIn(k, int(c), into)
 		}
 	}
 	return out
 }
 
-func leads(k *cmdp.Kernel, c int, into []bool) bool {
+func staysIn(k *cmdp.Kernel, c int, into []bool) bool {
 	next, _ := k.Row(c)
 	for _, to := range next {
 		if !into[to] {
@@ -104,7 +104,7 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.
 	for s := range keeps {
 		first, end := base.Choices(int(p.state[s]))
 		for c := int(k.First[s]); c < int(k.First[s+1]); c++ {
-			if !keeps[s] || !leads(k, c, into) {
+			if !keeps[s] || !staysIn(k, c, into) {
 				continue
 			}
 			a := int32(c) - k.First[s]
@@ -127,8 +127,8 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.
 	return out, actions
 }
 
-// left returns which action of the base each choice of step h is, nil if no choices are left out.
-func (p *Product) left(h int) []int32 {
+// baseActions returns which action of the base each choice of step h is, nil if no choices are left out.
+func (p *Product) baseActions(h int) []int32 {
 	if p.actions == nil {
 		return nil
 	}

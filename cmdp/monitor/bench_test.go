@@ -32,7 +32,7 @@ func BenchmarkProduct(b *testing.B) {
 		b.Fatal(err)
 	}
 	spent, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
-		Limits: []monitor.Limit{{Kind: monitor.Above, At: 1000}}})
+		Limits: []monitor.Threshold{{Kind: monitor.Above, At: 1000}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,8 +24,8 @@ const (
 	Shortfall
 )
 
-// A Limit is a limit for a total.
-type Limit struct {
+// A Threshold is a limit for a total.
+type Threshold struct {
 	Kind LimitKind
 	At   float64
 	// Enforced makes the budget broken where a total is above the limit in the end, for Above and Excess,
@@ -53,7 +53,7 @@ type BudgetSpec struct {
 	Model      *cmdp.Model
 	Coordinate int
 	Amounts    []float64
-	Limits     []Limit
+	Limits     []Threshold
 	Rounding   Rounding
 	Resolution float64
 }
@@ -67,7 +67,7 @@ type Budget struct {
 	counter
 	title  string
 	model  *cmdp.Model
-	limits []threshold
+	limits []unitThreshold
 	order  []int // limits by where they cut
 	// lower and upper bound, from each state, what is still to come, in units.
 	lower, upper []int
@@ -76,9 +76,9 @@ type Budget struct {
 	starts      []int
 }
 
-// A threshold is a limit in units: a total of n units lies on its high side if n > cut.
-type threshold struct {
-	Limit
+// A unitThreshold is a limit in units: a total of n units lies on its high side if n > cut.
+type unitThreshold struct {
+	Threshold
 	cut int
 }
 
@@ -100,7 +100,7 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 	for _, st := range m.StartStates() {
 		b.starts = append(b.starts, st.State)
 	}
-	if err := b.count(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution); err != nil {
+	if err := b.findUnit(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution); err != nil {
 		return nil, bad("%v", err)
 	}
 	if m.Horizon() == 0 && b.signs[0] && b.signs[1] {
@@ -111,14 +111,14 @@ func NewBudget(spec BudgetSpec) (*Budget, error) {
 		if math.IsNaN(l.At) || math.IsInf(l.At, 0) {
 			return nil, bad("limit %g: want a finite number", l.At)
 		}
-		cut, whole := index(l.At, b.unit)
+		cut, whole := floorUnits(l.At, b.unit)
 		if whole && (l.Kind == AtLeast || l.Kind == Shortfall) {
 			cut--
 		}
-		b.limits, b.order = append(b.limits, threshold{l, cut}), append(b.order, i)
+		b.limits, b.order = append(b.limits, unitThreshold{l, cut}), append(b.order, i)
 	}
 	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(b.limits[i].cut, b.limits[j].cut) })
-	b.look(m)
+	b.boundTotals(m)
 	return b, nil
 }
 
@@ -146,7 +146,7 @@ func (b *Budget) Nearest(limit int) (total float64, same bool) {
 // the extremes of the model.
 func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 	least, most := b.extremes()
-	n, whole := index(bound, b.unit)
+	n, whole := floorUnits(bound, b.unit)
 	if upTo {
 		most = min(most, n)
 	} else {
@@ -155,7 +155,7 @@ func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 		}
 		least = max(least, n)
 	}
-	possible, first := b.possible(most)
+	possible, first := b.reachableTotals(most)
 	var out []float64
 	for i := least; i <= most && len(out) < 100_000; i++ {
 		if possible != nil {
@@ -171,8 +171,8 @@ func (b *Budget) Totals(bound float64, upTo bool) []float64 {
 	return out
 }
 
-// toCome bounds what is still to come from a state, in units.
-func (b *Budget) toCome(state int) (lower, upper int) {
+// remaining bounds what is still to come from a state, in units.
+func (b *Budget) remaining(state int) (lower, upper int) {
 	at := min(state, len(b.lower)-1)
 	return b.lower[at], b.upper[at]
 }
@@ -181,7 +181,7 @@ func (b *Budget) toCome(state int) (lower, upper int) {
 func (b *Budget) extremes() (least, most int) {
 	least, most = unbounded, -unbounded
 	for _, state := range b.starts {
-		lower, upper := b.toCome(state)
+		lower, upper := b.remaining(state)
 		least, most = min(least, lower), max(most, upper)
 	}
 	return least, most
@@ -213,7 +213,7 @@ func (b *Budget) Range(lower, upper []float64) {
 // number of limits that it passes.
 const settledFrom = min(1<<60, math.MaxInt/4)
 
-func settled(passed int) int { return settledFrom + passed }
+func decided(passed int) int { return settledFrom + passed }
 
 func decode(memory int) (n int, isSettled bool) {
 	if memory >= settledFrom {
@@ -222,27 +222,27 @@ func decode(memory int) (n int, isSettled bool) {
 	return memory, false
 }
 
-// remember returns the memory for a total in a state.
-func (b *Budget) remember(total, state int) int {
-	lower, upper := b.toCome(state)
+// memoryOf returns the memory for a total in a state.
+func (b *Budget) memoryOf(total, state int) int {
+	lower, upper := b.remaining(state)
 	passed := 0
 	for _, i := range b.order {
 		switch cut := b.limits[i].cut; {
-		case bound(total, lower) > cut:
+		case saturatingAdd(total, lower) > cut:
 			passed++
-		case bound(total, upper) > cut:
+		case saturatingAdd(total, upper) > cut:
 			return total
 		}
 	}
-	return settled(passed)
+	return decided(passed)
 }
 
-// side reports whether a limit is passed for good, among so many that are.
-func (b *Budget) side(limit, passed int) bool { return slices.Index(b.order, limit) < passed }
+// isAbove reports whether a limit is passed for good, among so many that are.
+func (b *Budget) isAbove(limit, passed int) bool { return slices.Index(b.order, limit) < passed }
 
-// worth is what a limit asks for at a total. Where it is settled on which side the total ends, high tells
+// rewardAt is what a limit asks for at a total. Where it is settled on which side the total ends, high tells
 // which, and the worth is linear.
-func (b *Budget) worth(l *threshold, total int, high bool) float64 {
+func (b *Budget) rewardAt(l *unitThreshold, total int, high bool) float64 {
 	switch {
 	case (l.Kind == Above || l.Kind == AtLeast) && high:
 		return 1
@@ -268,7 +268,7 @@ func (b *Budget) Step(dst []float64, memory int, t Transition) int {
 	}
 	for i := range b.limits {
 		l := &b.limits[i]
-		switch high := b.side(i, before); {
+		switch high := b.isAbove(i, before); {
 		case l.Kind == Excess && high:
 			dst[i] = float64(n) * b.size
 		case l.Kind == Shortfall && !high:
@@ -283,17 +283,17 @@ func (b *Budget) Step(dst []float64, memory int, t Transition) int {
 // move returns the memory for a total, and the change of what limits ask for since the total
 // was another, or since there was none.
 func (b *Budget) move(dst []float64, before *int, total, state int) int {
-	memory := b.remember(total, state)
+	memory := b.memoryOf(total, state)
 	passed, isSettled := decode(memory)
 	for i := range b.limits {
 		l := &b.limits[i]
 		high := total > l.cut
 		if isSettled {
-			high = b.side(i, passed)
+			high = b.isAbove(i, passed)
 		}
-		dst[i] = b.worth(l, total, high)
+		dst[i] = b.rewardAt(l, total, high)
 		if before != nil {
-			dst[i] -= b.worth(l, *before, *before > l.cut)
+			dst[i] -= b.rewardAt(l, *before, *before > l.cut)
 		}
 	}
 	return memory
@@ -303,14 +303,14 @@ func (b *Budget) move(dst []float64, before *int, total, state int) int {
 func (b *Budget) Value(memory int) string {
 	n, isSettled := decode(memory)
 	if !isSettled {
-		return times(n, b.unit)
+		return formatUnits(n, b.unit)
 	}
 	low, high := "", ""
 	if n > 0 {
-		low = "above " + times(b.limits[b.order[n-1]].cut, b.unit)
+		low = "above " + formatUnits(b.limits[b.order[n-1]].cut, b.unit)
 	}
 	if n < len(b.order) {
-		high = "at most " + times(b.limits[b.order[n]].cut, b.unit)
+		high = "at most " + formatUnits(b.limits[b.order[n]].cut, b.unit)
 	}
 	if low != "" && high != "" {
 		return low + ", " + high
@@ -325,7 +325,7 @@ func (b *Budget) Broken(memory int) bool {
 		l := &b.limits[i]
 		high := n > l.cut
 		if isSettled {
-			high = b.side(i, n)
+			high = b.isAbove(i, n)
 		}
 		if l.Enforced && high == (l.Kind == Above || l.Kind == Excess) {
 			return true

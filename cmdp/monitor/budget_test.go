@@ -53,7 +53,7 @@ func coins(t *testing.T) *cmdp.Model {
 func TestTotalsWithoutHorizon(t *testing.T) {
 	m := coins(t)
 	p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{
-		budget(t, monitor.BudgetSpec{Title: "tosses", Model: m, Limits: []monitor.Limit{
+		budget(t, monitor.BudgetSpec{Title: "tosses", Model: m, Limits: []monitor.Threshold{
 			{Kind: monitor.Above, At: 3}, {Kind: monitor.Excess, At: 3}, {Kind: monitor.AtLeast, At: 2},
 			{Kind: monitor.Shortfall, At: 3}}}),
 		&monitor.Reach{Title: "heads", Target: []bool{false, true}, Within: 2},
@@ -73,10 +73,10 @@ func TestTotalsWithoutHorizon(t *testing.T) {
 // TestEarlierMonitor counts visits and asks whether there are more than 2 of them.
 func TestEarlierMonitor(t *testing.T) {
 	m := coins(t)
-	visits := &monitor.Visits{Title: "visits", States: []bool{true, false}}
+	visits := &monitor.VisitCount{Title: "visits", States: []bool{true, false}}
 	p := product(t, monitor.Spec{Model: m, Columns: []int{2}, Monitors: []monitor.Monitor{visits,
 		budget(t, monitor.BudgetSpec{Title: "often", Model: m, Coordinate: 1, Amounts: []float64{0, 1},
-			Limits: []monitor.Limit{{Kind: monitor.Above, At: 2}}})}})
+			Limits: []monitor.Threshold{{Kind: monitor.Above, At: 2}}})}})
 	if lower, upper := ranges(t, p); math.Abs(lower[0]-0.25) > 1e-12 || math.Abs(upper[0]-0.25) > 1e-12 {
 		t.Errorf("more than 2 visits with probability [%g, %g], want 0.25", lower[0], upper[0])
 	}
@@ -99,7 +99,7 @@ func TestMemoryForWhatMatters(t *testing.T) {
 	for limit, want := range map[float64]int{3: 5, 9: 11, 10: 1, -1: 2} {
 		p := product(t, monitor.Spec{Model: m,
 			Monitors: []monitor.Monitor{budget(t, monitor.BudgetSpec{Title: "cost", Model: m,
-				Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})}})
+				Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit}}})}})
 		if got := p.Model.States(); got != want {
 			t.Errorf("limit %g: %d pairs, want %d", limit, got, want)
 		}
@@ -112,9 +112,10 @@ func TestOrderOfLimits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 11))
 	for trial := range 20 {
 		m := randomModel(t, rng, shape{states: 3, horizon: 4})
-		var limits []monitor.Limit
+		var limits []monitor.Threshold
 		for range 3 {
-			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: float64(rng.IntN(13)) / 10})
+			limits = append(limits, monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)),
+				At: float64(rng.IntN(13)) / 10})
 		}
 		names := func() map[string]bool {
 			b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
@@ -140,7 +141,8 @@ func TestRounded(t *testing.T) {
 	for trial := range 20 {
 		m := randomModel(t, rng, shape{states: 3, horizon: 4, outcomes: trial%2 == 0, negative: trial%3 == 0})
 		x := float64(rng.IntN(8)) / 10
-		spec := monitor.BudgetSpec{Model: m, Limits: []monitor.Limit{{Kind: monitor.Above, At: x}}, Resolution: 0.17}
+		spec := monitor.BudgetSpec{Model: m, Limits: []monitor.Threshold{{Kind: monitor.Above, At: x}},
+			Resolution: 0.17}
 		spec.Title, spec.Rounding = "least", monitor.Down
 		down := budget(t, spec)
 		spec.Title, spec.Rounding = "most", monitor.Up
@@ -179,7 +181,7 @@ func TestRoundedByLessThanAUnit(t *testing.T) {
 			monitor.Up: math.Ceil(x/unit-1e-9) * unit} {
 			// What is far below is exceeded by the total less what is far below.
 			b := budget(t, monitor.BudgetSpec{Title: "rounded", Model: m,
-				Limits: []monitor.Limit{{Kind: monitor.Excess, At: -10}}, Rounding: rounding, Resolution: unit})
+				Limits: []monitor.Threshold{{Kind: monitor.Excess, At: -10}}, Rounding: rounding, Resolution: unit})
 			p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{b}})
 			v := make([]float64, 2)
 			cmdp.NewEvaluator(p.Model).Returns(v, cmdp.Uniform{Shape: p.Model.Shape()})
@@ -202,7 +204,7 @@ func TestUnit(t *testing.T) {
 func TestRefusedBudgets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 4))
 	m := randomModel(t, rng, shape{states: 2, horizon: 3})
-	limits := []monitor.Limit{{At: 1}}
+	limits := []monitor.Threshold{{At: 1}}
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 1)
 	for a, r := range []float64{1, -1} {
 		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: 0, Action: a,
@@ -225,7 +227,7 @@ func TestRefusedBudgets(t *testing.T) {
 	}
 	for want, spec := range map[string]monitor.BudgetSpec{
 		"no limit":                  {Model: m},
-		"finite number":             {Model: m, Limits: []monitor.Limit{{At: math.NaN()}}},
+		"finite number":             {Model: m, Limits: []monitor.Threshold{{At: math.NaN()}}},
 		"resolution 0":              {Model: m, Limits: limits, Rounding: monitor.Up},
 		"both signs":                {Model: upAndDown, Limits: limits},
 		"want a horizon, or totals": {Model: discounted, Limits: limits},
@@ -245,7 +247,7 @@ func TestTooLarge(t *testing.T) {
 	m := randomModel(t, rng, shape{states: 3, horizon: 40})
 	_, err := monitor.New(monitor.Spec{Model: m, Bytes: 20_000, Monitors: []monitor.Monitor{
 		&monitor.Reach{Title: "home", Target: []bool{false, false, true}, Within: -1},
-		budget(t, monitor.BudgetSpec{Title: "fuel spent", Model: m, Limits: []monitor.Limit{{At: 8}}})}})
+		budget(t, monitor.BudgetSpec{Title: "fuel spent", Model: m, Limits: []monitor.Threshold{{At: 8}}})}})
 	if err == nil || !strings.Contains(err.Error(), "fuel spent has") {
 		t.Errorf("error %v: want one that names the fuel", err)
 	}
@@ -312,7 +314,7 @@ func TestCertain(t *testing.T) {
 			certain: true})
 		limit := float64(rng.IntN(9)-2) / 10
 		b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m,
-			Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})
+			Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit}}})
 		above := func(h history) float64 {
 			if h.total(0) > limit {
 				return 1
@@ -357,9 +359,9 @@ func TestCertainWithoutHorizon(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		m := randomModel(t, rng, shape{states: 4, rests: true, outcomes: seed%3 == 0, certain: true})
-		at, limits := float64(rng.IntN(7)-1)/10, []monitor.Limit(nil)
+		at, limits := float64(rng.IntN(7)-1)/10, []monitor.Threshold(nil)
 		for _, kind := range []monitor.LimitKind{monitor.Above, monitor.AtLeast} {
-			limits = append(limits, monitor.Limit{Kind: kind, At: at})
+			limits = append(limits, monitor.Threshold{Kind: kind, At: at})
 		}
 		b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
 		blind := budget(t, monitor.BudgetSpec{Title: "blind", Model: m, Coordinate: 2,

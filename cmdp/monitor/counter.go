@@ -19,9 +19,9 @@ type counter struct {
 	signs      [2]bool // there are negative and positive returns
 }
 
-// count finds the unit, and how many units each return has. Amounts lists the returns of a coordinate that the
+// findUnit finds the unit, and how many units each return has. Amounts lists the returns of a coordinate that the
 // model does not have.
-func (k *counter) count(m *cmdp.Model, coordinate int, values []float64, how Rounding, resolution float64) error {
+func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how Rounding, resolution float64) error {
 	if coordinate < m.Dim() {
 		values = amounts(m, coordinate)
 	}
@@ -34,11 +34,11 @@ func (k *counter) count(m *cmdp.Model, coordinate int, values []float64, how Rou
 	}
 	k.size, _ = k.unit.Float64()
 	for _, x := range values {
-		n, whole := index(x, k.unit)
+		n, whole := floorUnits(x, k.unit)
 		if !whole && how == Up {
 			n++
 		}
-		if n <= -most || n >= most || max(1, m.Horizon()) > most/max(1, n, -n) {
+		if n <= -mostUnits || n >= mostUnits || max(1, m.Horizon()) > mostUnits/max(1, n, -n) {
 			return fmt.Errorf("returns such as %g are multiples of no unit but %g, in which totals are too large to "+
 				"be counted: want a resolution to round them to (--resolution)", x, k.size)
 		}

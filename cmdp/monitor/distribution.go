@@ -22,13 +22,13 @@ const maxWork = 1 << 20
 // criteria, where totals cannot be counted or are too many, and once ctx is done.
 func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy,
 	coordinate int) (values, probabilities []float64, ok bool) {
-	b, err := NewBudget(BudgetSpec{Title: "total", Model: m, Coordinate: coordinate, Limits: []Limit{{}}})
+	b, err := NewBudget(BudgetSpec{Title: "total", Model: m, Coordinate: coordinate, Limits: []Threshold{{}}})
 	if err != nil {
 		return nil, nil, false
 	}
-	var now, then, ended []place
+	var now, then, ended []massPoint
 	for _, st := range m.StartStates() {
-		now = append(now, place{int32(st.State), 0, st.Probability})
+		now = append(now, massPoint{int32(st.State), 0, st.Probability})
 	}
 	var probs []float64
 	steps, over := m.Horizon(), make([]bool, m.States())
@@ -59,11 +59,11 @@ func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy,
 				}
 				next, prob := rows.Row(first + a)
 				b.choice(rows, first+a, func(e, units int) {
-					then = append(then, place{next[e], p.total + units, p.mass * x * prob[e]})
+					then = append(then, massPoint{next[e], p.total + units, p.mass * x * prob[e]})
 				})
 			}
 		}
-		then = merged(then)
+		then = mergeEqual(then)
 		work += len(then)
 		if len(then) > maxTotals || m.Horizon() == 0 && work > maxWork {
 			return nil, nil, false
@@ -74,31 +74,31 @@ func Distribution(ctx context.Context, m *cmdp.Model, policy cmdp.Policy,
 	for i := range ended {
 		ended[i].state = 0
 	}
-	for _, p := range merged(ended) {
+	for _, p := range mergeEqual(ended) {
 		x, _ := new(big.Rat).Mul(big.NewRat(int64(p.total), 1), b.unit).Float64()
 		values, probabilities = append(values, x), append(probabilities, p.mass)
 	}
 	return values, probabilities, true
 }
 
-func sum(places []place) (mass float64) {
+func sum(places []massPoint) (mass float64) {
 	for _, p := range places {
 		mass += p.mass
 	}
 	return mass
 }
 
-// A place is where an episode may be, with the total so far and the probability.
-type place struct {
+// A massPoint is where an episode may be, with the total so far and the probability.
+type massPoint struct {
 	state int32
 	total int
 	mass  float64
 }
 
-// merged sorts places and adds up equal ones in the order of their arrival, so that sums are the same in
+// mergeEqual sorts places and adds up equal ones in the order of their arrival, so that sums are the same in
 // every run.
-func merged(places []place) []place {
-	slices.SortStableFunc(places, func(a, b place) int {
+func mergeEqual(places []massPoint) []massPoint {
+	slices.SortStableFunc(places, func(a, b massPoint) int {
 		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.total, b.total))
 	})
 	out := places[:0]

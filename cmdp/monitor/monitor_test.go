@@ -55,7 +55,7 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []que
 	within := rng.IntN(4)
 	x, y := float64(rng.IntN(8)-1)/10, float64(rng.IntN(8)-1)/20
 	budget, err := monitor.NewBudget(monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 0,
-		Limits: []monitor.Limit{
+		Limits: []monitor.Threshold{
 			{Kind: monitor.Above, At: x}, {Kind: monitor.AtLeast, At: x}, {Kind: monitor.Excess, At: y},
 			{Kind: monitor.Shortfall, At: y}}})
 	if err != nil {
@@ -88,7 +88,7 @@ func questions(t *testing.T, rng *rand.Rand, m *cmdp.Model, negative bool) []que
 		{"within", &monitor.Reach{Title: "within", Target: target, While: while, Within: within},
 			until(target, while, within, nil)},
 		{"spending", spending, until(target, while, spending.Within, atMost)},
-		{"visits", &monitor.Visits{Title: "visits", States: target}, func(h history) float64 {
+		{"visits", &monitor.VisitCount{Title: "visits", States: target}, func(h history) float64 {
 			n := 0.0
 			for _, s := range h.states[:len(h.states)-1] {
 				n += indicator(target[s])
@@ -183,11 +183,11 @@ func TestEnforced(t *testing.T) {
 			outcomes: trial%5 == 0, negative: trial%7 < 3, certain: true})
 		x, y := float64(rng.IntN(14))/10, float64(rng.IntN(5))
 		// Of two limits on the same side the narrower counts; beside those that are enforced others stand.
-		limits := func(kind [2]monitor.LimitKind, at, wider float64) []monitor.Limit {
-			all := []monitor.Limit{{Kind: kind[rng.IntN(2)], At: at, Enforced: true}}
+		limits := func(kind [2]monitor.LimitKind, at, wider float64) []monitor.Threshold {
+			all := []monitor.Threshold{{Kind: kind[rng.IntN(2)], At: at, Enforced: true}}
 			for range rng.IntN(3) {
-				all = append(all, monitor.Limit{Kind: kind[rng.IntN(2)], At: wider, Enforced: true},
-					monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)), At: at})
+				all = append(all, monitor.Threshold{Kind: kind[rng.IntN(2)], At: wider, Enforced: true},
+					monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)), At: at})
 			}
 			rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			return all
@@ -224,8 +224,8 @@ func TestEnforced(t *testing.T) {
 		for i := range m.Dim() {
 			for _, sign := range []float64{1, -1} {
 				want, ok := best(m, sign, func(h history) float64 { return h.total(i) }, keeps)
-				if ok != (p.Worst == nil) {
-					t.Fatalf("trial %d: doomed %v, but possible %v", trial, p.Worst, ok)
+				if ok != (p.Losing == nil) {
+					t.Fatalf("trial %d: doomed %v, but possible %v", trial, p.Losing, ok)
 				}
 				if !ok {
 					impossible++
@@ -245,7 +245,7 @@ func TestEnforced(t *testing.T) {
 				}
 			}
 		}
-		if p.Worst == nil {
+		if p.Losing == nil {
 			checkActions(t, rng, p, keeps)
 		}
 	}
@@ -391,7 +391,7 @@ func TestProductsOfGames(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := product(t, monitor.Spec{Model: m,
-			Monitors: []monitor.Monitor{&monitor.Visits{Title: "visits", States: randomSet(rng, states)}}})
+			Monitors: []monitor.Monitor{&monitor.VisitCount{Title: "visits", States: randomSet(rng, states)}}})
 		sh := p.Model.Shape()
 		for h := range horizon {
 			for s := range p.Model.States() {

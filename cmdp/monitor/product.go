@@ -17,9 +17,9 @@ type Product struct {
 	Model *cmdp.Model
 	// Worst is not nil if no policy of the base keeps what is enforced. Model then offers all
 	// choices.
-	Worst *Doomed
+	Losing *LosingState
 
-	walk
+	exploration
 	inner     *Product   // whose pairs are the states that the walk goes through, see With; nil for those of the base
 	generated *generated // nil if rows are stored
 	recalls   []bool     // of each monitor: it has more than one memory value
@@ -56,7 +56,7 @@ const DefaultBytes = min(8<<30, math.MaxInt)
 // is added to the first step. A resting state has a choice in the product where its memory
 // changes or something is returned.
 func New(spec Spec) (*Product, error) {
-	p := &Product{walk: newWalk(spec.Model, spec.Monitors, spec.Columns)}
+	p := &Product{exploration: newExploration(spec.Model, spec.Monitors, spec.Columns)}
 	if spec.Bytes == 0 {
 		spec.Bytes = DefaultBytes
 	}
@@ -104,7 +104,7 @@ func New(spec Spec) (*Product, error) {
 		p.enforce(&out, spec.Enforced)
 	}
 	if p.base.Horizon() > 0 {
-		out.Twins = newTwins(p)
+		out.Factor = newKnownFactor(p)
 	}
 	var err error
 	p.Model, err = cmdp.NewModel(out)
@@ -113,7 +113,7 @@ func New(spec Spec) (*Product, error) {
 	}
 	p.layers = nil
 	if p.base.Horizon() == 0 {
-		p.pairs, p.tuple = nil, nil // which twins alone ask for
+		p.pairs, p.tupleNumbers = nil, nil // which twins alone ask for
 	}
 	return p, nil
 }
@@ -188,7 +188,7 @@ func (p *Product) Base() *cmdp.Model {
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
 func (p *Product) Action(h, s, a int) int {
-	if of := p.left(h); of != nil {
+	if of := p.baseActions(h); of != nil {
 		first, _ := p.Model.Rows(h).Choices(s)
 		return int(of[first+a])
 	}
@@ -224,7 +224,7 @@ func (p *Product) recall(s int, write func(name, value string) string) (parts []
 		parts = p.inner.recall(int(p.state[s]), write)
 	}
 	tuple := p.memory[s]
-	if p.unpaid[tuple] {
+	if p.startRewardDue[tuple] {
 		parts = append(parts, "start")
 	}
 	for i, m := range p.monitors {
@@ -232,7 +232,7 @@ func (p *Product) recall(s int, write func(name, value string) string) (parts []
 			parts = append(parts, write(m.Name(), m.Value(p.tuples[int(tuple)*len(p.monitors)+i])))
 		}
 	}
-	if len(parts) == 0 && slices.Contains(p.unpaid, true) {
+	if len(parts) == 0 && slices.Contains(p.startRewardDue, true) {
 		parts = append(parts, "later") // or nothing would be told apart from the start
 	}
 	return parts
@@ -268,7 +268,7 @@ func (p *Product) Remembered() []Remembered {
 }
 
 // values returns the memory values of a monitor that come up, in ascending order.
-func (w *walk) values(i int) []int {
+func (w *exploration) values(i int) []int {
 	var out []int
 	for at := i; at < len(w.tuples); at += len(w.monitors) {
 		out = append(out, w.tuples[at])

@@ -61,15 +61,15 @@ func (r *Reach) Spend(spec CostSpec) error {
 	if !(spec.AtMost >= 0) || math.IsInf(spec.AtMost, 1) {
 		return bad("at most %g: want a finite number from 0 on", spec.AtMost)
 	}
-	err := k.count(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution)
+	err := k.findUnit(m, spec.Coordinate, spec.Amounts, spec.Rounding, spec.Resolution)
 	if err != nil {
 		return bad("%v", err)
 	}
 	if k.signs[0] {
 		return bad("some returns are negative: want none where it is bounded what is spent on a way")
 	}
-	k.most, _ = index(spec.AtMost, k.unit)
-	if memories := float64(r.memories()) * float64(k.most+1); memories >= most {
+	k.most, _ = floorUnits(spec.AtMost, k.unit)
+	if memories := float64(r.memories()) * float64(k.most+1); memories >= mostUnits {
 		return bad("at most %g is too much to be counted in units of %g: want a resolution to round returns to "+
 			"(--resolution)", spec.AtMost, k.size)
 	}
@@ -193,7 +193,7 @@ func (r *Reach) Value(memory int) string {
 	}
 	left := memory - 1
 	for _, k := range r.costs {
-		parts = append(parts, times(left%(k.most+1), k.unit)+" of "+k.name)
+		parts = append(parts, formatUnits(left%(k.most+1), k.unit)+" of "+k.name)
 		left /= k.most + 1
 	}
 	if parts == nil {
@@ -202,29 +202,29 @@ func (r *Reach) Value(memory int) string {
 	return strings.Join(parts, " and ") + " left"
 }
 
-// Visits returns 1 for each step that begins in one of the States. It remembers nothing.
-type Visits struct {
+// VisitCount returns 1 for each step that begins in one of the States. It remembers nothing.
+type VisitCount struct {
 	Title  string
 	States []bool
 }
 
 // Name returns the title.
-func (v *Visits) Name() string { return v.Title }
+func (v *VisitCount) Name() string { return v.Title }
 
 // Rewards returns 1.
-func (v *Visits) Rewards() int { return 1 }
+func (v *VisitCount) Rewards() int { return 1 }
 
 // Range is from 0 to +Inf.
-func (v *Visits) Range(lower, upper []float64) { lower[0], upper[0] = 0, math.Inf(1) }
+func (v *VisitCount) Range(lower, upper []float64) { lower[0], upper[0] = 0, math.Inf(1) }
 
 // Start returns nothing, since no step has begun.
-func (v *Visits) Start(dst []float64, _ Transition) int {
+func (v *VisitCount) Start(dst []float64, _ Transition) int {
 	dst[0] = 0
 	return 0
 }
 
 // Step counts the step if it began in one of the states.
-func (v *Visits) Step(dst []float64, _ int, t Transition) int {
+func (v *VisitCount) Step(dst []float64, _ int, t Transition) int {
 	dst[0] = 0
 	if v.States[t.State] {
 		dst[0] = 1
@@ -233,4 +233,4 @@ func (v *Visits) Step(dst []float64, _ int, t Transition) int {
 }
 
 // Value says nothing.
-func (v *Visits) Value(int) string { return "" }
+func (v *VisitCount) Value(int) string { return "" }

@@ -42,7 +42,7 @@ func generate(spec Spec) (*Product, error) {
 		return nil, nil
 	}
 	g := &generated{budget: spec.Monitors[at].(*Budget)}
-	p := &Product{walk: newWalk(m, spec.Monitors, spec.Columns), generated: g}
+	p := &Product{exploration: newExploration(m, spec.Monitors, spec.Columns), generated: g}
 	of := cmdp.TallySpec{Base: m}
 	if rest != nil {
 		var err error
@@ -60,7 +60,7 @@ func generate(spec Spec) (*Product, error) {
 	g.tally, err = cmdp.NewTally(of)
 	if errors.Is(err, cmdp.ErrBroken) {
 		start := of.Base.StartStates()[0].State
-		p.Worst = &Doomed{g.state(start), ""}
+		p.Losing = &LosingState{g.state(start), ""}
 		of.AtLeast, of.AtMost = nil, nil
 		g.tally, err = cmdp.NewTally(of)
 	}
@@ -68,7 +68,7 @@ func generate(spec Spec) (*Product, error) {
 		return nil, nil // amounts that are too large for it
 	}
 	if pairs := g.tally.Pairs(); pairs <= spec.Generate || g.bytes(m) > spec.Bytes ||
-		newWalk(m, spec.Monitors, spec.Columns).few(spec.Generate) {
+		newExploration(m, spec.Monitors, spec.Columns).fewPairs(spec.Generate) {
 		return nil, nil
 	}
 	p.Model, err = g.tally.Model(g.totals(of.Columns))
@@ -142,8 +142,8 @@ func (g *generated) bytes(m *cmdp.Model) int {
 	return pairs * (32 + 4*m.Kernels() + 3*m.Horizon()*bits/8)
 }
 
-// few reports whether no more than so many pairs come up.
-func (w walk) few(most int) bool {
+// fewPairs reports whether no more than so many pairs come up.
+func (w exploration) fewPairs(most int) bool {
 	w.most = most
 	return !errors.Is(w.count(math.MaxInt), errMany)
 }
@@ -184,9 +184,9 @@ func (g *generated) memory(pair int) string {
 	memory := int(count)
 	switch pair {
 	case g.tally.Below(s):
-		memory = settled(0)
+		memory = decided(0)
 	case g.tally.Above(s):
-		memory = settled(len(g.budget.limits))
+		memory = decided(len(g.budget.limits))
 	}
 	if text := g.budget.Value(memory); g.rest != nil {
 		return strings.TrimPrefix(g.rest.Memory(s)+"; "+text, "; ")
@@ -214,10 +214,10 @@ func (g *generated) remembered() []Remembered {
 		r.Values = append(r.Values, g.budget.Value(int(count)))
 	}
 	if g.tally.AtLeast == nil { // else what is below is never reached
-		r.Values = append(r.Values, g.budget.Value(settled(0)))
+		r.Values = append(r.Values, g.budget.Value(decided(0)))
 	}
 	if g.tally.AtMost == nil {
-		r.Values = append(r.Values, g.budget.Value(settled(len(g.budget.limits))))
+		r.Values = append(r.Values, g.budget.Value(decided(len(g.budget.limits))))
 	}
 	return append(out, r)
 }

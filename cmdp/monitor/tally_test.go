@@ -32,9 +32,9 @@ func TestGeneratedRows(t *testing.T) {
 			spec.Monitors = append(spec.Monitors, &monitor.Reach{Title: "there", Target: randomSet(rng, m.States()),
 				Within: rng.IntN(4) - 1})
 		}
-		var limits []monitor.Limit
+		var limits []monitor.Threshold
 		for range 1 + rng.IntN(2) {
-			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)),
+			limits = append(limits, monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)),
 				At: float64(rng.IntN(9)-1) / 10})
 		}
 		if i%3 == 2 {
@@ -43,13 +43,13 @@ func TestGeneratedRows(t *testing.T) {
 				kind = monitor.AtLeast
 			}
 			for range 1 + rng.IntN(2) {
-				limits = append(limits, monitor.Limit{Kind: kind, At: float64(rng.IntN(7)) / 10, Enforced: true})
+				limits = append(limits, monitor.Threshold{Kind: kind, At: float64(rng.IntN(7)) / 10, Enforced: true})
 			}
 			spec.Enforced = []int{len(spec.Monitors)}
 		}
 		spec.Monitors = append(spec.Monitors, budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits}))
 		if i%8 == 1 {
-			spec.Monitors = append(spec.Monitors, &monitor.Visits{Title: "visits", States: randomSet(rng, m.States())})
+			spec.Monitors = append(spec.Monitors, &monitor.VisitCount{Title: "visits", States: randomSet(rng, m.States())})
 		}
 		stored := product(t, spec)
 		spec.Generate = 1
@@ -58,7 +58,7 @@ func TestGeneratedRows(t *testing.T) {
 			continue // one pair
 		}
 		generated++
-		if (stored.Worst == nil) != (p.Worst == nil) {
+		if (stored.Losing == nil) != (p.Losing == nil) {
 			t.Fatalf("model %d: one of the products can be sure to keep what is enforced", i)
 		}
 		comparePlans(t, rng, i, stored.Model, p.Model)
@@ -91,7 +91,7 @@ func TestGeneratedRowsOfManyActions(t *testing.T) {
 	}
 	for _, limit := range []float64{20, 60, 100} {
 		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m,
-			Limits: []monitor.Limit{{Kind: monitor.Above, At: limit}}})
+			Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit}}})
 		spec := monitor.Spec{Model: m, Monitors: []monitor.Monitor{spent}}
 		stored := product(t, spec)
 		spec.Generate = 1
@@ -185,13 +185,14 @@ func TestGeneratedRowsAreAModel(t *testing.T) {
 			spec.Monitors = append(spec.Monitors, &monitor.Reach{Title: "there", Target: randomSet(rng, m.States()),
 				Within: rng.IntN(4) - 1})
 		}
-		var limits []monitor.Limit
+		var limits []monitor.Threshold
 		for range 1 + rng.IntN(3) {
-			limits = append(limits, monitor.Limit{Kind: monitor.LimitKind(rng.IntN(4)),
+			limits = append(limits, monitor.Threshold{Kind: monitor.LimitKind(rng.IntN(4)),
 				At: float64(rng.IntN(9)-1) / 10})
 		}
 		if i%6 == 5 {
-			limits = append(limits, monitor.Limit{Kind: monitor.Above, At: float64(2+rng.IntN(7)) / 10, Enforced: true})
+			limits = append(limits, monitor.Threshold{Kind: monitor.Above, At: float64(2+rng.IntN(7)) / 10,
+				Enforced: true})
 			spec.Enforced = []int{len(spec.Monitors)}
 		}
 		spent := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Limits: limits})
@@ -420,7 +421,7 @@ func halfway(t *testing.T, m *cmdp.Model) geometry.Compact {
 type walked struct {
 	m      *cmdp.Model
 	t      *cmdp.Tally
-	limits []monitor.Limit
+	limits []monitor.Threshold
 	unit   float64
 }
 

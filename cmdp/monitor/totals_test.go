@@ -37,7 +37,7 @@ func TestTotalsAreThoseOfEpisodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Limit{{Kind: Excess}}})
+		budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Threshold{{Kind: Excess}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestTotalsUntilRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Limit{{Kind: Excess}}})
+	budget, err := NewBudget(BudgetSpec{Title: "r", Model: m, Limits: []Threshold{{Kind: Excess}}})
 	if err != nil {
 		t.Fatal(err)
 	}

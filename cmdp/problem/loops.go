@@ -27,7 +27,7 @@ func (x *Process) Remembering(sets [][]bool) (*Process, error) {
 	var monitors []monitor.Monitor
 	for _, of := range sets {
 		text := x.choicesText(of)
-		monitors = append(monitors, &monitor.Taken{Title: loopTitle, Choices: of, Before: beforeLoop + text,
+		monitors = append(monitors, &monitor.ChoiceTaken{Title: loopTitle, Choices: of, Before: beforeLoop + text,
 			After: afterLoop + text})
 	}
 	var product *monitor.Product

@@ -148,7 +148,7 @@ func (q *Query) added(name string) (w wanted, is bool) {
 			if l.AtLeast {
 				kind = monitor.AtLeast
 			}
-			return wanted{of: l.Return, limit: monitor.Limit{Kind: kind, At: l.Bound}}, true
+			return wanted{of: l.Return, limit: monitor.Threshold{Kind: kind, At: l.Bound}}, true
 		}
 	}
 	return wanted{}, false

@@ -168,7 +168,7 @@ func (q *Query) Remembering(product *monitor.Product) (*Query, error) {
 	}
 	var sets [][]bool
 	for _, m := range product.Monitors() {
-		taken, ok := m.(*monitor.Taken)
+		taken, ok := m.(*monitor.ChoiceTaken)
 		if !ok || product.Base() != q.Model {
 			return nil, errors.New("query: want the product of an answer for the model of the query")
 		}

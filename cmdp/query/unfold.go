@@ -43,7 +43,7 @@ type tail struct {
 // wanted is a limit for the total of a return.
 type wanted struct {
 	of    string // the return
-	limit monitor.Limit
+	limit monitor.Threshold
 	name  string // of the return that tells about the limit; "" if none does
 	large bool   // it is to be large, so that a bound has to be one from below
 	path  []any  // where it stands in the file
@@ -153,7 +153,7 @@ func compile(p *problem.Problem, opts Options, declared int) (*compiled, *unfold
 	if err := u.build(c); err != nil {
 		return nil, nil, err
 	}
-	worst := c.process.Product.Worst
+	worst := c.process.Product.Losing
 	if worst == nil {
 		return c, u, nil
 	}
@@ -318,7 +318,7 @@ func (u *unfolding) watch() error {
 			}
 			u.add(reach, name)
 		case r.Visits != nil:
-			u.add(&monitor.Visits{Title: name, States: sets[2]}, name)
+			u.add(&monitor.VisitCount{Title: name, States: sets[2]}, name)
 		case r.Judged() != nil && u.p.Mean(i):
 			return problem.Inside(errors.New("the total over an episode has no long-run mean: want criterion: total"),
 				"returns", name, "criterion")
@@ -413,7 +413,7 @@ func (u *unfolding) add(m monitor.Monitor, names ...string) {
 }
 
 func (u *unfolding) want(t *problem.Threshold, kind monitor.LimitKind, name, key string) {
-	u.wanted = append(u.wanted, wanted{t.Return, monitor.Limit{Kind: kind, At: t.Limit}, name, u.large(name),
+	u.wanted = append(u.wanted, wanted{t.Return, monitor.Threshold{Kind: kind, At: t.Limit}, name, u.large(name),
 		[]any{"returns", name, key}})
 }
 
@@ -451,7 +451,7 @@ func (u *unfolding) episodes(i int, c *problem.Constraint) {
 		if b.bound == nil {
 			continue
 		}
-		limit := monitor.Limit{Kind: b.kind, At: *b.bound}
+		limit := monitor.Threshold{Kind: b.kind, At: *b.bound}
 		if probability < 1 {
 			u.limits = append(u.limits, u.chance(i, c.Return, limit, probability))
 			continue
@@ -461,7 +461,7 @@ func (u *unfolding) episodes(i int, c *problem.Constraint) {
 }
 
 // always returns a bound that holds whatever chance does.
-func (u *unfolding) always(i int, of string, limit monitor.Limit) *Limit {
+func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	atLeast := limit.Kind == monitor.AtLeast
 	l := &Limit{row: -1}
 	// A bound from below need not be kept at any moment without a horizon, but come true in the end.
@@ -481,7 +481,7 @@ func (u *unfolding) always(i int, of string, limit monitor.Limit) *Limit {
 }
 
 // chance returns a bound that holds with a probability.
-func (u *unfolding) chance(i int, of string, limit monitor.Limit, probability float64) *Limit {
+func (u *unfolding) chance(i int, of string, limit monitor.Threshold, probability float64) *Limit {
 	l := &Limit{Scope: WithProbability, Constraint: i, AtLeast: limit.Kind == monitor.AtLeast}
 	if l.AtLeast {
 		l.Return, l.Bound = fmt.Sprintf("P(%s ≥ %s)", of, short(limit.At)), probability
@@ -514,7 +514,7 @@ func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
 	if number < len(u.opts.Thresholds) {
 		l.Threshold = u.opts.Thresholds[number]
 	}
-	limit := monitor.Limit{Kind: kind, At: l.Threshold}
+	limit := monitor.Threshold{Kind: kind, At: l.Threshold}
 	totals, err := u.totalsOf(tail{c.Return, l.AtLeast}, limit)
 	if err != nil {
 		return err
@@ -529,11 +529,11 @@ func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
 }
 
 // totalsOf returns what lists the totals of a return up to a bound, or from one on.
-func (u *unfolding) totalsOf(t tail, limit monitor.Limit) (func(bound float64) []float64, error) {
+func (u *unfolding) totalsOf(t tail, limit monitor.Threshold) (func(bound float64) []float64, error) {
 	if u.known != nil && u.known.totals[t] != nil {
 		return u.known.totals[t], nil
 	}
-	b, err := u.budget(t.of, t.of, []monitor.Limit{limit}, u.rounding(t.of, t.atLeast))
+	b, err := u.budget(t.of, t.of, []monitor.Threshold{limit}, u.rounding(t.of, t.atLeast))
 	if err != nil {
 		return nil, err
 	}
@@ -558,7 +558,7 @@ func keepLast(f func(bound float64) []float64) func(bound float64) []float64 {
 // rounding says how a total is to be rounded, if it has to be, so that what is large or small is
 // so for certain.
 func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
-	exact, err := u.budget(of, of, []monitor.Limit{{}}, monitor.Exact)
+	exact, err := u.budget(of, of, []monitor.Threshold{{}}, monitor.Exact)
 	switch r := u.opts.Resolution; {
 	case r == 0 || err == nil && exact.Unit() >= r:
 		return monitor.Exact
@@ -568,7 +568,7 @@ func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
 	return monitor.Up
 }
 
-func (u *unfolding) budget(of, title string, limits []monitor.Limit,
+func (u *unfolding) budget(of, title string, limits []monitor.Threshold,
 	rounding monitor.Rounding) (*monitor.Budget, error) {
 	b, err := monitor.NewBudget(monitor.BudgetSpec{Title: title, Model: u.p.Model, Coordinate: u.coordinate[of],
 		Amounts: []float64{0, 1},
@@ -608,7 +608,7 @@ func (u *unfolding) spend() error {
 }
 
 func (u *unfolding) spendRounded(all []wanted, r monitor.Rounding) error {
-	var limits []monitor.Limit
+	var limits []monitor.Threshold
 	var names []string
 	enforced := false
 	for _, w := range all {

@@ -9,20 +9,20 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// A walk goes through the pairs of a state and a tuple of memory values that can come
+// An exploration goes through the pairs of a state and a tuple of memory values that can come
 // up, and numbers them.
-type walk struct {
+type exploration struct {
 	base     *cmdp.Model
 	monitors []Monitor
 	columns  []int
 	offset   []int // of each monitor's rewards in all returns
 
-	state, memory []int32            // of each pair: its state, and the number of its tuple
-	tuples        []int              // one memory value for each monitor
-	unpaid        []bool             // of each tuple: returns of the start are still to be paid
-	pairs         [][]*page          // of each state, a page for every so many tuples; nil where none comes up
-	tuple         []map[[2]int]int32 // number of a tuple, by that of its first part and the last value
-	starts        []int32            // the pairs of the start states
+	state, memory  []int32            // of each pair: its state, and the number of its tuple
+	tuples         []int              // one memory value for each monitor
+	startRewardDue []bool             // of each tuple: returns of the start are still to be paid
+	pairs          [][]*page          // of each state, a page for every so many tuples; nil where none comes up
+	tupleNumbers   []map[[2]int]int32 // number of a tuple, by that of its first part and the last value
+	starts         []int32            // the pairs of the start states
 	// layers holds the pairs that have rows in each kernel, in ascending order. A stationary base has one
 	// layer, of all pairs that come up before the last step.
 	layers           [][]int32
@@ -34,12 +34,13 @@ type walk struct {
 	memories                 []int     // after it
 }
 
-func newWalk(m *cmdp.Model, monitors []Monitor, columns []int) walk {
-	w := walk{base: m, monitors: monitors, columns: columns, pairs: make([][]*page, m.States()),
-		tuple: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)), random: m.RandomReturns()}
+func newExploration(m *cmdp.Model, monitors []Monitor, columns []int) exploration {
+	w := exploration{base: m, monitors: monitors, columns: columns, pairs: make([][]*page, m.States()),
+		tupleNumbers: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)),
+		random: m.RandomReturns()}
 	width := m.Dim()
 	for i, mon := range monitors {
-		w.tuple[i] = make(map[[2]int]int32)
+		w.tupleNumbers[i] = make(map[[2]int]int32)
 		w.offset = append(w.offset, width)
 		width += mon.Rewards()
 	}
@@ -52,9 +53,9 @@ func newWalk(m *cmdp.Model, monitors []Monitor, columns []int) walk {
 	return w
 }
 
-// begin sets memories and atStart to those of a start state and reports whether anything is
+// startMemories sets memories and atStart to those of a start state and reports whether anything is
 // returned.
-func (w *walk) begin(state int) (pays bool) {
+func (w *exploration) startMemories(state int) (pays bool) {
 	clear(w.atStart)
 	for i, m := range w.monitors {
 		from := w.offset[i]
@@ -66,27 +67,27 @@ func (w *walk) begin(state int) (pays bool) {
 }
 
 // number returns the number of the tuple that memories holds.
-func (w *walk) number(unpaid bool) int32 {
+func (w *exploration) number(unpaid bool) int32 {
 	prefix := 0
 	if unpaid {
 		prefix = -1
 	}
 	for i, v := range w.memories {
-		id, ok := w.tuple[i][[2]int{prefix, v}]
+		id, ok := w.tupleNumbers[i][[2]int{prefix, v}]
 		if !ok {
-			id = int32(len(w.tuple[i]))
+			id = int32(len(w.tupleNumbers[i]))
 			if i == len(w.memories)-1 {
-				w.tuples, w.unpaid = append(w.tuples, w.memories...), append(w.unpaid, unpaid)
+				w.tuples, w.startRewardDue = append(w.tuples, w.memories...), append(w.startRewardDue, unpaid)
 			}
-			w.tuple[i][[2]int{prefix, v}] = id
+			w.tupleNumbers[i][[2]int{prefix, v}] = id
 		}
 		prefix = int(id)
 	}
 	return int32(prefix)
 }
 
-// find returns the number of a pair, and whether it is new.
-func (w *walk) find(state, tuple int32) (pair int32, isNew bool) {
+// pairNumber returns the number of a pair, and whether it is new.
+func (w *exploration) pairNumber(state, tuple int32) (pair int32, isNew bool) {
 	at := int(tuple) / len(page{})
 	for len(w.pairs[state]) <= at {
 		w.pairs[state] = append(w.pairs[state], nil)
@@ -111,11 +112,11 @@ type page [4]int32
 var errMany = errors.New("monitor: many pairs")
 
 // count numbers all pairs that can come up and counts their rows.
-func (w *walk) count(bytes int) error {
+func (w *exploration) count(bytes int) error {
 	var now []int32
 	for _, st := range w.base.StartStates() {
-		unpaid := w.begin(st.State)
-		pair, _ := w.find(int32(st.State), w.number(unpaid))
+		unpaid := w.startMemories(st.State)
+		pair, _ := w.pairNumber(int32(st.State), w.number(unpaid))
 		w.starts = append(w.starts, pair)
 		now = append(now, pair)
 	}
@@ -174,13 +175,13 @@ func (w *walk) count(bytes int) error {
 	return nil
 }
 
-func (w *walk) addLayer() {
+func (w *exploration) addLayer() {
 	w.layers, w.choices, w.entries = append(w.layers, nil), append(w.choices, 0), append(w.entries, 0)
 }
 
 // bytes estimates the memory of the product. A pair has its two numbers, a place in the table of pairs
 // and one in each kernel.
-func (w *walk) bytes() int {
+func (w *exploration) bytes() int {
 	n := len(w.state) * (32 + 4*len(w.layers))
 	perEntry, perChoice := 12, 8+8*len(w.columns)
 	if w.random {
@@ -192,7 +193,7 @@ func (w *walk) bytes() int {
 	return n
 }
 
-func (w *walk) tooLarge(bytes int) error {
+func (w *exploration) tooLarge(bytes int) error {
 	var parts []string
 	for i, m := range w.monitors {
 		if n := len(w.values(i)); n > 1 {
@@ -206,12 +207,13 @@ func (w *walk) tooLarge(bytes int) error {
 
 // visit goes through the rows of a pair at step h. It calls choice for each choice, then entry for
 // each transition of it, with w.returns set, and reports whether there are rows.
-func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNew bool, probability float64)) bool {
+func (w *exploration) visit(h int, pair int32, choice func(),
+	entry func(to int32, isNew bool, probability float64)) bool {
 	rows, d := w.base.Rows(h), w.base.Dim()
 	s, tuple := int(w.state[pair]), w.memory[pair]
-	unpaid := w.unpaid[tuple]
+	unpaid := w.startRewardDue[tuple]
 	if unpaid {
-		w.begin(s)
+		w.startMemories(s)
 	}
 	first, end := rows.Choices(s)
 	if first == end {
@@ -221,7 +223,7 @@ func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNe
 			return false
 		}
 		choice()
-		to, isNew := w.find(int32(s), after)
+		to, isNew := w.pairNumber(int32(s), after)
 		entry(to, isNew, 1)
 		return true
 	}
@@ -243,7 +245,7 @@ func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNe
 				}
 			}
 			alone = false
-			pair, isNew := w.find(to, after)
+			pair, isNew := w.pairNumber(to, after)
 			entry(pair, isNew, prob[e])
 		}
 	}
@@ -252,7 +254,7 @@ func (w *walk) visit(h int, pair int32, choice func(), entry func(to int32, isNe
 
 // step sets w.returns to those of a transition, those of the model being there, and returns the tuple
 // after it. With unpaid, atStart is added.
-func (w *walk) step(tuple int32, t Transition, unpaid bool) int32 {
+func (w *exploration) step(tuple int32, t Transition, unpaid bool) int32 {
 	n := len(w.monitors)
 	for i, m := range w.monitors {
 		from := w.offset[i]
@@ -267,12 +269,12 @@ func (w *walk) step(tuple int32, t Transition, unpaid bool) int32 {
 	return w.number(false)
 }
 
-func (w *walk) pays() bool {
+func (w *exploration) pays() bool {
 	return slices.ContainsFunc(w.returns, func(x float64) bool { return x != 0 })
 }
 
 // kernel builds the kernel of a layer.
-func (w *walk) kernel(h int) cmdp.Kernel {
+func (w *exploration) kernel(h int) cmdp.Kernel {
 	d := len(w.columns)
 	k := cmdp.NewKernel()
 	k.First, k.Offset = append(make([]int32, 0, len(w.state)+1), 0), append(make([]int, 0, w.choices[h]+1), 0)
@@ -306,7 +308,7 @@ func (w *walk) kernel(h int) cmdp.Kernel {
 }
 
 // addReturns adds the returns of a transition of the last choice, which are those in w.returns.
-func (w *walk) addReturns(k *cmdp.Kernel, mean []float64, p float64) {
+func (w *exploration) addReturns(k *cmdp.Kernel, mean []float64, p float64) {
 	for i, c := range w.columns {
 		x := w.returns[c]
 		if w.random {

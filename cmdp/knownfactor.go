@@ -1,11 +1,11 @@
 package cmdp
 
-// Twins are what is known of an environment whose states are pairs of a state and a memory that follows a known
+// A KnownFactor is what is known of an environment whose states are pairs of a state and a memory that follows a known
 // rule, such as what was spent so far. The transitions of pairs that differ in their memory alone are twins:
 // who sees one of them has learned about all. The environment is a factored one, of which one factor is known
 // (Osband, Van Roy 2014; for budgets of each episode, Chen, Hu, Li, Wang 2021). Implementations must be safe
 // for concurrent use.
-type Twins interface {
+type KnownFactor interface {
 	// Each calls visit for each twin of a transition of step h, itself included, with the returns that it has.
 	// Of the transition itself returns are those received, or nil if they are not known. If the environment is
 	// known to have no such transition, what counts of next is its state without memory: each twin leads to the
@@ -18,39 +18,39 @@ type Twins interface {
 	Of(state int) int
 }
 
-// EachTwin calls visit for each transition that is known to be as likely as one of step h, itself included,
+// EachEquivalent calls visit for each transition that is known to be as likely as one of step h, itself included,
 // with the returns that it has.
-func (sh *Shape) EachTwin(h, state, action, next int, returns []float64,
+func (sh *Shape) EachEquivalent(h, state, action, next int, returns []float64,
 	visit func(state, action, next int, returns []float64)) {
-	if sh.twins == nil {
+	if sh.factor == nil {
 		visit(state, action, next, returns)
 		return
 	}
-	sh.twins.Each(h, state, action, next, returns, visit)
+	sh.factor.Each(h, state, action, next, returns, visit)
 }
 
 // Unknown returns the numbers of states and of (step, choice) pairs of which there is something to learn: all,
 // but for what is a known memory.
 func (sh *Shape) Unknown() (states, slots int) {
-	if sh.twins == nil {
+	if sh.factor == nil {
 		return sh.states, sh.Slots()
 	}
-	return sh.twins.Unknown()
+	return sh.factor.Unknown()
 }
 
-// Twinned returns a state for each state without memory that comes up, and the number of the state without
+// Representatives returns a state for each state without memory that comes up, and the number of the state without
 // memory that a state is about. Both are nil if no part of the states is a known memory.
-func (sh *Shape) Twinned() (states []int32, of func(state int) int) {
-	if sh.twins == nil {
+func (sh *Shape) Representatives() (states []int32, of func(state int) int) {
+	if sh.factor == nil {
 		return nil, nil
 	}
 	n, _ := sh.Unknown()
 	met := make([]bool, n)
 	for s := range sh.states {
-		if of := sh.twins.Of(s); !met[of] {
+		if of := sh.factor.Of(s); !met[of] {
 			met[of] = true
 			states = append(states, int32(s))
 		}
 	}
-	return states, sh.twins.Of
+	return states, sh.factor.Of
 }

@@ -11,7 +11,7 @@ import (
 func Unit(values []float64) *big.Rat {
 	unit := new(big.Rat)
 	for _, x := range values {
-		unit = common(unit, decimal(x))
+		unit = rationalGCD(unit, decimal(x))
 	}
 	if unit.Sign() == 0 {
 		return big.NewRat(1, 1)
@@ -28,41 +28,41 @@ func decimal(x float64) *big.Rat {
 	return r
 }
 
-// common returns the greatest common divisor of two rationals a/b and c/d, which is
+// rationalGCD returns the greatest common divisor of two rationals a/b and c/d, which is
 // gcd(a·d, c·b)/(b·d).
-func common(x, y *big.Rat) *big.Rat {
+func rationalGCD(x, y *big.Rat) *big.Rat {
 	a := new(big.Int).Mul(x.Num(), y.Denom())
 	b := new(big.Int).Mul(y.Num(), x.Denom())
 	g := new(big.Int).GCD(nil, nil, a.Abs(a), b.Abs(b))
 	return new(big.Rat).SetFrac(g, new(big.Int).Mul(x.Denom(), y.Denom()))
 }
 
-// index returns x/unit, rounded down, and whether it is whole. Where it is beyond ±2⁵² it is
+// floorUnits returns x/unit, rounded down, and whether it is whole. Where it is beyond ±2⁵² it is
 // ±2⁵².
-func index(x float64, unit *big.Rat) (i int, whole bool) {
+func floorUnits(x float64, unit *big.Rat) (i int, whole bool) {
 	q := new(big.Rat).Quo(decimal(x), unit)
 	floor := new(big.Int).Div(q.Num(), q.Denom()) // Euclid's, and the denominator is positive
-	if !floor.IsInt64() || floor.Int64() < -most || floor.Int64() > most {
+	if !floor.IsInt64() || floor.Int64() < -mostUnits || floor.Int64() > mostUnits {
 		if q.Sign() < 0 {
-			return -most, false
+			return -mostUnits, false
 		}
-		return most, false
+		return mostUnits, false
 	}
 	return int(floor.Int64()), q.IsInt()
 }
 
-// most is the largest number of units that is told from others.
-const most = min(1<<52, math.MaxInt/8)
+// mostUnits is the largest number of units that is told from others.
+const mostUnits = min(1<<52, math.MaxInt/8)
 
-// times writes i units as a decimal.
-func times(i int, unit *big.Rat) string {
+// formatUnits writes i units as a decimal.
+func formatUnits(i int, unit *big.Rat) string {
 	r := new(big.Rat).Mul(big.NewRat(int64(i), 1), unit)
 	x, _ := r.Float64()
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// bound adds numbers of units of which ±unbounded stand for ±∞.
-func bound(a, b int) int {
+// saturatingAdd adds numbers of units of which ±unbounded stand for ±∞.
+func saturatingAdd(a, b int) int {
 	if a == -unbounded || b == -unbounded {
 		return -unbounded
 	}

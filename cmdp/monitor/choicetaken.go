@@ -2,9 +2,9 @@ package monitor
 
 import "fmt"
 
-// Taken remembers whether one of some choices was taken. It returns nothing. Policies need that which go round
+// ChoiceTaken remembers whether one of some choices was taken. It returns nothing. Policies need that which go round
 // a loop for a while and then stay in it at no cost: without memory, whoever stays would leave in the end.
-type Taken struct {
+type ChoiceTaken struct {
 	Title string
 	// Choices says of each choice of the model, numbered among those of all states, whether it is one of them.
 	Choices []bool
@@ -14,19 +14,19 @@ type Taken struct {
 }
 
 // Name returns the title.
-func (t *Taken) Name() string { return t.Title }
+func (t *ChoiceTaken) Name() string { return t.Title }
 
 // Rewards returns 0.
-func (t *Taken) Rewards() int { return 0 }
+func (t *ChoiceTaken) Rewards() int { return 0 }
 
 // Range has nothing to set.
-func (t *Taken) Range(_, _ []float64) {}
+func (t *ChoiceTaken) Range(_, _ []float64) {}
 
 // Start returns that none was taken.
-func (t *Taken) Start([]float64, Transition) int { return 0 }
+func (t *ChoiceTaken) Start([]float64, Transition) int { return 0 }
 
 // Step looks at the choice.
-func (t *Taken) Step(_ []float64, memory int, of Transition) int {
+func (t *ChoiceTaken) Step(_ []float64, memory int, of Transition) int {
 	if of.Choice >= 0 && t.Choices[of.Choice] {
 		return 1
 	}
@@ -34,7 +34,7 @@ func (t *Taken) Step(_ []float64, memory int, of Transition) int {
 }
 
 // Value says whether one was taken.
-func (t *Taken) Value(memory int) string {
+func (t *ChoiceTaken) Value(memory int) string {
 	switch {
 	case t.Before == "" && t.After == "":
 		return [...]string{"no", "yes"}[memory]

@@ -56,7 +56,7 @@ func TestTakenAlongEpisodes(t *testing.T) {
 		reach := &monitor.Reach{Title: "home", Target: target, Within: -1}
 		lower := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{reach}})
 		of := some(lower.Model.Choices())
-		taken := &monitor.Taken{Title: "loop", Choices: of, Before: "before it", After: "after it"}
+		taken := &monitor.ChoiceTaken{Title: "loop", Choices: of, Before: "before it", After: "after it"}
 		if err := cmdptest.CheckMonitor(lower.Model, taken); err != nil {
 			t.Fatal(err)
 		}

@@ -2,15 +2,15 @@ package cmdp
 
 import "slices"
 
-// ranks is a list of names and their places in it.
-type ranks struct {
+// dictionary is a list of names and their places in it.
+type dictionary struct {
 	names []int32
 	index map[int32]int32 // of the names, once there are many
 }
 
-func (r *ranks) clear() { r.names, r.index = r.names[:0], nil }
+func (r *dictionary) clear() { r.names, r.index = r.names[:0], nil }
 
-func (r *ranks) add(name int32) {
+func (r *dictionary) add(name int32) {
 	const few = 16
 	switch {
 	case r.index != nil:
@@ -30,7 +30,7 @@ func (r *ranks) add(name int32) {
 	r.names = append(r.names, name)
 }
 
-func (r *ranks) of(name int32) int32 {
+func (r *dictionary) rank(name int32) int32 {
 	if r.index == nil {
 		return int32(slices.Index(r.names, name))
 	}

@@ -10,17 +10,17 @@ import (
 // components that the change comes to, first ones first.
 type Change struct {
 	*Visits
-	Occupancy           // of all states of the quotient, 0 where nothing changes
-	waits     backwards // numbers of components that are to be visited
-	number    []int32   // of each state, that of its component
-	met       []int32   // components that the change came to
-	in        []bool    // of each component, whether it is in met
+	Occupancy          // of all states of the quotient, 0 where nothing changes
+	pending    maxHeap // numbers of components that are to be visited
+	number     []int32 // of each state, that of its component
+	affected   []int32 // components that the change came to
+	isAffected []bool  // of each component, whether it is in met
 }
 
 // Change returns a change without arrivals, in the memory of the last one, which has to be cleared before.
 func (p *Visits) Change() *Change {
 	if p.changed == nil {
-		c := &Change{Visits: p, in: make([]bool, len(p.quotient.Component))}
+		c := &Change{Visits: p, isAffected: make([]bool, len(p.quotient.Component))}
 		c.Counts = make([]float64, p.quotient.Rest+1)
 		c.number = make([]int32, p.quotient.Rest)
 		for i, hi := range p.quotient.Component[1:] {
@@ -48,23 +48,23 @@ func (c *Change) mark(n int32) {
 		return
 	}
 	i := c.number[n]
-	if !c.in[i] {
-		c.in[i] = true
-		c.met = append(c.met, i)
-		heap.Push(&c.waits, i)
+	if !c.isAffected[i] {
+		c.isAffected[i] = true
+		c.affected = append(c.affected, i)
+		heap.Push(&c.pending, i)
 	}
 }
 
 // Solve replaces arrivals by the visits that they bring about, see Visits.Solve.
 func (c *Change) Solve(ctx context.Context, st *Rule) error {
-	room := make([]Taken, 0, c.most)
-	for n := 0; len(c.waits) > 0; n++ {
+	room := make([]WeightedChoice, 0, c.most)
+	for n := 0; len(c.pending) > 0; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		i := heap.Pop(&c.waits).(int32)
+		i := heap.Pop(&c.pending).(int32)
 		lo, hi := c.quotient.Component[i], c.quotient.Component[i+1]
-		if zero(c.Counts[lo:hi]) {
+		if allZero(c.Counts[lo:hi]) {
 			continue
 		}
 		if hi == lo+1 {
@@ -93,7 +93,7 @@ func (c *Change) Solve(ctx context.Context, st *Rule) error {
 // on for ever.
 func (c *Change) Each(f func(s int32, x float64)) {
 	slices.Sort(c.Recurrent)
-	for _, i := range c.met {
+	for _, i := range c.affected {
 		for n := c.quotient.Component[i]; n < c.quotient.Component[i+1]; n++ {
 			if c.Counts[n] == 0 {
 				continue
@@ -108,23 +108,23 @@ func (c *Change) Each(f func(s int32, x float64)) {
 
 // Clear makes the change be without arrivals.
 func (c *Change) Clear() {
-	for _, i := range c.met {
+	for _, i := range c.affected {
 		clear(c.Counts[c.quotient.Component[i]:c.quotient.Component[i+1]])
-		c.in[i] = false
+		c.isAffected[i] = false
 	}
 	c.Counts[c.quotient.Rest] = 0
-	c.met, c.waits, c.Recurrent = c.met[:0], c.waits[:0], c.Recurrent[:0]
+	c.affected, c.pending, c.Recurrent = c.affected[:0], c.pending[:0], c.Recurrent[:0]
 }
 
-// backwards is a heap of numbers, the largest first.
-type backwards []int32
+// maxHeap is a heap of numbers, the largest first.
+type maxHeap []int32
 
-func (b backwards) Len() int           { return len(b) }
-func (b backwards) Less(i, j int) bool { return b[i] > b[j] }
-func (b backwards) Swap(i, j int)      { b[i], b[j] = b[j], b[i] }
-func (b *backwards) Push(x any)        { *b = append(*b, x.(int32)) }
+func (b maxHeap) Len() int           { return len(b) }
+func (b maxHeap) Less(i, j int) bool { return b[i] > b[j] }
+func (b maxHeap) Swap(i, j int)      { b[i], b[j] = b[j], b[i] }
+func (b *maxHeap) Push(x any)        { *b = append(*b, x.(int32)) }
 
-func (b *backwards) Pop() any {
+func (b *maxHeap) Pop() any {
 	last := (*b)[len(*b)-1]
 	*b = (*b)[:len(*b)-1]
 	return last

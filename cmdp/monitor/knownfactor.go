@@ -2,14 +2,14 @@ package monitor
 
 import "slices"
 
-// twins says which transitions of a product are one of the base. It is known to those who learn the base.
-type twins struct {
+// knownFactor says which transitions of a product are one of the base. It is known to those who learn the base.
+type knownFactor struct {
 	*Product
 	of [][]int32 // of each state of the base, its pairs
 }
 
-func newTwins(p *Product) *twins {
-	t := &twins{p, make([][]int32, p.base.States())}
+func newKnownFactor(p *Product) *knownFactor {
+	t := &knownFactor{p, make([][]int32, p.base.States())}
 	for pair, s := range p.state {
 		t.of[s] = append(t.of[s], int32(pair))
 	}
@@ -17,16 +17,16 @@ func newTwins(p *Product) *twins {
 }
 
 // Unknown returns the sizes of the base.
-func (t *twins) Unknown() (states, slots int) { return t.base.States(), t.base.Shape().Slots() }
+func (t *knownFactor) Unknown() (states, slots int) { return t.base.States(), t.base.Shape().Slots() }
 
 // Of returns the state of the base.
-func (t *twins) Of(state int) int { return int(t.state[state]) }
+func (t *knownFactor) Of(state int) int { return int(t.state[state]) }
 
 // Each finds the entry of a transition, and visits the entries at the same place in the rows of pairs of the
 // same state. Of outcomes that lead to the same pair, those who were not told the returns take the first.
-func (t *twins) Each(h, state, action, next int, returns []float64,
+func (t *knownFactor) Each(h, state, action, next int, returns []float64,
 	visit func(state, action, next int, returns []float64)) {
-	rows, of := t.Model.Rows(h), t.left(h)
+	rows, of := t.Model.Rows(h), t.baseActions(h)
 	choice, _ := rows.Choices(state)
 	choice += action
 	at := -1
@@ -62,7 +62,7 @@ func (t *twins) Each(h, state, action, next int, returns []float64,
 // after returns the pair of the state that next is about and of what is remembered after an action of a pair
 // has led there, with the first returns that the action may have. Where this pair does not come up it returns
 // next.
-func (t *twins) after(h int, pair int32, action, next int) int {
+func (t *knownFactor) after(h int, pair int32, action, next int) int {
 	s, n := int(t.state[pair]), len(t.monitors)
 	tr := Transition{s, -1, int(t.state[next]), nil}
 	returns := make([]float64, len(t.returns))
@@ -78,7 +78,7 @@ func (t *twins) after(h int, pair int32, action, next int) int {
 		tr.Returns = returns[:from]
 		memory := m.Step(returns[from:from+m.Rewards()], t.tuples[int(t.memory[pair])*n+i], tr)
 		var ok bool
-		tuple, ok = t.tuple[i][[2]int{int(tuple), memory}]
+		tuple, ok = t.tupleNumbers[i][[2]int{int(tuple), memory}]
 		if !ok {
 			return next
 		}

@@ -9,10 +9,10 @@ import (
 	"cmdpsolve/cmdp"
 )
 
-// look sets lower and upper to bounds of what a total may still change by, from each state and at
+// boundTotals sets lower and upper to bounds of what a total may still change by, from each state and at
 // any step: the longest and the shortest ways through the model. They are of one entry where nothing
 // depends on the state.
-func (b *Budget) look(m *cmdp.Model) {
+func (b *Budget) boundTotals(m *cmdp.Model) {
 	if b.coordinate >= m.Dim() {
 		b.lower, b.upper = []int{0}, []int{0}
 		if b.signs[0] {
@@ -24,24 +24,24 @@ func (b *Budget) look(m *cmdp.Model) {
 		b.least, b.most = b.lower, b.upper
 		return
 	}
-	b.upper, b.most = b.farthest(m, 1)
-	b.lower, b.least = b.farthest(m, -1)
+	b.upper, b.most = b.longestPaths(m, 1)
+	b.lower, b.least = b.longestPaths(m, -1)
 	for s := range b.lower {
 		b.lower[s], b.least[s] = -b.lower[s], -b.least[s]
 	}
 }
 
-// farthest returns the greatest sum of sign·return over any number of steps from each
+// longestPaths returns the greatest sum of sign·return over any number of steps from each
 // state, at least 0, and over an episode that starts there.
-func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
+func (b *Budget) longestPaths(m *cmdp.Model, sign int) (best, then []int) {
 	if m.Horizon() == 0 {
-		return b.endless(m, sign)
+		return b.longestPathsEver(m, sign)
 	}
 	now, then, best := make([]int, m.States()), make([]int, m.States()), make([]int, m.States())
 	for h := m.Horizon() - 1; h >= 0; h-- {
 		rows := m.Rows(h)
 		for s := range now {
-			now[s] = b.farthestStep(rows, s, sign, then)
+			now[s] = b.longestStep(rows, s, sign, then)
 			best[s] = max(best[s], now[s])
 		}
 		if m.Stationary() && slices.Equal(now, then) {
@@ -52,7 +52,7 @@ func (b *Budget) farthest(m *cmdp.Model, sign int) (best, then []int) {
 	return best, then
 }
 
-func (b *Budget) farthestStep(rows *cmdp.Rows, s, sign int, then []int) int {
+func (b *Budget) longestStep(rows *cmdp.Rows, s, sign int, then []int) int {
 	if first, end := rows.Choices(s); first == end {
 		return then[s]
 	}
@@ -87,16 +87,16 @@ func (b *Budget) choice(rows *cmdp.Rows, c int, visit func(e, n int)) {
 	}
 }
 
-// endless is farthest without a horizon, where the returns of all steps have one sign. That of an episode is
-// exact, but where more than settling sweeps are needed: it may then be +∞ in place of a finite number.
-func (b *Budget) endless(m *cmdp.Model, sign int) (best, then []int) {
+// longestPathsEver is longestPaths without a horizon, where the returns of all steps have one sign. That of an episode
+// is exact, but where more than settling sweeps are needed: it may then be +∞ in place of a finite number.
+func (b *Budget) longestPathsEver(m *cmdp.Model, sign int) (best, then []int) {
 	if b.signs[(1-sign)/2] {
-		return make([]int, m.States()), b.shortest(m, sign)
+		return make([]int, m.States()), b.shortestPathsEver(m, sign)
 	}
 	rows, best := m.Rows(0), make([]int, m.States())
 	sweep := func(visit func(s, sum int)) {
 		for s := len(best) - 1; s >= 0; s-- {
-			b.edges(rows, s, func(n int, to int32) { visit(s, bound(sign*n, best[to])) })
+			b.edges(rows, s, func(n int, to int32) { visit(s, saturatingAdd(sign*n, best[to])) })
 		}
 	}
 	grows := true
@@ -105,7 +105,7 @@ func (b *Budget) endless(m *cmdp.Model, sign int) (best, then []int) {
 		sweep(func(s, sum int) {
 			if sum > best[s] {
 				best[s], grows = sum, true
-				if i > settling || sum > most { // a way around adds to it, or leads here
+				if i > settling || sum > mostUnits { // a way around adds to it, or leads here
 					best[s] = unbounded
 				}
 			}
@@ -117,9 +117,9 @@ func (b *Budget) endless(m *cmdp.Model, sign int) (best, then []int) {
 // settling is the number of sweeps after which sums that still grow are taken for infinite.
 const settling = 100
 
-// shortest returns the greatest sum of sign·return, none of which is above 0, over an episode from each state that may
-// come about with a positive probability. Such an episode ends in a state where nothing more need be returned.
-func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
+// shortestPathsEver returns the greatest sum of sign·return, none of which is above 0, over an episode from each state
+// that may come about with a positive probability. Such an episode ends in a state where nothing more need be returned.
+func (b *Budget) shortestPathsEver(m *cmdp.Model, sign int) []int {
 	rows, out := m.Rows(0), make([]int, m.States())
 	for changed := true; changed; { // out is 0 for states from which nothing need be returned, as far as is known
 		changed = false
@@ -143,7 +143,7 @@ func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 		changed = false
 		for s := len(out) - 1; s >= 0; s-- {
 			b.edges(rows, s, func(n int, to int32) {
-				if sum := bound(sign*n, out[to]); sum > max(out[s], -most) {
+				if sum := saturatingAdd(sign*n, out[to]); sum > max(out[s], -mostUnits) {
 					out[s], changed = sum, true
 				}
 			})
@@ -155,9 +155,9 @@ func (b *Budget) shortest(m *cmdp.Model, sign int) []int {
 // mostWords bounds the words of 64 totals that possible looks at.
 const mostWords = 1 << 26
 
-// possible returns the set of totals of at most so many units that an episode may have, and some more, and what
+// reachableTotals returns the set of totals of at most so many units that an episode may have, and some more, and what
 // its bit 0 stands for. It returns nil where they are not known.
-func (b *Budget) possible(most int) (totals *big.Int, first int) {
+func (b *Budget) reachableTotals(most int) (totals *big.Int, first int) {
 	m := b.model
 	low, high := 0, 0 // of a step
 	for _, n := range b.amount {
@@ -172,10 +172,10 @@ func (b *Budget) possible(most int) (totals *big.Int, first int) {
 		return nil, 0
 	}
 	if m.Horizon() == 0 {
-		return b.possibleEver(size), 0
+		return b.reachableTotalsEver(size), 0
 	}
 	// Bit i of a state after h steps stands for the total i + h·low.
-	now := b.nothing()
+	now := b.zeroTotals()
 	for h := range m.Horizon() {
 		then, rows := make([]*big.Int, m.States()), m.Rows(h)
 		for s, set := range now {
@@ -193,11 +193,11 @@ func (b *Budget) possible(most int) (totals *big.Int, first int) {
 	return union(now), m.Horizon() * low
 }
 
-// possibleEver is possible without a horizon, where no return is negative: totals on the way count, up to a
-// number of bits.
-func (b *Budget) possibleEver(size int) *big.Int {
+// reachableTotalsEver is reachableTotals without a horizon, where no return is negative: totals on the way count, up to
+// a number of bits.
+func (b *Budget) reachableTotalsEver(size int) *big.Int {
 	m := b.model
-	rows, sets := m.Rows(0), b.nothing()
+	rows, sets := m.Rows(0), b.zeroTotals()
 	for range settling {
 		changed := false
 		for s := range sets {
@@ -227,8 +227,8 @@ func nextIn(set *big.Int, i int) int {
 	return -1
 }
 
-// nothing returns of each start state the set of the total 0.
-func (b *Budget) nothing() []*big.Int {
+// zeroTotals returns of each start state the set of the total 0.
+func (b *Budget) zeroTotals() []*big.Int {
 	sets := make([]*big.Int, b.model.States())
 	for _, st := range b.model.StartStates() {
 		if st.Probability > 0 {

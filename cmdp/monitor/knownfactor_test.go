@@ -183,7 +183,7 @@ func TestTwinsOfWhatIsEnforced(t *testing.T) {
 func withinBudget(t *testing.T, m *cmdp.Model, limit float64) *monitor.Product {
 	t.Helper()
 	b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
-		Limits: []monitor.Limit{{Kind: monitor.Above, At: limit, Enforced: true}}})
+		Limits: []monitor.Threshold{{Kind: monitor.Above, At: limit, Enforced: true}}})
 	return product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{b}, Columns: []int{0, 1}, Enforced: []int{0}})
 }
 
@@ -207,7 +207,7 @@ func TestMemoryIsNotSampled(t *testing.T) {
 	const episodes = 100
 	m := errands(t, 8)
 	b := budget(t, monitor.BudgetSpec{Title: "spent", Model: m, Coordinate: 1,
-		Limits: []monitor.Limit{{Kind: monitor.Above, At: 15}}})
+		Limits: []monitor.Threshold{{Kind: monitor.Above, At: 15}}})
 	p := product(t, monitor.Spec{Model: m, Monitors: []monitor.Monitor{b}, Columns: []int{0, 1}})
 	without, known := learned(t, m, episodes, math.Inf(1), posterior),
 		learned(t, p.Model, episodes, math.Inf(1), posterior)
