@@ -193,23 +193,8 @@ func (c *compareCommand) conclusion(name string, e *contest.Contest) error {
 	return nil
 }
 
-// addSettings declares the settings with their present values as defaults.
-func (cmd *compareCommand) addSettings(f *pflag.FlagSet) {
-	c := &cmd.settings
-	f.StringSliceVar(&c.Algorithms, "algorithms", c.Algorithms,
-		"learners to compare, with commas between; all: every one that plays with episodes or, without a horizon, "+
-			"without (default: those that can play the problem)")
+// addSettings declares the settings of a comparison.
+func (c *compareCommand) addSettings(f *pflag.FlagSet) {
+	addSettings(f, &c.settings, "log", "expected")
 	f.Lookup("algorithms").DefValue = "" // the text says it
-	addSettings(f, c)
-	f.BoolVar(&c.Lazy, "lazy", c.Lazy, "learners that solve programs do so only when a count has doubled")
-	f.StringVar(&c.Slater, "slater", c.Slater,
-		"Slater constant told to learners that need it: none, auto (from the model), or a number")
-	f.StringVar(&c.Safe, "safe-policy", c.Safe,
-		"safe policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
-	f.StringVar(&c.Null, "null-policy", c.Null,
-		"null policy told to learners that need it: none, auto (from the model), or a policy `FILE`")
-	f.StringVar(&c.Changing, "changing", c.Changing,
-		"returns that change from episode to episode: drift:FILE (in equal steps to those of the problem FILE), "+
-			"switch:FILE (to those and back, at random), adversary (worse for the goal where the learner was lately)")
-	f.Float64Var(&c.Margin, "knapsack-margin", c.Margin, "share of every budget that conrl-knapsack sets aside")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,32 +48,31 @@ func (o *playOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 }
 
-// addSettings declares the settings that learn and compare share. Defaults are the present values.
-func addSettings(f *pflag.FlagSet, s *contest.Settings) {
-	addEpisodes(f, &s.Episodes, "episodes of each run")
-	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the first run")
-	f.IntVar(&s.Seeds, "seeds", s.Seeds, "runs of each learner, with consecutive seeds")
-	f.StringVar(&s.Bonus, "bonus-scale", s.Bonus,
-		"constants of bonuses and radii: theory, practice, published, paper, or a number that multiplies theory "+
-			"(theory: guaranteed with probability 1 - failure; practice: 0.35 of it, calibrated; published, in "+
-			"compare: those of the experiments of each paper; paper: as printed)")
-	f.StringVar(&s.Planner, "planner", s.Planner,
-		"exploration bonus of MOMA: bernstein, hoeffding, mvp (default: hoeffding in games, else bernstein)")
-	f.StringVar(&s.Dual, "dual", s.Dual,
-		"dual update of moma: projection, free, double (default: double with a goal, else free; in games free if "+
-			"there is a target)")
-	f.StringVar(&s.Rho, "rho", s.Rho,
-		"weight of the distance to the target in double dual updates: auto (start at the cost's Lipschitz constant "+
-			"and double), model (twice the exact multiplier), slater:R (R: radius of a ball in the target around an "+
-			"achievable return), or a number")
-	f.StringVar((*string)(&s.Opponent), "opponent", string(s.Opponent),
-		"in games, who plays: uniform, best-response or adversarial, or as in a problem file, such as '{policy: "+
-			"switching, …}' (default: what the problem says)")
-	f.StringVar(&s.Returns, "returns", s.Returns, "expected one-step returns: known, unknown (learned)")
-	f.BoolVar(&s.Pool, "pool", s.Pool, "pool counts over steps (only if the model is the same at every step)")
-	f.StringVar(&s.Support, "support", s.Support,
-		"possible successors of each choice, told to learners that have a use for them: none, auto (from the model)")
-	f.Float64Var(&s.Failure, "failure", s.Failure, "probability with which the theory statements may fail")
+// addSettings declares the settings of a contest but some. Defaults are the present values.
+func addSettings(f *pflag.FlagSet, s *contest.Settings, without ...string) {
+	for _, of := range s.List() {
+		if slices.Contains(without, of.Name) {
+			continue
+		}
+		switch v := of.Value.(type) {
+		case *[]string:
+			f.StringSliceVar(v, of.Name, *v, of.Help)
+		case *int:
+			f.Var((*wholeNumber)(v), of.Name, of.Help)
+		case *uint64:
+			f.Uint64Var(v, of.Name, *v, of.Help)
+		case *float64:
+			f.Float64Var(v, of.Name, *v, of.Help)
+		case *bool:
+			f.BoolVar(v, of.Name, *v, of.Help)
+		case *string:
+			f.StringVar(v, of.Name, *v, of.Help)
+		case *contest.Opponent:
+			f.StringVar((*string)(v), of.Name, string(*v), of.Help)
+		default:
+			panic("setting " + of.Name + " of a kind that flags do not have")
+		}
+	}
 }
 
 // defaultSteps are those of an endless run.

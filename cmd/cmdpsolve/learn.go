@@ -105,10 +105,8 @@ func (c *learnCommand) addFlags(f *pflag.FlagSet) {
 	c.settings.Episodes = 10000
 	c.settings.Seeds = 1
 	c.settings.Bonus = learnBonus
-	addSettings(f, &c.settings)
-	f.StringVar(&c.settings.Log, "log", "",
-		"start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending")
-	f.BoolVar(&c.settings.Expected, "expected", false, "also average the exact expected returns of the policies played")
+	addSettings(f, &c.settings, "algorithms", "lazy", "slater", "safe-policy", "null-policy", "changing",
+		"knapsack-margin")
 	c.files.addFlags(f)
 	f.BoolVar(&c.exact, "exact", true, "compute the exact optimum for comparison")
 	c.playOptions.addFlags(f)

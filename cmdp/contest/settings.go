@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -85,6 +86,15 @@ func (o *Opponent) UnmarshalYAML(decode func(any) error) error {
 	return err
 }
 
+// check returns an error for an opponent that cannot be read.
+func (o *Opponent) check() error {
+	if *o == "" {
+		return nil
+	}
+	_, err := problem.ParseOpponent("opponent", string(*o))
+	return err
+}
+
 // Fitting in the place of names stands for all learners that can play the problem with what they are told. Variants of
 // another one that come to the same here are left out.
 const Fitting = "fitting"
@@ -96,48 +106,97 @@ func Defaults() Settings {
 		Margin: baseline.DefaultKnapsackMargin}
 }
 
+// A Setting is one of [Settings]: its name in suites and on command lines, a pointer to its value, and a line of help.
+type Setting struct {
+	Name  string
+	Value any
+	Help  string
+	check func() error // nil if no value is wrong whatever the problem
+}
+
+// List returns the settings that are on command lines too, in the order in which help has them. Values are those
+// of s.
+func (s *Settings) List() []Setting {
+	return []Setting{
+		{"algorithms", &s.Algorithms, "learners to compare, with commas between; all: every one that plays with " +
+			"episodes or, without a horizon, without (default: those that can play the problem)",
+			func() error { _, err := s.roster(); return err }},
+		{"episodes", &s.Episodes, "episodes of each run", func() error {
+			return wantUnless(s.Episodes >= 1, "episodes", s.Episodes, "at least 1")
+		}},
+		{"seed", &s.Seed, "seed of the first run", nil},
+		{"seeds", &s.Seeds, "runs of each learner, with consecutive seeds", func() error {
+			return cmp.Or(wantUnless(s.Seeds >= 1, "seeds", s.Seeds, "at least 1"),
+				wantUnless(s.Seeds <= 1_000_000, "seeds", s.Seeds, "at most a million"))
+		}},
+		{"bonus-scale", &s.Bonus, "constants of bonuses and radii: theory, practice, published, paper, or a number " +
+			"that multiplies theory (theory: guaranteed with probability 1 - failure; practice: 0.35 of it, " +
+			"calibrated; published, in compare: those of the experiments of each paper; paper: as printed)",
+			func() error { _, err := cmdp.ParseBonusScale(s.Bonus); return err }},
+		{"planner", &s.Planner, "exploration bonus of MOMA: bernstein, hoeffding, mvp (default: hoeffding in games, " +
+			"else bernstein)", func() error { return cmdp.Planners.Check("planner", s.Planner) }},
+		{"dual", &s.Dual, "dual update of moma: projection, free, double (default: double with a goal, else free; in " +
+			"games free if there is a target)", func() error { return cmdp.Duals.Check("dual", s.Dual) }},
+		{"rho", &s.Rho, "weight of the distance to the target in double dual updates: auto (start at the cost's " +
+			"Lipschitz constant and double), model (twice the exact multiplier), slater:R (R: radius of a ball in " +
+			"the target around an achievable return), or a number", nil},
+		{"opponent", &s.Opponent, "in games, who plays: uniform, best-response or adversarial, or as in a problem " +
+			"file, such as '{policy: switching, …}' (default: what the problem says)", s.Opponent.check},
+		{"returns", &s.Returns, "expected one-step returns: known, unknown (learned)", func() error {
+			return wantUnless(s.Returns == "known" || s.Returns == "unknown", "returns", s.Returns, "known or unknown")
+		}},
+		{"pool", &s.Pool, "pool counts over steps (only if the model is the same at every step)", nil},
+		{"support", &s.Support, "possible successors of each choice, told to learners that have a use for them: " +
+			"none, auto (from the model)", func() error {
+			return wantUnless(s.Support == "none" || s.Support == "auto", "support", s.Support, "none or auto")
+		}},
+		{"failure", &s.Failure, "probability with which the theory statements may fail", func() error {
+			return wantUnless(s.Failure > 0 && s.Failure < 1, "failure probability", s.Failure, "between 0 and 1")
+		}},
+		{"lazy", &s.Lazy, "learners that solve programs do so only when a count has doubled", nil},
+		{"slater", &s.Slater, "Slater constant told to learners that need it: none, auto (from the model), or a number",
+			func() error { _, err := s.slater(); return err }},
+		{"safe-policy", &s.Safe, "safe policy told to learners that need it: none, auto (from the model), or a " +
+			"policy `FILE`", nil},
+		{"null-policy", &s.Null, "null policy told to learners that need it: none, auto (from the model), or a " +
+			"policy `FILE`", nil},
+		{"changing", &s.Changing, "returns that change from episode to episode: drift:FILE (in equal steps to those " +
+			"of the problem FILE), switch:FILE (to those and back, at random), adversary (worse for the goal where " +
+			"the learner was lately)", func() error { _, _, err := s.changingFile(); return err }},
+		{"knapsack-margin", &s.Margin, "share of every budget that conrl-knapsack sets aside", func() error {
+			return wantUnless(s.Margin >= 0 && s.Margin < 1, "knapsack margin", s.Margin, "at least 0 and less than 1")
+		}},
+		{"log", &s.Log, "start from the transitions of `FILE`, seen before: CSV or JSON lines by its ending", nil},
+		{"expected", &s.Expected, "also average the exact expected returns of the policies played", nil},
+	}
+}
+
+// wantUnless returns an error that says what is wanted in the place of a value, nil if it is good.
+func wantUnless(good bool, name string, value any, want string) error {
+	if good {
+		return nil
+	}
+	format := "%s %v: want %s"
+	if _, text := value.(string); text {
+		format = "%s %q: want %s"
+	}
+	return fmt.Errorf(format, name, value, want)
+}
+
 // Check returns an error for what is wrong whatever the problem.
 func (s *Settings) Check() error {
-	switch {
-	case s.Episodes < 1:
-		return fmt.Errorf("episodes %d: want at least 1", s.Episodes)
-	case s.Steps < 0:
+	if s.Steps < 0 {
 		return fmt.Errorf("steps %d: want at least 1", s.Steps)
-	case s.Seeds < 1:
-		return fmt.Errorf("seeds %d: want at least 1", s.Seeds)
-	case s.Seeds > 1_000_000:
-		return fmt.Errorf("seeds %d: want at most a million", s.Seeds)
-	case s.Returns != "known" && s.Returns != "unknown":
-		return fmt.Errorf("returns %q: want known or unknown", s.Returns)
-	case s.Support != "none" && s.Support != "auto":
-		return fmt.Errorf("support %q: want none or auto", s.Support)
-	case !(s.Margin >= 0 && s.Margin < 1):
-		return fmt.Errorf("knapsack margin %g: want at least 0 and less than 1", s.Margin)
-	case !(s.Failure > 0 && s.Failure < 1):
-		return fmt.Errorf("failure probability %g: want between 0 and 1", s.Failure)
 	}
-	if err := cmdp.Planners.Check("planner", s.Planner); err != nil {
-		return err
-	}
-	if err := cmdp.Duals.Check("dual", s.Dual); err != nil {
-		return err
-	}
-	if _, err := cmdp.ParseBonusScale(s.Bonus); err != nil {
-		return err
-	}
-	if _, err := s.slater(); err != nil {
-		return err
-	}
-	if s.Opponent != "" {
-		if _, err := problem.ParseOpponent("opponent", string(s.Opponent)); err != nil {
+	for _, of := range s.List() {
+		if of.check == nil {
+			continue
+		}
+		if err := of.check(); err != nil {
 			return err
 		}
 	}
-	if _, _, err := s.changingFile(); err != nil {
-		return err
-	}
-	_, err := s.roster()
-	return err
+	return nil
 }
 
 // roster looks the algorithms up, in the order of the list and each once.
@@ -243,10 +302,10 @@ func (s *Settings) penalty(shape *cmdp.Shape, task cmdp.Task, best *exact.Result
 
 // differences lists the settings that have other values in t, by their names in suite files and on command lines.
 func (s *Settings) differences(t *Settings) (names []string) {
-	for field, value := range reflect.ValueOf(s).Elem().Fields() {
-		if !reflect.DeepEqual(value.Interface(), reflect.ValueOf(t).Elem().FieldByIndex(field.Index).Interface()) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			names = append(names, strings.ReplaceAll(name, "_", "-"))
+	other := t.List()
+	for i, of := range s.List() {
+		if !reflect.DeepEqual(of.Value, other[i].Value) {
+			names = append(names, of.Name)
 		}
 	}
 	return names
