@@ -116,7 +116,7 @@ func (c *event) row(e *contest.Entrant, times bool) *compareRow {
 	row.runs = len(done)
 	if row.runs < c.Seeds {
 		row.status, row.reason = "partial", fmt.Sprintf("%d of %d runs", row.runs, c.Seeds)
-	} else if c.p.Product != nil && e.ModelFree {
+	} else if c.p.Remembers() && e.ModelFree {
 		row.reason = fmt.Sprintf("learns each of %d pairs of a state and what is remembered by itself",
 			c.p.Model.States())
 	}

@@ -47,7 +47,7 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 		Violation: found.Violation, Tolerance: found.Tolerance, Prices: found.Prices, Constraints: found.Constraints,
 		Rho:        report.NaN,
 		Randomized: found.Randomized, Components: found.Components, Certificate: found.Certificate,
-		Iterations: found.Iterations, Memory: p.remembered()}
+		Iterations: found.Iterations, Memory: p.Product.Remembered()}
 	a := &planAnswer{Report: d, Notes: append(found.notes(p), p.memoryNotes()...), Wanted: p.wanted()}
 	if r.Status == robust.Infeasible {
 		return a, nil

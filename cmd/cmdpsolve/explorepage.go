@@ -83,7 +83,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 			a.Others = append(a.Others, name)
 		}
 	}
-	for _, r := range e.remembered() {
+	for _, r := range e.Product.Remembered() {
 		a.Remembers = append(a.Remembers, r.Name)
 	}
 	names := e.Limitable()
@@ -266,7 +266,7 @@ func (e *explorer) files(ctx context.Context, text []byte, _ func(any)) (any, er
 	switch err := problem.Write(&file, p.Problem); {
 	case errors.Is(err, errTooLong):
 		a.Withheld = "the problem is too large for the page; the command has the same limits"
-	case err != nil && p.Product != nil:
+	case err != nil && p.Remembers():
 		a.Withheld = fmt.Sprintf("these limits on the course of episodes cannot be written to a file (%v); the "+
 			"command has them", err)
 	case err != nil:

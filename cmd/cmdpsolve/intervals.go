@@ -609,7 +609,7 @@ func (p *loaded) ordinary(m *cmdp.Model) *problem.Problem {
 	of := *p.Problem
 	of.Name = p.title() + ", worst model"
 	of.Model, of.Intervals, of.Uncertainty = m, nil, problem.Uncertainty{}
-	if p.Product == nil {
+	if !p.Remembers() {
 		if of.Actions != nil {
 			for len(of.Actions) < m.Kernels() {
 				of.Actions = append(slices.Clip(of.Actions), of.Actions[len(of.Actions)-1])

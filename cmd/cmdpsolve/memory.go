@@ -121,14 +121,6 @@ type thresholdReport struct {
 	Tried      int           `json:"tried"`
 }
 
-// remembered lists what a policy remembers.
-func (p *loaded) remembered() []monitor.Remembered {
-	if p.Product == nil {
-		return nil
-	}
-	return p.Product.Remembered()
-}
-
 // thresholds lists the thresholds of constraints on the worst episodes.
 func (p *loaded) thresholds() []thresholdReport {
 	var out []thresholdReport
@@ -146,7 +138,7 @@ func (p *loaded) memoryNotes() report.Note {
 			report.Short(t.Threshold), t.Tried))
 	}
 	var parts []string
-	for _, r := range p.remembered() {
+	for _, r := range p.Product.Remembered() {
 		parts = append(parts, fmt.Sprintf("%s (%s)", r.Name, fewValues(r.Values)))
 	}
 	if parts != nil {

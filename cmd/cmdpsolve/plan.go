@@ -256,7 +256,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 		return usage("--safety: %s is no fleet", p.name)
 	}
 	wide := c.policy != "" || c.show || c.distribution || c.deterministic || c.secondOpinion
-	if wide && p.Product != nil && p.Model.States() >= manyPairs {
+	if wide && p.Remembers() && p.Model.States() >= manyPairs {
 		n := p.Model.States()
 		c.say("%s: %d pairs of a state and what is remembered, each with an action at every step: what was asked "+
 			"for goes through the rows of all. That takes many times as long as the optimum alone, for which give "+

@@ -153,7 +153,7 @@ func (p *loaded) planData(r *exact.Result, took time.Duration) *planReport {
 		Returns: p.named(r.Returns), Violation: report.Number(r.Violation), Tolerance: report.NaN,
 		Prices: []report.Number{}, Constraints: []limitReport{}, Rho: report.NaN, Randomized: r.Randomized,
 		Components: len(r.Mixture),
-		Memory:     p.remembered(), Thresholds: p.thresholds(),
+		Memory:     p.Product.Remembered(), Thresholds: p.thresholds(),
 		Iterations: r.Iterations, Seconds: report.Number(took.Seconds()),
 	}
 	for _, phase := range r.Phases {

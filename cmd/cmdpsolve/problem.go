@@ -276,7 +276,7 @@ func (p *loaded) sizeWith(returns []string) string {
 		deadlocks = fmt.Sprintf(" (%s)", count(d.Deadlocks(), "deadlock"))
 	}
 	states += deadlocks
-	if p.Product != nil {
+	if p.Remembers() {
 		states = fmt.Sprintf("%s%s, %d with memory", count(p.Product.Base().States(), "state"), deadlocks, m.States())
 	}
 	return fmt.Sprintf("%s, %s, %s, %s, returns %s",

@@ -260,7 +260,7 @@ func (p *loaded) policyTable(lines []policyLine, components []exact.WeightedPoli
 		t.Columns = append(t.Columns, report.Column{Title: "component", Align: report.Left})
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "state", Align: report.Left})
-	if p.Product != nil {
+	if p.Remembers() {
 		t.Columns[len(t.Columns)-1].Title = "state (memory)"
 	}
 	if steps {
@@ -372,8 +372,10 @@ func (p *loaded) policyMap(lines []policyLine) []report.Section {
 
 // recalled writes a state, and what is remembered there with what it is of.
 func (p *loaded) recalled(s int) string {
-	if p.Product == nil || p.Product.Recall(s) == "" {
-		return p.StateName(s)
+	name := p.Problem.StateName(p.Declared(s))
+	recall := p.Product.Recall(s)
+	if recall == "" {
+		return name
 	}
-	return p.Problem.StateName(p.Declared(s)) + " (" + p.Product.Recall(s) + ")"
+	return name + " (" + recall + ")"
 }

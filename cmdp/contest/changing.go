@@ -42,7 +42,7 @@ func (c *Contest) prepareChanging(ctx context.Context, opts *Options) error {
 	switch {
 	case q.Model == nil || c.endless != nil || q.Model.Shape() == nil || q.Model.Shape().Game():
 		return errors.New("changing: returns change from episode to episode of a model with a horizon and one player")
-	case q.Product != nil:
+	case q.Remembers():
 		return errors.New("changing: limits on whole episodes need returns that stay")
 	}
 	for _, asked := range []struct {

@@ -160,8 +160,12 @@ func (p *Product) opponents(sh *cmdp.Shape) [][]int32 {
 	return out
 }
 
-// State returns the state of the base that state s of the product is about.
+// State returns the state of the base that state s of the product is about. A nil product remembers nothing, and its
+// states and actions are those of its base.
 func (p *Product) State(s int) int {
+	if p == nil {
+		return s
+	}
 	if g := p.generated; g != nil {
 		of, _ := g.tally.State(s)
 		return g.state(of)
@@ -174,7 +178,7 @@ func (p *Product) State(s int) int {
 
 // Restricted reports whether the model leaves out choices of the base, after which what is enforced may be broken.
 func (p *Product) Restricted() bool {
-	return p.actions != nil || p.inner != nil && p.inner.Restricted()
+	return p != nil && (p.actions != nil || p.inner.Restricted())
 }
 
 // Base returns the model without memory.
@@ -188,6 +192,9 @@ func (p *Product) Base() *cmdp.Model {
 // Action returns the number that action a of state s at step h has in the base, −1 where the
 // base rests.
 func (p *Product) Action(h, s, a int) int {
+	if p == nil {
+		return a
+	}
 	if of := p.baseActions(h); of != nil {
 		first, _ := p.Model.Rows(h).Choices(s)
 		return int(of[first+a])
@@ -202,9 +209,12 @@ func (p *Product) Action(h, s, a int) int {
 }
 
 // Memory says what is remembered in state s of the product: the values of the monitors that remember
-// anything, separated by "; ". It allocates.
+// anything, separated by "; ", "" if nothing is. It allocates.
 func (p *Product) Memory(s int) string {
-	if p.generated != nil {
+	switch {
+	case p == nil:
+		return ""
+	case p.generated != nil:
 		return p.generated.memory(s)
 	}
 	return strings.Join(p.recall(s, func(_, value string) string { return value }), "; ")
@@ -212,7 +222,10 @@ func (p *Product) Memory(s int) string {
 
 // Recall says the same for people, with what each value is of: "arrive under way, fuel so far 2". It allocates.
 func (p *Product) Recall(s int) string {
-	if p.generated != nil {
+	switch {
+	case p == nil:
+		return ""
+	case p.generated != nil:
 		return p.generated.memory(s)
 	}
 	return strings.Join(p.recall(s, func(name, value string) string { return name + " " + value }), ", ")
@@ -247,7 +260,10 @@ type Remembered struct {
 
 // Remembered lists the monitors that remember anything, in the order of Memory.
 func (p *Product) Remembered() []Remembered {
-	if p.generated != nil {
+	switch {
+	case p == nil:
+		return nil
+	case p.generated != nil:
 		return p.generated.remembered()
 	}
 	var out []Remembered

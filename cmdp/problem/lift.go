@@ -10,7 +10,7 @@ import (
 // of its states have the intervals of the choices that they stand for. same numbers the choices of each kernel by what
 // they stand for; it is nil if nothing is remembered. It is an error if rows are generated.
 func (x *Process) Lift(iv *cmdp.Intervals) (lifted *cmdp.Intervals, same func(h, c int) int, err error) {
-	if iv == nil || x.Product == nil {
+	if iv == nil || !x.Remembers() {
 		return iv, nil, nil
 	}
 	if x.Model.Tally() != nil {
@@ -22,7 +22,7 @@ func (x *Process) Lift(iv *cmdp.Intervals) (lifted *cmdp.Intervals, same func(h,
 		rows, from := x.Model.Rows(h), base.Rows(h)
 		for s := range x.Model.States() {
 			first, end := rows.Choices(s)
-			begin, _ := from.Choices(x.Product.State(s))
+			begin, _ := from.Choices(x.Declared(s))
 			for c := first; c < end; c++ {
 				a := x.Product.Action(h, s, c-first)
 				if a >= 0 {

@@ -37,7 +37,7 @@ func ReadLog(path string, of *Process, counts *cmdp.Counts, opts LogOptions) (Lo
 	r := &logReader{path: path, of: of, shape: of.Model.Shape(), counts: counts, opts: opts,
 		begun: make(map[string]bool)}
 	r.states = listed(nil)
-	if of.Product == nil {
+	if !of.Remembers() {
 		r.names = of.of.States
 		r.states = of.of.stateIndex()
 	}

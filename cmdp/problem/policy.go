@@ -135,10 +135,10 @@ func (f *FilePolicy) row(r policyLine) {
 func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 	text, of := r.cells[memoryCell], f.of
 	switch {
-	case of.Product == nil && text != "":
+	case !of.Remembers() && text != "":
 		f.bad(r.line, "memory %q: the problem needs no memory: want none", text)
 		return nil
-	case of.Product == nil:
+	case !of.Remembers():
 		return []int32{int32(s)}
 	case text == "":
 		return slices.Sorted(maps.Values(of.pairs()[s]))
@@ -146,7 +146,7 @@ func (f *FilePolicy) remembering(r *policyLine, s int) []int32 {
 	if pair, ok := of.pairs()[s][text]; ok {
 		return []int32{pair}
 	}
-	if !of.remembers(text) {
+	if !of.comesUp(text) {
 		f.bad(r.line, "memory %q: the policy never remembers that", text)
 	}
 	return nil // a state in which that cannot be remembered is not reached with it
@@ -173,7 +173,7 @@ func (f *FilePolicy) put(t *stepTable, h int, r namedRow, named bool) {
 		return
 	}
 	why := ""
-	if f.of.Product != nil && f.of.Product.Restricted() {
+	if f.of.Product.Restricted() {
 		if first == end {
 			return // all is lost there, and nothing leads there
 		}

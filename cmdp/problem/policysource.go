@@ -147,7 +147,7 @@ func tablesOf(of *Process, rows iter.Seq[PolicyRow]) *policyTables {
 		}
 	}
 	t.Upto[len(t.Upto)-1] = 1
-	if of.Product != nil {
+	if of.Remembers() {
 		t.Memory = memoryOf(of, actions.id)
 	}
 	t.First, t.Actions = append(t.First, len(t.Action)), actions.names

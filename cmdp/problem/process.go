@@ -15,7 +15,7 @@ import (
 type Process struct {
 	// Model is nil if a simulator is played.
 	Model *cmdp.Model
-	// Product is nil if nothing is remembered.
+	// Product is nil if nothing is remembered, and then says so itself.
 	Product *monitor.Product
 	// Returns names the coordinates of the model's returns: those of the problem, then those that a product adds.
 	Returns []string
@@ -56,8 +56,8 @@ func (x *Process) index() []map[string]int32 {
 	return pairs
 }
 
-// remembers reports whether a memory value comes up in any state.
-func (x *Process) remembers(text string) bool {
+// comesUp reports whether a memory value comes up in any state.
+func (x *Process) comesUp(text string) bool {
 	return slices.ContainsFunc(x.pairs(), func(in map[string]int32) bool { _, ok := in[text]; return ok })
 }
 
@@ -71,22 +71,17 @@ func (x *Process) Shape() *cmdp.Shape {
 }
 
 // Declared returns the state of the problem that a state of the process is about.
-func (x *Process) Declared(s int) int {
-	if x.Product == nil {
-		return s
-	}
-	return x.Product.State(s)
-}
+func (x *Process) Declared(s int) int { return x.Product.State(s) }
+
+// Remembers reports whether policies remember anything.
+func (x *Process) Remembers() bool { return x.Product != nil }
 
 // StateName returns the name of a state. Where something is remembered, that follows in parentheses.
 func (x *Process) StateName(s int) string { return remembering(x.place(s)) }
 
 // place returns the name of a state without what is remembered there, and that.
 func (x *Process) place(s int) (name, memory string) {
-	if x.Product == nil {
-		return x.of.StateName(s), ""
-	}
-	return x.of.StateName(x.Product.State(s)), x.Product.Memory(s)
+	return x.of.StateName(x.Declared(s)), x.Product.Memory(s)
 }
 
 // remembering writes a state and what is remembered there.
@@ -103,14 +98,11 @@ const restAction = "rest"
 // ActionName returns the name of action a of state s at the 0-based step h, its number if actions have no
 // names. In a game it is the agent's.
 func (x *Process) ActionName(h, s, a int) string {
-	if x.Product == nil {
-		return x.of.ActionName(h, s, a)
-	}
-	a = x.Product.Action(h, s, a)
-	if a < 0 {
+	of := x.Product.Action(h, s, a)
+	if of < 0 {
 		return restAction
 	}
-	return x.of.ActionName(h, x.Product.State(s), a)
+	return x.of.ActionName(h, x.Declared(s), of)
 }
 
 // OpponentName returns the name of action b of the opponent, as ActionName does those of the agent.

@@ -75,7 +75,7 @@ const neverGenerate = math.MaxInt
 
 // startsOf moves numbers of agents from states to those of a process in which episodes begin there.
 func startsOf(x *problem.Process, starts []int) []int {
-	if x.Product == nil {
+	if !x.Remembers() {
 		return starts
 	}
 	of := make([]int, x.Model.States())
