@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
@@ -57,6 +57,14 @@ func (res *result) line(name string) *line {
 	return res.lines[i]
 }
 
+// recorded returns the episodes that are recorded of a run.
+func recorded(episodes int) (list []int) {
+	for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
+		list = append(list, k)
+	}
+	return append(list, episodes)
+}
+
 // points returns the episodes that are recorded of a run: 300 at equal distances where single
 // policies are drawn, else 20 in each decade, and in the last third 50 at equal distances.
 func (s *study) points(episodes int) []int {
@@ -67,7 +75,7 @@ func (s *study) points(episodes int) []int {
 			list = append(list, episodes*i/all)
 		}
 	} else {
-		list = harness.Recorded(episodes)
+		list = recorded(episodes)
 		for i := range third + 1 {
 			list = append(list, episodes-episodes/3*i/third)
 		}
@@ -80,17 +88,12 @@ func (s *study) points(episodes int) []int {
 	return list
 }
 
-// open prepares the repetition of a study.
-func (o *options) open(s *study) (*result, error) {
-	return &result{study: s, seeds: o.Seeds, episodes: s.points(max(10, s.episodes/o.Shorter))}, nil
-}
-
-// Take takes the runs of all players from records.
-func (res *result) Take(records []record) error {
+// take takes the runs of all players from records.
+func (res *result) take(records []record) error {
 	for i := range res.players {
 		l, whole := &line{player: &res.players[i]}, true
 		for _, r := range records {
-			if r.Study == res.ID() && r.Player == l.player.name {
+			if r.Study == res.name && r.Player == l.player.name {
 				l.runs = append(l.runs, r)
 				whole = whole && len(r.Regret) == len(res.episodes) && r.Episodes == res.last() &&
 					r.Seed == uint64(len(l.runs))
@@ -105,13 +108,13 @@ func (res *result) Take(records []record) error {
 	return nil
 }
 
-// Play plays all runs, as many at a time as there are processors.
-func (res *result) Play(ctx context.Context) ([]record, error) {
+// play plays all runs, as many at a time as there are processors.
+func (res *result) play(ctx context.Context) ([]record, error) {
 	var trials []*contest.Trial
 	all, records := make([]record, len(res.players)*res.seeds), map[*contest.Contest]func(*contest.Run){}
 	for i := range all {
 		r, pl := &all[i], &res.players[i/res.seeds]
-		*r = record{Study: res.ID(), Player: pl.name, Seed: uint64(i%res.seeds + 1), Episodes: res.last(),
+		*r = record{Study: res.name, Player: pl.name, Seed: uint64(i%res.seeds + 1), Episodes: res.last(),
 			Safe: math.NaN(), Violating: math.NaN()}
 		enter := res.enter
 		if enter == nil {
@@ -128,16 +131,31 @@ func (res *result) Play(ctx context.Context) ([]record, error) {
 	return all, err
 }
 
-// contest prepares a run of a player, told of the study's settings.
+// contest prepares a run of a player, told of the study's settings. It is an error if the learner cannot play.
 func (res *result) contest(ctx context.Context, p *problem.Problem, algorithm string, r *record,
 	opts contest.Options) (*contest.Contest, error) {
 	opts.Records = res.episodes
-	return harness.Contest(ctx, p, algorithm, func(s *contest.Settings) {
-		s.Episodes, s.Seed, s.Seeds, s.Pool = res.last(), r.Seed, 1, res.pooled
-		if res.learnReturns {
-			s.Returns = "unknown"
-		}
-	}, opts)
+	settings := contest.Defaults()
+	settings.Algorithms = []string{algorithm}
+	settings.Episodes = res.last()
+	settings.Seed = r.Seed
+	settings.Seeds = 1
+	settings.Pool = res.pooled
+	if res.learnReturns {
+		settings.Returns = "unknown"
+	}
+	q, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := contest.New(ctx, q, settings, opts)
+	if err != nil {
+		return nil, err
+	}
+	if refusals := c.Refusals(); len(refusals) > 0 {
+		return nil, errors.New(refusals[0])
+	}
+	return c, nil
 }
 
 // enterTask prepares a run of a learner and says how it is recorded.
@@ -175,13 +193,13 @@ func enterTask(ctx context.Context, res *result, pl *player, r *record) (*contes
 			excess = max(excess, linear.Excess(i, m.Last))
 		}
 		r.add(m.StrongRegret, m.StrongViolation, m.LastRegret, excess)
-		r.Violating = harness.Rounded(m.ViolatingShare)
+		r.Violating = rounded(m.ViolatingShare)
 	}, nil
 }
 
 func (r *record) add(regret, violation, gap, excess float64) {
-	r.Regret, r.Violation = append(r.Regret, harness.Rounded(regret)), append(r.Violation, harness.Rounded(violation))
-	r.Gap, r.Excess = append(r.Gap, harness.Rounded(gap)), append(r.Excess, harness.Rounded(excess))
+	r.Regret, r.Violation = append(r.Regret, rounded(regret)), append(r.Violation, rounded(violation))
+	r.Gap, r.Excess = append(r.Gap, rounded(gap)), append(r.Excess, rounded(excess))
 }
 
 // knowledge is what learners are told: the safe policy of the study, or else the one with

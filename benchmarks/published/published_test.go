@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp/problem"
 )
 
@@ -104,18 +103,18 @@ func TestRepeats(t *testing.T) {
 		if !strings.Contains(first, "## "+s.title) {
 			t.Errorf("no section %s", s.title)
 		}
-		if info, err := os.Stat(filepath.Join(dir, "published-"+s.ID()+".svg")); err != nil || info.Size() == 0 {
-			t.Errorf("no picture of %s: %v", s.Name, err)
+		if info, err := os.Stat(filepath.Join(dir, "published-"+s.name+".svg")); err != nil || info.Size() == 0 {
+			t.Errorf("no picture of %s: %v", s.name, err)
 		}
 	}
-	records, err := harness.ReadRecords[record](filepath.Join(dir, "published.csv"))
+	records, err := readRecords(filepath.Join(dir, "published.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	again, err := harness.ReadRecords[record](filepath.Join(dir, "published.csv"))
+	again, err := readRecords(filepath.Join(dir, "published.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +220,10 @@ func TestBadFlags(t *testing.T) {
 }
 
 func TestNamesDiffer(t *testing.T) {
-	names := studies.Names()
+	var names []string
+	for _, s := range studies {
+		names = append(names, s.name)
+	}
 	slices.Sort(names)
 	if len(slices.Compact(names)) != len(studies) {
 		t.Error("two studies have one name")

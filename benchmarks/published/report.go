@@ -29,13 +29,13 @@ regret than another only if the intervals do not meet. A "no" is looked at under
 
 // head returns what stands above the sections: how many statements hold, and which do not.
 func head(o *options, results []*result) string {
-	text := strings.NewReplacer("COMMAND", o.Command, "SEEDS", strconv.Itoa(o.Seeds)).Replace(preamble)
+	text := strings.NewReplacer("COMMAND", o.command, "SEEDS", strconv.Itoa(o.seeds)).Replace(preamble)
 	all, broken := 0, []string{}
 	for _, res := range results {
 		for _, c := range res.claims {
 			all++
 			if _, holds := c.test(res); !holds {
-				broken = append(broken, fmt.Sprintf("%s: %s", res.ID(), c.says))
+				broken = append(broken, fmt.Sprintf("%s: %s", res.name, c.says))
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func head(o *options, results []*result) string {
 	return text + "\n"
 }
 
-// Markdown returns the section of a study.
-func (res *result) Markdown() string {
+// markdown returns the section of a study.
+func (res *result) markdown() string {
 	var b strings.Builder
 	s := res.study
 	fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\nNot the same: %s\n\n", s.title, s.source, s.setting, s.differs)
@@ -81,13 +81,13 @@ func (res *result) Markdown() string {
 	if s.remark != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.remark)
 	}
-	fmt.Fprintf(&b, "\n![%s](published-%s.svg)\n", s.title, s.ID())
+	fmt.Fprintf(&b, "\n![%s](published-%s.svg)\n", s.title, s.name)
 	return b.String()
 }
 
-// Figure draws gap and excess of single policies against episodes, or the sums of regret
+// figure draws gap and excess of single policies against episodes, or the sums of regret
 // and violation.
-func (res *result) Figure() *chart.Figure {
+func (res *result) figure() *chart.Figure {
 	s := res.study
 	f := &chart.Figure{Title: s.title}
 	type quantity struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"cmdpsolve/benchmarks/harness"
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
@@ -14,7 +13,7 @@ import (
 
 // A study is a published experiment that is repeated.
 type study struct {
-	harness.Name
+	name  string // of flags and files
 	title string
 	// source says where it was published, setting what was played there, and differs
 	// what is not the same here.
@@ -118,9 +117,9 @@ func plainDope(factor float64) player {
 
 var dope = player{name: "dope", algorithm: "dope", bonus: published}
 
-var studies = harness.Choices[*study]{
+var studies = []*study{
 	{
-		Name: "ring", title: "AlwaysSafe's simple CMDP", source: alwaysSafe,
+		name: "ring", title: "AlwaysSafe's simple CMDP", source: alwaysSafe,
 		setting: "Three states in a ring: to move costs 1 and pays by the state, to stay is free; H = 6, cost at " +
 			"most 3, 100 episodes.",
 		differs: "The experiment compares OptCMDP with its own method, which plans on an abstraction that it is " +
@@ -130,7 +129,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.1)},
 	},
 	{
-		Name: "coin", title: "AlwaysSafe's factored CMDP", source: alwaysSafe,
+		name: "coin", title: "AlwaysSafe's factored CMDP", source: alwaysSafe,
 		setting: "A bit says which of two actions pays, one of which costs 1; H = 3, cost at most 0.1, 2,000 episodes.",
 		differs: "As above.",
 		players: algorithms(published, "optcmdp"), episodes: 2000, pooled: true, learnReturns: true,
@@ -138,7 +137,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.01)},
 	},
 	{
-		Name: "cliff", title: "AlwaysSafe's cliff", source: alwaysSafe,
+		name: "cliff", title: "AlwaysSafe's cliff", source: alwaysSafe,
 		setting: "Cliff walking on 4×6 cells, inner cells cost; H = 15, cost at most 2, 5,000 episodes.",
 		differs: "As above.",
 		players: algorithms(published, "optcmdp"), episodes: 5000, pooled: true, learnReturns: true,
@@ -146,7 +145,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{violates("optcmdp"), comesNear("optcmdp", 0.5)},
 	},
 	{
-		Name: "factored", title: "DOPE's factored CMDP", source: doped,
+		name: "factored", title: "DOPE's factored CMDP", source: doped,
 		setting: "The ring from one start, payments divided by 3; a safe policy with a fifth of the cost; 100,000 " +
 			"episodes, p = 0.01.",
 		differs: "Here radii are cut at 1. The script of OptCMDP there has radii of 10,000 and no limit, so that it " +
@@ -160,7 +159,7 @@ var studies = harness.Choices[*study]{
 		claims:  []claim{neverViolates("dope", "optpess-lp"), losesLess("dope", "optpess-lp")},
 	},
 	{
-		Name: "media", title: "DOPE's media streaming", source: doped,
+		name: "media", title: "DOPE's media streaming", source: doped,
 		setting: "Ten buffer levels, H = 10, fast service at most 5 times; a safe policy with a fifth of it; " +
 			"100,000 episodes, p = 0.01.",
 		differs: "The logarithm of optcmdp is a little smaller, with SAH for S²H. The script of dope takes (H²/γ)Σβ " +
@@ -177,7 +176,7 @@ var studies = harness.Choices[*study]{
 			"sight the programs explore and do without the fast service. Without the bonus they do not.",
 	},
 	{
-		Name: "inventory", title: "DOPE's inventory", source: doped,
+		name: "inventory", title: "DOPE's inventory", source: doped,
 		setting: "A stock of up to five, a week, ordering and holding cost at most 3.5; a safe policy with a fifth " +
 			"of it; 300,000 episodes, as many as " +
 			"the figures show, of constants for a million, p = 0.01.",
@@ -193,7 +192,7 @@ var studies = harness.Choices[*study]{
 			losesLess("dope, no objective bonus", "optpess-lp")},
 	},
 	{
-		Name: "rover", title: "ConRL's grid world", source: conrl,
+		name: "rover", title: "ConRL's grid world", source: conrl,
 		setting: "8×8 cells with eight pits that pay and cost, H = 30, slip 0.1, cost at most 0.3; 2,000 rounds of " +
 			"one episode, multipliers in steps of 0.2.",
 		differs: "The experiment judges the mean of the last ten policies, here it is that of the last third. Its " +
@@ -209,7 +208,7 @@ var studies = harness.Choices[*study]{
 		remark:  "The optimum is 1.536; the reward that the experiment asks ApproPO for is 91% of it.",
 	},
 	{
-		Name: "warehouse", title: "ConRL's box", source: conrl,
+		name: "warehouse", title: "ConRL's box", source: conrl,
 		setting: "A box in the way to the goal of a small room, corners cost, H = 30, slip 0.1, cost at most 0.1; " +
 			"2,000 rounds of one episode, multipliers in steps of 10.",
 		differs: "As above, with 1.58 for the reward. Bonuses are for costs scaled to [0, 1].",
@@ -223,7 +222,7 @@ var studies = harness.Choices[*study]{
 		remark:  "The optimum is 1.750; the reward that the experiment asks ApproPO for is 90% of it.",
 	},
 	{
-		Name: "conflict", title: "UOpt-RPGPD's random CMDP",
+		name: "conflict", title: "UOpt-RPGPD's random CMDP",
 		source: "Kitamura et al., UOpt-RPGPD (2024), code matsuolab/Uniform-PAC-Primal-Dual-CMDP",
 		setting: "30 states, three actions, H = 10, a kernel for each step, every choice pays either reward or " +
 			"utility; at least half of the best utility; " +
@@ -237,7 +236,7 @@ var studies = harness.Choices[*study]{
 			comesNear("uopt-rpgpd", 0.05)},
 	},
 	{
-		Name: "maze", title: "Triple-Q's grid",
+		name: "maze", title: "Triple-Q's grid",
 		source: "Wei, Liu, Ying, Triple-Q (AISTATS 2022), code honghaow/Triple-Q",
 		setting: "18×18 cells, two fifths of them obstacles, a goal 19 steps away, H = 25, at most 5 steps on " +
 			"obstacles; 80,000 episodes.",
@@ -253,7 +252,7 @@ var studies = harness.Choices[*study]{
 			"excess falls, but the episodes are over before it is gone. On other maps than these the way may cost less.",
 	},
 	{
-		Name: "tastes", title: "MO-UCBVI's random preferences",
+		name: "tastes", title: "MO-UCBVI's random preferences",
 		source: "Wu, Braverman, Yang, MO-UCBVI (NeurIPS 2021), code uuujf/MORL",
 		setting: "20 states, five actions, H = 10, uniform rewards, a kernel without structure, a preference drawn " +
 			"for each of 5,000 episodes.",

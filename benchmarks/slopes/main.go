@@ -120,7 +120,7 @@ func (o *options) section(ctx context.Context, e *contest.Entry) (string, error)
 	b.WriteString(".\n\n| learner | quantity | slope [95%] | by decade | mean at the end |\n|---|---|--:|--:|--:|\n")
 	for _, name := range baseline.Names() {
 		for _, quantity := range quantities {
-			c := curve(runs[name], quantity, gap)
+			c := curveOf(runs[name], quantity, gap)
 			if len(c.Values) < 2 || math.IsNaN(c.Values[0][0]) {
 				continue // it did not play, or pursues no such thing
 			}
@@ -129,15 +129,15 @@ func (o *options) section(ctx context.Context, e *contest.Entry) (string, error)
 			}
 			slope, decades := o.fitted(c)
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, quantity, slope, decades,
-				harness.Interval(c.Last()))
+				harness.Interval(c.last()))
 		}
 	}
 	return b.String(), nil
 }
 
-// curve is a metric of the runs of a learner, beyond the gap of a game.
-func curve(runs []*contest.Result, metric string, gap float64) *harness.Curve {
-	c := &harness.Curve{}
+// curveOf returns a metric of the runs of a learner, beyond the gap of a game.
+func curveOf(runs []*contest.Result, metric string, gap float64) *curve {
+	c := &curve{}
 	for i, r := range runs {
 		var values []float64
 		for _, rec := range r.History {
@@ -157,9 +157,9 @@ func curve(runs []*contest.Result, metric string, gap float64) *harness.Curve {
 
 // fitted writes the slope of a curve and those of its last two decades, "–" if most of the records that it would be
 // fitted to are 0 in every run.
-func (o *options) fitted(c *harness.Curve) (slope, byDecade string) {
-	tail := c.Tail(decades)
-	f := tail.Fit(o.resamples)
+func (o *options) fitted(c *curve) (slope, byDecade string) {
+	tail := c.tail(decades)
+	f := tail.fit(o.resamples)
 	if 2*f.Zeros > len(tail.Episodes) {
 		return "–", "–"
 	}
@@ -167,6 +167,6 @@ func (o *options) fitted(c *harness.Curve) (slope, byDecade string) {
 	if f.Zeros > 0 {
 		slope += fmt.Sprintf(" (without %d records that are 0 in every run)", f.Zeros)
 	}
-	before, last := c.DecadeSlopes()
+	before, last := c.decadeSlopes()
 	return slope, fmt.Sprintf("%.2f, %.2f", before, last)
 }

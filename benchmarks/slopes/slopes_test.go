@@ -97,12 +97,12 @@ func TestExcess(t *testing.T) {
 		r.History = append(r.History, contest.Record{Episode: k,
 			Metrics: contest.Values{"violation": 0.5 + 1/float64(k)}})
 	}
-	c := curve([]*contest.Result{&r, &r}, "violation", 0.5)
+	c := curveOf([]*contest.Result{&r, &r}, "violation", 0.5)
 	o := options{resamples: 100}
 	if got, decades := o.fitted(c); got != "-1.00 [-1.00, -1.00]" || decades != "-1.00, -1.00" {
 		t.Errorf("excess 1/k: slope %s, by decade %s", got, decades)
 	}
-	if got, decades := o.fitted(curve([]*contest.Result{&r}, "violation", 2)); got != "–" || decades != "–" {
+	if got, decades := o.fitted(curveOf([]*contest.Result{&r}, "violation", 2)); got != "–" || decades != "–" {
 		t.Errorf("inside the gap: slope %s, by decade %s", got, decades)
 	}
 }

@@ -1,14 +1,24 @@
-package harness
+package main
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"cmdpsolve/cmdp"
 )
 
+// recorded returns the episodes that are recorded of a run.
+func recorded(episodes int) (list []int) {
+	for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
+		list = append(list, k)
+	}
+	return append(list, episodes)
+}
+
 // powerLaw returns a curve of runs value(run, k).
-func powerLaw(runs, k int, value func(run int, k float64) float64) *Curve {
-	c := &Curve{Episodes: Recorded(k)}
+func powerLaw(runs, k int, value func(run int, k float64) float64) *curve {
+	c := &curve{Episodes: recorded(k)}
 	for i := range runs {
 		var v []float64
 		for _, e := range c.Episodes {
@@ -25,7 +35,7 @@ func TestSlopeOfPowerLaw(t *testing.T) {
 		c := powerLaw(4, 100000, func(run int, k float64) float64 {
 			return float64(1-2*(run%2)) * float64(run+1) * math.Pow(k, want)
 		})
-		f := c.Fit(200)
+		f := c.fit(200)
 		for _, got := range []float64{f.Value, f.Low, f.High} {
 			if math.Abs(got-want) > 1e-12 {
 				t.Errorf("k^%g: slope %v [%v, %v]", want, f.Value, f.Low, f.High)
@@ -42,17 +52,17 @@ func TestTailIsTwoDecades(t *testing.T) {
 		}
 		return math.Pow(k, -0.5)
 	})
-	tail := c.Tail(2)
+	tail := c.tail(2)
 	if first := tail.Episodes[0]; first != 2000 && (first < 2000 || first > 2300) {
 		t.Errorf("first episode of the tail: %d, want the first record from 2000 on", first)
 	}
 	if n := len(tail.Episodes); n < 40 || n > 42 {
 		t.Errorf("%d records in two decades: want about 40", n)
 	}
-	if f := tail.Fit(100); math.Abs(f.Value+0.5) > 1e-12 {
+	if f := tail.fit(100); math.Abs(f.Value+0.5) > 1e-12 {
 		t.Errorf("slope %v, want -0.5", f.Value)
 	}
-	if f := c.Tail(3).Fit(100); f.Value < -0.45 {
+	if f := c.tail(3).fit(100); f.Value < -0.45 {
 		t.Errorf("slope over three decades %v: want it to see the plateau", f.Value)
 	}
 }
@@ -65,7 +75,7 @@ func TestDecadeSlopes(t *testing.T) {
 		}
 		return math.Pow(k/10000, -1)
 	})
-	if before, last := c.DecadeSlopes(); math.Abs(before+0.25) > 1e-9 || math.Abs(last+1) > 1e-9 {
+	if before, last := c.decadeSlopes(); math.Abs(before+0.25) > 1e-9 || math.Abs(last+1) > 1e-9 {
 		t.Errorf("slopes of the decades: %v, %v, want -0.25, -1", before, last)
 	}
 }
@@ -79,7 +89,7 @@ func TestSlopeWithZeros(t *testing.T) {
 		}
 		return 1 / k
 	})
-	if f := c.Tail(1).Fit(100); math.Abs(f.Value+1) > 1e-12 || f.Zeros != 0 {
+	if f := c.tail(1).fit(100); math.Abs(f.Value+1) > 1e-12 || f.Zeros != 0 {
 		t.Errorf("one run at 0: slope %v, %d records left out: want -1, 0", f.Value, f.Zeros)
 	}
 	c = powerLaw(3, 10000, func(_ int, k float64) float64 {
@@ -88,11 +98,11 @@ func TestSlopeWithZeros(t *testing.T) {
 		}
 		return 1 / k
 	})
-	if f := c.Fit(100); math.Abs(f.Value+1) > 1e-12 || f.Zeros != 1 {
+	if f := c.fit(100); math.Abs(f.Value+1) > 1e-12 || f.Zeros != 1 {
 		t.Errorf("no value at the end: slope %v, %d records left out: want -1, 1", f.Value, f.Zeros)
 	}
 	c = powerLaw(3, 10000, func(int, float64) float64 { return 0 })
-	if f := c.Fit(100); !math.IsNaN(f.Value) || !math.IsNaN(f.Low) || !math.IsNaN(f.High) {
+	if f := c.fit(100); !math.IsNaN(f.Value) || !math.IsNaN(f.Low) || !math.IsNaN(f.High) {
 		t.Errorf("nothing to fit: slope %v [%v, %v], want NaN", f.Value, f.Low, f.High)
 	}
 }
@@ -100,8 +110,8 @@ func TestSlopeWithZeros(t *testing.T) {
 // means returns the mean of the first k of Gaussian noise in every run: a quantity
 // whose root mean square is exactly k^(-1/2), with the dependence between records
 // that averages have.
-func means(runs, k int, rng *rand.Rand) *Curve {
-	c := &Curve{Episodes: Recorded(k)}
+func means(runs, k int, rng *rand.Rand) *curve {
+	c := &curve{Episodes: recorded(k)}
 	for range runs {
 		var v []float64
 		sum, at := 0.0, 0
@@ -122,7 +132,7 @@ func TestIntervalCovers(t *testing.T) {
 	const trials = 300
 	covered, width := 0, 0.0
 	for range trials {
-		f := means(10, 100000, rng).Tail(2).Fit(300)
+		f := means(10, 100000, rng).tail(2).fit(300)
 		if f.Low > f.Value || f.Value > f.High {
 			t.Fatalf("slope %v outside its interval [%v, %v]", f.Value, f.Low, f.High)
 		}
@@ -137,7 +147,7 @@ func TestIntervalCovers(t *testing.T) {
 	if width > 0.6 {
 		t.Errorf("mean width of the interval %.2f", width)
 	}
-	more := means(200, 100000, rng).Tail(2).Fit(300)
+	more := means(200, 100000, rng).tail(2).fit(300)
 	if w := more.High - more.Low; w > width/3 {
 		t.Errorf("width with 200 runs %.3f, with 10 runs %.3f: want it to shrink by about √20", w, width)
 	}
@@ -146,7 +156,7 @@ func TestIntervalCovers(t *testing.T) {
 // Equal records give equal intervals.
 func TestFitIsDeterministic(t *testing.T) {
 	c := means(5, 10000, rand.New(rand.NewPCG(1, 1)))
-	if a, b := c.Fit(500), c.Fit(500); a != b {
+	if a, b := c.fit(500), c.fit(500); a != b {
 		t.Errorf("two fits of the same runs: %v and %v", a, b)
 	}
 }

@@ -1,26 +1,16 @@
-package harness
+package main
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 
-	"cmdpsolve/cmdp"
-
 	"gonum.org/v1/gonum/stat"
 )
 
-// Recorded returns the episodes that are recorded of a run.
-func Recorded(episodes int) (list []int) {
-	for k := cmdp.NextRecord(0); k < episodes; k = cmdp.NextRecord(k) {
-		list = append(list, k)
-	}
-	return append(list, episodes)
-}
-
-// A Curve is a quantity of several runs: Values[i][j] is that of run i after
+// A curve is a quantity of several runs: Values[i][j] is that of run i after
 // Episodes[j].
-type Curve struct {
+type curve struct {
 	Episodes []int
 	Values   [][]float64
 }
@@ -28,7 +18,7 @@ type Curve struct {
 // rms returns the root mean square over the runs with the given indices, for
 // every record. Signs do not matter to it, and it does not vanish where a
 // quantity changes sign in one run.
-func (c *Curve) rms(runs []int) []float64 {
+func (c *curve) rms(runs []int) []float64 {
 	out := make([]float64, len(c.Episodes))
 	for j := range out {
 		sum := 0.0
@@ -40,8 +30,8 @@ func (c *Curve) rms(runs []int) []float64 {
 	return out
 }
 
-// Last returns the last of the values of each run.
-func (c *Curve) Last() []float64 {
+// last returns the last of the values of each run.
+func (c *curve) last() []float64 {
 	out := make([]float64, len(c.Values))
 	for i, v := range c.Values {
 		out[i] = v[len(v)-1]
@@ -49,8 +39,8 @@ func (c *Curve) Last() []float64 {
 	return out
 }
 
-// RMS returns the root mean square over all runs.
-func (c *Curve) RMS() []float64 {
+// all returns the root mean square over all runs.
+func (c *curve) all() []float64 {
 	all := make([]int, len(c.Values))
 	for i := range all {
 		all[i] = i
@@ -58,15 +48,15 @@ func (c *Curve) RMS() []float64 {
 	return c.rms(all)
 }
 
-// Tail returns the part of the curve in the last decades of episodes.
-func (c *Curve) Tail(decades float64) *Curve {
+// tail returns the part of the curve in the last decades of episodes.
+func (c *curve) tail(decades float64) *curve {
 	last := float64(c.Episodes[len(c.Episodes)-1])
 	// Rounded record episodes may miss the border by one half.
 	from := 0
 	for float64(c.Episodes[from])+0.5 < last*math.Pow(10, -decades) {
 		from++
 	}
-	t := &Curve{Episodes: c.Episodes[from:]}
+	t := &curve{Episodes: c.Episodes[from:]}
 	for _, v := range c.Values {
 		t.Values = append(t.Values, v[from:])
 	}
@@ -89,19 +79,19 @@ func slope(x []int, y []float64) float64 {
 	return b
 }
 
-// DecadeSlopes returns the slopes of the root mean square over all runs in the last
+// decadeSlopes returns the slopes of the root mean square over all runs in the last
 // decade but one, and in the last: their difference shows how far the fit over both
 // is from a straight line.
-func (c *Curve) DecadeSlopes() (before, last float64) {
-	t := c.Tail(2)
-	y := t.RMS()
-	n := len(c.Tail(1).Episodes)
+func (c *curve) decadeSlopes() (before, last float64) {
+	t := c.tail(2)
+	y := t.all()
+	n := len(c.tail(1).Episodes)
 	at := len(y) - n
 	return slope(t.Episodes[:at+1], y[:at+1]), slope(t.Episodes[at:], y[at:])
 }
 
-// A Slope is fitted on log–log axes.
-type Slope struct {
+// A slopeFit is fitted on log–log axes.
+type slopeFit struct {
 	// Value lies between Low and High, the ends of a 95% interval; all are NaN where
 	// there is too little to fit.
 	Value, Low, High float64
@@ -109,14 +99,14 @@ type Slope struct {
 	Zeros int
 }
 
-// Fit fits the slope of the root mean square over runs, with a 95% interval:
+// fit fits the slope of the root mean square over runs, with a 95% interval:
 // the percentiles of the slopes of resamples of the runs, drawn with replacement
 // from a fixed stream. Runs are the unit, since the records of one run depend on
 // each other.
-func (c *Curve) Fit(resamples int) Slope {
+func (c *curve) fit(resamples int) slopeFit {
 	n := len(c.Values)
-	whole := c.RMS()
-	f := Slope{Value: slope(c.Episodes, whole)}
+	whole := c.all()
+	f := slopeFit{Value: slope(c.Episodes, whole)}
 	for _, y := range whole {
 		if !(y > 0) {
 			f.Zeros++
