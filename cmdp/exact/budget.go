@@ -3,11 +3,8 @@ package exact
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Phase is a part of a solution and the time that it took.
@@ -74,7 +71,7 @@ func (b *budget) over() bool {
 }
 
 // priceInTime asks the source for the cheapest policy in a direction, as long as there is time.
-func (s *solver) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
+func (s *columnGeneration) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 	b := s.budget
 	if b == nil {
 		return s.pricing.price(s.ctx, dir, aim)
@@ -92,49 +89,4 @@ func (s *solver) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 		return p, errBudget
 	}
 	return p, err
-}
-
-// stoppedResult returns the best answer that was found before the time was over.
-func (s *solver) stoppedResult() (*Result, error) {
-	if s.farkas != nil {
-		return s.infeasibleInTime(), nil
-	}
-	if s.meetsTarget {
-		if s.budget.interrupted {
-			if err := s.newPricer(); err != nil {
-				return nil, err
-			}
-		}
-		r, err := s.finalResult()
-		if err == nil && r.Status == Undecided {
-			r.Status = Stopped
-		}
-		return r, err
-	}
-	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.targetTolerance,
-		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN()}
-	r.Returns = s.lastReturns()
-	s.fillPrices(r)
-	if r.Returns == nil {
-		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
-		return r, nil
-	}
-	r.Violation = s.violation(r.Returns)
-	return r, nil
-}
-
-// infeasibleInTime is the answer "infeasible" with the nearest returns of the first phase: there was no time for
-// nearer ones.
-func (s *solver) infeasibleInTime() *Result {
-	r := &Result{Returns: s.lastReturns()}
-	s.farkas.Distance = s.violation(r.Returns)
-	return s.infeasibleWith(s.farkas, &solver{}, r)
-}
-
-// lastReturns returns the returns of the mixture that the master has last found, nil without a policy.
-func (s *solver) lastReturns() []float64 {
-	if floats.Sum(s.master.lambda) > 0.5 {
-		return slices.Clone(s.master.v)
-	}
-	return slices.Clone(s.master.firstReturns())
 }

@@ -90,7 +90,7 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.stopwatch, n.budget, n.newPricer = s.stopwatch, s.budget, s.newPricer
+	n.phases, n.budget, n.newPricer = s.phases, s.budget, s.newPricer
 	for _, c := range s.master.columns {
 		if _, err := n.master.addColumn(c); err != nil {
 			return nil, err

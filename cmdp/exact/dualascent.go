@@ -26,13 +26,13 @@ const (
 // of the master, and the multipliers of a master with few columns say little: from them alone a hundred parts
 // with 150 rows take twenty times as long. The policies that the last steps met become columns. What is found
 // is only where column generation begins.
-func (s *solver) dualAscent() error {
+func (s *columnGeneration) dualAscent() error {
 	blocks := len(s.master.blocks)
 	if blocks == 1 || s.penalties != nil || !s.complete || !s.affine || len(s.rows) == 0 ||
 		len(s.master.columns) >= knownPolicies*blocks {
 		return nil
 	}
-	a := &ascent{solver: s, cost: make([]float64, len(s.lower)), record: math.Inf(-1)}
+	a := &ascent{columnGeneration: s, cost: make([]float64, len(s.lower)), record: math.Inf(-1)}
 	s.task.Cost.Subgradient(a.cost, a.cost)
 	a.base = s.task.Cost.Value(make([]float64, len(s.lower)))
 	n := len(s.rows)
@@ -61,7 +61,7 @@ func (s *solver) dualAscent() error {
 
 // ascent is the state of prime. Multipliers are in the units of the rows of the master.
 type ascent struct {
-	*solver
+	*columnGeneration
 	cost   []float64 // its gradient
 	base   float64   // the cost of 0
 	nu     []float64

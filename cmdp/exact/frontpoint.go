@@ -121,8 +121,9 @@ func (f *front) withLimits(p pricer, gradient []float64, aim float64) (*supporti
 		w.Result, err = s.mixtureResult()
 		w.mixed = true
 		w.policy = f.lazily(func(ctx context.Context, q pricer) (*Result, error) {
-			of := *s
-			of.ctx, of.pricing, of.pricer, of.traits = ctx, q, q, q.traits()
+			g := *s.columnGeneration
+			g.ctx, g.pricing, g.traits = ctx, q, q.traits()
+			of := recovery{columnGeneration: &g, pricer: q, keepReturns: s.keepReturns, joined: s.joined}
 			r := &Result{}
 			return r, of.recoverIncumbent(r)
 		})
@@ -152,11 +153,4 @@ func (f *front) box(p pricer) (*geometry.Box, error) {
 		return nil, fmt.Errorf("exact: front: %w", err)
 	}
 	return box, nil
-}
-
-// mixtureResult is finalResult without a policy: the returns are those of the mixture.
-func (s *solver) mixtureResult() (*Result, error) {
-	return s.withBounds(&Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance,
-		Joined:  s.joined,
-		Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost})
 }

@@ -18,15 +18,15 @@ func (s *solver) infeasibleResult() (*Result, error) {
 			return r, err
 		}
 	}
-	best := s.farkas
+	best := s.farkas.certificate
 	nearest, err := s.minimizeDistance(s.task.Target)
 	if err != nil {
 		return nil, err
 	}
-	if nearest.proof != nil {
+	if nearest.bound.proof != nil {
 		// The bound of the distance problem is attained by a direction of its own, which may
 		// be better by more than rounding.
-		theta, _ := nearest.proof.direction()
+		theta, _ := nearest.bound.proof.direction()
 		if c, err := s.certify(theta); err != nil {
 			return nil, err
 		} else if c != nil && c.Value-c.Support-c.Margin > best.Value-best.Support+best.Margin {
@@ -38,16 +38,22 @@ func (s *solver) infeasibleResult() (*Result, error) {
 		return nil, err
 	}
 	best.Distance = r.Objective
-	return s.infeasibleWith(best, nearest, r), nil
+	return s.infeasibleWith(best, r), nil
 }
 
 // nearestResult returns the nearest returns with their policy, or without one where none is asked for. Where
 // totals need not end, returns are those of one policy in any case: only its evaluation tells which of them end.
 func (s *solver) nearestResult() (*Result, error) {
+	r := &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost}
 	if !s.opts.NoNearest || s.traits.relevanceOnly {
-		return s.recoveredResult()
+		var err error
+		r, err = s.recoveredResult()
+		if err != nil {
+			return nil, err
+		}
 	}
-	return &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost}, nil
+	r.Iterations = s.iterations
+	return r, nil
 }
 
 // certifyWhole is infeasibleResult for the set that the target was cut from: the direction
@@ -80,18 +86,18 @@ func (s *solver) certifyWhole() (*Result, error) {
 	if !c.proves() {
 		return nil, nil
 	}
-	return s.infeasibleWith(c, nearest, r), nil
+	return s.infeasibleWith(c, r), nil
 }
 
 // infeasibleWith is the answer "infeasible" with the nearest returns found.
-func (s *solver) infeasibleWith(best *Certificate, nearest *solver, r *Result) *Result {
+func (s *solver) infeasibleWith(best *Certificate, r *Result) *Result {
 	best.Without = s.relevance.leftOut()
 	best.Rows, best.Weights = s.farkasRows()
 	out := &Result{
 		Status: Infeasible, Bound: math.Inf(1), Certificate: best,
 		Returns: r.Returns, Policy: r.Policy, Parts: r.Parts, Product: r.Product, Randomized: r.Randomized,
 		Violation: best.Distance, Tolerance: 2 * s.targetTolerance,
-		Iterations: s.iterations + nearest.iterations,
+		Iterations: s.iterations + r.Iterations,
 		Dual:       make([]float64, len(s.lower)),
 	}
 	out.Prices = unpriced(s.rows)
@@ -111,7 +117,7 @@ func unpriced(rows []cmdp.Constraint) (prices []Price) {
 
 // farkasRows returns the half-spaces whose weighted sum is the refuting direction.
 func (s *solver) farkasRows() (rows []cmdp.Constraint, weights []float64) {
-	for k, y := range s.farkasMultipliers {
+	for k, y := range s.farkas.nu {
 		if y > 0 {
 			rows, weights = append(rows, s.master.rows[k].Constraint), append(weights, y)
 		}
@@ -123,13 +129,13 @@ func (s *solver) farkasRows() (rows []cmdp.Constraint, weights []float64) {
 func (c *Certificate) proves() bool { return c != nil && c.Value-c.Support > c.Margin }
 
 // certify evaluates a direction, made a unit vector, from scratch; nil stands for none.
-func (s *solver) certify(dir []float64) (*Certificate, error) {
+func (s *columnGeneration) certify(dir []float64) (*Certificate, error) {
 	length := floats.Norm(dir, 2)
 	if length == 0 {
 		return nil, nil
 	}
-	before := s.stopwatch.enter("certification")
-	defer s.stopwatch.enter(before)
+	before := s.phases.enter("certification")
+	defer s.phases.enter(before)
 	c := &Certificate{Direction: scaled(1/length, dir)}
 	found, err := separate(s.ctx, s.pricing, s.task.Target, c.Direction)
 	if err != nil {

@@ -21,56 +21,11 @@ type Joined struct {
 	Loss float64
 }
 
-// incumbentMixture returns the mixture of the incumbent, with as few policies as Carathéodory's theorem allows. The
-// weights of rays are steps.
-func (s *solver) incumbentMixture() (columns []column, weights []float64, rays []column, steps []float64) {
-	var points [][]float64
-	var kept, links []column
-	var share, linked []float64
-	for j, x := range s.incumbent.lambda {
-		c := s.master.columns[j]
-		switch {
-		case !(x > 0):
-		case c.ray != nil:
-			if x > negligibleRay {
-				rays, steps = append(rays, c), append(steps, x)
-			}
-		case c.link != nil:
-			links, linked = append(links, c), append(linked, x)
-		default:
-			points, kept, share = append(points, c.returns), append(kept, c), append(share, x)
-		}
-	}
-	rest := floats.Sum(share)
-	if links == nil {
-		rest = 1
-	}
-	for _, block := range byBlock(kept, len(s.master.blocks)) {
-		of, held := make([][]float64, len(block)), make([]float64, len(block))
-		for i, j := range block {
-			of[i], held[i] = points[j], share[j]
-		}
-		for _, i := range caratheodory(of, held, s.master.scale) {
-			columns, weights = append(columns, kept[block[i]]), append(weights, rest*held[i])
-		}
-	}
-	return append(columns, links...), append(weights, linked...), rays, steps
-}
-
-// byBlock returns the numbers of the columns of each part of a sum.
-func byBlock(columns []column, blocks int) [][]int {
-	of := make([][]int, blocks)
-	for j, c := range columns {
-		of[c.block] = append(of[c.block], j)
-	}
-	return of
-}
-
 // joinClasses makes a mixture of long-run means the incumbent that becomes one policy in each end, within the gap. A
 // link leads round between the classes that the mixture consists of. It gets the largest share of the time that
 // the gap has room for, and the mixture of the other policies is chosen again, so that all together keep every
 // limit. Where that fails the incumbent stays as it is: its policy draws a class.
-func (s *solver) joinClasses() error {
+func (s *recovery) joinClasses() error {
 	p := s.traits.classes
 	if p == nil {
 		return nil
@@ -84,7 +39,7 @@ func (s *solver) joinClasses() error {
 	if err != nil || !t.hasSeparateClasses() {
 		return err
 	}
-	before := *s
+	before := *s.columnGeneration
 	before.master = nil
 	known := slices.Clone(s.master.columns)
 	goal := max(s.opts.JoinGap, s.opts.Gap)
@@ -121,9 +76,8 @@ func (s *solver) joinClasses() error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	s.incumbent, s.anchor, s.leastEasing, s.acceptedGap, s.opts.Gap = before.incumbent, before.anchor,
-		before.leastEasing, before.acceptedGap,
-		before.opts.Gap
+	s.incumbent, s.anchor, s.leastEasing = before.incumbent, before.anchor, before.leastEasing
+	s.acceptedGap, s.opts.Gap = before.acceptedGap, before.opts.Gap
 	return s.master.rebuild(known)
 }
 
@@ -141,18 +95,9 @@ func (t *longRunMixture) exitRate(l *link) float64 {
 	return left / time
 }
 
-// lagrangianDirection returns the direction of the best bound, nil without one.
-func (s *solver) lagrangianDirection() []float64 {
-	if s.proof == nil {
-		return nil
-	}
-	dir, _ := s.proof.direction()
-	return dir
-}
-
 // admitLink gives a link a share of the time, and finds the best mixture with it. It reports whether that is within
 // the gap goal and keeps the limits.
-func (s *solver) admitLink(l *link, goal float64) (bool, error) {
+func (s *recovery) admitLink(l *link, goal float64) (bool, error) {
 	const most, least = 0.25, 1e-15
 	share := most
 	if dir := s.lagrangianDirection(); dir != nil && s.task.Cost != nil {
@@ -169,9 +114,9 @@ func (s *solver) admitLink(l *link, goal float64) (bool, error) {
 		if err := s.master.startPhase1(); err != nil {
 			return false, err
 		}
-		s.incumbent, s.farkas = point{cost: math.Inf(1)}, nil
+		s.incumbent, s.farkas.certificate = point{cost: math.Inf(1)}, nil
 		verdict, err := s.findFeasible()
-		s.farkas = nil
+		s.farkas.certificate = nil
 		if err == nil && verdict == Optimal && s.task.Cost != nil {
 			verdict, err = s.optimize()
 		}

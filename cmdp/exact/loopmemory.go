@@ -23,7 +23,8 @@ import (
 // withMemory looks for a policy that remembers whether it is done with the loops of a blend. It reports whether
 // there is one that is right. Loops in which a policy may stay for ever are left out second: whoever stays
 // there in the end need not go round them before.
-func (s *solver) withMemory(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool, error) {
+func (s *recovery) withMemory(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
+	error) {
 	fewer := &policyMixture{parts: b.parts}
 	for j, c := range b.rays {
 		if !p.mayStay(c.ray) {
@@ -47,7 +48,7 @@ func (p *infiniteHorizon) mayStay(r *ray) bool {
 }
 
 // doneWithLoops is withMemory for all rays of a blend.
-func (s *solver) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
+func (s *recovery) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
 	error) {
 	if len(b.rays) == 0 || s.opts.memoryless {
 		return false, nil
@@ -116,7 +117,7 @@ func (r *Result) mixture() []WeightedPolicy {
 }
 
 // doneBy is doneWithLoops where some choices, of each loop, say that it is done.
-func (s *solver) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops [][]column, leaving [][]bool,
+func (s *recovery) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops [][]column, leaving [][]bool,
 	right func(r *Result) bool) (bool, error) {
 	var monitors []monitor.Monitor
 	for i := range loops {

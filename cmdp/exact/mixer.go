@@ -315,7 +315,7 @@ func (n *pointPricing) extent(_ context.Context, lower, upper []float64) error {
 	return nil
 }
 
-func (n *pointPricing) traits() traits { return traits{} }
+func (n *pointPricing) traits() traits { return traits{uncertified: true} }
 
 func (n *pointPricing) price(ctx context.Context, dir []float64, _ float64) (pricedPolicy, error) {
 	if err := ctx.Err(); err != nil {
@@ -339,7 +339,7 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err != nil {
 		return false, err
 	}
-	s, err := newMixing(ctx, &pointPricing{Points: x.points}, task, opts)
+	s, err := newColumnGeneration(ctx, &pointPricing{Points: x.points}, task, opts)
 	if err != nil {
 		return false, err
 	}
@@ -367,7 +367,7 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 }
 
 // warmStart is initialize with what supported the last answer.
-func (s *solver) warmStart(w *Warm) error {
+func (s *columnGeneration) warmStart(w *Warm) error {
 	s.directions = w.Directions
 	if err := s.initialize(); err != nil {
 		return err
@@ -387,14 +387,14 @@ func (s *solver) warmStart(w *Warm) error {
 
 // saveWarm notes what supports the answer: the tangents and half-spaces that are not known
 // from the start.
-func (s *solver) saveWarm(w *Warm) {
+func (s *columnGeneration) saveWarm(w *Warm) {
 	w.Tangents, w.Normals = w.Tangents[:0], w.Normals[:0]
-	for i, y := range s.bestMu {
+	for i, y := range s.bound.mu {
 		if y > 0 && !s.affine {
 			w.Tangents = append(w.Tangents, s.master.cuts[i].point)
 		}
 	}
-	for k, y := range s.bestNu {
+	for k, y := range s.bound.nu {
 		if y > 0 && k >= len(s.rows) {
 			w.Normals = append(w.Normals, s.master.rows[k].Normal)
 		}

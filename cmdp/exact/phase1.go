@@ -15,7 +15,7 @@ import (
 // half-spaces of the target. The answer is Optimal if a mixture in the target was
 // found, which is then the incumbent, Infeasible if a direction separates all
 // policies from the target, and Undecided otherwise.
-func (s *solver) findFeasible() (Verdict, error) {
+func (s *columnGeneration) findFeasible() (Verdict, error) {
 	const programs = 2000
 	for range programs {
 		if err := s.ctx.Err(); err != nil {
@@ -34,7 +34,7 @@ func (s *solver) findFeasible() (Verdict, error) {
 		added := false
 		if s.master.u > 0 && s.iterations < s.opts.Iterations {
 			added, err = s.farkasPricing()
-			if err != nil || s.farkas != nil {
+			if err != nil || s.farkas.certificate != nil {
 				return Infeasible, err
 			}
 		}
@@ -55,7 +55,7 @@ func (s *solver) findFeasible() (Verdict, error) {
 // cutTarget reports whether the solution of the master lies in the target. If
 // not, it adds the half-space that separates them, unless the master knows it
 // already; cut reports whether it added one.
-func (s *solver) cutTarget() (inside, cut bool, err error) {
+func (s *columnGeneration) cutTarget() (inside, cut bool, err error) {
 	if s.complete {
 		return true, false, nil
 	}
@@ -71,7 +71,7 @@ func (s *solver) cutTarget() (inside, cut bool, err error) {
 
 // separatingHalfspace returns a half-space that contains the target and not v, or nil; beyond
 // reports whether v misses the target.
-func (s *solver) separatingHalfspace(v []float64) (r *cmdp.Constraint, beyond bool) {
+func (s *columnGeneration) separatingHalfspace(v []float64) (r *cmdp.Constraint, beyond bool) {
 	if parts, ok := s.task.Target.(geometry.Separator); ok {
 		r = &cmdp.Constraint{Normal: make([]float64, len(v))}
 		var missed float64
@@ -106,7 +106,7 @@ func (s *solver) separatingHalfspace(v []float64) (r *cmdp.Constraint, beyond bo
 // inside where the target has an interior, or +Inf. If several parts of the target are
 // missed by little, the distance from all of them together may still be large. This
 // bounds it and saves projections that iterate.
-func (s *solver) distanceFromAnchor(parts geometry.Separator, v []float64) float64 {
+func (s *columnGeneration) distanceFromAnchor(parts geometry.Separator, v []float64) float64 {
 	if s.anchor.v == nil {
 		return math.Inf(1)
 	}
@@ -134,23 +134,24 @@ func (s *solver) distanceFromAnchor(parts geometry.Separator, v []float64) float
 // mixture misses the target. If even that one misses it, by more than rounding
 // explains and as an independent value iteration confirms, the direction refutes
 // the task.
-func (s *solver) farkasPricing() (added bool, err error) {
+func (s *columnGeneration) farkasPricing() (added bool, err error) {
 	p, added, err := s.farkasPricingAt(s.master.nu)
-	if err != nil || added || s.farkas != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
+	if err != nil || added || s.farkas.certificate != nil || p.ray == nil && !math.IsInf(p.margin, 1) {
 		return added, err
 	}
 	level := p.cancellingGains
 	if p.ray != nil {
 		level = append(level, p.returns)
 	}
-	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas == nil && err == nil; raise *= 10 {
+	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas.certificate == nil &&
+		err == nil; raise *= 10 {
 		_, added, err = s.farkasPricingAt(s.perturbed(s.master.nu, level, raise))
 	}
 	return added, err
 }
 
 // farkasPricingAt is farkasPricing for given multipliers of the rows.
-func (s *solver) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err error) {
+func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err error) {
 	nu = s.withoutCancelling(make([]float64, len(s.lower)), nu)
 	psi, support := s.master.psi(nu)
 	p, added, err = s.price(psi, 0.1*s.master.u)
@@ -158,8 +159,8 @@ func (s *solver) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err 
 		return p, false, err
 	}
 	if p.value-support > p.margin+s.supportMargin(nu, nil) {
-		if s.pricer == nil { // a Mixer gives no certificates
-			s.farkas, s.farkasMultipliers = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
+		if s.traits.uncertified {
+			s.farkas.certificate, s.farkas.nu = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
 			return p, added, nil
 		}
 		c, err := s.certify(psi)
@@ -167,7 +168,7 @@ func (s *solver) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err 
 			return p, false, err
 		}
 		if c.proves() {
-			s.farkas, s.farkasMultipliers = c, slices.Clone(nu)
+			s.farkas.certificate, s.farkas.nu = c, slices.Clone(nu)
 		}
 	}
 	return p, added, nil
@@ -175,7 +176,7 @@ func (s *solver) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err 
 
 // supportMargin bounds the rounding error of Σ ν_k h_k, and by how much φ + Σ ν_k n_k·v, rounded to (φ+ψ)·v, can
 // change at returns v; φ is nil where there is none. An entry that comes from one row, times 1 or −1, is not rounded.
-func (s *solver) supportMargin(nu, phi []float64) float64 {
+func (s *columnGeneration) supportMargin(nu, phi []float64) float64 {
 	sum := 0.0
 	for k, y := range nu {
 		sum += y * math.Abs(s.master.rows[k].Offset)
@@ -199,14 +200,14 @@ func (s *solver) supportMargin(nu, phi []float64) float64 {
 
 // acceptIncumbent makes the mixture of the master the incumbent and starts the second phase
 // with the target eased by u.
-func (s *solver) acceptIncumbent(u float64) (Verdict, error) {
+func (s *columnGeneration) acceptIncumbent(u float64) (Verdict, error) {
 	s.updateIncumbent()
 	s.meetsTarget = true
 	return Optimal, s.master.startPhase2(max(u, s.leastEasing))
 }
 
 // updateIncumbent makes the mixture of the master the incumbent.
-func (s *solver) updateIncumbent() {
+func (s *columnGeneration) updateIncumbent() {
 	s.incumbent = s.mixtureAt(s.master.lambda)
 	s.anchor = s.incumbent
 }

@@ -12,7 +12,7 @@ import (
 // to be missed by a little when it is known better. No mixture meets all tangents
 // then, and the first phase judges once more; if it still finds no proof that
 // the target is out of reach, the target is eased within the tolerance.
-func (s *solver) optimize() (Verdict, error) {
+func (s *columnGeneration) optimize() (Verdict, error) {
 	const turns = 5
 	for range turns {
 		err := s.columnGenerationLoop()
@@ -36,7 +36,7 @@ func (s *solver) optimize() (Verdict, error) {
 // columnGenerationLoop refines the model of cost and target around the mixture and asks for the
 // best policy at its multipliers. It stops when the bound from that policy meets
 // the cost of the incumbent.
-func (s *solver) columnGenerationLoop() error {
+func (s *columnGeneration) columnGenerationLoop() error {
 	if s.ascentMultipliers != nil {
 		if _, err := s.priceMultipliers([]float64{1}, s.ascentMultipliers); err != nil {
 			return err
@@ -52,7 +52,9 @@ func (s *solver) columnGenerationLoop() error {
 		if err != nil {
 			return err
 		}
-		s.reportEarly()
+		if s.early != nil {
+			s.early()
+		}
 		if s.gap() <= s.tolerance(s.opts.Gap) || fine && !added {
 			return nil
 		}
@@ -61,33 +63,16 @@ func (s *solver) columnGenerationLoop() error {
 	return nil
 }
 
-// reportEarly tells of the mixture found so far once its gap is small.
-func (s *solver) reportEarly() {
-	if s.opts.Early == nil || s.gap() > s.tolerance(EarlyGap) {
-		return
-	}
-	r := &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost,
-		Bound:     math.Min(s.proof.Bound, s.incumbent.cost),
-		Tolerance: 2 * s.targetTolerance, Iterations: s.iterations}
-	r.Gap = r.Objective - r.Bound
-	if s.task.Target != nil {
-		r.Violation = s.violation(r.Returns)
-	}
-	s.fillPrices(r)
-	s.opts.Early(r)
-	s.opts.Early = nil
-}
-
 // priceStabilized asks for the policy that the multipliers of the master price best and keeps the lower bound that
 // this gives if it is the best so far. The multipliers jump about in the beginning, so half-way points to those
 // of the best bound are tried first (Wentges 1997); where these find nothing new, the multipliers themselves
 // do, or the master is solved. With a single price there is nothing to jump about, and the value iterations of
 // a tally are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner, which begins
 // near the best ones.
-func (s *solver) priceStabilized() (added bool, err error) {
+func (s *columnGeneration) priceStabilized() (added bool, err error) {
 	mu, nu := s.master.mu, s.master.nu
-	if s.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
-		if added, err := s.priceMultipliers(s.stabilized(s.bestMu, mu), s.stabilized(s.bestNu, nu)); added ||
+	if s.bound.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
+		if added, err := s.priceMultipliers(s.stabilized(s.bound.mu, mu), s.stabilized(s.bound.nu, nu)); added ||
 			err != nil {
 			return added, err
 		}
@@ -99,7 +84,7 @@ func (s *solver) priceStabilized() (added bool, err error) {
 }
 
 // stabilized returns the multipliers half-way from best to now, which has the newer rows.
-func (s *solver) stabilized(best, now []float64) []float64 {
+func (s *columnGeneration) stabilized(best, now []float64) []float64 {
 	share := smoothing
 	if len(s.master.blocks) > 1 {
 		share = smoothingOfSums
@@ -118,7 +103,7 @@ const smoothing = 0.5
 const smoothingOfSums = 0.8
 
 // priceMultipliers is priceStabilized for given multipliers.
-func (s *solver) priceMultipliers(mu, nu []float64) (added bool, err error) {
+func (s *columnGeneration) priceMultipliers(mu, nu []float64) (added bool, err error) {
 	phi, conjugate := s.master.phi(mu)
 	nu = s.withoutCancelling(phi, nu)
 	psi, support := s.master.psi(nu)
@@ -150,16 +135,16 @@ func (s *solver) priceMultipliers(mu, nu []float64) (added bool, err error) {
 	proof.slack = s.supportMargin(nu, phi) + proof.conjugateError()
 	proof.Margin = p.margin + proof.slack
 	proof.Bound = p.value - conjugate - support - proof.Margin
-	if s.proof != nil && s.proof.Bound >= proof.Bound {
+	if s.bound.proof != nil && s.bound.proof.Bound >= proof.Bound {
 		return added, nil
 	}
-	s.proof, s.bestMu, s.bestNu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
+	s.bound.proof, s.bound.mu, s.bound.nu = proof, append([]float64(nil), mu...), append([]float64(nil), nu...)
 	return added, nil
 }
 
 // withoutCancelling returns multipliers at which the entries of φ + ψ that cancel out up to rounding are 0, where a row
 // of one return can make them so. A loop that returns it on either side would pay otherwise.
-func (s *solver) withoutCancelling(phi, nu []float64) []float64 {
+func (s *columnGeneration) withoutCancelling(phi, nu []float64) []float64 {
 	out, changed := nu, false
 	for i := range phi {
 		for range 3 {
@@ -187,16 +172,16 @@ func (s *solver) withoutCancelling(phi, nu []float64) []float64 {
 
 // perturbMultipliers is priceMultipliers for multipliers at which the returns of some loops cancel out up to rounding:
 // it changes them a little, until all of the loops cost something.
-func (s *solver) perturbMultipliers(mu, nu []float64, gains [][]float64) (added bool, err error) {
+func (s *columnGeneration) perturbMultipliers(mu, nu []float64, gains [][]float64) (added bool, err error) {
 	if s.perturbing {
 		return false, nil
 	}
 	s.perturbing = true
 	defer func() { s.perturbing = false }()
 	for raise := leastPerturbation; raise < mostPerturbation; raise *= 10 {
-		before := s.proof
+		before := s.bound.proof
 		added, err = s.priceMultipliers(mu, s.perturbed(nu, gains, raise))
-		if added || err != nil || s.proof != before {
+		if added || err != nil || s.bound.proof != before {
 			return added, err
 		}
 	}
@@ -208,7 +193,7 @@ const leastPerturbation, mostPerturbation = 1e-13, 1e-6
 
 // perturbed returns multipliers that are a little larger for rows that loops of the given gains break, and for
 // rays of the master that do the same, and a little smaller for those that they help to keep.
-func (s *solver) perturbed(nu []float64, gains [][]float64, raise float64) []float64 {
+func (s *columnGeneration) perturbed(nu []float64, gains [][]float64, raise float64) []float64 {
 	out := slices.Clone(nu)
 	for k, y := range nu {
 		up, down := false, false
@@ -227,25 +212,25 @@ func (s *solver) perturbed(nu []float64, gains [][]float64, raise float64) []flo
 }
 
 // gap is the distance between the incumbent and the best bound.
-func (s *solver) gap() float64 {
-	if s.proof == nil {
+func (s *columnGeneration) gap() float64 {
+	if s.bound.proof == nil {
 		return math.Inf(1)
 	}
-	return s.incumbent.cost - s.proof.Bound
+	return s.incumbent.cost - s.bound.proof.Bound
 }
 
 // tolerance is the absolute gap of a relative one. It is at least the rounding of the bound, as far as that is
 // small, and the absolute error of numbers that are too small for relative rounding. Where the cost of all
 // policies found is 0, the size of what cancels out in it is all that rounding can be measured by. With a discount
 // near 1 the prices of limits of size 1/(1−γ) make more of their rounding.
-func (s *solver) tolerance(relative float64) float64 {
+func (s *columnGeneration) tolerance(relative float64) float64 {
 	tol := relative*s.magnitude() + leastNormal
-	if s.proof != nil {
+	if s.bound.proof != nil {
 		small := 1e-10
 		if s.traits.nearOneDiscount {
 			small = 1e-8
 		}
-		tol += math.Min(math.Max(2*s.proof.Margin, 1e-13*s.master.extent),
+		tol += math.Min(math.Max(2*s.bound.proof.Margin, 1e-13*s.master.extent),
 			small*(s.master.extent+math.Abs(s.incumbent.cost)))
 	}
 	return math.Max(tol, s.absoluteGap)
@@ -253,7 +238,7 @@ func (s *solver) tolerance(relative float64) float64 {
 
 // magnitude is what the gap is measured by: the largest of the cost of the
 // incumbent and of the spread of the costs of the policies found.
-func (s *solver) magnitude() float64 {
+func (s *columnGeneration) magnitude() float64 {
 	all := s.costRange
 	for _, c := range s.master.columns {
 		if c.ray == nil && c.link == nil && len(s.master.blocks) == 1 {
@@ -266,7 +251,7 @@ func (s *solver) magnitude() float64 {
 // modelTolerance bounds the error of the model of cost and target: a share of the gap
 // that more policies may still close. So no tangents are spent on a mixture that
 // will move, and no value iterations on a wrong model.
-func (s *solver) modelTolerance(fine bool) float64 {
+func (s *columnGeneration) modelTolerance(fine bool) float64 {
 	least := 0.25 * s.opts.Gap * s.magnitude()
 	if fine {
 		return least

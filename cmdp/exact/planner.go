@@ -162,7 +162,7 @@ func (p *Planner) withSolver(ctx context.Context, task cmdp.Task, opts Options, 
 				return err
 			}
 			s.seed, s.seedSuffices = p.columns, len(p.columns) > 0
-			s.stopwatch = watch
+			s.phases = watch
 			s.newPricer = func() error {
 				p.forget()
 				if err := p.prepare(c, opts.Working); err != nil {

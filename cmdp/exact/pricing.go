@@ -49,6 +49,8 @@ type traits struct {
 	usesSweeps bool
 	// expensive tells that to price a direction takes so long that no direction is tried in vain.
 	expensive bool
+	// uncertified tells that nothing is proved of the answers, so that no certificate is made of them.
+	uncertified bool
 	// stateless tells that every call starts anew: the next one may follow on one that was interrupted.
 	stateless bool
 	// steps are the largest magnitudes of each return in a step, nil if they are not known.

@@ -16,7 +16,7 @@ import (
 // mixture well inside, gives a tangent of the target and a point in it, as in the
 // supporting hyperplane method (Veinott 1967). The cheapest point between the
 // incumbent and that point becomes the incumbent, and gives a tangent of the cost.
-func (s *solver) refine(allowance float64) error {
+func (s *columnGeneration) refine(allowance float64) error {
 	rounds := 200
 	if math.IsInf(allowance, 1) {
 		rounds = 10 // no bound yet: any price is as good as another
@@ -42,7 +42,7 @@ func (s *solver) refine(allowance float64) error {
 // supportingHyperplane moves the incumbent towards the solution of the master, and adds
 // tangents at the solution and at the new incumbent. It reports whether it added any
 // that the solution violates.
-func (s *solver) supportingHyperplane(solution point) (refined bool, err error) {
+func (s *columnGeneration) supportingHyperplane(solution point) (refined bool, err error) {
 	inside, refined, err := s.cutTarget()
 	if err != nil {
 		return false, err
@@ -73,7 +73,7 @@ func (s *solver) supportingHyperplane(solution point) (refined bool, err error) 
 }
 
 // mixtureAt returns the mixture with the given weights.
-func (s *solver) mixtureAt(lambda []float64) point {
+func (s *columnGeneration) mixtureAt(lambda []float64) point {
 	p := point{lambda: append([]float64(nil), lambda...), v: s.master.mix(lambda)}
 	if s.task.Cost != nil {
 		p.cost = s.task.Cost.Value(p.v) + s.master.penalty(p.lambda)
@@ -82,7 +82,7 @@ func (s *solver) mixtureAt(lambda []float64) point {
 }
 
 // interpolate returns the point at the fraction t of the way from a to b.
-func (s *solver) interpolate(a, b point, t float64) point {
+func (s *columnGeneration) interpolate(a, b point, t float64) point {
 	lambda := make([]float64, max(len(a.lambda), len(b.lambda)))
 	floats.AddScaled(lambda[:len(a.lambda)], 1-t, a.lambda)
 	floats.AddScaled(lambda[:len(b.lambda)], t, b.lambda)
@@ -93,7 +93,7 @@ func (s *solver) interpolate(a, b point, t float64) point {
 // target, and adds the half-space that supports the target there. It is Newton's
 // method from outside on the distance along the way, which is convex: each tangent
 // half-space is left no earlier than the target.
-func (s *solver) boundaryPoint(v []float64) (float64, error) {
+func (s *columnGeneration) boundaryPoint(v []float64) (float64, error) {
 	t, reached := 1.0, false
 	var last *cmdp.Constraint
 	for range 100 {
@@ -122,7 +122,7 @@ func (s *solver) boundaryPoint(v []float64) (float64, error) {
 
 // lineSearch returns the fraction of the way from the incumbent to end where the
 // cost is least. It bisects on the sign of the slope.
-func (s *solver) lineSearch(end point) float64 {
+func (s *columnGeneration) lineSearch(end point) float64 {
 	step := minus(end.v, s.incumbent.v)
 	slope := make([]float64, len(step))
 	penalties := s.master.penalty(end.lambda) - s.master.penalty(s.incumbent.lambda)

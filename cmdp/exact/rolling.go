@@ -199,7 +199,7 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 		f := p.sum.parts[k].finite
 		f.first, f.start = h, start
 	}
-	s := p.solver(ctx, h)
+	s := p.columnGeneration(ctx, h)
 	if err := s.resetMaster(); err != nil {
 		return err
 	}
@@ -228,22 +228,24 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 	return p.keepSolution(ctx, s, h)
 }
 
-// solver returns a solver for the limits that are not over before step h.
-func (p *RollingPlanner) solver(ctx context.Context, h int) *solver {
-	s := &solver{
-		ctx:            ctx,
-		pricing:        p.sum,
-		traits:         p.sum.traits(),
-		extendedValues: extendedValues{task: cmdp.Task{Cost: p.task.Cost}},
-		opts:           Options{Gap: p.task.Gap, Iterations: rollingIterations},
-		acceptedGap:    p.task.Gap,
-		lower:          p.lower,
-		upper:          p.upper,
-		steps:          p.steps,
-		complete:       true,
-		affine:         p.affine,
-		absoluteGap:    p.close,
-		penalties:      []float64{},
+// columnGeneration returns one for the limits that are not over before step h.
+func (p *RollingPlanner) columnGeneration(ctx context.Context, h int) *columnGeneration {
+	s := &columnGeneration{
+		ctx:     ctx,
+		pricing: p.sum,
+		traits:  p.sum.traits(),
+		program: program{
+			extendedValues: extendedValues{task: cmdp.Task{Cost: p.task.Cost}},
+			lower:          p.lower,
+			upper:          p.upper,
+			steps:          p.steps,
+			penalties:      []float64{},
+			complete:       true,
+			affine:         p.affine,
+			acceptedGap:    p.task.Gap,
+			absoluteGap:    p.close,
+		},
+		opts: Options{Gap: p.task.Gap, Iterations: rollingIterations},
 	}
 	for k, l := range p.task.Limits {
 		if p.last[k] >= h {
@@ -254,8 +256,9 @@ func (p *RollingPlanner) solver(ctx context.Context, h int) *solver {
 	return s
 }
 
-// seedColumns gives a solver the columns that are kept, with their returns from here on, and the last direction.
-func (p *RollingPlanner) seedColumns(ctx context.Context, s *solver) error {
+// seedColumns gives column generation the columns that are kept, with their returns from here on, and the last
+// direction.
+func (p *RollingPlanner) seedColumns(ctx context.Context, s *columnGeneration) error {
 	if p.theta != nil {
 		s.directions = [][]float64{p.theta}
 	}
@@ -284,7 +287,7 @@ func (p *RollingPlanner) seedColumns(ctx context.Context, s *solver) error {
 }
 
 // keepSolution keeps the columns, prices and tangents of a solution.
-func (p *RollingPlanner) keepSolution(ctx context.Context, s *solver, h int) error {
+func (p *RollingPlanner) keepSolution(ctx context.Context, s *columnGeneration, h int) error {
 	old := p.columns
 	p.columns = nil
 	for j, c := range s.master.columns {
@@ -315,11 +318,11 @@ func (p *RollingPlanner) keepSolution(ctx context.Context, s *solver, h int) err
 	active := 0
 	for k := range p.prices {
 		if p.last[k] >= h {
-			p.prices[k] = s.bestNu[active]
+			p.prices[k] = s.bound.nu[active]
 			active++
 		}
 	}
-	p.theta, _ = s.proof.direction()
+	p.theta, _ = s.bound.proof.direction()
 	if slices.Equal(p.sum.lastDirection, p.theta) {
 		return nil
 	}

@@ -43,14 +43,17 @@ func (p *Planner) Slack(ctx context.Context, task cmdp.Task, opts Options) (*Sla
 	task = cmdp.Task{Target: task.Target, Box: task.Box}
 	var r *SlackResult
 	err := p.withSolver(ctx, task, opts, func(s *solver) (err error) {
-		r, err = s.slack()
+		r, err = (&slackSearch{s}).slack()
 		return err
 	})
 	return r, err
 }
 
+// A slackSearch looks for the returns deepest inside a target.
+type slackSearch struct{ *solver }
+
 // slack is Slack for the task of s.
-func (s *solver) slack() (*SlackResult, error) {
+func (s *slackSearch) slack() (*SlackResult, error) {
 	s.keepReturns = true
 	if err := s.dropRedundant(); err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func (s *solver) slack() (*SlackResult, error) {
 // out of them. Targets are cut with the box of possible returns, which is computed
 // elsewhere too. So a row that is missed within the tolerance of a target counts as
 // kept.
-func (s *solver) dropRedundant() error {
+func (s *slackSearch) dropRedundant() error {
 	lower, upper := s.lower, s.upper
 	lower, upper = make([]float64, len(lower)), make([]float64, len(upper))
 	if err := s.pricing.extent(s.ctx, lower, upper); err != nil {
@@ -90,7 +93,7 @@ func (s *solver) dropRedundant() error {
 }
 
 // maximizeSlack minimises the elasticity u without a bound from below.
-func (s *solver) maximizeSlack() (*SlackResult, error) {
+func (s *slackSearch) maximizeSlack() (*SlackResult, error) {
 	if err := s.master.elasticity(math.Inf(-1), math.Inf(1)); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func (s *solver) maximizeSlack() (*SlackResult, error) {
 
 // unboundedSlack answers where totals grow without end on the inner side of all rows. The policy shown lies
 // inside by the size of what the returns vary about, or by more.
-func (s *solver) unboundedSlack() (*SlackResult, error) {
+func (s *slackSearch) unboundedSlack() (*SlackResult, error) {
 	size := 1.0
 	if s.targetTolerance > 0 {
 		size = s.targetTolerance / s.opts.Feasibility
@@ -161,7 +164,7 @@ func (s *solver) unboundedSlack() (*SlackResult, error) {
 
 // cutCrossPolytope asks the target for the corners of the cross-polytope around the mixture and
 // adds the half-spaces that separate those outside.
-func (s *solver) cutCrossPolytope() (cut bool, err error) {
+func (s *slackSearch) cutCrossPolytope() (cut bool, err error) {
 	if s.complete {
 		return false, nil
 	}
@@ -187,7 +190,7 @@ func (s *solver) cutCrossPolytope() (cut bool, err error) {
 
 // crossPolytope returns the half-diagonal of a cross-polytope around the incumbent
 // that lies in the target.
-func (s *solver) crossPolytope() float64 {
+func (s *slackSearch) crossPolytope() float64 {
 	inside := func(size float64) bool {
 		for i := range s.lower {
 			for _, sign := range []float64{1, -1} {
@@ -211,7 +214,7 @@ func (s *solver) crossPolytope() float64 {
 	return in
 }
 
-func (s *solver) slackResult(radius, bound float64) (*SlackResult, error) {
+func (s *slackSearch) slackResult(radius, bound float64) (*SlackResult, error) {
 	if s.incumbent.lambda == nil {
 		if err := s.initialize(); err != nil {
 			return nil, err

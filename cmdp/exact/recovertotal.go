@@ -1,0 +1,278 @@
+package exact
+
+import (
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/oracle/lp"
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A policyMixture is what a policy is to be made of: policies with their weights, and steps along rays.
+type policyMixture struct {
+	parts []weightedRule
+	rays  []column
+	steps []float64
+}
+
+// withShare returns the blend with a share given to passages.
+func (b *policyMixture) withShare(ways []*reachingMixture, share float64) *policyMixture {
+	if len(ways) == 0 {
+		return b
+	}
+	out := &policyMixture{}
+	add := func(parts []weightedRule, rays []column, steps []float64, x float64) {
+		for _, o := range parts {
+			o.weight *= x
+			out.parts = append(out.parts, o)
+		}
+		out.rays, out.steps = append(out.rays, rays...), append(out.steps, scaled(x, steps)...)
+	}
+	add(b.parts, b.rays, b.steps, 1-share)
+	for _, w := range ways {
+		add(w.parts, w.rays, w.steps, share/float64(len(ways)))
+	}
+	return out
+}
+
+// repeated returns a blend that goes many times round the rays of some places.
+func (b *policyMixture) repeated(ways []*reachingMixture, places *policyMixture) *policyMixture {
+	out := *b.withShare(ways, 0.1)
+	out.rays, out.steps = slices.Concat(out.rays, places.rays),
+		slices.Concat(out.steps, scaled(manySteps, places.steps))
+	return &out
+}
+
+// A candidate is a policy that may be the answer, or several of which one is drawn at the start.
+type candidate func(ctx context.Context) ([]WeightedPolicy, error)
+
+// firstValid takes the first draft whose returns, as they are evaluated, are right. It reports whether there is
+// one; r holds the last one else.
+func (s *recovery) firstValid(r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
+	return s.firstValidIn(s.pricer, r, right, drafts...)
+}
+
+// firstValidIn is firstValid for policies of the model of a pricer.
+func (s *recovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
+	for _, make := range drafts {
+		components, err := make(s.ctx)
+		if err != nil {
+			return false, err
+		}
+		if components == nil {
+			continue
+		}
+		r.Policy, r.Mixture, r.Returns = nil, nil, nil
+		v := []float64(nil)
+		for _, c := range components {
+			x, err := p.evaluate(s.ctx, c.Policy)
+			if err != nil {
+				return false, err
+			}
+			if v == nil {
+				v = scaled(c.Weight, x)
+			} else {
+				floats.AddScaled(v, c.Weight, x)
+			}
+		}
+		r.Returns = v
+		if len(components) == 1 {
+			r.Policy = components[0].Policy
+		} else {
+			r.Mixture = components
+		}
+		r.Randomized = r.Policy.Randomized()
+		if right(r) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// recoverTotalPolicy is recoverIncumbent for totals that policies may collect for ever. An average of policies that
+// stay somewhere for good and of others that leave there does not do what they do. One of them is drawn at the start
+// then.
+func (s *recovery) recoverTotalPolicy(r *Result, p *infiniteHorizon, columns []column, weights []float64, rays []column,
+	steps []float64) error {
+	b := &policyMixture{parts: p.weightedRules(columns, weights), rays: rays, steps: steps}
+	ways, err := s.reachRays(p, b.parts, rays)
+	if err != nil {
+		return err
+	}
+	b = b.withShare(ways, s.affordableShare(ways))
+	averaged := func(ctx context.Context) ([]WeightedPolicy, error) {
+		return s.averagedCandidate(ctx, p, b, columns, weights)
+	}
+	drawn := func(ctx context.Context) ([]WeightedPolicy, error) { return s.drawnCandidate(ctx, p, b) }
+	plain := func(context.Context) ([]WeightedPolicy, error) { return s.rayFreeCandidate() }
+	ok, err := s.firstValid(r, s.attainsIncumbent, averaged, drawn, plain)
+	if ok || err != nil {
+		return err
+	}
+	ok, err = s.withMemory(r, p, b, s.attainsIncumbent)
+	if ok || err != nil {
+		return err
+	}
+	_, err = s.firstValid(r, s.attainsIncumbent, plain)
+	return err
+}
+
+// affordableShare is the weight that passages may have without costing more than the gap allows.
+func (s *recovery) affordableShare(ways []*reachingMixture) float64 {
+	share := 0.1
+	for _, w := range ways {
+		if s.task.Cost == nil {
+			break
+		}
+		if more := s.costOf(w.returns) - s.incumbent.cost; more > 0 {
+			share = math.Min(share, s.costAllowance()/more)
+		}
+	}
+	return share
+}
+
+// attainsIncumbent reports whether an answer keeps the limits and costs what it should.
+func (s *recovery) attainsIncumbent(r *Result) bool {
+	if !s.meets(r) {
+		return false
+	}
+	return s.task.Cost == nil || s.costOf(r.Returns)-s.incumbent.cost <= 2*s.costAllowance()
+}
+
+// averagedCandidate is the draft that averages the visits.
+func (s *recovery) averagedCandidate(ctx context.Context, p *infiniteHorizon, b *policyMixture, columns []column,
+	weights []float64) ([]WeightedPolicy, error) {
+	if len(b.rays) > 0 {
+		policy, err := p.averageVisits(ctx, b)
+		return []WeightedPolicy{{1, policy}}, err
+	}
+	policy, err := p.recoverPolicy(ctx, columns, weights, s.bindingFace(), s.costAllowance())
+	return []WeightedPolicy{{1, policy}}, err
+}
+
+// drawnCandidate is the draft that draws one of the policies at the start. Steps along a ray are those of one that
+// comes to its place and leaves it.
+func (s *recovery) drawnCandidate(ctx context.Context, p *infiniteHorizon, b *policyMixture) ([]WeightedPolicy, error) {
+	single := make([]*policyMixture, len(b.parts))
+	for i, o := range b.parts {
+		single[i] = &policyMixture{parts: []weightedRule{{p: o.p, st: o.st, weight: 1, reaching: o.reaching}}}
+	}
+	for j, c := range b.rays {
+		carried := false
+		for i, o := range b.parts {
+			if carried || !(o.weight > 0) {
+				continue
+			}
+			with := *single[i]
+			with.rays, with.steps = append(slices.Clone(with.rays), c),
+				append(slices.Clone(with.steps), b.steps[j]/o.weight)
+			var err error
+			carried, err = p.preservesReturns(ctx, &with)
+			if err != nil {
+				return nil, err
+			}
+			if carried {
+				single[i] = &with
+			}
+		}
+		if !carried {
+			return nil, nil
+		}
+	}
+	var out []WeightedPolicy
+	for i, o := range b.parts {
+		policy, err := p.averageVisits(ctx, single[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, WeightedPolicy{o.weight, policy})
+	}
+	return out, nil
+}
+
+// preservesReturns reports whether the averaged policy of a blend of one part has the returns of the blend, as far as
+// they matter.
+func (p *infiniteHorizon) preservesReturns(ctx context.Context, b *policyMixture) (bool, error) {
+	policy, err := p.averageVisits(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	got, err := p.evaluate(ctx, policy)
+	if err != nil {
+		return false, err
+	}
+	want, err := b.parts[0].p.evaluate(ctx, &Policy{steps: []markov.Rule{b.parts[0].st}})
+	if err != nil {
+		return false, err
+	}
+	for j, c := range b.rays {
+		floats.AddScaled(want[:p.dim()], b.steps[j], c.returns)
+	}
+	for i, x := range got {
+		if (p.up[i] || p.down[i]) && !(math.Abs(want[i]-x) <= 1e-9*(1+math.Abs(x))) && want[i] != x {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// rayFreeCandidate is the draft that draws one of the policies found at the start and goes along no ray: the best
+// mixture that keeps the limits, or the one that breaks them least.
+func (s *recovery) rayFreeCandidate() ([]WeightedPolicy, error) {
+	var columns []column
+	for _, c := range s.master.columns {
+		if c.ray == nil {
+			columns = append(columns, c)
+		}
+	}
+	const excess = 1e6 // what breaking a limit costs in terms of the cost
+	n := len(columns)
+	program := &lp.Problem{Minimize: make([]float64, n+1), Rows: []lp.Constraint{lp.Equal(make([]float64, n+1), 1)}}
+	for range s.master.rows {
+		program.Rows = append(program.Rows, lp.AtMost(make([]float64, n+1), math.Max(0, s.master.u)))
+	}
+	for j, c := range columns {
+		if s.task.Cost != nil {
+			program.Minimize[j] = (s.task.Cost.Value(c.returns) - s.incumbent.cost) / math.Max(s.master.extent,
+				leastNormal)
+		}
+		program.Rows[0].Coef[j] = 1
+		for k := range s.master.rows {
+			program.Rows[k+1].Coef[j] = s.master.targetEntry(&s.master.rows[k], &c)
+		}
+	}
+	program.Minimize[n] = excess
+	for k := range s.master.rows {
+		program.Rows[k+1].Coef[n] = -1
+	}
+	weights := axis(n, 0, 1)
+	if found, err := lp.Solve(program); err == nil && found.Status == lp.Optimal {
+		weights = found.X[:n]
+	}
+	var out []WeightedPolicy
+	for j, x := range weights {
+		if x > 0 {
+			out = append(out, WeightedPolicy{x, &Policy{steps: []markov.Rule{{Actions: columns[j].policy.Clone()}}}})
+		}
+	}
+	return out, nil
+}
+
+// mixtureOf returns the blend of the columns with the given weights.
+func (s *recovery) mixtureOf(lambda []float64) *policyMixture {
+	b := &policyMixture{}
+	for j, x := range lambda {
+		switch c := s.master.columns[j]; {
+		case !(x > 0):
+		case c.ray != nil:
+			if x > negligibleRay {
+				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
+			}
+		default:
+			b.parts = append(b.parts, s.traits.rays.weightedRules([]column{c}, []float64{x})...)
+		}
+	}
+	return b
+}

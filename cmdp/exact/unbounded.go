@@ -1,0 +1,297 @@
+package exact
+
+import (
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
+	"cmdpsolve/geometry"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// unboundedResult is the answer where the cost of the mixture falls without limit along rays: a policy that keeps all
+// limits and goes on for ever where it gains. Where the gains of one place pay for those of another none does,
+// and the policy goes round many times.
+func (s *solver) unboundedResult() (*Result, error) {
+	p := s.traits.rays
+	if p == nil {
+		return nil, errNoBound
+	}
+	base, places := s.mixtureOf(s.incumbent.lambda), s.mixtureOf(s.master.sol.Ray[firstLambda:])
+	gain := make([]float64, len(s.lower))
+	for j, c := range places.rays {
+		floats.AddScaled(gain, places.steps[j], c.returns)
+	}
+	ways, err := s.reachRays(p, base.parts, slices.Concat(base.rays, places.rays))
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Status: Unbounded, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance}
+	slope, worst := make([]float64, len(gain)), 0.0
+	s.task.Cost.Subgradient(slope, s.incumbent.v)
+	for i, x := range gain {
+		if x*slope[i] < worst {
+			r.Return, worst = i, x*slope[i]
+		}
+	}
+	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
+	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
+	plain := func(context.Context) ([]WeightedPolicy, error) { return s.rayFreeCandidate() }
+	ok, err := s.firstValid(r, falls, append(s.endlessCandidates(p, base, ways, places), plain)...)
+	if !ok && err == nil {
+		ok, err = s.withMemory(r, p, base.repeated(ways, places), falls)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !ok { // policies that come as low as one likes need to remember what they did
+		return s.finalResult()
+	}
+	r.Objective, r.Iterations = math.Inf(-1), s.iterations
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
+	r.Dual = make([]float64, len(s.lower))
+	r.Prices = unpriced(s.rows)
+	return r, nil
+}
+
+// manySteps is how many steps, each of the size of what returns vary about, a policy goes along rays that it
+// does not stay in.
+const manySteps = 1e6
+
+// endlessCandidates returns drafts of policies that do without end what the rays of some places do, more modest ones
+// later.
+func (s *recovery) endlessCandidates(p *infiniteHorizon, base *policyMixture, ways []*reachingMixture,
+	places *policyMixture) []candidate {
+	var out []candidate
+	both := base.withShare(ways, 0.5)
+	stay := func(b *policyMixture, places []column) (*Policy, error) {
+		policy, err := p.averageVisits(s.ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		st := &policy.steps[0]
+		for _, c := range places {
+			for _, at := range c.ray.states {
+				delete(st.Mixed, at)
+				st.Actions.Set(int(at), c.ray.policy.Actions.At(int(at)))
+				if probs, ok := c.ray.policy.Mixed[at]; ok {
+					st.Mix(at, probs)
+				}
+			}
+		}
+		return policy, nil
+	}
+	sets := [][]column{places.rays}
+	for j := range places.rays {
+		if len(places.rays) > 1 {
+			sets = append(sets, places.rays[j:j+1])
+		}
+	}
+	for _, set := range sets {
+		out = append(out, func(context.Context) ([]WeightedPolicy, error) {
+			policy, err := stay(both, set)
+			return []WeightedPolicy{{1, policy}}, err
+		})
+	}
+	for _, set := range sets {
+		for _, share := range []float64{0.5, 1e-2, 1e-4} {
+			out = append(out, func(context.Context) ([]WeightedPolicy, error) {
+				policy, err := stay(both, set)
+				if err != nil {
+					return nil, err
+				}
+				usual, err := p.averageVisits(s.ctx, both)
+				return []WeightedPolicy{{1 - share, usual}, {share, policy}}, err
+			})
+		}
+	}
+	return append(out, func(ctx context.Context) ([]WeightedPolicy, error) {
+		policy, err := p.averageVisits(ctx, base.repeated(ways, places))
+		return []WeightedPolicy{{1, policy}}, err
+	})
+}
+
+// unboundedByMeans answers a task for which found says that a total may grow for ever beside long-run means. The total
+// is without bound if its own long-run mean can be on that side while all other limits are kept: the policy is then one
+// that shows it. The answer is nil if that is not so, or not known.
+func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result,
+	error) {
+	i, d := found.Return, p.m.Dim()
+	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
+		return r, err
+	}
+	g, ok := task.Cost.(cost.Affine)
+	if !ok || i < 0 || g.Gradient()[i] == 0 {
+		return nil, nil
+	}
+	spec := cmdp.ModelSpec{Discount: 1, Dim: d, Start: p.m.StartStates(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range d {
+		spec.Means = append(spec.Means, p.m.Mean(j) || j == i)
+	}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		return nil, err
+	}
+	slope := math.Copysign(1, g.Gradient()[i])
+	lower, upper := meanBounds(&spec)
+	extent := upper[i] - lower[i]
+	limits, ok := limitsOf(task)
+	if !ok {
+		return nil, nil
+	}
+	if slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i]*slope < 0 }) {
+		return nil, nil // a limit keeps it from growing
+	}
+	within, err := limitsWithout(limits, i, lower, upper)
+	if within == nil || err != nil {
+		return nil, err
+	}
+	growth := cmdp.Task{Target: within}
+	low, high := slices.Repeat([]float64{-Boundless}, d), slices.Repeat([]float64{Boundless}, d)
+	box, err := geometry.NewBox(low, high)
+	if err != nil {
+		return nil, err
+	}
+	growth.Cost, err = cost.NewLinear(axis(d, i, slope), box)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Solve(ctx, m, growth, Options{Workers: opts.Workers, Iterations: opts.Iterations,
+		Progress: opts.Progress})
+	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*extent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	total, components := make([]float64, d), r.Mixture
+	if r.Policy != nil {
+		components = []WeightedPolicy{{1, r.Policy}}
+	}
+	for _, c := range components {
+		e, err := Evaluate(ctx, p.m, c.Policy)
+		if err != nil {
+			return nil, err
+		}
+		floats.AddScaled(total, c.Weight, e.Returns)
+	}
+	if !math.IsInf(total[i], -int(slope)) { // it goes up and down
+		return nil, nil
+	}
+	for _, l := range limits {
+		if !(dot(l.Normal, total) <= l.Offset+1e-9*(math.Abs(l.Offset)+width(l.Normal,
+			slices.Repeat([]float64{extent}, d)))) {
+			return nil, nil
+		}
+	}
+	return &Result{Status: Unbounded, Bound: math.Inf(-1), Objective: math.Inf(-1), Return: i, Returns: total,
+		Policy: r.Policy, Mixture: r.Mixture,
+		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Prices: unpriced(task.Constraints),
+		Dual: make([]float64, d)}, nil
+}
+
+// withoutReturn answers that a task is infeasible where those limits cannot be kept that have nothing to do
+// with return i. It is nil where they can, or where that is not known.
+func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Options, i int) (*Result, error) {
+	limits, ok := limitsOf(task)
+	if !ok || i < 0 || !slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i] == 0 }) {
+		return nil, nil
+	}
+	spec := cmdp.ModelSpec{Dim: p.m.Dim(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range spec.Dim {
+		spec.Means = append(spec.Means, p.m.Mean(j))
+	}
+	lower, upper := meanBounds(&spec)
+	for _, l := range limits { // which no mean may come near
+		if j, single := onlyEntry(l.Normal); single {
+			at := l.Offset / l.Normal[j]
+			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
+		}
+	}
+	within, err := limitsWithout(limits, i, lower, upper)
+	if within == nil || err != nil {
+		return nil, err
+	}
+	r, err := p.Solve(ctx, cmdp.Task{Target: within}, opts)
+	if errors.Is(err, ErrNoTotal) || err == nil && r.Status != Infeasible {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Prices = unpriced(task.Constraints)
+	return r, nil
+}
+
+// meanBounds returns between what long-run means lie whatever is done, 0 being that of rest, and ±[Boundless]
+// for totals.
+func meanBounds(spec *cmdp.ModelSpec) (lower, upper []float64) {
+	lower, upper = make([]float64, spec.Dim), make([]float64, spec.Dim)
+	returns := spec.Kernels[0].Returns
+	for j := range lower {
+		if !spec.Means[j] {
+			lower[j], upper[j] = -Boundless, Boundless
+			continue
+		}
+		for c := j; c < len(returns); c += spec.Dim {
+			lower[j] = math.Min(lower[j], returns[c])
+			upper[j] = math.Max(upper[j], returns[c])
+		}
+	}
+	return lower, upper
+}
+
+// limitsWithout returns the set of those limits that do not depend on coordinate i, within the box from lower to
+// upper. It is nil if it is empty. Bounds of single coordinates narrow the box, since the sides of a polytope
+// must not be too far apart.
+func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
+	lower, upper = slices.Clone(lower), slices.Clone(upper)
+	var a [][]float64
+	var b []float64
+	for _, l := range limits {
+		if l.Normal[i] != 0 {
+			continue
+		}
+		j, single := onlyEntry(l.Normal)
+		switch {
+		case !single:
+			a, b = append(a, l.Normal), append(b, l.Offset)
+		case l.Normal[j] > 0:
+			upper[j] = math.Min(upper[j], l.Offset/l.Normal[j])
+		default:
+			lower[j] = math.Max(lower[j], l.Offset/l.Normal[j])
+		}
+	}
+	for j := range lower {
+		if lower[j] > upper[j] {
+			return nil, nil
+		}
+	}
+	if len(a) == 0 {
+		box, err := geometry.NewBox(lower, upper)
+		if err != nil {
+			return nil, err
+		}
+		return box.Bounded()
+	}
+	for j := range lower {
+		a = append(a, axis(len(lower), j, 1), axis(len(lower), j, -1))
+		b = append(b, upper[j], -lower[j])
+	}
+	out, err := geometry.NewPolytope(a, b)
+	if errors.Is(err, geometry.ErrEmpty) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// onlyEntry returns the place of the only entry of a vector that is not 0, and whether there is one.
+func onlyEntry(v []float64) (place int, single bool) {
+	place = slices.IndexFunc(v, func(x float64) bool { return x != 0 })
+	return place, place >= 0 && !slices.ContainsFunc(v[place+1:], func(x float64) bool { return x != 0 })
+}

@@ -1,0 +1,180 @@
+package exact
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// finalResult turns the incumbent into one policy and computes both sides of the answer
+// from scratch: the objective by evaluating the policy, the bound by an independent
+// value iteration.
+func (s *solver) finalResult() (*Result, error) {
+	r, err := s.recoveredResult()
+	if err != nil {
+		return nil, err
+	}
+	return s.withBounds(r)
+}
+
+// withBounds adds to returns and their cost all that is known of them.
+func (s *solver) withBounds(r *Result) (*Result, error) {
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
+	if s.task.Cost == nil {
+		r.Bound = 0
+	} else if err := s.recheckBound(r); err != nil {
+		return nil, err
+	}
+	r.Gap = math.Max(0, r.Objective-r.Bound)
+	if !isFinite(r.Objective) {
+		r.Gap = math.Inf(1)
+	}
+	s.fillPrices(r)
+	r.Iterations = s.iterations
+	if s.task.Cost != nil && !(r.Gap <= s.tolerance(s.acceptedGap)) || !s.meets(r) {
+		r.Status = Undecided
+	}
+	return r, nil
+}
+
+// recoveredResult returns the policy of the incumbent with its returns and the objective, and no bound.
+func (s *solver) recoveredResult() (*Result, error) {
+	before := s.phases.enter("recovery")
+	defer s.phases.enter(before)
+	if err := s.seekSparseMixture(); err != nil && !errors.Is(err, errBudget) {
+		return nil, err
+	}
+	r := &Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance, Joined: s.joined}
+	if err := s.recoverIncumbent(r); err != nil {
+		return nil, err
+	}
+	if s.task.Cost != nil {
+		r.Objective = s.costOf(r.Returns)
+	}
+	return r, nil
+}
+
+// mixtureResult is finalResult without a policy: the returns are those of the mixture.
+func (s *solver) mixtureResult() (*Result, error) {
+	return s.withBounds(&Result{Status: Optimal, Bound: math.Inf(-1), Tolerance: 2 * s.targetTolerance,
+		Joined:  s.joined,
+		Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost})
+}
+
+// recheckBound sets the bound from the proof, with V* computed anew. A bound above
+// the objective, which rounding and a target met within tolerance can bring about,
+// is lowered to it.
+func (s *solver) recheckBound(r *Result) error {
+	if s.bound.proof == nil {
+		return nil
+	}
+	before := s.phases.enter("certification")
+	defer s.phases.enter(before)
+	p := *s.bound.proof
+	theta, conjugate := p.direction()
+	value, margin, err := s.pricing.recheck(s.ctx, theta)
+	if err != nil {
+		return err
+	}
+	p.Value, p.Margin = value, margin+p.slack
+	p.Bound = p.Value - conjugate - p.Support - p.Margin
+	p.Without = s.relevance.leftOut()
+	r.Proof, r.Bound = &p, p.Bound
+	if isFinite(r.Objective) && s.meets(r) {
+		r.Bound = math.Min(p.Bound, r.Objective)
+	}
+	return nil
+}
+
+// fillPrices sets the prices from the multipliers of the best bound.
+func (s *solver) fillPrices(r *Result) {
+	r.Dual = make([]float64, len(s.lower))
+	if s.bound.proof != nil {
+		copy(r.Dual, s.bound.proof.Psi)
+	}
+	r.DualNorm = floats.Norm(r.Dual, 2)
+	r.Rho = 2 * r.DualNorm
+	for k, row := range s.rows {
+		p := Price{Constraint: row}
+		if s.bound.proof != nil && k < len(s.bound.nu) {
+			p.Value = s.bound.nu[k]
+		}
+		r.Prices = append(r.Prices, p)
+	}
+}
+
+// reportEarly tells of the mixture found so far once its gap is small.
+func (s *solver) reportEarly() {
+	if s.opts.Early == nil || s.gap() > s.tolerance(EarlyGap) {
+		return
+	}
+	r := &Result{Status: Optimal, Returns: slices.Clone(s.incumbent.v), Objective: s.incumbent.cost,
+		Bound:     math.Min(s.bound.proof.Bound, s.incumbent.cost),
+		Tolerance: 2 * s.targetTolerance, Iterations: s.iterations}
+	r.Gap = r.Objective - r.Bound
+	if s.task.Target != nil {
+		r.Violation = s.violation(r.Returns)
+	}
+	s.fillPrices(r)
+	s.opts.Early(r)
+	s.opts.Early = nil
+}
+
+// direction returns θ = φ + ψ and Σ μ_i (s_i·x_i − g(x_i)).
+func (p *Proof) direction() (theta []float64, conjugate float64) {
+	theta = append([]float64(nil), p.Psi...)
+	for i, w := range p.Weights {
+		floats.AddScaled(theta, w, p.Subgradients[i])
+		conjugate += w * (floats.Dot(p.Subgradients[i], p.Points[i]) - p.Values[i])
+	}
+	return theta, conjugate
+}
+
+// stoppedResult returns the best answer that was found before the time was over.
+func (s *solver) stoppedResult() (*Result, error) {
+	if s.farkas.certificate != nil {
+		return s.infeasibleInTime(), nil
+	}
+	if s.meetsTarget {
+		if s.budget.interrupted {
+			if err := s.newPricer(); err != nil {
+				return nil, err
+			}
+		}
+		r, err := s.finalResult()
+		if err == nil && r.Status == Undecided {
+			r.Status = Stopped
+		}
+		return r, err
+	}
+	r := &Result{Status: Stopped, Bound: math.Inf(-1), Gap: math.Inf(1), Tolerance: 2 * s.targetTolerance,
+		Iterations: s.iterations, Objective: math.NaN(), Violation: math.NaN()}
+	r.Returns = s.lastReturns()
+	s.fillPrices(r)
+	if r.Returns == nil {
+		r.Returns = slices.Repeat([]float64{math.NaN()}, len(s.lower))
+		return r, nil
+	}
+	r.Violation = s.violation(r.Returns)
+	return r, nil
+}
+
+// infeasibleInTime is the answer "infeasible" with the nearest returns of the first phase: there was no time for
+// nearer ones.
+func (s *solver) infeasibleInTime() *Result {
+	r := &Result{Returns: s.lastReturns()}
+	s.farkas.certificate.Distance = s.violation(r.Returns)
+	return s.infeasibleWith(s.farkas.certificate, r)
+}
+
+// lastReturns returns the returns of the mixture that the master has last found, nil without a policy.
+func (s *solver) lastReturns() []float64 {
+	if floats.Sum(s.master.lambda) > 0.5 {
+		return slices.Clone(s.master.v)
+	}
+	return slices.Clone(s.master.firstReturns())
+}
