@@ -1,10 +1,11 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp"
-	"cmdpsolve/cost"
 	"context"
+	"errors"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // columnGeneration minimises a cost over the points of a compact convex set that lie in a target, by column generation
@@ -15,7 +16,7 @@ import (
 //	phase 2   while the gap is open: refine the tangents at the mixture, price the multipliers, keep the best bound
 //
 // It ends with a mixture and a lower bound, or with multipliers that separate the target. What is made of a mixture
-// is for a [recovery] to say, and what an answer says for a [solver].
+// is for a recovery to say, and what is proved for a solver.
 type columnGeneration struct {
 	ctx     context.Context
 	pricing pricingProblem
@@ -43,6 +44,12 @@ type columnGeneration struct {
 	farkas      farkasProof
 }
 
+// A point is a mixture of columns that meets the target.
+type point struct {
+	lambda, v []float64
+	cost      float64
+}
+
 // A dualBound is the best lower bound so far, with the multipliers of the tangents and the rows that give it.
 type dualBound struct {
 	proof  *Proof // nil before there is one
@@ -55,101 +62,11 @@ type farkasProof struct {
 	nu          []float64
 }
 
-// A point is a mixture of columns that meets the target.
-type point struct {
-	lambda, v []float64
-	cost      float64
-}
-
-func newColumnGeneration(ctx context.Context, p pricingProblem, task cmdp.Task,
-	opts Options) (*columnGeneration, error) {
-	d := p.dim()
-	s := &columnGeneration{ctx: ctx, pricing: p, traits: p.traits(), opts: opts}
-	s.extendedValues = extendedValues{task: task}
-	if s.traits.relevance != nil {
-		s.extendedValues = newExtendedValues(task, *s.traits.relevance)
-	}
-	s.lower, s.upper = make([]float64, d), make([]float64, d)
-	if s.traits.unboundedTotals && task.Box != nil {
-		task.Box.Bounds(s.lower, s.upper)
-	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
-		return nil, err
-	}
-	s.rows, s.complete = task.LinearConstraints(s.lower, s.upper)
-	if s.traits.infiniteHorizon {
-		CutBox(s.lower, s.upper, task.Target)
-	}
-	goal, affine := task.Cost.(cost.Affine)
-	s.affine = affine
-	if affine && s.traits.cancelling != nil {
-		s.absoluteGap = 64 * roundoff * width(goal.Gradient(), s.traits.cancelling)
-	}
-	s.acceptedGap = s.opts.Gap
-	if s.opts.Gap == 0 {
-		s.opts.Gap, s.acceptedGap = defaultSmoothGap, smoothGap
-		if s.complete && (s.affine || task.Cost == nil) {
-			s.opts.Gap, s.acceptedGap = defaultGap, defaultGap
-		}
-	}
-	s.steps = s.traits.steps
-	if s.steps == nil {
-		s.steps = make([]float64, d)
-	}
-	return s, s.resetMaster()
-}
-
-// initialize fills the master with the rows of the target and the policies of the
-// first directions. By default that is the policy that would be best without
-// the target.
-func (s *columnGeneration) initialize() error {
-	for k, r := range s.rows {
-		if err := s.master.addTarget(r); err != nil {
-			return err
-		}
-		if s.penalties == nil {
-			continue
-		}
-		if err := s.master.addSurplus(k, s.penalties[k]); err != nil {
-			return err
-		}
-	}
-	for _, c := range s.seed {
-		if _, err := s.master.addColumn(c); err != nil {
-			return err
-		}
-	}
-	directions := s.directions
-	if len(directions) == 0 && !s.seedSuffices {
-		dir := make([]float64, len(s.lower))
-		if s.task.Cost != nil {
-			s.task.Cost.Subgradient(dir, interpolated(s.lower, s.upper, 0.5))
-		}
-		directions = [][]float64{dir}
-	}
-	for _, dir := range directions {
-		if _, _, err := s.price(dir, math.Inf(1)); err != nil {
-			return err
-		}
-	}
-	if s.master.firstReturns() == nil { // rays only: one that has nothing to gain finds a policy
-		if _, _, err := s.price(make([]float64, len(s.lower)), 0); err != nil {
-			return err
-		}
-	}
-	if s.task.Cost == nil {
-		return nil
-	}
-	if err := s.dualAscent(); err != nil {
-		return err
-	}
-	return s.master.addCut(s.tangent(s.master.firstReturns()))
-}
-
-// solvePhases goes through the two phases, again as long as the box turns out to be too large.
-func (s *columnGeneration) solvePhases() (verdict Verdict, err error) {
+// solve goes through the two phases, again as long as the box turns out to be too large.
+func (s *columnGeneration) solve() (verdict Verdict, err error) {
 	again := true
 	for again {
-		verdict, err = s.findFeasible()
+		verdict, err = s.phase1()
 		if err != nil {
 			return 0, err
 		}
@@ -158,7 +75,7 @@ func (s *columnGeneration) solvePhases() (verdict Verdict, err error) {
 			continue
 		}
 		if verdict == Optimal && s.task.Cost != nil {
-			verdict, err = s.optimize()
+			verdict, err = s.phase2()
 			if err != nil {
 				return 0, err
 			}
@@ -170,6 +87,155 @@ func (s *columnGeneration) solvePhases() (verdict Verdict, err error) {
 	}
 	return verdict, err
 }
+
+// phase1 is the first phase: it minimises by how much the mixture misses the
+// half-spaces of the target. The answer is Optimal if a mixture in the target was
+// found, which is then the incumbent, Infeasible if a direction separates all
+// policies from the target, and Undecided otherwise.
+func (s *columnGeneration) phase1() (Verdict, error) {
+	const programs = 2000
+	for range programs {
+		if err := s.ctx.Err(); err != nil {
+			return 0, err
+		}
+		if err := s.master.solve(); err != nil {
+			return 0, err
+		}
+		inside, cut, err := s.cutTarget()
+		if err != nil {
+			return 0, err
+		}
+		if s.master.u <= 0 && (inside || !cut) {
+			return s.acceptIncumbent(0)
+		}
+		added := false
+		if s.master.u > 0 && s.iterations < s.opts.Iterations {
+			added, err = s.farkasPricing()
+			if err != nil || s.farkas.certificate != nil {
+				return Infeasible, err
+			}
+		}
+		if cut || added {
+			continue
+		}
+		// Neither side can move on: what is left of u is within rounding or proves
+		// nothing.
+		if inside && s.master.u <= s.opts.Feasibility {
+			return s.acceptIncumbent(s.master.u)
+		}
+		break
+	}
+	s.updateIncumbent()
+	return Undecided, nil
+}
+
+// phase2 is the second phase, see closeGap. A target that is only touched may turn out
+// to be missed by a little when it is known better. No mixture meets all tangents
+// then, and the first phase judges once more; if it still finds no proof that
+// the target is out of reach, the target is eased within the tolerance.
+func (s *columnGeneration) phase2() (Verdict, error) {
+	const turns = 5
+	for range turns {
+		err := s.closeGap()
+		if errors.Is(err, errNoBound) {
+			return Unbounded, nil
+		}
+		if !errors.Is(err, errNoPoint) {
+			return Optimal, err
+		}
+		if err := s.master.startPhase1(); err != nil {
+			return 0, err
+		}
+		s.leastEasing = 0.5 * s.opts.Feasibility
+		if verdict, err := s.phase1(); err != nil || verdict != Optimal {
+			return verdict, err
+		}
+	}
+	return Undecided, nil
+}
+
+// closeGap refines the model of cost and target around the mixture and asks for the
+// best policy at its multipliers. It stops when the bound from that policy meets
+// the cost of the incumbent.
+func (s *columnGeneration) closeGap() error {
+	if s.ascentMultipliers != nil {
+		if _, err := s.priceMultipliers([]float64{1}, s.ascentMultipliers); err != nil {
+			return err
+		}
+		s.ascentMultipliers = nil
+	}
+	fine := false // the model of cost and target is as fine as the tolerance asks
+	for s.iterations < s.opts.Iterations {
+		if err := s.refine(s.modelTolerance(fine)); err != nil {
+			return err
+		}
+		added, err := s.priceStabilized()
+		if err != nil {
+			return err
+		}
+		if s.early != nil {
+			s.early()
+		}
+		if s.gap() <= s.tolerance(s.opts.Gap) || fine && !added {
+			return nil
+		}
+		fine = !added
+	}
+	return nil
+}
+
+// acceptIncumbent makes the mixture of the master the incumbent and starts the second phase
+// with the target eased by u.
+func (s *columnGeneration) acceptIncumbent(u float64) (Verdict, error) {
+	s.updateIncumbent()
+	s.meetsTarget = true
+	return Optimal, s.master.startPhase2(max(u, s.leastEasing))
+}
+
+// updateIncumbent makes the mixture of the master the incumbent.
+func (s *columnGeneration) updateIncumbent() {
+	s.incumbent = s.mixtureAt(s.master.lambda)
+	s.anchor = s.incumbent
+}
+
+// priceStabilized asks for the policy that the multipliers of the master price best and keeps the lower bound that
+// this gives if it is the best so far. The multipliers jump about in the beginning, so half-way points to those
+// of the best bound are tried first (Wentges 1997); where these find nothing new, the multipliers themselves
+// do, or the master is solved. With a single price there is nothing to jump about, and the value iterations of
+// a tally are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner, which begins
+// near the best ones.
+func (s *columnGeneration) priceStabilized() (added bool, err error) {
+	mu, nu := s.master.mu, s.master.nu
+	if s.bound.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {
+		if added, err := s.priceMultipliers(s.stabilized(s.bound.mu, mu), s.stabilized(s.bound.nu, nu)); added ||
+			err != nil {
+			return added, err
+		}
+		if s.gap() <= s.tolerance(s.opts.Gap) {
+			return false, nil
+		}
+	}
+	return s.priceMultipliers(mu, nu)
+}
+
+// stabilized returns the multipliers half-way from best to now, which has the newer rows.
+func (s *columnGeneration) stabilized(best, now []float64) []float64 {
+	share := smoothing
+	if len(s.master.blocks) > 1 {
+		share = smoothingOfSums
+	}
+	out := scaled(1-share, now)
+	floats.AddScaled(out[:len(best)], share, best)
+	return out
+}
+
+// smoothing is the share of the best multipliers. On random models with two binding
+// constraints it saves a quarter of the value iterations.
+const smoothing = 0.5
+
+// smoothingOfSums is that share where the best multipliers come from an ascent, see dualAscent, and are far better
+// than those of the master.
+const smoothingOfSums = 0.8
 
 // price asks for the cheapest policy in a direction and adds it to the master. As long as that is new, it may
 // be worse than the best one by aim.
@@ -223,6 +289,15 @@ func (s *columnGeneration) addColumns(p pricedPolicy, dir []float64) (added bool
 	return added, nil
 }
 
+// lagrangianDirection returns the direction of the best bound, nil without one.
+func (s *columnGeneration) lagrangianDirection() []float64 {
+	if s.bound.proof == nil {
+		return nil
+	}
+	dir, _ := s.bound.proof.direction()
+	return dir
+}
+
 // A valueRange is the range of some numbers.
 type valueRange struct {
 	least, most float64
@@ -234,43 +309,4 @@ func (r *valueRange) add(x float64) {
 		r.least, r.most, r.any = x, x, true
 	}
 	r.least, r.most = min(r.least, x), max(r.most, x)
-}
-
-// shrinkBox reports whether the box goes far beyond the returns of all policies that were found, as a limit of
-// 1e9 on a return of 1 makes it. Then the solver is back at its start with a smaller box and the policies that
-// it found: rounding is not to be measured by it.
-func (s *columnGeneration) shrinkBox() (bool, error) {
-	const far, most = 1e3, 16
-	if !s.traits.infiniteHorizon {
-		return false, nil
-	}
-	changed := false
-	for i := range s.lower {
-		size := math.Max(s.steps[i], s.master.largest(i))
-		if size > 0 && s.upper[i]-s.lower[i] > far*size {
-			s.lower[i], s.upper[i] = math.Max(s.lower[i], -most*size), math.Min(s.upper[i], most*size)
-			s.lower[i], s.upper[i] = math.Min(s.lower[i], most*size), math.Max(s.upper[i], -most*size)
-			changed = true
-		}
-	}
-	if !changed {
-		return false, nil
-	}
-	s.seed, s.seedSuffices = s.master.columns, s.master.firstReturns() != nil
-	s.bound, s.farkas = dualBound{}, farkasProof{}
-	s.anchor, s.leastEasing = point{}, 0
-	s.meetsTarget = false
-	if err := s.resetMaster(); err != nil {
-		return false, err
-	}
-	return true, s.initialize()
-}
-
-// lagrangianDirection returns the direction of the best bound, nil without one.
-func (s *columnGeneration) lagrangianDirection() []float64 {
-	if s.bound.proof == nil {
-		return nil
-	}
-	dir, _ := s.bound.proof.direction()
-	return dir
 }

@@ -169,7 +169,7 @@ func (c *conflictSearch) inConflict(limits []int) (bool, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err = s.findFeasible()
+		verdict, err = s.phase1()
 		if err == nil && verdict == Optimal {
 			err = s.checkRaysReached()
 		}
@@ -201,9 +201,9 @@ func (c *conflictSearch) relax(k int) (float64, error) {
 		if err := s.initialize(); err != nil {
 			return err
 		}
-		verdict, err := s.findFeasible()
+		verdict, err := s.phase1()
 		if err == nil && verdict == Optimal {
-			verdict, err = s.optimize()
+			verdict, err = s.phase2()
 		}
 		if err == nil && verdict == Optimal {
 			give = max(0, s.incumbent.cost-base)
@@ -244,9 +244,20 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 	}
 	d := c.dim()
 	lower, upper := slices.Repeat([]float64{math.Inf(-1)}, d), slices.Repeat([]float64{math.Inf(1)}, d)
-	parts, err := c.tightenBox(lower, upper, limits)
-	if err != nil {
-		return task, err
+	parts, rows := []geometry.Set(nil), []cmdp.Constraint(nil)
+	for _, k := range limits {
+		if k < len(c.rows) {
+			rows = append(rows, c.rows[k])
+		} else {
+			parts = append(parts, c.set)
+		}
+	}
+	for _, l := range tightenBox(lower, upper, rows) {
+		h, err := geometry.NewHalfspace(l.Normal, l.Offset)
+		if err != nil {
+			return task, fmt.Errorf("exact: conflict: %w", err)
+		}
+		parts = append(parts, h)
 	}
 	free, err := geometry.NewBox(lower, upper)
 	if err != nil {
@@ -285,26 +296,19 @@ func (c *conflictSearch) task(limits []int) (cmdp.Task, error) {
 }
 
 // tightenBox moves the sides of a box to the limits on single returns, and returns the other limits.
-func (c *conflictSearch) tightenBox(lower, upper []float64, limits []int) (others []geometry.Set, err error) {
-	for _, k := range limits {
-		if k == len(c.rows) {
-			others = append(others, c.set)
-			continue
-		}
-		r := c.rows[k]
-		if i, x := singleEntry(r.Normal); x > 0 {
-			upper[i] = min(upper[i], r.Offset/x)
-		} else if x < 0 {
-			lower[i] = max(lower[i], r.Offset/x)
-		} else {
-			h, err := geometry.NewHalfspace(r.Normal, r.Offset)
-			if err != nil {
-				return nil, fmt.Errorf("exact: conflict: %w", err)
-			}
-			others = append(others, h)
+func tightenBox(lower, upper []float64, limits []cmdp.Constraint) (others []cmdp.Constraint) {
+	for _, l := range limits {
+		i, x := singleEntry(l.Normal)
+		switch {
+		case x > 0:
+			upper[i] = min(upper[i], l.Offset/x)
+		case x < 0:
+			lower[i] = max(lower[i], l.Offset/x)
+		default:
+			others = append(others, l)
 		}
 	}
-	return others, nil
+	return others
 }
 
 // singleEntry returns the only entry of a form that is not 0, or 0 if there are several.

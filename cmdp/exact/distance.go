@@ -99,9 +99,9 @@ func (s *solver) minimizeDistance(set geometry.Set) (*solver, error) {
 	if err := n.master.addCut(n.tangent(n.master.firstReturns())); err != nil {
 		return nil, err
 	}
-	if _, err := n.findFeasible(); err != nil {
+	if _, err := n.phase1(); err != nil {
 		return nil, err
 	}
-	_, err = n.optimize()
+	_, err = n.phase2()
 	return n, err
 }

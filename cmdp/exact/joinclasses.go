@@ -115,10 +115,10 @@ func (s *recovery) admitLink(l *link, goal float64) (bool, error) {
 			return false, err
 		}
 		s.incumbent, s.farkas.certificate = point{cost: math.Inf(1)}, nil
-		verdict, err := s.findFeasible()
+		verdict, err := s.phase1()
 		s.farkas.certificate = nil
 		if err == nil && verdict == Optimal && s.task.Cost != nil {
-			verdict, err = s.optimize()
+			verdict, err = s.phase2()
 		}
 		if err != nil {
 			return false, err

@@ -23,17 +23,17 @@ import (
 // withMemory looks for a policy that remembers whether it is done with the loops of a blend. It reports whether
 // there is one that is right. Loops in which a policy may stay for ever are left out second: whoever stays
 // there in the end need not go round them before.
-func (s *recovery) withMemory(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
+func (s *rayRecovery) withMemory(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
 	error) {
 	fewer := &policyMixture{parts: b.parts}
 	for j, c := range b.rays {
-		if !p.mayStay(c.ray) {
+		if !s.model.mayStay(c.ray) {
 			fewer.rays, fewer.steps = append(fewer.rays, c), append(fewer.steps, b.steps[j])
 		}
 	}
-	ok, err := s.doneWithLoops(r, p, b, right)
+	ok, err := s.doneWithLoops(r, b, right)
 	if !ok && err == nil && len(fewer.rays) < len(b.rays) {
-		ok, err = s.doneWithLoops(r, p, fewer, right)
+		ok, err = s.doneWithLoops(r, fewer, right)
 	}
 	return ok, err
 }
@@ -48,7 +48,7 @@ func (p *infiniteHorizon) mayStay(r *ray) bool {
 }
 
 // doneWithLoops is withMemory for all rays of a blend.
-func (s *recovery) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture, right func(r *Result) bool) (bool,
+func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
 	error) {
 	if len(b.rays) == 0 || s.opts.memoryless {
 		return false, nil
@@ -56,9 +56,9 @@ func (s *recovery) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture
 	loops := disjointLoops(b.rays)
 	var leaving [][]bool
 	for _, rays := range loops {
-		leaving = append(leaving, p.leavingChoices(rays))
+		leaving = append(leaving, s.model.leavingChoices(rays))
 	}
-	ok, err := s.doneBy(r, p, b, loops, leaving, right)
+	ok, err := s.doneBy(r, b, loops, leaving, right)
 	if !ok || err != nil {
 		return ok, err
 	}
@@ -74,7 +74,7 @@ func (s *recovery) doneWithLoops(r *Result, p *infiniteHorizon, b *policyMixture
 	if same {
 		return true, nil
 	}
-	ok, err = s.doneBy(&fewer, p, b, loops, leaving, right)
+	ok, err = s.doneBy(&fewer, b, loops, leaving, right)
 	if ok && err == nil {
 		*r = fewer
 	}
@@ -108,7 +108,7 @@ func (r *Result) leavingTaken(i int) ([]bool, error) {
 	return out, nil
 }
 
-// mixtureturns what is drawn at the start.
+// mixture returns what is drawn at the start.
 func (r *Result) mixture() []WeightedPolicy {
 	if r.Policy != nil {
 		return []WeightedPolicy{{1, r.Policy}}
@@ -117,20 +117,20 @@ func (r *Result) mixture() []WeightedPolicy {
 }
 
 // doneBy is doneWithLoops where some choices, of each loop, say that it is done.
-func (s *recovery) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops [][]column, leaving [][]bool,
+func (s *rayRecovery) doneBy(r *Result, b *policyMixture, loops [][]column, leaving [][]bool,
 	right func(r *Result) bool) (bool, error) {
 	var monitors []monitor.Monitor
 	for i := range loops {
 		monitors = append(monitors, &monitor.ChoiceTaken{Title: fmt.Sprintf("done with loop %d", i+1), Choices: leaving[i]})
 	}
-	product, err := monitor.New(monitor.Spec{Model: p.m, Monitors: monitors})
+	product, err := monitor.New(monitor.Spec{Model: s.model.m, Monitors: monitors})
 	if large := (*cmdp.MemoryError)(nil); errors.As(err, &large) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("exact: %w", err)
 	}
-	l, err := newLoopProduct(p, product)
+	l, err := newLoopProduct(s.model, product)
 	if err != nil {
 		return false, err
 	}
@@ -138,11 +138,11 @@ func (s *recovery) doneBy(r *Result, p *infiniteHorizon, b *policyMixture, loops
 	if lifted == nil || err != nil {
 		return false, err
 	}
-	averaged := func(ctx context.Context) ([]WeightedPolicy, error) {
-		policy, err := l.to.averageVisits(ctx, lifted)
+	averaged := func() ([]WeightedPolicy, error) {
+		policy, err := l.to.averageVisits(s.ctx, lifted)
 		return []WeightedPolicy{{1, policy}}, err
 	}
-	drawn := func(ctx context.Context) ([]WeightedPolicy, error) { return s.drawnCandidate(ctx, l.to, lifted) }
+	drawn := func() ([]WeightedPolicy, error) { return l.to.drawnCandidate(s.ctx, lifted) }
 	ok, err := s.firstValidIn(&totalReward{l.to}, r, right, averaged, drawn)
 	if ok {
 		r.Product = product
@@ -228,7 +228,7 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 			for _, s := range o.reaching {
 				marks = append(marks, l.pairs[s]...)
 			}
-			twice, err := l.twoCopies(marks)
+			twice, err := l.to.twoCopies(marks)
 			if err != nil {
 				return nil, err
 			}
@@ -299,21 +299,6 @@ func (l *loopProduct) place(ctx context.Context, parts []weightedRule, rays []co
 		}
 	}
 	return out, nil
-}
-
-// twoCopies returns the product, marked with some of its states.
-func (l *loopProduct) twoCopies(states []int32) (*infiniteHorizon, error) {
-	m, err := twoCopies(l.to.m, states)
-	if err != nil {
-		return nil, err
-	}
-	n := int32(l.to.m.States())
-	c := relevance{up: append(slices.Clone(l.to.up), false), down: append(slices.Clone(l.to.down), true)}
-	for _, s := range l.to.without {
-		c.without = append(c.without, s, s+n)
-	}
-	slices.Sort(c.without)
-	return newInfiniteHorizon(m, l.to.workers, c, l.to.progress)
 }
 
 // liftRule returns a policy that does what another does, in each copy of the product what that does in the copy

@@ -349,9 +349,9 @@ func (x *Mixer) solve(ctx context.Context, task cmdp.Task, rows []cmdp.Constrain
 	if err := s.warmStart(&x.Warm); err != nil {
 		return false, err
 	}
-	verdict, err := s.findFeasible()
+	verdict, err := s.phase1()
 	if err == nil && verdict == Optimal && task.Cost != nil {
-		verdict, err = s.optimize()
+		verdict, err = s.phase2()
 	}
 	if err != nil || verdict != Optimal {
 		return false, err

@@ -7,8 +7,6 @@ import (
 	"cmdpsolve/oracle"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // A program is what a task asks of returns, in numbers: a cost, the half-spaces of the target, the box that returns
@@ -24,49 +22,6 @@ type program struct {
 	acceptedGap     float64           // relative gap that counts as optimal, Options.Gap being aimed at
 	targetTolerance float64           // distance from the target that counts as none
 	absoluteGap     float64           // gap that counts as none
-}
-
-// resetMaster makes an empty master that measures returns by the box of the solver.
-func (s *columnGeneration) resetMaster() (err error) {
-	extent := scaleOf(s.lower, s.upper, s.steps)
-	// No tolerance makes up for the rounding of returns that do not vary.
-	s.targetTolerance = s.opts.Feasibility*floats.Norm(extent, 2) + 64*roundoff*math.Hypot(floats.Norm(s.lower, 2),
-		floats.Norm(s.upper, 2))
-	s.master, err = newMaster(extent, func(n []float64) float64 { return width(n, extent) }, s.traits.blocks)
-	s.incumbent = point{cost: math.Inf(1)}
-	if err == nil && s.traits.blocks > 1 && s.complete {
-		// Nothing is gained inside of half-spaces, and to get there takes as many pivots as the optimum.
-		s.master.phase1Least = 0
-		err = s.master.startPhase1()
-	}
-	return err
-}
-
-// scaleOf returns the sides of a box that returns are measured by. A return that does not vary, up to rounding,
-// is measured by its size: the differences of what policies have of it say nothing. steps holds the largest
-// magnitude of each in a step, 0 where it is not known.
-func scaleOf(lower, upper, steps []float64) []float64 {
-	const rounding = 1e-11
-	scale := minus(upper, lower)
-	for i, x := range scale {
-		if size := math.Max(steps[i], math.Max(math.Abs(lower[i]), math.Abs(upper[i]))); x <= rounding*size {
-			scale[i] = size
-		}
-	}
-	return scale
-}
-
-// width is how much normal·v varies over a box with sides extent; rows are measured
-// by it. A row in whose direction nothing varies is measured by its own length.
-func width(normal, extent []float64) float64 {
-	sum := 0.0
-	for i, n := range normal {
-		sum += math.Abs(n) * extent[i]
-	}
-	if sum > 0 {
-		return math.Max(sum, leastNormal)
-	}
-	return floats.Norm(normal, 2)
 }
 
 // tangent returns the tangent of the cost at x.

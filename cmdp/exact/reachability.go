@@ -38,7 +38,7 @@ type reachingMixture struct {
 }
 
 // reachRays finds a passage to each ray whose place the policies of a mixture do not visit.
-func (s *recovery) reachRays(p *infiniteHorizon, parts []weightedRule, rays []column) ([]*reachingMixture, error) {
+func (s *rayRecovery) reachRays(parts []weightedRule, rays []column) ([]*reachingMixture, error) {
 	var out []*reachingMixture
 	var lost []int32
 	pool := slices.Clone(rays)
@@ -48,14 +48,14 @@ func (s *recovery) reachRays(p *infiniteHorizon, parts []weightedRule, rays []co
 		for _, w := range out {
 			seen = slices.Concat(seen, w.parts)
 		}
-		visited, err := p.visitChoices(s.ctx, states, seen)
+		visited, err := s.model.visitChoices(s.ctx, states, seen)
 		if err != nil {
 			return nil, err
 		}
 		if visited.most() > unreachableProbability {
 			continue
 		}
-		w, err := s.mixtureReaching(p, states)
+		w, err := s.mixtureReaching(states)
 		if err != nil {
 			return nil, err
 		}
@@ -74,25 +74,25 @@ func (s *recovery) reachRays(p *infiniteHorizon, parts []weightedRule, rays []co
 // checkRaysReached returns an error that names the states to be left out if the incumbent goes along rays to which
 // there is no passage.
 func (s *recovery) checkRaysReached() error {
-	p := s.traits.rays
-	if p == nil {
+	if s.traits.rays == nil {
 		return nil
 	}
-	b := s.mixtureOf(s.incumbent.lambda)
-	_, err := s.reachRays(p, b.parts, b.rays)
+	of := &rayRecovery{s, s.traits.rays}
+	b := of.mixtureOf(s.incumbent.lambda)
+	_, err := of.reachRays(b.parts, b.rays)
 	return err
 }
 
 // mixtureReaching maximises the probability of coming to one of some states within the limits. It returns nil if that
 // is 0.
-func (s *recovery) mixtureReaching(p *infiniteHorizon, states []int32) (*reachingMixture, error) {
+func (s *rayRecovery) mixtureReaching(states []int32) (*reachingMixture, error) {
 	opts := s.opts
 	opts.Progress, opts.Early = nil, nil
 	var rows []cmdp.Constraint
 	for _, r := range s.master.rows {
 		rows = append(rows, r.Constraint)
 	}
-	n, verdict, err := p.maximizeReaching(s.ctx, states, rows, s.lower, s.upper, opts)
+	n, verdict, err := s.model.maximizeReaching(s.ctx, states, rows, s.lower, s.upper, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +110,8 @@ func (s *recovery) mixtureReaching(p *infiniteHorizon, states []int32) (*reachin
 func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, rows []cmdp.Constraint, lower,
 	upper []float64,
 	opts Options) (*columnGeneration, Verdict, error) {
-	m, d := p.m, p.dim()
-	twice, err := twoCopies(m, states)
-	if err != nil {
-		return nil, 0, err
-	}
-	c := relevance{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
-	for _, s := range p.without {
-		c.without = append(c.without, s, s+int32(m.States()))
-	}
-	slices.Sort(c.without)
-	q, err := newInfiniteHorizon(twice, p.workers, c, p.progress)
+	d := p.dim()
+	q, err := p.twoCopies(states)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -144,9 +135,9 @@ func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, 
 	if err := n.initialize(); err != nil {
 		return nil, 0, err
 	}
-	verdict, err := n.findFeasible()
+	verdict, err := n.phase1()
 	if err == nil && verdict == Optimal {
-		_, err = n.optimize()
+		_, err = n.phase2()
 	}
 	return n, verdict, err
 }
@@ -192,10 +183,10 @@ func (r *ray) inModel(states int32) *ray {
 	return out
 }
 
-// twoCopies returns a model of two copies of the states of m, one after the other. It goes to the second one when
-// it comes to one of some states, and a return more has the probability of that.
-func twoCopies(m *cmdp.Model, states []int32) (*cmdp.Model, error) {
-	k, d, n := m.Kernel(0), m.Dim(), int32(m.States())
+// twoCopies returns the pricer of a model of two copies of the states, one after the other. It goes to the second one
+// when it comes to one of some states, and a return more has the probability of that.
+func (p *infiniteHorizon) twoCopies(states []int32) (*infiniteHorizon, error) {
+	k, d, n := p.k, p.dim(), int32(p.m.States())
 	in := make([]bool, n)
 	for _, s := range states {
 		in[s] = true
@@ -223,5 +214,15 @@ func twoCopies(m *cmdp.Model, states []int32) (*cmdp.Model, error) {
 			out.EndState()
 		}
 	}
-	return cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: d + 1, Start: m.StartStates(), Kernels: []cmdp.Kernel{out}})
+	spec := cmdp.ModelSpec{Discount: 1, Dim: d + 1, Start: p.m.StartStates(), Kernels: []cmdp.Kernel{out}}
+	m, err := cmdp.NewModel(spec)
+	if err != nil {
+		return nil, err
+	}
+	c := relevance{up: append(slices.Clone(p.up), false), down: append(slices.Clone(p.down), true)}
+	for _, s := range p.without {
+		c.without = append(c.without, s, s+n)
+	}
+	slices.Sort(c.without)
+	return newInfiniteHorizon(m, p.workers, c, p.progress)
 }

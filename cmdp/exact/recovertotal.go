@@ -10,6 +10,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+// A rayRecovery is the recovery where the mixture may go along rays: totals that policies collect for as long as they
+// like. It tries candidates, from the simplest on, until the returns of one, evaluated, are right.
+type rayRecovery struct {
+	*recovery
+	model *infiniteHorizon
+}
+
 // A policyMixture is what a policy is to be made of: policies with their weights, and steps along rays.
 type policyMixture struct {
 	parts []weightedRule
@@ -46,18 +53,18 @@ func (b *policyMixture) repeated(ways []*reachingMixture, places *policyMixture)
 }
 
 // A candidate is a policy that may be the answer, or several of which one is drawn at the start.
-type candidate func(ctx context.Context) ([]WeightedPolicy, error)
+type candidate func() ([]WeightedPolicy, error)
 
 // firstValid takes the first draft whose returns, as they are evaluated, are right. It reports whether there is
 // one; r holds the last one else.
-func (s *recovery) firstValid(r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
+func (s *rayRecovery) firstValid(r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
 	return s.firstValidIn(s.pricer, r, right, drafts...)
 }
 
 // firstValidIn is firstValid for policies of the model of a pricer.
-func (s *recovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
+func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
 	for _, make := range drafts {
-		components, err := make(s.ctx)
+		components, err := make()
 		if err != nil {
 			return false, err
 		}
@@ -91,36 +98,31 @@ func (s *recovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool,
 	return false, nil
 }
 
-// recoverTotalPolicy is recoverIncumbent for totals that policies may collect for ever. An average of policies that
-// stay somewhere for good and of others that leave there does not do what they do. One of them is drawn at the start
-// then.
-func (s *recovery) recoverTotalPolicy(r *Result, p *infiniteHorizon, columns []column, weights []float64, rays []column,
-	steps []float64) error {
-	b := &policyMixture{parts: p.weightedRules(columns, weights), rays: rays, steps: steps}
-	ways, err := s.reachRays(p, b.parts, rays)
+// recover is recoverIncumbent for totals that policies may collect for ever. An average of policies that stay somewhere
+// for good and of others that leave there does not do what they do. One of them is drawn at the start then.
+func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, rays []column, steps []float64) error {
+	b := &policyMixture{parts: s.model.weightedRules(columns, weights), rays: rays, steps: steps}
+	ways, err := s.reachRays(b.parts, rays)
 	if err != nil {
 		return err
 	}
 	b = b.withShare(ways, s.affordableShare(ways))
-	averaged := func(ctx context.Context) ([]WeightedPolicy, error) {
-		return s.averagedCandidate(ctx, p, b, columns, weights)
-	}
-	drawn := func(ctx context.Context) ([]WeightedPolicy, error) { return s.drawnCandidate(ctx, p, b) }
-	plain := func(context.Context) ([]WeightedPolicy, error) { return s.rayFreeCandidate() }
-	ok, err := s.firstValid(r, s.attainsIncumbent, averaged, drawn, plain)
+	averaged := func() ([]WeightedPolicy, error) { return s.averagedCandidate(b, columns, weights) }
+	drawn := func() ([]WeightedPolicy, error) { return s.model.drawnCandidate(s.ctx, b) }
+	ok, err := s.firstValid(r, s.attainsIncumbent, averaged, drawn, s.rayFreeCandidate)
 	if ok || err != nil {
 		return err
 	}
-	ok, err = s.withMemory(r, p, b, s.attainsIncumbent)
+	ok, err = s.withMemory(r, b, s.attainsIncumbent)
 	if ok || err != nil {
 		return err
 	}
-	_, err = s.firstValid(r, s.attainsIncumbent, plain)
+	_, err = s.firstValid(r, s.attainsIncumbent, s.rayFreeCandidate)
 	return err
 }
 
 // affordableShare is the weight that passages may have without costing more than the gap allows.
-func (s *recovery) affordableShare(ways []*reachingMixture) float64 {
+func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 	share := 0.1
 	for _, w := range ways {
 		if s.task.Cost == nil {
@@ -134,27 +136,27 @@ func (s *recovery) affordableShare(ways []*reachingMixture) float64 {
 }
 
 // attainsIncumbent reports whether an answer keeps the limits and costs what it should.
-func (s *recovery) attainsIncumbent(r *Result) bool {
+func (s *rayRecovery) attainsIncumbent(r *Result) bool {
 	if !s.meets(r) {
 		return false
 	}
 	return s.task.Cost == nil || s.costOf(r.Returns)-s.incumbent.cost <= 2*s.costAllowance()
 }
 
-// averagedCandidate is the draft that averages the visits.
-func (s *recovery) averagedCandidate(ctx context.Context, p *infiniteHorizon, b *policyMixture, columns []column,
-	weights []float64) ([]WeightedPolicy, error) {
+// averagedCandidate averages the visits.
+func (s *rayRecovery) averagedCandidate(b *policyMixture, columns []column, weights []float64) ([]WeightedPolicy,
+	error) {
 	if len(b.rays) > 0 {
-		policy, err := p.averageVisits(ctx, b)
+		policy, err := s.model.averageVisits(s.ctx, b)
 		return []WeightedPolicy{{1, policy}}, err
 	}
-	policy, err := p.recoverPolicy(ctx, columns, weights, s.bindingFace(), s.costAllowance())
+	policy, err := s.model.recoverPolicy(s.ctx, columns, weights, s.bindingFace(), s.costAllowance())
 	return []WeightedPolicy{{1, policy}}, err
 }
 
-// drawnCandidate is the draft that draws one of the policies at the start. Steps along a ray are those of one that
+// drawnCandidate draws one of the policies at the start. Steps along a ray are those of one that
 // comes to its place and leaves it.
-func (s *recovery) drawnCandidate(ctx context.Context, p *infiniteHorizon, b *policyMixture) ([]WeightedPolicy, error) {
+func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) ([]WeightedPolicy, error) {
 	single := make([]*policyMixture, len(b.parts))
 	for i, o := range b.parts {
 		single[i] = &policyMixture{parts: []weightedRule{{p: o.p, st: o.st, weight: 1, reaching: o.reaching}}}
@@ -218,9 +220,9 @@ func (p *infiniteHorizon) preservesReturns(ctx context.Context, b *policyMixture
 	return true, nil
 }
 
-// rayFreeCandidate is the draft that draws one of the policies found at the start and goes along no ray: the best
+// rayFreeCandidate draws one of the policies found at the start and goes along no ray: the best
 // mixture that keeps the limits, or the one that breaks them least.
-func (s *recovery) rayFreeCandidate() ([]WeightedPolicy, error) {
+func (s *rayRecovery) rayFreeCandidate() ([]WeightedPolicy, error) {
 	var columns []column
 	for _, c := range s.master.columns {
 		if c.ray == nil {
@@ -261,7 +263,7 @@ func (s *recovery) rayFreeCandidate() ([]WeightedPolicy, error) {
 }
 
 // mixtureOf returns the blend of the columns with the given weights.
-func (s *recovery) mixtureOf(lambda []float64) *policyMixture {
+func (s *rayRecovery) mixtureOf(lambda []float64) *policyMixture {
 	b := &policyMixture{}
 	for j, x := range lambda {
 		switch c := s.master.columns[j]; {
@@ -271,7 +273,7 @@ func (s *recovery) mixtureOf(lambda []float64) *policyMixture {
 				b.rays, b.steps = append(b.rays, c), append(b.steps, x)
 			}
 		default:
-			b.parts = append(b.parts, s.traits.rays.weightedRules([]column{c}, []float64{x})...)
+			b.parts = append(b.parts, s.model.weightedRules([]column{c}, []float64{x})...)
 		}
 	}
 	return b

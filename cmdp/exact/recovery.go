@@ -22,7 +22,7 @@ func (s *recovery) recoverIncumbent(r *Result) error {
 	kept, share, rays, steps := s.incumbentMixture()
 	var err error
 	if s.traits.rays != nil {
-		return s.recoverTotalPolicy(r, s.traits.rays, kept, share, rays, steps)
+		return (&rayRecovery{s, s.traits.rays}).recover(r, kept, share, rays, steps)
 	}
 	face := s.bindingFace()
 	for again := true; again; {

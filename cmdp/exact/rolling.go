@@ -222,7 +222,7 @@ func (p *RollingPlanner) Plan(ctx context.Context, h int, starts [][]cmdp.StartS
 	if err := s.master.startPhase2(0); err != nil {
 		return err
 	}
-	if err := s.columnGenerationLoop(); err != nil {
+	if err := s.closeGap(); err != nil {
 		return err
 	}
 	return p.keepSolution(ctx, s, h)

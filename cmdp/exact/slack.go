@@ -132,7 +132,7 @@ func (s *slackSearch) maximizeSlack() (*SlackResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		least = math.Max(least, p.value-support-p.margin-s.supportMargin(s.master.nu, nil))
+		least = math.Max(least, p.value-support-p.margin-s.master.supportMargin(s.master.nu, nil, s.lower, s.upper))
 		if !added || s.iterations >= s.opts.Iterations {
 			break
 		}

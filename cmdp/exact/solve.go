@@ -115,7 +115,7 @@ func (s *solver) decide() (Verdict, error) {
 	if err := s.initialize(); err != nil {
 		return 0, err
 	}
-	verdict, err := s.solvePhases()
+	verdict, err := s.solve()
 	if err == nil && verdict == Optimal {
 		err = s.joinClasses()
 		if errors.Is(err, errBudget) {

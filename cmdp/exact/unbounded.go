@@ -16,16 +16,16 @@ import (
 // limits and goes on for ever where it gains. Where the gains of one place pay for those of another none does,
 // and the policy goes round many times.
 func (s *solver) unboundedResult() (*Result, error) {
-	p := s.traits.rays
-	if p == nil {
+	if s.traits.rays == nil {
 		return nil, errNoBound
 	}
-	base, places := s.mixtureOf(s.incumbent.lambda), s.mixtureOf(s.master.sol.Ray[firstLambda:])
+	of := &rayRecovery{&s.recovery, s.traits.rays}
+	base, places := of.mixtureOf(s.incumbent.lambda), of.mixtureOf(s.master.sol.Ray[firstLambda:])
 	gain := make([]float64, len(s.lower))
 	for j, c := range places.rays {
 		floats.AddScaled(gain, places.steps[j], c.returns)
 	}
-	ways, err := s.reachRays(p, base.parts, slices.Concat(base.rays, places.rays))
+	ways, err := of.reachRays(base.parts, slices.Concat(base.rays, places.rays))
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +39,9 @@ func (s *solver) unboundedResult() (*Result, error) {
 	}
 	low := s.incumbent.cost + 0.5*manySteps*floats.Dot(slope, gain)
 	falls := func(r *Result) bool { return s.meets(r) && low < s.incumbent.cost && s.costOf(r.Returns) <= low }
-	plain := func(context.Context) ([]WeightedPolicy, error) { return s.rayFreeCandidate() }
-	ok, err := s.firstValid(r, falls, append(s.endlessCandidates(p, base, ways, places), plain)...)
+	ok, err := of.firstValid(r, falls, append(of.endlessCandidates(base, ways, places), of.rayFreeCandidate)...)
 	if !ok && err == nil {
-		ok, err = s.withMemory(r, p, base.repeated(ways, places), falls)
+		ok, err = of.withMemory(r, base.repeated(ways, places), falls)
 	}
 	if err != nil {
 		return nil, err
@@ -65,12 +64,12 @@ const manySteps = 1e6
 
 // endlessCandidates returns drafts of policies that do without end what the rays of some places do, more modest ones
 // later.
-func (s *recovery) endlessCandidates(p *infiniteHorizon, base *policyMixture, ways []*reachingMixture,
+func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMixture,
 	places *policyMixture) []candidate {
 	var out []candidate
 	both := base.withShare(ways, 0.5)
 	stay := func(b *policyMixture, places []column) (*Policy, error) {
-		policy, err := p.averageVisits(s.ctx, b)
+		policy, err := s.model.averageVisits(s.ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -93,25 +92,25 @@ func (s *recovery) endlessCandidates(p *infiniteHorizon, base *policyMixture, wa
 		}
 	}
 	for _, set := range sets {
-		out = append(out, func(context.Context) ([]WeightedPolicy, error) {
+		out = append(out, func() ([]WeightedPolicy, error) {
 			policy, err := stay(both, set)
 			return []WeightedPolicy{{1, policy}}, err
 		})
 	}
 	for _, set := range sets {
 		for _, share := range []float64{0.5, 1e-2, 1e-4} {
-			out = append(out, func(context.Context) ([]WeightedPolicy, error) {
+			out = append(out, func() ([]WeightedPolicy, error) {
 				policy, err := stay(both, set)
 				if err != nil {
 					return nil, err
 				}
-				usual, err := p.averageVisits(s.ctx, both)
+				usual, err := s.model.averageVisits(s.ctx, both)
 				return []WeightedPolicy{{1 - share, usual}, {share, policy}}, err
 			})
 		}
 	}
-	return append(out, func(ctx context.Context) ([]WeightedPolicy, error) {
-		policy, err := p.averageVisits(ctx, base.repeated(ways, places))
+	return append(out, func() ([]WeightedPolicy, error) {
+		policy, err := s.model.averageVisits(s.ctx, base.repeated(ways, places))
 		return []WeightedPolicy{{1, policy}}, err
 	})
 }
@@ -208,8 +207,8 @@ func (p *Planner) withoutReturn(ctx context.Context, task cmdp.Task, opts Option
 	}
 	lower, upper := meanBounds(&spec)
 	for _, l := range limits { // which no mean may come near
-		if j, single := onlyEntry(l.Normal); single {
-			at := l.Offset / l.Normal[j]
+		if j, x := singleEntry(l.Normal); x != 0 {
+			at := l.Offset / x
 			lower[j], upper[j] = math.Min(lower[j], at), math.Max(upper[j], at)
 		}
 	}
@@ -251,21 +250,11 @@ func meanBounds(spec *cmdp.ModelSpec) (lower, upper []float64) {
 // must not be too far apart.
 func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geometry.Compact, error) {
 	lower, upper = slices.Clone(lower), slices.Clone(upper)
+	free := slices.DeleteFunc(slices.Clone(limits), func(l cmdp.Constraint) bool { return l.Normal[i] != 0 })
 	var a [][]float64
 	var b []float64
-	for _, l := range limits {
-		if l.Normal[i] != 0 {
-			continue
-		}
-		j, single := onlyEntry(l.Normal)
-		switch {
-		case !single:
-			a, b = append(a, l.Normal), append(b, l.Offset)
-		case l.Normal[j] > 0:
-			upper[j] = math.Min(upper[j], l.Offset/l.Normal[j])
-		default:
-			lower[j] = math.Max(lower[j], l.Offset/l.Normal[j])
-		}
+	for _, l := range tightenBox(lower, upper, free) {
+		a, b = append(a, l.Normal), append(b, l.Offset)
 	}
 	for j := range lower {
 		if lower[j] > upper[j] {
@@ -288,10 +277,4 @@ func limitsWithout(limits []cmdp.Constraint, i int, lower, upper []float64) (geo
 		return nil, nil
 	}
 	return out, err
-}
-
-// onlyEntry returns the place of the only entry of a vector that is not 0, and whether there is one.
-func onlyEntry(v []float64) (place int, single bool) {
-	place = slices.IndexFunc(v, func(x float64) bool { return x != 0 })
-	return place, place >= 0 && !slices.ContainsFunc(v[place+1:], func(x float64) bool { return x != 0 })
 }

@@ -11,47 +11,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// findFeasible is the first phase: it minimises by how much the mixture misses the
-// half-spaces of the target. The answer is Optimal if a mixture in the target was
-// found, which is then the incumbent, Infeasible if a direction separates all
-// policies from the target, and Undecided otherwise.
-func (s *columnGeneration) findFeasible() (Verdict, error) {
-	const programs = 2000
-	for range programs {
-		if err := s.ctx.Err(); err != nil {
-			return 0, err
-		}
-		if err := s.master.solve(); err != nil {
-			return 0, err
-		}
-		inside, cut, err := s.cutTarget()
-		if err != nil {
-			return 0, err
-		}
-		if s.master.u <= 0 && (inside || !cut) {
-			return s.acceptIncumbent(0)
-		}
-		added := false
-		if s.master.u > 0 && s.iterations < s.opts.Iterations {
-			added, err = s.farkasPricing()
-			if err != nil || s.farkas.certificate != nil {
-				return Infeasible, err
-			}
-		}
-		if cut || added {
-			continue
-		}
-		// Neither side can move on: what is left of u is within rounding or proves
-		// nothing.
-		if inside && s.master.u <= s.opts.Feasibility {
-			return s.acceptIncumbent(s.master.u)
-		}
-		break
-	}
-	s.updateIncumbent()
-	return Undecided, nil
-}
-
 // cutTarget reports whether the solution of the master lies in the target. If
 // not, it adds the half-space that separates them, unless the master knows it
 // already; cut reports whether it added one.
@@ -145,20 +104,20 @@ func (s *columnGeneration) farkasPricing() (added bool, err error) {
 	}
 	for raise := leastPerturbation; raise < mostPerturbation && !added && s.farkas.certificate == nil &&
 		err == nil; raise *= 10 {
-		_, added, err = s.farkasPricingAt(s.perturbed(s.master.nu, level, raise))
+		_, added, err = s.farkasPricingAt(s.master.perturbed(s.master.nu, level, raise))
 	}
 	return added, err
 }
 
 // farkasPricingAt is farkasPricing for given multipliers of the rows.
 func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added bool, err error) {
-	nu = s.withoutCancelling(make([]float64, len(s.lower)), nu)
+	nu = s.master.withoutCancelling(make([]float64, len(s.lower)), nu)
 	psi, support := s.master.psi(nu)
 	p, added, err = s.price(psi, 0.1*s.master.u)
 	if err != nil {
 		return p, false, err
 	}
-	if p.value-support > p.margin+s.supportMargin(nu, nil) {
+	if p.value-support > p.margin+s.master.supportMargin(nu, nil, s.lower, s.upper) {
 		if s.traits.uncertified {
 			s.farkas.certificate, s.farkas.nu = &Certificate{Direction: psi, Support: support, Value: p.value}, nu
 			return p, added, nil
@@ -172,42 +131,4 @@ func (s *columnGeneration) farkasPricingAt(nu []float64) (p pricedPolicy, added 
 		}
 	}
 	return p, added, nil
-}
-
-// supportMargin bounds the rounding error of Σ ν_k h_k, and by how much φ + Σ ν_k n_k·v, rounded to (φ+ψ)·v, can
-// change at returns v; φ is nil where there is none. An entry that comes from one row, times 1 or −1, is not rounded.
-func (s *columnGeneration) supportMargin(nu, phi []float64) float64 {
-	sum := 0.0
-	for k, y := range nu {
-		sum += y * math.Abs(s.master.rows[k].Offset)
-	}
-	for i := range s.lower {
-		size, exact := 0.0, phi == nil || phi[i] == 0
-		for k, y := range nu {
-			x := s.master.rows[k].Normal[i]
-			if y == 0 || x == 0 {
-				continue
-			}
-			exact = exact && size == 0 && math.Abs(x) == 1
-			size += y * math.Abs(x)
-		}
-		if size > 0 && !exact {
-			sum += size * math.Max(math.Abs(s.lower[i]), math.Abs(s.upper[i]))
-		}
-	}
-	return float64(len(nu)+4) * roundoff * sum
-}
-
-// acceptIncumbent makes the mixture of the master the incumbent and starts the second phase
-// with the target eased by u.
-func (s *columnGeneration) acceptIncumbent(u float64) (Verdict, error) {
-	s.updateIncumbent()
-	s.meetsTarget = true
-	return Optimal, s.master.startPhase2(max(u, s.leastEasing))
-}
-
-// updateIncumbent makes the mixture of the master the incumbent.
-func (s *columnGeneration) updateIncumbent() {
-	s.incumbent = s.mixtureAt(s.master.lambda)
-	s.anchor = s.incumbent
 }
