@@ -48,6 +48,7 @@ type infiniteHorizon struct {
 	// the returns of the last policy that was priced, which tell the size of values
 	lastReturns   []float64
 	lastEvaluated *evaluatedPolicy // the last policy that may be the answer, nil if there is none
+	solved        []solvedDirection
 }
 
 func newInfiniteHorizon(m *cmdp.Model, workers int, c relevance, tell markov.Progress) (*infiniteHorizon, error) {
@@ -100,7 +101,7 @@ func (p *infiniteHorizon) numberStates() {
 // withRelevance returns the pricer for what matters.
 func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
 	q := *p
-	q.relevance, q.mass, q.lastEvaluated = c, nil, nil
+	q.relevance, q.mass, q.lastEvaluated, q.solved = c, nil, nil, nil
 	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Progress: p.progress}, nil
 	if !p.mayRecur {
 		return &q, nil
@@ -309,23 +310,29 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		tolerance = max(tolerance, min(part*aim/size, most))
 	}
 	rough := tolerance > p.tolerance
+	if rough && p.gamma == 1 {
+		out, ok, err := p.raise(ctx, dir, aim, proved)
+		if ok || err != nil {
+			return out, err
+		}
+	}
 	for {
 		z, endless, value, margin, err := p.solve(ctx, dir, tolerance, proved)
 		if err != nil {
 			return pricedPolicy{}, err
 		}
-		policy := markov.NewPackedActions(p.m.States(), p.mostActions)
-		z.Quotient.Lift(z.Policy, func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) })
+		policy := p.liftPolicy(z)
 		if endless != nil {
-			return p.recurrentRay(ctx, z.Quotient, &policy, endless, z.Policy[endless[0]] < 0)
+			return p.recurrentRay(ctx, z.Quotient, policy, endless, z.Policy[endless[0]] < 0)
 		}
-		out := pricedPolicy{policy: &policy, value: value, margin: margin, approximate: rough, certified: proved,
+		out := pricedPolicy{policy: policy, value: value, margin: margin, approximate: rough, certified: proved,
 			cancellingGains: p.loopGains(z.Loops)}
-		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: policy})
+		out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *policy})
 		if err != nil {
 			return out, err
 		}
 		p.lastReturns = out.returns
+		p.keepSolved(z, dir, value)
 		// How many steps the little adds up in that a backup may fall short by is known afterwards.
 		reached := floats.Dot(dir, out.returns)
 		close := 10 * p.tolerance * math.Abs(reached)
@@ -350,6 +357,13 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 			tolerance, rough = p.tolerance, false
 		}
 	}
+}
+
+// liftPolicy returns the policy of a solver.
+func (p *infiniteHorizon) liftPolicy(z *markov.LeastTotal) *markov.Actions {
+	policy := markov.NewPackedActions(p.m.States(), p.mostActions)
+	z.Quotient.Lift(z.Policy, func(s, c int32) { policy.Set(int(s), int(c-p.k.First[s])) })
+	return &policy
 }
 
 // loopGains returns what each of some loops returns in a step.

@@ -79,7 +79,8 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 			if !w.holds(a, b) && !z.loadChoices(w, max(lo, min(a, max(b-held, a-step/2))), b) {
 				return false
 			}
-			changed = min(changed, z.sweepWindow(w, a, b, hi, part))
+			first, _ := z.sweepWindow(w, a, b, hi, part)
+			changed = min(changed, first)
 		}
 		settled = front == hi && z.policyChanges <= int(front-from)/1024
 		switch {
@@ -94,16 +95,48 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 		case from > lo: // little changes may have added up
 			from, part = lo, 0.5
 		default:
-			return z.isProper(lo, hi)
+			return z.isProper(lo, hi, make([]bool, hi-lo))
 		}
 	}
 	return false
 }
 
+// raise sweeps the states [lo, hi) of a component a few times, see Sweeps.
+func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
+	z.slack, z.zeroBelow = 0, 0
+	w := &z.chain.window
+	reach, _, _ := z.componentExtent(lo, hi)
+	if blockLength(hi-lo, reach) < hi-lo || !z.loadChoices(w, lo, hi) {
+		z.Fell = true
+		return
+	}
+	z.raised = true
+	fell := false
+	for n := 0; n < z.Sweeps && ctx.Err() == nil; n++ {
+		_, fell = z.sweepWindow(w, lo, hi, hi, 0.5)
+		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
+	}
+	z.Fell = z.Fell || fell
+}
+
+// Mend makes the policy come to rest: where values are far too low still, it may look better not to.
+func (z *LeastTotal) Mend() {
+	for i, hi := range z.Quotient.Component[1:] {
+		lo := z.Quotient.Component[i]
+		if !z.raised || int(hi-lo) <= threshold.Swept {
+			continue
+		}
+		if met := make([]bool, hi-lo); !z.isProper(lo, hi, met) {
+			z.properPolicy(lo, hi, met)
+		}
+	}
+	z.raised = false
+}
+
 // evaluateSwept sets the values in a component to those of the policy that sweeps have found, where that comes
 // to rest from everywhere.
 func (z *LeastTotal) evaluateSwept(ctx context.Context, i int, lo, hi int32) bool {
-	if z.sweepPolicy(ctx, lo, hi) || !z.isProper(lo, hi) {
+	if z.sweepPolicy(ctx, lo, hi) || !z.isProper(lo, hi, make([]bool, hi-lo)) {
 		return true
 	}
 	rest := 0.1 * z.slack
@@ -210,8 +243,9 @@ func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
 }
 
 // sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It
-// returns the first state that changed by more than part of what makes choices cheaper, or none.
-func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64) (changed int32) {
+// returns the first state that changed by more than part of what makes choices cheaper, or none, and whether any
+// fell by more than that.
+func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64) (changed int32, fell bool) {
 	v, rounding, extra, floor := z.Values, z.roundingShare(), z.slack, z.zeroBelow
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
@@ -238,8 +272,9 @@ func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64
 		if best > 0 && best < floor { // it would go on to fall by the same factor again and again
 			best = 0
 		}
-		if changed == none && math.Abs(best-v[s]) > part*(extra+rounding*math.Abs(v[s])) {
-			changed = s
+		if change := best - v[s]; math.Abs(change) > part*(extra+rounding*math.Abs(v[s])) {
+			changed = min(changed, s)
+			fell = fell || change < 0
 		}
 		v[s] = best
 		if i := z.Quotient.First[s] + at; z.Policy[s] != i {
@@ -247,7 +282,7 @@ func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64
 			z.policyChanges++
 		}
 	}
-	return changed
+	return changed, fell
 }
 
 // initialValues sets the values of the states [from, to) of a component that ends at hi to what they are where
@@ -298,9 +333,10 @@ func (z *LeastTotal) componentExtent(lo, hi int32) (reach int32, least, most flo
 	return reach, least, most
 }
 
-// isProper reports whether the policy leaves a component from everywhere.
-func (z *LeastTotal) isProper(lo, hi int32) bool {
-	return reachesExit(make([]bool, hi-lo), func(s int32, visit func(n int32) bool) {
+// isProper reports whether the policy leaves a component from everywhere. It notes from where it does in met, which is
+// false everywhere.
+func (z *LeastTotal) isProper(lo, hi int32, met []bool) bool {
+	return reachesExit(met, func(s int32, visit func(n int32) bool) {
 		next, prob := z.Quotient.Row(z.Policy[lo+s])
 		if len(next) == 0 {
 			visit(hi - lo)

@@ -30,12 +30,16 @@ type LeastTotal struct {
 	Perturbation float64
 	// LowerBound is a number that no value is below, −Inf if none is known.
 	LowerBound float64
+	// Sweeps is how often Solve sweeps a component of a total that is so large that it is swept, 0 for as often as it
+	// takes. Values that are below their backups rise then, and stay below them. The policy needs Mend.
+	Sweeps int
 
 	// What Solve finds:
 	Values    []float64 // of each state, and 0 at rest
 	Policy    []int32   // of each state, the index of its choice in Quotient.Choice, −1 if none can rest
 	Loops     []Loop    // in which a policy goes round and rewards cancel out
 	Shortfall float64   // by how much some backup falls short of a value, with a discount
+	Fell      bool      // values may be above their backups, since some fell in the last of Sweeps, or Sweeps are slow
 
 	gamma          float64
 	workers        int
@@ -48,6 +52,7 @@ type LeastTotal struct {
 	iterative      map[int]bool   // components that are too wide to be eliminated
 	slow           map[int]bool   // components in which sweeps are slow
 	improper       int            // the component whose policy is not proper, −1 for none
+	raised         bool           // so that the policy may not be proper, see Mend
 	policyChanges  int            // choices that changed in a sweep
 	valuesMoved    bool           // some values were far from what they are now
 	allowance      float64        // see Allowance
@@ -75,7 +80,7 @@ func NewLeastTotal(q *Quotient, gamma float64, workers int, chain *Chain) *Least
 	z.iterative = make(map[int]bool)
 	z.slow = make(map[int]bool)
 	for i := range len(q.Component) - 1 {
-		z.properPolicy(q.Component[i], q.Component[i+1])
+		z.properPolicy(q.Component[i], q.Component[i+1], nil)
 	}
 	return z
 }
@@ -153,11 +158,16 @@ func (z *LeastTotal) roundingShare() float64 {
 
 // properPolicy sets the policy of a component to one that surely comes to rest from every state that
 // can. It goes backwards from where the process rests or leaves the component: each state
-// takes the first choice that may lead to a state met before.
-func (z *LeastTotal) properPolicy(lo, hi int32) {
+// takes the first choice that may lead to a state met before. States of met, nil for none, come to rest by the choices
+// that they have.
+func (z *LeastTotal) properPolicy(lo, hi int32, met []bool) {
 	q := z.Quotient
 	var queue []int32
 	for s := lo; s < hi; s++ {
+		if met != nil && met[s-lo] {
+			queue = append(queue, s)
+			continue
+		}
 		z.Policy[s] = -1
 		for i := q.First[s]; i < q.First[s+1]; i++ {
 			to, prob := q.Row(i)
@@ -206,11 +216,14 @@ func (z *LeastTotal) properPolicy(lo, hi int32) {
 // which the policy goes on for ever at a negative reward, or which no policy can leave; the values are of no use
 // then.
 func (z *LeastTotal) Solve(ctx context.Context) (endless []int32, err error) {
-	z.Shortfall = 0
+	z.Shortfall, z.Fell = 0, false
 	z.chain.progress = z.Progress
 	z.setAllowance()
+	if z.Sweeps == 0 {
+		z.Mend()
+	}
 	if z.improper >= 0 {
-		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1])
+		z.properPolicy(z.Quotient.Component[z.improper], z.Quotient.Component[z.improper+1], nil)
 		z.improper = -1
 	}
 	for i := range len(z.Quotient.Component) - 1 {

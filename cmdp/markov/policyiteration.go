@@ -24,6 +24,10 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 		}
 		z.slow[i] = true
 	}
+	if z.Sweeps > 0 && z.gamma == 1 && int(hi-lo) > threshold.Swept {
+		z.raise(ctx, lo, hi)
+		return nil, ctx.Err()
+	}
 	z.slack = 3 * z.allowance
 	if z.gamma == 1 && int(hi-lo) > threshold.Swept && z.cancelling == nil && !z.slow[i] {
 		if z.gaussSeidel(ctx, i, lo, hi) || ctx.Err() != nil {
@@ -31,7 +35,7 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 			return nil, ctx.Err()
 		}
 		z.slow[i] = true
-		z.properPolicy(lo, hi)
+		z.properPolicy(lo, hi, nil)
 	}
 	const rounds = 10_000
 	// Rough values find the policies that matter; only good ones tell a policy that rests from
@@ -66,7 +70,7 @@ func (z *LeastTotal) policyIteration(ctx context.Context, i int, lo, hi int32) (
 			default:
 				z.Loops = append(z.Loops, rounds...)
 			}
-			z.properPolicy(lo, hi)
+			z.properPolicy(lo, hi, nil)
 			rest = 0
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/internal/threshold"
 )
 
 // drawMixing draws a kernel whose states lead anywhere in their half; from the first half, three steps in ten lead
@@ -216,5 +217,53 @@ func TestReachesExit(t *testing.T) {
 		if all(next) {
 			t.Fatalf("%v: want false", next)
 		}
+	}
+}
+
+// On a walk to an end a step ahead costs 2 and one back 1. Sweeps raise values of 0 until they are what is left of
+// the way. Before that the policy that they show turns round somewhere, unless it is mended.
+func TestRaisedValues(t *testing.T) {
+	t.Cleanup(threshold.Lower())
+	threshold.Stretch = 50 // all states are swept
+	const states = 50
+	k := &cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
+	row := func(to int32, cost float64) {
+		k.Next, k.Prob, k.Returns = append(k.Next, to), append(k.Prob, 1), append(k.Returns, cost)
+		k.Offset = append(k.Offset, len(k.Next))
+	}
+	for s := range int32(states - 1) {
+		row(s+1, 2)
+		if s > 0 {
+			row(s-1, 1)
+		}
+		k.First = append(k.First, int32(len(k.Offset)-1))
+	}
+	k.First = append(k.First, k.First[states-1])
+	z := leastTotalOf(k, 1, 1, 1)
+	z.Sweeps = 2
+	proper := func() bool { return z.isProper(0, states-1, make([]bool, states-1)) }
+	turned, most := 0, 0.0
+	for range 2 * states {
+		if endless, err := z.Solve(t.Context()); endless != nil || err != nil || z.Fell {
+			t.Fatal(endless, err, z.Fell)
+		}
+		if !proper() {
+			turned++
+		}
+		z.Mend()
+		if !proper() {
+			t.Fatal("the policy does not come to the end")
+		}
+		most = 0
+		for s := range states - 1 {
+			left := 2*float64(states-1-s) - z.Values[z.Quotient.Number[s]]
+			if left < 0 {
+				t.Fatalf("the value of state %d is above the least total by %g", s, -left)
+			}
+			most = max(most, left)
+		}
+	}
+	if turned == 0 || most > 1e-10 {
+		t.Errorf("the policy turned round %d times, and a value is too low by %g in the end", turned, most)
 	}
 }

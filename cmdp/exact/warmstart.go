@@ -1,0 +1,145 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"cmdpsolve/cmdp/markov"
+	"cmdpsolve/oracle/lp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A solvedDirection has values of all states of the model that are below their backups. Totals are linear in the
+// direction, and the least of several is concave: the same combination of such values as of their directions is
+// below the backups in the combined direction.
+type solvedDirection struct {
+	dir, values []float64
+	bound       float64 // the value at the start
+}
+
+// keepSolved notes the values of a direction, where totals are swept. Only so many are kept, those that were used last.
+func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound float64) {
+	if !p.usesSweeps || p.gamma < 1 {
+		return
+	}
+	const numbers = 1 << 25
+	if most := max(len(dir)+1, numbers/p.m.States()); len(p.solved) >= most {
+		p.solved = slices.Delete(p.solved, 0, len(p.solved)-most+1)
+	}
+	p.solved = append(p.solved, solvedDirection{slices.Clone(dir), p.liftValues(nil, z), bound})
+}
+
+// combineSolved sets the values of z to the combination of solved directions that is the largest at the start. It
+// reports false where there is none.
+func (p *infiniteHorizon) combineSolved(z *markov.LeastTotal, dir []float64) bool {
+	program := &lp.Problem{Minimize: make([]float64, len(p.solved))}
+	for k, at := range p.solved {
+		program.Minimize[k] = -at.bound
+	}
+	for i, x := range dir {
+		row := make([]float64, len(p.solved))
+		for k, at := range p.solved {
+			row[k] = at.dir[i]
+		}
+		program.Rows = append(program.Rows, lp.Equal(row, x))
+	}
+	solver, err := lp.NewEmbedded(program)
+	if err != nil {
+		return false
+	}
+	var found lp.Solution
+	if err := solver.Solve(&found); err != nil || found.Status != lp.Optimal {
+		return false
+	}
+	v := make([]float64, p.m.States())
+	var idle, used []solvedDirection
+	for k, x := range found.X {
+		if x > 0 {
+			floats.AddScaled(v, x, p.solved[k].values)
+			used = append(used, p.solved[k])
+		} else {
+			idle = append(idle, p.solved[k])
+		}
+	}
+	p.solved = append(idle, used...)
+	for s, n := range z.Quotient.Number {
+		z.Values[n] = v[s]
+	}
+	z.Values[z.Quotient.Rest] = 0
+	return true
+}
+
+// raise prices a direction between solved ones: values that are below their backups are raised by sweeps, until the
+// policy that they show is worse than the value at the start by aim at most. What other states lack is no matter.
+// It reports false where there are no such values, or sweeps are slow.
+func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
+	proved bool) (out pricedPolicy, ok bool, err error) {
+	z := p.solverFor(dir)
+	if !p.combineSolved(z, dir) {
+		return out, false, nil
+	}
+	p.scalarize(z, dir)
+	const sweeps, rounds = 6, 20
+	z.Progress, z.Sweeps = p.progress, sweeps
+	defer func() { z.Sweeps = 0 }()
+	value, rose := math.NaN(), math.NaN()
+	for n := range rounds {
+		endless, err := z.Solve(ctx)
+		if err != nil || endless != nil || z.Fell {
+			return out, false, err
+		}
+		now, _ := p.solverBound(z)
+		before := rose
+		value, rose = now, now-value
+		left := remaining(rose, before)
+		if n > 2 && left*math.Pow(rose/before, float64(rounds-n)) > aim {
+			return out, false, nil
+		}
+		if left > aim/2 {
+			continue
+		}
+		out, err = p.raised(ctx, z, dir, proved)
+		if err != nil || math.IsInf(out.margin, 1) {
+			return out, false, err
+		}
+		if floats.Dot(dir, out.returns)-value <= aim {
+			p.keepSolved(z, dir, value)
+			p.lastReturns = out.returns
+			return out, true, nil
+		}
+	}
+	return out, false, nil
+}
+
+// remaining returns how much is still to come of what rose by so much, and before that by more, if each time
+// it rises by the same factor less.
+func remaining(rose, before float64) float64 {
+	ratio := rose / before
+	switch {
+	case rose <= 0:
+		return 0
+	case ratio < 1:
+		return rose * ratio / (1 - ratio)
+	}
+	return math.Inf(1)
+}
+
+// raised returns the policy that values show, and their bound.
+func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64,
+	proved bool) (out pricedPolicy, err error) {
+	z.Mend()
+	out = pricedPolicy{policy: p.liftPolicy(z), approximate: true, certified: proved,
+		cancellingGains: p.loopGains(z.Loops)}
+	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy})
+	if err != nil {
+		return out, err
+	}
+	out.value, out.margin = p.solverBound(z)
+	if proved {
+		p.mass = p.liftValues(p.mass, z)
+		out.value, out.margin = p.lowerBound(dir, p.mass, nil)
+	}
+	return out, nil
+}
