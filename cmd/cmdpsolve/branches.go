@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,9 +8,7 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
-	"cmdpsolve/cmdp/query"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -61,18 +58,6 @@ func roundCount(x float64) string {
 	return strconv.FormatFloat(math.Round(x/unit)*unit, 'f', 0, 64)
 }
 
-// branchesOf returns the branches of policies of which one is drawn at the start, none where all runs have the
-// same means.
-func (p *loaded) branchesOf(ctx context.Context, components []query.Drawn) ([]branchReport, error) {
-	var policies []cmdp.Policy
-	var weights []float64
-	for _, c := range components {
-		policies, weights = append(policies, c.Policy), append(weights, c.Weight)
-	}
-	found, err := exact.Branches(ctx, p.Model, policies, weights)
-	return p.branches(found), err
-}
-
 // branches says what each of several branches does to limits.
 func (p *loaded) branches(found []exact.Branch) []branchReport {
 	if len(found) < 2 {
@@ -85,44 +70,10 @@ func (p *loaded) branches(found []exact.Branch) []branchReport {
 		if len(b.States) > 0 {
 			r.State = p.recalled(b.States[0])
 		}
-		for k, l := range p.Rows() {
-			if p.breaks(l, p.Task.Constraints[k], b.Returns) {
-				r.Breaks = append(r.Breaks, l.Name)
-			}
-		}
-		if _, polyhedral := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper()); !polyhedral &&
-			p.Model.Average() && !p.Keeps(b.Returns) {
-			r.Breaks = append(r.Breaks, "target")
-		}
+		r.Breaks = append(r.Breaks, p.BrokenForEver(b.Returns)...)
 		out = append(out, r)
 	}
 	return out
-}
-
-// limitsMeans reports whether a limit is on long-run means alone.
-func (p *loaded) limitsMeans(l *query.Limit, c cmdp.Constraint) bool {
-	for i, n := range c.Normal {
-		if n != 0 && !p.Model.Mean(i) {
-			return false
-		}
-	}
-	return l.Scope != query.EveryEpisode
-}
-
-// breaks reports whether long-run means break a limit on them.
-func (p *loaded) breaks(l *query.Limit, c cmdp.Constraint, means []float64) bool {
-	if !p.limitsMeans(l, c) {
-		return false
-	}
-	const rounding = 1e-9
-	excess, scale := -c.Offset, math.Abs(c.Offset)*1e-3
-	for i, n := range c.Normal {
-		if n != 0 {
-			excess += n * means[i]
-			scale += math.Abs(n) * p.Scale()[i]
-		}
-	}
-	return excess > rounding*scale
 }
 
 // breaking reports whether some branch breaks a limit.
@@ -187,21 +138,18 @@ func (p *loaded) branchNotes(branches []branchReport) report.Note {
 	if len(branches) == 0 {
 		return nil
 	}
-	broken, limited := 0.0, false
+	broken := 0.0
 	for _, b := range branches {
 		if len(b.Breaks) > 0 {
 			broken += float64(b.Probability)
 		}
-	}
-	for k, l := range p.Rows() {
-		limited = limited || p.limitsMeans(l, p.Task.Constraints[k])
 	}
 	notes := report.Note{fmt.Sprintf("An endless run comes to one of %d branches, whose long-run means it then has for ever.", len(branches))}
 	switch {
 	case broken > 0:
 		notes = append(notes, fmt.Sprintf("Limits on these are kept only by the mean over all runs: with "+
 			"probability %s a run breaks one for ever.", report.Brief(broken)))
-	case limited:
+	case p.LimitsMeans():
 		notes = append(notes, "Each of them keeps every limit on these.")
 	}
 	if left := len(branches) - mostBranches; left > 0 {

@@ -45,20 +45,9 @@ func (o *memoryOptions) widened(p *problem.Problem, name string) (*problem.Probl
 	return p.WithIntervals(iv), nil
 }
 
-// set returns the set of models of an uncertain problem. working, if not nil, is told what is done.
-func (p *loaded) set(workers int, working func(what string, part float64)) (*robust.Set, error) {
-	iv, same, err := p.Intervals()
-	if err != nil {
-		return nil, usage("%s: %w", p.name, trim(err))
-	}
-	set, err := robust.New(robust.Spec{
-		Model:     p.Model,
-		Intervals: iv,
-		Fixed:     p.Problem.Uncertainty.Fixed(),
-		Same:      same,
-		Workers:   workers,
-		Working:   working,
-	})
+// set returns the set of models of an uncertain problem.
+func (p *loaded) set(spec robust.Spec) (*robust.Set, error) {
+	set, err := p.Set(spec)
 	if err != nil {
 		return nil, usage("%s: %w", p.name, trim(err))
 	}
@@ -209,13 +198,7 @@ func (p *loaded) drawnBounds(ctx context.Context, set *robust.Set, r *robust.Res
 		}
 		d := drawnReport{Probability: report.Number(c.Weight), Returns: p.boundsOf(b), Breaks: []string{}}
 		for k, l := range p.Rows() {
-			greatest := 0.0
-			for i, n := range r.Limits[k].Normal {
-				if n != 0 {
-					greatest += math.Max(n*b.Least[i], n*b.Greatest[i])
-				}
-			}
-			if greatest > r.Limits[k].Offset+r.Tolerance {
+			if r.Limits[k].Excess(b.Least, b.Greatest) > r.Tolerance {
 				d.Breaks = append(d.Breaks, l.Name)
 			}
 		}
@@ -325,7 +308,7 @@ func (o *planOptions) solveRobust(
 ) (*robust.Result, *robust.Set, error) {
 	progress := &robustProgress{statusLine: newStatusLine(w, o.quiet), sense: p.Sense()}
 	defer progress.close()
-	set, err := p.set(o.parallel, progress.working)
+	set, err := p.set(robust.Spec{Workers: o.parallel, Working: progress.working})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -565,7 +548,8 @@ func (c *planCommand) writeWorst(
 			return nil, failed(err)
 		}
 	}
-	of := p.ordinary(m)
+	of := p.Ordinary(m)
+	of.Name = p.title() + ", worst model"
 	err := writeFile(c.worst.worst, func(out io.Writer) error { return problem.Write(out, of) })
 	if err != nil {
 		return nil, failed(fmt.Errorf("%s: %w", c.worst.worst, trim(err)))
@@ -601,53 +585,6 @@ func (o *worstOptions) direction(p *loaded, r *robust.Result) ([]float64, string
 		return nil, "", usage("--worst-for %s: unknown: want goal, or one of %v", o.of, p.Returns)
 	}
 	return nil, "", usage("--worst-for %s: the problem has no limit on it", o.of)
-}
-
-// ordinary returns the problem with an ordinary model in the place of a set: one with the choices of the process,
-// whose states remember what is remembered.
-func (p *loaded) ordinary(m *cmdp.Model) *problem.Problem {
-	of := *p.Problem
-	of.Name = p.title() + ", worst model"
-	of.Model, of.Intervals, of.Uncertainty = m, nil, problem.Uncertainty{}
-	if !p.Remembers() {
-		if of.Actions != nil {
-			for len(of.Actions) < m.Kernels() {
-				of.Actions = append(slices.Clip(of.Actions), of.Actions[len(of.Actions)-1])
-			}
-		}
-		return &of
-	}
-	of.Returns = p.Returns
-	of.Kinds, of.Labels, of.Coordinates = nil, nil, nil
-	of.Target, of.Described = nil, nil
-	of.States, of.Actions, of.Constraints = nil, nil, nil
-	for s := range m.States() {
-		of.States = append(of.States, p.StateName(s))
-	}
-	for h := range m.Kernels() {
-		var names []string
-		for s := range m.States() {
-			first, end := m.Rows(h).Choices(s)
-			for a := range end - first {
-				names = append(names, p.ActionName(h, s, a))
-			}
-		}
-		of.Actions = append(of.Actions, names)
-	}
-	for _, row := range p.Task.Constraints {
-		if i := slices.IndexFunc(row.Normal, func(x float64) bool { return x != 0 }); i >= 0 {
-			bound := row.Offset / row.Normal[i]
-			c := problem.Constraint{Return: p.Returns[i], AtMost: &bound}
-			if row.Normal[i] < 0 {
-				c.AtMost, c.AtLeast = nil, &bound
-			}
-			of.Constraints = append(of.Constraints, c)
-		}
-	}
-	if of.Goal.Cost != nil {
-		of.Goal = problem.Goal{}
-	}
-	return &of
 }
 
 // notDefined says why a return is not defined over a set.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/problem"
@@ -34,46 +33,28 @@ func (p *loaded) readBounds(ctx context.Context, file string) (*loaded, *policyB
 		return p, nil, usage("--policy: %w", err)
 	}
 	p = p.as(q)
-	b, err := p.bounds(ctx, policies)
+	b, err := p.evaluate(ctx, policies)
 	if err != nil {
 		return p, nil, err
 	}
-	known := &policyBounds{File: file, Returns: p.boundsOf(b), Violation: report.NaN}
-	rows, complete := p.Task.LinearConstraints(p.Task.Box.Lower(), p.Task.Box.Upper())
-	if !complete {
-		return p, known, nil
+	known := &policyBounds{File: file, Returns: p.boundsOf(b.Bounds), Violation: report.NaN}
+	if b.Known {
+		known.Keeps, known.Violation = &b.Keeps, report.Number(b.Violation)
 	}
-	missed, sides, keeps := 0.0, p.Scale(), true
-	for _, row := range rows {
-		greatest, scale := 0.0, 0.0
-		for i, n := range row.Normal {
-			if n != 0 {
-				greatest += math.Max(n*b.Least[i], n*b.Greatest[i])
-				scale += math.Abs(n) * sides[i]
-			}
-		}
-		missed = math.Max(missed, greatest-row.Offset)
-		keeps = keeps && greatest-row.Offset <= 1e-9*scale
-	}
-	known.Keeps, known.Violation = &keeps, report.Number(missed)
 	return p, known, nil
 }
 
-// bounds computes what the returns of policies that are drawn at the start can be.
-func (p *loaded) bounds(ctx context.Context, policies []query.Drawn) (robust.Bounds, error) {
-	set, err := p.set(0, nil)
+// evaluate computes what the returns of policies that are drawn at the start can be.
+func (p *loaded) evaluate(ctx context.Context, policies []query.Drawn) (*query.Evaluation, error) {
+	set, err := p.set(robust.Spec{})
 	if err != nil {
-		return robust.Bounds{}, err
+		return nil, err
 	}
-	var drawn []robust.Drawn
-	for _, d := range policies {
-		drawn = append(drawn, robust.Drawn{Weight: d.Weight, Policy: d.Policy})
-	}
-	b, err := set.EvaluateDrawn(ctx, drawn)
+	e, err := p.Evaluate(ctx, set, policies)
 	if err != nil {
-		return b, p.overSet(err)
+		return nil, p.overSet(err)
 	}
-	return b, nil
+	return e, nil
 }
 
 // table lists what the returns of the policy can be.

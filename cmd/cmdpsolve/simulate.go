@@ -189,17 +189,18 @@ func (c *simulateCommand) play(ctx context.Context, p *loaded, policies []query.
 	}
 	rep := newSimulateReport(p, sim, expected, stopping)
 	if p.Uncertain() {
-		b, err := p.bounds(ctx, policies)
+		b, err := p.evaluate(ctx, policies)
 		if err != nil {
 			return nil, err
 		}
-		rep.over(p, b)
+		rep.over(p, b.Bounds)
 	}
 	if p.Model != nil && p.Model.Means() {
-		rep.Branches, err = p.branchesOf(ctx, sim.Components)
+		found, err := p.Branches(ctx, sim.Components)
 		if err != nil {
 			return nil, stopped(err)
 		}
+		rep.Branches = p.branches(found)
 	}
 	if c.distribution {
 		rep.Distribution, err = distributionsOf(ctx, sim, p.Returns, c.episodes)

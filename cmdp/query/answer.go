@@ -1,9 +1,11 @@
 package query
 
 import (
+	"context"
 	"math"
 	"slices"
 
+	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 
@@ -127,4 +129,62 @@ func (q *Query) Keeps(v []float64) bool {
 		}
 	}
 	return true
+}
+
+// Branches returns how endless runs of policies go on of which one is drawn at the start: by the long-run means that
+// they come to, see [exact.Branches].
+func (q *Query) Branches(ctx context.Context, drawn []Drawn) ([]exact.Branch, error) {
+	var policies []cmdp.Policy
+	var weights []float64
+	for _, d := range drawn {
+		policies, weights = append(policies, d.Policy), append(weights, d.Weight)
+	}
+	return exact.Branches(ctx, q.Model, policies, weights)
+}
+
+// BrokenForEver names the limits on long-run means that runs with these means break for ever, in a branch of
+// [Query.Branches] or of an answer.
+func (q *Query) BrokenForEver(means []float64) (names []string) {
+	const rounding = 1e-9
+	sides := q.Scale()
+	for k, l := range q.Rows() {
+		row := q.Task.Constraints[k]
+		if !q.limitsMeans(l, row) {
+			continue
+		}
+		scale := math.Abs(row.Offset) * 1e-3
+		for i, n := range row.Normal {
+			if n != 0 {
+				scale += math.Abs(n) * sides[i]
+			}
+		}
+		if row.Excess(means, means) > rounding*scale {
+			names = append(names, l.Name)
+		}
+	}
+	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral &&
+		q.Model.Average() && !q.Keeps(means) {
+		names = append(names, "target")
+	}
+	return names
+}
+
+// LimitsMeans reports whether some limit is on long-run means alone.
+func (q *Query) LimitsMeans() bool {
+	for k, l := range q.Rows() {
+		if q.limitsMeans(l, q.Task.Constraints[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+// limitsMeans reports whether a limit, whose row of the task is given, is on long-run means alone.
+func (q *Query) limitsMeans(l *Limit, row cmdp.Constraint) bool {
+	for i, n := range row.Normal {
+		if n != 0 && !q.Model.Mean(i) {
+			return false
+		}
+	}
+	return l.Scope != EveryEpisode
 }

@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
 )
 
 // A problem file is read, planned for and answered in its own names, its policy is played, and one of its
@@ -64,4 +65,54 @@ transitions:
 	// 1000 episodes: output 3.28 ± 0.06
 	// noise ≤ 0.5: output 2.000, price 2.667
 	// noise ≤ 1.5: output 4.667, price 2.667
+}
+
+// Probabilities are known up to intervals: the plan keeps its limit in every model between them. A plan for the
+// nominal model is evaluated over the same set, and does not.
+func ExampleQuery_Evaluate() {
+	ctx := context.Background()
+	p, err := problem.Parse("ferry.yaml", []byte(`
+format: cmdp/1
+horizon: 4
+states: [here, there]
+start: here
+returns: [carried, late]
+goal: {maximize: carried}
+constraints: [{return: late, at_most: 0.5}]
+transitions:
+  - {state: here, action: row, next: {there: [0.5, 0.7], here: [0.3, 0.5]}, returns: {carried: 1, late: 0.1}}
+  - {state: here, action: sail, next: {there: [0.6, 1], here: [0, 0.4]}, returns: {carried: 3, late: 0.3}}
+  - {state: there, action: back, next: {here: 1}, returns: {carried: 0, late: 0}}
+`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := q.Set(robust.Spec{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := robust.Solve(ctx, set, q.Task, robust.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	nominal, err := q.Solve(ctx, exact.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	plans := [][]query.Drawn{query.Draws(r.Policy, r.Components), query.Draws(nominal.Policy, nominal.Mixture)}
+	for _, plan := range plans {
+		e, err := q.Evaluate(ctx, set, plan)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("carried %.3f to %.3f, late at most %.3f, kept: %v\n", e.Least[0], e.Greatest[0], e.Greatest[1],
+			e.Keeps)
+	}
+	// Output:
+	// carried 4.589 to 5.000, late at most 0.500, kept: true
+	// carried 4.500 to 5.567, late at most 0.557, kept: false
 }

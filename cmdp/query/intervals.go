@@ -2,8 +2,12 @@ package query
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/robust"
 )
 
 // Uncertain reports whether some probability of the problem is known up to an interval.
@@ -24,4 +28,102 @@ func (q *Query) Intervals() (iv *cmdp.Intervals, same func(h, c int) int, err er
 // model, nil for exact ones.
 func (q *Query) WithIntervals(ctx context.Context, iv *cmdp.Intervals) (*Query, error) {
 	return q.family.compile(ctx, q.Problem.WithIntervals(iv), q.options.Thresholds)
+}
+
+// Set returns the set of models of the process, that of its one model where probabilities are exact. Of the
+// specification Workers and Working count.
+func (q *Query) Set(spec robust.Spec) (*robust.Set, error) {
+	iv, same, err := q.Intervals()
+	if err != nil {
+		return nil, err
+	}
+	spec.Model, spec.Intervals, spec.Same = q.Model, iv, same
+	spec.Fixed = q.Problem.Uncertainty.Fixed()
+	return robust.New(spec)
+}
+
+// An Evaluation says what the expected returns of a plan can be over the set of models, and whether it keeps the
+// limits on them in all of these.
+type Evaluation struct {
+	robust.Bounds
+	// Known says that the target is known as half-spaces. Else nothing is said of limits.
+	Known bool
+	// Keeps says that all limits are kept up to rounding, and Violation is by how much one is missed in the worst
+	// model.
+	Keeps     bool
+	Violation float64
+}
+
+// Evaluate computes what the returns of policies can be of which one is drawn at the start, such as those of
+// [Query.ReadPolicy], over a set of [Query.Set].
+func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn) (*Evaluation, error) {
+	drawn := make([]robust.Drawn, len(policies))
+	for i, d := range policies {
+		drawn[i] = robust.Drawn(d)
+	}
+	b, err := set.EvaluateDrawn(ctx, drawn)
+	if err != nil {
+		return nil, err
+	}
+	rows, known := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper())
+	e := &Evaluation{Bounds: b, Known: known, Keeps: known}
+	sides := q.Scale()
+	for _, row := range rows {
+		scale := 0.0
+		for i, n := range row.Normal {
+			if n != 0 {
+				scale += math.Abs(n) * sides[i]
+			}
+		}
+		excess := row.Excess(b.Least, b.Greatest)
+		e.Violation = math.Max(e.Violation, excess)
+		e.Keeps = e.Keeps && excess <= 1e-9*scale
+	}
+	return e, nil
+}
+
+// Ordinary returns the problem with one model in the place of the set. The model has the choices of the process, whose
+// states remember what is remembered.
+func (q *Query) Ordinary(m *cmdp.Model) *problem.Problem {
+	of := *q.Problem
+	of.Model, of.Intervals, of.Uncertainty = m, nil, problem.Uncertainty{}
+	if !q.Remembers() {
+		if of.Actions != nil {
+			for len(of.Actions) < m.Kernels() {
+				of.Actions = append(slices.Clip(of.Actions), of.Actions[len(of.Actions)-1])
+			}
+		}
+		return &of
+	}
+	of.Returns = q.Returns
+	of.Kinds, of.Labels, of.Coordinates = nil, nil, nil
+	of.Target, of.Described = nil, nil
+	of.States, of.Actions, of.Constraints = nil, nil, nil
+	for s := range m.States() {
+		of.States = append(of.States, q.StateName(s))
+	}
+	for h := range m.Kernels() {
+		var names []string
+		for s := range m.States() {
+			first, end := m.Rows(h).Choices(s)
+			for a := range end - first {
+				names = append(names, q.ActionName(h, s, a))
+			}
+		}
+		of.Actions = append(of.Actions, names)
+	}
+	for _, row := range q.Task.Constraints {
+		if i := slices.IndexFunc(row.Normal, func(x float64) bool { return x != 0 }); i >= 0 {
+			bound := row.Offset / row.Normal[i]
+			c := problem.Constraint{Return: q.Returns[i], AtMost: &bound}
+			if row.Normal[i] < 0 {
+				c.AtMost, c.AtLeast = nil, &bound
+			}
+			of.Constraints = append(of.Constraints, c)
+		}
+	}
+	if of.Goal.Cost != nil {
+		of.Goal = problem.Goal{}
+	}
+	return &of
 }
