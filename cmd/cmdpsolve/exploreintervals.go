@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/robust"
@@ -23,11 +22,11 @@ func (g given) widened(p *problem.Problem) (*problem.Problem, error) {
 	if !(x >= 0 && x <= widthLimit) {
 		return nil, fmt.Errorf("a width of %g: want 0 to %d", x, widthLimit)
 	}
-	iv, err := cmdp.Widen(p.Model, p.Intervals, x)
+	wider, err := p.Widened(x)
 	if err != nil {
 		return nil, trim(err)
 	}
-	return p.WithIntervals(iv), nil
+	return wider, nil
 }
 
 // planUncertain plans for a problem with intervals. The page shows the returns in the nominal model, and in words what

@@ -38,11 +38,11 @@ func (o *memoryOptions) widened(p *problem.Problem, name string) (*problem.Probl
 	case p.Model == nil:
 		return nil, usage("--interval: %s is a simulator, whose probabilities nobody knows", name)
 	}
-	iv, err := cmdp.Widen(p.Model, p.Intervals, o.interval)
+	wider, err := p.Widened(o.interval)
 	if err != nil {
 		return nil, usage("--interval: %s: %w", name, trim(err))
 	}
-	return p.WithIntervals(iv), nil
+	return wider, nil
 }
 
 // set returns the set of models of an uncertain problem.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/cmdp/robust"
@@ -102,29 +101,20 @@ func (c *planCommand) addRobustSwept(
 	ctx context.Context, p *loaded, over []query.Span, at []int, rep *robustSweep,
 ) error {
 	one := &robustSwept{}
-	var change query.Change
-	iv := p.Problem.Intervals
+	var change variation
 	for i, l := range over {
 		x := l.Values[at[i]]
 		one.Limits = append(one.Limits, report.Number(x))
-		if l.Return != widthName {
+		if l.Return == widthName {
+			change.Widen = x
+		} else {
 			change.Bounds = append(change.Bounds, query.Bound{Return: l.Return, Kind: l.Kind, Value: x})
-			continue
-		}
-		var err error
-		iv, err = cmdp.Widen(p.Problem.Model, iv, x)
-		if err != nil {
-			return usage("--sweep: %w", trim(err))
 		}
 	}
-	q, err := p.WithIntervals(ctx, iv)
-	if err == nil && !change.None() {
-		q, err = q.With(ctx, change)
-	}
+	of, err := p.vary(ctx, &change)
 	if err != nil {
-		return p.unvaried(err)
+		return err
 	}
-	of := p.as(q)
 	begin := time.Now()
 	opts := c.robustOptions()
 	if n := len(rep.results); n > 0 {

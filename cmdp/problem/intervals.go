@@ -37,6 +37,15 @@ func (p *Problem) WithIntervals(iv *cmdp.Intervals) *Problem {
 	return &of
 }
 
+// Widened returns a copy of the problem whose probabilities are known up to so much more on each side, see [cmdp.Widen].
+func (p *Problem) Widened(width float64) (*Problem, error) {
+	iv, err := cmdp.Widen(p.Model, p.Intervals, width)
+	if err != nil {
+		return nil, err
+	}
+	return p.WithIntervals(iv), nil
+}
+
 // uncertain reports whether some probability is not exact.
 func (p *Problem) uncertain() bool { return p.Intervals != nil && p.Intervals.Rows() > 0 }
 

@@ -20,6 +20,8 @@ type Change struct {
 	Bounds             []Bound
 	// Inflate, if not 0, is a distance by which the returns may miss the target set.
 	Inflate float64
+	// Widen, if not 0, is by how much more probabilities may be off on each side, from 0 to 1.
+	Widen float64
 }
 
 // A Bound is a limit on one side of a return, or of what the Return of a [Limit] names.
@@ -33,7 +35,8 @@ type Bound struct {
 
 // None reports whether nothing is changed.
 func (c *Change) None() bool {
-	return c.Maximize == "" && c.Minimize == "" && len(c.Bounds) == 0 && c.Inflate == 0
+	return c.Maximize == "" && c.Minimize == "" && len(c.Bounds) == 0 && c.Inflate == 0 &&
+		c.Widen == 0
 }
 
 // ErrChange is wrapped by errors about a change that asks for what there is not.
@@ -91,6 +94,13 @@ func (e *edit) apply(c *Change) error {
 		if err := e.limit(b); err != nil {
 			return err
 		}
+	}
+	if c.Widen != 0 {
+		wider, err := p.Widened(c.Widen)
+		if err != nil {
+			return unusable("%s", strings.TrimPrefix(err.Error(), "cmdp: "))
+		}
+		p.Intervals = wider.Intervals
 	}
 	return e.inflate(c.Inflate)
 }

@@ -24,12 +24,6 @@ func (q *Query) Intervals() (iv *cmdp.Intervals, same func(h, c int) int, err er
 	return q.Lift(q.Problem.Intervals)
 }
 
-// WithIntervals returns the query of the problem whose probabilities are known up to other intervals of the same
-// model, nil for exact ones.
-func (q *Query) WithIntervals(ctx context.Context, iv *cmdp.Intervals) (*Query, error) {
-	return q.family.compile(ctx, q.Problem.WithIntervals(iv), q.options.Thresholds)
-}
-
 // Set returns the set of models of the process, that of its one model where probabilities are exact. Of the
 // specification Workers and Working count.
 func (q *Query) Set(spec robust.Spec) (*robust.Set, error) {
