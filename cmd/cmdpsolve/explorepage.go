@@ -88,7 +88,7 @@ func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
 	}
 	names := e.Limitable()
 	for _, name := range names {
-		for _, kind := range []string{"at_least", "at_most"} {
+		for _, kind := range []string{query.AtLeast, query.AtMost} {
 			if value, is := e.Given(kind, name); is {
 				a.Limits = append(a.Limits, query.Bound{Return: name, Kind: kind, Value: value})
 			}

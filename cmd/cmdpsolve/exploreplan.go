@@ -127,7 +127,7 @@ func (e *explorer) variation(q *question) *variation {
 		return math.Inf(1), false
 	}
 	for _, name := range e.Limitable() {
-		for _, kind := range []string{"at_least", "at_most"} {
+		for _, kind := range []string{query.AtLeast, query.AtMost} {
 			value, wanted := asked(kind, name)
 			given, is := e.Given(kind, name)
 			if wanted == is && (!is || value == given) {

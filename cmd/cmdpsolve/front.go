@@ -190,7 +190,7 @@ func (p *loaded) tradedOff() []string {
 	var out []string
 	for _, name := range p.Returns[:min(2, len(p.declared()))] {
 		sign := "+"
-		if _, limited := p.Given("at_most", name); limited && p.Problem.Goal.Maximize != name ||
+		if _, limited := p.Given(query.AtMost, name); limited && p.Problem.Goal.Maximize != name ||
 			p.Problem.Goal.Minimize == name {
 			sign = "-"
 		}

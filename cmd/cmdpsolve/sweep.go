@@ -58,7 +58,7 @@ const mostSwept = 10_000
 
 // overWords writes a limit that is swept.
 func overWords(s query.Span) string {
-	return s.Return + map[string]string{"at_most": " ≤", "at_least": " ≥"}[s.Kind]
+	return s.Return + map[string]string{query.AtMost: " ≤", query.AtLeast: " ≥"}[s.Kind]
 }
 
 // sweepFlags are the values of --sweep.
@@ -239,7 +239,7 @@ func sweptVerdict[P any](plans []P, status func(P) string, undecided error) erro
 func (s sweepFlags) wanted(ctx context.Context, p *loaded) string {
 	free, over := &variation{}, make([]string, len(s))
 	for i, l := range s {
-		for _, kind := range []string{"at_least", "at_most"} {
+		for _, kind := range []string{query.AtLeast, query.AtMost} {
 			free.Bounds = append(free.Bounds, query.Bound{Return: l.Return, Kind: kind, Value: math.Inf(1)})
 		}
 		over[i] = overWords(l)

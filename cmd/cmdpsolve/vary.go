@@ -22,8 +22,8 @@ func (v *variation) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.Maximize, "maximize", "", "maximize this `RETURN` (instead of the problem's goal)")
 	f.StringVar(&v.Minimize, "minimize", "", "minimize this `RETURN` (instead of the problem's goal)")
 	f.Func("at-most", "upper limit of a return, in the place of the problem's; X none takes it away (may be repeated)",
-		v.limit("at_most"))
-	f.Func("at-least", "lower limit of a return, likewise (may be repeated)", v.limit("at_least"))
+		v.limit(query.AtMost))
+	f.Func("at-least", "lower limit of a return, likewise (may be repeated)", v.limit(query.AtLeast))
 	placeholder(f, "at-most", "RETURN=X")
 	placeholder(f, "at-least", "RETURN=X")
 	f.Float64Var(&v.Inflate, "inflate", 0, "let the returns miss the target set by up to this `DISTANCE`")

@@ -1,7 +1,10 @@
 package problem
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -55,4 +58,123 @@ func (h *header) readConstraints(n *node, at *path) {
 			h.misbuilt(item, here, err)
 		}
 	}
+}
+
+// A Constraint bounds one return, on average unless it says otherwise: Always asks for
+// the bounds in every episode, Probability for the bound in episodes of at least that
+// probability, CVaR bounds the mean over the worst episodes, which have that probability. At most one
+// of the three is set; the last two go with one bound. A nil bound is absent.
+type Constraint struct {
+	Return      string   `json:"return" jsonschema:"the name of the return"`
+	AtLeast     *float64 `json:"at_least,omitempty" jsonschema:"lower bound"`
+	AtMost      *float64 `json:"at_most,omitempty" jsonschema:"upper bound"`
+	Always      bool     `json:"always,omitempty" jsonschema:"the bounds hold in every episode, not on average alone"`
+	Probability *float64 `json:"probability,omitempty" jsonschema:"the bound holds in an episode with at least this probability"`
+	CVaR        *float64 `json:"cvar,omitempty" jsonschema:"the mean of this part of the episodes, the worst ones, keeps the bound"`
+	// EachStep says that the bounds hold for what is returned at each step, Steps that they do so at some:
+	// "18-22" or "7", counted from 1. Then there may be different bounds for them in the place of one for all:
+	// MostAt and LeastAt. Both are for fleets.
+	EachStep bool   `json:"each_step,omitempty" jsonschema:"the bounds hold at each step, for what a fleet returns there"`
+	Steps    string `json:"steps,omitempty" jsonschema:"the bounds hold at each of these steps, counted from 1, such as 18-22"`
+
+	MostAt, LeastAt []float64 `json:"-"`
+}
+
+// OnAverage reports whether the constraint bounds the expected return.
+func (c *Constraint) OnAverage() bool { return !c.Always && c.Probability == nil && c.CVaR == nil }
+
+// Limited names what the constraint limits: the return, or the mean of the worst episodes.
+func (c *Constraint) Limited() string {
+	switch {
+	case c.EachStep:
+		return c.Return + " at each step"
+	case c.Steps != "":
+		return c.Return + " at each of the steps " + c.Steps
+	}
+	if c.CVaR != nil {
+		return "mean of the worst " + brief(100**c.CVaR, 6) + "% of " + c.Return
+	}
+	return c.Return
+}
+
+// String describes the constraint, such as "fuel ≤ 8", "fuel ≤ 8 always", "fuel ≤ 8 with probability 0.9" or
+// "mean of the worst 10% of fuel ≤ 8".
+func (c *Constraint) String() string {
+	of, when := c.Limited(), ""
+	switch {
+	case c.Always:
+		when = " always"
+	case c.Probability != nil:
+		when = " with probability " + brief(*c.Probability, 6)
+	}
+	var bounds []string
+	for _, list := range []struct {
+		relation string
+		at       []float64
+	}{{" ≥ ", c.LeastAt}, {" ≤ ", c.MostAt}} {
+		if list.at != nil {
+			bounds = append(bounds, of+list.relation+briefList(list.at))
+		}
+	}
+	if c.AtLeast != nil {
+		bounds = append(bounds, of+" ≥ "+brief(*c.AtLeast, 6)+when)
+	}
+	if c.AtMost != nil {
+		bounds = append(bounds, of+" ≤ "+brief(*c.AtMost, 6)+when)
+	}
+	return strings.Join(bounds, ", ")
+}
+
+// briefList writes numbers for people, the first of many.
+func briefList(list []float64) string {
+	const most = 6
+	var parts []string
+	for _, x := range list[:min(most, len(list))] {
+		parts = append(parts, brief(x, 6))
+	}
+	if len(list) > most {
+		parts = append(parts, "…")
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// Check returns an error for bounds that contradict each other or that no episode can keep in the way
+// they say. Errors that concern a member are [MemberError]s.
+func (c *Constraint) Check() error {
+	kinds := 0
+	for _, given := range []bool{c.Always, c.Probability != nil, c.CVaR != nil} {
+		if given {
+			kinds++
+		}
+	}
+	for _, part := range []struct {
+		key   string
+		value *float64
+	}{{"probability", c.Probability}, {"cvar", c.CVaR}} {
+		if part.value != nil && !(*part.value > 0 && *part.value <= 1) {
+			return Inside(fmt.Errorf("problem: got %g: want above 0 and at most 1", *part.value), part.key)
+		}
+	}
+	switch {
+	case c.AtLeast == nil && c.AtMost == nil && c.MostAt == nil && c.LeastAt == nil:
+		return errors.New("problem: no bound: want at_least, at_most or both")
+	case c.Stepwise() && kinds > 0:
+		return errors.New("problem: each_step and steps are for expected returns: want none of always, probability and cvar")
+	case c.EachStep && c.Steps != "":
+		return errors.New("problem: each_step and steps are given: want one of the two")
+	case !c.Stepwise() && (c.MostAt != nil || c.LeastAt != nil):
+		return errors.New("problem: a list of bounds: want each_step: true or steps, which say at which steps they hold")
+	case c.AtLeast != nil && c.AtMost != nil && *c.AtLeast > *c.AtMost:
+		return fmt.Errorf("problem: at_least %g is above at_most %g", *c.AtLeast, *c.AtMost)
+	case kinds > 1:
+		return fmt.Errorf("problem: %d of always, probability and cvar are given: want one", kinds)
+	case kinds == 1 && !c.Always && c.AtLeast != nil && c.AtMost != nil:
+		return errors.New("problem: both bounds are given with a probability or cvar: want a constraint for each")
+	}
+	return nil
+}
+
+// brief writes a number for people with at most the given significant digits.
+func brief(x float64, digits int) string {
+	return strconv.FormatFloat(x+0, 'g', digits, 64) // + 0 makes -0 plain
 }

@@ -37,7 +37,8 @@ func (p *Problem) WithIntervals(iv *cmdp.Intervals) *Problem {
 	return &of
 }
 
-// Widened returns a copy of the problem whose probabilities are known up to so much more on each side, see [cmdp.Widen].
+// Widened returns a copy of the problem whose probabilities are known up to so much more on each side, see
+// [cmdp.Widen].
 func (p *Problem) Widened(width float64) (*Problem, error) {
 	iv, err := cmdp.Widen(p.Model, p.Intervals, width)
 	if err != nil {

@@ -27,7 +27,7 @@ type Change struct {
 // A Bound is a limit on one side of a return, or of what the Return of a [Limit] names.
 type Bound struct {
 	Return string `json:"return"`
-	// Kind is at_least or at_most.
+	// Kind is [AtLeast] or [AtMost].
 	Kind string `json:"kind"`
 	// Value is infinite for no limit.
 	Value float64 `json:"value"`
@@ -174,7 +174,7 @@ func bound(c *problem.Constraint, atLeast bool) **float64 {
 
 // limit puts a bound in the place of those on its side of what it names.
 func (e *edit) limit(b Bound) error {
-	atLeast, changed := b.Kind == "at_least", -1
+	atLeast, changed := b.Kind == AtLeast, -1
 	for _, l := range e.q.Limits {
 		named := l.Return == b.Return || l.Scope == EveryEpisode && l.expected.name == b.Return
 		if !named || l.AtLeast != atLeast || l.Constraint < 0 || slices.Contains(e.p.Returns, b.Return) {

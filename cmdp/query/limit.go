@@ -2,9 +2,16 @@ package query
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Scope says what a limit is about.
@@ -60,7 +67,13 @@ type expected struct {
 	bound      float64
 }
 
-// Kind is "at_most" or "at_least", "always" for a limit of every episode and "target" for a side of the target.
+// The kinds of a limit with one bound, which are the keys that a file has it under.
+const (
+	AtLeast = "at_least"
+	AtMost  = "at_most"
+)
+
+// Kind is [AtMost] or [AtLeast], "always" for a limit of every episode and "target" for a side of the target.
 func (l *Limit) Kind() string {
 	switch {
 	case l.Scope == EveryEpisode:
@@ -74,9 +87,9 @@ func (l *Limit) Kind() string {
 // side is the key under which a file has a bound.
 func side(atLeast bool) string {
 	if atLeast {
-		return "at_least"
+		return AtLeast
 	}
-	return "at_most"
+	return AtMost
 }
 
 // Enforced reports whether the model offers no choice that may break the limit, which then has no price.
@@ -126,6 +139,117 @@ func (l *Limit) room() float64 {
 // policy can do.
 func (l *Limit) beyond() bool { return l.Scope == WorstEpisodes && l.room() < 0 }
 
+// Rows returns the limit that each row of the task stands for.
+func (q *Query) Rows() []*Limit {
+	rows := make([]*Limit, 0, len(q.Limits))
+	for _, l := range q.Limits {
+		if l.row >= 0 {
+			rows = append(rows, l)
+		}
+	}
+	return rows
+}
+
+// Of returns the limits of a scope.
+func (q *Query) Of(scope Scope) (limits []*Limit) {
+	for _, l := range q.Limits {
+		if l.Scope == scope {
+			limits = append(limits, l)
+		}
+	}
+	return limits
+}
+
+// A Standing says how an answer stands to a limit, in the limit's own units.
+type Standing struct {
+	// Limit is nil for a target set that no list of half-spaces gives, which is one limit as a whole.
+	Limit *Limit
+	// Slack is by how much the answer keeps the limit, NaN if that is not known. Scale is the size by which
+	// rounding errors of Slack are measured.
+	Slack, Scale float64
+	// Price is how much the optimum improves for each unit by which the limit is relaxed. It is NaN without an
+	// optimum, and for limits of every episode.
+	Price float64
+	// Prices are those of the target set as a whole, one for each return; nil for other limits.
+	Prices []float64
+
+	noise float64 // see Shown
+}
+
+// priceNoise is the share of the objective up to which what a price comes to is noise: a degenerate optimum has
+// many prices, and rounding picks one.
+const priceNoise = 1e-9
+
+// Shown is the price, and 0 where over all returns that are possible it changes the objective by less than is
+// certified, or by no more than noise.
+func (s *Standing) Shown() float64 {
+	if s.Scale > 0 && s.Price*s.Scale <= s.noise {
+		return 0
+	}
+	return s.Price
+}
+
+func (s *Standing) setNoise(r *exact.Result) {
+	s.noise = max(math.Abs(r.Objective-r.Bound), priceNoise*math.Abs(r.Objective))
+}
+
+// Standings returns how an answer stands to each limit: to those that are rows of the task, to the target as a
+// whole if it is no list of half-spaces, then to those of every episode.
+func (q *Query) Standings(r *exact.Result) (list []Standing) {
+	rest := slices.Clone(r.Dual) // what the rows leave of it is the price of a curved target
+	sides, rows := q.Scale(), q.Rows()
+	for k, price := range r.Prices {
+		floats.AddScaled(rest, -price.Value, price.Normal)
+		if k >= len(rows) || rows[k].Scope == EveryEpisode {
+			continue // it holds for all returns that are possible, or is listed below
+		}
+		slack, scale := price.Offset, 0.0
+		for i, n := range price.Normal {
+			if n != 0 { // what has no limit may be infinite
+				slack -= n * r.Returns[i]
+				scale += math.Abs(n) * sides[i]
+			}
+		}
+		l := rows[k]
+		list = append(list, Standing{Limit: l, Slack: l.Slack(slack), Scale: l.Slack(scale),
+			Price: l.Price(price.Value)})
+	}
+	if _, polyhedral := q.Task.LinearConstraints(q.Task.Box.Lower(), q.Task.Box.Upper()); !polyhedral {
+		list = append(list, Standing{Slack: math.NaN(), Price: floats.Norm(rest, 2), Prices: rest})
+	}
+	for i := range list {
+		s := &list[i]
+		s.setNoise(r)
+		if r.Status != exact.Optimal || q.Task.Cost == nil {
+			s.Price, s.Prices = math.NaN(), nil
+		}
+	}
+	for _, l := range q.Of(EveryEpisode) {
+		i := slices.Index(q.Returns, l.Return)
+		list = append(list, Standing{Limit: l, Slack: q.slackOfEveryEpisode(l, i, r), Scale: sides[i],
+			Price: math.NaN()})
+	}
+	return list
+}
+
+// slackOfEveryEpisode returns by how much the episode that fares worst under an answer keeps a limit on return
+// i, NaN if it is not known.
+func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
+	policies := Draws(r.Policy, r.Mixture)
+	if len(policies) == 0 {
+		return math.NaN()
+	}
+	slack := math.Inf(1)
+	for _, c := range policies {
+		if l.AtLeast {
+			slack = min(slack, 0-monitor.Greatest(q.Model, c.Policy, i, -1)-l.Bound)
+		} else {
+			slack = min(slack, l.Bound-monitor.Greatest(q.Model, c.Policy, i, 1))
+		}
+	}
+	return slack
+}
+
 // words writes a bound, such as "fuel ≤ 8 always".
 func words(of string, atLeast bool, bound, after string) string {
 	relation := " ≤ "
@@ -136,6 +260,11 @@ func words(of string, atLeast bool, bound, after string) string {
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// short6 writes a number for people with at most six significant digits.
+func short6(x float64) string {
+	return strconv.FormatFloat(x+0, 'g', 6, 64) // + 0 makes -0 plain
+}
 
 // maxThresholds bounds the thresholds of a limit on the worst episodes.
 const maxThresholds = 10_000
@@ -164,4 +293,27 @@ func (l *Limit) setThresholds(totals func(bound float64) []float64, of string) e
 			"coarser resolution", of, maxThresholds)
 	}
 	return nil
+}
+
+// Expression writes a linear form of the returns for people, such as "reward + 2 cost".
+func (q *Query) Expression(coefficients []float64) string {
+	var b strings.Builder
+	for i, x := range coefficients {
+		if x == 0 {
+			continue
+		}
+		switch {
+		case b.Len() == 0 && x < 0:
+			b.WriteString("-")
+		case x < 0:
+			b.WriteString(" - ")
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		}
+		if size := math.Abs(x); size != 1 {
+			b.WriteString(strconv.FormatFloat(size, 'g', 3, 64) + " ")
+		}
+		b.WriteString(q.Returns[i])
+	}
+	return b.String()
 }

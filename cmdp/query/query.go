@@ -7,13 +7,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/geometry"
 )
 
 // A Query is a compiled problem. It is immutable and safe for concurrent use.
@@ -65,66 +63,6 @@ func New(ctx context.Context, p *problem.Problem, opts Options) (*Query, error) 
 		return nil, errors.New("query: want a problem with a model, a fleet or a simulator")
 	}
 	return (&family{declared: len(p.Returns), opts: opts}).compile(ctx, p, opts.Thresholds)
-}
-
-// query returns the query for a problem of which the limits are known.
-func (f *family) query(ctx context.Context, c *compiled, p *problem.Problem, u *unfolding) (*Query, error) {
-	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f,
-		options: u.opts}
-	if err := q.place(); err != nil {
-		return nil, p.Located(err)
-	}
-	err := q.setTask(ctx)
-	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
-		return nil, p.Located(err)
-	}
-	return q, p.Located(err)
-}
-
-// place gives limits their coordinates and their rows in the task.
-func (q *Query) place() error {
-	row := 0
-	for _, l := range q.Limits {
-		if l.row < 0 {
-			continue
-		}
-		i := slices.Index(q.Returns, l.expected.name)
-		if i < 0 {
-			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
-		}
-		// Of a total that is rounded, a limit is about the bound that keeps it for certain.
-		side := upperBound
-		if l.expected.atLeast {
-			side = lowerBound
-		}
-		if j := slices.Index(q.Returns, l.expected.name+side); j >= 0 {
-			i = j
-		}
-		l.expected.coordinate, l.row = i, row
-		row++
-	}
-	return nil
-}
-
-// Rows returns the limit that each row of the task stands for.
-func (q *Query) Rows() []*Limit {
-	rows := make([]*Limit, 0, len(q.Limits))
-	for _, l := range q.Limits {
-		if l.row >= 0 {
-			rows = append(rows, l)
-		}
-	}
-	return rows
-}
-
-// Of returns the limits of a scope.
-func (q *Query) Of(scope Scope) (limits []*Limit) {
-	for _, l := range q.Limits {
-		if l.Scope == scope {
-			limits = append(limits, l)
-		}
-	}
-	return limits
 }
 
 // At compiles the problem with other thresholds of the worst episodes; it returns q itself if they are nil.

@@ -115,8 +115,8 @@ func (q *Query) Side(name string) (kind string, err error) {
 	if names := q.Limitable(); !slices.Contains(names, name) {
 		return "", unusable("unknown return %q: want %s", name, strings.Join(names, ", "))
 	}
-	_, below := q.Given("at_least", name)
-	_, above := q.Given("at_most", name)
+	_, below := q.Given(AtLeast, name)
+	_, above := q.Given(AtMost, name)
 	if below && above {
 		return "", fmt.Errorf("%s %w", name, ErrSides)
 	}

@@ -6,146 +6,38 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"cmdpsolve/cmdp"
-	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
-	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
-// ranges remembers the extremes of the total return of a model, which are problems of
-// their own.
-type ranges struct {
-	mu           sync.Mutex
-	lower, upper []float64
-}
-
-// of sets lower and upper to the extremes of the total return.
-func (r *ranges) of(ctx context.Context, planner *exact.Planner, lower, upper []float64) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lower == nil {
-		least, most, err := planner.Ranges(ctx, exact.Options{})
-		if err != nil {
-			return problem.Inside(err, "discount")
+// place gives limits their coordinates and their rows in the task.
+func (q *Query) place() error {
+	row := 0
+	for _, l := range q.Limits {
+		if l.row < 0 {
+			continue
 		}
-		for i := range least {
-			least[i], most[i] = max(least[i], -exact.Boundless), min(most[i], exact.Boundless)
+		i := slices.Index(q.Returns, l.expected.name)
+		if i < 0 {
+			return problem.Inside(unknownReturn(l.expected.name, q.Returns), "constraints", l.Constraint)
 		}
-		r.lower, r.upper = least, most
-	}
-	copy(lower, r.lower)
-	copy(upper, r.upper)
-	return nil
-}
-
-// box returns the box of possible returns: with a horizon, the sums of the
-// extremes of single steps, cut to the promised range of the return to go; with
-// a discount below 1, the geometric series of the extremes; with discount 1, bounds of
-// the expected total return over all policies, [exact.Boundless] where it may be infinite; of
-// long-run averages, the extremes of single steps. Errors say which key of the file they are about.
-func (q *Query) box(ctx context.Context) (*geometry.Box, error) {
-	m, shape, d := q.Model, q.Shape(), len(q.Returns)
-	lower, upper := make([]float64, d), make([]float64, d)
-	key := "returns"
-	switch {
-	case q.Fleet() != nil:
-		low, high, err := q.Fleet().planner.Exact().Extent(ctx)
-		if err != nil {
-			return nil, err
+		// Of a total that is rounded, a limit is about the bound that keeps it for certain.
+		side := upperBound
+		if l.expected.atLeast {
+			side = lowerBound
 		}
-		lower, upper = low, high
-	case shape != nil:
-		shape.ReturnToGo(lower, upper, 0)
-	case m.Average():
-		key = "criterion"
-		stepRange(m, lower, upper)
-	case m.Discount() == 1:
-		key = "discount"
-		if q.Uncertain() { // what totals can be depends on the model of the set
-			for i := range lower {
-				lower[i], upper[i] = -exact.Boundless, exact.Boundless
-			}
-		} else if err := q.extremes(ctx, lower, upper); err != nil {
-			return nil, err
+		if j := slices.Index(q.Returns, l.expected.name+side); j >= 0 {
+			i = j
 		}
-		low, high := make([]float64, d), make([]float64, d)
-		stepRange(m, low, high)
-		for i := range lower {
-			if m.Mean(i) {
-				lower[i], upper[i] = low[i], high[i]
-			}
-		}
-	default:
-		key = "discount"
-		stepRange(m, lower, upper)
-		for i := range lower {
-			lower[i] /= 1 - m.Discount()
-			upper[i] /= 1 - m.Discount()
-		}
-	}
-	for i := range lower {
-		if math.IsInf(lower[i], 0) || math.IsInf(upper[i], 0) || math.IsInf(upper[i]-lower[i], 0) {
-			return nil, problem.Inside(fmt.Errorf("return %s: its possible values, from %g to %g, are too far apart",
-				q.Returns[i], lower[i], upper[i]), key)
-		}
-	}
-	return geometry.NewBox(lower, upper)
-}
-
-// extremes sets lower and upper to bounds of the totals. In a large model they are not sought for limits and
-// goals of single returns alone: signs of returns bound what they can, and the box is as wide elsewhere as
-// where totals may be infinite.
-func (q *Query) extremes(ctx context.Context, lower, upper []float64) error {
-	if q.Model.States() < threshold.Ranged || q.Model.Means() || q.Problem.Goal.Cost != nil || q.Problem.Target != nil {
-		planner, err := q.Planner()
-		if err != nil {
-			return err
-		}
-		return q.compiled.ranges.of(ctx, planner, lower, upper)
-	}
-	stepRange(q.Model, lower, upper)
-	for i := range lower {
-		below, above := lower[i] < 0, upper[i] > 0
-		lower[i], upper[i] = 0, 0
-		if below {
-			lower[i] = -exact.Boundless
-		}
-		if above {
-			upper[i] = exact.Boundless
-		}
+		l.expected.coordinate, l.row = i, row
+		row++
 	}
 	return nil
-}
-
-// stepRange sets lower and upper to the extremes of one step, 0 included if the
-// process can rest.
-func stepRange(m *cmdp.Model, lower, upper []float64) {
-	rows, rests := m.Rows(0), false
-	for i := range lower {
-		lower[i], upper[i] = math.Inf(1), math.Inf(-1)
-	}
-	add := func(returns []float64) {
-		for i, x := range returns {
-			lower[i], upper[i] = min(lower[i], x), max(upper[i], x)
-		}
-	}
-	for s := range m.States() {
-		first, end := rows.Choices(s)
-		rests = rests || first == end
-		for c := first; c < end; c++ {
-			next, _ := rows.Row(c)
-			for e := range next {
-				add(rows.Outcome(c, e))
-			}
-		}
-	}
-	if rests {
-		add(make([]float64, len(lower)))
-	}
 }
 
 // setTask sets Task: the goal as a cost to be minimised, and limits and target as a set within the box of
@@ -177,74 +69,23 @@ func (q *Query) setTask(ctx context.Context) error {
 	return err
 }
 
-// goal returns the goal as a cost.
-func (q *Query) goal(box *geometry.Box) (cost.Cost, error) {
-	g := q.Problem.Goal
-	kind, err := g.Kind()
-	switch {
-	case err != nil:
-		return nil, problem.Inside(err, "goal")
-	case kind == "":
-		return nil, nil
-	case g.Cost != nil:
-		c, err := q.curved(box)
-		return c, problem.Inside(err, "goal", "cost")
+// setRows adds the rows of a task: one for each limit that is not kept by what the model offers, one for each
+// side by which the target is given, and those that the kind of the target has.
+func (q *Query) setRows(t *cmdp.Task) {
+	for _, l := range q.Limits {
+		if l.row >= 0 {
+			t.Constraints = append(t.Constraints, q.rowOf(l))
+		}
 	}
-	i := slices.Index(q.Returns, g.Maximize+g.Minimize)
-	if i < 0 {
-		return nil, problem.Inside(fmt.Errorf("unknown return %q", g.Maximize+g.Minimize), "goal", kind)
+	if q.Problem.Target == nil {
+		return
 	}
-	gradient := make([]float64, len(q.Returns))
-	gradient[i] = 1
-	if g.Maximize != "" {
-		gradient[i] = -1
+	q.addSides(t, q.Problem.Target)
+	given := len(t.Constraints)
+	list, _ := t.LinearConstraints(t.Box.Lower(), t.Box.Upper())
+	for _, c := range list[given:] {
+		q.addSide(t, c.Normal, c.Offset)
 	}
-	c, err := cost.NewLinear(gradient, box)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// declared lists the returns that a cost and a target of the file are about: those after them were added to tell
-// about limits.
-func (q *Query) declared() []string { return q.Returns[:q.compiled.declared] }
-
-// curved builds the cost of the goal over a box of all returns.
-func (q *Query) curved(box *geometry.Box) (cost.Cost, error) {
-	g, n, d := q.Problem.Goal, len(q.declared()), len(q.Returns)
-	if n == d {
-		return g.Cost.Build(q.Returns, box)
-	}
-	part, err := geometry.NewBox(box.Lower()[:n], box.Upper()[:n])
-	if err != nil {
-		return nil, err
-	}
-	c, err := g.Cost.Build(q.declared(), part)
-	if err != nil {
-		return nil, err
-	}
-	first := make([][]float64, n)
-	for i := range first {
-		first[i] = make([]float64, d)
-		first[i][i] = 1
-	}
-	return cost.NewPrecomposed(c, first, make([]float64, n), box)
-}
-
-// target builds the target, with all values allowed for returns that it is not about.
-func (q *Query) target() (geometry.Set, error) {
-	n, d := len(q.declared()), len(q.Returns)
-	set, err := q.Problem.Target.Build(n, q.declared())
-	if err != nil || n == d {
-		return set, err
-	}
-	rest, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, d-n),
-		slices.Repeat([]float64{math.Inf(1)}, d-n))
-	if err != nil {
-		return nil, err
-	}
-	return geometry.NewProduct(set, rest)
 }
 
 // setTarget sets Target and Whole of a task that has its Box.
@@ -330,6 +171,149 @@ func (e *expected) narrow(least, most *float64) error {
 		*most = min(*most, e.bound)
 	}
 	return nil
+}
+
+// rowOf returns a limit as a half-space, with the words of the limit.
+func (q *Query) rowOf(l *Limit) cmdp.Constraint {
+	sign := 1.0
+	if l.expected.atLeast {
+		sign = -1
+	}
+	normal := make([]float64, len(q.Returns))
+	normal[l.expected.coordinate] = sign
+	return cmdp.Constraint{Normal: normal, Offset: sign * l.expected.bound, Name: l.Name}
+}
+
+// addSides adds the half-spaces that the target is said to be made of, in the user's numbers.
+func (q *Query) addSides(t *cmdp.Task, s *problem.Set) {
+	switch {
+	case s.Box != nil:
+		for i := range q.declared() {
+			if s.Box.Lower != nil && s.Box.Lower[i] != nil {
+				q.addBound(t, i, -1, *s.Box.Lower[i])
+			}
+			if s.Box.Upper != nil && s.Box.Upper[i] != nil {
+				q.addBound(t, i, 1, *s.Box.Upper[i])
+			}
+		}
+	case s.Halfspace != nil:
+		normal, _ := s.Halfspace.Normal.Vector(q.declared()) // the set was built
+		q.addSide(t, normal, s.Halfspace.Offset)
+	case s.Polytope != nil:
+		for k, a := range s.Polytope.A {
+			q.addSide(t, a, s.Polytope.B[k])
+		}
+	case s.Affine != nil:
+		for k, a := range s.Affine.A {
+			q.addSide(t, a, s.Affine.B[k])
+			minus := make([]float64, len(a))
+			floats.AddScaled(minus, -1, a)
+			q.addSide(t, minus, -s.Affine.B[k])
+		}
+	}
+	for _, part := range s.Intersection {
+		q.addSides(t, part)
+	}
+}
+
+// addBound adds sign·v_i ≤ sign·x.
+func (q *Query) addBound(t *cmdp.Task, i int, sign, x float64) {
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Returns[i], sign < 0, short6(x), ""),
+		Return: q.Returns[i], Bound: x, AtLeast: sign < 0,
+		expected: expected{name: q.Returns[i], coordinate: i, atLeast: sign < 0, bound: x}}
+	q.addLimit(t, l, q.rowOf(l))
+}
+
+// addSide adds normal·v ≤ offset.
+func (q *Query) addSide(t *cmdp.Task, normal []float64, offset float64) {
+	normal = append(slices.Clone(normal), make([]float64, len(q.Returns)-len(normal))...) // see declared
+	size := floats.Norm(normal, 2)
+	for i, x := range normal {
+		if math.Abs(x) == 1 && size == 1 {
+			q.addBound(t, i, x, x*offset)
+			return
+		}
+	}
+	l := &Limit{Scope: OfTarget, Constraint: -1, Name: words(q.Expression(normal), false, short6(offset), ""),
+		Bound:    offset,
+		expected: expected{coordinate: -1, bound: offset}}
+	q.addLimit(t, l, cmdp.Constraint{Normal: normal, Offset: offset, Name: l.Name})
+}
+
+// addLimit adds a side of the target to the limits and the rows.
+func (q *Query) addLimit(t *cmdp.Task, l *Limit, row cmdp.Constraint) {
+	l.row = len(t.Constraints)
+	q.Limits, t.Constraints = append(q.Limits, l), append(t.Constraints, row)
+}
+
+// goal returns the goal as a cost.
+func (q *Query) goal(box *geometry.Box) (cost.Cost, error) {
+	g := q.Problem.Goal
+	kind, err := g.Kind()
+	switch {
+	case err != nil:
+		return nil, problem.Inside(err, "goal")
+	case kind == "":
+		return nil, nil
+	case g.Cost != nil:
+		c, err := q.curved(box)
+		return c, problem.Inside(err, "goal", "cost")
+	}
+	i := slices.Index(q.Returns, g.Maximize+g.Minimize)
+	if i < 0 {
+		return nil, problem.Inside(fmt.Errorf("unknown return %q", g.Maximize+g.Minimize), "goal", kind)
+	}
+	gradient := make([]float64, len(q.Returns))
+	gradient[i] = 1
+	if g.Maximize != "" {
+		gradient[i] = -1
+	}
+	c, err := cost.NewLinear(gradient, box)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// declared lists the returns that a cost and a target of the file are about: those after them were added to tell
+// about limits.
+func (q *Query) declared() []string { return q.Returns[:q.compiled.declared] }
+
+// curved builds the cost of the goal over a box of all returns.
+func (q *Query) curved(box *geometry.Box) (cost.Cost, error) {
+	g, n, d := q.Problem.Goal, len(q.declared()), len(q.Returns)
+	if n == d {
+		return g.Cost.Build(q.Returns, box)
+	}
+	part, err := geometry.NewBox(box.Lower()[:n], box.Upper()[:n])
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.Cost.Build(q.declared(), part)
+	if err != nil {
+		return nil, err
+	}
+	first := make([][]float64, n)
+	for i := range first {
+		first[i] = make([]float64, d)
+		first[i][i] = 1
+	}
+	return cost.NewPrecomposed(c, first, make([]float64, n), box)
+}
+
+// target builds the target, with all values allowed for returns that it is not about.
+func (q *Query) target() (geometry.Set, error) {
+	n, d := len(q.declared()), len(q.Returns)
+	set, err := q.Problem.Target.Build(n, q.declared())
+	if err != nil || n == d {
+		return set, err
+	}
+	rest, err := geometry.NewBox(slices.Repeat([]float64{math.Inf(-1)}, d-n),
+		slices.Repeat([]float64{math.Inf(1)}, d-n))
+	if err != nil {
+		return nil, err
+	}
+	return geometry.NewProduct(set, rest)
 }
 
 // Objective returns the value of the return vector v in the user's own sense: the

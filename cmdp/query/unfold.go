@@ -15,6 +15,7 @@ import (
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/monitor"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/geometry"
 )
 
 // An unfolding compiles a problem: it turns what is asked about the course of episodes into expected returns of
@@ -105,6 +106,20 @@ func (f *family) compile(ctx context.Context, p *problem.Problem, thresholds []f
 	}
 	f.keep(c)
 	return f.query(ctx, c, p, u)
+}
+
+// query returns the query for a problem of which the limits are known.
+func (f *family) query(ctx context.Context, c *compiled, p *problem.Problem, u *unfolding) (*Query, error) {
+	q := &Query{Problem: p, Process: c.process, Limits: u.limits, Notes: c.notes, compiled: c, family: f,
+		options: u.opts}
+	if err := q.place(); err != nil {
+		return nil, p.Located(err)
+	}
+	err := q.setTask(ctx)
+	if err != nil && !errors.Is(err, geometry.ErrEmpty) {
+		return nil, p.Located(err)
+	}
+	return q, p.Located(err)
 }
 
 // keep keeps a compiled problem, if there is room.
