@@ -14,15 +14,14 @@ type backup struct {
 	set     *Set
 	dirs    [][]float64
 	gamma   float64
-	filler  filler
 	waiting []waiting
 	next    []int32     // the successors of the choices that wait
 	values  [][]float64 // of these successors, in each direction
-	// opposite says of each direction that it is the one before, turned round.
-	opposite []bool
-	rooms    []float64 // of the successors of a choice, how much their probabilities may grow
-	probs    []float64 // of the actions of a state
-	sums     []float64 // of each direction
+	lower   []float64   // probabilities of the successors of a choice, at least
+	rooms   []float64   // how much they may grow
+	order   []int32     // of the successors of a choice
+	probs   []float64   // of the actions of a state
+	sums    []float64   // of each direction
 }
 
 // enough is how many successors wait at most, unless one choice has more. Their values fit into a cache of the first
@@ -34,26 +33,14 @@ func (s *Set) newBackup(dirs [][]float64) *backup {
 	most := max(enough, s.longest)
 	b.next = make([]int32, 0, most)
 	for range dirs {
-		b.values = append(b.values, make([]float64, most))
+		b.values = append(b.values, make([]float64, most+lanes))
 	}
-	b.filler = newFiller(s.longest)
-	b.opposite = make([]bool, len(dirs))
-	for j := 1; j < len(dirs); j++ {
-		b.opposite[j] = opposite(dirs[j], dirs[j-1])
-	}
-	b.rooms = make([]float64, s.longest)
+	b.lower = make([]float64, s.longest+lanes)
+	b.rooms = make([]float64, s.longest+lanes)
+	b.order = make([]int32, s.longest)
 	b.probs = make([]float64, s.most)
 	b.sums = make([]float64, len(dirs))
 	return b
-}
-
-func opposite(x, y []float64) bool {
-	for i := range x {
-		if x[i] != -y[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // A waiting choice is one whose successors are known.
@@ -129,65 +116,32 @@ func (b *backup) one(h, c int, v []float64) *waiting {
 // finish sets sums to the greatest values of a choice whose successors' values are loaded.
 func (b *backup) finish(w *waiting) {
 	lower, upper := b.set.bounds(w.kernel, w.choice)
-	exact := lower == nil
-	if exact {
-		_, lower = b.set.kernels[w.kernel].Row(w.choice)
-		upper = lower
-	}
-	n, successors := len(b.dirs), len(lower)
-	upper = upper[:successors]
-	rooms := b.rooms[:successors]
-	for j := 0; j < n; j += 2 { // two directions at a time, the last one twice if their number is odd
-		k := min(j+1, n-1)
-		xs, ys := b.of(w, j)[:successors], b.of(w, k)[:successors]
-		x, y, free, room := 0.0, 0.0, 1.0, 0.0
-		for i, l := range lower {
-			x += l * xs[i]
-			y += l * ys[i]
-			free -= l
-			r := upper[i] - l
-			room += r
-			rooms[i] = r
+	if lower == nil {
+		_, prob := b.set.kernels[w.kernel].Row(w.choice)
+		for j := range b.sums {
+			b.sums[j] = dot(prob, b.of(w, j)) + b.reward(w, j)
 		}
-		b.sums[j], b.sums[k] = x, y
-		if exact || free <= 0 {
+		return
+	}
+	n := len(lower)
+	upper = upper[:n]
+	rooms, free, room := b.rooms[:n], 1.0, 0.0
+	for i, l := range lower {
+		free -= l
+		rooms[i] = upper[i] - l
+		room += rooms[i]
+	}
+	copy(b.lower, lower)
+	clear(b.lower[n : n+lanes])
+	clear(b.rooms[n : n+lanes])
+	free = min(free, room)
+	for j, values := range b.values {
+		if free <= 0 {
+			b.sums[j] = dot(lower, b.of(w, j)) + b.reward(w, j)
 			continue
 		}
-		half := math.Abs(free-room/2) < room/8 // about half is given away
-		pivot := x / (1 - free)                // the mean
-		if !half {
-			pivot = quantile(xs, free/room)
-		}
-		gain, last := b.filler.fill(xs, rooms, free, pivot)
-		b.sums[j] += gain
-		if k == j {
-			continue
-		}
-		switch {
-		case !half:
-			pivot = quantile(ys, free/room)
-		case b.opposite[k]: // about the value that is given away last in the opposite direction
-			pivot += y/(1-free) - last
-		default:
-			pivot = y / (1 - free)
-		}
-		gain, _ = b.filler.fill(ys, rooms, free, pivot)
-		b.sums[k] += gain
+		b.sums[j] = fill(values[w.first:], b.lower, b.rooms, n, free) + b.reward(w, j)
 	}
-	for j := range b.sums {
-		b.sums[j] += b.reward(w, j)
-	}
-}
-
-// quantile guesses the value that a share of some values are above, as if they were spread evenly.
-func quantile(values []float64, share float64) float64 {
-	sum, least := 0.0, math.Inf(1)
-	for _, v := range values {
-		sum += v
-		least = min(least, -v)
-	}
-	mean := sum / float64(len(values))
-	return mean - (least+mean)*(1-2*share)
 }
 
 func dot(x, y []float64) float64 {
@@ -215,7 +169,7 @@ func (b *backup) in(a *Answer, h, c, j int, v []float64) float64 {
 func (b *backup) answer(a *Answer, h, c, j int, v []float64) {
 	lower, upper := b.set.bounds(b.set.kernel(h), c)
 	if lower != nil {
-		b.filler.answer(a.row(h, c), lower, upper, b.of(b.one(h, c, v), j))
+		answer(a.row(h, c), lower, upper, b.of(b.one(h, c, v), j), b.order)
 	}
 }
 
@@ -277,7 +231,7 @@ func (b *backup) rounding(j int, most float64) float64 {
 // (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
 func (s *Set) rounding(most, reward float64) float64 {
 	terms := float64(3*s.longest + s.m.Dim() + s.most + 12)
-	return unit * (terms*(s.mass*most+reward) + float64(divided*s.longest)*s.room*most)
+	return unit * (terms*(s.mass*most+reward) + filled(s.longest)*s.room*most)
 }
 
 // largestReward bounds the magnitude of what a choice returns in direction j, the terms of the sum by their magnitudes.

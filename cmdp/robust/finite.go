@@ -285,7 +285,7 @@ func (f *finite) spread(b *backup, h, c int, x float64, mass, v, room, to []floa
 		prob := nominal
 		if lower != nil {
 			prob = room[:len(next)]
-			b.filler.answer(prob, lower, upper, b.of(w, j))
+			answer(prob, lower, upper, b.of(w, j), b.order)
 		}
 		for i, s := range next {
 			to[int(s)*n+j] += mass[j] * x * prob[i]
