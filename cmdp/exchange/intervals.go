@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cmdpsolve/cmdp/internal/interval"
 )
@@ -44,7 +45,49 @@ func (m *Model) Bounds(c int) (lower, upper []float64) {
 	return nil, nil
 }
 
-// checkIntervals reports the first choice between whose bounds there is no distribution.
+// EndChoice ends a choice whose branches were appended. It returns an error if there is no distribution between their
+// bounds.
+func (m *Model) EndChoice() error {
+	m.Offset = append(m.Offset, m.Branches())
+	lower, upper := m.Bounds(m.Choices() - 1)
+	if lower == nil {
+		return nil
+	}
+	return interval.Check(lower, upper, Tolerance)
+}
+
+// Faults are what is wrong with choices of a model, each with where it is.
+type Faults []string
+
+// Add takes down what is wrong with a choice, the number of one of a state, and the line of the file where it begins, 0
+// if there is none. Without an error it does nothing.
+func (f *Faults) Add(line, state, choice int, err error) {
+	if err == nil {
+		return
+	}
+	at := ""
+	if line > 0 {
+		at = fmt.Sprintf("line %d: ", line)
+	}
+	*f = append(*f, fmt.Sprintf("%sstate %d, choice %d: %v", at, state, choice, err))
+}
+
+// shownFaults is how many faults a message spells out.
+const shownFaults = 50
+
+// Err returns an error that lists the faults, the first 50 one on each line, nil if there are none.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	text := strings.Join(f[:min(len(f), shownFaults)], "\n")
+	if more := len(f) - shownFaults; more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return errors.New(text)
+}
+
+// checkIntervals reports all choices between whose bounds there is no distribution.
 func (m *Model) checkIntervals() error {
 	if m.Lower == nil && m.Upper == nil {
 		return nil
@@ -56,18 +99,16 @@ func (m *Model) checkIntervals() error {
 	if m.Players > 1 {
 		return errors.New("intervals of probabilities in a game: want one player")
 	}
+	var empty Faults
 	for s := range m.States() {
 		for c := int(m.First[s]); c < int(m.First[s+1]); c++ {
 			lower, upper := m.Bounds(c)
-			if lower == nil {
-				continue
-			}
-			if err := interval.Check(lower, upper, Tolerance); err != nil {
-				return fmt.Errorf("state %d, choice %d: %w", s, c-int(m.First[s]), err)
+			if lower != nil {
+				empty.Add(0, s, c-int(m.First[s]), interval.Check(lower, upper, Tolerance))
 			}
 		}
 	}
-	return nil
+	return empty.Err()
 }
 
 // NoIntervals returns an error if probabilities are intervals, for formats that have none.

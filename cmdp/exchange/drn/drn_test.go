@@ -127,6 +127,23 @@ state 1 init "a b""c"
 	}
 }
 
+// TestEmptyIntervals reads a file with all kinds of choices that have no distribution between their bounds: each is
+// named with the line of its action.
+func TestEmptyIntervals(t *testing.T) {
+	text := "@type: MDP\n@value_type: double-interval\n@parameters\n\n@reward_models\n\n@nr_states\n2\n@nr_choices\n5\n" +
+		"@model\nstate 0 init\n\taction a\n\t\t0 : [0.6, 0.9]\n\t\t1 : [0.5, 0.9]\n\taction b\n\t\t0 : [0, 1]\n" +
+		"\t\t1 : [0, 1]\n\taction c\n\t\t0 : [0.1, 0.3]\n\t\t1 : [0.2, 0.4]\nstate 1\n\taction a\n" +
+		"\t\t0 : [0.7, 0.2]\n\taction b\n\t\t0 : [0.5, 1.5]\n"
+	_, err := drn.Read(strings.NewReader(text), int64(len(text)))
+	want := `drn: line 13: state 0, choice 0: the lower bounds sum to 1.1: want at most 1
+line 19: state 0, choice 2: the upper bounds sum to 0.7: want at least 1
+line 23: state 1, choice 0: [0.7, 0.2]: the lower bound is above the upper one
+line 25: state 1, choice 1: [0.5, 1.5]: want bounds of a probability, from 0 to 1`
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"@type: MDP", "@type: CTMC", "line 13: @type: continuous-time"},

@@ -101,9 +101,11 @@ type reader struct {
 	actions         exchange.ActionNames
 	stateRewards    [][]float64 // of each reward structure
 	actionRewards   [][]float64
-	cells           int64 // values of both
-	state, choice   bool  // a state, or a choice of it, has begun
-	intervals       bool  // probabilities may be intervals
+	cells           int64           // values of both
+	state, choice   bool            // a state, or a choice of it, has begun
+	intervals       bool            // probabilities may be intervals
+	began           int             // the line with which the choice began
+	empty           exchange.Faults // choices without a distribution between their bounds
 }
 
 func (r *reader) read() error {
@@ -119,6 +121,9 @@ func (r *reader) read() error {
 		return err
 	}
 	r.endState()
+	if err := r.empty.Err(); err != nil {
+		return err
+	}
 	return r.finish()
 }
 
@@ -174,7 +179,8 @@ func (r *reader) endState() {
 
 func (r *reader) endChoice() {
 	if r.choice {
-		r.m.Offset = append(r.m.Offset, r.m.Branches())
+		s := r.m.States()
+		r.empty.Add(r.began, s, r.m.Choices()-int(r.m.First[s]), r.m.EndChoice())
 	}
 }
 
@@ -256,7 +262,7 @@ func (r *reader) beginChoice(text []byte) error {
 	if r.m.Choices() == math.MaxInt32 {
 		return r.Errorf("more than 2³¹ choices are not supported")
 	}
-	r.choice = true
+	r.choice, r.began = true, r.Number
 	name, rest := source.Field(text)
 	if string(name) == unlabeled {
 		name = nil
@@ -309,9 +315,6 @@ func (r *reader) probability(text []byte) (lower, upper float64, err error) {
 		return 0, 0, err
 	}
 	upper, err = r.number(bytes.TrimSpace(greatest))
-	if err == nil && lower > upper {
-		err = r.Errorf("%s: the lower bound is above the upper one", source.Quote(string(text)))
-	}
 	return lower, upper, err
 }
 

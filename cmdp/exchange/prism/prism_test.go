@@ -229,6 +229,21 @@ func TestReadsCombinedFiles(t *testing.T) {
 	}
 }
 
+// TestEmptyIntervals reads a file with all kinds of choices that have no distribution between their bounds: each is
+// named with its first line.
+func TestEmptyIntervals(t *testing.T) {
+	text := "# Transitions (IMDP)\n2 5 8\n0 0 0 [0.6,0.9] a\n0 0 1 [0.5,0.9] a\n0 1 0 [0,1] b\n0 1 1 [0,1] b\n" +
+		"0 2 0 [0.1,0.3] c\n0 2 1 [0.2,0.4] c\n1 0 0 [0.7,0.2] a\n1 1 0 [0.5,1.5] b\n"
+	_, err := prism.Read(fstest.MapFS{"m.tra": &fstest.MapFile{Data: []byte(text)}}, "m.tra")
+	want := `prism: line 3: state 0, choice 0: the lower bounds sum to 1.1: want at most 1
+line 7: state 0, choice 2: the upper bounds sum to 0.7: want at least 1
+line 9: state 1, choice 0: [0.7, 0.2]: the lower bound is above the upper one
+line 10: state 1, choice 1: [0.5, 1.5]: want bounds of a probability, from 0 to 1`
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
 		{"m.tra", "(MDP)", "(CTMC)", "prism: continuous-time models (CTMC)"},
@@ -246,7 +261,6 @@ func TestRefuses(t *testing.T) {
 		{"m.tra", "3 4 5", "2 4 5", "line 4: target: got \"2\""},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 0.5 stay", `line 4: the action "stay": want "go"`},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 0.5 go on", "6 fields: want 4, and perhaps an action: STATE CHOICE TARGET"},
-		{"m.tra", "0 0 2 0.5 go", "0 0 2 [0.6,0.5] go", "the lower bound is above the upper one"},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 NaN go", "is not a number"},
 		{"m.tra", "0 0 2 0.5 go", "0 0 2 1.5 go", "1.5 is not a probability"},
 		{"m.tra", "0 1 0 1 stay", "0 2 0 1 stay", "choice 2 of state 0: want the choices 0, 1"},

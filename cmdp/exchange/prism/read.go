@@ -256,9 +256,6 @@ func (t *table) probability(field string) (lower, upper float64, err error) {
 		return 0, 0, err
 	}
 	upper, err = t.number(greatest)
-	if err == nil && lower > upper {
-		err = t.Errorf("%s: the lower bound is above the upper one", source.Quote(field))
-	}
 	return lower, upper, err
 }
 
@@ -314,8 +311,10 @@ type sequence struct {
 	*table
 	r               *reader
 	states          int
-	state           int // the state that has begun; -1 before the first
-	choice          int // the choice of it that has begun
+	state           int             // the state that has begun; -1 before the first
+	choice          int             // the choice of it that has begun
+	began           int             // the line with which it began
+	empty           exchange.Faults // choices without a distribution between their bounds
 	action          string
 	actions         exchange.ActionNames
 	branchesOfChain exchange.ActionNames
@@ -333,6 +332,9 @@ func (s *sequence) read() error {
 		return err
 	}
 	s.endChoice()
+	if err := s.empty.Err(); err != nil {
+		return err
+	}
 	m.SetNominal()
 	for len(m.First) <= s.states {
 		m.First = append(m.First, int32(m.Choices()))
@@ -409,6 +411,7 @@ func (s *sequence) begin(state, choice int, action string) error {
 		m.First = append(m.First, int32(m.Choices()))
 	}
 	s.state, s.choice, s.action = state, choice, strings.Clone(action)
+	s.began = s.Number
 	if m.Players > 0 {
 		s.actions.Add(action)
 	}
@@ -418,6 +421,6 @@ func (s *sequence) begin(state, choice int, action string) error {
 func (s *sequence) endChoice() {
 	m := s.r.m
 	if s.choice >= 0 {
-		m.Offset = append(m.Offset, m.Branches())
+		s.empty.Add(s.began, s.state, s.choice, m.EndChoice())
 	}
 }
