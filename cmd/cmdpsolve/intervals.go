@@ -601,7 +601,11 @@ func (p *loaded) notDefined(e *robust.NotDefinedError) string {
 	const most = 8 // named choices
 	var by []string
 	for _, at := range e.At[:min(most, len(e.At))] {
-		by = append(by, fmt.Sprintf("action %s of state %s", p.ActionName(0, at.State, at.Choice), p.StateName(at.State)))
+		name := fmt.Sprintf("action %s of state %s", p.ActionName(0, at.State, at.Choice), p.StateName(at.State))
+		if where := p.IntervalsAt(at.State, at.Choice); where != "" {
+			name += " (" + where + ")"
+		}
+		by = append(by, name)
 	}
 	if more := len(e.At) - len(by); more > 0 {
 		by = append(by, fmt.Sprintf("%d more", more))

@@ -72,6 +72,7 @@ type rowName struct{ step, state, action int }
 type rowBounds struct {
 	next         []int
 	lower, upper []float64
+	line         int // of the file, 0 if it is no text
 }
 
 // successors reads the mapping next of a row. Where one of its probabilities is an interval, the bounds of all are
@@ -86,7 +87,7 @@ func (r *rowReader) successors(n *node, at *path) (bounds *rowBounds) {
 	if !r.pairs(n, at) {
 		return nil
 	}
-	bounds = new(rowBounds)
+	bounds = &rowBounds{line: n.line}
 	for _, m := range n.members {
 		here := path{up: at, name: m.key.text}
 		s, ok := r.state(m.key, &here)
@@ -180,6 +181,7 @@ func (r *rowReader) attach(p *Problem, root *node, names *cmdp.Names) {
 	}
 	var err error
 	twice := -1
+	p.intervalLines, p.intervalFile = make(map[int]int), r.rows
 	p.Intervals, err = cmdp.NewIntervals(p.Model, func(h, c int) (lower, upper []float64) {
 		state, action := int(states[h][c]), int(names.Agent[h][c])
 		bounds := r.bounds[rowName{h + 1, state, action}]
@@ -188,6 +190,9 @@ func (r *rowReader) attach(p *Problem, root *node, names *cmdp.Names) {
 		}
 		if bounds == nil || r.exactAt[rowName{h + 1, state, action}] {
 			return nil, nil
+		}
+		if h == 0 {
+			p.intervalLines[c] = bounds.line
 		}
 		next, _ := p.Model.Rows(h).Row(c)
 		sorted := slices.Sorted(slices.Values(next))

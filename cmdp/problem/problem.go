@@ -71,6 +71,10 @@ type Problem struct {
 
 	head      *head // where the keys of the file stand; nil for problems that were not read from one
 	constants []Constant
+	// intervalLines are the lines where intervals of the choices of the first step stand, in intervalFile if they have
+	// a file of their own.
+	intervalLines map[int]int
+	intervalFile  string
 }
 
 // A Constant is a number that a problem file has a name for, under let.

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -103,6 +104,26 @@ func (x *Process) ActionName(h, s, a int) string {
 		return restAction
 	}
 	return x.of.ActionName(h, x.Declared(s), of)
+}
+
+// IntervalsAt says where the intervals of action a of state s at the first step stand, as in "line 3" or "line 3 of
+// rows.yaml"; "" if they do not stand in a text.
+func (x *Process) IntervalsAt(s, a int) string {
+	if x.Product != nil {
+		s, a = x.Product.State(s), x.Product.Action(0, s, a)
+	}
+	if a < 0 {
+		return ""
+	}
+	first, _ := x.of.Model.Rows(0).Choices(s)
+	line := x.of.intervalLines[first+a]
+	switch {
+	case line == 0:
+		return ""
+	case x.of.intervalFile == "":
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("line %d of %s", line, x.of.intervalFile)
 }
 
 // OpponentName returns the name of action b of the opponent, as ActionName does those of the agent.
