@@ -3,11 +3,13 @@ package robust_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/robust"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -102,45 +104,131 @@ func drawCounts(t *testing.T, rng *rand.Rand, m *cmdp.Model, n uint32) *cmdp.Cou
 	return counts
 }
 
-// TestIntervalOfOneCoin compares the interval of one choice with that of Clopper and Pearson by quantiles of the beta
-// distribution.
-func TestIntervalOfOneCoin(t *testing.T) {
-	k := cmdp.Kernel{First: []int32{0, 1, 1, 1}, Offset: []int{0, 2}, Next: []int32{1, 2}, Prob: []float64{0.5, 0.5},
-		Returns: []float64{1}}
-	m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
-		Kernels: []cmdp.Kernel{k}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct{ k, n uint32 }{{0, 10}, {3, 10}, {10, 10}, {500, 1000}, {0, 0}} {
+// TestIntervalsByFormula compares intervals, of choices with 1 to 600 successors that were seen any number of times,
+// with those of Clopper and Pearson by sums of binomial probabilities, cut with the bound of Weissman et al. The latter
+// is narrower only where other choices have many more successors.
+func TestIntervalsByFormula(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	const wrong = 0.05
+	whole, unvisited := 0, 0
+	for range 5 {
+		const states, large = 600, 10
+		k, choices, probabilities := cmdp.NewKernel(), 0.0, 0.0
+		for s := range states {
+			next := rng.Perm(states)[:1]
+			if s < large {
+				next = rng.Perm(states)[:[]int{1, 2, 3, states, states, states}[rng.IntN(6)]]
+			}
+			prob, b := make([]float64, len(next)), len(next)
+			to := make([]int32, b)
+			for i, s := range next {
+				prob[i], to[i] = 1/float64(b), int32(s)
+			}
+			slices.Sort(to)
+			k.Append(to, prob, []float64{1})
+			k.EndState()
+			if b > 1 {
+				choices++
+				probabilities += float64([]int{b, 1}[min(1, max(0, 3-b))])
+			}
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 1, Dim: 1,
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		counts, err := cmdp.NewCounts(m.Shape(), false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for to, times := range map[int]uint32{1: x.k, 2: x.n - x.k} {
-			if err := counts.Add(0, 0, 0, to, times); err != nil {
-				t.Fatal(err)
+		var seen [states][]float64
+		for s := range states {
+			next, _ := m.Kernel(0).Row(s)
+			most := []uint32{0, 1, 50, 300}[rng.IntN(min(4, 1+states/len(next)))]
+			even := rng.IntN(2) == 0
+			for _, to := range next {
+				times := most
+				if !even {
+					times = rng.Uint32N(most + 1)
+				}
+				seen[s] = append(seen[s], float64(times))
+				if err := counts.Add(0, s, 0, int(to), times); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-		_, iv, known, err := robust.FromCounts(m, counts, true, 0.95)
+		_, iv, known, err := robust.FromCounts(m, counts, true, 1-wrong)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper := iv.Row(0, 0)
-		least, most := 0.0, 1.0
-		if n, seen := float64(x.n), float64(x.k); x.n > 0 {
-			tail := 0.9 * 0.05 / (n * (n + 1)) / 2
-			if x.k > 0 {
-				least = distuv.Beta{Alpha: seen, Beta: n - seen + 1}.Quantile(tail)
+		wantWhole, wantUnvisited := 0, 0
+		for s := range states {
+			b, n := float64(len(seen[s])), floats.Sum(seen[s])
+			lower, upper := iv.Row(0, s)
+			switch {
+			case b == 1:
+				if lower != nil {
+					t.Fatalf("one successor has the interval %v to %v", lower, upper)
+				}
+				continue
+			case n == 0:
+				wantUnvisited++
+				if floats.Max(lower) > 0 || floats.Min(upper) < 1 {
+					t.Fatalf("a choice that was never seen has the intervals %v to %v", lower, upper)
+				}
+				continue
 			}
-			if x.k < x.n {
-				most = 1 - distuv.Beta{Alpha: n - seen, Beta: seen + 1}.Quantile(tail)
+			tail := 0.9 * wrong / probabilities / (n * (n + 1)) / 2
+			half := math.Sqrt(2*math.Log((math.Pow(2, b)-2)*choices*n*(n+1)/(0.1*wrong))/n) / 2
+			plain, cut := 0.0, 0.0
+			for i, k := range seen[s] {
+				least, most := 0.0, 1.0
+				if k > 0 {
+					least = tailed(n, k, tail)
+				}
+				if k < n {
+					most = 1 - tailed(n, n-k, tail)
+				}
+				plain += most - least
+				cut += min(1, k/n+half) - max(0, k/n-half)
+				least, most = max(least, k/n-half), min(most, k/n+half)
+				if math.Abs(lower[i]-least) > 1e-6 || math.Abs(upper[i]-most) > 1e-6 {
+					t.Fatalf("%g of %g: %g to %g: want %g to %g", k, n, lower[i], upper[i], least, most)
+				}
 			}
-		} else if known.Unvisited != 1 {
-			t.Errorf("%d choices are said to be unvisited: want 1", known.Unvisited)
+			if cut < plain {
+				wantWhole++
+			}
 		}
-		if math.Abs(lower[0]-least) > 1e-6 || math.Abs(upper[0]-most) > 1e-6 || math.Abs(lower[1]-(1-most)) > 1e-6 {
-			t.Errorf("%d of %d: %v to %v: want %g to %g", x.k, x.n, lower, upper, least, most)
+		if known.Weissman != wantWhole || known.Unvisited != wantUnvisited {
+			t.Fatalf("%d choices are bounded as a whole and %d unvisited: want %d and %d", known.Weissman,
+				known.Unvisited, wantWhole, wantUnvisited)
+		}
+		whole, unvisited = whole+wantWhole, unvisited+wantUnvisited
+	}
+	if whole == 0 || unvisited == 0 {
+		t.Errorf("%d choices are bounded as a whole and %d unvisited: want some", whole, unvisited)
+	}
+}
+
+// tailed returns the probability with which at least k of n are seen with a given small probability.
+func tailed(n, k, tail float64) float64 {
+	low, high := 0.0, k/n
+	for high-low > 1e-7 {
+		p := (low + high) / 2
+		sum := 0.0
+		for i := k; i <= n; i++ {
+			term := distuv.Binomial{N: n, P: p}.Prob(i)
+			sum += term
+			if term < 1e-20*sum || sum > tail {
+				break
+			}
+		}
+		if sum > tail {
+			high = p
+		} else {
+			low = p
 		}
 	}
+	return low
 }
