@@ -206,7 +206,7 @@ func TestExploreInBrowser(t *testing.T) {
 	for name, try := range map[string]func(*testing.T,
 		context.Context){"feasible": tryFeasible, "early": tryEarly, "infeasible": tryInfeasible,
 		"cancelled": tryCancelled, "memory": tryMemory, "given": tryGiven, "stopped": tryStopped, "marks": tryMarks,
-		"fleet": tryFleet} {
+		"fleet": tryFleet, "width": tryWidth} {
 		t.Run(name, func(t *testing.T) { try(t, chrome) })
 	}
 }
@@ -573,6 +573,34 @@ func tryGiven(t *testing.T, chrome context.Context) {
 	}
 	if s := b.complaints(); s != "" {
 		t.Errorf("the browser complains: %s", s)
+	}
+}
+
+// tryWidth moves the slider of how far probabilities may be off, of a file with intervals and of one without: the page
+// shows what plan does, and says what returns can be. A width above 1 is refused.
+func tryWidth(t *testing.T, chrome context.Context) {
+	const slider, field = `[data-given="interval"] input[type=range]`, `[data-given="interval"] input[type=number]`
+	for _, file := range []string{"../../docs/examples/parcel.yaml", "../../docs/examples/rover.yaml"} {
+		url, stop := serveCommand(t, file)
+		b := open(t, chrome, url)
+		b.drawn()
+		shows := func(want float64) { b.wait(fmt.Sprintf("Math.abs(%s - %v) < 1e-9", shownObjective, want)) }
+		shows(planned(t, file))
+		b.run(chromedp.Focus(slider), chromedp.KeyEvent(kb.ArrowRight))
+		b.wait(fmt.Sprintf("document.querySelector(%q).value > 0", field))
+		width := b.number(fmt.Sprintf("document.querySelector(%q).valueAsNumber", field))
+		shows(planned(t, file, "--interval", strconv.FormatFloat(width, 'g', -1, 64)))
+		b.wait(`document.querySelector("main").innerText.includes(" is between ")`)
+		b.run(chromedp.Click(`[data-save="command"]`))
+		b.wait(fmt.Sprintf(`document.querySelector("#save-text").innerText.includes("--interval %g")`, width))
+		b.run(chromedp.Click("#close"), chromedp.Click("#reset"))
+		shows(planned(t, file))
+		b.run(chromedp.Evaluate(fmt.Sprintf(`(() => { const f = document.querySelector(%q); f.value = 2; f.dispatchEvent(new Event("change", {bubbles: true})); })()`, field), nil))
+		b.wait(`document.querySelector("#wanted").innerText.includes("a width of 2: want 0 to 1")`)
+		if s := b.complaints(); s != "" {
+			t.Errorf("the browser complains: %s", s)
+		}
+		stop()
 	}
 }
 

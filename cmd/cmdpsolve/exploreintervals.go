@@ -55,7 +55,8 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 		a.Notes = append(a.Notes, fmt.Sprintf("%s is between %s and %s.", p.Returns[i], report.Short(b.Least),
 			report.Short(b.Greatest)))
 	}
-	a.Notes = append(a.Notes, "Objective and bound are those of the worst model, returns those of the nominal one.")
+	a.Notes = append(a.Notes, "Objective and bound are those of the worst model; returns, trade-off and histogram "+
+		"are those of the nominal one.")
 	if r.Policy != nil || len(r.Components) > 0 {
 		plan := &played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}
 		if r.Policy != nil {
