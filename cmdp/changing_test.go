@@ -154,3 +154,35 @@ func TestChangingErrors(t *testing.T) {
 		t.Error("no model: no error")
 	}
 }
+
+// TestChangingSwitches counts how often returns change, and wants them to change back as well. With probability 1 they
+// take turns.
+func TestChangingSwitches(t *testing.T) {
+	m, other := twoArms(t, []float64{1, 0}, []float64{0, 3}), twoArms(t, []float64{0, 2}, []float64{4, 1})
+	rng := rand.New(Stream(1, "test"))
+	const episodes = 4000
+	for _, p := range []float64{1, 0.3} {
+		env, err := NewChanging(m, ReturnSchedule{Other: other, Switch: p}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, before := [2]float64{}, 0
+		for k := range episodes {
+			env.Start(rng)
+			now := int(1 - env.Returns().At(0, 0)[0]) // 1 with the returns of other
+			if k == 0 && now != 0 {
+				t.Fatal("the first episode has the returns of the other model")
+			}
+			if now != before {
+				changes[before]++
+			}
+			before = now
+		}
+		sum := changes[0] + changes[1]
+		if slack := 4 * math.Sqrt(p*(1-p)*episodes); math.Abs(sum-p*(episodes-1)) > slack ||
+			math.Abs(changes[0]-changes[1]) > 1 {
+			t.Errorf("with probability %g returns changed %g times in %d episodes: want about %g, as often back as there",
+				p, changes, episodes, p*(episodes-1))
+		}
+	}
+}

@@ -175,3 +175,60 @@ func TestEndlessRefuses(t *testing.T) {
 		t.Error("the run of long-run means starts in state 0 and never anew")
 	}
 }
+
+// TestEndlessMeans compares the mean of a run with the discounted return of what it plays, summed over the distributions
+// of the state step by step. Models are drawn, with two starts, and with states in which nothing can be done.
+func TestEndlessMeans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 6))
+	for trial := range 12 {
+		gamma := 0.3 + 0.5*rng.Float64()
+		spec := ModelSpec{Discount: gamma, Dim: 1, Start: []StartState{{State: 0, Probability: 0.3},
+			{State: 1, Probability: 0.7}}}
+		k := NewKernel()
+		for s := range 4 {
+			if s == 3 || s == 2 && trial%2 == 0 { // nothing happens any more
+				k.EndState()
+				continue
+			}
+			for range 1 + rng.IntN(2) {
+				p := rng.Float64()
+				k.Append([]int32{int32(rng.IntN(3)), 3}, []float64{p, 1 - p}, []float64{rng.NormFloat64()})
+			}
+			k.EndState()
+		}
+		spec.Kernels = []Kernel{k}
+		m, err := NewModel(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, err := NewEndless(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, weight, at := 0.0, 1.0, []float64{0.3, 0.7, 0, 0}
+		for weight > 1e-12 {
+			next := make([]float64, 4)
+			for s, mass := range at {
+				first, end := m.Rows(0).Choices(s)
+				for c := first; c < end; c++ {
+					share := mass / float64(end-first)
+					want += weight * share * m.Rows(0).Returns(c)[0]
+					to, prob := m.Rows(0).Row(c)
+					for i, p := range prob {
+						next[to[i]] += share * p
+					}
+				}
+			}
+			at, weight = next, weight*gamma
+		}
+		const steps = 40_000
+		r := NewEndlessRunner(env, &listening{Uniform: Uniform{env.Shape()}}, uint64(trial))
+		if err := r.Run(t.Context(), steps); err != nil {
+			t.Fatal(err)
+		}
+		// A return of up to 3/(1−γ) in 40,000 steps, of which those between two starts belong together.
+		if got := r.Average()[0]; math.Abs(got-want) > 0.15 {
+			t.Errorf("trial %d: mean %g in %d steps: want %g with discount %g", trial, got, steps, want, gamma)
+		}
+	}
+}

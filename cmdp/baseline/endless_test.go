@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -345,5 +346,91 @@ func TestEndlessRefusals(t *testing.T) {
 		if _, err := New("posterior", c); err == nil {
 			t.Errorf("discount %g was taken", gamma)
 		}
+	}
+}
+
+// threeRooms has a room 0 that is best to stay in, a room 1 from which one may go back, and a room 2 that a bad action of
+// room 0 leads to. All outcomes are certain.
+func threeRooms(t *testing.T) *endlessExample {
+	t.Helper()
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 3)
+	add := func(s, a, next int, r float64) {
+		if err := b.Add(cmdp.Row{State: s, Action: a, Returns: []float64{r, 0},
+			Next: []cmdp.Transition{{Next: next, Probability: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0, 0, 0, 1)
+	add(0, 1, 1, 0.5)
+	add(0, 2, 2, 0)
+	add(1, 0, 0, 0)
+	add(1, 1, 1, 0)
+	add(2, 0, 0, 0)
+	add(2, 1, 2, 0)
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newEndlessExample(t, m, 1, -1)
+}
+
+// TestEndlessCourse wants a plan to say what to do in all states that the run has met, though it never comes there, and
+// actions to be drawn evenly where it has not been. The model is told, so that all draws are the same.
+func TestEndlessCourse(t *testing.T) {
+	ex := threeRooms(t)
+	for _, name := range []string{"psconrl", "posterior"} {
+		c := ex.config(100, 1)
+		c.Knowledge.Support = SupportOf(ex.env.Model())
+		l := newLearner(t, name, c)
+		tr := cmdp.NewTrajectory(ex.env.Shape())
+		for _, s := range [][3]int{{0, 1, 1}, {1, 0, 0}, {0, 0, 0}, {0, 0, 0}} {
+			l.Policy()
+			tr.Steps, tr.States[0], tr.Actions[0], tr.States[1] = 1, s[0], s[1], s[2]
+			l.Observe(tr)
+		}
+		policy, p := l.Policy(), make([]float64, 3)
+		for s, want := range [][]float64{{1, 0, 0}, {1, 0}, {0.5, 0.5}} {
+			policy.Distribution(p[:len(want)], 0, s)
+			if !floats.EqualApprox(p[:len(want)], want, 1e-9) {
+				t.Errorf("%s: room %d has the actions %g: want %g", name, s, p[:len(want)], want)
+			}
+		}
+	}
+}
+
+// TestEndlessMixture wants one of several policies to be played with its weight in the mixture. Whoever leaves room 0 does
+// not come back, and a limit of 0.7 allows to stay in 7 of 10 runs.
+func TestEndlessMixture(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 2)
+	for _, row := range []cmdp.Row{
+		{State: 0, Action: 0, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 0, Probability: 1}}},
+		{State: 0, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{State: 1, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+	} {
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex := newEndlessExample(t, m, 0.7, -0.7)
+	rng := rand.New(rand.NewPCG(30, 9))
+	stay, p := 0.0, make([]float64, 2)
+	const trials = 400
+	for range trials {
+		r, policy, err := planEndless(m, ex.task, exact.Options{Workers: 1}, rng)
+		if err != nil || math.Abs(r.Objective+0.7) > 1e-6 {
+			t.Fatalf("%v, %v: want an objective of −0.7", r, err)
+		}
+		policy.Distribution(p, 0, 0)
+		if p[0] != 0 && p[0] != 1 {
+			t.Fatalf("room 0 has the actions %g: want one of two policies", p)
+		}
+		stay += p[0] / trials
+	}
+	if math.Abs(stay-0.7) > 4*math.Sqrt(0.21/trials) {
+		t.Errorf("a share of %g of the plans stays: want 0.7", stay)
 	}
 }

@@ -253,11 +253,53 @@ func TestSampledSpan(t *testing.T) {
 	if err != nil || p.Status == exact.Infeasible {
 		t.Errorf("%+v, %v: want a policy", p, err)
 	}
+	// Three choices with two possible successors each, and a range of 1: what the plan returns is known to within x/2
+	// times its own span.
+	x := math.Sqrt(2 * (math.Ln2 + math.Log(3/0.05)) / 2000)
+	for i := range p.Known {
+		if want := x * p.Span[i] / 2; math.Abs(p.Known[i]-want) > 1e-12 {
+			t.Errorf("return %d is known to within %g: want %g", i, p.Known[i], want)
+		}
+	}
 	// With one sample of each choice it may look as if nothing led to room 1.
 	for seed := uint64(0); err == nil && seed < 100; seed++ {
 		_, err = PlanSampled(t.Context(), two.env, c, 1, false, rand.New(rand.NewPCG(seed, 1)))
 	}
 	if err == nil || !strings.Contains(err.Error(), "lead to each other") {
 		t.Errorf("samples that do not lead to room 1: %v", err)
+	}
+}
+
+// TestSampledJoined wants half of √x of the objective, and no more than a tenth, to be spent on joining classes at most. Who stays in a room
+// gets 1 or nothing, who leaves gets nothing on the way, and three of four steps may be spent in the good room.
+func TestSampledJoined(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 2)
+	for s := range 2 {
+		at := float64(1 - s)
+		if err := errors.Join(
+			b.Add(cmdp.Row{State: s, Action: 0, Returns: []float64{at, at},
+				Next: []cmdp.Transition{{Next: s, Probability: 1}}}),
+			b.Add(cmdp.Row{State: s, Action: 1, Returns: []float64{0, at},
+				Next: []cmdp.Transition{{Next: 1 - s, Probability: 1}}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex := newEndlessExample(t, m, 0.75, -0.75)
+	for _, n := range []int{1_000, 100_000} {
+		c := ex.config(1, 1)
+		c.Confidence.Failure, c.Knowledge.Span = 0.05, 1
+		p, err := PlanSampled(t.Context(), ex.env, c, n, false, rand.New(rand.NewPCG(1, 1)))
+		if err != nil || p.Joined == nil {
+			t.Fatalf("%+v, %v: want classes that are joined", p, err)
+		}
+		x := math.Sqrt(2 * (math.Ln2 + math.Log(4/0.05)) / float64(n))
+		most := min(0.1, math.Sqrt(x)/2)
+		if p.Joined.Loss > 0.55*most || p.Joined.Loss < 0.45*most { // half of it is left for the search
+			t.Errorf("%d samples: a loss of %g: want half of %g", n, p.Joined.Loss, most)
+		}
 	}
 }

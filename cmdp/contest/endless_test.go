@@ -1,0 +1,122 @@
+package contest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/cmdp/query"
+)
+
+// endlessContest is a contest of posterior on a problem of long-run means with states, starts and transitions in YAML.
+func endlessContest(t *testing.T, text string) (*Contest, error) {
+	t.Helper()
+	p, err := problem.Parse("drawn", []byte("format: cmdp/1\ncriterion: average\n"+text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := query.New(t.Context(), p, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Defaults()
+	settings.Algorithms, settings.Steps, settings.Seeds = []string{"posterior"}, 10, 1
+	return New(t.Context(), q, settings, Options{Unsolved: true})
+}
+
+// TestCommunicating compares which models are refused with all pairs of states: a run is refused where it may come to a
+// state, from any of its starts, that it cannot leave again for another one it may come to.
+func TestCommunicating(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 7))
+	refused := 0
+	const trials, states = 150, 4
+	for trial := range trials {
+		var leads [states][states]bool
+		var text strings.Builder
+		starts := []int{rng.IntN(states), rng.IntN(states)}
+		if starts[0] == starts[1] {
+			starts = starts[:1]
+		}
+		fmt.Fprintf(&text, "states: %d\nreturns: [r]\ngoal: {maximize: r}\nstart: {", states)
+		for i, s := range starts {
+			fmt.Fprintf(&text, "%s%d: %g", []string{"", ", "}[i], s, 1/float64(len(starts)))
+		}
+		text.WriteString("}\ntransitions:\n")
+		for s := range states {
+			leads[s][s] = true
+			for a := range 1 + rng.IntN(2) {
+				to := rng.IntN(states)
+				leads[s][to] = true
+				fmt.Fprintf(&text, "  - {state: %d, action: %d, next: {%d: 1}, returns: [1]}\n", s, a, to)
+			}
+		}
+		for k := range states {
+			for i := range states {
+				for j := range states {
+					leads[i][j] = leads[i][j] || leads[i][k] && leads[k][j]
+				}
+			}
+		}
+		want := true
+		for _, s := range starts {
+			for _, other := range starts {
+				for i := range states {
+					for j := range states {
+						if leads[s][i] && leads[other][j] && !leads[i][j] {
+							want = false
+						}
+					}
+				}
+			}
+		}
+		_, err := endlessContest(t, text.String())
+		if want != (err == nil) || err != nil && !strings.Contains(err.Error(), "communicating") {
+			t.Errorf("trial %d: %v: want it played: %v\n%s", trial, err, want, text.String())
+		}
+		if err != nil {
+			refused++
+		}
+	}
+	if refused < trials/4 || refused > trials*3/4 {
+		t.Errorf("%d of %d models are refused: the test has not tried both", refused, trials)
+	}
+}
+
+// TestEndlessMetrics compares the metrics of a run with their definitions: the regret of the mean, its distance from the
+// limits, the largest excess over one of them, and these times the steps.
+func TestEndlessMetrics(t *testing.T) {
+	c, err := endlessContest(t, `states: 1
+start: 0
+returns: [r, x, y]
+goal: {maximize: r}
+constraints: [{return: x, at_most: 0.5}, {return: y, at_least: 0.25}, {return: x, at_least: 0.125}]
+transitions:
+  - {state: 0, action: 0, next: {0: 1}, returns: [0, 0, 0]}
+  - {state: 0, action: 1, next: {0: 1}, returns: [1, 1, 1]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Run{Trial: &Trial{Contest: c}}
+	rng := rand.New(rand.NewPCG(30, 8))
+	for range 100 {
+		v := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
+		over := []float64{max(0, v[1]-0.5, 0.125-v[1]), max(0, 0.25-v[2])}
+		m := baseline.Metrics{Episodes: 40, Average: v, Violation: math.Hypot(over[0], over[1])}
+		r.measureMean(&m, -0.75)
+		for _, x := range []struct {
+			name      string
+			got, want float64
+		}{{"regret", m.Regret, 0.75 - v[0]}, {"weak regret", m.RealizedWeakRegret, 40 * (0.75 - v[0])},
+			{"largest excess", m.MaxViolation, max(over[0], over[1])},
+			{"weak violation", m.RealizedWeakViolation, 40 * max(over[0], over[1])}} {
+			if math.Abs(x.got-x.want) > 1e-9 {
+				t.Fatalf("mean %g: %s %g: want %g", v, x.name, x.got, x.want)
+			}
+		}
+	}
+}
