@@ -349,8 +349,8 @@ func TestEndlessRefusals(t *testing.T) {
 	}
 }
 
-// threeRooms has a room 0 that is best to stay in, a room 1 from which one may go back, and a room 2 that a bad action of
-// room 0 leads to. All outcomes are certain.
+// threeRooms has a room 0 that is best to stay in, a room 1 from which one may go back, and a room 2 that a bad
+// action of room 0 leads to. All outcomes are certain.
 func threeRooms(t *testing.T) *endlessExample {
 	t.Helper()
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 3)
@@ -398,8 +398,8 @@ func TestEndlessCourse(t *testing.T) {
 	}
 }
 
-// TestEndlessMixture wants one of several policies to be played with its weight in the mixture. Whoever leaves room 0 does
-// not come back, and a limit of 0.7 allows to stay in 7 of 10 runs.
+// TestEndlessMixture wants one of several policies to be played with its weight in the mixture. Whoever leaves
+// room 0 does not come back, and a limit of 0.7 allows to stay in 7 of 10 runs.
 func TestEndlessMixture(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 2)
 	for _, row := range []cmdp.Row{

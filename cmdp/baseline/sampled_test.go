@@ -270,8 +270,9 @@ func TestSampledSpan(t *testing.T) {
 	}
 }
 
-// TestSampledJoined wants half of √x of the objective, and no more than a tenth, to be spent on joining classes at most. Who stays in a room
-// gets 1 or nothing, who leaves gets nothing on the way, and three of four steps may be spent in the good room.
+// TestSampledJoined wants at most half of √x of the objective, and no more than a tenth, to be spent on joining
+// classes. Who stays in a room gets 1 or nothing, who leaves gets nothing on the way, and three of four steps may
+// be spent in the good room.
 func TestSampledJoined(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 2)
 	for s := range 2 {

@@ -86,8 +86,8 @@ func TestCommunicating(t *testing.T) {
 	}
 }
 
-// TestEndlessMetrics compares the metrics of a run with their definitions: the regret of the mean, its distance from the
-// limits, the largest excess over one of them, and these times the steps.
+// TestEndlessMetrics compares the metrics of a run with their definitions: the regret of the mean, the largest
+// excess over one of the limits, and these times the steps.
 func TestEndlessMetrics(t *testing.T) {
 	c, err := endlessContest(t, `states: 1
 start: 0
