@@ -177,7 +177,8 @@ func TestEndlessRefuses(t *testing.T) {
 }
 
 // TestEndlessMeans compares the mean of a run with the discounted return of what it plays, summed over the
-// distributions of the state step by step. Models are drawn, with two starts, and with states in which nothing can be done.
+// distributions of the state step by step. Models are drawn, with two starts, and with states in which nothing can
+// be done.
 func TestEndlessMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 6))
 	for trial := range 12 {
