@@ -34,13 +34,10 @@ type forwardPurifier struct {
 	outOfSlots bool                 // there were too few slots
 }
 
-// Errors of a pass that has to be made in another way.
-var (
-	errEndless = errors.New("exact: a policy goes on for ever on the way to one without randomisation")
-	errSlots   = errors.New("exact: too many directions at a time")
-)
+// errSlots is the error of a pass that has to be made with more slots.
+var errSlots = errors.New("exact: too many directions at a time")
 
-// purify takes randomisation out of a policy, forwards where it goes on for ever in no place on the way.
+// purify takes randomisation out of a policy.
 func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) error {
 	if len(policy.steps[0].Mixed) == 0 {
 		return nil
@@ -52,8 +49,8 @@ func (p *infiniteHorizon) purify(ctx context.Context, policy *Policy, f face) er
 		case err == nil:
 			policy.steps[0] = *st
 			return nil
-		case errors.Is(err, errEndless) || errors.Is(err, markov.ErrSingular):
-			return p.purifyOneByOne(ctx, policy, f)
+		case errors.Is(err, markov.ErrSingular): // the policy stays as it is
+			return nil
 		case !errors.Is(err, errSlots):
 			return err
 		}
@@ -133,11 +130,7 @@ func (w *forwardPurifier) component(ctx context.Context, i int, mixed []int32) e
 	busy := slices.DeleteFunc(slices.Clone(rows), func(row []float64) bool {
 		return !slices.ContainsFunc(row, func(x float64) bool { return x != 0 })
 	})
-	endless, err := w.p.visitor.Within(ctx, w.st, i, busy)
-	if endless {
-		return errEndless
-	}
-	if err != nil {
+	if _, err := w.p.visitor.Within(ctx, w.st, i, busy); err != nil {
 		return err
 	}
 	if len(mixed) > 0 {
@@ -147,6 +140,7 @@ func (w *forwardPurifier) component(ctx context.Context, i int, mixed []int32) e
 				return err
 			}
 		}
+		var err error
 		rows, err = w.leaveComponent()
 		if err != nil {
 			return err
@@ -239,16 +233,13 @@ func (w *forwardPurifier) exchange(ctx context.Context, i int, n int32, a, b int
 		}
 	}
 	if inside {
-		endless, err := p.visitor.Within(ctx, w.st, i, [][]float64{out.state})
-		if endless {
-			return nil, errEndless
-		}
+		forever, err := p.visitor.Within(ctx, w.st, i, [][]float64{out.state})
 		if err != nil {
 			return nil, err
 		}
 		room := make([]markov.WeightedChoice, 0, p.mostActions)
 		for j, x := range out.state {
-			if x == 0 {
+			if x == 0 || slices.Contains(forever, w.lo+int32(j)) { // what does not end counts for nothing
 				continue
 			}
 			for _, t := range p.takenChoices(room[:0], w.st, w.lo+int32(j)) {

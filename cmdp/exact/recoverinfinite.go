@@ -2,7 +2,6 @@ package exact
 
 import (
 	"context"
-	"maps"
 	"math"
 	"slices"
 
@@ -219,41 +218,6 @@ func (p *infiniteHorizon) alreadyPure(policy *Policy, columns []column, f face) 
 	return free == n && (n == 0 || slices.Min(apart) > 1e-10 && nullVector(matrix, n, 1e-6) == nil)
 }
 
-// purifyOneByOne is purify for a policy that may go on for ever, one state after the other. Directions stay
-// what they are while others are added, so that each state is looked at once, and only where the flow changes.
-func (p *infiniteHorizon) purifyOneByOne(ctx context.Context, policy *Policy, f face) error {
-	st := &policy.steps[0]
-	keys := slices.Sorted(maps.Keys(st.Mixed))
-	if len(keys) == 0 {
-		return nil
-	}
-	u := &purifier{face: f, mass: make([]float64, len(keys))}
-	u.onSettled = func(e entry) {
-		st.Actions.Set(e.s, e.a)
-		delete(st.Mixed, int32(e.s))
-	}
-	const fresh = 256 // states after which visits are computed anew: rounding adds up
-	for j := range keys {
-		if j%fresh == 0 {
-			x, err := p.visits(ctx, st, false)
-			if err != nil {
-				return err
-			}
-			for i := j; i < len(keys); i++ {
-				u.mass[i] = p.visitsTo(x, keys[i])
-			}
-		}
-		if err := p.addPair(ctx, u, st, keys, j); err != nil {
-			return err
-		}
-		u.reduce()
-		u.applyShares(st)
-		p.progress.At(purifying, float64(j)/float64(len(keys)), p.m.States())
-	}
-	u.writeProbabilities(policy)
-	return nil
-}
-
 // applyShares makes the policy divide the mass of states that still randomise as the entries do.
 func (p *purifier) applyShares(st *markov.Rule) {
 	total := make(map[int]float64)
@@ -274,68 +238,3 @@ func (p *purifier) applyShares(st *markov.Rule) {
 
 // purifying names the phase of purify in reports of progress.
 const purifying = "taking randomisation out of the policy"
-
-// addPair adds a state that randomises, the j-th of keys, with the directions that it gives.
-func (p *infiniteHorizon) addPair(ctx context.Context, u *purifier, st *markov.Rule, keys []int32, j int) error {
-	s, base := keys[j], len(u.entries)
-	for a, prob := range st.Mixed[s] {
-		if prob == 0 {
-			continue
-		}
-		u.entries = append(u.entries, entry{0, int(s), a, u.mass[j] * prob})
-		for _, d := range u.directions {
-			d.on = append(d.on, d.state[j]*prob)
-		}
-	}
-	for other := base + 1; other < len(u.entries); other++ {
-		d, err := p.exchange(ctx, st, u.entries, base, other, keys)
-		if err != nil {
-			return err
-		}
-		u.directions = append(u.directions, d)
-	}
-	return nil
-}
-
-// exchange returns the direction of moving one unit of mass from entry j to entry i
-// of the same state, with what it changes of the visits of keys.
-func (p *infiniteHorizon) exchange(ctx context.Context, st *markov.Rule, entries []entry, i, j int,
-	keys []int32) (*exchangeDirection, error) {
-	d, first := p.dim(), int(p.k.First[entries[i].s])
-	out := &exchangeDirection{effect: make([]float64, d), on: make([]float64, len(entries)),
-		state: make([]float64, len(keys))}
-	change := p.visitor.Change()
-	for _, part := range []struct {
-		c    int
-		sign float64
-	}{{first + entries[i].a, 1}, {first + entries[j].a, -1}} {
-		floats.AddScaled(out.effect, part.sign, p.k.ReturnsOf(part.c, d))
-		next, prob := p.k.Row(part.c)
-		for k, to := range next {
-			if x := part.sign * p.gamma * prob[k]; x != 0 {
-				change.Add(p.quotient.Number[to], x)
-			}
-		}
-	}
-	if err := change.Solve(ctx, st); err != nil {
-		return nil, err
-	}
-	p.addChange(out.effect, change, st)
-	for n, e := range entries {
-		out.on[n] = p.visitsTo(&change.Occupancy, int32(e.s)) * st.Mixed[int32(e.s)][e.a]
-	}
-	for n, s := range keys {
-		out.state[n] = p.visitsTo(&change.Occupancy, s)
-	}
-	change.Clear()
-	out.on[i]++
-	out.on[j]--
-	return out, nil
-}
-
-// addChange adds the returns of a change of visits to dst, except where the policy goes on for ever.
-func (p *infiniteHorizon) addChange(dst []float64, c *markov.Change, st *markov.Rule) {
-	total := make([]float64, len(dst))
-	c.Each(func(s int32, x float64) { p.addReturns(total, x, st, s) })
-	floats.AddScaled(dst, 1, total)
-}

@@ -29,7 +29,6 @@ type Visits struct {
 	initialGuess map[int32][]float64
 	wide         map[int32]bool // components, by their first states, that are too wide to be eliminated
 	slow         map[int32]bool // components in which sweeps are slow
-	changed      *Change        // room for a change
 }
 
 // NewVisits returns the visits of policies with discount gamma, 1 for totals. A quotient without merged states,
@@ -116,7 +115,7 @@ func (p *Visits) Solve(ctx context.Context, st *Rule, mass []float64, rough bool
 			continue
 		}
 		if hi > lo+1 {
-			if err := p.solveComponent(ctx, st, lo, hi, true, rough, out); err != nil {
+			if err := p.solveComponent(ctx, st, lo, hi, rough, out); err != nil {
 				return nil, err
 			}
 			continue
@@ -163,7 +162,7 @@ func (p *Visits) propagateAllOut(st *Rule, lo, hi int32, out *Occupancy) {
 }
 
 // solveComponent is Solve for a component of several states.
-func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, again, rough bool, out *Occupancy) error {
+func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, rough bool, out *Occupancy) error {
 	mass := out.Counts[lo:hi]
 	rest := 0.0
 	if rough {
@@ -174,14 +173,10 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, aga
 		rest *= 1e-10
 	}
 	guess := func() []float64 {
-		x := p.initialGuess[lo]
-		if x == nil || !again {
-			x = make([]float64, hi-lo)
+		if p.initialGuess[lo] == nil {
+			p.initialGuess[lo] = make([]float64, hi-lo)
 		}
-		if again {
-			p.initialGuess[lo] = x
-		}
-		return x
+		return p.initialGuess[lo]
 	}
 	if p.gamma == 1 && int(hi-lo) > threshold.Swept && !p.slow[lo] {
 		x := guess()
@@ -337,37 +332,37 @@ func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals
 }
 
 // Within replaces arrivals at the states of component i by the visits that they bring about in it, row by row,
-// without the visits of later components. endless tells that the policy goes on for ever there; the rows are of
-// no use then.
-func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) (endless bool, err error) {
+// without the visits of later components. It returns the states in which the policy goes on for ever there, whose
+// visits are their arrivals.
+func (p *Visits) Within(ctx context.Context, st *Rule, i int, rows [][]float64) (forever []int32, err error) {
 	lo, hi := p.quotient.Component[i], p.quotient.Component[i+1]
 	if hi == lo+1 {
 		var room [4]WeightedChoice
 		leaves := p.leavingShare(p.choose(room[:0], st, lo), lo)
+		if leaves == 0 {
+			return []int32{lo}, nil
+		}
 		for _, row := range rows {
 			row[0] /= leaves
 		}
-		return leaves == 0, nil
+		return nil, nil
 	}
 	rows, err = p.propagateAll(ctx, st, lo, hi, rows)
 	if len(rows) == 0 || err != nil {
-		return false, err
+		return nil, err
 	}
-	forever, _ := p.inducedChain(ctx, st, lo, hi)
+	forever, _ = p.inducedChain(ctx, st, lo, hi)
 	for _, row := range rows {
 		x := row
 		if !p.chain.eliminated(ctx) {
 			x = make([]float64, len(row))
 		}
 		if err := p.chain.Solve(ctx, x, row, true, 0); err != nil {
-			return false, err
+			return nil, err
 		}
 		copy(row, x)
-		for _, n := range forever {
-			endless = endless || row[n-lo] != 0
-		}
 	}
-	return endless, nil
+	return forever, nil
 }
 
 // propagateAll is Within by sweeps in place, where that is the way. It returns the rows that are left.

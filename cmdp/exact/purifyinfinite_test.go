@@ -40,33 +40,29 @@ func drawComponents(t *testing.T, rng *rand.Rand, states, dim int) *cmdp.Model {
 	return m
 }
 
-// TestPurifyWithoutHorizon mixes four policies, which differ in many states, and takes the randomisation out,
-// forwards and one state after the other: what is to be kept stays the same, the cost does not grow, and no
+// TestPurifyWithoutHorizon mixes four policies, which differ in many states, and takes the randomisation out:
+// what is to be kept stays the same, the cost does not grow, and no
 // more states randomise than there are returns to keep.
 func TestPurifyWithoutHorizon(t *testing.T) {
 	type method = func(p *infiniteHorizon, policy *Policy, f face) error
 	for name, purify := range map[string]method{
 		"as it chooses": func(p *infiniteHorizon, policy *Policy, f face) error { return p.purify(t.Context(), policy, f) },
-		"one by one": func(p *infiniteHorizon, policy *Policy,
-			f face) error {
-			return p.purifyOneByOne(t.Context(), policy, f)
-		},
 		"forwards": func(p *infiniteHorizon, policy *Policy, f face) error {
 			return p.purifyForwards(t.Context(), &policy.steps[0], f, 12)
 		},
 	} {
-		t.Run(name, func(t *testing.T) { testPurify(t, name, purify) })
+		t.Run(name, func(t *testing.T) { testPurify(t, purify) })
 	}
 }
 
-func testPurify(t *testing.T, name string, purify func(p *infiniteHorizon, policy *Policy, f face) error) {
+func testPurify(t *testing.T, purify func(p *infiniteHorizon, policy *Policy, f face) error) {
 	bothSizes(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(26, 1))
 		most := 0
 		for trial := range 61 {
 			const dim = 4
 			states := 2 + rng.IntN(60)
-			if trial == 60 && name != "one by one" {
+			if trial == 60 {
 				states = 1500
 			}
 			m := drawComponents(t, rng, states, dim)
