@@ -147,3 +147,27 @@ func BenchmarkGamePlan(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDisorder builds a model from transitions that come in no order, as files of other tools may have them.
+func BenchmarkDisorder(b *testing.B) {
+	const states, actions, successors = 50_000, 4, 10
+	rng := rand.New(rand.NewPCG(1, 1))
+	var c Transitions
+	for _, i := range rng.Perm(states * actions * successors) {
+		s, a, e := i/(actions*successors), i/successors%actions, i%successors
+		c.State, c.Action = append(c.State, int32(s)), append(c.Action, int32(a))
+		c.Next = append(c.Next, int32((s+e*e+1)%states))
+		c.Probability, c.Returns = append(c.Probability, 1.0/successors), append(c.Returns, float64(a))
+	}
+	spec := ModelSpec{Horizon: 2, Dim: 1, Start: []StartState{{State: 0, Probability: 1}}}
+	for b.Loop() {
+		builder := NewBuilder(spec, states)
+		builder.Grow(states*actions, len(c.State))
+		if err := builder.AddTransitions(&c); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := builder.Build(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

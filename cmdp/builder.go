@@ -72,8 +72,8 @@ func room[T any](s []T, n int) []T {
 // row, unless the one before belongs to the same row. Once one comes after another of a later
 // state, each begins a row.
 func (b *Builder) Rows() int {
-	if b.rows.parts != nil && b.rows.count > 0 {
-		return int(b.rows.numberOf(int32(b.rows.count-1))) + 1
+	if b.rows.Offset == nil && len(b.rows.state) > 0 {
+		return int(b.rows.numberOf(int32(len(b.rows.state)-1))) + 1
 	}
 	return len(b.rows.state)
 }
@@ -81,9 +81,6 @@ func (b *Builder) Rows() int {
 // Transitions returns how many transitions were added. Those that Add left out do not
 // count.
 func (b *Builder) Transitions() int {
-	if b.rows.parts != nil {
-		return b.rows.count
-	}
 	return len(b.rows.Next)
 }
 
@@ -245,7 +242,7 @@ func (b *Builder) addColumns(c *Transitions) {
 			before := b.open && key.state < b.here.state
 			b.close()
 			if before {
-				t.loosen(b.states)
+				t.loosen()
 			}
 			if t.Offset == nil {
 				t.add(c, i)

@@ -376,3 +376,6 @@ func (k *Kernel) returnRange(dim int) Interval {
 	}
 	return iv
 }
+
+// longer returns a column with n more entries, whatever these hold.
+func longer[T any](column []T, n int) []T { return slices.Grow(column, n)[:len(column)+n] }

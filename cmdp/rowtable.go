@@ -21,8 +21,7 @@ type rowTable struct {
 	outcomes []float64
 	// begun holds the first transition of each row that was added before the table became
 	// loose, and the first transition that was added since, each a row of its own.
-	begun  []int
-	*parts // of a loose table
+	begun []int
 }
 
 // A rowKey says which choice a row is of.
@@ -36,7 +35,6 @@ func (t *rowTable) key(i int) rowKey {
 func (t *rowTable) grow(rows, transitions int) {
 	if t.Offset == nil {
 		rows = transitions
-		t.added = room(t.added, transitions)
 	} else {
 		t.Offset, t.Distribution, t.Vector = room(t.Offset, rows), room(t.Distribution, rows), room(t.Vector, rows)
 	}
