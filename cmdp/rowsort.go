@@ -7,8 +7,8 @@ import (
 )
 
 // sort sorts the rows by state and by the ranks of their actions, and joins those that are parts of one. Rows that are
-// in order stay as they are. The others become loose and are sorted: a counting sort by state, then one of each state by
-// step, opponent and action. Columns are moved one after the other, since a large file does not fit in memory twice.
+// in order stay as they are. The others become loose and are sorted: a counting sort by state, then one of each state
+// by step, opponent and action. Columns are moved one after the other, since a large file does not fit in memory twice.
 func (s *rowSorter) sort(states int) {
 	if s.Offset != nil && s.inOrder() {
 		return
