@@ -73,6 +73,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 		}
 		since += int(front - from)
 		z.policyChanges = 0
+		z.Progress.At(findingValues, float64(from-lo)/float64(hi-lo), int(hi-lo))
 		changed := hi // the first state that did
 		for a := from; a < front; a += held {
 			b := min(front, a+held)

@@ -214,7 +214,6 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 	evaluated := at != nil // whether the bias is that of the choices
 	const rounds = 10_000
 	p.sweeps = 4
-	few := 0 // rounds that gained less than is aimed at
 	for range rounds {
 		p.Progress.At(findingMeans, math.NaN(), len(states))
 		mean = floats.Dot(dir, best.Mean)
@@ -230,6 +229,9 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		}
 		before = append(before[:0], choices...)
 		if err == nil {
+			if p.Aim > 0 && mean-p.leastResidual(states) <= p.Aim {
+				break
+			}
 			last.keep(p, states, choices, best)
 			better := p.improve(ctx, states, choices, mean)
 			for j, s := range states {
@@ -260,18 +262,11 @@ func (p *LeastMean) policyIteration(ctx context.Context, i int, dir []float64) (
 		// no more than the error of its mean; the class at hand stays then.
 		gained := mean - floats.Dot(dir, found.Mean)
 		rounding := 8 * unit * p.sizes[i]
-		few++
-		if gained >= p.Aim-rounding {
-			few = 0
-		}
 		if gained >= -rounding {
 			found.slow = true
 			*best = *found
 		} else {
 			evaluated = false
-		}
-		if few > 1 {
-			break
 		}
 	}
 	if best.approximate { // returns are promised, of which mixtures keep limits
@@ -439,6 +434,24 @@ func (p *LeastMean) reached(from int32, choices []int32) []int32 {
 		}
 	}
 	return queue
+}
+
+// leastResidual returns the least of what a choice returns and adds to the bias, which no mean is below.
+func (p *LeastMean) leastResidual(states []int32) float64 {
+	least := math.Inf(1)
+	for _, s := range states {
+		for c := p.kernel.First[s]; c < p.kernel.First[s+1]; c++ {
+			if p.ends.Inside[c] {
+				x := p.Reward[c]
+				next, prob := p.successors(c)
+				for j, n := range next {
+					x += prob[j] * (p.Bias[n] - p.Bias[s])
+				}
+				least = min(least, x)
+			}
+		}
+	}
+	return least
 }
 
 // improve changes the choices of a policy wherever another is better by more than rounding, and reports
