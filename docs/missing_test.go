@@ -45,7 +45,7 @@ var functions = []any{
 	baseline.BestOrNearest, baseline.KnowledgeOf, baseline.LinearForm, baseline.New, baseline.NewModel,
 	baseline.NewRecorder, baseline.PlanCredibly,
 	baseline.PlanSampled, baseline.Ranges, baseline.SampleError, baseline.SamplesFor, baseline.SupportOf,
-	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint, contest.ReadLog,
+	contest.MeanInterval, contest.New, contest.NewCheckpoint, contest.Play, contest.ReadCheckpoint,
 	contest.SavedEpisodes,
 	exact.ApproachabilityGap, exact.Branches, exact.CutBox, exact.DeterministicFront, exact.Distance, exact.Evaluate,
 	exact.Front, exact.NewLinearMixer,

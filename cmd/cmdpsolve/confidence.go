@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/contest"
-	"cmdpsolve/cmdp/problem"
-	"cmdpsolve/cmdp/robust"
 )
 
 // confidenceReport says how intervals were made of a log.
@@ -70,24 +66,16 @@ func (c *planCommand) planConfident(ctx context.Context, p *loaded) error {
 		return usage("--interval goes not with --confidence, which makes intervals of the log")
 	}
 	o := &c.credible
-	counts, size, err := contest.ReadLog(o.log, p.Problem.Process(), o.pool, false, true)
-	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
-		return &exitError{exitUsage, errs}
-	} else if err != nil {
-		return usage("--log: %w", err)
+	data := contest.Log{Path: o.log, Pool: o.pool, Support: true}
+	counts, size, err := data.Read(p.Problem.Process())
+	if err != nil {
+		return badLog(err)
 	}
-	m, iv, known, err := robust.FromCounts(p.Problem.Model, counts, o.pool, o.confidence)
+	of, known, err := data.Intervals(p.Problem, counts, o.confidence)
 	if err != nil {
 		return usage("%s: %w", p.name, trim(err))
 	}
-	of := *p.Problem
-	of.Model = m
-	if of.Actions != nil {
-		for len(of.Actions) < m.Kernels() {
-			of.Actions = append(slices.Clip(of.Actions), of.Actions[0])
-		}
-	}
-	q, err := c.compile(ctx, of.WithIntervals(iv), p.name)
+	q, err := c.compile(ctx, of, p.name)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/baseline"
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/problem"
@@ -87,28 +86,28 @@ func (c *planCommand) fitsLogged(p *loaded) error {
 	return p.onePlayer()
 }
 
+// badLog is what is wrong with a log. Errors of a file name it themselves.
+func badLog(err error) error {
+	var inFile problem.Errors
+	if errors.As(err, &inFile) {
+		return &exitError{exitUsage, inFile}
+	}
+	return usage("--log: %w", err)
+}
+
 // planLogged plans from the log.
 func (c *planCommand) planLogged(ctx context.Context, p *loaded) error {
 	o := &c.credible
 	if err := c.fitsLogged(p); err != nil {
 		return err
 	}
-	counts, size, err := contest.ReadLog(o.log, p.Process, o.pool, o.returns == "unknown", o.support == "auto")
-	if errs := (problem.Errors)(nil); errors.As(err, &errs) {
-		return &exitError{exitUsage, errs}
-	} else if err != nil {
-		return usage("--log: %w", err)
-	}
-	cfg := baseline.Config{Settings: cmdp.Settings{Pooled: o.pool}, Shape: p.Model.Shape(), Task: p.Task, Prior: counts,
-		Seed: o.seed}
-	if o.returns == "known" {
-		cfg.Returns = p.Model.KnownReturns()
-	}
-	if o.support == "auto" {
-		cfg.Knowledge.Support = baseline.SupportOf(p.Model)
+	data := contest.Log{Path: o.log, Pool: o.pool, Returns: o.returns == "unknown", Support: o.support == "auto"}
+	counts, size, err := data.Read(p.Process)
+	if err != nil {
+		return badLog(err)
 	}
 	begin := time.Now()
-	plan, err := baseline.PlanCredibly(ctx, cfg, o.level, o.models)
+	plan, err := data.Plan(ctx, p.Query, counts, o.level, o.models, o.seed)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return stopped(err)

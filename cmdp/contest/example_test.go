@@ -7,7 +7,9 @@ import (
 
 	"cmdpsolve/cmdp/contest"
 	"cmdpsolve/cmdp/instance"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
+	"cmdpsolve/cmdp/robust"
 )
 
 // Three learners play a built-in problem with two seeds each.
@@ -46,4 +48,48 @@ func Example() {
 	// optcmdp-bonus, seed 1: violation 1.03
 	// optcmdp-bonus, seed 2: violation 0.96
 	// [dope: it needs a safe policy and its returns]
+}
+
+// A plan from logged transitions keeps its limits in a share of the models that the data leaves possible. With
+// intervals of the log they hold in all models between these.
+func ExampleLog() {
+	ctx := context.Background()
+	p, err := problem.Read("../../docs/examples/two-rooms.yaml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := query.New(ctx, p, query.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	visits := contest.Log{Path: "../../docs/examples/visits.csv", Pool: true, Support: true}
+	counts, size, err := visits.Read(p.Process())
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := visits.Plan(ctx, q, counts, 0.9, 200, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d transitions, limits kept in %.0f%% of the models\n", size.Transitions, 100*plan.Share)
+	uncertain, known, err := visits.Intervals(p, counts, 0.9)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err = query.New(ctx, uncertain, query.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := q.Set(robust.Spec{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := robust.Solve(ctx, set, q.Task, robust.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d probabilities in intervals, plan %v\n", known.Probabilities, r.Status)
+	// Output:
+	// 1000 transitions, limits kept in 91% of the models
+	// 3 probabilities in intervals, plan feasible
 }

@@ -68,36 +68,9 @@ func (c *Contest) readLog() (err error) {
 	if c.opponent != nil {
 		return fmt.Errorf("log %s: a log is for problems with one player", c.Log)
 	}
-	c.cfg.Prior, c.Logged, err = ReadLog(c.Log, c.Query.Process, c.Pool, c.Returns == "unknown", c.Support == "auto")
+	log := Log{Path: c.Log, Pool: c.Pool, Returns: c.Returns == "unknown", Support: c.Support == "auto"}
+	c.cfg.Prior, c.Logged, err = log.Read(c.Query.Process)
 	return err
-}
-
-// ReadLog returns the counts of a log, for learners and planners that pool their counts or
-// not, learn returns or not, and are told the possible successors or not. What is wrong
-// with the file is returned as [problem.Errors].
-func ReadLog(path string, of *problem.Process, pool, returns, support bool) (*cmdp.Counts, problem.LogSize, error) {
-	if of == nil || of.Model == nil {
-		return nil, problem.LogSize{}, fmt.Errorf("log %s: no problem with a model that it is about", path)
-	}
-	sh := of.Model.Shape()
-	if sh == nil {
-		env, err := cmdp.NewEndless(of.Model)
-		if err != nil {
-			return nil, problem.LogSize{},
-				fmt.Errorf("log %s: a log is of episodes or of an endless run, and the problem asks for totals", path)
-		}
-		sh = env.Shape()
-	}
-	var confidence *cmdp.ReturnConfidence
-	if returns {
-		confidence = cmdp.NewReturnConfidence(sh, 0, 0) // learners have their own
-	}
-	counts, err := cmdp.NewCounts(sh, pool, confidence)
-	if err != nil {
-		return nil, problem.LogSize{}, err
-	}
-	size, err := problem.ReadLog(path, of, counts, problem.LogOptions{Returns: returns, Support: support})
-	return counts, size, err
 }
 
 // told lists what of the knowledge an algorithm uses.

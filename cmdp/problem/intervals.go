@@ -29,6 +29,17 @@ const (
 // Fixed reports whether one fixed model is the true one.
 func (u Uncertainty) Fixed() bool { return u.Each == EachModel }
 
+// WithModel returns a copy of the problem with another model that has its states and actions, and a kernel for all
+// steps or one for each. Its probabilities are exact.
+func (p *Problem) WithModel(m *cmdp.Model) *Problem {
+	of := *p
+	of.Model, of.Intervals = m, nil
+	if n := len(of.Actions); n > 0 && n < m.Kernels() {
+		of.Actions = append(slices.Clip(of.Actions), slices.Repeat(of.Actions[n-1:], m.Kernels()-n)...)
+	}
+	return &of
+}
+
 // WithIntervals returns a copy of the problem whose probabilities are known up to the given intervals of its model,
 // nil for exact ones.
 func (p *Problem) WithIntervals(iv *cmdp.Intervals) *Problem {

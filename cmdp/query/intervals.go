@@ -79,15 +79,10 @@ func (q *Query) Evaluate(ctx context.Context, set *robust.Set, policies []Drawn)
 // Ordinary returns the problem with one model in the place of the set. The model has the choices of the process, whose
 // states remember what is remembered.
 func (q *Query) Ordinary(m *cmdp.Model) *problem.Problem {
-	of := *q.Problem
-	of.Model, of.Intervals, of.Uncertainty = m, nil, problem.Uncertainty{}
+	of := q.Problem.WithModel(m)
+	of.Uncertainty = problem.Uncertainty{}
 	if !q.Remembers() {
-		if of.Actions != nil {
-			for len(of.Actions) < m.Kernels() {
-				of.Actions = append(slices.Clip(of.Actions), of.Actions[len(of.Actions)-1])
-			}
-		}
-		return &of
+		return of
 	}
 	of.Returns = q.Returns
 	of.Kinds, of.Labels, of.Coordinates = nil, nil, nil
@@ -119,5 +114,5 @@ func (q *Query) Ordinary(m *cmdp.Model) *problem.Problem {
 	if of.Goal.Cost != nil {
 		of.Goal = problem.Goal{}
 	}
-	return &of
+	return of
 }
