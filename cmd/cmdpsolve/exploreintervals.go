@@ -57,12 +57,6 @@ func (e *explorer) planUncertain(ctx context.Context, p *loaded, keep []int) (*p
 	}
 	a.Notes = append(a.Notes, "Objective and bound are those of the worst model; returns, trade-off and histogram "+
 		"are those of the nominal one.")
-	if r.Policy != nil || len(r.Components) > 0 {
-		plan := &played{of: p, policy: r.Policy, components: r.Components, returns: r.Returns}
-		if r.Policy != nil {
-			plan.agent = r.Policy
-		}
-		a.ID = e.remember(plan, keep)
-	}
+	a.ID = e.rememberPlan(p, r.Policy, r.Components, r.Returns, keep)
 	return a, nil
 }

@@ -267,14 +267,21 @@ func (e *explorer) answer(ctx context.Context, p *loaded, r *exact.Result, keep 
 		}
 		a.Notes = append(a.Notes, conflictNotes(a.Conflict)...)
 	}
-	if r.Policy != nil || len(r.Mixture) > 0 {
-		plan := &played{of: p, policy: r.Policy, components: r.Mixture, returns: r.Returns}
-		if r.Policy != nil {
-			plan.agent = r.Policy
-		}
-		a.ID = e.remember(plan, keep)
-	}
+	a.ID = e.rememberPlan(p, r.Policy, r.Mixture, r.Returns, keep)
 	return a, nil
+}
+
+// rememberPlan keeps the policies of an answer for one player, and returns their number, 0 if there are none.
+func (e *explorer) rememberPlan(p *loaded, policy *exact.Policy, mixture []exact.WeightedPolicy, returns []float64,
+	keep []int) int {
+	plan := &played{of: p, policy: policy, components: mixture, returns: returns}
+	switch {
+	case policy != nil:
+		plan.agent = policy
+	case len(mixture) == 0:
+		return 0
+	}
+	return e.remember(plan, keep)
 }
 
 // shown returns what shows the progress of a solver, ten times a second at most.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -184,6 +185,19 @@ func TestSettings(t *testing.T) {
 	var back Values
 	if err := json.Unmarshal(data, &back); err != nil || !math.IsNaN(back["x"]) || back["z"] != 0.1 || len(back) != 3 {
 		t.Errorf("read back as %v, %v", back, err)
+	}
+}
+
+// TestSettingsAreListed: what a suite file can say is on the list that flags are made of, under the same name.
+func TestSettingsAreListed(t *testing.T) {
+	var listed []string
+	for _, s := range new(Settings).List() {
+		listed = append(listed, s.Name)
+	}
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		if name := f.Tag.Get("yaml"); name != "-" && name != "steps" && !slices.Contains(listed, name) {
+			t.Errorf("%s is not on the list", name)
+		}
 	}
 }
 
