@@ -7,6 +7,7 @@ import (
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 )
 
@@ -90,10 +91,8 @@ func conflictTable(c []conflictReport) *report.Table {
 			needed = "with probability " + report.Short(*r.Probability)
 		case r.Give != r.Give:
 		case r.Needed == r.Needed:
-			needed, give = "≤ "+report.Short(r.Needed), report.Short(r.Give)
-			if strings.Contains(r.Constraint, " ≥ ") {
-				needed = "≥ " + report.Short(r.Needed)
-			}
+			needed = problem.Relation(r.limit != nil && r.limit.AtLeast) + " " + report.Short(r.Needed)
+			give = report.Short(r.Give)
 		default:
 			needed, give = "missed by "+report.Short(r.Give), report.Short(r.Give)
 		}

@@ -171,11 +171,11 @@ func alwaysLimits(p *problem.Problem) []aboutAlways {
 		if !c.Always || (c.AtMost == nil) == (c.AtLeast == nil) {
 			continue
 		}
-		a := aboutAlways{Constraint: i, Name: c.Return + " ≤"}
+		a := aboutAlways{Constraint: i, Name: c.Return + " " + problem.Relation(c.AtLeast != nil)}
 		if c.AtMost != nil {
 			a.Value = *c.AtMost
 		} else {
-			a.Name, a.Value = c.Return+" ≥", *c.AtLeast
+			a.Value = *c.AtLeast
 		}
 		a.Least, a.Most = min(0, 2*a.Value), max(0, 2*a.Value, 1)
 		list = append(list, a)

@@ -9,6 +9,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/cmdp/problem"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -300,7 +301,7 @@ func (d *planReport) fleetLimits(p *loaded) []limitReport {
 		at, known := of[key]
 		if !known {
 			of[key] = len(out)
-			c.Constraint = l.Return + map[bool]string{true: " ≥ ", false: " ≤ "}[l.AtLeast] + report.Short(l.Bound)
+			c.Constraint = l.Return + " " + problem.Relation(l.AtLeast) + " " + report.Short(l.Bound)
 			if list := p.Problem.Constraints[l.Constraint]; l.AtLeast && list.LeastAt != nil ||
 				!l.AtLeast && list.MostAt != nil {
 				c.Constraint = l.Return

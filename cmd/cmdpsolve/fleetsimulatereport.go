@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/fleet"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 )
 
@@ -359,12 +360,9 @@ func (rep *fleetSimulation) groups() *report.Table {
 			if worst.Step > 0 {
 				where = fmt.Sprintf("step %d", worst.Step)
 			}
-			relation := " ≤ "
-			if worst.atLeast {
-				relation = " ≥ "
-			}
-			t.Add(worst.Return+relation+report.Short(worst.Limit), w.Way, where, percent(worst.Broken.Share),
-				report.Rough(worst.Excess), report.Rough(worst.Most))
+			limit := worst.Return + " " + problem.Relation(worst.atLeast) + " " + report.Short(worst.Limit)
+			t.Add(limit, w.Way, where, percent(worst.Broken.Share), report.Rough(worst.Excess),
+				report.Rough(worst.Most))
 		}
 		first = end
 	}

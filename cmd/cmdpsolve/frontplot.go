@@ -8,6 +8,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 	"cmdpsolve/oracle/lp"
 )
@@ -184,15 +185,15 @@ type section struct {
 func (rep *frontReport) contours(r *exact.FrontResult) []chart.Curve {
 	var curves []chart.Curve
 	worst, best := rep.span(2)
-	o, relation := rep.over[2], " ≥ "
+	o := rep.over[2]
 	if o.sign < 0 {
-		worst, best, relation = best, worst, " ≤ "
+		worst, best = best, worst
 	}
 	for _, t := range []float64{0, 0.25, 0.5, 0.75} {
 		level := worst + t*(best-worst)
 		s := section{r: r, over: rep.over, b: 1, c: 2, bound: -o.sign * level}
 		c := s.curve(rep.span(0))
-		c.Name = o.name + relation + report.Brief(level)
+		c.Name = o.name + " " + problem.Relation(o.sign > 0) + " " + report.Brief(level)
 		if len(c.X) > 0 {
 			curves = append(curves, c)
 		}

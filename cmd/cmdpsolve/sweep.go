@@ -16,6 +16,7 @@ import (
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
 	"cmdpsolve/cmdp/chart"
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 
 	"github.com/spf13/pflag"
@@ -58,7 +59,7 @@ const mostSwept = 10_000
 
 // overWords writes a limit that is swept.
 func overWords(s query.Span) string {
-	return s.Return + map[string]string{query.AtMost: " ≤", query.AtLeast: " ≥"}[s.Kind]
+	return s.Return + " " + problem.Relation(s.Kind == query.AtLeast)
 }
 
 // sweepFlags are the values of --sweep.

@@ -108,21 +108,28 @@ func (c *Constraint) String() string {
 		when = " with probability " + brief(*c.Probability, 6)
 	}
 	var bounds []string
-	for _, list := range []struct {
-		relation string
-		at       []float64
-	}{{" ≥ ", c.LeastAt}, {" ≤ ", c.MostAt}} {
-		if list.at != nil {
-			bounds = append(bounds, of+list.relation+briefList(list.at))
-		}
+	add := func(atLeast bool, bound string) { bounds = append(bounds, of+" "+Relation(atLeast)+" "+bound) }
+	if c.LeastAt != nil {
+		add(true, briefList(c.LeastAt))
+	}
+	if c.MostAt != nil {
+		add(false, briefList(c.MostAt))
 	}
 	if c.AtLeast != nil {
-		bounds = append(bounds, of+" ≥ "+brief(*c.AtLeast, 6)+when)
+		add(true, brief(*c.AtLeast, 6)+when)
 	}
 	if c.AtMost != nil {
-		bounds = append(bounds, of+" ≤ "+brief(*c.AtMost, 6)+when)
+		add(false, brief(*c.AtMost, 6)+when)
 	}
 	return strings.Join(bounds, ", ")
+}
+
+// Relation is the sign between what is limited and its bound: "≥" for the least that is allowed, "≤" for the most.
+func Relation(atLeast bool) string {
+	if atLeast {
+		return "≥"
+	}
+	return "≤"
 }
 
 // briefList writes numbers for people, the first of many.

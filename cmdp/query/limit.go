@@ -252,11 +252,7 @@ func (q *Query) slackOfEveryEpisode(l *Limit, i int, r *exact.Result) float64 {
 
 // words writes a bound, such as "fuel ≤ 8 always".
 func words(of string, atLeast bool, bound, after string) string {
-	relation := " ≤ "
-	if atLeast {
-		relation = " ≥ "
-	}
-	return of + relation + bound + after
+	return of + " " + problem.Relation(atLeast) + " " + bound + after
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
