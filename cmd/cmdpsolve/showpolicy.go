@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 
 	"github.com/spf13/pflag"
@@ -118,7 +117,7 @@ func (o *showOptions) shownPolicy(ctx context.Context, p *loaded, r *exact.Resul
 // policyLines lists what a policy does in the states that it reaches.
 func (p *loaded) policyLines(ctx context.Context, policy *exact.Policy) ([]policyLine, error) {
 	m := p.Model
-	visits, err := p.visitsAt(ctx, policy)
+	visits, err := p.Visits(ctx, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -139,73 +138,6 @@ func (p *loaded) policyLines(ctx context.Context, policy *exact.Policy) ([]polic
 		}
 	}
 	return lines, nil
-}
-
-// visitsAt returns at each step how much each state is visited. Without a horizon there is
-// one step, and states that are only passed through on the way to a long-run mean count a little.
-func (p *loaded) visitsAt(ctx context.Context, policy *exact.Policy) ([][]float64, error) {
-	m := p.Model
-	if m.Horizon() == 0 {
-		x, err := exact.Visits(ctx, m, policy, nil)
-		if err != nil {
-			return nil, err
-		}
-		come := p.comesTo(policy)
-		for s := range x {
-			x[s] = max(x[s], 1e-300)
-			if !come[s] {
-				x[s] = 0
-			}
-		}
-		return [][]float64{x}, nil
-	}
-	visits := cmdp.NewEvaluator(m).Occupancy(policy)
-	for h, q := range visits {
-		rows, x := m.Rows(h), make([]float64, m.States())
-		for s := range x {
-			first, end := rows.Choices(s)
-			for _, y := range q[first:end] {
-				x[s] += y
-			}
-		}
-		visits[h] = x
-	}
-	return visits, nil
-}
-
-// comesTo reports which states a stationary policy reaches.
-func (p *loaded) comesTo(policy *exact.Policy) []bool {
-	rows, come := p.Model.Rows(0), make([]bool, p.Model.States())
-	var next []int32
-	add := func(s int32) {
-		if !come[s] {
-			come[s], next = true, append(next, s)
-		}
-	}
-	for _, st := range p.Model.StartStates() {
-		if st.Probability > 0 {
-			add(int32(st.State))
-		}
-	}
-	for len(next) > 0 {
-		s := next[len(next)-1]
-		next = next[:len(next)-1]
-		first, end := rows.Choices(int(s))
-		if first == end {
-			continue
-		}
-		probs := make([]float64, end-first)
-		policy.Distribution(probs, 0, int(s))
-		for a, x := range probs {
-			successors, prob := rows.Row(first + a)
-			for i, to := range successors {
-				if x > 0 && prob[i] > 0 {
-					add(to)
-				}
-			}
-		}
-	}
-	return come
 }
 
 // does writes what a policy does in a state: "go", or "0.7 go, 0.3 stay".

@@ -94,3 +94,71 @@ func (q *Query) limitsMeans(l *Limit, row cmdp.Constraint) bool {
 	}
 	return l.Scope != EveryEpisode
 }
+
+// Visits returns at each step how much each state is visited under a policy. Without a horizon there is one step: it
+// has expected visits, for long-run means shares of the time, and states that are only passed through on the way to
+// these count a little.
+func (q *Query) Visits(ctx context.Context, policy *exact.Policy) ([][]float64, error) {
+	m := q.Model
+	if m.Horizon() == 0 {
+		x, err := exact.Visits(ctx, m, policy, nil)
+		if err != nil {
+			return nil, err
+		}
+		come := q.comesTo(policy)
+		for s := range x {
+			x[s] = max(x[s], 1e-300)
+			if !come[s] {
+				x[s] = 0
+			}
+		}
+		return [][]float64{x}, nil
+	}
+	visits := cmdp.NewEvaluator(m).Occupancy(policy)
+	for h, taken := range visits {
+		rows, x := m.Rows(h), make([]float64, m.States())
+		for s := range x {
+			first, end := rows.Choices(s)
+			for _, y := range taken[first:end] {
+				x[s] += y
+			}
+		}
+		visits[h] = x
+	}
+	return visits, nil
+}
+
+// comesTo reports which states a stationary policy reaches.
+func (q *Query) comesTo(policy *exact.Policy) []bool {
+	rows, come := q.Model.Rows(0), make([]bool, q.Model.States())
+	var next []int32
+	add := func(s int32) {
+		if !come[s] {
+			come[s], next = true, append(next, s)
+		}
+	}
+	for _, st := range q.Model.StartStates() {
+		if st.Probability > 0 {
+			add(int32(st.State))
+		}
+	}
+	for len(next) > 0 {
+		s := next[len(next)-1]
+		next = next[:len(next)-1]
+		first, end := rows.Choices(int(s))
+		if first == end {
+			continue
+		}
+		probs := make([]float64, end-first)
+		policy.Distribution(probs, 0, int(s))
+		for a, x := range probs {
+			successors, prob := rows.Row(first + a)
+			for i, to := range successors {
+				if x > 0 && prob[i] > 0 {
+					add(to)
+				}
+			}
+		}
+	}
+	return come
+}

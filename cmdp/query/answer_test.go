@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestPricesBelowTheNoise: a price that changes the optimum by no more than the certified gap, or a billionth,
@@ -72,6 +75,47 @@ func TestStandingsMakeUpTheDual(t *testing.T) {
 				t.Errorf("trial %d: prices make up %v: want %v", trial, sum, r.Dual)
 				break
 			}
+		}
+	}
+}
+
+// TestVisitsGiveTheReturns: what a policy returns is what it returns in each state, as often as it is there.
+func TestVisitsGiveTheReturns(t *testing.T) {
+	for _, name := range []string{"two-rooms", "corridor", "rover", "clinic", "river"} {
+		p, err := problem.Read("../../docs/examples/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := New(t.Context(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := q.Solve(t.Context(), exact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := make([]float64, len(q.Returns))
+		for _, drawn := range Draws(r.Policy, r.Mixture) {
+			visits, err := q.Visits(t.Context(), drawn.Policy.(*exact.Policy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for h, at := range visits {
+				rows := q.Model.Rows(h)
+				for s, x := range at {
+					first, end := rows.Choices(s)
+					probs := make([]float64, end-first)
+					if len(probs) > 0 {
+						drawn.Policy.Distribution(probs, h, s)
+					}
+					for a, y := range probs {
+						floats.AddScaled(sum, drawn.Weight*x*y, rows.Returns(first+a))
+					}
+				}
+			}
+		}
+		if !floats.EqualApprox(sum, r.Returns, 1e-6) {
+			t.Errorf("%s: visits give %v, the answer has %v", name, sum, r.Returns)
 		}
 	}
 }
