@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cmdpsolve/cmd/cmdpsolve/internal/report"
-	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/query"
 )
 
@@ -122,27 +121,19 @@ func newCheckReport(p *loaded, lower, upper []float64) *checkReport {
 		Missing: p.missing(), Returns: report.Named[rangeReport]{Names: p.Returns}, Rho: report.NaN,
 		Tolerance: report.NaN,
 	}
-	models := []*cmdp.Model{p.Model}
 	if p.isFleet() {
 		rep.Agents = p.Fleet().Fleet.Agents()
 		rep.Returns.Names = p.Problem.Returns
-		models = nil
-		for _, t := range p.Fleet().Types {
-			models = append(models, t.Model)
-		}
 	}
-	for _, m := range models {
-		rep.States += m.States()
-		rep.Choices += m.Choices()
-		rep.Transitions += m.Transitions()
-		rep.Stationary = rep.Stationary && m.Stationary()
-		rep.Random = rep.Random || m.RandomReturns()
+	rep.States, rep.Choices, rep.Transitions = p.Size()
+	for _, q := range p.Members() {
+		rep.Stationary = rep.Stationary && q.Model.Stationary()
+		rep.Random = rep.Random || q.Model.RandomReturns()
 	}
-	m := models[0]
-	if h := m.Horizon(); h > 0 {
+	if h := p.Horizon(); h > 0 {
 		rep.Horizon = &h
 	} else {
-		rep.Discount = report.Number(m.Discount())
+		rep.Discount = report.Number(p.Members()[0].Model.Discount())
 	}
 	rep.lower, rep.upper = lower, upper
 	for i, x := range lower[:len(rep.Returns.Names)] {

@@ -85,7 +85,7 @@ func (e *explorer) planFleet(ctx context.Context, p *loaded, keep []int, progres
 	a.Notes = append(a.Notes, d.fleetNotes(p)...)
 	for k, name := range d.Use.Names {
 		u := usedReport{Name: name, Use: d.Use.Values[k], Prices: d.StepPrices.Values[k]}
-		for h := range p.horizon() {
+		for h := range p.Horizon() {
 			u.AtMost = append(u.AtMost, boundAt(p, name, h+1, false))
 			u.AtLeast = append(u.AtLeast, boundAt(p, name, h+1, true))
 		}

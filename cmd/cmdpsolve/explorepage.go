@@ -62,12 +62,13 @@ const quick = 20_000_000
 
 // describe describes the problem.
 func (e *explorer) describe(ctx context.Context) (*aboutReport, error) {
-	m := e.members()[0].Model
+	m := e.Members()[0].Model
+	states, _, _ := e.Size()
 	a := &aboutReport{Title: e.title(), Name: e.name, Wanted: e.wanted(), Size: e.size(),
 		Target: e.Problem.Target != nil, Extent: report.Number(e.extent()),
 		Goal: goalQuestion{Kind: "none"}, Limits: []query.Bound{}, Tails: []aboutReturn{}, Others: []string{},
 		Always: alwaysLimits(e.Problem), Constants: e.Problem.Constants(), Remembers: []string{}, Game: e.isGame(),
-		Average: m.Average(), Steps: m.Horizon(), States: e.states(),
+		Average: m.Average(), Steps: m.Horizon(), States: states,
 		Large: e.work() > quick, Grid: gridOf(e.Query),
 		Intervals: !e.isGame() && !e.isFleet() && len(e.Of(query.WorstEpisodes)) == 0}
 	switch g := e.Problem.Goal; {

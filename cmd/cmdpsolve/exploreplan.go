@@ -155,7 +155,7 @@ type planAnswer struct {
 func (p *loaded) slow() bool { return p.work() > 1_000_000 }
 
 // work is the number of transitions of all steps.
-func (p *loaded) work() int { return p.transitions() * max(1, p.horizon()) }
+func (p *loaded) work() int { return p.transitions() * max(1, p.Horizon()) }
 
 // An earlyAnswer has the numbers of a plan that is still refined.
 type earlyAnswer struct {
@@ -335,7 +335,8 @@ const (
 func (e *explorer) remember(p *played, keep []int) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	most := max(2, min(keptPlans, keptPlanBytes/(max(1, e.horizon())*e.states())))
+	states, _, _ := e.Size()
+	most := max(2, min(keptPlans, keptPlanBytes/(max(1, e.Horizon())*states)))
 	e.last++
 	p.id = e.last
 	for len(e.plans) >= most {

@@ -61,7 +61,7 @@ func (e *explorer) showPolicy(ctx context.Context, text []byte, _ func(any)) (an
 	if err != nil {
 		return nil, err
 	}
-	if q.Step < -1 || q.Step >= max(1, e.horizon()) {
+	if q.Step < -1 || q.Step >= max(1, e.Horizon()) {
 		return nil, fmt.Errorf("there is no step %d", q.Step+1)
 	}
 	switch opponent := q.Player == "opponent"; {

@@ -36,50 +36,18 @@ func (p *loaded) declared() []string {
 
 // transitions counts those of the model, or of all models of a fleet.
 func (p *loaded) transitions() int {
-	n := 0
-	for _, q := range p.members() {
-		n += q.Model.Transitions()
-	}
+	_, _, n := p.Size()
 	return n
-}
-
-// members are the problems of one agent of each type of a fleet, or the problem itself.
-func (p *loaded) members() []*query.Query {
-	if p.isFleet() {
-		return p.Fleet().Members
-	}
-	return []*query.Query{p.Query}
-}
-
-// states counts those of the model, or of all models of a fleet.
-func (p *loaded) states() int {
-	n := 0
-	for _, q := range p.members() {
-		n += q.Model.States()
-	}
-	return n
-}
-
-// horizon is the number of steps of an episode, 0 without a horizon.
-func (p *loaded) horizon() int {
-	if p.isFleet() {
-		return p.Fleet().Horizon()
-	}
-	return p.Model.Horizon()
 }
 
 // fleetSize describes a fleet in a line.
 func (p *loaded) fleetSize() string {
 	f := p.Fleet()
-	states, choices := 0, 0
-	for _, t := range f.Types {
-		states += t.Model.States()
-		choices += t.Model.Choices()
-	}
+	states, choices, transitions := p.Size()
 	m := f.Types[0].Model
 	return fmt.Sprintf("%s of %s, %s, %s, %s, %s, returns %s", count(f.Agents(), "agent"), count(len(f.Types), "type"),
 		count(states, "state"),
-		count(choices, "choice"), count(p.transitions(), "transition"), timeOf(m, f.Returns, m.Mean),
+		count(choices, "choice"), count(transitions, "transition"), timeOf(m, f.Returns, m.Mean),
 		strings.Join(f.Returns, ", "))
 }
 

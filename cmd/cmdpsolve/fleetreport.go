@@ -76,7 +76,7 @@ func (d *planReport) addFleet(p *loaded, plan *fleet.Plan) {
 // pricesOf returns the prices of the limits on a return at each step: what the optimum gains for each unit more
 // that may be used, less what it gains for each unit less that has to be.
 func (d *planReport) pricesOf(p *loaded, name string) []report.Number {
-	prices := make([]report.Number, p.horizon())
+	prices := make([]report.Number, p.Horizon())
 	for i, l := range p.Rows() {
 		if l.Step == 0 || p.Problem.Constraints[l.Constraint].Return != name || i >= len(d.Constraints) {
 			continue
@@ -174,7 +174,7 @@ func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 			largest[k] = math.Max(largest[k], math.Abs(float64(x)))
 		}
 	}
-	for h := range p.horizon() {
+	for h := range p.Horizon() {
 		row, binds := []any{strconv.Itoa(h + 1)}, false
 		for k, name := range d.Use.Names[first:end] {
 			k += first
@@ -186,7 +186,7 @@ func (d *planReport) stepTable(p *loaded, first, end int) *report.Table {
 			row = append(row, report.Rounded(d.Use.Values[k][h], 1), limits, price)
 			binds = binds || math.Abs(float64(x)) > 1e-9*largest[k]
 		}
-		if len(t.Rows) < mostSteps && (binds || p.horizon() <= mostSteps) {
+		if len(t.Rows) < mostSteps && (binds || p.Horizon() <= mostSteps) {
 			t.Add(row...)
 		}
 	}
@@ -235,7 +235,7 @@ func (d *planReport) fleetNotes(p *loaded) report.Note {
 	if len(d.Types) > mostTypes {
 		notes = append(notes, fmt.Sprintf("%d types are not shown; --format json has them.", len(d.Types)-mostTypes))
 	}
-	if len(d.Use.Names) > 0 && p.horizon() > mostSteps {
+	if len(d.Use.Names) > 0 && p.Horizon() > mostSteps {
 		notes = append(notes, "Only steps at which a limit binds are shown; --format json has all.")
 	}
 	return notes
@@ -244,7 +244,7 @@ func (d *planReport) fleetNotes(p *loaded) report.Note {
 // useFigure draws the use of each step with its limit, and the price of the limit over time.
 func (d *planReport) useFigure(p *loaded) *chart.Figure {
 	f := &chart.Figure{Title: p.title() + ": use and price at each step"}
-	steps := make([]float64, p.horizon())
+	steps := make([]float64, p.Horizon())
 	for h := range steps {
 		steps[h] = float64(h + 1)
 	}

@@ -108,7 +108,7 @@ type fleetWay struct {
 // simulateFleet plays a fleet in all ways that are asked for, on the same seeds.
 func (c *simulateCommand) simulateFleet(ctx context.Context, p *loaded) error {
 	switch {
-	case p.horizon() == 0 && c.fleet.controls() != "":
+	case p.Horizon() == 0 && c.fleet.controls() != "":
 		return usage("%s: %s: models without a horizon: this goes by what is left of an episode", c.fleet.controls(),
 			p.name)
 	case c.steps > 0 && !p.Fleet().Types[0].Model.Means():

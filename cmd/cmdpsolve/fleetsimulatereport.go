@@ -244,7 +244,7 @@ func (rep *fleetSimulation) figure(p *loaded) *chart.Figure {
 		for _, w := range rep.Ways {
 			share := chart.Curve{Name: w.Way, Marks: true}
 			excess := share
-			for h := range p.horizon() {
+			for h := range p.Horizon() {
 				worst := limitPlayedReport{Broken: shareReport{report.NaN, report.NaN, report.NaN}, Excess: report.NaN}
 				for _, l := range w.Limits {
 					if l.Return == use && l.Step == h+1 && !(l.Broken.Share <= worst.Broken.Share) {

@@ -324,7 +324,7 @@ func (c *planCommand) planBest(ctx context.Context, p *loaded) error {
 		}
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest, opts.Budget = p.horizon() == 0, c.budget
+	opts.NoNearest, opts.Budget = p.Horizon() == 0, c.budget
 	begin := time.Now()
 	r, err := p.Solve(ctx, opts)
 	var clash []conflictReport

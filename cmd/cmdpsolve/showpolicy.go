@@ -27,7 +27,7 @@ func (o *showOptions) addFlags(f *pflag.FlagSet) {
 func (o *showOptions) check(p *loaded) error {
 	const most = 1 << 22
 	choices := 0
-	for _, q := range p.members() {
+	for _, q := range p.Members() {
 		sh := q.Shape()
 		if sh == nil {
 			choices += q.Model.Choices()

@@ -158,7 +158,7 @@ func (c *planCommand) planSweep(ctx context.Context, p *loaded) error {
 		rep.Over = append(rep.Over, overWords(l))
 	}
 	opts, progress := c.exact(c.err, p.transitions(), p.Sense())
-	opts.NoNearest = p.horizon() == 0
+	opts.NoNearest = p.Horizon() == 0
 	defer progress.close()
 	since := time.Now()
 	for one, err := range p.Sweep(ctx, c.sweep.over, opts) {

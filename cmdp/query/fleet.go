@@ -73,6 +73,27 @@ func compileFleet(ctx context.Context, p *problem.Problem, opts Options, declare
 // neverGenerate is a number of pairs that no product has: rows of all are stored.
 const neverGenerate = math.MaxInt
 
+// Members returns the queries for one agent of each type of a fleet, or the query itself.
+func (q *Query) Members() []*Query {
+	if f := q.Fleet(); f != nil {
+		return f.Members
+	}
+	return []*Query{q}
+}
+
+// Horizon is the number of steps of an episode, 0 without a horizon.
+func (q *Query) Horizon() int { return q.Members()[0].Model.Horizon() }
+
+// Size counts states, choices and transitions of the model, or of all models of a fleet.
+func (q *Query) Size() (states, choices, transitions int) {
+	for _, of := range q.Members() {
+		states += of.Model.States()
+		choices += of.Model.Choices()
+		transitions += of.Model.Transitions()
+	}
+	return states, choices, transitions
+}
+
 // startsOf moves numbers of agents from states to those of a process in which episodes begin there.
 func startsOf(x *problem.Process, starts []int) []int {
 	if !x.Remembers() {
