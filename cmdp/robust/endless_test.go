@@ -15,7 +15,8 @@ import (
 )
 
 // endlessCase returns a random set without a horizon. Totals have bounds that let the process come to rest, and means
-// a state that is always come back to in each of one or two recurrent classes, so that both are defined in all models.
+// a state that is always come back to in each of one or two recurrent classes, or rest, so that both are defined in all
+// models.
 func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcomes bool) *randomCase {
 	t.Helper()
 	const dim = 2
@@ -23,13 +24,18 @@ func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcom
 	all := []int{0, 1, 2}
 	successors := [][]int{all, all, all}
 	home := []int{states - 1, states - 1, states - 1}
+	resting := states - 1
 	if average {
-		home = []int{0, 0, 0}
-	}
-	if average && rng.IntN(2) == 0 { // from state 1 to one of two classes
-		states = 5
-		successors = [][]int{{0, 2}, {1, 0, 3}, {0, 2}, {3, 4}, {3, 4}}
-		home = []int{0, 3, 0, 3, 3}
+		home, resting = []int{0, 0, 0}, -1
+		switch rng.IntN(4) {
+		case 0, 1: // from state 1 to one of two classes
+			states = 5
+			successors = [][]int{{0, 2}, {1, 0, 3}, {0, 2}, {3, 4}, {3, 4}}
+			home = []int{0, 3, 0, 3, 3}
+		case 2: // from state 1 to a state that rests
+			successors = [][]int{{0}, {1, 2}, nil}
+			home, resting = []int{0, 2, 2}, 2
+		}
 	}
 	k := cmdp.Kernel{First: []int32{0}, Offset: []int{0}}
 	if outcomes {
@@ -38,8 +44,8 @@ func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcom
 	var lower, upper [][]float64
 	for s := range states {
 		actions := 1 + rng.IntN(2)
-		if s == states-1 && !average {
-			actions = 0 // rests
+		if s == resting {
+			actions = 0
 		}
 		for range actions {
 			to := slices.Clone(successors[s])
@@ -459,6 +465,46 @@ func TestNotDefined(t *testing.T) {
 		case !x.defined && (!errors.As(err, &no) || !no.Zero || no.Mean):
 			t.Errorf("error %v: want one about a lower bound of 0", err)
 		}
+	}
+}
+
+// TestDefinedWhereCornersAre: a total of steps, each of which counts 1, is defined if and only if it is finite in every
+// model whose probabilities are corners.
+func TestDefinedWhereCornersAre(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	count := make(map[bool]int)
+	for i := range 60 {
+		sh := shape{states: 3, actions: 1, successors: 3, discount: 1, width: 0.3 + 0.5*rng.Float64()}
+		c := newCase(t, rng, sh, false)
+		k := *c.model.Kernel(0)
+		k.Returns = slices.Repeat([]float64{1}, len(k.Returns))
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: c.model.StartStates(),
+			Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.model = m
+		set, err := robust.New(robust.Spec{Model: m, Intervals: c.iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy, finite := randomPolicy(t, rng, m, 1), true
+		c.corners(t, func(m *cmdp.Model) {
+			e, err := exact.Evaluate(t.Context(), m, policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			finite = finite && !math.IsInf(e.Returns[0], 0)
+		})
+		_, err = set.Evaluate(t.Context(), policy)
+		var no *robust.NotDefinedError
+		if err != nil && !errors.As(err, &no) || (err == nil) != finite {
+			t.Errorf("case %d: %v: finite in every corner: %v", i, err, finite)
+		}
+		count[finite]++
+	}
+	if count[true] < 10 || count[false] < 10 {
+		t.Errorf("finite or not: %v: want both", count)
 	}
 }
 

@@ -2,6 +2,7 @@ package robust_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -125,6 +126,94 @@ func TestWeakDuality(t *testing.T) {
 	}
 	if tried == 0 {
 		t.Error("nothing was tried")
+	}
+}
+
+// TestRoundingAddsUp: over thousands of steps rounding errors add up, and bounds enclose the return in rational numbers.
+func TestRoundingAddsUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 1))
+	for range 2 {
+		k := cmdp.NewKernel()
+		const states = 3
+		for s := range states {
+			k.Append([]int32{int32((s + 1) % states)}, []float64{1}, []float64{rng.Float64()})
+			k.EndState()
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Horizon: 3000, Dim: 1,
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}, Kernels: []cmdp.Kernel{k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := robust.New(robust.Spec{Model: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := exactPolicy(rng, m)
+		b, err := set.Evaluate(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := set.RationalGreatest(policy, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Cmp(new(big.Rat).SetFloat64(b.Least[0])) < 0 || want.Cmp(new(big.Rat).SetFloat64(b.Greatest[0])) > 0 {
+			near, _ := want.Float64()
+			t.Errorf("a return of %.17g is not between %.17g and %.17g", near, b.Least[0], b.Greatest[0])
+		}
+	}
+}
+
+// TestSearchGainsGround: from round to round the bound does not fall nor the objective rise, and the last ones are those
+// of the result. A limit that is given twice has the price of both once.
+func TestSearchGainsGround(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 1))
+	priced := 0
+	for i := range 40 {
+		c := newCase(t, rng, finiteShapes[i%len(finiteShapes)], i%4 == 3)
+		lower, upper := make([]float64, 2), make([]float64, 2)
+		c.model.Shape().ReturnToGo(lower, upper, 0)
+		b, err := c.set.Evaluate(t.Context(), randomPolicy(t, rng, c.model, c.model.Horizon()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.wanted(t, b.Greatest[1]-0.1*rng.Float64(), lower, upper)
+		var results []*robust.Result
+		for range 2 {
+			bound, objective := math.Inf(-1), math.Inf(1)
+			opts := robust.Options{Progress: func(_ int, b, o float64) {
+				if b < bound || o > objective+1e-8 { // one policy may take the place of a draw that is as good
+					t.Errorf("case %d: bound %g, objective %g, after %g and %g", i, b, o, bound, objective)
+				}
+				bound, objective = b, o
+			}}
+			r, err := robust.Solve(t.Context(), c.set, c.task, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Bound < bound && r.Status != robust.Infeasible ||
+				r.Objective > objective+1e-8 && r.Status <= robust.Feasible {
+				t.Errorf("case %d: %v, bound %g, objective %g, after %g and %g", i, r.Status, r.Bound, r.Objective,
+					bound, objective)
+			}
+			results = append(results, r)
+			c.task.Constraints = append(c.task.Constraints, c.task.Constraints[0])
+		}
+		var prices [2]float64
+		for k, r := range results {
+			for _, l := range r.Limits {
+				prices[k] += l.Price
+			}
+		}
+		if math.Abs(prices[0]-prices[1]) > 1e-6*math.Max(1, prices[0]) {
+			t.Errorf("case %d: a limit has the price %g, and if given twice %g", i, prices[0], prices[1])
+		}
+		if prices[0] > 0 {
+			priced++
+		}
+	}
+	if priced < 5 {
+		t.Errorf("%d limits have a price: want some", priced)
 	}
 }
 

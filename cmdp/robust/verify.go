@@ -128,6 +128,10 @@ func (s *Set) verifyPlan(ctx context.Context, task cmdp.Task, r *Result) error {
 
 // verifyDual checks the bound of a robust value iteration.
 func (s *Set) verifyDual(ctx context.Context, task cmdp.Task, r *Result) error {
+	if s.spec.Fixed {
+		return fmt.Errorf("robust: bound %g: of one fixed model only a proof in a model of the set says it: %w",
+			r.Bound, ErrNotProved)
+	}
 	dyn, err := s.dynamics()
 	if err != nil {
 		return err

@@ -116,8 +116,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// refuseModel: the model of a result is none of the sets in which a choice that it changes is exact, or has
-// half the room.
+// refuseModel: the model of a result is none of the sets in which a choice that it changes is exact, or has half the
+// room on both sides or on one.
 func (c *randomCase) refuseModel(t *testing.T, i int, r *robust.Result) {
 	t.Helper()
 	if r.Model == nil {
@@ -136,20 +136,26 @@ func (c *randomCase) refuseModel(t *testing.T, i int, r *robust.Result) {
 			if distance(prob, nominal) < 1e-6 {
 				continue
 			}
-			for _, exact := range []bool{true, false} {
+			for _, kind := range []string{"exact", "both", "below", "above"} {
 				iv, err := cmdp.NewIntervals(c.model, func(at, other int) ([]float64, []float64) {
 					lower, upper := c.iv.Row(at, other)
 					switch {
 					case at != of || other != choice:
 						return lower, upper
-					case exact:
+					case kind == "exact":
 						return nil, nil
 					}
 					near := make([][]float64, 2) // half as far from the nominal probabilities as the model
 					for e, p := range nominal {
 						room := math.Abs(prob[e]-p) / 2
-						near[0] = append(near[0], math.Max(0, p-room))
-						near[1] = append(near[1], math.Min(1, p+room))
+						least, most := math.Max(0, p-room), math.Min(1, p+room)
+						if kind == "above" {
+							least = lower[e]
+						}
+						if kind == "below" {
+							most = upper[e]
+						}
+						near[0], near[1] = append(near[0], least), append(near[1], most)
 					}
 					return near[0], near[1]
 				})
@@ -161,7 +167,7 @@ func (c *randomCase) refuseModel(t *testing.T, i int, r *robust.Result) {
 					t.Fatal(err)
 				}
 				if err := robust.Verify(t.Context(), set, c.task, r); !errors.Is(err, robust.ErrNotProved) {
-					t.Errorf("case %d: a model that is none of the set: error %v", i, err)
+					t.Errorf("case %d, %s: a model that is none of the set: error %v", i, kind, err)
 				}
 			}
 			return
