@@ -227,6 +227,52 @@ func TestEndlessEnclosesRational(t *testing.T) {
 	}
 }
 
+// TestSmallGains: a choice of nature that gains less in a step than rounding lets it see gains a lot over a million
+// steps. Bounds hold all the same: from state 0, in which a step counts 1, nature goes to state 1 and stays there, in
+// which it counts a little more.
+func TestSmallGains(t *testing.T) {
+	for _, more := range []float64{1e-3, 1e-6, 1e-7, 1e-8, 1e-10} {
+		for _, leaves := range []float64{0, 1.0 / (1 << 20)} { // a discount, or a total until the process leaves
+			k := cmdp.NewKernel()
+			var lower, upper []float64
+			for s := range 2 {
+				k.Append([]int32{0, 1, 2}, []float64{(1 - leaves) / 2, (1 - leaves) / 2, leaves},
+					[]float64{1 + more*float64(s)})
+				k.EndState()
+				lower, upper = []float64{0, 0, leaves}, []float64{1 - leaves, 1 - leaves, leaves}
+			}
+			k.EndState()
+			stays := 1 - leaves
+			spec := cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+				Start: []cmdp.StartState{{State: 0, Probability: 1}}}
+			if leaves == 0 {
+				stays = 1 - 1.0/(1<<20)
+				spec.Discount = stays
+			}
+			m, err := cmdp.NewModel(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			iv, err := cmdp.NewIntervals(m, func(_, _ int) ([]float64, []float64) { return lower, upper })
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, err := robust.New(robust.Spec{Model: m, Intervals: iv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := set.Evaluate(t.Context(), cmdp.Deterministic{{0, 0, 0}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 1 + stays*(1+more)/(1-stays)
+			if b.Greatest[0] < want-1e-9 || b.Greatest[0] > want+1 {
+				t.Errorf("a gain of %g, with %g: at most %.12g: want %.12g", more, leaves, b.Greatest[0], want)
+			}
+		}
+	}
+}
+
 // rationalReturns returns the returns of a policy in one of the models whose probabilities are corners.
 func (c *randomCase) rationalReturns(rng *rand.Rand, policy cmdp.Policy) []*big.Rat {
 	m := c.model
