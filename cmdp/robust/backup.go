@@ -159,6 +159,20 @@ func (b *backup) choice(h, c int, v []float64) []float64 {
 	return b.sums
 }
 
+// least returns the action of a state whose greatest values, times weights, have the least sum; values gets them.
+func (b *backup) least(h, s int, weights, v, values []float64) (action int) {
+	least := math.Inf(1)
+	first, end := b.set.kernels[b.set.kernel(h)].Choices(s)
+	for c := first; c < end; c++ {
+		of := b.choice(h, c, v)
+		if sum := dot(weights, of); sum < least {
+			least, action = sum, c-first
+			copy(values, of)
+		}
+	}
+	return action
+}
+
 // in returns the value of choice c in direction j under given probabilities.
 func (b *backup) in(a *Answer, h, c, j int, v []float64) float64 {
 	w := b.one(h, c, v)

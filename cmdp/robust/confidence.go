@@ -198,31 +198,11 @@ func (e *estimate) nominal() (*cmdp.Model, error) {
 		Promised:   true,
 	}
 	for h := range e.steps {
-		rows, k := m.Rows(h), cmdp.NewKernel()
-		if rows.Random() {
-			k.Outcomes = []float64{}
-		}
-		for s := range m.States() {
-			first, end := rows.Choices(s)
-			for c := first; c < end; c++ {
-				next, _ := rows.Row(c)
-				prob, returns := make([]float64, len(next)), rows.Returns(c)
-				cmdp.Nominal(prob, e.lower[h][c], e.upper[h][c])
-				if rows.Random() {
-					returns = make([]float64, m.Dim())
-					for i, p := range prob {
-						of := rows.Outcome(c, i)
-						k.Outcomes = append(k.Outcomes, of...)
-						for j, r := range of {
-							returns[j] += p * r
-						}
-					}
-				}
-				k.Append(next, prob, returns)
-			}
-			k.EndState()
-		}
-		spec.Kernels = append(spec.Kernels, k)
+		spec.Kernels = append(spec.Kernels, withProbabilities(m.Rows(h), m, func(c int) []float64 {
+			prob := make([]float64, len(e.lower[h][c]))
+			cmdp.Nominal(prob, e.lower[h][c], e.upper[h][c])
+			return prob
+		}))
 	}
 	return cmdp.NewModel(spec)
 }

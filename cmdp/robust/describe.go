@@ -2,6 +2,7 @@ package robust
 
 import (
 	"math"
+	"slices"
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
@@ -25,10 +26,7 @@ func (s *search) result() *Result {
 		r.Status, r.Certificate = Infeasible, s.refuted.Certificate
 		return r
 	}
-	p := s.best
-	if p == nil {
-		p = s.smallest
-	}
+	p := s.nearest()
 	if p == nil {
 		return r
 	}
@@ -131,31 +129,14 @@ func (s *search) single() error {
 		}
 	}
 	rules := make([]markov.Rule, m.Horizon())
-	probs := make([]float64, s.set.most)
 	for h := range rules {
-		rules[h].Actions = markov.NewActions(m.States(), s.set.most)
-		rows := m.Rows(h)
-		for i := range m.States() {
-			first, end := rows.Choices(i)
-			if first == end {
-				continue
-			}
-			mass := sum[h][first:end]
-			total := floats.Sum(mass)
-			if total > 0 {
-				rules[h].Assign(i, append([]float64(nil), mass...), total)
-				continue
-			}
-			s.best.parts[0].Policy.Distribution(probs[:end-first], h, i)
-			rules[h].Assign(i, append([]float64(nil), probs[:end-first]...), 1)
-		}
+		rules[h] = s.ruleOf(h, sum[h])
 	}
 	return s.trySingle(exact.NewPolicy(rules))
 }
 
 // singleStationary does the same by expected visits.
 func (s *search) singleStationary() error {
-	k := s.set.kernels[0]
 	mass := make([]float64, s.set.choices(0))
 	nominal := s.set.newAnswer(1)
 	for _, c := range s.best.parts {
@@ -170,22 +151,27 @@ func (s *search) singleStationary() error {
 			}
 		}
 	}
+	return s.trySingle(exact.NewPolicy([]markov.Rule{s.ruleOf(0, mass)}))
+}
+
+// ruleOf returns the rule of step h that takes choices in the proportion of their mass, and where there is none what
+// the first part of the best plan does.
+func (s *search) ruleOf(h int, mass []float64) markov.Rule {
 	rule := markov.Rule{Actions: markov.NewActions(s.set.m.States(), s.set.most)}
-	probs := make([]float64, s.set.most)
 	for i := range s.set.m.States() {
-		first, end := k.Choices(i)
+		first, end := s.set.kernels[s.set.kernel(h)].Choices(i)
 		if first == end {
 			continue
 		}
-		total := floats.Sum(mass[first:end])
-		if total > 0 {
-			rule.Assign(i, append([]float64(nil), mass[first:end]...), total)
-			continue
+		of := slices.Clone(mass[first:end])
+		total := floats.Sum(of)
+		if total == 0 {
+			s.best.parts[0].Policy.Distribution(of, h, i)
+			total = 1
 		}
-		s.best.parts[0].Policy.Distribution(probs[:end-first], 0, i)
-		rule.Assign(i, append([]float64(nil), probs[:end-first]...), 1)
+		rule.Assign(i, of, total)
 	}
-	return s.trySingle(exact.NewPolicy([]markov.Rule{rule}))
+	return rule
 }
 
 // trySingle keeps a policy in the place of the mixture if it is as good.

@@ -15,6 +15,8 @@ import (
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
 	"cmdpsolve/internal/threshold"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // endless is the dynamic programming of a set whose models have no horizon: discounted, total, or long-run means.
@@ -284,17 +286,9 @@ func (f *endless) improve(
 			f.keepAction(&rule, policy, s, end-first)
 			continue
 		}
-		least := math.Inf(1)
-		for c := first; c < end; c++ {
-			sum := 0.0
-			for j, y := range b.choice(0, c, values) {
-				sum += weights[j] * visits[s*n+j] * y
-			}
-			if sum < least {
-				least = sum
-				rule.Actions.Set(s, c-first)
-			}
-		}
+		share := visits[s*n : (s+1)*n]
+		floats.Mul(share, weights)
+		rule.Actions.Set(s, b.least(0, s, share, values, nil))
 	}
 	return exact.NewPolicy([]markov.Rule{rule}), nil
 }

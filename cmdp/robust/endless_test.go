@@ -26,12 +26,14 @@ func endlessCase(t *testing.T, rng *rand.Rand, discount float64, average, outcom
 	home := []int{states - 1, states - 1, states - 1}
 	resting := states - 1
 	if average {
-		home, resting = []int{0, 0, 0}, -1
+		home, resting = slices.Repeat([]int{rng.IntN(3)}, 3), -1
 		switch rng.IntN(4) {
 		case 0, 1: // from state 1 to one of two classes
 			states = 5
 			successors = [][]int{{0, 2}, {1, 0, 3}, {0, 2}, {3, 4}, {3, 4}}
-			home = []int{0, 3, 0, 3, 3}
+			one, other := 2*rng.IntN(2), 3+rng.IntN(2)
+			successors[1] = []int{1, one, other}
+			home = []int{one, other, one, other, other}
 		case 2: // from state 1 to a state that rests
 			successors = [][]int{{0}, {1, 2}, nil}
 			home, resting = []int{0, 2, 2}, 2

@@ -2,7 +2,6 @@ package robust
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync"
 
@@ -120,21 +119,17 @@ func (r *rounding) atStart(v []float64) []float64 {
 // price returns a policy that makes the greatest return in a direction over the set least, with that return and
 // nature's answer.
 func (f *finite) price(ctx context.Context, dir []float64, answer *Answer) (*exact.Policy, passed, error) {
-	rules := f.newRules()
+	rules, one := f.newRules(), []float64{1}
 	p, err := f.backward(ctx, [][]float64{dir}, nil, func(b *backup, h, lo, hi int, dst, v []float64) {
 		k := f.set.kernels[f.set.kernel(h)]
 		for s := lo; s < hi; s++ {
 			first, end := k.Choices(s)
 			dst[s] = v[s]
-			for c := first; c < end; c++ {
-				if answer != nil {
-					b.answer(answer, h, c, 0, v)
-				}
-				x := b.choice(h, c, v)[0]
-				if c == first || x < dst[s] {
-					dst[s] = x
-					rules[h].Actions.Set(s, c-first)
-				}
+			if first < end {
+				rules[h].Actions.Set(s, b.least(h, s, one, v, dst[s:s+1]))
+			}
+			for c := first; c < end && answer != nil; c++ {
+				b.answer(answer, h, c, 0, v)
 			}
 		}
 	})
@@ -199,15 +194,8 @@ func (f *finite) improve(
 			if visits != nil && !floats0(visits[h][s*n:(s+1)*n]) {
 				floats.Mul(share, visits[h][s*n:(s+1)*n])
 			}
-			least := math.Inf(1)
-			for c := first; c < end; c++ {
-				values := b.choice(h, c, v)
-				sum := dot(share, values)
-				if sum < least {
-					least = sum
-					copy(of, values)
-					rules[h].Actions.Set(s, c-first)
-				}
+			if first < end {
+				rules[h].Actions.Set(s, b.least(h, s, share, v, of))
 			}
 		}
 	})

@@ -187,6 +187,14 @@ func (s *search) consider(p *plan) {
 	}
 }
 
+// nearest returns the best plan, or where none keeps the limits that which misses them least, nil if there is none.
+func (s *search) nearest() *plan {
+	if s.best != nil {
+		return s.best
+	}
+	return s.smallest
+}
+
 // magnitude is the largest magnitude of a column in a direction.
 func (s *search) magnitude(j int) float64 {
 	most := 0.0

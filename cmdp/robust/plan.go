@@ -318,7 +318,7 @@ func (s *search) addColumn(c column) {
 		}
 	}
 	s.columns = append(s.columns, c)
-	if s.opts.Deterministic && c.policy.Randomized() == 0 || s.set.m.Average() {
+	if s.opts.Deterministic || s.set.m.Average() {
 		s.consider(c.alone())
 	}
 }
@@ -365,7 +365,7 @@ func (s *search) natureTo(costs float64, prices []float64) (*Answer, error) {
 		s.takeDual(p, prices)
 	}
 	if a != nil && s.set.spec.Fixed {
-		a, err = s.settle(a, policy)
+		a, err = s.set.settle(a, policy)
 	}
 	return a, err
 }
@@ -456,7 +456,7 @@ func (s *search) worstModels() error {
 			}
 			a, err := s.dyn.respond(s.ctx, c.Policy, dir) // which is defined, as the policy is a column
 			if err == nil && s.set.spec.Fixed {
-				a, err = s.settle(a, c.Policy)
+				a, err = s.set.settle(a, c.Policy)
 			}
 			if err != nil {
 				return err

@@ -97,10 +97,7 @@ func (s *Set) heaviest(h, c int) float64 {
 	if of == nil {
 		_, of = s.kernels[h].Row(c)
 	}
-	sum := 0.0
-	for _, p := range of {
-		sum += p
-	}
+	sum := floats.Sum(of)
 	if excess := sum - 1; excess <= float64(len(of)+1)*unit {
 		return 1 + float64(2*len(of)+2)*unit
 	}
@@ -184,7 +181,8 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 		spec.ReturnToGo, spec.Promised = sh.Promise(), true
 	}
 	for h := range a.prob {
-		spec.Kernels = append(spec.Kernels, a.kernel(h))
+		rows := a.set.kernels[a.set.kernel(h)]
+		spec.Kernels = append(spec.Kernels, withProbabilities(rows, m, func(c int) []float64 { return a.row(h, c) }))
 	}
 	of, err := cmdp.NewModel(spec)
 	if err != nil {
@@ -193,19 +191,17 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 	return of, nil
 }
 
-// kernel returns the rows of step h.
-func (a *Answer) kernel(h int) cmdp.Kernel {
-	s := a.set
-	rows, k := s.kernels[s.kernel(h)], cmdp.NewKernel()
-	mean := make([]float64, s.m.Dim())
+// withProbabilities returns rows of a model with other probabilities of the successors of each choice.
+func withProbabilities(rows *cmdp.Rows, m *cmdp.Model, of func(c int) []float64) cmdp.Kernel {
+	k, mean := cmdp.NewKernel(), make([]float64, m.Dim())
 	if rows.Random() {
 		k.Outcomes = []float64{}
 	}
-	for i := range s.m.States() {
+	for i := range m.States() {
 		first, end := rows.Choices(i)
 		for c := first; c < end; c++ {
 			next, _ := rows.Row(c)
-			prob, returns := a.row(h, c), rows.Returns(c)
+			prob, returns := of(c), rows.Returns(c)
 			if rows.Random() {
 				clear(mean)
 				for e, p := range prob {

@@ -102,10 +102,7 @@ func (s *search) tightened(offsets []float64) (*exact.Policy, error) {
 // makes it better and the model is small.
 func (s *search) swap() error {
 	const most = 1 << 26 // successors that are looked at
-	plan := s.best
-	if plan == nil {
-		plan = s.smallest
-	}
+	plan := s.nearest()
 	if !s.opts.Deterministic || plan == nil || !s.wantsOne() {
 		return nil
 	}
@@ -130,10 +127,7 @@ func (s *search) swap() error {
 			}
 			s.addColumn(column{other, greatest})
 			policy, since = other, 0
-			plan = s.best
-			if plan == nil {
-				plan = s.smallest
-			}
+			plan = s.nearest()
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/markov"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // A taken choice is one that a policy takes with a probability.
@@ -369,22 +371,12 @@ func (y *system) backed(b *backup, n int, v []float64) float64 {
 // missing is what the probabilities of a choice miss of 1 by the numbers of a file. The state keeps it, as in package
 // exact.
 func (s *Set) missing(c int) float64 {
-	_, prob := s.kernels[0].Row(c)
 	lower, upper := s.bounds(0, c)
-	sum := 0.0
 	if lower == nil {
-		for _, p := range prob {
-			sum += p
-		}
-	} else {
-		least, most := 0.0, 0.0
-		for i, l := range lower {
-			least += l
-			most += upper[i]
-		}
-		sum = math.Min(most, math.Max(least, 1))
+		_, prob := s.kernels[0].Row(c)
+		lower, upper = prob, prob
 	}
-	x := 1 - sum
+	x := 1 - min(floats.Sum(upper), max(floats.Sum(lower), 1))
 	if math.Abs(x) <= float64(s.longest+2)*2*unit {
 		return 0
 	}

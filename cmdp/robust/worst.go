@@ -69,10 +69,6 @@ func (s *Set) returnsIn(ctx context.Context, m *cmdp.Model, parts []exact.Weight
 
 // settle turns an answer that differs between visits into one of the fixed models: choices with the same probabilities
 // get the mean of the answers, weighted by how often a policy takes them.
-func (s *search) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
-	return s.set.settle(a, policy)
-}
-
 func (s *Set) settle(a *Answer, policy *exact.Policy) (*Answer, error) {
 	if s.m.Horizon() == 0 && s.spec.Same == nil {
 		return a, nil // it is one
