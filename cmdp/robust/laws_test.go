@@ -129,7 +129,8 @@ func TestWeakDuality(t *testing.T) {
 	}
 }
 
-// TestRoundingAddsUp: over thousands of steps rounding errors add up, and bounds enclose the return in rational numbers.
+// TestRoundingAddsUp: over thousands of steps rounding errors add up, and bounds enclose the return in rational
+// numbers.
 func TestRoundingAddsUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 1))
 	for range 2 {
@@ -164,8 +165,8 @@ func TestRoundingAddsUp(t *testing.T) {
 	}
 }
 
-// TestSearchGainsGround: from round to round the bound does not fall nor the objective rise, and the last ones are those
-// of the result. A limit that is given twice has the price of both once.
+// TestSearchGainsGround: from round to round the bound does not fall nor the objective rise, and the last ones are
+// those of the result. A limit that is given twice has the price of both once.
 func TestSearchGainsGround(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 1))
 	priced := 0
