@@ -109,14 +109,12 @@ func (x *Process) ActionName(h, s, a int) string {
 // IntervalsAt says where the intervals of action a of state s at the first step stand, as in "line 3" or "line 3 of
 // rows.yaml"; "" if they do not stand in a text.
 func (x *Process) IntervalsAt(s, a int) string {
-	if x.Product != nil {
-		s, a = x.Product.State(s), x.Product.Action(0, s, a)
-	}
-	if a < 0 {
+	of := x.Product.Action(0, s, a)
+	if of < 0 {
 		return ""
 	}
-	first, _ := x.of.Model.Rows(0).Choices(s)
-	line := x.of.intervalLines[first+a]
+	first, _ := x.of.Model.Rows(0).Choices(x.Declared(s))
+	line := x.of.intervalLines[first+of]
 	switch {
 	case line == 0:
 		return ""
