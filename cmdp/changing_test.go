@@ -135,7 +135,18 @@ func someModel(t *testing.T, rng *rand.Rand, horizon int, stationary bool) *Mode
 // TestChangingErrors tries schedules that make no sense.
 func TestChangingErrors(t *testing.T) {
 	m := twoArms(t, []float64{1, 0}, []float64{0, 3})
+	k := NewKernel()
+	k.Append([]int32{0}, []float64{1}, []float64{0, 0})
+	k.EndState()
+	one, err := NewModel(ModelSpec{Horizon: 1, Dim: 2, Start: m.StartStates(), Kernels: []Kernel{k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewChanging(one, ReturnSchedule{Other: m, Switch: 0.5}, 1); err == nil {
+		t.Error("more actions: no error")
+	}
 	for name, s := range map[string]ReturnSchedule{
+		"fewer actions":    {Other: one, Switch: 0.5},
 		"none":             {},
 		"two":              {Other: m, Drift: 2, Switch: 0.5},
 		"one episode":      {Other: m, Drift: 1},

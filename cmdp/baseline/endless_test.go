@@ -434,3 +434,125 @@ func TestEndlessMixture(t *testing.T) {
 		t.Errorf("a share of %g of the plans stays: want 0.7", stay)
 	}
 }
+
+// TestCUCRL2Estimated compares the rest of what c-ucrl2 plans on with numbers by hand: a bonus is at most 1, a plan
+// starts in the state that the run is in, and signals may be below 0 by a bonus.
+func TestCUCRL2Estimated(t *testing.T) {
+	ex := twoRooms(t, 1)
+	c := ex.config(1000, 1)
+	c.Bonus = cmdp.BonusScale{Mode: cmdp.Theory}
+	l := newLearner(t, "c-ucrl2", c).(*cUCRL2)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	for _, s := range [][3]int{{0, 1, 1}, {1, 0, 0}, {0, 0, 0}, {0, 1, 1}} {
+		l.Policy()
+		tr.Steps, tr.States[0], tr.Actions[0], tr.States[1] = 1, s[0], s[1], s[2]
+		l.Observe(tr)
+	}
+	m, err := l.estimated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// b = √(ln(2·2·3·1000/0.05)/2/n) is more than 1 for one visit and for two. Signals are 1 − return, and the cost.
+	if got, want := m.Kernel(0).Returns, []float64{-1, 2, -1, 2, 0, 1}; !floats.EqualApprox(got, want, 1e-12) {
+		t.Errorf("the model has returns %g: want %g", got, want)
+	}
+	if at := m.StartStates(); len(at) != 1 || at[0].State != 1 {
+		t.Errorf("the plan starts in %v: want state 1, where the run is", at)
+	}
+	for _, p := range []struct {
+		signals []float64
+		inside  bool
+	}{{[]float64{-1, 0.75}, true}, {[]float64{-1, -1}, true}, {[]float64{0, 0.76}, false}} {
+		if geometry.Contains(l.task.Target, p.signals, 1e-9) != p.inside {
+			t.Errorf("signals %g within the limits: want %v", p.signals, p.inside)
+		}
+	}
+}
+
+// TestFHASteps follows fha through three intervals: it plans once in each, where the run then is, and plays the plan's
+// first step first.
+func TestFHASteps(t *testing.T) {
+	ex := twoRooms(t, 1)
+	c := ex.config(1000, 1)
+	c.Bonus = cmdp.TheoryTimes(0)
+	c.Knowledge.Support = SupportOf(ex.env.Model())
+	l := newLearner(t, "fha", c).(*fha)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	rng := rand.New(rand.NewPCG(30, 10))
+	at, got, want := 0, make([]float64, 2), make([]float64, 2)
+	for step := range 180 {
+		p := l.Policy()
+		if n := l.state.Work.Programs; n != step/6+1 {
+			t.Fatalf("%d plans at step %d: want one for each 6 steps", n, step)
+		}
+		if st := l.start; step >= 6 && step%6 == 0 && (len(st) != 1 || st[0].State != at) {
+			t.Fatalf("the plan of step %d starts in %v: want state %d, where the run is", step, st, at)
+		}
+		for s, n := range []int{2, 1} {
+			p.Distribution(got[:n], 0, s)
+			l.lpLearner.Policy().Distribution(want[:n], step%6, s)
+			if !slices.Equal(got[:n], want[:n]) {
+				t.Fatalf("step %d, state %d: actions %g: want %g, those of the plan", step, s, got[:n], want[:n])
+			}
+		}
+		p.Distribution(got[:2-at], 0, at)
+		a := p.Choose(rng, 0, at)
+		if got[a] == 0 {
+			t.Fatalf("step %d: an action is played that has the probability 0", step)
+		}
+		tr.Steps, tr.States[0], tr.Actions[0] = 1, at, a
+		at = ex.env.Step(tr.Return(0), rng, 0, at, a)
+		tr.States[1] = at
+		l.Observe(tr)
+	}
+}
+
+// TestFHAPublished wants the radius of the published experiments to be 0.1/√n, times the scale.
+func TestFHAPublished(t *testing.T) {
+	ex := twoRooms(t, 1)
+	for _, factor := range []float64{1, 3} {
+		c := ex.config(1000, 1)
+		c.Bonus = cmdp.BonusScale{Mode: cmdp.Published, Factor: factor}
+		l := newLearner(t, "fha", c).(*fha)
+		if got, want := l.sweep.radius(0.3, 16), 0.025*factor; math.Abs(got-want) > 1e-12 {
+			t.Errorf("radius %g of 16 visits: want %g", got, want)
+		}
+	}
+}
+
+// TestEndlessDiscountStart wants a discounted run to be planned for where it starts anew, not for where it has been.
+// The start is in a room that is left at once for one of two, of which the good one may be chosen half of the time.
+func TestEndlessDiscountStart(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Discount: 0.5}, 3)
+	for _, row := range []cmdp.Row{
+		{State: 0, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{State: 0, Action: 1, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+		{State: 1, Action: 0, Returns: []float64{1, 1}, Next: []cmdp.Transition{{Next: 1, Probability: 1}}},
+		{State: 2, Action: 0, Returns: []float64{0, 0}, Next: []cmdp.Transition{{Next: 2, Probability: 1}}},
+	} {
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex := newEndlessExample(t, m, 0.5, -0.5) // who chooses the good one has 0.5 + 0.25 + … = 1
+	c := ex.config(100, 1)
+	c.Knowledge.Support = SupportOf(m)
+	l := newLearner(t, "posterior-plain", c)
+	tr := cmdp.NewTrajectory(ex.env.Shape())
+	for _, s := range [][3]int{{0, 0, 1}, {1, 0, 1}, {0, 1, 2}, {2, 0, 2}} {
+		l.Policy()
+		tr.Steps, tr.States[0], tr.Actions[0], tr.States[1] = 1, s[0], s[1], s[2]
+		copy(tr.Return(0), []float64{2 * float64(s[0]%2), 2 * float64(s[0]%2)})
+		l.Observe(tr)
+	}
+	l.(*posterior).state.Planned = false
+	p := make([]float64, 2)
+	l.Policy().Distribution(p, 0, 0)
+	if math.Abs(p[0]-0.5) > 0.01 {
+		t.Errorf("the good room is chosen with probability %g: want 0.5", p[0])
+	}
+}

@@ -31,8 +31,10 @@ func spender(t *testing.T, total [2]float64) *posterior {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The limit in other units, 4·cost ≤ 2, is the same.
 	c := Config{Settings: cmdp.Settings{Confidence: cmdp.Confidence{Episodes: 1000}}, Returns: m.KnownReturns(),
-		Task: cmdp.Task{Cost: goal, Target: target}}
+		Task: cmdp.Task{Cost: goal, Target: target,
+			Constraints: []cmdp.Constraint{{Normal: []float64{0, 4}, Offset: 2}}}}
 	l := posteriorOf(t, m, c)
 	see(l, m, 10, 0, total[0]/10, total[1]/10)
 	return l

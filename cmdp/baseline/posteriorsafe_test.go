@@ -3,6 +3,7 @@ package baseline
 import (
 	"encoding"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -98,5 +99,25 @@ func TestPosteriorSafeSaved(t *testing.T) {
 	c.Task.Target = ball
 	if _, err := New("posterior-safe", c); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("a ball: %v", err)
+	}
+}
+
+// TestPosteriorSafeLearns wants posterior-safe to plan on what it has observed: after 2,000 episodes of the uniform
+// policy a plan is promised, and comes near the optimum, where before there was none.
+func TestPosteriorSafeLearns(t *testing.T) {
+	ex := newExample(t, 11, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2, stationary: true})
+	c := ex.config(3000)
+	c.Pooled, c.Knowledge.Safe, c.Knowledge.SafeReturns = true, nil, nil
+	l := newLearner(t, "posterior-safe", c).(*posteriorSafe)
+	rng, tr := rand.New(rand.NewPCG(30, 11)), cmdp.NewTrajectory(ex.model.Shape())
+	for range 2000 {
+		tr.Play(ex.model, cmdp.Uniform{Shape: ex.model.Shape()}, rng, rng)
+		l.Observe(tr)
+	}
+	v := make([]float64, 2)
+	cmdp.NewEvaluator(ex.model).Returns(v, l.Policy())
+	if l.state.Work.Infeasible > 0 || ex.task.Cost.Value(v) > ex.optimum+0.1 {
+		t.Errorf("%d plans are not promised, and the plan costs %g: want an optimum of %g", l.state.Work.Infeasible,
+			ex.task.Cost.Value(v), ex.optimum)
 	}
 }

@@ -100,6 +100,9 @@ func TestSampleError(t *testing.T) {
 	if n, err := SamplesFor(c, want); err != nil || n < 100 || n > 101 {
 		t.Errorf("%d samples, %v: want 100", n, err)
 	}
+	if n, err := SamplesFor(c, want*0.999); err != nil || n != 101 { // 100.2 do
+		t.Errorf("%d samples, %v: want 101", n, err)
+	}
 	// One sample leaves everything open: the error is the range.
 	if e, err := SampleError(c, 1); err != nil || e[0] != 1 {
 		t.Errorf("error %v, %v of one sample: want the range 1", e, err)
@@ -114,6 +117,17 @@ func TestSampleError(t *testing.T) {
 	x := math.Sqrt(2 * (math.Log(6) + math.Log(choices/0.1)) / 1e4)
 	if e, err := SampleError(c, 1e4); err != nil || math.Abs(e[0]-x*(upper[0]-lower[0])/2) > 1e-12 {
 		t.Errorf("error %v, %v: want %g", e, err, x*(upper[0]-lower[0])/2)
+	}
+	// With a kernel for each step there are twice as many choices, and what is said of the first step, one successor,
+	// is not said of the second.
+	c.Pooled = false
+	c.Knowledge.Support = Support{make([][]int32, int(choices)), make([][]int32, int(choices))}
+	for i := range int(choices) {
+		c.Knowledge.Support[0][i], c.Knowledge.Support[1][i] = []int32{0}, []int32{0, 1, 2}
+	}
+	x = math.Sqrt(2 * (math.Log(6) + math.Log(2*choices/0.1)) / 1e4)
+	if e, err := SampleError(c, 1e4); err != nil || math.Abs(e[0]-x*(upper[0]-lower[0])/2) > 1e-12 {
+		t.Errorf("error %v, %v without pooling: want %g", e, err, x*(upper[0]-lower[0])/2)
 	}
 	// With a discount of 0.9: e = 9·x·W/2, where W is the range of a discounted return, 10 times that of a
 	// step. Two possible successors: b = 2, ln 2.
@@ -146,6 +160,17 @@ func TestSampledPlans(t *testing.T) {
 	p, err := PlanSampled(t.Context(), ex.model, c, 20_000, false, rand.New(rand.NewPCG(1, 1)))
 	if err != nil || math.Abs(p.Objective-ex.optimum) > 2*p.Error[0] {
 		t.Errorf("objective %v, %v: want %g within %v", p, err, ex.optimum, p.Error)
+	}
+	// Steps that differ, with known returns: each has its own.
+	ex = newExample(t, 5, modelSpec{states: 3, actions: 2, horizon: 3, dim: 2})
+	p, err = PlanSampled(t.Context(), ex.model, ex.config(1), 10, false, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range 3 {
+		if got, want := p.Model.Kernel(h).Returns, ex.model.Kernel(h).Returns; !floats.EqualApprox(got, want, 1e-12) {
+			t.Errorf("step %d returns %g in the model of the samples: want %g", h+1, got, want)
+		}
 	}
 	two := twoRooms(t, 0.9)
 	d := two.config(1, 1)

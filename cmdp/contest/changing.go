@@ -103,7 +103,7 @@ func (c *Contest) readOther(ctx context.Context, how, file string) error {
 // told those of each episode after it.
 func (c *Contest) config(a *baseline.Algorithm) baseline.Config {
 	cfg := c.cfg
-	if c.Changes() && !(a.Adversarial && c.Returns == "known") {
+	if c.Changes() && !a.Adversarial {
 		cfg.Returns = nil
 	}
 	return cfg

@@ -95,6 +95,21 @@ func TestChangingRegret(t *testing.T) {
 	}
 }
 
+// TestChangingSwitchRate wants returns to switch with probability 1/√K before each of K episodes.
+func TestChangingSwitchRate(t *testing.T) {
+	p, err := problem.Read(arms(t, "1", "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 25, 1
+	settings.Changing = "switch:" + arms(t, "0", "3")
+	c, err := New(t.Context(), compiled(t, p), settings, Options{})
+	if err != nil || c.schedule.Switch != 0.2 || c.schedule.Drift != 0 {
+		t.Errorf("%+v, %v: want a switch with probability 1/5", c.schedule, err)
+	}
+}
+
 // TestChangingGoesOn saves runs whose returns change, and wants what goes on from there to come to the state of
 // a run that was never stopped. ucpd is told returns, and posterior learns them.
 func TestChangingGoesOn(t *testing.T) {
