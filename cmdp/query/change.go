@@ -175,15 +175,19 @@ func bound(c *problem.Constraint, atLeast bool) **float64 {
 // limit puts a bound in the place of those on its side of what it names.
 func (e *edit) limit(b Bound) error {
 	atLeast, changed := b.Kind == AtLeast, -1
+	declared := slices.Contains(e.q.Problem.Returns, b.Return)
 	for _, l := range e.q.Limits {
-		named := l.Return == b.Return || l.Scope == EveryEpisode && l.expected.name == b.Return
-		if !named || l.AtLeast != atLeast || l.Constraint < 0 || slices.Contains(e.p.Returns, b.Return) {
+		name := l.Return
+		if l.Scope == EveryEpisode {
+			name = l.expected.name
+		}
+		if name != b.Return || l.AtLeast != atLeast || l.Constraint < 0 || l.Scope == OnAverage && l.Step == 0 {
 			continue
 		}
 		switch {
-		case changed < 0 && e.change(l, b.Value):
+		case !declared && changed < 0 && e.change(l, b.Value):
 			changed = l.Constraint
-		case changed >= 0 && changed != l.Constraint:
+		case changed != l.Constraint:
 			e.change(l, math.Inf(1))
 		}
 	}

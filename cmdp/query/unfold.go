@@ -392,8 +392,12 @@ func (u *unfolding) spending(reach *monitor.Reach) error {
 	return nil
 }
 
-// large reports whether more of a return is better: then it has to be so large for certain.
+// large reports whether more of a return is better: then it has to be so large for certain. The goal decides, since
+// limits find the bound that is safe for them by themselves.
 func (u *unfolding) large(name string) bool {
+	if u.p.Goal.Minimize == name {
+		return false
+	}
 	large := u.p.Goal.Maximize == name
 	for _, c := range u.p.Constraints {
 		large = large || c.Return == name && c.AtLeast != nil && c.AtMost == nil
