@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -209,4 +210,41 @@ func TestNeededInConflicts(t *testing.T) {
 		t.Errorf("%d have to give, %d of them targets, %d without end: want more", given, targets, never)
 	}
 	t.Log(given, never, targets)
+}
+
+// TestFewest draws sets that clash, with all that hold them. What is named clashes, does not without any one of it, and
+// is one limit or two where there are such.
+func TestFewest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 54))
+	for trial := range 300 {
+		all := make([]*Limit, 2+rng.IntN(5))
+		for i := range all {
+			all[i] = &Limit{Constraint: i}
+		}
+		var cores []int // as bits
+		for range 1 + rng.IntN(3) {
+			cores = append(cores, 1+rng.IntN(1<<len(all)-1))
+		}
+		clashes := func(set int) bool {
+			return slices.ContainsFunc(cores, func(core int) bool { return core&set == core })
+		}
+		bitsOf := func(some []*Limit) (set int) {
+			for _, l := range some {
+				set |= 1 << l.Constraint
+			}
+			return set
+		}
+		found := fewest(all, func(some []*Limit) bool { return clashes(bitsOf(some)) })
+		least := len(all)
+		for _, core := range cores {
+			least = min(least, bits.OnesCount(uint(core)))
+		}
+		minimal := clashes(bitsOf(found))
+		for _, l := range found {
+			minimal = minimal && !clashes(bitsOf(found)&^(1<<l.Constraint))
+		}
+		if !minimal || least <= 2 && len(found) != least {
+			t.Errorf("trial %d: %b of %b", trial, bitsOf(found), cores)
+		}
+	}
 }

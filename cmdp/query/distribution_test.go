@@ -97,6 +97,54 @@ func TestIntervalsAgainstJackknife(t *testing.T) {
 	}
 }
 
+// TestMirroredSamples: quantiles are counted in whole numbers, equal values may stand for themselves or together, and
+// a sample in a mirror has the same spread, intervals and bins in the other order.
+func TestMirroredSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 7))
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }
+	for trial := range 200 {
+		n := 1 + rng.IntN(300)
+		x, mirrored := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i] = float64(rng.IntN(1 + trial))
+		}
+		slices.Sort(x)
+		var values, probabilities []float64
+		for i, v := range x {
+			mirrored[n-1-i] = -v
+			if i == 0 || v != x[i-1] {
+				values, probabilities = append(values, v), append(probabilities, 0)
+			}
+			probabilities[len(probabilities)-1] += 1 / float64(n)
+		}
+		share := slices.Repeat([]float64{1 / float64(n)}, n)
+		d, grouped, other := describe(x, share, n), describe(values, probabilities, 0), describe(mirrored, share, n)
+		for i, twentieths := range []int{1, 5, 10, 15, 19} {
+			if want := x[(twentieths*n+19)/20-1]; d.Quantiles[i] != want || grouped.Quantiles[i] != want {
+				t.Errorf("trial %d: quantile %g of %v: %g, of groups %g: want %g", trial, levels[i], x, d.Quantiles[i],
+					grouped.Quantiles[i], want)
+			}
+			between := twentieths*n%20 != 0 // else two values are quantiles
+			if between && !(near(d.CI95.Quantiles[i], other.CI95.Quantiles[4-i]) &&
+				near(d.Quantiles[i], -other.Quantiles[4-i])) {
+				t.Errorf("trial %d: quantile %g is %g ± %g, in a mirror %g ± %g", trial, levels[i], d.Quantiles[i],
+					d.CI95.Quantiles[i], other.Quantiles[4-i], other.CI95.Quantiles[4-i])
+			}
+		}
+		if !near(d.Lowest, -other.Highest) || !near(d.Mean, grouped.Mean) || !near(d.SD, grouped.SD) ||
+			!near(d.Highest, grouped.Highest) || !near(d.CI95.SD, other.CI95.SD) ||
+			len(d.Histogram) != len(other.Histogram) {
+			t.Errorf("trial %d: %+v: in groups %+v, in a mirror %+v", trial, d, grouped, other)
+		}
+		for i, b := range d.Histogram {
+			c := other.Histogram[len(d.Histogram)-1-i]
+			if b.From == b.To && (c.From != -b.To || !near(c.Probability, b.Probability)) {
+				t.Errorf("trial %d: bin %+v, in a mirror %+v", trial, b, c)
+			}
+		}
+	}
+}
+
 // TestBinIntervals: at an end of the interval of a share the shares that were found are z standard errors away
 // (Wilson 1927), at the end that is farther off.
 func TestBinIntervals(t *testing.T) {

@@ -1,11 +1,16 @@
 package query_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/fleet"
 	"cmdpsolve/cmdp/problem"
 	"cmdpsolve/cmdp/query"
 )
@@ -193,5 +198,121 @@ func TestFleetRefusals(t *testing.T) {
 	if _, err := query.New(t.Context(), &always, query.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "constraints[0]") {
 		t.Errorf("always: %v", err)
+	}
+}
+
+// TestFleetOfCopies: a fleet of eight agents of one model, whose starts are counted, is worth eight times one agent with
+// limits of an eighth, whatever returns tell of the course of episodes and whether totals are rounded for them.
+func TestFleetOfCopies(t *testing.T) {
+	const rows = `
+transitions:
+  - {state: a, action: 0, next: {b: 0.5, c: 0.5}, returns: {x: 1, y: 0.25}}
+  - {state: a, action: 1, next: {c: 1}, returns: {x: 0.5, y: 1}}
+  - {state: b, action: 0, next: {a: 1}, returns: {y: 0.5}}
+  - {state: b, action: 1, next: {b: 0.25, c: 0.75}, returns: {x: 1}}
+  - {state: c, action: 0, next: {a: 0.25, c: 0.75}, returns: {x: 0.25, y: 0.25}}
+  - {state: c, action: 1, next: {a: 1}}
+`
+	head := "horizon: 3\nstates: [a, b, c]\nstart: {b: 0.375, c: 0.625}\nreturns: {x: {}, y: {}, late: {reach: c, " +
+		"while: {not: b}}, much: {exceeds: {return: x, limit: 1.5}}}\n"
+	for _, wanted := range []string{"goal: {maximize: x}\nconstraints: [{return: y, at_most: %g}]\n",
+		"goal: {minimize: y}\nconstraints: [{return: late, at_least: %g}]\n",
+		"goal: {maximize: late}\nconstraints: [{return: x, at_most: %g}]\n"} {
+		for _, resolution := range []float64{0, 0.4} {
+			var r [2]*exact.Result
+			for i, text := range []string{
+				head + fmt.Sprintf(wanted, 0.5) + rows,
+				"horizon: 3\nreturns: [x, y, late]\n" + fmt.Sprintf(wanted, 4.0) +
+					"fleet:\n  - name: all\n    count: 8\n    starts: {b: 3, c: 5}\n    returns: {x: x, y: y, late: late}\n" +
+					"    model:\n      " + strings.ReplaceAll(head+rows, "\n", "\n      ") + "\n",
+			} {
+				p, err := problem.Parse("copies.yaml", []byte("format: cmdp/1\n"+text), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				q, err := query.New(t.Context(), p, query.Options{Resolution: resolution})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r[i], err = q.Solve(t.Context(), exact.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r[0].Status != r[1].Status || math.Abs(8*r[0].Objective-r[1].Objective) > 1e-6 {
+				t.Errorf("%s at %g: %v %g: want %v %g", wanted, resolution, r[1].Status, r[1].Objective, r[0].Status,
+					8*r[0].Objective)
+			}
+		}
+	}
+}
+
+// TestSafeFleetInAMirror: a limit from below on the negative of a return is the limit from above on the return.
+func TestSafeFleetInAMirror(t *testing.T) {
+	var safe [2]*fleet.Safe
+	for i, limit := range []string{"{return: y, at_most: 5}", "{return: less, at_least: -5}"} {
+		p, err := problem.Parse("mirror.yaml", []byte("format: cmdp/1\nhorizon: 2\nreturns: [x, y, less]\ngoal: {maximize: "+
+			"x}\nconstraints: ["+limit+"]\nfleet:\n  - {name: a, count: 8, returns: {x: x, y: y, less: less}, model: "+
+			"{states: 1, start: 0, horizon: 2, returns: [x, y, less], transitions: [{state: 0, action: go, outcomes: "+
+			"[{probability: 0.5, next: 0, returns: [1, 1, -1]}, {probability: 0.5, next: 0, returns: [1, 0, 0]}]}, "+
+			"{state: 0, action: rest, next: {0: 1}}]}}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(t.Context(), p, query.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if safe[i], err = q.SolveFleetSafely(t.Context(), 0.9, 1, exact.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := safe[0], safe[1]
+	if !a.Met || !b.Met || math.Abs(a.Objective-b.Objective) > 1e-9 || math.Abs(a.Margins[0]-b.Margins[0]) > 1e-9 ||
+		math.Abs(a.Holds[0].Probability-b.Holds[0].Probability) > 1e-9 || a.Margins[0] <= 0 {
+		t.Errorf("from above %v, margins %v, %v; from below %v, %v, %v", a.Objective, a.Margins, a.Holds, b.Objective,
+			b.Margins, b.Holds)
+	}
+}
+
+// TestNamesOfSteps draws limits in the order of steps. Names tell of each step once, and there are as few of them as
+// there are limits that are not like the one of the step before.
+func TestNamesOfSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 56))
+	for trial := range 100 {
+		var limits []*query.Limit
+		var want, got []string
+		fewest, last := 0, query.Limit{Step: -1}
+		for h := 1; h < 12; h++ {
+			l := &query.Limit{Step: h, Constraint: rng.IntN(5) / 4, AtLeast: rng.IntN(4) == 0, Bound: float64(rng.IntN(4) / 3)}
+			if rng.IntN(4) == 0 {
+				continue // no limit at this step
+			}
+			like := *l
+			like.Step--
+			if !reflect.DeepEqual(like, last) {
+				fewest++
+			}
+			last = *l
+			after := fmt.Sprintf(" of %d, %v %g", l.Constraint, l.AtLeast, l.Bound)
+			l.Name = fmt.Sprintf("y at step %d", h) + after
+			limits = append(limits, l, nil) // nil is a target, which is left out
+			want = append(want, fmt.Sprint(h, after))
+		}
+		names := query.Steps(limits)
+		for _, name := range names {
+			first, end := 0, 0
+			if _, err := fmt.Sscanf(name, "y at each of the steps %d-%d", &first, &end); err != nil {
+				fmt.Sscanf(name, "y at step %d", &first)
+				end = first
+			}
+			_, after, _ := strings.Cut(name, " of ")
+			after = strings.TrimPrefix(after, fmt.Sprintf("the steps %d-%d of ", first, end))
+			for h := first; h <= end; h++ {
+				got = append(got, fmt.Sprint(h, " of "+after))
+			}
+		}
+		if !slices.Equal(got, want) || len(names) != fewest {
+			t.Errorf("trial %d: %q: want %q in %d names", trial, names, want, fewest)
+		}
 	}
 }

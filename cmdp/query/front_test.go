@@ -1,6 +1,8 @@
 package query
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -66,6 +68,94 @@ func TestUnionOfCurves(t *testing.T) {
 		}
 		if e := f.Error; e != tt.error && !(e != e && tt.error != tt.error) || f.Iterations != 5*len(tt.parts) {
 			t.Errorf("%s: error %g, %d iterations: want %g", tt.name, e, f.Iterations, tt.error)
+		}
+	}
+}
+
+// TestFrontsOfPlays: the trade-off of policies that never draw has the plays that none improves on, in the order of the
+// first return; of curves at several thresholds of the worst episodes each is that of its own.
+func TestFrontsOfPlays(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 45))
+	for trial := range 30 {
+		over := [2]Objective{{"gain", rng.IntN(2) == 0}, {"much", rng.IntN(2) == 0}}
+		least, most := float64(rng.IntN(12))/4, 3+float64(rng.IntN(5))/4
+		q := parsed(t, fmt.Sprintf(walk, "{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
+			fmt.Sprintf("constraints: [{return: gain, at_least: %g, at_most: %g}]", least, most)))
+		sign := [2]float64{1, 1}
+		for k, o := range over {
+			if o.Maximize {
+				sign[k] = -1
+			}
+		}
+		all := make(map[[2]float64]bool)
+		for _, play := range walkPlays() {
+			var v [2]float64
+			for x, p := range play {
+				v[0] += p * x
+				v[1] += p * much(x)
+			}
+			if v[0] >= least && v[0] <= most {
+				all[v] = true
+			}
+		}
+		var want [][2]float64
+		for v := range all {
+			improved := false
+			for w := range all {
+				improved = improved || w != v && sign[0]*w[0] <= sign[0]*v[0] && sign[1]*w[1] <= sign[1]*v[1]
+			}
+			if !improved {
+				want = append(want, v)
+			}
+		}
+		slices.SortFunc(want, func(v, w [2]float64) int { return cmp.Compare(v[0], w[0]) })
+		f, err := q.DeterministicFront(t.Context(), over, exact.DeterministicOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := len(f.Points) == len(want)
+		for i, p := range f.Points {
+			same = same && math.Abs(p.Returns[0]-want[i][0]) < 1e-9 && math.Abs(p.Returns[1]-want[i][1]) < 1e-9
+		}
+		if !same || (f.Status == exact.Infeasible) != (len(want) == 0) {
+			t.Errorf("trial %d: %v with %d points: want %v", trial, f.Status, len(f.Points), want)
+		}
+		cut, err := q.DeterministicFront(t.Context(), over, exact.DeterministicOptions{Nodes: 1})
+		if err != nil || cut.Status == exact.Infeasible && len(want) > 0 {
+			t.Errorf("trial %d: %v after one node, error %v: want %v", trial, cut.Status, err, want)
+		}
+
+		worst, err := New(t.Context(), mustParse(t, fmt.Sprintf(walk,
+			"{gain: {}, much: {exceeds: {return: gain, limit: 4}}}",
+			fmt.Sprintf("constraints: [{return: gain, at_least: %g, cvar: 0.25}]", least/2))), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		union, err := worst.Front(t.Context(), over[:], exact.FrontOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range union.Parts {
+			own, err := part.Query.Curve(t.Context(), over[:], exact.FrontOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, direction := range [][2]float64{{1, 0}, {0, 1}, {1, 4}} {
+				least := func(points []exact.FrontPoint) float64 {
+					least := math.Inf(1)
+					for _, p := range points {
+						least = min(least, direction[0]*p.Objectives[0]+direction[1]*p.Objectives[1])
+					}
+					return least
+				}
+				var of []exact.FrontPoint
+				for _, p := range union.Part(i).Points {
+					of = append(of, p.FrontPoint)
+				}
+				if got, want := least(of), least(own.Points); got != want && math.Abs(got-want) > 1e-6 {
+					t.Errorf("trial %d: part %d reaches %g in the direction %v: want %g", trial, i, got, direction, want)
+				}
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cmdp/exact"
 	"cmdpsolve/cmdp/problem"
+	"cmdpsolve/internal/threshold"
 )
 
 // drawRows draws the transitions of a problem of three states and the returns gain and cost, in eighths. Actions of a
@@ -44,12 +45,17 @@ func drawRows(rng *rand.Rand, ends bool) string {
 func TestBoxHoldsAllReturns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 51))
 	for trial := range 60 {
+		restore := func() {}
+		if trial%2 == 0 { // as boxes of large models are
+			restore = threshold.Lower()
+		}
 		time := []string{"horizon: 3", "discount: 0.75", "discount: 1", "criterion: average", "discount: 1"}[trial%5]
 		returns := "returns: [gain, cost]\n"
 		if trial%5 == 4 {
 			returns = "returns: {gain: {}, cost: {criterion: average}}\n"
 		}
 		q := parsed(t, "format: cmdp/1\n"+time+"\n"+returns+drawRows(rng, trial%5 == 2 || trial%5 == 4))
+		restore()
 		lower, upper := q.Task.Box.Lower(), q.Task.Box.Upper()
 		for n := range 8 {
 			rule := []int32{int32(n % 2), int32(n / 2 % 2), int32(n / 4)}
@@ -125,6 +131,9 @@ func TestChangedIsFresh(t *testing.T) {
 				"soon: {reach: 0, within: {return: gain, at_most: 2}}}", "constraints: ["+strings.Join(texts, ", ")+"]"))
 		}
 		q, err := New(t.Context(), p, opts)
+		if err == nil && trial%3 == 0 {
+			q, err = q.Best(t.Context())
+		}
 		for n := 0; n < 6 && err == nil; n++ {
 			var c Change
 			names := q.Limitable()
@@ -217,5 +226,53 @@ func TestNotesOfTotals(t *testing.T) {
 	}
 	if counts["never"] < 3 || counts["always"] < 3 {
 		t.Errorf("%v: want more", counts)
+	}
+}
+
+// TestEpisodesWithoutChance: where nothing is left to chance an episode is what is expected, up to what stopping
+// changes, with every kind of time. A limit at what is expected is kept, also where the return cannot vary.
+func TestEpisodesWithoutChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 55))
+	for trial := range 40 {
+		time := []string{"horizon: 3", "discount: 0.9", "discount: 1", "criterion: average"}[trial%4]
+		text := "format: cmdp/1\n" + time + "\nstates: [a, b, c]\nstart: a\nreturns: [gain, same]\ntransitions:\n"
+		for i, s := range []string{"a", "b", "c"}[:2+trial%2] {
+			next := []string{"a", "b", "c"}[rng.IntN(3)]
+			if trial%4 == 2 {
+				next = []string{"b", "c", "c"}[i]
+			}
+			text += fmt.Sprintf("  - {state: %s, action: 0, next: {%s: 1}, returns: [%g, 0.1]}\n", s, next,
+				math.Round(1000*rng.NormFloat64())/1000)
+			if trial%4 == 2 && i == 1 {
+				break
+			}
+		}
+		q := parsed(t, text)
+		const steps = 50
+		s := NewSimulation(q, []Drawn{{1, cmdp.Deterministic(slices.Repeat([][]int32{{0, 0, 0}},
+			max(1, q.Model.Horizon())))}}, 1, steps)
+		if err := s.Play(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v, stopping, err := s.Expected(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range v {
+			room := 1e-9
+			switch {
+			case q.Model.Average():
+				room += stopping[i]
+			case q.Model.Discount() < 1:
+				room += 1e-6 * max(math.Abs(q.Task.Box.Lower()[i]), math.Abs(q.Task.Box.Upper()[i]))
+			}
+			if math.Abs(s.Total[i]-x) > room {
+				t.Errorf("trial %d: an episode has %g of %s: want %g, up to %g", trial, s.Total[i], q.Returns[i], x, room)
+			}
+			with, err := q.With(t.Context(), Change{Bounds: []Bound{{q.Returns[i], side(trial%8 < 4), x * (1 + 1e-15)}}})
+			if err != nil || !with.Keeps(v) {
+				t.Errorf("trial %d: %v is said to break %s = %g, error %v", trial, v, q.Returns[i], x, err)
+			}
+		}
 	}
 }
