@@ -666,8 +666,8 @@ func checkStandings(t *testing.T, plays []map[float64]float64, said string, q *Q
 	}
 }
 
-// TestRoundedAnswersHold: with totals that are rounded, what is planned keeps all limits as they are, and neither it nor
-// a chance that is the goal is better than can be.
+// TestRoundedAnswersHold: with totals that are rounded, what is planned keeps all limits as they are, and neither it
+// nor a chance that is the goal is better than can be.
 func TestRoundedAnswersHold(t *testing.T) {
 	plays := walkPlays()
 	rng := rand.New(rand.NewPCG(27, 29))

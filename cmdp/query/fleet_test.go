@@ -201,8 +201,8 @@ func TestFleetRefusals(t *testing.T) {
 	}
 }
 
-// TestFleetOfCopies: a fleet of eight agents of one model, whose starts are counted, is worth eight times one agent with
-// limits of an eighth, whatever returns tell of the course of episodes and whether totals are rounded for them.
+// TestFleetOfCopies: a fleet of eight agents of one model, whose starts are counted, is worth eight times one agent
+// with limits of an eighth, whatever returns tell of the course of episodes and whether totals are rounded for them.
 func TestFleetOfCopies(t *testing.T) {
 	const rows = `
 transitions:
@@ -283,7 +283,8 @@ func TestNamesOfSteps(t *testing.T) {
 		var want, got []string
 		fewest, last := 0, query.Limit{Step: -1}
 		for h := 1; h < 12; h++ {
-			l := &query.Limit{Step: h, Constraint: rng.IntN(5) / 4, AtLeast: rng.IntN(4) == 0, Bound: float64(rng.IntN(4) / 3)}
+			bound := float64(rng.IntN(4) / 3)
+			l := &query.Limit{Step: h, Constraint: rng.IntN(5) / 4, AtLeast: rng.IntN(4) == 0, Bound: bound}
 			if rng.IntN(4) == 0 {
 				continue // no limit at this step
 			}

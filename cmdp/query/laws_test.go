@@ -269,7 +269,8 @@ func TestEpisodesWithoutChance(t *testing.T) {
 			if math.Abs(s.Total[i]-x) > room {
 				t.Errorf("trial %d: an episode has %g of %s: want %g, up to %g", trial, s.Total[i], q.Returns[i], x, room)
 			}
-			with, err := q.With(t.Context(), Change{Bounds: []Bound{{q.Returns[i], side(trial%8 < 4), x * (1 + 1e-15)}}})
+			near := Bound{q.Returns[i], side(trial%8 < 4), x * (1 + 1e-15)}
+			with, err := q.With(t.Context(), Change{Bounds: []Bound{near}})
 			if err != nil || !with.Keeps(v) {
 				t.Errorf("trial %d: %v is said to break %s = %g, error %v", trial, v, q.Returns[i], x, err)
 			}
