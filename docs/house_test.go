@@ -165,11 +165,11 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 // identifiers matches what notation.md and design.md name in backquotes as Go
 // identifiers of a package, such as `cmdp.Shape` or `cmdp.Shape.Horizon`.
-var identifiers = regexp.MustCompile("`((?:oracle|geometry|cost|cmdp|exact|markov|game|lp|language)\\.[A-Z][A-Za-z0-9]*(?:\\.[A-Z][A-Za-z0-9]*)?)`")
+var identifiers = regexp.MustCompile("`((?:oracle|geometry|cost|cmdp|exact|markov|monitor|query|game|lp|language)\\.[A-Z][A-Za-z0-9]*(?:\\.[A-Z][A-Za-z0-9]*)?)`")
 
 func TestNotationNamesWhatExists(t *testing.T) {
 	folders := map[string]string{"exact": "cmdp/exact", "markov": "cmdp/markov", "game": "oracle/game",
-		"lp": "oracle/lp", "language": "cmdp/language"}
+		"lp": "oracle/lp", "language": "cmdp/language", "monitor": "cmdp/monitor", "query": "cmdp/query"}
 	for _, page := range []string{"notation.md", "design.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 //
 // A column is a deterministic stationary policy which stays, in each end component where
 // it stays at all, in one recurrent class. A mixture of them becomes one policy in each end, see
-// settlement.
+// longRunMixture.
 type averageReward struct {
 	*infiniteHorizon
 	ends       *markov.EndComponents // in which a policy may stay
@@ -30,7 +30,8 @@ type averageReward struct {
 	classChain markov.Chain          // of a policy inside an end
 }
 
-// A transient is the problem how to come to the ends, with the totals that are collected before.
+// A transient is the problem how to come to the ends: the total of what is collected before and of what staying is
+// worth.
 type transient struct {
 	*markov.LeastTotal
 	endsWithin [][]int32 // of each collapsed state, the ends inside
@@ -97,7 +98,7 @@ func (p *averageReward) mask(v []float64, means bool) {
 	}
 }
 
-// transientOf returns the solver of the way for directions that have the same totals.
+// transientOf returns the solver of the transient problem for directions that have the same totals.
 func (p *averageReward) transientOf(totals []float64) *transient {
 	key := make([]byte, len(totals))
 	for i, t := range totals {
@@ -288,7 +289,7 @@ func (p *averageReward) leastMeans(ctx context.Context, means []float64) (least 
 	return p.least.Solve(ctx, means)
 }
 
-// solveTransient finds the best way to the ends. Staying in an end is worth its least mean.
+// solveTransient solves the transient problem. Staying in an end is worth its least mean.
 func (p *averageReward) solveTransient(ctx context.Context, w *transient, totals, least []float64) error {
 	p.scalarize(w.LeastTotal, totals)
 	for j, end := range w.Quotient.Merged {

@@ -70,7 +70,7 @@ func (b *budget) over() bool {
 	return b != nil && !b.now().Add(2*b.longest).Before(b.deadline)
 }
 
-// priceInTime asks the source for the cheapest policy in a direction, as long as there is time.
+// priceInTime asks for the cheapest policy in a direction, as long as there is time.
 func (s *columnGeneration) priceInTime(dir []float64, aim float64) (pricedPolicy, error) {
 	b := s.budget
 	if b == nil {

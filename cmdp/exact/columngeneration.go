@@ -202,8 +202,8 @@ func (s *columnGeneration) updateIncumbent() {
 // this gives if it is the best so far. The multipliers jump about in the beginning, so half-way points to those
 // of the best bound are tried first (Wentges 1997); where these find nothing new, the multipliers themselves
 // do, or the master is solved. With a single price there is nothing to jump about, and the value iterations of
-// a tally are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner, which begins
-// near the best ones.
+// some pricing problems are dear: the multipliers themselves then take half as many. So they do for a RollingPlanner,
+// which begins near the best ones.
 func (s *columnGeneration) priceStabilized() (added bool, err error) {
 	mu, nu := s.master.mu, s.master.nu
 	if s.bound.proof != nil && s.penalties == nil && !(s.traits.expensive && len(s.rows) == 1) {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// classPaths finds cheap ways between the classes of a settlement inside an end, by the algorithm of Dijkstra. A
+// classPaths finds cheap ways between the classes of a long-run mixture inside an end, by the algorithm of Dijkstra. A
 // class is one node: whoever is in it comes to all its states. To take a choice costs as much as it does until
 // it succeeds.
 type classPaths struct {

@@ -26,4 +26,9 @@
 // return can be. [SolveDeterministic] looks for policies that never draw. For games there are
 // [SolveGame] and [ApproachabilityGap]. A [Mixer] is the same column generation
 // for the planning programs of learners.
+//
+// The loop is in columngeneration.go, as its pseudocode. What it knows of a model is a pricing problem (pricing.go),
+// one for each criterion: finitehorizon.go, discountedreward.go, totalreward.go, averagereward.go, tally.go for
+// products whose rows are generated, and sum.go. A recovery (recovery.go) makes a policy of the mixture, and
+// verdict.go, infeasible.go and unbounded.go say what is proved.
 package exact

@@ -59,7 +59,7 @@ func (s *columnGeneration) dualAscent() error {
 	return nil
 }
 
-// ascent is the state of prime. Multipliers are in the units of the rows of the master.
+// ascent is the state of dualAscent. Multipliers are in the units of the rows of the master.
 type ascent struct {
 	*columnGeneration
 	cost   []float64 // its gradient

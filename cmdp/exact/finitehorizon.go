@@ -160,7 +160,7 @@ func (f *finiteHorizon) clone() *finiteHorizon {
 const iterating = "finding values of states"
 
 // valueIteration runs value iteration, returns V*(dir) with a bound of its error, and records
-// the action of every (step, state) pair of the spans, or of all if these are nil, of several best ones the first.
+// the action of every (step, state) pair of the ranges, or of all if these are nil, of several best ones the first.
 func (f *finiteHorizon) valueIteration(ctx context.Context, dir []float64, record []markov.Actions,
 	spans [][]stateRange) (value, margin float64, err error) {
 	clear(f.v)
@@ -209,7 +209,7 @@ func (f *finiteHorizon) valueIteration(ctx context.Context, dir []float64, recor
 	return value, 1.001*margin + lost, nil
 }
 
-// rangesAt returns the spans of step h, nil for all states.
+// rangesAt returns the ranges of step h, nil for all states.
 func rangesAt(spans [][]stateRange, h int) []stateRange {
 	if spans == nil {
 		return nil

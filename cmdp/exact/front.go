@@ -332,7 +332,7 @@ func (f *front) objectiveRange(k int) (least, most float64) {
 func (f *front) estimateRounding() {
 	const least = 64 * roundoff
 	most := 1e-9
-	if f.nearOneDiscount { // see solver.tolerance
+	if f.nearOneDiscount { // see columnGeneration.tolerance
 		most = 1e-6
 	}
 	size := make([]float64, len(f.opts.Over))

@@ -32,7 +32,7 @@ type infiniteHorizon struct {
 	graph       markov.Graph      // what is reached, and policies may use
 	parts       *markov.Partition // its strongly connected components
 	visitor     *markov.Visits
-	quotient    *markov.Quotient      // nothing being collapsed; without choices until a scalar needs them
+	quotient    *markov.Quotient      // nothing being collapsed; without choices until a direction needs them
 	neutralEnds *markov.EndComponents // in which a total return may go on, nil without a cycle
 	solvers     map[string]*markov.LeastTotal
 	chain       *markov.Chain

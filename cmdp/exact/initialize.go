@@ -93,7 +93,7 @@ func newColumnGeneration(ctx context.Context, p pricingProblem, task cmdp.Task,
 	return s, s.resetMaster()
 }
 
-// resetMaster makes an empty master that measures returns by the box of the solver.
+// resetMaster makes an empty master that measures returns by the box.
 func (s *columnGeneration) resetMaster() (err error) {
 	extent := scaleOf(s.lower, s.upper, s.steps)
 	// No tolerance makes up for the rounding of returns that do not vary.
@@ -137,7 +137,7 @@ func width(normal, extent []float64) float64 {
 }
 
 // shrinkBox reports whether the box goes far beyond the returns of all policies that were found, as a limit of
-// 1e9 on a return of 1 makes it. Then the solver is back at its start with a smaller box and the policies that
+// 1e9 on a return of 1 makes it. Then all is back at its start with a smaller box and the policies that
 // it found: rounding is not to be measured by it.
 func (s *columnGeneration) shrinkBox() (bool, error) {
 	const far, most = 1e3, 16

@@ -26,7 +26,7 @@ type longRunMixture struct {
 	classNumber []int32                  // of each state, its class in its end, or −1
 }
 
-// A mixtureClass is a recurrent class of a settlement.
+// A mixtureClass is a recurrent class of a long-run mixture.
 type mixtureClass struct {
 	states []int32
 	users  int // how many policies end up there
@@ -56,7 +56,7 @@ func unlinked(columns []column, weights []float64) ([]column, []float64) {
 	return out, share
 }
 
-// longRunMixtureOf returns the settlement of a mixture. runs remembers the long runs of policies.
+// longRunMixtureOf returns what becomes of a mixture. runs remembers the long runs of policies.
 func (p *averageReward) longRunMixtureOf(ctx context.Context, columns []column, weights []float64,
 	runs map[*markov.Actions]*longRunFrequencies) (*longRunMixture, error) {
 	t := &longRunMixture{p: p, mass: make([]float64, p.k.Choices()), users: make([]int32, p.k.Choices())}
@@ -156,7 +156,7 @@ func (t *longRunMixture) setChoices(s int32) bool {
 	return true
 }
 
-// A settled place is a class of an end.
+// An endClass is a class of an end.
 type endClass struct{ end, class int32 }
 
 // classesReached returns the classes in which policy j ends up, in order.
@@ -333,7 +333,7 @@ func (p *averageReward) recoverPolicy(ctx context.Context, columns []column, wei
 	return &Policy{mixture: components}, nil
 }
 
-// A link joins the classes of a settlement: a policy that goes round between them.
+// A link joins the classes of a long-run mixture: a policy that goes round between them.
 type link struct {
 	columns []column // the mixture whose classes it joins
 	weights []float64

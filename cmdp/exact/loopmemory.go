@@ -20,7 +20,7 @@ import (
 // a policy draws what it remembers). Here what is done tells it: in the states of the loops that policy takes
 // their choices until it is done, and any other choice there says that it is.
 
-// withMemory looks for a policy that remembers whether it is done with the loops of a blend. It reports whether
+// withMemory looks for a policy that remembers whether it is done with the loops of a mixture. It reports whether
 // there is one that is right. Loops in which a policy may stay for ever are left out second: whoever stays
 // there in the end need not go round them before.
 func (s *rayRecovery) withMemory(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
@@ -47,7 +47,7 @@ func (p *infiniteHorizon) mayStay(r *ray) bool {
 	})
 }
 
-// doneWithLoops is withMemory for all rays of a blend.
+// doneWithLoops is withMemory for all rays of a mixture.
 func (s *rayRecovery) doneWithLoops(r *Result, b *policyMixture, right func(r *Result) bool) (bool,
 	error) {
 	if len(b.rays) == 0 || s.opts.memoryless {
@@ -217,7 +217,7 @@ func newLoopProduct(p *infiniteHorizon, product *monitor.Product) (*loopProduct,
 	return l, err
 }
 
-// liftMixture returns a blend of the same policies, which follow the rays of a loop before that is done. It is nil if
+// liftMixture returns a mixture of the same policies, which follow the rays of a loop before that is done. It is nil if
 // nobody comes to some ray then.
 func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [][]column) (*policyMixture, error) {
 	out := &policyMixture{steps: b.steps}
@@ -241,7 +241,7 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 	places := make([]map[int32]int32, len(loops))
 	for i, rays := range loops {
 		var err error
-		places[i], err = l.place(ctx, out.parts, rays, i)
+		places[i], err = l.loopStates(ctx, out.parts, rays, i)
 		if places[i] == nil || err != nil {
 			return nil, err
 		}
@@ -258,9 +258,9 @@ func (l *loopProduct) liftMixture(ctx context.Context, b *policyMixture, loops [
 	return out, nil
 }
 
-// place returns, of each state of a loop, that of the product in which some policies come there before it is
+// loopStates returns, of each state of a loop, that of the product in which some policies come there before it is
 // done, in the memory of the other loops with which they do most often; nil if they do not.
-func (l *loopProduct) place(ctx context.Context, parts []weightedRule, rays []column, loop int) (map[int32]int32,
+func (l *loopProduct) loopStates(ctx context.Context, parts []weightedRule, rays []column, loop int) (map[int32]int32,
 	error) {
 	var states, pairs []int32
 	for _, c := range rays {

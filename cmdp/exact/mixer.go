@@ -302,7 +302,7 @@ func (x *Mixer) addPoint(number int, weight float64, dir, point []float64) {
 	}
 }
 
-// pointPricing is the source of columns of a Mixer.
+// pointPricing is the pricing problem of a Mixer.
 type pointPricing struct {
 	Points
 	next int

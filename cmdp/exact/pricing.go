@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A pricingProblem of columns answers for a compact convex set, such as the set 𝒱 of the returns of
-// all policies of a model. It is all that column generation knows of it. It is not safe for
-// concurrent use.
+// A pricingProblem answers for a compact convex set, such as the set 𝒱 of the returns of all policies of a model, which
+// of its points is the least in a direction (Lübbecke and Desrosiers 2005). It is all that column generation knows of
+// the set. It is not safe for concurrent use.
 type pricingProblem interface {
 	// dim returns the dimension of 𝒱.
 	dim() int
@@ -28,11 +28,11 @@ type pricingProblem interface {
 	// recheck computes a lower bound of V*(dir) by other means than price: value −
 	// margin, margin being a bound of all errors.
 	recheck(ctx context.Context, dir []float64) (value, margin float64, err error)
-	// traits says what is special about the source. It is the same at all times.
+	// traits says what is special about the problem. It is the same at all times.
 	traits() traits
 }
 
-// Traits are what the sources of columns differ in, for those who use them.
+// traits are what pricing problems differ in, for those who use them.
 type traits struct {
 	// unboundedTotals tells that some returns are totals, whose extremes take as long to find as an answer, and may
 	// be infinite.
@@ -75,7 +75,7 @@ type traits struct {
 	classes *averageReward
 }
 
-// A pricer is the source of a model, which makes one policy of a mixture as well.
+// A pricer is the pricing problem of a model, which makes one policy of a mixture as well.
 type pricer interface {
 	pricingProblem
 	// configureigureigureigureigure says whom to tell of what is done from now on, the relative error of a bound that

@@ -18,7 +18,7 @@ const (
 	mostNearOneStates = 200
 )
 
-// rationalValues improves the policy of a scalar in rational arithmetic until no choice is better, and returns
+// rationalValues improves the policy of a direction in rational arithmetic until no choice is better, and returns
 // the values of the states of its quotient, which are at most all of their backups. It returns nil if a policy
 // would go on for ever or a component is too large.
 func (p *infiniteHorizon) rationalValues(z *markov.LeastTotal, dir []*big.Rat) []*big.Rat {

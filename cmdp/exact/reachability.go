@@ -37,7 +37,7 @@ type reachingMixture struct {
 	returns []float64
 }
 
-// reachRays finds a passage to each ray whose place the policies of a mixture do not visit.
+// reachRays finds a mixture that comes to each ray whose place the policies of a mixture do not visit.
 func (s *rayRecovery) reachRays(parts []weightedRule, rays []column) ([]*reachingMixture, error) {
 	var out []*reachingMixture
 	var lost []int32
@@ -72,7 +72,7 @@ func (s *rayRecovery) reachRays(parts []weightedRule, rays []column) ([]*reachin
 }
 
 // checkRaysReached returns an error that names the states to be left out if the incumbent goes along rays to which
-// there is no passage.
+// no policy comes.
 func (s *recovery) checkRaysReached() error {
 	if s.traits.rays == nil {
 		return nil
@@ -105,8 +105,8 @@ func (s *rayRecovery) mixtureReaching(states []int32) (*reachingMixture, error) 
 	return nil, errReachability
 }
 
-// maximizeReaching maximises the probability of coming to one of some states within limits, in a model that is marked
-// with them. The solver that it returns has minimised its negative.
+// maximizeReaching maximises the probability of coming to one of some states within limits, in a model of two
+// copies. What it returns has minimised its negative.
 func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, rows []cmdp.Constraint, lower,
 	upper []float64,
 	opts Options) (*columnGeneration, Verdict, error) {
@@ -142,7 +142,7 @@ func (p *infiniteHorizon) maximizeReaching(ctx context.Context, states []int32, 
 	return n, verdict, err
 }
 
-// provesUnreachable reports whether mostOften has proved that no policy within the limits comes to its states.
+// provesUnreachable reports whether maximizeReaching has proved that no policy within the limits comes to its states.
 func (s *columnGeneration) provesUnreachable(verdict Verdict) bool {
 	return verdict == Infeasible || verdict == Optimal && s.bound.proof != nil &&
 		-s.bound.proof.Bound <= 100*unreachableProbability
@@ -151,7 +151,7 @@ func (s *columnGeneration) provesUnreachable(verdict Verdict) bool {
 // errReachability is the error of a ray of which it is not known whether policies within the limits come to its place.
 var errReachability = errors.New("exact: whether a place can be reached within the limits is not known")
 
-// reachingMixtureOf returns the mixture of a solver for a model that is marked with some states.
+// reachingMixtureOf returns the incumbent of a model of two copies.
 func (s *columnGeneration) reachingMixtureOf(q *infiniteHorizon, states []int32) *reachingMixture {
 	w := &reachingMixture{returns: s.incumbent.v[:len(s.incumbent.v)-1]}
 	for j, x := range s.incumbent.lambda {
@@ -169,7 +169,7 @@ func (s *columnGeneration) reachingMixtureOf(q *infiniteHorizon, states []int32)
 	return w
 }
 
-// inModel returns a ray of a marked model in the model itself, which has so many states.
+// inModel returns a ray of a model of two copies in the model itself, which has so many states.
 func (r *ray) inModel(states int32) *ray {
 	out := &ray{share: r.share, policy: &markov.Rule{Actions: markov.NewActions(int(states), math.MaxInt)}}
 	for _, s := range r.states {

@@ -75,7 +75,7 @@ func (r stateRange) markSuccessors(rows *cmdp.Rows, marked []bool) {
 	}
 }
 
-// maxOverRanges calls f with the parts of [lo, hi) that are in spans, which are in order, or with all of it
+// maxOverRanges calls f with the parts of [lo, hi) that are in ranges, which are in order, or with all of it
 // if they are nil, and returns the largest result.
 func maxOverRanges(spans []stateRange, lo, hi int, f func(lo, hi int) float64) float64 {
 	if spans == nil {

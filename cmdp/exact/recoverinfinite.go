@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A weightedRule is a policy with its weight in a mixture. Its model is that of the mixture, or that marked with
-// some states: two copies of it one after the other.
+// A weightedRule is a policy with its weight in a mixture. Its model is that of the mixture, or two
+// copies of it, see twoCopies.
 type weightedRule struct {
 	p        *infiniteHorizon
 	st       markov.Rule
@@ -85,7 +85,7 @@ func (p *infiniteHorizon) purificationCost(columns []column) purificationCost {
 	return cheapToPurify
 }
 
-// averageVisits averages the visits of the parts of a blend. The steps that rays add are visits too, and one of the
+// averageVisits averages the visits of the parts of a mixture. The steps that rays add are visits too, and one of the
 // policies has to come to their places.
 func (p *infiniteHorizon) averageVisits(ctx context.Context, b *policyMixture) (*Policy, error) {
 	rest, most, states := &b.parts[0].st.Actions, 0.0, int32(p.m.States())

@@ -24,7 +24,7 @@ type policyMixture struct {
 	steps []float64
 }
 
-// withShare returns the blend with a share given to passages.
+// withShare returns the mixture with a share given to those that reach rays.
 func (b *policyMixture) withShare(ways []*reachingMixture, share float64) *policyMixture {
 	if len(ways) == 0 {
 		return b
@@ -44,7 +44,7 @@ func (b *policyMixture) withShare(ways []*reachingMixture, share float64) *polic
 	return out
 }
 
-// repeated returns a blend that goes many times round the rays of some places.
+// repeated returns a mixture that goes many times round the rays of some places.
 func (b *policyMixture) repeated(ways []*reachingMixture, places *policyMixture) *policyMixture {
 	out := *b.withShare(ways, 0.1)
 	out.rays, out.steps = slices.Concat(out.rays, places.rays),
@@ -55,15 +55,16 @@ func (b *policyMixture) repeated(ways []*reachingMixture, places *policyMixture)
 // A candidate is a policy that may be the answer, or several of which one is drawn at the start.
 type candidate func() ([]WeightedPolicy, error)
 
-// firstValid takes the first draft whose returns, as they are evaluated, are right. It reports whether there is
+// firstValid takes the first candidate whose returns, as they are evaluated, are right. It reports whether there is
 // one; r holds the last one else.
-func (s *rayRecovery) firstValid(r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
-	return s.firstValidIn(s.pricer, r, right, drafts...)
+func (s *rayRecovery) firstValid(r *Result, right func(r *Result) bool, candidates ...candidate) (bool, error) {
+	return s.firstValidIn(s.pricer, r, right, candidates...)
 }
 
 // firstValidIn is firstValid for policies of the model of a pricer.
-func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool, drafts ...candidate) (bool, error) {
-	for _, make := range drafts {
+func (s *rayRecovery) firstValidIn(p pricer, r *Result, right func(r *Result) bool, candidates ...candidate) (bool,
+	error) {
+	for _, make := range candidates {
 		components, err := make()
 		if err != nil {
 			return false, err
@@ -121,7 +122,7 @@ func (s *rayRecovery) recover(r *Result, columns []column, weights []float64, ra
 	return err
 }
 
-// affordableShare is the weight that passages may have without costing more than the gap allows.
+// affordableShare is the weight that mixtures which reach rays may have without costing more than the gap allows.
 func (s *rayRecovery) affordableShare(ways []*reachingMixture) float64 {
 	share := 0.1
 	for _, w := range ways {
@@ -194,8 +195,8 @@ func (p *infiniteHorizon) drawnCandidate(ctx context.Context, b *policyMixture) 
 	return out, nil
 }
 
-// preservesReturns reports whether the averaged policy of a blend of one part has the returns of the blend, as far as
-// they matter.
+// preservesReturns reports whether the averaged policy of a mixture of one part has the returns of the mixture, as far
+// as they matter.
 func (p *infiniteHorizon) preservesReturns(ctx context.Context, b *policyMixture) (bool, error) {
 	policy, err := p.averageVisits(ctx, b)
 	if err != nil {
@@ -262,7 +263,7 @@ func (s *rayRecovery) rayFreeCandidate() ([]WeightedPolicy, error) {
 	return out, nil
 }
 
-// mixtureOf returns the blend of the columns with the given weights.
+// mixtureOf returns the mixture of the columns with the given weights.
 func (s *rayRecovery) mixtureOf(lambda []float64) *policyMixture {
 	b := &policyMixture{}
 	for j, x := range lambda {

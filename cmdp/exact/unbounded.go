@@ -62,7 +62,7 @@ func (s *solver) unboundedResult() (*Result, error) {
 // does not stay in.
 const manySteps = 1e6
 
-// endlessCandidates returns drafts of policies that do without end what the rays of some places do, more modest ones
+// endlessCandidates returns candidates that do without end what the rays of some places do, more modest ones
 // later.
 func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMixture,
 	places *policyMixture) []candidate {
