@@ -259,39 +259,6 @@ func (p *Planner) analyse(tell markov.Progress) {
 // forget drops what an interruption may have left between two states. What was found of the model stays.
 func (p *Planner) forget() { p.pricer, p.analysed, p.stale = nil, nil, false }
 
-// Ranges is the function [Ranges] for this planner, with the same errors. Of opts only Working is used. Extremes of
-// totals are found once.
-func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
-	if p.m == nil {
-		lower, upper = make([]float64, p.width), make([]float64, p.width)
-		err = p.withPricer(ctx, noneRelevant(p.width), opts,
-			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
-		return lower, upper, err
-	}
-	if p.m.Horizon() > 0 || p.m.Means() {
-		return Ranges(ctx, p.m, Options{Workers: p.workers, Working: opts.Working})
-	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	lower, upper = make([]float64, p.m.Dim()), make([]float64, p.m.Dim())
-	if p.stale {
-		p.forget()
-	}
-	p.analyse(opts.Working)
-	of := *p.analysed
-	of.solvers = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
-	if err := of.ranges(ctx, lower, upper); err != nil {
-		p.forget()
-		return nil, nil, err
-	}
-	infiniteSides(lower, upper)
-	return lower, upper, nil
-}
-
 // coarseGap is the gap from which prices need not be found to rounding.
 const coarseGap = 1e-8
 

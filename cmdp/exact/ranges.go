@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/markov"
 	"cmdpsolve/geometry"
 )
 
@@ -12,31 +13,60 @@ import (
 // over all policies, by a value iteration for each; discounted sums and totals are bounds,
 // rounded outwards, and totals may be infinite. Of opts only Workers and Working are used.
 func Ranges(ctx context.Context, m *cmdp.Model, opts Options) (lower, upper []float64, err error) {
-	if err := checkTask(m, cmdp.Task{}); err != nil {
-		return nil, nil, err
-	}
-	opts, err = opts.withDefaults()
+	p, err := NewPlanner(m, opts.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
-	lower, upper = make([]float64, m.Dim()), make([]float64, m.Dim())
-	if m.Horizon() == 0 && !m.Means() {
-		err := analyseReachable(m, opts.Workers, opts.Working).ranges(ctx, lower, upper)
-		infiniteSides(lower, upper)
+	return p.Ranges(ctx, opts)
+}
+
+// Ranges is the function [Ranges] for this planner, with the same errors. Of opts only Working is used. Extremes of
+// totals are found once.
+func (p *Planner) Ranges(ctx context.Context, opts Options) (lower, upper []float64, err error) {
+	lower, upper = make([]float64, p.dim()), make([]float64, p.dim())
+	if p.m == nil {
+		err = p.withPricer(ctx, noneRelevant(p.width), opts,
+			func(q pricer) error { return extremes(ctx, q, lower, upper, nil) })
 		return lower, upper, err
 	}
-	p, err := newPricer(m, opts.Workers, noneRelevant(m.Dim()), opts.Working)
-	if err != nil {
-		return nil, nil, err
-	}
-	if m.Means() && !m.Average() { // of the others
-		if err := analyseReachable(m, opts.Workers, opts.Working).ranges(ctx, lower, upper); err != nil {
+	if p.m.Horizon() == 0 && !p.m.Average() {
+		if err := p.totalRanges(ctx, lower, upper, opts.Working); err != nil {
 			return nil, nil, err
 		}
-		infiniteSides(lower, upper)
 	}
-	err = extremes(ctx, p, lower, upper, func(i int) bool { return m.Means() && !m.Mean(i) })
-	return lower, upper, err
+	if p.m.Horizon() > 0 || p.m.Means() {
+		q, err := newPricer(p.m, p.workers, noneRelevant(p.m.Dim()), opts.Working)
+		if err != nil {
+			return nil, nil, err
+		}
+		total := func(i int) bool { return p.m.Means() && !p.m.Mean(i) }
+		if err := extremes(ctx, q, lower, upper, total); err != nil {
+			return nil, nil, err
+		}
+	}
+	return lower, upper, nil
+}
+
+// totalRanges sets lower and upper to the extremes of totals or discounted sums.
+func (p *Planner) totalRanges(ctx context.Context, lower, upper []float64, tell markov.Progress) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.stale {
+		p.forget()
+	}
+	p.analyse(tell)
+	of := *p.analysed
+	of.solvers = make(map[string]*markov.LeastTotal) // solutions do not start from those of ranges
+	if err := of.ranges(ctx, lower, upper); err != nil {
+		p.forget()
+		return err
+	}
+	infiniteSides(lower, upper)
+	return nil
 }
 
 // extremes sets lower and upper to the extremes of each coordinate over all policies, but for those that are known.
