@@ -41,40 +41,31 @@ func (p *sparse) add(at int32, x float64) { p.at, p.x = append(p.at, at), append
 
 func (p *sparse) end() { p.first = append(p.first, int32(len(p.at))) }
 
+// solve goes through the states as they were eliminated, and back. Transposed, lower and upper factors change places.
 func (f *triangularFactors) solve(x, right []float64, transposed bool) {
-	y := f.y
-	copy(y, right)
+	y, first, second := f.y, &f.lower, &f.upper
 	if transposed {
-		for i, s := range f.order {
-			y[s] /= f.out[s]
-			at, p := f.upper.list(i)
-			for j, n := range at {
-				y[n] += float64(p[j] * y[s])
-			}
-		}
-		for i := len(f.order) - 1; i >= 0; i-- {
-			s := f.order[i]
-			at, share := f.lower.list(i)
-			for j, t := range at {
-				y[s] += float64(share[j] * y[t])
-			}
-		}
-		copy(x, y)
-		return
+		first, second = second, first
 	}
+	copy(y, right)
 	for i, s := range f.order {
-		at, share := f.lower.list(i)
-		for j, t := range at {
-			y[t] += float64(share[j] * y[s])
+		if transposed {
+			y[s] /= f.out[s]
+		}
+		at, factor := first.list(i)
+		for j, n := range at {
+			y[n] += float64(factor[j] * y[s])
 		}
 	}
 	for i := len(f.order) - 1; i >= 0; i-- {
 		s := f.order[i]
-		at, p := f.upper.list(i)
+		at, factor := second.list(i)
 		for j, n := range at {
-			y[s] += float64(p[j] * y[n])
+			y[s] += float64(factor[j] * y[n])
 		}
-		y[s] /= f.out[s]
+		if !transposed {
+			y[s] /= f.out[s]
+		}
 	}
 	copy(x, y)
 }
