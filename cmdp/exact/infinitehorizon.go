@@ -310,7 +310,7 @@ func (p *infiniteHorizon) price(ctx context.Context, dir []float64, aim float64)
 		tolerance = max(tolerance, min(part*aim/size, most))
 	}
 	rough := tolerance > p.tolerance
-	if rough && p.gamma == 1 {
+	if rough {
 		out, ok, err := p.raise(ctx, dir, aim, proved)
 		if ok || err != nil {
 			return out, err

@@ -19,9 +19,9 @@ type solvedDirection struct {
 	bound       float64 // the value at the start
 }
 
-// keepSolved notes the values of a direction, where totals are swept. Only so many are kept, those that were used last.
+// keepSolved notes the values of a direction, where they may be raised. Only so many are kept, those that were used last.
 func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound float64) {
-	if !p.usesSweeps || p.gamma < 1 {
+	if !z.Raises() {
 		return
 	}
 	const numbers = 1 << 25
@@ -77,7 +77,7 @@ func (p *infiniteHorizon) combineSolved(z *markov.LeastTotal, dir []float64) boo
 func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 	proved bool) (out pricedPolicy, ok bool, err error) {
 	z := p.solverFor(dir)
-	if !p.combineSolved(z, dir) {
+	if !z.Raises() || !p.combineSolved(z, dir) {
 		return out, false, nil
 	}
 	p.scalarize(z, dir)

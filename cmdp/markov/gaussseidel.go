@@ -102,12 +102,28 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	return false
 }
 
+// Raises reports whether values of totals may be raised by sweeps of all states, see Sweeps: where some component is
+// swept, and none is better swept stretch by stretch.
+func (z *LeastTotal) Raises() bool {
+	if z.raises == nil {
+		large, whole := false, z.gamma == 1
+		for i, hi := range z.Quotient.Component[1:] {
+			if lo := z.Quotient.Component[i]; int(hi-lo) > threshold.Swept {
+				reach, _, _ := z.componentExtent(lo, hi)
+				large, whole = true, whole && blockLength(hi-lo, reach) == hi-lo
+			}
+		}
+		whole = whole && large
+		z.raises = &whole
+	}
+	return *z.raises
+}
+
 // raise sweeps the states [lo, hi) of a component a few times, see Sweeps.
 func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	z.slack, z.zeroBelow = 0, 0
 	w := &z.chain.window
-	reach, _, _ := z.componentExtent(lo, hi)
-	if blockLength(hi-lo, reach) < hi-lo || !z.loadChoices(w, lo, hi) {
+	if !z.loadChoices(w, lo, hi) {
 		z.Fell = true
 		return
 	}

@@ -39,7 +39,7 @@ type LeastTotal struct {
 	Policy    []int32   // of each state, the index of its choice in Quotient.Choice, −1 if none can rest
 	Loops     []Loop    // in which a policy goes round and rewards cancel out
 	Shortfall float64   // by how much some backup falls short of a value, with a discount
-	Fell      bool      // values may be above their backups, since some fell in the last of Sweeps, or Sweeps are slow
+	Fell      bool      // some value fell in the last of Sweeps, so that values may be above their backups
 
 	gamma          float64
 	workers        int
@@ -52,6 +52,7 @@ type LeastTotal struct {
 	iterative      map[int]bool   // components that are too wide to be eliminated
 	slow           map[int]bool   // components in which sweeps are slow
 	improper       int            // the component whose policy is not proper, −1 for none
+	raises         *bool          // see Raises, nil before it is known
 	raised         bool           // so that the policy may not be proper, see Mend
 	policyChanges  int            // choices that changed in a sweep
 	valuesMoved    bool           // some values were far from what they are now
