@@ -63,11 +63,7 @@ func (c *checkCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	p, err = p.vary(ctx, &c.what)
-	if err != nil {
-		return err
-	}
-	p, err = p.rethought(ctx)
+	p, err = p.varied(ctx, &c.what)
 	if err != nil {
 		return err
 	}

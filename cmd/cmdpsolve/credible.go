@@ -72,7 +72,7 @@ func (o *credibleOptions) check() error {
 	return nil
 }
 
-// fitsLogged refuses what has no sense for a plan from a log.
+// fitsLogged refuses what makes no sense for a plan from a log.
 func (c *planCommand) fitsLogged(p *loaded) error {
 	for name, given := range map[string]bool{"--second-opinion": c.secondOpinion,
 		"--opponent-policy": c.opponentPolicy != "", "--gap": c.gap != 0} {

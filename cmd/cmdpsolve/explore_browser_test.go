@@ -433,11 +433,8 @@ func TestExploredProblemReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		byFile := p.as(q)
-		byCommand, err := p.vary(t.Context(), e.variation(&question{Limits: c.limits}))
+		byCommand, err := p.varied(t.Context(), e.variation(&question{Limits: c.limits}))
 		if err != nil {
-			t.Fatal(err)
-		}
-		if byCommand, err = byCommand.rethought(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want := plan.(*planAnswer).Report.(*planReport)

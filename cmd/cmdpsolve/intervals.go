@@ -264,7 +264,7 @@ func (c *planCommand) planRobust(ctx context.Context, p *loaded, from *confidenc
 	return cmp.Or(c.write(d.report(p), *c.format), failed(writeErr), robustVerdict(r.Status))
 }
 
-// fitsRobust refuses what has no sense over a set of models.
+// fitsRobust refuses what makes no sense over a set of models.
 func (c *planCommand) fitsRobust(p *loaded) error {
 	for _, flag := range []struct {
 		name  string

@@ -219,7 +219,7 @@ func (c *learnCommand) checkpoint(ctx context.Context) (*cmdp.Checkpoint, error)
 // otherwise: it plans in each for both players.
 const dearGame = 100_000
 
-// choose refuses what has no sense for the problem, and chooses the dual update.
+// choose refuses what makes no sense for the problem, and chooses the dual update.
 func (c *learnCommand) choose(p *loaded) error {
 	s, goal, target := &c.settings, p.Task.Cost != nil, p.Task.Target != nil
 	s.Algorithms = []string{c.learner}

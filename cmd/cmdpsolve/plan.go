@@ -265,11 +265,7 @@ func (c *planCommand) run(ctx context.Context, name string) error {
 	if note := p.missing().note(); note != nil {
 		c.say("%s", strings.Join(note, " "))
 	}
-	p, err = p.vary(ctx, &c.what)
-	if err != nil {
-		return err
-	}
-	p, err = p.rethought(ctx)
+	p, err = p.varied(ctx, &c.what)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 }
 
 // TestExamplesOfHelp runs the examples that --help of every command shows, beside the files of docs/examples.
-// Learners play few episodes, since what they learn is no matter here.
+// Learners play few episodes, since what they learn does not matter here.
 func TestExamplesOfHelp(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -67,7 +67,7 @@ func (p *loaded) vary(ctx context.Context, v *variation) (*loaded, error) {
 	}
 	q, err := p.With(ctx, change)
 	if errors.Is(err, geometry.ErrEmpty) && q.Beyond() {
-		err = nil // a plan that keeps the limits has other thresholds, see rethought
+		err = nil // a plan that keeps the limits has other thresholds, see varied
 	}
 	if q == nil {
 		return nil, p.unvaried(err)
@@ -89,9 +89,12 @@ func (p *loaded) unvaried(err error) error {
 	return usage("%s: %w", p.name, err)
 }
 
-// rethought returns a problem whose goal or limits were varied with the thresholds of the worst episodes that
-// are best for them.
-func (p *loaded) rethought(ctx context.Context) (*loaded, error) {
+// varied returns the problem with the changes, and with the thresholds of the worst episodes that are best for it.
+func (p *loaded) varied(ctx context.Context, v *variation) (*loaded, error) {
+	p, err := p.vary(ctx, v)
+	if err != nil {
+		return nil, err
+	}
 	q, err := p.Best(ctx)
 	if err != nil {
 		return nil, unread(p.name, err)

@@ -37,8 +37,8 @@ func (q *Query) Keeps(v []float64) bool {
 	return true
 }
 
-// Branches returns how endless runs of policies go on of which one is drawn at the start: by the long-run means that
-// they come to, see [exact.Branches].
+// Branches returns the branches that endless runs come to where one of several policies is drawn at the start. Each has
+// long-run means of its own, see [exact.Branches].
 func (q *Query) Branches(ctx context.Context, drawn []Drawn) ([]exact.Branch, error) {
 	var policies []cmdp.Policy
 	var weights []float64

@@ -39,7 +39,7 @@ func (c *Change) None() bool {
 		c.Widen == 0
 }
 
-// ErrChange is wrapped by errors about a change that asks for what there is not.
+// ErrChange is wrapped by errors about a change of something that the problem does not have.
 var ErrChange = errors.New("unusable change")
 
 // A changeError says what is wrong with a change.
@@ -55,7 +55,7 @@ func unknownReturn(name string, known []string) error {
 }
 
 // With returns the query of the changed problem. The model is shared unless other things have to be remembered. Errors
-// are as of [New]; those that wrap [ErrChange] say what there is not.
+// are as of [New]; those that wrap [ErrChange] say what the problem does not have.
 func (q *Query) With(ctx context.Context, c Change) (*Query, error) {
 	e := &edit{q: q, p: *q.Problem, cut: make([]bool, len(q.Problem.Constraints))}
 	if err := e.apply(&c); err != nil {

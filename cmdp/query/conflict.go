@@ -27,8 +27,8 @@ type Clash struct {
 
 // Conflict returns a smallest set of limits of a query with one player that are in conflict. It returns nil if
 // none is proved. With limits on the mean of the worst episodes a set is in conflict if no thresholds of these
-// do. Limits of every episode have taken choices away from the model. To count with the others they are given
-// up, for limits on chances.
+// do. Limits of every episode have taken choices away from the model. To count among the others they
+// become limits on chances, and all choices are offered again.
 func (q *Query) Conflict(ctx context.Context, opts exact.Options) ([]Clash, error) {
 	q, err := q.softened(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (q *Query) softened(ctx context.Context) (*Query, error) {
 	return soft, err
 }
 
-// clash says how far a limit would have to give, whose row has to give so much.
+// clash says how far a limit would have to give, in its own units, where its row has to give so much.
 func (q *Query) clash(ctx context.Context, l *Limit, row cmdp.Constraint, give float64) (Clash, error) {
 	clash := Clash{Limit: l, Needed: math.NaN(), Give: math.NaN(), Probability: math.NaN()}
 	switch {

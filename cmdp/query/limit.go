@@ -103,10 +103,10 @@ func (l *Limit) scale() float64 {
 	return 1
 }
 
-// Price returns the price of a unit of the limit, of that of the bound on the expected return.
+// Price turns the price of a unit of the bound on the expected return into that of a unit of the limit.
 func (l *Limit) Price(of float64) float64 { return of * l.scale() }
 
-// Slack returns the slack of the limit in its own units, of that of the bound on the expected return.
+// Slack turns the slack of the bound on the expected return into that of the limit, in its own units.
 func (l *Limit) Slack(of float64) float64 { return of / l.scale() }
 
 // Coordinate is the return of the model whose expectation the limit bounds, -1 if it is none or more than one.
@@ -176,8 +176,8 @@ type Standing struct {
 	noise float64 // see Shown
 }
 
-// priceNoise is the share of the objective up to which what a price comes to is noise: a degenerate optimum has
-// many prices, and rounding picks one.
+// priceNoise is a share of the objective. A price that changes the objective by no more is noise: a degenerate optimum
+// has many prices, and rounding picks one.
 const priceNoise = 1e-9
 
 // Shown is the price, and 0 where over all returns that are possible it changes the objective by less than is

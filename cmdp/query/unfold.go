@@ -50,7 +50,8 @@ type wanted struct {
 	path  []any  // where it stands in the file
 }
 
-// A compiled problem has the model that is planned for. It serves all queries that want of episodes what it tells.
+// A compiled problem has the model that is planned for. It serves all queries that ask no
+// more of episodes than the model tells.
 type compiled struct {
 	process  *problem.Process
 	declared int // how many returns cost and target of the problem are about
@@ -215,7 +216,7 @@ func (c *compiled) serves(p *problem.Problem, opts Options) (u *unfolding, ok bo
 	return u, err == nil, err
 }
 
-// covers reports whether a model that tells of have tells of want too. What it enforces has to be the same.
+// covers reports whether a model that was built for have answers want too. Both have to enforce the same.
 func covers(have, want []wanted, opts Options) bool {
 	in := func(list []wanted, w wanted) bool {
 		return slices.ContainsFunc(list, func(x wanted) bool {
@@ -392,8 +393,8 @@ func (u *unfolding) spending(reach *monitor.Reach) error {
 	return nil
 }
 
-// large reports whether more of a return is better: then it has to be so large for certain. The goal decides, since
-// limits find the bound that is safe for them by themselves.
+// large reports whether more of a return is better. A total that is rounded is then rounded down. The goal decides,
+// since limits find the bound that is safe for them by themselves.
 func (u *unfolding) large(name string) bool {
 	if u.p.Goal.Minimize == name {
 		return false
@@ -483,7 +484,7 @@ func (u *unfolding) episodes(i int, c *problem.Constraint) {
 func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	atLeast := limit.Kind == monitor.AtLeast
 	l := &Limit{row: -1}
-	// A bound from below need not be kept at any moment without a horizon, but come true in the end.
+	// Without a horizon no single choice breaks a lower bound: the total may still grow.
 	limit.Enforced = !u.soft && !(atLeast && u.p.Model.Horizon() == 0)
 	if limit.Enforced {
 		u.wanted = append(u.wanted, wanted{of, limit, "", atLeast, []any{"constraints", i}})
@@ -547,7 +548,7 @@ func (u *unfolding) worst(i int, c *problem.Constraint, number int) error {
 	return nil
 }
 
-// totalsOf returns what lists the totals of a return up to a bound, or from one on.
+// totalsOf returns a function that lists the totals of a return up to a bound, or from it on.
 func (u *unfolding) totalsOf(t tail, limit monitor.Threshold) (func(bound float64) []float64, error) {
 	if u.known != nil && u.known.totals[t] != nil {
 		return u.known.totals[t], nil
@@ -574,8 +575,8 @@ func keepLast(f func(bound float64) []float64) func(bound float64) []float64 {
 	}
 }
 
-// rounding says how a total is to be rounded, if it has to be, so that what is large or small is
-// so for certain.
+// rounding says in which direction a total is rounded, if it has to be: down where it should be large, so that the
+// exact one is at least as large, else up.
 func (u *unfolding) rounding(of string, large bool) monitor.Rounding {
 	exact, err := u.budget(of, of, []monitor.Threshold{{}}, monitor.Exact)
 	switch r := u.opts.Resolution; {
