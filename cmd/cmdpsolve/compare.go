@@ -83,7 +83,7 @@ func (c *compareCommand) declare() comparison { return comparison{wide: c.wide, 
 
 // checkOwn returns an error for options that no problem can make right.
 func (c *compareCommand) checkOwn() error {
-	if err := drawable("--plot", c.plot); err != nil {
+	if err := drawable(c.plot); err != nil {
 		return err
 	}
 	return c.playOptions.check()

@@ -224,7 +224,7 @@ func (s *safetyReport) notes() report.Note {
 func (rep *fleetSimulation) report(p *loaded) *report.Report {
 	heading := p.heading(fmt.Sprintf("%s, seed %d, %.3g s", count(rep.Episodes, "episode"), rep.Seed, rep.Seconds))
 	sections := []report.Section{heading}
-	for _, t := range []*report.Table{rep.comparison(p), rep.returnsTable(p), rep.groups(), rep.steps(p)} {
+	for _, t := range []*report.Table{rep.comparison(p), rep.returnsTable(p), rep.groups(), rep.steps()} {
 		sections = append(sections, report.Only(t, report.Terminal, report.Markdown, report.LaTeX))
 	}
 	sections = append(sections, report.Only(rep.everything(p), report.CSV), rep.notes(p))
@@ -371,7 +371,7 @@ func (rep *fleetSimulation) groups() *report.Table {
 
 // steps lists how each limit was kept when agents play the first way, those that were never broken left out
 // where there are many.
-func (rep *fleetSimulation) steps(p *loaded) *report.Table {
+func (rep *fleetSimulation) steps() *report.Table {
 	t := report.NewTable("constraint", "broken", "low", "high", "exact", "excess", "most")
 	if len(rep.Ways) == 0 {
 		return t

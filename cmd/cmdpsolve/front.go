@@ -179,7 +179,7 @@ func (c *frontCommand) check() error {
 	if c.points < 1 {
 		return usage("--points %d: want at least 1", c.points)
 	}
-	if err := drawable("--plot", c.plot); err != nil {
+	if err := drawable(c.plot); err != nil {
 		return err
 	}
 	return policyFolder(c.policies)

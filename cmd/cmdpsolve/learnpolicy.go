@@ -50,7 +50,7 @@ func (o *learnFiles) check(p *loaded, seeds int) error {
 			return err
 		}
 	}
-	return drawable("--plot", o.plot)
+	return drawable(o.plot)
 }
 
 // learnedPolicy is a policy that was written, with its exact expected returns if there is a model.

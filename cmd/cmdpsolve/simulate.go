@@ -100,7 +100,7 @@ func (c *simulateCommand) run(ctx context.Context, name string) error {
 	if err := c.fleet.check(); err != nil {
 		return err
 	}
-	if err := drawable("--plot", c.plot); err != nil {
+	if err := drawable(c.plot); err != nil {
 		return err
 	}
 	p, err := c.simulator.load(ctx, name, c.streams, false, func(ctx context.Context, name string) (*loaded, error) {

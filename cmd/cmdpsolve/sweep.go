@@ -43,12 +43,12 @@ func (o *sweepOptions) check() error {
 		if o.policies != "" {
 			return usage("--policies %s: a single plan has one policy; give --policy, or --sweep too", o.policies)
 		}
-		return drawable("--plot", o.plot)
+		return drawable(o.plot)
 	}
 	if n := o.over.plans(); n > mostSwept {
 		return usage("--sweep: %d plans: want at most %d", n, mostSwept)
 	}
-	if err := drawable("--plot", o.plot); err != nil {
+	if err := drawable(o.plot); err != nil {
 		return err
 	}
 	return policyFolder(o.policies)

@@ -37,15 +37,15 @@ func writable(option, path string) error {
 	return usage("%s %s: no file can be written in the folder %s: %w", option, path, filepath.Dir(path), err)
 }
 
-// drawable returns an error if no picture can be drawn where an option says.
-func drawable(option, path string) error {
+// drawable returns an error if no picture can be drawn where --plot says.
+func drawable(path string) error {
 	if path == "" {
 		return nil
 	}
 	if _, err := chart.FormatOf(path); err != nil {
-		return usage("%s: %w", option, err)
+		return usage("--plot: %w", err)
 	}
-	return writable(option, path)
+	return writable("--plot", path)
 }
 
 // policyFile returns an error if no policy can be written where an option says.

@@ -304,9 +304,8 @@ func (h *header) probability(n *node, at *path) (float64, bool) {
 	return p, ok
 }
 
-func (h *header) checkSum(n *node, at *path, sum float64) bool {
+func (h *header) checkSum(n *node, at *path, sum float64) {
 	if math.Abs(sum-1) > cmdp.ProbabilityTolerance {
-		return h.bad(n, at, "the probabilities sum to %.12g: want 1", sum)
+		h.bad(n, at, "the probabilities sum to %.12g: want 1", sum)
 	}
-	return true
 }

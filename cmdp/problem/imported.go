@@ -186,19 +186,20 @@ func (h *header) giveReward(name, reward string, n *node, at *path) {
 }
 
 // reward finds a reward structure of the imported model.
-func (h *header) reward(n *node, at *path, name string) bool {
+func (h *header) reward(n *node, at *path, name string) {
 	x := h.imported
 	if x.m == nil {
-		return false // what is wrong has been said
+		return // what is wrong has been said
 	}
-	if r := x.m.Reward(name); r != nil {
+	r := x.m.Reward(name)
+	switch {
+	case r != nil:
 		x.rewards = append(x.rewards, r)
-		return true
+	case len(x.m.Rewards) == 0:
+		h.bad(n, at, "%s has no rewards, and so none called %s", x.file, shorten(name))
+	default:
+		h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), h.orWant(name, x.m.RewardNames()))
 	}
-	if len(x.m.Rewards) == 0 {
-		return h.bad(n, at, "%s has no rewards, and so none called %s", x.file, shorten(name))
-	}
-	return h.bad(n, at, "%s has no reward called %s%s", x.file, shorten(name), h.orWant(name, x.m.RewardNames()))
 }
 
 // checkImported looks at what the problem file left to the imported model.
