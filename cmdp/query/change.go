@@ -57,7 +57,7 @@ func unknownReturn(name string, known []string) error {
 // With returns the query of the changed problem. The model is shared unless other things have to be remembered. Errors
 // are as of [New]; those that wrap [ErrChange] say what the problem does not have.
 func (q *Query) With(ctx context.Context, c Change) (*Query, error) {
-	e := &edit{q: q, p: *q.Problem, cut: make([]bool, len(q.Problem.Constraints))}
+	e := &edit{q: q, p: *q.Problem}
 	if err := e.apply(&c); err != nil {
 		return nil, err
 	}
@@ -66,9 +66,8 @@ func (q *Query) With(ctx context.Context, c Change) (*Query, error) {
 
 // An edit changes the problem of a query.
 type edit struct {
-	q   *Query
-	p   problem.Problem
-	cut []bool // constraints that are without a bound
+	q *Query
+	p problem.Problem
 }
 
 func (e *edit) apply(c *Change) error {

@@ -56,7 +56,6 @@ type Limit struct {
 
 	expected expected
 	row      int // of the task, -1 if what the model offers keeps the limit
-	total    int // of EveryEpisode: the coordinate whose total is bounded
 }
 
 // expected is a bound on an expected return of the model.

@@ -464,10 +464,9 @@ func (u *unfolding) episodes(i int, c *problem.Constraint) {
 		probability = *c.Probability
 	}
 	for _, b := range []struct {
-		bound   *float64
-		kind    monitor.LimitKind
-		atLeast bool
-	}{{c.AtLeast, monitor.AtLeast, true}, {c.AtMost, monitor.Above, false}} {
+		bound *float64
+		kind  monitor.LimitKind
+	}{{c.AtLeast, monitor.AtLeast}, {c.AtMost, monitor.Above}} {
 		if b.bound == nil {
 			continue
 		}
@@ -496,7 +495,6 @@ func (u *unfolding) always(i int, of string, limit monitor.Threshold) *Limit {
 	l.Return = of
 	l.Bound, l.AtLeast = limit.At, atLeast
 	l.Name = words(of, atLeast, short(limit.At), " always")
-	l.total = slices.Index(u.p.Returns, of)
 	return l
 }
 

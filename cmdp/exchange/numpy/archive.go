@@ -109,7 +109,6 @@ type Array struct {
 	big     bool // the first byte of a value is the highest
 	in      io.ReadCloser
 	left    int // values
-	limit   int64
 	buf     []byte
 	// The zip reader does not look at a checksum of 0: then it is taken here.
 	sum hash.Hash32
@@ -126,7 +125,7 @@ func (a *Archive) Array(name string) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("numpy: %s: %w", name, err)
 	}
-	x := &Array{in: in, limit: a.limit}
+	x := &Array{in: in}
 	if m.CRC32 == 0 {
 		x.sum = crc32.NewIEEE()
 	}

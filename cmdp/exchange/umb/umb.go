@@ -63,7 +63,6 @@ type reader struct {
 	// raw holds the files that are decoded once all of them are there.
 	raw     map[string][]byte
 	initial []int32
-	given   bool // state-is-initial.bin
 	targets bool // branch-to-target.bin
 	chances []float64
 }
@@ -98,7 +97,6 @@ func (r *reader) file(name string, size, _ int64, in io.Reader) (err error) {
 	case "state-to-player.bin":
 		r.m.Owner, err = indices(in, size, states, 4)
 	case "state-is-initial.bin":
-		r.given = true
 		r.initial, err = bitset(in, size, states)
 	case "branch-to-target.bin":
 		r.targets = true

@@ -57,7 +57,6 @@ type automaton struct {
 type transient struct {
 	language.Variable
 	at       language.Pos
-	initial  *expr
 	value    *expr      // by locations
 	by       *automaton // whose locations do; nil without any
 	assigned bool       // by some edge
@@ -339,7 +338,7 @@ func (b *builder) declareTransient(d *node, name string, t typed, initial, low, 
 		v.High = high.Int
 	}
 	v.Initial = initial.Int
-	b.transient[name] = &transient{Variable: v, at: d.at, initial: initial, value: initial}
+	b.transient[name] = &transient{Variable: v, at: d.at, value: initial}
 	b.listed = append(b.listed, b.transient[name])
 }
 
