@@ -104,59 +104,61 @@ func (s *search) merge() error {
 // mostRechecked bounds the successors of all steps up to which a plan is checked apart before it is returned.
 const mostRechecked = 1 << 24
 
-// single puts the mixture of the best plan together to one policy, by the visits that it makes in the nominal model.
-// It adds that as a column, and keeps it in the place of the mixture if it is as good over the set.
+// single puts the mixture of the best plan together to one policy. It adds that as a column, and keeps it in the place
+// of the mixture if it is as good over the set.
 func (s *search) single() error {
-	m := s.set.m
 	if s.best == nil || len(s.best.parts) < 2 {
 		return nil
 	}
-	if m.Horizon() == 0 {
-		return s.singleStationary()
+	policy, err := s.together(s.best.parts)
+	if err != nil {
+		return err
 	}
-	e := cmdp.NewEvaluator(m)
-	var sum [][]float64
-	for i, c := range s.best.parts {
-		q := e.Occupancy(c.Policy)
-		for h := range q {
-			floats.Scale(c.Weight, q[h])
-			if i > 0 {
-				floats.Add(sum[h], q[h])
-			}
-		}
-		if i == 0 {
-			sum = q
-		}
-	}
-	rules := make([]markov.Rule, m.Horizon())
-	for h := range rules {
-		rules[h] = s.ruleOf(h, sum[h])
-	}
-	return s.trySingle(exact.NewPolicy(rules))
+	return s.trySingle(policy)
 }
 
-// singleStationary does the same by expected visits.
-func (s *search) singleStationary() error {
-	mass := make([]float64, s.set.choices(0))
-	nominal := s.set.newAnswer(1)
-	for _, c := range s.best.parts {
-		y := s.set.newSystem(c.Policy)
-		x, err := y.visits(s.ctx, nominal)
+// together puts a mixture together to one policy, by the visits that it makes in the nominal model.
+func (s *search) together(parts []exact.WeightedPolicy) (*exact.Policy, error) {
+	m := s.set.m
+	sum := make([][]float64, max(1, m.Horizon()))
+	for h := range sum {
+		sum[h] = make([]float64, s.set.choices(s.set.kernel(h)))
+	}
+	for _, c := range parts {
+		visits, err := s.visits(c.Policy)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for n, i := range y.states {
-			for _, t := range y.takes[n] {
-				mass[t.choice] += c.Weight * x[i] * t.share
-			}
+		for h, q := range visits {
+			floats.AddScaled(sum[h], c.Weight, q)
 		}
 	}
-	return s.trySingle(exact.NewPolicy([]markov.Rule{s.ruleOf(0, mass)}))
+	rules := make([]markov.Rule, len(sum))
+	for h := range rules {
+		rules[h] = s.ruleOf(h, sum[h], parts[0].Policy)
+	}
+	return exact.NewPolicy(rules), nil
+}
+
+// visits returns how often a policy takes each choice of each step in the nominal model, without a horizon in all.
+func (s *search) visits(policy *exact.Policy) ([][]float64, error) {
+	if s.set.m.Horizon() > 0 {
+		return cmdp.NewEvaluator(s.set.m).Occupancy(policy), nil
+	}
+	mass := make([]float64, s.set.choices(0))
+	y := s.set.newSystem(policy)
+	x, err := y.visits(s.ctx, s.set.newAnswer(1))
+	for n, i := range y.states {
+		for _, t := range y.takes[n] {
+			mass[t.choice] += x[i] * t.share
+		}
+	}
+	return [][]float64{mass}, err
 }
 
 // ruleOf returns the rule of step h that takes choices in the proportion of their mass, and where there is none what
-// the first part of the best plan does.
-func (s *search) ruleOf(h int, mass []float64) markov.Rule {
+// another policy does.
+func (s *search) ruleOf(h int, mass []float64, other *exact.Policy) markov.Rule {
 	rule := markov.Rule{Actions: markov.NewActions(s.set.m.States(), s.set.most)}
 	for i := range s.set.m.States() {
 		first, end := s.set.kernels[s.set.kernel(h)].Choices(i)
@@ -166,7 +168,7 @@ func (s *search) ruleOf(h int, mass []float64) markov.Rule {
 		of := slices.Clone(mass[first:end])
 		total := floats.Sum(of)
 		if total == 0 {
-			s.best.parts[0].Policy.Distribution(of, h, i)
+			other.Distribution(of, h, i)
 			total = 1
 		}
 		rule.Assign(i, of, total)

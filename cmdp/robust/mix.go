@@ -241,11 +241,26 @@ func (s *search) columnsFor(x *mixture, costs bool) error {
 		if err == nil {
 			err = s.add(better)
 		}
+		if err == nil && p != nil && better != nil {
+			err = s.addBetween(p, better)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addBetween adds the policy between two others: what is better to first order may go too far.
+func (s *search) addBetween(p, other *exact.Policy) error {
+	if s.opts.Deterministic || s.set.m.Average() {
+		return nil
+	}
+	half, err := s.together([]exact.WeightedPolicy{{Weight: 0.5, Policy: p}, {Weight: 0.5, Policy: other}})
+	if err != nil {
+		return err
+	}
+	return s.add(half)
 }
 
 // counting returns the directions that count.
