@@ -556,3 +556,25 @@ func TestEndlessDiscountStart(t *testing.T) {
 		t.Errorf("the good room is chosen with probability %g: want 0.5", p[0])
 	}
 }
+
+// TestEndlessOptions has the gaps of plans after 3 and after 399 steps by hand: a hundredth of 1/√(t+1), and 1/√(t+1)
+// where classes are joined, but no more than 0.1.
+func TestEndlessOptions(t *testing.T) {
+	for steps, want := range map[int][2]float64{3: {0.005, 0.1}, 399: {0.0005, 0.05}} {
+		if o := endlessOptions(steps); math.Abs(o.Gap-want[0]) > 1e-15 || math.Abs(o.JoinGap-want[1]) > 1e-15 {
+			t.Errorf("after %d steps gaps %g and %g: want %g", steps, o.Gap, o.JoinGap, want)
+		}
+	}
+}
+
+// TestCUCRL2Infeasible wants actions to be drawn evenly where no policy keeps the limits, whatever was played before.
+func TestCUCRL2Infeasible(t *testing.T) {
+	ex := newEndlessExample(t, twoRooms(t, 1).env.Model(), 0.1, 0)
+	l := newLearner(t, "c-ucrl2", ex.config(100, 1)).(*cUCRL2)
+	l.policy.row(0, 0)[0], l.policy.row(0, 0)[1] = 1, 0
+	l.x.Explore = false
+	l.Policy()
+	if got := l.policy.row(0, 0); !slices.Equal(got, []float64{0.5, 0.5}) || l.state.Work.Infeasible != 1 {
+		t.Errorf("actions have probabilities %v, %d programs without a solution", got, l.state.Work.Infeasible)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -326,6 +327,68 @@ func TestSampledJoined(t *testing.T) {
 		most := min(0.1, math.Sqrt(x)/2)
 		if p.Joined.Loss > 0.55*most || p.Joined.Loss < 0.45*most { // half of it is left for the search
 			t.Errorf("%d samples: a loss of %g: want half of %g", n, p.Joined.Loss, most)
+		}
+	}
+}
+
+// A machine is a model that remembers its state, and has to be started and set to a state before each step.
+type machine struct {
+	*cmdp.Endless
+	t          *testing.T
+	state      int
+	begun, set bool
+}
+
+func (m *machine) Start(rng *rand.Rand) int {
+	m.begun = true
+	return m.Endless.Start(rng)
+}
+
+func (m *machine) SetState(state int) { m.state, m.set = state, m.begun }
+
+func (m *machine) Step(returns []float64, rng *rand.Rand, h, _, action int) int {
+	if !m.set {
+		m.t.Fatal("a step is asked for of a machine that was not set to a state, or not started")
+	}
+	m.set = false
+	return m.Endless.Step(returns, rng, h, m.state, action)
+}
+
+// TestSampledMachine wants the samples of an environment with a state of its own to be those of the model, and a plan
+// for long-run means to say what to do in all states: in room 1, where it never comes, it leaves.
+func TestSampledMachine(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}, Average: true}, 2)
+	for s := range 2 {
+		if err := errors.Join(
+			b.Add(cmdp.Row{State: s, Action: 0, Returns: []float64{float64(1 - s), 0},
+				Next: []cmdp.Transition{{Next: s, Probability: 1}}}),
+			b.Add(cmdp.Row{State: s, Action: 1, Returns: []float64{0, 1},
+				Next: []cmdp.Transition{{Next: 1 - s, Probability: 0.75}, {Next: s, Probability: 0.25}}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex := newEndlessExample(t, m, 1, -1)
+	c := ex.config(1, 1)
+	c.Confidence.Failure, c.Knowledge.Span = 0.05, 2
+	p, err := PlanSampled(t.Context(), &machine{Endless: ex.env, t: t}, c, 200, false, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range [][]int32{{0}, {0, 1}, {1}, {0, 1}} {
+		next, prob := p.Model.Kernel(0).Row(i)
+		if !slices.Equal(next, k) || len(k) == 2 && math.Abs(prob[1-i/2]-0.75) > 0.15 {
+			t.Errorf("choice %d leads to %v with %g", i, next, prob)
+		}
+	}
+	probs := make([]float64, 2)
+	for s, want := range [][]float64{{1, 0}, {0, 1}} {
+		p.Policy.Distribution(probs, 0, s)
+		if !floats.EqualApprox(probs, want, 1e-9) {
+			t.Errorf("room %d: actions %g: want %g", s, probs, want)
 		}
 	}
 }

@@ -15,7 +15,13 @@ import (
 // endlessContest is a contest of posterior on a problem of long-run means with states, starts and transitions in YAML.
 func endlessContest(t *testing.T, text string) (*Contest, error) {
 	t.Helper()
-	p, err := problem.Parse("drawn", []byte("format: cmdp/1\ncriterion: average\n"+text), nil)
+	return contestOf(t, "criterion: average\n"+text, Options{Unsolved: true}, func(*Settings) {})
+}
+
+// contestOf is a contest of posterior for 10 steps.
+func contestOf(t *testing.T, text string, opts Options, change func(*Settings)) (*Contest, error) {
+	t.Helper()
+	p, err := problem.Parse("drawn", []byte("format: cmdp/1\n"+text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +31,42 @@ func endlessContest(t *testing.T, text string) (*Contest, error) {
 	}
 	settings := Defaults()
 	settings.Algorithms, settings.Steps, settings.Seeds = []string{"posterior"}, 10, 1
-	return New(t.Context(), q, settings, Options{Unsolved: true})
+	change(&settings)
+	return New(t.Context(), q, settings, opts)
+}
+
+// TestEndlessRefused wants what is about episodes to be refused by name where there are none, and totals as well.
+func TestEndlessRefused(t *testing.T) {
+	const rooms = `states: 2
+start: 0
+returns: [r, x]
+goal: {maximize: r}
+constraints: [{return: x, at_most: 0.5}]
+transitions:
+  - {state: 0, action: 0, next: {1: 1}, returns: [1, 1]}
+  - {state: 1, action: 0, next: {0: 1}, returns: [0, 0]}
+`
+	for _, x := range []struct {
+		time, want string
+		opts       Options
+		change     func(*Settings)
+	}{
+		{"criterion: average", "", Options{}, func(*Settings) {}},
+		{"discount: 0.5", "", Options{}, func(*Settings) {}},
+		{"discount: 1", "totals", Options{}, func(*Settings) {}},
+		{"criterion: average", "pool", Options{}, func(s *Settings) { s.Pool = true }},
+		{"criterion: average", "slater", Options{}, func(s *Settings) { s.Slater = "auto" }},
+		{"criterion: average", "safe-policy", Options{}, func(s *Settings) { s.Safe = "auto" }},
+		{"criterion: average", "null-policy", Options{}, func(s *Settings) { s.Null = "auto" }},
+		{"criterion: average", "expected", Options{}, func(s *Settings) { s.Expected = true }},
+		{"criterion: average", "mixture", Options{Mixture: true}, func(*Settings) {}},
+	} {
+		x.opts.Unsolved = true
+		_, err := contestOf(t, x.time+"\n"+rooms, x.opts, x.change)
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s, %q: %v", x.time, x.want, err)
+		}
+	}
 }
 
 // TestCommunicating compares which models are refused with all pairs of states: a run is refused where it may come to a
