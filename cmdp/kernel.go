@@ -27,6 +27,9 @@ type Kernel struct {
 	// are then random, together with the successor, and Returns holds their
 	// means. The same successor may appear in several entries of a choice.
 	Outcomes []float64
+	// Random, if not nil, says where the outcomes of each choice begin in Outcomes, −1 for a choice whose returns are
+	// not random. Choices after those that it has are not random.
+	Random []int
 
 	pools *pools // while rows are appended
 }
@@ -44,6 +47,25 @@ func (k *Kernel) Append(next []int32, probabilities, returns []float64) {
 	k.endRow(len(k.Next), len(returns))
 }
 
+// AppendRandom is Append for random returns: outcomes has those of each successor, as many numbers each as returns, the
+// expected ones. Where these are all the same, or nil, the returns of the choice are not random.
+func (k *Kernel) AppendRandom(next []int32, probabilities, returns, outcomes []float64) {
+	if len(outcomes) == 0 {
+		k.Append(next, probabilities, returns)
+		return
+	}
+	if d := len(returns); allSame(outcomes, d) {
+		k.Append(next, probabilities, outcomes[:d]) // without rounding
+		return
+	}
+	k.Append(next, probabilities, returns)
+	for len(k.Random) < k.Choices()-1 {
+		k.Random = append(k.Random, -1)
+	}
+	k.Random = append(k.Random, len(k.Outcomes))
+	k.Outcomes = append(k.Outcomes, outcomes...)
+}
+
 // EndState ends the choices of a state. The next ones are of the state after it.
 func (k *Kernel) EndState() { k.First = append(k.First, int32(k.Choices())) }
 
@@ -53,7 +75,7 @@ func (k *Kernel) Choices() int { return len(k.Offset) - 1 }
 // Bytes returns how much memory the numbers of the kernel take.
 func (k *Kernel) Bytes() int {
 	return 4*(len(k.First)+len(k.Next)+len(k.Distribution)+len(k.Vector)) +
-		8*(len(k.Offset)+len(k.Prob)+len(k.Returns)+len(k.Outcomes))
+		8*(len(k.Offset)+len(k.Prob)+len(k.Returns)+len(k.Outcomes)+len(k.Random))
 }
 
 // Entries returns the places [first, end) of the successors of choice c among those of all choices.
@@ -77,20 +99,51 @@ func (k *Kernel) ReturnsOf(c, d int) []float64 {
 	return k.Returns[c*d:][:d]
 }
 
-// Plain returns a kernel of the same rows whose choices, with d returns, share nothing: Prob belongs to Next, and
-// Returns has length C×d. It is k itself if that is so there, and else takes memory for them.
+// OutcomesOf returns the returns of choice c for each of its successors, d numbers each, or nil if they are not random.
+func (k *Kernel) OutcomesOf(c, d int) []float64 {
+	first, end := k.Entries(c)
+	at, n := first*d, (end-first)*d
+	switch {
+	case k.Outcomes == nil || k.Random != nil && (c >= len(k.Random) || k.Random[c] < 0):
+		return nil
+	case k.Random != nil:
+		at = k.Random[c]
+	}
+	return k.Outcomes[at:][:n]
+}
+
+// Plain returns a kernel of the same rows whose choices, with d returns, share nothing: Prob belongs to Next, Returns
+// has length C×d, and Outcomes, if not nil, nnz×d. It is k itself if that is so there, and else takes memory for them.
 func (k *Kernel) Plain(d int) *Kernel {
-	if k.Distribution == nil && k.Vector == nil {
+	if k.Distribution == nil && k.Vector == nil && k.Random == nil {
 		return k
 	}
 	out := *k
-	out.Distribution, out.Vector = nil, nil
+	out.Distribution, out.Vector, out.Random = nil, nil, nil
+	if k.Random != nil {
+		out.Outcomes = make([]float64, 0, len(k.Next)*d)
+	}
 	out.Prob, out.Returns = make([]float64, 0, len(k.Next)), k.table(d)
 	for c := range k.Choices() {
 		_, prob := k.Row(c)
 		out.Prob = append(out.Prob, prob...)
+		if k.Random != nil {
+			out.Outcomes = k.appendOutcomes(out.Outcomes, c, d)
+		}
 	}
 	return &out
+}
+
+// appendOutcomes appends the returns of choice c for each of its successors, whether they are random or not.
+func (k *Kernel) appendOutcomes(dst []float64, c, d int) []float64 {
+	if of := k.OutcomesOf(c, d); of != nil {
+		return append(dst, of...)
+	}
+	first, end := k.Entries(c)
+	for range end - first {
+		dst = append(dst, k.ReturnsOf(c, d)...)
+	}
+	return dst
 }
 
 // table returns the expected returns of all choices, d each, one after the other.
@@ -270,7 +323,8 @@ func (p *pool) due() bool {
 func (k *Kernel) same(o *Kernel) bool {
 	return sameSlice(k.First, o.First) && sameSlice(k.Offset, o.Offset) && sameSlice(k.Next, o.Next) &&
 		sameSlice(k.Distribution, o.Distribution) && sameSlice(k.Prob, o.Prob) &&
-		sameSlice(k.Vector, o.Vector) && sameSlice(k.Returns, o.Returns) && sameSlice(k.Outcomes, o.Outcomes)
+		sameSlice(k.Vector, o.Vector) && sameSlice(k.Returns, o.Returns) && sameSlice(k.Outcomes, o.Outcomes) &&
+		sameSlice(k.Random, o.Random)
 }
 
 func sameSlice[T any](x, y []T) bool {
@@ -296,7 +350,9 @@ func (k *Kernel) check(states, dim int, opponents []int32) error {
 		return fmt.Errorf("%d return entries for %d choices: want %d each", len(k.Returns), choices, dim)
 	case k.Vector != nil && len(k.Vector) != choices:
 		return fmt.Errorf("vectors of returns of %d choices: want %d", len(k.Vector), choices)
-	case k.Outcomes != nil && len(k.Outcomes) != len(k.Next)*dim:
+	case len(k.Random) > choices:
+		return fmt.Errorf("outcomes of %d choices: want at most %d", len(k.Random), choices)
+	case k.Random == nil && k.Outcomes != nil && len(k.Outcomes) != len(k.Next)*dim:
 		return fmt.Errorf("%d outcome return entries for %d transitions: want %d each", len(k.Outcomes), len(k.Next),
 			dim)
 	}
@@ -321,6 +377,8 @@ func (k *Kernel) checkRow(c, states, dim int) error {
 		return fmt.Errorf("probabilities from number %d on: want %d of %d", k.Distribution[c], end-first, len(k.Prob))
 	case k.Vector != nil && (uint64(k.Vector[c])+1)*uint64(dim) > uint64(len(k.Returns)):
 		return fmt.Errorf("returns number %d: want %d of %d entries", k.Vector[c], dim, len(k.Returns))
+	case c < len(k.Random) && k.Random[c] >= 0 && k.Random[c] > len(k.Outcomes)-(end-first)*dim:
+		return fmt.Errorf("outcomes from number %d on: want %d of %d", k.Random[c], (end-first)*dim, len(k.Outcomes))
 	}
 	next, prob := k.Row(c)
 	sum := 0.0
@@ -336,17 +394,18 @@ func (k *Kernel) checkRow(c, states, dim int) error {
 	if math.Abs(sum-1) > ProbabilityTolerance {
 		return fmt.Errorf("probabilities sum to %.12g: want 1", sum)
 	}
+	outcomes := k.OutcomesOf(c, dim)
 	for i, mean := range k.ReturnsOf(c, dim) {
 		if !finite(mean) {
 			return fmt.Errorf("return coordinate %d is %g: want a finite number", i, mean)
 		}
-		if k.Outcomes == nil {
+		if outcomes == nil {
 			continue
 		}
 		// Returns and Outcomes say the same thing twice; they must agree.
 		avg, scale := 0.0, 1.0
 		for j, p := range prob {
-			r := k.Outcomes[(first+j)*dim+i]
+			r := outcomes[j*dim+i]
 			if !finite(r) {
 				return fmt.Errorf("outcome return coordinate %d is %g: want a finite number", i, r)
 			}
@@ -360,19 +419,30 @@ func (k *Kernel) checkRow(c, states, dim int) error {
 	return nil
 }
 
+// returnRange bounds the returns of a step, which are 0 if there are no choices.
 func (k *Kernel) returnRange(dim int) Interval {
 	iv := Interval{make([]float64, dim), make([]float64, dim)}
-	values := k.Returns
-	if k.Outcomes != nil {
-		values = k.Outcomes
+	if k.Choices() == 0 {
+		return iv
 	}
-	for j := 0; j < len(values); j++ {
-		i := j % dim
-		if j < dim {
-			iv.Lower[i], iv.Upper[i] = values[j], values[j]
-			continue
+	for i := range dim {
+		iv.Lower[i], iv.Upper[i] = math.Inf(1), math.Inf(-1)
+	}
+	add := func(values []float64) {
+		for j, x := range values {
+			i := j % dim
+			iv.Lower[i], iv.Upper[i] = min(iv.Lower[i], x), max(iv.Upper[i], x)
 		}
-		iv.Lower[i], iv.Upper[i] = min(iv.Lower[i], values[j]), max(iv.Upper[i], values[j])
+	}
+	if k.Outcomes == nil {
+		add(k.Returns)
+		return iv
+	}
+	add(k.Outcomes)
+	for c := range k.Choices() {
+		if k.OutcomesOf(c, dim) == nil {
+			add(k.ReturnsOf(c, dim))
+		}
 	}
 	return iv
 }

@@ -13,6 +13,7 @@ import (
 type plainRow struct {
 	next          []int32
 	prob, returns []float64
+	outcomes      []float64 // the returns of each successor, nil if they are not random
 }
 
 // drawRows draws rows of so many different distributions and vectors of d returns, of which each row takes one.
@@ -56,11 +57,29 @@ func drawRows(rng *rand.Rand, rows, states, kinds, d int) []plainRow {
 	return out
 }
 
+// drawOutcomes makes the returns of some rows random. Those of some are then the same whatever happens.
+func drawOutcomes(rng *rand.Rand, rows []plainRow, d int) {
+	for c := range rows {
+		r := &rows[c]
+		if rng.IntN(3) > 0 {
+			continue
+		}
+		r.returns = make([]float64, d)
+		for _, p := range r.prob {
+			for i := range d {
+				x := float64(rng.IntN(1 + rng.IntN(3)))
+				r.outcomes = append(r.outcomes, x)
+				r.returns[i] += p * x
+			}
+		}
+	}
+}
+
 // appended returns a kernel of rows, three in each state.
 func appended(rows []plainRow) Kernel {
 	k := NewKernel()
 	for c, r := range rows {
-		k.Append(r.next, r.prob, r.returns)
+		k.AppendRandom(r.next, r.prob, r.returns, r.outcomes)
 		if c%3 == 2 {
 			k.EndState()
 		}
@@ -76,12 +95,19 @@ func wantRows(t *testing.T, k *Kernel, rows []plainRow, d int) {
 	}
 	plain := k.Plain(d)
 	for c, r := range rows {
+		if r.outcomes != nil && allSame(r.outcomes, d) {
+			r.returns, r.outcomes = r.outcomes[:d], nil
+		}
 		next, prob := k.Row(c)
 		first, end := k.Entries(c)
 		returns := k.ReturnsOf(c, d)
 		same := slices.Equal(next, r.next) && len(prob) == len(r.prob) && sameBits(prob, r.prob) && len(returns) == d &&
 			sameBits(returns, r.returns)
 		same = same && sameBits(r.prob, plain.Prob[first:end]) && sameBits(r.returns, plain.Returns[c*d:(c+1)*d])
+		same = same && slices.Equal(k.OutcomesOf(c, d), r.outcomes)
+		if r.outcomes != nil {
+			same = same && slices.Equal(plain.Outcomes[first*d:end*d], r.outcomes)
+		}
 		if !same {
 			t.Fatalf("choice %d leads to %v with %v and returns %v: want %v, %v, %v", c, next, prob, returns, r.next,
 				r.prob, r.returns)
@@ -101,6 +127,9 @@ func TestKernelSharesRows(t *testing.T) {
 	for range 300 {
 		d, states, kinds := 1+rng.IntN(3), 1+rng.IntN(60), 1+rng.IntN(200)
 		rows := drawRows(rng, 3*states, states, kinds, d)
+		if rng.IntN(2) == 0 {
+			drawOutcomes(rng, rows, d)
+		}
 		m, err := NewModel(ModelSpec{Discount: 0.5, Dim: d, Start: []StartState{{0, 1}},
 			Kernels: []Kernel{appended(rows)}})
 		if err != nil {
@@ -233,6 +262,12 @@ func TestModelRefusesWrongShares(t *testing.T) {
 		{func(k *Kernel) { k.Vector[2] = math.MaxUint32 },
 			"state 0, action 2: returns number 4294967295: want 1 of 2 entries"},
 		{func(k *Kernel) { k.Offset[1] = 7 }, "state 0, action 0: successors up to number 7: want at most 5"},
+		{func(k *Kernel) { k.Random = make([]int, 4) }, "outcomes of 4 choices: want at most 3"},
+		{func(k *Kernel) { k.Random = []int{0} }, "state 0, action 0: outcomes from number 0 on: want 2 of 0"},
+		{func(k *Kernel) { k.Random, k.Outcomes = []int{-1, 1}, []float64{3, 5} },
+			"state 0, action 1: outcomes from number 1 on: want 2 of 2"},
+		{func(k *Kernel) { k.Random, k.Outcomes = []int{-1, 0}, []float64{3, 6} },
+			"state 0, action 1: return coordinate 0 is 4: its outcomes average 4.5"},
 		{func(k *Kernel) { k.Prob[0] = 0.25 }, "state 0, action 0: probabilities sum to 0.75: want 1"},
 	} {
 		k := Kernel{First: []int32{0, 3}, Offset: []int{0, 2, 4, 5}, Next: make([]int32, 5),

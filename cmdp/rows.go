@@ -57,11 +57,11 @@ func (r *Rows) Random() bool { return r.kernel.Outcomes != nil }
 // Outcome returns the returns of choice c together with successor number i of its row. If they are not random,
 // these are the expected ones.
 func (r *Rows) Outcome(c, i int) []float64 {
-	if r.kernel.Outcomes == nil {
+	of := r.kernel.OutcomesOf(c-r.from, r.dim)
+	if of == nil {
 		return r.Returns(c)
 	}
-	first, _ := r.kernel.Entries(c - r.from)
-	return r.kernel.Outcomes[(first+i)*r.dim:][:r.dim]
+	return of[i*r.dim:][:r.dim]
 }
 
 // Entry returns the number of the first successor of a stored choice among those of all choices of the step.
@@ -90,19 +90,11 @@ func (m *Model) Kernel(h int) *Kernel {
 // table returns all rows.
 func (r *Rows) table(states int) *Kernel {
 	k := NewKernel()
-	if r.Random() {
-		k.Outcomes = []float64{}
-	}
 	for s := range states {
 		first, end := r.Choices(s)
 		for c := first; c < end; c++ {
 			next, probabilities := r.Row(c)
-			k.Append(next, probabilities, r.Returns(c))
-			for i := range next {
-				if r.Random() {
-					k.Outcomes = append(k.Outcomes, r.Outcome(c, i)...)
-				}
-			}
+			k.AppendRandom(next, probabilities, r.Returns(c), r.kernel.OutcomesOf(c-r.from, r.dim))
 		}
 		k.EndState()
 	}

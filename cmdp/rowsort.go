@@ -87,7 +87,7 @@ func (t *rowTable) loosen() {
 	var row Transitions
 	for i := range t.state {
 		loose.begun = append(loose.begun, len(loose.state))
-		outcomes = t.appendOutcomes(outcomes[:0], i)
+		outcomes = t.appendOutcomes(outcomes[:0], i, t.dim)
 		row.clear()
 		_, prob := t.Row(i)
 		for k, e := 0, t.Offset[i]; e < t.Offset[i+1]; k, e = k+1, e+1 {

@@ -14,11 +14,6 @@ type rowTable struct {
 	// The rows, as those of choices. In a loose table Offset is nil and row i has the one successor Next[i], with the
 	// probability Prob[i] and the returns number i.
 	Kernel
-	// random says where the returns of a row's successors begin in outcomes, d for each.
-	// It is −1 for a row whose returns are all the expectation, and nil while all rows
-	// are like that.
-	random   []int
-	outcomes []float64
 	// begun holds the first transition of each row that was added before the table became
 	// loose, and the first transition that was added since, each a row of its own.
 	begun []int
@@ -96,7 +91,7 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	}
 	if returns != nil {
 		outcomes = nil
-		if len(next) == 1 && prob[0] != 0 && t.random == nil {
+		if len(next) == 1 && prob[0] != 0 && t.Random == nil {
 			t.Returns = append(t.Returns, returns...)
 			t.endRow(len(t.Next), d)
 			return
@@ -126,11 +121,11 @@ func (t *rowTable) end(returns, outcomes []float64) {
 	case len(outcomes) > 0 && allSame(outcomes, d):
 		t.Returns = append(t.Returns, outcomes[:d]...)
 	default:
-		if t.outcomes == nil {
-			t.outcomes = room(t.outcomes, cap(t.Next)*d) // as much as Grow was asked for
+		if t.Outcomes == nil {
+			t.Outcomes = room(t.Outcomes, cap(t.Next)*d) // as much as Grow was asked for
 		}
-		random = len(t.outcomes)
-		t.outcomes = append(t.outcomes, outcomes...)
+		random = len(t.Outcomes)
+		t.Outcomes = append(t.Outcomes, outcomes...)
 		t.Returns = append(t.Returns, make([]float64, d)...)
 		mean := t.Returns[len(t.Returns)-d:]
 		for j, p := range prob {
@@ -139,11 +134,11 @@ func (t *rowTable) end(returns, outcomes []float64) {
 			}
 		}
 	}
-	if t.random == nil && random >= 0 {
-		t.random = append(make([]int, 0, cap(t.state)), slices.Repeat([]int{-1}, len(t.state)-1)...)
+	if t.Random == nil && random >= 0 {
+		t.Random = append(make([]int, 0, cap(t.state)), slices.Repeat([]int{-1}, len(t.state)-1)...)
 	}
-	if t.random != nil {
-		t.random = append(t.random, random)
+	if t.Random != nil {
+		t.Random = append(t.Random, random)
 	}
 	t.endRow(len(t.Next), d)
 }
@@ -217,51 +212,28 @@ func allSame(outcomes []float64, d int) bool {
 	return true
 }
 
-// appendOutcomes appends the returns of each successor of row i.
-func (t *rowTable) appendOutcomes(dst []float64, i int) []float64 {
-	d, n := t.dim, t.Offset[i+1]-t.Offset[i]
-	if t.random != nil && t.random[i] >= 0 {
-		return append(dst, t.outcomes[t.random[i]:t.random[i]+n*d]...)
-	}
-	for range n {
-		dst = append(dst, t.ReturnsOf(i, d)...)
-	}
-	return dst
-}
-
 // kernel makes a kernel of the given rows, in order; of nil, of all rows, whose columns it
 // then takes over. It is for rows that are sorted and of one step.
 func (t *rowTable) kernel(rows []int32, states int) Kernel {
-	k, random := t.Kernel, t.random != nil
+	k := t.Kernel
 	k.First = make([]int32, states+1)
 	if rows == nil {
 		for _, s := range t.state {
 			k.First[s+1]++
 		}
-		switch {
-		case !random:
-		case len(t.outcomes) == len(t.Next)*t.dim:
-			k.Outcomes = t.outcomes
-		default:
-			k.Outcomes = make([]float64, 0, len(t.Next)*t.dim)
-			for i := range t.state {
-				k.Outcomes = t.appendOutcomes(k.Outcomes, i)
-			}
+		if len(k.Outcomes) == len(k.Next)*t.dim { // of all rows, in their order
+			k.Random = nil
 		}
 	} else {
 		some := NewKernel()
-		some.First, random = k.First, false
+		some.First = k.First
 		for _, r := range rows {
 			i := int(r)
-			random = random || t.random != nil && t.random[i] >= 0
 			some.First[t.state[i]+1]++
 			next, prob := t.Row(i)
-			some.Append(next, prob, t.ReturnsOf(i, t.dim))
+			some.AppendRandom(next, prob, t.ReturnsOf(i, t.dim), t.OutcomesOf(i, t.dim))
 		}
 		k = some
-		for i := 0; random && i < len(rows); i++ {
-			k.Outcomes = t.appendOutcomes(k.Outcomes, int(rows[i]))
-		}
 	}
 	for s := range states {
 		k.First[s+1] += k.First[s]

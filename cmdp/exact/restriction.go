@@ -65,7 +65,7 @@ func (s *branchAndBound) restrictedModel(d *decision) (*cmdp.Model, *restriction
 			continue
 		}
 		k := *s.m.Kernel(h)
-		k.Outcomes = nil // only means matter
+		k.Outcomes, k.Random = nil, nil // only means matter
 		spec.Kernels = append(spec.Kernels, k)
 	}
 	m, err := cmdp.NewModel(spec)

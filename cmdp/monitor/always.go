@@ -113,16 +113,9 @@ func (p *Product) restrict(k *cmdp.Kernel, h int, keeps, into []bool) (out cmdp.
 			}
 			actions = append(actions, a)
 			next, prob := k.Row(c)
-			out.Append(next, prob, k.ReturnsOf(c, d))
-			if k.Outcomes != nil {
-				lo, hi := k.Entries(c)
-				out.Outcomes = append(out.Outcomes, k.Outcomes[lo*d:hi*d]...)
-			}
+			out.AppendRandom(next, prob, k.ReturnsOf(c, d), k.OutcomesOf(c, d))
 		}
 		out.EndState()
-	}
-	if k.Outcomes != nil && out.Outcomes == nil {
-		out.Outcomes = []float64{}
 	}
 	return out, actions
 }

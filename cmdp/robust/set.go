@@ -193,10 +193,7 @@ func (a *Answer) Model() (*cmdp.Model, error) {
 
 // withProbabilities returns rows of a model with other probabilities of the successors of each choice.
 func withProbabilities(rows *cmdp.Rows, m *cmdp.Model, of func(c int) []float64) cmdp.Kernel {
-	k, mean := cmdp.NewKernel(), make([]float64, m.Dim())
-	if rows.Random() {
-		k.Outcomes = []float64{}
-	}
+	k, mean, outcomes := cmdp.NewKernel(), make([]float64, m.Dim()), []float64(nil)
 	for i := range m.States() {
 		first, end := rows.Choices(i)
 		for c := first; c < end; c++ {
@@ -204,13 +201,14 @@ func withProbabilities(rows *cmdp.Rows, m *cmdp.Model, of func(c int) []float64)
 			prob, returns := of(c), rows.Returns(c)
 			if rows.Random() {
 				clear(mean)
+				outcomes = outcomes[:0]
 				for e, p := range prob {
-					k.Outcomes = append(k.Outcomes, rows.Outcome(c, e)...)
+					outcomes = append(outcomes, rows.Outcome(c, e)...)
 					floats.AddScaled(mean, p, rows.Outcome(c, e))
 				}
 				returns = mean
 			}
-			k.Append(next, prob, returns)
+			k.AppendRandom(next, prob, returns, outcomes)
 		}
 		k.EndState()
 	}
