@@ -81,10 +81,11 @@ func analyseReachable(m *cmdp.Model, workers int, tell markov.Progress) *infinit
 		p.signs[i].down = p.signs[i].down || r < 0
 		p.steps[i] = math.Max(p.steps[i], math.Abs(r))
 	}
-	p.mayRecur = p.gamma == 1 && !m.Average() && p.graph.Cyclic(p.parts) && p.graph.EndComponents().Len() > 0
 	p.known, p.solvers, p.chain = new(modelAnalysis), make(map[string]*markov.LeastTotal), new(markov.Chain)
 	p.numberStates()
 	p.parts = &markov.Partition{First: p.quotient.Component, Order: p.quotient.Origin} // without the states that rest
+	p.graph.Cycles = p.parts
+	p.mayRecur = p.gamma == 1 && !m.Average() && p.graph.HasEndComponent()
 	return p
 }
 
@@ -102,7 +103,7 @@ func (p *infiniteHorizon) numberStates() {
 func (p *infiniteHorizon) withRelevance(c relevance) (*infiniteHorizon, error) {
 	q := *p
 	q.relevance, q.mass, q.lastEvaluated, q.solved = c, nil, nil, nil
-	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Progress: p.progress}, nil
+	q.graph, q.neutralEnds = markov.Graph{Kernel: p.k, In: p.reachable, Cycles: p.parts, Progress: p.progress}, nil
 	if !p.mayRecur {
 		return &q, nil
 	}
@@ -258,6 +259,7 @@ func (p *infiniteHorizon) nonnegativeSolver(dir []float64) *markov.LeastTotal {
 	}
 	parts := rest.Components()
 	rest.OrderByLayers(parts)
+	rest.Cycles = parts
 	q := rest.Quotient(parts, rest.Only(nothing).EndComponents(), func(int32) bool { return false })
 	q.Ends, q.StayStates, q.ZeroStates = q.Ends.Listed(), func(int) []int32 { return nil }, settled
 	z := markov.NewLeastTotal(q, p.gamma, p.workers, p.chain)

@@ -1,6 +1,10 @@
 package markov
 
-import "cmdpsolve/cmdp"
+import (
+	"math"
+
+	"cmdpsolve/cmdp"
+)
 
 // EndComponents are the maximal end components of a graph (de Alfaro 1997). Each is a
 // set of states that are connected by choices which surely stay in it. A state without
@@ -17,38 +21,13 @@ func (e *EndComponents) Listed() *EndComponents {
 	return &out
 }
 
-// EndComponents splits the graph into strongly connected components. It takes away the
+// EndComponents splits the graph into strongly connected components, or takes those of Cycles. It takes away the
 // choices that may leave their component and the states without a choice, and then
 // splits the components again that lost something. A choice that may lead to a state
 // which takes no part is not in an end component.
 func (g *Graph) EndComponents() *EndComponents {
-	f := &endComponentSearch{
-		k:           g.Kernel,
-		sub:         Graph{Kernel: g.Kernel, Progress: g.Progress},
-		part:        make([]int32, g.States()),
-		choicesLeft: make([]int32, g.States()),
-	}
-	f.sub.In = make([]bool, g.States())
-	f.sub.Allowed = make([]bool, g.Kernel.Choices())
-	var all []int32
-	for s := range int32(g.States()) {
-		f.part[s] = -1
-		if !g.Has(s) {
-			continue
-		}
-		f.part[s], f.sub.In[s] = 0, true
-		all = append(all, s)
-		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
-			f.sub.Allowed[c] = g.Allows(c)
-			if f.sub.Allowed[c] {
-				f.choicesLeft[s]++
-			}
-		}
-	}
-	f.parts, f.found = 1, &EndComponents{Partition: *newPartition(g.States())}
-	f.tarjan = newTarjan(&f.sub, "finding end components")
-	f.into = f.sub.Predecessors()
-	f.split(all)
+	f := g.beginSearch()
+	f.splitAll(math.MaxInt)
 	f.found.Inside = f.sub.Allowed
 	for s, in := range f.sub.In {
 		if !in { // its choices were taken away only as far as others needed to know
@@ -60,45 +39,126 @@ func (g *Graph) EndComponents() *EndComponents {
 	return f.found
 }
 
-// A endComponentSearch is the state of the search for end components.
+// HasEndComponent reports whether the graph has an end component.
+func (g *Graph) HasEndComponent() bool {
+	f := g.beginSearch()
+	f.splitAll(1)
+	return f.found.Len() > 0
+}
+
+// An endComponentSearch is the state of the search for end components.
 type endComponentSearch struct {
 	k           *cmdp.Kernel
-	sub         Graph   // what is left
-	part        []int32 // component that a state is in at present
+	sub         Graph     // what is left
+	first       Partition // the parts at the beginning
+	part        []int32   // component that a state is in at present
 	parts       int32
 	choicesLeft []int32       // of each state, the number of its allowed choices
 	into        *Predecessors // by the choices of what is left at first
 	tarjan      *tarjan
 	found       *EndComponents
+	room        []int32 // for the components of a part
+}
+
+// beginSearch returns the search at its beginning, when the choices are gone that may leave a part.
+func (g *Graph) beginSearch() *endComponentSearch {
+	f := &endComponentSearch{k: g.Kernel, sub: Graph{Kernel: g.Kernel, Progress: g.Progress}}
+	f.part, f.choicesLeft = make([]int32, g.States()), make([]int32, g.States())
+	f.sub.In, f.sub.Allowed = make([]bool, g.States()), make([]bool, g.Kernel.Choices())
+	f.found = &EndComponents{Partition: *newPartition(g.States())}
+	known := g.Cycles
+	if known == nil {
+		known = &Partition{First: []int32{0, int32(g.States())}, Order: make([]int32, g.States())}
+		for s := range known.Order {
+			known.Order[s] = int32(s)
+		}
+	}
+	f.first.First = append(f.first.First, 0)
+	for i := range known.Len() {
+		for _, s := range known.Part(i) {
+			if g.Has(s) {
+				f.part[s], f.sub.In[s] = f.parts, true
+				f.first.Order = append(f.first.Order, s)
+			}
+		}
+		f.first.First = append(f.first.First, int32(len(f.first.Order)))
+		f.parts++
+	}
+	for _, s := range f.first.Order {
+		for c := g.Kernel.First[s]; c < g.Kernel.First[s+1]; c++ {
+			f.sub.Allowed[c] = g.Allows(c) && !f.leaves(s, c)
+			if f.sub.Allowed[c] {
+				f.choicesLeft[s]++
+			}
+		}
+	}
+	return f
+}
+
+// splitAll finds end components, part by part, until there are so many.
+func (f *endComponentSearch) splitAll(most int) {
+	for i := 0; i < f.first.Len() && f.found.Len() < most; i++ {
+		part := f.first.Part(i)
+		if len(part) == 1 {
+			f.single(part[0])
+			continue
+		}
+		if f.into == nil {
+			f.tarjan, f.into = newTarjan(&f.sub, "finding end components"), f.sub.Predecessors()
+		}
+		f.split(part)
+	}
+}
+
+// single looks for an end component of one state.
+func (f *endComponentSearch) single(s int32) {
+	for c := f.k.First[s]; c < f.k.First[s+1]; c++ {
+		next, prob := f.k.Row(int(c))
+		for j, n := range next {
+			if prob[j] > 0 && n != s && f.sub.Allowed[c] {
+				f.sub.Allowed[c] = false
+				f.choicesLeft[s]--
+			}
+		}
+	}
+	f.sub.In[s] = f.choicesLeft[s] > 0
+	if f.sub.In[s] {
+		f.found.add([]int32{s})
+	}
 }
 
 // split finds the end components within states, whose allowed choices do not leave them.
 func (f *endComponentSearch) split(states []int32) {
 	work := [][]int32{states}
 	for len(work) > 0 {
-		states = work[len(work)-1]
+		states = f.removeLeaving(work[len(work)-1])
 		work = work[:len(work)-1]
-		states = f.removeLeaving(states)
 		f.tarjan.reset(states)
-		var pieces [][]int32
+		f.room = f.room[:0]
+		var ends []int // of the components in room
 		for _, s := range states {
 			f.tarjan.from(s, func(piece []int32) {
-				if len(pieces) == 0 && len(piece) == len(states) {
+				switch {
+				case len(piece) == len(states):
 					f.found.add(piece)
-					return
+				case len(piece) == 1:
+					f.single(piece[0])
+				default:
+					f.room = append(f.room, piece...)
+					ends = append(ends, len(f.room))
 				}
-				pieces = append(pieces, append([]int32(nil), piece...))
 			})
 		}
-		for _, piece := range pieces {
+		copy(states, f.room)
+		from := 0
+		for _, end := range ends {
+			piece := states[from:end]
 			for _, s := range piece {
 				f.part[s] = f.parts
 			}
 			f.parts++
-		}
-		// What is found first comes first.
-		for i := len(pieces) - 1; i >= 0; i-- {
-			work = append(work, pieces[i])
+			work = append(work, piece)
+			from = end
 		}
 	}
 }

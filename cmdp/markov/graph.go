@@ -12,14 +12,15 @@ import (
 // that takes no part counts for nothing.
 type Graph struct {
 	Kernel   *cmdp.Kernel
-	In       []bool // of each state
-	Allowed  []bool // of each choice
+	In       []bool     // of each state
+	Allowed  []bool     // of each choice
+	Cycles   *Partition // no cycle leaves a part of it, and every cycle is in one; nil if that is not known
 	Progress Progress
 }
 
 // Only returns the graph with the choices of a set alone.
 func (g *Graph) Only(allowed []bool) *Graph {
-	return &Graph{Kernel: g.Kernel, In: g.In, Allowed: allowed, Progress: g.Progress}
+	return &Graph{Kernel: g.Kernel, In: g.In, Allowed: allowed, Cycles: g.Cycles, Progress: g.Progress}
 }
 
 // States returns the number of states of the kernel.
@@ -64,13 +65,14 @@ func (p *Partition) add(states []int32) {
 
 // Components returns the strongly connected components in topological order, last
 // first: every edge leads into the same component or one with a smaller number. Within
-// one the states stand from the last to the first, since models count forwards as a rule. It
+// one the states stand from the last to the first, and components do as far as edges allow, since models
+// count forwards as a rule: what a component leads to, and its rows, are then close in memory. It
 // takes time linear in the transitions, but for sorting.
 func (g *Graph) Components() *Partition {
 	p := newPartition(g.States())
 	p.Order = make([]int32, 0, g.States())
 	t := newTarjan(g, "finding components")
-	for s := range int32(g.States()) {
+	for s := int32(g.States()) - 1; s >= 0; s-- {
 		if g.Has(s) {
 			t.from(s, func(states []int32) {
 				if len(states) > 1 {
@@ -184,24 +186,6 @@ func (t *tarjan) pop(root int32, emit func(states []int32)) {
 	}
 	emit(t.stack[at:])
 	t.stack = t.stack[:at]
-}
-
-// Cyclic reports whether a path comes back to a state of it, given the strongly connected components.
-func (g *Graph) Cyclic(components *Partition) bool {
-	for s := range int32(g.States()) {
-		for c := g.Kernel.First[s]; g.Has(s) && c < g.Kernel.First[s+1]; c++ {
-			if !g.Allows(c) {
-				continue
-			}
-			next, prob := g.Kernel.Row(int(c))
-			for j, n := range next {
-				if prob[j] > 0 && components.Of[n] == components.Of[s] {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // Reachable reports of each state whether it can be reached from one of the given states, by whatever choices.

@@ -6,23 +6,12 @@ import (
 	"testing"
 )
 
-// TestReachable compares what is reached, cycles, and who can be attracted with the transitive closure.
+// TestReachable compares what is reached and who can be attracted with the transitive closure.
 func TestReachable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 9))
-	cycles := 0
 	for range 500 {
 		g := drawGraph(rng, 1+rng.IntN(7))
 		n := int32(g.States())
-		if rng.IntN(2) == 0 { // no state leads to itself
-			if g.Allowed == nil {
-				g.Allowed = slices.Repeat([]bool{true}, len(g.Kernel.Offset)-1)
-			}
-			owner := g.Predecessors().Owner
-			for c, s := range owner {
-				loop := slices.Contains(g.Kernel.Next[g.Kernel.Offset[c]:g.Kernel.Offset[c+1]], s)
-				g.Allowed[c] = g.Allowed[c] && !loop
-			}
-		}
 		from := []int32{rng.Int32N(n), rng.Int32N(n)}
 		whole := (&Graph{Kernel: g.Kernel}).reach(all)
 		for s, met := range Reachable(g.Kernel, from) {
@@ -31,14 +20,6 @@ func TestReachable(t *testing.T) {
 			}
 		}
 		r := g.reach(all)
-		cyclic := false
-		g.edges(all, func(s, n int32) { cyclic = cyclic || r[n][s] })
-		if cyclic {
-			cycles++
-		}
-		if g.Cyclic(g.Components()) != cyclic {
-			t.Fatalf("cyclic %v: want %v", !cyclic, cyclic)
-		}
 		var next []int32
 		into := g.Predecessors()
 		for range 2 { // nothing is left from the first time
@@ -55,9 +36,6 @@ func TestReachable(t *testing.T) {
 				t.Fatalf("the choices %v do not lead from %d to %v", next, s, from)
 			}
 		}
-	}
-	if cycles < 100 || cycles > 480 {
-		t.Errorf("%d of 500 graphs have cycles: want both kinds", cycles)
 	}
 }
 
