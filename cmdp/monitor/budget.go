@@ -237,6 +237,15 @@ func (b *Budget) memoryOf(total, state int) int {
 	return decided(passed)
 }
 
+// left is the total, turned round, for returns that are not negative.
+func (b *Budget) left(memory int) int {
+	total, isSettled := decode(memory)
+	if isSettled {
+		total = mostUnits
+	}
+	return -total
+}
+
 // isAbove reports whether a limit is passed for good, among so many that are.
 func (b *Budget) isAbove(limit, passed int) bool { return slices.Index(b.order, limit) < passed }
 

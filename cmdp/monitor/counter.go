@@ -14,9 +14,10 @@ import (
 type counter struct {
 	coordinate int
 	unit       *big.Rat
-	size       float64 // the unit
-	amount     map[float64]int
-	signs      [2]bool // there are negative and positive returns
+	size       float64   // the unit
+	values     []float64 // of the return, in ascending order
+	amounts    []int     // of each value, in units
+	signs      [2]bool   // there are negative and positive returns
 }
 
 // findUnit finds the unit, and how many units each return has. Amounts lists the returns of a coordinate that the
@@ -25,7 +26,8 @@ func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how 
 	if coordinate < m.Dim() {
 		values = amounts(m, coordinate)
 	}
-	k.coordinate, k.unit, k.amount = coordinate, Unit(values), make(map[float64]int)
+	k.coordinate, k.unit, k.amounts = coordinate, Unit(values), nil
+	k.values = slices.Compact(slices.Sorted(slices.Values(values)))
 	if how != Exact {
 		if !(resolution > 0) || math.IsInf(resolution, 1) {
 			return fmt.Errorf("resolution %g: want above 0", resolution)
@@ -33,7 +35,7 @@ func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how 
 		k.unit = decimal(resolution)
 	}
 	k.size, _ = k.unit.Float64()
-	for _, x := range values {
+	for _, x := range k.values {
 		n, whole := floorUnits(x, k.unit)
 		if !whole && how == Up {
 			n++
@@ -42,7 +44,7 @@ func (k *counter) findUnit(m *cmdp.Model, coordinate int, values []float64, how 
 			return fmt.Errorf("returns such as %g are multiples of no unit but %g, in which totals are too large to "+
 				"be counted: want a resolution to round them to (--resolution)", x, k.size)
 		}
-		k.amount[x] = n
+		k.amounts = append(k.amounts, n)
 		k.signs[0], k.signs[1] = k.signs[0] || n < 0, k.signs[1] || n > 0
 	}
 	return nil
@@ -54,11 +56,20 @@ func (k *counter) Unit() float64 { return k.size }
 // units returns the return of a transition in units.
 func (k *counter) units(t Transition) int {
 	x := t.Returns[k.coordinate]
-	n, ok := k.amount[x]
+	n, ok := k.amount(x)
 	if !ok && x != 0 { // where the process rests, 0 comes in all models
 		panic("monitor: a return came up that the model does not have, or that Amounts leaves out")
 	}
 	return n
+}
+
+// amount returns a value of the return in units, 0 and false if it is none.
+func (k *counter) amount(x float64) (n int, ok bool) {
+	i, ok := slices.BinarySearch(k.values, x)
+	if !ok {
+		return 0, false
+	}
+	return k.amounts[i], true
 }
 
 // amounts lists the different values of a return.

@@ -10,7 +10,7 @@ import (
 )
 
 // An exploration goes through the pairs of a state and a tuple of memory values that can come
-// up, and numbers them.
+// up, numbers them and makes their rows.
 type exploration struct {
 	base     *cmdp.Model
 	monitors []Monitor
@@ -25,31 +25,45 @@ type exploration struct {
 	starts         []int32            // the pairs of the start states
 	// layers holds the pairs that have rows in each kernel, in ascending order. A stationary base has one
 	// layer, of all pairs that come up before the last step.
-	layers           [][]int32
-	choices, entries []int // of each kernel
-	most             int   // if not 0, count gives up beyond so many pairs
-	random           bool  // returns of a choice depend on where it leads
+	layers  [][]int32
+	kernels []cmdp.Kernel
+	most    int // if not 0, no rows are made, and explore gives up beyond so many pairs
 
-	returns, before, atStart []float64 // of the transition that is looked at, of the first of its choice, of the start
-	memories                 []int     // after it
+	row              row
+	returns, atStart []float64 // of the transition that is looked at, of the start
+	memories         []int     // after it
+	last             lastTuple
+}
+
+// A row is of the choice that is looked at.
+type row struct {
+	next                 []int32
+	prob, mean, outcomes []float64
+}
+
+// A lastTuple is the tuple that was met last, and its number.
+type lastTuple struct {
+	memories []int
+	unpaid   bool
+	number   int32
 }
 
 func newExploration(m *cmdp.Model, monitors []Monitor, columns []int) exploration {
 	w := exploration{base: m, monitors: monitors, columns: columns, pairs: make([][]*page, m.States()),
-		tupleNumbers: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors)),
-		random: m.RandomReturns()}
+		tupleNumbers: make([]map[[2]int]int32, len(monitors)), memories: make([]int, len(monitors))}
 	width := m.Dim()
 	for i, mon := range monitors {
 		w.tupleNumbers[i] = make(map[[2]int]int32)
 		w.offset = append(w.offset, width)
 		width += mon.Rewards()
 	}
-	w.returns, w.before, w.atStart = make([]float64, width), make([]float64, width), make([]float64, width)
+	w.returns, w.atStart = make([]float64, width), make([]float64, width)
 	if columns == nil {
 		for i := range width {
 			w.columns = append(w.columns, i)
 		}
 	}
+	w.row.mean = make([]float64, len(w.columns))
 	return w
 }
 
@@ -68,6 +82,9 @@ func (w *exploration) startMemories(state int) (pays bool) {
 
 // number returns the number of the tuple that memories holds.
 func (w *exploration) number(unpaid bool) int32 {
+	if w.last.unpaid == unpaid && slices.Equal(w.last.memories, w.memories) && w.last.memories != nil {
+		return w.last.number // as a rule
+	}
 	prefix := 0
 	if unpaid {
 		prefix = -1
@@ -83,6 +100,7 @@ func (w *exploration) number(unpaid bool) int32 {
 		}
 		prefix = int(id)
 	}
+	w.last = lastTuple{append(w.last.memories[:0], w.memories...), unpaid, int32(prefix)}
 	return int32(prefix)
 }
 
@@ -111,22 +129,20 @@ type page [4]int32
 // errMany says that there are more pairs than most.
 var errMany = errors.New("monitor: many pairs")
 
-// count numbers all pairs that can come up and counts their rows.
-func (w *exploration) count(bytes int) error {
-	var now []int32
-	for _, st := range w.base.StartStates() {
-		unpaid := w.startMemories(st.State)
-		pair, _ := w.pairNumber(int32(st.State), w.number(unpaid))
-		w.starts = append(w.starts, pair)
-		now = append(now, pair)
+// explore numbers all pairs that can come up and makes their rows. Pairs of a step are met in the order of their
+// numbers.
+func (w *exploration) explore(bytes int) error {
+	if w.base.Horizon() == 0 {
+		return w.exploreEpochs(bytes)
 	}
-	slices.Sort(now)
+	w.start()
+	now := slices.Sorted(slices.Values(w.starts))
 	stationary := w.base.Stationary()
 	if stationary {
 		w.addLayer()
 	}
 	marked := []bool(nil)
-	for h := 0; len(now) > 0 && (w.base.Horizon() == 0 || h < w.base.Horizon()); h++ {
+	for h := 0; len(now) > 0 && h < w.base.Horizon(); h++ {
 		if !stationary {
 			w.addLayer()
 		}
@@ -145,10 +161,7 @@ func (w *exploration) count(bytes int) error {
 					next = append(next, to)
 				}
 			}
-			if !w.visit(h, pair, func() { w.choices[at]++ }, func(to int32, isNew bool, _ float64) {
-				w.entries[at]++
-				come(to, isNew)
-			}) {
+			if !w.visit(h, pair, w.rowsOf(at, pair), come) {
 				come(pair, false)
 			}
 			switch {
@@ -169,26 +182,49 @@ func (w *exploration) count(bytes int) error {
 	for !stationary && len(w.layers) < w.base.Horizon() {
 		w.addLayer()
 	}
+	for h := range w.kernels {
+		w.rowsOf(h, int32(len(w.state)))
+	}
 	if w.bytes() > bytes {
 		return w.tooLarge(bytes)
 	}
 	return nil
 }
 
-func (w *exploration) addLayer() {
-	w.layers, w.choices, w.entries = append(w.layers, nil), append(w.choices, 0), append(w.entries, 0)
+// start finds the pairs of the start states.
+func (w *exploration) start() {
+	for _, st := range w.base.StartStates() {
+		unpaid := w.startMemories(st.State)
+		pair, _ := w.pairNumber(int32(st.State), w.number(unpaid))
+		w.starts = append(w.starts, pair)
+	}
 }
 
-// bytes estimates the memory of the product. A pair has its two numbers, a place in the table of pairs
-// and one in each kernel.
-func (w *exploration) bytes() int {
-	n := len(w.state) * (32 + 4*len(w.layers))
-	perEntry, perChoice := 12, 8+8*len(w.columns)
-	if w.random {
-		perEntry += 8 * len(w.columns)
+func (w *exploration) addLayer() {
+	w.layers = append(w.layers, nil)
+	if w.most == 0 {
+		w.kernels = append(w.kernels, cmdp.NewKernel())
 	}
-	for h := range w.choices {
-		n += w.choices[h]*perChoice + w.entries[h]*perEntry
+}
+
+// rowsOf returns the kernel of a layer, to which the rows of a pair are to be appended; nil where none are made.
+func (w *exploration) rowsOf(layer int, pair int32) *cmdp.Kernel {
+	if w.kernels == nil {
+		return nil
+	}
+	k := &w.kernels[layer]
+	for len(k.First) <= int(pair) {
+		k.EndState()
+	}
+	return k
+}
+
+// bytes estimates the memory of the product. A pair has its two numbers and a place in the table of pairs, beside the
+// one in each kernel.
+func (w *exploration) bytes() int {
+	n := len(w.state) * 32
+	for h := range w.kernels {
+		n += w.kernels[h].Bytes()
 	}
 	return n
 }
@@ -205,10 +241,9 @@ func (w *exploration) tooLarge(bytes int) error {
 		w.base.States(), len(w.state), float64(bytes)/1e9, strings.Join(parts, ", "))}
 }
 
-// visit goes through the rows of a pair at step h. It calls choice for each choice, then entry for
-// each transition of it, with w.returns set, and reports whether there are rows.
-func (w *exploration) visit(h int, pair int32, choice func(),
-	entry func(to int32, isNew bool, probability float64)) bool {
+// visit goes through the rows of a pair at step h and appends them to k, unless that is nil. It calls come for each
+// transition, and reports whether there are rows.
+func (w *exploration) visit(h int, pair int32, k *cmdp.Kernel, come func(to int32, isNew bool)) bool {
 	rows, d := w.base.Rows(h), w.base.Dim()
 	s, tuple := int(w.state[pair]), w.memory[pair]
 	unpaid := w.startRewardDue[tuple]
@@ -222,34 +257,43 @@ func (w *exploration) visit(h int, pair int32, choice func(),
 		if after == tuple && !w.pays() {
 			return false
 		}
-		choice()
-		to, isNew := w.pairNumber(int32(s), after)
-		entry(to, isNew, 1)
+		come(w.enter(int32(s), after, 1))
+		w.endRow(k)
 		return true
 	}
 	for c := first; c < end; c++ {
-		choice()
-		alone := true
 		next, prob := rows.Row(c)
 		for e, to := range next {
-			if prob[e] == 0 {
-				continue
+			if prob[e] > 0 {
+				copy(w.returns, rows.Outcome(c, e))
+				come(w.enter(to, w.step(tuple, Transition{s, c, int(to), nil}, unpaid), prob[e]))
 			}
-			copy(w.returns, rows.Outcome(c, e))
-			after := w.step(tuple, Transition{s, c, int(to), nil}, unpaid)
-			if !w.random {
-				if alone {
-					copy(w.before, w.returns)
-				} else {
-					w.random = !slices.Equal(w.before, w.returns)
-				}
-			}
-			alone = false
-			pair, isNew := w.pairNumber(to, after)
-			entry(pair, isNew, prob[e])
 		}
+		w.endRow(k)
 	}
 	return true
+}
+
+// enter adds a transition to the row, with the returns in w.returns, and returns the pair that it leads to.
+func (w *exploration) enter(state, tuple int32, probability float64) (pair int32, isNew bool) {
+	pair, isNew = w.pairNumber(state, tuple)
+	r := &w.row
+	r.next, r.prob = append(r.next, pair), append(r.prob, probability)
+	for i, c := range w.columns {
+		r.outcomes = append(r.outcomes, w.returns[c])
+		r.mean[i] += probability * w.returns[c]
+	}
+	return pair, isNew
+}
+
+// endRow appends the row to k, unless that is nil, and empties it.
+func (w *exploration) endRow(k *cmdp.Kernel) {
+	r := &w.row
+	if k != nil {
+		k.AppendRandom(r.next, r.prob, r.mean, r.outcomes)
+	}
+	r.next, r.prob, r.outcomes = r.next[:0], r.prob[:0], r.outcomes[:0]
+	clear(r.mean)
 }
 
 // step sets w.returns to those of a transition, those of the model being there, and returns the tuple
@@ -271,51 +315,4 @@ func (w *exploration) step(tuple int32, t Transition, unpaid bool) int32 {
 
 func (w *exploration) pays() bool {
 	return slices.ContainsFunc(w.returns, func(x float64) bool { return x != 0 })
-}
-
-// kernel builds the kernel of a layer.
-func (w *exploration) kernel(h int) cmdp.Kernel {
-	d := len(w.columns)
-	k := cmdp.NewKernel()
-	k.First, k.Offset = append(make([]int32, 0, len(w.state)+1), 0), append(make([]int, 0, w.choices[h]+1), 0)
-	k.Next = make([]int32, 0, w.entries[h])
-	if w.random {
-		k.Outcomes = make([]float64, 0, w.entries[h]*d)
-	}
-	var next []int32
-	var prob []float64
-	mean := make([]float64, d)
-	end := func() {
-		if len(next) > 0 {
-			k.Append(next, prob, mean)
-		}
-		next, prob = next[:0], prob[:0]
-		clear(mean)
-	}
-	layer := w.layers[h]
-	for pair := range w.state {
-		if len(layer) > 0 && int(layer[0]) == pair {
-			layer = layer[1:]
-			w.visit(h, int32(pair), end, func(to int32, _ bool, p float64) {
-				next, prob = append(next, to), append(prob, p)
-				w.addReturns(&k, mean, p)
-			})
-			end()
-		}
-		k.EndState()
-	}
-	return k
-}
-
-// addReturns adds the returns of a transition of the last choice, which are those in w.returns.
-func (w *exploration) addReturns(k *cmdp.Kernel, mean []float64, p float64) {
-	for i, c := range w.columns {
-		x := w.returns[c]
-		if w.random {
-			k.Outcomes = append(k.Outcomes, x)
-			mean[i] += p * x
-		} else {
-			mean[i] = x
-		}
-	}
 }

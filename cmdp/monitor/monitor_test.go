@@ -403,3 +403,117 @@ func TestProductsOfGames(t *testing.T) {
 		}
 	}
 }
+
+// TestPairsOfCostsLeft goes through products of two arrivals with bounded costs beside the base, without a horizon:
+// each pair stands for one state and what is left of both costs, as a plain count has it, and pairs with the same left
+// follow one another.
+func TestPairsOfCostsLeft(t *testing.T) {
+	rng := rand.New(rand.NewPCG(26, 8))
+	for range 200 {
+		states := 2 + rng.IntN(5)
+		k := cmdp.NewKernel()
+		for s := range states {
+			for range 1 + rng.IntN(3) {
+				next, prob := []int32{rng.Int32N(int32(states)), rng.Int32N(int32(states))}, []float64{0.25, 0.75}
+				cost := float64(rng.IntN(3))
+				if s == 0 {
+					cost = 1 // the unit
+				}
+				k.Append(next, prob, []float64{cost})
+			}
+			k.EndState()
+		}
+		m, err := cmdp.NewModel(cmdp.ModelSpec{Discount: 1, Dim: 1, Kernels: []cmdp.Kernel{k},
+			Start: []cmdp.StartState{{State: 0, Probability: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, start := monitor.Spec{Model: m}, leftOf{}
+		var targets [2]int // of both monitors, none of them the first state
+		for i := range targets {
+			targets[i], start[1+i] = 1+rng.IntN(states-1), rng.IntN(6)
+			r := &monitor.Reach{Title: "a", Target: make([]bool, states), Within: -1}
+			r.Target[targets[i]] = true
+			err := r.Spend(monitor.CostSpec{Name: "cost", Model: m, AtMost: float64(start[1+i])})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Monitors = append(spec.Monitors, r)
+		}
+		p, err := monitor.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkLeft(t, p, start, targets)
+	}
+}
+
+// A leftOf is a state, and what is left of each cost, −1 once nothing counts any more.
+type leftOf [3]int
+
+// after returns what a transition makes of it, and what it returns for both targets.
+func (x leftOf) after(to, cost int, targets [2]int) (y leftOf, returns [2]float64) {
+	y = leftOf{to, x[1] - cost, x[2] - cost}
+	for i, target := range targets {
+		switch {
+		case x[1+i] < 0 || y[1+i] < 0:
+			y[1+i] = -1
+		case to == target:
+			y[1+i], returns[i] = -1, 1
+		}
+	}
+	return y, returns
+}
+
+func checkLeft(t *testing.T, p *monitor.Product, start leftOf, targets [2]int) {
+	t.Helper()
+	base, rows := p.Base().Rows(0), p.Model.Rows(0)
+	of, pair := map[int]leftOf{p.Model.StartStates()[0].State: start}, map[leftOf]int{}
+	queue := []int{p.Model.StartStates()[0].State}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		x := of[s]
+		if other, ok := pair[x]; ok || p.State(s) != x[0] {
+			t.Fatalf("pair %d of state %d is %v, as is pair %d", s, p.State(s), x, other)
+		}
+		pair[x] = s
+		first, end := base.Choices(x[0])
+		c, _ := rows.Choices(s)
+		for b := first; b < end; b++ {
+			next, prob := base.Row(b)
+			to, got := rows.Row(c)
+			if !slices.Equal(prob, got) {
+				t.Fatalf("choice %d of %v has probabilities %v: want %v", b-first, x, got, prob)
+			}
+			for e := range next {
+				y, returns := x.after(int(next[e]), int(base.Returns(b)[0]), targets)
+				if !slices.Equal(rows.Outcome(c, e)[1:], returns[:]) {
+					t.Fatalf("%v to %v returns %v: want %v", x, y, rows.Outcome(c, e)[1:], returns)
+				}
+				before, met := of[int(to[e])]
+				if met && before != y {
+					t.Fatalf("%v leads to %v: want %v", x, before, y)
+				}
+				if !met {
+					of[int(to[e])] = y
+					queue = append(queue, int(to[e]))
+				}
+			}
+			c++
+		}
+	}
+	if len(of) != p.Model.States() {
+		t.Fatalf("%d pairs: want %d", p.Model.States(), len(of))
+	}
+	runs := map[[2]int]int{}
+	for s := range p.Model.States() {
+		left := [2]int{of[s][1], of[s][2]}
+		if s == 0 || left != [2]int{of[s-1][1], of[s-1][2]} {
+			runs[left]++
+		}
+		if runs[left] > 1 {
+			t.Fatalf("pairs with %v left do not follow one another", left)
+		}
+	}
+}

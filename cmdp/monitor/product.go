@@ -72,7 +72,7 @@ func New(spec Spec) (*Product, error) {
 	if q, err := generate(spec); q != nil || err != nil {
 		return q, err
 	}
-	if err := p.count(spec.Bytes); err != nil {
+	if err := p.explore(spec.Bytes); err != nil {
 		return nil, err
 	}
 	for i := range spec.Monitors {
@@ -91,9 +91,7 @@ func New(spec Spec) (*Product, error) {
 	for i, st := range p.base.StartStates() {
 		out.Start = append(out.Start, cmdp.StartState{State: int(p.starts[i]), Probability: st.Probability})
 	}
-	for h := range p.layers {
-		out.Kernels = append(out.Kernels, p.kernel(h))
-	}
+	out.Kernels = p.kernels
 	if sh := p.base.Shape(); sh != nil {
 		out.ReturnToGo, out.Promised = p.promise(sh), true
 		if sh.Game() {
@@ -111,7 +109,7 @@ func New(spec Spec) (*Product, error) {
 	if err != nil {
 		return nil, fmt.Errorf("monitor: product: %w", err)
 	}
-	p.layers = nil
+	p.layers, p.kernels = nil, nil
 	if p.base.Horizon() == 0 {
 		p.pairs, p.tupleNumbers = nil, nil // which twins alone ask for
 	}

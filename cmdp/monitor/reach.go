@@ -178,6 +178,9 @@ func (r *Reach) look(dst []float64, memory int, t Transition) int {
 // steps returns how many steps are left.
 func (r *Reach) steps(memory int) int { return (memory-1)/r.radix() - 1 }
 
+// left is the memory, which what is spent makes smaller.
+func (r *Reach) left(memory int) int { return memory }
+
 // Value says whether it is over, or else what is left.
 func (r *Reach) Value(memory int) string {
 	if memory == over {

@@ -73,7 +73,7 @@ func (b *Budget) edges(rows *cmdp.Rows, s int, visit func(n int, to int32)) {
 func (b *Budget) choice(rows *cmdp.Rows, c int, visit func(e, n int)) {
 	n := 0
 	if !rows.Random() {
-		n = b.amount[rows.Returns(c)[b.coordinate]]
+		n, _ = b.amount(rows.Returns(c)[b.coordinate])
 	}
 	_, prob := rows.Row(c)
 	for e, p := range prob {
@@ -81,7 +81,7 @@ func (b *Budget) choice(rows *cmdp.Rows, c int, visit func(e, n int)) {
 			continue
 		}
 		if rows.Random() {
-			n = b.amount[rows.Outcome(c, e)[b.coordinate]]
+			n, _ = b.amount(rows.Outcome(c, e)[b.coordinate])
 		}
 		visit(e, n)
 	}
@@ -160,7 +160,7 @@ const mostWords = 1 << 26
 func (b *Budget) reachableTotals(most int) (totals *big.Int, first int) {
 	m := b.model
 	low, high := 0, 0 // of a step
-	for _, n := range b.amount {
+	for _, n := range b.amounts {
 		low, high = min(low, n), max(high, n)
 	}
 	size, steps := m.Horizon()*(high-low)+1, m.Horizon()

@@ -145,7 +145,7 @@ func (g *generated) bytes(m *cmdp.Model) int {
 // fewPairs reports whether no more than so many pairs come up.
 func (w exploration) fewPairs(most int) bool {
 	w.most = most
-	return !errors.Is(w.count(math.MaxInt), errMany)
+	return !errors.Is(w.explore(math.MaxInt), errMany)
 }
 
 // totals bounds the returns of an episode. Final returns are piecewise linear.
