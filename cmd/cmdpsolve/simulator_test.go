@@ -19,7 +19,7 @@ import (
 
 // playModel is a simulator for tests, which plays the model of a problem file. In an episode and
 // step it may do something else: die, hang, write garbage, or invent a state; "silent" does not tell
-// where episodes start. "serve" and a command
+// where episodes start, "settable" can be put into any state, and "ending" says that it may end besides. "serve" and a command
 // line have it start that command and play for it.
 func playModel() {
 	p, err := load(os.Args[1])
@@ -64,8 +64,8 @@ func playModel() {
 	if fault == "silent" {
 		delete(hello, "start")
 	}
-	if fault == "settable" {
-		hello["set_state"] = true
+	if fault == "settable" || fault == "ending" {
+		hello["set_state"], hello["terminates"] = true, fault == "ending"
 	}
 	actions, returns := make([]int, sh.States()), ""
 	for s := range actions {

@@ -1,0 +1,60 @@
+package problem
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// TestSimulatedTime has over which time the returns of a simulator count, whose steps return −1 to 3: the horizon of the
+// file before its own; of a discount of 0.75 four times the returns of a step; of means those of a step.
+func TestSimulatedTime(t *testing.T) {
+	shape := func(horizon int) (*cmdp.Shape, error) {
+		return cmdp.NewShape(cmdp.ShapeSpec{Horizon: horizon, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
+			First: [][]int32{{0, 2, 3}}, Returns: []cmdp.Interval{{Lower: []float64{-1}, Upper: []float64{3}}}})
+	}
+	for _, x := range []struct {
+		text                   string
+		own, horizon           int // the simulator's and that of the shape
+		discount, lower, upper float64
+		want                   string // in the error
+	}{
+		{"horizon: 5", 0, 5, 0, -5, 15, ""},
+		{"horizon: 5", 7, 5, 0, -5, 15, ""},
+		{"", 7, 7, 0, -7, 21, ""},
+		{"discount: 0.75", 7, 1, 0.75, -4, 12, ""},
+		{"criterion: average", 0, 1, 1, -1, 3, ""},
+		{"", 0, 0, 0, 0, 0, "missing"},
+		{"discount: 1", 0, 0, 0, 0, 0, "totals need a model"},
+		{"criterion: total", 0, 0, 0, 0, 0, "want average"},
+		{"horizon: 5\ndiscount: 0.5", 0, 0, 0, 0, 0, "besides horizon"},
+	} {
+		path := filepath.Join(t.TempDir(), "task.yaml")
+		text := "format: cmdp/1\ngoal: {maximize: r}\n" + x.text + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadSimulated(path, &Simulation{Returns: []string{"r"}, Horizon: x.own, Shape: shape}, Options{})
+		if x.want != "" {
+			if err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%q: %v: want %q", x.text, err, x.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", x.text, err)
+			continue
+		}
+		lower, upper := p.Shape().Totals()
+		if p.Shape().Horizon() != x.horizon || p.SimulatedDiscount != x.discount ||
+			!floats.EqualApprox(append(lower, upper...), []float64{x.lower, x.upper}, 1e-12) {
+			t.Errorf("%q: horizon %d, discount %g, returns from %g to %g: want %d, %g, %g, %g", x.text,
+				p.Shape().Horizon(), p.SimulatedDiscount, lower, upper, x.horizon, x.discount, x.lower, x.upper)
+		}
+	}
+}
