@@ -19,8 +19,8 @@ import (
 
 // playModel is a simulator for tests, which plays the model of a problem file. In an episode and
 // step it may do something else: die, hang, write garbage, or invent a state; "silent" does not tell
-// where episodes start, "settable" can be put into any state, and "ending" says that it may end besides. "serve" and a command
-// line have it start that command and play for it.
+// where episodes start, "settable" can be put into any state, and "ending" says besides that it may
+// end. "serve" and a command line have it start that command and play for it.
 func playModel() {
 	p, err := load(os.Args[1])
 	if err != nil {

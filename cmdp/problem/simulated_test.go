@@ -11,12 +11,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// TestSimulatedTime has over which time the returns of a simulator count, whose steps return −1 to 3: the horizon of the
-// file before its own; of a discount of 0.75 four times the returns of a step; of means those of a step.
+// TestSimulatedTime has over which time the returns of a simulator count, whose steps return −1 to 3: the horizon of
+// the file before its own; of a discount of 0.75 four times the returns of a step; of means those of a step.
 func TestSimulatedTime(t *testing.T) {
 	shape := func(horizon int) (*cmdp.Shape, error) {
-		return cmdp.NewShape(cmdp.ShapeSpec{Horizon: horizon, Dim: 1, Start: []cmdp.StartState{{State: 0, Probability: 1}},
-			First: [][]int32{{0, 2, 3}}, Returns: []cmdp.Interval{{Lower: []float64{-1}, Upper: []float64{3}}}})
+		return cmdp.NewShape(cmdp.ShapeSpec{Horizon: horizon, Dim: 1, First: [][]int32{{0, 2, 3}},
+			Start:   []cmdp.StartState{{State: 0, Probability: 1}},
+			Returns: []cmdp.Interval{{Lower: []float64{-1}, Upper: []float64{3}}}})
 	}
 	for _, x := range []struct {
 		text                   string
