@@ -412,7 +412,8 @@ func checkSimulation(t *testing.T, p *drawnProblem, args ...string) {
 		for _, r := range p.rows {
 			largest = max(largest, math.Abs(r.gain), math.Abs(r.cost))
 		}
-		if want := largest / 0.25 * math.Pow(0.75, float64(s.Truncation.Steps)); math.Abs(s.Truncation.Error-want) > 1e-9*want {
+		want := largest / 0.25 * math.Pow(0.75, float64(s.Truncation.Steps))
+		if math.Abs(s.Truncation.Error-want) > 1e-9*want {
 			t.Errorf("%v: cutting episodes changes them by %g at most: want %g", args, s.Truncation.Error, want)
 		}
 	}

@@ -113,6 +113,6 @@ transitions:
 			e.Keeps)
 	}
 	// Output:
-	// carried 4.589 to 5.000, late at most 0.500, kept: true
+	// carried 4.623 to 5.000, late at most 0.500, kept: true
 	// carried 4.500 to 5.567, late at most 0.557, kept: false
 }
