@@ -19,7 +19,8 @@ type solvedDirection struct {
 	bound       float64 // the value at the start
 }
 
-// keepSolved notes the values of a direction, where they may be raised. Only so many are kept, those that were used last.
+// keepSolved notes the values of a direction, where they may be raised. Only so many are kept, those that were used
+// last.
 func (p *infiniteHorizon) keepSolved(z *markov.LeastTotal, dir []float64, bound float64) {
 	if !z.Raises() {
 		return
