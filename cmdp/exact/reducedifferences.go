@@ -31,7 +31,7 @@ func (p *infiniteHorizon) reduceDifferences(ctx context.Context, columns []colum
 	}
 	mix := make([]*visitedColumn, len(columns))
 	for j, c := range columns {
-		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, true)
+		x, err := p.visits(ctx, &markov.Rule{Actions: *c.policy}, p.tolerance > 0)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -139,7 +139,7 @@ func (p *infiniteHorizon) partialSwitch(ctx context.Context, a, b *visitedColumn
 		policy.Set(s, b.policy.At(s))
 	}
 	st := &markov.Rule{Actions: policy}
-	x, err := p.visits(ctx, st, true)
+	x, err := p.visits(ctx, st, p.tolerance > 0)
 	if err != nil {
 		return nil, false, err
 	}

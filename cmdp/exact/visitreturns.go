@@ -16,8 +16,7 @@ func (p *infiniteHorizon) visitsTo(x *markov.Occupancy, s int32) float64 {
 	return x.Counts[p.quotient.Number[s]]
 }
 
-// visits computes the numbers of visits from the start, to rounding or, if rough is true, as exact as
-// prices need them. They are good until the next call.
+// visits computes the numbers of visits from the start, to rounding or, if rough is true, to ten digits. They are good until the next call.
 func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough bool) (*markov.Occupancy, error) {
 	if cap(p.mass) <= int(p.quotient.Rest) {
 		p.mass = make([]float64, p.m.States()+1) // so much room that spread can use it too
@@ -28,14 +27,14 @@ func (p *infiniteHorizon) visits(ctx context.Context, st *markov.Rule, rough boo
 		p.mass[p.quotient.Number[s.State]] += s.Probability
 	}
 	p.visitor.Progress = p.progress
-	// Returns are to meet a target, whatever the gap is.
-	return p.visitor.Solve(ctx, st, p.mass, rough && p.tolerance > 0)
+	return p.visitor.Solve(ctx, st, p.mass, rough)
 }
 
-// returns computes the returns of a policy. What does not end is left out of those that are counted; shown are
+// returns computes the returns of a policy from its visits. What does not end is left out of those that are counted; shown are
 // all of them, nil if they are the same.
-func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule) (counted, shown []float64, err error) {
-	x, err := p.visits(ctx, st, true)
+func (p *infiniteHorizon) returns(ctx context.Context, st *markov.Rule,
+	rough bool) (counted, shown []float64, err error) {
+	x, err := p.visits(ctx, st, rough)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -101,7 +101,9 @@ func (p *infiniteHorizon) raise(ctx context.Context, dir []float64, aim float64,
 		if left > aim/2 {
 			continue
 		}
-		out, err = p.raised(ctx, z, dir, proved)
+		// Returns of a point of a curve need not keep a limit.
+		rough := p.tolerance > 0 || p.certifies && aim > 1e-6*math.Abs(now)
+		out, err = p.raised(ctx, z, dir, proved, rough)
 		if err != nil || math.IsInf(out.margin, 1) {
 			return out, false, err
 		}
@@ -127,13 +129,13 @@ func remaining(rose, before float64) float64 {
 	return math.Inf(1)
 }
 
-// raised returns the policy that values show, and their bound.
-func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64,
-	proved bool) (out pricedPolicy, err error) {
+// raised returns the policy that values show, its returns from visits that may be rough, and their bound.
+func (p *infiniteHorizon) raised(ctx context.Context, z *markov.LeastTotal, dir []float64, proved,
+	rough bool) (out pricedPolicy, err error) {
 	z.Mend()
 	out = pricedPolicy{policy: p.liftPolicy(z), approximate: true, certified: proved,
 		cancellingGains: p.loopGains(z.Loops)}
-	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy})
+	out.returns, out.withInfinite, err = p.returns(ctx, &markov.Rule{Actions: *out.policy}, rough)
 	if err != nil {
 		return out, err
 	}
