@@ -1,14 +1,14 @@
 package cmdp
 
 // A KnownFactor is what is known of an environment whose states are pairs of a state and a memory that follows a known
-// rule, such as what was spent so far. The transitions of pairs that differ in their memory alone are twins:
+// rule, such as what was spent so far. The transitions of pairs that differ in their memory alone are equally likely:
 // who sees one of them has learned about all. The environment is a factored one, of which one factor is known
 // (Osband, Van Roy 2014; for budgets of each episode, Chen, Hu, Li, Wang 2021). Implementations must be safe
 // for concurrent use.
 type KnownFactor interface {
-	// Each calls visit for each twin of a transition of step h, itself included, with the returns that it has.
-	// Of the transition itself returns are those received, or nil if they are not known. If the environment is
-	// known to have no such transition, what counts of next is its state without memory: each twin leads to the
+	// Each calls visit for each transition that is as likely as one of step h, itself included, with the returns that
+	// it has. Of the transition itself returns are those received, or nil if they are not known. If the environment is
+	// known to have no such transition, what counts of next is its state without memory: each of them leads to the
 	// pair of this state and its own memory then.
 	Each(h, state, action, next int, returns []float64, visit func(state, action, next int, returns []float64))
 	// Unknown returns the numbers of states and of (step, choice) pairs without memory, of which there is

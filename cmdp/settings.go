@@ -33,20 +33,20 @@ type Settings struct {
 	Pooled bool
 }
 
-// A Part is one of several that [Settings] can choose. Title is its name in papers.
-type Part struct{ Name, Title string }
+// An Alternative is one of several that [Settings] can choose. Title is its name in papers.
+type Alternative struct{ Name, Title string }
 
 // Planners and Duals are the planners and the dual updates of MOMA.
 var (
-	Planners = Parts{{"bernstein", "VI-Bernstein"}, {"hoeffding", "VI-Hoeffding"}, {"mvp", "MVP"}}
-	Duals    = Parts{{"projection", "projection-based"}, {"free", "projection-free"}, {"double", "double"}}
+	Planners = Alternatives{{"bernstein", "VI-Bernstein"}, {"hoeffding", "VI-Hoeffding"}, {"mvp", "MVP"}}
+	Duals    = Alternatives{{"projection", "projection-based"}, {"free", "projection-free"}, {"double", "double"}}
 )
 
-// Parts are parts of one kind.
-type Parts []Part
+// Alternatives are those of one kind.
+type Alternatives []Alternative
 
-// Check returns an error unless a name is that of a part, or "", which stands for the default.
-func (p Parts) Check(kind, name string) error {
+// Check returns an error unless a name is that of an alternative, or "", which stands for the default.
+func (p Alternatives) Check(kind, name string) error {
 	names := p.Names()
 	if name == "" || slices.Contains(names, name) {
 		return nil
@@ -56,7 +56,7 @@ func (p Parts) Check(kind, name string) error {
 }
 
 // Names lists the names.
-func (p Parts) Names() (names []string) {
+func (p Alternatives) Names() (names []string) {
 	for _, part := range p {
 		names = append(names, part.Name)
 	}
@@ -64,7 +64,7 @@ func (p Parts) Names() (names []string) {
 }
 
 // Title returns the title of a name, "" if there is none of that name.
-func (p Parts) Title(name string) string {
+func (p Alternatives) Title(name string) string {
 	for _, part := range p {
 		if part.Name == name {
 			return part.Title

@@ -37,7 +37,7 @@ type Chain struct {
 	position    []int32   // of each state, its number in a set
 	inverse     []float64 // 1 / diag, for sweeps
 	scratch     [7][]float64
-	window      rowCache // of sweeps in place
+	cache       rowCache // of sweeps in place
 	progress    Progress
 }
 

@@ -214,7 +214,7 @@ func (e *elimination) load(y *Chain) {
 	}
 }
 
-// addEntry adds p to the entry of state s for n, with place telling which that is.
+// addEntry adds p to the entry of state s for n, with position telling which that is.
 func (e *elimination) addEntry(s, n int32, p float64) {
 	if i := e.position[n]; i > 0 {
 		e.rows.values(s)[i-1] += p

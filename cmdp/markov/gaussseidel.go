@@ -10,8 +10,8 @@ import (
 
 // Totals of a large component are found by sweeps in place, in which values go from the states that are left
 // last to those before, and visits the other way. Where transitions lead back only a little, sweeps rest on one
-// stretch of states before they go on to the next one: a state is then swept as often as the process goes back
-// near it, not as often as it does on the whole way. Where they lead back far, all states are one stretch.
+// block of states before they go on to the next one: a state is then swept as often as the process goes back
+// near it, not as often as it does on the whole way. Where they lead back far, all states are one block.
 
 // mostSweeps is how often all states may be swept.
 const mostSweeps = 200
@@ -54,7 +54,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	z.zeroBelow = negligible * most
 	step, cold := blockLength(hi-lo, reach), allZero(z.Values[lo:hi])
 	held := rowsHeld(hi-lo, step)
-	part, w := 0.125, &z.chain.window
+	part, w := 0.125, &z.chain.cache
 	from, front := lo, lo+step
 	w.start(lo)
 	if cold {
@@ -63,7 +63,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 	// how many states have been swept since the policy was evaluated, and whether it is stable
 	since, settled := -fewSweeps*int(hi-lo), false
 	for left := mostSweeps * int(hi-lo); left > 0 && ctx.Err() == nil; left -= int(front - from) {
-		// What is found stretch by stretch, or to rounding, is left to sweeps.
+		// What is found block by block, or to rounding, is left to sweeps.
 		if step == hi-lo && z.slack > 0 && (since > manySweeps*int(hi-lo) || settled && since > fewSweeps*int(hi-lo)) {
 			since = 0
 			if !z.evaluateSwept(ctx, i, lo, hi) {
@@ -80,7 +80,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 			if !w.holds(a, b) && !z.loadChoices(w, max(lo, min(a, max(b-held, a-step/2))), b) {
 				return false
 			}
-			first, _ := z.sweepWindow(w, a, b, hi, part)
+			first, _ := z.sweepCached(w, a, b, hi, part)
 			changed = min(changed, first)
 		}
 		settled = front == hi && z.policyChanges <= int(front-from)/1024
@@ -103,7 +103,7 @@ func (z *LeastTotal) gaussSeidel(ctx context.Context, i int, lo, hi int32) bool 
 }
 
 // Raises reports whether values of totals may be raised by sweeps of all states, see Sweeps: where some component is
-// swept, and none is better swept stretch by stretch.
+// swept, and none is better swept block by block.
 func (z *LeastTotal) Raises() bool {
 	if z.raises == nil {
 		large, whole := false, z.gamma == 1
@@ -122,7 +122,7 @@ func (z *LeastTotal) Raises() bool {
 // raise sweeps the states [lo, hi) of a component a few times, see Sweeps.
 func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	z.slack, z.zeroBelow = 0, 0
-	w := &z.chain.window
+	w := &z.chain.cache
 	if !z.loadChoices(w, lo, hi) {
 		z.Fell = true
 		return
@@ -130,7 +130,7 @@ func (z *LeastTotal) raise(ctx context.Context, lo, hi int32) {
 	z.raised = true
 	fell := false
 	for n := 0; n < z.Sweeps && ctx.Err() == nil; n++ {
-		_, fell = z.sweepWindow(w, lo, hi, hi, 0.5)
+		_, fell = z.sweepCached(w, lo, hi, hi, 0.5)
 		z.Progress.At(findingValues, math.NaN(), int(hi-lo))
 	}
 	z.Fell = z.Fell || fell
@@ -221,7 +221,7 @@ func (z *LeastTotal) sweepPolicy(ctx context.Context, lo, hi int32) bool {
 	return false
 }
 
-// loadChoices makes a window hold the choices of the states [from, to), which are made cheaper by what does not
+// loadChoices makes a cache hold the choices of the states [from, to), which are made cheaper by what does not
 // depend on values, see perturb. It reports false where one goes on for ever at a prize, or all of a state go
 // on for ever.
 func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
@@ -259,10 +259,10 @@ func (z *LeastTotal) loadChoices(w *rowCache, from, to int32) bool {
 	return true
 }
 
-// sweepWindow gives the states [from, to) in a window the values of their best choices, one after the other. It
+// sweepCached gives the states [from, to) in a cache the values of their best choices, one after the other. It
 // returns the first state that changed by more than part of what makes choices cheaper, or none, and whether any
 // fell by more than that.
-func (z *LeastTotal) sweepWindow(w *rowCache, from, to, none int32, part float64) (changed int32, fell bool) {
+func (z *LeastTotal) sweepCached(w *rowCache, from, to, none int32, part float64) (changed int32, fell bool) {
 	v, rounding, extra, floor := z.Values, z.roundingShare(), z.slack, z.zeroBelow
 	first, own, begins, nexts, shares := w.first[from-w.at:], w.own, w.begin, w.next, w.share
 	r := first[0]
@@ -430,7 +430,7 @@ type rowCache struct {
 	own   []float64 // of each row, the reward of a choice for leaving, or how often a policy leaves
 }
 
-// start empties the window, the next states in which are those from the given one on.
+// start empties the cache, the next states in which are those from the given one on.
 func (w *rowCache) start(at int32) {
 	w.at, w.first, w.begin = at, append(w.first[:0], 0), append(w.begin[:0], 0)
 	w.next, w.share, w.own = w.next[:0], w.share[:0], w.own[:0]
@@ -446,7 +446,7 @@ func (w *rowCache) end(own, out float64) {
 	w.begin, w.own = append(w.begin, int32(len(w.share))), append(w.own, own)
 }
 
-// holds reports whether the states [from, to) are in the window.
+// holds reports whether the states [from, to) are in the cache.
 func (w *rowCache) holds(from, to int32) bool { return w.at <= from && int(to-w.at) < len(w.first) }
 
 // row returns where a row leads, and the shares.

@@ -4,7 +4,7 @@ package markov
 // are not worth telling of. nil tells nobody.
 type Progress func(what string, part float64)
 
-// reportEvery is for how many states something is done between two calls of a teller, or more.
+// reportEvery is for how many states something is done between two reports, or more.
 const reportEvery = 1 << 14
 
 // At tells that a part is done of something with so many states.

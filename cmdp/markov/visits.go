@@ -216,7 +216,7 @@ func (p *Visits) solveComponent(ctx context.Context, st *Rule, lo, hi int32, rou
 	return nil
 }
 
-// loadRows makes a window hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
+// loadRows makes a cache hold the rows of a policy in the states [from, to) of the component [lo, hi), whose
 // states are numbered from 0 there, what is outside being the number after the last. A row's own number is how
 // often the state is left.
 func (p *Visits) loadRows(w *rowCache, st *Rule, lo, hi, from, to int32) {
@@ -248,7 +248,7 @@ func (p *Visits) loadRows(w *rowCache, st *Rule, lo, hi, from, to int32) {
 // what is still on its way is at most rest in all, or rounding. It reports false where that is slow, or where
 // the policy may not leave the component from everywhere.
 func (p *Visits) propagate(ctx context.Context, st *Rule, lo, hi int32, arrivals, x []float64, rest float64) bool {
-	states, reach, w := hi-lo, int32(0), &p.chain.window
+	states, reach, w := hi-lo, int32(0), &p.chain.cache
 	w.start(0)
 	row := func(s int32) ([]int32, []float64) {
 		if !w.holds(s, s+1) {

@@ -20,7 +20,8 @@ type Product struct {
 	Losing *LosingState
 
 	exploration
-	inner     *Product   // whose pairs are the states that the walk goes through, see With; nil for those of the base
+	// whose pairs are the states that the exploration goes through, see With; nil for those of the base
+	inner     *Product
 	generated *generated // nil if rows are stored
 	recalls   []bool     // of each monitor: it has more than one memory value
 	actions   [][]int32  // of each kernel and choice, the action of the base; nil if nothing is left out
@@ -111,7 +112,7 @@ func New(spec Spec) (*Product, error) {
 	}
 	p.layers, p.kernels = nil, nil
 	if p.base.Horizon() == 0 {
-		p.pairs, p.tupleNumbers = nil, nil // which twins alone ask for
+		p.pairs, p.tupleNumbers = nil, nil // which the known factor alone asks for
 	}
 	return p, nil
 }
