@@ -3,6 +3,7 @@ package contest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -171,6 +172,28 @@ func TestMixture(t *testing.T) {
 	mixture, err := trial.Run.Mixture(cmdp.Uniform{Shape: p.Shape()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	last, err := trial.Run.Mixture(first{cmdp.Uniform{Shape: p.Shape()}}) // where the run never came
+	if err != nil {
+		t.Fatal(err)
+	}
+	untold := 0
+	for h := range p.Model.Horizon() {
+		for s := range p.Model.States() {
+			n := p.Shape().Actions(h, s)
+			got, other := make([]float64, n), make([]float64, n)
+			last.Distribution(got, h, s)
+			mixture.Distribution(other, h, s)
+			if !slices.Equal(got, other) {
+				untold++
+				if got[0] != 1 {
+					t.Errorf("step %d, state %d: %v: want the first action", h, s, got)
+				}
+			}
+		}
+	}
+	if untold == 0 {
+		t.Error("the run came everywhere")
 	}
 	v := make([]float64, 2)
 	cmdp.NewEvaluator(p.Model).Returns(v, mixture)

@@ -1,0 +1,214 @@
+package contest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cmdp/baseline"
+	"cmdpsolve/cmdp/exact"
+	"cmdpsolve/cmdp/problem"
+)
+
+func parsed(t *testing.T, text string) *problem.Problem {
+	t.Helper()
+	p, err := problem.Parse("law.yaml", []byte("format: cmdp/1\n"+text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestMetricsByTheirNames: a metric is the number of its name.
+func TestMetricsByTheirNames(t *testing.T) {
+	var m baseline.Metrics
+	numbers := make(map[string]float64)
+	of := reflect.ValueOf(&m).Elem()
+	for i := range of.NumField() {
+		if f := of.Field(i); f.Kind() == reflect.Float64 {
+			numbers[of.Type().Field(i).Name] = float64(i)
+			f.SetFloat(float64(i))
+		}
+	}
+	m.Planner, m.Programs, m.Infeasible = 100, 101, 102
+	numbers["PlannerCalls"], numbers["Programs"], numbers["InfeasiblePrograms"] = 100, 101, 102
+	for key, x := range valuesOf(&m, Metrics()) {
+		name := ""
+		for word := range strings.SplitSeq(key, "_") {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		if want, is := numbers[name]; !is || x != want {
+			t.Errorf("%s is %g: want %g, that of %s", key, x, want, name)
+		}
+	}
+}
+
+// TestMeanIntervals: half-widths are those of Student's t, whose quantiles are from tables.
+func TestMeanIntervals(t *testing.T) {
+	for n, quantile := range map[int]float64{2: 12.7062, 3: 4.30265, 5: 2.77645, 10: 2.26216, 30: 2.04523} {
+		x := make([]float64, n) // of mean 3, and a sum of squared deviations of 2
+		for i := range x {
+			x[i] = 3
+		}
+		x[0], x[n-1] = 2, 4
+		want := quantile * math.Sqrt(2/float64(n-1)/float64(n))
+		if mean, half := MeanInterval(x); math.Abs(mean-3) > 1e-12 || math.Abs(half-want) > 1e-5*want {
+			t.Errorf("%d numbers: %g ± %g: want 3 ± %g", n, mean, half, want)
+		}
+	}
+}
+
+// TestMeansOfEndlessRuns: regret and violations of a mean follow from the limits as they are written.
+func TestMeansOfEndlessRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 1))
+	for range 40 {
+		most, least := rng.Float64(), rng.Float64()
+		p := parsed(t, fmt.Sprintf("discount: 0.5\nstates: 1\nstart: 0\nreturns: [gain, cost, good]\ngoal: {maximize: "+
+			"gain}\nconstraints: [{return: cost, at_most: %g}, {return: good, at_least: %g}]\ntransitions:\n  - {state: 0, action: "+
+			"go, next: {0: 1}, returns: [1, 1, 1]}\n  - {state: 0, action: rest, next: {0: 1}}\n", most, least))
+		q := compiled(t, p)
+		endless, err := cmdp.NewEndless(q.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Run{Trial: &Trial{Contest: &Contest{Task: q.Task, shape: endless.Shape()}}}
+		v := []float64{rng.Float64(), 2 * rng.Float64(), 2 * rng.Float64()}
+		m := baseline.Metrics{Episodes: 1 + rng.IntN(100), Average: v}
+		r.measureMean(&m, -1.5)
+		regret, excess, steps := 1.5-v[0], max(0, v[1]-most, least-v[2]), float64(m.Episodes)
+		for name, pair := range map[string][2]float64{"regret": {m.Regret, regret},
+			"max violation":           {m.MaxViolation, excess},
+			"realized weak regret":    {m.RealizedWeakRegret, steps * regret},
+			"realized weak violation": {m.RealizedWeakViolation, steps * excess}} {
+			if math.Abs(pair[0]-pair[1]) > 1e-9*steps {
+				t.Errorf("%v with limits %g and %g: %s is %g: want %g", v, most, least, name, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+// TestOptimumOfAnswers: only an optimum that was reached within the target is one that learners are compared with.
+func TestOptimumOfAnswers(t *testing.T) {
+	q := compiled(t, parsed(t, "horizon: 1\nstates: 1\nstart: 0\nreturns: [gain]\ngoal: {maximize: gain}\ntransitions:\n"+
+		"  - {state: 0, action: go, next: {0: 1}, returns: [1]}\n"))
+	for _, status := range []exact.Status{exact.Optimal, exact.Infeasible, exact.Undecided, exact.Stopped,
+		exact.Unbounded} {
+		a := Answer{Best: &exact.Result{Status: status, Objective: 3}}
+		if got := a.Optimum(q.Task); (got == 3) != (status == exact.Optimal) || got != 3 && !math.IsNaN(got) {
+			t.Errorf("%v: the optimum is %g", status, got)
+		}
+	}
+}
+
+// TestSettingsOfEntries: each setting of a suite is that of its entries, unless they have their own.
+func TestSettingsOfEntries(t *testing.T) {
+	values := map[string][2]string{"algorithms": {"[moma]", "[ucpd]"}, "episodes": {"7", "8"}, "steps": {"9", "10"},
+		"seed": {"5", "6"}, "seeds": {"3", "4"}, "bonus-scale": {"theory", "practice"}, "planner": {"hoeffding", "mvp"},
+		"dual": {"free", "double"}, "rho": {"2.5", "model"}, "opponent": {"uniform", "best-response"},
+		"returns": {"unknown", "known"}, "pool": {"true", "false"}, "lazy": {"true", "false"}, "failure": {"0.2", "0.3"},
+		"slater": {"0.3", "auto"}, "safe-policy": {"auto", "none"}, "null-policy": {"auto", "none"},
+		"support": {"auto", "none"}, "knapsack-margin": {"0.3", "0.2"}, "changing": {"adversary", "\"\""}}
+	of := reflect.TypeFor[Settings]()
+	for i := range of.NumField() {
+		tag := of.Field(i).Tag.Get("yaml")
+		if tag == "-" {
+			continue
+		}
+		pair, is := values[tag]
+		if !is {
+			t.Errorf("no values of %s are tried", tag)
+			continue
+		}
+		read := func(text string) *Suite {
+			file := filepath.Join(t.TempDir(), "suite.yaml")
+			if err := os.WriteFile(file, []byte("format: cmdp-suite/1\n"+text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := ReadSuite(file)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return s
+		}
+		setting := func(e *Entry) any { return reflect.ValueOf(e.Settings).Field(i).Interface() }
+		s := read(fmt.Sprintf("%s: %s\nproblems: [media, {problem: inventory}, {problem: media, name: own, %[1]s: %[3]s}]\n",
+			tag, pair[0], pair[1]))
+		one, other := setting(s.Problems[0]), setting(s.Problems[2])
+		if !reflect.DeepEqual(one, setting(s.Problems[1])) || reflect.DeepEqual(one, other) ||
+			!reflect.DeepEqual(one, reflect.ValueOf(s.Settings).Field(i).Interface()) {
+			t.Errorf("%s: %v, %v and %v: want the first twice, that of the suite, and another one", tag, one,
+				setting(s.Problems[1]), other)
+		}
+	}
+}
+
+// TestReturnsThatChange: a switch is expected √Episodes times, a drift ends with the last episode, and only learners
+// that are told the returns of each episode after it are told any.
+func TestReturnsThatChange(t *testing.T) {
+	for _, how := range []string{"switch", "drift"} {
+		settings := Defaults()
+		settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 50, 1
+		settings.Changing = how + ":" + arms(t, "0", "3")
+		p, err := problem.Read(arms(t, "1", "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(t.Context(), compiled(t, p), settings, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if how == "switch" && math.Abs(50*c.schedule.Switch-math.Sqrt(50)) > 1e-9 ||
+			how == "drift" && c.schedule.Drift != 50 {
+			t.Errorf("%s: %+v", how, c.schedule)
+		}
+		for _, adversarial := range []bool{false, true} {
+			for _, returns := range []string{"known", "unknown"} {
+				c.Returns, c.cfg.Returns = returns, p.Model.KnownReturns()
+				told := c.config(&baseline.Algorithm{Adversarial: adversarial}).Returns != nil
+				if told != (adversarial && returns == "known") {
+					t.Errorf("%s, returns %s, told after each episode %v: told: %v", how, returns, adversarial, told)
+				}
+			}
+		}
+	}
+}
+
+// TestFindingsAreKept: the records of a run have what its learner has found.
+func TestFindingsAreKept(t *testing.T) {
+	settings := Defaults()
+	settings.Algorithms, settings.Episodes, settings.Seeds = []string{"moma"}, 30, 1
+	p := parsed(t, "name: two\nhorizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\ngoal: {maximize: gain}\nconstraints: "+
+		"[{return: cost, at_most: 1}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: [1, 1]}\n  - {state: "+
+		"0, action: rest, next: {0: 1}}\n")
+	c, err := New(t.Context(), compiled(t, p), settings, Options{Unmeasured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := c.Trials()[0]
+	if err := trial.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Play(t.Context(), []*Trial{trial}, PlayOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f := trial.Run.Learner.(Finder).Findings()
+	want := Values{"bound": f.Bound, "gap": f.Gap, "rho": f.Rho}
+	if got := trial.Run.History[len(trial.Run.History)-1].Metrics; !reflect.DeepEqual(got, want) || f.Bound == f.Gap {
+		t.Errorf("the last record has %v: want %v", got, want)
+	}
+	// What was never seen to be possible is not kept by the best estimate either.
+	for least, kept := range map[int]bool{2: true, 3: false} {
+		trial.Run.Task = compiled(t, parsed(t, fmt.Sprintf("horizon: 2\nstates: 1\nstart: 0\nreturns: [gain, cost]\n"+
+			"constraints: [{return: cost, at_least: %d}]\ntransitions:\n  - {state: 0, action: go, next: {0: 1}, returns: "+
+			"[1, 1]}\n  - {state: 0, action: rest, next: {0: 1}}\n", least))).Task
+		if _, feasible, err := trial.Run.BestEstimate(t.Context()); err != nil || feasible != kept {
+			t.Errorf("the best estimate has a cost of %d: %v, %v: want %v", least, feasible, err, kept)
+		}
+	}
+}
