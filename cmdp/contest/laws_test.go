@@ -97,7 +97,7 @@ func TestMeansOfEndlessRuns(t *testing.T) {
 func TestOptimumOfAnswers(t *testing.T) {
 	q := compiled(t, parsed(t, "horizon: 1\nstates: 1\nstart: 0\nreturns: [gain]\ngoal: {maximize: gain}\ntransitions:\n"+
 		"  - {state: 0, action: go, next: {0: 1}, returns: [1]}\n"))
-	for _, status := range []exact.Status{exact.Optimal, exact.Infeasible, exact.Undecided, exact.Stopped,
+	for _, status := range []exact.Verdict{exact.Optimal, exact.Infeasible, exact.Undecided, exact.Stopped,
 		exact.Unbounded} {
 		a := Answer{Best: &exact.Result{Status: status, Objective: 3}}
 		if got := a.Optimum(q.Task); (got == 3) != (status == exact.Optimal) || got != 3 && !math.IsNaN(got) {
