@@ -3,6 +3,7 @@ package cmdp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
@@ -142,10 +143,18 @@ func (t Task) LinearConstraints(lower, upper []float64) (list []Constraint, comp
 	return list, true
 }
 
-// Violation returns the Euclidean distance of x from the target, 0 without one.
+// Violation returns the Euclidean distance of x from the target, 0 without one. By how much x lies outside of Box is
+// rounding and does not count: that of a return of 1e17 is larger than what another one misses.
 func (t Task) Violation(x []float64) float64 {
 	if t.Target == nil {
 		return 0
+	}
+	x = slices.Clone(x)
+	if t.Box != nil {
+		lower, upper := t.Box.Lower(), t.Box.Upper()
+		for i := range x {
+			x[i] = math.Min(math.Max(x[i], lower[i]), upper[i])
+		}
 	}
 	p := make([]float64, len(x))
 	t.Target.Project(p, x)

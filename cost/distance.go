@@ -18,6 +18,7 @@ import (
 type Distance struct {
 	set   geometry.Compact
 	faces oracle.FaceProjector // nil where the set does not resolve ties
+	box   bool                 // projections move each coordinate by itself
 }
 
 // NewDistance returns the distance to a set. Where the set is an
@@ -33,7 +34,8 @@ func NewDistance(set geometry.Compact) (*Distance, error) {
 		return nil, errors.New("cost: distance: set of dimension 0: want ≥ 1")
 	}
 	faces, _ := set.(oracle.FaceProjector)
-	return &Distance{set: set, faces: faces}, nil
+	_, box := set.(*geometry.BoundedBox)
+	return &Distance{set: set, faces: faces, box: box}, nil
 }
 
 // Dim returns the dimension of the set.
@@ -66,9 +68,9 @@ func (c *Distance) Subgradient(dst, x []float64) {
 	c.set.Project(projection, x)
 	floats.SubTo(projection, x, projection)
 	// A projection is only as exact as rounding allows: a difference below that
-	// has no meaningful direction.
+	// has no meaningful direction. In a box no coordinate is rounded to the size of another.
 	size := floats.Norm(projection, 2)
-	if size <= 1e-12*(1+floats.Norm(x, 2)) {
+	if size == 0 || !c.box && size <= 1e-12*(1+floats.Norm(x, 2)) {
 		clear(dst)
 		return
 	}

@@ -37,7 +37,7 @@ func (s *solver) infeasibleResult() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	best.Distance = r.Objective
+	best.Distance = s.task.Violation(s.finiteReturns(r.Returns))
 	return s.infeasibleWith(best, r), nil
 }
 
@@ -60,7 +60,12 @@ func (s *solver) nearestResult() (*Result, error) {
 // from the point of it that is nearest to the nearest returns. The answer is nil if that
 // proves nothing.
 func (s *solver) certifyWhole() (*Result, error) {
-	nearest, err := s.minimizeDistance(s.task.Whole)
+	whole := s.task.Whole
+	_, box := whole.(*geometry.Box)
+	if box { // what possible returns miss of a box they miss of the part that was cut from it
+		whole = s.task.Target
+	}
+	nearest, err := s.minimizeDistance(whole)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +87,14 @@ func (s *solver) certifyWhole() (*Result, error) {
 		return nil, err
 	}
 	c.Value, c.Support = value, floats.Dot(c.Direction, near) // which the projection maximises
-	c.Margin = margin + float64(2*len(dir)+8)*roundoff*floats.Norm(near, 2)
+	size := floats.Norm(near, 2)
+	if box { // no coordinate is rounded to the size of another
+		size = 0
+		for i, x := range near {
+			size += math.Abs(c.Direction[i] * x)
+		}
+	}
+	c.Margin = margin + float64(2*len(dir)+8)*roundoff*size
 	if !c.proves() {
 		return nil, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"cmdpsolve/cmdp"
 	"cmdpsolve/cost"
 	"cmdpsolve/geometry"
-	"cmdpsolve/oracle"
 	"math"
 	"slices"
 )
@@ -41,7 +40,7 @@ func (s *columnGeneration) violation(v []float64) float64 {
 			return way
 		}
 	}
-	return oracle.Distance(s.task.Target, v)
+	return s.task.Violation(v)
 }
 
 // A targetTest is what a target asks of returns, and how exactly.
