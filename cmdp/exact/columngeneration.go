@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"cmdpsolve/oracle/lp"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -137,8 +139,11 @@ func (s *columnGeneration) phase2() (Verdict, error) {
 	const turns = 5
 	for range turns {
 		err := s.closeGap()
-		if errors.Is(err, errNoBound) {
+		switch {
+		case errors.Is(err, errNoBound):
 			return Unbounded, nil
+		case errors.Is(err, lp.ErrNumerical): // what was found before is judged by its bound
+			return Optimal, nil
 		}
 		if !errors.Is(err, errNoPoint) {
 			return Optimal, err

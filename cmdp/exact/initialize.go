@@ -1,10 +1,12 @@
 package exact
 
 import (
-	"cmdpsolve/cmdp"
-	"cmdpsolve/cost"
 	"context"
 	"math"
+	"slices"
+
+	"cmdpsolve/cmdp"
+	"cmdpsolve/cost"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -70,7 +72,16 @@ func newColumnGeneration(ctx context.Context, p pricingProblem, task cmdp.Task,
 	} else if err := p.extent(ctx, s.lower, s.upper); err != nil {
 		return nil, err
 	}
-	s.rows, s.complete = task.LinearConstraints(s.lower, s.upper)
+	lower, upper := slices.Clone(s.lower), slices.Clone(s.upper)
+	if task.Box != nil { // its own sides are no limits
+		for i, x := range task.Box.Lower() {
+			lower[i] = math.Max(lower[i], x)
+		}
+		for i, x := range task.Box.Upper() {
+			upper[i] = math.Min(upper[i], x)
+		}
+	}
+	s.rows, s.complete = task.LinearConstraints(lower, upper)
 	if s.traits.infiniteHorizon {
 		CutBox(s.lower, s.upper, task.Target)
 	}

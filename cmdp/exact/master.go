@@ -334,7 +334,7 @@ func (m *master) targetEntry(t *targetRow, c *column) float64 {
 		}
 		return 0
 	}
-	most := math.Min(1e30*math.Max(1, width(t.Normal, m.scale)/t.scale), Boundless)
+	most := math.Min(1e10*math.Max(1, width(t.Normal, m.scale)/t.scale), Boundless)
 	x := floats.Dot(t.Normal, c.returns) / t.scale // what a ray adds
 	switch {
 	case c.ray == nil && len(m.blocks) > 1:

@@ -3,6 +3,7 @@ package exact_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cmdpsolve/cmdp"
@@ -58,6 +59,45 @@ func TestUnitsFarApart(t *testing.T) {
 			case y <= 2 && math.Abs(r.Objective-want) > 1e-9*x+1e-300:
 				t.Errorf("returns of %g, limit %g: %g: want %g", x, limit, r.Objective, want)
 			}
+		}
+	}
+}
+
+// TestLimitsFarAway draws limits from 1 to 1e27 times as far away as returns of all sizes can come. One that a
+// return alone cannot keep makes the task infeasible.
+func TestLimitsFarAway(t *testing.T) {
+	for trial := range 400 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 99))
+		m := randomModel(t, rng, shapeOf{states: 2, actions: 2, horizon: 2, dim: 1 + rng.IntN(3), successors: 1})
+		units := make([]float64, m.Dim())
+		for i := range units {
+			units[i] = math.Pow(10, float64(rng.IntN(20)-14))
+		}
+		m = inUnits(t, m, units)
+		lower, upper := box(t, m).Lower(), box(t, m).Upper()
+		least, most, beyond := make([]float64, len(lower)), make([]float64, len(lower)), false
+		for i, u := range units {
+			least[i], most[i] = lower[i]-u, upper[i]+u
+			if rng.IntN(2) == 0 {
+				least[i] = (rng.Float64() - 0.3) * u * math.Pow(10, float64(rng.IntN(28)))
+				most[i] = max(most[i], least[i])
+			}
+			beyond = beyond || least[i] > upper[i]
+		}
+		asked, err := geometry.NewBox(least, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := asked.Bounded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := exact.Solve(context.Background(), m, cmdp.Task{Target: target, Whole: asked}, exact.Options{})
+		switch {
+		case err != nil:
+			t.Errorf("trial %d: %v", trial, err)
+		case beyond && r.Status != exact.Infeasible:
+			t.Errorf("trial %d: %v: want infeasible", trial, r.Status)
 		}
 	}
 }
