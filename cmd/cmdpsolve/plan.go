@@ -93,9 +93,12 @@ func (p *loaded) stopped(err error) error {
 			"means too: want either totals or means",
 			p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
 	}
-	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and every policy may "+
-		"come to that",
-		p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action))
+	every := "every policy"
+	if no.Kept {
+		every += " that keeps the limits"
+	}
+	return usage("%s: the total %s state %s is not well-defined: action %s may go on for ever, and %s may come to that",
+		p.name, what, p.StateName(no.State), p.ActionName(0, no.State, no.Action), every)
 }
 
 // planCommand is one call of plan.

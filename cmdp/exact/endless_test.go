@@ -579,17 +579,14 @@ func (o *occupancyReference) grows() bool {
 	return false
 }
 
-// growing returns a policy that never draws, keeps all limits and collects the goal for ever. It is nil if there is
-// none, or if under some policy the goal goes up and down for ever, which may gain more and has no total.
+// growing returns a policy that never draws, keeps all limits and collects the goal for ever, nil if there is none.
 func (o *occupancyReference) growing() (found cmdp.Deterministic) {
 	goal := slices.IndexFunc(o.goal, func(g float64) bool { return g != 0 })
 	if goal < 0 || o.m.Mean(goal) {
 		return nil
 	}
-	wavers := false
 	everyDeterministic(o.m, func(policy cmdp.Deterministic) {
 		v, _ := denseReturns(o.m, policy)
-		wavers = wavers || math.IsNaN(v[goal])
 		grows := math.IsInf(o.goal[goal]*v[goal], -1)
 		for _, row := range o.rows {
 			for i, n := range row.Normal {
@@ -600,9 +597,6 @@ func (o *occupancyReference) growing() (found cmdp.Deterministic) {
 			found = cmdp.Deterministic{slices.Clone(policy[0])}
 		}
 	})
-	if wavers {
-		return nil
-	}
 	return found
 }
 

@@ -175,8 +175,17 @@ func (p *Planner) Front(ctx context.Context, task cmdp.Task, opts FrontOptions) 
 	if err != nil {
 		return nil, err
 	}
-	f := &front{ctx: ctx, planner: p, relevance: relevanceOf(p.dim(), task, opts.Over...), task: task, opts: opts}
-	return f.run()
+	c := relevanceOf(p.dim(), task, opts.Over...)
+	f := &front{ctx: ctx, planner: p, relevance: c, task: task, opts: opts}
+	r, err := f.run()
+	if err != nil || r.Status != Infeasible {
+		return r, err
+	}
+	limits, err := p.withoutCost(ctx, task, c, opts.Options, &Result{Status: Infeasible, Certificate: r.Certificate})
+	if err == nil {
+		r.Status, r.Certificate = limits.Status, limits.Certificate
+	}
+	return r, err
 }
 
 // front is the state of one computation.

@@ -2,6 +2,7 @@ package exact_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -180,4 +181,47 @@ func beyondHull(t *testing.T, vertices [][]float64, v []float64) float64 {
 		}
 	}
 	return solveMixture(t, n, unitVector(n+1, n), rows...).X[n]
+}
+
+// TestFrontAtAnyPrice: from state 0 a policy stays for nothing, or goes at a cost of 1 to where a total grows for
+// ever. A least cost of 0.5 can be kept, though at no finite total, and one of 2 cannot, by 1.
+func TestFrontAtAnyPrice(t *testing.T) {
+	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 2)
+	for _, row := range []cmdp.Row{
+		{State: 0, Action: 0, Next: []cmdp.Transition{{Next: 0, Probability: 1}}, Returns: []float64{0, 0}},
+		{State: 0, Action: 1, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{0, 1}},
+		{State: 1, Action: 0, Next: []cmdp.Transition{{Next: 1, Probability: 1}}, Returns: []float64{1, 0}},
+	} {
+		row.Step = cmdp.EveryStep
+		if err := b.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, least := range []float64{0.5, 2} {
+		asked, err := geometry.NewBox([]float64{math.Inf(-1), least}, []float64{math.Inf(1), math.Inf(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		possible, err := geometry.NewBox([]float64{0, 0}, []float64{exact.Boundless, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := geometry.Restrict(asked, possible)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmdp.Task{Target: target, Whole: asked, Box: possible}
+		f, err := exact.Front(context.Background(), m, task, exact.FrontOptions{Over: [][]float64{{1, 0}, {0, 1}}})
+		var no *exact.NoTotalError
+		switch {
+		case least < 1 && (!errors.As(err, &no) || no.Return != 0 || no.State != 1):
+			t.Errorf("at least %g: %+v, %v: want that return 0 is infinite in state 1", least, f, err)
+		case least > 1 && (err != nil || f.Status != exact.Infeasible || math.Abs(f.Certificate.Value+1) > 1e-9):
+			t.Errorf("at least %g: %+v, %v: want that 1 is the most", least, f, err)
+		}
+	}
 }

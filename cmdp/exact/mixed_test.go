@@ -292,7 +292,7 @@ func TestAverageRational(t *testing.T) {
 // TestMixedUnbounded wants a policy that shows a total without limit beside a mean, and else its place.
 func TestMixedUnbounded(t *testing.T) {
 	b := cmdp.NewBuilder(cmdp.ModelSpec{Discount: 1, Dim: 2, Means: []bool{true, false},
-		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 3)
+		Start: []cmdp.StartState{{State: 0, Probability: 1}}}, 4)
 	add := func(state, action, next int, mean, total float64) {
 		if err := b.Add(cmdp.Row{Step: cmdp.EveryStep, State: state, Action: action, Returns: []float64{mean, total},
 			Next: []cmdp.Transition{{Next: next, Probability: 1}}}); err != nil {
@@ -302,6 +302,8 @@ func TestMixedUnbounded(t *testing.T) {
 	add(0, 0, 1, 0, 0)
 	add(0, 1, 2, 5, 0)
 	add(1, 0, 1, 1, -1) // a gain in each step, for ever
+	add(1, 1, 3, 1, 1)  // a faster loop, which goes up and down
+	add(3, 0, 1, 1, -5)
 	add(2, 0, 2, 3, 0)
 	m, err := b.Build()
 	if err != nil {

@@ -76,7 +76,7 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 		return err
 	})
 	if err == nil && r.Status == Infeasible && task.Cost != nil {
-		return p.withoutCost(ctx, task, opts, r)
+		return p.withoutCost(ctx, task, relevanceOf(p.dim(), task), opts, r)
 	}
 	var found *NoTotalError
 	if errors.As(err, &found) && found.Wanted {
@@ -87,24 +87,32 @@ func (p *Planner) Solve(ctx context.Context, task cmdp.Task, opts Options) (*Res
 	return r, err
 }
 
-// withoutCost judges a task that is infeasible for policies whose cost is finite: an infinite one does not make
-// limits out of reach. The answer is an error then that names the return that does not end.
-func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, opts Options, r *Result) (*Result, error) {
+// withoutCost judges a task whose limits are out of reach of the policies for which what c tells is finite: other
+// policies may keep them. If some do, the answer is an error that names the return that does not end. If none do,
+// the answer is about all policies.
+func (p *Planner) withoutCost(ctx context.Context, task cmdp.Task, c relevance, opts Options,
+	r *Result) (*Result, error) {
 	limits := task
 	limits.Cost = nil
-	if p.m == nil || !p.pricer.traits().relevanceOnly ||
-		relevanceOf(p.m.Dim(), task).equal(relevanceOf(p.m.Dim(), limits)) {
+	if p.m == nil || !p.pricer.traits().relevanceOnly || c.equal(relevanceOf(p.m.Dim(), limits)) {
 		return r, nil
 	}
 	kept, err := p.Solve(ctx, limits, opts)
-	if errors.Is(err, ErrNoTotal) || err == nil && kept.Status == Infeasible {
+	if errors.Is(err, ErrNoTotal) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if kept.Status == Optimal {
-		if found := p.infiniteReturn(ctx, relevanceOf(p.m.Dim(), task), kept); found != nil {
+	kept.Iterations += r.Iterations
+	switch kept.Status {
+	case Infeasible:
+		if a := newExtendedValues(task, c); task.Cost != nil {
+			kept.Objective = a.costOf(kept.Returns)
+		}
+		return kept, nil
+	case Optimal:
+		if found := p.infiniteReturn(ctx, c, kept); found != nil {
 			return nil, found
 		}
 	}
@@ -134,7 +142,8 @@ func (p *Planner) infiniteReturn(ctx context.Context, c relevance, r *Result) *N
 			for _, t := range s.takenChoices(nil, st, s.quotient.Number[at]) {
 				for i, y := range s.k.ReturnsOf(t.Choice, s.dim()) {
 					if s.visitsTo(x, at) > 0 && (y > 0 && c.up[i] || y < 0 && c.down[i]) && !p.m.Mean(i) {
-						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i}
+						return &NoTotalError{State: int(state(at)), Action: t.Choice - int(s.k.First[at]), Return: i,
+							Kept: true}
 					}
 				}
 			}

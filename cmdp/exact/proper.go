@@ -21,6 +21,8 @@ type NoTotalError struct {
 	// Wanted tells that the return is wanted: a policy could collect it without limit. If the task asks for
 	// long-run means too, no policy is the best then.
 	Wanted bool
+	// Kept tells that policies which break a limit of the task need not come to it.
+	Kept bool
 }
 
 func (e *NoTotalError) Error() string {
@@ -32,8 +34,12 @@ func (e *NoTotalError) Error() string {
 		return fmt.Sprintf("exact: the total %s grows without limit, as in state %d by action %d, and the task asks "+
 			"for long-run means too: %v", what, e.State, e.Action, ErrNoTotal)
 	}
-	return fmt.Sprintf("exact: every policy may go on for ever, as in state %d by action %d, which gives %s: %v",
-		e.State, e.Action, what, ErrNoTotal)
+	every := "every policy"
+	if e.Kept {
+		every += " that keeps the limits"
+	}
+	return fmt.Sprintf("exact: %s may go on for ever, as in state %d by action %d, which gives %s: %v", every, e.State,
+		e.Action, what, ErrNoTotal)
 }
 
 // Unwrap returns ErrNoTotal.

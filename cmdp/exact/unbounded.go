@@ -120,7 +120,7 @@ func (s *rayRecovery) endlessCandidates(base *policyMixture, ways []*reachingMix
 // that shows it. The answer is nil if that is not so, or not known.
 func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Options, found *NoTotalError) (*Result,
 	error) {
-	i, d := found.Return, p.m.Dim()
+	i := found.Return
 	if r, err := p.withoutReturn(ctx, task, opts, i); r != nil || err != nil {
 		return r, err
 	}
@@ -128,61 +128,70 @@ func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Opt
 	if !ok || i < 0 || g.Gradient()[i] == 0 {
 		return nil, nil
 	}
-	spec := cmdp.ModelSpec{Discount: 1, Dim: d, Start: p.m.StartStates(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
-	for j := range d {
-		spec.Means = append(spec.Means, p.m.Mean(j) || j == i)
+	slope := math.Copysign(1, g.Gradient()[i])
+	limits, ok := limitsOf(task)
+	if !ok || slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i]*slope < 0 }) {
+		return nil, nil // a limit keeps it from growing
 	}
-	m, err := cmdp.NewModel(spec)
+	// Where the fastest policy goes up and down, steps down are made to cost more.
+	for _, penalty := range []float64{1, 10, 1000} {
+		r, err := p.growing(ctx, task, opts, growth{i, slope, penalty, limits})
+		if r != nil || err != nil {
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// A growth is the question whether a total can grow for ever within limits that do not depend on it.
+type growth struct {
+	total   int
+	slope   float64 // −1 if it is to grow to +∞
+	penalty float64 // by which steps to the other side are multiplied
+	limits  []cmdp.Constraint
+}
+
+// growing answers with a policy under which the total grows. It is nil if there is none, or if its total goes up
+// and down.
+func (p *Planner) growing(ctx context.Context, task cmdp.Task, opts Options, g growth) (*Result, error) {
+	i, d := g.total, p.m.Dim()
+	m, extent, lower, upper, err := p.asMean(g)
 	if err != nil {
 		return nil, err
 	}
-	slope := math.Copysign(1, g.Gradient()[i])
-	lower, upper := meanBounds(&spec)
-	extent := upper[i] - lower[i]
-	limits, ok := limitsOf(task)
-	if !ok {
-		return nil, nil
-	}
-	if slices.ContainsFunc(limits, func(l cmdp.Constraint) bool { return l.Normal[i]*slope < 0 }) {
-		return nil, nil // a limit keeps it from growing
-	}
-	within, err := limitsWithout(limits, i, lower, upper)
+	within, err := limitsWithout(g.limits, i, lower, upper)
 	if within == nil || err != nil {
 		return nil, err
 	}
-	growth := cmdp.Task{Target: within}
 	low, high := slices.Repeat([]float64{-Boundless}, d), slices.Repeat([]float64{Boundless}, d)
 	box, err := geometry.NewBox(low, high)
 	if err != nil {
 		return nil, err
 	}
-	growth.Cost, err = cost.NewLinear(axis(d, i, slope), box)
+	mean, err := cost.NewLinear(axis(d, i, g.slope), box)
 	if err != nil {
 		return nil, err
 	}
-	r, err := Solve(ctx, m, growth, Options{Workers: opts.Workers, Iterations: opts.Iterations,
-		Progress: opts.Progress})
+	r, err := Solve(ctx, m, cmdp.Task{Target: within, Cost: mean}, Options{Workers: opts.Workers,
+		Iterations: opts.Iterations, Progress: opts.Progress})
 	if errors.Is(err, ErrNoTotal) || err == nil && !(r.Status == Optimal && r.Objective < -1e-9*extent) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	total, components := make([]float64, d), r.Mixture
-	if r.Policy != nil {
-		components = []WeightedPolicy{{1, r.Policy}}
-	}
-	for _, c := range components {
+	total := make([]float64, d)
+	for _, c := range r.mixture() {
 		e, err := Evaluate(ctx, p.m, c.Policy)
 		if err != nil {
 			return nil, err
 		}
 		floats.AddScaled(total, c.Weight, e.Returns)
 	}
-	if !math.IsInf(total[i], -int(slope)) { // it goes up and down
+	if !math.IsInf(total[i], -int(g.slope)) { // it goes up and down
 		return nil, nil
 	}
-	for _, l := range limits {
+	for _, l := range g.limits {
 		if !(dot(l.Normal, total) <= l.Offset+1e-9*(math.Abs(l.Offset)+width(l.Normal,
 			slices.Repeat([]float64{extent}, d)))) {
 			return nil, nil
@@ -192,6 +201,31 @@ func (p *Planner) unboundedByMeans(ctx context.Context, task cmdp.Task, opts Opt
 		Policy: r.Policy, Mixture: r.Mixture,
 		Randomized: r.Randomized, Tolerance: r.Tolerance, Iterations: r.Iterations, Prices: unpriced(task.Constraints),
 		Dual: make([]float64, d)}, nil
+}
+
+// asMean returns the model in which the total is a long-run mean, the box of its means, and by how much a step
+// of the total varies.
+func (p *Planner) asMean(g growth) (m *cmdp.Model, extent float64, lower, upper []float64, err error) {
+	i, d := g.total, p.m.Dim()
+	spec := cmdp.ModelSpec{Discount: 1, Dim: d, Start: p.m.StartStates(), Kernels: []cmdp.Kernel{*p.m.Kernel(0)}}
+	for j := range d {
+		spec.Means = append(spec.Means, p.m.Mean(j) || j == i)
+	}
+	lower, upper = meanBounds(&spec)
+	extent = upper[i] - lower[i]
+	if g.penalty > 1 {
+		spec.Kernels[0] = *p.m.Kernel(0).Plain(d)
+		returns := slices.Clone(spec.Kernels[0].Returns)
+		for c := i; c < len(returns); c += d {
+			if returns[c]*g.slope > 0 {
+				returns[c] *= g.penalty
+			}
+		}
+		spec.Kernels[0].Returns = returns
+		lower, upper = meanBounds(&spec)
+	}
+	m, err = cmdp.NewModel(spec)
+	return m, extent, lower, upper, err
 }
 
 // withoutReturn answers that a task is infeasible where those limits cannot be kept that have nothing to do

@@ -25,11 +25,26 @@ var ErrNotProved = errors.New("not proved")
 // checked from below: it must not be less than the separation that was proved. With Whole, Support is that of a
 // set that is not known here; it must not be less than that of the target. Rows and Weights are for
 // [VerifyRational]. That no policy within the limits comes to the states of Without is found anew, with a dual
-// bound of the probability.
+// bound of the probability. If the proof does not hold for all policies, it may hold for those with a finite cost.
 func Verify(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
+	return atAnyCost(task, func(task cmdp.Task) error { return verifyFor(ctx, m, task, c) })
+}
+
+// atAnyCost returns nil if a proof holds for all policies, or for those whose cost is finite.
+func atAnyCost(task cmdp.Task, verify func(task cmdp.Task) error) error {
+	limits := task
+	limits.Cost = nil
+	if err := verify(limits); err == nil || task.Cost == nil {
+		return err
+	}
+	return verify(task)
+}
+
+// verifyFor is Verify for the policies for which what matters to a task is finite.
+func verifyFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	left, err := leftOut(ctx, m, task, c.Without)
 	if err != nil {
 		return err
@@ -201,11 +216,16 @@ func checkCertificate(m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 // θ = Σ Weights·Normal, every point of the target has θ·w ≤ Σ Weights·Offset, and
 // V*(θ) must be larger, see [RationalValue]. Half-spaces that are rows of a polyhedral
 // target contain it exactly. The others are moved out to its support function, and a
-// little farther for rounding.
+// little farther for rounding. The policies are those of [Verify].
 func VerifyRational(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	if err := checkCertificate(m, task, c); err != nil {
 		return err
 	}
+	return atAnyCost(task, func(task cmdp.Task) error { return verifyRationalFor(ctx, m, task, c) })
+}
+
+// verifyRationalFor is VerifyRational for the policies for which what matters to a task is finite.
+func verifyRationalFor(ctx context.Context, m *cmdp.Model, task cmdp.Task, c *Certificate) error {
 	theta, offset := make([]*big.Rat, m.Dim()), new(big.Rat)
 	for i := range theta {
 		theta[i] = new(big.Rat)
